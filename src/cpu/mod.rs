@@ -1,0 +1,97 @@
+//! The CPU device: runs the twins of launches with rayon.
+
+mod pool;
+mod walk;
+
+use std::sync::Arc;
+
+pub(crate) use pool::{CpuBuffer, CpuPool};
+pub(crate) use walk::{par_elements, par_tiles};
+
+use crate::Result;
+use crate::machine::Memory;
+use crate::plan::{Launch, OutputLayout, TwinArgs, TwinInput, TwinOutput};
+use crate::ragged::Layout;
+
+/// The CPU as a device.
+pub(crate) struct Cpu {
+    pub id: u64,
+    /// Why the CPU was taken.
+    pub why: String,
+    pool: Arc<CpuPool>,
+}
+
+/// An operand: values in a buffer, from `base` on.
+pub(crate) struct CpuInput<'a> {
+    pub buffer: &'a Arc<CpuBuffer>,
+    pub base: usize,
+    pub layout: &'a Layout,
+}
+
+impl Cpu {
+    pub(crate) fn new(why: String) -> Cpu {
+        Cpu {
+            id: crate::machine::next_device_id(),
+            why,
+            pool: Arc::new(CpuPool::default()),
+        }
+    }
+
+    pub(crate) fn memory(&self) -> Memory {
+        self.pool.memory()
+    }
+
+    pub(crate) fn trim(&self) {
+        self.pool.trim();
+    }
+
+    pub(crate) fn upload(&self, op: &'static str, values: &[u32]) -> Result<Arc<CpuBuffer>> {
+        let mut words = self.pool.allocate(op, values.len())?;
+        words.copy_from_slice(values);
+        Ok(self.pool.wrap(words))
+    }
+
+    /// Runs the launch's twin.
+    pub(crate) fn run(
+        &self,
+        launch: &Launch,
+        inputs: &[CpuInput<'_>],
+        scalars: &[u32],
+    ) -> Result<Vec<(Arc<CpuBuffer>, Layout)>> {
+        let layouts: Vec<&Layout> = launch
+            .outputs
+            .iter()
+            .map(|output| match output {
+                OutputLayout::Input(i) => inputs[*i].layout,
+                OutputLayout::New(layout) => layout,
+            })
+            .collect();
+        let mut results = Vec::with_capacity(layouts.len());
+        for layout in &layouts {
+            results.push(self.pool.allocate(launch.op, layout.total())?);
+        }
+        let twin_inputs: Vec<TwinInput<'_>> = inputs
+            .iter()
+            .map(|input| TwinInput {
+                words: &input.buffer.words()[input.base..input.base + input.layout.total()],
+                layout: input.layout,
+            })
+            .collect();
+        let mut outputs: Vec<TwinOutput<'_>> = results
+            .iter_mut()
+            .zip(&layouts)
+            .map(|(words, layout)| TwinOutput { words, layout })
+            .collect();
+        (launch.twin)(&mut TwinArgs {
+            inputs: &twin_inputs,
+            outputs: &mut outputs,
+            scalars,
+            pairs: launch.pairs.as_ref(),
+        });
+        Ok(results
+            .into_iter()
+            .zip(layouts)
+            .map(|(words, layout)| (self.pool.wrap(words), layout.clone()))
+            .collect())
+    }
+}

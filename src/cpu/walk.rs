@@ -1,0 +1,53 @@
+//! Parallel walks over ragged results.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::ragged::Offsets;
+
+/// Values of one piece of parallel work.
+const TILE: usize = 1 << 14;
+
+/// Calls `body(element, within, values)` for stretches of `values` that belong to one element, in parallel pieces of
+/// about equal size: `within` is the stretch's range inside its element.
+pub(crate) fn par_tiles<T: Send>(
+    offsets: &Offsets,
+    values: &mut [T],
+    body: impl Fn(usize, Range<usize>, &mut [T]) + Sync,
+) {
+    let all = offsets.as_slice();
+    values
+        .par_chunks_mut(TILE)
+        .enumerate()
+        .for_each(|(tile, mut chunk)| {
+            let mut at = tile * TILE;
+            // The last element that starts at or before `at`: empty ones before it are passed over.
+            let mut element = all.partition_point(|&start| start as usize <= at) - 1;
+            while !chunk.is_empty() {
+                let range = offsets.range(element);
+                let take = (range.end - at).min(chunk.len());
+                let (head, tail) = chunk.split_at_mut(take);
+                if take > 0 {
+                    body(element, at - range.start..at - range.start + take, head);
+                }
+                chunk = tail;
+                at += take;
+                element += 1;
+            }
+        });
+}
+
+/// Calls `body(i, result)` for every result, in parallel, with about `cost` work items each.
+pub(crate) fn par_elements<T: Send>(
+    results: &mut [T],
+    cost: usize,
+    body: impl Fn(usize, &mut T) + Sync,
+) {
+    let at_once = (TILE / cost.max(1)).max(1);
+    results
+        .par_iter_mut()
+        .enumerate()
+        .with_min_len(at_once)
+        .for_each(|(i, result)| body(i, result));
+}

@@ -1,0 +1,332 @@
+//! One error for the whole library.
+//!
+//! Whatever goes wrong on bad input comes back as an [`Error`] that names the operation, the element of the batch where
+//! there is one, what was expected and what came. Nothing is computed, and nothing is half written, when an operation
+//! returns one.
+
+use core::fmt;
+
+/// The result of everything in this crate that can fail.
+pub type Result<T, E = Error> = core::result::Result<T, E>;
+
+/// One side of an operation that takes two batches.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Side {
+    /// The batch whose method was called.
+    Left,
+    /// The batch that was passed to it.
+    Right,
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Side::Left => "left",
+            Side::Right => "right",
+        })
+    }
+}
+
+/// Why an operation did not happen.
+///
+/// The variants carry what a program needs to react; the text is for people. Both name the public operation in `op`
+/// (`"add"`, `"conv"`, `"upload"`, `"offsets"`), and the element of the batch when one is to blame.
+///
+/// ```
+/// use vsla::{Error, Ragged};
+///
+/// let error = Ragged::from_offsets(vec![1.0, 2.0], [0, 2, 1]).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "offsets: element 1 ends before it starts: expected an offset of at least 2, got 1",
+/// );
+/// assert_eq!((error.kind(), error.op(), error.element()), ("invalid_offsets", "offsets", Some(1)));
+/// assert!(matches!(error, Error::InvalidOffsets { element: 1, .. }));
+/// ```
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Offsets that do not start at 0 (then `element` is 0), or that decrease.
+    #[error("{op}: element {element} {}: expected {expected}, got {got}", offsets_fault(.element))]
+    InvalidOffsets {
+        /// The public operation.
+        op: &'static str,
+        /// The element whose start (for element 0) or end is wrong.
+        element: usize,
+        /// What would have been valid.
+        expected: String,
+        /// What came.
+        got: String,
+    },
+
+    /// A number of values that is not the layout's, or more values for one element than there is room for.
+    #[error("{op}: {}expected {}{}, got {got}", At(.element), at_most(.element), Count(*.expected, "value"))]
+    ValueCount {
+        /// The public operation.
+        op: &'static str,
+        /// The element with too many values; `None` when the batch as a whole has the wrong number.
+        element: Option<usize>,
+        /// The exact number for a batch, the largest possible number for one element.
+        expected: usize,
+        /// The number that came.
+        got: usize,
+    },
+
+    /// A size that does not fit 32 bits: an extent, the product of an element's extents, or a total over the batch.
+    #[error("{op}: {}{what} exceeds the {} that 32-bit indices reach", At(.element), u32::MAX)]
+    SizeOverflow {
+        /// The public operation.
+        op: &'static str,
+        /// The first element with which the size does not fit.
+        element: Option<usize>,
+        /// The size that does not fit.
+        what: String,
+    },
+
+    /// A rank outside `1..=8`, or one that differs from the other ranks of the operation.
+    #[error("{op}: {}expected a rank of {expected}, got {got}", At(.element))]
+    Rank {
+        /// The public operation.
+        op: &'static str,
+        /// The element of that rank, when the ranks are given element by element.
+        element: Option<usize>,
+        /// The ranks that would have been valid.
+        expected: String,
+        /// The rank that came.
+        got: usize,
+    },
+
+    /// Two batches of unequal size meet element by element, without a pairing that says otherwise.
+    #[error("{op}: expected batches of equal size, got {} and {right}: unequal batches need a pairing", Count(*.left, "element"))]
+    BatchSize {
+        /// The public operation.
+        op: &'static str,
+        /// Elements in the left batch.
+        left: usize,
+        /// Elements in the right batch.
+        right: usize,
+    },
+
+    /// A pair of an explicit list names an element that its batch does not have.
+    #[error("{op}: pair {pair}: the {side} index {index} is outside a batch of {}", Count(*.len, "element"))]
+    PairIndex {
+        /// The public operation.
+        op: &'static str,
+        /// The position in the list.
+        pair: usize,
+        /// The side whose index is wrong.
+        side: Side,
+        /// The index that came.
+        index: usize,
+        /// Elements in the batch of that side.
+        len: usize,
+    },
+
+    /// A pairing that the sizes of the two batches do not allow.
+    #[error("{op}: the pairing expected {expected}, got {got}")]
+    Pairing {
+        /// The public operation.
+        op: &'static str,
+        /// What the pairing needs.
+        expected: String,
+        /// Elements that the batch has.
+        got: usize,
+    },
+
+    /// A range of elements that is not inside the batch, or that ends before it starts.
+    #[error("{op}: the range {start}..{end} is not inside a batch of {}", Count(*.len, "element"))]
+    ElementRange {
+        /// The public operation.
+        op: &'static str,
+        /// The first element asked for.
+        start: usize,
+        /// One past the last element asked for.
+        end: usize,
+        /// Elements in the batch.
+        len: usize,
+    },
+
+    /// The operands live on different devices.
+    #[error("{op}: expected both operands on one device, got {left} and {right}")]
+    DeviceMismatch {
+        /// The public operation.
+        op: &'static str,
+        /// The left operand's device.
+        left: String,
+        /// The right operand's device.
+        right: String,
+    },
+
+    /// Something is larger than the device allows one thing of its sort to be, however much memory is free.
+    #[error("{op}: {}{what} takes {bytes} bytes, above the device's limit of {limit}", At(.element))]
+    TooLarge {
+        /// The public operation.
+        op: &'static str,
+        /// The element that is too large; `None` when the batch as a whole is.
+        element: Option<usize>,
+        /// What is too large.
+        what: String,
+        /// Its size in bytes.
+        bytes: u64,
+        /// The device's limit in bytes.
+        limit: u64,
+    },
+
+    /// The device cannot do this: a capability is missing, or a kernel needs more than its limits grant.
+    #[error("{op}: not supported by this device: {what}")]
+    Unsupported {
+        /// The public operation.
+        op: &'static str,
+        /// What is missing.
+        what: String,
+    },
+
+    /// No device fits what was asked for.
+    #[error("device: none available: {reason}")]
+    NoDevice {
+        /// Why each candidate was refused.
+        reason: String,
+    },
+
+    /// Memory ran out. The batches that exist are unharmed.
+    #[error("{op}: out of memory: expected {bytes} bytes{}", Available(.available))]
+    OutOfMemory {
+        /// The public operation.
+        op: &'static str,
+        /// The size of the request that failed.
+        bytes: u64,
+        /// What was left, where the device or an option tells.
+        available: Option<u64>,
+    },
+
+    /// The device is gone: reset by its driver, unplugged, or destroyed by the application. Its tensors are lost.
+    #[error("{op}: device lost: {reason}")]
+    DeviceLost {
+        /// The public operation.
+        op: &'static str,
+        /// What the driver said.
+        reason: String,
+    },
+
+    /// The GPU interface refused what this library recorded. That is a bug in this library: please report it.
+    #[error("{op}: the GPU reported an error, a bug in vsla: {message}")]
+    Gpu {
+        /// The public operation.
+        op: &'static str,
+        /// What the interface said.
+        message: String,
+    },
+}
+
+impl Error {
+    /// The variant's name in snake case, for logs and tables: it does not change when the text does.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Error::InvalidOffsets { .. } => "invalid_offsets",
+            Error::ValueCount { .. } => "value_count",
+            Error::SizeOverflow { .. } => "size_overflow",
+            Error::Rank { .. } => "rank",
+            Error::BatchSize { .. } => "batch_size",
+            Error::PairIndex { .. } => "pair_index",
+            Error::Pairing { .. } => "pairing",
+            Error::ElementRange { .. } => "element_range",
+            Error::DeviceMismatch { .. } => "device_mismatch",
+            Error::TooLarge { .. } => "too_large",
+            Error::Unsupported { .. } => "unsupported",
+            Error::NoDevice { .. } => "no_device",
+            Error::OutOfMemory { .. } => "out_of_memory",
+            Error::DeviceLost { .. } => "device_lost",
+            Error::Gpu { .. } => "gpu",
+        }
+    }
+
+    /// The public operation that failed (`"device"` when no device was found).
+    pub fn op(&self) -> &'static str {
+        match self {
+            Error::InvalidOffsets { op, .. }
+            | Error::ValueCount { op, .. }
+            | Error::SizeOverflow { op, .. }
+            | Error::Rank { op, .. }
+            | Error::BatchSize { op, .. }
+            | Error::PairIndex { op, .. }
+            | Error::Pairing { op, .. }
+            | Error::ElementRange { op, .. }
+            | Error::DeviceMismatch { op, .. }
+            | Error::TooLarge { op, .. }
+            | Error::Unsupported { op, .. }
+            | Error::OutOfMemory { op, .. }
+            | Error::DeviceLost { op, .. }
+            | Error::Gpu { op, .. } => op,
+            Error::NoDevice { .. } => "device",
+        }
+    }
+
+    /// The element of the batch that is to blame, or the pair of a pairing; `None` when it is the batch as a whole.
+    pub fn element(&self) -> Option<usize> {
+        match self {
+            Error::InvalidOffsets { element, .. } => Some(*element),
+            Error::PairIndex { pair, .. } => Some(*pair),
+            Error::ValueCount { element, .. }
+            | Error::SizeOverflow { element, .. }
+            | Error::Rank { element, .. }
+            | Error::TooLarge { element, .. } => *element,
+            Error::BatchSize { .. }
+            | Error::Pairing { .. }
+            | Error::ElementRange { .. }
+            | Error::DeviceMismatch { .. }
+            | Error::Unsupported { .. }
+            | Error::NoDevice { .. }
+            | Error::OutOfMemory { .. }
+            | Error::DeviceLost { .. }
+            | Error::Gpu { .. } => None,
+        }
+    }
+}
+
+/// An offset is never below 0, so element 0 can only start wrongly, and the others can only end wrongly.
+fn offsets_fault(element: &usize) -> &'static str {
+    match element {
+        0 => "does not start at 0",
+        _ => "ends before it starts",
+    }
+}
+
+fn at_most(element: &Option<usize>) -> &'static str {
+    match element {
+        Some(_) => "at most ",
+        None => "",
+    }
+}
+
+/// `element 3: `, or nothing.
+struct At<'a>(&'a Option<usize>);
+
+impl fmt::Display for At<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(element) => write!(f, "element {element}: "),
+            None => Ok(()),
+        }
+    }
+}
+
+struct Available<'a>(&'a Option<u64>);
+
+impl fmt::Display for Available<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(bytes) => write!(f, ", got {bytes}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// `1 value`, `2 values`.
+pub(crate) struct Count(pub usize, pub &'static str);
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Count(count, noun) = self;
+        write!(f, "{count} {noun}{}", if *count == 1 { "" } else { "s" })
+    }
+}

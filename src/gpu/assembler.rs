@@ -1,0 +1,93 @@
+//! Puts a kernel's WGSL text together: generated header, `#include` from `shaders/lib`, `#if FLAG`.
+//!
+//! Flags are the variant's own, plus its element type (`F32`, `I32`, `U32`). The header defines `E`, the element type.
+
+use crate::plan::Kernel;
+
+/// What `#include "name"` finds: the files of `shaders/lib`.
+const LIBRARY: &[(&str, &str)] = &[
+    ("boxes", include_str!("../../shaders/lib/boxes.wgsl")),
+    ("grid", include_str!("../../shaders/lib/grid.wgsl")),
+    ("nan", include_str!("../../shaders/lib/nan.wgsl")),
+    ("pairs", include_str!("../../shaders/lib/pairs.wgsl")),
+    ("search", include_str!("../../shaders/lib/search.wgsl")),
+];
+
+/// The complete WGSL of one variant, or what is wrong with its directives.
+pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String> {
+    let v = kernel
+        .variants
+        .get(variant)
+        .ok_or_else(|| format!("kernel {} has no such variant", kernel.stem))?;
+    let dtype_flag = v.dtype.name().to_uppercase();
+    let mut flags: Vec<&str> = v.flags.to_vec();
+    flags.push(&dtype_flag);
+    let mut out = format!(
+        "// {}\nalias E = {};\n",
+        kernel.name(variant),
+        v.dtype.name()
+    );
+    let mut included = Vec::new();
+    expand(kernel.source, &flags, &mut included, &mut out)
+        .map_err(|e| format!("{}.wgsl: {e}", kernel.stem))?;
+    Ok(out)
+}
+
+fn expand(
+    text: &str,
+    flags: &[&str],
+    included: &mut Vec<String>,
+    out: &mut String,
+) -> Result<(), String> {
+    // One entry an open #if: is this branch being emitted, and was a branch of it emitted already.
+    let mut open: Vec<bool> = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let at = |what: &str| format!("line {}: {what}", number + 1);
+        let mut words = line.split_whitespace();
+        match words.next() {
+            Some("#if") => {
+                let name = words.next().ok_or_else(|| at("#if without a flag"))?;
+                let on = match name.strip_prefix('!') {
+                    Some(name) => !flags.contains(&name),
+                    None => flags.contains(&name),
+                };
+                open.push(on);
+            }
+            Some("#else") => {
+                let top = open.last_mut().ok_or_else(|| at("#else without #if"))?;
+                *top = !*top;
+            }
+            Some("#endif") => {
+                open.pop().ok_or_else(|| at("#endif without #if"))?;
+            }
+            _ if open.contains(&false) => {}
+            Some("#include") => {
+                let name = words
+                    .next()
+                    .map(|w| w.trim_matches('"'))
+                    .ok_or_else(|| at("#include without a name"))?;
+                if included.iter().any(|i| i == name) {
+                    continue;
+                }
+                let (_, text) = LIBRARY
+                    .iter()
+                    .find(|(n, _)| *n == name)
+                    .ok_or_else(|| at(&format!("no shaders/lib/{name}.wgsl")))?;
+                included.push(name.to_owned());
+                expand(text, flags, included, out)?;
+            }
+            Some(word) if word.starts_with('#') => {
+                return Err(at(&format!("unknown directive {word}")));
+            }
+            _ => {
+                out.push_str(line);
+                out.push('\n');
+            }
+        }
+    }
+    if open.is_empty() {
+        Ok(())
+    } else {
+        Err("#if without #endif".to_owned())
+    }
+}

@@ -1,0 +1,195 @@
+//! Finding an adapter and opening it.
+
+use std::sync::Arc;
+
+use super::Gpu;
+use super::errors::Health;
+use super::pipelines::{Limits, Pipelines};
+use super::poll::Poller;
+use super::pool::Pool;
+use super::recorder::Recorder;
+use super::staging::Readbacks;
+use crate::{Error, Result};
+
+/// How to open a GPU. The defaults take the best adapter with all that it offers.
+///
+/// The `max_*` fields lower the device's own limits and never raise them: an application can leave room for others,
+/// and a test can meet a small device's limits on a large one.
+///
+/// ```
+/// use vsla::GpuOptions;
+/// let options = GpuOptions { memory_limit: Some(1 << 30), ..GpuOptions::default() };
+/// assert!(options.adapter.is_none());
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct GpuOptions {
+    /// Take the adapter whose name contains this, in any case of letters. `None`: what the environment variable
+    /// `WGPU_ADAPTER_NAME` says, or else the fastest kind there is; software rasterisers come last.
+    pub adapter: Option<String>,
+    /// Most workgroups in one dimension of a dispatch.
+    pub max_workgroups_per_dimension: Option<u32>,
+    /// Most bytes of workgroup memory; kernels that need more are refused.
+    pub max_workgroup_memory: Option<u32>,
+    /// Most invocations of a workgroup; kernels that need more are refused.
+    pub max_invocations: Option<u32>,
+    /// Most bytes of one tensor.
+    pub max_binding_bytes: Option<u64>,
+    /// Most bytes of device memory to hold, live and cached together.
+    pub memory_limit: Option<u64>,
+    /// Most bytes of freed buffers to keep for reuse. `None`: 4 GiB.
+    pub cache_limit: Option<u64>,
+    /// Fill every result with NaN before it is computed, so that a value that no kernel wrote shows.
+    pub poison: bool,
+}
+
+const CACHE_LIMIT: u64 = 4 << 30;
+
+/// Adapters in the order of preference: real GPUs before software.
+pub(crate) async fn adapters() -> Vec<wgpu::Adapter> {
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle().with_env();
+    descriptor.backends &= wgpu::Backends::PRIMARY;
+    if !cfg!(debug_assertions) && std::env::var_os("WGPU_VALIDATION_INDIRECT_CALL").is_none() {
+        descriptor.flags -= wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL;
+    }
+    let instance = wgpu::Instance::new(descriptor);
+    let mut found = instance.enumerate_adapters(wgpu::Backends::PRIMARY).await;
+    // Stable: drivers list the system's preferred device first.
+    found.sort_by_key(|adapter| rank(adapter.get_info().device_type));
+    found
+}
+
+fn rank(kind: wgpu::DeviceType) -> u32 {
+    match kind {
+        wgpu::DeviceType::DiscreteGpu => 0,
+        wgpu::DeviceType::IntegratedGpu => 1,
+        wgpu::DeviceType::VirtualGpu => 2,
+        wgpu::DeviceType::Other => 3,
+        wgpu::DeviceType::Cpu => 4,
+    }
+}
+
+/// The adapter that the options or the environment name, or the first.
+pub(crate) async fn choose(options: &GpuOptions) -> Result<(wgpu::Adapter, String)> {
+    let wanted = options
+        .adapter
+        .clone()
+        .map(|name| (name, "the options name it"))
+        .or_else(|| {
+            std::env::var("WGPU_ADAPTER_NAME")
+                .ok()
+                .map(|name| (name, "WGPU_ADAPTER_NAME names it"))
+        });
+    let found = adapters().await;
+    let names: Vec<String> = found.iter().map(|a| a.get_info().name).collect();
+    match wanted {
+        Some((wanted, why)) => {
+            let lower = wanted.to_lowercase();
+            let at = names
+                .iter()
+                .position(|name| name.to_lowercase().contains(&lower));
+            match at.and_then(|at| found.into_iter().nth(at)) {
+                Some(adapter) => Ok((adapter, why.to_owned())),
+                None => Err(Error::NoDevice {
+                    reason: format!("no adapter is named like {wanted:?}, there are: {names:?}"),
+                }),
+            }
+        }
+        None => match found.into_iter().next() {
+            Some(adapter) => {
+                let why = match adapter.get_info().device_type {
+                    wgpu::DeviceType::Cpu => "there is no other adapter than this software one",
+                    _ => "the first adapter of the fastest kind",
+                };
+                Ok((adapter, why.to_owned()))
+            }
+            None => Err(Error::NoDevice {
+                reason: "no Vulkan, Metal or DX12 adapter was found".to_owned(),
+            }),
+        },
+    }
+}
+
+/// Opens an adapter of our own choice.
+pub(crate) async fn open(options: &GpuOptions) -> Result<Gpu> {
+    let (adapter, why) = choose(options).await?;
+    let (device, queue) = adapter
+        .request_device(&wgpu::DeviceDescriptor {
+            label: Some("vsla"),
+            required_features: adapter.features() & wgpu::Features::TIMESTAMP_QUERY,
+            required_limits: adapter.limits(),
+            memory_hints: wgpu::MemoryHints::MemoryUsage,
+            ..Default::default()
+        })
+        .await
+        .map_err(|e| Error::NoDevice {
+            reason: format!("{} cannot be opened: {e}", adapter.get_info().name),
+        })?;
+    let health = Arc::new(Health::default());
+    let on_loss = health.clone();
+    device.set_device_lost_callback(move |reason, message| {
+        on_loss.mark_lost(format!("{reason:?}: {message}"));
+    });
+    // Everything is recorded inside error scopes; what still comes here has lost its caller, and must not panic.
+    device.on_uncaptured_error(Arc::new(|error| log::error!("wgpu: {error}")));
+    Gpu::new(&adapter.get_info(), device, queue, health, why, options)
+}
+
+impl Gpu {
+    pub(crate) fn new(
+        info: &wgpu::AdapterInfo,
+        device: wgpu::Device,
+        queue: wgpu::Queue,
+        health: Arc<Health>,
+        why: String,
+        options: &GpuOptions,
+    ) -> Result<Gpu> {
+        let own = device.limits();
+        let limits = Limits {
+            workgroups_per_dimension: own
+                .max_compute_workgroups_per_dimension
+                .min(options.max_workgroups_per_dimension.unwrap_or(u32::MAX))
+                .max(1),
+            workgroup_memory: own
+                .max_compute_workgroup_storage_size
+                .min(options.max_workgroup_memory.unwrap_or(u32::MAX)),
+            invocations: own
+                .max_compute_invocations_per_workgroup
+                .min(options.max_invocations.unwrap_or(u32::MAX)),
+            binding_bytes: own
+                .max_storage_buffer_binding_size
+                .min(own.max_buffer_size)
+                .min(options.max_binding_bytes.unwrap_or(u64::MAX)),
+        };
+        let pool = Pool::new(
+            device.clone(),
+            options.cache_limit.unwrap_or(CACHE_LIMIT),
+            options.memory_limit,
+        );
+        let recorder = Recorder::new(&device)?;
+        let timestamps = device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
+        log::info!(
+            "GPU: {} ({}, {} {})",
+            info.name,
+            info.backend,
+            info.driver,
+            info.driver_info
+        );
+        Ok(Gpu {
+            id: crate::machine::next_device_id(),
+            info: info.clone(),
+            why,
+            limits,
+            timestamps,
+            poison: options.poison,
+            pool,
+            pipelines: Pipelines::default(),
+            recorder: std::sync::Mutex::new(recorder),
+            readbacks: Readbacks::default(),
+            poller: Poller::default(),
+            health,
+            device,
+            queue,
+        })
+    }
+}

@@ -1,0 +1,218 @@
+//! The closed set of pipelines: compiled on first use, outside every lock, and kept.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use super::assembler::assemble;
+use super::errors::caught;
+use super::recorder::PARAM_BYTES;
+use crate::plan::{Access, Kernel};
+use crate::{Error, Result};
+
+/// What a kernel may use: the device's limits, or less where the options say so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Limits {
+    /// Workgroups in one dimension of a dispatch.
+    pub workgroups_per_dimension: u32,
+    /// Bytes of workgroup memory of one workgroup.
+    pub workgroup_memory: u32,
+    /// Invocations of one workgroup.
+    pub invocations: u32,
+    /// Bytes of one storage buffer.
+    pub binding_bytes: u64,
+}
+
+/// A compiled kernel.
+pub(crate) struct Pipeline {
+    pub raw: wgpu::ComputePipeline,
+    pub layout: wgpu::BindGroupLayout,
+    /// Equal for pipelines that can share bind groups.
+    pub access: &'static [Access],
+    pub name: String,
+}
+
+type Key = (&'static str, usize);
+type Layouts = (wgpu::BindGroupLayout, wgpu::PipelineLayout);
+
+#[derive(Default)]
+pub(crate) struct Pipelines {
+    made: RwLock<HashMap<Key, Arc<Pipeline>>>,
+    layouts: Mutex<HashMap<&'static [Access], Layouts>>,
+}
+
+impl Pipelines {
+    pub(crate) fn len(&self) -> usize {
+        self.made
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .len()
+    }
+
+    pub(crate) fn get(
+        &self,
+        device: &wgpu::Device,
+        limits: &Limits,
+        op: &'static str,
+        kernel: &'static Kernel,
+        variant: usize,
+    ) -> Result<Arc<Pipeline>> {
+        let key = (kernel.stem, variant);
+        let made = self.made.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(hit) = made.get(&key) {
+            return Ok(hit.clone());
+        }
+        drop(made);
+        let pipeline = Arc::new(self.compile(device, limits, op, kernel, variant)?);
+        let mut made = self.made.write().unwrap_or_else(PoisonError::into_inner);
+        // Another thread may have compiled the same kernel meanwhile: the first one stays.
+        Ok(made.entry(key).or_insert(pipeline).clone())
+    }
+
+    fn compile(
+        &self,
+        device: &wgpu::Device,
+        limits: &Limits,
+        op: &'static str,
+        kernel: &'static Kernel,
+        variant: usize,
+    ) -> Result<Pipeline> {
+        let name = kernel.name(variant);
+        let start = std::time::Instant::now();
+        let source = assemble(kernel, variant).map_err(|message| Error::Gpu { op, message })?;
+        check_needs(op, &name, &source, limits)?;
+        let (layout, pipeline_layout) = self.layouts(device, op, kernel.access)?;
+        let raw = caught(device, op, || {
+            // SAFETY: unchecked shaders must keep their own accesses in bounds and their loops finite. Every kernel
+            // of the closed list guards its loads and stores by lengths that the plan took from the layouts bound
+            // beside the values, and the tests run each one over ragged shapes with poisoned slack.
+            let module = unsafe {
+                device.create_shader_module_trusted(
+                    wgpu::ShaderModuleDescriptor {
+                        label: Some(&name),
+                        source: wgpu::ShaderSource::Wgsl(source.as_str().into()),
+                    },
+                    wgpu::ShaderRuntimeChecks::unchecked(),
+                )
+            };
+            device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: Some(&name),
+                layout: Some(&pipeline_layout),
+                module: &module,
+                entry_point: Some("main"),
+                compilation_options: wgpu::PipelineCompilationOptions {
+                    constants: &[],
+                    zero_initialize_workgroup_memory: false,
+                },
+                cache: None,
+            })
+        })?;
+        log::debug!(
+            "compiled {name} in {:.1} ms",
+            start.elapsed().as_secs_f64() * 1e3
+        );
+        Ok(Pipeline {
+            raw,
+            layout,
+            access: kernel.access,
+            name,
+        })
+    }
+
+    fn layouts(
+        &self,
+        device: &wgpu::Device,
+        op: &'static str,
+        access: &'static [Access],
+    ) -> Result<Layouts> {
+        let mut layouts = self.layouts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(hit) = layouts.get(access) {
+            return Ok(hit.clone());
+        }
+        let entry = |binding, ty, dynamic, size| wgpu::BindGroupLayoutEntry {
+            binding,
+            visibility: wgpu::ShaderStages::COMPUTE,
+            ty: wgpu::BindingType::Buffer {
+                ty,
+                has_dynamic_offset: dynamic,
+                min_binding_size: std::num::NonZero::new(size),
+            },
+            count: None,
+        };
+        let mut entries = vec![entry(
+            0,
+            wgpu::BufferBindingType::Uniform,
+            true,
+            PARAM_BYTES,
+        )];
+        for (i, access) in access.iter().enumerate() {
+            let read_only = *access == Access::Read;
+            entries.push(entry(
+                i as u32 + 1,
+                wgpu::BufferBindingType::Storage { read_only },
+                false,
+                4,
+            ));
+        }
+        let made = caught(device, op, || {
+            let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+                label: Some("vsla"),
+                entries: &entries,
+            });
+            let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                label: Some("vsla"),
+                bind_group_layouts: &[Some(&layout)],
+                immediate_size: 0,
+            });
+            (layout, pipeline_layout)
+        })?;
+        layouts.insert(access, made.clone());
+        Ok(made)
+    }
+}
+
+/// What a shader declares: workgroup memory and invocations.
+///
+/// wgpu does not compare workgroup memory with the device's limit, and a kernel above it hangs NVIDIA's driver.
+pub(crate) fn needs(source: &str) -> Result<(u32, u32), String> {
+    let module = naga::front::wgsl::parse_str(source).map_err(|e| e.emit_to_string(source))?;
+    let mut layouter = naga::proc::Layouter::default();
+    layouter
+        .update(module.to_ctx())
+        .map_err(|e| e.to_string())?;
+    let memory = module
+        .global_variables
+        .iter()
+        .filter(|(_, v)| v.space == naga::AddressSpace::WorkGroup)
+        .map(|(_, v)| layouter[v.ty].size.next_multiple_of(16))
+        .sum();
+    let invocations = module
+        .entry_points
+        .iter()
+        .map(|e| e.workgroup_size.iter().product())
+        .max()
+        .unwrap_or(0);
+    Ok((memory, invocations))
+}
+
+fn check_needs(op: &'static str, name: &str, source: &str, limits: &Limits) -> Result<()> {
+    let (memory, invocations) = needs(source).map_err(|message| Error::Gpu { op, message })?;
+    if memory > limits.workgroup_memory {
+        return Err(Error::Unsupported {
+            op,
+            what: format!(
+                "kernel {name} needs {memory} bytes of workgroup memory, the device allows {}",
+                limits.workgroup_memory
+            ),
+        });
+    }
+    if invocations > limits.invocations {
+        return Err(Error::Unsupported {
+            op,
+            what: format!(
+                "kernel {name} needs {invocations} invocations a workgroup, the device allows {}",
+                limits.invocations
+            ),
+        });
+    }
+    Ok(())
+}

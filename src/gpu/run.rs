@@ -1,0 +1,255 @@
+//! Running a launch: check everything, find buffers and pipelines, then record.
+
+use std::sync::Arc;
+
+use super::Gpu;
+use super::pipelines::Pipeline;
+use super::pool::GpuBuffer;
+use super::recorder::{PARAM_WORDS, fold};
+use crate::plan::{Launch, OutputLayout, Slot, Stage, Word, Words};
+use crate::ragged::{CacheKey, Layout};
+use crate::{Error, Result};
+
+/// Multiply-adds of one dispatch at most. At a tenth of an H100's rate this is under 100 ms, after which a desktop's
+/// driver may reset the device.
+const DISPATCH_COST: u64 = 20_000_000_000;
+/// The same for software rasterisers, which nothing resets, but which should answer.
+const DISPATCH_COST_SOFTWARE: u64 = 1_000_000_000;
+
+/// An operand: values in a buffer, from `base` on.
+pub(crate) struct GpuInput<'a> {
+    pub buffer: &'a Arc<GpuBuffer>,
+    pub base: u32,
+    pub layout: &'a Layout,
+}
+
+impl Gpu {
+    /// Allocates the results of `launch` and records its stages.
+    pub(crate) fn run(
+        &self,
+        launch: &Launch,
+        inputs: &[GpuInput<'_>],
+        scalars: &[u32],
+    ) -> Result<Vec<(Arc<GpuBuffer>, Layout)>> {
+        let op = launch.op;
+        self.health.check(op)?;
+        let layouts: Vec<Layout> = launch
+            .outputs
+            .iter()
+            .map(|output| match output {
+                OutputLayout::Input(i) => inputs[*i].layout.clone(),
+                OutputLayout::New(layout) => layout.clone(),
+            })
+            .collect();
+        for layout in &layouts {
+            self.check_size(op, layout)?;
+        }
+        for words in &launch.temps {
+            self.check_words(op, None, "workspace", *words)?;
+        }
+        let pipelines = launch
+            .stages
+            .iter()
+            .map(|stage| self.pipeline(op, stage))
+            .collect::<Result<Vec<_>>>()?;
+        let mut outputs = Vec::with_capacity(layouts.len());
+        for layout in &layouts {
+            outputs.push(self.pool.allocate(op, layout.total() as u64)?);
+        }
+        let temps = launch
+            .temps
+            .iter()
+            .map(|words| self.pool.allocate(op, *words))
+            .collect::<Result<Vec<_>>>()?;
+        if self.poison {
+            for buffer in outputs.iter().chain(&temps) {
+                self.poison_buffer(op, buffer)?;
+            }
+        }
+        for (stage, pipeline) in launch.stages.iter().zip(&pipelines) {
+            if stage.groups == 0 {
+                continue;
+            }
+            let buffers = stage
+                .slots
+                .iter()
+                .map(|slot| {
+                    Ok(match slot {
+                        Slot::Input(i) => inputs[*i].buffer.clone(),
+                        Slot::Output(i) => outputs[*i].clone(),
+                        Slot::Temp(i) => temps[*i].clone(),
+                        Slot::InputMeta(i) => self.meta(op, inputs[*i].layout)?,
+                        Slot::Meta(layout) => self.meta(op, layout)?,
+                        Slot::Words(words) => self.words(op, words)?,
+                    })
+                })
+                .collect::<Result<Vec<_>>>()?;
+            self.record(op, stage, pipeline, &buffers, |word| match word {
+                Word::U32(value) => value,
+                Word::InputBase(i) => inputs[i].base,
+                Word::Scalar(i) => scalars[i],
+            })?;
+        }
+        Ok(outputs.into_iter().zip(layouts).collect())
+    }
+
+    fn record(
+        &self,
+        op: &'static str,
+        stage: &Stage,
+        pipeline: &Pipeline,
+        buffers: &[Arc<GpuBuffer>],
+        value: impl Fn(Word) -> u32,
+    ) -> Result<()> {
+        debug_assert!(
+            stage.params.len() <= PARAM_WORDS,
+            "{}: too many parameters",
+            pipeline.name
+        );
+        let mut params = vec![0, stage.groups];
+        params.extend(stage.params.iter().map(|word| value(*word)));
+        let buffers: Vec<&GpuBuffer> = buffers.iter().map(Arc::as_ref).collect();
+
+        let budget = match self.info.device_type {
+            wgpu::DeviceType::Cpu => DISPATCH_COST_SOFTWARE,
+            _ => DISPATCH_COST,
+        };
+        let long = stage.cost > budget;
+        let share = if long {
+            (u128::from(stage.groups) * u128::from(budget) / u128::from(stage.cost)).max(1) as u32
+        } else {
+            stage.groups
+        };
+        let machine = self.machine();
+        let mut first = 0;
+        while first < stage.groups {
+            let limit = self.limits.workgroups_per_dimension;
+            let (x, y) = fold(share.min(stage.groups - first), limit);
+            params[0] = first;
+            let mut recorder = self.recorder();
+            recorder.dispatch(&machine, op, pipeline, &buffers, &params, (x, y))?;
+            if long {
+                recorder.submit(&machine, op)?;
+            }
+            first = first.saturating_add(x.saturating_mul(y));
+        }
+        Ok(())
+    }
+
+    fn pipeline(&self, op: &'static str, stage: &Stage) -> Result<Arc<Pipeline>> {
+        self.pipelines
+            .get(&self.device, &self.limits, op, stage.kernel, stage.variant)
+            .map_err(|e| match e {
+                Error::Gpu { .. } | Error::DeviceLost { .. } => self.health.note(e),
+                other => other,
+            })
+    }
+
+    /// A tensor of this layout fits one binding, or which element makes it too large.
+    pub(crate) fn check_size(&self, op: &'static str, layout: &Layout) -> Result<()> {
+        let words =
+            (layout.total() as u64).max(layout.len() as u64 + 1 + layout.extents().len() as u64);
+        if words * 4 <= self.limits.binding_bytes {
+            return Ok(());
+        }
+        // The first element that does not fit any more.
+        let fitting = self.limits.binding_bytes / 4;
+        let element = layout
+            .offsets()
+            .as_slice()
+            .partition_point(|end| u64::from(*end) <= fitting)
+            .checked_sub(1)
+            .filter(|e| *e < layout.len());
+        self.check_words(op, element, "tensor", words)
+    }
+
+    fn check_words(
+        &self,
+        op: &'static str,
+        element: Option<usize>,
+        what: &str,
+        words: u64,
+    ) -> Result<()> {
+        if words * 4 <= self.limits.binding_bytes {
+            return Ok(());
+        }
+        Err(Error::TooLarge {
+            op,
+            element,
+            what: what.to_owned(),
+            bytes: words * 4,
+            limit: self.limits.binding_bytes,
+        })
+    }
+
+    /// The layout's offsets and extents on this device.
+    fn meta(&self, op: &'static str, layout: &Layout) -> Result<Arc<GpuBuffer>> {
+        let key = CacheKey {
+            what: "gpu metadata",
+            other: 0,
+            device: self.id,
+            extra: 0,
+        };
+        layout.cached(key, || {
+            self.check_words(
+                op,
+                None,
+                "layout",
+                layout.len() as u64 + 1 + layout.extents().len() as u64,
+            )?;
+            self.upload_parts(op, &[layout.offsets().as_slice(), layout.extents()])
+        })
+    }
+
+    fn words(&self, op: &'static str, words: &Words) -> Result<Arc<GpuBuffer>> {
+        words.copy_on(self.id, |data| {
+            self.check_words(op, None, "plan", data.len() as u64)?;
+            self.upload_parts(op, &[data])
+        })
+    }
+
+    fn upload_parts(&self, op: &'static str, parts: &[&[u32]]) -> Result<Arc<GpuBuffer>> {
+        let words: usize = parts.iter().map(|p| p.len()).sum();
+        let buffer = self.pool.allocate(op, words as u64)?;
+        let mut recorder = self.recorder();
+        let mut offset = 0;
+        for part in parts {
+            recorder.write(
+                &self.machine(),
+                op,
+                &buffer,
+                offset,
+                bytemuck::cast_slice(part),
+            )?;
+            offset += part.len() as u64 * 4;
+        }
+        Ok(buffer)
+    }
+
+    /// A buffer with these values. The copy is recorded; the slice is free at once.
+    pub(crate) fn upload(
+        &self,
+        op: &'static str,
+        layout: &Layout,
+        values: &[u32],
+    ) -> Result<Arc<GpuBuffer>> {
+        self.health.check(op)?;
+        self.check_size(op, layout)?;
+        self.upload_parts(op, &[values])
+    }
+
+    fn poison_buffer(&self, op: &'static str, buffer: &Arc<GpuBuffer>) -> Result<()> {
+        let stage = crate::ops::poison_stage(buffer.raw.size());
+        let pipeline = self.pipeline(op, &stage)?;
+        self.record(
+            op,
+            &stage,
+            &pipeline,
+            std::slice::from_ref(buffer),
+            |word| match word {
+                Word::U32(value) => value,
+                Word::InputBase(_) | Word::Scalar(_) => 0,
+            },
+        )
+    }
+}

@@ -1,0 +1,97 @@
+//! The operations: one room each, with its rule for shapes, its launch, its kernel and its CPU twin.
+//!
+//! A room turns layouts into a [`Launch`] and knows nothing of tensors or devices.
+
+pub(crate) mod add;
+pub(crate) mod map;
+
+use crate::plan::{Kernel, Stage, Word};
+use crate::ragged::{CacheKey, DType, Element, Pairs};
+
+/// Every kernel there is. What is not listed here is never compiled.
+#[cfg(feature = "gpu")]
+pub(crate) static KERNELS: &[&Kernel] = &[&add::FLAT, &add::NESTED, &map::KERNEL, &map::FILL];
+
+/// The instance of a generic CPU twin for an element type.
+macro_rules! twin_of {
+    ($dtype:expr, $twin:ident $(, $constant:expr)*) => {
+        match $dtype {
+            DType::F32 => $twin::<f32 $(, $constant)*>,
+            DType::I32 => $twin::<i32 $(, $constant)*>,
+            DType::U32 => $twin::<u32 $(, $constant)*>,
+        }
+    };
+}
+use twin_of;
+
+/// Arithmetic of an element type: integers wrap.
+pub(crate) trait Arithmetic: Element + Default {
+    fn plus(self, other: Self) -> Self;
+    fn minus(self, other: Self) -> Self;
+    fn times(self, other: Self) -> Self;
+}
+
+impl Arithmetic for f32 {
+    fn plus(self, other: f32) -> f32 {
+        self + other
+    }
+    fn minus(self, other: f32) -> f32 {
+        self - other
+    }
+    fn times(self, other: f32) -> f32 {
+        self * other
+    }
+}
+
+macro_rules! wrapping {
+    ($($t:ty),*) => {$(
+        impl Arithmetic for $t {
+            fn plus(self, other: $t) -> $t {
+                self.wrapping_add(other)
+            }
+            fn minus(self, other: $t) -> $t {
+                self.wrapping_sub(other)
+            }
+            fn times(self, other: $t) -> $t {
+                self.wrapping_mul(other)
+            }
+        }
+    )*};
+}
+wrapping!(i32, u32);
+
+/// Values that a workgroup of the streaming kernels makes.
+const STREAM_TILE: usize = 2048;
+
+/// Workgroups of a streaming kernel over `values` values.
+fn stream_groups(values: usize) -> u32 {
+    values.div_ceil(STREAM_TILE) as u32
+}
+
+/// The key under which the launch of a binary operation is kept in its left layout.
+fn launch_key(what: &'static str, dtype: DType, right: u64, pairs: &Pairs) -> CacheKey {
+    CacheKey {
+        what,
+        other: right,
+        device: 0,
+        extra: pairs.key() * 4 + dtype as u64,
+    }
+}
+
+/// The parameters `pair_kind` and `pair_right` of `shaders/lib/pairs.wgsl`, and the list to bind if there is one.
+fn pair_params(pairs: &Pairs, right: usize) -> ([Word; 2], Option<Vec<u32>>) {
+    use crate::Pairing;
+    let (kind, list): (u32, Option<Vec<u32>>) = match pairs.pairing() {
+        None => (0, None),
+        Some(Pairing::OneToAll) => (1, None),
+        Some(Pairing::AllToAll) => (2, None),
+        Some(Pairing::List(pairs)) => (3, Some(pairs.iter().flat_map(|&(l, r)| [l, r]).collect())),
+    };
+    ([Word::U32(kind), Word::U32(right as u32)], list)
+}
+
+/// The stage that fills a whole buffer with NaN.
+#[cfg(feature = "gpu")]
+pub(crate) fn poison_stage(bytes: u64) -> Stage {
+    map::fill_stage((bytes / 4) as usize, Word::U32(f32::NAN.to_bits()))
+}

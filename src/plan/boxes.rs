@@ -1,0 +1,231 @@
+//! Two batches of boxes that share their origins: the ambient result, and the fewest axes a kernel must see.
+
+use crate::ragged::{Layout, Offsets, Pairs, Shape};
+use crate::{Error, Result};
+
+/// How the elements of two batches, and of their ambient result, lie in each other.
+#[derive(Debug)]
+pub(crate) enum Boxes {
+    /// All three have the same layout: values meet one by one.
+    Same,
+    Nested {
+        /// The result's layout, for the caller.
+        result: Layout,
+        /// The layouts that a kernel should see, after merging axes whose extents never differ. `None` is the
+        /// operand's own.
+        a: Option<Layout>,
+        b: Option<Layout>,
+        c: Layout,
+    },
+}
+
+impl Boxes {
+    /// Plans the ambient boxes of the pairs: extent by extent the larger one.
+    ///
+    /// Axis j merges into axis j − 1 when every pair has equal extents on it: rows of a constant width then become
+    /// vectors. One pass over the pairs, two above rank 1.
+    pub(crate) fn ambient(
+        op: &'static str,
+        a: &Layout,
+        b: &Layout,
+        pairs: &Pairs,
+    ) -> Result<Boxes> {
+        if a.rank() != b.rank() {
+            return Err(Error::Rank {
+                op,
+                element: None,
+                expected: format!("rank {}, the left batch's", a.rank()),
+                got: b.rank(),
+            });
+        }
+        if pairs.is_elementwise() && a == b {
+            return Ok(Boxes::Same);
+        }
+        if a.rank() == 1 {
+            let result = Layout::from_offsets(ambient_vectors(op, a, b, pairs)?);
+            return Ok(Boxes::Nested {
+                c: result.clone(),
+                result,
+                a: None,
+                b: None,
+            });
+        }
+        let rank = a.rank();
+        let mut offsets = Offset::new(op, pairs.len());
+        let mut extents = Vec::with_capacity(pairs.len() * rank);
+        // Bit j: some pair differs on axis j.
+        let mut differs = 0u32;
+        for (x, y) in pairs.iter() {
+            let mut size = 1u64;
+            for axis in 0..rank {
+                let (m, n) = (a.extents()[x * rank + axis], b.extents()[y * rank + axis]);
+                differs |= u32::from(m != n) << axis;
+                extents.push(m.max(n));
+                size = size.saturating_mul(u64::from(m.max(n)));
+            }
+            offsets.push(size)?;
+        }
+        let offsets = offsets.finish();
+        let result = Layout::with_extents_unchecked(offsets, rank, extents);
+        let merged = |layout: &Layout| merge(layout, differs);
+        Ok(match (merged(a), merged(b), merged(&result)) {
+            (Some(a), Some(b), Some(c)) => Boxes::Nested {
+                result,
+                a: Some(a),
+                b: Some(b),
+                c,
+            },
+            _ => Boxes::Nested {
+                c: result.clone(),
+                result,
+                a: None,
+                b: None,
+            },
+        })
+    }
+}
+
+/// The layout with every axis that `differs` leaves out merged into the one before it; `None` when there is none.
+fn merge(layout: &Layout, differs: u32) -> Option<Layout> {
+    let rank = layout.rank();
+    // Axis 0 always begins a group.
+    let begins = differs | 1;
+    let merged = (begins & ((1 << rank) - 1)).count_ones() as usize;
+    if merged == rank {
+        return None;
+    }
+    if merged == 1 {
+        return Some(Layout::from_offsets(layout.offsets().clone()));
+    }
+    let mut extents = Vec::with_capacity(layout.len() * merged);
+    for shape in layout.extents().chunks_exact(rank) {
+        let mut extent = 1u32;
+        for axis in (0..rank).rev() {
+            // Only an element without values can wrap, and no kernel looks inside one.
+            extent = extent.wrapping_mul(shape[axis]);
+            if begins >> axis & 1 == 1 {
+                extents.push(extent);
+                extent = 1;
+            }
+        }
+        let from = extents.len() - merged;
+        extents[from..].reverse();
+    }
+    Some(Layout::with_extents_unchecked(
+        layout.offsets().clone(),
+        merged,
+        extents,
+    ))
+}
+
+fn ambient_vectors(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Offsets> {
+    let mut offsets = Offset::new(op, pairs.len());
+    if pairs.is_elementwise() {
+        for (x, y) in a.offsets().lengths().zip(b.offsets().lengths()) {
+            offsets.push(x.max(y) as u64)?;
+        }
+    } else {
+        for (x, y) in pairs.iter() {
+            offsets.push(a.length(x).max(b.length(y)) as u64)?;
+        }
+    }
+    Ok(offsets.finish())
+}
+
+/// Offsets under construction.
+pub(crate) struct Offset {
+    op: &'static str,
+    offsets: Vec<u32>,
+    total: u64,
+}
+
+impl Offset {
+    pub(crate) fn new(op: &'static str, elements: usize) -> Offset {
+        let mut offsets = Vec::with_capacity(elements + 1);
+        offsets.push(0);
+        Offset {
+            op,
+            offsets,
+            total: 0,
+        }
+    }
+
+    /// The next element has `size` values.
+    pub(crate) fn push(&mut self, size: u64) -> Result<()> {
+        self.total = self.total.saturating_add(size);
+        if self.total > u64::from(u32::MAX) {
+            return Err(Error::SizeOverflow {
+                op: self.op,
+                element: Some(self.offsets.len() - 1),
+                what: format!("a result of {} values so far", self.total),
+            });
+        }
+        self.offsets.push(self.total as u32);
+        Ok(())
+    }
+
+    pub(crate) fn finish(self) -> Offsets {
+        Offsets::from_vec_unchecked(self.offsets)
+    }
+}
+
+/// The part that two boxes share, as a shape.
+pub(crate) fn overlap(a: &Shape, b: &Shape) -> usize {
+    a.extents()
+        .iter()
+        .zip(b.extents())
+        .map(|(m, n)| *m.min(n) as usize)
+        .product()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn boxes(a: &[&[usize]], b: &[&[usize]]) -> Boxes {
+        let layout = |shapes: &[&[usize]]| {
+            let shapes = shapes.iter().map(|s| Shape::new(s).unwrap());
+            Layout::from_shapes(a[0].len(), shapes).unwrap()
+        };
+        let (a, b) = (layout(a), layout(b));
+        let pairs = Pairs::elementwise("add", &a, &b).unwrap();
+        Boxes::ambient("add", &a, &b, &pairs).unwrap()
+    }
+
+    #[test]
+    fn equal_layouts_are_the_same() {
+        assert!(matches!(
+            boxes(&[&[2, 3], &[4, 5]], &[&[2, 3], &[4, 5]]),
+            Boxes::Same
+        ));
+    }
+
+    #[test]
+    fn rows_of_one_width_become_vectors() {
+        let Boxes::Nested { result, a, b, c } = boxes(&[&[2, 3], &[4, 5]], &[&[7, 3], &[1, 5]])
+        else {
+            panic!("the layouts differ");
+        };
+        assert_eq!(result.shape(0), Shape::new(&[7, 3]).unwrap());
+        assert_eq!(a.unwrap().offsets().as_slice(), [0, 6, 26]);
+        assert_eq!((b.unwrap().rank(), c.rank()), (1, 1));
+        assert_eq!(c.offsets().as_slice(), [0, 21, 41]);
+    }
+
+    #[test]
+    fn only_equal_axes_merge() {
+        let Boxes::Nested { result, a, c, .. } = boxes(
+            &[&[2, 3, 4, 5], &[1, 1, 1, 1]],
+            &[&[2, 6, 4, 5], &[3, 1, 1, 1]],
+        ) else {
+            panic!("the layouts differ");
+        };
+        assert_eq!(result.shape(0), Shape::new(&[2, 6, 4, 5]).unwrap());
+        assert_eq!(a.unwrap().extents(), [2, 60, 1, 1]);
+        assert_eq!(c.extents(), [2, 120, 3, 1]);
+        let Boxes::Nested { a, .. } = boxes(&[&[2, 3]], &[&[3, 2]]) else {
+            panic!("the layouts differ");
+        };
+        assert!(a.is_none());
+    }
+}

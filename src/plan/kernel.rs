@@ -1,0 +1,58 @@
+//! A kernel as data: one WGSL source, the storage it binds, and the closed list of variants it may be built in.
+
+use crate::ragged::DType;
+
+/// How a kernel uses one of its storage bindings.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+/// One way to build a kernel: the element type and the flags its source is assembled with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Variant {
+    pub dtype: DType,
+    pub flags: &'static [&'static str],
+}
+
+/// A WGSL kernel. Binding 0 is its parameter block (uniform), bindings 1.. are `access` in order.
+///
+/// Kernels are `static`s of the operations; every one is listed in [`crate::ops::KERNELS`], and nothing outside that
+/// list is ever compiled.
+#[derive(Debug)]
+pub(crate) struct Kernel {
+    /// The stem that the shader, the operation's room and its tests share.
+    pub stem: &'static str,
+    pub source: &'static str,
+    pub access: &'static [Access],
+    pub variants: &'static [Variant],
+}
+
+impl Kernel {
+    /// The index of the variant for this element type and exactly these flags.
+    ///
+    /// Operations only ask for variants that they list themselves, which the shader tests check by building all of
+    /// them; a missing one is reported by name when the launch runs.
+    pub(crate) fn variant(&self, dtype: DType, flags: &[&str]) -> usize {
+        self.variants
+            .iter()
+            .position(|v| v.dtype == dtype && v.flags == flags)
+            .unwrap_or(usize::MAX)
+    }
+
+    /// The name shown in profiles and errors: stem, element type and flags.
+    pub(crate) fn name(&self, variant: usize) -> String {
+        match self.variants.get(variant) {
+            Some(v) => {
+                let mut name = format!("{}.{}", self.stem, v.dtype.name());
+                for flag in v.flags {
+                    name.push('.');
+                    name.push_str(&flag.to_lowercase());
+                }
+                name
+            }
+            None => format!("{}.?", self.stem),
+        }
+    }
+}

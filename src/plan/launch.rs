@@ -1,0 +1,159 @@
+//! The seam between operations and the machines: what to run, as plain data.
+//!
+//! An operation turns its inputs' layouts into a [`Launch`]. A GPU runs the stages, the CPU runs the twin, and a
+//! recorded program can store it. A launch never holds its inputs' layouts or storage (it is cached inside those
+//! layouts, and would keep them alive); they are named by position and supplied when it runs.
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::kernel::Kernel;
+use crate::ragged::{Layout, Pairs};
+
+/// The layout of a result.
+#[derive(Clone, Debug)]
+pub(crate) enum OutputLayout {
+    /// The layout of input `i`, shared.
+    Input(usize),
+    New(Layout),
+}
+
+/// What a stage binds.
+#[derive(Clone, Debug)]
+pub(crate) enum Slot {
+    /// Values of input `i`.
+    Input(usize),
+    /// Values of output `i`.
+    Output(usize),
+    /// Scratch `i` of the launch.
+    Temp(usize),
+    /// Offsets, then extents, of input `i`'s layout.
+    InputMeta(usize),
+    /// Offsets, then extents, of a layout that the plan derived.
+    Meta(Layout),
+    /// Words that the plan made: work lists, pair lists.
+    Words(Arc<Words>),
+}
+
+/// One word of a stage's parameter block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Word {
+    U32(u32),
+    /// Where input `i`'s values begin in its buffer, in values.
+    InputBase(usize),
+    /// The `i`-th constant of the call.
+    Scalar(usize),
+}
+
+/// One dispatch: a kernel variant over `groups` workgroups.
+#[derive(Clone, Debug)]
+pub(crate) struct Stage {
+    pub kernel: &'static Kernel,
+    pub variant: usize,
+    pub slots: Vec<Slot>,
+    /// The parameter block after its two common words (first workgroup, workgroups in all).
+    pub params: Vec<Word>,
+    pub groups: u32,
+    /// Multiply-adds (or values touched) of the whole stage: long stages are split into submissions by it.
+    pub cost: u64,
+}
+
+/// A planned operation. See the module documentation.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    pub op: &'static str,
+    pub outputs: Vec<OutputLayout>,
+    /// Sizes in words of the scratch buffers.
+    pub temps: Vec<u64>,
+    pub stages: Vec<Stage>,
+    /// Which element meets which, for operations of two operands.
+    pub pairs: Option<Pairs>,
+    /// The CPU's version of the whole launch.
+    pub twin: fn(&mut TwinArgs<'_>),
+}
+
+/// One operand of a CPU twin: 32-bit words to be read as the element type.
+pub(crate) struct TwinInput<'a> {
+    pub words: &'a [u32],
+    pub layout: &'a Layout,
+}
+
+pub(crate) struct TwinOutput<'a> {
+    pub words: &'a mut [u32],
+    pub layout: &'a Layout,
+}
+
+/// What a CPU twin is given.
+pub(crate) struct TwinArgs<'a> {
+    pub inputs: &'a [TwinInput<'a>],
+    pub outputs: &'a mut [TwinOutput<'a>],
+    pub scalars: &'a [u32],
+    pub pairs: Option<&'a Pairs>,
+}
+
+impl<'a> TwinArgs<'a> {
+    /// The values of input `i` as `T`.
+    pub(crate) fn input<T: bytemuck::Pod>(&self, i: usize) -> (&'a [T], &'a Layout) {
+        let input = &self.inputs[i];
+        (bytemuck::cast_slice(input.words), input.layout)
+    }
+
+    /// The pairing of a launch of two operands.
+    pub(crate) fn pairs(&self) -> &'a Pairs {
+        self.pairs
+            .expect("a launch of two operands is planned with its pairs")
+    }
+}
+
+/// Words made by a plan, with the copies that devices keep of them.
+pub(crate) struct Words {
+    data: Vec<u32>,
+    copies: Mutex<Vec<(u64, Arc<dyn Any + Send + Sync>)>>,
+}
+
+impl Words {
+    pub(crate) fn new(data: Vec<u32>) -> Arc<Words> {
+        Arc::new(Words {
+            data,
+            copies: Mutex::new(Vec::new()),
+        })
+    }
+
+    pub(crate) fn data(&self) -> &[u32] {
+        &self.data
+    }
+
+    /// The copy that device `device` keeps, made by `make` the first time.
+    #[cfg_attr(
+        not(feature = "gpu"),
+        allow(dead_code, reason = "only GPU devices keep copies")
+    )]
+    pub(crate) fn copy_on<V: Any + Send + Sync>(
+        &self,
+        device: u64,
+        make: impl FnOnce(&[u32]) -> crate::Result<Arc<V>>,
+    ) -> crate::Result<Arc<V>> {
+        let found = |copies: &[(u64, Arc<dyn Any + Send + Sync>)]| {
+            copies
+                .iter()
+                .find(|(id, _)| *id == device)
+                .and_then(|(_, any)| any.clone().downcast::<V>().ok())
+        };
+        if let Some(hit) = found(&self.copies.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return Ok(hit);
+        }
+        let made = make(&self.data)?;
+        let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(hit) = found(&copies) {
+            return Ok(hit);
+        }
+        copies.push((device, made.clone()));
+        Ok(made)
+    }
+}
+
+impl std::fmt::Debug for Words {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Words({})", self.data.len())
+    }
+}

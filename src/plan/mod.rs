@@ -1,0 +1,13 @@
+//! From lengths to work: what an operation is asked to run, as plain data that needs no GPU to be inspected.
+
+mod boxes;
+mod kernel;
+mod launch;
+mod tiles;
+
+pub(crate) use boxes::{Boxes, Offset, overlap};
+pub(crate) use kernel::{Access, Kernel, Variant};
+pub(crate) use launch::{
+    Launch, OutputLayout, Slot, Stage, TwinArgs, TwinInput, TwinOutput, Word, Words,
+};
+pub(crate) use tiles::{TileList, tiles_of};

@@ -1,0 +1,468 @@
+//! A batch with its values, on the host.
+
+use core::iter::FusedIterator;
+use core::ops::{Index, IndexMut};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::offsets::total_overflow;
+use super::shape::MAX_RANK;
+use super::{Layout, Offsets, Shape};
+use crate::error::{Error, Result};
+
+const OP: &str = "ragged";
+
+/// A batch of elements of one rank whose shapes differ, with its values packed end to end in host memory.
+///
+/// Elements of rank 1 are called rows here. A row is borrowed as a slice; an element of higher rank is a slice too, of
+/// its values in row-major order, and [`shape`](Self::shape) says how to read it. `T` is any `Copy` type.
+///
+/// ```
+/// use vsla::Ragged;
+///
+/// let batch = Ragged::from_rows([vec![1.0, 2.0, 3.0], vec![], vec![4.0, 5.0]])?;
+/// assert_eq!(batch, Ragged::from_lengths(vec![1.0, 2.0, 3.0, 4.0, 5.0], [3, 0, 2])?);
+/// assert_eq!(&batch[2], [4.0, 5.0]);
+/// assert_eq!(batch.iter().map(<[f64]>::len).collect::<Vec<_>>(), [3, 0, 2]);
+/// assert_eq!(
+///     batch.to_string(),
+///     "\
+/// Ragged<f64>: 3 rows, 5 values, lengths 0..=3
+/// [[1.0, 2.0, 3.0],
+///  [],
+///  [4.0, 5.0]]"
+/// );
+/// # Ok::<(), vsla::Error>(())
+/// ```
+///
+/// # Printing
+/// `Display` writes a summary line and the values, as their `Debug` writes them. A precision applies to every value
+/// (`{:.3}`); long batches, rows and axes show their ends only, and all of it with `{:#}`. `Debug` writes the same.
+#[derive(Clone, PartialEq)]
+pub struct Ragged<T> {
+    layout: Layout,
+    values: Vec<T>,
+}
+
+impl<T: Copy> Ragged<T> {
+    /// A batch of rows, copied end to end. One pass.
+    ///
+    /// # Errors
+    /// [`Error::SizeOverflow`] names the row with which the total passes 2³² − 1.
+    pub fn from_rows(rows: impl IntoIterator<Item: AsRef<[T]>>) -> Result<Self> {
+        let rows = rows.into_iter();
+        let mut values = Vec::new();
+        let mut offsets = Vec::with_capacity(rows.size_hint().0.saturating_add(1));
+        offsets.push(0);
+        for (element, row) in rows.enumerate() {
+            let row = row.as_ref();
+            let end = u32::try_from(values.len() as u64 + row.len() as u64)
+                .map_err(|_| total_overflow(OP, element))?;
+            values.extend_from_slice(row);
+            offsets.push(end);
+        }
+        let layout = Layout::from_offsets(Offsets::from_vec_unchecked(offsets));
+        Ok(Ragged { layout, values })
+    }
+
+    /// Packed values, cut into rows of these lengths. The values are not copied.
+    ///
+    /// # Errors
+    /// As [`Offsets::from_lengths`]; [`Error::ValueCount`] when the lengths do not add up to the number of values.
+    pub fn from_lengths(values: Vec<T>, lengths: impl IntoIterator<Item = usize>) -> Result<Self> {
+        Ragged::from_parts(Layout::from_lengths(lengths)?, values)
+    }
+
+    /// Packed values, cut into rows at these offsets. The values are not copied.
+    ///
+    /// # Errors
+    /// As [`Offsets::new`]; [`Error::ValueCount`] when the last offset is not the number of values.
+    pub fn from_offsets(values: Vec<T>, offsets: impl Into<Arc<[u32]>>) -> Result<Self> {
+        Ragged::from_parts(Layout::from_offsets(Offsets::new(offsets)?), values)
+    }
+
+    /// Packed values, cut into elements of these shapes, each in row-major order. The values are not copied.
+    ///
+    /// # Errors
+    /// As [`Layout::from_shapes`]; [`Error::ValueCount`] when the sizes do not add up to the number of values.
+    ///
+    /// ```
+    /// use vsla::{Ragged, Shape};
+    ///
+    /// let shapes = [Shape::new(&[2, 2])?, Shape::new(&[1, 3])?];
+    /// let batch = Ragged::from_shapes(vec![1, 2, 3, 4, 5, 6, 7], 2, shapes)?;
+    /// assert_eq!(
+    ///     batch.to_string(),
+    ///     "\
+    /// Ragged<i32>: 2 elements of rank 2, 7 values, extents (1..=2, 2..=3)
+    /// [[[1, 2],
+    ///   [3, 4]],
+    ///
+    ///  [[5, 6, 7]]]"
+    /// );
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    pub fn from_shapes(
+        values: Vec<T>,
+        rank: usize,
+        shapes: impl IntoIterator<Item = Shape>,
+    ) -> Result<Self> {
+        Ragged::from_parts(Layout::from_shapes(rank, shapes)?, values)
+    }
+
+    /// Packed values with a layout. Copies nothing; batches made from clones of one layout share what is planned from it.
+    ///
+    /// # Errors
+    /// [`Error::ValueCount`] when the layout is of another number of values.
+    pub fn from_parts(layout: Layout, values: Vec<T>) -> Result<Self> {
+        if values.len() != layout.total() {
+            return Err(Error::ValueCount {
+                op: OP,
+                element: None,
+                expected: layout.total(),
+                got: values.len(),
+            });
+        }
+        Ok(Ragged { layout, values })
+    }
+
+    /// The first `lengths[i]` values of each row of a padded array of `width` columns. Copies the values that count.
+    ///
+    /// # Errors
+    /// [`Error::ValueCount`] when the array has not one row of `width` values for every length, and with the first row
+    /// whose length exceeds the width; [`Error::SizeOverflow`] as [`Offsets::from_lengths`].
+    ///
+    /// ```
+    /// use vsla::Ragged;
+    ///
+    /// let batch = Ragged::from_padded(&[1, 2, 0, 3, 0, 0], 3, &[2, 1])?;
+    /// assert_eq!(batch, Ragged::from_rows([&[1, 2][..], &[3]])?);
+    /// assert_eq!(batch.to_padded(0), [1, 2, 3, 0], "as wide as the longest row");
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    pub fn from_padded(padded: &[T], width: usize, lengths: &[usize]) -> Result<Self> {
+        let wrong = |element, expected, got| Error::ValueCount {
+            op: "from_padded",
+            element,
+            expected,
+            got,
+        };
+        let expected = lengths.len().saturating_mul(width);
+        if padded.len() != expected {
+            return Err(wrong(None, expected, padded.len()));
+        }
+        if let Some(element) = lengths.iter().position(|&length| length > width) {
+            return Err(wrong(Some(element), width, lengths[element]));
+        }
+        let layout = Layout::from_lengths(lengths.iter().copied())?;
+        let mut values = Vec::with_capacity(layout.total());
+        for (row, &length) in lengths.iter().enumerate() {
+            values.extend_from_slice(&padded[row * width..][..length]);
+        }
+        Ok(Ragged { layout, values })
+    }
+
+    /// A batch of one value everywhere.
+    pub fn full(layout: &Layout, value: T) -> Self {
+        Ragged {
+            layout: layout.clone(),
+            values: vec![value; layout.total()],
+        }
+    }
+
+    /// A batch of default values, which are zeros for numbers.
+    pub fn zeros(layout: &Layout) -> Self
+    where
+        T: Default,
+    {
+        Ragged::full(layout, T::default())
+    }
+
+    /// A batch whose values are computed: `value(element, index)`, with the index counted from the start of the element
+    /// in row-major order. Called once a value, in order.
+    ///
+    /// ```
+    /// use vsla::{Layout, Ragged};
+    ///
+    /// let layout = Layout::from_lengths([2, 0, 3])?;
+    /// let batch = Ragged::from_fn(&layout, |element, index| 10 * element + index);
+    /// assert_eq!(batch.to_vecs(), [vec![0, 1], vec![], vec![20, 21, 22]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    pub fn from_fn(layout: &Layout, mut value: impl FnMut(usize, usize) -> T) -> Self {
+        let mut values = Vec::with_capacity(layout.total());
+        for (element, length) in layout.lengths().enumerate() {
+            values.extend((0..length).map(|index| value(element, index)));
+        }
+        Ragged {
+            layout: layout.clone(),
+            values,
+        }
+    }
+
+    /// The shapes, shared.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// All values, end to end.
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// All values, end to end, to be written.
+    pub fn values_mut(&mut self) -> &mut [T] {
+        &mut self.values
+    }
+
+    /// The number of elements (not of values: that is `values().len()`).
+    pub fn len(&self) -> usize {
+        self.layout.len()
+    }
+
+    /// Whether there are no elements. A batch of empty elements is not empty.
+    pub fn is_empty(&self) -> bool {
+        self.layout.is_empty()
+    }
+
+    /// The values of element `i`, in row-major order. `batch[i]` is the same.
+    ///
+    /// # Panics
+    /// When there is no element `i`, as indexing a slice does; [`get`](Self::get) does not.
+    pub fn row(&self, i: usize) -> &[T] {
+        &self.values[self.layout.offsets().range(i)]
+    }
+
+    /// The values of element `i`, in row-major order, if there is one.
+    pub fn get(&self, i: usize) -> Option<&[T]> {
+        (i < self.len()).then(|| self.row(i))
+    }
+
+    /// The shape of element `i`.
+    ///
+    /// # Panics
+    /// When there is no element `i`, as indexing a slice does.
+    pub fn shape(&self, i: usize) -> Shape {
+        self.layout.shape(i)
+    }
+
+    /// The values of each element, in order.
+    pub fn iter(&self) -> Rows<'_, T> {
+        Rows {
+            offsets: self.layout.offsets().as_slice(),
+            values: &self.values,
+        }
+    }
+
+    /// The values of each element in a vector of its own. Copies, and allocates once an element.
+    pub fn to_vecs(&self) -> Vec<Vec<T>> {
+        self.iter().map(<[T]>::to_vec).collect()
+    }
+
+    /// The batch as a dense array: every element at the origin of the box that all of them fit in
+    /// ([`Layout::ambient_extents`]), and `fill` around it. Rows become a matrix as wide as the longest.
+    ///
+    /// Allocates [`Layout::padded_total`] values, which may be very many more than the batch has.
+    ///
+    /// # Panics
+    /// When the padded array exceeds the address space.
+    ///
+    /// ```
+    /// use vsla::{Ragged, Shape};
+    ///
+    /// let batch = Ragged::from_rows([vec![1, 2, 3], vec![], vec![4]])?;
+    /// assert_eq!(batch.to_padded(0), [1, 2, 3, 0, 0, 0, 4, 0, 0]);
+    ///
+    /// let shapes = [Shape::new(&[2, 1])?, Shape::new(&[1, 2])?];
+    /// let batch = Ragged::from_shapes(vec![1, 2, 3, 4], 2, shapes)?;
+    /// assert_eq!(batch.to_padded(0), [1, 0, 2, 0, 3, 4, 0, 0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    pub fn to_padded(&self, fill: T) -> Vec<T> {
+        let total = usize::try_from(self.layout.padded_total()).unwrap_or(usize::MAX);
+        let mut padded = vec![fill; total];
+        if self.values.is_empty() {
+            return padded;
+        }
+        // There are values, so no ambient extent is 0, and their product times the length is `total`.
+        let ambient = self.layout.ambient_extents();
+        let elements = padded.chunks_exact_mut(total / self.len());
+        for (element, (target, values)) in elements.zip(self).enumerate() {
+            if !values.is_empty() {
+                place(values, self.shape(element).extents(), target, ambient);
+            }
+        }
+        padded
+    }
+
+    /// The share of [`to_padded`](Self::to_padded) that would be padding, as [`Layout::padding_waste`].
+    pub fn padding_waste(&self) -> f64 {
+        self.layout.padding_waste()
+    }
+
+    /// The batch with every value converted. The layout is shared.
+    ///
+    /// ```
+    /// use vsla::Ragged;
+    ///
+    /// let batch = Ragged::from_rows([vec![1.5_f64, 2.5], vec![3.5]])?;
+    /// assert_eq!(batch.cast(|x| x as f32), Ragged::from_rows([vec![1.5_f32, 2.5], vec![3.5]])?);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    pub fn cast<U: Copy>(&self, convert: impl Fn(T) -> U) -> Ragged<U> {
+        Ragged {
+            layout: self.layout.clone(),
+            values: self.values.iter().map(|&value| convert(value)).collect(),
+        }
+    }
+
+    /// The layout and the packed values. Copies nothing.
+    pub fn into_parts(self) -> (Layout, Vec<T>) {
+        (self.layout, self.values)
+    }
+}
+
+impl Ragged<f32> {
+    /// Values that are uniform in [−1, 1), the same for the same seed on every machine and with any number of threads.
+    ///
+    /// With zᵢ the i-th output of SplitMix64 started at `seed`, value i of the batch is ⌊zᵢ / 2⁴⁰⌋ / 2²³ − 1. Not for
+    /// cryptography. Large batches are filled in parallel.
+    ///
+    /// ```
+    /// use vsla::{Layout, Ragged};
+    ///
+    /// let layout = Layout::from_lengths([3, 5])?;
+    /// let batch = Ragged::random(&layout, 7);
+    /// assert_eq!(batch, Ragged::random(&layout, 7));
+    /// assert_ne!(batch, Ragged::random(&layout, 8));
+    /// assert!(batch.values().iter().all(|x| (-1.0..1.0).contains(x)));
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    pub fn random(layout: &Layout, seed: u64) -> Self {
+        /// Values a thread should have to do, to be worth waking.
+        const CHUNK: usize = 1 << 15;
+
+        let total = layout.total();
+        let uniform = |index| {
+            let bits = splitmix64(seed, index as u64) >> 40;
+            bits as f32 / (1 << 23) as f32 - 1.0
+        };
+        let values = if total <= CHUNK {
+            (0..total).map(uniform).collect()
+        } else {
+            let indices = (0..total).into_par_iter().with_min_len(CHUNK);
+            indices.map(uniform).collect()
+        };
+        Ragged {
+            layout: layout.clone(),
+            values,
+        }
+    }
+}
+
+/// Output `index` of SplitMix64, whose state is a counter: any output can be had without those before it.
+fn splitmix64(seed: u64, index: u64) -> u64 {
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut z = seed.wrapping_add(STEP.wrapping_mul(index.wrapping_add(1)));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Copies a row-major array that is not empty to the origin of a larger one, a last axis at a time.
+fn place<T: Copy>(values: &[T], extents: &[u32], target: &mut [T], ambient: &[u32]) {
+    let last = extents.len() - 1;
+    let mut index = [0_u32; MAX_RANK];
+    for run in values.chunks_exact(extents[last] as usize) {
+        let start = (0..=last).fold(0, |start, axis| {
+            start * ambient[axis] as usize + index[axis] as usize
+        });
+        target[start..][..run.len()].copy_from_slice(run);
+        for axis in (0..last).rev() {
+            index[axis] += 1;
+            if index[axis] < extents[axis] {
+                break;
+            }
+            index[axis] = 0;
+        }
+    }
+}
+
+impl<T: Copy> Index<usize> for Ragged<T> {
+    type Output = [T];
+
+    fn index(&self, i: usize) -> &[T] {
+        self.row(i)
+    }
+}
+
+impl<T: Copy> IndexMut<usize> for Ragged<T> {
+    fn index_mut(&mut self, i: usize) -> &mut [T] {
+        &mut self.values[self.layout.offsets().range(i)]
+    }
+}
+
+impl<T: Copy> TryFrom<Vec<Vec<T>>> for Ragged<T> {
+    type Error = Error;
+
+    /// As [`Ragged::from_rows`].
+    fn try_from(rows: Vec<Vec<T>>) -> Result<Self> {
+        Ragged::from_rows(rows)
+    }
+}
+
+impl<'a, T: Copy> IntoIterator for &'a Ragged<T> {
+    type Item = &'a [T];
+    type IntoIter = Rows<'a, T>;
+
+    fn into_iter(self) -> Rows<'a, T> {
+        self.iter()
+    }
+}
+
+/// The values of each element of a [`Ragged`], in order.
+#[derive(Clone, Debug)]
+pub struct Rows<'a, T> {
+    /// One more than there are elements left.
+    offsets: &'a [u32],
+    values: &'a [T],
+}
+
+impl<'a, T> Iterator for Rows<'a, T> {
+    type Item = &'a [T];
+
+    fn next(&mut self) -> Option<&'a [T]> {
+        let [start, rest @ ..] = self.offsets else {
+            return None;
+        };
+        let end = rest.first()?;
+        self.offsets = rest;
+        Some(&self.values[*start as usize..*end as usize])
+    }
+
+    fn nth(&mut self, n: usize) -> Option<&'a [T]> {
+        self.offsets = self.offsets.get(n..).unwrap_or_default();
+        self.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.offsets.len().saturating_sub(1);
+        (left, Some(left))
+    }
+}
+
+impl<'a, T> DoubleEndedIterator for Rows<'a, T> {
+    fn next_back(&mut self) -> Option<&'a [T]> {
+        let [rest @ .., end] = self.offsets else {
+            return None;
+        };
+        let start = rest.last()?;
+        self.offsets = rest;
+        Some(&self.values[*start as usize..*end as usize])
+    }
+}
+
+impl<T> ExactSizeIterator for Rows<'_, T> {}
+
+impl<T> FusedIterator for Rows<'_, T> {}

@@ -1,0 +1,127 @@
+//! Printing: a summary line, and nested lists that stay readable however large the batch is.
+
+use core::any::type_name;
+use core::fmt::{self, Debug, Display, Formatter};
+
+use super::{Layout, Ragged};
+use crate::error::Count;
+
+/// Lists of more items than this are shortened: elements of a batch, entries along an axis.
+const MAX_ITEMS: usize = 8;
+
+/// Items that a shortened list shows at each end.
+const END_ITEMS: usize = 3;
+
+/// `5 rows, 628 values, lengths 7..=456`, or `3 elements of rank 2, 24 values, extents (1..=3, 2..=4)`.
+impl Display for Layout {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let values = Count(self.total(), "value");
+        match self.rank() {
+            1 => write!(f, "{}, {values}", Count(self.len(), "row"))?,
+            rank => write!(
+                f,
+                "{} of rank {rank}, {values}",
+                Count(self.len(), "element")
+            )?,
+        }
+        if self.is_empty() {
+            return Ok(());
+        }
+        for axis in 0..self.rank() {
+            f.write_str(match (self.rank(), axis) {
+                (1, _) => ", lengths ",
+                (_, 0) => ", extents (",
+                _ => ", ",
+            })?;
+            let (least, most) = self.extent_bounds(axis);
+            write!(f, "{least}..={most}")?;
+        }
+        f.write_str(if self.rank() == 1 { "" } else { ")" })
+    }
+}
+
+impl<T: Copy + Debug> Display for Ragged<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "Ragged<{}>: {}", short_name::<T>(), self.layout())?;
+        let rank = self.layout().rank();
+        list(f, self.len(), 0, rank, &mut |f, element| {
+            let shape = self.shape(element);
+            array(f, shape.extents(), self.row(element), 1)
+        })
+    }
+}
+
+impl<T: Copy + Debug> Debug for Ragged<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Display::fmt(self, f)
+    }
+}
+
+/// An array inside `depth` brackets.
+fn array<T: Debug>(
+    f: &mut Formatter<'_>,
+    extents: &[u32],
+    values: &[T],
+    depth: usize,
+) -> fmt::Result {
+    let [extent, inner @ ..] = extents else {
+        // No axes are left: this is a value, which sees the caller's width and precision.
+        return values.iter().try_for_each(|value| value.fmt(f));
+    };
+    let extent = *extent as usize;
+    let size = values.len().checked_div(extent).unwrap_or(0);
+    list(f, extent, depth, inner.len(), &mut |f, i| {
+        array(f, inner, &values[i * size..][..size], depth + 1)
+    })
+}
+
+/// `[first, second, ..., last]`, with items that are lists of `inner` levels themselves on lines of their own.
+///
+/// `item` is a trait object because it calls this function again.
+fn list(
+    f: &mut Formatter<'_>,
+    len: usize,
+    depth: usize,
+    inner: usize,
+    item: &mut dyn FnMut(&mut Formatter<'_>, usize) -> fmt::Result,
+) -> fmt::Result {
+    let separate = |f: &mut Formatter<'_>| match inner {
+        0 => f.write_str(", "),
+        // A blank line keeps the arrays of a list apart.
+        _ => write!(
+            f,
+            ",{}{:indent$}",
+            if inner == 1 { "\n" } else { "\n\n" },
+            "",
+            indent = depth + 1
+        ),
+    };
+    let elided = if f.alternate() || len <= MAX_ITEMS {
+        0..0
+    } else {
+        END_ITEMS..len - END_ITEMS
+    };
+
+    f.write_str("[")?;
+    for i in 0..elided.start {
+        item(f, i)?;
+        separate(f)?;
+    }
+    if !elided.is_empty() {
+        f.write_str("...")?;
+        separate(f)?;
+    }
+    for i in elided.end..len {
+        item(f, i)?;
+        if i + 1 < len {
+            separate(f)?;
+        }
+    }
+    f.write_str("]")
+}
+
+/// The type's name without its path.
+fn short_name<T>() -> &'static str {
+    let name = type_name::<T>();
+    name.rsplit("::").next().unwrap_or(name)
+}

@@ -1,0 +1,377 @@
+//! The shapes of a batch, shared.
+
+use core::any::Any;
+use core::fmt;
+use core::ops::Range;
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use super::cache::{Cache, CacheKey};
+use super::shape::{MAX_RANK, check_rank, product};
+use super::{Offsets, Shape};
+use crate::error::{Error, Result};
+
+const OP: &str = "layout";
+
+/// The shapes of a batch and where its elements lie, without the values.
+///
+/// All elements have one rank, 1 to [`MAX_RANK`]; their extents differ freely. A layout is immutable and cloning it
+/// shares it. What an operation plans from a layout is kept with it, so operations on batches that share one layout
+/// plan only once: clone a layout rather than build an equal one.
+///
+/// Layouts are equal when their contents are.
+///
+/// ```
+/// use vsla::{Layout, Shape};
+///
+/// let layout = Layout::from_lengths([8, 15, 142, 7, 456])?;
+/// assert_eq!((layout.len(), layout.rank(), layout.total()), (5, 1, 628));
+/// assert_eq!(format!("{:.2} %", 100.0 * layout.padding_waste()), "72.46 %");
+/// assert_eq!(layout.to_string(), "5 rows, 628 values, lengths 7..=456");
+///
+/// let matrices = Layout::from_shapes(2, [Shape::new(&[3, 2])?, Shape::new(&[1, 4])?])?;
+/// assert_eq!(matrices.shape(1), Shape::new(&[1, 4])?);
+/// assert_eq!(matrices.offsets().as_slice(), [0, 6, 10]);
+/// # Ok::<(), vsla::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Layout(Arc<Inner>);
+
+struct Inner {
+    id: u64,
+    rank: usize,
+    offsets: Offsets,
+    /// `len × rank`, or nothing for rank 1, where an extent is a difference of offsets.
+    extents: Vec<u32>,
+    bounds: OnceLock<Bounds>,
+    cache: Cache,
+}
+
+/// The smallest and largest extent along each axis, and the largest length. All 0 for a batch without elements.
+#[derive(Clone, Copy, Default)]
+struct Bounds {
+    least: [u32; MAX_RANK],
+    most: [u32; MAX_RANK],
+    max_length: u32,
+}
+
+/// A number that nothing else in this process ever gets, starting at 1.
+pub(super) fn next_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Layout {
+    /// Elements of rank 1 with these lengths. One pass.
+    ///
+    /// # Errors
+    /// As [`Offsets::from_lengths`].
+    pub fn from_lengths(lengths: impl IntoIterator<Item = usize>) -> Result<Layout> {
+        Offsets::from_lengths(lengths).map(Layout::from_offsets)
+    }
+
+    /// Elements of rank 1 that lie where the offsets say. Copies nothing.
+    pub fn from_offsets(offsets: Offsets) -> Layout {
+        Layout::with_extents_unchecked(offsets, 1, Vec::new())
+    }
+
+    /// Elements of these shapes, which all have this rank. One pass.
+    ///
+    /// The rank is asked for because a batch without elements has one too.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] for a rank outside 1 to [`MAX_RANK`], and for the first element of another rank;
+    /// [`Error::SizeOverflow`] names the element with which the total passes 2³² − 1.
+    pub fn from_shapes(rank: usize, shapes: impl IntoIterator<Item = Shape>) -> Result<Layout> {
+        check_rank(OP, rank)?;
+        let shapes = shapes.into_iter();
+        let mut extents = Vec::new();
+        if rank > 1 {
+            extents.reserve(shapes.size_hint().0.saturating_mul(rank));
+        }
+        let mut stranger = None;
+        let lengths = shapes.enumerate().map(|(element, shape)| {
+            if shape.rank() != rank {
+                stranger.get_or_insert((element, shape.rank()));
+            } else if rank > 1 {
+                extents.extend_from_slice(shape.extents());
+            }
+            shape.size()
+        });
+        let offsets = Offsets::from_lengths(lengths);
+        if let Some((element, got)) = stranger {
+            return Err(Error::Rank {
+                op: OP,
+                element: Some(element),
+                expected: rank.to_string(),
+                got,
+            });
+        }
+        Ok(Layout::with_extents_unchecked(offsets?, rank, extents))
+    }
+
+    /// `elements` elements of one shape.
+    ///
+    /// # Errors
+    /// [`Error::SizeOverflow`] names the element with which the total passes 2³² − 1.
+    pub fn uniform(elements: usize, shape: Shape) -> Result<Layout> {
+        let offsets = Offsets::uniform(elements, shape.size())?;
+        let extents = match shape.rank() {
+            1 => Vec::new(),
+            _ => shape.extents().repeat(elements),
+        };
+        Ok(Layout::with_extents_unchecked(
+            offsets,
+            shape.rank(),
+            extents,
+        ))
+    }
+
+    /// A layout whose parts hold by construction: `rank` extents an element whose product is its length, none for rank 1.
+    pub(crate) fn with_extents_unchecked(
+        offsets: Offsets,
+        rank: usize,
+        extents: Vec<u32>,
+    ) -> Layout {
+        debug_assert!((1..=MAX_RANK).contains(&rank));
+        debug_assert_eq!(
+            extents.len(),
+            if rank == 1 { 0 } else { offsets.len() * rank }
+        );
+        debug_assert!(
+            extents
+                .chunks_exact(rank)
+                .zip(offsets.lengths())
+                .all(
+                    |(extents, length)| product(extents).map(|size| size as usize) == Some(length)
+                )
+        );
+        Layout(Arc::new(Inner {
+            id: next_id(),
+            rank,
+            offsets,
+            extents,
+            bounds: OnceLock::new(),
+            cache: Cache::default(),
+        }))
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.0.offsets.len()
+    }
+
+    /// Whether there are no elements. A batch of empty elements is not empty.
+    pub fn is_empty(&self) -> bool {
+        self.0.offsets.is_empty()
+    }
+
+    /// The number of axes of every element.
+    pub fn rank(&self) -> usize {
+        self.0.rank
+    }
+
+    /// The number of values of all elements together.
+    pub fn total(&self) -> usize {
+        self.0.offsets.total()
+    }
+
+    /// Where each element starts and ends.
+    pub fn offsets(&self) -> &Offsets {
+        &self.0.offsets
+    }
+
+    /// The shape of element `i`.
+    ///
+    /// # Panics
+    /// When there is no element `i`, as indexing a slice does.
+    pub fn shape(&self, i: usize) -> Shape {
+        match self.rank() {
+            1 => Shape::from_extents_unchecked(&[self.length(i) as u32]),
+            rank => Shape::from_extents_unchecked(&self.extents()[i * rank..][..rank]),
+        }
+    }
+
+    /// The shape of each element, in order.
+    pub fn shapes(
+        &self,
+    ) -> impl ExactSizeIterator<Item = Shape> + DoubleEndedIterator + Clone + '_ {
+        (0..self.len()).map(|i| self.shape(i))
+    }
+
+    /// The number of values of element `i`.
+    ///
+    /// # Panics
+    /// When there is no element `i`, as indexing a slice does.
+    pub fn length(&self, i: usize) -> usize {
+        self.0.offsets.length(i)
+    }
+
+    /// The number of values of each element, in order.
+    pub fn lengths(
+        &self,
+    ) -> impl ExactSizeIterator<Item = usize> + DoubleEndedIterator + Clone + '_ {
+        self.0.offsets.lengths()
+    }
+
+    /// The largest number of values that an element has, 0 for an empty batch. Found once.
+    pub fn max_length(&self) -> usize {
+        self.bounds().max_length as usize
+    }
+
+    /// The extents of all elements, `rank` for each. Nothing for rank 1, where the offsets say it all.
+    pub fn extents(&self) -> &[u32] {
+        &self.0.extents
+    }
+
+    /// The largest extent along each axis: the box that every element fits in. Zeros for an empty batch. Found once.
+    ///
+    /// ```
+    /// # use vsla::{Layout, Shape};
+    /// let layout = Layout::from_shapes(2, [Shape::new(&[3, 2])?, Shape::new(&[1, 4])?])?;
+    /// assert_eq!(layout.ambient_extents(), [3, 4]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    pub fn ambient_extents(&self) -> &[u32] {
+        &self.bounds().most[..self.rank()]
+    }
+
+    /// The layout of some of the elements, on their own. Copies their part of the offsets and extents and no more; the
+    /// whole range is the layout itself.
+    ///
+    /// # Errors
+    /// [`Error::ElementRange`] when the range ends before it starts or beyond the batch.
+    ///
+    /// ```
+    /// # use vsla::Layout;
+    /// let layout = Layout::from_lengths([3, 0, 2, 4])?;
+    /// assert_eq!(layout.range(1..3)?, Layout::from_lengths([0, 2])?);
+    /// assert_eq!(
+    ///     layout.range(2..5).unwrap_err().to_string(),
+    ///     "range: the range 2..5 is not inside a batch of 4 elements",
+    /// );
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    pub fn range(&self, elements: Range<usize>) -> Result<Layout> {
+        let (start, end, len) = (elements.start, elements.end, self.len());
+        if start > end || end > len {
+            return Err(Error::ElementRange {
+                op: "range",
+                start,
+                end,
+                len,
+            });
+        }
+        if elements == (0..len) {
+            return Ok(self.clone());
+        }
+        let rank = self.rank();
+        let extents = match rank {
+            1 => Vec::new(),
+            _ => self.extents()[start * rank..end * rank].to_vec(),
+        };
+        let offsets = self.0.offsets.slice(elements);
+        Ok(Layout::with_extents_unchecked(offsets, rank, extents))
+    }
+
+    /// The share of a padded batch that would be padding: 1 − total / [`padded_total`](Self::padded_total), and 0 when
+    /// that is 0.
+    pub fn padding_waste(&self) -> f64 {
+        // Not from `padded_total`, which saturates.
+        let most = self.ambient_extents().iter();
+        let padded = most.fold(self.len() as f64, |size, &extent| size * f64::from(extent));
+        if padded == 0.0 {
+            0.0
+        } else {
+            1.0 - self.total() as f64 / padded
+        }
+    }
+
+    /// The values that the batch would take if every element were padded to the box that all of them fit in: the number
+    /// of elements times the product of the [`ambient_extents`](Self::ambient_extents). Saturates.
+    pub fn padded_total(&self) -> u64 {
+        let most = self.ambient_extents();
+        if self.is_empty() || most.contains(&0) {
+            return 0;
+        }
+        most.iter().fold(self.len() as u64, |size, &extent| {
+            size.saturating_mul(u64::from(extent))
+        })
+    }
+
+    /// A number that no other layout of this process ever has. Clones share it.
+    pub(crate) fn id(&self) -> u64 {
+        self.0.id
+    }
+
+    /// What was worked out from this layout under `key`, made now if it is not there; the least recently used of 16
+    /// such values goes first. `make` runs outside the lock.
+    ///
+    /// The value must not hold this very layout: the two would keep each other alive.
+    pub(crate) fn cached<V: Any + Send + Sync>(
+        &self,
+        key: CacheKey,
+        make: impl FnOnce() -> Result<Arc<V>>,
+    ) -> Result<Arc<V>> {
+        self.0.cache.get_or_make(key, make)
+    }
+
+    /// The least and the largest extent along `axis`.
+    pub(super) fn extent_bounds(&self, axis: usize) -> (u32, u32) {
+        let bounds = self.bounds();
+        (bounds.least[axis], bounds.most[axis])
+    }
+
+    fn bounds(&self) -> &Bounds {
+        self.0.bounds.get_or_init(|| Bounds::of(self))
+    }
+}
+
+impl Bounds {
+    fn of(layout: &Layout) -> Bounds {
+        if layout.is_empty() {
+            return Bounds::default();
+        }
+        let (mut least, mut most) = (u32::MAX, 0);
+        for pair in layout.offsets().as_slice().windows(2) {
+            let length = pair[1] - pair[0];
+            least = least.min(length);
+            most = most.max(length);
+        }
+        let mut bounds = Bounds {
+            max_length: most,
+            ..Bounds::default()
+        };
+        let rank = layout.rank();
+        if rank == 1 {
+            bounds.least[0] = least;
+            bounds.most[0] = most;
+            return bounds;
+        }
+        bounds.least[..rank].fill(u32::MAX);
+        for extents in layout.extents().chunks_exact(rank) {
+            for (axis, &extent) in extents.iter().enumerate() {
+                bounds.least[axis] = bounds.least[axis].min(extent);
+                bounds.most[axis] = bounds.most[axis].max(extent);
+            }
+        }
+        bounds
+    }
+}
+
+impl PartialEq for Layout {
+    fn eq(&self, other: &Layout) -> bool {
+        let (a, b) = (&*self.0, &*other.0);
+        // `Arc`s of a type that is `Eq` compare their pointers first, so shared offsets cost nothing either.
+        Arc::ptr_eq(&self.0, &other.0)
+            || (a.rank == b.rank && a.offsets == b.offsets && a.extents == b.extents)
+    }
+}
+
+impl Eq for Layout {}
+
+impl fmt::Debug for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Layout({self})")
+    }
+}

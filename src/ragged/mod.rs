@@ -1,0 +1,31 @@
+//! Batches of elements whose shapes differ, on the host: validated once, cheap to share afterwards.
+//!
+//! The values of a batch lie packed end to end; [`Offsets`] say where each element ends, and a [`Shape`] an element says
+//! what it is when the rank is above 1. [`Layout`] is all of that without the values, shared and immutable;
+//! [`Ragged`] is a layout with its values.
+//!
+//! ```text
+//! elements   [5, 6, 7]   []   [8, 9]
+//! lengths        3        0      2
+//! values     [5, 6, 7, 8, 9]
+//! offsets    [0,       3, 3,     5]       element i is values[offsets[i]..offsets[i + 1]]
+//! ```
+
+mod batch;
+mod cache;
+mod display;
+mod element;
+mod layout;
+mod offsets;
+mod pairing;
+mod shape;
+
+pub use batch::{Ragged, Rows};
+pub use element::{DType, Element};
+pub use layout::Layout;
+pub use offsets::Offsets;
+pub use pairing::Pairing;
+pub use shape::{MAX_RANK, Shape};
+
+pub(crate) use cache::CacheKey;
+pub(crate) use pairing::Pairs;

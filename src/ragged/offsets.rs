@@ -1,0 +1,215 @@
+//! Where each element of a batch starts and ends.
+
+use core::iter::{once, repeat_n};
+use core::ops::Range;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+
+const OP: &str = "offsets";
+
+/// Where each element of a batch starts and ends: n + 1 positions for n elements.
+///
+/// The first is 0 and they never decrease, which is checked once, here. Element `i` is
+/// `values[offsets[i]..offsets[i + 1]]`, so an empty element repeats a position. Sizes are 32-bit, because that is what
+/// devices index with: a batch has at most 2³² − 1 values and as many elements. Cloning shares.
+///
+/// ```
+/// use vsla::Offsets;
+///
+/// let offsets = Offsets::from_lengths([3, 0, 2])?;
+/// assert_eq!(offsets.as_slice(), [0, 3, 3, 5]);
+/// assert_eq!(offsets, Offsets::new([0, 3, 3, 5])?);
+/// assert_eq!((offsets.len(), offsets.total()), (3, 5));
+/// assert_eq!(offsets.range(2), 3..5);
+/// assert!(offsets.lengths().eq([3, 0, 2]));
+/// # Ok::<(), vsla::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Offsets(Arc<[u32]>);
+
+impl Offsets {
+    /// Takes offsets as they are: n + 1 of them, the first 0, never decreasing. One pass; an `Arc` is not copied.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOffsets`] names the first element that starts or ends at a wrong position;
+    /// [`Error::SizeOverflow`] more than 2³² − 1 elements.
+    ///
+    /// ```
+    /// use vsla::Offsets;
+    ///
+    /// assert!(Offsets::new([0]).is_ok(), "a batch without elements");
+    /// assert_eq!(
+    ///     Offsets::new([0, 7, 5]).unwrap_err().to_string(),
+    ///     "offsets: element 1 ends before it starts: expected an offset of at least 7, got 5",
+    /// );
+    /// ```
+    pub fn new(offsets: impl Into<Arc<[u32]>>) -> Result<Offsets> {
+        let offsets = offsets.into();
+        let first = offsets.first();
+        if first != Some(&0) {
+            return Err(Error::InvalidOffsets {
+                op: OP,
+                element: 0,
+                expected: "a first offset of 0".into(),
+                got: first.map_or("no offsets".into(), u32::to_string),
+            });
+        }
+        element_count(offsets.len() - 1)?;
+        if !never_decreases(&offsets)
+            && let Some(element) = offsets.windows(2).position(|pair| pair[0] > pair[1])
+        {
+            return Err(Error::InvalidOffsets {
+                op: OP,
+                element,
+                expected: format!("an offset of at least {}", offsets[element]),
+                got: offsets[element + 1].to_string(),
+            });
+        }
+        Ok(Offsets(offsets))
+    }
+
+    /// The offsets of elements of these lengths. One pass, and no copy when the iterator knows its length.
+    ///
+    /// # Errors
+    /// [`Error::SizeOverflow`] names the element with which the total passes 2³² − 1.
+    pub fn from_lengths(lengths: impl IntoIterator<Item = usize>) -> Result<Offsets> {
+        let mut lengths = lengths.into_iter().fuse();
+        let promised = lengths.size_hint().0;
+        element_count(promised)?;
+
+        // Written where they will stay: collecting them would fill a vector first and copy it.
+        let mut offsets: Arc<[u32]> = repeat_n(0, promised + 1).collect();
+        let ends = Arc::get_mut(&mut offsets).expect("nothing shares what was just made");
+        let mut total = 0;
+        let mut taken = 0;
+        for (end, length) in ends[1..].iter_mut().zip(lengths.by_ref()) {
+            total = add(total, length).ok_or_else(|| total_overflow(OP, taken))?;
+            *end = total;
+            taken += 1;
+        }
+        if let Some(next) = lengths.next() {
+            let mut longer = offsets.to_vec();
+            for length in once(next).chain(lengths) {
+                total = add(total, length).ok_or_else(|| total_overflow(OP, longer.len() - 1))?;
+                longer.push(total);
+            }
+            element_count(longer.len() - 1)?;
+            offsets = longer.into();
+        } else if taken < promised {
+            // Only a wrong size hint promises more than there is.
+            offsets = offsets[..=taken].into();
+        }
+        Ok(Offsets(offsets))
+    }
+
+    /// The offsets of `elements` elements, each of `length` values.
+    ///
+    /// # Errors
+    /// [`Error::SizeOverflow`] names the element with which the total passes 2³² − 1.
+    pub fn uniform(elements: usize, length: usize) -> Result<Offsets> {
+        element_count(elements)?;
+        if elements as u128 * length as u128 > u128::from(u32::MAX) {
+            return Err(total_overflow(OP, u32::MAX as usize / length));
+        }
+        Ok(Offsets(
+            (0..elements + 1)
+                .map(|entry| (entry * length) as u32)
+                .collect(),
+        ))
+    }
+
+    /// Offsets that hold by construction.
+    pub(crate) fn from_vec_unchecked(offsets: Vec<u32>) -> Offsets {
+        debug_assert!(offsets.first() == Some(&0) && never_decreases(&offsets));
+        Offsets(offsets.into())
+    }
+
+    /// The offsets of a range of elements that is known to be inside the batch, counted from its first value.
+    pub(super) fn slice(&self, elements: Range<usize>) -> Offsets {
+        let base = self.0[elements.start];
+        let own = &self.0[elements.start..=elements.end];
+        Offsets(own.iter().map(|offset| offset - base).collect())
+    }
+
+    /// The number of elements, one less than the number of offsets.
+    pub fn len(&self) -> usize {
+        self.0.len() - 1
+    }
+
+    /// Whether there are no elements. A batch of empty elements is not empty.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of values of all elements together.
+    pub fn total(&self) -> usize {
+        self.0[self.len()] as usize
+    }
+
+    /// The n + 1 positions.
+    pub fn as_slice(&self) -> &[u32] {
+        &self.0
+    }
+
+    /// Where element `i` lies among the values.
+    ///
+    /// # Panics
+    /// When there is no element `i`, as indexing a slice does.
+    pub fn range(&self, i: usize) -> Range<usize> {
+        let [start, end] = [self.0[i], self.0[i + 1]];
+        start as usize..end as usize
+    }
+
+    /// The number of values of element `i`.
+    ///
+    /// # Panics
+    /// When there is no element `i`, as indexing a slice does.
+    pub fn length(&self, i: usize) -> usize {
+        self.range(i).len()
+    }
+
+    /// The number of values of each element, in order.
+    pub fn lengths(
+        &self,
+    ) -> impl ExactSizeIterator<Item = usize> + DoubleEndedIterator + Clone + '_ {
+        self.0.windows(2).map(|pair| (pair[1] - pair[0]) as usize)
+    }
+}
+
+impl AsRef<[u32]> for Offsets {
+    fn as_ref(&self) -> &[u32] {
+        &self.0
+    }
+}
+
+fn add(total: u32, length: usize) -> Option<u32> {
+    total.checked_add(u32::try_from(length).ok()?)
+}
+
+/// A batch whose total stops fitting at `element`.
+pub(super) fn total_overflow(op: &'static str, element: usize) -> Error {
+    Error::SizeOverflow {
+        op,
+        element: Some(element),
+        what: "the total number of values".into(),
+    }
+}
+
+fn element_count(elements: usize) -> Result<()> {
+    if elements as u64 > u64::from(u32::MAX) {
+        return Err(Error::SizeOverflow {
+            op: OP,
+            element: None,
+            what: format!("a batch of {elements} elements"),
+        });
+    }
+    Ok(())
+}
+
+/// Without an early exit, so that it is compiled to vector instructions; where it fails is looked for afterwards.
+fn never_decreases(offsets: &[u32]) -> bool {
+    offsets
+        .windows(2)
+        .fold(true, |sorted, pair| sorted & (pair[0] <= pair[1]))
+}

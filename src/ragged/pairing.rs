@@ -1,0 +1,181 @@
+//! Which element of one batch meets which element of another.
+
+use std::sync::Arc;
+
+use super::Layout;
+use super::layout::next_id;
+use crate::error::{Error, Result, Side};
+
+/// Which elements of two batches meet, when it is not simply the first with the first, the second with the second.
+///
+/// | pairing | pairs, in order | needs |
+/// | --- | --- | --- |
+/// | `OneToAll` | (0, 0), (0, 1), …, (0, n−1) | a left batch of one element |
+/// | `AllToAll` | (0, 0), (0, 1), …, (1, 0), …: pair p is (p / n, p mod n) | nothing |
+/// | `List` | as listed; repeats are allowed | every index inside its batch |
+///
+/// with n the number of elements on the right. No operand is copied for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pairing<'a> {
+    /// The one element on the left with every element on the right.
+    OneToAll,
+    /// Every element on the left with every element on the right; the left one changes slowest.
+    AllToAll,
+    /// Exactly these pairs of (left, right) indices.
+    List(&'a [(u32, u32)]),
+}
+
+/// A pairing that was checked against the sizes of two batches. Cheap to clone.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Pairs {
+    kind: Kind,
+    len: usize,
+    right: usize,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+enum Kind {
+    Elementwise,
+    OneToAll,
+    AllToAll,
+    List { id: u64, pairs: Arc<[(u32, u32)]> },
+}
+
+impl Pairs {
+    /// Element i with element i.
+    pub fn elementwise(op: &'static str, left: &Layout, right: &Layout) -> Result<Pairs> {
+        if left.len() != right.len() {
+            return Err(Error::BatchSize {
+                op,
+                left: left.len(),
+                right: right.len(),
+            });
+        }
+        Ok(Pairs {
+            kind: Kind::Elementwise,
+            len: left.len(),
+            right: right.len(),
+        })
+    }
+
+    /// What the caller asked for. A list is checked in one pass and copied.
+    pub fn new(
+        op: &'static str,
+        left: &Layout,
+        right: &Layout,
+        pairing: Pairing<'_>,
+    ) -> Result<Pairs> {
+        let (kind, len) = match pairing {
+            Pairing::OneToAll if left.len() != 1 => {
+                return Err(Error::Pairing {
+                    op,
+                    expected: "a left batch of 1 element".into(),
+                    got: left.len(),
+                });
+            }
+            Pairing::OneToAll => (Kind::OneToAll, right.len()),
+            Pairing::AllToAll => (Kind::AllToAll, all(op, left.len(), right.len())?),
+            Pairing::List(pairs) => {
+                pair_count(op, pairs.len() as u128)?;
+                check_list(op, left.len(), right.len(), pairs)?;
+                let kind = Kind::List {
+                    id: next_id(),
+                    pairs: pairs.into(),
+                };
+                (kind, pairs.len())
+            }
+        };
+        Ok(Pairs {
+            kind,
+            len,
+            right: right.len(),
+        })
+    }
+
+    /// The number of pairs, and of elements in the result.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The two elements that pair `pair` brings together. Panics where `pair` is not below [`len`](Self::len).
+    pub fn get(&self, pair: usize) -> (usize, usize) {
+        assert!(pair < self.len, "pair {pair} of {}", self.len);
+        match &self.kind {
+            Kind::Elementwise => (pair, pair),
+            Kind::OneToAll => (0, pair),
+            // A pair exists, so the right batch is not empty.
+            Kind::AllToAll => (pair / self.right, pair % self.right),
+            Kind::List { pairs, .. } => {
+                let (left, right) = pairs[pair];
+                (left as usize, right as usize)
+            }
+        }
+    }
+
+    /// Every pair, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (usize, usize)> + '_ {
+        (0..self.len).map(|pair| self.get(pair))
+    }
+
+    /// Whether element i meets element i.
+    pub fn is_elementwise(&self) -> bool {
+        matches!(self.kind, Kind::Elementwise)
+    }
+
+    /// What was asked for; `None` for element by element.
+    pub fn pairing(&self) -> Option<Pairing<'_>> {
+        match &self.kind {
+            Kind::Elementwise => None,
+            Kind::OneToAll => Some(Pairing::OneToAll),
+            Kind::AllToAll => Some(Pairing::AllToAll),
+            Kind::List { pairs, .. } => Some(Pairing::List(pairs)),
+        }
+    }
+
+    /// Equal keys mean equal pairs, given equal layouts. Every list has its own, so that keys cost nothing to compare.
+    pub fn key(&self) -> u64 {
+        match &self.kind {
+            Kind::Elementwise => 0,
+            Kind::OneToAll => 1,
+            Kind::AllToAll => 2,
+            // Above the three constants whatever the identifier is.
+            Kind::List { id, .. } => 2 + id,
+        }
+    }
+}
+
+fn all(op: &'static str, left: usize, right: usize) -> Result<usize> {
+    pair_count(op, left as u128 * right as u128)?;
+    Ok(left * right)
+}
+
+fn pair_count(op: &'static str, pairs: u128) -> Result<()> {
+    if pairs > u32::MAX as u128 {
+        return Err(Error::SizeOverflow {
+            op,
+            element: None,
+            what: format!("a batch of {pairs} pairs"),
+        });
+    }
+    Ok(())
+}
+
+fn check_list(op: &'static str, left: usize, right: usize, pairs: &[(u32, u32)]) -> Result<()> {
+    for (pair, &(l, r)) in pairs.iter().enumerate() {
+        for (side, index, len) in [
+            (Side::Left, l as usize, left),
+            (Side::Right, r as usize, right),
+        ] {
+            if index >= len {
+                return Err(Error::PairIndex {
+                    op,
+                    pair,
+                    side,
+                    index,
+                    len,
+                });
+            }
+        }
+    }
+    Ok(())
+}

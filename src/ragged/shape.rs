@@ -1,0 +1,179 @@
+//! The extents of one element.
+
+use core::fmt;
+
+use crate::error::{Error, Result};
+
+/// The largest number of axes that an element can have.
+pub const MAX_RANK: usize = 8;
+
+/// The extents of one element, row-major: rank 1 to [`MAX_RANK`], and a product below 2³².
+///
+/// An extent of 0 makes the element empty, and stays what it is: (3, 0) is not (0, 0). An extent of 1 is an extent like
+/// any other.
+///
+/// ```
+/// use vsla::Shape;
+///
+/// let shape = Shape::new(&[3, 4])?;
+/// assert_eq!((shape.rank(), shape.size(), shape.extents()), (2, 12, [3, 4].as_slice()));
+/// assert_eq!(shape.to_string(), "(3, 4)");
+/// assert_eq!(shape.ambient(&Shape::new(&[1, 7])?)?, Shape::new(&[3, 7])?);
+/// # Ok::<(), vsla::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Shape {
+    rank: u8,
+    /// 0 behind the rank, so that equal shapes are equal bytes.
+    extents: [u32; MAX_RANK],
+}
+
+impl Shape {
+    /// The shape with these extents.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] for no extents or more than [`MAX_RANK`]; [`Error::SizeOverflow`] when an extent or the product
+    /// of all of them passes 2³² − 1.
+    pub fn new(extents: &[usize]) -> Result<Shape> {
+        check_rank("shape", extents.len())?;
+        let mut narrow = [0; MAX_RANK];
+        for (narrow, &extent) in narrow.iter_mut().zip(extents) {
+            *narrow = u32::try_from(extent).map_err(|_| size_overflow("shape", extents))?;
+        }
+        let narrow = &narrow[..extents.len()];
+        product(narrow).ok_or_else(|| size_overflow("shape", extents))?;
+        Ok(Shape::from_extents_unchecked(narrow))
+    }
+
+    /// The shape with extents that were checked before.
+    pub(crate) fn from_extents_unchecked(extents: &[u32]) -> Shape {
+        debug_assert!(matches!(extents.len(), 1..=MAX_RANK) && product(extents).is_some());
+        let mut all = [0; MAX_RANK];
+        all[..extents.len()].copy_from_slice(extents);
+        Shape {
+            rank: extents.len() as u8,
+            extents: all,
+        }
+    }
+
+    /// The number of axes.
+    pub fn rank(&self) -> usize {
+        self.rank as usize
+    }
+
+    /// The extent of each axis.
+    pub fn extents(&self) -> &[u32] {
+        &self.extents[..self.rank()]
+    }
+
+    /// The number of values: the product of the extents.
+    pub fn size(&self) -> usize {
+        // The product was checked when the shape was made, or a 0 in it makes 0 of whatever the rest wraps to.
+        let size = self.extents().iter().copied().fold(1, u32::wrapping_mul);
+        size as usize
+    }
+
+    /// Whether an extent is 0, so that there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.extents().contains(&0)
+    }
+
+    /// The smallest shape that both fit in: axis by axis the larger extent.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] when the ranks differ; [`Error::SizeOverflow`] when the product of the larger extents passes
+    /// 2³² − 1.
+    pub fn ambient(&self, other: &Shape) -> Result<Shape> {
+        if self.rank != other.rank {
+            return Err(Error::Rank {
+                op: "ambient",
+                element: None,
+                expected: self.rank.to_string(),
+                got: other.rank(),
+            });
+        }
+        let extents = core::array::from_fn(|axis| self.extents[axis].max(other.extents[axis]));
+        let ambient = Shape {
+            rank: self.rank,
+            extents,
+        };
+        match product(ambient.extents()) {
+            Some(_) => Ok(ambient),
+            None => Err(size_overflow("ambient", ambient.extents())),
+        }
+    }
+
+    /// How many values apart two neighbours along each axis are: 1 on the last axis, and the product of the extents
+    /// behind it on the others. 0 behind the rank, and saturating where an empty shape has no values to address.
+    ///
+    /// ```
+    /// # use vsla::Shape;
+    /// assert_eq!(Shape::new(&[2, 3, 4])?.strides(), [12, 4, 1, 0, 0, 0, 0, 0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    pub fn strides(&self) -> [u32; MAX_RANK] {
+        let mut strides = [0; MAX_RANK];
+        let mut stride = 1_u32;
+        for axis in (0..self.rank()).rev() {
+            strides[axis] = stride;
+            stride = stride.saturating_mul(self.extents[axis]);
+        }
+        strides
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Extents(self.extents()).fmt(f)
+    }
+}
+
+impl fmt::Debug for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// `(3)`, `(3, 4)`.
+struct Extents<'a, T>(&'a [T]);
+
+impl<T: fmt::Display> fmt::Display for Extents<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(")?;
+        for (axis, extent) in self.0.iter().enumerate() {
+            let separator = if axis == 0 { "" } else { ", " };
+            write!(f, "{separator}{extent}")?;
+        }
+        f.write_str(")")
+    }
+}
+
+pub(super) fn check_rank(op: &'static str, rank: usize) -> Result<()> {
+    if !(1..=MAX_RANK).contains(&rank) {
+        return Err(Error::Rank {
+            op,
+            element: None,
+            expected: format!("1 to {MAX_RANK}"),
+            got: rank,
+        });
+    }
+    Ok(())
+}
+
+fn size_overflow<T: fmt::Display>(op: &'static str, extents: &[T]) -> Error {
+    Error::SizeOverflow {
+        op,
+        element: None,
+        what: format!("the product of the extents {}", Extents(extents)),
+    }
+}
+
+/// The product, unless it passes `u32::MAX`. One zero makes it 0, however large the others are.
+pub(super) fn product(extents: &[u32]) -> Option<u32> {
+    if extents.contains(&0) {
+        return Some(0);
+    }
+    extents
+        .iter()
+        .try_fold(1_u32, |size, &extent| size.checked_mul(extent))
+}

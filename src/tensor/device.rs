@@ -1,0 +1,329 @@
+//! Devices as values.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::cpu::Cpu;
+#[cfg(feature = "gpu")]
+use crate::gpu::{self, Gpu, GpuOptions};
+use crate::machine::Memory;
+use crate::ragged::{Element, Layout, Ragged};
+use crate::{Result, Tensor};
+
+/// A machine that holds tensors and computes with them: the CPU, or a GPU through wgpu. Cheap to clone.
+///
+/// ```
+/// use vsla::Device;
+///
+/// let device = Device::auto();
+/// println!("{}", device.info()); // for instance: NVIDIA H100 80GB HBM3 (vulkan), the first adapter of the fastest kind
+/// # assert!(!device.info().name.is_empty());
+/// ```
+#[derive(Clone)]
+pub struct Device(Backend);
+
+#[derive(Clone)]
+pub(super) enum Backend {
+    Cpu(Arc<Cpu>),
+    #[cfg(feature = "gpu")]
+    Gpu(Arc<Gpu>),
+}
+
+/// What kind of machine a device is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum DeviceKind {
+    /// The CPU device of this library.
+    Cpu,
+    /// A GPU with memory of its own.
+    Discrete,
+    /// A GPU that shares the CPU's memory.
+    Integrated,
+    /// A GPU lent by a hypervisor.
+    Virtual,
+    /// A GPU interface that computes on the CPU.
+    Software,
+    /// What the driver does not tell.
+    Other,
+}
+
+/// What a device is, and why it was taken.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct DeviceInfo {
+    /// The name its driver gives.
+    pub name: String,
+    /// `cpu`, `vulkan`, `metal` or `dx12`.
+    pub backend: String,
+    /// What kind of machine.
+    pub kind: DeviceKind,
+    /// The driver and its version; empty for the CPU.
+    pub driver: String,
+    /// Why this device was taken; empty in a list.
+    pub reason: String,
+    /// What kernels may use. `None` for the CPU.
+    pub limits: Option<DeviceLimits>,
+    /// Kernels compiled so far, of a closed list.
+    pub pipelines: usize,
+    /// Bind groups kept for reuse, of a bounded number.
+    pub bind_groups: usize,
+}
+
+/// What kernels may use on a GPU: its own limits, lowered where the options say so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct DeviceLimits {
+    /// Workgroups in one dimension of a dispatch.
+    pub workgroups_per_dimension: u32,
+    /// Bytes of workgroup memory.
+    pub workgroup_memory: u32,
+    /// Invocations of a workgroup.
+    pub invocations: u32,
+    /// Bytes of one tensor.
+    pub binding_bytes: u64,
+}
+
+impl fmt::Display for DeviceInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.name, self.backend)?;
+        if !self.reason.is_empty() {
+            write!(f, ", {}", self.reason)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({})", self.name())
+    }
+}
+
+impl Device {
+    /// A real GPU when there is one, and the CPU otherwise; [`info`](Self::info) says which and why.
+    ///
+    /// Software rasterisers are passed over: this library's CPU device is faster. To use one all the same, name it in
+    /// the environment (`WGPU_ADAPTER_NAME=llvmpipe`) or open it with [`Device::gpu`].
+    pub fn auto() -> Device {
+        #[cfg(feature = "gpu")]
+        {
+            let options = GpuOptions::default();
+            let named = std::env::var_os("WGPU_ADAPTER_NAME").is_some();
+            let opened = pollster::block_on(async {
+                let (adapter, _) = gpu::choose(&options).await?;
+                if adapter.get_info().device_type == wgpu::DeviceType::Cpu && !named {
+                    return Ok(None);
+                }
+                gpu::open(&options).await.map(Some)
+            });
+            match opened {
+                Ok(Some(gpu)) => Device(Backend::Gpu(Arc::new(gpu))),
+                Ok(None) => Device::on_cpu("the only GPU adapter here is a software one"),
+                Err(error) => Device::on_cpu(&format!("there is no GPU to use: {error}")),
+            }
+        }
+        #[cfg(not(feature = "gpu"))]
+        Device::on_cpu("this build has no GPU support (feature `gpu`)")
+    }
+
+    /// The CPU, with all its cores.
+    pub fn cpu() -> Device {
+        Device::on_cpu("asked for")
+    }
+
+    fn on_cpu(why: &str) -> Device {
+        Device(Backend::Cpu(Arc::new(Cpu::new(why.to_owned()))))
+    }
+
+    /// Opens a GPU, a software one when there is no other.
+    ///
+    /// # Errors
+    /// [`NoDevice`](crate::Error::NoDevice) when there is no adapter, or none of the name asked for.
+    #[cfg(feature = "gpu")]
+    pub fn gpu(options: GpuOptions) -> Result<Device> {
+        pollster::block_on(Device::gpu_async(options))
+    }
+
+    /// [`Device::gpu`] for an executor.
+    ///
+    /// # Errors
+    /// Those of [`Device::gpu`].
+    #[cfg(feature = "gpu")]
+    pub async fn gpu_async(options: GpuOptions) -> Result<Device> {
+        Ok(Device(Backend::Gpu(Arc::new(gpu::open(&options).await?))))
+    }
+
+    /// Every device of this machine: GPU adapters, the preferred one first, then the CPU.
+    pub fn list() -> Vec<DeviceInfo> {
+        let mut all = Vec::new();
+        #[cfg(feature = "gpu")]
+        for adapter in pollster::block_on(gpu::adapters()) {
+            all.push(adapter_info(&adapter.get_info()));
+        }
+        all.push(DeviceInfo {
+            reason: String::new(),
+            ..Device::cpu().info()
+        });
+        all
+    }
+
+    /// Works on the application's own wgpu device, in its queue.
+    ///
+    /// The device's error and loss callbacks are single, and stay the application's: errors of this library's work are
+    /// caught in error scopes, and a loss shows in the next call that waits.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](crate::Error::OutOfMemory) or [`Gpu`](crate::Error::Gpu) when the device cannot make a buffer.
+    #[cfg(feature = "gpu")]
+    pub fn from_wgpu(
+        adapter: &wgpu::Adapter,
+        device: wgpu::Device,
+        queue: wgpu::Queue,
+    ) -> Result<Device> {
+        let gpu = Gpu::from_wgpu(adapter, device, queue, &GpuOptions::default())?;
+        Ok(Device(Backend::Gpu(Arc::new(gpu))))
+    }
+
+    /// The wgpu device and queue behind a GPU device; `None` for the CPU.
+    #[cfg(feature = "gpu")]
+    pub fn wgpu(&self) -> Option<(&wgpu::Device, &wgpu::Queue)> {
+        match &self.0 {
+            Backend::Cpu(_) => None,
+            Backend::Gpu(gpu) => Some((&gpu.device, &gpu.queue)),
+        }
+    }
+
+    /// What the device is, why it was taken, and how many kernels it has compiled.
+    pub fn info(&self) -> DeviceInfo {
+        match &self.0 {
+            Backend::Cpu(cpu) => DeviceInfo {
+                name: format!("CPU, {} threads", rayon::current_num_threads()),
+                backend: "cpu".to_owned(),
+                kind: DeviceKind::Cpu,
+                driver: String::new(),
+                reason: cpu.why.clone(),
+                limits: None,
+                pipelines: 0,
+                bind_groups: 0,
+            },
+            #[cfg(feature = "gpu")]
+            Backend::Gpu(gpu) => DeviceInfo {
+                reason: gpu.why.clone(),
+                limits: Some(DeviceLimits {
+                    workgroups_per_dimension: gpu.limits.workgroups_per_dimension,
+                    workgroup_memory: gpu.limits.workgroup_memory,
+                    invocations: gpu.limits.invocations,
+                    binding_bytes: gpu.limits.binding_bytes,
+                }),
+                pipelines: gpu.pipelines(),
+                bind_groups: gpu.bind_groups(),
+                ..adapter_info(&gpu.info)
+            },
+        }
+    }
+
+    /// Whether this is a GPU, software ones included.
+    pub fn is_gpu(&self) -> bool {
+        match &self.0 {
+            Backend::Cpu(_) => false,
+            #[cfg(feature = "gpu")]
+            Backend::Gpu(_) => true,
+        }
+    }
+
+    /// Bytes of tensor memory: live, peak and kept for reuse.
+    pub fn memory(&self) -> Memory {
+        match &self.0 {
+            Backend::Cpu(cpu) => cpu.memory(),
+            #[cfg(feature = "gpu")]
+            Backend::Gpu(gpu) => gpu.memory(),
+        }
+    }
+
+    /// Gives back memory that is kept for reuse.
+    pub fn trim(&self) {
+        match &self.0 {
+            Backend::Cpu(cpu) => cpu.trim(),
+            #[cfg(feature = "gpu")]
+            Backend::Gpu(gpu) => gpu.trim(),
+        }
+    }
+
+    /// Submits recorded work without waiting for it. The CPU has none.
+    ///
+    /// # Errors
+    /// [`DeviceLost`](crate::Error::DeviceLost).
+    pub fn flush(&self) -> Result<()> {
+        match &self.0 {
+            Backend::Cpu(_) => Ok(()),
+            #[cfg(feature = "gpu")]
+            Backend::Gpu(gpu) => gpu.flush(),
+        }
+    }
+
+    /// Copies a batch to the device. On a GPU the copy is recorded: the call does not wait for it, and the host data is
+    /// free when it returns.
+    ///
+    /// # Errors
+    /// [`TooLarge`](crate::Error::TooLarge) above the device's binding limit, naming the first element that does not
+    /// fit; [`OutOfMemory`](crate::Error::OutOfMemory); [`DeviceLost`](crate::Error::DeviceLost).
+    pub fn upload<T: Element>(&self, batch: &Ragged<T>) -> Result<Tensor<T>> {
+        self.upload_parts(batch.layout(), batch.values())
+    }
+
+    /// A batch whose values all are `value`, made on the device.
+    ///
+    /// ```
+    /// # use vsla::{Device, Layout};
+    /// let ones = Device::cpu().full(&Layout::from_lengths([2, 0])?, 1.0f32)?;
+    /// assert_eq!(ones.download_blocking()?.to_vecs(), [vec![1.0, 1.0], vec![]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`upload`](Self::upload).
+    pub fn full<T: Element>(&self, layout: &Layout, value: T) -> Result<Tensor<T>> {
+        let launch = crate::ops::map::fill(layout);
+        let results = super::run(self, &launch, &[], &[bytemuck::cast(value)])?;
+        super::methods::single(self, launch.op, results)
+    }
+
+    pub(super) fn backend(&self) -> &Backend {
+        &self.0
+    }
+
+    pub(super) fn id(&self) -> u64 {
+        match &self.0 {
+            Backend::Cpu(cpu) => cpu.id,
+            #[cfg(feature = "gpu")]
+            Backend::Gpu(gpu) => gpu.id,
+        }
+    }
+
+    pub(super) fn name(&self) -> String {
+        let info = self.info();
+        format!("{} ({})", info.name, info.backend)
+    }
+}
+
+#[cfg(feature = "gpu")]
+fn adapter_info(info: &wgpu::AdapterInfo) -> DeviceInfo {
+    DeviceInfo {
+        name: info.name.clone(),
+        backend: info.backend.to_string().to_lowercase(),
+        kind: match info.device_type {
+            wgpu::DeviceType::DiscreteGpu => DeviceKind::Discrete,
+            wgpu::DeviceType::IntegratedGpu => DeviceKind::Integrated,
+            wgpu::DeviceType::VirtualGpu => DeviceKind::Virtual,
+            wgpu::DeviceType::Cpu => DeviceKind::Software,
+            wgpu::DeviceType::Other => DeviceKind::Other,
+        },
+        driver: format!("{} {}", info.driver, info.driver_info)
+            .trim()
+            .to_owned(),
+        reason: String::new(),
+        limits: None,
+        pipelines: 0,
+        bind_groups: 0,
+    }
+}

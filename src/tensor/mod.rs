@@ -1,0 +1,201 @@
+//! Ragged batches on devices, and their operations.
+
+mod device;
+mod methods;
+mod pair;
+mod profile;
+mod transfer;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+pub use device::{Device, DeviceInfo, DeviceKind, DeviceLimits};
+pub use pair::Pair;
+pub use profile::{KernelTime, Profile};
+
+use device::Backend;
+
+use crate::cpu::{CpuBuffer, CpuInput};
+#[cfg(feature = "gpu")]
+use crate::gpu::{GpuBuffer, GpuInput};
+use crate::plan::Launch;
+use crate::ragged::{Element, Layout};
+use crate::{Error, Result};
+
+/// A ragged batch on a device: values packed end to end, with a shared layout.
+///
+/// Cheap to clone, immutable, and safe to use from several threads. Operations are methods; each returns a new tensor
+/// and checks everything before any work starts. On a GPU they are recorded and run when something is read, when
+/// enough has piled up, or on [`Device::flush`].
+///
+/// ```
+/// use vsla::{Device, Ragged};
+///
+/// let device = Device::auto();
+/// let x = device.upload(&Ragged::from_rows([vec![1.0f32, 2.0, 3.0], vec![1.0]])?)?;
+/// let y = device.upload(&Ragged::from_rows([vec![4.0f32, 5.0], vec![0.0, 1.0]])?)?;
+/// let sum = x.add(&y)?.download_blocking()?;
+/// assert_eq!(sum.to_vecs(), [vec![5.0, 7.0, 3.0], vec![1.0, 1.0]]);
+/// # Ok::<(), vsla::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Tensor<T: Element> {
+    device: Device,
+    storage: Storage,
+    /// Where the values begin in the storage.
+    base: usize,
+    layout: Layout,
+    element: std::marker::PhantomData<T>,
+}
+
+#[derive(Clone)]
+enum Storage {
+    Cpu(Arc<CpuBuffer>),
+    #[cfg(feature = "gpu")]
+    Gpu(Arc<GpuBuffer>),
+}
+
+impl<T: Element> Tensor<T> {
+    fn new(device: &Device, storage: Storage, base: usize, layout: Layout) -> Tensor<T> {
+        Tensor {
+            device: device.clone(),
+            storage,
+            base,
+            layout,
+            element: std::marker::PhantomData,
+        }
+    }
+
+    /// The device that holds it.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The shapes of its elements.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.layout.len()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.layout.is_empty()
+    }
+
+    /// The elements of a range as a batch of their own: a view, no value is copied.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1.0f32], vec![2.0, 3.0], vec![4.0]])?)?;
+    /// assert_eq!(x.elements(1..3)?.download_blocking()?.to_vecs(), [vec![2.0, 3.0], vec![4.0]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::ElementRange`] when the range is not inside the batch.
+    pub fn elements(&self, range: Range<usize>) -> Result<Tensor<T>> {
+        let layout = self.layout.range(range.clone())?;
+        let skipped = self.layout.offsets().as_slice()[range.start] as usize;
+        Ok(Tensor::new(
+            &self.device,
+            self.storage.clone(),
+            self.base + skipped,
+            layout,
+        ))
+    }
+
+    /// The operand without its element type.
+    fn operand(&self) -> Operand<'_> {
+        Operand {
+            storage: &self.storage,
+            base: self.base,
+            layout: &self.layout,
+        }
+    }
+
+    /// Both operands of a binary operation must be on one device.
+    fn check_device<U: Element>(&self, op: &'static str, other: &Tensor<U>) -> Result<()> {
+        if self.device.id() == other.device.id() {
+            return Ok(());
+        }
+        Err(Error::DeviceMismatch {
+            op,
+            left: self.device.name(),
+            right: other.device.name(),
+        })
+    }
+}
+
+impl<T: Element> std::fmt::Debug for Tensor<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tensor")
+            .field("dtype", &T::DTYPE)
+            .field("device", &self.device.name())
+            .field("layout", &self.layout)
+            .finish_non_exhaustive()
+    }
+}
+
+struct Operand<'a> {
+    storage: &'a Storage,
+    base: usize,
+    layout: &'a Layout,
+}
+
+/// Runs a launch on the device; its operands were checked to be there.
+fn run(
+    device: &Device,
+    launch: &Launch,
+    operands: &[Operand<'_>],
+    scalars: &[u32],
+) -> Result<Vec<(Storage, Layout)>> {
+    let elsewhere = || Error::DeviceMismatch {
+        op: launch.op,
+        left: device.name(),
+        right: "another device".to_owned(),
+    };
+    match device.backend() {
+        Backend::Cpu(cpu) => {
+            let mut inputs = Vec::with_capacity(operands.len());
+            for operand in operands {
+                let Storage::Cpu(buffer) = operand.storage else {
+                    return Err(elsewhere());
+                };
+                inputs.push(CpuInput {
+                    buffer,
+                    base: operand.base,
+                    layout: operand.layout,
+                });
+            }
+            let results = cpu.run(launch, &inputs, scalars)?;
+            Ok(results
+                .into_iter()
+                .map(|(b, l)| (Storage::Cpu(b), l))
+                .collect())
+        }
+        #[cfg(feature = "gpu")]
+        Backend::Gpu(gpu) => {
+            let mut inputs = Vec::with_capacity(operands.len());
+            for operand in operands {
+                let Storage::Gpu(buffer) = operand.storage else {
+                    return Err(elsewhere());
+                };
+                inputs.push(GpuInput {
+                    buffer,
+                    // A buffer holds at most 2³⁰ values: its size in bytes fits the binding limit.
+                    base: operand.base as u32,
+                    layout: operand.layout,
+                });
+            }
+            let results = gpu.run(launch, &inputs, scalars)?;
+            Ok(results
+                .into_iter()
+                .map(|(b, l)| (Storage::Gpu(b), l))
+                .collect())
+        }
+    }
+}

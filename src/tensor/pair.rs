@@ -1,0 +1,88 @@
+//! Two batches and which element meets which.
+
+use super::methods::single;
+use super::{Tensor, run};
+use crate::Result;
+use crate::ops;
+use crate::plan::Launch;
+use crate::ragged::{Element, Pairing, Pairs};
+
+/// Two batches with a pairing: the binary operations, on the pairs instead of element by element.
+///
+/// Made by [`Tensor::pair`]. A light view: no operand is copied. Results have one element a pair, in the pairing's
+/// order. Every operation means what the method of the same name on [`Tensor`] means.
+///
+/// ```
+/// use vsla::{Device, Pairing, Ragged};
+///
+/// let device = Device::cpu();
+/// let x = device.upload(&Ragged::from_rows([vec![1, 2], vec![3]])?)?;
+/// let y = device.upload(&Ragged::from_rows([vec![10], vec![20, 30]])?)?;
+/// let all = x.pair(&y, Pairing::AllToAll)?.add()?.download_blocking()?;
+/// assert_eq!(all.to_vecs(), [vec![11, 2], vec![21, 32], vec![13], vec![23, 30]]);
+/// let swapped = x.pair(&y, Pairing::List(&[(1, 0), (0, 1)]))?.add()?.download_blocking()?;
+/// assert_eq!(swapped.to_vecs(), [vec![13], vec![21, 32]]);
+/// # Ok::<(), vsla::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Pair<'a, T: Element> {
+    pub(super) left: &'a Tensor<T>,
+    pub(super) right: &'a Tensor<T>,
+    pub(super) pairs: Pairs,
+}
+
+impl<T: Element> Tensor<T> {
+    /// This batch and another, with the pairs that the binary operations of the result work on.
+    ///
+    /// # Errors
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch); [`Pairing`](crate::Error::Pairing) for `OneToAll` when this
+    /// batch has not exactly one element; [`PairIndex`](crate::Error::PairIndex) for a listed index out of range;
+    /// [`SizeOverflow`](crate::Error::SizeOverflow) for more than 2³² − 1 pairs.
+    pub fn pair<'a>(&'a self, other: &'a Tensor<T>, pairing: Pairing<'_>) -> Result<Pair<'a, T>> {
+        self.check_device("pair", other)?;
+        Ok(Pair {
+            left: self,
+            right: other,
+            pairs: Pairs::new("pair", &self.layout, &other.layout, pairing)?,
+        })
+    }
+}
+
+impl<T: Element> Pair<'_, T> {
+    /// The number of pairs.
+    pub fn len(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// Whether there are no pairs.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn run<U: Element>(&self, launch: &Launch) -> Result<Tensor<U>> {
+        let operands = [self.left.operand(), self.right.operand()];
+        single(
+            &self.left.device,
+            launch.op,
+            run(&self.left.device, launch, &operands, &[])?,
+        )
+    }
+
+    /// [`Tensor::add`] of every pair.
+    ///
+    /// # Errors
+    /// Those of [`Tensor::add`].
+    pub fn add(&self) -> Result<Tensor<T>> {
+        let (a, b) = (&self.left.layout, &self.right.layout);
+        self.run(&*ops::add::launch(T::DTYPE, a, b, &self.pairs, false)?)
+    }
+
+    /// [`Tensor::sub`] of every pair.
+    ///
+    /// # Errors
+    /// Those of [`Tensor::add`].
+    pub fn sub(&self) -> Result<Tensor<T>> {
+        let (a, b) = (&self.left.layout, &self.right.layout);
+        self.run(&*ops::add::launch(T::DTYPE, a, b, &self.pairs, true)?)
+    }
+}

@@ -1,0 +1,192 @@
+//! Between host and device: upload, download, and the application's own buffers.
+
+use super::device::Backend;
+use super::{Device, Storage, Tensor};
+#[cfg(feature = "gpu")]
+use crate::gpu::Wait;
+use crate::ragged::{Element, Layout, Ragged};
+use crate::{Error, Result};
+
+impl Device {
+    pub(super) fn upload_parts<T: Element>(
+        &self,
+        layout: &Layout,
+        values: &[T],
+    ) -> Result<Tensor<T>> {
+        let words: &[u32] = bytemuck::cast_slice(values);
+        let storage = match self.backend() {
+            Backend::Cpu(cpu) => Storage::Cpu(cpu.upload("upload", words)?),
+            #[cfg(feature = "gpu")]
+            Backend::Gpu(gpu) => Storage::Gpu(gpu.upload("upload", layout, words)?),
+        };
+        Ok(Tensor::new(self, storage, 0, layout.clone()))
+    }
+
+    /// A tensor over a buffer of the application: nothing is copied.
+    ///
+    /// `offset` is in bytes. The buffer must belong to this device and be usable as storage and for copies, and the
+    /// application must not write to it while tensors over it are in use.
+    ///
+    /// # Errors
+    /// [`Unsupported`](Error::Unsupported) on the CPU, for an offset that is not a multiple of 4, or for a buffer
+    /// without the usages `STORAGE | COPY_SRC`; [`ValueCount`](Error::ValueCount) when the buffer is shorter than the
+    /// layout; [`TooLarge`](Error::TooLarge) above the binding limit.
+    #[cfg(feature = "gpu")]
+    pub fn import<T: Element>(
+        &self,
+        buffer: &wgpu::Buffer,
+        offset: u64,
+        layout: &Layout,
+    ) -> Result<Tensor<T>> {
+        const OP: &str = "import";
+        let unsupported = |what: String| Err(Error::Unsupported { op: OP, what });
+        let Backend::Gpu(gpu) = self.backend() else {
+            return unsupported("a wgpu buffer on the CPU device".to_owned());
+        };
+        let needed = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
+        if !buffer.usage().contains(needed) {
+            return unsupported(format!(
+                "a buffer of usages {:?}, which lacks some of {needed:?}",
+                buffer.usage()
+            ));
+        }
+        if offset % 4 != 0 || buffer.size() % 4 != 0 {
+            return unsupported(format!(
+                "an offset of {offset} in a buffer of {} bytes: both must be multiples of 4",
+                buffer.size()
+            ));
+        }
+        let there = buffer.size().saturating_sub(offset) / 4;
+        if there < layout.total() as u64 {
+            return Err(Error::ValueCount {
+                op: OP,
+                element: None,
+                expected: layout.total(),
+                got: there as usize,
+            });
+        }
+        if buffer.size() > gpu.limits.binding_bytes {
+            return Err(Error::TooLarge {
+                op: OP,
+                element: None,
+                what: "buffer".to_owned(),
+                bytes: buffer.size(),
+                limit: gpu.limits.binding_bytes,
+            });
+        }
+        let storage = Storage::Gpu(gpu.lend(buffer.clone()));
+        Ok(Tensor::new(
+            self,
+            storage,
+            (offset / 4) as usize,
+            layout.clone(),
+        ))
+    }
+}
+
+impl<T: Element> Tensor<T> {
+    /// The buffer that holds the values, and the byte at which they begin; `None` on the CPU.
+    ///
+    /// Call [`Device::flush`] before using it: the work that writes it may still be waiting. The buffer goes back to
+    /// the device's pool with the last tensor over it.
+    #[cfg(feature = "gpu")]
+    pub fn export(&self) -> Option<(&wgpu::Buffer, u64)> {
+        match &self.storage {
+            Storage::Cpu(_) => None,
+            Storage::Gpu(buffer) => Some((&buffer.raw, self.base as u64 * 4)),
+        }
+    }
+
+    /// Brings the batch back to the host, after everything recorded on it.
+    ///
+    /// # Errors
+    /// [`DeviceLost`](Error::DeviceLost), [`OutOfMemory`](Error::OutOfMemory).
+    pub async fn download(&self) -> Result<Ragged<T>> {
+        let mut values = self.host_values()?;
+        self.download_into(&mut values).await?;
+        Ragged::from_parts(self.layout.clone(), values)
+    }
+
+    /// [`download`](Self::download), blocking the thread.
+    ///
+    /// # Errors
+    /// Those of [`download`](Self::download).
+    pub fn download_blocking(&self) -> Result<Ragged<T>> {
+        let mut values = self.host_values()?;
+        self.download_into_blocking(&mut values)?;
+        Ragged::from_parts(self.layout.clone(), values)
+    }
+
+    fn host_values(&self) -> Result<Vec<T>> {
+        Ok(bytemuck::allocation::zeroed_vec(self.layout.total()))
+    }
+
+    /// Brings the values back into a slice of the caller, packed as in the batch.
+    ///
+    /// # Errors
+    /// [`ValueCount`](Error::ValueCount) when the slice has another length; those of [`download`](Self::download).
+    pub async fn download_into(&self, values: &mut [T]) -> Result<()> {
+        self.check_count(values)?;
+        match (&self.storage, self.device.backend()) {
+            #[cfg(feature = "gpu")]
+            (Storage::Gpu(buffer), Backend::Gpu(gpu)) => {
+                let bytes = bytemuck::cast_slice_mut(values);
+                gpu.read_into(
+                    "download",
+                    buffer,
+                    self.base as u64 * 4,
+                    bytes,
+                    Wait::Elsewhere,
+                )
+                .await
+            }
+            _ => self.copy_from_cpu(values),
+        }
+    }
+
+    /// [`download_into`](Self::download_into), blocking the thread.
+    ///
+    /// # Errors
+    /// Those of [`download_into`](Self::download_into).
+    pub fn download_into_blocking(&self, values: &mut [T]) -> Result<()> {
+        self.check_count(values)?;
+        match (&self.storage, self.device.backend()) {
+            #[cfg(feature = "gpu")]
+            (Storage::Gpu(buffer), Backend::Gpu(gpu)) => {
+                let bytes = bytemuck::cast_slice_mut(values);
+                pollster::block_on(gpu.read_into(
+                    "download",
+                    buffer,
+                    self.base as u64 * 4,
+                    bytes,
+                    Wait::Here,
+                ))
+            }
+            _ => self.copy_from_cpu(values),
+        }
+    }
+
+    fn check_count(&self, values: &[T]) -> Result<()> {
+        if values.len() == self.layout.total() {
+            return Ok(());
+        }
+        Err(Error::ValueCount {
+            op: "download",
+            element: None,
+            expected: self.layout.total(),
+            got: values.len(),
+        })
+    }
+
+    fn copy_from_cpu(&self, values: &mut [T]) -> Result<()> {
+        #[cfg_attr(
+            not(feature = "gpu"),
+            allow(irrefutable_let_patterns, reason = "the CPU is then the only storage")
+        )]
+        if let Storage::Cpu(buffer) = &self.storage {
+            let words = &buffer.words()[self.base..self.base + values.len()];
+            values.copy_from_slice(bytemuck::cast_slice(words));
+        }
+        Ok(())
+    }
+}
