@@ -17,6 +17,6 @@ pub use error::{Error, Result, Side};
 pub use gpu::{GpuOptions, kernels};
 pub use machine::Memory;
 pub use ragged::{DType, Element, Layout, MAX_RANK, Offsets, Pairing, Ragged, Rows, Shape};
-pub use tensor::{Device, DeviceInfo, DeviceKind, DeviceLimits, KernelTime, Pair, Profile, Tensor};
+pub use tensor::{CorrelateMax, Sbd, Device, DeviceInfo, DeviceKind, DeviceLimits, KernelTime, Pair, Profile, Tensor};
 #[cfg(feature = "gpu")]
 pub use wgpu;

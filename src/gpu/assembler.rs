@@ -6,11 +6,13 @@ use crate::plan::Kernel;
 
 /// What `#include "name"` finds: the files of `shaders/lib`.
 const LIBRARY: &[(&str, &str)] = &[
+    ("best", include_str!("../../shaders/lib/best.wgsl")),
     ("boxes", include_str!("../../shaders/lib/boxes.wgsl")),
     ("grid", include_str!("../../shaders/lib/grid.wgsl")),
     ("nan", include_str!("../../shaders/lib/nan.wgsl")),
     ("pairs", include_str!("../../shaders/lib/pairs.wgsl")),
     ("search", include_str!("../../shaders/lib/search.wgsl")),
+    ("taps", include_str!("../../shaders/lib/taps.wgsl")),
 ];
 
 /// The complete WGSL of one variant, or what is wrong with its directives.

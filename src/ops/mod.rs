@@ -3,6 +3,8 @@
 //! A room turns layouts into a [`Launch`] and knows nothing of tensors or devices.
 
 pub(crate) mod add;
+pub(crate) mod conv;
+pub(crate) mod correlate_max;
 pub(crate) mod map;
 
 use crate::plan::{Kernel, Stage, Word};
@@ -10,7 +12,16 @@ use crate::ragged::{CacheKey, DType, Element, Pairs};
 
 /// Every kernel there is. What is not listed here is never compiled.
 #[cfg(feature = "gpu")]
-pub(crate) static KERNELS: &[&Kernel] = &[&add::FLAT, &add::NESTED, &map::KERNEL, &map::FILL];
+pub(crate) static KERNELS: &[&Kernel] = &[
+    &add::FLAT,
+    &add::NESTED,
+    &map::KERNEL,
+    &map::FILL,
+    &conv::KERNEL,
+    &correlate_max::TILES,
+    &correlate_max::FINISH,
+    &correlate_max::UNIT,
+];
 
 /// The instance of a generic CPU twin for an element type.
 macro_rules! twin_of {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::offsets::total_overflow;
+use super::offsets::{element_count, total_overflow};
 use super::shape::MAX_RANK;
 use super::{Layout, Offsets, Shape};
 use crate::error::{Error, Result};
@@ -52,8 +52,10 @@ impl<T: Copy> Ragged<T> {
     /// [`Error::SizeOverflow`] names the row with which the total passes 2³² − 1.
     pub fn from_rows(rows: impl IntoIterator<Item: AsRef<[T]>>) -> Result<Self> {
         let rows = rows.into_iter();
+        let promised = rows.size_hint().0;
+        element_count(OP, promised)?;
         let mut values = Vec::new();
-        let mut offsets = Vec::with_capacity(rows.size_hint().0.saturating_add(1));
+        let mut offsets = Vec::with_capacity(promised + 1);
         offsets.push(0);
         for (element, row) in rows.enumerate() {
             let row = row.as_ref();
@@ -62,6 +64,7 @@ impl<T: Copy> Ragged<T> {
             values.extend_from_slice(row);
             offsets.push(end);
         }
+        element_count(OP, offsets.len() - 1)?;
         let layout = Layout::from_offsets(Offsets::from_vec_unchecked(offsets));
         Ok(Ragged { layout, values })
     }

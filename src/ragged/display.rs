@@ -40,6 +40,18 @@ impl Display for Layout {
     }
 }
 
+/// The summary, and the length or shape of each element, shortened as values are.
+impl Debug for Layout {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "Layout({self}: ")?;
+        list(f, self.len(), 0, 0, &mut |f, element| match self.rank() {
+            1 => write!(f, "{}", self.length(element)),
+            _ => write!(f, "{}", self.shape(element)),
+        })?;
+        f.write_str(")")
+    }
+}
+
 impl<T: Copy + Debug> Display for Ragged<T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "Ragged<{}>: {}", short_name::<T>(), self.layout())?;

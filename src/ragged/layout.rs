@@ -1,12 +1,12 @@
 //! The shapes of a batch, shared.
 
 use core::any::Any;
-use core::fmt;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::cache::{Cache, CacheKey};
+use super::offsets::element_count;
 use super::shape::{MAX_RANK, check_rank, product};
 use super::{Offsets, Shape};
 use crate::error::{Error, Result};
@@ -85,9 +85,11 @@ impl Layout {
     pub fn from_shapes(rank: usize, shapes: impl IntoIterator<Item = Shape>) -> Result<Layout> {
         check_rank(OP, rank)?;
         let shapes = shapes.into_iter();
+        let promised = shapes.size_hint().0;
+        element_count(OP, promised)?;
         let mut extents = Vec::new();
         if rank > 1 {
-            extents.reserve(shapes.size_hint().0.saturating_mul(rank));
+            extents.reserve(promised.saturating_mul(rank));
         }
         let mut stranger = None;
         let lengths = shapes.enumerate().map(|(element, shape)| {
@@ -369,9 +371,3 @@ impl PartialEq for Layout {
 }
 
 impl Eq for Layout {}
-
-impl fmt::Debug for Layout {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Layout({self})")
-    }
-}

@@ -55,7 +55,7 @@ impl Offsets {
                 got: first.map_or("no offsets".into(), u32::to_string),
             });
         }
-        element_count(offsets.len() - 1)?;
+        element_count(OP, offsets.len() - 1)?;
         if !never_decreases(&offsets)
             && let Some(element) = offsets.windows(2).position(|pair| pair[0] > pair[1])
         {
@@ -76,7 +76,7 @@ impl Offsets {
     pub fn from_lengths(lengths: impl IntoIterator<Item = usize>) -> Result<Offsets> {
         let mut lengths = lengths.into_iter().fuse();
         let promised = lengths.size_hint().0;
-        element_count(promised)?;
+        element_count(OP, promised)?;
 
         // Written where they will stay: collecting them would fill a vector first and copy it.
         let mut offsets: Arc<[u32]> = repeat_n(0, promised + 1).collect();
@@ -94,7 +94,7 @@ impl Offsets {
                 total = add(total, length).ok_or_else(|| total_overflow(OP, longer.len() - 1))?;
                 longer.push(total);
             }
-            element_count(longer.len() - 1)?;
+            element_count(OP, longer.len() - 1)?;
             offsets = longer.into();
         } else if taken < promised {
             // Only a wrong size hint promises more than there is.
@@ -108,7 +108,7 @@ impl Offsets {
     /// # Errors
     /// [`Error::SizeOverflow`] names the element with which the total passes 2³² − 1.
     pub fn uniform(elements: usize, length: usize) -> Result<Offsets> {
-        element_count(elements)?;
+        element_count(OP, elements)?;
         if elements as u128 * length as u128 > u128::from(u32::MAX) {
             return Err(total_overflow(OP, u32::MAX as usize / length));
         }
@@ -196,10 +196,11 @@ pub(super) fn total_overflow(op: &'static str, element: usize) -> Error {
     }
 }
 
-fn element_count(elements: usize) -> Result<()> {
+/// Elements are counted in 32 bits as values are. Asked before anything is allocated for them.
+pub(super) fn element_count(op: &'static str, elements: usize) -> Result<()> {
     if elements as u64 > u64::from(u32::MAX) {
         return Err(Error::SizeOverflow {
-            op: OP,
+            op,
             element: None,
             what: format!("a batch of {elements} elements"),
         });

@@ -179,3 +179,77 @@ fn check_list(op: &'static str, left: usize, right: usize, pairs: &[(u32, u32)])
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(elements: usize) -> Layout {
+        Layout::from_lengths(vec![1; elements]).unwrap()
+    }
+
+    fn pairs(left: usize, right: usize, pairing: Pairing<'_>) -> Result<Vec<(usize, usize)>> {
+        let pairs = Pairs::new("pair", &layout(left), &layout(right), pairing)?;
+        assert_eq!(pairs.pairing(), Some(pairing));
+        assert_eq!(pairs.iter().len(), pairs.len());
+        Ok(pairs.iter().collect())
+    }
+
+    #[test]
+    fn pairs_come_in_the_documented_order() {
+        let all = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)];
+        assert_eq!(pairs(2, 3, Pairing::AllToAll), Ok(all.into()));
+        assert_eq!(pairs(1, 3, Pairing::OneToAll), Ok(all[..3].into()));
+        let list = [(1, 0), (0, 2), (1, 0)];
+        assert_eq!(
+            pairs(2, 3, Pairing::List(&list)),
+            Ok(vec![(1, 0), (0, 2), (1, 0)])
+        );
+        for pairing in [Pairing::AllToAll, Pairing::List(&[])] {
+            assert_eq!(pairs(2, 0, pairing), Ok(vec![]));
+        }
+        let elementwise = Pairs::elementwise("add", &layout(2), &layout(2)).unwrap();
+        assert_eq!(elementwise.iter().collect::<Vec<_>>(), [(0, 0), (1, 1)]);
+    }
+
+    #[test]
+    fn impossible_pairs_are_refused() {
+        let text = |error: Error| error.to_string();
+        let elementwise = Pairs::elementwise("add", &layout(3), &layout(1));
+        assert_eq!(
+            elementwise.map_err(text).unwrap_err(),
+            "add: expected batches of equal size, got 3 elements and 1: unequal batches need a pairing"
+        );
+        assert_eq!(
+            pairs(2, 3, Pairing::OneToAll).map_err(text).unwrap_err(),
+            "pair: the pairing expected a left batch of 1 element, got 2"
+        );
+        let list = Pairing::List(&[(1, 2), (0, 3)]);
+        assert_eq!(
+            pairs(2, 3, list).map_err(text).unwrap_err(),
+            "pair: pair 1: the right index 3 is outside a batch of 3 elements"
+        );
+        assert_eq!(
+            pairs(1 << 16, 1 << 16, Pairing::AllToAll)
+                .map_err(text)
+                .unwrap_err(),
+            "pair: a batch of 4294967296 pairs exceeds the 4294967295 that 32-bit indices reach"
+        );
+    }
+
+    #[test]
+    fn keys_tell_pairings_apart() {
+        let (a, b) = (layout(1), layout(1));
+        let key = |pairing| Pairs::new("pair", &a, &b, pairing).map(|pairs| pairs.key());
+        let keys = [
+            Pairs::elementwise("add", &a, &b).map(|pairs| pairs.key()),
+            key(Pairing::OneToAll),
+            key(Pairing::AllToAll),
+            key(Pairing::List(&[])),
+            key(Pairing::List(&[(0, 0)])),
+        ];
+        for (i, x) in keys.iter().enumerate() {
+            assert!(keys[..i].iter().all(|y| x != y), "{keys:?}");
+        }
+    }
+}

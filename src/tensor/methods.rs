@@ -23,7 +23,11 @@ pub(super) fn single<T: Element>(
 
 impl<T: Element> Tensor<T> {
     /// Element i of this batch with element i of the other, for operation `op`.
-    fn meet<'a>(&'a self, op: &'static str, other: &'a Tensor<T>) -> Result<Pair<'a, T>> {
+    pub(super) fn meet<'a>(
+        &'a self,
+        op: &'static str,
+        other: &'a Tensor<T>,
+    ) -> Result<Pair<'a, T>> {
         self.check_device(op, other)?;
         Ok(Pair {
             left: self,
@@ -32,7 +36,7 @@ impl<T: Element> Tensor<T> {
         })
     }
 
-    fn unary<U: Element>(&self, launch: &Launch, scalars: &[u32]) -> Result<Tensor<U>> {
+    pub(super) fn unary<U: Element>(&self, launch: &Launch, scalars: &[u32]) -> Result<Tensor<U>> {
         let results = run(&self.device, launch, &[self.operand()], scalars)?;
         single(&self.device, launch.op, results)
     }

@@ -1,5 +1,6 @@
 //! Ragged batches on devices, and their operations.
 
+mod convolutions;
 mod device;
 mod methods;
 mod pair;
@@ -9,6 +10,7 @@ mod transfer;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use convolutions::{CorrelateMax, Sbd};
 pub use device::{Device, DeviceInfo, DeviceKind, DeviceLimits};
 pub use pair::Pair;
 pub use profile::{KernelTime, Profile};

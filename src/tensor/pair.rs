@@ -1,11 +1,11 @@
 //! Two batches and which element meets which.
 
 use super::methods::single;
-use super::{Tensor, run};
+use super::{Operand, Tensor, run};
 use crate::Result;
 use crate::ops;
 use crate::plan::Launch;
-use crate::ragged::{Element, Pairing, Pairs};
+use crate::ragged::{Element, Layout, Pairing, Pairs};
 
 /// Two batches with a pairing: the binary operations, on the pairs instead of element by element.
 ///
@@ -59,12 +59,21 @@ impl<T: Element> Pair<'_, T> {
         self.len() == 0
     }
 
-    fn run<U: Element>(&self, launch: &Launch) -> Result<Tensor<U>> {
-        let operands = [self.left.operand(), self.right.operand()];
+    pub(super) fn operands(&self) -> [Operand<'_>; 2] {
+        [self.left.operand(), self.right.operand()]
+    }
+
+    pub(super) fn layouts(&self) -> (&Layout, &Layout) {
+        (&self.left.layout, &self.right.layout)
+    }
+
+    /// Runs a launch of one result.
+    pub(super) fn run<U: Element>(&self, launch: &Launch) -> Result<Tensor<U>> {
+        let device = &self.left.device;
         single(
-            &self.left.device,
+            device,
             launch.op,
-            run(&self.left.device, launch, &operands, &[])?,
+            run(device, launch, &self.operands(), &[])?,
         )
     }
 
@@ -73,7 +82,7 @@ impl<T: Element> Pair<'_, T> {
     /// # Errors
     /// Those of [`Tensor::add`].
     pub fn add(&self) -> Result<Tensor<T>> {
-        let (a, b) = (&self.left.layout, &self.right.layout);
+        let (a, b) = self.layouts();
         self.run(&*ops::add::launch(T::DTYPE, a, b, &self.pairs, false)?)
     }
 
@@ -82,7 +91,7 @@ impl<T: Element> Pair<'_, T> {
     /// # Errors
     /// Those of [`Tensor::add`].
     pub fn sub(&self) -> Result<Tensor<T>> {
-        let (a, b) = (&self.left.layout, &self.right.layout);
+        let (a, b) = self.layouts();
         self.run(&*ops::add::launch(T::DTYPE, a, b, &self.pairs, true)?)
     }
 }

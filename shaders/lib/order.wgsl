@@ -1,0 +1,41 @@
+// Order by integers: x < y exactly when order_key(x) < order_key(y).
+//
+// No comparison of floats: a NaN is the largest key whatever a compiler assumes about it, and −0 lies just below +0.
+#if F32
+// The key of -infinity: below it there is none.
+const LOWEST_KEY = 0x007fffffu;
+
+fn order_key(x: f32) -> u32 {
+    let bits = bitcast<u32>(x);
+    if (bits & 0x7fffffffu) > 0x7f800000u {
+        return 0xffffffffu;
+    }
+    return select(bits | 0x80000000u, ~bits, (bits & 0x80000000u) != 0u);
+}
+
+fn key_bits(key: u32) -> u32 {
+    if key == 0xffffffffu {
+        return 0x7fc00000u;
+    }
+    return select(~key, key & 0x7fffffffu, (key & 0x80000000u) != 0u);
+}
+#else
+const LOWEST_KEY = 0u;
+#if I32
+fn order_key(x: i32) -> u32 {
+    return bitcast<u32>(x) ^ 0x80000000u;
+}
+
+fn key_bits(key: u32) -> u32 {
+    return key ^ 0x80000000u;
+}
+#else
+fn order_key(x: u32) -> u32 {
+    return x;
+}
+
+fn key_bits(key: u32) -> u32 {
+    return key;
+}
+#endif
+#endif

@@ -1,0 +1,120 @@
+// What a reduction accumulates, and how: nothing() is the reduction of no values, combine() that of two parts, and
+// result() the word to write. tree() combines those of neighbouring invocations.
+//
+// SUM: x + y. NORM2: [largest magnitude's bits, sum of the squares after scaling by norm_scale of them]. MAX: the
+// largest key. ARGMAX: [largest key, its lowest index]. EQUAL: whether anything differs.
+#if SUM
+alias Acc = E;
+
+fn nothing() -> Acc {
+    return E(0);
+}
+
+fn combine(x: Acc, y: Acc) -> Acc {
+    return x + y;
+}
+
+fn result(x: Acc) -> u32 {
+    return bitcast<u32>(x);
+}
+#endif
+#if NORM2
+alias Acc = vec2<u32>;
+
+fn nothing() -> Acc {
+    return Acc(0u, 0u);
+}
+
+fn norm_exponent(magnitude: u32) -> u32 {
+    return max(magnitude >> 23u, 1u);
+}
+
+// The power of two, in range for every exponent, that brings the magnitude between 2 and 4.
+fn norm_scale(magnitude: u32) -> f32 {
+    return bitcast<f32>((255u - norm_exponent(magnitude)) << 23u);
+}
+
+fn combine(x: Acc, y: Acc) -> Acc {
+    let swap = x.x < y.x;
+    let high = select(x, y, swap);
+    let low = select(y, x, swap);
+    let apart = norm_exponent(high.x) - norm_exponent(low.x);
+    // 2 to the power of -2 apart; below the smallest normal number nothing of the sum is left.
+    let scale = bitcast<f32>(select(0u, (127u - 2u * apart) << 23u, apart <= 63u));
+    return Acc(high.x, bitcast<u32>(fma(bitcast<f32>(low.y), scale, bitcast<f32>(high.y))));
+}
+
+fn result(x: Acc) -> u32 {
+    // Infinities and NaN are told by the magnitude alone; the sum beside them means nothing.
+    if x.x > 0x7f800000u {
+        return 0x7fc00000u;
+    }
+    if x.x == 0x7f800000u || x.y == 0u {
+        return select(0u, x.x, x.x == 0x7f800000u);
+    }
+    let root = 0.5 * sqrt(bitcast<f32>(x.y));
+    return bitcast<u32>(root * bitcast<f32>(norm_exponent(x.x) << 23u));
+}
+#endif
+#if MAX
+#include "order"
+alias Acc = u32;
+
+fn nothing() -> Acc {
+    return LOWEST_KEY;
+}
+
+fn combine(x: Acc, y: Acc) -> Acc {
+    return max(x, y);
+}
+
+fn result(x: Acc) -> u32 {
+    return key_bits(x);
+}
+#endif
+#if ARGMAX
+#include "order"
+alias Acc = vec2<u32>;
+
+fn nothing() -> Acc {
+    return Acc(0u, 0xffffffffu);
+}
+
+fn combine(x: Acc, y: Acc) -> Acc {
+    return select(x, y, y.x > x.x || (y.x == x.x && y.y < x.y));
+}
+
+fn result(x: Acc) -> u32 {
+    return x.y;
+}
+#endif
+#if EQUAL
+alias Acc = u32;
+
+fn nothing() -> Acc {
+    return 0u;
+}
+
+fn combine(x: Acc, y: Acc) -> Acc {
+    return x | y;
+}
+
+fn result(x: Acc) -> u32 {
+    return 1u - x;
+}
+#endif
+
+var<workgroup> sh_acc: array<Acc, WG>;
+
+// Combines over each run of `lanes` invocations, a power of two; the first of them gets the whole. To be called in
+// workgroup-uniform control flow, once.
+fn tree(acc: Acc, lid: u32, lanes: u32) -> Acc {
+    sh_acc[lid] = acc;
+    for (var half = lanes / 2u; half > 0u; half /= 2u) {
+        workgroupBarrier();
+        if (lid & (lanes - 1u)) < half {
+            sh_acc[lid] = combine(sh_acc[lid], sh_acc[lid + half]);
+        }
+    }
+    return sh_acc[lid];
+}

@@ -1,0 +1,145 @@
+// One tile of a convolution: TILE consecutive values of (x * y)_q = Σ_j x_{q-j} y_j, R of them an invocation.
+//
+// x is the longer operand. An operand is read backwards where that makes a correlation of the convolution. A chunk of
+// CHUNK taps and the stretch of x that it meets are staged in workgroup memory, taps last to first, so that both are
+// walked upwards; the stretch slides through seven registers. R is odd, so that no two lanes of a warp meet in a bank.
+//
+// Sums are blocked: 28 taps, then a chunk, then all, a depth of 28 + 9 + ⌈n / 252⌉ for n taps.
+const WG = 64u;
+const R = 7u;
+const TILE = 448u; // WG * R
+const BLOCK = 28u; // 4 * R
+const CHUNK = 252u; // 9 * BLOCK
+
+var<workgroup> sh_x: array<E, TILE + CHUNK>;
+var<workgroup> sh_y: array<E, CHUNK>;
+
+struct Meeting {
+    a_at: u32,
+    b_at: u32,
+    m: u32, // values of the longer operand
+    n: u32, // values of the shorter one
+    swapped: bool, // the longer one is b
+    reversed: bool, // b is read backwards
+}
+
+fn x_value(w: Meeting, i: i32) -> E {
+    if i < 0 || i >= i32(w.m) {
+        return E(0);
+    }
+    let k = u32(i);
+    if w.swapped {
+        return b[w.b_at + select(k, w.m - 1u - k, w.reversed)];
+    }
+    return a[w.a_at + k];
+}
+
+fn y_value(w: Meeting, j: u32) -> E {
+    if w.swapped {
+        return a[w.a_at + j];
+    }
+    return b[w.b_at + select(j, w.n - 1u - j, w.reversed)];
+}
+
+// Values q0 + R * lid ... of the tile that begins at q0. Both operands have values.
+fn convolve_tile(w: Meeting, q0: u32, lid: u32) -> array<E, R> {
+    var all = array<E, R>();
+    let tile = min(TILE, w.m + w.n - 1u - q0);
+    // The taps that meet x anywhere in the tile.
+    let first = select(0u, q0 + 1u - w.m, q0 + 1u > w.m);
+    let end = min(w.n, q0 + tile);
+    for (var j0 = first; j0 < end; j0 += CHUNK) {
+        workgroupBarrier();
+        let x_from = i32(q0) - i32(j0) - i32(CHUNK - 1u);
+        for (var i = lid; i < TILE + CHUNK; i += WG) {
+            sh_x[i] = x_value(w, x_from + i32(i));
+        }
+        for (var s = lid; s < CHUNK; s += WG) {
+            let j = j0 + CHUNK - 1u - s;
+            var tap = E(0);
+            if j < end {
+                tap = y_value(w, j);
+            }
+            sh_y[s] = tap;
+        }
+        workgroupBarrier();
+        if R * lid < tile {
+            var chunk = array<E, R>();
+            // Chunks with fewer taps have zeros at their beginning.
+            let skipped = CHUNK - min(CHUNK, end - j0);
+            for (var s0 = skipped / BLOCK * BLOCK; s0 < CHUNK; s0 += BLOCK) {
+                var c0 = E(0);
+                var c1 = E(0);
+                var c2 = E(0);
+                var c3 = E(0);
+                var c4 = E(0);
+                var c5 = E(0);
+                var c6 = E(0);
+                var x = R * lid + s0;
+                var w0 = sh_x[x];
+                var w1 = sh_x[x + 1u];
+                var w2 = sh_x[x + 2u];
+                var w3 = sh_x[x + 3u];
+                var w4 = sh_x[x + 4u];
+                var w5 = sh_x[x + 5u];
+                var w6 = E(0);
+                for (var s = s0; s < s0 + BLOCK; s += R) {
+                    w6 = sh_x[x + 6u];
+                    var t = sh_y[s];
+                    c0 += w0 * t; c1 += w1 * t; c2 += w2 * t; c3 += w3 * t; c4 += w4 * t; c5 += w5 * t; c6 += w6 * t;
+                    w0 = sh_x[x + 7u];
+                    t = sh_y[s + 1u];
+                    c0 += w1 * t; c1 += w2 * t; c2 += w3 * t; c3 += w4 * t; c4 += w5 * t; c5 += w6 * t; c6 += w0 * t;
+                    w1 = sh_x[x + 8u];
+                    t = sh_y[s + 2u];
+                    c0 += w2 * t; c1 += w3 * t; c2 += w4 * t; c3 += w5 * t; c4 += w6 * t; c5 += w0 * t; c6 += w1 * t;
+                    w2 = sh_x[x + 9u];
+                    t = sh_y[s + 3u];
+                    c0 += w3 * t; c1 += w4 * t; c2 += w5 * t; c3 += w6 * t; c4 += w0 * t; c5 += w1 * t; c6 += w2 * t;
+                    w3 = sh_x[x + 10u];
+                    t = sh_y[s + 4u];
+                    c0 += w4 * t; c1 += w5 * t; c2 += w6 * t; c3 += w0 * t; c4 += w1 * t; c5 += w2 * t; c6 += w3 * t;
+                    w4 = sh_x[x + 11u];
+                    t = sh_y[s + 5u];
+                    c0 += w5 * t; c1 += w6 * t; c2 += w0 * t; c3 += w1 * t; c4 += w2 * t; c5 += w3 * t; c6 += w4 * t;
+                    w5 = sh_x[x + 12u];
+                    t = sh_y[s + 6u];
+                    c0 += w6 * t; c1 += w0 * t; c2 += w1 * t; c3 += w2 * t; c4 += w3 * t; c5 += w4 * t; c6 += w5 * t;
+                    x += R;
+                }
+                chunk[0] += c0;
+                chunk[1] += c1;
+                chunk[2] += c2;
+                chunk[3] += c3;
+                chunk[4] += c4;
+                chunk[5] += c5;
+                chunk[6] += c6;
+            }
+            all[0] += chunk[0];
+            all[1] += chunk[1];
+            all[2] += chunk[2];
+            all[3] += chunk[3];
+            all[4] += chunk[4];
+            all[5] += chunk[5];
+            all[6] += chunk[6];
+        }
+    }
+    return all;
+}
+
+// What meets in pair i of the plan, and how: p.a_base, p.b_base and p.reversed say where and which way round.
+fn meeting_of(i: u32) -> Meeting {
+    let pair = pair_of(i);
+    let a_start = a_meta[pair.x];
+    let b_start = b_meta[pair.y];
+    let a_len = a_meta[pair.x + 1u] - a_start;
+    let b_len = b_meta[pair.y + 1u] - b_start;
+    return Meeting(
+        p.a_base + a_start,
+        p.b_base + b_start,
+        max(a_len, b_len),
+        min(a_len, b_len),
+        b_len > a_len,
+        p.reversed != 0u,
+    );
+}

@@ -1,0 +1,300 @@
+// One word an element: a reduction of its values, or with PAIRS of two elements that meet.
+//
+// What is reduced: SUM, NORM2, MAX, ARGMAX; of PAIRS, SUM of the products over the overlap, and EQUAL after zero
+// extension. RANK1: the elements of pairs are vectors; otherwise boxes of p.rank axes.
+//
+// How depends on the element's own size alone. THREAD: elements of up to SHORT values, one an invocation. LANES: the
+// elements listed in items (all, when nothing is listed), LANE_COUNT invocations each. TILES: [element, first value,
+// slot] in items, a workgroup each; a tile that is not its element's only one leaves its part in partials[slot].
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    // Elements of this stage, and whether items lists them.
+    count: u32,
+    listed: u32,
+    a_base: u32,
+    b_base: u32,
+    rank: u32,
+    pair_kind: u32,
+    a_elements: u32,
+    pair_right: u32,
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read_write> out: array<u32>;
+@group(0) @binding(2) var<storage, read> items: array<u32>;
+@group(0) @binding(3) var<storage, read> a: array<E>;
+@group(0) @binding(4) var<storage, read> a_meta: array<u32>;
+#if PAIRS
+@group(0) @binding(5) var<storage, read> b: array<E>;
+@group(0) @binding(6) var<storage, read> b_meta: array<u32>;
+@group(0) @binding(7) var<storage, read> pair_list: array<u32>;
+#if TILES
+@group(0) @binding(8) var<storage, read_write> partials: array<Acc>;
+#endif
+#else
+#if TILES
+@group(0) @binding(5) var<storage, read_write> partials: array<Acc>;
+#endif
+#endif
+
+const WG = 256u;
+// SHORT, LANE_COUNT and TILE are also in src/ops/reduce/plan.rs.
+const SHORT = 32u;
+const LANE_COUNT = 32u;
+const TILE = 4096u;
+
+#include "grid"
+#include "reduce"
+
+// An element, or a pair, at work.
+struct Item {
+    // Where the values begin.
+    a: u32,
+    // Values to go through.
+    size: u32,
+#if PAIRS
+    b: u32,
+    a_size: u32,
+    b_size: u32,
+    // Where the extents begin.
+    a_extents: u32,
+    b_extents: u32,
+#endif
+}
+
+#if !PAIRS
+fn open(e: u32) -> Item {
+    let start = a_meta[e];
+    return Item(p.a_base + start, a_meta[e + 1u] - start);
+}
+#else
+#include "pairs"
+
+fn open(e: u32) -> Item {
+    let pair = pair_of(e);
+    let a_start = a_meta[pair.x];
+    let b_start = b_meta[pair.y];
+    let a_size = a_meta[pair.x + 1u] - a_start;
+    let b_size = b_meta[pair.y + 1u] - b_start;
+    let a_extents = p.a_elements + 1u + pair.x * p.rank;
+    let b_extents = p.pair_right + 1u + pair.y * p.rank;
+#if RANK1
+#if EQUAL
+    let size = max(a_size, b_size);
+#else
+    let size = min(a_size, b_size);
+#endif
+#else
+#if EQUAL
+    // First every value on the left, then every one on the right.
+    let size = a_size + b_size;
+#else
+    var size = 1u;
+    for (var axis = 0u; axis < p.rank; axis += 1u) {
+        size *= min(a_meta[a_extents + axis], b_meta[b_extents + axis]);
+    }
+#endif
+#endif
+    return Item(p.a_base + a_start, size, p.b_base + b_start, a_size, b_size, a_extents, b_extents);
+}
+
+// Where one index vector lies in both boxes.
+struct Place {
+    a: u32,
+    b: u32,
+    in_a: bool,
+    in_b: bool,
+}
+
+#if RANK1
+fn place_of(item: Item, i: u32) -> Place {
+    return Place(i, i, i < item.a_size, i < item.b_size);
+}
+#else
+fn place_of(item: Item, i: u32) -> Place {
+    var place = Place(0u, 0u, true, true);
+#if EQUAL
+    let left = i < item.a_size;
+    var rest = select(i - item.a_size, i, left);
+#else
+    var rest = i;
+#endif
+    var a_stride = 1u;
+    var b_stride = 1u;
+    for (var axis = p.rank - 1u; axis > 0u; axis -= 1u) {
+        let a_extent = a_meta[item.a_extents + axis];
+        let b_extent = b_meta[item.b_extents + axis];
+#if EQUAL
+        let extent = select(b_extent, a_extent, left);
+#else
+        let extent = min(a_extent, b_extent);
+#endif
+        let quotient = rest / extent;
+        let along = rest - quotient * extent;
+        rest = quotient;
+        place.in_a = place.in_a && along < a_extent;
+        place.in_b = place.in_b && along < b_extent;
+        place.a += along * a_stride;
+        place.b += along * b_stride;
+        a_stride *= a_extent;
+        b_stride *= b_extent;
+    }
+    place.in_a = place.in_a && rest < a_meta[item.a_extents];
+    place.in_b = place.in_b && rest < b_meta[item.b_extents];
+    place.a += rest * a_stride;
+    place.b += rest * b_stride;
+    return place;
+}
+#endif
+#endif
+
+// The accumulator with value i of the item taken in.
+#if SUM
+#if PAIRS
+fn take(acc: Acc, item: Item, i: u32) -> Acc {
+    let place = place_of(item, i);
+#if F32
+    // Explicitly, so that vectors and boxes round alike.
+    return fma(a[item.a + place.a], b[item.b + place.b], acc);
+#else
+    return acc + a[item.a + place.a] * b[item.b + place.b];
+#endif
+}
+#else
+fn take(acc: Acc, item: Item, i: u32) -> Acc {
+    return acc + a[item.a + i];
+}
+#endif
+#endif
+#if MAX
+fn take(acc: Acc, item: Item, i: u32) -> Acc {
+    return max(acc, order_key(a[item.a + i]));
+}
+#endif
+#if ARGMAX
+fn take(acc: Acc, item: Item, i: u32) -> Acc {
+    var key = order_key(a[item.a + i]);
+#if F32
+    // Zeros are equal whatever their sign.
+    key = select(key, 0x80000000u, key == 0x7fffffffu);
+#endif
+    return combine(acc, Acc(key, i));
+}
+#endif
+#if EQUAL
+fn take(acc: Acc, item: Item, i: u32) -> Acc {
+    let place = place_of(item, i);
+    var x = 0u;
+    var y = 0u;
+    if place.in_a {
+        x = bitcast<u32>(a[item.a + place.a]);
+    }
+    if place.in_b {
+        y = bitcast<u32>(b[item.b + place.b]);
+    }
+#if F32
+    let zeros = ((x | y) & 0x7fffffffu) == 0u;
+    let number = (x & 0x7fffffffu) <= 0x7f800000u;
+    return acc | select(1u, 0u, zeros || (x == y && number));
+#else
+    return acc | select(1u, 0u, x == y);
+#endif
+}
+#endif
+
+// The reduction of every `step`-th value from `begin` to before `end`, in four independent chains.
+fn reduce_run(item: Item, begin: u32, end: u32, step: u32) -> Acc {
+#if NORM2
+    var top = 0u;
+    for (var i = begin; i < end; i += step) {
+        top = max(top, bitcast<u32>(a[item.a + i]) & 0x7fffffffu);
+    }
+    let scale = norm_scale(top);
+    var s = vec4(0.0);
+    var j = begin;
+    for (; j + 3u * step < end; j += 4u * step) {
+        let x = scale * vec4(
+            a[item.a + j],
+            a[item.a + j + step],
+            a[item.a + j + 2u * step],
+            a[item.a + j + 3u * step],
+        );
+        s = fma(x, x, s);
+    }
+    for (; j < end; j += step) {
+        let x = scale * a[item.a + j];
+        s.x = fma(x, x, s.x);
+    }
+    return Acc(top, bitcast<u32>((s.x + s.y) + (s.z + s.w)));
+#else
+    var acc0 = nothing();
+    var acc1 = nothing();
+    var acc2 = nothing();
+    var acc3 = nothing();
+    var i = begin;
+    for (; i + 3u * step < end; i += 4u * step) {
+        acc0 = take(acc0, item, i);
+        acc1 = take(acc1, item, i + step);
+        acc2 = take(acc2, item, i + 2u * step);
+        acc3 = take(acc3, item, i + 3u * step);
+    }
+    for (; i < end; i += step) {
+        acc0 = take(acc0, item, i);
+    }
+    return combine(combine(acc0, acc1), combine(acc2, acc3));
+#endif
+}
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, count);
+    if group >= p.groups {
+        return;
+    }
+#if THREAD
+    let e = group * WG + lid;
+    if e < p.count {
+        let item = open(e);
+        if item.size <= SHORT {
+            out[e] = result(reduce_run(item, 0u, item.size, 1u));
+        }
+    }
+#endif
+#if LANES
+    let at = group * (WG / LANE_COUNT) + lid / LANE_COUNT;
+    let lane = lid % LANE_COUNT;
+    var e = at;
+    var acc = nothing();
+    if at < p.count {
+        if p.listed != 0u {
+            e = items[at];
+        }
+        let item = open(e);
+        acc = reduce_run(item, lane, item.size, LANE_COUNT);
+    }
+    acc = tree(acc, lid, LANE_COUNT);
+    if lane == 0u && at < p.count {
+        out[e] = result(acc);
+    }
+#endif
+#if TILES
+    let e = items[3u * group];
+    let first = items[3u * group + 1u];
+    let slot = items[3u * group + 2u];
+    let item = open(e);
+    let acc = tree(reduce_run(item, first + lid, min(first + TILE, item.size), WG), lid, WG);
+    if lid == 0u {
+        if slot == 0xffffffffu {
+            out[e] = result(acc);
+        } else {
+            partials[slot] = acc;
+        }
+    }
+#endif
+}

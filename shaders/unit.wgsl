@@ -1,0 +1,77 @@
+// y = x / ‖x‖₂ for every element; an element of zeros stays as it is.
+//
+// One workgroup an element. The sum of squares is taken of values scaled by a power of two to about 1, so that it
+// neither overflows nor vanishes for norms from 1e-30 to 1e30.
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    x_base: u32,
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read> x: array<f32>;
+@group(0) @binding(2) var<storage, read> x_meta: array<u32>;
+@group(0) @binding(3) var<storage, read_write> y: array<f32>;
+
+const WG = 256u;
+
+#include "grid"
+
+var<workgroup> sh_bits: array<u32, WG>;
+var<workgroup> sh_sum: array<f32, WG>;
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, count);
+    if group >= p.groups {
+        return;
+    }
+    let start = x_meta[group];
+    let end = x_meta[group + 1u];
+
+    // Magnitudes compare as their bits do.
+    var largest = 0u;
+    for (var i = start + lid; i < end; i += WG) {
+        largest = max(largest, bitcast<u32>(x[p.x_base + i]) & 0x7fffffffu);
+    }
+    sh_bits[lid] = largest;
+    for (var half = WG / 2u; half > 0u; half /= 2u) {
+        workgroupBarrier();
+        if lid < half {
+            sh_bits[lid] = max(sh_bits[lid], sh_bits[lid + half]);
+        }
+    }
+    // 2^-e for the largest exponent e, kept among normal numbers.
+    let exponent = clamp(workgroupUniformLoad(&sh_bits[0]) >> 23u, 1u, 253u);
+    let scale = bitcast<f32>((254u - exponent) << 23u);
+
+    var block = 0.0;
+    var all = 0.0;
+    var turn = 0u;
+    for (var i = start + lid; i < end; i += WG) {
+        let v = x[p.x_base + i] * scale;
+        block += v * v;
+        turn += 1u;
+        if turn % 16u == 0u {
+            all += block;
+            block = 0.0;
+        }
+    }
+    sh_sum[lid] = all + block;
+    for (var half = WG / 2u; half > 0u; half /= 2u) {
+        workgroupBarrier();
+        if lid < half {
+            sh_sum[lid] += sh_sum[lid + half];
+        }
+    }
+    let sum = workgroupUniformLoad(&sh_sum[0]);
+    let inverse = select(1.0 / sqrt(sum), 0.0, sum == 0.0);
+    for (var i = start + lid; i < end; i += WG) {
+        y[i] = x[p.x_base + i] * scale * inverse;
+    }
+}

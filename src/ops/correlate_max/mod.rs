@@ -1,0 +1,160 @@
+//! The largest value of a cross-correlation and its lag, and the shape-based distance, without storing any lag's value.
+//!
+//! Cost: m·n multiply-adds a pair; memory: 8 bytes a tile of 448 lags, and for the distance copies of the operands.
+
+mod twin;
+mod unit;
+
+use std::sync::Arc;
+
+use super::conv::ConvPlan;
+use super::{launch_key, pair_params};
+use crate::Result;
+use crate::plan::{Access, Kernel, Launch, OutputLayout, Slot, Stage, Variant, Word, Words};
+use crate::ragged::{DType, Layout, Pairs, Shape};
+
+pub(crate) use unit::KERNEL as UNIT;
+
+pub(crate) static TILES: Kernel = Kernel {
+    stem: "correlate_max",
+    source: include_str!("../../../shaders/correlate_max.wgsl"),
+    access: &[
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Write,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+    ],
+    variants: &[
+        Variant {
+            dtype: DType::F32,
+            flags: &[],
+        },
+        Variant {
+            dtype: DType::F32,
+            flags: &["SBD"],
+        },
+    ],
+};
+
+pub(crate) static FINISH: Kernel = Kernel {
+    stem: "correlate_max_finish",
+    source: include_str!("../../../shaders/correlate_max_finish.wgsl"),
+    access: &[
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Write,
+        Access::Write,
+        Access::Read,
+    ],
+    variants: TILES.variants,
+};
+
+/// Invocations of the finishing kernel, a pair each.
+const FINISH_PAIRS: usize = 256;
+
+/// What is sought.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Seek {
+    /// The largest correlation.
+    Largest,
+    /// The shape-based distance.
+    Distance,
+}
+
+/// The launch for every pair: two results, the value (or distance) and the lag.
+pub(crate) fn launch(a: &Layout, b: &Layout, pairs: &Pairs, seek: Seek) -> Result<Arc<Launch>> {
+    let (op, flags): (_, &[&str]) = match seek {
+        Seek::Largest => ("correlate_max", &[]),
+        Seek::Distance => ("sbd", &["SBD"]),
+    };
+    a.cached(launch_key(op, DType::F32, b.id(), pairs), || {
+        let plan = ConvPlan::new(op, a, b, pairs)?;
+        let result = Layout::uniform(pairs.len(), Shape::new(&[1])?)?;
+        let ([kind, right], list) = pair_params(pairs, b.len());
+        let unused = || Slot::Meta(result.clone());
+        let list = list.map_or_else(unused, |list| Slot::Words(Words::new(list)));
+        let (items, starts) = match &plan.tiles {
+            Some(t) => (Slot::Words(t.items.clone()), Slot::Words(t.starts.clone())),
+            None => (unused(), unused()),
+        };
+        let listed = Word::U32(u32::from(plan.tiles.is_some()));
+        let minus_infinity = Word::U32(f32::NEG_INFINITY.to_bits());
+
+        let mut temps = vec![u64::from(plan.groups) * 2];
+        let mut stages = Vec::new();
+        let operands = match seek {
+            Seek::Largest => [
+                (Slot::Input(0), Word::InputBase(0)),
+                (Slot::Input(1), Word::InputBase(1)),
+            ],
+            Seek::Distance => {
+                temps.extend([a.total() as u64, b.total() as u64]);
+                stages.extend([unit::stage(a, 0, 1), unit::stage(b, 1, 2)]);
+                [(Slot::Temp(1), Word::U32(0)), (Slot::Temp(2), Word::U32(0))]
+            }
+        };
+        let [(a_values, a_base), (b_values, b_base)] = operands;
+        stages.push(Stage {
+            kernel: &TILES,
+            variant: TILES.variant(DType::F32, flags),
+            slots: vec![
+                a_values,
+                Slot::InputMeta(0),
+                b_values,
+                Slot::InputMeta(1),
+                Slot::Temp(0),
+                items,
+                starts.clone(),
+                list.clone(),
+            ],
+            params: vec![
+                a_base,
+                b_base,
+                Word::U32(1),
+                listed,
+                kind,
+                right,
+                minus_infinity,
+            ],
+            groups: plan.groups,
+            cost: plan.cost,
+        });
+        stages.push(Stage {
+            kernel: &FINISH,
+            variant: FINISH.variant(DType::F32, flags),
+            slots: vec![
+                Slot::Temp(0),
+                starts,
+                Slot::InputMeta(1),
+                Slot::Output(0),
+                Slot::Output(1),
+                list,
+            ],
+            params: vec![
+                Word::U32(pairs.len() as u32),
+                listed,
+                kind,
+                right,
+                minus_infinity,
+            ],
+            groups: pairs.len().div_ceil(FINISH_PAIRS) as u32,
+            cost: u64::from(plan.groups),
+        });
+        Ok(Arc::new(Launch {
+            op,
+            outputs: vec![OutputLayout::New(result.clone()), OutputLayout::New(result)],
+            temps,
+            stages,
+            pairs: Some(pairs.clone()),
+            twin: match seek {
+                Seek::Largest => twin::largest,
+                Seek::Distance => twin::distance,
+            },
+        }))
+    })
+}

@@ -1,0 +1,181 @@
+//! The CPU's search for the best lag.
+
+use rayon::prelude::*;
+
+use super::unit::{blocked_sum, unit};
+use crate::ops::conv::{Taps, longer_and_taps, result_length};
+use crate::plan::TwinArgs;
+
+/// Lags looked at together.
+const TILE: usize = 4096;
+
+/// The index where there is no value.
+const NOWHERE: usize = usize::MAX;
+
+/// As in shaders/correlate_max.wgsl.
+const ALIKE: f32 = 0.9;
+const RIVALS: usize = 32;
+const RIVALRY: f32 = 2e-6;
+
+/// A value and its index.
+#[derive(Clone, Copy)]
+struct Best {
+    value: f32,
+    index: usize,
+}
+
+impl Best {
+    const NONE: Best = Best {
+        value: f32::NEG_INFINITY,
+        index: NOWHERE,
+    };
+
+    /// NaN before all, then the larger, then the lower index.
+    fn or(self, other: Best) -> Best {
+        let wins = match (self.value.is_nan(), other.value.is_nan()) {
+            (false, false) if self.value == other.value => other.index < self.index,
+            (false, false) => other.value > self.value,
+            (true, true) => other.index < self.index,
+            (_, other_nan) => other_nan,
+        };
+        if wins { other } else { self }
+    }
+}
+
+pub(super) fn largest(args: &mut TwinArgs<'_>) {
+    search(args, f32::NEG_INFINITY, |a, b| {
+        best_lag(a, b, |_, best| best)
+    });
+}
+
+pub(super) fn distance(args: &mut TwinArgs<'_>) {
+    let units: Vec<Vec<Vec<f32>>> = (0..2)
+        .map(|i| {
+            let (values, layout) = args.input::<f32>(i);
+            (0..layout.len())
+                .into_par_iter()
+                .map(|e| unit(&values[layout.offsets().range(e)]))
+                .collect()
+        })
+        .collect();
+    let pairs = args.pairs();
+    run(args, 1.0, |pair| {
+        let (i, j) = pairs.get(pair);
+        let (a, b) = (&units[0][i], &units[1][j]);
+        let best = best_lag(a, b, |values, best| {
+            if best.value > ALIKE {
+                refine(a, b, values, best)
+            } else {
+                Best {
+                    value: best.value - 1.0,
+                    ..best
+                }
+            }
+        });
+        (
+            Best {
+                value: -best.value,
+                ..best
+            },
+            b.len(),
+        )
+    });
+}
+
+fn search(args: &mut TwinArgs<'_>, none: f32, best: impl Fn(&[f32], &[f32]) -> Best + Sync) {
+    let (a, a_layout) = args.input::<f32>(0);
+    let (b, b_layout) = args.input::<f32>(1);
+    let pairs = args.pairs();
+    run(args, none, |pair| {
+        let (i, j) = pairs.get(pair);
+        let b = &b[b_layout.offsets().range(j)];
+        (best(&a[a_layout.offsets().range(i)], b), b.len())
+    });
+}
+
+/// Fills both results from the best index of every pair.
+fn run(args: &mut TwinArgs<'_>, none: f32, best: impl Fn(usize) -> (Best, usize) + Sync) {
+    let [values, lags] = args.outputs else { return };
+    let values: &mut [f32] = bytemuck::cast_slice_mut(values.words);
+    let lags: &mut [i32] = bytemuck::cast_slice_mut(lags.words);
+    values
+        .par_iter_mut()
+        .zip(lags)
+        .enumerate()
+        .for_each(|(pair, (value, lag))| {
+            let (best, b_len) = best(pair);
+            if best.index == NOWHERE {
+                (*value, *lag) = (none, i32::MIN);
+            } else {
+                // Lengths fit u32, and lags of batches that fit memory fit i32.
+                (*value, *lag) = (best.value, (best.index as i64 - (b_len as i64 - 1)) as i32);
+            }
+        });
+}
+
+/// The best over all lags; `tile` may replace the best of a tile of correlations.
+fn best_lag(a: &[f32], b: &[f32], tile: impl Fn((usize, &[f32]), Best) -> Best + Sync) -> Best {
+    let lags = result_length(a.len(), b.len());
+    (0..lags.div_ceil(TILE))
+        .into_par_iter()
+        .map(|t| {
+            let within = t * TILE..lags.min((t + 1) * TILE);
+            let mut values = vec![0.0; within.len()];
+            Taps::new(longer_and_taps(a, b, true), within.clone()).convolve(&mut values);
+            let best = values
+                .iter()
+                .enumerate()
+                .map(|(i, &value)| Best {
+                    value,
+                    index: within.start + i,
+                })
+                .fold(Best::NONE, Best::or);
+            tile((within.start, &values), best)
+        })
+        .reduce(|| Best::NONE, Best::or)
+}
+
+/// Minus the distance at the best lag, or at a rival that is nearer: see shaders/correlate_max.wgsl.
+fn refine(a: &[f32], b: &[f32], (start, values): (usize, &[f32]), best: Best) -> Best {
+    let mut rivals: Vec<Best> = values
+        .iter()
+        .enumerate()
+        .filter(|(_, value)| **value >= best.value - RIVALRY)
+        .map(|(i, &value)| Best {
+            value,
+            index: start + i,
+        })
+        .take(RIVALS + 1)
+        .collect();
+    if rivals.len() > RIVALS {
+        rivals = vec![best];
+    }
+    rivals
+        .into_iter()
+        .map(|rival| {
+            let sine2 = residual(a, b, rival).min(1.0);
+            Best {
+                value: -(sine2 / (1.0 + (1.0 - sine2).sqrt())),
+                index: rival.index,
+            }
+        })
+        .fold(Best::NONE, Best::or)
+}
+
+/// Σ_i (a_i − β b_{i−lag})² over all i where either has a value, β the correlation.
+fn residual(a: &[f32], b: &[f32], Best { value, index }: Best) -> f32 {
+    let lag = index as isize - (b.len() as isize - 1);
+    let first = lag.min(0);
+    let end = (a.len() as isize).max(b.len() as isize + lag);
+    let at = |x: &[f32], i: isize| {
+        usize::try_from(i)
+            .ok()
+            .and_then(|i| x.get(i).copied())
+            .unwrap_or(0.0)
+    };
+    blocked_sum((end - first) as usize, |i| {
+        let i = first + i as isize;
+        let d = at(a, i) - value * at(b, i - lag);
+        d * d
+    })
+}

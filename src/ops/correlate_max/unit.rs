@@ -1,0 +1,70 @@
+//! Scaling every element to unit norm, for the shape-based distance.
+
+use crate::plan::{Access, Kernel, Slot, Stage, Variant, Word};
+use crate::ragged::{DType, Layout};
+
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "unit",
+    source: include_str!("../../../shaders/unit.wgsl"),
+    access: &[Access::Read, Access::Read, Access::Write],
+    variants: &[Variant {
+        dtype: DType::F32,
+        flags: &[],
+    }],
+};
+
+/// The stage that puts input `input`, scaled, into scratch `temp`.
+pub(super) fn stage(x: &Layout, input: usize, temp: usize) -> Stage {
+    Stage {
+        kernel: &KERNEL,
+        variant: 0,
+        slots: vec![Slot::Input(input), Slot::InputMeta(input), Slot::Temp(temp)],
+        params: vec![Word::InputBase(input)],
+        groups: x.len() as u32,
+        cost: x.total() as u64,
+    }
+}
+
+/// Values summed one after another before their sum is added to the rest.
+const BLOCK: usize = 16;
+/// Such sums added one after another.
+const BLOCKS: usize = 64;
+
+/// The CPU's version: x / ‖x‖₂, or zeros.
+pub(super) fn unit(x: &[f32]) -> Vec<f32> {
+    // Magnitudes compare as their bits do.
+    let largest = x
+        .iter()
+        .map(|v| v.to_bits() & 0x7fff_ffff)
+        .max()
+        .unwrap_or(0);
+    // 2^-e for the largest exponent e, kept among normal numbers.
+    let scale = f32::from_bits((254 - (largest >> 23).clamp(1, 253)) << 23);
+    let norm2 = blocked_sum(x.len(), |i| {
+        let v = x[i] * scale;
+        v * v
+    });
+    let inverse = if norm2 == 0.0 {
+        0.0
+    } else {
+        norm2.sqrt().recip()
+    };
+    x.iter().map(|v| v * scale * inverse).collect()
+}
+
+/// Σ term(i) for i < n, to a depth of 16 + 64 + n / 1024.
+pub(super) fn blocked_sum(n: usize, term: impl Fn(usize) -> f32) -> f32 {
+    let mut all = 0.0;
+    for outer in (0..n).step_by(BLOCK * BLOCKS) {
+        let mut middle = 0.0;
+        for inner in (outer..n.min(outer + BLOCK * BLOCKS)).step_by(BLOCK) {
+            let mut block = 0.0;
+            for i in inner..n.min(inner + BLOCK) {
+                block += term(i);
+            }
+            middle += block;
+        }
+        all += middle;
+    }
+    all
+}
