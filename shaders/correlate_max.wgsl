@@ -52,7 +52,7 @@ fn best_of_workgroup(mine: Best, lid: u32) -> Best {
 #if SBD
 // 1 - c cancels where shapes are alike. There the distance comes from the residual: with unit norms, the least of
 // ‖x - βy‖² over β is 1 - c², reached at β = c, and an error of β or of the norms enters it only squared.
-const ALIKE = 0.9;
+const ALIKE = 0.7;
 // Lags whose correlations f32 cannot tell from the best are tried as well, as many as this.
 const RIVALS = 32u;
 const RIVALRY = 2e-6;

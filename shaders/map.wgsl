@@ -1,4 +1,7 @@
 // y = f(x), value by value: SCALE s·x, COPY x, FILL s.
+//
+// Four values at a time: y begins at a multiple of four, x wherever p.x_base says. The values beyond the last, up to
+// three, are slack of y's buffer.
 
 struct Params {
     first_group: u32,
@@ -9,15 +12,29 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> p: Params;
-@group(0) @binding(1) var<storage, read_write> y: array<E>;
+@group(0) @binding(1) var<storage, read_write> y: array<vec4<E>>;
 #if !FILL
-@group(0) @binding(2) var<storage, read> x: array<E>;
+@group(0) @binding(2) var<storage, read> x: array<vec4<E>>;
 #endif
 
 const WG = 256u;
 const TILE = 2048u;
+// Quads of an invocation, all loaded before any is stored.
+const QUADS = TILE / (4u * WG);
 
 #include "grid"
+#if !FILL
+#include "shifted"
+
+fn x_quad(q: u32) -> vec4<E> {
+    let at = q + p.x_base / 4u;
+    let shift = p.x_base % 4u;
+    if shift == 0u {
+        return x[at];
+    }
+    return shifted(x[at], x[min(at + 1u, arrayLength(&x) - 1u)], shift);
+}
+#endif
 
 @compute @workgroup_size(WG)
 fn main(
@@ -30,19 +47,27 @@ fn main(
         return;
     }
     let s = bitcast<E>(p.scalar);
-    let start = group * TILE + lid;
-    for (var k = 0u; k < TILE / WG; k += 1u) {
-        let v = start + k * WG;
-        if v < p.total {
+    let quads = (p.total + 3u) / 4u;
+    let first = group * (TILE / 4u) + lid;
+    var values: array<vec4<E>, QUADS>;
+    for (var k = 0u; k < QUADS; k += 1u) {
+        let q = first + k * WG;
+        if q < quads {
 #if SCALE
-            y[v] = s * x[p.x_base + v];
+            values[k] = s * x_quad(q);
 #endif
 #if COPY
-            y[v] = x[p.x_base + v];
+            values[k] = x_quad(q);
 #endif
 #if FILL
-            y[v] = s;
+            values[k] = vec4(s);
 #endif
+        }
+    }
+    for (var k = 0u; k < QUADS; k += 1u) {
+        let q = first + k * WG;
+        if q < quads {
+            y[q] = values[k];
         }
     }
 }

@@ -7,12 +7,15 @@ use crate::plan::Kernel;
 /// What `#include "name"` finds: the files of `shaders/lib`.
 const LIBRARY: &[(&str, &str)] = &[
     ("best", include_str!("../../shaders/lib/best.wgsl")),
-    ("boxes", include_str!("../../shaders/lib/boxes.wgsl")),
     ("grid", include_str!("../../shaders/lib/grid.wgsl")),
     ("nan", include_str!("../../shaders/lib/nan.wgsl")),
+    ("order", include_str!("../../shaders/lib/order.wgsl")),
     ("pairs", include_str!("../../shaders/lib/pairs.wgsl")),
+    ("reduce", include_str!("../../shaders/lib/reduce.wgsl")),
     ("search", include_str!("../../shaders/lib/search.wgsl")),
     ("taps", include_str!("../../shaders/lib/taps.wgsl")),
+    ("shifted", include_str!("../../shaders/lib/shifted.wgsl")),
+    ("tables", include_str!("../../shaders/lib/tables.wgsl")),
 ];
 
 /// The complete WGSL of one variant, or what is wrong with its directives.

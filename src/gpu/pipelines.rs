@@ -31,6 +31,9 @@ pub(crate) struct Pipeline {
     pub name: String,
 }
 
+/// Bytes of the smallest buffer a kernel is given: one quad of values.
+const SMALLEST_BINDING: u64 = 16;
+
 type Key = (&'static str, usize);
 type Layouts = (wgpu::BindGroupLayout, wgpu::PipelineLayout);
 
@@ -150,7 +153,7 @@ impl Pipelines {
                 i as u32 + 1,
                 wgpu::BufferBindingType::Storage { read_only },
                 false,
-                4,
+                SMALLEST_BINDING,
             ));
         }
         let made = caught(device, op, || {

@@ -8,32 +8,19 @@ use super::Arithmetic;
 use super::{launch_key, pair_params, stream_groups, twin_of};
 use crate::Result;
 use crate::cpu::par_tiles;
-use crate::plan::{
-    Access, Boxes, Kernel, Launch, OutputLayout, Slot, Stage, TwinArgs, Variant, Word, Words,
+use crate::plan::{for_each_type, stream_tile, 
+    Access, Boxes, Kernel, Launch, OutputLayout, Slot, Stage, TwinArgs, Word, Words,
 };
 use crate::ragged::{DType, Layout, Pairs};
 
 pub(crate) static FLAT: Kernel = Kernel {
     stem: "add_flat",
-    source: include_str!("../../shaders/add.wgsl"),
+    source: include_str!("../../shaders/add_flat.wgsl"),
     access: &[Access::Read, Access::Read, Access::Write],
-    variants: &[
-        Variant {
-            dtype: DType::F32,
-            flags: &["FLAT"],
-        },
-        Variant {
-            dtype: DType::I32,
-            flags: &["FLAT"],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &["FLAT"],
-        },
-    ],
+    variants: for_each_type![&[]],
 };
 
-pub(crate) static NESTED: Kernel = Kernel {
+pub(crate) static VECTORS: Kernel = Kernel {
     stem: "add",
     source: include_str!("../../shaders/add.wgsl"),
     access: &[
@@ -45,32 +32,14 @@ pub(crate) static NESTED: Kernel = Kernel {
         Access::Read,
         Access::Read,
     ],
-    variants: &[
-        Variant {
-            dtype: DType::F32,
-            flags: &["RANK1"],
-        },
-        Variant {
-            dtype: DType::I32,
-            flags: &["RANK1"],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &["RANK1"],
-        },
-        Variant {
-            dtype: DType::F32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::I32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &[],
-        },
-    ],
+    variants: for_each_type![&[]],
+};
+
+pub(crate) static BOXES: Kernel = Kernel {
+    stem: "add_boxes",
+    source: include_str!("../../shaders/add_boxes.wgsl"),
+    access: VECTORS.access,
+    variants: for_each_type![&[], &["RANK2"]],
 };
 
 /// The launch of `a + b`, or of `a - b`, for every pair.
@@ -97,7 +66,7 @@ pub(crate) fn launch(
                 temps: Vec::new(),
                 stages: vec![Stage {
                     kernel: &FLAT,
-                    variant: FLAT.variant(dtype, &["FLAT"]),
+                    variant: FLAT.variant(dtype, &[]),
                     slots: vec![Slot::Input(0), Slot::Input(1), Slot::Output(0)],
                     params: vec![
                         Word::U32(a.total() as u32),
@@ -118,6 +87,12 @@ pub(crate) fn launch(
                 c,
             } => {
                 let rank = c.rank();
+                let (kernel, flags): (&'static Kernel, &[&str]) = match rank {
+                    1 => (&VECTORS, &[]),
+                    2 => (&BOXES, &["RANK2"]),
+                    _ => (&BOXES, &[]),
+                };
+                let tile = stream_tile(result.total(), result.len());
                 let ([kind, right], list) = pair_params(pairs, b.len());
                 let meta = |seen: Option<Layout>, i| seen.map_or(Slot::InputMeta(i), Slot::Meta);
                 let c_meta = Slot::Meta(c);
@@ -125,8 +100,8 @@ pub(crate) fn launch(
                     op,
                     temps: Vec::new(),
                     stages: vec![Stage {
-                        kernel: &NESTED,
-                        variant: NESTED.variant(dtype, if rank == 1 { &["RANK1"] } else { &[] }),
+                        kernel,
+                        variant: kernel.variant(dtype, flags),
                         slots: vec![
                             Slot::Input(0),
                             meta(a_seen, 0),
@@ -142,12 +117,13 @@ pub(crate) fn launch(
                             Word::InputBase(0),
                             Word::InputBase(1),
                             Word::U32(pairs.len() as u32),
-                            Word::U32(rank as u32),
+                            Word::U32(tile as u32),
                             kind,
-                            Word::U32(a.len() as u32),
                             right,
+                            Word::U32(a.len() as u32),
+                            Word::U32(rank as u32),
                         ],
-                        groups: stream_groups(result.total()),
+                        groups: result.total().div_ceil(tile) as u32,
                         cost: result.total() as u64,
                     }],
                     outputs: vec![OutputLayout::New(result)],

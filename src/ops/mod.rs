@@ -6,6 +6,7 @@ pub(crate) mod add;
 pub(crate) mod conv;
 pub(crate) mod correlate_max;
 pub(crate) mod map;
+pub(crate) mod reduce;
 
 use crate::plan::{Kernel, Stage, Word};
 use crate::ragged::{CacheKey, DType, Element, Pairs};
@@ -14,14 +15,14 @@ use crate::ragged::{CacheKey, DType, Element, Pairs};
 #[cfg(feature = "gpu")]
 pub(crate) static KERNELS: &[&Kernel] = &[
     &add::FLAT,
-    &add::NESTED,
+    &add::VECTORS,
+    &add::BOXES,
     &map::KERNEL,
     &map::FILL,
     &conv::KERNEL,
     &correlate_max::TILES,
     &correlate_max::FINISH,
-    &correlate_max::UNIT,
-];
+    &correlate_max::UNIT, &reduce::KERNEL, &reduce::TILES, &reduce::PAIR, &reduce::PAIR_TILES, &reduce::FINISH];
 
 /// The instance of a generic CPU twin for an element type.
 macro_rules! twin_of {
@@ -71,7 +72,7 @@ macro_rules! wrapping {
 }
 wrapping!(i32, u32);
 
-/// Values that a workgroup of the streaming kernels makes.
+/// Values that a workgroup of the streaming kernels makes: their `TILE`.
 const STREAM_TILE: usize = 2048;
 
 /// Workgroups of a streaming kernel over `values` values.

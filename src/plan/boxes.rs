@@ -85,6 +85,50 @@ impl Boxes {
     }
 }
 
+/// Two batches of boxes with the axes merged whose extents agree in every pair: rows of a constant width become
+/// vectors.
+#[derive(Debug)]
+pub(crate) struct MergedPair {
+    /// The layouts that a kernel should see. `None` is the operand's own.
+    pub a: Option<Layout>,
+    pub b: Option<Layout>,
+    /// Their rank.
+    pub rank: usize,
+}
+
+impl MergedPair {
+    /// Looks at the extents of every pair; at none for rank 1 and for equal layouts. Both must have one rank.
+    pub(crate) fn new(a: &Layout, b: &Layout, pairs: &Pairs) -> MergedPair {
+        let rank = a.rank();
+        let mut differs = 0u32;
+        if rank > 1 && !(pairs.is_elementwise() && a == b) {
+            let all = (1u32 << rank) - 1;
+            for (x, y) in pairs.iter() {
+                for axis in 0..rank {
+                    let (m, n) = (a.extents()[x * rank + axis], b.extents()[y * rank + axis]);
+                    differs |= u32::from(m != n) << axis;
+                }
+                // Axis 0 begins a group whether it differs or not.
+                if differs | 1 == all {
+                    break;
+                }
+            }
+        }
+        match (merge(a, differs), merge(b, differs)) {
+            (Some(a), Some(b)) => MergedPair {
+                rank: a.rank(),
+                a: Some(a),
+                b: Some(b),
+            },
+            _ => MergedPair {
+                rank,
+                a: None,
+                b: None,
+            },
+        }
+    }
+}
+
 /// The layout with every axis that `differs` leaves out merged into the one before it; `None` when there is none.
 fn merge(layout: &Layout, differs: u32) -> Option<Layout> {
     let rank = layout.rank();

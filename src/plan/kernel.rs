@@ -16,6 +16,18 @@ pub(crate) struct Variant {
     pub flags: &'static [&'static str],
 }
 
+/// Variants with each of these sets of flags for each element type.
+macro_rules! for_each_type {
+    ($($flags:expr),+ $(,)?) => {
+        &[$(
+            $crate::plan::Variant { dtype: $crate::ragged::DType::F32, flags: $flags },
+            $crate::plan::Variant { dtype: $crate::ragged::DType::I32, flags: $flags },
+            $crate::plan::Variant { dtype: $crate::ragged::DType::U32, flags: $flags },
+        )+]
+    };
+}
+pub(crate) use for_each_type;
+
 /// A WGSL kernel. Binding 0 is its parameter block (uniform), bindings 1.. are `access` in order.
 ///
 /// Kernels are `static`s of the operations; every one is listed in [`crate::ops::KERNELS`], and nothing outside that

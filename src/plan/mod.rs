@@ -5,9 +5,9 @@ mod kernel;
 mod launch;
 mod tiles;
 
-pub(crate) use boxes::{Boxes, Offset, overlap};
-pub(crate) use kernel::{Access, Kernel, Variant};
+pub(crate) use boxes::{Boxes, MergedPair, Offset, overlap};
+pub(crate) use kernel::{Access, Kernel, Variant, for_each_type};
 pub(crate) use launch::{
     Launch, OutputLayout, Slot, Stage, TwinArgs, TwinInput, TwinOutput, Word, Words,
 };
-pub(crate) use tiles::{TileList, tiles_of};
+pub(crate) use tiles::{stream_tile, TileList, tiles_of};

@@ -4,6 +4,21 @@ use std::sync::Arc;
 
 use super::Words;
 
+/// Values of one workgroup of a kernel that streams through a ragged batch, finding its elements as it goes.
+///
+/// Finding the first element costs a tile a few microseconds of waiting whatever its size, so large tiles are better,
+/// as long as a tile's elements mostly fit the kernel's tables and there are tiles for every core of the device.
+/// A power of two from 1024 to 4096, above which nothing is gained.
+pub(crate) fn stream_tile(values: usize, elements: usize) -> usize {
+    let average = values / elements.max(1);
+    // Most tiles then meet no more elements than a table of 256 takes.
+    let by_table = 224 * average;
+    // 2048 tiles: two rounds of eight for each of 128 cores.
+    let by_cores = values >> 11;
+    let tile = by_table.min(by_cores).clamp(1 << 10, 1 << 12);
+    1 << tile.ilog2()
+}
+
 /// Tiles of a fixed size of the elements of a batch, for kernels whose work per element differs.
 #[derive(Debug)]
 pub(crate) struct TileList {
@@ -63,6 +78,15 @@ impl TileList {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stream_tiles_grow_with_the_batch_and_shrink_with_its_elements() {
+        assert_eq!(stream_tile(0, 0), 1024);
+        assert_eq!(stream_tile(1 << 26, 40_000), 4096);
+        assert_eq!(stream_tile(1 << 26, 1 << 23), 1024);
+        assert_eq!(stream_tile(1 << 20, 1), 1024);
+        assert_eq!(stream_tile(1 << 23, 100), 4096);
+    }
 
     #[test]
     fn tiles_cover_every_value_once_and_costly_ones_come_first() {

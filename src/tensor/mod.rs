@@ -5,6 +5,7 @@ mod device;
 mod methods;
 mod pair;
 mod profile;
+mod reductions;
 mod transfer;
 
 use std::ops::Range;

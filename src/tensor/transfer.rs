@@ -28,7 +28,8 @@ impl Device {
     /// application must not write to it while tensors over it are in use.
     ///
     /// # Errors
-    /// [`Unsupported`](Error::Unsupported) on the CPU, for an offset that is not a multiple of 4, or for a buffer
+    /// [`Unsupported`](Error::Unsupported) on the CPU, for an offset that is not a multiple of 4, for a
+    /// buffer whose size is not a multiple of 16 (kernels read four values at a time), or for one
     /// without the usages `STORAGE | COPY_SRC`; [`ValueCount`](Error::ValueCount) when the buffer is shorter than the
     /// layout; [`TooLarge`](Error::TooLarge) above the binding limit.
     #[cfg(feature = "gpu")]
@@ -50,9 +51,9 @@ impl Device {
                 buffer.usage()
             ));
         }
-        if offset % 4 != 0 || buffer.size() % 4 != 0 {
+        if offset % 4 != 0 || buffer.size() % 16 != 0 || buffer.size() == 0 {
             return unsupported(format!(
-                "an offset of {offset} in a buffer of {} bytes: both must be multiples of 4",
+                "an offset of {offset} in a buffer of {} bytes: they must be multiples of 4 and of 16",
                 buffer.size()
             ));
         }

@@ -13,7 +13,7 @@ const TILE: usize = 4096;
 const NOWHERE: usize = usize::MAX;
 
 /// As in shaders/correlate_max.wgsl.
-const ALIKE: f32 = 0.9;
+const ALIKE: f32 = 0.7;
 const RIVALS: usize = 32;
 const RIVALRY: f32 = 2e-6;
 

@@ -1,0 +1,160 @@
+// c = a + b or a - b with missing entries zero, for every pair of boxes of p.rank axes. RANK2: of matrices.
+//
+// Tiles and tables as in add.wgsl. An invocation makes one value at a time: registers are few, so that many
+// invocations run at once and hide each other's loads.
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    total: u32,
+    subtract: u32,
+    a_base: u32,
+    b_base: u32,
+    elements: u32,
+    tile: u32,
+    pair_kind: u32,
+    pair_right: u32,
+    pair_left: u32,
+    rank: u32,
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read> a: array<E>;
+@group(0) @binding(2) var<storage, read> a_meta: array<u32>;
+@group(0) @binding(3) var<storage, read> b: array<E>;
+@group(0) @binding(4) var<storage, read> b_meta: array<u32>;
+@group(0) @binding(5) var<storage, read_write> c: array<E>;
+@group(0) @binding(6) var<storage, read> c_meta: array<u32>;
+@group(0) @binding(7) var<storage, read> pair_list: array<u32>;
+
+const WG = 256u;
+// Elements that the tables hold.
+const SPAN = 64u;
+
+// What an element's values need, in loads of 16 bytes.
+struct Entry {
+#if RANK2
+    // a, b, width of c, the bits of 1 / width
+    at: vec4<u32>,
+    // height and width of a, of b
+    extents: vec4<u32>,
+#else
+    // a, b
+    at: vec2<u32>,
+    // where the extents of a, b and c begin
+    extents: vec3<u32>,
+#endif
+}
+
+#include "grid"
+#include "pairs"
+#include "search"
+
+fn entry_of(e: u32) -> Entry {
+    let pair = pair_of(e);
+    let a_start = p.a_base + a_meta[pair.x];
+    let b_start = p.b_base + b_meta[pair.y];
+    let a_at = p.pair_left + 1u + p.rank * pair.x;
+    let b_at = p.pair_right + 1u + p.rank * pair.y;
+    let c_at = p.elements + 1u + p.rank * e;
+#if RANK2
+    let width = c_meta[c_at + 1u];
+    let narrow = 1.0 / f32(max(width, 1u));
+    return Entry(
+        vec4(a_start, b_start, width, bitcast<u32>(narrow)),
+        vec4(a_meta[a_at], a_meta[a_at + 1u], b_meta[b_at], b_meta[b_at + 1u]),
+    );
+#else
+    return Entry(vec2(a_start, b_start), vec3(a_at, b_at, c_at));
+#endif
+}
+
+#include "tables"
+
+// Where a value lies in a and b, and whether it does.
+struct Place {
+    a: u32,
+    b: u32,
+    in_a: bool,
+    in_b: bool,
+}
+
+#if RANK2
+// i / width, by a multiplication that may be one off, where f32 holds i exactly.
+fn row_of(i: u32, width: u32, narrow: f32) -> u32 {
+    if i >= 0x1000000u {
+        return i / width;
+    }
+    var row = u32(f32(i) * narrow);
+    if row * width > i {
+        row -= 1u;
+    } else if i - row * width >= width {
+        row += 1u;
+    }
+    return row;
+}
+
+fn place_of(i: u32, entry: Entry) -> Place {
+    let row = row_of(i, entry.at.z, bitcast<f32>(entry.at.w));
+    let along = i - row * entry.at.z;
+    let extents = entry.extents;
+    return Place(
+        entry.at.x + row * extents.y + along,
+        entry.at.y + row * extents.w + along,
+        row < extents.x && along < extents.y,
+        row < extents.z && along < extents.w,
+    );
+}
+#else
+fn place_of(i: u32, entry: Entry) -> Place {
+    var place = Place(entry.at.x, entry.at.y, true, true);
+    var rest = i;
+    var a_stride = 1u;
+    var b_stride = 1u;
+    for (var axis = p.rank - 1u; axis > 0u; axis -= 1u) {
+        let extent = c_meta[entry.extents.z + axis];
+        let quotient = rest / extent;
+        let along = rest - quotient * extent;
+        rest = quotient;
+        let a_extent = a_meta[entry.extents.x + axis];
+        let b_extent = b_meta[entry.extents.y + axis];
+        place.in_a = place.in_a && along < a_extent;
+        place.in_b = place.in_b && along < b_extent;
+        place.a += along * a_stride;
+        place.b += along * b_stride;
+        a_stride *= a_extent;
+        b_stride *= b_extent;
+    }
+    place.in_a = place.in_a && rest < a_meta[entry.extents.x];
+    place.in_b = place.in_b && rest < b_meta[entry.extents.y];
+    place.a += rest * a_stride;
+    place.b += rest * b_stride;
+    return place;
+}
+#endif
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, groups);
+    if group >= p.groups {
+        return;
+    }
+    let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
+    for (var v = tile.start + lid; v < tile.end; v += WG) {
+        let e = place_in_tile(v, tile);
+        let place = place_of(v - start_in_tile(e, tile), entry_in_tile(e, tile));
+        var x = E(0);
+        var y = E(0);
+        if place.in_a {
+            x = a[place.a];
+        }
+        if place.in_b {
+            y = b[place.b];
+        }
+        c[v] = select(x + y, x - y, p.subtract != 0u);
+    }
+}

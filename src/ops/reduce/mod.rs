@@ -1,0 +1,405 @@
+//! Reductions: one value an element, or a pair: sum, dot, norm2, max, argmax, and equality up to trailing zeros.
+//!
+//! Cost: the values read once (norm2 twice, the second time from a cache), one word an element written, in one to four
+//! dispatches. Memory: 4 or 8 bytes for each 4096 values of elements longer than that.
+
+mod plan;
+mod twin;
+
+use std::sync::Arc;
+
+use self::plan::{Classes, FINISH_WORDS, TILE_WORDS};
+use super::{launch_key, pair_params};
+use crate::plan::{
+    Access, Kernel, Launch, MergedPair, OutputLayout, Slot, Stage, Variant, Word, Words, overlap,
+};
+use crate::ragged::{CacheKey, DType, Layout, Pairs, Shape};
+use crate::{Error, Result};
+
+/// `[flags] element types;` ...
+macro_rules! variants {
+    ($($flags:tt $($dtype:ident)+;)+) => {
+        &[$($(Variant { dtype: DType::$dtype, flags: &$flags },)+)+]
+    };
+}
+
+/// Elements of up to 4096 values, one invocation or a few an element.
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "reduce",
+    source: include_str!("../../../shaders/reduce.wgsl"),
+    access: &[Access::Write, Access::Read, Access::Read, Access::Read],
+    variants: variants! {
+        ["SUM", "THREAD"] F32 U32;
+        ["SUM", "LANES"] F32 U32;
+        ["NORM2", "THREAD"] F32;
+        ["NORM2", "LANES"] F32;
+        ["MAX", "THREAD"] F32 I32 U32;
+        ["MAX", "LANES"] F32 I32 U32;
+        ["ARGMAX", "THREAD"] F32 I32 U32;
+        ["ARGMAX", "LANES"] F32 I32 U32;
+    },
+};
+
+/// Longer ones, a workgroup a tile.
+pub(crate) static TILES: Kernel = Kernel {
+    stem: "reduce_tiles",
+    source: include_str!("../../../shaders/reduce.wgsl"),
+    access: &[
+        Access::Write,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Write,
+    ],
+    variants: variants! {
+        ["SUM", "TILES"] F32 U32;
+        ["NORM2", "TILES"] F32;
+        ["MAX", "TILES"] F32 I32 U32;
+        ["ARGMAX", "TILES"] F32 I32 U32;
+    },
+};
+
+/// The same of pairs.
+pub(crate) static PAIR: Kernel = Kernel {
+    stem: "reduce_pair",
+    source: include_str!("../../../shaders/reduce.wgsl"),
+    access: &[
+        Access::Write,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+    ],
+    variants: variants! {
+        ["SUM", "THREAD", "PAIRS", "RANK1"] F32 U32;
+        ["SUM", "LANES", "PAIRS", "RANK1"] F32 U32;
+        ["SUM", "THREAD", "PAIRS"] F32 U32;
+        ["SUM", "LANES", "PAIRS"] F32 U32;
+        ["EQUAL", "THREAD", "PAIRS", "RANK1"] F32 U32;
+        ["EQUAL", "LANES", "PAIRS", "RANK1"] F32 U32;
+        ["EQUAL", "THREAD", "PAIRS"] F32 U32;
+        ["EQUAL", "LANES", "PAIRS"] F32 U32;
+    },
+};
+
+pub(crate) static PAIR_TILES: Kernel = Kernel {
+    stem: "reduce_pair_tiles",
+    source: include_str!("../../../shaders/reduce.wgsl"),
+    access: &[
+        Access::Write,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Write,
+    ],
+    variants: variants! {
+        ["SUM", "TILES", "PAIRS", "RANK1"] F32 U32;
+        ["SUM", "TILES", "PAIRS"] F32 U32;
+        ["EQUAL", "TILES", "PAIRS", "RANK1"] F32 U32;
+        ["EQUAL", "TILES", "PAIRS"] F32 U32;
+    },
+};
+
+/// The parts of elements of several tiles.
+pub(crate) static FINISH: Kernel = Kernel {
+    stem: "reduce_finish",
+    source: include_str!("../../../shaders/reduce_finish.wgsl"),
+    access: &[Access::Write, Access::Read, Access::Read],
+    variants: variants! {
+        ["SUM"] F32 U32;
+        ["NORM2"] F32;
+        ["MAX"] F32 I32 U32;
+        ["ARGMAX"] F32 I32 U32;
+        ["EQUAL"] F32 U32;
+    },
+};
+
+/// A reduction of one operand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reduction {
+    Sum,
+    /// Of f32 alone.
+    Norm2,
+    Max,
+    ArgMax,
+}
+
+impl Reduction {
+    fn op(self) -> &'static str {
+        match self {
+            Reduction::Sum => "sum",
+            Reduction::Norm2 => "norm2",
+            Reduction::Max => "max",
+            Reduction::ArgMax => "argmax",
+        }
+    }
+
+    fn flag(self) -> &'static str {
+        match self {
+            Reduction::Sum => "SUM",
+            Reduction::Norm2 => "NORM2",
+            Reduction::Max => "MAX",
+            Reduction::ArgMax => "ARGMAX",
+        }
+    }
+}
+
+/// A reduction of two operands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum PairReduction {
+    /// The products over the overlap, added up.
+    Dot,
+    /// 1 where the pair is equal after zero extension, otherwise 0.
+    Equivalent,
+}
+
+/// The launch of a reduction of every element.
+pub(crate) fn launch(reduction: Reduction, dtype: DType, x: &Layout) -> Result<Arc<Launch>> {
+    let op = reduction.op();
+    let key = CacheKey {
+        what: op,
+        other: 0,
+        device: 0,
+        extra: dtype as u64,
+    };
+    x.cached(key, || {
+        let seen = match reduction {
+            // Addition modulo 2³² is one operation on both integer types.
+            Reduction::Sum => unsigned(dtype),
+            _ => dtype,
+        };
+        let classes = match x.max_length() {
+            longest if longest <= plan::SHORT => Classes::all_short(x.len()),
+            _ => Classes::new(x.offsets().lengths().map(|length| length as u64)),
+        };
+        let result = one_each(x, x.len())?;
+        let (stages, temps) = stages(
+            &classes,
+            &Recipe {
+                flag: reduction.flag(),
+                shape: &[],
+                dtype: seen,
+                part_words: match reduction {
+                    Reduction::Sum | Reduction::Max => 1,
+                    Reduction::Norm2 | Reduction::ArgMax => 2,
+                },
+                kernels: [&KERNEL, &TILES],
+                inputs: &[Slot::Input(0), Slot::InputMeta(0)],
+                params: &[Word::InputBase(0)],
+            },
+        );
+        Ok(Arc::new(Launch {
+            op,
+            outputs: vec![OutputLayout::New(result)],
+            temps,
+            stages,
+            pairs: None,
+            twin: twin::of(reduction, dtype),
+        }))
+    })
+}
+
+/// The launch of a reduction of every pair.
+pub(crate) fn launch_pairs(
+    reduction: PairReduction,
+    dtype: DType,
+    a: &Layout,
+    b: &Layout,
+    pairs: &Pairs,
+) -> Result<Arc<Launch>> {
+    let (op, flag) = match reduction {
+        PairReduction::Dot => ("dot", "SUM"),
+        PairReduction::Equivalent => ("equivalent", "EQUAL"),
+    };
+    if a.rank() != b.rank() {
+        return Err(Error::Rank {
+            op,
+            element: None,
+            expected: format!("{}, the left batch's", a.rank()),
+            got: b.rank(),
+        });
+    }
+    a.cached(launch_key(op, dtype, b.id(), pairs), || {
+        let merged = MergedPair::new(a, b, pairs);
+        let classes = classes(reduction, a, b, pairs, &merged);
+        let result = one_each(a, pairs.len())?;
+        let ([kind, right], list) = pair_params(pairs, b.len());
+        let meta = |seen: &Option<Layout>, i| seen.clone().map_or(Slot::InputMeta(i), Slot::Meta);
+        let a_meta = meta(&merged.a, 0);
+        let list = list.map_or(a_meta.clone(), |list| Slot::Words(Words::new(list)));
+        let (stages, temps) = stages(
+            &classes,
+            &Recipe {
+                flag,
+                shape: match merged.rank {
+                    1 => &["PAIRS", "RANK1"],
+                    _ => &["PAIRS"],
+                },
+                dtype: unsigned(dtype),
+                part_words: 1,
+                kernels: [&PAIR, &PAIR_TILES],
+                inputs: &[
+                    Slot::Input(0),
+                    a_meta,
+                    Slot::Input(1),
+                    meta(&merged.b, 1),
+                    list,
+                ],
+                params: &[
+                    Word::InputBase(0),
+                    Word::InputBase(1),
+                    Word::U32(merged.rank as u32),
+                    kind,
+                    Word::U32(a.len() as u32),
+                    right,
+                ],
+            },
+        );
+        Ok(Arc::new(Launch {
+            op,
+            outputs: vec![OutputLayout::New(result)],
+            temps,
+            stages,
+            pairs: Some(pairs.clone()),
+            twin: twin::of_pairs(reduction, dtype),
+        }))
+    })
+}
+
+/// Wrapping sums, products and equality of i32 are those of the same bits as u32.
+fn unsigned(dtype: DType) -> DType {
+    match dtype {
+        DType::F32 => DType::F32,
+        DType::I32 | DType::U32 => DType::U32,
+    }
+}
+
+/// The layout of one value for each of `elements`, the same one for every reduction of a batch.
+fn one_each(owner: &Layout, elements: usize) -> Result<Layout> {
+    let key = CacheKey {
+        what: "one value each",
+        other: 0,
+        device: 0,
+        extra: elements as u64,
+    };
+    let layout = owner.cached(key, || {
+        Ok(Arc::new(Layout::uniform(elements, Shape::new(&[1])?)?))
+    })?;
+    Ok((*layout).clone())
+}
+
+/// Sorts the pairs by the number of values that the kernel goes through for each.
+fn classes(
+    reduction: PairReduction,
+    a: &Layout,
+    b: &Layout,
+    pairs: &Pairs,
+    merged: &MergedPair,
+) -> Classes {
+    let (a_most, b_most) = (a.max_length() as u64, b.max_length() as u64);
+    let length = |layout: &Layout, i: usize| layout.length(i) as u64;
+    let (most, size): (u64, &dyn Fn(usize, usize) -> u64) = match (reduction, merged.rank) {
+        (PairReduction::Dot, 1) => (a_most.min(b_most), &|i, j| length(a, i).min(length(b, j))),
+        (PairReduction::Dot, _) => (a_most.min(b_most), &|i, j| {
+            overlap(&a.shape(i), &b.shape(j)) as u64
+        }),
+        (PairReduction::Equivalent, 1) => {
+            (a_most.max(b_most), &|i, j| length(a, i).max(length(b, j)))
+        }
+        (PairReduction::Equivalent, _) => (a_most + b_most, &|i, j| length(a, i) + length(b, j)),
+    };
+    if most <= plan::SHORT as u64 {
+        return Classes::all_short(pairs.len());
+    }
+    Classes::new(pairs.iter().map(|(i, j)| size(i, j)))
+}
+
+/// What the stages of a reduction have in common.
+struct Recipe<'a> {
+    flag: &'static str,
+    /// Flags behind the stage's own.
+    shape: &'a [&'static str],
+    dtype: DType,
+    /// Words of a part's accumulator.
+    part_words: u64,
+    /// For short elements, and for tiles.
+    kernels: [&'static Kernel; 2],
+    inputs: &'a [Slot],
+    params: &'a [Word],
+}
+
+/// The stages for the classes that have elements, and their scratch.
+fn stages(classes: &Classes, recipe: &Recipe<'_>) -> (Vec<Stage>, Vec<u64>) {
+    let stage = |kernel: usize, name, count: u32, items: Option<&Arc<Words>>, groups, cost| {
+        let mut flags = vec![recipe.flag, name];
+        flags.extend(recipe.shape);
+        let listed = items.is_some();
+        let items = items.map_or(recipe.inputs[1].clone(), |items| Slot::Words(items.clone()));
+        let mut slots = vec![Slot::Output(0), items];
+        slots.extend_from_slice(recipe.inputs);
+        if kernel == 1 {
+            slots.push(Slot::Temp(0));
+        }
+        let mut params = vec![Word::U32(count), Word::U32(u32::from(listed))];
+        params.extend_from_slice(recipe.params);
+        let kernel = recipe.kernels[kernel];
+        Stage {
+            kernel,
+            variant: kernel.variant(recipe.dtype, &flags),
+            slots,
+            params,
+            groups,
+            cost,
+        }
+    };
+    let mut stages = Vec::new();
+    let mut temps = Vec::new();
+    if classes.short > 0 {
+        // Every element is looked at; those of another class are passed over.
+        let groups = classes.elements.div_ceil(plan::WORKGROUP) as u32;
+        let cost = (classes.short * plan::SHORT) as u64;
+        stages.push(stage(
+            0,
+            "THREAD",
+            classes.elements as u32,
+            None,
+            groups,
+            cost,
+        ));
+    }
+    if classes.middle > 0 {
+        let groups = classes.middle.div_ceil(plan::WORKGROUP / plan::LANES) as u32;
+        let items = classes.middle_items.as_ref();
+        let cost = classes.middle_values;
+        stages.push(stage(
+            0,
+            "LANES",
+            classes.middle as u32,
+            items,
+            groups,
+            cost,
+        ));
+    }
+    if let Some(tiles) = &classes.tiles {
+        let groups = (tiles.data().len() / TILE_WORDS) as u32;
+        let cost = u64::from(groups) * plan::TILE;
+        stages.push(stage(1, "TILES", groups, Some(tiles), groups, cost));
+        temps.push(recipe.part_words * u64::from(classes.parts.max(1)));
+    }
+    if let Some(finish) = &classes.finish {
+        stages.push(Stage {
+            kernel: &FINISH,
+            variant: FINISH.variant(recipe.dtype, &[recipe.flag]),
+            slots: vec![Slot::Output(0), Slot::Words(finish.clone()), Slot::Temp(0)],
+            params: Vec::new(),
+            groups: (finish.data().len() / FINISH_WORDS) as u32,
+            cost: u64::from(classes.parts),
+        });
+    }
+    (stages, temps)
+}

@@ -1,0 +1,119 @@
+//! How elements are cut: by their own size alone, so that a neighbour never changes a result.
+
+use std::sync::Arc;
+
+use crate::plan::Words;
+
+/// Invocations of a workgroup.
+pub(super) const WORKGROUP: usize = 256;
+/// Up to this many values an element is one invocation's.
+pub(super) const SHORT: usize = 32;
+/// Invocations that share an element that is not short, and needs no tiles.
+pub(super) const LANES: usize = 32;
+/// Above this many values an element is cut into tiles.
+const MIDDLE: u64 = 1024;
+/// Values of a tile.
+pub(super) const TILE: u64 = 4096;
+/// Words of an item of `Classes::tiles` and of `Classes::finish`.
+pub(super) const TILE_WORDS: usize = 3;
+pub(super) const FINISH_WORDS: usize = 3;
+/// The slot of a tile that is its element's only one.
+const NO_SLOT: u32 = u32::MAX;
+
+/// The elements of a batch by size, with the work lists that the kernels need.
+#[derive(Debug, Default)]
+pub(super) struct Classes {
+    pub elements: usize,
+    /// Of up to `SHORT` values.
+    pub short: usize,
+    /// Of up to `MIDDLE`.
+    pub middle: usize,
+    pub middle_values: u64,
+    /// Their indices, unless that is all elements.
+    pub middle_items: Option<Arc<Words>>,
+    /// `[element, first value, slot]` for each tile of the longer ones.
+    pub tiles: Option<Arc<Words>>,
+    /// `[element, first slot, slots]` for each element of several tiles.
+    pub finish: Option<Arc<Words>>,
+    /// Slots in all.
+    pub parts: u32,
+}
+
+impl Classes {
+    pub(super) fn all_short(elements: usize) -> Classes {
+        Classes {
+            elements,
+            short: elements,
+            ..Classes::default()
+        }
+    }
+
+    /// Sorts elements of these sizes. One pass.
+    pub(super) fn new(sizes: impl Iterator<Item = u64>) -> Classes {
+        let mut classes = Classes::default();
+        let (mut middle, mut tiles, mut finish) = (Vec::new(), Vec::new(), Vec::new());
+        for (element, size) in sizes.enumerate() {
+            classes.elements += 1;
+            let element = element as u32;
+            if size <= SHORT as u64 {
+                classes.short += 1;
+            } else if size <= MIDDLE {
+                classes.middle_values += size;
+                middle.push(element);
+            } else if size <= TILE {
+                tiles.extend([element, 0, NO_SLOT]);
+            } else {
+                let first = classes.parts;
+                let count = size.div_ceil(TILE) as u32;
+                for tile in 0..count {
+                    tiles.extend([element, tile * TILE as u32, first + tile]);
+                }
+                finish.extend([element, first, count]);
+                classes.parts += count;
+            }
+        }
+        let words = |items: Vec<u32>| (!items.is_empty()).then(|| Words::new(items));
+        classes.middle = middle.len();
+        if classes.middle < classes.elements {
+            classes.middle_items = words(middle);
+        }
+        classes.tiles = words(tiles);
+        classes.finish = words(finish);
+        classes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_element_has_one_class_and_every_value_one_tile() {
+        let classes = Classes::new([0, 32, 33, 1024, 1025, 4096, 4097, 9000].into_iter());
+        assert_eq!((classes.elements, classes.short), (8, 2));
+        assert_eq!((classes.middle, classes.middle_values), (2, 1057));
+        let data = |words: &Option<Arc<Words>>| words.as_ref().map(|w| w.data().to_vec());
+        assert_eq!(data(&classes.middle_items), Some(vec![2, 3]));
+        let tiles = [
+            [4, 0, NO_SLOT],
+            [5, 0, NO_SLOT],
+            [6, 0, 0],
+            [6, 4096, 1],
+            [7, 0, 2],
+            [7, 4096, 3],
+            [7, 8192, 4],
+        ];
+        assert_eq!(data(&classes.tiles), Some(tiles.concat()));
+        assert_eq!(data(&classes.finish), Some(vec![6, 0, 2, 7, 2, 3]));
+        assert_eq!(classes.parts, 5);
+    }
+
+    #[test]
+    fn a_batch_of_one_class_needs_no_list() {
+        let classes = Classes::new([40, 50].into_iter());
+        assert_eq!((classes.middle, classes.short), (2, 0));
+        assert!(classes.middle_items.is_none() && classes.tiles.is_none());
+        let none = Classes::new(std::iter::empty());
+        assert_eq!((none.elements, none.short, none.middle), (0, 0, 0));
+    }
+}

@@ -1,0 +1,429 @@
+//! The reductions on the CPU: tiles of 512 values in 16 lanes, combined by halves.
+
+use std::ops::Range;
+
+use super::super::{Arithmetic, twin_of};
+use super::{PairReduction, Reduction};
+use crate::cpu::par_elements;
+use crate::plan::TwinArgs;
+use crate::ragged::{DType, Element, Layout, Shape};
+
+type Twin = fn(&mut TwinArgs<'_>);
+
+pub(super) fn of(reduction: Reduction, dtype: DType) -> Twin {
+    match reduction {
+        Reduction::Sum => twin_of!(dtype, sum),
+        Reduction::Norm2 => norm2,
+        Reduction::Max => twin_of!(dtype, max),
+        Reduction::ArgMax => twin_of!(dtype, argmax),
+    }
+}
+
+pub(super) fn of_pairs(reduction: PairReduction, dtype: DType) -> Twin {
+    match reduction {
+        PairReduction::Dot => twin_of!(dtype, dot),
+        PairReduction::Equivalent => twin_of!(dtype, equivalent),
+    }
+}
+
+/// Values of a tile, and partial sums inside it.
+const TILE: usize = 512;
+const LANES: usize = 16;
+/// Tiles from which the halves of an element are worth two threads.
+const SPLIT: usize = 64;
+
+/// `tile` of every tile of `0..size`, combined in a balanced tree. Depends on `size` alone, however many threads run.
+fn tree<A: Send>(
+    size: usize,
+    tile: &(impl Fn(Range<usize>) -> A + Sync),
+    combine: &(impl Fn(A, A) -> A + Sync),
+) -> A {
+    fn branch<A: Send>(
+        tiles: Range<usize>,
+        tile: &(impl Fn(Range<usize>) -> A + Sync),
+        combine: &(impl Fn(A, A) -> A + Sync),
+        size: usize,
+    ) -> A {
+        let count = tiles.len();
+        if count <= 1 {
+            let start = tiles.start * TILE;
+            return tile(start..(start + TILE).min(size));
+        }
+        let middle = tiles.start + count / 2;
+        let (left, right) = (tiles.start..middle, middle..tiles.end);
+        let (x, y) = if count >= SPLIT {
+            rayon::join(
+                || branch(left, tile, combine, size),
+                || branch(right, tile, combine, size),
+            )
+        } else {
+            (
+                branch(left, tile, combine, size),
+                branch(right, tile, combine, size),
+            )
+        };
+        combine(x, y)
+    }
+    branch(0..size.div_ceil(TILE), tile, combine, size)
+}
+
+/// Writes `body(element)` for every element, or pair, of the result.
+fn each<U: Element>(args: &mut TwinArgs<'_>, values: usize, body: impl Fn(usize) -> U + Sync) {
+    let results: &mut [U] = bytemuck::cast_slice_mut(args.outputs[0].words);
+    let cost = values / results.len().max(1);
+    par_elements(results, cost, |i, result| *result = body(i));
+}
+
+/// The lanes' sums, by halves.
+fn fold<T: Arithmetic>(mut lanes: [T; LANES]) -> T {
+    let mut half = LANES / 2;
+    while half > 0 {
+        for l in 0..half {
+            lanes[l] = lanes[l].plus(lanes[l + half]);
+        }
+        half /= 2;
+    }
+    lanes[0]
+}
+
+fn sum<T: Arithmetic>(args: &mut TwinArgs<'_>) {
+    let (x, layout) = args.input::<T>(0);
+    each(args, layout.total(), |i| {
+        let row = &x[layout.offsets().range(i)];
+        tree(row.len(), &|tile| sum_tile(&row[tile]), &T::plus)
+    });
+}
+
+fn sum_tile<T: Arithmetic>(x: &[T]) -> T {
+    let mut lanes = [T::default(); LANES];
+    let (chunks, rest) = x.as_chunks::<LANES>();
+    for chunk in chunks {
+        for (lane, &x) in lanes.iter_mut().zip(chunk) {
+            *lane = lane.plus(x);
+        }
+    }
+    for (lane, &x) in lanes.iter_mut().zip(rest) {
+        *lane = lane.plus(x);
+    }
+    fold(lanes)
+}
+
+fn dot_tile<T: Arithmetic>(x: &[T], y: &[T]) -> T {
+    let mut lanes = [T::default(); LANES];
+    let ((xs, x_rest), (ys, y_rest)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
+    for (x, y) in xs.iter().zip(ys) {
+        for (lane, (&x, &y)) in lanes.iter_mut().zip(x.iter().zip(y)) {
+            *lane = lane.plus(x.times(y));
+        }
+    }
+    for (lane, (&x, &y)) in lanes.iter_mut().zip(x_rest.iter().zip(y_rest)) {
+        *lane = lane.plus(x.times(y));
+    }
+    fold(lanes)
+}
+
+fn dot<T: Arithmetic>(args: &mut TwinArgs<'_>) {
+    let (a, a_layout) = args.input::<T>(0);
+    let (b, b_layout) = args.input::<T>(1);
+    let pairs = args.pairs();
+    // Of each pair the smaller operand, on average.
+    let values = a_layout.total().saturating_mul(pairs.len()) / a_layout.len().max(1);
+    each(args, values, |p| {
+        let (i, j) = pairs.get(p);
+        let x = &a[a_layout.offsets().range(i)];
+        let y = &b[b_layout.offsets().range(j)];
+        let (x_shape, y_shape) = (a_layout.shape(i), b_layout.shape(j));
+        if x_shape.rank() == 1 || x_shape == y_shape {
+            let size = x.len().min(y.len());
+            let tile = |r: Range<usize>| dot_tile(&x[r.clone()], &y[r]);
+            return tree(size, &tile, &T::plus);
+        }
+        let both = Both::new(&x_shape, &y_shape);
+        let tile = |r: Range<usize>| {
+            let mut gathered = [[T::default(); TILE]; 2];
+            let [xs, ys] = &mut gathered;
+            let count = both.gather(r, (x, xs), (y, ys));
+            dot_tile(&xs[..count], &ys[..count])
+        };
+        tree(both.size(), &tile, &T::plus)
+    });
+}
+
+/// The box that two boxes share.
+struct Both<'a> {
+    extents: Vec<u32>,
+    x: &'a [u32],
+    y: &'a [u32],
+}
+
+impl<'a> Both<'a> {
+    fn new(x: &'a Shape, y: &'a Shape) -> Both<'a> {
+        let both = x.extents().iter().zip(y.extents());
+        Both {
+            extents: both.map(|(m, n)| *m.min(n)).collect(),
+            x: x.extents(),
+            y: y.extents(),
+        }
+    }
+
+    fn size(&self) -> usize {
+        // An operand's size fits, so that of a box inside it does, unless it is 0 whatever the rest wraps to.
+        self.extents.iter().copied().fold(1, u32::wrapping_mul) as usize
+    }
+
+    /// Copies the shared values `range`, in row-major order, out of both; says how many those are.
+    fn gather<T: Copy>(
+        &self,
+        range: Range<usize>,
+        (x, xs): (&[T], &mut [T]),
+        (y, ys): (&[T], &mut [T]),
+    ) -> usize {
+        let count = range.len();
+        let width = *self.extents.last().unwrap_or(&0) as usize;
+        let mut done = 0;
+        while done < count {
+            let (row, column) = ((range.start + done) / width, (range.start + done) % width);
+            let take = (width - column).min(count - done);
+            let (x_at, y_at) = self.row(row);
+            xs[done..done + take].copy_from_slice(&x[x_at + column..][..take]);
+            ys[done..done + take].copy_from_slice(&y[y_at + column..][..take]);
+            done += take;
+        }
+        count
+    }
+
+    /// Where a row of the shared box begins in either box.
+    fn row(&self, row: usize) -> (usize, usize) {
+        let last = self.extents.len() - 1;
+        let mut rest = row;
+        let (mut x_at, mut x_stride) = (0, self.x[last] as usize);
+        let (mut y_at, mut y_stride) = (0, self.y[last] as usize);
+        for axis in (0..last).rev() {
+            let along = rest % self.extents[axis] as usize;
+            rest /= self.extents[axis] as usize;
+            x_at += along * x_stride;
+            y_at += along * y_stride;
+            x_stride *= self.x[axis] as usize;
+            y_stride *= self.y[axis] as usize;
+        }
+        (x_at, y_at)
+    }
+}
+
+/// The bits of the largest magnitude, and the sum of the squares after scaling by its power of two.
+type Norm = (u32, f32);
+
+const INFINITE: u32 = 0x7f80_0000;
+
+fn norm_exponent(magnitude: u32) -> u32 {
+    (magnitude >> 23).max(1)
+}
+
+/// The power of two, in range for every exponent, that brings the magnitude between 2 and 4.
+fn norm_scale(magnitude: u32) -> f32 {
+    f32::from_bits((255 - norm_exponent(magnitude)) << 23)
+}
+
+fn norm2(args: &mut TwinArgs<'_>) {
+    let (x, layout) = args.input::<f32>(0);
+    each(args, 2 * layout.total(), |i| {
+        let row = &x[layout.offsets().range(i)];
+        norm_result(tree(
+            row.len(),
+            &|tile| norm_tile(&row[tile]),
+            &norm_combine,
+        ))
+    });
+}
+
+fn norm_tile(x: &[f32]) -> Norm {
+    let magnitude = |x: &f32| x.to_bits() & 0x7fff_ffff;
+    let top = x.iter().map(magnitude).fold(0, u32::max);
+    let scale = norm_scale(top);
+    let mut lanes = [0.0; LANES];
+    let mut add = |chunk: &[f32]| {
+        for (lane, x) in lanes.iter_mut().zip(chunk) {
+            let x = scale * x;
+            *lane += x * x;
+        }
+    };
+    let (chunks, rest) = x.as_chunks::<LANES>();
+    chunks.iter().for_each(|chunk| add(chunk));
+    add(rest);
+    (top, fold(lanes))
+}
+
+fn norm_combine(x: Norm, y: Norm) -> Norm {
+    let (high, low) = if x.0 < y.0 { (y, x) } else { (x, y) };
+    let apart = norm_exponent(high.0) - norm_exponent(low.0);
+    // 2 to the power of -2 apart; below the smallest normal number nothing of the sum is left.
+    let scale = match apart {
+        0..=63 => f32::from_bits((127 - 2 * apart) << 23),
+        _ => 0.0,
+    };
+    (high.0, high.1 + low.1 * scale)
+}
+
+fn norm_result((top, squares): Norm) -> f32 {
+    // Infinities and NaN are told by the magnitude alone; the sum beside them means nothing.
+    match top {
+        0 => 0.0,
+        INFINITE => f32::INFINITY,
+        nan if nan > INFINITE => f32::NAN,
+        _ => 0.5 * squares.sqrt() * f32::from_bits(norm_exponent(top) << 23),
+    }
+}
+
+/// Values by an integer that is in their order: the largest one for NaN.
+trait Ordered: Element {
+    /// The key of the lowest value, of which there is none below.
+    const LOWEST: i32;
+
+    fn key(self) -> i32;
+    fn of_key(key: i32) -> Self;
+
+    /// The key with equal values made equal: zeros of either sign.
+    fn tie_key(self) -> i32 {
+        self.key()
+    }
+}
+
+/// Turns the order of negative floats, whose magnitude's bits grow downwards. Its own inverse.
+fn flip(bits: i32) -> i32 {
+    bits ^ ((bits >> 31) as u32 >> 1) as i32
+}
+
+impl Ordered for f32 {
+    const LOWEST: i32 = !(INFINITE as i32);
+
+    fn key(self) -> i32 {
+        let bits = self.to_bits();
+        if bits & 0x7fff_ffff > INFINITE {
+            i32::MAX
+        } else {
+            flip(bits as i32)
+        }
+    }
+
+    fn of_key(key: i32) -> f32 {
+        // The largest key is the bits of a NaN.
+        f32::from_bits(flip(key) as u32)
+    }
+
+    fn tie_key(self) -> i32 {
+        // −0 + 0 is 0, and nothing else changes.
+        (self + 0.0).key()
+    }
+}
+
+impl Ordered for i32 {
+    const LOWEST: i32 = i32::MIN;
+
+    fn key(self) -> i32 {
+        self
+    }
+
+    fn of_key(key: i32) -> i32 {
+        key
+    }
+}
+
+impl Ordered for u32 {
+    const LOWEST: i32 = i32::MIN;
+
+    fn key(self) -> i32 {
+        (self ^ 1 << 31) as i32
+    }
+
+    fn of_key(key: i32) -> u32 {
+        key as u32 ^ 1 << 31
+    }
+}
+
+fn max<T: Ordered>(args: &mut TwinArgs<'_>) {
+    let (x, layout) = args.input::<T>(0);
+    each(args, layout.total(), |i| {
+        let row = &x[layout.offsets().range(i)];
+        let tile = |tile: Range<usize>| row[tile].iter().map(|x| x.key()).fold(T::LOWEST, i32::max);
+        T::of_key(tree(row.len(), &tile, &i32::max))
+    });
+}
+
+fn argmax<T: Ordered>(args: &mut TwinArgs<'_>) {
+    let (x, layout) = args.input::<T>(0);
+    each(args, layout.total(), |i| {
+        let row = &x[layout.offsets().range(i)];
+        // The largest key and the tile that has it; which value it is needs one more look at that tile.
+        let tile = |tile: Range<usize>| {
+            let keys = row[tile.clone()].iter().map(|x| x.tie_key());
+            (keys.fold(i32::MIN, i32::max), tile.start)
+        };
+        // The left part has the lower indices: it wins a tie.
+        let combine = |x: (i32, usize), y: (i32, usize)| if y.0 > x.0 { y } else { x };
+        let (top, start) = tree(row.len(), &tile, &combine);
+        let first = row[start..].iter().position(|x| x.tie_key() == top);
+        first.map_or(u32::MAX, |first| (start + first) as u32)
+    });
+}
+
+fn equivalent<T: Arithmetic>(args: &mut TwinArgs<'_>) {
+    let (a, a_layout) = args.input::<T>(0);
+    let (b, b_layout) = args.input::<T>(1);
+    let pairs = args.pairs();
+    let side = |layout: &Layout| layout.total().saturating_mul(pairs.len()) / layout.len().max(1);
+    each(args, side(a_layout).saturating_add(side(b_layout)), |p| {
+        let (i, j) = pairs.get(p);
+        let x = &a[a_layout.offsets().range(i)];
+        let y = &b[b_layout.offsets().range(j)];
+        let (x_shape, y_shape) = (a_layout.shape(i), b_layout.shape(j));
+        let equal = if x_shape.rank() == 1 || x_shape == y_shape {
+            equal_rows(x, y)
+        } else {
+            let (x_extents, y_extents) = (x_shape.extents(), y_shape.extents());
+            // Rows of one width meet as they are; what one box has alone must be zero.
+            rows_match(x, x_extents, y, y_extents, equal_rows)
+                && rows_match(y, y_extents, x, x_extents, |row, other| {
+                    !other.is_empty() || equal_rows(row, &[])
+                })
+        };
+        u32::from(equal)
+    });
+}
+
+/// Whether both are equal, and what is left of the longer one is zero.
+fn equal_rows<T: Arithmetic>(x: &[T], y: &[T]) -> bool {
+    let both = x.len().min(y.len());
+    let zero = |rest: &[T]| {
+        let tile = |tile: Range<usize>| rest[tile].iter().all(|x| *x == T::default());
+        tree(rest.len(), &tile, &|x, y| x && y)
+    };
+    let tile = |tile: Range<usize>| x[tile.clone()] == y[tile];
+    tree(both, &tile, &|x, y| x && y) && zero(&x[both..]) && zero(&y[both..])
+}
+
+/// Whether `test(row, other's row)` holds for every row of a box; the other's row is empty where it has none.
+fn rows_match<T>(
+    x: &[T],
+    x_extents: &[u32],
+    y: &[T],
+    y_extents: &[u32],
+    test: impl Fn(&[T], &[T]) -> bool,
+) -> bool {
+    let last = x_extents.len() - 1;
+    let (width, y_width) = (x_extents[last] as usize, y_extents[last] as usize);
+    if x.is_empty() {
+        return true;
+    }
+    x.chunks_exact(width).enumerate().all(|(row, values)| {
+        let (mut rest, mut at, mut stride) = (row, 0, y_width);
+        let mut inside = !y.is_empty();
+        for axis in (0..last).rev() {
+            let along = rest % x_extents[axis] as usize;
+            rest /= x_extents[axis] as usize;
+            inside &= along < y_extents[axis] as usize;
+            at += along * stride;
+            stride = stride.wrapping_mul(y_extents[axis] as usize);
+        }
+        test(values, if inside { &y[at..at + y_width] } else { &[] })
+    })
+}
