@@ -1,6 +1,58 @@
-//! Linear algebra on batches of tensors whose shapes differ.
+//! Linear algebra on batches of tensors whose shapes differ, without padding: on any GPU through
+//! [WebGPU](https://www.w3.org/TR/webgpu/) (wgpu: Vulkan, Metal, DX12), and on the CPU.
+//!
+//! A ragged batch lies packed end to end, values and offsets, and every operation costs what its elements cost: there
+//! is nothing to pad, to mask, or to throw away afterwards.
+//!
+//! ```
+//! use vsla::{Device, Pairing, Ragged};
+//!
+//! # fn main() -> vsla::Result<()> {
+//! let device = Device::auto(); // a GPU when there is one, else the CPU
+//! let signals = Ragged::from_rows([vec![1.0f32, 2.0, 3.0, 4.0], vec![5.0], vec![]])?;
+//! let filters = Ragged::from_rows([vec![1.0f32, -1.0], vec![0.5, 0.5, 0.5]])?;
+//! let (x, h) = (device.upload(&signals)?, device.upload(&filters)?);
+//!
+//! // Every signal with every filter: results of 5, 6, 2, 3, 0 and 0 values.
+//! let y = x.pair(&h, Pairing::AllToAll)?.conv()?;
+//! assert_eq!(y.download_blocking()?.row(0), [1.0, 1.0, 1.0, 1.0, -4.0]);
+//! assert_eq!(y.sum()?.download_blocking()?.values(), [0.0, 15.0, 0.0, 7.5, 0.0, 0.0]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Where things are
+//! * [`Ragged`] is a batch on the host; [`Layout`] its shapes alone, shared and checked once.
+//! * [`Device`] is a GPU or the CPU, as a value; [`Tensor`] a batch on it, cheap to clone and immutable. Operations are
+//!   methods of [`Tensor`], and of [`Pair`] when the elements do not meet one by one.
+//! * [`Error`] is the only error. Whatever is wrong with the input is found before any work starts.
+//!
+//! # What a call costs
+//! On a GPU a call checks, plans and records; nothing waits until something is read. The plan of an operation is kept
+//! with the layouts it was made for, so a second call on the same layouts plans nothing. Kernels come from a closed
+//! list (`kernels()`) and are compiled when first used.
+//!
+//! # Numerics
+//! Both devices compute f32 in f32, in a fixed order: two runs give the same bits, and an element's result does not
+//! depend on what else is in its batch. Integers wrap. NaN and infinity spread inside their own element only.
+//!
+//! # Features
+//! * `gpu` (default): the GPU device. Without it the crate is a CPU library that does not depend on wgpu.
 
 #![warn(missing_docs)]
+#![cfg_attr(
+    not(feature = "gpu"),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "plans describe GPU work too, which this build does not read"
+    )
+)]
+
+// The README's program runs as a test of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod cpu;
 pub mod error;
@@ -14,9 +66,14 @@ mod tensor;
 
 pub use error::{Error, Result, Side};
 #[cfg(feature = "gpu")]
-pub use gpu::{GpuOptions, kernels};
+pub use gpu::GpuOptions;
 pub use machine::Memory;
+#[cfg(feature = "gpu")]
+pub use ops::kernels;
 pub use ragged::{DType, Element, Layout, MAX_RANK, Offsets, Pairing, Ragged, Rows, Shape};
-pub use tensor::{CorrelateMax, Sbd, Device, DeviceInfo, DeviceKind, DeviceLimits, KernelTime, Pair, Profile, Tensor};
+pub use tensor::{
+    CorrelateMax, Device, DeviceInfo, DeviceKind, DeviceLimits, KernelTime, Pair, Profile, Sbd,
+    Tensor,
+};
 #[cfg(feature = "gpu")]
 pub use wgpu;

@@ -1,12 +1,10 @@
 //! The CPU device: runs the twins of launches with rayon.
 
 mod pool;
-mod walk;
 
 use std::sync::Arc;
 
 pub(crate) use pool::{CpuBuffer, CpuPool};
-pub(crate) use walk::{par_elements, par_tiles};
 
 use crate::Result;
 use crate::machine::Memory;

@@ -70,20 +70,12 @@ impl CpuPool {
                 return Ok(words);
             }
         }
-        let mut words: Vec<u32> = Vec::new();
-        let out = |_| Error::OutOfMemory {
+        // Zeroed pages straight from the system: no pass over them here.
+        bytemuck::allocation::try_zeroed_vec(len).map_err(|()| Error::OutOfMemory {
             op,
             bytes: len as u64 * 4,
             available: None,
-        };
-        words.try_reserve_exact(len).map_err(out)?;
-        if len >= POOLED {
-            // Zeroed pages straight from the system, which `resize` would write a second time.
-            words = vec![0; len];
-        } else {
-            words.resize(len, 0);
-        }
-        Ok(words)
+        })
     }
 
     pub(crate) fn wrap(self: &Arc<Self>, words: Vec<u32>) -> Arc<CpuBuffer> {

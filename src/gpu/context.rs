@@ -22,7 +22,6 @@ use crate::{Error, Result};
 /// assert!(options.adapter.is_none());
 /// ```
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct GpuOptions {
     /// Take the adapter whose name contains this, in any case of letters. `None`: what the environment variable
     /// `WGPU_ADAPTER_NAME` says, or else the fastest kind there is; software rasterisers come last.
@@ -145,6 +144,8 @@ impl Gpu {
         options: &GpuOptions,
     ) -> Result<Gpu> {
         let own = device.limits();
+        // Kernels read and write quads of values, so a buffer is made of whole ones.
+        let largest = own.max_storage_buffer_binding_size.min(own.max_buffer_size) & !15;
         let limits = Limits {
             workgroups_per_dimension: own
                 .max_compute_workgroups_per_dimension
@@ -156,13 +157,12 @@ impl Gpu {
             invocations: own
                 .max_compute_invocations_per_workgroup
                 .min(options.max_invocations.unwrap_or(u32::MAX)),
-            binding_bytes: own
-                .max_storage_buffer_binding_size
-                .min(own.max_buffer_size)
-                .min(options.max_binding_bytes.unwrap_or(u64::MAX)),
+            binding_bytes: largest.min(options.max_binding_bytes.unwrap_or(u64::MAX)),
+            storage_buffers: own.max_storage_buffers_per_shader_stage,
         };
         let pool = Pool::new(
             device.clone(),
+            largest,
             options.cache_limit.unwrap_or(CACHE_LIMIT),
             options.memory_limit,
         );

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use crate::{Error, Result};
 
-pub(crate) fn from_wgpu(op: &'static str, error: wgpu::Error) -> Error {
+pub(crate) fn from_wgpu(device: &wgpu::Device, op: &'static str, error: wgpu::Error) -> Error {
     match error {
         wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory {
             op,
@@ -12,11 +12,7 @@ pub(crate) fn from_wgpu(op: &'static str, error: wgpu::Error) -> Error {
             available: None,
         },
         wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. } => {
-            // wgpu reports any call on a lost device as a validation error that says so.
-            if description.contains("device is lost")
-                || description.contains("Device is lost")
-                || description.contains("evice lost")
-            {
+            if is_lost(device) {
                 Error::DeviceLost {
                     op,
                     reason: description,
@@ -29,6 +25,27 @@ pub(crate) fn from_wgpu(op: &'static str, error: wgpu::Error) -> Error {
             }
         }
     }
+}
+
+/// Whether the device is gone.
+///
+/// wgpu tells the device's callback, which may be the application's, and nobody else: what is made on a lost device is
+/// invalid, and only the use of it is an error. So this makes something and uses it.
+pub(crate) fn is_lost(device: &wgpu::Device) -> bool {
+    let scopes = [wgpu::ErrorFilter::Internal, wgpu::ErrorFilter::Validation]
+        .map(|filter| device.push_error_scope(filter));
+    let probe = device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("vsla probe"),
+        size: 16,
+        usage: wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
+        mapped_at_creation: true,
+    });
+    let lost = probe.get_mapped_range_mut(..).is_err();
+    for scope in scopes.into_iter().rev() {
+        // Only the mapping counts.
+        drop(pollster::block_on(scope.pop()));
+    }
+    lost
 }
 
 /// Runs `body` with wgpu's errors caught instead of sent to whoever owns the device's error callback.
@@ -44,7 +61,7 @@ pub(crate) fn caught<R>(
     let errors = [validation.pop(), internal.pop(), memory.pop()].map(pollster::block_on);
     match errors.into_iter().flatten().next() {
         None => Ok(result),
-        Some(error) => Err(from_wgpu(op, error)),
+        Some(error) => Err(from_wgpu(device, op, error)),
     }
 }
 

@@ -21,9 +21,10 @@ use pool::Pool;
 use recorder::{Machine, Recorder};
 use staging::Readbacks;
 
-use crate::Result;
 use crate::machine::Memory;
+use crate::{Error, Result};
 
+pub(crate) use assembler::assemble;
 pub use context::GpuOptions;
 pub(crate) use context::{adapters, choose, open};
 pub(crate) use pool::GpuBuffer;
@@ -108,29 +109,38 @@ impl Gpu {
         self.recorder().submit(&self.machine(), "flush").map(|_| ())
     }
 
-    /// Wraps a buffer of the application.
-    pub(crate) fn lend(&self, buffer: wgpu::Buffer) -> Arc<GpuBuffer> {
-        self.pool.lend(buffer)
+    /// Wraps a buffer of the application, after binding it once: what another device made must not reach the encoder.
+    pub(crate) fn lend(&self, op: &'static str, buffer: wgpu::Buffer) -> Result<Arc<GpuBuffer>> {
+        self.health.check(op)?;
+        errors::caught(&self.device, op, || {
+            let layout = self
+                .device
+                .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+                    label: Some("vsla import"),
+                    entries: &[wgpu::BindGroupLayoutEntry {
+                        binding: 0,
+                        visibility: wgpu::ShaderStages::COMPUTE,
+                        ty: wgpu::BindingType::Buffer {
+                            ty: wgpu::BufferBindingType::Storage { read_only: true },
+                            has_dynamic_offset: false,
+                            min_binding_size: None,
+                        },
+                        count: None,
+                    }],
+                });
+            self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+                label: Some("vsla import"),
+                layout: &layout,
+                entries: &[wgpu::BindGroupEntry {
+                    binding: 0,
+                    resource: buffer.as_entire_binding(),
+                }],
+            })
+        })
+        .map_err(|error| match error {
+            Error::Gpu { op, message } => Error::Unsupported { op, what: message },
+            other => other,
+        })?;
+        Ok(self.pool.lend(buffer))
     }
-}
-
-/// Every kernel the library can run, assembled: its name and WGSL.
-///
-/// The list is closed: nothing else is ever compiled. It serves audits and tests that check shaders without a GPU.
-///
-/// ```
-/// for (name, source) in vsla::kernels() {
-///     assert!(source.contains("fn main"), "{name}");
-/// }
-/// ```
-pub fn kernels() -> Vec<(String, String)> {
-    let mut all = Vec::new();
-    for kernel in crate::ops::KERNELS {
-        for variant in 0..kernel.variants.len() {
-            let text = assembler::assemble(kernel, variant)
-                .unwrap_or_else(|wrong| format!("// cannot be assembled: {wrong}"));
-            all.push((kernel.name(variant), text));
-        }
-    }
-    all
 }

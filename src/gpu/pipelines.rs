@@ -20,6 +20,8 @@ pub(crate) struct Limits {
     pub invocations: u32,
     /// Bytes of one storage buffer.
     pub binding_bytes: u64,
+    /// Storage buffers of one kernel.
+    pub storage_buffers: u32,
 }
 
 /// A compiled kernel.
@@ -83,6 +85,16 @@ impl Pipelines {
         let start = std::time::Instant::now();
         let source = assemble(kernel, variant).map_err(|message| Error::Gpu { op, message })?;
         check_needs(op, &name, &source, limits)?;
+        if kernel.access.len() as u32 > limits.storage_buffers {
+            return Err(Error::Unsupported {
+                op,
+                what: format!(
+                    "kernel {name} needs {} storage buffers, the device allows {}",
+                    kernel.access.len(),
+                    limits.storage_buffers
+                ),
+            });
+        }
         let (layout, pipeline_layout) = self.layouts(device, op, kernel.access)?;
         let raw = caught(device, op, || {
             // SAFETY: unchecked shaders must keep their own accesses in bounds and their loops finite. Every kernel

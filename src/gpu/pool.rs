@@ -34,6 +34,8 @@ pub(crate) struct Pool {
     device: wgpu::Device,
     state: Mutex<State>,
     next_id: AtomicU64,
+    /// Bytes of the largest buffer that can be made and bound whole.
+    largest: u64,
     /// Most bytes kept for reuse.
     cache_limit: u64,
     /// Most bytes live and cached together.
@@ -53,11 +55,13 @@ pub(crate) struct GpuBuffer {
 impl Pool {
     pub(crate) fn new(
         device: wgpu::Device,
+        largest: u64,
         cache_limit: u64,
         memory_limit: Option<u64>,
     ) -> Arc<Pool> {
         Arc::new(Pool {
             device,
+            largest,
             state: Mutex::new(State {
                 free: HashMap::new(),
                 memory: Memory::default(),
@@ -83,7 +87,7 @@ impl Pool {
         op: &'static str,
         words: u64,
     ) -> Result<Arc<GpuBuffer>> {
-        let bytes = class_of(words * 4).min(self.device.limits().max_buffer_size & !3);
+        let bytes = class_of(words * 4).min(self.largest);
         let reused = {
             let mut state = self.lock();
             let hit = state.free.get_mut(&bytes).and_then(Vec::pop);
@@ -100,9 +104,9 @@ impl Pool {
                     Ok(raw) => raw,
                     // What is kept for reuse may be what is missing.
                     Err(_) if self.trim() > 0 => {
-                        self.create(bytes).map_err(|e| out_of(op, bytes, e))?
+                        self.create(bytes).map_err(|e| self.out_of(op, bytes, e))?
                     }
-                    Err(e) => return Err(out_of(op, bytes, e)),
+                    Err(e) => return Err(self.out_of(op, bytes, e)),
                 };
                 (self.next_id.fetch_add(1, Ordering::Relaxed), raw)
             }
@@ -169,6 +173,17 @@ impl Pool {
         }
     }
 
+    fn out_of(&self, op: &'static str, bytes: u64, error: wgpu::Error) -> Error {
+        match error {
+            wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory {
+                op,
+                bytes,
+                available: None,
+            },
+            other => super::errors::from_wgpu(&self.device, op, other),
+        }
+    }
+
     /// Gives up every cached buffer; returns the bytes freed.
     pub(crate) fn trim(&self) -> u64 {
         let mut state = self.lock();
@@ -207,17 +222,6 @@ impl Drop for GpuBuffer {
         } else {
             self.pool.give_back(self.id, self.bytes, self.raw.clone());
         }
-    }
-}
-
-fn out_of(op: &'static str, bytes: u64, error: wgpu::Error) -> Error {
-    match error {
-        wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory {
-            op,
-            bytes,
-            available: None,
-        },
-        other => super::errors::from_wgpu(op, other),
     }
 }
 

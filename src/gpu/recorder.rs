@@ -5,15 +5,14 @@
 //! its own place in the parameter buffer, filled once, just before the submission that reads it.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use super::errors::{Health, caught};
 use super::pipelines::Pipeline;
 use super::pool::{GpuBuffer, Pool};
 use super::profiler::Profiler;
 use super::staging::Uploads;
+use crate::Result;
 use crate::plan::Access;
-use crate::{Error, Result};
 
 /// Bytes of a kernel's parameter block.
 pub(crate) const PARAM_BYTES: u64 = 128;
@@ -191,7 +190,8 @@ impl Recorder {
         }
     }
 
-    /// Records the copy of `data` into `to` from byte `offset`.
+    /// Records the copy of `data` into `to` from byte `offset`, as far as there are upload buffers, and submits when
+    /// there are no more. Returns how many bytes are left: for them the GPU has to give buffers back first.
     pub(crate) fn write(
         &mut self,
         m: &Machine<'_>,
@@ -199,11 +199,11 @@ impl Recorder {
         to: &GpuBuffer,
         mut offset: u64,
         mut data: &[u8],
-    ) -> Result<()> {
+    ) -> Result<usize> {
         while !data.is_empty() {
             let Some(staged) = self.uploads.stage(m.device, op, data)? else {
-                self.catch_up(m, op)?;
-                continue;
+                self.submit(m, op)?;
+                break;
             };
             self.encoder(m).copy_buffer_to_buffer(
                 &staged.buffer,
@@ -218,23 +218,7 @@ impl Recorder {
                 self.submit(m, op)?;
             }
         }
-        Ok(())
-    }
-
-    /// Waits until upload buffers come back.
-    fn catch_up(&mut self, m: &Machine<'_>, op: &'static str) -> Result<()> {
-        self.submit(m, op)?;
-        let waited = m.device.poll(wgpu::PollType::Wait {
-            submission_index: None,
-            timeout: Some(Duration::from_secs(60)),
-        });
-        m.health.check(op)?;
-        waited.map(|_| ()).map_err(|e| {
-            m.health.note(Error::DeviceLost {
-                op,
-                reason: e.to_string(),
-            })
-        })
+        Ok(data.len())
     }
 
     /// Records a copy to a buffer that the host can map.
@@ -277,7 +261,8 @@ impl Recorder {
             m.queue.submit([encoder.finish()])
         });
         self.param_data.clear();
-        let index = submitted.map_err(|e| m.health.note(e))?;
+        // Whatever the reason, results that were handed out will never be computed.
+        let index = submitted.inspect_err(|e| m.health.mark_lost(e.to_string()))?;
         self.uploads.after_submit();
         Ok(Some(index))
     }

@@ -1,8 +1,10 @@
 //! Running a launch: check everything, find buffers and pipelines, then record.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Gpu;
+use super::errors::is_lost;
 use super::pipelines::Pipeline;
 use super::pool::GpuBuffer;
 use super::recorder::{PARAM_WORDS, fold};
@@ -54,12 +56,12 @@ impl Gpu {
             .collect::<Result<Vec<_>>>()?;
         let mut outputs = Vec::with_capacity(layouts.len());
         for layout in &layouts {
-            outputs.push(self.pool.allocate(op, layout.total() as u64)?);
+            outputs.push(self.allocate(op, layout.total() as u64)?);
         }
         let temps = launch
             .temps
             .iter()
-            .map(|words| self.pool.allocate(op, *words))
+            .map(|words| self.allocate(op, *words))
             .collect::<Result<Vec<_>>>()?;
         if self.poison {
             for buffer in outputs.iter().chain(&temps) {
@@ -163,6 +165,11 @@ impl Gpu {
         self.check_words(op, element, "tensor", words)
     }
 
+    /// So many elements have offsets that fit one binding.
+    pub(crate) fn check_elements(&self, op: &'static str, elements: usize) -> Result<()> {
+        self.check_words(op, None, "layout", elements as u64 + 1)
+    }
+
     fn check_words(
         &self,
         op: &'static str,
@@ -210,20 +217,66 @@ impl Gpu {
 
     fn upload_parts(&self, op: &'static str, parts: &[&[u32]]) -> Result<Arc<GpuBuffer>> {
         let words: usize = parts.iter().map(|p| p.len()).sum();
-        let buffer = self.pool.allocate(op, words as u64)?;
-        let mut recorder = self.recorder();
+        let buffer = self.allocate(op, words as u64)?;
         let mut offset = 0;
         for part in parts {
-            recorder.write(
-                &self.machine(),
-                op,
-                &buffer,
-                offset,
-                bytemuck::cast_slice(part),
-            )?;
+            self.write(op, &buffer, offset, bytemuck::cast_slice(part))?;
             offset += part.len() as u64 * 4;
         }
         Ok(buffer)
+    }
+
+    /// Records the copy of `data` into `to` from byte `offset`, waiting for upload buffers if need be.
+    fn write(&self, op: &'static str, to: &GpuBuffer, offset: u64, data: &[u8]) -> Result<()> {
+        let mut done = 0;
+        loop {
+            let left = self.recorder().write(
+                &self.machine(),
+                op,
+                to,
+                offset + done as u64,
+                &data[done..],
+            )?;
+            if left == 0 {
+                return Ok(());
+            }
+            done = data.len() - left;
+            self.catch_up(op)?;
+        }
+    }
+
+    /// Waits until everything submitted is done. Nothing is locked meanwhile: polling may call the application back.
+    fn catch_up(&self, op: &'static str) -> Result<()> {
+        let lost = |reason: String| Err(self.health.note(Error::DeviceLost { op, reason }));
+        loop {
+            let waited = self.device.poll(wgpu::PollType::Wait {
+                submission_index: None,
+                timeout: Some(Duration::from_secs(5)),
+            });
+            self.health.check(op)?;
+            // Nothing comes back from a lost device, and it may be that only the application was told.
+            if is_lost(&self.device) {
+                return lost("its work does not end".to_owned());
+            }
+            match waited {
+                Ok(_) => return Ok(()),
+                Err(wgpu::PollError::Timeout) => log::warn!("{op}: still waiting for the GPU"),
+                Err(e) => return lost(e.to_string()),
+            }
+        }
+    }
+
+    /// A buffer of the pool. Where there is no memory left, recorded work is waited for: it may hold what is missing.
+    fn allocate(&self, op: &'static str, words: u64) -> Result<Arc<GpuBuffer>> {
+        match self.pool.allocate(op, words) {
+            Err(Error::OutOfMemory { .. }) => {
+                self.trim();
+                self.recorder().submit(&self.machine(), op)?;
+                self.catch_up(op)?;
+                self.pool.allocate(op, words)
+            }
+            allocated => allocated,
+        }
     }
 
     /// A buffer with these values. The copy is recorded; the slice is free at once.
@@ -238,18 +291,9 @@ impl Gpu {
         self.upload_parts(op, &[values])
     }
 
-    fn poison_buffer(&self, op: &'static str, buffer: &Arc<GpuBuffer>) -> Result<()> {
-        let stage = crate::ops::poison_stage(buffer.raw.size());
-        let pipeline = self.pipeline(op, &stage)?;
-        self.record(
-            op,
-            &stage,
-            &pipeline,
-            std::slice::from_ref(buffer),
-            |word| match word {
-                Word::U32(value) => value,
-                Word::InputBase(_) | Word::Scalar(_) => 0,
-            },
-        )
+    /// Fills a buffer with NaN, its slack too.
+    fn poison_buffer(&self, op: &'static str, buffer: &GpuBuffer) -> Result<()> {
+        let nan = vec![f32::NAN; (buffer.raw.size() / 4) as usize];
+        self.write(op, buffer, 0, bytemuck::cast_slice(&nan))
     }
 }

@@ -57,9 +57,17 @@ pub(crate) struct Uploads {
     filling: Option<Filling>,
     /// Full buffers, unmapped, waiting for the submission that reads them.
     closed: Vec<wgpu::Buffer>,
-    /// Mapped again by the GPU's completion.
-    ready: Arc<Mutex<Vec<wgpu::Buffer>>>,
+    returned: Arc<Mutex<Returned>>,
     made: usize,
+}
+
+/// What the GPU is done with.
+#[derive(Default)]
+struct Returned {
+    /// Mapped again.
+    ready: Vec<wgpu::Buffer>,
+    /// How many could not be mapped, and are gone.
+    failed: usize,
 }
 
 /// A piece staged: `bytes` of `buffer` from `offset`, to be copied in the open encoder.
@@ -78,11 +86,11 @@ impl Uploads {
         data: &[u8],
     ) -> Result<Option<Staged>> {
         if self.filling.is_none() {
-            let reused = self
-                .ready
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .pop();
+            let reused = {
+                let mut returned = self.returned.lock().unwrap_or_else(PoisonError::into_inner);
+                self.made -= std::mem::take(&mut returned.failed);
+                returned.ready.pop()
+            };
             let buffer = match reused {
                 Some(buffer) => buffer,
                 None if self.made < UPLOAD_CHUNKS => {
@@ -152,14 +160,13 @@ impl Uploads {
     /// To be called after a submission: asks for its buffers back.
     pub(crate) fn after_submit(&mut self) {
         for buffer in self.closed.drain(..) {
-            let ready = self.ready.clone();
+            let returned = self.returned.clone();
             let back = buffer.clone();
             buffer.map_async(wgpu::MapMode::Write, .., move |result| {
-                if result.is_ok() {
-                    ready
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .push(back);
+                let mut returned = returned.lock().unwrap_or_else(PoisonError::into_inner);
+                match result {
+                    Ok(()) => returned.ready.push(back),
+                    Err(_) => returned.failed += 1,
                 }
             });
         }

@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use super::Arithmetic;
-use super::{launch_key, pair_params, stream_groups, twin_of};
+use super::{launch_key, pair_params, par_tiles, stream_groups, twin_of};
 use crate::Result;
-use crate::cpu::par_tiles;
-use crate::plan::{for_each_type, stream_tile, 
-    Access, Boxes, Kernel, Launch, OutputLayout, Slot, Stage, TwinArgs, Word, Words,
+use crate::plan::{
+    Access, Boxes, Kernel, Launch, OutputLayout, Slot, Stage, TwinArgs, Word, Words, for_each_type,
+    stream_tile,
 };
 use crate::ragged::{DType, Layout, Pairs};
 
@@ -126,7 +126,7 @@ pub(crate) fn launch(
                         groups: result.total().div_ceil(tile) as u32,
                         cost: result.total() as u64,
                     }],
-                    outputs: vec![OutputLayout::New(result)],
+                    outputs: vec![OutputLayout::of(result, &[a, b])],
                     pairs: Some(pairs.clone()),
                     twin,
                 }

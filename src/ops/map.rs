@@ -53,6 +53,7 @@ fn launch(
     flag: &'static [&'static str],
     dtype: DType,
     x: &Layout,
+    factor: Word,
     twin: fn(&mut TwinArgs<'_>),
 ) -> Result<Arc<Launch>> {
     let key = CacheKey {
@@ -70,11 +71,7 @@ fn launch(
                 kernel: &KERNEL,
                 variant: KERNEL.variant(dtype, flag),
                 slots: vec![Slot::Output(0), Slot::Input(0)],
-                params: vec![
-                    Word::U32(x.total() as u32),
-                    Word::InputBase(0),
-                    Word::Scalar(0),
-                ],
+                params: vec![Word::U32(x.total() as u32), Word::InputBase(0), factor],
                 groups: stream_groups(x.total()),
                 cost: x.total() as u64,
             }],
@@ -86,7 +83,14 @@ fn launch(
 
 /// `s · x`; the scalar is the call's first.
 pub(crate) fn scale(dtype: DType, x: &Layout) -> Result<Arc<Launch>> {
-    launch("scale", &["SCALE"], dtype, x, twin_of!(dtype, scale_twin))
+    launch(
+        "scale",
+        &["SCALE"],
+        dtype,
+        x,
+        Word::Scalar(0),
+        twin_of!(dtype, scale_twin),
+    )
 }
 
 fn scale_twin<T: Arithmetic>(args: &mut TwinArgs<'_>) {
@@ -96,7 +100,7 @@ fn scale_twin<T: Arithmetic>(args: &mut TwinArgs<'_>) {
 
 /// A copy of `x` in memory of its own. Bits are copied, so one kernel serves all types.
 pub(crate) fn copy(x: &Layout) -> Result<Arc<Launch>> {
-    launch("copy", &["COPY"], DType::U32, x, |args| {
+    launch("copy", &["COPY"], DType::U32, x, Word::U32(0), |args| {
         each(args, |x: u32| x)
     })
 }

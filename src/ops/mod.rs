@@ -7,8 +7,9 @@ pub(crate) mod conv;
 pub(crate) mod correlate_max;
 pub(crate) mod map;
 pub(crate) mod reduce;
+mod walk;
 
-use crate::plan::{Kernel, Stage, Word};
+use crate::plan::{Kernel, Word};
 use crate::ragged::{CacheKey, DType, Element, Pairs};
 
 /// Every kernel there is. What is not listed here is never compiled.
@@ -22,7 +23,13 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &conv::KERNEL,
     &correlate_max::TILES,
     &correlate_max::FINISH,
-    &correlate_max::UNIT, &reduce::KERNEL, &reduce::TILES, &reduce::PAIR, &reduce::PAIR_TILES, &reduce::FINISH];
+    &correlate_max::UNIT,
+    &reduce::KERNEL,
+    &reduce::TILES,
+    &reduce::PAIR,
+    &reduce::PAIR_TILES,
+    &reduce::FINISH,
+];
 
 /// The instance of a generic CPU twin for an element type.
 macro_rules! twin_of {
@@ -35,6 +42,7 @@ macro_rules! twin_of {
     };
 }
 use twin_of;
+use walk::{par_elements, par_tiles};
 
 /// Arithmetic of an element type: integers wrap.
 pub(crate) trait Arithmetic: Element + Default {
@@ -86,7 +94,7 @@ fn launch_key(what: &'static str, dtype: DType, right: u64, pairs: &Pairs) -> Ca
         what,
         other: right,
         device: 0,
-        extra: pairs.key() * 4 + dtype as u64,
+        extra: pairs.key() * 16 + dtype as u64,
     }
 }
 
@@ -102,8 +110,24 @@ fn pair_params(pairs: &Pairs, right: usize) -> ([Word; 2], Option<Vec<u32>>) {
     ([Word::U32(kind), Word::U32(right as u32)], list)
 }
 
-/// The stage that fills a whole buffer with NaN.
+/// Every kernel the library can run, assembled: its name and WGSL.
+///
+/// The list is closed: nothing else is ever compiled. It serves audits and tests that check shaders without a GPU.
+///
+/// ```
+/// for (name, source) in vsla::kernels() {
+///     assert!(source.contains("fn main"), "{name}");
+/// }
+/// ```
 #[cfg(feature = "gpu")]
-pub(crate) fn poison_stage(bytes: u64) -> Stage {
-    map::fill_stage((bytes / 4) as usize, Word::U32(f32::NAN.to_bits()))
+pub fn kernels() -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for kernel in KERNELS {
+        for variant in 0..kernel.variants.len() {
+            let text = crate::gpu::assemble(kernel, variant)
+                .unwrap_or_else(|wrong| format!("// cannot be assembled: {wrong}"));
+            all.push((kernel.name(variant), text));
+        }
+    }
+    all
 }

@@ -1,5 +1,7 @@
 //! Two batches of boxes that share their origins: the ambient result, and the fewest axes a kernel must see.
 
+use rayon::prelude::*;
+
 use crate::ragged::{Layout, Offsets, Pairs, Shape};
 use crate::{Error, Result};
 
@@ -34,7 +36,7 @@ impl Boxes {
             return Err(Error::Rank {
                 op,
                 element: None,
-                expected: format!("rank {}, the left batch's", a.rank()),
+                expected: format!("{}, the left batch's", a.rank()),
                 got: b.rank(),
             });
         }
@@ -51,8 +53,8 @@ impl Boxes {
             });
         }
         let rank = a.rank();
-        let mut offsets = Offset::new(op, pairs.len());
-        let mut extents = Vec::with_capacity(pairs.len() * rank);
+        let mut offsets = Offset::new(op, pairs.len())?;
+        let mut extents = reserved(op, pairs.len() * rank)?;
         // Bit j: some pair differs on axis j.
         let mut differs = 0u32;
         for (x, y) in pairs.iter() {
@@ -163,17 +165,70 @@ fn merge(layout: &Layout, differs: u32) -> Option<Layout> {
 }
 
 fn ambient_vectors(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Offsets> {
-    let mut offsets = Offset::new(op, pairs.len());
     if pairs.is_elementwise() {
-        for (x, y) in a.offsets().lengths().zip(b.offsets().lengths()) {
-            offsets.push(x.max(y) as u64)?;
-        }
-    } else {
-        for (x, y) in pairs.iter() {
-            offsets.push(a.length(x).max(b.length(y)) as u64)?;
+        let (a, b) = (a.offsets().as_slice(), b.offsets().as_slice());
+        if let Some(offsets) = ambient_offsets(a, b) {
+            return Ok(offsets);
         }
     }
+    let mut offsets = Offset::new(op, pairs.len())?;
+    for (x, y) in pairs.iter() {
+        offsets.push(a.length(x).max(b.length(y)) as u64)?;
+    }
     Ok(offsets.finish())
+}
+
+/// The offsets of the longer of every two vectors, with all cores; `None` when they do not fit.
+///
+/// Most of the time goes into the pages of the result, which the system hands out one by one as they are first
+/// written.
+fn ambient_offsets(a: &[u32], b: &[u32]) -> Option<Offsets> {
+    const PIECE: usize = 1 << 16;
+    let longer = |i: usize| (a[i + 1] - a[i]).max(b[i + 1] - b[i]);
+    let mut offsets = vec![0u32; a.len()];
+    let totals: Vec<u64> = offsets[1..]
+        .par_chunks_mut(PIECE)
+        .enumerate()
+        .map(|(piece, ends)| {
+            let mut total = 0u64;
+            for (i, end) in ends.iter_mut().enumerate() {
+                total += u64::from(longer(piece * PIECE + i));
+                // Right once it is known that the whole fits.
+                *end = total as u32;
+            }
+            total
+        })
+        .collect();
+    if totals.iter().sum::<u64>() > u64::from(u32::MAX) {
+        return None;
+    }
+    let mut start = 0u32;
+    let starts: Vec<u32> = totals
+        .iter()
+        .map(|total| {
+            let here = start;
+            start += *total as u32;
+            here
+        })
+        .collect();
+    offsets[1..]
+        .par_chunks_mut(PIECE)
+        .zip(starts)
+        .for_each(|(ends, start)| ends.iter_mut().for_each(|end| *end += start));
+    Some(Offsets::from_vec_unchecked(offsets))
+}
+
+/// Room for `len` words. Pairings can ask for more than there is.
+fn reserved(op: &'static str, len: usize) -> Result<Vec<u32>> {
+    let mut words = Vec::new();
+    words
+        .try_reserve_exact(len)
+        .map_err(|_| Error::OutOfMemory {
+            op,
+            bytes: len as u64 * 4,
+            available: None,
+        })?;
+    Ok(words)
 }
 
 /// Offsets under construction.
@@ -184,14 +239,14 @@ pub(crate) struct Offset {
 }
 
 impl Offset {
-    pub(crate) fn new(op: &'static str, elements: usize) -> Offset {
-        let mut offsets = Vec::with_capacity(elements + 1);
+    pub(crate) fn new(op: &'static str, elements: usize) -> Result<Offset> {
+        let mut offsets = reserved(op, elements + 1)?;
         offsets.push(0);
-        Offset {
+        Ok(Offset {
             op,
             offsets,
             total: 0,
-        }
+        })
     }
 
     /// The next element has `size` values.

@@ -47,10 +47,16 @@ impl Kernel {
     /// Operations only ask for variants that they list themselves, which the shader tests check by building all of
     /// them; a missing one is reported by name when the launch runs.
     pub(crate) fn variant(&self, dtype: DType, flags: &[&str]) -> usize {
-        self.variants
+        let found = self
+            .variants
             .iter()
-            .position(|v| v.dtype == dtype && v.flags == flags)
-            .unwrap_or(usize::MAX)
+            .position(|v| v.dtype == dtype && v.flags == flags);
+        debug_assert!(
+            found.is_some(),
+            "{} is not listed for {dtype} {flags:?}",
+            self.stem
+        );
+        found.unwrap_or(usize::MAX)
     }
 
     /// The name shown in profiles and errors: stem, element type and flags.

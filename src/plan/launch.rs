@@ -18,6 +18,18 @@ pub(crate) enum OutputLayout {
     New(Layout),
 }
 
+impl OutputLayout {
+    /// An input's layout where the result's has the same contents: a batch that keeps its shapes through a loop keeps
+    /// its layout too, and with it what is cached there. New ones would keep each other alive, each in the cache of
+    /// the one before.
+    pub(crate) fn of(result: Layout, inputs: &[&Layout]) -> OutputLayout {
+        match inputs.iter().position(|input| **input == result) {
+            Some(i) => OutputLayout::Input(i),
+            None => OutputLayout::New(result),
+        }
+    }
+}
+
 /// What a stage binds.
 #[derive(Clone, Debug)]
 pub(crate) enum Slot {

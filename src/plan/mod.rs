@@ -10,4 +10,4 @@ pub(crate) use kernel::{Access, Kernel, Variant, for_each_type};
 pub(crate) use launch::{
     Launch, OutputLayout, Slot, Stage, TwinArgs, TwinInput, TwinOutput, Word, Words,
 };
-pub(crate) use tiles::{stream_tile, TileList, tiles_of};
+pub(crate) use tiles::{TileList, stream_tile};

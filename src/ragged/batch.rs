@@ -2,7 +2,6 @@
 
 use core::iter::FusedIterator;
 use core::ops::{Index, IndexMut};
-use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -81,7 +80,7 @@ impl<T: Copy> Ragged<T> {
     ///
     /// # Errors
     /// As [`Offsets::new`]; [`Error::ValueCount`] when the last offset is not the number of values.
-    pub fn from_offsets(values: Vec<T>, offsets: impl Into<Arc<[u32]>>) -> Result<Self> {
+    pub fn from_offsets(values: Vec<T>, offsets: impl Into<Vec<u32>>) -> Result<Self> {
         Ragged::from_parts(Layout::from_offsets(Offsets::new(offsets)?), values)
     }
 

@@ -1,6 +1,5 @@
 //! Where each element of a batch starts and ends.
 
-use core::iter::{once, repeat_n};
 use core::ops::Range;
 use std::sync::Arc;
 
@@ -26,10 +25,10 @@ const OP: &str = "offsets";
 /// # Ok::<(), vsla::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Offsets(Arc<[u32]>);
+pub struct Offsets(Arc<Vec<u32>>);
 
 impl Offsets {
-    /// Takes offsets as they are: n + 1 of them, the first 0, never decreasing. One pass; an `Arc` is not copied.
+    /// Takes offsets as they are: n + 1 of them, the first 0, never decreasing. One pass; a `Vec` is not copied.
     ///
     /// # Errors
     /// [`Error::InvalidOffsets`] names the first element that starts or ends at a wrong position;
@@ -44,7 +43,7 @@ impl Offsets {
     ///     "offsets: element 1 ends before it starts: expected an offset of at least 7, got 5",
     /// );
     /// ```
-    pub fn new(offsets: impl Into<Arc<[u32]>>) -> Result<Offsets> {
+    pub fn new(offsets: impl Into<Vec<u32>>) -> Result<Offsets> {
         let offsets = offsets.into();
         let first = offsets.first();
         if first != Some(&0) {
@@ -66,41 +65,26 @@ impl Offsets {
                 got: offsets[element + 1].to_string(),
             });
         }
-        Ok(Offsets(offsets))
+        Ok(Offsets(Arc::new(offsets)))
     }
 
-    /// The offsets of elements of these lengths. One pass, and no copy when the iterator knows its length.
+    /// The offsets of elements of these lengths. One pass.
     ///
     /// # Errors
     /// [`Error::SizeOverflow`] names the element with which the total passes 2³² − 1.
     pub fn from_lengths(lengths: impl IntoIterator<Item = usize>) -> Result<Offsets> {
-        let mut lengths = lengths.into_iter().fuse();
+        let lengths = lengths.into_iter();
         let promised = lengths.size_hint().0;
         element_count(OP, promised)?;
-
-        // Written where they will stay: collecting them would fill a vector first and copy it.
-        let mut offsets: Arc<[u32]> = repeat_n(0, promised + 1).collect();
-        let ends = Arc::get_mut(&mut offsets).expect("nothing shares what was just made");
+        let mut offsets = Vec::with_capacity(promised + 1);
+        offsets.push(0);
         let mut total = 0;
-        let mut taken = 0;
-        for (end, length) in ends[1..].iter_mut().zip(lengths.by_ref()) {
-            total = add(total, length).ok_or_else(|| total_overflow(OP, taken))?;
-            *end = total;
-            taken += 1;
+        for length in lengths {
+            total = add(total, length).ok_or_else(|| total_overflow(OP, offsets.len() - 1))?;
+            offsets.push(total);
         }
-        if let Some(next) = lengths.next() {
-            let mut longer = offsets.to_vec();
-            for length in once(next).chain(lengths) {
-                total = add(total, length).ok_or_else(|| total_overflow(OP, longer.len() - 1))?;
-                longer.push(total);
-            }
-            element_count(OP, longer.len() - 1)?;
-            offsets = longer.into();
-        } else if taken < promised {
-            // Only a wrong size hint promises more than there is.
-            offsets = offsets[..=taken].into();
-        }
-        Ok(Offsets(offsets))
+        element_count(OP, offsets.len() - 1)?;
+        Ok(Offsets(Arc::new(offsets)))
     }
 
     /// The offsets of `elements` elements, each of `length` values.
@@ -112,24 +96,21 @@ impl Offsets {
         if elements as u128 * length as u128 > u128::from(u32::MAX) {
             return Err(total_overflow(OP, u32::MAX as usize / length));
         }
-        Ok(Offsets(
-            (0..elements + 1)
-                .map(|entry| (entry * length) as u32)
-                .collect(),
-        ))
+        let offsets = (0..elements + 1).map(|entry| (entry * length) as u32);
+        Ok(Offsets(Arc::new(offsets.collect())))
     }
 
     /// Offsets that hold by construction.
     pub(crate) fn from_vec_unchecked(offsets: Vec<u32>) -> Offsets {
         debug_assert!(offsets.first() == Some(&0) && never_decreases(&offsets));
-        Offsets(offsets.into())
+        Offsets(Arc::new(offsets))
     }
 
     /// The offsets of a range of elements that is known to be inside the batch, counted from its first value.
     pub(super) fn slice(&self, elements: Range<usize>) -> Offsets {
         let base = self.0[elements.start];
         let own = &self.0[elements.start..=elements.end];
-        Offsets(own.iter().map(|offset| offset - base).collect())
+        Offsets(Arc::new(own.iter().map(|offset| offset - base).collect()))
     }
 
     /// The number of elements, one less than the number of offsets.

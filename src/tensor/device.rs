@@ -155,16 +155,20 @@ impl Device {
 
     /// Every device of this machine: GPU adapters, the preferred one first, then the CPU.
     pub fn list() -> Vec<DeviceInfo> {
-        let mut all = Vec::new();
-        #[cfg(feature = "gpu")]
-        for adapter in pollster::block_on(gpu::adapters()) {
-            all.push(adapter_info(&adapter.get_info()));
-        }
-        all.push(DeviceInfo {
+        let cpu = DeviceInfo {
             reason: String::new(),
             ..Device::cpu().info()
-        });
-        all
+        };
+        #[cfg(feature = "gpu")]
+        {
+            let adapters = pollster::block_on(gpu::adapters());
+            let infos = adapters
+                .iter()
+                .map(|adapter| adapter_info(&adapter.get_info()));
+            infos.chain([cpu]).collect()
+        }
+        #[cfg(not(feature = "gpu"))]
+        vec![cpu]
     }
 
     /// Works on the application's own wgpu device, in its queue.

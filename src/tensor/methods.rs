@@ -113,6 +113,6 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn copy(&self) -> Result<Tensor<T>> {
-        self.unary(&*ops::map::copy(&self.layout)?, &[0])
+        self.unary(&*ops::map::copy(&self.layout)?, &[])
     }
 }

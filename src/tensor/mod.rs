@@ -101,7 +101,20 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// [`Error::ElementRange`] when the range is not inside the batch.
     pub fn elements(&self, range: Range<usize>) -> Result<Tensor<T>> {
-        let layout = self.layout.range(range.clone())?;
+        let layout = self
+            .layout
+            .range(range.clone())
+            .map_err(|error| match error {
+                Error::ElementRange {
+                    start, end, len, ..
+                } => Error::ElementRange {
+                    op: "elements",
+                    start,
+                    end,
+                    len,
+                },
+                other => other,
+            })?;
         let skipped = self.layout.offsets().as_slice()[range.start] as usize;
         Ok(Tensor::new(
             &self.device,
@@ -165,6 +178,10 @@ fn run(
         Backend::Cpu(cpu) => {
             let mut inputs = Vec::with_capacity(operands.len());
             for operand in operands {
+                #[cfg_attr(
+                    not(feature = "gpu"),
+                    allow(irrefutable_let_patterns, reason = "there is no other storage then")
+                )]
                 let Storage::Cpu(buffer) = operand.storage else {
                     return Err(elsewhere());
                 };

@@ -1,5 +1,7 @@
 //! Two batches and which element meets which.
 
+#[cfg(feature = "gpu")]
+use super::device::Backend;
 use super::methods::single;
 use super::{Operand, Tensor, run};
 use crate::Result;
@@ -37,13 +39,20 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// [`DeviceMismatch`](crate::Error::DeviceMismatch); [`Pairing`](crate::Error::Pairing) for `OneToAll` when this
     /// batch has not exactly one element; [`PairIndex`](crate::Error::PairIndex) for a listed index out of range;
-    /// [`SizeOverflow`](crate::Error::SizeOverflow) for more than 2³² − 1 pairs.
+    /// [`SizeOverflow`](crate::Error::SizeOverflow) for more than 2³² − 1 pairs; [`TooLarge`](crate::Error::TooLarge)
+    /// for more than the device could hold the offsets of.
     pub fn pair<'a>(&'a self, other: &'a Tensor<T>, pairing: Pairing<'_>) -> Result<Pair<'a, T>> {
         self.check_device("pair", other)?;
+        let pairs = Pairs::new("pair", &self.layout, &other.layout, pairing)?;
+        #[cfg(feature = "gpu")]
+        if let Backend::Gpu(gpu) = self.device.backend() {
+            // Before any plan makes room for them on the host.
+            gpu.check_elements("pair", pairs.len())?;
+        }
         Ok(Pair {
             left: self,
             right: other,
-            pairs: Pairs::new("pair", &self.layout, &other.layout, pairing)?,
+            pairs,
         })
     }
 }

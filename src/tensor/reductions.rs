@@ -10,8 +10,8 @@ impl<T: Element> Tensor<T> {
     /// `Σ x_i`: one value an element, as a batch of rank 1 and length 1. 0 for an empty element.
     ///
     /// Any rank. Integers wrap; NaN propagates, inside its own element. Respects equivalence: trailing zeros add
-    /// nothing. Error bound: |error| ≤ γ_h Σ|x_i| with h ≤ 64 + ⌈log₂ t⌉ for t values; exact while integers stay below
-    /// 2²⁴. Cost: values read once.
+    /// nothing. Error bound: |error| ≤ γ_h Σ|x_i| with h ≤ 64 + ⌈log₂ t⌉ for t values, and a GPU may take subnormal
+    /// values as 0; exact while integers stay below 2²⁴. Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -69,8 +69,8 @@ impl<T: Element> Tensor<T> {
     ///
     /// Both batches need one rank. Integers wrap; a NaN in the shared box propagates, one outside it meets a missing
     /// entry and is not seen. Respects equivalence of finite values: trailing zeros add nothing. Error bound:
-    /// |error| ≤ γ_h Σ|a_i b_i| with h ≤ 64 + ⌈log₂ t⌉ for t products; exact while integers stay below 2²⁴. Cost: the
-    /// shared values read once.
+    /// |error| ≤ γ_h Σ|a_i b_i| with h ≤ 64 + ⌈log₂ t⌉ for t products, and a GPU may take subnormal values as 0;
+    /// exact while integers stay below 2²⁴. Cost: the shared values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

@@ -29,8 +29,8 @@ impl Device {
     ///
     /// # Errors
     /// [`Unsupported`](Error::Unsupported) on the CPU, for an offset that is not a multiple of 4, for a
-    /// buffer whose size is not a multiple of 16 (kernels read four values at a time), or for one
-    /// without the usages `STORAGE | COPY_SRC`; [`ValueCount`](Error::ValueCount) when the buffer is shorter than the
+    /// buffer whose size is 0 or not a multiple of 16 (kernels read four values at a time), for one without the usages
+    /// `STORAGE | COPY_SRC`, or for one of another device of the same instance; [`ValueCount`](Error::ValueCount) when the buffer is shorter than the
     /// layout; [`TooLarge`](Error::TooLarge) above the binding limit.
     #[cfg(feature = "gpu")]
     pub fn import<T: Element>(
@@ -51,7 +51,7 @@ impl Device {
                 buffer.usage()
             ));
         }
-        if offset % 4 != 0 || buffer.size() % 16 != 0 || buffer.size() == 0 {
+        if !offset.is_multiple_of(4) || !buffer.size().is_multiple_of(16) || buffer.size() == 0 {
             return unsupported(format!(
                 "an offset of {offset} in a buffer of {} bytes: they must be multiples of 4 and of 16",
                 buffer.size()
@@ -75,7 +75,7 @@ impl Device {
                 limit: gpu.limits.binding_bytes,
             });
         }
-        let storage = Storage::Gpu(gpu.lend(buffer.clone()));
+        let storage = Storage::Gpu(gpu.lend(OP, buffer.clone())?);
         Ok(Tensor::new(
             self,
             storage,
@@ -119,7 +119,11 @@ impl<T: Element> Tensor<T> {
     }
 
     fn host_values(&self) -> Result<Vec<T>> {
-        Ok(bytemuck::allocation::zeroed_vec(self.layout.total()))
+        bytemuck::allocation::try_zeroed_vec(self.layout.total()).map_err(|()| Error::OutOfMemory {
+            op: "download",
+            bytes: self.layout.total() as u64 * 4,
+            available: None,
+        })
     }
 
     /// Brings the values back into a slice of the caller, packed as in the batch.

@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 pub(crate) use twin::{Taps, longer_and_taps};
 
-use super::{Arithmetic, launch_key, pair_params, twin_of};
-use crate::cpu::par_tiles;
+use super::{Arithmetic, launch_key, pair_params, par_tiles, twin_of};
 use crate::plan::{
     Access, Kernel, Launch, Offset, OutputLayout, Slot, Stage, TileList, TwinArgs, Variant, Word,
     Words,
@@ -69,12 +68,12 @@ impl ConvPlan {
                 return Err(Error::Rank {
                     op,
                     element: None,
-                    expected: "rank 1".to_owned(),
+                    expected: "1".to_owned(),
                     got: layout.rank(),
                 });
             }
         }
-        let mut offsets = Offset::new(op, pairs.len());
+        let mut offsets = Offset::new(op, pairs.len())?;
         let mut longest = 0;
         let mut cost = 0u64;
         for (i, j) in pairs.iter() {
@@ -156,7 +155,7 @@ pub(crate) fn launch(
                 groups: plan.groups,
                 cost: plan.cost,
             }],
-            outputs: vec![OutputLayout::New(result)],
+            outputs: vec![OutputLayout::of(result, &[a, b])],
             pairs: Some(pairs.clone()),
             twin,
         }))

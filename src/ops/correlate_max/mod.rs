@@ -147,7 +147,7 @@ pub(crate) fn launch(a: &Layout, b: &Layout, pairs: &Pairs, seek: Seek) -> Resul
         });
         Ok(Arc::new(Launch {
             op,
-            outputs: vec![OutputLayout::New(result.clone()), OutputLayout::New(result)],
+            outputs: vec![OutputLayout::of(result, &[a, b]); 2],
             temps,
             stages,
             pairs: Some(pairs.clone()),

@@ -195,7 +195,7 @@ pub(crate) fn launch(reduction: Reduction, dtype: DType, x: &Layout) -> Result<A
         );
         Ok(Arc::new(Launch {
             op,
-            outputs: vec![OutputLayout::New(result)],
+            outputs: vec![OutputLayout::of(result, &[x])],
             temps,
             stages,
             pairs: None,
@@ -262,7 +262,7 @@ pub(crate) fn launch_pairs(
         );
         Ok(Arc::new(Launch {
             op,
-            outputs: vec![OutputLayout::New(result)],
+            outputs: vec![OutputLayout::of(result, &[a, b])],
             temps,
             stages,
             pairs: Some(pairs.clone()),

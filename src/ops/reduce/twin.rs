@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::super::{Arithmetic, twin_of};
 use super::{PairReduction, Reduction};
-use crate::cpu::par_elements;
+use crate::ops::par_elements;
 use crate::plan::TwinArgs;
 use crate::ragged::{DType, Element, Layout, Shape};
 
