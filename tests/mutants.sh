@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# Changes one thing in a kernel, runs the trials that should notice on the GPU, and says whether they did.
+#
+#     tests/mutants.sh [PATTERN]      only mutants whose line contains PATTERN
+#
+# Works on a copy in target/mutants, whose assembler changes the text of a kernel as the environment says; it is built
+# once, apart from everything else. A mutant that survives is a test that is missing, or changes nothing that matters:
+# then it does not belong in the list. Needs a Vulkan driver; a software one will do.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+tree=target/mutants/tree
+rm -rf "$tree"
+mkdir -p "$tree"
+git ls-files -co --exclude-standard | while read -r file; do
+    if [ -f "$file" ]; then cp --parents "$file" "$tree"; fi
+done
+
+# The first `Ok(out)` is the end of assemble().
+awk '/^    Ok\(out\)$/ && !done {
+    print "    let mutant = std::env::var(\"VSLA_MUTANT\").unwrap_or_default();";
+    print "    let mut parts = mutant.split(\" @ \");";
+    print "    if let (Some(stem), Some(from), Some(to)) = (parts.next(), parts.next(), parts.next())";
+    print "        && stem == kernel.stem && out.contains(from) {";
+    print "        eprintln!(\"MUTATED\");";
+    print "        out = out.replacen(from, to, 1);";
+    print "    }";
+    done = 1
+} { print }' src/gpu/assembler.rs > "$tree/src/gpu/assembler.rs"
+
+# A target directory of its own: cargo must not take this build for one of the real tree.
+suite=$(cd "$tree" && CARGO_TARGET_DIR=../build cargo test --test suite --no-run 2>&1 |
+    tee /dev/stderr | sed -n 's/.*Executable.*(\(.*\))$/\1/p')
+
+survivors=0
+checked=
+# kernel stem @ what stands there @ what is put there instead @ the trials
+while IFS= read -r line; do
+    if [[ -z $line || $line == \#* || $line != *"${1:-}"* ]]; then continue; fi
+    filter=${line##* @ }
+    # Trials that fail anyway kill nothing.
+    if [[ $checked != *" $filter "* ]]; then
+        (cd "$tree" && VSLA_REQUIRE_GPU=1 "$suite" "$filter" > /dev/null 2>&1) || { echo "$filter fails unchanged"; exit 1; }
+        checked="$checked $filter "
+    fi
+    log=$(cd "$tree" && VSLA_MUTANT=${line% @ *} VSLA_REQUIRE_GPU=1 timeout 300 "$suite" "$filter" 2>&1) &&
+        outcome=SURVIVED || outcome=killed
+    if ! grep -q MUTATED <<< "$log"; then outcome="NOT APPLIED"; fi
+    if [ "$outcome" != killed ]; then survivors=$((survivors + 1)); fi
+    printf '%-12s %s\n' "$outcome" "$line"
+done <<'MUTANTS'
+add @ v + 4u <= end @ v + 3u <= end @ add::gpu
+add @ if i < entry.at.z @ if i <= entry.at.z @ add::gpu
+add @ if i < entry.at.w @ if i <= entry.at.w @ add::gpu
+add @ while u >= end @ while u > end @ add::gpu
+add @ x - y, p.subtract != 0u @ x + y, p.subtract != 0u @ add::gpu
+add @ at / 4u + 1u, arrayLength @ at / 4u, arrayLength @ add::gpu
+add @ i + 2u, i + 3u) < @ i + 2u, i + 2u) < @ add::gpu
+add @ let j = i + 4u * WG @ let j = i + 2u * WG @ device::gpu::recording
+add @ if q + WG < end @ if q + WG <= end @ add::gpu
+add @ sh_count = SPAN + 1u @ sh_count = SPAN @ add::gpu
+add @ sh_start[SPAN] = e_end @ sh_start[SPAN] = e_start @ add::gpu
+add @ c_meta[here] <= v @ c_meta[here] < v @ add::gpu
+add @ (high - low + WG - 1u) @ (high - low + WG - 2u) @ add::gpu
+add @ wid.y * count.x @ wid.y * count.y @ add::gpu
+add @ return p.first_group + @ return @ device::gpu::limits
+add @ i / p.pair_right, i % p.pair_right @ i % p.pair_right, i / p.pair_right @ add::gpu::pairings
+add @ vec2(0u, i) @ vec2(i, 0u) @ add::gpu::pairings
+add @ pair_list[2u * i + 1u] @ pair_list[2u * i] @ add::gpu::pairings
+add_boxes @ last - first + 1u @ last - first @ add::gpu
+add_boxes @ tile) <= v @ tile) < v @ add::gpu
+add_boxes @ row < extents.x @ row <= extents.x @ add::gpu
+add_boxes @ along < extents.w @ along <= extents.w @ add::gpu
+add_boxes @ row -= 1u @ row -= 0u @ add::gpu
+add_boxes @ i - row * width >= width @ i - row * width > width @ add::gpu
+add_boxes @ along < a_extent @ along <= a_extent @ add::gpu
+add_boxes @ rest < b_meta[ @ rest <= b_meta[ @ add::gpu
+add_boxes @ a_stride *= a_extent @ a_stride *= b_extent @ add::gpu
+add_boxes @ tile.start + lid; v < tile.end @ tile.start + lid; v <= tile.end @ add::gpu
+add_flat @ x - y @ x + y @ add::gpu
+add_flat @ p.total + 3u @ p.total + 2u @ add::gpu
+add_flat @ vec4(low.zw, high.xy) @ vec4(low.zw, high.yx) @ device::gpu::views
+add_flat @ at + 1u, arrayLength(&a) @ at, arrayLength(&a) @ device::gpu::views
+map @ p.total + 3u @ p.total + 2u @ map::gpu
+map @ p.x_base % 4u @ p.x_base % 2u @ map::gpu
+map @ vec4(low.w, high.xyz) @ vec4(low.w, high.xyy) @ map::gpu
+fill @ p.total + 3u @ p.total + 2u @ map::gpu
+fill @ group * (TILE / 4u) @ group * (TILE / 4u - 1u) @ map::gpu
+conv_direct @ sh_x[x + 9u] @ sh_x[x + 8u] @ conv::gpu
+conv_direct @ sh_y[s + 6u] @ sh_y[s + 5u] @ conv::gpu
+conv_direct @ c3 += w6 * t @ c3 += w5 * t @ conv::gpu
+conv_direct @ q0 + 1u - w.m @ q0 + 2u - w.m @ conv::gpu
+conv_direct @ min(w.n, q0 + tile) @ min(w.n, q0 + tile - 1u) @ conv::gpu
+conv_direct @ if j < end @ if j <= end @ conv::gpu
+conv_direct @ skipped / BLOCK * BLOCK @ (skipped / BLOCK + 1u) * BLOCK @ conv::gpu
+conv_direct @ i >= i32(w.m) @ i > i32(w.m) @ conv::gpu
+conv_direct @ w.n - 1u - j @ w.n - j @ conv::gpu
+conv_direct @ w.m - 1u - k @ w.m - k @ conv::gpu
+conv_direct @ if q < length @ if q <= length @ conv::gpu
+conv_direct @ items[2u * group + 1u] @ 0u * items[2u * group + 1u] @ conv::gpu
+conv_direct @ chunk[5] += c5 @ chunk[5] += c4 @ conv::gpu
+conv_direct @ all[6] += chunk[6] @ all[6] = chunk[6] @ conv::gpu
+correlate_max @ q0 / TILE @ q0 / (TILE + 1u) @ correlate_max::gpu
+correlate_max @ if q < length @ if q <= length @ correlate_max::gpu
+correlate_max @ y.value > x.value @ y.value < x.value @ correlate_max::gpu
+correlate_max @ y.index < x.index @ y.index > x.index @ correlate_max::gpu
+correlate_max @ y_nan && !x_nan @ x_nan && !y_nan @ correlate_max::gpu
+correlate_max @ > 0x7f800000u @ >= 0x7f800000u @ correlate_max::gpu
+correlate_max @ half = WG / 2u @ half = WG / 4u @ correlate_max::gpu
+correlate_max @ const ALIKE = 0.7 @ const ALIKE = 2.0 @ correlate_max::gpu
+correlate_max @ sh_rivals_seen > RIVALS @ sh_rivals_seen > 2000u @ correlate_max::gpu
+correlate_max @ i32(b_len) + lag @ i32(b_len) @ correlate_max::gpu
+correlate_max @ min(0, lag) + i32(lid) @ i32(lid) @ correlate_max::gpu
+correlate_max @ winner.value -= 1.0 @ winner.value -= 1.00001 @ correlate_max::gpu
+correlate_max @ 1.0 + sqrt(1.0 - sine2) @ 2.0 @ correlate_max::gpu
+correlate_max_finish @ b_len - 1u @ b_len @ correlate_max::gpu
+correlate_max_finish @ end = starts[pair + 1u] @ end = starts[pair + 1u] - 1u @ correlate_max::gpu
+correlate_max_finish @ -2147483647 - 1 @ -2147483647 @ correlate_max::gpu
+correlate_max_finish @ value[pair] = 1.0 @ value[pair] = 0.0 @ correlate_max::gpu
+correlate_max_finish @ value[pair] = -best.value @ value[pair] = best.value @ correlate_max::gpu
+correlate_max_finish @ pair_of(pair).y @ pair_of(pair).x @ correlate_max::gpu
+correlate_max_finish @ y.index < x.index @ y.index > x.index @ correlate_max::gpu
+unit @ 0x7fffffffu @ 0x007fffffu @ correlate_max::gpu
+unit @ 1u, 253u @ 1u, 254u @ correlate_max::gpu
+unit @ half = WG / 2u @ half = WG / 4u @ correlate_max::gpu
+reduce @ if item.size <= SHORT @ if item.size < SHORT @ reduce::gpu
+reduce @ i + 3u * step < end @ i + 2u * step < end @ reduce::gpu
+reduce @ i + 2u * step); @ i + 1u * step); @ reduce::gpu
+reduce @ key == 0x7fffffffu @ key == 0x7ffffffeu @ reduce::gpu
+reduce @ y.x == x.x && y.y < x.y @ y.x == x.x && y.y > x.y @ reduce::gpu
+reduce @ 0xffffffffu; @ 0u; @ reduce::gpu
+reduce @ const LOWEST_KEY = 0x007fffffu @ const LOWEST_KEY = 0x00800000u @ reduce::gpu
+reduce @ apart <= 63u @ apart <= 3u @ reduce::gpu
+reduce @ 255u - norm_exponent @ 254u - norm_exponent @ reduce::gpu
+reduce_tiles @ first + TILE, item.size @ first + TILE - 1u, item.size @ reduce::gpu
+reduce_tiles @ slot == 0xffffffffu @ slot == 0xfffffffeu @ reduce::gpu
+reduce_pair @ i < item.a_size @ i <= item.a_size @ reduce::gpu
+reduce_pair @ min(a_size, b_size) @ max(a_size, b_size) @ reduce::gpu
+reduce_pair @ along < a_extent @ along <= a_extent @ reduce::gpu
+reduce_pair @ x == y && number @ x == y @ reduce::gpu
+reduce_pair @ rest < b_meta[ @ rest <= b_meta[ @ reduce::gpu
+reduce_pair_tiles @ first + lid @ first + lid + 1u @ reduce::gpu
+reduce_finish @ min(block + CHAIN * WG, slots) @ min(block + CHAIN, slots) @ reduce::gpu
+reduce_finish @ block = lid; block < slots @ block = lid; block < slots - 1u @ reduce::gpu
+MUTANTS
+[ "$survivors" -eq 0 ] || { echo "$survivors not killed"; exit 1; }

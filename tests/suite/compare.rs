@@ -1,0 +1,494 @@
+//! The comparator, fed with results that it must refuse, and with some that it must not.
+
+use libtest_mimic::Trial;
+use vsla::{Layout, Ragged, Shape};
+
+use crate::support::bench::Bench;
+use crate::support::compare::{self, Report, TINY, U, exact, gamma, identical, within};
+
+type Outcome = Result<Report, String>;
+
+/// A comparison that must fail, with what its message must say.
+struct Refused {
+    name: &'static str,
+    says: &'static [&'static str],
+    compare: fn() -> Outcome,
+}
+
+/// A comparison that must pass.
+struct Accepted {
+    name: &'static str,
+    compare: fn() -> Outcome,
+}
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    let refused = REFUSED.iter().map(|case| {
+        bench.host(&format!("refuses::{}", case.name), || {
+            let message = match (case.compare)() {
+                Ok(report) => panic!("accepted: {report}"),
+                Err(message) => message,
+            };
+            for words in case.says {
+                assert!(message.contains(words), "{words:?} is not in: {message}");
+            }
+        })
+    });
+    let accepted = ACCEPTED.iter().map(|case| {
+        bench.host(&format!("accepts::{}", case.name), || {
+            if let Err(message) = (case.compare)() {
+                panic!("refused: {message}");
+            }
+        })
+    });
+    let mut trials: Vec<Trial> = refused.chain(accepted).collect();
+    trials.extend([
+        bench.host("reports_the_worst_errors", reports_the_worst_errors),
+        bench.host("lists_five_mismatches", lists_five_mismatches),
+        bench.host("assertions_panic", assertions_panic),
+        bench.host(
+            "bounds_are_those_of_the_books",
+            bounds_are_those_of_the_books,
+        ),
+    ]);
+    trials
+}
+
+/// Elements of 3, 0, 2 and 3 values, neither of the first and last being the other shifted.
+fn batch() -> Ragged<f32> {
+    rows(&[&[1.0, 2.5, -3.0], &[], &[0.0, 7.0], &[4.0, 5.0, 6.0]])
+}
+
+fn rows(rows: &[&[f32]]) -> Ragged<f32> {
+    Ragged::from_rows(rows).unwrap()
+}
+
+/// `batch()` with `value` at `index` of the last element.
+fn changed(index: usize, value: f32) -> Ragged<f32> {
+    let mut batch = batch();
+    batch.values_mut()[5 + index] = value;
+    batch
+}
+
+fn zeros() -> Ragged<f32> {
+    batch().cast(|_| 0.0)
+}
+
+fn wide(batch: Ragged<f32>) -> Ragged<f64> {
+    batch.cast(f64::from)
+}
+
+/// `within`, every value having the same bound.
+fn all_within(got: Ragged<f32>, expected: Ragged<f32>, bound: f64) -> Outcome {
+    let bounds = vec![bound; expected.values().len()];
+    within(&got, &wide(expected), &bounds)
+}
+
+/// `batch()`'s values as a matrix and a row vector, one element after the other.
+fn matrices(shapes: [[usize; 2]; 2]) -> Ragged<f32> {
+    let shapes = shapes.map(|extents| Shape::new(&extents).unwrap());
+    Ragged::from_shapes(batch().values().to_vec(), 2, shapes).unwrap()
+}
+
+const REFUSED: &[Refused] = &[
+    Refused {
+        name: "a_changed_value",
+        says: &["1 values differ", "element 3, index 1: got 5.5, expected 5"],
+        compare: || exact(&changed(1, 5.5), &batch()),
+    },
+    Refused {
+        name: "the_last_bit_of_a_value",
+        says: &["element 3, index 2"],
+        compare: || exact(&changed(2, 6.0f32.next_up()), &batch()),
+    },
+    Refused {
+        name: "a_value_beyond_its_bound",
+        says: &["element 3, index 0: got 4.1", "allowed 9.000e-2"],
+        compare: || all_within(changed(0, 4.1), batch(), 0.09),
+    },
+    Refused {
+        name: "a_value_beyond_its_own_bound_only",
+        says: &["1 values differ", "element 3, index 0"],
+        compare: || {
+            let mut bounds = vec![1.0; 8];
+            bounds[5] = 0.09;
+            within(&changed(0, 4.1), &wide(batch()), &bounds)
+        },
+    },
+    Refused {
+        name: "nan_in_the_result",
+        says: &["element 3, index 0: got NaN"],
+        compare: || all_within(changed(0, f32::NAN), batch(), 1e30),
+    },
+    Refused {
+        name: "nan_in_the_result_exactly",
+        says: &["got NaN"],
+        compare: || exact(&changed(0, f32::NAN), &batch()),
+    },
+    Refused {
+        name: "nan_in_the_expectation",
+        says: &["element 3, index 0: got 4.0, expected NaN"],
+        compare: || all_within(batch(), changed(0, f32::NAN), 1e30),
+    },
+    Refused {
+        name: "nan_in_the_expectation_exactly",
+        says: &["expected NaN"],
+        compare: || exact(&batch(), &changed(0, f32::NAN)),
+    },
+    Refused {
+        name: "nan_everywhere",
+        says: &["8 values differ"],
+        compare: || all_within(batch().cast(|_| f32::NAN), batch(), f64::MAX),
+    },
+    Refused {
+        name: "infinity_in_the_result",
+        says: &["got inf"],
+        compare: || all_within(changed(0, f32::INFINITY), batch(), f64::MAX),
+    },
+    Refused {
+        name: "the_other_infinity",
+        says: &["got -inf, expected inf"],
+        compare: || {
+            all_within(
+                changed(0, f32::NEG_INFINITY),
+                changed(0, f32::INFINITY),
+                f64::MAX,
+            )
+        },
+    },
+    Refused {
+        name: "a_finite_value_for_infinity",
+        says: &["expected inf"],
+        compare: || all_within(changed(0, f32::MAX), changed(0, f32::INFINITY), f64::MAX),
+    },
+    Refused {
+        name: "nan_for_infinity",
+        says: &["got NaN, expected inf"],
+        compare: || all_within(changed(0, f32::NAN), changed(0, f32::INFINITY), f64::MAX),
+    },
+    Refused {
+        name: "a_shorter_result",
+        says: &["3 elements instead of 4"],
+        compare: || exact(&rows(&[&[1.0, 2.5, -3.0], &[], &[0.0, 7.0]]), &batch()),
+    },
+    Refused {
+        name: "a_shorter_result_within_bounds",
+        says: &["3 elements instead of 4"],
+        compare: || all_within(rows(&[&[1.0, 2.5, -3.0], &[], &[0.0, 7.0]]), batch(), 1e30),
+    },
+    Refused {
+        name: "a_shorter_last_element",
+        says: &["element 3 has shape (2) instead of (3)"],
+        compare: || {
+            exact(
+                &rows(&[&[1.0, 2.5, -3.0], &[], &[0.0, 7.0], &[4.0, 5.0]]),
+                &batch(),
+            )
+        },
+    },
+    Refused {
+        name: "a_longer_result",
+        says: &["5 elements instead of 4"],
+        compare: || {
+            let longer = rows(&[&[1.0, 2.5, -3.0], &[], &[0.0, 7.0], &[4.0, 5.0, 6.0], &[]]);
+            exact(&longer, &batch())
+        },
+    },
+    Refused {
+        name: "no_result",
+        says: &["0 elements instead of 4"],
+        compare: || all_within(rows(&[]), batch(), 1e30),
+    },
+    Refused {
+        name: "a_row_shifted_by_one",
+        says: &["3 values differ", "element 3, index 0: got 6.0, expected 4"],
+        compare: || {
+            all_within(
+                rows(&[&[1.0, 2.5, -3.0], &[], &[0.0, 7.0], &[6.0, 4.0, 5.0]]),
+                batch(),
+                0.5,
+            )
+        },
+    },
+    Refused {
+        name: "rows_shifted_by_one",
+        says: &["element 0 has shape (0) instead of (3)"],
+        compare: || {
+            exact(
+                &rows(&[&[], &[0.0, 7.0], &[4.0, 5.0, 6.0], &[1.0, 2.5, -3.0]]),
+                &batch(),
+            )
+        },
+    },
+    Refused {
+        name: "values_shifted_across_elements",
+        says: &["values differ"],
+        compare: || {
+            let mut shifted = batch();
+            shifted.values_mut().rotate_right(1);
+            exact(&shifted, &batch())
+        },
+    },
+    Refused {
+        name: "the_smallest_value_for_zero",
+        says: &["element 2, index 0", "expected 0"],
+        compare: || {
+            let mut got = batch();
+            got.values_mut()[3] = f32::from_bits(1);
+            exact(&got, &batch())
+        },
+    },
+    Refused {
+        name: "the_smallest_value_for_zero_under_a_bound_of_zero",
+        says: &["element 2, index 0"],
+        compare: || {
+            let mut got = batch();
+            got.values_mut()[3] = f32::from_bits(1);
+            all_within(got, batch(), 0.0)
+        },
+    },
+    Refused {
+        name: "a_large_value_for_zero",
+        says: &["element 2, index 0: got 10000000000.0, expected 0"],
+        compare: || {
+            let mut got = batch();
+            got.values_mut()[3] = 1e10;
+            all_within(got, batch(), U)
+        },
+    },
+    Refused {
+        name: "zeros_for_values",
+        says: &["7 values differ"],
+        compare: || exact(&zeros(), &batch()),
+    },
+    Refused {
+        name: "zeros_for_values_within_bounds",
+        says: &["7 values differ"],
+        compare: || all_within(zeros(), batch(), 0.1),
+    },
+    Refused {
+        name: "values_for_zeros",
+        says: &["7 values differ"],
+        compare: || all_within(batch(), zeros(), 0.1),
+    },
+    Refused {
+        name: "the_same_values_with_other_offsets",
+        says: &["element 0 has shape (2) instead of (3)"],
+        compare: || {
+            exact(
+                &rows(&[&[1.0, 2.5], &[-3.0], &[0.0, 7.0], &[4.0, 5.0, 6.0]]),
+                &batch(),
+            )
+        },
+    },
+    Refused {
+        name: "the_same_values_with_the_empty_element_elsewhere",
+        says: &["element 1 has shape (2) instead of (0)"],
+        compare: || {
+            let moved = rows(&[&[1.0, 2.5, -3.0], &[0.0, 7.0], &[], &[4.0, 5.0, 6.0]]);
+            all_within(moved, batch(), 1e30)
+        },
+    },
+    Refused {
+        name: "the_same_values_with_other_shapes",
+        says: &["element 0 has shape (2, 3) instead of (3, 2)"],
+        compare: || exact(&matrices([[2, 3], [1, 2]]), &matrices([[3, 2], [1, 2]])),
+    },
+    Refused {
+        name: "another_empty_shape",
+        says: &["element 0 has shape (0, 3) instead of (3, 0)"],
+        compare: || {
+            let empty = |extents: [usize; 2]| {
+                Ragged::<f32>::from_shapes(vec![], 2, [Shape::new(&extents).unwrap()]).unwrap()
+            };
+            exact(&empty([0, 3]), &empty([3, 0]))
+        },
+    },
+    Refused {
+        name: "another_rank",
+        says: &["rank 2 instead of 1"],
+        compare: || {
+            let shapes = [[3, 1], [0, 1], [2, 1], [3, 1]].map(|e| Shape::new(&e).unwrap());
+            let columns = Ragged::from_shapes(batch().values().to_vec(), 2, shapes).unwrap();
+            exact(&columns, &batch())
+        },
+    },
+    Refused {
+        name: "an_integer_off_by_one",
+        says: &["got -7, expected -8"],
+        compare: || exact(&batch().cast(|_| -7i32), &batch().cast(|_| -8i32)),
+    },
+    Refused {
+        name: "large_integers_that_f32_cannot_tell_apart",
+        says: &["8 values differ"],
+        compare: || exact(&batch().cast(|_| u32::MAX), &batch().cast(|_| u32::MAX - 1)),
+    },
+    Refused {
+        name: "another_sign_of_zero_bit_by_bit",
+        says: &["element 2, index 0: got -0.0"],
+        compare: || {
+            let mut got = batch();
+            got.values_mut()[3] = -0.0;
+            identical(&got, &batch())
+        },
+    },
+    Refused {
+        name: "another_nan_bit_by_bit",
+        says: &["got NaN, expected NaN"],
+        compare: || {
+            let other = f32::from_bits(f32::NAN.to_bits() | 1);
+            identical(&changed(0, other), &changed(0, f32::NAN))
+        },
+    },
+    Refused {
+        name: "fewer_bounds_than_values",
+        says: &["the test is wrong: 7 bounds for 8 values"],
+        compare: || within(&batch(), &wide(batch()), &[1.0; 7]),
+    },
+    Refused {
+        name: "more_bounds_than_values",
+        says: &["the test is wrong: 9 bounds for 8 values"],
+        compare: || within(&batch(), &wide(batch()), &[1.0; 9]),
+    },
+    Refused {
+        name: "a_bound_that_is_nan",
+        says: &["the test is wrong"],
+        compare: || all_within(batch(), batch(), f64::NAN),
+    },
+    Refused {
+        name: "a_bound_that_is_infinite",
+        says: &["the test is wrong"],
+        compare: || all_within(batch(), batch(), f64::INFINITY),
+    },
+    Refused {
+        name: "a_bound_below_zero",
+        says: &["the test is wrong"],
+        compare: || all_within(batch(), batch(), -1.0),
+    },
+];
+
+const ACCEPTED: &[Accepted] = &[
+    Accepted {
+        name: "the_same",
+        compare: || exact(&batch(), &batch()),
+    },
+    Accepted {
+        name: "the_same_bit_by_bit",
+        compare: || identical(&batch(), &batch()),
+    },
+    Accepted {
+        name: "the_same_layout_made_in_another_way",
+        compare: || {
+            let again = Ragged::from_offsets(batch().values().to_vec(), [0, 3, 3, 5, 8]).unwrap();
+            exact(&again, &batch())
+        },
+    },
+    Accepted {
+        name: "the_other_sign_of_zero",
+        compare: || {
+            let mut got = batch();
+            got.values_mut()[3] = -0.0;
+            exact(&got, &batch())
+        },
+    },
+    Accepted {
+        name: "errors_up_to_the_bound",
+        compare: || all_within(changed(0, 4.5), batch(), 0.5),
+    },
+    Accepted {
+        name: "a_bound_of_zero",
+        compare: || all_within(batch(), batch(), 0.0),
+    },
+    Accepted {
+        name: "nan_where_it_is_expected",
+        compare: || all_within(changed(1, f32::NAN), changed(1, f32::NAN), 0.0),
+    },
+    Accepted {
+        name: "nan_where_it_is_expected_exactly",
+        compare: || exact(&changed(1, -f32::NAN), &changed(1, f32::NAN)),
+    },
+    Accepted {
+        name: "infinity_where_it_is_expected_whatever_the_bound",
+        compare: || {
+            let wanted = wide(changed(2, f32::INFINITY));
+            let mut bounds = vec![0.0; 8];
+            bounds[7] = f64::NAN;
+            within(&changed(2, f32::INFINITY), &wanted, &bounds)
+        },
+    },
+    Accepted {
+        name: "integers",
+        compare: || exact(&batch().cast(|v| v as i32), &batch().cast(|v| v as i32)),
+    },
+    Accepted {
+        name: "nothing_for_nothing",
+        compare: || exact(&rows(&[]), &rows(&[])),
+    },
+    Accepted {
+        name: "empty_elements",
+        compare: || all_within(rows(&[&[], &[]]), rows(&[&[], &[]]), 0.0),
+    },
+    Accepted {
+        name: "matrices",
+        compare: || exact(&matrices([[2, 3], [1, 2]]), &matrices([[2, 3], [1, 2]])),
+    },
+];
+
+fn reports_the_worst_errors() {
+    let mut got = batch();
+    got.values_mut()[0] = 1.25;
+    got.values_mut()[7] = 5.5;
+    let report = all_within(got, batch(), 2.0).unwrap();
+    let expected = Report {
+        values: 8,
+        absolute: 0.5,
+        relative: 0.25,
+        used: 0.25,
+    };
+    assert_eq!(report, expected);
+}
+
+fn lists_five_mismatches() {
+    let layout = Layout::from_lengths([4, 4]).unwrap();
+    let got = Ragged::full(&layout, 1.0f32);
+    let message = exact(&got, &Ragged::full(&layout, 2.0f32)).unwrap_err();
+    assert!(message.starts_with("8 values differ"), "{message}");
+    assert_eq!(message.lines().count(), 1 + 5, "{message}");
+    assert!(message.contains("element 1, index 0"), "{message}");
+    assert!(!message.contains("element 1, index 1"), "{message}");
+}
+
+fn assertions_panic() {
+    let assertions: [fn(); 3] = [
+        || {
+            compare::assert_exact("changed", &changed(1, 5.5), &batch());
+        },
+        || {
+            compare::assert_identical("changed", &changed(1, 5.5), &batch());
+        },
+        || {
+            compare::assert_within("changed", &changed(1, 5.5), &wide(batch()), &[0.1; 8]);
+        },
+    ];
+    for assertion in assertions {
+        let message = crate::support::bench::panic_of(assertion);
+        assert!(
+            message.contains("changed: 1 values differ") && message.contains("suite/compare.rs"),
+            "{message}"
+        );
+    }
+}
+
+fn bounds_are_those_of_the_books() {
+    assert_eq!(U, f64::from(f32::EPSILON) / 2.0);
+    assert_eq!(gamma(0.0), 0.0);
+    assert!((gamma(1.0) / U - 1.0).abs() < 1e-6);
+    assert!((gamma((1u64 << 22) as f64) - 1.0 / 3.0).abs() < 1e-12);
+    assert_eq!(compare::sum_bound(0.0, 5.0, 3), 3.0 * TINY);
+    assert_eq!(compare::sum_bound(2.0, 5.0, 0), 5.0 * gamma(2.0));
+    for (terms, depth) in [(0, 0.0), (1, 1.0), (70, 70.0), (1024, 74.0), (1025, 75.0)] {
+        assert_eq!(compare::reduction_depth(terms), depth, "{terms}");
+    }
+    for (terms, depth) in [(0, 0.0), (38, 38.0), (128, 39.0), (1025, 47.0)] {
+        assert_eq!(compare::product_depth(terms), depth, "{terms}");
+    }
+}

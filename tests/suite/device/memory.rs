@@ -1,0 +1,274 @@
+//! What a GPU device holds: counted, limited, reused and given back.
+
+use libtest_mimic::Trial;
+use vsla::{Device, Error, Layout, Ragged};
+
+use super::{drawn, lengths, numbers, own_gpu};
+use crate::support::bench::{Bench, gpu};
+use crate::support::compare::assert_exact;
+use crate::support::corpus::rng;
+use crate::support::operation::{download, upload};
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    let tests: &[(&str, fn())] = &[
+        (
+            "memory::is_counted_and_given_back",
+            is_counted_and_given_back,
+        ),
+        ("memory::limit", limit),
+        ("memory::cache_limit", cache_limit),
+        (
+            "memory::fresh_batches_leave_it_flat",
+            fresh_batches_leave_it_flat,
+        ),
+        ("memory::a_running_sum_stays_flat", a_running_sum_stays_flat),
+        ("memory::bind_groups_are_bounded", bind_groups_are_bounded),
+        (
+            "memory::a_known_layout_is_uploaded_once",
+            a_known_layout_is_uploaded_once,
+        ),
+        (
+            "memory::poison_fills_what_no_kernel_writes",
+            poison_fills_what_no_kernel_writes,
+        ),
+    ];
+    tests
+        .iter()
+        .map(|&(name, test)| bench.on_gpu(name, gpu, move |_| test()))
+        .collect()
+}
+
+/// Uses everything that allocates, and drops it.
+fn use_it(device: &Device, seed: usize) {
+    let (a, b) = (
+        numbers(&drawn("use left", 300, 900), seed),
+        numbers(&drawn("use right", 300, 90), seed),
+    );
+    let (x, y) = (upload(device, &a), upload(device, &b));
+    let sum = x.add(&y).unwrap().scale(2.0).unwrap();
+    let sbd = x.sbd(&y).unwrap();
+    let best = x.conv(&y).unwrap().correlate_max(&sum).unwrap();
+    download(&sbd.distance);
+    download(&best.lag);
+    download(&sum.sum().unwrap());
+}
+
+fn is_counted_and_given_back() {
+    let device = own_gpu(|_| ());
+    assert_eq!(device.memory(), vsla::Memory::default());
+    for seed in 0..3 {
+        use_it(&device, seed);
+        let memory = device.memory();
+        assert_eq!(memory.live, 0, "{memory:?}");
+        assert!(
+            memory.cached >= memory.peak / 2 && memory.peak > 1 << 20,
+            "{memory:?}"
+        );
+    }
+    device.trim();
+    assert_eq!((device.memory().live, device.memory().cached), (0, 0));
+    use_it(&device, 3);
+    let x = upload(&device, &numbers(&lengths([1_000_000]), 0));
+    let live = device.memory().live;
+    assert!((4_000_000..4_300_000).contains(&live), "{live}");
+    let (view, clone) = (x.elements(0..1).unwrap(), x.clone());
+    drop(x);
+    assert_eq!(
+        device.memory().live,
+        live,
+        "a view and a clone take nothing, and keep it"
+    );
+    device.trim();
+    assert_exact(
+        "a view",
+        &download(&view),
+        &numbers(&lengths([1_000_000]), 0),
+    );
+    drop((view, clone));
+    assert_eq!(device.memory().live, 0);
+}
+
+fn limit() {
+    let device = own_gpu(|options| options.memory_limit = Some(4 << 20));
+    let megabyte = lengths([250_000]);
+    let ones = Ragged::full(&megabyte, 1.0f32);
+    let mut kept = vec![upload(&device, &ones)];
+    let error = loop {
+        assert!(kept.len() < 5, "no limit");
+        match kept[0].scale(2.0) {
+            Ok(tensor) => kept.push(tensor),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(kept.len(), 4);
+    let Error::OutOfMemory {
+        op: "scale",
+        bytes,
+        available: Some(available),
+    } = error
+    else {
+        panic!("{error}");
+    };
+    assert!(bytes >= 1_000_000 && available < bytes, "{error}");
+    for (op, error) in [
+        ("upload", device.upload(&ones).unwrap_err()),
+        ("full", device.full(&megabyte, 1.0f32).unwrap_err()),
+        ("conv", kept[0].conv(&kept[1]).unwrap_err()),
+        ("sbd", kept[0].sbd(&kept[1]).unwrap_err()),
+    ] {
+        assert_eq!(
+            (error.kind(), error.op(), error.element()),
+            ("out_of_memory", op, None)
+        );
+    }
+    // What exists is unharmed, and what is freed can be used again.
+    assert_exact("2", &download(&kept[3]), &Ragged::full(&megabyte, 2.0));
+    kept.truncate(1);
+    for _ in 0..20 {
+        let again = upload(&device, &ones).add(&kept[0]).unwrap();
+        assert_exact("2", &download(&again), &Ragged::full(&megabyte, 2.0));
+    }
+    // Also as another size: what is kept for reuse is given up for it.
+    kept.clear();
+    let large = Ragged::full(&lengths([900_000]), 3.0f32);
+    assert_exact("3", &download(&upload(&device, &large)), &large);
+    let memory = device.memory();
+    assert!(memory.peak <= 4 << 20, "{memory:?}");
+}
+
+fn cache_limit() {
+    let device = own_gpu(|options| options.cache_limit = Some(0));
+    use_it(&device, 0);
+    let memory = device.memory();
+    assert_eq!((memory.live, memory.cached), (0, 0), "{memory:?}");
+    let device = own_gpu(|options| options.cache_limit = Some(1 << 20));
+    for seed in 0..3 {
+        use_it(&device, seed);
+        assert!(device.memory().cached <= 1 << 20, "{:?}", device.memory());
+    }
+}
+
+/// Two thousand batches of lengths that never were before.
+fn fresh_batches_leave_it_flat() {
+    let device = own_gpu(|_| ());
+    let mut rng = rng("fresh batches");
+    let mut batch = || {
+        let layouts =
+            [0, 1].map(|_| lengths((0..20).map(|_| rng.usize(0..60)).collect::<Vec<_>>()));
+        let [a, b] = layouts.map(|layout| numbers(&layout, 0));
+        let (x, y) = (upload(&device, &a), upload(&device, &b));
+        let sum = x.add(&y).unwrap();
+        let best = x.correlate_max(&y).unwrap();
+        let got = download(&sum);
+        assert_eq!(download(&best.lag).len(), 20);
+        let at = rng.usize(0..20);
+        let expected = a.row(at).first().unwrap_or(&0.0) + b.row(at).first().unwrap_or(&0.0);
+        assert_eq!(*got.row(at).first().unwrap_or(&0.0), expected);
+    };
+    (0..300).for_each(|_| batch());
+    let (info, memory) = (device.info(), device.memory());
+    (0..1700).for_each(|_| batch());
+    let (last_info, last) = (device.info(), device.memory());
+    assert_eq!(last_info.pipelines, info.pipelines);
+    assert!(last_info.bind_groups <= 1024, "{last_info:?}");
+    assert_eq!((memory.live, last.live), (0, 0), "{memory:?}, {last:?}");
+    assert!(
+        last.cached <= memory.cached + memory.cached / 2,
+        "{memory:?}, {last:?}"
+    );
+    assert!(last.peak < 1 << 20, "{last:?}");
+}
+
+/// Buffers that stay alive need bind groups of their own, of which only so many are kept.
+/// Every sum is the operand of the next, and what is cached with its layout must not pile up behind the first's.
+fn a_running_sum_stays_flat() {
+    let device = own_gpu(|_| ());
+    let (first, step) = (
+        upload(&device, &numbers(&drawn("running", 2000, 9), 0)),
+        upload(&device, &numbers(&drawn("step", 2000, 9), 1)),
+    );
+    let running = |steps: usize| {
+        let mut sum = first.add(&step).unwrap();
+        for _ in 1..steps {
+            sum = sum.add(&step).unwrap();
+            sum.sum().unwrap().sum().unwrap();
+        }
+        sum
+    };
+    drop(running(5));
+    let live = device.memory().live;
+    drop(running(200));
+    assert_eq!(device.memory().live, live);
+}
+
+fn bind_groups_are_bounded() {
+    let device = own_gpu(|_| ());
+    let batch = numbers(&lengths([10]), 1);
+    let tensors: Vec<_> = (0..3000).map(|_| upload(&device, &batch)).collect();
+    let copies: Vec<_> = tensors
+        .iter()
+        .map(|tensor| tensor.copy().unwrap())
+        .collect();
+    let groups = device.info().bind_groups;
+    assert!((1..=1024).contains(&groups), "{groups}");
+    for copy in copies.iter().step_by(100) {
+        assert_exact("a copy", &download(copy), &batch);
+    }
+    drop((tensors, copies));
+    device.trim();
+    assert_eq!(
+        device.info().bind_groups,
+        0,
+        "they would keep the memory that was given back"
+    );
+}
+
+fn a_known_layout_is_uploaded_once() {
+    let device = own_gpu(|options| options.cache_limit = Some(0));
+    let [left, right]: [Layout; 2] = [
+        drawn("known left", 5_000, 9),
+        drawn("known right", 5_000, 9),
+    ];
+    let (x, y) = (
+        upload(&device, &numbers(&left, 0)),
+        upload(&device, &numbers(&right, 1)),
+    );
+    let before = device.memory().live;
+    drop(x.add(&y).unwrap());
+    let planned = device.memory().live;
+    // Three lots of offsets stay with the layouts.
+    let least = 3 * 5_001 * 4;
+    assert!(
+        planned >= before + least && planned < before + least + least / 4,
+        "{before} {planned}"
+    );
+    for _ in 0..5 {
+        drop(x.add(&y).unwrap());
+        assert_eq!(device.memory().live, planned);
+    }
+    // Another tensor of the same layouts needs no more.
+    let z = upload(&device, &numbers(&left, 2));
+    let with_z = device.memory().live;
+    drop(z.add(&y).unwrap());
+    assert_eq!(device.memory().live, with_z);
+    drop((x, y, z, left, right));
+    assert_eq!(device.memory().live, 0);
+}
+
+/// The instrument that the other trials rely on.
+fn poison_fills_what_no_kernel_writes() {
+    let device = own_gpu(|options| options.poison = true);
+    let x = upload(&device, &Ragged::full(&lengths([3]), 1.0f32))
+        .scale(2.0)
+        .unwrap();
+    let (buffer, offset) = x.export().unwrap();
+    assert_eq!(offset, 0);
+    let words = buffer.size() as usize / 4;
+    assert!(words > 8, "no slack to look at");
+    let whole = device.import::<f32>(buffer, 0, &lengths([words])).unwrap();
+    let values = download(&whole);
+    let values = values.values();
+    assert_eq!(values[..3], [2.0; 3]);
+    // A kernel may write the rest of the last quad.
+    assert!(values[4..].iter().all(|value| value.is_nan()), "{values:?}");
+}

@@ -1,0 +1,59 @@
+//! Every test of the library, in one binary, each with a name of its own.
+//!
+//! `cargo test conv::` runs one module, `cargo test gpu::` one device. A test that needs a GPU is reported as
+//! ignored where there is none, and as failed there with `VSLA_REQUIRE_GPU=1`. `VSLA_LARGE=1` adds the
+//! largest batches.
+//!
+//! A new file `x.rs` needs a `mod x;` and a line in [`MODULES`]; it offers
+//! `pub fn tests(bench: &Bench) -> Vec<Trial>`.
+
+mod add;
+mod compare;
+mod conv;
+mod corpus;
+mod correlate_max;
+mod device;
+mod map;
+mod ragged;
+mod reduce;
+mod reference;
+#[cfg(feature = "gpu")]
+mod shaders;
+mod support;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+use support::bench::{self, Bench};
+
+/// A module's name, which begins the names of its trials, and what makes them.
+type Module = (&'static str, fn(&Bench) -> Vec<Trial>);
+
+// A module that is declared above but forgotten here is reported by the compiler: its `tests` is never used.
+const MODULES: &[Module] = &[
+    ("add", add::tests),
+    ("compare", compare::tests),
+    ("conv", conv::tests),
+    ("corpus", corpus::tests),
+    ("correlate_max", correlate_max::tests),
+    ("device", device::tests),
+    ("map", map::tests),
+    ("ragged", ragged::tests),
+    ("reduce", reduce::tests),
+    ("reference", reference::tests),
+    #[cfg(feature = "gpu")]
+    ("shaders", shaders::tests),
+];
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    bench::catch_panics_quietly();
+    if !arguments.list {
+        bench::announce_gpu();
+    }
+    let trials = MODULES
+        .iter()
+        .flat_map(|&(module, tests)| tests(&Bench::new(module)))
+        .collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}

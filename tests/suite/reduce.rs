@@ -1,0 +1,708 @@
+//! Reductions: one value, or one truth, an element.
+
+use libtest_mimic::Trial;
+use vsla::{Device, Layout, Pairing, Ragged};
+
+use crate::support::bench::{Bench, DeviceTest};
+use crate::support::compare::{TINY, U, assert_exact, assert_within, gamma, reduction_depth};
+use crate::support::corpus::{self, Case, rng};
+use crate::support::number::{Number, widened};
+use crate::support::operation::{
+    Binary, Expected, Operation, golden, one, pick, rows, run, upload,
+};
+use crate::support::property;
+use crate::support::reference::{self, elementwise, scalars};
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    let cases = || [corpus::all(), corpus::boxes()].concat();
+    let of_all_types =
+        |prefix: &str, operation: Operation| operation.trials(bench, prefix, cases());
+    let mut trials = Vec::new();
+    trials.extend(of_all_types(
+        "sum",
+        Operation::new()
+            .with(sum::<f32>())
+            .with(sum::<i32>())
+            .with(sum::<u32>()),
+    ));
+    trials.extend(of_all_types(
+        "dot",
+        Operation::new()
+            .with(dot::<f32>())
+            .with(dot::<i32>())
+            .with(dot::<u32>()),
+    ));
+    trials.extend(of_all_types("norm2", Operation::new().with(norm2())));
+    trials.extend(of_all_types(
+        "max",
+        Operation::new()
+            .with(max::<f32>())
+            .with(max::<i32>())
+            .with(max::<u32>()),
+    ));
+    trials.extend(of_all_types(
+        "argmax",
+        Operation::new()
+            .with(argmax::<f32>())
+            .with(argmax::<i32>())
+            .with(argmax::<u32>()),
+    ));
+    let tests: &[DeviceTest] = &[
+        ("sum::goldens", sum_goldens),
+        ("sum::long_of_one_sign", sum_of_one_sign),
+        ("sum::cancelling", sum_cancelling),
+        ("dot::goldens", dot_goldens),
+        ("dot::of_boxes_is_over_the_overlap", dot_of_boxes),
+        ("dot::is_symmetric", dot_is_symmetric),
+        ("norm2::goldens", norm2_goldens),
+        ("norm2::from_1e-30_to_1e30", norm2_range),
+        ("norm2::at_the_ends_of_f32", norm2_ends),
+        ("norm2::mixed_magnitudes", norm2_mixed_magnitudes),
+        ("max::goldens", max_goldens),
+        ("max::is_found_anywhere", max_is_found_anywhere),
+        ("argmax::goldens", argmax_goldens),
+        ("argmax::ties_give_the_lowest_index", argmax_ties),
+        ("argmax::of_nan_is_the_first", argmax_of_nan),
+        ("argmax::of_boxes_is_row_major", argmax_of_boxes),
+        ("sum_is_linear", sum_is_linear),
+        ("max_is_at_argmax", max_is_at_argmax),
+        ("equivalent::goldens", equivalent_goldens),
+        ("equivalent::of_boxes", equivalent_boxes),
+        ("equivalent::pairings", equivalent_pairings),
+        ("equivalent::special_values", equivalent_special_values),
+        ("equivalent::errors", equivalent_errors),
+    ];
+    trials.extend(bench.all_on_each_device(tests));
+    for case in cases() {
+        let name = format!("equivalent::corpus::{}", case.name);
+        trials.extend(bench.on_each_device(&name, move |device| equivalent_corpus(device, &case)));
+    }
+    trials
+}
+
+fn sum<T: Number>() -> Binary<T, T> {
+    Binary {
+        name: "sum",
+        run: |x, _| x.sum(),
+        paired: None,
+        expected: Some(|a, _, _| Expected::sums::<T>(reference::sum(&widened(a)), reduction_depth)),
+        spreads: false,
+        series_only: false,
+    }
+}
+
+fn dot<T: Number>() -> Binary<T, T> {
+    Binary {
+        name: "dot",
+        run: |x, y| x.dot(y),
+        paired: Some(|pair| pair.dot()),
+        expected: Some(|a, b, pairs| {
+            Expected::sums::<T>(
+                reference::dot(&widened(a), &widened(b), pairs),
+                reduction_depth,
+            )
+        }),
+        spreads: false,
+        series_only: false,
+    }
+}
+
+fn norm2() -> Binary<f32, f32> {
+    Binary {
+        name: "norm2",
+        run: |x, _| x.norm2(),
+        paired: None,
+        expected: Some(|a, _, _| {
+            let norms = reference::norm2(&widened(a));
+            let terms: Vec<usize> = a.layout().lengths().collect();
+            let bounds = norm2_bounds(&norms, &terms);
+            Expected::inexact(norms, bounds)
+        }),
+        spreads: false,
+        series_only: false,
+    }
+}
+
+/// The root halves the sum's relative error and adds its own; what a GPU may flush is a value's whole square.
+fn norm2_bounds(norms: &Ragged<f64>, terms: &[usize]) -> Vec<f64> {
+    let both = norms.values().iter().zip(terms);
+    both.map(|(norm, &terms)| (gamma(reduction_depth(terms)) / 2.0 + 4.0 * U) * norm + TINY)
+        .collect()
+}
+
+fn max<T: Number>() -> Binary<T, T> {
+    Binary {
+        name: "max",
+        run: |x, _| x.max(),
+        paired: None,
+        expected: Some(|a, _, _| Expected::exact::<T>(reference::max(&widened(a)))),
+        spreads: false,
+        series_only: false,
+    }
+}
+
+fn argmax<T: Number>() -> Binary<T, u32> {
+    Binary {
+        name: "argmax",
+        run: |x, _| x.argmax(),
+        paired: None,
+        expected: Some(|a, _, _| Expected::indices(reference::argmax(&widened(a)))),
+        spreads: false,
+        series_only: false,
+    }
+}
+
+const NAN: f32 = f32::NAN;
+const INF: f32 = f32::INFINITY;
+
+fn sum_goldens(device: &Device) {
+    golden::<f32, f32, 6>(
+        device,
+        |x, _| x.sum(),
+        [
+            (&[1., 2., 4.], &[], &[7.]),
+            (&[], &[], &[0.]),
+            (&[-3.5], &[], &[-3.5]),
+            (&[1., NAN, 2.], &[], &[NAN]),
+            (&[INF, 1.], &[], &[INF]),
+            (&[INF, -INF], &[], &[NAN]),
+        ],
+    );
+    golden::<i32, i32, 2>(
+        device,
+        |x, _| x.sum(),
+        [(&[i32::MAX, 1, 1], &[], &[i32::MIN + 1]), (&[], &[], &[0])],
+    );
+    golden::<u32, u32, 1>(device, |x, _| x.sum(), [(&[u32::MAX, 3], &[], &[2])]);
+    let matrix = one(&[2, 3], &[1., 2., 3., 4., 5., 6.]);
+    assert_exact(
+        "of a matrix",
+        &run(device, &matrix, &matrix, |x, _| x.sum()),
+        &rows([&[21.]]),
+    );
+}
+
+/// A million values near 1: added one by one in f32 they would lose four digits.
+fn sum_of_one_sign(device: &Device) {
+    let layout = Layout::from_lengths([1_000_003, 70_001, 5]).unwrap();
+    let mut random = rng("one sign");
+    let x = Ragged::from_fn(&layout, |_, _| 1.0 + random.f32());
+    let sums = reference::sum(&widened(&x));
+    let got = run(device, &x, &x, |x, _| x.sum());
+    assert_within(
+        "a million",
+        &got,
+        &sums.values,
+        &sums.bounds(reduction_depth),
+    );
+}
+
+/// The pairs ±v cancel exactly, whatever their order, only in an exact sum; the bound says what is allowed.
+fn sum_cancelling(device: &Device) {
+    let mut random = rng("cancelling");
+    let mut values: Vec<f32> = (0..5000)
+        .map(|_| random.f32())
+        .flat_map(|v| [v, -v])
+        .collect();
+    values.push(1e-3);
+    random.shuffle(&mut values);
+    let x = Ragged::from_rows([values]).unwrap();
+    let sums = reference::sum(&widened(&x));
+    let got = run(device, &x, &x, |x, _| x.sum());
+    assert_within("±v", &got, &sums.values, &sums.bounds(reduction_depth));
+}
+
+fn dot_goldens(device: &Device) {
+    golden::<f32, f32, 6>(
+        device,
+        |x, y| x.dot(y),
+        [
+            (&[1., 2., 3.], &[4., 5.], &[14.]),
+            (&[], &[1.], &[0.]),
+            (&[], &[], &[0.]),
+            (&[2.], &[-3., NAN, INF], &[-6.]),
+            (&[2., NAN], &[1., 1.], &[NAN]),
+            (&[0.5; 4], &[2.; 4], &[4.]),
+        ],
+    );
+    golden::<i32, i32, 1>(
+        device,
+        |x, y| x.dot(y),
+        [(&[1 << 20, 3], &[1 << 12, -5], &[-15])],
+    );
+    golden::<u32, u32, 1>(
+        device,
+        |x, y| x.dot(y),
+        [(&[u32::MAX], &[u32::MAX, 9], &[1])],
+    );
+}
+
+fn dot_of_boxes(device: &Device) {
+    let (a, b) = (one(&[2, 2], &[1, 2, 3, 4]), one(&[1, 3], &[10, 20, 30]));
+    assert_exact(
+        "2×2 and 1×3",
+        &run(device, &a, &b, |x, y| x.dot(y)),
+        &rows([&[50]]),
+    );
+    let (a, b) = (one(&[3, 1], &[1, 2, 3]), one(&[2, 2], &[10, 20, 30, 40]));
+    assert_exact(
+        "3×1 and 2×2",
+        &run(device, &a, &b, |x, y| x.dot(y)),
+        &rows([&[70]]),
+    );
+    let (a, b) = (one(&[3, 0], &[]), one(&[2, 2], &[10, 20, 30, 40]));
+    assert_exact(
+        "3×0 and 2×2",
+        &run(device, &a, &b, |x, y| x.dot(y)),
+        &rows([&[0]]),
+    );
+}
+
+fn dot_is_symmetric(device: &Device) {
+    property::on(device, property::two_batches(), |(a, b)| {
+        let forwards = run(device, &a, &b, |x, y| x.dot(y));
+        assert_exact("b·a", &run(device, &b, &a, |x, y| x.dot(y)), &forwards);
+    });
+}
+
+fn norm2_goldens(device: &Device) {
+    let x = rows([
+        &[3.0f32, -4.][..],
+        &[],
+        &[-2.],
+        &[0., 0.],
+        &[1., NAN],
+        &[INF],
+        &[-INF, 1.],
+        &[0., 5., 12.],
+    ]);
+    let expected = scalars([5.0, 0., 2., 0., f64::NAN, f64::INFINITY, f64::INFINITY, 13.]);
+    let bounds = norm2_bounds(&expected, &x.layout().lengths().collect::<Vec<_>>());
+    let bounds = bounds
+        .iter()
+        .zip(expected.values())
+        .map(|(b, &e)| if e == 0.0 { 0.0 } else { *b });
+    let bounds: Vec<f64> = bounds.collect();
+    assert_within(
+        "by hand",
+        &run(device, &x, &x, |x, _| x.norm2()),
+        &expected,
+        &bounds,
+    );
+    for i in 0..x.len() {
+        let alone = run(device, &pick(&x, &[i]), &pick(&x, &[i]), |x, _| x.norm2());
+        assert_within(
+            format!("number {i}"),
+            &alone,
+            &pick(&expected, &[i]),
+            &bounds[i..=i],
+        );
+    }
+}
+
+/// Squares of these leave the range of f32 at both ends.
+fn norm2_range(device: &Device) {
+    let scales = [
+        1e-30f32, 1e-25, 1e-20, 1e-15, 1e-5, 1., 1e5, 1e15, 1e19, 1e20, 1e25, 1e30,
+    ];
+    let layout =
+        Layout::from_lengths((0..scales.len() * 4).map(|i| [1, 3, 100, 5000][i % 4])).unwrap();
+    let mut random = rng("norm2 range");
+    let x = Ragged::from_fn(&layout, |i, _| (random.f32() * 2.0 - 1.0) * scales[i / 4]);
+    let norms = reference::norm2(&widened(&x));
+    let bounds = norm2_bounds(&norms, &layout.lengths().collect::<Vec<_>>());
+    assert_within(
+        "scaled",
+        &run(device, &x, &x, |x, _| x.norm2()),
+        &norms,
+        &bounds,
+    );
+}
+
+/// The largest and the smallest normal numbers; here nothing may be flushed.
+fn norm2_ends(device: &Device) {
+    let (small, large) = (f32::MIN_POSITIVE, f32::MAX);
+    let x = rows([
+        &[small][..],
+        &[-small; 4],
+        &[3.0 * small, 4.0 * small],
+        &[large],
+        &[large / 2.0; 3],
+        &[large, large],
+        &[large / 1024.0; 4096],
+        &[small; 1024],
+    ]);
+    let (s, l) = (f64::from(small), f64::from(large));
+    let expected = scalars([
+        s,
+        2.0 * s,
+        5.0 * s,
+        l,
+        3f64.sqrt() * l / 2.0,
+        f64::INFINITY,
+        l / 16.0,
+        32.0 * s,
+    ]);
+    let bounds: Vec<f64> = expected
+        .values()
+        .iter()
+        .map(|norm| 40.0 * U * norm)
+        .collect();
+    assert_within(
+        "ends",
+        &run(device, &x, &x, |x, _| x.norm2()),
+        &expected,
+        &bounds,
+    );
+}
+
+/// One large value among values whose squares vanish beside it, at the start, in the middle, at the end.
+fn norm2_mixed_magnitudes(device: &Device) {
+    let layout = Layout::from_lengths([7, 700, 4097, 4097, 4097]).unwrap();
+    let mut random = rng("norm2 mixed");
+    let mut x = Ragged::from_fn(&layout, |_, _| 10f32.powf(random.f32() * 60.0 - 30.0));
+    for (element, index) in [(2, 0), (3, 2000), (4, 4096)] {
+        let start = layout.offsets().range(element).start;
+        x.values_mut()[start + index] = -1e30;
+    }
+    let norms = reference::norm2(&widened(&x));
+    let bounds = norm2_bounds(&norms, &layout.lengths().collect::<Vec<_>>());
+    assert_within(
+        "mixed",
+        &run(device, &x, &x, |x, _| x.norm2()),
+        &norms,
+        &bounds,
+    );
+}
+
+fn max_goldens(device: &Device) {
+    golden::<f32, f32, 8>(
+        device,
+        |x, _| x.max(),
+        [
+            (&[1., 5., 2.], &[], &[5.]),
+            (&[], &[], &[-INF]),
+            (&[-3., -2.5], &[], &[-2.5]),
+            (&[-INF], &[], &[-INF]),
+            (&[1., INF], &[], &[INF]),
+            (&[1., NAN, 9.], &[], &[NAN]),
+            (&[INF, NAN], &[], &[NAN]),
+            (&[f32::MIN, -1e38], &[], &[-1e38]),
+        ],
+    );
+    golden::<i32, i32, 3>(
+        device,
+        |x, _| x.max(),
+        [
+            (&[-5, -3, -4], &[], &[-3]),
+            (&[], &[], &[i32::MIN]),
+            (&[i32::MIN, i32::MAX], &[], &[i32::MAX]),
+        ],
+    );
+    golden::<u32, u32, 2>(
+        device,
+        |x, _| x.max(),
+        [(&[1 << 31, 5], &[], &[1 << 31]), (&[], &[], &[0])],
+    );
+}
+
+/// The maximum is put at places around every tile edge of a long element, one element a place.
+fn max_is_found_anywhere(device: &Device) {
+    const LENGTH: usize = 4100;
+    let places: Vec<usize> = [
+        0,
+        31,
+        32,
+        63,
+        64,
+        255,
+        256,
+        1023,
+        1024,
+        2047,
+        2048,
+        4095,
+        4096,
+        LENGTH - 1,
+    ]
+    .to_vec();
+    let layout = Layout::from_lengths(places.iter().map(|_| LENGTH)).unwrap();
+    let mut random = rng("max anywhere");
+    let x = Ragged::from_fn(&layout, |element, index| {
+        if index == places[element] {
+            -0.25
+        } else {
+            -1.0 - random.f32()
+        }
+    });
+    let found = run(device, &x, &x, |x, _| x.max());
+    assert_exact("max", &found, &scalars(places.iter().map(|_| -0.25)));
+    let found = run(device, &x, &x, |x, _| x.argmax());
+    assert_exact(
+        "argmax",
+        &found,
+        &scalars(places.iter().map(|&place| place as u32)),
+    );
+}
+
+fn argmax_goldens(device: &Device) {
+    golden::<f32, u32, 5>(
+        device,
+        |x, _| x.argmax(),
+        [
+            (&[1., 5., 2.], &[], &[1]),
+            (&[], &[], &[u32::MAX]),
+            (&[-7.], &[], &[0]),
+            (&[-INF, -INF], &[], &[0]),
+            (&[0., INF, INF], &[], &[1]),
+        ],
+    );
+    golden::<i32, u32, 2>(
+        device,
+        |x, _| x.argmax(),
+        [(&[-5, -3], &[], &[1]), (&[i32::MIN], &[], &[0])],
+    );
+    golden::<u32, u32, 2>(
+        device,
+        |x, _| x.argmax(),
+        [(&[0, 0], &[], &[0]), (&[], &[], &[u32::MAX])],
+    );
+}
+
+fn argmax_ties(device: &Device) {
+    let layout = Layout::from_lengths([1, 2, 33, 257, 1025, 70_000]).unwrap();
+    let x = Ragged::full(&layout, 3.0f32);
+    assert_exact(
+        "all equal",
+        &run(device, &x, &x, |x, _| x.argmax()),
+        &scalars([0; 6]),
+    );
+    // Equal maxima far apart, so that different threads hold them.
+    let lengths = [40, 400, 4000, 40_000];
+    let x = Ragged::from_fn(&Layout::from_lengths(lengths).unwrap(), |element, index| {
+        let length = lengths[element];
+        if index == length / 4 || index >= length / 2 {
+            2
+        } else {
+            1
+        }
+    });
+    let expected = scalars(lengths.map(|length| length as u32 / 4));
+    assert_exact(
+        "two maxima",
+        &run(device, &x, &x, |x, _| x.argmax()),
+        &expected,
+    );
+    // Zeros are equal whatever their sign.
+    golden::<f32, u32, 2>(
+        device,
+        |x, _| x.argmax(),
+        [(&[-0., 0.], &[], &[0]), (&[0., -0.], &[], &[0])],
+    );
+}
+
+fn argmax_of_nan(device: &Device) {
+    golden::<f32, u32, 3>(
+        device,
+        |x, _| x.argmax(),
+        [
+            (&[1., NAN, INF, NAN], &[], &[1]),
+            (&[NAN], &[], &[0]),
+            (&[INF, 1., -NAN], &[], &[2]),
+        ],
+    );
+    let layout = Layout::from_lengths([5000, 5000]).unwrap();
+    let x = Ragged::from_fn(&layout, |element, index| match (element, index) {
+        (0, 1234 | 1235 | 4999) => NAN,
+        (1, 4999) => NAN,
+        (_, index) => index as f32,
+    });
+    assert_exact(
+        "in a long one",
+        &run(device, &x, &x, |x, _| x.argmax()),
+        &scalars([1234, 4999]),
+    );
+}
+
+fn argmax_of_boxes(device: &Device) {
+    let x = one(&[2, 3, 2], &[0, 1, 2, 3, 4, 5, 6, 9, 8, 9, 1, 0]);
+    assert_exact(
+        "2×3×2",
+        &run(device, &x, &x, |x, _| x.argmax()),
+        &rows([&[7]]),
+    );
+}
+
+fn sum_is_linear(device: &Device) {
+    property::on(device, property::two_batches(), |(a, b)| {
+        let of_the_sum = run(device, &a, &b, |x, y| x.add(y)?.sum());
+        let sum_of = run(device, &a, &b, |x, y| x.sum()?.add(&y.sum()?));
+        assert_exact("Σ(a + b)", &of_the_sum, &sum_of);
+        let scaled = run(device, &a, &b, |x, _| x.scale(-7)?.sum());
+        assert_exact(
+            "Σ −7a",
+            &scaled,
+            &run(device, &a, &b, |x, _| x.sum()?.scale(-7)),
+        );
+    });
+}
+
+fn max_is_at_argmax(device: &Device) {
+    property::on(device, property::batch(), |a| {
+        let max = run(device, &a, &a, |x, _| x.max());
+        let place = run(device, &a, &a, |x, _| x.argmax());
+        for (i, row) in a.iter().enumerate() {
+            let (max, place) = (max.values()[i], place.values()[i] as usize);
+            assert_eq!(row.get(place).copied().unwrap_or(i32::MIN), max, "{row:?}");
+            assert!(row.iter().take(place).all(|&value| value < max), "{row:?}");
+        }
+    });
+}
+
+fn equivalence<T: Number>(device: &Device, a: &Ragged<T>, b: &Ragged<T>) -> Vec<bool> {
+    upload(device, a)
+        .equivalent_blocking(&upload(device, b))
+        .unwrap()
+}
+
+fn equivalent_goldens(device: &Device) {
+    let a = rows([
+        &[1.0f32, 2.][..],
+        &[1., 2.],
+        &[],
+        &[],
+        &[0., 1.],
+        &[0., 0.],
+        &[1., 2., 3.],
+    ]);
+    let b = rows([
+        &[1.0f32, 2., 0.][..],
+        &[1., 2., 1.],
+        &[0., 0.],
+        &[],
+        &[1.],
+        &[],
+        &[1., 2.],
+    ]);
+    let expected = [true, false, true, true, false, true, false];
+    assert_eq!(equivalence(device, &a, &b), expected);
+    assert_eq!(equivalence(device, &b, &a), expected);
+    assert_eq!(equivalence(device, &a, &a), [true; 7]);
+    let integers = |batch: &Ragged<f32>| batch.cast(|value| value as u32);
+    assert_eq!(equivalence(device, &integers(&a), &integers(&b)), expected);
+    let nothing = rows::<i32, 0>([]);
+    assert!(equivalence(device, &nothing, &nothing).is_empty());
+}
+
+fn equivalent_boxes(device: &Device) {
+    let padded = one(&[2, 3], &[1, 2, 0, 0, 0, 0]);
+    assert_eq!(equivalence(device, &one(&[1, 2], &[1, 2]), &padded), [true]);
+    assert_eq!(
+        equivalence(device, &one(&[2, 1], &[1, 2]), &padded),
+        [false]
+    );
+    assert_eq!(equivalence(device, &one(&[1, 1], &[1]), &padded), [false]);
+    assert_eq!(
+        equivalence(device, &one(&[5, 0], &[]), &one(&[1, 2], &[0, 0])),
+        [true]
+    );
+    assert_eq!(equivalence(device, &one(&[5, 0], &[]), &padded), [false]);
+    // The same values in the same order, in other places.
+    assert_eq!(
+        equivalence(
+            device,
+            &one(&[2, 2], &[1, 2, 3, 4]),
+            &one(&[1, 4], &[1, 2, 3, 4])
+        ),
+        [false]
+    );
+}
+
+fn equivalent_pairings(device: &Device) {
+    let a = rows([&[1, 2][..], &[], &[3, 0]]);
+    let b = rows([&[1, 2, 0][..], &[3], &[0], &[1]]);
+    let (x, y) = (upload(device, &a), upload(device, &b));
+    for pairing in [
+        Pairing::AllToAll,
+        Pairing::List(&[(2, 1), (2, 2), (0, 0), (0, 0)]),
+    ] {
+        let expected = reference::equivalent(&a, &b, &reference::pairs(pairing, 3, 4));
+        assert!(expected.contains(&true) && expected.contains(&false));
+        assert_eq!(
+            x.pair(&y, pairing).unwrap().equivalent_blocking().unwrap(),
+            expected
+        );
+    }
+    let first = x.elements(0..1).unwrap();
+    let pair = first.pair(&y, Pairing::OneToAll).unwrap();
+    assert_eq!(
+        pair.equivalent_blocking().unwrap(),
+        [true, false, false, false]
+    );
+}
+
+fn equivalent_special_values(device: &Device) {
+    let tiny = f32::MIN_POSITIVE;
+    let a = rows([
+        &[NAN][..],
+        &[-0.],
+        &[INF],
+        &[INF],
+        &[tiny],
+        &[1., NAN],
+        &[1.],
+    ]);
+    let b = rows([
+        &[NAN][..],
+        &[0.],
+        &[INF],
+        &[-INF],
+        &[],
+        &[1.],
+        &[1.0f32.next_up()],
+    ]);
+    assert_eq!(
+        equivalence(device, &a, &b),
+        [false, true, true, false, false, false, false]
+    );
+}
+
+fn equivalent_errors(device: &Device) {
+    let (two, three) = (
+        upload(device, &rows([&[1][..], &[2]])),
+        upload(device, &rows([&[1][..], &[], &[2]])),
+    );
+    let error = two.equivalent_blocking(&three).unwrap_err();
+    assert_eq!((error.kind(), error.op()), ("batch_size", "equivalent"));
+    let matrices = upload(device, &one(&[1, 1], &[1]));
+    let error = two
+        .elements(0..1)
+        .unwrap()
+        .equivalent_blocking(&matrices)
+        .unwrap_err();
+    assert_eq!((error.kind(), error.op()), ("rank", "equivalent"));
+}
+
+/// Each element beside itself with zeros behind it, and beside itself with one value changed, wherever that is.
+fn equivalent_corpus(device: &Device, case: &Case) {
+    let (a, b) = case.integers::<i32>();
+    let expected = reference::equivalent(&a, &b, &elementwise(a.len()));
+    assert_eq!(equivalence(device, &a, &b), expected);
+    let (a, b) = (a.cast(|value| value.max(1)), b.cast(|_| 0));
+    let zeroed = run(device, &a, &b, |x, y| x.add(y));
+    assert_eq!(equivalence(device, &a, &zeroed), vec![true; a.len()]);
+    assert_eq!(equivalence(device, &zeroed, &a), vec![true; a.len()]);
+    let mut random = rng(&format!("change {}", case.name));
+    let mut changed = a.clone();
+    for i in (0..a.len()).step_by(2) {
+        let range = a.layout().offsets().range(i);
+        if !range.is_empty() {
+            changed.values_mut()[random.usize(range)] = 0;
+        }
+    }
+    let expected: Vec<bool> = (0..a.len())
+        .map(|i| i % 2 == 1 || a.row(i).is_empty())
+        .collect();
+    assert_eq!(equivalence(device, &changed, &a), expected);
+    assert_eq!(equivalence(device, &a, &changed), expected);
+}

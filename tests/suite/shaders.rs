@@ -1,0 +1,367 @@
+//! Every kernel that there is, looked at without a GPU: validated with no more than the web allows, translated to
+//! every back end's language, and its needs counted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use libtest_mimic::Trial;
+use naga::back::{glsl, hlsl, msl, pipeline_constants, spv};
+use naga::proc::{BoundsCheckPolicies, Layouter};
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use naga::{AddressSpace, Module, ShaderStage};
+
+use crate::support::bench::Bench;
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    let mut trials: Vec<Trial> = vsla::kernels()
+        .into_iter()
+        .map(|(name, source)| {
+            bench.host(&format!("kernel::{name}"), move || {
+                one_kernel(&name, &source)
+            })
+        })
+        .collect();
+    trials.push(bench.host("names_are_unique_and_the_list_is_small", the_list));
+    trials.push(bench.host("stems_are_files", stems_are_files));
+    trials.push(bench.host(
+        "every_line_of_every_file_is_in_a_kernel",
+        every_line_is_used,
+    ));
+    trials.push(bench.host("a_shader_above_the_limits_is_seen", the_checks_can_fail));
+    trials
+}
+
+/// The limits of any WebGPU device.
+const WORKGROUP_MEMORY: u32 = 16_384;
+const INVOCATIONS: u32 = 256;
+const STORAGE_BUFFERS: usize = 8;
+/// A kernel's parameter block at most.
+const PARAMETERS: u32 = 128;
+/// More variants than this are no longer a list that can be compiled and looked through.
+const KERNELS: usize = 128;
+
+/// Kernels that are built from another stem's file, because they bind less or more of it.
+const SHARED_FILES: &[(&str, &str)] = &[
+    ("fill", "map"),
+    ("reduce_tiles", "reduce"),
+    ("reduce_pair", "reduce"),
+    ("reduce_pair_tiles", "reduce"),
+];
+
+fn one_kernel(name: &str, source: &str) {
+    for line in source.lines() {
+        let first = line.split_whitespace().next().unwrap_or_default();
+        assert!(!["enable", "requires"].contains(&first), "{name}: {line}");
+        for word in ["subgroup", "f16", "f64", "immediate", "coop"] {
+            let code = line.split("//").next().unwrap_or_default();
+            assert!(!code.contains(word), "{name}: {line}");
+        }
+        assert!(
+            !line.trim_start().starts_with('#'),
+            "{name}: a directive was left: {line}"
+        );
+    }
+    let (module, info) = validated(name, source);
+    check_needs(name, &module).unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
+    translate(name, &module, &info);
+}
+
+/// Parses and validates, with none of the capabilities that a browser might not have.
+fn validated(name: &str, source: &str) -> (Module, ModuleInfo) {
+    let module = naga::front::wgsl::parse_str(source)
+        .unwrap_or_else(|error| panic!("{}", error.emit_to_string_with_path(source, name)));
+    let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+        .validate(&module)
+        .unwrap_or_else(|error| panic!("{}", error.emit_to_string_with_path(source, name)));
+    (module, info)
+}
+
+/// Counts what the kernel asks of a device, and looks at its bindings.
+fn check_needs(name: &str, module: &Module) -> Result<(), String> {
+    let mut layouter = Layouter::default();
+    layouter
+        .update(module.to_ctx())
+        .map_err(|error| error.to_string())?;
+    let (mut memory, mut storage) = (0, 0);
+    let mut bindings = BTreeSet::new();
+    for (_, variable) in module.global_variables.iter() {
+        let size = layouter[variable.ty].size;
+        match variable.space {
+            AddressSpace::WorkGroup => memory += size.next_multiple_of(16),
+            AddressSpace::Storage { .. } => storage += 1,
+            AddressSpace::Uniform if size > PARAMETERS => {
+                return Err(format!("parameters of {size} bytes"));
+            }
+            AddressSpace::Uniform => {}
+            AddressSpace::Private => return Err("a private global variable".to_string()),
+            other => return Err(format!("a variable in {other:?}")),
+        }
+        let Some(binding) = variable.binding else {
+            continue;
+        };
+        if binding.group != 0 || !bindings.insert(binding.binding) {
+            return Err(format!(
+                "binding {binding:?} is outside group 0 or twice there"
+            ));
+        }
+        let uniform = variable.space == AddressSpace::Uniform;
+        if uniform != (binding.binding == 0) {
+            return Err(format!(
+                "binding {} in {:?}",
+                binding.binding, variable.space
+            ));
+        }
+    }
+    if !bindings.iter().copied().eq(0..bindings.len() as u32) || bindings.is_empty() {
+        return Err(format!("bindings {bindings:?} have gaps"));
+    }
+    if memory > WORKGROUP_MEMORY {
+        return Err(format!("{memory} bytes of workgroup memory"));
+    }
+    if storage > STORAGE_BUFFERS {
+        return Err(format!("{storage} storage buffers"));
+    }
+    let [entry] = module.entry_points.as_slice() else {
+        return Err(format!("{} entry points", module.entry_points.len()));
+    };
+    if entry.name != "main" || entry.stage != ShaderStage::Compute {
+        return Err(format!(
+            "{name}: entry point {} of {:?}",
+            entry.name, entry.stage
+        ));
+    }
+    let invocations: u32 = entry.workgroup_size.iter().product();
+    if invocations > INVOCATIONS || invocations == 0 {
+        return Err(format!("{invocations} invocations"));
+    }
+    Ok(())
+}
+
+/// To SPIR-V, Metal, HLSL and GLSL.
+fn translate(name: &str, module: &Module, info: &ModuleInfo) {
+    let entry = (ShaderStage::Compute, "main".to_string());
+    let (module, info) = pipeline_constants::process_overrides(
+        module,
+        info,
+        Some((entry.0, &entry.1)),
+        &Default::default(),
+    )
+    .unwrap_or_else(|error| panic!("{name}: {error}"));
+
+    let options = spv::Options {
+        force_loop_bounding: false,
+        emit_int_div_checks: false,
+        zero_initialize_workgroup_memory: spv::ZeroInitializeWorkgroupMemoryMode::None,
+        ..Default::default()
+    };
+    let pipeline = spv::PipelineOptions {
+        shader_stage: entry.0,
+        entry_point: entry.1.clone(),
+    };
+    let words = spv::write_vec(&module, &info, &options, Some(&pipeline))
+        .unwrap_or_else(|error| panic!("{name}, SPIR-V: {error}"));
+    assert!(words.len() > 5, "{name}: SPIR-V without instructions");
+
+    let options = msl::Options {
+        lang_version: (2, 0),
+        fake_missing_bindings: true,
+        ..Default::default()
+    };
+    let pipeline = msl::PipelineOptions {
+        entry_point: Some(entry.clone()),
+        ..Default::default()
+    };
+    let (text, _) = msl::write_string(&module, &info, &options, &pipeline)
+        .unwrap_or_else(|error| panic!("{name}, Metal: {error}"));
+    assert!(
+        text.contains("kernel void"),
+        "{name}: Metal without a kernel"
+    );
+
+    let options = hlsl::Options {
+        shader_model: hlsl::ShaderModel::V5_1,
+        fake_missing_bindings: true,
+        ..Default::default()
+    };
+    let pipeline = hlsl::PipelineOptions {
+        entry_point: Some(entry.clone()),
+    };
+    let mut text = String::new();
+    hlsl::Writer::new(&mut text, &options, &pipeline)
+        .write(&module, &info, None)
+        .unwrap_or_else(|error| panic!("{name}, HLSL: {error}"));
+    assert!(text.contains("numthreads"), "{name}: HLSL without a kernel");
+
+    let options = glsl::Options {
+        version: glsl::Version::Desktop(460),
+        ..Default::default()
+    };
+    let pipeline = glsl::PipelineOptions {
+        shader_stage: entry.0,
+        entry_point: entry.1,
+        multiview: None,
+    };
+    let mut text = String::new();
+    glsl::Writer::new(
+        &mut text,
+        &module,
+        &info,
+        &options,
+        &pipeline,
+        BoundsCheckPolicies::default(),
+    )
+    .and_then(|mut writer| writer.write())
+    .unwrap_or_else(|error| panic!("{name}, GLSL: {error}"));
+    assert!(
+        text.contains("local_size_x"),
+        "{name}: GLSL without a kernel"
+    );
+}
+
+fn the_list() {
+    let kernels = vsla::kernels();
+    assert!(
+        (10..=KERNELS).contains(&kernels.len()),
+        "{} kernels",
+        kernels.len()
+    );
+    let mut by_text = BTreeMap::new();
+    let names: BTreeSet<&str> = kernels.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        names.len(),
+        kernels.len(),
+        "a name stands twice in {names:?}"
+    );
+    for (name, source) in &kernels {
+        assert!(
+            source.starts_with(&format!("// {name}\n")),
+            "{name} begins {:?}",
+            source.lines().next()
+        );
+        let mut parts = name.split('.').skip(1);
+        assert!(
+            ["f32", "i32", "u32"].contains(&parts.next().unwrap_or_default()),
+            "{name}"
+        );
+        // The first line is the name: a variant whose flags change nothing would compile one kernel twice.
+        let text = source.split_once('\n').map_or("", |(_, text)| text);
+        if let Some(other) = by_text.insert(text, name) {
+            panic!("{name} and {other} are the same kernel");
+        }
+    }
+}
+
+/// The files of `shaders`, and those of `shaders/lib`, by stem.
+fn files(folder: &str) -> BTreeMap<String, String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            assert_eq!(path.file_name().unwrap(), "lib", "an unknown folder");
+            continue;
+        }
+        assert_eq!(path.extension().unwrap(), "wgsl", "{}", path.display());
+        let stem = path.file_stem().unwrap().to_str().unwrap().to_string();
+        files.insert(stem, fs::read_to_string(&path).unwrap());
+    }
+    files
+}
+
+fn stems_are_files() {
+    let files = files("shaders");
+    let mut used = BTreeSet::new();
+    for (name, source) in vsla::kernels() {
+        let stem = name.split('.').next().unwrap();
+        let shared = SHARED_FILES.iter().find(|(kernel, _)| *kernel == stem);
+        let file = shared.map_or(stem, |(_, file)| file);
+        let text = files
+            .get(file)
+            .unwrap_or_else(|| panic!("{name}: there is no shaders/{file}.wgsl"));
+        let purpose = text.lines().next().unwrap_or_default();
+        assert!(
+            purpose.starts_with("// "),
+            "{file}.wgsl does not begin with its purpose"
+        );
+        assert_eq!(
+            source.lines().nth(2),
+            Some(purpose),
+            "{name} is not built from {file}.wgsl"
+        );
+        used.insert(file.to_string());
+    }
+    let all: BTreeSet<String> = files.into_keys().collect();
+    assert_eq!(all, used, "files without a kernel");
+}
+
+/// A line that no kernel contains is dead: a flag that nothing sets, or a file that nothing includes.
+fn every_line_is_used() {
+    let kernels = vsla::kernels();
+    let alive: BTreeSet<&str> = kernels
+        .iter()
+        .flat_map(|(_, source)| source.lines())
+        .collect();
+    for folder in ["shaders", "shaders/lib"] {
+        for (stem, text) in files(folder) {
+            for (number, line) in text.lines().enumerate() {
+                let directive = line.trim_start().starts_with('#');
+                assert!(
+                    directive || alive.contains(line),
+                    "{folder}/{stem}.wgsl, line {}, is in no kernel: {line}",
+                    number + 1
+                );
+            }
+        }
+    }
+}
+
+/// The checks above refuse what they are there to refuse.
+fn the_checks_can_fail() {
+    let kernel = |declarations: &str, size: u32| {
+        format!("{declarations}\n@compute @workgroup_size({size}) fn main() {{}}")
+    };
+    let refused = |declarations: &str, size: u32, why: &str| {
+        let (module, _) = validated(why, &kernel(declarations, size));
+        let wrong = check_needs(why, &module).expect_err(why);
+        assert!(wrong.contains(why), "{wrong}");
+    };
+    let uniform = "@group(0) @binding(0) var<uniform> p: vec4<u32>;";
+    let (module, _) = validated("a plain one", &kernel(uniform, 256));
+    assert_eq!(check_needs("a plain one", &module), Ok(()));
+    refused("", 1, "gaps");
+    refused(uniform, 257, "257 invocations");
+    refused(
+        "@group(0) @binding(0) var<uniform> p: array<vec4<u32>, 9>;",
+        1,
+        "144 bytes",
+    );
+    refused(
+        &format!("{uniform} var<workgroup> s: array<u32, 4097>;"),
+        1,
+        "16400 bytes of workgroup memory",
+    );
+    refused(
+        &format!("{uniform} @group(0) @binding(2) var<storage> s: array<u32>;"),
+        1,
+        "gaps",
+    );
+    refused(
+        &format!("{uniform} @group(1) @binding(1) var<storage> s: array<u32>;"),
+        1,
+        "outside group 0",
+    );
+    let nine: String = (1..=9)
+        .map(|i| format!("@group(0) @binding({i}) var<storage> s{i}: array<u32>;"))
+        .collect();
+    refused(&format!("{uniform} {nine}"), 1, "9 storage buffers");
+    let half = "enable f16; alias H = f16;";
+    assert!(
+        naga::front::wgsl::parse_str(half).map_or(true, |module| {
+            Validator::new(ValidationFlags::all(), Capabilities::empty())
+                .validate(&module)
+                .is_err()
+        }),
+        "f16 is no baseline capability"
+    );
+}

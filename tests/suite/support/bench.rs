@@ -1,0 +1,187 @@
+//! Makes trials: names them, runs them on each device, and turns a panic into a failure that says where it was.
+
+use std::cell::RefCell;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::OnceLock;
+#[cfg(feature = "gpu")]
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use libtest_mimic::{Completion, Failed, Trial};
+use vsla::Device;
+
+/// A test to run on each device, and its name.
+pub type DeviceTest = (&'static str, fn(&Device));
+
+/// Makes the trials of one module.
+pub struct Bench {
+    module: &'static str,
+}
+
+impl Bench {
+    pub fn new(module: &'static str) -> Bench {
+        Bench { module }
+    }
+
+    /// A test that needs no device: `module::name`.
+    pub fn host(&self, name: &str, test: impl FnOnce() + Send + 'static) -> Trial {
+        Trial::test(format!("{}::{name}", self.module), move || guarded(test))
+    }
+
+    /// One trial a device: `module::cpu::name` and `module::gpu::name`.
+    pub fn on_each_device(
+        &self,
+        name: &str,
+        test: impl Fn(&Device) + Clone + Send + 'static,
+    ) -> Vec<Trial> {
+        let on_gpu = self.on_gpu(name, gpu, test.clone());
+        vec![
+            self.host(&format!("cpu::{name}"), move || test(cpu())),
+            on_gpu,
+        ]
+    }
+
+    /// [`on_each_device`](Self::on_each_device) for a table of tests.
+    pub fn all_on_each_device(&self, tests: &[DeviceTest]) -> Vec<Trial> {
+        let of_one = |&(name, test): &DeviceTest| self.on_each_device(name, test);
+        tests.iter().flat_map(of_one).collect()
+    }
+
+    /// The trial `module::gpu::name` on the GPU that `open` gives, [`gpu`] or [`folding_gpu`].
+    pub fn on_gpu(
+        &self,
+        name: &str,
+        open: fn() -> Result<&'static Device, &'static str>,
+        test: impl FnOnce(&Device) + Send + 'static,
+    ) -> Trial {
+        Trial::ignorable_test(
+            format!("{}::gpu::{name}", self.module),
+            move || match open() {
+                Ok(device) => guarded(|| test(device)).map(|()| Completion::Completed),
+                Err(reason) if gpu_is_required() => Err(reason.into()),
+                Err(reason) => Ok(Completion::ignored_with(reason)),
+            },
+        )
+    }
+}
+
+/// The CPU device of all trials.
+pub fn cpu() -> &'static Device {
+    static CPU: OnceLock<Device> = OnceLock::new();
+    CPU.get_or_init(Device::cpu)
+}
+
+/// The GPU of all trials. It fills its results with NaN before it computes them.
+#[cfg(feature = "gpu")]
+pub fn gpu() -> Result<&'static Device, &'static str> {
+    static GPUS: Opened = [const { OnceLock::new() }; DEVICES];
+    opened(&GPUS, |_| ())
+}
+
+/// The same GPU, so narrow that dispatches are folded over several dimensions that never are on the other.
+#[cfg(feature = "gpu")]
+pub fn folding_gpu() -> Result<&'static Device, &'static str> {
+    static GPUS: Opened = [const { OnceLock::new() }; DEVICES];
+    opened(&GPUS, |options| {
+        options.max_workgroups_per_dimension = Some(20)
+    })
+}
+
+/// The GPU is opened this often, for as many trials at once: a software one runs what comes through one device on one
+/// core.
+#[cfg(feature = "gpu")]
+const DEVICES: usize = 4;
+
+#[cfg(feature = "gpu")]
+type Opened = [OnceLock<Result<Device, String>>; DEVICES];
+
+#[cfg(feature = "gpu")]
+fn opened(
+    slots: &'static Opened,
+    adjust: fn(&mut vsla::GpuOptions),
+) -> Result<&'static Device, &'static str> {
+    static THREADS: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static SLOT: usize = THREADS.fetch_add(1, Ordering::Relaxed) % DEVICES;
+    }
+    let opened = slots[SLOT.with(|slot| *slot)].get_or_init(|| {
+        let mut options = vsla::GpuOptions {
+            poison: true,
+            ..Default::default()
+        };
+        adjust(&mut options);
+        Device::gpu(options).map_err(|error| error.to_string())
+    });
+    opened.as_ref().map_err(String::as_str)
+}
+
+#[cfg(not(feature = "gpu"))]
+pub fn gpu() -> Result<&'static Device, &'static str> {
+    Err("this build has no GPU support")
+}
+
+#[cfg(not(feature = "gpu"))]
+pub fn folding_gpu() -> Result<&'static Device, &'static str> {
+    gpu()
+}
+
+fn gpu_is_required() -> bool {
+    std::env::var("VSLA_REQUIRE_GPU").is_ok_and(|value| value == "1")
+}
+
+/// Says on stderr which GPU the trials use, or why there is none.
+pub fn announce_gpu() {
+    match gpu() {
+        Ok(device) => eprintln!("GPU: {}", device.info()),
+        Err(reason) if gpu_is_required() => eprintln!("no GPU, but one is required: {reason}"),
+        Err(reason) => eprintln!("no GPU, its tests are ignored: {reason}"),
+    }
+}
+
+thread_local! {
+    /// Where and with which words the trial on this thread panicked last; `None` outside a trial.
+    static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Keeps the message of a panic inside a trial for that trial's report, instead of printing it between the
+/// names of the others. A property that is being shrunk panics often; only its last word matters.
+pub fn catch_panics_quietly() {
+    let default = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        let kept = PANIC.with_borrow_mut(|slot| match slot {
+            Some(slot) => {
+                *slot = info.to_string();
+                true
+            }
+            None => false,
+        });
+        if !kept {
+            default(info);
+        }
+    }));
+}
+
+/// The message of the panic that `f` must end in, with its place.
+#[track_caller]
+pub fn panic_of(f: impl FnOnce()) -> String {
+    let outcome = panic::catch_unwind(AssertUnwindSafe(f));
+    assert!(outcome.is_err(), "no panic came");
+    PANIC.with_borrow(|kept| kept.clone().unwrap_or_default())
+}
+
+/// Runs `test`; a panic becomes the failure's message.
+fn guarded(test: impl FnOnce()) -> Result<(), Failed> {
+    PANIC.set(Some(String::new()));
+    let outcome = panic::catch_unwind(AssertUnwindSafe(test));
+    let message = PANIC.take().unwrap_or_default();
+    outcome.map_err(|payload| {
+        if !message.is_empty() {
+            return message.into();
+        }
+        // The panic came from another thread, whose hook has printed it already.
+        let text = payload
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| payload.downcast_ref::<&str>().copied());
+        text.unwrap_or("a panic without a message").into()
+    })
+}

@@ -1,0 +1,312 @@
+//! The comparator: the one place that decides whether a result is right.
+//!
+//! A comparator that cannot fail makes every test above it worthless, so this one checks the layout before the
+//! values, asks `!(difference <= bound)` (which a NaN fails) rather than `difference > bound` (which it passes),
+//! and accepts a NaN or an infinity only where exactly that was expected. `tests/suite/compare.rs` feeds it
+//! results that it must refuse.
+
+use std::fmt::{self, Display};
+
+use vsla::{Element, Layout, Ragged};
+
+/// The unit roundoff of f32.
+pub const U: f64 = 1.0 / (1u64 << 24) as f64;
+
+/// The smallest normal f32: how much each term may lose where a GPU flushes denormals.
+pub const TINY: f64 = f32::MIN_POSITIVE as f64;
+
+/// Above this, not every integer is an f32, and integer-valued sums stop being exact.
+pub const EXACT_LIMIT: f64 = (1u64 << 24) as f64;
+
+/// γ_h = h·u / (1 − h·u): the relative error of `h` roundings, one after the other.
+pub fn gamma(h: f64) -> f64 {
+    assert!(h * U < 0.5, "{h} roundings leave no digits to compare");
+    h * U / (1.0 - h * U)
+}
+
+/// The bound of a sum of `terms` terms, of which each passes through at most `h` roundings, `magnitude` being
+/// the sum of the terms' absolute values.
+pub fn sum_bound(h: f64, magnitude: f64, terms: usize) -> f64 {
+    gamma(h) * magnitude + terms as f64 * TINY
+}
+
+/// The depth that a reduction of `terms` terms may have: a tree, or any order at all where there are few.
+pub fn reduction_depth(terms: usize) -> f64 {
+    let tree = 64.0 + (terms.max(1) as f64).log2().ceil();
+    tree.min(terms as f64)
+}
+
+/// The depth that an inner product inside a convolution may have: blocks, each a chain, and a chain of blocks, of
+/// which the first and the last may be partly filled.
+pub fn product_depth(terms: usize) -> f64 {
+    (38.0 + (terms as f64 / 128.0).ceil()).min(terms as f64)
+}
+
+/// A value that the comparator knows how to judge.
+pub trait Comparable: Element + Display {
+    fn as_f64(self) -> f64;
+
+    /// Equality of values: zeros are equal whatever their sign, and a NaN equals a NaN.
+    fn same(self, other: Self) -> bool;
+}
+
+impl Comparable for f32 {
+    fn as_f64(self) -> f64 {
+        self.into()
+    }
+
+    fn same(self, other: f32) -> bool {
+        self == other || (self.is_nan() && other.is_nan())
+    }
+}
+
+impl Comparable for i32 {
+    fn as_f64(self) -> f64 {
+        self.into()
+    }
+
+    fn same(self, other: i32) -> bool {
+        self == other
+    }
+}
+
+impl Comparable for u32 {
+    fn as_f64(self) -> f64 {
+        self.into()
+    }
+
+    fn same(self, other: u32) -> bool {
+        self == other
+    }
+}
+
+/// What an accepted comparison found.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Report {
+    pub values: usize,
+    /// The largest |got − expected|.
+    pub absolute: f64,
+    /// The largest |got − expected| / |expected| where that is defined.
+    pub relative: f64,
+    /// The largest |got − expected| / bound: 1 is the limit. 0 for an exact comparison.
+    pub used: f64,
+}
+
+impl Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} values, worst absolute error {:.3e}, worst relative error {:.3e}, {:.3} of the bound",
+            self.values, self.absolute, self.relative, self.used
+        )
+    }
+}
+
+/// Compares values one by one: f32 by value (zeros of either sign are equal, NaN equals NaN), integers by bits.
+pub fn exact<T: Comparable>(got: &Ragged<T>, expected: &Ragged<T>) -> Result<Report, String> {
+    same_layout(got, expected.layout())?;
+    judge(got, &widened(expected), |i| {
+        Allowed::Equal(got.values()[i].same(expected.values()[i]))
+    })
+}
+
+/// Compares bit by bit, signs of zeros and payloads of NaNs included: for two results of the library itself.
+pub fn identical<T: Comparable>(got: &Ragged<T>, expected: &Ragged<T>) -> Result<Report, String> {
+    same_layout(got, expected.layout())?;
+    judge(got, &widened(expected), |i| {
+        let (got, expected) = (&got.values()[i], &expected.values()[i]);
+        Allowed::Equal(bytemuck::bytes_of(got) == bytemuck::bytes_of(expected))
+    })
+}
+
+/// Compares with `expected`, allowing each value its own absolute bound.
+///
+/// Where a NaN or an infinity is expected, exactly that must come, and the bound is not looked at.
+pub fn within<T: Comparable>(
+    got: &Ragged<T>,
+    expected: &Ragged<f64>,
+    bounds: &[f64],
+) -> Result<Report, String> {
+    same_layout(got, expected.layout())?;
+    let wanted = expected.values();
+    if bounds.len() != wanted.len() {
+        return Err(format!(
+            "the test is wrong: {} bounds for {} values",
+            bounds.len(),
+            wanted.len()
+        ));
+    }
+    for (i, (value, bound)) in wanted.iter().zip(bounds).enumerate() {
+        if value.is_finite() && !(bound.is_finite() && *bound >= 0.0) {
+            return Err(format!(
+                "the test is wrong: the bound of value {i} is {bound}"
+            ));
+        }
+    }
+    judge(got, wanted, |i| {
+        if wanted[i].is_finite() {
+            return Allowed::Within(bounds[i]);
+        }
+        let value = got.values()[i].as_f64();
+        Allowed::Equal(value == wanted[i] || (value.is_nan() && wanted[i].is_nan()))
+    })
+}
+
+/// [`exact`], panicking with what differs.
+#[track_caller]
+pub fn assert_exact<T: Comparable>(
+    what: impl Display,
+    got: &Ragged<T>,
+    expected: &Ragged<T>,
+) -> Report {
+    unwrap(what, exact(got, expected))
+}
+
+/// [`identical`], panicking with what differs.
+#[track_caller]
+pub fn assert_identical<T: Comparable>(
+    what: impl Display,
+    got: &Ragged<T>,
+    expected: &Ragged<T>,
+) -> Report {
+    unwrap(what, identical(got, expected))
+}
+
+/// [`within`], panicking with what differs.
+#[track_caller]
+pub fn assert_within<T: Comparable>(
+    what: impl Display,
+    got: &Ragged<T>,
+    expected: &Ragged<f64>,
+    bounds: &[f64],
+) -> Report {
+    unwrap(what, within(got, expected, bounds))
+}
+
+#[track_caller]
+fn unwrap(what: impl Display, outcome: Result<Report, String>) -> Report {
+    match outcome {
+        Ok(report) => report,
+        Err(message) => panic!("{what}: {message}"),
+    }
+}
+
+/// The layouts must agree in every number, and the values must be as many as the layout says.
+fn same_layout<T: Comparable>(got: &Ragged<T>, expected: &Layout) -> Result<(), String> {
+    let layout = got.layout();
+    if layout.rank() != expected.rank() {
+        return Err(format!(
+            "rank {} instead of {}",
+            layout.rank(),
+            expected.rank()
+        ));
+    }
+    if layout.len() != expected.len() {
+        return Err(format!(
+            "{} elements instead of {}",
+            layout.len(),
+            expected.len()
+        ));
+    }
+    for element in 0..expected.len() {
+        let (shape, wanted) = (layout.shape(element), expected.shape(element));
+        if shape != wanted {
+            return Err(format!(
+                "element {element} has shape {shape} instead of {wanted}"
+            ));
+        }
+    }
+    let (offsets, wanted) = (layout.offsets().as_slice(), expected.offsets().as_slice());
+    if offsets.len() != wanted.len() {
+        return Err(format!(
+            "{} offsets instead of {}",
+            offsets.len(),
+            wanted.len()
+        ));
+    }
+    if let Some(i) = (0..wanted.len()).find(|&i| offsets[i] != wanted[i]) {
+        return Err(format!(
+            "offset {i} is {} instead of {}",
+            offsets[i], wanted[i]
+        ));
+    }
+    if got.values().len() != expected.total() {
+        return Err(format!(
+            "{} values instead of {}",
+            got.values().len(),
+            expected.total()
+        ));
+    }
+    Ok(())
+}
+
+fn widened<T: Comparable>(batch: &Ragged<T>) -> Vec<f64> {
+    batch.values().iter().map(|value| value.as_f64()).collect()
+}
+
+/// What a value may be.
+enum Allowed {
+    /// Only what was expected; whether it is.
+    Equal(bool),
+    /// Anything this near to it.
+    Within(f64),
+}
+
+/// How many mismatches a message lists.
+const LISTED: usize = 5;
+
+/// Judges every value; the layouts are known to agree.
+fn judge<T: Comparable>(
+    got: &Ragged<T>,
+    expected: &[f64],
+    allowed: impl Fn(usize) -> Allowed,
+) -> Result<Report, String> {
+    let mut report = Report {
+        values: expected.len(),
+        ..Report::default()
+    };
+    let mut wrong = 0;
+    let mut listed = String::new();
+    for (i, (&value, &wanted)) in got.values().iter().zip(expected).enumerate() {
+        // A NaN or an infinity where it belongs is no error; where it does not belong it is an infinite one.
+        let difference = match (value.as_f64() - wanted).abs() {
+            _ if value.as_f64() == wanted || (value.as_f64().is_nan() && wanted.is_nan()) => 0.0,
+            difference if difference.is_nan() => f64::INFINITY,
+            difference => difference,
+        };
+        report.absolute = report.absolute.max(difference);
+        if difference > 0.0 {
+            report.relative = report.relative.max(difference / wanted.abs());
+        }
+        let (right, bound) = match allowed(i) {
+            Allowed::Equal(right) => (right, 0.0),
+            Allowed::Within(bound) => (difference <= bound, bound),
+        };
+        if bound > 0.0 {
+            report.used = report.used.max(difference / bound);
+        }
+        if !right {
+            wrong += 1;
+            if wrong <= LISTED {
+                let (element, index) = place(got.layout(), i);
+                listed += &format!(
+                    "\n  element {element}, index {index}: got {value:?}, expected {wanted:?}, \
+                     difference {difference:.3e}, allowed {bound:.3e}"
+                );
+            }
+        }
+    }
+    if wrong == 0 {
+        return Ok(report);
+    }
+    Err(format!(
+        "{wrong} values differ ({report}); the first:{listed}"
+    ))
+}
+
+/// The element that holds value `i` of the batch, and the value's index in it.
+fn place(layout: &Layout, i: usize) -> (usize, usize) {
+    let offsets = layout.offsets().as_slice();
+    let element = offsets.partition_point(|&offset| offset as usize <= i) - 1;
+    (element, i - offsets[element] as usize)
+}

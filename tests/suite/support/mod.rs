@@ -1,0 +1,9 @@
+//! What the tests share.
+
+pub mod bench;
+pub mod compare;
+pub mod corpus;
+pub mod number;
+pub mod operation;
+pub mod property;
+pub mod reference;

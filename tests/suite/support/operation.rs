@@ -1,0 +1,683 @@
+//! What every operation is put through, whatever it computes.
+//!
+//! | trials | what must hold |
+//! | --- | --- |
+//! | `corpus::<case>` | integers come out exactly, in every element type; floats within their bounds |
+//! | `contained` | NaN and infinity stay in their element: the others have the bits that they have without them |
+//! | `views` | elements inside a larger batch, behind a base offset, give the bits that they give on their own |
+//! | `alone`, `reversed` | an element's bits do not depend on its neighbours or its place |
+//! | `deterministic` | two runs give the same bits |
+//! | `pairings` | one to all, all to all, lists: as the reference, and with the bits of gathered batches |
+//! | `folded` | a GPU that allows few workgroups in a dimension gives the same integers |
+//! | `errors` | operands that do not fit are refused with the error that says so |
+
+use std::sync::Arc;
+
+use libtest_mimic::Trial;
+use vsla::{DType, Device, Element, Layout, Pair, Pairing, Ragged, Result, Shape, Tensor};
+
+use super::bench::{Bench, folding_gpu};
+use super::compare::{Comparable, EXACT_LIMIT, assert_exact, assert_identical, assert_within};
+use super::corpus::{self, Case, Content};
+use super::number::Number;
+use super::reference::{self, Sums, elementwise};
+
+/// What the reference says a result must be.
+pub struct Expected {
+    values: Ragged<f64>,
+    bounds: Vec<f64>,
+    exactness: Exactness,
+}
+
+/// When a result must be exactly the reference's.
+enum Exactness {
+    /// For all inputs.
+    Always,
+    /// For integer-valued inputs whose sums of absolute values, of which this is the largest, stay below 2²⁴.
+    Integers { magnitude: f64 },
+    /// For the same; for others there is nothing to compare with, rounding decides.
+    OnlyIntegers { magnitude: f64 },
+    /// For none: roots and quotients.
+    Never,
+}
+
+impl Expected {
+    /// Values that leave no room for rounding.
+    pub fn exact<T: Number>(values: Ragged<T::Wide>) -> Expected {
+        Expected::always(values.cast(T::compared))
+    }
+
+    /// Indices.
+    pub fn indices(values: Ragged<u32>) -> Expected {
+        Expected::always(values.cast(f64::from))
+    }
+
+    fn always(values: Ragged<f64>) -> Expected {
+        Expected {
+            bounds: vec![0.0; values.values().len()],
+            values,
+            exactness: Exactness::Always,
+        }
+    }
+
+    /// Sums that were added up with trees of `depth(terms)`.
+    pub fn sums<T: Number>(sums: Sums<T::Wide>, depth: impl Fn(usize) -> f64) -> Expected {
+        if T::DTYPE != DType::F32 {
+            return Expected::exact::<T>(sums.values);
+        }
+        Expected {
+            bounds: sums.bounds(depth),
+            exactness: Exactness::Integers {
+                magnitude: sums.largest_magnitude(),
+            },
+            values: sums.values.cast(T::compared),
+        }
+    }
+
+    /// Values whose bounds were worked out elsewhere, of sums whose absolute values add up to `magnitude`.
+    pub fn bounded(values: Ragged<f64>, bounds: Vec<f64>, magnitude: f64) -> Expected {
+        Expected {
+            values,
+            bounds,
+            exactness: Exactness::Integers { magnitude },
+        }
+    }
+
+    /// Places of maxima, which rounding moves.
+    pub fn places(values: Ragged<i32>, magnitude: f64) -> Expected {
+        Expected {
+            bounds: vec![0.0; values.values().len()],
+            values: values.cast(f64::from),
+            exactness: Exactness::OnlyIntegers { magnitude },
+        }
+    }
+
+    /// Values that are rounded once.
+    pub fn rounded<T: Number>(values: Ragged<T::Wide>) -> Expected {
+        let values = values.cast(T::compared);
+        let largest = values.values().iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+        if T::DTYPE != DType::F32 {
+            return Expected::always(values);
+        }
+        Expected {
+            bounds: once_rounded(values.values()),
+            values,
+            exactness: Exactness::Integers { magnitude: largest },
+        }
+    }
+
+    /// Values that are never exact, with the bound of each.
+    pub fn inexact(values: Ragged<f64>, bounds: Vec<f64>) -> Expected {
+        Expected {
+            values,
+            bounds,
+            exactness: Exactness::Never,
+        }
+    }
+
+    /// Compares the result of integer-valued operands.
+    #[track_caller]
+    fn check_integers<R: Comparable>(&self, what: &str, got: &Ragged<R>) {
+        let none = vec![0.0; self.bounds.len()];
+        match self.exactness {
+            Exactness::Always => assert_within(what, got, &self.values, &none),
+            Exactness::Integers { magnitude } | Exactness::OnlyIntegers { magnitude } => {
+                assert!(
+                    magnitude < EXACT_LIMIT,
+                    "{what}: the test is wrong: {magnitude}"
+                );
+                assert_within(what, got, &self.values, &none)
+            }
+            Exactness::Never => assert_within(what, got, &self.values, &self.bounds),
+        };
+    }
+
+    /// Compares the result of any operands.
+    #[track_caller]
+    fn check<R: Comparable>(&self, what: &str, got: &Ragged<R>) {
+        if !matches!(self.exactness, Exactness::OnlyIntegers { .. }) {
+            assert_within(what, got, &self.values, &self.bounds);
+        }
+    }
+
+    /// As [`check`](Self::check), but where something that is not finite is expected anything such will do, and
+    /// it may have spread over its element.
+    #[track_caller]
+    fn check_spread<R: Comparable>(&self, what: &str, got: &Ragged<R>) {
+        if matches!(self.exactness, Exactness::OnlyIntegers { .. }) {
+            return;
+        }
+        let clean: Vec<usize> = (0..self.values.len())
+            .filter(|&i| self.values.row(i).iter().all(|value| value.is_finite()))
+            .collect();
+        assert_eq!(got.layout(), self.values.layout(), "{what}");
+        let bounds = Ragged::from_parts(self.values.layout().clone(), self.bounds.clone()).unwrap();
+        let bounds = pick(&bounds, &clean);
+        assert_within(
+            what,
+            &pick(got, &clean),
+            &pick(&self.values, &clean),
+            bounds.values(),
+        );
+        for (i, (&value, expected)) in got.values().iter().zip(self.values.values()).enumerate() {
+            let lost = value.as_f64().is_finite() && !expected.is_finite();
+            assert!(!lost, "{what}: value {i} is {value} instead of {expected}");
+        }
+    }
+}
+
+/// The bounds of values that are rounded once, and may be flushed to zero.
+fn once_rounded(values: &[f64]) -> Vec<f64> {
+    let bound = |value: &f64| value.abs() * super::compare::U + super::compare::TINY;
+    values.iter().map(bound).collect()
+}
+
+/// An operation on a pairing.
+pub type Paired<T, R> = fn(&Pair<'_, T>) -> Result<Tensor<R>>;
+
+/// What two batches, and the pairs of them that meet, must give.
+pub type Reference<T> = fn(&Ragged<T>, &Ragged<T>, &[(usize, usize)]) -> Expected;
+
+/// An operation on two batches of `T`, or on the first alone, that gives a batch of `R`.
+pub struct Binary<T: Element, R: Element> {
+    /// The name that its errors give.
+    pub name: &'static str,
+    pub run: fn(&Tensor<T>, &Tensor<T>) -> Result<Tensor<R>>,
+    /// The same on a pairing; `None` for an operation on one batch.
+    pub paired: Option<Paired<T, R>>,
+    /// What must come; `None` where only the bits of several runs are compared.
+    pub expected: Option<Reference<T>>,
+    /// Whether NaN and infinity may reach values of their element that they have no part in.
+    pub spreads: bool,
+    /// Whether it is refused for anything but series.
+    pub series_only: bool,
+}
+
+impl<T: Element, R: Element> Clone for Binary<T, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Element, R: Element> Copy for Binary<T, R> {}
+
+type Check = Arc<dyn Fn(&Device, &Case) + Send + Sync>;
+type Plain = Arc<dyn Fn(&Device) + Send + Sync>;
+
+/// The trials of one operation, over all its element types.
+#[derive(Default)]
+pub struct Operation {
+    corpus: Vec<Check>,
+    bitwise: Vec<(&'static str, Check)>,
+    plain: Vec<(&'static str, Plain)>,
+}
+
+impl Operation {
+    pub fn new() -> Operation {
+        Operation::default()
+    }
+
+    /// Adds an element type.
+    pub fn with<T: Number, R: Comparable>(mut self, op: Binary<T, R>) -> Operation {
+        if op.expected.is_some() {
+            self.corpus.push(Arc::new(move |device, case| {
+                op.exact(device, case);
+                op.bounded(device, case);
+            }));
+        }
+        self.bitwise.push((
+            "views",
+            Arc::new(move |device, case| op.views(device, case)),
+        ));
+        self.bitwise.push((
+            "alone",
+            Arc::new(move |device, case| op.alone(device, case)),
+        ));
+        self.bitwise.push((
+            "reversed",
+            Arc::new(move |device, case| op.reversed(device, case)),
+        ));
+        self.bitwise.push((
+            "deterministic",
+            Arc::new(move |device, case| op.deterministic(device, case)),
+        ));
+        if T::DTYPE == DType::F32 {
+            self.plain
+                .push(("contained", Arc::new(move |device| op.contained(device))));
+        }
+        if op.paired.is_some() {
+            self.plain
+                .push(("pairings", Arc::new(move |device| op.pairings(device))));
+            self.plain
+                .push(("errors", Arc::new(move |device| op.errors(device))));
+        }
+        self
+    }
+
+    /// The trials, on every device: `corpus` for each case, and the others.
+    pub fn trials(self, bench: &Bench, prefix: &str, corpus: Vec<Case>) -> Vec<Trial> {
+        let mut trials = Vec::new();
+        let name = |kind: &str| {
+            if prefix.is_empty() {
+                kind.to_string()
+            } else {
+                format!("{prefix}::{kind}")
+            }
+        };
+        for case in &corpus {
+            if self.corpus.is_empty() {
+                break;
+            }
+            let (checks, case) = (self.corpus.clone(), case.clone());
+            trials.extend(
+                bench.on_each_device(&name(&format!("corpus::{}", case.name)), move |device| {
+                    checks.iter().for_each(|check| check(device, &case))
+                }),
+            );
+        }
+        for kind in ["views", "alone", "reversed", "deterministic"] {
+            let checks: Vec<Check> = of_kind(&self.bitwise, kind);
+            let telling: Vec<Case> = corpus
+                .iter()
+                .filter(|case| TELLING.contains(&case.name.as_str()))
+                .cloned()
+                .collect();
+            assert!(!telling.is_empty() || corpus.is_empty());
+            trials.extend(bench.on_each_device(&name(kind), move |device| {
+                for case in &telling {
+                    checks.iter().for_each(|check| check(device, case));
+                }
+            }));
+        }
+        let checks = self.corpus;
+        let folded: Vec<Case> = corpus
+            .into_iter()
+            .filter(|case| TELLING.contains(&case.name.as_str()) || case.name == "tiny_5000")
+            .collect();
+        if !checks.is_empty() && !folded.is_empty() {
+            trials.push(bench.on_gpu(&name("folded"), folding_gpu, move |device| {
+                for case in &folded {
+                    checks.iter().for_each(|check| check(device, case));
+                }
+            }));
+        }
+        for kind in ["contained", "pairings", "errors"] {
+            let checks: Vec<Plain> = of_kind(&self.plain, kind);
+            if !checks.is_empty() {
+                trials.extend(bench.on_each_device(&name(kind), move |device| {
+                    checks.iter().for_each(|check| check(device));
+                }));
+            }
+        }
+        trials
+    }
+}
+
+/// The cases whose bits are compared: every tile edge, one long among short, several ranks.
+const TELLING: &[&str] = &[
+    "one_empty_side",
+    "edges_32",
+    "edges_64",
+    "edges_256",
+    "edges_448",
+    "edges_1024",
+    "edges_4096",
+    "set_mixed",
+    "set_far_apart",
+    "short_random",
+    "giant_among_dwarfs",
+    "rank_1",
+    "rank_2",
+    "rank_3_larger",
+    "rank_5",
+    "rank_8",
+];
+
+fn of_kind<C: Clone>(checks: &[(&'static str, C)], kind: &str) -> Vec<C> {
+    let of_it = checks.iter().filter(|(name, _)| *name == kind);
+    of_it.map(|(_, check)| check.clone()).collect()
+}
+
+impl<T: Number, R: Comparable> Binary<T, R> {
+    #[track_caller]
+    fn of(&self, device: &Device, a: &Ragged<T>, b: &Ragged<T>) -> Ragged<R> {
+        download(&(self.run)(&upload(device, a), &upload(device, b)).unwrap())
+    }
+
+    fn label(&self, case: &Case, kind: &str) -> String {
+        format!("{} of {} on {}, {kind}", self.name, T::NAME, case.name)
+    }
+
+    fn exact(&self, device: &Device, case: &Case) {
+        let (a, b) = case.integers::<T>();
+        let expected = self.expect(&a, &b, &elementwise(a.len()));
+        expected.check_integers(&self.label(case, "integers"), &self.of(device, &a, &b));
+    }
+
+    fn bounded(&self, device: &Device, case: &Case) {
+        let Some((a, b)) = floats_as::<T>(case) else {
+            return;
+        };
+        let expected = self.expect(&a, &b, &elementwise(a.len()));
+        let got = self.of(device, &a, &b);
+        if self.spreads && case.content == Content::Nonfinite {
+            expected.check_spread(&self.label(case, "floats"), &got);
+        } else {
+            expected.check(&self.label(case, "floats"), &got);
+        }
+    }
+
+    fn expect(&self, a: &Ragged<T>, b: &Ragged<T>, pairs: &[(usize, usize)]) -> Expected {
+        self.expected.expect("a reference for this operation")(a, b, pairs)
+    }
+
+    /// Poisons some elements, and looks for a trace of it in the others.
+    fn contained(&self, device: &Device) {
+        let mut cases = corpus::small();
+        cases.retain(|case| case.content == Content::Nonfinite);
+        assert!(!cases.is_empty());
+        for case in cases {
+            let (a, b) = floats_as::<T>(&case).expect("only floats can be poisoned");
+            let (spoilt, _) = case.floats();
+            let clean: Vec<usize> = (0..a.len())
+                .filter(|&i| spoilt.row(i).iter().all(|v| v.is_finite()))
+                .collect();
+            assert!(clean.len() < a.len());
+            let healed = a.cast(|value| {
+                if value.as_f64().is_finite() {
+                    value
+                } else {
+                    T::default()
+                }
+            });
+            let what = self.label(&case, "next to an element that is not finite");
+            for (poisoned, healthy) in [((&a, &b), (&healed, &b)), ((&b, &a), (&b, &healed))] {
+                let got = self.of(device, poisoned.0, poisoned.1);
+                let expected = self.of(device, healthy.0, healthy.1);
+                assert_identical(&what, &pick(&got, &clean), &pick(&expected, &clean));
+            }
+        }
+    }
+
+    fn views(&self, device: &Device, case: &Case) {
+        let (a, b) = any::<T>(case);
+        let expected = self.of(device, &a, &b);
+        // Odd base offsets: 5 values before the left operand, 3 before the right one.
+        let (left, right) = (
+            embedded(&a, &[3, 0, 2], &[1, 70]),
+            embedded(&b, &[3], &[0, 9]),
+        );
+        let (left, right) = (upload(device, &left), upload(device, &right));
+        let left = left.elements(3..3 + a.len()).unwrap();
+        let right = right.elements(1..1 + b.len()).unwrap();
+        assert_identical(self.label(case, "the view itself"), &download(&left), &a);
+        let got = (self.run)(&left, &right).unwrap();
+        assert_identical(self.label(case, "as views"), &download(&got), &expected);
+        let middle = a.len() / 3..a.len() - a.len() / 3;
+        let some = got.elements(middle.clone()).unwrap();
+        assert_identical(
+            self.label(case, "a view of the result"),
+            &download(&some),
+            &pick(&expected, &middle.clone().collect::<Vec<_>>()),
+        );
+        let (left, right) = (
+            left.elements(middle.clone()),
+            right.elements(middle.clone()),
+        );
+        let got = (self.run)(&left.unwrap(), &right.unwrap()).unwrap();
+        assert_identical(
+            self.label(case, "as views of views"),
+            &download(&got),
+            &pick(&expected, &middle.collect::<Vec<_>>()),
+        );
+    }
+
+    fn alone(&self, device: &Device, case: &Case) {
+        let (a, b) = any::<T>(case);
+        let whole = self.of(device, &a, &b);
+        for i in some_elements(&a, &b) {
+            let got = self.of(device, &pick(&a, &[i]), &pick(&b, &[i]));
+            let what = self.label(case, &format!("element {i} alone"));
+            assert_identical(what, &got, &pick(&whole, &[i]));
+        }
+    }
+
+    fn reversed(&self, device: &Device, case: &Case) {
+        let (a, b) = any::<T>(case);
+        let whole = self.of(device, &a, &b);
+        let backwards: Vec<usize> = (0..a.len()).rev().collect();
+        let got = self.of(device, &pick(&a, &backwards), &pick(&b, &backwards));
+        assert_identical(
+            self.label(case, "reversed"),
+            &got,
+            &pick(&whole, &backwards),
+        );
+    }
+
+    fn deterministic(&self, device: &Device, case: &Case) {
+        let (a, b) = any::<T>(case);
+        let (left, right) = (upload(device, &a), upload(device, &b));
+        let first = download(&(self.run)(&left, &right).unwrap());
+        let second = download(&(self.run)(&left, &right).unwrap());
+        assert_identical(self.label(case, "again"), &second, &first);
+        assert_identical(
+            self.label(case, "uploaded again"),
+            &self.of(device, &a, &b),
+            &first,
+        );
+    }
+
+    fn pairings(&self, device: &Device) {
+        let paired = self.paired.expect("an operation on two batches");
+        for case in paired_cases() {
+            if self.series_only && case.layouts().0.rank() > 1 {
+                continue;
+            }
+            let (a, b) = case.integers::<T>();
+            // The batches need not be of one size.
+            let few: Vec<usize> = (0..a.len().min(7)).collect();
+            let a = pick(&a, &few);
+            let first = (0..a.len()).find(|&i| !a.row(i).is_empty()).unwrap();
+            let (n, m) = (a.len() as u32, b.len() as u32);
+            let list = [(n - 1, 0), (0, m - 1), (0, m - 1), (n / 2, m / 2), (0, 0)];
+            let only = pick(&a, &[first]);
+            let nothing = pick(&a, &[]);
+            for (name, left, pairing) in [
+                ("one to all", &only, Pairing::OneToAll),
+                ("all to all", &a, Pairing::AllToAll),
+                ("a list", &a, Pairing::List(&list)),
+                ("an empty list", &a, Pairing::List(&[])),
+                ("none to all", &nothing, Pairing::AllToAll),
+            ] {
+                let what = self.label(&case, name);
+                let pairs = reference::pairs(pairing, left.len(), b.len());
+                let (x, y) = (upload(device, left), upload(device, &b));
+                let got = download(&paired(&x.pair(&y, pairing).unwrap()).unwrap());
+                if self.expected.is_some() {
+                    self.expect(left, &b, &pairs).check_integers(&what, &got);
+                }
+                if let Some((a, b)) = floats_as::<T>(&case) {
+                    let left = if left.len() == 1 {
+                        pick(&a, &[first])
+                    } else {
+                        pick(&a, &few)
+                    };
+                    let left = if n > 0 && pairs.is_empty() {
+                        pick(&left, &[])
+                    } else {
+                        left
+                    };
+                    let pairing = if left.is_empty() {
+                        Pairing::AllToAll
+                    } else {
+                        pairing
+                    };
+                    let (x, y) = (upload(device, &left), upload(device, &b));
+                    let got = download(&paired(&x.pair(&y, pairing).unwrap()).unwrap());
+                    if self.expected.is_some() {
+                        self.expect(&left, &b, &pairs).check(&what, &got);
+                    }
+                    let (i, j): (Vec<usize>, Vec<usize>) = pairs.iter().copied().unzip();
+                    let gathered = self.of(device, &pick(&left, &i), &pick(&b, &j));
+                    assert_identical(format!("{what}, gathered"), &got, &gathered);
+                }
+            }
+        }
+    }
+
+    fn errors(&self, device: &Device) {
+        let paired = self.paired.expect("an operation on two batches");
+        let batch = |lengths: &[usize]| {
+            let layout = Layout::from_lengths(lengths.iter().copied()).unwrap();
+            upload(device, &Ragged::full(&layout, T::default()))
+        };
+        let (two, three) = (batch(&[2, 1]), batch(&[1, 0, 2]));
+        let refused = |outcome: Result<Tensor<R>>, kind: &str| {
+            let error = outcome
+                .err()
+                .unwrap_or_else(|| panic!("{}: {kind} expected", self.name));
+            assert_eq!(error.kind(), kind, "{error}");
+            let message = error.to_string();
+            assert!(message.starts_with(error.op()), "{message}");
+        };
+        refused((self.run)(&two, &three), "batch_size");
+        assert_eq!((self.run)(&two, &three).err().unwrap().op(), self.name);
+        let through =
+            |pairing: Pairing<'_>| two.pair(&three, pairing).and_then(|pair| paired(&pair));
+        refused(through(Pairing::OneToAll), "pairing");
+        refused(through(Pairing::List(&[(0, 0), (2, 0)])), "pair_index");
+        refused(through(Pairing::List(&[(0, 0), (0, 3)])), "pair_index");
+        let shapes = [[1, 2], [2, 0]].map(|extents| Shape::new(&extents).unwrap());
+        let layout = Layout::from_shapes(2, shapes).unwrap();
+        let matrices = upload(device, &Ragged::full(&layout, T::default()));
+        refused((self.run)(&two, &matrices), "rank");
+        if self.series_only {
+            refused((self.run)(&matrices, &matrices), "rank");
+        }
+        let elsewhere = Device::cpu();
+        if device.is_gpu() {
+            let layout = Layout::from_lengths([2, 1]).unwrap();
+            let other = upload(&elsewhere, &Ragged::full(&layout, T::default()));
+            refused((self.run)(&two, &other), "device_mismatch");
+        }
+        // A refused call leaves the device as it was.
+        assert!((self.run)(&two, &two).is_ok());
+    }
+}
+
+fn paired_cases() -> Vec<Case> {
+    let wanted = [
+        "set_mixed",
+        "edges_32",
+        "one_empty_side",
+        "rank_2",
+        "rank_3",
+        "rank_5",
+    ];
+    let mut cases: Vec<Case> = corpus::small().into_iter().chain(corpus::boxes()).collect();
+    cases.retain(|case| wanted.contains(&case.name.as_str()));
+    assert_eq!(cases.len(), wanted.len());
+    cases
+}
+
+/// Floats where `T` is f32, `None` otherwise.
+fn floats_as<T: Number>(case: &Case) -> Option<(Ragged<T>, Ragged<T>)> {
+    (T::DTYPE == DType::F32).then(|| {
+        let (a, b) = case.floats();
+        (
+            a.cast(|value| bytemuck::cast(value)),
+            b.cast(|value| bytemuck::cast(value)),
+        )
+    })
+}
+
+/// Floats where `T` is f32, integers otherwise.
+fn any<T: Number>(case: &Case) -> (Ragged<T>, Ragged<T>) {
+    floats_as(case).unwrap_or_else(|| case.integers())
+}
+
+/// At most a dozen elements, the longest of either side among them.
+fn some_elements<T: Copy>(a: &Ragged<T>, b: &Ragged<T>) -> Vec<usize> {
+    let mut chosen: Vec<usize> = (0..a.len()).step_by(a.len().div_ceil(10).max(1)).collect();
+    for side in [a, b] {
+        chosen.extend((0..side.len()).max_by_key(|&i| side.row(i).len()));
+    }
+    chosen.sort_unstable();
+    chosen.dedup();
+    chosen
+}
+
+/// These elements, in this order.
+pub fn pick<T: Copy>(batch: &Ragged<T>, elements: &[usize]) -> Ragged<T> {
+    let shapes = elements.iter().map(|&i| batch.layout().shape(i));
+    let layout = Layout::from_shapes(batch.layout().rank(), shapes).unwrap();
+    let values = elements
+        .iter()
+        .flat_map(|&i| batch.row(i).iter().copied())
+        .collect();
+    Ragged::from_parts(layout, values).unwrap()
+}
+
+/// The batch between elements of other lengths that are full of poison.
+fn embedded<T: Number>(batch: &Ragged<T>, before: &[usize], after: &[usize]) -> Ragged<T> {
+    let rank = batch.layout().rank();
+    let stranger = |&length: &usize| {
+        let mut extents = vec![1; rank];
+        extents[rank - 1] = length;
+        Shape::new(&extents).unwrap()
+    };
+    let shapes = before.iter().map(stranger).chain(batch.layout().shapes());
+    let layout = Layout::from_shapes(rank, shapes.chain(after.iter().map(stranger))).unwrap();
+    let poison = |lengths: &[usize]| vec![T::POISON; lengths.iter().sum()];
+    let values = [poison(before), batch.values().to_vec(), poison(after)].concat();
+    Ragged::from_parts(layout, values).unwrap()
+}
+
+#[track_caller]
+pub fn upload<T: Element>(device: &Device, batch: &Ragged<T>) -> Tensor<T> {
+    device.upload(batch).unwrap()
+}
+
+#[track_caller]
+pub fn download<T: Element>(tensor: &Tensor<T>) -> Ragged<T> {
+    tensor.download_blocking().unwrap()
+}
+
+/// A rank-1 batch.
+pub fn rows<T: Copy, const N: usize>(rows: [&[T]; N]) -> Ragged<T> {
+    Ragged::from_rows(rows).unwrap()
+}
+
+/// One element of this shape.
+pub fn one<T: Copy>(extents: &[usize], values: &[T]) -> Ragged<T> {
+    let shape = Shape::new(extents).unwrap();
+    Ragged::from_shapes(values.to_vec(), extents.len(), [shape]).unwrap()
+}
+
+/// Runs an operation on host data.
+#[track_caller]
+pub fn run<T: Element, R: Element>(
+    device: &Device,
+    a: &Ragged<T>,
+    b: &Ragged<T>,
+    op: impl Fn(&Tensor<T>, &Tensor<T>) -> Result<Tensor<R>>,
+) -> Ragged<R> {
+    download(&op(&upload(device, a), &upload(device, b)).unwrap())
+}
+
+/// Checks results that were worked out by hand, one pair of operands at a time and all of them as a batch.
+#[track_caller]
+pub fn golden<T: Comparable, R: Comparable, const N: usize>(
+    device: &Device,
+    op: fn(&Tensor<T>, &Tensor<T>) -> Result<Tensor<R>>,
+    cases: [(&[T], &[T], &[R]); N],
+) {
+    let a = rows(cases.map(|(a, _, _)| a));
+    let b = rows(cases.map(|(_, b, _)| b));
+    let expected = rows(cases.map(|(_, _, expected)| expected));
+    assert_exact("all of them", &run(device, &a, &b, op), &expected);
+    for i in 0..N {
+        let got = run(device, &pick(&a, &[i]), &pick(&b, &[i]), op);
+        assert_exact(format!("number {i}"), &got, &pick(&expected, &[i]));
+    }
+}

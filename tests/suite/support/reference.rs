@@ -1,0 +1,427 @@
+//! What every operation means, computed the plain way: one element after the other, one term after the other,
+//! floats in f64, integers modulo 2³².
+//!
+//! It shares no code with the library but the containers, and works out every result's shape itself. Sums come
+//! with what their error bounds need: how many terms each has, and the sum of their absolute values.
+
+use vsla::{Layout, Pairing, Ragged, Shape};
+
+use super::compare::sum_bound;
+
+/// The arithmetic of the reference: f64, or integers that wrap.
+pub trait Scalar: Copy + PartialEq + Default {
+    const LOWEST: Self;
+    fn plus(self, other: Self) -> Self;
+    fn minus(self, other: Self) -> Self;
+    fn times(self, other: Self) -> Self;
+    fn magnitude(self) -> f64;
+    /// Whether a search for the maximum that holds `self` moves on to `other`: a NaN is above everything, and
+    /// the first one stays.
+    fn yields_to(self, other: Self) -> bool;
+}
+
+impl Scalar for f64 {
+    const LOWEST: f64 = f64::NEG_INFINITY;
+
+    fn plus(self, other: f64) -> f64 {
+        self + other
+    }
+
+    fn minus(self, other: f64) -> f64 {
+        self - other
+    }
+
+    fn times(self, other: f64) -> f64 {
+        self * other
+    }
+
+    fn magnitude(self) -> f64 {
+        self.abs()
+    }
+
+    fn yields_to(self, other: f64) -> bool {
+        !self.is_nan() && (other.is_nan() || other > self)
+    }
+}
+
+macro_rules! wrapping {
+    ($($integer:ty),*) => {$(
+        impl Scalar for $integer {
+            const LOWEST: $integer = <$integer>::MIN;
+
+            fn plus(self, other: $integer) -> $integer {
+                self.wrapping_add(other)
+            }
+
+            fn minus(self, other: $integer) -> $integer {
+                self.wrapping_sub(other)
+            }
+
+            fn times(self, other: $integer) -> $integer {
+                self.wrapping_mul(other)
+            }
+
+            fn magnitude(self) -> f64 {
+                (self as f64).abs()
+            }
+
+            fn yields_to(self, other: $integer) -> bool {
+                other > self
+            }
+        }
+    )*};
+}
+
+wrapping!(i32, u32);
+
+/// A result whose values are sums.
+pub struct Sums<S> {
+    pub values: Ragged<S>,
+    /// Of each value, the sum of its terms' absolute values.
+    pub magnitudes: Vec<f64>,
+    /// Of each value, the number of its terms.
+    pub terms: Vec<usize>,
+}
+
+impl<S: Scalar> Sums<S> {
+    /// Each value's bound, when `terms` terms are added up with a tree of depth `depth(terms)`.
+    pub fn bounds(&self, depth: impl Fn(usize) -> f64) -> Vec<f64> {
+        let both = self.magnitudes.iter().zip(&self.terms);
+        both.map(|(&magnitude, &terms)| sum_bound(depth(terms), magnitude, terms))
+            .collect()
+    }
+
+    pub fn largest_magnitude(&self) -> f64 {
+        self.magnitudes
+            .iter()
+            .fold(0.0, |largest, &m| largest.max(m))
+    }
+}
+
+/// The pairs that a pairing names, for batches of `left` and `right` elements.
+pub fn pairs(pairing: Pairing<'_>, left: usize, right: usize) -> Vec<(usize, usize)> {
+    match pairing {
+        Pairing::OneToAll => (0..right).map(|j| (0, j)).collect(),
+        Pairing::AllToAll => (0..left)
+            .flat_map(|i| (0..right).map(move |j| (i, j)))
+            .collect(),
+        Pairing::List(list) => list
+            .iter()
+            .map(|&(i, j)| (i as usize, j as usize))
+            .collect(),
+    }
+}
+
+/// The pairs of two batches of `len` elements that meet element by element.
+pub fn elementwise(len: usize) -> Vec<(usize, usize)> {
+    (0..len).map(|i| (i, i)).collect()
+}
+
+/// a + b, in the ambient shape.
+pub fn add<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Sums<S> {
+    combine(a, b, pairs, S::plus)
+}
+
+/// a − b, in the ambient shape.
+pub fn sub<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Sums<S> {
+    combine(a, b, pairs, S::minus)
+}
+
+/// s·a.
+pub fn scale<S: Scalar>(a: &Ragged<S>, s: S) -> Ragged<S> {
+    a.cast(|value| value.times(s))
+}
+
+/// Σ a_i.
+pub fn sum<S: Scalar>(a: &Ragged<S>) -> Sums<S> {
+    reduce(a.iter().map(|row| row.iter().copied()))
+}
+
+/// Σ a_i b_i over the overlap.
+pub fn dot<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Sums<S> {
+    let products = pairs.iter().map(|&(i, j)| {
+        let (left, right) = (Extents::of(a, i), Extents::of(b, j));
+        let overlap = left.merge(&right, Ord::min);
+        let (at_left, at_right) = (overlap.positions_in(&left), overlap.positions_in(&right));
+        let both = at_left.into_iter().zip(at_right);
+        both.map(move |(p, q)| a.row(i)[p].times(b.row(j)[q]))
+    });
+    reduce(products)
+}
+
+/// √Σ a_i².
+pub fn norm2(a: &Ragged<f64>) -> Ragged<f64> {
+    scalars(a.iter().map(norm))
+}
+
+/// max a_i.
+pub fn max<S: Scalar>(a: &Ragged<S>) -> Ragged<S> {
+    scalars(
+        a.iter()
+            .map(|row| first_highest(row).map_or(S::LOWEST, |i| row[i])),
+    )
+}
+
+/// The lowest index of the maximum, or of the first NaN; `u32::MAX` for an empty element.
+pub fn argmax<S: Scalar>(a: &Ragged<S>) -> Ragged<u32> {
+    scalars(
+        a.iter()
+            .map(|row| first_highest(row).map_or(u32::MAX, |i| i as u32)),
+    )
+}
+
+/// c_k = Σ_{i+j=k} a_i b_j.
+pub fn conv<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Sums<S> {
+    slide(a, b, pairs, false)
+}
+
+/// c_{k+n−1} = Σ_i a_{i+k} b_i, n the length of b.
+pub fn correlate<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Sums<S> {
+    slide(a, b, pairs, true)
+}
+
+/// The highest value of each pair's correlation, and its lag; series only.
+pub fn correlate_max(
+    a: &Ragged<f64>,
+    b: &Ragged<f64>,
+    pairs: &[(usize, usize)],
+) -> (Ragged<f64>, Ragged<i32>) {
+    let correlation = correlate(a, b, pairs).values;
+    let (values, lags): (Vec<_>, Vec<_>) = pairs
+        .iter()
+        .zip(correlation.iter())
+        .map(|(&(_, j), row)| match first_highest(row) {
+            Some(q) => (row[q], q as i32 - (b.row(j).len() as i32 - 1)),
+            None => (f64::NEG_INFINITY, i32::MIN),
+        })
+        .unzip();
+    (scalars(values), scalars(lags))
+}
+
+/// 1 − max_k c_k / (‖a‖‖b‖), c the correlation, and the lag of the maximum; series only.
+pub fn sbd(
+    a: &Ragged<f64>,
+    b: &Ragged<f64>,
+    pairs: &[(usize, usize)],
+) -> (Ragged<f64>, Ragged<i32>) {
+    let (peaks, lags) = correlate_max(a, b, pairs);
+    let (distances, lags): (Vec<_>, Vec<_>) = pairs
+        .iter()
+        .enumerate()
+        .map(|(p, &(i, j))| {
+            let norms = norm(a.row(i)) * norm(b.row(j));
+            let distance = match norms {
+                0.0 => 1.0,
+                _ => 1.0 - peaks.values()[p] / norms,
+            };
+            (distance, lags.values()[p])
+        })
+        .unzip();
+    (scalars(distances), scalars(lags))
+}
+
+/// Whether two elements agree after zero-padding.
+pub fn equivalent<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Vec<bool> {
+    let difference = |&(i, j): &(usize, usize)| {
+        let (left, right) = (Extents::of(a, i), Extents::of(b, j));
+        let ambient = left.merge(&right, Ord::max);
+        let x = spread(a.row(i), &left, &ambient);
+        x == spread(b.row(j), &right, &ambient)
+    };
+    pairs.iter().map(difference).collect()
+}
+
+/// Element (i, j) of the result is `f(a_i, b_j)` in the ambient shape, zero standing for what is missing.
+fn combine<S: Scalar>(
+    a: &Ragged<S>,
+    b: &Ragged<S>,
+    pairs: &[(usize, usize)],
+    f: impl Fn(S, S) -> S,
+) -> Sums<S> {
+    let mut out = Builder::default();
+    for &(i, j) in pairs {
+        let (left, right) = (Extents::of(a, i), Extents::of(b, j));
+        let ambient = left.merge(&right, Ord::max);
+        let x = spread(a.row(i), &left, &ambient);
+        let y = spread(b.row(j), &right, &ambient);
+        for (&x, &y) in x.iter().zip(&y) {
+            out.values.push(f(x, y));
+            out.magnitudes.push(x.magnitude() + y.magnitude());
+            out.terms.push(2);
+        }
+        out.shapes.push(ambient);
+    }
+    out.finish(a.layout().rank())
+}
+
+fn slide<S: Scalar>(
+    a: &Ragged<S>,
+    b: &Ragged<S>,
+    pairs: &[(usize, usize)],
+    reversed: bool,
+) -> Sums<S> {
+    let rank = a.layout().rank();
+    let mut out = Builder::default();
+    for &(i, j) in pairs {
+        let (left, right) = (Extents::of(a, i), Extents::of(b, j));
+        let full = if left.size() == 0 || right.size() == 0 {
+            Extents(vec![0; rank])
+        } else {
+            left.merge(&right, |m, n| m + n - 1)
+        };
+        let mut y = b.row(j).to_vec();
+        if reversed {
+            // Row-major order turned around turns every axis around.
+            y.reverse();
+        }
+        let start = out.values.len();
+        out.values.resize(start + full.size(), S::default());
+        out.magnitudes.resize(start + full.size(), 0.0);
+        out.terms.resize(start + full.size(), 0);
+        if full.size() > 0 {
+            // Positions are linear in the indices, so the position of i + j is the sum of those of i and j.
+            let (at_left, at_right) = (left.positions_in(&full), right.positions_in(&full));
+            for (&x, p) in a.row(i).iter().zip(at_left) {
+                for (&y, &q) in y.iter().zip(&at_right) {
+                    let product = x.times(y);
+                    let k = start + p + q;
+                    out.values[k] = out.values[k].plus(product);
+                    out.magnitudes[k] += product.magnitude();
+                    out.terms[k] += 1;
+                }
+            }
+        }
+        out.shapes.push(full);
+    }
+    out.finish(rank)
+}
+
+/// One sum an element.
+fn reduce<S: Scalar>(elements: impl Iterator<Item = impl Iterator<Item = S>>) -> Sums<S> {
+    let mut out = Builder::default();
+    for terms in elements {
+        let (mut sum, mut magnitude, mut count) = (S::default(), 0.0, 0);
+        for term in terms {
+            sum = sum.plus(term);
+            magnitude += term.magnitude();
+            count += 1;
+        }
+        out.values.push(sum);
+        out.magnitudes.push(magnitude);
+        out.terms.push(count);
+        out.shapes.push(Extents(vec![1]));
+    }
+    out.finish(1)
+}
+
+fn norm(row: &[f64]) -> f64 {
+    // Squares of values between 1e-30 and 1e30 are far inside the range of f64.
+    row.iter().map(|value| value * value).sum::<f64>().sqrt()
+}
+
+fn first_highest<S: Scalar>(row: &[S]) -> Option<usize> {
+    let later = 1..row.len();
+    let first = (!row.is_empty()).then_some(0)?;
+    Some(later.fold(
+        first,
+        |best, i| if row[best].yields_to(row[i]) { i } else { best },
+    ))
+}
+
+/// A rank-1 batch of one value an element.
+pub fn scalars<T: Copy>(values: impl IntoIterator<Item = T>) -> Ragged<T> {
+    let values: Vec<T> = values.into_iter().collect();
+    let lengths = vec![1; values.len()];
+    Ragged::from_lengths(values, lengths).expect("one value for each length of one")
+}
+
+/// The extents of one element, row-major.
+struct Extents(Vec<usize>);
+
+impl Extents {
+    fn of<T: Copy>(batch: &Ragged<T>, element: usize) -> Extents {
+        let shape = batch.layout().shape(element);
+        Extents(
+            shape
+                .extents()
+                .iter()
+                .map(|&extent| extent as usize)
+                .collect(),
+        )
+    }
+
+    fn size(&self) -> usize {
+        self.0.iter().product()
+    }
+
+    fn merge(&self, other: &Extents, f: impl Fn(usize, usize) -> usize) -> Extents {
+        Extents(
+            self.0
+                .iter()
+                .zip(&other.0)
+                .map(|(&m, &n)| f(m, n))
+                .collect(),
+        )
+    }
+
+    /// Where this box's values lie in a larger box that shares its origin.
+    fn positions_in(&self, larger: &Extents) -> Vec<usize> {
+        let mut positions = vec![0];
+        let mut stride = 1;
+        let mut strides = vec![0; self.0.len()];
+        for axis in (0..self.0.len()).rev() {
+            strides[axis] = stride;
+            stride *= larger.0[axis];
+        }
+        for (&extent, stride) in self.0.iter().zip(strides) {
+            positions = positions
+                .iter()
+                .flat_map(|&position| (0..extent).map(move |i| position + i * stride))
+                .collect();
+        }
+        positions
+    }
+}
+
+/// The values of a box in a larger one, zero elsewhere.
+fn spread<S: Scalar>(row: &[S], own: &Extents, larger: &Extents) -> Vec<S> {
+    let mut out = vec![S::default(); larger.size()];
+    for (&value, position) in row.iter().zip(own.positions_in(larger)) {
+        out[position] = value;
+    }
+    out
+}
+
+struct Builder<S> {
+    values: Vec<S>,
+    magnitudes: Vec<f64>,
+    terms: Vec<usize>,
+    shapes: Vec<Extents>,
+}
+
+impl<S> Default for Builder<S> {
+    fn default() -> Builder<S> {
+        Builder {
+            values: Vec::new(),
+            magnitudes: Vec::new(),
+            terms: Vec::new(),
+            shapes: Vec::new(),
+        }
+    }
+}
+
+impl<S: Scalar> Builder<S> {
+    fn finish(self, rank: usize) -> Sums<S> {
+        let shapes = self
+            .shapes
+            .iter()
+            .map(|extents| Shape::new(&extents.0).expect("the shape of a small result"));
+        let layout = Layout::from_shapes(rank, shapes).expect("the layout of a small result");
+        Sums {
+            values: Ragged::from_parts(layout, self.values)
+                .expect("as many values as the shapes say"),
+            magnitudes: self.magnitudes,
+            terms: self.terms,
+        }
+    }
+}
