@@ -1,0 +1,301 @@
+//! Nested JSON arrays to ragged batches, and back.
+//!
+//! A batch is an array of elements; an element of rank r is an array r deep, and rectangular. Empty arrays are shapes:
+//! of rank 2, `[[], []]` is (2, 0) and `[]` is (0, 0). So is what is printed, which loses the extents behind a 0.
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+use vsla::{DType, Element, MAX_RANK, Ragged, Shape};
+
+use crate::failure::{Failure, Result};
+
+/// A type of values, read from JSON and written to it.
+pub trait Number: Element {
+    /// The number, or what is wrong with it.
+    fn read(value: &Value) -> core::result::Result<Self, String>;
+
+    /// Writes JSON that reads back as the same bits (but for those of a NaN).
+    fn write(self, out: &mut dyn Write) -> io::Result<()>;
+}
+
+impl Number for f32 {
+    fn read(value: &Value) -> core::result::Result<f32, String> {
+        let wide = match value {
+            Value::String(name) => match name.as_str() {
+                "nan" => return Ok(f32::NAN),
+                "inf" => return Ok(f32::INFINITY),
+                "-inf" => return Ok(f32::NEG_INFINITY),
+                _ => None,
+            },
+            _ => value.as_f64(),
+        };
+        let wide = wide.ok_or_else(|| {
+            format!(
+                "expected a number, \"nan\", \"inf\" or \"-inf\", got {}",
+                shown(value)
+            )
+        })?;
+        // Integers above 2^53 would otherwise be rounded twice.
+        let narrow = match (value.as_i64(), value.as_u64()) {
+            (Some(whole), _) => whole as f32,
+            (_, Some(whole)) => whole as f32,
+            _ => wide as f32,
+        };
+        if narrow.is_finite() {
+            Ok(narrow)
+        } else {
+            Err(format!("{} is outside the range of f32", shown(value)))
+        }
+    }
+
+    fn write(self, out: &mut dyn Write) -> io::Result<()> {
+        if self.is_nan() {
+            out.write_all(b"\"nan\"")
+        } else if self.is_infinite() {
+            out.write_all(if self > 0.0 { b"\"inf\"" } else { b"\"-inf\"" })
+        } else {
+            // The fewest digits that read back as the same f32, with an exponent where it is large.
+            write!(out, "{self:?}")
+        }
+    }
+}
+
+macro_rules! integers {
+    ($($t:ty),*) => {$(
+        impl Number for $t {
+            fn read(value: &Value) -> core::result::Result<$t, String> {
+                let whole = match (value.as_i64(), value.as_f64()) {
+                    (Some(whole), _) => whole,
+                    // 3.0 is JSON for 3. What the cast saturates is out of range anyway.
+                    (None, Some(wide)) if wide.fract() == 0.0 => wide as i64,
+                    (None, Some(_)) => return Err(format!("{} is not an integer", shown(value))),
+                    (None, None) => {
+                        return Err(format!("expected an integer, got {}", shown(value)));
+                    }
+                };
+                <$t>::try_from(whole)
+                    .map_err(|_| format!("{} is outside the range of {}", shown(value), <$t>::DTYPE))
+            }
+
+            fn write(self, out: &mut dyn Write) -> io::Result<()> {
+                write!(out, "{self}")
+            }
+        }
+    )*};
+}
+integers!(i32, u32);
+
+/// A JSON value for a message: short, whatever it is.
+pub fn shown(value: &Value) -> String {
+    const LONGEST: usize = 40;
+    match value {
+        Value::Array(items) => format!("an array of {}", items.len()),
+        Value::Object(_) => "an object".to_owned(),
+        Value::String(text) if text.chars().nth(LONGEST).is_some() => {
+            let start: String = text.chars().take(LONGEST).collect();
+            format!("{:?} and more", start)
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The batch that these arrays are. Its rank is `rank`, or how deep its numbers lie: at least 1.
+pub fn read<T: Number>(batch: &Value, rank: Option<usize>) -> Result<Ragged<T>> {
+    let Value::Array(elements) = batch else {
+        let message = format!("expected an array of elements, got {}", shown(batch));
+        return Err(Failure::input(None, message));
+    };
+    let rank = rank
+        .or_else(|| depth_of_numbers(elements))
+        .unwrap_or_else(|| depth_of_arrays(elements))
+        .max(1);
+    if rank > MAX_RANK {
+        let message = format!("expected a rank of 1 to {MAX_RANK}, got {rank}");
+        return Err(Failure::input(None, message));
+    }
+    let mut values = Vec::new();
+    let mut shapes = Vec::with_capacity(elements.len());
+    for (i, element) in elements.iter().enumerate() {
+        let mut extents = [None; MAX_RANK];
+        gather(element, 0, &mut extents[..rank], &mut values)
+            .map_err(|wrong| Failure::input(Some(i), format!("element {i}: {wrong}")))?;
+        // An axis that is not there is behind one of extent 0.
+        let extents = extents.map(|extent| extent.unwrap_or(0));
+        shapes.push(Shape::new(&extents[..rank])?);
+    }
+    Ok(Ragged::from_shapes(values, rank, shapes)?)
+}
+
+/// How many arrays the first number lies in.
+fn depth_of_numbers(items: &[Value]) -> Option<usize> {
+    items.iter().find_map(|item| match item {
+        Value::Array(items) => depth_of_numbers(items).map(|depth| depth + 1),
+        _ => Some(0),
+    })
+}
+
+/// How many arrays the deepest array has in it, itself included.
+fn depth_of_arrays(items: &[Value]) -> usize {
+    let depths = items.iter().map(|item| match item {
+        Value::Array(items) => depth_of_arrays(items) + 1,
+        _ => 0,
+    });
+    depths.max().unwrap_or(0)
+}
+
+/// Appends the values below `item`, which is `depth` arrays inside its element, and finds or checks the extents.
+fn gather<T: Number>(
+    item: &Value,
+    depth: usize,
+    extents: &mut [Option<usize>],
+    values: &mut Vec<T>,
+) -> core::result::Result<(), String> {
+    let rank = extents.len();
+    match item {
+        Value::Array(_) if depth == rank => Err(format!(
+            "expected rank {rank}, got an array deeper than that"
+        )),
+        Value::Array(items) => {
+            let extent = *extents[depth].get_or_insert(items.len());
+            if extent != items.len() {
+                return Err(format!(
+                    "not rectangular: an array of {} beside one of {extent} on axis {depth}",
+                    items.len()
+                ));
+            }
+            items
+                .iter()
+                .try_for_each(|item| gather(item, depth + 1, extents, values))
+        }
+        number if depth == rank => {
+            values.push(T::read(number)?);
+            Ok(())
+        }
+        other if depth == 0 => Err(format!("expected an array, got {}", shown(other))),
+        other => Err(format!(
+            "expected rank {rank}, got {} where an array of rank {} should be",
+            shown(other),
+            rank - depth
+        )),
+    }
+}
+
+/// Writes the batch as nested arrays.
+pub fn write<T: Number>(batch: &Ragged<T>, out: &mut dyn Write) -> io::Result<()> {
+    separated(out, batch.iter().enumerate(), |out, (i, values)| {
+        write_box(batch.shape(i).extents(), values, out)
+    })
+}
+
+fn write_box<T: Number>(extents: &[u32], values: &[T], out: &mut dyn Write) -> io::Result<()> {
+    let Some((&extent, inner)) = extents.split_first() else {
+        return values[0].write(out);
+    };
+    if extent == 0 {
+        // The extents behind it may be of any size.
+        return out.write_all(b"[]");
+    }
+    let size = inner.iter().map(|&extent| extent as usize).product();
+    separated(out, 0..extent as usize, |out, i| {
+        write_box(inner, &values[i * size..][..size], out)
+    })
+}
+
+/// `[a,b,c]`.
+pub fn separated<I>(
+    out: &mut dyn Write,
+    items: impl Iterator<Item = I>,
+    mut write: impl FnMut(&mut dyn Write, I) -> io::Result<()>,
+) -> io::Result<()> {
+    out.write_all(b"[")?;
+    for (i, item) in items.enumerate() {
+        if i > 0 {
+            out.write_all(b",")?;
+        }
+        write(out, item)?;
+    }
+    out.write_all(b"]")
+}
+
+/// Numbers and arrays that it takes to write an element of this shape: a shape without values can have many arrays.
+pub fn written_size(shape: &Shape) -> u64 {
+    let mut arrays = 1u64;
+    let mut all = 1u64;
+    for &extent in shape.extents() {
+        arrays = arrays.saturating_mul(u64::from(extent));
+        all = all.saturating_add(arrays);
+    }
+    all
+}
+
+/// A batch of any type.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Batch {
+    F32(Ragged<f32>),
+    I32(Ragged<i32>),
+    U32(Ragged<u32>),
+}
+
+impl Batch {
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Batch::F32(batch) => write(batch, out),
+            Batch::I32(batch) => write(batch, out),
+            Batch::U32(batch) => write(batch, out),
+        }
+    }
+}
+
+impl From<Ragged<f32>> for Batch {
+    fn from(batch: Ragged<f32>) -> Batch {
+        Batch::F32(batch)
+    }
+}
+
+impl From<Ragged<i32>> for Batch {
+    fn from(batch: Ragged<i32>) -> Batch {
+        Batch::I32(batch)
+    }
+}
+
+impl From<Ragged<u32>> for Batch {
+    fn from(batch: Ragged<u32>) -> Batch {
+        Batch::U32(batch)
+    }
+}
+
+/// The batches that an operation is given, of one type.
+#[derive(Debug)]
+pub enum Args {
+    F32(Vec<Ragged<f32>>),
+    I32(Vec<Ragged<i32>>),
+    U32(Vec<Ragged<u32>>),
+}
+
+impl Args {
+    pub fn read(args: &[Value], dtype: DType, rank: Option<usize>) -> Result<Args> {
+        Ok(match dtype {
+            DType::F32 => Args::F32(read_all(args, rank)?),
+            DType::I32 => Args::I32(read_all(args, rank)?),
+            DType::U32 => Args::U32(read_all(args, rank)?),
+            other => return Err(Failure::request(format!("no values of type {other}"))),
+        })
+    }
+}
+
+fn read_all<T: Number>(args: &[Value], rank: Option<usize>) -> Result<Vec<Ragged<T>>> {
+    let many = args.len() > 1;
+    args.iter()
+        .enumerate()
+        .map(|(i, arg)| {
+            read(arg, rank).map_err(|failure| match many {
+                true => Failure {
+                    message: format!("argument {i}: {}", failure.message),
+                    ..failure
+                },
+                false => failure,
+            })
+        })
+        .collect()
+}

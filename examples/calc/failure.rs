@@ -1,0 +1,70 @@
+//! Why a line has no answer.
+
+use serde_json::{Value, json};
+
+pub type Result<T> = core::result::Result<T, Failure>;
+
+/// Becomes `{"error": {"kind", "message", "element"}}`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Failure {
+    /// One of the kinds that `help` lists, or that of a [`vsla::Error`].
+    pub kind: &'static str,
+    pub message: String,
+    /// The element of the batch that is to blame, or the pair of a pairing.
+    pub element: Option<usize>,
+}
+
+/// The kinds that are not the library's, for `help`.
+pub const KINDS: &[(&str, &str)] = &[
+    ("bad_json", "the line is not UTF-8, not JSON, or too long"),
+    (
+        "bad_request",
+        "the object asks for something that there is not: an unknown operation or option",
+    ),
+    (
+        "bad_input",
+        "an argument is not a batch of the type and rank that it should be",
+    ),
+    ("limit", "the answer would be larger than --max-values"),
+    ("internal", "a bug: please report it"),
+];
+
+impl Failure {
+    pub fn new(kind: &'static str, message: impl Into<String>) -> Failure {
+        Failure {
+            kind,
+            message: message.into(),
+            element: None,
+        }
+    }
+
+    pub fn request(message: impl Into<String>) -> Failure {
+        Failure::new("bad_request", message)
+    }
+
+    pub fn input(element: Option<usize>, message: impl Into<String>) -> Failure {
+        Failure {
+            element,
+            ..Failure::new("bad_input", message)
+        }
+    }
+
+    /// Whether the device must be opened again before it can work.
+    pub fn loses_the_device(&self) -> bool {
+        matches!(self.kind, "device_lost" | "gpu")
+    }
+
+    pub fn json(&self) -> Value {
+        json!({"error": {"kind": self.kind, "message": self.message, "element": self.element}})
+    }
+}
+
+impl From<vsla::Error> for Failure {
+    fn from(error: vsla::Error) -> Failure {
+        Failure {
+            kind: error.kind(),
+            message: error.to_string(),
+            element: error.element(),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! A calculator for ragged batches: JSON lines in, JSON lines out.
+//!
+//! Each line on stdin, `{"op": .., "args": [..], "options": {..}, "device": ..}`, is answered by one line on stdout,
+//! `{"ok": ..}` or `{"error": {"kind", "message", "element"}}`, in order and at once. Every line has an answer,
+//! an empty one too, so that line n of the output belongs to line n of the input. `{"op": "help"}` lists the operations.
+
+use std::io::{self, BufRead, BufWriter, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use devices::{Choice, Devices};
+use failure::{Failure, Result};
+use operations::Answer;
+use request::Request;
+
+mod batch;
+mod devices;
+mod failure;
+mod operations;
+mod request;
+#[cfg(test)]
+mod tests;
+
+const EXAMPLES: &str = r#"Each line of stdin is an object:
+  op       the operation; {"op": "help"} lists them with their options
+  args     its batches. A batch is an array of elements, an element of rank r an array r deep.
+           "nan", "inf" and "-inf" are numbers
+  options  an object, for instance {"dtype": "i32", "pairing": "all_to_all"}
+  device   "auto", "cpu" or "gpu" in place of the flag
+and is answered by one line, {"ok": ..} or {"error": {"kind", "message", "element"}}.
+
+Examples:
+  echo '{"op": "add", "args": [[[1, 2, 3], []], [[10], [20, 30]]]}' | calc
+    {"ok":[[11.0,2.0,3.0],[20.0,30.0]]}
+  echo '{"op": "conv", "args": [[[1, 2]], [[3, 4]]], "options": {"dtype": "i32"}}' | calc
+    {"ok":[[3,10,8]]}
+  echo '{"op": "sbd", "args": [[[0, 3, 4]], [[6, 8], [0]]], "options": {"pairing": "one_to_all"}}' | calc
+    {"ok":{"distance":[[0.0],[1.0]],"lag":[[1],[0]]}}
+  echo '{"op": "info", "device": "gpu"}' | calc
+
+From the sources, calc is: cargo run --release --example calc --"#;
+
+/// Compute with ragged batches, a JSON line at a time
+#[derive(Parser)]
+#[command(name = "calc", version, after_help = EXAMPLES)]
+struct Args {
+    /// Where to compute what names no device of its own
+    #[arg(long, value_enum, default_value_t = Choice::Auto)]
+    device: Choice,
+    /// The longest line to read, in MiB; a longer one is passed over and answered by an error
+    #[arg(long, value_name = "MIB", default_value_t = 64)]
+    max_line: u32,
+    /// The most numbers and arrays that an answer may have
+    #[arg(long, value_name = "N", default_value_t = 1 << 26)]
+    max_values: u64,
+}
+
+fn main() -> ExitCode {
+    // Errors are answers; RUST_LOG=info shows what else the library and wgpu have to say.
+    env_logger::init_from_env(env_logger::Env::default().default_filter_or("off"));
+    let args = Args::parse();
+    let mut calculator = Calculator {
+        device: args.device,
+        max_values: args.max_values,
+        devices: Devices::default(),
+    };
+    let max_line = u64::from(args.max_line) << 20;
+    let (input, output) = (io::stdin().lock(), io::stdout().lock());
+    match serve(
+        &mut calculator,
+        input,
+        BufWriter::with_capacity(1 << 16, output),
+        max_line,
+    ) {
+        Ok(()) => ExitCode::SUCCESS,
+        // The reader has seen enough: `calc < lines | head -3` is not a failure.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+struct Calculator {
+    /// For lines that name none.
+    device: Choice,
+    max_values: u64,
+    devices: Devices,
+}
+
+/// Answers every line of `input`, of at most `max_line` bytes.
+fn serve(
+    calculator: &mut Calculator,
+    mut input: impl BufRead,
+    mut output: impl Write,
+    max_line: u64,
+) -> io::Result<()> {
+    loop {
+        // Not kept from line to line: one long line would hold its memory for good.
+        let mut line = Vec::new();
+        if input
+            .by_ref()
+            .take(max_line + 1)
+            .read_until(b'\n', &mut line)?
+            == 0
+        {
+            return Ok(());
+        }
+        let answer = if line.last() != Some(&b'\n') && line.len() as u64 > max_line {
+            input.skip_until(b'\n')?;
+            let message = format!("the line is longer than {max_line} bytes: see --max-line");
+            Err(Failure::new("bad_json", message))
+        } else {
+            calculator.answer(&line)
+        };
+        drop(line);
+        match answer {
+            Ok(answer) => answer.write(&mut output)?,
+            Err(failure) => write!(output, "{}", failure.json())?,
+        }
+        output.write_all(b"\n")?;
+        output.flush()?;
+    }
+}
+
+impl Calculator {
+    fn answer(&mut self, line: &[u8]) -> Result<Answer> {
+        // A byte order mark can only be the first thing in a file; it is no part of a line anywhere.
+        let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
+        let request = Request::parse(line)?;
+        let choice = request.device.unwrap_or(self.device);
+        let devices = &mut self.devices;
+        let max_values = self.max_values;
+        // Nothing is known to panic, but one line must not take the others' answers with it.
+        let answered = catch_unwind(AssertUnwindSafe(|| {
+            operations::answer(request, devices, choice, max_values)
+        }));
+        let answer = answered.unwrap_or_else(|panic| {
+            let message = match panic.downcast_ref::<String>() {
+                Some(message) => message.clone(),
+                None => panic
+                    .downcast_ref::<&str>()
+                    .map_or_else(String::new, |m| m.to_string()),
+            };
+            self.devices = Devices::default();
+            Err(Failure::new("internal", message))
+        });
+        if answer.as_ref().is_err_and(Failure::loses_the_device) {
+            self.devices.forget(choice);
+        }
+        answer
+    }
+}

@@ -1,0 +1,505 @@
+//! The table of operations. A new one is a new row.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+use vsla::{Device, DeviceInfo, Layout, Ragged};
+
+use crate::batch::{Args, Batch, Number, separated, shown, written_size};
+use crate::devices::{Choice, Devices};
+use crate::failure::{Failure, KINDS, Result};
+use crate::request::{OPTIONS, Options, Pairs, Request};
+
+pub struct Operation {
+    pub name: &'static str,
+    /// Batches that it takes.
+    pub args: usize,
+    pub options: &'static [&'static str],
+    pub grows: Grows,
+    pub about: &'static str,
+    pub run: fn(&mut Call<'_>) -> Result<Answer>,
+}
+
+/// How the size of the answer follows from the arguments: what could exceed the limit is refused before any work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Grows {
+    /// No larger than the line, or checked by the operation itself.
+    No,
+    /// A number or two for each pair.
+    Pair,
+    /// The ambient shape of each pair.
+    Ambient,
+    /// The sum of the lengths of each pair.
+    Lengths,
+}
+
+/// The body for whichever type the arguments are of.
+macro_rules! typed {
+    ($call:ident, |$device:ident, $args:ident| $body:expr) => {{
+        let $device = $call.device()?;
+        match &$call.args {
+            Args::F32($args) => $body,
+            Args::I32($args) => $body,
+            Args::U32($args) => $body,
+        }
+    }};
+}
+
+/// A method of one tensor that every type has.
+macro_rules! unary {
+    ($method:ident) => {
+        |call| {
+            typed!(call, |device, args| {
+                batch(device.upload(&args[0])?.$method()?.download_blocking()?)
+            })
+        }
+    };
+}
+
+/// A method of two tensors, and of a pairing of them, that every type has.
+macro_rules! binary {
+    ($method:ident) => {
+        |call| {
+            typed!(call, |device, args| {
+                let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+                let result = match call.options.pairs()? {
+                    None => a.$method(&b)?,
+                    Some(pairs) => a.pair(&b, pairs.pairing())?.$method()?,
+                };
+                batch(result.download_blocking()?)
+            })
+        }
+    };
+}
+
+const UNARY: &[&str] = &["dtype", "rank"];
+const BINARY: &[&str] = &["dtype", "rank", "pairing"];
+
+pub const OPERATIONS: &[Operation] = &[
+    Operation {
+        name: "add",
+        args: 2,
+        options: BINARY,
+        grows: Grows::Ambient,
+        about: "a + b; missing entries are zero",
+        run: binary!(add),
+    },
+    Operation {
+        name: "sub",
+        args: 2,
+        options: BINARY,
+        grows: Grows::Ambient,
+        about: "a - b; missing entries are zero",
+        run: binary!(sub),
+    },
+    Operation {
+        name: "scale",
+        args: 1,
+        options: &["dtype", "rank", "factor"],
+        grows: Grows::No,
+        about: "factor * x",
+        run: |call| {
+            typed!(call, |device, args| {
+                let factor = call.options.number("factor")?;
+                let x = device.upload(&args[0])?;
+                batch(x.scale(factor)?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "copy",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "x, copied on the device",
+        run: unary!(copy),
+    },
+    Operation {
+        name: "full",
+        args: 0,
+        options: &["dtype", "rank", "shapes", "value"],
+        grows: Grows::No,
+        about: "a batch of these shapes with one value everywhere",
+        run: full,
+    },
+    Operation {
+        name: "elements",
+        args: 1,
+        options: &["dtype", "rank", "range"],
+        grows: Grows::No,
+        about: "a range of elements, as a view",
+        run: |call| {
+            typed!(call, |device, args| {
+                let range = call.options.range()?;
+                let x = device.upload(&args[0])?;
+                batch(x.elements(range)?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "sum",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the sum of each element; 0 of an empty one",
+        run: unary!(sum),
+    },
+    Operation {
+        name: "norm2",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the Euclidean norm of each element (f32)",
+        run: |call| {
+            let (device, args) = floats(call)?;
+            batch(device.upload(&args[0])?.norm2()?.download_blocking()?)
+        },
+    },
+    Operation {
+        name: "max",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the largest value of each element; -inf (or the least integer) of an empty one",
+        run: unary!(max),
+    },
+    Operation {
+        name: "argmax",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the index of the largest value of each element; 4294967295 for an empty one",
+        run: unary!(argmax),
+    },
+    Operation {
+        name: "dot",
+        args: 2,
+        options: BINARY,
+        grows: Grows::Pair,
+        about: "the inner product of each pair; missing entries are zero",
+        run: binary!(dot),
+    },
+    Operation {
+        name: "conv",
+        args: 2,
+        options: BINARY,
+        grows: Grows::Lengths,
+        about: "the convolution of each pair (rank 1)",
+        run: binary!(conv),
+    },
+    Operation {
+        name: "correlate",
+        args: 2,
+        options: BINARY,
+        grows: Grows::Lengths,
+        about: "the cross-correlation of each pair; value q is lag q - (n - 1) (rank 1)",
+        run: binary!(correlate),
+    },
+    Operation {
+        name: "correlate_max",
+        args: 2,
+        options: BINARY,
+        grows: Grows::Pair,
+        about: "{value, lag} of the largest cross-correlation of each pair (f32, rank 1)",
+        run: |call| {
+            let (device, args) = floats(call)?;
+            let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+            let best = match call.options.pairs()? {
+                None => a.correlate_max(&b)?,
+                Some(pairs) => a.pair(&b, pairs.pairing())?.correlate_max()?,
+            };
+            let value = best.value.download_blocking()?.into();
+            let lag = best.lag.download_blocking()?.into();
+            Ok(Answer::Fields([("value", value), ("lag", lag)]))
+        },
+    },
+    Operation {
+        name: "sbd",
+        args: 2,
+        options: BINARY,
+        grows: Grows::Pair,
+        about: "{distance, lag}: the shape-based distance of each pair (f32, rank 1)",
+        run: |call| {
+            let (device, args) = floats(call)?;
+            let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+            let best = match call.options.pairs()? {
+                None => a.sbd(&b)?,
+                Some(pairs) => a.pair(&b, pairs.pairing())?.sbd()?,
+            };
+            let distance = best.distance.download_blocking()?.into();
+            let lag = best.lag.download_blocking()?.into();
+            Ok(Answer::Fields([("distance", distance), ("lag", lag)]))
+        },
+    },
+    Operation {
+        name: "equivalent",
+        args: 2,
+        options: BINARY,
+        grows: Grows::Pair,
+        about: "whether each pair is equal up to trailing zeros",
+        run: |call| {
+            typed!(call, |device, args| {
+                let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+                Ok(Answer::Truths(match call.options.pairs()? {
+                    None => a.equivalent_blocking(&b)?,
+                    Some(pairs) => a.pair(&b, pairs.pairing())?.equivalent_blocking()?,
+                }))
+            })
+        },
+    },
+    Operation {
+        name: "layout",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "how the batch lies in memory: shapes, offsets, and the share that padding would waste",
+        run: layout,
+    },
+    Operation {
+        name: "info",
+        args: 0,
+        options: &[],
+        grows: Grows::No,
+        about: "the device, why it was taken, and its memory in bytes",
+        run: |call| {
+            let device = call.device()?;
+            let (mut info, memory) = (described(&device.info()), device.memory());
+            info["memory"] =
+                json!({"live": memory.live, "peak": memory.peak, "cached": memory.cached});
+            Ok(Answer::Json(info))
+        },
+    },
+    Operation {
+        name: "devices",
+        args: 0,
+        options: &[],
+        grows: Grows::No,
+        about: "every device of this machine",
+        run: |_| Ok(Answer::Json(Device::list().iter().map(described).collect())),
+    },
+    Operation {
+        name: "help",
+        args: 0,
+        options: &[],
+        grows: Grows::No,
+        about: "this list",
+        run: |_| Ok(Answer::Json(help())),
+    },
+];
+
+/// What an operation is given.
+pub struct Call<'a> {
+    pub args: Args,
+    pub options: Options,
+    pub max_values: u64,
+    devices: &'a mut Devices,
+    choice: Choice,
+}
+
+impl Call<'_> {
+    fn device(&mut self) -> Result<Device> {
+        self.devices.get(self.choice)
+    }
+}
+
+/// What an operation answers.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Answer {
+    Batch(Batch),
+    Fields([(&'static str, Batch); 2]),
+    Truths(Vec<bool>),
+    Json(Value),
+}
+
+impl Answer {
+    /// Writes `{"ok": ..}`.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(b"{\"ok\":")?;
+        match self {
+            Answer::Batch(batch) => batch.write(out)?,
+            Answer::Fields([(a_name, a), (b_name, b)]) => {
+                write!(out, "{{\"{a_name}\":")?;
+                a.write(out)?;
+                write!(out, ",\"{b_name}\":")?;
+                b.write(out)?;
+                out.write_all(b"}")?;
+            }
+            Answer::Truths(truths) => separated(out, truths.iter(), |out, t| write!(out, "{t}"))?,
+            Answer::Json(value) => write!(out, "{value}")?,
+        }
+        out.write_all(b"}")
+    }
+}
+
+/// Answers one request.
+pub fn answer(
+    request: Request,
+    devices: &mut Devices,
+    choice: Choice,
+    max_values: u64,
+) -> Result<Answer> {
+    let Some(operation) = OPERATIONS.iter().find(|o| o.name == request.op) else {
+        return Err(Failure::request(format!(
+            "unknown operation {}: try {{\"op\": \"help\"}}",
+            shown(&Value::String(request.op))
+        )));
+    };
+    let Operation { name, args, .. } = *operation;
+    if request.args.len() != args {
+        return Err(Failure::request(format!(
+            "{name}: expected {args} arguments, got {}",
+            request.args.len()
+        )));
+    }
+    request.options.check(name, operation.options)?;
+    let (dtype, rank) = (request.options.dtype()?, request.options.rank()?);
+    let mut call = Call {
+        args: Args::read(&request.args, dtype, rank)?,
+        options: request.options,
+        max_values,
+        devices,
+        choice,
+    };
+    drop(request.args);
+    check_size(operation.grows, &call)?;
+    (operation.run)(&mut call)
+}
+
+/// Refuses an answer above the limit. What the library will refuse anyway passes.
+fn check_size(grows: Grows, call: &Call<'_>) -> Result<()> {
+    let (a, b) = match &call.args {
+        Args::F32(args) => layouts(args),
+        Args::I32(args) => layouts(args),
+        Args::U32(args) => layouts(args),
+    };
+    let (Some(a), Some(b)) = (a, b) else {
+        return Ok(());
+    };
+    if grows == Grows::No {
+        return Ok(());
+    }
+    let size = |i: usize, j: usize| match grows {
+        Grows::No | Grows::Pair => 2,
+        Grows::Ambient => a
+            .shape(i)
+            .ambient(&b.shape(j))
+            .map_or(1, |shape| written_size(&shape)),
+        Grows::Lengths => 1 + a.length(i) as u64 + b.length(j) as u64,
+    };
+    let limit = |sizes: &mut dyn Iterator<Item = u64>| within(call.max_values, sizes);
+    match call.options.pairs()? {
+        None => limit(&mut (0..a.len().min(b.len())).map(|i| size(i, i))),
+        Some(Pairs::OneToAll) if a.is_empty() => Ok(()),
+        Some(Pairs::OneToAll) => limit(&mut (0..b.len()).map(|j| size(0, j))),
+        Some(Pairs::AllToAll) => {
+            let row = |i| (0..b.len()).map(move |j| (i, j));
+            limit(&mut (0..a.len()).flat_map(row).map(|(i, j)| size(i, j)))
+        }
+        Some(Pairs::List(pairs)) => {
+            let pairs = pairs.iter().map(|&(i, j)| (i as usize, j as usize));
+            let valid = pairs.filter(|&(i, j)| i < a.len() && j < b.len());
+            limit(&mut valid.map(|(i, j)| size(i, j)))
+        }
+    }
+}
+
+fn layouts<T: Copy>(args: &[Ragged<T>]) -> (Option<&Layout>, Option<&Layout>) {
+    let layout = |i| args.get(i).map(Ragged::layout);
+    (layout(0), layout(1))
+}
+
+fn within(limit: u64, sizes: &mut dyn Iterator<Item = u64>) -> Result<()> {
+    let mut left = limit;
+    for size in sizes {
+        left = left.checked_sub(size).ok_or_else(|| {
+            let message = format!("the answer has more than {limit} values: see --max-values");
+            Failure::new("limit", message)
+        })?;
+    }
+    Ok(())
+}
+
+fn batch(batch: impl Into<Batch>) -> Result<Answer> {
+    Ok(Answer::Batch(batch.into()))
+}
+
+/// The device and the arguments, for operations on f32 alone.
+fn floats<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<f32>])> {
+    let device = call.device()?;
+    match &call.args {
+        Args::F32(args) => Ok((device, args)),
+        Args::I32(_) | Args::U32(_) => {
+            Err(Failure::request("dtype: this operation takes f32 alone"))
+        }
+    }
+}
+
+fn full(call: &mut Call<'_>) -> Result<Answer> {
+    let (rank, shapes) = call.options.shapes()?;
+    within(call.max_values, &mut shapes.iter().map(written_size))?;
+    let layout = Layout::from_shapes(rank, shapes)?;
+    let device = call.device()?;
+    let options = &call.options;
+    match call.args {
+        Args::F32(_) => batch(filled::<f32>(&device, &layout, options)?),
+        Args::I32(_) => batch(filled::<i32>(&device, &layout, options)?),
+        Args::U32(_) => batch(filled::<u32>(&device, &layout, options)?),
+    }
+}
+
+fn filled<T: Number>(device: &Device, layout: &Layout, options: &Options) -> Result<Ragged<T>> {
+    let value = options.number::<T>("value")?;
+    Ok(device.full(layout, value)?.download_blocking()?)
+}
+
+fn layout(call: &mut Call<'_>) -> Result<Answer> {
+    let layout = match &call.args {
+        Args::F32(args) => args[0].layout(),
+        Args::I32(args) => args[0].layout(),
+        Args::U32(args) => args[0].layout(),
+    };
+    let shapes: Vec<_> = layout
+        .shapes()
+        .map(|shape| shape.extents().to_vec())
+        .collect();
+    Ok(Answer::Json(json!({
+        "rank": layout.rank(),
+        "shapes": shapes,
+        "offsets": layout.offsets().as_slice(),
+        "padding_waste": layout.padding_waste(),
+    })))
+}
+
+fn described(info: &DeviceInfo) -> Value {
+    json!({
+        "name": info.name,
+        "backend": info.backend,
+        "kind": format!("{:?}", info.kind).to_lowercase(),
+        "driver": info.driver,
+        "reason": info.reason,
+    })
+}
+
+fn help() -> Value {
+    let operations = OPERATIONS.iter().map(|operation| {
+        json!({
+            "op": operation.name,
+            "args": operation.args,
+            "options": operation.options,
+            "about": operation.about,
+        })
+    });
+    let table = |rows: &[(&str, &str)]| -> Value {
+        let rows = rows
+            .iter()
+            .map(|&(name, about)| (name.to_owned(), json!(about)));
+        Value::Object(rows.collect())
+    };
+    json!({
+        "operations": operations.collect::<Vec<_>>(),
+        "options": table(OPTIONS),
+        "device": "auto, cpu or gpu; default: the flag --device",
+        "args": "batches: arrays of elements; an element of rank r is an array r deep; \"nan\", \"inf\" and \"-inf\" are numbers",
+        "errors": table(KINDS),
+    })
+}

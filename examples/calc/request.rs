@@ -1,0 +1,227 @@
+//! One line: `{"op": .., "args": [..], "options": {..}, "device": ..}`.
+
+use serde_json::{Map, Value};
+use vsla::{DType, MAX_RANK, Pairing, Shape};
+
+use crate::batch::{Number, shown};
+use crate::devices::Choice;
+use crate::failure::{Failure, Result};
+
+#[derive(Debug)]
+pub struct Request {
+    pub op: String,
+    pub args: Vec<Value>,
+    pub options: Options,
+    pub device: Option<Choice>,
+}
+
+impl Request {
+    pub fn parse(line: &[u8]) -> Result<Request> {
+        let bad = |message: String| Failure::new("bad_json", message);
+        let text = core::str::from_utf8(line)
+            .map_err(|error| bad(format!("not UTF-8 at byte {}", error.valid_up_to())))?;
+        if text.trim().is_empty() {
+            return Err(bad("the line is empty".to_owned()));
+        }
+        let value = serde_json::from_str(text).map_err(|error| bad(error.to_string()))?;
+        let Value::Object(fields) = value else {
+            return Err(Failure::request(format!(
+                "expected an object, got {}",
+                shown(&value)
+            )));
+        };
+        let mut op = None;
+        let mut args = Vec::new();
+        let mut options = Map::new();
+        let mut device = None;
+        for (name, value) in fields {
+            match (name.as_str(), value) {
+                ("op", Value::String(name)) => op = Some(name),
+                ("args", Value::Array(items)) => args = items,
+                ("options", Value::Object(fields)) => options = fields,
+                ("device", Value::String(name)) => device = Some(Choice::named(&name)?),
+                ("op" | "device", other) => return Err(unexpected(&name, "a string", &other)),
+                ("args", other) => return Err(unexpected(&name, "an array of batches", &other)),
+                ("options", other) => return Err(unexpected(&name, "an object", &other)),
+                _ => {
+                    return Err(Failure::request(format!(
+                        "unknown field {}: expected op, args, options, device",
+                        shown(&Value::String(name))
+                    )));
+                }
+            }
+        }
+        Ok(Request {
+            op: op.ok_or_else(|| Failure::request("op is missing: try {\"op\": \"help\"}"))?,
+            args,
+            options: Options(options),
+            device,
+        })
+    }
+}
+
+fn unexpected(name: &str, expected: &str, got: &Value) -> Failure {
+    Failure::request(format!("{name}: expected {expected}, got {}", shown(got)))
+}
+
+/// Every option there is, for `help`.
+pub const OPTIONS: &[(&str, &str)] = &[
+    (
+        "dtype",
+        "\"f32\" (default), \"i32\" or \"u32\": the type of the values",
+    ),
+    (
+        "rank",
+        "1 to 8: where the arrays do not show it; default: how deep the numbers lie",
+    ),
+    (
+        "pairing",
+        "\"one_to_all\", \"all_to_all\" or [[left, right], ..]; default: element by element",
+    ),
+    ("factor", "a number"),
+    ("value", "a number"),
+    ("shapes", "[[extent, ..], ..]: the shape of each element"),
+    (
+        "range",
+        "[start, end]: the elements from start on, before end",
+    ),
+];
+
+#[derive(Default, Debug)]
+pub struct Options(pub Map<String, Value>);
+
+/// A pairing that owns its list.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Pairs {
+    OneToAll,
+    AllToAll,
+    List(Vec<(u32, u32)>),
+}
+
+impl Pairs {
+    pub fn pairing(&self) -> Pairing<'_> {
+        match self {
+            Pairs::OneToAll => Pairing::OneToAll,
+            Pairs::AllToAll => Pairing::AllToAll,
+            Pairs::List(pairs) => Pairing::List(pairs),
+        }
+    }
+}
+
+impl Options {
+    /// Refuses an option that the operation does not take.
+    pub fn check(&self, op: &str, taken: &[&str]) -> Result<()> {
+        match self.0.keys().find(|name| !taken.contains(&name.as_str())) {
+            None => Ok(()),
+            Some(name) => Err(Failure::request(format!(
+                "{op}: unknown option {}: expected {}",
+                shown(&Value::String(name.clone())),
+                match taken {
+                    [] => "none".to_owned(),
+                    _ => taken.join(", "),
+                }
+            ))),
+        }
+    }
+
+    fn required(&self, name: &str) -> Result<&Value> {
+        self.0
+            .get(name)
+            .ok_or_else(|| Failure::request(format!("the option {name} is missing")))
+    }
+
+    pub fn dtype(&self) -> Result<DType> {
+        match self.0.get("dtype") {
+            None => Ok(DType::F32),
+            Some(value) => [DType::F32, DType::I32, DType::U32]
+                .into_iter()
+                .find(|dtype| value == dtype.name())
+                .ok_or_else(|| unexpected("dtype", "\"f32\", \"i32\" or \"u32\"", value)),
+        }
+    }
+
+    pub fn rank(&self) -> Result<Option<usize>> {
+        let Some(value) = self.0.get("rank") else {
+            return Ok(None);
+        };
+        value
+            .as_u64()
+            .and_then(|rank| usize::try_from(rank).ok())
+            .filter(|rank| (1..=MAX_RANK).contains(rank))
+            .map(Some)
+            .ok_or_else(|| unexpected("rank", &format!("1 to {MAX_RANK}"), value))
+    }
+
+    /// A number of the type of the values.
+    pub fn number<T: Number>(&self, name: &str) -> Result<T> {
+        T::read(self.required(name)?).map_err(|wrong| Failure::request(format!("{name}: {wrong}")))
+    }
+
+    pub fn range(&self) -> Result<core::ops::Range<usize>> {
+        let value = self.required("range")?;
+        match whole_numbers(value).as_deref() {
+            Some(&[start, end]) => Ok(start..end),
+            _ => Err(unexpected("range", "[start, end]", value)),
+        }
+    }
+
+    pub fn pairs(&self) -> Result<Option<Pairs>> {
+        const EXPECTED: &str = "\"one_to_all\", \"all_to_all\" or an array of pairs";
+        let value = match self.0.get("pairing") {
+            None => return Ok(None),
+            Some(value) => value,
+        };
+        Ok(Some(match value {
+            Value::String(name) if name == "one_to_all" => Pairs::OneToAll,
+            Value::String(name) if name == "all_to_all" => Pairs::AllToAll,
+            Value::Array(items) => {
+                let pair = |(i, item)| pair(item).ok_or((i, item));
+                let pairs = items.iter().enumerate().map(pair);
+                let pairs = pairs.collect::<core::result::Result<_, _>>();
+                Pairs::List(pairs.map_err(|(i, item)| Failure {
+                    element: Some(i),
+                    ..unexpected(
+                        &format!("pairing: pair {i}"),
+                        "[left, right], two indices",
+                        item,
+                    )
+                })?)
+            }
+            other => return Err(unexpected("pairing", EXPECTED, other)),
+        }))
+    }
+
+    /// The shapes and their rank, which is 1 where there is neither a shape nor the option `rank`.
+    pub fn shapes(&self) -> Result<(usize, Vec<Shape>)> {
+        let value = self.required("shapes")?;
+        let Value::Array(items) = value else {
+            return Err(unexpected("shapes", "an array of arrays", value));
+        };
+        let mut shapes = Vec::with_capacity(items.len());
+        for (i, item) in items.iter().enumerate() {
+            let named = |failure: Failure| Failure {
+                message: format!("shapes: element {i}: {}", failure.message),
+                element: Some(i),
+                ..failure
+            };
+            let extents = whole_numbers(item)
+                .ok_or_else(|| unexpected("shape", "an array of extents", item))
+                .map_err(named)?;
+            shapes.push(Shape::new(&extents).map_err(|error| named(error.into()))?);
+        }
+        let first = shapes.first().map(Shape::rank);
+        Ok((self.rank()?.or(first).unwrap_or(1), shapes))
+    }
+}
+
+fn pair(value: &Value) -> Option<(u32, u32)> {
+    match whole_numbers(value)?.as_slice() {
+        &[left, right] => Some((u32::try_from(left).ok()?, u32::try_from(right).ok()?)),
+        _ => None,
+    }
+}
+
+fn whole_numbers(value: &Value) -> Option<Vec<usize>> {
+    let number = |item: &Value| usize::try_from(item.as_u64()?).ok();
+    value.as_array()?.iter().map(number).collect()
+}

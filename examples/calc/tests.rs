@@ -1,0 +1,707 @@
+use std::io;
+
+use serde_json::{Value, json};
+use vsla::Ragged;
+
+use crate::batch::{self, Number};
+use crate::devices::{Choice, Devices};
+use crate::failure::Failure;
+use crate::operations::OPERATIONS;
+use crate::request::OPTIONS;
+use crate::{Calculator, EXAMPLES, serve};
+
+const MAX_LINE: u64 = 1 << 20;
+
+fn calculator(device: Choice) -> Calculator {
+    Calculator {
+        device,
+        max_values: 1 << 20,
+        devices: Devices::default(),
+    }
+}
+
+/// What comes out for this, a line each.
+fn run(device: Choice, input: &[u8]) -> Vec<Value> {
+    let mut output = Vec::new();
+    serve(&mut calculator(device), input, &mut output, MAX_LINE).unwrap();
+    assert!(output.is_empty() || output.ends_with(b"\n"));
+    let output = String::from_utf8(output).unwrap();
+    output
+        .lines()
+        .map(|line| serde_json::from_str(line).expect(line))
+        .collect()
+}
+
+/// The CPU, and a GPU where there is one.
+fn choices() -> Vec<Choice> {
+    let opened = Devices::default().get(Choice::Gpu);
+    match opened {
+        Ok(_) => vec![Choice::Cpu, Choice::Gpu],
+        Err(failure) => {
+            assert!(
+                std::env::var_os("VSLA_REQUIRE_GPU").is_none(),
+                "{failure:?}"
+            );
+            vec![Choice::Cpu]
+        }
+    }
+}
+
+/// Numbers are equal when their values are: 5 and 5.0 are one answer.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(k, v)| b.get(k).is_some_and(|w| same(v, w)))
+        }
+        _ => a == b,
+    }
+}
+
+const GOLDEN: &[(&str, &str)] = &[
+    (
+        r#"{"op": "add", "args": [[[1,2,3]], [[4,5]]]}"#,
+        "[[5,7,3]]",
+    ),
+    (r#"{"op": "add", "args": [[[1]], [[0,1]]]}"#, "[[1,1]]"),
+    (r#"{"op": "add", "args": [[[1,2,3]], [[5]]]}"#, "[[6,2,3]]"),
+    (
+        r#"{"op": "add", "args": [[[[1,2],[3,4]]], [[[10,20]]]]}"#,
+        "[[[11,22],[3,4]]]",
+    ),
+    (
+        r#"{"op": "add", "args": [[[[10,20]]], [[[1,2],[3,4]]]]}"#,
+        "[[[11,22],[3,4]]]",
+    ),
+    (
+        r#"{"op": "add", "args": [[[[1,1,1]]], [[[1],[1]]]]}"#,
+        "[[[2,1,1],[1,0,0]]]",
+    ),
+    (
+        r#"{"op": "add", "args": [[[[[[[[[7]]]]]]]], [[[[[[[[8]]]]]]]]]}"#,
+        "[[[[[[[[15]]]]]]]]",
+    ),
+    (r#"{"op": "add", "args": [[], []]}"#, "[]"),
+    (
+        r#"{"op": "add", "args": [[[], [1]], [[2], []]]}"#,
+        "[[2],[1]]",
+    ),
+    (
+        r#"{"op": "add", "args": [[[2147483647]], [[1]]], "options": {"dtype": "i32"}}"#,
+        "[[-2147483648]]",
+    ),
+    (
+        r#"{"op": "add", "args": [[[1],[2]], [[10],[20]]], "options": {"pairing": "all_to_all"}}"#,
+        "[[11],[21],[12],[22]]",
+    ),
+    (
+        r#"{"op": "add", "args": [[[1],[2]], [[10],[20]]], "options": {"pairing": [[1,0],[1,1]]}}"#,
+        "[[12],[22]]",
+    ),
+    (
+        r#"{"op": "sub", "args": [[[5,3,2]], [[2,1,2]]]}"#,
+        "[[3,2,0]]",
+    ),
+    (
+        r#"{"op": "sub", "args": [[[1]], [[2],[3]]], "options": {"pairing": "one_to_all"}}"#,
+        "[[-1],[-2]]",
+    ),
+    (
+        r#"{"op": "scale", "args": [[[1,-2],[]]], "options": {"factor": 0.5}}"#,
+        "[[0.5,-1],[]]",
+    ),
+    (
+        r#"{"op": "scale", "args": [[["inf"],["nan"]]], "options": {"factor": -1}}"#,
+        r#"[["-inf"],["nan"]]"#,
+    ),
+    (r#"{"op": "copy", "args": [[[[],[]],[]]]}"#, "[[[],[]],[]]"),
+    (
+        r#"{"op": "copy", "args": [[[],[]]], "options": {"rank": 3}}"#,
+        "[[],[]]",
+    ),
+    (
+        r#"{"op": "full", "options": {"shapes": [[2,2],[0,5],[3,0]], "value": 7}}"#,
+        "[[[7,7],[7,7]],[],[[],[],[]]]",
+    ),
+    (
+        r#"{"op": "full", "options": {"shapes": [], "value": 7}}"#,
+        "[]",
+    ),
+    (
+        r#"{"op": "elements", "args": [[[1],[2,3],[4]]], "options": {"range": [1,3]}}"#,
+        "[[2,3],[4]]",
+    ),
+    (
+        r#"{"op": "sum", "args": [[[1,2,3],[],[0.5]]]}"#,
+        "[[6],[0],[0.5]]",
+    ),
+    (r#"{"op": "norm2", "args": [[[3,4],[]]]}"#, "[[5],[0]]"),
+    (
+        r#"{"op": "max", "args": [[[1,3,2],[],[1,"nan"]]]}"#,
+        r#"[[3],["-inf"],["nan"]]"#,
+    ),
+    (
+        r#"{"op": "max", "args": [[[]]], "options": {"dtype": "i32"}}"#,
+        "[[-2147483648]]",
+    ),
+    (
+        r#"{"op": "argmax", "args": [[[1,3,3],[],[1,"nan"]]]}"#,
+        "[[1],[4294967295],[1]]",
+    ),
+    (r#"{"op": "dot", "args": [[[1,2,3]], [[4,5]]]}"#, "[[14]]"),
+    (
+        r#"{"op": "conv", "args": [[[1,2]], [[3,4]]]}"#,
+        "[[3,10,8]]",
+    ),
+    (
+        r#"{"op": "conv", "args": [[[1,2,3]], [[0.5,1.5]]]}"#,
+        "[[0.5,2.5,4.5,4.5]]",
+    ),
+    (
+        r#"{"op": "conv", "args": [[[1,-1,2,0.5]], [[2,1,-1]]]}"#,
+        "[[2,-1,2,4,-1.5,-0.5]]",
+    ),
+    (
+        r#"{"op": "conv", "args": [[[1,1,1,1,1,1,1,1]], [[1,-1]]]}"#,
+        "[[1,0,0,0,0,0,0,0,-1]]",
+    ),
+    (
+        r#"{"op": "conv", "args": [[[1,5,10,10,5,1]], [[1,5,10,10,5,1]]], "options": {"dtype": "u32"}}"#,
+        "[[1,10,45,120,210,252,210,120,45,10,1]]",
+    ),
+    (r#"{"op": "conv", "args": [[[],[1]], [[1],[]]]}"#, "[[],[]]"),
+    (
+        r#"{"op": "correlate", "args": [[[1,2,3]], [[1,10]]]}"#,
+        "[[10,21,32,3]]",
+    ),
+    (
+        r#"{"op": "correlate_max", "args": [[[0,0,1,2],[]], [[1,2],[1]]]}"#,
+        r#"{"value": [[5],["-inf"]], "lag": [[2],[-2147483648]]}"#,
+    ),
+    (
+        r#"{"op": "sbd", "args": [[[0,3,4],[1]], [[6,8],[0]]]}"#,
+        r#"{"distance": [[0],[1]], "lag": [[1],[0]]}"#,
+    ),
+    (
+        r#"{"op": "equivalent", "args": [[[1,0],[1,2],[]], [[1],[1,3],[0,0]]]}"#,
+        "[true,false,true]",
+    ),
+    (
+        r#"{"op": "layout", "args": [[[1,2],[],[3]]]}"#,
+        r#"{"rank": 1, "shapes": [[2],[0],[1]], "offsets": [0,2,2,3], "padding_waste": 0.5}"#,
+    ),
+];
+
+#[test]
+fn golden_lines_are_answered_exactly() {
+    for device in choices() {
+        let lines: Vec<&str> = GOLDEN.iter().map(|(line, _)| *line).collect();
+        let answers = run(device, lines.join("\n").as_bytes());
+        assert_eq!(answers.len(), GOLDEN.len());
+        for ((line, expected), answer) in GOLDEN.iter().zip(&answers) {
+            let expected: Value = serde_json::from_str(expected).unwrap();
+            assert!(same(&answer["ok"], &expected), "{device}: {line}\n{answer}");
+        }
+    }
+}
+
+#[test]
+fn shapes_of_unequal_matrices_grow_on_both_axes() {
+    let row = |width| Value::from(vec![1; width]);
+    let (a, b) = (vec![row(5); 3], vec![row(2); 7]);
+    let line = json!({"op": "add", "args": [[a], [b]]}).to_string();
+    let answer = &run(Choice::Cpu, line.as_bytes())[0]["ok"][0];
+    assert_eq!(answer.as_array().map(Vec::len), Some(7));
+    assert!(
+        answer
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|row| row.as_array().unwrap().len() == 5)
+    );
+}
+
+const REFUSED: &[(&str, &str, Option<u64>)] = &[
+    ("", "bad_json", None),
+    ("  \r", "bad_json", None),
+    ("{", "bad_json", None),
+    (r#"{"op": "sum", "args": [[[1e999]]]}"#, "bad_json", None),
+    (r#"{"op": "sum"} {}"#, "bad_json", None),
+    ("null", "bad_request", None),
+    ("[]", "bad_request", None),
+    ("{}", "bad_request", None),
+    (r#"{"op": 7}"#, "bad_request", None),
+    (r#"{"op": "cosine"}"#, "bad_request", None),
+    (r#"{"op": "help", "argument": []}"#, "bad_request", None),
+    (r#"{"op": "help", "args": {}}"#, "bad_request", None),
+    (r#"{"op": "help", "options": []}"#, "bad_request", None),
+    (r#"{"op": "help", "device": "tpu"}"#, "bad_request", None),
+    (r#"{"op": "add", "args": [[[1]]]}"#, "bad_request", None),
+    (
+        r#"{"op": "add", "args": [[],[]], "options": {"factor": 2}}"#,
+        "bad_request",
+        None,
+    ),
+    (
+        r#"{"op": "sum", "args": [[]], "options": {"dtype": "f64"}}"#,
+        "bad_request",
+        None,
+    ),
+    (
+        r#"{"op": "sum", "args": [[]], "options": {"rank": 9}}"#,
+        "bad_request",
+        None,
+    ),
+    (
+        r#"{"op": "norm2", "args": [[]], "options": {"dtype": "i32"}}"#,
+        "bad_request",
+        None,
+    ),
+    (r#"{"op": "scale", "args": [[]]}"#, "bad_request", None),
+    (
+        r#"{"op": "scale", "args": [[]], "options": {"factor": "two"}}"#,
+        "bad_request",
+        None,
+    ),
+    (
+        r#"{"op": "elements", "args": [[]], "options": {"range": [0]}}"#,
+        "bad_request",
+        None,
+    ),
+    (
+        r#"{"op": "elements", "args": [[]], "options": {"range": [0, -1]}}"#,
+        "bad_request",
+        None,
+    ),
+    (
+        r#"{"op": "full", "options": {"shapes": [[1],[-1]], "value": 0}}"#,
+        "bad_request",
+        Some(1),
+    ),
+    (
+        r#"{"op": "add", "args": [[],[]], "options": {"pairing": "some"}}"#,
+        "bad_request",
+        None,
+    ),
+    (
+        r#"{"op": "add", "args": [[[1]],[[1]]], "options": {"pairing": [[0,0],[0]]}}"#,
+        "bad_request",
+        Some(1),
+    ),
+    (r#"{"op": "sum", "args": [7]}"#, "bad_input", None),
+    (r#"{"op": "sum", "args": [[[1], 2]]}"#, "bad_input", Some(1)),
+    (
+        r#"{"op": "sum", "args": [[[1], [[2]]]]}"#,
+        "bad_input",
+        Some(1),
+    ),
+    (
+        r#"{"op": "sum", "args": [[[[1]], [2]]]}"#,
+        "bad_input",
+        Some(1),
+    ),
+    (
+        r#"{"op": "sum", "args": [[[[1]], [[1, 2], [3]]]]}"#,
+        "bad_input",
+        Some(1),
+    ),
+    (
+        r#"{"op": "sum", "args": [[[[1]], [[], [3]]]]}"#,
+        "bad_input",
+        Some(1),
+    ),
+    (
+        r#"{"op": "sum", "args": [[[1]]], "options": {"rank": 2}}"#,
+        "bad_input",
+        Some(0),
+    ),
+    (
+        r#"{"op": "sum", "args": [[[[[[[[[[[1]]]]]]]]]]]}"#,
+        "bad_input",
+        None,
+    ),
+    (
+        r#"{"op": "sum", "args": [[[1], [null]]]}"#,
+        "bad_input",
+        Some(1),
+    ),
+    (
+        r#"{"op": "sum", "args": [[[1], ["NaN"]]]}"#,
+        "bad_input",
+        Some(1),
+    ),
+    (
+        r#"{"op": "sum", "args": [[[1], [1e39]]]}"#,
+        "bad_input",
+        Some(1),
+    ),
+    (
+        r#"{"op": "sum", "args": [[[1], [1.5]]], "options": {"dtype": "i32"}}"#,
+        "bad_input",
+        Some(1),
+    ),
+    (
+        r#"{"op": "sum", "args": [[[1], [-1]]], "options": {"dtype": "u32"}}"#,
+        "bad_input",
+        Some(1),
+    ),
+    (
+        r#"{"op": "sum", "args": [[[1], [4294967296]]], "options": {"dtype": "u32"}}"#,
+        "bad_input",
+        Some(1),
+    ),
+    (
+        r#"{"op": "sum", "args": [[["nan"]]], "options": {"dtype": "i32"}}"#,
+        "bad_input",
+        Some(0),
+    ),
+    (
+        r#"{"op": "full", "options": {"shapes": [[1],[4294967295]], "value": 0}}"#,
+        "limit",
+        None,
+    ),
+    (
+        r#"{"op": "full", "options": {"shapes": [[4294967295, 0]], "value": 0}}"#,
+        "limit",
+        None,
+    ),
+    (
+        r#"{"op": "full", "options": {"shapes": [[65536, 65536]], "value": 0}}"#,
+        "size_overflow",
+        Some(0),
+    ),
+    (
+        r#"{"op": "full", "options": {"shapes": [[1], [1, 2]], "value": 0}}"#,
+        "rank",
+        Some(1),
+    ),
+    (
+        r#"{"op": "add", "args": [[[1]], [[1], [2]]]}"#,
+        "batch_size",
+        None,
+    ),
+    (r#"{"op": "add", "args": [[[1]], [[[1]]]]}"#, "rank", None),
+    (
+        r#"{"op": "conv", "args": [[[[1]]], [[[1]]]]}"#,
+        "rank",
+        None,
+    ),
+    (
+        r#"{"op": "add", "args": [[[1],[1]], [[1]]], "options": {"pairing": "one_to_all"}}"#,
+        "pairing",
+        None,
+    ),
+    (
+        r#"{"op": "add", "args": [[[1]], [[1]]], "options": {"pairing": [[0,0],[0,1]]}}"#,
+        "pair_index",
+        Some(1),
+    ),
+    (
+        r#"{"op": "elements", "args": [[[1]]], "options": {"range": [1, 0]}}"#,
+        "element_range",
+        None,
+    ),
+];
+
+#[test]
+fn what_is_wrong_is_named() {
+    for device in choices() {
+        for (line, kind, element) in REFUSED {
+            let input = format!("{line}\n");
+            let answers = run(device, input.as_bytes());
+            let [answer] = &answers[..] else {
+                panic!("{line}: {answers:?}");
+            };
+            let error = &answer["error"];
+            assert_eq!(error["kind"], *kind, "{line}\n{answer}");
+            assert_eq!(error["element"].as_u64(), *element, "{line}\n{answer}");
+            assert!(
+                !error["message"].as_str().unwrap_or("").is_empty(),
+                "{line}\n{answer}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_unknown_option_is_named_with_those_there_are() {
+    let line = br#"{"op": "sum", "args": [[]], "options": {"axis": 1}}"#;
+    let answer = &run(Choice::Cpu, line)[0];
+    let message = "sum: unknown option \"axis\": expected dtype, rank";
+    assert_eq!(answer["error"]["message"], message);
+}
+
+#[test]
+fn every_line_has_one_answer() {
+    let sum = br#"{"op": "sum", "args": [[[1]]]}"#;
+    let long = vec![b' '; MAX_LINE as usize + 1];
+    let deep = [vec![b'['; 100_000], vec![b']'; 100_000]].concat();
+    let lines: [&[u8]; 9] = [
+        sum,
+        b"",
+        b"\xff\xfe",
+        &long,
+        &deep,
+        b"\0",
+        sum,
+        b"\xEF\xBB\xBF{}",
+        sum,
+    ];
+    let answers = run(Choice::Cpu, &lines.join(&b'\n'));
+    let kinds: Vec<_> = answers
+        .iter()
+        .map(|a| a["error"]["kind"].as_str())
+        .collect();
+    let json = Some("bad_json");
+    assert_eq!(
+        kinds,
+        [
+            None,
+            json,
+            json,
+            json,
+            json,
+            json,
+            None,
+            Some("bad_request"),
+            None
+        ]
+    );
+    assert!(run(Choice::Cpu, b"").is_empty());
+    assert_eq!(run(Choice::Cpu, b"\n\n").len(), 2);
+    assert_eq!(
+        run(Choice::Cpu, &[sum, &b"\r\n"[..]].concat())[0]["ok"],
+        json!([[1.0]])
+    );
+}
+
+#[test]
+fn answers_that_would_be_too_large_are_refused() {
+    let ones = |n| Value::from(vec![vec![1]; n]);
+    let row = Value::from(vec![vec![vec![1; 2000]]]);
+    let column = Value::from(vec![vec![vec![1]; 2000]]);
+    let all = json!({"pairing": "all_to_all"});
+    for line in [
+        json!({"op": "dot", "args": [ones(2000), ones(2000)], "options": all}),
+        json!({"op": "conv", "args": [ones(2000), ones(2000)], "options": all}),
+        json!({"op": "add", "args": [row, column]}),
+    ] {
+        let answer = &run(Choice::Cpu, line.to_string().as_bytes())[0];
+        assert_eq!(answer["error"]["kind"], "limit", "{answer}");
+    }
+}
+
+/// A stream of numbers that is the same in every run.
+struct Stream(u64);
+
+impl Stream {
+    fn next(&mut self) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 >> 32
+    }
+}
+
+#[test]
+fn damaged_lines_are_answered_too() {
+    let mut stream = Stream(1);
+    let mut input = Vec::new();
+    let mut lines = 0;
+    for _ in 0..100 {
+        for (line, _) in GOLDEN {
+            let mut line = line.as_bytes().to_vec();
+            for _ in 0..1 + stream.next() % 3 {
+                let at = stream.next() as usize % line.len();
+                match stream.next() % 3 {
+                    0 => line[at] = stream.next() as u8,
+                    1 => line[at] = b"[]{},:\"0-e."[stream.next() as usize % 11],
+                    _ => line.truncate(at.max(1)),
+                }
+            }
+            lines += 1 + line.iter().filter(|byte| **byte == b'\n').count();
+            input.extend(line);
+            input.push(b'\n');
+        }
+    }
+    let answers = run(Choice::Cpu, &input);
+    assert_eq!(answers.len(), lines);
+    for answer in answers {
+        assert!(
+            answer.get("ok").is_some() != answer.get("error").is_some(),
+            "{answer}"
+        );
+        assert_ne!(answer["error"]["kind"], "internal", "{answer}");
+    }
+}
+
+fn written<T: Number>(value: T) -> String {
+    let mut text = Vec::new();
+    value.write(&mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn printed_numbers_read_back_as_the_same() {
+    let mut stream = Stream(7);
+    let edges = [
+        0.0,
+        -0.0,
+        f32::MIN_POSITIVE,
+        f32::MAX,
+        f32::EPSILON,
+        1e-45,
+        16_777_216.0,
+    ];
+    let random = (0..200_000).map(|_| f32::from_bits(stream.next() as u32));
+    for x in edges.into_iter().chain(random) {
+        let text = written(x);
+        let read = f32::read(&serde_json::from_str(&text).expect(&text)).expect(&text);
+        assert!(
+            read.to_bits() == x.to_bits() || (x.is_nan() && read.is_nan()),
+            "{x:?} {text}"
+        );
+    }
+    assert_eq!(written(0.1f32), "0.1");
+    assert_eq!(written(f32::NEG_INFINITY), "\"-inf\"");
+    for x in [i32::MIN, -1, 0, i32::MAX] {
+        assert_eq!(
+            i32::read(&serde_json::from_str(&written(x)).unwrap()),
+            Ok(x)
+        );
+    }
+    assert_eq!(u32::read(&json!(4_294_967_295_u32)), Ok(u32::MAX));
+    assert_eq!(u32::read(&json!(3.0)), Ok(3));
+}
+
+#[test]
+fn a_printed_batch_reads_back() {
+    for text in [
+        "[]",
+        "[[]]",
+        "[[1.0,2.0],[],[3.0]]",
+        "[[[]],[[],[]]]",
+        "[[[1.0],[2.0]],[[]],[]]",
+    ] {
+        let batch: Ragged<f32> = batch::read(&serde_json::from_str(text).unwrap(), None).unwrap();
+        let mut out = Vec::new();
+        batch::write(&batch, &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), text);
+    }
+    let batch: Ragged<i32> = batch::read(&json!([[[], []], []]), None).unwrap();
+    assert_eq!(
+        (batch.shape(0).extents(), batch.shape(1).extents()),
+        (&[2, 0][..], &[0, 0][..])
+    );
+}
+
+#[test]
+fn the_table_is_whole() {
+    for (i, operation) in OPERATIONS.iter().enumerate() {
+        let name = operation.name;
+        assert!(
+            OPERATIONS[..i].iter().all(|other| other.name != name),
+            "{name} twice"
+        );
+        for option in operation.options {
+            assert!(
+                OPTIONS.iter().any(|(known, _)| known == option),
+                "{name}: {option}"
+            );
+        }
+        // Empty batches are an error of no operation.
+        let mut line = json!({"op": name, "args": vec![json!([]); operation.args]});
+        for (option, value) in [
+            ("factor", json!(1)),
+            ("value", json!(1)),
+            ("shapes", json!([])),
+            ("range", json!([0, 0])),
+        ] {
+            if operation.options.contains(&option) {
+                line["options"][option] = value;
+            }
+        }
+        let answer = &run(Choice::Cpu, line.to_string().as_bytes())[0];
+        assert!(answer.get("ok").is_some(), "{line}\n{answer}");
+        line["args"] = json!([[], [], []]);
+        let answer = &run(Choice::Cpu, line.to_string().as_bytes())[0];
+        assert_eq!(answer["error"]["kind"], "bad_request", "{answer}");
+    }
+    for (option, _) in OPTIONS {
+        assert!(
+            OPERATIONS.iter().any(|o| o.options.contains(option)),
+            "{option} is of no use"
+        );
+    }
+    let help = &run(Choice::Cpu, br#"{"op": "help"}"#)[0]["ok"];
+    assert_eq!(
+        help["operations"].as_array().map(Vec::len),
+        Some(OPERATIONS.len())
+    );
+}
+
+#[test]
+fn the_examples_of_the_help_are_true() {
+    let lines: Vec<&str> = EXAMPLES.lines().map(str::trim).collect();
+    let mut checked = 0;
+    for pair in lines.windows(2) {
+        let request = pair[0]
+            .strip_prefix("echo '")
+            .and_then(|l| l.strip_suffix("' | calc"));
+        if let Some(request) = request.filter(|_| pair[1].starts_with('{')) {
+            let mut output = Vec::new();
+            serve(
+                &mut calculator(Choice::Cpu),
+                request.as_bytes(),
+                &mut output,
+                MAX_LINE,
+            )
+            .unwrap();
+            assert_eq!(String::from_utf8(output).unwrap().trim_end(), pair[1]);
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, 3);
+}
+
+#[test]
+fn devices_are_kept_and_opened_again_after_a_loss() {
+    let mut devices = Devices::default();
+    let held = |devices: &mut Devices| {
+        let device = devices.get(Choice::Cpu).unwrap();
+        device
+            .upload(&Ragged::from_rows([[1.0f32]]).unwrap())
+            .unwrap()
+    };
+    let (a, b) = (held(&mut devices), held(&mut devices));
+    assert!(a.add(&b).is_ok(), "the same device");
+    devices.forget(Choice::Cpu);
+    assert!(a.add(&held(&mut devices)).is_err(), "another device");
+    let lost = vsla::Error::DeviceLost {
+        op: "add",
+        reason: String::new(),
+    };
+    assert!(Failure::from(lost).loses_the_device());
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_work() {
+    struct Closed;
+    impl io::Write for Closed {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let ended = serve(&mut calculator(Choice::Cpu), &b"\n\n"[..], Closed, MAX_LINE);
+    assert_eq!(
+        ended.map_err(|error| error.kind()),
+        Err(io::ErrorKind::BrokenPipe)
+    );
+}

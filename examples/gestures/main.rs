@@ -1,0 +1,250 @@
+//! Classifies recordings of different lengths by their nearest neighbour, without padding them.
+//!
+//! The measure is the shape-based distance, 1 − max_k (x ⋆ y)_k / (‖x‖‖y‖) over every lag k of the cross-correlation
+//! (Paparrizos and Gravano, "k-Shape", SIGMOD 2015). Each test series meets each training series on the device; only one
+//! distance and one lag a pair come back. The recordings that come with the example were made with a hand-held
+//! accelerometer; any univariate `.ts` file of the UCR archive will do.
+
+use std::error::Error;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use indicatif::{ProgressBar, ProgressStyle};
+use vsla::Device;
+
+use classify::Classified;
+use reference::Check;
+use report::Report;
+use ts::{Dataset, TsError};
+
+mod classify;
+mod distances;
+mod plot;
+mod reference;
+mod report;
+mod scale;
+mod ts;
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo run --release --example gestures
+  cargo run --release --example gestures -- --device cpu --plot errors.svg
+  cargo run --release --example gestures -- --train GunPoint_TRAIN.ts --test GunPoint_TEST.ts
+  cargo run --release --example gestures -- --check none --json > result.json
+
+Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments are wrong.";
+
+/// Classify time series of different lengths by their nearest neighbour under the shape-based distance
+///
+/// Without --train and --test it uses the recordings that come with it: 50 training and 50 test series of 29 to 361
+/// samples, a gesture made by ten people with a hand-held accelerometer; the class is the person.
+#[derive(Parser)]
+#[command(name = "gestures", version, after_help = EXAMPLES)]
+struct Args {
+    /// The series with known classes: a univariate .ts file of the UCR archive
+    #[arg(long, value_name = "FILE", requires = "test")]
+    train: Option<PathBuf>,
+    /// The series to classify
+    #[arg(long, value_name = "FILE", requires = "train")]
+    test: Option<PathBuf>,
+    /// Where to compute; auto takes a GPU if there is one, else the CPU
+    #[arg(long, value_enum, default_value = "auto")]
+    device: Choice,
+    /// How many distances to check against f64; by default all up to 10^9 multiply-adds, else a sample
+    #[arg(long, value_enum)]
+    check: Option<Check>,
+    /// Draw each misclassified series over its nearest neighbour
+    #[arg(long, value_name = "OUT.svg")]
+    plot: Option<PathBuf>,
+    /// Print one JSON object, and nothing else
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Choice {
+    /// A GPU if there is one, else the CPU
+    Auto,
+    /// The CPU
+    Cpu,
+    /// A GPU, which may be a software rasteriser; an error if there is none
+    Gpu,
+}
+
+fn main() -> ExitCode {
+    // Errors are told once, by this program; RUST_LOG=info shows what else the library and wgpu have to say.
+    env_logger::init_from_env(env_logger::Env::default().default_filter_or("off"));
+    let args = Args::parse();
+    let done = run(&args).and_then(|text| Ok(io::stdout().lock().write_all(text.as_bytes())?));
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        // The reader has seen enough: `gestures | head -3` is not a failure.
+        Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The whole job. Its output is returned, not printed: when something fails, nothing has been printed.
+fn run(args: &Args) -> Result<String, Box<dyn Error>> {
+    if let Some(path) = &args.plot {
+        check_writable(path)?;
+    }
+    let (train, test) = data(args)?;
+    let device = match args.device {
+        Choice::Auto => Device::auto(),
+        Choice::Cpu => Device::cpu(),
+        Choice::Gpu => gpu()?,
+    };
+    let info = device.info();
+
+    let bar = progress(
+        args,
+        &format!("distances on {}", info.name),
+        test.series.len(),
+    );
+    let distances = distances::compute(&device, &test.series, &train.series, &bar)?;
+    bar.finish_and_clear();
+    let classified = Classified::new(&test, &train, &distances.values);
+
+    let pairs = reference::select(args.check, &test.series, &train.series);
+    let bar = progress(args, "check against f64", pairs.len());
+    let checked = reference::check(&pairs, &test.series, &train.series, &distances.values, &bar);
+    bar.finish_and_clear();
+
+    if let Some(path) = &args.plot {
+        let svg = plot::svg(&test, &train, &classified, &distances)?;
+        std::fs::write(path, svg).map_err(|error| named(path, &error))?;
+    }
+    let report = Report {
+        device: &info,
+        test: &test,
+        train: &train,
+        distances: &distances,
+        classified: &classified,
+        checked,
+    };
+    if args.json {
+        return Ok(report.json());
+    }
+    let mut text = report.text();
+    if let Some(path) = &args.plot {
+        text += &format!("plot         {}\n", path.display());
+    }
+    Ok(text)
+}
+
+#[cfg(feature = "gpu")]
+fn gpu() -> vsla::Result<Device> {
+    Device::gpu(vsla::GpuOptions::default())
+}
+
+#[cfg(not(feature = "gpu"))]
+fn gpu() -> Result<Device, Box<dyn Error>> {
+    Err("this build has no GPU support (feature `gpu`)".into())
+}
+
+fn data(args: &Args) -> Result<(Dataset, Dataset), TsError> {
+    macro_rules! bundled {
+        ($name:literal) => {
+            ts::parse($name, include_bytes!(concat!("../data/", $name)))
+        };
+    }
+    match (&args.train, &args.test) {
+        (Some(train), Some(test)) => Ok((ts::read(train)?, ts::read(test)?)),
+        // The arguments' parser has seen to it that it is both or neither.
+        _ => Ok((
+            bundled!("PickupGestureWiimoteZ_TRAIN.ts")?,
+            bundled!("PickupGestureWiimoteZ_TEST.ts")?,
+        )),
+    }
+}
+
+/// A bar on the terminal; hidden when there is none, and when a program reads the result.
+fn progress(args: &Args, what: &str, steps: usize) -> ProgressBar {
+    if args.json || !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style =
+        ProgressStyle::with_template("{msg} {wide_bar} {human_pos} of {human_len}, {elapsed}")
+            .expect("the template is well formed");
+    let bar = ProgressBar::new(steps as u64)
+        .with_style(style)
+        .with_message(what.to_owned());
+    bar.enable_steady_tick(Duration::from_millis(100)); // also while the first step takes its time
+    bar
+}
+
+/// Finds out before the work, not after it, that the plot has no place to go.
+fn check_writable(path: &Path) -> Result<(), Box<dyn Error>> {
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    if path.is_dir() {
+        return Err(named(path, &"is a directory"));
+    }
+    match parent.is_dir() {
+        true => Ok(()),
+        false => Err(named(path, &"its directory does not exist")),
+    }
+}
+
+fn named(path: &Path, problem: &dyn std::fmt::Display) -> Box<dyn Error> {
+    format!("{}: {problem}", path.display()).into()
+}
+
+fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
+    error
+        .downcast_ref::<io::Error>()
+        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against the numbers of an independent implementation, aeon 1.6: `sbd_distance`, `standardize=False`.
+    #[test]
+    fn the_bundled_recordings_give_the_known_answer() {
+        let args = Args::parse_from(["gestures"]);
+        let (train, test) = data(&args).unwrap();
+        let bar = ProgressBar::hidden();
+        let distances =
+            distances::compute(&Device::cpu(), &test.series, &train.series, &bar).unwrap();
+        let known = [0.10873282, 0.14531718, 0.05910188];
+        for (distance, known) in distances.values.iter().zip(known) {
+            assert!(
+                (f64::from(*distance) - known).abs() < 1e-6,
+                "{distance} {known}"
+            );
+        }
+        let classified = Classified::new(&test, &train, &distances.values);
+        assert_eq!((classified.correct(), classified.actual.len()), (35, 50));
+
+        let pairs = reference::select(args.check, &test.series, &train.series);
+        let checked =
+            reference::check(&pairs, &test.series, &train.series, &distances.values, &bar);
+        assert_eq!(checked.pairs, 2_500);
+        assert!(checked.within_bounds(), "{checked:?}");
+
+        let svg = plot::svg(&test, &train, &classified, &distances).unwrap();
+        assert_eq!(
+            svg.matches("classified").count() - 1,
+            15,
+            "a title each, and the plot's"
+        );
+    }
+
+    #[test]
+    fn both_files_or_neither() {
+        assert!(Args::try_parse_from(["gestures", "--train", "a"]).is_err());
+        assert!(Args::try_parse_from(["gestures", "--test", "a"]).is_err());
+        assert!(Args::try_parse_from(["gestures", "--test", "a", "--train", "b"]).is_ok());
+    }
+}

@@ -1,0 +1,18 @@
+//! Two batches of vectors whose lengths differ, nothing padded: sums, convolutions, and one number for each of these.
+
+use vsla::{Device, Ragged, Result};
+
+fn main() -> Result<()> {
+    let device = Device::auto();
+    println!("{}", device.info());
+
+    let x = Ragged::from_rows([vec![1.0f32, 2.0, 3.0], vec![4.0], vec![]])?;
+    let y = Ragged::from_rows([vec![0.5f32, 0.5], vec![1.0, -1.0], vec![9.0]])?;
+    let (x, y) = (device.upload(&x)?, device.upload(&y)?);
+    let z = x.conv(&y)?;
+
+    println!("x + y = {}", x.add(&y)?.download_blocking()?);
+    println!("x * y = {}", z.download_blocking()?);
+    println!("sums of x * y = {}", z.sum()?.download_blocking()?);
+    Ok(())
+}
