@@ -1,0 +1,106 @@
+//! Lengths, and what the host says the results are.
+
+use rayon::prelude::*;
+use vsla::{Ragged, Shape};
+
+use super::Check;
+
+/// Lengths from 1 to `most` whose probability falls as their `s`-th power.
+pub struct Zipf {
+    rng: fastrand::Rng,
+    cumulated: Vec<f64>,
+}
+
+impl Zipf {
+    pub fn new(seed: u64, s: f64, most: usize) -> Zipf {
+        let mut sum = 0.0;
+        let cumulated = (1..=most).map(|length| {
+            sum += (length as f64).powf(-s);
+            sum
+        });
+        Zipf {
+            rng: fastrand::Rng::with_seed(seed),
+            cumulated: cumulated.collect(),
+        }
+    }
+
+    pub fn draw(&mut self) -> usize {
+        let most = self.cumulated.len();
+        let at = self.rng.f64() * self.cumulated[most - 1];
+        (self.cumulated.partition_point(|sum| *sum <= at) + 1).min(most)
+    }
+}
+
+/// Lengths drawn until they add up to `total` or a little more.
+pub fn until(total: usize, mut draw: impl FnMut() -> usize) -> Vec<usize> {
+    let mut lengths = Vec::new();
+    let mut sum = 0;
+    while sum < total {
+        let length = draw();
+        sum += length;
+        lengths.push(length);
+    }
+    lengths
+}
+
+/// Whether `c` is the sum of `a` and `b`, in full and bit for bit: an f32 sum is rounded in one way only.
+pub fn check_add(a: &Ragged<f32>, b: &Ragged<f32>, c: &Ragged<f32>) -> Check {
+    if (a.len(), b.len()) != (c.len(), c.len()) {
+        return Err(format!("{} elements instead of {}", c.len(), a.len()));
+    }
+    let wrong = (0..c.len()).into_par_iter().find_any(|&i| {
+        let shapes = [a.shape(i), b.shape(i), c.shape(i)].map(rows_and_columns);
+        let [(m, n), (k, l), (rows, columns)] = shapes;
+        if (rows, columns) != (m.max(k), n.max(l)) {
+            return true;
+        }
+        (0..rows).any(|row| {
+            let x = line(&a[i], m, n, row);
+            let y = line(&b[i], k, l, row);
+            let at = |values: &[f32], column| values.get(column).copied().unwrap_or(0.0);
+            let mut sums = c[i][row * columns..][..columns].iter().enumerate();
+            sums.any(|(column, sum)| *sum != at(x, column) + at(y, column))
+        })
+    });
+    match wrong {
+        None => Ok(format!("all {} values", c.values().len())),
+        Some(i) => Err(format!("element {i} is not the sum")),
+    }
+}
+
+/// One row of a matrix, or nothing below it.
+fn line(values: &[f32], rows: usize, columns: usize, row: usize) -> &[f32] {
+    match row < rows {
+        true => &values[row * columns..][..columns],
+        false => &[],
+    }
+}
+
+fn rows_and_columns(shape: Shape) -> (usize, usize) {
+    match *shape.extents() {
+        [rows, columns] => (rows as usize, columns as usize),
+        _ => (1, shape.size()),
+    }
+}
+
+/// Whether two slices are the same, in full and bit for bit.
+pub fn check_equal(got: &[f32], expected: &[f32]) -> Check {
+    if got.len() != expected.len() {
+        return Err(format!(
+            "{} values instead of {}",
+            got.len(),
+            expected.len()
+        ));
+    }
+    let wrong = got
+        .par_iter()
+        .zip(expected)
+        .position_any(|(x, y)| x.to_bits() != y.to_bits());
+    match wrong {
+        None => Ok(format!("all {} values", got.len())),
+        Some(i) => Err(format!(
+            "value {i} is {} instead of {}",
+            got[i], expected[i]
+        )),
+    }
+}

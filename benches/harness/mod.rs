@@ -1,0 +1,395 @@
+//! How a row is measured.
+
+pub mod data;
+pub mod report;
+
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+use report::{Report, Row};
+use vsla::{Device, DeviceInfo, Layout, Ragged, Shape, Tensor};
+
+/// What a measurement gives, or why there is none: the harness itself failed.
+pub type Outcome<T> = Result<T, Box<dyn Error>>;
+/// What a comparison with the host found: all is right, with a word on what was compared, or the first mismatch.
+pub type Check = Result<String, String>;
+
+/// How much of everything.
+#[derive(Clone, Copy)]
+pub struct Size {
+    /// Whether times mean anything.
+    pub quick: bool,
+    /// Values of a large operand.
+    pub values: usize,
+    /// Elements of a batch of many.
+    pub elements: usize,
+    /// The copies of the `peaks` rows: names, and bytes read and written.
+    pub footprints: &'static [(&'static str, u64)],
+    /// Bytes that the fixed copy beside every row reads and writes.
+    pub reference: u64,
+    /// Values to copy from: half of the bytes of the largest operation.
+    source: usize,
+    /// Operations of a chain, and batches of fresh lengths.
+    pub many: usize,
+    /// Copies before a row go on for so long.
+    warm: Duration,
+    /// A row is repeated for so long.
+    pub time: Duration,
+    /// The least and the most runs of a row.
+    pub runs: (usize, usize),
+}
+
+const MIB: u64 = 1 << 20;
+const COPIES: &[(&str, u64)] = &[
+    ("peaks/copy-1MiB", MIB),
+    ("peaks/copy-4MiB", 4 * MIB),
+    ("peaks/copy-32MiB", 32 * MIB),
+    ("peaks/copy-256MiB", 256 * MIB),
+    ("peaks/copy-1GiB", 1024 * MIB),
+];
+
+impl Size {
+    /// What suits a device.
+    pub fn of(quick: bool, device: &DeviceInfo) -> Size {
+        if quick {
+            return Size {
+                quick,
+                values: 1 << 18,
+                elements: 1 << 14,
+                footprints: &COPIES[..2],
+                reference: MIB,
+                source: 1 << 20,
+                many: 300,
+                warm: Duration::from_millis(20),
+                time: Duration::from_millis(50),
+                runs: (3, 20),
+            };
+        }
+        let gpu = device.backend != "cpu";
+        Size {
+            quick,
+            values: if gpu { 1 << 26 } else { 1 << 24 },
+            elements: if gpu { 1 << 22 } else { 1 << 20 },
+            footprints: if gpu { &COPIES[1..] } else { &COPIES[1..4] },
+            reference: if gpu { 1024 * MIB } else { 256 * MIB },
+            source: if gpu {
+                (1 << 27) + (1 << 25)
+            } else {
+                (1 << 25) + (1 << 23)
+            },
+            many: 10_000,
+            warm: Duration::from_millis(if gpu { 1000 } else { 200 }),
+            time: Duration::from_millis(if gpu { 150 } else { 500 }),
+            runs: (7, 60),
+        }
+    }
+}
+
+/// Values of an element of the tensor that reference copies copy from.
+const CELL: usize = 1024;
+
+/// A device, and what was measured on it.
+pub struct Bench {
+    pub device: Device,
+    pub size: Size,
+    filter: Option<String>,
+    rows: Vec<Row>,
+    source: Tensor<f32>,
+    /// The fixed copy at its best.
+    reference: Duration,
+    /// Multiply-adds a second, if that was measured.
+    pub multiply_adds: Option<f64>,
+}
+
+/// A row about to be measured.
+pub struct Spec {
+    pub name: &'static str,
+    /// What it computes on, with the seeds of what is random.
+    pub data: String,
+    /// Bytes that have to be read and written.
+    pub bytes: u64,
+    /// Multiply-adds that have to be done.
+    pub multiply_adds: u64,
+    /// The first call, which may also compile and plan.
+    pub first: Duration,
+    pub check: Check,
+}
+
+/// Medians.
+#[derive(Clone, Copy)]
+pub struct Times {
+    /// `None` where the device takes no timestamps.
+    pub device: Option<Duration>,
+    pub wall: Duration,
+    /// One of many calls that are waited for together, where that was measured: no profile, and no wait after each.
+    pub in_row: Option<Duration>,
+    pub runs: usize,
+}
+
+impl Times {
+    /// The time that a rate is computed from.
+    pub fn best_known(&self) -> Duration {
+        self.device.unwrap_or(self.wall)
+    }
+}
+
+impl Bench {
+    pub fn new(device: Device, size: Size, filter: Option<String>) -> Outcome<Bench> {
+        let layout = Layout::uniform(size.source / CELL, Shape::new(&[CELL])?)?;
+        let source = device.upload(&Ragged::random(&layout, 0))?;
+        let mut bench = Bench {
+            device,
+            size,
+            filter,
+            rows: Vec::new(),
+            source,
+            reference: Duration::MAX,
+            multiply_adds: None,
+        };
+        bench.reference()?;
+        for _ in 0..3 {
+            bench.warm()?;
+            bench.reference()?;
+        }
+        Ok(bench)
+    }
+
+    pub fn finish(self) -> Report {
+        Report {
+            device: self.device.info(),
+            quick: self.size.quick,
+            rows: self.rows,
+        }
+    }
+
+    /// Whether a row was asked for. Ask before making its data.
+    pub fn wants(&self, name: &str) -> bool {
+        self.filter.as_ref().is_none_or(|part| name.contains(part))
+    }
+
+    /// Waits for the device.
+    pub fn sync(&self) -> Outcome<()> {
+        self.device.flush()?;
+        #[cfg(feature = "gpu")]
+        if let Some((device, _)) = self.device.wgpu() {
+            device.poll(vsla::wgpu::PollType::wait_indefinitely())?;
+        }
+        Ok(())
+    }
+
+    /// A call that may be the first of its kind, with the time until the device is done with it.
+    pub fn first<R>(&self, run: impl FnOnce() -> vsla::Result<R>) -> Outcome<(R, Duration)> {
+        self.sync()?;
+        let began = Instant::now();
+        let result = run()?;
+        self.sync()?;
+        Ok((result, began.elapsed()))
+    }
+
+    /// Median times of a call; its result is dropped.
+    pub fn times<R>(&self, mut run: impl FnMut() -> vsla::Result<R>) -> Outcome<Times> {
+        let mut once = || -> Outcome<Duration> {
+            let began = Instant::now();
+            let result = run()?;
+            self.sync()?;
+            let time = began.elapsed();
+            drop(result);
+            Ok(time)
+        };
+        let guess = once()?.min(once()?);
+        let (least, most) = self.size.runs;
+        let runs = (self.size.time.as_secs_f64() / guess.as_secs_f64().max(1e-7)) as usize;
+        let runs = runs.clamp(least, most);
+        let mut wall = (0..runs).map(|_| once()).collect::<Outcome<Vec<_>>>()?;
+        let began = Instant::now();
+        for _ in 0..runs {
+            run()?;
+        }
+        self.sync()?;
+        let in_row = began.elapsed() / runs as u32;
+        let device = match self.device.is_gpu() {
+            true => self.device_times(runs, run)?,
+            false => None,
+        };
+        Ok(Times {
+            in_row: Some(in_row),
+            device: device.map(|mut times| median(&mut times)),
+            wall: median(&mut wall),
+            runs,
+        })
+    }
+
+    /// Device times of `runs` calls, all in one go, so that the device is never idle.
+    fn device_times<R>(
+        &self,
+        runs: usize,
+        mut run: impl FnMut() -> vsla::Result<R>,
+    ) -> Outcome<Option<Vec<Duration>>> {
+        let (done, profile) = self
+            .device
+            .profile(|| (0..runs).try_for_each(|_| run().map(drop)))?;
+        done?;
+        if profile.device_time.is_none() {
+            return Ok(None);
+        }
+        let kernels = profile.kernels.len();
+        if kernels == 0 || kernels % runs != 0 {
+            return Err(format!("{kernels} kernels in {runs} runs").into());
+        }
+        let times = profile.kernels.chunks(kernels / runs);
+        Ok(Some(
+            times.map(|run| run.iter().map(|k| k.time).sum()).collect(),
+        ))
+    }
+
+    /// Keeps the device busy until its clocks are up.
+    pub fn warm(&self) -> Outcome<()> {
+        let copied = self.copied(self.size.reference)?;
+        let began = Instant::now();
+        while began.elapsed() < self.size.warm {
+            for _ in 0..8 {
+                copied.copy()?;
+            }
+            self.sync()?;
+        }
+        Ok(())
+    }
+
+    /// A tensor whose copy reads and writes so many bytes.
+    fn copied(&self, bytes: u64) -> Outcome<Tensor<f32>> {
+        let cells = (bytes as usize / 8)
+            .div_ceil(CELL)
+            .clamp(1, self.source.len());
+        Ok(self.source.elements(0..cells)?)
+    }
+
+    /// Our own copy of half as many bytes: what an operation that moves `bytes` is measured by.
+    pub fn copy(&self, bytes: u64) -> Outcome<Times> {
+        let copied = self.copied(bytes)?;
+        let moved = copied.layout().total() as f64 * 8.0;
+        let mut times = self.times(|| copied.copy())?;
+        // Cells are whole, and the source may be smaller than what was asked for.
+        let scale = bytes as f64 / moved;
+        times.wall = times.wall.mul_f64(scale);
+        times.device = times.device.map(|time| time.mul_f64(scale));
+        Ok(times)
+    }
+
+    /// The tensor that copies are made of and what they read and write, for the rows about copies.
+    pub fn copy_source(&self, bytes: u64) -> Outcome<(Tensor<f32>, u64)> {
+        let copied = self.copied(bytes)?;
+        let moved = copied.layout().total() as u64 * 8;
+        Ok((copied, moved))
+    }
+
+    /// Times the fixed copy.
+    fn reference(&mut self) -> Outcome<Duration> {
+        let time = self.copy(self.size.reference)?.best_known();
+        self.reference = self.reference.min(time);
+        Ok(time)
+    }
+
+    /// Measures with warm clocks, between two fixed copies; once more when a GPU was slow at these.
+    pub fn beside<T>(
+        &mut self,
+        mut measure: impl FnMut(&mut Bench) -> Outcome<T>,
+    ) -> Outcome<(T, [Duration; 2])> {
+        let measured = self.round(&mut measure)?;
+        match self.steady(measured.1) || !self.device.is_gpu() {
+            true => Ok(measured),
+            false => self.round(&mut measure),
+        }
+    }
+
+    fn round<T>(
+        &mut self,
+        measure: &mut impl FnMut(&mut Bench) -> Outcome<T>,
+    ) -> Outcome<(T, [Duration; 2])> {
+        self.warm()?;
+        let before = self.reference()?;
+        let measured = measure(self)?;
+        let after = self.reference()?;
+        Ok((measured, [before, after]))
+    }
+
+    /// Whether the fixed copies beside a row took what they take at their best, to a tenth. The CPU, which other
+    /// programs use too, may take a quarter more.
+    pub fn steady(&self, reference: [Duration; 2]) -> bool {
+        let slack = if self.device.is_gpu() { 1.1 } else { 1.25 };
+        let most = self.reference.mul_f64(slack);
+        self.size.quick || reference.iter().all(|time| *time <= most)
+    }
+
+    /// Measures a call and a copy of the same footprint.
+    pub fn measure<R>(
+        &mut self,
+        spec: Spec,
+        mut run: impl FnMut() -> vsla::Result<R>,
+    ) -> Outcome<Row> {
+        let bytes = spec.bytes;
+        let ((times, copy), reference) = self.beside(|bench| {
+            let copy = bench.copy(bytes)?;
+            Ok((bench.times(&mut run)?, copy))
+        })?;
+        let mut row = self.row(spec, times, reference);
+        row.copy = Some(copy.best_known());
+        row.percent_of_copy =
+            Some(100.0 * copy.best_known().as_secs_f64() / times.best_known().as_secs_f64());
+        Ok(row)
+    }
+
+    /// A row of measured times.
+    pub fn row(&self, spec: Spec, times: Times, reference: [Duration; 2]) -> Row {
+        let seconds = times.best_known().as_secs_f64();
+        let done = spec.multiply_adds as f64 / seconds;
+        Row {
+            name: spec.name,
+            device: if self.device.is_gpu() { "gpu" } else { "cpu" },
+            data: spec.data,
+            bytes: spec.bytes,
+            multiply_adds: spec.multiply_adds,
+            times,
+            first: Some(spec.first),
+            copy: None,
+            percent_of_copy: None,
+            percent_of_multiply_adds: self
+                .multiply_adds
+                .filter(|_| spec.multiply_adds > 0)
+                .map(|peak| 100.0 * done / peak),
+            reference,
+            reference_best: self.reference,
+            steady: self.steady(reference),
+            aims: Vec::new(),
+            check: spec.check,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Files a row. An impossible rate is an error: what was timed is not what was meant.
+    pub fn push(&mut self, mut row: Row) {
+        // The fixed copies beside the row may have improved on what was known when it was made.
+        row.steady = self.steady(row.reference);
+        row.reference_best = self.reference;
+        if self.size.quick {
+            row.aims.clear();
+        } else if row.check.is_ok() && self.device.is_gpu() {
+            let best = self.size.reference as f64 / self.reference.as_secs_f64();
+            let rate = row.bytes as f64 / row.times.best_known().as_secs_f64();
+            let in_cache = row.bytes < self.size.reference / 8;
+            let copy = row.percent_of_copy.unwrap_or(0.0);
+            let work = row.percent_of_multiply_adds.unwrap_or(0.0);
+            if (rate > 1.05 * best && !in_cache) || (copy > 105.0 && rate > best) || work > 105.0 {
+                row.check = Err(format!(
+                    "an impossible rate: {copy:.0} % of a copy, {work:.0} % of the multiply-adds"
+                ));
+            }
+        }
+        eprintln!("{}", row.line());
+        self.rows.push(row);
+    }
+}
+
+pub fn median(times: &mut [Duration]) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}

@@ -1,0 +1,122 @@
+//! Every speed that this library promises, measured and checked in one run.
+//!
+//! ```sh
+//! cargo bench                                # every row, on the GPU if there is one and on the CPU
+//! cargo bench -- add --device gpu            # the rows whose name contains "add"
+//! cargo bench -- --json benches/results/name.json
+//! ```
+//!
+//! A row is the median of several runs, device time and wall time apart and the first call for itself. Its results are
+//! compared with a plain host computation in the same run. Clocks of an idle GPU fall, and then everything on it reads
+//! several times too slow: so a second of copies precedes every row, a fixed copy is timed before and after it, and the
+//! row is flagged when that copy was slow.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Parser;
+use vsla::{Device, DeviceKind};
+
+use harness::{Bench, Size, report};
+
+mod harness;
+mod rows;
+
+/// Measure and check the speed of the library's operations
+///
+/// Rows: peaks (what the device can do), add, correlate_max, chain, fresh (layouts never seen before), layout (host
+/// cost), and cpu (the CPU device against plain loops).
+#[derive(Parser)]
+#[command(name = "cargo bench --")]
+struct Args {
+    /// Only rows whose name contains this
+    filter: Option<String>,
+    /// Also write all rows to this file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Fail too if a row misses its aim, or was measured while the device was slow
+    #[arg(long)]
+    check: bool,
+    /// Where to measure
+    #[arg(long, value_enum, default_value = "all")]
+    device: Choice,
+    /// Small sizes, a few runs: whether everything works, not how fast it is
+    #[arg(long)]
+    quick: bool,
+    /// What cargo passes to benchmarks
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Choice {
+    /// The CPU
+    Cpu,
+    /// A GPU, which may be a software rasteriser; an error if there is none
+    Gpu,
+    /// A GPU if there is one, and the CPU
+    All,
+}
+
+fn main() -> ExitCode {
+    env_logger::init();
+    match run(&Args::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether all is well.
+fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
+    let began = Instant::now();
+    let mut reports = Vec::new();
+    for device in devices(args.device)? {
+        let info = device.info();
+        let size = Size::of(args.quick || info.kind == DeviceKind::Software, &info);
+        eprintln!("{info}{}", if size.quick { ", small sizes" } else { "" });
+        let mut bench = Bench::new(device, size, args.filter.clone())?;
+        rows::all(&mut bench)?;
+        reports.push(bench.finish());
+    }
+    report::print(&reports);
+    println!("{:.0} s in all", began.elapsed().as_secs_f64());
+    if let Some(path) = &args.json {
+        let json = report::json(&reports, began.elapsed());
+        let folder = path.parent().unwrap_or(path);
+        std::fs::create_dir_all(folder)
+            .and_then(|()| std::fs::write(path, format!("{json:#}\n")))
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    let rows = || reports.iter().flat_map(|report| &report.rows);
+    let well = rows().all(|row| row.check.is_ok());
+    let fast = rows().all(|row| row.steady && row.aims.iter().all(|aim| aim.met()));
+    Ok(well && (fast || !args.check))
+}
+
+#[cfg(feature = "gpu")]
+fn devices(choice: Choice) -> vsla::Result<Vec<Device>> {
+    let gpu = Device::gpu(vsla::GpuOptions::default());
+    Ok(match (choice, gpu) {
+        (Choice::Cpu, _) => vec![Device::cpu()],
+        (Choice::Gpu, gpu) => vec![gpu?],
+        (Choice::All, Ok(gpu)) => vec![gpu, Device::cpu()],
+        (Choice::All, Err(error)) => {
+            eprintln!("only the CPU: {error}");
+            vec![Device::cpu()]
+        }
+    })
+}
+
+#[cfg(not(feature = "gpu"))]
+fn devices(choice: Choice) -> Result<Vec<Device>, &'static str> {
+    match choice {
+        Choice::Gpu => Err("this build has no GPU support (feature `gpu`)"),
+        Choice::Cpu | Choice::All => Ok(vec![Device::cpu()]),
+    }
+}

@@ -1,0 +1,118 @@
+//! `add` of operands whose lengths differ.
+
+use vsla::{Layout, Ragged, Result, Shape};
+
+use crate::harness::data::{Zipf, check_add, until};
+use crate::harness::{Bench, Outcome, Size, Spec};
+
+pub fn rows(bench: &mut Bench) -> Outcome<()> {
+    row(
+        bench,
+        "add/zipf",
+        "Zipf s = 1.2 on 1..=65536, seeds 1 and 2",
+        85.0,
+        zipf,
+    )?;
+    row(
+        bench,
+        "add/small",
+        "uniform 8..=24, seeds 3 and 4",
+        65.0,
+        small,
+    )?;
+    row(
+        bench,
+        "add/equal",
+        "one layout, Zipf s = 1.2 on 1..=65536, seed 1",
+        90.0,
+        equal,
+    )?;
+    row(
+        bench,
+        "add/boxes",
+        "rank 2, uniform 1..=64 by 1..=64, seeds 5 and 6",
+        70.0,
+        boxes,
+    )
+}
+
+fn zipf(size: &Size) -> Result<[Layout; 2]> {
+    let (mut left, mut right) = (Zipf::new(1, 1.2, 65536), Zipf::new(2, 1.2, 65536));
+    let left = until(size.values, || left.draw());
+    let right = (0..left.len()).map(|_| right.draw());
+    Ok([Layout::from_lengths(right)?, Layout::from_lengths(left)?])
+}
+
+fn small(size: &Size) -> Result<[Layout; 2]> {
+    let layout = |seed| {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        Layout::from_lengths((0..size.elements).map(|_| rng.usize(8..=24)))
+    };
+    Ok([layout(3)?, layout(4)?])
+}
+
+fn equal(size: &Size) -> Result<[Layout; 2]> {
+    let mut lengths = Zipf::new(1, 1.2, 65536);
+    let layout = Layout::from_lengths(until(size.values, || lengths.draw()))?;
+    Ok([layout.clone(), layout])
+}
+
+fn boxes(size: &Size) -> Result<[Layout; 2]> {
+    // A box has 32.5² values on average.
+    let elements = size.values * 4 / (65 * 65);
+    let layout = |seed| {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let shapes = (0..elements).map(|_| Shape::new(&[rng.usize(1..=64), rng.usize(1..=64)]));
+        Layout::from_shapes(2, shapes.collect::<Result<Vec<_>>>()?)
+    };
+    Ok([layout(5)?, layout(6)?])
+}
+
+fn row(
+    bench: &mut Bench,
+    name: &'static str,
+    lengths: &str,
+    aim: f64,
+    layouts: fn(&Size) -> Result<[Layout; 2]>,
+) -> Outcome<()> {
+    if !bench.wants(name) {
+        return Ok(());
+    }
+    let [left, right] = layouts(&bench.size)?;
+    let (x, y) = (Ragged::random(&left, 11), Ragged::random(&right, 12));
+    let (a, b) = (bench.device.upload(&x)?, bench.device.upload(&y)?);
+    let (c, first) = bench.first(|| a.add(&b))?;
+    let check = check_add(&x, &y, &c.download_blocking()?);
+    drop((x, y));
+
+    // Values are read once or written once, and so is what places them, where layouts differ.
+    let operands = [&left, &right, c.layout()];
+    let mut words: usize = operands.iter().map(|layout| layout.total()).sum();
+    if left != right {
+        let places = |layout: &&Layout| layout.len() + 1 + layout.extents().len();
+        words += operands.iter().map(places).sum::<usize>();
+    }
+    let spec = Spec {
+        name,
+        data: format!(
+            "{lengths}; {} elements, {} + {} -> {} values",
+            left.len(),
+            left.total(),
+            right.total(),
+            c.layout().total()
+        ),
+        bytes: words as u64 * 4,
+        multiply_adds: 0,
+        first,
+        check,
+    };
+    drop(c);
+    let row = bench.measure(spec, || a.add(&b))?;
+    let got = row.percent_of_copy.unwrap_or_default();
+    let row = match bench.device.is_gpu() {
+        true => row.at_least("% of copy", aim, got),
+        false => row,
+    };
+    bench.push(row);
+    Ok(())
+}

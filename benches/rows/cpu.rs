@@ -1,0 +1,289 @@
+//! The CPU device against the loops that one would write without this library: rayon over slices that are ready.
+
+use std::time::Instant;
+
+use rayon::prelude::*;
+use vsla::{Layout, Pairing, Ragged, Result};
+
+use super::correlate_max;
+use crate::harness::data::{Zipf, check_add, until};
+use crate::harness::{Bench, Check, Outcome, Spec, Times, median};
+
+pub fn rows(bench: &mut Bench) -> Outcome<()> {
+    if bench.device.is_gpu() {
+        return Ok(());
+    }
+    add_zipf(bench)?;
+    add_small(bench)?;
+    conv_kernels(bench)?;
+    conv_alike(bench)?;
+    gestures(bench)
+}
+
+fn add_zipf(bench: &mut Bench) -> Outcome<()> {
+    let (mut left, mut right) = (Zipf::new(1, 1.2, 65536), Zipf::new(2, 1.2, 65536));
+    let left = until(bench.size.values, || left.draw());
+    let right = (0..left.len()).map(|_| right.draw()).collect();
+    let data = "Zipf s = 1.2 on 1..=65536, seeds 1 and 2";
+    add(bench, "cpu/add-zipf", data, [left, right])
+}
+
+fn add_small(bench: &mut Bench) -> Outcome<()> {
+    let lengths = uniform(bench.size.elements, [3, 4], [8..=24, 8..=24]);
+    let data = "uniform 8..=24, seeds 3 and 4";
+    add(bench, "cpu/add-small", data, lengths)
+}
+
+fn uniform(
+    elements: usize,
+    seeds: [u64; 2],
+    ranges: [std::ops::RangeInclusive<usize>; 2],
+) -> [Vec<usize>; 2] {
+    std::array::from_fn(|i| {
+        let mut rng = fastrand::Rng::with_seed(seeds[i]);
+        (0..elements)
+            .map(|_| rng.usize(ranges[i].clone()))
+            .collect()
+    })
+}
+
+/// One job done twice: by the library, and by a loop.
+struct Job<'a> {
+    name: &'static str,
+    data: String,
+    bytes: usize,
+    multiply_adds: u64,
+    check: Check,
+    ours: &'a mut dyn FnMut() -> Result<()>,
+    plain: &'a mut dyn FnMut(),
+}
+
+/// The two in turn, so that whatever else the machine does hits both.
+fn compare(bench: &mut Bench, job: Job<'_>) -> Outcome<()> {
+    let Job { ours, plain, .. } = job;
+    let began = Instant::now();
+    ours()?;
+    let first = began.elapsed();
+    let ((mut ours, mut plain), reference) = bench.beside(|bench| {
+        let (mut of_ours, mut of_plain) = (Vec::new(), Vec::new());
+        let begun = Instant::now();
+        let (least, most) = bench.size.runs;
+        while of_ours.len() < least
+            || (of_ours.len() < 4 * most && begun.elapsed() < bench.size.time * 2)
+        {
+            let began = Instant::now();
+            ours()?;
+            of_ours.push(began.elapsed());
+            let began = Instant::now();
+            plain();
+            of_plain.push(began.elapsed());
+        }
+        Ok((of_ours, of_plain))
+    })?;
+    let times = Times {
+        device: None,
+        in_row: None,
+        wall: median(&mut ours),
+        runs: ours.len(),
+    };
+    let plain = median(&mut plain);
+    let ratio = times.wall.as_secs_f64() / plain.as_secs_f64();
+    let spec = Spec {
+        name: job.name,
+        data: job.data,
+        bytes: job.bytes as u64,
+        multiply_adds: job.multiply_adds,
+        first,
+        check: job.check,
+    };
+    let row = bench
+        .row(spec, times, reference)
+        .at_most("x a plain loop", 1.3, ratio)
+        .note("µs for the plain loop", plain.as_secs_f64() * 1e6);
+    bench.push(row);
+    Ok(())
+}
+
+/// The elements of a result, to be written in parallel.
+fn cut(mut values: &mut [f32], lengths: impl Iterator<Item = usize>) -> Vec<&mut [f32]> {
+    let mut slices = Vec::new();
+    for length in lengths {
+        let (slice, rest) = values.split_at_mut(length);
+        slices.push(slice);
+        values = rest;
+    }
+    slices
+}
+
+fn add(
+    bench: &mut Bench,
+    name: &'static str,
+    data: &str,
+    [left, right]: [Vec<usize>; 2],
+) -> Outcome<()> {
+    if !bench.wants(name) {
+        return Ok(());
+    }
+    let x = Ragged::random(&Layout::from_lengths(left)?, 11);
+    let y = Ragged::random(&Layout::from_lengths(right)?, 12);
+    let (a, b) = (bench.device.upload(&x)?, bench.device.upload(&y)?);
+    let sum = a.add(&b)?;
+    let check = check_add(&x, &y, &sum.download_blocking()?);
+    let layout = sum.layout().clone();
+    drop(sum);
+    let mut out = vec![1.0f32; layout.total()];
+    let mut slices = cut(&mut out, layout.lengths());
+    let mut plain = || {
+        let elements = slices.par_iter_mut().enumerate();
+        elements.for_each(|(i, sum)| {
+            let (x, y) = (&x[i], &y[i]);
+            let both = x.len().min(y.len());
+            for ((sum, x), y) in sum.iter_mut().zip(x).zip(y) {
+                *sum = x + y;
+            }
+            let longer = if x.len() > both { x } else { y };
+            sum[both..].copy_from_slice(&longer[both..]);
+        });
+    };
+    let values = x.values().len() + y.values().len() + layout.total();
+    let job = Job {
+        name,
+        data: format!("{data}; {} elements", x.len()),
+        bytes: (values + 3 * (x.len() + 1)) * 4,
+        multiply_adds: 0,
+        check,
+        ours: &mut || a.add(&b).map(drop),
+        plain: &mut plain,
+    };
+    compare(bench, job)
+}
+
+fn conv_kernels(bench: &mut Bench) -> Outcome<()> {
+    let lengths = uniform(bench.size.elements / 256, [51, 52], [64..=4096, 3..=31]);
+    let data = "signals uniform 64..=4096, kernels uniform 3..=31, seeds 51 and 52";
+    conv(bench, "cpu/conv-kernels", data, lengths)
+}
+
+fn conv_alike(bench: &mut Bench) -> Outcome<()> {
+    let lengths = uniform(bench.size.elements / 512, [53, 54], [1..=512, 1..=512]);
+    let data = "both uniform 1..=512, seeds 53 and 54";
+    conv(bench, "cpu/conv-alike", data, lengths)
+}
+
+fn conv(
+    bench: &mut Bench,
+    name: &'static str,
+    data: &str,
+    [left, right]: [Vec<usize>; 2],
+) -> Outcome<()> {
+    if !bench.wants(name) {
+        return Ok(());
+    }
+    let multiply_adds = left.iter().zip(&right).map(|(m, n)| (m * n) as u64).sum();
+    let x = Ragged::random(&Layout::from_lengths(left)?, 55);
+    let y = Ragged::random(&Layout::from_lengths(right)?, 56);
+    let (a, b) = (bench.device.upload(&x)?, bench.device.upload(&y)?);
+    let product = a.conv(&b)?;
+    let layout = product.layout().clone();
+    let product = product.download_blocking()?;
+    let mut out = vec![1.0f32; layout.total()];
+    let mut slices = cut(&mut out, layout.lengths());
+    let mut plain = || {
+        let elements = slices.par_iter_mut().enumerate();
+        elements.for_each(|(i, product)| {
+            let (x, y) = (&x[i], &y[i]);
+            let (short, long) = if x.len() < y.len() { (x, y) } else { (y, x) };
+            product.fill(0.0);
+            for (j, weight) in short.iter().enumerate() {
+                for (sum, value) in product[j..].iter_mut().zip(long) {
+                    *sum += weight * value;
+                }
+            }
+        });
+    };
+    let job = Job {
+        name,
+        data: format!("{data}; {} pairs", x.len()),
+        bytes: (x.values().len() + y.values().len() + layout.total()) * 4,
+        multiply_adds,
+        check: check_conv(&x, &y, &product),
+        ours: &mut || a.conv(&b).map(drop),
+        plain: &mut plain,
+    };
+    compare(bench, job)
+}
+
+/// Against f64, within the error of as many f32 roundings as there are products.
+fn check_conv(x: &Ragged<f32>, y: &Ragged<f32>, product: &Ragged<f32>) -> Check {
+    let wrong = (0..x.len()).into_par_iter().find_any(|&i| {
+        let (x, y) = (&x[i], &y[i]);
+        let mut exact = vec![(0.0, 0.0); x.len() + y.len() - 1];
+        for (j, &weight) in y.iter().enumerate() {
+            for ((sum, size), &value) in exact[j..].iter_mut().zip(x) {
+                let term = f64::from(weight) * f64::from(value);
+                *sum += term;
+                *size += term.abs();
+            }
+        }
+        let terms = x.len().min(y.len()) as f64 + 1.0;
+        let slack = terms * f64::from(f32::EPSILON);
+        let right = |(&got, &(sum, size)): (&f32, &(f64, f64))| {
+            (f64::from(got) - sum).abs() <= slack * size
+        };
+        product[i].len() != exact.len() || !product[i].iter().zip(&exact).all(right)
+    });
+    match wrong {
+        None => Ok(format!("all {} values, in f64", product.values().len())),
+        Some(i) => Err(format!("pair {i} is not the convolution")),
+    }
+}
+
+fn gestures(bench: &mut Bench) -> Outcome<()> {
+    let name = "cpu/correlate_max";
+    if !bench.wants(name) {
+        return Ok(());
+    }
+    let [x, y] = correlate_max::gestures()?;
+    let (a, b) = (bench.device.upload(&x)?, bench.device.upload(&y)?);
+    let best = a.pair(&b, Pairing::AllToAll)?.correlate_max()?;
+    let check = correlate_max::check(
+        &x,
+        &y,
+        best.value.download_blocking()?.values(),
+        best.lag.download_blocking()?.values(),
+        false,
+    );
+    let mut results = vec![(0.0f32, 0i32); x.len() * y.len()];
+    let mut plain = || {
+        let pairs = results.par_iter_mut().enumerate();
+        pairs.for_each_init(Vec::new, |all, (pair, best)| {
+            let (x, y) = (&x[pair / y.len()], &y[pair % y.len()]);
+            all.clear();
+            all.resize(x.len() + y.len() - 1, 0.0f32);
+            for (i, weight) in y.iter().rev().enumerate() {
+                for (sum, value) in all[i..].iter_mut().zip(x) {
+                    *sum += weight * value;
+                }
+            }
+            *best = (f32::NEG_INFINITY, 0);
+            for (i, &sum) in all.iter().enumerate() {
+                if sum > best.0 {
+                    *best = (sum, i as i32 + 1 - y.len() as i32);
+                }
+            }
+        });
+    };
+    let job = Job {
+        name,
+        data: "the gestures' 2,500 pairs".to_owned(),
+        bytes: 0,
+        multiply_adds: x.values().len() as u64 * y.values().len() as u64,
+        check,
+        ours: &mut || {
+            let pair = a.pair(&b, Pairing::AllToAll)?;
+            pair.correlate_max().map(drop)
+        },
+        plain: &mut plain,
+    };
+    compare(bench, job)
+}

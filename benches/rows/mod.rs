@@ -1,0 +1,22 @@
+//! The rows, a group to a file.
+
+mod add;
+mod chain;
+mod correlate_max;
+mod cpu;
+mod layout;
+mod peaks;
+#[cfg(feature = "gpu")]
+mod peaks_gpu;
+
+use crate::harness::{Bench, Outcome};
+
+/// Every row that was asked for, what the device can do first.
+pub fn all(bench: &mut Bench) -> Outcome<()> {
+    peaks::rows(bench)?;
+    add::rows(bench)?;
+    correlate_max::rows(bench)?;
+    chain::rows(bench)?;
+    layout::rows(bench)?;
+    cpu::rows(bench)
+}
