@@ -1,7 +1,7 @@
 // y = x / ‖x‖₂ for every element; an element of zeros stays as it is.
 //
 // One workgroup an element. The sum of squares is taken of values scaled by a power of two to about 1, so that it
-// neither overflows nor vanishes for norms from 1e-30 to 1e30.
+// neither overflows nor vanishes, whatever the norm.
 
 struct Params {
     first_group: u32,
@@ -10,13 +10,23 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> p: Params;
-@group(0) @binding(1) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read> x: array<u32>;
 @group(0) @binding(2) var<storage, read> x_meta: array<u32>;
 @group(0) @binding(3) var<storage, read_write> y: array<f32>;
 
 const WG = 256u;
 
 #include "grid"
+
+// The value of these bits times `scale`, also where the device takes subnormal numbers for zeros.
+fn scaled(bits: u32, scale: f32) -> f32 {
+    if (bits & 0x7f800000u) != 0u {
+        return bitcast<f32>(bits) * scale;
+    }
+    // An integer times 2⁻¹⁴⁹, by factors that are not subnormal themselves.
+    let magnitude = f32(bits & 0x7fffffu) * 0x1p-75 * scale * 0x1p-74;
+    return select(magnitude, -magnitude, bits > 0x7fffffffu);
+}
 
 var<workgroup> sh_bits: array<u32, WG>;
 var<workgroup> sh_sum: array<f32, WG>;
@@ -37,7 +47,7 @@ fn main(
     // Magnitudes compare as their bits do.
     var largest = 0u;
     for (var i = start + lid; i < end; i += WG) {
-        largest = max(largest, bitcast<u32>(x[p.x_base + i]) & 0x7fffffffu);
+        largest = max(largest, x[p.x_base + i] & 0x7fffffffu);
     }
     sh_bits[lid] = largest;
     for (var half = WG / 2u; half > 0u; half /= 2u) {
@@ -54,7 +64,7 @@ fn main(
     var all = 0.0;
     var turn = 0u;
     for (var i = start + lid; i < end; i += WG) {
-        let v = x[p.x_base + i] * scale;
+        let v = scaled(x[p.x_base + i], scale);
         block += v * v;
         turn += 1u;
         if turn % 16u == 0u {
@@ -72,6 +82,6 @@ fn main(
     let sum = workgroupUniformLoad(&sh_sum[0]);
     let inverse = select(1.0 / sqrt(sum), 0.0, sum == 0.0);
     for (var i = start + lid; i < end; i += WG) {
-        y[i] = x[p.x_base + i] * scale * inverse;
+        y[i] = scaled(x[p.x_base + i], scale) * inverse;
     }
 }

@@ -378,7 +378,8 @@ impl Bench {
             let in_cache = row.bytes < self.size.reference / 8;
             let copy = row.percent_of_copy.unwrap_or(0.0);
             let work = row.percent_of_multiply_adds.unwrap_or(0.0);
-            if (rate > 1.05 * best && !in_cache) || (copy > 105.0 && rate > best) || work > 105.0 {
+            // Reads alone are up to a tenth faster than reads and writes.
+            if (rate > 1.2 * best && !in_cache) || (copy > 120.0 && rate > best) || work > 105.0 {
                 row.check = Err(format!(
                     "an impossible rate: {copy:.0} % of a copy, {work:.0} % of the multiply-adds"
                 ));

@@ -109,7 +109,7 @@ impl Tensor<f32> {
     ///
     /// The formula cancels where shapes are alike. There the distance is taken from the residual ‖â − c·b̂‖² = 1 − c² of
     /// the series scaled to unit norm, at the best lag and at those f32 cannot tell from it. For series of up to 4,096
-    /// values and norms from 1e-30 to 1e30 it agrees with f64 to 1e-6, and to 1e-8 where it is below 1e-4.
+    /// values, of any finite scale and offset, it agrees with f64 to 1e-6, and to 1e-8 where it is below 1e-4.
     ///
     /// Cost: as [`correlate_max`](Self::correlate_max), and copies of both batches.
     ///

@@ -461,7 +461,7 @@ struct Family {
 }
 
 const LENGTHS: [usize; 10] = [16, 33, 64, 200, 447, 448, 449, 1000, 2048, 4096];
-const SCALES: [f32; 6] = [1e-30, 1e-12, 1.0, 1e12, 1e30, 2e38];
+const SCALES: [f32; 7] = [1e-40, 1e-30, 1e-12, 1.0, 1e12, 1e30, 2e38];
 
 const FAMILIES: &[Family] = &[
     Family {
