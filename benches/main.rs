@@ -4,6 +4,7 @@
 //! cargo bench                                # every row, on the GPU if there is one and on the CPU
 //! cargo bench -- add --device gpu            # the rows whose name contains "add"
 //! cargo bench -- --json benches/results/name.json
+//! cargo bench -- --table benches/results/name.json
 //! ```
 //!
 //! A row is the median of several runs, device time and wall time apart and the first call for itself. Its results are
@@ -12,14 +13,14 @@
 //! row is flagged when that copy was slow.
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
 use vsla::{Device, DeviceKind};
 
-use harness::{Bench, Size, report};
+use harness::{Bench, Size, report, table};
 
 mod harness;
 mod rows;
@@ -39,6 +40,9 @@ struct Args {
     /// Fail too if a row misses its aim, or was measured while the device was slow
     #[arg(long)]
     check: bool,
+    /// Measure nothing: print the rows of such a file as a Markdown table
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    table: Option<PathBuf>,
     /// Where to measure
     #[arg(long, value_enum, default_value = "all")]
     device: Choice,
@@ -74,6 +78,10 @@ fn main() -> ExitCode {
 
 /// Whether all is well.
 fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
+    if let Some(path) = &args.table {
+        print!("{}", stored(path, args)?);
+        return Ok(true);
+    }
     let began = Instant::now();
     let mut reports = Vec::new();
     for device in devices(args.device)? {
@@ -97,6 +105,20 @@ fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
     let well = rows().all(|row| row.check.is_ok());
     let fast = rows().all(|row| row.steady && row.aims.iter().all(|aim| aim.met()));
     Ok(well && (fast || !args.check))
+}
+
+/// The table of an earlier run.
+fn stored(path: &Path, args: &Args) -> Result<String, String> {
+    let run = std::fs::read_to_string(path)
+        .map_err(|error| error.to_string())
+        .and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()))
+        .map_err(|error| format!("{}: {error}", path.display()))?;
+    let filter = args.filter.as_deref().unwrap_or_default();
+    Ok(table::markdown(&run, filter, |kind| match args.device {
+        Choice::All => true,
+        Choice::Cpu => kind == "Cpu",
+        Choice::Gpu => kind != "Cpu",
+    }))
 }
 
 #[cfg(feature = "gpu")]

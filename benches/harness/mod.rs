@@ -2,6 +2,7 @@
 
 pub mod data;
 pub mod report;
+pub mod table;
 
 use std::error::Error;
 use std::time::{Duration, Instant};

@@ -187,7 +187,7 @@ fn micros(time: Duration) -> String {
 }
 
 /// Three digits or so.
-fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     match value.abs() {
         x if x >= 100.0 => format!("{value:.0}"),
         x if x >= 10.0 => format!("{value:.1}"),
