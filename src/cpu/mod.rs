@@ -80,7 +80,7 @@ impl Cpu {
             .zip(&layouts)
             .map(|(words, layout)| TwinOutput { words, layout })
             .collect();
-        (launch.twin)(&mut TwinArgs {
+        launch.twin.run(&mut TwinArgs {
             inputs: &twin_inputs,
             outputs: &mut outputs,
             scalars,

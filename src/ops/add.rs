@@ -8,8 +8,8 @@ use super::Arithmetic;
 use super::{launch_key, pair_params, par_tiles, stream_groups, twin_of};
 use crate::Result;
 use crate::plan::{
-    Access, Boxes, Kernel, Launch, OutputLayout, Slot, Stage, TwinArgs, Word, Words, for_each_type,
-    stream_tile,
+    Access, Boxes, Kernel, Launch, OutputLayout, Slot, Stage, Twin, TwinArgs, Word, Words,
+    for_each_type, stream_tile,
 };
 use crate::ragged::{DType, Layout, Pairs};
 
@@ -78,7 +78,7 @@ pub(crate) fn launch(
                     cost: a.total() as u64,
                 }],
                 pairs: Some(pairs.clone()),
-                twin,
+                twin: Twin::new(twin),
             },
             Boxes::Nested {
                 result,
@@ -128,7 +128,7 @@ pub(crate) fn launch(
                     }],
                     outputs: vec![OutputLayout::of(result, &[a, b])],
                     pairs: Some(pairs.clone()),
-                    twin,
+                    twin: Twin::new(twin),
                 }
             }
         };

@@ -8,7 +8,9 @@ use rayon::prelude::*;
 
 use super::{Arithmetic, stream_groups, twin_of};
 use crate::Result;
-use crate::plan::{Access, Kernel, Launch, OutputLayout, Slot, Stage, TwinArgs, Variant, Word};
+use crate::plan::{
+    Access, Kernel, Launch, OutputLayout, Slot, Stage, Twin, TwinArgs, Variant, Word,
+};
 use crate::ragged::{CacheKey, DType, Element, Layout};
 
 pub(crate) static KERNEL: Kernel = Kernel {
@@ -76,7 +78,7 @@ fn launch(
                 cost: x.total() as u64,
             }],
             pairs: None,
-            twin,
+            twin: Twin::new(twin),
         }))
     })
 }
@@ -137,12 +139,12 @@ pub(crate) fn fill(layout: &Layout) -> Launch {
         temps: Vec::new(),
         stages: vec![fill_stage(layout.total(), Word::Scalar(0))],
         pairs: None,
-        twin: |args| {
+        twin: Twin::new(|args| {
             let value = args.scalars[0];
             args.outputs[0]
                 .words
                 .par_chunks_mut(PIECE)
                 .for_each(|y| y.fill(value));
-        },
+        }),
     }
 }

@@ -102,10 +102,10 @@ fn launch_key(what: &'static str, dtype: DType, right: u64, pairs: &Pairs) -> Ca
 fn pair_params(pairs: &Pairs, right: usize) -> ([Word; 2], Option<Vec<u32>>) {
     use crate::Pairing;
     let (kind, list): (u32, Option<Vec<u32>>) = match pairs.pairing() {
-        None => (0, None),
-        Some(Pairing::OneToAll) => (1, None),
-        Some(Pairing::AllToAll) => (2, None),
-        Some(Pairing::List(pairs)) => (3, Some(pairs.iter().flat_map(|&(l, r)| [l, r]).collect())),
+        Pairing::Elementwise => (0, None),
+        Pairing::OneToAll => (1, None),
+        Pairing::AllToAll => (2, None),
+        Pairing::List(pairs) => (3, Some(pairs.iter().flat_map(|&(l, r)| [l, r]).collect())),
     };
     ([Word::U32(kind), Word::U32(right as u32)], list)
 }

@@ -81,7 +81,26 @@ pub(crate) struct Launch {
     /// Which element meets which, for operations of two operands.
     pub pairs: Option<Pairs>,
     /// The CPU's version of the whole launch.
-    pub twin: fn(&mut TwinArgs<'_>),
+    pub twin: Twin,
+}
+
+/// The CPU's version of a launch. A closure, because a twin may need what was planned: such as the method of each pair.
+pub(crate) struct Twin(Box<dyn Fn(&mut TwinArgs<'_>) + Send + Sync>);
+
+impl Twin {
+    pub(crate) fn new(twin: impl Fn(&mut TwinArgs<'_>) + Send + Sync + 'static) -> Twin {
+        Twin(Box::new(twin))
+    }
+
+    pub(crate) fn run(&self, args: &mut TwinArgs<'_>) {
+        (self.0)(args);
+    }
+}
+
+impl std::fmt::Debug for Twin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Twin")
+    }
 }
 
 /// One operand of a CPU twin: 32-bit words to be read as the element type.

@@ -6,10 +6,11 @@ use super::Layout;
 use super::layout::next_id;
 use crate::error::{Error, Result, Side};
 
-/// Which elements of two batches meet, when it is not simply the first with the first, the second with the second.
+/// Which elements of two batches meet.
 ///
 /// | pairing | pairs, in order | needs |
 /// | --- | --- | --- |
+/// | `Elementwise` | (0, 0), (1, 1), …, (n−1, n−1) | batches of one size |
 /// | `OneToAll` | (0, 0), (0, 1), …, (0, n−1) | a left batch of one element |
 /// | `AllToAll` | (0, 0), (0, 1), …, (1, 0), …: pair p is (p / n, p mod n) | nothing |
 /// | `List` | as listed; repeats are allowed | every index inside its batch |
@@ -17,6 +18,8 @@ use crate::error::{Error, Result, Side};
 /// with n the number of elements on the right. No operand is copied for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pairing<'a> {
+    /// The first with the first, the second with the second: what a binary method of a tensor does by itself.
+    Elementwise,
     /// The one element on the left with every element on the right.
     OneToAll,
     /// Every element on the left with every element on the right; the left one changes slowest.
@@ -66,6 +69,7 @@ impl Pairs {
         pairing: Pairing<'_>,
     ) -> Result<Pairs> {
         let (kind, len) = match pairing {
+            Pairing::Elementwise => return Pairs::elementwise(op, left, right),
             Pairing::OneToAll if left.len() != 1 => {
                 return Err(Error::Pairing {
                     op,
@@ -122,13 +126,13 @@ impl Pairs {
         matches!(self.kind, Kind::Elementwise)
     }
 
-    /// What was asked for; `None` for element by element.
-    pub fn pairing(&self) -> Option<Pairing<'_>> {
+    /// What was asked for.
+    pub fn pairing(&self) -> Pairing<'_> {
         match &self.kind {
-            Kind::Elementwise => None,
-            Kind::OneToAll => Some(Pairing::OneToAll),
-            Kind::AllToAll => Some(Pairing::AllToAll),
-            Kind::List { pairs, .. } => Some(Pairing::List(pairs)),
+            Kind::Elementwise => Pairing::Elementwise,
+            Kind::OneToAll => Pairing::OneToAll,
+            Kind::AllToAll => Pairing::AllToAll,
+            Kind::List { pairs, .. } => Pairing::List(pairs),
         }
     }
 
@@ -190,7 +194,7 @@ mod tests {
 
     fn pairs(left: usize, right: usize, pairing: Pairing<'_>) -> Result<Vec<(usize, usize)>> {
         let pairs = Pairs::new("pair", &layout(left), &layout(right), pairing)?;
-        assert_eq!(pairs.pairing(), Some(pairing));
+        assert_eq!(pairs.pairing(), pairing);
         assert_eq!(pairs.iter().len(), pairs.len());
         Ok(pairs.iter().collect())
     }
@@ -208,8 +212,7 @@ mod tests {
         for pairing in [Pairing::AllToAll, Pairing::List(&[])] {
             assert_eq!(pairs(2, 0, pairing), Ok(vec![]));
         }
-        let elementwise = Pairs::elementwise("add", &layout(2), &layout(2)).unwrap();
-        assert_eq!(elementwise.iter().collect::<Vec<_>>(), [(0, 0), (1, 1)]);
+        assert_eq!(pairs(2, 2, Pairing::Elementwise), Ok(vec![(0, 0), (1, 1)]));
     }
 
     #[test]

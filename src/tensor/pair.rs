@@ -37,7 +37,8 @@ impl<T: Element> Tensor<T> {
     /// This batch and another, with the pairs that the binary operations of the result work on.
     ///
     /// # Errors
-    /// [`DeviceMismatch`](crate::Error::DeviceMismatch); [`Pairing`](crate::Error::Pairing) for `OneToAll` when this
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch); [`BatchSize`](crate::Error::BatchSize) for `Elementwise` when
+    /// the batches are not of one size; [`Pairing`](crate::Error::Pairing) for `OneToAll` when this
     /// batch has not exactly one element; [`PairIndex`](crate::Error::PairIndex) for a listed index out of range;
     /// [`SizeOverflow`](crate::Error::SizeOverflow) for more than 2³² − 1 pairs; [`TooLarge`](crate::Error::TooLarge)
     /// for more than the device could hold the offsets of.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::conv::ConvPlan;
 use super::{launch_key, pair_params};
 use crate::Result;
-use crate::plan::{Access, Kernel, Launch, OutputLayout, Slot, Stage, Variant, Word, Words};
+use crate::plan::{Access, Kernel, Launch, OutputLayout, Slot, Stage, Twin, Variant, Word, Words};
 use crate::ragged::{DType, Layout, Pairs, Shape};
 
 pub(crate) use unit::KERNEL as UNIT;
@@ -152,8 +152,8 @@ pub(crate) fn launch(a: &Layout, b: &Layout, pairs: &Pairs, seek: Seek) -> Resul
             stages,
             pairs: Some(pairs.clone()),
             twin: match seek {
-                Seek::Largest => twin::largest,
-                Seek::Distance => twin::distance,
+                Seek::Largest => Twin::new(twin::largest),
+                Seek::Distance => Twin::new(twin::distance),
             },
         }))
     })

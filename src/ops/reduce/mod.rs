@@ -11,7 +11,8 @@ use std::sync::Arc;
 use self::plan::{Classes, FINISH_WORDS, TILE_WORDS};
 use super::{launch_key, pair_params};
 use crate::plan::{
-    Access, Kernel, Launch, MergedPair, OutputLayout, Slot, Stage, Variant, Word, Words, overlap,
+    Access, Kernel, Launch, MergedPair, OutputLayout, Slot, Stage, Twin, Variant, Word, Words,
+    overlap,
 };
 use crate::ragged::{CacheKey, DType, Layout, Pairs, Shape};
 use crate::{Error, Result};
@@ -199,7 +200,7 @@ pub(crate) fn launch(reduction: Reduction, dtype: DType, x: &Layout) -> Result<A
             temps,
             stages,
             pairs: None,
-            twin: twin::of(reduction, dtype),
+            twin: Twin::new(twin::of(reduction, dtype)),
         }))
     })
 }
@@ -266,7 +267,7 @@ pub(crate) fn launch_pairs(
             temps,
             stages,
             pairs: Some(pairs.clone()),
-            twin: twin::of_pairs(reduction, dtype),
+            twin: Twin::new(twin::of_pairs(reduction, dtype)),
         }))
     })
 }

@@ -475,9 +475,14 @@ impl<T: Number, R: Comparable> Binary<T, R> {
             }
             let (a, b) = case.integers::<T>();
             // The batches need not be of one size.
-            let few: Vec<usize> = (0..a.len().min(7)).collect();
-            let a = pick(&a, &few);
+            let some: Vec<usize> = (0..a.len().min(7)).collect();
+            let a = pick(&a, &some);
             let first = (0..a.len()).find(|&i| !a.row(i).is_empty()).unwrap();
+            let few = pick(&b, &some);
+            let (x, y) = (upload(device, &a), upload(device, &few));
+            let got = download(&paired(&x.pair(&y, Pairing::Elementwise).unwrap()).unwrap());
+            let what = self.label(&case, "element by element");
+            assert_identical(what, &got, &self.of(device, &a, &few));
             let (n, m) = (a.len() as u32, b.len() as u32);
             let list = [(n - 1, 0), (0, m - 1), (0, m - 1), (n / 2, m / 2), (0, 0)];
             let only = pick(&a, &[first]);
@@ -500,7 +505,7 @@ impl<T: Number, R: Comparable> Binary<T, R> {
                     let left = if left.len() == 1 {
                         pick(&a, &[first])
                     } else {
-                        pick(&a, &few)
+                        pick(&a, &some)
                     };
                     let left = if n > 0 && pairs.is_empty() {
                         pick(&left, &[])
@@ -544,6 +549,7 @@ impl<T: Number, R: Comparable> Binary<T, R> {
         assert_eq!((self.run)(&two, &three).err().unwrap().op(), self.name);
         let through =
             |pairing: Pairing<'_>| two.pair(&three, pairing).and_then(|pair| paired(&pair));
+        refused(through(Pairing::Elementwise), "batch_size");
         refused(through(Pairing::OneToAll), "pairing");
         refused(through(Pairing::List(&[(0, 0), (2, 0)])), "pair_index");
         refused(through(Pairing::List(&[(0, 0), (0, 3)])), "pair_index");

@@ -101,6 +101,7 @@ impl<S: Scalar> Sums<S> {
 /// The pairs that a pairing names, for batches of `left` and `right` elements.
 pub fn pairs(pairing: Pairing<'_>, left: usize, right: usize) -> Vec<(usize, usize)> {
     match pairing {
+        Pairing::Elementwise => elementwise(left),
         Pairing::OneToAll => (0..right).map(|j| (0, j)).collect(),
         Pairing::AllToAll => (0..left)
             .flat_map(|i| (0..right).map(move |j| (i, j)))
