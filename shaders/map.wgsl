@@ -1,4 +1,4 @@
-// y = f(x), value by value: SCALE s·x, COPY x, FILL s.
+// y = f(x), value by value: SCALE s·x, COPY x, FILL s, of one word or two.
 //
 // Four values at a time: y begins at a multiple of four, x wherever p.x_base says. The values beyond the last, up to
 // three, are slack of y's buffer.
@@ -9,6 +9,9 @@ struct Params {
     total: u32,
     x_base: u32,
     scalar: u32,
+#if FILL
+    second: u32,
+#endif
 }
 
 @group(0) @binding(0) var<uniform> p: Params;
@@ -46,7 +49,9 @@ fn main(
     if group >= p.groups {
         return;
     }
+#if !FILL
     let s = bitcast<E>(p.scalar);
+#endif
     let quads = (p.total + 3u) / 4u;
     let first = group * (TILE / 4u) + lid;
     var values: array<vec4<E>, QUADS>;
@@ -60,7 +65,7 @@ fn main(
             values[k] = x_quad(q);
 #endif
 #if FILL
-            values[k] = vec4(s);
+            values[k] = vec4(p.scalar, p.second, p.scalar, p.second);
 #endif
         }
     }

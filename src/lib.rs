@@ -68,9 +68,10 @@ pub use error::{Error, Result, Side};
 #[cfg(feature = "gpu")]
 pub use gpu::GpuOptions;
 pub use machine::Memory;
+pub use num_complex::Complex32;
 #[cfg(feature = "gpu")]
 pub use ops::kernels;
-pub use ragged::{DType, Element, Layout, MAX_RANK, Offsets, Pairing, Ragged, Rows, Shape};
+pub use ragged::{DType, Element, Layout, MAX_RANK, Offsets, Pairing, Ragged, Real, Rows, Shape};
 pub use tensor::{
     CorrelateMax, Device, DeviceInfo, DeviceKind, DeviceLimits, KernelTime, Pair, Profile, Sbd,
     Tensor,

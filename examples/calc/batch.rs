@@ -2,16 +2,20 @@
 //!
 //! A batch is an array of elements; an element of rank r is an array r deep, and rectangular. Empty arrays are shapes:
 //! of rank 2, `[[], []]` is (2, 0) and `[]` is (0, 0). So is what is printed, which loses the extents behind a 0.
+//! A complex number is an array of two, `[re, im]`, inside the others.
 
 use std::io::{self, Write};
 
 use serde_json::Value;
-use vsla::{DType, Element, MAX_RANK, Ragged, Shape};
+use vsla::{Complex32, DType, Element, MAX_RANK, Ragged, Shape};
 
 use crate::failure::{Failure, Result};
 
 /// A type of values, read from JSON and written to it.
 pub trait Number: Element {
+    /// How many arrays deep a number itself is.
+    const DEPTH: usize = 0;
+
     /// The number, or what is wrong with it.
     fn read(value: &Value) -> core::result::Result<Self, String>;
 
@@ -86,6 +90,23 @@ macro_rules! integers {
 }
 integers!(i32, u32);
 
+impl Number for Complex32 {
+    const DEPTH: usize = 1;
+
+    fn read(value: &Value) -> core::result::Result<Complex32, String> {
+        match value.as_array().map(Vec::as_slice) {
+            Some([re, im]) => Ok(Complex32::new(f32::read(re)?, f32::read(im)?)),
+            _ => Err(format!("expected [re, im], got {}", shown(value))),
+        }
+    }
+
+    fn write(self, out: &mut dyn Write) -> io::Result<()> {
+        separated(out, [self.re, self.im].into_iter(), |out, part| {
+            part.write(out)
+        })
+    }
+}
+
 /// A JSON value for a message: short, whatever it is.
 pub fn shown(value: &Value) -> String {
     const LONGEST: usize = 40;
@@ -107,7 +128,7 @@ pub fn read<T: Number>(batch: &Value, rank: Option<usize>) -> Result<Ragged<T>> 
         return Err(Failure::input(None, message));
     };
     let rank = rank
-        .or_else(|| depth_of_numbers(elements))
+        .or_else(|| Some(depth_of_numbers(elements)?.saturating_sub(T::DEPTH)))
         .unwrap_or_else(|| depth_of_arrays(elements))
         .max(1);
     if rank > MAX_RANK {
@@ -153,10 +174,10 @@ fn gather<T: Number>(
 ) -> core::result::Result<(), String> {
     let rank = extents.len();
     match item {
-        Value::Array(_) if depth == rank => Err(format!(
+        Value::Array(_) if depth == rank && T::DEPTH == 0 => Err(format!(
             "expected rank {rank}, got an array deeper than that"
         )),
-        Value::Array(items) => {
+        Value::Array(items) if depth < rank => {
             let extent = *extents[depth].get_or_insert(items.len());
             if extent != items.len() {
                 return Err(format!(
@@ -235,6 +256,7 @@ pub enum Batch {
     F32(Ragged<f32>),
     I32(Ragged<i32>),
     U32(Ragged<u32>),
+    C32(Ragged<Complex32>),
 }
 
 impl Batch {
@@ -243,6 +265,7 @@ impl Batch {
             Batch::F32(batch) => write(batch, out),
             Batch::I32(batch) => write(batch, out),
             Batch::U32(batch) => write(batch, out),
+            Batch::C32(batch) => write(batch, out),
         }
     }
 }
@@ -265,12 +288,19 @@ impl From<Ragged<u32>> for Batch {
     }
 }
 
+impl From<Ragged<Complex32>> for Batch {
+    fn from(batch: Ragged<Complex32>) -> Batch {
+        Batch::C32(batch)
+    }
+}
+
 /// The batches that an operation is given, of one type.
 #[derive(Debug)]
 pub enum Args {
     F32(Vec<Ragged<f32>>),
     I32(Vec<Ragged<i32>>),
     U32(Vec<Ragged<u32>>),
+    C32(Vec<Ragged<Complex32>>),
 }
 
 impl Args {
@@ -279,6 +309,7 @@ impl Args {
             DType::F32 => Args::F32(read_all(args, rank)?),
             DType::I32 => Args::I32(read_all(args, rank)?),
             DType::U32 => Args::U32(read_all(args, rank)?),
+            DType::C32 => Args::C32(read_all(args, rank)?),
             other => return Err(Failure::request(format!("no values of type {other}"))),
         })
     }

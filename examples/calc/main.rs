@@ -26,7 +26,7 @@ mod tests;
 const EXAMPLES: &str = r#"Each line of stdin is an object:
   op       the operation; {"op": "help"} lists them with their options
   args     its batches. A batch is an array of elements, an element of rank r an array r deep.
-           "nan", "inf" and "-inf" are numbers
+           "nan", "inf" and "-inf" are numbers; of type c32 (complex) a number is [re, im]
   options  an object, for instance {"dtype": "i32", "pairing": "all_to_all"}
   device   "auto", "cpu" or "gpu" in place of the flag
 and is answered by one line, {"ok": ..} or {"error": {"kind", "message", "element"}}.

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use vsla::{Device, DeviceInfo, Layout, Ragged};
+use vsla::{Complex32, Device, DeviceInfo, Layout, Ragged};
 
 use crate::batch::{Args, Batch, Number, separated, shown, written_size};
 use crate::devices::{Choice, Devices};
@@ -41,26 +41,42 @@ macro_rules! typed {
             Args::F32($args) => $body,
             Args::I32($args) => $body,
             Args::U32($args) => $body,
+            Args::C32($args) => $body,
         }
     }};
 }
 
-/// A method of one tensor that every type has.
+/// The body for whichever type of real numbers the arguments are of.
+macro_rules! real {
+    ($call:ident, |$device:ident, $args:ident| $body:expr) => {{
+        let $device = $call.device()?;
+        match &$call.args {
+            Args::F32($args) => $body,
+            Args::I32($args) => $body,
+            Args::U32($args) => $body,
+            Args::C32(_) => Err(Failure::request(
+                "dtype: this operation takes f32, i32 or u32",
+            )),
+        }
+    }};
+}
+
+/// A method of one tensor that every type of real numbers has.
 macro_rules! unary {
     ($method:ident) => {
         |call| {
-            typed!(call, |device, args| {
+            real!(call, |device, args| {
                 batch(device.upload(&args[0])?.$method()?.download_blocking()?)
             })
         }
     };
 }
 
-/// A method of two tensors, and of a pairing of them, that every type has.
+/// A method of two tensors, and of a pairing of them, that every type of real numbers has.
 macro_rules! binary {
     ($method:ident) => {
         |call| {
-            typed!(call, |device, args| {
+            real!(call, |device, args| {
                 let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
                 let result = match call.options.pairs()? {
                     None => a.$method(&b)?,
@@ -99,7 +115,7 @@ pub const OPERATIONS: &[Operation] = &[
         grows: Grows::No,
         about: "factor * x",
         run: |call| {
-            typed!(call, |device, args| {
+            real!(call, |device, args| {
                 let factor = call.options.number("factor")?;
                 let x = device.upload(&args[0])?;
                 batch(x.scale(factor)?.download_blocking()?)
@@ -112,7 +128,11 @@ pub const OPERATIONS: &[Operation] = &[
         options: UNARY,
         grows: Grows::No,
         about: "x, copied on the device",
-        run: unary!(copy),
+        run: |call| {
+            typed!(call, |device, args| {
+                batch(device.upload(&args[0])?.copy()?.download_blocking()?)
+            })
+        },
     },
     Operation {
         name: "full",
@@ -238,7 +258,7 @@ pub const OPERATIONS: &[Operation] = &[
         grows: Grows::Pair,
         about: "whether each pair is equal up to trailing zeros",
         run: |call| {
-            typed!(call, |device, args| {
+            real!(call, |device, args| {
                 let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
                 Ok(Answer::Truths(match call.options.pairs()? {
                     None => a.equivalent_blocking(&b)?,
@@ -371,6 +391,7 @@ fn check_size(grows: Grows, call: &Call<'_>) -> Result<()> {
         Args::F32(args) => layouts(args),
         Args::I32(args) => layouts(args),
         Args::U32(args) => layouts(args),
+        Args::C32(args) => layouts(args),
     };
     let (Some(a), Some(b)) = (a, b) else {
         return Ok(());
@@ -428,9 +449,7 @@ fn floats<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<f32>])> {
     let device = call.device()?;
     match &call.args {
         Args::F32(args) => Ok((device, args)),
-        Args::I32(_) | Args::U32(_) => {
-            Err(Failure::request("dtype: this operation takes f32 alone"))
-        }
+        _ => Err(Failure::request("dtype: this operation takes f32 alone")),
     }
 }
 
@@ -444,6 +463,7 @@ fn full(call: &mut Call<'_>) -> Result<Answer> {
         Args::F32(_) => batch(filled::<f32>(&device, &layout, options)?),
         Args::I32(_) => batch(filled::<i32>(&device, &layout, options)?),
         Args::U32(_) => batch(filled::<u32>(&device, &layout, options)?),
+        Args::C32(_) => batch(filled::<Complex32>(&device, &layout, options)?),
     }
 }
 
@@ -457,6 +477,7 @@ fn layout(call: &mut Call<'_>) -> Result<Answer> {
         Args::F32(args) => args[0].layout(),
         Args::I32(args) => args[0].layout(),
         Args::U32(args) => args[0].layout(),
+        Args::C32(args) => args[0].layout(),
     };
     let shapes: Vec<_> = layout
         .shapes()

@@ -68,7 +68,7 @@ fn unexpected(name: &str, expected: &str, got: &Value) -> Failure {
 pub const OPTIONS: &[(&str, &str)] = &[
     (
         "dtype",
-        "\"f32\" (default), \"i32\" or \"u32\": the type of the values",
+        "\"f32\" (default), \"i32\", \"u32\" or \"c32\", complex: the type of the values",
     ),
     (
         "rank",
@@ -79,7 +79,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "\"one_to_all\", \"all_to_all\" or [[left, right], ..]; default: element by element",
     ),
     ("factor", "a number"),
-    ("value", "a number"),
+    ("value", "a number, [re, im] of type c32"),
     ("shapes", "[[extent, ..], ..]: the shape of each element"),
     (
         "range",
@@ -133,10 +133,10 @@ impl Options {
     pub fn dtype(&self) -> Result<DType> {
         match self.0.get("dtype") {
             None => Ok(DType::F32),
-            Some(value) => [DType::F32, DType::I32, DType::U32]
+            Some(value) => [DType::F32, DType::I32, DType::U32, DType::C32]
                 .into_iter()
                 .find(|dtype| value == dtype.name())
-                .ok_or_else(|| unexpected("dtype", "\"f32\", \"i32\" or \"u32\"", value)),
+                .ok_or_else(|| unexpected("dtype", "\"f32\", \"i32\", \"u32\" or \"c32\"", value)),
         }
     }
 

@@ -119,6 +119,22 @@ const GOLDEN: &[(&str, &str)] = &[
     ),
     (r#"{"op": "copy", "args": [[[[],[]],[]]]}"#, "[[[],[]],[]]"),
     (
+        r#"{"op": "copy", "args": [[[[1,2],[-0.5,"inf"]],[]]], "options": {"dtype": "c32"}}"#,
+        r#"[[[1,2],[-0.5,"inf"]],[]]"#,
+    ),
+    (
+        r#"{"op": "copy", "args": [[[[[1,2],[3,4]]],[]]], "options": {"dtype": "c32"}}"#,
+        "[[[[1,2],[3,4]]],[]]",
+    ),
+    (
+        r#"{"op": "elements", "args": [[[[1,2]],[[3,4],[5,6]]]], "options": {"dtype": "c32", "range": [1,2]}}"#,
+        "[[[3,4],[5,6]]]",
+    ),
+    (
+        r#"{"op": "full", "options": {"dtype": "c32", "shapes": [[2],[0],[1]], "value": [7,-1]}}"#,
+        "[[[7,-1],[7,-1]],[],[[7,-1]]]",
+    ),
+    (
         r#"{"op": "copy", "args": [[[],[]]], "options": {"rank": 3}}"#,
         "[[],[]]",
     ),
@@ -257,6 +273,21 @@ const REFUSED: &[(&str, &str, Option<u64>)] = &[
     ),
     (
         r#"{"op": "norm2", "args": [[]], "options": {"dtype": "i32"}}"#,
+        "bad_request",
+        None,
+    ),
+    (
+        r#"{"op": "sum", "args": [[]], "options": {"dtype": "c32"}}"#,
+        "bad_request",
+        None,
+    ),
+    (
+        r#"{"op": "copy", "args": [[[[1,2]],[3,4]]], "options": {"dtype": "c32"}}"#,
+        "bad_input",
+        Some(1),
+    ),
+    (
+        r#"{"op": "full", "options": {"dtype": "c32", "shapes": [], "value": 7}}"#,
         "bad_request",
         None,
     ),

@@ -8,7 +8,7 @@ pub(crate) use pool::{CpuBuffer, CpuPool};
 
 use crate::Result;
 use crate::machine::Memory;
-use crate::plan::{Launch, OutputLayout, TwinArgs, TwinInput, TwinOutput};
+use crate::plan::{Launch, TwinArgs, TwinInput, TwinOutput};
 use crate::ragged::Layout;
 
 /// The CPU as a device.
@@ -19,10 +19,11 @@ pub(crate) struct Cpu {
     pool: Arc<CpuPool>,
 }
 
-/// An operand: values in a buffer, from `base` on.
+/// An operand: `words` words of a buffer, from word `base` on.
 pub(crate) struct CpuInput<'a> {
     pub buffer: &'a Arc<CpuBuffer>,
     pub base: usize,
+    pub words: usize,
     pub layout: &'a Layout,
 }
 
@@ -56,22 +57,17 @@ impl Cpu {
         inputs: &[CpuInput<'_>],
         scalars: &[u32],
     ) -> Result<Vec<(Arc<CpuBuffer>, Layout)>> {
-        let layouts: Vec<&Layout> = launch
-            .outputs
-            .iter()
-            .map(|output| match output {
-                OutputLayout::Input(i) => inputs[*i].layout,
-                OutputLayout::New(layout) => layout,
-            })
-            .collect();
-        let mut results = Vec::with_capacity(layouts.len());
-        for layout in &layouts {
-            results.push(self.pool.allocate(launch.op, layout.total())?);
+        let mut layouts = Vec::with_capacity(launch.outputs.len());
+        let mut results = Vec::with_capacity(launch.outputs.len());
+        for output in &launch.outputs {
+            let (layout, words) = output.sized(|i| inputs[i].layout);
+            layouts.push(layout);
+            results.push(self.pool.allocate(launch.op, words as usize)?);
         }
         let twin_inputs: Vec<TwinInput<'_>> = inputs
             .iter()
             .map(|input| TwinInput {
-                words: &input.buffer.words()[input.base..input.base + input.layout.total()],
+                words: &input.buffer.words()[input.base..input.base + input.words],
                 layout: input.layout,
             })
             .collect();

@@ -1,8 +1,9 @@
 //! Puts a kernel's WGSL text together: generated header, `#include` from `shaders/lib`, `#if FLAG`.
 //!
-//! Flags are the variant's own, plus its element type (`F32`, `I32`, `U32`). The header defines `E`, the element type.
+//! Flags are the variant's own, plus its element type (`F32`, `I32`, `U32`, `C32`). The header defines `E`, the element type.
 
 use crate::plan::Kernel;
+use crate::ragged::DType;
 
 /// What `#include "name"` finds: the files of `shaders/lib`.
 const LIBRARY: &[(&str, &str)] = &[
@@ -30,7 +31,10 @@ pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String
     let mut out = format!(
         "// {}\nalias E = {};\n",
         kernel.name(variant),
-        v.dtype.name()
+        match v.dtype {
+            DType::C32 => "vec2<f32>",
+            other => other.name(),
+        }
     );
     let mut included = Vec::new();
     expand(kernel.source, &flags, &mut included, &mut out)

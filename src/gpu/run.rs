@@ -8,8 +8,8 @@ use super::errors::is_lost;
 use super::pipelines::Pipeline;
 use super::pool::GpuBuffer;
 use super::recorder::{PARAM_WORDS, fold};
-use crate::plan::{Launch, OutputLayout, Slot, Stage, Word, Words};
-use crate::ragged::{CacheKey, Layout};
+use crate::plan::{Launch, Slot, Stage, Word, Words};
+use crate::ragged::{CacheKey, DType, Layout};
 use crate::{Error, Result};
 
 /// Multiply-adds of one dispatch at most. At a tenth of an H100's rate this is under 100 ms, after which a desktop's
@@ -18,7 +18,7 @@ const DISPATCH_COST: u64 = 20_000_000_000;
 /// The same for software rasterisers, which nothing resets, but which should answer.
 const DISPATCH_COST_SOFTWARE: u64 = 1_000_000_000;
 
-/// An operand: values in a buffer, from `base` on.
+/// An operand: values in a buffer, from word `base` on.
 pub(crate) struct GpuInput<'a> {
     pub buffer: &'a Arc<GpuBuffer>,
     pub base: u32,
@@ -35,16 +35,9 @@ impl Gpu {
     ) -> Result<Vec<(Arc<GpuBuffer>, Layout)>> {
         let op = launch.op;
         self.health.check(op)?;
-        let layouts: Vec<Layout> = launch
-            .outputs
-            .iter()
-            .map(|output| match output {
-                OutputLayout::Input(i) => inputs[*i].layout.clone(),
-                OutputLayout::New(layout) => layout.clone(),
-            })
-            .collect();
-        for layout in &layouts {
-            self.check_size(op, layout)?;
+        for output in &launch.outputs {
+            let (layout, _) = output.sized(|i| inputs[i].layout);
+            self.check_size(op, layout, output.dtype)?;
         }
         for words in &launch.temps {
             self.check_words(op, None, "workspace", *words)?;
@@ -54,9 +47,12 @@ impl Gpu {
             .iter()
             .map(|stage| self.pipeline(op, stage))
             .collect::<Result<Vec<_>>>()?;
-        let mut outputs = Vec::with_capacity(layouts.len());
-        for layout in &layouts {
-            outputs.push(self.allocate(op, layout.total() as u64)?);
+        let mut layouts = Vec::with_capacity(launch.outputs.len());
+        let mut outputs = Vec::with_capacity(launch.outputs.len());
+        for output in &launch.outputs {
+            let (layout, words) = output.sized(|i| inputs[i].layout);
+            layouts.push(layout.clone());
+            outputs.push(self.allocate(op, words)?);
         }
         let temps = launch
             .temps
@@ -148,14 +144,14 @@ impl Gpu {
     }
 
     /// A tensor of this layout fits one binding, or which element makes it too large.
-    pub(crate) fn check_size(&self, op: &'static str, layout: &Layout) -> Result<()> {
-        let words =
-            (layout.total() as u64).max(layout.len() as u64 + 1 + layout.extents().len() as u64);
+    pub(crate) fn check_size(&self, op: &'static str, layout: &Layout, dtype: DType) -> Result<()> {
+        let metadata = layout.len() as u64 + 1 + layout.extents().len() as u64;
+        let words = (layout.total() as u64 * dtype.words() as u64).max(metadata);
         if words * 4 <= self.limits.binding_bytes {
             return Ok(());
         }
         // The first element that does not fit any more.
-        let fitting = self.limits.binding_bytes / 4;
+        let fitting = self.limits.binding_bytes / dtype.size() as u64;
         let element = layout
             .offsets()
             .as_slice()
@@ -284,11 +280,12 @@ impl Gpu {
         &self,
         op: &'static str,
         layout: &Layout,
-        values: &[u32],
+        dtype: DType,
+        words: &[u32],
     ) -> Result<Arc<GpuBuffer>> {
         self.health.check(op)?;
-        self.check_size(op, layout)?;
-        self.upload_parts(op, &[values])
+        self.check_size(op, layout, dtype)?;
+        self.upload_parts(op, &[words])
     }
 
     /// Fills a buffer with NaN, its slack too.

@@ -8,7 +8,7 @@ use super::Arithmetic;
 use super::{launch_key, pair_params, par_tiles, stream_groups, twin_of};
 use crate::Result;
 use crate::plan::{
-    Access, Boxes, Kernel, Launch, OutputLayout, Slot, Stage, Twin, TwinArgs, Word, Words,
+    Access, Boxes, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Word, Words,
     for_each_type, stream_tile,
 };
 use crate::ragged::{DType, Layout, Pairs};
@@ -62,7 +62,7 @@ pub(crate) fn launch(
         let launch = match boxes {
             Boxes::Same => Launch {
                 op,
-                outputs: vec![OutputLayout::Input(0)],
+                outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
                 temps: Vec::new(),
                 stages: vec![Stage {
                     kernel: &FLAT,
@@ -126,7 +126,7 @@ pub(crate) fn launch(
                         groups: result.total().div_ceil(tile) as u32,
                         cost: result.total() as u64,
                     }],
-                    outputs: vec![OutputLayout::of(result, &[a, b])],
+                    outputs: vec![Output::new(dtype, OutputLayout::of(result, &[a, b]))],
                     pairs: Some(pairs.clone()),
                     twin: Twin::new(twin),
                 }

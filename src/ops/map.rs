@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::{Arithmetic, stream_groups, twin_of};
 use crate::Result;
 use crate::plan::{
-    Access, Kernel, Launch, OutputLayout, Slot, Stage, Twin, TwinArgs, Variant, Word,
+    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Variant, Word,
 };
 use crate::ragged::{CacheKey, DType, Element, Layout};
 
@@ -50,14 +50,17 @@ pub(crate) static FILL: Kernel = Kernel {
 /// Values that one piece of parallel work on the CPU makes.
 const PIECE: usize = 1 << 14;
 
+/// The launch over the words of `x`, whose values are of `dtype`, by the kernel for values of type `seen`.
 fn launch(
     op: &'static str,
     flag: &'static [&'static str],
+    seen: DType,
     dtype: DType,
     x: &Layout,
     factor: Word,
     twin: fn(&mut TwinArgs<'_>),
 ) -> Result<Arc<Launch>> {
+    let words = x.total() * dtype.words();
     let key = CacheKey {
         what: op,
         other: 0,
@@ -67,15 +70,15 @@ fn launch(
     x.cached(key, || {
         Ok(Arc::new(Launch {
             op,
-            outputs: vec![OutputLayout::Input(0)],
+            outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
             temps: Vec::new(),
             stages: vec![Stage {
                 kernel: &KERNEL,
-                variant: KERNEL.variant(dtype, flag),
+                variant: KERNEL.variant(seen, flag),
                 slots: vec![Slot::Output(0), Slot::Input(0)],
-                params: vec![Word::U32(x.total() as u32), Word::InputBase(0), factor],
-                groups: stream_groups(x.total()),
-                cost: x.total() as u64,
+                params: vec![Word::U32(words as u32), Word::InputBase(0), factor],
+                groups: stream_groups(words),
+                cost: words as u64,
             }],
             pairs: None,
             twin: Twin::new(twin),
@@ -89,6 +92,7 @@ pub(crate) fn scale(dtype: DType, x: &Layout) -> Result<Arc<Launch>> {
         "scale",
         &["SCALE"],
         dtype,
+        dtype,
         x,
         Word::Scalar(0),
         twin_of!(dtype, scale_twin),
@@ -100,11 +104,17 @@ fn scale_twin<T: Arithmetic>(args: &mut TwinArgs<'_>) {
     each(args, |x: T| s.times(x));
 }
 
-/// A copy of `x` in memory of its own. Bits are copied, so one kernel serves all types.
-pub(crate) fn copy(x: &Layout) -> Result<Arc<Launch>> {
-    launch("copy", &["COPY"], DType::U32, x, Word::U32(0), |args| {
-        each(args, |x: u32| x)
-    })
+/// A copy of `x` in memory of its own. Words are copied, so one kernel serves all types.
+pub(crate) fn copy(dtype: DType, x: &Layout) -> Result<Arc<Launch>> {
+    launch(
+        "copy",
+        &["COPY"],
+        DType::U32,
+        dtype,
+        x,
+        Word::U32(0),
+        |args| each(args, |x: u32| x),
+    )
 }
 
 fn each<T: Element>(args: &mut TwinArgs<'_>, f: impl Fn(T) -> T + Sync) {
@@ -119,32 +129,40 @@ fn each<T: Element>(args: &mut TwinArgs<'_>, f: impl Fn(T) -> T + Sync) {
         });
 }
 
-/// The stage that writes `value` to the first `values` words of its output.
-pub(crate) fn fill_stage(values: usize, value: Word) -> Stage {
-    Stage {
-        kernel: &FILL,
-        variant: FILL.variant(DType::U32, &["FILL"]),
-        slots: vec![Slot::Output(0)],
-        params: vec![Word::U32(values as u32), Word::U32(0), value],
-        groups: stream_groups(values),
-        cost: values as u64,
+/// A batch of this layout whose values all are the call's scalar, of one word or two.
+pub(crate) fn fill(dtype: DType, layout: &Layout) -> Launch {
+    let words = layout.total() * dtype.words();
+    Launch {
+        op: "full",
+        outputs: vec![Output::new(dtype, OutputLayout::New(layout.clone()))],
+        temps: Vec::new(),
+        stages: vec![Stage {
+            kernel: &FILL,
+            variant: FILL.variant(DType::U32, &["FILL"]),
+            slots: vec![Slot::Output(0)],
+            params: vec![
+                Word::U32(words as u32),
+                Word::U32(0),
+                Word::Scalar(0),
+                Word::Scalar(dtype.words() - 1),
+            ],
+            groups: stream_groups(words),
+            cost: words as u64,
+        }],
+        pairs: None,
+        twin: Twin::new(|args| {
+            let (scalar, words) = (args.scalars, &mut *args.outputs[0].words);
+            match *scalar {
+                [re, im] => each_piece(words, |y| {
+                    y.chunks_exact_mut(2)
+                        .for_each(|z| z.copy_from_slice(&[re, im]));
+                }),
+                _ => each_piece(words, |y| y.fill(scalar[0])),
+            }
+        }),
     }
 }
 
-/// A batch of this layout whose values all are the call's first scalar.
-pub(crate) fn fill(layout: &Layout) -> Launch {
-    Launch {
-        op: "full",
-        outputs: vec![OutputLayout::New(layout.clone())],
-        temps: Vec::new(),
-        stages: vec![fill_stage(layout.total(), Word::Scalar(0))],
-        pairs: None,
-        twin: Twin::new(|args| {
-            let value = args.scalars[0];
-            args.outputs[0]
-                .words
-                .par_chunks_mut(PIECE)
-                .for_each(|y| y.fill(value));
-        }),
-    }
+fn each_piece(words: &mut [u32], f: impl Fn(&mut [u32]) + Send + Sync) {
+    words.par_chunks_mut(PIECE).for_each(f);
 }

@@ -10,7 +10,7 @@ pub(crate) mod reduce;
 mod walk;
 
 use crate::plan::{Kernel, Word};
-use crate::ragged::{CacheKey, DType, Element, Pairs};
+use crate::ragged::{CacheKey, DType, Pairs, Real};
 
 /// Every kernel there is. What is not listed here is never compiled.
 #[cfg(feature = "gpu")]
@@ -38,6 +38,8 @@ macro_rules! twin_of {
             DType::F32 => $twin::<f32 $(, $constant)*>,
             DType::I32 => $twin::<i32 $(, $constant)*>,
             DType::U32 => $twin::<u32 $(, $constant)*>,
+            // The methods are those of `Tensor<T: Real>`.
+            DType::C32 => unreachable!("real numbers only"),
         }
     };
 }
@@ -45,7 +47,7 @@ use twin_of;
 use walk::{par_elements, par_tiles};
 
 /// Arithmetic of an element type: integers wrap.
-pub(crate) trait Arithmetic: Element + Default {
+pub(crate) trait Arithmetic: Real {
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;

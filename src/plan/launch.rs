@@ -8,7 +8,7 @@ use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::kernel::Kernel;
-use crate::ragged::{Layout, Pairs};
+use crate::ragged::{DType, Layout, Pairs};
 
 /// The layout of a result.
 #[derive(Clone, Debug)]
@@ -27,6 +27,28 @@ impl OutputLayout {
             Some(i) => OutputLayout::Input(i),
             None => OutputLayout::New(result),
         }
+    }
+}
+
+/// A result: its layout, and the type of its values, which says how many words it takes.
+#[derive(Clone, Debug)]
+pub(crate) struct Output {
+    pub layout: OutputLayout,
+    pub dtype: DType,
+}
+
+impl Output {
+    pub(crate) fn new(dtype: DType, layout: OutputLayout) -> Output {
+        Output { layout, dtype }
+    }
+
+    /// The layout, and the words that its values take.
+    pub(crate) fn sized<'a>(&'a self, input: impl Fn(usize) -> &'a Layout) -> (&'a Layout, u64) {
+        let layout = match &self.layout {
+            OutputLayout::Input(i) => input(*i),
+            OutputLayout::New(layout) => layout,
+        };
+        (layout, (layout.total() * self.dtype.words()) as u64)
     }
 }
 
@@ -51,7 +73,7 @@ pub(crate) enum Slot {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Word {
     U32(u32),
-    /// Where input `i`'s values begin in its buffer, in values.
+    /// Where input `i`'s values begin in its buffer, in 32-bit words: even for complex values.
     InputBase(usize),
     /// The `i`-th constant of the call.
     Scalar(usize),
@@ -74,7 +96,7 @@ pub(crate) struct Stage {
 #[derive(Debug)]
 pub(crate) struct Launch {
     pub op: &'static str,
-    pub outputs: Vec<OutputLayout>,
+    pub outputs: Vec<Output>,
     /// Sizes in words of the scratch buffers.
     pub temps: Vec<u64>,
     pub stages: Vec<Stage>,
@@ -103,7 +125,7 @@ impl std::fmt::Debug for Twin {
     }
 }
 
-/// One operand of a CPU twin: 32-bit words to be read as the element type.
+/// One operand of a CPU twin: 32-bit words to be read as the element type, of which a value takes one or two.
 pub(crate) struct TwinInput<'a> {
     pub words: &'a [u32],
     pub layout: &'a Layout,

@@ -36,7 +36,7 @@ const OP: &str = "ragged";
 /// ```
 ///
 /// # Printing
-/// `Display` writes a summary line and the values, as their `Debug` writes them. A precision applies to every value
+/// `Display` writes a summary line and the values, as their `Debug` writes them and complex ones as `1.0-2.0i`. A precision applies to every value
 /// (`{:.3}`); long batches, rows and axes show their ends only, and all of it with `{:#}`. `Debug` writes the same.
 #[derive(Clone, PartialEq)]
 pub struct Ragged<T> {

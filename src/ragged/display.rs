@@ -1,7 +1,9 @@
 //! Printing: a summary line, and nested lists that stay readable however large the batch is.
 
-use core::any::type_name;
+use core::any::{Any, type_name};
 use core::fmt::{self, Debug, Display, Formatter};
+
+use num_complex::{Complex, Complex32, Complex64};
 
 use super::{Layout, Ragged};
 use crate::error::Count;
@@ -52,7 +54,7 @@ impl Debug for Layout {
     }
 }
 
-impl<T: Copy + Debug> Display for Ragged<T> {
+impl<T: Copy + Debug + 'static> Display for Ragged<T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "Ragged<{}>: {}", short_name::<T>(), self.layout())?;
         let rank = self.layout().rank();
@@ -63,14 +65,14 @@ impl<T: Copy + Debug> Display for Ragged<T> {
     }
 }
 
-impl<T: Copy + Debug> Debug for Ragged<T> {
+impl<T: Copy + Debug + 'static> Debug for Ragged<T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         Display::fmt(self, f)
     }
 }
 
 /// An array inside `depth` brackets.
-fn array<T: Debug>(
+fn array<T: Debug + 'static>(
     f: &mut Formatter<'_>,
     extents: &[u32],
     values: &[T],
@@ -78,13 +80,32 @@ fn array<T: Debug>(
 ) -> fmt::Result {
     let [extent, inner @ ..] = extents else {
         // No axes are left: this is a value, which sees the caller's width and precision.
-        return values.iter().try_for_each(|value| value.fmt(f));
+        return values.iter().try_for_each(|value| number(f, value));
     };
     let extent = *extent as usize;
     let size = values.len().checked_div(extent).unwrap_or(0);
     list(f, extent, depth, inner.len(), &mut |f, i| {
         array(f, inner, &values[i * size..][..size], depth + 1)
     })
+}
+
+/// What `Debug` writes, but `1.0-2.0i` for a complex number.
+fn number<T: Debug + 'static>(f: &mut Formatter<'_>, value: &T) -> fmt::Result {
+    let any: &dyn Any = value;
+    if let Some(z) = any.downcast_ref::<Complex32>() {
+        complex(f, z)
+    } else if let Some(z) = any.downcast_ref::<Complex64>() {
+        complex(f, z)
+    } else {
+        value.fmt(f)
+    }
+}
+
+fn complex<F: Debug>(f: &mut Formatter<'_>, z: &Complex<F>) -> fmt::Result {
+    match f.precision() {
+        Some(digits) => write!(f, "{:.digits$?}{:+.digits$?}i", z.re, z.im),
+        None => write!(f, "{:?}{:+?}i", z.re, z.im),
+    }
 }
 
 /// `[first, second, ..., last]`, with items that are lists of `inner` levels themselves on lines of their own.

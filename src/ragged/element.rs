@@ -1,6 +1,8 @@
-//! The types of values that a device computes with.
+//! The types of values that a device stores and computes with.
 
 use core::fmt;
+
+use num_complex::Complex32;
 
 /// The type of a batch's values, as a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -12,22 +14,31 @@ pub enum DType {
     I32,
     /// 32-bit unsigned integers; arithmetic wraps.
     U32,
+    /// Complex numbers: two `f32`, the real part and then the imaginary one.
+    C32,
 }
 
 impl DType {
-    /// Rust's name of the type: `"f32"`, `"i32"`, `"u32"`.
+    /// A short name: `"f32"`, `"i32"`, `"u32"` and `"c32"`.
     pub const fn name(self) -> &'static str {
         match self {
             DType::F32 => "f32",
             DType::I32 => "i32",
             DType::U32 => "u32",
+            DType::C32 => "c32",
         }
     }
 
     /// Bytes a value takes.
     pub const fn size(self) -> usize {
+        4 * self.words()
+    }
+
+    /// 32-bit words a value takes: what buffers, and the places in them, are counted in.
+    pub(crate) const fn words(self) -> usize {
         match self {
-            DType::F32 | DType::I32 | DType::U32 => 4,
+            DType::F32 | DType::I32 | DType::U32 => 1,
+            DType::C32 => 2,
         }
     }
 }
@@ -44,22 +55,15 @@ mod sealed {
     impl Sealed for f32 {}
     impl Sealed for i32 {}
     impl Sealed for u32 {}
+    impl Sealed for num_complex::Complex32 {}
 }
 
-/// A type that a device can compute with: `f32`, `i32` or `u32`. Sealed.
+/// A type of values that a device can hold: `f32`, `i32`, `u32` or [`Complex32`]. Sealed.
 ///
 /// Host containers take any `Copy` type ([`Ragged<f64>`](crate::Ragged), for one); only what goes to a device is bound
 /// to this trait.
 pub trait Element:
-    sealed::Sealed
-    + bytemuck::Pod
-    + Default
-    + PartialEq
-    + PartialOrd
-    + fmt::Debug
-    + fmt::Display
-    + Send
-    + Sync
+    sealed::Sealed + bytemuck::Pod + Default + PartialEq + fmt::Debug + fmt::Display + Send + Sync
 {
     /// The type as a value.
     const DTYPE: DType;
@@ -76,3 +80,17 @@ impl Element for i32 {
 impl Element for u32 {
     const DTYPE: DType = DType::U32;
 }
+
+impl Element for Complex32 {
+    const DTYPE: DType = DType::C32;
+}
+
+/// A type of real numbers: `f32`, `i32` or `u32`. Arithmetic, reductions and convolutions are defined on these; complex
+/// values are for transforms.
+pub trait Real: Element + PartialOrd {}
+
+impl Real for f32 {}
+
+impl Real for i32 {}
+
+impl Real for u32 {}

@@ -4,7 +4,7 @@ use super::{Pair, Tensor, run};
 use crate::ops;
 use crate::ops::correlate_max::Seek;
 use crate::plan::Launch;
-use crate::ragged::Element;
+use crate::ragged::Real;
 use crate::{Error, Result};
 
 /// The largest value of each pair's cross-correlation, and where it is. Made by [`Tensor::correlate_max`].
@@ -27,7 +27,7 @@ pub struct Sbd {
     pub lag: Tensor<i32>,
 }
 
-impl<T: Element> Tensor<T> {
+impl<T: Real> Tensor<T> {
     /// The convolution `(a * b)_q = Σ_j a_{q−j} b_j`, element by element: m + n − 1 values, computed directly.
     ///
     /// Polynomial multiplication: commutative, with unit `[1]`, and well defined up to trailing zeros. An empty side
@@ -131,7 +131,7 @@ impl Tensor<f32> {
     }
 }
 
-impl<T: Element> Pair<'_, T> {
+impl<T: Real> Pair<'_, T> {
     /// [`Tensor::conv`] of every pair.
     ///
     /// # Errors

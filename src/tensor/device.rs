@@ -287,8 +287,8 @@ impl Device {
     /// # Errors
     /// Those of [`upload`](Self::upload).
     pub fn full<T: Element>(&self, layout: &Layout, value: T) -> Result<Tensor<T>> {
-        let launch = crate::ops::map::fill(layout);
-        let results = super::run(self, &launch, &[], &[bytemuck::cast(value)])?;
+        let launch = crate::ops::map::fill(T::DTYPE, layout);
+        let results = super::run(self, &launch, &[], bytemuck::cast_slice(&[value]))?;
         super::methods::single(self, launch.op, results)
     }
 

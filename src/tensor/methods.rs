@@ -3,7 +3,7 @@
 use super::{Device, Pair, Storage, Tensor, run};
 use crate::ops;
 use crate::plan::Launch;
-use crate::ragged::{Element, Layout, Pairs};
+use crate::ragged::{Element, Layout, Pairs, Real};
 use crate::{Error, Result};
 
 /// The only result of a launch.
@@ -41,6 +41,26 @@ impl<T: Element> Tensor<T> {
         single(&self.device, launch.op, results)
     }
 
+    /// The same values in memory of their own.
+    ///
+    /// A clone shares memory, and a view keeps the whole buffer it looks into alive; a copy does neither. Bits are
+    /// kept, those of a NaN too. Cost: values read once, written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, 2], vec![3]])?)?;
+    /// assert_eq!(x.elements(1..2)?.copy()?.download_blocking()?.to_vecs(), [vec![3]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    pub fn copy(&self) -> Result<Tensor<T>> {
+        self.unary(&*ops::map::copy(T::DTYPE, &self.layout)?, &[])
+    }
+}
+
+impl<T: Real> Tensor<T> {
     /// `a + b`, element by element, each result of the ambient shape: missing entries are zero.
     ///
     /// An extent of 1 is not special: `[1, 2, 3] + [5] = [6, 2, 3]`. Both batches need one rank. Integers wrap; NaN
@@ -96,23 +116,5 @@ impl<T: Element> Tensor<T> {
     pub fn scale(&self, factor: T) -> Result<Tensor<T>> {
         let launch = ops::map::scale(T::DTYPE, &self.layout)?;
         self.unary(&launch, &[bytemuck::cast(factor)])
-    }
-
-    /// The same values in memory of their own.
-    ///
-    /// A clone shares memory, and a view keeps the whole buffer it looks into alive; a copy does neither. Bits are
-    /// kept, those of a NaN too. Cost: values read once, written once.
-    ///
-    /// ```
-    /// # use vsla::{Device, Ragged};
-    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, 2], vec![3]])?)?;
-    /// assert_eq!(x.elements(1..2)?.copy()?.download_blocking()?.to_vecs(), [vec![3]]);
-    /// # Ok::<(), vsla::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
-    pub fn copy(&self) -> Result<Tensor<T>> {
-        self.unary(&*ops::map::copy(&self.layout)?, &[])
     }
 }

@@ -45,7 +45,7 @@ use crate::{Error, Result};
 pub struct Tensor<T: Element> {
     device: Device,
     storage: Storage,
-    /// Where the values begin in the storage.
+    /// The 32-bit word at which the values begin in the storage: even for complex values.
     base: usize,
     layout: Layout,
     element: std::marker::PhantomData<T>,
@@ -119,7 +119,7 @@ impl<T: Element> Tensor<T> {
         Ok(Tensor::new(
             &self.device,
             self.storage.clone(),
-            self.base + skipped,
+            self.base + skipped * T::DTYPE.words(),
             layout,
         ))
     }
@@ -129,6 +129,7 @@ impl<T: Element> Tensor<T> {
         Operand {
             storage: &self.storage,
             base: self.base,
+            words: self.layout.total() * T::DTYPE.words(),
             layout: &self.layout,
         }
     }
@@ -159,6 +160,7 @@ impl<T: Element> std::fmt::Debug for Tensor<T> {
 struct Operand<'a> {
     storage: &'a Storage,
     base: usize,
+    words: usize,
     layout: &'a Layout,
 }
 
@@ -188,6 +190,7 @@ fn run(
                 inputs.push(CpuInput {
                     buffer,
                     base: operand.base,
+                    words: operand.words,
                     layout: operand.layout,
                 });
             }
@@ -206,7 +209,7 @@ fn run(
                 };
                 inputs.push(GpuInput {
                     buffer,
-                    // A buffer holds at most 2³⁰ values: its size in bytes fits the binding limit.
+                    // A buffer holds at most 2³⁰ words: its size in bytes fits the binding limit.
                     base: operand.base as u32,
                     layout: operand.layout,
                 });

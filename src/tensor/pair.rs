@@ -7,7 +7,7 @@ use super::{Operand, Tensor, run};
 use crate::Result;
 use crate::ops;
 use crate::plan::Launch;
-use crate::ragged::{Element, Layout, Pairing, Pairs};
+use crate::ragged::{Element, Layout, Pairing, Pairs, Real};
 
 /// Two batches with a pairing: the binary operations, on the pairs instead of element by element.
 ///
@@ -86,7 +86,9 @@ impl<T: Element> Pair<'_, T> {
             run(device, launch, &self.operands(), &[])?,
         )
     }
+}
 
+impl<T: Real> Pair<'_, T> {
     /// [`Tensor::add`] of every pair.
     ///
     /// # Errors

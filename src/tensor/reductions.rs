@@ -4,9 +4,9 @@ use super::{Pair, Tensor};
 use crate::Result;
 use crate::ops;
 use crate::ops::reduce::{PairReduction, Reduction};
-use crate::ragged::Element;
+use crate::ragged::{Element, Real};
 
-impl<T: Element> Tensor<T> {
+impl<T: Real> Tensor<T> {
     /// `Σ x_i`: one value an element, as a batch of rank 1 and length 1. 0 for an empty element.
     ///
     /// Any rank. Integers wrap; NaN propagates, inside its own element. Respects equivalence: trailing zeros add
@@ -152,7 +152,7 @@ impl Tensor<f32> {
     }
 }
 
-impl<T: Element> Pair<'_, T> {
+impl<T: Real> Pair<'_, T> {
     /// [`Tensor::dot`] of every pair.
     ///
     /// # Errors

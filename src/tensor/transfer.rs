@@ -17,18 +17,18 @@ impl Device {
         let storage = match self.backend() {
             Backend::Cpu(cpu) => Storage::Cpu(cpu.upload("upload", words)?),
             #[cfg(feature = "gpu")]
-            Backend::Gpu(gpu) => Storage::Gpu(gpu.upload("upload", layout, words)?),
+            Backend::Gpu(gpu) => Storage::Gpu(gpu.upload("upload", layout, T::DTYPE, words)?),
         };
         Ok(Tensor::new(self, storage, 0, layout.clone()))
     }
 
     /// A tensor over a buffer of the application: nothing is copied.
     ///
-    /// `offset` is in bytes. The buffer must belong to this device and be usable as storage and for copies, and the
+    /// `offset` is in bytes; complex values lie as two `f32` each. The buffer must belong to this device and be usable as storage and for copies, and the
     /// application must not write to it while tensors over it are in use.
     ///
     /// # Errors
-    /// [`Unsupported`](Error::Unsupported) on the CPU, for an offset that is not a multiple of 4, for a
+    /// [`Unsupported`](Error::Unsupported) on the CPU, for an offset that is not a multiple of the size of a value, for a
     /// buffer whose size is 0 or not a multiple of 16 (kernels read four values at a time), for one without the usages
     /// `STORAGE | COPY_SRC`, or for one of another device of the same instance; [`ValueCount`](Error::ValueCount) when the buffer is shorter than the
     /// layout; [`TooLarge`](Error::TooLarge) above the binding limit.
@@ -51,13 +51,14 @@ impl Device {
                 buffer.usage()
             ));
         }
-        if !offset.is_multiple_of(4) || !buffer.size().is_multiple_of(16) || buffer.size() == 0 {
+        let size = T::DTYPE.size() as u64;
+        if !offset.is_multiple_of(size) || !buffer.size().is_multiple_of(16) || buffer.size() == 0 {
             return unsupported(format!(
-                "an offset of {offset} in a buffer of {} bytes: they must be multiples of 4 and of 16",
+                "an offset of {offset} in a buffer of {} bytes: they must be multiples of {size} and of 16",
                 buffer.size()
             ));
         }
-        let there = buffer.size().saturating_sub(offset) / 4;
+        let there = buffer.size().saturating_sub(offset) / size;
         if there < layout.total() as u64 {
             return Err(Error::ValueCount {
                 op: OP,
@@ -121,7 +122,7 @@ impl<T: Element> Tensor<T> {
     fn host_values(&self) -> Result<Vec<T>> {
         bytemuck::allocation::try_zeroed_vec(self.layout.total()).map_err(|()| Error::OutOfMemory {
             op: "download",
-            bytes: self.layout.total() as u64 * 4,
+            bytes: (self.layout.total() * T::DTYPE.size()) as u64,
             available: None,
         })
     }
@@ -189,8 +190,9 @@ impl<T: Element> Tensor<T> {
             allow(irrefutable_let_patterns, reason = "the CPU is then the only storage")
         )]
         if let Storage::Cpu(buffer) = &self.storage {
-            let words = &buffer.words()[self.base..self.base + values.len()];
-            values.copy_from_slice(bytemuck::cast_slice(words));
+            let words = &buffer.words()[self.base..];
+            let to: &mut [u32] = bytemuck::cast_slice_mut(values);
+            to.copy_from_slice(&words[..to.len()]);
         }
         Ok(())
     }

@@ -51,7 +51,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
 
 /// Opens the GPU of the trials once more, so that nothing else uses it.
 #[cfg(feature = "gpu")]
-fn own_gpu(adjust: impl FnOnce(&mut vsla::GpuOptions)) -> Device {
+pub fn own_gpu(adjust: impl FnOnce(&mut vsla::GpuOptions)) -> Device {
     let mut options = vsla::GpuOptions::default();
     adjust(&mut options);
     Device::gpu(options).unwrap()

@@ -9,6 +9,7 @@
 
 mod add;
 mod compare;
+mod complex;
 mod conv;
 mod corpus;
 mod correlate_max;
@@ -33,6 +34,7 @@ type Module = (&'static str, fn(&Bench) -> Vec<Trial>);
 const MODULES: &[Module] = &[
     ("add", add::tests),
     ("compare", compare::tests),
+    ("complex", complex::tests),
     ("conv", conv::tests),
     ("corpus", corpus::tests),
     ("correlate_max", correlate_max::tests),

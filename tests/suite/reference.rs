@@ -44,7 +44,7 @@ fn one<T: Copy>(extents: &[usize], values: &[T]) -> Ragged<T> {
 type Binary<S> = fn(&Ragged<S>, &Ragged<S>, &[(usize, usize)]) -> Sums<S>;
 
 #[track_caller]
-fn check<S: Scalar + std::fmt::Debug>(
+fn check<S: Scalar + std::fmt::Debug + 'static>(
     f: Binary<S>,
     a: Ragged<S>,
     b: Ragged<S>,

@@ -11,8 +11,8 @@ pub(crate) use twin::{Taps, longer_and_taps};
 
 use super::{Arithmetic, launch_key, pair_params, par_tiles, twin_of};
 use crate::plan::{
-    Access, Kernel, Launch, Offset, OutputLayout, Slot, Stage, TileList, Twin, TwinArgs, Variant,
-    Word, Words,
+    Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, TileList, Twin, TwinArgs,
+    Variant, Word, Words,
 };
 use crate::ragged::{DType, Layout, Offsets, Pairs};
 use crate::{Error, Result};
@@ -155,7 +155,7 @@ pub(crate) fn launch(
                 groups: plan.groups,
                 cost: plan.cost,
             }],
-            outputs: vec![OutputLayout::of(result, &[a, b])],
+            outputs: vec![Output::new(dtype, OutputLayout::of(result, &[a, b]))],
             pairs: Some(pairs.clone()),
             twin: Twin::new(twin),
         }))

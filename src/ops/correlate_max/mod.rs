@@ -10,7 +10,9 @@ use std::sync::Arc;
 use super::conv::ConvPlan;
 use super::{launch_key, pair_params};
 use crate::Result;
-use crate::plan::{Access, Kernel, Launch, OutputLayout, Slot, Stage, Twin, Variant, Word, Words};
+use crate::plan::{
+    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, Variant, Word, Words,
+};
 use crate::ragged::{DType, Layout, Pairs, Shape};
 
 pub(crate) use unit::KERNEL as UNIT;
@@ -147,7 +149,9 @@ pub(crate) fn launch(a: &Layout, b: &Layout, pairs: &Pairs, seek: Seek) -> Resul
         });
         Ok(Arc::new(Launch {
             op,
-            outputs: vec![OutputLayout::of(result, &[a, b]); 2],
+            outputs: [DType::F32, DType::I32]
+                .map(|dtype| Output::new(dtype, OutputLayout::of(result.clone(), &[a, b])))
+                .into(),
             temps,
             stages,
             pairs: Some(pairs.clone()),

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use self::plan::{Classes, FINISH_WORDS, TILE_WORDS};
 use super::{launch_key, pair_params};
 use crate::plan::{
-    Access, Kernel, Launch, MergedPair, OutputLayout, Slot, Stage, Twin, Variant, Word, Words,
-    overlap,
+    Access, Kernel, Launch, MergedPair, Output, OutputLayout, Slot, Stage, Twin, Variant, Word,
+    Words, overlap,
 };
 use crate::ragged::{CacheKey, DType, Layout, Pairs, Shape};
 use crate::{Error, Result};
@@ -196,7 +196,13 @@ pub(crate) fn launch(reduction: Reduction, dtype: DType, x: &Layout) -> Result<A
         );
         Ok(Arc::new(Launch {
             op,
-            outputs: vec![OutputLayout::of(result, &[x])],
+            outputs: vec![Output::new(
+                match reduction {
+                    Reduction::ArgMax => DType::U32,
+                    _ => dtype,
+                },
+                OutputLayout::of(result, &[x]),
+            )],
             temps,
             stages,
             pairs: None,
@@ -263,7 +269,13 @@ pub(crate) fn launch_pairs(
         );
         Ok(Arc::new(Launch {
             op,
-            outputs: vec![OutputLayout::of(result, &[a, b])],
+            outputs: vec![Output::new(
+                match reduction {
+                    PairReduction::Dot => dtype,
+                    PairReduction::Equivalent => DType::U32,
+                },
+                OutputLayout::of(result, &[a, b]),
+            )],
             temps,
             stages,
             pairs: Some(pairs.clone()),
@@ -276,7 +288,7 @@ pub(crate) fn launch_pairs(
 fn unsigned(dtype: DType) -> DType {
     match dtype {
         DType::F32 => DType::F32,
-        DType::I32 | DType::U32 => DType::U32,
+        _ => DType::U32,
     }
 }
 

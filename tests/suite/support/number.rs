@@ -1,13 +1,13 @@
 //! The element types, as the tests need them.
 
 use fastrand::Rng;
-use vsla::Ragged;
+use vsla::{Ragged, Real};
 
 use super::compare::Comparable;
 use super::reference::Scalar;
 
 /// An element type with the type that the reference computes it in.
-pub trait Number: Comparable {
+pub trait Number: Comparable + Real {
     type Wide: Scalar;
     const NAME: &'static str;
     /// What no result may contain a trace of.
