@@ -1,4 +1,4 @@
-//! Puts a kernel's WGSL text together: generated header, `#include` from `shaders/lib`, `#if FLAG`.
+//! Puts a kernel's WGSL text together: generated header, `#include` from `shaders/lib`, `#generate` from Rust, `#if FLAG`.
 //!
 //! Flags are the variant's own, plus its element type (`F32`, `I32`, `U32`, `C32`). The header defines `E`, the element type.
 
@@ -8,6 +8,7 @@ use crate::ragged::DType;
 /// What `#include "name"` finds: the files of `shaders/lib`.
 const LIBRARY: &[(&str, &str)] = &[
     ("best", include_str!("../../shaders/lib/best.wgsl")),
+    ("complex", include_str!("../../shaders/lib/complex.wgsl")),
     ("grid", include_str!("../../shaders/lib/grid.wgsl")),
     ("nan", include_str!("../../shaders/lib/nan.wgsl")),
     ("order", include_str!("../../shaders/lib/order.wgsl")),
@@ -84,6 +85,17 @@ fn expand(
                     .ok_or_else(|| at(&format!("no shaders/lib/{name}.wgsl")))?;
                 included.push(name.to_owned());
                 expand(text, flags, included, out)?;
+            }
+            Some("#generate") => {
+                let name = words
+                    .next()
+                    .map(|w| w.trim_matches('"'))
+                    .ok_or_else(|| at("#generate without a name"))?;
+                let (_, generate) = crate::ops::GENERATORS
+                    .iter()
+                    .find(|(n, _)| *n == name)
+                    .ok_or_else(|| at(&format!("nothing generates {name}")))?;
+                out.push_str(&generate(flags));
             }
             Some(word) if word.starts_with('#') => {
                 return Err(at(&format!("unknown directive {word}")));

@@ -184,6 +184,7 @@ impl Gpu {
             poison: options.poison,
             pool,
             pipelines: Pipelines::default(),
+            tables: Default::default(),
             recorder: std::sync::Mutex::new(recorder),
             readbacks: Readbacks::default(),
             poller: Poller::default(),

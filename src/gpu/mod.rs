@@ -12,6 +12,7 @@ mod recorder;
 mod run;
 mod staging;
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use errors::Health;
@@ -42,6 +43,8 @@ pub(crate) struct Gpu {
     poison: bool,
     pool: Arc<Pool>,
     pipelines: Pipelines,
+    /// Tables that kernels share, by name.
+    tables: Mutex<HashMap<&'static str, Arc<GpuBuffer>>>,
     recorder: Mutex<Recorder>,
     readbacks: Readbacks,
     poller: Poller,

@@ -1,6 +1,6 @@
 //! Running a launch: check everything, find buffers and pipelines, then record.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use super::Gpu;
@@ -8,7 +8,7 @@ use super::errors::is_lost;
 use super::pipelines::Pipeline;
 use super::pool::GpuBuffer;
 use super::recorder::{PARAM_WORDS, fold};
-use crate::plan::{Launch, Slot, Stage, Word, Words};
+use crate::plan::{Launch, Slot, Stage, Table, Word, Words};
 use crate::ragged::{CacheKey, DType, Layout};
 use crate::{Error, Result};
 
@@ -79,6 +79,7 @@ impl Gpu {
                         Slot::InputMeta(i) => self.meta(op, inputs[*i].layout)?,
                         Slot::Meta(layout) => self.meta(op, layout)?,
                         Slot::Words(words) => self.words(op, words)?,
+                        Slot::Table(table) => self.table(op, table)?,
                     })
                 })
                 .collect::<Result<Vec<_>>>()?;
@@ -209,6 +210,16 @@ impl Gpu {
             self.check_words(op, None, "plan", data.len() as u64)?;
             self.upload_parts(op, &[data])
         })
+    }
+
+    fn table(&self, op: &'static str, table: &Table) -> Result<Arc<GpuBuffer>> {
+        let tables = || self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(made) = tables().get(table.name) {
+            return Ok(made.clone());
+        }
+        // Not under the lock: uploads may wait for the device. Of two that are made at once the first one stays.
+        let made = self.upload_parts(op, &[&(table.make)()])?;
+        Ok(tables().entry(table.name).or_insert(made).clone())
     }
 
     fn upload_parts(&self, op: &'static str, parts: &[&[u32]]) -> Result<Arc<GpuBuffer>> {

@@ -3,6 +3,7 @@
 //! A room turns layouts into a [`Launch`] and knows nothing of tensors or devices.
 
 pub(crate) mod add;
+mod butterfly;
 pub(crate) mod conv;
 pub(crate) mod correlate_max;
 pub(crate) mod map;
@@ -21,6 +22,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &map::KERNEL,
     &map::FILL,
     &conv::KERNEL,
+    &conv::FUSED,
     &correlate_max::TILES,
     &correlate_max::FINISH,
     &correlate_max::UNIT,
@@ -30,6 +32,14 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &reduce::PAIR_TILES,
     &reduce::FINISH,
 ];
+
+/// What `#generate "name"` in a shader finds: WGSL that Rust writes, for the variant's flags.
+#[cfg(feature = "gpu")]
+pub(crate) static GENERATORS: &[Generate] = &[("conv_fused", conv::generate_fused)];
+
+/// A name, and what it stands for with these flags.
+#[cfg(feature = "gpu")]
+pub(crate) type Generate = (&'static str, fn(&[&str]) -> String);
 
 /// The instance of a generic CPU twin for an element type.
 macro_rules! twin_of {

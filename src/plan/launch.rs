@@ -67,6 +67,16 @@ pub(crate) enum Slot {
     Meta(Layout),
     /// Words that the plan made: work lists, pair lists.
     Words(Arc<Words>),
+    /// Words that are the same for every plan.
+    Table(&'static Table),
+}
+
+/// Words that kernels need whatever the lengths, such as twiddles. Each device keeps one copy, made on first use.
+#[derive(Debug)]
+pub(crate) struct Table {
+    /// Unique among tables.
+    pub name: &'static str,
+    pub make: fn() -> Vec<u32>,
 }
 
 /// One word of a stage's parameter block.

@@ -8,6 +8,7 @@ mod tiles;
 pub(crate) use boxes::{Boxes, MergedPair, Offset, overlap};
 pub(crate) use kernel::{Access, Kernel, Variant, for_each_type};
 pub(crate) use launch::{
-    Launch, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, TwinInput, TwinOutput, Word, Words,
+    Launch, Output, OutputLayout, Slot, Stage, Table, Twin, TwinArgs, TwinInput, TwinOutput, Word,
+    Words,
 };
 pub(crate) use tiles::{TileList, stream_tile};

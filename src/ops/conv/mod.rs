@@ -3,10 +3,15 @@
 //! `(a * b)_q = Σ_j a_{q-j} b_j`, m + n − 1 values, and the correlation `a * reverse(b)`. The shorter operand gives the
 //! taps. Cost: m·n multiply-adds a pair; a tile of 448 results reads what it meets of the operands once.
 
+#[allow(dead_code, reason = "the plan that assigns pairs to it comes next")]
+mod fused;
 mod twin;
 
 use std::sync::Arc;
 
+pub(crate) use fused::KERNEL as FUSED;
+#[cfg(feature = "gpu")]
+pub(crate) use fused::generate as generate_fused;
 pub(crate) use twin::{Taps, longer_and_taps};
 
 use super::{Arithmetic, launch_key, pair_params, par_tiles, twin_of};

@@ -1,0 +1,91 @@
+// c = a * b for the items of a work list: transforms, product and inverse in one kernel, or plain sums where short.
+//
+// A workgroup does one task, (class, first item, items): so many items of one class. An item is (a begin, b begin, c begin, lengths):
+// the length of a in 14 bits, of b in 14 bits, then FLIPPED and WINDOWED. A windowed item has in the place of
+// `c begin` the index of its window, (c begin, results to skip, results to write); others write all results.
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    a_base: u32,
+    b_base: u32,
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read> a: array<f32>;
+@group(0) @binding(2) var<storage, read> b: array<f32>;
+@group(0) @binding(3) var<storage, read_write> c: array<f32>;
+@group(0) @binding(4) var<storage, read> work: array<vec4<u32>>;
+@group(0) @binding(5) var<storage, read> twiddles: array<vec2<f32>>;
+
+const FLIPPED = 1u << 28u;
+const WINDOWED = 1u << 29u;
+
+struct Item {
+    a_at: u32,
+    b_at: u32, // of the value that counts as the first
+    b_step: u32, // 1, or -1 where b is read backwards
+    m: u32,
+    n: u32,
+    c_at: u32,
+    skip: u32,
+    write: u32,
+}
+
+#include "grid"
+#include "complex"
+
+// Item i of a task, or one without values where the task has no more.
+fn item_of(task: vec4<u32>, i: u32) -> Item {
+    if i >= task.z {
+        return Item(0u, 0u, 1u, 0u, 0u, 0u, 0u, 0u);
+    }
+    let item = work[task.y + i];
+    let m = item.w & 0x3fffu;
+    let n = (item.w >> 14u) & 0x3fffu;
+    var window = vec4(item.z, 0u, m + n - 1u, 0u);
+    if (item.w & WINDOWED) != 0u {
+        window = work[item.z];
+    }
+    let b_at = p.b_base + item.y;
+    if (item.w & FLIPPED) != 0u {
+        return Item(p.a_base + item.x, b_at + n - 1u, 0xffffffffu, m, n, window.x, window.y, window.z);
+    }
+    return Item(p.a_base + item.x, b_at, 1u, m, n, window.x, window.y, window.z);
+}
+
+// Stores result i, if it is one that is asked for.
+fn store(item: Item, i: u32, value: f32) {
+    let at = i - item.skip;
+    if at < item.write {
+        c[item.c_at + at] = value;
+    }
+}
+
+// Sums of products, `lanes` results at a time.
+fn convolve_directly(item: Item, lane: u32, lanes: u32) {
+    for (var q = item.skip + lane; q < item.skip + item.write; q += lanes) {
+        let begin = select(0u, q + 1u - item.n, q + 1u > item.n);
+        let end = min(item.m, q + 1u);
+        var sum = 0.0;
+        for (var i = begin; i < end; i += 1u) {
+            sum = fma(a[item.a_at + i], b[item.b_at + (q - i) * item.b_step], sum);
+        }
+        c[item.c_at + q - item.skip] = sum;
+    }
+}
+
+#generate "conv_fused"
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, count);
+    if group >= p.groups {
+        return;
+    }
+    convolve(work[group], lid);
+}

@@ -1,0 +1,260 @@
+//! The exchange between two stages, without two lanes of a warp in one bank.
+
+use std::fmt::Write;
+
+use super::Transform;
+
+/// An address a becomes a ^ ((a >> from) & mask) << to, for each fold. As `from` is above `to + bits of the mask`, that is a
+/// permutation, and as it is linear over bits, constant parts of an address stay constant.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Swizzle {
+    folds: [Fold; 2],
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+struct Fold {
+    from: u32,
+    mask: u32,
+    to: u32,
+}
+
+impl Swizzle {
+    /// For a stage of radix 2^radix after `done` bits: its writes have the lanes' bits from `done` on moved up by
+    /// `radix`, and with fewer invocations a transform than lanes, the bits above are multiples of N.
+    fn new(transform: &Transform, done: u32, radix: u32) -> Swizzle {
+        // 32 banks of one word, or 16 of two.
+        let banks = if transform.whole { 4 } else { 5 };
+        let lanes = transform.log_threads().min(banks);
+        let moved = lanes.saturating_sub(done).min(radix);
+        Swizzle {
+            folds: [
+                // Lane bits that left the bank go to where the radix's bits stand.
+                Fold {
+                    from: (done + radix).max(lanes),
+                    mask: (1 << moved) - 1,
+                    to: done,
+                },
+                // The number of the transform goes where its few lanes leave room.
+                Fold {
+                    from: transform.log_length(),
+                    mask: (1 << (banks - lanes)) - 1,
+                    to: lanes,
+                },
+            ],
+        }
+    }
+
+    pub(super) fn apply(&self, address: u32) -> u32 {
+        self.folds.iter().fold(address, |a, fold| {
+            a ^ ((address >> fold.from) & fold.mask) << fold.to
+        })
+    }
+
+    /// Every bit that addresses made of these bits may have.
+    fn reach(&self, bits: u32) -> u32 {
+        self.folds.iter().fold(bits, |all, fold| {
+            all | ((bits >> fold.from) & fold.mask) << fold.to
+        })
+    }
+
+    fn text(&self, address: &str) -> String {
+        let mut text = address.to_owned();
+        for fold in self.folds.iter().filter(|fold| fold.mask > 0) {
+            let _ = write!(
+                text,
+                " ^ ((({address} >> {}u) & {}u) << {}u)",
+                fold.from, fold.mask, fold.to
+            );
+        }
+        text
+    }
+}
+
+/// Where the values of an invocation are written to, and read from.
+pub(super) struct Exchange {
+    pub swizzle: Swizzle,
+    whole: bool,
+    log_length: u32,
+    done: u32,
+    radix: u32,
+    held: u32,
+    log_threads: u32,
+}
+
+impl Exchange {
+    pub(super) fn after(transform: &Transform, done: u32, radix: u32) -> Exchange {
+        let log_threads = transform.log_threads();
+        debug_assert!(
+            done <= log_threads || radix == transform.held,
+            "{}: the butterflies of one invocation must differ by constants",
+            transform.name
+        );
+        Exchange {
+            swizzle: Swizzle::new(transform, done, radix),
+            whole: transform.whole,
+            log_length: transform.log_length(),
+            done,
+            radix,
+            held: transform.held,
+            log_threads,
+        }
+    }
+
+    /// The part of the write address of slot `s` that is the same for all invocations.
+    pub(super) fn written(&self, s: u32) -> u32 {
+        let butterflies = self.held - self.radix;
+        let (q, k) = (s & ((1 << butterflies) - 1), s >> butterflies);
+        (k << self.done) | (q << (self.log_threads + self.radix))
+    }
+
+    /// The part of it that is invocation j's.
+    pub(super) fn writer(&self, j: u32) -> u32 {
+        ((j >> self.done) << (self.done + self.radix)) | (j & ((1 << self.done) - 1))
+    }
+
+    /// The part of the read address of slot `s` that is the same for all invocations. Invocation j's is j.
+    pub(super) fn read(&self, s: u32) -> u32 {
+        s << self.log_threads
+    }
+
+    pub(super) fn write(&self, out: &mut String) {
+        let low = (1u32 << self.done) - 1;
+        let writer = match self.done {
+            0 => format!("at + (j << {}u)", self.radix),
+            _ => format!(
+                "at + ((j >> {0}u) << {1}u) + (j & {low}u)",
+                self.done,
+                self.done + self.radix
+            ),
+        };
+        let _ = writeln!(out, "    {{\n        let put = {writer};");
+        let _ = writeln!(out, "        let put0 = {};", self.swizzle.text("put"));
+        let _ = writeln!(out, "        let got = at + j;");
+        let _ = writeln!(out, "        let got0 = {};", self.swizzle.text("got"));
+
+        let threads = (1u32 << self.log_threads) - 1;
+        let others = !0u32 << self.log_length;
+        let to = self.addresses(out, "put", self.writer(threads) | others, |s| {
+            self.written(s)
+        });
+        let from = self.addresses(out, "got", threads | others, |s| self.read(s));
+        let parts: &[&str] = if self.whole { &[""] } else { &[".x", ".y"] };
+        for part in parts {
+            let _ = writeln!(out, "        workgroupBarrier();");
+            for (s, to) in to.iter().enumerate() {
+                let _ = writeln!(out, "        sh_exchange[{to}] = (*v)[{s}]{part};");
+            }
+            let _ = writeln!(out, "        workgroupBarrier();");
+            for (s, from) in from.iter().enumerate() {
+                let _ = writeln!(out, "        (*v)[{s}]{part} = sh_exchange[{from}];");
+            }
+        }
+        let _ = writeln!(out, "    }}");
+    }
+
+    /// An expression for each slot's address: the invocation's part, XORed where both have bits, plus a constant.
+    fn addresses(
+        &self,
+        out: &mut String,
+        name: &str,
+        bits: u32,
+        slot: impl Fn(u32) -> u32,
+    ) -> Vec<String> {
+        let variable = self.swizzle.reach(bits);
+        let mut bases = vec![0];
+        (0..1 << self.held)
+            .map(|s| {
+                let constant = self.swizzle.apply(slot(s));
+                let (turned, added) = (constant & variable, constant & !variable);
+                if !bases.contains(&turned) {
+                    let _ = writeln!(out, "        let {name}{turned} = {name}0 ^ {turned}u;");
+                    bases.push(turned);
+                }
+                match added {
+                    0 => format!("{name}{turned}"),
+                    _ => format!("{name}{turned} + {added}u"),
+                }
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::butterfly::Kind;
+
+    /// Every exchange of a transform, for workgroups of 256.
+    fn exchanges(held: u32, radices: &'static [u32], whole: bool) -> Vec<Exchange> {
+        let transform = Transform {
+            name: "under_test",
+            kind: Kind::Forward,
+            radices,
+            held,
+            whole,
+            product: false,
+        };
+        let mut done = 0;
+        let inner = &radices[..radices.len() - 1];
+        let after = |&radix: &u32| {
+            let exchange = Exchange::after(&transform, done, radix);
+            done += radix;
+            exchange
+        };
+        inner.iter().map(after).collect()
+    }
+
+    #[test]
+    fn values_arrive_and_no_two_lanes_meet_in_a_bank() {
+        let plans: [(u32, &[u32]); 12] = [
+            (2, &[2, 1]),
+            (3, &[1, 3]),
+            (3, &[3, 3]),
+            (3, &[1, 3, 3]),
+            (3, &[3, 3, 1]),
+            (3, &[2, 3, 3]),
+            (3, &[3, 3, 3]),
+            (3, &[1, 3, 3, 3]),
+            (4, &[2, 4, 4]),
+            (4, &[4, 4, 1]),
+            (4, &[3, 4, 4]),
+            (4, &[4, 4, 4]),
+        ];
+        for ((held, radices), whole) in plans.into_iter().flat_map(|p| [(p, false), (p, true)]) {
+            let log_length: u32 = radices.iter().sum();
+            let log_threads = log_length - held;
+            let (threads, slots) = (1u32 << log_threads, 1u32 << held);
+            let invocations = 256.max(threads);
+            for exchange in exchanges(held, radices, whole) {
+                let what = format!("{radices:?} of {slots}, whole: {whole}, {}", exchange.done);
+                let at = |t: u32| (t >> log_threads) << log_length;
+                let write = |t: u32, s: u32| {
+                    let j = t & (threads - 1);
+                    at(t) | exchange.writer(j) | exchange.written(s)
+                };
+                let read = |t: u32, s: u32| at(t) | (t & (threads - 1)) | exchange.read(s);
+                for access in [&write as &dyn Fn(u32, u32) -> u32, &read] {
+                    let mut seen = vec![false; (invocations * slots) as usize];
+                    for t in 0..invocations {
+                        for s in 0..slots {
+                            let address = exchange.swizzle.apply(access(t, s)) as usize;
+                            assert!(!seen[address], "{what}: {address} twice");
+                            seen[address] = true;
+                        }
+                    }
+                    let banks = if whole { 16 } else { 32 };
+                    for warp in (0..invocations).step_by(banks) {
+                        for s in 0..slots {
+                            let mut used = 0u64;
+                            for t in warp..warp + banks as u32 {
+                                let address = exchange.swizzle.apply(access(t, s));
+                                used |= 1 << (address as usize % banks);
+                            }
+                            assert_eq!(used.count_ones() as usize, banks, "{what}, slot {s}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! One stage of a transform: the twiddles, and the butterflies of an invocation.
+
+use std::f64::consts::TAU;
+use std::fmt::Write;
+
+use super::{Kind, Transform};
+
+/// A stage of radix r = 2^radix, of a transform of which Ns = 2^done is done.
+pub(super) struct Stage<'a> {
+    pub transform: &'a Transform,
+    pub done: u32,
+    pub radix: u32,
+    pub first: bool,
+    pub last: bool,
+}
+
+/// What the odd half of a butterfly is multiplied by.
+enum Twiddle {
+    One,
+    /// A constant or a variable, as WGSL.
+    Is(String),
+}
+
+fn point(turns: f64) -> [f64; 2] {
+    let (sin, cos) = (TAU * turns).sin_cos();
+    [cos, sin]
+}
+
+fn constant(turns: f64) -> String {
+    let [re, im] = point(turns).map(|value| value as f32);
+    format!("vec2({re:?}, {im:?})")
+}
+
+impl Stage<'_> {
+    pub(super) fn write(&self, out: &mut String, table: &mut Vec<[f32; 2]>) {
+        let transform = self.transform;
+        let threads = transform.log_threads();
+        let butterflies = transform.held - self.radix;
+        let _ = writeln!(
+            out,
+            "    // Radix {} after {}.",
+            1 << self.radix,
+            1 << self.done
+        );
+        // Butterfly q of an invocation is b = j + T q. Its twiddles depend on b mod Ns, which is j's unless Ns > T.
+        let each = self.done > threads;
+        let weighted = self.last && transform.kind == Kind::InverseRightAngle;
+        let twiddles = self.twiddles(table);
+        let weights = table.len();
+        if weighted {
+            let n = f64::from(1u32 << transform.log_length());
+            table.extend(
+                (0..1u32 << (transform.log_length() - self.radix))
+                    .map(|b| point(f64::from(b) / (4.0 * n)).map(|value| (value / n) as f32)),
+            );
+        }
+        let _ = writeln!(out, "    {{");
+        if !each {
+            self.load_twiddles(out, twiddles, "j");
+        }
+        for q in 0..1u32 << butterflies {
+            let _ = writeln!(out, "        {{");
+            let b = match q << threads {
+                0 => "j".to_owned(),
+                at => format!("(j + {at}u)"),
+            };
+            if each {
+                self.load_twiddles(out, twiddles, &b);
+            }
+            if weighted {
+                let _ = writeln!(out, "        let weight = twiddles[{weights}u + {b}];");
+            }
+            Butterfly {
+                stage: self,
+                out,
+                weighted,
+                names: 0,
+            }
+            .write(|k| q + (k << butterflies));
+            let _ = writeln!(out, "        }}");
+        }
+        let _ = writeln!(out, "    }}");
+    }
+
+    /// The turn of w, the first stage's, which is constant.
+    fn first_turn(&self) -> f64 {
+        -self.transform.kind.shift() / f64::from(1u32 << self.radix)
+    }
+
+    /// Appends w, w², w⁴, .. for each p to the table. Returns where.
+    fn twiddles(&self, table: &mut Vec<[f32; 2]>) -> usize {
+        let at = table.len();
+        if !self.first {
+            let sign = if self.transform.kind.inverse() {
+                1.0
+            } else {
+                -1.0
+            };
+            let size = f64::from(1u32 << (self.done + self.radix));
+            for power in 0..self.radix {
+                table.extend((0..1u32 << self.done).map(|p| {
+                    let turns = (f64::from(p) + self.transform.kind.shift()) / size;
+                    point(sign * turns * f64::from(1u32 << power)).map(|value| value as f32)
+                }));
+            }
+        }
+        at
+    }
+
+    /// Loads w, w², w⁴, .. and turns them: `w4` is w⁴, `w2_3` is w² W_8^3, of a polynomial of 8 coefficients.
+    fn load_twiddles(&self, out: &mut String, at: usize, b: &str) {
+        if self.first {
+            return;
+        }
+        let _ = writeln!(out, "        let p = {b} & {}u;", (1u32 << self.done) - 1);
+        let sign = if self.transform.kind.inverse() {
+            1.0
+        } else {
+            -1.0
+        };
+        for power in 0..self.radix {
+            let name = 1u32 << power;
+            let from = at + ((power as usize) << self.done);
+            let _ = writeln!(out, "        let w{name} = twiddles[{from}u + p];");
+            let size = 1u32 << (self.radix - power);
+            for i in 1..size / 4 {
+                let turn = constant(sign * f64::from(i) / f64::from(size));
+                let _ = writeln!(out, "        let w{name}_{i} = c_mul(w{name}, {turn});");
+            }
+        }
+    }
+
+    /// The twiddle w^(r / size) W_size^i.
+    fn twiddle(&self, size: u32, i: u32) -> Twiddle {
+        let power = (1u32 << self.radix) / size;
+        if !self.first {
+            return Twiddle::Is(match i {
+                0 => format!("w{power}"),
+                _ => format!("w{power}_{i}"),
+            });
+        }
+        let sign = if self.transform.kind.inverse() {
+            1.0
+        } else {
+            -1.0
+        };
+        let turns = self.first_turn() * f64::from(power) + sign * f64::from(i) / f64::from(size);
+        if turns == 0.0 {
+            Twiddle::One
+        } else {
+            Twiddle::Is(constant(turns))
+        }
+    }
+}
+
+struct Butterfly<'a> {
+    stage: &'a Stage<'a>,
+    out: &'a mut String,
+    weighted: bool,
+    names: u32,
+}
+
+impl Butterfly<'_> {
+    /// Writes the butterfly on the slots that `slot` gives for 0 .. r.
+    fn write(mut self, slot: impl Fn(u32) -> u32) {
+        let r = 1u32 << self.stage.radix;
+        for k in 0..r {
+            let _ = writeln!(self.out, "        let x{k} = (*v)[{}];", slot(k));
+            if self.multiplied() {
+                let _ = writeln!(self.out, "        let y{k} = (*h)[{}];", slot(k));
+            }
+        }
+        let results = self.evaluate(0, 1);
+        for (k, result) in (0..r).zip(results) {
+            let turned = match (self.weighted, k) {
+                (false, _) | (true, 0) => result,
+                // The part of the results' right angle that their weight does not have.
+                (true, _) => format!(
+                    "c_mul({result}, {})",
+                    constant(f64::from(k) / f64::from(4 * r))
+                ),
+            };
+            let _ = writeln!(self.out, "        (*v)[{}] = {turned};", slot(k));
+        }
+    }
+
+    fn multiplied(&self) -> bool {
+        self.stage.first && self.stage.transform.product
+    }
+
+    fn name(&mut self, value: &str) -> String {
+        let name = format!("n{}", self.names);
+        self.names += 1;
+        let _ = writeln!(self.out, "        let {name} = {value};");
+        name
+    }
+
+    /// The values of the polynomial with coefficients x_first, x_{first + step}, .. at its points.
+    fn evaluate(&mut self, first: u32, step: u32) -> Vec<String> {
+        let size = (1u32 << self.stage.radix) / step;
+        if size == 1 {
+            return vec![format!("x{first}")];
+        }
+        let even = self.evaluate(first, 2 * step);
+        let odd = self.evaluate(first + step, 2 * step);
+        let half = (size / 2) as usize;
+        let mut values = vec![String::new(); 2 * half];
+        for i in 0..half {
+            // The second half of the points are the first half's, a quarter turn on.
+            let quarter = size >= 4 && i >= half / 2;
+            let twiddle = self
+                .stage
+                .twiddle(size, (if quarter { i - half / 2 } else { i }) as u32);
+            let (e, o) = (even[i].clone(), odd[i].clone());
+            let (plus, minus) = self.pair(first, step, quarter, &twiddle, &e, &o);
+            // A quarter turn is -i, and the inverse's is i.
+            let swapped = quarter && self.stage.transform.kind.inverse();
+            let (one, other) = if swapped {
+                (minus, plus)
+            } else {
+                (plus, minus)
+            };
+            values[i] = one;
+            values[i + half] = other;
+        }
+        values
+    }
+
+    /// e + t o and e - t o, or with -i t in the place of t.
+    fn pair(
+        &mut self,
+        first: u32,
+        step: u32,
+        quarter: bool,
+        twiddle: &Twiddle,
+        e: &str,
+        o: &str,
+    ) -> (String, String) {
+        let leaf = step == 1 << (self.stage.radix - 1);
+        let (e, t) = if leaf && self.weighted {
+            let e = self.name(&format!("c_mul({e}, weight)"));
+            let t = match twiddle {
+                Twiddle::One => "weight".to_owned(),
+                Twiddle::Is(t) => self.name(&format!("c_mul({t}, weight)")),
+            };
+            (e, t)
+        } else if leaf && self.multiplied() {
+            let e = self.name(&format!("c_mul({e}, y{first})"));
+            (e, format!("y{}", first + step))
+        } else {
+            match twiddle {
+                Twiddle::One if quarter => {
+                    let plus = self.name(&format!("vec2({e}.x + {o}.y, {e}.y - {o}.x)"));
+                    let minus = self.name(&format!("vec2({e}.x - {o}.y, {e}.y + {o}.x)"));
+                    return (plus, minus);
+                }
+                Twiddle::One => {
+                    return (
+                        self.name(&format!("{e} + {o}")),
+                        self.name(&format!("{e} - {o}")),
+                    );
+                }
+                Twiddle::Is(t) => (e.to_owned(), t.clone()),
+            }
+        };
+        let add = if quarter { "c_add_quarter" } else { "c_add" };
+        let plus = self.name(&format!("{add}({e}, {t}, {o})"));
+        let minus = self.name(&format!("fma(vec2(2.0), {e}, -{plus})"));
+        (plus, minus)
+    }
+}
