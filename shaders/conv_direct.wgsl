@@ -1,32 +1,158 @@
-// c_q = Σ_j a_{q-j} b_j for every pair, or the correlation, which reads b backwards.
+// c_q = Σ_j x_{q-j} y_j for every listed pair, directly. x and y are the two operands, either way round, and one of them may be
+// read backwards, which makes a correlation of it.
 //
-// A workgroup makes one tile of one pair's result: tile g of the work list, or all of pair g where every result fits
-// one tile.
+// An invocation makes a strip: R consecutive results of one pair. It walks over the taps y_j, and what of x they meet slides
+// through thirteen registers; both come from the cache of the core. The strips of a workgroup are put side by side in
+// workgroup memory, so that neighbours write to neighbouring addresses.
+//
+// `items` holds the first entry of each workgroup, one more than there are workgroups, and then the entries: where the
+// strips of a pair begin, and the pair.
+//
+// Sums are blocked by 252 taps: a depth of 252 + ⌈n / 252⌉ for n taps.
 
 struct Params {
     first_group: u32,
     groups: u32,
-    a_base: u32,
-    b_base: u32,
-    reversed: u32,
-    listed: u32,
+    x_base: u32,
+    y_base: u32,
+    x_backwards: u32,
+    y_backwards: u32,
+    swapped: u32, // x is the right operand
+    strips: u32,
+    entries: u32, // where they begin
     pair_kind: u32,
     pair_right: u32,
 }
 
 @group(0) @binding(0) var<uniform> p: Params;
-@group(0) @binding(1) var<storage, read> a: array<E>;
-@group(0) @binding(2) var<storage, read> a_meta: array<u32>;
-@group(0) @binding(3) var<storage, read> b: array<E>;
-@group(0) @binding(4) var<storage, read> b_meta: array<u32>;
+@group(0) @binding(1) var<storage, read> x: array<E>;
+@group(0) @binding(2) var<storage, read> x_meta: array<u32>;
+@group(0) @binding(3) var<storage, read> y: array<E>;
+@group(0) @binding(4) var<storage, read> y_meta: array<u32>;
 @group(0) @binding(5) var<storage, read_write> c: array<E>;
 @group(0) @binding(6) var<storage, read> c_meta: array<u32>;
 @group(0) @binding(7) var<storage, read> items: array<u32>;
 @group(0) @binding(8) var<storage, read> pair_list: array<u32>;
 
+const WG = 128u;
+const R = 7u;
+const CHUNK = 252u; // 36 * R
+
+var<workgroup> sh_values: array<E, WG * R>;
+// Where each strip's results go.
+var<workgroup> sh_at: array<u32, WG>;
+var<workgroup> sh_count: array<u32, WG>;
+
 #include "grid"
 #include "pairs"
-#include "taps"
+
+struct Operands {
+    x_at: u32,
+    y_at: u32,
+    m: u32,
+    n: u32,
+}
+
+fn x_value(o: Operands, k: u32) -> E {
+    // What lies before the first value is beyond the last one as an unsigned number.
+    if k >= o.m {
+        return E(0);
+    }
+    return x[o.x_at + select(k, o.m - 1u - k, p.x_backwards != 0u)];
+}
+
+fn y_value(o: Operands, j: u32) -> E {
+    return y[o.y_at + select(j, o.n - 1u - j, p.y_backwards != 0u)];
+}
+
+// Results q0 ... q0 + count - 1 into the workgroup's strip lid.
+fn make_strip(o: Operands, q0: u32, count: u32, lid: u32) {
+    var c0 = E(0);
+    var c1 = E(0);
+    var c2 = E(0);
+    var c3 = E(0);
+    var c4 = E(0);
+    var c5 = E(0);
+    var c6 = E(0);
+    var j = select(0u, q0 + 1u - o.m, q0 + 1u > o.m);
+    let end = min(o.n, q0 + count);
+    var all0 = E(0);
+    var all1 = E(0);
+    var all2 = E(0);
+    var all3 = E(0);
+    var all4 = E(0);
+    var all5 = E(0);
+    var all6 = E(0);
+    var chunk = 0u;
+    let top = q0 + R - 1u;
+    // v_i is x at top - j - i.
+    var v0 = x_value(o, top - j);
+    var v1 = x_value(o, top - j - 1u);
+    var v2 = x_value(o, top - j - 2u);
+    var v3 = x_value(o, top - j - 3u);
+    var v4 = x_value(o, top - j - 4u);
+    var v5 = x_value(o, top - j - 5u);
+    for (; j + R <= end; j += R) {
+        let at = q0 - j;
+        let v6 = x_value(o, at);
+        let v7 = x_value(o, at - 1u);
+        let v8 = x_value(o, at - 2u);
+        let v9 = x_value(o, at - 3u);
+        let v10 = x_value(o, at - 4u);
+        let v11 = x_value(o, at - 5u);
+        let v12 = x_value(o, at - 6u);
+        let t0 = y_value(o, j);
+        let t1 = y_value(o, j + 1u);
+        let t2 = y_value(o, j + 2u);
+        let t3 = y_value(o, j + 3u);
+        let t4 = y_value(o, j + 4u);
+        let t5 = y_value(o, j + 5u);
+        let t6 = y_value(o, j + 6u);
+        c0 += v6 * t0; c1 += v5 * t0; c2 += v4 * t0; c3 += v3 * t0; c4 += v2 * t0; c5 += v1 * t0; c6 += v0 * t0;
+        c0 += v7 * t1; c1 += v6 * t1; c2 += v5 * t1; c3 += v4 * t1; c4 += v3 * t1; c5 += v2 * t1; c6 += v1 * t1;
+        c0 += v8 * t2; c1 += v7 * t2; c2 += v6 * t2; c3 += v5 * t2; c4 += v4 * t2; c5 += v3 * t2; c6 += v2 * t2;
+        c0 += v9 * t3; c1 += v8 * t3; c2 += v7 * t3; c3 += v6 * t3; c4 += v5 * t3; c5 += v4 * t3; c6 += v3 * t3;
+        c0 += v10 * t4; c1 += v9 * t4; c2 += v8 * t4; c3 += v7 * t4; c4 += v6 * t4; c5 += v5 * t4; c6 += v4 * t4;
+        c0 += v11 * t5; c1 += v10 * t5; c2 += v9 * t5; c3 += v8 * t5; c4 += v7 * t5; c5 += v6 * t5; c6 += v5 * t5;
+        c0 += v12 * t6; c1 += v11 * t6; c2 += v10 * t6; c3 += v9 * t6; c4 += v8 * t6; c5 += v7 * t6; c6 += v6 * t6;
+        v0 = v7;
+        v1 = v8;
+        v2 = v9;
+        v3 = v10;
+        v4 = v11;
+        v5 = v12;
+        chunk += R;
+        if chunk == CHUNK {
+            chunk = 0u;
+            all0 += c0; all1 += c1; all2 += c2; all3 += c3; all4 += c4; all5 += c5; all6 += c6;
+            c0 = E(0);
+            c1 = E(0);
+            c2 = E(0);
+            c3 = E(0);
+            c4 = E(0);
+            c5 = E(0);
+            c6 = E(0);
+        }
+    }
+    for (; j < end; j += 1u) {
+        let v6 = x_value(o, q0 - j);
+        let t = y_value(o, j);
+        c0 += v6 * t; c1 += v5 * t; c2 += v4 * t; c3 += v3 * t; c4 += v2 * t; c5 += v1 * t; c6 += v0 * t;
+        v0 = v1;
+        v1 = v2;
+        v2 = v3;
+        v3 = v4;
+        v4 = v5;
+        v5 = v6;
+    }
+    sh_values[R * lid] = all0 + c0;
+    sh_values[R * lid + 1u] = all1 + c1;
+    sh_values[R * lid + 2u] = all2 + c2;
+    sh_values[R * lid + 3u] = all3 + c3;
+    sh_values[R * lid + 4u] = all4 + c4;
+    sh_values[R * lid + 5u] = all5 + c5;
+    sh_values[R * lid + 6u] = all6 + c6;
+}
 
 @compute @workgroup_size(WG)
 fn main(
@@ -38,23 +164,44 @@ fn main(
     if group >= p.groups {
         return;
     }
-    var pair = group;
-    var q0 = 0u;
-    if p.listed != 0u {
-        pair = items[2u * group];
-        q0 = items[2u * group + 1u];
+    let strip = group * WG + lid;
+    var results = 0u;
+    if strip < p.strips {
+        // The last entry whose strips begin here or before.
+        var entry = items[group];
+        var last = items[group + 1u];
+        while entry < last {
+            let middle = (entry + last + 1u) / 2u;
+            if items[p.entries + 2u * middle] <= strip {
+                entry = middle;
+            } else {
+                last = middle - 1u;
+            }
+        }
+        let at = p.entries + 2u * entry;
+        let q0 = R * (strip - items[at]);
+        let index = items[at + 1u];
+        var pair = pair_of(index);
+        if p.swapped != 0u {
+            pair = pair.yx;
+        }
+        let x_start = x_meta[pair.x];
+        let y_start = y_meta[pair.y];
+        let m = x_meta[pair.x + 1u] - x_start;
+        let n = y_meta[pair.y + 1u] - y_start;
+        results = min(R, m + n - 1u - q0);
+        let o = Operands(p.x_base + x_start, p.y_base + y_start, m, n);
+        make_strip(o, q0, results, lid);
+        sh_at[lid] = c_meta[index] + q0;
     }
-    let w = meeting_of(pair);
-    if w.n == 0u {
-        return;
-    }
-    var values = convolve_tile(w, q0, lid);
-    let length = w.m + w.n - 1u;
-    let start = c_meta[pair];
-    for (var r = 0u; r < R; r += 1u) {
-        let q = q0 + R * lid + r;
-        if q < length {
-            c[start + q] = values[r];
+    sh_count[lid] = results;
+    workgroupBarrier();
+    for (var k = 0u; k < R; k += 1u) {
+        let slot = k * WG + lid;
+        let whose = slot / R;
+        let r = slot - whose * R;
+        if r < sh_count[whose] {
+            c[sh_at[whose] + r] = sh_values[slot];
         }
     }
 }

@@ -34,7 +34,7 @@ impl<T: Real> Tensor<T> {
     /// gives an empty result. Rank 1. Integers wrap. A NaN or an infinity spreads over the result of its own pair,
     /// also to values it does not meet, and to no other pair.
     ///
-    /// Cost: m·n multiply-adds; operands read about once a tile of 448 results, the result written once.
+    /// Cost: m·n multiply-adds; operands read about once, the result written once.
     /// Error bound: |error| ≤ γ_h Σ|a_i b_j| with h = 37 + ⌈min(m, n) / 252⌉ on a GPU and 35 + ⌈min(m, n) / 128⌉ on the
     /// CPU; exact while integers stay below 2²⁴.
     ///

@@ -1,58 +1,27 @@
 //! Convolution and correlation of vectors, directly.
 //!
-//! `(a * b)_q = Σ_j a_{q-j} b_j`, m + n − 1 values, and the correlation `a * reverse(b)`. The shorter operand gives the
-//! taps. Cost: m·n multiply-adds a pair; a tile of 448 results reads what it meets of the operands once.
+//! `(a * b)_q = Σ_j a_{q-j} b_j`, m + n − 1 values, and the correlation `a * reverse(b)`. Cost: m·n multiply-adds a pair.
 
+mod direct;
 #[allow(dead_code, reason = "the plan that assigns pairs to it comes next")]
 mod fused;
 mod twin;
 
 use std::sync::Arc;
 
+pub(crate) use direct::KERNEL;
 pub(crate) use fused::KERNEL as FUSED;
 #[cfg(feature = "gpu")]
 pub(crate) use fused::generate as generate_fused;
 pub(crate) use twin::{Taps, longer_and_taps};
 
-use super::{Arithmetic, launch_key, pair_params, par_tiles, twin_of};
-use crate::plan::{
-    Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, TileList, Twin, TwinArgs,
-    Variant, Word, Words,
-};
+use super::{Arithmetic, launch_key, par_tiles, twin_of};
+use crate::plan::{Launch, Offset, Output, OutputLayout, TileList, Twin, TwinArgs};
 use crate::ragged::{DType, Layout, Offsets, Pairs};
 use crate::{Error, Result};
 
 /// Results of one workgroup: `TILE` of shaders/lib/taps.wgsl.
 pub(crate) const TILE: usize = 448;
-
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "conv_direct",
-    source: include_str!("../../../shaders/conv_direct.wgsl"),
-    access: &[
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Write,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-    ],
-    variants: &[
-        Variant {
-            dtype: DType::F32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::I32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &[],
-        },
-    ],
-};
 
 /// How many workgroups it takes to convolve every pair, and on what.
 #[derive(Debug)]
@@ -123,9 +92,6 @@ pub(crate) fn launch(
     a.cached(launch_key(op, dtype, b.id(), pairs), || {
         let plan = ConvPlan::new(op, a, b, pairs)?;
         let result = Layout::from_offsets(plan.offsets);
-        let ([kind, right], list) = pair_params(pairs, b.len());
-        // A binding that the kernel does not look at still needs a buffer.
-        let unused = || Slot::Meta(result.clone());
         let twin = if correlate {
             twin_of!(dtype, twin, true)
         } else {
@@ -134,32 +100,7 @@ pub(crate) fn launch(
         Ok(Arc::new(Launch {
             op,
             temps: Vec::new(),
-            stages: vec![Stage {
-                kernel: &KERNEL,
-                variant: KERNEL.variant(dtype, &[]),
-                slots: vec![
-                    Slot::Input(0),
-                    Slot::InputMeta(0),
-                    Slot::Input(1),
-                    Slot::InputMeta(1),
-                    Slot::Output(0),
-                    Slot::Meta(result.clone()),
-                    plan.tiles
-                        .as_ref()
-                        .map_or_else(unused, |t| Slot::Words(t.items.clone())),
-                    list.map_or_else(unused, |list| Slot::Words(Words::new(list))),
-                ],
-                params: vec![
-                    Word::InputBase(0),
-                    Word::InputBase(1),
-                    Word::U32(u32::from(correlate)),
-                    Word::U32(u32::from(plan.tiles.is_some())),
-                    kind,
-                    right,
-                ],
-                groups: plan.groups,
-                cost: plan.cost,
-            }],
+            stages: direct::stages(dtype, (a, b), pairs, 0..pairs.len(), &result, correlate),
             outputs: vec![Output::new(dtype, OutputLayout::of(result, &[a, b]))],
             pairs: Some(pairs.clone()),
             twin: Twin::new(twin),

@@ -131,7 +131,7 @@ fn workgroup_memory() {
 }
 
 fn invocations() {
-    let device = own_gpu(|options| options.max_invocations = Some(64));
+    let device = own_gpu(|options| options.max_invocations = Some(128));
     let (a, b) = (numbers(&lengths([5, 6]), 0), numbers(&lengths([6, 5]), 1));
     let (x, y) = (upload(&device, &a), upload(&device, &b));
     unsupported(x.scale(2.0), "scale", "map.f32.scale");
