@@ -133,6 +133,28 @@ pub enum Error {
         got: usize,
     },
 
+    /// The method that was asked for cannot serve a pair.
+    #[error("{op}: pair {pair}: the method {method} cannot serve it: {reason}")]
+    Method {
+        /// The public operation.
+        op: &'static str,
+        /// The first pair that it cannot serve.
+        pair: usize,
+        /// The method's name.
+        method: &'static str,
+        /// Why not.
+        reason: String,
+    },
+
+    /// A text that is no cost table.
+    #[error("costs: expected {expected}, got {got:?}")]
+    CostTable {
+        /// What would have been valid.
+        expected: String,
+        /// The word that came; empty at the end of the text.
+        got: String,
+    },
+
     /// A range of elements that is not inside the batch, or that ends before it starts.
     #[error("{op}: the range {start}..{end} is not inside a batch of {}", Count(*.len, "element"))]
     ElementRange {
@@ -229,6 +251,8 @@ impl Error {
             Error::BatchSize { .. } => "batch_size",
             Error::PairIndex { .. } => "pair_index",
             Error::Pairing { .. } => "pairing",
+            Error::Method { .. } => "method",
+            Error::CostTable { .. } => "cost_table",
             Error::ElementRange { .. } => "element_range",
             Error::DeviceMismatch { .. } => "device_mismatch",
             Error::TooLarge { .. } => "too_large",
@@ -240,7 +264,7 @@ impl Error {
         }
     }
 
-    /// The public operation that failed (`"device"` when no device was found).
+    /// The public operation that failed (`"device"` when no device was found, `"costs"` for the text of a cost table).
     pub fn op(&self) -> &'static str {
         match self {
             Error::InvalidOffsets { op, .. }
@@ -250,6 +274,7 @@ impl Error {
             | Error::BatchSize { op, .. }
             | Error::PairIndex { op, .. }
             | Error::Pairing { op, .. }
+            | Error::Method { op, .. }
             | Error::ElementRange { op, .. }
             | Error::DeviceMismatch { op, .. }
             | Error::TooLarge { op, .. }
@@ -257,6 +282,7 @@ impl Error {
             | Error::OutOfMemory { op, .. }
             | Error::DeviceLost { op, .. }
             | Error::Gpu { op, .. } => op,
+            Error::CostTable { .. } => "costs",
             Error::NoDevice { .. } => "device",
         }
     }
@@ -265,13 +291,14 @@ impl Error {
     pub fn element(&self) -> Option<usize> {
         match self {
             Error::InvalidOffsets { element, .. } => Some(*element),
-            Error::PairIndex { pair, .. } => Some(*pair),
+            Error::PairIndex { pair, .. } | Error::Method { pair, .. } => Some(*pair),
             Error::ValueCount { element, .. }
             | Error::SizeOverflow { element, .. }
             | Error::Rank { element, .. }
             | Error::TooLarge { element, .. } => *element,
             Error::BatchSize { .. }
             | Error::Pairing { .. }
+            | Error::CostTable { .. }
             | Error::ElementRange { .. }
             | Error::DeviceMismatch { .. }
             | Error::Unsupported { .. }

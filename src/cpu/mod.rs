@@ -1,9 +1,11 @@
 //! The CPU device: runs the twins of launches with rayon.
 
+mod fft;
 mod pool;
 
 use std::sync::Arc;
 
+pub(crate) use fft::{RealFft, real_fft};
 pub(crate) use pool::{CpuBuffer, CpuPool};
 
 use crate::Result;

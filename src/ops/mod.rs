@@ -54,7 +54,7 @@ macro_rules! twin_of {
     };
 }
 use twin_of;
-use walk::{par_elements, par_tiles};
+use walk::{par_elements, par_runs, par_tiles};
 
 /// Arithmetic of an element type: integers wrap.
 pub(crate) trait Arithmetic: Real {

@@ -38,6 +38,37 @@ pub(crate) fn par_tiles<T: Send>(
         });
 }
 
+/// Values of a run of elements that is worth a piece of parallel work, when each value is some work.
+const RUN: usize = 1 << 12;
+
+/// Calls `body(elements, values)` for runs of whole elements, in parallel: runs of few values, or of one element.
+pub(crate) fn par_runs<T: Send>(
+    offsets: &Offsets,
+    values: &mut [T],
+    body: &(impl Fn(Range<usize>, &mut [T]) + Sync),
+) {
+    fn run<T: Send>(
+        all: &[u32],
+        elements: Range<usize>,
+        values: &mut [T],
+        body: &(impl Fn(Range<usize>, &mut [T]) + Sync),
+    ) {
+        if elements.len() <= 1 || values.len() <= RUN {
+            return body(elements, values);
+        }
+        let (start, end) = (elements.start, elements.end);
+        let half = all[start] as usize + values.len() / 2;
+        let nearest = all[start..end].partition_point(|&at| (at as usize) < half);
+        let middle = (start + nearest).clamp(start + 1, end - 1);
+        let (left, right) = values.split_at_mut((all[middle] - all[start]) as usize);
+        rayon::join(
+            || run(all, start..middle, left, body),
+            || run(all, middle..end, right, body),
+        );
+    }
+    run(offsets.as_slice(), 0..offsets.len(), values, body);
+}
+
 /// Calls `body(i, result)` for every result, in parallel, with about `cost` work items each.
 pub(crate) fn par_elements<T: Send>(
     results: &mut [T],

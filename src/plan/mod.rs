@@ -1,14 +1,21 @@
 //! From lengths to work: what an operation is asked to run, as plain data that needs no GPU to be inspected.
 
 mod boxes;
+mod costs;
 mod kernel;
 mod launch;
+mod method;
 mod tiles;
 
 pub(crate) use boxes::{Boxes, MergedPair, Offset, overlap};
+pub use costs::CostTable;
+pub use method::{ConvChoice, ConvGroup, ConvMethod};
+
+pub(crate) use costs::Costs;
 pub(crate) use kernel::{Access, Kernel, Variant, for_each_type};
 pub(crate) use launch::{
     Launch, Output, OutputLayout, Slot, Stage, Table, Twin, TwinArgs, TwinInput, TwinOutput, Word,
     Words,
 };
+pub(crate) use method::{Choice, Choices};
 pub(crate) use tiles::{TileList, stream_tile};

@@ -2,8 +2,9 @@
 
 use super::{Pair, Tensor, run};
 use crate::ops;
+use crate::ops::conv::Wanted;
 use crate::ops::correlate_max::Seek;
-use crate::plan::Launch;
+use crate::plan::{ConvChoice, Launch};
 use crate::ragged::Real;
 use crate::{Error, Result};
 
@@ -28,15 +29,19 @@ pub struct Sbd {
 }
 
 impl<T: Real> Tensor<T> {
-    /// The convolution `(a * b)_q = Σ_j a_{q−j} b_j`, element by element: m + n − 1 values, computed directly.
+    /// The convolution `(a * b)_q = Σ_j a_{q−j} b_j`, element by element: m + n − 1 values.
     ///
     /// Polynomial multiplication: commutative, with unit `[1]`, and well defined up to trailing zeros. An empty side
     /// gives an empty result. Rank 1. Integers wrap. A NaN or an infinity spreads over the result of its own pair,
     /// also to values it does not meet, and to no other pair.
     ///
-    /// Cost: m·n multiply-adds; operands read about once, the result written once.
-    /// Error bound: |error| ≤ γ_h Σ|a_i b_j| with h = 37 + ⌈min(m, n) / 252⌉ on a GPU and 35 + ⌈min(m, n) / 128⌉ on the
-    /// CPU; exact while integers stay below 2²⁴.
+    /// Each pair of f32 is convolved directly, by transforms of its own length or by blocks of them, whichever is
+    /// cheapest for its two lengths ([`ConvMethod`](crate::ConvMethod)); [`Pair::method`] forces one and
+    /// [`Pair::conv_choice`] says what would be done. Integers are convolved directly.
+    ///
+    /// Cost: m·n multiply-adds directly; about 15 L log₂ L operations by transforms of L ≥ m + n − 1 values. Error bound:
+    /// directly, |error| ≤ γ_h Σ|a_i b_j| with h = 37 + ⌈min(m, n) / 128⌉, exact while integers stay below 2²⁴; by
+    /// transforms of length L, |error| ≤ 1.5 log₂ L · u · ‖a‖₂ ‖b‖₂ with u = 2⁻²⁴, the same for all values of a pair.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -81,8 +86,8 @@ impl Tensor<f32> {
     /// The largest value of the cross-correlation and its lag, element by element; no other lag is stored.
     ///
     /// Ties take the lowest lag. NaN propagates, with its first lag. An empty side gives −∞ and `i32::MIN`.
-    /// Cost: as [`conv`](Self::conv), without its result. The value has conv's error bound; where several lags are
-    /// nearer to each other than that, any of them may be returned.
+    /// Cost: as [`conv`](Self::conv), without its result, and on a GPU always directly. The value has conv's error bound;
+    /// where several lags are nearer to each other than that, any of them may be returned.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -135,19 +140,61 @@ impl<T: Real> Pair<'_, T> {
     /// [`Tensor::conv`] of every pair.
     ///
     /// # Errors
-    /// Those of [`Tensor::conv`].
+    /// Those of [`Tensor::conv`], and [`Method`](Error::Method) for a pair that the [`method`](Self::method) asked for
+    /// cannot serve.
     pub fn conv(&self) -> Result<Tensor<T>> {
-        let (a, b) = self.layouts();
-        self.run(&*ops::conv::launch(T::DTYPE, a, b, &self.pairs, false)?)
+        self.convolved(false)
     }
 
     /// [`Tensor::correlate`] of every pair.
     ///
     /// # Errors
-    /// Those of [`Tensor::conv`].
+    /// Those of [`conv`](Self::conv).
     pub fn correlate(&self) -> Result<Tensor<T>> {
+        self.convolved(true)
+    }
+
+    fn convolved(&self, correlate: bool) -> Result<Tensor<T>> {
         let (a, b) = self.layouts();
-        self.run(&*ops::conv::launch(T::DTYPE, a, b, &self.pairs, true)?)
+        let wanted = self.wanted(if correlate { "correlate" } else { "conv" });
+        self.run(&*ops::conv::launch(wanted, correlate, a, b, &self.pairs)?)
+    }
+
+    fn wanted(&self, op: &'static str) -> Wanted<'_> {
+        Wanted {
+            op,
+            dtype: T::DTYPE,
+            method: self.method,
+            costs: self.left.device.costs(),
+        }
+    }
+
+    /// What [`conv`](Self::conv) will do: how many pairs by which method, and how long that should take. Nothing runs.
+    ///
+    /// A pair's method depends on its own two lengths, on the device's [`CostTable`](crate::CostTable), and on
+    /// [`method`](Self::method): never on other pairs. [`correlate`](Self::correlate) does the same. Cost: some 20 ns a
+    /// pair on the host.
+    ///
+    /// ```
+    /// # use vsla::{ConvMethod, Device, Pairing, Ragged};
+    /// let device = Device::cpu();
+    /// let x = device.upload(&Ragged::from_rows([vec![1.0f32; 9], vec![1.0; 5000], vec![]])?)?;
+    /// let pair = x.pair(&x, Pairing::Elementwise)?;
+    /// let choice = pair.conv_choice()?;
+    /// assert_eq!(choice.groups[0].method, ConvMethod::Direct);
+    /// assert_eq!((choice.groups[1].method, choice.groups[1].length), (ConvMethod::Fft, Some(10_240)));
+    /// println!("{choice}");
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Rank`](Error::Rank) unless both are of rank 1; [`Method`](Error::Method) for a pair that the method asked for
+    /// cannot serve.
+    pub fn conv_choice(&self) -> Result<ConvChoice> {
+        let (a, b) = self.layouts();
+        let wanted = self.wanted("conv");
+        let choices = wanted.choices(a, b, &self.pairs)?;
+        Ok(ConvChoice::new((a, b), &self.pairs, &choices, wanted.costs))
     }
 }
 
@@ -158,7 +205,8 @@ impl Pair<'_, f32> {
     /// Those of [`Tensor::correlate_max`].
     pub fn correlate_max(&self) -> Result<CorrelateMax> {
         let (a, b) = self.layouts();
-        let launch = ops::correlate_max::launch(a, b, &self.pairs, Seek::Largest)?;
+        let wanted = self.wanted("correlate_max");
+        let launch = ops::correlate_max::launch(wanted, a, b, &self.pairs, Seek::Largest)?;
         let (value, lag) = self.run_two(&launch)?;
         Ok(CorrelateMax { value, lag })
     }
@@ -169,7 +217,8 @@ impl Pair<'_, f32> {
     /// Those of [`Tensor::sbd`].
     pub fn sbd(&self) -> Result<Sbd> {
         let (a, b) = self.layouts();
-        let launch = ops::correlate_max::launch(a, b, &self.pairs, Seek::Distance)?;
+        let wanted = self.wanted("correlate_max");
+        let launch = ops::correlate_max::launch(wanted, a, b, &self.pairs, Seek::Distance)?;
         let (distance, lag) = self.run_two(&launch)?;
         Ok(Sbd { distance, lag })
     }

@@ -7,6 +7,7 @@ use crate::cpu::Cpu;
 #[cfg(feature = "gpu")]
 use crate::gpu::{self, Gpu, GpuOptions};
 use crate::machine::Memory;
+use crate::plan::CostTable;
 use crate::ragged::{Element, Layout, Ragged};
 use crate::{Result, Tensor};
 
@@ -20,7 +21,10 @@ use crate::{Result, Tensor};
 /// # assert!(!device.info().name.is_empty());
 /// ```
 #[derive(Clone)]
-pub struct Device(Backend);
+pub struct Device {
+    backend: Backend,
+    costs: Arc<CostTable>,
+}
 
 #[derive(Clone)]
 pub(super) enum Backend {
@@ -117,7 +121,7 @@ impl Device {
                 gpu::open(&options).await.map(Some)
             });
             match opened {
-                Ok(Some(gpu)) => Device(Backend::Gpu(Arc::new(gpu))),
+                Ok(Some(gpu)) => Device::on_gpu(gpu),
                 Ok(None) => Device::on_cpu("the only GPU adapter here is a software one"),
                 Err(error) => Device::on_cpu(&format!("there is no GPU to use: {error}")),
             }
@@ -132,7 +136,22 @@ impl Device {
     }
 
     fn on_cpu(why: &str) -> Device {
-        Device(Backend::Cpu(Arc::new(Cpu::new(why.to_owned()))))
+        Device {
+            backend: Backend::Cpu(Arc::new(Cpu::new(why.to_owned()))),
+            costs: Arc::new(CostTable::cpu().with_workers(rayon::current_num_threads())),
+        }
+    }
+
+    #[cfg(feature = "gpu")]
+    fn on_gpu(gpu: Gpu) -> Device {
+        let costs = match gpu.info.device_type {
+            wgpu::DeviceType::Cpu => CostTable::software_gpu(),
+            _ => CostTable::gpu(),
+        };
+        Device {
+            backend: Backend::Gpu(Arc::new(gpu)),
+            costs: Arc::new(costs),
+        }
     }
 
     /// Opens a GPU, a software one when there is no other.
@@ -150,7 +169,7 @@ impl Device {
     /// Those of [`Device::gpu`].
     #[cfg(feature = "gpu")]
     pub async fn gpu_async(options: GpuOptions) -> Result<Device> {
-        Ok(Device(Backend::Gpu(Arc::new(gpu::open(&options).await?))))
+        Ok(Device::on_gpu(gpu::open(&options).await?))
     }
 
     /// Every device of this machine: GPU adapters, the preferred one first, then the CPU.
@@ -185,13 +204,13 @@ impl Device {
         queue: wgpu::Queue,
     ) -> Result<Device> {
         let gpu = Gpu::from_wgpu(adapter, device, queue, &GpuOptions::default())?;
-        Ok(Device(Backend::Gpu(Arc::new(gpu))))
+        Ok(Device::on_gpu(gpu))
     }
 
     /// The wgpu device and queue behind a GPU device; `None` for the CPU.
     #[cfg(feature = "gpu")]
     pub fn wgpu(&self) -> Option<(&wgpu::Device, &wgpu::Queue)> {
-        match &self.0 {
+        match &self.backend {
             Backend::Cpu(_) => None,
             Backend::Gpu(gpu) => Some((&gpu.device, &gpu.queue)),
         }
@@ -199,7 +218,7 @@ impl Device {
 
     /// What the device is, why it was taken, and how many kernels it has compiled.
     pub fn info(&self) -> DeviceInfo {
-        match &self.0 {
+        match &self.backend {
             Backend::Cpu(cpu) => DeviceInfo {
                 name: format!("CPU, {} threads", rayon::current_num_threads()),
                 backend: "cpu".to_owned(),
@@ -228,7 +247,7 @@ impl Device {
 
     /// Whether this is a GPU, software ones included.
     pub fn is_gpu(&self) -> bool {
-        match &self.0 {
+        match &self.backend {
             Backend::Cpu(_) => false,
             #[cfg(feature = "gpu")]
             Backend::Gpu(_) => true,
@@ -237,7 +256,7 @@ impl Device {
 
     /// Bytes of tensor memory: live, peak and kept for reuse.
     pub fn memory(&self) -> Memory {
-        match &self.0 {
+        match &self.backend {
             Backend::Cpu(cpu) => cpu.memory(),
             #[cfg(feature = "gpu")]
             Backend::Gpu(gpu) => gpu.memory(),
@@ -246,7 +265,7 @@ impl Device {
 
     /// Gives back memory that is kept for reuse.
     pub fn trim(&self) {
-        match &self.0 {
+        match &self.backend {
             Backend::Cpu(cpu) => cpu.trim(),
             #[cfg(feature = "gpu")]
             Backend::Gpu(gpu) => gpu.trim(),
@@ -258,11 +277,43 @@ impl Device {
     /// # Errors
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn flush(&self) -> Result<()> {
-        match &self.0 {
+        match &self.backend {
             Backend::Cpu(_) => Ok(()),
             #[cfg(feature = "gpu")]
             Backend::Gpu(gpu) => gpu.flush(),
         }
+    }
+
+    /// What convolutions cost here: what [`ConvMethod::Auto`](crate::ConvMethod::Auto) decides by.
+    pub fn costs(&self) -> &CostTable {
+        &self.costs
+    }
+
+    /// The same device with another cost table, such as one that [`calibrate`](Self::calibrate) measured. Tensors of
+    /// both are on one device; a pair goes by the table of its left operand.
+    ///
+    /// ```
+    /// # use vsla::{CostTable, Device};
+    /// let saved: CostTable = "cpu workers=8 launch=5000 item=50 multiply_add=0.04 result=0.5 fft=4:8,12:5.6,20:9.2".parse()?;
+    /// let device = Device::cpu().with_costs(saved)?;
+    /// assert!(device.costs().to_string().starts_with("cpu workers=8 "));
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`CostTable`](crate::Error::CostTable) for the table of another class of device.
+    pub fn with_costs(&self, costs: CostTable) -> Result<Device> {
+        let (own, other) = (self.costs.engine(), costs.engine());
+        if own != other {
+            return Err(crate::Error::CostTable {
+                expected: format!("the costs of a {own} device"),
+                got: other.to_string(),
+            });
+        }
+        Ok(Device {
+            backend: self.backend.clone(),
+            costs: Arc::new(costs),
+        })
     }
 
     /// Copies a batch to the device. On a GPU the copy is recorded: the call does not wait for it, and the host data is
@@ -293,11 +344,11 @@ impl Device {
     }
 
     pub(super) fn backend(&self) -> &Backend {
-        &self.0
+        &self.backend
     }
 
     pub(super) fn id(&self) -> u64 {
-        match &self.0 {
+        match &self.backend {
             Backend::Cpu(cpu) => cpu.id,
             #[cfg(feature = "gpu")]
             Backend::Gpu(gpu) => gpu.id,

@@ -2,7 +2,7 @@
 
 use super::{Device, Pair, Storage, Tensor, run};
 use crate::ops;
-use crate::plan::Launch;
+use crate::plan::{ConvMethod, Launch};
 use crate::ragged::{Element, Layout, Pairs, Real};
 use crate::{Error, Result};
 
@@ -33,6 +33,7 @@ impl<T: Element> Tensor<T> {
             left: self,
             right: other,
             pairs: Pairs::elementwise(op, &self.layout, &other.layout)?,
+            method: ConvMethod::Auto,
         })
     }
 

@@ -1,5 +1,6 @@
 //! Ragged batches on devices, and their operations.
 
+mod calibrate;
 mod convolutions;
 mod device;
 mod methods;

@@ -6,7 +6,7 @@ use super::methods::single;
 use super::{Operand, Tensor, run};
 use crate::Result;
 use crate::ops;
-use crate::plan::Launch;
+use crate::plan::{ConvMethod, Launch};
 use crate::ragged::{Element, Layout, Pairing, Pairs, Real};
 
 /// Two batches with a pairing: the binary operations, on the pairs instead of element by element.
@@ -31,6 +31,7 @@ pub struct Pair<'a, T: Element> {
     pub(super) left: &'a Tensor<T>,
     pub(super) right: &'a Tensor<T>,
     pub(super) pairs: Pairs,
+    pub(super) method: ConvMethod,
 }
 
 impl<T: Element> Tensor<T> {
@@ -54,6 +55,7 @@ impl<T: Element> Tensor<T> {
             left: self,
             right: other,
             pairs,
+            method: ConvMethod::Auto,
         })
     }
 }
@@ -67,6 +69,29 @@ impl<T: Element> Pair<'_, T> {
     /// Whether there are no pairs.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The same pairs, to be convolved and correlated by this method. Other operations do not look at it.
+    ///
+    /// ```
+    /// use vsla::{ConvMethod, Device, Pairing, Ragged};
+    ///
+    /// # let device = Device::cpu();
+    /// let x = device.upload(&Ragged::from_rows([vec![1.0f32, 2.0, 3.0]])?)?;
+    /// let y = device.upload(&Ragged::from_rows([vec![0.5f32, 1.5]])?)?;
+    /// let pair = x.pair(&y, Pairing::Elementwise)?;
+    /// let exact = pair.method(ConvMethod::Direct).conv()?.download_blocking()?;
+    /// let near = pair.method(ConvMethod::Fft).conv()?.download_blocking()?;
+    /// assert_eq!(exact.row(0), [0.5, 2.5, 4.5, 4.5]);
+    /// assert!(near.row(0).iter().zip(exact.row(0)).all(|(x, y)| (x - y).abs() < 1e-5));
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    #[must_use]
+    pub fn method(&self, method: ConvMethod) -> Self {
+        Pair {
+            method,
+            ..self.clone()
+        }
     }
 
     pub(super) fn operands(&self) -> [Operand<'_>; 2] {

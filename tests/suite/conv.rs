@@ -1,29 +1,45 @@
 //! Convolution and correlation.
 
 use libtest_mimic::Trial;
-use vsla::{Device, Layout, Pairing, Ragged, Tensor};
+use vsla::{ConvMethod, Device, Layout, Pair, Pairing, Ragged, Result, Tensor};
 
 use crate::support::bench::{Bench, DeviceTest};
-use crate::support::compare::{assert_exact, product_depth};
+use crate::support::compare::{assert_exact, normwise, product_depth};
 use crate::support::corpus::{self, rng};
 use crate::support::number::{Number, widened};
-use crate::support::operation::{Binary, Expected, Operation, download, golden, rows, run, upload};
+use crate::support::operation::{
+    Binary, Expected, Operation, Reference, download, golden, rows, run, upload,
+};
 use crate::support::property;
-use crate::support::reference;
+use crate::support::reference::{self, Sums};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = Operation::new()
-        .with(conv::<f32>())
         .with(conv::<i32>())
         .with(conv::<u32>())
+        .with(by(ConvMethod::Direct, false))
         .trials(bench, "", corpus::small());
     trials.extend(
         Operation::new()
-            .with(correlate::<f32>())
             .with(correlate::<i32>())
             .with(correlate::<u32>())
+            .with(by(ConvMethod::Direct, true))
             .trials(bench, "correlate", corpus::small()),
     );
+    for method in [ConvMethod::Auto, ConvMethod::Fft, ConvMethod::OverlapSave] {
+        let name = method.name();
+        let both = [
+            (name.to_string(), false),
+            (format!("correlate::{name}"), true),
+        ];
+        for (name, correlate) in both {
+            let operation = Operation::new().with(by(method, correlate));
+            // GPUs have no transforms yet.
+            let mut all = operation.trials(bench, &name, corpus::small());
+            all.retain(|trial| trial.name().contains("::cpu::"));
+            trials.extend(all);
+        }
+    }
     let tests: &[DeviceTest] = &[
         ("goldens", goldens),
         ("empty_operands", empty_operands),
@@ -79,6 +95,85 @@ fn correlate<T: Number>() -> Binary<T, T> {
         spreads: true,
         series_only: true,
     }
+}
+
+type Plain = fn(&Tensor<f32>, &Tensor<f32>) -> Result<Tensor<f32>>;
+type Paired = fn(&Pair<'_, f32>) -> Result<Tensor<f32>>;
+
+/// f32 by one method. Its errors about unequal batches come from the pairing.
+fn by(method: ConvMethod, correlate: bool) -> Binary<f32, f32> {
+    macro_rules! binary {
+        ($method:ident, $op:ident) => {
+            (
+                |x: &Tensor<f32>, y: &Tensor<f32>| {
+                    let pair = x.pair(y, Pairing::Elementwise)?;
+                    pair.method(ConvMethod::$method).$op()
+                },
+                (|pair| pair.method(ConvMethod::$method).$op()) as Paired,
+            )
+        };
+    }
+    let (run, paired): (Plain, Paired) = match (method, correlate) {
+        (ConvMethod::Direct, false) => binary!(Direct, conv),
+        (ConvMethod::Direct, true) => binary!(Direct, correlate),
+        (ConvMethod::Fft, false) => binary!(Fft, conv),
+        (ConvMethod::Fft, true) => binary!(Fft, correlate),
+        (ConvMethod::OverlapSave, false) => binary!(OverlapSave, conv),
+        (ConvMethod::OverlapSave, true) => binary!(OverlapSave, correlate),
+        (_, false) => binary!(Auto, conv),
+        (_, true) => binary!(Auto, correlate),
+    };
+    let expected: Reference<f32> = match (method, correlate) {
+        (ConvMethod::Direct, false) => |a, b, pairs| {
+            let sums = reference::conv(&widened(a), &widened(b), pairs);
+            Expected::sums::<f32>(sums, product_depth)
+        },
+        (ConvMethod::Direct, true) => |a, b, pairs| {
+            let sums = reference::correlate(&widened(a), &widened(b), pairs);
+            Expected::sums::<f32>(sums, product_depth)
+        },
+        (ConvMethod::Auto, false) => |a, b, pairs| {
+            let sums = reference::conv(&widened(a), &widened(b), pairs);
+            either(sums, a, b, pairs)
+        },
+        (ConvMethod::Auto, true) => |a, b, pairs| {
+            let sums = reference::correlate(&widened(a), &widened(b), pairs);
+            either(sums, a, b, pairs)
+        },
+        (_, false) => |a, b, pairs| {
+            let sums = reference::conv(&widened(a), &widened(b), pairs);
+            let bounds = normwise(&sums, a, b, pairs);
+            Expected::inexact(sums.values, bounds)
+        },
+        (_, true) => |a, b, pairs| {
+            let sums = reference::correlate(&widened(a), &widened(b), pairs);
+            let bounds = normwise(&sums, a, b, pairs);
+            Expected::inexact(sums.values, bounds)
+        },
+    };
+    Binary {
+        name: "pair",
+        run,
+        paired: Some(paired),
+        expected: Some(expected),
+        spreads: true,
+        series_only: true,
+    }
+}
+
+/// What is right by either bound: a pair's method is the library's choice.
+fn either(sums: Sums<f64>, a: &Ragged<f32>, b: &Ragged<f32>, pairs: &[(usize, usize)]) -> Expected {
+    let direct = sums.bounds(product_depth);
+    let bounds = normwise(&sums, a, b, pairs).into_iter().zip(direct);
+    let bounds = bounds.map(|(x, y)| x.max(y)).collect();
+    Expected::inexact(sums.values, bounds)
+}
+
+/// `x * y`, directly.
+fn direct(x: &Tensor<f32>, y: &Tensor<f32>) -> Result<Tensor<f32>> {
+    x.pair(y, Pairing::Elementwise)?
+        .method(ConvMethod::Direct)
+        .conv()
 }
 
 fn goldens(device: &Device) {
@@ -140,16 +235,8 @@ fn impulses_shift(device: &Device) {
         }
     }
     let [a, b, expected] = [a, b, expected].map(|rows| Ragged::from_rows(rows).unwrap());
-    assert_exact(
-        "ramp * impulse",
-        &run(device, &a, &b, |x, y| x.conv(y)),
-        &expected,
-    );
-    assert_exact(
-        "impulse * ramp",
-        &run(device, &b, &a, |x, y| x.conv(y)),
-        &expected,
-    );
+    assert_exact("ramp * impulse", &run(device, &a, &b, direct), &expected);
+    assert_exact("impulse * ramp", &run(device, &b, &a, direct), &expected);
 }
 
 fn integers_wrap(device: &Device) {
@@ -176,7 +263,7 @@ fn keeps_small_values(device: &Device) {
     (a[0], a[650]) = (2f32.powi(60), small);
     let a = Ragged::from_rows([a]).unwrap();
     let b = rows([&[1.0f32, 0., 2.]]);
-    let got = run(device, &a, &b, |x, y| x.conv(y));
+    let got = run(device, &a, &b, direct);
     assert_eq!(got.row(0)[650..=652], [small, 0.0, 2.0 * small]);
     assert_eq!(got.row(0)[..=2], [2f32.powi(60), 0.0, 2f32.powi(61)]);
 }

@@ -2,10 +2,10 @@
 
 use fastrand::Rng;
 use libtest_mimic::Trial;
-use vsla::{Device, Pairing, Ragged, Tensor};
+use vsla::{ConvMethod, CorrelateMax, Device, Pairing, Ragged, Result, Tensor};
 
 use crate::support::bench::{Bench, DeviceTest};
-use crate::support::compare::{assert_exact, assert_within, product_depth};
+use crate::support::compare::{assert_exact, assert_within, normwise, product_depth};
 use crate::support::corpus::{self, Case, Content, rng};
 use crate::support::number::widened;
 use crate::support::operation::{
@@ -19,6 +19,13 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         .with(value())
         .with(lag())
         .trials(bench, "", corpus::small());
+    // On GPUs the best lag is found directly.
+    let mut fft = Operation::new()
+        .with(value_by_fft())
+        .with(lag_by_fft())
+        .trials(bench, "fft", corpus::small());
+    fft.retain(|trial| trial.name().contains("::cpu::"));
+    trials.extend(fft);
     trials.extend(
         Operation::new()
             .with(distance())
@@ -62,11 +69,53 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
+/// Element by element, by one method. Its errors about unequal batches come from the pairing.
+fn by(method: ConvMethod, x: &Tensor<f32>, y: &Tensor<f32>) -> Result<CorrelateMax> {
+    x.pair(y, Pairing::Elementwise)?
+        .method(method)
+        .correlate_max()
+}
+
+fn value_by_fft() -> Binary<f32, f32> {
+    Binary {
+        run: |x, y| Ok(by(ConvMethod::Fft, x, y)?.value),
+        paired: Some(|pair| Ok(pair.method(ConvMethod::Fft).correlate_max()?.value)),
+        expected: Some(|x, y, pairs| {
+            let (a, b) = (widened(x), widened(y));
+            let sums = reference::correlate(&a, &b, pairs);
+            let (peaks, _) = reference::correlate_max(&a, &b, pairs);
+            let bounds = normwise_peaks(&sums, x, y, pairs);
+            Expected::inexact(peaks, bounds)
+        }),
+        ..value()
+    }
+}
+
+/// The bits of the lag; [`lags`] says whether it is right.
+fn lag_by_fft() -> Binary<f32, i32> {
+    Binary {
+        run: |x, y| Ok(by(ConvMethod::Fft, x, y)?.lag),
+        paired: Some(|pair| Ok(pair.method(ConvMethod::Fft).correlate_max()?.lag)),
+        expected: None,
+        ..lag()
+    }
+}
+
+fn normwise_peaks(
+    sums: &reference::Sums<f64>,
+    a: &Ragged<f32>,
+    b: &Ragged<f32>,
+    pairs: &[(usize, usize)],
+) -> Vec<f64> {
+    let bounds = normwise(sums, a, b, pairs);
+    largest_of_each(sums, bounds)
+}
+
 fn value() -> Binary<f32, f32> {
     Binary {
-        name: "correlate_max",
-        run: |x, y| Ok(x.correlate_max(y)?.value),
-        paired: Some(|pair| Ok(pair.correlate_max()?.value)),
+        name: "pair",
+        run: |x, y| Ok(by(ConvMethod::Direct, x, y)?.value),
+        paired: Some(|pair| Ok(pair.method(ConvMethod::Direct).correlate_max()?.value)),
         expected: Some(|a, b, pairs| {
             let (a, b) = (widened(a), widened(b));
             let sums = reference::correlate(&a, &b, pairs);
@@ -81,9 +130,9 @@ fn value() -> Binary<f32, f32> {
 
 fn lag() -> Binary<f32, i32> {
     Binary {
-        name: "correlate_max",
-        run: |x, y| Ok(x.correlate_max(y)?.lag),
-        paired: Some(|pair| Ok(pair.correlate_max()?.lag)),
+        name: "pair",
+        run: |x, y| Ok(by(ConvMethod::Direct, x, y)?.lag),
+        paired: Some(|pair| Ok(pair.method(ConvMethod::Direct).correlate_max()?.lag)),
         expected: Some(|a, b, pairs| {
             let (a, b) = (widened(a), widened(b));
             let magnitude = reference::correlate(&a, &b, pairs).largest_magnitude();
@@ -96,7 +145,10 @@ fn lag() -> Binary<f32, i32> {
 
 /// The maximum of values moves no further than the value that moves furthest.
 fn peak_bounds(sums: &reference::Sums<f64>) -> Vec<f64> {
-    let bounds = sums.bounds(product_depth);
+    largest_of_each(sums, sums.bounds(product_depth))
+}
+
+fn largest_of_each(sums: &reference::Sums<f64>, bounds: Vec<f64>) -> Vec<f64> {
     let bounds = Ragged::from_parts(sums.values.layout().clone(), bounds).unwrap();
     bounds
         .iter()
@@ -146,7 +198,8 @@ const NAN: f32 = f32::NAN;
 type Both = (Ragged<f32>, Ragged<i32>);
 
 fn correlate_max(device: &Device, a: &Ragged<f32>, b: &Ragged<f32>) -> Both {
-    let got = upload(device, a).correlate_max(&upload(device, b)).unwrap();
+    let (a, b) = (upload(device, a), upload(device, b));
+    let got = by(ConvMethod::Direct, &a, &b).unwrap();
     (download(&got.value), download(&got.lag))
 }
 
@@ -244,13 +297,18 @@ fn empty_operands(device: &Device) {
 }
 
 fn is_the_max_of_correlate(device: &Device) {
+    let directly = |x: &Tensor<f32>, y: &Tensor<f32>| {
+        x.pair(y, Pairing::Elementwise)?
+            .method(ConvMethod::Direct)
+            .correlate()
+    };
     property::on(device, property::two_batches(), |(a, b)| {
         let small = |batch: &Ragged<i32>| batch.cast(|value| (value % 10) as f32);
         let (a, b) = (small(&a), small(&b));
         let (value, lag) = correlate_max(device, &a, &b);
-        let max = run(device, &a, &b, |x, y| x.correlate(y)?.max());
+        let max = run(device, &a, &b, |x, y| directly(x, y)?.max());
         assert_exact("value", &value, &max);
-        let place = run(device, &a, &b, |x, y| x.correlate(y)?.argmax());
+        let place = run(device, &a, &b, |x, y| directly(x, y)?.argmax());
         for (i, row) in b.iter().enumerate() {
             let expected = match place.values()[i] {
                 u32::MAX => i32::MIN,
@@ -303,12 +361,26 @@ fn lags(device: &Device, case: &Case) {
     let (x, y) = case.floats();
     let (a, b) = (widened(&x), widened(&y));
     let sums = reference::correlate(&a, &b, &elementwise(a.len()));
-    let bounds = peak_bounds(&sums);
     let (peaks, _) = reference::correlate_max(&a, &b, &elementwise(a.len()));
-    let (_, lag) = correlate_max(device, &x, &y);
+    let direct = peak_bounds(&sums);
+    let normwise = normwise_peaks(&sums, &x, &y, &elementwise(a.len()));
+    let either: Vec<f64> = direct.iter().zip(normwise).map(|(x, y)| x.max(y)).collect();
+    let (x, y) = (upload(device, &x), upload(device, &y));
+    for (method, bounds) in [(ConvMethod::Direct, direct), (ConvMethod::Auto, either)] {
+        let lag = download(&by(method, &x, &y).unwrap().lag);
+        near_the_peak((&sums, &b), &peaks, &lag, &bounds);
+    }
+}
+
+fn near_the_peak(
+    (sums, b): (&reference::Sums<f64>, &Ragged<f64>),
+    peaks: &Ragged<f64>,
+    lag: &Ragged<i32>,
+    bounds: &[f64],
+) {
     for (i, bound) in bounds.iter().enumerate() {
         let lag = lag.values()[i];
-        if a.row(i).is_empty() || b.row(i).is_empty() {
+        if sums.values.row(i).is_empty() {
             assert_eq!(lag, i32::MIN, "element {i}");
             continue;
         }

@@ -17,7 +17,7 @@ mod recording;
 mod views;
 
 use libtest_mimic::Trial;
-use vsla::{Device, DeviceKind, Layout, Ragged, Tensor};
+use vsla::{ConvMethod, Device, DeviceKind, Layout, Pair, Pairing, Ragged, Tensor};
 
 use crate::support::bench::Bench;
 use crate::support::compare::assert_exact;
@@ -93,12 +93,14 @@ const EVERY_OP: &[(&str, Op)] = &[
     ("full", |x, _| {
         Ok(vec![x.device().full(x.layout(), 2.5)?.download_blocking()?])
     }),
-    ("conv", |x, y| Ok(vec![x.conv(y)?.download_blocking()?])),
+    ("conv", |x, y| {
+        Ok(vec![directly(x, y)?.conv()?.download_blocking()?])
+    }),
     ("correlate", |x, y| {
-        Ok(vec![x.correlate(y)?.download_blocking()?])
+        Ok(vec![directly(x, y)?.correlate()?.download_blocking()?])
     }),
     ("correlate_max", |x, y| {
-        let best = x.correlate_max(y)?;
+        let best = directly(x, y)?.correlate_max()?;
         Ok(vec![
             best.value.download_blocking()?,
             best.lag.download_blocking()?.cast(|lag| lag as f32),
@@ -121,6 +123,11 @@ const EVERY_OP: &[(&str, Op)] = &[
         ])
     }),
 ];
+
+/// Element by element, and by the method that is exact.
+fn directly<'a>(x: &'a Tensor<f32>, y: &'a Tensor<f32>) -> vsla::Result<Pair<'a, f32>> {
+    Ok(x.pair(y, Pairing::Elementwise)?.method(ConvMethod::Direct))
+}
 
 /// Runs every operation on both devices: results must agree, exactly where the values are integers.
 fn agrees_with_the_cpu(device: &Device, a: &Ragged<f32>, b: &Ragged<f32>) {

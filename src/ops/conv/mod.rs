@@ -1,10 +1,12 @@
-//! Convolution and correlation of vectors, directly.
+//! Convolution and correlation of vectors, each pair by the method that suits its lengths.
 //!
-//! `(a * b)_q = Σ_j a_{q-j} b_j`, m + n − 1 values, and the correlation `a * reverse(b)`. Cost: m·n multiply-adds a pair.
+//! `(a * b)_q = Σ_j a_{q-j} b_j`, m + n − 1 values, and the correlation `a * reverse(b)`. Cost: directly m·n
+//! multiply-adds a pair, by transforms of length L about 15 L log₂ L operations.
 
 mod direct;
 #[allow(dead_code, reason = "the plan that assigns pairs to it comes next")]
 mod fused;
+mod spectral;
 mod twin;
 
 use std::sync::Arc;
@@ -13,11 +15,14 @@ pub(crate) use direct::KERNEL;
 pub(crate) use fused::KERNEL as FUSED;
 #[cfg(feature = "gpu")]
 pub(crate) use fused::generate as generate_fused;
-pub(crate) use twin::{Taps, longer_and_taps};
+pub(crate) use spectral::{Engine, Workspace};
+pub(crate) use twin::directly;
 
-use super::{Arithmetic, launch_key, par_tiles, twin_of};
-use crate::plan::{Launch, Offset, Output, OutputLayout, TileList, Twin, TwinArgs};
-use crate::ragged::{DType, Layout, Offsets, Pairs};
+use super::{Arithmetic, par_runs, par_tiles, twin_of};
+use crate::plan::{
+    Choices, ConvMethod, CostTable, Launch, Offset, Output, OutputLayout, TileList, Twin, TwinArgs,
+};
+use crate::ragged::{CacheKey, DType, Layout, Offsets, Pairs};
 use crate::{Error, Result};
 
 /// Results of one workgroup: `TILE` of shaders/lib/taps.wgsl.
@@ -37,16 +42,7 @@ pub(crate) struct ConvPlan {
 
 impl ConvPlan {
     pub(crate) fn new(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<ConvPlan> {
-        for layout in [a, b] {
-            if layout.rank() != 1 {
-                return Err(Error::Rank {
-                    op,
-                    element: None,
-                    expected: "1".to_owned(),
-                    got: layout.rank(),
-                });
-            }
-        }
+        check_rank(op, [a, b])?;
         let mut offsets = Offset::new(op, pairs.len())?;
         let mut longest = 0;
         let mut cost = 0u64;
@@ -75,27 +71,70 @@ impl ConvPlan {
     }
 }
 
+fn check_rank(op: &'static str, layouts: [&Layout; 2]) -> Result<()> {
+    match layouts.into_iter().find(|layout| layout.rank() != 1) {
+        None => Ok(()),
+        Some(layout) => Err(Error::Rank {
+            op,
+            element: None,
+            expected: "1".to_owned(),
+            got: layout.rank(),
+        }),
+    }
+}
+
 /// Values of the full convolution of m and n values; none when a side is empty.
 pub(crate) fn result_length(m: usize, n: usize) -> usize {
     if m == 0 || n == 0 { 0 } else { m + n - 1 }
 }
 
+/// Which convolutions are wanted, and for what.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    pub op: &'static str,
+    pub dtype: DType,
+    pub method: ConvMethod,
+    pub costs: &'a CostTable,
+}
+
+impl Wanted<'_> {
+    /// The method of every pair; both operands must be series.
+    pub(crate) fn choices(&self, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Choices> {
+        check_rank(self.op, [a, b])?;
+        Choices::new(self.op, self.dtype, (a, b), pairs, self.method, self.costs)
+    }
+
+    /// The key of its launch in the layout of a.
+    pub(crate) fn key(&self, b: &Layout, pairs: &Pairs) -> CacheKey {
+        CacheKey {
+            // No device, but what its class chooses.
+            device: self.costs.key(),
+            extra: (pairs.key() * 16 + self.dtype as u64) * 4 + self.method as u64,
+            what: self.op,
+            other: b.id(),
+        }
+    }
+}
+
 /// The launch of `a * b`, or of the correlation of a with b, for every pair.
 pub(crate) fn launch(
-    dtype: DType,
+    wanted: Wanted<'_>,
+    correlate: bool,
     a: &Layout,
     b: &Layout,
     pairs: &Pairs,
-    correlate: bool,
 ) -> Result<Arc<Launch>> {
-    let op = if correlate { "correlate" } else { "conv" };
-    a.cached(launch_key(op, dtype, b.id(), pairs), || {
+    let Wanted { op, dtype, .. } = wanted;
+    a.cached(wanted.key(b, pairs), || {
+        let choices = wanted.choices(a, b, pairs)?;
         let plan = ConvPlan::new(op, a, b, pairs)?;
         let result = Layout::from_offsets(plan.offsets);
-        let twin = if correlate {
-            twin_of!(dtype, twin, true)
+        let twin = if !choices.all_direct() {
+            Twin::new(move |args| mixed(args, &choices, correlate))
+        } else if correlate {
+            Twin::new(twin_of!(dtype, twin, true))
         } else {
-            twin_of!(dtype, twin, false)
+            Twin::new(twin_of!(dtype, twin, false))
         };
         Ok(Arc::new(Launch {
             op,
@@ -103,11 +142,12 @@ pub(crate) fn launch(
             stages: direct::stages(dtype, (a, b), pairs, 0..pairs.len(), &result, correlate),
             outputs: vec![Output::new(dtype, OutputLayout::of(result, &[a, b]))],
             pairs: Some(pairs.clone()),
-            twin: Twin::new(twin),
+            twin,
         }))
     })
 }
 
+/// Every pair directly.
 fn twin<T: Arithmetic, const REVERSED: bool>(args: &mut TwinArgs<'_>) {
     let (a, a_layout) = args.input::<T>(0);
     let (b, b_layout) = args.input::<T>(1);
@@ -118,7 +158,30 @@ fn twin<T: Arithmetic, const REVERSED: bool>(args: &mut TwinArgs<'_>) {
         let (i, j) = pairs.get(pair);
         let a = &a[a_layout.offsets().range(i)];
         let b = &b[b_layout.offsets().range(j)];
-        let mut taps = Taps::new(longer_and_taps(a, b, REVERSED), within);
-        taps.convolve(out);
+        directly((a, b), REVERSED, within, out);
+    });
+}
+
+/// Every pair by its own method.
+fn mixed(args: &mut TwinArgs<'_>, choices: &Choices, reversed: bool) {
+    let (a, a_layout) = args.input::<f32>(0);
+    let (b, b_layout) = args.input::<f32>(1);
+    let pairs = args.pairs();
+    let output = &mut args.outputs[0];
+    let offsets = output.layout.offsets();
+    let c: &mut [f32] = bytemuck::cast_slice_mut(output.words);
+    let engine = &Engine::new(choices);
+    par_runs(offsets, c, &|run, values| {
+        Workspace::with(move |workspace| {
+            let mut values = values;
+            for pair in run {
+                let (out, rest) = values.split_at_mut(offsets.length(pair));
+                values = rest;
+                let (i, j) = pairs.get(pair);
+                let a = &a[a_layout.offsets().range(i)];
+                let b = &b[b_layout.offsets().range(j)];
+                engine.convolve(pair, (a, b), reversed, workspace, out);
+            }
+        });
     });
 }

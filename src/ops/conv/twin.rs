@@ -11,35 +11,101 @@ const BLOCK: usize = 4;
 /// Blocks between two stores of the partial sums: a depth of 3 + 32 + ⌈n / 128⌉ for n taps.
 const BLOCKS: usize = 32;
 
-/// The operands of a convolution with the roles fixed: a longer one and the taps, both in the order they are used.
-pub(crate) struct Operands<'a, T> {
-    x: &'a [T],
-    /// The longer operand is to be read backwards.
-    x_reversed: bool,
-    /// The taps, last to first.
-    y: Vec<T>,
+/// Up to so many taps, results stay in registers for all of them, and nothing is allocated.
+const FEW: usize = 32;
+/// Such results worked on together, and those that a stretch of the longer operand is copied for.
+const LANES: usize = 16;
+const FEW_TILE: usize = 128;
+
+/// Results `within` of `a * b`, or of `a * reverse(b)`.
+///
+/// The bits of a result do not depend on the stretch it is computed in.
+pub(crate) fn directly<T: Arithmetic>(
+    (a, b): (&[T], &[T]),
+    reversed: bool,
+    within: Range<usize>,
+    out: &mut [T],
+) {
+    let operands = Operands::new(a, b, reversed);
+    if operands.y.len() <= FEW {
+        for (tile, out) in out.chunks_mut(FEW_TILE).enumerate() {
+            few_taps(&operands, within.start + tile * FEW_TILE, out);
+        }
+    } else {
+        Taps::new(operands, within).convolve(out);
+    }
 }
 
-/// Chooses the roles, as the kernel does: a is the longer operand when the lengths are equal.
-pub(crate) fn longer_and_taps<'a, T: Arithmetic>(
-    a: &'a [T],
-    b: &'a [T],
-    b_reversed: bool,
-) -> Operands<'a, T> {
-    let (x, y, x_reversed, y_reversed) = if b.len() > a.len() {
-        (b, a, b_reversed, false)
-    } else {
-        (a, b, false, b_reversed)
-    };
-    let mut y = y.to_vec();
-    if !y_reversed {
-        y.reverse();
+/// Results `start ..`, at most a small tile: one tap after the other, a depth of n for n taps.
+fn few_taps<T: Arithmetic>(operands: &Operands<'_, T>, start: usize, out: &mut [T]) {
+    let mut taps = [T::default(); FEW];
+    let taps = &mut taps[..operands.y.len()];
+    operands.taps_last_to_first(taps);
+    let mut stretch = [T::default(); FEW_TILE + FEW];
+    let before = taps.len() - 1;
+    let stretch = &mut stretch[..out.len().next_multiple_of(LANES) + before];
+    operands.stretch(start as isize - before as isize, stretch);
+    for (at, out) in (0..).step_by(LANES).zip(out.chunks_mut(LANES)) {
+        let mut sums = [T::default(); LANES];
+        for (&tap, x) in taps.iter().zip(stretch[at..].windows(LANES)) {
+            for (sum, &x) in sums.iter_mut().zip(x) {
+                *sum = sum.plus(tap.times(x));
+            }
+        }
+        out.copy_from_slice(&sums[..out.len()]);
     }
-    Operands { x, x_reversed, y }
+}
+
+/// The operands of a convolution with the roles fixed: a longer one, and the taps.
+struct Operands<'a, T> {
+    x: &'a [T],
+    y: &'a [T],
+    /// The longer operand is to be read backwards.
+    x_reversed: bool,
+    /// The taps are.
+    y_reversed: bool,
+}
+
+impl<'a, T: Arithmetic> Operands<'a, T> {
+    /// Chooses the roles, as the kernel does: a is the longer operand when the lengths are equal.
+    fn new(a: &'a [T], b: &'a [T], b_reversed: bool) -> Operands<'a, T> {
+        let swapped = b.len() > a.len();
+        let (x, y) = if swapped { (b, a) } else { (a, b) };
+        Operands {
+            x,
+            y,
+            x_reversed: swapped && b_reversed,
+            y_reversed: !swapped && b_reversed,
+        }
+    }
+
+    fn taps_last_to_first(&self, taps: &mut [T]) {
+        taps.copy_from_slice(self.y);
+        if !self.y_reversed {
+            taps.reverse();
+        }
+    }
+
+    /// Values `first ..` of the longer operand, into zeros, which stay where it has none.
+    fn stretch(&self, first: isize, zeros: &mut [T]) {
+        let length = self.x.len();
+        let from = first.max(0) as usize;
+        let to = usize::try_from(first + zeros.len() as isize).map_or(0, |end| end.min(length));
+        if from >= to {
+            return;
+        }
+        let into = &mut zeros[(from as isize - first) as usize..][..to - from];
+        if self.x_reversed {
+            let backwards = self.x[length - to..length - from].iter().rev();
+            into.iter_mut().zip(backwards).for_each(|(o, &v)| *o = v);
+        } else {
+            into.copy_from_slice(&self.x[from..to]);
+        }
+    }
 }
 
 /// A stretch of one convolution's results.
-pub(crate) struct Taps<T> {
+struct Taps<T> {
     /// What of x the stretch meets, zeros where it has no values: results q ..  meet `x[q - begin ..][..n]`.
     x: Vec<T>,
     /// Taps, last to first, zeros added in front to whole blocks.
@@ -48,25 +114,13 @@ pub(crate) struct Taps<T> {
 
 impl<T: Arithmetic> Taps<T> {
     /// Results `within` of the convolution.
-    pub(crate) fn new(operands: Operands<'_, T>, within: Range<usize>) -> Taps<T> {
-        let Operands { x, x_reversed, y } = operands;
-        let padded = y.len().next_multiple_of(BLOCK);
-        let mut taps = vec![T::default(); padded - y.len()];
-        taps.extend_from_slice(&y);
+    fn new(operands: Operands<'_, T>, within: Range<usize>) -> Taps<T> {
+        let padded = operands.y.len().next_multiple_of(BLOCK);
+        let mut taps = vec![T::default(); padded];
+        operands.taps_last_to_first(&mut taps[padded - operands.y.len()..]);
         // Result q is Σ_s taps[s] · x[q - (padded - 1) + s].
         let mut stretch = vec![T::default(); within.len() + padded - 1];
-        let first = within.start as isize - (padded as isize - 1);
-        let from = first.max(0) as usize;
-        let to = within.end.min(x.len());
-        if from < to {
-            let into = &mut stretch[(from as isize - first) as usize..][..to - from];
-            if x_reversed {
-                let backwards = x[x.len() - to..x.len() - from].iter().rev();
-                into.iter_mut().zip(backwards).for_each(|(o, &v)| *o = v);
-            } else {
-                into.copy_from_slice(&x[from..to]);
-            }
-        }
+        operands.stretch(within.start as isize - (padded as isize - 1), &mut stretch);
         Taps {
             x: stretch,
             y: taps,
@@ -74,7 +128,7 @@ impl<T: Arithmetic> Taps<T> {
     }
 
     /// Computes the stretch.
-    pub(crate) fn convolve(&mut self, out: &mut [T]) {
+    fn convolve(&mut self, out: &mut [T]) {
         for (tile, out) in out.chunks_mut(TILE).enumerate() {
             self.convolve_tile(tile * TILE, out);
         }

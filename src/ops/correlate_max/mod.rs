@@ -7,8 +7,8 @@ mod unit;
 
 use std::sync::Arc;
 
-use super::conv::ConvPlan;
-use super::{launch_key, pair_params};
+use super::conv::{ConvPlan, Wanted};
+use super::pair_params;
 use crate::Result;
 use crate::plan::{
     Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, Variant, Word, Words,
@@ -69,12 +69,20 @@ pub(crate) enum Seek {
 }
 
 /// The launch for every pair: two results, the value (or distance) and the lag.
-pub(crate) fn launch(a: &Layout, b: &Layout, pairs: &Pairs, seek: Seek) -> Result<Arc<Launch>> {
+pub(crate) fn launch(
+    wanted: Wanted<'_>,
+    a: &Layout,
+    b: &Layout,
+    pairs: &Pairs,
+    seek: Seek,
+) -> Result<Arc<Launch>> {
     let (op, flags): (_, &[&str]) = match seek {
         Seek::Largest => ("correlate_max", &[]),
         Seek::Distance => ("sbd", &["SBD"]),
     };
-    a.cached(launch_key(op, DType::F32, b.id(), pairs), || {
+    let wanted = Wanted { op, ..wanted };
+    a.cached(wanted.key(b, pairs), || {
+        let choices = wanted.choices(a, b, pairs)?;
         let plan = ConvPlan::new(op, a, b, pairs)?;
         let result = Layout::uniform(pairs.len(), Shape::new(&[1])?)?;
         let ([kind, right], list) = pair_params(pairs, b.len());
@@ -156,8 +164,8 @@ pub(crate) fn launch(a: &Layout, b: &Layout, pairs: &Pairs, seek: Seek) -> Resul
             stages,
             pairs: Some(pairs.clone()),
             twin: match seek {
-                Seek::Largest => Twin::new(twin::largest),
-                Seek::Distance => Twin::new(twin::distance),
+                Seek::Largest => Twin::new(move |args| twin::largest(args, &choices)),
+                Seek::Distance => Twin::new(move |args| twin::distance(args, &choices)),
             },
         }))
     })

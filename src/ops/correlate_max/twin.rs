@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use super::unit::{blocked_sum, unit};
-use crate::ops::conv::{Taps, longer_and_taps, result_length};
-use crate::plan::TwinArgs;
+use crate::ops::conv::{Engine, Workspace, directly, result_length};
+use crate::plan::{Choices, TwinArgs};
 
 /// Lags looked at together.
 const TILE: usize = 4096;
@@ -42,13 +42,20 @@ impl Best {
     }
 }
 
-pub(super) fn largest(args: &mut TwinArgs<'_>) {
-    search(args, f32::NEG_INFINITY, |a, b| {
-        best_lag(a, b, |_, best| best)
+pub(super) fn largest(args: &mut TwinArgs<'_>, choices: &Choices) {
+    let (a, a_layout) = args.input::<f32>(0);
+    let (b, b_layout) = args.input::<f32>(1);
+    let pairs = args.pairs();
+    let engine = Engine::new(choices);
+    run(args, f32::NEG_INFINITY, |pair| {
+        let (i, j) = pairs.get(pair);
+        let a = &a[a_layout.offsets().range(i)];
+        let b = &b[b_layout.offsets().range(j)];
+        (best_lag((&engine, pair), (a, b), |_, best| best), b.len())
     });
 }
 
-pub(super) fn distance(args: &mut TwinArgs<'_>) {
+pub(super) fn distance(args: &mut TwinArgs<'_>, choices: &Choices) {
     let units: Vec<Vec<Vec<f32>>> = (0..2)
         .map(|i| {
             let (values, layout) = args.input::<f32>(i);
@@ -59,10 +66,11 @@ pub(super) fn distance(args: &mut TwinArgs<'_>) {
         })
         .collect();
     let pairs = args.pairs();
+    let engine = Engine::new(choices);
     run(args, 1.0, |pair| {
         let (i, j) = pairs.get(pair);
         let (a, b) = (&units[0][i], &units[1][j]);
-        let best = best_lag(a, b, |values, best| {
+        let best = best_lag((&engine, pair), (a, b), |values, best| {
             if best.value > ALIKE {
                 refine(a, b, values, best)
             } else {
@@ -79,17 +87,6 @@ pub(super) fn distance(args: &mut TwinArgs<'_>) {
             },
             b.len(),
         )
-    });
-}
-
-fn search(args: &mut TwinArgs<'_>, none: f32, best: impl Fn(&[f32], &[f32]) -> Best + Sync) {
-    let (a, a_layout) = args.input::<f32>(0);
-    let (b, b_layout) = args.input::<f32>(1);
-    let pairs = args.pairs();
-    run(args, none, |pair| {
-        let (i, j) = pairs.get(pair);
-        let b = &b[b_layout.offsets().range(j)];
-        (best(&a[a_layout.offsets().range(i)], b), b.len())
     });
 }
 
@@ -114,24 +111,33 @@ fn run(args: &mut TwinArgs<'_>, none: f32, best: impl Fn(usize) -> (Best, usize)
 }
 
 /// The best over all lags; `tile` may replace the best of a tile of correlations.
-fn best_lag(a: &[f32], b: &[f32], tile: impl Fn((usize, &[f32]), Best) -> Best + Sync) -> Best {
+fn best_lag(
+    (engine, pair): (&Engine<'_>, usize),
+    (a, b): (&[f32], &[f32]),
+    tile: impl Fn((usize, &[f32]), Best) -> Best + Sync,
+) -> Best {
     let lags = result_length(a.len(), b.len());
-    (0..lags.div_ceil(TILE))
-        .into_par_iter()
-        .map(|t| {
+    let best_of = |start: usize, values: &[f32]| {
+        let all = values.iter().enumerate().map(|(i, &value)| Best {
+            value,
+            index: start + i,
+        });
+        tile((start, values), all.fold(Best::NONE, Best::or))
+    };
+    if !engine.transforms(pair) {
+        let tiles = (0..lags.div_ceil(TILE)).into_par_iter().map(|t| {
             let within = t * TILE..lags.min((t + 1) * TILE);
             let mut values = vec![0.0; within.len()];
-            Taps::new(longer_and_taps(a, b, true), within.clone()).convolve(&mut values);
-            let best = values
-                .iter()
-                .enumerate()
-                .map(|(i, &value)| Best {
-                    value,
-                    index: within.start + i,
-                })
-                .fold(Best::NONE, Best::or);
-            tile((within.start, &values), best)
-        })
+            directly((a, b), true, within.clone(), &mut values);
+            best_of(within.start, &values)
+        });
+        return tiles.reduce(|| Best::NONE, Best::or);
+    }
+    let mut values = vec![0.0; lags];
+    Workspace::with(|workspace| engine.convolve(pair, (a, b), true, workspace, &mut values));
+    let tiles = values.par_chunks(TILE).enumerate();
+    tiles
+        .map(|(t, values)| best_of(t * TILE, values))
         .reduce(|| Best::NONE, Best::or)
 }
 

@@ -1,9 +1,9 @@
 //! Smaller limits than the GPU's own, injected: what must be folded or split is, and what cannot run is refused.
 
 use libtest_mimic::Trial;
-use vsla::{Device, Error, Pairing, Ragged};
+use vsla::{Device, Error, Pairing, Ragged, Tensor};
 
-use super::{agrees_with_the_cpu, drawn, lengths, numbers, own_gpu};
+use super::{agrees_with_the_cpu, directly, drawn, lengths, numbers, own_gpu};
 use crate::support::bench::{Bench, gpu};
 use crate::support::compare::assert_exact;
 use crate::support::operation::{download, run, upload};
@@ -80,7 +80,8 @@ fn long_work_is_split() {
         numbers(&lengths([30_000]), 1),
     );
     let (x, y) = (upload(&device, &a), upload(&device, &b));
-    let (got, profile) = device.profile(|| x.conv(&y).unwrap()).unwrap();
+    let conv = |x: &Tensor<f32>, y: &Tensor<f32>| directly(x, y)?.conv();
+    let (got, profile) = device.profile(|| conv(&x, &y).unwrap()).unwrap();
     if profile.device_time.is_some() && device.info().kind == vsla::DeviceKind::Software {
         let convs = profile
             .kernels
@@ -88,11 +89,7 @@ fn long_work_is_split() {
             .filter(|kernel| kernel.kernel == "conv_direct.f32");
         assert!(convs.count() > 1, "{profile:?}");
     }
-    assert_exact(
-        "conv",
-        &download(&got),
-        &run(&Device::cpu(), &a, &b, |x, y| x.conv(y)),
-    );
+    assert_exact("conv", &download(&got), &run(&Device::cpu(), &a, &b, conv));
 }
 
 #[track_caller]

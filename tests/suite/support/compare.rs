@@ -9,6 +9,8 @@ use std::fmt::{self, Display};
 
 use vsla::{Element, Layout, Ragged};
 
+use super::reference::Sums;
+
 /// The unit roundoff of f32.
 pub const U: f64 = 1.0 / (1u64 << 24) as f64;
 
@@ -40,6 +42,30 @@ pub fn reduction_depth(terms: usize) -> f64 {
 /// which the first and the last may be partly filled.
 pub fn product_depth(terms: usize) -> f64 {
     (38.0 + (terms as f64 / 128.0).ceil()).min(terms as f64)
+}
+
+/// The bounds of convolutions by transforms: 1.5 log₂ L · u · ‖a‖₂ ‖b‖₂, the same for all values of a pair.
+pub fn normwise(
+    sums: &Sums<f64>,
+    a: &Ragged<f32>,
+    b: &Ragged<f32>,
+    pairs: &[(usize, usize)],
+) -> Vec<f64> {
+    let norm = |row: &[f32]| {
+        row.iter()
+            .map(|&v| f64::from(v).powi(2))
+            .sum::<f64>()
+            .sqrt()
+    };
+    let (left, right): (Vec<f64>, Vec<f64>) =
+        (a.iter().map(norm).collect(), b.iter().map(norm).collect());
+    let both = pairs.iter().zip(sums.values.iter());
+    let bounds = both.flat_map(|(&(i, j), row)| {
+        let length = row.len().next_power_of_two().max(8) as f64;
+        let bound = 1.5 * length.log2() * U * left[i] * right[j] + length * TINY;
+        std::iter::repeat_n(bound, row.len())
+    });
+    bounds.collect()
 }
 
 /// A value that the comparator knows how to judge.

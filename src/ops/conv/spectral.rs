@@ -1,0 +1,231 @@
+//! The CPU's convolution by transforms: of whole operands, and of blocks of the longer one.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rayon::prelude::*;
+use realfft::num_complex::Complex32;
+
+use super::directly;
+use crate::cpu::{RealFft, real_fft};
+use crate::plan::{Choice, Choices};
+
+/// Results of a long direct convolution that are worth a piece of parallel work.
+const TILE: usize = 1 << 14;
+
+/// The methods of all pairs, with the transforms that they need.
+pub(crate) struct Engine<'a> {
+    choices: &'a Choices,
+    transforms: Vec<Arc<RealFft>>,
+}
+
+impl<'a> Engine<'a> {
+    pub(crate) fn new(choices: &'a Choices) -> Engine<'a> {
+        let lengths = choices.lengths.par_iter();
+        Engine {
+            choices,
+            transforms: lengths.map(|&length| real_fft(length as usize)).collect(),
+        }
+    }
+
+    fn fft(&self, length: u32) -> &RealFft {
+        // The choices list every length that they name.
+        let place = self.choices.lengths.partition_point(|&l| l < length);
+        &self.transforms[place]
+    }
+
+    /// Whether a pair goes by transforms.
+    pub(crate) fn transforms(&self, pair: usize) -> bool {
+        self.choices.get(pair) != Choice::Direct
+    }
+
+    /// All of `a * b`, or of `a * reverse(b)`, as was chosen for this pair.
+    pub(crate) fn convolve(
+        &self,
+        pair: usize,
+        (a, b): (&[f32], &[f32]),
+        reversed: bool,
+        workspace: &mut Workspace,
+        out: &mut [f32],
+    ) {
+        if out.is_empty() {
+            return;
+        }
+        match self.choices.get(pair) {
+            Choice::Direct => {
+                out.par_chunks_mut(TILE)
+                    .enumerate()
+                    .for_each(|(tile, out)| {
+                        let within = tile * TILE..tile * TILE + out.len();
+                        directly((a, b), reversed, within, out);
+                    });
+            }
+            Choice::Fft { length } => whole(self.fft(length), (a, b), reversed, workspace, out),
+            Choice::OverlapSave { length } => {
+                blocks(self.fft(length), (a, b), reversed, workspace, out)
+            }
+        }
+    }
+}
+
+/// Memory of the transforms of one pair.
+#[derive(Default)]
+pub(crate) struct Workspace {
+    values: Vec<f32>,
+    spectrum: Vec<Complex32>,
+    taps: Vec<Complex32>,
+    scratch: Vec<Complex32>,
+}
+
+/// Workspaces for the next calls: fresh pages cost as much as a transform.
+static KEPT: Mutex<Vec<Workspace>> = Mutex::new(Vec::new());
+/// Values of the workspaces that are kept, 4 words each: 256 MiB in all.
+const KEPT_VALUES: usize = 1 << 24;
+
+impl Workspace {
+    /// Calls `body` with a workspace that nobody else has.
+    pub(crate) fn with<R>(body: impl FnOnce(&mut Workspace) -> R) -> R {
+        let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut workspace = kept().pop().unwrap_or_default();
+        let result = body(&mut workspace);
+        let mut kept = kept();
+        let values: usize = kept.iter().map(|other| other.values.len()).sum();
+        if values + workspace.values.len() <= KEPT_VALUES {
+            kept.push(workspace);
+        }
+        result
+    }
+
+    /// Room for transforms of one length.
+    fn fit(&mut self, fft: &RealFft) {
+        fn grow<T: Clone>(values: &mut Vec<T>, length: usize, zero: T) {
+            if values.len() < length {
+                values.resize(length, zero);
+            }
+        }
+        let length = fft.forward.len();
+        grow(&mut self.values, length, 0.0);
+        grow(&mut self.spectrum, length / 2 + 1, Complex32::ZERO);
+        grow(&mut self.taps, length / 2 + 1, Complex32::ZERO);
+        let scratch = fft.forward.get_scratch_len();
+        let scratch = scratch.max(fft.inverse.get_scratch_len());
+        grow(&mut self.scratch, scratch, Complex32::ZERO);
+    }
+
+    /// The values to be transformed, or that came back.
+    fn values(&mut self, fft: &RealFft) -> &mut [f32] {
+        &mut self.values[..fft.forward.len()]
+    }
+
+    /// The spectrum of the values.
+    fn transform(&mut self, fft: &RealFft) {
+        let values = &mut self.values[..fft.forward.len()];
+        let spectrum = &mut self.spectrum[..values.len() / 2 + 1];
+        let done = fft
+            .forward
+            .process_with_scratch(values, spectrum, &mut self.scratch);
+        debug_assert!(done.is_ok(), "{done:?}");
+    }
+
+    /// The product of the spectrum with that of the taps, transformed back.
+    fn multiply_back(&mut self, fft: &RealFft, taps: &[Complex32]) {
+        let values = &mut self.values[..fft.forward.len()];
+        let spectrum = &mut self.spectrum[..values.len() / 2 + 1];
+        let scale = 1.0 / values.len() as f32;
+        for (x, y) in spectrum.iter_mut().zip(taps) {
+            *x = *x * y * scale;
+        }
+        // Both are sums of real values; after an infinity they are NaN, which the inverse would complain of.
+        let last = spectrum.len() - 1;
+        spectrum[0].im = 0.0;
+        spectrum[last].im = 0.0;
+        let done = fft
+            .inverse
+            .process_with_scratch(spectrum, values, &mut self.scratch);
+        debug_assert!(done.is_ok(), "{done:?}");
+    }
+}
+
+/// Copies `x`, or its reverse, to the front of `values`, and zeros behind it.
+fn place(values: &mut [f32], x: &[f32], reversed: bool) {
+    let (front, rest) = values.split_at_mut(x.len());
+    if reversed {
+        front
+            .iter_mut()
+            .zip(x.iter().rev())
+            .for_each(|(v, &x)| *v = x);
+    } else {
+        front.copy_from_slice(x);
+    }
+    rest.fill(0.0);
+}
+
+/// All of `a * b`, or of `a * reverse(b)`, by transforms that are long enough for it.
+fn whole(
+    fft: &RealFft,
+    (a, b): (&[f32], &[f32]),
+    reversed: bool,
+    workspace: &mut Workspace,
+    out: &mut [f32],
+) {
+    workspace.fit(fft);
+    place(workspace.values(fft), b, reversed);
+    workspace.transform(fft);
+    std::mem::swap(&mut workspace.spectrum, &mut workspace.taps);
+    place(workspace.values(fft), a, false);
+    workspace.transform(fft);
+    let taps = std::mem::take(&mut workspace.taps);
+    workspace.multiply_back(fft, &taps);
+    workspace.taps = taps;
+    out.copy_from_slice(&workspace.values[..out.len()]);
+}
+
+/// All of `a * b`, or of `a * reverse(b)`, in blocks of the longer operand, in parallel.
+///
+/// A block's transform wraps its first n − 1 results, n the number of taps: these belong to the block before it.
+fn blocks(
+    fft: &RealFft,
+    (a, b): (&[f32], &[f32]),
+    reversed: bool,
+    workspace: &mut Workspace,
+    out: &mut [f32],
+) {
+    let (x, y, x_reversed, y_reversed) = if b.len() > a.len() {
+        (b, a, reversed, false)
+    } else {
+        (a, b, false, reversed)
+    };
+    workspace.fit(fft);
+    place(workspace.values(fft), y, y_reversed);
+    workspace.transform(fft);
+    let taps = &workspace.spectrum;
+    let wrapped = y.len() - 1;
+    let step = fft.forward.len() - wrapped;
+    let block = |(block, out): (usize, &mut [f32])| {
+        Workspace::with(|workspace| {
+            workspace.fit(fft);
+            // The block's values of x begin `wrapped` before its results, where x may not have begun yet.
+            let first = (block * step) as isize - wrapped as isize;
+            stretch(workspace.values(fft), x, x_reversed, first);
+            workspace.transform(fft);
+            workspace.multiply_back(fft, taps);
+            out.copy_from_slice(&workspace.values[wrapped..][..out.len()]);
+        });
+    };
+    out.par_chunks_mut(step).enumerate().for_each(block);
+}
+
+/// Values `first ..` of x, or of its reverse; zeros where it has none.
+fn stretch(values: &mut [f32], x: &[f32], reversed: bool, first: isize) {
+    let before = first.min(0).unsigned_abs().min(values.len());
+    let from = first.max(0) as usize;
+    let there: Range<usize> = from.min(x.len())..(from + values.len() - before).min(x.len());
+    values[..before].fill(0.0);
+    let values = &mut values[before..];
+    if reversed {
+        let backwards = &x[x.len() - there.end..x.len() - there.start];
+        place(values, backwards, true);
+    } else {
+        place(values, &x[there], false);
+    }
+}

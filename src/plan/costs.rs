@@ -1,0 +1,524 @@
+//! What a device pays for convolutions: a table of a few numbers, built in for each class of device or measured.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{Error, Result};
+
+/// Results of one workgroup of the GPU's direct kernel, and taps that it takes in one go: `TILE` and `BLOCK` of
+/// shaders/lib/taps.wgsl.
+const GPU_TILE: (u64, u64) = (448, 28);
+
+/// The largest FFT length there is a cost for, as a power of two.
+const LARGEST: u32 = 31;
+
+/// Which engine a table describes: what it can transform, and how it divides work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Engine {
+    Cpu,
+    /// A GPU interface that computes on the CPU.
+    Software,
+    Gpu,
+}
+
+impl Engine {
+    const ALL: [Engine; 3] = [Engine::Cpu, Engine::Software, Engine::Gpu];
+
+    fn name(self) -> &'static str {
+        match self {
+            Engine::Cpu => "cpu",
+            Engine::Software => "software",
+            Engine::Gpu => "gpu",
+        }
+    }
+
+    /// Every length that it can transform, as powers of two: none below the first, none above the second.
+    fn reach(self) -> (u32, u32) {
+        match self {
+            Engine::Cpu => (3, LARGEST),
+            // No transforms yet.
+            Engine::Software | Engine::Gpu => (1, 0),
+        }
+    }
+
+    /// Whether a length between powers of two can be transformed.
+    fn transforms(self, length: u64) -> bool {
+        if self != Engine::Cpu {
+            return length.is_power_of_two();
+        }
+        // Factors of 25 cost a third more for each value, and odd lengths twice as much.
+        let mut rest = length >> length.trailing_zeros();
+        while rest.is_multiple_of(3) {
+            rest /= 3;
+        }
+        length.is_multiple_of(4) && (rest == 1 || rest == 5)
+    }
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What a device pays for convolutions, in nanoseconds: what [`ConvMethod::Auto`](crate::ConvMethod::Auto) decides by,
+/// and what predictions are made of.
+///
+/// Each [`Device`](crate::Device) has one, built in for its class; [`calibrate`](crate::Device::calibrate) measures
+/// another, to be used with [`with_costs`](crate::Device::with_costs). The choice of a method is a pure function of a
+/// pair's lengths and this table, so results do not depend on timing. It is written and read as one line of text:
+///
+/// ```
+/// use vsla::CostTable;
+///
+/// let table = CostTable::cpu();
+/// assert_eq!(table.to_string().parse::<CostTable>()?, table);
+/// let direct_only: CostTable = "cpu workers=4 launch=5000 item=50 multiply_add=0.05 result=0.5 fft=".parse()?;
+/// assert!("cpu workers=4".parse::<CostTable>().is_err());
+/// # Ok::<(), vsla::Error>(())
+/// ```
+///
+/// | number | what it is |
+/// | --- | --- |
+/// | `workers` | pairs worked on at once; the costs are those of one worker. 1 for a GPU, whose costs are those of a full device |
+/// | `launch` | of a call |
+/// | `item` | of a pair by the direct method, whatever its lengths |
+/// | `multiply_add` | of one of the direct method |
+/// | `result` | of one value that the direct method writes |
+/// | `fft` | `k:c`: of each value of a convolution by FFTs of length 2ᵏ, three transforms and the product; lengths in between are interpolated |
+#[derive(Clone, PartialEq, Debug)]
+pub struct CostTable {
+    engine: Engine,
+    numbers: Costs,
+    /// Each length that can be transformed, rising, with the cost of a convolution by it.
+    lengths: Vec<(u32, f64)>,
+    /// The place in `lengths` of the first that is not below 2ᵏ.
+    from: [u16; LARGEST as usize + 2],
+    key: u64,
+}
+
+/// The numbers of a table.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Costs {
+    pub workers: usize,
+    pub launch: f64,
+    pub item: f64,
+    pub multiply_add: f64,
+    pub result: f64,
+    /// Powers of two, rising, and the cost of a value.
+    pub fft: Vec<(u32, f64)>,
+}
+
+impl CostTable {
+    /// The built-in table of the CPU device, for one worker.
+    pub fn cpu() -> CostTable {
+        // One core of an AMD EPYC (Zen 3) with AVX.
+        let fft = [
+            (3, 11.0),
+            (4, 7.5),
+            (5, 5.4),
+            (6, 4.2),
+            (8, 3.5),
+            (10, 3.85),
+            (12, 4.2),
+            (14, 4.8),
+            (16, 5.6),
+            (18, 6.4),
+            (20, 8.2),
+        ];
+        CostTable::of(
+            Engine::Cpu,
+            Costs {
+                workers: 1,
+                launch: 2_000.0,
+                item: 36.0,
+                multiply_add: 0.069,
+                result: 0.73,
+                fft: fft.to_vec(),
+            },
+        )
+    }
+
+    /// The built-in table of a GPU.
+    pub fn gpu() -> CostTable {
+        CostTable::of(
+            Engine::Gpu,
+            Costs {
+                workers: 1,
+                launch: 3_000.0,
+                item: 0.5,
+                multiply_add: 0.000_05,
+                result: 0.003,
+                fft: Vec::new(),
+            },
+        )
+    }
+
+    /// The built-in table of a GPU interface that computes on the CPU.
+    pub fn software_gpu() -> CostTable {
+        CostTable::of(
+            Engine::Software,
+            Costs {
+                workers: 1,
+                launch: 100_000.0,
+                item: 1_000.0,
+                multiply_add: 0.5,
+                result: 1.0,
+                fft: Vec::new(),
+            },
+        )
+    }
+
+    /// The table of these numbers, which are sound.
+    pub(crate) fn of(engine: Engine, numbers: Costs) -> CostTable {
+        let mut lengths = Vec::new();
+        if let (Some(&(first, _)), Some(&(last, _))) = (numbers.fft.first(), numbers.fft.last()) {
+            let (least, most) = engine.reach();
+            // What was measured last holds beyond it too, where there is more.
+            let most = if engine == Engine::Cpu { most } else { last };
+            for k in first.max(least)..=most {
+                lengths.push(1u64 << k);
+                // 2ᵃ·3ᵇ and 2ᵃ·3ᵇ·5 between this power of two and the next.
+                let next = 2u64 << k;
+                let odd = [1u64, 5].into_iter().flat_map(|five| {
+                    std::iter::successors(Some(five), |odd| odd.checked_mul(3))
+                        .take_while(move |odd| *odd < next)
+                });
+                let between = odd.map(|odd| odd << (k - odd.ilog2()));
+                lengths.extend(between.filter(|&length| {
+                    !length.is_power_of_two() && engine.transforms(length) && k < most
+                }));
+            }
+        }
+        lengths.sort_unstable();
+        let mut from = [0; LARGEST as usize + 2];
+        for (k, place) in from.iter_mut().enumerate() {
+            *place = lengths.partition_point(|&length| length < 1 << k) as u16;
+        }
+        let lengths = lengths
+            .into_iter()
+            .map(|length| {
+                (
+                    length as u32,
+                    length as f64 * per_value(&numbers.fft, length),
+                )
+            })
+            .collect();
+        let key = key(engine, &numbers);
+        CostTable {
+            engine,
+            numbers,
+            lengths,
+            from,
+            key,
+        }
+    }
+
+    /// The same costs for so many workers.
+    pub(crate) fn with_workers(mut self, workers: usize) -> CostTable {
+        self.numbers.workers = workers.max(1);
+        self
+    }
+
+    pub(crate) fn engine(&self) -> Engine {
+        self.engine
+    }
+
+    pub(crate) fn numbers(&self) -> &Costs {
+        &self.numbers
+    }
+
+    /// Tables with equal keys choose alike. Two whose numbers differ have different keys, as far as 64 bits tell.
+    pub(crate) fn key(&self) -> u64 {
+        self.key
+    }
+
+    /// The longest transform, 0 where there is none.
+    pub(crate) fn longest(&self) -> usize {
+        self.lengths
+            .last()
+            .map_or(0, |&(length, _)| length as usize)
+    }
+
+    /// The shortest transform of `need` values or more, and the cost of a convolution by it.
+    pub(crate) fn transform(&self, need: u64) -> Option<(u32, f64)> {
+        if need > 1 << LARGEST {
+            return None;
+        }
+        let k = need.max(1).ilog2() as usize;
+        let bucket = &self.lengths[self.from[k].into()..];
+        let place = bucket
+            .iter()
+            .position(|&(length, _)| u64::from(length) >= need)?;
+        let (length, cost) = bucket[place];
+        Some((length, cost))
+    }
+
+    /// Convolutions by transforms of the lengths that are powers of two above `least`, and what each costs.
+    pub(crate) fn blocks(&self, least: u64) -> impl Iterator<Item = (u32, f64)> + '_ {
+        let first = (least + 1).next_power_of_two().ilog2();
+        (first..=LARGEST).filter_map(|k| {
+            let &(length, cost) = self.lengths.get(usize::from(self.from[k as usize]))?;
+            (length == 1 << k).then_some((length, cost))
+        })
+    }
+
+    /// Results and multiply-adds of the direct method, those that a tile is filled up with included.
+    pub(crate) fn direct_work(&self, m: u64, n: u64) -> (f64, f64) {
+        let results = m + n - 1;
+        if self.engine == Engine::Cpu {
+            return (results as f64, (results * m.min(n)) as f64);
+        }
+        let (tile, block) = GPU_TILE;
+        let results = (results.div_ceil(tile) * tile) as f64;
+        (results, results * (m.min(n).div_ceil(block) * block) as f64)
+    }
+
+    /// What the direct method costs.
+    pub(crate) fn direct(&self, m: u64, n: u64) -> f64 {
+        let (results, multiply_adds) = self.direct_work(m, n);
+        let Costs {
+            item,
+            result,
+            multiply_add,
+            ..
+        } = self.numbers;
+        item + results * result + multiply_adds * multiply_add
+    }
+
+    /// What so many blocks of overlap-save cost, a convolution by its transform costing `cost`.
+    pub(crate) fn save(&self, blocks: u64, cost: f64) -> f64 {
+        let blocks = blocks as f64;
+        if self.engine == Engine::Cpu {
+            // The taps are transformed once.
+            cost / 3.0 + blocks * cost * (2.0 / 3.0)
+        } else {
+            blocks * cost
+        }
+    }
+}
+
+/// The cost of a value between the powers of two that are listed, and beyond them as at the nearest.
+fn per_value(fft: &[(u32, f64)], length: u64) -> f64 {
+    let k = (length as f64).log2();
+    let above = fft.partition_point(|&(listed, _)| f64::from(listed) < k);
+    match (above.checked_sub(1).map(|i| fft[i]), fft.get(above)) {
+        (None, None) => 0.0,
+        (Some((_, cost)), None) | (None, Some(&(_, cost))) => cost,
+        (Some((low, below)), Some(&(high, above))) => {
+            let part = (k - f64::from(low)) / f64::from(high - low);
+            below + (above - below) * part
+        }
+    }
+}
+
+/// FNV-1a over everything that a choice depends on.
+fn key(engine: Engine, numbers: &Costs) -> u64 {
+    let Costs {
+        item,
+        multiply_add,
+        result,
+        ref fft,
+        workers: _,
+        launch: _,
+    } = *numbers;
+    let fft = fft
+        .iter()
+        .flat_map(|&(k, cost)| [u64::from(k), cost.to_bits()]);
+    [
+        engine as u64,
+        item.to_bits(),
+        multiply_add.to_bits(),
+        result.to_bits(),
+    ]
+    .into_iter()
+    .chain(fft)
+    .flat_map(u64::to_le_bytes)
+    .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    })
+}
+
+impl fmt::Display for CostTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Costs {
+            workers,
+            launch,
+            item,
+            multiply_add,
+            result,
+            fft,
+        } = &self.numbers;
+        write!(
+            f,
+            "{} workers={workers} launch={launch} item={item} multiply_add={multiply_add} result={result} fft=",
+            self.engine
+        )?;
+        for (i, (k, cost)) in fft.iter().enumerate() {
+            write!(f, "{}{k}:{cost}", if i > 0 { "," } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for CostTable {
+    type Err = Error;
+
+    /// Reads what `Display` wrote.
+    ///
+    /// # Errors
+    /// [`Error::CostTable`] with the word that is missing, unknown or not a cost.
+    fn from_str(text: &str) -> Result<CostTable> {
+        let mut words = text.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let engine = Engine::ALL.into_iter().find(|engine| engine.name() == name);
+        let engine = engine.ok_or_else(|| wrong("cpu, software or gpu", name))?;
+        let mut value = |name: &'static str| {
+            let word = words.next().unwrap_or_default();
+            let value = word
+                .strip_prefix(name)
+                .and_then(|rest| rest.strip_prefix('='));
+            value.ok_or_else(|| wrong(&format!("{name}=.."), word))
+        };
+        let workers = value("workers")?;
+        let workers = workers
+            .parse()
+            .ok()
+            .filter(|workers| *workers > 0)
+            .ok_or_else(|| wrong("a number of workers", workers))?;
+        let numbers = Costs {
+            workers,
+            launch: cost(value("launch")?)?,
+            item: cost(value("item")?)?,
+            multiply_add: cost(value("multiply_add")?)?,
+            result: cost(value("result")?)?,
+            fft: transforms(engine, value("fft")?)?,
+        };
+        match words.next() {
+            None => Ok(CostTable::of(engine, numbers)),
+            Some(more) => Err(wrong("nothing after fft=", more)),
+        }
+    }
+}
+
+fn cost(text: &str) -> Result<f64> {
+    let cost = text.parse().ok();
+    let cost = cost.filter(|cost: &f64| cost.is_finite() && *cost >= 0.0);
+    cost.ok_or_else(|| wrong("a cost in nanoseconds", text))
+}
+
+fn transforms(engine: Engine, text: &str) -> Result<Vec<(u32, f64)>> {
+    let (least, most) = engine.reach();
+    let mut fft: Vec<(u32, f64)> = Vec::new();
+    for entry in text.split(',').filter(|entry| !entry.is_empty()) {
+        let parts = entry.split_once(':');
+        let (k, value) = parts.ok_or_else(|| wrong("k:cost", entry))?;
+        let after = fft.last().map_or(least, |&(last, _)| last + 1);
+        let k = k.parse().ok().filter(|k| (after..=most).contains(k));
+        let k = k.ok_or_else(|| {
+            let expected = format!("powers of two that rise, from {least} to {most}");
+            wrong(&expected, entry)
+        })?;
+        fft.push((k, cost(value)?));
+    }
+    Ok(fft)
+}
+
+fn wrong(expected: &str, got: &str) -> Error {
+    Error::CostTable {
+        expected: expected.to_owned(),
+        got: got.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_read_back() {
+        let all = [
+            CostTable::cpu(),
+            CostTable::gpu(),
+            CostTable::software_gpu(),
+        ];
+        for table in all {
+            let text = table.to_string();
+            assert_eq!(text.parse(), Ok(table), "{text}");
+        }
+        let odd = "cpu workers=3 launch=0.1 item=1e-9 multiply_add=0.30000000000000004 result=0 fft=4:1.5,7:2";
+        let table: CostTable = odd.parse().unwrap();
+        assert_eq!(table.to_string().parse(), Ok(table.clone()));
+        assert_ne!(table.key(), CostTable::cpu().key());
+        let more = table.clone().with_workers(9);
+        assert_eq!((more.key(), more.numbers().workers), (table.key(), 9));
+    }
+
+    #[test]
+    fn what_is_no_table_is_refused() {
+        let good = "cpu workers=1 launch=0 item=1 multiply_add=1 result=1 fft=4:1";
+        for (from, to, expected) in [
+            (
+                "cpu",
+                "tpu",
+                "costs: expected cpu, software or gpu, got \"tpu\"",
+            ),
+            (
+                "workers=1 ",
+                "",
+                "costs: expected workers=.., got \"launch=0\"",
+            ),
+            (
+                "workers=1",
+                "workers=0",
+                "costs: expected a number of workers, got \"0\"",
+            ),
+            (
+                "item=1",
+                "item=NaN",
+                "costs: expected a cost in nanoseconds, got \"NaN\"",
+            ),
+            (
+                "item=1",
+                "item=-1",
+                "costs: expected a cost in nanoseconds, got \"-1\"",
+            ),
+            ("fft=4:1", "", "costs: expected fft=.., got \"\""),
+            (
+                "4:1",
+                "4:1,4:2",
+                "costs: expected powers of two that rise, from 3 to 31, got \"4:2\"",
+            ),
+            (
+                "4:1",
+                "32:1",
+                "costs: expected powers of two that rise, from 3 to 31, got \"32:1\"",
+            ),
+            ("4:1", "4", "costs: expected k:cost, got \"4\""),
+            (
+                "4:1",
+                "4:1 5:1",
+                "costs: expected nothing after fft=, got \"5:1\"",
+            ),
+        ] {
+            let text = good.replacen(from, to, 1);
+            let error = text.parse::<CostTable>().unwrap_err();
+            assert_eq!(error.to_string(), expected, "{text}");
+            assert_eq!((error.kind(), error.op()), ("cost_table", "costs"));
+        }
+        assert!(good.parse::<CostTable>().is_ok());
+        assert!("".parse::<CostTable>().is_err());
+    }
+
+    #[test]
+    fn costs_rise_with_the_length() {
+        let table = CostTable::cpu();
+        let mut before = 0.0;
+        for &(length, cost) in &table.lengths {
+            assert!(cost >= 0.9 * before, "{length}: {cost} after {before}");
+            before = cost;
+        }
+        assert_eq!(table.longest(), 1 << 31);
+        assert!(table.lengths.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    }
+}

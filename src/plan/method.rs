@@ -1,0 +1,467 @@
+//! The choice of a method for each pair of a convolution: a pure function of the pair's own lengths and a cost table.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::costs::CostTable;
+use crate::error::Count;
+use crate::ragged::{DType, Layout, Pairs};
+use crate::{Error, Result};
+
+/// How pairs are convolved and correlated.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
+pub enum ConvMethod {
+    /// Each pair by the method that the device's [`CostTable`] says is cheapest for its two lengths.
+    #[default]
+    Auto,
+    /// By the definition, m·n multiply-adds: exact for integers, and what short operands are fastest with.
+    Direct,
+    /// By one transform of at least m + n − 1 values for each operand and one back.
+    Fft,
+    /// The longer operand in blocks, each by transforms that are long for the shorter operand only.
+    OverlapSave,
+}
+
+impl ConvMethod {
+    const ALL: [ConvMethod; 4] = [
+        ConvMethod::Auto,
+        ConvMethod::Direct,
+        ConvMethod::Fft,
+        ConvMethod::OverlapSave,
+    ];
+
+    /// `auto`, `direct`, `fft` or `overlap_save`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ConvMethod::Auto => "auto",
+            ConvMethod::Direct => "direct",
+            ConvMethod::Fft => "fft",
+            ConvMethod::OverlapSave => "overlap_save",
+        }
+    }
+}
+
+impl fmt::Display for ConvMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for ConvMethod {
+    type Err = Error;
+
+    /// Reads a [`name`](ConvMethod::name).
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for anything else.
+    fn from_str(text: &str) -> Result<ConvMethod> {
+        let method = ConvMethod::ALL.into_iter().find(|m| m.name() == text);
+        method.ok_or_else(|| Error::Unsupported {
+            op: "method",
+            what: format!("{text:?}: expected auto, direct, fft or overlap_save"),
+        })
+    }
+}
+
+/// The method of one pair, with the length of its transforms.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Choice {
+    Direct,
+    Fft { length: u32 },
+    OverlapSave { length: u32 },
+}
+
+impl Choice {
+    fn method(self) -> ConvMethod {
+        match self {
+            Choice::Direct => ConvMethod::Direct,
+            Choice::Fft { .. } => ConvMethod::Fft,
+            Choice::OverlapSave { .. } => ConvMethod::OverlapSave,
+        }
+    }
+
+    /// The length of its transforms.
+    pub(crate) fn length(self) -> Option<u32> {
+        match self {
+            Choice::Direct => None,
+            Choice::Fft { length } | Choice::OverlapSave { length } => Some(length),
+        }
+    }
+}
+
+/// Below this ratio of the lengths one transform is shorter than the blocks of overlap-save together.
+const SAVE_RATIO: u64 = 4;
+
+impl CostTable {
+    /// The method for operands of m and n values, both above 0, and what it costs in nanoseconds; or why the method
+    /// asked for cannot serve them.
+    pub(crate) fn choose(
+        &self,
+        m: u64,
+        n: u64,
+        method: ConvMethod,
+    ) -> Result<(Choice, f64), String> {
+        let need = m + n - 1;
+        let (longer, shorter) = (m.max(n), m.min(n));
+        let whole = || {
+            let found = self.transform(need);
+            found.map(|(length, cost)| (Choice::Fft { length }, cost))
+        };
+        let none = |values: u64, what: &str| match self.longest() {
+            0 => "this device has no transforms".to_owned(),
+            longest => {
+                format!("{what} takes a transform of {values} values, and the longest is {longest}")
+            }
+        };
+        match method {
+            ConvMethod::Direct => Ok((Choice::Direct, self.direct(m, n))),
+            ConvMethod::Fft => whole().ok_or_else(|| none(need, "it")),
+            ConvMethod::OverlapSave => {
+                let blocks = self.blocks_of(need, shorter);
+                blocks.ok_or_else(|| none(2 * shorter, "a block"))
+            }
+            ConvMethod::Auto => {
+                let mut best = (Choice::Direct, self.direct(m, n));
+                let whole = whole();
+                let save = if whole.is_none() || longer >= SAVE_RATIO * shorter {
+                    self.blocks_of(need, shorter)
+                } else {
+                    None
+                };
+                for other in [whole, save].into_iter().flatten() {
+                    if other.1 < best.1 {
+                        best = other;
+                    }
+                }
+                Ok(best)
+            }
+        }
+    }
+
+    /// The cheapest blocks for `need` results of `taps` taps.
+    fn blocks_of(&self, need: u64, taps: u64) -> Option<(Choice, f64)> {
+        let mut best: Option<(Choice, f64)> = None;
+        for (length, cost) in self.blocks(taps) {
+            let step = u64::from(length) - (taps - 1);
+            let cost = self.save(need.div_ceil(step), cost);
+            if best.is_some_and(|(_, least)| cost >= least) {
+                // Longer blocks only get dearer from here.
+                break;
+            }
+            best = Some((Choice::OverlapSave { length }, cost));
+        }
+        best
+    }
+}
+
+/// The methods of all pairs.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Choices {
+    /// One a pair, or none at all where every pair is direct.
+    of: Vec<Choice>,
+    /// The lengths of all transforms, rising.
+    pub lengths: Vec<u32>,
+}
+
+impl Choices {
+    /// Chooses for every pair; where the method asked for cannot serve one, that is the error.
+    pub(crate) fn new(
+        op: &'static str,
+        dtype: DType,
+        (a, b): (&Layout, &Layout),
+        pairs: &Pairs,
+        method: ConvMethod,
+        costs: &CostTable,
+    ) -> Result<Choices> {
+        let mut choices = Choices {
+            of: Vec::new(),
+            lengths: Vec::new(),
+        };
+        let transforms = dtype == DType::F32 && costs.longest() > 0;
+        if method == ConvMethod::Direct || (method == ConvMethod::Auto && !transforms) {
+            return Ok(choices);
+        }
+        choices.of.reserve_exact(pairs.len());
+        for (pair, (i, j)) in pairs.iter().enumerate() {
+            let (m, n) = (a.length(i) as u64, b.length(j) as u64);
+            if m == 0 || n == 0 {
+                choices.of.push(Choice::Direct);
+                continue;
+            }
+            let chosen = if dtype == DType::F32 {
+                costs.choose(m, n, method)
+            } else {
+                Err(format!("values of {dtype} are convolved directly only"))
+            };
+            let (choice, _) = chosen.map_err(|reason| Error::Method {
+                op,
+                pair,
+                method: method.name(),
+                reason,
+            })?;
+            choices.of.push(choice);
+        }
+        choices.lengths = choices
+            .of
+            .iter()
+            .filter_map(|choice| choice.length())
+            .collect();
+        choices.lengths.sort_unstable();
+        choices.lengths.dedup();
+        if choices.lengths.is_empty() {
+            choices.of = Vec::new();
+        }
+        Ok(choices)
+    }
+
+    /// The method of a pair.
+    pub(crate) fn get(&self, pair: usize) -> Choice {
+        self.of.get(pair).copied().unwrap_or(Choice::Direct)
+    }
+
+    /// Whether no pair needs a transform.
+    pub(crate) fn all_direct(&self) -> bool {
+        self.of.is_empty()
+    }
+}
+
+/// What a convolution will do: how many pairs by which method, and how long that should take.
+///
+/// Made by [`Pair::conv_choice`](crate::Pair::conv_choice), from lengths alone. Empty pairs cost nothing and are not
+/// counted.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct ConvChoice {
+    /// Pairs of one method and one length: direct ones first, then by FFT, then by overlap-save, short transforms first.
+    pub groups: Vec<ConvGroup>,
+    /// The predicted time of all pairs together.
+    pub predicted: Duration,
+}
+
+/// Pairs that are convolved by one method and with transforms of one length.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct ConvGroup {
+    /// The method, never `Auto`.
+    pub method: ConvMethod,
+    /// The length of the transforms; `None` for the direct method.
+    pub length: Option<usize>,
+    /// The number of pairs.
+    pub pairs: usize,
+    /// The predicted time of these pairs.
+    pub predicted: Duration,
+}
+
+impl ConvChoice {
+    pub(crate) fn new(
+        (a, b): (&Layout, &Layout),
+        pairs: &Pairs,
+        choices: &Choices,
+        costs: &CostTable,
+    ) -> ConvChoice {
+        let mut groups = std::collections::BTreeMap::<Choice, (usize, f64)>::new();
+        let mut longest = 0.0f64;
+        for (pair, (i, j)) in pairs.iter().enumerate() {
+            let (m, n) = (a.length(i) as u64, b.length(j) as u64);
+            if m == 0 || n == 0 {
+                continue;
+            }
+            let choice = choices.get(pair);
+            let cost = costs.cost(m, n, choice);
+            if let Choice::Fft { .. } = choice {
+                longest = longest.max(cost);
+            }
+            let group = groups.entry(choice).or_default();
+            *group = (group.0 + 1, group.1 + cost);
+        }
+        let workers = costs.numbers().workers as f64;
+        let all: f64 = groups.values().map(|(_, cost)| cost).sum();
+        let time = |nanoseconds: f64| Duration::from_secs_f64(nanoseconds * 1e-9);
+        ConvChoice {
+            predicted: match groups.is_empty() {
+                true => Duration::ZERO,
+                // A pair that is transformed whole is the work of one worker.
+                false => time(costs.numbers().launch + (all / workers).max(longest)),
+            },
+            groups: groups
+                .into_iter()
+                .map(|(choice, (pairs, cost))| ConvGroup {
+                    method: choice.method(),
+                    length: choice.length().map(|length| length as usize),
+                    pairs,
+                    predicted: time(cost / workers),
+                })
+                .collect(),
+        }
+    }
+}
+
+impl CostTable {
+    /// What a choice costs for operands of m and n values, in nanoseconds of one worker.
+    pub(crate) fn cost(&self, m: u64, n: u64, choice: Choice) -> f64 {
+        let need = m + n - 1;
+        match choice {
+            Choice::Direct => self.direct(m, n),
+            Choice::Fft { length } => self.transform(length.into()).map_or(0.0, |(_, cost)| cost),
+            Choice::OverlapSave { length } => {
+                let step = u64::from(length) - (m.min(n) - 1);
+                let (_, cost) = self
+                    .blocks(u64::from(length) - 1)
+                    .next()
+                    .unwrap_or_default();
+                self.save(need.div_ceil(step), cost)
+            }
+        }
+    }
+}
+
+/// `direct`, `fft of 96`, `overlap_save of 4096`.
+impl fmt::Display for ConvGroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.length {
+            None => write!(f, "{}", self.method),
+            Some(length) => write!(f, "{} of {length}", self.method),
+        }
+    }
+}
+
+impl fmt::Display for ConvChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for group in &self.groups {
+            let (what, pairs) = (group.to_string(), Count(group.pairs, "pair").to_string());
+            writeln!(f, "{what:24} {pairs:>16}  {:>10.1?}", group.predicted)?;
+        }
+        let pairs = self.groups.iter().map(|group| group.pairs).sum();
+        let pairs = Count(pairs, "pair").to_string();
+        write!(f, "{:24} {pairs:>16}  {:>10.1?}", "in all", self.predicted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Pairing;
+
+    fn auto(costs: &CostTable, m: u64, n: u64) -> Choice {
+        costs.choose(m, n, ConvMethod::Auto).unwrap().0
+    }
+
+    #[test]
+    fn short_operands_are_direct_and_long_ones_are_transformed() {
+        let cpu = CostTable::cpu();
+        for (m, n) in [(1, 1), (8, 8), (32, 32), (100_000, 3), (3, 100_000)] {
+            assert_eq!(auto(&cpu, m, n), Choice::Direct, "{m} {n}");
+        }
+        assert_eq!(auto(&cpu, 100, 100), Choice::Fft { length: 216 });
+        assert_eq!(
+            auto(&cpu, 1_000_000, 1_000_000),
+            Choice::Fft { length: 1 << 21 }
+        );
+        assert!(matches!(
+            auto(&cpu, 1_000_000, 1000),
+            Choice::OverlapSave {
+                length: 4096..=32_768
+            }
+        ));
+    }
+
+    /// What is predicted is the least of the methods, and does not depend on the order of the operands.
+    #[test]
+    fn the_choice_is_the_cheapest_of_all() {
+        let cpu = CostTable::cpu();
+        let lengths = [1, 2, 7, 15, 40, 64, 142, 456, 1000, 4097, 100_000];
+        for (m, n) in lengths.iter().flat_map(|&m| lengths.map(|n| (m, n))) {
+            let (choice, cost) = cpu.choose(m, n, ConvMethod::Auto).unwrap();
+            assert_eq!(cpu.choose(n, m, ConvMethod::Auto).unwrap(), (choice, cost));
+            assert_eq!(cpu.cost(m, n, choice), cost);
+            for method in [ConvMethod::Direct, ConvMethod::Fft] {
+                let (forced, other) = cpu.choose(m, n, method).unwrap();
+                assert_eq!(forced.method(), method);
+                assert!(
+                    other >= cost,
+                    "{m} {n}: {forced:?} at {other}, {choice:?} at {cost}"
+                );
+                assert_eq!(cpu.cost(m, n, forced), other);
+            }
+            let (forced, other) = cpu.choose(m, n, ConvMethod::OverlapSave).unwrap();
+            assert_eq!(cpu.cost(m, n, forced), other);
+            assert!(forced.length().unwrap() as u64 > m.min(n), "{forced:?}");
+        }
+    }
+
+    #[test]
+    fn a_transform_is_long_enough_and_not_much_longer() {
+        let cpu = CostTable::cpu();
+        for need in (1..5000).chain([65_537, 1_999_999, 1 << 30]) {
+            let (length, cost) = cpu.transform(need).unwrap();
+            assert!(u64::from(length) >= need && cost > 0.0);
+            assert!(
+                f64::from(length) <= (need as f64 * 1.34).max(8.0),
+                "{need}: {length}"
+            );
+            let odd = length >> length.trailing_zeros();
+            assert!(
+                length.is_multiple_of(4) && (5 * 3u64.pow(20)).is_multiple_of(u64::from(odd)),
+                "{length}"
+            );
+        }
+        assert_eq!(cpu.transform((1 << 31) + 1), None);
+    }
+
+    /// Two batches that share a pair: it is convolved alike in both.
+    #[test]
+    fn a_pair_is_chosen_for_by_itself() {
+        let costs = CostTable::cpu();
+        let all = Layout::from_lengths([3, 500, 0, 70_000]).unwrap();
+        let pairs = Pairs::new("pair", &all, &all, Pairing::AllToAll).unwrap();
+        let of = |a: &Layout, b: &Layout, pairs: &Pairs| {
+            Choices::new("conv", DType::F32, (a, b), pairs, ConvMethod::Auto, &costs).unwrap()
+        };
+        let together = of(&all, &all, &pairs);
+        for (pair, (i, j)) in pairs.iter().enumerate() {
+            let (a, b) = (all.range(i..i + 1).unwrap(), all.range(j..j + 1).unwrap());
+            let alone = of(&a, &b, &Pairs::elementwise("conv", &a, &b).unwrap());
+            assert_eq!(together.get(pair), alone.get(0), "{i} {j}");
+        }
+        assert!(together.lengths.is_sorted() && together.lengths.len() > 1);
+    }
+
+    #[test]
+    fn what_a_method_cannot_serve_is_said() {
+        let layout = Layout::from_lengths([0, 3, 5]).unwrap();
+        let pairs = Pairs::elementwise("conv", &layout, &layout).unwrap();
+        let refused = |dtype, method, costs: &CostTable| {
+            let both = (&layout, &layout);
+            let choices = Choices::new("conv", dtype, both, &pairs, method, costs);
+            choices.unwrap_err().to_string()
+        };
+        assert_eq!(
+            refused(DType::I32, ConvMethod::Fft, &CostTable::cpu()),
+            "conv: pair 1: the method fft cannot serve it: values of i32 are convolved directly only"
+        );
+        let short: CostTable = "cpu workers=1 launch=0 item=1 multiply_add=1 result=1 fft="
+            .parse()
+            .unwrap();
+        assert_eq!(
+            refused(DType::F32, ConvMethod::OverlapSave, &short),
+            "conv: pair 1: the method overlap_save cannot serve it: this device has no transforms"
+        );
+        let reason = CostTable::cpu()
+            .choose(1 << 31, 2, ConvMethod::Fft)
+            .unwrap_err();
+        assert_eq!(
+            reason,
+            "it takes a transform of 2147483649 values, and the longest is 2147483648"
+        );
+    }
+
+    #[test]
+    fn names_are_read_back() {
+        for method in ConvMethod::ALL {
+            assert_eq!(method.to_string().parse(), Ok(method));
+        }
+        assert!("overlap-save".parse::<ConvMethod>().is_err());
+    }
+}

@@ -1,0 +1,103 @@
+//! Measuring what convolutions cost on a device.
+
+use std::time::{Duration, Instant};
+
+use super::{Device, Tensor};
+use crate::Result;
+use crate::plan::{ConvMethod, CostTable, Costs};
+use crate::ragged::{Layout, Pairing, Shape};
+
+/// Work of one measured call, in nanoseconds as the table so far predicts it.
+const WORK: f64 = 3e6;
+/// Values of an operand at most.
+const VALUES: usize = 1 << 22;
+/// A call is repeated for so long, and so often at least; the fastest counts.
+const TIME: Duration = Duration::from_millis(8);
+const RUNS: usize = 3;
+
+impl Device {
+    /// Measures what convolutions cost on this device now: takes less than a second once the kernels are compiled.
+    ///
+    /// The result is a plain value, to be printed, saved, and used by [`with_costs`](Self::with_costs). It depends on
+    /// what else the machine does. With a table of one's own Auto may take other methods than elsewhere, so results may
+    /// differ from those of other machines, within their error bounds.
+    ///
+    /// ```no_run
+    /// # use vsla::Device;
+    /// let device = Device::auto();
+    /// let costs = device.calibrate()?;
+    /// println!("{costs}");
+    /// let device = device.with_costs(costs)?;
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    pub fn calibrate(&self) -> Result<CostTable> {
+        let engine = self.costs().engine();
+        let mut costs = self.costs().numbers().clone();
+        costs.launch = self.nanoseconds(1, (1, 1), ConvMethod::Direct)?;
+        costs.item = 0.0;
+        costs.item = self.pair(&costs, (1, 1), ConvMethod::Direct)?;
+
+        // Mostly multiply-adds, and as few as there can be: two equations for two unknowns.
+        let shapes = [(2048, 448), (1 << 14, 1)];
+        let [(s, x, y), (t, z, w)] = shapes.map(|(m, n)| {
+            let (results, multiply_adds) = self.costs().direct_work(m as u64, n as u64);
+            let time = self.pair(&costs, (m, n), ConvMethod::Direct);
+            (time.map(|time| time - costs.item), results, multiply_adds)
+        });
+        let (s, t) = (s?, t?);
+        let determinant = x * w - y * z;
+        costs.result = ((s * w - y * t) / determinant).max(0.0);
+        costs.multiply_add = ((x * t - s * z) / determinant).max(0.0);
+
+        for at in 0..costs.fft.len() {
+            let length = 1usize << costs.fft[at].0;
+            let shape = (length / 2, length / 2);
+            let time = self.pair(&costs, shape, ConvMethod::Fft)?;
+            costs.fft[at].1 = time / length as f64;
+        }
+        Ok(CostTable::of(engine, costs))
+    }
+
+    /// What a worker takes for one of very many pairs.
+    fn pair(&self, costs: &Costs, (m, n): (usize, usize), method: ConvMethod) -> Result<f64> {
+        let workers = costs.workers;
+        let known = self.costs().choose(m as u64, n as u64, method);
+        let predicted = known.map_or(1.0, |(_, cost)| cost) / workers as f64;
+        let most = VALUES / m.max(n);
+        let pairs = ((WORK / predicted) as usize).min(most).max(1);
+        let pairs = pairs.next_multiple_of(workers);
+        let time = self.nanoseconds(pairs, (m, n), method)? - costs.launch;
+        Ok(time.max(0.0) * workers as f64 / pairs as f64)
+    }
+
+    /// The time of a call that convolves so many pairs.
+    fn nanoseconds(&self, pairs: usize, (m, n): (usize, usize), method: ConvMethod) -> Result<f64> {
+        let ones = |length| -> Result<Tensor<f32>> {
+            self.full(&Layout::uniform(pairs, Shape::new(&[length])?)?, 1.0)
+        };
+        let (x, y) = (ones(m)?, ones(n)?);
+        let pair = x.pair(&y, Pairing::Elementwise)?.method(method);
+        let call = || -> Result<Tensor<f32>> {
+            let result = pair.conv()?;
+            // Waits for it.
+            result.elements(0..1)?.download_blocking()?;
+            Ok(result)
+        };
+        drop(call()?);
+        let mut least = Duration::MAX;
+        let mut runs = 0;
+        let began = Instant::now();
+        while runs < RUNS || began.elapsed() < TIME {
+            let begun = Instant::now();
+            let (result, profile) = self.profile(call)?;
+            let wall = begun.elapsed();
+            drop(result?);
+            least = least.min(profile.device_time.unwrap_or(wall));
+            runs += 1;
+        }
+        Ok(least.as_secs_f64() * 1e9)
+    }
+}
