@@ -72,6 +72,19 @@ pub enum Error {
         got: usize,
     },
 
+    /// An element of another length than the operation needs.
+    #[error("{op}: element {element}: expected {}, got {got}", Count(*.expected, "value"))]
+    Length {
+        /// The public operation.
+        op: &'static str,
+        /// The element.
+        element: usize,
+        /// The length that it needs.
+        expected: usize,
+        /// The length that it has.
+        got: usize,
+    },
+
     /// A size that does not fit 32 bits: an extent, the product of an element's extents, or a total over the batch.
     #[error("{op}: {}{what} exceeds the {} that 32-bit indices reach", At(.element), u32::MAX)]
     SizeOverflow {
@@ -246,6 +259,7 @@ impl Error {
         match self {
             Error::InvalidOffsets { .. } => "invalid_offsets",
             Error::ValueCount { .. } => "value_count",
+            Error::Length { .. } => "length",
             Error::SizeOverflow { .. } => "size_overflow",
             Error::Rank { .. } => "rank",
             Error::BatchSize { .. } => "batch_size",
@@ -269,6 +283,7 @@ impl Error {
         match self {
             Error::InvalidOffsets { op, .. }
             | Error::ValueCount { op, .. }
+            | Error::Length { op, .. }
             | Error::SizeOverflow { op, .. }
             | Error::Rank { op, .. }
             | Error::BatchSize { op, .. }
@@ -290,7 +305,7 @@ impl Error {
     /// The element of the batch that is to blame, or the pair of a pairing; `None` when it is the batch as a whole.
     pub fn element(&self) -> Option<usize> {
         match self {
-            Error::InvalidOffsets { element, .. } => Some(*element),
+            Error::InvalidOffsets { element, .. } | Error::Length { element, .. } => Some(*element),
             Error::PairIndex { pair, .. } | Error::Method { pair, .. } => Some(*pair),
             Error::ValueCount { element, .. }
             | Error::SizeOverflow { element, .. }

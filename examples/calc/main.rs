@@ -38,6 +38,8 @@ Examples:
     {"ok":[[3,10,8]]}
   echo '{"op": "sbd", "args": [[[0, 3, 4]], [[6, 8], [0]]], "options": {"pairing": "one_to_all"}}' | calc
     {"ok":{"distance":[[0.0],[1.0]],"lag":[[1],[0]]}}
+  echo '{"op": "rfft", "args": [[[1, 2, 3, 4]]]}' | calc
+    {"ok":[[[10.0,0.0],[-2.0,2.0],[-2.0,0.0]]]}
   echo '{"op": "info", "device": "gpu"}' | calc
 
 From the sources, calc is: cargo run --release --example calc --"#;

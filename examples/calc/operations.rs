@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use vsla::{Complex32, Device, DeviceInfo, Layout, Ragged};
+use vsla::{Complex32, DType, Device, DeviceInfo, Layout, Ragged};
 
 use crate::batch::{Args, Batch, Number, separated, shown, written_size};
 use crate::devices::{Choice, Devices};
@@ -268,6 +268,52 @@ pub const OPERATIONS: &[Operation] = &[
         },
     },
     Operation {
+        name: "fft",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the discrete Fourier transform of each element (c32, rank 1)",
+        run: |call| {
+            let (device, args) = complex(call)?;
+            batch(device.upload(&args[0])?.fft()?.download_blocking()?)
+        },
+    },
+    Operation {
+        name: "ifft",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the inverse of fft, scaled by 1/n (c32, rank 1)",
+        run: |call| {
+            let (device, args) = complex(call)?;
+            batch(device.upload(&args[0])?.ifft()?.download_blocking()?)
+        },
+    },
+    Operation {
+        name: "rfft",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the first n/2 + 1 values of fft, of n real values; answers complex ones (f32, rank 1)",
+        run: |call| {
+            let (device, args) = floats(call)?;
+            batch(device.upload(&args[0])?.rfft()?.download_blocking()?)
+        },
+    },
+    Operation {
+        name: "irfft",
+        args: 1,
+        options: &["dtype", "rank", "lengths"],
+        grows: Grows::No,
+        about: "the inverse of rfft: real values, as many as lengths says (c32, rank 1)",
+        run: |call| {
+            let layout = Layout::from_lengths(call.options.lengths()?)?;
+            let (device, args) = complex(call)?;
+            let x = device.upload(&args[0])?;
+            batch(x.irfft(&layout)?.download_blocking()?)
+        },
+    },
+    Operation {
         name: "layout",
         args: 1,
         options: UNARY,
@@ -372,7 +418,11 @@ pub fn answer(
         )));
     }
     request.options.check(name, operation.options)?;
-    let (dtype, rank) = (request.options.dtype()?, request.options.rank()?);
+    let default = match name {
+        "fft" | "ifft" | "irfft" => DType::C32,
+        _ => DType::F32,
+    };
+    let (dtype, rank) = (request.options.dtype(default)?, request.options.rank()?);
     let mut call = Call {
         args: Args::read(&request.args, dtype, rank)?,
         options: request.options,
@@ -450,6 +500,15 @@ fn floats<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<f32>])> {
     match &call.args {
         Args::F32(args) => Ok((device, args)),
         _ => Err(Failure::request("dtype: this operation takes f32 alone")),
+    }
+}
+
+/// The device and the arguments, for operations on complex values alone.
+fn complex<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<Complex32>])> {
+    let device = call.device()?;
+    match &call.args {
+        Args::C32(args) => Ok((device, args)),
+        _ => Err(Failure::request("dtype: this operation takes c32 alone")),
     }
 }
 

@@ -68,7 +68,7 @@ fn unexpected(name: &str, expected: &str, got: &Value) -> Failure {
 pub const OPTIONS: &[(&str, &str)] = &[
     (
         "dtype",
-        "\"f32\" (default), \"i32\", \"u32\" or \"c32\", complex: the type of the values",
+        "\"f32\" (default, but for transforms of complex values), \"i32\", \"u32\" or \"c32\", complex: the type of the values",
     ),
     (
         "rank",
@@ -80,6 +80,10 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     ("factor", "a number"),
     ("value", "a number, [re, im] of type c32"),
+    (
+        "lengths",
+        "[n, ..]: the number of values of each element of the answer",
+    ),
     ("shapes", "[[extent, ..], ..]: the shape of each element"),
     (
         "range",
@@ -130,9 +134,9 @@ impl Options {
             .ok_or_else(|| Failure::request(format!("the option {name} is missing")))
     }
 
-    pub fn dtype(&self) -> Result<DType> {
+    pub fn dtype(&self, default: DType) -> Result<DType> {
         match self.0.get("dtype") {
-            None => Ok(DType::F32),
+            None => Ok(default),
             Some(value) => [DType::F32, DType::I32, DType::U32, DType::C32]
                 .into_iter()
                 .find(|dtype| value == dtype.name())
@@ -163,6 +167,11 @@ impl Options {
             Some(&[start, end]) => Ok(start..end),
             _ => Err(unexpected("range", "[start, end]", value)),
         }
+    }
+
+    pub fn lengths(&self) -> Result<Vec<usize>> {
+        let value = self.required("lengths")?;
+        whole_numbers(value).ok_or_else(|| unexpected("lengths", "an array of lengths", value))
     }
 
     pub fn pairs(&self) -> Result<Option<Pairs>> {

@@ -127,6 +127,22 @@ const GOLDEN: &[(&str, &str)] = &[
         "[[[[1,2],[3,4]]],[]]",
     ),
     (
+        r#"{"op": "fft", "args": [[[[1,2],[3,-4]],[],[[5,1]]]]}"#,
+        "[[[4,-2],[-2,6]],[],[[5,1]]]",
+    ),
+    (
+        r#"{"op": "ifft", "args": [[[[4,-2],[-2,6]],[]]]}"#,
+        "[[[1,2],[3,-4]],[]]",
+    ),
+    (
+        r#"{"op": "rfft", "args": [[[1,2,3,4],[3,-1],[]]]}"#,
+        "[[[10,0],[-2,2],[-2,0]],[[2,0],[4,0]],[]]",
+    ),
+    (
+        r#"{"op": "irfft", "args": [[[[10,0],[-2,2],[-2,0]],[[2,0]],[]]], "options": {"lengths": [4,1,0]}}"#,
+        "[[1,2,3,4],[2],[]]",
+    ),
+    (
         r#"{"op": "elements", "args": [[[[1,2]],[[3,4],[5,6]]]], "options": {"dtype": "c32", "range": [1,2]}}"#,
         "[[[3,4],[5,6]]]",
     ),
@@ -273,6 +289,17 @@ const REFUSED: &[(&str, &str, Option<u64>)] = &[
     ),
     (
         r#"{"op": "norm2", "args": [[]], "options": {"dtype": "i32"}}"#,
+        "bad_request",
+        None,
+    ),
+    (
+        r#"{"op": "irfft", "args": [[[[1,0]],[[1,0]]]], "options": {"lengths": [1,2]}}"#,
+        "length",
+        Some(1),
+    ),
+    (r#"{"op": "irfft", "args": [[]]}"#, "bad_request", None),
+    (
+        r#"{"op": "fft", "args": [[]], "options": {"dtype": "f32"}}"#,
         "bad_request",
         None,
     ),
@@ -650,6 +677,7 @@ fn the_table_is_whole() {
             ("factor", json!(1)),
             ("value", json!(1)),
             ("shapes", json!([])),
+            ("lengths", json!([])),
             ("range", json!([0, 0])),
         ] {
             if operation.options.contains(&option) {
@@ -696,7 +724,7 @@ fn the_examples_of_the_help_are_true() {
             checked += 1;
         }
     }
-    assert_eq!(checked, 3);
+    assert_eq!(checked, 4);
 }
 
 #[test]

@@ -9,6 +9,10 @@ use crate::ragged::DType;
 const LIBRARY: &[(&str, &str)] = &[
     ("best", include_str!("../../shaders/lib/best.wgsl")),
     ("complex", include_str!("../../shaders/lib/complex.wgsl")),
+    (
+        "fft_values",
+        include_str!("../../shaders/lib/fft_values.wgsl"),
+    ),
     ("grid", include_str!("../../shaders/lib/grid.wgsl")),
     ("nan", include_str!("../../shaders/lib/nan.wgsl")),
     ("order", include_str!("../../shaders/lib/order.wgsl")),
@@ -17,6 +21,7 @@ const LIBRARY: &[(&str, &str)] = &[
     ("search", include_str!("../../shaders/lib/search.wgsl")),
     ("taps", include_str!("../../shaders/lib/taps.wgsl")),
     ("shifted", include_str!("../../shaders/lib/shifted.wgsl")),
+    ("turn", include_str!("../../shaders/lib/turn.wgsl")),
     ("tables", include_str!("../../shaders/lib/tables.wgsl")),
 ];
 

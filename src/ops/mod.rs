@@ -6,6 +6,7 @@ pub(crate) mod add;
 mod butterfly;
 pub(crate) mod conv;
 pub(crate) mod correlate_max;
+pub(crate) mod fft;
 pub(crate) mod map;
 pub(crate) mod reduce;
 mod walk;
@@ -19,6 +20,9 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &add::FLAT,
     &add::VECTORS,
     &add::BOXES,
+    &fft::KERNEL,
+    &fft::TINY_KERNEL,
+    &fft::BLUESTEIN,
     &map::KERNEL,
     &map::FILL,
     &conv::KERNEL,
@@ -35,7 +39,11 @@ pub(crate) static KERNELS: &[&Kernel] = &[
 
 /// What `#generate "name"` in a shader finds: WGSL that Rust writes, for the variant's flags.
 #[cfg(feature = "gpu")]
-pub(crate) static GENERATORS: &[Generate] = &[("conv_fused", conv::generate_fused)];
+pub(crate) static GENERATORS: &[Generate] = &[
+    ("conv_fused", conv::generate_fused),
+    ("fft", fft::generate),
+    ("fft_bluestein", fft::generate_bluestein),
+];
 
 /// A name, and what it stands for with these flags.
 #[cfg(feature = "gpu")]

@@ -8,6 +8,7 @@ mod pair;
 mod profile;
 mod reductions;
 mod transfer;
+mod transforms;
 
 use std::ops::Range;
 use std::sync::Arc;

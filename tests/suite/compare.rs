@@ -1,7 +1,8 @@
 //! The comparator, fed with results that it must refuse, and with some that it must not.
 
 use libtest_mimic::Trial;
-use vsla::{Layout, Ragged, Shape};
+use rustfft::num_complex::Complex64;
+use vsla::{Complex32, Layout, Ragged, Shape};
 
 use crate::support::bench::Bench;
 use crate::support::compare::{self, Report, TINY, U, exact, gamma, identical, within};
@@ -89,7 +90,60 @@ fn matrices(shapes: [[usize; 2]; 2]) -> Ragged<f32> {
     Ragged::from_shapes(batch().values().to_vec(), 2, shapes).unwrap()
 }
 
+/// A spectrum of two elements, with one value of the second one changed.
+fn spectrum(by: f32) -> Ragged<Complex32> {
+    let z = Complex32::new;
+    Ragged::from_rows([vec![], vec![z(3.0, 4.0), z(0.0, by)]]).unwrap()
+}
+
+fn spectral(got: &Ragged<Complex32>, bound: f64) -> Outcome {
+    let wide = spectrum(0.0).cast(|z| Complex64::new(z.re.into(), z.im.into()));
+    compare::spectral(got, &wide, |_| bound)
+}
+
 const REFUSED: &[Refused] = &[
+    Refused {
+        name: "a_spectrum_beyond_its_bound",
+        says: &["element 1 of 2 values", "off by 6.000e-1, relative 1.2"],
+        compare: || spectral(&spectrum(0.6), 0.1),
+    },
+    Refused {
+        name: "a_nan_in_a_spectrum",
+        says: &["element 1 of 2 values"],
+        compare: || spectral(&spectrum(f32::NAN), 0.1),
+    },
+    Refused {
+        name: "a_shorter_spectrum",
+        says: &["instead of"],
+        compare: || {
+            let row = spectrum(0.0).row(1)[..1].to_vec();
+            spectral(&Ragged::from_rows([vec![], row]).unwrap(), 0.1)
+        },
+    },
+    Refused {
+        name: "spectra_in_another_order",
+        says: &["instead of"],
+        compare: || {
+            let row = spectrum(0.0).row(1).to_vec();
+            spectral(&Ragged::from_rows([row, vec![]]).unwrap(), 0.1)
+        },
+    },
+    Refused {
+        name: "a_spectrum_of_zeros",
+        says: &["element 1 of 2 values"],
+        compare: || spectral(&spectrum(0.0).cast(|_| Complex32::default()), 0.1),
+    },
+    Refused {
+        name: "a_spectrum_that_cannot_be_judged",
+        says: &["the test is wrong"],
+        compare: || {
+            compare::spectral(
+                &spectrum(0.0),
+                &spectrum(0.0).cast(|_| Complex64::default()),
+                |_| 0.1,
+            )
+        },
+    },
     Refused {
         name: "a_changed_value",
         says: &["1 values differ", "element 3, index 1: got 5.5, expected 5"],
@@ -367,6 +421,10 @@ const REFUSED: &[Refused] = &[
 ];
 
 const ACCEPTED: &[Accepted] = &[
+    Accepted {
+        name: "a_spectrum_within_its_bound",
+        compare: || spectral(&spectrum(0.4), 0.1),
+    },
     Accepted {
         name: "the_same",
         compare: || exact(&batch(), &batch()),

@@ -14,6 +14,7 @@ mod conv;
 mod corpus;
 mod correlate_max;
 mod device;
+mod fft;
 mod map;
 mod ragged;
 mod reduce;
@@ -39,6 +40,7 @@ const MODULES: &[Module] = &[
     ("corpus", corpus::tests),
     ("correlate_max", correlate_max::tests),
     ("device", device::tests),
+    ("fft", fft::tests),
     ("map", map::tests),
     ("ragged", ragged::tests),
     ("reduce", reduce::tests),

@@ -79,6 +79,7 @@ pub(super) struct Exchange {
     radix: u32,
     held: u32,
     log_threads: u32,
+    columns: u32,
 }
 
 impl Exchange {
@@ -97,6 +98,7 @@ impl Exchange {
             radix,
             held: transform.held,
             log_threads,
+            columns: transform.columns,
         }
     }
 
@@ -118,6 +120,9 @@ impl Exchange {
     }
 
     pub(super) fn write(&self, out: &mut String) {
+        if self.columns > 0 {
+            return self.write_columns(out);
+        }
         let low = (1u32 << self.done) - 1;
         let writer = match self.done {
             0 => format!("at + (j << {}u)", self.radix),
@@ -138,6 +143,29 @@ impl Exchange {
             self.written(s)
         });
         let from = self.addresses(out, "got", threads | others, |s| self.read(s));
+        self.write_parts(out, &to, &from);
+    }
+
+    /// With one transform a bank, addresses need no turning.
+    fn write_columns(&self, out: &mut String) {
+        let low = (1u32 << self.done) - 1;
+        let _ = writeln!(
+            out,
+            "    {{\n        let put = at + ((((j >> {0}u) << {1}u) + (j & {low}u)) << {2}u);",
+            self.done,
+            self.done + self.radix,
+            self.columns
+        );
+        let _ = writeln!(out, "        let got = at + (j << {}u);", self.columns);
+        let slots = 0..1 << self.held;
+        let place = |name: &str, at: u32| format!("{name} + {}u", at << self.columns);
+        let put = slots.clone().map(|s| place("put", self.written(s)));
+        let put: Vec<String> = put.collect();
+        let got: Vec<String> = slots.map(|s| place("got", self.read(s))).collect();
+        self.write_parts(out, &put, &got);
+    }
+
+    fn write_parts(&self, out: &mut String, to: &[String], from: &[String]) {
         let parts: &[&str] = if self.whole { &[""] } else { &[".x", ".y"] };
         for part in parts {
             let _ = writeln!(out, "        workgroupBarrier();");
@@ -192,6 +220,7 @@ mod tests {
             radices,
             held,
             whole,
+            columns: 0,
             product: false,
         };
         let mut done = 0;

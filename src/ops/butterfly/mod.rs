@@ -69,6 +69,9 @@ pub(crate) struct Transform {
     pub held: u32,
     /// Whether complex values are exchanged whole, through an array of `vec2<f32>`, and not part after part.
     pub whole: bool,
+    /// log2 of C where invocations side by side are at one place of C transforms, and values change hands at
+    /// `place C + at`: `at` is then the number of the transform among the C. 0 where they share one transform.
+    pub columns: u32,
     /// Whether the function takes a second array, `h`, and transforms v h. Only inverse transforms do.
     pub product: bool,
 }

@@ -142,6 +142,7 @@ fn transforms(generator: &mut Generator, class: usize) -> String {
         radices: radices(class),
         held: held(class),
         whole: false,
+        columns: 0,
         product: false,
     };
     let mut text = generator.function(&transform);

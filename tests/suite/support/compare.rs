@@ -7,7 +7,8 @@
 
 use std::fmt::{self, Display};
 
-use vsla::{Element, Layout, Ragged};
+use rustfft::num_complex::Complex64;
+use vsla::{Complex32, Element, Layout, Ragged};
 
 use super::reference::Sums;
 
@@ -335,4 +336,60 @@ fn place(layout: &Layout, i: usize) -> (usize, usize) {
     let offsets = layout.offsets().as_slice();
     let element = offsets.partition_point(|&offset| offset as usize <= i) - 1;
     (element, i - offsets[element] as usize)
+}
+
+/// Compares each element by its 2-norm: ‖got − expected‖ ≤ bound(length) ‖expected‖, for transforms, whose errors spread.
+pub fn spectral(
+    got: &Ragged<Complex32>,
+    expected: &Ragged<Complex64>,
+    bound: impl Fn(usize) -> f64,
+) -> Result<Report, String> {
+    let (layout, wanted) = (got.layout(), expected.layout());
+    if layout != wanted {
+        return Err(format!("{layout:?} instead of {wanted:?}"));
+    }
+    let mut report = Report {
+        values: wanted.total(),
+        ..Report::default()
+    };
+    for (element, (got, expected)) in got.iter().zip(expected).enumerate() {
+        let norm = |values: &mut dyn Iterator<Item = Complex64>| {
+            values.map(|z| z.norm_sqr()).sum::<f64>().sqrt()
+        };
+        let wide = got.iter().map(|z| Complex64::new(z.re.into(), z.im.into()));
+        let error = norm(&mut wide.zip(expected).map(|(got, expected)| got - expected));
+        let size = norm(&mut expected.iter().copied());
+        let allowed = bound(expected.len()) * size + expected.len() as f64 * TINY;
+        if !(allowed.is_finite() && size > 0.0 || expected.is_empty()) {
+            return Err(format!(
+                "the test is wrong: element {element} allows {allowed:e} of {size:e}"
+            ));
+        }
+        // A NaN is within no bound.
+        if error.is_nan() || error > allowed {
+            return Err(format!(
+                "element {element} of {} values is off by {error:.3e}, relative {:.3e}, allowed {allowed:.3e}: {:.4?}",
+                expected.len(),
+                error / size,
+                &got[..got.len().min(4)],
+            ));
+        }
+        if !expected.is_empty() {
+            report.absolute = report.absolute.max(error);
+            report.relative = report.relative.max(error / size);
+            report.used = report.used.max(error / allowed);
+        }
+    }
+    Ok(report)
+}
+
+/// [`spectral`], panicking with what differs.
+#[track_caller]
+pub fn assert_spectral(
+    what: impl Display,
+    got: &Ragged<Complex32>,
+    expected: &Ragged<Complex64>,
+    bound: impl Fn(usize) -> f64,
+) -> Report {
+    unwrap(what, spectral(got, expected, bound))
 }

@@ -1,0 +1,48 @@
+// Transforms of LENGTH values, a power of two: read once, made in registers and workgroup memory, written once.
+//
+// A workgroup makes WG / THREADS items of the work list, one after the other from p.first_item on.
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    first_item: u32,
+    items: u32,
+    x_base: u32,
+    load: u32,
+    store: u32,
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read> x: array<vec2<f32>>;
+@group(0) @binding(2) var<storage, read_write> y: array<vec2<f32>>;
+@group(0) @binding(3) var<storage, read> items: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read> twiddles: array<vec2<f32>>;
+
+#include "grid"
+#include "complex"
+#include "fft_values"
+#generate "fft"
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, count);
+    if group >= p.groups {
+        return;
+    }
+    let j = lid % THREADS;
+    let slot = lid / THREADS;
+    let i = group * (WG / THREADS) + slot;
+    // An item of no values reads and writes nothing.
+    var item = vec4(0u);
+    if i < p.items {
+        item = items[p.first_item + i];
+    }
+    var v: array<vec2<f32>, HELD>;
+    load_values(&v, item, j);
+    forward(&v, j, slot * LENGTH);
+    store_values(&v, item, j);
+}

@@ -1,0 +1,56 @@
+// The values that a transform reads and writes, of an item (begin in x, begin in y, n, bits of the factor).
+//
+// p.load says what x holds, p.store what y takes. An inverse transform is the forward one between two exchanges of real and
+// imaginary part.
+const REAL = 1u; // real values alone
+const HALF = 2u; // the first n / 2 + 1 values of a spectrum whose others are their conjugates
+const EXCHANGED = 4u;
+
+// Value i, zero from n on. p.x_base is in words.
+fn value_in(item: vec4<u32>, i: u32) -> vec2<f32> {
+    var z = vec2(0.0);
+    if i < item.z {
+        switch p.load & 3u {
+            case REAL: {
+                let at = p.x_base + item.x + i;
+                let two = x[at >> 1u];
+                z.x = select(two.x, two.y, (at & 1u) != 0u);
+            }
+            case HALF: {
+                let mirrored = 2u * i > item.z;
+                z = x[(p.x_base >> 1u) + item.x + select(i, item.z - i, mirrored)];
+                z.y = select(z.y, -z.y, mirrored);
+                // Not multiplied: it may be a NaN.
+                if i == 0u || 2u * i == item.z {
+                    z.y = 0.0;
+                }
+            }
+            default: {
+                z = x[(p.x_base >> 1u) + item.x + i];
+            }
+        }
+    }
+    return select(z, z.yx, (p.load & EXCHANGED) != 0u);
+}
+
+fn value_out(item: vec4<u32>, i: u32, value: vec2<f32>) {
+    let z = select(value, value.yx, (p.store & EXCHANGED) != 0u) * bitcast<f32>(item.w);
+    switch p.store & 3u {
+        case REAL: {
+            if i < item.z {
+                let at = item.y + i;
+                y[at >> 1u][at & 1u] = z.x;
+            }
+        }
+        case HALF: {
+            if 2u * i <= item.z && item.z > 0u {
+                y[item.y + i] = z;
+            }
+        }
+        default: {
+            if i < item.z {
+                y[item.y + i] = z;
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Discrete Fourier transforms of vectors, each at its own length.
+//!
+//! How a length becomes a kernel is told in [`plan`].
+
+mod kernels;
+mod plan;
+mod twin;
+
+use std::sync::Arc;
+
+use crate::plan::{Launch, Output, OutputLayout};
+use crate::ragged::{CacheKey, DType, Layout};
+use crate::{Error, Result};
+
+pub(crate) use kernels::{BLUESTEIN, KERNEL, TINY_KERNEL};
+#[cfg(feature = "gpu")]
+pub(crate) use kernels::{generate, generate_bluestein};
+
+/// Which transform.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Transform {
+    Forward,
+    /// With the factor 1/n.
+    Inverse,
+    /// Of n real values: the first ⌊n/2⌋ + 1 results.
+    Real,
+    /// Its inverse, with the factor.
+    RealInverse,
+}
+
+impl Transform {
+    fn op(self) -> &'static str {
+        match self {
+            Transform::Forward => "fft",
+            Transform::Inverse => "ifft",
+            Transform::Real => "rfft",
+            Transform::RealInverse => "irfft",
+        }
+    }
+}
+
+fn key(transform: Transform, other: u64, on_gpu: bool) -> CacheKey {
+    CacheKey {
+        what: transform.op(),
+        other,
+        device: 0,
+        extra: u64::from(on_gpu),
+    }
+}
+
+/// The CPU transforms any length; the kernels do not.
+fn check_lengths(op: &'static str, n: &Layout) -> Result<()> {
+    match plan::too_long(n) {
+        None => Ok(()),
+        Some((element, longest)) => Err(Error::TooLarge {
+            op,
+            element: Some(element),
+            what: "transform".to_owned(),
+            bytes: (n.length(element) * DType::C32.size()) as u64,
+            limit: (longest * DType::C32.size()) as u64,
+        }),
+    }
+}
+
+fn check_rank(op: &'static str, layout: &Layout) -> Result<()> {
+    if layout.rank() == 1 {
+        return Ok(());
+    }
+    Err(Error::Rank {
+        op,
+        element: None,
+        expected: "1".to_owned(),
+        got: layout.rank(),
+    })
+}
+
+/// Values of the spectrum of n real ones.
+fn spectrum(n: usize) -> usize {
+    if n == 0 { 0 } else { n / 2 + 1 }
+}
+
+/// The launch of a transform whose result has a shape of its own accord: all but [`Transform::RealInverse`].
+pub(crate) fn launch(transform: Transform, x: &Layout, on_gpu: bool) -> Result<Arc<Launch>> {
+    let op = transform.op();
+    check_rank(op, x)?;
+    x.cached(key(transform, 0, on_gpu), || {
+        if on_gpu {
+            check_lengths(op, x)?;
+        }
+        let (stages, result) = if transform == Transform::Real {
+            let result = Layout::from_lengths(x.lengths().map(spectrum))?;
+            let stages = plan::stages(transform, x, x, &result);
+            (stages, OutputLayout::of(result, &[x]))
+        } else {
+            (plan::stages(transform, x, x, x), OutputLayout::Input(0))
+        };
+        Ok(Arc::new(Launch {
+            op,
+            outputs: vec![Output::new(DType::C32, result)],
+            temps: Vec::new(),
+            stages,
+            pairs: None,
+            twin: twin::of(transform),
+        }))
+    })
+}
+
+/// The launch of [`Transform::RealInverse`] with results of this layout, which must be its second operand's.
+pub(crate) fn launch_inverse(x: &Layout, result: &Layout, on_gpu: bool) -> Result<Arc<Launch>> {
+    let transform = Transform::RealInverse;
+    let op = transform.op();
+    check_rank(op, x)?;
+    check_rank(op, result)?;
+    if x.len() != result.len() {
+        return Err(Error::BatchSize {
+            op,
+            left: x.len(),
+            right: result.len(),
+        });
+    }
+    x.cached(key(transform, result.id(), on_gpu), || {
+        let wrong = x.lengths().zip(result.lengths().map(spectrum));
+        if let Some((element, (got, expected))) = wrong
+            .enumerate()
+            .find(|(_, (got, expected))| got != expected)
+        {
+            return Err(Error::Length {
+                op,
+                element,
+                expected,
+                got,
+            });
+        }
+        if on_gpu {
+            check_lengths(op, result)?;
+        }
+        Ok(Arc::new(Launch {
+            op,
+            outputs: vec![Output::new(DType::F32, OutputLayout::Input(1))],
+            temps: Vec::new(),
+            stages: plan::stages(transform, result, x, result),
+            pairs: None,
+            twin: twin::of(transform),
+        }))
+    })
+}

@@ -1,0 +1,117 @@
+//! Discrete Fourier transforms.
+
+use num_complex::Complex32;
+
+use super::methods::single;
+use super::{Operand, Tensor, run};
+use crate::Result;
+use crate::ops::fft::{self, Transform};
+use crate::ragged::{Element, Layout};
+
+impl<T: Element> Tensor<T> {
+    fn transform(&self, transform: Transform) -> Result<Tensor<Complex32>> {
+        let launch = fft::launch(transform, &self.layout, self.device.is_gpu())?;
+        self.unary(&launch, &[])
+    }
+}
+
+impl Tensor<Complex32> {
+    /// The discrete Fourier transform `X_k = Σ_j x_j e^(−2πi jk/n)`, unscaled, of each element at its own length n.
+    ///
+    /// Rank 1; the layout stays. An empty element stays empty, and one of length 1 is kept. A NaN or an infinity spreads
+    /// over its own element and no further. Does not respect equivalence: the carried length counts.
+    ///
+    /// Cost: 5 n log₂ n operations where n is a power of two, 8 n² up to 64, and else those of three transforms of the next
+    /// power of two from 2 n − 1 on; values read once and written once. A GPU takes n up to 8192 where it is a power of two, and
+    /// up to 4096 else. Error: ‖error‖₂ ≤ u (1 + ¼ log₂ n) ‖X‖₂ with u = 2⁻²⁴, and twice that where n is not a power of
+    /// two; a GPU may take subnormal values as 0.
+    ///
+    /// After Cooley and Tukey (1965) in the order of Stockham (1966), and Bluestein (1970) where n is not a power of two.
+    ///
+    /// ```
+    /// # use vsla::{Complex32, Device, Ragged};
+    /// let z = Complex32::new;
+    /// let x = Ragged::from_rows([vec![z(1.0, 0.0), z(2.0, 0.0)], vec![z(5.0, 1.0)], vec![]])?;
+    /// let spectra = Device::cpu().upload(&x)?.fft()?.download_blocking()?;
+    /// assert_eq!(spectra.to_vecs(), [vec![z(3.0, 0.0), z(-1.0, 0.0)], vec![z(5.0, 1.0)], vec![]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Rank`](crate::Error::Rank), [`TooLarge`](crate::Error::TooLarge) with the element that is too long for a GPU, [`Unsupported`](crate::Error::Unsupported) where
+    /// one above 4096, or above 2048 and no power of two, needs more workgroup memory than there is, [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
+    pub fn fft(&self) -> Result<Tensor<Complex32>> {
+        self.transform(Transform::Forward)
+    }
+
+    /// The inverse of [`fft`](Self::fft): `x_j = 1/n Σ_k X_k e^(2πi jk/n)`. In all else like it.
+    ///
+    /// ```
+    /// # use vsla::{Complex32, Device, Ragged};
+    /// let z = Complex32::new;
+    /// let x = Ragged::from_rows([vec![z(3.0, 0.0), z(-1.0, 0.0)]])?;
+    /// let x = Device::cpu().upload(&x)?.ifft()?.download_blocking()?;
+    /// assert_eq!(x.to_vecs(), [vec![z(1.0, 0.0), z(2.0, 0.0)]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`fft`](Self::fft).
+    pub fn ifft(&self) -> Result<Tensor<Complex32>> {
+        self.transform(Transform::Inverse)
+    }
+
+    /// The inverse of [`rfft`](Tensor::rfft): the n real values that have these first ⌊n/2⌋ + 1 values of a spectrum,
+    /// the others being their conjugates, scaled by 1/n.
+    ///
+    /// `layout` is that of the result, since neither n nor its parity shows in the spectrum: after `x.rfft()` it is
+    /// `x.layout()`. An empty element has an empty spectrum. The imaginary parts of X₀, and of X_{n/2} where n is even, do
+    /// not count. NaN, infinity, cost and error are those of [`fft`](Self::fft), with half the values to read or write.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1.0f32, 2.0, 4.0], vec![], vec![1.0, 3.0]])?)?;
+    /// let back = x.rfft()?.irfft(x.layout())?.download_blocking()?;
+    /// assert_eq!(back.row(2), [1.0, 3.0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Length`](crate::Error::Length) with the first element whose spectrum is not of ⌊n/2⌋ + 1 values;
+    /// [`BatchSize`](crate::Error::BatchSize); those of [`fft`](Self::fft).
+    pub fn irfft(&self, layout: &Layout) -> Result<Tensor<f32>> {
+        let launch = fft::launch_inverse(&self.layout, layout, self.device.is_gpu())?;
+        // The result's layout comes as an operand without values, so that the launch need not hold it: the cache of that
+        // layout may hold the launch that made this tensor's, and neither would ever be freed.
+        let shapes = Operand {
+            words: 0,
+            layout,
+            ..self.operand()
+        };
+        let results = run(&self.device, &launch, &[self.operand(), shapes], &[])?;
+        single(&self.device, launch.op, results)
+    }
+}
+
+impl Tensor<f32> {
+    /// The first ⌊n/2⌋ + 1 values of the discrete Fourier transform of each element; the others are their conjugates.
+    ///
+    /// `X_k = Σ_j x_j e^(−2πi jk/n)` for k ≤ n/2, unscaled. Rank 1. An empty element gives an empty one. NaN, infinity, cost
+    /// and error are those of [`fft`](Tensor::fft), with half the values to read and to write.
+    ///
+    /// ```
+    /// # use vsla::{Complex32, Device, Ragged};
+    /// let x = Ragged::from_rows([vec![1.0f32, 2.0], vec![], vec![7.0]])?;
+    /// let spectra = Device::cpu().upload(&x)?.rfft()?.download_blocking()?;
+    /// let z = |re| Complex32::new(re, 0.0);
+    /// assert_eq!(spectra.to_vecs(), [vec![z(3.0), z(-1.0)], vec![], vec![z(7.0)]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`fft`](Tensor::fft).
+    pub fn rfft(&self) -> Result<Tensor<Complex32>> {
+        self.transform(Transform::Real)
+    }
+}

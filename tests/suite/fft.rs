@@ -1,0 +1,574 @@
+//! Discrete Fourier transforms: every length against f64, laws, and that an element's bits are its own.
+
+use libtest_mimic::Trial;
+use rustfft::FftPlanner;
+use rustfft::num_complex::Complex64;
+use vsla::{Complex32, Device, Error, Layout, Ragged, Shape};
+
+use crate::support::bench::{Bench, DeviceTest};
+use crate::support::compare::{U, assert_spectral};
+use crate::support::corpus::{self, rng};
+use crate::support::operation::{download, upload};
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for op in [Op::Fft, Op::Ifft, Op::Rfft, Op::Irfft] {
+        let tests: [OpTest; 9] = [
+            ("short", short),
+            ("random", random),
+            ("powers_of_two", powers_of_two),
+            ("long", long),
+            ("corpus", corpus),
+            ("alone", alone),
+            ("views", views),
+            ("contained", contained),
+            ("refused", refused),
+        ];
+        for (name, test) in tests {
+            let name = format!("{}::{name}", op.name());
+            trials.extend(bench.on_each_device(&name, move |device| test(device, op)));
+        }
+    }
+    let tests: &[DeviceTest] = &[
+        ("goldens", goldens),
+        ("linear", linear),
+        ("parseval", parseval),
+        ("shifts", shifts),
+        ("convolution", convolution),
+        ("there_and_back", there_and_back),
+        ("inverse_of_real_refuses", inverse_of_real_refuses),
+        ("layouts_are_freed", layouts_are_freed),
+    ];
+    trials.extend(bench.all_on_each_device(tests));
+    trials.push(bench.host("reference", reference_agrees_with_the_definition));
+    trials
+}
+
+type OpTest = (&'static str, fn(&Device, Op));
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Op {
+    Fft,
+    Ifft,
+    Rfft,
+    Irfft,
+}
+
+/// What a transform is given.
+enum Input {
+    Complex(Ragged<Complex32>),
+    Real(Ragged<f32>),
+}
+
+impl Op {
+    fn name(self) -> &'static str {
+        match self {
+            Op::Fft => "fft",
+            Op::Ifft => "ifft",
+            Op::Rfft => "rfft",
+            Op::Irfft => "irfft",
+        }
+    }
+
+    /// Random values for transforms of these lengths. Those of an element depend on its length and `seed` alone.
+    fn input(self, layout: &Layout, seed: u64) -> Input {
+        let values = |n: usize, count: usize| {
+            let mut rng = rng(&format!("fft {n} {seed}"));
+            let mut value = move || rng.f32() * 2.0 - 1.0;
+            (0..count).map(move |_| Complex32::new(value(), value()))
+        };
+        let rows = |count: fn(usize) -> usize| {
+            let row = |n| values(n, count(n)).collect::<Vec<_>>();
+            Ragged::from_rows(layout.lengths().map(row)).unwrap()
+        };
+        match self {
+            Op::Fft | Op::Ifft => Input::Complex(rows(|n| n)),
+            Op::Rfft => Input::Real(rows(|n| n).cast(|z| z.re)),
+            Op::Irfft => Input::Complex(rows(spectrum)),
+        }
+    }
+
+    /// The results as complex values. `elements` are those of the uploaded batch that are transformed.
+    #[track_caller]
+    fn run(
+        self,
+        device: &Device,
+        input: &Input,
+        layout: &Layout,
+        elements: core::ops::Range<usize>,
+    ) -> Ragged<Complex32> {
+        let layout = &layout.range(elements.clone()).unwrap();
+        match input {
+            Input::Real(x) => {
+                let x = upload(device, x).elements(elements).unwrap();
+                download(&x.rfft().unwrap())
+            }
+            Input::Complex(x) => {
+                let x = upload(device, x).elements(elements).unwrap();
+                match self {
+                    Op::Ifft => download(&x.ifft().unwrap()),
+                    Op::Irfft => download(&x.irfft(layout).unwrap()).cast(Complex32::from),
+                    _ => download(&x.fft().unwrap()),
+                }
+            }
+        }
+    }
+
+    fn of(self, device: &Device, input: &Input, layout: &Layout) -> Ragged<Complex32> {
+        self.run(device, input, layout, 0..layout.len())
+    }
+
+    fn expected(self, input: &Input, layout: &Layout) -> Ragged<Complex64> {
+        let input = match input {
+            Input::Complex(x) => x.cast(wide),
+            Input::Real(x) => x.cast(|x| Complex64::from(f64::from(x))),
+        };
+        let rows = input.iter().zip(layout.lengths()).map(|(x, n)| match self {
+            Op::Fft => transform(x, false),
+            Op::Ifft => transform(x, true),
+            Op::Rfft => transform(x, false)[..spectrum(n)].to_vec(),
+            Op::Irfft => {
+                let whole: Vec<_> = (0..n)
+                    .map(|k| match k {
+                        _ if k == 0 || 2 * k == n => x[k].re.into(),
+                        _ if 2 * k < n => x[k],
+                        _ => x[n - k].conj(),
+                    })
+                    .collect();
+                let real = |z: Complex64| z.re.into();
+                transform(&whole, true).into_iter().map(real).collect()
+            }
+        });
+        Ragged::from_rows(rows).unwrap()
+    }
+
+    /// Transforms of these lengths against the reference.
+    #[track_caller]
+    fn check(self, device: &Device, lengths: impl IntoIterator<Item = usize>) {
+        let layout = Layout::from_lengths(lengths).unwrap();
+        let input = self.input(&layout, 0);
+        let (got, expected) = (
+            self.of(device, &input, &layout),
+            self.expected(&input, &layout),
+        );
+        // The bound is that of the transform's length, whatever part of its results there is.
+        for element in 0..layout.len() {
+            let one = |batch: &Ragged<Complex32>| Ragged::from_rows([batch.row(element)]).unwrap();
+            let expected = Ragged::from_rows([expected.row(element)]).unwrap();
+            let n = layout.length(element);
+            let what = format!("{} of {n}", self.name());
+            assert_spectral(what, &one(&got), &expected, |_| bound(n));
+        }
+    }
+}
+
+fn spectrum(n: usize) -> usize {
+    if n == 0 { 0 } else { n / 2 + 1 }
+}
+
+fn wide(z: Complex32) -> Complex64 {
+    Complex64::new(z.re.into(), z.im.into())
+}
+
+/// The documented bound of the relative error in the 2-norm.
+fn bound(n: usize) -> f64 {
+    let direct = U * (1.0 + 0.25 * (n.max(1) as f64).log2());
+    if n.is_power_of_two() {
+        direct
+    } else {
+        2.0 * direct
+    }
+}
+
+/// The transform in f64: the definition where that is quick.
+fn transform(x: &[Complex64], inverse: bool) -> Vec<Complex64> {
+    if x.len() <= 64 {
+        return definition(x, inverse);
+    }
+    let mut y = x.to_vec();
+    let mut planner = FftPlanner::new();
+    if inverse {
+        planner.plan_fft_inverse(x.len()).process(&mut y);
+        y.iter_mut().for_each(|z| *z /= x.len() as f64);
+    } else {
+        planner.plan_fft_forward(x.len()).process(&mut y);
+    }
+    y
+}
+
+fn definition(x: &[Complex64], inverse: bool) -> Vec<Complex64> {
+    let n = x.len();
+    let sign = if inverse { 1.0 } else { -1.0 };
+    let scale = if inverse { 1.0 / n as f64 } else { 1.0 };
+    let point = |m: usize| {
+        Complex64::from_polar(
+            scale,
+            sign * core::f64::consts::TAU * (m % n) as f64 / n as f64,
+        )
+    };
+    let value = |k| (0..n).map(|j| x[j] * point(j * k)).sum();
+    (0..n).map(value).collect()
+}
+
+fn reference_agrees_with_the_definition() {
+    for n in [65, 128, 331] {
+        for inverse in [false, true] {
+            let mut rng = rng("fft reference");
+            let x: Vec<_> = (0..n)
+                .map(|_| Complex64::new(rng.f64() - 0.5, rng.f64() - 0.5))
+                .collect();
+            let (fast, slow) = (transform(&x, inverse), definition(&x, inverse));
+            let error = |(a, b): (&Complex64, &Complex64)| (a - b).norm();
+            let worst = fast.iter().zip(&slow).map(error).fold(0.0, f64::max);
+            assert!(worst < 1e-11, "{n}: {worst:e}");
+        }
+    }
+}
+
+fn short(device: &Device, op: Op) {
+    op.check(device, 0..=512);
+}
+
+fn random(device: &Device, op: Op) {
+    let mut rng = rng("fft lengths");
+    op.check(device, (0..100).map(|_| rng.usize(513..=4096)));
+}
+
+fn powers_of_two(device: &Device, op: Op) {
+    // Several of each, in no order: a workgroup makes more than one of the shorter ones.
+    let mut lengths: Vec<usize> = (0..=13).flat_map(|log| vec![1 << log; 5]).collect();
+    rng("powers of two").shuffle(&mut lengths);
+    op.check(device, lengths);
+}
+
+/// The CPU transforms any length; a GPU says which element is too long for its kernels.
+fn long(device: &Device, op: Op) {
+    if !device.is_gpu() {
+        return op.check(device, [16_384, 6, 5000, 10_007, 65_536, 65_537, 100_000]);
+    }
+    for (too_long, limit) in [(16_384, 8192), (5000, 4096)] {
+        let layout = Layout::from_lengths([too_long.min(4096), 0, too_long]).unwrap();
+        let error = match op.input(&layout, 0) {
+            Input::Real(x) => upload(device, &x).rfft().unwrap_err(),
+            Input::Complex(x) => {
+                let x = upload(device, &x);
+                match op {
+                    Op::Irfft => x.irfft(&layout).unwrap_err(),
+                    Op::Ifft => x.ifft().unwrap_err(),
+                    _ => x.fft().unwrap_err(),
+                }
+            }
+        };
+        let expected = Error::TooLarge {
+            op: op.name(),
+            element: Some(2),
+            what: "transform".to_owned(),
+            bytes: 8 * too_long as u64,
+            limit: 8 * limit,
+        };
+        assert_eq!(error, expected);
+    }
+}
+
+fn corpus(device: &Device, op: Op) {
+    for (_, lengths) in corpus::SETS {
+        op.check(device, lengths.into_iter().cycle().take(40));
+    }
+    op.check(device, []);
+    op.check(device, [0, 0, 0]);
+    op.check(device, vec![1; 3000]);
+    op.check(
+        device,
+        [vec![0; 500], vec![3; 700], vec![0; 500], vec![4096]].concat(),
+    );
+}
+
+fn words(values: &[Complex32]) -> &[u32] {
+    bytemuck::cast_slice(values)
+}
+
+/// Lengths of every class, so that work lists are mixed.
+fn mixed() -> Vec<usize> {
+    vec![
+        7, 64, 1000, 0, 17, 256, 64, 5, 2048, 331, 64, 1, 4096, 1000, 33, 32, 3001, 128, 8192, 512,
+    ]
+}
+
+fn alone(device: &Device, op: Op) {
+    let layout = Layout::from_lengths(mixed()).unwrap();
+    let input = op.input(&layout, 1);
+    let got = op.of(device, &input, &layout);
+    let again = op.of(device, &input, &layout);
+    assert_eq!(words(got.values()), words(again.values()), "two runs");
+    let reversed = Layout::from_lengths(mixed().into_iter().rev()).unwrap();
+    let backwards = op.of(device, &op.input(&reversed, 1), &reversed);
+    for (i, n) in mixed().into_iter().enumerate() {
+        let one = Layout::from_lengths([n]).unwrap();
+        let alone = op.of(device, &op.input(&one, 1), &one);
+        assert_eq!(words(got.row(i)), words(alone.row(0)), "{n} alone");
+        let other = backwards.row(layout.len() - 1 - i);
+        assert_eq!(words(got.row(i)), words(other), "{n} in another order");
+    }
+}
+
+fn views(device: &Device, op: Op) {
+    let layout = Layout::from_lengths(mixed()).unwrap();
+    let input = op.input(&layout, 2);
+    let whole = op.of(device, &input, &layout);
+    for range in [1..20, 5..6, 9..19, 7..7] {
+        let part = op.run(device, &input, &layout, range.clone());
+        for (i, element) in range.enumerate() {
+            assert_eq!(
+                words(part.row(i)),
+                words(whole.row(element)),
+                "element {element}"
+            );
+        }
+    }
+}
+
+fn contained(device: &Device, op: Op) {
+    let layout = Layout::from_lengths(mixed()).unwrap();
+    let input = op.input(&layout, 3);
+    let clean = op.of(device, &input, &layout);
+    for bad in [f32::NAN, f32::INFINITY] {
+        let spoilt = |element: usize| element.is_multiple_of(2) && layout.length(element) > 1;
+        let spoil = |element: usize, i: usize| spoilt(element) && i == 1;
+        let input = match &input {
+            Input::Real(x) => Input::Real(Ragged::from_fn(x.layout(), |element, i| {
+                if spoil(element, i) {
+                    bad
+                } else {
+                    x.row(element)[i]
+                }
+            })),
+            Input::Complex(x) => Input::Complex(Ragged::from_fn(x.layout(), |element, i| {
+                if spoil(element, i) {
+                    bad.into()
+                } else {
+                    x.row(element)[i]
+                }
+            })),
+        };
+        let got = op.of(device, &input, &layout);
+        for element in 0..layout.len() {
+            let row = got.row(element);
+            if !spoilt(element) {
+                assert_eq!(
+                    words(row),
+                    words(clean.row(element)),
+                    "{bad} beside {element}"
+                );
+            } else {
+                let finite = row.iter().all(|z| z.re.is_finite() && z.im.is_finite());
+                assert!(!finite, "{bad} vanished from element {element}");
+            }
+        }
+    }
+}
+
+fn refused(device: &Device, op: Op) {
+    let boxes = Layout::uniform(2, Shape::new(&[2, 3]).unwrap()).unwrap();
+    let complex = upload(device, &Ragged::full(&boxes, Complex32::default()));
+    let error = match op {
+        Op::Fft => complex.fft().unwrap_err(),
+        Op::Ifft => complex.ifft().unwrap_err(),
+        Op::Irfft => complex.irfft(&boxes).unwrap_err(),
+        Op::Rfft => {
+            let real = upload(device, &Ragged::full(&boxes, 0.0));
+            real.rfft().unwrap_err()
+        }
+    };
+    assert_eq!((error.kind(), error.op()), ("rank", op.name()));
+}
+
+fn inverse_of_real_refuses(device: &Device) {
+    let x = |lengths: &[usize]| {
+        let layout = Layout::from_lengths(lengths.iter().copied()).unwrap();
+        upload(device, &Ragged::full(&layout, Complex32::default()))
+    };
+    let results = Layout::from_lengths([4, 5, 6]).unwrap();
+    let error = x(&[3, 3, 5]).irfft(&results).unwrap_err();
+    let expected = Error::Length {
+        op: "irfft",
+        element: 2,
+        expected: 4,
+        got: 5,
+    };
+    assert_eq!(error, expected);
+    assert_eq!(
+        error.to_string(),
+        "irfft: element 2: expected 4 values, got 5"
+    );
+    assert_eq!(error.element(), Some(2));
+    let error = x(&[3, 3]).irfft(&results).unwrap_err();
+    assert_eq!(error.kind(), "batch_size");
+    let boxes = Layout::uniform(3, Shape::new(&[2, 2]).unwrap()).unwrap();
+    assert_eq!(x(&[3, 3, 4]).irfft(&boxes).unwrap_err().kind(), "rank");
+}
+
+fn z(re: f32, im: f32) -> Complex32 {
+    Complex32::new(re, im)
+}
+
+/// Integers whose transforms need no rounding.
+fn goldens(device: &Device) {
+    let x = Ragged::from_rows([
+        vec![],
+        vec![z(5.0, -2.0)],
+        vec![z(1.0, 2.0), z(3.0, -4.0)],
+        vec![z(1.0, 0.0), z(2.0, 0.0), z(3.0, 0.0), z(4.0, 0.0)],
+        vec![z(0.0, 0.0), z(1.0, 0.0), z(0.0, 0.0), z(0.0, 0.0)],
+    ])
+    .unwrap();
+    let spectra = vec![
+        vec![],
+        vec![z(5.0, -2.0)],
+        vec![z(4.0, -2.0), z(-2.0, 6.0)],
+        vec![z(10.0, 0.0), z(-2.0, 2.0), z(-2.0, 0.0), z(-2.0, -2.0)],
+        vec![z(1.0, 0.0), z(0.0, -1.0), z(-1.0, 0.0), z(0.0, 1.0)],
+    ];
+    let x = upload(device, &x);
+    let got = x.fft().unwrap();
+    assert_eq!(download(&got).to_vecs(), spectra);
+    assert_eq!(download(&got.ifft().unwrap()), download(&x));
+    let real = Ragged::from_rows([vec![1.0, 2.0, 3.0, 4.0], vec![], vec![3.0, -1.0]]).unwrap();
+    let real = upload(device, &real);
+    let got = real.rfft().unwrap();
+    let spectra = vec![
+        vec![z(10.0, 0.0), z(-2.0, 2.0), z(-2.0, 0.0)],
+        vec![],
+        vec![z(2.0, 0.0), z(4.0, 0.0)],
+    ];
+    assert_eq!(download(&got).to_vecs(), spectra);
+    let back = got.irfft(real.layout()).unwrap();
+    assert_eq!(download(&back), download(&real));
+    // An impulse is every frequency alike.
+    let impulse = Layout::from_lengths([8, 64, 512, 4096]).unwrap();
+    let x = Ragged::from_fn(&impulse, |_, i| z(f32::from(i == 0), 0.0));
+    let got = download(&upload(device, &x).fft().unwrap());
+    assert_eq!(got, Ragged::full(&impulse, z(1.0, 0.0)));
+}
+
+fn some_lengths() -> Layout {
+    Layout::from_lengths([1, 3, 16, 60, 127, 256, 1000, 4096, 3000]).unwrap()
+}
+
+fn complex_input(seed: u64) -> Ragged<Complex32> {
+    match Op::Fft.input(&some_lengths(), seed) {
+        Input::Complex(x) => x,
+        Input::Real(_) => unreachable!(),
+    }
+}
+
+fn fft(device: &Device, x: &Ragged<Complex32>) -> Ragged<Complex32> {
+    download(&upload(device, x).fft().unwrap())
+}
+
+fn zip(
+    a: &Ragged<Complex32>,
+    b: &Ragged<Complex32>,
+    f: impl Fn(Complex32, Complex32) -> Complex32,
+) -> Ragged<Complex32> {
+    Ragged::from_fn(a.layout(), |element, i| {
+        f(a.row(element)[i], b.row(element)[i])
+    })
+}
+
+/// F(2 a + i b) = 2 F(a) + i F(b).
+fn linear(device: &Device) {
+    let (a, b) = (complex_input(4), complex_input(5));
+    let i = Complex32::i();
+    let sum = fft(device, &zip(&a, &b, |a, b| a * 2.0 + i * b));
+    let apart = zip(&fft(device, &a), &fft(device, &b), |a, b| a * 2.0 + i * b);
+    assert_spectral("sum", &sum, &apart.cast(wide), |n| 3.0 * bound(n) + 4.0 * U);
+}
+
+/// ‖F(x)‖² = n ‖x‖².
+fn parseval(device: &Device) {
+    let x = complex_input(6);
+    for (x, y) in x.iter().zip(&fft(device, &x)) {
+        let energy = |x: &[Complex32]| x.iter().map(|&z| wide(z).norm_sqr()).sum::<f64>();
+        let (before, after) = (energy(x), energy(y) / x.len() as f64);
+        let error = (after / before - 1.0).abs();
+        assert!(error <= 2.5 * bound(x.len()), "{}: {error:e}", x.len());
+    }
+}
+
+/// A rotation by s multiplies value k by e^(−2πi sk/n).
+fn shifts(device: &Device) {
+    let x = complex_input(7);
+    let by = 3;
+    let rotated = Ragged::from_fn(x.layout(), |element, i| {
+        let row = x.row(element);
+        row[(i + row.len() * by - by) % row.len()]
+    });
+    let (got, plain) = (fft(device, &rotated), fft(device, &x));
+    let expected = Ragged::from_fn(x.layout(), |element, k| {
+        let row = plain.row(element);
+        let turns = (by * k % row.len()) as f64 / row.len() as f64;
+        wide(row[k]) * Complex64::from_polar(1.0, -core::f64::consts::TAU * turns)
+    });
+    assert_spectral("shifted", &got, &expected, |n| 2.0 * bound(n));
+}
+
+/// The product of spectra is the cyclic convolution: with small integers, rounding gives it exactly.
+fn convolution(device: &Device) {
+    let integers = |seed: usize| {
+        Ragged::from_fn(&some_lengths(), |element, i| {
+            let value = |k: usize| ((element * 7 + i * k + seed * 3) % 5) as f32 - 2.0;
+            z(value(3), value(11))
+        })
+    };
+    let (a, b) = (integers(0), integers(1));
+    let product = zip(&fft(device, &a), &fft(device, &b), |a, b| a * b);
+    let got = download(&upload(device, &product).ifft().unwrap());
+    for ((a, b), c) in a.iter().zip(&b).zip(&got) {
+        let n = a.len();
+        for k in (0..n).step_by(n.div_ceil(64)) {
+            let exact: Complex32 = (0..n).map(|j| a[j] * b[(k + n - j) % n]).sum();
+            let rounded = z(c[k].re.round(), c[k].im.round());
+            assert!(
+                (rounded - exact).norm() == 0.0,
+                "{n}, {k}: {} is not {exact}",
+                c[k]
+            );
+        }
+    }
+}
+
+fn there_and_back(device: &Device) {
+    let x = complex_input(8);
+    let tensor = upload(device, &x);
+    let back = download(&tensor.fft().unwrap().ifft().unwrap());
+    assert_spectral("complex", &back, &x.cast(wide), |n| 2.0 * bound(n));
+    let real = x.cast(|z| z.re);
+    let tensor = upload(device, &real);
+    let back = tensor.rfft().unwrap().irfft(real.layout()).unwrap();
+    assert_eq!(back.layout(), real.layout());
+    let back = download(&back).cast(Complex32::from);
+    let expected = real.cast(|x| Complex64::from(f64::from(x)));
+    assert_spectral("real", &back, &expected, |n| 2.0 * bound(n));
+}
+
+/// Neither layout of a round trip keeps the other alive, and nothing that was planned for them stays.
+fn layouts_are_freed(device: &Device) {
+    let round = || {
+        let layout = Layout::from_lengths([4000, 7, 64]).unwrap();
+        let x = upload(device, &Ragged::full(&layout, 1.0f32));
+        let back = x.rfft().unwrap().irfft(x.layout()).unwrap();
+        download(&back)
+    };
+    round();
+    let live = || device.memory().live;
+    let before = live();
+    for _ in 0..5 {
+        round();
+    }
+    // Other trials share the device.
+    let grown = (0..50).all(|_| {
+        std::thread::sleep(core::time::Duration::from_millis(20));
+        live() > before + 5 * 20_000
+    });
+    assert!(!grown, "{before} bytes were live, and now {}", live());
+}
