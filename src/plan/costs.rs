@@ -5,9 +5,11 @@ use std::str::FromStr;
 
 use crate::{Error, Result};
 
-/// Results of one workgroup of the GPU's direct kernel, and taps that it takes in one go: `TILE` and `BLOCK` of
-/// shaders/lib/taps.wgsl.
-const GPU_TILE: (u64, u64) = (448, 28);
+/// Results of one invocation of the GPU's direct kernel: `R` of shaders/conv_direct.wgsl.
+const STRIP: u64 = 7;
+
+/// Results of pairs that a GPU convolves directly beside the transforms, in one kernel with them.
+pub(crate) const FEW_RESULTS: u64 = 16;
 
 /// The largest FFT length there is a cost for, as a power of two.
 const LARGEST: u32 = 31;
@@ -36,8 +38,8 @@ impl Engine {
     fn reach(self) -> (u32, u32) {
         match self {
             Engine::Cpu => (3, LARGEST),
-            // No transforms yet.
-            Engine::Software | Engine::Gpu => (1, 0),
+            // Those of the kernel `conv_fused`.
+            Engine::Software | Engine::Gpu => (7, 13),
         }
     }
 
@@ -141,30 +143,50 @@ impl CostTable {
 
     /// The built-in table of a GPU.
     pub fn gpu() -> CostTable {
+        // An NVIDIA H100. Half of an item is its part in the dispatch that only direct pairs need.
+        let fft = [
+            (7, 0.0049),
+            (8, 0.0050),
+            (9, 0.0049),
+            (10, 0.0049),
+            (11, 0.0055),
+            (12, 0.0056),
+            (13, 0.0062),
+        ];
         CostTable::of(
             Engine::Gpu,
             Costs {
                 workers: 1,
                 launch: 3_000.0,
-                item: 0.5,
-                multiply_add: 0.000_05,
-                result: 0.003,
-                fft: Vec::new(),
+                item: 0.45,
+                multiply_add: 0.000_115,
+                result: 0.004,
+                fft: fft.to_vec(),
             },
         )
     }
 
     /// The built-in table of a GPU interface that computes on the CPU.
     pub fn software_gpu() -> CostTable {
+        // llvmpipe on four cores.
+        let fft = [
+            (7, 100.0),
+            (8, 110.0),
+            (9, 110.0),
+            (10, 120.0),
+            (11, 140.0),
+            (12, 90.0),
+            (13, 55.0),
+        ];
         CostTable::of(
             Engine::Software,
             Costs {
                 workers: 1,
-                launch: 100_000.0,
-                item: 1_000.0,
-                multiply_add: 0.5,
-                result: 1.0,
-                fft: Vec::new(),
+                launch: 400_000.0,
+                item: 10_000.0,
+                multiply_add: 0.66,
+                result: 21.0,
+                fft: fft.to_vec(),
             },
         )
     }
@@ -220,6 +242,11 @@ impl CostTable {
         self
     }
 
+    /// Whether it is a CPU device's.
+    pub(crate) fn is_cpu(&self) -> bool {
+        self.engine == Engine::Cpu
+    }
+
     pub(crate) fn engine(&self) -> Engine {
         self.engine
     }
@@ -263,15 +290,14 @@ impl CostTable {
         })
     }
 
-    /// Results and multiply-adds of the direct method, those that a tile is filled up with included.
+    /// Results and multiply-adds of the direct method, those on zeros included. On a GPU short pairs are items and no more.
     pub(crate) fn direct_work(&self, m: u64, n: u64) -> (f64, f64) {
-        let results = m + n - 1;
-        if self.engine == Engine::Cpu {
-            return (results as f64, (results * m.min(n)) as f64);
-        }
-        let (tile, block) = GPU_TILE;
-        let results = (results.div_ceil(tile) * tile) as f64;
-        (results, results * (m.min(n).div_ceil(block) * block) as f64)
+        let results = match self.engine {
+            Engine::Cpu => m + n - 1,
+            Engine::Software | Engine::Gpu if m + n - 1 <= FEW_RESULTS => 0,
+            Engine::Software | Engine::Gpu => (m + n - 1).next_multiple_of(STRIP),
+        };
+        (results as f64, (results * m.min(n)) as f64)
     }
 
     /// What the direct method costs.

@@ -94,6 +94,9 @@ impl Choice {
 /// Below this ratio of the lengths one transform is shorter than the blocks of overlap-save together.
 const SAVE_RATIO: u64 = 4;
 
+/// Up to so many taps Auto is direct whatever the costs: memory bounds both, and products with `[1]` stay exact.
+const ALWAYS_DIRECT: u64 = 4;
+
 impl CostTable {
     /// The method for operands of m and n values, both above 0, and what it costs in nanoseconds; or why the method
     /// asked for cannot serve them.
@@ -124,6 +127,9 @@ impl CostTable {
             }
             ConvMethod::Auto => {
                 let mut best = (Choice::Direct, self.direct(m, n));
+                if shorter <= ALWAYS_DIRECT {
+                    return Ok(best);
+                }
                 let whole = whole();
                 let save = if whole.is_none() || longer >= SAVE_RATIO * shorter {
                     self.blocks_of(need, shorter)
@@ -166,6 +172,14 @@ pub(crate) struct Choices {
 }
 
 impl Choices {
+    /// The direct method for every pair.
+    pub(crate) fn direct() -> Choices {
+        Choices {
+            of: Vec::new(),
+            lengths: Vec::new(),
+        }
+    }
+
     /// Chooses for every pair; where the method asked for cannot serve one, that is the error.
     pub(crate) fn new(
         op: &'static str,
@@ -175,10 +189,7 @@ impl Choices {
         method: ConvMethod,
         costs: &CostTable,
     ) -> Result<Choices> {
-        let mut choices = Choices {
-            of: Vec::new(),
-            lengths: Vec::new(),
-        };
+        let mut choices = Choices::direct();
         let transforms = dtype == DType::F32 && costs.longest() > 0;
         if method == ConvMethod::Direct || (method == ConvMethod::Auto && !transforms) {
             return Ok(choices);
@@ -367,6 +378,40 @@ mod tests {
         ));
     }
 
+    /// On a GPU as well; where no transform is long enough, blocks are, and where they are not either, it is direct.
+    #[test]
+    fn gpus_transform_what_fits_a_workgroup() {
+        let gpu = CostTable::gpu();
+        for (m, n) in [(1, 1), (8, 8), (1, 16), (100_000, 3), (16_384, 16_384)] {
+            assert_eq!(auto(&gpu, m, n), Choice::Direct, "{m} {n}");
+        }
+        for (m, n, length) in [
+            (15, 15, 128),
+            (64, 65, 128),
+            (142, 142, 512),
+            (456, 456, 1024),
+            (4096, 4097, 8192),
+        ] {
+            assert_eq!(auto(&gpu, m, n), Choice::Fft { length }, "{m} {n}");
+        }
+        for (m, n) in [(10_000, 200), (3000, 1_000_000), (5000, 5000)] {
+            assert!(
+                matches!(auto(&gpu, m, n), Choice::OverlapSave { .. }),
+                "{m} {n}"
+            );
+        }
+        let refused = gpu.choose(5000, 5000, ConvMethod::Fft).unwrap_err();
+        assert_eq!(
+            refused,
+            "it takes a transform of 9999 values, and the longest is 8192"
+        );
+        let refused = gpu.choose(8192, 8192, ConvMethod::OverlapSave).unwrap_err();
+        assert_eq!(
+            refused,
+            "a block takes a transform of 16384 values, and the longest is 8192"
+        );
+    }
+
     /// What is predicted is the least of the methods, and does not depend on the order of the operands.
     #[test]
     fn the_choice_is_the_cheapest_of_all() {
@@ -380,7 +425,7 @@ mod tests {
                 let (forced, other) = cpu.choose(m, n, method).unwrap();
                 assert_eq!(forced.method(), method);
                 assert!(
-                    other >= cost,
+                    other >= cost || m.min(n) <= ALWAYS_DIRECT,
                     "{m} {n}: {forced:?} at {other}, {choice:?} at {cost}"
                 );
                 assert_eq!(cpu.cost(m, n, forced), other);

@@ -11,7 +11,7 @@ pub(crate) use boxes::{Boxes, MergedPair, Offset, overlap};
 pub use costs::CostTable;
 pub use method::{ConvChoice, ConvGroup, ConvMethod};
 
-pub(crate) use costs::Costs;
+pub(crate) use costs::{Costs, FEW_RESULTS};
 pub(crate) use kernel::{Access, Kernel, Variant, for_each_type};
 pub(crate) use launch::{
     Launch, Output, OutputLayout, Slot, Stage, Table, Twin, TwinArgs, TwinInput, TwinOutput, Word,

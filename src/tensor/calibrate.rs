@@ -9,8 +9,8 @@ use crate::ragged::{Layout, Pairing, Shape};
 
 /// Work of one measured call, in nanoseconds as the table so far predicts it.
 const WORK: f64 = 3e6;
-/// Values of an operand at most.
-const VALUES: usize = 1 << 22;
+/// Values of an operand at most, on a CPU and on a GPU: more than its caches hold.
+const VALUES: [usize; 2] = [1 << 22, 1 << 24];
 /// A call is repeated for so long, and so often at least; the fastest counts.
 const TIME: Duration = Duration::from_millis(8);
 const RUNS: usize = 3;
@@ -66,7 +66,7 @@ impl Device {
         let workers = costs.workers;
         let known = self.costs().choose(m as u64, n as u64, method);
         let predicted = known.map_or(1.0, |(_, cost)| cost) / workers as f64;
-        let most = VALUES / m.max(n);
+        let most = VALUES[usize::from(self.is_gpu())] / m.max(n);
         let pairs = ((WORK / predicted) as usize).min(most).max(1);
         let pairs = pairs.next_multiple_of(workers);
         let time = self.nanoseconds(pairs, (m, n), method)? - costs.launch;

@@ -289,6 +289,7 @@ pub(crate) struct Item {
 }
 
 /// The transform that convolves m and n values, or `None` if none is long enough. Neither is 0.
+#[cfg(test)]
 pub(crate) fn transform_length(m: usize, n: usize) -> Option<u32> {
     let half = (m + n - 1).div_ceil(2).next_power_of_two();
     (half <= 1 << LOG_LONGEST).then(|| (half as u32).max(1 << LOG_SHORTEST))

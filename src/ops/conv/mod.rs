@@ -4,8 +4,8 @@
 //! multiply-adds a pair, by transforms of length L about 15 L log₂ L operations.
 
 mod direct;
-#[allow(dead_code, reason = "the plan that assigns pairs to it comes next")]
 mod fused;
+mod gpu;
 mod spectral;
 mod twin;
 
@@ -28,11 +28,9 @@ use crate::{Error, Result};
 /// Results of one workgroup: `TILE` of shaders/lib/taps.wgsl.
 pub(crate) const TILE: usize = 448;
 
-/// How many workgroups it takes to convolve every pair, and on what.
+/// How many workgroups it takes to convolve every pair by tiles, and on what.
 #[derive(Debug)]
 pub(crate) struct ConvPlan {
-    /// Where each pair's result begins.
-    pub offsets: Offsets,
     /// Tiles, when some result needs more than one; otherwise workgroup g does all of pair g.
     pub tiles: Option<TileList>,
     pub groups: u32,
@@ -42,33 +40,38 @@ pub(crate) struct ConvPlan {
 
 impl ConvPlan {
     pub(crate) fn new(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<ConvPlan> {
-        check_rank(op, [a, b])?;
-        let mut offsets = Offset::new(op, pairs.len())?;
+        let offsets = results(op, a, b, pairs)?;
+        let taps = |pair| {
+            let (i, j) = pairs.get(pair);
+            a.length(i).min(b.length(j)) as u64
+        };
         let mut longest = 0;
         let mut cost = 0u64;
-        for (i, j) in pairs.iter() {
-            let (m, n) = (a.length(i), b.length(j));
-            let results = result_length(m, n);
-            offsets.push(results as u64)?;
+        for (pair, results) in offsets.lengths().enumerate() {
             longest = longest.max(results);
-            cost += (results.div_ceil(TILE) * TILE) as u64 * m.min(n) as u64;
+            cost += (results.div_ceil(TILE) * TILE) as u64 * taps(pair);
         }
-        let offsets = offsets.finish();
         let tiles = (longest > TILE).then(|| {
             let lengths: Vec<u32> = offsets.lengths().map(|l| l as u32).collect();
-            TileList::new(&lengths, TILE, |p| {
-                let (i, j) = pairs.get(p);
-                a.length(i).min(b.length(j)) as u64
-            })
+            TileList::new(&lengths, TILE, taps)
         });
         let groups = tiles.as_ref().map_or(pairs.len() as u32, |t| t.tiles);
         Ok(ConvPlan {
-            offsets,
             tiles,
             groups,
             cost,
         })
     }
+}
+
+/// Where each pair's result begins.
+fn results(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Offsets> {
+    check_rank(op, [a, b])?;
+    let mut offsets = Offset::new(op, pairs.len())?;
+    for (i, j) in pairs.iter() {
+        offsets.push(result_length(a.length(i), b.length(j)) as u64)?;
+    }
+    Ok(offsets.finish())
 }
 
 fn check_rank(op: &'static str, layouts: [&Layout; 2]) -> Result<()> {
@@ -104,6 +107,28 @@ impl Wanted<'_> {
         Choices::new(self.op, self.dtype, (a, b), pairs, self.method, self.costs)
     }
 
+    /// The direct method for every pair, unless another one was asked for.
+    pub(crate) fn direct_choices(&self, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Choices> {
+        let method = self.method.name();
+        let first = || {
+            pairs
+                .iter()
+                .position(|(i, j)| a.length(i) * b.length(j) > 0)
+        };
+        match self.method {
+            ConvMethod::Auto | ConvMethod::Direct => Ok(Choices::direct()),
+            ConvMethod::Fft | ConvMethod::OverlapSave => match first() {
+                None => Ok(Choices::direct()),
+                Some(pair) => Err(Error::Method {
+                    op: self.op,
+                    pair,
+                    method,
+                    reason: "this device has only the direct one for it".to_owned(),
+                }),
+            },
+        }
+    }
+
     /// The key of its launch in the layout of a.
     pub(crate) fn key(&self, b: &Layout, pairs: &Pairs) -> CacheKey {
         CacheKey {
@@ -127,8 +152,13 @@ pub(crate) fn launch(
     let Wanted { op, dtype, .. } = wanted;
     a.cached(wanted.key(b, pairs), || {
         let choices = wanted.choices(a, b, pairs)?;
-        let plan = ConvPlan::new(op, a, b, pairs)?;
-        let result = Layout::from_offsets(plan.offsets);
+        let result = Layout::from_offsets(results(op, a, b, pairs)?);
+        // The CPU runs the twin.
+        let stages = if wanted.costs.is_cpu() {
+            Vec::new()
+        } else {
+            gpu::stages(&wanted, correlate, (a, b), pairs, &choices, &result)
+        };
         let twin = if !choices.all_direct() {
             Twin::new(move |args| mixed(args, &choices, correlate))
         } else if correlate {
@@ -139,7 +169,7 @@ pub(crate) fn launch(
         Ok(Arc::new(Launch {
             op,
             temps: Vec::new(),
-            stages: direct::stages(dtype, (a, b), pairs, 0..pairs.len(), &result, correlate),
+            stages,
             outputs: vec![Output::new(dtype, OutputLayout::of(result, &[a, b]))],
             pairs: Some(pairs.clone()),
             twin,

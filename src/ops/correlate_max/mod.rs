@@ -82,7 +82,12 @@ pub(crate) fn launch(
     };
     let wanted = Wanted { op, ..wanted };
     a.cached(wanted.key(b, pairs), || {
-        let choices = wanted.choices(a, b, pairs)?;
+        // GPUs find the best lag directly.
+        let choices = if wanted.costs.is_cpu() {
+            wanted.choices(a, b, pairs)?
+        } else {
+            wanted.direct_choices(a, b, pairs)?
+        };
         let plan = ConvPlan::new(op, a, b, pairs)?;
         let result = Layout::uniform(pairs.len(), Shape::new(&[1])?)?;
         let ([kind, right], list) = pair_params(pairs, b.len());

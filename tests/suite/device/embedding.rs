@@ -6,7 +6,7 @@ use libtest_mimic::Trial;
 use vsla::wgpu::{self, BufferUsages};
 use vsla::{Device, Error, Ragged};
 
-use super::{agrees_with_the_cpu, drawn, lengths, numbers};
+use super::{agrees_with_the_cpu, directly, drawn, lengths, numbers};
 use crate::support::bench::{Bench, gpu};
 use crate::support::compare::{assert_exact, assert_identical};
 use crate::support::operation::{download, upload};
@@ -177,13 +177,13 @@ fn limits_below_the_baseline() {
     });
     let device = application.vsla();
     let x = upload(&device, &numbers(&lengths([5, 3]), 0));
-    let error = x.conv(&x).unwrap_err();
+    let error = directly(&x, &x).unwrap().conv().unwrap_err();
     assert_eq!(
         (error.kind(), error.op()),
         ("unsupported", "conv"),
         "{error}"
     );
-    assert!(error.to_string().contains("conv_direct.f32"), "{error}");
+    assert!(error.to_string().contains("conv_fused.f32"), "{error}");
     assert_exact(
         "2 x",
         &download(&x.scale(2.0).unwrap()),

@@ -109,8 +109,11 @@ fn workgroup_memory() {
     let device = own_gpu(|options| options.max_workgroup_memory = Some(1024));
     let (a, b) = (numbers(&lengths([5, 6]), 0), numbers(&lengths([6, 5]), 1));
     let (x, y) = (upload(&device, &a), upload(&device, &b));
-    unsupported(x.conv(&y), "conv", "conv_direct.f32");
-    unsupported(x.correlate(&y), "correlate", "conv_direct.f32");
+    unsupported(x.conv(&y), "conv", "conv_fused.f32");
+    unsupported(x.correlate(&y), "correlate", "conv_fused.f32");
+    let (i, j) = (a.cast(|value| value as i32), b.cast(|value| value as i32));
+    let (i, j) = (upload(&device, &i), upload(&device, &j));
+    unsupported(i.conv(&j), "conv", "conv_direct.i32");
     unsupported(x.correlate_max(&y), "correlate_max", "correlate_max.f32");
     unsupported(x.sbd(&y), "sbd", "unit.f32");
     unsupported(x.add(&y), "add", "add.f32");

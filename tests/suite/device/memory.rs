@@ -38,6 +38,9 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         .collect()
 }
 
+/// Bytes of the tables that transforms leave on the device, at most.
+const TABLES: u64 = 64 << 10;
+
 /// Uses everything that allocates, and drops it.
 fn use_it(device: &Device, seed: usize) {
     let (a, b) = (
@@ -59,14 +62,14 @@ fn is_counted_and_given_back() {
     for seed in 0..3 {
         use_it(&device, seed);
         let memory = device.memory();
-        assert_eq!(memory.live, 0, "{memory:?}");
+        assert!(memory.live <= TABLES, "{memory:?}");
         assert!(
             memory.cached >= memory.peak / 2 && memory.peak > 1 << 20,
             "{memory:?}"
         );
     }
     device.trim();
-    assert_eq!((device.memory().live, device.memory().cached), (0, 0));
+    assert!(device.memory().live <= TABLES && device.memory().cached == 0);
     use_it(&device, 3);
     let x = upload(&device, &numbers(&lengths([1_000_000]), 0));
     let live = device.memory().live;
@@ -85,7 +88,7 @@ fn is_counted_and_given_back() {
         &numbers(&lengths([1_000_000]), 0),
     );
     drop((view, clone));
-    assert_eq!(device.memory().live, 0);
+    assert!(device.memory().live <= TABLES);
 }
 
 fn limit() {
@@ -140,7 +143,7 @@ fn cache_limit() {
     let device = own_gpu(|options| options.cache_limit = Some(0));
     use_it(&device, 0);
     let memory = device.memory();
-    assert_eq!((memory.live, memory.cached), (0, 0), "{memory:?}");
+    assert!(memory.live <= TABLES && memory.cached == 0, "{memory:?}");
     let device = own_gpu(|options| options.cache_limit = Some(1 << 20));
     for seed in 0..3 {
         use_it(&device, seed);

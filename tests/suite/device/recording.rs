@@ -4,9 +4,9 @@ use std::sync::Barrier;
 use std::thread;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Pairing, Ragged};
+use vsla::{ConvMethod, Device, Pairing, Ragged};
 
-use super::{Tests, agrees_with_the_cpu, drawn, lengths, numbers};
+use super::{Tests, agrees_with_the_cpu, directly, drawn, lengths, numbers};
 use crate::support::bench::Bench;
 use crate::support::compare::{assert_exact, assert_identical};
 use crate::support::operation::{download, run, upload};
@@ -105,8 +105,14 @@ fn layouts_are_reused_in_order(device: &Device) {
         let [a, b] = layouts.each_ref().map(|layout| numbers(layout, i));
         let (x, y) = (upload(device, &a), upload(device, &b));
         let list = [(i as u32, 3), (7, i as u32)];
-        let listed = x.pair(&y, Pairing::List(&list)).unwrap().conv().unwrap();
-        results.push((i, x.add(&y).unwrap(), x.conv(&y).unwrap(), listed));
+        let listed = x.pair(&y, Pairing::List(&list)).unwrap();
+        let listed = listed.method(ConvMethod::Direct).conv().unwrap();
+        results.push((
+            i,
+            x.add(&y).unwrap(),
+            directly(&x, &y).unwrap().conv().unwrap(),
+            listed,
+        ));
     }
     let cpu = Device::cpu();
     for (i, added, convolved, listed) in results {
@@ -119,10 +125,13 @@ fn layouts_are_reused_in_order(device: &Device) {
         assert_exact(
             i,
             &download(&convolved),
-            &run(&cpu, &a, &b, |x, y| x.conv(y)),
+            &run(&cpu, &a, &b, |x, y| directly(x, y)?.conv()),
         );
         let list = [(i as u32, 3), (7, i as u32)];
-        let expected = run(&cpu, &a, &b, |x, y| x.pair(y, Pairing::List(&list))?.conv());
+        let expected = run(&cpu, &a, &b, |x, y| {
+            let pair = x.pair(y, Pairing::List(&list))?;
+            pair.method(ConvMethod::Direct).conv()
+        });
         assert_exact(i, &download(&listed), &expected);
     }
 }
@@ -146,11 +155,11 @@ fn two_threads(device: &Device) {
                         .map(|layout| numbers(layout, round + 100 * worker));
                     let got = [
                         run(device, &a, &b, |x, y| x.add(y)?.scale(2.0)?.sub(x)),
-                        run(device, &a, &b, |x, y| x.conv(y)),
+                        run(device, &a, &b, |x, y| directly(x, y)?.conv()),
                     ];
                     let expected = [
                         run(&cpu, &a, &b, |x, y| x.add(y)?.scale(2.0)?.sub(x)),
-                        run(&cpu, &a, &b, |x, y| x.conv(y)),
+                        run(&cpu, &a, &b, |x, y| directly(x, y)?.conv()),
                     ];
                     for (got, expected) in got.iter().zip(&expected) {
                         assert_exact(format!("thread {worker}, round {round}"), got, expected);
@@ -182,14 +191,18 @@ fn one_layout_from_many_threads(device: &Device) {
             drawn(&format!("shared right {round}"), 500, 30),
         ];
         let [a, b] = layouts.each_ref().map(|layout| numbers(layout, round));
-        let expected = run(&Device::cpu(), &a, &b, |x, y| x.conv(y));
+        let expected = run(&Device::cpu(), &a, &b, |x, y| directly(x, y)?.conv());
         let (x, y) = (upload(device, &a), upload(device, &b));
         let start = Barrier::new(4);
         thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
                     start.wait();
-                    assert_exact(round, &download(&x.conv(&y).unwrap()), &expected);
+                    assert_exact(
+                        round,
+                        &download(&directly(&x, &y).unwrap().conv().unwrap()),
+                        &expected,
+                    );
                 });
             }
         });
@@ -210,7 +223,11 @@ fn more_than_65535_workgroups(device: &Device) {
     let ones = lengths(vec![1; 70_000]);
     let (a, b) = (numbers(&ones, 0), numbers(&ones, 1));
     let expected = Ragged::from_fn(&ones, |element, i| a.row(element)[i] * b.row(element)[i]);
-    assert_exact("conv", &run(device, &a, &b, |x, y| x.conv(y)), &expected);
+    assert_exact(
+        "conv",
+        &run(device, &a, &b, |x, y| directly(x, y)?.conv()),
+        &expected,
+    );
     agrees_with_the_cpu(device, &a, &b);
 }
 
