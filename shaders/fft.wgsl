@@ -7,6 +7,12 @@ struct Params {
     groups: u32,
     first_item: u32,
     items: u32,
+    x_first: u32,
+    x_step: u32,
+    y_first: u32,
+    y_step: u32,
+    length: u32,
+    factor: u32,
     x_base: u32,
     load: u32,
     store: u32,
@@ -19,6 +25,7 @@ struct Params {
 @group(0) @binding(4) var<storage, read> twiddles: array<vec2<f32>>;
 
 #include "grid"
+#include "fft_items"
 #include "complex"
 #include "fft_values"
 #generate "fft"
@@ -36,11 +43,7 @@ fn main(
     let j = lid % THREADS;
     let slot = lid / THREADS;
     let i = group * (WG / THREADS) + slot;
-    // An item of no values reads and writes nothing.
-    var item = vec4(0u);
-    if i < p.items {
-        item = items[p.first_item + i];
-    }
+    let item = item_at(i);
     var v: array<vec2<f32>, HELD>;
     load_values(&v, item, j);
     forward(&v, j, slot * LENGTH);

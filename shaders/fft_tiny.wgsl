@@ -5,6 +5,12 @@ struct Params {
     groups: u32,
     first_item: u32,
     items: u32,
+    x_first: u32,
+    x_step: u32,
+    y_first: u32,
+    y_step: u32,
+    length: u32,
+    factor: u32,
     x_base: u32,
     load: u32,
     store: u32,
@@ -24,6 +30,7 @@ var<workgroup> sh_values: array<vec2<f32>, WG>;
 var<workgroup> sh_roots: array<vec2<f32>, WG>;
 
 #include "grid"
+#include "fft_items"
 #include "complex"
 #include "fft_values"
 #include "turn"
@@ -39,10 +46,7 @@ fn main(
         return;
     }
     let i = group * (WG / p.lanes) + lid / p.lanes;
-    var item = vec4(0u);
-    if i < p.items {
-        item = items[p.first_item + i];
-    }
+    let item = item_at(i);
     let n = item.z;
     let k = lid % p.lanes;
     let at = lid - k;

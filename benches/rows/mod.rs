@@ -4,6 +4,7 @@ mod add;
 mod chain;
 mod correlate_max;
 mod cpu;
+mod fft;
 mod layout;
 mod peaks;
 #[cfg(feature = "gpu")]
@@ -17,6 +18,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     add::rows(bench)?;
     correlate_max::rows(bench)?;
     chain::rows(bench)?;
+    fft::rows(bench)?;
     layout::rows(bench)?;
     cpu::rows(bench)
 }

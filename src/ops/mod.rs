@@ -22,6 +22,8 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &add::BOXES,
     &fft::KERNEL,
     &fft::TINY_KERNEL,
+    &fft::FILTER,
+    &fft::REAL,
     &fft::BLUESTEIN,
     &map::KERNEL,
     &map::FILL,
@@ -42,6 +44,8 @@ pub(crate) static KERNELS: &[&Kernel] = &[
 pub(crate) static GENERATORS: &[Generate] = &[
     ("conv_fused", conv::generate_fused),
     ("fft", fft::generate),
+    ("fft_real", fft::generate_real),
+    ("fft_filter", fft::generate_filter),
     ("fft_bluestein", fft::generate_bluestein),
 ];
 

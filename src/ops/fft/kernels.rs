@@ -66,6 +66,13 @@ pub(crate) static TINY_KERNEL: Kernel = Kernel {
     }],
 };
 
+pub(crate) static FILTER: Kernel = Kernel {
+    stem: "fft_filter",
+    source: include_str!("../../../shaders/fft_filter.wgsl"),
+    access: &[Access::Write, Access::Read, Access::Read, Access::Read],
+    variants: BLUESTEIN.variants,
+};
+
 pub(crate) static BLUESTEIN: Kernel = Kernel {
     stem: "fft_bluestein",
     source: include_str!("../../../shaders/fft_bluestein.wgsl"),
@@ -83,6 +90,55 @@ pub(crate) static BLUESTEIN: Kernel = Kernel {
         variant(11),
         variant(12),
         variant(13),
+    ],
+};
+
+/// The flags of the inverse of a real transform by 2^log values.
+pub(super) const fn inverse_flags(log: u32) -> &'static [&'static str] {
+    const FLAGS: [&[&str]; 8] = [
+        &["N32", "INVERSE"],
+        &["N64", "INVERSE"],
+        &["N128", "INVERSE"],
+        &["N256", "INVERSE"],
+        &["N512", "INVERSE"],
+        &["N1024", "INVERSE"],
+        &["N2048", "INVERSE"],
+        &["N4096", "INVERSE"],
+    ];
+    FLAGS[(log - LOG_SHORTEST) as usize]
+}
+
+const fn inverse(log: u32) -> Variant {
+    Variant {
+        dtype: DType::C32,
+        flags: inverse_flags(log),
+    }
+}
+
+/// log2 of the complex values by which the longest real transform is made.
+pub(super) const LOG_LONGEST_HALF: u32 = 12;
+
+pub(crate) static REAL: Kernel = Kernel {
+    stem: "fft_real",
+    source: include_str!("../../../shaders/fft_real.wgsl"),
+    access: BLUESTEIN.access,
+    variants: &[
+        variant(5),
+        inverse(5),
+        variant(6),
+        inverse(6),
+        variant(7),
+        inverse(7),
+        variant(8),
+        inverse(8),
+        variant(9),
+        inverse(9),
+        variant(10),
+        inverse(10),
+        variant(11),
+        inverse(11),
+        variant(12),
+        inverse(12),
     ],
 };
 
@@ -164,6 +220,19 @@ pub(super) static TURNS: Table = Table {
     },
 };
 
+/// e^(-πi k / N) at N + k for k < N, for each length N of `fft_real.wgsl`.
+pub(super) static HALVES: Table = Table {
+    name: "halves",
+    make: || {
+        let point = |i: u32| {
+            let n = 1 << i.max(1).ilog2();
+            let angle = std::f64::consts::PI * f64::from(i - n.min(i)) / f64::from(n);
+            [angle.cos() as f32, -angle.sin() as f32].map(f32::to_bits)
+        };
+        (0..2 << LOG_LONGEST_HALF).flat_map(point).collect()
+    },
+};
+
 /// The constants of a kernel, its workgroup memory, and the transforms of its length.
 #[cfg(feature = "gpu")]
 fn written(flags: &[&str]) -> (u32, String, [String; 2]) {
@@ -186,19 +255,82 @@ fn written(flags: &[&str]) -> (u32, String, [String; 2]) {
     (log, constants, functions(&mut generator, log))
 }
 
-/// A function that does something for each value that an invocation holds.
+/// Writes functions that do something for each value that an invocation holds.
 #[cfg(feature = "gpu")]
-fn for_each_held(out: &mut String, log: u32, name: &str, line: impl Fn(u32, &str) -> String) {
-    let held = 1u32 << held(log);
-    let threads = (1u32 << log) / held;
-    let _ = writeln!(
-        out,
-        "fn {name}(v: ptr<function, array<vec2<f32>, {held}>>, item: vec4<u32>, j: u32) {{"
-    );
-    for s in 0..held {
-        let _ = writeln!(out, "    {}", line(s, &format!("j + {}u", s * threads)));
+struct Held<'a> {
+    out: &'a mut String,
+    held: u32,
+    threads: u32,
+}
+
+#[cfg(feature = "gpu")]
+impl Held<'_> {
+    fn new(out: &mut String, log: u32) -> Held<'_> {
+        let held = 1 << held(log);
+        let threads = (1 << log) / held;
+        Held { out, held, threads }
     }
-    out.push_str("}\n");
+
+    fn begin(&mut self, name: &str, parameters: &str) {
+        let _ = writeln!(
+            self.out,
+            "fn {name}(v: ptr<function, array<vec2<f32>, {}>>, item: vec4<u32>, j: u32{parameters}) {{",
+            self.held
+        );
+    }
+
+    fn line(&mut self, text: &str) {
+        let _ = writeln!(self.out, "    {text}");
+    }
+
+    /// A line for each of the first `values`: of its number s, and of its index in the transform less j.
+    fn each(&mut self, values: u32, text: impl Fn(u32, u32) -> String) {
+        for s in 0..values {
+            self.line(&text(s, s * self.threads));
+        }
+    }
+
+    /// `load_values` and `store_values` of the first `values`. Complex values come and go without a question asked for
+    /// each, so that all loads are under way at once.
+    fn input_and_output(&mut self, values: u32, whole: bool) {
+        let guarded = |i: u32, text: String| match whole {
+            true => text,
+            false => format!("if j + {i}u < item.z {{ {text} }}"),
+        };
+        self.begin("load_values", "");
+        self.line("if (p.load & 3u) == 0u {");
+        self.line("let begin = (p.x_base >> 1u) + item.x + j;");
+        self.line("if item.z > 0u {");
+        self.each(values, |s, i| {
+            guarded(i, format!("(*v)[{s}] = x[begin + {i}u];"))
+        });
+        self.line("}");
+        self.line("if (p.load & EXCHANGED) != 0u {");
+        self.each(values, |s, _| format!("(*v)[{s}] = (*v)[{s}].yx;"));
+        self.line("}");
+        self.line("} else {");
+        self.each(values, |s, i| {
+            format!("(*v)[{s}] = value_in(item, j + {i}u);")
+        });
+        self.line("}\n}");
+        self.begin("store_values", "");
+        self.line("if (p.store & 3u) == 0u {");
+        self.line("let factor = bitcast<f32>(item.w);");
+        self.line("let to = item.y + j;");
+        self.line("if (p.store & EXCHANGED) != 0u {");
+        self.each(values, |s, _| format!("(*v)[{s}] = (*v)[{s}].yx * factor;"));
+        self.line("}");
+        self.line("if item.z > 0u {");
+        self.each(values, |s, i| {
+            guarded(i, format!("y[to + {i}u] = (*v)[{s}];"))
+        });
+        self.line("}");
+        self.line("} else {");
+        self.each(values, |s, i| {
+            format!("value_out(item, j + {i}u, (*v)[{s}]);")
+        });
+        self.line("}\n}");
+    }
 }
 
 /// The part of `fft.wgsl` that depends on the length.
@@ -206,28 +338,127 @@ fn for_each_held(out: &mut String, log: u32, name: &str, line: impl Fn(u32, &str
 pub(crate) fn generate(flags: &[&str]) -> String {
     let (log, mut out, [forward, _]) = written(flags);
     out.push_str(&forward);
-    for_each_held(&mut out, log, "load_values", |s, i| {
-        format!("(*v)[{s}] = value_in(item, {i});")
-    });
-    for_each_held(&mut out, log, "store_values", |s, i| {
-        format!("value_out(item, {i}, (*v)[{s}]);")
-    });
+    Held::new(&mut out, log).input_and_output(1 << held(log), true);
     out
 }
 
-/// The part of `fft_bluestein.wgsl` that depends on the length.
+/// The part of `fft_filter.wgsl` that depends on the length.
+#[cfg(feature = "gpu")]
+pub(crate) fn generate_filter(flags: &[&str]) -> String {
+    let (log, mut out, [forward, _]) = written(flags);
+    out.push_str(&forward);
+    let all = 1 << held(log);
+    let mut held = Held::new(&mut out, log);
+    held.begin("load_filter", "");
+    held.each(all, |s, i| {
+        format!("(*v)[{s}] = filter_value(item.z, j + {i}u);")
+    });
+    held.line("}");
+    held.begin("store_chirp", "");
+    held.each(all / 2, |s, i| {
+        format!("chirp_out(item, j + {i}u, (*v)[{s}]);")
+    });
+    held.line("}");
+    held.begin("store_spectrum", "");
+    held.each(all, |s, i| {
+        format!("spectrum_out(item, j + {i}u, (*v)[{s}]);")
+    });
+    held.line("}");
+    out
+}
+
+/// The part of `fft_bluestein.wgsl` that depends on the length. Values and results are in the first half.
 #[cfg(feature = "gpu")]
 pub(crate) fn generate_bluestein(flags: &[&str]) -> String {
     let (log, mut out, functions) = written(flags);
     functions.iter().for_each(|function| out.push_str(function));
-    for_each_held(&mut out, log, "load_filter", |s, i| {
-        format!("(*v)[{s}] = filter_value(item.z, {i});")
+    let all = 1 << held(log);
+    let mut held = Held::new(&mut out, log);
+    held.input_and_output(all / 2, false);
+    held.begin("turn_values", ", filter_at: u32");
+    held.line("let begin = filter_at + j;");
+    held.each(all / 2, |s, i| {
+        format!("if j + {i}u < item.z {{ (*v)[{s}] = c_mul((*v)[{s}], filters[begin + {i}u]); }}")
     });
-    for_each_held(&mut out, log, "load_signal", |s, i| {
-        format!("(*v)[{s}] = signal_value(item, {i});")
+    held.line("}");
+    held.begin("load_spectrum", ", filter_at: u32");
+    held.line("let begin = filter_at + LENGTH / 2u + j;");
+    held.line("if item.z > 0u {");
+    held.each(all, |s, i| format!("(*v)[{s}] = filters[begin + {i}u];"));
+    held.line("}\n}");
+    out
+}
+
+/// The part of `fft_real.wgsl` that depends on the length. Real values may begin at an odd word.
+#[cfg(feature = "gpu")]
+pub(crate) fn generate_real(flags: &[&str]) -> String {
+    let (log, mut out, [forward, _]) = written(flags);
+    out.push_str(&forward);
+    let all = 1 << held(log);
+    let array = format!("ptr<function, array<vec2<f32>, {all}>>");
+    let mut held = Held::new(&mut out, log);
+    if flags.contains(&"INVERSE") {
+        held.begin("load_spectrum", "");
+        held.line("let begin = (p.x_base >> 1u) + item.x;");
+        held.line("let up = begin + j;");
+        held.line("let down = begin + LENGTH - j;");
+        held.line(&format!("var last: array<vec2<f32>, {all}>;"));
+        held.each(all, |s, i| {
+            format!("(*v)[{s}] = x[up + {i}u]; last[{s}] = x[down - {i}u];")
+        });
+        held.each(all, |s, i| {
+            format!("(*v)[{s}] = folded(j + {i}u, (*v)[{s}], last[{s}]);")
+        });
+        held.line("}");
+        held.begin("store_pairs", "");
+        held.line("let factor = bitcast<f32>(item.w);");
+        held.line("let to = (item.y >> 1u) + j;");
+        held.line("if (item.y & 1u) == 0u {");
+        held.each(all, |s, i| format!("y[to + {i}u] = (*v)[{s}].yx * factor;"));
+        held.line("} else {");
+        held.each(all, |s, i| {
+            format!(
+                "y[to + {i}u].y = (*v)[{s}].y * factor; y[to + {i}u + 1u].x = (*v)[{s}].x * factor;"
+            )
+        });
+        held.line("}\n}");
+        return out;
+    }
+    held.begin("load_pairs", "");
+    held.line("let begin = p.x_base + item.x;");
+    held.line("let at = (begin >> 1u) + j;");
+    held.line("if (begin & 1u) == 0u {");
+    held.each(all, |s, i| format!("(*v)[{s}] = x[at + {i}u];"));
+    held.line("} else {");
+    held.each(all, |s, i| {
+        format!("(*v)[{s}] = vec2(x[at + {i}u].y, x[at + {i}u + 1u].x);")
     });
-    for_each_held(&mut out, log, "store_results", |s, i| {
-        format!("result_out(item, {i}, (*v)[{s}]);")
+    held.line("}\n}");
+    held.line(&format!(
+        "fn mirror(v: {array}, m: {array}, j: u32, at: u32) {{"
+    ));
+    held.line("let to = at + j;");
+    for part in ["x", "y"] {
+        held.line("workgroupBarrier();");
+        held.each(all, |s, i| {
+            format!("sh_exchange[to + {i}u] = (*v)[{s}].{part};")
+        });
+        held.line("workgroupBarrier();");
+        held.each(all, |s, i| match i {
+            // The first of all is its own mirror.
+            0 => format!("(*m)[{s}].{part} = sh_exchange[at + ((LENGTH - j) & (LENGTH - 1u))];"),
+            _ => format!("(*m)[{s}].{part} = sh_exchange[at + LENGTH - {i}u - j];"),
+        });
+    }
+    held.line("}");
+    held.line(&format!(
+        "fn store_spectrum(v: {array}, m: {array}, item: vec4<u32>, j: u32) {{"
+    ));
+    held.line("let to = item.y + j;");
+    held.each(all, |s, i| {
+        format!("y[to + {i}u] = unfolded(j + {i}u, (*v)[{s}], (*m)[{s}]);")
     });
+    held.line("if j == 0u { y[to + LENGTH] = vec2((*v)[0].x - (*v)[0].y, 0.0); }");
+    held.line("}");
     out
 }

@@ -12,9 +12,9 @@ use crate::plan::{Launch, Output, OutputLayout};
 use crate::ragged::{CacheKey, DType, Layout};
 use crate::{Error, Result};
 
-pub(crate) use kernels::{BLUESTEIN, KERNEL, TINY_KERNEL};
+pub(crate) use kernels::{BLUESTEIN, FILTER, KERNEL, REAL, TINY_KERNEL};
 #[cfg(feature = "gpu")]
-pub(crate) use kernels::{generate, generate_bluestein};
+pub(crate) use kernels::{generate, generate_bluestein, generate_filter, generate_real};
 
 /// Which transform.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,11 +49,11 @@ fn key(transform: Transform, other: u64, on_gpu: bool) -> CacheKey {
 }
 
 /// The CPU transforms any length; the kernels do not.
-fn check_lengths(op: &'static str, n: &Layout) -> Result<()> {
-    match plan::too_long(n) {
+fn check_lengths(transform: Transform, n: &Layout) -> Result<()> {
+    match plan::too_long(transform, n) {
         None => Ok(()),
         Some((element, longest)) => Err(Error::TooLarge {
-            op,
+            op: transform.op(),
             element: Some(element),
             what: "transform".to_owned(),
             bytes: (n.length(element) * DType::C32.size()) as u64,
@@ -85,9 +85,9 @@ pub(crate) fn launch(transform: Transform, x: &Layout, on_gpu: bool) -> Result<A
     check_rank(op, x)?;
     x.cached(key(transform, 0, on_gpu), || {
         if on_gpu {
-            check_lengths(op, x)?;
+            check_lengths(transform, x)?;
         }
-        let (stages, result) = if transform == Transform::Real {
+        let ((stages, temps), result) = if transform == Transform::Real {
             let result = Layout::from_lengths(x.lengths().map(spectrum))?;
             let stages = plan::stages(transform, x, x, &result);
             (stages, OutputLayout::of(result, &[x]))
@@ -97,7 +97,7 @@ pub(crate) fn launch(transform: Transform, x: &Layout, on_gpu: bool) -> Result<A
         Ok(Arc::new(Launch {
             op,
             outputs: vec![Output::new(DType::C32, result)],
-            temps: Vec::new(),
+            temps,
             stages,
             pairs: None,
             twin: twin::of(transform),
@@ -132,13 +132,14 @@ pub(crate) fn launch_inverse(x: &Layout, result: &Layout, on_gpu: bool) -> Resul
             });
         }
         if on_gpu {
-            check_lengths(op, result)?;
+            check_lengths(transform, result)?;
         }
+        let (stages, temps) = plan::stages(transform, result, x, result);
         Ok(Arc::new(Launch {
             op,
             outputs: vec![Output::new(DType::F32, OutputLayout::Input(1))],
-            temps: Vec::new(),
-            stages: plan::stages(transform, result, x, result),
+            temps,
+            stages,
             pairs: None,
             twin: twin::of(transform),
         }))

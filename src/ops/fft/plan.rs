@@ -4,14 +4,15 @@
 //! | --- | --- |
 //! | 1 to 64, but 32 and 64 | by the definition, an invocation for each result |
 //! | 32 to 8192, a power of two | in registers and workgroup memory |
-//! | 65 to 4096, others | Bluestein's convolution, of the next power of two from 2 n − 1 on |
+//! | 64 to 8192, a power of two, of real values | by half as many complex values, even and odd ones |
+//! | 65 to 4096, others | Bluestein's convolution, of the next power of two from 2 n − 1 on, with a filter made once for each length |
 //!
 //! Each reads its element once and writes its result once. Transforms of 8192 take 32 KiB of workgroup memory, others 16 KiB at
 //! most. Longer elements have no kernel yet.
 //!
 //! Elements of one way are the items of one stage, several to a workgroup where they are short.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::{Transform, kernels};
@@ -23,12 +24,19 @@ use crate::ragged::{DType, Layout};
 enum Way {
     Tiny(u32),
     Power(u32),
+    /// Of real values, by half as many complex ones.
+    Half(u32),
     Bluestein(u32),
 }
 
 impl Way {
     /// The way for an element that is not empty, if there is one.
-    fn of(n: usize) -> Option<Way> {
+    fn of(transform: Transform, n: usize) -> Option<Way> {
+        let real = matches!(transform, Transform::Real | Transform::RealInverse);
+        if real && n.is_power_of_two() && n > 1 << kernels::LOG_SHORTEST {
+            let log = n.ilog2() - 1;
+            return (log <= kernels::LOG_LONGEST_HALF).then_some(Way::Half(log));
+        }
         let shortest = 1 << kernels::LOG_SHORTEST;
         let (way, log) = match n {
             _ if n.is_power_of_two() && n >= shortest => (Way::Power as fn(u32) -> Way, n.ilog2()),
@@ -43,8 +51,10 @@ impl Way {
 }
 
 /// The first element that is too long for the kernels there are, and the longest that is not.
-pub(super) fn too_long(n: &Layout) -> Option<(usize, usize)> {
-    let element = n.lengths().position(|n| n > 0 && Way::of(n).is_none())?;
+pub(super) fn too_long(transform: Transform, n: &Layout) -> Option<(usize, usize)> {
+    let element = n
+        .lengths()
+        .position(|n| n > 0 && Way::of(transform, n).is_none())?;
     let power = n.length(element).is_power_of_two();
     Some((element, 1 << (kernels::LOG_LONGEST - u32::from(!power))))
 }
@@ -55,8 +65,8 @@ type Item = [u32; 4];
 /// What x holds and what y takes: `load` and `store` of `fft_values.wgsl`.
 #[derive(Clone, Copy, Debug)]
 struct Modes {
-    pub load: u32,
-    pub store: u32,
+    load: u32,
+    store: u32,
 }
 
 const REAL: u32 = 1;
@@ -75,56 +85,173 @@ impl Modes {
     }
 }
 
-/// The items of one way, as a part of the work list.
+/// Items of one way, as a part of the work list.
 struct Items {
-    pub list: Arc<Words>,
-    pub first: usize,
-    pub count: usize,
-    pub modes: Modes,
+    list: Arc<Words>,
+    first: usize,
+    count: usize,
+    /// `x_first` to `factor` of `fft_items.wgsl`, or zeros.
+    even: [u32; 6],
 }
 
-/// The stages of a transform of elements of the lengths of `n`, without those that are too long.
-pub(super) fn stages(transform: Transform, n: &Layout, from: &Layout, to: &Layout) -> Vec<Stage> {
+/// Items that all are of one length, at equal distances in x and in y, as the numbers that give them.
+fn even(items: &[Item]) -> [u32; 6] {
+    let [x, y, n, factor] = items[0];
+    let step = items.get(1).map_or([0; 2], |next| {
+        [next[0].wrapping_sub(x), next[1].wrapping_sub(y)]
+    });
+    let predicted = |i: usize| {
+        let i = i as u32;
+        [
+            x.wrapping_add(i.wrapping_mul(step[0])),
+            y.wrapping_add(i.wrapping_mul(step[1])),
+            n,
+            factor,
+        ]
+    };
+    match items
+        .iter()
+        .enumerate()
+        .all(|(i, item)| *item == predicted(i))
+    {
+        true => [x, step[0], y, step[1], n, factor],
+        false => [0; 6],
+    }
+}
+
+/// The stages of a transform of elements of the lengths of `n`, without those that are too long, and the words of their
+/// scratch.
+pub(super) fn stages(
+    transform: Transform,
+    n: &Layout,
+    from: &Layout,
+    to: &Layout,
+) -> (Vec<Stage>, Vec<u64>) {
     let mut ways: BTreeMap<Way, Vec<Item>> = BTreeMap::new();
     let inverse = matches!(transform, Transform::Inverse | Transform::RealInverse);
-    let begins = from
-        .offsets()
-        .as_slice()
-        .iter()
-        .zip(to.offsets().as_slice());
+    let from = from.offsets().as_slice().iter();
+    let begins = from.zip(to.offsets().as_slice());
     for (n, (&from, &to)) in n.lengths().zip(begins).filter(|(n, _)| *n > 0) {
         let factor = if inverse { 1.0 / n as f32 } else { 1.0 };
         let item = [from, to, n as u32, factor.to_bits()];
-        if let Some(way) = Way::of(n) {
+        if let Some(way) = Way::of(transform, n) {
             ways.entry(way).or_default().push(item);
         }
     }
-    let words: Vec<u32> = ways.values().flatten().flatten().copied().collect();
-    let list = Words::new(words);
-    let mut stages = Vec::new();
-    let mut first = 0;
-    for (way, items) in &ways {
-        let part = Items {
-            list: list.clone(),
-            first,
-            count: items.len(),
-            modes: Modes::of(transform),
-        };
-        first += items.len();
-        stages.push(stage(&part, *way));
+    let mut filters = Filters::default();
+    for (way, items) in &mut ways {
+        if let Way::Bluestein(log) = *way {
+            filters.add(log, items);
+        }
     }
-    stages
+    let items = ways.values().flatten();
+    let filter_items = filters.classes.iter().flat_map(|class| &class.items);
+    let list = Words::new(items.chain(filter_items).flatten().copied().collect());
+    let mut first = 0;
+    let mut part = |items: &[Item]| {
+        first += items.len();
+        Items {
+            list: list.clone(),
+            first: first - items.len(),
+            count: items.len(),
+            even: even(items),
+        }
+    };
+    let parts: Vec<(Way, Items)> = ways
+        .iter()
+        .map(|(way, items)| (*way, part(items)))
+        .collect();
+    let mut stages: Vec<Stage> = filters
+        .classes
+        .iter()
+        .map(|class| class.stage(&part(&class.items)))
+        .collect();
+    let modes = Modes::of(transform);
+    stages.extend(parts.iter().map(|(way, items)| {
+        let begin = filters
+            .classes
+            .iter()
+            .find(|class| Way::Bluestein(class.log) == *way);
+        stage(items, *way, modes, begin.map(|class| class.begin))
+    }));
+    let temps = match filters.values {
+        0 => Vec::new(),
+        values => vec![2 * u64::from(values)],
+    };
+    (stages, temps)
+}
+
+/// The filters of Bluestein's convolutions: one for each length there is, whatever the number of elements.
+#[derive(Default)]
+struct Filters {
+    classes: Vec<FilterClass>,
+    values: u32,
+}
+
+/// Those inside convolutions of 2^log values.
+struct FilterClass {
+    log: u32,
+    /// Where the first one begins in the scratch buffer.
+    begin: u32,
+    items: Vec<Item>,
+}
+
+impl Filters {
+    /// Numbers the lengths of these items, and puts the number above the length's 13 bits.
+    fn add(&mut self, log: u32, items: &mut [Item]) {
+        let mut numbers: HashMap<u32, u32> = HashMap::new();
+        let begin = self.values;
+        let mut filters = Vec::new();
+        for item in items {
+            let number = *numbers.entry(item[2]).or_insert_with(|| {
+                filters.push([self.values, 0, item[2], 0]);
+                self.values += 3 << (log - 1);
+                (self.values - begin) / (3 << (log - 1)) - 1
+            });
+            item[2] |= number << 13;
+        }
+        self.classes.push(FilterClass {
+            log,
+            begin,
+            items: filters,
+        });
+    }
+}
+
+impl FilterClass {
+    fn stage(&self, items: &Items) -> Stage {
+        Stage {
+            kernel: &kernels::FILTER,
+            variant: kernels::FILTER.variant(DType::C32, kernels::flags(self.log)),
+            slots: vec![
+                Slot::Temp(0),
+                Slot::Words(items.list.clone()),
+                Slot::Table(&kernels::TWIDDLES),
+                Slot::Table(&kernels::TURNS),
+            ],
+            params: vec![Word::U32(items.first as u32), Word::U32(items.count as u32)],
+            groups: items.count.div_ceil(kernels::per_group(self.log)) as u32,
+            cost: items.count as u64 * cost(self.log),
+        }
+    }
+}
+
+/// Operations of a transform of 2^log values.
+fn cost(log: u32) -> u64 {
+    (5 * u64::from(log)) << log
 }
 
 /// The stage of the items of one way.
-fn stage(items: &Items, way: Way) -> Stage {
+fn stage(items: &Items, way: Way, modes: Modes, filters: Option<u32>) -> Stage {
     const TWIDDLES: Slot = Slot::Table(&kernels::TWIDDLES);
     const TURNS: Slot = Slot::Table(&kernels::TURNS);
-    let (kernel, flags, tables, per_group, cost): (_, _, &[Slot], _, _) = match way {
+    const HALVES: Slot = Slot::Table(&kernels::HALVES);
+    let (kernel, flags, tables, last, per_group, cost): (_, _, &[Slot], _, _, _) = match way {
         Way::Tiny(log) => (
             &kernels::TINY_KERNEL,
             &[][..],
             &[TURNS],
+            Some(1 << log),
             1 << (kernels::LOG_GROUP - log),
             1 << (2 * log),
         ),
@@ -132,15 +259,28 @@ fn stage(items: &Items, way: Way) -> Stage {
             &kernels::KERNEL,
             kernels::flags(log),
             &[TWIDDLES],
+            None,
             kernels::per_group(log),
-            (5 * u64::from(log)) << log,
+            cost(log),
+        ),
+        Way::Half(log) => (
+            &kernels::REAL,
+            match modes.store & EXCHANGED {
+                0 => kernels::flags(log),
+                _ => kernels::inverse_flags(log),
+            },
+            &[TWIDDLES, HALVES],
+            None,
+            kernels::per_group(log),
+            cost(log + 1),
         ),
         Way::Bluestein(log) => (
             &kernels::BLUESTEIN,
             kernels::flags(log),
-            &[TWIDDLES, TURNS],
+            &[TWIDDLES, Slot::Temp(0)],
+            filters,
             kernels::per_group(log),
-            (15 * u64::from(log + 2)) << log,
+            2 * cost(log),
         ),
     };
     let mut slots = vec![
@@ -149,16 +289,13 @@ fn stage(items: &Items, way: Way) -> Stage {
         Slot::Words(items.list.clone()),
     ];
     slots.extend_from_slice(tables);
-    let mut params = vec![
-        Word::U32(items.first as u32),
-        Word::U32(items.count as u32),
-        Word::InputBase(0),
-        Word::U32(items.modes.load),
-        Word::U32(items.modes.store),
-    ];
-    if let Way::Tiny(log) = way {
-        params.push(Word::U32(1 << log));
+    let mut params = vec![Word::U32(items.first as u32), Word::U32(items.count as u32)];
+    params.extend(items.even.map(Word::U32));
+    params.push(Word::InputBase(0));
+    if !matches!(way, Way::Half(_)) {
+        params.extend([Word::U32(modes.load), Word::U32(modes.store)]);
     }
+    params.extend(last.map(Word::U32));
     Stage {
         kernel,
         variant: kernel.variant(DType::C32, flags),

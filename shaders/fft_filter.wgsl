@@ -1,0 +1,68 @@
+// What Bluestein's convolution needs of a length n, 2 n <= LENGTH: w_k = e^(-πi k² / n) for k < n, and from LENGTH / 2 on the
+// transform of conj(w) around both ends of a cycle of LENGTH, with the factor of the transform back.
+//
+// An item is (begin in y, 0, n, 0).
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    first_item: u32,
+    items: u32,
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read_write> y: array<vec2<f32>>;
+@group(0) @binding(2) var<storage, read> items: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> twiddles: array<vec2<f32>>;
+@group(0) @binding(4) var<storage, read> turns: array<vec2<f32>>;
+
+#include "grid"
+#include "complex"
+#include "turn"
+
+fn filter_value(n: u32, i: u32) -> vec2<f32> {
+    let k = min(i, LENGTH - i);
+    if k >= n {
+        return vec2(0.0);
+    }
+    let w = turn((k * k) % (2u * n), 2u * n);
+    return vec2(w.x, -w.y);
+}
+
+fn chirp_out(item: vec4<u32>, k: u32, value: vec2<f32>) {
+    if k < item.z {
+        y[item.x + k] = vec2(value.x, -value.y);
+    }
+}
+
+fn spectrum_out(item: vec4<u32>, i: u32, value: vec2<f32>) {
+    if item.z > 0u {
+        y[item.x + LENGTH / 2u + i] = value * (1.0 / f32(LENGTH));
+    }
+}
+
+#generate "fft_filter"
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, count);
+    if group >= p.groups {
+        return;
+    }
+    let j = lid % THREADS;
+    let slot = lid / THREADS;
+    let i = group * (WG / THREADS) + slot;
+    var item = vec4(0u);
+    if i < p.items {
+        item = items[p.first_item + i];
+    }
+    var v: array<vec2<f32>, HELD>;
+    load_filter(&v, item, j);
+    store_chirp(&v, item, j);
+    forward(&v, j, slot * LENGTH);
+    store_spectrum(&v, item, j);
+}
