@@ -1,7 +1,7 @@
 // c = a * b for the items of a work list: transforms, product and inverse in one kernel, or plain sums where short.
 //
-// A workgroup does one task, (class, first item, items): so many items of one class. An item is (a begin, b begin, c begin, lengths):
-// the length of a in 14 bits, of b in 14 bits, then FLIPPED and WINDOWED. A windowed item has in the place of
+// A workgroup does items of one class. Classes follow each other in `items` and over workgroups, and `ends` says where
+// each ends: (workgroup, item), two classes in a vec4. An item is (a begin, b begin, c begin, lengths): the length of a in 14 bits, of b in 14 bits, then FLIPPED and WINDOWED. A windowed item has in the place of
 // `c begin` the index of its window, (c begin, results to skip, results to write); others write all results.
 
 struct Params {
@@ -9,13 +9,14 @@ struct Params {
     groups: u32,
     a_base: u32,
     b_base: u32,
+    ends: array<vec4<u32>, 6>,
 }
 
 @group(0) @binding(0) var<uniform> p: Params;
 @group(0) @binding(1) var<storage, read> a: array<f32>;
 @group(0) @binding(2) var<storage, read> b: array<f32>;
 @group(0) @binding(3) var<storage, read_write> c: array<f32>;
-@group(0) @binding(4) var<storage, read> work: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read> items: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read> twiddles: array<vec2<f32>>;
 
 const FLIPPED = 1u << 28u;
@@ -35,17 +36,17 @@ struct Item {
 #include "grid"
 #include "complex"
 
-// Item i of a task, or one without values where the task has no more.
-fn item_of(task: vec4<u32>, i: u32) -> Item {
-    if i >= task.z {
+// Item i, or one without values beyond the end of its class.
+fn item_of(i: u32, end: u32) -> Item {
+    if i >= end {
         return Item(0u, 0u, 1u, 0u, 0u, 0u, 0u, 0u);
     }
-    let item = work[task.y + i];
+    let item = items[i];
     let m = item.w & 0x3fffu;
     let n = (item.w >> 14u) & 0x3fffu;
     var window = vec4(item.z, 0u, m + n - 1u, 0u);
     if (item.w & WINDOWED) != 0u {
-        window = work[item.z];
+        window = items[item.z];
     }
     let b_at = p.b_base + item.y;
     if (item.w & FLIPPED) != 0u {
@@ -54,21 +55,21 @@ fn item_of(task: vec4<u32>, i: u32) -> Item {
     return Item(p.a_base + item.x, b_at, 1u, m, n, window.x, window.y, window.z);
 }
 
-// Stores result i, if it is one that is asked for.
-fn store(item: Item, i: u32, value: f32) {
-    let at = i - item.skip;
+// Stores what is value `at` of the results to be written, if there are so many.
+fn store(item: Item, at: u32, value: f32) {
     if at < item.write {
         c[item.c_at + at] = value;
     }
 }
 
-// Sums of products, `lanes` results at a time.
-fn convolve_directly(item: Item, lane: u32, lanes: u32) {
-    for (var q = item.skip + lane; q < item.skip + item.write; q += lanes) {
+// Sums of products, LANES results of an item at a time.
+fn convolve_directly(group: u32, first: u32, end: u32, lid: u32) {
+    let item = item_of(first + group * (WG / LANES) + lid / LANES, end);
+    for (var q = item.skip + lid % LANES; q < item.skip + item.write; q += LANES) {
         let begin = select(0u, q + 1u - item.n, q + 1u > item.n);
-        let end = min(item.m, q + 1u);
+        let stop = min(item.m, q + 1u);
         var sum = 0.0;
-        for (var i = begin; i < end; i += 1u) {
+        for (var i = begin; i < stop; i += 1u) {
             sum = fma(a[item.a_at + i], b[item.b_at + (q - i) * item.b_step], sum);
         }
         c[item.c_at + q - item.skip] = sum;
@@ -87,5 +88,5 @@ fn main(
     if group >= p.groups {
         return;
     }
-    convolve(work[group], lid);
+    convolve(group, lid);
 }

@@ -9,7 +9,7 @@ use crate::{Error, Result};
 const STRIP: u64 = 7;
 
 /// Results of pairs that a GPU convolves directly beside the transforms, in one kernel with them.
-pub(crate) const FEW_RESULTS: u64 = 16;
+pub(crate) const FEW_RESULTS: u64 = 32;
 
 /// The largest FFT length there is a cost for, as a power of two.
 const LARGEST: u32 = 31;
@@ -39,7 +39,7 @@ impl Engine {
         match self {
             Engine::Cpu => (3, LARGEST),
             // Those of the kernel `conv_fused`.
-            Engine::Software | Engine::Gpu => (7, 13),
+            Engine::Software | Engine::Gpu => (6, 13),
         }
     }
 
@@ -145,20 +145,21 @@ impl CostTable {
     pub fn gpu() -> CostTable {
         // An NVIDIA H100. Half of an item is its part in the dispatch that only direct pairs need.
         let fft = [
-            (7, 0.0049),
-            (8, 0.0050),
-            (9, 0.0049),
-            (10, 0.0049),
-            (11, 0.0055),
-            (12, 0.0056),
-            (13, 0.0062),
+            (6, 0.0060),
+            (7, 0.0040),
+            (8, 0.0043),
+            (9, 0.0043),
+            (10, 0.0042),
+            (11, 0.0049),
+            (12, 0.0047),
+            (13, 0.0054),
         ];
         CostTable::of(
             Engine::Gpu,
             Costs {
                 workers: 1,
                 launch: 3_000.0,
-                item: 0.45,
+                item: 0.3,
                 multiply_add: 0.000_115,
                 result: 0.004,
                 fft: fft.to_vec(),

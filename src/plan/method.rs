@@ -382,11 +382,19 @@ mod tests {
     #[test]
     fn gpus_transform_what_fits_a_workgroup() {
         let gpu = CostTable::gpu();
-        for (m, n) in [(1, 1), (8, 8), (1, 16), (100_000, 3), (16_384, 16_384)] {
+        for (m, n) in [
+            (1, 1),
+            (8, 8),
+            (1, 16),
+            (16, 16),
+            (100_000, 3),
+            (16_384, 16_384),
+        ] {
             assert_eq!(auto(&gpu, m, n), Choice::Direct, "{m} {n}");
         }
         for (m, n, length) in [
-            (15, 15, 128),
+            (17, 16, 64),
+            (32, 33, 64),
             (64, 65, 128),
             (142, 142, 512),
             (456, 456, 1024),

@@ -21,7 +21,7 @@ struct Fold {
 impl Swizzle {
     /// For a stage of radix 2^radix after `done` bits: its writes have the lanes' bits from `done` on moved up by
     /// `radix`, and with fewer invocations a transform than lanes, the bits above are multiples of N.
-    fn new(transform: &Transform, done: u32, radix: u32) -> Swizzle {
+    fn new(transform: &Transform<'_>, done: u32, radix: u32) -> Swizzle {
         // 32 banks of one word, or 16 of two.
         let banks = if transform.whole { 4 } else { 5 };
         let lanes = transform.log_threads().min(banks);
@@ -83,7 +83,7 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    pub(super) fn after(transform: &Transform, done: u32, radix: u32) -> Exchange {
+    pub(super) fn after(transform: &Transform<'_>, done: u32, radix: u32) -> Exchange {
         let log_threads = transform.log_threads();
         debug_assert!(
             done <= log_threads || radix == transform.held,

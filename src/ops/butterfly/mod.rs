@@ -59,12 +59,12 @@ impl Kind {
 
 /// One transform to be written out.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Transform {
+pub(crate) struct Transform<'a> {
     /// The WGSL function's name.
-    pub name: &'static str,
+    pub name: &'a str,
     pub kind: Kind,
     /// log2 of the radix of each stage, first to last. Their sum is log2 N.
-    pub radices: &'static [u32],
+    pub radices: &'a [u32],
     /// log2 of E, the values of an invocation; no radix is larger.
     pub held: u32,
     /// Whether complex values are exchanged whole, through an array of `vec2<f32>`, and not part after part.
@@ -76,7 +76,7 @@ pub(crate) struct Transform {
     pub product: bool,
 }
 
-impl Transform {
+impl Transform<'_> {
     /// log2 N.
     fn log_length(&self) -> u32 {
         self.radices.iter().sum()
@@ -119,7 +119,7 @@ impl Generator {
     }
 
     /// The WGSL function of a transform.
-    pub(crate) fn function(&mut self, transform: &Transform) -> String {
+    pub(crate) fn function(&mut self, transform: &Transform<'_>) -> String {
         let held = 1u32 << transform.held;
         let array = format!("ptr<function, array<vec2<f32>, {held}>>");
         let second = if transform.product {
@@ -134,6 +134,7 @@ impl Generator {
             transform.name
         );
         let mut done = 0;
+        let mut exchange = String::new();
         for (i, &radix) in transform.radices.iter().enumerate() {
             let stage = Stage {
                 transform,
@@ -142,9 +143,10 @@ impl Generator {
                 first: i == 0,
                 last: i + 1 == transform.radices.len(),
             };
-            stage.write(&mut out, &mut self.table);
+            stage.write(&mut out, &mut self.table, &exchange);
+            exchange.clear();
             if !stage.last {
-                Exchange::after(transform, done, radix).write(&mut out);
+                Exchange::after(transform, done, radix).write(&mut exchange);
             }
             done += radix;
         }

@@ -7,7 +7,7 @@ use super::{Kind, Transform};
 
 /// A stage of radix r = 2^radix, of a transform of which Ns = 2^done is done.
 pub(super) struct Stage<'a> {
-    pub transform: &'a Transform,
+    pub transform: &'a Transform<'a>,
     pub done: u32,
     pub radix: u32,
     pub first: bool,
@@ -32,7 +32,8 @@ fn constant(turns: f64) -> String {
 }
 
 impl Stage<'_> {
-    pub(super) fn write(&self, out: &mut String, table: &mut Vec<[f32; 2]>) {
+    /// Writes the stage, which `exchange` precedes. Twiddles are asked for before it, and arrive meanwhile.
+    pub(super) fn write(&self, out: &mut String, table: &mut Vec<[f32; 2]>, exchange: &str) {
         let transform = self.transform;
         let threads = transform.log_threads();
         let butterflies = transform.held - self.radix;
@@ -58,6 +59,7 @@ impl Stage<'_> {
         if !each {
             self.load_twiddles(out, twiddles, "j");
         }
+        out.push_str(exchange);
         for q in 0..1u32 << butterflies {
             let _ = writeln!(out, "        {{");
             let b = match q << threads {

@@ -1,25 +1,18 @@
 //! Convolutions whose transforms fit one workgroup: both transforms, the product and the inverse in one kernel, for a
-//! whole batch in one dispatch.
+//! whole batch in one or two dispatches.
 //!
 //! A pair is convolved by right-angle transforms of N values ([`butterfly`](crate::ops::butterfly)), N the smallest power of two
 //! with m + n − 1 ≤ 2 N, or directly by a few lanes where it is short. Operands are read once and results written once. How
 //! an item is computed depends on it alone: the work list only says which workgroup does it, longest transforms first.
 //! NaN and infinity spread over the whole result of their item, and no further.
 
-use std::fmt::Write;
+pub(super) mod text;
 
-use crate::ops::butterfly::{Generator, Kind, Transform};
 use crate::plan::{Access, Kernel, Slot, Stage, Table, Variant, Word, Words};
 use crate::ragged::DType;
 
 /// Results of an item without a transform at most.
-pub(crate) const DIRECT_RESULTS: u32 = 64;
-/// The results that 16 lanes make; more are made by 32.
-const FEW_RESULTS: u32 = 32;
-
-/// log2 of the shortest and the longest transform.
-const LOG_SHORTEST: u32 = 6;
-const LOG_LONGEST: u32 = 12;
+pub(crate) const DIRECT_RESULTS: u32 = 32;
 
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "conv_fused",
@@ -52,225 +45,88 @@ struct Build {
     flags: &'static [&'static str],
     /// log2 of the invocations of a workgroup.
     log_group: u32,
-    /// Classes that it knows.
-    classes: std::ops::Range<usize>,
+    classes: &'static [Class],
 }
 
+/// Transforms of up to 1024 values.
 const SMALL: Build = Build {
     flags: &["SMALL"],
     log_group: 7,
-    classes: 0..7,
+    classes: CLASSES.split_at(CLASSES.len() - 2).0,
 };
+/// Of up to 2048.
 const MEDIUM: Build = Build {
     flags: &["MEDIUM"],
     log_group: 7,
-    classes: 0..8,
+    classes: CLASSES.split_at(CLASSES.len() - 1).0,
 };
+/// Of 4096 alone.
 const LARGE: Build = Build {
     flags: &["LARGE"],
     log_group: 8,
-    classes: 8..9,
+    classes: CLASSES.split_at(CLASSES.len() - 1).1,
 };
 const BUILDS: [Build; 3] = [SMALL, MEDIUM, LARGE];
 
-/// Classes of items: sums by 16 lanes, by 32, and one for each length of transform.
-const CLASSES: usize = 2 + (LOG_LONGEST - LOG_SHORTEST + 1) as usize;
+/// Items that are done alike.
+struct Class {
+    /// N, or 0 for sums of products.
+    length: u32,
+    /// log2 of the values that an invocation holds.
+    held: u32,
+    /// log2 of the radix of each stage. The first stage's twiddles are constants, so the odd one is best there.
+    radices: &'static [u32],
+}
 
-fn class_of(item: &Item) -> usize {
-    match item.length {
-        0 if item.write <= FEW_RESULTS => 0,
-        0 => 1,
-        length => (2 + length.ilog2() - LOG_SHORTEST) as usize,
+impl Class {
+    const fn sums() -> Class {
+        Class {
+            length: 0,
+            held: 0,
+            radices: &[],
+        }
+    }
+
+    const fn transforms(length: u32, held: u32, radices: &'static [u32]) -> Class {
+        Class {
+            length,
+            held,
+            radices,
+        }
+    }
+
+    /// log2 of the invocations of an item.
+    fn log_lanes(&self) -> u32 {
+        match self.length {
+            // Each makes a few results, one after the other, so that many items are under way at once.
+            0 => 3,
+            length => length.ilog2() - self.held,
+        }
     }
 }
 
-/// log2 of the invocations of an item.
-fn log_lanes(class: usize) -> u32 {
-    match class {
-        0 => 4,
-        1 => 5,
-        _ => radices(class).iter().sum::<u32>() - held(class),
-    }
-}
-
-/// log2 of the values that an invocation holds.
-fn held(class: usize) -> u32 {
-    if class < 7 { 3 } else { 4 }
-}
-
-/// log2 of the radix of each stage. The first stage's twiddles are constants, so the odd one is best there.
-fn radices(class: usize) -> &'static [u32] {
-    match class {
-        2 => &[3, 3],
-        3 => &[1, 3, 3],
-        4 => &[2, 3, 3],
-        5 => &[3, 3, 3],
-        6 => &[1, 3, 3, 3],
-        7 => &[3, 4, 4],
-        _ => &[4, 4, 4],
-    }
-}
-
-const NAMES: [[&str; 2]; CLASSES] = [
-    ["", ""],
-    ["", ""],
-    ["forward_64", "inverse_64"],
-    ["forward_128", "inverse_128"],
-    ["forward_256", "inverse_256"],
-    ["forward_512", "inverse_512"],
-    ["forward_1024", "inverse_1024"],
-    ["forward_2048", "inverse_2048"],
-    ["forward_4096", "inverse_4096"],
+/// By length. Radix 16 saves an exchange, and its registers cost less than that where transforms are long.
+const CLASSES: &[Class] = &[
+    Class::sums(),
+    Class::transforms(32, 3, &[2, 3]),
+    Class::transforms(64, 3, &[3, 3]),
+    Class::transforms(128, 3, &[1, 3, 3]),
+    Class::transforms(256, 3, &[2, 3, 3]),
+    Class::transforms(512, 3, &[3, 3, 3]),
+    Class::transforms(1024, 3, &[1, 3, 3, 3]),
+    Class::transforms(2048, 4, &[3, 4, 4]),
+    Class::transforms(4096, 4, &[4, 4, 4]),
 ];
 
 static TWIDDLES: Table = Table {
     name: "conv_fused",
-    make: || {
-        let mut generator = Generator::new();
-        for class in 2..CLASSES {
-            transforms(&mut generator, class);
-        }
-        generator.into_table()
-    },
+    make: text::table,
 };
-
-fn transforms(generator: &mut Generator, class: usize) -> String {
-    let [forward, inverse] = NAMES[class];
-    let mut transform = Transform {
-        name: forward,
-        kind: Kind::ForwardRightAngle,
-        radices: radices(class),
-        held: held(class),
-        whole: false,
-        columns: 0,
-        product: false,
-    };
-    let mut text = generator.function(&transform);
-    transform.name = inverse;
-    transform.kind = Kind::InverseRightAngle;
-    transform.product = true;
-    text.push_str(&generator.function(&transform));
-    text
-}
-
-/// The part of the kernel that depends on its build: the transforms, and a function for each class.
-#[cfg(feature = "gpu")]
-pub(crate) fn generate(flags: &[&str]) -> String {
-    let build = BUILDS
-        .iter()
-        .find(|build| flags.contains(&build.flags[0]))
-        .unwrap_or(&LARGE);
-    let words = build.classes.clone().map(|class| {
-        if class < 2 {
-            0
-        } else {
-            1 << (build.log_group + held(class))
-        }
-    });
-    let mut out = format!(
-        "const WG = {}u;\nvar<workgroup> sh_exchange: array<f32, {}>;\n",
-        1 << build.log_group,
-        words.max().unwrap_or(0)
-    );
-    // Every build counts through all classes, so that one table serves them all.
-    let mut generator = Generator::new();
-    for class in 2..CLASSES {
-        let text = transforms(&mut generator, class);
-        if build.classes.contains(&class) {
-            out.push_str(&text);
-            write_class(&mut out, class);
-        }
-    }
-    out.push_str("fn convolve(task: vec4<u32>, lid: u32) {\n    switch task.x {\n");
-    for class in build.classes.clone() {
-        let lanes = 1u32 << log_lanes(class);
-        let _ = match class {
-            0 | 1 => writeln!(
-                out,
-                "        case {class}u: {{ convolve_directly(item_of(task, lid / {lanes}u), lid % {lanes}u, {lanes}u); }}"
-            ),
-            _ => writeln!(
-                out,
-                "        case {class}u: {{ convolve_{}(task, lid); }}",
-                1 << radices(class).iter().sum::<u32>()
-            ),
-        };
-    }
-    out.push_str("        default: {}\n    }\n}\n");
-    out
-}
-
-/// The function of one class: two loads and transforms one after the other, so that they share the workgroup's memory,
-/// the product with the inverse, and the store.
-#[cfg(feature = "gpu")]
-fn write_class(out: &mut String, class: usize) {
-    let [forward, inverse] = NAMES[class];
-    let held = 1u32 << held(class);
-    let threads = 1u32 << log_lanes(class);
-    let length = held * threads;
-    let _ = writeln!(
-        out,
-        "fn convolve_{length}(task: vec4<u32>, lid: u32) {{
-    let j = lid % {threads}u;
-    let slot = lid / {threads}u;
-    let at = slot * {length}u;
-    let item = item_of(task, slot);
-    var v: array<vec2<f32>, {held}>;
-    var h: array<vec2<f32>, {held}>;
-    for (var side = 0u; side < 2u; side += 1u) {{
-        h = v;
-        if side == 0u {{"
-    );
-    let load = |out: &mut String, first: &str, count: &str, value: &dyn Fn(u32) -> String| {
-        for s in 0..held {
-            let i = s * threads;
-            let _ = writeln!(
-                out,
-                "            v[{s}] = vec2(0.0);\n            if j + {i}u < {count} {{ v[{s}].x = {first}{}; }}",
-                value(i)
-            );
-        }
-        let _ = writeln!(out, "            if {count} > {length}u {{");
-        for s in 0..held {
-            let i = s * threads + length;
-            let _ = writeln!(
-                out,
-                "                if j + {i}u < {count} {{ v[{s}].y = -{first}{}; }}",
-                value(i)
-            );
-        }
-        let _ = writeln!(out, "            }}");
-    };
-    let _ = writeln!(out, "            let start = item.a_at + j;");
-    load(out, "a", "item.m", &|i| format!("[start + {i}u]"));
-    let _ = writeln!(out, "        }} else {{");
-    let _ = writeln!(out, "            let start = item.b_at + j * item.b_step;");
-    load(out, "b", "item.n", &|i| {
-        format!("[start + {i}u * item.b_step]")
-    });
-    let _ = writeln!(
-        out,
-        "        }}
-        {forward}(&v, j, at);
-    }}
-    {inverse}(&v, &h, j, at);"
-    );
-    for s in 0..held {
-        let i = s * threads;
-        let _ = writeln!(out, "    store(item, j + {i}u, v[{s}].x);");
-    }
-    let _ = writeln!(out, "    if item.skip + item.write > {length}u {{");
-    for s in 0..held {
-        let i = s * threads + length;
-        let _ = writeln!(out, "        store(item, j + {i}u, -v[{s}].y);");
-    }
-    let _ = writeln!(out, "    }}\n}}");
-}
 
 /// One convolution, or a stretch of one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
-    /// N, from [`transform_length`], or 0 for sums of products, where at most [`DIRECT_RESULTS`] are written.
+    /// N, from [`transform_length`], or 0 for sums of products: quick for at most [`DIRECT_RESULTS`].
     pub length: u32,
     /// Where the values of a begin, from the operand's base on, and how many they are: from 1 to 2 N.
     pub a: u32,
@@ -291,8 +147,9 @@ pub(crate) struct Item {
 /// The transform that convolves m and n values, or `None` if none is long enough. Neither is 0.
 #[cfg(test)]
 pub(crate) fn transform_length(m: usize, n: usize) -> Option<u32> {
-    let half = (m + n - 1).div_ceil(2).next_power_of_two();
-    (half <= 1 << LOG_LONGEST).then(|| (half as u32).max(1 << LOG_SHORTEST))
+    let half = (m + n - 1).div_ceil(2);
+    let class = CLASSES.partition_point(|class| (class.length as usize) < half.max(1));
+    CLASSES.get(class).map(|class| class.length)
 }
 
 const REVERSED: u32 = 1 << 28;
@@ -312,7 +169,7 @@ pub(crate) fn stages(
     b: &Operand,
     c: &Slot,
 ) -> Vec<Stage> {
-    let mut of_class: [Vec<[u32; 4]>; CLASSES] = Default::default();
+    let mut of_class: Vec<Vec<[u32; 4]>> = CLASSES.iter().map(|_| Vec::new()).collect();
     let mut windows = Vec::new();
     for item in items {
         let mut lengths = item.m | item.n << 14;
@@ -325,64 +182,56 @@ pub(crate) fn stages(
             c = windows.len() as u32;
             windows.push([item.c, item.skip, item.write, 0]);
         }
-        of_class[class_of(&item)].push([item.a, item.b, c, lengths]);
+        let class = CLASSES.partition_point(|class| class.length < item.length);
+        of_class[class].push([item.a, item.b, c, lengths]);
     }
-    let build = if of_class[7].is_empty() {
-        &SMALL
+    let (of_medium, of_large) = of_class.split_at(MEDIUM.classes.len());
+    let (of_small, longer) = of_medium.split_at(SMALL.classes.len());
+    // One dispatch for all but the longest, by the build that takes least.
+    let rest = if longer.iter().all(Vec::is_empty) {
+        (&SMALL, of_small)
     } else {
-        &MEDIUM
+        (&MEDIUM, of_medium)
     };
-    let stages = [&LARGE, build].into_iter().filter_map(|build| {
-        let classes = build
-            .classes
-            .clone()
-            .map(|class| (class, &of_class[class][..]));
-        stage(build, classes.rev(), &windows, a, b, c)
-    });
-    stages.collect()
+    [(&LARGE, of_large), rest]
+        .into_iter()
+        .filter_map(|(build, items)| stage(build, items, &windows, a, b, c))
+        .collect()
 }
 
-fn stage<'a>(
+fn stage(
     build: &Build,
-    classes: impl Iterator<Item = (usize, &'a [[u32; 4]])> + Clone,
+    items: &[Vec<[u32; 4]>],
     windows: &[[u32; 4]],
     a: &Operand,
     b: &Operand,
     c: &Slot,
 ) -> Option<Stage> {
-    let per_task = |class| 1usize << (build.log_group - log_lanes(class));
-    let tasks = |(class, items): (usize, &[[u32; 4]])| items.len().div_ceil(per_task(class));
-    let groups: usize = classes.clone().map(tasks).sum();
-    if groups == 0 {
+    let count: usize = items.iter().map(Vec::len).sum();
+    if count == 0 {
         return None;
     }
-    let count: usize = classes.clone().map(|(_, items)| items.len()).sum();
-    let mut work: Vec<u32> = Vec::with_capacity(4 * (groups + count + windows.len()));
-    let mut cost = 0;
-    let mut at = groups;
-    for (class, items) in classes.clone() {
-        for chunk in items.chunks(per_task(class)) {
-            work.extend([class as u32, at as u32, chunk.len() as u32, 0]);
-            at += chunk.len();
-        }
-        // Butterflies, twelve operations for each value and bit; or products.
+    let mut params = vec![a.base, b.base];
+    let (mut groups, mut before, mut cost) = (0, 0, 0);
+    let mut words = Vec::with_capacity(4 * (count + windows.len()));
+    for (class, items) in build.classes.iter().zip(items).rev() {
+        groups += items
+            .len()
+            .div_ceil(1 << (build.log_group - class.log_lanes()));
+        before += items.len();
+        params.extend([Word::U32(groups as u32), Word::U32(before as u32)]);
+        // Butterflies, fifteen operations for each value and bit; or products.
         cost += items.len() as u64
-            * match class {
-                0 | 1 => u64::from(DIRECT_RESULTS * DIRECT_RESULTS / 4),
-                _ => u64::from(12 * (class as u32 + 4)) << (class as u32 + 4),
+            * match class.length {
+                0 => u64::from(DIRECT_RESULTS * DIRECT_RESULTS / 4),
+                length => u64::from(15 * length * length.ilog2()),
             };
-    }
-    for (_, items) in classes {
-        work.extend(items.iter().flat_map(|&[a, b, c, lengths]| {
-            let c = if lengths & WINDOWED == 0 {
-                c
-            } else {
-                c + at as u32
-            };
-            [a, b, c, lengths]
+        words.extend(items.iter().flat_map(|&[a, b, c, lengths]| {
+            let windowed = lengths & WINDOWED != 0;
+            [a, b, if windowed { c + count as u32 } else { c }, lengths]
         }));
     }
-    work.extend(windows.as_flattened());
+    words.extend(windows.as_flattened());
     Some(Stage {
         kernel: &KERNEL,
         variant: KERNEL.variant(DType::F32, build.flags),
@@ -390,10 +239,10 @@ fn stage<'a>(
             a.values.clone(),
             b.values.clone(),
             c.clone(),
-            Slot::Words(Words::new(work)),
+            Slot::Words(Words::new(words)),
             Slot::Table(&TWIDDLES),
         ],
-        params: vec![a.base, b.base],
+        params,
         groups: groups as u32,
         cost,
     })

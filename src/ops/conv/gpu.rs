@@ -162,7 +162,7 @@ mod tests {
     /// The lengths that GPUs' cost tables list are those of the kernel.
     #[test]
     fn every_listed_transform_exists() {
-        for (k, expected) in [(7, 128), (10, 1024), (13, 8192)] {
+        for (k, expected) in [(6, 64), (7, 128), (10, 1024), (13, 8192)] {
             let need = 1usize << k;
             let length = fused::transform_length(need / 2, need / 2 + 1).map(|half| 2 * half);
             assert_eq!(length, Some(expected));

@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub(crate) use direct::KERNEL;
 pub(crate) use fused::KERNEL as FUSED;
 #[cfg(feature = "gpu")]
-pub(crate) use fused::generate as generate_fused;
+pub(crate) use fused::text::generate as generate_fused;
 pub(crate) use spectral::{Engine, Workspace};
 pub(crate) use twin::directly;
 

@@ -171,7 +171,7 @@ pub(super) fn per_group(log: u32) -> usize {
     1 << (LOG_GROUP + held(log) - log)
 }
 
-fn transform(name: &'static str, log: u32, kind: Kind) -> Transform {
+fn transform(name: &'static str, log: u32, kind: Kind) -> Transform<'static> {
     Transform {
         name,
         kind,

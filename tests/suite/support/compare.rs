@@ -46,7 +46,7 @@ pub fn product_depth(terms: usize) -> f64 {
 }
 
 /// The bounds of convolutions by transforms: 1.5 log₂ L · u · ‖a‖₂ ‖b‖₂, the same for all values of a pair. No transform
-/// of a GPU is shorter than 128.
+/// of a GPU is shorter than 64.
 pub fn normwise(
     sums: &Sums<f64>,
     a: &Ragged<f32>,
@@ -63,7 +63,7 @@ pub fn normwise(
         (a.iter().map(norm).collect(), b.iter().map(norm).collect());
     let both = pairs.iter().zip(sums.values.iter());
     let bounds = both.flat_map(|(&(i, j), row)| {
-        let length = row.len().next_power_of_two().max(128) as f64;
+        let length = row.len().next_power_of_two().max(64) as f64;
         let bound = 1.5 * length.log2() * U * left[i] * right[j] + length * TINY;
         std::iter::repeat_n(bound, row.len())
     });
