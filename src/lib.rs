@@ -71,7 +71,7 @@ pub use machine::Memory;
 pub use num_complex::Complex32;
 #[cfg(feature = "gpu")]
 pub use ops::kernels;
-pub use plan::{ConvChoice, ConvGroup, ConvMethod, CostTable};
+pub use plan::{ByMethod, ConvChoice, ConvGroup, ConvMethod, CostTable, HeterogeneityProfile};
 pub use ragged::{DType, Element, Layout, MAX_RANK, Offsets, Pairing, Ragged, Real, Rows, Shape};
 pub use tensor::{
     CorrelateMax, Device, DeviceInfo, DeviceKind, DeviceLimits, KernelTime, Pair, Profile, Sbd,

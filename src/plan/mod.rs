@@ -5,11 +5,13 @@ mod costs;
 mod kernel;
 mod launch;
 mod method;
+mod profile;
 mod tiles;
 
 pub(crate) use boxes::{Boxes, MergedPair, Offset, overlap};
 pub use costs::CostTable;
 pub use method::{ConvChoice, ConvGroup, ConvMethod};
+pub use profile::{ByMethod, HeterogeneityProfile};
 
 pub(crate) use costs::{Costs, FEW_RESULTS};
 pub(crate) use kernel::{Access, Kernel, Variant, for_each_type};

@@ -1,0 +1,440 @@
+//! How much the lengths of a batch differ, and what that means for convolutions.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::costs::CostTable;
+use super::method::ConvMethod;
+use crate::ragged::Layout;
+
+/// The heterogeneity of a batch: how its lengths are spread, and what convolving each element with one of its own length
+/// costs by the methods there are.
+///
+/// `Display` prints a table, [`to_json`](Self::to_json) one JSON object.
+///
+/// ```
+/// use vsla::{CostTable, HeterogeneityProfile, Layout};
+///
+/// let layout = Layout::from_lengths([8, 15, 142, 7, 456])?;
+/// let profile = HeterogeneityProfile::new(&layout, &CostTable::cpu());
+/// assert_eq!((profile.mean, profile.median), (125.6, 15.0));
+/// assert_eq!(format!("{:.2} %", 100.0 * profile.padding_waste), "72.46 %");
+/// assert_eq!(format!("{:.1}", profile.flops.fft_shared / profile.flops.chosen), "4.0");
+/// println!("{profile}");
+/// # Ok::<(), vsla::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct HeterogeneityProfile {
+    /// Elements in all.
+    pub elements: usize,
+    /// Elements with no value. What follows, up to the powers of two, is about the others; 0 where there are none.
+    pub empty: usize,
+    /// The least length.
+    pub min: usize,
+    /// The largest length.
+    pub max: usize,
+    /// The median length, the mean of the middle two of an even number.
+    pub median: f64,
+    /// The mean length.
+    pub mean: f64,
+    /// The variance of the lengths as a population.
+    pub variance: f64,
+    /// Standard deviation / mean.
+    pub coefficient_of_variation: f64,
+    /// mean / variance, infinite where the variance is 0.
+    pub mean_to_variance: f64,
+    /// Distinct lengths after rounding up to powers of two.
+    pub powers_of_two: usize,
+    /// Values of all elements.
+    pub total: usize,
+    /// Values if every element were padded to the longest.
+    pub padded: u64,
+    /// 1 − total / padded.
+    pub padding_waste: f64,
+    /// Operations by the textbook: 2 m n directly, 15 L log₂ L + 6 L by transforms of the next power of two.
+    pub flops: ByMethod<f64>,
+    /// Times as a cost table predicts them; `None` where a transform is longer than the device has.
+    pub predicted: ByMethod<Option<Duration>>,
+    /// What deserves attention, in words.
+    pub attention: Vec<String>,
+}
+
+/// One number for each way to convolve a whole batch.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[non_exhaustive]
+pub struct ByMethod<T> {
+    /// Each element by its own cheapest method.
+    pub chosen: T,
+    /// All elements directly.
+    pub direct: T,
+    /// All elements by transforms of their own lengths.
+    pub fft_own: T,
+    /// All elements by the transform that the longest one needs.
+    pub fft_shared: T,
+    /// All elements padded to the longest, by the cheapest method for that length.
+    pub padded: T,
+}
+
+impl<T: Copy> ByMethod<T> {
+    /// Names for tables, with the numbers.
+    pub fn named(&self) -> [(&'static str, T); 5] {
+        [
+            ("chosen", self.chosen),
+            ("direct", self.direct),
+            ("fft_own", self.fft_own),
+            ("fft_shared", self.fft_shared),
+            ("padded", self.padded),
+        ]
+    }
+}
+
+/// Longest against shortest, above which a batch is called far apart.
+const FAR_APART: f64 = 100.0;
+/// Direct against transforms, below which these gain little.
+const LITTLE_GAIN: f64 = 1.2;
+/// Distinct sizes, above which grouping by size makes many groups.
+const MANY_SIZES: usize = 10;
+
+impl HeterogeneityProfile {
+    /// The profile of a layout, with times as `costs` predicts them. Elements of a higher rank count as their values.
+    ///
+    /// Cost: a sort of the lengths.
+    pub fn new(layout: &Layout, costs: &CostTable) -> HeterogeneityProfile {
+        let mut lengths: Vec<usize> = layout.lengths().filter(|&length| length > 0).collect();
+        lengths.sort_unstable();
+        let count = lengths.len() as f64;
+        let (min, max) = match lengths[..] {
+            [] => (0, 0),
+            [only] => (only, only),
+            [first, .., last] => (first, last),
+        };
+        let per_element = |sum: f64| if lengths.is_empty() { 0.0 } else { sum / count };
+        let mean = per_element(layout.total() as f64);
+        let squares = lengths.iter().map(|&length| (length as f64 - mean).powi(2));
+        let variance = per_element(squares.sum());
+        let middle = |i: usize| lengths.get(i).map_or(0.0, |&length| length as f64);
+        let half = lengths.len() / 2;
+        let median = match lengths.len() % 2 {
+            1 => middle(half),
+            _ => (middle(half.wrapping_sub(1)) + middle(half)) / 2.0,
+        };
+        let mut powers: Vec<usize> = lengths.iter().map(|l| l.next_power_of_two()).collect();
+        powers.dedup();
+        let flops = flops(&lengths, max);
+        let profile = HeterogeneityProfile {
+            elements: layout.len(),
+            empty: layout.len() - lengths.len(),
+            min,
+            max,
+            median,
+            mean,
+            variance,
+            coefficient_of_variation: if mean > 0.0 {
+                variance.sqrt() / mean
+            } else {
+                0.0
+            },
+            mean_to_variance: match variance {
+                0.0 => f64::INFINITY,
+                _ => mean / variance,
+            },
+            powers_of_two: powers.len(),
+            total: layout.total(),
+            padded: layout.len() as u64 * max as u64,
+            padding_waste: layout.padding_waste(),
+            flops,
+            predicted: predicted(&lengths, max, costs),
+            attention: Vec::new(),
+        };
+        HeterogeneityProfile {
+            attention: profile.points(),
+            ..profile
+        }
+    }
+
+    /// The longest length against the shortest.
+    pub fn max_to_min(&self) -> f64 {
+        ratio(self.max as f64, self.min as f64)
+    }
+
+    /// The longest length against the median.
+    pub fn max_to_median(&self) -> f64 {
+        ratio(self.max as f64, self.median)
+    }
+
+    /// Operations of all elements directly against those of transforms of their own lengths.
+    pub fn fft_gain(&self) -> f64 {
+        ratio(self.flops.direct, self.flops.fft_own)
+    }
+
+    fn points(&self) -> Vec<String> {
+        let mut points = Vec::new();
+        if self.max_to_min() > FAR_APART {
+            let times = self.max_to_min();
+            points.push(format!(
+                "the longest element is {times:.0} times the shortest"
+            ));
+        }
+        if self.total > 0 && self.fft_gain() < LITTLE_GAIN {
+            points.push(format!(
+                "transforms gain little here: direct convolution takes {:.2} times their operations",
+                self.fft_gain()
+            ));
+        }
+        if self.powers_of_two > MANY_SIZES {
+            points.push(format!("{} distinct powers of two", self.powers_of_two));
+        }
+        points
+    }
+
+    /// One JSON object; what is infinite or not there is `null`, times are in microseconds.
+    pub fn to_json(&self) -> String {
+        let number = |value: f64| match value.is_finite() {
+            true => value.to_string(),
+            false => "null".to_owned(),
+        };
+        let fields = |named: Vec<(&str, String)>| {
+            let fields = named
+                .into_iter()
+                .map(|(name, value)| format!("\"{name}\":{value}"));
+            format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
+        };
+        let flops = self
+            .flops
+            .named()
+            .map(|(name, flops)| (name, number(flops)));
+        let times = self.predicted.named().map(|(name, time)| {
+            (
+                name,
+                number(time.map_or(f64::NAN, |time| time.as_secs_f64() * 1e6)),
+            )
+        });
+        // Nothing in these sentences needs an escape.
+        let points: Vec<String> = self.attention.iter().map(|p| format!("\"{p}\"")).collect();
+        fields(vec![
+            ("elements", self.elements.to_string()),
+            ("empty", self.empty.to_string()),
+            ("min", self.min.to_string()),
+            ("max", self.max.to_string()),
+            ("median", number(self.median)),
+            ("mean", number(self.mean)),
+            ("variance", number(self.variance)),
+            (
+                "coefficient_of_variation",
+                number(self.coefficient_of_variation),
+            ),
+            ("max_to_min", number(self.max_to_min())),
+            ("max_to_median", number(self.max_to_median())),
+            ("mean_to_variance", number(self.mean_to_variance)),
+            ("powers_of_two", self.powers_of_two.to_string()),
+            ("total", self.total.to_string()),
+            ("padded", self.padded.to_string()),
+            ("padding_waste", number(self.padding_waste)),
+            ("fft_gain", number(self.fft_gain())),
+            ("flops", fields(flops.to_vec())),
+            ("predicted_us", fields(times.to_vec())),
+            ("attention", format!("[{}]", points.join(","))),
+        ])
+    }
+}
+
+/// 0 where there is nothing to compare.
+fn ratio(a: f64, b: f64) -> f64 {
+    if b > 0.0 { a / b } else { 0.0 }
+}
+
+fn flops(lengths: &[usize], max: usize) -> ByMethod<f64> {
+    let direct = |d: usize| 2.0 * (d as f64) * (d as f64);
+    let fft = |d: usize| {
+        let length = (2 * d.max(1) - 1).next_power_of_two() as f64;
+        15.0 * length * length.log2() + 6.0 * length
+    };
+    let each = |cost: &dyn Fn(usize) -> f64| lengths.iter().map(|&d| cost(d)).sum::<f64>();
+    let cheapest = |d| direct(d).min(fft(d));
+    ByMethod {
+        chosen: each(&cheapest),
+        direct: each(&direct),
+        fft_own: each(&fft),
+        fft_shared: each(&|_| fft(max)),
+        padded: each(&|_| cheapest(max)),
+    }
+}
+
+fn predicted(lengths: &[usize], max: usize, costs: &CostTable) -> ByMethod<Option<Duration>> {
+    let each = |cost: &dyn Fn(u64) -> Option<f64>| {
+        let sum = lengths
+            .iter()
+            .try_fold(0.0, |sum, &d| Some(sum + cost(d as u64)?))?;
+        let numbers = costs.numbers();
+        let launch = if lengths.is_empty() {
+            0.0
+        } else {
+            numbers.launch
+        };
+        let nanoseconds = launch + sum / numbers.workers as f64;
+        Some(Duration::from_secs_f64(nanoseconds * 1e-9))
+    };
+    let by = |method| move |d| costs.choose(d, d, method).ok().map(|(_, cost)| cost);
+    let max = max as u64;
+    let longest = by(ConvMethod::Fft);
+    let padded = by(ConvMethod::Auto);
+    ByMethod {
+        chosen: each(&by(ConvMethod::Auto)),
+        direct: each(&by(ConvMethod::Direct)),
+        fft_own: each(&by(ConvMethod::Fft)),
+        fft_shared: each(&|_| longest(max)),
+        padded: each(&|_| padded(max)),
+    }
+}
+
+impl fmt::Display for HeterogeneityProfile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "elements        {}, of which {} are empty",
+            self.elements, self.empty
+        )?;
+        writeln!(
+            f,
+            "lengths         {} to {}, median {}, mean {:.1}, variance {:.2}",
+            self.min, self.max, self.median, self.mean, self.variance
+        )?;
+        writeln!(
+            f,
+            "ratios          max/min {:.3}, max/median {:.3}, coefficient of variation {:.3}, mean/variance {:.4}",
+            self.max_to_min(),
+            self.max_to_median(),
+            self.coefficient_of_variation,
+            self.mean_to_variance
+        )?;
+        writeln!(f, "powers of two   {} distinct", self.powers_of_two)?;
+        writeln!(
+            f,
+            "values          {}; {} if padded, {:.2} % of it padding",
+            self.total,
+            self.padded,
+            100.0 * self.padding_waste
+        )?;
+        writeln!(f, "direct / FFT    {:.2} in operations", self.fft_gain())?;
+        for ((name, flops), (_, time)) in self.flops.named().into_iter().zip(self.predicted.named())
+        {
+            let time = time.map_or("-".to_owned(), |time| format!("{time:.1?}"));
+            writeln!(
+                f,
+                "  {name:12} {flops:>14.0} operations  {time:>10} predicted"
+            )?;
+        }
+        match self.attention.as_slice() {
+            [] => write!(f, "attention       nothing"),
+            points => write!(f, "attention       {}", points.join("; ")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(lengths: &[usize]) -> HeterogeneityProfile {
+        let layout = Layout::from_lengths(lengths.iter().copied()).unwrap();
+        HeterogeneityProfile::new(&layout, &CostTable::cpu())
+    }
+
+    #[test]
+    fn the_mixed_set_has_the_known_numbers() {
+        let profile = of(&[8, 15, 142, 7, 456]);
+        let near = |a: f64, b: f64, digits: f64| assert!((a - b).abs() < digits / 2.0, "{a} {b}");
+        near(profile.max_to_min(), 65.143, 1e-3);
+        near(profile.max_to_median(), 30.4, 1e-9);
+        near(profile.mean, 125.6, 1e-9);
+        near(profile.variance, 29_912.24, 1e-6);
+        near(100.0 * profile.padding_waste, 72.46, 1e-2);
+        near(
+            profile.coefficient_of_variation,
+            29_912.24f64.sqrt() / 125.6,
+            1e-9,
+        );
+        near(profile.mean_to_variance, 125.6 / 29_912.24, 1e-12);
+        // 8, 8, 16, 256, 512.
+        assert_eq!(
+            (profile.powers_of_two, profile.total, profile.padded),
+            (4, 628, 2280)
+        );
+        assert_eq!(profile.flops.direct, 456_876.0);
+        assert_eq!(profile.flops.fft_own, 236_640.0);
+        assert_eq!(profile.flops.chosen, 200_748.0);
+        assert_eq!(profile.attention, [""; 0]);
+    }
+
+    /// A transform as long as the longest element needs, for all of them.
+    #[test]
+    fn a_shared_length_costs_what_is_known() {
+        let sets: [(&[usize], std::ops::RangeInclusive<f64>); 5] = [
+            (&[8, 15, 142, 7, 456], 2.9..=4.0),
+            (&[2, 3, 1000, 5, 2000], 2.9..=4.0),
+            (&[32, 64, 128, 256, 512], 2.9..=4.0),
+            (&[8, 16, 32, 128, 256], 2.9..=4.0),
+            (&[32, 30, 35, 28, 33], 7.05..=7.15),
+        ];
+        for (lengths, expected) in sets {
+            let flops = of(lengths).flops;
+            let times = (flops.fft_shared / flops.chosen * 100.0).round() / 100.0;
+            assert!(expected.contains(&times), "{lengths:?}: {times}");
+            for (name, other) in flops.named() {
+                assert!(other >= flops.chosen, "{lengths:?}: {name}");
+            }
+        }
+    }
+
+    #[test]
+    fn attention_is_drawn_to_what_deserves_it() {
+        let points = of(&[1, 101]).attention;
+        assert_eq!(points[0], "the longest element is 101 times the shortest");
+        assert!(of(&[30; 4]).attention[0].starts_with("transforms gain little here"));
+        let many: Vec<usize> = (0..11).map(|k| 1 << k).collect();
+        assert!(
+            of(&many)
+                .attention
+                .contains(&"11 distinct powers of two".to_owned())
+        );
+        assert!(
+            of(&many[1..])
+                .attention
+                .iter()
+                .all(|p| !p.contains("powers"))
+        );
+    }
+
+    #[test]
+    fn nothing_and_equal_lengths_have_a_profile_too() {
+        let nothing = of(&[]);
+        assert_eq!(
+            (nothing.max_to_min(), nothing.mean, nothing.fft_gain()),
+            (0.0, 0.0, 0.0)
+        );
+        assert_eq!(nothing.predicted.chosen, Some(Duration::ZERO));
+        let same = of(&[5, 0, 5]);
+        assert_eq!(
+            (same.empty, same.median, same.mean_to_variance),
+            (1, 5.0, f64::INFINITY)
+        );
+        assert!(same.to_json().contains("\"mean_to_variance\":null"));
+        assert_eq!(of(&[3, 5, 9, 100]).median, 7.0);
+    }
+
+    #[test]
+    fn a_transform_that_a_device_lacks_has_no_time() {
+        let layout = Layout::from_lengths([10, 5000]).unwrap();
+        let profile = HeterogeneityProfile::new(&layout, &CostTable::gpu());
+        assert_eq!(
+            (profile.predicted.fft_own, profile.predicted.fft_shared),
+            (None, None)
+        );
+        assert!(profile.predicted.chosen.is_some() && profile.predicted.padded.is_some());
+        assert!(
+            profile.to_string().contains("         - predicted"),
+            "{profile}"
+        );
+    }
+}
