@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use vsla::{Complex32, DType, Device, DeviceInfo, Layout, Ragged};
+use vsla::{Complex32, ConvMethod, DType, Device, DeviceInfo, Layout, Pairing, Ragged};
 
 use crate::batch::{Args, Batch, Number, separated, shown, written_size};
 use crate::devices::{Choice, Devices};
@@ -88,8 +88,23 @@ macro_rules! binary {
     };
 }
 
+/// A convolution: a method of two tensors and of a pairing of them, by a method of choice.
+macro_rules! convolved {
+    ($args:expr, $device:expr, $options:expr, $method:ident) => {{
+        let (a, b) = ($device.upload(&$args[0])?, $device.upload(&$args[1])?);
+        match ($options.pairs()?, $options.method()?) {
+            (None, ConvMethod::Auto) => a.$method(&b)?,
+            (pairs, method) => {
+                let pairing = pairs.as_ref().map_or(Pairing::Elementwise, Pairs::pairing);
+                a.pair(&b, pairing)?.method(method).$method()?
+            }
+        }
+    }};
+}
+
 const UNARY: &[&str] = &["dtype", "rank"];
 const BINARY: &[&str] = &["dtype", "rank", "pairing"];
+const CONVOLVED: &[&str] = &["dtype", "rank", "pairing", "method"];
 
 pub const OPERATIONS: &[Operation] = &[
     Operation {
@@ -202,32 +217,39 @@ pub const OPERATIONS: &[Operation] = &[
     Operation {
         name: "conv",
         args: 2,
-        options: BINARY,
+        options: CONVOLVED,
         grows: Grows::Lengths,
         about: "the convolution of each pair (rank 1)",
-        run: binary!(conv),
+        run: |call| {
+            real!(call, |device, args| {
+                let product = convolved!(args, device, call.options, conv);
+                batch(product.download_blocking()?)
+            })
+        },
     },
     Operation {
         name: "correlate",
         args: 2,
-        options: BINARY,
+        options: CONVOLVED,
         grows: Grows::Lengths,
         about: "the cross-correlation of each pair; value q is lag q - (n - 1) (rank 1)",
-        run: binary!(correlate),
+        run: |call| {
+            real!(call, |device, args| {
+                let product = convolved!(args, device, call.options, correlate);
+                batch(product.download_blocking()?)
+            })
+        },
     },
     Operation {
         name: "correlate_max",
         args: 2,
-        options: BINARY,
+        options: CONVOLVED,
         grows: Grows::Pair,
         about: "{value, lag} of the largest cross-correlation of each pair (f32, rank 1)",
         run: |call| {
+            let options = call.options.clone();
             let (device, args) = floats(call)?;
-            let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
-            let best = match call.options.pairs()? {
-                None => a.correlate_max(&b)?,
-                Some(pairs) => a.pair(&b, pairs.pairing())?.correlate_max()?,
-            };
+            let best = convolved!(args, device, options, correlate_max);
             let value = best.value.download_blocking()?.into();
             let lag = best.lag.download_blocking()?.into();
             Ok(Answer::Fields([("value", value), ("lag", lag)]))
@@ -236,16 +258,13 @@ pub const OPERATIONS: &[Operation] = &[
     Operation {
         name: "sbd",
         args: 2,
-        options: BINARY,
+        options: CONVOLVED,
         grows: Grows::Pair,
         about: "{distance, lag}: the shape-based distance of each pair (f32, rank 1)",
         run: |call| {
+            let options = call.options.clone();
             let (device, args) = floats(call)?;
-            let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
-            let best = match call.options.pairs()? {
-                None => a.sbd(&b)?,
-                Some(pairs) => a.pair(&b, pairs.pairing())?.sbd()?,
-            };
+            let best = convolved!(args, device, options, sbd);
             let distance = best.distance.download_blocking()?.into();
             let lag = best.lag.download_blocking()?.into();
             Ok(Answer::Fields([("distance", distance), ("lag", lag)]))

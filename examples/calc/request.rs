@@ -1,7 +1,7 @@
 //! One line: `{"op": .., "args": [..], "options": {..}, "device": ..}`.
 
 use serde_json::{Map, Value};
-use vsla::{DType, MAX_RANK, Pairing, Shape};
+use vsla::{ConvMethod, DType, MAX_RANK, Pairing, Shape};
 
 use crate::batch::{Number, shown};
 use crate::devices::Choice;
@@ -78,6 +78,10 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "pairing",
         "\"one_to_all\", \"all_to_all\" or [[left, right], ..]; default: element by element",
     ),
+    (
+        "method",
+        "\"auto\" (default), \"direct\", \"fft\" or \"overlap_save\": how pairs are convolved",
+    ),
     ("factor", "a number"),
     ("value", "a number, [re, im] of type c32"),
     (
@@ -91,7 +95,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
 ];
 
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Options(pub Map<String, Value>);
 
 /// A pairing that owns its list.
@@ -198,6 +202,16 @@ impl Options {
             }
             other => return Err(unexpected("pairing", EXPECTED, other)),
         }))
+    }
+
+    pub fn method(&self) -> Result<ConvMethod> {
+        match self.0.get("method") {
+            None => Ok(ConvMethod::Auto),
+            Some(value) => value
+                .as_str()
+                .and_then(|name| name.parse().ok())
+                .ok_or_else(|| unexpected("method", "auto, direct, fft or overlap_save", value)),
+        }
     }
 
     /// The shapes and their rank, which is 1 where there is neither a shape nor the option `rank`.

@@ -206,6 +206,14 @@ const GOLDEN: &[(&str, &str)] = &[
     ),
     (r#"{"op": "conv", "args": [[[],[1]], [[1],[]]]}"#, "[[],[]]"),
     (
+        r#"{"op": "conv", "args": [[[1,2,3]], [[0.5,1.5]]], "options": {"method": "direct"}}"#,
+        "[[0.5,2.5,4.5,4.5]]",
+    ),
+    (
+        r#"{"op": "correlate", "args": [[[0,0]], [[0],[0,0]]], "options": {"method": "fft", "pairing": "one_to_all"}}"#,
+        "[[0,0],[0,0,0]]",
+    ),
+    (
         r#"{"op": "correlate", "args": [[[1,2,3]], [[1,10]]]}"#,
         "[[10,21,32,3]]",
     ),
@@ -456,6 +464,16 @@ const REFUSED: &[(&str, &str, Option<u64>)] = &[
         r#"{"op": "add", "args": [[[1]], [[1]]], "options": {"pairing": [[0,0],[0,1]]}}"#,
         "pair_index",
         Some(1),
+    ),
+    (
+        r#"{"op": "conv", "args": [[[],[1]], [[1],[1]]], "options": {"method": "fft", "dtype": "i32"}}"#,
+        "method",
+        Some(1),
+    ),
+    (
+        r#"{"op": "sbd", "args": [[[1]], [[1]]], "options": {"method": "slow"}}"#,
+        "bad_request",
+        None,
     ),
     (
         r#"{"op": "elements", "args": [[[1]]], "options": {"range": [1, 0]}}"#,
