@@ -23,6 +23,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &fft::KERNEL,
     &fft::TINY_KERNEL,
     &fft::FILTER,
+    &fft::SMOOTH,
     &fft::REAL,
     &fft::BLUESTEIN,
     &map::KERNEL,
@@ -45,6 +46,7 @@ pub(crate) static GENERATORS: &[Generate] = &[
     ("conv_fused", conv::generate_fused),
     ("fft", fft::generate),
     ("fft_real", fft::generate_real),
+    ("fft_smooth", fft::generate_smooth),
     ("fft_filter", fft::generate_filter),
     ("fft_bluestein", fft::generate_bluestein),
 ];

@@ -21,12 +21,13 @@ impl Tensor<Complex32> {
     /// Rank 1; the layout stays. An empty element stays empty, and one of length 1 is kept. A NaN or an infinity spreads
     /// over its own element and no further. Does not respect equivalence: the carried length counts.
     ///
-    /// Cost: 5 n log₂ n operations where n is a power of two, 8 n² up to 64, and else those of two transforms of the next
-    /// power of two from 2 n − 1 on; values read once and written once. A GPU takes n up to 8192 where it is a power of two, and
-    /// up to 4096 else. Error: ‖error‖₂ ≤ u (1 + ¼ log₂ n) ‖X‖₂ with u = 2⁻²⁴, and twice that where n is not a power of
-    /// two; a GPU may take subnormal values as 0.
+    /// Cost: 5 n log₂ n operations where n is a power of two or a product of 2, 3, 5 and 7 above 64, 8 n² up to 64, and else
+    /// those of two transforms of the next power of two from 2 n − 1 on; values read once and written once. A GPU takes n up to
+    /// 8192 where it is a power of two, and up to 4096 else. Error: ‖error‖₂ ≤ u (1 + ¼ log₂ n) ‖X‖₂ with u = 2⁻²⁴ where n
+    /// is a power of two, or a product of 2, 3, 5 and 7 from 65 to 3584, and twice that for others; a GPU may take subnormal values as 0.
     ///
-    /// After Cooley and Tukey (1965) in the order of Stockham (1966), and Bluestein (1970) where n is not a power of two.
+    /// After Cooley and Tukey (1965) in the order of Stockham (1966), and Bluestein (1970) where n has other factors than
+    /// 2, 3, 5 and 7.
     ///
     /// ```
     /// # use vsla::{Complex32, Device, Ragged};

@@ -172,13 +172,20 @@ fn wide(z: Complex32) -> Complex64 {
 
 /// The documented bound of the relative error in the 2-norm.
 fn bound(n: usize) -> f64 {
-    let direct = U * (1.0 + 0.25 * (n.max(1) as f64).log2());
-    if n.is_power_of_two() {
-        direct
-    } else {
-        2.0 * direct
+    let stages = U * (1.0 + 0.25 * (n.max(1) as f64).log2());
+    let mut left = n.max(1);
+    for factor in [2, 3, 5, 7] {
+        while left.is_multiple_of(factor) {
+            left /= factor;
+        }
     }
+
+    let smooth = n.is_power_of_two() || (left == 1 && SMOOTH.contains(&n));
+    if smooth { stages } else { 2.0 * stages }
 }
+
+/// Of these, products of 2, 3, 5 and 7 are transformed by stages.
+const SMOOTH: core::ops::RangeInclusive<usize> = 65..=3584;
 
 /// The transform in f64: the definition where that is quick.
 fn transform(x: &[Complex64], inverse: bool) -> Vec<Complex64> {

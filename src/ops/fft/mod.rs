@@ -4,6 +4,7 @@
 
 mod kernels;
 mod plan;
+mod smooth;
 mod twin;
 
 use std::sync::Arc;
@@ -15,6 +16,9 @@ use crate::{Error, Result};
 pub(crate) use kernels::{BLUESTEIN, FILTER, KERNEL, REAL, TINY_KERNEL};
 #[cfg(feature = "gpu")]
 pub(crate) use kernels::{generate, generate_bluestein, generate_filter, generate_real};
+pub(crate) use smooth::KERNEL as SMOOTH;
+#[cfg(feature = "gpu")]
+pub(crate) use smooth::generate as generate_smooth;
 
 /// Which transform.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,6 +5,7 @@
 //! | 1 to 64, but 32 and 64 | by the definition, an invocation for each result |
 //! | 32 to 8192, a power of two | in registers and workgroup memory |
 //! | 64 to 8192, a power of two, of real values | by half as many complex values, even and odd ones |
+//! | 65 to 4096, a product of 2, 3, 5 and 7 | [`smooth`]: stages of mixed radix |
 //! | 65 to 4096, others | Bluestein's convolution, of the next power of two from 2 n − 1 on, with a filter made once for each length |
 //!
 //! Each reads its element once and writes its result once. Transforms of 8192 take 32 KiB of workgroup memory, others 16 KiB at
@@ -15,7 +16,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::{Transform, kernels};
+use super::{Transform, kernels, smooth};
 use crate::plan::{Slot, Stage, Word, Words};
 use crate::ragged::{DType, Layout};
 
@@ -27,6 +28,8 @@ enum Way {
     /// Of real values, by half as many complex ones.
     Half(u32),
     Bluestein(u32),
+    /// By mixed radices.
+    Smooth,
 }
 
 impl Way {
@@ -41,6 +44,7 @@ impl Way {
         let (way, log) = match n {
             _ if n.is_power_of_two() && n >= shortest => (Way::Power as fn(u32) -> Way, n.ilog2()),
             ..=kernels::TINY => return Some(Way::Tiny((n.max(16) - 1).ilog2() + 1)),
+            _ if smooth::plan(n).is_some() => return Some(Way::Smooth),
             _ => (
                 Way::Bluestein as fn(u32) -> Way,
                 (2 * n - 1).next_power_of_two().ilog2(),
@@ -60,7 +64,7 @@ pub(super) fn too_long(transform: Transform, n: &Layout) -> Option<(usize, usize
 }
 
 /// An element to be transformed: where it begins in x and in y, in values, its length, and the bits of its factor.
-type Item = [u32; 4];
+pub(super) type Item = [u32; 4];
 
 /// What x holds and what y takes: `load` and `store` of `fft_values.wgsl`.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +100,9 @@ struct Items {
 
 /// Items that all are of one length, at equal distances in x and in y, as the numbers that give them.
 fn even(items: &[Item]) -> [u32; 6] {
-    let [x, y, n, factor] = items[0];
+    let Some(&[x, y, n, factor]) = items.first() else {
+        return [0; 6];
+    };
     let step = items.get(1).map_or([0; 2], |next| {
         [next[0].wrapping_sub(x), next[1].wrapping_sub(y)]
     });
@@ -139,14 +145,20 @@ pub(super) fn stages(
         }
     }
     let mut filters = Filters::default();
+    let mut tasks = Vec::new();
+    let mut first = 0;
     for (way, items) in &mut ways {
-        if let Way::Bluestein(log) = *way {
-            filters.add(log, items);
+        match *way {
+            Way::Bluestein(log) => filters.add(log, items),
+            Way::Smooth => tasks = smooth::tasks(items, first),
+            _ => {}
         }
+        first += items.len();
     }
     let items = ways.values().flatten();
     let filter_items = filters.classes.iter().flat_map(|class| &class.items);
-    let list = Words::new(items.chain(filter_items).flatten().copied().collect());
+    let all = items.chain(filter_items).chain(&tasks);
+    let list = Words::new(all.flatten().copied().collect());
     let mut first = 0;
     let mut part = |items: &[Item]| {
         first += items.len();
@@ -167,7 +179,9 @@ pub(super) fn stages(
         .map(|class| class.stage(&part(&class.items)))
         .collect();
     let modes = Modes::of(transform);
+    let tasks = part(&tasks);
     stages.extend(parts.iter().map(|(way, items)| {
+        let items = if *way == Way::Smooth { &tasks } else { items };
         let begin = filters
             .classes
             .iter()
@@ -241,7 +255,7 @@ fn cost(log: u32) -> u64 {
     (5 * u64::from(log)) << log
 }
 
-/// The stage of the items of one way.
+/// The stage of the items of one way, or of its tasks.
 fn stage(items: &Items, way: Way, modes: Modes, filters: Option<u32>) -> Stage {
     const TWIDDLES: Slot = Slot::Table(&kernels::TWIDDLES);
     const TURNS: Slot = Slot::Table(&kernels::TURNS);
@@ -273,6 +287,14 @@ fn stage(items: &Items, way: Way, modes: Modes, filters: Option<u32>) -> Stage {
             None,
             kernels::per_group(log),
             cost(log + 1),
+        ),
+        Way::Smooth => (
+            &smooth::KERNEL,
+            &[][..],
+            &[Slot::Table(&smooth::TWIDDLES)],
+            None,
+            smooth::TASK,
+            cost(kernels::LOG_GROUP + 4) / smooth::TASK as u64,
         ),
         Way::Bluestein(log) => (
             &kernels::BLUESTEIN,
