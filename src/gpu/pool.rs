@@ -22,8 +22,18 @@ pub(crate) fn class_of(bytes: u64) -> u64 {
     bytes.next_multiple_of(1 << (octave - steps))
 }
 
+/// A buffer kept for reuse.
+struct Free {
+    id: u64,
+    raw: wgpu::Buffer,
+    /// When it was given back, among all that were.
+    since: u64,
+}
+
 struct State {
-    free: HashMap<u64, Vec<(u64, wgpu::Buffer)>>,
+    /// By class, the latest last.
+    free: HashMap<u64, Vec<Free>>,
+    returns: u64,
     memory: Memory,
     /// Ids of buffers given up since the recorder last asked, whose bind groups must go.
     retired: Vec<u64>,
@@ -64,6 +74,7 @@ impl Pool {
             largest,
             state: Mutex::new(State {
                 free: HashMap::new(),
+                returns: 0,
                 memory: Memory::default(),
                 retired: Vec::new(),
             }),
@@ -97,7 +108,7 @@ impl Pool {
             hit
         };
         let (id, raw) = match reused {
-            Some(hit) => hit,
+            Some(Free { id, raw, .. }) => (id, raw),
             None => {
                 self.check_limit(op, bytes)?;
                 let raw = match self.create(bytes) {
@@ -192,7 +203,7 @@ impl Pool {
         let free = std::mem::take(&mut state.free);
         state
             .retired
-            .extend(free.values().flatten().map(|(id, _)| *id));
+            .extend(free.values().flatten().map(|free| free.id));
         drop(state);
         drop(free);
         freed
@@ -203,15 +214,35 @@ impl Pool {
         std::mem::take(&mut self.lock().retired)
     }
 
+    /// Keeps a buffer for reuse. Those that nobody wanted for longest make room for it.
     fn give_back(&self, id: u64, bytes: u64, raw: wgpu::Buffer) {
         let mut state = self.lock();
         state.memory.live -= bytes;
-        if state.memory.cached + bytes <= self.cache_limit {
-            state.memory.cached += bytes;
-            state.free.entry(bytes).or_default().push((id, raw));
-        } else {
+        if bytes > self.cache_limit {
             state.retired.push(id);
+            return;
         }
+        let mut dropped = Vec::new();
+        while state.memory.cached + bytes > self.cache_limit {
+            let oldest = state
+                .free
+                .iter()
+                .filter_map(|(bytes, free)| Some((free.first()?.since, *bytes)))
+                .min();
+            let Some((_, class)) = oldest else { break };
+            let Some(free) = state.free.get_mut(&class) else {
+                break;
+            };
+            dropped.push(free.remove(0));
+            state.memory.cached -= class;
+        }
+        state.retired.extend(dropped.iter().map(|free| free.id));
+        let since = state.returns;
+        state.returns += 1;
+        state.memory.cached += bytes;
+        let free = Free { id, raw, since };
+        state.free.entry(bytes).or_default().push(free);
+        drop(state);
     }
 }
 
