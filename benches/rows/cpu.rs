@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use rayon::prelude::*;
-use vsla::{Layout, Pairing, Ragged, Result};
+use vsla::{ConvMethod, Layout, Pairing, Ragged, Result, Tensor};
 
 use super::correlate_max;
 use crate::harness::data::{Zipf, check_add, until};
@@ -206,15 +206,23 @@ fn conv(
         data: format!("{data}; {} pairs", x.len()),
         bytes: (x.values().len() + y.values().len() + layout.total()) * 4,
         multiply_adds,
-        check: check_conv(&x, &y, &product),
+        check: check_conv(&a, &b, &product)?,
         ours: &mut || a.conv(&b).map(drop),
         plain: &mut plain,
     };
     compare(bench, job)
 }
 
-/// Against f64, within the error of as many f32 roundings as there are products.
-fn check_conv(x: &Ragged<f32>, y: &Ragged<f32>, product: &Ragged<f32>) -> Check {
+/// Against f64, each pair within the bound of the method that is chosen for it.
+fn check_conv(a: &Tensor<f32>, b: &Tensor<f32>, product: &Ragged<f32>) -> Outcome<Check> {
+    let (x, y) = (a.download_blocking()?, b.download_blocking()?);
+    // A pair's choice depends on its own lengths alone, so that of a batch of one is the same.
+    let choices = (0..x.len()).map(|i| {
+        let (a, b) = (a.elements(i..i + 1)?, b.elements(i..i + 1)?);
+        let choice = a.pair(&b, Pairing::Elementwise)?.conv_choice()?;
+        Ok((choice.groups[0].method, choice.groups[0].length))
+    });
+    let choices = choices.collect::<Result<Vec<_>>>()?;
     let wrong = (0..x.len()).into_par_iter().find_any(|&i| {
         let (x, y) = (&x[i], &y[i]);
         let mut exact = vec![(0.0, 0.0); x.len() + y.len() - 1];
@@ -225,17 +233,29 @@ fn check_conv(x: &Ragged<f32>, y: &Ragged<f32>, product: &Ragged<f32>) -> Check 
                 *size += term.abs();
             }
         }
-        let terms = x.len().min(y.len()) as f64 + 1.0;
-        let slack = terms * f64::from(f32::EPSILON);
-        let right = |(&got, &(sum, size)): (&f32, &(f64, f64))| {
-            (f64::from(got) - sum).abs() <= slack * size
+        let norm = |x: &[f32]| x.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
+        let u = f64::from(f32::EPSILON) / 2.0;
+        let slack = |size: f64| match choices[i].1 {
+            // As many roundings as there are products.
+            None => (x.len().min(y.len()) as f64 + 1.0) * 2.0 * u * size,
+            Some(length) => 1.5 * (length as f64).log2() * u * norm(x) * norm(y),
         };
+        let right =
+            |(&got, &(sum, size)): (&f32, &(f64, f64))| (f64::from(got) - sum).abs() <= slack(size);
         product[i].len() != exact.len() || !product[i].iter().zip(&exact).all(right)
     });
-    match wrong {
-        None => Ok(format!("all {} values, in f64", product.values().len())),
+    let direct = choices
+        .iter()
+        .filter(|choice| choice.0 == ConvMethod::Direct);
+    let direct = direct.count();
+    Ok(match wrong {
+        None => Ok(format!(
+            "all {} values, in f64; {direct} pairs direct, {} by transforms",
+            product.values().len(),
+            choices.len() - direct
+        )),
         Some(i) => Err(format!("pair {i} is not the convolution")),
-    }
+    })
 }
 
 fn gestures(bench: &mut Bench) -> Outcome<()> {
