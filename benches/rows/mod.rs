@@ -2,6 +2,7 @@
 
 mod add;
 mod chain;
+mod conv;
 mod correlate_max;
 mod cpu;
 mod fft;
@@ -17,6 +18,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     peaks::rows(bench)?;
     add::rows(bench)?;
     correlate_max::rows(bench)?;
+    conv::rows(bench)?;
     chain::rows(bench)?;
     fft::rows(bench)?;
     layout::rows(bench)?;

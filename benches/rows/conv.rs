@@ -1,0 +1,158 @@
+//! Convolutions of batches whose lengths are far apart, each element with one of its own length.
+
+use std::time::Duration;
+
+use rayon::prelude::*;
+use vsla::{Layout, Ragged, Result, Tensor};
+
+use crate::harness::{Bench, Check, Outcome, Spec};
+
+/// A row: name, lengths of a round, rounds, and the microseconds of the device that are aimed for.
+type Sets = (&'static str, &'static [usize], usize, f64);
+
+const MIXED: &[usize] = &[8, 15, 142, 7, 456];
+const FAR_APART: &[usize] = &[2, 3, 1000, 5, 2000];
+const ATTENTION: &[usize] = &[32, 64, 128, 256, 512];
+const SENSORS: &[usize] = &[8, 16, 32, 128, 256];
+
+const SETS: &[Sets] = &[
+    ("conv/mixed-1k", MIXED, 1000, 10.0),
+    ("conv/far-apart-1k", FAR_APART, 1000, 35.0),
+    ("conv/mixed-50k", MIXED, 50_000, 400.0),
+    ("conv/far-apart-50k", FAR_APART, 50_000, 1600.0),
+    ("conv/attention-50k", ATTENTION, 50_000, 530.0),
+    ("conv/sensors-50k", SENSORS, 50_000, 270.0),
+];
+/// What a mixed batch may cost, of what its lengths cost alone.
+const OF_GROUPS: f64 = 1.15;
+
+pub fn rows(bench: &mut Bench) -> Outcome<()> {
+    for &(name, set, rounds, aim) in SETS {
+        if bench.wants(name) {
+            let rounds = if bench.size.quick { 10 } else { rounds };
+            let lengths: Vec<usize> = set
+                .iter()
+                .copied()
+                .cycle()
+                .take(set.len() * rounds)
+                .collect();
+            let data = format!("{set:?} x {rounds}");
+            // Small batches are the time of a dispatch; what their lengths cost alone says nothing.
+            let groups = if rounds >= 50_000 { set } else { &[] };
+            row(bench, name, data, lengths, groups, aim)?;
+        }
+    }
+    let name = "conv/log-uniform";
+    if bench.wants(name) {
+        let mut rng = fastrand::Rng::with_seed(31);
+        let elements = if bench.size.quick { 50 } else { 100_000 };
+        let draw = |_| (4.0 * 1024f64.powf(rng.f64())) as usize;
+        let lengths = (0..elements).map(draw).collect();
+        let data = format!("{elements} lengths, log-uniform in 4..4096, seed 31");
+        row(bench, name, data, lengths, &[], 700.0)?;
+    }
+    Ok(())
+}
+
+/// Bytes of the operands and the result.
+fn bytes_of(lengths: &[usize]) -> u64 {
+    lengths.iter().map(|&n| 4 * (4 * n as u64 - 1)).sum()
+}
+
+fn operands(bench: &Bench, lengths: &[usize]) -> Result<[(Ragged<f32>, Tensor<f32>); 2]> {
+    let layout = Layout::from_lengths(lengths.iter().copied())?;
+    let operand = |seed| {
+        let values = Ragged::random(&layout, seed);
+        let tensor = bench.device.upload(&values)?;
+        Ok((values, tensor))
+    };
+    Ok([operand(32)?, operand(33)?])
+}
+
+fn row(
+    bench: &mut Bench,
+    name: &'static str,
+    data: String,
+    lengths: Vec<usize>,
+    groups: &[usize],
+    aim: f64,
+) -> Outcome<()> {
+    let [(x, a), (y, b)] = operands(bench, &lengths)?;
+    let (c, first) = bench.first(|| a.conv(&b))?;
+    let check = check(&x, &y, &c)?;
+    drop((x, y, c));
+    let bytes = bytes_of(&lengths);
+    let spec = Spec {
+        name,
+        data,
+        bytes,
+        multiply_adds: 0,
+        first,
+        check,
+    };
+    let mut row = bench.measure(spec, || a.conv(&b))?;
+    drop((a, b));
+    if bench.device.is_gpu() {
+        let micros = |time: Duration| time.as_secs_f64() * 1e6;
+        let took = micros(row.times.best_known());
+        row = row.at_most("µs device", aim, took);
+        if !groups.is_empty() && !bench.size.quick {
+            let mut alone = 0.0;
+            for &length in groups {
+                alone += share(groups, length) * micros(group(bench, length, bytes)?);
+            }
+            row = row.at_most("of its lengths alone", OF_GROUPS, took / alone);
+        }
+    }
+    bench.push(row);
+    Ok(())
+}
+
+/// What part of the bytes elements of this length have.
+fn share(groups: &[usize], length: usize) -> f64 {
+    bytes_of(&[length]) as f64 / bytes_of(groups) as f64
+}
+
+/// The time of a batch of one length, of so many bytes.
+fn group(bench: &mut Bench, length: usize, bytes: u64) -> Outcome<Duration> {
+    let elements = bytes / bytes_of(&[length]);
+    let [(_, a), (_, b)] = operands(bench, &vec![length; elements as usize])?;
+    let (times, _) = bench.beside(|bench| bench.times(|| a.conv(&b)))?;
+    Ok(times.best_known())
+}
+
+/// Compares some of the results, in f64.
+fn check(x: &Ragged<f32>, y: &Ragged<f32>, c: &Tensor<f32>) -> Outcome<Check> {
+    let step = (x.len() / 40).max(1);
+    // Neighbours, and some of all along.
+    let some: Vec<usize> = (0..x.len().min(10))
+        .chain((10..x.len()).step_by(step))
+        .collect();
+    let got = some
+        .iter()
+        .map(|&i| Ok(c.elements(i..i + 1)?.download_blocking()?.into_parts().1))
+        .collect::<Result<Vec<_>>>()?;
+    let wrong = some
+        .par_iter()
+        .zip(got)
+        .find_map_any(|(&i, got)| (!is_product(x.row(i), y.row(i), &got)).then_some(i));
+    Ok(match wrong {
+        None => Ok(format!("{} elements, in f64", some.len())),
+        Some(i) => Err(format!("element {i} of {} values is off", x.row(i).len())),
+    })
+}
+
+/// Whether `got` is x * y: against f64, within the bound of transforms.
+fn is_product(x: &[f32], y: &[f32], got: &[f32]) -> bool {
+    let norm = |x: &[f32]| x.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
+    let mut expected = vec![0.0; x.len() + y.len() - 1];
+    for (j, &tap) in y.iter().enumerate() {
+        for (sum, &value) in expected[j..].iter_mut().zip(x) {
+            *sum += f64::from(value) * f64::from(tap);
+        }
+    }
+    let log = (expected.len() as f64).log2().max(6.0);
+    let bound = 1.5 * log * norm(x) * norm(y) / f64::from(1u32 << 24);
+    let near = |(expected, got): (&f64, &f32)| (expected - f64::from(*got)).abs() <= bound;
+    got.len() == expected.len() && expected.iter().zip(got).all(near)
+}
