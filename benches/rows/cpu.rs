@@ -235,13 +235,14 @@ fn check_conv(a: &Tensor<f32>, b: &Tensor<f32>, product: &Ragged<f32>) -> Outcom
         }
         let norm = |x: &[f32]| x.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
         let u = f64::from(f32::EPSILON) / 2.0;
-        let slack = |size: f64| match choices[i].1 {
-            // As many roundings as there are products.
-            None => (x.len().min(y.len()) as f64 + 1.0) * 2.0 * u * size,
-            Some(length) => 1.5 * (length as f64).log2() * u * norm(x) * norm(y),
+        // Directly as many roundings as there are products; by transforms the same for all values of a pair.
+        let (of_size, of_pair) = match choices[i].1 {
+            None => ((x.len().min(y.len()) as f64 + 1.0) * 2.0 * u, 0.0),
+            Some(length) => (0.0, 1.5 * (length as f64).log2() * u * norm(x) * norm(y)),
         };
-        let right =
-            |(&got, &(sum, size)): (&f32, &(f64, f64))| (f64::from(got) - sum).abs() <= slack(size);
+        let right = |(&got, &(sum, size)): (&f32, &(f64, f64))| {
+            (f64::from(got) - sum).abs() <= of_size * size + of_pair
+        };
         product[i].len() != exact.len() || !product[i].iter().zip(&exact).all(right)
     });
     let direct = choices
