@@ -58,7 +58,11 @@ fn item_of(i: u32, end: u32) -> Item {
 // Stores what is value `at` of the results to be written, if there are so many.
 fn store(item: Item, at: u32, value: f32) {
     if at < item.write {
+#if ADD
+        c[item.c_at + at] += value;
+#else
         c[item.c_at + at] = value;
+#endif
     }
 }
 

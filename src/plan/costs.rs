@@ -11,6 +11,9 @@ const STRIP: u64 = 7;
 /// Results of pairs that a GPU convolves directly beside the transforms, in one kernel with them.
 pub(crate) const FEW_RESULTS: u64 = 32;
 
+/// Blocks of a pair at most, where both operands are cut: lists of half a gigabyte.
+const MOST_BLOCKS: u64 = 1 << 24;
+
 /// The largest FFT length there is a cost for, as a power of two.
 const LARGEST: u32 = 31;
 
@@ -282,9 +285,12 @@ impl CostTable {
         Some((length, cost))
     }
 
-    /// Convolutions by transforms of the lengths that are powers of two above `least`, and what each costs.
-    pub(crate) fn blocks(&self, least: u64) -> impl Iterator<Item = (u32, f64)> + '_ {
-        let first = (least + 1).next_power_of_two().ilog2();
+    /// Convolutions by the transforms that serve blocks for so many taps, powers of two, and what each costs: those that
+    /// are longer than the taps, or the longest.
+    pub(crate) fn blocks(&self, taps: u64) -> impl Iterator<Item = (u32, f64)> + '_ {
+        let first = (taps.min(self.longest() as u64 / 2) + 1)
+            .next_power_of_two()
+            .ilog2();
         (first..=LARGEST).filter_map(|k| {
             let &(length, cost) = self.lengths.get(usize::from(self.from[k as usize]))?;
             (length == 1 << k).then_some((length, cost))
@@ -313,15 +319,31 @@ impl CostTable {
         item + results * result + multiply_adds * multiply_add
     }
 
-    /// What so many blocks of overlap-save cost, a convolution by its transform costing `cost`.
-    pub(crate) fn save(&self, blocks: u64, cost: f64) -> f64 {
-        let blocks = blocks as f64;
-        if self.engine == Engine::Cpu {
-            // The taps are transformed once.
-            cost / 3.0 + blocks * cost * (2.0 / 3.0)
-        } else {
-            blocks * cost
+    /// Whether overlap-save of m and n values by transforms of this length takes both operands in blocks: on a GPU, where
+    /// the shorter one fills most of the longest transform there is, or more.
+    pub(crate) fn splits(&self, m: u64, n: u64, length: u32) -> bool {
+        let longest = !self.is_cpu() && length as usize == self.longest();
+        longest && m.min(n) * 4 > u64::from(length) * 3
+    }
+
+    /// What overlap-save of m and n values costs by transforms of this length, of which one convolution costs `cost`.
+    /// `None` where they do not hold the taps, or where there would be too many blocks to list.
+    pub(crate) fn save(&self, m: u64, n: u64, length: u32, cost: f64) -> Option<f64> {
+        let splits = self.splits(m, n, length);
+        let (longer, taps, length) = (m.max(n), m.min(n), u64::from(length));
+        if splits {
+            let half = length / 2;
+            let (stages, blocks) = (taps.div_ceil(half), (longer + half - 1).div_ceil(half + 1));
+            let time = blocks as f64 * cost + self.numbers.launch;
+            return (stages * blocks <= MOST_BLOCKS).then_some(stages as f64 * time);
         }
+        let step = length.checked_sub(taps - 1).filter(|step| *step > 0)?;
+        let blocks = (longer + taps - 1).div_ceil(step) as f64;
+        Some(match self.engine {
+            // The taps are transformed once.
+            Engine::Cpu => cost / 3.0 + blocks * cost * (2.0 / 3.0),
+            Engine::Software | Engine::Gpu => blocks * cost,
+        })
     }
 }
 

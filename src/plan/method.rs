@@ -122,7 +122,7 @@ impl CostTable {
             ConvMethod::Direct => Ok((Choice::Direct, self.direct(m, n))),
             ConvMethod::Fft => whole().ok_or_else(|| none(need, "it")),
             ConvMethod::OverlapSave => {
-                let blocks = self.blocks_of(need, shorter);
+                let blocks = self.blocks_of(m, n);
                 blocks.ok_or_else(|| none(2 * shorter, "a block"))
             }
             ConvMethod::Auto => {
@@ -132,7 +132,7 @@ impl CostTable {
                 }
                 let whole = whole();
                 let save = if whole.is_none() || longer >= SAVE_RATIO * shorter {
-                    self.blocks_of(need, shorter)
+                    self.blocks_of(m, n)
                 } else {
                     None
                 };
@@ -146,12 +146,13 @@ impl CostTable {
         }
     }
 
-    /// The cheapest blocks for `need` results of `taps` taps.
-    fn blocks_of(&self, need: u64, taps: u64) -> Option<(Choice, f64)> {
+    /// The cheapest blocks.
+    fn blocks_of(&self, m: u64, n: u64) -> Option<(Choice, f64)> {
         let mut best: Option<(Choice, f64)> = None;
-        for (length, cost) in self.blocks(taps) {
-            let step = u64::from(length) - (taps - 1);
-            let cost = self.save(need.div_ceil(step), cost);
+        for (length, cost) in self.blocks(m.min(n)) {
+            let Some(cost) = self.save(m, n, length, cost) else {
+                continue;
+            };
             if best.is_some_and(|(_, least)| cost >= least) {
                 // Longer blocks only get dearer from here.
                 break;
@@ -312,17 +313,13 @@ impl ConvChoice {
 impl CostTable {
     /// What a choice costs for operands of m and n values, in nanoseconds of one worker.
     pub(crate) fn cost(&self, m: u64, n: u64, choice: Choice) -> f64 {
-        let need = m + n - 1;
         match choice {
             Choice::Direct => self.direct(m, n),
             Choice::Fft { length } => self.transform(length.into()).map_or(0.0, |(_, cost)| cost),
             Choice::OverlapSave { length } => {
-                let step = u64::from(length) - (m.min(n) - 1);
-                let (_, cost) = self
-                    .blocks(u64::from(length) - 1)
-                    .next()
-                    .unwrap_or_default();
-                self.save(need.div_ceil(step), cost)
+                let cost = self.transform(length.into());
+                let cost = cost.and_then(|(_, cost)| self.save(m, n, length, cost));
+                cost.unwrap_or_default()
             }
         }
     }
@@ -378,18 +375,11 @@ mod tests {
         ));
     }
 
-    /// On a GPU as well; where no transform is long enough, blocks are, and where they are not either, it is direct.
+    /// On a GPU as well; where no transform is long enough, blocks of one operand are, or of both.
     #[test]
     fn gpus_transform_what_fits_a_workgroup() {
         let gpu = CostTable::gpu();
-        for (m, n) in [
-            (1, 1),
-            (8, 8),
-            (1, 16),
-            (16, 16),
-            (100_000, 3),
-            (16_384, 16_384),
-        ] {
+        for (m, n) in [(1, 1), (8, 8), (1, 16), (16, 16), (100_000, 3)] {
             assert_eq!(auto(&gpu, m, n), Choice::Direct, "{m} {n}");
         }
         for (m, n, length) in [
@@ -402,7 +392,13 @@ mod tests {
         ] {
             assert_eq!(auto(&gpu, m, n), Choice::Fft { length }, "{m} {n}");
         }
-        for (m, n) in [(10_000, 200), (3000, 1_000_000), (5000, 5000)] {
+        for (m, n) in [
+            (10_000, 200),
+            (3000, 1_000_000),
+            (5000, 5000),
+            (16_384, 16_384),
+            (1_000_000, 1_000_000),
+        ] {
             assert!(
                 matches!(auto(&gpu, m, n), Choice::OverlapSave { .. }),
                 "{m} {n}"
@@ -413,10 +409,10 @@ mod tests {
             refused,
             "it takes a transform of 9999 values, and the longest is 8192"
         );
-        let refused = gpu.choose(8192, 8192, ConvMethod::OverlapSave).unwrap_err();
+        let refused = gpu.choose(1 << 30, 1 << 30, ConvMethod::OverlapSave);
         assert_eq!(
-            refused,
-            "a block takes a transform of 16384 values, and the longest is 8192"
+            refused.unwrap_err(),
+            "a block takes a transform of 2147483648 values, and the longest is 8192"
         );
     }
 

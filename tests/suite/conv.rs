@@ -4,7 +4,7 @@ use libtest_mimic::Trial;
 use vsla::{ConvMethod, Device, Layout, Pair, Pairing, Ragged, Result, Tensor};
 
 use crate::support::bench::{Bench, DeviceTest};
-use crate::support::compare::{assert_exact, normwise, product_depth};
+use crate::support::compare::{assert_exact, assert_within, normwise, product_depth};
 use crate::support::corpus::{self, rng};
 use crate::support::number::{Number, widened};
 use crate::support::operation::{
@@ -64,6 +64,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("integers_wrap", integers_wrap),
         ("keeps_small_values", keeps_small_values),
         ("one_filter_for_all", one_filter_for_all),
+        ("long_by_long", long_by_long),
         ("commutes", commutes),
         ("associates", associates),
         ("distributes", distributes),
@@ -282,6 +283,35 @@ fn keeps_small_values(device: &Device) {
     let got = run(device, &a, &b, direct);
     assert_eq!(got.row(0)[650..=652], [small, 0.0, 2.0 * small]);
     assert_eq!(got.row(0)[..=2], [2f32.powi(60), 0.0, 2f32.powi(61)]);
+}
+
+/// Both operands are longer than any transform of a workgroup, and one of them fills most of it.
+fn long_by_long(device: &Device) {
+    let a = Layout::from_lengths([20_000, 9_000, 7_000, 3]).unwrap();
+    let b = Layout::from_lengths([8_200, 13_000, 9_500, 5]).unwrap();
+    let (a, b) = (Ragged::random(&a, 1), Ragged::random(&b, 2));
+    let pairs = reference::elementwise(a.len());
+    let sums = [
+        reference::conv(&widened(&a), &widened(&b), &pairs),
+        reference::correlate(&widened(&a), &widened(&b), &pairs),
+    ];
+    let (x, y) = (upload(device, &a), upload(device, &b));
+    for method in [ConvMethod::Auto, ConvMethod::OverlapSave] {
+        let pair = x.pair(&y, Pairing::Elementwise).unwrap().method(method);
+        let got = [pair.conv(), pair.correlate()];
+        for (got, sums) in got.into_iter().zip(&sums) {
+            let got = download(&got.unwrap());
+            let bounds = normwise(sums, &a, &b, &pairs);
+            assert_within(method, &got, &sums.values, &bounds);
+        }
+        // Alone, the same bits.
+        let alone = x.elements(0..1).unwrap();
+        let other = y.elements(0..1).unwrap();
+        let alone = alone.pair(&other, Pairing::Elementwise).unwrap();
+        let alone = download(&alone.method(method).conv().unwrap());
+        let whole = download(&pair.conv().unwrap());
+        assert_eq!(alone.row(0), whole.row(0), "{method}");
+    }
 }
 
 fn one_filter_for_all(device: &Device) {

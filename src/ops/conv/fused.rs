@@ -37,6 +37,10 @@ pub(crate) static KERNEL: Kernel = Kernel {
             dtype: DType::F32,
             flags: LARGE.flags,
         },
+        Variant {
+            dtype: DType::F32,
+            flags: ADDING.flags,
+        },
     ],
 };
 
@@ -65,6 +69,11 @@ const LARGE: Build = Build {
     flags: &["LARGE"],
     log_group: 8,
     classes: CLASSES.split_at(CLASSES.len() - 1).1,
+};
+/// The same, adding its results to what is there.
+const ADDING: Build = Build {
+    flags: &["LARGE", "ADD"],
+    ..LARGE
 };
 const BUILDS: [Build; 3] = [SMALL, MEDIUM, LARGE];
 
@@ -162,13 +171,8 @@ pub(crate) struct Operand {
     pub base: Word,
 }
 
-/// The stages that do every item, none if there is none.
-pub(crate) fn stages(
-    items: impl Iterator<Item = Item>,
-    a: &Operand,
-    b: &Operand,
-    c: &Slot,
-) -> Vec<Stage> {
+/// Items as words, by class, and the windows that they name.
+fn encoded(items: impl Iterator<Item = Item>) -> (Vec<Vec<[u32; 4]>>, Vec<[u32; 4]>) {
     let mut of_class: Vec<Vec<[u32; 4]>> = CLASSES.iter().map(|_| Vec::new()).collect();
     let mut windows = Vec::new();
     for item in items {
@@ -185,6 +189,30 @@ pub(crate) fn stages(
         let class = CLASSES.partition_point(|class| class.length < item.length);
         of_class[class].push([item.a, item.b, c, lengths]);
     }
+    (of_class, windows)
+}
+
+/// The stage that adds the results of every item to what is there, none if there is no item. All are of the longest
+/// transform.
+pub(crate) fn adding_stage(
+    items: impl Iterator<Item = Item>,
+    a: &Operand,
+    b: &Operand,
+    c: &Slot,
+) -> Option<Stage> {
+    let (of_class, windows) = encoded(items);
+    let of_large = &of_class[MEDIUM.classes.len()..];
+    stage(&ADDING, of_large, &windows, a, b, c)
+}
+
+/// The stages that do every item, none if there is none.
+pub(crate) fn stages(
+    items: impl Iterator<Item = Item>,
+    a: &Operand,
+    b: &Operand,
+    c: &Slot,
+) -> Vec<Stage> {
+    let (of_class, windows) = encoded(items);
     let (of_medium, of_large) = of_class.split_at(MEDIUM.classes.len());
     let (of_small, longer) = of_medium.split_at(SMALL.classes.len());
     // One dispatch for all but the longest, by the build that takes least.

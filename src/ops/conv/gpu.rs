@@ -1,5 +1,7 @@
 //! The GPU's part of a plan: which stage does which pair.
 
+use std::ops::Range;
+
 use super::{Wanted, direct, fused};
 use crate::plan::{Choice, Choices, FEW_RESULTS, Slot, Stage, Word};
 use crate::ragged::{DType, Layout, Pairs};
@@ -21,6 +23,8 @@ pub(super) fn stages(
         floats && result.length(pair) <= FEW_RESULTS as usize
     };
     let mut items = Vec::new();
+    // What is added, block by block of the shorter operand.
+    let mut sums: Vec<Vec<fused::Item>> = Vec::new();
     if wanted.dtype == DType::F32 {
         for (pair, (i, j)) in pairs.iter().enumerate() {
             let whole = fused::Item {
@@ -42,7 +46,14 @@ pub(super) fn stages(
                     length: length / 2,
                     ..whole
                 }),
-                Choice::OverlapSave { length } => blocks(whole, length, &mut items),
+                Choice::OverlapSave { length }
+                    if wanted.costs.splits(whole.m.into(), whole.n.into(), length) =>
+                {
+                    blocks_of_both(whole, length, &mut items, &mut sums);
+                }
+                Choice::OverlapSave { length } => {
+                    blocks(whole, length, 0..whole.write, &mut items);
+                }
             }
         }
     }
@@ -56,6 +67,11 @@ pub(super) fn stages(
         &operand(1),
         &Slot::Output(0),
     );
+    let adding = sums.into_iter().filter_map(|items| {
+        let items = items.into_iter();
+        fused::adding_stage(items, &operand(0), &operand(1), &Slot::Output(0))
+    });
+    stages.extend(adding);
     let direct = (0..pairs.len()).filter(|&p| choices.get(p) == Choice::Direct && !few(p));
     stages.extend(direct::stages(
         wanted.dtype,
@@ -68,34 +84,81 @@ pub(super) fn stages(
     stages
 }
 
-/// The longer operand in stretches, each with the shorter one's length − 1 values more that its first results meet.
-fn blocks(whole: fused::Item, length: u32, items: &mut Vec<fused::Item>) {
+/// A part of each operand, counted as they are used: b may be read backwards.
+fn part(whole: &fused::Item, a: Range<u32>, b: Range<u32>) -> fused::Item {
+    let first = if whole.reversed {
+        whole.n - b.end
+    } else {
+        b.start
+    };
+    fused::Item {
+        a: whole.a + a.start,
+        m: a.end - a.start,
+        b: whole.b + first,
+        n: b.end - b.start,
+        ..*whole
+    }
+}
+
+/// Some of the results: the longer operand in stretches, each with the shorter one's length − 1 values more that its first
+/// results meet.
+fn blocks(whole: fused::Item, length: u32, results: Range<u32>, items: &mut Vec<fused::Item>) {
     let fused::Item { m, n, .. } = whole;
     let (longer, wrapped) = (m.max(n), m.min(n) - 1);
     let step = length - wrapped;
-    let mut at = 0;
-    while at < whole.write {
-        let write = step.min(whole.write - at);
+    let mut at = results.start;
+    while at < results.end {
+        let write = step.min(results.end - at);
         let from = at.saturating_sub(wrapped);
         let to = longer.min(at + write);
-        let values = to - from;
-        let mut item = fused::Item {
+        let stretch = if n <= m {
+            part(&whole, from..to, 0..n)
+        } else {
+            part(&whole, 0..m, from..to)
+        };
+        items.push(fused::Item {
             length: length / 2,
             c: whole.c + at,
             skip: at - from,
             write,
-            ..whole
-        };
-        if n <= m {
-            (item.a, item.m) = (whole.a + from, values);
-        } else if whole.reversed {
-            // Stretches of the reverse.
-            (item.b, item.n) = (whole.b + n - to, values);
-        } else {
-            (item.b, item.n) = (whole.b + from, values);
-        }
-        items.push(item);
+            ..stretch
+        });
         at += write;
+    }
+}
+
+/// Both operands in blocks. A block of the shorter one gives results as many as the longer one has values, and its own
+/// length − 1 more. The last ones are nobody's before it, and are written; the others are added in the order of the
+/// blocks, a stage each.
+fn blocks_of_both(
+    whole: fused::Item,
+    length: u32,
+    items: &mut Vec<fused::Item>,
+    sums: &mut Vec<Vec<fused::Item>>,
+) {
+    let fused::Item { m, n, .. } = whole;
+    let (longer, shorter) = (m.max(n), m.min(n));
+    let starts = (0..shorter).step_by(length as usize / 2);
+    for (k, start) in starts.enumerate() {
+        let end = shorter.min(start + length / 2);
+        let of_block = if n <= m {
+            part(&whole, 0..m, start..end)
+        } else {
+            part(&whole, start..end, 0..n)
+        };
+        let of_block = fused::Item {
+            c: whole.c + start,
+            ..of_block
+        };
+        let results = longer + (end - start) - 1;
+        let own = if k == 0 { 0 } else { longer - 1 };
+        blocks(of_block, length, own..results, items);
+        if k > 0 {
+            if sums.len() < k {
+                sums.push(Vec::new());
+            }
+            blocks(of_block, length, 0..own, &mut sums[k - 1]);
+        }
     }
 }
 
@@ -103,8 +166,10 @@ fn blocks(whole: fused::Item, length: u32, items: &mut Vec<fused::Item>) {
 mod tests {
     use super::*;
 
+    const UNWRITTEN: i64 = i64::MIN;
+
     /// What the items say is done here as the definition says.
-    fn run(item: &fused::Item, a: &[i64], b: &[i64], c: &mut [i64]) {
+    fn run(item: &fused::Item, (a, b): (&[i64], &[i64]), add: bool, c: &mut [i64]) {
         let a = &a[item.a as usize..][..item.m as usize];
         let mut b = b[item.b as usize..][..item.n as usize].to_vec();
         if item.reversed {
@@ -120,7 +185,11 @@ mod tests {
         let wrong = all.len().saturating_sub(2 * item.length as usize);
         assert!(item.skip as usize >= wrong, "{item:?}");
         let right = &all[item.skip as usize..][..item.write as usize];
-        c[item.c as usize..][..right.len()].copy_from_slice(right);
+        for (c, right) in c[item.c as usize..].iter_mut().zip(right) {
+            // What is written is written once, and added to only later.
+            assert_eq!(add, *c != UNWRITTEN, "{item:?}");
+            *c = if add { *c + right } else { *right };
+        }
     }
 
     #[test]
@@ -132,6 +201,9 @@ mod tests {
             (700, 129, 256),
             (300, 299, 512),
             (128, 128, 128),
+            (500, 700, 128),
+            (700, 321, 128),
+            (64, 65, 64),
         ] {
             for reversed in [false, true] {
                 let a: Vec<i64> = (0..m + 3).map(|i| i * i % 17 - 8).collect();
@@ -147,14 +219,28 @@ mod tests {
                     skip: 0,
                     write: (m + n - 1) as u32,
                 };
-                let mut expected = vec![0; (m + n) as usize];
-                run(&whole, &a, &b, &mut expected);
-                let mut items = Vec::new();
-                blocks(whole, length, &mut items);
-                let mut got = vec![0; (m + n) as usize];
-                items.iter().for_each(|item| run(item, &a, &b, &mut got));
+                let unwritten = vec![UNWRITTEN; (m + n) as usize];
+                let mut expected = unwritten.clone();
+                run(&whole, (&a, &b), false, &mut expected);
+                let (mut items, mut sums) = (Vec::new(), Vec::new());
+                let splits = m.min(n) >= i64::from(length);
+                if splits {
+                    blocks_of_both(whole, length, &mut items, &mut sums);
+                } else {
+                    blocks(whole, length, 0..whole.write, &mut items);
+                }
+                let mut got = unwritten;
+                for item in &items {
+                    run(item, (&a, &b), false, &mut got);
+                }
+                for item in sums.iter().flatten() {
+                    run(item, (&a, &b), true, &mut got);
+                }
                 assert_eq!(got, expected, "{m} {n} {reversed}");
-                assert!(items.iter().all(|item| item.m.max(item.n) <= length));
+                assert_eq!(splits, !sums.is_empty());
+                let all = items.iter().chain(sums.iter().flatten());
+                assert!(all.clone().all(|item| item.m.max(item.n) <= length));
+                assert!(all.clone().all(|item| item.length == length / 2));
             }
         }
     }
