@@ -26,6 +26,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &fft::SMOOTH,
     &fft::REAL,
     &fft::BLUESTEIN,
+    &fft::PASS,
     &map::KERNEL,
     &map::FILL,
     &conv::KERNEL,
@@ -49,6 +50,7 @@ pub(crate) static GENERATORS: &[Generate] = &[
     ("fft_smooth", fft::generate_smooth),
     ("fft_filter", fft::generate_filter),
     ("fft_bluestein", fft::generate_bluestein),
+    ("fft_pass", fft::generate_pass),
 ];
 
 /// A name, and what it stands for with these flags.

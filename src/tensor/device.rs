@@ -254,6 +254,15 @@ impl Device {
         }
     }
 
+    /// Bytes of workgroup memory that kernels may use on a GPU.
+    pub(super) fn workgroup_memory(&self) -> Option<u32> {
+        match &self.backend {
+            Backend::Cpu(_) => None,
+            #[cfg(feature = "gpu")]
+            Backend::Gpu(gpu) => Some(gpu.limits.workgroup_memory),
+        }
+    }
+
     /// Bytes of tensor memory: live, peak and kept for reuse.
     pub fn memory(&self) -> Memory {
         match &self.backend {

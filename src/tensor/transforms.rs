@@ -10,7 +10,7 @@ use crate::ragged::{Element, Layout};
 
 impl<T: Element> Tensor<T> {
     fn transform(&self, transform: Transform) -> Result<Tensor<Complex32>> {
-        let launch = fft::launch(transform, &self.layout, self.device.is_gpu())?;
+        let launch = fft::launch(transform, &self.layout, self.device.workgroup_memory())?;
         self.unary(&launch, &[])
     }
 }
@@ -21,10 +21,12 @@ impl Tensor<Complex32> {
     /// Rank 1; the layout stays. An empty element stays empty, and one of length 1 is kept. A NaN or an infinity spreads
     /// over its own element and no further. Does not respect equivalence: the carried length counts.
     ///
-    /// Cost: 5 n log₂ n operations where n is a power of two or a product of 2, 3, 5 and 7 above 64, 8 n² up to 64, and else
-    /// those of two transforms of the next power of two from 2 n − 1 on; values read once and written once. A GPU takes n up to
-    /// 8192 where it is a power of two, and up to 4096 else. Error: ‖error‖₂ ≤ u (1 + ¼ log₂ n) ‖X‖₂ with u = 2⁻²⁴ where n
-    /// is a power of two, or a product of 2, 3, 5 and 7 from 65 to 3584, and twice that for others; a GPU may take subnormal values as 0.
+    /// Cost: 5 n log₂ n operations where n is a power of two or a product of 2, 3, 5 and 7 from 65 to 4096, 8 n² up to 64, and
+    /// else those of two transforms of the next power of two from 2 n − 1 on. On a GPU values are read once and written once
+    /// up to n = 8192, or 4096 where it is no power of two; above, in two passes up to 2²⁰ and three up to 2²⁴, with 8 n bytes of
+    /// scratch, or in six to nine such passes up to 2²² where it is no power of two; scratch of several long elements is bounded by
+    /// 256 MiB. Error: ‖error‖₂ ≤ u (1 + ¼ log₂ n) ‖X‖₂ with u = 2⁻²⁴ where n is a power of two, or a product of 2, 3, 5 and 7
+    /// from 65 to 3584, and twice that for others; a GPU may take subnormal values as 0.
     ///
     /// After Cooley and Tukey (1965) in the order of Stockham (1966), and Bluestein (1970) where n has other factors than
     /// 2, 3, 5 and 7.
@@ -39,9 +41,8 @@ impl Tensor<Complex32> {
     /// ```
     ///
     /// # Errors
-    /// [`Rank`](crate::Error::Rank), [`TooLarge`](crate::Error::TooLarge) with the element that is too long for a GPU, [`Unsupported`](crate::Error::Unsupported) where
-    /// one above 4096, or above 2048 and no power of two, needs more workgroup memory than there is, [`OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`DeviceLost`](crate::Error::DeviceLost).
+    /// [`Rank`](crate::Error::Rank), [`TooLarge`](crate::Error::TooLarge) with the element that is too long for a GPU,
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn fft(&self) -> Result<Tensor<Complex32>> {
         self.transform(Transform::Forward)
     }
@@ -82,7 +83,7 @@ impl Tensor<Complex32> {
     /// [`Length`](crate::Error::Length) with the first element whose spectrum is not of ⌊n/2⌋ + 1 values;
     /// [`BatchSize`](crate::Error::BatchSize); those of [`fft`](Self::fft).
     pub fn irfft(&self, layout: &Layout) -> Result<Tensor<f32>> {
-        let launch = fft::launch_inverse(&self.layout, layout, self.device.is_gpu())?;
+        let launch = fft::launch_inverse(&self.layout, layout, self.device.workgroup_memory())?;
         // The result's layout comes as an operand without values, so that the launch need not hold it: the cache of that
         // layout may hold the launch that made this tensor's, and neither would ever be freed.
         let shapes = Operand {

@@ -22,8 +22,8 @@ impl Swizzle {
     /// For a stage of radix 2^radix after `done` bits: its writes have the lanes' bits from `done` on moved up by
     /// `radix`, and with fewer invocations a transform than lanes, the bits above are multiples of N.
     fn new(transform: &Transform<'_>, done: u32, radix: u32) -> Swizzle {
-        // 32 banks of one word, or 16 of two.
-        let banks = if transform.whole { 4 } else { 5 };
+        // 32 banks of one word, or 16 of two; side by side, the columns fill their share of them.
+        let banks = if transform.whole { 4u32 } else { 5 }.saturating_sub(transform.columns);
         let lanes = transform.log_threads().min(banks);
         let moved = lanes.saturating_sub(done).min(radix);
         Swizzle {
@@ -37,7 +37,10 @@ impl Swizzle {
                 // The number of the transform goes where its few lanes leave room.
                 Fold {
                     from: transform.log_length(),
-                    mask: (1 << (banks - lanes)) - 1,
+                    mask: match transform.columns {
+                        0 => (1 << (banks - lanes)) - 1,
+                        _ => 0,
+                    },
                     to: lanes,
                 },
             ],
@@ -120,52 +123,37 @@ impl Exchange {
     }
 
     pub(super) fn write(&self, out: &mut String) {
-        if self.columns > 0 {
-            return self.write_columns(out);
-        }
         let low = (1u32 << self.done) - 1;
         let writer = match self.done {
-            0 => format!("at + (j << {}u)", self.radix),
+            0 => format!("(j << {}u)", self.radix),
             _ => format!(
-                "at + ((j >> {0}u) << {1}u) + (j & {low}u)",
+                "((j >> {0}u) << {1}u) + (j & {low}u)",
                 self.done,
                 self.done + self.radix
             ),
         };
-        let _ = writeln!(out, "    {{\n        let put = {writer};");
-        let _ = writeln!(out, "        let put0 = {};", self.swizzle.text("put"));
-        let _ = writeln!(out, "        let got = at + j;");
-        let _ = writeln!(out, "        let got0 = {};", self.swizzle.text("got"));
-
+        // Columns are told apart by the lowest bits of an address, which the swizzle does not see.
+        let (first, others) = match self.columns {
+            0 => ("at + ", !0u32 << self.log_length),
+            _ => ("", 0),
+        };
+        let _ = writeln!(out, "    {{\n        let put = {first}{writer};");
+        let _ = writeln!(out, "        let got = {first}j;");
+        for name in ["put", "got"] {
+            let swizzled = self.swizzle.text(name);
+            let _ = match self.columns {
+                0 => writeln!(out, "        let {name}0 = {swizzled};"),
+                columns => writeln!(
+                    out,
+                    "        let {name}0 = at + (({swizzled}) << {columns}u);"
+                ),
+            };
+        }
         let threads = (1u32 << self.log_threads) - 1;
-        let others = !0u32 << self.log_length;
         let to = self.addresses(out, "put", self.writer(threads) | others, |s| {
             self.written(s)
         });
         let from = self.addresses(out, "got", threads | others, |s| self.read(s));
-        self.write_parts(out, &to, &from);
-    }
-
-    /// With one transform a bank, addresses need no turning.
-    fn write_columns(&self, out: &mut String) {
-        let low = (1u32 << self.done) - 1;
-        let _ = writeln!(
-            out,
-            "    {{\n        let put = at + ((((j >> {0}u) << {1}u) + (j & {low}u)) << {2}u);",
-            self.done,
-            self.done + self.radix,
-            self.columns
-        );
-        let _ = writeln!(out, "        let got = at + (j << {}u);", self.columns);
-        let slots = 0..1 << self.held;
-        let place = |name: &str, at: u32| format!("{name} + {}u", at << self.columns);
-        let put = slots.clone().map(|s| place("put", self.written(s)));
-        let put: Vec<String> = put.collect();
-        let got: Vec<String> = slots.map(|s| place("got", self.read(s))).collect();
-        self.write_parts(out, &put, &got);
-    }
-
-    fn write_parts(&self, out: &mut String, to: &[String], from: &[String]) {
         let parts: &[&str] = if self.whole { &[""] } else { &[".x", ".y"] };
         for part in parts {
             let _ = writeln!(out, "        workgroupBarrier();");
@@ -195,12 +183,13 @@ impl Exchange {
                 let constant = self.swizzle.apply(slot(s));
                 let (turned, added) = (constant & variable, constant & !variable);
                 if !bases.contains(&turned) {
-                    let _ = writeln!(out, "        let {name}{turned} = {name}0 ^ {turned}u;");
+                    let mask = turned << self.columns;
+                    let _ = writeln!(out, "        let {name}{turned} = {name}0 ^ {mask}u;");
                     bases.push(turned);
                 }
-                match added {
+                match added << self.columns {
                     0 => format!("{name}{turned}"),
-                    _ => format!("{name}{turned} + {added}u"),
+                    added => format!("{name}{turned} + {added}u"),
                 }
             })
             .collect()
@@ -220,8 +209,9 @@ mod tests {
             radices,
             held,
             whole,
-            columns: 0,
             product: false,
+            turned: false,
+            columns: 0,
         };
         let mut done = 0;
         let inner = &radices[..radices.len() - 1];

@@ -69,11 +69,14 @@ pub(crate) struct Transform<'a> {
     pub held: u32,
     /// Whether complex values are exchanged whole, through an array of `vec2<f32>`, and not part after part.
     pub whole: bool,
-    /// log2 of C where invocations side by side are at one place of C transforms, and values change hands at
-    /// `place C + at`: `at` is then the number of the transform among the C. 0 where they share one transform.
-    pub columns: u32,
     /// Whether the function takes a second array, `h`, and transforms v h. Only inverse transforms do.
     pub product: bool,
+    /// Whether the function takes `w`: b, g, g², g⁴, .. for as many powers as the first stage has bits, and transforms the values
+    /// x_{j + T s} b g^s, T s < N. The first stage's radix is then E. This is what a pass over columns of a longer transform needs.
+    pub turned: bool,
+    /// log2 of the transforms whose values lie side by side in workgroup memory, value a of transform c at a 2^columns + c; 0 where
+    /// each transform has N words of its own.
+    pub columns: u32,
 }
 
 impl Transform<'_> {
@@ -92,7 +95,7 @@ impl Transform<'_> {
 ///
 /// The functions are `fn NAME(v: ptr<function, array<vec2<f32>, E>>, j: u32, at: u32)`: `j` is the invocation's number
 /// among the T of its transform, and `at` is where the transform's N words of `sh_exchange` begin, N times its number
-/// in the workgroup. With `product` there is `h: ptr<function, array<vec2<f32>, E>>` after `v`. All invocations of the workgroup must call
+/// in the workgroup, or that number itself where there are `columns`. With `product` there is `h: ptr<function, array<vec2<f32>, E>>` after `v`. All invocations of the workgroup must call
 /// the function together: it has barriers. The kernel declares
 /// ```wgsl
 /// var<workgroup> sh_exchange: array<f32, ..>; // vec2<f32> with `whole`; N words for each transform of the workgroup
@@ -124,6 +127,9 @@ impl Generator {
         let array = format!("ptr<function, array<vec2<f32>, {held}>>");
         let second = if transform.product {
             format!(", h: {array}")
+        } else if transform.turned {
+            let powers = transform.radices[0] + 1;
+            format!(", w: ptr<function, array<vec2<f32>, {powers}>>")
         } else {
             String::new()
         };

@@ -46,6 +46,11 @@ impl Stage<'_> {
         // Butterfly q of an invocation is b = j + T q. Its twiddles depend on b mod Ns, which is j's unless Ns > T.
         let each = self.done > threads;
         let weighted = self.last && transform.kind == Kind::InverseRightAngle;
+        debug_assert!(
+            !transform.turned || transform.radices[0] == transform.held,
+            "{}: one butterfly an invocation in the first stage",
+            transform.name
+        );
         let twiddles = self.twiddles(table);
         let weights = table.len();
         if weighted {
@@ -75,7 +80,11 @@ impl Stage<'_> {
             Butterfly {
                 stage: self,
                 out,
-                weighted,
+                weight: match (weighted, self.first && transform.turned) {
+                    (true, _) => Weight::Result,
+                    (_, true) => Weight::Input,
+                    _ => Weight::None,
+                },
                 names: 0,
             }
             .write(|k| q + (k << butterflies));
@@ -111,10 +120,14 @@ impl Stage<'_> {
 
     /// Loads w, w², w⁴, .. and turns them: `w4` is w⁴, `w2_3` is w² W_8^3, of a polynomial of 8 coefficients.
     fn load_twiddles(&self, out: &mut String, at: usize, b: &str) {
-        if self.first {
+        if self.constant() {
             return;
         }
-        let _ = writeln!(out, "        let p = {b} & {}u;", (1u32 << self.done) - 1);
+        if self.first {
+            let _ = writeln!(out, "        let weight = (*w)[0];");
+        } else {
+            let _ = writeln!(out, "        let p = {b} & {}u;", (1u32 << self.done) - 1);
+        }
         let sign = if self.transform.kind.inverse() {
             1.0
         } else {
@@ -123,7 +136,10 @@ impl Stage<'_> {
         for power in 0..self.radix {
             let name = 1u32 << power;
             let from = at + ((power as usize) << self.done);
-            let _ = writeln!(out, "        let w{name} = twiddles[{from}u + p];");
+            let _ = match self.first {
+                true => writeln!(out, "        let w{name} = (*w)[{}];", power + 1),
+                false => writeln!(out, "        let w{name} = twiddles[{from}u + p];"),
+            };
             let size = 1u32 << (self.radix - power);
             for i in 1..size / 4 {
                 let turn = constant(sign * f64::from(i) / f64::from(size));
@@ -132,10 +148,15 @@ impl Stage<'_> {
         }
     }
 
+    /// Whether the twiddles are constants: those of the first stage, unless the values are turned on the way in.
+    fn constant(&self) -> bool {
+        self.first && !self.transform.turned
+    }
+
     /// The twiddle w^(r / size) W_size^i.
     fn twiddle(&self, size: u32, i: u32) -> Twiddle {
         let power = (1u32 << self.radix) / size;
-        if !self.first {
+        if !self.constant() {
             return Twiddle::Is(match i {
                 0 => format!("w{power}"),
                 _ => format!("w{power}_{i}"),
@@ -158,8 +179,18 @@ impl Stage<'_> {
 struct Butterfly<'a> {
     stage: &'a Stage<'a>,
     out: &'a mut String,
-    weighted: bool,
+    weight: Weight,
     names: u32,
+}
+
+/// What `weight` is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Weight {
+    None,
+    /// A factor of every value.
+    Input,
+    /// The part of the results' right angle that an invocation's butterfly shares.
+    Result,
 }
 
 impl Butterfly<'_> {
@@ -174,10 +205,10 @@ impl Butterfly<'_> {
         }
         let results = self.evaluate(0, 1);
         for (k, result) in (0..r).zip(results) {
-            let turned = match (self.weighted, k) {
-                (false, _) | (true, 0) => result,
+            let turned = match (self.weight, k) {
+                (Weight::None | Weight::Input, _) | (Weight::Result, 0) => result,
                 // The part of the results' right angle that their weight does not have.
-                (true, _) => format!(
+                (Weight::Result, _) => format!(
                     "c_mul({result}, {})",
                     constant(f64::from(k) / f64::from(4 * r))
                 ),
@@ -239,7 +270,7 @@ impl Butterfly<'_> {
         o: &str,
     ) -> (String, String) {
         let leaf = step == 1 << (self.stage.radix - 1);
-        let (e, t) = if leaf && self.weighted {
+        let (e, t) = if leaf && self.weight != Weight::None {
             let e = self.name(&format!("c_mul({e}, weight)"));
             let t = match twiddle {
                 Twiddle::One => "weight".to_owned(),

@@ -143,7 +143,7 @@ pub(crate) static REAL: Kernel = Kernel {
 };
 
 /// log2 of the values that an invocation holds.
-fn held(log: u32) -> u32 {
+const fn held(log: u32) -> u32 {
     match log {
         ..8 => 3,
         8..13 => 4,
@@ -152,12 +152,12 @@ fn held(log: u32) -> u32 {
 }
 
 /// Whether values are exchanged whole: two words at a time, where twice the memory still lets enough workgroups in.
-fn whole(log: u32) -> bool {
-    (8..=10).contains(&log)
+const fn whole(log: u32) -> bool {
+    8 <= log && log <= 10
 }
 
 /// log2 of the invocations of a workgroup.
-fn log_group(log: u32) -> u32 {
+const fn log_group(log: u32) -> u32 {
     if whole(log) { 6 } else { LOG_GROUP }
 }
 
@@ -176,6 +176,12 @@ fn radices(log: u32) -> &'static [u32] {
     }
 }
 
+/// Bytes of workgroup memory that a workgroup takes for transforms of 2^log values.
+pub(super) const fn memory(log: u32) -> u32 {
+    let word = if whole(log) { 8 } else { 4 };
+    word << (log_group(log) + held(log))
+}
+
 /// Transforms of 2^log values that one workgroup makes.
 pub(super) fn per_group(log: u32) -> usize {
     1 << (log_group(log) + held(log) - log)
@@ -189,6 +195,7 @@ fn transform(name: &'static str, log: u32, kind: Kind) -> Transform<'static> {
         held: held(log),
         whole: whole(log),
         columns: 0,
+        turned: false,
         product: kind == Kind::Inverse,
     }
 }

@@ -3,6 +3,8 @@
 //! How a length becomes a kernel is told in [`plan`].
 
 mod kernels;
+mod long;
+mod passes;
 mod plan;
 mod smooth;
 mod twin;
@@ -16,6 +18,9 @@ use crate::{Error, Result};
 pub(crate) use kernels::{BLUESTEIN, FILTER, KERNEL, REAL, TINY_KERNEL};
 #[cfg(feature = "gpu")]
 pub(crate) use kernels::{generate, generate_bluestein, generate_filter, generate_real};
+pub(crate) use passes::KERNEL as PASS;
+#[cfg(feature = "gpu")]
+pub(crate) use passes::generate as generate_pass;
 pub(crate) use smooth::KERNEL as SMOOTH;
 #[cfg(feature = "gpu")]
 pub(crate) use smooth::generate as generate_smooth;
@@ -43,12 +48,12 @@ impl Transform {
     }
 }
 
-fn key(transform: Transform, other: u64, on_gpu: bool) -> CacheKey {
+fn key(transform: Transform, other: u64, memory: Option<u32>) -> CacheKey {
     CacheKey {
         what: transform.op(),
         other,
         device: 0,
-        extra: u64::from(on_gpu),
+        extra: memory.map_or(0, |memory| u64::from(memory) + 1),
     }
 }
 
@@ -84,19 +89,24 @@ fn spectrum(n: usize) -> usize {
 }
 
 /// The launch of a transform whose result has a shape of its own accord: all but [`Transform::RealInverse`].
-pub(crate) fn launch(transform: Transform, x: &Layout, on_gpu: bool) -> Result<Arc<Launch>> {
+///
+/// `memory` is the workgroup memory of the GPU that it is for, in bytes; the CPU has none and runs no stages.
+pub(crate) fn launch(transform: Transform, x: &Layout, memory: Option<u32>) -> Result<Arc<Launch>> {
     let op = transform.op();
     check_rank(op, x)?;
-    x.cached(key(transform, 0, on_gpu), || {
-        if on_gpu {
+    x.cached(key(transform, 0, memory), || {
+        if memory.is_some() {
             check_lengths(transform, x)?;
         }
         let ((stages, temps), result) = if transform == Transform::Real {
             let result = Layout::from_lengths(x.lengths().map(spectrum))?;
-            let stages = plan::stages(transform, x, x, &result);
-            (stages, OutputLayout::of(result, &[x]))
+            let planned = plan::stages(transform, x, x, &result, memory);
+            (planned, OutputLayout::of(result, &[x]))
         } else {
-            (plan::stages(transform, x, x, x), OutputLayout::Input(0))
+            (
+                plan::stages(transform, x, x, x, memory),
+                OutputLayout::Input(0),
+            )
         };
         Ok(Arc::new(Launch {
             op,
@@ -110,7 +120,11 @@ pub(crate) fn launch(transform: Transform, x: &Layout, on_gpu: bool) -> Result<A
 }
 
 /// The launch of [`Transform::RealInverse`] with results of this layout, which must be its second operand's.
-pub(crate) fn launch_inverse(x: &Layout, result: &Layout, on_gpu: bool) -> Result<Arc<Launch>> {
+pub(crate) fn launch_inverse(
+    x: &Layout,
+    result: &Layout,
+    memory: Option<u32>,
+) -> Result<Arc<Launch>> {
     let transform = Transform::RealInverse;
     let op = transform.op();
     check_rank(op, x)?;
@@ -122,7 +136,7 @@ pub(crate) fn launch_inverse(x: &Layout, result: &Layout, on_gpu: bool) -> Resul
             right: result.len(),
         });
     }
-    x.cached(key(transform, result.id(), on_gpu), || {
+    x.cached(key(transform, result.id(), memory), || {
         let wrong = x.lengths().zip(result.lengths().map(spectrum));
         if let Some((element, (got, expected))) = wrong
             .enumerate()
@@ -135,10 +149,10 @@ pub(crate) fn launch_inverse(x: &Layout, result: &Layout, on_gpu: bool) -> Resul
                 got,
             });
         }
-        if on_gpu {
+        if memory.is_some() {
             check_lengths(transform, result)?;
         }
-        let (stages, temps) = plan::stages(transform, result, x, result);
+        let (stages, temps) = plan::stages(transform, result, x, result, memory);
         Ok(Arc::new(Launch {
             op,
             outputs: vec![Output::new(DType::F32, OutputLayout::Input(1))],

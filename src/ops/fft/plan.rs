@@ -7,18 +7,22 @@
 //! | 64 to 8192, a power of two, of real values | by half as many complex values, even and odd ones |
 //! | 65 to 4096, a product of 2, 3, 5 and 7 | [`smooth`]: stages of mixed radix |
 //! | 65 to 4096, others | Bluestein's convolution, of the next power of two from 2 n − 1 on, with a filter made once for each length |
+//! | above, to 2²⁴ if a power of two and to 2²² if not | the same two ways in passes: [`long`] |
 //!
 //! Each reads its element once and writes its result once. Transforms of 8192 take 32 KiB of workgroup memory, others 16 KiB at
-//! most. Longer elements have no kernel yet.
+//! most, and in passes where there is less. What no kernel reaches is refused.
 //!
 //! Elements of one way are the items of one stage, several to a workgroup where they are short.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::{Transform, kernels, smooth};
+use super::{Transform, kernels, long, smooth};
 use crate::plan::{Slot, Stage, Word, Words};
 use crate::ragged::{DType, Layout};
+
+/// The scratch of Bluestein's filters; [`long`] has others.
+const FILTERS: usize = 0;
 
 /// How an element is transformed, with log2 of the lanes or of the power of two.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -32,25 +36,45 @@ enum Way {
     Smooth,
 }
 
-impl Way {
-    /// The way for an element that is not empty, if there is one.
-    fn of(transform: Transform, n: usize) -> Option<Way> {
+/// Whether a workgroup holds the element.
+enum Size {
+    Short(Way),
+    /// With log2 of the power of two that the passes are of.
+    Long(u32),
+}
+
+impl Size {
+    /// Of an element that is not empty, if there is a way, on a GPU with so many bytes of workgroup memory.
+    fn of(transform: Transform, n: usize, memory: u32) -> Option<Size> {
         let real = matches!(transform, Transform::Real | Transform::RealInverse);
-        if real && n.is_power_of_two() && n > 1 << kernels::LOG_SHORTEST {
-            let log = n.ilog2() - 1;
-            return (log <= kernels::LOG_LONGEST_HALF).then_some(Way::Half(log));
+        let log = n.ilog2();
+        if real
+            && n.is_power_of_two()
+            && n > 1 << kernels::LOG_SHORTEST
+            && log <= kernels::LOG_LONGEST_HALF + 1
+        {
+            return Some(Size::Short(Way::Half(log - 1)));
         }
         let shortest = 1 << kernels::LOG_SHORTEST;
         let (way, log) = match n {
-            _ if n.is_power_of_two() && n >= shortest => (Way::Power as fn(u32) -> Way, n.ilog2()),
-            ..=kernels::TINY => return Some(Way::Tiny((n.max(16) - 1).ilog2() + 1)),
-            _ if smooth::plan(n).is_some() => return Some(Way::Smooth),
+            _ if n.is_power_of_two() && n >= shortest => (Way::Power as fn(u32) -> Way, log),
+            ..=kernels::TINY => return Some(Size::Short(Way::Tiny((n.max(16) - 1).ilog2() + 1))),
+            _ if smooth::plan(n).is_some() => return Some(Size::Short(Way::Smooth)),
             _ => (
                 Way::Bluestein as fn(u32) -> Way,
                 (2 * n - 1).next_power_of_two().ilog2(),
             ),
         };
-        (log <= kernels::LOG_LONGEST).then(|| way(log))
+        let longest = match n.is_power_of_two() {
+            true => long::LOG_LONGEST,
+            false => long::LOG_LONGEST_CONVOLVED,
+        };
+        match log {
+            ..=kernels::LOG_LONGEST if memory >= kernels::memory(log) => {
+                Some(Size::Short(way(log)))
+            }
+            _ => (log <= longest).then_some(Size::Long(log)),
+        }
     }
 }
 
@@ -58,9 +82,13 @@ impl Way {
 pub(super) fn too_long(transform: Transform, n: &Layout) -> Option<(usize, usize)> {
     let element = n
         .lengths()
-        .position(|n| n > 0 && Way::of(transform, n).is_none())?;
+        .position(|n| n > 0 && Size::of(transform, n, u32::MAX).is_none())?;
     let power = n.length(element).is_power_of_two();
-    Some((element, 1 << (kernels::LOG_LONGEST - u32::from(!power))))
+    let longest = match power {
+        true => 1 << long::LOG_LONGEST,
+        false => 1 << (long::LOG_LONGEST_CONVOLVED - 1),
+    };
+    Some((element, longest))
 }
 
 /// An element to be transformed: where it begins in x and in y, in values, its length, and the bits of its factor.
@@ -68,14 +96,14 @@ pub(super) type Item = [u32; 4];
 
 /// What x holds and what y takes: `load` and `store` of `fft_values.wgsl`.
 #[derive(Clone, Copy, Debug)]
-struct Modes {
-    load: u32,
-    store: u32,
+pub(super) struct Modes {
+    pub load: u32,
+    pub store: u32,
 }
 
 const REAL: u32 = 1;
 const HALF: u32 = 2;
-const EXCHANGED: u32 = 4;
+pub(super) const EXCHANGED: u32 = 4;
 
 impl Modes {
     fn of(transform: Transform) -> Modes {
@@ -132,16 +160,23 @@ pub(super) fn stages(
     n: &Layout,
     from: &Layout,
     to: &Layout,
+    memory: Option<u32>,
 ) -> (Vec<Stage>, Vec<u64>) {
+    let Some(memory) = memory else {
+        return (Vec::new(), Vec::new());
+    };
     let mut ways: BTreeMap<Way, Vec<Item>> = BTreeMap::new();
+    let mut in_passes = Vec::new();
     let inverse = matches!(transform, Transform::Inverse | Transform::RealInverse);
     let from = from.offsets().as_slice().iter();
     let begins = from.zip(to.offsets().as_slice());
     for (n, (&from, &to)) in n.lengths().zip(begins).filter(|(n, _)| *n > 0) {
         let factor = if inverse { 1.0 / n as f32 } else { 1.0 };
         let item = [from, to, n as u32, factor.to_bits()];
-        if let Some(way) = Way::of(transform, n) {
-            ways.entry(way).or_default().push(item);
+        match Size::of(transform, n, memory) {
+            Some(Size::Long(log)) => in_passes.push((log, item)),
+            Some(Size::Short(way)) => ways.entry(way).or_default().push(item),
+            None => {}
         }
     }
     let mut filters = Filters::default();
@@ -173,12 +208,10 @@ pub(super) fn stages(
         .iter()
         .map(|(way, items)| (*way, part(items)))
         .collect();
-    let mut stages: Vec<Stage> = filters
-        .classes
-        .iter()
-        .map(|class| class.stage(&part(&class.items)))
-        .collect();
     let modes = Modes::of(transform);
+    let (mut stages, mut temps) = long::stages(&in_passes, modes);
+    let of_filters = filters.classes.iter();
+    stages.extend(of_filters.map(|class| class.stage(&part(&class.items))));
     let tasks = part(&tasks);
     stages.extend(parts.iter().map(|(way, items)| {
         let items = if *way == Way::Smooth { &tasks } else { items };
@@ -188,10 +221,11 @@ pub(super) fn stages(
             .find(|class| Way::Bluestein(class.log) == *way);
         stage(items, *way, modes, begin.map(|class| class.begin))
     }));
-    let temps = match filters.values {
-        0 => Vec::new(),
-        values => vec![2 * u64::from(values)],
-    };
+    temps[FILTERS] = 2 * u64::from(filters.values);
+    // What comes last and is not needed is not made.
+    while temps.last() == Some(&0) {
+        temps.pop();
+    }
     (stages, temps)
 }
 
@@ -238,7 +272,7 @@ impl FilterClass {
             kernel: &kernels::FILTER,
             variant: kernels::FILTER.variant(DType::C32, kernels::flags(self.log)),
             slots: vec![
-                Slot::Temp(0),
+                Slot::Temp(FILTERS),
                 Slot::Words(items.list.clone()),
                 Slot::Table(&kernels::TWIDDLES),
                 Slot::Table(&kernels::TURNS),
@@ -299,7 +333,7 @@ fn stage(items: &Items, way: Way, modes: Modes, filters: Option<u32>) -> Stage {
         Way::Bluestein(log) => (
             &kernels::BLUESTEIN,
             kernels::flags(log),
-            &[TWIDDLES, Slot::Temp(0)],
+            &[TWIDDLES, Slot::Temp(FILTERS)],
             filters,
             kernels::per_group(log),
             2 * cost(log),

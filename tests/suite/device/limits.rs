@@ -1,7 +1,7 @@
 //! Smaller limits than the GPU's own, injected: what must be folded or split is, and what cannot run is refused.
 
 use libtest_mimic::Trial;
-use vsla::{Device, Error, Pairing, Ragged, Tensor};
+use vsla::{Complex32, Device, Error, Pairing, Ragged, Tensor};
 
 use super::{agrees_with_the_cpu, directly, drawn, lengths, numbers, own_gpu};
 use crate::support::bench::{Bench, gpu};
@@ -19,6 +19,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     let tests: &[(&str, fn())] = &[
         ("limits::long_work_is_split", long_work_is_split),
         ("limits::workgroup_memory", workgroup_memory),
+        ("limits::transforms_in_passes", transforms_in_passes),
         ("limits::invocations", invocations),
         ("limits::binding_bytes", binding_bytes),
         ("limits::are_shown", are_shown),
@@ -128,6 +129,27 @@ fn workgroup_memory() {
         &download(&x.add(&x).unwrap()),
         &a.cast(|value| 2.0 * value),
     );
+}
+
+/// What 32 KiB would hold goes in passes.
+fn transforms_in_passes() {
+    let device = own_gpu(|options| {
+        options.max_workgroup_memory = Some(1 << 14);
+        options.poison = true;
+    });
+    let layout = lengths([8192, 3001, 40, 4096]);
+    let x = Ragged::from_fn(&layout, |_, i| {
+        let at = i as f32;
+        Complex32::new((at * 0.7).sin(), (at * at * 0.01).cos())
+    });
+    let spectra = |device: &Device| download(&upload(device, &x).fft().unwrap());
+    let (got, expected) = (spectra(&device), spectra(&Device::cpu()));
+    for i in 0..x.len() {
+        let (got, expected) = (got.row(i), expected.row(i));
+        let size: f32 = expected.iter().map(|x| x.norm_sqr()).sum();
+        let off = got.iter().zip(expected).map(|(x, y)| (x - y).norm_sqr());
+        assert!(off.sum::<f32>() <= 1e-12 * size, "element {i}");
+    }
 }
 
 fn invocations() {

@@ -24,6 +24,7 @@ fn transforms(generator: &mut Generator, class: &Class) -> String {
             held: class.held,
             whole: false,
             columns: 0,
+            turned: false,
             product,
         })
     };

@@ -1,0 +1,171 @@
+//! Transforms that no workgroup holds, as passes.
+//!
+//! A power of two is transformed by its passes, operand → scratch → result. Another length n takes Bluestein's way: with
+//! w_k = e^(-πi k² / n), X_k = w_k Σ_j (x_j w_j) conj(w_{k-j}), a convolution made by three transforms of the power of two M ≥ 2 n − 1.
+//! Elements of one length share the spectrum of conj(w).
+//!
+//! Scratch is at most [`SCRATCH`] words, or what one element needs; longer batches take turns.
+
+use std::collections::HashMap;
+
+use super::passes::{self, CHIRP, FILTER, Long, PLAIN, PRODUCT, Place};
+use super::plan::{EXCHANGED, Item, Modes};
+use crate::plan::Stage;
+
+/// 256 MiB.
+const SCRATCH: u64 = 1 << 26;
+
+/// log2 of the longest transform, and of the longest inside Bluestein's.
+pub(super) const LOG_LONGEST: u32 = passes::LOG_LONGEST;
+pub(super) const LOG_LONGEST_CONVOLVED: u32 = 23;
+
+/// Values put aside between passes, and spectra.
+const ASIDE: usize = 1;
+const SPECTRA: usize = 2;
+const SCRATCHES: usize = 3;
+
+/// Elements whose turn it is.
+#[derive(Default)]
+struct Turn {
+    /// What waits for nothing, and what for that.
+    first: Vec<Long>,
+    then: Vec<Long>,
+    /// Where the spectrum of conj(w) is, by n.
+    filters: HashMap<u32, u32>,
+    /// Values in each scratch.
+    used: [u32; SCRATCHES],
+}
+
+impl Turn {
+    fn take(&mut self, scratch: usize, log: u32) -> u32 {
+        let at = self.used[scratch];
+        self.used[scratch] += 1 << log;
+        at
+    }
+
+    /// Words in all once an element like this is added, at most.
+    fn words_with(&self, log: u32) -> u64 {
+        2 * (self.used.iter().map(|&used| u64::from(used)).sum::<u64>() + (3 << log))
+    }
+
+    /// A transform of 2^log values.
+    fn power(&mut self, log: u32, item: Item, modes: Modes) {
+        let [from, to, n, factor] = item;
+        let aside = (Place::Scratch(ASIDE), self.take(ASIDE, log));
+        // The result is as large as the power of two unless values are real; scratch always is.
+        let early = match modes.store {
+            0 | EXCHANGED => (Place::Result, to),
+            _ if passes::pass_count(log) == 2 => aside,
+            _ => (Place::Scratch(SPECTRA), self.take(SPECTRA, log)),
+        };
+        let plain = |mode, plain: bool| if mode == 0 && plain { PLAIN } else { mode };
+        let factor = f32::from_bits(factor);
+        self.first.push(Long {
+            log,
+            route: there(
+                log,
+                (Place::Operand(0), from),
+                early,
+                aside,
+                (Place::Result, to),
+            ),
+            load: plain(modes.load, true),
+            store: plain(modes.store, factor == 1.0),
+            n,
+            factor,
+            second: 0,
+        });
+    }
+
+    /// A transform of any length, by ones of 2^log values.
+    fn convolved(&mut self, log: u32, item: Item, modes: Modes) {
+        let [from, to, n, factor] = item;
+        let aside = (Place::Scratch(ASIDE), self.take(ASIDE, log));
+        let plain = Long {
+            log,
+            route: Vec::new(),
+            load: PLAIN,
+            store: PLAIN,
+            n: 1 << log,
+            factor: 1.0,
+            second: 0,
+        };
+        let filter = match self.filters.get(&n) {
+            Some(&at) => at,
+            None => {
+                let at = self.take(SPECTRA, log);
+                let spectrum = (Place::Scratch(SPECTRA), at);
+                // Of its own, because others of this length come with theirs.
+                let aside = (Place::Scratch(ASIDE), self.take(ASIDE, log));
+                self.first.push(Long {
+                    route: there(log, (Place::Operand(0), 0), spectrum, aside, spectrum),
+                    load: FILTER,
+                    n,
+                    ..plain.clone()
+                });
+                self.filters.insert(n, at);
+                at
+            }
+        };
+        let spectrum = (Place::Scratch(SPECTRA), self.take(SPECTRA, log));
+        self.first.push(Long {
+            route: there(log, (Place::Operand(0), from), spectrum, aside, spectrum),
+            load: modes.load | CHIRP,
+            n,
+            ..plain.clone()
+        });
+        self.then.push(Long {
+            route: back(log, spectrum, aside, (Place::Result, to)),
+            load: PRODUCT,
+            store: modes.store | CHIRP,
+            n,
+            factor: f32::from_bits(factor),
+            second: filter,
+            ..plain
+        });
+    }
+}
+
+type Spot = (Place, u32);
+
+/// By way of `aside`, and of `early` before it where there are three passes.
+fn there(log: u32, from: Spot, early: Spot, aside: Spot, to: Spot) -> Vec<Spot> {
+    match passes::pass_count(log) {
+        2 => vec![from, aside, to],
+        _ => vec![from, early, aside, to],
+    }
+}
+
+/// By way of `aside`, and of where the values came from after it.
+fn back(log: u32, from: Spot, aside: Spot, to: Spot) -> Vec<Spot> {
+    match passes::pass_count(log) {
+        2 => vec![from, aside, to],
+        _ => vec![from, aside, from, to],
+    }
+}
+
+/// The stages of these elements, each with log2 of its power of two, and the words of the scratches.
+pub(super) fn stages(elements: &[(u32, Item)], modes: Modes) -> (Vec<Stage>, Vec<u64>) {
+    let mut stages = Vec::new();
+    let mut words = [0; SCRATCHES];
+    let mut turn = Turn::default();
+    let mut finish = |turn: &mut Turn| {
+        stages.extend(passes::stages(&turn.first));
+        stages.extend(passes::stages(&turn.then));
+        for (words, used) in words.iter_mut().zip(turn.used) {
+            *words = (2 * u64::from(used)).max(*words);
+        }
+        *turn = Turn::default();
+    };
+    for &(log, item) in elements {
+        if turn.used[ASIDE] > 0 && turn.words_with(log) > SCRATCH {
+            finish(&mut turn);
+        }
+        match item[2].is_power_of_two() {
+            true => turn.power(log, item, modes),
+            false => turn.convolved(log, item, modes),
+        }
+    }
+    finish(&mut turn);
+    (stages, words.into())
+}
