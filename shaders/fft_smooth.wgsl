@@ -1,14 +1,16 @@
-// Transforms of lengths that are products of 2, 3, 5 and 7, by stages whose radices the task tells.
+// Transforms of lengths that are products of 2, 3, 5 and 7, by stages whose radices the task tells; N1024 and N2048 are the values
+// that a workgroup holds.
 //
 // A workgroup does one task, two entries of the work list: (first item, items, n, radices less one in 4 bits each, the first
-// one lowest), and where the twiddles of n begin.
+// one lowest), and (where the twiddles of n begin, where the points of the half circle begin). The latter is 0 unless the
+// transform is of 2 n real values, as n complex ones; see `fft_real.wgsl`. p.length is that of all items, or 0 where it differs.
 
 struct Params {
     first_group: u32,
     groups: u32,
     first_item: u32,
     items: u32,
-    x_first: u32, // these six are for kernels that take items and not tasks
+    x_first: u32,
     x_step: u32,
     y_first: u32,
     y_step: u32,
@@ -17,6 +19,11 @@ struct Params {
     x_base: u32,
     load: u32,
     store: u32,
+    first_task: u32,
+    per_group: u32, // these four where all items are alike
+    radices: u32,
+    twiddles: u32,
+    halves: u32,
 }
 
 @group(0) @binding(0) var<uniform> p: Params;
@@ -25,27 +32,91 @@ struct Params {
 @group(0) @binding(3) var<storage, read> items: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read> twiddles: array<vec2<f32>>;
 
-const WG = 256u;
-
-// The values of all elements, one part at a time.
-var<workgroup> sh_exchange: array<f32, 4096>;
-
 struct Task {
     first: u32,
     count: u32,
     n: u32,
+    halves: u32,
+}
+
+struct Stage {
+    radix: u32,
+    m: u32, // butterflies of an element
+    done: u32, // the product of the radices before
+    twiddles: u32,
+    from_operand: bool,
+    to_result: bool,
 }
 
 #include "grid"
 #include "complex"
+#include "fft_items"
 #include "fft_values"
+#include "fft_halves"
 
 // a / b of small numbers, from 1 / b: half a unit outweighs what rounding does.
 fn quotient(a: u32, part: f32) -> u32 {
     return u32((f32(a) + 0.5) * part);
 }
 
+// Item f of a task.
+fn item_of(t: Task, f: u32) -> vec4<u32> {
+    return item_at(t.first + f);
+}
+
 #generate "fft_smooth"
+
+// Value k of the workgroup, from a signal of real values or the half of a spectrum.
+fn load_pair(k: u32, t: Task) {
+    let f = quotient(k, 1.0 / f32(t.n));
+    if f >= t.count {
+        return;
+    }
+    let i = k - f * t.n;
+    let item = item_of(t, f);
+    var z: vec2<f32>;
+    if t.halves == 0u {
+        z = value_in(item, i);
+    } else if (p.load & 3u) == REAL {
+        let at = p.x_base + item.x + 2u * i;
+        z = x[at >> 1u];
+        if (at & 1u) != 0u {
+            z = vec2(z.y, x[(at >> 1u) + 1u].x);
+        }
+    } else {
+        let begin = (p.x_base >> 1u) + item.x;
+        z = folded(i, twiddles[t.halves + i], x[begin + i], x[begin + t.n - i]);
+    }
+    sh_exchange[k] = z;
+}
+
+fn store_pair(k: u32, t: Task) {
+    let f = quotient(k, 1.0 / f32(t.n));
+    if f >= t.count {
+        return;
+    }
+    let i = k - f * t.n;
+    let item = item_of(t, f);
+    let z = sh_exchange[k];
+    if t.halves == 0u {
+        value_out(item, i, z);
+    } else if (p.store & 3u) == REAL {
+        let to = item.y + 2u * i;
+        let pair = bitcast<f32>(item.w) * z.yx;
+        if (to & 1u) == 0u {
+            y[to >> 1u] = pair;
+        } else {
+            y[to >> 1u].y = pair.x;
+            y[(to >> 1u) + 1u].x = pair.y;
+        }
+    } else {
+        let last = sh_exchange[f * t.n + select(t.n - i, 0u, i == 0u)];
+        y[item.y + i] = unfolded(twiddles[t.halves + i], z, last);
+        if i == 0u {
+            y[item.y + t.n] = vec2(z.x - z.y, 0.0);
+        }
+    }
+}
 
 @compute @workgroup_size(WG)
 fn main(
@@ -57,38 +128,44 @@ fn main(
     if group >= p.groups {
         return;
     }
-    let task = items[p.first_item + 2u * group];
-    let t = Task(task.x, task.y, task.z);
-    var radices = task.w;
-    var at = items[p.first_item + 2u * group + 1u].x;
-    var v: array<vec2<f32>, 16>;
-
-    var r = (radices & 15u) + 1u;
-    var m = t.n / r; // butterflies of an element
-    var done = 1u;
-    load_values(&v, r, lid, t, m);
+    var t: Task;
+    var radices: u32;
+    var s: Stage;
+    if p.length > 0u {
+        let first = group * p.per_group;
+        t = Task(first, min(p.per_group, p.items - first), p.length >> u32(p.halves > 0u), p.halves);
+        radices = p.radices;
+        s.twiddles = p.twiddles;
+    } else {
+        let task = items[p.first_task + 2u * group];
+        let places = items[p.first_task + 2u * group + 1u];
+        t = Task(task.x - p.first_item, task.y, task.z, places.y);
+        radices = task.w;
+        s.twiddles = places.x;
+    }
+    let complex = ((p.load | p.store) & 3u) == 0u;
+    if !complex {
+        load_real(lid, t);
+        workgroupBarrier();
+    }
+    s.done = 1u;
+    s.from_operand = complex;
     loop {
-        butterflies(&v, r, lid, t, m, done, at);
+        s.radix = (radices & 15u) + 1u;
+        s.m = t.n / s.radix;
         radices >>= 4u;
+        s.to_result = complex && radices == 0u;
+        stage(lid, t, s);
         if radices == 0u {
             break;
         }
-        let next = (radices & 15u) + 1u;
-        let after = t.n / next;
-        workgroupBarrier();
-        write_x(&v, r, lid, t, m, done);
-        workgroupBarrier();
-        read_x(&v, next, lid, t, after);
-        workgroupBarrier();
-        write_y(&v, r, lid, t, m, done);
-        workgroupBarrier();
-        read_y(&v, next, lid, t, after);
-        if done > 1u {
-            at += (r - 1u) * done;
+        if s.done > 1u {
+            s.twiddles += (s.radix - 1u) * s.done;
         }
-        done *= r;
-        r = next;
-        m = after;
+        s.done *= s.radix;
+        s.from_operand = false;
     }
-    store_values(&v, r, lid, t, m);
+    if !complex {
+        store_real(lid, t);
+    }
 }

@@ -10,6 +10,10 @@ const LIBRARY: &[(&str, &str)] = &[
     ("best", include_str!("../../shaders/lib/best.wgsl")),
     ("complex", include_str!("../../shaders/lib/complex.wgsl")),
     (
+        "fft_halves",
+        include_str!("../../shaders/lib/fft_halves.wgsl"),
+    ),
+    (
         "fft_items",
         include_str!("../../shaders/lib/fft_items.wgsl"),
     ),

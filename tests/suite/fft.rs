@@ -186,7 +186,7 @@ fn bound(n: usize) -> f64 {
 }
 
 /// Of these, products of 2, 3, 5 and 7 are transformed by stages.
-const SMOOTH: core::ops::RangeInclusive<usize> = 65..=3584;
+const SMOOTH: core::ops::RangeInclusive<usize> = 65..=2048;
 
 /// The transform in f64: the definition where that is quick.
 fn transform(x: &[Complex64], inverse: bool) -> Vec<Complex64> {

@@ -425,7 +425,9 @@ pub(crate) fn generate_real(flags: &[&str]) -> String {
             format!("(*v)[{s}] = x[up + {i}u]; last[{s}] = x[down - {i}u];")
         });
         held.each(all, |s, i| {
-            format!("(*v)[{s}] = folded(j + {i}u, (*v)[{s}], last[{s}]);")
+            format!(
+                "(*v)[{s}] = folded(j + {i}u, halves[LENGTH + j + {i}u], (*v)[{s}], last[{s}]);"
+            )
         });
         held.line("}");
         held.begin("store_pairs", "");
@@ -475,7 +477,7 @@ pub(crate) fn generate_real(flags: &[&str]) -> String {
     ));
     held.line("let to = item.y + j;");
     held.each(all, |s, i| {
-        format!("y[to + {i}u] = unfolded(j + {i}u, (*v)[{s}], (*m)[{s}]);")
+        format!("y[to + {i}u] = unfolded(halves[LENGTH + j + {i}u], (*v)[{s}], (*m)[{s}]);")
     });
     held.line("if j == 0u { y[to + LENGTH] = vec2((*v)[0].x - (*v)[0].y, 0.0); }");
     held.line("}");

@@ -5,7 +5,7 @@
 //! | 1 to 64, but 32 and 64 | by the definition, an invocation for each result |
 //! | 32 to 8192, a power of two | in registers and workgroup memory |
 //! | 64 to 8192, a power of two, of real values | by half as many complex values, even and odd ones |
-//! | 65 to 4096, a product of 2, 3, 5 and 7 | [`smooth`]: stages of mixed radix |
+//! | 65 to 2048, a product of 2, 3, 5 and 7; of real values an even one to 4096 | [`smooth`]: stages of mixed radix |
 //! | 65 to 4096, others | Bluestein's convolution, of the next power of two from 2 n − 1 on, with a filter made once for each length |
 //! | above, to 2²⁴ if a power of two and to 2²² if not | the same two ways in passes: [`long`] |
 //!
@@ -32,8 +32,8 @@ enum Way {
     /// Of real values, by half as many complex ones.
     Half(u32),
     Bluestein(u32),
-    /// By mixed radices.
-    Smooth,
+    /// By mixed radices, so many values a workgroup.
+    Smooth(u32),
 }
 
 /// Whether a workgroup holds the element.
@@ -59,11 +59,15 @@ impl Size {
         let (way, log) = match n {
             _ if n.is_power_of_two() && n >= shortest => (Way::Power as fn(u32) -> Way, log),
             ..=kernels::TINY => return Some(Size::Short(Way::Tiny((n.max(16) - 1).ilog2() + 1))),
-            _ if smooth::plan(n).is_some() => return Some(Size::Short(Way::Smooth)),
-            _ => (
-                Way::Bluestein as fn(u32) -> Way,
-                (2 * n - 1).next_power_of_two().ilog2(),
-            ),
+            _ => {
+                if let Some((plan, _)) = smooth::plan(n, real) {
+                    return Some(Size::Short(Way::Smooth(plan.log)));
+                }
+                (
+                    Way::Bluestein as fn(u32) -> Way,
+                    (2 * n - 1).next_power_of_two().ilog2(),
+                )
+            }
         };
         let longest = match n.is_power_of_two() {
             true => long::LOG_LONGEST,
@@ -180,19 +184,23 @@ pub(super) fn stages(
         }
     }
     let mut filters = Filters::default();
-    let mut tasks = Vec::new();
+    let mut smooth = BTreeMap::new();
     let mut first = 0;
+    let real = matches!(transform, Transform::Real | Transform::RealInverse);
     for (way, items) in &mut ways {
         match *way {
             Way::Bluestein(log) => filters.add(log, items),
-            Way::Smooth => tasks = smooth::tasks(items, first),
+            Way::Smooth(_) => {
+                smooth.insert(*way, smooth::tasks(items, first, real));
+            }
             _ => {}
         }
         first += items.len();
     }
     let items = ways.values().flatten();
     let filter_items = filters.classes.iter().flat_map(|class| &class.items);
-    let all = items.chain(filter_items).chain(&tasks);
+    let tasks = smooth.values().flat_map(|(tasks, _)| tasks);
+    let all = items.chain(filter_items).chain(tasks);
     let list = Words::new(all.flatten().copied().collect());
     let mut first = 0;
     let mut part = |items: &[Item]| {
@@ -212,14 +220,23 @@ pub(super) fn stages(
     let (mut stages, mut temps) = long::stages(&in_passes, modes);
     let of_filters = filters.classes.iter();
     stages.extend(of_filters.map(|class| class.stage(&part(&class.items))));
-    let tasks = part(&tasks);
+    let tasks: BTreeMap<Way, (Items, [u32; 4])> = smooth
+        .iter()
+        .map(|(way, (tasks, common))| (*way, (part(tasks), *common)))
+        .collect();
     stages.extend(parts.iter().map(|(way, items)| {
-        let items = if *way == Way::Smooth { &tasks } else { items };
         let begin = filters
             .classes
             .iter()
             .find(|class| Way::Bluestein(class.log) == *way);
-        stage(items, *way, modes, begin.map(|class| class.begin))
+        let mut stage = stage(items, *way, modes, begin.map(|class| class.begin));
+        if let Some((tasks, common)) = tasks.get(way) {
+            stage.params.push(Word::U32(tasks.first as u32));
+            stage.params.extend(common.map(Word::U32));
+            stage.groups = (tasks.count / smooth::TASK) as u32;
+            stage.cost /= items.count.div_ceil(tasks.count / smooth::TASK) as u64;
+        }
+        stage
     }));
     temps[FILTERS] = 2 * u64::from(filters.values);
     // What comes last and is not needed is not made.
@@ -322,13 +339,14 @@ fn stage(items: &Items, way: Way, modes: Modes, filters: Option<u32>) -> Stage {
             kernels::per_group(log),
             cost(log + 1),
         ),
-        Way::Smooth => (
+        // Its groups are its tasks.
+        Way::Smooth(log) => (
             &smooth::KERNEL,
-            &[][..],
+            smooth::flags(log),
             &[Slot::Table(&smooth::TWIDDLES)],
             None,
-            smooth::TASK,
-            cost(kernels::LOG_GROUP + 4) / smooth::TASK as u64,
+            1,
+            cost(log),
         ),
         Way::Bluestein(log) => (
             &kernels::BLUESTEIN,

@@ -1,10 +1,13 @@
 //! Transforms of products of 2, 3, 5 and 7: stages of mixed radix, which one kernel takes from the work list.
 //!
-//! Stockham's algorithm, decimation in time. A stage of radix r has n / r butterflies an element; those of all elements of a
-//! workgroup are dealt to its invocations in turn, ⌊16 / r⌋ to each. The code of each radix is written by Rust, and which
-//! one comes next is read from the task.
+//! Stockham's algorithm, decimation in time. A stage of radix r has n / r butterflies an element, and those of all elements of a
+//! workgroup are dealt to its invocations. The code of each radix is written by Rust, and which one comes next is read from
+//! the task, or from the parameters where all items are alike.
+//!
+//! Even numbers n of real values are n / 2 complex ones, as in `fft_real.wgsl`.
 
 use std::collections::BTreeMap;
+use std::f64::consts::{PI, TAU};
 #[cfg(feature = "gpu")]
 use std::fmt::Write;
 use std::sync::OnceLock;
@@ -13,58 +16,92 @@ use super::plan::Item;
 use crate::plan::{Access, Kernel, Table, Variant};
 use crate::ragged::DType;
 
-/// Invocations of a workgroup, and the values that each holds.
-const GROUP: u32 = 256;
-const HELD: u32 = 16;
-const LONGEST: u32 = 4096;
-/// The radices there are, of 4 bits less one.
-const RADICES: [u32; 9] = [16, 10, 9, 8, 7, 5, 4, 3, 2];
+/// The radices there are, of 4 bits less one, and the butterflies of each that an invocation can do at once.
+const RADICES: [(u32, u32); 9] = [
+    (16, 1),
+    (10, 1),
+    (9, 1),
+    (8, 1),
+    (7, 2),
+    (5, 2),
+    (4, 2),
+    (3, 3),
+    (2, 4),
+];
+/// Values of a workgroup to its invocations.
+const HELD: u32 = 8;
+/// log2 of the values of a workgroup, and the flag of that variant.
+const SIZES: [(u32, &[&str]); 2] = [(10, &["N1024"]), (11, &["N2048"])];
+const LONGEST: u32 = 1 << SIZES[1].0;
+/// Halves of real transforms are shorter than what has other kernels.
+const SHORTEST: u32 = super::kernels::TINY as u32 / 2 + 1;
 
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "fft_smooth",
     source: include_str!("../../../shaders/fft_smooth.wgsl"),
     access: &[Access::Read, Access::Write, Access::Read, Access::Read],
-    variants: &[Variant {
-        dtype: DType::C32,
-        flags: &[],
-    }],
+    variants: &[
+        Variant {
+            dtype: DType::C32,
+            flags: SIZES[0].1,
+        },
+        Variant {
+            dtype: DType::C32,
+            flags: SIZES[1].1,
+        },
+    ],
 };
 
-/// How a length is transformed.
+/// The flags of the variant whose workgroups hold 2^log values.
+pub(super) fn flags(log: u32) -> &'static [&'static str] {
+    SIZES[usize::from(log == SIZES[1].0)].1
+}
+
+/// How a number of complex values is transformed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Plan {
     /// First to last.
     radices: Vec<u32>,
+    /// log2 of the values of a workgroup.
+    pub log: u32,
     /// Elements of a workgroup.
-    per_group: usize,
-    /// Where its twiddles begin in the table.
+    per_group: u32,
+    /// Where its twiddles begin in the table, and then the points of the half circle.
     twiddles: u32,
+    halves: u32,
 }
 
-/// The plan of a length, if it has one.
-pub(super) fn plan(n: usize) -> Option<&'static Plan> {
-    plans().get(&u32::try_from(n).ok()?)
+/// The plan of n values, and whether they are real ones in pairs.
+pub(super) fn plan(n: usize, real: bool) -> Option<(&'static Plan, bool)> {
+    let halved = real && n.is_multiple_of(2);
+    let values = if halved { n / 2 } else { n };
+    let plan = plans().get(&u32::try_from(values).ok()?)?;
+    Some((plan, halved))
 }
 
-/// The plans of all lengths that have one and no other kernel.
+/// The plans of all lengths that have one and are no powers of two.
 fn plans() -> &'static BTreeMap<u32, Plan> {
     static PLANS: OnceLock<BTreeMap<u32, Plan>> = OnceLock::new();
     PLANS.get_or_init(|| {
-        let mut twiddles = 0;
-        let others = (super::kernels::TINY as u32 + 1..=LONGEST).filter(|n| !n.is_power_of_two());
+        let mut begin = 0;
+        let others = (SHORTEST..=LONGEST).filter(|n| !n.is_power_of_two());
         let planned = others.filter_map(|n| {
-            let mut radices = Vec::new();
+            let log = SIZES[usize::from(n > 1 << SIZES[0].0)].0;
             let mut best = None;
-            factor(n, n, &mut radices, &mut best);
+            factor(n, log, n, &mut Vec::new(), &mut best);
             let (_, per_group, mut radices) = best?;
             // Odd ones first: writes a whole odd number of words apart meet in no bank.
             radices.sort_by_key(|r| (r.trailing_zeros(), *r));
+            let twiddles = begin;
+            let halves = twiddles + n - radices[0];
+            begin = halves + n;
             let plan = Plan {
-                twiddles,
-                per_group: per_group as usize,
                 radices,
+                log,
+                per_group,
+                twiddles,
+                halves,
             };
-            twiddles += n - plan.radices[0];
             Some((n, plan))
         });
         planned.collect()
@@ -72,10 +109,18 @@ fn plans() -> &'static BTreeMap<u32, Plan> {
 }
 
 /// Finds the fewest stages, and of these the one with the most elements a workgroup.
-fn factor(n: u32, left: u32, radices: &mut Vec<u32>, best: &mut Option<(usize, u32, Vec<u32>)>) {
+fn factor(
+    n: u32,
+    log: u32,
+    left: u32,
+    radices: &mut Vec<u32>,
+    best: &mut Option<(usize, u32, Vec<u32>)>,
+) {
     if left == 1 {
-        let capacity = radices.iter().map(|&r| GROUP * r * (HELD / r) / n).min();
-        let per_group = capacity.unwrap_or(0);
+        let values = |(_, butterflies): (u32, u32), r: u32| ((butterflies * r) << log) / HELD;
+        let held = RADICES.iter().filter(|(r, _)| radices.contains(r));
+        let capacity = held.map(|&(r, q)| values((r, q), r).min(1 << log)).min();
+        let per_group = capacity.unwrap_or(0) / n;
         let better = best.as_ref().is_none_or(|(stages, elements, _)| {
             (radices.len(), u32::MAX - per_group) < (*stages, u32::MAX - elements)
         });
@@ -84,33 +129,32 @@ fn factor(n: u32, left: u32, radices: &mut Vec<u32>, best: &mut Option<(usize, u
         }
         return;
     }
-    let most = radices.last().copied().unwrap_or(HELD);
-    for radix in RADICES {
+    let most = radices.last().copied().unwrap_or(RADICES[0].0);
+    for (radix, _) in RADICES {
         if radix <= most && left.is_multiple_of(radix) {
             radices.push(radix);
-            factor(n, left / radix, radices, best);
+            factor(n, log, left / radix, radices, best);
             radices.pop();
         }
     }
 }
 
-/// The twiddles of every length: of each stage but the first, w^(k p) for k from 1 on and p below what is done.
+/// For every length, the twiddles of each stage but the first, w^(k p) for k from 1 on and p below what is done; and
+/// e^(-πi k / n) for k < n.
 pub(super) static TWIDDLES: Table = Table {
     name: "fft_smooth",
     make: || {
+        let point = |angle: f64| [angle.cos() as f32, -angle.sin() as f32].map(f32::to_bits);
         let mut words = Vec::new();
-        for plan in plans().values() {
+        for (&n, plan) in plans() {
             let mut done = plan.radices[0];
             for &radix in &plan.radices[1..] {
                 let size = f64::from(done * radix);
-                for k in 1..radix {
-                    words.extend((0..done).flat_map(|p| {
-                        let angle = std::f64::consts::TAU * f64::from(k * p) / size;
-                        [angle.cos() as f32, -angle.sin() as f32].map(f32::to_bits)
-                    }));
-                }
+                let powers = (1..radix).flat_map(|k| (0..done).map(move |p| k * p));
+                words.extend(powers.flat_map(|e| point(TAU * f64::from(e) / size)));
                 done *= radix;
             }
+            words.extend((0..n).flat_map(|k| point(PI * f64::from(k) / f64::from(n))));
         }
         words
     },
@@ -119,76 +163,74 @@ pub(super) static TWIDDLES: Table = Table {
 /// Entries of the work list that a task takes.
 pub(super) const TASK: usize = 2;
 
-/// The tasks of these items, which begin at `first` in the work list: one for each workgroup. Sorts the items.
-pub(super) fn tasks(items: &mut [Item], first: usize) -> Vec<[u32; 4]> {
+/// What the workgroups of these items of one size do: the tasks, one for each, and what they have in common if the items are all
+/// of one length. The items, which begin at `first` in the work list, are sorted.
+pub(super) fn tasks(items: &mut [Item], first: usize, real: bool) -> (Vec<[u32; 4]>, [u32; 4]) {
     items.sort_by_key(|item| std::cmp::Reverse(item[2]));
     let mut tasks = Vec::new();
+    let mut common = [0; 4];
     let mut at = first as u32;
     for alike in items.chunk_by(|a, b| a[2] == b[2]) {
-        let n = alike[0][2];
-        let Some(plan) = plan(n as usize) else {
+        let Some((plan, halved)) = plan(alike[0][2] as usize, real) else {
             continue;
         };
-        let radices = plan
-            .radices
-            .iter()
-            .rev()
-            .fold(0, |all, r| all << 4 | (r - 1));
-        for items in alike.chunks(plan.per_group) {
+        let fold = |all, r| all << 4 | (r - 1);
+        let radices = plan.radices.iter().rev().fold(0, fold);
+        let halves = if halved { plan.halves } else { 0 };
+        let n = alike[0][2] >> u32::from(halved);
+        for items in alike.chunks(plan.per_group as usize) {
             let count = items.len() as u32;
-            tasks.extend([[at, count, n, radices], [plan.twiddles, 0, 0, 0]]);
+            tasks.extend([[at, count, n, radices], [plan.twiddles, halves, 0, 0]]);
             at += count;
         }
+        common = [plan.per_group, radices, plan.twiddles, halves];
     }
-    tasks
+    (tasks, common)
 }
 
-/// The part of `fft_smooth.wgsl` that depends on the radix.
+/// The part of `fft_smooth.wgsl` that depends on the size and on the radix.
 #[cfg(feature = "gpu")]
-pub(crate) fn generate(_: &[&str]) -> String {
-    let mut out = String::new();
-    for radix in RADICES {
-        Writer {
-            out: &mut out,
-            radix,
-            names: 0,
-        }
-        .functions();
+pub(crate) fn generate(flags: &[&str]) -> String {
+    let log = SIZES[usize::from(flags.contains(&SIZES[1].1[0]))].0;
+    let group = (1 << log) / HELD;
+    let mut out = format!(
+        "const WG = {group}u;
+var<workgroup> sh_exchange: array<vec2<f32>, {}>;\n",
+        1 << log
+    );
+    for (radix, butterflies) in RADICES {
+        let out = &mut out;
+        let mut writer = Writer { out, names: 0 };
+        writer.stage(radix, butterflies, group);
     }
-    let calls = [
-        ("load_values", "t: Task, m: u32", "t, m"),
-        ("store_values", "t: Task, m: u32", "t, m"),
-        (
-            "butterflies",
-            "t: Task, m: u32, done: u32, at: u32",
-            "t, m, done, at",
-        ),
-        ("write_x", "t: Task, m: u32, done: u32", "t, m, done"),
-        ("write_y", "t: Task, m: u32, done: u32", "t, m, done"),
-        ("read_x", "t: Task, m: u32", "t, m"),
-        ("read_y", "t: Task, m: u32", "t, m"),
-    ];
-    for (name, parameters, arguments) in calls {
+    let _ = writeln!(
+        out,
+        "fn stage(lid: u32, t: Task, s: Stage) {{\n    switch s.radix {{"
+    );
+    for (radix, _) in RADICES {
         let _ = writeln!(
             out,
-            "fn {name}(v: ptr<function, array<vec2<f32>, {HELD}>>, r: u32, lid: u32, {parameters}) {{\n    switch r {{"
+            "        case {radix}u: {{ stage_{radix}(lid, t, s); }}"
         );
-        for radix in RADICES {
-            let _ = writeln!(
-                out,
-                "        case {radix}u: {{ {name}_{radix}(v, lid, {arguments}); }}"
-            );
+    }
+    let _ = writeln!(out, "        default: {{}}\n    }}\n}}");
+    for (name, line) in [
+        ("load_real", "load_pair(lid + Su * WG, t);"),
+        ("store_real", "store_pair(lid + Su * WG, t);"),
+    ] {
+        let _ = writeln!(out, "fn {name}(lid: u32, t: Task) {{");
+        for s in 0..HELD {
+            let _ = writeln!(out, "    {}", line.replace('S', &s.to_string()));
         }
-        let _ = writeln!(out, "        default: {{}}\n    }}\n}}");
+        let _ = writeln!(out, "}}");
     }
     out
 }
 
-/// Writes the functions of one radix.
+/// Writes straight-line code.
 #[cfg(feature = "gpu")]
 struct Writer<'a> {
     out: &'a mut String,
-    radix: u32,
     names: u32,
 }
 
@@ -198,107 +240,89 @@ impl Writer<'_> {
         let _ = writeln!(self.out, "    {text}");
     }
 
-    /// A function with a block for each butterfly of an invocation: `f` is its element, `b` its number in there.
-    fn function(&mut self, name: &str, parameters: &str, body: impl Fn(&mut Self, u32)) {
-        let radix = self.radix;
-        let _ = writeln!(
-            self.out,
-            "fn {name}_{radix}(v: ptr<function, array<vec2<f32>, {HELD}>>, lid: u32, t: Task, m: u32{parameters}) {{"
-        );
-        self.line("let part = 1.0 / f32(m);");
-        for q in 0..HELD / radix {
-            self.line("{");
-            self.line(&format!("let i = lid + {}u;", q * GROUP));
-            self.line("let f = quotient(i, part);");
-            self.line("let b = i - f * m;");
-            body(self, q * radix);
+    /// The stage of one radix: from the operand or the workgroup's memory to that or to the result. Butterfly q of an invocation
+    /// is number b{q} of element f{q}, which is live{q} if there is one.
+    fn stage(&mut self, radix: u32, butterflies: u32, group: u32) {
+        let _ = writeln!(self.out, "fn stage_{radix}(lid: u32, t: Task, s: Stage) {{");
+        self.line("let part = 1.0 / f32(s.m);");
+        for q in 0..butterflies {
+            self.line(&format!("let i{q} = lid + {}u;", q * group));
+            self.line(&format!("let f{q} = quotient(i{q}, part);"));
+            self.line(&format!("let b{q} = i{q} - f{q} * s.m;"));
+            self.line(&format!("let live{q} = i{q} < t.count * s.m;"));
+            for k in 0..radix {
+                self.line(&format!("var x{q}_{k} = vec2(0.0);"));
+            }
+        }
+        self.line("if s.from_operand {");
+        for q in 0..butterflies {
+            self.line(&format!("if live{q} {{"));
+            self.line(&format!(
+                "let begin = (p.x_base >> 1u) + item_of(t, f{q}).x + b{q};"
+            ));
+            for k in 0..radix {
+                self.line(&format!("x{q}_{k} = x[begin + {k}u * s.m];"));
+            }
             self.line("}");
         }
-        self.line("}");
-    }
-
-    fn functions(&mut self) {
-        let radix = self.radix;
-        self.function("load_values", "", |w, at| {
-            w.line("if i < t.count * m {");
-            w.line("let item = items[t.first + f];");
-            w.line("if (p.load & 3u) == 0u {");
-            w.line("let begin = (p.x_base >> 1u) + item.x + b;");
+        self.line("if (p.load & EXCHANGED) != 0u {");
+        for q in 0..butterflies {
             for k in 0..radix {
-                w.line(&format!("(*v)[{}] = x[begin + {k}u * m];", at + k));
+                self.line(&format!("x{q}_{k} = x{q}_{k}.yx;"));
             }
-            w.line("if (p.load & EXCHANGED) != 0u {");
+        }
+        self.line("}\n    } else {");
+        for q in 0..butterflies {
+            self.line(&format!("if live{q} {{ let begin = f{q} * t.n + b{q};"));
             for k in 0..radix {
-                w.line(&format!("(*v)[{0}] = (*v)[{0}].yx;", at + k));
+                self.line(&format!("x{q}_{k} = sh_exchange[begin + {k}u * s.m];"));
             }
-            w.line("}");
-            w.line("} else {");
-            for k in 0..radix {
-                w.line(&format!("(*v)[{}] = value_in(item, b + {k}u * m);", at + k));
-            }
-            w.line("}\n}");
-        });
-        self.function("store_values", "", |w, at| {
-            w.line("if i < t.count * m {");
-            w.line("let item = items[t.first + f];");
-            w.line("if p.store == 0u {");
-            w.line("let to = item.y + b;");
-            for k in 0..radix {
-                w.line(&format!("y[to + {k}u * m] = (*v)[{}];", at + k));
-            }
-            w.line("} else {");
-            for k in 0..radix {
-                w.line(&format!("value_out(item, b + {k}u * m, (*v)[{}]);", at + k));
-            }
-            w.line("}\n}");
-        });
-        self.function("butterflies", ", done: u32, at: u32", |w, at| {
-            w.names = 0;
-            for k in 0..radix {
-                w.line(&format!("var x{k} = (*v)[{}];", at + k));
-            }
-            w.line("if done > 1u {");
-            w.line("let w = at + b - quotient(b, 1.0 / f32(done)) * done;");
+            self.line("}");
+        }
+        self.line("workgroupBarrier();\n    }");
+        self.line("let each = 1.0 / f32(s.done);");
+        let mut results = Vec::new();
+        for q in 0..butterflies {
+            self.line(&format!("let block{q} = quotient(b{q}, each);"));
+            self.line("if s.done > 1u {");
+            self.line(&format!("let w = s.twiddles + b{q} - block{q} * s.done;"));
             for k in 1..radix {
-                w.line(&format!(
-                    "x{k} = c_mul(x{k}, twiddles[w + {}u * done]);",
+                self.line(&format!(
+                    "x{q}_{k} = c_mul(x{q}_{k}, twiddles[w + {}u * s.done]);",
                     k - 1
                 ));
             }
-            w.line("}");
-            let values: Vec<String> = (0..radix).map(|k| format!("x{k}")).collect();
-            for (k, result) in w.transform(&values).into_iter().enumerate() {
-                w.line(&format!("(*v)[{}] = {result};", at as usize + k));
-            }
-        });
-        for part in ["x", "y"] {
-            self.function(&format!("write_{part}"), ", done: u32", |w, at| {
-                w.line("if i < t.count * m {");
-                w.line("let block = quotient(b, 1.0 / f32(done));");
-                w.line(&format!(
-                    "let to = f * t.n + b + block * done * {}u;",
-                    radix - 1
-                ));
-                for k in 0..radix {
-                    w.line(&format!(
-                        "sh_exchange[to + {k}u * done] = (*v)[{}].{part};",
-                        at + k
-                    ));
-                }
-                w.line("}");
-            });
-            self.function(&format!("read_{part}"), "", |w, at| {
-                w.line("if i < t.count * m {");
-                w.line("let begin = f * t.n + b;");
-                for k in 0..radix {
-                    w.line(&format!(
-                        "(*v)[{}].{part} = sh_exchange[begin + {k}u * m];",
-                        at + k
-                    ));
-                }
-                w.line("}");
-            });
+            self.line("}");
+            let values: Vec<String> = (0..radix).map(|k| format!("x{q}_{k}")).collect();
+            results.push(self.transform(&values));
         }
+        self.line("if s.to_result {");
+        self.line("let exchanged = (p.store & EXCHANGED) != 0u;");
+        for (q, results) in results.iter().enumerate() {
+            self.line(&format!("if live{q} {{"));
+            self.line(&format!("let item = item_of(t, f{q});"));
+            self.line("let factor = bitcast<f32>(item.w);");
+            self.line(&format!("let to = item.y + b{q};"));
+            for (k, y) in results.iter().enumerate() {
+                self.line(&format!(
+                    "y[to + {k}u * s.m] = factor * select({y}, {y}.yx, exchanged);"
+                ));
+            }
+            self.line("}");
+        }
+        self.line("} else {");
+        for (q, results) in results.iter().enumerate() {
+            self.line(&format!("if live{q} {{"));
+            self.line(&format!(
+                "let to = f{q} * t.n + b{q} + block{q} * s.done * {}u;",
+                radix - 1
+            ));
+            for (k, y) in results.iter().enumerate() {
+                self.line(&format!("sh_exchange[to + {k}u * s.done] = {y};"));
+            }
+            self.line("}");
+        }
+        self.line("workgroupBarrier();\n    }\n}");
     }
 
     fn name(&mut self, value: &str) -> String {
@@ -354,7 +378,7 @@ impl Writer<'_> {
         if 4 * m == n {
             return self.name(&format!("vec2({value}.y, -{value}.x)"));
         }
-        let angle = std::f64::consts::TAU * m as f64 / n as f64;
+        let angle = TAU * m as f64 / n as f64;
         let (re, im) = (angle.cos() as f32, -angle.sin() as f32);
         self.name(&format!("c_mul({value}, vec2({re:?}, {im:?}))"))
     }
@@ -376,7 +400,7 @@ impl Writer<'_> {
         for j in 1..=half {
             let (mut even, mut odd) = (x[0].clone(), String::new());
             for (k, (sum, difference)) in pairs.iter().enumerate() {
-                let angle = std::f64::consts::TAU * ((j * (k + 1)) % n) as f64 / n as f64;
+                let angle = TAU * ((j * (k + 1)) % n) as f64 / n as f64;
                 let (cos, sin) = (angle.cos() as f32, angle.sin() as f32);
                 even = self.name(&format!("fma(vec2({cos:?}), {sum}, {even})"));
                 odd = match odd.as_str() {

@@ -1,0 +1,20 @@
+// Transforms of 2 n real values by one of n complex ones, and back.
+//
+// With z_j = x_2j + i x_(2j+1), w = e^(-πi k / n), and Z' the conjugate of Z at n - k:
+// 2 X_k = Z_k + Z'_k - i w (Z_k - Z'_k), and back 2 Z_k = X_k + X'_k + i conj(w) (X_k - X'_k).
+
+// 2 Z_k of X_k and X_(n - k), with real and imaginary part exchanged, for the forward transform to go back.
+fn folded(k: u32, w: vec2<f32>, first: vec2<f32>, last: vec2<f32>) -> vec2<f32> {
+    let real = k == 0u;
+    // Not multiplied: the imaginary parts that do not count may be NaN.
+    let a = vec2(first.x, select(first.y, 0.0, real));
+    let b = vec2(last.x, select(-last.y, 0.0, real));
+    return c_add(a + b, w.yx, a - b).yx;
+}
+
+// X_k of Z_k and Z_(n - k).
+fn unfolded(w: vec2<f32>, first: vec2<f32>, last: vec2<f32>) -> vec2<f32> {
+    let mirrored = vec2(last.x, -last.y);
+    let o = first - mirrored;
+    return 0.5 * c_add(first + mirrored, w, vec2(o.y, -o.x));
+}
