@@ -29,6 +29,9 @@ const FILTER = 0x200u; // Bluestein's, which is read from nowhere
 const PRODUCT = 0x400u; // of two spectra, for an inverse transform
 // Beside those:
 const CHIRP = 0x800u; // times Bluestein's chirp
+// In the place of both:
+const RIGHT_ANGLE = 0x1000u; // 2 N real values, of the polynomial modulo x^N = -i
+const BACKWARDS = 0x2000u; // the same, from the last value to the first
 
 #include "grid"
 #include "complex"
@@ -58,6 +61,28 @@ fn chirp(k: u32, n: u32) -> vec2<f32> {
     return vec2(fma(t.y, s, fma(t.x, c, t.x)), fma(-t.x, s, fma(t.y, c, t.y)));
 }
 
+// Real value i, zero from n on.
+fn real_in(item: vec4<u32>, i: u32) -> f32 {
+    if i >= item.z {
+        return 0.0;
+    }
+    let at = p.x_base + item.x + select(i, item.z - 1u - i, (p.load & BACKWARDS) != 0u);
+    let two = x[at >> 1u];
+    return select(two.x, two.y, (at & 1u) != 0u);
+}
+
+fn real_out(item: vec4<u32>, i: u32, value: f32) {
+    if i < item.z {
+        let at = item.y + i;
+        y[at >> 1u][at & 1u] = value;
+    }
+}
+
+// e^(-2πi j / 4N)
+fn quarter_root(log_n: u32, j: u32) -> vec2<f32> {
+    return root(j << (22u - log_n));
+}
+
 fn first_value(item: vec4<u32>, second: u32, log_n: u32, i: u32) -> vec2<f32> {
     if (p.load & FILTER) != 0u {
         let k = min(i, (1u << log_n) - i);
@@ -69,6 +94,10 @@ fn first_value(item: vec4<u32>, second: u32, log_n: u32, i: u32) -> vec2<f32> {
     if (p.load & PRODUCT) != 0u {
         return c_mul(x[item.x + i], x[second + i]).yx;
     }
+    if (p.load & RIGHT_ANGLE) != 0u {
+        let both = vec2(real_in(item, i), -real_in(item, i + (1u << log_n)));
+        return c_mul(both, quarter_root(log_n, i));
+    }
     if i >= item.z {
         return vec2(0.0);
     }
@@ -78,7 +107,13 @@ fn first_value(item: vec4<u32>, second: u32, log_n: u32, i: u32) -> vec2<f32> {
     return value_in(item, i);
 }
 
-fn last_value(item: vec4<u32>, i: u32, value: vec2<f32>) {
+fn last_value(item: vec4<u32>, log_n: u32, i: u32, value: vec2<f32>) {
+    if (p.store & RIGHT_ANGLE) != 0u {
+        let both = c_mul(value.yx, quarter_root(log_n, i) * vec2(1.0, -1.0)) * bitcast<f32>(item.w);
+        real_out(item, i, both.x);
+        real_out(item, i + (1u << log_n), -both.y);
+        return;
+    }
     if i >= item.z {
         return;
     }
@@ -134,6 +169,6 @@ fn main(
     if p.store == PLAIN {
         store(&v, task.y + first, step);
     } else {
-        store_last(&v, item, first, step);
+        store_last(&v, item, log_n, first, step);
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod conv;
 pub(crate) mod correlate_max;
 pub(crate) mod fft;
 pub(crate) mod map;
+mod passes;
 pub(crate) mod reduce;
 mod walk;
 
@@ -26,7 +27,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &fft::SMOOTH,
     &fft::REAL,
     &fft::BLUESTEIN,
-    &fft::PASS,
+    &passes::KERNEL,
     &map::KERNEL,
     &map::FILL,
     &conv::KERNEL,
@@ -50,7 +51,7 @@ pub(crate) static GENERATORS: &[Generate] = &[
     ("fft_smooth", fft::generate_smooth),
     ("fft_filter", fft::generate_filter),
     ("fft_bluestein", fft::generate_bluestein),
-    ("fft_pass", fft::generate_pass),
+    ("fft_pass", passes::generate),
 ];
 
 /// A name, and what it stands for with these flags.

@@ -41,8 +41,16 @@ impl Engine {
     fn reach(self) -> (u32, u32) {
         match self {
             Engine::Cpu => (3, LARGEST),
-            // Those of the kernel `conv_fused`.
-            Engine::Software | Engine::Gpu => (6, 13),
+            // Those of the kernel `conv_fused`, and then of `fft_pass`.
+            Engine::Software | Engine::Gpu => (6, 23),
+        }
+    }
+
+    /// The longest that blocks are transformed by, as a power of two: `conv_fused` does no longer ones.
+    fn longest_block(self) -> u32 {
+        match self {
+            Engine::Cpu => LARGEST,
+            Engine::Software | Engine::Gpu => 13,
         }
     }
 
@@ -156,6 +164,12 @@ impl CostTable {
             (11, 0.0049),
             (12, 0.0047),
             (13, 0.0054),
+            (14, 0.0192),
+            (16, 0.0192),
+            (20, 0.022),
+            (21, 0.022),
+            (22, 0.030),
+            (23, 0.030),
         ];
         CostTable::of(
             Engine::Gpu,
@@ -181,6 +195,8 @@ impl CostTable {
             (11, 140.0),
             (12, 90.0),
             (13, 55.0),
+            (14, 200.0),
+            (23, 200.0),
         ];
         CostTable::of(
             Engine::Software,
@@ -271,6 +287,15 @@ impl CostTable {
             .map_or(0, |&(length, _)| length as usize)
     }
 
+    /// The longest transform that makes blocks, 0 where there is none.
+    pub(crate) fn longest_block(&self) -> u32 {
+        let k = self.engine.longest_block();
+        let past = self
+            .lengths
+            .partition_point(|&(length, _)| u64::from(length) <= 1 << k);
+        past.checked_sub(1).map_or(0, |last| self.lengths[last].0)
+    }
+
     /// The shortest transform of `need` values or more, and the cost of a convolution by it.
     pub(crate) fn transform(&self, need: u64) -> Option<(u32, f64)> {
         if need > 1 << LARGEST {
@@ -288,10 +313,10 @@ impl CostTable {
     /// Convolutions by the transforms that serve blocks for so many taps, powers of two, and what each costs: those that
     /// are longer than the taps, or the longest.
     pub(crate) fn blocks(&self, taps: u64) -> impl Iterator<Item = (u32, f64)> + '_ {
-        let first = (taps.min(self.longest() as u64 / 2) + 1)
+        let first = (taps.min(u64::from(self.longest_block()) / 2) + 1)
             .next_power_of_two()
             .ilog2();
-        (first..=LARGEST).filter_map(|k| {
+        (first..=self.engine.longest_block()).filter_map(|k| {
             let &(length, cost) = self.lengths.get(usize::from(self.from[k as usize]))?;
             (length == 1 << k).then_some((length, cost))
         })
@@ -322,7 +347,7 @@ impl CostTable {
     /// Whether overlap-save of m and n values by transforms of this length takes both operands in blocks: on a GPU, where
     /// the shorter one fills most of the longest transform there is, or more.
     pub(crate) fn splits(&self, m: u64, n: u64, length: u32) -> bool {
-        let longest = !self.is_cpu() && length as usize == self.longest();
+        let longest = !self.is_cpu() && length == self.longest_block();
         longest && m.min(n) * 4 > u64::from(length) * 3
     }
 

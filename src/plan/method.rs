@@ -112,7 +112,7 @@ impl CostTable {
             let found = self.transform(need);
             found.map(|(length, cost)| (Choice::Fft { length }, cost))
         };
-        let none = |values: u64, what: &str| match self.longest() {
+        let none = |values: u64, what: &str, longest: usize| match longest {
             0 => "this device has no transforms".to_owned(),
             longest => {
                 format!("{what} takes a transform of {values} values, and the longest is {longest}")
@@ -120,10 +120,10 @@ impl CostTable {
         };
         match method {
             ConvMethod::Direct => Ok((Choice::Direct, self.direct(m, n))),
-            ConvMethod::Fft => whole().ok_or_else(|| none(need, "it")),
+            ConvMethod::Fft => whole().ok_or_else(|| none(need, "it", self.longest())),
             ConvMethod::OverlapSave => {
                 let blocks = self.blocks_of(m, n);
-                blocks.ok_or_else(|| none(2 * shorter, "a block"))
+                blocks.ok_or_else(|| none(2 * shorter, "a block", self.longest_block() as usize))
             }
             ConvMethod::Auto => {
                 let mut best = (Choice::Direct, self.direct(m, n));
@@ -131,7 +131,9 @@ impl CostTable {
                     return Ok(best);
                 }
                 let whole = whole();
-                let save = if whole.is_none() || longer >= SAVE_RATIO * shorter {
+                let long =
+                    |(choice, _): &(Choice, f64)| choice.length() > Some(self.longest_block());
+                let save = if whole.as_ref().is_none_or(long) || longer >= SAVE_RATIO * shorter {
                     self.blocks_of(m, n)
                 } else {
                     None
@@ -375,9 +377,9 @@ mod tests {
         ));
     }
 
-    /// On a GPU as well; where no transform is long enough, blocks of one operand are, or of both.
+    /// On a GPU as well: in one workgroup, by blocks, or in passes; where no transform is long enough, by blocks of both.
     #[test]
-    fn gpus_transform_what_fits_a_workgroup() {
+    fn gpus_transform_too() {
         let gpu = CostTable::gpu();
         for (m, n) in [(1, 1), (8, 8), (1, 16), (16, 16), (100_000, 3)] {
             assert_eq!(auto(&gpu, m, n), Choice::Direct, "{m} {n}");
@@ -389,6 +391,9 @@ mod tests {
             (142, 142, 512),
             (456, 456, 1024),
             (4096, 4097, 8192),
+            (8192, 8193, 1 << 14),
+            (16_384, 16_384, 1 << 15),
+            (1_000_000, 1_000_000, 1 << 21),
         ] {
             assert_eq!(auto(&gpu, m, n), Choice::Fft { length }, "{m} {n}");
         }
@@ -396,18 +401,18 @@ mod tests {
             (10_000, 200),
             (3000, 1_000_000),
             (5000, 5000),
-            (16_384, 16_384),
-            (1_000_000, 1_000_000),
+            (8_000_000, 8_000_000),
         ] {
             assert!(
                 matches!(auto(&gpu, m, n), Choice::OverlapSave { .. }),
                 "{m} {n}"
             );
         }
-        let refused = gpu.choose(5000, 5000, ConvMethod::Fft).unwrap_err();
+        let long = 1 << 22;
+        let refused = gpu.choose(long, long + 2, ConvMethod::Fft).unwrap_err();
         assert_eq!(
             refused,
-            "it takes a transform of 9999 values, and the longest is 8192"
+            "it takes a transform of 8388609 values, and the longest is 8388608"
         );
         let refused = gpu.choose(1 << 30, 1 << 30, ConvMethod::OverlapSave);
         assert_eq!(

@@ -425,7 +425,7 @@ mod tests {
 
     #[test]
     fn a_transform_that_a_device_lacks_has_no_time() {
-        let layout = Layout::from_lengths([10, 5000]).unwrap();
+        let layout = Layout::from_lengths([10, 5_000_000]).unwrap();
         let profile = HeterogeneityProfile::new(&layout, &CostTable::gpu());
         assert_eq!(
             (profile.predicted.fft_own, profile.predicted.fft_shared),

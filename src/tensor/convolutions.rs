@@ -42,8 +42,9 @@ impl<T: Real> Tensor<T> {
     /// Cost: m·n multiply-adds directly; about 15 L log₂ L operations by transforms of L ≥ m + n − 1 values. Error bound:
     /// directly, |error| ≤ γ_h Σ|a_i b_j| with h = 37 + ⌈min(m, n) / 128⌉, exact while integers stay below 2²⁴; by
     /// transforms of length L, |error| ≤ 1.5 log₂ L · u · ‖a‖₂ ‖b‖₂ with u = 2⁻²⁴, the same for all values of a pair. On a
-    /// GPU a transform fits a workgroup, L ≤ 8192: longer pairs go by blocks of one or both operands. With up to 4 values
-    /// on one side a pair is direct.
+    /// GPU transforms up to L = 8192, which blocks are made by, read the operands once and write the result once; above, up to
+    /// L = 2²³, in six to nine passes, with up to 256 MiB of scratch for all pairs. Pairs that are longer still go by blocks of both
+    /// operands. With up to 4 values on one side a pair is direct.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

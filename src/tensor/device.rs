@@ -7,6 +7,7 @@ use crate::cpu::Cpu;
 #[cfg(feature = "gpu")]
 use crate::gpu::{self, Gpu, GpuOptions};
 use crate::machine::Memory;
+use crate::ops::fft::Room;
 use crate::plan::CostTable;
 use crate::ragged::{Element, Layout, Ragged};
 use crate::{Result, Tensor};
@@ -254,12 +255,15 @@ impl Device {
         }
     }
 
-    /// Bytes of workgroup memory that kernels may use on a GPU.
-    pub(super) fn workgroup_memory(&self) -> Option<u32> {
+    /// What a GPU has for transforms.
+    pub(super) fn room(&self) -> Option<Room> {
         match &self.backend {
             Backend::Cpu(_) => None,
             #[cfg(feature = "gpu")]
-            Backend::Gpu(gpu) => Some(gpu.limits.workgroup_memory),
+            Backend::Gpu(gpu) => Some(Room::new(
+                gpu.limits.workgroup_memory,
+                gpu.limits.binding_bytes,
+            )),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::ragged::{Element, Layout};
 
 impl<T: Element> Tensor<T> {
     fn transform(&self, transform: Transform) -> Result<Tensor<Complex32>> {
-        let launch = fft::launch(transform, &self.layout, self.device.workgroup_memory())?;
+        let launch = fft::launch(transform, &self.layout, self.device.room())?;
         self.unary(&launch, &[])
     }
 }
@@ -25,7 +25,7 @@ impl Tensor<Complex32> {
     /// else those of two transforms of the next power of two from 2 n − 1 on. On a GPU values are read once and written once
     /// up to n = 8192, or 4096 where it is no power of two; above, in two passes up to 2²⁰ and three up to 2²⁴, with 8 n bytes of
     /// scratch, or in six to nine such passes up to 2²² where it is no power of two; scratch of several long elements is bounded by
-    /// 256 MiB. Error: ‖error‖₂ ≤ u (1 + ¼ log₂ n) ‖X‖₂ with u = 2⁻²⁴ where n is a power of two, or a product of 2, 3, 5 and 7
+    /// 512 MiB. Error: ‖error‖₂ ≤ u (1 + ¼ log₂ n) ‖X‖₂ with u = 2⁻²⁴ where n is a power of two, or a product of 2, 3, 5 and 7
     /// from 65 to 2048, and twice that for others; a GPU may take subnormal values as 0.
     ///
     /// After Cooley and Tukey (1965) in the order of Stockham (1966), and Bluestein (1970) where n has other factors than
@@ -83,7 +83,7 @@ impl Tensor<Complex32> {
     /// [`Length`](crate::Error::Length) with the first element whose spectrum is not of ⌊n/2⌋ + 1 values;
     /// [`BatchSize`](crate::Error::BatchSize); those of [`fft`](Self::fft).
     pub fn irfft(&self, layout: &Layout) -> Result<Tensor<f32>> {
-        let launch = fft::launch_inverse(&self.layout, layout, self.device.workgroup_memory())?;
+        let launch = fft::launch_inverse(&self.layout, layout, self.device.room())?;
         // The result's layout comes as an operand without values, so that the launch need not hold it: the cache of that
         // layout may hold the launch that made this tensor's, and neither would ever be freed.
         let shapes = Operand {

@@ -65,6 +65,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("keeps_small_values", keeps_small_values),
         ("one_filter_for_all", one_filter_for_all),
         ("long_by_long", long_by_long),
+        ("a_million_by_a_million", a_million_by_a_million),
         ("commutes", commutes),
         ("associates", associates),
         ("distributes", distributes),
@@ -285,10 +286,11 @@ fn keeps_small_values(device: &Device) {
     assert_eq!(got.row(0)[..=2], [2f32.powi(60), 0.0, 2f32.powi(61)]);
 }
 
-/// Both operands are longer than any transform of a workgroup, and one of them fills most of it.
+/// Both operands are longer than any transform of a workgroup, and one of them fills most of it: in passes, two of them or
+/// three, and by blocks of both.
 fn long_by_long(device: &Device) {
-    let a = Layout::from_lengths([20_000, 9_000, 7_000, 3]).unwrap();
-    let b = Layout::from_lengths([8_200, 13_000, 9_500, 5]).unwrap();
+    let a = Layout::from_lengths([20_000, 9_000, 7_000, 3, 8_200, 9_000]).unwrap();
+    let b = Layout::from_lengths([8_200, 13_000, 9_500, 5, 8_200, 13_000]).unwrap();
     let (a, b) = (Ragged::random(&a, 1), Ragged::random(&b, 2));
     let pairs = reference::elementwise(a.len());
     let sums = [
@@ -296,7 +298,7 @@ fn long_by_long(device: &Device) {
         reference::correlate(&widened(&a), &widened(&b), &pairs),
     ];
     let (x, y) = (upload(device, &a), upload(device, &b));
-    for method in [ConvMethod::Auto, ConvMethod::OverlapSave] {
+    for method in [ConvMethod::Auto, ConvMethod::Fft, ConvMethod::OverlapSave] {
         let pair = x.pair(&y, Pairing::Elementwise).unwrap().method(method);
         let got = [pair.conv(), pair.correlate()];
         for (got, sums) in got.into_iter().zip(&sums) {
@@ -305,12 +307,29 @@ fn long_by_long(device: &Device) {
             assert_within(method, &got, &sums.values, &bounds);
         }
         // Alone, the same bits.
-        let alone = x.elements(0..1).unwrap();
-        let other = y.elements(0..1).unwrap();
+        let alone = x.elements(5..6).unwrap();
+        let other = y.elements(5..6).unwrap();
         let alone = alone.pair(&other, Pairing::Elementwise).unwrap();
         let alone = download(&alone.method(method).conv().unwrap());
         let whole = download(&pair.conv().unwrap());
-        assert_eq!(alone.row(0), whole.row(0), "{method}");
+        assert_eq!(alone.row(0), whole.row(5), "{method}");
+    }
+}
+
+/// Ten million multiply-adds a result are too many for a reference: [1, 1, ..] times [1, 1, ..] is a triangle, and what it is
+/// off by has a bound.
+fn a_million_by_a_million(device: &Device) {
+    for (m, n) in [(1_000_000, 1_000_000), (2_100_000, 70_000)] {
+        let ones = |n| upload(device, &Ragged::from_rows([vec![1.0f32; n]]).unwrap());
+        let got = download(&ones(m).conv(&ones(n)).unwrap());
+        let log = ((m + n) as f64).log2().ceil();
+        let bound = 1.5 * log * ((m as f64) * (n as f64)).sqrt() / f64::from(1 << 24);
+        assert_eq!(got.row(0).len(), m + n - 1);
+        for (q, &got) in got.row(0).iter().enumerate() {
+            let expected = (q + 1).min(m).min(n).min(m + n - 1 - q);
+            let off = (f64::from(got) - expected as f64).abs();
+            assert!(off <= bound, "{m} {n}: result {q} is {got}, not {expected}");
+        }
     }
 }
 

@@ -161,6 +161,11 @@ pub(crate) fn transform_length(m: usize, n: usize) -> Option<u32> {
     CLASSES.get(class).map(|class| class.length)
 }
 
+/// Whether transforms of this length are the kernel's.
+pub(crate) fn holds(length: u32) -> bool {
+    CLASSES.last().is_some_and(|class| length <= class.length)
+}
+
 const REVERSED: u32 = 1 << 28;
 const WINDOWED: u32 = 1 << 29;
 

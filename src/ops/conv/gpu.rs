@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::{Wanted, direct, fused};
+use super::{Wanted, direct, fused, long};
 use crate::plan::{Choice, Choices, FEW_RESULTS, Slot, Stage, Word};
 use crate::ragged::{DType, Layout, Pairs};
 
 /// The stages that convolve every pair as was chosen for it; `result` has an element for every pair.
 ///
 /// All transforms are the work of one kernel, which also does the pairs of few results: a batch of mixed lengths is
-/// then one dispatch.
+/// then one dispatch. Those too long for it come after, in passes; the words are of their scratch.
 pub(super) fn stages(
     wanted: &Wanted<'_>,
     correlate: bool,
@@ -17,12 +17,13 @@ pub(super) fn stages(
     pairs: &Pairs,
     choices: &Choices,
     result: &Layout,
-) -> Vec<Stage> {
+) -> (Vec<Stage>, Vec<u64>) {
     let few = |pair: usize| {
         let floats = wanted.dtype == DType::F32;
         floats && result.length(pair) <= FEW_RESULTS as usize
     };
     let mut items = Vec::new();
+    let mut in_passes = Vec::new();
     // What is added, block by block of the shorter operand.
     let mut sums: Vec<Vec<fused::Item>> = Vec::new();
     if wanted.dtype == DType::F32 {
@@ -42,10 +43,16 @@ pub(super) fn stages(
                 _ if whole.write == 0 => {}
                 Choice::Direct if few(pair) => items.push(whole),
                 Choice::Direct => {}
-                Choice::Fft { length } => items.push(fused::Item {
-                    length: length / 2,
-                    ..whole
-                }),
+                Choice::Fft { length } => {
+                    let items = match fused::holds(length / 2) {
+                        true => &mut items,
+                        false => &mut in_passes,
+                    };
+                    items.push(fused::Item {
+                        length: length / 2,
+                        ..whole
+                    });
+                }
                 Choice::OverlapSave { length }
                     if wanted.costs.splits(whole.m.into(), whole.n.into(), length) =>
                 {
@@ -72,6 +79,8 @@ pub(super) fn stages(
         fused::adding_stage(items, &operand(0), &operand(1), &Slot::Output(0))
     });
     stages.extend(adding);
+    let (more, temps) = long::stages(&in_passes);
+    stages.extend(more);
     let direct = (0..pairs.len()).filter(|&p| choices.get(p) == Choice::Direct && !few(p));
     stages.extend(direct::stages(
         wanted.dtype,
@@ -81,7 +90,12 @@ pub(super) fn stages(
         result,
         correlate,
     ));
-    stages
+    let temps = if in_passes.is_empty() {
+        Vec::new()
+    } else {
+        temps.into()
+    };
+    (stages, temps)
 }
 
 /// A part of each operand, counted as they are used: b may be read backwards.
@@ -256,7 +270,7 @@ mod tests {
             assert_eq!(costs.transform(need as u64).map(|(l, _)| l), length);
         }
         assert!(FEW_RESULTS <= fused::DIRECT_RESULTS.into());
-        let longest = crate::CostTable::gpu().longest();
-        assert_eq!(fused::transform_length(longest, 2), None);
+        let longest = crate::CostTable::gpu().longest_block();
+        assert_eq!(fused::transform_length(longest as usize, 2), None);
     }
 }

@@ -6,6 +6,7 @@
 mod direct;
 mod fused;
 mod gpu;
+mod long;
 mod spectral;
 mod twin;
 
@@ -154,8 +155,8 @@ pub(crate) fn launch(
         let choices = wanted.choices(a, b, pairs)?;
         let result = Layout::from_offsets(results(op, a, b, pairs)?);
         // The CPU runs the twin.
-        let stages = if wanted.costs.is_cpu() {
-            Vec::new()
+        let (stages, temps) = if wanted.costs.is_cpu() {
+            (Vec::new(), Vec::new())
         } else {
             gpu::stages(&wanted, correlate, (a, b), pairs, &choices, &result)
         };
@@ -168,7 +169,7 @@ pub(crate) fn launch(
         };
         Ok(Arc::new(Launch {
             op,
-            temps: Vec::new(),
+            temps,
             stages,
             outputs: vec![Output::new(dtype, OutputLayout::of(result, &[a, b]))],
             pairs: Some(pairs.clone()),

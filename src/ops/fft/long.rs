@@ -4,16 +4,16 @@
 //! w_k = e^(-πi k² / n), X_k = w_k Σ_j (x_j w_j) conj(w_{k-j}), a convolution made by three transforms of the power of two M ≥ 2 n − 1.
 //! Elements of one length share the spectrum of conj(w).
 //!
-//! Scratch is at most [`SCRATCH`] words, or what one element needs; longer batches take turns.
+//! Where the scratch that all would need is too much, elements take turns; one of them always has its turn.
 
 use std::collections::HashMap;
 
-use super::passes::{self, CHIRP, FILTER, Long, PLAIN, PRODUCT, Place};
 use super::plan::{EXCHANGED, Item, Modes};
+use crate::ops::passes::{self, CHIRP, FILTER, Long, PLAIN, PRODUCT, Place, back, there};
 use crate::plan::Stage;
 
-/// 256 MiB.
-const SCRATCH: u64 = 1 << 26;
+/// Words of all scratch buffers together, at most: 512 MiB.
+pub(super) const SCRATCH: u64 = 1 << 27;
 
 /// log2 of the longest transform, and of the longest inside Bluestein's.
 pub(super) const LOG_LONGEST: u32 = passes::LOG_LONGEST;
@@ -115,7 +115,7 @@ impl Turn {
             ..plain.clone()
         });
         self.then.push(Long {
-            route: back(log, spectrum, aside, (Place::Result, to)),
+            route: back(log, spectrum, aside, spectrum, (Place::Result, to)),
             load: PRODUCT,
             store: modes.store | CHIRP,
             n,
@@ -126,26 +126,12 @@ impl Turn {
     }
 }
 
-type Spot = (Place, u32);
-
-/// By way of `aside`, and of `early` before it where there are three passes.
-fn there(log: u32, from: Spot, early: Spot, aside: Spot, to: Spot) -> Vec<Spot> {
-    match passes::pass_count(log) {
-        2 => vec![from, aside, to],
-        _ => vec![from, early, aside, to],
-    }
-}
-
-/// By way of `aside`, and of where the values came from after it.
-fn back(log: u32, from: Spot, aside: Spot, to: Spot) -> Vec<Spot> {
-    match passes::pass_count(log) {
-        2 => vec![from, aside, to],
-        _ => vec![from, aside, from, to],
-    }
-}
-
 /// The stages of these elements, each with log2 of its power of two, and the words of the scratches.
-pub(super) fn stages(elements: &[(u32, Item)], modes: Modes) -> (Vec<Stage>, Vec<u64>) {
+pub(super) fn stages(
+    elements: &[(u32, Item)],
+    modes: Modes,
+    scratch: u64,
+) -> (Vec<Stage>, Vec<u64>) {
     let mut stages = Vec::new();
     let mut words = [0; SCRATCHES];
     let mut turn = Turn::default();
@@ -158,7 +144,7 @@ pub(super) fn stages(elements: &[(u32, Item)], modes: Modes) -> (Vec<Stage>, Vec
         *turn = Turn::default();
     };
     for &(log, item) in elements {
-        if turn.used[ASIDE] > 0 && turn.words_with(log) > SCRATCH {
+        if turn.used[ASIDE] > 0 && turn.words_with(log) > scratch {
             finish(&mut turn);
         }
         match item[2].is_power_of_two() {

@@ -4,7 +4,6 @@
 
 mod kernels;
 mod long;
-mod passes;
 mod plan;
 mod smooth;
 mod twin;
@@ -18,9 +17,6 @@ use crate::{Error, Result};
 pub(crate) use kernels::{BLUESTEIN, FILTER, KERNEL, REAL, TINY_KERNEL};
 #[cfg(feature = "gpu")]
 pub(crate) use kernels::{generate, generate_bluestein, generate_filter, generate_real};
-pub(crate) use passes::KERNEL as PASS;
-#[cfg(feature = "gpu")]
-pub(crate) use passes::generate as generate_pass;
 pub(crate) use smooth::KERNEL as SMOOTH;
 #[cfg(feature = "gpu")]
 pub(crate) use smooth::generate as generate_smooth;
@@ -48,12 +44,31 @@ impl Transform {
     }
 }
 
-fn key(transform: Transform, other: u64, memory: Option<u32>) -> CacheKey {
+/// What a GPU has for transforms.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    /// Bytes of workgroup memory.
+    workgroup: u32,
+    /// Words of a scratch buffer at most.
+    scratch: u64,
+}
+
+impl Room {
+    /// From bytes of workgroup memory and of a binding.
+    pub(crate) fn new(workgroup: u32, binding: u64) -> Room {
+        Room {
+            workgroup,
+            scratch: long::SCRATCH.min(binding / 4),
+        }
+    }
+}
+
+fn key(transform: Transform, other: u64, room: Option<Room>) -> CacheKey {
     CacheKey {
         what: transform.op(),
         other,
         device: 0,
-        extra: memory.map_or(0, |memory| u64::from(memory) + 1),
+        extra: room.map_or(0, |room| u64::from(room.workgroup) << 32 | room.scratch),
     }
 }
 
@@ -90,21 +105,21 @@ fn spectrum(n: usize) -> usize {
 
 /// The launch of a transform whose result has a shape of its own accord: all but [`Transform::RealInverse`].
 ///
-/// `memory` is the workgroup memory of the GPU that it is for, in bytes; the CPU has none and runs no stages.
-pub(crate) fn launch(transform: Transform, x: &Layout, memory: Option<u32>) -> Result<Arc<Launch>> {
+/// `room` is of the GPU that it is for; the CPU needs none and runs no stages.
+pub(crate) fn launch(transform: Transform, x: &Layout, room: Option<Room>) -> Result<Arc<Launch>> {
     let op = transform.op();
     check_rank(op, x)?;
-    x.cached(key(transform, 0, memory), || {
-        if memory.is_some() {
+    x.cached(key(transform, 0, room), || {
+        if room.is_some() {
             check_lengths(transform, x)?;
         }
         let ((stages, temps), result) = if transform == Transform::Real {
             let result = Layout::from_lengths(x.lengths().map(spectrum))?;
-            let planned = plan::stages(transform, x, x, &result, memory);
+            let planned = plan::stages(transform, x, x, &result, room);
             (planned, OutputLayout::of(result, &[x]))
         } else {
             (
-                plan::stages(transform, x, x, x, memory),
+                plan::stages(transform, x, x, x, room),
                 OutputLayout::Input(0),
             )
         };
@@ -123,7 +138,7 @@ pub(crate) fn launch(transform: Transform, x: &Layout, memory: Option<u32>) -> R
 pub(crate) fn launch_inverse(
     x: &Layout,
     result: &Layout,
-    memory: Option<u32>,
+    room: Option<Room>,
 ) -> Result<Arc<Launch>> {
     let transform = Transform::RealInverse;
     let op = transform.op();
@@ -136,7 +151,7 @@ pub(crate) fn launch_inverse(
             right: result.len(),
         });
     }
-    x.cached(key(transform, result.id(), memory), || {
+    x.cached(key(transform, result.id(), room), || {
         let wrong = x.lengths().zip(result.lengths().map(spectrum));
         if let Some((element, (got, expected))) = wrong
             .enumerate()
@@ -149,10 +164,10 @@ pub(crate) fn launch_inverse(
                 got,
             });
         }
-        if memory.is_some() {
+        if room.is_some() {
             check_lengths(transform, result)?;
         }
-        let (stages, temps) = plan::stages(transform, result, x, result, memory);
+        let (stages, temps) = plan::stages(transform, result, x, result, room);
         Ok(Arc::new(Launch {
             op,
             outputs: vec![Output::new(DType::F32, OutputLayout::Input(1))],

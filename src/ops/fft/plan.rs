@@ -17,7 +17,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::{Transform, kernels, long, smooth};
+use super::{Room, Transform, kernels, long, smooth};
 use crate::plan::{Slot, Stage, Word, Words};
 use crate::ragged::{DType, Layout};
 
@@ -164,9 +164,9 @@ pub(super) fn stages(
     n: &Layout,
     from: &Layout,
     to: &Layout,
-    memory: Option<u32>,
+    room: Option<Room>,
 ) -> (Vec<Stage>, Vec<u64>) {
-    let Some(memory) = memory else {
+    let Some(room) = room else {
         return (Vec::new(), Vec::new());
     };
     let mut ways: BTreeMap<Way, Vec<Item>> = BTreeMap::new();
@@ -177,7 +177,7 @@ pub(super) fn stages(
     for (n, (&from, &to)) in n.lengths().zip(begins).filter(|(n, _)| *n > 0) {
         let factor = if inverse { 1.0 / n as f32 } else { 1.0 };
         let item = [from, to, n as u32, factor.to_bits()];
-        match Size::of(transform, n, memory) {
+        match Size::of(transform, n, room.workgroup) {
             Some(Size::Long(log)) => in_passes.push((log, item)),
             Some(Size::Short(way)) => ways.entry(way).or_default().push(item),
             None => {}
@@ -217,7 +217,7 @@ pub(super) fn stages(
         .map(|(way, items)| (*way, part(items)))
         .collect();
     let modes = Modes::of(transform);
-    let (mut stages, mut temps) = long::stages(&in_passes, modes);
+    let (mut stages, mut temps) = long::stages(&in_passes, modes, room.scratch);
     let of_filters = filters.classes.iter();
     stages.extend(of_filters.map(|class| class.stage(&part(&class.items))));
     let tasks: BTreeMap<Way, (Items, [u32; 4])> = smooth

@@ -13,6 +13,8 @@ use crate::plan::{Access, Kernel, Slot, Stage, Table, Variant, Word, Words};
 use crate::ragged::DType;
 
 /// log2 of the longest transform: three passes of 256. The shortest is 2¹³, in passes of 64 and 128.
+///
+/// Right-angle transforms hold twice as many values, and need a quarter of the roots for them: they end at 2²².
 pub(crate) const LOG_LONGEST: u32 = 24;
 
 /// A build of the kernel, for one radix.
@@ -69,7 +71,7 @@ impl Build {
 
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "fft_pass",
-    source: include_str!("../../../shaders/fft_pass.wgsl"),
+    source: include_str!("../../shaders/fft_pass.wgsl"),
     access: &[
         Access::Read,
         Access::Write,
@@ -169,8 +171,8 @@ pub(crate) fn generate(flags: &[&str]) -> String {
         ("store", "start: u32", "y[start + Su * step] = (*v)[S];"),
         (
             "store_last",
-            "item: vec4<u32>, start: u32",
-            "last_value(item, start + Su * step, (*v)[S]);",
+            "item: vec4<u32>, log_n: u32, start: u32",
+            "last_value(item, log_n, start + Su * step, (*v)[S]);",
         ),
     ] {
         let _ = writeln!(out, "fn {name}({array}, {arguments}, step: u32) {{");
@@ -258,10 +260,31 @@ pub(crate) enum Place {
     Result,
 }
 
+/// Where values begin.
+pub(crate) type Spot = (Place, u32);
+
+/// The route of a transform by way of `aside`, and of `early` before it where there are three passes.
+pub(crate) fn there(log: u32, from: Spot, early: Spot, aside: Spot, to: Spot) -> Vec<Spot> {
+    match passes(log).len() {
+        2 => vec![from, aside, to],
+        _ => vec![from, early, aside, to],
+    }
+}
+
+/// The route by way of `aside`, and of `late` after it where there are three passes.
+pub(crate) fn back(log: u32, from: Spot, aside: Spot, late: Spot, to: Spot) -> Vec<Spot> {
+    match passes(log).len() {
+        2 => vec![from, aside, to],
+        _ => vec![from, aside, late, to],
+    }
+}
+
 /// What values are made of: `p.load` or `p.store` of the kernel.
 pub(crate) const FILTER: u32 = 0x200;
 pub(crate) const PRODUCT: u32 = 0x400;
 pub(crate) const CHIRP: u32 = 0x800;
+pub(crate) const RIGHT_ANGLE: u32 = 0x1000;
+pub(crate) const BACKWARDS: u32 = 0x2000;
 pub(crate) const PLAIN: u32 = 0x100;
 
 /// Passes of a transform of 2^log values.
@@ -274,7 +297,7 @@ pub(crate) fn pass_count(log: u32) -> usize {
 pub(crate) struct Long {
     pub log: u32,
     /// Where the values begin, and where each pass puts them. A pass reads and writes different buffers.
-    pub route: Vec<(Place, u32)>,
+    pub route: Vec<Spot>,
     /// What the first pass reads and the last one writes.
     pub load: u32,
     pub store: u32,

@@ -1,0 +1,108 @@
+//! Convolutions that no workgroup holds, by transforms in passes.
+//!
+//! A pair whose results fit 2 N values takes right-angle transforms of N complex ones: real polynomials modulo x^N = -i, whose product is
+//! c_j - i c_{j+N}. The first pass of each operand reads real values, the first pass back reads products of spectra, and the last one
+//! writes real values. An operand that several pairs share is transformed once in each turn.
+
+use std::collections::HashMap;
+
+use super::fused::Item;
+use crate::ops::passes::{self, BACKWARDS, Long, PLAIN, PRODUCT, Place, RIGHT_ANGLE, back, there};
+use crate::plan::Stage;
+
+/// Values put aside between passes, and spectra.
+const ASIDE: usize = 0;
+const SPECTRA: usize = 1;
+pub(super) const SCRATCHES: usize = 2;
+
+/// Values of a scratch at most: 128 MiB, which every GPU can bind. Longer batches take turns.
+const SCRATCH: u32 = 1 << 24;
+
+/// Pairs whose turn it is.
+#[derive(Default)]
+struct Turn {
+    operands: Vec<Long>,
+    products: Vec<Long>,
+    /// Where the spectrum of an operand is: its number, begin, length, and log2 N.
+    spectra: HashMap<(usize, u32, u32, u32), u32>,
+    /// Values in each scratch.
+    used: [u32; SCRATCHES],
+}
+
+impl Turn {
+    fn take(&mut self, scratch: usize, log: u32) -> u32 {
+        let at = self.used[scratch];
+        self.used[scratch] += 1 << log;
+        at
+    }
+
+    /// Where the spectrum of an operand is, which is made unless it is there.
+    fn spectrum(&mut self, log: u32, operand: usize, (begin, n): (u32, u32), load: u32) -> u32 {
+        let key = (operand, begin, n, log);
+        if let Some(&at) = self.spectra.get(&key) {
+            return at;
+        }
+        let at = self.take(SPECTRA, log);
+        let spectrum = (Place::Scratch(SPECTRA), at);
+        let aside = (Place::Scratch(ASIDE), self.take(ASIDE, log));
+        let from = (Place::Operand(operand), begin);
+        self.operands.push(Long {
+            log,
+            route: there(log, from, spectrum, aside, spectrum),
+            load,
+            store: PLAIN,
+            n,
+            factor: 1.0,
+            second: 0,
+        });
+        self.spectra.insert(key, at);
+        at
+    }
+
+    fn pair(&mut self, log: u32, pair: &Item) {
+        let reversed = if pair.reversed { BACKWARDS } else { 0 };
+        let first = self.spectrum(log, 0, (pair.a, pair.m), RIGHT_ANGLE);
+        let second = self.spectrum(log, 1, (pair.b, pair.n), RIGHT_ANGLE | reversed);
+        let aside = (Place::Scratch(ASIDE), self.take(ASIDE, log));
+        // Other pairs may need the spectra yet.
+        let late = match passes::pass_count(log) {
+            2 => aside,
+            _ => (Place::Scratch(SPECTRA), self.take(SPECTRA, log)),
+        };
+        let from = (Place::Scratch(SPECTRA), first);
+        self.products.push(Long {
+            log,
+            route: back(log, from, aside, late, (Place::Result, pair.c)),
+            load: PRODUCT,
+            store: RIGHT_ANGLE,
+            n: pair.write,
+            factor: 1.0 / (1u32 << log) as f32,
+            second,
+        });
+    }
+}
+
+/// The stages that convolve these pairs, whose `length` is N, and the words of the scratches.
+pub(super) fn stages(pairs: &[Item]) -> (Vec<Stage>, [u64; SCRATCHES]) {
+    let mut stages = Vec::new();
+    let mut words = [0; SCRATCHES];
+    let mut turn = Turn::default();
+    let mut finish = |turn: &mut Turn| {
+        stages.extend(passes::stages(&turn.operands));
+        stages.extend(passes::stages(&turn.products));
+        for (words, used) in words.iter_mut().zip(turn.used) {
+            *words = (2 * u64::from(used)).max(*words);
+        }
+        *turn = Turn::default();
+    };
+    for pair in pairs {
+        let log = pair.length.ilog2();
+        // At most three of each.
+        if turn.used.iter().any(|used| used + (3 << log) > SCRATCH) {
+            finish(&mut turn);
+        }
+        turn.pair(log, pair);
+    }
+    finish(&mut turn);
+    (stages, words)
+}
