@@ -1,5 +1,4 @@
-// Transforms of lengths that are products of 2, 3, 5 and 7, by stages whose radices the task tells; N1024 and N2048 are the values
-// that a workgroup holds.
+// Transforms of lengths that are products of 2, 3, 5 and 7, by stages whose radices the task tells.
 //
 // A workgroup does one task, two entries of the work list: (first item, items, n, radices less one in 4 bits each, the first
 // one lowest), and (where the twiddles of n begin, where the points of the half circle begin). The latter is 0 unless the
@@ -64,57 +63,78 @@ fn item_of(t: Task, f: u32) -> vec4<u32> {
     return item_at(t.first + f);
 }
 
-#generate "fft_smooth"
-
-// Value k of the workgroup, from a signal of real values or the half of a spectrum.
-fn load_pair(k: u32, t: Task) {
-    let f = quotient(k, 1.0 / f32(t.n));
-    if f >= t.count {
-        return;
-    }
-    let i = k - f * t.n;
-    let item = item_of(t, f);
-    var z: vec2<f32>;
-    if t.halves == 0u {
-        z = value_in(item, i);
-    } else if (p.load & 3u) == REAL {
-        let at = p.x_base + item.x + 2u * i;
-        z = x[at >> 1u];
-        if (at & 1u) != 0u {
-            z = vec2(z.y, x[(at >> 1u) + 1u].x);
-        }
-    } else {
-        let begin = (p.x_base >> 1u) + item.x;
-        z = folded(i, twiddles[t.halves + i], x[begin + i], x[begin + t.n - i]);
-    }
-    sh_exchange[k] = z;
+// Value k of the workgroup is number i of its item, which begins at x in the operand and at y in the result.
+struct Spot {
+    k: u32,
+    i: u32,
+    x: u32,
+    y: u32,
 }
 
-fn store_pair(k: u32, t: Task) {
+// Beyond the last value, that one.
+fn spot(value: u32, t: Task) -> Spot {
+    let k = min(value, t.count * t.n - 1u);
     let f = quotient(k, 1.0 / f32(t.n));
-    if f >= t.count {
-        return;
-    }
-    let i = k - f * t.n;
     let item = item_of(t, f);
-    let z = sh_exchange[k];
-    if t.halves == 0u {
-        value_out(item, i, z);
-    } else if (p.store & 3u) == REAL {
-        let to = item.y + 2u * i;
-        let pair = bitcast<f32>(item.w) * z.yx;
+    return Spot(k, k - f * t.n, item.x, item.y);
+}
+
+fn store_result(s: Spot, t: Task, value: vec2<f32>, z: vec2<f32>) {
+    y[s.y + s.i] = value;
+    if s.i == 0u {
+        y[s.y + t.n] = vec2(z.x - z.y, 0.0);
+    }
+}
+
+#generate "fft_smooth"
+
+// Real values, or parts of a spectrum, of an odd number.
+fn load_odd(lid: u32, t: Task) {
+    for (var k = lid; k < t.count * t.n; k += WG) {
+        let f = quotient(k, 1.0 / f32(t.n));
+        sh_exchange[k] = value_in(item_of(t, f), k - f * t.n);
+    }
+}
+
+fn store_odd(lid: u32, t: Task) {
+    for (var k = lid; k < t.count * t.n; k += WG) {
+        let f = quotient(k, 1.0 / f32(t.n));
+        value_out(item_of(t, f), k - f * t.n, sh_exchange[k]);
+    }
+}
+
+fn store_pairs(lid: u32, t: Task) {
+    for (var k = lid; k < t.count * t.n; k += WG) {
+        let f = quotient(k, 1.0 / f32(t.n));
+        let item = item_of(t, f);
+        let to = item.y + 2u * (k - f * t.n);
+        let pair = bitcast<f32>(item.w) * sh_exchange[k].yx;
         if (to & 1u) == 0u {
             y[to >> 1u] = pair;
         } else {
             y[to >> 1u].y = pair.x;
             y[(to >> 1u) + 1u].x = pair.y;
         }
+    }
+}
+
+fn load_real(lid: u32, t: Task) {
+    if t.halves == 0u {
+        load_odd(lid, t);
+    } else if (p.load & 3u) == REAL {
+        load_pairs(lid, t);
     } else {
-        let last = sh_exchange[f * t.n + select(t.n - i, 0u, i == 0u)];
-        y[item.y + i] = unfolded(twiddles[t.halves + i], z, last);
-        if i == 0u {
-            y[item.y + t.n] = vec2(z.x - z.y, 0.0);
-        }
+        load_spectrum(lid, t);
+    }
+}
+
+fn store_real(lid: u32, t: Task) {
+    if t.halves == 0u {
+        store_odd(lid, t);
+    } else if (p.store & 3u) == REAL {
+        store_pairs(lid, t);
+    } else {
+        store_spectrum(lid, t);
     }
 }
 

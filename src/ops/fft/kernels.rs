@@ -145,20 +145,10 @@ pub(crate) static REAL: Kernel = Kernel {
 /// log2 of the values that an invocation holds.
 const fn held(log: u32) -> u32 {
     match log {
-        ..8 => 3,
-        8..13 => 4,
+        ..10 => 3,
+        10..13 => 4,
         _ => 5,
     }
-}
-
-/// Whether values are exchanged whole: two words at a time, where twice the memory still lets enough workgroups in.
-const fn whole(log: u32) -> bool {
-    8 <= log && log <= 10
-}
-
-/// log2 of the invocations of a workgroup.
-const fn log_group(log: u32) -> u32 {
-    if whole(log) { 6 } else { LOG_GROUP }
 }
 
 /// log2 of the radix of each stage.
@@ -167,8 +157,8 @@ fn radices(log: u32) -> &'static [u32] {
         5 => &[2, 3],
         6 => &[3, 3],
         7 => &[1, 3, 3],
-        8 => &[4, 4],
-        9 => &[1, 4, 4],
+        8 => &[2, 3, 3],
+        9 => &[3, 3, 3],
         10 => &[2, 4, 4],
         11 => &[3, 4, 4],
         12 => &[4, 4, 4],
@@ -178,13 +168,12 @@ fn radices(log: u32) -> &'static [u32] {
 
 /// Bytes of workgroup memory that a workgroup takes for transforms of 2^log values.
 pub(super) const fn memory(log: u32) -> u32 {
-    let word = if whole(log) { 8 } else { 4 };
-    word << (log_group(log) + held(log))
+    4 << (LOG_GROUP + held(log))
 }
 
 /// Transforms of 2^log values that one workgroup makes.
 pub(super) fn per_group(log: u32) -> usize {
-    1 << (log_group(log) + held(log) - log)
+    1 << (LOG_GROUP + held(log) - log)
 }
 
 fn transform(name: &'static str, log: u32, kind: Kind) -> Transform<'static> {
@@ -193,7 +182,7 @@ fn transform(name: &'static str, log: u32, kind: Kind) -> Transform<'static> {
         kind,
         radices: radices(log),
         held: held(log),
-        whole: whole(log),
+        whole: false,
         columns: 0,
         turned: false,
         product: kind == Kind::Inverse,
@@ -259,11 +248,10 @@ fn written(flags: &[&str]) -> (u32, String, [String; 2]) {
         .unwrap_or(LOG_LONGEST);
     let constants = format!(
         "const WG = {}u;\nconst LENGTH = {}u;\nconst HELD = {}u;\nconst THREADS = LENGTH / HELD;\n\
-         var<workgroup> sh_exchange: array<{}, WG * HELD>;\n",
-        1 << log_group(log),
+         var<workgroup> sh_exchange: array<f32, WG * HELD>;\n",
+        1 << LOG_GROUP,
         1 << log,
         1 << held(log),
-        if whole(log) { "vec2<f32>" } else { "f32" },
     );
     // All transforms are counted through, so that one table serves them.
     let mut generator = Generator::new();
@@ -458,17 +446,16 @@ pub(crate) fn generate_real(flags: &[&str]) -> String {
         "fn mirror(v: {array}, m: {array}, j: u32, at: u32) {{"
     ));
     held.line("let to = at + j;");
-    let parts: &[&str] = if whole(log) { &[""] } else { &[".x", ".y"] };
-    for part in parts {
+    for part in ["x", "y"] {
         held.line("workgroupBarrier();");
         held.each(all, |s, i| {
-            format!("sh_exchange[to + {i}u] = (*v)[{s}]{part};")
+            format!("sh_exchange[to + {i}u] = (*v)[{s}].{part};")
         });
         held.line("workgroupBarrier();");
         held.each(all, |s, i| match i {
             // The first of all is its own mirror.
-            0 => format!("(*m)[{s}]{part} = sh_exchange[at + ((LENGTH - j) & (LENGTH - 1u))];"),
-            _ => format!("(*m)[{s}]{part} = sh_exchange[at + LENGTH - {i}u - j];"),
+            0 => format!("(*m)[{s}].{part} = sh_exchange[at + ((LENGTH - j) & (LENGTH - 1u))];"),
+            _ => format!("(*m)[{s}].{part} = sh_exchange[at + LENGTH - {i}u - j];"),
         });
     }
     held.line("}");

@@ -32,8 +32,8 @@ enum Way {
     /// Of real values, by half as many complex ones.
     Half(u32),
     Bluestein(u32),
-    /// By mixed radices, so many values a workgroup.
-    Smooth(u32),
+    /// By mixed radices.
+    Smooth,
 }
 
 /// Whether a workgroup holds the element.
@@ -59,15 +59,11 @@ impl Size {
         let (way, log) = match n {
             _ if n.is_power_of_two() && n >= shortest => (Way::Power as fn(u32) -> Way, log),
             ..=kernels::TINY => return Some(Size::Short(Way::Tiny((n.max(16) - 1).ilog2() + 1))),
-            _ => {
-                if let Some((plan, _)) = smooth::plan(n, real) {
-                    return Some(Size::Short(Way::Smooth(plan.log)));
-                }
-                (
-                    Way::Bluestein as fn(u32) -> Way,
-                    (2 * n - 1).next_power_of_two().ilog2(),
-                )
-            }
+            _ if smooth::plan(n, real).is_some() => return Some(Size::Short(Way::Smooth)),
+            _ => (
+                Way::Bluestein as fn(u32) -> Way,
+                (2 * n - 1).next_power_of_two().ilog2(),
+            ),
         };
         let longest = match n.is_power_of_two() {
             true => long::LOG_LONGEST,
@@ -184,23 +180,20 @@ pub(super) fn stages(
         }
     }
     let mut filters = Filters::default();
-    let mut smooth = BTreeMap::new();
+    let (mut tasks, mut common) = (Vec::new(), [0; 4]);
     let mut first = 0;
     let real = matches!(transform, Transform::Real | Transform::RealInverse);
     for (way, items) in &mut ways {
         match *way {
             Way::Bluestein(log) => filters.add(log, items),
-            Way::Smooth(_) => {
-                smooth.insert(*way, smooth::tasks(items, first, real));
-            }
+            Way::Smooth => (tasks, common) = smooth::tasks(items, first, real),
             _ => {}
         }
         first += items.len();
     }
     let items = ways.values().flatten();
     let filter_items = filters.classes.iter().flat_map(|class| &class.items);
-    let tasks = smooth.values().flat_map(|(tasks, _)| tasks);
-    let all = items.chain(filter_items).chain(tasks);
+    let all = items.chain(filter_items).chain(&tasks);
     let list = Words::new(all.flatten().copied().collect());
     let mut first = 0;
     let mut part = |items: &[Item]| {
@@ -220,21 +213,18 @@ pub(super) fn stages(
     let (mut stages, mut temps) = long::stages(&in_passes, modes, room.scratch);
     let of_filters = filters.classes.iter();
     stages.extend(of_filters.map(|class| class.stage(&part(&class.items))));
-    let tasks: BTreeMap<Way, (Items, [u32; 4])> = smooth
-        .iter()
-        .map(|(way, (tasks, common))| (*way, (part(tasks), *common)))
-        .collect();
+    let tasks = part(&tasks);
     stages.extend(parts.iter().map(|(way, items)| {
         let begin = filters
             .classes
             .iter()
             .find(|class| Way::Bluestein(class.log) == *way);
         let mut stage = stage(items, *way, modes, begin.map(|class| class.begin));
-        if let Some((tasks, common)) = tasks.get(way) {
+        if *way == Way::Smooth {
             stage.params.push(Word::U32(tasks.first as u32));
             stage.params.extend(common.map(Word::U32));
             stage.groups = (tasks.count / smooth::TASK) as u32;
-            stage.cost /= items.count.div_ceil(tasks.count / smooth::TASK) as u64;
+            stage.cost = u64::from(stage.groups) * cost(smooth::LOG_LONGEST);
         }
         stage
     }));
@@ -339,14 +329,14 @@ fn stage(items: &Items, way: Way, modes: Modes, filters: Option<u32>) -> Stage {
             kernels::per_group(log),
             cost(log + 1),
         ),
-        // Its groups are its tasks.
-        Way::Smooth(log) => (
+        // Its workgroups are its tasks.
+        Way::Smooth => (
             &smooth::KERNEL,
-            smooth::flags(log),
+            &[][..],
             &[Slot::Table(&smooth::TWIDDLES)],
             None,
             1,
-            cost(log),
+            1,
         ),
         Way::Bluestein(log) => (
             &kernels::BLUESTEIN,

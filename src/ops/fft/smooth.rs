@@ -30,9 +30,10 @@ const RADICES: [(u32, u32); 9] = [
 ];
 /// Values of a workgroup to its invocations.
 const HELD: u32 = 8;
-/// log2 of the values of a workgroup, and the flag of that variant.
-const SIZES: [(u32, &[&str]); 2] = [(10, &["N1024"]), (11, &["N2048"])];
-const LONGEST: u32 = 1 << SIZES[1].0;
+/// log2 of the values of a workgroup.
+pub(super) const LOG_LONGEST: u32 = 11;
+const LONGEST: u32 = 1 << LOG_LONGEST;
+const GROUP: u32 = LONGEST / HELD;
 /// Halves of real transforms are shorter than what has other kernels.
 const SHORTEST: u32 = super::kernels::TINY as u32 / 2 + 1;
 
@@ -40,30 +41,17 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "fft_smooth",
     source: include_str!("../../../shaders/fft_smooth.wgsl"),
     access: &[Access::Read, Access::Write, Access::Read, Access::Read],
-    variants: &[
-        Variant {
-            dtype: DType::C32,
-            flags: SIZES[0].1,
-        },
-        Variant {
-            dtype: DType::C32,
-            flags: SIZES[1].1,
-        },
-    ],
+    variants: &[Variant {
+        dtype: DType::C32,
+        flags: &[],
+    }],
 };
-
-/// The flags of the variant whose workgroups hold 2^log values.
-pub(super) fn flags(log: u32) -> &'static [&'static str] {
-    SIZES[usize::from(log == SIZES[1].0)].1
-}
 
 /// How a number of complex values is transformed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Plan {
     /// First to last.
     radices: Vec<u32>,
-    /// log2 of the values of a workgroup.
-    pub log: u32,
     /// Elements of a workgroup.
     per_group: u32,
     /// Where its twiddles begin in the table, and then the points of the half circle.
@@ -86,9 +74,8 @@ fn plans() -> &'static BTreeMap<u32, Plan> {
         let mut begin = 0;
         let others = (SHORTEST..=LONGEST).filter(|n| !n.is_power_of_two());
         let planned = others.filter_map(|n| {
-            let log = SIZES[usize::from(n > 1 << SIZES[0].0)].0;
             let mut best = None;
-            factor(n, log, n, &mut Vec::new(), &mut best);
+            factor(n, n, &mut Vec::new(), &mut best);
             let (_, per_group, mut radices) = best?;
             // Odd ones first: writes a whole odd number of words apart meet in no bank.
             radices.sort_by_key(|r| (r.trailing_zeros(), *r));
@@ -97,7 +84,6 @@ fn plans() -> &'static BTreeMap<u32, Plan> {
             begin = halves + n;
             let plan = Plan {
                 radices,
-                log,
                 per_group,
                 twiddles,
                 halves,
@@ -109,17 +95,10 @@ fn plans() -> &'static BTreeMap<u32, Plan> {
 }
 
 /// Finds the fewest stages, and of these the one with the most elements a workgroup.
-fn factor(
-    n: u32,
-    log: u32,
-    left: u32,
-    radices: &mut Vec<u32>,
-    best: &mut Option<(usize, u32, Vec<u32>)>,
-) {
+fn factor(n: u32, left: u32, radices: &mut Vec<u32>, best: &mut Option<(usize, u32, Vec<u32>)>) {
     if left == 1 {
-        let values = |(_, butterflies): (u32, u32), r: u32| ((butterflies * r) << log) / HELD;
         let held = RADICES.iter().filter(|(r, _)| radices.contains(r));
-        let capacity = held.map(|&(r, q)| values((r, q), r).min(1 << log)).min();
+        let capacity = held.map(|(r, q)| LONGEST.min(GROUP * r * q)).min();
         let per_group = capacity.unwrap_or(0) / n;
         let better = best.as_ref().is_none_or(|(stages, elements, _)| {
             (radices.len(), u32::MAX - per_group) < (*stages, u32::MAX - elements)
@@ -133,7 +112,7 @@ fn factor(
     for (radix, _) in RADICES {
         if radix <= most && left.is_multiple_of(radix) {
             radices.push(radix);
-            factor(n, log, left / radix, radices, best);
+            factor(n, left / radix, radices, best);
             radices.pop();
         }
     }
@@ -190,18 +169,13 @@ pub(super) fn tasks(items: &mut [Item], first: usize, real: bool) -> (Vec<[u32; 
 
 /// The part of `fft_smooth.wgsl` that depends on the size and on the radix.
 #[cfg(feature = "gpu")]
-pub(crate) fn generate(flags: &[&str]) -> String {
-    let log = SIZES[usize::from(flags.contains(&SIZES[1].1[0]))].0;
-    let group = (1 << log) / HELD;
-    let mut out = format!(
-        "const WG = {group}u;
-var<workgroup> sh_exchange: array<vec2<f32>, {}>;\n",
-        1 << log
-    );
+pub(crate) fn generate(_: &[&str]) -> String {
+    let mut out =
+        format!("const WG = {GROUP}u;\nvar<workgroup> sh_exchange: array<vec2<f32>, {LONGEST}>;\n");
     for (radix, butterflies) in RADICES {
         let out = &mut out;
         let mut writer = Writer { out, names: 0 };
-        writer.stage(radix, butterflies, group);
+        writer.stage(radix, butterflies);
     }
     let _ = writeln!(
         out,
@@ -214,16 +188,40 @@ var<workgroup> sh_exchange: array<vec2<f32>, {}>;\n",
         );
     }
     let _ = writeln!(out, "        default: {{}}\n    }}\n}}");
-    for (name, line) in [
-        ("load_real", "load_pair(lid + Su * WG, t);"),
-        ("store_real", "store_pair(lid + Su * WG, t);"),
-    ] {
+    let mut each = |name: &str, lines: [&str; 2]| {
         let _ = writeln!(out, "fn {name}(lid: u32, t: Task) {{");
-        for s in 0..HELD {
-            let _ = writeln!(out, "    {}", line.replace('S', &s.to_string()));
+        for line in lines {
+            for s in 0..HELD {
+                let _ = writeln!(out, "    {}", line.replace('#', &s.to_string()));
+            }
         }
         let _ = writeln!(out, "}}");
-    }
+    };
+    // All loads are under way before the first value is needed.
+    each(
+        "load_pairs",
+        [
+            "let s# = spot(lid + #u * WG, t); let at# = p.x_base + s#.x + 2u * s#.i; \
+             let a# = x[at# >> 1u]; let b# = x[(at# + 1u) >> 1u];",
+            "sh_exchange[s#.k] = select(a#, vec2(a#.y, b#.x), (at# & 1u) != 0u);",
+        ],
+    );
+    each(
+        "load_spectrum",
+        [
+            "let s# = spot(lid + #u * WG, t); let at# = (p.x_base >> 1u) + s#.x; \
+             let a# = x[at# + s#.i]; let b# = x[at# + t.n - s#.i]; let w# = twiddles[t.halves + s#.i];",
+            "sh_exchange[s#.k] = folded(s#.i, w#, a#, b#);",
+        ],
+    );
+    each(
+        "store_spectrum",
+        [
+            "let s# = spot(lid + #u * WG, t); let w# = twiddles[t.halves + s#.i]; \
+             let a# = sh_exchange[s#.k]; let b# = sh_exchange[s#.k - s#.i + select(t.n - s#.i, 0u, s#.i == 0u)];",
+            "store_result(s#, t, unfolded(w#, a#, b#), a#);",
+        ],
+    );
     out
 }
 
@@ -242,11 +240,11 @@ impl Writer<'_> {
 
     /// The stage of one radix: from the operand or the workgroup's memory to that or to the result. Butterfly q of an invocation
     /// is number b{q} of element f{q}, which is live{q} if there is one.
-    fn stage(&mut self, radix: u32, butterflies: u32, group: u32) {
+    fn stage(&mut self, radix: u32, butterflies: u32) {
         let _ = writeln!(self.out, "fn stage_{radix}(lid: u32, t: Task, s: Stage) {{");
         self.line("let part = 1.0 / f32(s.m);");
         for q in 0..butterflies {
-            self.line(&format!("let i{q} = lid + {}u;", q * group));
+            self.line(&format!("let i{q} = lid + {}u;", q * GROUP));
             self.line(&format!("let f{q} = quotient(i{q}, part);"));
             self.line(&format!("let b{q} = i{q} - f{q} * s.m;"));
             self.line(&format!("let live{q} = i{q} < t.count * s.m;"));
