@@ -27,7 +27,7 @@ mod rows;
 
 /// Measure and check the speed of the library's operations
 ///
-/// Rows: peaks (what the device can do), add, correlate_max, conv, chain, fresh (layouts never seen before), layout (host
+/// Rows: peaks (what the device can do), add, correlate_max, conv (conv/causal: kept kernels), chain, fresh (layouts never seen before), layout (host
 /// cost), fft and rfft, and cpu (the CPU device against plain loops).
 #[derive(Parser)]
 #[command(name = "cargo bench --")]

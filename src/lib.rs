@@ -74,8 +74,8 @@ pub use ops::kernels;
 pub use plan::{ByMethod, ConvChoice, ConvGroup, ConvMethod, CostTable, HeterogeneityProfile};
 pub use ragged::{DType, Element, Layout, MAX_RANK, Offsets, Pairing, Ragged, Real, Rows, Shape};
 pub use tensor::{
-    CorrelateMax, Device, DeviceInfo, DeviceKind, DeviceLimits, KernelTime, Pair, Profile, Sbd,
-    Tensor,
+    ConvPlan, CorrelateMax, Device, DeviceInfo, DeviceKind, DeviceLimits, KernelTime, Pair,
+    Profile, Sbd, Tensor,
 };
 #[cfg(feature = "gpu")]
 pub use wgpu;

@@ -132,27 +132,26 @@ fn check(x: &Ragged<f32>, y: &Ragged<f32>, c: &Tensor<f32>) -> Outcome<Check> {
         .iter()
         .map(|&i| Ok(c.elements(i..i + 1)?.download_blocking()?.into_parts().1))
         .collect::<Result<Vec<_>>>()?;
-    let wrong = some
-        .par_iter()
-        .zip(got)
-        .find_map_any(|(&i, got)| (!is_product(x.row(i), y.row(i), &got)).then_some(i));
+    let wrong = some.par_iter().zip(got).find_map_any(|(&i, got)| {
+        (got.len() != 2 * x.row(i).len() - 1 || !is_product(x.row(i), y.row(i), &got)).then_some(i)
+    });
     Ok(match wrong {
         None => Ok(format!("{} elements, in f64", some.len())),
         Some(i) => Err(format!("element {i} of {} values is off", x.row(i).len())),
     })
 }
 
-/// Whether `got` is x * y: against f64, within the bound of transforms.
-fn is_product(x: &[f32], y: &[f32], got: &[f32]) -> bool {
+/// Whether `got` is the beginning of x * y: against f64, within the bound of transforms.
+pub(super) fn is_product(x: &[f32], y: &[f32], got: &[f32]) -> bool {
     let norm = |x: &[f32]| x.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
-    let mut expected = vec![0.0; x.len() + y.len() - 1];
-    for (j, &tap) in y.iter().enumerate() {
-        for (sum, &value) in expected[j..].iter_mut().zip(x) {
-            *sum += f64::from(value) * f64::from(tap);
-        }
-    }
-    let log = (expected.len() as f64).log2().max(6.0);
+    let log = ((x.len() + y.len() - 1) as f64).log2().max(6.0);
     let bound = 1.5 * log * norm(x) * norm(y) / f64::from(1u32 << 24);
-    let near = |(expected, got): (&f64, &f32)| (expected - f64::from(*got)).abs() <= bound;
-    got.len() == expected.len() && expected.iter().zip(got).all(near)
+    let near = |(q, &got): (usize, &f32)| {
+        let (first, end) = ((q + 1).saturating_sub(y.len()), x.len().min(q + 1));
+        let met = y[q + 1 - end..=q - first].iter().rev();
+        let products = x[first..end].iter().zip(met);
+        let sum: f64 = products.map(|(&x, &y)| f64::from(x) * f64::from(y)).sum();
+        (sum - f64::from(got)).abs() <= bound
+    };
+    got.par_iter().enumerate().all(near)
 }

@@ -1,6 +1,7 @@
 //! The rows, a group to a file.
 
 mod add;
+mod causal;
 mod chain;
 mod conv;
 mod correlate_max;
@@ -19,6 +20,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     add::rows(bench)?;
     correlate_max::rows(bench)?;
     conv::rows(bench)?;
+    causal::rows(bench)?;
     chain::rows(bench)?;
     fft::rows(bench)?;
     layout::rows(bench)?;

@@ -241,6 +241,21 @@ pub const OPERATIONS: &[Operation] = &[
         },
     },
     Operation {
+        name: "causal",
+        args: 2,
+        options: BINARY,
+        grows: Grows::Lengths,
+        about: "the convolution of each pair, as many values as its left side has, by a ConvPlan (f32, rank 1)",
+        run: |call| {
+            let pairs = call.options.pairs()?;
+            let (device, args) = floats(call)?;
+            let pairing = pairs.as_ref().map_or(Pairing::Elementwise, Pairs::pairing);
+            let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+            let product = a.pair(&b, pairing)?.conv_plan()?.causal(&a)?;
+            batch(product.download_blocking()?)
+        },
+    },
+    Operation {
         name: "correlate_max",
         args: 2,
         options: CONVOLVED,

@@ -32,6 +32,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &map::FILL,
     &conv::KERNEL,
     &conv::FUSED,
+    &conv::kept::KERNEL,
     &correlate_max::TILES,
     &correlate_max::FINISH,
     &correlate_max::UNIT,
@@ -46,6 +47,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
 #[cfg(feature = "gpu")]
 pub(crate) static GENERATORS: &[Generate] = &[
     ("conv_fused", conv::generate_fused),
+    ("conv_kept", conv::kept::generate),
     ("fft", fft::generate),
     ("fft_real", fft::generate_real),
     ("fft_smooth", fft::generate_smooth),

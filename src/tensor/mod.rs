@@ -1,6 +1,7 @@
 //! Ragged batches on devices, and their operations.
 
 mod calibrate;
+mod conv_plan;
 mod convolutions;
 mod device;
 mod methods;
@@ -13,6 +14,7 @@ mod transforms;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use conv_plan::ConvPlan;
 pub use convolutions::{CorrelateMax, Sbd};
 pub use device::{Device, DeviceInfo, DeviceKind, DeviceLimits};
 pub use pair::Pair;

@@ -11,6 +11,7 @@ mod add;
 mod compare;
 mod complex;
 mod conv;
+mod conv_plan;
 mod corpus;
 mod correlate_max;
 mod device;
@@ -37,6 +38,7 @@ const MODULES: &[Module] = &[
     ("compare", compare::tests),
     ("complex", complex::tests),
     ("conv", conv::tests),
+    ("conv_plan", conv_plan::tests),
     ("corpus", corpus::tests),
     ("correlate_max", correlate_max::tests),
     ("device", device::tests),

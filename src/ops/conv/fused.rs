@@ -78,13 +78,13 @@ const ADDING: Build = Build {
 const BUILDS: [Build; 3] = [SMALL, MEDIUM, LARGE];
 
 /// Items that are done alike.
-struct Class {
+pub(super) struct Class {
     /// N, or 0 for sums of products.
-    length: u32,
+    pub length: u32,
     /// log2 of the values that an invocation holds.
-    held: u32,
+    pub held: u32,
     /// log2 of the radix of each stage. The first stage's twiddles are constants, so the odd one is best there.
-    radices: &'static [u32],
+    pub radices: &'static [u32],
 }
 
 impl Class {
@@ -96,7 +96,7 @@ impl Class {
         }
     }
 
-    const fn transforms(length: u32, held: u32, radices: &'static [u32]) -> Class {
+    pub(super) const fn transforms(length: u32, held: u32, radices: &'static [u32]) -> Class {
         Class {
             length,
             held,
@@ -105,7 +105,7 @@ impl Class {
     }
 
     /// log2 of the invocations of an item.
-    fn log_lanes(&self) -> u32 {
+    pub(super) fn log_lanes(&self) -> u32 {
         match self.length {
             // Each makes a few results, one after the other, so that many items are under way at once.
             0 => 3,

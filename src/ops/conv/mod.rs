@@ -6,6 +6,7 @@
 mod direct;
 mod fused;
 mod gpu;
+pub(crate) mod kept;
 mod long;
 mod spectral;
 mod twin;

@@ -146,6 +146,51 @@ impl Workspace {
     }
 }
 
+/// Convolution by transforms of one length with kernels whose spectra are kept.
+pub(super) struct Kept(Arc<RealFft>);
+
+impl Kept {
+    pub(super) fn new(length: usize) -> Kept {
+        Kept(real_fft(length))
+    }
+
+    /// The spectrum of a kernel.
+    pub(super) fn spectrum(
+        &self,
+        kernel: &[f32],
+        workspace: &mut Workspace,
+        out: &mut [Complex32],
+    ) {
+        workspace.fit(&self.0);
+        place(workspace.values(&self.0), kernel, false);
+        workspace.transform(&self.0);
+        out.copy_from_slice(&workspace.spectrum[..out.len()]);
+    }
+
+    /// The first results of `a * kernel`, as many as `out` holds, in parallel blocks; the kernel has `wrapped` + 1 values.
+    pub(super) fn blocks(
+        &self,
+        a: &[f32],
+        spectrum: &[Complex32],
+        wrapped: usize,
+        out: &mut [f32],
+    ) {
+        let step = self.0.forward.len() - wrapped;
+        out.par_chunks_mut(step)
+            .enumerate()
+            .for_each(|(block, out)| {
+                Workspace::with(|workspace| {
+                    workspace.fit(&self.0);
+                    let first = (block * step) as isize - wrapped as isize;
+                    stretch(workspace.values(&self.0), a, false, first);
+                    workspace.transform(&self.0);
+                    workspace.multiply_back(&self.0, spectrum);
+                    out.copy_from_slice(&workspace.values[wrapped..][..out.len()]);
+                });
+            });
+    }
+}
+
 /// Copies `x`, or its reverse, to the front of `values`, and zeros behind it.
 fn place(values: &mut [f32], x: &[f32], reversed: bool) {
     let (front, rest) = values.split_at_mut(x.len());

@@ -140,7 +140,7 @@ fn write_class(out: &mut String, class: &Class) {
 }
 
 /// Loads an operand mod z^N + i: value n + N counts as -i times value n.
-fn write_load(out: &mut String, class: &Class, side: &str, name: &str) {
+pub(in crate::ops::conv) fn write_load(out: &mut String, class: &Class, side: &str, name: &str) {
     let threads = 1u32 << class.log_lanes();
     let held = 1u32 << class.held;
     let step = if side == "b" { " * item.b_step" } else { "" };

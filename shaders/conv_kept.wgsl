@@ -1,0 +1,70 @@
+// c = a * kernel for the items of a work list, with spectra of the kernels that are there already; or these spectra.
+//
+// An item is a stretch of one convolution: (a begin, values of a that count, spectrum begin, parts of the kernel), then (c begin,
+// results to skip, results to write, first value of the window). Items come in runs of `rounds` that share a spectrum, which stays in
+// registers. With p.spectra an item is a part of a kernel, and its spectrum goes to c from complex value `c begin` on.
+//
+// PARTS: the kernel is longer than a transform holds. The products of its parts with their windows of a, each a
+// transform's length of results further back, are added up as spectra.
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    a_base: u32,
+    items: u32,
+    rounds: u32,
+    spectra: u32,
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read> a: array<f32>;
+@group(0) @binding(2) var<storage, read> spectra: array<vec2<f32>>;
+@group(0) @binding(3) var<storage, read_write> c: array<f32>;
+@group(0) @binding(4) var<storage, read> items: array<vec4<u32>>;
+@group(0) @binding(5) var<storage, read> twiddles: array<vec2<f32>>;
+
+struct Item {
+    a_at: u32,
+    values: u32,
+    spectrum: u32,
+    parts: u32,
+    c_at: u32,
+    skip: u32,
+    write: u32,
+    start: u32, // of the window, PARTS only
+}
+
+#include "grid"
+#include "complex"
+
+// Item i, or one of nothing beyond the last.
+fn item_of(i: u32) -> Item {
+    if i >= p.items {
+        return Item(0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u);
+    }
+    let x = items[2u * i];
+    let y = items[2u * i + 1u];
+    return Item(p.a_base + x.x, x.y, x.z, x.w, y.x, y.y, y.z, y.w);
+}
+
+// Stores what is value `at` of the results to be written, if there are so many.
+fn store(item: Item, at: u32, value: f32) {
+    if at < item.write {
+        c[item.c_at + at] = value;
+    }
+}
+
+#generate "conv_kept"
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, count);
+    if group >= p.groups {
+        return;
+    }
+    convolve(group, lid);
+}

@@ -1,0 +1,427 @@
+//! Convolutions with kernels whose spectra are kept.
+//!
+//! A kernel of n values is transformed once, by a transform of L real values that depends on n alone: L ≥ 2 n − 1, and no less than
+//! [`LEAST`]. A signal is convolved with it in blocks of L − (n − 1) results (overlap-save), each a transform of L values
+//! of the signal, a product and an inverse. On a GPU a transform is the work of one workgroup, by a right-angle transform of L / 2, and
+//! L is at most 8192: a longer kernel is cut into parts, and the products of all parts with their windows of the signal
+//! are added up as spectra, so that a block is transformed back once. How a block is computed depends on the two lengths alone.
+
+mod text;
+
+use std::sync::Arc;
+
+#[cfg(feature = "gpu")]
+pub(crate) use text::generate;
+
+use super::fused::Class;
+use super::spectral::{Kept, Workspace};
+use super::{check_rank, result_length};
+use crate::Result;
+use crate::ops::par_runs;
+use crate::plan::{
+    Access, CostTable, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Table, Twin,
+    TwinArgs, Variant, Word, Words,
+};
+use crate::ragged::{CacheKey, DType, Layout, Offsets, Pairs};
+
+/// Values of a transform at least.
+const LEAST: usize = 512;
+
+/// By length.
+const CLASSES: &[Class] = &[
+    Class::transforms(256, 3, &[2, 3, 3]),
+    Class::transforms(512, 3, &[3, 3, 3]),
+    Class::transforms(1024, 4, &[2, 4, 4]),
+    Class::transforms(2048, 4, &[3, 4, 4]),
+    Class::transforms(4096, 4, &[4, 4, 4]),
+];
+/// Taps of a part of a kernel that is longer.
+const PART: usize = 4096;
+const PARTS: &str = "PARTS";
+
+/// The flag of a class's build.
+fn flag(class: &Class) -> &'static str {
+    match class.length {
+        256 => "N256",
+        512 => "N512",
+        1024 => "N1024",
+        2048 => "N2048",
+        _ => "N4096",
+    }
+}
+
+/// Invocations of a workgroup.
+fn group(class: &Class) -> u32 {
+    (1 << class.log_lanes()).max(64)
+}
+
+/// Items that one workgroup does one after the other, with one spectrum in its registers.
+const ROUNDS: usize = 4;
+
+const fn variant(flags: &'static [&'static str]) -> Variant {
+    let dtype = DType::F32;
+    Variant { dtype, flags }
+}
+
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "conv_kept",
+    source: include_str!("../../../../shaders/conv_kept.wgsl"),
+    access: &[
+        Access::Read,
+        Access::Read,
+        Access::Write,
+        Access::Read,
+        Access::Read,
+    ],
+    variants: &[
+        variant(&["N256"]),
+        variant(&["N512"]),
+        variant(&["N1024"]),
+        variant(&["N2048"]),
+        variant(&["N4096"]),
+        variant(&[PARTS]),
+    ],
+};
+
+static TWIDDLES: Table = Table {
+    name: "conv_kept",
+    make: text::table,
+};
+
+/// How a kernel of n taps is kept.
+struct Cut {
+    /// Values of the signal in a transform.
+    length: usize,
+    /// Taps of a part, all but the last.
+    part: usize,
+    parts: usize,
+    /// Complex values of the spectrum of a part.
+    spectrum: usize,
+}
+
+impl Cut {
+    fn new(n: usize, costs: &CostTable) -> Cut {
+        let need = (2 * n).max(LEAST);
+        if costs.is_cpu() {
+            let listed = costs.transform(need as u64);
+            let length = listed.map_or(need.next_power_of_two(), |(length, _)| length as usize);
+            return Cut {
+                length,
+                part: n,
+                parts: usize::from(n > 0),
+                spectrum: length / 2 + 1,
+            };
+        }
+        let length = need.next_power_of_two().min(2 * PART);
+        Cut {
+            length,
+            part: n.min(PART),
+            parts: n.div_ceil(PART),
+            spectrum: length / 2,
+        }
+    }
+
+    /// Results of a block.
+    fn step(&self) -> usize {
+        self.length - (self.part.max(1) - 1)
+    }
+
+    /// The class of its transforms, or that of all parts.
+    fn class(&self) -> usize {
+        match self.parts {
+            0 | 1 => CLASSES.partition_point(|class| (class.length as usize) < self.spectrum),
+            _ => CLASSES.len(),
+        }
+    }
+}
+
+/// The layout of the kept spectra.
+pub(crate) fn spectra_layout(kernels: &Layout, costs: &CostTable) -> Result<Layout> {
+    let mut offsets = Offset::new("conv_plan", kernels.len())?;
+    for n in kernels.lengths() {
+        let cut = Cut::new(n, costs);
+        offsets.push((cut.parts * cut.spectrum) as u64)?;
+    }
+    Ok(Layout::from_offsets(offsets.finish()))
+}
+
+/// The launch that transforms kernels, for signals of the same rank.
+pub(crate) fn spectra(signals: &Layout, kernels: &Layout, costs: &CostTable) -> Result<Launch> {
+    let op = "conv_plan";
+    check_rank(op, [signals, kernels])?;
+    let result = spectra_layout(kernels, costs)?;
+    let mut items: Vec<Vec<[u32; 8]>> = vec![Vec::new(); CLASSES.len()];
+    if !costs.is_cpu() {
+        for (k, n) in kernels.lengths().enumerate() {
+            let cut = Cut::new(n, costs);
+            for part in 0..cut.parts {
+                let (at, from) = (part * cut.spectrum, part * PART);
+                items[cut.class().min(CLASSES.len() - 1)].push([
+                    kernels.offsets().as_slice()[k] + from as u32,
+                    (n - from).min(PART) as u32,
+                    0,
+                    1,
+                    result.offsets().as_slice()[k] + at as u32,
+                    0,
+                    1,
+                    0,
+                ]);
+            }
+        }
+    }
+    let stages = items.iter().enumerate().filter_map(|(class, items)| {
+        let unused = Slot::Table(&TWIDDLES);
+        stage(class, items, 1, (Slot::Input(0), unused, true))
+    });
+    let cpu = costs.clone();
+    Ok(Launch {
+        op,
+        outputs: vec![Output::new(DType::C32, OutputLayout::New(result.clone()))],
+        temps: Vec::new(),
+        stages: stages.collect(),
+        pairs: None,
+        twin: Twin::new(move |args| transform(args, &cpu)),
+    })
+}
+
+/// The stage for items of a class, or for parts.
+fn stage(
+    class: usize,
+    items: &[[u32; 8]],
+    rounds: usize,
+    (a, spectra, transform): (Slot, Slot, bool),
+) -> Option<Stage> {
+    let count = items.len();
+    if count == 0 {
+        return None;
+    }
+    let known = &CLASSES[class.min(CLASSES.len() - 1)];
+    let flags = KERNEL.variants[class].flags;
+    let slots = group(known) >> known.log_lanes();
+    let length = u64::from(known.length);
+    let transforms: u64 = items.iter().map(|item| 1 + u64::from(item[3])).sum();
+    Some(Stage {
+        kernel: &KERNEL,
+        variant: KERNEL.variant(DType::F32, flags),
+        slots: vec![
+            a,
+            spectra,
+            Slot::Output(0),
+            Slot::Words(Words::new(items.as_flattened().to_vec())),
+            Slot::Table(&TWIDDLES),
+        ],
+        params: vec![
+            Word::InputBase(0),
+            Word::U32(count as u32),
+            Word::U32(rounds as u32),
+            Word::U32(transform.into()),
+        ],
+        groups: count.div_ceil(rounds).div_ceil(slots as usize) as u32,
+        cost: transforms * 5 * length * u64::from(known.length.ilog2()),
+    })
+}
+
+/// Which results are wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mode {
+    /// All m + n − 1.
+    Full,
+    /// The first m.
+    Causal,
+}
+
+impl Mode {
+    pub(crate) fn op(self) -> &'static str {
+        match self {
+            Mode::Full => "ConvPlan::conv",
+            Mode::Causal => "ConvPlan::causal",
+        }
+    }
+
+    fn results(self, m: usize, n: usize) -> usize {
+        match self {
+            _ if n == 0 => 0,
+            Mode::Full => result_length(m, n),
+            Mode::Causal => m,
+        }
+    }
+}
+
+/// The launch that convolves the left operand with kernels whose spectra are the right one.
+pub(crate) fn launch(
+    mode: Mode,
+    costs: &CostTable,
+    a: &Layout,
+    kernels: &Layout,
+    pairs: &Pairs,
+) -> Result<Arc<Launch>> {
+    let op = mode.op();
+    check_rank(op, [a, kernels])?;
+    let key = CacheKey {
+        what: op,
+        other: kernels.id(),
+        device: costs.key(),
+        extra: pairs.key(),
+    };
+    a.cached(key, || {
+        let mut offsets = Offset::new(op, pairs.len())?;
+        for (i, k) in pairs.iter() {
+            offsets.push(mode.results(a.length(i), kernels.length(k)) as u64)?;
+        }
+        let result = Layout::from_offsets(offsets.finish());
+        let stages = match costs.is_cpu() {
+            true => Vec::new(),
+            false => stages(costs, a, kernels, pairs, &result)?,
+        };
+        let (kernels, costs) = (kernels.offsets().clone(), costs.clone());
+        Ok(Arc::new(Launch {
+            op,
+            outputs: vec![Output::new(DType::F32, OutputLayout::of(result, &[a]))],
+            temps: Vec::new(),
+            stages,
+            pairs: Some(pairs.clone()),
+            twin: Twin::new(move |args| convolve(args, &kernels, &costs)),
+        }))
+    })
+}
+
+fn stages(
+    costs: &CostTable,
+    a: &Layout,
+    kernels: &Layout,
+    pairs: &Pairs,
+    result: &Layout,
+) -> Result<Vec<Stage>> {
+    let spectra = spectra_layout(kernels, costs)?;
+    // Pairs of one kernel follow each other, so that it is in a cache, or in registers.
+    let mut order: Vec<u32> = (0..pairs.len() as u32).collect();
+    order.sort_by_key(|&pair| pairs.get(pair as usize).1);
+    let mut of_class = vec![Vec::<Vec<[u32; 8]>>::new(); CLASSES.len() + 1];
+    let mut before = None;
+    for pair in order.into_iter().map(|pair| pair as usize) {
+        let (i, k) = pairs.get(pair);
+        let (m, results) = (a.length(i), result.length(pair));
+        if results == 0 {
+            continue;
+        }
+        let cut = Cut::new(kernels.length(k), costs);
+        let runs = &mut of_class[cut.class()];
+        if before != Some(k) {
+            runs.push(Vec::new());
+            before = Some(k);
+        }
+        let Some(run) = runs.last_mut() else { continue };
+        let element = a.offsets().as_slice()[i];
+        let spectrum = spectra.offsets().as_slice()[k];
+        let c = result.offsets().as_slice()[pair];
+        let step = match cut.parts {
+            1 => cut.step(),
+            _ => PART,
+        };
+        for at in (0..results).step_by(step) {
+            let write = step.min(results - at);
+            let item = if cut.parts == 1 {
+                // What comes before the block's own values in the signal, as far as its first results meet it.
+                let from = at.saturating_sub(cut.part - 1);
+                let values = m.min(at + write) - from;
+                [
+                    element as usize + from,
+                    values,
+                    0,
+                    1,
+                    at,
+                    at - from,
+                    write,
+                    0,
+                ]
+            } else {
+                // Parts that meet the signal: its last value at most lies in the window of the first.
+                let block = at / PART;
+                let first = block.saturating_sub(m.div_ceil(PART));
+                let parts = cut.parts.min(block + 1) - first;
+                let from = (block as isize - 1 - first as isize) * PART as isize;
+                let skipped = first * cut.spectrum;
+                [
+                    element as usize,
+                    m,
+                    skipped,
+                    parts,
+                    at,
+                    PART,
+                    write,
+                    from as u32 as usize,
+                ]
+            };
+            let mut item = item.map(|word| word as u32);
+            item[2] += spectrum;
+            item[4] += c;
+            run.push(item);
+        }
+    }
+    let mut stages = Vec::new();
+    for (class, runs) in of_class.into_iter().enumerate().rev() {
+        let longest = runs.iter().map(Vec::len).max().unwrap_or(0);
+        let rounds = match class {
+            // Where most kernels have one item, a run of several would be mostly empty.
+            _ if class < CLASSES.len() => {
+                let items: usize = runs.iter().map(Vec::len).sum();
+                (items / runs.len().max(1)).clamp(1, ROUNDS.min(longest.max(1)))
+            }
+            _ => 1,
+        };
+        let mut items = Vec::new();
+        for run in runs {
+            items.extend_from_slice(&run);
+            items.resize(items.len().next_multiple_of(rounds), [0; 8]);
+        }
+        let slots = (Slot::Input(0), Slot::Input(1), false);
+        stages.extend(stage(class, &items, rounds, slots));
+    }
+    Ok(stages)
+}
+
+/// The CPU's transforms of the kernels.
+fn transform(args: &mut TwinArgs<'_>, costs: &CostTable) {
+    let (kernels, layout) = args.input::<f32>(0);
+    let output = &mut args.outputs[0];
+    let spectra = bytemuck::cast_slice_mut(output.words);
+    let offsets = output.layout.offsets();
+    par_runs(offsets, spectra, &|run, values| {
+        Workspace::with(move |workspace| {
+            let mut values = values;
+            for k in run {
+                let (out, rest) = values.split_at_mut(offsets.length(k));
+                values = rest;
+                let kernel = &kernels[layout.offsets().range(k)];
+                if !kernel.is_empty() {
+                    let cut = Cut::new(kernel.len(), costs);
+                    Kept::new(cut.length).spectrum(kernel, workspace, out);
+                }
+            }
+        });
+    });
+}
+
+/// The CPU's blocks.
+fn convolve(args: &mut TwinArgs<'_>, kernels: &Offsets, costs: &CostTable) {
+    let (a, a_layout) = args.input::<f32>(0);
+    let (spectra, spectra_layout) = args.input(1);
+    let pairs = args.pairs();
+    let output = &mut args.outputs[0];
+    let offsets = output.layout.offsets();
+    let c = bytemuck::cast_slice_mut(output.words);
+    par_runs(offsets, c, &|run, mut values| {
+        for pair in run {
+            let (out, rest) = values.split_at_mut(offsets.length(pair));
+            values = rest;
+            let (i, k) = pairs.get(pair);
+            if out.is_empty() {
+                continue;
+            }
+            let cut = Cut::new(kernels.length(k), costs);
+            let spectrum = &spectra[spectra_layout.offsets().range(k)];
+            let a = &a[a_layout.offsets().range(i)];
+            Kept::new(cut.length).blocks(a, spectrum, cut.part - 1, out);
+        }
+    });
+}
