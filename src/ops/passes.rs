@@ -23,37 +23,48 @@ struct Build {
     flags: [&'static [&'static str]; 2],
     /// log2 of the radix of each stage inside the pass.
     radices: &'static [u32],
+    /// log2 of the values that an invocation holds.
+    held: u32,
     /// log2 of the columns of a workgroup.
     columns: u32,
+    /// Whether values are exchanged whole.
+    whole: bool,
 }
-
-/// log2 of the values that an invocation holds.
-const HELD: u32 = 4;
 
 const BUILDS: &[Build] = &[
     Build {
         flags: [&["R64"], &["R64", "FIRST"]],
         radices: &[4, 2],
+        held: 4,
+        whole: false,
         columns: 6,
     },
     Build {
         flags: [&["R128"], &["R128", "FIRST"]],
         radices: &[4, 3],
+        held: 4,
+        whole: false,
         columns: 5,
     },
     Build {
         flags: [&["R256"], &["R256", "FIRST"]],
         radices: &[4, 4],
+        held: 4,
+        whole: false,
         columns: 4,
     },
     Build {
         flags: [&["R512"], &["R512", "FIRST"]],
         radices: &[4, 1, 4],
+        held: 4,
+        whole: false,
         columns: 3,
     },
     Build {
         flags: [&["R1024"], &["R1024", "FIRST"]],
         radices: &[4, 2, 4],
+        held: 4,
+        whole: false,
         columns: 2,
     },
 ];
@@ -65,7 +76,7 @@ impl Build {
 
     /// log2 of the invocations of a workgroup.
     fn log_group(&self) -> u32 {
-        self.log_radix() + self.columns - HELD
+        self.log_radix() + self.columns - self.held
     }
 }
 
@@ -126,8 +137,8 @@ fn transform(build: &Build, first: bool) -> Transform<'_> {
         name: "transform",
         kind: Kind::Forward,
         radices: build.radices,
-        held: HELD,
-        whole: false,
+        held: build.held,
+        whole: build.whole,
         product: false,
         turned: !first,
         columns: build.columns,
@@ -140,14 +151,15 @@ pub(crate) fn generate(flags: &[&str]) -> String {
     let wanted = |build: &&Build| flags.contains(&build.flags[0][0]);
     let build = BUILDS.iter().find(wanted).unwrap_or(&BUILDS[0]);
     let first = flags.contains(&"FIRST");
-    let (log_r, log_group) = (build.log_radix(), build.log_group());
+    let (log_r, log_group, held) = (build.log_radix(), build.log_group(), build.held);
     let mut out = format!(
         "const LOG_R = {log_r}u;\nconst LOG_T = {}u;\nconst C = {}u;\nconst WG = {}u;\nconst HELD = {}u;\n\
-         var<workgroup> sh_exchange: array<f32, {}>;\n",
-        log_r - HELD,
+         var<workgroup> sh_exchange: array<{}, {}>;\n",
+        log_r - held,
         1 << build.columns,
         1 << log_group,
-        1 << HELD,
+        1 << held,
+        if build.whole { "vec2<f32>" } else { "f32" },
         1 << (log_r + build.columns),
     );
     // All builds share one table.
@@ -155,12 +167,12 @@ pub(crate) fn generate(flags: &[&str]) -> String {
     for other in BUILDS {
         for other_first in [false, true] {
             let text = generator.function(&transform(other, other_first));
-            if other_first == first && other.log_radix() == log_r {
+            if other_first == first && other.flags == build.flags {
                 out.push_str(&text);
             }
         }
     }
-    let array = format!("v: ptr<function, array<vec2<f32>, {}>>", 1 << HELD);
+    let array = format!("v: ptr<function, array<vec2<f32>, {}>>", 1 << held);
     for (name, arguments, line) in [
         ("load", "start: u32", "(*v)[S] = x[start + Su * step];"),
         (
@@ -176,7 +188,7 @@ pub(crate) fn generate(flags: &[&str]) -> String {
         ),
     ] {
         let _ = writeln!(out, "fn {name}({array}, {arguments}, step: u32) {{");
-        for s in 0..1 << HELD {
+        for s in 0..1 << held {
             let _ = writeln!(out, "    {}", line.replace('S', &s.to_string()));
         }
         let _ = writeln!(out, "}}");
@@ -184,11 +196,11 @@ pub(crate) fn generate(flags: &[&str]) -> String {
     if first {
         write_turn(&mut out, build);
     } else {
-        let powers = (0..HELD).map(|i| format!(", root(unit << {}u)", log_r - HELD + i));
+        let powers = (0..held).map(|i| format!(", root(unit << {}u)", log_r - held + i));
         let _ = writeln!(
             out,
             "fn weights(unit: u32, j: u32) -> array<vec2<f32>, {}> {{\n    return array(root(unit * j){});\n}}",
-            HELD + 1,
+            held + 1,
             powers.collect::<String>()
         );
     }
@@ -202,30 +214,31 @@ pub(crate) fn generate(flags: &[&str]) -> String {
 #[cfg(feature = "gpu")]
 fn write_turn(out: &mut String, build: &Build) {
     let (log_r, columns, group) = (build.log_radix(), build.columns, 1u32 << build.log_group());
-    let threads = 1u32 << (log_r - HELD);
+    let threads = 1u32 << (log_r - build.held);
     let (shift, mask) = (5u32.saturating_sub(columns), (1u32 << columns.min(5)) - 1);
     let _ = writeln!(
         out,
         "fn place(k: u32, c: u32) -> u32 {{\n    return (k << {columns}u) + (c ^ ((k >> {shift}u) & {mask}u));\n}}\n\
          fn turn_columns(v: ptr<function, array<vec2<f32>, {}>>, lid: u32, j: u32, c: u32) {{",
-        1 << HELD
+        1 << build.held
     );
-    for part in ["x", "y"] {
+    let parts: &[&str] = if build.whole { &[""] } else { &[".x", ".y"] };
+    for part in parts {
         let _ = writeln!(out, "    workgroupBarrier();");
-        for s in 0..1u32 << HELD {
+        for s in 0..1u32 << build.held {
             let k = s * threads;
             let _ = writeln!(
                 out,
-                "    sh_exchange[place(j + {k}u, c)] = (*v)[{s}].{part};"
+                "    sh_exchange[place(j + {k}u, c)] = (*v)[{s}]{part};"
             );
         }
         let _ = writeln!(out, "    workgroupBarrier();");
-        for s in 0..1u32 << HELD {
+        for s in 0..1u32 << build.held {
             let i = format!("(lid + {}u)", s * group);
             let r = (1u32 << log_r) - 1;
             let _ = writeln!(
                 out,
-                "    (*v)[{s}].{part} = sh_exchange[place({i} & {r}u, {i} >> {log_r}u)];"
+                "    (*v)[{s}]{part} = sh_exchange[place({i} & {r}u, {i} >> {log_r}u)];"
             );
         }
     }
