@@ -61,14 +61,12 @@ fn chirp(k: u32, n: u32) -> vec2<f32> {
     return vec2(fma(t.y, s, fma(t.x, c, t.x)), fma(-t.x, s, fma(t.y, c, t.y)));
 }
 
-// Real value i, zero from n on.
+// Real value i, zero from n on. Loads do not wait for each other where none is in a branch.
 fn real_in(item: vec4<u32>, i: u32) -> f32 {
-    if i >= item.z {
-        return 0.0;
-    }
-    let at = p.x_base + item.x + select(i, item.z - 1u - i, (p.load & BACKWARDS) != 0u);
+    let inside = min(i, item.z - 1u);
+    let at = p.x_base + item.x + select(inside, item.z - 1u - inside, p.load == BACKWARDS);
     let two = x[at >> 1u];
-    return select(two.x, two.y, (at & 1u) != 0u);
+    return select(select(two.x, two.y, (at & 1u) != 0u), 0.0, i >= item.z);
 }
 
 fn real_out(item: vec4<u32>, i: u32, value: f32) {
@@ -78,25 +76,20 @@ fn real_out(item: vec4<u32>, i: u32, value: f32) {
     }
 }
 
-// e^(-2πi j / 4N)
-fn quarter_root(log_n: u32, j: u32) -> vec2<f32> {
-    return root(j << (22u - log_n));
+// Of the polynomial modulo x^N = -i, times the turn that it was loaded with.
+fn store_both(item: vec4<u32>, log_n: u32, i: u32, value: vec2<f32>, turn: vec2<f32>) {
+    let both = c_mul(value.yx, vec2(turn.x, -turn.y));
+    real_out(item, i, both.x);
+    real_out(item, i + (1u << log_n), -both.y);
 }
 
-fn first_value(item: vec4<u32>, second: u32, log_n: u32, i: u32) -> vec2<f32> {
+fn first_value(item: vec4<u32>, log_n: u32, i: u32) -> vec2<f32> {
     if (p.load & FILTER) != 0u {
         let k = min(i, (1u << log_n) - i);
         if k >= item.z {
             return vec2(0.0);
         }
         return chirp(k, item.z) * vec2(1.0, -1.0) * bitcast<f32>((127u - log_n) << 23u);
-    }
-    if (p.load & PRODUCT) != 0u {
-        return c_mul(x[item.x + i], x[second + i]).yx;
-    }
-    if (p.load & RIGHT_ANGLE) != 0u {
-        let both = vec2(real_in(item, i), -real_in(item, i + (1u << log_n)));
-        return c_mul(both, quarter_root(log_n, i));
     }
     if i >= item.z {
         return vec2(0.0);
@@ -107,13 +100,7 @@ fn first_value(item: vec4<u32>, second: u32, log_n: u32, i: u32) -> vec2<f32> {
     return value_in(item, i);
 }
 
-fn last_value(item: vec4<u32>, log_n: u32, i: u32, value: vec2<f32>) {
-    if (p.store & RIGHT_ANGLE) != 0u {
-        let both = c_mul(value.yx, quarter_root(log_n, i) * vec2(1.0, -1.0)) * bitcast<f32>(item.w);
-        real_out(item, i, both.x);
-        real_out(item, i + (1u << log_n), -both.y);
-        return;
-    }
+fn last_value(item: vec4<u32>, i: u32, value: vec2<f32>) {
     if i >= item.z {
         return;
     }
@@ -149,10 +136,19 @@ fn main(
     var v: array<vec2<f32>, HELD>;
     let start = b + (j << log_columns);
     let stride = 1u << (log_columns + LOG_T);
-    if p.load == PLAIN {
-        load(&v, (p.x_base >> 1u) + task.x + start, stride);
-    } else {
-        load_first(&v, item, more.z, log_n, start, stride);
+    switch p.load {
+        case PLAIN: {
+            load(&v, (p.x_base >> 1u) + task.x + start, stride);
+        }
+        case PRODUCT: {
+            load_product(&v, task.x + start, more.z + start, stride);
+        }
+        case RIGHT_ANGLE, BACKWARDS: {
+            load_right_angle(&v, item, log_n, start, stride);
+        }
+        default: {
+            load_first(&v, item, log_n, start, stride);
+        }
     }
 #if FIRST
     transform(&v, j, c);
@@ -166,9 +162,15 @@ fn main(
     let first = ((b - column) << LOG_R) + column + (j << log_ns);
     let step = 1u << (log_ns + LOG_T);
 #endif
-    if p.store == PLAIN {
-        store(&v, task.y + first, step);
-    } else {
-        store_last(&v, item, log_n, first, step);
+    switch p.store {
+        case PLAIN: {
+            store(&v, task.y + first, step);
+        }
+        case RIGHT_ANGLE: {
+            store_right_angle(&v, item, log_n, first, step);
+        }
+        default: {
+            store_last(&v, item, first, step);
+        }
     }
 }

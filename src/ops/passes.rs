@@ -172,27 +172,7 @@ pub(crate) fn generate(flags: &[&str]) -> String {
             }
         }
     }
-    let array = format!("v: ptr<function, array<vec2<f32>, {}>>", 1 << held);
-    for (name, arguments, line) in [
-        ("load", "start: u32", "(*v)[S] = x[start + Su * step];"),
-        (
-            "load_first",
-            "item: vec4<u32>, second: u32, log_n: u32, start: u32",
-            "(*v)[S] = first_value(item, second, log_n, start + Su * step);",
-        ),
-        ("store", "start: u32", "y[start + Su * step] = (*v)[S];"),
-        (
-            "store_last",
-            "item: vec4<u32>, log_n: u32, start: u32",
-            "last_value(item, log_n, start + Su * step, (*v)[S]);",
-        ),
-    ] {
-        let _ = writeln!(out, "fn {name}({array}, {arguments}, step: u32) {{");
-        for s in 0..1 << held {
-            let _ = writeln!(out, "    {}", line.replace('S', &s.to_string()));
-        }
-        let _ = writeln!(out, "}}");
-    }
+    write_transfers(&mut out, build);
     if first {
         write_turn(&mut out, build);
     } else {
@@ -205,6 +185,80 @@ pub(crate) fn generate(flags: &[&str]) -> String {
         );
     }
     out
+}
+
+/// What an invocation reads and writes: all its values, at equal distances, by one way of making them.
+///
+/// Where the distance is N / E, the turns of right-angle transforms are the first one's and constants.
+#[cfg(feature = "gpu")]
+fn write_transfers(out: &mut String, build: &Build) {
+    let held = 1u32 << build.held;
+    let (item, both) = ("item: vec4<u32>", "item: vec4<u32>, log_n: u32");
+    let array = format!("v: ptr<function, array<vec2<f32>, {held}>>");
+    let _ = writeln!(
+        out,
+        "fn load_halves({array}, item: vec4<u32>, half: u32, start: u32, step: u32) {{"
+    );
+    for s in 0..held {
+        let _ = writeln!(
+            out,
+            "    (*v)[{s}] = vec2(real_in(item, start + {s}u * step), 0.0);"
+        );
+    }
+    let _ = writeln!(out, "    if item.z > half {{");
+    for s in 0..held {
+        let _ = writeln!(
+            out,
+            "        (*v)[{s}].y = -real_in(item, half + start + {s}u * step);"
+        );
+    }
+    let _ = writeln!(out, "    }}\n}}");
+    for (name, arguments, before, line) in [
+        ("load", "start: u32", "", "(*v)[S] = x[start + Su * step];"),
+        (
+            "load_product",
+            "start: u32, second: u32",
+            "",
+            "(*v)[S] = c_mul(x[start + Su * step], x[second + Su * step]).yx;",
+        ),
+        (
+            "load_right_angle",
+            &format!("{both}, start: u32"),
+            "load_halves(v, item, 1u << log_n, start, step);\n    let turn = root(start << (22u - log_n));",
+            "(*v)[S] = c_mul((*v)[S], c_mul(turn, ROOT));",
+        ),
+        (
+            "load_first",
+            &format!("{both}, start: u32"),
+            "",
+            "(*v)[S] = first_value(item, log_n, start + Su * step);",
+        ),
+        ("store", "start: u32", "", "y[start + Su * step] = (*v)[S];"),
+        (
+            "store_right_angle",
+            &format!("{both}, start: u32"),
+            "let turn = root(start << (22u - log_n)) * bitcast<f32>(item.w);",
+            "store_both(item, log_n, start + Su * step, (*v)[S], c_mul(turn, ROOT));",
+        ),
+        (
+            "store_last",
+            &format!("{item}, start: u32"),
+            "",
+            "last_value(item, start + Su * step, (*v)[S]);",
+        ),
+    ] {
+        let _ = writeln!(
+            out,
+            "fn {name}({array}, {arguments}, step: u32) {{\n    {before}"
+        );
+        for s in 0..held {
+            let (sin, cos) = (-TAU * f64::from(s) / f64::from(4 * held)).sin_cos();
+            let root = format!("vec2({:?}, {:?})", cos as f32, sin as f32);
+            let line = line.replace("ROOT", &root).replace('S', &s.to_string());
+            let _ = writeln!(out, "    {line}");
+        }
+        let _ = writeln!(out, "}}");
+    }
 }
 
 /// From invocation (j, c) holding values j + T s of column c to invocation l holding values l + WG s of all columns, one
@@ -296,6 +350,7 @@ pub(crate) fn back(log: u32, from: Spot, aside: Spot, late: Spot, to: Spot) -> V
 pub(crate) const FILTER: u32 = 0x200;
 pub(crate) const PRODUCT: u32 = 0x400;
 pub(crate) const CHIRP: u32 = 0x800;
+/// 2 N real values, and the same from the last to the first.
 pub(crate) const RIGHT_ANGLE: u32 = 0x1000;
 pub(crate) const BACKWARDS: u32 = 0x2000;
 pub(crate) const PLAIN: u32 = 0x100;

@@ -25,26 +25,28 @@ struct Turn {
     products: Vec<Long>,
     /// Where the spectrum of an operand is: its number, begin, length, and log2 N.
     spectra: HashMap<(usize, u32, u32, u32), u32>,
-    /// Values in each scratch.
+    /// Values in each scratch, and those that products put aside when operands need it no longer.
     used: [u32; SCRATCHES],
+    by_products: u32,
+}
+
+/// Room for 2^log values more.
+fn take(used: &mut u32, log: u32) -> u32 {
+    let at = *used;
+    *used += 1 << log;
+    at
 }
 
 impl Turn {
-    fn take(&mut self, scratch: usize, log: u32) -> u32 {
-        let at = self.used[scratch];
-        self.used[scratch] += 1 << log;
-        at
-    }
-
     /// Where the spectrum of an operand is, which is made unless it is there.
     fn spectrum(&mut self, log: u32, operand: usize, (begin, n): (u32, u32), load: u32) -> u32 {
         let key = (operand, begin, n, log);
         if let Some(&at) = self.spectra.get(&key) {
             return at;
         }
-        let at = self.take(SPECTRA, log);
+        let at = take(&mut self.used[SPECTRA], log);
         let spectrum = (Place::Scratch(SPECTRA), at);
-        let aside = (Place::Scratch(ASIDE), self.take(ASIDE, log));
+        let aside = (Place::Scratch(ASIDE), take(&mut self.used[ASIDE], log));
         let from = (Place::Operand(operand), begin);
         self.operands.push(Long {
             log,
@@ -60,14 +62,18 @@ impl Turn {
     }
 
     fn pair(&mut self, log: u32, pair: &Item) {
-        let reversed = if pair.reversed { BACKWARDS } else { 0 };
+        let load = if pair.reversed {
+            BACKWARDS
+        } else {
+            RIGHT_ANGLE
+        };
         let first = self.spectrum(log, 0, (pair.a, pair.m), RIGHT_ANGLE);
-        let second = self.spectrum(log, 1, (pair.b, pair.n), RIGHT_ANGLE | reversed);
-        let aside = (Place::Scratch(ASIDE), self.take(ASIDE, log));
+        let second = self.spectrum(log, 1, (pair.b, pair.n), load);
+        let aside = (Place::Scratch(ASIDE), take(&mut self.by_products, log));
         // Other pairs may need the spectra yet.
         let late = match passes::pass_count(log) {
             2 => aside,
-            _ => (Place::Scratch(SPECTRA), self.take(SPECTRA, log)),
+            _ => (Place::Scratch(SPECTRA), take(&mut self.used[SPECTRA], log)),
         };
         let from = (Place::Scratch(SPECTRA), first);
         self.products.push(Long {
@@ -90,6 +96,7 @@ pub(super) fn stages(pairs: &[Item]) -> (Vec<Stage>, [u64; SCRATCHES]) {
     let mut finish = |turn: &mut Turn| {
         stages.extend(passes::stages(&turn.operands));
         stages.extend(passes::stages(&turn.products));
+        turn.used[ASIDE] = turn.used[ASIDE].max(turn.by_products);
         for (words, used) in words.iter_mut().zip(turn.used) {
             *words = (2 * u64::from(used)).max(*words);
         }
@@ -97,8 +104,9 @@ pub(super) fn stages(pairs: &[Item]) -> (Vec<Stage>, [u64; SCRATCHES]) {
     };
     for pair in pairs {
         let log = pair.length.ilog2();
-        // At most three of each.
-        if turn.used.iter().any(|used| used + (3 << log) > SCRATCH) {
+        // Two spectra, and what comes back by three passes.
+        let used = turn.used[SPECTRA].max(turn.by_products);
+        if used + (3 << log) > SCRATCH {
             finish(&mut turn);
         }
         turn.pair(log, pair);
