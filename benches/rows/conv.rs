@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rayon::prelude::*;
-use vsla::{Layout, Ragged, Result, Tensor};
+use vsla::{Layout, Pairing, Ragged, Result, Tensor};
 
 use crate::harness::{Bench, Check, Outcome, Spec};
 
@@ -79,6 +79,7 @@ fn row(
 ) -> Outcome<()> {
     let [(x, a), (y, b)] = operands(bench, &lengths)?;
     let (c, first) = bench.first(|| a.conv(&b))?;
+    let predicted = a.pair(&b, Pairing::Elementwise)?.conv_choice()?.predicted;
     let check = check(&x, &y, &c)?;
     drop((x, y, c));
     let bytes = bytes_of(&lengths);
@@ -91,6 +92,8 @@ fn row(
         check,
     };
     let mut row = bench.measure(spec, || a.conv(&b))?;
+    let of_predicted = row.times.best_known().as_secs_f64() / predicted.as_secs_f64();
+    row = row.note("of the predicted time", of_predicted);
     drop((a, b));
     if bench.device.is_gpu() {
         let micros = |time: Duration| time.as_secs_f64() * 1e6;

@@ -11,6 +11,7 @@ mod layout;
 mod peaks;
 #[cfg(feature = "gpu")]
 mod peaks_gpu;
+mod plan;
 
 use crate::harness::{Bench, Outcome};
 
@@ -24,5 +25,6 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     chain::rows(bench)?;
     fft::rows(bench)?;
     layout::rows(bench)?;
+    plan::rows(bench)?;
     cpu::rows(bench)
 }

@@ -18,6 +18,14 @@ const DISPATCH_COST: u64 = 20_000_000_000;
 /// The same for software rasterisers, which nothing resets, but which should answer.
 const DISPATCH_COST_SOFTWARE: u64 = 1_000_000_000;
 
+/// Workgroups of one dispatch of a stage, such that it costs no more than the budget; at least one.
+fn share(groups: u32, cost: u64, budget: u64) -> u32 {
+    if cost <= budget {
+        return groups;
+    }
+    (u128::from(groups) * u128::from(budget) / u128::from(cost)).max(1) as u32
+}
+
 /// An operand: values in a buffer, from word `base` on.
 pub(crate) struct GpuInput<'a> {
     pub buffer: &'a Arc<GpuBuffer>,
@@ -113,12 +121,8 @@ impl Gpu {
             wgpu::DeviceType::Cpu => DISPATCH_COST_SOFTWARE,
             _ => DISPATCH_COST,
         };
-        let long = stage.cost > budget;
-        let share = if long {
-            (u128::from(stage.groups) * u128::from(budget) / u128::from(stage.cost)).max(1) as u32
-        } else {
-            stage.groups
-        };
+        let share = share(stage.groups, stage.cost, budget);
+        let long = share < stage.groups;
         let machine = self.machine();
         let mut first = 0;
         while first < stage.groups {
@@ -303,5 +307,24 @@ impl Gpu {
     fn poison_buffer(&self, op: &'static str, buffer: &GpuBuffer) -> Result<()> {
         let nan = vec![f32::NAN; (buffer.raw.size() / 4) as usize];
         self.write(op, buffer, 0, bytemuck::cast_slice(&nan))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A million values by a million, directly, are so many dispatches, none above the budget.
+    #[test]
+    fn costly_stages_are_cut() {
+        let (groups, cost) = (2_233, 1_000_000_000_000);
+        for (budget, dispatches) in [(DISPATCH_COST, 51), (DISPATCH_COST_SOFTWARE, 1117)] {
+            let share = share(groups, cost, budget);
+            assert_eq!(groups.div_ceil(share), dispatches);
+            assert!(cost / u64::from(groups) * u64::from(share) <= budget);
+        }
+        assert_eq!(share(7, 100, 100), 7);
+        assert_eq!(share(7, u64::MAX, 1), 1);
+        assert_eq!(share(0, 0, 1), 0);
     }
 }

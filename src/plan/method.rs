@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::costs::CostTable;
 use crate::error::Count;
-use crate::ragged::{DType, Layout, Pairs};
+use crate::ragged::{DType, Layout, Pairing, Pairs};
 use crate::{Error, Result};
 
 /// How pairs are convolved and correlated.
@@ -165,6 +165,19 @@ impl CostTable {
     }
 }
 
+/// That the elements of both operands are series.
+pub(crate) fn check_rank(op: &'static str, layouts: [&Layout; 2]) -> Result<()> {
+    match layouts.into_iter().find(|layout| layout.rank() != 1) {
+        None => Ok(()),
+        Some(layout) => Err(Error::Rank {
+            op,
+            element: None,
+            expected: "1".to_owned(),
+            got: layout.rank(),
+        }),
+    }
+}
+
 /// The methods of all pairs.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Choices {
@@ -183,7 +196,8 @@ impl Choices {
         }
     }
 
-    /// Chooses for every pair; where the method asked for cannot serve one, that is the error.
+    /// Chooses for every pair; where an operand is no batch of series, or the method asked for cannot serve a pair, that is the
+    /// error.
     pub(crate) fn new(
         op: &'static str,
         dtype: DType,
@@ -192,6 +206,7 @@ impl Choices {
         method: ConvMethod,
         costs: &CostTable,
     ) -> Result<Choices> {
+        check_rank(op, [a, b])?;
         let mut choices = Choices::direct();
         let transforms = dtype == DType::F32 && costs.longest() > 0;
         if method == ConvMethod::Direct || (method == ConvMethod::Auto && !transforms) {
@@ -243,8 +258,8 @@ impl Choices {
 
 /// What a convolution will do: how many pairs by which method, and how long that should take.
 ///
-/// Made by [`Pair::conv_choice`](crate::Pair::conv_choice), from lengths alone. Empty pairs cost nothing and are not
-/// counted.
+/// Made from lengths alone, by [`Pair::conv_choice`](crate::Pair::conv_choice), or by [`new`](Self::new) for a device that need not
+/// be there. Empty pairs cost nothing and are not counted.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct ConvChoice {
@@ -269,7 +284,38 @@ pub struct ConvGroup {
 }
 
 impl ConvChoice {
-    pub(crate) fn new(
+    /// What a device with these costs does to convolve batches of f32 with these layouts.
+    ///
+    /// ```
+    /// use vsla::{ConvChoice, ConvMethod, CostTable, Layout, Pairing};
+    ///
+    /// let layout = Layout::from_lengths([8, 15, 142, 7, 456])?;
+    /// let plan = |method| ConvChoice::new((&layout, &layout), Pairing::Elementwise, method, &CostTable::gpu());
+    /// let auto = plan(ConvMethod::Auto)?;
+    /// let groups: Vec<_> = auto.groups.iter().map(|group| (group.to_string(), group.pairs)).collect();
+    /// let of = |name: &str, pairs| (name.to_owned(), pairs);
+    /// assert_eq!(groups, [of("direct", 3), of("fft of 512", 1), of("fft of 1024", 1)]);
+    /// assert_eq!(plan(ConvMethod::Direct)?.groups[0].pairs, 5);
+    /// assert!(auto.predicted < plan(ConvMethod::Direct)?.predicted);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Rank`](Error::Rank) unless both are of rank 1; what a [`Pairing`] needs; [`Method`](Error::Method) for a pair that the
+    /// method cannot serve.
+    pub fn new(
+        (a, b): (&Layout, &Layout),
+        pairing: Pairing<'_>,
+        method: ConvMethod,
+        costs: &CostTable,
+    ) -> Result<ConvChoice> {
+        let op = "conv_choice";
+        let pairs = Pairs::new(op, a, b, pairing)?;
+        let choices = Choices::new(op, DType::F32, (a, b), &pairs, method, costs)?;
+        Ok(ConvChoice::of((a, b), &pairs, &choices, costs))
+    }
+
+    pub(crate) fn of(
         (a, b): (&Layout, &Layout),
         pairs: &Pairs,
         choices: &Choices,

@@ -19,5 +19,5 @@ pub(crate) use launch::{
     Launch, Output, OutputLayout, Slot, Stage, Table, Twin, TwinArgs, TwinInput, TwinOutput, Word,
     Words,
 };
-pub(crate) use method::{Choice, Choices};
+pub(crate) use method::{Choice, Choices, check_rank};
 pub(crate) use tiles::{TileList, stream_tile};

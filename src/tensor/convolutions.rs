@@ -197,7 +197,7 @@ impl<T: Real> Pair<'_, T> {
         let (a, b) = self.layouts();
         let wanted = self.wanted("conv");
         let choices = wanted.choices(a, b, &self.pairs)?;
-        Ok(ConvChoice::new((a, b), &self.pairs, &choices, wanted.costs))
+        Ok(ConvChoice::of((a, b), &self.pairs, &choices, wanted.costs))
     }
 }
 

@@ -8,6 +8,7 @@
 //! `pub fn tests(bench: &Bench) -> Vec<Trial>`.
 
 mod add;
+mod choice;
 mod compare;
 mod complex;
 mod conv;
@@ -35,6 +36,7 @@ type Module = (&'static str, fn(&Bench) -> Vec<Trial>);
 // A module that is declared above but forgotten here is reported by the compiler: its `tests` is never used.
 const MODULES: &[Module] = &[
     ("add", add::tests),
+    ("choice", choice::tests),
     ("compare", compare::tests),
     ("complex", complex::tests),
     ("conv", conv::tests),

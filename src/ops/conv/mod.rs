@@ -23,6 +23,7 @@ pub(crate) use twin::directly;
 use super::{Arithmetic, par_runs, par_tiles, twin_of};
 use crate::plan::{
     Choices, ConvMethod, CostTable, Launch, Offset, Output, OutputLayout, TileList, Twin, TwinArgs,
+    check_rank,
 };
 use crate::ragged::{CacheKey, DType, Layout, Offsets, Pairs};
 use crate::{Error, Result};
@@ -76,18 +77,6 @@ fn results(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Of
     Ok(offsets.finish())
 }
 
-fn check_rank(op: &'static str, layouts: [&Layout; 2]) -> Result<()> {
-    match layouts.into_iter().find(|layout| layout.rank() != 1) {
-        None => Ok(()),
-        Some(layout) => Err(Error::Rank {
-            op,
-            element: None,
-            expected: "1".to_owned(),
-            got: layout.rank(),
-        }),
-    }
-}
-
 /// Values of the full convolution of m and n values; none when a side is empty.
 pub(crate) fn result_length(m: usize, n: usize) -> usize {
     if m == 0 || n == 0 { 0 } else { m + n - 1 }
@@ -105,7 +94,6 @@ pub(crate) struct Wanted<'a> {
 impl Wanted<'_> {
     /// The method of every pair; both operands must be series.
     pub(crate) fn choices(&self, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Choices> {
-        check_rank(self.op, [a, b])?;
         Choices::new(self.op, self.dtype, (a, b), pairs, self.method, self.costs)
     }
 
