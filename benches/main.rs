@@ -27,7 +27,7 @@ mod rows;
 
 /// Measure and check the speed of the library's operations
 ///
-/// Rows: peaks (what the device can do), add, correlate_max, conv and causal, chain, fresh (layouts never seen before), layout
+/// Rows: peaks (what the device can do), add, correlate_max, conv (conv/causal: kept kernels), chain, fresh (layouts never seen before), layout
 /// (host cost), plan (of lengths never seen before), fft and rfft, and cpu (the CPU device against plain loops).
 #[derive(Parser)]
 #[command(name = "cargo bench --")]

@@ -1,6 +1,7 @@
 //! The rows, a group to a file.
 
 mod add;
+mod by_hand;
 mod causal;
 mod chain;
 mod conv;
@@ -26,5 +27,6 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     fft::rows(bench)?;
     layout::rows(bench)?;
     plan::rows(bench)?;
-    cpu::rows(bench)
+    cpu::rows(bench)?;
+    by_hand::rows(bench)
 }

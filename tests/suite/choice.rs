@@ -1,6 +1,6 @@
 //! Which method convolves a pair: known from lengths alone, forced, refused, and by measured costs.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use libtest_mimic::Trial;
 use vsla::{
@@ -125,17 +125,8 @@ fn a_method_that_cannot_serve_a_pair(device: &Device) {
 
 /// A table that was measured is saved, read back, passed in, and gives the same results within the bounds.
 fn measured_costs(device: &Device) {
-    // Kernels are compiled meanwhile, and other tests run.
-    device.calibrate().unwrap();
-    let mut least = Duration::MAX;
-    let mut costs = device.costs().clone();
-    for _ in 0..3 {
-        let began = Instant::now();
-        costs = device.calibrate().unwrap();
-        least = least.min(began.elapsed());
-    }
-    // A third of a second where nothing else runs.
-    assert!(least < Duration::from_secs(3), "{least:?}");
+    // How long it takes is a row of the benchmark: here kernels are compiled meanwhile, and other tests run.
+    let costs = device.calibrate().unwrap();
     let costs: CostTable = costs.to_string().parse().unwrap();
     let other = device.with_costs(costs.clone()).unwrap();
     assert_eq!(other.costs(), &costs);
