@@ -85,6 +85,19 @@ pub enum Error {
         got: usize,
     },
 
+    /// An element of another shape than the operation needs.
+    #[error("{op}: element {element}: expected the shape {expected}, got {got}")]
+    Shape {
+        /// The public operation.
+        op: &'static str,
+        /// The element.
+        element: usize,
+        /// The shape that it needs.
+        expected: String,
+        /// The shape that it has.
+        got: String,
+    },
+
     /// A size that does not fit 32 bits: an extent, the product of an element's extents, or a total over the batch.
     #[error("{op}: {}{what} exceeds the {} that 32-bit indices reach", At(.element), u32::MAX)]
     SizeOverflow {
@@ -260,6 +273,7 @@ impl Error {
             Error::InvalidOffsets { .. } => "invalid_offsets",
             Error::ValueCount { .. } => "value_count",
             Error::Length { .. } => "length",
+            Error::Shape { .. } => "shape",
             Error::SizeOverflow { .. } => "size_overflow",
             Error::Rank { .. } => "rank",
             Error::BatchSize { .. } => "batch_size",
@@ -284,6 +298,7 @@ impl Error {
             Error::InvalidOffsets { op, .. }
             | Error::ValueCount { op, .. }
             | Error::Length { op, .. }
+            | Error::Shape { op, .. }
             | Error::SizeOverflow { op, .. }
             | Error::Rank { op, .. }
             | Error::BatchSize { op, .. }
@@ -305,7 +320,9 @@ impl Error {
     /// The element of the batch that is to blame, or the pair of a pairing; `None` when it is the batch as a whole.
     pub fn element(&self) -> Option<usize> {
         match self {
-            Error::InvalidOffsets { element, .. } | Error::Length { element, .. } => Some(*element),
+            Error::InvalidOffsets { element, .. }
+            | Error::Length { element, .. }
+            | Error::Shape { element, .. } => Some(*element),
             Error::PairIndex { pair, .. } | Error::Method { pair, .. } => Some(*pair),
             Error::ValueCount { element, .. }
             | Error::SizeOverflow { element, .. }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use vsla::{Complex32, ConvMethod, DType, Device, DeviceInfo, Layout, Pairing, Ragged};
+use vsla::{Complex32, ConvMethod, DType, Device, DeviceInfo, Layout, Pairing, Ragged, Shape};
 
 use crate::batch::{Args, Batch, Number, separated, shown, written_size};
 use crate::devices::{Choice, Devices};
@@ -348,6 +348,60 @@ pub const OPERATIONS: &[Operation] = &[
         },
     },
     Operation {
+        name: "fft2",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the discrete Fourier transform of both axes of each element (c32, rank 2)",
+        run: |call| {
+            let (device, args) = complex(call)?;
+            batch(device.upload(&args[0])?.fft2()?.download_blocking()?)
+        },
+    },
+    Operation {
+        name: "ifft2",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the inverse of fft2, scaled by 1/(r c) (c32, rank 2)",
+        run: |call| {
+            let (device, args) = complex(call)?;
+            batch(device.upload(&args[0])?.ifft2()?.download_blocking()?)
+        },
+    },
+    Operation {
+        name: "rfft2",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the first c/2 + 1 columns of fft2, of r x c real values; answers complex ones (f32, rank 2)",
+        run: |call| {
+            let (device, args) = floats(call)?;
+            batch(device.upload(&args[0])?.rfft2()?.download_blocking()?)
+        },
+    },
+    Operation {
+        name: "irfft2",
+        args: 1,
+        options: &["dtype", "rank", "lengths"],
+        grows: Grows::No,
+        about: "the inverse of rfft2: real elements, with as many columns as lengths says (c32, rank 2)",
+        run: |call| {
+            let columns = call.options.lengths()?;
+            let (device, args) = complex(call)?;
+            let shapes = columns.into_iter().enumerate().map(|(i, columns)| {
+                let rows = match i < args[0].len() {
+                    true => args[0].layout().shape(i).extents()[0] as usize,
+                    false => 0,
+                };
+                Shape::new(&[rows, columns])
+            });
+            let layout = Layout::from_shapes(2, shapes.collect::<vsla::Result<Vec<_>>>()?)?;
+            let x = device.upload(&args[0])?;
+            batch(x.irfft2(&layout)?.download_blocking()?)
+        },
+    },
+    Operation {
         name: "layout",
         args: 1,
         options: UNARY,
@@ -453,10 +507,13 @@ pub fn answer(
     }
     request.options.check(name, operation.options)?;
     let default = match name {
-        "fft" | "ifft" | "irfft" => DType::C32,
+        "fft" | "ifft" | "irfft" | "fft2" | "ifft2" | "irfft2" => DType::C32,
         _ => DType::F32,
     };
-    let (dtype, rank) = (request.options.dtype(default)?, request.options.rank()?);
+    // An empty batch does not show its rank.
+    let planes = name.ends_with("fft2").then_some(2);
+    let dtype = request.options.dtype(default)?;
+    let rank = request.options.rank()?.or(planes);
     let mut call = Call {
         args: Args::read(&request.args, dtype, rank)?,
         options: request.options,

@@ -10,6 +10,7 @@ pub(crate) mod fft;
 pub(crate) mod map;
 mod passes;
 pub(crate) mod reduce;
+pub(crate) mod transpose;
 mod walk;
 
 use crate::plan::{Kernel, Word};
@@ -41,6 +42,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &reduce::PAIR,
     &reduce::PAIR_TILES,
     &reduce::FINISH,
+    &transpose::KERNEL,
 ];
 
 /// What `#generate "name"` in a shader finds: WGSL that Rust writes, for the variant's flags.

@@ -5,7 +5,9 @@ use num_complex::Complex32;
 use super::methods::single;
 use super::{Operand, Tensor, run};
 use crate::Result;
+use crate::ops::fft::planes::{self, check_extents, check_spectra};
 use crate::ops::fft::{self, Transform};
+use crate::ops::transpose;
 use crate::ragged::{Element, Layout};
 
 impl<T: Element> Tensor<T> {
@@ -13,9 +15,128 @@ impl<T: Element> Tensor<T> {
         let launch = fft::launch(transform, &self.layout, self.device.room())?;
         self.unary(&launch, &[])
     }
+
+    /// The same values as a batch of as many in another layout.
+    fn seen_as(&self, layout: &Layout) -> Tensor<T> {
+        Tensor::new(
+            &self.device,
+            self.storage.clone(),
+            self.base,
+            layout.clone(),
+        )
+    }
 }
 
 impl Tensor<Complex32> {
+    /// The columns of matrices of this layout transformed, where they are.
+    fn transform_columns(
+        &self,
+        op: &'static str,
+        transform: Transform,
+        layout: &Layout,
+    ) -> Result<Tensor<Complex32>> {
+        let inside = planes::planes(op, layout)?;
+        let turned = self.turned(layout)?.seen_as(&inside.columns);
+        let columns = turned.transform(transform)?;
+        drop(turned);
+        Ok(columns.turned(&inside.turned)?.seen_as(layout))
+    }
+
+    /// Matrices of this layout turned over their diagonal.
+    fn turned(&self, layout: &Layout) -> Result<Tensor<Complex32>> {
+        self.seen_as(layout)
+            .unary(&*transpose::launch(layout)?, &[])
+    }
+
+    fn transform_planes(
+        &self,
+        op: &'static str,
+        transform: Transform,
+    ) -> Result<Tensor<Complex32>> {
+        let inside = planes::planes(op, &self.layout)?;
+        check_extents(op, transform, &self.layout, self.device.is_gpu())?;
+        self.seen_as(&inside.rows)
+            .transform(transform)?
+            .transform_columns(op, transform, &self.layout)
+    }
+
+    /// The discrete Fourier transform of both axes: of each r × c element x,
+    /// `X_kl = Σ_i Σ_j x_ij e^(−2πi (ik/r + jl/c))`, unscaled, each element at its own extents.
+    ///
+    /// Rank 2; the layout stays. An empty element stays empty. A NaN or an infinity spreads over its own element and no
+    /// further. Does not respect equivalence: the carried extents count.
+    ///
+    /// Cost: that of [`fft`](Self::fft) for c rows of r values and r columns of c values, between two passes that turn the
+    /// elements over their diagonal: values are read and written four times where r and c are transformed in one pass. The number of
+    /// dispatches does not depend on that of the elements. Error: ‖error‖₂ ≤ (b(r) + b(c)) ‖X‖₂, where b(n) is the bound of a
+    /// transform of n values.
+    ///
+    /// ```
+    /// # use vsla::{Complex32, Device, Layout, Ragged, Shape};
+    /// let z = |re| Complex32::new(re, 0.0);
+    /// let layout = Layout::from_shapes(2, [Shape::new(&[2, 2])?, Shape::new(&[1, 3])?])?;
+    /// let x = Ragged::from_parts(layout, vec![z(1.0), z(2.0), z(3.0), z(4.0), z(1.0), z(0.0), z(0.0)])?;
+    /// let spectra = Device::cpu().upload(&x)?.fft2()?.download_blocking()?;
+    /// assert_eq!(spectra.row(0), [z(10.0), z(-2.0), z(-4.0), z(0.0)]);
+    /// assert_eq!(spectra.row(1), [z(1.0), z(1.0), z(1.0)]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Rank`](crate::Error::Rank), [`TooLarge`](crate::Error::TooLarge) with the element whose rows or columns are too long for a GPU,
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    pub fn fft2(&self) -> Result<Tensor<Complex32>> {
+        self.transform_planes("fft2", Transform::Forward)
+    }
+
+    /// The inverse of [`fft2`](Self::fft2): `x_ij = 1/(rc) Σ_k Σ_l X_kl e^(2πi (ik/r + jl/c))`. In all else like it.
+    ///
+    /// ```
+    /// # use vsla::{Complex32, Device, Layout, Ragged, Shape};
+    /// let z = |re| Complex32::new(re, 0.0);
+    /// let layout = Layout::uniform(1, Shape::new(&[2, 2])?)?;
+    /// let x = Ragged::from_parts(layout, vec![z(10.0), z(-2.0), z(-4.0), z(0.0)])?;
+    /// let x = Device::cpu().upload(&x)?.ifft2()?.download_blocking()?;
+    /// assert_eq!(x.values(), [z(1.0), z(2.0), z(3.0), z(4.0)]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`fft2`](Self::fft2).
+    pub fn ifft2(&self) -> Result<Tensor<Complex32>> {
+        self.transform_planes("ifft2", Transform::Inverse)
+    }
+
+    /// The inverse of [`rfft2`](Tensor::rfft2): the real r × c elements that have these first ⌊c/2⌋ + 1 columns of a
+    /// spectrum, scaled by 1/(rc).
+    ///
+    /// `layout` is that of the result, as for [`irfft`](Self::irfft): after `x.rfft2()` it is `x.layout()`. Columns are
+    /// transformed first, and then rows by `irfft`, which leaves out what no real element's spectrum has. In all else like [`fft2`](Self::fft2), with half
+    /// the work.
+    ///
+    /// ```
+    /// # use vsla::{Device, Layout, Ragged, Shape};
+    /// let layout = Layout::from_shapes(2, [Shape::new(&[2, 2])?, Shape::new(&[0, 3])?])?;
+    /// let x = Device::cpu().upload(&Ragged::from_parts(layout, vec![1.0f32, 2.0, 3.0, 4.0])?)?;
+    /// let back = x.rfft2()?.irfft2(x.layout())?.download_blocking()?;
+    /// assert_eq!(back.values(), [1.0, 2.0, 3.0, 4.0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](crate::Error::Shape) with the first element that is not r × (⌊c/2⌋ + 1); [`BatchSize`](crate::Error::BatchSize);
+    /// those of [`fft2`](Self::fft2).
+    pub fn irfft2(&self, layout: &Layout) -> Result<Tensor<f32>> {
+        let op = "irfft2";
+        check_spectra(op, &self.layout, layout)?;
+        check_extents(op, Transform::RealInverse, layout, self.device.is_gpu())?;
+        let columns = self.transform_columns(op, Transform::Inverse, &self.layout)?;
+        let rows = columns.seen_as(&planes::planes(op, &self.layout)?.rows);
+        drop(columns);
+        let real = rows.irfft(&planes::planes(op, layout)?.rows)?;
+        Ok(real.seen_as(layout))
+    }
+
     /// The discrete Fourier transform `X_k = Σ_j x_j e^(−2πi jk/n)`, unscaled, of each element at its own length n.
     ///
     /// Rank 1; the layout stays. An empty element stays empty, and one of length 1 is kept. A NaN or an infinity spreads
@@ -115,5 +236,32 @@ impl Tensor<f32> {
     /// Those of [`fft`](Tensor::fft).
     pub fn rfft(&self) -> Result<Tensor<Complex32>> {
         self.transform(Transform::Real)
+    }
+
+    /// The first ⌊c/2⌋ + 1 columns of the discrete Fourier transform of both axes of each r × c element; the others are
+    /// their conjugates, `X_kl = conj(X_(r−k)(c−l))` with indices mod r and c.
+    ///
+    /// `X_kl = Σ_i Σ_j x_ij e^(−2πi (ik/r + jl/c))` for l ≤ c/2, unscaled. Rank 2; an element of r × 0 values has a spectrum of r × 0.
+    /// In all else like [`fft2`](Tensor::fft2), with half the work.
+    ///
+    /// ```
+    /// # use vsla::{Complex32, Device, Layout, Ragged, Shape};
+    /// let layout = Layout::uniform(1, Shape::new(&[2, 2])?)?;
+    /// let x = Ragged::from_parts(layout, vec![1.0f32, 2.0, 3.0, 4.0])?;
+    /// let spectra = Device::cpu().upload(&x)?.rfft2()?.download_blocking()?;
+    /// let z = |re| Complex32::new(re, 0.0);
+    /// assert_eq!(spectra.values(), [z(10.0), z(-2.0), z(-4.0), z(0.0)]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`fft2`](Tensor::fft2).
+    pub fn rfft2(&self) -> Result<Tensor<Complex32>> {
+        let op = "rfft2";
+        let spectra = planes::spectra(op, &self.layout)?;
+        check_extents(op, Transform::Real, &self.layout, self.device.is_gpu())?;
+        let rows = self.seen_as(&planes::planes(op, &self.layout)?.rows);
+        rows.rfft()?
+            .transform_columns(op, Transform::Forward, &spectra)
     }
 }

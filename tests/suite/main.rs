@@ -17,6 +17,7 @@ mod corpus;
 mod correlate_max;
 mod device;
 mod fft;
+mod fft2;
 mod map;
 mod ragged;
 mod reduce;
@@ -45,6 +46,7 @@ const MODULES: &[Module] = &[
     ("correlate_max", correlate_max::tests),
     ("device", device::tests),
     ("fft", fft::tests),
+    ("fft2", fft2::tests),
     ("map", map::tests),
     ("ragged", ragged::tests),
     ("reduce", reduce::tests),

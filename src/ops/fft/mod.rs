@@ -5,6 +5,7 @@
 mod kernels;
 mod long;
 mod plan;
+pub(crate) mod planes;
 mod smooth;
 mod twin;
 
@@ -86,14 +87,14 @@ fn check_lengths(transform: Transform, n: &Layout) -> Result<()> {
     }
 }
 
-fn check_rank(op: &'static str, layout: &Layout) -> Result<()> {
-    if layout.rank() == 1 {
+fn check_rank(op: &'static str, layout: &Layout, rank: usize) -> Result<()> {
+    if layout.rank() == rank {
         return Ok(());
     }
     Err(Error::Rank {
         op,
         element: None,
-        expected: "1".to_owned(),
+        expected: rank.to_string(),
         got: layout.rank(),
     })
 }
@@ -108,7 +109,7 @@ fn spectrum(n: usize) -> usize {
 /// `room` is of the GPU that it is for; the CPU needs none and runs no stages.
 pub(crate) fn launch(transform: Transform, x: &Layout, room: Option<Room>) -> Result<Arc<Launch>> {
     let op = transform.op();
-    check_rank(op, x)?;
+    check_rank(op, x, 1)?;
     x.cached(key(transform, 0, room), || {
         if room.is_some() {
             check_lengths(transform, x)?;
@@ -142,8 +143,8 @@ pub(crate) fn launch_inverse(
 ) -> Result<Arc<Launch>> {
     let transform = Transform::RealInverse;
     let op = transform.op();
-    check_rank(op, x)?;
-    check_rank(op, result)?;
+    check_rank(op, x, 1)?;
+    check_rank(op, result, 1)?;
     if x.len() != result.len() {
         return Err(Error::BatchSize {
             op,

@@ -78,11 +78,14 @@ impl Size {
     }
 }
 
+/// Whether there is a kernel for an element of this length.
+pub(super) fn reaches(transform: Transform, n: usize) -> bool {
+    n == 0 || Size::of(transform, n, u32::MAX).is_some()
+}
+
 /// The first element that is too long for the kernels there are, and the longest that is not.
 pub(super) fn too_long(transform: Transform, n: &Layout) -> Option<(usize, usize)> {
-    let element = n
-        .lengths()
-        .position(|n| n > 0 && Size::of(transform, n, u32::MAX).is_none())?;
+    let element = n.lengths().position(|n| !reaches(transform, n))?;
     let power = n.length(element).is_power_of_two();
     let longest = match power {
         true => 1 << long::LOG_LONGEST,

@@ -1,0 +1,56 @@
+// Matrices turned over their diagonal: y[j, i] = x[i, j], each matrix where it was.
+//
+// A workgroup turns one tile in its memory, so that rows are read and written as they lie. A tile is (where its matrix begins,
+// rows, columns, its number among the tiles of the matrix, row of tiles by row).
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    x_base: u32, // in words
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read> x: array<vec2<f32>>;
+@group(0) @binding(2) var<storage, read_write> y: array<vec2<f32>>;
+@group(0) @binding(3) var<storage, read> tiles: array<vec4<u32>>;
+
+const WG = 256u;
+const SIDE = 32u;
+const STEP = WG / SIDE;
+
+// A row more than wide, so that a column meets in no bank.
+var<workgroup> sh_tile: array<vec2<f32>, SIDE * (SIDE + 1u)>;
+
+#include "grid"
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, count);
+    if group >= p.groups {
+        return;
+    }
+    let tile = tiles[group];
+    let rows = tile.y;
+    let columns = tile.z;
+    let across = (columns + SIDE - 1u) / SIDE;
+    let top = tile.w / across * SIDE;
+    let left = tile.w % across * SIDE;
+    let begin = (p.x_base >> 1u) + tile.x;
+    let u = lid % SIDE;
+    let v = lid / SIDE;
+    for (var s = v; s < SIDE; s += STEP) {
+        if top + s < rows && left + u < columns {
+            sh_tile[s * (SIDE + 1u) + u] = x[begin + (top + s) * columns + left + u];
+        }
+    }
+    workgroupBarrier();
+    for (var s = v; s < SIDE; s += STEP) {
+        if left + s < columns && top + u < rows {
+            y[tile.x + (left + s) * rows + top + u] = sh_tile[u * (SIDE + 1u) + s];
+        }
+    }
+}
