@@ -202,12 +202,19 @@ impl Bench {
         let runs = (self.size.time.as_secs_f64() / guess.as_secs_f64().max(1e-7)) as usize;
         let runs = runs.clamp(least, most);
         let mut wall = (0..runs).map(|_| once()).collect::<Outcome<Vec<_>>>()?;
+        // So many that the wait at the end does not count.
+        let many = match self.size.quick {
+            true => runs,
+            false => {
+                ((self.size.time.as_secs_f64() / guess.as_secs_f64()) as usize).clamp(runs, 2000)
+            }
+        };
         let began = Instant::now();
-        for _ in 0..runs {
+        for _ in 0..many {
             run()?;
         }
         self.sync()?;
-        let in_row = began.elapsed() / runs as u32;
+        let in_row = began.elapsed() / many as u32;
         let device = match self.device.is_gpu() {
             true => self.device_times(runs, run)?,
             false => None,

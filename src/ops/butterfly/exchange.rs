@@ -73,9 +73,41 @@ impl Swizzle {
     }
 }
 
+/// An address a becomes a + (a >> from) << to. As constant parts of an address have bits of their own, they are padded apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Padding {
+    from: u32,
+    to: u32,
+}
+
+impl Padding {
+    /// Of no address.
+    const NONE: Padding = Padding { from: 31, to: 0 };
+
+    /// For a stage of radix 2^radix after `done` bits.
+    fn new(transform: &Transform<'_>, done: u32, radix: u32) -> Padding {
+        const LANES: u32 = 5;
+        let (from, to) = match transform.log_threads() {
+            // Several transforms in a warp: not without any meeting, but fast.
+            threads if threads < LANES => (4, 0),
+            // Writes are in order.
+            _ if done >= LANES => return Padding::NONE,
+            // Lane bits that left the bank are added where the radix's bits stand.
+            _ => (LANES.max(done + radix), done),
+        };
+        Padding { from, to }
+    }
+
+    fn apply(self, address: u32) -> u32 {
+        address + ((address >> self.from) << self.to)
+    }
+}
+
 /// Where the values of an invocation are written to, and read from.
 pub(super) struct Exchange {
     pub swizzle: Swizzle,
+    /// What takes the place of the swizzle, if anything does.
+    padding: Option<Padding>,
     whole: bool,
     log_length: u32,
     done: u32,
@@ -86,7 +118,12 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    pub(super) fn after(transform: &Transform<'_>, done: u32, radix: u32) -> Exchange {
+    pub(super) fn after(
+        transform: &Transform<'_>,
+        done: u32,
+        radix: u32,
+        padded: bool,
+    ) -> Exchange {
         let log_threads = transform.log_threads();
         debug_assert!(
             done <= log_threads || radix == transform.held,
@@ -95,6 +132,7 @@ impl Exchange {
         );
         Exchange {
             swizzle: Swizzle::new(transform, done, radix),
+            padding: padded.then(|| Padding::new(transform, done, radix)),
             whole: transform.whole,
             log_length: transform.log_length(),
             done,
@@ -122,6 +160,19 @@ impl Exchange {
         s << self.log_threads
     }
 
+    /// Words of workgroup memory that it needs.
+    pub(super) fn words(&self) -> u32 {
+        self.place((1 << self.log_length) - 1) + 1
+    }
+
+    /// Where what belongs at an address is kept.
+    fn place(&self, address: u32) -> u32 {
+        match self.padding {
+            None => self.swizzle.apply(address),
+            Some(padding) => padding.apply(address),
+        }
+    }
+
     pub(super) fn write(&self, out: &mut String) {
         let low = (1u32 << self.done) - 1;
         let writer = match self.done {
@@ -134,6 +185,7 @@ impl Exchange {
         };
         // Columns are told apart by the lowest bits of an address, which the swizzle does not see.
         let (first, others) = match self.columns {
+            _ if self.padding.is_some() => ("", 0),
             0 => ("at + ", !0u32 << self.log_length),
             _ => ("", 0),
         };
@@ -141,9 +193,13 @@ impl Exchange {
         let _ = writeln!(out, "        let got = {first}j;");
         for name in ["put", "got"] {
             let swizzled = self.swizzle.text(name);
-            let _ = match self.columns {
-                0 => writeln!(out, "        let {name}0 = {swizzled};"),
-                columns => writeln!(
+            let _ = match (self.padding, self.columns) {
+                (Some(Padding { from, to }), _) => writeln!(
+                    out,
+                    "        let {name}0 = at + {name} + (({name} >> {from}u) << {to}u);"
+                ),
+                (None, 0) => writeln!(out, "        let {name}0 = {swizzled};"),
+                (None, columns) => writeln!(
                     out,
                     "        let {name}0 = at + (({swizzled}) << {columns}u);"
                 ),
@@ -176,6 +232,10 @@ impl Exchange {
         bits: u32,
         slot: impl Fn(u32) -> u32,
     ) -> Vec<String> {
+        if self.padding.is_some() {
+            let places = (0..1 << self.held).map(|s| self.place(slot(s)));
+            return places.map(|place| format!("{name}0 + {place}u")).collect();
+        }
         let variable = self.swizzle.reach(bits);
         let mut bases = vec![0];
         (0..1 << self.held)
@@ -202,7 +262,7 @@ mod tests {
     use crate::ops::butterfly::Kind;
 
     /// Every exchange of a transform, for workgroups of 256.
-    fn exchanges(held: u32, radices: &'static [u32], whole: bool) -> Vec<Exchange> {
+    fn exchanges(held: u32, radices: &'static [u32], whole: bool, padded: bool) -> Vec<Exchange> {
         let transform = Transform {
             name: "under_test",
             kind: Kind::Forward,
@@ -216,7 +276,7 @@ mod tests {
         let mut done = 0;
         let inner = &radices[..radices.len() - 1];
         let after = |&radix: &u32| {
-            let exchange = Exchange::after(&transform, done, radix);
+            let exchange = Exchange::after(&transform, done, radix, padded);
             done += radix;
             exchange
         };
@@ -244,7 +304,7 @@ mod tests {
             let log_threads = log_length - held;
             let (threads, slots) = (1u32 << log_threads, 1u32 << held);
             let invocations = 256.max(threads);
-            for exchange in exchanges(held, radices, whole) {
+            for exchange in exchanges(held, radices, whole, false) {
                 let what = format!("{radices:?} of {slots}, whole: {whole}, {}", exchange.done);
                 let at = |t: u32| (t >> log_threads) << log_length;
                 let write = |t: u32, s: u32| {
@@ -270,6 +330,44 @@ mod tests {
                                 used |= 1 << (address as usize % banks);
                             }
                             assert_eq!(used.count_ones() as usize, banks, "{what}, slot {s}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Of one transform, by a warp at least.
+    #[test]
+    fn padding_keeps_lanes_apart() {
+        let plans: [(u32, &[u32]); 5] = [
+            (3, &[2, 3, 3]),
+            (3, &[3, 3, 3]),
+            (3, &[1, 3, 3, 3]),
+            (4, &[2, 4, 4]),
+            (4, &[4, 4, 2]),
+        ];
+        for (held, radices) in plans {
+            let log_length: u32 = radices.iter().sum();
+            let threads = 1u32 << (log_length - held);
+            for exchange in exchanges(held, radices, false, true) {
+                let what = format!("{radices:?}, {}", exchange.done);
+                let write = |j: u32, s: u32| (exchange.writer(j), exchange.written(s));
+                let read = |j: u32, s: u32| (j, exchange.read(s));
+                for access in [&write as &dyn Fn(u32, u32) -> (u32, u32), &read] {
+                    let mut seen = vec![false; exchange.words() as usize];
+                    for s in 0..1 << held {
+                        for warp in (0..threads).step_by(32) {
+                            let mut used = 0u32;
+                            for j in warp..(warp + 32).min(threads) {
+                                let (own, constant) = access(j, s);
+                                let place = exchange.place(own) + exchange.place(constant);
+                                assert_eq!(place, exchange.place(own | constant), "{what}");
+                                assert!(!seen[place as usize], "{what}: {place} twice");
+                                seen[place as usize] = true;
+                                used |= 1 << (place % 32);
+                            }
+                            assert_eq!(used.count_ones(), threads.min(32), "{what}, slot {s}");
                         }
                     }
                 }

@@ -11,7 +11,8 @@
 //!
 //! **Exchange.** Between stages values change hands through workgroup memory, real parts first and then imaginary ones,
 //! which halves the memory and lets more workgroups run at once. Addresses are XORed with bits of their own
-//! ([`Swizzle`]): neither writes nor reads of a warp meet in a bank, and no memory is spent on padding.
+//! ([`Swizzle`](exchange::Swizzle)): neither writes nor reads of a warp meet in a bank, and no memory is spent on padding. Where a
+//! little more memory does not matter, padding ([`Generator::padded`]) saves instructions and registers.
 //!
 //! **Right angle.** `RightAngle` transforms evaluate at the roots of z^N = -i in place of z^N = 1, which only changes
 //! twiddles. The product of two such spectra belongs to the product of the polynomials mod z^N + i, and 2 N real values
@@ -91,10 +92,13 @@ impl Transform<'_> {
     }
 }
 
+/// log2 of the longest transform whose exchanges are padded.
+const LONGEST_PADDED: u32 = 10;
+
 /// Writes the functions of one kernel, and collects the table of twiddles that they share.
 ///
 /// The functions are `fn NAME(v: ptr<function, array<vec2<f32>, E>>, j: u32, at: u32)`: `j` is the invocation's number
-/// among the T of its transform, and `at` is where the transform's N words of `sh_exchange` begin, N times its number
+/// among the T of its transform, and `at` is where the transform's N words of `sh_exchange` begin, N (or [`words`](Self::words)) times its number
 /// in the workgroup, or that number itself where there are `columns`. With `product` there is `h: ptr<function, array<vec2<f32>, E>>` after `v`. All invocations of the workgroup must call
 /// the function together: it has barriers. The kernel declares
 /// ```wgsl
@@ -106,11 +110,39 @@ impl Transform<'_> {
 #[derive(Default)]
 pub(crate) struct Generator {
     table: Vec<[f32; 2]>,
+    padded: bool,
 }
 
 impl Generator {
     pub(crate) fn new() -> Generator {
         Generator::default()
+    }
+
+    /// One whose short transforms keep lanes out of each other's banks by padding: a place is then a constant from the
+    /// invocation's own, where a swizzle costs an instruction and a register for each slot. Long ones would not leave room for
+    /// as many workgroups. Transforms must not have `columns` nor be exchanged `whole`.
+    pub(crate) fn padded() -> Generator {
+        Generator {
+            padded: true,
+            ..Generator::default()
+        }
+    }
+
+    /// The words of `sh_exchange` that a transform of this generator takes.
+    pub(crate) fn words(&self, transform: &Transform<'_>) -> u32 {
+        let words = self.exchanges(transform).map(|exchange| exchange.words());
+        words.fold(1 << transform.log_length(), u32::max)
+    }
+
+    /// What follows each stage but the last.
+    fn exchanges(&self, transform: &Transform<'_>) -> impl Iterator<Item = Exchange> {
+        let padded = self.padded && transform.log_length() <= LONGEST_PADDED;
+        let inner = &transform.radices[..transform.radices.len() - 1];
+        inner.iter().scan(0, move |done, &radix| {
+            let exchange = Exchange::after(transform, *done, radix, padded);
+            *done += radix;
+            Some(exchange)
+        })
     }
 
     /// The twiddles of every function written so far: (re, im) as bits.
@@ -141,6 +173,7 @@ impl Generator {
         );
         let mut done = 0;
         let mut exchange = String::new();
+        let mut exchanges = self.exchanges(transform).collect::<Vec<_>>().into_iter();
         for (i, &radix) in transform.radices.iter().enumerate() {
             let stage = Stage {
                 transform,
@@ -151,8 +184,8 @@ impl Generator {
             };
             stage.write(&mut out, &mut self.table, &exchange);
             exchange.clear();
-            if !stage.last {
-                Exchange::after(transform, done, radix).write(&mut exchange);
+            if let Some(next) = exchanges.next() {
+                next.write(&mut exchange);
             }
             done += radix;
         }

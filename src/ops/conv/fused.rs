@@ -8,6 +8,7 @@
 
 pub(super) mod text;
 
+use crate::ops::butterfly::{Kind, Transform};
 use crate::plan::{Access, Kernel, Slot, Stage, Table, Variant, Word, Words};
 use crate::ragged::DType;
 
@@ -101,6 +102,20 @@ impl Class {
             length,
             held,
             radices,
+        }
+    }
+
+    /// One of its transforms, nameless.
+    pub(super) fn transform(&self, kind: Kind) -> Transform<'static> {
+        Transform {
+            name: "",
+            kind,
+            radices: self.radices,
+            held: self.held,
+            whole: false,
+            product: false,
+            turned: false,
+            columns: 0,
         }
     }
 

@@ -7,7 +7,7 @@ use crate::ops::butterfly::{Generator, Kind, Transform};
 
 /// The twiddles of all builds.
 pub(super) fn table() -> Vec<u32> {
-    let mut generator = Generator::new();
+    let mut generator = Generator::padded();
     for class in CLASSES.iter().filter(|class| class.length > 0) {
         transforms(&mut generator, class);
     }
@@ -19,13 +19,8 @@ fn transforms(generator: &mut Generator, class: &Class) -> String {
     let mut transform = |way, kind, product| {
         generator.function(&Transform {
             name: &format!("{way}_{}", class.length),
-            kind,
-            radices: class.radices,
-            held: class.held,
-            whole: false,
-            columns: 0,
-            turned: false,
             product,
+            ..class.transform(kind)
         })
     };
     transform("forward", Kind::ForwardRightAngle, false)
@@ -39,15 +34,17 @@ pub(crate) fn generate(flags: &[&str]) -> String {
         .iter()
         .find(|build| flags.contains(&build.flags[0]))
         .unwrap_or(&LARGE);
-    let held = build.classes.iter().map(|class| class.held).max();
+    let mut generator = Generator::padded();
+    let words = |class: &Class| generator.words(&class.transform(Kind::ForwardRightAngle));
+    let transforms_of = build.classes.iter().filter(|class| class.length > 0);
+    let memory = transforms_of.map(|class| words(class) << (build.log_group - class.log_lanes()));
     let mut out = format!(
         "const WG = {}u;\nconst LANES = {}u;\nvar<workgroup> sh_exchange: array<f32, {}>;\n",
         1 << build.log_group,
         1 << CLASSES[0].log_lanes(),
-        1 << (build.log_group + held.unwrap_or(0))
+        memory.max().unwrap_or(0)
     );
     // Every build counts through all classes, so that one table serves them all.
-    let mut generator = Generator::new();
     for class in CLASSES.iter().filter(|class| class.length > 0) {
         let text = transforms(&mut generator, class);
         if build
@@ -56,7 +53,8 @@ pub(crate) fn generate(flags: &[&str]) -> String {
             .any(|known| known.length == class.length)
         {
             out.push_str(&text);
-            write_class(&mut out, class);
+            let words = generator.words(&class.transform(Kind::ForwardRightAngle));
+            write_class(&mut out, class, words);
         }
     }
     write_choice(&mut out, build.classes);
@@ -85,7 +83,7 @@ fn write_choice(out: &mut String, classes: &[Class]) {
 }
 
 /// The function of a class of transforms: one operand after the other, so that they share the workgroup's memory.
-fn write_class(out: &mut String, class: &Class) {
+fn write_class(out: &mut String, class: &Class, words: u32) {
     let length = class.length;
     let held = 1u32 << class.held;
     let threads = 1u32 << class.log_lanes();
@@ -99,7 +97,7 @@ fn write_class(out: &mut String, class: &Class) {
     let a_left = i32(item.m) - i32(j);
     let b_at = item.b_at + j * item.b_step;
     let b_left = i32(item.n) - i32(j);
-    let exchange = slot * {length}u;
+    let exchange = slot * {words}u;
     var v: array<vec2<f32>, {held}>;
     var h: array<vec2<f32>, {held}>;"
     );

@@ -8,7 +8,7 @@ use crate::ops::conv::fused::{Class, text::write_load};
 
 /// The twiddles of all builds.
 pub(super) fn table() -> Vec<u32> {
-    let mut generator = Generator::new();
+    let mut generator = Generator::padded();
     for class in CLASSES {
         transforms(&mut generator, class, true);
     }
@@ -20,13 +20,8 @@ fn transforms(generator: &mut Generator, class: &Class, product: bool) -> String
     let mut transform = |name, kind, product| {
         generator.function(&Transform {
             name,
-            kind,
-            radices: class.radices,
-            held: class.held,
-            whole: false,
-            columns: 0,
-            turned: false,
             product,
+            ..class.transform(kind)
         })
     };
     transform("forward", Kind::ForwardRightAngle, false)
@@ -41,22 +36,23 @@ pub(crate) fn generate(flags: &[&str]) -> String {
     let known = |class: &Class| flags.contains(&flag(class));
     let built = CLASSES.iter().position(known).unwrap_or(last);
     // Every build counts through all classes, so that one table serves them all.
-    let mut generator = Generator::new();
+    let mut generator = Generator::padded();
     let mut out = String::new();
     for (i, class) in CLASSES.iter().enumerate() {
         let text = transforms(&mut generator, class, !parts);
         if i == built {
             let group = super::group(class);
+            let words = generator.words(&class.transform(Kind::ForwardRightAngle));
             let _ = writeln!(
                 out,
                 "const WG = {group}u;\nvar<workgroup> sh_exchange: array<f32, {}>;",
-                group << class.held
+                words * (group >> class.log_lanes())
             );
             out.push_str(&text);
             if parts {
                 write_parts(&mut out, class);
             } else {
-                write_runs(&mut out, class);
+                write_runs(&mut out, class, words);
             }
         }
     }
@@ -64,8 +60,7 @@ pub(crate) fn generate(flags: &[&str]) -> String {
 }
 
 /// A run of items with one spectrum.
-fn write_runs(out: &mut String, class: &Class) {
-    let length = class.length;
+fn write_runs(out: &mut String, class: &Class, words: u32) {
     let held = 1u32 << class.held;
     let threads = 1u32 << class.log_lanes();
     let _ = writeln!(
@@ -74,7 +69,7 @@ fn write_runs(out: &mut String, class: &Class) {
     let j = lid % {threads}u;
     let slot = lid / {threads}u;
     let first = (group * (WG / {threads}u) + slot) * p.rounds;
-    let exchange = slot * {length}u;
+    let exchange = slot * {words}u;
     var v: array<vec2<f32>, {held}>;
     var h: array<vec2<f32>, {held}>;
     for (var round = 0u; round < p.rounds; round += 1u) {{
