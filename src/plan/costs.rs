@@ -107,6 +107,7 @@ pub struct CostTable {
     lengths: Vec<(u32, f64)>,
     /// The place in `lengths` of the first that is not below 2ᵏ.
     from: [u16; LARGEST as usize + 2],
+    longest_block: u32,
     key: u64,
 }
 
@@ -236,7 +237,7 @@ impl CostTable {
         for (k, place) in from.iter_mut().enumerate() {
             *place = lengths.partition_point(|&length| length < 1 << k) as u16;
         }
-        let lengths = lengths
+        let lengths: Vec<_> = lengths
             .into_iter()
             .map(|length| {
                 (
@@ -246,11 +247,18 @@ impl CostTable {
             })
             .collect();
         let key = key(engine, &numbers);
+        let blocks = |&&(length, _): &&(u32, f64)| u64::from(length) <= 1 << engine.longest_block();
+        let longest_block = lengths
+            .iter()
+            .take_while(blocks)
+            .last()
+            .map_or(0, |last| last.0);
         CostTable {
             engine,
             numbers,
             lengths,
             from,
+            longest_block,
             key,
         }
     }
@@ -286,13 +294,21 @@ impl CostTable {
             .map_or(0, |&(length, _)| length as usize)
     }
 
+    /// The lengths of all transforms, rising.
+    pub(crate) fn transforms(&self) -> impl Iterator<Item = u32> + '_ {
+        self.lengths.iter().map(|&(length, _)| length)
+    }
+
+    /// Which of [`transforms`](Self::transforms) has this length.
+    pub(crate) fn place(&self, length: u32) -> usize {
+        let first = usize::from(self.from[length.ilog2() as usize]);
+        let at = self.lengths[first..].iter().position(|l| l.0 == length);
+        first + at.unwrap_or_default()
+    }
+
     /// The longest transform that makes blocks, 0 where there is none.
     pub(crate) fn longest_block(&self) -> u32 {
-        let k = self.engine.longest_block();
-        let past = self
-            .lengths
-            .partition_point(|&(length, _)| u64::from(length) <= 1 << k);
-        past.checked_sub(1).map_or(0, |last| self.lengths[last].0)
+        self.longest_block
     }
 
     /// The shortest transform of `need` values or more, and the cost of a convolution by it.

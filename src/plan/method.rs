@@ -1,6 +1,7 @@
 //! The choice of a method for each pair of a convolution: a pure function of the pair's own lengths and a cost table.
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -106,12 +107,6 @@ impl CostTable {
         n: u64,
         method: ConvMethod,
     ) -> Result<(Choice, f64), String> {
-        let need = m + n - 1;
-        let (longer, shorter) = (m.max(n), m.min(n));
-        let whole = || {
-            let found = self.transform(need);
-            found.map(|(length, cost)| (Choice::Fft { length }, cost))
-        };
         let none = |values: u64, what: &str, longest: usize| match longest {
             0 => "this device has no transforms".to_owned(),
             longest => {
@@ -119,33 +114,45 @@ impl CostTable {
             }
         };
         match method {
+            ConvMethod::Auto => Ok(self.cheapest(m, n)),
             ConvMethod::Direct => Ok((Choice::Direct, self.direct(m, n))),
-            ConvMethod::Fft => whole().ok_or_else(|| none(need, "it", self.longest())),
-            ConvMethod::OverlapSave => {
-                let blocks = self.blocks_of(m, n);
-                blocks.ok_or_else(|| none(2 * shorter, "a block", self.longest_block() as usize))
+            ConvMethod::Fft => {
+                let whole = self.whole(m, n);
+                whole.ok_or_else(|| none(m + n - 1, "it", self.longest()))
             }
-            ConvMethod::Auto => {
-                let mut best = (Choice::Direct, self.direct(m, n));
-                if shorter <= ALWAYS_DIRECT {
-                    return Ok(best);
-                }
-                let whole = whole();
-                let long =
-                    |(choice, _): &(Choice, f64)| choice.length() > Some(self.longest_block());
-                let save = if whole.as_ref().is_none_or(long) || longer >= SAVE_RATIO * shorter {
-                    self.blocks_of(m, n)
-                } else {
-                    None
-                };
-                for other in [whole, save].into_iter().flatten() {
-                    if other.1 < best.1 {
-                        best = other;
-                    }
-                }
-                Ok(best)
+            ConvMethod::OverlapSave => {
+                let (blocks, longest) = (self.blocks_of(m, n), self.longest_block() as usize);
+                blocks.ok_or_else(|| none(2 * m.min(n), "a block", longest))
             }
         }
+    }
+
+    /// The method that costs least for m and n values, both above 0.
+    fn cheapest(&self, m: u64, n: u64) -> (Choice, f64) {
+        let (longer, shorter) = (m.max(n), m.min(n));
+        let mut best = (Choice::Direct, self.direct(m, n));
+        if shorter <= ALWAYS_DIRECT {
+            return best;
+        }
+        let whole = self.whole(m, n);
+        if let Some(whole) = whole
+            && whole.1 < best.1
+        {
+            best = whole;
+        }
+        let longest = |(choice, _): (Choice, f64)| choice.length() > Some(self.longest_block());
+        if (longer >= SAVE_RATIO * shorter || whole.is_none_or(longest))
+            && let Some(save) = self.blocks_of(m, n)
+            && save.1 < best.1
+        {
+            best = save;
+        }
+        best
+    }
+
+    fn whole(&self, m: u64, n: u64) -> Option<(Choice, f64)> {
+        let (length, cost) = self.transform(m + n - 1)?;
+        Some((Choice::Fft { length }, cost))
     }
 
     /// The cheapest blocks.
@@ -165,6 +172,9 @@ impl CostTable {
     }
 }
 
+/// Pairs of lengths whose choice is remembered.
+const BEFORE: usize = 1 << 12;
+
 /// That the elements of both operands are series.
 pub(crate) fn check_rank(op: &'static str, layouts: [&Layout; 2]) -> Result<()> {
     match layouts.into_iter().find(|layout| layout.rank() != 1) {
@@ -181,8 +191,10 @@ pub(crate) fn check_rank(op: &'static str, layouts: [&Layout; 2]) -> Result<()> 
 /// The methods of all pairs.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Choices {
-    /// One a pair, or none at all where every pair is direct.
-    of: Vec<Choice>,
+    /// The number of each pair's choice, or nothing at all where every pair is direct.
+    of: Vec<u16>,
+    /// What can be chosen, and how many pairs that is chosen for.
+    known: Vec<(Choice, u32)>,
     /// The lengths of all transforms, rising.
     pub lengths: Vec<u32>,
 }
@@ -192,6 +204,7 @@ impl Choices {
     pub(crate) fn direct() -> Choices {
         Choices {
             of: Vec::new(),
+            known: Vec::new(),
             lengths: Vec::new(),
         }
     }
@@ -207,20 +220,20 @@ impl Choices {
         costs: &CostTable,
     ) -> Result<Choices> {
         check_rank(op, [a, b])?;
-        let mut choices = Choices::direct();
         let transforms = dtype == DType::F32 && costs.longest() > 0;
         if method == ConvMethod::Direct || (method == ConvMethod::Auto && !transforms) {
-            return Ok(choices);
+            return Ok(Choices::direct());
         }
-        choices.of.reserve_exact(pairs.len());
-        for (pair, (i, j)) in pairs.iter().enumerate() {
-            let (m, n) = (a.length(i) as u64, b.length(j) as u64);
-            if m == 0 || n == 0 {
-                choices.of.push(Choice::Direct);
-                continue;
-            }
-            let chosen = if dtype == DType::F32 {
-                costs.choose(m, n, method)
+        let mut known = vec![(Choice::Direct, 0)];
+        known.extend(costs.transforms().flat_map(|length| {
+            let blocks = Choice::OverlapSave { length };
+            [(Choice::Fft { length }, 0), (blocks, 0)]
+        }));
+        let number = |pair: usize, m: u32, n: u32| -> Result<u16> {
+            let chosen = if m == 0 || n == 0 {
+                Ok((Choice::Direct, 0.0))
+            } else if dtype == DType::F32 {
+                costs.choose(m.into(), n.into(), method)
             } else {
                 Err(format!("values of {dtype} are convolved directly only"))
             };
@@ -230,24 +243,66 @@ impl Choices {
                 method: method.name(),
                 reason,
             })?;
-            choices.of.push(choice);
+            Ok(match choice {
+                Choice::Direct => 0,
+                Choice::Fft { length } => 1 + 2 * costs.place(length) as u16,
+                Choice::OverlapSave { length } => 2 + 2 * costs.place(length) as u16,
+            })
+        };
+        // Pairs of lengths that were there before are found here, whatever others came between them.
+        let mut before = vec![(0, 0, 0); BEFORE];
+        let mut of = Vec::with_capacity(pairs.len());
+        let (a, b) = (a.offsets().as_slice(), b.offsets().as_slice());
+        for (pair, (i, j)) in pairs.iter().enumerate() {
+            let (m, n) = (a[i + 1] - a[i], b[j + 1] - b[j]);
+            let slot = &mut before[(m as usize + 62 * n as usize) % BEFORE];
+            if (slot.0, slot.1) != (m, n) {
+                *slot = (m, n, number(pair, m, n)?);
+            }
+            known[usize::from(slot.2)].1 += 1;
+            of.push(slot.2);
         }
-        choices.lengths = choices
-            .of
-            .iter()
-            .filter_map(|choice| choice.length())
-            .collect();
-        choices.lengths.sort_unstable();
-        choices.lengths.dedup();
-        if choices.lengths.is_empty() {
-            choices.of = Vec::new();
-        }
-        Ok(choices)
+        let used = known.iter().filter(|(_, pairs)| *pairs > 0);
+        let mut lengths: Vec<u32> = used.filter_map(|(choice, _)| choice.length()).collect();
+        lengths.dedup();
+        Ok(match lengths.is_empty() {
+            true => Choices::direct(),
+            false => Choices { of, known, lengths },
+        })
     }
 
     /// The method of a pair.
     pub(crate) fn get(&self, pair: usize) -> Choice {
-        self.of.get(pair).copied().unwrap_or(Choice::Direct)
+        let number = self.of.get(pair).map(|number| usize::from(*number));
+        number.map_or(Choice::Direct, |number| self.known[number].0)
+    }
+
+    /// All of so many pairs by what is chosen for them, and in order where that is the same: pairs, and the choice of
+    /// each stretch of them.
+    pub(crate) fn grouped(&self, pairs: usize) -> (Vec<u32>, Vec<(Choice, Range<usize>)>) {
+        if self.all_direct() {
+            return (
+                (0..pairs as u32).collect(),
+                vec![(Choice::Direct, 0..pairs)],
+            );
+        }
+        let mut groups = Vec::new();
+        let mut next = Vec::with_capacity(self.known.len());
+        let mut end = 0;
+        for &(choice, count) in &self.known {
+            let start = end;
+            end += count as usize;
+            next.push(start);
+            groups.push((choice, start..end));
+        }
+        let mut sorted = vec![0; pairs];
+        for (pair, number) in self.of.iter().enumerate() {
+            let place = &mut next[usize::from(*number)];
+            sorted[*place] = pair as u32;
+            *place += 1;
+        }
+        groups.retain(|(_, range)| !range.is_empty());
+        (sorted, groups)
     }
 
     /// Whether no pair needs a transform.

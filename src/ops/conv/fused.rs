@@ -191,11 +191,100 @@ pub(crate) struct Operand {
     pub base: Word,
 }
 
-/// Items as words, by class, and the windows that they name.
-fn encoded(items: impl Iterator<Item = Item>) -> (Vec<Vec<[u32; 4]>>, Vec<[u32; 4]>) {
-    let mut of_class: Vec<Vec<[u32; 4]>> = CLASSES.iter().map(|_| Vec::new()).collect();
-    let mut windows = Vec::new();
-    for item in items {
+/// The class of items of this length.
+fn class_of(length: u32) -> usize {
+    match length {
+        0 => 0,
+        // Every power of two from the first on.
+        _ => (1 + length.ilog2() - CLASSES[1].length.ilog2()) as usize,
+    }
+}
+
+/// How many items there are of each class.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Counts([usize; CLASSES.len()]);
+
+impl Counts {
+    /// So many more of this length.
+    pub(crate) fn add(&mut self, length: u32, items: usize) {
+        self.0[class_of(length)] += items;
+    }
+
+    fn of(&self, class: &Class) -> usize {
+        self.0[class_of(class.length)]
+    }
+}
+
+/// The stage that adds the results of every item to what is there, none if there is no item. All are of the longest
+/// transform.
+pub(crate) fn adding_stage(items: &[Item], a: &Operand, b: &Operand, c: &Slot) -> Option<Stage> {
+    let mut counts = Counts::default();
+    items.iter().for_each(|item| counts.add(item.length, 1));
+    let mut list = List::new(&ADDING, counts)?;
+    items.iter().for_each(|item| list.push(item));
+    Some(list.stage(a, b, c))
+}
+
+/// The stages that do every item, none if there is none. `visit` shows the items that were counted.
+pub(crate) fn stages(
+    counts: Counts,
+    visit: impl FnOnce(&mut dyn FnMut(&Item)),
+    a: &Operand,
+    b: &Operand,
+    c: &Slot,
+) -> Vec<Stage> {
+    let mut longer = MEDIUM.classes[SMALL.classes.len()..].iter();
+    // One dispatch for all but the longest, by the build that takes least.
+    let build = match longer.all(|class| counts.of(class) == 0) {
+        true => &SMALL,
+        false => &MEDIUM,
+    };
+    let mut rest = List::new(build, counts);
+    let mut large = List::new(&LARGE, counts);
+    visit(&mut |item| {
+        let list = match class_of(item.length) < MEDIUM.classes.len() {
+            true => &mut rest,
+            false => &mut large,
+        };
+        if let Some(list) = list {
+            list.push(item);
+        }
+    });
+    let lists = [large, rest].into_iter().flatten();
+    lists.map(|list| list.stage(a, b, c)).collect()
+}
+
+/// The work list of a stage: its items, longest transforms first, and the windows that they name.
+struct List {
+    build: &'static Build,
+    counts: Counts,
+    items: usize,
+    words: Vec<u32>,
+    /// Where the next item of each class goes.
+    next: [usize; CLASSES.len()],
+    windows: Vec<u32>,
+}
+
+impl List {
+    /// Room for the items that are counted, none if the build has none of them.
+    fn new(build: &'static Build, counts: Counts) -> Option<List> {
+        let mut next = [0; CLASSES.len()];
+        let mut items = 0;
+        for class in build.classes.iter().rev() {
+            next[class_of(class.length)] = items;
+            items += counts.of(class);
+        }
+        (items > 0).then(|| List {
+            build,
+            counts,
+            items,
+            words: vec![0; 4 * items],
+            next,
+            windows: Vec::new(),
+        })
+    }
+
+    fn push(&mut self, item: &Item) {
         let mut lengths = item.m | item.n << 14;
         if item.reversed {
             lengths |= REVERSED;
@@ -203,95 +292,57 @@ fn encoded(items: impl Iterator<Item = Item>) -> (Vec<Vec<[u32; 4]>>, Vec<[u32; 
         let mut c = item.c;
         if item.skip != 0 || item.write != item.m + item.n - 1 {
             lengths |= WINDOWED;
-            c = windows.len() as u32;
-            windows.push([item.c, item.skip, item.write, 0]);
+            // Windows are counted in fours as items are, and behind them.
+            c = (self.items + self.windows.len() / 4) as u32;
+            self.windows.extend([item.c, item.skip, item.write, 0]);
         }
-        let class = CLASSES.partition_point(|class| class.length < item.length);
-        of_class[class].push([item.a, item.b, c, lengths]);
+        let place = &mut self.next[class_of(item.length)];
+        self.words[4 * *place..][..4].copy_from_slice(&[item.a, item.b, c, lengths]);
+        *place += 1;
     }
-    (of_class, windows)
+
+    fn stage(self, a: &Operand, b: &Operand, c: &Slot) -> Stage {
+        let mut params = vec![a.base, b.base];
+        let (mut groups, mut before, mut cost) = (0, 0, 0);
+        for class in self.build.classes.iter().rev() {
+            let items = self.counts.of(class);
+            groups += items.div_ceil(1 << (self.build.log_group - class.log_lanes()));
+            before += items;
+            params.extend([Word::U32(groups as u32), Word::U32(before as u32)]);
+            // Butterflies, fifteen operations for each value and bit; or products.
+            cost += items as u64
+                * match class.length {
+                    0 => u64::from(DIRECT_RESULTS * DIRECT_RESULTS / 4),
+                    length => u64::from(15 * length * length.ilog2()),
+                };
+        }
+        let mut words = self.words;
+        words.extend(self.windows);
+        Stage {
+            kernel: &KERNEL,
+            variant: KERNEL.variant(DType::F32, self.build.flags),
+            slots: vec![
+                a.values.clone(),
+                b.values.clone(),
+                c.clone(),
+                Slot::Words(Words::new(words)),
+                Slot::Table(&TWIDDLES),
+            ],
+            params,
+            groups: groups as u32,
+            cost,
+        }
+    }
 }
 
-/// The stage that adds the results of every item to what is there, none if there is no item. All are of the longest
-/// transform.
-pub(crate) fn adding_stage(
-    items: impl Iterator<Item = Item>,
-    a: &Operand,
-    b: &Operand,
-    c: &Slot,
-) -> Option<Stage> {
-    let (of_class, windows) = encoded(items);
-    let of_large = &of_class[MEDIUM.classes.len()..];
-    stage(&ADDING, of_large, &windows, a, b, c)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The stages that do every item, none if there is none.
-pub(crate) fn stages(
-    items: impl Iterator<Item = Item>,
-    a: &Operand,
-    b: &Operand,
-    c: &Slot,
-) -> Vec<Stage> {
-    let (of_class, windows) = encoded(items);
-    let (of_medium, of_large) = of_class.split_at(MEDIUM.classes.len());
-    let (of_small, longer) = of_medium.split_at(SMALL.classes.len());
-    // One dispatch for all but the longest, by the build that takes least.
-    let rest = if longer.iter().all(Vec::is_empty) {
-        (&SMALL, of_small)
-    } else {
-        (&MEDIUM, of_medium)
-    };
-    [(&LARGE, of_large), rest]
-        .into_iter()
-        .filter_map(|(build, items)| stage(build, items, &windows, a, b, c))
-        .collect()
-}
-
-fn stage(
-    build: &Build,
-    items: &[Vec<[u32; 4]>],
-    windows: &[[u32; 4]],
-    a: &Operand,
-    b: &Operand,
-    c: &Slot,
-) -> Option<Stage> {
-    let count: usize = items.iter().map(Vec::len).sum();
-    if count == 0 {
-        return None;
+    #[test]
+    fn every_class_is_found_by_its_length() {
+        for (number, class) in CLASSES.iter().enumerate() {
+            assert_eq!(class_of(class.length), number);
+        }
     }
-    let mut params = vec![a.base, b.base];
-    let (mut groups, mut before, mut cost) = (0, 0, 0);
-    let mut words = Vec::with_capacity(4 * (count + windows.len()));
-    for (class, items) in build.classes.iter().zip(items).rev() {
-        groups += items
-            .len()
-            .div_ceil(1 << (build.log_group - class.log_lanes()));
-        before += items.len();
-        params.extend([Word::U32(groups as u32), Word::U32(before as u32)]);
-        // Butterflies, fifteen operations for each value and bit; or products.
-        cost += items.len() as u64
-            * match class.length {
-                0 => u64::from(DIRECT_RESULTS * DIRECT_RESULTS / 4),
-                length => u64::from(15 * length * length.ilog2()),
-            };
-        words.extend(items.iter().flat_map(|&[a, b, c, lengths]| {
-            let windowed = lengths & WINDOWED != 0;
-            [a, b, if windowed { c + count as u32 } else { c }, lengths]
-        }));
-    }
-    words.extend(windows.as_flattened());
-    Some(Stage {
-        kernel: &KERNEL,
-        variant: KERNEL.variant(DType::F32, build.flags),
-        slots: vec![
-            a.values.clone(),
-            b.values.clone(),
-            c.clone(),
-            Slot::Words(Words::new(words)),
-            Slot::Table(&TWIDDLES),
-        ],
-        params,
-        groups: groups as u32,
-        cost,
-    })
 }

@@ -18,70 +18,101 @@ pub(super) fn stages(
     choices: &Choices,
     result: &Layout,
 ) -> (Vec<Stage>, Vec<u64>) {
-    let few = |pair: usize| {
-        let floats = wanted.dtype == DType::F32;
-        floats && result.length(pair) <= FEW_RESULTS as usize
+    let (sorted, groups) = choices.grouped(pairs.len());
+    let (a_starts, b_starts) = (a.offsets().as_slice(), b.offsets().as_slice());
+    let starts = result.offsets().as_slice();
+    let item = |pair: u32, length: u32| {
+        let (i, j) = pairs.get(pair as usize);
+        let (pair, c) = (pair as usize, starts[pair as usize]);
+        fused::Item {
+            length: length / 2,
+            a: a_starts[i],
+            m: a_starts[i + 1] - a_starts[i],
+            b: b_starts[j],
+            n: b_starts[j + 1] - b_starts[j],
+            reversed: correlate,
+            c,
+            skip: 0,
+            write: starts[pair + 1] - c,
+        }
     };
-    let mut items = Vec::new();
+    let parts = |whole: fused::Item, length: u32, each: &mut dyn FnMut(usize, &fused::Item)| {
+        if wanted.costs.splits(whole.m.into(), whole.n.into(), length) {
+            blocks_of_both(whole, length, each);
+        } else {
+            blocks(whole, length, 0..whole.write, &mut |item| each(0, item));
+        }
+    };
+    // Direct pairs, those of few results apart; pairs in passes; and what is added, block by block of the shorter operand.
+    let (mut few, mut direct) = (Vec::new(), Vec::new());
     let mut in_passes = Vec::new();
-    // What is added, block by block of the shorter operand.
     let mut sums: Vec<Vec<fused::Item>> = Vec::new();
-    if wanted.dtype == DType::F32 {
-        for (pair, (i, j)) in pairs.iter().enumerate() {
-            let whole = fused::Item {
-                length: 0,
-                a: a.offsets().as_slice()[i],
-                m: a.length(i) as u32,
-                b: b.offsets().as_slice()[j],
-                n: b.length(j) as u32,
-                reversed: correlate,
-                c: result.offsets().as_slice()[pair],
-                skip: 0,
-                write: result.length(pair) as u32,
-            };
-            match choices.get(pair) {
-                _ if whole.write == 0 => {}
-                Choice::Direct if few(pair) => items.push(whole),
-                Choice::Direct => {}
-                Choice::Fft { length } => {
-                    let items = match fused::holds(length / 2) {
-                        true => &mut items,
-                        false => &mut in_passes,
-                    };
-                    items.push(fused::Item {
-                        length: length / 2,
-                        ..whole
+    let mut counts = fused::Counts::default();
+    for (choice, range) in &groups {
+        let group = &sorted[range.clone()];
+        match *choice {
+            Choice::Direct if wanted.dtype != DType::F32 => direct.extend_from_slice(group),
+            Choice::Direct => {
+                for &pair in group {
+                    match item(pair, 0).write {
+                        0 => {}
+                        results if u64::from(results) <= FEW_RESULTS => few.push(pair),
+                        _ => direct.push(pair),
+                    }
+                }
+                counts.add(0, few.len());
+            }
+            Choice::Fft { length } if fused::holds(length / 2) => {
+                counts.add(length / 2, group.len());
+            }
+            Choice::Fft { length } => {
+                in_passes.extend(group.iter().map(|&pair| item(pair, length)));
+            }
+            Choice::OverlapSave { length } => {
+                for &pair in group {
+                    parts(item(pair, length), length, &mut |round, item| {
+                        sums.resize(sums.len().max(round), Vec::new());
+                        match round {
+                            0 => counts.add(item.length, 1),
+                            _ => sums[round - 1].push(*item),
+                        }
                     });
-                }
-                Choice::OverlapSave { length }
-                    if wanted.costs.splits(whole.m.into(), whole.n.into(), length) =>
-                {
-                    blocks_of_both(whole, length, &mut items, &mut sums);
-                }
-                Choice::OverlapSave { length } => {
-                    blocks(whole, length, 0..whole.write, &mut items);
                 }
             }
         }
     }
+    let visit = |each: &mut dyn FnMut(&fused::Item)| {
+        few.iter().for_each(|&pair| each(&item(pair, 0)));
+        for (choice, range) in &groups {
+            let group = sorted[range.clone()].iter();
+            match *choice {
+                Choice::Fft { length } if fused::holds(length / 2) => {
+                    group.for_each(|&pair| each(&item(pair, length)));
+                }
+                Choice::Direct | Choice::Fft { .. } => {}
+                Choice::OverlapSave { length } => group.for_each(|&pair| {
+                    parts(item(pair, length), length, &mut |round, item| {
+                        if round == 0 {
+                            each(item);
+                        }
+                    });
+                }),
+            }
+        }
+    };
     let operand = |i| fused::Operand {
         values: Slot::Input(i),
         base: Word::InputBase(i),
     };
-    let mut stages = fused::stages(
-        items.into_iter(),
-        &operand(0),
-        &operand(1),
-        &Slot::Output(0),
-    );
-    let adding = sums.into_iter().filter_map(|items| {
-        let items = items.into_iter();
-        fused::adding_stage(items, &operand(0), &operand(1), &Slot::Output(0))
-    });
+    let (x, y, c) = (&operand(0), &operand(1), &Slot::Output(0));
+    let mut stages = fused::stages(counts, visit, x, y, c);
+    let adding = sums
+        .iter()
+        .filter_map(|items| fused::adding_stage(items, x, y, c));
     stages.extend(adding);
     let (more, temps) = long::stages(&in_passes);
     stages.extend(more);
-    let direct = (0..pairs.len()).filter(|&p| choices.get(p) == Choice::Direct && !few(p));
+    let direct = direct.iter().map(|&pair| pair as usize);
     stages.extend(direct::stages(
         wanted.dtype,
         (a, b),
@@ -116,7 +147,12 @@ fn part(whole: &fused::Item, a: Range<u32>, b: Range<u32>) -> fused::Item {
 
 /// Some of the results: the longer operand in stretches, each with the shorter one's length − 1 values more that its first
 /// results meet.
-fn blocks(whole: fused::Item, length: u32, results: Range<u32>, items: &mut Vec<fused::Item>) {
+fn blocks(
+    whole: fused::Item,
+    length: u32,
+    results: Range<u32>,
+    each: &mut dyn FnMut(&fused::Item),
+) {
     let fused::Item { m, n, .. } = whole;
     let (longer, wrapped) = (m.max(n), m.min(n) - 1);
     let step = length - wrapped;
@@ -130,7 +166,7 @@ fn blocks(whole: fused::Item, length: u32, results: Range<u32>, items: &mut Vec<
         } else {
             part(&whole, 0..m, from..to)
         };
-        items.push(fused::Item {
+        each(&fused::Item {
             length: length / 2,
             c: whole.c + at,
             skip: at - from,
@@ -142,18 +178,13 @@ fn blocks(whole: fused::Item, length: u32, results: Range<u32>, items: &mut Vec<
 }
 
 /// Both operands in blocks. A block of the shorter one gives results as many as the longer one has values, and its own
-/// length − 1 more. The last ones are nobody's before it, and are written; the others are added in the order of the
-/// blocks, a stage each.
-fn blocks_of_both(
-    whole: fused::Item,
-    length: u32,
-    items: &mut Vec<fused::Item>,
-    sums: &mut Vec<Vec<fused::Item>>,
-) {
+/// length − 1 more. The last ones are nobody's before it, and are written in round 0; the others are added in the order of
+/// the blocks, a round each.
+fn blocks_of_both(whole: fused::Item, length: u32, each: &mut dyn FnMut(usize, &fused::Item)) {
     let fused::Item { m, n, .. } = whole;
     let (longer, shorter) = (m.max(n), m.min(n));
     let starts = (0..shorter).step_by(length as usize / 2);
-    for (k, start) in starts.enumerate() {
+    for (round, start) in starts.enumerate() {
         let end = shorter.min(start + length / 2);
         let of_block = if n <= m {
             part(&whole, 0..m, start..end)
@@ -165,13 +196,10 @@ fn blocks_of_both(
             ..of_block
         };
         let results = longer + (end - start) - 1;
-        let own = if k == 0 { 0 } else { longer - 1 };
-        blocks(of_block, length, own..results, items);
-        if k > 0 {
-            if sums.len() < k {
-                sums.push(Vec::new());
-            }
-            blocks(of_block, length, 0..own, &mut sums[k - 1]);
+        let own = if round == 0 { 0 } else { longer - 1 };
+        blocks(of_block, length, own..results, &mut |item| each(0, item));
+        if round > 0 {
+            blocks(of_block, length, 0..own, &mut |item| each(round, item));
         }
     }
 }
@@ -236,25 +264,24 @@ mod tests {
                 let unwritten = vec![UNWRITTEN; (m + n) as usize];
                 let mut expected = unwritten.clone();
                 run(&whole, (&a, &b), false, &mut expected);
-                let (mut items, mut sums) = (Vec::new(), Vec::new());
+                let mut items = Vec::new();
                 let splits = m.min(n) >= i64::from(length);
                 if splits {
-                    blocks_of_both(whole, length, &mut items, &mut sums);
+                    blocks_of_both(whole, length, &mut |round, item| items.push((round, *item)));
                 } else {
-                    blocks(whole, length, 0..whole.write, &mut items);
+                    let results = 0..whole.write;
+                    blocks(whole, length, results, &mut |item| items.push((0, *item)));
                 }
+                // A stage a round.
+                items.sort_by_key(|(round, _)| *round);
                 let mut got = unwritten;
-                for item in &items {
-                    run(item, (&a, &b), false, &mut got);
-                }
-                for item in sums.iter().flatten() {
-                    run(item, (&a, &b), true, &mut got);
+                for (round, item) in &items {
+                    run(item, (&a, &b), *round > 0, &mut got);
+                    assert!(item.m.max(item.n) <= length && item.length == length / 2);
                 }
                 assert_eq!(got, expected, "{m} {n} {reversed}");
-                assert_eq!(splits, !sums.is_empty());
-                let all = items.iter().chain(sums.iter().flatten());
-                assert!(all.clone().all(|item| item.m.max(item.n) <= length));
-                assert!(all.clone().all(|item| item.length == length / 2));
+                let rounds = items.last().map_or(0, |(round, _)| *round);
+                assert_eq!(splits, rounds > 0);
             }
         }
     }
