@@ -1,6 +1,7 @@
 //! From lengths to work: what an operation is asked to run, as plain data that needs no GPU to be inspected.
 
 mod boxes;
+mod choice;
 mod costs;
 mod kernel;
 mod launch;
@@ -9,8 +10,9 @@ mod profile;
 mod tiles;
 
 pub(crate) use boxes::{Boxes, MergedPair, Offset, overlap};
+pub use choice::{ConvChoice, ConvGroup};
 pub use costs::CostTable;
-pub use method::{ConvChoice, ConvGroup, ConvMethod};
+pub use method::ConvMethod;
 pub use profile::{ByMethod, HeterogeneityProfile};
 
 pub(crate) use costs::{Costs, FEW_RESULTS};

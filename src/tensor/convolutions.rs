@@ -44,7 +44,8 @@ impl<T: Real> Tensor<T> {
     /// transforms of length L, |error| ≤ 1.5 log₂ L · u · ‖a‖₂ ‖b‖₂ with u = 2⁻²⁴, the same for all values of a pair. On a
     /// GPU transforms up to L = 8192, which blocks are made by, read the operands once and write the result once; above, up to
     /// L = 2²³, in six to nine passes, with up to 256 MiB of scratch for all pairs. Pairs that are longer still go by blocks of both
-    /// operands. With up to 4 values on one side a pair is direct.
+    /// operands, and each sum is rounded once more for each block of the shorter one. With up to 4 values on one side a pair is
+    /// direct.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

@@ -1,0 +1,134 @@
+//! What a convolution will do, in short, for people and programs.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::costs::CostTable;
+use super::method::{Choice, Choices, ConvMethod};
+use crate::Result;
+use crate::error::Count;
+use crate::ragged::{DType, Layout, Pairing, Pairs};
+
+/// What a convolution will do: how many pairs by which method, and how long that should take.
+///
+/// Made from lengths alone, by [`Pair::conv_choice`](crate::Pair::conv_choice), or by [`new`](Self::new) for a device that need not
+/// be there. Empty pairs cost nothing and are not counted.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct ConvChoice {
+    /// Pairs of one method and one length: direct ones first, then by FFT, then by overlap-save, short transforms first.
+    pub groups: Vec<ConvGroup>,
+    /// The predicted time of all pairs together.
+    pub predicted: Duration,
+}
+
+/// Pairs that are convolved by one method and with transforms of one length.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct ConvGroup {
+    /// The method, never `Auto`.
+    pub method: ConvMethod,
+    /// The length of the transforms; `None` for the direct method.
+    pub length: Option<usize>,
+    /// The number of pairs.
+    pub pairs: usize,
+    /// The predicted time of these pairs.
+    pub predicted: Duration,
+}
+
+impl ConvChoice {
+    /// What a device with these costs does to convolve batches of f32 with these layouts.
+    ///
+    /// ```
+    /// use vsla::{ConvChoice, ConvMethod, CostTable, Layout, Pairing};
+    ///
+    /// let layout = Layout::from_lengths([8, 15, 142, 7, 456])?;
+    /// let plan = |method| ConvChoice::new((&layout, &layout), Pairing::Elementwise, method, &CostTable::gpu());
+    /// let auto = plan(ConvMethod::Auto)?;
+    /// let groups: Vec<_> = auto.groups.iter().map(|group| (group.to_string(), group.pairs)).collect();
+    /// let of = |name: &str, pairs| (name.to_owned(), pairs);
+    /// assert_eq!(groups, [of("direct", 3), of("fft of 512", 1), of("fft of 1024", 1)]);
+    /// assert_eq!(plan(ConvMethod::Direct)?.groups[0].pairs, 5);
+    /// assert!(auto.predicted < plan(ConvMethod::Direct)?.predicted);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Rank`](crate::Error::Rank) unless both are of rank 1; what a [`Pairing`] needs; [`Method`](crate::Error::Method) for a pair that the
+    /// method cannot serve.
+    pub fn new(
+        (a, b): (&Layout, &Layout),
+        pairing: Pairing<'_>,
+        method: ConvMethod,
+        costs: &CostTable,
+    ) -> Result<ConvChoice> {
+        let op = "conv_choice";
+        let pairs = Pairs::new(op, a, b, pairing)?;
+        let choices = Choices::new(op, DType::F32, (a, b), &pairs, method, costs)?;
+        Ok(ConvChoice::of((a, b), &pairs, &choices, costs))
+    }
+
+    pub(crate) fn of(
+        (a, b): (&Layout, &Layout),
+        pairs: &Pairs,
+        choices: &Choices,
+        costs: &CostTable,
+    ) -> ConvChoice {
+        let mut groups = std::collections::BTreeMap::<Choice, (usize, f64)>::new();
+        let mut longest = 0.0f64;
+        for (pair, (i, j)) in pairs.iter().enumerate() {
+            let (m, n) = (a.length(i) as u64, b.length(j) as u64);
+            if m == 0 || n == 0 {
+                continue;
+            }
+            let choice = choices.get(pair);
+            let cost = costs.cost(m, n, choice);
+            if let Choice::Fft { .. } = choice {
+                longest = longest.max(cost);
+            }
+            let group = groups.entry(choice).or_default();
+            *group = (group.0 + 1, group.1 + cost);
+        }
+        let workers = costs.numbers().workers as f64;
+        let all: f64 = groups.values().map(|(_, cost)| cost).sum();
+        let time = |nanoseconds: f64| Duration::from_secs_f64(nanoseconds * 1e-9);
+        ConvChoice {
+            predicted: match groups.is_empty() {
+                true => Duration::ZERO,
+                // A pair that is transformed whole is the work of one worker.
+                false => time(costs.numbers().launch + (all / workers).max(longest)),
+            },
+            groups: groups
+                .into_iter()
+                .map(|(choice, (pairs, cost))| ConvGroup {
+                    method: choice.method(),
+                    length: choice.length().map(|length| length as usize),
+                    pairs,
+                    predicted: time(cost / workers),
+                })
+                .collect(),
+        }
+    }
+}
+
+/// `direct`, `fft of 96`, `overlap_save of 4096`.
+impl fmt::Display for ConvGroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.length {
+            None => write!(f, "{}", self.method),
+            Some(length) => write!(f, "{} of {length}", self.method),
+        }
+    }
+}
+
+impl fmt::Display for ConvChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for group in &self.groups {
+            let (what, pairs) = (group.to_string(), Count(group.pairs, "pair").to_string());
+            writeln!(f, "{what:24} {pairs:>16}  {:>10.1?}", group.predicted)?;
+        }
+        let pairs = self.groups.iter().map(|group| group.pairs).sum();
+        let pairs = Count(pairs, "pair").to_string();
+        write!(f, "{:24} {pairs:>16}  {:>10.1?}", "in all", self.predicted)
+    }
+}
