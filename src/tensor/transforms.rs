@@ -146,8 +146,8 @@ impl Tensor<Complex32> {
     /// else those of two transforms of the next power of two from 2 n − 1 on. On a GPU values are read once and written once
     /// up to n = 8192, or 4096 where it is no power of two; above, in two passes up to 2²⁰ and three up to 2²⁴, with 8 n bytes of
     /// scratch, or in six to nine such passes up to 2²² where it is no power of two; scratch of several long elements is bounded by
-    /// 512 MiB. Error: ‖error‖₂ ≤ u (1 + ¼ log₂ n) ‖X‖₂ with u = 2⁻²⁴ where n is a power of two, or a product of 2, 3, 5 and 7
-    /// from 65 to 2048, and twice that for others; a GPU may take subnormal values as 0.
+    /// 512 MiB. Error: ‖error‖₂ ≤ u (1 + ¼ log₂ n) ‖X‖₂ with u = 2⁻²⁴ where n is a power of two from 32 on, or a
+    /// product of 2, 3, 5 and 7 from 65 to 2048, and twice that for others; a GPU may take subnormal values as 0.
     ///
     /// After Cooley and Tukey (1965) in the order of Stockham (1966), and Bluestein (1970) where n has other factors than
     /// 2, 3, 5 and 7.

@@ -10,6 +10,9 @@ use crate::support::compare::{U, assert_spectral};
 use crate::support::corpus::{self, rng};
 use crate::support::operation::{download, upload};
 
+#[cfg(feature = "gpu")]
+mod every;
+
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = Vec::new();
     for op in [Op::Fft, Op::Ifft, Op::Rfft, Op::Irfft] {
@@ -41,6 +44,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("layouts_are_freed", layouts_are_freed),
     ];
     trials.extend(bench.all_on_each_device(tests));
+    #[cfg(feature = "gpu")]
+    trials.extend(every::trials(bench));
     trials.push(bench.host("reference", reference_agrees_with_the_definition));
     trials
 }
@@ -59,6 +64,17 @@ enum Op {
 enum Input {
     Complex(Ragged<Complex32>),
     Real(Ragged<f32>),
+}
+
+impl Input {
+    /// One element of it.
+    #[cfg(feature = "gpu")]
+    fn element(&self, i: usize) -> Input {
+        match self {
+            Input::Complex(x) => Input::Complex(Ragged::from_rows([x.row(i)]).unwrap()),
+            Input::Real(x) => Input::Real(Ragged::from_rows([x.row(i)]).unwrap()),
+        }
+    }
 }
 
 impl Op {
@@ -174,15 +190,18 @@ fn wide(z: Complex32) -> Complex64 {
 /// The documented bound of the relative error in the 2-norm.
 fn bound(n: usize) -> f64 {
     let stages = U * (1.0 + 0.25 * (n.max(1) as f64).log2());
+    if by_stages(n) { stages } else { 2.0 * stages }
+}
+
+/// Whether a length is transformed by stages, and by nothing else.
+fn by_stages(n: usize) -> bool {
     let mut left = n.max(1);
     for factor in [2, 3, 5, 7] {
         while left.is_multiple_of(factor) {
             left /= factor;
         }
     }
-
-    let smooth = n.is_power_of_two() || (left == 1 && SMOOTH.contains(&n));
-    if smooth { stages } else { 2.0 * stages }
+    left == 1 && (SMOOTH.contains(&n) || n.is_power_of_two() && n >= 32)
 }
 
 /// Of these, products of 2, 3, 5 and 7 are transformed by stages.

@@ -277,7 +277,7 @@ impl Writer<'_> {
             }
             self.line("}");
         }
-        self.line("workgroupBarrier();\n    }");
+        self.line("if !s.to_result { workgroupBarrier(); }\n    }");
         self.line("let each = 1.0 / f32(s.done);");
         let mut results = Vec::new();
         for q in 0..butterflies {

@@ -46,6 +46,21 @@ impl Bench {
         tests.iter().flat_map(of_one).collect()
     }
 
+    /// The trial `module::name`, ignored unless an environment variable is set, whose value it gets.
+    #[cfg(feature = "gpu")]
+    pub fn on_request(
+        &self,
+        name: &str,
+        variable: &'static str,
+        test: impl FnOnce(&str) + Send + 'static,
+    ) -> Trial {
+        let name = format!("{}::{name}", self.module);
+        Trial::ignorable_test(name, move || match std::env::var(variable) {
+            Ok(value) => guarded(|| test(&value)).map(|()| Completion::Completed),
+            Err(_) => Ok(Completion::ignored_with(format!("{variable} is not set"))),
+        })
+    }
+
     /// The trial `module::gpu::name` on the GPU that `open` gives, [`gpu`] or [`folding_gpu`].
     pub fn on_gpu(
         &self,
