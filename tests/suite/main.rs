@@ -2,7 +2,7 @@
 //!
 //! `cargo test conv::` runs one module, `cargo test gpu::` one device. A test that needs a GPU is reported as
 //! ignored where there is none, and as failed there with `VSLA_REQUIRE_GPU=1`. `VSLA_LARGE=1` adds the
-//! largest batches.
+//! largest batches, `VSLA_EVERY_LENGTH=folder` measures the error of every transform length there.
 //!
 //! A new file `x.rs` needs a `mod x;` and a line in [`MODULES`]; it offers
 //! `pub fn tests(bench: &Bench) -> Vec<Trial>`.
