@@ -3,6 +3,8 @@
 // A workgroup does items of one class. Classes follow each other in `items` and over workgroups, and `ends` says where
 // each ends: (workgroup, item), two classes in a vec4. An item is (a begin, b begin, c begin, lengths): the length of a in 14 bits, of b in 14 bits, then FLIPPED and WINDOWED. A windowed item has in the place of
 // `c begin` the index of its window, (c begin, results to skip, results to write); others write all results.
+//
+// MAX: of an item's results only the largest is written, and its index, as two words from 2 `c begin` on.
 
 struct Params {
     first_group: u32,
@@ -15,7 +17,11 @@ struct Params {
 @group(0) @binding(0) var<uniform> p: Params;
 @group(0) @binding(1) var<storage, read> a: array<f32>;
 @group(0) @binding(2) var<storage, read> b: array<f32>;
+#if MAX
+@group(0) @binding(3) var<storage, read_write> bests: array<u32>;
+#else
 @group(0) @binding(3) var<storage, read_write> c: array<f32>;
+#endif
 @group(0) @binding(4) var<storage, read> items: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read> twiddles: array<vec2<f32>>;
 
@@ -35,6 +41,10 @@ struct Item {
 
 #include "grid"
 #include "complex"
+#if MAX
+#include "nan"
+#include "best"
+#endif
 
 // Item i, or one without values beyond the end of its class.
 fn item_of(i: u32, end: u32) -> Item {
@@ -55,6 +65,53 @@ fn item_of(i: u32, end: u32) -> Item {
     return Item(p.a_base + item.x, b_at, 1u, m, n, window.x, window.y, window.z);
 }
 
+#if MAX
+// The better one, where NOWHERE stands for none.
+fn better_of(x: Best, y: Best) -> Best {
+    if x.index == NOWHERE {
+        return y;
+    }
+    if y.index == NOWHERE {
+        return x;
+    }
+    return better(x, y);
+}
+
+// The best so far, after value `at` of the results, if there are so many.
+fn seen(item: Item, best: Best, at: u32, value: f32) -> Best {
+    if at < item.write {
+        return better_of(best, Best(value, at));
+    }
+    return best;
+}
+
+// What is at `at` of the exchange: indices are small enough to be floats, of which -1 is none.
+fn kept(at: u32) -> Best {
+    let index = sh_exchange[at + 1u];
+    return Best(sh_exchange[at], select(u32(index), NOWHERE, index < 0.0));
+}
+
+// Stores the best of all invocations of an item.
+fn keep(item: Item, mine: Best, j: u32, exchange: u32, threads: u32) {
+    var best = mine;
+    let at = exchange + 2u * j;
+    for (var half = threads / 2u; half > 0u; half /= 2u) {
+        workgroupBarrier();
+        if j < 2u * half {
+            sh_exchange[at] = best.value;
+            sh_exchange[at + 1u] = select(f32(best.index), -1.0, best.index == NOWHERE);
+        }
+        workgroupBarrier();
+        if j < half {
+            best = better_of(best, kept(at + 2u * half));
+        }
+    }
+    if j == 0u && item.write != 0u {
+        bests[2u * item.c_at] = bitcast<u32>(best.value);
+        bests[2u * item.c_at + 1u] = best.index;
+    }
+}
+#else
 // Stores what is value `at` of the results to be written, if there are so many.
 fn store(item: Item, at: u32, value: f32) {
     if at < item.write {
@@ -79,6 +136,7 @@ fn convolve_directly(group: u32, first: u32, end: u32, lid: u32) {
         c[item.c_at + q - item.skip] = sum;
     }
 }
+#endif
 
 #generate "conv_fused"
 

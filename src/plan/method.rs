@@ -269,6 +269,14 @@ impl Choices {
         })
     }
 
+    /// The same, with the direct method for pairs whose choice does not fit.
+    pub(crate) fn directly_unless(mut self, fits: impl Fn(Choice) -> bool) -> Choices {
+        for (choice, _) in self.known.iter_mut().filter(|(choice, _)| !fits(*choice)) {
+            *choice = Choice::Direct;
+        }
+        self
+    }
+
     /// The method of a pair.
     pub(crate) fn get(&self, pair: usize) -> Choice {
         let number = self.of.get(pair).map(|number| usize::from(*number));

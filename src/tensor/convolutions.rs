@@ -90,7 +90,7 @@ impl Tensor<f32> {
     /// The largest value of the cross-correlation and its lag, element by element; no other lag is stored.
     ///
     /// Ties take the lowest lag. NaN propagates, with its first lag. An empty side gives −∞ and `i32::MIN`.
-    /// Cost: as [`conv`](Self::conv), without its result, and on a GPU always directly. The value has conv's error bound;
+    /// Cost: as [`conv`](Self::conv), without its result; on a GPU directly where a pair does not fit one transform. The value has conv's error bound;
     /// where several lags are nearer to each other than that, any of them may be returned.
     ///
     /// ```

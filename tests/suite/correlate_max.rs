@@ -19,13 +19,19 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         .with(value())
         .with(lag())
         .trials(bench, "", corpus::small());
-    // On GPUs the best lag is found directly.
-    let mut fft = Operation::new()
-        .with(value_by_fft())
-        .with(lag_by_fft())
-        .trials(bench, "fft", corpus::small());
-    fft.retain(|trial| trial.name().contains("::cpu::"));
-    trials.extend(fft);
+    let by_fft = |corpus| {
+        let operation = Operation::new().with(value_by_fft()).with(lag_by_fft());
+        operation.trials(bench, "fft", corpus)
+    };
+    let mut on_cpu = by_fft(corpus::small());
+    on_cpu.retain(|trial| trial.name().contains("::cpu::"));
+    trials.extend(on_cpu);
+    // Longer than what a workgroup transforms.
+    let mut cases = corpus::small();
+    cases.retain(|case| !case.name.starts_with("giant"));
+    let mut on_gpu = by_fft(cases);
+    on_gpu.retain(|trial| trial.name().contains("::gpu::"));
+    trials.extend(on_gpu);
     trials.extend(
         Operation::new()
             .with(distance())

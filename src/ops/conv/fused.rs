@@ -42,6 +42,14 @@ pub(crate) static KERNEL: Kernel = Kernel {
             dtype: DType::F32,
             flags: ADDING.flags,
         },
+        Variant {
+            dtype: DType::F32,
+            flags: SEEKING.flags,
+        },
+        Variant {
+            dtype: DType::F32,
+            flags: SEEKING_LARGE.flags,
+        },
     ],
 };
 
@@ -74,6 +82,16 @@ const LARGE: Build = Build {
 /// The same, adding its results to what is there.
 const ADDING: Build = Build {
     flags: &["LARGE", "ADD"],
+    ..LARGE
+};
+/// Those of transforms, which store only the largest result and where it is.
+const SEEKING: Build = Build {
+    flags: &["MEDIUM", "MAX"],
+    log_group: 7,
+    classes: CLASSES.split_at(CLASSES.len() - 1).0.split_at(1).1,
+};
+const SEEKING_LARGE: Build = Build {
+    flags: &["LARGE", "MAX"],
     ..LARGE
 };
 const BUILDS: [Build; 3] = [SMALL, MEDIUM, LARGE];
@@ -239,8 +257,26 @@ pub(crate) fn stages(
         true => &SMALL,
         false => &MEDIUM,
     };
-    let mut rest = List::new(build, counts);
-    let mut large = List::new(&LARGE, counts);
+    stages_of([&LARGE, build], counts, visit, (a, b, c))
+}
+
+/// The stages that find the largest result of every item: (value, index) as two words from word 2 `c` of the slot on. All
+/// results of an item are looked at, none is made directly.
+pub(crate) fn seeking_stages(items: &[Item], a: &Operand, b: &Operand, best: &Slot) -> Vec<Stage> {
+    let mut counts = Counts::default();
+    items.iter().for_each(|item| counts.add(item.length, 1));
+    let visit = |each: &mut dyn FnMut(&Item)| items.iter().for_each(each);
+    stages_of([&SEEKING_LARGE, &SEEKING], counts, visit, (a, b, best))
+}
+
+/// One stage for the longest transforms, and one for the rest.
+fn stages_of(
+    builds: [&'static Build; 2],
+    counts: Counts,
+    visit: impl FnOnce(&mut dyn FnMut(&Item)),
+    (a, b, c): (&Operand, &Operand, &Slot),
+) -> Vec<Stage> {
+    let [mut large, mut rest] = builds.map(|build| List::new(build, counts));
     visit(&mut |item| {
         let list = match class_of(item.length) < MEDIUM.classes.len() {
             true => &mut rest,

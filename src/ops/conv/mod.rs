@@ -17,55 +17,17 @@ pub(crate) use direct::KERNEL;
 pub(crate) use fused::KERNEL as FUSED;
 #[cfg(feature = "gpu")]
 pub(crate) use fused::text::generate as generate_fused;
+pub(crate) use fused::{Item, Operand, holds, seeking_stages};
 pub(crate) use spectral::{Engine, Workspace};
 pub(crate) use twin::directly;
 
 use super::{Arithmetic, par_runs, par_tiles, twin_of};
 use crate::plan::{
-    Choices, ConvMethod, CostTable, Launch, Offset, Output, OutputLayout, TileList, Twin, TwinArgs,
+    Choices, ConvMethod, CostTable, Launch, Offset, Output, OutputLayout, Twin, TwinArgs,
     check_rank,
 };
 use crate::ragged::{CacheKey, DType, Layout, Offsets, Pairs};
 use crate::{Error, Result};
-
-/// Results of one workgroup: `TILE` of shaders/lib/taps.wgsl.
-pub(crate) const TILE: usize = 448;
-
-/// How many workgroups it takes to convolve every pair by tiles, and on what.
-#[derive(Debug)]
-pub(crate) struct ConvPlan {
-    /// Tiles, when some result needs more than one; otherwise workgroup g does all of pair g.
-    pub tiles: Option<TileList>,
-    pub groups: u32,
-    /// Multiply-adds, those on staged zeros included.
-    pub cost: u64,
-}
-
-impl ConvPlan {
-    pub(crate) fn new(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<ConvPlan> {
-        let offsets = results(op, a, b, pairs)?;
-        let taps = |pair| {
-            let (i, j) = pairs.get(pair);
-            a.length(i).min(b.length(j)) as u64
-        };
-        let mut longest = 0;
-        let mut cost = 0u64;
-        for (pair, results) in offsets.lengths().enumerate() {
-            longest = longest.max(results);
-            cost += (results.div_ceil(TILE) * TILE) as u64 * taps(pair);
-        }
-        let tiles = (longest > TILE).then(|| {
-            let lengths: Vec<u32> = offsets.lengths().map(|l| l as u32).collect();
-            TileList::new(&lengths, TILE, taps)
-        });
-        let groups = tiles.as_ref().map_or(pairs.len() as u32, |t| t.tiles);
-        Ok(ConvPlan {
-            tiles,
-            groups,
-            cost,
-        })
-    }
-}
 
 /// Where each pair's result begins.
 fn results(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Offsets> {
@@ -99,6 +61,7 @@ impl Wanted<'_> {
 
     /// The direct method for every pair, unless another one was asked for.
     pub(crate) fn direct_choices(&self, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Choices> {
+        check_rank(self.op, [a, b])?;
         let method = self.method.name();
         let first = || {
             pairs

@@ -1,19 +1,22 @@
 //! The largest value of a cross-correlation and its lag, and the shape-based distance, without storing any lag's value.
 //!
-//! Cost: m·n multiply-adds a pair; memory: 8 bytes a tile of 448 lags, and for the distance copies of the operands.
+//! Cost: as the convolution, or m·n multiply-adds a pair; memory: 8 bytes a pair or a tile of 448 lags, and for the distance
+//! copies of the operands.
 
+mod tiles;
 mod twin;
 mod unit;
 
 use std::sync::Arc;
 
-use super::conv::{ConvPlan, Wanted};
+use super::conv::{Item, Operand, Wanted, result_length, seeking_stages};
 use super::pair_params;
 use crate::Result;
 use crate::plan::{
     Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, Variant, Word, Words,
 };
 use crate::ragged::{DType, Layout, Pairs, Shape};
+use tiles::Tiles;
 
 pub(crate) use unit::KERNEL as UNIT;
 
@@ -82,25 +85,25 @@ pub(crate) fn launch(
     };
     let wanted = Wanted { op, ..wanted };
     a.cached(wanted.key(b, pairs), || {
-        // GPUs find the best lag directly.
-        let choices = if wanted.costs.is_cpu() {
-            wanted.choices(a, b, pairs)?
-        } else {
-            wanted.direct_choices(a, b, pairs)?
+        let choices = match seek {
+            _ if wanted.costs.is_cpu() => wanted.choices(a, b, pairs)?,
+            Seek::Largest => tiles::choices(&wanted, a, b, pairs)?,
+            // Lags that f32 cannot tell apart are looked at again, which needs all of a tile's.
+            Seek::Distance => wanted.direct_choices(a, b, pairs)?,
         };
-        let plan = ConvPlan::new(op, a, b, pairs)?;
+        let plan = Tiles::new(a, b, pairs, &choices);
         let result = Layout::uniform(pairs.len(), Shape::new(&[1])?)?;
         let ([kind, right], list) = pair_params(pairs, b.len());
         let unused = || Slot::Meta(result.clone());
         let list = list.map_or_else(unused, |list| Slot::Words(Words::new(list)));
-        let (items, starts) = match &plan.tiles {
+        let (items, starts) = match &plan.list {
             Some(t) => (Slot::Words(t.items.clone()), Slot::Words(t.starts.clone())),
             None => (unused(), unused()),
         };
-        let listed = Word::U32(u32::from(plan.tiles.is_some()));
+        let listed = Word::U32(u32::from(plan.list.is_some()));
         let minus_infinity = Word::U32(f32::NEG_INFINITY.to_bits());
 
-        let mut temps = vec![u64::from(plan.groups) * 2];
+        let mut temps = vec![u64::from(plan.partials) * 2];
         let mut stages = Vec::new();
         let operands = match seek {
             Seek::Largest => [
@@ -114,7 +117,30 @@ pub(crate) fn launch(
             }
         };
         let [(a_values, a_base), (b_values, b_base)] = operands;
-        stages.push(Stage {
+        if let (Some(list), false) = (&plan.list, wanted.costs.is_cpu()) {
+            let items = plan.transformed.iter().map(|&pair| {
+                let (i, j) = pairs.get(pair);
+                let (m, n) = (a.length(i), b.length(j));
+                Item {
+                    length: choices.get(pair).length().unwrap_or(0) / 2,
+                    a: a.offsets().as_slice()[i],
+                    m: m as u32,
+                    b: b.offsets().as_slice()[j],
+                    n: n as u32,
+                    reversed: true,
+                    c: list.starts.data()[pair],
+                    skip: 0,
+                    write: result_length(m, n) as u32,
+                }
+            });
+            let [a, b] = [(&a_values, a_base), (&b_values, b_base)].map(|(values, base)| Operand {
+                values: values.clone(),
+                base,
+            });
+            let items: Vec<Item> = items.collect();
+            stages.extend(seeking_stages(&items, &a, &b, &Slot::Temp(0)));
+        }
+        stages.extend((plan.groups > 0).then(|| Stage {
             kernel: &TILES,
             variant: TILES.variant(DType::F32, flags),
             slots: vec![
@@ -138,7 +164,7 @@ pub(crate) fn launch(
             ],
             groups: plan.groups,
             cost: plan.cost,
-        });
+        }));
         stages.push(Stage {
             kernel: &FINISH,
             variant: FINISH.variant(DType::F32, flags),
@@ -158,7 +184,7 @@ pub(crate) fn launch(
                 minus_infinity,
             ],
             groups: pairs.len().div_ceil(FINISH_PAIRS) as u32,
-            cost: u64::from(plan.groups),
+            cost: u64::from(plan.partials),
         });
         Ok(Arc::new(Launch {
             op,

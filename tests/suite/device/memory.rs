@@ -174,7 +174,11 @@ fn fresh_batches_leave_it_flat() {
     let (last_info, last) = (device.info(), device.memory());
     assert_eq!(last_info.pipelines, info.pipelines);
     assert!(last_info.bind_groups <= 1024, "{last_info:?}");
-    assert_eq!((memory.live, last.live), (0, 0), "{memory:?}, {last:?}");
+    // Tables stay, for all lengths.
+    assert!(
+        memory.live <= TABLES && last.live == memory.live,
+        "{memory:?}, {last:?}"
+    );
     assert!(
         last.cached <= memory.cached + memory.cached / 2,
         "{memory:?}, {last:?}"

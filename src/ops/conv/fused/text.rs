@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{BUILDS, CLASSES, Class, LARGE};
+use super::{BUILDS, CLASSES, Class, LARGE, SEEKING, SEEKING_LARGE};
 use crate::ops::butterfly::{Generator, Kind, Transform};
 
 /// The twiddles of all builds.
@@ -30,9 +30,11 @@ fn transforms(generator: &mut Generator, class: &Class) -> String {
 /// What `#generate "conv_fused"` stands for.
 #[cfg(feature = "gpu")]
 pub(crate) fn generate(flags: &[&str]) -> String {
-    let build = BUILDS
+    let seeking = [SEEKING, SEEKING_LARGE];
+    let build = seeking
         .iter()
-        .find(|build| flags.contains(&build.flags[0]))
+        .chain(&BUILDS)
+        .find(|build| build.flags.iter().all(|flag| flags.contains(flag)))
         .unwrap_or(&LARGE);
     let mut generator = Generator::padded();
     let words = |class: &Class| generator.words(&class.transform(Kind::ForwardRightAngle));
@@ -54,7 +56,7 @@ pub(crate) fn generate(flags: &[&str]) -> String {
         {
             out.push_str(&text);
             let words = generator.words(&class.transform(Kind::ForwardRightAngle));
-            write_class(&mut out, class, words);
+            write_class(&mut out, class, words, flags.contains(&"MAX"));
         }
     }
     write_choice(&mut out, build.classes);
@@ -83,7 +85,7 @@ fn write_choice(out: &mut String, classes: &[Class]) {
 }
 
 /// The function of a class of transforms: one operand after the other, so that they share the workgroup's memory.
-fn write_class(out: &mut String, class: &Class, words: u32) {
+fn write_class(out: &mut String, class: &Class, words: u32, seek: bool) {
     let length = class.length;
     let held = 1u32 << class.held;
     let threads = 1u32 << class.log_lanes();
@@ -124,15 +126,21 @@ fn write_class(out: &mut String, class: &Class, words: u32) {
         out,
         "    inverse_{length}(&v, &h, j, exchange);\n    let at = j - item.skip;"
     );
+    if seek {
+        out.push_str("    var best = Best(0.0, NOWHERE);\n");
+    }
     for (first, part) in [(0, "v[S].x"), (length, "-v[S].y")] {
         for s in 0..held {
             let value = part.replace('S', &s.to_string());
-            let _ = writeln!(
-                out,
-                "    store(item, at + {}u, {value});",
-                first + s * threads
-            );
+            let at = first + s * threads;
+            let _ = match seek {
+                true => writeln!(out, "    best = seen(item, best, at + {at}u, {value});"),
+                false => writeln!(out, "    store(item, at + {at}u, {value});"),
+            };
         }
+    }
+    if seek {
+        let _ = writeln!(out, "    keep(item, best, j, exchange, {threads}u);");
     }
     out.push_str("}\n");
 }

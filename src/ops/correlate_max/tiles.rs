@@ -1,0 +1,88 @@
+//! The plan: which lags are looked at by which workgroup, directly or by transforms.
+
+use crate::ops::conv::{Wanted, holds, result_length};
+use crate::plan::{Choice, Choices, ConvMethod, TileList};
+use crate::ragged::{Layout, Pairs};
+use crate::{Error, Result};
+
+/// Lags of one workgroup that convolves directly: `TILE` of shaders/lib/taps.wgsl.
+const TILE: usize = 448;
+
+/// How many workgroups it takes to look at all lags, and on what.
+#[derive(Debug)]
+pub(super) struct Tiles {
+    /// Tiles, when some pair needs more than one or a transform; otherwise workgroup g does all of pair g.
+    pub list: Option<TileList>,
+    /// Workgroups of the direct method.
+    pub groups: u32,
+    /// Bests that are kept for the last stage.
+    pub partials: u32,
+    /// Multiply-adds, those on staged zeros included.
+    pub cost: u64,
+    /// The pairs that go by transforms: each has one best.
+    pub transformed: Vec<usize>,
+}
+
+impl Tiles {
+    pub(super) fn new(a: &Layout, b: &Layout, pairs: &Pairs, choices: &Choices) -> Tiles {
+        let mut transformed = Vec::new();
+        let mut lengths = Vec::with_capacity(pairs.len());
+        let mut taps = Vec::with_capacity(pairs.len());
+        let mut longest = 0;
+        let mut cost = 0;
+        for (pair, (i, j)) in pairs.iter().enumerate() {
+            let (m, n) = (a.length(i), b.length(j));
+            if m > 0 && n > 0 && choices.get(pair) != Choice::Direct {
+                // One place for its best, behind all tiles that cost anything.
+                transformed.push(pair);
+                lengths.push(1);
+                taps.push(0);
+                continue;
+            }
+            let lags = result_length(m, n);
+            longest = longest.max(lags);
+            cost += (lags.div_ceil(TILE) * TILE) as u64 * m.min(n) as u64;
+            lengths.push(lags as u32);
+            taps.push(m.min(n) as u64);
+        }
+        let list = (longest > TILE || !transformed.is_empty())
+            .then(|| TileList::new(&lengths, TILE, |pair| taps[pair]));
+        let partials = list.as_ref().map_or(pairs.len() as u32, |list| list.tiles);
+        Tiles {
+            list,
+            groups: partials - transformed.len() as u32,
+            partials,
+            cost,
+            transformed,
+        }
+    }
+}
+
+/// The methods of all pairs on a GPU: what one workgroup transforms goes that way, and the rest directly.
+pub(super) fn choices(
+    wanted: &Wanted<'_>,
+    a: &Layout,
+    b: &Layout,
+    pairs: &Pairs,
+) -> Result<Choices> {
+    let choices = wanted.choices(a, b, pairs)?;
+    let fits = |choice| match choice {
+        Choice::Direct => true,
+        Choice::Fft { length } => holds(length / 2),
+        Choice::OverlapSave { .. } => false,
+    };
+    if wanted.method == ConvMethod::Auto {
+        return Ok(choices.directly_unless(fits));
+    }
+    match (0..pairs.len()).find(|&pair| !fits(choices.get(pair))) {
+        None => Ok(choices),
+        Some(pair) => Err(Error::Method {
+            op: wanted.op,
+            pair,
+            method: wanted.method.name(),
+            reason:
+                "this device looks for the best lag directly, or by one transform of a workgroup"
+                    .to_owned(),
+        }),
+    }
+}
