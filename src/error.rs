@@ -148,6 +148,19 @@ pub enum Error {
         len: usize,
     },
 
+    /// Two matrices whose inner extents differ.
+    #[error("{op}: pair {pair}: expected equal inner extents, got {left} and {right}")]
+    InnerExtents {
+        /// The public operation.
+        op: &'static str,
+        /// The pair.
+        pair: usize,
+        /// Columns of the left factor.
+        left: usize,
+        /// Rows of the right factor.
+        right: usize,
+    },
+
     /// A pairing that the sizes of the two batches do not allow.
     #[error("{op}: the pairing expected {expected}, got {got}")]
     Pairing {
@@ -280,6 +293,7 @@ impl Error {
             Error::PairIndex { .. } => "pair_index",
             Error::Pairing { .. } => "pairing",
             Error::Method { .. } => "method",
+            Error::InnerExtents { .. } => "inner_extents",
             Error::CostTable { .. } => "cost_table",
             Error::ElementRange { .. } => "element_range",
             Error::DeviceMismatch { .. } => "device_mismatch",
@@ -305,6 +319,7 @@ impl Error {
             | Error::PairIndex { op, .. }
             | Error::Pairing { op, .. }
             | Error::Method { op, .. }
+            | Error::InnerExtents { op, .. }
             | Error::ElementRange { op, .. }
             | Error::DeviceMismatch { op, .. }
             | Error::TooLarge { op, .. }
@@ -323,7 +338,9 @@ impl Error {
             Error::InvalidOffsets { element, .. }
             | Error::Length { element, .. }
             | Error::Shape { element, .. } => Some(*element),
-            Error::PairIndex { pair, .. } | Error::Method { pair, .. } => Some(*pair),
+            Error::PairIndex { pair, .. }
+            | Error::Method { pair, .. }
+            | Error::InnerExtents { pair, .. } => Some(*pair),
             Error::ValueCount { element, .. }
             | Error::SizeOverflow { element, .. }
             | Error::Rank { element, .. }

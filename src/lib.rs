@@ -71,11 +71,12 @@ pub use machine::Memory;
 pub use num_complex::Complex32;
 #[cfg(feature = "gpu")]
 pub use ops::kernels;
+pub use ops::matmul::Activation;
 pub use plan::{ByMethod, ConvChoice, ConvGroup, ConvMethod, CostTable, HeterogeneityProfile};
 pub use ragged::{DType, Element, Layout, MAX_RANK, Offsets, Pairing, Ragged, Real, Rows, Shape};
 pub use tensor::{
     ConvPlan, CorrelateMax, Device, DeviceInfo, DeviceKind, DeviceLimits, KernelTime, Pair,
-    Profile, Sbd, Tensor,
+    Product, Profile, Sbd, Tensor,
 };
 #[cfg(feature = "gpu")]
 pub use wgpu;

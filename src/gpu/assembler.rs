@@ -21,6 +21,7 @@ const LIBRARY: &[(&str, &str)] = &[
         "fft_values",
         include_str!("../../shaders/lib/fft_values.wgsl"),
     ),
+    ("gelu", include_str!("../../shaders/lib/gelu.wgsl")),
     ("grid", include_str!("../../shaders/lib/grid.wgsl")),
     ("nan", include_str!("../../shaders/lib/nan.wgsl")),
     ("order", include_str!("../../shaders/lib/order.wgsl")),

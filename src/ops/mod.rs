@@ -8,6 +8,7 @@ pub(crate) mod conv;
 pub(crate) mod correlate_max;
 pub(crate) mod fft;
 pub(crate) mod map;
+pub(crate) mod matmul;
 mod passes;
 pub(crate) mod reduce;
 pub(crate) mod transpose;
@@ -29,6 +30,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &fft::REAL,
     &fft::BLUESTEIN,
     &passes::KERNEL,
+    &matmul::KERNEL,
     &map::KERNEL,
     &map::FILL,
     &conv::KERNEL,
@@ -50,6 +52,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
 pub(crate) static GENERATORS: &[Generate] = &[
     ("conv_fused", conv::generate_fused),
     ("conv_kept", conv::kept::generate),
+    ("matmul", matmul::generate),
     ("fft", fft::generate),
     ("fft_real", fft::generate_real),
     ("fft_smooth", fft::generate_smooth),

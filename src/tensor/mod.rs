@@ -6,6 +6,7 @@ mod convolutions;
 mod device;
 mod methods;
 mod pair;
+mod products;
 mod profile;
 mod reductions;
 mod transfer;
@@ -18,6 +19,7 @@ pub use conv_plan::ConvPlan;
 pub use convolutions::{CorrelateMax, Sbd};
 pub use device::{Device, DeviceInfo, DeviceKind, DeviceLimits};
 pub use pair::Pair;
+pub use products::Product;
 pub use profile::{KernelTime, Profile};
 
 use device::Backend;

@@ -19,6 +19,7 @@ mod device;
 mod fft;
 mod fft2;
 mod map;
+mod matmul;
 mod ragged;
 mod reduce;
 mod reference;
@@ -48,6 +49,7 @@ const MODULES: &[Module] = &[
     ("fft", fft::tests),
     ("fft2", fft2::tests),
     ("map", map::tests),
+    ("matmul", matmul::tests),
     ("ragged", ragged::tests),
     ("reduce", reduce::tests),
     ("reference", reference::tests),

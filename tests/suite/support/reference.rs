@@ -176,6 +176,51 @@ pub fn conv<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -
     slide(a, b, pairs, false)
 }
 
+/// c_ij = Σ_l a_il b_lj, the sum over as many l as both have; either batch may hold transposes.
+pub fn matmul<S: Scalar>(
+    a: &Ragged<S>,
+    b: &Ragged<S>,
+    pairs: &[(usize, usize)],
+    transposed: [bool; 2],
+) -> Sums<S> {
+    let factor = |batch: &Ragged<S>, i: usize, transposed: bool| {
+        let shape = batch.shape(i);
+        let [rows, columns] = [0, 1].map(|axis| shape.extents()[axis] as usize);
+        let row = batch.row(i).to_vec();
+        let (m, n) = if transposed {
+            (columns, rows)
+        } else {
+            (rows, columns)
+        };
+        let at = move |i: usize, j: usize| match transposed {
+            true => row[j * columns + i],
+            false => row[i * columns + j],
+        };
+        (m, n, at)
+    };
+    let mut out = Builder::default();
+    for &(i, j) in pairs {
+        let (m, left, x) = factor(a, i, transposed[0]);
+        let (right, n, y) = factor(b, j, transposed[1]);
+        let inner = left.min(right);
+        for row in 0..m {
+            for column in 0..n {
+                let (mut sum, mut magnitude) = (S::default(), 0.0);
+                for l in 0..inner {
+                    let product = x(row, l).times(y(l, column));
+                    sum = sum.plus(product);
+                    magnitude += product.magnitude();
+                }
+                out.values.push(sum);
+                out.magnitudes.push(magnitude);
+                out.terms.push(inner);
+            }
+        }
+        out.shapes.push(Extents(vec![m, n]));
+    }
+    out.finish(2)
+}
+
 /// c_{k+n−1} = Σ_i a_{i+k} b_i, n the length of b.
 pub fn correlate<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Sums<S> {
     slide(a, b, pairs, true)

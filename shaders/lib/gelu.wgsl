@@ -1,0 +1,47 @@
+// e^(r - h) for 0 <= h < 106 and small r. In fixed point, because compilers may take sums of floats apart and put them together
+// otherwise: then the error would grow with h.
+fn exp_minus(h: f32, r: f32) -> f32 {
+    let fixed = i32(h * 16777216.0) - i32(r * 16777216.0);
+    let n = i32(round(f32(fixed) * 8.599132e-8));
+    // 11629079 / 2²⁴ and 5.77e-8 are ln 2.
+    let f = fma(f32(n), 5.7699990e-8, f32(n * 11629079 - fixed) * 5.9604645e-8);
+    var s = 1.3888889e-3;
+    s = fma(s, f, 8.3333333e-3);
+    s = fma(s, f, 4.1666667e-2);
+    s = fma(s, f, 0.16666667);
+    s = fma(s, f, 0.5);
+    s = fma(s, f, 1.0);
+    s = fma(s, f, 1.0);
+    // In two steps, because the power alone may be below the smallest normal number.
+    let half = n / 2;
+    return s * bitcast<f32>(u32(127 - half) << 23u) * bitcast<f32>(u32(127 - n + half) << 23u);
+}
+
+// x Φ(x), Φ(x) = erfc(-x / √2) / 2.
+//
+// The logarithm of erfc(z) e^(z²) / t, t = 1 / (1 + z / 2), is a polynomial of t to 1.2e-7 (Press et al., Numerical Recipes, 6.2): no
+// cancellation in the tail.
+fn gelu(x: f32) -> f32 {
+    // Beyond, the tail is 0. A NaN stays one.
+    if x > 14.5 {
+        return x;
+    }
+    if x < -14.5 {
+        return -0.0;
+    }
+    let t = 1.0 / fma(0.35355339059327373, abs(x), 1.0);
+    var s = 0.17087277;
+    s = fma(s, t, -0.82215223);
+    s = fma(s, t, 1.48851587);
+    s = fma(s, t, -1.13520398);
+    s = fma(s, t, 0.27886807);
+    s = fma(s, t, -0.18628806);
+    s = fma(s, t, 0.09678418);
+    s = fma(s, t, 0.37409196);
+    s = fma(s, t, 1.00002368);
+    s = fma(s, t, -1.26551223);
+    // Half the square of twelve bits is exact, and the rest is small.
+    let high = bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
+    let tail = 0.5 * t * exp_minus(0.5 * high * high, s - 0.5 * (x - high) * (x + high));
+    return x * select(1.0 - tail, tail, x < 0.0);
+}

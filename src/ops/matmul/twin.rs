@@ -1,0 +1,239 @@
+//! Matrix products on the CPU: a gemm crate for f32, plain loops for integers.
+
+use bytemuck::cast_slice_mut;
+use gemm::Parallelism;
+use rayon::prelude::*;
+
+use super::{Activation, Bias, Form, extents};
+use crate::ops::Arithmetic;
+use crate::plan::{Twin, TwinArgs};
+use crate::ragged::{DType, Layout};
+
+pub(super) fn of(dtype: DType, form: Form) -> Twin {
+    match dtype {
+        DType::I32 => Twin::new(move |args| integers::<i32>(args, &form)),
+        DType::U32 => Twin::new(move |args| integers::<u32>(args, &form)),
+        _ => Twin::new(move |args| floats(args, &form)),
+    }
+}
+
+/// Multiply-adds of a product that is worth all workers, and of a piece of work for one.
+const ALL: u64 = 1 << 27;
+const PIECE: u64 = 1 << 20;
+
+/// Rows of one product's result: what one worker makes.
+struct Piece<'a, T> {
+    pair: usize,
+    row: usize,
+    out: &'a mut [T],
+}
+
+/// The results cut into pieces. Products of `all` multiply-adds or more are one.
+fn pieces<'a, T>(
+    args: &TwinArgs<'_>,
+    form: &Form,
+    layout: &Layout,
+    mut c: &'a mut [T],
+    all: u64,
+) -> Vec<Piece<'a, T>> {
+    let (a, b) = (args.inputs[0].layout, args.inputs[1].layout);
+    let mut pieces = Vec::new();
+    for (pair, (i, j)) in args.pairs().iter().enumerate() {
+        let (mut out, rest) = c.split_at_mut(layout.length(pair));
+        c = rest;
+        let Ok(product) = extents(form, pair, a.shape(i), b.shape(j)) else {
+            continue;
+        };
+        let row = u64::from(product.n) * u64::from(product.k.max(1));
+        let rows = match row * u64::from(product.m) {
+            work if work >= all => product.m,
+            // The crate's kernels want tens of rows.
+            _ => (PIECE / row.max(1)).clamp(64, u64::from(u32::MAX)) as u32,
+        };
+        let mut at = 0;
+        while !out.is_empty() {
+            let (piece, rest) =
+                out.split_at_mut(((rows as usize) * product.n as usize).min(out.len()));
+            out = rest;
+            pieces.push(Piece {
+                pair,
+                row: at,
+                out: piece,
+            });
+            at += rows as usize;
+        }
+    }
+    pieces
+}
+
+fn floats(args: &mut TwinArgs<'_>, form: &Form) {
+    let outputs = std::mem::take(&mut args.outputs);
+    let output = &mut outputs[0];
+    let layout = output.layout;
+    let c: &mut [f32] = cast_slice_mut(output.words);
+    let all = pieces(args, form, layout, c, ALL);
+    let args = &*args;
+    let (large, small): (Vec<_>, Vec<_>) = all.into_iter().partition(|piece| {
+        let (i, j) = args.pairs().get(piece.pair);
+        let product = extents(
+            form,
+            0,
+            args.inputs[0].layout.shape(i),
+            args.inputs[1].layout.shape(j),
+        );
+        product.is_ok_and(|p| u64::from(p.m) * u64::from(p.n) * u64::from(p.k) >= ALL)
+    });
+    for piece in large {
+        multiply(args, form, piece, Parallelism::Rayon(0));
+    }
+    small
+        .into_par_iter()
+        .for_each(|piece| multiply(args, form, piece, Parallelism::None));
+}
+
+fn multiply(args: &TwinArgs<'_>, form: &Form, piece: Piece<'_, f32>, parallelism: Parallelism) {
+    let (i, j) = args.pairs().get(piece.pair);
+    let (a, a_layout) = args.input::<f32>(0);
+    let (b, b_layout) = args.input::<f32>(1);
+    let Ok(product) = extents(form, piece.pair, a_layout.shape(i), b_layout.shape(j)) else {
+        return;
+    };
+    let (k, n) = (product.k as usize, product.n as usize);
+    let rows = piece.out.len() / n;
+    let by = |transposed: bool, stride: u32| match transposed {
+        true => (1, stride as isize),
+        false => (stride as isize, 1),
+    };
+    let (a_row, a_column) = by(form.transposed[0], product.strides[0]);
+    let (b_row, b_column) = by(form.transposed[1], product.strides[1]);
+    let scale = match form.epilogue.scale {
+        true => f32::from_bits(args.scalars[0]),
+        false => 1.0,
+    };
+    if k == 0 {
+        piece.out.fill(0.0);
+    } else {
+        let a = &a[a_layout.offsets().range(i)][piece.row * a_row as usize..];
+        let b = &b[b_layout.offsets().range(j)];
+        // The last value that each factor has must be there.
+        let last = |rows: usize, row: isize, columns: usize, column: isize| {
+            (rows - 1) * row as usize + (columns - 1) * column as usize
+        };
+        assert!(last(rows, a_row, k, a_column) < a.len() && last(k, b_row, n, b_column) < b.len());
+        // SAFETY: the factors are rows x k and k x n values at these strides, which the assertion found inside the slices, and
+        // the result is rows x n values of a slice of its own.
+        #[allow(unsafe_code, reason = "the crate takes pointers")]
+        unsafe {
+            gemm::gemm(
+                rows,
+                n,
+                k,
+                piece.out.as_mut_ptr(),
+                1,
+                n as isize,
+                false,
+                a.as_ptr(),
+                a_column,
+                a_row,
+                b.as_ptr(),
+                b_column,
+                b_row,
+                0.0,
+                1.0,
+                false,
+                false,
+                false,
+                parallelism,
+            );
+        }
+    }
+    finish(args, form, piece, (j, n), scale);
+}
+
+/// The epilogue, value by value.
+fn finish(
+    args: &TwinArgs<'_>,
+    form: &Form,
+    piece: Piece<'_, f32>,
+    (j, n): (usize, usize),
+    scale: f32,
+) {
+    let epilogue = form.epilogue;
+    if epilogue.bits() == 0 {
+        return;
+    }
+    let (bias, residual) = epilogue.inputs();
+    let bias = bias.map(|input| {
+        let (values, layout) = args.input::<f32>(input);
+        let element = match epilogue.bias {
+            Some(Bias::Right) => j,
+            _ => 0,
+        };
+        &values[layout.offsets().range(element)]
+    });
+    let residual = residual.map(|input| {
+        let (values, layout) = args.input::<f32>(input);
+        &values[layout.offsets().range(piece.pair)][piece.row * n..]
+    });
+    for (at, y) in piece.out.iter_mut().enumerate() {
+        let mut value = *y;
+        if epilogue.scale {
+            value *= scale;
+        }
+        if let Some(bias) = bias {
+            value += bias[at % n];
+        }
+        value = match epilogue.activation {
+            Activation::Identity => value,
+            Activation::Relu if value < 0.0 => 0.0,
+            Activation::Relu => value,
+            Activation::Gelu => gelu(value),
+        };
+        if let Some(residual) = residual {
+            value += residual[at];
+        }
+        *y = value;
+    }
+}
+
+fn gelu(x: f32) -> f32 {
+    if x == f32::NEG_INFINITY {
+        return -0.0;
+    }
+    let x = f64::from(x);
+    (0.5 * x * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)) as f32
+}
+
+/// In the order of the definition; results wrap.
+fn integers<T: Arithmetic>(args: &mut TwinArgs<'_>, form: &Form) {
+    let outputs = std::mem::take(&mut args.outputs);
+    let output = &mut outputs[0];
+    let layout = output.layout;
+    let c: &mut [T] = cast_slice_mut(output.words);
+    let all = pieces(args, form, layout, c, u64::MAX);
+    let args = &*args;
+    all.into_par_iter().for_each(|piece| {
+        let (i, j) = args.pairs().get(piece.pair);
+        let (a, a_layout) = args.input::<T>(0);
+        let (b, b_layout) = args.input::<T>(1);
+        let Ok(product) = extents(form, piece.pair, a_layout.shape(i), b_layout.shape(j)) else {
+            return;
+        };
+        let a = &a[a_layout.offsets().range(i)];
+        let b = &b[b_layout.offsets().range(j)];
+        let at = |transposed: bool, stride: u32, row: usize, column: usize| match transposed {
+            true => column * stride as usize + row,
+            false => row * stride as usize + column,
+        };
+        piece.out.fill(T::default());
+        for (row, out) in piece.out.chunks_mut(product.n as usize).enumerate() {
+            for l in 0..product.k as usize {
+                let x = a[at(form.transposed[0], product.strides[0], piece.row + row, l)];
+                for (column, sum) in out.iter_mut().enumerate() {
+                    let y = b[at(form.transposed[1], product.strides[1], l, column)];
+                    *sum = sum.plus(x.times(y));
+                }
+            }
+        }
+    });
+}

@@ -1,0 +1,207 @@
+//! Matrix products.
+
+use super::methods::single;
+use super::{Pair, Tensor, run};
+use crate::Result;
+use crate::ops::matmul::{self, Activation, Form};
+use crate::ragged::{Element, Real};
+
+impl<T: Real> Tensor<T> {
+    /// The matrix product `(A B)_ij = Σ_l A_il B_lj`, element by element: (m, k) times (k, n) gives (m, n), each of its own.
+    ///
+    /// Rank 2. Where an extent is 0 nothing is read, and k = 0 gives zeros. Integers wrap. A NaN or an infinity spreads over the row
+    /// and the column that it meets, and to no other product. Does not respect equivalence: the carried extents count;
+    /// [`matmul_ambient`](Self::matmul_ambient) does. [`Pair::matmul`] multiplies one matrix with all, or listed pairs;
+    /// [`Pair::product`] multiplies transposes, and adds a bias, an activation or a residual.
+    ///
+    /// Cost: 2·m·k·n operations; on a GPU one dispatch for each size of tile (32, 64 and 128), whatever the number of products.
+    /// Error: |error| ≤ γ_h Σ|A_il B_lj| with h = min(k, 512) + ⌈k / 512⌉; exact for integers below 2²⁴. An element's bits depend on
+    /// its own factors only.
+    ///
+    /// ```
+    /// use vsla::{Device, Ragged, Shape};
+    ///
+    /// let device = Device::cpu();
+    /// let a = Ragged::from_shapes(vec![1.0f32, 2.0, 5.0, 7.0], 2, [Shape::new(&[1, 2])?, Shape::new(&[2, 1])?])?;
+    /// let b = Ragged::from_shapes(vec![1.0f32, 0.0, 3.0, 4.0, 10.0], 2, [Shape::new(&[2, 2])?, Shape::new(&[1, 1])?])?;
+    /// let c = device.upload(&a)?.matmul(&device.upload(&b)?)?.download_blocking()?;
+    /// assert_eq!(c.to_vecs(), [vec![7.0, 8.0], vec![50.0, 70.0]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Rank`](crate::Error::Rank) unless both are of rank 2; [`InnerExtents`](crate::Error::InnerExtents) with the first pair whose inner
+    /// extents differ; [`BatchSize`](crate::Error::BatchSize), [`DeviceMismatch`](crate::Error::DeviceMismatch),
+    /// [`SizeOverflow`](crate::Error::SizeOverflow) with the element whose result does not fit, [`TooLarge`](crate::Error::TooLarge),
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    pub fn matmul(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
+        self.meet("matmul", other)?.matmul()
+    }
+
+    /// The matrix product with zeros for what a factor lacks: the inner sum ends with the shorter of the two extents.
+    ///
+    /// Respects equivalence: trailing zero rows and columns change nothing but the shape. In all else like
+    /// [`matmul`](Self::matmul).
+    ///
+    /// ```
+    /// use vsla::{Device, Ragged, Shape};
+    ///
+    /// let device = Device::cpu();
+    /// let a = device.upload(&Ragged::from_shapes(vec![1.0f32, 2.0], 2, [Shape::new(&[1, 2])?])?)?;
+    /// let b = device.upload(&Ragged::from_shapes(vec![3.0f32, 4.0], 2, [Shape::new(&[1, 2])?])?)?;
+    /// assert_eq!(a.matmul_ambient(&b)?.download_blocking()?.to_vecs(), [vec![3.0, 4.0]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`matmul`](Self::matmul), but for the inner extents.
+    pub fn matmul_ambient(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
+        self.meet("matmul_ambient", other)?.matmul_ambient()
+    }
+}
+
+impl<'a, T: Real> Pair<'a, T> {
+    /// [`Tensor::matmul`] of every pair. A list of pairs makes it a grouped product: rows of one batch, each group with its own weights.
+    ///
+    /// # Errors
+    /// Those of [`Tensor::matmul`].
+    pub fn matmul(&self) -> Result<Tensor<T>> {
+        self.product().run()
+    }
+
+    /// [`Tensor::matmul_ambient`] of every pair.
+    ///
+    /// # Errors
+    /// Those of [`Tensor::matmul_ambient`].
+    pub fn matmul_ambient(&self) -> Result<Tensor<T>> {
+        self.product().ambient().run()
+    }
+
+    /// The matrix product of every pair, still to be told more about.
+    pub fn product(&self) -> Product<'a, T> {
+        Product {
+            pair: self.clone(),
+            form: Form::default(),
+            scale: None,
+            bias: None,
+            residual: None,
+        }
+    }
+}
+
+/// A matrix product of pairs that is about to be made: `residual + f(scale · A B + bias)`.
+///
+/// Made by [`Pair::product`]. Everything is done while results are in registers: nothing is stored in between, and no
+/// transpose is copied.
+///
+/// ```
+/// use vsla::{Activation, Device, Pairing, Ragged, Shape};
+///
+/// let device = Device::cpu();
+/// // A layer: rows of three sentences times the transpose of one matrix of weights.
+/// let rows = [Shape::new(&[2, 2])?, Shape::new(&[1, 2])?, Shape::new(&[3, 2])?];
+/// let x = Ragged::from_shapes((0..12).map(|i| i as f32).collect(), 2, rows)?;
+/// let w = Ragged::from_shapes(vec![1.0f32, -1.0], 2, [Shape::new(&[1, 2])?])?;
+/// let (x, w) = (device.upload(&x)?, device.upload(&w)?);
+/// let bias = device.upload(&Ragged::from_rows([vec![0.5f32]])?)?;
+/// let all = x.pair(&w, Pairing::AllToAll)?;
+/// let y = all.product().transpose_right().bias(&bias).activation(Activation::Relu).run()?;
+/// assert_eq!(y.download_blocking()?.to_vecs(), [vec![0.0; 2], vec![0.0], vec![0.0; 3]]);
+/// # Ok::<(), vsla::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "nothing happens before `run`"]
+pub struct Product<'a, T: Element> {
+    pair: Pair<'a, T>,
+    form: Form,
+    scale: Option<f32>,
+    bias: Option<&'a Tensor<T>>,
+    residual: Option<&'a Tensor<T>>,
+}
+
+impl<'a, T: Real> Product<'a, T> {
+    /// Multiplies the transposes of what the left batch holds, (k, m).
+    pub fn transpose_left(mut self) -> Self {
+        self.form.transposed[0] = true;
+        self
+    }
+
+    /// Multiplies by the transposes of what the right batch holds, (n, k).
+    pub fn transpose_right(mut self) -> Self {
+        self.form.transposed[1] = true;
+        self
+    }
+
+    /// Lets inner extents differ: [`Tensor::matmul_ambient`].
+    pub fn ambient(mut self) -> Self {
+        self.form.ambient = true;
+        self
+    }
+
+    /// The products.
+    ///
+    /// # Errors
+    /// Those of [`Tensor::matmul`]; for what the epilogue reads, [`BatchSize`](crate::Error::BatchSize), [`Rank`](crate::Error::Rank),
+    /// [`Length`](crate::Error::Length) with the vector, [`Shape`](crate::Error::Shape) with the pair, [`DeviceMismatch`](crate::Error::DeviceMismatch).
+    pub fn run(&self) -> Result<Tensor<T>> {
+        let Pair {
+            left, right, pairs, ..
+        } = &self.pair;
+        let layouts = (&left.layout, &right.layout);
+        let mut form = self.form;
+        form.epilogue.scale = self.scale.is_some();
+        form.epilogue.residual = self.residual.is_some();
+        let mut inputs = Vec::from(self.pair.operands());
+        if self.bias.is_some() || self.residual.is_some() {
+            let result = matmul::result(&form, layouts, pairs)?;
+            let op = "matmul";
+            if let Some(bias) = self.bias {
+                left.check_device(op, bias)?;
+                form.epilogue.bias = Some(matmul::whose_bias(
+                    op,
+                    &bias.layout,
+                    &result,
+                    pairs,
+                    right.len(),
+                )?);
+                inputs.push(bias.operand());
+            }
+            if let Some(residual) = self.residual {
+                left.check_device(op, residual)?;
+                matmul::check_residual(op, &residual.layout, &result)?;
+                inputs.push(residual.operand());
+            }
+        }
+        let device = &left.device;
+        let bias = self.bias.map(|bias| &bias.layout);
+        let launch = matmul::launch(&form, T::DTYPE, layouts, pairs, bias, device.is_gpu())?;
+        let scalars: Vec<u32> = self.scale.map(f32::to_bits).into_iter().collect();
+        single(device, launch.op, run(device, &launch, &inputs, &scalars)?)
+    }
+}
+
+impl<'a> Product<'a, f32> {
+    /// Multiplies every sum by this factor.
+    pub fn scale(mut self, factor: f32) -> Self {
+        self.scale = Some(factor);
+        self
+    }
+
+    /// Adds to every row: one vector of n values for all products, or one for each right operand.
+    pub fn bias(mut self, bias: &'a Tensor<f32>) -> Self {
+        self.bias = Some(bias);
+        self
+    }
+
+    /// Applies a function to every value, after scale and bias.
+    pub fn activation(mut self, activation: Activation) -> Self {
+        self.form.epilogue.activation = activation;
+        self
+    }
+
+    /// Adds matrices of the results' shapes, last of all.
+    pub fn residual(mut self, residual: &'a Tensor<f32>) -> Self {
+        self.residual = Some(residual);
+        self
+    }
+}

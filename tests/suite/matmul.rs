@@ -1,0 +1,485 @@
+//! Matrix products.
+
+use libtest_mimic::Trial;
+use vsla::{Activation, Device, Error, Layout, Pairing, Product, Ragged, Real, Shape, Tensor};
+
+use crate::support::bench::{Bench, DeviceTest};
+use crate::support::compare::{assert_exact, assert_identical, assert_within};
+use crate::support::corpus::rng;
+use crate::support::number::{Number, widened};
+use crate::support::operation::{download, upload};
+use crate::support::reference;
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    let tests: &[DeviceTest] = &[
+        ("edges", edges),
+        ("integers", integers),
+        ("larger_tiles", larger_tiles),
+        ("deep_sums", deep_sums),
+        ("random", random),
+        ("goldens", goldens),
+        ("empty", empty),
+        ("pairings", pairings),
+        ("views", views),
+        ("alone", alone),
+        ("ambient", ambient),
+        ("not_a_number_stays", not_a_number_stays),
+        ("epilogues", epilogues),
+        ("gelu", gelu),
+        ("every_bias_of_its_own", every_bias_of_its_own),
+        ("integers_wrap", integers_wrap),
+        ("one_giant_among_dwarfs", one_giant_among_dwarfs),
+        ("errors", errors),
+    ];
+    bench.all_on_each_device(tests)
+}
+
+/// The depth that the documentation promises.
+fn depth(terms: usize) -> f64 {
+    (terms.min(512) + terms.div_ceil(512)) as f64
+}
+
+fn matrices(shapes: impl IntoIterator<Item = [usize; 2]>) -> Layout {
+    let shapes = shapes.into_iter().map(|s| Shape::new(&s).unwrap());
+    Layout::from_shapes(2, shapes).unwrap()
+}
+
+/// Factors of (m, k, n), stored as the product wants them.
+fn factors(extents: &[[usize; 3]], transposed: [bool; 2]) -> (Layout, Layout) {
+    let turned = |s: [usize; 2], turned: bool| if turned { [s[1], s[0]] } else { s };
+    let left = extents
+        .iter()
+        .map(|&[m, k, _]| turned([m, k], transposed[0]));
+    let right = extents
+        .iter()
+        .map(|&[_, k, n]| turned([k, n], transposed[1]));
+    (matrices(left), matrices(right))
+}
+
+fn small_integers<T: Number>(layout: &Layout, name: &str) -> Ragged<T> {
+    let mut rng = rng(name);
+    Ragged::from_fn(layout, |_, _| T::integer(&mut rng, 3))
+}
+
+fn form<'a, T: Real>(mut product: Product<'a, T>, transposed: [bool; 2]) -> Product<'a, T> {
+    if transposed[0] {
+        product = product.transpose_left();
+    }
+    if transposed[1] {
+        product = product.transpose_right();
+    }
+    product
+}
+
+const TRANSPOSES: [[bool; 2]; 4] = [[false, false], [true, false], [false, true], [true, true]];
+
+/// Exact for integers, within the bound for other values, against the definition.
+fn check<T: Number>(device: &Device, extents: &[[usize; 3]], transposed: [bool; 2]) {
+    let (left, right) = factors(extents, transposed);
+    let (a, b) = (
+        small_integers::<T>(&left, "left integers"),
+        small_integers::<T>(&right, "right integers"),
+    );
+    let pairs = reference::elementwise(a.len());
+    let expected = reference::matmul(&widened(&a), &widened(&b), &pairs, transposed);
+    let got = multiply(device, &a, &b, transposed);
+    let none = vec![0.0; expected.values.values().len()];
+    assert_within("integers", &got, &expected.values.cast(T::compared), &none);
+}
+
+fn multiply<T: Number>(
+    device: &Device,
+    a: &Ragged<T>,
+    b: &Ragged<T>,
+    transposed: [bool; 2],
+) -> Ragged<T> {
+    let (x, y) = (upload(device, a), upload(device, b));
+    let pair = x.pair(&y, Pairing::Elementwise).unwrap();
+    download(&form(pair.product(), transposed).run().unwrap())
+}
+
+fn check_random(device: &Device, extents: &[[usize; 3]], transposed: [bool; 2]) {
+    let (left, right) = factors(extents, transposed);
+    let (a, b) = (Ragged::random(&left, 5), Ragged::random(&right, 6));
+    let pairs = reference::elementwise(a.len());
+    let expected = reference::matmul(&widened(&a), &widened(&b), &pairs, transposed);
+    let got = multiply(device, &a, &b, transposed);
+    assert_within("random", &got, &expected.values, &expected.bounds(depth));
+}
+
+/// Around every edge of a tile and of a stage, in one batch.
+fn edges(device: &Device) {
+    let sides = [1, 2, 15, 16, 17, 31, 32, 33, 63, 65, 128, 130];
+    let mut rng = rng("edges of matrices");
+    let extents: Vec<[usize; 3]> = (0..60)
+        .map(|i| [sides[i % 12], sides[rng.usize(0..12)], sides[i * 5 % 12]])
+        .chain([
+            [1, 1, 1],
+            [1, 1, 300],
+            [300, 1, 1],
+            [1, 300, 1],
+            [129, 129, 127],
+        ])
+        .collect();
+    for transposed in TRANSPOSES {
+        check::<f32>(device, &extents, transposed);
+    }
+}
+
+fn integers(device: &Device) {
+    let extents = [[33, 17, 65], [1, 5, 1], [0, 3, 2], [64, 64, 64]];
+    for transposed in TRANSPOSES {
+        check::<i32>(device, &extents, transposed);
+        check::<u32>(device, &extents, transposed);
+    }
+}
+
+/// Enough tiles for those of 64 and of 128, with edges that are not full.
+fn larger_tiles(device: &Device) {
+    let extents = [[721, 17, 725], [1409, 5, 1540], [1538, 3, 1407], [3, 4, 5]];
+    for transposed in TRANSPOSES {
+        check::<f32>(device, &extents, transposed);
+    }
+    check::<i32>(device, &extents[..1], [false, false]);
+    check::<u32>(device, &[[1409, 5, 1540]], [false, false]);
+}
+
+/// Several blocks of a sum.
+fn deep_sums(device: &Device) {
+    let extents = [
+        [5, 512, 7],
+        [6, 513, 33],
+        [34, 1024, 3],
+        [2, 5000, 2],
+        [40, 1500, 40],
+    ];
+    for transposed in TRANSPOSES {
+        check::<f32>(device, &extents, transposed);
+        check_random(device, &extents, transposed);
+    }
+}
+
+fn random(device: &Device) {
+    let mut rng = rng("extents of matrices");
+    let extents: Vec<[usize; 3]> = (0..200)
+        .map(|_| [0, 0, 0].map(|_| rng.usize(0..=40)))
+        .collect();
+    for transposed in TRANSPOSES {
+        check_random(device, &extents, transposed);
+    }
+    check_random(device, &[[725, 40, 730]], [false, true]);
+}
+
+fn goldens(device: &Device) {
+    let a = Ragged::from_parts(
+        matrices([[2, 2], [1, 3]]),
+        vec![1.0f32, 2., 3., 4., 1., 0., -1.],
+    );
+    let b = Ragged::from_parts(
+        matrices([[2, 1], [3, 2]]),
+        vec![5.0f32, 6., 1., 2., 3., 4., 5., 6.],
+    );
+    let (a, b) = (a.unwrap(), b.unwrap());
+    let got = download(&upload(device, &a).matmul(&upload(device, &b)).unwrap());
+    assert_eq!(got.to_vecs(), [vec![17.0, 39.0], vec![-4.0, -4.0]]);
+    assert_eq!(got.shape(1), Shape::new(&[1, 2]).unwrap());
+}
+
+/// No inner extent gives zeros, no rows or columns nothing.
+fn empty(device: &Device) {
+    for transposed in TRANSPOSES {
+        let extents = [[3, 0, 2], [0, 4, 2], [3, 4, 0], [0, 0, 0], [40, 0, 70]];
+        check::<f32>(device, &extents, transposed);
+        check::<f32>(device, &[], transposed);
+    }
+}
+
+fn pairings(device: &Device) {
+    let a = small_integers::<f32>(&matrices([[3, 5], [40, 5], [0, 5]]), "weights");
+    let b = small_integers::<f32>(&matrices([[5, 2], [5, 33]]), "inputs");
+    let (x, y) = (upload(device, &a), upload(device, &b));
+    let list = [(1, 1), (0, 1), (2, 0), (1, 1), (0, 0)];
+    for pairing in [Pairing::AllToAll, Pairing::List(&list)] {
+        let pairs = reference::pairs(pairing, a.len(), b.len());
+        let expected = reference::matmul(&widened(&a), &widened(&b), &pairs, [false; 2]);
+        let got = download(&x.pair(&y, pairing).unwrap().matmul().unwrap());
+        assert_eq!(got.cast(f64::from), expected.values, "{pairing:?}");
+    }
+    let one = x.elements(1..2).unwrap();
+    let pairs = reference::pairs(Pairing::OneToAll, 1, b.len());
+    let a = Ragged::from_parts(matrices([[40, 5]]), a.row(1).to_vec()).unwrap();
+    let expected = reference::matmul(&widened(&a), &widened(&b), &pairs, [false; 2]);
+    let got = download(&one.pair(&y, Pairing::OneToAll).unwrap().matmul().unwrap());
+    assert_eq!(got.cast(f64::from), expected.values);
+}
+
+/// Operands that begin anywhere in their buffers.
+fn views(device: &Device) {
+    let extents: Vec<_> = (0..12).map(|i| [i + 1, 2 * i + 1, 3 * i % 7 + 1]).collect();
+    let (left, right) = factors(&extents, [false; 2]);
+    let (a, b) = (Ragged::random(&left, 1), Ragged::random(&right, 2));
+    let (x, y) = (upload(device, &a), upload(device, &b));
+    let whole = download(&x.matmul(&y).unwrap());
+    let part = |t: &Tensor<f32>| t.elements(5..11).unwrap();
+    let got = download(&part(&x).matmul(&part(&y)).unwrap());
+    let expected = Ragged::from_parts(
+        whole.layout().range(5..11).unwrap(),
+        (5..11).flat_map(|i| whole.row(i).to_vec()).collect(),
+    );
+    assert_identical("views", &got, &expected.unwrap());
+}
+
+/// The same bits in any company, and in any place.
+fn alone(device: &Device) {
+    let extents = [[3, 700, 4], [725, 30, 730], [64, 64, 64], [1, 1, 1]];
+    let (left, right) = factors(&extents, [false; 2]);
+    let (a, b) = (Ragged::random(&left, 3), Ragged::random(&right, 4));
+    let (x, y) = (upload(device, &a), upload(device, &b));
+    let whole = download(&x.matmul(&y).unwrap());
+    for i in 0..extents.len() {
+        let (x, y) = (x.elements(i..i + 1).unwrap(), y.elements(i..i + 1).unwrap());
+        let got = download(&x.matmul(&y).unwrap());
+        let bits = |row: &[f32]| row.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(got.row(0)), bits(whole.row(i)), "element {i}");
+    }
+}
+
+fn ambient(device: &Device) {
+    let a = small_integers::<f32>(
+        &matrices([[3, 5], [2, 9], [4, 0], [33, 40]]),
+        "ambient left",
+    );
+    let b = small_integers::<f32>(
+        &matrices([[7, 2], [4, 6], [3, 2], [12, 40]]),
+        "ambient right",
+    );
+    let pairs = reference::elementwise(4);
+    let expected = reference::matmul(&widened(&a), &widened(&b), &pairs, [false; 2]);
+    let (x, y) = (upload(device, &a), upload(device, &b));
+    let got = download(&x.matmul_ambient(&y).unwrap());
+    assert_eq!(got.cast(f64::from), expected.values);
+    // Of transposes: inner extents are the rows of one and the columns of the other.
+    for transposed in TRANSPOSES {
+        let expected = reference::matmul(&widened(&a), &widened(&b), &pairs, transposed);
+        let pair = x.pair(&y, Pairing::Elementwise).unwrap();
+        let got = form(pair.product().ambient(), transposed).run().unwrap();
+        assert_eq!(
+            download(&got).cast(f64::from),
+            expected.values,
+            "{transposed:?}"
+        );
+    }
+}
+
+/// Only the row of a and the column of b that have it.
+fn not_a_number_stays(device: &Device) {
+    let layout = matrices([[40, 40], [3, 3]]);
+    let (mut a, b) = (Ragged::full(&layout, 1.0f32), Ragged::full(&layout, 1.0f32));
+    a.values_mut()[5 * 40 + 7] = f32::NAN;
+    let mut infinite = b.clone();
+    infinite.values_mut()[3 * 40 + 11] = f32::INFINITY;
+    let got = download(
+        &upload(device, &a)
+            .matmul(&upload(device, &infinite))
+            .unwrap(),
+    );
+    for (at, value) in got.row(0).iter().enumerate() {
+        let (row, column) = (at / 40, at % 40);
+        match (row == 5, column == 11) {
+            (true, _) => assert!(value.is_nan(), "{row} {column}"),
+            (false, true) => assert_eq!(*value, f32::INFINITY, "{row} {column}"),
+            _ => assert_eq!(*value, 40.0, "{row} {column}"),
+        }
+    }
+    assert_eq!(got.row(1), [3.0; 9]);
+}
+
+fn epilogues(device: &Device) {
+    let extents = [[33, 600, 7], [2, 3, 7], [0, 1, 7], [40, 0, 7]];
+    let (left, right) = factors(&extents, [false; 2]);
+    let a = small_integers::<f32>(&left, "epilogue left");
+    let b = small_integers::<f32>(&right, "epilogue right");
+    let bias = Ragged::from_rows([vec![-9.0f32, 4.0, 0.0, 1.0, -3.0, 100.0, -100.0]]).unwrap();
+    let shapes = extents.iter().map(|&[m, _, n]| [m, n]);
+    let residual = small_integers::<f32>(&matrices(shapes), "residual");
+    let pairs = reference::elementwise(a.len());
+    let sums = reference::matmul(&widened(&a), &widened(&b), &pairs, [false; 2]).values;
+    let (x, y) = (upload(device, &a), upload(device, &b));
+    let (bias_there, residual_there) = (upload(device, &bias), upload(device, &residual));
+    let pair = x.pair(&y, Pairing::Elementwise).unwrap();
+    for parts in 0..16 {
+        let has = |bit: usize| parts & bit != 0;
+        let mut product = pair.product();
+        if has(1) {
+            product = product.scale(0.5);
+        }
+        if has(2) {
+            product = product.bias(&bias_there);
+        }
+        if has(4) {
+            product = product.activation(Activation::Relu);
+        }
+        if has(8) {
+            product = product.residual(&residual_there);
+        }
+        let got = download(&product.run().unwrap());
+        let expected = Ragged::from_fn(sums.layout(), |i, at| {
+            let mut value = sums.row(i)[at];
+            value *= if has(1) { 0.5 } else { 1.0 };
+            value += if has(2) {
+                f64::from(bias.row(0)[at % 7])
+            } else {
+                0.0
+            };
+            value = if has(4) { value.max(0.0) } else { value };
+            value
+                + if has(8) {
+                    f64::from(residual.row(i)[at])
+                } else {
+                    0.0
+                }
+        });
+        assert_eq!(got.cast(f64::from), expected, "{parts}");
+    }
+}
+
+/// Within 8 units in the last place, tails and specials too.
+fn gelu(device: &Device) {
+    let special = [
+        0.0,
+        -0.0,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        f32::NAN,
+        100.0,
+        -100.0,
+        1e30,
+    ];
+    let values: Vec<f32> = (-2600..=2000)
+        .map(|i| i as f32 * 0.005)
+        .chain(special)
+        .collect();
+    let n = values.len();
+    let x = Ragged::from_parts(matrices([[n, 1]]), values.clone()).unwrap();
+    let one = Ragged::from_parts(matrices([[1, 1]]), vec![1.0f32]).unwrap();
+    let (x, one) = (upload(device, &x), upload(device, &one));
+    let pair = x.pair(&one, Pairing::Elementwise).unwrap();
+    let got = download(&pair.product().activation(Activation::Gelu).run().unwrap());
+    for (&x, &got) in values.iter().zip(got.values()) {
+        let exact = f64::from(x);
+        let expected = match x {
+            f32::NEG_INFINITY => 0.0,
+            _ => 0.5 * exact * libm::erfc(-exact * std::f64::consts::FRAC_1_SQRT_2),
+        };
+        let off = (f64::from(got) - expected).abs();
+        let unit = expected.abs() * 2f64.powi(-23);
+        let right = off <= 8.0 * unit + f64::from(f32::MIN_POSITIVE)
+            || f64::from(got) == expected
+            || (got.is_nan() && expected.is_nan());
+        assert!(
+            right,
+            "gelu({x}) is {got}, not {expected}: {} units",
+            off / unit
+        );
+    }
+}
+
+/// Rows of one batch, each group with weights and a bias of its own.
+fn every_bias_of_its_own(device: &Device) {
+    let x = small_integers::<f32>(&matrices([[4, 6], [1, 6], [35, 6]]), "rows");
+    let w = small_integers::<f32>(&matrices([[6, 3], [6, 5]]), "groups");
+    let bias = Ragged::from_rows([vec![1.0f32, 2.0, 3.0], vec![5.0; 5]]).unwrap();
+    let list = [(0, 1), (1, 0), (2, 1)];
+    let pairs = reference::pairs(Pairing::List(&list), 3, 2);
+    let sums = reference::matmul(&widened(&x), &widened(&w), &pairs, [false; 2]).values;
+    let (a, b, c) = (
+        upload(device, &x),
+        upload(device, &w),
+        upload(device, &bias),
+    );
+    let pair = a.pair(&b, Pairing::List(&list)).unwrap();
+    let got = download(&pair.product().bias(&c).run().unwrap());
+    let expected = Ragged::from_fn(sums.layout(), |i, at| {
+        let bias = bias.row(list[i].1 as usize);
+        sums.row(i)[at] + f64::from(bias[at % bias.len()])
+    });
+    assert_eq!(got.cast(f64::from), expected);
+}
+
+fn integers_wrap(device: &Device) {
+    let a = Ragged::full(&matrices([[2, 3]]), i32::MAX);
+    let b = Ragged::full(&matrices([[3, 2]]), i32::MAX);
+    let got = download(&upload(device, &a).matmul(&upload(device, &b)).unwrap());
+    assert_exact("wraps", &got, &Ragged::full(&matrices([[2, 2]]), 3));
+}
+
+fn one_giant_among_dwarfs(device: &Device) {
+    let mut extents: Vec<[usize; 3]> = (0..300).map(|i| [i % 5, 3, i % 7]).collect();
+    extents[150] = [800, 20, 900];
+    check::<f32>(device, &extents, [false; 2]);
+}
+
+fn errors(device: &Device) {
+    let matrix = |shapes: &[[usize; 2]]| {
+        let layout = matrices(shapes.iter().copied());
+        upload(device, &Ragged::full(&layout, 1.0f32))
+    };
+    let (a, b) = (matrix(&[[2, 3], [4, 5]]), matrix(&[[3, 2], [4, 2]]));
+    let error = a.matmul(&b).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "matmul: pair 1: expected equal inner extents, got 5 and 4"
+    );
+    assert_eq!((error.kind(), error.element()), ("inner_extents", Some(1)));
+    let error = a.matmul(&matrix(&[[3, 2]])).unwrap_err();
+    assert_eq!((error.kind(), error.op()), ("batch_size", "matmul"));
+    let series = upload(
+        device,
+        &Ragged::from_rows([vec![1.0f32], vec![2.0]]).unwrap(),
+    );
+    let error = a.matmul(&series).unwrap_err();
+    assert_eq!(error.to_string(), "matmul: expected a rank of 2, got 1");
+    let wide = matrix(&[[1 << 20, 0]]);
+    let error = wide.pair(&wide, Pairing::Elementwise).unwrap();
+    let error = error.product().transpose_right().run().unwrap_err();
+    assert_eq!((error.kind(), error.element()), ("size_overflow", Some(0)));
+
+    let (a, b) = (matrix(&[[2, 3], [4, 3]]), matrix(&[[3, 2], [3, 2]]));
+    let pair = a.pair(&b, Pairing::Elementwise).unwrap();
+    let vectors = |lengths: &[usize]| {
+        let layout = Layout::from_lengths(lengths.iter().copied()).unwrap();
+        upload(device, &Ragged::full(&layout, 1.0f32))
+    };
+    let fails = |product: Product<'_, f32>| product.run().unwrap_err();
+    let error = fails(pair.product().bias(&vectors(&[3])));
+    assert!(matches!(
+        error,
+        Error::Length {
+            element: 0,
+            expected: 2,
+            got: 3,
+            ..
+        }
+    ));
+    let error = fails(pair.product().bias(&vectors(&[2, 5])));
+    assert!(matches!(
+        error,
+        Error::Length {
+            element: 1,
+            expected: 2,
+            got: 5,
+            ..
+        }
+    ));
+    assert_eq!(
+        fails(pair.product().bias(&vectors(&[2, 2, 2]))).kind(),
+        "batch_size"
+    );
+    assert_eq!(fails(pair.product().bias(&a)).kind(), "rank");
+    let error = fails(pair.product().residual(&matrix(&[[2, 2], [2, 2]])));
+    assert_eq!((error.kind(), error.element()), ("shape", Some(1)));
+    assert_eq!(
+        fails(pair.product().residual(&matrix(&[[2, 2]]))).kind(),
+        "batch_size"
+    );
+}
