@@ -5,6 +5,7 @@
 //! cargo bench -- add --device gpu            # the rows whose name contains "add"
 //! cargo bench -- --json benches/results/name.json
 //! cargo bench -- --table benches/results/name.json
+//! cargo bench -- --table benches/results/name.json --beside benches/results/name-pytorch.json
 //! ```
 //!
 //! A row is the median of several runs, device time and wall time apart and the first call for itself. Its results are
@@ -43,6 +44,9 @@ struct Args {
     /// Measure nothing: print the rows of such a file as a Markdown table
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     table: Option<PathBuf>,
+    /// With --table: only the rows that this file of benches/pytorch.py has too, beside its times
+    #[arg(long, value_name = "FILE", requires = "table")]
+    beside: Option<PathBuf>,
     /// Where to measure
     #[arg(long, value_enum, default_value = "all")]
     device: Choice,
@@ -109,10 +113,16 @@ fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
 
 /// The table of an earlier run.
 fn stored(path: &Path, args: &Args) -> Result<String, String> {
-    let run = std::fs::read_to_string(path)
-        .map_err(|error| error.to_string())
-        .and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()))
-        .map_err(|error| format!("{}: {error}", path.display()))?;
+    let read = |path: &Path| -> Result<serde_json::Value, String> {
+        std::fs::read_to_string(path)
+            .map_err(|error| error.to_string())
+            .and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()))
+            .map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let run = read(path)?;
+    if let Some(peer) = &args.beside {
+        return Ok(table::beside(&run, &read(peer)?));
+    }
     let filter = args.filter.as_deref().unwrap_or_default();
     Ok(table::markdown(&run, filter, |kind| match args.device {
         Choice::All => true,

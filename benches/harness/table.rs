@@ -31,6 +31,44 @@ pub fn markdown(run: &Value, filter: &str, wanted: impl Fn(&str) -> bool) -> Str
     text
 }
 
+/// The rows that `peer` has too, beside its times.
+pub fn beside(run: &Value, peer: &Value) -> String {
+    let mut text = format!(
+        "PyTorch {}, {}\n\n| row | vsla µs | padded | bucketed | times as fast |\n| --- | ---: | ---: | ---: | ---: |\n",
+        peer["torch"].as_str().unwrap_or("?"),
+        peer["device"].as_str().unwrap_or("?"),
+    );
+    for report in list(&run["devices"]) {
+        let name = report["device"].as_str();
+        let rows = list(&report["rows"])
+            .iter()
+            .filter(|_| name == peer["device"].as_str());
+        for row in rows {
+            let name = row["name"].as_str().unwrap_or_default();
+            let theirs = &peer["rows"][name];
+            let ours = ["back_to_back_us", "device_us"]
+                .iter()
+                .filter_map(|key| row[*key].as_f64())
+                .reduce(f64::min);
+            let (Some(ours), true) = (ours, theirs.is_object()) else {
+                continue;
+            };
+            let us = |way: &str| theirs[way]["us"].as_f64();
+            let best = ["padded", "bucketed"].into_iter().filter_map(us);
+            let best = best.reduce(f64::min).unwrap_or(f64::NAN);
+            let shown = |way: &str| us(way).map(super::report::number).unwrap_or_default();
+            text += &format!(
+                "| `{name}` | {} | {} | {} | {:.1} |\n",
+                super::report::number(ours),
+                shown("padded"),
+                shown("bucketed"),
+                best / ours
+            );
+        }
+    }
+    text
+}
+
 fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
