@@ -14,7 +14,7 @@
 //!
 //! Elements of one way are the items of one stage, several to a workgroup where they are short.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Room, Transform, kernels, long, smooth};
@@ -182,21 +182,29 @@ pub(super) fn stages(
             None => {}
         }
     }
-    let mut filters = Filters::default();
+    // Items by length, so that those that share a filter have their turn together.
+    let most = (room.scratch / 2).min(1 << 30) as u32;
+    let mut filtered = Vec::new();
+    ways.retain(|way, items| match *way {
+        Way::Bluestein(log) => {
+            filtered.push((log, std::mem::take(items)));
+            false
+        }
+        _ => true,
+    });
+    let turns = turns(filtered, most);
     let (mut tasks, mut common) = (Vec::new(), [0; 4]);
     let mut first = 0;
     let real = matches!(transform, Transform::Real | Transform::RealInverse);
     for (way, items) in &mut ways {
-        match *way {
-            Way::Bluestein(log) => filters.add(log, items),
-            Way::Smooth => (tasks, common) = smooth::tasks(items, first, real),
-            _ => {}
+        if *way == Way::Smooth {
+            (tasks, common) = smooth::tasks(items, first, real);
         }
         first += items.len();
     }
-    let items = ways.values().flatten();
-    let filter_items = filters.classes.iter().flat_map(|class| &class.items);
-    let all = items.chain(filter_items).chain(&tasks);
+    let classes = || turns.iter().flatten();
+    let of_classes = classes().flat_map(|class| class.filters.iter().chain(&class.items));
+    let all = ways.values().flatten().chain(&tasks).chain(of_classes);
     let list = Words::new(all.flatten().copied().collect());
     let mut first = 0;
     let mut part = |items: &[Item]| {
@@ -212,17 +220,11 @@ pub(super) fn stages(
         .iter()
         .map(|(way, items)| (*way, part(items)))
         .collect();
+    let tasks = part(&tasks);
     let modes = Modes::of(transform);
     let (mut stages, mut temps) = long::stages(&in_passes, modes, room.scratch);
-    let of_filters = filters.classes.iter();
-    stages.extend(of_filters.map(|class| class.stage(&part(&class.items))));
-    let tasks = part(&tasks);
     stages.extend(parts.iter().map(|(way, items)| {
-        let begin = filters
-            .classes
-            .iter()
-            .find(|class| Way::Bluestein(class.log) == *way);
-        let mut stage = stage(items, *way, modes, begin.map(|class| class.begin));
+        let mut stage = stage(items, *way, modes, None);
         if *way == Way::Smooth {
             stage.params.push(Word::U32(tasks.first as u32));
             stage.params.extend(common.map(Word::U32));
@@ -231,7 +233,19 @@ pub(super) fn stages(
         }
         stage
     }));
-    temps[FILTERS] = 2 * u64::from(filters.values);
+    for turn in &turns {
+        let parts: Vec<(Items, Items)> = turn
+            .iter()
+            .map(|class| (part(&class.filters), part(&class.items)))
+            .collect();
+        let both = || turn.iter().zip(&parts);
+        stages.extend(both().map(|(class, (filters, _))| class.filter_stage(filters)));
+        stages.extend(both().map(|(class, (_, items))| {
+            stage(items, Way::Bluestein(class.log), modes, Some(class.begin))
+        }));
+    }
+    let ends = classes().map(|class| class.begin + filter(class.log) * class.filters.len() as u32);
+    temps[FILTERS] = 2 * u64::from(ends.max().unwrap_or(0));
     // What comes last and is not needed is not made.
     while temps.last() == Some(&0) {
         temps.pop();
@@ -239,57 +253,74 @@ pub(super) fn stages(
     (stages, temps)
 }
 
-/// The filters of Bluestein's convolutions: one for each length there is, whatever the number of elements.
-#[derive(Default)]
-struct Filters {
-    classes: Vec<FilterClass>,
-    values: u32,
-}
-
-/// Those inside convolutions of 2^log values.
-struct FilterClass {
+/// Bluestein's convolutions of 2^log values of a turn. A length has one filter in it, whatever the number of elements.
+struct Convolutions {
     log: u32,
-    /// Where the first one begins in the scratch buffer.
+    /// Where the first filter begins in the scratch buffer.
     begin: u32,
+    filters: Vec<Item>,
+    /// With the number of the filter above the length's 13 bits.
     items: Vec<Item>,
 }
 
-impl Filters {
-    /// Numbers the lengths of these items, and puts the number above the length's 13 bits.
-    fn add(&mut self, log: u32, items: &mut [Item]) {
-        let mut numbers: HashMap<u32, u32> = HashMap::new();
-        let begin = self.values;
-        let mut filters = Vec::new();
-        for item in items {
-            let number = *numbers.entry(item[2]).or_insert_with(|| {
-                filters.push([self.values, 0, item[2], 0]);
-                self.values += 3 << (log - 1);
-                (self.values - begin) / (3 << (log - 1)) - 1
-            });
-            item[2] |= number << 13;
-        }
-        self.classes.push(FilterClass {
-            log,
-            begin,
-            items: filters,
-        });
-    }
+/// Values of a filter: the chirp, and the transform of it.
+fn filter(log: u32) -> u32 {
+    3 << (log - 1)
 }
 
-impl FilterClass {
-    fn stage(&self, items: &Items) -> Stage {
+/// Items of the same power of two, in turns whose filters are at most so many values, or those of one length.
+fn turns(all: Vec<(u32, Vec<Item>)>, most: u32) -> Vec<Vec<Convolutions>> {
+    let mut turns: Vec<Vec<Convolutions>> = Vec::new();
+    let mut used = u32::MAX;
+    for (log, mut items) in all {
+        items.sort_by_key(|item| item[2]);
+        for alike in items.chunk_by(|a, b| a[2] == b[2]) {
+            let begin = match used.checked_add(filter(log)) {
+                Some(end) if end <= most => used,
+                _ => {
+                    turns.push(Vec::new());
+                    0
+                }
+            };
+            used = begin + filter(log);
+            let turn = turns
+                .last_mut()
+                .expect("one is pushed before the first item");
+            if turn.last().is_none_or(|class| class.log != log) {
+                turn.push(Convolutions {
+                    log,
+                    begin,
+                    filters: Vec::new(),
+                    items: Vec::new(),
+                });
+            }
+            let class = turn.last_mut().expect("one of this kind was just pushed");
+            let number = class.filters.len() as u32;
+            class.filters.push([begin, 0, alike[0][2], 0]);
+            let numbered = |&[x, y, n, factor]: &Item| [x, y, n | number << 13, factor];
+            class.items.extend(alike.iter().map(numbered));
+        }
+    }
+    turns
+}
+
+impl Convolutions {
+    fn filter_stage(&self, filters: &Items) -> Stage {
         Stage {
             kernel: &kernels::FILTER,
             variant: kernels::FILTER.variant(DType::C32, kernels::flags(self.log)),
             slots: vec![
                 Slot::Temp(FILTERS),
-                Slot::Words(items.list.clone()),
+                Slot::Words(filters.list.clone()),
                 Slot::Table(&kernels::TWIDDLES),
                 Slot::Table(&kernels::TURNS),
             ],
-            params: vec![Word::U32(items.first as u32), Word::U32(items.count as u32)],
-            groups: items.count.div_ceil(kernels::per_group(self.log)) as u32,
-            cost: items.count as u64 * cost(self.log),
+            params: vec![
+                Word::U32(filters.first as u32),
+                Word::U32(filters.count as u32),
+            ],
+            groups: filters.count.div_ceil(kernels::per_group(self.log)) as u32,
+            cost: filters.count as u64 * cost(self.log),
         }
     }
 }
@@ -370,5 +401,42 @@ fn stage(items: &Items, way: Way, modes: Modes, filters: Option<u32>) -> Stage {
         params,
         groups: items.count.div_ceil(per_group) as u32,
         cost: items.count as u64 * cost,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_take_turns_and_lengths_share_them() {
+        let item = |n: u32, x: u32| [x, x, n, 0];
+        let all = || {
+            vec![
+                (8, vec![item(67, 0), item(71, 1), item(67, 2)]),
+                (9, vec![item(131, 3), item(137, 4), item(139, 5)]),
+            ]
+        };
+        for (most, expected) in [(1 << 20, 1), (2 * 384 + 768, 2), (768, 4), (1, 5)] {
+            let turns = turns(all(), most);
+            assert_eq!(turns.len(), expected, "{most}");
+            let mut seen = Vec::new();
+            for class in turns.iter().flatten() {
+                for &[x, _, n, _] in &class.items {
+                    let filter = class.filters[n as usize >> 13];
+                    assert_eq!(filter[2], n & 0x1fff);
+                    seen.push((x, n & 0x1fff));
+                }
+                let step = filter(class.log);
+                for (number, &[begin, ..]) in class.filters.iter().enumerate() {
+                    assert_eq!(begin, class.begin + number as u32 * step);
+                }
+            }
+            seen.sort_unstable();
+            assert_eq!(
+                seen,
+                [(0, 67), (1, 71), (2, 67), (3, 131), (4, 137), (5, 139)]
+            );
+        }
     }
 }
