@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rayon::prelude::*;
-use vsla::{Layout, Pairing, Ragged, Result, Tensor};
+use vsla::{ConvMethod, Layout, Pairing, Ragged, Result, Tensor};
 
 use crate::harness::{Bench, Check, Outcome, Spec};
 
@@ -53,6 +53,102 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
         let data = format!("{elements} lengths, log-uniform in 4..4096, seed 31");
         row(bench, name, data, lengths, &[], 700.0)?;
     }
+    DRAWN.iter().try_for_each(|row| drawn(bench, row))
+}
+
+/// Pairs of unlike lengths, drawn from ranges: name, pairs, left and right range, and the method.
+type Drawn = (
+    &'static str,
+    usize,
+    [std::ops::RangeInclusive<usize>; 2],
+    ConvMethod,
+);
+
+const DRAWN: [Drawn; 5] = [
+    (
+        "conv/direct-tiny",
+        1 << 20,
+        [8..=24, 8..=24],
+        ConvMethod::Direct,
+    ),
+    (
+        "conv/direct-short",
+        1 << 19,
+        [1..=64, 1..=64],
+        ConvMethod::Direct,
+    ),
+    (
+        "conv/direct-kernels",
+        1 << 14,
+        [64..=4096, 3..=31],
+        ConvMethod::Direct,
+    ),
+    (
+        "conv/blocks",
+        64,
+        [1 << 20..=1 << 20, 100..=2000],
+        ConvMethod::Auto,
+    ),
+    (
+        "conv/long",
+        256,
+        [16_000..=64_000, 16_000..=64_000],
+        ConvMethod::Auto,
+    ),
+];
+
+fn drawn(bench: &mut Bench, row: &Drawn) -> Outcome<()> {
+    let &(name, pairs, ref ranges, method) = row;
+    if !bench.wants(name) {
+        return Ok(());
+    }
+    // Software GPUs and the CPU get a part.
+    let pairs = match bench.size.quick || !bench.device.is_gpu() {
+        true => (pairs >> 12).max(1),
+        false => pairs,
+    };
+    let mut rng = fastrand::Rng::with_seed(36);
+    let mut operand = |range: &std::ops::RangeInclusive<usize>, seed| -> Outcome<_> {
+        let layout = Layout::from_lengths((0..pairs).map(|_| rng.usize(range.clone())))?;
+        let values = Ragged::random(&layout, seed);
+        let tensor = bench.device.upload(&values)?;
+        Ok((values, tensor))
+    };
+    let ((x, a), (y, b)) = (operand(&ranges[0], 37)?, operand(&ranges[1], 38)?);
+    let pair = a.pair(&b, Pairing::Elementwise)?.method(method);
+    let (c, first) = bench.first(|| pair.conv())?;
+    let some: Vec<usize> = (0..pairs).step_by((pairs / 4).max(1)).collect();
+    let got = some
+        .iter()
+        .map(|&i| Ok(c.elements(i..i + 1)?.download_blocking()?.into_parts().1))
+        .collect::<Result<Vec<_>>>()?;
+    let mut both = some.iter().zip(&got);
+    let check = match both.find(|&(&i, got)| !is_product(x.row(i), y.row(i), got)) {
+        None => Ok(format!("{} elements, in f64", some.len())),
+        Some((i, _)) => Err(format!("pair {i} is off")),
+    };
+    let multiply_adds = match method {
+        ConvMethod::Direct => {
+            let pairs = x.layout().lengths().zip(y.layout().lengths());
+            pairs.map(|(m, n)| (m * n) as u64).sum()
+        }
+        _ => 0,
+    };
+    let values = x.values().len() + y.values().len() + c.layout().total();
+    drop((x, y, c));
+    let spec = Spec {
+        name,
+        data: format!(
+            "{pairs} pairs, uniform {:?} and {:?}, seed 36",
+            ranges[0], ranges[1]
+        ),
+        bytes: 4 * values as u64,
+        multiply_adds,
+        first,
+        check,
+    };
+    let row = bench.measure(spec, || pair.conv())?;
+    bench.push(row);
     Ok(())
 }
 
