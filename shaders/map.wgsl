@@ -1,7 +1,7 @@
 // y = f(x), value by value: SCALE s·x, COPY x, FILL s, of one word or two.
 //
 // Four values at a time: y begins at a multiple of four, x wherever p.x_base says. The values beyond the last, up to
-// three, are slack of y's buffer.
+// three, are slack of y's buffer. Of f16 what is copied are words of two, and p.x_base counts halves.
 
 struct Params {
     first_group: u32,
@@ -29,13 +29,26 @@ const QUADS = TILE / (4u * WG);
 #if !FILL
 #include "shifted"
 
-fn x_quad(q: u32) -> vec4<E> {
-    let at = q + p.x_base / 4u;
-    let shift = p.x_base % 4u;
+fn words_from(base: u32, q: u32) -> vec4<E> {
+    let at = q + base / 4u;
+    let shift = base % 4u;
     if shift == 0u {
         return x[at];
     }
     return shifted(x[at], x[min(at + 1u, arrayLength(&x) - 1u)], shift);
+}
+
+fn x_quad(q: u32) -> vec4<E> {
+#if F16
+    let quad = words_from(p.x_base / 2u, q);
+    if p.x_base % 2u == 0u {
+        return quad;
+    }
+    let after = words_from(p.x_base / 2u + 1u, q);
+    return (quad >> vec4(16u)) | (after << vec4(16u));
+#else
+    return words_from(p.x_base, q);
+#endif
 }
 #endif
 

@@ -67,6 +67,7 @@ mod tensor;
 pub use error::{Error, Result, Side};
 #[cfg(feature = "gpu")]
 pub use gpu::GpuOptions;
+pub use half::f16;
 pub use machine::Memory;
 pub use num_complex::Complex32;
 #[cfg(feature = "gpu")]

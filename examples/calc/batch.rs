@@ -7,7 +7,7 @@
 use std::io::{self, Write};
 
 use serde_json::Value;
-use vsla::{Complex32, DType, Element, MAX_RANK, Ragged, Shape};
+use vsla::{Complex32, DType, Element, MAX_RANK, Ragged, Shape, f16};
 
 use crate::failure::{Failure, Result};
 
@@ -89,6 +89,22 @@ macro_rules! integers {
     )*};
 }
 integers!(i32, u32);
+
+impl Number for f16 {
+    fn read(value: &Value) -> core::result::Result<f16, String> {
+        let wide = f32::read(value)?;
+        // Not through the f32, which is rounded already.
+        let narrow = f16::from_f64(value.as_f64().unwrap_or_else(|| wide.into()));
+        if narrow.is_infinite() && wide.is_finite() {
+            return Err(format!("{} is outside the range of f16", shown(value)));
+        }
+        Ok(narrow)
+    }
+
+    fn write(self, out: &mut dyn Write) -> io::Result<()> {
+        self.to_f32().write(out)
+    }
+}
 
 impl Number for Complex32 {
     const DEPTH: usize = 1;
@@ -257,6 +273,7 @@ pub enum Batch {
     I32(Ragged<i32>),
     U32(Ragged<u32>),
     C32(Ragged<Complex32>),
+    F16(Ragged<f16>),
 }
 
 impl Batch {
@@ -266,6 +283,7 @@ impl Batch {
             Batch::I32(batch) => write(batch, out),
             Batch::U32(batch) => write(batch, out),
             Batch::C32(batch) => write(batch, out),
+            Batch::F16(batch) => write(batch, out),
         }
     }
 }
@@ -294,6 +312,12 @@ impl From<Ragged<Complex32>> for Batch {
     }
 }
 
+impl From<Ragged<f16>> for Batch {
+    fn from(batch: Ragged<f16>) -> Batch {
+        Batch::F16(batch)
+    }
+}
+
 /// The batches that an operation is given, of one type.
 #[derive(Debug)]
 pub enum Args {
@@ -301,6 +325,7 @@ pub enum Args {
     I32(Vec<Ragged<i32>>),
     U32(Vec<Ragged<u32>>),
     C32(Vec<Ragged<Complex32>>),
+    F16(Vec<Ragged<f16>>),
 }
 
 impl Args {
@@ -310,6 +335,7 @@ impl Args {
             DType::I32 => Args::I32(read_all(args, rank)?),
             DType::U32 => Args::U32(read_all(args, rank)?),
             DType::C32 => Args::C32(read_all(args, rank)?),
+            DType::F16 => Args::F16(read_all(args, rank)?),
             other => return Err(Failure::request(format!("no values of type {other}"))),
         })
     }

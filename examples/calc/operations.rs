@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use vsla::{Complex32, ConvMethod, DType, Device, DeviceInfo, Layout, Pairing, Ragged, Shape};
+use vsla::{Complex32, ConvMethod, DType, Device, DeviceInfo, Layout, Pairing, Ragged, Shape, f16};
 
 use crate::batch::{Args, Batch, Number, separated, shown, written_size};
 use crate::devices::{Choice, Devices};
@@ -42,6 +42,7 @@ macro_rules! typed {
             Args::I32($args) => $body,
             Args::U32($args) => $body,
             Args::C32($args) => $body,
+            Args::F16($args) => $body,
         }
     }};
 }
@@ -54,7 +55,7 @@ macro_rules! real {
             Args::F32($args) => $body,
             Args::I32($args) => $body,
             Args::U32($args) => $body,
-            Args::C32(_) => Err(Failure::request(
+            Args::C32(_) | Args::F16(_) => Err(Failure::request(
                 "dtype: this operation takes f32, i32 or u32",
             )),
         }
@@ -178,6 +179,28 @@ pub const OPERATIONS: &[Operation] = &[
         grows: Grows::No,
         about: "the sum of each element; 0 of an empty one",
         run: unary!(sum),
+    },
+    Operation {
+        name: "to_f16",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the nearest f16 of each value, ties to even (f32)",
+        run: |call| {
+            let (device, args) = floats(call)?;
+            batch(device.upload(&args[0])?.to_f16()?.download_blocking()?)
+        },
+    },
+    Operation {
+        name: "to_f32",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "each value as f32 (f16)",
+        run: |call| {
+            let (device, args) = halves(call)?;
+            batch(device.upload(&args[0])?.to_f32()?.download_blocking()?)
+        },
     },
     Operation {
         name: "norm2",
@@ -508,6 +531,7 @@ pub fn answer(
     request.options.check(name, operation.options)?;
     let default = match name {
         "fft" | "ifft" | "irfft" | "fft2" | "ifft2" | "irfft2" => DType::C32,
+        "to_f32" => DType::F16,
         _ => DType::F32,
     };
     // An empty batch does not show its rank.
@@ -533,6 +557,7 @@ fn check_size(grows: Grows, call: &Call<'_>) -> Result<()> {
         Args::I32(args) => layouts(args),
         Args::U32(args) => layouts(args),
         Args::C32(args) => layouts(args),
+        Args::F16(args) => layouts(args),
     };
     let (Some(a), Some(b)) = (a, b) else {
         return Ok(());
@@ -603,6 +628,15 @@ fn complex<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<Complex32>
     }
 }
 
+/// The device and the arguments, for operations on f16 alone.
+fn halves<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<f16>])> {
+    let device = call.device()?;
+    match &call.args {
+        Args::F16(args) => Ok((device, args)),
+        _ => Err(Failure::request("dtype: this operation takes f16 alone")),
+    }
+}
+
 fn full(call: &mut Call<'_>) -> Result<Answer> {
     let (rank, shapes) = call.options.shapes()?;
     within(call.max_values, &mut shapes.iter().map(written_size))?;
@@ -614,6 +648,7 @@ fn full(call: &mut Call<'_>) -> Result<Answer> {
         Args::I32(_) => batch(filled::<i32>(&device, &layout, options)?),
         Args::U32(_) => batch(filled::<u32>(&device, &layout, options)?),
         Args::C32(_) => batch(filled::<Complex32>(&device, &layout, options)?),
+        Args::F16(_) => batch(filled::<f16>(&device, &layout, options)?),
     }
 }
 
@@ -628,6 +663,7 @@ fn layout(call: &mut Call<'_>) -> Result<Answer> {
         Args::I32(args) => args[0].layout(),
         Args::U32(args) => args[0].layout(),
         Args::C32(args) => args[0].layout(),
+        Args::F16(args) => args[0].layout(),
     };
     let shapes: Vec<_> = layout
         .shapes()

@@ -68,7 +68,7 @@ fn unexpected(name: &str, expected: &str, got: &Value) -> Failure {
 pub const OPTIONS: &[(&str, &str)] = &[
     (
         "dtype",
-        "\"f32\" (default, but for transforms of complex values), \"i32\", \"u32\" or \"c32\", complex: the type of the values",
+        "\"f32\" (default, but for transforms of complex values), \"i32\", \"u32\", \"f16\" or \"c32\", complex: the type of the values",
     ),
     (
         "rank",
@@ -141,10 +141,16 @@ impl Options {
     pub fn dtype(&self, default: DType) -> Result<DType> {
         match self.0.get("dtype") {
             None => Ok(default),
-            Some(value) => [DType::F32, DType::I32, DType::U32, DType::C32]
+            Some(value) => [DType::F32, DType::I32, DType::U32, DType::F16, DType::C32]
                 .into_iter()
                 .find(|dtype| value == dtype.name())
-                .ok_or_else(|| unexpected("dtype", "\"f32\", \"i32\", \"u32\" or \"c32\"", value)),
+                .ok_or_else(|| {
+                    unexpected(
+                        "dtype",
+                        "\"f32\", \"i32\", \"u32\", \"f16\" or \"c32\"",
+                        value,
+                    )
+                }),
         }
     }
 

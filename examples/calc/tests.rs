@@ -127,6 +127,22 @@ const GOLDEN: &[(&str, &str)] = &[
         "[[[[1,2],[3,4]]],[]]",
     ),
     (
+        r#"{"op": "copy", "args": [[[65504,"nan"],[0.1]]], "options": {"dtype": "f16"}}"#,
+        r#"[[65504,"nan"],[0.099975586]]"#,
+    ),
+    (
+        r#"{"op": "to_f16", "args": [[[0.1,65520,"-inf"],[],[2049]]]}"#,
+        r#"[[0.099975586,"inf","-inf"],[],[2048]]"#,
+    ),
+    (
+        r#"{"op": "to_f32", "args": [[[0.1,-2],["nan"]]]}"#,
+        r#"[[0.099975586,-2],["nan"]]"#,
+    ),
+    (
+        r#"{"op": "full", "options": {"dtype": "f16", "shapes": [[2],[1]], "value": 0.5}}"#,
+        "[[0.5,0.5],[0.5]]",
+    ),
+    (
         r#"{"op": "fft", "args": [[[[1,2],[3,-4]],[],[[5,1]]]]}"#,
         "[[[4,-2],[-2,6]],[],[[5,1]]]",
     ),
@@ -328,6 +344,16 @@ const REFUSED: &[(&str, &str, Option<u64>)] = &[
     (r#"{"op": "irfft", "args": [[]]}"#, "bad_request", None),
     (
         r#"{"op": "fft", "args": [[]], "options": {"dtype": "f32"}}"#,
+        "bad_request",
+        None,
+    ),
+    (
+        r#"{"op": "copy", "args": [[[1],[65520]]], "options": {"dtype": "f16"}}"#,
+        "bad_input",
+        Some(1),
+    ),
+    (
+        r#"{"op": "sum", "args": [[]], "options": {"dtype": "f16"}}"#,
         "bad_request",
         None,
     ),

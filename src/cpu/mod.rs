@@ -3,6 +3,7 @@
 mod fft;
 mod pool;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 pub(crate) use fft::{RealFft, real_fft};
@@ -21,11 +22,10 @@ pub(crate) struct Cpu {
     pool: Arc<CpuPool>,
 }
 
-/// An operand: `words` words of a buffer, from word `base` on.
+/// An operand: these bytes of a buffer.
 pub(crate) struct CpuInput<'a> {
     pub buffer: &'a Arc<CpuBuffer>,
-    pub base: usize,
-    pub words: usize,
+    pub bytes: Range<usize>,
     pub layout: &'a Layout,
 }
 
@@ -46,9 +46,9 @@ impl Cpu {
         self.pool.trim();
     }
 
-    pub(crate) fn upload(&self, op: &'static str, values: &[u32]) -> Result<Arc<CpuBuffer>> {
-        let mut words = self.pool.allocate(op, values.len())?;
-        words.copy_from_slice(values);
+    pub(crate) fn upload(&self, op: &'static str, values: &[u8]) -> Result<Arc<CpuBuffer>> {
+        let mut words = self.pool.allocate(op, values.len().div_ceil(4))?;
+        bytemuck::cast_slice_mut(&mut words)[..values.len()].copy_from_slice(values);
         Ok(self.pool.wrap(words))
     }
 
@@ -69,7 +69,7 @@ impl Cpu {
         let twin_inputs: Vec<TwinInput<'_>> = inputs
             .iter()
             .map(|input| TwinInput {
-                words: &input.buffer.words()[input.base..input.base + input.words],
+                bytes: &input.buffer.bytes()[input.bytes.clone()],
                 layout: input.layout,
             })
             .collect();

@@ -26,8 +26,8 @@ pub(crate) struct CpuBuffer {
 }
 
 impl CpuBuffer {
-    pub(crate) fn words(&self) -> &[u32] {
-        &self.words
+    pub(crate) fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.words)
     }
 }
 

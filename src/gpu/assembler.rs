@@ -1,6 +1,7 @@
 //! Puts a kernel's WGSL text together: generated header, `#include` from `shaders/lib`, `#generate` from Rust, `#if FLAG`.
 //!
-//! Flags are the variant's own, plus its element type (`F32`, `I32`, `U32`, `C32`). The header defines `E`, the element type.
+//! Flags are the variant's own, plus its element type (`F32`, `I32`, `U32`, `C32`, `F16`). The header defines `E`, the element type:
+//! for f16 the word that holds two.
 
 use crate::plan::Kernel;
 use crate::ragged::DType;
@@ -48,6 +49,7 @@ pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String
         kernel.name(variant),
         match v.dtype {
             DType::C32 => "vec2<f32>",
+            DType::F16 => "u32",
             other => other.name(),
         }
     );

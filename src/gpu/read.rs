@@ -1,6 +1,7 @@
 //! Bringing values back, and device times.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::time::Duration;
 
 use super::poll::{Delivery, wait_for};
@@ -24,7 +25,8 @@ pub(crate) enum Wait {
 
 struct Piece {
     buffer: wgpu::Buffer,
-    bytes: u64,
+    /// Of the read-back buffer: whole words, of which the first may begin before what is wanted.
+    wanted: Range<usize>,
     mapped: Delivery<Result<(), wgpu::BufferAsyncError>>,
     submission: wgpu::SubmissionIndex,
 }
@@ -40,44 +42,39 @@ impl Gpu {
         wait: Wait,
     ) -> Result<()> {
         self.health.check(op)?;
-        let mut sizes = Vec::new();
-        let mut left = to.len() as u64;
-        while left > 0 {
-            sizes.push(left.min(READ_CHUNK));
-            left -= left.min(READ_CHUNK);
-        }
-        let mut sizes = sizes.into_iter();
+        let end = offset + to.len() as u64;
         let mut pieces: VecDeque<Piece> = VecDeque::new();
         let mut to = to;
         loop {
             while pieces.len() < IN_FLIGHT {
-                let Some(bytes) = sizes.next() else { break };
-                pieces.push_back(self.begin_read(op, from, offset, bytes)?);
-                offset += bytes;
+                if offset == end {
+                    break;
+                }
+                let first = offset & !3;
+                let stop = end.min(first + READ_CHUNK);
+                pieces.push_back(self.begin_read(op, from, offset..stop)?);
+                offset = stop;
             }
             let Some(piece) = pieces.pop_front() else {
                 return Ok(());
             };
-            let (head, tail) = to.split_at_mut(piece.bytes as usize);
+            let (head, tail) = to.split_at_mut(piece.wanted.len());
             self.finish_read(op, piece, head, wait).await?;
             to = tail;
         }
     }
 
-    fn begin_read(
-        &self,
-        op: &'static str,
-        from: &GpuBuffer,
-        offset: u64,
-        bytes: u64,
-    ) -> Result<Piece> {
+    fn begin_read(&self, op: &'static str, from: &GpuBuffer, wanted: Range<u64>) -> Result<Piece> {
+        // Copies are of whole words, and so are buffers.
+        let first = wanted.start & !3;
+        let bytes = (wanted.end - first).next_multiple_of(4);
         let buffer = self
             .readbacks
             .take(&self.device, op, bytes)
             .map_err(|e| self.health.note(e))?;
         let machine = self.machine();
         let mut recorder = self.recorder();
-        recorder.read(&machine, from, offset, &buffer, bytes);
+        recorder.read(&machine, from, first, &buffer, bytes);
         let submission = recorder.submit(&machine, op)?.ok_or_else(|| Error::Gpu {
             op,
             message: "a read was not recorded".to_owned(),
@@ -90,7 +87,7 @@ impl Gpu {
         .map_err(|e| self.health.note(e))?;
         Ok(Piece {
             buffer,
-            bytes,
+            wanted: (wanted.start - first) as usize..(wanted.end - first) as usize,
             mapped,
             submission,
         })
@@ -118,9 +115,9 @@ impl Gpu {
             .map_err(|e| lost(format!("a result cannot be read back: {e}")))?;
         let view = piece
             .buffer
-            .get_mapped_range(..piece.bytes)
+            .get_mapped_range(..(piece.wanted.end as u64).next_multiple_of(4))
             .map_err(|e| lost(format!("a result cannot be read back: {e}")))?;
-        copy_out(&view, to);
+        copy_out(&view[piece.wanted], to);
         drop(view);
         piece.buffer.unmap();
         self.readbacks.give_back(piece.buffer);

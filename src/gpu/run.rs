@@ -3,6 +3,8 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use bytemuck::cast_slice;
+
 use super::Gpu;
 use super::errors::is_lost;
 use super::pipelines::Pipeline;
@@ -26,7 +28,7 @@ fn share(groups: u32, cost: u64, budget: u64) -> u32 {
     (u128::from(groups) * u128::from(budget) / u128::from(cost)).max(1) as u32
 }
 
-/// An operand: values in a buffer, from word `base` on.
+/// An operand: values in a buffer, from its word `base` on, or from the half of that number for f16.
 pub(crate) struct GpuInput<'a> {
     pub buffer: &'a Arc<GpuBuffer>,
     pub base: u32,
@@ -151,7 +153,7 @@ impl Gpu {
     /// A tensor of this layout fits one binding, or which element makes it too large.
     pub(crate) fn check_size(&self, op: &'static str, layout: &Layout, dtype: DType) -> Result<()> {
         let metadata = layout.len() as u64 + 1 + layout.extents().len() as u64;
-        let words = (layout.total() as u64 * dtype.words() as u64).max(metadata);
+        let words = (dtype.words(layout.total()) as u64).max(metadata);
         if words * 4 <= self.limits.binding_bytes {
             return Ok(());
         }
@@ -205,14 +207,20 @@ impl Gpu {
                 "layout",
                 layout.len() as u64 + 1 + layout.extents().len() as u64,
             )?;
-            self.upload_parts(op, &[layout.offsets().as_slice(), layout.extents()])
+            self.upload_parts(
+                op,
+                &[
+                    cast_slice(layout.offsets().as_slice()),
+                    cast_slice(layout.extents()),
+                ],
+            )
         })
     }
 
     fn words(&self, op: &'static str, words: &Words) -> Result<Arc<GpuBuffer>> {
         words.copy_on(self.id, |data| {
             self.check_words(op, None, "plan", data.len() as u64)?;
-            self.upload_parts(op, &[data])
+            self.upload_parts(op, &[cast_slice(data)])
         })
     }
 
@@ -222,17 +230,18 @@ impl Gpu {
             return Ok(made.clone());
         }
         // Not under the lock: uploads may wait for the device. Of two that are made at once the first one stays.
-        let made = self.upload_parts(op, &[&(table.make)()])?;
+        let made = self.upload_parts(op, &[cast_slice(&(table.make)())])?;
         Ok(tables().entry(table.name).or_insert(made).clone())
     }
 
-    fn upload_parts(&self, op: &'static str, parts: &[&[u32]]) -> Result<Arc<GpuBuffer>> {
-        let words: usize = parts.iter().map(|p| p.len()).sum();
-        let buffer = self.allocate(op, words as u64)?;
+    /// A buffer of these parts, each of whole words, one behind the other.
+    fn upload_parts(&self, op: &'static str, parts: &[&[u8]]) -> Result<Arc<GpuBuffer>> {
+        let bytes: usize = parts.iter().map(|p| p.len()).sum();
+        let buffer = self.allocate(op, bytes as u64 / 4)?;
         let mut offset = 0;
         for part in parts {
-            self.write(op, &buffer, offset, bytemuck::cast_slice(part))?;
-            offset += part.len() as u64 * 4;
+            self.write(op, &buffer, offset, part)?;
+            offset += part.len() as u64;
         }
         Ok(buffer)
     }
@@ -296,17 +305,24 @@ impl Gpu {
         op: &'static str,
         layout: &Layout,
         dtype: DType,
-        words: &[u32],
+        values: &[u8],
     ) -> Result<Arc<GpuBuffer>> {
         self.health.check(op)?;
         self.check_size(op, layout, dtype)?;
-        self.upload_parts(op, &[words])
+        // Copies are of whole words.
+        let (words, rest) = values.split_at(values.len() & !3);
+        let mut last = [0; 4];
+        last[..rest.len()].copy_from_slice(rest);
+        match rest {
+            [] => self.upload_parts(op, &[words]),
+            _ => self.upload_parts(op, &[words, &last]),
+        }
     }
 
     /// Fills a buffer with NaN, its slack too.
     fn poison_buffer(&self, op: &'static str, buffer: &GpuBuffer) -> Result<()> {
         let nan = vec![f32::NAN; (buffer.raw.size() / 4) as usize];
-        self.write(op, buffer, 0, bytemuck::cast_slice(&nan))
+        self.write(op, buffer, 0, cast_slice(&nan))
     }
 }
 

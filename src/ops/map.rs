@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use half::f16;
 use rayon::prelude::*;
 
 use super::{Arithmetic, stream_groups, twin_of};
@@ -34,6 +35,10 @@ pub(crate) static KERNEL: Kernel = Kernel {
             dtype: DType::U32,
             flags: &["COPY"],
         },
+        Variant {
+            dtype: DType::F16,
+            flags: &["COPY"],
+        },
     ],
 };
 
@@ -60,7 +65,7 @@ fn launch(
     factor: Word,
     twin: fn(&mut TwinArgs<'_>),
 ) -> Result<Arc<Launch>> {
-    let words = x.total() * dtype.words();
+    let words = dtype.words(x.total());
     let key = CacheKey {
         what: op,
         other: 0,
@@ -104,17 +109,13 @@ fn scale_twin<T: Arithmetic>(args: &mut TwinArgs<'_>) {
     each(args, |x: T| s.times(x));
 }
 
-/// A copy of `x` in memory of its own. Words are copied, so one kernel serves all types.
+/// A copy of `x` in memory of its own. Words are copied, so one kernel serves all types but f16, which may begin inside one.
 pub(crate) fn copy(dtype: DType, x: &Layout) -> Result<Arc<Launch>> {
-    launch(
-        "copy",
-        &["COPY"],
-        DType::U32,
-        dtype,
-        x,
-        Word::U32(0),
-        |args| each(args, |x: u32| x),
-    )
+    let (seen, twin): (_, fn(&mut TwinArgs<'_>)) = match dtype {
+        DType::F16 => (DType::F16, |args| each(args, |x: f16| x)),
+        _ => (DType::U32, |args| each(args, |x: u32| x)),
+    };
+    launch("copy", &["COPY"], seen, dtype, x, Word::U32(0), twin)
 }
 
 fn each<T: Element>(args: &mut TwinArgs<'_>, f: impl Fn(T) -> T + Sync) {
@@ -129,9 +130,9 @@ fn each<T: Element>(args: &mut TwinArgs<'_>, f: impl Fn(T) -> T + Sync) {
         });
 }
 
-/// A batch of this layout whose values all are the call's scalar, of one word or two.
+/// A batch of this layout whose values all are the call's scalar, of one word, perhaps two halves, or of two.
 pub(crate) fn fill(dtype: DType, layout: &Layout) -> Launch {
-    let words = layout.total() * dtype.words();
+    let words = dtype.words(layout.total());
     Launch {
         op: "full",
         outputs: vec![Output::new(dtype, OutputLayout::New(layout.clone()))],
@@ -144,7 +145,7 @@ pub(crate) fn fill(dtype: DType, layout: &Layout) -> Launch {
                 Word::U32(words as u32),
                 Word::U32(0),
                 Word::Scalar(0),
-                Word::Scalar(dtype.words() - 1),
+                Word::Scalar(dtype.words(1) - 1),
             ],
             groups: stream_groups(words),
             cost: words as u64,

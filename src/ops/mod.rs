@@ -5,6 +5,7 @@
 pub(crate) mod add;
 mod butterfly;
 pub(crate) mod conv;
+pub(crate) mod convert;
 pub(crate) mod correlate_max;
 pub(crate) mod fft;
 pub(crate) mod map;
@@ -33,6 +34,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &matmul::KERNEL,
     &map::KERNEL,
     &map::FILL,
+    &convert::KERNEL,
     &conv::KERNEL,
     &conv::FUSED,
     &conv::kept::KERNEL,
@@ -73,7 +75,7 @@ macro_rules! twin_of {
             DType::I32 => $twin::<i32 $(, $constant)*>,
             DType::U32 => $twin::<u32 $(, $constant)*>,
             // The methods are those of `Tensor<T: Real>`.
-            DType::C32 => unreachable!("real numbers only"),
+            DType::C32 | DType::F16 => unreachable!("real numbers only"),
         }
     };
 }

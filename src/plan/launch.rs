@@ -48,7 +48,7 @@ impl Output {
             OutputLayout::Input(i) => input(*i),
             OutputLayout::New(layout) => layout,
         };
-        (layout, (layout.total() * self.dtype.words()) as u64)
+        (layout, self.dtype.words(layout.total()) as u64)
     }
 }
 
@@ -83,7 +83,7 @@ pub(crate) struct Table {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Word {
     U32(u32),
-    /// Where input `i`'s values begin in its buffer, in 32-bit words: even for complex values.
+    /// Where input `i`'s values begin in its buffer, in 32-bit words (even for complex values), or in halves of them for f16.
     InputBase(usize),
     /// The `i`-th constant of the call.
     Scalar(usize),
@@ -135,12 +135,13 @@ impl std::fmt::Debug for Twin {
     }
 }
 
-/// One operand of a CPU twin: 32-bit words to be read as the element type, of which a value takes one or two.
+/// One operand of a CPU twin: bytes to be read as the element type, aligned for it.
 pub(crate) struct TwinInput<'a> {
-    pub words: &'a [u32],
+    pub bytes: &'a [u8],
     pub layout: &'a Layout,
 }
 
+/// One result: words to be written as the element type, the last of f16 perhaps in part.
 pub(crate) struct TwinOutput<'a> {
     pub words: &'a mut [u32],
     pub layout: &'a Layout,
@@ -158,7 +159,7 @@ impl<'a> TwinArgs<'a> {
     /// The values of input `i` as `T`.
     pub(crate) fn input<T: bytemuck::Pod>(&self, i: usize) -> (&'a [T], &'a Layout) {
         let input = &self.inputs[i];
-        (bytemuck::cast_slice(input.words), input.layout)
+        (bytemuck::cast_slice(input.bytes), input.layout)
     }
 
     /// The pairing of a launch of two operands.

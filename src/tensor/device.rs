@@ -352,7 +352,10 @@ impl Device {
     /// Those of [`upload`](Self::upload).
     pub fn full<T: Element>(&self, layout: &Layout, value: T) -> Result<Tensor<T>> {
         let launch = crate::ops::map::fill(T::DTYPE, layout);
-        let results = super::run(self, &launch, &[], bytemuck::cast_slice(&[value]))?;
+        // Whole words: a half is there twice.
+        let times = T::DTYPE.words(1) * 4 / T::DTYPE.size();
+        let scalar: Vec<u32> = bytemuck::pod_collect_to_vec(&[value; 2][..times]);
+        let results = super::run(self, &launch, &[], &scalar)?;
         super::methods::single(self, launch.op, results)
     }
 

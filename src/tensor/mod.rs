@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod conv_plan;
+mod convert;
 mod convolutions;
 mod device;
 mod methods;
@@ -51,7 +52,7 @@ use crate::{Error, Result};
 pub struct Tensor<T: Element> {
     device: Device,
     storage: Storage,
-    /// The 32-bit word at which the values begin in the storage: even for complex values.
+    /// Where the values begin in the storage: the 32-bit word, even for complex values, or for f16 the half of one.
     base: usize,
     layout: Layout,
     element: std::marker::PhantomData<T>,
@@ -125,7 +126,7 @@ impl<T: Element> Tensor<T> {
         Ok(Tensor::new(
             &self.device,
             self.storage.clone(),
-            self.base + skipped * T::DTYPE.words(),
+            self.base + skipped * (T::DTYPE.size() / T::DTYPE.unit()),
             layout,
         ))
     }
@@ -135,9 +136,14 @@ impl<T: Element> Tensor<T> {
         Operand {
             storage: &self.storage,
             base: self.base,
-            words: self.layout.total() * T::DTYPE.words(),
+            bytes: self.begin()..self.begin() + self.layout.total() * T::DTYPE.size(),
             layout: &self.layout,
         }
+    }
+
+    /// The byte at which the values begin in the storage.
+    fn begin(&self) -> usize {
+        self.base * T::DTYPE.unit()
     }
 
     /// Both operands of a binary operation must be on one device.
@@ -166,7 +172,7 @@ impl<T: Element> std::fmt::Debug for Tensor<T> {
 struct Operand<'a> {
     storage: &'a Storage,
     base: usize,
-    words: usize,
+    bytes: Range<usize>,
     layout: &'a Layout,
 }
 
@@ -195,8 +201,7 @@ fn run(
                 };
                 inputs.push(CpuInput {
                     buffer,
-                    base: operand.base,
-                    words: operand.words,
+                    bytes: operand.bytes.clone(),
                     layout: operand.layout,
                 });
             }
@@ -215,7 +220,7 @@ fn run(
                 };
                 inputs.push(GpuInput {
                     buffer,
-                    // A buffer holds at most 2³⁰ words: its size in bytes fits the binding limit.
+                    // A buffer holds less than 2³² halves of words: its size in bytes fits the binding limit.
                     base: operand.base as u32,
                     layout: operand.layout,
                 });

@@ -13,11 +13,11 @@ impl Device {
         layout: &Layout,
         values: &[T],
     ) -> Result<Tensor<T>> {
-        let words: &[u32] = bytemuck::cast_slice(values);
+        let bytes: &[u8] = bytemuck::cast_slice(values);
         let storage = match self.backend() {
-            Backend::Cpu(cpu) => Storage::Cpu(cpu.upload("upload", words)?),
+            Backend::Cpu(cpu) => Storage::Cpu(cpu.upload("upload", bytes)?),
             #[cfg(feature = "gpu")]
-            Backend::Gpu(gpu) => Storage::Gpu(gpu.upload("upload", layout, T::DTYPE, words)?),
+            Backend::Gpu(gpu) => Storage::Gpu(gpu.upload("upload", layout, T::DTYPE, bytes)?),
         };
         Ok(Tensor::new(self, storage, 0, layout.clone()))
     }
@@ -80,7 +80,7 @@ impl Device {
         Ok(Tensor::new(
             self,
             storage,
-            (offset / 4) as usize,
+            offset as usize / T::DTYPE.unit(),
             layout.clone(),
         ))
     }
@@ -95,7 +95,7 @@ impl<T: Element> Tensor<T> {
     pub fn export(&self) -> Option<(&wgpu::Buffer, u64)> {
         match &self.storage {
             Storage::Cpu(_) => None,
-            Storage::Gpu(buffer) => Some((&buffer.raw, self.base as u64 * 4)),
+            Storage::Gpu(buffer) => Some((&buffer.raw, self.begin() as u64)),
         }
     }
 
@@ -140,7 +140,7 @@ impl<T: Element> Tensor<T> {
                 gpu.read_into(
                     "download",
                     buffer,
-                    self.base as u64 * 4,
+                    self.begin() as u64,
                     bytes,
                     Wait::Elsewhere,
                 )
@@ -163,7 +163,7 @@ impl<T: Element> Tensor<T> {
                 pollster::block_on(gpu.read_into(
                     "download",
                     buffer,
-                    self.base as u64 * 4,
+                    self.begin() as u64,
                     bytes,
                     Wait::Here,
                 ))
@@ -190,9 +190,8 @@ impl<T: Element> Tensor<T> {
             allow(irrefutable_let_patterns, reason = "the CPU is then the only storage")
         )]
         if let Storage::Cpu(buffer) = &self.storage {
-            let words = &buffer.words()[self.base..];
-            let to: &mut [u32] = bytemuck::cast_slice_mut(values);
-            to.copy_from_slice(&words[..to.len()]);
+            let to: &mut [u8] = bytemuck::cast_slice_mut(values);
+            to.copy_from_slice(&buffer.bytes()[self.begin()..][..to.len()]);
         }
         Ok(())
     }

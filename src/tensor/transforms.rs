@@ -208,7 +208,7 @@ impl Tensor<Complex32> {
         // The result's layout comes as an operand without values, so that the launch need not hold it: the cache of that
         // layout may hold the launch that made this tensor's, and neither would ever be freed.
         let shapes = Operand {
-            words: 0,
+            bytes: 0..0,
             layout,
             ..self.operand()
         };

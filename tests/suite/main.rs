@@ -18,6 +18,7 @@ mod correlate_max;
 mod device;
 mod fft;
 mod fft2;
+mod half;
 mod map;
 mod matmul;
 mod ragged;
@@ -48,6 +49,7 @@ const MODULES: &[Module] = &[
     ("device", device::tests),
     ("fft", fft::tests),
     ("fft2", fft2::tests),
+    ("half", half::tests),
     ("map", map::tests),
     ("matmul", matmul::tests),
     ("ragged", ragged::tests),

@@ -1,0 +1,114 @@
+// y = x, value by value, in the other type: F16 rounds f32 to the nearest f16, ties to even; F32 widens f16, which is exact.
+//
+// Halves lie two to a word, the first in the low bits. Four values at a time: y begins at a multiple of four, x wherever
+// p.x_base says, counted in its values. The values beyond the last, up to three, are slack of y's buffer.
+//
+// All of it by integers: WGSL leaves the rounding of pack2x16float open, and lets subnormal numbers be lost.
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    total: u32,
+    x_base: u32,
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+#if F16
+@group(0) @binding(1) var<storage, read_write> y: array<vec2<u32>>;
+#else
+@group(0) @binding(1) var<storage, read_write> y: array<vec4<u32>>;
+#endif
+@group(0) @binding(2) var<storage, read> x: array<u32>;
+
+const WG = 256u;
+const TILE = 2048u;
+const QUADS = TILE / (4u * WG);
+
+#include "grid"
+
+// A word of x, or of its slack.
+fn word(at: u32) -> u32 {
+    return x[min(at, arrayLength(&x) - 1u)];
+}
+
+#if F16
+// The half nearest to an f32, both as bits. From 65520 on that is infinity.
+fn rounded(bits: u32) -> u32 {
+    let sign = (bits >> 16u) & 0x8000u;
+    let size = bits & 0x7FFFFFFFu;
+    if size > 0x7F800000u {
+        // NaN, made quiet.
+        return sign | 0x7E00u | ((size >> 13u) & 0x3FFu);
+    }
+    if size >= 0x47800000u {
+        return sign | 0x7C00u;
+    }
+    // What is cut off counts half a unit as up where the last bit kept is odd. A carry goes to the exponent, as it should.
+    if size >= 0x38800000u {
+        let moved = size - (112u << 23u);
+        return sign | ((moved + 0xFFFu + ((moved >> 13u) & 1u)) >> 13u);
+    }
+    let exponent = size >> 23u;
+    if exponent < 102u {
+        return sign;
+    }
+    // Subnormal: units of 2^-24.
+    let mantissa = (size & 0x7FFFFFu) | 0x800000u;
+    let cut = 126u - exponent;
+    return sign | ((mantissa + (1u << (cut - 1u)) - 1u + ((mantissa >> cut) & 1u)) >> cut);
+}
+
+fn quad(at: u32) -> vec2<u32> {
+    return vec2(
+        rounded(word(at)) | (rounded(word(at + 1u)) << 16u),
+        rounded(word(at + 2u)) | (rounded(word(at + 3u)) << 16u),
+    );
+}
+#else
+// The f32 that is equal to a half, both as bits.
+fn widened(half: u32) -> u32 {
+    let sign = (half & 0x8000u) << 16u;
+    let size = half & 0x7FFFu;
+    if size >= 0x7C00u {
+        // A NaN is made quiet.
+        return sign | 0x7F800000u | select(0u, 0x400000u | ((size & 0x3FFu) << 13u), size > 0x7C00u);
+    }
+    if size < 0x400u {
+        return sign | bitcast<u32>(f32(size) * 0x1p-24f);
+    }
+    return sign | ((size << 13u) + (112u << 23u));
+}
+
+fn quad(at: u32) -> vec4<u32> {
+    let first = at / 2u;
+    var words = vec2(word(first), word(first + 1u));
+    if at % 2u != 0u {
+        words = (words >> vec2(16u)) | (vec2(words.y, word(first + 2u)) << vec2(16u));
+    }
+    return vec4(
+        widened(words.x & 0xFFFFu),
+        widened(words.x >> 16u),
+        widened(words.y & 0xFFFFu),
+        widened(words.y >> 16u),
+    );
+}
+#endif
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, count);
+    if group >= p.groups {
+        return;
+    }
+    let quads = (p.total + 3u) / 4u;
+    for (var k = 0u; k < QUADS; k += 1u) {
+        let q = group * (TILE / 4u) + k * WG + lid;
+        if q < quads {
+            y[q] = quad(p.x_base + 4u * q);
+        }
+    }
+}
