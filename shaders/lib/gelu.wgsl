@@ -1,6 +1,6 @@
-// e^(r - h) for 0 <= h < 106 and small r. In fixed point, because compilers may take sums of floats apart and put them together
+// c e^(r - h) for 0 <= h < 106 and small r. In fixed point, because compilers may take sums of floats apart and put them together
 // otherwise: then the error would grow with h.
-fn exp_minus(h: f32, r: f32) -> f32 {
+fn exp_minus(c: f32, h: f32, r: f32) -> f32 {
     let fixed = i32(h * 16777216.0) - i32(r * 16777216.0);
     let n = i32(round(f32(fixed) * 8.599132e-8));
     // 11629079 / 2²⁴ and 5.77e-8 are ln 2.
@@ -12,9 +12,9 @@ fn exp_minus(h: f32, r: f32) -> f32 {
     s = fma(s, f, 0.5);
     s = fma(s, f, 1.0);
     s = fma(s, f, 1.0);
-    // In two steps, because the power alone may be below the smallest normal number.
+    // In two steps and c first: the power alone may be below the smallest normal number, which many GPUs take as 0.
     let half = n / 2;
-    return s * bitcast<f32>(u32(127 - half) << 23u) * bitcast<f32>(u32(127 - n + half) << 23u);
+    return c * s * bitcast<f32>(u32(127 - half) << 23u) * bitcast<f32>(u32(127 - n + half) << 23u);
 }
 
 // x Φ(x), Φ(x) = erfc(-x / √2) / 2.
@@ -42,6 +42,6 @@ fn gelu(x: f32) -> f32 {
     s = fma(s, t, -1.26551223);
     // Half the square of twelve bits is exact, and the rest is small.
     let high = bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
-    let tail = 0.5 * t * exp_minus(0.5 * high * high, s - 0.5 * (x - high) * (x + high));
-    return x * select(1.0 - tail, tail, x < 0.0);
+    let tail = exp_minus(0.5 * t * x, 0.5 * high * high, s - 0.5 * (x - high) * (x + high));
+    return select(x - tail, tail, x < 0.0);
 }
