@@ -7,6 +7,8 @@
 // columns, row stride of a, of b), (begin of the bias, of the residual, 0, 0); and the tiles from p.tiles on: (product, first row,
 // first column, 0).
 //
+// HALVES: a, b, bias and residual hold f16, and their places are counted in it; sums and c are f32.
+//
 // Sums are blocked by 512 products: a depth of 512 + ⌈k / 512⌉.
 
 struct Params {
@@ -25,12 +27,19 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> p: Params;
-@group(0) @binding(1) var<storage, read> a: array<E>;
-@group(0) @binding(2) var<storage, read> b: array<E>;
+#if HALVES
+// A word of two values.
+alias Stored = u32;
+#else
+alias Stored = E;
+#endif
+
+@group(0) @binding(1) var<storage, read> a: array<Stored>;
+@group(0) @binding(2) var<storage, read> b: array<Stored>;
 @group(0) @binding(3) var<storage, read_write> c: array<E>;
 @group(0) @binding(4) var<storage, read> list: array<vec4<u32>>;
-@group(0) @binding(5) var<storage, read> bias: array<E>;
-@group(0) @binding(6) var<storage, read> residual: array<E>;
+@group(0) @binding(5) var<storage, read> bias: array<Stored>;
+@group(0) @binding(6) var<storage, read> residual: array<Stored>;
 
 const BLOCK = 512u;
 
@@ -59,6 +68,44 @@ struct Product {
     residual: u32,
 }
 
+#if HALVES
+fn half_of(word: u32, i: u32) -> f32 {
+    return unpack2x16float(word >> (16u * (i % 2u))).x;
+}
+
+fn a_value(i: u32) -> E {
+    return half_of(a[i / 2u], i);
+}
+
+fn b_value(i: u32) -> E {
+    return half_of(b[i / 2u], i);
+}
+
+fn bias_value(i: u32) -> E {
+    return half_of(bias[i / 2u], i);
+}
+
+fn residual_value(i: u32) -> E {
+    return half_of(residual[i / 2u], i);
+}
+#else
+fn a_value(i: u32) -> E {
+    return a[i];
+}
+
+fn b_value(i: u32) -> E {
+    return b[i];
+}
+
+fn bias_value(i: u32) -> E {
+    return bias[i];
+}
+
+fn residual_value(i: u32) -> E {
+    return residual[i];
+}
+#endif
+
 fn product(i: u32) -> Product {
     let at = p.products + 3u * i;
     let x = list[at];
@@ -84,7 +131,7 @@ fn finished(o: Product, row: u32, column: u32, sum: E) -> E {
         y *= p.scale;
     }
     if (p.epilogue & BIAS) != 0u {
-        y += bias[o.bias + column];
+        y += bias_value(o.bias + column);
     }
     if (p.epilogue & RELU) != 0u {
         // Not max, which may lose a NaN.
@@ -94,7 +141,7 @@ fn finished(o: Product, row: u32, column: u32, sum: E) -> E {
         y = gelu(y);
     }
     if (p.epilogue & RESIDUAL) != 0u {
-        y += residual[o.residual + row * o.n + column];
+        y += residual_value(o.residual + row * o.n + column);
     }
 #endif
     return y;

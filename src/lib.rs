@@ -74,7 +74,9 @@ pub use num_complex::Complex32;
 pub use ops::kernels;
 pub use ops::matmul::Activation;
 pub use plan::{ByMethod, ConvChoice, ConvGroup, ConvMethod, CostTable, HeterogeneityProfile};
-pub use ragged::{DType, Element, Layout, MAX_RANK, Offsets, Pairing, Ragged, Real, Rows, Shape};
+pub use ragged::{
+    DType, Element, Factor, Float, Layout, MAX_RANK, Offsets, Pairing, Ragged, Real, Rows, Shape,
+};
 pub use tensor::{
     ConvPlan, CorrelateMax, Device, DeviceInfo, DeviceKind, DeviceLimits, KernelTime, Pair,
     Product, Profile, Sbd, Tensor,

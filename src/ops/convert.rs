@@ -81,7 +81,13 @@ fn launch(
 }
 
 /// So many values from one slot to another, which is of type `dtype`.
-pub(super) fn stage(dtype: DType, values: usize, from: Slot, base: Word, to: Slot) -> Stage {
+pub(in crate::ops) fn stage(
+    dtype: DType,
+    values: usize,
+    from: Slot,
+    base: Word,
+    to: Slot,
+) -> Stage {
     Stage {
         kernel: &KERNEL,
         variant: KERNEL.variant(dtype, &[]),
@@ -93,7 +99,7 @@ pub(super) fn stage(dtype: DType, values: usize, from: Slot, base: Word, to: Slo
 }
 
 /// `x`, rounded; `y` may be longer.
-pub(super) fn narrow(x: &[f32], y: &mut [f16]) {
+pub(in crate::ops) fn narrow(x: &[f32], y: &mut [f16]) {
     y[..x.len()]
         .par_chunks_mut(PIECE)
         .zip(x.par_chunks(PIECE))
@@ -101,7 +107,7 @@ pub(super) fn narrow(x: &[f32], y: &mut [f16]) {
 }
 
 /// `x`, exactly.
-pub(super) fn widen(x: &[f16], y: &mut [f32]) {
+pub(in crate::ops) fn widen(x: &[f16], y: &mut [f32]) {
     y.par_chunks_mut(PIECE)
         .zip(x.par_chunks(PIECE))
         .for_each(|(y, x)| x.convert_to_f32_slice(y));

@@ -105,10 +105,28 @@ impl Element for f16 {
 
 /// A type of real numbers: `f32`, `i32` or `u32`. Arithmetic, reductions and convolutions are defined on these; complex
 /// values are for transforms, and `f16` is for storage and matrix products.
-pub trait Real: Element + PartialOrd {}
+pub trait Real: Factor + PartialOrd {}
 
 impl Real for f32 {}
 
 impl Real for i32 {}
 
 impl Real for u32 {}
+
+/// A type of the values of matrices that are multiplied: `f32`, `i32`, `u32` or [`f16`](struct@f16).
+pub trait Factor: Element {}
+
+impl Factor for f32 {}
+
+impl Factor for i32 {}
+
+impl Factor for u32 {}
+
+impl Factor for f16 {}
+
+/// A type of floating-point numbers that matrix products can scale, add a bias to and apply functions to: `f32` or [`f16`](struct@f16).
+pub trait Float: Factor {}
+
+impl Float for f32 {}
+
+impl Float for f16 {}

@@ -21,7 +21,7 @@ mod pairing;
 mod shape;
 
 pub use batch::{Ragged, Rows};
-pub use element::{DType, Element, Real};
+pub use element::{DType, Element, Factor, Float, Real};
 pub use layout::Layout;
 pub use offsets::Offsets;
 pub use pairing::Pairing;

@@ -4,9 +4,10 @@ use super::methods::single;
 use super::{Pair, Tensor, run};
 use crate::Result;
 use crate::ops::matmul::{self, Activation, Form};
-use crate::ragged::{Element, Real};
+use crate::ragged::{Element, Factor, Float};
+use half::f16;
 
-impl<T: Real> Tensor<T> {
+impl<T: Factor> Tensor<T> {
     /// The matrix product `(A B)_ij = Σ_l A_il B_lj`, element by element: (m, k) times (k, n) gives (m, n), each of its own.
     ///
     /// Rank 2. Where an extent is 0 nothing is read, and k = 0 gives zeros. Integers wrap. A NaN or an infinity spreads over the row
@@ -14,9 +15,13 @@ impl<T: Real> Tensor<T> {
     /// [`matmul_ambient`](Self::matmul_ambient) does. [`Pair::matmul`] multiplies one matrix with all, or listed pairs;
     /// [`Pair::product`] multiplies transposes, and adds a bias, an activation or a residual.
     ///
+    /// Of `f16`, sums are `f32` and rounded once, when they are whole: ±65,504 times itself does not overflow, and a result from
+    /// ±65,520 on becomes infinite. [`Product::run_f32`] does not round. A GPU may take subnormal factors for 0.
+    ///
     /// Cost: 2·m·k·n operations; on a GPU one dispatch for each size of tile (32, 64 and 128), whatever the number of products.
-    /// Error: |error| ≤ γ_h Σ|A_il B_lj| with h = min(k, 512) + ⌈k / 512⌉; exact for integers below 2²⁴. An element's bits depend on
-    /// its own factors only.
+    /// Results in `f16` take a dispatch more, and on a GPU room for them in `f32`; on the CPU `f16` operands take room in `f32`.
+    /// Error: |error| ≤ γ_h Σ|A_il B_lj| with h = min(k, 512) + ⌈k / 512⌉, and the rounding to `f16`; exact for integers below
+    /// 2²⁴. An element's bits depend on its own factors only.
     ///
     /// ```
     /// use vsla::{Device, Ragged, Shape};
@@ -60,7 +65,7 @@ impl<T: Real> Tensor<T> {
     }
 }
 
-impl<'a, T: Real> Pair<'a, T> {
+impl<'a, T: Factor> Pair<'a, T> {
     /// [`Tensor::matmul`] of every pair. A list of pairs makes it a grouped product: rows of one batch, each group with its own weights.
     ///
     /// # Errors
@@ -119,7 +124,7 @@ pub struct Product<'a, T: Element> {
     residual: Option<&'a Tensor<T>>,
 }
 
-impl<'a, T: Real> Product<'a, T> {
+impl<'a, T: Factor> Product<'a, T> {
     /// Multiplies the transposes of what the left batch holds, (k, m).
     pub fn transpose_left(mut self) -> Self {
         self.form.transposed[0] = true;
@@ -144,6 +149,10 @@ impl<'a, T: Real> Product<'a, T> {
     /// Those of [`Tensor::matmul`]; for what the epilogue reads, [`BatchSize`](crate::Error::BatchSize), [`Rank`](crate::Error::Rank),
     /// [`Length`](crate::Error::Length) with the vector, [`Shape`](crate::Error::Shape) with the pair, [`DeviceMismatch`](crate::Error::DeviceMismatch).
     pub fn run(&self) -> Result<Tensor<T>> {
+        self.run_as()
+    }
+
+    fn run_as<R: Element>(&self) -> Result<Tensor<R>> {
         let Pair {
             left, right, pairs, ..
         } = &self.pair;
@@ -174,13 +183,37 @@ impl<'a, T: Real> Product<'a, T> {
         }
         let device = &left.device;
         let bias = self.bias.map(|bias| &bias.layout);
-        let launch = matmul::launch(&form, T::DTYPE, layouts, pairs, bias, device.is_gpu())?;
+        let types = (T::DTYPE, R::DTYPE);
+        let launch = matmul::launch(&form, types, layouts, pairs, bias, device.is_gpu())?;
         let scalars: Vec<u32> = self.scale.map(f32::to_bits).into_iter().collect();
         single(device, launch.op, run(device, &launch, &inputs, &scalars)?)
     }
 }
 
-impl<'a> Product<'a, f32> {
+impl Product<'_, f16> {
+    /// The products as they are summed, in `f32`, where [`run`](Self::run) rounds to `f16`.
+    ///
+    /// ```
+    /// use vsla::{Device, Pairing, Ragged, Shape, f16};
+    ///
+    /// let device = Device::cpu();
+    /// let large = Ragged::from_shapes(vec![f16::MAX; 2], 2, [Shape::new(&[1, 2])?])?;
+    /// let x = device.upload(&large)?;
+    /// let pair = x.pair(&x, Pairing::Elementwise)?;
+    /// let square = pair.product().transpose_right();
+    /// assert_eq!(square.run_f32()?.download_blocking()?.values(), [2.0 * 65504.0 * 65504.0]);
+    /// assert_eq!(square.run()?.download_blocking()?.values(), [f16::INFINITY]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run).
+    pub fn run_f32(&self) -> Result<Tensor<f32>> {
+        self.run_as()
+    }
+}
+
+impl<'a, T: Float> Product<'a, T> {
     /// Multiplies every sum by this factor.
     pub fn scale(mut self, factor: f32) -> Self {
         self.scale = Some(factor);
@@ -188,7 +221,7 @@ impl<'a> Product<'a, f32> {
     }
 
     /// Adds to every row: one vector of n values for all products, or one for each right operand.
-    pub fn bias(mut self, bias: &'a Tensor<f32>) -> Self {
+    pub fn bias(mut self, bias: &'a Tensor<T>) -> Self {
         self.bias = Some(bias);
         self
     }
@@ -200,7 +233,7 @@ impl<'a> Product<'a, f32> {
     }
 
     /// Adds matrices of the results' shapes, last of all.
-    pub fn residual(mut self, residual: &'a Tensor<f32>) -> Self {
+    pub fn residual(mut self, residual: &'a Tensor<T>) -> Self {
         self.residual = Some(residual);
         self
     }

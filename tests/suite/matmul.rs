@@ -1,7 +1,9 @@
 //! Matrix products.
 
+mod half;
+
 use libtest_mimic::Trial;
-use vsla::{Activation, Device, Error, Layout, Pairing, Product, Ragged, Real, Shape, Tensor};
+use vsla::{Activation, Device, Error, Factor, Layout, Pairing, Product, Ragged, Shape, Tensor};
 
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::{assert_exact, assert_identical, assert_within};
@@ -31,7 +33,9 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("one_giant_among_dwarfs", one_giant_among_dwarfs),
         ("errors", errors),
     ];
-    bench.all_on_each_device(tests)
+    let mut trials = bench.all_on_each_device(tests);
+    trials.extend(half::tests(bench));
+    trials
 }
 
 /// The depth that the documentation promises.
@@ -61,7 +65,7 @@ fn small_integers<T: Number>(layout: &Layout, name: &str) -> Ragged<T> {
     Ragged::from_fn(layout, |_, _| T::integer(&mut rng, 3))
 }
 
-fn form<'a, T: Real>(mut product: Product<'a, T>, transposed: [bool; 2]) -> Product<'a, T> {
+fn form<'a, T: Factor>(mut product: Product<'a, T>, transposed: [bool; 2]) -> Product<'a, T> {
     if transposed[0] {
         product = product.transpose_left();
     }

@@ -75,7 +75,9 @@ fn one_kernel(name: &str, source: &str) {
 fn validated(name: &str, source: &str) -> (Module, ModuleInfo) {
     let module = naga::front::wgsl::parse_str(source)
         .unwrap_or_else(|error| panic!("{}", error.emit_to_string_with_path(source, name)));
-    let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+    // Every browser unpacks halves, whether or not it computes with them.
+    let capabilities = Capabilities::SHADER_FLOAT16_IN_FLOAT32;
+    let info = Validator::new(ValidationFlags::all(), capabilities)
         .validate(&module)
         .unwrap_or_else(|error| panic!("{}", error.emit_to_string_with_path(source, name)));
     (module, info)

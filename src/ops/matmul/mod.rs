@@ -9,6 +9,7 @@ mod twin;
 
 use std::sync::Arc;
 
+use super::convert;
 use crate::plan::{
     Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Variant, Word, Words,
 };
@@ -22,6 +23,8 @@ pub(crate) use text::generate;
 #[derive(Debug)]
 struct Build {
     flags: &'static [&'static str],
+    /// The same for operands of f16.
+    halves: &'static [&'static str],
     rows: u32,
     columns: u32,
     /// Inner products staged at a time.
@@ -40,6 +43,7 @@ impl Build {
 const BUILDS: [Build; 3] = [
     Build {
         flags: &["T32"],
+        halves: &["T32", "HALVES"],
         rows: 32,
         columns: 32,
         depth: 16,
@@ -48,6 +52,7 @@ const BUILDS: [Build; 3] = [
     },
     Build {
         flags: &["T64"],
+        halves: &["T64", "HALVES"],
         rows: 64,
         columns: 64,
         depth: 16,
@@ -56,6 +61,7 @@ const BUILDS: [Build; 3] = [
     },
     Build {
         flags: &["T128"],
+        halves: &["T128", "HALVES"],
         rows: 128,
         columns: 128,
         depth: 8,
@@ -78,17 +84,24 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: &variants(),
 };
 
-const fn variants() -> [Variant; 9] {
+const fn variants() -> [Variant; 12] {
     let types = [DType::F32, DType::I32, DType::U32];
     let mut all = [Variant {
         dtype: DType::F32,
         flags: &[],
-    }; 9];
+    }; 12];
     let mut i = 0;
     while i < all.len() {
-        all[i] = Variant {
-            dtype: types[i / 3],
-            flags: BUILDS[i % 3].flags,
+        all[i] = match i / 3 {
+            // Sums of f16 are f32.
+            3 => Variant {
+                dtype: DType::F32,
+                flags: BUILDS[i % 3].halves,
+            },
+            t => Variant {
+                dtype: types[t],
+                flags: BUILDS[i % 3].flags,
+            },
         };
         i += 1;
     }
@@ -325,10 +338,11 @@ pub(crate) fn check_residual(op: &'static str, residual: &Layout, result: &Layou
     }
 }
 
-/// The launch of the product of every pair. Input 2 is the bias where there is one, and the last input the residual.
+/// The launch of the product of every pair, of operands of `dtype` and with results of type `result`: the same, or f32 of f16.
+/// Input 2 is the bias where there is one, and the last input the residual.
 pub(crate) fn launch(
     form: &Form,
-    dtype: DType,
+    (dtype, result): (DType, DType),
     (a, b): (&Layout, &Layout),
     pairs: &Pairs,
     bias: Option<&Layout>,
@@ -339,22 +353,44 @@ pub(crate) fn launch(
         what: op,
         other: b.id(),
         // No device: what is wanted, and whose bias.
-        device: bias.map_or(0, Layout::id) << 12 | form.key() << 1 | u64::from(on_gpu),
+        device: bias.map_or(0, Layout::id) << 12
+            | u64::from(result == dtype) << 11
+            | form.key() << 1
+            | u64::from(on_gpu),
         extra: pairs.key() * 16 + dtype as u64,
     };
     a.cached(key, || {
-        let (products, result) = products(form, (a, b), pairs)?;
-        let stages = match on_gpu {
-            true => stages(form, dtype, (a, b), pairs, &products, &result, bias),
-            false => Vec::new(),
-        };
+        let (products, layout) = products(form, (a, b), pairs)?;
+        let (mut temps, mut all) = (Vec::new(), Vec::new());
+        if on_gpu {
+            // Sums of f16 are kept in f32 until they are whole, and rounded once.
+            let sums = match result {
+                DType::F16 => Slot::Temp(0),
+                _ => Slot::Output(0),
+            };
+            all = stages(
+                form,
+                dtype,
+                (a, b),
+                pairs,
+                &products,
+                (&layout, &sums),
+                bias,
+            );
+            if let Slot::Temp(_) = sums {
+                let values = layout.total();
+                temps.push(values as u64);
+                let to = Slot::Output(0);
+                all.push(convert::stage(result, values, sums, Word::U32(0), to));
+            }
+        }
         Ok(Arc::new(Launch {
             op,
-            temps: Vec::new(),
-            stages,
-            outputs: vec![Output::new(dtype, OutputLayout::of(result, &[a, b]))],
+            temps,
+            stages: all,
+            outputs: vec![Output::new(result, OutputLayout::of(layout, &[a, b]))],
             pairs: Some(pairs.clone()),
-            twin: twin::of(dtype, *form),
+            twin: twin::of((dtype, result), *form),
         }))
     })
 }
@@ -365,7 +401,7 @@ fn stages(
     (a, b): (&Layout, &Layout),
     pairs: &Pairs,
     products: &[Extents],
-    result: &Layout,
+    (result, sums): (&Layout, &Slot),
     bias: Option<&Layout>,
 ) -> Vec<Stage> {
     let mut words = Vec::with_capacity(products.len() * 12);
@@ -410,11 +446,14 @@ fn stages(
         .filter(|(_, (_, count, _))| *count > 0)
         .map(|(build, (first, count, cost))| Stage {
             kernel: &KERNEL,
-            variant: KERNEL.variant(dtype, build.flags),
+            variant: match dtype {
+                DType::F16 => KERNEL.variant(DType::F32, build.halves),
+                _ => KERNEL.variant(dtype, build.flags),
+            },
             slots: vec![
                 Slot::Input(0),
                 Slot::Input(1),
-                Slot::Output(0),
+                sums.clone(),
                 Slot::Words(list.clone()),
                 bias.clone(),
                 residual.clone(),

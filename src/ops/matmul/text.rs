@@ -133,7 +133,7 @@ impl Writer<'_> {
         for (name, side, origin, extent) in sides {
             for s in 0..self.slots(side) {
                 self.line(&format!(
-                    "{name}{s} = E(0);\n    if {origin} + {name}_side + {s}u * {name}_side_step < {extent} && {k} + {name}_deep + {s}u * {name}_deep_step < o.k {{ {name}{s} = {name}[{name}_at + {s}u * {name}_step + ({k}) * {name}_by_deep]; }}"
+                    "{name}{s} = E(0);\n    if {origin} + {name}_side + {s}u * {name}_side_step < {extent} && {k} + {name}_deep + {s}u * {name}_deep_step < o.k {{ {name}{s} = {name}_value({name}_at + {s}u * {name}_step + ({k}) * {name}_by_deep); }}"
                 ));
             }
         }
