@@ -156,37 +156,35 @@ impl<'a, T: Factor> Product<'a, T> {
         let Pair {
             left, right, pairs, ..
         } = &self.pair;
-        let layouts = (&left.layout, &right.layout);
+        let device = &left.device;
         let mut form = self.form;
         form.epilogue.scale = self.scale.is_some();
         form.epilogue.residual = self.residual.is_some();
+        let op = form.op();
         let mut inputs = Vec::from(self.pair.operands());
-        if self.bias.is_some() || self.residual.is_some() {
-            let result = matmul::result(&form, layouts, pairs)?;
-            let op = "matmul";
-            if let Some(bias) = self.bias {
-                left.check_device(op, bias)?;
-                form.epilogue.bias = Some(matmul::whose_bias(
-                    op,
-                    &bias.layout,
-                    &result,
-                    pairs,
-                    right.len(),
-                )?);
-                inputs.push(bias.operand());
-            }
-            if let Some(residual) = self.residual {
-                left.check_device(op, residual)?;
-                matmul::check_residual(op, &residual.layout, &result)?;
-                inputs.push(residual.operand());
-            }
+        if let Some(bias) = self.bias {
+            left.check_device(op, bias)?;
+            let whose = matmul::whose_bias(&form, &bias.layout, right.len())?;
+            form.epilogue.bias = Some(whose);
+            inputs.push(bias.operand());
         }
-        let device = &left.device;
         let bias = self.bias.map(|bias| &bias.layout);
+        let layouts = (&left.layout, &right.layout);
         let types = (T::DTYPE, R::DTYPE);
         let launch = matmul::launch(&form, types, layouts, pairs, bias, device.is_gpu())?;
+        if let Some(residual) = self.residual {
+            left.check_device(op, residual)?;
+            let (result, _) = launch.outputs[0].sized(|i| inputs[i].layout);
+            matmul::check_residual(&form, &residual.layout, result)?;
+            inputs.push(residual.operand());
+        }
         let scalars: Vec<u32> = self.scale.map(f32::to_bits).into_iter().collect();
-        single(device, launch.op, run(device, &launch, &inputs, &scalars)?)
+        let made = single(device, op, run(device, &launch, &inputs, &scalars)?)?;
+        // Layer after layer the layout of what is added to stays the same, and with it the plans in its cache.
+        Ok(match self.residual {
+            Some(residual) => made.seen_as(&residual.layout),
+            None => made,
+        })
     }
 }
 

@@ -17,7 +17,7 @@ impl<T: Element> Tensor<T> {
     }
 
     /// The same values as a batch of as many in another layout.
-    fn seen_as(&self, layout: &Layout) -> Tensor<T> {
+    pub(super) fn seen_as(&self, layout: &Layout) -> Tensor<T> {
         Tensor::new(
             &self.device,
             self.storage.clone(),

@@ -1,15 +1,17 @@
 //! Matrix products.
 
 mod half;
+#[cfg(feature = "gpu")]
+mod plans;
 
 use libtest_mimic::Trial;
 use vsla::{Activation, Device, Error, Factor, Layout, Pairing, Product, Ragged, Shape, Tensor};
 
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::{assert_exact, assert_identical, assert_within};
-use crate::support::corpus::rng;
+use crate::support::corpus::{self, rng};
 use crate::support::number::{Number, widened};
-use crate::support::operation::{download, upload};
+use crate::support::operation::{download, pick, upload};
 use crate::support::reference;
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
@@ -25,6 +27,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("views", views),
         ("alone", alone),
         ("ambient", ambient),
+        ("corpus", corpus),
         ("not_a_number_stays", not_a_number_stays),
         ("epilogues", epilogues),
         ("gelu", gelu),
@@ -35,6 +38,9 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     ];
     let mut trials = bench.all_on_each_device(tests);
     trials.extend(half::tests(bench));
+    trials.push(bench.host("cpu::one_worker_or_many", one_worker_or_many));
+    #[cfg(feature = "gpu")]
+    trials.extend(plans::tests(bench));
     trials
 }
 
@@ -421,6 +427,43 @@ fn one_giant_among_dwarfs(device: &Device) {
     let mut extents: Vec<[usize; 3]> = (0..300).map(|i| [i % 5, 3, i % 7]).collect();
     extents[150] = [800, 20, 900];
     check::<f32>(device, &extents, [false; 2]);
+}
+
+/// The boxes of rank 2 that all operations meet, forwards and backwards.
+fn corpus(device: &Device) {
+    for case in corpus::boxes() {
+        if case.layouts().0.rank() != 2 {
+            continue;
+        }
+        let (a, b) = case.integers::<f32>();
+        let (x, y) = (upload(device, &a), upload(device, &b));
+        let pairs = reference::elementwise(a.len());
+        let expected = reference::matmul(&widened(&a), &widened(&b), &pairs, [false; 2]);
+        let got = download(&x.matmul_ambient(&y).unwrap());
+        assert_eq!(got.cast(f64::from), expected.values, "{}", case.name);
+        let backwards: Vec<usize> = (0..a.len()).rev().collect();
+        let (x, y) = (pick(&a, &backwards), pick(&b, &backwards));
+        let again = upload(device, &x).matmul_ambient(&upload(device, &y));
+        let again = download(&again.unwrap());
+        assert_identical(&case.name, &again, &pick(&got, &backwards));
+    }
+}
+
+/// The bits do not depend on how many workers there are, nor on what else they do.
+fn one_worker_or_many() {
+    let extents = [[600, 900, 500], [300, 700, 200], [5, 3, 2], [90, 600, 90]];
+    let (left, right) = factors(&extents, [false, false]);
+    let (a, b) = (Ragged::random(&left, 8), Ragged::random(&right, 9));
+    let device = Device::cpu();
+    let many = multiply(&device, &a, &b, [false; 2]);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1);
+    let one = pool.build().unwrap();
+    let one = one.install(|| multiply(&device, &a, &b, [false; 2]));
+    assert_identical("one worker", &one, &many);
+    for i in 0..extents.len() {
+        let alone = multiply(&device, &pick(&a, &[i]), &pick(&b, &[i]), [false; 2]);
+        assert_identical("alone", &alone, &pick(&many, &[i]));
+    }
 }
 
 fn errors(device: &Device) {

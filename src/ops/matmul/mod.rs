@@ -182,7 +182,7 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    fn op(&self) -> &'static str {
+    pub(crate) fn op(&self) -> &'static str {
         if self.ambient {
             "matmul_ambient"
         } else {
@@ -270,19 +270,9 @@ fn products(
     Ok((all, result))
 }
 
-/// The layout of the results alone.
-pub(crate) fn result(form: &Form, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<Layout> {
-    Ok(products(form, (a, b), pairs)?.1)
-}
-
-/// Whose the vectors of a bias are: one for all products, or one for each right operand. Each is added to rows of its length.
-pub(crate) fn whose_bias(
-    op: &'static str,
-    bias: &Layout,
-    result: &Layout,
-    pairs: &Pairs,
-    right: usize,
-) -> Result<Bias> {
+/// Whose the vectors of a bias are: one for all products, or one for each of the `right` operands.
+pub(crate) fn whose_bias(form: &Form, bias: &Layout, right: usize) -> Result<Bias> {
+    let op = form.op();
     if bias.rank() != 1 {
         return Err(Error::Rank {
             op,
@@ -291,34 +281,48 @@ pub(crate) fn whose_bias(
             got: bias.rank(),
         });
     }
-    let whose = match bias.len() {
-        1 => Bias::Shared,
-        len if len == right => Bias::Right,
-        len => {
-            return Err(Error::BatchSize {
-                op,
-                left: right,
-                right: len,
-            });
-        }
-    };
-    for (pair, (_, j)) in pairs.iter().enumerate() {
-        let element = if whose == Bias::Right { j } else { 0 };
-        let columns = result.shape(pair).extents()[1] as usize;
-        if bias.length(element) != columns {
+    match bias.len() {
+        1 => Ok(Bias::Shared),
+        len if len == right => Ok(Bias::Right),
+        len => Err(Error::BatchSize {
+            op,
+            left: right,
+            right: len,
+        }),
+    }
+}
+
+/// A bias is added to rows of its length.
+fn check_bias(
+    op: &'static str,
+    whose: Bias,
+    bias: &Layout,
+    pairs: &Pairs,
+    products: &[Extents],
+) -> Result<()> {
+    for ((_, j), product) in pairs.iter().zip(products) {
+        let element = match whose {
+            Bias::Shared => 0,
+            Bias::Right => j,
+        };
+        if bias.length(element) != product.n as usize {
             return Err(Error::Length {
                 op,
                 element,
-                expected: columns,
+                expected: product.n as usize,
                 got: bias.length(element),
             });
         }
     }
-    Ok(whose)
+    Ok(())
 }
 
-/// A residual has the shapes of the results.
-pub(crate) fn check_residual(op: &'static str, residual: &Layout, result: &Layout) -> Result<()> {
+/// A residual has the shapes of the results. That is looked at once for each pair of layouts.
+pub(crate) fn check_residual(form: &Form, residual: &Layout, result: &Layout) -> Result<()> {
+    let op = form.op();
+    if residual.id() == result.id() {
+        return Ok(());
+    }
     if residual.len() != result.len() {
         return Err(Error::BatchSize {
             op,
@@ -326,16 +330,25 @@ pub(crate) fn check_residual(op: &'static str, residual: &Layout, result: &Layou
             right: residual.len(),
         });
     }
-    let wrong = (0..result.len()).find(|&i| residual.shape(i) != result.shape(i));
-    match wrong {
-        None => Ok(()),
-        Some(element) => Err(Error::Shape {
-            op,
-            element,
-            expected: result.shape(element).to_string(),
-            got: residual.shape(element).to_string(),
-        }),
-    }
+    let key = CacheKey {
+        what: "residual",
+        other: result.id(),
+        device: 0,
+        extra: 0,
+    };
+    let same = residual.cached(key, || {
+        let wrong = (0..result.len()).find(|&i| residual.shape(i) != result.shape(i));
+        match wrong {
+            None => Ok(Arc::new(())),
+            Some(element) => Err(Error::Shape {
+                op,
+                element,
+                expected: result.shape(element).to_string(),
+                got: residual.shape(element).to_string(),
+            }),
+        }
+    });
+    same.map(|_| ())
 }
 
 /// The launch of the product of every pair, of operands of `dtype` and with results of type `result`: the same, or f32 of f16.
@@ -361,6 +374,9 @@ pub(crate) fn launch(
     };
     a.cached(key, || {
         let (products, layout) = products(form, (a, b), pairs)?;
+        if let (Some(bias), Some(whose)) = (bias, form.epilogue.bias) {
+            check_bias(op, whose, bias, pairs, &products)?;
+        }
         let (mut temps, mut all) = (Vec::new(), Vec::new());
         if on_gpu {
             // Sums of f16 are kept in f32 until they are whole, and rounded once.
@@ -425,11 +441,15 @@ fn stages(
         // The last workgroups to start are short ones.
         of_build.sort_by_key(|&pair| std::cmp::Reverse(products[pair as usize].k));
         let first = words.len() / 4;
-        let mut cost = 0;
+        let mut cost = 0u64;
         for &pair in of_build.iter() {
             let product = &products[pair as usize];
+            let before = words.len();
             push_tiles(&mut words, build, pair, product);
-            cost += u64::from(product.m) * u64::from(product.n) * u64::from(product.k.max(1));
+            // A tile that is not full takes as long.
+            let tiles = (words.len() - before) as u64 / 4;
+            let tile = u64::from(build.rows) * u64::from(build.columns);
+            cost = cost.saturating_add(tiles * tile * u64::from(product.k.max(1)));
         }
         tiles.push((first, words.len() / 4 - first, cost));
     }

@@ -23,6 +23,9 @@ pub(super) fn of((dtype, result): (DType, DType), form: Form) -> Twin {
 const ALL: u64 = 1 << 27;
 const PIECE: u64 = 1 << 20;
 
+/// Products that are added up one after the other, as the documented bound says; the crate may take more at a time.
+const BLOCK: usize = 512;
+
 /// Rows of one product's result: what one worker makes.
 struct Piece<'a, T> {
     pair: usize,
@@ -165,31 +168,35 @@ fn multiply(args: &TwinArgs<'_>, form: &Form, piece: Piece<'_, f32>, parallelism
             (rows - 1) * row as usize + (columns - 1) * column as usize
         };
         assert!(last(rows, a_row, k, a_column) < a.len() && last(k, b_row, n, b_column) < b.len());
-        // SAFETY: the factors are rows x k and k x n values at these strides, which the assertion found inside the slices, and
-        // the result is rows x n values of a slice of its own.
-        #[allow(unsafe_code, reason = "the crate takes pointers")]
-        unsafe {
-            gemm::gemm(
-                rows,
-                n,
-                k,
-                piece.out.as_mut_ptr(),
-                1,
-                n as isize,
-                false,
-                a.as_ptr(),
-                a_column,
-                a_row,
-                b.as_ptr(),
-                b_column,
-                b_row,
-                0.0,
-                1.0,
-                false,
-                false,
-                false,
-                parallelism,
-            );
+        for begin in (0..k).step_by(BLOCK) {
+            let a = &a[begin * a_column as usize..];
+            let b = &b[begin * b_row as usize..];
+            // SAFETY: the factors are rows x k and k x n values at these strides, which the assertion found inside the slices,
+            // this part of them ends where they end or before, and the result is rows x n values of a slice of its own.
+            #[allow(unsafe_code, reason = "the crate takes pointers")]
+            unsafe {
+                gemm::gemm(
+                    rows,
+                    n,
+                    BLOCK.min(k - begin),
+                    piece.out.as_mut_ptr(),
+                    1,
+                    n as isize,
+                    begin > 0,
+                    a.as_ptr(),
+                    a_column,
+                    a_row,
+                    b.as_ptr(),
+                    b_column,
+                    b_row,
+                    if begin > 0 { 1.0 } else { 0.0 },
+                    1.0,
+                    false,
+                    false,
+                    false,
+                    parallelism,
+                );
+            }
         }
     }
     finish(args, form, piece, (j, n), scale);
