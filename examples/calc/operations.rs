@@ -3,7 +3,10 @@
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use vsla::{Complex32, ConvMethod, DType, Device, DeviceInfo, Layout, Pairing, Ragged, Shape, f16};
+use vsla::{
+    Complex32, ConvMethod, DType, Device, DeviceInfo, Layout, Pairing, Product, Ragged, Real,
+    Shape, f16,
+};
 
 use crate::batch::{Args, Batch, Number, separated, shown, written_size};
 use crate::devices::{Choice, Devices};
@@ -31,6 +34,8 @@ pub enum Grows {
     Ambient,
     /// The sum of the lengths of each pair.
     Lengths,
+    /// A matrix for each pair.
+    Product,
 }
 
 /// The body for whichever type the arguments are of.
@@ -106,6 +111,14 @@ macro_rules! convolved {
 const UNARY: &[&str] = &["dtype", "rank"];
 const BINARY: &[&str] = &["dtype", "rank", "pairing"];
 const CONVOLVED: &[&str] = &["dtype", "rank", "pairing", "method"];
+const MATMUL: &[&str] = &[
+    "dtype",
+    "rank",
+    "pairing",
+    "transpose",
+    "scale",
+    "activation",
+];
 
 pub const OPERATIONS: &[Operation] = &[
     Operation {
@@ -307,6 +320,22 @@ pub const OPERATIONS: &[Operation] = &[
             let lag = best.lag.download_blocking()?.into();
             Ok(Answer::Fields([("distance", distance), ("lag", lag)]))
         },
+    },
+    Operation {
+        name: "matmul",
+        args: 2,
+        options: MATMUL,
+        grows: Grows::Product,
+        about: "activation(scale * a b) of each pair of matrices (rank 2)",
+        run: |call| matmul(call, false),
+    },
+    Operation {
+        name: "matmul_ambient",
+        args: 2,
+        options: MATMUL,
+        grows: Grows::Product,
+        about: "the same, where inner extents may differ: missing entries are zero (rank 2)",
+        run: |call| matmul(call, true),
     },
     Operation {
         name: "equivalent",
@@ -535,7 +564,7 @@ pub fn answer(
         _ => DType::F32,
     };
     // An empty batch does not show its rank.
-    let planes = name.ends_with("fft2").then_some(2);
+    let planes = (name.ends_with("fft2") || name.starts_with("matmul")).then_some(2);
     let dtype = request.options.dtype(default)?;
     let rank = request.options.rank()?.or(planes);
     let mut call = Call {
@@ -565,6 +594,7 @@ fn check_size(grows: Grows, call: &Call<'_>) -> Result<()> {
     if grows == Grows::No {
         return Ok(());
     }
+    let transposed = call.options.transposed()?;
     let size = |i: usize, j: usize| match grows {
         Grows::No | Grows::Pair => 2,
         Grows::Ambient => a
@@ -572,6 +602,7 @@ fn check_size(grows: Grows, call: &Call<'_>) -> Result<()> {
             .ambient(&b.shape(j))
             .map_or(1, |shape| written_size(&shape)),
         Grows::Lengths => 1 + a.length(i) as u64 + b.length(j) as u64,
+        Grows::Product => product_size(a.shape(i), b.shape(j), transposed),
     };
     let limit = |sizes: &mut dyn Iterator<Item = u64>| within(call.max_values, sizes);
     match call.options.pairs()? {
@@ -588,6 +619,16 @@ fn check_size(grows: Grows, call: &Call<'_>) -> Result<()> {
             limit(&mut valid.map(|(i, j)| size(i, j)))
         }
     }
+}
+
+/// What a product of these shapes takes when it is written.
+fn product_size(a: Shape, b: Shape, transposed: [bool; 2]) -> u64 {
+    let (&[a_rows, a_columns], &[b_rows, b_columns]) = (a.extents(), b.extents()) else {
+        return 1;
+    };
+    let rows = if transposed[0] { a_columns } else { a_rows };
+    let columns = if transposed[1] { b_rows } else { b_columns };
+    Shape::new(&[rows as usize, columns as usize]).map_or(u64::MAX, |shape| written_size(&shape))
 }
 
 fn layouts<T: Copy>(args: &[Ragged<T>]) -> (Option<&Layout>, Option<&Layout>) {
@@ -608,6 +649,54 @@ fn within(limit: u64, sizes: &mut dyn Iterator<Item = u64>) -> Result<()> {
 
 fn batch(batch: impl Into<Batch>) -> Result<Answer> {
     Ok(Answer::Batch(batch.into()))
+}
+
+fn matmul(call: &mut Call<'_>, ambient: bool) -> Result<Answer> {
+    let pairs = call.options.pairs()?;
+    let pairing = pairs.as_ref().map_or(Pairing::Elementwise, Pairs::pairing);
+    let options = call.options.clone();
+    if let Args::F32(args) = &call.args {
+        let args = args.clone();
+        let device = call.device()?;
+        let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+        let pair = a.pair(&b, pairing)?;
+        let mut product = formed(pair.product(), &options, ambient)?;
+        if let Some(factor) = options.optional::<f32>("scale")? {
+            product = product.scale(factor);
+        }
+        product = product.activation(options.activation()?);
+        return batch(product.run()?.download_blocking()?);
+    }
+    if let Some(name) = ["scale", "activation"]
+        .into_iter()
+        .find(|name| options.0.contains_key(*name))
+    {
+        return Err(Failure::request(format!("{name}: only for f32")));
+    }
+    real!(call, |device, args| {
+        let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+        let pair = a.pair(&b, pairing)?;
+        let product = formed(pair.product(), &options, ambient)?;
+        batch(product.run()?.download_blocking()?)
+    })
+}
+
+fn formed<'a, T: Real>(
+    mut product: Product<'a, T>,
+    options: &Options,
+    ambient: bool,
+) -> Result<Product<'a, T>> {
+    let [left, right] = options.transposed()?;
+    if left {
+        product = product.transpose_left();
+    }
+    if right {
+        product = product.transpose_right();
+    }
+    if ambient {
+        product = product.ambient();
+    }
+    Ok(product)
 }
 
 /// The device and the arguments, for operations on f32 alone.

@@ -1,7 +1,7 @@
 //! One line: `{"op": .., "args": [..], "options": {..}, "device": ..}`.
 
 use serde_json::{Map, Value};
-use vsla::{ConvMethod, DType, MAX_RANK, Pairing, Shape};
+use vsla::{Activation, ConvMethod, DType, MAX_RANK, Pairing, Shape};
 
 use crate::batch::{Number, shown};
 use crate::devices::Choice;
@@ -81,6 +81,15 @@ pub const OPTIONS: &[(&str, &str)] = &[
     (
         "method",
         "\"auto\" (default), \"direct\", \"fft\" or \"overlap_save\": how pairs are convolved",
+    ),
+    (
+        "transpose",
+        "\"left\", \"right\" or \"both\": factors of which the transposes are multiplied",
+    ),
+    ("scale", "a number: what sums are multiplied by (f32)"),
+    (
+        "activation",
+        "\"relu\" or \"gelu\": what is applied to each value (f32)",
     ),
     ("factor", "a number"),
     ("value", "a number, [re, im] of type c32"),
@@ -169,6 +178,34 @@ impl Options {
     /// A number of the type of the values.
     pub fn number<T: Number>(&self, name: &str) -> Result<T> {
         T::read(self.required(name)?).map_err(|wrong| Failure::request(format!("{name}: {wrong}")))
+    }
+
+    /// The same, where there is one.
+    pub fn optional<T: Number>(&self, name: &str) -> Result<Option<T>> {
+        match self.0.contains_key(name) {
+            true => self.number(name).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Which factors are transposed.
+    pub fn transposed(&self) -> Result<[bool; 2]> {
+        match self.0.get("transpose") {
+            None => Ok([false, false]),
+            Some(value) if value == "left" => Ok([true, false]),
+            Some(value) if value == "right" => Ok([false, true]),
+            Some(value) if value == "both" => Ok([true, true]),
+            Some(value) => Err(unexpected("transpose", "left, right or both", value)),
+        }
+    }
+
+    pub fn activation(&self) -> Result<Activation> {
+        match self.0.get("activation") {
+            None => Ok(Activation::Identity),
+            Some(value) if value == "relu" => Ok(Activation::Relu),
+            Some(value) if value == "gelu" => Ok(Activation::Gelu),
+            Some(value) => Err(unexpected("activation", "relu or gelu", value)),
+        }
     }
 
     pub fn range(&self) -> Result<core::ops::Range<usize>> {

@@ -262,6 +262,22 @@ const GOLDEN: &[(&str, &str)] = &[
         r#"{"distance": [[0],[1]], "lag": [[1],[0]]}"#,
     ),
     (
+        r#"{"op": "matmul", "args": [[[[1,2],[3,4]],[[1,0,-1]]], [[[5],[6]],[[1,2],[3,4],[5,6]]]]}"#,
+        "[[[17],[39]],[[-4,-4]]]",
+    ),
+    (
+        r#"{"op": "matmul", "args": [[[[1,2]]], [[[3,4],[-5,1]]]], "options": {"transpose": "right", "scale": 2, "activation": "relu"}}"#,
+        "[[[22,0]]]",
+    ),
+    (
+        r#"{"op": "matmul", "args": [[[[1],[2]]], [[[3,4]],[[5,6]]]], "options": {"dtype": "i32", "transpose": "both", "pairing": "all_to_all"}}"#,
+        "[[[11]],[[17]]]",
+    ),
+    (
+        r#"{"op": "matmul_ambient", "args": [[[[1,2,9]]], [[[3],[4]]]], "options": {"dtype": "u32"}}"#,
+        "[[[11]]]",
+    ),
+    (
         r#"{"op": "equivalent", "args": [[[1,0],[1,2],[]], [[1],[1,3],[0,0]]]}"#,
         "[true,false,true]",
     ),
@@ -340,6 +356,26 @@ const REFUSED: &[(&str, &str, Option<u64>)] = &[
         r#"{"op": "irfft", "args": [[[[1,0]],[[1,0]]]], "options": {"lengths": [1,2]}}"#,
         "length",
         Some(1),
+    ),
+    (
+        r#"{"op": "matmul", "args": [[[[1]],[[1,2]]], [[[1]],[[1]]]]}"#,
+        "inner_extents",
+        Some(1),
+    ),
+    (
+        r#"{"op": "matmul", "args": [[], []], "options": {"dtype": "i32", "scale": 2}}"#,
+        "bad_request",
+        None,
+    ),
+    (
+        r#"{"op": "matmul", "args": [[], []], "options": {"transpose": "up"}}"#,
+        "bad_request",
+        None,
+    ),
+    (
+        r#"{"op": "matmul", "args": [[], []], "options": {"activation": "tanh"}}"#,
+        "bad_request",
+        None,
     ),
     (r#"{"op": "irfft", "args": [[]]}"#, "bad_request", None),
     (
