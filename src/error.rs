@@ -161,6 +161,28 @@ pub enum Error {
         right: usize,
     },
 
+    /// A block side that a block-sparse matrix cannot have.
+    #[error("{op}: expected block sides of 8, 16, 32, 48, 64, 96 or 128, got {got}")]
+    BlockSide {
+        /// The public operation.
+        op: &'static str,
+        /// The side that came.
+        got: usize,
+    },
+
+    /// A block outside the grid of its matrix, or one that is not behind the block before it where row order is promised.
+    #[error("{op}: block {block}: expected {expected}, got {got}")]
+    BlockOrder {
+        /// The public operation.
+        op: &'static str,
+        /// The position of the block among those that came.
+        block: usize,
+        /// What would have been valid.
+        expected: String,
+        /// The place that came, (row, column).
+        got: String,
+    },
+
     /// A pairing that the sizes of the two batches do not allow.
     #[error("{op}: the pairing expected {expected}, got {got}")]
     Pairing {
@@ -294,6 +316,8 @@ impl Error {
             Error::Pairing { .. } => "pairing",
             Error::Method { .. } => "method",
             Error::InnerExtents { .. } => "inner_extents",
+            Error::BlockSide { .. } => "block_side",
+            Error::BlockOrder { .. } => "block_order",
             Error::CostTable { .. } => "cost_table",
             Error::ElementRange { .. } => "element_range",
             Error::DeviceMismatch { .. } => "device_mismatch",
@@ -320,6 +344,8 @@ impl Error {
             | Error::Pairing { op, .. }
             | Error::Method { op, .. }
             | Error::InnerExtents { op, .. }
+            | Error::BlockSide { op, .. }
+            | Error::BlockOrder { op, .. }
             | Error::ElementRange { op, .. }
             | Error::DeviceMismatch { op, .. }
             | Error::TooLarge { op, .. }
@@ -346,6 +372,8 @@ impl Error {
             | Error::Rank { element, .. }
             | Error::TooLarge { element, .. } => *element,
             Error::BatchSize { .. }
+            | Error::BlockSide { .. }
+            | Error::BlockOrder { .. }
             | Error::Pairing { .. }
             | Error::CostTable { .. }
             | Error::ElementRange { .. }

@@ -75,11 +75,12 @@ pub use ops::kernels;
 pub use ops::matmul::Activation;
 pub use plan::{ByMethod, ConvChoice, ConvGroup, ConvMethod, CostTable, HeterogeneityProfile};
 pub use ragged::{
-    DType, Element, Factor, Float, Layout, MAX_RANK, Offsets, Pairing, Ragged, Real, Rows, Shape,
+    Bsr, DType, Element, Factor, Float, Layout, MAX_RANK, Offsets, Pairing, Ragged, Real, Rows,
+    Shape, Topology,
 };
 pub use tensor::{
-    ConvPlan, CorrelateMax, Device, DeviceInfo, DeviceKind, DeviceLimits, KernelTime, Pair,
-    Product, Profile, Sbd, Tensor,
+    BsrTensor, ConvPlan, CorrelateMax, Device, DeviceInfo, DeviceKind, DeviceLimits, KernelTime,
+    Pair, Product, Profile, Sbd, Tensor,
 };
 #[cfg(feature = "gpu")]
 pub use wgpu;

@@ -1,6 +1,7 @@
 //! The rows, a group to a file.
 
 mod add;
+mod bsr;
 mod by_hand;
 mod causal;
 mod chain;
@@ -28,5 +29,6 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     layout::rows(bench)?;
     plan::rows(bench)?;
     cpu::rows(bench)?;
-    by_hand::rows(bench)
+    by_hand::rows(bench)?;
+    bsr::rows(bench)
 }

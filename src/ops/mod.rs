@@ -3,6 +3,7 @@
 //! A room turns layouts into a [`Launch`] and knows nothing of tensors or devices.
 
 pub(crate) mod add;
+pub(crate) mod bsr;
 mod butterfly;
 pub(crate) mod conv;
 pub(crate) mod convert;
@@ -32,6 +33,9 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &fft::BLUESTEIN,
     &passes::KERNEL,
     &matmul::KERNEL,
+    &bsr::MATMUL,
+    &bsr::SAMPLED,
+    &bsr::FINISH,
     &map::KERNEL,
     &map::FILL,
     &convert::KERNEL,
@@ -55,6 +59,7 @@ pub(crate) static GENERATORS: &[Generate] = &[
     ("conv_fused", conv::generate_fused),
     ("conv_kept", conv::kept::generate),
     ("matmul", matmul::generate),
+    ("bsr_matmul", bsr::generate),
     ("fft", fft::generate),
     ("fft_real", fft::generate_real),
     ("fft_smooth", fft::generate_smooth),

@@ -364,7 +364,7 @@ impl Ragged<f32> {
 }
 
 /// Output `index` of SplitMix64, whose state is a counter: any output can be had without those before it.
-fn splitmix64(seed: u64, index: u64) -> u64 {
+pub(super) fn splitmix64(seed: u64, index: u64) -> u64 {
     const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut z = seed.wrapping_add(STEP.wrapping_mul(index.wrapping_add(1)));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

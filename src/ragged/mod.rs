@@ -2,7 +2,8 @@
 //!
 //! The values of a batch lie packed end to end; [`Offsets`] say where each element ends, and a [`Shape`] an element says
 //! what it is when the rank is above 1. [`Layout`] is all of that without the values, shared and immutable;
-//! [`Ragged`] is a layout with its values.
+//! [`Ragged`] is a layout with its values. [`Topology`] says which blocks of a block-sparse
+//! matrix are there; [`Bsr`] is a topology with its values.
 //!
 //! ```text
 //! elements   [5, 6, 7]   []   [8, 9]
@@ -12,20 +13,25 @@
 //! ```
 
 mod batch;
+mod bsr;
 mod cache;
 mod display;
 mod element;
 mod layout;
 mod offsets;
 mod pairing;
+mod patterns;
 mod shape;
+mod topology;
 
 pub use batch::{Ragged, Rows};
+pub use bsr::Bsr;
 pub use element::{DType, Element, Factor, Float, Real};
 pub use layout::Layout;
 pub use offsets::Offsets;
 pub use pairing::Pairing;
 pub use shape::{MAX_RANK, Shape};
+pub use topology::Topology;
 
 pub(crate) use cache::CacheKey;
 pub(crate) use pairing::Pairs;

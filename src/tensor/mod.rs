@@ -10,6 +10,7 @@ mod pair;
 mod products;
 mod profile;
 mod reductions;
+mod sparse;
 mod transfer;
 mod transforms;
 
@@ -22,6 +23,7 @@ pub use device::{Device, DeviceInfo, DeviceKind, DeviceLimits};
 pub use pair::Pair;
 pub use products::Product;
 pub use profile::{KernelTime, Profile};
+pub use sparse::BsrTensor;
 
 use device::Backend;
 

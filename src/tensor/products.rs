@@ -117,11 +117,11 @@ impl<'a, T: Factor> Pair<'a, T> {
 #[derive(Clone, Debug)]
 #[must_use = "nothing happens before `run`"]
 pub struct Product<'a, T: Element> {
-    pair: Pair<'a, T>,
-    form: Form,
-    scale: Option<f32>,
-    bias: Option<&'a Tensor<T>>,
-    residual: Option<&'a Tensor<T>>,
+    pub(super) pair: Pair<'a, T>,
+    pub(super) form: Form,
+    pub(super) scale: Option<f32>,
+    pub(super) bias: Option<&'a Tensor<T>>,
+    pub(super) residual: Option<&'a Tensor<T>>,
 }
 
 impl<'a, T: Factor> Product<'a, T> {

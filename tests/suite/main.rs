@@ -8,6 +8,7 @@
 //! `pub fn tests(bench: &Bench) -> Vec<Trial>`.
 
 mod add;
+mod bsr;
 mod choice;
 mod compare;
 mod complex;
@@ -39,6 +40,7 @@ type Module = (&'static str, fn(&Bench) -> Vec<Trial>);
 // A module that is declared above but forgotten here is reported by the compiler: its `tests` is never used.
 const MODULES: &[Module] = &[
     ("add", add::tests),
+    ("bsr", bsr::tests),
     ("choice", choice::tests),
     ("compare", compare::tests),
     ("complex", complex::tests),

@@ -51,6 +51,7 @@ const SHARED_FILES: &[(&str, &str)] = &[
     ("reduce_tiles", "reduce"),
     ("reduce_pair", "reduce"),
     ("reduce_pair_tiles", "reduce"),
+    ("bsr_sampled", "bsr_matmul"),
 ];
 
 fn one_kernel(name: &str, source: &str) {

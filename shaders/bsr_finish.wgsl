@@ -1,0 +1,61 @@
+// What the later pieces of heavy rows of blocks gave, added to what the first ones left in c, in order.
+//
+// A workgroup takes STRIP rows of a row of blocks and WG columns of one product. `order` holds from p.heavy on two entries for each heavy row:
+// (row of blocks, pieces after the first), (the first one's slot counted from 0, 0). `list`: see bsr_matmul.
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    heavy: u32,
+    heavy_count: u32,
+    // Strips that a block is high.
+    strips: u32,
+    panels: u32,
+    // Rows of a block, and of the matrix.
+    block_high: u32,
+    high: u32,
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read_write> c: array<E>;
+@group(0) @binding(2) var<storage, read> order: array<vec2<u32>>;
+@group(0) @binding(3) var<storage, read> list: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read> scratch: array<E>;
+
+const WG = 128u;
+const STRIP = 8u;
+
+#include "grid"
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, count);
+    if group >= p.groups {
+        return;
+    }
+    let low = STRIP * (group % p.strips);
+    let heavy = p.heavy + 2u * (group / p.strips % p.heavy_count);
+    let there = list[p.panels + group / p.strips / p.heavy_count];
+    let x = list[3u * there.x];
+    let y = list[3u * there.x + 1u];
+    let column = there.y + lid;
+    if column >= x.w {
+        return;
+    }
+    let row = order[heavy].x * p.block_high + low;
+    let slot = order[heavy + 1u].x;
+    let size = p.block_high * x.w;
+    let begin = list[3u * there.x + 2u].x + slot * size + low * x.w + column;
+    for (var i = 0u; i < STRIP && row + i < p.high; i++) {
+        let at = x.z + (row + i) * y.z + column * y.w;
+        var sum = c[at];
+        for (var s = 0u; s < order[heavy].y; s++) {
+            sum += scratch[begin + s * size + i * x.w];
+        }
+        c[at] = sum;
+    }
+}

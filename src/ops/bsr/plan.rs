@@ -1,0 +1,150 @@
+//! How the rows of blocks of a topology are cut, once for each topology.
+
+use std::sync::Arc;
+
+use super::{NARROW, WIDE};
+use crate::Result;
+use crate::plan::Words;
+use crate::ragged::{CacheKey, Topology};
+
+/// Inner products that are summed at a time, at most.
+pub(super) const BLOCK: u32 = 512;
+
+/// Such sums of one piece of a row.
+const CHUNKS: u32 = 4;
+
+/// Blocks that are summed at a time: those of 480 to 512 inner products.
+pub(super) fn chunk(block_wide: u32) -> u32 {
+    BLOCK / block_wide
+}
+
+/// What a device reads of a topology for products by rows, or by columns.
+pub(super) struct Rows {
+    pub words: Arc<Words>,
+    /// Where the pieces begin, in pairs of words, and their number.
+    pub pieces_at: u32,
+    pub pieces: u32,
+    /// The same of the rows that are cut.
+    pub heavy_at: u32,
+    pub heavy: u32,
+    /// Pieces that are not the first of their row.
+    pub slots: u32,
+}
+
+fn key(what: &'static str, extra: u64) -> CacheKey {
+    CacheKey {
+        what,
+        other: 0,
+        device: 0,
+        extra,
+    }
+}
+
+/// Rows of more than four chunks of blocks are cut after each four. The longest pieces come first, so that the last
+/// workgroups to start are short.
+pub(super) fn rows(topology: &Topology, by_columns: bool) -> Result<Arc<Rows>> {
+    topology.cached(key("bsr rows", u64::from(by_columns)), || {
+        let order = topology.order(by_columns);
+        let wide = topology.block()[usize::from(!by_columns)] as u32;
+        let most = (CHUNKS * chunk(wide)) as usize;
+        let mut words: Vec<u32> = order.entries.as_flattened().to_vec();
+        let (mut pieces, mut heavy) = (Vec::new(), Vec::new());
+        let mut slots = 0;
+        for (row, ends) in order.offsets.windows(2).enumerate() {
+            let (begin, end) = (ends[0], ends[1]);
+            let row = row as u32;
+            pieces.push([begin, end.min(begin + most as u32), row, 0]);
+            let others = ((end - begin) as usize).div_ceil(most).saturating_sub(1) as u32;
+            if others > 0 {
+                heavy.extend([row, others, slots, 0]);
+            }
+            for other in 1..=others {
+                let begin = begin + other * most as u32;
+                slots += 1;
+                pieces.push([begin, end.min(begin + most as u32), row, slots]);
+            }
+        }
+        pieces.sort_by_key(|[begin, end, ..]| std::cmp::Reverse(end - begin));
+        let pieces_at = words.len() as u32 / 2;
+        words.extend(pieces.as_flattened());
+        let heavy_at = words.len() as u32 / 2;
+        words.extend(&heavy);
+        Ok(Arc::new(Rows {
+            words: Words::new(words),
+            pieces_at,
+            pieces: pieces.len() as u32,
+            heavy_at,
+            heavy: heavy.len() as u32 / 4,
+            slots,
+        }))
+    })
+}
+
+/// What a device reads of a topology whose blocks are the results.
+pub(super) struct SampledRows {
+    pub words: Arc<Words>,
+    /// For wide tiles and for narrow ones: where the pieces begin, in pairs of words, and their number.
+    pub pieces: [(u32, u32); 2],
+}
+
+/// As many blocks of a row as fit a tile side by side; a row that fits a narrow tile goes there.
+pub(super) fn sampled_rows(topology: &Topology) -> Result<Arc<SampledRows>> {
+    topology.cached(key("bsr sampled rows", 0), || {
+        let order = topology.order(false);
+        let wide = topology.block()[1] as u32;
+        let mut words: Vec<u32> = order.entries.as_flattened().to_vec();
+        let pieces = [false, true].map(|narrow| {
+            let first = words.len() / 2;
+            for (row, ends) in order.offsets.windows(2).enumerate() {
+                if narrow != ((ends[1] - ends[0]).saturating_mul(wide) <= NARROW) {
+                    continue;
+                }
+                for begin in (ends[0]..ends[1]).step_by((WIDE / wide) as usize) {
+                    let end = ends[1].min(begin + WIDE / wide);
+                    words.extend([begin, end, row as u32, 0]);
+                }
+            }
+            (first as u32, ((words.len() / 2 - first) / 2) as u32)
+        });
+        Ok(Arc::new(SampledRows {
+            words: Words::new(words),
+            pieces,
+        }))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every block is in one piece, and every later piece of a row has a slot of its own.
+    #[test]
+    fn pieces_cover_every_block_once() {
+        let shape = [64 * 16, 700 * 48];
+        let block = [16, 48];
+        let places = (0..64u32).flat_map(|row| {
+            let stored = [0, 1, 40, 41, 700][row as usize % 5];
+            (0..stored).map(move |column| (row, column))
+        });
+        let topology = Topology::from_unsorted(shape, block, places).unwrap();
+        for by_columns in [false, true] {
+            let rows = rows(&topology, by_columns).unwrap();
+            let words = rows.words.data();
+            let pieces = words[2 * rows.pieces_at as usize..2 * rows.heavy_at as usize].chunks(4);
+            let mut met = vec![0; topology.len()];
+            let mut slots = vec![0; rows.slots as usize + 1];
+            for piece in pieces {
+                let row = topology.order(by_columns).offsets[piece[2] as usize..].to_vec();
+                assert!(row[0] <= piece[0] && piece[1] <= row[1]);
+                met[piece[0] as usize..piece[1] as usize]
+                    .iter_mut()
+                    .for_each(|met| *met += 1);
+                slots[piece[3] as usize] += 1;
+            }
+            assert!(met.iter().all(|&met| met == 1));
+            assert!(slots[1..].iter().all(|&slot| slot == 1));
+            assert_eq!(slots[0] as usize, topology.grid()[usize::from(by_columns)]);
+            assert!(by_columns || rows.heavy == 25, "those of 41 and of 700");
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! Products of block-sparse matrices on the CPU: a gemm crate, over the blocks of a row at a time.
+
+use std::ops::Range;
+
+use bytemuck::cast_slice_mut;
+use gemm::Parallelism;
+use rayon::prelude::*;
+
+use super::{Form, extents, ordered, plan};
+use crate::plan::{Twin, TwinArgs};
+use crate::ragged::Topology;
+
+/// Columns of b that are gathered at a time, so that what meets them stays in the cache.
+const COLUMNS: usize = 256;
+
+/// A matrix in a slice: value (i, j) at `i · row + j · column`.
+#[derive(Clone, Copy)]
+struct View<'a> {
+    values: &'a [f32],
+    row: usize,
+    column: usize,
+}
+
+impl<'a> View<'a> {
+    fn new(values: &'a [f32], [row, column]: [u32; 2]) -> View<'a> {
+        View {
+            values,
+            row: row as usize,
+            column: column as usize,
+        }
+    }
+}
+
+/// The place of the last of m x n values.
+fn last([m, n]: [usize; 2], row: usize, column: usize) -> usize {
+    (m - 1) * row + (n - 1) * column
+}
+
+/// `c = a b`, or `c + a b`, of m x k and k x n values, none of them 0.
+fn multiply(
+    c: &mut [f32],
+    [row, column]: [usize; 2],
+    (a, b): (View<'_>, View<'_>),
+    [m, k, n]: [usize; 3],
+    add: bool,
+) {
+    assert!(
+        last([m, n], row, column) < c.len()
+            && last([m, k], a.row, a.column) < a.values.len()
+            && last([k, n], b.row, b.column) < b.values.len()
+    );
+    // SAFETY: the assertion found the last value of each matrix, and with it all, inside its slice; c is borrowed alone.
+    #[allow(unsafe_code, reason = "the crate takes pointers")]
+    unsafe {
+        gemm::gemm(
+            m,
+            n,
+            k,
+            c.as_mut_ptr(),
+            column as isize,
+            row as isize,
+            add,
+            a.values.as_ptr(),
+            a.column as isize,
+            a.row as isize,
+            b.values.as_ptr(),
+            b.column as isize,
+            b.row as isize,
+            1.0,
+            1.0,
+            false,
+            false,
+            false,
+            Parallelism::None,
+        );
+    }
+}
+
+/// What a worker makes: of one product, rows of c as they are stored.
+struct Job<'a> {
+    pair: usize,
+    first: usize,
+    out: &'a mut [f32],
+}
+
+pub(super) fn matmul(form: Form, topology: Topology) -> Twin {
+    Twin::new(move |args| {
+        let outputs = std::mem::take(&mut args.outputs);
+        let layout = outputs[0].layout;
+        let mut c: &mut [f32] = cast_slice_mut(outputs[0].words);
+        let args = &*args;
+        let block_high = topology.block()[usize::from(form.by_columns())];
+        // Rows of blocks, or some rows of b.
+        let high = if form.dense_left { 64 } else { block_high };
+        let mut jobs = Vec::new();
+        for pair in 0..layout.len() {
+            let (out, rest) = c.split_at_mut(layout.length(pair));
+            c = rest;
+            if !out.is_empty() {
+                let columns = layout.shape(pair).extents()[1] as usize;
+                let outs = out.chunks_mut(high * columns).enumerate();
+                jobs.extend(outs.map(|(i, out)| Job {
+                    pair,
+                    first: i * high,
+                    out,
+                }));
+            }
+        }
+        jobs.into_par_iter()
+            .for_each_init(<[Vec<f32>; 2]>::default, |buffers, job| {
+                rows(args, form, &topology, job, buffers);
+            });
+    })
+}
+
+fn rows(
+    args: &TwinArgs<'_>,
+    form: Form,
+    topology: &Topology,
+    job: Job<'_>,
+    buffers: &mut [Vec<f32>; 2],
+) {
+    let (sets, sets_layout) = args.input::<f32>(0);
+    let (dense, dense_layout) = args.input::<f32>(1);
+    let Ok(product) = extents(form, topology, job.pair, dense_layout.shape(job.pair)) else {
+        return;
+    };
+    let set = if sets_layout.len() == 1 { 0 } else { job.pair };
+    let set = &sets[sets_layout.offsets().range(set)];
+    let dense = &dense[dense_layout.offsets().range(job.pair)];
+    let b = View::new(dense, form.strides(product.stored[0]));
+    let (m, n) = (product.m as usize, product.n as usize);
+    let stored = product.stored[1] as usize;
+    let [high, wide] = ordered(!form.by_columns(), topology.block());
+    let [row, column] = match form.by_columns() {
+        false => [wide, 1],
+        true => [1, high],
+    };
+    let blocks = Blocks {
+        set,
+        row,
+        column,
+        high,
+        wide,
+        inner: product.k as usize,
+    };
+    let order = topology.order(form.by_columns());
+    if form.dense_left {
+        let end = job.first + job.out.len() / stored;
+        for at in 0..m.div_ceil(high) {
+            let inside = high.min(m - at * high);
+            let out = &mut job.out[at * high..];
+            blocks.row(
+                order.row(at),
+                inside,
+                b,
+                job.first..end,
+                (out, [1, stored]),
+                buffers,
+            );
+        }
+    } else {
+        let inside = job.out.len() / stored;
+        for begin in (0..n).step_by(COLUMNS) {
+            let columns = begin..n.min(begin + COLUMNS);
+            let out = &mut job.out[begin..];
+            let entries = order.row(job.first / high);
+            blocks.row(entries, inside, b, columns, (out, [stored, 1]), buffers);
+        }
+    }
+}
+
+/// The blocks of one set of values, as f has them.
+struct Blocks<'a> {
+    set: &'a [f32],
+    /// Strides inside a block.
+    row: usize,
+    column: usize,
+    high: usize,
+    wide: usize,
+    inner: usize,
+}
+
+impl Blocks<'_> {
+    /// `inside` rows of f times some columns of b.
+    fn row(
+        &self,
+        entries: &[[u32; 2]],
+        inside: usize,
+        b: View<'_>,
+        columns: Range<usize>,
+        (c, strides): (&mut [f32], [usize; 2]),
+        [left, right]: &mut [Vec<f32>; 2],
+    ) {
+        if entries.is_empty() {
+            for i in 0..inside {
+                for j in 0..columns.len() {
+                    c[i * strides[0] + j * strides[1]] = 0.0;
+                }
+            }
+        }
+        for (at, chunk) in entries
+            .chunks(plan::chunk(self.wide as u32) as usize)
+            .enumerate()
+        {
+            let k = self.gather(chunk, inside, b, &columns, left, right);
+            let n = columns.len();
+            let a = View {
+                values: left,
+                row: 1,
+                column: inside,
+            };
+            let b = match b.column {
+                1 => View {
+                    values: right,
+                    row: n,
+                    column: 1,
+                },
+                _ => View {
+                    values: right,
+                    row: 1,
+                    column: k,
+                },
+            };
+            multiply(c, strides, (a, b), [inside, k, n], at > 0);
+        }
+    }
+
+    /// The blocks side by side, column after column, and the rows of b that they meet; their number.
+    fn gather(
+        &self,
+        entries: &[[u32; 2]],
+        inside: usize,
+        b: View<'_>,
+        columns: &Range<usize>,
+        left: &mut Vec<f32>,
+        right: &mut Vec<f32>,
+    ) -> usize {
+        let spans = entries.iter().map(|&[stored, place]| {
+            let first = place as usize * self.wide;
+            (stored as usize, first..self.inner.min(first + self.wide))
+        });
+        left.clear();
+        right.clear();
+        for (stored, span) in spans.clone() {
+            let block = &self.set[stored * self.high * self.wide..][..self.high * self.wide];
+            for k in 0..span.len() {
+                let column = &block[k * self.column..];
+                match self.row {
+                    1 => left.extend_from_slice(&column[..inside]),
+                    step => left.extend(column.iter().step_by(step).take(inside)),
+                }
+            }
+        }
+        match b.column {
+            1 => {
+                for k in spans.clone().flat_map(|(_, span)| span) {
+                    right.extend_from_slice(&b.values[k * b.row..][columns.clone()]);
+                }
+            }
+            step => {
+                for column in columns.clone() {
+                    for (_, span) in spans.clone() {
+                        right.extend_from_slice(&b.values[column * step..][span]);
+                    }
+                }
+            }
+        }
+        spans.map(|(_, span)| span.len()).sum()
+    }
+}
+
+pub(super) fn sampled(transposed: [bool; 2], topology: Topology) -> Twin {
+    Twin::new(move |args| {
+        let outputs = std::mem::take(&mut args.outputs);
+        let layout = outputs[0].layout;
+        let c: &mut [f32] = cast_slice_mut(outputs[0].words);
+        let args = &*args;
+        let [high, wide] = topology.block();
+        let [m, n] = topology.shape();
+        let size = high * wide;
+        let order = topology.order(false);
+        let mut jobs = Vec::new();
+        let sets = c.chunks_exact_mut(topology.set().max(1));
+        for (pair, mut set) in sets.take(layout.len()).enumerate() {
+            for row in 0..topology.grid()[0] {
+                let (out, rest) = set.split_at_mut(order.row(row).len() * size);
+                set = rest;
+                jobs.push((pair, row, out));
+            }
+        }
+        jobs.into_par_iter().for_each(|(pair, row, out)| {
+            let (i, j) = args.pairs().get(pair);
+            let [a, b] = [(0, i), (1, j)].map(|(side, element)| {
+                let (values, layout) = args.input::<f32>(side);
+                let columns = layout.shape(element).extents()[1];
+                let strides = ordered(!transposed[side], [columns, 1]);
+                View::new(&values[layout.offsets().range(element)], strides)
+            });
+            let [_, k] = ordered(
+                !transposed[0],
+                [0, 1].map(|axis| args.inputs[0].layout.shape(i).extents()[axis] as usize),
+            );
+            let first = row * high;
+            out.fill(0.0);
+            for (block, &[_, place]) in out.chunks_exact_mut(size).zip(order.row(row)) {
+                let column = place as usize * wide;
+                if k > 0 {
+                    let a = View {
+                        values: &a.values[first * a.row..],
+                        ..a
+                    };
+                    let b = View {
+                        values: &b.values[column * b.column..],
+                        ..b
+                    };
+                    let extents = [high.min(m - first), k, wide.min(n - column)];
+                    multiply(block, [wide, 1], (a, b), extents, false);
+                }
+            }
+        });
+    })
+}

@@ -1,0 +1,233 @@
+//! Block-sparse matrices with their values, on the host.
+
+use core::fmt::{self, Debug, Display, Formatter};
+
+use super::topology::{check_dense, covering, grid};
+use super::{Ragged, Shape, Topology};
+use crate::error::{Error, Result};
+
+const OP: &str = "bsr";
+
+/// Block-sparse matrices of one [`Topology`] with their values: block compressed sparse rows.
+///
+/// A batch of one or several matrices, a *set* of values for each. A set holds the blocks in row order, each row-major. What a block holds
+/// beyond the edge of the matrix counts for nothing.
+///
+/// ```
+/// use vsla::Bsr;
+///
+/// let mut dense = vec![0.0f32; 16 * 20];
+/// dense[9 * 20 + 18] = 3.0;
+/// let bsr = Bsr::from_dense([16, 20], [8, 8], &dense, 0.0)?;
+/// assert_eq!(bsr.topology().blocks().collect::<Vec<_>>(), [(1, 2)]);
+/// assert_eq!(bsr.set(0)[8 + 2], 3.0, "row 1 and column 2 of the block");
+/// assert_eq!(bsr.to_dense()?.row(0), dense);
+/// # Ok::<(), vsla::Error>(())
+/// ```
+#[derive(Clone, PartialEq)]
+pub struct Bsr<T> {
+    topology: Topology,
+    values: Ragged<T>,
+}
+
+impl<T: Copy> Bsr<T> {
+    /// One matrix, with these values of its blocks. Copies nothing.
+    ///
+    /// # Errors
+    /// [`Error::ValueCount`] when they are not as many as the blocks have.
+    pub fn new(topology: &Topology, values: Vec<T>) -> Result<Bsr<T>> {
+        Bsr::from_sets(topology, 1, values)
+    }
+
+    /// Several matrices, with the values of one after those of the other. Copies nothing.
+    ///
+    /// # Errors
+    /// [`Error::ValueCount`] when they are not as many as the blocks of so many matrices have;
+    /// [`Error::SizeOverflow`] where these are more than 2³² − 1.
+    pub fn from_sets(topology: &Topology, sets: usize, values: Vec<T>) -> Result<Bsr<T>> {
+        let layout = topology.values_layout(sets)?;
+        if values.len() != layout.total() {
+            return Err(Error::ValueCount {
+                op: OP,
+                element: None,
+                expected: layout.total(),
+                got: values.len(),
+            });
+        }
+        Ok(Bsr {
+            topology: topology.clone(),
+            values: Ragged::from_parts(layout, values)?,
+        })
+    }
+
+    /// The blocks of a dense row-major matrix that a topology names. What they have beyond its edge is `T::default()`.
+    ///
+    /// # Errors
+    /// [`Error::ValueCount`] when the matrix has another number of values than the topology's shape.
+    pub fn sample(topology: &Topology, dense: &[T]) -> Result<Bsr<T>>
+    where
+        T: Default,
+    {
+        let [m, n] = topology.shape();
+        check_dense(OP, [m, n], dense.len())?;
+        let [high, wide] = topology.block();
+        let mut values = vec![T::default(); topology.set()];
+        let blocks = values.chunks_exact_mut(high * wide);
+        for (block, (row, column)) in blocks.zip(topology.blocks()) {
+            let (row, column) = (row as usize * high, column as usize * wide);
+            let inside = wide.min(n - column);
+            for (to, row) in block.chunks_exact_mut(wide).zip(row..m) {
+                to[..inside].copy_from_slice(&dense[row * n + column..][..inside]);
+            }
+        }
+        Bsr::new(topology, values)
+    }
+
+    /// The blocks of a dense row-major matrix that have a value above `tolerance`, in absolute value; a NaN is above all.
+    ///
+    /// # Errors
+    /// [`Error::ValueCount`] when `dense` has another number of values than the shape; those of [`Topology::new`].
+    pub fn from_dense(
+        shape: [usize; 2],
+        block: [usize; 2],
+        dense: &[T],
+        tolerance: f64,
+    ) -> Result<Bsr<T>>
+    where
+        T: Default + Into<f64>,
+    {
+        grid(shape, block)?;
+        check_dense(OP, shape, dense.len())?;
+        let below = |value: f64| value.abs() <= tolerance;
+        let places = covering(shape, block, |at| !below(dense[at].into()));
+        Bsr::sample(&Topology::of_sorted(shape, block, &places)?, dense)
+    }
+
+    /// One matrix of blocks in any order: their places in the grid, (row, column), and their values one after the other. Blocks of one
+    /// place are added up, in the order in which they come.
+    ///
+    /// # Errors
+    /// [`Error::ValueCount`] when the values are not as many as the blocks have; those of [`Topology::from_unsorted`].
+    ///
+    /// ```
+    /// use vsla::Bsr;
+    ///
+    /// let values: Vec<f32> = [1.0, 2.0, 4.0].iter().flat_map(|&x| [x; 64]).collect();
+    /// let bsr = Bsr::from_blocks([16, 16], [8, 8], &[(1, 1), (0, 1), (1, 1)], &values)?;
+    /// assert_eq!(bsr.topology().blocks().collect::<Vec<_>>(), [(0, 1), (1, 1)]);
+    /// assert_eq!((bsr.set(0)[0], bsr.set(0)[64]), (2.0, 5.0));
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    pub fn from_blocks(
+        shape: [usize; 2],
+        block: [usize; 2],
+        blocks: &[(u32, u32)],
+        values: &[T],
+    ) -> Result<Bsr<T>>
+    where
+        T: Default + core::ops::Add<Output = T>,
+    {
+        let topology = Topology::from_unsorted(shape, block, blocks.iter().copied())?;
+        let size = block[0] * block[1];
+        let expected = blocks.len().saturating_mul(size);
+        if values.len() != expected {
+            return Err(Error::ValueCount {
+                op: OP,
+                element: None,
+                expected,
+                got: values.len(),
+            });
+        }
+        let stored: Vec<_> = topology.blocks().collect();
+        let mut sums = vec![T::default(); topology.set()];
+        let mut met = vec![false; stored.len()];
+        for (place, values) in blocks.iter().zip(values.chunks_exact(size)) {
+            // Every place is in the topology that was made of them.
+            let Ok(at) = stored.binary_search(place) else {
+                continue;
+            };
+            let sum = &mut sums[at * size..][..size];
+            if std::mem::replace(&mut met[at], true) {
+                for (sum, &value) in sum.iter_mut().zip(values) {
+                    *sum = *sum + value;
+                }
+            } else {
+                sum.copy_from_slice(values);
+            }
+        }
+        Bsr::new(&topology, sums)
+    }
+
+    /// Where the blocks are.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The number of matrices.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there is no matrix.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The values of matrix `i`: block after block, each row-major.
+    ///
+    /// # Panics
+    /// When there is no matrix `i`, as indexing a slice does.
+    pub fn set(&self, i: usize) -> &[T] {
+        self.values.row(i)
+    }
+
+    /// The values of all matrices, an element of shape (blocks, block rows, block columns) for each.
+    pub fn values(&self) -> &Ragged<T> {
+        &self.values
+    }
+
+    /// Every matrix in full, with `T::default()` where no block is.
+    ///
+    /// # Errors
+    /// [`Error::SizeOverflow`] where that is more than 2³² − 1 values.
+    pub fn to_dense(&self) -> Result<Ragged<T>>
+    where
+        T: Default,
+    {
+        let [m, n] = self.topology.shape();
+        let [high, wide] = self.topology.block();
+        let layout = super::Layout::uniform(self.len(), Shape::new(&[m, n])?)?;
+        let mut dense = Ragged::full(&layout, T::default());
+        if layout.total() == 0 {
+            return Ok(dense);
+        }
+        let matrices = dense.values_mut().chunks_exact_mut(m * n);
+        for (matrix, set) in matrices.zip(&self.values) {
+            let blocks = set.chunks_exact(high * wide);
+            for (block, (row, column)) in blocks.zip(self.topology.blocks()) {
+                let (row, column) = (row as usize * high, column as usize * wide);
+                let inside = wide.min(n - column);
+                for (from, row) in block.chunks_exact(wide).zip(row..m) {
+                    matrix[row * n + column..][..inside].copy_from_slice(&from[..inside]);
+                }
+            }
+        }
+        Ok(dense)
+    }
+}
+
+/// The topology's drawing; several matrices are counted in front of it.
+impl<T: Copy> Display for Bsr<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.len() {
+            1 => Display::fmt(&self.topology, f),
+            sets => write!(f, "{sets} of {}", self.topology),
+        }
+    }
+}
+
+impl<T: Copy> Debug for Bsr<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Display::fmt(self, f)
+    }
+}

@@ -1,0 +1,137 @@
+//! Topologies that are known by name.
+
+use super::Topology;
+use super::batch::splitmix64;
+use super::topology::grid;
+use crate::error::Result;
+
+impl Topology {
+    /// The blocks that hold an entry on the diagonal or below it: what a causal mask leaves.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new), as for every pattern.
+    ///
+    /// ```
+    /// # use vsla::Topology;
+    /// let drawn = "32 x 32 in blocks of 8 x 16: 6 of 8 blocks\n■·\n■·\n■■\n■■";
+    /// assert_eq!(Topology::causal([32, 32], [8, 16])?.to_string(), drawn);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    pub fn causal(shape: [usize; 2], block: [usize; 2]) -> Result<Topology> {
+        let [high, wide] = block;
+        Topology::spans(shape, block, |row, columns| {
+            let last = shape[0].min((row + 1) * high) - 1;
+            0..columns.min(last / wide + 1)
+        })
+    }
+
+    /// The blocks that hold an entry (i, j) with |i − j| ≤ `reach`: a band around the diagonal.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    ///
+    /// ```
+    /// # use vsla::Topology;
+    /// let drawn = "32 x 32 in blocks of 8 x 8: 10 of 16 blocks\n■■··\n■■■·\n·■■■\n··■■";
+    /// assert_eq!(Topology::sliding_window([32, 32], [8, 8], 3)?.to_string(), drawn);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    pub fn sliding_window(shape: [usize; 2], block: [usize; 2], reach: usize) -> Result<Topology> {
+        let [high, wide] = block;
+        Topology::spans(shape, block, |row, columns| {
+            let last = (shape[0].min((row + 1) * high) - 1).saturating_add(reach);
+            let first = (row * high).saturating_sub(reach);
+            match first < shape[1] {
+                true => first / wide..columns.min(last / wide + 1),
+                false => 0..0,
+            }
+        })
+    }
+
+    /// The block in column i of row i of the grid, as far as both go.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    pub fn block_diagonal(shape: [usize; 2], block: [usize; 2]) -> Result<Topology> {
+        Topology::spans(shape, block, |row, columns| {
+            row.min(columns)..columns.min(row + 1)
+        })
+    }
+
+    /// The blocks whose row and column in the grid differ by a multiple of `stride`; 0 counts as 1, which is all of them.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    ///
+    /// ```
+    /// # use vsla::Topology;
+    /// let drawn = "32 x 40 in blocks of 8 x 8: 7 of 20 blocks\n■··■·\n·■··■\n··■··\n■··■·";
+    /// assert_eq!(Topology::strided([32, 40], [8, 8], 3)?.to_string(), drawn);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    pub fn strided(shape: [usize; 2], block: [usize; 2], stride: usize) -> Result<Topology> {
+        let [rows, columns] = grid(shape, block)?;
+        let stride = stride.max(1);
+        let places: Vec<_> = (0..rows)
+            .flat_map(|row| {
+                let column = (row % stride..columns).step_by(stride);
+                column.map(move |column| (row as u32, column as u32))
+            })
+            .collect();
+        Topology::of_sorted(shape, block, &places)
+    }
+
+    /// `each` blocks in every row of the grid, or all where it has fewer columns: different ones, drawn evenly, the same for the same seed on
+    /// every machine.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    ///
+    /// ```
+    /// # use vsla::Topology;
+    /// let topology = Topology::random([64, 1000], [8, 16], 5, 7)?;
+    /// assert_eq!(topology.len(), 8 * 5);
+    /// assert_eq!(topology, Topology::random([64, 1000], [8, 16], 5, 7)?);
+    /// assert_ne!(topology, Topology::random([64, 1000], [8, 16], 5, 8)?);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    pub fn random(
+        shape: [usize; 2],
+        block: [usize; 2],
+        each: usize,
+        seed: u64,
+    ) -> Result<Topology> {
+        let [rows, columns] = grid(shape, block)?;
+        let each = each.min(columns);
+        let mut draws = 0;
+        let mut below = |bound: usize| {
+            draws += 1;
+            // The high half of a product: even to within 2⁻³² for bounds of a grid.
+            ((u128::from(splitmix64(seed, draws)) * bound as u128) >> 64) as usize
+        };
+        let mut places = Vec::with_capacity(rows.saturating_mul(each).min(1 << 24));
+        let mut left: Vec<u32> = (0..columns as u32).collect();
+        for row in 0..rows {
+            for i in 0..each {
+                left.swap(i, i + below(columns - i));
+            }
+            let begin = places.len();
+            places.extend(left[..each].iter().map(|&column| (row as u32, column)));
+            places[begin..].sort_unstable();
+        }
+        Topology::of_sorted(shape, block, &places)
+    }
+
+    /// In each row of the grid a range of columns, of so many.
+    fn spans(
+        shape: [usize; 2],
+        block: [usize; 2],
+        span: impl Fn(usize, usize) -> core::ops::Range<usize>,
+    ) -> Result<Topology> {
+        let [rows, columns] = grid(shape, block)?;
+        let places: Vec<_> = (0..rows)
+            .flat_map(|row| span(row, columns).map(move |column| (row as u32, column as u32)))
+            .collect();
+        Topology::of_sorted(shape, block, &places)
+    }
+}

@@ -1,0 +1,399 @@
+//! Which blocks of a block-sparse matrix are there.
+
+use core::fmt::{self, Display, Formatter};
+use std::any::Any;
+use std::sync::Arc;
+
+use super::{CacheKey, Layout, Shape};
+use crate::error::{Count, Error, Result};
+
+const OP: &str = "topology";
+
+/// The sides that a block may have.
+pub(crate) const SIDES: [usize; 7] = [8, 16, 32, 48, 64, 96, 128];
+
+/// Which blocks of a block-sparse matrix are stored: its shape, the shape of a block, and the places of the blocks.
+///
+/// A block has 8, 16, 32, 48, 64, 96 or 128 rows, and as many or other columns; the grid of blocks begins in the corner (0, 0). The matrix may
+/// have any shape: blocks of the last row and column of the grid may reach beyond it, and what is stored there counts for
+/// nothing. Blocks are in row order, row by row and from left to right; the column order is kept too, for products with the
+/// transpose. A topology is immutable and cloning it shares it, with all that was planned from it: any number of [`Bsr`](super::Bsr) and
+/// [`BsrTensor`](crate::BsrTensor) of different values can have the same one.
+///
+/// Printing draws it, a character for each block:
+///
+/// ```
+/// use vsla::Topology;
+///
+/// let topology = Topology::new([64, 100], [16, 32], &[(0, 0), (1, 0), (1, 1), (3, 3)])?;
+/// assert_eq!(
+///     topology.to_string(),
+///     "\
+/// 64 x 100 in blocks of 16 x 32: 4 of 16 blocks
+/// ■···
+/// ■■··
+/// ····
+/// ···■"
+/// );
+/// assert_eq!(topology.blocks().nth(2), Some((1, 1)));
+/// # Ok::<(), vsla::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Topology(Arc<Inner>);
+
+struct Inner {
+    shape: [usize; 2],
+    block: [usize; 2],
+    rows: Order,
+    columns: Order,
+    /// One set of values, (blocks, block rows, block columns). Its id and its cache are the topology's.
+    values: Layout,
+}
+
+/// The blocks of every row of blocks, or of every column.
+pub(crate) struct Order {
+    /// The first block of each row, and the number of all.
+    pub offsets: Vec<u32>,
+    /// Each block: where it is stored, and its place in the row.
+    pub entries: Vec<[u32; 2]>,
+}
+
+impl Topology {
+    /// The blocks at these places of the grid, (row, column), which must be in row order and different.
+    ///
+    /// # Errors
+    /// [`Error::BlockSide`] for a side that blocks do not have; [`Error::BlockOrder`] with the first block that is outside
+    /// the grid, or not behind the one before it; [`Error::SizeOverflow`] where the blocks have more than 2³² − 1 values, or the
+    /// matrix as many rows or columns.
+    pub fn new(shape: [usize; 2], block: [usize; 2], blocks: &[(u32, u32)]) -> Result<Topology> {
+        let grid = grid(shape, block)?;
+        for (at, &(row, column)) in blocks.iter().enumerate() {
+            check_inside(grid, at, (row, column))?;
+            if let Some(before) = at.checked_sub(1).map(|before| blocks[before])
+                && before >= (row, column)
+            {
+                return Err(Error::BlockOrder {
+                    op: OP,
+                    block: at,
+                    expected: format!("one behind ({}, {})", before.0, before.1),
+                    got: format!("({row}, {column})"),
+                });
+            }
+        }
+        Topology::of_sorted(shape, block, blocks)
+    }
+
+    /// The blocks at these places of the grid, (row, column), in any order. Places that are named again count once.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new), but for the order.
+    pub fn from_unsorted(
+        shape: [usize; 2],
+        block: [usize; 2],
+        blocks: impl IntoIterator<Item = (u32, u32)>,
+    ) -> Result<Topology> {
+        let grid = grid(shape, block)?;
+        let mut blocks: Vec<_> = blocks.into_iter().collect();
+        for (at, &place) in blocks.iter().enumerate() {
+            check_inside(grid, at, place)?;
+        }
+        blocks.sort_unstable();
+        blocks.dedup();
+        Topology::of_sorted(shape, block, &blocks)
+    }
+
+    /// The blocks that cover every `true` of a mask: a value for each entry of the matrix, row by row.
+    ///
+    /// # Errors
+    /// [`Error::ValueCount`] when the mask has another number of values; those of [`new`](Self::new).
+    ///
+    /// ```
+    /// # use vsla::Topology;
+    /// let mut mask = vec![false; 20 * 20];
+    /// mask[9 * 20 + 19] = true;
+    /// let topology = Topology::from_mask([20, 20], [8, 8], &mask)?;
+    /// assert_eq!(topology.blocks().collect::<Vec<_>>(), [(1, 2)]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    pub fn from_mask(shape: [usize; 2], block: [usize; 2], mask: &[bool]) -> Result<Topology> {
+        grid(shape, block)?;
+        check_dense(OP, shape, mask.len())?;
+        let places = covering(shape, block, |at| mask[at]);
+        Topology::of_sorted(shape, block, &places)
+    }
+
+    pub(super) fn of_sorted(
+        shape: [usize; 2],
+        block: [usize; 2],
+        blocks: &[(u32, u32)],
+    ) -> Result<Topology> {
+        let [rows, columns] = grid(shape, block)?;
+        let overflow = |_| Error::SizeOverflow {
+            op: OP,
+            element: None,
+            what: format!(
+                "{} of {} x {}",
+                Count(blocks.len(), "block"),
+                block[0],
+                block[1]
+            ),
+        };
+        let set = Shape::new(&[blocks.len(), block[0], block[1]]).map_err(overflow)?;
+        let values = Layout::uniform(1, set).map_err(overflow)?;
+        let by_row = Order::new(rows, blocks.iter().copied());
+        let by_column = Order::new(columns, blocks.iter().map(|&(row, column)| (column, row)));
+        Ok(Topology(Arc::new(Inner {
+            shape,
+            block,
+            rows: by_row,
+            columns: by_column,
+            values,
+        })))
+    }
+
+    /// Rows and columns of the matrix.
+    pub fn shape(&self) -> [usize; 2] {
+        self.0.shape
+    }
+
+    /// Rows and columns of a block.
+    pub fn block(&self) -> [usize; 2] {
+        self.0.block
+    }
+
+    /// Rows and columns of the grid of blocks.
+    pub fn grid(&self) -> [usize; 2] {
+        [&self.0.rows, &self.0.columns].map(|order| order.offsets.len() - 1)
+    }
+
+    /// The number of blocks that are stored.
+    pub fn len(&self) -> usize {
+        self.0.rows.entries.len()
+    }
+
+    /// Whether no block is stored.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The share of the grid's blocks that are stored; 0 for an empty grid.
+    pub fn density(&self) -> f64 {
+        let [rows, columns] = self.grid().map(|side| side as f64);
+        match self.len() {
+            0 => 0.0,
+            stored => stored as f64 / (rows * columns),
+        }
+    }
+
+    /// The place of every block in the grid, (row, column), in row order.
+    pub fn blocks(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let order = &self.0.rows;
+        order
+            .offsets
+            .windows(2)
+            .enumerate()
+            .flat_map(|(row, ends)| {
+                let entries = &order.entries[ends[0] as usize..ends[1] as usize];
+                entries.iter().map(move |&[_, column]| (row as u32, column))
+            })
+    }
+
+    /// The layout of so many sets of values, an element for each of shape (blocks, block rows, block columns).
+    ///
+    /// # Errors
+    /// [`Error::SizeOverflow`] where they are more than 2³² − 1.
+    pub fn values_layout(&self, sets: usize) -> Result<Layout> {
+        let one = &self.0.values;
+        if sets == 1 {
+            return Ok(one.clone());
+        }
+        let key = CacheKey {
+            what: "bsr sets",
+            other: 0,
+            device: 0,
+            extra: sets as u64,
+        };
+        Ok((*self.cached(key, || Ok(Arc::new(Layout::uniform(sets, one.shape(0))?)))?).clone())
+    }
+
+    /// Values of one set.
+    pub(crate) fn set(&self) -> usize {
+        self.0.values.total()
+    }
+
+    /// The blocks by rows, or by columns.
+    pub(crate) fn order(&self, by_columns: bool) -> &Order {
+        match by_columns {
+            false => &self.0.rows,
+            true => &self.0.columns,
+        }
+    }
+
+    /// A number that no layout and no other topology has.
+    pub(crate) fn id(&self) -> u64 {
+        self.0.values.id()
+    }
+
+    /// [`Layout::cached`].
+    pub(crate) fn cached<V: Any + Send + Sync>(
+        &self,
+        key: CacheKey,
+        make: impl FnOnce() -> Result<Arc<V>>,
+    ) -> Result<Arc<V>> {
+        self.0.values.cached(key, make)
+    }
+}
+
+impl Order {
+    /// From blocks as they are stored: (row, place in the row).
+    fn new(rows: usize, blocks: impl Iterator<Item = (u32, u32)> + Clone) -> Order {
+        let mut offsets = vec![0u32; rows + 1];
+        for (row, _) in blocks.clone() {
+            offsets[row as usize + 1] += 1;
+        }
+        for row in 0..rows {
+            offsets[row + 1] += offsets[row];
+        }
+        let mut next = offsets.clone();
+        let mut entries = vec![[0; 2]; offsets[rows] as usize];
+        for (stored, (row, place)) in blocks.enumerate() {
+            entries[next[row as usize] as usize] = [stored as u32, place];
+            next[row as usize] += 1;
+        }
+        Order { offsets, entries }
+    }
+
+    /// The blocks of one row.
+    pub(crate) fn row(&self, row: usize) -> &[[u32; 2]] {
+        &self.entries[self.offsets[row] as usize..self.offsets[row + 1] as usize]
+    }
+}
+
+/// The grid of blocks, if they have sides that blocks may have.
+pub(super) fn grid(shape: [usize; 2], block: [usize; 2]) -> Result<[usize; 2]> {
+    if let Some(&side) = block.iter().find(|side| !SIDES.contains(side)) {
+        return Err(Error::BlockSide { op: OP, got: side });
+    }
+    if let Some(extent) = shape
+        .iter()
+        .find(|&&extent| extent > u32::MAX as usize - 128)
+    {
+        return Err(Error::SizeOverflow {
+            op: OP,
+            element: None,
+            what: format!("a side of {extent} in whole blocks"),
+        });
+    }
+    Ok([0, 1].map(|axis| shape[axis].div_ceil(block[axis])))
+}
+
+fn check_inside(grid: [usize; 2], at: usize, (row, column): (u32, u32)) -> Result<()> {
+    if (row as usize) < grid[0] && (column as usize) < grid[1] {
+        return Ok(());
+    }
+    Err(Error::BlockOrder {
+        op: OP,
+        block: at,
+        expected: format!("one inside the grid of {} x {}", grid[0], grid[1]),
+        got: format!("({row}, {column})"),
+    })
+}
+
+/// A dense matrix of this shape has as many values.
+pub(super) fn check_dense(op: &'static str, shape: [usize; 2], got: usize) -> Result<()> {
+    match shape[0].checked_mul(shape[1]) {
+        Some(expected) if expected == got => Ok(()),
+        expected => Err(Error::ValueCount {
+            op,
+            element: None,
+            expected: expected.unwrap_or(usize::MAX),
+            got,
+        }),
+    }
+}
+
+/// The blocks that hold an entry that is wanted, in row order.
+pub(super) fn covering(
+    shape: [usize; 2],
+    block: [usize; 2],
+    wanted: impl Fn(usize) -> bool,
+) -> Vec<(u32, u32)> {
+    let columns = shape[1].div_ceil(block[1]);
+    let mut places = Vec::new();
+    let mut found = vec![false; columns];
+    for first in (0..shape[0]).step_by(block[0]) {
+        found.fill(false);
+        for row in first..shape[0].min(first + block[0]) {
+            for (at, found) in found.iter_mut().enumerate() {
+                let within = at * block[1]..shape[1].min((at + 1) * block[1]);
+                *found = *found
+                    || within
+                        .into_iter()
+                        .any(|column| wanted(row * shape[1] + column));
+            }
+        }
+        let row = (first / block[0]) as u32;
+        let there = found.iter().enumerate().filter(|(_, found)| **found);
+        places.extend(there.map(|(column, _)| (row, column as u32)));
+    }
+    places
+}
+
+impl PartialEq for Topology {
+    fn eq(&self, other: &Topology) -> bool {
+        let (a, b) = (&*self.0, &*other.0);
+        Arc::ptr_eq(&self.0, &other.0)
+            || (a.shape == b.shape
+                && a.block == b.block
+                && a.rows.offsets == b.rows.offsets
+                && a.rows.entries == b.rows.entries)
+    }
+}
+
+impl Eq for Topology {}
+
+/// Rows and columns of a drawing at most.
+const DRAWN: usize = 48;
+
+/// A line about it, and a drawing: `■` for a block that is stored, `·` for one that is not. A large grid is drawn smaller: a character stands for several
+/// blocks then, and is `□` where only some of them are stored.
+impl Display for Topology {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let ([m, n], [rows, columns]) = (self.shape(), self.grid());
+        let [high, wide] = self.block();
+        let all = rows * columns;
+        write!(
+            f,
+            "{m} x {n} in blocks of {high} x {wide}: {} of {}",
+            self.len(),
+            Count(all, "block")
+        )?;
+        let [by, across] = [rows, columns].map(|side| side.div_ceil(DRAWN).max(1));
+        let mut cells = vec![0usize; columns.div_ceil(across)];
+        for first in (0..rows).step_by(by) {
+            cells.fill(0);
+            let last = rows.min(first + by);
+            for row in first..last {
+                for &[_, column] in self.0.rows.row(row) {
+                    cells[column as usize / across] += 1;
+                }
+            }
+            f.write_str("\n")?;
+            for (at, &stored) in cells.iter().enumerate() {
+                let blocks = (last - first) * (columns.min((at + 1) * across) - at * across);
+                f.write_str(match stored {
+                    0 => "·",
+                    _ if stored == blocks => "■",
+                    _ => "□",
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Topology {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Display::fmt(self, f)
+    }
+}

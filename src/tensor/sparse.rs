@@ -1,0 +1,256 @@
+//! Block-sparse matrices on devices, and their products.
+
+use super::methods::single;
+use super::{Device, Product, Tensor, run};
+use crate::ops::bsr::{self, Form};
+use crate::ragged::{Bsr, Element, Topology};
+use crate::{Error, Result};
+
+/// Block-sparse matrices on a device: a [`Topology`], and a [`Tensor`] with a set of values for each matrix.
+///
+/// Cheap to clone and immutable, as a tensor is. The three products of a layer, forward and both backward, share one topology:
+///
+/// ```
+/// use vsla::{Bsr, Device, Pairing, Ragged, Shape, Topology};
+///
+/// let device = Device::cpu();
+/// let topology = Topology::new([8, 16], [8, 8], &[(0, 1)])?;
+/// let w = device.upload_bsr(&Bsr::new(&topology, vec![0.5f32; 64])?)?;
+/// let x = device.upload(&Ragged::from_shapes(vec![1.0f32; 3 * 16], 2, [Shape::new(&[3, 16])?])?)?;
+/// let y = x.matmul_bsr(&w.transposed())?;
+/// assert_eq!(y.download_blocking()?.values(), [4.0; 3 * 8]);
+/// // The gradients, where that of y is y itself: dx = y w, and dw = yᵀ x where w has blocks.
+/// let dx = y.matmul_bsr(&w)?;
+/// assert_eq!(dx.download_blocking()?.row(0)[..16], [vec![0.0; 8], vec![16.0; 8]].concat());
+/// let dw = y.pair(&x, Pairing::Elementwise)?.product().transpose_left().sampled(&topology)?;
+/// assert_eq!(dw.download_blocking()?.set(0), [12.0; 64]);
+/// # Ok::<(), vsla::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct BsrTensor<T: Element> {
+    topology: Topology,
+    values: Tensor<T>,
+    transposed: bool,
+}
+
+impl Device {
+    /// Copies block-sparse matrices to the device.
+    ///
+    /// # Errors
+    /// Those of [`upload`](Self::upload).
+    pub fn upload_bsr<T: Element>(&self, bsr: &Bsr<T>) -> Result<BsrTensor<T>> {
+        BsrTensor::new(bsr.topology(), self.upload(bsr.values())?)
+    }
+}
+
+impl<T: Element> BsrTensor<T> {
+    /// The matrices that have these values, each element of the batch those of one: of whatever shape, as many as the
+    /// blocks have. Copies nothing.
+    ///
+    /// # Errors
+    /// [`Error::Length`] with the first element of another length.
+    pub fn new(topology: &Topology, values: Tensor<T>) -> Result<BsrTensor<T>> {
+        let expected = topology.set();
+        let wrong = values
+            .layout
+            .lengths()
+            .position(|length| length != expected);
+        if let Some(element) = wrong {
+            return Err(Error::Length {
+                op: "bsr",
+                element,
+                expected,
+                got: values.layout.length(element),
+            });
+        }
+        Ok(BsrTensor {
+            topology: topology.clone(),
+            values,
+            transposed: false,
+        })
+    }
+
+    /// Where the blocks of what is stored are.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The values of what is stored: for each matrix its blocks in row order, each row-major.
+    pub fn values(&self) -> &Tensor<T> {
+        &self.values
+    }
+
+    /// The number of matrices.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there is no matrix.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The transposes, over the same values: nothing is copied.
+    pub fn transposed(&self) -> BsrTensor<T> {
+        BsrTensor {
+            transposed: !self.transposed,
+            ..self.clone()
+        }
+    }
+
+    /// Whether the matrices are the transposes of what is stored.
+    pub fn is_transposed(&self) -> bool {
+        self.transposed
+    }
+
+    /// Brings what is stored back to the host.
+    ///
+    /// # Errors
+    /// [`DeviceLost`](Error::DeviceLost), [`OutOfMemory`](Error::OutOfMemory).
+    pub async fn download(&self) -> Result<Bsr<T>> {
+        let values = self.values.download().await?.into_parts().1;
+        Bsr::from_sets(&self.topology, self.len(), values)
+    }
+
+    /// [`download`](Self::download), blocking the thread.
+    ///
+    /// # Errors
+    /// Those of [`download`](Self::download).
+    pub fn download_blocking(&self) -> Result<Bsr<T>> {
+        let values = self.values.download_blocking()?.into_parts().1;
+        Bsr::from_sets(&self.topology, self.len(), values)
+    }
+}
+
+impl BsrTensor<f32> {
+    /// The product `S B` of the block-sparse matrix with each dense one: (m, k) times (k, n) gives (m, n).
+    ///
+    /// Rank 2. Matrix i meets element i of the batch, or the only matrix every element, which may have any number of
+    /// columns each. Only blocks are read: rows without any give zeros, and a NaN or an infinity of a dense matrix is met by those rows alone that have a
+    /// block there. Does not respect equivalence: the carried extents count.
+    ///
+    /// Cost: 2 operations for each value of a block and each column; on a GPU a dispatch for operands of up to 32 columns and one for the
+    /// others, whatever their number, and one more where a row of blocks has more than 1,920 columns in blocks: each 1,920 to 2,048 of them are a
+    /// piece that is summed apart, in scratch memory after the first. Error: |error| ≤ γ_h Σ|S_il B_lj| over the t stored columns of a row, with
+    /// h = min(t, 512) + ⌈t / 480⌉; exact for integers below 2²⁴. A product's bits depend on the topology and its own factors only.
+    ///
+    /// ```
+    /// use vsla::{Bsr, Device, Ragged, Shape, Topology};
+    ///
+    /// let device = Device::cpu();
+    /// let topology = Topology::new([16, 8], [8, 8], &[(1, 0)])?;
+    /// let s = device.upload_bsr(&Bsr::new(&topology, vec![2.0f32; 64])?)?;
+    /// let b = device.upload(&Ragged::from_shapes(vec![1.0f32; 8], 2, [Shape::new(&[8, 1])?])?)?;
+    /// let expected = [[0.0f32; 8], [16.0; 8]].concat();
+    /// assert_eq!(s.matmul(&b)?.download_blocking()?.to_vecs(), [expected]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Rank`](Error::Rank) unless the batch is of rank 2; [`InnerExtents`](Error::InnerExtents) with the first element that does not fit;
+    /// [`BatchSize`](Error::BatchSize), [`DeviceMismatch`](Error::DeviceMismatch),
+    /// [`SizeOverflow`](Error::SizeOverflow) with the element whose result does not fit, [`TooLarge`](Error::TooLarge),
+    /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    pub fn matmul(&self, other: &Tensor<f32>) -> Result<Tensor<f32>> {
+        self.multiply(other, false)
+    }
+
+    fn multiply(&self, dense: &Tensor<f32>, dense_left: bool) -> Result<Tensor<f32>> {
+        self.values.check_device(bsr::OP, dense)?;
+        let device = &dense.device;
+        let form = Form {
+            transposed: self.transposed,
+            dense_left,
+        };
+        let launch = bsr::matmul(
+            form,
+            &self.topology,
+            self.len(),
+            &dense.layout,
+            device.is_gpu(),
+        )?;
+        let operands = [self.values.operand(), dense.operand()];
+        single(device, launch.op, run(device, &launch, &operands, &[])?)
+    }
+}
+
+impl Tensor<f32> {
+    /// The product `A S` of each dense matrix with the block-sparse one: (m, k) times (k, n) gives (m, n). With
+    /// [`transposed`](BsrTensor::transposed) matrices it is a linear layer, `X Wᵀ`.
+    ///
+    /// In all else like [`BsrTensor::matmul`], of which it is the transpose: what holds there for columns holds here for rows.
+    ///
+    /// ```
+    /// use vsla::{Bsr, Device, Ragged, Shape, Topology};
+    ///
+    /// let device = Device::cpu();
+    /// let topology = Topology::new([8, 16], [8, 8], &[(0, 1)])?;
+    /// let s = device.upload_bsr(&Bsr::new(&topology, vec![2.0f32; 64])?)?;
+    /// let a = device.upload(&Ragged::from_shapes(vec![1.0f32; 8], 2, [Shape::new(&[1, 8])?])?)?;
+    /// let expected = [[0.0f32; 8], [16.0; 8]].concat();
+    /// assert_eq!(a.matmul_bsr(&s)?.download_blocking()?.to_vecs(), [expected]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`BsrTensor::matmul`].
+    pub fn matmul_bsr(&self, other: &BsrTensor<f32>) -> Result<Tensor<f32>> {
+        other.multiply(self, true)
+    }
+}
+
+impl Product<'_, f32> {
+    /// The blocks that a topology names of every product `A B`: sampled dense-dense multiplication. The other blocks are
+    /// not computed.
+    ///
+    /// What a block has beyond the edge of the matrix is 0. Cost: 2·k operations for each value of a block; on a GPU a dispatch for rows of
+    /// blocks of up to 32 columns and one for the others, whatever the number of products. Error bound and NaN as for [`Tensor::matmul`].
+    ///
+    /// ```
+    /// use vsla::{Device, Pairing, Ragged, Shape, Topology};
+    ///
+    /// let device = Device::cpu();
+    /// let topology = Topology::new([16, 16], [8, 8], &[(1, 0)])?;
+    /// let column = Ragged::from_shapes((0..16).map(|i| i as f32).collect(), 2, [Shape::new(&[16, 1])?])?;
+    /// let x = device.upload(&column)?;
+    /// let squares = x.pair(&x, Pairing::Elementwise)?.product().transpose_right().sampled(&topology)?;
+    /// let squares = squares.download_blocking()?.to_dense()?;
+    /// assert_eq!((squares.row(0)[9 * 16 + 7], squares.row(0)[7 * 16 + 9]), (63.0, 0.0));
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Unsupported`](Error::Unsupported) where a scale, a bias, an activation, a residual or `ambient` was asked for;
+    /// [`Shape`](Error::Shape) with the element that has not the topology's rows or columns;
+    /// those of [`Tensor::matmul`].
+    pub fn sampled(&self, topology: &Topology) -> Result<BsrTensor<f32>> {
+        let pair = &self.pair;
+        let plain = crate::ops::matmul::Form {
+            transposed: self.form.transposed,
+            ..Default::default()
+        };
+        let extras = self.scale.is_some() || self.bias.is_some() || self.residual.is_some();
+        if extras || self.form != plain {
+            return Err(Error::Unsupported {
+                op: "sampled",
+                what: "anything but the plain product".to_owned(),
+            });
+        }
+        let (left, right) = (pair.left, pair.right);
+        let device = &left.device;
+        let layouts = (&left.layout, &right.layout);
+        let launch = bsr::sampled(
+            topology,
+            self.form.transposed,
+            layouts,
+            &pair.pairs,
+            device.is_gpu(),
+        )?;
+        let values = single(
+            device,
+            launch.op,
+            run(device, &launch, &pair.operands(), &[])?,
+        )?;
+        BsrTensor::new(topology, values)
+    }
+}
