@@ -29,8 +29,8 @@ mod rows;
 /// Measure and check the speed of the library's operations
 ///
 /// Rows: peaks (what the device can do), add, correlate_max, conv (conv/causal: kept kernels), chain, fresh (layouts never seen before), layout
-/// (host cost), plan (of lengths never seen before), fft and rfft, bsr (block-sparse products), and cpu (the CPU device
-/// against plain loops).
+/// (host cost), plan (of lengths never seen before), fft and rfft, matmul, bsr (block-sparse products), and cpu (the
+/// CPU device against plain loops).
 #[derive(Parser)]
 #[command(name = "cargo bench --")]
 struct Args {

@@ -10,6 +10,7 @@ mod correlate_max;
 mod cpu;
 mod fft;
 mod layout;
+mod matmul;
 mod peaks;
 #[cfg(feature = "gpu")]
 mod peaks_gpu;
@@ -27,6 +28,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     chain::rows(bench)?;
     fft::rows(bench)?;
     layout::rows(bench)?;
+    matmul::rows(bench)?;
     plan::rows(bench)?;
     cpu::rows(bench)?;
     by_hand::rows(bench)?;

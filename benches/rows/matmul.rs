@@ -1,0 +1,244 @@
+//! Matrix products: large ones, ragged rows times the same weights, groups with weights of their own, and ten thousand small ones. On the
+//! CPU beside the gemm crate, called by hand.
+
+use gemm::Parallelism;
+use rayon::prelude::*;
+use vsla::{Layout, Pairing, Ragged, Result, Shape};
+
+use super::cpu::{Job, compare, cut};
+use crate::harness::{Bench, Check, Outcome, Spec};
+
+type Extents = [usize; 3];
+
+pub fn rows(bench: &mut Bench) -> Outcome<()> {
+    let quick = bench.size.quick;
+    if !bench.device.is_gpu() {
+        let side = if quick { 96 } else { 2048 };
+        beside_gemm(bench, "cpu/matmul-large", &[[side; 3]])?;
+        let count = if quick { 50 } else { 4000 };
+        return beside_gemm(bench, "cpu/matmul-batch", &drawn(count, 8..=128));
+    }
+    let size = |extents: Extents| match quick {
+        true => extents.map(|extent| extent.div_ceil(32)),
+        false => extents,
+    };
+    // At least so many TFLOP/s.
+    for (name, extents, aim) in [
+        ("matmul/4096", [4096; 3], Some(50.0)),
+        ("matmul/4001x3999x4003", [4001, 3999, 4003], None),
+        ("matmul/8191x1000x777", [8191, 1000, 777], None),
+        ("matmul/512", [512; 3], None),
+    ] {
+        product(bench, name, &[size(extents)], None, aim.map(Aim::Rate))?;
+    }
+    let rows = [32, 64, 128, 256, 512].map(|rows| size([rows, 768, 768]));
+    let one = [0; 5];
+    product(bench, "matmul/ragged-rows", &rows, Some(&one), None)?;
+    let mut rng = fastrand::Rng::with_seed(71);
+    let groups: Vec<Extents> = (0..if quick { 8 } else { 256 })
+        .map(|_| size([rng.usize(16..=511), 128, 128]))
+        .collect();
+    // Each group's weights, which are stored in another order.
+    let weights: Vec<usize> = (0..groups.len()).rev().collect();
+    product(bench, "matmul/groups", &groups, Some(&weights), None)?;
+    let small = drawn(if quick { 100 } else { 10_000 }, 8..=64);
+    product(bench, "matmul/small", &small, None, Some(Aim::Roofline))
+}
+
+/// What a row should reach.
+enum Aim {
+    /// TFLOP/s.
+    Rate(f64),
+    /// Three fifths of what multiply-adds and a copy of the same footprint allow, in calls back to back.
+    Roofline,
+}
+
+fn drawn(count: usize, sides: std::ops::RangeInclusive<usize>) -> Vec<Extents> {
+    let mut rng = fastrand::Rng::with_seed(72);
+    (0..count)
+        .map(|_| [0; 3].map(|_| rng.usize(sides.clone())))
+        .collect()
+}
+
+fn matrices(shapes: impl Iterator<Item = [usize; 2]>) -> Result<Layout> {
+    let shapes = shapes
+        .map(|shape| Shape::new(&shape))
+        .collect::<Result<Vec<_>>>()?;
+    Layout::from_shapes(2, shapes)
+}
+
+/// Factors of these extents. Product i takes the right factor `right[i]`.
+fn factors(extents: &[Extents], right: &[usize]) -> Result<(Ragged<f32>, Ragged<f32>)> {
+    let count = right.iter().max().map_or(0, |last| last + 1);
+    let mut shapes = vec![[0; 2]; count];
+    for (&[_, k, n], &right) in extents.iter().zip(right) {
+        shapes[right] = [k, n];
+    }
+    let a = Ragged::random(&matrices(extents.iter().map(|&[m, k, _]| [m, k]))?, 73);
+    let b = Ragged::random(&matrices(shapes.into_iter())?, 74);
+    Ok((a, b))
+}
+
+fn multiply_adds(extents: &[Extents]) -> u64 {
+    let each = extents.iter().map(|[m, k, n]| (m * k * n) as u64);
+    each.sum()
+}
+
+fn product(
+    bench: &mut Bench,
+    name: &'static str,
+    extents: &[Extents],
+    right: Option<&[usize]>,
+    aim: Option<Aim>,
+) -> Outcome<()> {
+    if !bench.wants(name) {
+        return Ok(());
+    }
+    let own: Vec<usize> = (0..extents.len()).collect();
+    let (a, b) = factors(extents, right.unwrap_or(&own))?;
+    let (x, y) = (bench.device.upload(&a)?, bench.device.upload(&b)?);
+    let list: Vec<(u32, u32)> = right
+        .unwrap_or_default()
+        .iter()
+        .enumerate()
+        .map(|(i, &j)| (i as u32, j as u32))
+        .collect();
+    let pair = x.pair(
+        &y,
+        match right {
+            None => Pairing::Elementwise,
+            Some(_) => Pairing::List(&list),
+        },
+    )?;
+    let (c, first) = bench.first(|| pair.matmul())?;
+    let got = c.download_blocking()?;
+    let values = |layout: &Layout| layout.total() + 3 * layout.len() + 1;
+    let all = values(a.layout()) + values(b.layout()) + values(got.layout());
+    let spec = Spec {
+        name,
+        data: format!("{}, seeds 71 to 74", shown(extents)),
+        bytes: 4 * all as u64,
+        multiply_adds: multiply_adds(extents),
+        first,
+        check: check(&a, &b, right.unwrap_or(&own), &got),
+    };
+    drop((a, b, got, c));
+    let mut row = bench.measure(spec, || pair.matmul())?;
+    let seconds = row.times.best_known().as_secs_f64();
+    let work = row.multiply_adds as f64;
+    if let Some(Aim::Rate(least)) = aim {
+        row = row.at_least("TFLOP/s", least, 2e-12 * work / seconds);
+    }
+    if let Some(Aim::Roofline) = aim {
+        let copy = row.copy.map_or(0.0, |copy| copy.as_secs_f64());
+        let floor = bench
+            .multiply_adds
+            .map_or(copy, |peak| copy.max(work / peak));
+        let call = row.times.in_row.unwrap_or(row.times.wall).as_secs_f64();
+        row = row.at_least("% of the roofline", 60.0, 100.0 * floor / call);
+    }
+    bench.push(row);
+    Ok(())
+}
+
+fn shown(extents: &[Extents]) -> String {
+    match extents {
+        [[m, k, n]] => format!("{m} x {k} times {k} x {n}"),
+        _ => format!(
+            "{} products, rows {} to {}",
+            extents.len(),
+            extents.iter().map(|e| e[0]).min().unwrap_or(0),
+            extents.iter().map(|e| e[0]).max().unwrap_or(0)
+        ),
+    }
+}
+
+/// A thousand values or one of each product, the last of each among them, in f64.
+fn check(a: &Ragged<f32>, b: &Ragged<f32>, right: &[usize], c: &Ragged<f32>) -> Check {
+    let each = (1000 / right.len()).max(1);
+    let wrong = (0..right.len()).into_par_iter().find_any(|&i| {
+        let shape = |of: &Ragged<f32>, i| match *of.shape(i).extents() {
+            [rows, columns] => (rows as usize, columns as usize),
+            _ => (0, 0),
+        };
+        let ((m, n), (_, k)) = (shape(c, i), shape(a, i));
+        let (a, b, c) = (&a[i], &b[right[i]], c.row(i));
+        (0..each).any(|s| {
+            let (row, column) = match s {
+                0 => (m - 1, n - 1),
+                _ => (s * 7919 % m, s * 104_729 % n),
+            };
+            let terms = (0..k).map(|l| f64::from(a[row * k + l]) * f64::from(b[l * n + column]));
+            let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()));
+            let depth = (k.min(512) + k.div_ceil(512)) as f64;
+            let bound = depth * f64::from(f32::EPSILON) / 2.0 * size;
+            (f64::from(c[row * n + column]) - sum).abs() > bound
+        })
+    });
+    match wrong {
+        None => Ok(format!("{} values, in f64", each * right.len())),
+        Some(i) => Err(format!("product {i} is off")),
+    }
+}
+
+fn beside_gemm(bench: &mut Bench, name: &'static str, extents: &[Extents]) -> Outcome<()> {
+    if !bench.wants(name) {
+        return Ok(());
+    }
+    let own: Vec<usize> = (0..extents.len()).collect();
+    let (a, b) = factors(extents, &own)?;
+    let (x, y) = (bench.device.upload(&a)?, bench.device.upload(&b)?);
+    let got = x.matmul(&y)?.download_blocking()?;
+    let mut out = vec![1.0f32; got.values().len()];
+    let mut slices = cut(&mut out, extents.iter().map(|[m, _, n]| m * n));
+    // One product with all workers, several with one each.
+    let parallelism = match extents.len() {
+        1 => Parallelism::Rayon(0),
+        _ => Parallelism::None,
+    };
+    let mut plain = || {
+        let products = slices.par_iter_mut().enumerate();
+        products.for_each(|(i, c)| by_hand(extents[i], &a[i], &b[i], c, parallelism));
+    };
+    let job = Job {
+        name,
+        data: format!("{}, seeds 72 to 74", shown(extents)),
+        bytes: 4 * (a.values().len() + b.values().len() + got.values().len()),
+        multiply_adds: multiply_adds(extents),
+        check: check(&a, &b, &own, &got),
+        ours: &mut || x.matmul(&y).map(drop),
+        plain: &mut plain,
+        aim: ("x the gemm crate", 1.0 / 0.9),
+    };
+    compare(bench, job)
+}
+
+fn by_hand([m, k, n]: Extents, a: &[f32], b: &[f32], c: &mut [f32], parallelism: Parallelism) {
+    assert!(a.len() == m * k && b.len() == k * n && c.len() == m * n);
+    let (k_stride, n_stride) = (k as isize, n as isize);
+    // SAFETY: row-major factors and result of these extents, as was just looked at.
+    #[allow(unsafe_code, reason = "the crate takes pointers")]
+    unsafe {
+        gemm::gemm(
+            m,
+            n,
+            k,
+            c.as_mut_ptr(),
+            1,
+            n_stride,
+            false,
+            a.as_ptr(),
+            1,
+            k_stride,
+            b.as_ptr(),
+            1,
+            n_stride,
+            0.0,
+            1.0,
+            false,
+            false,
+            false,
+            parallelism,
+        );
+    }
+}
