@@ -21,7 +21,7 @@ pub(super) fn of((dtype, result): (DType, DType), form: Form) -> Twin {
 
 /// Multiply-adds of a product that is worth all workers, and of a piece of work for one.
 const ALL: u64 = 1 << 27;
-const PIECE: u64 = 1 << 20;
+const PIECE: u64 = 1 << 22;
 
 /// Products that are added up one after the other, as the documented bound says; the crate may take more at a time.
 const BLOCK: usize = 512;
