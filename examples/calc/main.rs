@@ -20,6 +20,7 @@ mod devices;
 mod failure;
 mod operations;
 mod request;
+mod sparse;
 #[cfg(test)]
 mod tests;
 

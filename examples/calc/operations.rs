@@ -12,6 +12,7 @@ use crate::batch::{Args, Batch, Number, separated, shown, written_size};
 use crate::devices::{Choice, Devices};
 use crate::failure::{Failure, KINDS, Result};
 use crate::request::{OPTIONS, Options, Pairs, Request};
+use crate::sparse;
 
 pub struct Operation {
     pub name: &'static str,
@@ -338,6 +339,22 @@ pub const OPERATIONS: &[Operation] = &[
         run: |call| matmul(call, true),
     },
     Operation {
+        name: "matmul_bsr",
+        args: 2,
+        options: &["dtype", "rank", "transpose", "block", "tolerance"],
+        grows: Grows::Product,
+        about: "a s of each pair of matrices, where s is kept in the blocks that hold a value above the tolerance (rank 2, f32; transpose: \"right\")",
+        run: sparse::matmul,
+    },
+    Operation {
+        name: "sampled",
+        args: 2,
+        options: &["dtype", "rank", "transpose", "block", "blocks"],
+        grows: Grows::Product,
+        about: "some blocks of a b of each pair of matrices, and zeros elsewhere (rank 2, f32)",
+        run: sparse::sampled,
+    },
+    Operation {
         name: "equivalent",
         args: 2,
         options: BINARY,
@@ -564,7 +581,8 @@ pub fn answer(
         _ => DType::F32,
     };
     // An empty batch does not show its rank.
-    let planes = (name.ends_with("fft2") || name.starts_with("matmul")).then_some(2);
+    let planes =
+        (name.ends_with("fft2") || name.starts_with("matmul") || name == "sampled").then_some(2);
     let dtype = request.options.dtype(default)?;
     let rank = request.options.rank()?.or(planes);
     let mut call = Call {
@@ -647,7 +665,7 @@ fn within(limit: u64, sizes: &mut dyn Iterator<Item = u64>) -> Result<()> {
     Ok(())
 }
 
-fn batch(batch: impl Into<Batch>) -> Result<Answer> {
+pub fn batch(batch: impl Into<Batch>) -> Result<Answer> {
     Ok(Answer::Batch(batch.into()))
 }
 
@@ -700,7 +718,7 @@ fn formed<'a, T: Real>(
 }
 
 /// The device and the arguments, for operations on f32 alone.
-fn floats<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<f32>])> {
+pub fn floats<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<f32>])> {
     let device = call.device()?;
     match &call.args {
         Args::F32(args) => Ok((device, args)),

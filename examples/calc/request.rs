@@ -91,6 +91,18 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "activation",
         "\"relu\" or \"gelu\": what is applied to each value (f32)",
     ),
+    (
+        "block",
+        "[rows, columns] of a block, each 8 (default), 16, 32, 48, 64, 96 or 128",
+    ),
+    (
+        "tolerance",
+        "a number, 0 by default: blocks of no larger values, in absolute value, are dropped",
+    ),
+    (
+        "blocks",
+        "[[row, column], ..]: the blocks to compute, counted in blocks; all by default",
+    ),
     ("factor", "a number"),
     ("value", "a number, [re, im] of type c32"),
     (
@@ -205,6 +217,31 @@ impl Options {
             Some(value) if value == "relu" => Ok(Activation::Relu),
             Some(value) if value == "gelu" => Ok(Activation::Gelu),
             Some(value) => Err(unexpected("activation", "relu or gelu", value)),
+        }
+    }
+
+    /// Rows and columns of a block.
+    pub fn block(&self) -> Result<[usize; 2]> {
+        match self.0.get("block") {
+            None => Ok([8, 8]),
+            Some(value) => match whole_numbers(value).as_deref() {
+                Some(&[rows, columns]) => Ok([rows, columns]),
+                _ => Err(unexpected("block", "[rows, columns]", value)),
+            },
+        }
+    }
+
+    /// Places of blocks.
+    pub fn blocks(&self) -> Result<Option<Vec<(u32, u32)>>> {
+        let Some(value) = self.0.get("blocks") else {
+            return Ok(None);
+        };
+        let places = value
+            .as_array()
+            .and_then(|items| items.iter().map(pair).collect());
+        match places {
+            Some(places) => Ok(Some(places)),
+            None => Err(unexpected("blocks", "an array of [row, column]", value)),
         }
     }
 

@@ -278,6 +278,22 @@ const GOLDEN: &[(&str, &str)] = &[
         "[[[11]]]",
     ),
     (
+        r#"{"op": "matmul_bsr", "args": [[[[1,2]],[[3]]], [[[1,0,-1],[0,2,0]],[[0.5]]]]}"#,
+        "[[[1,4,-1]],[[1.5]]]",
+    ),
+    (
+        r#"{"op": "matmul_bsr", "args": [[[[1,0,0,0,0,0,0,0,1]]], [[[3,0,0,0,0,0,0,0,1]]]], "options": {"transpose": "right", "tolerance": 2, "block": [16, 8]}}"#,
+        "[[[3]]]",
+    ),
+    (
+        r#"{"op": "sampled", "args": [[[[2]]], [[[1,2,3,4,5,6,7,8,9]]]], "options": {"blocks": [[0, 1]]}}"#,
+        "[[[0,0,0,0,0,0,0,0,18]]]",
+    ),
+    (
+        r#"{"op": "sampled", "args": [[[[1],[2]],[[3]]], [[[3,4]],[[5]]]], "options": {"transpose": "both"}}"#,
+        "[[[11]],[[15]]]",
+    ),
+    (
         r#"{"op": "equivalent", "args": [[[1,0],[1,2],[]], [[1],[1,3],[0,0]]]}"#,
         "[true,false,true]",
     ),
@@ -375,6 +391,36 @@ const REFUSED: &[(&str, &str, Option<u64>)] = &[
     (
         r#"{"op": "matmul", "args": [[], []], "options": {"activation": "tanh"}}"#,
         "bad_request",
+        None,
+    ),
+    (
+        r#"{"op": "matmul_bsr", "args": [[[[1]],[[1,2]]], [[[1]],[[1]]]]}"#,
+        "inner_extents",
+        Some(1),
+    ),
+    (
+        r#"{"op": "matmul_bsr", "args": [[[[1]]], [[[1]]]], "options": {"block": [8, 9]}}"#,
+        "block_side",
+        Some(0),
+    ),
+    (
+        r#"{"op": "matmul_bsr", "args": [[], []], "options": {"transpose": "left"}}"#,
+        "bad_request",
+        None,
+    ),
+    (
+        r#"{"op": "sampled", "args": [[[[1]]], [[[1]]]], "options": {"blocks": [[0, 1]]}}"#,
+        "block_order",
+        Some(0),
+    ),
+    (
+        r#"{"op": "sampled", "args": [[[[1]]], [[[1]]]], "options": {"blocks": [0, 1]}}"#,
+        "bad_request",
+        None,
+    ),
+    (
+        r#"{"op": "sampled", "args": [[[[1]]], []]}"#,
+        "batch_size",
         None,
     ),
     (r#"{"op": "irfft", "args": [[]]}"#, "bad_request", None),
