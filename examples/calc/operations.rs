@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 use vsla::{
-    Complex32, ConvMethod, DType, Device, DeviceInfo, Layout, Pairing, Product, Ragged, Real,
-    Shape, f16,
+    Complex32, ConvMethod, DType, Device, DeviceInfo, Factor, Float, Layout, Pairing, Product,
+    Ragged, Shape, f16,
 };
 
 use crate::batch::{Args, Batch, Number, separated, shown, written_size};
@@ -673,23 +673,17 @@ fn matmul(call: &mut Call<'_>, ambient: bool) -> Result<Answer> {
     let pairs = call.options.pairs()?;
     let pairing = pairs.as_ref().map_or(Pairing::Elementwise, Pairs::pairing);
     let options = call.options.clone();
-    if let Args::F32(args) = &call.args {
-        let args = args.clone();
-        let device = call.device()?;
-        let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
-        let pair = a.pair(&b, pairing)?;
-        let mut product = formed(pair.product(), &options, ambient)?;
-        if let Some(factor) = options.optional::<f32>("scale")? {
-            product = product.scale(factor);
-        }
-        product = product.activation(options.activation()?);
-        return batch(product.run()?.download_blocking()?);
+    let device = call.device()?;
+    match &call.args {
+        Args::F32(args) => return batch(layer(&device, args, pairing, &options, ambient)?),
+        Args::F16(args) => return batch(layer(&device, args, pairing, &options, ambient)?),
+        _ => {}
     }
     if let Some(name) = ["scale", "activation"]
         .into_iter()
         .find(|name| options.0.contains_key(*name))
     {
-        return Err(Failure::request(format!("{name}: only for f32")));
+        return Err(Failure::request(format!("{name}: only for f32 and f16")));
     }
     real!(call, |device, args| {
         let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
@@ -699,7 +693,25 @@ fn matmul(call: &mut Call<'_>, ambient: bool) -> Result<Answer> {
     })
 }
 
-fn formed<'a, T: Real>(
+/// A product of floating-point numbers, with what may be done to its sums.
+fn layer<T: Float>(
+    device: &Device,
+    args: &[Ragged<T>],
+    pairing: Pairing<'_>,
+    options: &Options,
+    ambient: bool,
+) -> Result<Ragged<T>> {
+    let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+    let pair = a.pair(&b, pairing)?;
+    let mut product = formed(pair.product(), options, ambient)?;
+    if let Some(factor) = options.optional::<f32>("scale")? {
+        product = product.scale(factor);
+    }
+    product = product.activation(options.activation()?);
+    Ok(product.run()?.download_blocking()?)
+}
+
+fn formed<'a, T: Factor>(
     mut product: Product<'a, T>,
     options: &Options,
     ambient: bool,
