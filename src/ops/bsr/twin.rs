@@ -305,17 +305,18 @@ pub(super) fn sampled(transposed: [bool; 2], topology: Topology) -> Twin {
             out.fill(0.0);
             for (block, &[_, place]) in out.chunks_exact_mut(size).zip(order.row(row)) {
                 let column = place as usize * wide;
-                if k > 0 {
+                for begin in (0..k).step_by(plan::BLOCK as usize) {
                     let a = View {
-                        values: &a.values[first * a.row..],
+                        values: &a.values[first * a.row + begin * a.column..],
                         ..a
                     };
                     let b = View {
-                        values: &b.values[column * b.column..],
+                        values: &b.values[begin * b.row + column * b.column..],
                         ..b
                     };
-                    let extents = [high.min(m - first), k, wide.min(n - column)];
-                    multiply(block, [wide, 1], (a, b), extents, false);
+                    let inner = (k - begin).min(plan::BLOCK as usize);
+                    let extents = [high.min(m - first), inner, wide.min(n - column)];
+                    multiply(block, [wide, 1], (a, b), extents, begin > 0);
                 }
             }
         });
