@@ -9,7 +9,7 @@ use crate::{Error, Result};
 const STRIP: u64 = 7;
 
 /// Results of pairs that a GPU convolves directly beside the transforms, in one kernel with them.
-pub(crate) const FEW_RESULTS: u64 = 16;
+pub(crate) const FEW_RESULTS: u64 = 32;
 
 /// Blocks of a pair at most, where both operands are cut: lists of half a gigabyte.
 const MOST_BLOCKS: u64 = 1 << 24;
