@@ -64,7 +64,7 @@ const BUILDS: [Build; 3] = [
         halves: &["T128", "HALVES"],
         rows: 128,
         columns: 128,
-        depth: 8,
+        depth: 16,
         high: 8,
         wide: 8,
     },
