@@ -32,10 +32,8 @@ use stage::Stage;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// X_k = Σ x_n e^(-2πi n k / N).
-    #[allow(dead_code, reason = "what `fft` and `ifft` use comes next")]
     Forward,
     /// x_n = Σ X_k e^(2πi n k / N), without the factor 1 / N.
-    #[allow(dead_code, reason = "what `fft` and `ifft` use comes next")]
     Inverse,
     /// X_k = Σ x_n e^(-2πi n (k + ¼) / N).
     ForwardRightAngle,

@@ -270,36 +270,39 @@ fn filter(log: u32) -> u32 {
 
 /// Items of the same power of two, in turns whose filters are at most so many values, or those of one length.
 fn turns(all: Vec<(u32, Vec<Item>)>, most: u32) -> Vec<Vec<Convolutions>> {
-    let mut turns: Vec<Vec<Convolutions>> = Vec::new();
-    let mut used = u32::MAX;
+    let mut turns = Vec::new();
+    let mut turn: Vec<Convolutions> = Vec::new();
+    let mut used = 0u32;
     for (log, mut items) in all {
         items.sort_by_key(|item| item[2]);
         for alike in items.chunk_by(|a, b| a[2] == b[2]) {
-            let begin = match used.checked_add(filter(log)) {
-                Some(end) if end <= most => used,
-                _ => {
-                    turns.push(Vec::new());
-                    0
-                }
+            if used > 0 && used.saturating_add(filter(log)) > most {
+                turns.push(std::mem::take(&mut turn));
+                used = 0;
+            }
+            let begin = used;
+            used += filter(log);
+            let one = [begin, 0, alike[0][2], 0];
+            let numbered = |number: u32| {
+                let item = move |&[x, y, n, factor]: &Item| [x, y, n | number << 13, factor];
+                alike.iter().map(item)
             };
-            used = begin + filter(log);
-            let turn = turns
-                .last_mut()
-                .expect("one is pushed before the first item");
-            if turn.last().is_none_or(|class| class.log != log) {
-                turn.push(Convolutions {
+            match turn.last_mut() {
+                Some(class) if class.log == log => {
+                    class.items.extend(numbered(class.filters.len() as u32));
+                    class.filters.push(one);
+                }
+                _ => turn.push(Convolutions {
                     log,
                     begin,
-                    filters: Vec::new(),
-                    items: Vec::new(),
-                });
+                    filters: vec![one],
+                    items: numbered(0).collect(),
+                }),
             }
-            let class = turn.last_mut().expect("one of this kind was just pushed");
-            let number = class.filters.len() as u32;
-            class.filters.push([begin, 0, alike[0][2], 0]);
-            let numbered = |&[x, y, n, factor]: &Item| [x, y, n | number << 13, factor];
-            class.items.extend(alike.iter().map(numbered));
         }
+    }
+    if !turn.is_empty() {
+        turns.push(turn);
     }
     turns
 }

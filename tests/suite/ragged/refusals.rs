@@ -259,7 +259,7 @@ const REFUSALS: &[Refusal] = &[
     },
     Refusal {
         name: "range_that_ends_before_it_starts",
-        #[allow(clippy::reversed_empty_ranges)]
+        #[allow(clippy::reversed_empty_ranges, reason = "it is what must be refused")]
         make: || lengths(&[1]).range(1..0).unwrap_err(),
         kind: "element_range",
         element: None,
