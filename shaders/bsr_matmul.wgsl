@@ -11,6 +11,8 @@
 // `list` holds the products, three entries each: (begin of a, of b, of c, columns of b or inner extent), (row and column stride of b, of c or a),
 // (begin in scratch, 0, 0, 0); and from p.panels on (product, first column, 0, 0).
 //
+// HALVES: a and b hold f16, and their places are counted in it; sums and c are f32.
+//
 // Sums are blocked by at most 512 products, in the order of the blocks. What a block has beyond the matrix is never read, and written as 0.
 
 struct Params {
@@ -36,8 +38,14 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> p: Params;
-@group(0) @binding(1) var<storage, read> a: array<E>;
-@group(0) @binding(2) var<storage, read> b: array<E>;
+#if HALVES
+// A word of two values.
+alias Stored = u32;
+#else
+alias Stored = E;
+#endif
+@group(0) @binding(1) var<storage, read> a: array<Stored>;
+@group(0) @binding(2) var<storage, read> b: array<Stored>;
 @group(0) @binding(3) var<storage, read_write> c: array<E>;
 @group(0) @binding(4) var<storage, read> order: array<vec2<u32>>;
 @group(0) @binding(5) var<storage, read> list: array<vec4<u32>>;
@@ -51,9 +59,28 @@ const DEPTH = 8u;
 const OUTSIDE = 0xffffffffu;
 
 #include "grid"
+#if HALVES
+#include "half_of"
+
+fn a_value(i: u32) -> E {
+    return half_of(a[i / 2u], i);
+}
+
+fn b_value(i: u32) -> E {
+    return half_of(b[i / 2u], i);
+}
+#else
+fn a_value(i: u32) -> E {
+    return a[i];
+}
+
+fn b_value(i: u32) -> E {
+    return b[i];
+}
+#endif
 
 struct Tile {
-    // Begins, in words; of a with the tile's first row.
+    // Begins, in values; of a with the tile's first row.
     a: u32,
     b: u32,
     c: u32,

@@ -86,9 +86,7 @@ fn product(i: u32) -> Product {
 }
 
 #if HALVES
-fn half_of(word: u32, i: u32) -> f32 {
-    return unpack2x16float(word >> (16u * (i % 2u))).x;
-}
+#include "half_of"
 
 fn a_value(i: u32) -> E {
     return half_of(a[i / 2u], i);

@@ -24,6 +24,7 @@ const LIBRARY: &[(&str, &str)] = &[
     ),
     ("gelu", include_str!("../../shaders/lib/gelu.wgsl")),
     ("grid", include_str!("../../shaders/lib/grid.wgsl")),
+    ("half_of", include_str!("../../shaders/lib/half_of.wgsl")),
     ("nan", include_str!("../../shaders/lib/nan.wgsl")),
     ("order", include_str!("../../shaders/lib/order.wgsl")),
     ("pairs", include_str!("../../shaders/lib/pairs.wgsl")),

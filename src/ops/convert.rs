@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use bytemuck::{cast_slice, cast_slice_mut};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
@@ -11,7 +12,8 @@ use rayon::prelude::*;
 use super::stream_groups;
 use crate::Result;
 use crate::plan::{
-    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Variant, Word,
+    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, TwinInput,
+    TwinOutput, Variant, Word,
 };
 use crate::ragged::{CacheKey, DType, Layout};
 
@@ -38,7 +40,7 @@ const PIECE: usize = 1 << 14;
 pub(crate) fn to_f16(x: &Layout) -> Result<Arc<Launch>> {
     launch("to_f16", DType::F16, x, |args| {
         let (x, _) = args.input::<f32>(0);
-        narrow(x, bytemuck::cast_slice_mut(args.outputs[0].words));
+        narrow(x, cast_slice_mut(args.outputs[0].words));
     })
 }
 
@@ -46,7 +48,7 @@ pub(crate) fn to_f16(x: &Layout) -> Result<Arc<Launch>> {
 pub(crate) fn to_f32(x: &Layout) -> Result<Arc<Launch>> {
     launch("to_f32", DType::F32, x, |args| {
         let (x, _) = args.input::<f16>(0);
-        widen(x, bytemuck::cast_slice_mut(args.outputs[0].words));
+        widen(x, cast_slice_mut(args.outputs[0].words));
     })
 }
 
@@ -98,8 +100,58 @@ pub(in crate::ops) fn stage(
     }
 }
 
+/// Runs a twin for f32 on operands and results of these types. Those of f16 are widened first, and its results are rounded once, when they
+/// are whole.
+pub(in crate::ops) fn in_f32(
+    args: &mut TwinArgs<'_>,
+    (dtype, result): (DType, DType),
+    twin: impl FnOnce(&mut TwinArgs<'_>),
+) {
+    if dtype != DType::F16 {
+        return twin(args);
+    }
+    let wide: Vec<Vec<f32>> = (0..args.inputs.len())
+        .map(|i| {
+            let (x, _) = args.input::<f16>(i);
+            let mut y = vec![0.0; x.len()];
+            widen(x, &mut y);
+            y
+        })
+        .collect();
+    let inputs: Vec<TwinInput<'_>> = wide
+        .iter()
+        .zip(args.inputs)
+        .map(|(values, input)| TwinInput {
+            bytes: cast_slice(values),
+            layout: input.layout,
+        })
+        .collect();
+    let outputs = std::mem::take(&mut args.outputs);
+    let output = &mut outputs[0];
+    let mut sums = Vec::new();
+    let words = match result {
+        DType::F16 => {
+            sums.resize(output.layout.total(), 0);
+            &mut sums[..]
+        }
+        _ => &mut output.words[..],
+    };
+    twin(&mut TwinArgs {
+        inputs: &inputs,
+        outputs: &mut [TwinOutput {
+            words,
+            layout: output.layout,
+        }],
+        scalars: args.scalars,
+        pairs: args.pairs,
+    });
+    if result == DType::F16 {
+        narrow(cast_slice(&sums), cast_slice_mut(output.words));
+    }
+}
+
 /// `x`, rounded; `y` may be longer.
-pub(in crate::ops) fn narrow(x: &[f32], y: &mut [f16]) {
+fn narrow(x: &[f32], y: &mut [f16]) {
     y[..x.len()]
         .par_chunks_mut(PIECE)
         .zip(x.par_chunks(PIECE))
@@ -107,7 +159,7 @@ pub(in crate::ops) fn narrow(x: &[f32], y: &mut [f16]) {
 }
 
 /// `x`, exactly.
-pub(in crate::ops) fn widen(x: &[f16], y: &mut [f32]) {
+fn widen(x: &[f16], y: &mut [f32]) {
     y.par_chunks_mut(PIECE)
         .zip(x.par_chunks(PIECE))
         .for_each(|(y, x)| x.convert_to_f32_slice(y));

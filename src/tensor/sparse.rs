@@ -3,8 +3,9 @@
 use super::methods::single;
 use super::{Device, Product, Tensor, run};
 use crate::ops::bsr::{self, Form};
-use crate::ragged::{Bsr, Element, Topology};
+use crate::ragged::{Bsr, Element, Float, Topology};
 use crate::{Error, Result};
+use half::f16;
 
 /// Block-sparse matrices on a device: a [`Topology`], and a [`Tensor`] with a set of values for each matrix.
 ///
@@ -122,7 +123,7 @@ impl<T: Element> BsrTensor<T> {
     }
 }
 
-impl BsrTensor<f32> {
+impl<T: Float> BsrTensor<T> {
     /// The product `S B` of the block-sparse matrix with each dense one: (m, k) times (k, n) gives (m, n).
     ///
     /// Rank 2. Matrix i meets element i of the batch, or the only matrix every element, which may have any number of
@@ -133,6 +134,9 @@ impl BsrTensor<f32> {
     /// others, whatever their number, and one more where a row of blocks has more than 1,920 columns in blocks: each 1,920 to 2,048 of them are a
     /// piece that is summed apart, in scratch memory after the first. Error: |error| ≤ γ_h Σ|S_il B_lj| over the t stored columns of a row, with
     /// h = min(t, 512) + ⌈t / 480⌉; exact for integers below 2²⁴. A product's bits depend on the topology and its own factors only.
+    ///
+    /// Of [`f16`](struct@f16), sums are `f32` and rounded once, when they are whole, which takes a dispatch more: what is said of
+    /// [`Tensor::matmul`] holds here too. [`matmul_f32`](BsrTensor::matmul_f32) does not round.
     ///
     /// ```
     /// use vsla::{Bsr, Device, Ragged, Shape, Topology};
@@ -151,11 +155,11 @@ impl BsrTensor<f32> {
     /// [`BatchSize`](Error::BatchSize), [`DeviceMismatch`](Error::DeviceMismatch),
     /// [`SizeOverflow`](Error::SizeOverflow) with the element whose result does not fit, [`TooLarge`](Error::TooLarge),
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
-    pub fn matmul(&self, other: &Tensor<f32>) -> Result<Tensor<f32>> {
+    pub fn matmul(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
         self.multiply(other, false)
     }
 
-    fn multiply(&self, dense: &Tensor<f32>, dense_left: bool) -> Result<Tensor<f32>> {
+    fn multiply<R: Element>(&self, dense: &Tensor<T>, dense_left: bool) -> Result<Tensor<R>> {
         self.values.check_device(bsr::OP, dense)?;
         let device = &dense.device;
         let form = Form {
@@ -164,6 +168,7 @@ impl BsrTensor<f32> {
         };
         let launch = bsr::matmul(
             form,
+            (T::DTYPE, R::DTYPE),
             &self.topology,
             self.len(),
             &dense.layout,
@@ -174,7 +179,29 @@ impl BsrTensor<f32> {
     }
 }
 
-impl Tensor<f32> {
+impl BsrTensor<f16> {
+    /// [`matmul`](Self::matmul) as it is summed, in `f32`.
+    ///
+    /// ```
+    /// use vsla::{Bsr, Device, Ragged, Shape, Topology, f16};
+    ///
+    /// let device = Device::cpu();
+    /// let topology = Topology::new([8, 8], [8, 8], &[(0, 0)])?;
+    /// let s = device.upload_bsr(&Bsr::new(&topology, vec![f16::MAX; 64])?)?;
+    /// let b = device.upload(&Ragged::from_shapes(vec![f16::ONE; 8], 2, [Shape::new(&[8, 1])?])?)?;
+    /// assert_eq!(s.matmul_f32(&b)?.download_blocking()?.values(), [8.0 * 65504.0; 8]);
+    /// assert_eq!(s.matmul(&b)?.download_blocking()?.values(), [f16::INFINITY; 8]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`matmul`](Self::matmul).
+    pub fn matmul_f32(&self, other: &Tensor<f16>) -> Result<Tensor<f32>> {
+        self.multiply(other, false)
+    }
+}
+
+impl<T: Float> Tensor<T> {
     /// The product `A S` of each dense matrix with the block-sparse one: (m, k) times (k, n) gives (m, n). With
     /// [`transposed`](BsrTensor::transposed) matrices it is a linear layer, `X Wᵀ`.
     ///
@@ -194,17 +221,39 @@ impl Tensor<f32> {
     ///
     /// # Errors
     /// Those of [`BsrTensor::matmul`].
-    pub fn matmul_bsr(&self, other: &BsrTensor<f32>) -> Result<Tensor<f32>> {
+    pub fn matmul_bsr(&self, other: &BsrTensor<T>) -> Result<Tensor<T>> {
         other.multiply(self, true)
     }
 }
 
-impl Product<'_, f32> {
+impl Tensor<f16> {
+    /// [`matmul_bsr`](Self::matmul_bsr) as it is summed, in `f32`.
+    ///
+    /// ```
+    /// use vsla::{Bsr, Device, Ragged, Shape, Topology, f16};
+    ///
+    /// let device = Device::cpu();
+    /// let topology = Topology::new([8, 8], [8, 8], &[(0, 0)])?;
+    /// let s = device.upload_bsr(&Bsr::new(&topology, vec![f16::MAX; 64])?)?;
+    /// let a = device.upload(&Ragged::from_shapes(vec![f16::ONE; 8], 2, [Shape::new(&[1, 8])?])?)?;
+    /// assert_eq!(a.matmul_bsr_f32(&s)?.download_blocking()?.values(), [8.0 * 65504.0; 8]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`BsrTensor::matmul`].
+    pub fn matmul_bsr_f32(&self, other: &BsrTensor<f16>) -> Result<Tensor<f32>> {
+        other.multiply(self, true)
+    }
+}
+
+impl<T: Float> Product<'_, T> {
     /// The blocks that a topology names of every product `A B`: sampled dense-dense multiplication. The other blocks are
     /// not computed.
     ///
     /// What a block has beyond the edge of the matrix is 0. Cost: 2·k operations for each value of a block; on a GPU a dispatch for rows of
-    /// blocks of up to 32 columns and one for the others, whatever the number of products. Error bound and NaN as for [`Tensor::matmul`].
+    /// blocks of up to 32 columns and one for the others, whatever the number of products. Error bound, NaN and `f16` as for [`Tensor::matmul`];
+    /// [`sampled_f32`](Product::sampled_f32) does not round.
     ///
     /// ```
     /// use vsla::{Device, Pairing, Ragged, Shape, Topology};
@@ -223,7 +272,11 @@ impl Product<'_, f32> {
     /// [`Unsupported`](Error::Unsupported) where a scale, a bias, an activation, a residual or `ambient` was asked for;
     /// [`Shape`](Error::Shape) with the element that has not the topology's rows or columns;
     /// those of [`Tensor::matmul`].
-    pub fn sampled(&self, topology: &Topology) -> Result<BsrTensor<f32>> {
+    pub fn sampled(&self, topology: &Topology) -> Result<BsrTensor<T>> {
+        self.sampled_as(topology)
+    }
+
+    fn sampled_as<R: Element>(&self, topology: &Topology) -> Result<BsrTensor<R>> {
         let pair = &self.pair;
         let plain = crate::ops::matmul::Form {
             transposed: self.form.transposed,
@@ -240,6 +293,7 @@ impl Product<'_, f32> {
         let device = &left.device;
         let layouts = (&left.layout, &right.layout);
         let launch = bsr::sampled(
+            (T::DTYPE, R::DTYPE),
             topology,
             self.form.transposed,
             layouts,
@@ -252,5 +306,27 @@ impl Product<'_, f32> {
             run(device, &launch, &pair.operands(), &[])?,
         )?;
         BsrTensor::new(topology, values)
+    }
+}
+
+impl Product<'_, f16> {
+    /// [`sampled`](Self::sampled) as it is summed, in `f32`.
+    ///
+    /// ```
+    /// use vsla::{Device, Pairing, Ragged, Shape, Topology, f16};
+    ///
+    /// let device = Device::cpu();
+    /// let topology = Topology::new([8, 8], [8, 8], &[(0, 0)])?;
+    /// let x = device.upload(&Ragged::from_shapes(vec![f16::MAX; 8], 2, [Shape::new(&[8, 1])?])?)?;
+    /// let pair = x.pair(&x, Pairing::Elementwise)?;
+    /// let squares = pair.product().transpose_right().sampled_f32(&topology)?;
+    /// assert_eq!(squares.download_blocking()?.set(0), [65504.0 * 65504.0; 64]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sampled`](Self::sampled).
+    pub fn sampled_f32(&self, topology: &Topology) -> Result<BsrTensor<f32>> {
+        self.sampled_as(topology)
     }
 }

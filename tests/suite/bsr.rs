@@ -1,10 +1,11 @@
 //! Block-sparse matrices: how they are made, and their products.
 
+mod half;
 mod host;
 mod refusals;
 
 use libtest_mimic::Trial;
-use vsla::{Bsr, BsrTensor, Device, Layout, Pairing, Ragged, Shape, Tensor, Topology};
+use vsla::{Bsr, BsrTensor, Device, Float, Layout, Pairing, Ragged, Shape, Tensor, Topology};
 
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::{assert_identical, assert_within};
@@ -29,6 +30,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("errors", refusals::on_device),
     ];
     let mut trials = bench.all_on_each_device(tests);
+    trials.extend(bench.all_on_each_device(half::TESTS));
     trials.extend(host::tests(bench));
     trials
 }
@@ -69,7 +71,7 @@ fn matrix(topology: &Topology, sets: usize, values: Values) -> Bsr<f32> {
 /// Whether what is stored is transposed, and whether the dense factor is on the left.
 const FORMS: [[bool; 2]; 4] = [[false, false], [true, false], [false, true], [true, true]];
 
-fn multiply(s: &BsrTensor<f32>, x: &Tensor<f32>, [transposed, left]: [bool; 2]) -> Tensor<f32> {
+fn multiply<T: Float>(s: &BsrTensor<T>, x: &Tensor<T>, [transposed, left]: [bool; 2]) -> Tensor<T> {
     let s = if transposed {
         s.transposed()
     } else {

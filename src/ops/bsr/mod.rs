@@ -11,6 +11,7 @@ mod twin;
 
 use std::sync::Arc;
 
+use super::convert;
 use crate::plan::{
     Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Variant, Word, Words,
 };
@@ -94,7 +95,21 @@ pub(crate) static MATMUL: Kernel = Kernel {
         Access::Read,
         Access::Write,
     ],
-    variants: variants!(&["H8"], &["H16"], &["H32"], &["H48"], &["H64"], &["NARROW"]),
+    // Sums of f16 are f32.
+    variants: variants!(
+        &["H8"],
+        &["H16"],
+        &["H32"],
+        &["H48"],
+        &["H64"],
+        &["NARROW"],
+        &["HALVES", "H8"],
+        &["HALVES", "H16"],
+        &["HALVES", "H32"],
+        &["HALVES", "H48"],
+        &["HALVES", "H64"],
+        &["HALVES", "NARROW"],
+    ),
 };
 
 pub(crate) static SAMPLED: Kernel = Kernel {
@@ -114,6 +129,12 @@ pub(crate) static SAMPLED: Kernel = Kernel {
         &["SAMPLED", "H48"],
         &["SAMPLED", "H64"],
         &["SAMPLED", "NARROW"],
+        &["SAMPLED", "HALVES", "H8"],
+        &["SAMPLED", "HALVES", "H16"],
+        &["SAMPLED", "HALVES", "H32"],
+        &["SAMPLED", "HALVES", "H48"],
+        &["SAMPLED", "HALVES", "H64"],
+        &["SAMPLED", "HALVES", "NARROW"],
     ),
 };
 
@@ -126,6 +147,27 @@ pub(crate) static FINISH: Kernel = Kernel {
 
 /// Rows that a workgroup of `bsr_finish` takes: its STRIP.
 const STRIP: u32 = 8;
+
+/// The variant of a kernel that makes such tiles of operands of a type.
+fn variant(kernel: &Kernel, dtype: DType, build: &Build) -> usize {
+    let halves = dtype == DType::F16;
+    let found = kernel.variants.iter().position(|variant| {
+        variant.flags.contains(&build.flag) && variant.flags.contains(&"HALVES") == halves
+    });
+    // Every build is listed both ways.
+    found.unwrap_or(0)
+}
+
+/// The slot for sums, and what follows them: those of f16 are kept in f32 until they are whole, and rounded once where the result is f16.
+fn rounded(result: DType, values: usize, temps: &mut Vec<u64>) -> (Slot, Option<Stage>) {
+    if result != DType::F16 {
+        return (Slot::Output(0), None);
+    }
+    let sums = Slot::Temp(temps.len());
+    temps.push(values as u64);
+    let round = convert::stage(result, values, sums.clone(), Word::U32(0), Slot::Output(0));
+    (sums, Some(round))
+}
 
 /// What products are called, whichever side the block-sparse matrix is on.
 pub(crate) const OP: &str = "matmul_bsr";
@@ -202,9 +244,11 @@ fn rank_2(op: &'static str, layout: &Layout) -> Result<()> {
     }
 }
 
-/// The launch of `f b` for each of the dense matrices: inputs are the values, one set or as many as there are matrices, and the matrices.
+/// The launch of `f b` for each of the dense matrices, of operands of `dtype` and with results of type `result`: the same, or f32 of f16. Inputs
+/// are the values, one set or as many as there are matrices, and the matrices.
 pub(crate) fn matmul(
     form: Form,
+    (dtype, result_type): (DType, DType),
     topology: &Topology,
     sets: usize,
     dense: &Layout,
@@ -222,7 +266,9 @@ pub(crate) fn matmul(
         device: sets as u64,
         extra: u64::from(form.transposed)
             | u64::from(form.dense_left) << 1
-            | u64::from(on_gpu) << 2,
+            | u64::from(on_gpu) << 2
+            | u64::from(result_type == dtype) << 3
+            | (dtype as u64) << 4,
     };
     dense.cached(key, || {
         let mut products = Vec::with_capacity(dense.len());
@@ -243,7 +289,10 @@ pub(crate) fn matmul(
             other => other,
         })?;
         let (stages, temps) = match on_gpu {
-            true => stages(form, topology, sets, dense, &products, &result)?,
+            true => {
+                let types = (dtype, result_type);
+                stages(form, types, topology, sets, dense, &products, &result)?
+            }
             false => (Vec::new(), Vec::new()),
         };
         Ok(Arc::new(Launch {
@@ -251,12 +300,12 @@ pub(crate) fn matmul(
             stages,
             temps,
             outputs: vec![Output::new(
-                DType::F32,
+                result_type,
                 // The values' layout, of rank 3, is never the result's.
                 OutputLayout::of(result, &[&topology.values_layout(1)?, dense]),
             )],
             pairs: None,
-            twin: twin::matmul(form, topology.clone()),
+            twin: twin::matmul(form, (dtype, result_type), topology.clone()),
         }))
     })
 }
@@ -273,6 +322,7 @@ fn groups(op: &'static str, tiles: usize, pieces: u32, strips: u32) -> Result<u3
 
 fn stages(
     form: Form,
+    (dtype, result_type): (DType, DType),
     topology: &Topology,
     sets: usize,
     dense: &Layout,
@@ -323,6 +373,8 @@ fn stages(
         false => [wide, 1],
         true => [1, high],
     };
+    let mut temps = vec![scratch.max(1)];
+    let (sums, round) = rounded(result_type, result.total(), &mut temps);
     let mut all = Vec::new();
     for (narrow, &(first, panels, columns)) in [false, true].into_iter().zip(&parts) {
         let build = build_of(high, narrow);
@@ -343,11 +395,11 @@ fn stages(
         let params = params.map(Word::U32);
         all.push(Stage {
             kernel: &MATMUL,
-            variant: MATMUL.variant(DType::F32, &[build.flag]),
+            variant: variant(&MATMUL, dtype, build),
             slots: vec![
                 Slot::Input(0),
                 Slot::Input(1),
-                Slot::Output(0),
+                sums.clone(),
                 order(),
                 Slot::Words(list.clone()),
                 Slot::Temp(0),
@@ -366,17 +418,19 @@ fn stages(
     all.push(Stage {
         kernel: &FINISH,
         variant: FINISH.variant(DType::F32, &[]),
-        slots: vec![Slot::Output(0), order(), Slot::Words(list), Slot::Temp(0)],
+        slots: vec![sums, order(), Slot::Words(list), Slot::Temp(0)],
         params: params.map(Word::U32).into(),
         groups: groups(OP, panels, rows.heavy, strips)?,
         cost: columns * u64::from(high) * u64::from(rows.slots),
     });
+    all.extend(round);
     all.retain(|stage| stage.groups > 0);
-    Ok((all, vec![scratch.max(1)]))
+    Ok((all, temps))
 }
 
-/// The launch of the blocks of `a b` for each pair.
+/// The launch of the blocks of `a b` for each pair, of types as in [`matmul`].
 pub(crate) fn sampled(
+    (dtype, result_type): (DType, DType),
     topology: &Topology,
     transposed: [bool; 2],
     (a, b): (&Layout, &Layout),
@@ -389,11 +443,12 @@ pub(crate) fn sampled(
     let key = CacheKey {
         what: "bsr sampled",
         other: b.id(),
-        device: topology.id() << 3
+        device: topology.id() << 4
             | u64::from(transposed[0])
             | u64::from(transposed[1]) << 1
-            | u64::from(on_gpu) << 2,
-        extra: pairs.key(),
+            | u64::from(on_gpu) << 2
+            | u64::from(result_type == dtype) << 3,
+        extra: pairs.key() * 16 + dtype as u64,
     };
     a.cached(key, || {
         let result = topology
@@ -447,30 +502,36 @@ pub(crate) fn sampled(
             words.extend([0; 4]);
             cost += topology.set() as u64 * u64::from(left.max(1));
         }
-        let stages = match on_gpu {
-            true => sampled_stages(topology, pairs.len(), Words::new(words), cost)?,
-            false => Vec::new(),
+        let (stages, temps) = match on_gpu {
+            true => {
+                let types = (dtype, result_type);
+                sampled_stages(types, topology, pairs.len(), Words::new(words), cost)?
+            }
+            false => (Vec::new(), Vec::new()),
         };
         Ok(Arc::new(Launch {
             op,
             stages,
-            temps: Vec::new(),
-            outputs: vec![Output::new(DType::F32, OutputLayout::New(result))],
+            temps,
+            outputs: vec![Output::new(result_type, OutputLayout::New(result))],
             pairs: Some(pairs.clone()),
-            twin: twin::sampled(transposed, topology.clone()),
+            twin: twin::sampled(transposed, (dtype, result_type), topology.clone()),
         }))
     })
 }
 
 fn sampled_stages(
+    (dtype, result_type): (DType, DType),
     topology: &Topology,
     pairs: usize,
     list: Arc<Words>,
     cost: u64,
-) -> Result<Vec<Stage>> {
+) -> Result<(Vec<Stage>, Vec<u64>)> {
     let rows = sampled_rows(topology)?;
     let [high, wide] = topology.block().map(|side| side as u32);
     let [m, n] = topology.shape().map(|side| side as u32);
+    let mut temps = Vec::new();
+    let (sums, round) = rounded(result_type, pairs * topology.set(), &mut temps);
     let mut all = Vec::new();
     for (narrow, (at, pieces)) in [false, true].into_iter().zip(rows.pieces) {
         let build = build_of(high, narrow);
@@ -491,11 +552,11 @@ fn sampled_stages(
         let params = params.map(Word::U32);
         all.push(Stage {
             kernel: &SAMPLED,
-            variant: SAMPLED.variant(DType::F32, &["SAMPLED", build.flag]),
+            variant: variant(&SAMPLED, dtype, build),
             slots: vec![
                 Slot::Input(0),
                 Slot::Input(1),
-                Slot::Output(0),
+                sums.clone(),
                 Slot::Words(rows.words.clone()),
                 Slot::Words(list.clone()),
             ],
@@ -507,6 +568,7 @@ fn sampled_stages(
             cost,
         });
     }
+    all.extend(round);
     all.retain(|stage| stage.groups > 0);
-    Ok(all)
+    Ok((all, temps))
 }

@@ -135,7 +135,7 @@ impl Writer<'_> {
             for s in 0..self.slots(side) {
                 let id = format!("{name}{s}");
                 self.line(&format!(
-                    "{id} = E(0);\n    if {id}_at != OUTSIDE && {id}_deep < w.left {{ {id} = {name}[w.{name} + {id}_at]; }}"
+                    "{id} = E(0);\n    if {id}_at != OUTSIDE && {id}_deep < w.left {{ {id} = {name}_value(w.{name} + {id}_at); }}"
                 ));
             }
         }

@@ -7,8 +7,9 @@ use gemm::Parallelism;
 use rayon::prelude::*;
 
 use super::{Form, extents, ordered, plan};
+use crate::ops::convert;
 use crate::plan::{Twin, TwinArgs};
-use crate::ragged::Topology;
+use crate::ragged::{DType, Topology};
 
 /// Columns of b that are gathered at a time, so that what meets them stays in the cache.
 const COLUMNS: usize = 256;
@@ -83,34 +84,38 @@ struct Job<'a> {
     out: &'a mut [f32],
 }
 
-pub(super) fn matmul(form: Form, topology: Topology) -> Twin {
+pub(super) fn matmul(form: Form, types: (DType, DType), topology: Topology) -> Twin {
     Twin::new(move |args| {
-        let outputs = std::mem::take(&mut args.outputs);
-        let layout = outputs[0].layout;
-        let mut c: &mut [f32] = cast_slice_mut(outputs[0].words);
-        let args = &*args;
-        let block_high = topology.block()[usize::from(form.by_columns())];
-        // Rows of blocks, or some rows of b.
-        let high = if form.dense_left { 64 } else { block_high };
-        let mut jobs = Vec::new();
-        for pair in 0..layout.len() {
-            let (out, rest) = c.split_at_mut(layout.length(pair));
-            c = rest;
-            if !out.is_empty() {
-                let columns = layout.shape(pair).extents()[1] as usize;
-                let outs = out.chunks_mut(high * columns).enumerate();
-                jobs.extend(outs.map(|(i, out)| Job {
-                    pair,
-                    first: i * high,
-                    out,
-                }));
-            }
-        }
-        jobs.into_par_iter()
-            .for_each_init(<[Vec<f32>; 2]>::default, |buffers, job| {
-                rows(args, form, &topology, job, buffers);
-            });
+        convert::in_f32(args, types, |args| floats(args, form, &topology));
     })
+}
+
+fn floats(args: &mut TwinArgs<'_>, form: Form, topology: &Topology) {
+    let outputs = std::mem::take(&mut args.outputs);
+    let layout = outputs[0].layout;
+    let mut c: &mut [f32] = cast_slice_mut(outputs[0].words);
+    let args = &*args;
+    let block_high = topology.block()[usize::from(form.by_columns())];
+    // Rows of blocks, or some rows of b.
+    let high = if form.dense_left { 64 } else { block_high };
+    let mut jobs = Vec::new();
+    for pair in 0..layout.len() {
+        let (out, rest) = c.split_at_mut(layout.length(pair));
+        c = rest;
+        if !out.is_empty() {
+            let columns = layout.shape(pair).extents()[1] as usize;
+            let outs = out.chunks_mut(high * columns).enumerate();
+            jobs.extend(outs.map(|(i, out)| Job {
+                pair,
+                first: i * high,
+                out,
+            }));
+        }
+    }
+    jobs.into_par_iter()
+        .for_each_init(<[Vec<f32>; 2]>::default, |buffers, job| {
+            rows(args, form, topology, job, buffers);
+        });
 }
 
 fn rows(
@@ -270,55 +275,59 @@ impl Blocks<'_> {
     }
 }
 
-pub(super) fn sampled(transposed: [bool; 2], topology: Topology) -> Twin {
+pub(super) fn sampled(transposed: [bool; 2], types: (DType, DType), topology: Topology) -> Twin {
     Twin::new(move |args| {
-        let outputs = std::mem::take(&mut args.outputs);
-        let layout = outputs[0].layout;
-        let c: &mut [f32] = cast_slice_mut(outputs[0].words);
-        let args = &*args;
-        let [high, wide] = topology.block();
-        let [m, n] = topology.shape();
-        let size = high * wide;
-        let order = topology.order(false);
-        let mut jobs = Vec::new();
-        let sets = c.chunks_exact_mut(topology.set().max(1));
-        for (pair, mut set) in sets.take(layout.len()).enumerate() {
-            for row in 0..topology.grid()[0] {
-                let (out, rest) = set.split_at_mut(order.row(row).len() * size);
-                set = rest;
-                jobs.push((pair, row, out));
+        convert::in_f32(args, types, |args| blocks(args, transposed, &topology));
+    })
+}
+
+fn blocks(args: &mut TwinArgs<'_>, transposed: [bool; 2], topology: &Topology) {
+    let outputs = std::mem::take(&mut args.outputs);
+    let layout = outputs[0].layout;
+    let c: &mut [f32] = cast_slice_mut(outputs[0].words);
+    let args = &*args;
+    let [high, wide] = topology.block();
+    let [m, n] = topology.shape();
+    let size = high * wide;
+    let order = topology.order(false);
+    let mut jobs = Vec::new();
+    let sets = c.chunks_exact_mut(topology.set().max(1));
+    for (pair, mut set) in sets.take(layout.len()).enumerate() {
+        for row in 0..topology.grid()[0] {
+            let (out, rest) = set.split_at_mut(order.row(row).len() * size);
+            set = rest;
+            jobs.push((pair, row, out));
+        }
+    }
+    jobs.into_par_iter().for_each(|(pair, row, out)| {
+        let (i, j) = args.pairs().get(pair);
+        let [a, b] = [(0, i), (1, j)].map(|(side, element)| {
+            let (values, layout) = args.input::<f32>(side);
+            let columns = layout.shape(element).extents()[1];
+            let strides = ordered(!transposed[side], [columns, 1]);
+            View::new(&values[layout.offsets().range(element)], strides)
+        });
+        let [_, k] = ordered(
+            !transposed[0],
+            [0, 1].map(|axis| args.inputs[0].layout.shape(i).extents()[axis] as usize),
+        );
+        let first = row * high;
+        out.fill(0.0);
+        for (block, &[_, place]) in out.chunks_exact_mut(size).zip(order.row(row)) {
+            let column = place as usize * wide;
+            for begin in (0..k).step_by(plan::BLOCK as usize) {
+                let a = View {
+                    values: &a.values[first * a.row + begin * a.column..],
+                    ..a
+                };
+                let b = View {
+                    values: &b.values[begin * b.row + column * b.column..],
+                    ..b
+                };
+                let inner = (k - begin).min(plan::BLOCK as usize);
+                let extents = [high.min(m - first), inner, wide.min(n - column)];
+                multiply(block, [wide, 1], (a, b), extents, begin > 0);
             }
         }
-        jobs.into_par_iter().for_each(|(pair, row, out)| {
-            let (i, j) = args.pairs().get(pair);
-            let [a, b] = [(0, i), (1, j)].map(|(side, element)| {
-                let (values, layout) = args.input::<f32>(side);
-                let columns = layout.shape(element).extents()[1];
-                let strides = ordered(!transposed[side], [columns, 1]);
-                View::new(&values[layout.offsets().range(element)], strides)
-            });
-            let [_, k] = ordered(
-                !transposed[0],
-                [0, 1].map(|axis| args.inputs[0].layout.shape(i).extents()[axis] as usize),
-            );
-            let first = row * high;
-            out.fill(0.0);
-            for (block, &[_, place]) in out.chunks_exact_mut(size).zip(order.row(row)) {
-                let column = place as usize * wide;
-                for begin in (0..k).step_by(plan::BLOCK as usize) {
-                    let a = View {
-                        values: &a.values[first * a.row + begin * a.column..],
-                        ..a
-                    };
-                    let b = View {
-                        values: &b.values[begin * b.row + column * b.column..],
-                        ..b
-                    };
-                    let inner = (k - begin).min(plan::BLOCK as usize);
-                    let extents = [high.min(m - first), inner, wide.min(n - column)];
-                    multiply(block, [wide, 1], (a, b), extents, begin > 0);
-                }
-            }
-        });
-    })
+    });
 }

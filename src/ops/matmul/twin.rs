@@ -1,21 +1,21 @@
 //! Matrix products on the CPU: a gemm crate for f32, and for f16 widened to it, plain loops for integers.
 
-use bytemuck::{cast_slice, cast_slice_mut};
+use bytemuck::cast_slice_mut;
 use gemm::Parallelism;
-use half::f16;
 use rayon::prelude::*;
 
 use super::{Activation, Bias, Form, extents};
 use crate::ops::{Arithmetic, convert};
-use crate::plan::{Twin, TwinArgs, TwinInput, TwinOutput};
+use crate::plan::{Twin, TwinArgs};
 use crate::ragged::{DType, Layout};
 
 pub(super) fn of((dtype, result): (DType, DType), form: Form) -> Twin {
     match dtype {
-        DType::F16 => Twin::new(move |args| halves(args, &form, result)),
         DType::I32 => Twin::new(move |args| integers::<i32>(args, &form)),
         DType::U32 => Twin::new(move |args| integers::<u32>(args, &form)),
-        _ => Twin::new(move |args| floats(args, &form)),
+        _ => Twin::new(move |args| {
+            convert::in_f32(args, (dtype, result), |args| floats(args, &form));
+        }),
     }
 }
 
@@ -94,49 +94,6 @@ fn floats(args: &mut TwinArgs<'_>, form: &Form) {
     small
         .into_par_iter()
         .for_each(|piece| multiply(args, form, piece, Parallelism::None));
-}
-
-/// Like `floats` on operands that were widened first. The sums are f32, and rounded once where the result is f16.
-fn halves(args: &mut TwinArgs<'_>, form: &Form, result: DType) {
-    let wide: Vec<Vec<f32>> = (0..args.inputs.len())
-        .map(|i| {
-            let (x, _) = args.input::<f16>(i);
-            let mut y = vec![0.0; x.len()];
-            convert::widen(x, &mut y);
-            y
-        })
-        .collect();
-    let inputs: Vec<TwinInput<'_>> = wide
-        .iter()
-        .zip(args.inputs)
-        .map(|(values, input)| TwinInput {
-            bytes: cast_slice(values),
-            layout: input.layout,
-        })
-        .collect();
-    let outputs = std::mem::take(&mut args.outputs);
-    let output = &mut outputs[0];
-    let mut sums = Vec::new();
-    let words = match result {
-        DType::F16 => {
-            sums.resize(output.layout.total(), 0);
-            &mut sums[..]
-        }
-        _ => &mut output.words[..],
-    };
-    let mut widened = TwinArgs {
-        inputs: &inputs,
-        outputs: &mut [TwinOutput {
-            words,
-            layout: output.layout,
-        }],
-        scalars: args.scalars,
-        pairs: args.pairs,
-    };
-    floats(&mut widened, form);
-    if result == DType::F16 {
-        convert::narrow(cast_slice(&sums), cast_slice_mut(output.words));
-    }
 }
 
 fn multiply(args: &TwinArgs<'_>, form: &Form, piece: Piece<'_, f32>, parallelism: Parallelism) {
