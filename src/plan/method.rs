@@ -1,7 +1,6 @@
 //! The choice of a method for each pair of a convolution: a pure function of the pair's own lengths and a cost table.
 
 use std::fmt;
-use std::ops::Range;
 use std::str::FromStr;
 
 use super::costs::CostTable;
@@ -250,16 +249,15 @@ impl Choices {
         // Pairs of lengths that were there before are found here, whatever others came between them.
         let mut before = vec![(0, 0, 0); BEFORE];
         let mut of = Vec::with_capacity(pairs.len());
-        let (a, b) = (a.offsets().as_slice(), b.offsets().as_slice());
-        for (pair, (i, j)) in pairs.iter().enumerate() {
-            let (m, n) = (a[i + 1] - a[i], b[j + 1] - b[j]);
+        pairs.try_lengths(a, b, |m, n| {
             let slot = &mut before[(m as usize + 62 * n as usize) % BEFORE];
             if (slot.0, slot.1) != (m, n) {
-                *slot = (m, n, number(pair, m, n)?);
+                *slot = (m, n, number(of.len(), m, n)?);
             }
             known[usize::from(slot.2)].1 += 1;
             of.push(slot.2);
-        }
+            Ok(())
+        })?;
         let used = known.iter().filter(|(_, pairs)| *pairs > 0);
         let mut lengths: Vec<u32> = used.filter_map(|(choice, _)| choice.length()).collect();
         lengths.dedup();
@@ -283,32 +281,27 @@ impl Choices {
         number.map_or(Choice::Direct, |number| self.known[number].0)
     }
 
-    /// All of so many pairs by what is chosen for them, and in order where that is the same: pairs, and the choice of
-    /// each stretch of them.
-    pub(crate) fn grouped(&self, pairs: usize) -> (Vec<u32>, Vec<(Choice, Range<usize>)>) {
-        if self.all_direct() {
-            return (
-                (0..pairs as u32).collect(),
-                vec![(Choice::Direct, 0..pairs)],
-            );
+    /// What `value` says of each pair's choice.
+    pub(crate) fn mapped<T: Copy>(&self, value: impl Fn(Choice) -> T) -> impl Fn(usize) -> T {
+        let direct = value(Choice::Direct);
+        let known: Vec<T> = self
+            .known
+            .iter()
+            .map(|(choice, _)| value(*choice))
+            .collect();
+        move |pair| match self.of.get(pair) {
+            Some(number) => known[usize::from(*number)],
+            None => direct,
         }
-        let mut groups = Vec::new();
-        let mut next = Vec::with_capacity(self.known.len());
-        let mut end = 0;
-        for &(choice, count) in &self.known {
-            let start = end;
-            end += count as usize;
-            next.push(start);
-            groups.push((choice, start..end));
-        }
-        let mut sorted = vec![0; pairs];
-        for (pair, number) in self.of.iter().enumerate() {
-            let place = &mut next[usize::from(*number)];
-            sorted[*place] = pair as u32;
-            *place += 1;
-        }
-        groups.retain(|(_, range)| !range.is_empty());
-        (sorted, groups)
+    }
+
+    /// What is chosen, and for how many pairs, unless all are direct.
+    pub(crate) fn counted(&self) -> impl Iterator<Item = (Choice, usize)> {
+        let counted = self
+            .known
+            .iter()
+            .map(|&(choice, pairs)| (choice, pairs as usize));
+        counted.filter(|(_, pairs)| *pairs > 0)
     }
 
     /// Whether no pair needs a transform.

@@ -121,6 +121,22 @@ impl Pairs {
         (0..self.len).map(|pair| self.get(pair))
     }
 
+    /// The lengths that meet in every pair, in order, until one of them is refused.
+    pub fn try_lengths(
+        &self,
+        left: &Layout,
+        right: &Layout,
+        mut each: impl FnMut(u32, u32) -> Result<()>,
+    ) -> Result<()> {
+        let (a, b) = (left.offsets().as_slice(), right.offsets().as_slice());
+        if self.is_elementwise() {
+            let mut both = a.windows(2).zip(b.windows(2));
+            return both.try_for_each(|(a, b)| each(a[1] - a[0], b[1] - b[0]));
+        }
+        self.iter()
+            .try_for_each(|(i, j)| each(a[i + 1] - a[i], b[j + 1] - b[j]))
+    }
+
     /// Whether element i meets element i.
     pub fn is_elementwise(&self) -> bool {
         matches!(self.kind, Kind::Elementwise)

@@ -209,13 +209,10 @@ pub(crate) struct Operand {
     pub base: Word,
 }
 
-/// The class of items of this length.
+/// The class of items of this length: 0, or a power of two from the first one on.
 fn class_of(length: u32) -> usize {
-    match length {
-        0 => 0,
-        // Every power of two from the first on.
-        _ => (1 + length.ilog2() - CLASSES[1].length.ilog2()) as usize,
-    }
+    const BEFORE: u32 = CLASSES[1].length / 2;
+    ((length | BEFORE).ilog2() - BEFORE.ilog2()) as usize
 }
 
 /// How many items there are of each class.
@@ -228,66 +225,63 @@ impl Counts {
         self.0[class_of(length)] += items;
     }
 
-    fn of(&self, class: &Class) -> usize {
+    pub(crate) fn of(items: &[Item]) -> Counts {
+        let mut counts = Counts::default();
+        items.iter().for_each(|item| counts.add(item.length, 1));
+        counts
+    }
+
+    fn class(&self, class: &Class) -> usize {
         self.0[class_of(class.length)]
     }
 }
 
-/// The stage that adds the results of every item to what is there, none if there is no item. All are of the longest
-/// transform.
-pub(crate) fn adding_stage(items: &[Item], a: &Operand, b: &Operand, c: &Slot) -> Option<Stage> {
-    let mut counts = Counts::default();
-    items.iter().for_each(|item| counts.add(item.length, 1));
-    let mut list = List::new(&ADDING, counts)?;
-    items.iter().for_each(|item| list.push(item));
-    Some(list.stage(a, b, c))
-}
+/// The work lists of at most two stages: one for the longest transforms, and one for the rest.
+pub(crate) struct Items([List; 2]);
 
-/// The stages that do every item, none if there is none. `visit` shows the items that were counted.
-pub(crate) fn stages(
-    counts: Counts,
-    visit: impl FnOnce(&mut dyn FnMut(&Item)),
-    a: &Operand,
-    b: &Operand,
-    c: &Slot,
-) -> Vec<Stage> {
-    let mut longer = MEDIUM.classes[SMALL.classes.len()..].iter();
-    // One dispatch for all but the longest, by the build that takes least.
-    let build = match longer.all(|class| counts.of(class) == 0) {
-        true => &SMALL,
-        false => &MEDIUM,
-    };
-    stages_of([&LARGE, build], counts, visit, (a, b, c))
-}
-
-/// The stages that find the largest result of every item: (value, index) as two words from word 2 `c` of the slot on. All
-/// results of an item are looked at, none is made directly.
-pub(crate) fn seeking_stages(items: &[Item], a: &Operand, b: &Operand, best: &Slot) -> Vec<Stage> {
-    let mut counts = Counts::default();
-    items.iter().for_each(|item| counts.add(item.length, 1));
-    let visit = |each: &mut dyn FnMut(&Item)| items.iter().for_each(each);
-    stages_of([&SEEKING_LARGE, &SEEKING], counts, visit, (a, b, best))
-}
-
-/// One stage for the longest transforms, and one for the rest.
-fn stages_of(
-    builds: [&'static Build; 2],
-    counts: Counts,
-    visit: impl FnOnce(&mut dyn FnMut(&Item)),
-    (a, b, c): (&Operand, &Operand, &Slot),
-) -> Vec<Stage> {
-    let [mut large, mut rest] = builds.map(|build| List::new(build, counts));
-    visit(&mut |item| {
-        let list = match class_of(item.length) < MEDIUM.classes.len() {
-            true => &mut rest,
-            false => &mut large,
+impl Items {
+    /// For items whose results are stored.
+    pub(crate) fn new(counts: Counts) -> Items {
+        let mut longer = MEDIUM.classes[SMALL.classes.len()..].iter();
+        // One dispatch for all but the longest, by the build that takes least.
+        let build = match longer.all(|class| counts.class(class) == 0) {
+            true => &SMALL,
+            false => &MEDIUM,
         };
-        if let Some(list) = list {
-            list.push(item);
-        }
-    });
-    let lists = [large, rest].into_iter().flatten();
-    lists.map(|list| list.stage(a, b, c)).collect()
+        Items([&LARGE, build].map(|build| List::new(build, counts)))
+    }
+
+    /// For items, of the longest transform all, whose results are added to what is there.
+    pub(crate) fn adding(items: &[Item]) -> Items {
+        let counts = [Counts::of(items), Counts::default()];
+        Items::of([&ADDING, &SMALL], counts, items)
+    }
+
+    /// For items of which the largest result is kept: (value, index) as two words from word 2 `c` on. All results
+    /// are looked at, none is made directly.
+    pub(crate) fn seeking(items: &[Item]) -> Items {
+        Items::of([&SEEKING_LARGE, &SEEKING], [Counts::of(items); 2], items)
+    }
+
+    fn of(builds: [&'static Build; 2], counts: [Counts; 2], items: &[Item]) -> Items {
+        let [large, rest] = builds;
+        let mut lists = Items([List::new(large, counts[0]), List::new(rest, counts[1])]);
+        items.iter().for_each(|item| lists.push(item));
+        lists
+    }
+
+    /// One of those that were counted. Items are made for this call: in memory each would cost more than all else.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, item: &Item) {
+        let class = class_of(item.length);
+        self.0[usize::from(class < MEDIUM.classes.len())].push(class, item);
+    }
+
+    /// The stages that do every item, none if there is none.
+    pub(crate) fn stages(self, a: &Operand, b: &Operand, c: &Slot) -> Vec<Stage> {
+        let lists = self.0.into_iter().filter(|list| list.items > 0);
+        lists.map(|list| list.stage(a, b, c)).collect()
+    }
 }
 
 /// The work list of a stage: its items, longest transforms first, and the windows that they name.
@@ -302,25 +296,26 @@ struct List {
 }
 
 impl List {
-    /// Room for the items that are counted, none if the build has none of them.
-    fn new(build: &'static Build, counts: Counts) -> Option<List> {
+    /// Room for the items that are counted and that the build has.
+    fn new(build: &'static Build, counts: Counts) -> List {
         let mut next = [0; CLASSES.len()];
         let mut items = 0;
         for class in build.classes.iter().rev() {
             next[class_of(class.length)] = items;
-            items += counts.of(class);
+            items += counts.class(class);
         }
-        (items > 0).then(|| List {
+        List {
             build,
             counts,
             items,
             words: vec![0; 4 * items],
             next,
             windows: Vec::new(),
-        })
+        }
     }
 
-    fn push(&mut self, item: &Item) {
+    #[inline(always)]
+    fn push(&mut self, class: usize, item: &Item) {
         let mut lengths = item.m | item.n << 14;
         if item.reversed {
             lengths |= REVERSED;
@@ -332,7 +327,7 @@ impl List {
             c = (self.items + self.windows.len() / 4) as u32;
             self.windows.extend([item.c, item.skip, item.write, 0]);
         }
-        let place = &mut self.next[class_of(item.length)];
+        let place = &mut self.next[class];
         self.words[4 * *place..][..4].copy_from_slice(&[item.a, item.b, c, lengths]);
         *place += 1;
     }
@@ -341,7 +336,7 @@ impl List {
         let mut params = vec![a.base, b.base];
         let (mut groups, mut before, mut cost) = (0, 0, 0);
         for class in self.build.classes.iter().rev() {
-            let items = self.counts.of(class);
+            let items = self.counts.class(class);
             groups += items.div_ceil(1 << (self.build.log_group - class.log_lanes()));
             before += items;
             params.extend([Word::U32(groups as u32), Word::U32(before as u32)]);

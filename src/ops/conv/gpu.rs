@@ -6,6 +6,9 @@ use super::{Wanted, direct, fused, long};
 use crate::plan::{Choice, Choices, FEW_RESULTS, Slot, Stage, Word};
 use crate::ragged::{DType, Layout, Pairs};
 
+/// The length of transforms of pairs that the fused kernel does not do alone.
+const ELSEWHERE: u32 = u32::MAX;
+
 /// The stages that convolve every pair as was chosen for it; `result` has an element for every pair.
 ///
 /// All transforms are the work of one kernel, which also does the pairs of few results: a batch of mixed lengths is
@@ -18,23 +21,13 @@ pub(super) fn stages(
     choices: &Choices,
     result: &Layout,
 ) -> (Vec<Stage>, Vec<u64>) {
-    let (sorted, groups) = choices.grouped(pairs.len());
-    let (a_starts, b_starts) = (a.offsets().as_slice(), b.offsets().as_slice());
     let starts = result.offsets().as_slice();
-    let item = |pair: u32, length: u32| {
-        let (i, j) = pairs.get(pair as usize);
-        let (pair, c) = (pair as usize, starts[pair as usize]);
-        fused::Item {
-            length: length / 2,
-            a: a_starts[i],
-            m: a_starts[i + 1] - a_starts[i],
-            b: b_starts[j],
-            n: b_starts[j + 1] - b_starts[j],
-            reversed: correlate,
-            c,
-            skip: 0,
-            write: starts[pair + 1] - c,
-        }
+    let of = Of {
+        pairs,
+        a: a.offsets().as_slice(),
+        b: b.offsets().as_slice(),
+        c: starts,
+        reversed: correlate,
     };
     let parts = |whole: fused::Item, length: u32, each: &mut dyn FnMut(usize, &fused::Item)| {
         if wanted.costs.splits(whole.m.into(), whole.n.into(), length) {
@@ -43,81 +36,81 @@ pub(super) fn stages(
             blocks(whole, length, 0..whole.write, &mut |item| each(0, item));
         }
     };
-    // Direct pairs, those of few results apart; pairs in passes; and what is added, block by block of the shorter operand.
-    let (mut few, mut direct) = (Vec::new(), Vec::new());
-    let mut in_passes = Vec::new();
-    let mut sums: Vec<Vec<fused::Item>> = Vec::new();
-    let mut counts = fused::Counts::default();
-    for (choice, range) in &groups {
-        let group = &sorted[range.clone()];
-        match *choice {
-            Choice::Direct if wanted.dtype != DType::F32 => direct.extend_from_slice(group),
-            Choice::Direct => {
-                for &pair in group {
-                    match item(pair, 0).write {
-                        0 => {}
-                        results if u64::from(results) <= FEW_RESULTS => few.push(pair),
-                        _ => direct.push(pair),
-                    }
-                }
-                counts.add(0, few.len());
-            }
-            Choice::Fft { length } if fused::holds(length / 2) => {
-                counts.add(length / 2, group.len());
-            }
-            Choice::Fft { length } => {
-                in_passes.extend(group.iter().map(|&pair| item(pair, length)));
-            }
+    // What transforms in one workgroup and few results take is written into the list at once, so it is counted first. What a
+    // pair takes is no branch here: it would be mispredicted, and cost more than all else.
+    let few = match wanted.dtype {
+        DType::F32 => FEW_RESULTS as u32,
+        _ => 0,
+    };
+    let length_of = choices.mapped(|choice| match choice {
+        Choice::Direct => 0,
+        Choice::Fft { length } if fused::holds(length / 2) => length,
+        Choice::Fft { .. } | Choice::OverlapSave { .. } => ELSEWHERE,
+    });
+    let (mut counts, mut others) = (fused::Counts::default(), Vec::new());
+    let mut sums = 0;
+    for pair in 0..pairs.len() {
+        let (length, results) = (length_of(pair), starts[pair + 1] - starts[pair]);
+        sums += usize::from((length == 0) & (results > 0) & (results <= few));
+        if (length == ELSEWHERE) | ((length == 0) & (results > few)) {
+            others.push(pair);
+        }
+    }
+    counts.add(0, sums);
+    for (choice, pairs) in choices.counted() {
+        if let Choice::Fft { length } = choice
+            && fused::holds(length / 2)
+        {
+            counts.add(length / 2, pairs);
+        }
+    }
+    // Other direct pairs; pairs in passes; and blocks of overlap-save, apart those that are added, by the block of the shorter
+    // operand.
+    let (mut direct, mut in_passes, mut blocks) = (Vec::new(), Vec::new(), Vec::new());
+    let mut added: Vec<Vec<fused::Item>> = Vec::new();
+    for pair in others {
+        match choices.get(pair) {
+            Choice::Direct => direct.push(pair),
+            Choice::Fft { length } => in_passes.push(of.item(pair, length)),
             Choice::OverlapSave { length } => {
-                for &pair in group {
-                    parts(item(pair, length), length, &mut |round, item| {
-                        sums.resize(sums.len().max(round), Vec::new());
-                        match round {
-                            0 => counts.add(item.length, 1),
-                            _ => sums[round - 1].push(*item),
+                parts(of.item(pair, length), length, &mut |round, item| {
+                    added.resize_with(added.len().max(round), Vec::new);
+                    match round {
+                        0 => {
+                            counts.add(item.length, 1);
+                            blocks.push(*item);
                         }
-                    });
-                }
+                        _ => added[round - 1].push(*item),
+                    }
+                });
             }
         }
     }
-    let visit = |each: &mut dyn FnMut(&fused::Item)| {
-        few.iter().for_each(|&pair| each(&item(pair, 0)));
-        for (choice, range) in &groups {
-            let group = sorted[range.clone()].iter();
-            match *choice {
-                Choice::Fft { length } if fused::holds(length / 2) => {
-                    group.for_each(|&pair| each(&item(pair, length)));
-                }
-                Choice::Direct | Choice::Fft { .. } => {}
-                Choice::OverlapSave { length } => group.for_each(|&pair| {
-                    parts(item(pair, length), length, &mut |round, item| {
-                        if round == 0 {
-                            each(item);
-                        }
-                    });
-                }),
-            }
+    let mut items = fused::Items::new(counts);
+    for pair in 0..pairs.len() {
+        let (length, results) = (length_of(pair), starts[pair + 1] - starts[pair]);
+        let is_few = (results > 0) & (results <= few);
+        if (length != ELSEWHERE) & ((length > 0) | is_few) {
+            items.push(&of.item(pair, length));
         }
-    };
+    }
+    blocks.iter().for_each(|item| items.push(item));
     let operand = |i| fused::Operand {
         values: Slot::Input(i),
         base: Word::InputBase(i),
     };
     let (x, y, c) = (&operand(0), &operand(1), &Slot::Output(0));
-    let mut stages = fused::stages(counts, visit, x, y, c);
-    let adding = sums
-        .iter()
-        .filter_map(|items| fused::adding_stage(items, x, y, c));
-    stages.extend(adding);
+    let mut stages = items.stages(x, y, c);
+    for items in &added {
+        stages.extend(fused::Items::adding(items).stages(x, y, c));
+    }
     let (more, temps) = long::stages(&in_passes);
     stages.extend(more);
-    let direct = direct.iter().map(|&pair| pair as usize);
     stages.extend(direct::stages(
         wanted.dtype,
         (a, b),
         pairs,
-        direct,
+        direct.into_iter(),
         result,
         correlate,
     ));
@@ -127,6 +120,34 @@ pub(super) fn stages(
         temps.into()
     };
     (stages, temps)
+}
+
+/// Where the values of a pair are.
+struct Of<'a> {
+    pairs: &'a Pairs,
+    a: &'a [u32],
+    b: &'a [u32],
+    c: &'a [u32],
+    reversed: bool,
+}
+
+impl Of<'_> {
+    /// The whole of a pair by transforms of this length.
+    #[inline(always)]
+    fn item(&self, pair: usize, length: u32) -> fused::Item {
+        let (i, j) = self.pairs.get(pair);
+        fused::Item {
+            length: length / 2,
+            a: self.a[i],
+            m: self.a[i + 1] - self.a[i],
+            b: self.b[j],
+            n: self.b[j + 1] - self.b[j],
+            reversed: self.reversed,
+            c: self.c[pair],
+            skip: 0,
+            write: self.c[pair + 1] - self.c[pair],
+        }
+    }
 }
 
 /// A part of each operand, counted as they are used: b may be read backwards.

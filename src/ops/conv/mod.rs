@@ -17,7 +17,7 @@ pub(crate) use direct::KERNEL;
 pub(crate) use fused::KERNEL as FUSED;
 #[cfg(feature = "gpu")]
 pub(crate) use fused::text::generate as generate_fused;
-pub(crate) use fused::{Item, Operand, holds, seeking_stages};
+pub(crate) use fused::{Item, Items, Operand, holds};
 pub(crate) use spectral::{Engine, Workspace};
 pub(crate) use twin::directly;
 
@@ -33,9 +33,9 @@ use crate::{Error, Result};
 fn results(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Offsets> {
     check_rank(op, [a, b])?;
     let mut offsets = Offset::new(op, pairs.len())?;
-    for (i, j) in pairs.iter() {
-        offsets.push(result_length(a.length(i), b.length(j)) as u64)?;
-    }
+    pairs.try_lengths(a, b, |m, n| {
+        offsets.push(result_length(m as usize, n as usize) as u64)
+    })?;
     Ok(offsets.finish())
 }
 

@@ -9,7 +9,7 @@ mod unit;
 
 use std::sync::Arc;
 
-use super::conv::{Item, Operand, Wanted, result_length, seeking_stages};
+use super::conv::{Item, Items, Operand, Wanted, result_length};
 use super::pair_params;
 use crate::Result;
 use crate::plan::{
@@ -138,7 +138,7 @@ pub(crate) fn launch(
                 base,
             });
             let items: Vec<Item> = items.collect();
-            stages.extend(seeking_stages(&items, &a, &b, &Slot::Temp(0)));
+            stages.extend(Items::seeking(&items).stages(&a, &b, &Slot::Temp(0)));
         }
         stages.extend((plan.groups > 0).then(|| Stage {
             kernel: &TILES,
