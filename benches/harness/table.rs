@@ -46,11 +46,7 @@ pub fn beside(run: &Value, peer: &Value) -> String {
         for row in rows {
             let name = row["name"].as_str().unwrap_or_default();
             let theirs = &peer["rows"][name];
-            let ours = ["back_to_back_us", "device_us"]
-                .iter()
-                .filter_map(|key| row[*key].as_f64())
-                .reduce(f64::min);
-            let (Some(ours), true) = (ours, theirs.is_object()) else {
+            let (Some(ours), true) = (device(row), theirs.is_object()) else {
                 continue;
             };
             let us = |way: &str| theirs[way]["us"].as_f64();
@@ -73,18 +69,17 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
+/// The time that rates are computed from, where a device takes timestamps.
+fn device(row: &Value) -> Option<f64> {
+    let in_row = row["back_to_back_us"].as_f64().unwrap_or(f64::INFINITY);
+    row["device_us"].as_f64().map(|device| device.min(in_row))
+}
+
 fn line(name: &str, row: &Value) -> String {
-    let micros = |key: &str| {
-        row[key]
-            .as_f64()
-            .map(super::report::number)
-            .unwrap_or_default()
-    };
+    let shown = |time: Option<f64>| time.map(super::report::number).unwrap_or_default();
+    let (device, wall) = (device(row), row["wall_us"].as_f64());
     let work = row["multiply_adds"].as_f64().unwrap_or(0.0);
-    let best = ["device_us", "wall_us"]
-        .iter()
-        .find_map(|key| row[*key].as_f64());
-    let rate = match (work > 0.0, best, row["gb_per_s"].as_f64()) {
+    let rate = match (work > 0.0, device.or(wall), row["gb_per_s"].as_f64()) {
         (true, Some(best), _) => format!("{:.1} TFLOP/s", 2e-6 * work / best),
         (_, _, Some(rate)) => format!("{rate:.0} GB/s"),
         _ => String::new(),
@@ -100,8 +95,8 @@ fn line(name: &str, row: &Value) -> String {
     };
     format!(
         "| `{name}` | {} | {} | {rate} | {of_peak} | {}{wrong} |\n",
-        micros("device_us"),
-        micros("wall_us"),
+        shown(device),
+        shown(wall),
         aims.join("; "),
     )
 }

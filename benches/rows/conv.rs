@@ -23,8 +23,6 @@ const SETS: &[Sets] = &[
     ("conv/attention-50k", ATTENTION, 50_000, 530.0),
     ("conv/sensors-50k", SENSORS, 50_000, 270.0),
 ];
-/// Microseconds of a batch that is one short dispatch.
-const SMALL: f64 = 100.0;
 /// What a mixed batch may cost, of what its lengths cost alone.
 const OF_GROUPS: f64 = 1.15;
 
@@ -196,11 +194,7 @@ fn row(
     if bench.device.is_gpu() {
         let micros = |time: Duration| time.as_secs_f64() * 1e6;
         let took = micros(row.times.best_known());
-        row = match row.times.in_row {
-            // Timestamps around one dispatch of a few µs add the wait for it to begin and to end.
-            Some(in_row) if aim < SMALL => row.at_most("µs back to back", aim, micros(in_row)),
-            _ => row.at_most("µs device", aim, took),
-        };
+        row = row.at_most("µs device", aim, took);
         if !groups.is_empty() && !bench.size.quick {
             let mut alone = 0.0;
             for &length in groups {

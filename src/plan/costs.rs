@@ -8,8 +8,8 @@ use crate::{Error, Result};
 /// Results of one invocation of the GPU's direct kernel: `R` of shaders/conv_direct.wgsl.
 const STRIP: u64 = 7;
 
-/// Results of pairs that a GPU convolves directly beside the transforms, in one kernel with them.
-pub(crate) const FEW_RESULTS: u64 = 32;
+/// Results at most of pairs that a GPU convolves directly beside the transforms, in one kernel with them.
+pub(crate) const FEW_RESULTS: u64 = 16;
 
 /// Blocks of a pair at most, where both operands are cut: lists of half a gigabyte.
 const MOST_BLOCKS: u64 = 1 << 24;

@@ -357,10 +357,11 @@ mod tests {
     #[test]
     fn gpus_transform_too() {
         let gpu = CostTable::gpu();
-        for (m, n) in [(1, 1), (8, 8), (1, 16), (16, 16), (100_000, 3)] {
+        for (m, n) in [(1, 1), (8, 8), (1, 16), (9, 8), (100_000, 3)] {
             assert_eq!(auto(&gpu, m, n), Choice::Direct, "{m} {n}");
         }
         for (m, n, length) in [
+            (16, 16, 64),
             (17, 17, 64),
             (32, 33, 64),
             (64, 65, 128),

@@ -9,11 +9,8 @@
 pub(super) mod text;
 
 use crate::ops::butterfly::{Kind, Transform};
-use crate::plan::{Access, Kernel, Slot, Stage, Table, Variant, Word, Words};
+use crate::plan::{Access, FEW_RESULTS, Kernel, Slot, Stage, Table, Variant, Word, Words};
 use crate::ragged::DType;
-
-/// Results of an item without a transform at most.
-pub(crate) const DIRECT_RESULTS: u32 = 32;
 
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "conv_fused",
@@ -168,7 +165,7 @@ static TWIDDLES: Table = Table {
 /// One convolution, or a stretch of one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
-    /// N, from [`transform_length`], or 0 for sums of products: quick for at most [`DIRECT_RESULTS`].
+    /// N, from [`transform_length`], or 0 for sums of products: quick for at most [`FEW_RESULTS`].
     pub length: u32,
     /// Where the values of a begin, from the operand's base on, and how many they are: from 1 to 2 N.
     pub a: u32,
@@ -343,7 +340,7 @@ impl List {
             // Butterflies, fifteen operations for each value and bit; or products.
             cost += items as u64
                 * match class.length {
-                    0 => u64::from(DIRECT_RESULTS * DIRECT_RESULTS / 4),
+                    0 => FEW_RESULTS * FEW_RESULTS / 4,
                     length => u64::from(15 * length * length.ilog2()),
                 };
         }
