@@ -10,12 +10,15 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use devices::{Choice, Devices};
+use device::Choice;
+use devices::Devices;
 use failure::{Failure, Result};
 use operations::Answer;
 use request::Request;
 
 mod batch;
+#[path = "../shared/device.rs"]
+mod device;
 mod devices;
 mod failure;
 mod operations;
@@ -50,7 +53,7 @@ From the sources, calc is: cargo run --release --example calc --"#;
 #[command(name = "calc", version, after_help = EXAMPLES)]
 struct Args {
     /// Where to compute what names no device of its own
-    #[arg(long, value_enum, default_value_t = Choice::Auto)]
+    #[arg(long, value_enum, default_value = "auto")]
     device: Choice,
     /// The longest line to read, in MiB; a longer one is passed over and answered by an error
     #[arg(long, value_name = "MIB", default_value_t = 64)]

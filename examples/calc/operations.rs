@@ -9,7 +9,8 @@ use vsla::{
 };
 
 use crate::batch::{Args, Batch, Number, separated, shown, written_size};
-use crate::devices::{Choice, Devices};
+use crate::device::Choice;
+use crate::devices::Devices;
 use crate::failure::{Failure, KINDS, Result};
 use crate::request::{OPTIONS, Options, Pairs, Request};
 use crate::sparse;

@@ -1,10 +1,11 @@
 //! One line: `{"op": .., "args": [..], "options": {..}, "device": ..}`.
 
+use clap::ValueEnum;
 use serde_json::{Map, Value};
 use vsla::{Activation, ConvMethod, DType, MAX_RANK, Pairing, Shape};
 
 use crate::batch::{Number, shown};
-use crate::devices::Choice;
+use crate::device::Choice;
 use crate::failure::{Failure, Result};
 
 #[derive(Debug)]
@@ -39,7 +40,7 @@ impl Request {
                 ("op", Value::String(name)) => op = Some(name),
                 ("args", Value::Array(items)) => args = items,
                 ("options", Value::Object(fields)) => options = fields,
-                ("device", Value::String(name)) => device = Some(Choice::named(&name)?),
+                ("device", Value::String(name)) => device = Some(named(&name)?),
                 ("op" | "device", other) => return Err(unexpected(&name, "a string", &other)),
                 ("args", other) => return Err(unexpected(&name, "an array of batches", &other)),
                 ("options", other) => return Err(unexpected(&name, "an object", &other)),
@@ -58,6 +59,13 @@ impl Request {
             device,
         })
     }
+}
+
+fn named(device: &str) -> Result<Choice> {
+    Choice::from_str(device, false).map_err(|_| {
+        let message = format!("device: expected \"auto\", \"cpu\" or \"gpu\", got {device:?}");
+        Failure::request(message)
+    })
 }
 
 fn unexpected(name: &str, expected: &str, got: &Value) -> Failure {

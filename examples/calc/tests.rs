@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use vsla::Ragged;
 
 use crate::batch::{self, Number};
-use crate::devices::{Choice, Devices};
+use crate::device::Choice;
+use crate::devices::Devices;
 use crate::failure::Failure;
 use crate::operations::OPERATIONS;
 use crate::request::OPTIONS;
@@ -319,7 +320,7 @@ fn golden_lines_are_answered_exactly() {
         assert_eq!(answers.len(), GOLDEN.len());
         for ((line, expected), answer) in GOLDEN.iter().zip(&answers) {
             let expected: Value = serde_json::from_str(expected).unwrap();
-            assert!(same(&answer["ok"], &expected), "{device}: {line}\n{answer}");
+            assert!(same(&answer["ok"], &expected), "{device:?}: {line}\n{answer}");
         }
     }
 }

@@ -6,23 +6,28 @@
 //! accelerometer; any univariate `.ts` file of the UCR archive will do.
 
 use std::error::Error;
-use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::Parser;
-use indicatif::{ProgressBar, ProgressStyle};
-use vsla::Device;
 
 use classify::Classified;
+use device::Choice;
 use reference::Check;
 use report::Report;
 use ts::{Dataset, TsError};
 
 mod classify;
+#[path = "../shared/device.rs"]
+mod device;
 mod distances;
+#[path = "../shared/ink.rs"]
+mod ink;
+#[path = "../shared/output.rs"]
+mod output;
 mod plot;
+#[path = "../shared/progress.rs"]
+mod progress;
 mod reference;
 mod report;
 mod scale;
@@ -64,62 +69,35 @@ struct Args {
     json: bool,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Choice {
-    /// A GPU if there is one, else the CPU
-    Auto,
-    /// The CPU
-    Cpu,
-    /// A GPU, which may be a software rasteriser; an error if there is none
-    Gpu,
-}
-
 fn main() -> ExitCode {
     // Errors are told once, by this program; RUST_LOG=info shows what else the library and wgpu have to say.
     env_logger::init_from_env(env_logger::Env::default().default_filter_or("off"));
-    let args = Args::parse();
-    let done = run(&args).and_then(|text| Ok(io::stdout().lock().write_all(text.as_bytes())?));
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        // The reader has seen enough: `gestures | head -3` is not a failure.
-        Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    output::conclude(run(&Args::parse()))
 }
 
 /// The whole job. Its output is returned, not printed: when something fails, nothing has been printed.
 fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     if let Some(path) = &args.plot {
-        check_writable(path)?;
+        output::check_writable(path)?;
     }
     let (train, test) = data(args)?;
-    let device = match args.device {
-        Choice::Auto => Device::auto(),
-        Choice::Cpu => Device::cpu(),
-        Choice::Gpu => gpu()?,
-    };
+    let device = args.device.open()?;
     let info = device.info();
 
-    let bar = progress(
-        args,
-        &format!("distances on {}", info.name),
-        test.series.len(),
-    );
+    let what = format!("distances on {}", info.name);
+    let bar = progress::bar(args.json, what, test.series.len());
     let distances = distances::compute(&device, &test.series, &train.series, &bar)?;
     bar.finish_and_clear();
     let classified = Classified::new(&test, &train, &distances.values);
 
     let pairs = reference::select(args.check, &test.series, &train.series);
-    let bar = progress(args, "check against f64", pairs.len());
+    let bar = progress::bar(args.json, "check against f64".to_owned(), pairs.len());
     let checked = reference::check(&pairs, &test.series, &train.series, &distances.values, &bar);
     bar.finish_and_clear();
 
     if let Some(path) = &args.plot {
         let svg = plot::svg(&test, &train, &classified, &distances)?;
-        std::fs::write(path, svg).map_err(|error| named(path, &error))?;
+        output::write(path, &svg)?;
     }
     let report = Report {
         device: &info,
@@ -139,16 +117,6 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     Ok(text)
 }
 
-#[cfg(feature = "gpu")]
-fn gpu() -> vsla::Result<Device> {
-    Device::gpu(vsla::GpuOptions::default())
-}
-
-#[cfg(not(feature = "gpu"))]
-fn gpu() -> Result<Device, Box<dyn Error>> {
-    Err("this build has no GPU support (feature `gpu`)".into())
-}
-
 fn data(args: &Args) -> Result<(Dataset, Dataset), TsError> {
     macro_rules! bundled {
         ($name:literal) => {
@@ -165,48 +133,11 @@ fn data(args: &Args) -> Result<(Dataset, Dataset), TsError> {
     }
 }
 
-/// A bar on the terminal; hidden when there is none, and when a program reads the result.
-fn progress(args: &Args, what: &str, steps: usize) -> ProgressBar {
-    if args.json || !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style =
-        ProgressStyle::with_template("{msg} {wide_bar} {human_pos} of {human_len}, {elapsed}")
-            .expect("the template is well formed");
-    let bar = ProgressBar::new(steps as u64)
-        .with_style(style)
-        .with_message(what.to_owned());
-    bar.enable_steady_tick(Duration::from_millis(100)); // also while the first step takes its time
-    bar
-}
-
-/// Finds out before the work, not after it, that the plot has no place to go.
-fn check_writable(path: &Path) -> Result<(), Box<dyn Error>> {
-    let parent = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    if path.is_dir() {
-        return Err(named(path, &"is a directory"));
-    }
-    match parent.is_dir() {
-        true => Ok(()),
-        false => Err(named(path, &"its directory does not exist")),
-    }
-}
-
-fn named(path: &Path, problem: &dyn std::fmt::Display) -> Box<dyn Error> {
-    format!("{}: {problem}", path.display()).into()
-}
-
-fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
-    error
-        .downcast_ref::<io::Error>()
-        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-}
-
 #[cfg(test)]
 mod tests {
+    use indicatif::ProgressBar;
+    use vsla::Device;
+
     use super::*;
 
     /// Against the numbers of an independent implementation, aeon 1.6: `sbd_distance`, `standardize=False`.

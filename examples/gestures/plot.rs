@@ -6,6 +6,7 @@ use plotters::prelude::*;
 
 use crate::classify::Classified;
 use crate::distances::Distances;
+use crate::ink::{BLUE as TEST, FAINT, INK, ORANGE as NEIGHBOUR, font};
 use crate::scale;
 use crate::ts::Dataset;
 
@@ -13,12 +14,6 @@ const COLUMNS: usize = 3;
 const PANEL: (u32, u32) = (420, 250);
 const HEADER: u32 = 96;
 const MARGIN: u32 = 12;
-
-// Two colours that stay apart in every common form of colour blindness.
-const TEST: RGBColor = RGBColor(0, 90, 170);
-const NEIGHBOUR: RGBColor = RGBColor(225, 110, 0);
-const INK: RGBColor = RGBColor(40, 40, 40);
-const FAINT: RGBColor = RGBColor(110, 110, 110);
 
 /// The plot as SVG text.
 pub fn svg(
@@ -176,10 +171,6 @@ fn whole(x: f64) -> String {
         return String::new();
     }
     format!("{}", place as i64)
-}
-
-fn font(size: u32, color: RGBColor) -> TextStyle<'static> {
-    ("sans-serif", size).into_font().color(&color)
 }
 
 /// Names from a file may be too long for their place.

@@ -4,21 +4,27 @@
 //! library chooses, by one method for all, and padded to the longest.
 
 use std::error::Error;
-use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::Parser;
-use indicatif::{ProgressBar, ProgressStyle};
-use vsla::{Device, HeterogeneityProfile, Layout, Pairing, Ragged};
+use vsla::{HeterogeneityProfile, Layout, Pairing, Ragged};
 
+use device::Choice;
 use lengths::Set;
 use report::Report;
 
+#[path = "../shared/device.rs"]
+mod device;
+#[path = "../shared/ink.rs"]
+mod ink;
 mod lengths;
 mod measure;
+#[path = "../shared/output.rs"]
+mod output;
 mod plot;
+#[path = "../shared/progress.rs"]
+mod progress;
 mod report;
 
 const EXAMPLES: &str = "\
@@ -63,44 +69,20 @@ struct Args {
     json: bool,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Choice {
-    /// A GPU if there is one, else the CPU
-    Auto,
-    /// The CPU
-    Cpu,
-    /// A GPU, which may be a software rasteriser; an error if there is none
-    Gpu,
-}
-
 fn main() -> ExitCode {
     // Errors are told once, by this program; RUST_LOG=info shows what else the library and wgpu have to say.
     env_logger::init_from_env(env_logger::Env::default().default_filter_or("off"));
-    let args = Args::parse();
-    let done = run(&args).and_then(|text| Ok(io::stdout().lock().write_all(text.as_bytes())?));
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        // The reader has seen enough: `heterogeneity | head -3` is not a failure.
-        Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    output::conclude(run(&Args::parse()))
 }
 
 /// The whole job. Its output is returned, not printed: when something fails, nothing has been printed.
 fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     if let Some(path) = &args.plot {
-        check_writable(path)?;
+        output::check_writable(path)?;
     }
     let (source, lengths) = source(args)?;
     let layout = Layout::from_lengths(lengths)?;
-    let device = match args.device {
-        Choice::Auto => Device::auto(),
-        Choice::Cpu => Device::cpu(),
-        Choice::Gpu => gpu()?,
-    };
+    let device = args.device.open()?;
     let info = device.info();
     let profile = HeterogeneityProfile::new(&layout, device.costs());
     let batch = Ragged::random(&layout, args.seed);
@@ -108,12 +90,12 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
         let x = device.upload(&batch)?;
         x.pair(&x, Pairing::Elementwise)?.conv_choice()?
     };
-    let bar = progress(args, &info.name);
+    let bar = progress::bar(args.json, format!("turns on {}", info.name), measure::RUNS);
     let measured = measure::all(&device, &batch, &bar)?;
     bar.finish_and_clear();
     if let Some(path) = &args.plot {
         let svg = plot::svg(&source, &info.name, &measured)?;
-        std::fs::write(path, svg).map_err(|error| named(path, &error))?;
+        output::write(path, &svg)?;
     }
     let report = Report {
         source: &source,
@@ -151,55 +133,6 @@ fn source(args: &Args) -> Result<(String, Vec<usize>), Box<dyn Error>> {
         return Err(format!("{} lengths {copies} times are too many", lengths.len()).into());
     }
     Ok((format!("{name}, {copies} times"), lengths.repeat(copies)))
-}
-
-#[cfg(feature = "gpu")]
-fn gpu() -> vsla::Result<Device> {
-    Device::gpu(vsla::GpuOptions::default())
-}
-
-#[cfg(not(feature = "gpu"))]
-fn gpu() -> Result<Device, Box<dyn Error>> {
-    Err("this build has no GPU support (feature `gpu`)".into())
-}
-
-/// A bar on the terminal; hidden when there is none, and when a program reads the result.
-fn progress(args: &Args, device: &str) -> ProgressBar {
-    if args.json || !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let template = "{msg} {wide_bar} {pos} of {len}, {elapsed}";
-    let style = ProgressStyle::with_template(template).expect("the template is well formed");
-    let bar = ProgressBar::new(measure::RUNS as u64)
-        .with_style(style)
-        .with_message(format!("turns on {device}"));
-    bar.enable_steady_tick(Duration::from_millis(100)); // also while a turn takes its time
-    bar
-}
-
-/// Finds out before the work, not after it, that the plot has no place to go.
-fn check_writable(path: &Path) -> Result<(), Box<dyn Error>> {
-    let parent = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    if path.is_dir() {
-        return Err(named(path, &"is a directory"));
-    }
-    match parent.is_dir() {
-        true => Ok(()),
-        false => Err(named(path, &"its directory does not exist")),
-    }
-}
-
-fn named(path: &Path, problem: &dyn std::fmt::Display) -> Box<dyn Error> {
-    format!("{}: {problem}", path.display()).into()
-}
-
-fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
-    error
-        .downcast_ref::<io::Error>()
-        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::error::Error;
 
 use plotters::prelude::*;
 
+use crate::ink::{BLUE, FAINT, INK, ORANGE, font};
 use crate::measure::Measured;
 
 const SIZE: (u32, u32) = (720, 300);
@@ -13,12 +14,6 @@ const BAR: i32 = 26;
 const GAP: i32 = 22;
 /// Room for the number behind the longest bar.
 const NUMBER: i32 = 190;
-
-// Two colours that stay apart in every common form of colour blindness.
-const CHOSEN: RGBColor = RGBColor(0, 90, 170);
-const OTHERS: RGBColor = RGBColor(225, 110, 0);
-const INK: RGBColor = RGBColor(40, 40, 40);
-const FAINT: RGBColor = RGBColor(110, 110, 110);
 
 /// The chart as SVG text.
 pub fn svg(source: &str, device: &str, measured: &[Measured]) -> Result<String, Box<dyn Error>> {
@@ -38,7 +33,7 @@ pub fn svg(source: &str, device: &str, measured: &[Measured]) -> Result<String, 
             root.draw(&Text::new(measured.way.name, (12, y + 6), font(14, INK)))?;
             let room = f64::from(SIZE.0 as i32 - LEFT - NUMBER);
             let end = LEFT + (room * seconds(measured) / longest).round() as i32;
-            let color = if place == 0 { CHOSEN } else { OTHERS };
+            let color = if place == 0 { BLUE } else { ORANGE };
             let bar = [(LEFT, y), (end.max(LEFT + 1), y + BAR)];
             let number = match &measured.time {
                 Ok(time) => {
@@ -52,8 +47,4 @@ pub fn svg(source: &str, device: &str, measured: &[Measured]) -> Result<String, 
         root.present()?;
     }
     Ok(text)
-}
-
-fn font(size: u32, color: RGBColor) -> TextStyle<'static> {
-    ("sans-serif", size).into_font().color(&color)
 }

@@ -4,18 +4,21 @@
 //! what: one call, in which each pair is convolved at its own length.
 
 use std::error::Error;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use clap::Parser;
-use indicatif::{ProgressBar, ProgressStyle};
-use vsla::Device;
 
+use device::Choice;
 use wav::{Format, Sound};
 
 mod convolve;
+#[path = "../shared/device.rs"]
+mod device;
+#[path = "../shared/progress.rs"]
+mod progress;
 mod synth;
 mod wav;
 
@@ -57,16 +60,6 @@ struct Args {
     device: Choice,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Choice {
-    /// A GPU if there is one, else the CPU
-    Auto,
-    /// The CPU
-    Cpu,
-    /// A GPU, which may be a software rasteriser; an error if there is none
-    Gpu,
-}
-
 fn main() -> ExitCode {
     // Errors are told once, by this program; RUST_LOG=info shows what else the library and wgpu have to say.
     env_logger::init_from_env(env_logger::Env::default().default_filter_or("off"));
@@ -102,11 +95,7 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     let jobs = convolve::jobs(&sounds, &rooms);
     let paths = places(&args.out, &jobs)?;
     std::fs::create_dir_all(&args.out).map_err(|error| named(&args.out, &error))?;
-    let device = match args.device {
-        Choice::Auto => Device::auto(),
-        Choice::Cpu => Device::cpu(),
-        Choice::Gpu => gpu()?,
-    };
+    let device = args.device.open()?;
     let mut report = format!("device  {}\n", device.info());
     if made {
         for sound in sounds.iter().chain(&rooms) {
@@ -116,7 +105,8 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
         }
     }
 
-    let bar = progress(&device.info().name, jobs.len());
+    let what = format!("convolving on {}", device.info().name);
+    let bar = progress::bar(false, what, jobs.len());
     let began = Instant::now();
     let mut next = paths.iter();
     convolve::all::<Box<dyn Error>>(&device, &jobs, &bar, |job, channels| {
@@ -207,30 +197,6 @@ fn described(sound: &Sound) -> String {
         Format::Float => "floats".to_owned(),
     };
     format!("{seconds:.2} s {channels}, {format}")
-}
-
-#[cfg(feature = "gpu")]
-fn gpu() -> vsla::Result<Device> {
-    Device::gpu(vsla::GpuOptions::default())
-}
-
-#[cfg(not(feature = "gpu"))]
-fn gpu() -> Result<Device, Box<dyn Error>> {
-    Err("this build has no GPU support (feature `gpu`)".into())
-}
-
-/// A bar on the terminal; hidden when there is none.
-fn progress(device: &str, steps: usize) -> ProgressBar {
-    if !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{msg} {wide_bar} {pos} of {len}, {elapsed}")
-        .expect("the template is well formed");
-    let bar = ProgressBar::new(steps as u64)
-        .with_style(style)
-        .with_message(format!("convolving on {device}"));
-    bar.enable_steady_tick(Duration::from_millis(100)); // also while the first step takes its time
-    bar
 }
 
 fn named(path: &Path, problem: &dyn std::fmt::Display) -> Box<dyn Error> {

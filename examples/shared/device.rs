@@ -1,0 +1,35 @@
+//! Where to compute, as the examples' command lines say it.
+
+use vsla::Device;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum Choice {
+    /// A GPU if there is one, else the CPU
+    Auto,
+    /// The CPU
+    Cpu,
+    /// A GPU, which may be a software rasteriser; an error if there is none
+    Gpu,
+}
+
+impl Choice {
+    pub fn open(self) -> vsla::Result<Device> {
+        match self {
+            Choice::Auto => Ok(Device::auto()),
+            Choice::Cpu => Ok(Device::cpu()),
+            Choice::Gpu => gpu(),
+        }
+    }
+}
+
+#[cfg(feature = "gpu")]
+fn gpu() -> vsla::Result<Device> {
+    Device::gpu(vsla::GpuOptions::default())
+}
+
+#[cfg(not(feature = "gpu"))]
+fn gpu() -> vsla::Result<Device> {
+    Err(vsla::Error::NoDevice {
+        reason: "this build has no GPU support (feature `gpu`)".to_owned(),
+    })
+}

@@ -1,0 +1,50 @@
+//! What an example says in the end, and files that it writes.
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Prints the output, or tells what went wrong.
+pub fn conclude(done: Result<String, Box<dyn Error>>) -> ExitCode {
+    let done = done.and_then(|text| Ok(io::stdout().lock().write_all(text.as_bytes())?));
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        // The reader has seen enough: `heterogeneity | head -3` is not a failure.
+        Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
+    error
+        .downcast_ref::<io::Error>()
+        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// Finds out before the work, not after it, that a file has no place to go.
+pub fn check_writable(path: &Path) -> Result<(), Box<dyn Error>> {
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    if path.is_dir() {
+        return Err(named(path, &"is a directory"));
+    }
+    match parent.is_dir() {
+        true => Ok(()),
+        false => Err(named(path, &"its directory does not exist")),
+    }
+}
+
+/// Writes a file, or tells which one it could not write.
+pub fn write(path: &Path, text: &str) -> Result<(), Box<dyn Error>> {
+    std::fs::write(path, text).map_err(|error| named(path, &error))
+}
+
+fn named(path: &Path, problem: &dyn std::fmt::Display) -> Box<dyn Error> {
+    format!("{}: {problem}", path.display()).into()
+}
