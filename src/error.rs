@@ -216,6 +216,32 @@ pub enum Error {
         got: String,
     },
 
+    /// A file that is not what the operation reads: of other contents, cut short, damaged, too long, or no such file at all.
+    #[error("{op}: at byte {at}: expected {expected}, got {got}")]
+    File {
+        /// The public operation.
+        op: &'static str,
+        /// The place in the file, from 0.
+        at: u64,
+        /// What would have been valid there.
+        expected: String,
+        /// What is there.
+        got: String,
+    },
+
+    /// The system could not read or write.
+    #[error("{op}: {what}: {message}")]
+    Io {
+        /// The public operation.
+        op: &'static str,
+        /// The path, or "the stream".
+        what: String,
+        /// The system's error, for a program.
+        kind: std::io::ErrorKind,
+        /// The system's error, for people.
+        message: String,
+    },
+
     /// A range of elements that is not inside the batch, or that ends before it starts.
     #[error("{op}: the range {start}..{end} is not inside a batch of {}", Count(*.len, "element"))]
     ElementRange {
@@ -302,6 +328,15 @@ pub enum Error {
 }
 
 impl Error {
+    pub(crate) fn io(op: &'static str, what: &str, error: &std::io::Error) -> Error {
+        Error::Io {
+            op,
+            what: what.to_owned(),
+            kind: error.kind(),
+            message: error.to_string(),
+        }
+    }
+
     /// The variant's name in snake case, for logs and tables: it does not change when the text does.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -319,6 +354,8 @@ impl Error {
             Error::BlockSide { .. } => "block_side",
             Error::BlockOrder { .. } => "block_order",
             Error::CostTable { .. } => "cost_table",
+            Error::File { .. } => "file",
+            Error::Io { .. } => "io",
             Error::ElementRange { .. } => "element_range",
             Error::DeviceMismatch { .. } => "device_mismatch",
             Error::TooLarge { .. } => "too_large",
@@ -346,6 +383,8 @@ impl Error {
             | Error::InnerExtents { op, .. }
             | Error::BlockSide { op, .. }
             | Error::BlockOrder { op, .. }
+            | Error::File { op, .. }
+            | Error::Io { op, .. }
             | Error::ElementRange { op, .. }
             | Error::DeviceMismatch { op, .. }
             | Error::TooLarge { op, .. }
@@ -376,6 +415,8 @@ impl Error {
             | Error::BlockOrder { .. }
             | Error::Pairing { .. }
             | Error::CostTable { .. }
+            | Error::File { .. }
+            | Error::Io { .. }
             | Error::ElementRange { .. }
             | Error::DeviceMismatch { .. }
             | Error::Unsupported { .. }

@@ -25,6 +25,7 @@
 //! * [`Ragged`] is a batch on the host; [`Layout`] its shapes alone, shared and checked once.
 //! * [`Device`] is a GPU or the CPU, as a value; [`Tensor`] a batch on it, cheap to clone and immutable. Operations are
 //!   methods of [`Tensor`], and of [`Pair`] when the elements do not meet one by one.
+//! * [`io`] is files: [`Ragged::read`], [`Ragged::write`].
 //! * [`Error`] is the only error. Whatever is wrong with the input is found before any work starts.
 //!
 //! # What a call costs
@@ -58,6 +59,7 @@ mod cpu;
 pub mod error;
 #[cfg(feature = "gpu")]
 mod gpu;
+pub mod io;
 mod machine;
 mod ops;
 mod plan;

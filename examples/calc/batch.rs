@@ -11,16 +11,19 @@ use vsla::{Complex32, DType, Element, MAX_RANK, Ragged, Shape, f16};
 
 use crate::failure::{Failure, Result};
 
-/// A type of values, read from JSON and written to it.
-pub trait Number: Element {
+/// A type of values that is written as JSON.
+pub trait Written: Copy {
+    /// Writes JSON that reads back as the same bits (but for those of a NaN).
+    fn write(self, out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// A type of values that is read from JSON too.
+pub trait Number: Element + Written {
     /// How many arrays deep a number itself is.
     const DEPTH: usize = 0;
 
     /// The number, or what is wrong with it.
     fn read(value: &Value) -> core::result::Result<Self, String>;
-
-    /// Writes JSON that reads back as the same bits (but for those of a NaN).
-    fn write(self, out: &mut dyn Write) -> io::Result<()>;
 }
 
 impl Number for f32 {
@@ -52,18 +55,25 @@ impl Number for f32 {
             Err(format!("{} is outside the range of f32", shown(value)))
         }
     }
-
-    fn write(self, out: &mut dyn Write) -> io::Result<()> {
-        if self.is_nan() {
-            out.write_all(b"\"nan\"")
-        } else if self.is_infinite() {
-            out.write_all(if self > 0.0 { b"\"inf\"" } else { b"\"-inf\"" })
-        } else {
-            // The fewest digits that read back as the same f32, with an exponent where it is large.
-            write!(out, "{self:?}")
-        }
-    }
 }
+
+macro_rules! floats {
+    ($($t:ty),*) => {$(
+        impl Written for $t {
+            fn write(self, out: &mut dyn Write) -> io::Result<()> {
+                if self.is_nan() {
+                    out.write_all(b"\"nan\"")
+                } else if self.is_infinite() {
+                    out.write_all(if self > 0.0 { b"\"inf\"" } else { b"\"-inf\"" })
+                } else {
+                    // The fewest digits that read back as the same, with an exponent where it is large.
+                    write!(out, "{self:?}")
+                }
+            }
+        }
+    )*};
+}
+floats!(f32, f64);
 
 macro_rules! integers {
     ($($t:ty),*) => {$(
@@ -81,7 +91,9 @@ macro_rules! integers {
                 <$t>::try_from(whole)
                     .map_err(|_| format!("{} is outside the range of {}", shown(value), <$t>::DTYPE))
             }
+        }
 
+        impl Written for $t {
             fn write(self, out: &mut dyn Write) -> io::Result<()> {
                 write!(out, "{self}")
             }
@@ -100,7 +112,9 @@ impl Number for f16 {
         }
         Ok(narrow)
     }
+}
 
+impl Written for f16 {
     fn write(self, out: &mut dyn Write) -> io::Result<()> {
         self.to_f32().write(out)
     }
@@ -115,7 +129,9 @@ impl Number for Complex32 {
             _ => Err(format!("expected [re, im], got {}", shown(value))),
         }
     }
+}
 
+impl Written for Complex32 {
     fn write(self, out: &mut dyn Write) -> io::Result<()> {
         separated(out, [self.re, self.im].into_iter(), |out, part| {
             part.write(out)
@@ -219,13 +235,13 @@ fn gather<T: Number>(
 }
 
 /// Writes the batch as nested arrays.
-pub fn write<T: Number>(batch: &Ragged<T>, out: &mut dyn Write) -> io::Result<()> {
+pub fn write<T: Written>(batch: &Ragged<T>, out: &mut dyn Write) -> io::Result<()> {
     separated(out, batch.iter().enumerate(), |out, (i, values)| {
         write_box(batch.shape(i).extents(), values, out)
     })
 }
 
-fn write_box<T: Number>(extents: &[u32], values: &[T], out: &mut dyn Write) -> io::Result<()> {
+fn write_box<T: Written>(extents: &[u32], values: &[T], out: &mut dyn Write) -> io::Result<()> {
     let Some((&extent, inner)) = extents.split_first() else {
         return values[0].write(out);
     };
@@ -274,6 +290,7 @@ pub enum Batch {
     U32(Ragged<u32>),
     C32(Ragged<Complex32>),
     F16(Ragged<f16>),
+    F64(Ragged<f64>),
 }
 
 impl Batch {
@@ -284,6 +301,7 @@ impl Batch {
             Batch::U32(batch) => write(batch, out),
             Batch::C32(batch) => write(batch, out),
             Batch::F16(batch) => write(batch, out),
+            Batch::F64(batch) => write(batch, out),
         }
     }
 }
@@ -315,6 +333,12 @@ impl From<Ragged<Complex32>> for Batch {
 impl From<Ragged<f16>> for Batch {
     fn from(batch: Ragged<f16>) -> Batch {
         Batch::F16(batch)
+    }
+}
+
+impl From<Ragged<f64>> for Batch {
+    fn from(batch: Ragged<f64>) -> Batch {
+        Batch::F64(batch)
     }
 }
 

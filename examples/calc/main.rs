@@ -21,6 +21,7 @@ mod batch;
 mod device;
 mod devices;
 mod failure;
+mod files;
 mod operations;
 mod request;
 mod sparse;

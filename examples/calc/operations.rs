@@ -12,6 +12,7 @@ use crate::batch::{Args, Batch, Number, separated, shown, written_size};
 use crate::device::Choice;
 use crate::devices::Devices;
 use crate::failure::{Failure, KINDS, Result};
+use crate::files;
 use crate::request::{OPTIONS, Options, Pairs, Request};
 use crate::sparse;
 
@@ -472,6 +473,22 @@ pub const OPERATIONS: &[Operation] = &[
         },
     },
     Operation {
+        name: "read",
+        args: 0,
+        options: &["file"],
+        grows: Grows::No,
+        about: "what a .vsla file holds; block-sparse matrices with the zeros that no block holds",
+        run: files::read,
+    },
+    Operation {
+        name: "write",
+        args: 1,
+        options: &["dtype", "rank", "file"],
+        grows: Grows::No,
+        about: "writes x to a .vsla file, in place of what is there; answers its size in bytes",
+        run: files::write,
+    },
+    Operation {
         name: "layout",
         args: 1,
         options: UNARY,
@@ -655,7 +672,8 @@ fn layouts<T: Copy>(args: &[Ragged<T>]) -> (Option<&Layout>, Option<&Layout>) {
     (layout(0), layout(1))
 }
 
-fn within(limit: u64, sizes: &mut dyn Iterator<Item = u64>) -> Result<()> {
+/// Refuses sizes that add up to more than the limit.
+pub fn within(limit: u64, sizes: &mut dyn Iterator<Item = u64>) -> Result<()> {
     let mut left = limit;
     for size in sizes {
         left = left.checked_sub(size).ok_or_else(|| {

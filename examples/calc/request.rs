@@ -111,6 +111,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "blocks",
         "[[row, column], ..]: the blocks to compute, counted in blocks; all by default",
     ),
+    ("file", "the path of a .vsla file"),
     ("factor", "a number"),
     ("value", "a number, [re, im] of type c32"),
     (
@@ -206,6 +207,13 @@ impl Options {
             true => self.number(name).map(Some),
             false => Ok(None),
         }
+    }
+
+    /// Text that must be there.
+    pub fn text(&self, name: &str) -> Result<String> {
+        let value = self.required(name)?;
+        let text = value.as_str().map(str::to_owned);
+        text.ok_or_else(|| unexpected(name, "a string", value))
     }
 
     /// Which factors are transposed.

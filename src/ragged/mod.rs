@@ -34,4 +34,7 @@ pub use shape::{MAX_RANK, Shape};
 pub use topology::Topology;
 
 pub(crate) use cache::CacheKey;
+pub(crate) use offsets::{element_count, total_overflow};
 pub(crate) use pairing::Pairs;
+pub(crate) use shape::{check_rank, product};
+pub(crate) use topology::grid;

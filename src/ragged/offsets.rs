@@ -169,7 +169,7 @@ fn add(total: u32, length: usize) -> Option<u32> {
 }
 
 /// A batch whose total stops fitting at `element`.
-pub(super) fn total_overflow(op: &'static str, element: usize) -> Error {
+pub(crate) fn total_overflow(op: &'static str, element: usize) -> Error {
     Error::SizeOverflow {
         op,
         element: Some(element),
@@ -178,7 +178,7 @@ pub(super) fn total_overflow(op: &'static str, element: usize) -> Error {
 }
 
 /// Elements are counted in 32 bits as values are. Asked before anything is allocated for them.
-pub(super) fn element_count(op: &'static str, elements: usize) -> Result<()> {
+pub(crate) fn element_count(op: &'static str, elements: usize) -> Result<()> {
     if elements as u64 > u64::from(u32::MAX) {
         return Err(Error::SizeOverflow {
             op,

@@ -148,7 +148,7 @@ impl<T: fmt::Display> fmt::Display for Extents<'_, T> {
     }
 }
 
-pub(super) fn check_rank(op: &'static str, rank: usize) -> Result<()> {
+pub(crate) fn check_rank(op: &'static str, rank: usize) -> Result<()> {
     if !(1..=MAX_RANK).contains(&rank) {
         return Err(Error::Rank {
             op,
@@ -169,7 +169,7 @@ fn size_overflow<T: fmt::Display>(op: &'static str, extents: &[T]) -> Error {
 }
 
 /// The product, unless it passes `u32::MAX`. One zero makes it 0, however large the others are.
-pub(super) fn product(extents: &[u32]) -> Option<u32> {
+pub(crate) fn product(extents: &[u32]) -> Option<u32> {
     if extents.contains(&0) {
         return Some(0);
     }

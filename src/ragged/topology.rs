@@ -263,6 +263,11 @@ impl Order {
         Order { offsets, entries }
     }
 
+    /// The number of blocks of each row.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = u32> + '_ {
+        self.offsets.windows(2).map(|ends| ends[1] - ends[0])
+    }
+
     /// The blocks of one row.
     pub(crate) fn row(&self, row: usize) -> &[[u32; 2]] {
         &self.entries[self.offsets[row] as usize..self.offsets[row + 1] as usize]
@@ -270,7 +275,7 @@ impl Order {
 }
 
 /// The grid of blocks, if they have sides that blocks may have.
-pub(super) fn grid(shape: [usize; 2], block: [usize; 2]) -> Result<[usize; 2]> {
+pub(crate) fn grid(shape: [usize; 2], block: [usize; 2]) -> Result<[usize; 2]> {
     if let Some(&side) = block.iter().find(|side| !SIDES.contains(side)) {
         return Err(Error::BlockSide { op: OP, got: side });
     }

@@ -20,6 +20,7 @@ mod device;
 mod fft;
 mod fft2;
 mod half;
+mod io;
 mod map;
 mod matmul;
 mod ragged;
@@ -52,6 +53,7 @@ const MODULES: &[Module] = &[
     ("fft", fft::tests),
     ("fft2", fft2::tests),
     ("half", half::tests),
+    ("io", io::tests),
     ("map", map::tests),
     ("matmul", matmul::tests),
     ("ragged", ragged::tests),

@@ -335,6 +335,28 @@ fn every_error_has_its_text() {
             "conv: not supported by this device: 512 invocations a workgroup",
         ),
         (
+            Error::File {
+                op: "read",
+                at: 9,
+                expected: "values of type f32".into(),
+                got: "f64".into(),
+            },
+            "file",
+            None,
+            "read: at byte 9: expected values of type f32, got f64",
+        ),
+        (
+            Error::Io {
+                op: "write",
+                what: "a/b.vsla".into(),
+                kind: std::io::ErrorKind::StorageFull,
+                message: "no space left".into(),
+            },
+            "io",
+            None,
+            "write: a/b.vsla: no space left",
+        ),
+        (
             Error::NoDevice {
                 reason: "no adapter".into(),
             },

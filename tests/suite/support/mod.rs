@@ -1,5 +1,6 @@
 //! What the tests share.
 
+pub mod allocation;
 pub mod bench;
 pub mod compare;
 pub mod corpus;

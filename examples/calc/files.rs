@@ -1,0 +1,60 @@
+//! `.vsla` files: a batch from one, and a batch into one.
+
+use std::fs;
+
+use serde_json::json;
+use vsla::io::{Any, Contents, Stored};
+use vsla::{Ragged, Shape};
+
+use crate::batch::{Args, Batch, written_size};
+use crate::failure::Result;
+use crate::operations::{Answer, Call, within};
+
+/// What a file holds; block-sparse matrices in full.
+pub fn read(call: &mut Call<'_>) -> Result<Answer> {
+    let file = call.options.text("file")?;
+    let limit = call.max_values;
+    Ok(Answer::Batch(match Any::read(file)? {
+        Any::F64(contents) => dense(contents, limit)?.into(),
+        Any::F32(contents) => dense(contents, limit)?.into(),
+        Any::F16(contents) => dense(contents, limit)?.into(),
+        Any::U32(contents) => dense(contents, limit)?.into(),
+        Any::I32(contents) => dense(contents, limit)?.into(),
+        Any::C32(contents) => dense(contents, limit)?.into(),
+        other => unreachable!("a type that calc does not know: {other:?}"),
+    }))
+}
+
+fn dense<T: Stored + Default>(contents: Contents<T>, limit: u64) -> Result<Ragged<T>>
+where
+    Batch: From<Ragged<T>>,
+{
+    match contents {
+        Contents::Ragged(batch) => {
+            within(
+                limit,
+                &mut batch.layout().shapes().map(|s| written_size(&s)),
+            )?;
+            Ok(batch)
+        }
+        Contents::Bsr(matrices) => {
+            let size = written_size(&Shape::new(&matrices.topology().shape())?);
+            within(limit, &mut (0..matrices.len()).map(|_| size))?;
+            Ok(matrices.to_dense()?)
+        }
+    }
+}
+
+/// Writes a batch, and answers how large the file is.
+pub fn write(call: &mut Call<'_>) -> Result<Answer> {
+    let file = call.options.text("file")?;
+    match &call.args {
+        Args::F32(args) => args[0].write(&file)?,
+        Args::I32(args) => args[0].write(&file)?,
+        Args::U32(args) => args[0].write(&file)?,
+        Args::C32(args) => args[0].write(&file)?,
+        Args::F16(args) => args[0].write(&file)?,
+    }
+    let size = fs::metadata(&file).map_or(0, |about| about.len());
+    Ok(Answer::Json(json!({"bytes": size})))
+}

@@ -1,0 +1,114 @@
+//! What is written, and how it takes the place of what was there.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use bytemuck::Pod;
+
+use super::swap;
+use crate::error::{Error, Result};
+
+const OP: &str = "write";
+
+/// Numbers that are turned round at once on a big-endian machine.
+const PIECE: usize = 1 << 12;
+
+/// A stream, and the sum of what has gone into it.
+pub(super) struct Sink<W> {
+    writer: W,
+    /// The path, for errors.
+    name: String,
+    crc: crc32fast::Hasher,
+}
+
+impl<W: Write> Sink<W> {
+    pub fn new(writer: W) -> Sink<W> {
+        Sink {
+            writer,
+            name: "the stream".to_owned(),
+            crc: crc32fast::Hasher::new(),
+        }
+    }
+
+    pub fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        self.crc.update(bytes);
+        let written = self.writer.write_all(bytes);
+        written.map_err(|error| Error::io(OP, &self.name, &error))
+    }
+
+    /// Values of numbers of so many bytes.
+    pub fn values<T: Pod>(&mut self, values: &[T], number: usize) -> Result<()> {
+        if cfg!(target_endian = "little") {
+            return self.bytes(bytemuck::cast_slice(values));
+        }
+        values.chunks(PIECE).try_for_each(|piece| {
+            let mut bytes = bytemuck::cast_slice(piece).to_vec();
+            swap(&mut bytes, number);
+            self.bytes(&bytes)
+        })
+    }
+
+    /// Numbers that are made on the way.
+    pub fn numbers(&mut self, numbers: impl Iterator<Item = u32>) -> Result<()> {
+        let mut piece = Vec::with_capacity(PIECE);
+        let mut numbers = numbers.peekable();
+        while numbers.peek().is_some() {
+            piece.clear();
+            piece.extend(numbers.by_ref().take(PIECE));
+            self.values(&piece, 4)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the sum of all, and sees that it goes on its way.
+    pub fn end(&mut self) -> Result<()> {
+        let sum = self.crc.clone().finalize();
+        self.bytes(&sum.to_le_bytes())?;
+        let flushed = self.writer.flush();
+        flushed.map_err(|error| Error::io(OP, &self.name, &error))
+    }
+}
+
+/// Writes a file beside `path`, which takes its place when it is whole and on disk.
+pub(super) fn replace(
+    path: &Path,
+    write: impl FnOnce(&mut Sink<File>) -> Result<()>,
+) -> Result<()> {
+    let name = path.display().to_string();
+    let failed = |error: io::Error| Error::io(OP, &name, &error);
+    let (file, beside) = create_beside(path).map_err(failed)?;
+    let mut sink = Sink {
+        name: name.clone(),
+        ..Sink::new(file)
+    };
+    let written = write(&mut sink).and_then(|()| sink.writer.sync_all().map_err(failed));
+    // Some systems rename no file that is open.
+    drop(sink);
+    let replaced = written.and_then(|()| fs::rename(&beside, path).map_err(failed));
+    if replaced.is_err() {
+        // What went wrong first is what the caller should hear of.
+        let _ = fs::remove_file(&beside);
+    }
+    replaced
+}
+
+/// A new file in the same folder.
+fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
+    let own = path.file_name().ok_or(ErrorKind::InvalidInput)?;
+    let mut number = 0u32;
+    loop {
+        let mut name = std::ffi::OsString::from(".");
+        name.push(own);
+        name.push(format!(".{number}"));
+        let beside = path.with_file_name(name);
+        match OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&beside)
+        {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+            created => return created.map(|file| (file, beside)),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What is read, as far as it is there.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+use bytemuck::Pod;
+
+use super::{swap, wrong};
+use crate::error::{Count, Error, Result};
+
+pub(super) const OP: &str = "read";
+
+/// Bytes that are asked for before anything of a part has come.
+const FIRST: usize = 4096;
+
+/// Bytes that are read and then summed, so that they are in a cache still.
+const PIECE: usize = 1 << 18;
+
+/// A stream, and the sum of what has come from it.
+pub(super) struct Source<R> {
+    reader: R,
+    /// The path, for errors.
+    name: String,
+    at: u64,
+    /// Bytes that a file has in all; 0 where nobody knows.
+    size: u64,
+    crc: crc32fast::Hasher,
+    /// Whether numbers are big-endian.
+    pub big: bool,
+}
+
+impl Source<File> {
+    pub fn open(path: &Path) -> Result<Source<File>> {
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|error| Error::io(OP, &name, &error))?;
+        let size = match file.metadata() {
+            Ok(about) if about.is_file() => about.len(),
+            _ => 0,
+        };
+        Ok(Source {
+            name,
+            size,
+            ..Source::new(file)
+        })
+    }
+}
+
+impl<R: Read> Source<R> {
+    pub fn new(reader: R) -> Source<R> {
+        Source {
+            reader,
+            name: "the stream".to_owned(),
+            at: 0,
+            size: 0,
+            crc: crc32fast::Hasher::new(),
+            big: false,
+        }
+    }
+
+    /// Bytes that have come.
+    pub fn at(&self) -> u64 {
+        self.at
+    }
+
+    pub fn bytes<const N: usize>(&mut self, what: &str) -> Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.fill(&mut bytes, what)?;
+        Ok(bytes)
+    }
+
+    pub fn u32(&mut self, what: &str) -> Result<u32> {
+        let bytes = self.bytes(what)?;
+        Ok(match self.big {
+            false => u32::from_le_bytes(bytes),
+            true => u32::from_be_bytes(bytes),
+        })
+    }
+
+    pub fn u64(&mut self, what: &str) -> Result<u64> {
+        let bytes = self.bytes(what)?;
+        Ok(match self.big {
+            false => u64::from_le_bytes(bytes),
+            true => u64::from_be_bytes(bytes),
+        })
+    }
+
+    /// So many values, of numbers of so many bytes. Room is made for what has come: as much again, or what the file has left.
+    pub fn values<T: Pod>(&mut self, count: u64, number: usize, what: &str) -> Result<Vec<T>> {
+        let size = size_of::<T>();
+        let none = Error::OutOfMemory {
+            op: OP,
+            bytes: count.saturating_mul(size as u64),
+            available: None,
+        };
+        let Ok(count) = usize::try_from(count) else {
+            return Err(none);
+        };
+        let mut values = Vec::new();
+        while values.len() < count {
+            let left = self.size.saturating_sub(self.at) / size as u64;
+            let step = values.len().max(FIRST / size);
+            let step = step.max(usize::try_from(left).unwrap_or(usize::MAX));
+            let (old, new) = (values.len(), count.min(values.len().saturating_add(step)));
+            if values.try_reserve_exact(new - old).is_err() {
+                return Err(none);
+            }
+            values.resize(new, T::zeroed());
+            self.fill(bytemuck::cast_slice_mut(&mut values[old..]), what)?;
+        }
+        if self.big != cfg!(target_endian = "big") {
+            swap(bytemuck::cast_slice_mut(&mut values), number);
+        }
+        Ok(values)
+    }
+
+    /// The sum of all before it, and then the end.
+    pub fn checked_end(mut self) -> Result<()> {
+        let (at, sum) = (self.at, self.crc.clone().finalize());
+        let stored = self.u32("the CRC-32")?;
+        if stored != sum {
+            let expected = format!("the CRC-32 {sum:08x} of all before it");
+            return Err(wrong(at, expected, format!("{stored:08x}")));
+        }
+        self.end()
+    }
+
+    /// Nothing more.
+    pub fn end(mut self) -> Result<()> {
+        match self.some(&mut [0])? {
+            0 => Ok(()),
+            _ => Err(wrong(self.at, "the end", "more")),
+        }
+    }
+
+    fn fill(&mut self, bytes: &mut [u8], what: &str) -> Result<()> {
+        for piece in bytes.chunks_mut(PIECE) {
+            let mut here = 0;
+            while here < piece.len() {
+                let came = self.some(&mut piece[here..])?;
+                if came == 0 {
+                    let missing = Count(piece.len() - here, "byte");
+                    let expected = format!("at least {missing} more of {what}");
+                    return Err(wrong(self.at, expected, "the end"));
+                }
+                here += came;
+                self.at += came as u64;
+            }
+            self.crc.update(piece);
+        }
+        Ok(())
+    }
+
+    fn some(&mut self, bytes: &mut [u8]) -> Result<usize> {
+        loop {
+            match self.reader.read(bytes) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(Error::io(OP, &self.name, &error)),
+                Ok(came) => return Ok(came),
+            }
+        }
+    }
+}
