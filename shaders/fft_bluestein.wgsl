@@ -1,7 +1,7 @@
 // Transforms of any length n, 2 n <= LENGTH, as cyclic convolutions of LENGTH values, a power of two.
 //
 // With w_k = e^(-πi k² / n), X_k = w_k Σ_j (x_j w_j) conj(w_{k-j}). Filters are what `fft_filter.wgsl` makes of each n. An item
-// has n in 13 bits, and then the number of its filter.
+// has n in 13 bits, then one that says that it is of 2 n real values, as n complex ones, and then the number of its filter.
 
 struct Params {
     first_group: u32,
@@ -31,6 +31,13 @@ struct Params {
 #include "fft_items"
 #include "complex"
 #include "fft_values"
+#include "fft_halves"
+
+// n - k, and k where that is n or more than it.
+fn mirrored(k: u32, n: u32) -> u32 {
+    return select(n - k, k, k == 0u || k >= n);
+}
+
 #generate "fft_bluestein"
 
 @compute @workgroup_size(WG)
@@ -46,16 +53,30 @@ fn main(
     let j = lid % THREADS;
     let slot = lid / THREADS;
     let i = group * (WG / THREADS) + slot;
+    let at = slot * LENGTH;
     var item = item_at(i);
-    let filter_at = p.filters + (item.z >> 13u) * (LENGTH + LENGTH / 2u);
+    let filter_at = p.filters + (item.z >> 14u) * (2u * LENGTH);
+    let halves_at = filter_at + LENGTH + LENGTH / 2u;
+    let halved = (item.z & 0x2000u) != 0u;
     item.z = item.z & 0x1fffu;
     var v: array<vec2<f32>, HELD>;
     var h: array<vec2<f32>, HELD>;
-    load_values(&v, item, j);
+    if halved {
+        load_halved(&v, item, j, halves_at);
+    } else {
+        load_values(&v, item, j);
+    }
     turn_values(&v, item, j, filter_at);
-    forward(&v, j, slot * LENGTH);
+    forward(&v, j, at);
     load_spectrum(&h, item, j, filter_at);
-    backward(&v, &h, j, slot * LENGTH);
+    backward(&v, &h, j, at);
     turn_values(&v, item, j, filter_at);
-    store_values(&v, item, j);
+    if (p.store & 3u) == HALF {
+        mirror(&v, &h, item.z, j, at);
+    }
+    if halved {
+        store_halved(&v, &h, item, j, halves_at);
+    } else {
+        store_values(&v, item, j);
+    }
 }

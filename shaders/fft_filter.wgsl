@@ -1,5 +1,5 @@
 // What Bluestein's convolution needs of a length n, 2 n <= LENGTH: w_k = e^(-πi k² / n) for k < n, and from LENGTH / 2 on the
-// transform of conj(w) around both ends of a cycle of LENGTH, with the factor of the transform back.
+// transform of conj(w) around both ends of a cycle of LENGTH, with the factor of the transform back; then e^(-πi k / n) for k < n.
 //
 // An item is (begin in y, 0, n, 0).
 
@@ -41,6 +41,12 @@ fn spectrum_out(item: vec4<u32>, i: u32, value: vec2<f32>) {
     }
 }
 
+fn halves_out(item: vec4<u32>, k: u32) {
+    if k < item.z {
+        y[item.x + LENGTH + LENGTH / 2u + k] = turn(k, 2u * item.z);
+    }
+}
+
 #generate "fft_filter"
 
 @compute @workgroup_size(WG)
@@ -63,6 +69,7 @@ fn main(
     var v: array<vec2<f32>, HELD>;
     load_filter(&v, item, j);
     store_chirp(&v, item, j);
+    store_halves(&v, item, j);
     forward(&v, j, slot * LENGTH);
     store_spectrum(&v, item, j);
 }

@@ -6,7 +6,8 @@
 // writes as many, or, in the first pass, where Ns is 1, all it has.
 //
 // What the first pass reads and the last one writes may be made of something else, as p.load and p.store say. A task is
-// (x begin, y begin, first column, log2 N | log2 Ns << 8), (n, bits of the factor, begin of the second factor, 0).
+// (x begin, y begin, first column, log2 N | log2 Ns << 8), (n, bits of the factor, begin of the second factor, 0). The last pass of
+// 2 n real values, HALVES, takes each column together with its mirror.
 
 struct Params {
     first_group: u32,
@@ -32,14 +33,33 @@ const CHIRP = 0x800u; // times Bluestein's chirp
 // In the place of both:
 const RIGHT_ANGLE = 0x1000u; // 2 N real values, of the polynomial modulo x^N = -i
 const BACKWARDS = 0x2000u; // the same, from the last value to the first
+// Of 2 n real values, as n complex ones: with REAL in pairs, with HALF what `fft_halves.wgsl` makes of them.
+const PAIRED = 0x4000u;
+const PAIRS = REAL | PAIRED;
+const FOLDED = HALF | EXCHANGED | PAIRED;
+const PAIRS_BACK = REAL | EXCHANGED | PAIRED;
 
 #include "grid"
 #include "complex"
 #include "fft_values"
+#include "fft_halves"
 
 // e^(-2πi e / 2²⁴)
 fn root(e: u32) -> vec2<f32> {
     return c_mul(roots[e >> 12u], roots[4096u + (e & 4095u)]);
+}
+
+// e^(-πi m / n) for m < 2 n <= 2²⁴: in 1024ths of a turn, and what is left.
+fn half_turn(m: u32, n: u32) -> vec2<f32> {
+    let size = 2u * n;
+    let coarse = m * 32u;
+    let fine = (coarse % size) * 32u;
+    let q = (coarse / size) * 32u + fine / size;
+    let angle = f32(fine % size) / f32(size) * 0.006135923151542565;
+    let t = roots[4u * q];
+    let c = -0.5 * angle * angle;
+    let s = fma(angle * c, 0.3333333333, angle);
+    return vec2(fma(t.y, s, fma(t.x, c, t.x)), fma(-t.x, s, fma(t.y, c, t.y)));
 }
 
 // e^(-πi k² / n) for k < n <= 2²³. k² is reduced byte by byte, lest it overflow.
@@ -50,17 +70,10 @@ fn chirp(k: u32, n: u32) -> vec2<f32> {
         square = (square * 256u) % size;
         square = (square + k * ((k >> (shift - 8u)) & 255u)) % size;
     }
-    // square / size of a turn, in 1024ths and what is left.
-    let coarse = square * 32u;
-    let fine = (coarse % size) * 32u;
-    let q = (coarse / size) * 32u + fine / size;
-    let angle = f32(fine % size) / f32(size) * 0.006135923151542565;
-    let t = roots[4u * q];
-    let c = -0.5 * angle * angle;
-    let s = fma(angle * c, 0.3333333333, angle);
-    return vec2(fma(t.y, s, fma(t.x, c, t.x)), fma(-t.x, s, fma(t.y, c, t.y)));
+    return half_turn(square, n);
 }
 
+#if FIRST
 // Real value i, zero from n on. Loads do not wait for each other where none is in a branch.
 fn real_in(item: vec4<u32>, i: u32) -> f32 {
     let inside = min(i, item.z - 1u);
@@ -69,6 +82,60 @@ fn real_in(item: vec4<u32>, i: u32) -> f32 {
     return select(select(two.x, two.y, (at & 1u) != 0u), 0.0, i >= item.z);
 }
 
+// Value i of a spectrum of 2 n real values, folded.
+fn folded_in(item: vec4<u32>, i: u32, w: vec2<f32>) -> vec2<f32> {
+    let begin = (p.x_base >> 1u) + item.x;
+    return folded(i, w, x[begin + i], x[begin + item.z - i]);
+}
+
+fn first_value(item: vec4<u32>, log_n: u32, i: u32) -> vec2<f32> {
+    if (p.load & FILTER) != 0u {
+        let k = min(i, (1u << log_n) - i);
+        if k >= item.z {
+            return vec2(0.0);
+        }
+        return chirp(k, item.z) * vec2(1.0, -1.0) * bitcast<f32>((127u - log_n) << 23u);
+    }
+    if i >= item.z {
+        return vec2(0.0);
+    }
+    var value: vec2<f32>;
+    switch p.load & ~CHIRP {
+        case PAIRS: {
+            value = pair_in(p.x_base + item.x + 2u * i);
+        }
+        case FOLDED: {
+            value = folded_in(item, i, half_turn(i, item.z));
+        }
+        default: {
+            value = value_in(item, i);
+        }
+    }
+    if (p.load & CHIRP) != 0u {
+        return c_mul(value, chirp(i, item.z));
+    }
+    return value;
+}
+#else
+#if HALVES
+// The column of an invocation: n - b of column b is C / 2 columns further, modulo all of them, so that values meet those that they
+// are taken apart with. Where n is even, two columns mirror themselves, and are in the places of a pair.
+fn column_of(n: u32, first: u32, c: u32, log_columns: u32) -> u32 {
+    let i = first + c % (C / 2u);
+    let middle = n / 2u;
+    let single = i == 0u && n % 2u == 0u;
+    let above = middle + select(i + n % 2u, 1u << (log_columns - 1u), single);
+    return select(above, middle - i, c < C / 2u) & ((1u << log_columns) - 1u);
+}
+
+// Value k where n - k is in m; value n is that of 0 as well.
+fn half_out(item: vec4<u32>, k: u32, w: vec2<f32>, value: vec2<f32>, m: vec2<f32>) {
+    if k == 0u {
+        y[item.y + item.z] = vec2(value.x - value.y, 0.0);
+    }
+    y[item.y + k] = unfolded(w, value, select(m, value, k == 0u));
+}
+#else
 fn real_out(item: vec4<u32>, i: u32, value: f32) {
     if i < item.z {
         let at = item.y + i;
@@ -83,33 +150,22 @@ fn store_both(item: vec4<u32>, log_n: u32, i: u32, value: vec2<f32>, turn: vec2<
     real_out(item, i + (1u << log_n), -both.y);
 }
 
-fn first_value(item: vec4<u32>, log_n: u32, i: u32) -> vec2<f32> {
-    if (p.load & FILTER) != 0u {
-        let k = min(i, (1u << log_n) - i);
-        if k >= item.z {
-            return vec2(0.0);
-        }
-        return chirp(k, item.z) * vec2(1.0, -1.0) * bitcast<f32>((127u - log_n) << 23u);
-    }
-    if i >= item.z {
-        return vec2(0.0);
-    }
-    if (p.load & CHIRP) != 0u {
-        return c_mul(value_in(item, i), chirp(i, item.z));
-    }
-    return value_in(item, i);
-}
-
 fn last_value(item: vec4<u32>, i: u32, value: vec2<f32>) {
     if i >= item.z {
         return;
     }
+    var z = value;
     if (p.store & CHIRP) != 0u {
-        value_out(item, i, c_mul(value.yx, chirp(i, item.z)));
+        z = c_mul(value.yx, chirp(i, item.z));
+    }
+    if (p.store & PAIRED) != 0u {
+        pair_out(item.y + 2u * i, z.yx * bitcast<f32>(item.w));
     } else {
-        value_out(item, i, value);
+        value_out(item, i, z);
     }
 }
+#endif
+#endif
 
 #generate "fft_pass"
 
@@ -130,38 +186,60 @@ fn main(
     let log_ns = task.w >> 8u;
     let c = lid % C;
     let j = lid / C;
-    let b = task.z + c;
     let log_columns = log_n - LOG_R;
+    let stride = 1u << (log_columns + LOG_T);
 
     var v: array<vec2<f32>, HELD>;
-    let start = b + (j << log_columns);
-    let stride = 1u << (log_columns + LOG_T);
+#if FIRST
+    let start = task.z + c + (j << log_columns);
     switch p.load {
         case PLAIN: {
             load(&v, (p.x_base >> 1u) + task.x + start, stride);
         }
         case PRODUCT: {
-            load_product(&v, task.x + start, more.z + start, stride);
+            load_product(&v, task.x, more.z, start, stride);
         }
         case RIGHT_ANGLE, BACKWARDS: {
             load_right_angle(&v, item, log_n, start, stride);
+        }
+        case PAIRS: {
+            load_pairs(&v, item, start, stride);
+        }
+        case FOLDED: {
+            load_folded(&v, item, log_n, start, stride);
         }
         default: {
             load_first(&v, item, log_n, start, stride);
         }
     }
-#if FIRST
     transform(&v, j, c);
     turn_columns(&v, lid, j, c);
-    let first = (task.z << LOG_R) + lid;
-    let step = WG;
+    store(&v, task.y + (task.z << LOG_R) + lid, WG);
 #else
+#if HALVES
+    let b = column_of(item.z, task.z / 2u, c, log_ns);
+#else
+    let b = task.z + c;
+#endif
+    load(&v, task.x + b + (j << log_columns), stride);
     let column = b & ((1u << log_ns) - 1u);
     var w = weights(column << (24u - log_ns - LOG_R), j);
     transform(&v, &w, j, c);
     let first = ((b - column) << LOG_R) + column + (j << log_ns);
     let step = 1u << (log_ns + LOG_T);
-#endif
+#if HALVES
+    if (p.store & CHIRP) != 0u {
+        chirp_values(&v, item, first, step);
+    }
+    var m: array<vec2<f32>, HELD>;
+    let other = (item.z - b) & ((1u << log_ns) - 1u);
+    mirror(&v, &m, j, c, select(c ^ (C / 2u), c, other == b), (item.z - b - other) >> log_ns);
+    if (p.store & CHIRP) != 0u {
+        store_some_halves(&v, &m, item, first, step);
+    } else {
+        store_halves(&v, &m, item, log_n, first, step);
+    }
+#else
     switch p.store {
         case PLAIN: {
             store(&v, task.y + first, step);
@@ -169,8 +247,13 @@ fn main(
         case RIGHT_ANGLE: {
             store_right_angle(&v, item, log_n, first, step);
         }
+        case PAIRS_BACK: {
+            store_pairs(&v, item, first, step);
+        }
         default: {
             store_last(&v, item, first, step);
         }
     }
+#endif
+#endif
 }

@@ -1,4 +1,4 @@
-// Transforms of n = 2 LENGTH real values by one of LENGTH complex ones, and INVERSE, LENGTH a power of two.
+// Transforms of n = 2 LENGTH real values by one of LENGTH complex ones, and back, LENGTH a power of two.
 
 struct Params {
     first_group: u32,
@@ -12,6 +12,8 @@ struct Params {
     length: u32,
     factor: u32,
     x_base: u32,
+    load: u32,
+    store: u32,
 }
 
 @group(0) @binding(0) var<uniform> p: Params;
@@ -24,6 +26,7 @@ struct Params {
 #include "grid"
 #include "fft_items"
 #include "complex"
+#include "fft_values"
 #include "fft_halves"
 
 #generate "fft_real"
@@ -43,24 +46,25 @@ fn main(
     let at = slot * LENGTH;
     let i = group * (WG / THREADS) + slot;
     let item = item_at(i);
+    let back = (p.store & 3u) == REAL;
     var v: array<vec2<f32>, HELD>;
-#if INVERSE
     if item.z > 0u {
-        load_spectrum(&v, item, j);
+        if back {
+            load_spectrum(&v, item, j);
+        } else {
+            load_pairs(&v, item, j);
+        }
     }
     forward(&v, j, at);
-    if item.z > 0u {
-        store_pairs(&v, item, j);
+    if back {
+        if item.z > 0u {
+            store_pairs(&v, item, j);
+        }
+        return;
     }
-#else
-    if item.z > 0u {
-        load_pairs(&v, item, j);
-    }
-    forward(&v, j, at);
     var m: array<vec2<f32>, HELD>;
     mirror(&v, &m, j, at);
     if item.z > 0u {
         store_spectrum(&v, &m, item, j);
     }
-#endif
 }

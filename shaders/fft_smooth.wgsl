@@ -107,14 +107,7 @@ fn store_pairs(lid: u32, t: Task) {
     for (var k = lid; k < t.count * t.n; k += WG) {
         let f = quotient(k, 1.0 / f32(t.n));
         let item = item_of(t, f);
-        let to = item.y + 2u * (k - f * t.n);
-        let pair = bitcast<f32>(item.w) * sh_exchange[k].yx;
-        if (to & 1u) == 0u {
-            y[to >> 1u] = pair;
-        } else {
-            y[to >> 1u].y = pair.x;
-            y[(to >> 1u) + 1u].x = pair.y;
-        }
+        pair_out(item.y + 2u * (k - f * t.n), bitcast<f32>(item.w) * sh_exchange[k].yx);
     }
 }
 

@@ -1,4 +1,5 @@
-// Transforms of at most 64 values by their definition: p.lanes invocations an item, 16, 32 or 64, one for each result.
+// Transforms of at most 64 values by their definition: p.lanes invocations an item, 16, 32 or 64, one for each result. Even numbers
+// of real values are half as many complex ones.
 
 struct Params {
     first_group: u32,
@@ -34,6 +35,7 @@ var<workgroup> sh_roots: array<vec2<f32>, WG>;
 #include "complex"
 #include "fft_values"
 #include "turn"
+#include "fft_halves"
 
 @compute @workgroup_size(WG)
 fn main(
@@ -47,25 +49,48 @@ fn main(
     }
     let i = group * (WG / p.lanes) + lid / p.lanes;
     let item = item_at(i);
-    let n = item.z;
+    let halved = ((p.load | p.store) & REAL) != 0u && item.z % 2u == 0u;
+    let n = select(item.z, item.z / 2u, halved);
     let k = lid % p.lanes;
     let at = lid - k;
-    sh_values[lid] = value_in(item, k);
+    if !halved {
+        sh_values[lid] = value_in(item, k);
+    } else if k < n {
+        if (p.load & 3u) == REAL {
+            sh_values[lid] = pair_in(p.x_base + item.x + 2u * k);
+        } else {
+            let begin = (p.x_base >> 1u) + item.x;
+            sh_values[lid] = folded(k, turn(k, 2u * n), x[begin + k], x[begin + n - k]);
+        }
+    }
     if k < n {
         sh_roots[lid] = turn(k, n);
     }
     workgroupBarrier();
-    if k >= n {
-        return;
-    }
     var sum = sh_values[at];
     var m = 0u;
-    for (var j = 1u; j < n; j += 1u) {
+    let terms = select(0u, n, k < n);
+    for (var j = 1u; j < terms; j += 1u) {
         m += k;
         if m >= n {
             m -= n;
         }
         sum = c_add(sum, sh_roots[at + m], sh_values[at + j]);
     }
-    value_out(item, k, sum);
+    workgroupBarrier();
+    sh_values[lid] = sum;
+    workgroupBarrier();
+    if k >= n {
+        return;
+    }
+    if !halved {
+        value_out(item, k, sum);
+    } else if (p.store & 3u) == REAL {
+        pair_out(item.y + 2u * k, sum.yx * bitcast<f32>(item.w));
+    } else {
+        y[item.y + k] = unfolded(turn(k, 2u * n), sum, sh_values[at + select(n - k, 0u, k == 0u)]);
+        if k == 0u {
+            y[item.y + n] = vec2(sum.x - sum.y, 0.0);
+        }
+    }
 }

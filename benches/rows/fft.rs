@@ -22,7 +22,11 @@ const COMPLEX: &[(&str, usize, f64)] = &[
     ("fft/2^20", 1 << 20, 1.38),
     ("fft/2^24", 1 << 24, 1.0),
 ];
-const REAL: &[(&str, usize, f64)] = &[("rfft/1024", 1024, 2.85), ("rfft/4096", 4096, 2.85)];
+const REAL: &[(&str, usize, f64)] = &[
+    ("rfft/1024", 1024, 2.85),
+    ("rfft/4096", 4096, 2.85),
+    ("rfft/65536", 1 << 16, 1.4),
+];
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
     for &(name, length, aim) in COMPLEX {

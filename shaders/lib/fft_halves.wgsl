@@ -18,3 +18,19 @@ fn unfolded(w: vec2<f32>, first: vec2<f32>, last: vec2<f32>) -> vec2<f32> {
     let o = first - mirrored;
     return 0.5 * c_add(first + mirrored, w, vec2(o.y, -o.x));
 }
+
+// Two real values from word `at` of x on, as one complex value; and to y. Both loads are under way together.
+fn pair_in(at: u32) -> vec2<f32> {
+    let first = x[at >> 1u];
+    let next = x[(at + 1u) >> 1u];
+    return select(first, vec2(first.y, next.x), (at & 1u) != 0u);
+}
+
+fn pair_out(at: u32, z: vec2<f32>) {
+    if (at & 1u) == 0u {
+        y[at >> 1u] = z;
+    } else {
+        y[at >> 1u].y = z.x;
+        y[(at >> 1u) + 1u].x = z.y;
+    }
+}

@@ -3,7 +3,7 @@
 // p.load says what x holds, p.store what y takes. An inverse transform is the forward one between two exchanges of real and
 // imaginary part.
 const REAL = 1u; // real values alone
-const HALF = 2u; // the first n / 2 + 1 values of a spectrum whose others are their conjugates
+const HALF = 2u; // the first n / 2 + 1 values of a spectrum whose others are their conjugates; here n is odd
 const EXCHANGED = 4u;
 
 // Value i, zero from n on. p.x_base is in words.
@@ -21,7 +21,7 @@ fn value_in(item: vec4<u32>, i: u32) -> vec2<f32> {
                 z = x[(p.x_base >> 1u) + item.x + select(i, item.z - i, mirrored)];
                 z.y = select(z.y, -z.y, mirrored);
                 // Not multiplied: it may be a NaN.
-                if i == 0u || 2u * i == item.z {
+                if i == 0u {
                     z.y = 0.0;
                 }
             }

@@ -8,7 +8,8 @@ use std::f64::consts::TAU;
 #[cfg(feature = "gpu")]
 use std::fmt::Write;
 
-use crate::ops::butterfly::{Generator, Kind, Transform};
+use super::butterfly::{Generator, Kind, Transform};
+use super::fft::HALF;
 use crate::plan::{Access, Kernel, Slot, Stage, Table, Variant, Word, Words};
 use crate::ragged::DType;
 
@@ -19,8 +20,8 @@ pub(crate) const LOG_LONGEST: u32 = 24;
 
 /// A build of the kernel, for one radix.
 struct Build {
-    /// Its flag, and those of a later and the first pass.
-    flags: [&'static [&'static str]; 2],
+    /// Those of a later pass, of the first one, and of the last one of real values.
+    flags: [&'static [&'static str]; 3],
     /// log2 of the radix of each stage inside the pass.
     radices: &'static [u32],
     /// log2 of the values that an invocation holds.
@@ -33,35 +34,35 @@ struct Build {
 
 const BUILDS: &[Build] = &[
     Build {
-        flags: [&["R64"], &["R64", "FIRST"]],
+        flags: [&["R64"], &["R64", "FIRST"], &["R64", "HALVES"]],
         radices: &[4, 2],
         held: 4,
         whole: false,
         columns: 6,
     },
     Build {
-        flags: [&["R128"], &["R128", "FIRST"]],
+        flags: [&["R128"], &["R128", "FIRST"], &["R128", "HALVES"]],
         radices: &[4, 3],
         held: 4,
         whole: false,
         columns: 5,
     },
     Build {
-        flags: [&["R256"], &["R256", "FIRST"]],
+        flags: [&["R256"], &["R256", "FIRST"], &["R256", "HALVES"]],
         radices: &[4, 4],
         held: 4,
         whole: false,
         columns: 4,
     },
     Build {
-        flags: [&["R512"], &["R512", "FIRST"]],
+        flags: [&["R512"], &["R512", "FIRST"], &["R512", "HALVES"]],
         radices: &[4, 1, 4],
         held: 4,
         whole: false,
         columns: 3,
     },
     Build {
-        flags: [&["R1024"], &["R1024", "FIRST"]],
+        flags: [&["R1024"], &["R1024", "FIRST"], &["R1024", "HALVES"]],
         radices: &[4, 2, 4],
         held: 4,
         whole: false,
@@ -93,18 +94,25 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: &variants(),
 };
 
-const fn variants() -> [Variant; 2 * BUILDS.len()] {
+/// All but those of later passes of 64, which there are none of.
+const fn variants() -> [Variant; 3 * BUILDS.len() - 2] {
     let mut all = [Variant {
         dtype: DType::C32,
-        flags: &[],
-    }; 2 * BUILDS.len()];
-    let mut i = 0;
+        flags: BUILDS[0].flags[FIRST],
+    }; 3 * BUILDS.len() - 2];
+    let mut i = 1;
     while i < all.len() {
-        all[i].flags = BUILDS[i / 2].flags[i % 2];
+        let at = i + 2;
+        all[i].flags = BUILDS[at / 3].flags[at % 3];
         i += 1;
     }
     all
 }
+
+/// Places in [`Build::flags`].
+const LATER: usize = 0;
+const FIRST: usize = 1;
+const HALVES: usize = 2;
 
 static TWIDDLES: Table = Table {
     name: "fft_pass",
@@ -167,15 +175,18 @@ pub(crate) fn generate(flags: &[&str]) -> String {
     for other in BUILDS {
         for other_first in [false, true] {
             let text = generator.function(&transform(other, other_first));
-            if other_first == first && other.flags == build.flags {
+            if other_first == first && other.log_radix() == log_r {
                 out.push_str(&text);
             }
         }
     }
-    write_transfers(&mut out, build);
+    write_transfers(&mut out, build, flags);
     if first {
         write_turn(&mut out, build);
     } else {
+        if flags.contains(&"HALVES") {
+            write_mirror(&mut out, build);
+        }
         let powers = (0..held).map(|i| format!(", root(unit << {}u)", log_r - held + i));
         let _ = writeln!(
             out,
@@ -189,76 +200,186 @@ pub(crate) fn generate(flags: &[&str]) -> String {
 
 /// What an invocation reads and writes: all its values, at equal distances, by one way of making them.
 ///
-/// Where the distance is N / E, the turns of right-angle transforms are the first one's and constants.
+/// Where the distance is N / E, the turns of right-angle transforms, and of halves, are the first one's and constants.
 #[cfg(feature = "gpu")]
-fn write_transfers(out: &mut String, build: &Build) {
+fn write_transfers(out: &mut String, build: &Build, flags: &[&str]) {
     let held = 1u32 << build.held;
-    let (item, both) = ("item: vec4<u32>", "item: vec4<u32>, log_n: u32");
     let array = format!("v: ptr<function, array<vec2<f32>, {held}>>");
-    let _ = writeln!(
-        out,
-        "fn load_halves({array}, item: vec4<u32>, half: u32, start: u32, step: u32) {{"
-    );
-    for s in 0..held {
-        let _ = writeln!(
-            out,
-            "    (*v)[{s}] = vec2(real_in(item, start + {s}u * step), 0.0);"
-        );
-    }
-    let _ = writeln!(out, "    if item.z > half {{");
-    for s in 0..held {
-        let _ = writeln!(
-            out,
-            "        (*v)[{s}].y = -real_in(item, half + start + {s}u * step);"
-        );
-    }
-    let _ = writeln!(out, "    }}\n}}");
-    for (name, arguments, before, line) in [
-        ("load", "start: u32", "", "(*v)[S] = x[start + Su * step];"),
-        (
-            "load_product",
-            "start: u32, second: u32",
-            "",
-            "(*v)[S] = c_mul(x[start + Su * step], x[second + Su * step]).yx;",
-        ),
-        (
-            "load_right_angle",
-            &format!("{both}, start: u32"),
-            "load_halves(v, item, 1u << log_n, start, step);\n    let turn = root(start << (22u - log_n));",
-            "(*v)[S] = c_mul((*v)[S], c_mul(turn, ROOT));",
-        ),
-        (
-            "load_first",
-            &format!("{both}, start: u32"),
-            "",
-            "(*v)[S] = first_value(item, log_n, start + Su * step);",
-        ),
-        ("store", "start: u32", "", "y[start + Su * step] = (*v)[S];"),
-        (
-            "store_right_angle",
-            &format!("{both}, start: u32"),
-            "let turn = root(start << (22u - log_n)) * bitcast<f32>(item.w);",
-            "store_both(item, log_n, start + Su * step, (*v)[S], c_mul(turn, ROOT));",
-        ),
-        (
-            "store_last",
-            &format!("{item}, start: u32"),
-            "",
-            "last_value(item, start + Su * step, (*v)[S]);",
-        ),
-    ] {
-        let _ = writeln!(
-            out,
-            "fn {name}({array}, {arguments}, step: u32) {{\n    {before}"
-        );
-        for s in 0..held {
-            let (sin, cos) = (-TAU * f64::from(s) / f64::from(4 * held)).sin_cos();
-            let root = format!("vec2({:?}, {:?})", cos as f32, sin as f32);
-            let line = line.replace("ROOT", &root).replace('S', &s.to_string());
-            let _ = writeln!(out, "    {line}");
+    let both = format!("{array}, m: ptr<function, array<vec2<f32>, {held}>>");
+    let item = "item: vec4<u32>";
+    // The part of a turn that there is from the first value to one after the last.
+    let mut write = |name: &str, arguments: &str, part: f64, lines: &[(&str, &str)]| {
+        let _ = writeln!(out, "fn {name}({arguments}, start: u32, step: u32) {{");
+        for (before, line) in lines {
+            let _ = writeln!(out, "    {before}");
+            let each = if line.is_empty() { 0 } else { held };
+            for s in 0..each {
+                let (sin, cos) = (-TAU * f64::from(s) * part / f64::from(held)).sin_cos();
+                let root = format!("vec2({:?}, {:?})", cos as f32, sin as f32);
+                let line = line.replace("ROOT", &root).replace('$', &s.to_string());
+                let _ = writeln!(out, "    {line}");
+            }
         }
         let _ = writeln!(out, "}}");
+    };
+    let in_order = [("", "(*v)[$] = x[start + $u * step];")];
+    if flags.contains(&"FIRST") {
+        write("load", &array, 0.0, &in_order);
+        write(
+            "load_product",
+            &format!("{array}, first: u32, second: u32"),
+            0.0,
+            &[(
+                "",
+                "(*v)[$] = c_mul(x[first + start + $u * step], x[second + start + $u * step]).yx;",
+            )],
+        );
+        write(
+            "load_right_angle",
+            &format!("{array}, {item}, log_n: u32"),
+            0.25,
+            &[
+                (
+                    "let half = 1u << log_n;",
+                    "(*v)[$] = vec2(real_in(item, start + $u * step), 0.0);",
+                ),
+                (
+                    "if item.z > half {",
+                    "(*v)[$].y = -real_in(item, half + start + $u * step);",
+                ),
+                (
+                    "}\n    let turn = root(start << (22u - log_n));",
+                    "(*v)[$] = c_mul((*v)[$], c_mul(turn, ROOT));",
+                ),
+            ],
+        );
+        write(
+            "load_pairs",
+            &format!("{array}, {item}"),
+            0.0,
+            &[
+                (
+                    "let at = p.x_base + item.x + 2u * start;\n    if (at & 1u) == 0u {",
+                    "(*v)[$] = x[(at >> 1u) + $u * step];",
+                ),
+                ("} else {", "(*v)[$] = pair_in(at + $u * 2u * step);"),
+                ("}", ""),
+            ],
+        );
+        write(
+            "load_folded",
+            &format!("{array}, {item}, log_n: u32"),
+            0.5,
+            &[(
+                "let turn = root(start << (23u - log_n));",
+                "(*v)[$] = folded_in(item, start + $u * step, c_mul(turn, ROOT));",
+            )],
+        );
+        write(
+            "load_first",
+            &format!("{array}, {item}, log_n: u32"),
+            0.0,
+            &[("", "(*v)[$] = first_value(item, log_n, start + $u * step);")],
+        );
+        write(
+            "store",
+            &array,
+            0.0,
+            &[("", "y[start + $u * step] = (*v)[$];")],
+        );
+        return;
     }
+    write("load", &array, 0.0, &in_order);
+    if flags.contains(&"HALVES") {
+        write(
+            "chirp_values",
+            &format!("{array}, {item}"),
+            0.0,
+            &[(
+                "",
+                "(*v)[$] = c_mul((*v)[$].yx, chirp(min(start + $u * step, item.z - 1u), item.z));",
+            )],
+        );
+        write(
+            "store_halves",
+            &format!("{both}, {item}, log_n: u32"),
+            0.5,
+            &[(
+                "let turn = root(start << (23u - log_n));",
+                "half_out(item, start + $u * step, c_mul(turn, ROOT), (*v)[$], (*m)[$]);",
+            )],
+        );
+        write(
+            "store_some_halves",
+            &format!("{both}, {item}"),
+            0.0,
+            &[(
+                "",
+                "if start + $u * step < item.z { half_out(item, start + $u * step, \
+                 half_turn(start + $u * step, item.z), (*v)[$], (*m)[$]); }",
+            )],
+        );
+        return;
+    }
+    write(
+        "store",
+        &array,
+        0.0,
+        &[("", "y[start + $u * step] = (*v)[$];")],
+    );
+    write(
+        "store_right_angle",
+        &format!("{array}, {item}, log_n: u32"),
+        0.25,
+        &[(
+            "let turn = root(start << (22u - log_n)) * bitcast<f32>(item.w);",
+            "store_both(item, log_n, start + $u * step, (*v)[$], c_mul(turn, ROOT));",
+        )],
+    );
+    write(
+        "store_pairs",
+        &format!("{array}, {item}"),
+        0.0,
+        &[(
+            "let factor = bitcast<f32>(item.w);",
+            "pair_out(item.y + 2u * (start + $u * step), (*v)[$].yx * factor);",
+        )],
+    );
+    write(
+        "store_last",
+        &format!("{array}, {item}"),
+        0.0,
+        &[("", "last_value(item, start + $u * step, (*v)[$]);")],
+    );
+}
+
+/// The values of column `of`, `rows` less each of an invocation's: what they are taken apart with.
+#[cfg(feature = "gpu")]
+fn write_mirror(out: &mut String, build: &Build) {
+    let (held, columns) = (1u32 << build.held, build.columns);
+    let threads = 1u32 << (build.log_radix() - build.held);
+    let array = format!("ptr<function, array<vec2<f32>, {held}>>");
+    let _ = writeln!(
+        out,
+        "fn mirror(v: {array}, m: {array}, j: u32, c: u32, column: u32, rows: u32) {{\n    \
+         let put = (j << {columns}u) + c;\n    let last = rows - j;"
+    );
+    for part in ["x", "y"] {
+        let _ = writeln!(out, "    workgroupBarrier();");
+        for s in 0..held {
+            let to = (s * threads) << columns;
+            let _ = writeln!(out, "    sh_exchange[put + {to}u] = (*v)[{s}].{part};");
+        }
+        let _ = writeln!(out, "    workgroupBarrier();");
+        for s in 0..held {
+            let (k, mask) = (s * threads, (1u32 << build.log_radix()) - 1);
+            let _ = writeln!(
+                out,
+                "    (*m)[{s}].{part} = sh_exchange[(((last - {k}u) & {mask}u) << {columns}u) + column];"
+            );
+        }
+    }
+    let _ = writeln!(out, "}}");
 }
 
 /// From invocation (j, c) holding values j + T s of column c to invocation l holding values l + WG s of all columns, one
@@ -354,6 +475,8 @@ pub(crate) const CHIRP: u32 = 0x800;
 pub(crate) const RIGHT_ANGLE: u32 = 0x1000;
 pub(crate) const BACKWARDS: u32 = 0x2000;
 pub(crate) const PLAIN: u32 = 0x100;
+/// 2 n real values, as n complex ones.
+pub(crate) const PAIRED: u32 = 0x4000;
 
 /// Passes of a transform of 2^log values.
 pub(crate) fn pass_count(log: u32) -> usize {
@@ -429,10 +552,15 @@ fn stage(alike: Alike, tasks: Vec<u32>) -> Stage {
         Place::Result => Slot::Output(0),
     };
     let build = build(alike.log_radix);
+    let end = match alike.pass {
+        0 => FIRST,
+        _ if alike.store & PAIRED != 0 && alike.store & HALF != 0 => HALVES,
+        _ => LATER,
+    };
     let groups = (tasks.len() / 8) as u32;
     Stage {
         kernel: &KERNEL,
-        variant: KERNEL.variant(DType::C32, build.flags[usize::from(alike.pass == 0)]),
+        variant: KERNEL.variant(DType::C32, build.flags[end]),
         slots: vec![
             slot(alike.from),
             slot(alike.to),

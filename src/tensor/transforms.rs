@@ -190,8 +190,7 @@ impl Tensor<Complex32> {
     ///
     /// `layout` is that of the result, since neither n nor its parity shows in the spectrum: after `x.rfft()` it is
     /// `x.layout()`. An empty element has an empty spectrum. The imaginary parts of X₀, and of X_{n/2} where n is even, do
-    /// not count. NaN, infinity, cost and error are those of [`fft`](Self::fft), with half the values to read or write. On a GPU
-    /// half the operations too where n is a power of two up to 8192, or an even product of 2, 3, 5 and 7 up to 4096.
+    /// not count. NaN, infinity, cost and error are those of [`rfft`](Tensor::rfft).
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -221,9 +220,13 @@ impl Tensor<Complex32> {
 impl Tensor<f32> {
     /// The first ⌊n/2⌋ + 1 values of the discrete Fourier transform of each element; the others are their conjugates.
     ///
-    /// `X_k = Σ_j x_j e^(−2πi jk/n)` for k ≤ n/2, unscaled. Rank 1. An empty element gives an empty one. NaN, infinity, cost
-    /// and error are those of [`fft`](Tensor::fft), with half the values to read and to write. On a GPU half the operations too where
-    /// n is a power of two up to 8192, or an even product of 2, 3, 5 and 7 up to 4096.
+    /// `X_k = Σ_j x_j e^(−2πi jk/n)` for k ≤ n/2, unscaled. Rank 1. An empty element gives an empty one. NaN, infinity and the bound
+    /// of the error are those of [`fft`](Tensor::fft) for n values.
+    ///
+    /// Cost: where n is even, that of [`fft`](Tensor::fft) for n/2 complex values, z_j = x_2j + i x_(2j+1), which is half the work in
+    /// operations, passes' bytes and scratch. Their spectrum is taken apart before it is first written, so no pass is added: a GPU
+    /// reads and writes once up to n = 16,384, or 8192 where it is no power of two. Where n is odd, the cost is that for n complex
+    /// values, with half of them read and written. Lengths end where those of [`fft`](Tensor::fft) do.
     ///
     /// ```
     /// # use vsla::{Complex32, Device, Ragged};

@@ -16,11 +16,12 @@ mod every;
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = Vec::new();
     for op in [Op::Fft, Op::Ifft, Op::Rfft, Op::Irfft] {
-        let tests: [OpTest; 10] = [
+        let tests: [OpTest; 11] = [
             ("short", short),
             ("random", random),
             ("powers_of_two", powers_of_two),
             ("long", long),
+            ("even", even),
             ("too_long", too_long),
             ("corpus", corpus),
             ("alone", alone),
@@ -263,19 +264,32 @@ fn random(device: &Device, op: Op) {
 
 fn powers_of_two(device: &Device, op: Op) {
     // Several of each, in no order: a workgroup makes more than one of the shorter ones.
-    let mut lengths: Vec<usize> = (0..=13).flat_map(|log| vec![1 << log; 5]).collect();
+    let mut lengths: Vec<usize> = (0..=14).flat_map(|log| vec![1 << log; 5]).collect();
     rng("powers of two").shuffle(&mut lengths);
     op.check(device, lengths);
 }
 
 /// Longer than a workgroup holds: passes of every radix, two and three of them, and Bluestein's way by them. Elements of
-/// one length share its filter.
+/// one length share its filter, and real ones of twice as many values. Even ones begin anywhere.
 fn long(device: &Device, op: Op) {
     op.check(device, [16_384, 6, 5000, 10_007, 65_536, 10_007, 65_537]);
-    op.check(device, [1 << 15, 1 << 17, 0, 100_000, 8193]);
+    op.check(device, [1 << 15, 20_014, 1 << 17, 0, 100_000, 8193, 10_006]);
     op.check(device, [1 << 18, 1 << 19, 1 << 14]);
     op.check(device, [1 << 20]);
     op.check(device, [1 << 21]);
+}
+
+/// Of real values, even numbers that have their own ways as half as many complex ones: short, by stages, by Bluestein's
+/// convolution in a workgroup and in passes, and three passes.
+fn even(device: &Device, op: Op) {
+    op.check(
+        device,
+        [3, 62, 74, 128, 4090, 4090, 2045, 4096, 1, 8190, 8192],
+    );
+    op.check(device, [8191, 8194, 1 << 14, 16_382, 12_000]);
+    if matches!(op, Op::Rfft | Op::Irfft) {
+        op.check(device, [1, 1 << 22]);
+    }
 }
 
 /// The CPU transforms any length; a GPU says which element is too long for its kernels.
@@ -321,7 +335,7 @@ fn words(values: &[Complex32]) -> &[u32] {
 /// Lengths of every class, so that work lists are mixed.
 fn mixed() -> Vec<usize> {
     vec![
-        7, 64, 1000, 0, 17, 256, 64, 5, 2048, 331, 64, 1, 4096, 1000, 33, 32, 3001, 128, 8192, 512,
+        7, 64, 1000, 0, 17, 256, 64, 5, 2048, 331, 64, 1, 4096, 1000, 33, 32, 3001, 128, 8192, 662,
     ]
 }
 

@@ -93,53 +93,11 @@ pub(crate) static BLUESTEIN: Kernel = Kernel {
     ],
 };
 
-/// The flags of the inverse of a real transform by 2^log values.
-pub(super) const fn inverse_flags(log: u32) -> &'static [&'static str] {
-    const FLAGS: [&[&str]; 8] = [
-        &["N32", "INVERSE"],
-        &["N64", "INVERSE"],
-        &["N128", "INVERSE"],
-        &["N256", "INVERSE"],
-        &["N512", "INVERSE"],
-        &["N1024", "INVERSE"],
-        &["N2048", "INVERSE"],
-        &["N4096", "INVERSE"],
-    ];
-    FLAGS[(log - LOG_SHORTEST) as usize]
-}
-
-const fn inverse(log: u32) -> Variant {
-    Variant {
-        dtype: DType::C32,
-        flags: inverse_flags(log),
-    }
-}
-
-/// log2 of the complex values by which the longest real transform is made.
-pub(super) const LOG_LONGEST_HALF: u32 = 12;
-
 pub(crate) static REAL: Kernel = Kernel {
     stem: "fft_real",
     source: include_str!("../../../shaders/fft_real.wgsl"),
     access: BLUESTEIN.access,
-    variants: &[
-        variant(5),
-        inverse(5),
-        variant(6),
-        inverse(6),
-        variant(7),
-        inverse(7),
-        variant(8),
-        inverse(8),
-        variant(9),
-        inverse(9),
-        variant(10),
-        inverse(10),
-        variant(11),
-        inverse(11),
-        variant(12),
-        inverse(12),
-    ],
+    variants: KERNEL.variants,
 };
 
 /// log2 of the values that an invocation holds.
@@ -235,7 +193,7 @@ pub(super) static HALVES: Table = Table {
             let angle = std::f64::consts::PI * f64::from(i - n.min(i)) / f64::from(n);
             [angle.cos() as f32, -angle.sin() as f32].map(f32::to_bits)
         };
-        (0..2 << LOG_LONGEST_HALF).flat_map(point).collect()
+        (0..2 << LOG_LONGEST).flat_map(point).collect()
     },
 };
 
@@ -370,6 +328,9 @@ pub(crate) fn generate_filter(flags: &[&str]) -> String {
         format!("spectrum_out(item, j + {i}u, (*v)[{s}]);")
     });
     held.line("}");
+    held.begin("store_halves", "");
+    held.each(all / 2, |_, i| format!("halves_out(item, j + {i}u);"));
+    held.line("}");
     out
 }
 
@@ -392,6 +353,64 @@ pub(crate) fn generate_bluestein(flags: &[&str]) -> String {
     held.line("if item.z > 0u {");
     held.each(all, |s, i| format!("(*v)[{s}] = filters[begin + {i}u];"));
     held.line("}\n}");
+    let inside = |i: u32, text: String| format!("if j + {i}u < item.z {{ {text} }}");
+    held.begin("load_halved", ", halves_at: u32");
+    held.line("if (p.load & 3u) == REAL {");
+    held.line("let begin = p.x_base + item.x + 2u * j;");
+    held.each(all / 2, |s, i| {
+        inside(i, format!("(*v)[{s}] = pair_in(begin + {}u);", 2 * i))
+    });
+    held.line("} else {");
+    held.line("let begin = (p.x_base >> 1u) + item.x;");
+    held.each(all / 2, |s, i| {
+        inside(
+            i,
+            format!(
+                "(*v)[{s}] = folded(j + {i}u, filters[halves_at + j + {i}u], x[begin + j + {i}u], \
+                 x[begin + item.z - j - {i}u]);"
+            ),
+        )
+    });
+    held.line("}\n}");
+    let array = format!("ptr<function, array<vec2<f32>, {all}>>");
+    held.line(&format!(
+        "fn mirror(v: {array}, m: {array}, n: u32, j: u32, at: u32) {{"
+    ));
+    for part in ["x", "y"] {
+        held.line("workgroupBarrier();");
+        held.each(all / 2, |s, i| {
+            format!("sh_exchange[at + j + {i}u] = (*v)[{s}].{part};")
+        });
+        held.line("workgroupBarrier();");
+        held.each(all / 2, |s, i| {
+            format!("(*m)[{s}].{part} = sh_exchange[at + mirrored(j + {i}u, n)];")
+        });
+    }
+    held.line("}");
+    held.line(&format!(
+        "fn store_halved(v: {array}, m: {array}, item: vec4<u32>, j: u32, halves_at: u32) {{"
+    ));
+    held.line("if (p.store & 3u) == REAL {");
+    held.line("let factor = bitcast<f32>(item.w);");
+    held.each(all / 2, |s, i| {
+        inside(
+            i,
+            format!("pair_out(item.y + 2u * (j + {i}u), (*v)[{s}].yx * factor);"),
+        )
+    });
+    held.line("} else {");
+    held.each(all / 2, |s, i| {
+        inside(
+            i,
+            format!(
+                "y[item.y + j + {i}u] = unfolded(filters[halves_at + j + {i}u], (*v)[{s}], (*m)[{s}]);"
+            ),
+        )
+    });
+    held.line(
+        "if j == 0u && item.z > 0u { y[item.y + item.z] = vec2((*v)[0].x - (*v)[0].y, 0.0); }",
+    );
+    held.line("}\n}");
     out
 }
 
@@ -403,35 +422,30 @@ pub(crate) fn generate_real(flags: &[&str]) -> String {
     let all = 1 << held(log);
     let array = format!("ptr<function, array<vec2<f32>, {all}>>");
     let mut held = Held::new(&mut out, log);
-    if flags.contains(&"INVERSE") {
-        held.begin("load_spectrum", "");
-        held.line("let begin = (p.x_base >> 1u) + item.x;");
-        held.line("let up = begin + j;");
-        held.line("let down = begin + LENGTH - j;");
-        held.line(&format!("var last: array<vec2<f32>, {all}>;"));
-        held.each(all, |s, i| {
-            format!("(*v)[{s}] = x[up + {i}u]; last[{s}] = x[down - {i}u];")
-        });
-        held.each(all, |s, i| {
-            format!(
-                "(*v)[{s}] = folded(j + {i}u, halves[LENGTH + j + {i}u], (*v)[{s}], last[{s}]);"
-            )
-        });
-        held.line("}");
-        held.begin("store_pairs", "");
-        held.line("let factor = bitcast<f32>(item.w);");
-        held.line("let to = (item.y >> 1u) + j;");
-        held.line("if (item.y & 1u) == 0u {");
-        held.each(all, |s, i| format!("y[to + {i}u] = (*v)[{s}].yx * factor;"));
-        held.line("} else {");
-        held.each(all, |s, i| {
-            format!(
-                "y[to + {i}u].y = (*v)[{s}].y * factor; y[to + {i}u + 1u].x = (*v)[{s}].x * factor;"
-            )
-        });
-        held.line("}\n}");
-        return out;
-    }
+    held.begin("load_spectrum", "");
+    held.line("let begin = (p.x_base >> 1u) + item.x;");
+    held.line("let up = begin + j;");
+    held.line("let down = begin + LENGTH - j;");
+    held.line(&format!("var last: array<vec2<f32>, {all}>;"));
+    held.each(all, |s, i| {
+        format!("(*v)[{s}] = x[up + {i}u]; last[{s}] = x[down - {i}u];")
+    });
+    held.each(all, |s, i| {
+        format!("(*v)[{s}] = folded(j + {i}u, halves[LENGTH + j + {i}u], (*v)[{s}], last[{s}]);")
+    });
+    held.line("}");
+    held.begin("store_pairs", "");
+    held.line("let factor = bitcast<f32>(item.w);");
+    held.line("let to = (item.y >> 1u) + j;");
+    held.line("if (item.y & 1u) == 0u {");
+    held.each(all, |s, i| format!("y[to + {i}u] = (*v)[{s}].yx * factor;"));
+    held.line("} else {");
+    held.each(all, |s, i| {
+        format!(
+            "y[to + {i}u].y = (*v)[{s}].y * factor; y[to + {i}u + 1u].x = (*v)[{s}].x * factor;"
+        )
+    });
+    held.line("}\n}");
     held.begin("load_pairs", "");
     held.line("let begin = p.x_base + item.x;");
     held.line("let at = (begin >> 1u) + j;");

@@ -2,14 +2,15 @@
 //!
 //! A power of two is transformed by its passes, operand → scratch → result. Another length n takes Bluestein's way: with
 //! w_k = e^(-πi k² / n), X_k = w_k Σ_j (x_j w_j) conj(w_{k-j}), a convolution made by three transforms of the power of two M ≥ 2 n − 1.
-//! Elements of one length share the spectrum of conj(w).
+//! Elements of one length share the spectrum of conj(w). Even numbers of real values are transformed as half as many complex ones;
+//! the first pass or the last one makes them of the spectrum or takes them apart.
 //!
 //! Where the scratch that all would need is too much, elements take turns; one of them always has its turn.
 
 use std::collections::HashMap;
 
-use super::plan::{EXCHANGED, Item, Modes};
-use crate::ops::passes::{self, CHIRP, FILTER, Long, PLAIN, PRODUCT, Place, back, there};
+use super::plan::{Item, Modes, REAL};
+use crate::ops::passes::{self, CHIRP, FILTER, Long, PAIRED, PLAIN, PRODUCT, Place, back, there};
 use crate::plan::Stage;
 
 /// Words of all scratch buffers together, at most: 512 MiB.
@@ -43,18 +44,24 @@ impl Turn {
         at
     }
 
-    /// Words in all once an element like this is added, at most.
-    fn words_with(&self, log: u32) -> u64 {
-        2 * (self.used.iter().map(|&used| u64::from(used)).sum::<u64>() + (3 << log))
+    /// Words in all once an element is added whose passes are of 2^log values.
+    fn words_with(&self, log: u32, n: u32, modes: Modes) -> u64 {
+        let parts = if n.is_power_of_two() {
+            1 + u32::from(modes.store & REAL != 0 && passes::pass_count(log) > 2)
+        } else {
+            2 + 2 * u32::from(!self.filters.contains_key(&n))
+        };
+        let used: u64 = self.used.iter().map(|&used| u64::from(used)).sum();
+        2 * (used + (u64::from(parts) << log))
     }
 
     /// A transform of 2^log values.
     fn power(&mut self, log: u32, item: Item, modes: Modes) {
         let [from, to, n, factor] = item;
         let aside = (Place::Scratch(ASIDE), self.take(ASIDE, log));
-        // The result is as large as the power of two unless values are real; scratch always is.
-        let early = match modes.store {
-            0 | EXCHANGED => (Place::Result, to),
+        // The result holds the power of two unless it is of real values, which may begin anywhere; scratch always does.
+        let early = match modes.store & REAL {
+            0 => (Place::Result, to),
             _ if passes::pass_count(log) == 2 => aside,
             _ => (Place::Scratch(SPECTRA), self.take(SPECTRA, log)),
         };
@@ -126,7 +133,7 @@ impl Turn {
     }
 }
 
-/// The stages of these elements, each with log2 of its power of two, and the words of the scratches.
+/// The stages of these elements, each with log2 of the power of two that its passes are of, and the words of the scratches.
 pub(super) fn stages(
     elements: &[(u32, Item)],
     modes: Modes,
@@ -144,14 +151,48 @@ pub(super) fn stages(
         *turn = Turn::default();
     };
     for &(log, item) in elements {
-        if turn.used[ASIDE] > 0 && turn.words_with(log) > scratch {
+        let [from, to, n, factor] = item;
+        let halved = modes.are_real() && n % 2 == 0;
+        let item = [from, to, n >> u32::from(halved), factor];
+        let modes = match halved {
+            true => Modes {
+                load: modes.load | PAIRED,
+                store: modes.store | PAIRED,
+            },
+            false => modes,
+        };
+        if turn.used[ASIDE] > 0 && turn.words_with(log, item[2], modes) > scratch {
             finish(&mut turn);
         }
-        match item[2].is_power_of_two() {
+        match n.is_power_of_two() {
             true => turn.power(log, item, modes),
             false => turn.convolved(log, item, modes),
         }
     }
     finish(&mut turn);
     (stages, words.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2²⁶ complex values, or twice as many real ones, fill the scratch exactly.
+    #[test]
+    fn what_fits_has_one_turn() {
+        let complex = Modes { load: 0, store: 0 };
+        let real = Modes { load: 1, store: 2 };
+        for (log, passes) in [(14, 2), (17, 2), (20, 2), (24, 3)] {
+            let count = 1 << (26 - log);
+            for modes in [complex, real] {
+                let halved = u32::from(modes.are_real());
+                let item = [0, 0, 1 << (log + halved), 0];
+                let (stages, words) = stages(&vec![(log, item); count], modes, SCRATCH);
+                assert_eq!(stages.len(), passes);
+                assert_eq!(words, [0, SCRATCH, 0]);
+                let one_more = vec![(log, item); count + 1];
+                assert_eq!(super::stages(&one_more, modes, SCRATCH).0.len(), 2 * passes);
+            }
+        }
+    }
 }

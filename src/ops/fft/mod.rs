@@ -18,6 +18,7 @@ use crate::{Error, Result};
 pub(crate) use kernels::{BLUESTEIN, FILTER, KERNEL, REAL, TINY_KERNEL};
 #[cfg(feature = "gpu")]
 pub(crate) use kernels::{generate, generate_bluestein, generate_filter, generate_real};
+pub(crate) use plan::HALF;
 pub(crate) use smooth::KERNEL as SMOOTH;
 #[cfg(feature = "gpu")]
 pub(crate) use smooth::generate as generate_smooth;
@@ -35,6 +36,10 @@ pub(crate) enum Transform {
 }
 
 impl Transform {
+    fn is_real(self) -> bool {
+        matches!(self, Transform::Real | Transform::RealInverse)
+    }
+
     fn op(self) -> &'static str {
         match self {
             Transform::Forward => "fft",

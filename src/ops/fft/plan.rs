@@ -4,10 +4,10 @@
 //! | --- | --- |
 //! | 1 to 64, but 32 and 64 | by the definition, an invocation for each result |
 //! | 32 to 8192, a power of two | in registers and workgroup memory |
-//! | 64 to 8192, a power of two, of real values | by half as many complex values, even and odd ones |
-//! | 65 to 2048, a product of 2, 3, 5 and 7; of real values an even one to 4096 | [`smooth`]: stages of mixed radix |
+//! | 33 to 2048, a product of 2, 3, 5 and 7 | [`smooth`]: stages of mixed radix. Those to 64 only as halves |
 //! | 65 to 4096, others | Bluestein's convolution, of the next power of two from 2 n − 1 on, with a filter made once for each length |
 //! | above, to 2²⁴ if a power of two and to 2²² if not | the same two ways in passes: [`long`] |
+//! | even, of real values | as n / 2 complex ones, even and odd values, the same ways; taken apart or put together by the same kernels |
 //!
 //! Each reads its element once and writes its result once. Transforms of 8192 take 32 KiB of workgroup memory, others 16 KiB at
 //! most, and in passes where there is less. What no kernel reaches is refused.
@@ -43,38 +43,39 @@ enum Size {
     Long(u32),
 }
 
+/// The longest transform whose length is a power of two, or not.
+fn longest(power: bool) -> usize {
+    match power {
+        true => 1 << long::LOG_LONGEST,
+        false => 1 << (long::LOG_LONGEST_CONVOLVED - 1),
+    }
+}
+
 impl Size {
     /// Of an element that is not empty, if there is a way, on a GPU with so many bytes of workgroup memory.
     fn of(transform: Transform, n: usize, memory: u32) -> Option<Size> {
-        let real = matches!(transform, Transform::Real | Transform::RealInverse);
-        let log = n.ilog2();
-        if real
-            && n.is_power_of_two()
-            && n > 1 << kernels::LOG_SHORTEST
-            && log <= kernels::LOG_LONGEST_HALF + 1
-        {
-            return Some(Size::Short(Way::Half(log - 1)));
+        if n > longest(n.is_power_of_two()) {
+            return None;
         }
-        let shortest = 1 << kernels::LOG_SHORTEST;
-        let (way, log) = match n {
-            _ if n.is_power_of_two() && n >= shortest => (Way::Power as fn(u32) -> Way, log),
-            ..=kernels::TINY => return Some(Size::Short(Way::Tiny((n.max(16) - 1).ilog2() + 1))),
-            _ if smooth::plan(n, real).is_some() => return Some(Size::Short(Way::Smooth)),
-            _ => (
-                Way::Bluestein as fn(u32) -> Way,
-                (2 * n - 1).next_power_of_two().ilog2(),
-            ),
+        let halved = transform.is_real() && n.is_multiple_of(2);
+        let values = if halved { n / 2 } else { n };
+        let power = values.is_power_of_two() && values >= 1 << kernels::LOG_SHORTEST;
+        let (way, log) = if power {
+            let way = if halved { Way::Half } else { Way::Power };
+            (way as fn(u32) -> Way, values.ilog2())
+        } else if n > kernels::TINY && smooth::plan(n, transform.is_real()).is_some() {
+            return Some(Size::Short(Way::Smooth));
+        } else if values <= kernels::TINY {
+            let lanes = values.max(16).next_power_of_two();
+            return Some(Size::Short(Way::Tiny(lanes.ilog2())));
+        } else {
+            let way = Way::Bluestein as fn(u32) -> Way;
+            (way, (2 * values - 1).next_power_of_two().ilog2())
         };
-        let longest = match n.is_power_of_two() {
-            true => long::LOG_LONGEST,
-            false => long::LOG_LONGEST_CONVOLVED,
-        };
-        match log {
-            ..=kernels::LOG_LONGEST if memory >= kernels::memory(log) => {
-                Some(Size::Short(way(log)))
-            }
-            _ => (log <= longest).then_some(Size::Long(log)),
-        }
+        Some(match log {
+            ..=kernels::LOG_LONGEST if memory >= kernels::memory(log) => Size::Short(way(log)),
+            _ => Size::Long(log),
+        })
     }
 }
 
@@ -86,11 +87,7 @@ pub(super) fn reaches(transform: Transform, n: usize) -> bool {
 /// The first element that is too long for the kernels there are, and the longest that is not.
 pub(super) fn too_long(transform: Transform, n: &Layout) -> Option<(usize, usize)> {
     let element = n.lengths().position(|n| !reaches(transform, n))?;
-    let power = n.length(element).is_power_of_two();
-    let longest = match power {
-        true => 1 << long::LOG_LONGEST,
-        false => 1 << (long::LOG_LONGEST_CONVOLVED - 1),
-    };
+    let longest = longest(n.length(element).is_power_of_two());
     Some((element, longest))
 }
 
@@ -104,9 +101,9 @@ pub(super) struct Modes {
     pub store: u32,
 }
 
-const REAL: u32 = 1;
-const HALF: u32 = 2;
-pub(super) const EXCHANGED: u32 = 4;
+pub(super) const REAL: u32 = 1;
+pub(crate) const HALF: u32 = 2;
+const EXCHANGED: u32 = 4;
 
 impl Modes {
     fn of(transform: Transform) -> Modes {
@@ -117,6 +114,11 @@ impl Modes {
             Transform::RealInverse => (HALF | EXCHANGED, REAL | EXCHANGED),
         };
         Modes { load, store }
+    }
+
+    /// Whether one side is real values.
+    pub(super) fn are_real(self) -> bool {
+        (self.load | self.store) & REAL != 0
     }
 }
 
@@ -182,12 +184,19 @@ pub(super) fn stages(
             None => {}
         }
     }
+    let real = transform.is_real();
     // Items by length, so that those that share a filter have their turn together.
     let most = (room.scratch / 2).min(1 << 30) as u32;
     let mut filtered = Vec::new();
     ways.retain(|way, items| match *way {
         Way::Bluestein(log) => {
-            filtered.push((log, std::mem::take(items)));
+            let items = items
+                .iter()
+                .map(|&[x, y, n, factor]| match real && n % 2 == 0 {
+                    true => [x, y, (n / 2) | HALVED, factor],
+                    false => [x, y, n, factor],
+                });
+            filtered.push((log, items.collect()));
             false
         }
         _ => true,
@@ -195,7 +204,6 @@ pub(super) fn stages(
     let turns = turns(filtered, most);
     let (mut tasks, mut common) = (Vec::new(), [0; 4]);
     let mut first = 0;
-    let real = matches!(transform, Transform::Real | Transform::RealInverse);
     for (way, items) in &mut ways {
         if *way == Way::Smooth {
             (tasks, common) = smooth::tasks(items, first, real);
@@ -259,13 +267,21 @@ struct Convolutions {
     /// Where the first filter begins in the scratch buffer.
     begin: u32,
     filters: Vec<Item>,
-    /// With the number of the filter above the length's 13 bits.
+    /// With the number of the filter above the length's 13 bits and [`HALVED`].
     items: Vec<Item>,
 }
 
-/// Values of a filter: the chirp, and the transform of it.
+/// Of an item of a filter: that its values are pairs of real ones.
+const HALVED: u32 = 1 << 13;
+
+/// Values of a filter: the chirp, the transform of it, and the points of the half circle.
 fn filter(log: u32) -> u32 {
-    3 << (log - 1)
+    2 << log
+}
+
+/// How many values a convolution transforms, which has the filter of that length.
+fn convolved(item: &Item) -> u32 {
+    item[2] & (HALVED - 1)
 }
 
 /// Items of the same power of two, in turns whose filters are at most so many values, or those of one length.
@@ -274,17 +290,17 @@ fn turns(all: Vec<(u32, Vec<Item>)>, most: u32) -> Vec<Vec<Convolutions>> {
     let mut turn: Vec<Convolutions> = Vec::new();
     let mut used = 0u32;
     for (log, mut items) in all {
-        items.sort_by_key(|item| item[2]);
-        for alike in items.chunk_by(|a, b| a[2] == b[2]) {
+        items.sort_by_key(convolved);
+        for alike in items.chunk_by(|a, b| convolved(a) == convolved(b)) {
             if used > 0 && used.saturating_add(filter(log)) > most {
                 turns.push(std::mem::take(&mut turn));
                 used = 0;
             }
             let begin = used;
             used += filter(log);
-            let one = [begin, 0, alike[0][2], 0];
+            let one = [begin, 0, convolved(&alike[0]), 0];
             let numbered = |number: u32| {
-                let item = move |&[x, y, n, factor]: &Item| [x, y, n | number << 13, factor];
+                let item = move |&[x, y, n, factor]: &Item| [x, y, n | number << 14, factor];
                 alike.iter().map(item)
             };
             match turn.last_mut() {
@@ -357,10 +373,7 @@ fn stage(items: &Items, way: Way, modes: Modes, filters: Option<u32>) -> Stage {
         ),
         Way::Half(log) => (
             &kernels::REAL,
-            match modes.store & EXCHANGED {
-                0 => kernels::flags(log),
-                _ => kernels::inverse_flags(log),
-            },
+            kernels::flags(log),
             &[TWIDDLES, HALVES],
             None,
             kernels::per_group(log),
@@ -393,9 +406,7 @@ fn stage(items: &Items, way: Way, modes: Modes, filters: Option<u32>) -> Stage {
     let mut params = vec![Word::U32(items.first as u32), Word::U32(items.count as u32)];
     params.extend(items.even.map(Word::U32));
     params.push(Word::InputBase(0));
-    if !matches!(way, Way::Half(_)) {
-        params.extend([Word::U32(modes.load), Word::U32(modes.store)]);
-    }
+    params.extend([Word::U32(modes.load), Word::U32(modes.store)]);
     params.extend(last.map(Word::U32));
     Stage {
         kernel,
@@ -420,13 +431,13 @@ mod tests {
                 (9, vec![item(131, 3), item(137, 4), item(139, 5)]),
             ]
         };
-        for (most, expected) in [(1 << 20, 1), (2 * 384 + 768, 2), (768, 4), (1, 5)] {
+        for (most, expected) in [(1 << 20, 1), (2 * 512 + 1024, 2), (1024, 4), (1, 5)] {
             let turns = turns(all(), most);
             assert_eq!(turns.len(), expected, "{most}");
             let mut seen = Vec::new();
             for class in turns.iter().flatten() {
                 for &[x, _, n, _] in &class.items {
-                    let filter = class.filters[n as usize >> 13];
+                    let filter = class.filters[n as usize >> 14];
                     assert_eq!(filter[2], n & 0x1fff);
                     seen.push((x, n & 0x1fff));
                 }
