@@ -127,14 +127,6 @@ fn column_of(n: u32, first: u32, c: u32, log_columns: u32) -> u32 {
     let above = middle + select(i + n % 2u, 1u << (log_columns - 1u), single);
     return select(above, middle - i, c < C / 2u) & ((1u << log_columns) - 1u);
 }
-
-// Value k where n - k is in m; value n is that of 0 as well.
-fn half_out(item: vec4<u32>, k: u32, w: vec2<f32>, value: vec2<f32>, m: vec2<f32>) {
-    if k == 0u {
-        y[item.y + item.z] = vec2(value.x - value.y, 0.0);
-    }
-    y[item.y + k] = unfolded(w, value, select(m, value, k == 0u));
-}
 #else
 fn real_out(item: vec4<u32>, i: u32, value: f32) {
     if i < item.z {

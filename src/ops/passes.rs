@@ -300,24 +300,33 @@ fn write_transfers(out: &mut String, build: &Build, flags: &[&str]) {
                 "(*v)[$] = c_mul((*v)[$].yx, chirp(min(start + $u * step, item.z - 1u), item.z));",
             )],
         );
+        // The first value mirrors itself, and there is one more, which is made of it alone.
+        let ends = "if start == 0u { (*m)[0] = (*v)[0]; \
+                    y[item.y + item.z] = vec2((*v)[0].x - (*v)[0].y, 0.0); }";
         write(
             "store_halves",
             &format!("{both}, {item}, log_n: u32"),
             0.5,
-            &[(
-                "let turn = root(start << (23u - log_n));",
-                "half_out(item, start + $u * step, c_mul(turn, ROOT), (*v)[$], (*m)[$]);",
-            )],
+            &[
+                (ends, ""),
+                (
+                    "let to = item.y + start;\n    let turn = root(start << (23u - log_n));",
+                    "y[to + $u * step] = unfolded(c_mul(turn, ROOT), (*v)[$], (*m)[$]);",
+                ),
+            ],
         );
         write(
             "store_some_halves",
             &format!("{both}, {item}"),
             0.0,
-            &[(
-                "",
-                "if start + $u * step < item.z { half_out(item, start + $u * step, \
-                 half_turn(start + $u * step, item.z), (*v)[$], (*m)[$]); }",
-            )],
+            &[
+                (ends, ""),
+                (
+                    "let to = item.y + start;",
+                    "if start + $u * step < item.z { y[to + $u * step] = unfolded(half_turn(\
+                     start + $u * step, item.z), (*v)[$], (*m)[$]); }",
+                ),
+            ],
         );
         return;
     }
