@@ -74,7 +74,7 @@ pub use machine::Memory;
 pub use num_complex::Complex32;
 #[cfg(feature = "gpu")]
 pub use ops::kernels;
-pub use ops::matmul::Activation;
+pub use ops::matmul::{Activation, Tier};
 pub use plan::{ByMethod, ConvChoice, ConvGroup, ConvMethod, CostTable, HeterogeneityProfile};
 pub use ragged::{
     Bsr, DType, Element, Factor, Float, Layout, MAX_RANK, Offsets, Pairing, Ragged, Real, Rows,

@@ -1,7 +1,7 @@
 //! Puts a kernel's WGSL text together: generated header, `#include` from `shaders/lib`, `#generate` from Rust, `#if FLAG`.
 //!
 //! Flags are the variant's own, plus its element type (`F32`, `I32`, `U32`, `C32`, `F16`). The header defines `E`, the element type:
-//! for f16 the word that holds two.
+//! for f16 the word that holds two. Before it stand the extensions that the flag `MATRIX` asks for.
 
 use crate::plan::Kernel;
 use crate::ragged::DType;
@@ -25,6 +25,7 @@ const LIBRARY: &[(&str, &str)] = &[
     ("gelu", include_str!("../../shaders/lib/gelu.wgsl")),
     ("grid", include_str!("../../shaders/lib/grid.wgsl")),
     ("half_of", include_str!("../../shaders/lib/half_of.wgsl")),
+    ("product", include_str!("../../shaders/lib/product.wgsl")),
     ("nan", include_str!("../../shaders/lib/nan.wgsl")),
     ("order", include_str!("../../shaders/lib/order.wgsl")),
     ("pairs", include_str!("../../shaders/lib/pairs.wgsl")),
@@ -45,8 +46,12 @@ pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String
     let dtype_flag = v.dtype.name().to_uppercase();
     let mut flags: Vec<&str> = v.flags.to_vec();
     flags.push(&dtype_flag);
+    let enabled = match flags.contains(&"MATRIX") {
+        true => "enable f16;\nenable wgpu_cooperative_matrix;\n",
+        false => "",
+    };
     let mut out = format!(
-        "// {}\nalias E = {};\n",
+        "// {}\n{enabled}alias E = {};\n",
         kernel.name(variant),
         match v.dtype {
             DType::C32 => "vec2<f32>",

@@ -109,13 +109,45 @@ pub(crate) async fn choose(options: &GpuOptions) -> Result<(wgpu::Adapter, Strin
     }
 }
 
+/// What kernels on cooperative matrices need.
+const MATRICES: wgpu::Features = wgpu::Features::SHADER_F16
+    .union(wgpu::Features::SUBGROUP)
+    .union(wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX);
+
+/// Whether an adapter multiplies matrices of 16 × 16 f16 into f32, and its subgroups are of 32.
+fn has_matrices(adapter: &wgpu::Adapter) -> bool {
+    use wgpu::CooperativeScalarType::{F16, F32};
+    let info = adapter.get_info();
+    let sixteen = |m: &wgpu::CooperativeMatrixProperties| {
+        [m.m_size, m.n_size, m.k_size] == [16; 3] && m.ab_type == F16 && m.cr_type == F32
+    };
+    adapter.features().contains(MATRICES)
+        && (info.subgroup_min_size, info.subgroup_max_size) == (32, 32)
+        && adapter.cooperative_matrix_properties().iter().any(sixteen)
+}
+
+fn experimental() -> wgpu::ExperimentalFeatures {
+    // SAFETY: wgpu does not check the sizes of cooperative matrices against the adapter, nor that workgroups are of whole
+    // subgroups. `has_matrices` does the former, and the kernels of the closed list are of whole subgroups of 32.
+    #[allow(unsafe_code, reason = "experimental features must be asked for so")]
+    unsafe {
+        wgpu::ExperimentalFeatures::enabled()
+    }
+}
+
 /// Opens an adapter of our own choice.
 pub(crate) async fn open(options: &GpuOptions) -> Result<Gpu> {
     let (adapter, why) = choose(options).await?;
+    let wanted = wgpu::Features::TIMESTAMP_QUERY
+        | match has_matrices(&adapter) {
+            true => MATRICES,
+            false => wgpu::Features::empty(),
+        };
     let (device, queue) = adapter
         .request_device(&wgpu::DeviceDescriptor {
             label: Some("vsla"),
-            required_features: adapter.features() & wgpu::Features::TIMESTAMP_QUERY,
+            required_features: adapter.features() & wanted,
+            experimental_features: experimental(),
             required_limits: adapter.limits(),
             memory_hints: wgpu::MemoryHints::MemoryUsage,
             ..Default::default()
@@ -131,18 +163,19 @@ pub(crate) async fn open(options: &GpuOptions) -> Result<Gpu> {
     });
     // Everything is recorded inside error scopes; what still comes here has lost its caller, and must not panic.
     device.on_uncaptured_error(Arc::new(|error| log::error!("wgpu: {error}")));
-    Gpu::new(&adapter.get_info(), device, queue, health, why, options)
+    Gpu::new(&adapter, device, queue, health, why, options)
 }
 
 impl Gpu {
     pub(crate) fn new(
-        info: &wgpu::AdapterInfo,
+        adapter: &wgpu::Adapter,
         device: wgpu::Device,
         queue: wgpu::Queue,
         health: Arc<Health>,
         why: String,
         options: &GpuOptions,
     ) -> Result<Gpu> {
+        let info = adapter.get_info();
         let own = device.limits();
         // Kernels read and write quads of values, so a buffer is made of whole ones.
         let largest = own.max_storage_buffer_binding_size.min(own.max_buffer_size) & !15;
@@ -177,7 +210,11 @@ impl Gpu {
         );
         Ok(Gpu {
             id: crate::machine::next_device_id(),
-            info: info.clone(),
+            matrices: has_matrices(adapter)
+                && device.features().contains(MATRICES)
+                && limits.invocations >= 256
+                && limits.workgroup_memory >= 49_152,
+            info,
             why,
             limits,
             timestamps,

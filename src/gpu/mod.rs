@@ -39,6 +39,8 @@ pub(crate) struct Gpu {
     /// Why this adapter was taken.
     pub why: String,
     pub limits: Limits,
+    /// Whether it runs kernels on cooperative matrices: 16 × 16 of f16, sums in f32.
+    pub matrices: bool,
     timestamps: bool,
     poison: bool,
     pool: Arc<Pool>,
@@ -63,7 +65,7 @@ impl Gpu {
     ) -> Result<Gpu> {
         let why = "the application's own device".to_owned();
         Gpu::new(
-            &adapter.get_info(),
+            adapter,
             device,
             queue,
             Arc::new(Health::default()),

@@ -13,6 +13,8 @@ pub(crate) mod map;
 pub(crate) mod matmul;
 mod passes;
 pub(crate) mod reduce;
+#[cfg(feature = "gpu")]
+mod tile;
 pub(crate) mod transpose;
 mod walk;
 
@@ -36,6 +38,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &bsr::MATMUL,
     &bsr::SAMPLED,
     &bsr::FINISH,
+    &matmul::MATRIX,
     &map::KERNEL,
     &map::FILL,
     &convert::KERNEL,
@@ -60,6 +63,7 @@ pub(crate) static GENERATORS: &[Generate] = &[
     ("conv_kept", conv::kept::generate),
     ("matmul", matmul::generate),
     ("bsr_matmul", bsr::generate),
+    ("matmul_matrix", matmul::generate_matrix),
     ("fft", fft::generate),
     ("fft_real", fft::generate_real),
     ("fft_smooth", fft::generate_smooth),

@@ -255,6 +255,15 @@ impl Device {
         }
     }
 
+    /// Whether it multiplies f16 by cooperative matrices.
+    pub(super) fn has_matrices(&self) -> bool {
+        match &self.backend {
+            Backend::Cpu(_) => false,
+            #[cfg(feature = "gpu")]
+            Backend::Gpu(gpu) => gpu.matrices,
+        }
+    }
+
     /// What a GPU has for transforms.
     pub(super) fn room(&self) -> Option<Room> {
         match &self.backend {

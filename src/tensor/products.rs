@@ -2,9 +2,9 @@
 
 use super::methods::single;
 use super::{Pair, Tensor, run};
-use crate::Result;
-use crate::ops::matmul::{self, Activation, Form};
-use crate::ragged::{Element, Factor, Float};
+use crate::ops::matmul::{self, Activation, Form, Target, Tier};
+use crate::ragged::{DType, Element, Factor, Float};
+use crate::{Error, Result};
 use half::f16;
 
 impl<T: Factor> Tensor<T> {
@@ -18,11 +18,12 @@ impl<T: Factor> Tensor<T> {
     /// Of `f16`, sums are `f32` and rounded once, when they are whole: ±65,504 times itself does not overflow, and a result from
     /// ±65,520 on becomes infinite. [`Product::run_f32`] does not round. A GPU may take subnormal factors for 0.
     ///
-    /// Cost: 2·m·k·n operations; on a GPU one dispatch for each size of tile (32, 64 and 128), whatever the number of products.
+    /// Cost: 2·m·k·n operations; on a GPU one dispatch for each size of tile (32, 64 and 128, on matrices also 256), whatever the
+    /// number of products.
     /// A tile's whole sum is one workgroup's: a small product takes some 30 ms for each million of its inner extent (H100).
     /// Results in `f16` take a dispatch more, and on a GPU room for them in `f32`; on the CPU `f16` operands take room in `f32`.
     /// Error: |error| ≤ γ_h Σ|A_il B_lj| with h = min(k, 512) + ⌈k / 512⌉, and the rounding to `f16`; exact for integers below
-    /// 2²⁴. An element's bits depend on its own factors only.
+    /// 2²⁴. `f16` on cooperative matrices has another bound, see [`Product::tier`]. An element's bits depend on its own factors only.
     ///
     /// ```
     /// use vsla::{Device, Ragged, Shape};
@@ -89,6 +90,7 @@ impl<'a, T: Factor> Pair<'a, T> {
         Product {
             pair: self.clone(),
             form: Form::default(),
+            tier: Tier::Auto,
             scale: None,
             bias: None,
             residual: None,
@@ -121,6 +123,7 @@ impl<'a, T: Factor> Pair<'a, T> {
 pub struct Product<'a, T: Element> {
     pub(super) pair: Pair<'a, T>,
     pub(super) form: Form,
+    tier: Tier,
     pub(super) scale: Option<f32>,
     pub(super) bias: Option<&'a Tensor<T>>,
     pub(super) residual: Option<&'a Tensor<T>>,
@@ -154,6 +157,26 @@ impl<'a, T: Factor> Product<'a, T> {
         self.run_as()
     }
 
+    /// What the products are planned for.
+    fn target(&self) -> Result<Target> {
+        let Pair { left, right, .. } = &self.pair;
+        let matrices = T::DTYPE == DType::F16 && left.device.has_matrices();
+        match (self.tier, matrices) {
+            (Tier::Auto | Tier::Matrix, true) => Ok(Target::Matrix {
+                quads: left.base % 8 == 0 && right.base % 8 == 0,
+            }),
+            (Tier::Matrix, false) => Err(Error::Unsupported {
+                op: self.form.op(),
+                what: format!(
+                    "the tier of matrices: {} has no cooperative ones of 16 x 16 f16 that add up in f32",
+                    left.device.name()
+                ),
+            }),
+            _ if left.device.is_gpu() => Ok(Target::Baseline),
+            _ => Ok(Target::Cpu),
+        }
+    }
+
     fn run_as<R: Element>(&self) -> Result<Tensor<R>> {
         let Pair {
             left, right, pairs, ..
@@ -173,7 +196,7 @@ impl<'a, T: Factor> Product<'a, T> {
         let bias = self.bias.map(|bias| &bias.layout);
         let layouts = (&left.layout, &right.layout);
         let types = (T::DTYPE, R::DTYPE);
-        let launch = matmul::launch(&form, types, layouts, pairs, bias, device.is_gpu())?;
+        let launch = matmul::launch(&form, types, layouts, pairs, bias, self.target()?)?;
         if let Some(residual) = self.residual {
             left.check_device(op, residual)?;
             let (result, _) = launch.outputs[0].sized(|i| inputs[i].layout);
@@ -191,6 +214,33 @@ impl<'a, T: Factor> Product<'a, T> {
 }
 
 impl Product<'_, f16> {
+    /// Makes the products that way, or fails to.
+    ///
+    /// By matrices, sums are a chain of ⌈k / 16⌉ additions of 16 products, each cut instead of rounded: |error| ≤ 4 γ_h Σ|A_il B_lj| with
+    /// h = 16 + ⌈k / 16⌉. `Auto` goes by the device alone, so an element's bits depend on its factors and on the device. The
+    /// CPU has one way, which is both `Auto` and `Baseline`.
+    ///
+    /// ```
+    /// # use vsla::{Device, Pairing, Ragged, Shape, Tier, f16};
+    /// # let device = Device::cpu();
+    /// let one = device.upload(&Ragged::from_shapes(vec![f16::ONE], 2, [Shape::new(&[1, 1])?])?)?;
+    /// let product = one.pair(&one, Pairing::Elementwise)?.product();
+    /// match product.clone().tier(Tier::Matrix).run() {
+    ///     Ok(_) => println!("{} has matrices", device.name()),
+    ///     Err(error) => assert_eq!(error.kind(), "unsupported"),
+    /// }
+    /// assert_eq!(product.tier(Tier::Baseline).run()?.download_blocking()?.values(), [f16::ONE]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`run`](Self::run) fails with [`Unsupported`](crate::Error::Unsupported) for [`Tier::Matrix`] where the device has no
+    /// such matrices, and on the CPU.
+    pub fn tier(mut self, tier: Tier) -> Self {
+        self.tier = tier;
+        self
+    }
+
     /// The products as they are summed, in `f32`, where [`run`](Self::run) rounds to `f16`.
     ///
     /// ```

@@ -1,6 +1,7 @@
 //! Matrix products.
 
 mod half;
+mod matrix;
 #[cfg(feature = "gpu")]
 mod plans;
 
@@ -38,6 +39,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     ];
     let mut trials = bench.all_on_each_device(tests);
     trials.extend(half::tests(bench));
+    trials.extend(matrix::tests(bench));
     trials.push(bench.host("cpu::one_worker_or_many", one_worker_or_many));
     #[cfg(feature = "gpu")]
     trials.extend(plans::tests(bench));

@@ -57,7 +57,13 @@ const SHARED_FILES: &[(&str, &str)] = &[
 fn one_kernel(name: &str, source: &str) {
     for line in source.lines() {
         let first = line.split_whitespace().next().unwrap_or_default();
+        if first == "enable" && on_matrices(name) {
+            continue;
+        }
         assert!(!["enable", "requires"].contains(&first), "{name}: {line}");
+        if on_matrices(name) {
+            continue;
+        }
         for word in ["subgroup", "f16", "f64", "immediate", "coop"] {
             let code = line.split("//").next().unwrap_or_default();
             assert!(!code.contains(word), "{name}: {line}");
@@ -72,12 +78,27 @@ fn one_kernel(name: &str, source: &str) {
     translate(name, &module, &info);
 }
 
+/// Kernels for devices with cooperative matrices need that, and halves and subgroups.
+fn on_matrices(name: &str) -> bool {
+    name.starts_with("matmul_matrix.")
+}
+
+const MATRICES: Capabilities = Capabilities::COOPERATIVE_MATRIX
+    .union(Capabilities::SHADER_FLOAT16)
+    .union(Capabilities::SUBGROUP);
+
+/// What a device with matrices has. Kernels of four subgroups take half of it, so that two workgroups are at work at once.
+const MATRICES_MEMORY: u32 = 49_152;
+
 /// Parses and validates, with none of the capabilities that a browser might not have.
 fn validated(name: &str, source: &str) -> (Module, ModuleInfo) {
     let module = naga::front::wgsl::parse_str(source)
         .unwrap_or_else(|error| panic!("{}", error.emit_to_string_with_path(source, name)));
     // Every browser unpacks halves, whether or not it computes with them.
-    let capabilities = Capabilities::SHADER_FLOAT16_IN_FLOAT32;
+    let mut capabilities = Capabilities::SHADER_FLOAT16_IN_FLOAT32;
+    if on_matrices(name) {
+        capabilities |= MATRICES;
+    }
     let info = Validator::new(ValidationFlags::all(), capabilities)
         .validate(&module)
         .unwrap_or_else(|error| panic!("{}", error.emit_to_string_with_path(source, name)));
@@ -123,10 +144,11 @@ fn check_needs(name: &str, module: &Module) -> Result<(), String> {
     if !bindings.iter().copied().eq(0..bindings.len() as u32) || bindings.is_empty() {
         return Err(format!("bindings {bindings:?} have gaps"));
     }
-    let allowed = if name.ends_with(WIDE.0) {
-        WIDE.1
-    } else {
-        WORKGROUP_MEMORY
+    let allowed = match name {
+        name if name.ends_with(WIDE.0) => WIDE.1,
+        name if on_matrices(name) && name.contains(".t256") => MATRICES_MEMORY,
+        name if on_matrices(name) => MATRICES_MEMORY / 2,
+        _ => WORKGROUP_MEMORY,
     };
     if memory > allowed {
         return Err(format!("{memory} bytes of workgroup memory"));
@@ -175,6 +197,10 @@ fn translate(name: &str, module: &Module, info: &ModuleInfo) {
         .unwrap_or_else(|error| panic!("{name}, SPIR-V: {error}"));
     assert!(words.len() > 5, "{name}: SPIR-V without instructions");
 
+    if on_matrices(name) {
+        // No other language has matrices of 16 x 16.
+        return;
+    }
     let options = msl::Options {
         lang_version: (2, 0),
         fake_missing_bindings: true,
@@ -301,7 +327,10 @@ fn stems_are_files() {
             "{file}.wgsl does not begin with its purpose"
         );
         assert_eq!(
-            source.lines().nth(2),
+            source
+                .lines()
+                .filter(|line| !line.starts_with("enable "))
+                .nth(2),
             Some(purpose),
             "{name} is not built from {file}.wgsl"
         );

@@ -3,6 +3,7 @@
 //! `(A B)_ij = Σ_l A_il B_lj`, rank 2. Tiles of all products are the work of one dispatch for each size of tile, and a product's size of tile
 //! depends on its own extents: neither the neighbours nor their number change what a product gives.
 
+mod matrix;
 #[cfg(feature = "gpu")]
 mod text;
 mod twin;
@@ -16,8 +17,53 @@ use crate::plan::{
 use crate::ragged::{CacheKey, DType, Layout, Pairs, Shape};
 use crate::{Error, Result};
 
+pub(crate) use matrix::KERNEL as MATRIX;
+#[cfg(feature = "gpu")]
+pub(crate) use matrix::generate as generate_matrix;
 #[cfg(feature = "gpu")]
 pub(crate) use text::generate;
+
+/// How products of `f16` are made on a GPU. [`Product::tier`](crate::Product::tier) forces one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
+pub enum Tier {
+    /// By matrices where the device has them.
+    #[default]
+    Auto,
+    /// By kernels that any device runs.
+    Baseline,
+    /// By the device's cooperative matrices of 16 × 16: some five to ten times as fast on large products.
+    Matrix,
+}
+
+/// What a launch is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Target {
+    Cpu,
+    Baseline,
+    /// Cooperative matrices, and whether both operands begin at whole quads of words.
+    Matrix {
+        quads: bool,
+    },
+}
+
+impl Target {
+    fn key(self) -> u64 {
+        match self {
+            Target::Cpu => 0,
+            Target::Baseline => 1,
+            Target::Matrix { quads } => 2 + u64::from(quads),
+        }
+    }
+}
+
+/// A size of tile, and what makes it.
+struct Kind {
+    kernel: &'static Kernel,
+    variant: usize,
+    rows: u32,
+    columns: u32,
+}
 
 /// The size of a tile, and how it is made.
 #[derive(Debug)]
@@ -117,6 +163,22 @@ fn build(m: u32, n: u32) -> usize {
         |build: &Build| u64::from(m.div_ceil(build.rows)) * u64::from(n.div_ceil(build.columns));
     let large = BUILDS.iter().rposition(|build| tiles(build) >= MANY);
     large.unwrap_or(0)
+}
+
+/// The sizes of tiles, each with its variant of the kernel.
+fn kinds(dtype: DType) -> Vec<Kind> {
+    BUILDS
+        .iter()
+        .map(|build| Kind {
+            kernel: &KERNEL,
+            variant: match dtype {
+                DType::F16 => KERNEL.variant(DType::F32, build.halves),
+                _ => KERNEL.variant(dtype, build.flags),
+            },
+            rows: build.rows,
+            columns: build.columns,
+        })
+        .collect()
 }
 
 /// What is done to a sum before it is stored: `p.epilogue` of the kernel.
@@ -359,17 +421,17 @@ pub(crate) fn launch(
     (a, b): (&Layout, &Layout),
     pairs: &Pairs,
     bias: Option<&Layout>,
-    on_gpu: bool,
+    target: Target,
 ) -> Result<Arc<Launch>> {
     let op = form.op();
     let key = CacheKey {
         what: op,
         other: b.id(),
         // No device: what is wanted, and whose bias.
-        device: bias.map_or(0, Layout::id) << 12
-            | u64::from(result == dtype) << 11
-            | form.key() << 1
-            | u64::from(on_gpu),
+        device: bias.map_or(0, Layout::id) << 13
+            | u64::from(result == dtype) << 12
+            | form.key() << 2
+            | target.key(),
         extra: pairs.key() * 16 + dtype as u64,
     };
     a.cached(key, || {
@@ -378,7 +440,7 @@ pub(crate) fn launch(
             check_bias(op, whose, bias, pairs, &products)?;
         }
         let (mut temps, mut all) = (Vec::new(), Vec::new());
-        if on_gpu {
+        if target != Target::Cpu {
             // Sums of f16 are kept in f32 until they are whole, and rounded once.
             let sums = match result {
                 DType::F16 => Slot::Temp(0),
@@ -386,7 +448,7 @@ pub(crate) fn launch(
             };
             all = stages(
                 form,
-                dtype,
+                (dtype, target),
                 (a, b),
                 pairs,
                 &products,
@@ -413,45 +475,54 @@ pub(crate) fn launch(
 
 fn stages(
     form: &Form,
-    dtype: DType,
+    (dtype, target): (DType, Target),
     (a, b): (&Layout, &Layout),
     pairs: &Pairs,
     products: &[Extents],
     (result, sums): (&Layout, &Slot),
     bias: Option<&Layout>,
 ) -> Vec<Stage> {
-    let mut words = Vec::with_capacity(products.len() * 12);
     let begin = |layout: &Layout, i: usize| layout.offsets().as_slice()[i];
-    let mut of_build: [Vec<u32>; BUILDS.len()] = Default::default();
+    let kinds = match target {
+        Target::Matrix { .. } => matrix::kinds(form),
+        _ => kinds(dtype),
+    };
+    let mut of_kind = vec![Vec::new(); kinds.len()];
     for (pair, ((i, j), product)) in pairs.iter().zip(products).enumerate() {
+        if product.m == 0 || product.n == 0 {
+            continue;
+        }
+        let begins = [begin(a, i), begin(b, j)];
+        let kind = match target {
+            Target::Matrix { quads } => matrix::kind(form, product, quads.then_some(begins)),
+            _ => build(product.m, product.n),
+        };
         let bias = match (bias, form.epilogue.bias) {
             (Some(bias), Some(Bias::Right)) => begin(bias, j),
             _ => 0,
         };
-        let at = begin(result, pair);
-        words.extend([begin(a, i), begin(b, j), at, product.m]);
-        words.extend([product.k, product.n, product.strides[0], product.strides[1]]);
-        words.extend([bias, at, 0, 0]);
-        if product.m > 0 && product.n > 0 {
-            of_build[build(product.m, product.n)].push(pair as u32);
-        }
+        of_kind[kind].push((product, begins, begin(result, pair), bias));
     }
+    let mut words = Vec::with_capacity(products.len() * 12);
     let mut tiles = Vec::new();
-    for (build, of_build) in BUILDS.iter().zip(&mut of_build) {
+    for (kind, of_kind) in kinds.iter().zip(&mut of_kind) {
         // The last workgroups to start are short ones.
-        of_build.sort_by_key(|&pair| std::cmp::Reverse(products[pair as usize].k));
+        of_kind.sort_by_key(|(product, ..)| std::cmp::Reverse(product.k));
         let first = words.len() / 4;
         let mut cost = 0u64;
-        for &pair in of_build.iter() {
-            let product = &products[pair as usize];
+        for &(product, [a, b], c, bias) in of_kind.iter() {
             let before = words.len();
-            push_tiles(&mut words, build, pair, product);
+            for_tiles((kind.rows, kind.columns), product, |row, column| {
+                words.extend([a, b, c, product.m, product.k, product.n]);
+                words.extend(product.strides);
+                words.extend([row, column, bias, 0]);
+            });
             // A tile that is not full takes as long.
-            let tiles = (words.len() - before) as u64 / 4;
-            let tile = u64::from(build.rows) * u64::from(build.columns);
+            let tiles = (words.len() - before) as u64 / 12;
+            let tile = u64::from(kind.rows) * u64::from(kind.columns);
             cost = cost.saturating_add(tiles * tile * u64::from(product.k.max(1)));
         }
-        tiles.push((first, words.len() / 4 - first, cost));
+        tiles.push((first, (words.len() / 4 - first) / 3, cost));
     }
     let list = Words::new(words);
     let (bias, residual) = form.epilogue.inputs();
@@ -460,16 +531,13 @@ fn stages(
         (slot, input.map_or(Word::U32(0), Word::InputBase))
     };
     let ((bias, bias_base), (residual, residual_base)) = (input(bias), input(residual));
-    BUILDS
+    kinds
         .iter()
         .zip(tiles)
         .filter(|(_, (_, count, _))| *count > 0)
-        .map(|(build, (first, count, cost))| Stage {
-            kernel: &KERNEL,
-            variant: match dtype {
-                DType::F16 => KERNEL.variant(DType::F32, build.halves),
-                _ => KERNEL.variant(dtype, build.flags),
-            },
+        .map(|(kind, (first, count, cost))| Stage {
+            kernel: kind.kernel,
+            variant: kind.variant,
             slots: vec![
                 Slot::Input(0),
                 Slot::Input(1),
@@ -481,7 +549,6 @@ fn stages(
             params: vec![
                 Word::InputBase(0),
                 Word::InputBase(1),
-                Word::U32(0),
                 Word::U32(first as u32),
                 Word::U32(u32::from(form.transposed[0])),
                 Word::U32(u32::from(form.transposed[1])),
@@ -502,13 +569,13 @@ fn stages(
 /// Rows of tiles that are made together, so that what they read of b is still in the cache.
 const BAND: u32 = 8;
 
-fn push_tiles(words: &mut Vec<u32>, build: &Build, pair: u32, product: &Extents) {
-    let step = (BAND * build.rows) as usize;
+fn for_tiles((rows, columns): (u32, u32), product: &Extents, mut tile: impl FnMut(u32, u32)) {
+    let step = (BAND * rows) as usize;
     for band in (0..product.m).step_by(step) {
-        let end = product.m.min(band.saturating_add(BAND * build.rows));
-        for column in (0..product.n).step_by(build.columns as usize) {
-            for row in (band..end).step_by(build.rows as usize) {
-                words.extend([pair, row, column, 0]);
+        let end = product.m.min(band.saturating_add(BAND * rows));
+        for column in (0..product.n).step_by(columns as usize) {
+            for row in (band..end).step_by(rows as usize) {
+                tile(row, column);
             }
         }
     }
@@ -536,15 +603,16 @@ mod tests {
                 n,
                 strides: [3, n],
             };
-            let mut words = Vec::new();
-            push_tiles(&mut words, build, 7, &product);
-            let mut tiles: Vec<_> = words.chunks(4).map(|t| (t[0], t[1], t[2])).collect();
+            let mut tiles = Vec::new();
+            for_tiles((build.rows, build.columns), &product, |row, column| {
+                tiles.push((row, column));
+            });
             tiles.sort_unstable();
             let rows = (0..m).step_by(build.rows as usize);
             let expected: Vec<_> = rows
                 .flat_map(|row| {
                     let columns = (0..n).step_by(build.columns as usize);
-                    columns.map(move |column| (7, row, column))
+                    columns.map(move |column| (row, column))
                 })
                 .collect();
             assert_eq!(tiles, expected, "{m} {n}");

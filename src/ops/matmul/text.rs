@@ -78,7 +78,7 @@ impl Writer<'_> {
         } = self.build;
         let _ = writeln!(
             self.out,
-            "fn make_tile(o: Product, row0: u32, column0: u32, lid: u32) {{"
+            "fn make_tile(o: Product, lid: u32) {{\n    let row0 = o.row0;\n    let column0 = o.column0;"
         );
         self.line("let last_deep = max(o.k, 1u) - 1u;");
         for side in self.sides() {

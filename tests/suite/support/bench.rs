@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use libtest_mimic::{Completion, Failed, Trial};
-use vsla::Device;
+use vsla::{Device, Pairing, Ragged, Shape, Tier, f16};
 
 /// A test to run on each device, and its name.
 pub type DeviceTest = (&'static str, fn(&Device));
@@ -77,6 +77,32 @@ impl Bench {
             },
         )
     }
+}
+
+impl Bench {
+    /// The trial `module::gpu::name` on the GPU, ignored where that has no cooperative matrices.
+    pub fn on_matrices(&self, name: &str, test: impl FnOnce(&Device) + Send + 'static) -> Trial {
+        let name = format!("{}::gpu::{name}", self.module);
+        Trial::ignorable_test(name, move || match gpu() {
+            Ok(device) if has_matrices(device) => {
+                guarded(|| test(device)).map(|()| Completion::Completed)
+            }
+            Ok(_) => Ok(Completion::ignored_with(
+                "the GPU has no cooperative matrices",
+            )),
+            Err(reason) if gpu_is_required() => Err(reason.into()),
+            Err(reason) => Ok(Completion::ignored_with(reason)),
+        })
+    }
+}
+
+/// Whether a device multiplies f16 by cooperative matrices.
+fn has_matrices(device: &Device) -> bool {
+    let shape = Shape::new(&[1, 1]).unwrap();
+    let one = Ragged::from_shapes(vec![f16::ONE], 2, [shape]).unwrap();
+    let one = device.upload(&one).unwrap();
+    let pair = one.pair(&one, Pairing::Elementwise).unwrap();
+    pair.product().tier(Tier::Matrix).run().is_ok()
 }
 
 /// The CPU device of all trials.

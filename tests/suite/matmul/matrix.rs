@@ -1,0 +1,230 @@
+//! Products of f16 on cooperative matrices.
+
+use libtest_mimic::Trial;
+use vsla::{Activation, Device, Layout, Pairing, Ragged, Tensor, Tier, f16};
+
+use super::half::{depth_by_matrices, narrowed, pair};
+use super::{TRANSPOSES, factors, form, matrices, small_integers};
+use crate::support::bench::{Bench, DeviceTest, cpu};
+use crate::support::compare::{assert_identical, assert_within};
+use crate::support::operation::{download, upload};
+use crate::support::reference;
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    let mut trials = bench.on_each_device("matrix::refused", refused);
+    let tests: [DeviceTest; 6] = [
+        ("matrix::integers", integers),
+        ("matrix::random", random),
+        ("matrix::infinities_stay", infinities_stay),
+        ("matrix::epilogues", epilogues),
+        ("matrix::alone", alone),
+        ("matrix::a_thousand_times", a_thousand_times),
+    ];
+    trials.extend(tests.map(|(name, test)| bench.on_matrices(name, test)));
+    trials
+}
+
+/// One product for each tile, and what the largest is not for goes to the next: extents that are whole stages and quads of words, with a
+/// rest of the inner extent, and with rows and columns that tiles are not full of.
+const EVERY_TILE: [[usize; 3]; 11] = [
+    [32, 64, 32],
+    [24, 72, 40],
+    [256, 128, 192],
+    [200, 72, 264],
+    [1280, 64, 1280],
+    [1288, 104, 1160],
+    [2048, 96, 2048],
+    [2000, 56, 2104],
+    [33, 31, 35],
+    [193, 97, 301],
+    [259, 130, 253],
+];
+
+/// Without matrices it says so, and the other tier is there.
+fn refused(device: &Device) {
+    let one = upload(device, &Ragged::full(&matrices([[1, 1]]), f16::ONE));
+    pair(&one, &one, |product| {
+        if let Err(error) = product.clone().tier(Tier::Matrix).run() {
+            assert_eq!((error.kind(), error.op()), ("unsupported", "matmul"));
+        }
+        for tier in [Tier::Auto, Tier::Baseline] {
+            let got = product.clone().tier(tier).run();
+            assert_eq!(download(&got.unwrap()).values(), [f16::ONE]);
+        }
+    });
+}
+
+/// A batch behind some values that are not numbers, and before some.
+fn among_nans(device: &Device, batch: &Ragged<f16>, base: usize) -> Tensor<f16> {
+    let shapes = batch.layout().shapes().map(|s| {
+        let s = s.extents();
+        [s[0] as usize, s[1] as usize]
+    });
+    let strange = vec![f16::NAN; base];
+    let whole = matrices([[1, base]].into_iter().chain(shapes).chain([[1, base]]));
+    let values = [&strange, batch.values(), &strange].concat();
+    let whole = Ragged::from_parts(whole, values).unwrap();
+    let whole = upload(device, &whole);
+    whole.elements(1..1 + batch.len()).unwrap()
+}
+
+/// Exact, against the CPU: every tile, form and way to load.
+fn integers(device: &Device) {
+    let sides = [
+        1, 7, 8, 15, 16, 17, 31, 32, 33, 40, 63, 64, 65, 96, 128, 130,
+    ];
+    let drawn = (0..96).map(|i| {
+        [
+            sides[i % 16],
+            sides[i * 7 % 13],
+            sides[(i * 5 + i / 16) % 16],
+        ]
+    });
+    let odd: Vec<[usize; 3]> = drawn
+        .chain(EVERY_TILE)
+        .chain([[0, 3, 4], [5, 0, 7], [64, 0, 64], [3, 4, 0], [20, 3000, 24]])
+        .collect();
+    let quads: Vec<_> = odd
+        .iter()
+        .map(|extents| extents.map(|n| n.next_multiple_of(8)))
+        .collect();
+    for (extents, transposed) in [odd, quads].iter().flat_map(|e| TRANSPOSES.map(|t| (e, t))) {
+        let (left, right) = factors(extents, transposed);
+        let a = narrowed(&small_integers(&left, "matrices left"));
+        let b = narrowed(&small_integers(&right, "matrices right"));
+        let (x, y) = (upload(cpu(), &a), upload(cpu(), &b));
+        let both = x.pair(&y, Pairing::Elementwise).unwrap();
+        let expected = download(&form(both.product(), transposed).run_f32().unwrap());
+        for base in [0, 1, 3, 8] {
+            let (x, y) = (among_nans(device, &a, base), among_nans(device, &b, base));
+            pair(&x, &y, |product| {
+                let product = form(product, transposed).tier(Tier::Matrix);
+                let sums = download(&product.run_f32().unwrap());
+                assert_eq!(sums, expected, "{transposed:?} {base}");
+                if base == 0 {
+                    let rounded = download(&product.run().unwrap());
+                    assert_eq!(rounded, expected.cast(f16::from_f32), "{transposed:?}");
+                }
+            });
+        }
+    }
+}
+
+/// Within the bound, for every tile and form.
+fn random(device: &Device) {
+    let extents = EVERY_TILE.map(|[m, k, n]| [m.min(300), 5 * k, n.min(300)]);
+    for transposed in TRANSPOSES {
+        let (left, right) = factors(&extents, transposed);
+        let a = narrowed(&Ragged::random(&left, 21));
+        let b = narrowed(&Ragged::random(&right, 22));
+        let [wide_a, wide_b] = [&a, &b].map(|x| x.cast(f16::to_f64));
+        let pairs = reference::elementwise(a.len());
+        let expected = reference::matmul(&wide_a, &wide_b, &pairs, transposed);
+        let (x, y) = (upload(device, &a), upload(device, &b));
+        pair(&x, &y, |product| {
+            let product = form(product, transposed).tier(Tier::Matrix);
+            let sums = download(&product.run_f32().unwrap());
+            let bounds = expected.bounds(depth_by_matrices);
+            assert_within("sums", &sums, &expected.values, &bounds);
+        });
+    }
+}
+
+/// What is not finite gets into its own row and column, and not beyond its product.
+fn infinities_stay(device: &Device) {
+    let (left, right) = factors(&EVERY_TILE, [false; 2]);
+    let mut a = Ragged::full(&left, f16::ONE);
+    let b = Ragged::full(&right, f16::ONE);
+    let strange = 5;
+    let [m, k, n] = EVERY_TILE[strange];
+    let (row, column) = (m - 1, n - 3);
+    let begin = a.layout().offsets().as_slice()[strange] as usize;
+    a.values_mut()[begin + row * k + k - 1] = f16::INFINITY;
+    let mut b = b;
+    let begin = b.layout().offsets().as_slice()[strange] as usize;
+    b.values_mut()[begin + column] = f16::NAN;
+    let (x, y) = (upload(device, &a), upload(device, &b));
+    pair(&x, &y, |product| {
+        let sums = download(&product.tier(Tier::Matrix).run_f32().unwrap());
+        for (i, &[_, k, n]) in EVERY_TILE.iter().enumerate() {
+            for (at, &value) in sums.row(i).iter().enumerate() {
+                let right = match (i == strange, at % n == column, at / n == row) {
+                    (true, true, _) => value.is_nan(),
+                    (true, _, true) => value == f32::INFINITY,
+                    _ => value == k as f32,
+                };
+                assert!(right, "product {i} at {at}: {value}");
+            }
+        }
+    });
+}
+
+/// What is done to exact sums is what the other kernel does to them.
+fn epilogues(device: &Device) {
+    let extents = [
+        [33, 40, 7],
+        [200, 72, 264],
+        [1288, 64, 1160],
+        [2000, 48, 2104],
+    ];
+    for of in extents {
+        let (left, right) = factors(&[of], [false; 2]);
+        let bias = Layout::from_lengths([of[2]]).unwrap();
+        let [a, b, residual] = [left, right, matrices([[of[0], of[2]]])]
+            .map(|layout| upload(device, &narrowed(&small_integers(&layout, "epilogues"))));
+        let bias = upload(device, &narrowed(&small_integers(&bias, "epilogues")));
+        let both = a.pair(&b, Pairing::Elementwise).unwrap();
+        for (scale, activation) in [
+            (0.25, Activation::Identity),
+            (0.25, Activation::Relu),
+            (0.015, Activation::Gelu),
+        ] {
+            let [matrix, baseline] = [Tier::Matrix, Tier::Baseline].map(|tier| {
+                let product = both.product().tier(tier).scale(scale).bias(&bias);
+                let product = product.activation(activation).residual(&residual);
+                download(&product.run_f32().unwrap())
+            });
+            assert_identical(format!("{of:?} {activation:?}"), &matrix, &baseline);
+        }
+    }
+}
+
+/// The same bits in any company, in any place, and loaded either way.
+fn alone(device: &Device) {
+    let extents = EVERY_TILE.map(|[m, k, n]| [m, 3 * k, n]);
+    let (left, right) = factors(&extents, [false; 2]);
+    let a = narrowed(&Ragged::random(&left, 3));
+    let b = narrowed(&Ragged::random(&right, 4));
+    let (x, y) = (upload(device, &a), upload(device, &b));
+    let whole = download(&x.matmul(&y).unwrap());
+    for i in 0..extents.len() {
+        for base in [0, 3] {
+            let of = |x: &Ragged<f16>| {
+                let layout = Layout::from_shapes(2, [x.shape(i)]).unwrap();
+                let only = Ragged::from_parts(layout, x.row(i).to_vec()).unwrap();
+                among_nans(device, &only, base)
+            };
+            let got = download(&of(&a).matmul(&of(&b)).unwrap());
+            assert_eq!(got.row(0), whole.row(i), "element {i}");
+        }
+    }
+}
+
+/// wgpu says too little about workgroup memory to the driver for what is staged to be safe by the letter: that it is
+/// in fact is seen here, and nowhere else.
+fn a_thousand_times(device: &Device) {
+    for transposed in TRANSPOSES {
+        let (left, right) = factors(&EVERY_TILE, transposed);
+        let x = upload(device, &narrowed(&Ragged::random(&left, 23)));
+        let y = upload(device, &narrowed(&Ragged::random(&right, 24)));
+        pair(&x, &y, |product| {
+            let product = form(product, transposed).tier(Tier::Matrix);
+            let first = product.run_f32().unwrap();
+            for _ in 0..1000 {
+                let again = product.run_f32().unwrap();
+                let same = again.equivalent_blocking(&first).unwrap();
+                assert_eq!(same, [true; EVERY_TILE.len()], "{transposed:?}");
+            }
+        });
+    }
+}
