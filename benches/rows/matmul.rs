@@ -1,9 +1,9 @@
 //! Matrix products: large ones, ragged rows times the same weights, groups with weights of their own, and ten thousand small ones. On the
-//! CPU beside the gemm crate, called by hand.
+//! CPU beside the gemm crate, called by hand. Of f32, and of f16 summed in f32.
 
 use gemm::Parallelism;
 use rayon::prelude::*;
-use vsla::{Layout, Pairing, Ragged, Result, Shape};
+use vsla::{Layout, Pairing, Ragged, Result, Shape, Tensor, f16};
 
 use super::cpu::{Job, compare, cut};
 use crate::harness::{Bench, Check, Outcome, Spec};
@@ -42,13 +42,33 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     let weights: Vec<usize> = (0..groups.len()).rev().collect();
     product(bench, "matmul/groups", &groups, Some(&weights), None)?;
     let small = drawn(if quick { 100 } else { 10_000 }, 8..=64);
-    product(bench, "matmul/small", &small, None, Some(Aim::Roofline))
+    product(bench, "matmul/small", &small, None, Some(Aim::Roofline))?;
+    for (name, side, aim) in [
+        ("matmul/f16-8192", 8192, Some(Aim::Rate(350.0))),
+        ("matmul/f16-4096", 4096, Some(Aim::Rate(320.0))),
+        ("matmul/f16-2048", 2048, None),
+        ("matmul/f16-1024", 1024, None),
+        ("matmul/f16-512", 512, Some(Aim::Micros(5.0))),
+    ] {
+        half_product(bench, name, &[size([side; 3])], None, aim)?;
+    }
+    let odd = [size([4001, 3999, 4003])];
+    half_product(bench, "matmul/f16-4001x3999x4003", &odd, None, None)?;
+    let aim = Some(Aim::Micros(13.0));
+    half_product(bench, "matmul/f16-ragged-rows", &rows, Some(&one), aim)?;
+    let aim = Some(Aim::Micros(25.0));
+    half_product(bench, "matmul/f16-groups", &groups, Some(&weights), aim)?;
+    let aim = Some(Aim::Roofline);
+    half_product(bench, "matmul/f16-small", &small, None, aim)
 }
 
 /// What a row should reach.
+#[derive(Clone, Copy)]
 enum Aim {
     /// TFLOP/s.
     Rate(f64),
+    /// At most so many microseconds.
+    Micros(f64),
     /// Three fifths of what multiply-adds and a copy of the same footprint allow, in calls back to back.
     Roofline,
 }
@@ -97,48 +117,134 @@ fn product(
     let own: Vec<usize> = (0..extents.len()).collect();
     let (a, b) = factors(extents, right.unwrap_or(&own))?;
     let (x, y) = (bench.device.upload(&a)?, bench.device.upload(&b)?);
-    let list: Vec<(u32, u32)> = right
-        .unwrap_or_default()
-        .iter()
-        .enumerate()
-        .map(|(i, &j)| (i as u32, j as u32))
-        .collect();
-    let pair = x.pair(
-        &y,
-        match right {
-            None => Pairing::Elementwise,
-            Some(_) => Pairing::List(&list),
-        },
-    )?;
-    let (c, first) = bench.first(|| pair.matmul())?;
-    let got = c.download_blocking()?;
-    let values = |layout: &Layout| layout.total() + 3 * layout.len() + 1;
-    let all = values(a.layout()) + values(b.layout()) + values(got.layout());
-    let spec = Spec {
+    let pairing = Whose::new(right);
+    let pair = x.pair(&y, pairing.pairing())?;
+    let row = Measured {
         name,
-        data: format!("{}, seeds 71 to 74", shown(extents)),
-        bytes: 4 * all as u64,
-        multiply_adds: multiply_adds(extents),
-        first,
-        check: check(&a, &b, right.unwrap_or(&own), &got),
+        extents,
+        right: right.unwrap_or(&own),
+        factors: [&a, &b],
+        bytes: 4,
+        depth,
     };
-    drop((a, b, got, c));
-    let mut row = bench.measure(spec, || pair.matmul())?;
-    let seconds = row.times.best_known().as_secs_f64();
-    let work = row.multiply_adds as f64;
-    if let Some(Aim::Rate(least)) = aim {
-        row = row.at_least("TFLOP/s", least, 2e-12 * work / seconds);
+    let peak = bench.multiply_adds;
+    row.measure(bench, || pair.matmul(), peak, aim)
+}
+
+/// The depth that is promised of sums of f32.
+fn depth(k: usize) -> f64 {
+    (k.min(512) + k.div_ceil(512)) as f64
+}
+
+/// What the instructions of cooperative matrices reach on an H100, in multiply-adds a second.
+const INSTRUCTIONS: f64 = 320e12;
+
+fn half_product(
+    bench: &mut Bench,
+    name: &'static str,
+    extents: &[Extents],
+    right: Option<&[usize]>,
+    aim: Option<Aim>,
+) -> Outcome<()> {
+    if !bench.wants(name) {
+        return Ok(());
     }
-    if let Some(Aim::Roofline) = aim {
+    let own: Vec<usize> = (0..extents.len()).collect();
+    let (a, b) = factors(extents, right.unwrap_or(&own))?;
+    let halves = [a, b].map(|batch| batch.cast(f16::from_f32));
+    let [a, b] = halves.each_ref().map(|batch| batch.cast(f32::from));
+    let [x, y] = halves.map(|batch| bench.device.upload(&batch));
+    let (x, y) = (x?, y?);
+    let pairing = Whose::new(right);
+    let product = x.pair(&y, pairing.pairing())?.product();
+    let row = Measured {
+        name,
+        extents,
+        right: right.unwrap_or(&own),
+        factors: [&a, &b],
+        bytes: 2,
+        depth: |k| 4.0 * (16 + k.div_ceil(16)) as f64,
+    };
+    row.measure(bench, || product.run_f32(), Some(INSTRUCTIONS), aim)
+}
+
+/// Which right factor each product takes.
+struct Whose(Option<Vec<(u32, u32)>>);
+
+impl Whose {
+    fn new(right: Option<&[usize]>) -> Whose {
+        let listed = |right: &[usize]| {
+            let pairs = right.iter().enumerate();
+            pairs.map(|(i, &j)| (i as u32, j as u32)).collect()
+        };
+        Whose(right.map(listed))
+    }
+
+    fn pairing(&self) -> Pairing<'_> {
+        match &self.0 {
+            None => Pairing::Elementwise,
+            Some(list) => Pairing::List(list),
+        }
+    }
+}
+
+/// Products to be measured, and what they are of.
+struct Measured<'a> {
+    name: &'static str,
+    extents: &'a [Extents],
+    right: &'a [usize],
+    factors: [&'a Ragged<f32>; 2],
+    /// Bytes of a factor's value.
+    bytes: u64,
+    /// The depth of sums that is promised.
+    depth: fn(usize) -> f64,
+}
+
+impl Measured<'_> {
+    /// `peak` is what bounds the work, in multiply-adds a second.
+    fn measure(
+        self,
+        bench: &mut Bench,
+        run: impl Fn() -> Result<Tensor<f32>>,
+        peak: Option<f64>,
+        aim: Option<Aim>,
+    ) -> Outcome<()> {
+        let (c, first) = bench.first(&run)?;
+        let got = c.download_blocking()?;
+        let [a, b] = self.factors;
+        let values = |layout: &Layout| (layout.total() + 3 * layout.len() + 1) as u64;
+        let spec = Spec {
+            name: self.name,
+            data: format!("{}, seeds 71 to 74", shown(self.extents)),
+            bytes: self.bytes * (values(a.layout()) + values(b.layout()))
+                + 4 * values(got.layout()),
+            multiply_adds: multiply_adds(self.extents),
+            first,
+            check: check(a, b, self.right, &got, self.depth),
+        };
+        drop((got, c));
+        let mut row = bench.measure(spec, run)?;
+        let seconds = row.times.best_known().as_secs_f64();
+        let work = row.multiply_adds as f64;
+        if self.bytes == 2 {
+            row.percent_of_multiply_adds = None;
+            let reached = 100.0 * work / seconds / INSTRUCTIONS;
+            row = row.note("% of the instructions' 640 TFLOP/s", reached);
+        }
         let copy = row.copy.map_or(0.0, |copy| copy.as_secs_f64());
-        let floor = bench
-            .multiply_adds
-            .map_or(copy, |peak| copy.max(work / peak));
-        let call = row.times.in_row.unwrap_or(row.times.wall).as_secs_f64();
-        row = row.at_least("% of the roofline", 60.0, 100.0 * floor / call);
+        row = match aim {
+            None => row,
+            Some(Aim::Rate(least)) => row.at_least("TFLOP/s", least, 2e-12 * work / seconds),
+            Some(Aim::Micros(most)) => row.at_most("µs", most, 1e6 * seconds),
+            Some(Aim::Roofline) => {
+                let floor = peak.map_or(copy, |peak| copy.max(work / peak));
+                let call = row.times.in_row.unwrap_or(row.times.wall).as_secs_f64();
+                row.at_least("% of the roofline", 60.0, 100.0 * floor / call)
+            }
+        };
+        bench.push(row);
+        Ok(())
     }
-    bench.push(row);
-    Ok(())
 }
 
 fn shown(extents: &[Extents]) -> String {
@@ -154,7 +260,13 @@ fn shown(extents: &[Extents]) -> String {
 }
 
 /// A thousand values or one of each product, the last of each among them, in f64.
-fn check(a: &Ragged<f32>, b: &Ragged<f32>, right: &[usize], c: &Ragged<f32>) -> Check {
+fn check(
+    a: &Ragged<f32>,
+    b: &Ragged<f32>,
+    right: &[usize],
+    c: &Ragged<f32>,
+    depth: fn(usize) -> f64,
+) -> Check {
     let each = (1000 / right.len()).max(1);
     let wrong = (0..right.len()).into_par_iter().find_any(|&i| {
         let shape = |of: &Ragged<f32>, i| match *of.shape(i).extents() {
@@ -170,8 +282,7 @@ fn check(a: &Ragged<f32>, b: &Ragged<f32>, right: &[usize], c: &Ragged<f32>) -> 
             };
             let terms = (0..k).map(|l| f64::from(a[row * k + l]) * f64::from(b[l * n + column]));
             let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()));
-            let depth = (k.min(512) + k.div_ceil(512)) as f64;
-            let bound = depth * f64::from(f32::EPSILON) / 2.0 * size;
+            let bound = depth(k) * f64::from(f32::EPSILON) / 2.0 * size;
             (f64::from(c[row * n + column]) - sum).abs() > bound
         })
     });
@@ -205,7 +316,7 @@ fn beside_gemm(bench: &mut Bench, name: &'static str, extents: &[Extents]) -> Ou
         data: format!("{}, seeds 72 to 74", shown(extents)),
         bytes: 4 * (a.values().len() + b.values().len() + got.values().len()),
         multiply_adds: multiply_adds(extents),
-        check: check(&a, &b, &own, &got),
+        check: check(&a, &b, &own, &got, depth),
         ours: &mut || x.matmul(&y).map(drop),
         plain: &mut plain,
         aim: ("x the gemm crate", 1.0 / 0.9),

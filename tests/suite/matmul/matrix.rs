@@ -213,8 +213,10 @@ fn alone(device: &Device) {
 /// wgpu says too little about workgroup memory to the driver for what is staged to be safe by the letter: that it is
 /// in fact is seen here, and nowhere else.
 fn a_thousand_times(device: &Device) {
+    // One product for each kernel.
+    let extents = [0, 2, 4, 6, 8, 9].map(|i| EVERY_TILE[i]);
     for transposed in TRANSPOSES {
-        let (left, right) = factors(&EVERY_TILE, transposed);
+        let (left, right) = factors(&extents, transposed);
         let x = upload(device, &narrowed(&Ragged::random(&left, 23)));
         let y = upload(device, &narrowed(&Ragged::random(&right, 24)));
         pair(&x, &y, |product| {
@@ -223,7 +225,7 @@ fn a_thousand_times(device: &Device) {
             for _ in 0..1000 {
                 let again = product.run_f32().unwrap();
                 let same = again.equivalent_blocking(&first).unwrap();
-                assert_eq!(same, [true; EVERY_TILE.len()], "{transposed:?}");
+                assert_eq!(same, [true; 6], "{transposed:?}");
             }
         });
     }
