@@ -44,7 +44,7 @@ const BUILDS: [Build; 4] = [
         depth: 64,
         high: 32,
         wide: 32,
-        least: 12,
+        least: 2,
     },
     Build {
         flag: "T128",
@@ -125,6 +125,7 @@ pub(super) fn kinds(form: &Form) -> Vec<super::Kind> {
             variant: 4 * kind + turned,
             rows: build.rows,
             columns: build.columns,
+            rate: 64,
         })
         .collect()
 }

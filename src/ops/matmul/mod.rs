@@ -63,6 +63,8 @@ struct Kind {
     variant: usize,
     rows: u32,
     columns: u32,
+    /// Multiply-adds that take as long as one that is not of a matrix product.
+    rate: u64,
 }
 
 /// The size of a tile, and how it is made.
@@ -177,6 +179,7 @@ fn kinds(dtype: DType) -> Vec<Kind> {
             },
             rows: build.rows,
             columns: build.columns,
+            rate: 8,
         })
         .collect()
 }
@@ -522,7 +525,7 @@ fn stages(
             let tile = u64::from(kind.rows) * u64::from(kind.columns);
             cost = cost.saturating_add(tiles * tile * u64::from(product.k.max(1)));
         }
-        tiles.push((first, (words.len() / 4 - first) / 3, cost));
+        tiles.push((first, (words.len() / 4 - first) / 3, cost / kind.rate));
     }
     let list = Words::new(words);
     let (bias, residual) = form.epilogue.inputs();
