@@ -1,10 +1,15 @@
-"""Times what a PyTorch user would run instead of the rows conv/.. of `cargo bench`, on a CUDA device.
+"""Times what a PyTorch user would run instead of rows of `cargo bench`, on a CUDA device.
 
     python3 benches/pytorch.py > benches/results/NAME-pytorch.json      needs PyTorch with CUDA
 
-`padded`: every element in a transform as long as the longest one needs. `bucketed`: elements grouped by the next power of two, a batch
-and three transforms for each group. Microseconds of device time, from a CUDA graph of ten calls, and of a call as Python makes
-it. `cargo bench -- --table NAME.json --beside NAME-pytorch.json` puts ours beside them.
+conv/..    `padded`: every element in a transform as long as the longest one needs. `bucketed`: elements grouped by the next power of
+           two, a batch and three transforms for each group.
+fft/..     `cuFFT`: a batch of one length, nothing to pad; rfft/.. too.
+matmul/..  `cuBLAS`: one product of all packed rows, or for groups a loop over them. Results of f16 are f16.
+bsr/..     `dense`: cuBLAS on the same matrix, zeros and all. `sparse`: PyTorch's product of a `sparse_bsr` tensor, where it has one.
+
+Microseconds of device time, from a CUDA graph of ten calls where that can be captured, and of a call as Python makes it. `cargo
+bench -- --table NAME.json --beside NAME-pytorch.json` puts ours beside them.
 """
 
 import json
@@ -45,7 +50,13 @@ def in_graph(f, calls=10):
 
 
 def measured(f):
-    return {"us": round(in_graph(f), 1), "call_us": round(timed(f, 10), 1)}
+    call = timed(f, 10)
+    try:
+        us = in_graph(f)
+    except RuntimeError:  # What cannot be captured is timed as it is called.
+        torch.cuda.synchronize()
+        us = call
+    return {"us": round(us, 2), "call_us": round(call, 2)}
 
 
 def convolved(x, y, length):
@@ -77,6 +88,61 @@ def causal(length):
     return lambda: convolved(x, y, 2 * length)[..., :length]
 
 
+def transforms():
+    rows = {}
+    names = {1 << 20: "2^20", 1 << 24: "2^24"}
+    for n in (256, 1024, 2048, 4096, 8192, 1000, 1009, 1 << 14, 1 << 16, 1 << 20, 1 << 24):
+        x = torch.randn((1 << 26) // n, n, device=DEVICE, dtype=torch.complex64)
+        rows[f"fft/{names.get(n, n)}"] = {"cuFFT": measured(lambda: torch.fft.fft(x))}
+    for n in (1024, 4096, 1 << 16):
+        x = torch.randn((1 << 26) // n, n, device=DEVICE)
+        rows[f"rfft/{n}"] = {"cuFFT": measured(lambda: torch.fft.rfft(x))}
+    return rows
+
+
+def products():
+    rows = {}
+    for dtype, name in ((torch.float32, ""), (torch.float16, "f16-")):
+        new = lambda *shape: torch.randn(*shape, device=DEVICE, dtype=dtype)
+        for n in (512, 1024, 2048, 4096) + ((8192,) if name else ()):
+            a, b = new(n, n), new(n, n)
+            rows[f"matmul/{name}{n}"] = {"cuBLAS": measured(lambda: a @ b)}
+        a, b = new(sum([32, 64, 128, 256, 512]), 768), new(768, 768)
+        rows[f"matmul/{name}ragged-rows"] = {"cuBLAS": measured(lambda: a @ b)}
+        generator = random.Random(71)
+        groups = [new(generator.randint(16, 511), 128) for _ in range(256)]
+        weights = [new(128, 128) for _ in groups]
+        loop = lambda: [x @ w for x, w in zip(groups, weights)]
+        rows[f"matmul/{name}groups"] = {"cuBLAS": measured(loop)}
+    return rows
+
+
+def block_sparse():
+    rows = {}
+    half = torch.float16
+    for name, n, high, wide, density, dtype in (
+        ("bsr/f16-128x64-8192", 8192, 128, 64, 0.125, half),
+        ("bsr/f16-64x64-8192", 8192, 64, 64, 0.125, half),
+        ("bsr/f16-64x64", 4096, 64, 64, 0.1, half),
+        ("bsr/f16-32x32", 4096, 32, 32, 0.1, half),
+        ("bsr/f16-16x16", 4096, 16, 16, 0.1, half),
+        ("bsr/64x64", 4096, 64, 64, 0.125, torch.float32),
+    ):
+        stored = torch.zeros(n // high, n // wide, device=DEVICE, dtype=dtype)
+        for row in stored:
+            row[torch.randperm(n // wide, device=DEVICE)[: round(density * (n // wide))]] = 1
+        mask = stored.repeat_interleave(high, 0).repeat_interleave(wide, 1)
+        a, b = (torch.randn(n, n, device=DEVICE, dtype=dtype) for _ in range(2))
+        a *= mask
+        rows[name] = {"dense": measured(lambda: a @ b)}
+        try:
+            s = a.to_sparse_bsr((high, wide))
+            rows[name]["sparse"] = measured(lambda: s @ b)
+        except Exception as error:
+            rows[name]["sparse"] = {"error": str(error)[:100]}
+    return rows
+
+
 def main():
     generator = random.Random(7)
     mixed, far_apart = [8, 15, 142, 7, 456], [2, 3, 1000, 5, 2000]
@@ -98,6 +164,9 @@ def main():
         torch.cuda.empty_cache()
     for length in (1024, 4096, 16384):
         rows[f"conv/causal-{length}"] = {"padded": measured(causal(length))}
+        torch.cuda.empty_cache()
+    for more in (transforms, products, block_sparse):
+        rows |= more()
         torch.cuda.empty_cache()
     print(json.dumps({"device": torch.cuda.get_device_name(), "torch": torch.__version__, "rows": rows}, indent=1))
 

@@ -31,38 +31,70 @@ pub fn markdown(run: &Value, filter: &str, wanted: impl Fn(&str) -> bool) -> Str
     text
 }
 
-/// The rows that `peer` has too, beside its times.
+/// The rows that `peer` has too, beside its times: a table for each operation, whose columns are the ways the peer does it.
 pub fn beside(run: &Value, peer: &Value) -> String {
     let mut text = format!(
-        "PyTorch {}, {}\n\n| row | vsla µs | padded | bucketed | times as fast |\n| --- | ---: | ---: | ---: | ---: |\n",
+        "PyTorch {}, {}; µs, and TFLOP/s of products\n",
         peer["torch"].as_str().unwrap_or("?"),
         peer["device"].as_str().unwrap_or("?"),
     );
-    for report in list(&run["devices"]) {
-        let name = report["device"].as_str();
-        let rows = list(&report["rows"])
-            .iter()
-            .filter(|_| name == peer["device"].as_str());
-        for row in rows {
-            let name = row["name"].as_str().unwrap_or_default();
-            let theirs = &peer["rows"][name];
-            let (Some(ours), true) = (device(row), theirs.is_object()) else {
-                continue;
-            };
-            let us = |way: &str| theirs[way]["us"].as_f64();
-            let best = ["padded", "bucketed"].into_iter().filter_map(us);
-            let best = best.reduce(f64::min).unwrap_or(f64::NAN);
-            let shown = |way: &str| us(way).map(super::report::number).unwrap_or_default();
+    let mut shown = "";
+    let mut ways: Vec<&str> = Vec::new();
+    let reports = list(&run["devices"]).iter();
+    let rows = reports
+        .filter(|report| report["device"] == peer["device"])
+        .flat_map(|report| list(&report["rows"]));
+    for row in rows {
+        let name = row["name"].as_str().unwrap_or_default();
+        let theirs = &peer["rows"][name];
+        let (Some(ours), Some(operation), true) =
+            (device(row), name.split('/').next(), theirs.is_object())
+        else {
+            continue;
+        };
+        if operation != shown {
+            shown = operation;
+            ways = ways_of(peer, operation);
             text += &format!(
-                "| `{name}` | {} | {} | {} | {:.1} |\n",
-                super::report::number(ours),
-                shown("padded"),
-                shown("bucketed"),
-                best / ours
+                "\n| row | vsla | {} | times as fast |\n| --- | ---: |{} ---: |\n",
+                ways.join(" | "),
+                " ---: |".repeat(ways.len()),
             );
         }
+        let work = row["multiply_adds"].as_f64().unwrap_or(0.0);
+        let cell = |us: f64| match work > 0.0 {
+            true => format!("{} ({:.0})", super::report::number(us), 2e-6 * work / us),
+            false => super::report::number(us),
+        };
+        let us = |way: &&str| theirs[*way]["us"].as_f64();
+        let best = ways.iter().filter_map(us).reduce(f64::min);
+        let cells = ways.iter().map(|way| match (us(way), &theirs[*way]) {
+            (Some(us), _) => cell(us),
+            (None, Value::Null) => String::new(),
+            (None, _) => "fails".to_owned(),
+        });
+        text += &format!(
+            "| `{name}` | {} | {} | {:.1} |\n",
+            cell(ours),
+            cells.collect::<Vec<_>>().join(" | "),
+            best.unwrap_or(f64::NAN) / ours
+        );
     }
     text
+}
+
+/// All ways in which the peer does an operation.
+fn ways_of<'a>(peer: &'a Value, operation: &str) -> Vec<&'a str> {
+    let mut ways = Vec::new();
+    let rows = peer["rows"].as_object().into_iter().flatten();
+    for (_, row) in rows.filter(|(name, _)| name.split('/').next() == Some(operation)) {
+        for way in row.as_object().into_iter().flat_map(|row| row.keys()) {
+            if !ways.contains(&way.as_str()) {
+                ways.push(way);
+            }
+        }
+    }
+    ways
 }
 
 fn list(value: &Value) -> &[Value] {
