@@ -14,9 +14,12 @@ use crate::plan::{Launch, Slot, Stage, Table, Word, Words};
 use crate::ragged::{CacheKey, DType, Layout};
 use crate::{Error, Result};
 
-/// Multiply-adds of one dispatch at most. At a tenth of an H100's rate this is under 100 ms, after which a desktop's
-/// driver may reset the device.
-const DISPATCH_COST: u64 = 20_000_000_000;
+/// Multiply-adds of one dispatch at most, which are to take a card of its own less than 100 ms: a thirtieth of an H100's rate is
+/// enough for that, and seconds later a desktop's driver may reset the device. A cut costs more than it seems, since it leaves cores
+/// idle before and after it.
+const DISPATCH_COST: u64 = 100_000_000_000;
+/// The same for GPUs that share a processor's memory and power, and for those that do not say what they are.
+const DISPATCH_COST_SHARED: u64 = 20_000_000_000;
 /// The same for software rasterisers, which nothing resets, but which should answer.
 const DISPATCH_COST_SOFTWARE: u64 = 1_000_000_000;
 
@@ -121,7 +124,8 @@ impl Gpu {
 
         let budget = match self.info.device_type {
             wgpu::DeviceType::Cpu => DISPATCH_COST_SOFTWARE,
-            _ => DISPATCH_COST,
+            wgpu::DeviceType::DiscreteGpu => DISPATCH_COST,
+            _ => DISPATCH_COST_SHARED,
         };
         let share = share(stage.groups, stage.cost, budget);
         let long = share < stage.groups;
@@ -334,7 +338,11 @@ mod tests {
     #[test]
     fn costly_stages_are_cut() {
         let (groups, cost) = (2_233, 1_000_000_000_000);
-        for (budget, dispatches) in [(DISPATCH_COST, 51), (DISPATCH_COST_SOFTWARE, 1117)] {
+        for (budget, dispatches) in [
+            (DISPATCH_COST, 11),
+            (DISPATCH_COST_SHARED, 51),
+            (DISPATCH_COST_SOFTWARE, 1117),
+        ] {
             let share = share(groups, cost, budget);
             assert_eq!(groups.div_ceil(share), dispatches);
             assert!(cost / u64::from(groups) * u64::from(share) <= budget);
