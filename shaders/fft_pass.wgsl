@@ -120,14 +120,31 @@ fn first_value(item: vec4<u32>, log_n: u32, i: u32) -> vec2<f32> {
 #if HALVES
 // The column of an invocation: n - b of column b is C / 2 columns further, modulo all of them, so that values meet those that they
 // are taken apart with. Where n is even, two columns mirror themselves, and are in the places of a pair.
-fn column_of(n: u32, first: u32, c: u32, log_columns: u32) -> u32 {
-    let i = first + c % (C / 2u);
-    let middle = n / 2u;
-    let single = i == 0u && n % 2u == 0u;
-    let above = middle + select(i + n % 2u, 1u << (log_columns - 1u), single);
+//
+// Those above the middle begin where a sector of 32 bytes of y does: what is written of one in parts costs more.
+fn column_of(item: vec4<u32>, first: u32, c: u32, log_columns: u32) -> u32 {
+    let middle = item.z / 2u;
+    let odd = item.z % 2u;
+    let aligned = (0u - item.y - middle - odd) % 4u;
+    let i = (first + c % (C / 2u) + aligned) & ((1u << (log_columns - 1u)) - 1u);
+    let single = i == 0u && odd == 0u;
+    let above = middle + select(i + odd, 1u << (log_columns - 1u), single);
     return select(above, middle - i, c < C / 2u) & ((1u << log_columns) - 1u);
 }
 #else
+// The column of an invocation, for what is written to begin where a sector of 32 bytes of y does: what is written of one in
+// parts costs as much again. Columns whose results follow each other are moved round.
+fn shifted(begin: u32, first: u32, c: u32, log_columns: u32) -> u32 {
+    var aligned = (0u - begin) % 4u;
+    if (p.store & PAIRED) != 0u {
+        aligned = (0u - begin / 2u) % 4u;
+    } else if (p.store & REAL) != 0u || p.store == RIGHT_ANGLE {
+        aligned = (0u - begin) % 8u;
+    }
+    let mask = (1u << log_columns) - 1u;
+    return (first & ~mask) + ((first + c + aligned) & mask);
+}
+
 fn real_out(item: vec4<u32>, i: u32, value: f32) {
     if i < item.z {
         let at = item.y + i;
@@ -204,14 +221,14 @@ fn main(
             load_first(&v, item, log_n, start, stride);
         }
     }
-    transform(&v, j, c);
-    turn_columns(&v, lid, j, c);
-    store(&v, task.y + (task.z << LOG_R) + lid, WG);
+    // Neighbouring invocations write neighbouring values of one column.
+    transform(&v, j, c, lid & ((1u << LOG_T) - 1u), lid >> LOG_T);
+    store(&v, task.y + (task.z << LOG_R) + ((lid >> LOG_T) << LOG_R) + (lid & ((1u << LOG_T) - 1u)), 1u << LOG_T);
 #else
 #if HALVES
-    let b = column_of(item.z, task.z / 2u, c, log_ns);
+    let b = column_of(item, task.z / 2u, c, log_ns);
 #else
-    let b = task.z + c;
+    let b = shifted(task.y, task.z, c, log_ns);
 #endif
     load(&v, task.x + b + (j << log_columns), stride);
     let column = b & ((1u << log_ns) - 1u);

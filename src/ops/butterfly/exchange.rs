@@ -115,6 +115,7 @@ pub(super) struct Exchange {
     held: u32,
     log_threads: u32,
     columns: u32,
+    regrouped: bool,
 }
 
 impl Exchange {
@@ -140,6 +141,8 @@ impl Exchange {
             held: transform.held,
             log_threads,
             columns: transform.columns,
+            regrouped: transform.regrouped
+                && transform.radices.last() == Some(&(transform.log_length() - done - radix)),
         }
     }
 
@@ -173,6 +176,56 @@ impl Exchange {
         }
     }
 
+    /// Where value a of a column is kept if it is read along columns: the column is XORed with those bits of a that tell apart the
+    /// lanes that read from one column, but for as many as tell them apart as banks already.
+    #[cfg(test)]
+    fn spot(&self, address: u32, column: u32) -> u32 {
+        let a = self.swizzle.apply(address);
+        let [from, mask, to] = self.along();
+        (a << self.columns) + (column ^ (((a >> from) & mask) << to))
+    }
+
+    fn along(&self) -> [u32; 3] {
+        const LANES: u32 = 5;
+        let (lanes, from) = (
+            self.log_threads.min(LANES),
+            LANES.saturating_sub(self.columns),
+        );
+        [from, (1 << (lanes - from)) - 1, LANES - lanes]
+    }
+
+    fn write_regrouped(&self, out: &mut String, writer: &str) {
+        let [from, mask, to] = self.along();
+        let place = |out: &mut String, name: &str, address: &str, column: &str| {
+            let _ = writeln!(
+                out,
+                "        let {name}a = {address};\n        let {name}b = {};\n        \
+                 let {name} = ({name}b << {}u) + ({column} ^ ((({name}b >> {from}u) & {mask}u) << {to}u));",
+                self.swizzle.text(&format!("{name}a")),
+                self.columns
+            );
+        };
+        let _ = writeln!(out, "    {{");
+        for s in 0..1u32 << self.held {
+            let put = format!("{writer} + {}u", self.written(s));
+            place(out, &format!("put{s}"), &put, "at");
+            let got = format!("k + {}u", self.read(s));
+            place(out, &format!("got{s}"), &got, "to");
+        }
+        let parts: &[&str] = if self.whole { &[""] } else { &[".x", ".y"] };
+        for part in parts {
+            let _ = writeln!(out, "        workgroupBarrier();");
+            for s in 0..1u32 << self.held {
+                let _ = writeln!(out, "        sh_exchange[put{s}] = (*v)[{s}]{part};");
+            }
+            let _ = writeln!(out, "        workgroupBarrier();");
+            for s in 0..1u32 << self.held {
+                let _ = writeln!(out, "        (*v)[{s}]{part} = sh_exchange[got{s}];");
+            }
+        }
+        let _ = writeln!(out, "    }}");
+    }
+
     pub(super) fn write(&self, out: &mut String) {
         let low = (1u32 << self.done) - 1;
         let writer = match self.done {
@@ -183,6 +236,9 @@ impl Exchange {
                 self.done + self.radix
             ),
         };
+        if self.regrouped {
+            return self.write_regrouped(out, &writer);
+        }
         // Columns are told apart by the lowest bits of an address, which the swizzle does not see.
         let (first, others) = match self.columns {
             _ if self.padding.is_some() => ("", 0),
@@ -272,6 +328,7 @@ mod tests {
             product: false,
             turned: false,
             columns: 0,
+            regrouped: false,
         };
         let mut done = 0;
         let inner = &radices[..radices.len() - 1];
@@ -331,6 +388,58 @@ mod tests {
                             }
                             assert_eq!(used.count_ones() as usize, banks, "{what}, slot {s}");
                         }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Of 16 KiB of columns each, written side by side and read along them.
+    #[test]
+    fn columns_are_regrouped_without_meeting() {
+        let plans: [(&[u32], u32); 5] = [
+            (&[4, 2], 6),
+            (&[4, 3], 5),
+            (&[4, 4], 4),
+            (&[4, 1, 4], 3),
+            (&[4, 2, 4], 2),
+        ];
+        for (radices, columns) in plans {
+            let transform = Transform {
+                name: "under_test",
+                kind: Kind::Forward,
+                radices,
+                held: 4,
+                whole: false,
+                product: false,
+                turned: false,
+                columns,
+                regrouped: true,
+            };
+            let inner = &radices[..radices.len() - 1];
+            let done: u32 = inner.iter().sum();
+            let radix = inner[inner.len() - 1];
+            let exchange = Exchange::after(&transform, done - radix, radix, false);
+            assert!(exchange.regrouped);
+            let (threads, side) = (1u32 << transform.log_threads(), 1u32 << columns);
+            let write = |l: u32, s: u32| {
+                let (j, c) = (l / side, l % side);
+                exchange.spot(exchange.writer(j) | exchange.written(s), c)
+            };
+            let read =
+                |l: u32, s: u32| exchange.spot((l % threads) | exchange.read(s), l / threads);
+            for access in [&write as &dyn Fn(u32, u32) -> u32, &read] {
+                let mut seen = vec![false; 4096];
+                for s in 0..16 {
+                    for warp in (0..256).step_by(32) {
+                        let mut used = 0u32;
+                        for l in warp..warp + 32 {
+                            let place = access(l, s);
+                            assert!(!seen[place as usize], "{radices:?}: {place} twice");
+                            seen[place as usize] = true;
+                            used |= 1 << (place % 32);
+                        }
+                        assert_eq!(used.count_ones(), 32, "{radices:?}, slot {s}");
                     }
                 }
             }

@@ -76,6 +76,9 @@ pub(crate) struct Transform<'a> {
     /// log2 of the transforms whose values lie side by side in workgroup memory, value a of transform c at a 2^columns + c; 0 where
     /// each transform has N words of its own.
     pub columns: u32,
+    /// Whether the last exchange also hands the values of a column to neighbouring invocations: the function takes `k` and `to`, the number
+    /// of the invocation among those of its column and that column, from there on, in place of `j` and `at`. Only with `columns`.
+    pub regrouped: bool,
 }
 
 impl Transform<'_> {
@@ -163,10 +166,15 @@ impl Generator {
         } else {
             String::new()
         };
+        let regrouped = if transform.regrouped {
+            ", k: u32, to: u32"
+        } else {
+            ""
+        };
         let mut out = String::new();
         let _ = writeln!(
             out,
-            "fn {}(v: {array}{second}, j: u32, at: u32) {{",
+            "fn {}(v: {array}{second}, j: u32, at: u32{regrouped}) {{",
             transform.name
         );
         let mut done = 0;

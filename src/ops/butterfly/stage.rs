@@ -61,15 +61,20 @@ impl Stage<'_> {
             );
         }
         let _ = writeln!(out, "    {{");
+        let own = if self.last && transform.regrouped {
+            "k"
+        } else {
+            "j"
+        };
         if !each {
-            self.load_twiddles(out, twiddles, "j");
+            self.load_twiddles(out, twiddles, own);
         }
         out.push_str(exchange);
         for q in 0..1u32 << butterflies {
             let _ = writeln!(out, "        {{");
             let b = match q << threads {
-                0 => "j".to_owned(),
-                at => format!("(j + {at}u)"),
+                0 => own.to_owned(),
+                at => format!("({own} + {at}u)"),
             };
             if each {
                 self.load_twiddles(out, twiddles, &b);

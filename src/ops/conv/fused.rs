@@ -131,6 +131,7 @@ impl Class {
             product: false,
             turned: false,
             columns: 0,
+            regrouped: false,
         }
     }
 

@@ -7,7 +7,9 @@
 use std::collections::HashMap;
 
 use super::fused::Item;
-use crate::ops::passes::{self, BACKWARDS, Long, PLAIN, PRODUCT, Place, RIGHT_ANGLE, back, there};
+use crate::ops::passes::{
+    self, BACKWARDS, Long, PLAIN, PRODUCT, Place, RIGHT_ANGLE, back, pass_count, there,
+};
 use crate::plan::Stage;
 
 /// Values put aside between passes, and spectra.
@@ -50,7 +52,7 @@ impl Turn {
         let from = (Place::Operand(operand), begin);
         self.operands.push(Long {
             log,
-            route: there(log, from, spectrum, aside, spectrum),
+            route: there(pass_count(log, PLAIN), from, spectrum, aside, spectrum),
             load,
             store: PLAIN,
             n,
@@ -71,14 +73,20 @@ impl Turn {
         let second = self.spectrum(log, 1, (pair.b, pair.n), load);
         let aside = (Place::Scratch(ASIDE), take(&mut self.by_products, log));
         // Other pairs may need the spectra yet.
-        let late = match passes::pass_count(log) {
+        let late = match pass_count(log, RIGHT_ANGLE) {
             2 => aside,
             _ => (Place::Scratch(SPECTRA), take(&mut self.used[SPECTRA], log)),
         };
         let from = (Place::Scratch(SPECTRA), first);
         self.products.push(Long {
             log,
-            route: back(log, from, aside, late, (Place::Result, pair.c)),
+            route: back(
+                pass_count(log, RIGHT_ANGLE),
+                from,
+                aside,
+                late,
+                (Place::Result, pair.c),
+            ),
             load: PRODUCT,
             store: RIGHT_ANGLE,
             n: pair.write,

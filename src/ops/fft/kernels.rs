@@ -142,6 +142,7 @@ fn transform(name: &'static str, log: u32, kind: Kind) -> Transform<'static> {
         held: held(log),
         whole: false,
         columns: 0,
+        regrouped: false,
         turned: false,
         product: kind == Kind::Inverse,
     }

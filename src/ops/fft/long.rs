@@ -10,7 +10,9 @@
 use std::collections::HashMap;
 
 use super::plan::{Item, Modes, REAL};
-use crate::ops::passes::{self, CHIRP, FILTER, Long, PAIRED, PLAIN, PRODUCT, Place, back, there};
+use crate::ops::passes::{
+    self, CHIRP, FILTER, Long, PAIRED, PLAIN, PRODUCT, Place, back, pass_count, there,
+};
 use crate::plan::Stage;
 
 /// Words of all scratch buffers together, at most: 512 MiB.
@@ -47,7 +49,7 @@ impl Turn {
     /// Words in all once an element is added whose passes are of 2^log values.
     fn words_with(&self, log: u32, n: u32, modes: Modes) -> u64 {
         let parts = if n.is_power_of_two() {
-            1 + u32::from(modes.store & REAL != 0 && passes::pass_count(log) > 2)
+            1 + u32::from(modes.store & REAL != 0 && pass_count(log, modes.store) > 2)
         } else {
             2 + 2 * u32::from(!self.filters.contains_key(&n))
         };
@@ -62,7 +64,7 @@ impl Turn {
         // The result holds the power of two unless it is of real values, which may begin anywhere; scratch always does.
         let early = match modes.store & REAL {
             0 => (Place::Result, to),
-            _ if passes::pass_count(log) == 2 => aside,
+            _ if pass_count(log, modes.store) == 2 => aside,
             _ => (Place::Scratch(SPECTRA), self.take(SPECTRA, log)),
         };
         let plain = |mode, plain: bool| if mode == 0 && plain { PLAIN } else { mode };
@@ -70,7 +72,7 @@ impl Turn {
         self.first.push(Long {
             log,
             route: there(
-                log,
+                pass_count(log, modes.store),
                 (Place::Operand(0), from),
                 early,
                 aside,
@@ -105,7 +107,13 @@ impl Turn {
                 // Of its own, because others of this length come with theirs.
                 let aside = (Place::Scratch(ASIDE), self.take(ASIDE, log));
                 self.first.push(Long {
-                    route: there(log, (Place::Operand(0), 0), spectrum, aside, spectrum),
+                    route: there(
+                        pass_count(log, PLAIN),
+                        (Place::Operand(0), 0),
+                        spectrum,
+                        aside,
+                        spectrum,
+                    ),
                     load: FILTER,
                     n,
                     ..plain.clone()
@@ -116,13 +124,25 @@ impl Turn {
         };
         let spectrum = (Place::Scratch(SPECTRA), self.take(SPECTRA, log));
         self.first.push(Long {
-            route: there(log, (Place::Operand(0), from), spectrum, aside, spectrum),
+            route: there(
+                pass_count(log, PLAIN),
+                (Place::Operand(0), from),
+                spectrum,
+                aside,
+                spectrum,
+            ),
             load: modes.load | CHIRP,
             n,
             ..plain.clone()
         });
         self.then.push(Long {
-            route: back(log, spectrum, aside, spectrum, (Place::Result, to)),
+            route: back(
+                pass_count(log, modes.store),
+                spectrum,
+                aside,
+                spectrum,
+                (Place::Result, to),
+            ),
             load: PRODUCT,
             store: modes.store | CHIRP,
             n,
@@ -182,7 +202,7 @@ mod tests {
     fn what_fits_has_one_turn() {
         let complex = Modes { load: 0, store: 0 };
         let real = Modes { load: 1, store: 2 };
-        for (log, passes) in [(14, 2), (17, 2), (20, 2), (24, 3)] {
+        for (log, passes) in [(14, 2), (17, 2), (19, 2), (24, 3)] {
             let count = 1 << (26 - log);
             for modes in [complex, real] {
                 let halved = u32::from(modes.are_real());

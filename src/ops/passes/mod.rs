@@ -1,0 +1,337 @@
+//! Transforms of powers of two that are longer than a workgroup holds: two or three passes of radices 64 to 1,024.
+//!
+//! A pass reads and writes every value once, from one buffer to another. What the first one reads and the last one writes may be more than
+//! values: parts of real signals, Bluestein's chirps, products of spectra.
+
+#[cfg(feature = "gpu")]
+mod text;
+
+use std::collections::BTreeMap;
+use std::f64::consts::TAU;
+
+use super::butterfly::{Generator, Kind, Transform};
+use super::fft::HALF;
+use crate::plan::{Access, Kernel, Slot, Stage, Table, Variant, Word, Words};
+use crate::ragged::DType;
+
+#[cfg(feature = "gpu")]
+pub(crate) use text::generate;
+
+/// log2 of the longest transform: three passes of 256. The shortest is 2¹³, in passes of 64 and 128.
+///
+/// Right-angle transforms hold twice as many values, and need a quarter of the roots for them: they end at 2²².
+pub(crate) const LOG_LONGEST: u32 = 24;
+
+/// A build of the kernel, for one radix.
+struct Build {
+    /// Those of a later pass, of the first one, and of the last one of real values.
+    flags: [&'static [&'static str]; 3],
+    /// log2 of the radix of each stage inside the pass.
+    radices: &'static [u32],
+    /// log2 of the values that an invocation holds.
+    held: u32,
+    /// log2 of the columns of a workgroup.
+    columns: u32,
+}
+
+const BUILDS: &[Build] = &[
+    Build {
+        flags: [&["R64"], &["R64", "FIRST"], &["R64", "HALVES"]],
+        radices: &[4, 2],
+        held: 4,
+        columns: 6,
+    },
+    Build {
+        flags: [&["R128"], &["R128", "FIRST"], &["R128", "HALVES"]],
+        radices: &[4, 3],
+        held: 4,
+        columns: 5,
+    },
+    Build {
+        flags: [&["R256"], &["R256", "FIRST"], &["R256", "HALVES"]],
+        radices: &[4, 4],
+        held: 4,
+        columns: 4,
+    },
+    Build {
+        flags: [&["R512"], &["R512", "FIRST"], &["R512", "HALVES"]],
+        radices: &[4, 1, 4],
+        held: 4,
+        columns: 3,
+    },
+    Build {
+        flags: [&["R1024"], &["R1024", "FIRST"], &["R1024", "HALVES"]],
+        radices: &[4, 2, 4],
+        held: 4,
+        columns: 2,
+    },
+];
+
+impl Build {
+    fn log_radix(&self) -> u32 {
+        self.radices.iter().sum()
+    }
+
+    /// log2 of the invocations of a workgroup.
+    fn log_group(&self) -> u32 {
+        self.log_radix() + self.columns - self.held
+    }
+}
+
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "fft_pass",
+    source: include_str!("../../../shaders/fft_pass.wgsl"),
+    access: &[
+        Access::Read,
+        Access::Write,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+    ],
+    variants: &[
+        variant(&["R64", "FIRST"]),
+        variant(&["R64", "HALVES"]),
+        variant(&["R128"]),
+        variant(&["R128", "FIRST"]),
+        variant(&["R128", "HALVES"]),
+        variant(&["R256"]),
+        variant(&["R256", "FIRST"]),
+        variant(&["R256", "HALVES"]),
+        variant(&["R512"]),
+        variant(&["R512", "FIRST"]),
+        variant(&["R512", "HALVES"]),
+        variant(&["R1024"]),
+        variant(&["R1024", "FIRST"]),
+    ],
+};
+
+const fn variant(flags: &'static [&'static str]) -> Variant {
+    Variant {
+        dtype: DType::C32,
+        flags,
+    }
+}
+
+/// Places in [`Build::flags`].
+const LATER: usize = 0;
+const FIRST: usize = 1;
+const HALVES: usize = 2;
+
+static TWIDDLES: Table = Table {
+    name: "fft_pass",
+    make: || {
+        let mut generator = Generator::new();
+        for build in BUILDS {
+            for first in [false, true] {
+                generator.function(&transform(build, first));
+            }
+        }
+        generator.into_table()
+    },
+};
+
+/// e^(-2πi e / 2²⁴) for multiples of 2¹², and then for those below.
+static ROOTS: Table = Table {
+    name: "roots",
+    make: || {
+        let root = |e: u32| {
+            let (sin, cos) = (-TAU * f64::from(e) / f64::from(1u32 << 24)).sin_cos();
+            [(cos as f32).to_bits(), (sin as f32).to_bits()]
+        };
+        let coarse = (0..1 << 12).map(|e| root(e << 12));
+        coarse.chain((0..1 << 12).map(root)).flatten().collect()
+    },
+};
+
+fn transform(build: &Build, first: bool) -> Transform<'_> {
+    Transform {
+        name: "transform",
+        kind: Kind::Forward,
+        radices: build.radices,
+        held: build.held,
+        whole: false,
+        product: false,
+        turned: !first,
+        columns: build.columns,
+        regrouped: first,
+    }
+}
+
+/// log2 of the radix of each pass of 2^log values that are stored so. Fewer passes are better, and then equal ones.
+///
+/// What takes halves apart writes half as many neighbouring values as it has columns, and not at whole sectors: wide columns, so a
+/// short last pass.
+fn passes(log: u32, store: u32) -> &'static [u32] {
+    match log {
+        14 if halves(store) => &[8, 6],
+        15 if halves(store) => &[9, 6],
+        16 if halves(store) => &[10, 6],
+        17 if halves(store) => &[10, 7],
+        18 if halves(store) => &[10, 8],
+        19 if halves(store) => &[10, 9],
+        20 if halves(store) => &[7, 7, 6],
+        21 if halves(store) => &[8, 7, 6],
+        22 if halves(store) => &[8, 8, 6],
+        23 if halves(store) => &[9, 8, 6],
+        ..14 => &[6, 7],
+        14 => &[7, 7],
+        15 => &[7, 8],
+        16 => &[8, 8],
+        17 => &[8, 9],
+        18 => &[9, 9],
+        19 => &[9, 10],
+        20 => &[10, 10],
+        21 => &[7, 7, 7],
+        22 => &[7, 7, 8],
+        23 => &[7, 8, 8],
+        _ => &[8, 8, 8],
+    }
+}
+
+/// Whether what is stored so is taken apart, as the spectrum of twice as many real values.
+fn halves(store: u32) -> bool {
+    store & PAIRED != 0 && store & HALF != 0
+}
+
+/// A buffer that passes read or write.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Place {
+    /// Input i of the launch.
+    Operand(usize),
+    /// Scratch i.
+    Scratch(usize),
+    Result,
+}
+
+/// Where values begin.
+pub(crate) type Spot = (Place, u32);
+
+/// The route of a transform of so many passes by way of `aside`, and of `early` before it where there are three.
+pub(crate) fn there(passes: usize, from: Spot, early: Spot, aside: Spot, to: Spot) -> Vec<Spot> {
+    match passes {
+        2 => vec![from, aside, to],
+        _ => vec![from, early, aside, to],
+    }
+}
+
+/// The route by way of `aside`, and of `late` after it where there are three passes.
+pub(crate) fn back(passes: usize, from: Spot, aside: Spot, late: Spot, to: Spot) -> Vec<Spot> {
+    match passes {
+        2 => vec![from, aside, to],
+        _ => vec![from, aside, late, to],
+    }
+}
+
+/// What values are made of: `p.load` or `p.store` of the kernel.
+pub(crate) const FILTER: u32 = 0x200;
+pub(crate) const PRODUCT: u32 = 0x400;
+pub(crate) const CHIRP: u32 = 0x800;
+/// 2 N real values, and the same from the last to the first.
+pub(crate) const RIGHT_ANGLE: u32 = 0x1000;
+pub(crate) const BACKWARDS: u32 = 0x2000;
+pub(crate) const PLAIN: u32 = 0x100;
+/// 2 n real values, as n complex ones.
+pub(crate) const PAIRED: u32 = 0x4000;
+
+/// Passes of a transform of 2^log values that are stored so.
+pub(crate) fn pass_count(log: u32, store: u32) -> usize {
+    passes(log, store).len()
+}
+
+/// A transform of 2^log values.
+#[derive(Clone, Debug)]
+pub(crate) struct Long {
+    pub log: u32,
+    /// Where the values begin, and where each pass puts them. A pass reads and writes different buffers.
+    pub route: Vec<Spot>,
+    /// What the first pass reads and the last one writes.
+    pub load: u32,
+    pub store: u32,
+    /// How many values there are; zeros follow. All, between the passes.
+    pub n: u32,
+    pub factor: f32,
+    /// Where the second factor of a [`PRODUCT`] begins, in the buffer of the first.
+    pub second: u32,
+}
+
+/// What the workgroups of one stage have in common.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Alike {
+    pass: usize,
+    log_radix: u32,
+    from: Place,
+    to: Place,
+    load: u32,
+    store: u32,
+}
+
+/// The stages of transforms that do not wait for each other: those of one pass and radix together.
+pub(crate) fn stages(transforms: &[Long]) -> Vec<Stage> {
+    let mut tasks: BTreeMap<Alike, Vec<u32>> = BTreeMap::new();
+    for transform in transforms {
+        let radices = passes(transform.log, transform.store);
+        let mut done = 0;
+        for (pass, &log_radix) in radices.iter().enumerate() {
+            let ((from, x), (to, y)) = (transform.route[pass], transform.route[pass + 1]);
+            let mode = |end: bool, mode: u32| if end { mode } else { PLAIN };
+            let alike = Alike {
+                pass,
+                log_radix,
+                from,
+                to,
+                load: mode(pass == 0, transform.load),
+                store: mode(pass + 1 == radices.len(), transform.store),
+            };
+            let tasks = tasks.entry(alike).or_default();
+            let columns = 1u32 << (transform.log - log_radix);
+            for b in (0..columns).step_by(1 << build(log_radix).columns) {
+                tasks.extend([x, y, b, transform.log | done << 8]);
+                tasks.extend([transform.n, transform.factor.to_bits(), transform.second, 0]);
+            }
+            done += log_radix;
+        }
+    }
+    let stage = |(alike, tasks)| stage(alike, tasks);
+    tasks.into_iter().map(stage).collect()
+}
+
+fn build(log_radix: u32) -> &'static Build {
+    let wanted = |build: &&Build| build.log_radix() == log_radix;
+    BUILDS.iter().find(wanted).unwrap_or(&BUILDS[0])
+}
+
+fn stage(alike: Alike, tasks: Vec<u32>) -> Stage {
+    let slot = |place| match place {
+        Place::Operand(i) => Slot::Input(i),
+        Place::Scratch(i) => Slot::Temp(i),
+        Place::Result => Slot::Output(0),
+    };
+    let build = build(alike.log_radix);
+    let end = match alike.pass {
+        0 => FIRST,
+        _ if halves(alike.store) => HALVES,
+        _ => LATER,
+    };
+    let groups = (tasks.len() / 8) as u32;
+    Stage {
+        kernel: &KERNEL,
+        variant: KERNEL.variant(DType::C32, build.flags[end]),
+        slots: vec![
+            slot(alike.from),
+            slot(alike.to),
+            Slot::Words(Words::new(tasks)),
+            Slot::Table(&TWIDDLES),
+            Slot::Table(&ROOTS),
+        ],
+        params: vec![
+            match alike.from {
+                Place::Operand(i) => Word::InputBase(i),
+                _ => Word::U32(0),
+            },
+            Word::U32(alike.load),
+            Word::U32(alike.store),
+        ],
+        groups,
+        cost: u64::from(groups) << (build.log_radix() + build.columns + 4),
+    }
+}
