@@ -221,7 +221,7 @@ impl Tensor<f32> {
     /// The first ⌊n/2⌋ + 1 values of the discrete Fourier transform of each element; the others are their conjugates.
     ///
     /// `X_k = Σ_j x_j e^(−2πi jk/n)` for k ≤ n/2, unscaled. Rank 1. An empty element gives an empty one. NaN, infinity and the bound
-    /// of the error are those of [`fft`](Tensor::fft) for n values.
+    /// of the error are those of [`fft`](Tensor::fft) for n values, but that 32 is among those with twice the bound.
     ///
     /// Cost: where n is even, that of [`fft`](Tensor::fft) for n/2 complex values, z_j = x_2j + i x_(2j+1), which is half the work in
     /// operations, passes' bytes and scratch. Their spectrum is taken apart before it is first written, so no pass is added: a GPU
