@@ -14,6 +14,8 @@ struct Params {
     // Rows of a block, and of the matrix.
     block_high: u32,
     high: u32,
+    // Whether a slot is stored column by column.
+    turned: u32,
 }
 
 @group(0) @binding(0) var<uniform> p: Params;
@@ -49,12 +51,14 @@ fn main(
     let row = order[heavy].x * p.block_high + low;
     let slot = order[heavy + 1u].x;
     let size = p.block_high * x.w;
-    let begin = list[3u * there.x + 2u].x + slot * size + low * x.w + column;
+    let row_step = select(x.w, 1u, p.turned != 0u);
+    let column_step = select(1u, p.block_high, p.turned != 0u);
+    let begin = list[3u * there.x + 2u].x + slot * size + low * row_step + column * column_step;
     for (var i = 0u; i < STRIP && row + i < p.high; i++) {
         let at = x.z + (row + i) * y.z + column * y.w;
         var sum = c[at];
         for (var s = 0u; s < order[heavy].y; s++) {
-            sum += scratch[begin + s * size + i * x.w];
+            sum += scratch[begin + s * size + i * row_step];
         }
         c[at] = sum;
     }

@@ -1,7 +1,7 @@
 //! Block-sparse products. What is counted is what is stored: zeros that no block holds are not work.
 
 use fastrand::Rng;
-use vsla::{Bsr, Layout, Pairing, Ragged, Result, Shape, Tensor, Topology};
+use vsla::{Bsr, BsrTensor, Float, Layout, Pairing, Ragged, Result, Shape, Tensor, Topology, f16};
 
 use crate::harness::{Bench, Check, Outcome, Spec};
 
@@ -27,54 +27,224 @@ enum Rows {
 }
 use Rows::{Even, Zipf};
 
-/// A row: name, side of the matrices, block, share of the blocks that are stored, product, and the TFLOP/s of a GPU that are aimed for.
-type Case = (&'static str, usize, [usize; 2], f64, Rows, Product, f64);
+/// What operands are stored as, and the results.
+#[derive(Clone, Copy, PartialEq)]
+enum Types {
+    F32,
+    /// Results in f32, as they are summed.
+    F16,
+    /// Results in f16, too.
+    Half,
+}
+use Types::{F16, F32, Half};
+
+struct Case {
+    name: &'static str,
+    types: Types,
+    /// Of the matrices.
+    side: usize,
+    block: [usize; 2],
+    /// The share of the blocks that are stored.
+    density: f64,
+    rows: Rows,
+    product: Product,
+    /// TFLOP/s that a GPU should reach, or 0.
+    aim: f64,
+}
+
+const fn case(
+    name: &'static str,
+    types: Types,
+    (side, block, density): (usize, [usize; 2], f64),
+    rows: Rows,
+    product: Product,
+    aim: f64,
+) -> Case {
+    Case {
+        name,
+        types,
+        side,
+        block,
+        density,
+        rows,
+        product,
+        aim,
+    }
+}
+
+/// An eighth of the blocks.
+const LARGE: (usize, [usize; 2], f64) = (8192, [64, 64], 0.125);
+const TALL: (usize, [usize; 2], f64) = (8192, [128, 64], 0.125);
+const EIGHTH: (usize, [usize; 2], f64) = (4096, [64, 64], 0.125);
+
+const fn tenth(block: [usize; 2]) -> (usize, [usize; 2], f64) {
+    (4096, block, 0.1)
+}
 
 const CASES: &[Case] = &[
-    ("bsr/128x64-8192", 8192, [128, 64], 0.125, Even, Left, 0.0),
-    ("bsr/64x64", 4096, [64, 64], 0.125, Even, Left, 35.0),
-    ("bsr/64x64-zipf", 4096, [64, 64], 0.125, Zipf, Left, 28.0),
-    (
-        "bsr/64x64-transposed",
-        4096,
-        [64, 64],
-        0.125,
-        Even,
-        Transposed,
-        28.0,
-    ),
-    ("bsr/64x64-layer", 4096, [64, 64], 0.125, Even, Layer, 28.0),
-    (
-        "bsr/64x64-sampled",
-        4096,
-        [64, 64],
-        0.125,
+    case("bsr/128x64-8192", F32, TALL, Even, Left, 0.0),
+    case("bsr/64x64", F32, EIGHTH, Even, Left, 35.0),
+    case("bsr/64x64-zipf", F32, EIGHTH, Zipf, Left, 28.0),
+    case("bsr/64x64-transposed", F32, EIGHTH, Even, Transposed, 28.0),
+    case("bsr/64x64-layer", F32, EIGHTH, Even, Layer, 28.0),
+    case("bsr/64x64-sampled", F32, EIGHTH, Even, Sampled, 28.0),
+    case("bsr/48x96", F32, (4096, [48, 96], 0.12), Even, Left, 0.0),
+    case("bsr/32x32", F32, tenth([32, 32]), Even, Left, 0.0),
+    case("bsr/16x16", F32, tenth([16, 16]), Even, Left, 0.0),
+    case("bsr/8x8", F32, tenth([8, 8]), Even, Left, 0.0),
+    case(
+        "bsr/16x16-sampled",
+        F32,
+        tenth([16, 16]),
         Even,
         Sampled,
-        28.0,
+        0.0,
     ),
-    ("bsr/48x96", 4096, [48, 96], 0.12, Even, Left, 0.0),
-    ("bsr/32x32", 4096, [32, 32], 0.1, Even, Left, 0.0),
-    ("bsr/16x16", 4096, [16, 16], 0.1, Even, Left, 0.0),
-    ("bsr/8x8", 4096, [8, 8], 0.1, Even, Left, 0.0),
-    ("bsr/16x16-sampled", 4096, [16, 16], 0.1, Even, Sampled, 0.0),
+    case("bsr/f16-128x64-8192", F16, TALL, Even, Left, 270.0),
+    case("bsr/f16-128x64-8192-half", Half, TALL, Even, Left, 300.0),
+    case(
+        "bsr/f16-128x64-8192-transposed",
+        F16,
+        TALL,
+        Even,
+        Transposed,
+        216.0,
+    ),
+    case("bsr/f16-128x64-8192-layer", F16, TALL, Even, Layer, 216.0),
+    case(
+        "bsr/f16-128x64-8192-sampled",
+        F16,
+        TALL,
+        Even,
+        Sampled,
+        216.0,
+    ),
+    case("bsr/f16-64x64-8192", F16, LARGE, Even, Left, 270.0),
+    case("bsr/f16-64x64-8192-half", Half, LARGE, Even, Left, 0.0),
+    case("bsr/f16-64x64-8192-zipf", F16, LARGE, Zipf, Left, 216.0),
+    case(
+        "bsr/f16-64x64-8192-transposed",
+        F16,
+        LARGE,
+        Even,
+        Transposed,
+        216.0,
+    ),
+    case("bsr/f16-64x64-8192-layer", F16, LARGE, Even, Layer, 216.0),
+    case(
+        "bsr/f16-64x64-8192-sampled",
+        F16,
+        LARGE,
+        Even,
+        Sampled,
+        216.0,
+    ),
+    case("bsr/f16-64x64", F16, tenth([64, 64]), Even, Left, 200.0),
+    case("bsr/f16-32x32", F16, tenth([32, 32]), Even, Left, 145.0),
+    case("bsr/f16-16x16", F16, tenth([16, 16]), Even, Left, 90.0),
+    case("bsr/f16-8x8", F16, tenth([8, 8]), Even, Left, 0.0),
+    case(
+        "bsr/f16-48x96",
+        F16,
+        (4096, [48, 96], 0.12),
+        Even,
+        Left,
+        0.0,
+    ),
 ];
 
+/// What the instructions of cooperative matrices reach on an H100, in TFLOP/s.
+const CEILING: f64 = 640.0;
+
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
-    for &case in CASES {
-        if bench.wants(case.0) {
+    for case in CASES {
+        if bench.wants(case.name) {
             row(bench, case)?;
         }
     }
     Ok(())
 }
 
-fn row(bench: &mut Bench, (name, side, block, density, rows, product, aim): Case) -> Outcome<()> {
+/// Operands on the device.
+struct Operands<T: vsla::Element> {
+    a: Tensor<T>,
+    b: Tensor<T>,
+    s: BsrTensor<T>,
+    flipped: BsrTensor<T>,
+}
+
+impl<T: Float> Operands<T> {
+    fn new(bench: &Bench, [x, y]: [&Ragged<T>; 2], s: &Bsr<T>) -> Result<Operands<T>> {
+        let s = bench.device.upload_bsr(s)?;
+        Ok(Operands {
+            a: bench.device.upload(x)?,
+            b: bench.device.upload(y)?,
+            flipped: s.transposed(),
+            s,
+        })
+    }
+
+    fn product(&self, product: Product) -> Result<Tensor<T>> {
+        match product {
+            Left => self.s.matmul(&self.b),
+            Transposed => self.flipped.matmul(&self.b),
+            Layer => self.b.matmul_bsr(&self.flipped),
+            Sampled => {
+                let pair = self.a.pair(&self.b, Pairing::Elementwise)?;
+                let sampled = pair.product().sampled(self.s.topology())?;
+                Ok(sampled.values().clone())
+            }
+        }
+    }
+}
+
+impl Operands<f16> {
+    /// As it is summed.
+    fn sums(&self, product: Product) -> Result<Tensor<f32>> {
+        match product {
+            Left => self.s.matmul_f32(&self.b),
+            Transposed => self.flipped.matmul_f32(&self.b),
+            Layer => self.b.matmul_bsr_f32(&self.flipped),
+            Sampled => {
+                let pair = self.a.pair(&self.b, Pairing::Elementwise)?;
+                let sampled = pair.product().sampled_f32(self.s.topology())?;
+                Ok(sampled.values().clone())
+            }
+        }
+    }
+}
+
+/// A result of either type.
+enum Got {
+    Wide(Tensor<f32>),
+    Half(Tensor<f16>),
+}
+
+impl Got {
+    fn values(&self) -> Result<Vec<f32>> {
+        Ok(match self {
+            Got::Wide(c) => c.download_blocking()?.into_parts().1,
+            Got::Half(c) => c.download_blocking()?.cast(f32::from).into_parts().1,
+        })
+    }
+}
+
+fn row(bench: &mut Bench, case: &Case) -> Outcome<()> {
+    let &Case {
+        name,
+        types,
+        block,
+        density,
+        rows,
+        product,
+        aim,
+        ..
+    } = case;
     let gpu = bench.device.is_gpu();
     let side = match (bench.size.quick, gpu) {
-        (true, _) => side / 16,
-        (_, true) => side,
-        (_, false) => side / 2,
+        (true, _) => case.side / 16,
+        (_, true) => case.side,
+        (_, false) => case.side / 2,
     };
     let grid = [0, 1].map(|axis| side.div_ceil(block[axis]));
     let each = ((density * grid[1] as f64).round() as usize).max(1);
@@ -83,28 +253,49 @@ fn row(bench: &mut Bench, (name, side, block, density, rows, product, aim): Case
         Zipf => zipf([side; 2], block, grid, each)?,
     };
     let square = Layout::uniform(1, Shape::new(&[side, side])?)?;
-    let [x, y] = [51, 52].map(|seed| Ragged::random(&square, seed));
-    let values = Ragged::random(&topology.values_layout(1)?, 53);
+    let [mut x, mut y] = [51, 52].map(|seed| Ragged::random(&square, seed));
+    let mut values = Ragged::random(&topology.values_layout(1)?, 53);
+    let halves = [&x, &y, &values].map(|batch| batch.cast(f16::from_f32));
+    if types != F32 {
+        let [half_x, half_y, half_values] = &halves;
+        [x, y, values] = [half_x, half_y, half_values].map(|batch| batch.cast(f32::from));
+    }
     let s = Bsr::new(&topology, values.into_parts().1)?;
-    let (a, b) = (bench.device.upload(&x)?, bench.device.upload(&y)?);
-    let there = bench.device.upload_bsr(&s)?;
-    let flipped = there.transposed();
-    let run = || -> Result<Tensor<f32>> {
-        match product {
-            Left => there.matmul(&b),
-            Transposed => flipped.matmul(&b),
-            Layer => b.matmul_bsr(&flipped),
-            Sampled => {
-                let pair = a.pair(&b, Pairing::Elementwise)?;
-                Ok(pair.product().sampled(&topology)?.values().clone())
+    let run: Box<dyn Fn() -> Result<Got>> = match types {
+        F32 => {
+            let operands = Operands::new(bench, [&x, &y], &s)?;
+            Box::new(move || Ok(Got::Wide(operands.product(product)?)))
+        }
+        _ => {
+            let [x, y, values] = halves;
+            let s = Bsr::new(&topology, values.into_parts().1)?;
+            let operands = Operands::new(bench, [&x, &y], &s)?;
+            match types {
+                Half => Box::new(move || Ok(Got::Half(operands.product(product)?))),
+                _ => Box::new(move || Ok(Got::Wide(operands.sums(product)?))),
             }
         }
     };
-    let (c, first) = bench.first(run)?;
-    let c = c.download_blocking()?;
-    let check = check(&topology, product, [&x, &y], &s, c.values(), side);
+    let (c, first) = bench.first(&run)?;
+    let checked = Checked {
+        topology: &topology,
+        types,
+        product,
+        side,
+    };
+    let check = checked.check([&x, &y], &s, &c.values()?);
+    drop(c);
     let stored = s.values().values().len() as u64;
     let whole = (side * side) as u64;
+    let (read, written) = match product {
+        Sampled => (2 * whole, stored),
+        _ => (stored + whole, whole),
+    };
+    let [operand, result] = match types {
+        F32 => [4, 4],
+        F16 => [2, 4],
+        Half => [2, 2],
+    };
     let spec = Spec {
         name,
         data: format!(
@@ -119,18 +310,26 @@ fn row(bench: &mut Bench, (name, side, block, density, rows, product, aim): Case
                 ""
             },
         ),
-        bytes: 4 * (stored + 2 * whole),
+        bytes: operand * read + result * written,
         multiply_adds: stored * side as u64,
         first,
         check,
     };
-    let mut row = bench.measure(spec, run)?;
+    let mut row = bench.measure(spec, &run)?;
     let seconds = row.times.best_known().as_secs_f64();
+    let rate = 2.0 * (stored * side as u64) as f64 / seconds / 1e12;
+    if types != F32 {
+        // The multiply-adds of f32 are no bound.
+        row.percent_of_multiply_adds = None;
+        if gpu {
+            row = row.note("% of the instructions' 640 TFLOP/s", 100.0 * rate / CEILING);
+        }
+    }
     if gpu && aim > 0.0 {
-        let rate = 2.0 * (stored * side as u64) as f64 / seconds / 1e12;
         row = row.at_least("TFLOP/s", aim, rate);
     }
     if !gpu && name == "bsr/64x64" {
+        let (a, b) = (bench.device.upload(&x)?, bench.device.upload(&y)?);
         let (dense, _) = bench.beside(|bench| bench.times(|| a.matmul(&b)))?;
         row = row.at_least(
             "× faster than dense",
@@ -164,56 +363,70 @@ fn zipf(shape: [usize; 2], block: [usize; 2], grid: [usize; 2], each: usize) -> 
     Topology::from_unsorted(shape, block, places)
 }
 
-/// Compares some of the results, in f64.
-fn check(
-    topology: &Topology,
+/// What results are compared for.
+struct Checked<'a> {
+    topology: &'a Topology,
+    types: Types,
     product: Product,
-    [x, y]: [&Ragged<f32>; 2],
-    s: &Bsr<f32>,
-    got: &[f32],
     side: usize,
-) -> Check {
-    const RESULTS: usize = 500;
-    let full = s.to_dense().map_err(|error| error.to_string())?;
-    let at = |values: &[f32], i: usize, j: usize| f64::from(values[i * side + j]);
-    let (x, y, full) = (x.row(0), y.row(0), full.row(0));
-    let [high, wide] = topology.block();
-    let blocks: Vec<_> = topology.blocks().collect();
-    let mut rng = Rng::with_seed(54);
-    for _ in 0..RESULTS {
-        let (i, j, got) = match product {
-            Sampled => {
-                let block = rng.usize(0..blocks.len());
-                let (row, column) = (rng.usize(0..high), rng.usize(0..wide));
-                let (i, j) = blocks[block];
-                let (i, j) = (i as usize * high + row, j as usize * wide + column);
-                let at = (block * high + row) * wide + column;
-                (
-                    i.min(side - 1),
-                    j.min(side - 1),
-                    (i < side && j < side).then(|| got[at]),
-                )
+}
+
+impl Checked<'_> {
+    /// Compares some of the results, in f64.
+    fn check(&self, [x, y]: [&Ragged<f32>; 2], s: &Bsr<f32>, got: &[f32]) -> Check {
+        const RESULTS: usize = 500;
+        let side = self.side;
+        let full = s.to_dense().map_err(|error| error.to_string())?;
+        let at = |values: &[f32], i: usize, j: usize| f64::from(values[i * side + j]);
+        let (x, y, full) = (x.row(0), y.row(0), full.row(0));
+        let [high, wide] = self.topology.block();
+        let blocks: Vec<_> = self.topology.blocks().collect();
+        let mut rng = Rng::with_seed(54);
+        for _ in 0..RESULTS {
+            let (i, j, got) = match self.product {
+                Sampled => {
+                    let block = rng.usize(0..blocks.len());
+                    let (row, column) = (rng.usize(0..high), rng.usize(0..wide));
+                    let (i, j) = blocks[block];
+                    let (i, j) = (i as usize * high + row, j as usize * wide + column);
+                    let at = (block * high + row) * wide + column;
+                    (
+                        i.min(side - 1),
+                        j.min(side - 1),
+                        (i < side && j < side).then(|| got[at]),
+                    )
+                }
+                _ => {
+                    let (i, j) = (rng.usize(0..side), rng.usize(0..side));
+                    (i, j, Some(got[i * side + j]))
+                }
+            };
+            let Some(got) = got else { continue };
+            let terms = (0..side).map(|l| match self.product {
+                Left => at(full, i, l) * at(y, l, j),
+                Transposed => at(full, l, i) * at(y, l, j),
+                Layer => at(y, i, l) * at(full, j, l),
+                Sampled => at(x, i, l) * at(y, l, j),
+            });
+            let (sum, magnitude) = terms.fold((0.0, 0.0), |(sum, magnitude), term: f64| {
+                (sum + term, magnitude + term.abs())
+            });
+            // Rounded, or cut by matrices.
+            let depth = match self.types {
+                F32 => side.min(512) + side.div_ceil(480),
+                F16 | Half => 4 * (16 + side.div_ceil(16)).max(132 + side.div_ceil(1920)),
+            };
+            let rounding = if self.types == Half {
+                sum.abs() / 2048.0
+            } else {
+                0.0
+            };
+            let bound = depth as f64 * magnitude / f64::from(1u32 << 24) + rounding;
+            let far = (sum - f64::from(got)).abs();
+            if far.is_nan() || far > bound {
+                return Err(format!("({i}, {j}) is {got} instead of {sum}"));
             }
-            _ => {
-                let (i, j) = (rng.usize(0..side), rng.usize(0..side));
-                (i, j, Some(got[i * side + j]))
-            }
-        };
-        let Some(got) = got else { continue };
-        let terms = (0..side).map(|l| match product {
-            Left => at(full, i, l) * at(y, l, j),
-            Transposed => at(full, l, i) * at(y, l, j),
-            Layer => at(y, i, l) * at(full, j, l),
-            Sampled => at(x, i, l) * at(y, l, j),
-        });
-        let (sum, magnitude) = terms.fold((0.0, 0.0), |(sum, magnitude), term: f64| {
-            (sum + term, magnitude + term.abs())
-        });
-        let depth = side.min(512) + side.div_ceil(480);
-        let bound = depth as f64 * magnitude / f64::from(1u32 << 24);
-        if (sum - f64::from(got)).abs() > bound {
-            return Err(format!("({i}, {j}) is {got} instead of {sum}"));
         }
+        Ok(format!("{RESULTS} results, in f64"))
     }
-    Ok(format!("{RESULTS} results, in f64"))
 }

@@ -67,6 +67,20 @@ impl Part {
         (0..self.count()).map(slot).collect()
     }
 
+    /// Whether no slot ends behind the part, but where few invocations have one.
+    #[cfg(test)]
+    pub fn is_whole(&self) -> bool {
+        let units = self.rows * self.units;
+        units < self.invocations || units.is_multiple_of(self.invocations)
+    }
+
+    /// The first row of a slot, and how many rows from there on all invocations together have in it.
+    pub fn first(&self, slot: u32) -> Option<(u32, u32)> {
+        let rows = self.invocations / self.units;
+        let whole = self.invocations.is_multiple_of(self.units);
+        whole.then_some((slot * rows, rows))
+    }
+
     /// Rows and units of the slots.
     fn places(&self) -> String {
         let (units, all) = (self.units, self.invocations);
@@ -192,7 +206,8 @@ impl Tile {
         text
     }
 
-    fn matrices(&self) -> impl Iterator<Item = (u32, u32)> + use<> {
+    /// A subgroup's matrices, by row and column.
+    pub fn matrices(&self) -> impl Iterator<Item = (u32, u32)> + use<> {
         let (high, wide) = (self.high / self.side, self.wide / self.side);
         (0..high).flat_map(move |i| (0..wide).map(move |j| (i, j)))
     }

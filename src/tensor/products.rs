@@ -123,10 +123,34 @@ impl<'a, T: Factor> Pair<'a, T> {
 pub struct Product<'a, T: Element> {
     pub(super) pair: Pair<'a, T>,
     pub(super) form: Form,
-    tier: Tier,
+    pub(super) tier: Tier,
     pub(super) scale: Option<f32>,
     pub(super) bias: Option<&'a Tensor<T>>,
     pub(super) residual: Option<&'a Tensor<T>>,
+}
+
+/// What a product of these operands is planned for.
+pub(super) fn target<T: Element>(
+    op: &'static str,
+    tier: Tier,
+    operands: [&Tensor<T>; 2],
+) -> Result<Target> {
+    let device = &operands[0].device;
+    let matrices = T::DTYPE == DType::F16 && device.has_matrices();
+    match (tier, matrices) {
+        (Tier::Auto | Tier::Matrix, true) => Ok(Target::Matrix {
+            quads: operands.iter().all(|operand| operand.base % 8 == 0),
+        }),
+        (Tier::Matrix, false) => Err(Error::Unsupported {
+            op,
+            what: format!(
+                "the tier of matrices: {} has no cooperative ones of 16 x 16 f16 that add up in f32",
+                device.name()
+            ),
+        }),
+        _ if device.is_gpu() => Ok(Target::Baseline),
+        _ => Ok(Target::Cpu),
+    }
 }
 
 impl<'a, T: Factor> Product<'a, T> {
@@ -157,26 +181,6 @@ impl<'a, T: Factor> Product<'a, T> {
         self.run_as()
     }
 
-    /// What the products are planned for.
-    fn target(&self) -> Result<Target> {
-        let Pair { left, right, .. } = &self.pair;
-        let matrices = T::DTYPE == DType::F16 && left.device.has_matrices();
-        match (self.tier, matrices) {
-            (Tier::Auto | Tier::Matrix, true) => Ok(Target::Matrix {
-                quads: left.base % 8 == 0 && right.base % 8 == 0,
-            }),
-            (Tier::Matrix, false) => Err(Error::Unsupported {
-                op: self.form.op(),
-                what: format!(
-                    "the tier of matrices: {} has no cooperative ones of 16 x 16 f16 that add up in f32",
-                    left.device.name()
-                ),
-            }),
-            _ if left.device.is_gpu() => Ok(Target::Baseline),
-            _ => Ok(Target::Cpu),
-        }
-    }
-
     fn run_as<R: Element>(&self) -> Result<Tensor<R>> {
         let Pair {
             left, right, pairs, ..
@@ -196,7 +200,14 @@ impl<'a, T: Factor> Product<'a, T> {
         let bias = self.bias.map(|bias| &bias.layout);
         let layouts = (&left.layout, &right.layout);
         let types = (T::DTYPE, R::DTYPE);
-        let launch = matmul::launch(&form, types, layouts, pairs, bias, self.target()?)?;
+        let launch = matmul::launch(
+            &form,
+            types,
+            layouts,
+            pairs,
+            bias,
+            target(op, self.tier, [left, right])?,
+        )?;
         if let Some(residual) = self.residual {
             left.check_device(op, residual)?;
             let (result, _) = launch.outputs[0].sized(|i| inputs[i].layout);

@@ -1,8 +1,10 @@
 //! Block-sparse matrices on devices, and their products.
 
 use super::methods::single;
+use super::products::target;
 use super::{Device, Product, Tensor, run};
 use crate::ops::bsr::{self, Form};
+use crate::ops::matmul::Tier;
 use crate::ragged::{Bsr, Element, Float, Topology};
 use crate::{Error, Result};
 use half::f16;
@@ -32,6 +34,7 @@ pub struct BsrTensor<T: Element> {
     topology: Topology,
     values: Tensor<T>,
     transposed: bool,
+    tier: Tier,
 }
 
 impl Device {
@@ -68,6 +71,7 @@ impl<T: Element> BsrTensor<T> {
             topology: topology.clone(),
             values,
             transposed: false,
+            tier: Tier::Auto,
         })
     }
 
@@ -166,13 +170,14 @@ impl<T: Float> BsrTensor<T> {
             transposed: self.transposed,
             dense_left,
         };
+        let target = target(bsr::OP, self.tier, [&self.values, dense])?;
         let launch = bsr::matmul(
             form,
             (T::DTYPE, R::DTYPE),
             &self.topology,
             self.len(),
             &dense.layout,
-            device.is_gpu(),
+            target,
         )?;
         let operands = [self.values.operand(), dense.operand()];
         single(device, launch.op, run(device, &launch, &operands, &[])?)
@@ -180,6 +185,22 @@ impl<T: Float> BsrTensor<T> {
 }
 
 impl BsrTensor<f16> {
+    /// The same matrices, for products that are made that way, or fail to be.
+    ///
+    /// By matrices, sums are chains of additions of 16 products, each cut instead of rounded, in the order of the blocks: |error| ≤ 4 γ_h Σ|S_il B_lj| over
+    /// the t stored columns of a row, with h = 16 + ⌈t / 16⌉. Blocks of eight rows use half of each matrix. Operands that do not begin at whole quads of
+    /// words, or whose rows are not made of whole ones, and matrices that end inside a block are copied first: a dispatch more, and room for the copy. `Auto` goes by the device alone. The
+    /// CPU has one way, which is both `Auto` and `Baseline`.
+    ///
+    /// # Errors
+    /// Products fail with [`Unsupported`](Error::Unsupported) for [`Tier::Matrix`] where the device has no such matrices, and on the CPU.
+    pub fn tier(&self, tier: Tier) -> BsrTensor<f16> {
+        BsrTensor {
+            tier,
+            ..self.clone()
+        }
+    }
+
     /// [`matmul`](Self::matmul) as it is summed, in `f32`.
     ///
     /// ```
@@ -292,13 +313,14 @@ impl<T: Float> Product<'_, T> {
         let (left, right) = (pair.left, pair.right);
         let device = &left.device;
         let layouts = (&left.layout, &right.layout);
+        let target = target("sampled", self.tier, [left, right])?;
         let launch = bsr::sampled(
             (T::DTYPE, R::DTYPE),
             topology,
             self.form.transposed,
             layouts,
             &pair.pairs,
-            device.is_gpu(),
+            target,
         )?;
         let values = single(
             device,

@@ -2,6 +2,7 @@
 
 mod half;
 mod host;
+mod matrix;
 mod refusals;
 
 use libtest_mimic::Trial;
@@ -31,6 +32,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     ];
     let mut trials = bench.all_on_each_device(tests);
     trials.extend(bench.all_on_each_device(half::TESTS));
+    trials.extend(matrix::tests(bench));
     trials.extend(host::tests(bench));
     trials
 }

@@ -40,8 +40,8 @@ const INVOCATIONS: u32 = 256;
 const STORAGE_BUFFERS: usize = 8;
 /// A kernel's parameter block at most.
 const PARAMETERS: u32 = 128;
-/// More variants than this are no longer a list that can be compiled and looked through.
-const KERNELS: usize = 240;
+/// More variants than this are no longer a list that can be compiled and looked through. A third of them are tiles of cooperative matrices.
+const KERNELS: usize = 320;
 /// Of these, the transforms and what convolves by them.
 const ENGINE: usize = 64;
 
@@ -52,6 +52,7 @@ const SHARED_FILES: &[(&str, &str)] = &[
     ("reduce_pair", "reduce"),
     ("reduce_pair_tiles", "reduce"),
     ("bsr_sampled", "bsr_matmul"),
+    ("bsr_matrix_sampled", "bsr_matrix"),
 ];
 
 fn one_kernel(name: &str, source: &str) {
@@ -80,7 +81,9 @@ fn one_kernel(name: &str, source: &str) {
 
 /// Kernels for devices with cooperative matrices need that, and halves and subgroups.
 fn on_matrices(name: &str) -> bool {
-    name.starts_with("matmul_matrix.")
+    ["matmul_matrix.", "bsr_matrix.", "bsr_matrix_sampled."]
+        .iter()
+        .any(|stem| name.starts_with(stem))
 }
 
 const MATRICES: Capabilities = Capabilities::COOPERATIVE_MATRIX
@@ -89,6 +92,7 @@ const MATRICES: Capabilities = Capabilities::COOPERATIVE_MATRIX
 
 /// What a device with matrices has. Kernels of four subgroups take half of it, so that two workgroups are at work at once.
 const MATRICES_MEMORY: u32 = 49_152;
+const EIGHT_SUBGROUPS: &[&str] = &[".t256", ".wide64"];
 
 /// Parses and validates, with none of the capabilities that a browser might not have.
 fn validated(name: &str, source: &str) -> (Module, ModuleInfo) {
@@ -146,7 +150,9 @@ fn check_needs(name: &str, module: &Module) -> Result<(), String> {
     }
     let allowed = match name {
         name if name.ends_with(WIDE.0) => WIDE.1,
-        name if on_matrices(name) && name.contains(".t256") => MATRICES_MEMORY,
+        name if on_matrices(name) && EIGHT_SUBGROUPS.iter().any(|flag| name.contains(flag)) => {
+            MATRICES_MEMORY
+        }
         name if on_matrices(name) => MATRICES_MEMORY / 2,
         _ => WORKGROUP_MEMORY,
     };

@@ -4,7 +4,13 @@
 //! copied for it: the blocks are walked in row or in column order, and strides do the rest. How a row of blocks is cut depends on the number of its own
 //! blocks only.
 
+mod align;
+mod baseline;
+mod matrix;
+#[cfg(feature = "gpu")]
+mod matrix_text;
 mod plan;
+mod sampled;
 #[cfg(feature = "gpu")]
 mod text;
 mod twin;
@@ -12,150 +18,82 @@ mod twin;
 use std::sync::Arc;
 
 use super::convert;
-use crate::plan::{
-    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Variant, Word, Words,
-};
-use crate::ragged::{CacheKey, DType, Layout, Pairs, Shape, Topology};
+use super::matmul::Target;
+use crate::plan::{Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Variant, Word};
+use crate::ragged::{CacheKey, DType, Layout, Shape, Topology};
 use crate::{Error, Result};
 
-use plan::{Rows, rows, sampled_rows};
+pub(crate) use align::KERNEL as ALIGN;
+pub(crate) use baseline::{MATMUL, SAMPLED};
+pub(crate) use matrix::{MATMUL as MATRIX, SAMPLED as MATRIX_SAMPLED};
+#[cfg(feature = "gpu")]
+pub(crate) use matrix_text::generate as generate_matrix;
+use plan::Rows;
+pub(crate) use sampled::sampled;
 #[cfg(feature = "gpu")]
 pub(crate) use text::generate;
-
-/// The size of a tile, and how it is made.
-#[derive(Debug)]
-struct Build {
-    flag: &'static str,
-    high: u32,
-    wide: u32,
-    /// Results of an invocation.
-    rows: u32,
-    columns: u32,
-}
-
-impl Build {
-    fn invocations(&self) -> u32 {
-        self.high / self.rows * (self.wide / self.columns)
-    }
-}
-
-/// Tiles as high as blocks are, or a whole part of them; and one for few columns.
-const BUILDS: [Build; 6] = [
-    build("H8", 8, 128, 4, 4),
-    build("H16", 16, 128, 4, 4),
-    build("H32", 32, 128, 4, 8),
-    build("H48", 48, 128, 4, 8),
-    build("H64", 64, 128, 8, 8),
-    build("NARROW", 16, NARROW, 4, 4),
-];
-
-const fn build(flag: &'static str, high: u32, wide: u32, rows: u32, columns: u32) -> Build {
-    Build {
-        flag,
-        high,
-        wide,
-        rows,
-        columns,
-    }
-}
-
-/// Columns of a wide tile, and of a narrow one.
-const WIDE: u32 = 128;
-const NARROW: u32 = 32;
-
-/// Inner products between two barriers: a part of every block side.
-const DEPTH: u32 = 8;
-
-fn build_of(block_high: u32, narrow: bool) -> &'static Build {
-    let at = match (narrow, block_high) {
-        (true, _) => 5,
-        (_, 8) => 0,
-        (_, 16) => 1,
-        (_, 32) => 2,
-        (_, 48 | 96) => 3,
-        _ => 4,
-    };
-    &BUILDS[at]
-}
-
-macro_rules! variants {
-    ($($flags:expr),+ $(,)?) => {
-        &[$(Variant { dtype: DType::F32, flags: $flags }),+]
-    };
-}
-
-pub(crate) static MATMUL: Kernel = Kernel {
-    stem: "bsr_matmul",
-    source: include_str!("../../../shaders/bsr_matmul.wgsl"),
-    access: &[
-        Access::Read,
-        Access::Read,
-        Access::Write,
-        Access::Read,
-        Access::Read,
-        Access::Write,
-    ],
-    // Sums of f16 are f32.
-    variants: variants!(
-        &["H8"],
-        &["H16"],
-        &["H32"],
-        &["H48"],
-        &["H64"],
-        &["NARROW"],
-        &["HALVES", "H8"],
-        &["HALVES", "H16"],
-        &["HALVES", "H32"],
-        &["HALVES", "H48"],
-        &["HALVES", "H64"],
-        &["HALVES", "NARROW"],
-    ),
-};
-
-pub(crate) static SAMPLED: Kernel = Kernel {
-    stem: "bsr_sampled",
-    source: include_str!("../../../shaders/bsr_matmul.wgsl"),
-    access: &[
-        Access::Read,
-        Access::Read,
-        Access::Write,
-        Access::Read,
-        Access::Read,
-    ],
-    variants: variants!(
-        &["SAMPLED", "H8"],
-        &["SAMPLED", "H16"],
-        &["SAMPLED", "H32"],
-        &["SAMPLED", "H48"],
-        &["SAMPLED", "H64"],
-        &["SAMPLED", "NARROW"],
-        &["SAMPLED", "HALVES", "H8"],
-        &["SAMPLED", "HALVES", "H16"],
-        &["SAMPLED", "HALVES", "H32"],
-        &["SAMPLED", "HALVES", "H48"],
-        &["SAMPLED", "HALVES", "H64"],
-        &["SAMPLED", "HALVES", "NARROW"],
-    ),
-};
 
 pub(crate) static FINISH: Kernel = Kernel {
     stem: "bsr_finish",
     source: include_str!("../../../shaders/bsr_finish.wgsl"),
     access: &[Access::Write, Access::Read, Access::Read, Access::Read],
-    variants: variants!(&[]),
+    variants: &[Variant {
+        dtype: DType::F32,
+        flags: &[],
+    }],
 };
 
 /// Rows that a workgroup of `bsr_finish` takes: its STRIP.
 const STRIP: u32 = 8;
 
-/// The variant of a kernel that makes such tiles of operands of a type.
-fn variant(kernel: &Kernel, dtype: DType, build: &Build) -> usize {
-    let halves = dtype == DType::F16;
-    let found = kernel.variants.iter().position(|variant| {
-        variant.flags.contains(&build.flag) && variant.flags.contains(&"HALVES") == halves
-    });
-    // Every build is listed both ways.
-    found.unwrap_or(0)
+/// Columns of a workgroup of `bsr_finish`.
+const FINISH_COLUMNS: usize = 128;
+
+/// The stage that adds what later pieces of rows left in scratch.
+struct Finish<'a> {
+    rows: &'a Rows,
+    /// Where in the list the panels begin, and their number.
+    panels: (u32, usize),
+    columns: u64,
+    high: u32,
+    m: u32,
+    /// Whether a slot of scratch is stored column by column.
+    turned: bool,
+}
+
+impl Finish<'_> {
+    /// The panels, as the list has them.
+    fn panels(products: &[Extents]) -> impl Iterator<Item = u32> {
+        let there = products.iter().enumerate().filter(|(_, p)| p.m > 0);
+        there.flat_map(|(i, product)| {
+            let columns = (0..product.n).step_by(FINISH_COLUMNS);
+            columns.flat_map(move |column| [i as u32, column, 0, 0])
+        })
+    }
+
+    /// Of result, order, list and scratch.
+    fn stage(&self, slots: [Slot; 4]) -> Result<Stage> {
+        let (rows, (first, panels)) = (self.rows, self.panels);
+        let strips = self.high / STRIP;
+        let turned = u32::from(self.turned);
+        let params = [
+            rows.heavy_at,
+            rows.heavy,
+            strips,
+            first,
+            self.high,
+            self.m,
+            turned,
+        ];
+        Ok(Stage {
+            kernel: &FINISH,
+            variant: FINISH.variant(DType::F32, &[]),
+            slots: slots.into(),
+            params: params.map(Word::U32).into(),
+            groups: groups(OP, panels, rows.heavy, strips)?,
+            cost: self.columns * u64::from(self.high) * u64::from(rows.slots),
+        })
+    }
 }
 
 /// The slot for sums, and what follows them: those of f16 are kept in f32 until they are whole, and rounded once where the result is f16.
@@ -205,6 +143,17 @@ struct Extents {
     stored: [u32; 2],
 }
 
+/// Products that are to be planned.
+struct Request<'a> {
+    form: Form,
+    types: (DType, DType),
+    topology: &'a Topology,
+    sets: usize,
+    dense: &'a Layout,
+    products: &'a [Extents],
+    result: &'a Layout,
+}
+
 /// (a, b) where a is true, else (b, a).
 fn ordered<T>(first: bool, [a, b]: [T; 2]) -> [T; 2] {
     if first { [a, b] } else { [b, a] }
@@ -252,7 +201,7 @@ pub(crate) fn matmul(
     topology: &Topology,
     sets: usize,
     dense: &Layout,
-    on_gpu: bool,
+    target: Target,
 ) -> Result<Arc<Launch>> {
     let op = OP;
     rank_2(op, dense)?;
@@ -266,9 +215,9 @@ pub(crate) fn matmul(
         device: sets as u64,
         extra: u64::from(form.transposed)
             | u64::from(form.dense_left) << 1
-            | u64::from(on_gpu) << 2
-            | u64::from(result_type == dtype) << 3
-            | (dtype as u64) << 4,
+            | u64::from(result_type == dtype) << 2
+            | (dtype as u64) << 3
+            | target.key() << 8,
     };
     dense.cached(key, || {
         let mut products = Vec::with_capacity(dense.len());
@@ -288,12 +237,19 @@ pub(crate) fn matmul(
             Error::SizeOverflow { element, what, .. } => Error::SizeOverflow { op, element, what },
             other => other,
         })?;
-        let (stages, temps) = match on_gpu {
-            true => {
-                let types = (dtype, result_type);
-                stages(form, types, topology, sets, dense, &products, &result)?
-            }
-            false => (Vec::new(), Vec::new()),
+        let request = Request {
+            form,
+            types: (dtype, result_type),
+            topology,
+            sets,
+            dense,
+            products: &products,
+            result: &result,
+        };
+        let (stages, temps) = match target {
+            Target::Cpu => (Vec::new(), Vec::new()),
+            Target::Baseline => baseline::stages(&request)?,
+            Target::Matrix { quads } => matrix::stages(&request, quads)?,
         };
         Ok(Arc::new(Launch {
             op,
@@ -318,257 +274,4 @@ fn groups(op: &'static str, tiles: usize, pieces: u32, strips: u32) -> Result<u3
         element: None,
         what: format!("{all} tiles"),
     })
-}
-
-fn stages(
-    form: Form,
-    (dtype, result_type): (DType, DType),
-    topology: &Topology,
-    sets: usize,
-    dense: &Layout,
-    products: &[Extents],
-    result: &Layout,
-) -> Result<(Vec<Stage>, Vec<u64>)> {
-    let by_columns = form.by_columns();
-    let rows: Arc<Rows> = rows(topology, by_columns)?;
-    let [high, wide] = ordered(!by_columns, topology.block()).map(|side| side as u32);
-    let [m, k] = ordered(!by_columns, topology.shape()).map(|side| side as u32);
-    let mut words = Vec::with_capacity(products.len() * 16);
-    let mut scratch = 0u64;
-    for (i, product) in products.iter().enumerate() {
-        let set = if sets == 1 { 0 } else { i * topology.set() };
-        let (from, to) = (
-            dense.offsets().as_slice()[i],
-            result.offsets().as_slice()[i],
-        );
-        words.extend([set as u32, from, to, product.n]);
-        let [b, c] = product.stored;
-        words.extend(form.strides(b));
-        words.extend(form.strides(c));
-        // Wraps where the scratch is too large for any device, which is found before anything runs.
-        words.extend([scratch as u32, 0, 0, 0]);
-        scratch += u64::from(rows.slots) * u64::from(high) * u64::from(product.n);
-    }
-    let mut parts = Vec::new();
-    for (step, wanted) in [
-        (WIDE, NARROW + 1..=u32::MAX),
-        (NARROW, 1..=NARROW),
-        (WIDE, 1..=u32::MAX),
-    ] {
-        let first = words.len() / 4;
-        let mut columns = 0u64;
-        for (i, product) in products.iter().enumerate() {
-            if product.m > 0 && wanted.contains(&product.n) {
-                columns += u64::from(product.n);
-                for column in (0..product.n).step_by(step as usize) {
-                    words.extend([i as u32, column, 0, 0]);
-                }
-            }
-        }
-        parts.push((first as u32, words.len() / 4 - first, columns));
-    }
-    let list = Words::new(words);
-    let order = || Slot::Words(rows.words.clone());
-    let [block_row, block_column] = match by_columns {
-        false => [wide, 1],
-        true => [1, high],
-    };
-    let mut temps = vec![scratch.max(1)];
-    let (sums, round) = rounded(result_type, result.total(), &mut temps);
-    let mut all = Vec::new();
-    for (narrow, &(first, panels, columns)) in [false, true].into_iter().zip(&parts) {
-        let build = build_of(high, narrow);
-        let strips = high.div_ceil(build.high);
-        let params = [
-            rows.pieces_at,
-            rows.pieces,
-            strips,
-            first,
-            high,
-            wide,
-            m,
-            k,
-            block_row,
-            block_column,
-            plan::chunk(wide) * (wide / DEPTH),
-        ];
-        let params = params.map(Word::U32);
-        all.push(Stage {
-            kernel: &MATMUL,
-            variant: variant(&MATMUL, dtype, build),
-            slots: vec![
-                Slot::Input(0),
-                Slot::Input(1),
-                sums.clone(),
-                order(),
-                Slot::Words(list.clone()),
-                Slot::Temp(0),
-            ],
-            params: [Word::InputBase(0), Word::InputBase(1)]
-                .into_iter()
-                .chain(params)
-                .collect(),
-            groups: groups(OP, panels, rows.pieces, strips)?,
-            cost: columns * (topology.set() as u64 + u64::from(m)),
-        });
-    }
-    let (first, panels, columns) = parts[2];
-    let strips = high / STRIP;
-    let params = [rows.heavy_at, rows.heavy, strips, first, high, m];
-    all.push(Stage {
-        kernel: &FINISH,
-        variant: FINISH.variant(DType::F32, &[]),
-        slots: vec![sums, order(), Slot::Words(list), Slot::Temp(0)],
-        params: params.map(Word::U32).into(),
-        groups: groups(OP, panels, rows.heavy, strips)?,
-        cost: columns * u64::from(high) * u64::from(rows.slots),
-    });
-    all.extend(round);
-    all.retain(|stage| stage.groups > 0);
-    Ok((all, temps))
-}
-
-/// The launch of the blocks of `a b` for each pair, of types as in [`matmul`].
-pub(crate) fn sampled(
-    (dtype, result_type): (DType, DType),
-    topology: &Topology,
-    transposed: [bool; 2],
-    (a, b): (&Layout, &Layout),
-    pairs: &Pairs,
-    on_gpu: bool,
-) -> Result<Arc<Launch>> {
-    let op = "sampled";
-    rank_2(op, a)?;
-    rank_2(op, b)?;
-    let key = CacheKey {
-        what: "bsr sampled",
-        other: b.id(),
-        device: topology.id() << 4
-            | u64::from(transposed[0])
-            | u64::from(transposed[1]) << 1
-            | u64::from(on_gpu) << 2
-            | u64::from(result_type == dtype) << 3,
-        extra: pairs.key() * 16 + dtype as u64,
-    };
-    a.cached(key, || {
-        let result = topology
-            .values_layout(pairs.len())
-            .map_err(|error| match error {
-                Error::SizeOverflow { element, what, .. } => {
-                    Error::SizeOverflow { op, element, what }
-                }
-                other => other,
-            })?;
-        let [m, n] = topology.shape().map(|side| side as u32);
-        let mut words = Vec::with_capacity(pairs.len() * 12);
-        let mut cost = 0;
-        for (pair, (i, j)) in pairs.iter().enumerate() {
-            let sides = [(a, i, 0), (b, j, 1)].map(|(layout, element, side)| {
-                let shape = layout.shape(element);
-                let [rows, columns] = [shape.extents()[0], shape.extents()[1]];
-                let strides = ordered(!transposed[side], [columns, 1]);
-                (ordered(!transposed[side], [rows, columns]), strides, shape)
-            });
-            let [
-                ([rows, left], a_strides, a_shape),
-                ([right, columns], b_strides, b_shape),
-            ] = sides;
-            if left != right {
-                return Err(Error::InnerExtents {
-                    op,
-                    pair,
-                    left: left as usize,
-                    right: right as usize,
-                });
-            }
-            for (wrong, element, extents, shape, turned) in [
-                (rows != m, i, [m, left], a_shape, transposed[0]),
-                (columns != n, j, [right, n], b_shape, transposed[1]),
-            ] {
-                if wrong {
-                    let [rows, columns] = ordered(!turned, extents);
-                    return Err(Error::Shape {
-                        op,
-                        element,
-                        expected: format!("({rows}, {columns})"),
-                        got: shape.to_string(),
-                    });
-                }
-            }
-            let begin = |layout: &Layout, i: usize| layout.offsets().as_slice()[i];
-            words.extend([begin(a, i), begin(b, j), begin(&result, pair), left]);
-            words.extend(b_strides);
-            words.extend(a_strides);
-            words.extend([0; 4]);
-            cost += topology.set() as u64 * u64::from(left.max(1));
-        }
-        let (stages, temps) = match on_gpu {
-            true => {
-                let types = (dtype, result_type);
-                sampled_stages(types, topology, pairs.len(), Words::new(words), cost)?
-            }
-            false => (Vec::new(), Vec::new()),
-        };
-        Ok(Arc::new(Launch {
-            op,
-            stages,
-            temps,
-            outputs: vec![Output::new(result_type, OutputLayout::New(result))],
-            pairs: Some(pairs.clone()),
-            twin: twin::sampled(transposed, (dtype, result_type), topology.clone()),
-        }))
-    })
-}
-
-fn sampled_stages(
-    (dtype, result_type): (DType, DType),
-    topology: &Topology,
-    pairs: usize,
-    list: Arc<Words>,
-    cost: u64,
-) -> Result<(Vec<Stage>, Vec<u64>)> {
-    let rows = sampled_rows(topology)?;
-    let [high, wide] = topology.block().map(|side| side as u32);
-    let [m, n] = topology.shape().map(|side| side as u32);
-    let mut temps = Vec::new();
-    let (sums, round) = rounded(result_type, pairs * topology.set(), &mut temps);
-    let mut all = Vec::new();
-    for (narrow, (at, pieces)) in [false, true].into_iter().zip(rows.pieces) {
-        let build = build_of(high, narrow);
-        let strips = high.div_ceil(build.high);
-        let params = [
-            at,
-            pieces,
-            strips,
-            0,
-            high,
-            wide,
-            m,
-            n,
-            0,
-            0,
-            plan::BLOCK / DEPTH,
-        ];
-        let params = params.map(Word::U32);
-        all.push(Stage {
-            kernel: &SAMPLED,
-            variant: variant(&SAMPLED, dtype, build),
-            slots: vec![
-                Slot::Input(0),
-                Slot::Input(1),
-                sums.clone(),
-                Slot::Words(rows.words.clone()),
-                Slot::Words(list.clone()),
-            ],
-            params: [Word::InputBase(0), Word::InputBase(1)]
-                .into_iter()
-                .chain(params)
-                .collect(),
-            groups: groups("sampled", pairs, pieces, strips)?,
-            cost,
-        });
-    }
-    all.extend(round);
-    all.retain(|stage| stage.groups > 0);
-    Ok((all, temps))
 }

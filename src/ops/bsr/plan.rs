@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{NARROW, WIDE};
+use super::baseline::WIDE;
 use crate::Result;
 use crate::plan::Words;
 use crate::ragged::{CacheKey, Topology};
@@ -87,16 +87,16 @@ pub(super) struct SampledRows {
     pub pieces: [(u32, u32); 2],
 }
 
-/// As many blocks of a row as fit a tile side by side; a row that fits a narrow tile goes there.
-pub(super) fn sampled_rows(topology: &Topology) -> Result<Arc<SampledRows>> {
-    topology.cached(key("bsr sampled rows", 0), || {
+/// As many blocks of a row as fit a tile side by side; a row that fits a narrow tile, of so many columns, goes there.
+pub(super) fn sampled_rows(topology: &Topology, narrow_wide: u32) -> Result<Arc<SampledRows>> {
+    topology.cached(key("bsr sampled rows", u64::from(narrow_wide)), || {
         let order = topology.order(false);
         let wide = topology.block()[1] as u32;
         let mut words: Vec<u32> = order.entries.as_flattened().to_vec();
         let pieces = [false, true].map(|narrow| {
             let first = words.len() / 2;
             for (row, ends) in order.offsets.windows(2).enumerate() {
-                if narrow != ((ends[1] - ends[0]).saturating_mul(wide) <= NARROW) {
+                if narrow != ((ends[1] - ends[0]).saturating_mul(wide) <= narrow_wide) {
                     continue;
                 }
                 for begin in (ends[0]..ends[1]).step_by((WIDE / wide) as usize) {

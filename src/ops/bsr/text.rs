@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{BUILDS, Build, DEPTH};
+use super::baseline::{BUILDS, Build, DEPTH};
 
 /// What `#generate "bsr_matmul"` stands for.
 pub(crate) fn generate(flags: &[&str]) -> String {

@@ -48,7 +48,7 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    fn key(self) -> u64 {
+    pub(super) fn key(self) -> u64 {
         match self {
             Target::Cpu => 0,
             Target::Baseline => 1,

@@ -1,6 +1,6 @@
 //! Products of f16.
 
-use vsla::{Bsr, BsrTensor, Device, Layout, Pairing, Product, Ragged, Tensor, Topology, f16};
+use vsla::{Bsr, BsrTensor, Device, Layout, Pairing, Product, Ragged, Tensor, Tier, Topology, f16};
 
 use super::{FORMS, SIDES, Values, batch, dense, matrices, matrix, multiply};
 use crate::support::bench::DeviceTest;
@@ -20,17 +20,17 @@ pub const TESTS: &[DeviceTest] = &[
     ("half::errors", errors),
 ];
 
-fn narrowed(batch: &Ragged<f32>) -> Ragged<f16> {
+pub fn narrowed(batch: &Ragged<f32>) -> Ragged<f16> {
     batch.cast(f16::from_f32)
 }
 
-fn narrowed_matrix(s: &Bsr<f32>) -> Bsr<f16> {
+pub fn narrowed_matrix(s: &Bsr<f32>) -> Bsr<f16> {
     let values = narrowed(s.values()).into_parts().1;
     Bsr::from_sets(s.topology(), s.len(), values).unwrap()
 }
 
 /// As it is summed.
-fn sums(s: &BsrTensor<f16>, x: &Tensor<f16>, [transposed, left]: [bool; 2]) -> Tensor<f32> {
+pub fn sums(s: &BsrTensor<f16>, x: &Tensor<f16>, [transposed, left]: [bool; 2]) -> Tensor<f32> {
     let s = if transposed {
         s.transposed()
     } else {
@@ -75,10 +75,10 @@ fn integers(device: &Device) {
     }
 }
 
-/// The bits of the same product of f32, and those rounded.
+/// The bits of the same product of f32, and those rounded, by the kernels that make both.
 fn check(device: &Device, topology: &Topology, counts: &[usize]) {
     let s = narrowed_matrix(&matrix(topology, 1, Values::Random));
-    let halves = device.upload_bsr(&s).unwrap();
+    let halves = device.upload_bsr(&s).unwrap().tier(Tier::Baseline);
     let wide = BsrTensor::new(topology, halves.values().to_f32().unwrap()).unwrap();
     for form in FORMS {
         let x = batch(&dense(topology, form, counts), Values::Random, "dense");
@@ -132,6 +132,7 @@ fn sampled_as_of_f32(device: &Device) {
             let rounded = download(&expected.values().to_f16().unwrap());
             let expected = download(expected.values());
             product([&a, &b], transposed, |product| {
+                let product = product.tier(Tier::Baseline);
                 let got = product.sampled_f32(&topology).unwrap();
                 let what = format!("{transposed:?} {topology}");
                 assert_identical(what, &download(got.values()), &expected);

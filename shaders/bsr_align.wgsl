@@ -1,0 +1,88 @@
+// Copies of matrices of f16 whose rows begin at whole quads of words, eight values: what bsr_matrix reads.
+//
+// Without BLOCKS `list` holds for each matrix (begin in x, begin in y), (rows, columns), (pitch in y, rows in y): zeros are behind rows and columns. The matrices
+// follow each other in y. With BLOCKS x holds sets of blocks, and `list` their places, (row, column) of the grid: values beyond the edge of the
+// matrix are 0 in y.
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    x_base: u32,
+    // Quads of words of y.
+    total: u32,
+    // Matrices, or blocks of a set.
+    count: u32,
+    block_high: u32,
+    block_wide: u32,
+    high: u32,
+    wide: u32,
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read_write> y: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> x: array<u32>;
+@group(0) @binding(3) var<storage, read> list: array<vec2<u32>>;
+
+const WG = 256u;
+
+#include "grid"
+
+// The half at place i, as bits.
+fn half_at(i: u32) -> u32 {
+    return (x[i / 2u] >> (16u * (i % 2u))) & 0xFFFFu;
+}
+
+// Eight values from place `at` on, of which the first `count` are there.
+fn eight(at: u32, count: u32) -> vec4<u32> {
+    var words = vec4<u32>();
+    for (var i = 0u; i < min(count, 8u); i++) {
+        words[i / 2u] |= half_at(at + i) << (16u * (i % 2u));
+    }
+    return words;
+}
+
+fn made(quad: u32) -> vec4<u32> {
+#if BLOCKS
+    let size = p.block_high * p.block_wide;
+    let place = list[8u * quad / size % p.count];
+    let within = 8u * quad % size;
+    let row = place.x * p.block_high + within / p.block_wide;
+    let column = place.y * p.block_wide + within % p.block_wide;
+    return eight(p.x_base + 8u * quad, select(0u, p.wide - min(p.wide, column), row < p.high));
+#else
+    // The last matrix that begins there or before.
+    var low = 0u;
+    var high = p.count;
+    while low + 1u < high {
+        let middle = (low + high) / 2u;
+        if list[3u * middle].y <= 8u * quad {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    let begin = list[3u * low];
+    let extents = list[3u * low + 1u];
+    let pitch = list[3u * low + 2u].x;
+    let within = 8u * quad - begin.y;
+    let row = within / pitch;
+    let column = within % pitch;
+    return eight(
+        p.x_base + begin.x + row * extents.y + column,
+        select(0u, extents.y - min(extents.y, column), row < extents.x),
+    );
+#endif
+}
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, count);
+    let quad = group * WG + lid;
+    if group < p.groups && quad < p.total {
+        y[quad] = made(quad);
+    }
+}

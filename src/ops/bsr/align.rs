@@ -1,0 +1,136 @@
+//! Copies of operands that begin, row by row, at whole quads of words.
+
+use crate::plan::{Access, Kernel, Slot, Stage, Variant, Word, Words};
+use crate::ragged::{DType, Topology};
+use crate::{Error, Result};
+
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "bsr_align",
+    source: include_str!("../../../shaders/bsr_align.wgsl"),
+    access: &[Access::Write, Access::Read, Access::Read],
+    variants: &[
+        Variant {
+            dtype: DType::F16,
+            flags: &[],
+        },
+        Variant {
+            dtype: DType::F16,
+            flags: &["BLOCKS"],
+        },
+    ],
+};
+
+/// An operand whose rows begin at whole quads of words: itself, or a copy.
+pub(super) struct Aligned {
+    pub slot: Slot,
+    pub base: Word,
+    /// Where each matrix begins, and values from row to row.
+    pub places: Vec<[u32; 2]>,
+}
+
+/// Stages before the products, and their results.
+#[derive(Default)]
+pub(super) struct Copies {
+    pub stages: Vec<Stage>,
+    pub temps: Vec<u64>,
+}
+
+impl Copies {
+    /// A stage that copies so many values of an input.
+    fn push(
+        &mut self,
+        op: &'static str,
+        (input, values, flags): (usize, u64, &[&str]),
+        list: Vec<u32>,
+        params: [u32; 5],
+    ) -> Result<Slot> {
+        if values > u64::from(u32::MAX) {
+            return Err(Error::SizeOverflow {
+                op,
+                element: None,
+                what: format!("copies of {values} values"),
+            });
+        }
+        let to = Slot::Temp(self.temps.len());
+        self.temps.push((values / 2).max(1));
+        let quads = (values / 8) as u32;
+        self.stages.push(Stage {
+            kernel: &KERNEL,
+            variant: KERNEL.variant(DType::F16, flags),
+            slots: vec![
+                to.clone(),
+                Slot::Input(input),
+                Slot::Words(Words::new(list)),
+            ],
+            params: [Word::InputBase(input), Word::U32(quads)]
+                .into_iter()
+                .chain(params.map(Word::U32))
+                .collect(),
+            groups: quads.div_ceil(256),
+            cost: values,
+        });
+        Ok(to)
+    }
+
+    /// Dense matrices, of (rows, columns) as they are stored and as they are wanted.
+    pub fn dense(
+        &mut self,
+        op: &'static str,
+        input: usize,
+        quads: bool,
+        matrices: &[(u32, [u32; 2], [u32; 2])],
+    ) -> Result<Aligned> {
+        let fits = |&(begin, from, to): &(u32, [u32; 2], [u32; 2])| begin % 8 == 0 && from == to;
+        if quads && matrices.iter().all(fits) {
+            return Ok(Aligned {
+                slot: Slot::Input(input),
+                base: Word::InputBase(input),
+                places: matrices.iter().map(|m| [m.0, m.1[1]]).collect(),
+            });
+        }
+        let (mut list, mut places, mut at) = (Vec::new(), Vec::new(), 0u64);
+        for &(begin, [rows, columns], to) in matrices {
+            // Wraps only where there are too many.
+            list.extend([begin, at as u32, rows, columns, to[1], to[0]]);
+            places.push([at as u32, to[1]]);
+            at += u64::from(to[0]) * u64::from(to[1]);
+        }
+        let count = matrices.len() as u32;
+        let slot = self.push(op, (input, at, &[]), list, [count, 0, 0, 0, 0])?;
+        Ok(Aligned {
+            slot,
+            base: Word::U32(0),
+            places,
+        })
+    }
+
+    /// Sets of blocks, with zeros where they are beyond the inner extent.
+    pub fn blocks(
+        &mut self,
+        op: &'static str,
+        quads: bool,
+        topology: &Topology,
+        sets: usize,
+        by_columns: bool,
+    ) -> Result<Aligned> {
+        let inner = usize::from(!by_columns);
+        let places = (0..sets).map(|set| [(set * topology.set()) as u32, 0]);
+        if quads && topology.shape()[inner].is_multiple_of(topology.block()[inner]) {
+            return Ok(Aligned {
+                slot: Slot::Input(0),
+                base: Word::InputBase(0),
+                places: places.collect(),
+            });
+        }
+        let list = topology.blocks().flat_map(|(row, column)| [row, column]);
+        let [[high, wide], [m, n]] = [topology.block(), topology.shape()];
+        let params = [topology.len(), high, wide, m, n].map(|side| side as u32);
+        let values = (sets * topology.set()) as u64;
+        let slot = self.push(op, (0, values, &["BLOCKS"]), list.collect(), params)?;
+        Ok(Aligned {
+            slot,
+            base: Word::U32(0),
+            places: places.collect(),
+        })
+    }
+}

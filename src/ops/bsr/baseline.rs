@@ -1,0 +1,294 @@
+//! Block-sparse products by kernels that any device runs.
+
+use std::sync::Arc;
+
+use super::plan::{self, Rows};
+use super::{Finish, OP, Request, groups, ordered, rounded};
+use crate::Result;
+use crate::plan::{Access, Kernel, Slot, Stage, Variant, Word, Words};
+use crate::ragged::{DType, Topology};
+
+/// The size of a tile, and how it is made.
+#[derive(Debug)]
+pub(super) struct Build {
+    pub flag: &'static str,
+    pub high: u32,
+    pub wide: u32,
+    /// Results of an invocation.
+    pub rows: u32,
+    pub columns: u32,
+}
+
+impl Build {
+    pub fn invocations(&self) -> u32 {
+        self.high / self.rows * (self.wide / self.columns)
+    }
+}
+
+/// Tiles as high as blocks are, or a whole part of them; and one for few columns.
+pub(super) const BUILDS: [Build; 6] = [
+    build("H8", 8, 128, 4, 4),
+    build("H16", 16, 128, 4, 4),
+    build("H32", 32, 128, 4, 8),
+    build("H48", 48, 128, 4, 8),
+    build("H64", 64, 128, 8, 8),
+    build("NARROW", 16, NARROW, 4, 4),
+];
+
+const fn build(flag: &'static str, high: u32, wide: u32, rows: u32, columns: u32) -> Build {
+    Build {
+        flag,
+        high,
+        wide,
+        rows,
+        columns,
+    }
+}
+
+/// Columns of a wide tile, and of a narrow one.
+pub(super) const WIDE: u32 = 128;
+const NARROW: u32 = 32;
+
+/// Inner products between two barriers: a part of every block side.
+pub(super) const DEPTH: u32 = 8;
+
+fn build_of(block_high: u32, narrow: bool) -> &'static Build {
+    let at = match (narrow, block_high) {
+        (true, _) => 5,
+        (_, 8) => 0,
+        (_, 16) => 1,
+        (_, 32) => 2,
+        (_, 48 | 96) => 3,
+        _ => 4,
+    };
+    &BUILDS[at]
+}
+
+macro_rules! variants {
+    ($($flags:expr),+ $(,)?) => {
+        &[$(Variant { dtype: DType::F32, flags: $flags }),+]
+    };
+}
+
+pub(crate) static MATMUL: Kernel = Kernel {
+    stem: "bsr_matmul",
+    source: include_str!("../../../shaders/bsr_matmul.wgsl"),
+    access: &[
+        Access::Read,
+        Access::Read,
+        Access::Write,
+        Access::Read,
+        Access::Read,
+        Access::Write,
+    ],
+    // Sums of f16 are f32.
+    variants: variants!(
+        &["H8"],
+        &["H16"],
+        &["H32"],
+        &["H48"],
+        &["H64"],
+        &["NARROW"],
+        &["HALVES", "H8"],
+        &["HALVES", "H16"],
+        &["HALVES", "H32"],
+        &["HALVES", "H48"],
+        &["HALVES", "H64"],
+        &["HALVES", "NARROW"],
+    ),
+};
+
+pub(crate) static SAMPLED: Kernel = Kernel {
+    stem: "bsr_sampled",
+    source: include_str!("../../../shaders/bsr_matmul.wgsl"),
+    access: &[
+        Access::Read,
+        Access::Read,
+        Access::Write,
+        Access::Read,
+        Access::Read,
+    ],
+    variants: variants!(
+        &["SAMPLED", "H8"],
+        &["SAMPLED", "H16"],
+        &["SAMPLED", "H32"],
+        &["SAMPLED", "H48"],
+        &["SAMPLED", "H64"],
+        &["SAMPLED", "NARROW"],
+        &["SAMPLED", "HALVES", "H8"],
+        &["SAMPLED", "HALVES", "H16"],
+        &["SAMPLED", "HALVES", "H32"],
+        &["SAMPLED", "HALVES", "H48"],
+        &["SAMPLED", "HALVES", "H64"],
+        &["SAMPLED", "HALVES", "NARROW"],
+    ),
+};
+
+/// The variant of a kernel that makes such tiles of operands of a type.
+fn variant(kernel: &Kernel, dtype: DType, build: &Build) -> usize {
+    let halves = dtype == DType::F16;
+    let found = kernel.variants.iter().position(|variant| {
+        variant.flags.contains(&build.flag) && variant.flags.contains(&"HALVES") == halves
+    });
+    // Every build is listed both ways.
+    found.unwrap_or(0)
+}
+
+pub(super) fn stages(request: &Request<'_>) -> Result<(Vec<Stage>, Vec<u64>)> {
+    let &Request {
+        form,
+        types: (dtype, result_type),
+        topology,
+        sets,
+        dense,
+        products,
+        result,
+    } = request;
+    let by_columns = form.by_columns();
+    let rows: Arc<Rows> = plan::rows(topology, by_columns)?;
+    let [high, wide] = ordered(!by_columns, topology.block()).map(|side| side as u32);
+    let [m, k] = ordered(!by_columns, topology.shape()).map(|side| side as u32);
+    let mut words = Vec::with_capacity(products.len() * 16);
+    let mut scratch = 0u64;
+    for (i, product) in products.iter().enumerate() {
+        let set = if sets == 1 { 0 } else { i * topology.set() };
+        let (from, to) = (
+            dense.offsets().as_slice()[i],
+            result.offsets().as_slice()[i],
+        );
+        words.extend([set as u32, from, to, product.n]);
+        let [b, c] = product.stored;
+        words.extend(form.strides(b));
+        words.extend(form.strides(c));
+        // Wraps where the scratch is too large for any device, which is found before anything runs.
+        words.extend([scratch as u32, 0, 0, 0]);
+        scratch += u64::from(rows.slots) * u64::from(high) * u64::from(product.n);
+    }
+    let mut parts = Vec::new();
+    for (step, wanted) in [(WIDE, NARROW + 1..=u32::MAX), (NARROW, 1..=NARROW)] {
+        let first = words.len() / 4;
+        let mut columns = 0u64;
+        for (i, product) in products.iter().enumerate() {
+            if product.m > 0 && wanted.contains(&product.n) {
+                columns += u64::from(product.n);
+                for column in (0..product.n).step_by(step as usize) {
+                    words.extend([i as u32, column, 0, 0]);
+                }
+            }
+        }
+        parts.push((first as u32, words.len() / 4 - first, columns));
+    }
+    let first = words.len() / 4;
+    words.extend(Finish::panels(products));
+    let panels = (first as u32, words.len() / 4 - first);
+    let list = Words::new(words);
+    let order = || Slot::Words(rows.words.clone());
+    let [block_row, block_column] = match by_columns {
+        false => [wide, 1],
+        true => [1, high],
+    };
+    let mut temps = vec![scratch.max(1)];
+    let (sums, round) = rounded(result_type, result.total(), &mut temps);
+    let mut all = Vec::new();
+    for (narrow, &(first, panels, columns)) in [false, true].into_iter().zip(&parts) {
+        let build = build_of(high, narrow);
+        let strips = high.div_ceil(build.high);
+        let params = [
+            rows.pieces_at,
+            rows.pieces,
+            strips,
+            first,
+            high,
+            wide,
+            m,
+            k,
+            block_row,
+            block_column,
+            plan::chunk(wide) * (wide / DEPTH),
+        ];
+        let params = params.map(Word::U32);
+        all.push(Stage {
+            kernel: &MATMUL,
+            variant: variant(&MATMUL, dtype, build),
+            slots: vec![
+                Slot::Input(0),
+                Slot::Input(1),
+                sums.clone(),
+                order(),
+                Slot::Words(list.clone()),
+                Slot::Temp(0),
+            ],
+            params: [Word::InputBase(0), Word::InputBase(1)]
+                .into_iter()
+                .chain(params)
+                .collect(),
+            groups: groups(OP, panels, rows.pieces, strips)?,
+            cost: columns * (topology.set() as u64 + u64::from(m)),
+        });
+    }
+    let finish = Finish {
+        rows: &rows,
+        panels,
+        columns: parts.iter().map(|part| part.2).sum(),
+        high,
+        m,
+        turned: false,
+    };
+    all.push(finish.stage([sums, order(), Slot::Words(list), Slot::Temp(0)])?);
+    all.extend(round);
+    all.retain(|stage| stage.groups > 0);
+    Ok((all, temps))
+}
+
+pub(super) fn sampled(
+    (dtype, result_type): (DType, DType),
+    topology: &Topology,
+    pairs: usize,
+    list: Arc<Words>,
+    cost: u64,
+) -> Result<(Vec<Stage>, Vec<u64>)> {
+    let rows = plan::sampled_rows(topology, NARROW)?;
+    let [high, wide] = topology.block().map(|side| side as u32);
+    let [m, n] = topology.shape().map(|side| side as u32);
+    let mut temps = Vec::new();
+    let (sums, round) = rounded(result_type, pairs * topology.set(), &mut temps);
+    let mut all = Vec::new();
+    for (narrow, (at, pieces)) in [false, true].into_iter().zip(rows.pieces) {
+        let build = build_of(high, narrow);
+        let strips = high.div_ceil(build.high);
+        let params = [
+            at,
+            pieces,
+            strips,
+            0,
+            high,
+            wide,
+            m,
+            n,
+            0,
+            0,
+            plan::BLOCK / DEPTH,
+        ];
+        let params = params.map(Word::U32);
+        all.push(Stage {
+            kernel: &SAMPLED,
+            variant: variant(&SAMPLED, dtype, build),
+            slots: vec![
+                Slot::Input(0),
+                Slot::Input(1),
+                sums.clone(),
+                Slot::Words(rows.words.clone()),
+                Slot::Words(list.clone()),
+            ],
+            params: [Word::InputBase(0), Word::InputBase(1)]
+                .into_iter()
+                .chain(params)
+                .collect(),
+            groups: groups("sampled", pairs, pieces, strips)?,
+            cost,
+        });
+    }
+    all.extend(round);
+    all.retain(|stage| stage.groups > 0);
+    Ok((all, temps))
+}

@@ -1,0 +1,447 @@
+//! Block-sparse products of f16 on cooperative matrices: tiles, kernels and stages.
+//!
+//! Every tile adds up 16 products at a time in the order of the blocks, so a product's bits depend on neither its tile nor on whether operands
+//! had to be copied to begin at whole quads of words.
+
+use std::sync::Arc;
+
+use super::align::Copies;
+use super::plan::{self, Rows};
+use super::sampled::Sample;
+use super::{Extents, Finish, OP, Request, groups, ordered, rounded};
+use crate::Result;
+#[cfg(feature = "gpu")]
+use crate::ops::tile::Tile;
+use crate::plan::{Access, Kernel, Slot, Stage, Variant, Word, Words};
+use crate::ragged::{DType, Topology};
+
+/// A tile, for blocks of some height.
+#[derive(Debug)]
+pub(super) struct Build {
+    pub flag: &'static str,
+    /// Rows of a block.
+    pub high: u32,
+    pub columns: u32,
+    /// A subgroup's part of it.
+    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "the text's"))]
+    part: [u32; 2],
+    /// Inner products of a stage.
+    pub depth: u32,
+    /// Tiles that a workgroup makes side by side, where there are many.
+    together: u32,
+    /// Whether whole tiles of f32 are stored as they are, and not through workgroup memory: whichever is faster.
+    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "the text's"))]
+    pub as_it_is: bool,
+    /// What blocks are wide in multiples of, the best first: each has its variants.
+    segments: &'static [(&'static str, u32)],
+}
+
+const S32: &[(&str, u32)] = &[("S32", 32), ("S8", 8)];
+const S16: &[(&str, u32)] = &[("S16", 16), ("S8", 8)];
+
+const fn build(flag: &'static str, high: u32, columns: u32, part: [u32; 2]) -> Build {
+    Build {
+        flag,
+        high,
+        columns,
+        part,
+        depth: 32,
+        together: 1,
+        as_it_is: false,
+        segments: S32,
+    }
+}
+
+/// By height, but for the wide ones.
+pub(super) const BUILDS: [Build; 9] = [
+    Build {
+        depth: 16,
+        segments: S16,
+        ..build("H8", 8, 128, [16, 128])
+    },
+    Build {
+        depth: 16,
+        as_it_is: true,
+        segments: S16,
+        ..build("H16", 16, 128, [16, 128])
+    },
+    Build {
+        as_it_is: true,
+        ..build("H32", 32, 128, [32, 64])
+    },
+    Build {
+        as_it_is: true,
+        segments: S16,
+        ..build("H48", 48, 128, [48, 64])
+    },
+    build("H64", 64, 128, [32, 64]),
+    build("H96", 96, 128, [48, 64]),
+    Build {
+        together: 4,
+        ..build("H128", 128, 128, [64, 64])
+    },
+    build("WIDE32", 32, 256, [32, 64]),
+    build("WIDE64", 64, 512, [64, 64]),
+];
+
+impl Build {
+    #[cfg(feature = "gpu")]
+    pub fn tile(&self, inner: [bool; 2]) -> Tile {
+        Tile {
+            // Blocks of eight rows leave half of a matrix unused.
+            rows: self.high.max(16),
+            columns: self.columns,
+            depth: self.depth,
+            high: self.part[0],
+            wide: self.part[1],
+            stages: 1,
+            side: 16,
+            inner,
+        }
+    }
+
+    /// Inner products of a stage that lie in one block of that width, and the flag for it.
+    fn segment(&self, block_wide: u32) -> &'static str {
+        let fits = |(_, segment): &&(&str, u32)| block_wide.is_multiple_of(*segment);
+        // All widths are multiples of 8.
+        self.segments
+            .iter()
+            .find(fits)
+            .map_or("S8", |segment| segment.0)
+    }
+
+    /// The products of inner extents that lie in one block, for a variant with these flags.
+    #[cfg(feature = "gpu")]
+    pub fn segment_of(&self, flags: &[&str]) -> u32 {
+        let listed = self.segments.iter().find(|(flag, _)| flags.contains(flag));
+        listed.map_or(self.depth, |&(_, segment)| segment)
+    }
+}
+
+/// The tile for blocks of that height and a product of so many columns. Wide ones make more of what they load of a, and need workgroup
+/// memory for results in f32 that are then few at a time; what is turned does not fit.
+fn build_of(block_high: u32, columns: u32, halves: bool, turned: bool) -> usize {
+    match block_high {
+        32 if halves && !turned && columns > 128 => 7,
+        64 if !turned && columns > 256 => 8,
+        8 => 0,
+        16 => 1,
+        32 => 2,
+        48 => 3,
+        64 => 4,
+        96 => 5,
+        _ => 6,
+    }
+}
+
+const fn variant(flags: &'static [&'static str]) -> Variant {
+    Variant {
+        dtype: DType::F32,
+        flags,
+    }
+}
+
+/// For each height and kind of segment, the four ways in which a and b may lie in memory.
+macro_rules! variants {
+    ($($high:literal $kind:literal),+; $($more:expr),* $(,)?) => {
+        &[$(
+            variant(&["MATRIX", $high, $kind]),
+            variant(&["MATRIX", $high, $kind, "ACROSS"]),
+            variant(&["MATRIX", $high, $kind, "TURNED"]),
+            variant(&["MATRIX", $high, $kind, "ACROSS", "TURNED"]),
+        )+ $($more),*]
+    };
+}
+
+// What is only read is bound like what is written: loads of what cannot change are moved to just before their use. And a
+// buffer may be bound twice, but not both ways.
+const ACCESS: [Access; 7] = [
+    Access::Write,
+    Access::Write,
+    Access::Write,
+    Access::Write,
+    Access::Read,
+    Access::Read,
+    Access::Write,
+];
+
+pub(crate) static MATMUL: Kernel = Kernel {
+    stem: "bsr_matrix",
+    source: include_str!("../../../shaders/bsr_matrix.wgsl"),
+    access: &ACCESS,
+    variants: variants!(
+        "H8" "S16", "H8" "S8",
+        "H16" "S16", "H16" "S8",
+        "H32" "S32", "H32" "S8",
+        "H48" "S16", "H48" "S8",
+        "H64" "S32", "H64" "S8",
+        "H96" "S32", "H96" "S8",
+        "H128" "S32", "H128" "S8";
+        // What is turned does not fit.
+        variant(&["MATRIX", "WIDE32", "S32"]),
+        variant(&["MATRIX", "WIDE32", "S32", "ACROSS"]),
+        variant(&["MATRIX", "WIDE32", "S8"]),
+        variant(&["MATRIX", "WIDE32", "S8", "ACROSS"]),
+        variant(&["MATRIX", "WIDE64", "S32"]),
+        variant(&["MATRIX", "WIDE64", "S32", "ACROSS"]),
+        variant(&["MATRIX", "WIDE64", "S8"]),
+        variant(&["MATRIX", "WIDE64", "S8", "ACROSS"]),
+    ),
+};
+
+pub(crate) static SAMPLED: Kernel = Kernel {
+    stem: "bsr_matrix_sampled",
+    source: MATMUL.source,
+    access: ACCESS.split_at(6).0,
+    variants: variants!(
+        "H8" "SAMPLED", "H16" "SAMPLED", "H32" "SAMPLED", "H48" "SAMPLED",
+        "H64" "SAMPLED", "H96" "SAMPLED", "H128" "SAMPLED";
+    ),
+};
+
+/// The variant for blocks of that height, of that kind of segment, and sides.
+fn variant_of(kernel: &Kernel, high: &str, kind: &str, [across, turned]: [bool; 2]) -> usize {
+    let found = kernel.variants.iter().position(|variant| {
+        let has = |flag| variant.flags.contains(&flag);
+        has(high) && has(kind) && has("ACROSS") == across && has("TURNED") == turned
+    });
+    // All that `build_of` and `segment_of` give are listed.
+    found.unwrap_or(usize::MAX)
+}
+
+/// Workgroups from which on each may make several tiles.
+const MANY: u64 = 2048;
+
+pub(super) fn stages(request: &Request<'_>, quads: bool) -> Result<(Vec<Stage>, Vec<u64>)> {
+    let &Request {
+        form,
+        types: (_, result_type),
+        topology,
+        sets,
+        dense,
+        products,
+        result,
+    } = request;
+    let by_columns = form.by_columns();
+    let rows: Arc<Rows> = plan::rows(topology, by_columns)?;
+    let [high, wide] = ordered(!by_columns, topology.block()).map(|side| side as u32);
+    let [m, k] = ordered(!by_columns, topology.shape()).map(|side| side as u32);
+    let mut copies = Copies::default();
+    let a = copies.blocks(OP, quads, topology, sets, by_columns)?;
+    let inner = k.next_multiple_of(wide);
+    let matrices: Vec<_> = products
+        .iter()
+        .zip(dense.offsets().as_slice())
+        .map(|(product, &begin)| {
+            let [from, to] = match form.dense_left {
+                true => [[product.n, k], [product.n, inner]],
+                false => [[k, product.n], [inner, product.n.next_multiple_of(8)]],
+            };
+            (begin, from, to)
+        })
+        .collect();
+    let b = copies.dense(OP, 1, quads, &matrices)?;
+
+    let begins = result.offsets().as_slice();
+    let mut scratch = 0u64;
+    let mut words = Vec::with_capacity(products.len() * 16);
+    for (i, product) in products.iter().enumerate() {
+        let set = if sets == 1 { 0 } else { i };
+        let [begin, pitch] = b.places[i];
+        let c = form.strides(product.stored[1]);
+        words.extend([a.places[set][0], begin, begins[i], product.n]);
+        words.extend([pitch, 0, c[0], c[1]]);
+        // Wraps where the scratch is too large for any device, which is found before anything runs.
+        words.extend([scratch as u32, 0, 0, 0]);
+        scratch += u64::from(rows.slots) * u64::from(high) * u64::from(product.n);
+    }
+    let lines = |(product, begin): (&Extents, &u32)| product.stored[1] % 8 == 0 && begin % 8 == 0;
+    let direct = rows.heavy == 0 && products.iter().zip(begins).all(lines);
+    let halves = result_type == DType::F16 && direct;
+    let builds: Vec<_> = products
+        .iter()
+        .map(|product| build_of(high, product.n, halves, form.dense_left))
+        .collect();
+    let mut panels = Vec::new();
+    for (at, build) in BUILDS.iter().enumerate() {
+        let of_build = || {
+            products
+                .iter()
+                .enumerate()
+                .filter(|(i, p)| builds[*i] == at && p.m > 0)
+        };
+        let all: u64 = of_build()
+            .map(|(_, p)| u64::from(p.n.div_ceil(build.columns)))
+            .sum();
+        let together = match all * u64::from(rows.pieces) / u64::from(build.together) {
+            MANY.. => build.together,
+            _ => 1,
+        };
+        let first = words.len() / 4;
+        for (i, product) in of_build() {
+            for column in (0..product.n).step_by((build.columns * together) as usize) {
+                let tiles = (product.n - column).div_ceil(build.columns).min(together);
+                words.extend([i as u32, column, tiles, 0]);
+            }
+        }
+        let columns: u64 = of_build().map(|(_, p)| u64::from(p.n)).sum();
+        panels.push((first as u32, words.len() / 4 - first, columns));
+    }
+    let finish = words.len() as u32 / 4;
+    words.extend(Finish::panels(products));
+    let finish_count = words.len() / 4 - finish as usize;
+    let list = Words::new(words);
+
+    let mut temps = copies.temps;
+    let (sums, round) = match (result_type, direct) {
+        (DType::F16, true) => (Slot::Output(0), None),
+        _ => rounded(result_type, result.total(), &mut temps),
+    };
+    let scratch_slot = Slot::Temp(temps.len());
+    temps.push(scratch.max(1));
+    let order = Slot::Words(rows.words.clone());
+    let mut stages = copies.stages;
+    for (build, (first, count, columns)) in BUILDS.iter().zip(&panels) {
+        let sides = [by_columns, form.dense_left];
+        if *count == 0 {
+            continue;
+        }
+        let params = [
+            rows.pieces_at,
+            rows.pieces,
+            *first,
+            wide,
+            m,
+            k,
+            u32::from(halves),
+        ];
+        stages.push(Stage {
+            kernel: &MATMUL,
+            variant: variant_of(&MATMUL, build.flag, build.segment(wide), sides),
+            slots: vec![
+                a.slot.clone(),
+                b.slot.clone(),
+                sums.clone(),
+                sums.clone(),
+                order.clone(),
+                Slot::Words(list.clone()),
+                scratch_slot.clone(),
+            ],
+            params: [a.base, b.base]
+                .into_iter()
+                .chain(params.map(Word::U32))
+                .collect(),
+            groups: groups(OP, *count, rows.pieces, 1)?,
+            cost: columns * (topology.set() as u64 + u64::from(m)),
+        });
+    }
+    let finish = Finish {
+        rows: &rows,
+        panels: (finish, finish_count),
+        columns: panels.iter().map(|panels| panels.2).sum(),
+        high,
+        m,
+        turned: form.dense_left,
+    };
+    stages.push(finish.stage([sums, order, Slot::Words(list), scratch_slot])?);
+    stages.extend(round);
+    stages.retain(|stage| stage.groups > 0);
+    Ok((stages, temps))
+}
+
+pub(super) fn sampled(
+    (_, result_type): (DType, DType),
+    topology: &Topology,
+    transposed: [bool; 2],
+    quads: bool,
+    products: &[Sample],
+    cost: u64,
+) -> Result<(Vec<Stage>, Vec<u64>)> {
+    let op = "sampled";
+    let rows = plan::sampled_rows(topology, 0)?;
+    let [high, wide] = topology.block().map(|side| side as u32);
+    let [m, n] = topology.shape().map(|side| side as u32);
+    // Every piece is of as many columns as these tiles have.
+    let build = &BUILDS[build_of(high, 0, false, false)];
+    let mut copies = Copies::default();
+    let whole = |product: &Sample| product.inner.next_multiple_of(build.depth);
+    let mut aligned = |side: usize| {
+        let matrices: Vec<_> = products
+            .iter()
+            .map(|product| {
+                let to = match side {
+                    0 => [m.next_multiple_of(high), whole(product)],
+                    _ => [whole(product), n.next_multiple_of(wide)],
+                };
+                let to = ordered(!transposed[side], to);
+                (product.begins[side], product.stored[side], to)
+            })
+            .collect();
+        copies.dense(op, side, quads, &matrices)
+    };
+    let (a, b) = (aligned(0)?, aligned(1)?);
+    let mut words = Vec::with_capacity(products.len() * 12);
+    for (i, product) in products.iter().enumerate() {
+        let ([a, a_pitch], [b, b_pitch]) = (a.places[i], b.places[i]);
+        words.extend([a, b, product.begins[2], whole(product)]);
+        words.extend([b_pitch, a_pitch, 0, 0, 0, 0, 0, 0]);
+    }
+    let (at, pieces) = rows.pieces[0];
+    let halves = u32::from(result_type == DType::F16);
+    let params = [at, pieces, 0, wide, m, n, halves];
+    let [across, turned] = [transposed[0], transposed[1]];
+    let mut stages = copies.stages;
+    stages.push(Stage {
+        kernel: &SAMPLED,
+        variant: variant_of(&SAMPLED, build.flag, "SAMPLED", [across, turned]),
+        slots: vec![
+            a.slot,
+            b.slot,
+            Slot::Output(0),
+            Slot::Output(0),
+            Slot::Words(rows.words.clone()),
+            Slot::Words(Words::new(words)),
+        ],
+        params: [a.base, b.base]
+            .into_iter()
+            .chain(params.map(Word::U32))
+            .collect(),
+        groups: groups(op, products.len(), pieces, 1)?,
+        cost,
+    });
+    stages.retain(|stage| stage.groups > 0);
+    Ok((stages, copies.temps))
+}
+
+#[cfg(all(test, feature = "gpu"))]
+mod tests {
+    use super::*;
+
+    const SIDES: [u32; 7] = [8, 16, 32, 48, 64, 96, 128];
+
+    /// Every block has a listed kernel, whose stages are whole: what all invocations load at once ends where a part of a stage does.
+    #[test]
+    fn every_block_has_a_kernel() {
+        for (high, wide) in SIDES
+            .into_iter()
+            .flat_map(|high| SIDES.map(|wide| (high, wide)))
+        {
+            for case in 0..24 {
+                let (across, turned, halves) = (case & 1 > 0, case & 2 > 0, case & 4 > 0);
+                let build = &BUILDS[build_of(high, [100, 200, 600][case / 8], halves, turned)];
+                assert_eq!(build.high, high);
+                let kind = build.segment(wide);
+                let variant = variant_of(&MATMUL, build.flag, kind, [across, turned]);
+                let flags = MATMUL.variants[variant].flags;
+                assert!(
+                    wide.is_multiple_of(build.segment_of(flags)),
+                    "{flags:?} {wide}"
+                );
+                let parts = build.tile([!across, turned]).parts();
+                assert!(parts.iter().all(|part| part.is_whole()), "{flags:?}");
+            }
+            let build = &BUILDS[build_of(high, 0, false, false)];
+            assert!(variant_of(&SAMPLED, build.flag, "SAMPLED", [true; 2]) < usize::MAX);
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! The part of `bsr_matrix.wgsl` that depends on the tile: the walk, and what is loaded and stored.
+
+use std::fmt::Write;
+
+use super::matrix::BUILDS;
+use crate::ops::tile::Tile;
+
+/// What `#generate "bsr_matrix"` stands for.
+pub(crate) fn generate(flags: &[&str]) -> String {
+    let has = |flag| flags.contains(&flag);
+    let build = BUILDS.iter().find(|build| has(build.flag));
+    let build = build.unwrap_or(&BUILDS[0]);
+    let tile = build.tile([!has("ACROSS"), has("TURNED")]);
+    let mut out = format!(
+        "const HIGH = {}u;\nconst DEPTH = {}u;\n{}fn make_tiles(t: Tile, lid: u32) {{\nlet lane = lid % 32u;\nlet subgroup = lid / 32u;\n{}",
+        build.high,
+        tile.depth,
+        tile.declarations(),
+        tile.places(),
+    );
+    Writer {
+        segment: build.segment_of(flags),
+        sampled: has("SAMPLED"),
+        high: build.high,
+        as_it_is: build.as_it_is,
+        tile,
+        out: &mut out,
+    }
+    .tiles();
+    out + "}\n"
+}
+
+struct Writer<'a> {
+    tile: Tile,
+    /// Rows of a block that are in the tile.
+    high: u32,
+    /// Inner products of a stage that lie in one block.
+    segment: u32,
+    sampled: bool,
+    as_it_is: bool,
+    out: &'a mut String,
+}
+
+/// What an invocation loads into one register.
+struct Load {
+    name: &'static str,
+    number: usize,
+    word: String,
+    row: String,
+    unit: String,
+    /// Its segment, by number, and where in it.
+    segment: usize,
+    within: String,
+}
+
+impl Writer<'_> {
+    fn line(&mut self, text: &str) {
+        let _ = writeln!(self.out, "{text}");
+    }
+
+    /// What is loaded, and the segments that it is of, each as an expression for its number.
+    fn loads(&self) -> (Vec<Load>, Vec<String>) {
+        let mut segments = Vec::new();
+        let mut loads = Vec::new();
+        let size = self.segment;
+        for part in self.tile.parts() {
+            for (number, slot) in part.slots(0).into_iter().enumerate() {
+                let inner = match part.inner {
+                    true => format!("(8u * {})", slot.unit),
+                    false => slot.row.clone(),
+                };
+                let (segment, within) = match part.first(number as u32) {
+                    _ if size >= self.tile.depth || self.sampled => ("0u".to_owned(), inner),
+                    // Rows from there on, no more than a segment has.
+                    Some((first, rows)) if !part.inner && size.is_multiple_of(rows) => {
+                        let begin = first / size;
+                        (
+                            format!("{begin}u"),
+                            format!("({inner} - {}u)", begin * size),
+                        )
+                    }
+                    _ => (format!("{inner} / {size}u"), format!("({inner} % {size}u)")),
+                };
+                let at = segments.iter().position(|known| *known == segment);
+                let segment = at.unwrap_or_else(|| {
+                    segments.push(segment);
+                    segments.len() - 1
+                });
+                loads.push(Load {
+                    name: part.name,
+                    number,
+                    word: slot.word,
+                    row: slot.row,
+                    unit: slot.unit,
+                    segment,
+                    within,
+                });
+            }
+        }
+        (loads, segments)
+    }
+
+    fn tiles(&mut self) {
+        let (loads, segments) = self.loads();
+        let columns = self.tile.columns;
+        let load = match self.sampled {
+            true => self.sampled_walk(&loads),
+            false => self.walk(&loads, &segments),
+        };
+        self.line(&self.tile.registers(1));
+        self.line(&format!("if t.steps > 0u {{\n{load}}}"));
+        self.line("for (var tile = 0u; tile < t.tiles; tile++) {");
+        let text = self.tile.sums();
+        self.line(&text);
+        self.line("for (var step = 0u; step < t.steps; step++) {\nworkgroupBarrier();");
+        if !self.sampled {
+            self.end_of_row(&loads, &segments);
+        }
+        let text = self.tile.stage(0, 0);
+        self.line(&text);
+        self.line("workgroupBarrier();");
+        let text = self.tile.multiply(0, &load);
+        self.line(&text);
+        self.line("}");
+        self.store();
+        self.line(&format!("c_column += {columns}u;\n}}"));
+    }
+
+    /// Zeros behind the last of a row's products.
+    fn end_of_row(&mut self, loads: &[Load], segments: &[String]) {
+        let depth = self.tile.depth;
+        self.line(&format!(
+            "if step + 1u == t.steps && t.inner % {depth}u != 0u {{\nlet left = t.inner % {depth}u;"
+        ));
+        for load in loads {
+            let Load { word, within, .. } = load;
+            let at = format!("{} * {}u + {within}", segments[load.segment], self.segment);
+            self.line(&format!(
+                "{word} = select({word}, vec4<u32>(), {at} >= left);"
+            ));
+        }
+        self.line("}");
+    }
+
+    /// The walk along the blocks of a row: what an invocation keeps, and the text that loads a stage and goes on. The entry of a stage's block is read a stage
+    /// ahead, so that no load waits for its place.
+    fn walk(&mut self, loads: &[Load], segments: &[String]) -> String {
+        let (depth, size, columns) = (self.tile.depth, self.segment, self.tile.columns);
+        self.line("var column = t.column;\nvar c_column = t.column;\nvar ahead = 0u;");
+        self.line(&format!(
+            "let whole = {depth}u / p.block_wide;\nlet rest = {depth}u % p.block_wide;\nlet last = max(t.end, 1u) - 1u;"
+        ));
+        let mut begin = String::new();
+        for (i, segment) in segments.iter().enumerate() {
+            self.line(&format!(
+                "let begin{i} = {segment} * {size}u;\nvar block{i} = t.first + begin{i} / p.block_wide;\nvar within{i} = begin{i} % p.block_wide;\nvar entry{i} = order[min(block{i}, last)];"
+            ));
+            let _ = writeln!(
+                begin,
+                "block{i} = t.first + begin{i} / p.block_wide;\nwithin{i} = begin{i} % p.block_wide;"
+            );
+        }
+        self.line(
+            "let block_units = p.block_wide / 8u;\nlet last_column = (t.columns + 7u) / 8u - 1u;",
+        );
+        let [a, b] = self.tile.inner;
+        let mut text = String::new();
+        for i in 0..segments.len() {
+            let a_step = match a {
+                true => format!("within{i} / 8u"),
+                false => format!("within{i} * (HIGH / 8u)"),
+            };
+            let b_step = match b {
+                true => "/ 8u",
+                false => "* t.b_pitch",
+            };
+            let _ = writeln!(
+                text,
+                "let a_from{i} = t.a + entry{i}.x * (HIGH * block_units) + {a_step};\nlet b_from{i} = t.b + (entry{i}.y * p.block_wide + within{i}) {b_step};"
+            );
+        }
+        text += &self.gets(loads, |load| self.at(load));
+        for i in 0..segments.len() {
+            let _ = writeln!(
+                text,
+                "block{i} += whole;\nwithin{i} += rest;\nif within{i} >= p.block_wide {{\nwithin{i} -= p.block_wide;\nblock{i} += 1u;\n}}"
+            );
+        }
+        let _ = writeln!(
+            text,
+            "ahead += 1u;\nif ahead == t.steps {{\nahead = 0u;\ncolumn += {columns}u;\n{begin}}}"
+        );
+        for i in 0..segments.len() {
+            let _ = writeln!(text, "entry{i} = order[min(block{i}, last)];");
+        }
+        text
+    }
+
+    /// A load's row of a block. Those that a block of eight lacks are its last one's: they get into no result that is kept.
+    fn block_row(&self, load: &Load) -> String {
+        match self.high {
+            8 => format!("min({}, 7u)", load.row),
+            _ => load.row.clone(),
+        }
+    }
+
+    fn block_unit(&self, load: &Load) -> String {
+        match self.high {
+            8 => "0u".to_owned(),
+            _ => load.unit.clone(),
+        }
+    }
+
+    /// A place in each part, from what `at` gives for a load.
+    fn gets(&self, loads: &[Load], at: impl Fn(&Load) -> String) -> String {
+        let mut text = String::new();
+        for part in self.tile.parts() {
+            let of_part = loads.iter().filter(|load| load.name == part.name);
+            let get = |load: &Load| format!("{} = {}[{}];\n", load.word, load.name, at(load));
+            text += &part.guarded(&of_part.map(get).collect::<String>());
+        }
+        text
+    }
+
+    /// From where its segment is. What differs from load to load is a constant wherever it can be: such loads share an address.
+    fn at(&self, load: &Load) -> String {
+        let Load {
+            row,
+            unit,
+            segment,
+            within,
+            ..
+        } = load;
+        let unit_within = match self.segment >= self.tile.depth {
+            true => unit.clone(),
+            false => format!("{unit} % {}u", self.segment / 8),
+        };
+        match (load.name, self.tile.inner) {
+            ("a", [true, _]) => format!(
+                "a_from{segment} + {} * block_units + {unit_within}",
+                self.block_row(load)
+            ),
+            ("a", _) => format!(
+                "a_from{segment} + {within} * (HIGH / 8u) + {}",
+                self.block_unit(load)
+            ),
+            (_, [_, true]) => format!(
+                "b_from{segment} + min(column + {row}, t.columns - 1u) * t.b_pitch + {unit_within}"
+            ),
+            _ => format!(
+                "b_from{segment} + {within} * t.b_pitch + min(column / 8u + {unit}, last_column)"
+            ),
+        }
+    }
+
+    /// The walk along the inner extent, with columns of b that blocks choose.
+    fn sampled_walk(&mut self, loads: &[Load]) -> String {
+        let [_, b] = self.tile.inner;
+        self.line("var c_column = 0u;\nvar k = 0u;");
+        for Load {
+            number, row, unit, ..
+        } in loads.iter().filter(|load| load.name == "b")
+        {
+            let side = match b {
+                true => row.clone(),
+                false => format!("(8u * {unit})"),
+            };
+            self.line(&format!(
+                "let b_column{number} = order[min(t.first + {side} / p.block_wide, t.end - 1u)].y * p.block_wide + {side} % p.block_wide;"
+            ));
+        }
+        let at = |load: &Load| self.sampled_at(load);
+        let depth = self.tile.depth;
+        // The last stage is loaded ahead of nothing.
+        self.gets(loads, at) + &format!("k = select(k + {depth}u, 0u, k + {depth}u >= t.inner);\n")
+    }
+
+    fn sampled_at(&self, load: &Load) -> String {
+        let Load {
+            number, row, unit, ..
+        } = load;
+        match (load.name, self.tile.inner) {
+            ("a", [true, _]) => format!(
+                "t.a + k / 8u + (t.row + {}) * t.a_pitch + {unit}",
+                self.block_row(load)
+            ),
+            ("a", _) => format!(
+                "t.a + (k + {row}) * t.a_pitch + t.row / 8u + {}",
+                self.block_unit(load)
+            ),
+            (_, [_, true]) => {
+                format!("t.b + k / 8u + b_column{number} * t.b_pitch + {unit}")
+            }
+            _ => format!("t.b + (k + {row}) * t.b_pitch + b_column{number} / 8u"),
+        }
+    }
+
+    /// Matrix by matrix through workgroup memory, or whole tiles as they are.
+    fn store(&mut self) {
+        let turned = self.tile.inner[1] && !self.sampled;
+        let store = if turned { "coopStore" } else { "coopStoreT" };
+        if self.as_it_is {
+            self.store_as_it_is(turned, store);
+            self.line("} else {");
+        } else {
+            self.line("{");
+        }
+        // Half a line each.
+        self.line(
+            "let scratch_at = subgroup * 256u;\nlet line = lane / 2u;\nlet along = lane % 2u * 8u;",
+        );
+        let (row, column) = match turned {
+            true => ("along", "line"),
+            false => ("line", "along"),
+        };
+        for (i, j) in self.tile.matrices() {
+            self.line(&format!(
+                "workgroupBarrier();\n{{ let v = s{i}_{j}; let q = &sh_c[scratch_at]; let stride = 16u; {store}(v, q, stride); }}\nworkgroupBarrier();\nput_eight(t, row_in + {}u + {row}, c_column + column_in + {}u + {column}, scratch_at + 16u * line + along);",
+                16 * i,
+                16 * j
+            ));
+        }
+        self.line("}");
+    }
+
+    fn store_as_it_is(&mut self, turned: bool, store: &str) {
+        let (rows, columns) = (self.high, self.tile.columns);
+        let whole = match self.sampled {
+            true => format!(
+                "(t.end - t.first) * p.block_wide == {columns}u && p.block_wide % 16u == 0u && (order[t.end - 1u].y + 1u) * p.block_wide <= p.wide"
+            ),
+            false => format!("t.quads && c_column + {columns}u <= t.columns"),
+        };
+        self.line(&format!(
+            "if p.halves == 0u && t.rows_inside == {rows}u && {whole} {{"
+        ));
+        for (i, j) in self.tile.matrices() {
+            let row = format!("(row_in + {}u)", 16 * i);
+            let column = format!("(column_in + {}u)", 16 * j);
+            let (at, pitch) = match (self.sampled, turned) {
+                (true, _) => (
+                    format!(
+                        "((t.first + {column} / p.block_wide) * HIGH + {row}) * p.block_wide + {column} % p.block_wide"
+                    ),
+                    "p.block_wide",
+                ),
+                (_, true) => (
+                    format!("(c_column + {column}) * t.c_pitch + {row}"),
+                    "t.c_pitch",
+                ),
+                _ => (
+                    format!("{row} * t.c_pitch + c_column + {column}"),
+                    "t.c_pitch",
+                ),
+            };
+            self.line(&format!(
+                "{{ let v = s{i}_{j}; let q = &c[t.c + {at}]; let stride = {pitch}; {store}(v, q, stride); }}"
+            ));
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! Products of f16 on cooperative matrices, where the GPU has them.
+
+use libtest_mimic::Trial;
+use vsla::{Bsr, BsrTensor, Device, Pairing, Product, Ragged, Tensor, Tier, Topology, f16};
+
+use super::half::{narrowed, narrowed_matrix, sums};
+use super::{FORMS, SIDES, Values, batch, bits, dense, matrices, matrix, multiply};
+use crate::support::bench::{Bench, DeviceTest};
+use crate::support::compare::{assert_identical, assert_within};
+use crate::support::corpus::rng;
+use crate::support::operation::{download, upload};
+use crate::support::reference;
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    let mut trials = bench.on_each_device("matrix::refused", refused);
+    for high in SIDES {
+        let name = format!("matrix::blocks_{high}_high");
+        trials.push(bench.on_matrices(&name, move |device| blocks(device, high)));
+    }
+    let tests: [DeviceTest; 8] = [
+        ("matrix::heavy_rows", heavy_rows),
+        ("matrix::many_tiles", many_tiles),
+        ("matrix::sets", sets),
+        ("matrix::alone", alone),
+        ("matrix::infinities_stay", infinities_stay),
+        ("matrix::empty", empty),
+        ("matrix::sampled_rows", sampled_rows),
+        ("matrix::a_thousand_times", a_thousand_times),
+    ];
+    trials.extend(tests.map(|(name, test)| bench.on_matrices(name, test)));
+    trials
+}
+
+/// The depth that the documentation promises of sums by matrices, which cut and do not round.
+fn depth(terms: usize) -> f64 {
+    4.0 * (16.0 + terms.div_ceil(16) as f64)
+}
+
+fn on_matrices(device: &Device, s: &Bsr<f32>) -> BsrTensor<f16> {
+    let there = device.upload_bsr(&narrowed_matrix(s)).unwrap();
+    there.tier(Tier::Matrix)
+}
+
+/// Every form of the product against that of the dense matrices, as it is summed and as f16.
+fn check(device: &Device, topology: &Topology, sets: usize, counts: &[usize], values: Values) {
+    let s = matrix(topology, sets, values);
+    let there = on_matrices(device, &s);
+    let s = there.download_blocking().unwrap().to_dense().unwrap();
+    let full = s.cast(f64::from);
+    for form in FORMS {
+        let [transposed, left] = form;
+        let x = narrowed(&batch(&dense(topology, form, counts), values, "dense"));
+        let wide = x.cast(f64::from);
+        let pairs = (0..counts.len()).map(|i| (if sets == 1 { 0 } else { i }, i));
+        let expected = if left {
+            let pairs: Vec<_> = pairs.map(|(i, j)| (j, i)).collect();
+            reference::matmul(&wide, &full, &pairs, [false, transposed])
+        } else {
+            let pairs: Vec<_> = pairs.collect();
+            reference::matmul(&full, &wide, &pairs, [transposed, false])
+        };
+        let bounds = match values {
+            Values::Integers => vec![0.0; expected.values.values().len()],
+            Values::Random => expected.bounds(depth),
+        };
+        let what = format!("{form:?} {values:?} {topology}");
+        let x = upload(device, &x);
+        let got = download(&sums(&there, &x, form));
+        assert_within(&what, &got, &expected.values, &bounds);
+        let rounded = download(&multiply(&there, &x, form));
+        assert_eq!(rounded, got.cast(f16::from_f32), "{what}");
+    }
+}
+
+fn product<'a>([a, b]: [&'a Tensor<f16>; 2], [left, right]: [bool; 2]) -> Product<'a, f16> {
+    let mut product = a.pair(b, Pairing::Elementwise).unwrap().product();
+    if left {
+        product = product.transpose_left();
+    }
+    if right {
+        product = product.transpose_right();
+    }
+    product.tier(Tier::Matrix)
+}
+
+/// The stored blocks of products of these inner extents.
+fn check_sampled(device: &Device, topology: &Topology, inner: &[usize], values: Values) {
+    let [m, n] = topology.shape();
+    for transposed in FORMS {
+        let turned = |s: [usize; 2], turned: bool| if turned { [s[1], s[0]] } else { s };
+        let left = matrices(inner.iter().map(|&k| turned([m, k], transposed[0])));
+        let right = matrices(inner.iter().map(|&k| turned([k, n], transposed[1])));
+        let a = narrowed(&batch(&left, values, "left"));
+        let b = narrowed(&batch(&right, values, "right"));
+        let pairs = reference::elementwise(inner.len());
+        let (wide_a, wide_b) = (a.cast(f64::from), b.cast(f64::from));
+        let expected = reference::matmul(&wide_a, &wide_b, &pairs, transposed);
+        let bounds = match values {
+            Values::Integers => vec![0.0; expected.values.values().len()],
+            Values::Random => expected.bounds(depth),
+        };
+        let layout = expected.values.layout();
+        let bounds = Ragged::from_parts(layout.clone(), bounds).unwrap();
+        let (x, y) = (upload(device, &a), upload(device, &b));
+        let product = product([&x, &y], transposed);
+        let sums = product.sampled_f32(topology).unwrap();
+        let sums = sums.download_blocking().unwrap();
+        for (i, &k) in inner.iter().enumerate() {
+            let sample = |dense: &[f64]| {
+                let values = Bsr::sample(topology, dense).unwrap();
+                values.values().clone()
+            };
+            let layout = topology.values_layout(1).unwrap();
+            let got = Ragged::from_parts(layout, sums.set(i).to_vec()).unwrap();
+            assert_within(
+                format!("{transposed:?} {values:?}, inner extent {k}, {topology}"),
+                &got,
+                &sample(expected.values.row(i)),
+                sample(bounds.row(i)).values(),
+            );
+        }
+        let rounded = product.sampled(topology).unwrap();
+        let rounded = rounded.download_blocking().unwrap();
+        assert_eq!(rounded.values(), &sums.values().cast(f16::from_f32));
+    }
+}
+
+/// Where there are no matrices, and on the CPU, before any work.
+fn refused(device: &Device) {
+    let topology = Topology::new([8, 8], [8, 8], &[(0, 0)]).unwrap();
+    let s = Bsr::new(&topology, vec![f16::ONE; 64]).unwrap();
+    let s = device.upload_bsr(&s).unwrap();
+    let x = upload(device, &Ragged::full(&matrices([[8, 8]]), f16::ONE));
+    let eight = vec![f16::from_f32(8.0); 64];
+    let got = s.tier(Tier::Baseline).matmul(&x).unwrap();
+    assert_eq!(download(&got).values(), eight);
+    match s.tier(Tier::Matrix).matmul(&x) {
+        Ok(got) => assert_eq!(download(&got).values(), eight),
+        Err(error) => {
+            assert_eq!((error.kind(), error.op()), ("unsupported", "matmul_bsr"));
+            let error = x.matmul_bsr_f32(&s.tier(Tier::Matrix)).unwrap_err();
+            assert_eq!((error.kind(), error.op()), ("unsupported", "matmul_bsr"));
+            let error = product([&x, &x], [false; 2])
+                .sampled(&topology)
+                .unwrap_err();
+            assert_eq!((error.kind(), error.op()), ("unsupported", "sampled"));
+        }
+    }
+}
+
+/// Blocks of one height and every width, in matrices that they fill and that they do not.
+fn blocks(device: &Device, high: usize) {
+    let mut rng = rng("matrices");
+    for wide in SIDES {
+        let places: Vec<_> = (0..12)
+            .filter(|_| rng.u32(..3) > 0)
+            .map(|i| (i / 4, i % 4))
+            .collect();
+        let whole = Topology::new([3 * high, 4 * wide], [high, wide], &places).unwrap();
+        check(device, &whole, 1, &[136, 8], Values::Integers);
+        let shape = [3 * high - rng.usize(1..high), 4 * wide - rng.usize(1..wide)];
+        let cut = Topology::new(shape, [high, wide], &places).unwrap();
+        check(device, &cut, 1, &[33, 1, 130], Values::Integers);
+        check_sampled(device, &whole, &[16, 40], Values::Integers);
+        check_sampled(device, &cut, &[21, 3], Values::Integers);
+    }
+}
+
+/// Rows that are cut into pieces, beside rows that are not.
+fn heavy_rows(device: &Device) {
+    for (block, columns) in [([16, 8], 600), ([48, 128], 20), ([64, 64], 34)] {
+        let shape = [3 * block[0], columns * block[1]];
+        let heavy = (0..columns as u32).map(|column| (1, column));
+        let others = [(0, 3), (2, 0), (2, columns as u32 - 1)];
+        let topology = Topology::from_unsorted(shape, block, heavy.chain(others)).unwrap();
+        for values in [Values::Integers, Values::Random] {
+            check(device, &topology, 1, &[5, 136], values);
+        }
+    }
+}
+
+/// Several tiles by one workgroup, with a part of one behind them.
+fn many_tiles(device: &Device) {
+    let topology = Topology::random([64 * 128, 96], [64, 32], 2, 7).unwrap();
+    check(device, &topology, 1, &[2300], Values::Integers);
+}
+
+fn sets(device: &Device) {
+    let topology = Topology::strided([48, 64], [16, 8], 3).unwrap();
+    check(device, &topology, 4, &[8, 40, 0, 16], Values::Random);
+    check(device, &topology, 4, &[3, 40, 0, 1], Values::Random);
+}
+
+/// The same bits in any company, wherever operands begin.
+fn alone(device: &Device) {
+    let places = (0..300).map(|column| (1, column)).chain([(0, 7), (3, 2)]);
+    let topology = Topology::from_unsorted([32, 2400], [8, 8], places).unwrap();
+    let counts = [3, 40, 1, 136];
+    let s = on_matrices(device, &matrix(&topology, 1, Values::Random));
+    for form in FORMS {
+        let x = narrowed(&batch(
+            &dense(&topology, form, &counts),
+            Values::Random,
+            "x",
+        ));
+        let x = upload(device, &x);
+        let whole = download(&sums(&s, &x, form));
+        for i in 0..counts.len() {
+            let one = x.elements(i..i + 1).unwrap();
+            let got = download(&sums(&s, &one, form));
+            assert_eq!(bits(got.row(0)), bits(whole.row(i)), "{form:?} {i}");
+        }
+    }
+}
+
+/// Only in rows that have a block where it is, in its column, and not even where another stage has nothing left to multiply.
+fn infinities_stay(device: &Device) {
+    for block in [[8, 8], [16, 16], [32, 48], [64, 8]] {
+        let shape = [4 * block[0], 5 * block[1]];
+        let topology = Topology::new(shape, block, &[(0, 0), (1, 1), (3, 1), (3, 2), (3, 4)]);
+        let topology = topology.unwrap();
+        let ones = Bsr::new(
+            &topology,
+            vec![1.0f32; topology.len() * block[0] * block[1]],
+        )
+        .unwrap();
+        let s = on_matrices(device, &ones);
+        for value in [f16::NAN, f16::INFINITY] {
+            let mut x = Ragged::full(&matrices([[shape[1], 40]]), f16::ONE);
+            x.values_mut()[(block[1] + 2) * 40 + 7] = value;
+            let got = download(&s.matmul_f32(&upload(device, &x)).unwrap());
+            let expected = |blocks: usize| (blocks * block[1]) as f32;
+            for (at, &got) in got.row(0).iter().enumerate() {
+                let (row, column) = (at / 40 / block[0], at % 40);
+                match (row, column == 7) {
+                    (1 | 3, true) if value.is_nan() => assert!(got.is_nan(), "{row}"),
+                    (1 | 3, true) => assert_eq!(got, f32::INFINITY, "{row}"),
+                    _ => assert_eq!(got, expected([1, 1, 0, 3][row]), "{row} {column}"),
+                }
+            }
+        }
+    }
+}
+
+fn empty(device: &Device) {
+    for shape in [[24, 32], [0, 32], [24, 0], [0, 0]] {
+        let none = Topology::new(shape, [8, 16], &[]).unwrap();
+        check(device, &none, 1, &[0, 1, 40], Values::Integers);
+        check(device, &none, 1, &[], Values::Integers);
+        check_sampled(device, &none, &[0, 5], Values::Integers);
+    }
+    let some = Topology::new([24, 32], [8, 16], &[(1, 1)]).unwrap();
+    check(device, &some, 1, &[0, 1, 40], Values::Integers);
+    check_sampled(device, &some, &[0, 8, 0], Values::Integers);
+    check_sampled(device, &some, &[], Values::Integers);
+}
+
+/// Rows of blocks that fill several tiles, and random sums.
+fn sampled_rows(device: &Device) {
+    for (shape, block) in [
+        ([96, 700], [32, 16]),
+        ([256, 600], [128, 64]),
+        ([96, 640], [96, 48]),
+    ] {
+        let grid = [shape[0] / block[0], shape[1] / block[1]];
+        let all = (0..grid[0] * grid[1]).map(|i| ((i / grid[1]) as u32, (i % grid[1]) as u32));
+        let topology = Topology::from_unsorted(shape, block, all).unwrap();
+        check_sampled(device, &topology, &[100, 520], Values::Random);
+    }
+}
+
+/// Upstream says that cooperative matrices and workgroup memory may race: the same bits, again and again.
+fn a_thousand_times(device: &Device) {
+    for (block, per_row) in [
+        ([8, 8], 13),
+        ([16, 16], 13),
+        ([32, 32], 7),
+        ([48, 96], 3),
+        ([64, 64], 5),
+        ([128, 64], 5),
+    ] {
+        let topology = Topology::random([768, 768], block, per_row, 8).unwrap();
+        let s = on_matrices(device, &matrix(&topology, 1, Values::Random));
+        let layout = matrices([[768, 264], [264, 768]]);
+        let x = upload(device, &narrowed(&batch(&layout, Values::Random, "again")));
+        let [straight, turned] = [0, 1].map(|i| x.elements(i..i + 1).unwrap());
+        for form in [[false, false], [false, true]] {
+            let x = if form[1] { &turned } else { &straight };
+            let first = download(&sums(&s, x, form));
+            for _ in 0..1000 {
+                assert_identical("again", &download(&sums(&s, x, form)), &first);
+            }
+        }
+        let product = product([&straight, &turned], [false; 2]);
+        let sampled = || download(product.sampled_f32(&topology).unwrap().values());
+        let first = sampled();
+        for _ in 0..1000 {
+            assert_identical("sampled again", &sampled(), &first);
+        }
+    }
+}
