@@ -118,8 +118,8 @@ impl Build {
     }
 }
 
-/// The tile for blocks of that height and a product of so many columns. Wide ones make more of what they load of a, and need workgroup
-/// memory for results in f32 that are then few at a time; what is turned does not fit.
+/// The tile for blocks of that height and a product of so many columns. Wide ones make more of what they load of a; where b is turned, they
+/// do not fit.
 fn build_of(block_high: u32, columns: u32, halves: bool, turned: bool) -> usize {
     match block_high {
         32 if halves && !turned && columns > 128 => 7,
@@ -208,6 +208,9 @@ fn variant_of(kernel: &Kernel, high: &str, kind: &str, [across, turned]: [bool; 
     // All that `build_of` and `segment_of` give are listed.
     found.unwrap_or(usize::MAX)
 }
+
+/// Multiply-adds that take as long as one that is not of a matrix product.
+const RATE: u64 = 64;
 
 /// Workgroups from which on each may make several tiles.
 const MANY: u64 = 2048;
@@ -332,7 +335,7 @@ pub(super) fn stages(request: &Request<'_>, quads: bool) -> Result<(Vec<Stage>, 
                 .chain(params.map(Word::U32))
                 .collect(),
             groups: groups(OP, *count, rows.pieces, 1)?,
-            cost: columns * (topology.set() as u64 + u64::from(m)),
+            cost: columns * (topology.set() as u64 + u64::from(m)) / RATE,
         });
     }
     let finish = Finish {
@@ -407,7 +410,7 @@ pub(super) fn sampled(
             .chain(params.map(Word::U32))
             .collect(),
         groups: groups(op, products.len(), pieces, 1)?,
-        cost,
+        cost: cost / RATE,
     });
     stages.retain(|stage| stage.groups > 0);
     Ok((stages, copies.temps))
