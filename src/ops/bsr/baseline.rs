@@ -52,9 +52,6 @@ const NARROW: u32 = 32;
 /// Inner products between two barriers: a part of every block side.
 pub(super) const DEPTH: u32 = 8;
 
-/// Multiply-adds that take as long as one that is not of a matrix product.
-const RATE: u64 = 8;
-
 fn build_of(block_high: u32, narrow: bool) -> &'static Build {
     let at = match (narrow, block_high) {
         (true, _) => 5,
@@ -226,7 +223,7 @@ pub(super) fn stages(request: &Request<'_>) -> Result<(Vec<Stage>, Vec<u64>)> {
                 .chain(params)
                 .collect(),
             groups: groups(OP, panels, rows.pieces, strips)?,
-            cost: columns * (topology.set() as u64 + u64::from(m)) / RATE,
+            cost: columns * (topology.set() as u64 + u64::from(m)),
         });
     }
     let finish = Finish {
@@ -288,7 +285,7 @@ pub(super) fn sampled(
                 .chain(params)
                 .collect(),
             groups: groups("sampled", pairs, pieces, strips)?,
-            cost: cost / RATE,
+            cost,
         });
     }
     all.extend(round);

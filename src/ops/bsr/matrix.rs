@@ -210,7 +210,7 @@ fn variant_of(kernel: &Kernel, high: &str, kind: &str, [across, turned]: [bool; 
 }
 
 /// Multiply-adds that take as long as one that is not of a matrix product.
-const RATE: u64 = 64;
+const RATE: u64 = 8;
 
 /// Workgroups from which on each may make several tiles.
 const MANY: u64 = 2048;
