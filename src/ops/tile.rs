@@ -143,14 +143,9 @@ impl Tile {
         ]
     }
 
-    /// Values of an element of staged memory. Drivers load matrices of 16 fastest from vectors; Metal loads none of 8 from them.
-    fn per(&self) -> u32 {
-        if self.side == 16 { 4 } else { 1 }
-    }
-
-    /// A row of a part of staged memory, in its elements.
+    /// A row of a part of staged memory, in quads of values: drivers load matrices fastest from those.
     fn pitch(&self, part: &Part) -> u32 {
-        part.stride() * 8 / self.per()
+        2 * part.stride()
     }
 
     /// Workgroup memory, and the kinds of matrices.
@@ -162,10 +157,9 @@ impl Tile {
             self.subgroups() * side * side,
         );
         for part in self.parts() {
-            let element = if self.side == 16 { "vec4<f16>" } else { "f16" };
             let _ = writeln!(
                 text,
-                "var<workgroup> sh_{}: array<{element}, {}>;",
+                "var<workgroup> sh_{}: array<vec4<f16>, {}>;",
                 part.name,
                 self.stages * part.rows * self.pitch(&part)
             );
@@ -220,24 +214,11 @@ impl Tile {
             let first = stage * part.rows * pitch;
             let mut stores = String::new();
             for Slot { word, row, unit } in part.slots(set) {
-                let at = format!("{first}u + {row} * {pitch}u + {}u * {unit}", 8 / self.per());
-                if self.side == 16 {
-                    let _ = writeln!(
-                        stores,
-                        "sh_{name}[{at}] = halves({word}.xy);\nsh_{name}[{at} + 1u] = halves({word}.zw);"
-                    );
-                    continue;
-                }
-                let _ = writeln!(stores, "let {word}_low = halves({word}.xy);");
-                let _ = writeln!(stores, "let {word}_high = halves({word}.zw);");
-                for value in 0..8 {
-                    let half = if value < 4 { "low" } else { "high" };
-                    let _ = writeln!(
-                        stores,
-                        "sh_{name}[{at} + {value}u] = {word}_{half}[{}];",
-                        value % 4
-                    );
-                }
+                let at = format!("{first}u + {row} * {pitch}u + 2u * {unit}");
+                let _ = writeln!(
+                    stores,
+                    "sh_{name}[{at}] = halves({word}.xy);\nsh_{name}[{at} + 1u] = halves({word}.zw);"
+                );
             }
             let _ = write!(text, "{{\n{}}}\n", part.guarded(&stores));
         }
@@ -267,7 +248,7 @@ impl Tile {
     }
 
     fn load_matrices(&self, text: &mut String, part: &Part, stage: u32, step: u32) {
-        let (name, pitch, per, side) = (part.name, self.pitch(part), self.per(), self.side);
+        let (name, pitch, side) = (part.name, self.pitch(part), self.side);
         let (matrix, origin, count) = match name {
             "a" => ("MA", "row_in", self.high / side),
             _ => ("MB", "column_in", self.wide / side),
@@ -279,8 +260,8 @@ impl Tile {
         for i in 0..count {
             let (across, along) = (side * i, side * step);
             let at = match part.inner {
-                true => format!("({origin} + {across}u) * {pitch}u + {}u", along / per),
-                false => format!("{}u + ({origin} + {across}u) / {per}u", along * pitch),
+                true => format!("({origin} + {across}u) * {pitch}u + {}u", along / 4),
+                false => format!("{}u + ({origin} + {across}u) / 4u", along * pitch),
             };
             let _ = writeln!(
                 text,
