@@ -22,6 +22,8 @@ struct Build {
     depth: u32,
     high: u32,
     wide: u32,
+    /// Rows of tiles that are made together.
+    band: u32,
     /// Tiles of a product from which on this one is taken. A larger one makes more of what it loads, a smaller one leaves work for
     /// every core.
     least: u64,
@@ -32,9 +34,10 @@ const BUILDS: [Build; 4] = [
         flag: "T32",
         rows: 32,
         columns: 32,
-        depth: 64,
+        depth: 32,
         high: 16,
         wide: 16,
+        band: 8,
         least: 0,
     },
     Build {
@@ -44,6 +47,7 @@ const BUILDS: [Build; 4] = [
         depth: 64,
         high: 32,
         wide: 32,
+        band: 8,
         least: 2,
     },
     Build {
@@ -53,6 +57,7 @@ const BUILDS: [Build; 4] = [
         depth: 32,
         high: 64,
         wide: 64,
+        band: 8,
         least: 100,
     },
     Build {
@@ -62,6 +67,7 @@ const BUILDS: [Build; 4] = [
         depth: 48,
         high: 64,
         wide: 64,
+        band: 16,
         least: 128,
     },
 ];
@@ -125,7 +131,8 @@ pub(super) fn kinds(form: &Form) -> Vec<super::Kind> {
             variant: 4 * kind + turned,
             rows: build.rows,
             columns: build.columns,
-            rate: 64,
+            band: build.band,
+            rate: 8,
         })
         .collect()
 }
@@ -168,21 +175,19 @@ pub(super) fn kind(form: &Form, product: &Extents, begins: Option<[u32; 2]>) -> 
 pub(crate) fn generate(flags: &[&str]) -> String {
     let wanted = |build: &&Build| flags.contains(&build.flag);
     let build = BUILDS.iter().find(wanted).unwrap_or(&BUILDS[0]);
+    let loose = flags.contains(&"LOOSE");
     let tile = Tile {
         rows: build.rows,
         columns: build.columns,
-        depth: build.depth,
+        // What is put together from words is at work longer on a stage, and less memory lets more workgroups in.
+        depth: if loose { 32 } else { build.depth },
         high: build.high,
         wide: build.wide,
         stages: 1,
         side: 16,
         inner: [!flags.contains(&"LEFT"), flags.contains(&"RIGHT")],
     };
-    Writer {
-        tile,
-        loose: flags.contains(&"LOOSE"),
-    }
-    .text()
+    Writer { tile, loose }.text()
 }
 
 #[cfg(feature = "gpu")]

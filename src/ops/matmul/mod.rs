@@ -63,7 +63,9 @@ struct Kind {
     variant: usize,
     rows: u32,
     columns: u32,
-    /// Multiply-adds that take as long as one that is not of a matrix product.
+    /// Rows of tiles that are made together, so that what they read of b is still in the cache.
+    band: u32,
+    /// Multiply-adds that take as long as one that is done for itself.
     rate: u64,
 }
 
@@ -179,7 +181,8 @@ fn kinds(dtype: DType) -> Vec<Kind> {
             },
             rows: build.rows,
             columns: build.columns,
-            rate: 8,
+            band: BAND,
+            rate: 1,
         })
         .collect()
 }
@@ -515,11 +518,15 @@ fn stages(
         let mut cost = 0u64;
         for &(product, [a, b], c, bias) in of_kind.iter() {
             let before = words.len();
-            for_tiles((kind.rows, kind.columns), product, |row, column| {
-                words.extend([a, b, c, product.m, product.k, product.n]);
-                words.extend(product.strides);
-                words.extend([row, column, bias, 0]);
-            });
+            for_tiles(
+                (kind.rows, kind.columns, kind.band),
+                product,
+                |row, column| {
+                    words.extend([a, b, c, product.m, product.k, product.n]);
+                    words.extend(product.strides);
+                    words.extend([row, column, bias, 0]);
+                },
+            );
             // A tile that is not full takes as long.
             let tiles = (words.len() - before) as u64 / 12;
             let tile = u64::from(kind.rows) * u64::from(kind.columns);
@@ -569,13 +576,16 @@ fn stages(
         .collect()
 }
 
-/// Rows of tiles that are made together, so that what they read of b is still in the cache.
 const BAND: u32 = 8;
 
-fn for_tiles((rows, columns): (u32, u32), product: &Extents, mut tile: impl FnMut(u32, u32)) {
-    let step = (BAND * rows) as usize;
+fn for_tiles(
+    (rows, columns, band_rows): (u32, u32, u32),
+    product: &Extents,
+    mut tile: impl FnMut(u32, u32),
+) {
+    let step = (band_rows * rows) as usize;
     for band in (0..product.m).step_by(step) {
-        let end = product.m.min(band.saturating_add(BAND * rows));
+        let end = product.m.min(band.saturating_add(band_rows * rows));
         for column in (0..product.n).step_by(columns as usize) {
             for row in (band..end).step_by(rows as usize) {
                 tile(row, column);
@@ -607,9 +617,13 @@ mod tests {
                 strides: [3, n],
             };
             let mut tiles = Vec::new();
-            for_tiles((build.rows, build.columns), &product, |row, column| {
-                tiles.push((row, column));
-            });
+            for_tiles(
+                (build.rows, build.columns, BAND),
+                &product,
+                |row, column| {
+                    tiles.push((row, column));
+                },
+            );
             tiles.sort_unstable();
             let rows = (0..m).step_by(build.rows as usize);
             let expected: Vec<_> = rows
