@@ -237,7 +237,7 @@ impl Product<'_, f16> {
     /// let one = device.upload(&Ragged::from_shapes(vec![f16::ONE], 2, [Shape::new(&[1, 1])?])?)?;
     /// let product = one.pair(&one, Pairing::Elementwise)?.product();
     /// match product.clone().tier(Tier::Matrix).run() {
-    ///     Ok(_) => println!("{} has matrices", device.name()),
+    ///     Ok(_) => println!("{} has matrices", device.info()),
     ///     Err(error) => assert_eq!(error.kind(), "unsupported"),
     /// }
     /// assert_eq!(product.tier(Tier::Baseline).run()?.download_blocking()?.values(), [f16::ONE]);
