@@ -246,6 +246,22 @@ pub const OPERATIONS: &[Operation] = &[
         run: unary!(argmax),
     },
     Operation {
+        name: "min",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the smallest value of each element; inf (or the greatest integer) of an empty one",
+        run: unary!(min),
+    },
+    Operation {
+        name: "argmin",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the index of the smallest value of each element; 4294967295 for an empty one",
+        run: unary!(argmin),
+    },
+    Operation {
         name: "dot",
         args: 2,
         options: BINARY,

@@ -1,8 +1,16 @@
-// Order by integers: x < y exactly when order_key(x) < order_key(y).
+// Order by integers: x < y exactly when order_key(x) < order_key(y). LEAST: when order_key(x) > order_key(y).
 //
 // No comparison of floats: a NaN is the largest key whatever a compiler assumes about it, and −0 lies just below +0.
+fn turned(key: u32) -> u32 {
+#if LEAST
+    return ~key;
+#else
+    return key;
+#endif
+}
+
 #if F32
-// The key of -infinity: below it there is none.
+// The key of -infinity, or for LEAST that of infinity: below it there is none.
 const LOWEST_KEY = 0x007fffffu;
 
 fn order_key(x: f32) -> u32 {
@@ -10,32 +18,33 @@ fn order_key(x: f32) -> u32 {
     if (bits & 0x7fffffffu) > 0x7f800000u {
         return 0xffffffffu;
     }
-    return select(bits | 0x80000000u, ~bits, (bits & 0x80000000u) != 0u);
+    return turned(select(bits | 0x80000000u, ~bits, (bits & 0x80000000u) != 0u));
 }
 
-fn key_bits(key: u32) -> u32 {
-    if key == 0xffffffffu {
+fn key_bits(word: u32) -> u32 {
+    if word == 0xffffffffu {
         return 0x7fc00000u;
     }
+    let key = turned(word);
     return select(~key, key & 0x7fffffffu, (key & 0x80000000u) != 0u);
 }
 #else
 const LOWEST_KEY = 0u;
 #if I32
 fn order_key(x: i32) -> u32 {
-    return bitcast<u32>(x) ^ 0x80000000u;
+    return turned(bitcast<u32>(x) ^ 0x80000000u);
 }
 
 fn key_bits(key: u32) -> u32 {
-    return key ^ 0x80000000u;
+    return turned(key) ^ 0x80000000u;
 }
 #else
 fn order_key(x: u32) -> u32 {
-    return x;
+    return turned(x);
 }
 
 fn key_bits(key: u32) -> u32 {
-    return key;
+    return turned(key);
 }
 #endif
 #endif

@@ -2,7 +2,7 @@
 // result() the word to write. tree() combines those of neighbouring invocations.
 //
 // SUM: x + y. NORM2: [largest magnitude's bits, sum of the squares after scaling by norm_scale of them]. MAX: the
-// largest key. ARGMAX: [largest key, its lowest index]. EQUAL: whether anything differs.
+// largest key. ARGMAX: [largest key, its lowest index]. With LEAST these are the minimum and its place. EQUAL: whether anything differs.
 #if SUM
 alias Acc = E;
 

@@ -64,6 +64,44 @@ impl<T: Real> Tensor<T> {
         self.reduce(Reduction::ArgMax)
     }
 
+    /// The smallest value of each element, as a batch of rank 1 and length 1. For an empty element +∞, and of integers
+    /// the type's greatest value.
+    ///
+    /// Any rank. An element with a NaN gives NaN. Of zeros, −0 is below +0. Exact. Does not respect equivalence: the
+    /// values of the carried shape count, no zero beyond it. Cost: values read once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1.0f32, 2.0], vec![]])?)?;
+    /// assert_eq!(x.min()?.download_blocking()?.to_vecs(), [vec![1.0], vec![f32::INFINITY]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum`](Self::sum).
+    pub fn min(&self) -> Result<Tensor<T>> {
+        self.reduce(Reduction::Min)
+    }
+
+    /// Where the smallest value of each element is: the index inside the element, row-major on the carried shape, as a
+    /// batch of rank 1 and length 1. `u32::MAX` for an empty element.
+    ///
+    /// Any rank. Of equal values the lowest index; −0 equals 0. An element with a NaN gives the first one's index.
+    /// Exact. Does not respect equivalence: the carried shape counts. Cost: values read once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![7, 1, 1], vec![]])?)?;
+    /// assert_eq!(x.argmin()?.download_blocking()?.to_vecs(), [vec![1], vec![u32::MAX]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum`](Self::sum).
+    pub fn argmin(&self) -> Result<Tensor<u32>> {
+        self.reduce(Reduction::ArgMin)
+    }
+
     /// `Σ a_i b_i` over the box that both elements share, element by element: one value each, as a batch of rank 1 and
     /// length 1. 0 where that box is empty.
     ///

@@ -47,6 +47,20 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             .with(argmax::<i32>())
             .with(argmax::<u32>()),
     ));
+    trials.extend(of_all_types(
+        "min",
+        Operation::new()
+            .with(min::<f32>())
+            .with(min::<i32>())
+            .with(min::<u32>()),
+    ));
+    trials.extend(of_all_types(
+        "argmin",
+        Operation::new()
+            .with(argmin::<f32>())
+            .with(argmin::<i32>())
+            .with(argmin::<u32>()),
+    ));
     let tests: &[DeviceTest] = &[
         ("sum::goldens", sum_goldens),
         ("sum::long_of_one_sign", sum_of_one_sign),
@@ -64,6 +78,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("argmax::ties_give_the_lowest_index", argmax_ties),
         ("argmax::of_nan_is_the_first", argmax_of_nan),
         ("argmax::of_boxes_is_row_major", argmax_of_boxes),
+        ("min::goldens", min_goldens),
+        ("min::is_that_of_the_negated", min_of_negated),
         ("sum_is_linear", sum_is_linear),
         ("max_is_at_argmax", max_is_at_argmax),
         ("equivalent::goldens", equivalent_goldens),
@@ -147,6 +163,28 @@ fn argmax<T: Number>() -> Binary<T, u32> {
         run: |x, _| x.argmax(),
         paired: None,
         expected: Some(|a, _, _| Expected::indices(reference::argmax(&widened(a)))),
+        spreads: false,
+        series_only: false,
+    }
+}
+
+fn min<T: Number>() -> Binary<T, T> {
+    Binary {
+        name: "min",
+        run: |x, _| x.min(),
+        paired: None,
+        expected: Some(|a, _, _| Expected::exact::<T>(reference::min(&widened(a)))),
+        spreads: false,
+        series_only: false,
+    }
+}
+
+fn argmin<T: Number>() -> Binary<T, u32> {
+    Binary {
+        name: "argmin",
+        run: |x, _| x.argmin(),
+        paired: None,
+        expected: Some(|a, _, _| Expected::indices(reference::argmin(&widened(a)))),
         spreads: false,
         series_only: false,
     }
@@ -531,6 +569,61 @@ fn argmax_of_boxes(device: &Device) {
         &run(device, &x, &x, |x, _| x.argmax()),
         &rows([&[7]]),
     );
+}
+
+fn min_goldens(device: &Device) {
+    golden::<f32, f32, 8>(
+        device,
+        |x, _| x.min(),
+        [
+            (&[5., 1., 2.], &[], &[1.]),
+            (&[], &[], &[INF]),
+            (&[INF], &[], &[INF]),
+            (&[-3., -INF], &[], &[-INF]),
+            (&[1., NAN, -9.], &[], &[NAN]),
+            (&[-INF, -NAN], &[], &[NAN]),
+            (&[0., -0.], &[], &[-0.]),
+            (&[f32::MAX, 1e38], &[], &[1e38]),
+        ],
+    );
+    golden::<i32, i32, 2>(
+        device,
+        |x, _| x.min(),
+        [
+            (&[i32::MAX, 5, i32::MIN], &[], &[i32::MIN]),
+            (&[], &[], &[i32::MAX]),
+        ],
+    );
+    golden::<u32, u32, 2>(
+        device,
+        |x, _| x.min(),
+        [(&[1 << 31, 5], &[], &[5]), (&[], &[], &[u32::MAX])],
+    );
+    golden::<f32, u32, 6>(
+        device,
+        |x, _| x.argmin(),
+        [
+            (&[5., 1., 1.], &[], &[1]),
+            (&[], &[], &[u32::MAX]),
+            (&[0., -0.], &[], &[0]),
+            (&[-0., 0.], &[], &[0]),
+            (&[-INF, NAN, NAN], &[], &[1]),
+            (&[INF, INF], &[], &[0]),
+        ],
+    );
+}
+
+/// Around every tile edge, against the maximum.
+fn min_of_negated(device: &Device) {
+    let lengths = [0, 1, 31, 32, 33, 1024, 4095, 4096, 4097, 70_000];
+    let x = Ragged::random(&Layout::from_lengths(lengths).unwrap(), 8);
+    let negated = x.cast(|x| -x);
+    let min = run(device, &x, &x, |x, _| x.min());
+    let max = run(device, &negated, &negated, |x, _| x.max());
+    assert_exact("min x = -max -x", &min, &max.cast(|x| -x));
+    let argmin = run(device, &x, &x, |x, _| x.argmin());
+    let argmax = run(device, &negated, &negated, |x, _| x.argmax());
+    assert_exact("its place", &argmin, &argmax);
 }
 
 fn sum_is_linear(device: &Device) {

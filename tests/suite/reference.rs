@@ -138,6 +138,14 @@ fn max_argmax() {
     assert_eq!(reference::max(&integers).values(), [-2, i32::MIN]);
     assert_eq!(reference::argmax(&integers).values(), [1, u32::MAX]);
     assert_eq!(reference::max(&rows::<u32, 1>([&[]])).values(), [0]);
+
+    let min = reference::min(&a);
+    assert_eq!(min.values()[..3], [1., f64::INFINITY, -3.]);
+    assert!(min.values()[3].is_nan());
+    assert_eq!(reference::argmin(&a).values(), [0, u32::MAX, 0, 1, 0]);
+    assert_eq!(reference::min(&integers).values(), [-4, i32::MAX]);
+    let ties = rows([&[3, 1, 1][..]]);
+    assert_eq!(reference::argmin(&ties).values(), [1]);
 }
 
 fn conv() {

@@ -1,4 +1,4 @@
-//! Reductions: one value an element, or a pair: sum, dot, norm2, max, argmax, and equality up to trailing zeros.
+//! Reductions: one value an element, or a pair: sum, dot, norm2, max, argmax, min, argmin, and equality up to trailing zeros.
 //!
 //! Cost: the values read once (norm2 twice, the second time from a cache), one word an element written, in one to four
 //! dispatches. Memory: 4 or 8 bytes for each 4096 values of elements longer than that.
@@ -38,6 +38,10 @@ pub(crate) static KERNEL: Kernel = Kernel {
         ["MAX", "LANES"] F32 I32 U32;
         ["ARGMAX", "THREAD"] F32 I32 U32;
         ["ARGMAX", "LANES"] F32 I32 U32;
+        ["MAX", "LEAST", "THREAD"] F32 I32 U32;
+        ["MAX", "LEAST", "LANES"] F32 I32 U32;
+        ["ARGMAX", "LEAST", "THREAD"] F32 I32 U32;
+        ["ARGMAX", "LEAST", "LANES"] F32 I32 U32;
     },
 };
 
@@ -57,6 +61,8 @@ pub(crate) static TILES: Kernel = Kernel {
         ["NORM2", "TILES"] F32;
         ["MAX", "TILES"] F32 I32 U32;
         ["ARGMAX", "TILES"] F32 I32 U32;
+        ["MAX", "LEAST", "TILES"] F32 I32 U32;
+        ["ARGMAX", "LEAST", "TILES"] F32 I32 U32;
     },
 };
 
@@ -116,6 +122,8 @@ pub(crate) static FINISH: Kernel = Kernel {
         ["NORM2"] F32;
         ["MAX"] F32 I32 U32;
         ["ARGMAX"] F32 I32 U32;
+        ["MAX", "LEAST"] F32 I32 U32;
+        ["ARGMAX", "LEAST"] F32 I32 U32;
         ["EQUAL"] F32 U32;
     },
 };
@@ -128,6 +136,8 @@ pub(crate) enum Reduction {
     Norm2,
     Max,
     ArgMax,
+    Min,
+    ArgMin,
 }
 
 impl Reduction {
@@ -137,15 +147,19 @@ impl Reduction {
             Reduction::Norm2 => "norm2",
             Reduction::Max => "max",
             Reduction::ArgMax => "argmax",
+            Reduction::Min => "min",
+            Reduction::ArgMin => "argmin",
         }
     }
 
-    fn flag(self) -> &'static str {
+    fn flags(self) -> &'static [&'static str] {
         match self {
-            Reduction::Sum => "SUM",
-            Reduction::Norm2 => "NORM2",
-            Reduction::Max => "MAX",
-            Reduction::ArgMax => "ARGMAX",
+            Reduction::Sum => &["SUM"],
+            Reduction::Norm2 => &["NORM2"],
+            Reduction::Max => &["MAX"],
+            Reduction::ArgMax => &["ARGMAX"],
+            Reduction::Min => &["MAX", "LEAST"],
+            Reduction::ArgMin => &["ARGMAX", "LEAST"],
         }
     }
 }
@@ -182,12 +196,12 @@ pub(crate) fn launch(reduction: Reduction, dtype: DType, x: &Layout) -> Result<A
         let (stages, temps) = stages(
             &classes,
             &Recipe {
-                flag: reduction.flag(),
+                flags: reduction.flags(),
                 shape: &[],
                 dtype: seen,
                 part_words: match reduction {
-                    Reduction::Sum | Reduction::Max => 1,
-                    Reduction::Norm2 | Reduction::ArgMax => 2,
+                    Reduction::Sum | Reduction::Max | Reduction::Min => 1,
+                    Reduction::Norm2 | Reduction::ArgMax | Reduction::ArgMin => 2,
                 },
                 kernels: [&KERNEL, &TILES],
                 inputs: &[Slot::Input(0), Slot::InputMeta(0)],
@@ -198,7 +212,7 @@ pub(crate) fn launch(reduction: Reduction, dtype: DType, x: &Layout) -> Result<A
             op,
             outputs: vec![Output::new(
                 match reduction {
-                    Reduction::ArgMax => DType::U32,
+                    Reduction::ArgMax | Reduction::ArgMin => DType::U32,
                     _ => dtype,
                 },
                 OutputLayout::of(result, &[x]),
@@ -219,9 +233,9 @@ pub(crate) fn launch_pairs(
     b: &Layout,
     pairs: &Pairs,
 ) -> Result<Arc<Launch>> {
-    let (op, flag) = match reduction {
-        PairReduction::Dot => ("dot", "SUM"),
-        PairReduction::Equivalent => ("equivalent", "EQUAL"),
+    let (op, flags): (_, &[_]) = match reduction {
+        PairReduction::Dot => ("dot", &["SUM"]),
+        PairReduction::Equivalent => ("equivalent", &["EQUAL"]),
     };
     if a.rank() != b.rank() {
         return Err(Error::Rank {
@@ -242,7 +256,7 @@ pub(crate) fn launch_pairs(
         let (stages, temps) = stages(
             &classes,
             &Recipe {
-                flag,
+                flags,
                 shape: match merged.rank {
                     1 => &["PAIRS", "RANK1"],
                     _ => &["PAIRS"],
@@ -334,7 +348,7 @@ fn classes(
 
 /// What the stages of a reduction have in common.
 struct Recipe<'a> {
-    flag: &'static str,
+    flags: &'static [&'static str],
     /// Flags behind the stage's own.
     shape: &'a [&'static str],
     dtype: DType,
@@ -349,7 +363,8 @@ struct Recipe<'a> {
 /// The stages for the classes that have elements, and their scratch.
 fn stages(classes: &Classes, recipe: &Recipe<'_>) -> (Vec<Stage>, Vec<u64>) {
     let stage = |kernel: usize, name, count: u32, items: Option<&Arc<Words>>, groups, cost| {
-        let mut flags = vec![recipe.flag, name];
+        let mut flags = recipe.flags.to_vec();
+        flags.push(name);
         flags.extend(recipe.shape);
         let listed = items.is_some();
         let items = items.map_or(recipe.inputs[1].clone(), |items| Slot::Words(items.clone()));
@@ -407,7 +422,7 @@ fn stages(classes: &Classes, recipe: &Recipe<'_>) -> (Vec<Stage>, Vec<u64>) {
     if let Some(finish) = &classes.finish {
         stages.push(Stage {
             kernel: &FINISH,
-            variant: FINISH.variant(recipe.dtype, &[recipe.flag]),
+            variant: FINISH.variant(recipe.dtype, recipe.flags),
             slots: vec![Slot::Output(0), Slot::Words(finish.clone()), Slot::Temp(0)],
             params: Vec::new(),
             groups: (finish.data().len() / FINISH_WORDS) as u32,

@@ -16,6 +16,8 @@ pub(super) fn of(reduction: Reduction, dtype: DType) -> Twin {
         Reduction::Norm2 => norm2,
         Reduction::Max => twin_of!(dtype, max),
         Reduction::ArgMax => twin_of!(dtype, argmax),
+        Reduction::Min => twin_of!(dtype, min),
+        Reduction::ArgMin => twin_of!(dtype, argmin),
     }
 }
 
@@ -276,15 +278,24 @@ fn norm_result((top, squares): Norm) -> f32 {
 
 /// Values by an integer that is in their order: the largest one for NaN.
 trait Ordered: Element {
-    /// The key of the lowest value, of which there is none below.
+    /// The key of the lowest value, of which there is none below; of the highest in the other order.
     const LOWEST: i32;
 
     fn key(self) -> i32;
     fn of_key(key: i32) -> Self;
 
-    /// The key with equal values made equal: zeros of either sign.
-    fn tie_key(self) -> i32 {
-        self.key()
+    /// The key in the other order: the largest one for NaN still.
+    fn turned_key(self) -> i32 {
+        !self.key()
+    }
+
+    fn of_turned_key(key: i32) -> Self {
+        Self::of_key(!key)
+    }
+
+    /// The value with equal values made the same: zeros of either sign.
+    fn settled(self) -> Self {
+        self
     }
 }
 
@@ -310,9 +321,23 @@ impl Ordered for f32 {
         f32::from_bits(flip(key) as u32)
     }
 
-    fn tie_key(self) -> i32 {
+    fn turned_key(self) -> i32 {
+        match self.key() {
+            i32::MAX => i32::MAX,
+            key => !key,
+        }
+    }
+
+    fn of_turned_key(key: i32) -> f32 {
+        match key {
+            i32::MAX => f32::NAN,
+            key => f32::of_key(!key),
+        }
+    }
+
+    fn settled(self) -> f32 {
         // −0 + 0 is 0, and nothing else changes.
-        (self + 0.0).key()
+        self + 0.0
     }
 }
 
@@ -341,27 +366,48 @@ impl Ordered for u32 {
 }
 
 fn max<T: Ordered>(args: &mut TwinArgs<'_>) {
+    highest(args, T::key, T::of_key);
+}
+
+fn min<T: Ordered>(args: &mut TwinArgs<'_>) {
+    highest(args, T::turned_key, T::of_turned_key);
+}
+
+/// The value of the highest key.
+fn highest<T: Ordered>(
+    args: &mut TwinArgs<'_>,
+    key: impl Fn(T) -> i32 + Copy + Sync,
+    of_key: impl Fn(i32) -> T + Copy + Sync,
+) {
     let (x, layout) = args.input::<T>(0);
     each(args, layout.total(), |i| {
         let row = &x[layout.offsets().range(i)];
-        let tile = |tile: Range<usize>| row[tile].iter().map(|x| x.key()).fold(T::LOWEST, i32::max);
-        T::of_key(tree(row.len(), &tile, &i32::max))
+        let tile = |tile: Range<usize>| row[tile].iter().map(|&x| key(x)).fold(T::LOWEST, i32::max);
+        of_key(tree(row.len(), &tile, &i32::max))
     });
 }
 
 fn argmax<T: Ordered>(args: &mut TwinArgs<'_>) {
+    place_of_highest(args, |x: T| x.settled().key());
+}
+
+fn argmin<T: Ordered>(args: &mut TwinArgs<'_>) {
+    place_of_highest(args, |x: T| x.settled().turned_key());
+}
+
+fn place_of_highest<T: Ordered>(args: &mut TwinArgs<'_>, key: impl Fn(T) -> i32 + Copy + Sync) {
     let (x, layout) = args.input::<T>(0);
     each(args, layout.total(), |i| {
         let row = &x[layout.offsets().range(i)];
         // The largest key and the tile that has it; which value it is needs one more look at that tile.
         let tile = |tile: Range<usize>| {
-            let keys = row[tile.clone()].iter().map(|x| x.tie_key());
+            let keys = row[tile.clone()].iter().map(|&x| key(x));
             (keys.fold(i32::MIN, i32::max), tile.start)
         };
         // The left part has the lower indices: it wins a tie.
         let combine = |x: (i32, usize), y: (i32, usize)| if y.0 > x.0 { y } else { x };
         let (top, start) = tree(row.len(), &tile, &combine);
-        let first = row[start..].iter().position(|x| x.tie_key() == top);
+        let first = row[start..].iter().position(|&x| key(x) == top);
         first.map_or(u32::MAX, |first| (start + first) as u32)
     });
 }

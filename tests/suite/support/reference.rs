@@ -11,6 +11,7 @@ use super::compare::sum_bound;
 /// The arithmetic of the reference: f64, or integers that wrap.
 pub trait Scalar: Copy + PartialEq + Default {
     const LOWEST: Self;
+    const HIGHEST: Self;
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
@@ -18,10 +19,13 @@ pub trait Scalar: Copy + PartialEq + Default {
     /// Whether a search for the maximum that holds `self` moves on to `other`: a NaN is above everything, and
     /// the first one stays.
     fn yields_to(self, other: Self) -> bool;
+    /// The same of a search for the minimum.
+    fn gives_way_to(self, other: Self) -> bool;
 }
 
 impl Scalar for f64 {
     const LOWEST: f64 = f64::NEG_INFINITY;
+    const HIGHEST: f64 = f64::INFINITY;
 
     fn plus(self, other: f64) -> f64 {
         self + other
@@ -42,12 +46,17 @@ impl Scalar for f64 {
     fn yields_to(self, other: f64) -> bool {
         !self.is_nan() && (other.is_nan() || other > self)
     }
+
+    fn gives_way_to(self, other: f64) -> bool {
+        !self.is_nan() && (other.is_nan() || other < self)
+    }
 }
 
 macro_rules! wrapping {
     ($($integer:ty),*) => {$(
         impl Scalar for $integer {
             const LOWEST: $integer = <$integer>::MIN;
+            const HIGHEST: $integer = <$integer>::MAX;
 
             fn plus(self, other: $integer) -> $integer {
                 self.wrapping_add(other)
@@ -67,6 +76,10 @@ macro_rules! wrapping {
 
             fn yields_to(self, other: $integer) -> bool {
                 other > self
+            }
+
+            fn gives_way_to(self, other: $integer) -> bool {
+                other < self
             }
         }
     )*};
@@ -159,7 +172,7 @@ pub fn norm2(a: &Ragged<f64>) -> Ragged<f64> {
 pub fn max<S: Scalar>(a: &Ragged<S>) -> Ragged<S> {
     scalars(
         a.iter()
-            .map(|row| first_highest(row).map_or(S::LOWEST, |i| row[i])),
+            .map(|row| first(row, S::yields_to).map_or(S::LOWEST, |i| row[i])),
     )
 }
 
@@ -167,8 +180,20 @@ pub fn max<S: Scalar>(a: &Ragged<S>) -> Ragged<S> {
 pub fn argmax<S: Scalar>(a: &Ragged<S>) -> Ragged<u32> {
     scalars(
         a.iter()
-            .map(|row| first_highest(row).map_or(u32::MAX, |i| i as u32)),
+            .map(|row| first(row, S::yields_to).map_or(u32::MAX, |i| i as u32)),
     )
+}
+
+/// The smallest value; the type's greatest for an empty element, and NaN where there is one.
+pub fn min<S: Scalar>(a: &Ragged<S>) -> Ragged<S> {
+    let least = |row: &[S]| first(row, S::gives_way_to).map_or(S::HIGHEST, |i| row[i]);
+    scalars(a.iter().map(least))
+}
+
+/// The lowest index of the minimum, or of the first NaN; `u32::MAX` for an empty element.
+pub fn argmin<S: Scalar>(a: &Ragged<S>) -> Ragged<u32> {
+    let place = |row: &[S]| first(row, S::gives_way_to).map_or(u32::MAX, |i| i as u32);
+    scalars(a.iter().map(place))
 }
 
 /// c_k = Σ_{i+j=k} a_i b_j.
@@ -236,7 +261,7 @@ pub fn correlate_max(
     let (values, lags): (Vec<_>, Vec<_>) = pairs
         .iter()
         .zip(correlation.iter())
-        .map(|(&(_, j), row)| match first_highest(row) {
+        .map(|(&(_, j), row)| match first(row, Scalar::yields_to) {
             Some(q) => (row[q], q as i32 - (b.row(j).len() as i32 - 1)),
             None => (f64::NEG_INFINITY, i32::MIN),
         })
@@ -365,12 +390,13 @@ fn norm(row: &[f64]) -> f64 {
     row.iter().map(|value| value * value).sum::<f64>().sqrt()
 }
 
-fn first_highest<S: Scalar>(row: &[S]) -> Option<usize> {
+/// Where a search ends.
+fn first<S: Scalar>(row: &[S], moves_on: fn(S, S) -> bool) -> Option<usize> {
     let later = 1..row.len();
     let first = (!row.is_empty()).then_some(0)?;
     Some(later.fold(
         first,
-        |best, i| if row[best].yields_to(row[i]) { i } else { best },
+        |best, i| if moves_on(row[best], row[i]) { i } else { best },
     ))
 }
 
