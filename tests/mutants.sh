@@ -142,5 +142,28 @@ reduce_pair @ rest < b_meta[ @ rest <= b_meta[ @ reduce::gpu
 reduce_pair_tiles @ first + lid @ first + lid + 1u @ reduce::gpu
 reduce_finish @ min(block + CHAIN * WG, slots) @ min(block + CHAIN, slots) @ reduce::gpu
 reduce_finish @ block = lid; block < slots @ block = lid; block < slots - 1u @ reduce::gpu
+matmul @ min(o.n - column, 4u) @ min(o.n - column, 3u) @ matmul::gpu
+matmul @ row >= o.m || column @ row > o.m || column @ matmul::gpu
+matmul @ let first = begin == 0u @ let first = true @ matmul::gpu
+matmul @ y += c[at >> 2u] @ y = c[at >> 2u] @ matmul::gpu
+matmul @ y[i] += c[(at + i) >> 2u] @ y[i] = c[(at + i) >> 2u] @ matmul::gpu
+matmul @ count == 4u && (at & 3u) == 0u @ count == 4u @ matmul::gpu
+matmul @ o.bias + columns @ columns @ matmul::gpu
+matmul @ o.residual + row * o.n @ row * o.n @ matmul::gpu
+transpose @ (p.x_base >> 1u) + tile.x @ tile.x @ fft2::gpu
+transpose @ left + s < columns && top + u < rows @ left + s < columns @ fft2::gpu
+transpose @ tile.w % across @ tile.w / across @ fft2::gpu
+transpose @ columns + SIDE - 1u @ columns @ fft2::gpu
+transpose @ sh_tile[u * (SIDE @ sh_tile[s * (SIDE @ fft2::gpu
+convert @ size > 0x7F800000u @ size >= 0x7F800000u @ half::gpu
+convert @ + ((moved >> 13u) & 1u) @ + 1u @ half::gpu
+convert @ exponent < 102u @ exponent < 103u @ half::gpu
+convert @ - 1u + ((mantissa >> cut) & 1u) @ - 1u @ half::gpu
+convert @ size >= 0x7C00u @ size > 0x7C00u @ half::gpu
+convert @ size < 0x400u @ size < 0x3FFu @ half::gpu
+convert @ half & 0x8000u) << 16u @ half & 0x8000u) << 15u @ half::gpu
+convert @ at % 2u != 0u @ false @ half::gpu
+convert @ (word(at + 3u)) << 16u @ (word(at + 2u)) << 16u @ half::gpu
+convert @ p.total + 3u @ p.total @ half::gpu
 MUTANTS
 [ "$survivors" -eq 0 ] || { echo "$survivors not killed"; exit 1; }

@@ -18,6 +18,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("linear", linear),
         ("there_and_back", there_and_back),
         ("alone", alone),
+        ("views", views),
         ("contained", contained),
         ("empty", empty),
         ("refused", refused),
@@ -279,6 +280,25 @@ fn alone(device: &Device) {
         );
         let other = reversed.row(all.len() - 1 - element);
         assert_eq!(words(got.row(element)), words(other), "{element} reversed");
+    }
+}
+
+/// The inverse of real values turns its operand where it lies, which in a view is not at the beginning.
+fn views(device: &Device) {
+    let real = layout(&SHAPES);
+    let x = upload(device, &random(&real, 6).cast(|z| z.re));
+    let spectra = x.rfft2().unwrap();
+    let all = download(&spectra.irfft2(&real).unwrap());
+    for element in [2, 6, 13] {
+        let part = element..element + 1;
+        let view = spectra.elements(part.clone()).unwrap();
+        let own = view.irfft2(&real.range(part).unwrap()).unwrap();
+        let bits = |values: &[f32]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        assert_eq!(
+            bits(all.row(element)),
+            bits(download(&own).row(0)),
+            "{element}"
+        );
     }
 }
 
