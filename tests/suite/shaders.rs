@@ -40,8 +40,8 @@ const INVOCATIONS: u32 = 256;
 const STORAGE_BUFFERS: usize = 8;
 /// A kernel's parameter block at most.
 const PARAMETERS: u32 = 128;
-/// More variants than this are no longer a list that can be compiled and looked through. A third of them are tiles of cooperative matrices.
-const KERNELS: usize = 320;
+/// More variants than this are no longer a list that can be compiled and looked through. Many of them are tiles of cooperative matrices.
+const KERNELS: usize = 480;
 /// Of these, the transforms and what convolves by them.
 const ENGINE: usize = 64;
 
