@@ -26,6 +26,7 @@ mod matmul;
 mod ragged;
 mod reduce;
 mod reference;
+mod sbd;
 #[cfg(feature = "gpu")]
 mod shaders;
 mod support;
@@ -59,6 +60,7 @@ const MODULES: &[Module] = &[
     ("ragged", ragged::tests),
     ("reduce", reduce::tests),
     ("reference", reference::tests),
+    ("sbd", sbd::tests),
     #[cfg(feature = "gpu")]
     ("shaders", shaders::tests),
 ];
