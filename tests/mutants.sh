@@ -107,22 +107,22 @@ correlate_max @ y.index < x.index @ y.index > x.index @ correlate_max::gpu
 correlate_max @ y_nan && !x_nan @ x_nan && !y_nan @ correlate_max::gpu
 correlate_max @ > 0x7f800000u @ >= 0x7f800000u @ correlate_max::gpu
 correlate_max @ half = WG / 2u @ half = WG / 4u @ correlate_max::gpu
-correlate_max @ const ALIKE = 0.7 @ const ALIKE = 2.0 @ correlate_max::gpu
-correlate_max @ sh_rivals_seen > RIVALS @ sh_rivals_seen > 2000u @ correlate_max::gpu
-correlate_max @ i32(b_len) + lag @ i32(b_len) @ correlate_max::gpu
-correlate_max @ min(0, lag) + i32(lid) @ i32(lid) @ correlate_max::gpu
-correlate_max @ winner.value -= 1.0 @ winner.value -= 1.00001 @ correlate_max::gpu
-correlate_max @ 1.0 + sqrt(1.0 - sine2) @ 2.0 @ correlate_max::gpu
+correlate_max @ const ALIKE = 0.7 @ const ALIKE = 2.0 @ sbd::gpu
+correlate_max @ sh_rivals_seen > RIVALS @ sh_rivals_seen > 2000u @ sbd::gpu
+correlate_max @ i32(b_len) + lag @ i32(b_len) @ sbd::gpu
+correlate_max @ min(0, lag) + i32(lid) @ i32(lid) @ sbd::gpu
+correlate_max @ winner.value -= 1.0 @ winner.value -= 1.00001 @ sbd::gpu
+correlate_max @ 1.0 + sqrt(1.0 - sine2) @ 2.0 @ sbd::gpu
 correlate_max_finish @ b_len - 1u @ b_len @ correlate_max::gpu
 correlate_max_finish @ end = starts[pair + 1u] @ end = starts[pair + 1u] - 1u @ correlate_max::gpu
 correlate_max_finish @ -2147483647 - 1 @ -2147483647 @ correlate_max::gpu
-correlate_max_finish @ value[pair] = 1.0 @ value[pair] = 0.0 @ correlate_max::gpu
-correlate_max_finish @ value[pair] = -best.value @ value[pair] = best.value @ correlate_max::gpu
+correlate_max_finish @ value[pair] = 1.0 @ value[pair] = 0.0 @ sbd::gpu
+correlate_max_finish @ value[pair] = -best.value @ value[pair] = best.value @ sbd::gpu
 correlate_max_finish @ pair_of(pair).y @ pair_of(pair).x @ correlate_max::gpu
 correlate_max_finish @ y.index < x.index @ y.index > x.index @ correlate_max::gpu
-unit @ 0x7fffffffu @ 0x007fffffu @ correlate_max::gpu
-unit @ 1u, 253u @ 1u, 254u @ correlate_max::gpu
-unit @ half = WG / 2u @ half = WG / 4u @ correlate_max::gpu
+unit @ 0x7fffffffu @ 0x007fffffu @ sbd::gpu
+unit @ 1u, 253u @ 1u, 254u @ sbd::gpu
+unit @ half = WG / 2u @ half = WG / 4u @ sbd::gpu
 reduce @ if item.size <= SHORT @ if item.size < SHORT @ reduce::gpu
 reduce @ i + 3u * step < end @ i + 2u * step < end @ reduce::gpu
 reduce @ i + 2u * step); @ i + 1u * step); @ reduce::gpu
