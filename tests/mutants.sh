@@ -100,6 +100,13 @@ conv_direct @ if q < length @ if q <= length @ conv::gpu
 conv_direct @ items[2u * group + 1u] @ 0u * items[2u * group + 1u] @ conv::gpu
 conv_direct @ chunk[5] += c5 @ chunk[5] += c4 @ conv::gpu
 conv_direct @ all[6] += chunk[6] @ all[6] = chunk[6] @ conv::gpu
+kron @ if u < end @ if u <= end @ kron::gpu
+kron @ while u >= end @ while u > end @ kron::gpu
+kron @ place.j + 1u < entry.n @ place.j + 1u <= entry.n @ kron::gpu
+kron @ if place.left == 1u @ if place.left == 2u @ kron::gpu
+kron @ entry.m - along @ entry.m @ kron::gpu
+kron @ a_stride *= m; @ a_stride *= n; @ kron::gpu
+kron @ place = first_place @ let skipped = first_place @ kron::gpu
 correlate_max @ q0 / TILE @ q0 / (TILE + 1u) @ correlate_max::gpu
 correlate_max @ if q < length @ if q <= length @ correlate_max::gpu
 correlate_max @ y.value > x.value @ y.value < x.value @ correlate_max::gpu

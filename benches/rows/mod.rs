@@ -9,6 +9,7 @@ mod conv;
 mod correlate_max;
 mod cpu;
 mod fft;
+mod kron;
 mod layout;
 mod matmul;
 mod peaks;
@@ -27,6 +28,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     causal::rows(bench)?;
     chain::rows(bench)?;
     fft::rows(bench)?;
+    kron::rows(bench)?;
     layout::rows(bench)?;
     matmul::rows(bench)?;
     plan::rows(bench)?;

@@ -9,6 +9,7 @@ pub(crate) mod conv;
 pub(crate) mod convert;
 pub(crate) mod correlate_max;
 pub(crate) mod fft;
+pub(crate) mod kron;
 pub(crate) mod map;
 pub(crate) mod matmul;
 mod passes;
@@ -34,6 +35,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &fft::REAL,
     &fft::BLUESTEIN,
     &passes::KERNEL,
+    &kron::KERNEL,
     &matmul::KERNEL,
     &bsr::MATMUL,
     &bsr::SAMPLED,

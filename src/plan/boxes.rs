@@ -132,7 +132,7 @@ impl MergedPair {
 }
 
 /// The layout with every axis that `differs` leaves out merged into the one before it; `None` when there is none.
-fn merge(layout: &Layout, differs: u32) -> Option<Layout> {
+pub(crate) fn merge(layout: &Layout, differs: u32) -> Option<Layout> {
     let rank = layout.rank();
     // Axis 0 always begins a group.
     let begins = differs | 1;
@@ -219,7 +219,7 @@ fn ambient_offsets(a: &[u32], b: &[u32]) -> Option<Offsets> {
 }
 
 /// Room for `len` words. Pairings can ask for more than there is.
-fn reserved(op: &'static str, len: usize) -> Result<Vec<u32>> {
+pub(crate) fn reserved(op: &'static str, len: usize) -> Result<Vec<u32>> {
     let mut words = Vec::new();
     words
         .try_reserve_exact(len)

@@ -9,7 +9,7 @@ mod method;
 mod profile;
 mod tiles;
 
-pub(crate) use boxes::{Boxes, MergedPair, Offset, overlap};
+pub(crate) use boxes::{Boxes, MergedPair, Offset, merge, overlap, reserved};
 pub use choice::{ConvChoice, ConvGroup};
 pub use costs::CostTable;
 pub use method::ConvMethod;

@@ -21,6 +21,7 @@ mod fft;
 mod fft2;
 mod half;
 mod io;
+mod kron;
 mod map;
 mod matmul;
 mod ragged;
@@ -55,6 +56,7 @@ const MODULES: &[Module] = &[
     ("fft2", fft2::tests),
     ("half", half::tests),
     ("io", io::tests),
+    ("kron", kron::tests),
     ("map", map::tests),
     ("matmul", matmul::tests),
     ("ragged", ragged::tests),

@@ -201,6 +201,50 @@ pub fn conv<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -
     slide(a, b, pairs, false)
 }
 
+/// c_{i·n + j} = a_i b_j on every axis, n the extent of b.
+pub fn kron<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Ragged<S> {
+    let rank = a.layout().rank();
+    let mut out = Builder::default();
+    for &(i, j) in pairs {
+        let (left, right) = (Extents::of(a, i), Extents::of(b, j));
+        let full = if left.size() == 0 || right.size() == 0 {
+            Extents(vec![0; rank])
+        } else {
+            left.merge(&right, |m, n| m * n)
+        };
+        let start = out.values.len();
+        out.values.resize(start + full.size(), S::default());
+        if full.size() > 0 {
+            // Where a's value goes is where it lies in the result, n times as far along every axis.
+            let at_right = right.positions_in(&full);
+            let at_left = left.spaced_in(&full, &right);
+            for (&x, p) in a.row(i).iter().zip(at_left) {
+                for (&y, &q) in b.row(j).iter().zip(&at_right) {
+                    out.values[start + p + q] = x.times(y);
+                }
+            }
+        }
+        out.shapes.push(full);
+    }
+    out.finish(rank).values
+}
+
+/// c[i…, j…] = a[i…] b[j…].
+pub fn outer<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Ragged<S> {
+    let rank = a.layout().rank() + b.layout().rank();
+    let mut out = Builder::default();
+    for &(i, j) in pairs {
+        let (x, y) = (a.row(i), b.row(j));
+        out.values
+            .extend(x.iter().flat_map(|x| y.iter().map(|y| x.times(*y))));
+        out.shapes.push(match x.is_empty() || y.is_empty() {
+            true => Extents(vec![0; rank]),
+            false => Extents([Extents::of(a, i).0, Extents::of(b, j).0].concat()),
+        });
+    }
+    out.finish(rank).values
+}
+
 /// c_ij = Σ_l a_il b_lj, the sum over as many l as both have; either batch may hold transposes.
 pub fn matmul<S: Scalar>(
     a: &Ragged<S>,
@@ -438,11 +482,16 @@ impl Extents {
 
     /// Where this box's values lie in a larger box that shares its origin.
     fn positions_in(&self, larger: &Extents) -> Vec<usize> {
+        self.spaced_in(larger, &Extents(vec![1; self.0.len()]))
+    }
+
+    /// The same when neighbours along each axis are so many apart.
+    fn spaced_in(&self, larger: &Extents, steps: &Extents) -> Vec<usize> {
         let mut positions = vec![0];
         let mut stride = 1;
         let mut strides = vec![0; self.0.len()];
         for axis in (0..self.0.len()).rev() {
-            strides[axis] = stride;
+            strides[axis] = stride * steps.0[axis];
             stride *= larger.0[axis];
         }
         for (&extent, stride) in self.0.iter().zip(strides) {

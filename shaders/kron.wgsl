@@ -1,0 +1,176 @@
+// c = a ⊗ b for every pair: on every axis c_(i n + j) = a_i b_j, with n the extent of b. Plain: of one axis, which is the
+// outer product as well. BOXES: of p.rank axes.
+//
+// Tiles and tables as in add.wgsl. An invocation makes four consecutive values: it divides once, for the first, and counts
+// on from there. All of their places are known before anything is loaded, so that the loads are under way together. c has
+// slack behind its last value.
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    total: u32,
+    a_base: u32,
+    b_base: u32,
+    elements: u32,
+    tile: u32,
+    pair_kind: u32,
+    pair_right: u32,
+    pair_left: u32,
+    rank: u32,
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read> a: array<E>;
+@group(0) @binding(2) var<storage, read> a_meta: array<u32>;
+@group(0) @binding(3) var<storage, read> b: array<E>;
+@group(0) @binding(4) var<storage, read> b_meta: array<u32>;
+@group(0) @binding(5) var<storage, read_write> c: array<vec4<E>>;
+@group(0) @binding(6) var<storage, read> c_meta: array<u32>;
+@group(0) @binding(7) var<storage, read> pair_list: array<u32>;
+
+const WG = 256u;
+// Elements that the tables hold.
+const SPAN = 256u;
+
+// Of an element: where a and b begin, and their extents on the last axis.
+struct Entry {
+    a: u32,
+    b: u32,
+    m: u32,
+    n: u32,
+#if BOXES
+    // Where their other extents begin.
+    a_extents: u32,
+    b_extents: u32,
+#endif
+}
+
+#include "grid"
+#include "pairs"
+#include "search"
+
+fn entry_of(e: u32) -> Entry {
+    let pair = pair_of(e);
+    let a_start = a_meta[pair.x];
+    let b_start = b_meta[pair.y];
+#if BOXES
+    let a_extents = p.pair_left + 1u + p.rank * pair.x;
+    let b_extents = p.pair_right + 1u + p.rank * pair.y;
+    return Entry(
+        p.a_base + a_start,
+        p.b_base + b_start,
+        a_meta[a_extents + p.rank - 1u],
+        b_meta[b_extents + p.rank - 1u],
+        a_extents,
+        b_extents,
+    );
+#else
+    return Entry(
+        p.a_base + a_start,
+        p.b_base + b_start,
+        a_meta[pair.x + 1u] - a_start,
+        b_meta[pair.y + 1u] - b_start,
+    );
+#endif
+}
+
+#include "tables"
+
+// Where a value's factors lie: that of a, and of b the row and the place in it. `left` values of a's row are still to come,
+// this one included.
+struct Place {
+    a: u32,
+    b_row: u32,
+    j: u32,
+    left: u32,
+}
+
+fn first_place(entry: Entry) -> Place {
+    return Place(entry.a, entry.b, 0u, entry.m);
+}
+
+// Value i of an element. The digits of i are, from the last one on, j and i of each axis by turns.
+fn place_of(i: u32, entry: Entry) -> Place {
+    var rest = i / entry.n;
+    let j = i - rest * entry.n;
+#if BOXES
+    let row = rest / entry.m;
+    let along = rest - row * entry.m;
+    var place = Place(entry.a + along, entry.b, j, entry.m - along);
+    var a_stride = entry.m;
+    var b_stride = entry.n;
+    rest = row;
+    for (var axis = p.rank - 1u; axis > 0u; axis -= 1u) {
+        let m = a_meta[entry.a_extents + axis - 1u];
+        let n = b_meta[entry.b_extents + axis - 1u];
+        let above = rest / n;
+        place.b_row += (rest - above * n) * b_stride;
+        rest = above / m;
+        place.a += (above - rest * m) * a_stride;
+        a_stride *= m;
+        b_stride *= n;
+    }
+    return place;
+#else
+    return Place(entry.a + rest, entry.b, j, entry.m - rest);
+#endif
+}
+
+// The place of value i, which is behind this one.
+fn after(place: Place, i: u32, entry: Entry) -> Place {
+    if place.j + 1u < entry.n {
+        return Place(place.a, place.b_row, place.j + 1u, place.left);
+    }
+#if BOXES
+    if place.left == 1u {
+        return place_of(i, entry);
+    }
+#endif
+    return Place(place.a + 1u, place.b_row, 0u, place.left - 1u);
+}
+
+// Four values of c from v on.
+fn quad(v: u32, tile: Tile) -> vec4<E> {
+    var e = place_in_tile(v, tile);
+    var start = start_in_tile(e, tile);
+    var end = start_in_tile(e + 1u, tile);
+    var entry = entry_in_tile(e, tile);
+    var place = place_of(v - start, entry);
+    var i = vec4(place.a);
+    var j = vec4(place.b_row + place.j);
+    for (var k = 1u; k < 4u; k += 1u) {
+        let u = v + k;
+        // Behind the last value its place stays.
+        if u < end {
+            place = after(place, u - start, entry);
+        } else if u < p.total {
+            while u >= end {
+                e += 1u;
+                start = end;
+                end = start_in_tile(e + 1u, tile);
+            }
+            entry = entry_in_tile(e, tile);
+            place = first_place(entry);
+        }
+        i[k] = place.a;
+        j[k] = place.b_row + place.j;
+    }
+    return vec4(a[i.x], a[i.y], a[i.z], a[i.w]) * vec4(b[j.x], b[j.y], b[j.z], b[j.w]);
+}
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, groups);
+    if group >= p.groups {
+        return;
+    }
+    let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
+    let end = (tile.end + 3u) / 4u;
+    for (var q = tile.start / 4u + lid; q < end; q += WG) {
+        c[q] = quad(4u * q, tile);
+    }
+}

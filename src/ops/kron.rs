@@ -1,0 +1,311 @@
+//! Kronecker and outer products: every value of one element times every value of another.
+//!
+//! Cost: the operands and their layouts read once, the result written once, in one dispatch.
+
+use std::iter::repeat_n;
+use std::sync::Arc;
+
+use super::Arithmetic;
+use super::{launch_key, pair_params, par_tiles, twin_of};
+use crate::plan::{
+    Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Word, Words,
+    for_each_type, merge, reserved, stream_tile,
+};
+use crate::ragged::{DType, Layout, MAX_RANK, Pairs};
+use crate::{Error, Result};
+
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "kron",
+    source: include_str!("../../shaders/kron.wgsl"),
+    access: &[
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Write,
+        Access::Read,
+        Access::Read,
+    ],
+    variants: for_each_type![&[], &["BOXES"]],
+};
+
+/// The results' shapes, and the fewest axes that values can be found by.
+struct Plan {
+    result: Layout,
+    rank: usize,
+    /// The operands' layouts with so many axes. `None`: their own, or of one axis, where offsets say it all.
+    seen: Option<[Layout; 2]>,
+}
+
+/// The launch of `a ⊗ b` for every pair: the extents of its shapes multiplied, axis by axis.
+pub(crate) fn kron(dtype: DType, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Arc<Launch>> {
+    launch("kron", dtype, a, b, pairs, boxes)
+}
+
+/// The launch of the outer product of every pair: its shapes end to end.
+///
+/// It is the Kronecker product of operands that were reshaped to (x…, 1…) and (1…, y…), whose values lie as those of vectors.
+pub(crate) fn outer(dtype: DType, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Arc<Launch>> {
+    launch("outer", dtype, a, b, pairs, end_to_end)
+}
+
+fn launch(
+    op: &'static str,
+    dtype: DType,
+    a: &Layout,
+    b: &Layout,
+    pairs: &Pairs,
+    plan: fn(&'static str, &Layout, &Layout, &Pairs) -> Result<Plan>,
+) -> Result<Arc<Launch>> {
+    a.cached(launch_key(op, dtype, b.id(), pairs), || {
+        let Plan { result, rank, seen } = plan(op, a, b, pairs)?;
+        let flags: &[&str] = match rank {
+            1 => &[],
+            _ => &["BOXES"],
+        };
+        let [a_meta, b_meta] = match &seen {
+            Some([a, b]) => [Slot::Meta(a.clone()), Slot::Meta(b.clone())],
+            None => [Slot::InputMeta(0), Slot::InputMeta(1)],
+        };
+        let twin = twin_of!(dtype, twin);
+        let tile = stream_tile(result.total(), result.len());
+        let ([kind, right], list) = pair_params(pairs, b.len());
+        // Only where elements begin.
+        let c_meta = Slot::Meta(Layout::from_offsets(result.offsets().clone()));
+        Ok(Arc::new(Launch {
+            op,
+            temps: Vec::new(),
+            stages: vec![Stage {
+                kernel: &KERNEL,
+                variant: KERNEL.variant(dtype, flags),
+                slots: vec![
+                    Slot::Input(0),
+                    a_meta,
+                    Slot::Input(1),
+                    b_meta,
+                    Slot::Output(0),
+                    c_meta.clone(),
+                    list.map_or(c_meta, |list| Slot::Words(Words::new(list))),
+                ],
+                params: vec![
+                    Word::U32(result.total() as u32),
+                    Word::InputBase(0),
+                    Word::InputBase(1),
+                    Word::U32(pairs.len() as u32),
+                    Word::U32(tile as u32),
+                    kind,
+                    right,
+                    Word::U32(a.len() as u32),
+                    Word::U32(rank as u32),
+                ],
+                groups: result.total().div_ceil(tile) as u32,
+                cost: result.total() as u64,
+            }],
+            outputs: vec![Output::new(dtype, OutputLayout::of(result, &[a, b]))],
+            pairs: Some(pairs.clone()),
+            twin: Twin::new(move |args| twin(args, rank, seen.as_ref())),
+        }))
+    })
+}
+
+/// Shapes whose extents are products.
+///
+/// The digits of a value's index are those of a and b by turns. Axes merge as long as in every pair all of a's digits that say
+/// anything, whose extents are not 1, come before all of b's.
+fn boxes(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan> {
+    let rank = a.rank();
+    if rank != b.rank() {
+        return Err(Error::Rank {
+            op,
+            element: None,
+            expected: format!("{rank}, the left batch's"),
+            got: b.rank(),
+        });
+    }
+    let mut offsets = Offset::new(op, pairs.len())?;
+    if rank == 1 {
+        pairs.try_lengths(a, b, |m, n| offsets.push(u64::from(m) * u64::from(n)))?;
+        return Ok(Plan {
+            result: Layout::from_offsets(offsets.finish()),
+            rank,
+            seen: None,
+        });
+    }
+    let mut extents = reserved(op, pairs.len() * rank)?;
+    // For axis j, the axes before it whose digit of b stands before one of a on axis j.
+    let mut before = [0u32; MAX_RANK];
+    for (x, y) in pairs.iter() {
+        let size = a.length(x) as u64 * b.length(y) as u64;
+        offsets.push(size)?;
+        if size == 0 {
+            extents.extend(repeat_n(0, rank));
+            continue;
+        }
+        let m = &a.extents()[x * rank..][..rank];
+        let n = &b.extents()[y * rank..][..rank];
+        let mut of_b = 0u32;
+        for axis in 0..rank {
+            // Not above the size, which fits.
+            extents.push(m[axis] * n[axis]);
+            if m[axis] != 1 {
+                before[axis] |= of_b;
+            }
+            of_b |= u32::from(n[axis] != 1) << axis;
+        }
+    }
+    // Bit j: axis j begins a group, the one before being the last such axis.
+    let (mut begins, mut last) = (1u32, 0);
+    for (axis, before) in before.iter().enumerate().take(rank).skip(1) {
+        if before >> last != 0 {
+            begins |= 1 << axis;
+            last = axis;
+        }
+    }
+    let result = Layout::with_extents_unchecked(offsets.finish(), rank, extents);
+    Ok(match (merge(a, begins), merge(b, begins)) {
+        (Some(a), Some(b)) => Plan {
+            result,
+            rank: a.rank(),
+            seen: (a.rank() > 1).then_some([a, b]),
+        },
+        _ => Plan {
+            result,
+            rank,
+            seen: None,
+        },
+    })
+}
+
+/// Shapes that are those of a and of b, one behind the other.
+fn end_to_end(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan> {
+    let rank = a.rank() + b.rank();
+    if rank > MAX_RANK {
+        return Err(Error::Rank {
+            op,
+            element: None,
+            expected: format!("at most {MAX_RANK} for both operands together"),
+            got: rank,
+        });
+    }
+    let mut offsets = Offset::new(op, pairs.len())?;
+    let mut extents = reserved(op, pairs.len() * rank)?;
+    for (x, y) in pairs.iter() {
+        let size = a.length(x) as u64 * b.length(y) as u64;
+        offsets.push(size)?;
+        if size == 0 {
+            extents.extend(repeat_n(0, rank));
+            continue;
+        }
+        extents.extend_from_slice(a.shape(x).extents());
+        extents.extend_from_slice(b.shape(y).extents());
+    }
+    Ok(Plan {
+        result: Layout::with_extents_unchecked(offsets.finish(), rank, extents),
+        rank: 1,
+        seen: None,
+    })
+}
+
+fn twin<T: Arithmetic>(args: &mut TwinArgs<'_>, rank: usize, seen: Option<&[Layout; 2]>) {
+    let (a, a_layout) = args.input::<T>(0);
+    let (b, b_layout) = args.input::<T>(1);
+    let pairs = args.pairs();
+    let output = &mut args.outputs[0];
+    let c: &mut [T] = bytemuck::cast_slice_mut(output.words);
+    let [a_seen, b_seen] = match seen {
+        Some([a, b]) => [a, b],
+        None => [a_layout, b_layout],
+    };
+    par_tiles(output.layout.offsets(), c, |element, within, out| {
+        let (i, j) = pairs.get(element);
+        let x = &a[a_layout.offsets().range(i)];
+        let y = &b[b_layout.offsets().range(j)];
+        if rank == 1 {
+            return row(out, within.start, x, y);
+        }
+        let (m, n) = (a_seen.shape(i), b_seen.shape(j));
+        let (m, n) = (m.extents(), n.extents());
+        let width = m[rank - 1] as usize * n[rank - 1] as usize;
+        let (mut out, mut at) = (out, within.start);
+        while !out.is_empty() {
+            let take = (width - at % width).min(out.len());
+            let (head, tail) = out.split_at_mut(take);
+            let [x, y] = rows(at / width, [(x, m), (y, n)]);
+            row(head, at % width, x, y);
+            out = tail;
+            at += take;
+        }
+    });
+}
+
+/// `out[k]` is value `from + k` of `x ⊗ y`.
+fn row<T: Arithmetic>(out: &mut [T], from: usize, x: &[T], y: &[T]) {
+    let (i, j) = (from / y.len(), from % y.len());
+    let (begun, whole) = out.split_at_mut((y.len() - j).min(out.len()));
+    for (o, &y) in begun.iter_mut().zip(&y[j..]) {
+        *o = x[i].times(y);
+    }
+    for (chunk, &x) in whole.chunks_mut(y.len()).zip(&x[i + 1..]) {
+        for (o, &y) in chunk.iter_mut().zip(y) {
+            *o = x.times(y);
+        }
+    }
+}
+
+/// The rows of both operands, which are values and extents, that row `row` of the result is the product of.
+fn rows<'a, T>(row: usize, operands: [(&'a [T], &[u32]); 2]) -> [&'a [T]; 2] {
+    let last = operands[0].1.len() - 1;
+    let widths = operands.map(|(_, extents)| extents[last] as usize);
+    let (mut rest, mut at, mut strides) = (row, [0, 0], widths);
+    for axis in (0..last).rev() {
+        // The digit of b is the lower one.
+        for side in [1, 0] {
+            let extent = operands[side].1[axis] as usize;
+            at[side] += rest % extent * strides[side];
+            rest /= extent;
+            strides[side] *= extent;
+        }
+    }
+    [0, 1].map(|side| &operands[side].0[at[side]..][..widths[side]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Shape;
+
+    fn plan(a: &[&[usize]], b: &[&[usize]]) -> Plan {
+        let layout = |shapes: &[&[usize]]| {
+            let shapes = shapes.iter().map(|s| Shape::new(s).unwrap());
+            Layout::from_shapes(a[0].len(), shapes).unwrap()
+        };
+        let (a, b) = (layout(a), layout(b));
+        let pairs = Pairs::elementwise("kron", &a, &b).unwrap();
+        boxes("kron", &a, &b, &pairs).unwrap()
+    }
+
+    #[test]
+    fn axes_merge_unless_a_digit_of_b_stands_between_two_of_a() {
+        // Columns with rows, what an outer product is.
+        let plan_of = plan(&[&[2, 3, 1], &[4, 1, 1]], &[&[1, 1, 5], &[1, 1, 7]]);
+        assert_eq!((plan_of.rank, plan_of.seen.is_none()), (1, true));
+        assert_eq!(plan_of.result.shape(0), Shape::new(&[2, 3, 5]).unwrap());
+        // One of two axes; which side the 1 is on may differ from pair to pair.
+        let plan_of = plan(&[&[2, 3, 1], &[4, 2, 2]], &[&[2, 6, 5], &[3, 1, 7]]);
+        let [a, b] = plan_of.seen.unwrap();
+        assert_eq!(plan_of.rank, 2);
+        assert_eq!(a.extents(), [2, 3, 4, 4]);
+        assert_eq!(b.extents(), [2, 30, 3, 7]);
+        // A digit of b may stand before one of a that is not on the next axis.
+        let plan_of = plan(&[&[2, 1, 3]], &[&[2, 1, 2]]);
+        let [a, b] = plan_of.seen.unwrap();
+        assert_eq!((a.extents(), b.extents()), (&[2, 3][..], &[2, 2][..]));
+        // None.
+        let plan_of = plan(&[&[2, 3], &[1, 1]], &[&[2, 3], &[2, 2]]);
+        assert_eq!((plan_of.rank, plan_of.seen.is_none()), (2, true));
+        // What is empty keeps no axes apart, and is (0, 0).
+        let plan_of = plan(&[&[2, 3], &[1, 3]], &[&[2, 0], &[1, 2]]);
+        assert_eq!(plan_of.rank, 1);
+        assert_eq!(plan_of.result.extents(), [0, 0, 1, 6]);
+    }
+}
