@@ -6,6 +6,7 @@ mod costs;
 mod kernel;
 mod launch;
 mod method;
+mod products;
 mod profile;
 mod tiles;
 
@@ -22,4 +23,7 @@ pub(crate) use launch::{
     Words,
 };
 pub(crate) use method::{Choice, Choices, check_rank};
+pub(crate) use products::{
+    DENSE, DENSE_MATRIX, DenseTile, NARROW, SPARSE, SPARSE_MATRIX, SparseTile, WIDE,
+};
 pub(crate) use tiles::{TileList, stream_tile};

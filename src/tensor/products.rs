@@ -193,7 +193,7 @@ impl<'a, T: Factor> Product<'a, T> {
         let mut inputs = Vec::from(self.pair.operands());
         if let Some(bias) = self.bias {
             left.check_device(op, bias)?;
-            let whose = matmul::whose_bias(&form, &bias.layout, right.len())?;
+            let whose = matmul::whose_bias(op, &bias.layout, right.len())?;
             form.epilogue.bias = Some(whose);
             inputs.push(bias.operand());
         }
@@ -211,7 +211,7 @@ impl<'a, T: Factor> Product<'a, T> {
         if let Some(residual) = self.residual {
             left.check_device(op, residual)?;
             let (result, _) = launch.outputs[0].sized(|i| inputs[i].layout);
-            matmul::check_residual(&form, &residual.layout, result)?;
+            matmul::check_residual(op, &residual.layout, result)?;
             inputs.push(residual.operand());
         }
         let scalars: Vec<u32> = self.scale.map(f32::to_bits).into_iter().collect();

@@ -5,63 +5,17 @@ use std::sync::Arc;
 use super::plan::{self, Rows};
 use super::{Finish, OP, Request, groups, ordered, rounded};
 use crate::Result;
-use crate::plan::{Access, Kernel, Slot, Stage, Variant, Word, Words};
+use crate::plan::{
+    Access, Kernel, NARROW, SPARSE, Slot, SparseTile, Stage, Variant, WIDE, Word, Words,
+};
 use crate::ragged::{DType, Topology};
-
-/// The size of a tile, and how it is made.
-#[derive(Debug)]
-pub(super) struct Build {
-    pub flag: &'static str,
-    pub high: u32,
-    pub wide: u32,
-    /// Results of an invocation.
-    pub rows: u32,
-    pub columns: u32,
-}
-
-impl Build {
-    pub fn invocations(&self) -> u32 {
-        self.high / self.rows * (self.wide / self.columns)
-    }
-}
-
-/// Tiles as high as blocks are, or a whole part of them; and one for few columns.
-pub(super) const BUILDS: [Build; 6] = [
-    build("H8", 8, 128, 4, 4),
-    build("H16", 16, 128, 4, 4),
-    build("H32", 32, 128, 4, 8),
-    build("H48", 48, 128, 4, 8),
-    build("H64", 64, 128, 8, 8),
-    build("NARROW", 16, NARROW, 4, 4),
-];
-
-const fn build(flag: &'static str, high: u32, wide: u32, rows: u32, columns: u32) -> Build {
-    Build {
-        flag,
-        high,
-        wide,
-        rows,
-        columns,
-    }
-}
-
-/// Columns of a wide tile, and of a narrow one.
-pub(super) const WIDE: u32 = 128;
-const NARROW: u32 = 32;
 
 /// Inner products between two barriers: a part of every block side.
 pub(super) const DEPTH: u32 = 8;
 
-fn build_of(block_high: u32, narrow: bool) -> &'static Build {
-    let at = match (narrow, block_high) {
-        (true, _) => 5,
-        (_, 8) => 0,
-        (_, 16) => 1,
-        (_, 32) => 2,
-        (_, 48 | 96) => 3,
-        _ => 4,
-    };
-    &BUILDS[at]
+fn build_of(block_high: u32, narrow: bool) -> &'static SparseTile {
+    let columns = if narrow { NARROW } else { WIDE };
+    &SPARSE[SparseTile::of(&SPARSE, block_high, columns, false, false)]
 }
 
 macro_rules! variants {
@@ -125,7 +79,7 @@ pub(crate) static SAMPLED: Kernel = Kernel {
 };
 
 /// The variant of a kernel that makes such tiles of operands of a type.
-fn variant(kernel: &Kernel, dtype: DType, build: &Build) -> usize {
+fn variant(kernel: &Kernel, dtype: DType, build: &SparseTile) -> usize {
     let halves = dtype == DType::F16;
     let found = kernel.variants.iter().position(|variant| {
         variant.flags.contains(&build.flag) && variant.flags.contains(&"HALVES") == halves
@@ -192,7 +146,7 @@ pub(super) fn stages(request: &Request<'_>) -> Result<(Vec<Stage>, Vec<u64>)> {
     let mut all = Vec::new();
     for (narrow, &(first, panels, columns)) in [false, true].into_iter().zip(&parts) {
         let build = build_of(high, narrow);
-        let strips = high.div_ceil(build.high);
+        let strips = high.div_ceil(build.rows);
         let params = [
             rows.pieces_at,
             rows.pieces,
@@ -255,7 +209,7 @@ pub(super) fn sampled(
     let mut all = Vec::new();
     for (narrow, (at, pieces)) in [false, true].into_iter().zip(rows.pieces) {
         let build = build_of(high, narrow);
-        let strips = high.div_ceil(build.high);
+        let strips = high.div_ceil(build.rows);
         let params = [
             at,
             pieces,

@@ -10,129 +10,8 @@ use super::plan::{self, Rows};
 use super::sampled::Sample;
 use super::{Extents, Finish, OP, Request, groups, ordered, rounded};
 use crate::Result;
-#[cfg(feature = "gpu")]
-use crate::ops::tile::Tile;
-use crate::plan::{Access, Kernel, Slot, Stage, Variant, Word, Words};
+use crate::plan::{Access, Kernel, SPARSE_MATRIX, Slot, SparseTile, Stage, Variant, Word, Words};
 use crate::ragged::{DType, Topology};
-
-/// A tile, for blocks of some height.
-#[derive(Debug)]
-pub(super) struct Build {
-    pub flag: &'static str,
-    /// Rows of a block.
-    pub high: u32,
-    pub columns: u32,
-    /// A subgroup's part of it.
-    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "the text's"))]
-    part: [u32; 2],
-    /// Inner products of a stage.
-    pub depth: u32,
-    /// Tiles that a workgroup makes side by side, where there are many.
-    together: u32,
-    /// Whether whole tiles of f32 are stored as they are, and not through workgroup memory: whichever is faster.
-    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "the text's"))]
-    pub as_it_is: bool,
-    /// What blocks are wide in multiples of, the best first: each has its variants.
-    segments: &'static [(&'static str, u32)],
-}
-
-const S32: &[(&str, u32)] = &[("S32", 32), ("S8", 8)];
-const S16: &[(&str, u32)] = &[("S16", 16), ("S8", 8)];
-
-const fn build(flag: &'static str, high: u32, columns: u32, part: [u32; 2]) -> Build {
-    Build {
-        flag,
-        high,
-        columns,
-        part,
-        depth: 32,
-        together: 1,
-        as_it_is: false,
-        segments: S32,
-    }
-}
-
-/// By height, but for the wide ones.
-pub(super) const BUILDS: [Build; 9] = [
-    Build {
-        depth: 16,
-        segments: S16,
-        ..build("H8", 8, 128, [16, 128])
-    },
-    Build {
-        depth: 16,
-        as_it_is: true,
-        segments: S16,
-        ..build("H16", 16, 128, [16, 128])
-    },
-    Build {
-        as_it_is: true,
-        ..build("H32", 32, 128, [32, 64])
-    },
-    Build {
-        as_it_is: true,
-        segments: S16,
-        ..build("H48", 48, 128, [48, 64])
-    },
-    build("H64", 64, 128, [32, 64]),
-    build("H96", 96, 128, [48, 64]),
-    Build {
-        together: 4,
-        ..build("H128", 128, 128, [64, 64])
-    },
-    build("WIDE32", 32, 256, [32, 64]),
-    build("WIDE64", 64, 512, [64, 64]),
-];
-
-impl Build {
-    #[cfg(feature = "gpu")]
-    pub fn tile(&self, inner: [bool; 2]) -> Tile {
-        Tile {
-            // Blocks of eight rows leave half of a matrix unused.
-            rows: self.high.max(16),
-            columns: self.columns,
-            depth: self.depth,
-            high: self.part[0],
-            wide: self.part[1],
-            stages: 1,
-            side: 16,
-            inner,
-        }
-    }
-
-    /// Inner products of a stage that lie in one block of that width, and the flag for it.
-    fn segment(&self, block_wide: u32) -> &'static str {
-        let fits = |(_, segment): &&(&str, u32)| block_wide.is_multiple_of(*segment);
-        // All widths are multiples of 8.
-        self.segments
-            .iter()
-            .find(fits)
-            .map_or("S8", |segment| segment.0)
-    }
-
-    /// The products of inner extents that lie in one block, for a variant with these flags.
-    #[cfg(feature = "gpu")]
-    pub fn segment_of(&self, flags: &[&str]) -> u32 {
-        let listed = self.segments.iter().find(|(flag, _)| flags.contains(flag));
-        listed.map_or(self.depth, |&(_, segment)| segment)
-    }
-}
-
-/// The tile for blocks of that height and a product of so many columns. Wide ones make more of what they load of a; where b is turned, they
-/// do not fit.
-fn build_of(block_high: u32, columns: u32, halves: bool, turned: bool) -> usize {
-    match block_high {
-        32 if halves && !turned && columns > 128 => 7,
-        64 if !turned && columns > 256 => 8,
-        8 => 0,
-        16 => 1,
-        32 => 2,
-        48 => 3,
-        64 => 4,
-        96 => 5,
-        _ => 6,
-    }
-}
 
 const fn variant(flags: &'static [&'static str]) -> Variant {
     Variant {
@@ -205,7 +84,7 @@ fn variant_of(kernel: &Kernel, high: &str, kind: &str, [across, turned]: [bool; 
         let has = |flag| variant.flags.contains(&flag);
         has(high) && has(kind) && has("ACROSS") == across && has("TURNED") == turned
     });
-    // All that `build_of` and `segment_of` give are listed.
+    // All that `SparseTile::of` and `segment` give are listed.
     found.unwrap_or(usize::MAX)
 }
 
@@ -263,10 +142,10 @@ pub(super) fn stages(request: &Request<'_>, quads: bool) -> Result<(Vec<Stage>, 
     let halves = result_type == DType::F16 && direct;
     let builds: Vec<_> = products
         .iter()
-        .map(|product| build_of(high, product.n, halves, form.dense_left))
+        .map(|product| SparseTile::of(&SPARSE_MATRIX, high, product.n, halves, form.dense_left))
         .collect();
     let mut panels = Vec::new();
-    for (at, build) in BUILDS.iter().enumerate() {
+    for (at, build) in SPARSE_MATRIX.iter().enumerate() {
         let of_build = || {
             products
                 .iter()
@@ -304,7 +183,7 @@ pub(super) fn stages(request: &Request<'_>, quads: bool) -> Result<(Vec<Stage>, 
     temps.push(scratch.max(1));
     let order = Slot::Words(rows.words.clone());
     let mut stages = copies.stages;
-    for (build, (first, count, columns)) in BUILDS.iter().zip(&panels) {
+    for (build, (first, count, columns)) in SPARSE_MATRIX.iter().zip(&panels) {
         let sides = [by_columns, form.dense_left];
         if *count == 0 {
             continue;
@@ -365,7 +244,7 @@ pub(super) fn sampled(
     let [high, wide] = topology.block().map(|side| side as u32);
     let [m, n] = topology.shape().map(|side| side as u32);
     // Every piece is of as many columns as these tiles have.
-    let build = &BUILDS[build_of(high, 0, false, false)];
+    let build = &SPARSE_MATRIX[SparseTile::of(&SPARSE_MATRIX, high, 0, false, false)];
     let mut copies = Copies::default();
     let whole = |product: &Sample| product.inner.next_multiple_of(build.depth);
     let mut aligned = |side: usize| {
@@ -418,6 +297,7 @@ pub(super) fn sampled(
 
 #[cfg(all(test, feature = "gpu"))]
 mod tests {
+    use super::super::matrix_text::tile;
     use super::*;
 
     const SIDES: [u32; 7] = [8, 16, 32, 48, 64, 96, 128];
@@ -431,8 +311,9 @@ mod tests {
         {
             for case in 0..24 {
                 let (across, turned, halves) = (case & 1 > 0, case & 2 > 0, case & 4 > 0);
-                let build = &BUILDS[build_of(high, [100, 200, 600][case / 8], halves, turned)];
-                assert_eq!(build.high, high);
+                let columns = [100, 200, 600][case / 8];
+                let build =
+                    &SPARSE_MATRIX[SparseTile::of(&SPARSE_MATRIX, high, columns, halves, turned)];
                 let kind = build.segment(wide);
                 let variant = variant_of(&MATMUL, build.flag, kind, [across, turned]);
                 let flags = MATMUL.variants[variant].flags;
@@ -440,10 +321,10 @@ mod tests {
                     wide.is_multiple_of(build.segment_of(flags)),
                     "{flags:?} {wide}"
                 );
-                let parts = build.tile([!across, turned]).parts();
+                let parts = tile(build, [!across, turned]).parts();
                 assert!(parts.iter().all(|part| part.is_whole()), "{flags:?}");
             }
-            let build = &BUILDS[build_of(high, 0, false, false)];
+            let build = &SPARSE_MATRIX[SparseTile::of(&SPARSE_MATRIX, high, 0, false, false)];
             assert!(variant_of(&SAMPLED, build.flag, "SAMPLED", [true; 2]) < usize::MAX);
         }
     }

@@ -2,18 +2,32 @@
 
 use std::fmt::Write;
 
-use super::matrix::BUILDS;
 use crate::ops::tile::Tile;
+use crate::plan::{SPARSE_MATRIX, SparseTile};
+
+pub(super) fn tile(of: &SparseTile, inner: [bool; 2]) -> Tile {
+    Tile {
+        // Blocks of eight rows leave half of a matrix unused.
+        rows: of.rows.max(16),
+        columns: of.columns,
+        depth: of.depth,
+        high: of.part[0],
+        wide: of.part[1],
+        stages: 1,
+        side: 16,
+        inner,
+    }
+}
 
 /// What `#generate "bsr_matrix"` stands for.
 pub(crate) fn generate(flags: &[&str]) -> String {
     let has = |flag| flags.contains(&flag);
-    let build = BUILDS.iter().find(|build| has(build.flag));
-    let build = build.unwrap_or(&BUILDS[0]);
-    let tile = build.tile([!has("ACROSS"), has("TURNED")]);
+    let build = SPARSE_MATRIX.iter().find(|build| has(build.flag));
+    let build = build.unwrap_or(&SPARSE_MATRIX[0]);
+    let tile = tile(build, [!has("ACROSS"), has("TURNED")]);
     let mut out = format!(
         "const HIGH = {}u;\nconst DEPTH = {}u;\n{}fn make_tiles(t: Tile, lid: u32) {{\nlet lane = lid % 32u;\nlet subgroup = lid / 32u;\n{}",
-        build.high,
+        build.rows,
         tile.depth,
         tile.declarations(),
         tile.places(),
@@ -21,7 +35,7 @@ pub(crate) fn generate(flags: &[&str]) -> String {
     Writer {
         segment: build.segment_of(flags),
         sampled: has("SAMPLED"),
-        high: build.high,
+        high: build.rows,
         as_it_is: build.as_it_is,
         tile,
         out: &mut out,

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::baseline::WIDE;
 use crate::Result;
-use crate::plan::Words;
+use crate::plan::{WIDE, Words};
 use crate::ragged::{CacheKey, Topology};
 
 /// Inner products that are summed at a time, at most.

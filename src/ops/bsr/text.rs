@@ -2,18 +2,19 @@
 
 use std::fmt::Write;
 
-use super::baseline::{BUILDS, Build, DEPTH};
+use super::baseline::DEPTH;
+use crate::plan::{SPARSE, SparseTile};
 
 /// What `#generate "bsr_matmul"` stands for.
 pub(crate) fn generate(flags: &[&str]) -> String {
-    let wanted = |build: &&Build| flags.contains(&build.flag);
-    let build = BUILDS.iter().find(wanted).unwrap_or(&BUILDS[0]);
+    let wanted = |build: &&SparseTile| flags.contains(&build.flag);
+    let build = SPARSE.iter().find(wanted).unwrap_or(&SPARSE[0]);
     let mut out = format!(
         "const HIGH = {}u;\nconst WG = {}u;\nvar<workgroup> sh_a: array<vec4<E>, {}>;\nvar<workgroup> sh_b: array<vec4<E>, {}>;\n",
-        build.high,
+        build.rows,
         build.invocations(),
-        DEPTH * quads(build.high),
-        DEPTH * quads(build.wide),
+        DEPTH * quads(build.rows),
+        DEPTH * quads(build.columns),
     );
     Writer {
         build,
@@ -29,7 +30,7 @@ fn quads(values: u32) -> u32 {
 }
 
 struct Writer<'a> {
-    build: &'a Build,
+    build: &'a SparseTile,
     out: &'a mut String,
 }
 
@@ -39,7 +40,7 @@ impl Writer<'_> {
     }
 
     fn sides(&self) -> [(&'static str, u32); 2] {
-        [("a", self.build.high), ("b", self.build.wide)]
+        [("a", self.build.rows), ("b", self.build.columns)]
     }
 
     /// Values that an invocation loads of a side.
@@ -48,11 +49,10 @@ impl Writer<'_> {
     }
 
     fn tile(&mut self) {
-        let &Build {
-            high,
-            wide,
-            rows,
-            columns,
+        let &SparseTile {
+            rows: high,
+            columns: wide,
+            part: [rows, columns],
             ..
         } = self.build;
         let group = self.build.invocations();
@@ -162,7 +162,7 @@ impl Writer<'_> {
 
     /// Column `d` of the staged part of a times row `d` of b's.
     fn multiply(&mut self, d: u32) {
-        let &Build { rows, columns, .. } = self.build;
+        let [rows, columns] = self.build.part;
         self.line("{");
         for ((name, side), (count, at)) in self
             .sides()

@@ -6,71 +6,23 @@
 #[cfg(feature = "gpu")]
 use std::fmt::Write;
 
-use super::{Extents, Form};
+use super::{Extents, Form, Kind};
 #[cfg(feature = "gpu")]
 use crate::ops::tile::{Part, Slot, Tile, only_if};
-use crate::plan::{Access, Kernel, Variant};
+use crate::plan::{Access, DENSE_MATRIX, DenseTile, Kernel, Variant};
 use crate::ragged::DType;
 
-/// A tile, and what of it a subgroup makes.
-#[derive(Debug)]
-struct Build {
-    flag: &'static str,
-    rows: u32,
-    columns: u32,
-    /// Inner products staged at a time.
-    depth: u32,
-    high: u32,
-    wide: u32,
-    /// Rows of tiles that are made together.
-    band: u32,
-    /// Tiles of a product from which on this one is taken. A larger one makes more of what it loads, a smaller one leaves work for
-    /// every core.
-    least: u64,
+/// For each tile, the four ways in which factors may be stored.
+macro_rules! variants {
+    ($([$($flag:literal),+]),+; $($more:expr),*) => {
+        &[$(
+            variant(&["MATRIX", $($flag),+]),
+            variant(&["MATRIX", $($flag),+, "LEFT"]),
+            variant(&["MATRIX", $($flag),+, "RIGHT"]),
+            variant(&["MATRIX", $($flag),+, "LEFT", "RIGHT"]),
+        )+ $($more),*]
+    };
 }
-
-const BUILDS: [Build; 4] = [
-    Build {
-        flag: "T32",
-        rows: 32,
-        columns: 32,
-        depth: 32,
-        high: 16,
-        wide: 16,
-        band: 8,
-        least: 0,
-    },
-    Build {
-        flag: "T64",
-        rows: 64,
-        columns: 64,
-        depth: 64,
-        high: 32,
-        wide: 32,
-        band: 8,
-        least: 2,
-    },
-    Build {
-        flag: "T128",
-        rows: 128,
-        columns: 128,
-        depth: 32,
-        high: 64,
-        wide: 64,
-        band: 8,
-        least: 100,
-    },
-    Build {
-        flag: "T256",
-        rows: 128,
-        columns: 256,
-        depth: 48,
-        high: 64,
-        wide: 64,
-        band: 16,
-        least: 128,
-    },
-];
 
 const fn variant(flags: &'static [&'static str]) -> Variant {
     Variant {
@@ -85,104 +37,62 @@ pub(crate) static KERNEL: Kernel = Kernel {
     // What is only read is bound like what is written: loads of what cannot change are moved to just before their use, which
     // costs an eighth. And a buffer may be bound twice, but not both ways.
     access: &[Access::Write; 6],
-    variants: &[
-        variant(&["MATRIX", "T32"]),
-        variant(&["MATRIX", "T32", "LEFT"]),
-        variant(&["MATRIX", "T32", "RIGHT"]),
-        variant(&["MATRIX", "T32", "LEFT", "RIGHT"]),
-        variant(&["MATRIX", "T64"]),
-        variant(&["MATRIX", "T64", "LEFT"]),
-        variant(&["MATRIX", "T64", "RIGHT"]),
-        variant(&["MATRIX", "T64", "LEFT", "RIGHT"]),
-        variant(&["MATRIX", "T128"]),
-        variant(&["MATRIX", "T128", "LEFT"]),
-        variant(&["MATRIX", "T128", "RIGHT"]),
-        variant(&["MATRIX", "T128", "LEFT", "RIGHT"]),
-        variant(&["MATRIX", "T32", "LOOSE"]),
-        variant(&["MATRIX", "T32", "LOOSE", "LEFT"]),
-        variant(&["MATRIX", "T32", "LOOSE", "RIGHT"]),
-        variant(&["MATRIX", "T32", "LOOSE", "LEFT", "RIGHT"]),
-        variant(&["MATRIX", "T64", "LOOSE"]),
-        variant(&["MATRIX", "T64", "LOOSE", "LEFT"]),
-        variant(&["MATRIX", "T64", "LOOSE", "RIGHT"]),
-        variant(&["MATRIX", "T64", "LOOSE", "LEFT", "RIGHT"]),
+    variants: variants!(
+        ["T32"], ["T64"], ["T128"], ["T32", "LOOSE"], ["T64", "LOOSE"];
         variant(&["MATRIX", "T256"]),
-        variant(&["MATRIX", "T256", "LEFT"]),
-    ],
+        variant(&["MATRIX", "T256", "LEFT"])
+    ),
 };
 
-/// For factors that are not made of whole aligned quads of words, the first tiles are there once more.
-const LOOSE: usize = 2;
-
-/// The largest tile is for what is stored as it is multiplied on the right: turned, it does not fit.
-const STRAIGHT: usize = 3;
-
-/// The tiles, each with its variant of the kernel.
-pub(super) fn kinds(form: &Form) -> Vec<super::Kind> {
-    let turned = usize::from(form.transposed[0]) + 2 * usize::from(form.transposed[1]);
-    let (turning, straight) = BUILDS.split_at(STRAIGHT);
-    turning
-        .iter()
-        .chain(&BUILDS[..LOOSE])
-        .chain(straight)
-        .enumerate()
-        .map(|(kind, build)| super::Kind {
-            kernel: &KERNEL,
-            variant: 4 * kind + turned,
-            rows: build.rows,
-            columns: build.columns,
-            band: build.band,
-            rate: 8,
+/// The tiles, each with its variant of the kernel: for factors of whole aligned quads of words, and for others.
+pub(super) fn kinds(form: &Form) -> Vec<Kind> {
+    let [left, right] = form.transposed;
+    let variant = |tile: &DenseTile, loose| {
+        KERNEL.variants.iter().position(|variant| {
+            let has = |flag| variant.flags.contains(&flag);
+            has(tile.flag) && has("LOOSE") == loose && has("LEFT") == left && has("RIGHT") == right
         })
+    };
+    let kind = |tile, loose| Kind {
+        kernel: &KERNEL,
+        // All that `DenseTile::of` gives are listed.
+        variant: variant(tile, loose).unwrap_or(usize::MAX),
+        tile,
+        rate: 8,
+    };
+    let loose = [false, true].into_iter();
+    loose
+        .flat_map(|loose| DENSE_MATRIX.iter().map(move |tile| kind(tile, loose)))
         .collect()
 }
 
 /// The number of the kind for a product whose factors begin there, or none of whose do at whole quads.
 pub(super) fn kind(form: &Form, product: &Extents, begins: Option<[u32; 2]>) -> usize {
+    let [left, right] = form.transposed;
     let along = [
-        if form.transposed[0] {
-            product.m
-        } else {
-            product.k
-        },
-        if form.transposed[1] {
-            product.k
-        } else {
-            product.n
-        },
+        if left { product.m } else { product.k },
+        if right { product.k } else { product.n },
     ];
-    let tiles = |build: &Build| {
-        u64::from(product.m.div_ceil(build.rows)) * u64::from(product.n.div_ceil(build.columns))
-    };
-    let largest = |of: &[Build]| {
-        let many = of.iter().rposition(|build| tiles(build) >= build.least);
-        many.unwrap_or(0)
-    };
     let whole = |places: &[u32]| places.iter().all(|places| places % 8 == 0);
-    if begins.is_some_and(|begins| whole(&begins)) && whole(&product.strides) && whole(&along) {
-        match largest(&BUILDS) {
-            STRAIGHT if form.transposed[1] => STRAIGHT - 1,
-            STRAIGHT => STRAIGHT + LOOSE,
-            turning => turning,
-        }
-    } else {
-        STRAIGHT + largest(&BUILDS[..LOOSE])
-    }
+    let quads =
+        begins.is_some_and(|begins| whole(&begins)) && whole(&product.strides) && whole(&along);
+    let tile = DenseTile::of(&DENSE_MATRIX, [product.m, product.n], !quads, right);
+    tile + if quads { 0 } else { DENSE_MATRIX.len() }
 }
 
 /// What `#generate "matmul_matrix"` stands for.
 #[cfg(feature = "gpu")]
 pub(crate) fn generate(flags: &[&str]) -> String {
-    let wanted = |build: &&Build| flags.contains(&build.flag);
-    let build = BUILDS.iter().find(wanted).unwrap_or(&BUILDS[0]);
+    let wanted = |tile: &&DenseTile| flags.contains(&tile.flag);
+    let of = DENSE_MATRIX.iter().find(wanted).unwrap_or(&DENSE_MATRIX[0]);
     let loose = flags.contains(&"LOOSE");
     let tile = Tile {
-        rows: build.rows,
-        columns: build.columns,
+        rows: of.rows,
+        columns: of.columns,
         // What is put together from words is at work longer on a stage, and less memory lets more workgroups in.
-        depth: if loose { 32 } else { build.depth },
-        high: build.high,
-        wide: build.wide,
+        depth: if loose { 32 } else { of.depth },
+        high: of.part[0],
+        wide: of.part[1],
         stages: 1,
         side: 16,
         inner: [!flags.contains(&"LEFT"), flags.contains(&"RIGHT")],

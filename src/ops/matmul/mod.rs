@@ -3,6 +3,7 @@
 //! `(A B)_ij = Σ_l A_il B_lj`, rank 2. Tiles of all products are the work of one dispatch for each size of tile, and a product's size of tile
 //! depends on its own extents: neither the neighbours nor their number change what a product gives.
 
+mod epilogue;
 mod matrix;
 #[cfg(feature = "gpu")]
 mod text;
@@ -12,11 +13,15 @@ use std::sync::Arc;
 
 use super::convert;
 use crate::plan::{
-    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Variant, Word, Words,
+    Access, DENSE, DenseTile, Kernel, Launch, Output, OutputLayout, Slot, Stage, Variant, Word,
+    Words,
 };
 use crate::ragged::{CacheKey, DType, Layout, Pairs, Shape};
 use crate::{Error, Result};
 
+pub use epilogue::Activation;
+use epilogue::check_bias;
+pub(crate) use epilogue::{Bias, Epilogue, check_residual, whose_bias};
 pub(crate) use matrix::KERNEL as MATRIX;
 #[cfg(feature = "gpu")]
 pub(crate) use matrix::generate as generate_matrix;
@@ -57,68 +62,26 @@ impl Target {
     }
 }
 
-/// A size of tile, and what makes it.
+/// A tile, and the variant of the kernel that makes it.
 struct Kind {
     kernel: &'static Kernel,
     variant: usize,
-    rows: u32,
-    columns: u32,
-    /// Rows of tiles that are made together, so that what they read of b is still in the cache.
-    band: u32,
+    tile: &'static DenseTile,
     /// Multiply-adds that take as long as one that is done for itself.
     rate: u64,
 }
 
-/// The size of a tile, and how it is made.
-#[derive(Debug)]
-struct Build {
-    flags: &'static [&'static str],
-    /// The same for operands of f16.
-    halves: &'static [&'static str],
-    rows: u32,
-    columns: u32,
-    /// Inner products staged at a time.
-    depth: u32,
-    /// Results of an invocation.
-    high: u32,
-    wide: u32,
+/// Each tile for every type.
+macro_rules! variants {
+    ($($tile:literal),+) => {
+        &[$(
+            Variant { dtype: DType::F32, flags: &[$tile] },
+            Variant { dtype: DType::I32, flags: &[$tile] },
+            Variant { dtype: DType::U32, flags: &[$tile] },
+            Variant { dtype: DType::F32, flags: &[$tile, "HALVES"] },
+        )+]
+    };
 }
-
-impl Build {
-    fn invocations(&self) -> u32 {
-        self.rows / self.high * (self.columns / self.wide)
-    }
-}
-
-const BUILDS: [Build; 3] = [
-    Build {
-        flags: &["T32"],
-        halves: &["T32", "HALVES"],
-        rows: 32,
-        columns: 32,
-        depth: 16,
-        high: 4,
-        wide: 4,
-    },
-    Build {
-        flags: &["T64"],
-        halves: &["T64", "HALVES"],
-        rows: 64,
-        columns: 64,
-        depth: 16,
-        high: 8,
-        wide: 4,
-    },
-    Build {
-        flags: &["T128"],
-        halves: &["T128", "HALVES"],
-        rows: 128,
-        columns: 128,
-        depth: 16,
-        high: 8,
-        wide: 8,
-    },
-];
 
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "matmul",
@@ -131,112 +94,30 @@ pub(crate) static KERNEL: Kernel = Kernel {
         Access::Read,
         Access::Read,
     ],
-    variants: &variants(),
+    variants: variants!("T32", "T64", "T128"),
 };
 
-const fn variants() -> [Variant; 12] {
-    let types = [DType::F32, DType::I32, DType::U32];
-    let mut all = [Variant {
-        dtype: DType::F32,
-        flags: &[],
-    }; 12];
-    let mut i = 0;
-    while i < all.len() {
-        all[i] = match i / 3 {
-            // Sums of f16 are f32.
-            3 => Variant {
-                dtype: DType::F32,
-                flags: BUILDS[i % 3].halves,
-            },
-            t => Variant {
-                dtype: types[t],
-                flags: BUILDS[i % 3].flags,
-            },
-        };
-        i += 1;
-    }
-    all
-}
-
-/// Tiles of a product from which on larger tiles still leave work for every core.
-const MANY: u64 = 128;
-
-/// The tile of an m × n product: the largest of which there are many, else the smallest.
-fn build(m: u32, n: u32) -> usize {
-    let tiles =
-        |build: &Build| u64::from(m.div_ceil(build.rows)) * u64::from(n.div_ceil(build.columns));
-    let large = BUILDS.iter().rposition(|build| tiles(build) >= MANY);
-    large.unwrap_or(0)
-}
-
-/// The sizes of tiles, each with its variant of the kernel.
+/// The tiles, each with its variant of the kernel.
 fn kinds(dtype: DType) -> Vec<Kind> {
-    BUILDS
-        .iter()
-        .map(|build| Kind {
-            kernel: &KERNEL,
-            variant: match dtype {
-                DType::F16 => KERNEL.variant(DType::F32, build.halves),
-                _ => KERNEL.variant(dtype, build.flags),
-            },
-            rows: build.rows,
-            columns: build.columns,
-            band: BAND,
-            rate: 1,
+    let (dtype, halves) = match dtype {
+        // Sums of f16 are f32.
+        DType::F16 => (DType::F32, true),
+        dtype => (dtype, false),
+    };
+    let variant = |tile: &DenseTile| {
+        KERNEL.variants.iter().position(|v| {
+            let has = |flag| v.flags.contains(&flag);
+            v.dtype == dtype && has(tile.flag) && has("HALVES") == halves
         })
-        .collect()
-}
-
-/// What is done to a sum before it is stored: `p.epilogue` of the kernel.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub(crate) struct Epilogue {
-    pub scale: bool,
-    pub activation: Activation,
-    /// Whether there is a bias, and whether every product has its own.
-    pub bias: Option<Bias>,
-    pub residual: bool,
-}
-
-/// Whose bias it is.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Bias {
-    /// The one that there is.
-    Shared,
-    /// Element j, for the right operand's element j.
-    Right,
-}
-
-/// What a [`Product`](crate::Product) applies to every result.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-#[non_exhaustive]
-pub enum Activation {
-    /// Nothing.
-    #[default]
-    Identity,
-    /// max(x, 0), and NaN for NaN.
-    Relu,
-    /// x Φ(x) = ½ x erfc(−x/√2).
-    Gelu,
-}
-
-impl Epilogue {
-    fn bits(self) -> u32 {
-        u32::from(self.scale)
-            | u32::from(self.bias.is_some()) << 1
-            | match self.activation {
-                Activation::Identity => 0,
-                Activation::Relu => 4,
-                Activation::Gelu => 8,
-            }
-            | u32::from(self.residual) << 4
-    }
-
-    /// The number of the input that holds the bias, and that of the residual.
-    fn inputs(self) -> (Option<usize>, Option<usize>) {
-        let bias = self.bias.map(|_| 2);
-        let residual = self.residual.then_some(2 + usize::from(bias.is_some()));
-        (bias, residual)
-    }
+    };
+    let kind = |tile| Kind {
+        kernel: &KERNEL,
+        // Every tile is listed for every type.
+        variant: variant(tile).unwrap_or(usize::MAX),
+        tile,
+        rate: 1,
+    };
+    DENSE.iter().map(kind).collect()
 }
 
 /// What is multiplied, and how.
@@ -338,87 +219,6 @@ fn products(
     Ok((all, result))
 }
 
-/// Whose the vectors of a bias are: one for all products, or one for each of the `right` operands.
-pub(crate) fn whose_bias(form: &Form, bias: &Layout, right: usize) -> Result<Bias> {
-    let op = form.op();
-    if bias.rank() != 1 {
-        return Err(Error::Rank {
-            op,
-            element: None,
-            expected: "1".to_owned(),
-            got: bias.rank(),
-        });
-    }
-    match bias.len() {
-        1 => Ok(Bias::Shared),
-        len if len == right => Ok(Bias::Right),
-        len => Err(Error::BatchSize {
-            op,
-            left: right,
-            right: len,
-        }),
-    }
-}
-
-/// A bias is added to rows of its length.
-fn check_bias(
-    op: &'static str,
-    whose: Bias,
-    bias: &Layout,
-    pairs: &Pairs,
-    products: &[Extents],
-) -> Result<()> {
-    for ((_, j), product) in pairs.iter().zip(products) {
-        let element = match whose {
-            Bias::Shared => 0,
-            Bias::Right => j,
-        };
-        if bias.length(element) != product.n as usize {
-            return Err(Error::Length {
-                op,
-                element,
-                expected: product.n as usize,
-                got: bias.length(element),
-            });
-        }
-    }
-    Ok(())
-}
-
-/// A residual has the shapes of the results. That is looked at once for each pair of layouts.
-pub(crate) fn check_residual(form: &Form, residual: &Layout, result: &Layout) -> Result<()> {
-    let op = form.op();
-    if residual.id() == result.id() {
-        return Ok(());
-    }
-    if residual.len() != result.len() {
-        return Err(Error::BatchSize {
-            op,
-            left: result.len(),
-            right: residual.len(),
-        });
-    }
-    let key = CacheKey {
-        what: "residual",
-        other: result.id(),
-        device: 0,
-        extra: 0,
-    };
-    let same = residual.cached(key, || {
-        let wrong = (0..result.len()).find(|&i| residual.shape(i) != result.shape(i));
-        match wrong {
-            None => Ok(Arc::new(())),
-            Some(element) => Err(Error::Shape {
-                op,
-                element,
-                expected: result.shape(element).to_string(),
-                got: residual.shape(element).to_string(),
-            }),
-        }
-    });
-    same.map(|_| ())
-}
-
 /// The launch of the product of every pair, of operands of `dtype` and with results of type `result`: the same, or f32 of f16.
 /// Input 2 is the bias where there is one, and the last input the residual.
 pub(crate) fn launch(
@@ -501,7 +301,7 @@ fn stages(
         let begins = [begin(a, i), begin(b, j)];
         let kind = match target {
             Target::Matrix { quads } => matrix::kind(form, product, quads.then_some(begins)),
-            _ => build(product.m, product.n),
+            _ => DenseTile::of(&DENSE, [product.m, product.n], false, false),
         };
         let bias = match (bias, form.epilogue.bias) {
             (Some(bias), Some(Bias::Right)) => begin(bias, j),
@@ -518,18 +318,14 @@ fn stages(
         let mut cost = 0u64;
         for &(product, [a, b], c, bias) in of_kind.iter() {
             let before = words.len();
-            for_tiles(
-                (kind.rows, kind.columns, kind.band),
-                product,
-                |row, column| {
-                    words.extend([a, b, c, product.m, product.k, product.n]);
-                    words.extend(product.strides);
-                    words.extend([row, column, bias, 0]);
-                },
-            );
+            kind.tile.for_each([product.m, product.n], |row, column| {
+                words.extend([a, b, c, product.m, product.k, product.n]);
+                words.extend(product.strides);
+                words.extend([row, column, bias, 0]);
+            });
             // A tile that is not full takes as long.
             let tiles = (words.len() - before) as u64 / 12;
-            let tile = u64::from(kind.rows) * u64::from(kind.columns);
+            let tile = u64::from(kind.tile.rows) * u64::from(kind.tile.columns);
             cost = cost.saturating_add(tiles * tile * u64::from(product.k.max(1)));
         }
         tiles.push((first, (words.len() / 4 - first) / 3, cost / kind.rate));
@@ -574,73 +370,4 @@ fn stages(
             cost,
         })
         .collect()
-}
-
-const BAND: u32 = 8;
-
-fn for_tiles(
-    (rows, columns, band_rows): (u32, u32, u32),
-    product: &Extents,
-    mut tile: impl FnMut(u32, u32),
-) {
-    let step = (band_rows * rows) as usize;
-    for band in (0..product.m).step_by(step) {
-        let end = product.m.min(band.saturating_add(band_rows * rows));
-        for column in (0..product.n).step_by(columns as usize) {
-            for row in (band..end).step_by(rows as usize) {
-                tile(row, column);
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Every value of every product is in exactly one tile.
-    #[test]
-    fn tiles_cover_every_result_once() {
-        for (m, n) in [
-            (1, 1),
-            (33, 31),
-            (64, 65),
-            (700, 20),
-            (1500, 1500),
-            (1, 40_000),
-        ] {
-            let build = &BUILDS[build(m, n)];
-            let product = Extents {
-                m,
-                k: 3,
-                n,
-                strides: [3, n],
-            };
-            let mut tiles = Vec::new();
-            for_tiles(
-                (build.rows, build.columns, BAND),
-                &product,
-                |row, column| {
-                    tiles.push((row, column));
-                },
-            );
-            tiles.sort_unstable();
-            let rows = (0..m).step_by(build.rows as usize);
-            let expected: Vec<_> = rows
-                .flat_map(|row| {
-                    let columns = (0..n).step_by(build.columns as usize);
-                    columns.map(move |column| (row, column))
-                })
-                .collect();
-            assert_eq!(tiles, expected, "{m} {n}");
-        }
-    }
-
-    #[test]
-    fn a_tile_depends_on_the_product_alone_and_leaves_work_for_all() {
-        assert_eq!(build(8, 8), 0);
-        assert_eq!(build(512, 512), 0);
-        assert_eq!(build(1024, 1024), 1);
-        assert_eq!(build(4096, 4096), 2);
-    }
 }

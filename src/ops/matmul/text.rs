@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use super::{BUILDS, Build};
+use crate::plan::{DENSE, DenseTile};
 
 /// What `#generate "matmul"` stands for.
 pub(crate) fn generate(flags: &[&str]) -> String {
-    let wanted = |build: &&Build| flags.contains(&build.flags[0]);
-    let build = BUILDS.iter().find(wanted).unwrap_or(&BUILDS[0]);
+    let wanted = |build: &&DenseTile| flags.contains(&build.flag);
+    let build = DENSE.iter().find(wanted).unwrap_or(&DENSE[0]);
     let mut out = format!(
         "const WG = {}u;\nvar<workgroup> sh_a: array<vec4<E>, {}>;\nvar<workgroup> sh_b: array<vec4<E>, {}>;\n",
         build.invocations(),
@@ -34,7 +34,7 @@ struct Side {
 }
 
 struct Writer<'a> {
-    build: &'a Build,
+    build: &'a DenseTile,
     out: &'a mut String,
 }
 
@@ -68,12 +68,11 @@ impl Writer<'_> {
     }
 
     fn tile(&mut self) {
-        let &Build {
+        let &DenseTile {
             rows,
             columns,
             depth,
-            high,
-            wide,
+            part: [high, wide],
             ..
         } = self.build;
         let _ = writeln!(
@@ -245,11 +244,10 @@ impl Writer<'_> {
 
     /// Column `d` of the staged part of a times row `d` of b's.
     fn multiply(&mut self, d: u32) {
-        let &Build {
+        let &DenseTile {
             rows,
             columns,
-            high,
-            wide,
+            part: [high, wide],
             ..
         } = self.build;
         self.line("{");

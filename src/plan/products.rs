@@ -1,0 +1,355 @@
+//! Tiles of matrix products: a table for each way to multiply, and which of its tiles a product takes.
+//!
+//! The choice is a function of the product's own shape and of the table, so that neighbours change no bit. Tables are written from
+//! measurements; `docs/performance.md` has those.
+
+/// A workgroup's tile of a dense product.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct DenseTile {
+    /// What its variants of the kernel are called.
+    pub flag: &'static str,
+    pub rows: u32,
+    pub columns: u32,
+    /// Rows and columns of what one invocation makes; on cooperative matrices, one subgroup.
+    pub part: [u32; 2],
+    /// Inner products staged at a time.
+    pub depth: u32,
+    /// Rows of tiles that are made together, so that what they read of b is still in the cache.
+    pub band: u32,
+    /// Tiles of a product from which on this one is taken. A larger one makes more of what it loads, a smaller one leaves work for
+    /// every core.
+    least: u64,
+    /// Whether it is there for factors that are not made of whole aligned quads of words, and for a right factor that is stored
+    /// transposed.
+    pub loose: bool,
+    turned: bool,
+}
+
+const fn dense(flag: &'static str, [rows, columns]: [u32; 2], part: [u32; 2]) -> DenseTile {
+    DenseTile {
+        flag,
+        rows,
+        columns,
+        part,
+        depth: 16,
+        band: 8,
+        least: 0,
+        loose: true,
+        turned: true,
+    }
+}
+
+/// Those of any device.
+pub(crate) const DENSE: [DenseTile; 3] = [
+    dense("T32", [32, 32], [4, 4]),
+    DenseTile {
+        least: 128,
+        ..dense("T64", [64, 64], [8, 4])
+    },
+    DenseTile {
+        least: 128,
+        ..dense("T128", [128, 128], [8, 8])
+    },
+];
+
+/// Those on cooperative matrices, of f16.
+pub(crate) const DENSE_MATRIX: [DenseTile; 4] = [
+    DenseTile {
+        depth: 32,
+        ..dense("T32", [32, 32], [16, 16])
+    },
+    DenseTile {
+        depth: 64,
+        least: 2,
+        ..dense("T64", [64, 64], [32, 32])
+    },
+    DenseTile {
+        depth: 32,
+        least: 100,
+        loose: false,
+        ..dense("T128", [128, 128], [64, 64])
+    },
+    DenseTile {
+        depth: 48,
+        band: 16,
+        least: 128,
+        loose: false,
+        // It does not fit.
+        turned: false,
+        ..dense("T256", [128, 256], [64, 64])
+    },
+];
+
+impl DenseTile {
+    /// The place of an m × n product's tile: the largest of which there are enough, and that is there for its factors.
+    pub(crate) fn of(tiles: &[DenseTile], [m, n]: [u32; 2], loose: bool, turned: bool) -> usize {
+        let fits = |tile: &DenseTile| {
+            let count = u64::from(m.div_ceil(tile.rows)) * u64::from(n.div_ceil(tile.columns));
+            count >= tile.least && (tile.loose || !loose) && (tile.turned || !turned)
+        };
+        // The first is there for all.
+        tiles.iter().rposition(fits).unwrap_or(0)
+    }
+
+    /// Calls `f` with the first row and column of every tile of an m × n product, those of a band one after the other.
+    pub(crate) fn for_each(&self, [m, n]: [u32; 2], mut f: impl FnMut(u32, u32)) {
+        let band_rows = self.band * self.rows;
+        for band in (0..m).step_by(band_rows as usize) {
+            let end = m.min(band.saturating_add(band_rows));
+            for column in (0..n).step_by(self.columns as usize) {
+                for row in (band..end).step_by(self.rows as usize) {
+                    f(row, column);
+                }
+            }
+        }
+    }
+
+    /// Invocations that make a part of it each.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn invocations(&self) -> u32 {
+        self.rows / self.part[0] * (self.columns / self.part[1])
+    }
+}
+
+/// A workgroup's tile of a block-sparse product: of one row of blocks, and some columns.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct SparseTile {
+    /// What its variants of the kernel are called.
+    pub flag: &'static str,
+    pub rows: u32,
+    pub columns: u32,
+    /// Rows and columns of what one invocation makes; on cooperative matrices, one subgroup.
+    pub part: [u32; 2],
+    /// Inner products staged at a time.
+    pub depth: u32,
+    /// Heights of blocks that it is there for, and columns of a product from which on it is taken.
+    blocks: &'static [u32],
+    from: u32,
+    /// Whether it is there for results of f32, and for a dense factor that is stored transposed.
+    wide_results: bool,
+    turned: bool,
+    /// Tiles that a workgroup makes side by side, where there are many.
+    pub together: u32,
+    /// Whether whole tiles of f32 are stored as they are, and not through workgroup memory: whichever is faster.
+    pub as_it_is: bool,
+    /// On cooperative matrices, what blocks are wide in multiples of, the best first: each has its variants.
+    segments: &'static [(&'static str, u32)],
+}
+
+const fn sparse(
+    flag: &'static str,
+    [rows, columns]: [u32; 2],
+    part: [u32; 2],
+    blocks: &'static [u32],
+) -> SparseTile {
+    SparseTile {
+        flag,
+        rows,
+        columns,
+        part,
+        depth: 8,
+        blocks,
+        from: 0,
+        wide_results: true,
+        turned: true,
+        together: 1,
+        as_it_is: false,
+        segments: &[],
+    }
+}
+
+/// Columns of the baseline's tiles: of a narrow one and of the others.
+pub(crate) const NARROW: u32 = 32;
+pub(crate) const WIDE: u32 = 128;
+
+const fn wide(flag: &'static str, rows: u32, part: [u32; 2], blocks: &'static [u32]) -> SparseTile {
+    SparseTile {
+        from: NARROW + 1,
+        ..sparse(flag, [rows, WIDE], part, blocks)
+    }
+}
+
+/// Those of any device, as high as blocks are, or a whole part of them; and one for few columns. The depth is a part of every block side.
+pub(crate) const SPARSE: [SparseTile; 6] = [
+    sparse(
+        "NARROW",
+        [16, NARROW],
+        [4, 4],
+        &[8, 16, 32, 48, 64, 96, 128],
+    ),
+    wide("H8", 8, [4, 4], &[8]),
+    wide("H16", 16, [4, 4], &[16]),
+    wide("H32", 32, [4, 8], &[32]),
+    wide("H48", 48, [4, 8], &[48, 96]),
+    wide("H64", 64, [8, 8], &[64, 128]),
+];
+
+const S32: &[(&str, u32)] = &[("S32", 32), ("S8", 8)];
+const S16: &[(&str, u32)] = &[("S16", 16), ("S8", 8)];
+
+const fn matrix(
+    flag: &'static str,
+    tile: [u32; 2],
+    part: [u32; 2],
+    blocks: &'static [u32],
+) -> SparseTile {
+    SparseTile {
+        depth: 32,
+        segments: S32,
+        ..sparse(flag, tile, part, blocks)
+    }
+}
+
+/// Those on cooperative matrices, of f16: as high as blocks are. Wide ones make more of what they load of a.
+pub(crate) const SPARSE_MATRIX: [SparseTile; 9] = [
+    SparseTile {
+        depth: 16,
+        segments: S16,
+        ..matrix("H8", [8, 128], [16, 128], &[8])
+    },
+    SparseTile {
+        depth: 16,
+        as_it_is: true,
+        segments: S16,
+        ..matrix("H16", [16, 128], [16, 128], &[16])
+    },
+    SparseTile {
+        as_it_is: true,
+        ..matrix("H32", [32, 128], [32, 64], &[32])
+    },
+    SparseTile {
+        as_it_is: true,
+        segments: S16,
+        ..matrix("H48", [48, 128], [48, 64], &[48])
+    },
+    matrix("H64", [64, 128], [32, 64], &[64]),
+    matrix("H96", [96, 128], [48, 64], &[96]),
+    SparseTile {
+        together: 4,
+        ..matrix("H128", [128, 128], [64, 64], &[128])
+    },
+    SparseTile {
+        from: 129,
+        wide_results: false,
+        // It does not fit, nor does the next.
+        turned: false,
+        ..matrix("WIDE32", [32, 256], [32, 64], &[32])
+    },
+    SparseTile {
+        from: 257,
+        turned: false,
+        ..matrix("WIDE64", [64, 512], [64, 64], &[64])
+    },
+];
+
+impl SparseTile {
+    /// The place of the tile for blocks of that height and a product of so many columns: the last that is there for them.
+    pub(crate) fn of(
+        tiles: &[SparseTile],
+        block_high: u32,
+        columns: u32,
+        halves: bool,
+        turned: bool,
+    ) -> usize {
+        let fits = |tile: &SparseTile| {
+            tile.blocks.contains(&block_high)
+                && columns >= tile.from
+                && (tile.wide_results || halves)
+                && (tile.turned || !turned)
+        };
+        // Every height has a tile for all.
+        tiles.iter().rposition(fits).unwrap_or(0)
+    }
+
+    /// Inner products of a stage that lie in one block of that width, and the flag for it.
+    pub(crate) fn segment(&self, block_wide: u32) -> &'static str {
+        let fits = |(_, segment): &&(&str, u32)| block_wide.is_multiple_of(*segment);
+        // All widths are multiples of 8.
+        self.segments
+            .iter()
+            .find(fits)
+            .map_or("S8", |segment| segment.0)
+    }
+
+    /// The products of inner extents that lie in one block, for a variant with these flags.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn segment_of(&self, flags: &[&str]) -> u32 {
+        let listed = self.segments.iter().find(|(flag, _)| flags.contains(flag));
+        listed.map_or(self.depth, |&(_, segment)| segment)
+    }
+
+    /// Invocations that make a part of it each.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn invocations(&self) -> u32 {
+        self.rows / self.part[0] * (self.columns / self.part[1])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every value of every product is in exactly one tile.
+    #[test]
+    fn tiles_cover_every_result_once() {
+        for (m, n) in [
+            (1, 1),
+            (33, 31),
+            (64, 65),
+            (700, 20),
+            (1500, 1500),
+            (1, 40_000),
+        ] {
+            for tiles in [&DENSE[..], &DENSE_MATRIX] {
+                let tile = &tiles[DenseTile::of(tiles, [m, n], false, false)];
+                let mut met = Vec::new();
+                tile.for_each([m, n], |row, column| met.push((row, column)));
+                met.sort_unstable();
+                let rows = (0..m).step_by(tile.rows as usize);
+                let expected: Vec<_> = rows
+                    .flat_map(|row| {
+                        let columns = (0..n).step_by(tile.columns as usize);
+                        columns.map(move |column| (row, column))
+                    })
+                    .collect();
+                assert_eq!(met, expected, "{m} {n} {tile:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_dense_tile_depends_on_the_product_alone_and_leaves_work_for_all() {
+        let flag = |tiles: &[DenseTile], side, loose, turned| {
+            tiles[DenseTile::of(tiles, [side; 2], loose, turned)].flag
+        };
+        for (side, expected) in [(8, "T32"), (512, "T32"), (1024, "T64"), (4096, "T128")] {
+            for case in 0..4 {
+                let found = flag(&DENSE, side, case & 1 > 0, case & 2 > 0);
+                assert_eq!(found, expected, "{side}");
+            }
+        }
+        for (side, expected) in [(32, "T32"), (512, "T64"), (1280, "T128"), (2048, "T256")] {
+            assert_eq!(flag(&DENSE_MATRIX, side, false, false), expected, "{side}");
+        }
+        assert_eq!(flag(&DENSE_MATRIX, 4096, true, false), "T64");
+        assert_eq!(flag(&DENSE_MATRIX, 4096, false, true), "T128");
+    }
+
+    /// Every block side has a tile in every case, which is as high as a block or a whole part of it.
+    #[test]
+    fn a_sparse_tile_fits_its_blocks() {
+        for high in [8, 16, 32, 48, 64, 96, 128] {
+            for case in 0..16 {
+                let columns = [1, 100, 200, 600][case / 4];
+                let (halves, turned) = (case & 1 > 0, case & 2 > 0);
+                let tile =
+                    SPARSE_MATRIX[SparseTile::of(&SPARSE_MATRIX, high, columns, halves, turned)];
+                assert_eq!(tile.rows, high, "{tile:?}");
+                assert!(tile.columns <= 128 || columns > tile.columns / 2 && !turned);
+                let tile = SPARSE[SparseTile::of(&SPARSE, high, columns, halves, turned)];
+                assert_eq!(tile.columns, if columns <= 32 { NARROW } else { WIDE });
+                assert!(high.is_multiple_of(tile.rows) || tile.flag == "NARROW");
+            }
+        }
+    }
+}
