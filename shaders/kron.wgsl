@@ -129,6 +129,16 @@ fn after(place: Place, i: u32, entry: Entry) -> Place {
     return Place(place.a + 1u, place.b_row, 0u, place.left - 1u);
 }
 
+// The products of factors that lie at i of a and at j of b.
+fn products(i: vec4<u32>, j: vec4<u32>) -> vec4<E> {
+    return vec4(a[i.x], a[i.y], a[i.z], a[i.w]) * vec4(b[j.x], b[j.y], b[j.z], b[j.w]);
+}
+
+// The place of b after j, in a row of n.
+fn turned(j: u32, n: u32) -> u32 {
+    return select(j + 1u, 0u, j + 1u == n);
+}
+
 // Four values of c from v on.
 fn quad(v: u32, tile: Tile) -> vec4<E> {
     var e = place_in_tile(v, tile);
@@ -136,6 +146,16 @@ fn quad(v: u32, tile: Tile) -> vec4<E> {
     var end = start_in_tile(e + 1u, tile);
     var entry = entry_in_tile(e, tile);
     var place = place_of(v - start, entry);
+    if place.left * entry.n - place.j >= 4u {
+        // All in one row, without a branch. A row of b ends wherever its place is 0 again.
+        let j1 = turned(place.j, entry.n);
+        let j2 = turned(j1, entry.n);
+        let j3 = turned(j2, entry.n);
+        let i1 = place.a + u32(j1 == 0u);
+        let i2 = i1 + u32(j2 == 0u);
+        let i3 = i2 + u32(j3 == 0u);
+        return products(vec4(place.a, i1, i2, i3), place.b_row + vec4(place.j, j1, j2, j3));
+    }
     var i = vec4(place.a);
     var j = vec4(place.b_row + place.j);
     for (var k = 1u; k < 4u; k += 1u) {
@@ -155,7 +175,7 @@ fn quad(v: u32, tile: Tile) -> vec4<E> {
         i[k] = place.a;
         j[k] = place.b_row + place.j;
     }
-    return vec4(a[i.x], a[i.y], a[i.z], a[i.w]) * vec4(b[j.x], b[j.y], b[j.z], b[j.w]);
+    return products(i, j);
 }
 
 @compute @workgroup_size(WG)

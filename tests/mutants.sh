@@ -106,6 +106,8 @@ kron @ place.j + 1u < entry.n @ place.j + 1u <= entry.n @ kron::gpu
 kron @ if place.left == 1u @ if place.left == 2u @ kron::gpu
 kron @ entry.m - along @ entry.m @ kron::gpu
 kron @ a_stride *= m; @ a_stride *= n; @ kron::gpu
+kron @ place.left * entry.n - place.j >= 4u @ place.left * entry.n - place.j >= 3u @ kron::gpu
+kron @ j + 1u == n) @ j == n) @ kron::gpu
 kron @ place = first_place @ let skipped = first_place @ kron::gpu
 correlate_max @ q0 / TILE @ q0 / (TILE + 1u) @ correlate_max::gpu
 correlate_max @ if q < length @ if q <= length @ correlate_max::gpu
