@@ -229,6 +229,17 @@ pub enum Error {
         got: String,
     },
 
+    /// A name that a file of several batches does not have, or one that it has already.
+    #[error("{op}: expected {expected}, got {got:?}")]
+    Name {
+        /// The public operation.
+        op: &'static str,
+        /// What would have been valid.
+        expected: String,
+        /// The name that came.
+        got: String,
+    },
+
     /// The system could not read or write.
     #[error("{op}: {what}: {message}")]
     Io {
@@ -355,6 +366,7 @@ impl Error {
             Error::BlockOrder { .. } => "block_order",
             Error::CostTable { .. } => "cost_table",
             Error::File { .. } => "file",
+            Error::Name { .. } => "name",
             Error::Io { .. } => "io",
             Error::ElementRange { .. } => "element_range",
             Error::DeviceMismatch { .. } => "device_mismatch",
@@ -384,6 +396,7 @@ impl Error {
             | Error::BlockSide { op, .. }
             | Error::BlockOrder { op, .. }
             | Error::File { op, .. }
+            | Error::Name { op, .. }
             | Error::Io { op, .. }
             | Error::ElementRange { op, .. }
             | Error::DeviceMismatch { op, .. }
@@ -416,6 +429,7 @@ impl Error {
             | Error::Pairing { .. }
             | Error::CostTable { .. }
             | Error::File { .. }
+            | Error::Name { .. }
             | Error::Io { .. }
             | Error::ElementRange { .. }
             | Error::DeviceMismatch { .. }

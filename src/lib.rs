@@ -25,7 +25,7 @@
 //! * [`Ragged`] is a batch on the host; [`Layout`] its shapes alone, shared and checked once.
 //! * [`Device`] is a GPU or the CPU, as a value; [`Tensor`] a batch on it, cheap to clone and immutable. Operations are
 //!   methods of [`Tensor`], and of [`Pair`] when the elements do not meet one by one.
-//! * [`io`] is files: [`Ragged::read`], [`Ragged::write`].
+//! * [`io`] is files, [`Ragged::read`] and [`Ragged::write`], and interchange with other libraries.
 //! * [`Error`] is the only error. Whatever is wrong with the input is found before any work starts.
 //!
 //! # What a call costs
@@ -39,6 +39,7 @@
 //!
 //! # Features
 //! * `gpu` (default): the GPU device. Without it the crate is a CPU library that does not depend on wgpu.
+//! * `ndarray`, `safetensors`, `serde`: [interchange](io#interchange) with these.
 
 #![warn(missing_docs)]
 #![cfg_attr(

@@ -1,4 +1,4 @@
-//! The `.vsla` file: ragged batches and block-sparse matrices, kept bit for bit.
+//! Files and interchange. The `.vsla` file keeps ragged batches and block-sparse matrices, bit for bit.
 //!
 //! [`Ragged`] and [`Bsr`] have `read` and `write` for paths, `read_from` and `write_to` for streams. [`Any`] reads a file of
 //! which one does not know what it holds.
@@ -63,7 +63,35 @@
 //! A file that is cut short, damaged, too long or no such file at all gives an [`Error`], whatever it says of itself: [`Error::File`] with the
 //! place, or the error that the same shapes give elsewhere. Nothing is reserved because a file promises it: no more than twice what has been read, or
 //! what a file on disk still has.
+//!
+//! # Interchange
+//! Each of these is a feature, and off by default.
+//!
+//! * `safetensors`: files for other programs, in the module `safetensors`.
+//! * `ndarray`: elements as views ([`Ragged`]'s `array`, `array_mut`), batches from arrays and from and to padded ones (`from_arrays`,
+//!   `from_padded_array`, `to_padded_array`).
+//! * `serde`: [`Ragged`], [`Bsr`], [`Layout`](crate::Layout), [`Offsets`](crate::Offsets), [`Shape`](crate::Shape) and
+//!   [`Topology`](crate::Topology) are `Serialize` and `Deserialize`. What comes in is checked as everywhere: a bad document is an error of serde that
+//!   has the words of this library's, and names the element.
+//!
+//! As JSON these are
+//!
+//! ```json
+//! {"lengths": [2, 0, 1], "values": [1.5, 2.5, 3.5]}
+//! {"rank": 2, "shapes": [[2, 2], [1, 3]], "values": [1, 2, 3, 4, 5, 6, 7]}
+//! {"topology": {"shape": [16, 16], "block": [8, 8], "blocks": [[0, 1]]}, "sets": 1, "values": [0.5, "63 more"]}
+//! ```
+//!
+//! and a layout is a batch without its values, offsets and a shape are arrays. In formats that are not for people, such as CBOR, a batch is (rank, extents,
+//! values), with as many extents for each element as the rank says. Values are what serde makes of them: a `Complex32` is two numbers, an
+//! `f16` its 16 bits; JSON has no NaN.
 
+#[cfg(feature = "ndarray")]
+mod ndarray;
+#[cfg(feature = "safetensors")]
+pub mod safetensors;
+#[cfg(feature = "serde")]
+mod serde;
 mod sink;
 mod source;
 mod v1;

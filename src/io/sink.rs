@@ -65,6 +65,11 @@ impl<W: Write> Sink<W> {
     pub fn end(&mut self) -> Result<()> {
         let sum = self.crc.clone().finalize();
         self.bytes(&sum.to_le_bytes())?;
+        self.flush()
+    }
+
+    /// Sees that what was written goes on its way.
+    pub fn flush(&mut self) -> Result<()> {
         let flushed = self.writer.flush();
         flushed.map_err(|error| Error::io(OP, &self.name, &error))
     }

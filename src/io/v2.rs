@@ -69,7 +69,7 @@ impl Head {
         let of_rows = source.values::<u32>(rows as u64, 4, what)?;
         let of_columns = source.values::<u32>(columns as u64, 4, what)?;
         let listed: u64 = of_rows.iter().map(|&count| u64::from(count)).sum();
-        if listed != blocks.into() {
+        if listed != u64::from(blocks) {
             let expected = format!("counts of rows that add up to {blocks}");
             return Err(wrong(begin + 20, expected, listed.to_string()));
         }
@@ -119,7 +119,7 @@ impl Head {
             end = sum.ok_or_else(|| total_overflow(OP, element))?;
             offsets.push(end);
         }
-        if self.total != end.into() {
+        if self.total != u64::from(end) {
             let expected = format!("{} for these shapes", Count(end as usize, "value"));
             return Err(wrong(24, expected, self.total.to_string()));
         }

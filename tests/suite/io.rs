@@ -1,7 +1,13 @@
 //! `.vsla` files: what is written is read, and what was not written is refused.
 
 mod bad;
+#[cfg(feature = "ndarray")]
+mod ndarray;
 mod paths;
+#[cfg(feature = "safetensors")]
+mod safetensors;
+#[cfg(feature = "serde")]
+mod serde;
 
 use std::io::{self, Read, Write};
 
@@ -23,6 +29,12 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     ];
     trials.extend(bad::tests(bench));
     trials.extend(paths::tests(bench));
+    #[cfg(feature = "ndarray")]
+    trials.extend(ndarray::tests(bench));
+    #[cfg(feature = "safetensors")]
+    trials.extend(safetensors::tests(bench));
+    #[cfg(feature = "serde")]
+    trials.extend(serde::tests(bench));
     trials
 }
 

@@ -246,7 +246,7 @@ fn empty_elements_keep_their_shape() {
         (2, 0, 0)
     );
     assert_eq!(nothing.padding_waste(), 0.0);
-    assert_eq!(Ragged::<f32>::zeros(&nothing).to_padded(9.0), []);
+    assert_eq!(Ragged::<f32>::zeros(&nothing).to_padded(9.0), [0f32; 0]);
 }
 
 fn an_empty_batch_is_a_batch() {

@@ -346,6 +346,16 @@ fn every_error_has_its_text() {
             "read: at byte 9: expected values of type f32, got f64",
         ),
         (
+            Error::Name {
+                op: "read",
+                expected: "the name of a batch that the file has".into(),
+                got: "x\n".into(),
+            },
+            "name",
+            None,
+            "read: expected the name of a batch that the file has, got \"x\\n\"",
+        ),
+        (
             Error::Io {
                 op: "write",
                 what: "a/b.vsla".into(),

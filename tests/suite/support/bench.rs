@@ -61,6 +61,21 @@ impl Bench {
         })
     }
 
+    /// The trial `module::name`, ignored where `missing` names what it needs and is not there.
+    #[cfg(feature = "safetensors")]
+    pub fn unless(
+        &self,
+        name: &str,
+        missing: fn() -> Option<String>,
+        test: impl FnOnce() + Send + 'static,
+    ) -> Trial {
+        let name = format!("{}::{name}", self.module);
+        Trial::ignorable_test(name, move || match missing() {
+            None => guarded(test).map(|()| Completion::Completed),
+            Some(what) => Ok(Completion::ignored_with(what)),
+        })
+    }
+
     /// The trial `module::gpu::name` on the GPU that `open` gives, [`gpu`] or [`folding_gpu`].
     pub fn on_gpu(
         &self,

@@ -1,0 +1,314 @@
+//! Reading, a batch at a time.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::super::{Any, Contents, Stored, swap, wrong};
+use super::header::{Header, Tensor};
+use super::{OFFSETS, SHAPE, VALUES, dtype};
+use crate::error::{Error, Result};
+use crate::ragged::{Layout, Offsets, Ragged, check_rank, product};
+
+const OP: &str = "read";
+
+/// Bytes of numbers that are converted at once.
+const PIECE: u64 = 1 << 16;
+
+/// A `.safetensors` file whose header has been read. Each batch is read when it is asked for.
+pub struct Reader<R> {
+    reader: R,
+    /// The path, for errors.
+    name: String,
+    tensors: Header,
+    /// Where the data begins.
+    data: u64,
+}
+
+impl Reader<File> {
+    /// Opens a file and reads its header.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the system cannot open or read it; [`Error::File`] where it is cut short, has data of no tensor, or is no such
+    /// file.
+    pub fn open(path: impl AsRef<Path>) -> Result<Reader<File>> {
+        let name = path.as_ref().display().to_string();
+        let file = File::open(path).map_err(|error| Error::io(OP, &name, &error))?;
+        Reader::named(file, name)
+    }
+}
+
+impl<R: Read + Seek> Reader<R> {
+    /// The same for anything that can be read at any place, from its beginning to its end: `std::io::Cursor::new(bytes)` for bytes in memory.
+    ///
+    /// # Errors
+    /// Those of [`open`](Reader::open).
+    pub fn new(reader: R) -> Result<Reader<R>> {
+        Reader::named(reader, "the stream".to_owned())
+    }
+
+    fn named(reader: R, name: String) -> Result<Reader<R>> {
+        let mut file = Reader {
+            reader,
+            name,
+            tensors: Header(Default::default()),
+            data: 8,
+        };
+        let size = file.reader.seek(SeekFrom::End(0));
+        let size = size.map_err(|error| file.failed(error))?;
+        if size < 8 {
+            return Err(wrong(size, "at least 8 bytes", "the end"));
+        }
+        let mut length = [0; 8];
+        file.read_at(0, &mut length)?;
+        let length = u64::from_le_bytes(length);
+        if length > size - 8 {
+            let expected = format!("a header of at most {} bytes", size - 8);
+            return Err(wrong(0, expected, length.to_string()));
+        }
+        let mut text = vec![0; host_size(length)?];
+        file.read_at(8, &mut text)?;
+        let header = serde_json::from_slice(&text);
+        file.tensors =
+            header.map_err(|error| wrong(8, "a JSON object of tensors", error.to_string()))?;
+        file.data = 8 + length;
+        file.tile(size - file.data)?;
+        Ok(file)
+    }
+
+    /// The data of a file is that of its tensors, one after the other.
+    fn tile(&self, size: u64) -> Result<()> {
+        let tensors = self.tensors.0.values();
+        let mut ranges: Vec<_> = tensors.map(|tensor| tensor.data_offsets).collect();
+        ranges.sort_unstable();
+        let mut end = 0;
+        for [from, to] in ranges {
+            if from != end || to < from {
+                let expected = format!("data from {end} on for the next tensor");
+                return Err(wrong(8, expected, format!("{from} to {to}")));
+            }
+            end = to;
+        }
+        if end != size {
+            let expected = format!("data of {end} bytes");
+            return Err(wrong(self.data, expected, size.to_string()));
+        }
+        Ok(())
+    }
+
+    /// The names of the file's batches, in alphabetical order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let tensors = &self.tensors.0;
+        tensors.keys().filter_map(|tensor| {
+            let name = tensor.strip_suffix(VALUES)?;
+            tensors
+                .contains_key(&format!("{name}{OFFSETS}"))
+                .then_some(name)
+        })
+    }
+
+    /// Reads a batch, bit for bit.
+    ///
+    /// # Errors
+    /// [`Error::Name`] for a name that is not among [`names`](Self::names); [`Error::File`] for one of another type, and for tensors that
+    /// are no batch; [`Error::InvalidOffsets`], [`Error::ValueCount`], [`Error::Rank`], [`Error::SizeOverflow`] and [`Error::Length`], which
+    /// name the element, for offsets and shapes that do not agree; [`Error::Io`] where the system cannot read.
+    pub fn read<T: Stored>(&mut self, name: &str) -> Result<Ragged<T>> {
+        let values = self.tensor(name, VALUES)?;
+        if values.dtype != dtype::<T>() {
+            let expected = format!("{name}{VALUES} of type {}", dtype::<T>());
+            return Err(wrong(8, expected, values.dtype.as_str()));
+        }
+        let (count, from) = self.place(name, VALUES, values, 1, size_of::<T>())?;
+        // Before the values, which are more.
+        let layout = self.layout(name)?;
+        if count != layout.total() {
+            return Err(Error::ValueCount {
+                op: OP,
+                element: None,
+                expected: layout.total(),
+                got: count,
+            });
+        }
+        let mut values = vec![T::zeroed(); count];
+        let bytes = bytemuck::cast_slice_mut(&mut values);
+        self.read_at(from, bytes)?;
+        if cfg!(target_endian = "big") {
+            swap(bytes, T::NUMBER);
+        }
+        Ragged::from_parts(layout, values)
+    }
+
+    /// Reads a batch of whatever type it is.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
+    pub fn read_any(&mut self, name: &str) -> Result<Any> {
+        let values = self.tensor(name, VALUES)?;
+        Ok(match values.dtype.as_str() {
+            "F64" => Any::F64(Contents::Ragged(self.read(name)?)),
+            "F32" => Any::F32(Contents::Ragged(self.read(name)?)),
+            "F16" => Any::F16(Contents::Ragged(self.read(name)?)),
+            "U32" => Any::U32(Contents::Ragged(self.read(name)?)),
+            "I32" => Any::I32(Contents::Ragged(self.read(name)?)),
+            "C64" => Any::C32(Contents::Ragged(self.read(name)?)),
+            other => {
+                let expected = format!("{name}{VALUES} of type F64, F32, F16, U32, I32 or C64");
+                return Err(wrong(8, expected, other));
+            }
+        })
+    }
+
+    fn tensor(&self, name: &str, suffix: &str) -> Result<&Tensor> {
+        let tensor = self.tensors.0.get(&format!("{name}{suffix}"));
+        tensor.ok_or_else(|| Error::Name {
+            op: OP,
+            expected: "the name of a batch that the file has".into(),
+            got: name.to_owned(),
+        })
+    }
+
+    /// How many numbers of so many bytes a tensor has, and where they begin.
+    fn place(
+        &self,
+        name: &str,
+        suffix: &str,
+        tensor: &Tensor,
+        rank: usize,
+        size: usize,
+    ) -> Result<(usize, u64)> {
+        let shape = &tensor.shape;
+        if shape.rank != rank {
+            let expected = format!("{name}{suffix} of rank {rank}");
+            return Err(wrong(8, expected, shape.rank.to_string()));
+        }
+        let [from, to] = tensor.data_offsets;
+        let count = shape.first[..rank]
+            .iter()
+            .try_fold(1u64, |n, &k| n.checked_mul(k));
+        let bytes = count.and_then(|count| count.checked_mul(size as u64));
+        if bytes != Some(to - from) {
+            let expected = format!("{name}{suffix} of as many bytes as its shape has");
+            return Err(wrong(8, expected, (to - from).to_string()));
+        }
+        let count = host_size((to - from) / size as u64)?;
+        Ok((count, self.data + from))
+    }
+
+    fn layout(&mut self, name: &str) -> Result<Layout> {
+        let offsets = self.tensor(name, OFFSETS)?;
+        let integer = Integer::of(name, OFFSETS, offsets)?;
+        let (count, at) = self.place(name, OFFSETS, offsets, 1, integer.size)?;
+        let offsets = Offsets::new(self.integers(count, at, integer)?)?;
+
+        let Some(shape) = self.tensors.0.get(&format!("{name}{SHAPE}")) else {
+            return Ok(Layout::from_offsets(offsets));
+        };
+        let integer = Integer::of(name, SHAPE, shape)?;
+        let (count, at) = self.place(name, SHAPE, shape, 2, integer.size)?;
+        let [elements, rank] = shape.shape.first;
+        if elements != offsets.len() as u64 {
+            let expected = format!("{name}{SHAPE} of {} rows", offsets.len());
+            return Err(wrong(8, expected, elements.to_string()));
+        }
+        let rank = usize::try_from(rank).unwrap_or(usize::MAX);
+        check_rank(OP, rank)?;
+        let extents = self.integers(count, at, integer)?;
+        for (element, extents) in extents.chunks_exact(rank).enumerate() {
+            let size = product(extents).ok_or_else(|| Error::SizeOverflow {
+                op: OP,
+                element: Some(element),
+                what: "the product of the extents".into(),
+            })?;
+            if size as usize != offsets.length(element) {
+                return Err(Error::Length {
+                    op: OP,
+                    element,
+                    expected: size as usize,
+                    got: offsets.length(element),
+                });
+            }
+        }
+        let extents = if rank == 1 { Vec::new() } else { extents };
+        Ok(Layout::with_extents_unchecked(offsets, rank, extents))
+    }
+
+    /// Numbers of 32 bits, of which each has been kept in more.
+    fn integers(&mut self, count: usize, at: u64, integer: Integer) -> Result<Vec<u32>> {
+        let Integer { size, signed } = integer;
+        let mut numbers = Vec::with_capacity(count);
+        let end = at + (count * size) as u64;
+        let mut bytes = vec![0; host_size(PIECE.min(end - at))?];
+        let mut next = at;
+        while next < end {
+            let piece = bytes.len().min(host_size(end - next)?);
+            let piece = &mut bytes[..piece];
+            self.read_at(next, piece)?;
+            for (number, bytes) in piece.chunks_exact(size).enumerate() {
+                let mut wide = [0; 8];
+                wide[..size].copy_from_slice(bytes);
+                let value = u64::from_le_bytes(wide);
+                let most = if signed && size == 4 {
+                    i32::MAX as u32
+                } else {
+                    u32::MAX
+                };
+                if value > u64::from(most) {
+                    let at = next + (number * size) as u64;
+                    let expected = format!("an integer of 0 to {most}");
+                    let got = match (signed, size) {
+                        (true, 4) => (value as i32).to_string(),
+                        (true, _) => (value as i64).to_string(),
+                        (false, _) => value.to_string(),
+                    };
+                    return Err(wrong(at, expected, got));
+                }
+                numbers.push(value as u32);
+            }
+            next += piece.len() as u64;
+        }
+        Ok(numbers)
+    }
+
+    fn read_at(&mut self, at: u64, bytes: &mut [u8]) -> Result<()> {
+        let read = self.reader.seek(SeekFrom::Start(at));
+        let read = read.and_then(|_| self.reader.read_exact(bytes));
+        read.map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, error: std::io::Error) -> Error {
+        Error::io(OP, &self.name, &error)
+    }
+}
+
+/// A type of offsets and extents.
+#[derive(Clone, Copy)]
+struct Integer {
+    size: usize,
+    signed: bool,
+}
+
+impl Integer {
+    fn of(name: &str, suffix: &str, tensor: &Tensor) -> Result<Integer> {
+        let (size, signed) = match tensor.dtype.as_str() {
+            "I64" => (8, true),
+            "U64" => (8, false),
+            "I32" => (4, true),
+            "U32" => (4, false),
+            other => {
+                let expected = format!("{name}{suffix} of type I64, U64, I32 or U32");
+                return Err(wrong(8, expected, other));
+            }
+        };
+        Ok(Integer { size, signed })
+    }
+}
+
+/// A part of a file may be more than a 32-bit machine can address.
+fn host_size(bytes: u64) -> Result<usize> {
+    usize::try_from(bytes).map_err(|_| Error::OutOfMemory {
+        op: OP,
+        bytes,
+        available: None,
+    })
+}

@@ -1,0 +1,145 @@
+//! Writing, all batches of a file at once.
+
+use std::io::Write;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::super::Stored;
+use super::super::sink::{self, Sink};
+use super::{OFFSETS, SHAPE, VALUES, dtype};
+use crate::error::{Error, Result};
+use crate::ragged::Ragged;
+
+/// Numbers that are widened at once.
+const PIECE: usize = 1 << 12;
+
+/// Batches to be written to one `.safetensors` file. It borrows them: nothing is copied.
+#[derive(Default)]
+pub struct Writer<'a> {
+    tensors: Vec<Tensor<'a>>,
+}
+
+struct Tensor<'a> {
+    name: String,
+    dtype: &'static str,
+    shape: Vec<usize>,
+    data: Data<'a>,
+}
+
+enum Data<'a> {
+    /// The bytes of values, and how many a number of them has.
+    Values(&'a [u8], usize),
+    /// Numbers that are kept in 64 bits.
+    Wide(&'a [u32]),
+}
+
+impl Data<'_> {
+    fn bytes(&self) -> usize {
+        match self {
+            Data::Values(bytes, _) => bytes.len(),
+            Data::Wide(numbers) => 8 * numbers.len(),
+        }
+    }
+}
+
+impl<'a> Writer<'a> {
+    /// A file without batches.
+    pub fn new() -> Writer<'a> {
+        Writer::default()
+    }
+
+    /// Adds a batch.
+    ///
+    /// # Errors
+    /// [`Error::Name`] for a name that the file has.
+    pub fn add<T: Stored>(&mut self, name: &str, batch: &'a Ragged<T>) -> Result<&mut Self> {
+        let values = format!("{name}{VALUES}");
+        if self.tensors.iter().any(|tensor| tensor.name == values) {
+            return Err(Error::Name {
+                op: "write",
+                expected: "a name for each batch".into(),
+                got: name.to_owned(),
+            });
+        }
+        let (layout, offsets) = (batch.layout(), batch.layout().offsets().as_slice());
+        self.tensors.push(Tensor {
+            name: values,
+            dtype: dtype::<T>(),
+            shape: vec![layout.total()],
+            data: Data::Values(bytemuck::cast_slice(batch.values()), T::NUMBER),
+        });
+        self.tensors.push(Tensor {
+            name: format!("{name}{OFFSETS}"),
+            dtype: "I64",
+            shape: vec![offsets.len()],
+            data: Data::Wide(offsets),
+        });
+        if layout.rank() > 1 {
+            self.tensors.push(Tensor {
+                name: format!("{name}{SHAPE}"),
+                dtype: "I64",
+                shape: vec![layout.len(), layout.rank()],
+                data: Data::Wide(layout.extents()),
+            });
+        }
+        Ok(self)
+    }
+
+    /// Writes the file in place of what is there, as [`Ragged::write`] does: whole or not at all.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the system cannot write it; then what was there is there still.
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
+        sink::replace(path.as_ref(), |sink| self.write_all(sink))
+    }
+
+    /// The same to a stream, which is flushed.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the stream gives one. What was written before is there then.
+    pub fn write_to(&self, writer: impl Write) -> Result<()> {
+        self.write_all(&mut Sink::new(writer))
+    }
+
+    fn write_all(&self, sink: &mut Sink<impl Write>) -> Result<()> {
+        // Wide numbers first: then each number lies at a multiple of its size.
+        let mut tensors: Vec<_> = self.tensors.iter().collect();
+        tensors.sort_by_key(|tensor| match tensor.data {
+            Data::Wide(_) => 0,
+            Data::Values(_, number) => 16 - number,
+        });
+        let mut header = String::from("{");
+        let mut end = 0;
+        for tensor in &tensors {
+            let begin = end;
+            end += tensor.data.bytes();
+            header.push_str(if header.len() == 1 { "" } else { "," });
+            let Tensor {
+                name, dtype, shape, ..
+            } = tensor;
+            let (name, shape) = (json!(name), json!(shape));
+            header.push_str(&format!(
+                r#"{name}:{{"dtype":"{dtype}","shape":{shape},"data_offsets":[{begin},{end}]}}"#
+            ));
+        }
+        header.push('}');
+        while header.len() % 8 != 0 {
+            header.push(' ');
+        }
+        sink.bytes(&(header.len() as u64).to_le_bytes())?;
+        sink.bytes(header.as_bytes())?;
+        for tensor in &tensors {
+            match tensor.data {
+                Data::Values(bytes, number) => sink.values(bytes, number)?,
+                Data::Wide(numbers) => {
+                    for piece in numbers.chunks(PIECE) {
+                        let wide: Vec<u64> = piece.iter().map(|&n| n.into()).collect();
+                        sink.values(&wide, 8)?;
+                    }
+                }
+            }
+        }
+        sink.flush()
+    }
+}

@@ -1,0 +1,551 @@
+//! `.safetensors` files: what is written is read, here and by others, and what was not written is refused.
+
+use std::io::{Cursor, Write};
+use std::process::{Command, Stdio};
+
+use half::f16;
+use libtest_mimic::Trial;
+use safetensors::SafeTensors;
+use vsla::io::safetensors::{Reader, Writer};
+use vsla::io::{Any, Contents, Stored};
+use vsla::{Complex32, Error, Layout, Ragged, Result, Shape};
+
+use crate::support::allocation::largest_in;
+use crate::support::bench::Bench;
+use crate::support::corpus::{self, rng};
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    vec![
+        bench.host("safetensors::golden", golden),
+        bench.host("safetensors::corpus", every_case),
+        bench.host("safetensors::every_type", every_type),
+        bench.host("safetensors::of_others", of_others),
+        bench.host("safetensors::paths", paths),
+        bench.host("safetensors::cut_short", cut_short),
+        bench.host("safetensors::mutated", mutated),
+        bench.host("safetensors::texts", texts),
+        bench.unless("safetensors::python", no_python, python),
+    ]
+}
+
+type File<'a> = Reader<Cursor<&'a [u8]>>;
+
+fn open(file: &[u8]) -> Result<File<'_>> {
+    Reader::new(Cursor::new(file))
+}
+
+fn written(writer: &Writer<'_>) -> Vec<u8> {
+    let mut file = Vec::new();
+    writer.write_to(&mut file).unwrap();
+    file
+}
+
+/// A header, and data behind it.
+fn file(header: &str, data: &[u8]) -> Vec<u8> {
+    let length = (header.len() as u64).to_le_bytes();
+    [&length, header.as_bytes(), data].concat()
+}
+
+fn golden() {
+    let x = Ragged::from_rows([vec![1.5f32, 2.5], vec![], vec![3.5]]).unwrap();
+    let y = Ragged::from_shapes(vec![1u32, 2, 3], 2, [Shape::new(&[1, 3]).unwrap()]).unwrap();
+    let all = written(
+        Writer::new()
+            .add("x", &x)
+            .unwrap()
+            .add("\"y\"", &y)
+            .unwrap(),
+    );
+    let header = concat!(
+        r#"{"x.offsets":{"dtype":"I64","shape":[4],"data_offsets":[0,32]},"#,
+        r#""\"y\".offsets":{"dtype":"I64","shape":[2],"data_offsets":[32,48]},"#,
+        r#""\"y\".shape":{"dtype":"I64","shape":[1,2],"data_offsets":[48,64]},"#,
+        r#""x.values":{"dtype":"F32","shape":[3],"data_offsets":[64,76]},"#,
+        r#""\"y\".values":{"dtype":"U32","shape":[3],"data_offsets":[76,88]}}"#,
+    );
+    let header = format!("{header:<width$}", width = header.len().next_multiple_of(8));
+    let data = [
+        bytemuck::cast_slice(&[0u64, 2, 2, 3, 0, 3, 1, 3]),
+        bytemuck::cast_slice::<f32, u8>(&[1.5, 2.5, 3.5]),
+        bytemuck::cast_slice(&[1u32, 2, 3]),
+    ];
+    assert_eq!(all, file(&header, &data.concat()));
+    let mut all = open(&all).unwrap();
+    assert_eq!(all.names().collect::<Vec<_>>(), ["\"y\"", "x"]);
+    assert_eq!(all.read_any("x").unwrap(), Any::F32(Contents::Ragged(x)));
+    assert_eq!(all.read::<u32>("\"y\"").unwrap(), y);
+
+    let nothing = written(&Writer::new());
+    assert_eq!(nothing, file("{}      ", &[]));
+    assert_eq!(open(&nothing).unwrap().names().count(), 0);
+}
+
+/// Bits that go out come in, and the format's own library finds nothing wrong with the file.
+#[track_caller]
+fn round_trip<T: Stored>(batch: &Ragged<T>) {
+    let file = written(Writer::new().add("a", batch).unwrap());
+    let read = open(&file).unwrap().read::<T>("a").unwrap();
+    assert_eq!(read.layout(), batch.layout());
+    let bytes = |batch: &Ragged<T>| bytemuck::cast_slice::<T, u8>(batch.values()).to_vec();
+    assert!(bytes(&read) == bytes(batch), "of {}", batch.layout());
+    let peer = SafeTensors::deserialize(&file).unwrap();
+    let values = peer.tensor("a.values").unwrap();
+    assert_eq!(values.shape(), [batch.values().len()]);
+    assert!(values.data() == bytes(batch));
+    assert_eq!(peer.len(), if batch.layout().rank() == 1 { 2 } else { 3 });
+}
+
+fn every_case() {
+    for case in [corpus::all(), corpus::boxes()].concat() {
+        let (a, b) = case.floats();
+        round_trip(&a);
+        round_trip(&b.cast(f64::from));
+    }
+}
+
+fn every_type() {
+    fn of<T: Stored>() -> Ragged<T> {
+        let mut rng = rng("safetensors");
+        let shapes = [[2, 3, 1], [0, 5, 2], [1, 1, 4]].map(|e| Shape::new(&e).unwrap());
+        let mut values = vec![T::zeroed(); 10];
+        rng.fill(bytemuck::cast_slice_mut(&mut values));
+        let batch = Ragged::from_shapes(values, 3, shapes).unwrap();
+        round_trip(&batch);
+        batch
+    }
+
+    // All in one file, the narrow ones first, whose numbers must lie at multiples of their sizes all the same.
+    let odd = Ragged::from_rows([[f16::ONE; 3]]).unwrap();
+    let batches = (
+        of::<f16>(),
+        of::<u32>(),
+        of::<Complex32>(),
+        of::<f64>(),
+        of::<i32>(),
+        of::<f32>(),
+    );
+    let mut writer = Writer::new();
+    writer
+        .add("odd", &odd)
+        .unwrap()
+        .add("f16", &batches.0)
+        .unwrap();
+    writer
+        .add("u32", &batches.1)
+        .unwrap()
+        .add("c32", &batches.2)
+        .unwrap();
+    writer
+        .add("f64", &batches.3)
+        .unwrap()
+        .add("i32", &batches.4)
+        .unwrap();
+    writer.add("f32", &batches.5).unwrap();
+    let file = written(&writer);
+    let peer = SafeTensors::deserialize(&file).unwrap();
+    for (name, tensor) in peer.tensors() {
+        let number = if name == "c32.values" {
+            4
+        } else {
+            tensor.dtype().bitsize() / 8
+        };
+        let at = tensor.data().as_ptr() as usize - file.as_ptr() as usize;
+        assert_eq!(at % number, 0, "{name}");
+    }
+    let mut file = open(&file).unwrap();
+    assert!(file.read::<u32>("u32").unwrap() == batches.1);
+    assert!(file.read::<i32>("i32").unwrap() == batches.4);
+    let names: Vec<String> = file.names().map(str::to_owned).collect();
+    assert_eq!(names, ["c32", "f16", "f32", "f64", "i32", "odd", "u32"]);
+    for name in names {
+        file.read_any(&name).unwrap();
+    }
+}
+
+/// Offsets and extents of other types, other tensors, and metadata.
+fn of_others() {
+    let data = |size: usize| -> Vec<u8> {
+        let numbers = [0u64, 2, 3, 2, 1, 1, 1];
+        let bytes = numbers
+            .iter()
+            .flat_map(|n| n.to_le_bytes()[..size].to_vec());
+        bytes.chain([7; 12]).chain([255; 5]).collect()
+    };
+    for (dtype, size) in [("I64", 8), ("U64", 8), ("I32", 4), ("U32", 4)] {
+        let [a, b] = [3 * size, 7 * size];
+        let header = format!(
+            r#" {{"__metadata__":{{"format":"pt"}},
+                "x.shape":{{"data_offsets":[{a},{b}],"dtype":"{dtype}","shape":[2,2],"more":[{{}}]}},
+                "x.offsets":{{"dtype":"{dtype}","shape":[3],"data_offsets":[0,{a}]}},
+                "x.values":{{"dtype":"I32","shape":[3],"data_offsets":[{b},{}]}},
+                "mask":{{"dtype":"BOOL","shape":[5,1,1],"data_offsets":[{0},{}]}},
+                "scalar.values":{{"dtype":"F32","shape":[],"data_offsets":[0,0]}} }}"#,
+            b + 12,
+            b + 17,
+        );
+        let file = file(&header, &data(size));
+        let mut file = open(&file).unwrap();
+        assert_eq!(file.names().collect::<Vec<_>>(), ["x"]);
+        let shapes = [[2, 1], [1, 1]].map(|extents| Shape::new(&extents).unwrap());
+        let expected = Ragged::from_shapes(vec![0x0707_0707; 3], 2, shapes).unwrap();
+        assert_eq!(file.read::<i32>("x").unwrap(), expected);
+    }
+}
+
+fn paths() {
+    let name = format!("vsla-suite-{}.safetensors", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let x = Ragged::random(&Layout::from_lengths([3, 0, 70_000]).unwrap(), 5);
+    Writer::new().add("x", &x).unwrap().write(&path).unwrap();
+    let mut file = Reader::open(&path).unwrap();
+    let (read, largest) = largest_in(|| file.read::<f32>("x").unwrap());
+    assert_eq!(read, x);
+    assert_eq!(largest, 4 * 70_003, "the values, at once");
+    assert_eq!(file.read::<f32>("x").unwrap(), x, "once more");
+    drop(file);
+    std::fs::remove_file(&path).unwrap();
+    let error = Reader::open(&path).err().unwrap();
+    assert_eq!((error.kind(), error.op()), ("io", "read"));
+}
+
+/// Files to be damaged: two batches, one with a shape.
+fn sound() -> Vec<u8> {
+    let x = Ragged::from_rows([vec![1.5f32, 2.5], vec![], vec![3.5]]).unwrap();
+    let shapes = [[2, 2], [0, 3]].map(|extents| Shape::new(&extents).unwrap());
+    let y = Ragged::from_shapes(vec![1u32, 2, 3, 4], 2, shapes).unwrap();
+    written(Writer::new().add("x", &x).unwrap().add("y", &y).unwrap())
+}
+
+/// Reads all of a file, which must not reserve what it only promises. Whether all could be read.
+#[track_caller]
+fn read_all(file: &[u8]) -> Result<()> {
+    let (outcome, largest) = largest_in(|| {
+        let mut reader = open(file)?;
+        let names: Vec<String> = reader.names().map(str::to_owned).collect();
+        names
+            .iter()
+            .try_for_each(|name| reader.read_any(name).map(drop))
+    });
+    let room = (2 * file.len()).max(4096);
+    assert!(
+        largest <= room,
+        "{largest} bytes for a file of {}",
+        file.len()
+    );
+    outcome
+}
+
+fn cut_short() {
+    let file = sound();
+    read_all(&file).unwrap();
+    for end in 0..file.len() {
+        let error = read_all(&file[..end]).expect_err("cut short");
+        assert!(matches!(error, Error::File { .. }), "{end}: {error}");
+    }
+    read_all(&[&file[..], &[0]].concat()).expect_err("too long");
+}
+
+/// Bytes replaced, repeated, moved and left out at random; and numbers, by others.
+fn mutated() {
+    let mut rng = rng("safetensors::mutated");
+    let sound = sound();
+    let header = 8 + u64::from_le_bytes(sound[..8].try_into().unwrap()) as usize;
+    let (mut well, mut by_peer) = (0, 0);
+    for _ in 0..30_000 {
+        let mut file = sound.clone();
+        for _ in 0..rng.usize(1..3) {
+            // Most of what can go wrong is in the header.
+            let end = if rng.u8(0..4) == 0 {
+                file.len()
+            } else {
+                header.min(file.len())
+            };
+            let at = rng.usize(0..end);
+            let end = rng.usize(at..=end.min(at + 8));
+            match rng.u8(0..5) {
+                0 => file[at] = b"0123456789{}[]\",:.\x00\xff"[rng.usize(0..20)],
+                1 => rng.fill(&mut file[at..end]),
+                2 => drop(file.drain(at..end)),
+                3 => {
+                    let to = rng.usize(0..=file.len());
+                    let piece = file[at..end].to_vec();
+                    file.splice(to..to, piece);
+                }
+                _ => {
+                    let claims = [
+                        "9",
+                        "-1",
+                        "1e9",
+                        "4294967296",
+                        "18446744073709551615",
+                        "[[",
+                        "null",
+                    ];
+                    let claim = claims[rng.usize(0..claims.len())];
+                    file.splice(at..at, claim.bytes());
+                }
+            }
+            // The length put right, mostly.
+            if file.len() > header && rng.bool() {
+                let length =
+                    header as u64 - 8 + (file.len() as u64).saturating_sub(sound.len() as u64);
+                file[..8].copy_from_slice(&length.to_le_bytes());
+            }
+            if file.len() < 9 {
+                break;
+            }
+        }
+        let read = read_all(&file).is_ok();
+        let peer = SafeTensors::deserialize(&file);
+        well += usize::from(read);
+        by_peer += usize::from(peer.is_ok());
+        if read && let Err(error) = peer {
+            // A tensor of a type that no batch needs may be of any; two of one name are no file of ours.
+            let names = open(&file).unwrap().names().count();
+            assert!(names < 2, "{error}");
+        }
+    }
+    assert!(
+        well > 1000 && by_peer >= well,
+        "{well} and {by_peer} of 30000 read well"
+    );
+}
+
+fn texts() {
+    let of = |header: &str, data: &[u8]| {
+        let file = file(header, data);
+        match open(&file) {
+            Err(error) => error,
+            Ok(mut reader) => reader.read::<f32>("x").unwrap_err(),
+        }
+    };
+    // Values, offsets and extents as they come; the header says what they are.
+    let batch = |values: &str, offsets: (&str, &[i64]), shape: Option<(&str, &[i64])>| {
+        let data = bytemuck::cast_slice::<f32, u8>(&[1.0, 2.0, 3.0]);
+        let mut bytes = data.to_vec();
+        let mut header = format!(r#"{{"x.values":{{{values},"data_offsets":[0,12]}}"#);
+        for (name, part) in [("offsets", Some(offsets)), ("shape", shape)] {
+            let Some((what, numbers)) = part else {
+                continue;
+            };
+            let begin = bytes.len();
+            bytes.extend_from_slice(bytemuck::cast_slice(numbers));
+            let end = bytes.len();
+            header += &format!(r#","x.{name}":{{{what},"data_offsets":[{begin},{end}]}}"#);
+        }
+        of(&(header + "}"), &bytes)
+    };
+    let three = r#""dtype":"F32","shape":[3]"#;
+    let two = r#""dtype":"I64","shape":[3]"#;
+    let good: (&str, &[i64]) = (two, &[0, 1, 3]);
+    let claim = |length: u64| {
+        open(&[&length.to_le_bytes()[..], b"{}"].concat())
+            .err()
+            .unwrap()
+    };
+    let cases = [
+        (
+            open(&[0; 7]).err().unwrap(),
+            "read: at byte 7: expected at least 8 bytes, got the end",
+        ),
+        (
+            claim(3),
+            "read: at byte 0: expected a header of at most 2 bytes, got 3",
+        ),
+        (
+            claim(u64::MAX),
+            "read: at byte 0: expected a header of at most 2 bytes, got 18446744073709551615",
+        ),
+        (
+            of("[]", &[]),
+            "read: at byte 8: expected a JSON object of tensors, got invalid type: sequence, expected an object of tensors by name at line 1 column 0",
+        ),
+        (
+            of("{}", &[1]),
+            "read: at byte 10: expected data of 0 bytes, got 1",
+        ),
+        (
+            of("{}", &[]),
+            r#"read: expected the name of a batch that the file has, got "x""#,
+        ),
+        (
+            of(
+                r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#,
+                &[1],
+            ),
+            r#"read: at byte 8: expected a JSON object of tensors, got two tensors "a" at line 1 column 56"#,
+        ),
+        (
+            of(
+                r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}"#,
+                &[1, 2],
+            ),
+            "read: at byte 8: expected data from 0 on for the next tensor, got 1 to 2",
+        ),
+        (
+            of(
+                r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,18446744073709551615]}}"#,
+                &[1],
+            ),
+            "read: at byte 80: expected data of 18446744073709551615 bytes, got 1",
+        ),
+        (
+            batch(r#""dtype":"BF16","shape":[6]"#, good, None),
+            "read: at byte 8: expected x.values of type F32, got BF16",
+        ),
+        (
+            batch(r#""dtype":"F32","shape":[3,1]"#, good, None),
+            "read: at byte 8: expected x.values of rank 1, got 2",
+        ),
+        (
+            batch(r#""dtype":"F32","shape":[4611686018427387907]"#, good, None),
+            "read: at byte 8: expected x.values of as many bytes as its shape has, got 12",
+        ),
+        (
+            batch(three, (r#""dtype":"F64","shape":[3]"#, &[0, 1, 3]), None),
+            "read: at byte 8: expected x.offsets of type I64, U64, I32 or U32, got F64",
+        ),
+        (
+            batch(three, (two, &[0, -1, 3]), None),
+            "read: at byte 153: expected an integer of 0 to 4294967295, got -1",
+        ),
+        (
+            batch(three, (r#""dtype":"I64","shape":[0]"#, &[]), None),
+            "offsets: element 0 does not start at 0: expected a first offset of 0, got no offsets",
+        ),
+        (
+            batch(three, (two, &[0, 4, 3]), None),
+            "offsets: element 1 ends before it starts: expected an offset of at least 4, got 3",
+        ),
+        (
+            batch(three, (two, &[0, 1, 2]), None),
+            "read: expected 2 values, got 3",
+        ),
+        (
+            batch(
+                three,
+                good,
+                Some((r#""dtype":"I64","shape":[1,2]"#, &[1, 1])),
+            ),
+            "read: at byte 8: expected x.shape of 2 rows, got 1",
+        ),
+        (
+            batch(three, good, Some((r#""dtype":"I64","shape":[2,0]"#, &[]))),
+            "read: expected a rank of 1 to 8, got 0",
+        ),
+        (
+            batch(
+                three,
+                good,
+                Some((r#""dtype":"I64","shape":[2,9]"#, &[1; 18])),
+            ),
+            "read: expected a rank of 1 to 8, got 9",
+        ),
+        (
+            batch(
+                three,
+                good,
+                Some((r#""dtype":"I64","shape":[2,2]"#, &[1, 1, 2, 2])),
+            ),
+            "read: element 1: expected 4 values, got 2",
+        ),
+        (
+            batch(
+                three,
+                good,
+                Some((r#""dtype":"I64","shape":[2,2]"#, &[1, 1, 1 << 17, 1 << 17])),
+            ),
+            "read: element 1: the product of the extents exceeds the 4294967295 that 32-bit indices reach",
+        ),
+    ];
+    for (error, text) in cases {
+        assert_eq!(error.to_string(), text);
+    }
+    let x = Ragged::from_rows([[1f32]]).unwrap();
+    let twice = Writer::new()
+        .add("x", &x)
+        .unwrap()
+        .add("x", &x)
+        .err()
+        .unwrap();
+    assert_eq!(
+        twice.to_string(),
+        r#"write: expected a name for each batch, got "x""#
+    );
+}
+
+fn no_python() -> Option<String> {
+    let ran = Command::new("python3")
+        .args(["-c", "import safetensors.numpy"])
+        .stderr(Stdio::null())
+        .status();
+    let found = ran.is_ok_and(|status| status.success());
+    (!found).then(|| "python3 with safetensors and numpy is not here".to_owned())
+}
+
+/// The two lines of the documentation; and a file that Python has written.
+fn python() {
+    let x = Ragged::from_rows([vec![1.5f32, 2.5], vec![], vec![3.5]]).unwrap();
+    let shapes = [[2, 3], [0, 5], [1, 1]].map(|extents| Shape::new(&extents).unwrap());
+    let y = Ragged::from_shapes(
+        (1..8).map(|i| Complex32::new(0.0, i as f32)).collect(),
+        2,
+        shapes,
+    );
+    let z = Ragged::from_rows([[f16::ONE, f16::NAN]]).unwrap();
+    let y = y.unwrap();
+    let folder = std::env::temp_dir().join(format!("vsla-suite-python-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut writer = Writer::new();
+    writer
+        .add("x", &x)
+        .unwrap()
+        .add("y", &y)
+        .unwrap()
+        .add("z", &z)
+        .unwrap();
+    writer.write(folder.join("x.safetensors")).unwrap();
+    let script = r#"
+import numpy, safetensors.numpy
+
+t = safetensors.numpy.load_file("x.safetensors")
+x = numpy.split(t["x.values"], t["x.offsets"][1:-1])
+
+assert [row.tolist() for row in x] == [[1.5, 2.5], [], [3.5]], x
+assert t["x.values"].dtype == numpy.float32
+y = numpy.split(t["y.values"], t["y.offsets"][1:-1])
+y = [y[i].reshape(t["y.shape"][i]) for i in range(3)]
+assert [e.tolist() for e in y] == [[[1j, 2j, 3j], [4j, 5j, 6j]], [], [[7j]]], y
+assert y[1].shape == (0, 5)
+assert t["z.values"].dtype == numpy.float16 and numpy.isnan(t["z.values"][1])
+
+safetensors.numpy.save_file({
+    "a.values": numpy.arange(6, dtype=numpy.int32),
+    "a.offsets": numpy.array([0, 6], dtype=numpy.int32),
+    "a.shape": numpy.array([[2, 3]], dtype=numpy.uint64),
+    "weights": numpy.ones((2, 2), dtype=numpy.uint8),
+}, "a.safetensors", metadata={"format": "np"})
+"#;
+    let mut child = Command::new("python3")
+        .arg("-")
+        .current_dir(&folder)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(script.as_bytes())
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{message}");
+    let mut a = Reader::open(folder.join("a.safetensors")).unwrap();
+    let shape = Shape::new(&[2, 3]).unwrap();
+    let expected = Ragged::from_shapes((0..6).collect(), 2, [shape]).unwrap();
+    assert_eq!(a.read::<i32>("a").unwrap(), expected);
+    drop(a);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
