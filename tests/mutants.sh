@@ -49,38 +49,38 @@ while IFS= read -r line; do
     if [ "$outcome" != killed ]; then survivors=$((survivors + 1)); fi
     printf '%-12s %s\n' "$outcome" "$line"
 done <<'MUTANTS'
-add @ v + 4u <= end @ v + 3u <= end @ add::gpu
-add @ if i < entry.at.z @ if i <= entry.at.z @ add::gpu
-add @ if i < entry.at.w @ if i <= entry.at.w @ add::gpu
-add @ while u >= end @ while u > end @ add::gpu
-add @ x - y, p.subtract != 0u @ x + y, p.subtract != 0u @ add::gpu
-add @ at / 4u + 1u, arrayLength @ at / 4u, arrayLength @ add::gpu
-add @ i + 2u, i + 3u) < @ i + 2u, i + 2u) < @ add::gpu
-add @ let j = i + 4u * WG @ let j = i + 2u * WG @ device::gpu::recording
-add @ if q + WG < end @ if q + WG <= end @ add::gpu
-add @ sh_count = SPAN + 1u @ sh_count = SPAN @ add::gpu
-add @ sh_start[SPAN] = e_end @ sh_start[SPAN] = e_start @ add::gpu
-add @ c_meta[here] <= v @ c_meta[here] < v @ add::gpu
-add @ (high - low + WG - 1u) @ (high - low + WG - 2u) @ add::gpu
-add @ wid.y * count.x @ wid.y * count.y @ add::gpu
-add @ return p.first_group + @ return @ device::gpu::limits
-add @ i / p.pair_right, i % p.pair_right @ i % p.pair_right, i / p.pair_right @ add::gpu::pairings
-add @ vec2(0u, i) @ vec2(i, 0u) @ add::gpu::pairings
-add @ pair_list[2u * i + 1u] @ pair_list[2u * i] @ add::gpu::pairings
-add_boxes @ last - first + 1u @ last - first @ add::gpu
-add_boxes @ tile) <= v @ tile) < v @ add::gpu
-add_boxes @ row < extents.x @ row <= extents.x @ add::gpu
-add_boxes @ along < extents.w @ along <= extents.w @ add::gpu
-add_boxes @ row -= 1u @ row -= 0u @ add::gpu
-add_boxes @ i - row * width >= width @ i - row * width > width @ add::gpu
-add_boxes @ along < a_extent @ along <= a_extent @ add::gpu
-add_boxes @ rest < b_meta[ @ rest <= b_meta[ @ add::gpu
-add_boxes @ a_stride *= a_extent @ a_stride *= b_extent @ add::gpu
-add_boxes @ tile.start + lid; v < tile.end @ tile.start + lid; v <= tile.end @ add::gpu
-add_flat @ x - y @ x + y @ add::gpu
-add_flat @ p.total + 3u @ p.total + 2u @ add::gpu
-add_flat @ vec4(low.zw, high.xy) @ vec4(low.zw, high.yx) @ device::gpu::views
-add_flat @ at + 1u, arrayLength(&a) @ at, arrayLength(&a) @ device::gpu::views
+ambient @ v + 4u <= end @ v + 3u <= end @ add::gpu
+ambient @ if i < entry.at.z @ if i <= entry.at.z @ add::gpu
+ambient @ if i < entry.at.w @ if i <= entry.at.w @ add::gpu
+ambient @ while u >= end @ while u > end @ add::gpu
+ambient @ x - y, p.subtract != 0u @ x + y, p.subtract != 0u @ add::gpu
+ambient @ at / 4u + 1u, arrayLength @ at / 4u, arrayLength @ add::gpu
+ambient @ i + 2u, i + 3u) < @ i + 2u, i + 2u) < @ add::gpu
+ambient @ let j = i + 4u * WG @ let j = i + 2u * WG @ device::gpu::recording
+ambient @ if q + WG < end @ if q + WG <= end @ add::gpu
+ambient @ sh_count = SPAN + 1u @ sh_count = SPAN @ add::gpu
+ambient @ sh_start[SPAN] = e_end @ sh_start[SPAN] = e_start @ add::gpu
+ambient @ c_meta[here] <= v @ c_meta[here] < v @ add::gpu
+ambient @ (high - low + WG - 1u) @ (high - low + WG - 2u) @ add::gpu
+ambient @ wid.y * count.x @ wid.y * count.y @ add::gpu
+ambient @ return p.first_group + @ return @ device::gpu::limits
+ambient @ i / p.pair_right, i % p.pair_right @ i % p.pair_right, i / p.pair_right @ add::gpu::pairings
+ambient @ vec2(0u, i) @ vec2(i, 0u) @ add::gpu::pairings
+ambient @ pair_list[2u * i + 1u] @ pair_list[2u * i] @ add::gpu::pairings
+ambient_boxes @ last - first + 1u @ last - first @ add::gpu
+ambient_boxes @ tile) <= v @ tile) < v @ add::gpu
+ambient_boxes @ row < extents.x @ row <= extents.x @ add::gpu
+ambient_boxes @ along < extents.w @ along <= extents.w @ add::gpu
+ambient_boxes @ row -= 1u @ row -= 0u @ add::gpu
+ambient_boxes @ i - row * width >= width @ i - row * width > width @ add::gpu
+ambient_boxes @ along < a_extent @ along <= a_extent @ add::gpu
+ambient_boxes @ rest < b_meta[ @ rest <= b_meta[ @ add::gpu
+ambient_boxes @ a_stride *= a_extent @ a_stride *= b_extent @ add::gpu
+ambient_boxes @ tile.start + lid; v < tile.end @ tile.start + lid; v <= tile.end @ add::gpu
+ambient_flat @ x - y @ x + y @ add::gpu
+ambient_flat @ p.total + 3u @ p.total + 2u @ add::gpu
+ambient_flat @ vec4(low.zw, high.xy) @ vec4(low.zw, high.yx) @ device::gpu::views
+ambient_flat @ at + 1u, arrayLength(&a) @ at, arrayLength(&a) @ device::gpu::views
 map @ p.total + 3u @ p.total + 2u @ map::gpu
 map @ p.x_base % 4u @ p.x_base % 2u @ map::gpu
 map @ vec4(low.w, high.xyz) @ vec4(low.w, high.xyy) @ map::gpu

@@ -2,7 +2,7 @@
 //!
 //! A room turns layouts into a [`Launch`] and knows nothing of tensors or devices.
 
-pub(crate) mod add;
+pub(crate) mod ambient;
 pub(crate) mod bsr;
 mod butterfly;
 pub(crate) mod conv;
@@ -25,9 +25,9 @@ use crate::ragged::{CacheKey, DType, Pairs, Real};
 /// Every kernel there is. What is not listed here is never compiled.
 #[cfg(feature = "gpu")]
 pub(crate) static KERNELS: &[&Kernel] = &[
-    &add::FLAT,
-    &add::VECTORS,
-    &add::BOXES,
+    &ambient::FLAT,
+    &ambient::VECTORS,
+    &ambient::BOXES,
     &fft::KERNEL,
     &fft::TINY_KERNEL,
     &fft::FILTER,

@@ -120,7 +120,7 @@ impl<T: Real> Pair<'_, T> {
     /// Those of [`Tensor::add`].
     pub fn add(&self) -> Result<Tensor<T>> {
         let (a, b) = self.layouts();
-        self.run(&*ops::add::launch(T::DTYPE, a, b, &self.pairs, false)?)
+        self.run(&*ops::ambient::launch(T::DTYPE, a, b, &self.pairs, false)?)
     }
 
     /// [`Tensor::sub`] of every pair.
@@ -129,6 +129,6 @@ impl<T: Real> Pair<'_, T> {
     /// Those of [`Tensor::add`].
     pub fn sub(&self) -> Result<Tensor<T>> {
         let (a, b) = self.layouts();
-        self.run(&*ops::add::launch(T::DTYPE, a, b, &self.pairs, true)?)
+        self.run(&*ops::ambient::launch(T::DTYPE, a, b, &self.pairs, true)?)
     }
 }

@@ -117,7 +117,7 @@ fn workgroup_memory() {
     unsupported(i.conv(&j), "conv", "conv_direct.i32");
     unsupported(x.correlate_max(&y), "correlate_max", "correlate_max.f32");
     unsupported(x.sbd(&y), "sbd", "unit.f32");
-    unsupported(x.add(&y), "add", "add.f32");
+    unsupported(x.add(&y), "add", "ambient.f32");
     // What needs no workgroup memory still runs.
     assert_exact(
         "scale",
@@ -168,7 +168,7 @@ fn invocations() {
     let (a, b) = (numbers(&lengths([5, 6]), 0), numbers(&lengths([6, 5]), 1));
     let (x, y) = (upload(&device, &a), upload(&device, &b));
     unsupported(x.scale(2.0), "scale", "map.f32.scale");
-    unsupported(x.add(&y), "add", "add.f32");
+    unsupported(x.add(&y), "add", "ambient.f32");
     unsupported(
         x.correlate_max(&y),
         "correlate_max",

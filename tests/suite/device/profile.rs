@@ -69,7 +69,7 @@ fn has_an_entry_a_kernel(device: &Device) {
             ("sbd", "unit.f32"),
             ("sbd", "correlate_max.f32.sbd"),
             ("sbd", "correlate_max_finish.f32.sbd"),
-            ("add", "add.f32"),
+            ("add", "ambient.f32"),
         ],
         "what was recorded before and after has no part in it"
     );

@@ -1,6 +1,6 @@
 // c = a + b or a - b with missing entries zero, for every pair of boxes of p.rank axes. RANK2: of matrices.
 //
-// Tiles and tables as in add.wgsl. An invocation makes one value at a time: registers are few, so that many
+// Tiles and tables as in ambient.wgsl. An invocation makes one value at a time: registers are few, so that many
 // invocations run at once and hide each other's loads.
 
 struct Params {

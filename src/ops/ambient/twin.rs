@@ -1,0 +1,108 @@
+//! Addition and subtraction on the CPU: rows in three runs, both there, one there, none.
+
+use crate::ops::{Arithmetic, par_tiles};
+use crate::plan::TwinArgs;
+
+pub(super) fn twin<T: Arithmetic, const SUBTRACT: bool>(args: &mut TwinArgs<'_>) {
+    let combine = |x: T, y: T| if SUBTRACT { x.minus(y) } else { x.plus(y) };
+    let (a, a_layout) = args.input::<T>(0);
+    let (b, b_layout) = args.input::<T>(1);
+    let pairs = args.pairs();
+    let output = &mut args.outputs[0];
+    let c: &mut [T] = bytemuck::cast_slice_mut(output.words);
+    let rank = output.layout.rank();
+    par_tiles(output.layout.offsets(), c, |element, within, out| {
+        let (i, j) = pairs.get(element);
+        let x = &a[a_layout.offsets().range(i)];
+        let y = &b[b_layout.offsets().range(j)];
+        if rank == 1 || a_layout.shape(i) == b_layout.shape(j) {
+            add_rows(out, within.start, x, y, combine);
+        } else {
+            let (shape, x_shape, y_shape) = (
+                output.layout.shape(element),
+                a_layout.shape(i),
+                b_layout.shape(j),
+            );
+            add_boxes(
+                out,
+                within.start,
+                shape.extents(),
+                (x, x_shape.extents()),
+                (y, y_shape.extents()),
+                combine,
+            );
+        }
+    });
+}
+
+/// `out[k] = x[from + k] ∘ y[from + k]`, in three runs: both there, one there, none.
+fn add_rows<T: Arithmetic>(
+    out: &mut [T],
+    from: usize,
+    x: &[T],
+    y: &[T],
+    combine: impl Fn(T, T) -> T,
+) {
+    let x = x.get(from..).unwrap_or(&[]);
+    let y = y.get(from..).unwrap_or(&[]);
+    let both = x.len().min(y.len()).min(out.len());
+    let (head, tail) = out.split_at_mut(both);
+    for ((o, &x), &y) in head.iter_mut().zip(x).zip(y) {
+        *o = combine(x, y);
+    }
+    let (x, y) = (&x[both..], &y[both..]);
+    let one = x.len().max(y.len()).min(tail.len());
+    let (one, none) = tail.split_at_mut(one);
+    if x.len() > y.len() {
+        for (o, &x) in one.iter_mut().zip(x) {
+            *o = combine(x, T::default());
+        }
+    } else {
+        for (o, &y) in one.iter_mut().zip(y) {
+            *o = combine(T::default(), y);
+        }
+    }
+    none.fill(T::default());
+}
+
+/// The same along the last axis of boxes, one row after another.
+fn add_boxes<T: Arithmetic>(
+    out: &mut [T],
+    from: usize,
+    extents: &[u32],
+    (x, x_extents): (&[T], &[u32]),
+    (y, y_extents): (&[T], &[u32]),
+    combine: impl Fn(T, T) -> T + Copy,
+) {
+    let last = extents.len() - 1;
+    let width = extents[last] as usize;
+    let mut out = out;
+    let mut at = from;
+    while !out.is_empty() {
+        let take = (width - at % width).min(out.len());
+        let (head, tail) = out.split_at_mut(take);
+        let row = at / width;
+        let x_row = row_of(row, extents, x_extents, x);
+        let y_row = row_of(row, extents, y_extents, y);
+        add_rows(head, at % width, x_row, y_row, combine);
+        out = tail;
+        at += take;
+    }
+}
+
+/// Row `row` of the ambient box inside a smaller one: empty where it lies outside.
+fn row_of<'a, T>(row: usize, ambient: &[u32], extents: &[u32], values: &'a [T]) -> &'a [T] {
+    let last = ambient.len() - 1;
+    let width = extents[last] as usize;
+    let (mut rest, mut at, mut stride) = (row, 0, width);
+    for axis in (0..last).rev() {
+        let along = rest % ambient[axis] as usize;
+        rest /= ambient[axis] as usize;
+        if along >= extents[axis] as usize {
+            return &[];
+        }
+        at += along * stride;
+        stride *= extents[axis] as usize;
+    }
+    values.get(at..at + width).unwrap_or(&[])
+}
