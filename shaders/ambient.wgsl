@@ -1,4 +1,4 @@
-// c = a + b or a - b with missing entries zero, for every pair of vectors.
+// c = a + b, a - b or a b with missing entries zero, for every pair of vectors. p.op says which.
 //
 // A workgroup makes p.tile consecutive values of c: it finds the element the tile begins in, and puts what it needs of
 // that and the next ones into tables in workgroup memory, if they are not more than SPAN. An invocation makes four
@@ -9,7 +9,7 @@ struct Params {
     first_group: u32,
     groups: u32,
     total: u32,
-    subtract: u32,
+    op: u32,
     a_base: u32,
     b_base: u32,
     elements: u32,
@@ -43,24 +43,21 @@ struct Entry {
 #include "pairs"
 #include "search"
 #include "shifted"
+#include "combine"
 
 fn entry_of(e: u32) -> Entry {
     let pair = pair_of(e);
     let a_start = a_meta[pair.x];
     let b_start = b_meta[pair.y];
-    return Entry(vec4(
-        p.a_base + a_start,
-        p.b_base + b_start,
-        a_meta[pair.x + 1u] - a_start,
-        b_meta[pair.y + 1u] - b_start,
-    ));
+    var lengths = vec2(a_meta[pair.x + 1u] - a_start, b_meta[pair.y + 1u] - b_start);
+    if p.op == PRODUCT {
+        // Zero outside the overlap, whatever stands there.
+        lengths = vec2(min(lengths.x, lengths.y));
+    }
+    return Entry(vec4(p.a_base + a_start, p.b_base + b_start, lengths));
 }
 
 #include "tables"
-
-fn combine(x: vec4<E>, y: vec4<E>) -> vec4<E> {
-    return select(x + y, x - y, p.subtract != 0u);
-}
 
 // Values i .. i + 4 of a run of `length` values that begins at `start`; zeros beyond it.
 fn a_run(start: u32, i: u32, length: u32) -> vec4<E> {

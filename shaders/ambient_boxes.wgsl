@@ -1,4 +1,5 @@
-// c = a + b or a - b with missing entries zero, for every pair of boxes of p.rank axes. RANK2: of matrices.
+// c = a + b, a - b or a b with missing entries zero, for every pair of boxes of p.rank axes; p.op says which. RANK2: of
+// matrices.
 //
 // Tiles and tables as in ambient.wgsl. An invocation makes one value at a time: registers are few, so that many
 // invocations run at once and hide each other's loads.
@@ -7,7 +8,7 @@ struct Params {
     first_group: u32,
     groups: u32,
     total: u32,
-    subtract: u32,
+    op: u32,
     a_base: u32,
     b_base: u32,
     elements: u32,
@@ -49,6 +50,7 @@ struct Entry {
 #include "grid"
 #include "pairs"
 #include "search"
+#include "combine"
 
 fn entry_of(e: u32) -> Entry {
     let pair = pair_of(e);
@@ -147,14 +149,16 @@ fn main(
     for (var v = tile.start + lid; v < tile.end; v += WG) {
         let e = place_in_tile(v, tile);
         let place = place_of(v - start_in_tile(e, tile), entry_in_tile(e, tile));
+        // A product is zero outside the overlap, whatever stands there.
+        let lone = p.op != PRODUCT;
         var x = E(0);
         var y = E(0);
-        if place.in_a {
+        if place.in_a && (place.in_b || lone) {
             x = a[place.a];
         }
-        if place.in_b {
+        if place.in_b && (place.in_a || lone) {
             y = b[place.b];
         }
-        c[v] = select(x + y, x - y, p.subtract != 0u);
+        c[v] = combine(vec4(x), vec4(y)).x;
     }
 }

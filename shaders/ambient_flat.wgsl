@@ -1,4 +1,4 @@
-// c = a + b or a - b for batches of one layout: value by value, four at a time.
+// c = a + b, a - b or a b for batches of one layout: value by value, four at a time. p.op says which.
 //
 // c begins at a multiple of four, a and b wherever p.a_base and p.b_base say. The values beyond the last, up to three,
 // are slack of c's buffer.
@@ -7,7 +7,7 @@ struct Params {
     first_group: u32,
     groups: u32,
     total: u32,
-    subtract: u32,
+    op: u32,
     a_base: u32,
     b_base: u32,
 }
@@ -22,6 +22,7 @@ const TILE = 2048u;
 
 #include "grid"
 #include "shifted"
+#include "combine"
 
 fn a_quad(q: u32) -> vec4<E> {
     let at = q + p.a_base / 4u;
@@ -55,6 +56,6 @@ fn main(
     for (var q = group * (TILE / 4u) + lid; q < end; q += WG) {
         let x = a_quad(q);
         let y = b_quad(q);
-        c[q] = select(x + y, x - y, p.subtract != 0u);
+        c[q] = combine(x, y);
     }
 }

@@ -53,7 +53,9 @@ ambient @ v + 4u <= end @ v + 3u <= end @ add::gpu
 ambient @ if i < entry.at.z @ if i <= entry.at.z @ add::gpu
 ambient @ if i < entry.at.w @ if i <= entry.at.w @ add::gpu
 ambient @ while u >= end @ while u > end @ add::gpu
-ambient @ x - y, p.subtract != 0u @ x + y, p.subtract != 0u @ add::gpu
+ambient @ x - y, p.op == 1u @ x + y, p.op == 1u @ add::gpu
+ambient @ if p.op == PRODUCT @ if p.op > PRODUCT @ hadamard::gpu
+ambient @ vec2(min(lengths.x, lengths.y)) @ vec2(max(lengths.x, lengths.y)) @ hadamard::gpu
 ambient @ at / 4u + 1u, arrayLength @ at / 4u, arrayLength @ add::gpu
 ambient @ i + 2u, i + 3u) < @ i + 2u, i + 2u) < @ add::gpu
 ambient @ let j = i + 4u * WG @ let j = i + 2u * WG @ device::gpu::recording
@@ -69,6 +71,8 @@ ambient @ vec2(0u, i) @ vec2(i, 0u) @ add::gpu::pairings
 ambient @ pair_list[2u * i + 1u] @ pair_list[2u * i] @ add::gpu::pairings
 ambient_boxes @ last - first + 1u @ last - first @ add::gpu
 ambient_boxes @ tile) <= v @ tile) < v @ add::gpu
+ambient_boxes @ place.in_a && (place.in_b || lone) @ place.in_a @ hadamard::gpu
+ambient_boxes @ place.in_b && (place.in_a || lone) @ place.in_b @ hadamard::gpu
 ambient_boxes @ row < extents.x @ row <= extents.x @ add::gpu
 ambient_boxes @ along < extents.w @ along <= extents.w @ add::gpu
 ambient_boxes @ row -= 1u @ row -= 0u @ add::gpu
@@ -78,6 +82,7 @@ ambient_boxes @ rest < b_meta[ @ rest <= b_meta[ @ add::gpu
 ambient_boxes @ a_stride *= a_extent @ a_stride *= b_extent @ add::gpu
 ambient_boxes @ tile.start + lid; v < tile.end @ tile.start + lid; v <= tile.end @ add::gpu
 ambient_flat @ x - y @ x + y @ add::gpu
+ambient_flat @ x * y @ x + y @ hadamard::gpu
 ambient_flat @ p.total + 3u @ p.total + 2u @ add::gpu
 ambient_flat @ vec4(low.zw, high.xy) @ vec4(low.zw, high.yx) @ device::gpu::views
 ambient_flat @ at + 1u, arrayLength(&a) @ at, arrayLength(&a) @ device::gpu::views

@@ -45,6 +45,21 @@ pub fn until(total: usize, mut draw: impl FnMut() -> usize) -> Vec<usize> {
 
 /// Whether `c` is the sum of `a` and `b`, in full and bit for bit: an f32 sum is rounded in one way only.
 pub fn check_add(a: &Ragged<f32>, b: &Ragged<f32>, c: &Ragged<f32>) -> Check {
+    check_ambient(a, b, c, |x, y| x.unwrap_or(0.0) + y.unwrap_or(0.0))
+}
+
+/// The same of the products value by value.
+pub fn check_hadamard(a: &Ragged<f32>, b: &Ragged<f32>, c: &Ragged<f32>) -> Check {
+    check_ambient(a, b, c, |x, y| x.zip(y).map_or(0.0, |(x, y)| x * y))
+}
+
+/// Whether every value of `c` is what `meet` makes of those of `a` and `b`, where there are any.
+fn check_ambient(
+    a: &Ragged<f32>,
+    b: &Ragged<f32>,
+    c: &Ragged<f32>,
+    meet: impl Fn(Option<f32>, Option<f32>) -> f32 + Sync,
+) -> Check {
     if (a.len(), b.len()) != (c.len(), c.len()) {
         return Err(format!("{} elements instead of {}", c.len(), a.len()));
     }
@@ -57,14 +72,14 @@ pub fn check_add(a: &Ragged<f32>, b: &Ragged<f32>, c: &Ragged<f32>) -> Check {
         (0..rows).any(|row| {
             let x = line(&a[i], m, n, row);
             let y = line(&b[i], k, l, row);
-            let at = |values: &[f32], column| values.get(column).copied().unwrap_or(0.0);
-            let mut sums = c[i][row * columns..][..columns].iter().enumerate();
-            sums.any(|(column, sum)| *sum != at(x, column) + at(y, column))
+            let at = |values: &[f32], column| values.get(column).copied();
+            let mut values = c[i][row * columns..][..columns].iter().enumerate();
+            values.any(|(column, value)| *value != meet(at(x, column), at(y, column)))
         })
     });
     match wrong {
         None => Ok(format!("all {} values", c.values().len())),
-        Some(i) => Err(format!("element {i} is not the sum")),
+        Some(i) => Err(format!("element {i} is not what it should be")),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The rows, a group to a file.
 
-mod add;
+mod ambient;
 mod bsr;
 mod by_hand;
 mod causal;
@@ -22,7 +22,7 @@ use crate::harness::{Bench, Outcome};
 /// Every row that was asked for, what the device can do first.
 pub fn all(bench: &mut Bench) -> Outcome<()> {
     peaks::rows(bench)?;
-    add::rows(bench)?;
+    ambient::rows(bench)?;
     correlate_max::rows(bench)?;
     conv::rows(bench)?;
     causal::rows(bench)?;

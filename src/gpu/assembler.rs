@@ -9,6 +9,7 @@ use crate::ragged::DType;
 /// What `#include "name"` finds: the files of `shaders/lib`.
 const LIBRARY: &[(&str, &str)] = &[
     ("best", include_str!("../../shaders/lib/best.wgsl")),
+    ("combine", include_str!("../../shaders/lib/combine.wgsl")),
     ("complex", include_str!("../../shaders/lib/complex.wgsl")),
     (
         "fft_halves",

@@ -101,6 +101,28 @@ impl<T: Real> Tensor<T> {
         self.meet("sub", other)?.sub()
     }
 
+    /// `a ⊙ b`, value by value and element by element, each result of the ambient shape: zero outside the overlap.
+    ///
+    /// It is zero there by definition: a NaN or an infinity that meets a missing entry gives 0. So of finite values it
+    /// respects equivalence, and trailing zeros add nothing but trailing zeros; a NaN at one of them would be seen. Both batches need one rank, and
+    /// an extent of 1 is not special. An empty element makes zeros of the other one's. Integers wrap; of f32, exact but for one rounding.
+    /// Cost: operands read once, result written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// # let device = Device::cpu();
+    /// let a = device.upload(&Ragged::from_rows([vec![2.0f32, 3.0], vec![1.0]])?)?;
+    /// let b = device.upload(&Ragged::from_rows([vec![4.0f32, 5.0, f32::NAN], vec![]])?)?;
+    /// assert_eq!(a.hadamard(&b)?.download_blocking()?.to_vecs(), [vec![8.0, 15.0, 0.0], vec![0.0]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`add`](Self::add).
+    pub fn hadamard(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
+        self.meet("hadamard", other)?.hadamard()
+    }
+
     /// `factor · x`: every value, layout unchanged.
     ///
     /// Respects equivalence. Integers wrap; NaN and 0 · ∞ give NaN. Cost: values read once, written once.

@@ -6,6 +6,7 @@ use super::methods::single;
 use super::{Operand, Tensor, run};
 use crate::Result;
 use crate::ops;
+use crate::ops::ambient::Ambient;
 use crate::plan::{ConvMethod, Launch};
 use crate::ragged::{Element, Layout, Pairing, Pairs, Real};
 
@@ -119,8 +120,7 @@ impl<T: Real> Pair<'_, T> {
     /// # Errors
     /// Those of [`Tensor::add`].
     pub fn add(&self) -> Result<Tensor<T>> {
-        let (a, b) = self.layouts();
-        self.run(&*ops::ambient::launch(T::DTYPE, a, b, &self.pairs, false)?)
+        self.ambient(Ambient::Add)
     }
 
     /// [`Tensor::sub`] of every pair.
@@ -128,7 +128,25 @@ impl<T: Real> Pair<'_, T> {
     /// # Errors
     /// Those of [`Tensor::add`].
     pub fn sub(&self) -> Result<Tensor<T>> {
+        self.ambient(Ambient::Sub)
+    }
+
+    /// [`Tensor::hadamard`] of every pair.
+    ///
+    /// # Errors
+    /// Those of [`Tensor::add`].
+    pub fn hadamard(&self) -> Result<Tensor<T>> {
+        self.ambient(Ambient::Hadamard)
+    }
+
+    fn ambient(&self, operation: Ambient) -> Result<Tensor<T>> {
         let (a, b) = self.layouts();
-        self.run(&*ops::ambient::launch(T::DTYPE, a, b, &self.pairs, true)?)
+        self.run(&*ops::ambient::launch(
+            operation,
+            T::DTYPE,
+            a,
+            b,
+            &self.pairs,
+        )?)
     }
 }

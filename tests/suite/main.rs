@@ -19,6 +19,7 @@ mod correlate_max;
 mod device;
 mod fft;
 mod fft2;
+mod hadamard;
 mod half;
 mod io;
 mod kron;
@@ -54,6 +55,7 @@ const MODULES: &[Module] = &[
     ("device", device::tests),
     ("fft", fft::tests),
     ("fft2", fft2::tests),
+    ("hadamard", hadamard::tests),
     ("half", half::tests),
     ("io", io::tests),
     ("kron", kron::tests),

@@ -10,6 +10,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     let tests: &[(&str, fn())] = &[
         ("add", add),
         ("sub", sub),
+        ("hadamard", hadamard),
         ("scale", scale),
         ("sum_dot_norm2", sum_dot_norm2),
         ("max_argmax", max_argmax),
@@ -91,6 +92,17 @@ fn sub() {
         rows([&[2., 1., 2.], &[4., 5.], &[]]),
         rows([&[3., 2., 0.], &[-4., -5.], &[1.]]),
     );
+}
+
+fn hadamard() {
+    let got = reference::hadamard(
+        &rows([&[2., 3.][..], &[f64::NAN, 1.], &[]]),
+        &rows([&[4., 5., f64::NAN][..], &[], &[1.]]),
+        &elementwise(3),
+    );
+    assert_eq!(got, rows([&[8., 15., 0.][..], &[0., 0.], &[0.]]));
+    let got = reference::hadamard(&one(&[2, 1], &[2, 3]), &one(&[1, 2], &[10, 20]), &[(0, 0)]);
+    assert_eq!(got, one(&[2, 2], &[20, 0, 0, 0]));
 }
 
 fn scale() {

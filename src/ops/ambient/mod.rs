@@ -1,4 +1,4 @@
-//! Addition and subtraction: the result has the ambient shape, missing entries are zero.
+//! Sums, differences and products value by value: the result has the ambient shape, missing entries are zero.
 //!
 //! Cost: the operands and their layouts read once, the result written once, in one dispatch.
 
@@ -6,7 +6,7 @@ mod twin;
 
 use std::sync::Arc;
 
-use self::twin::twin;
+use self::twin::combine;
 use super::{launch_key, pair_params, stream_groups, twin_of};
 use crate::Result;
 use crate::plan::{
@@ -44,23 +44,42 @@ pub(crate) static BOXES: Kernel = Kernel {
     variants: for_each_type![&[], &["RANK2"]],
 };
 
-/// The launch of `a + b`, or of `a - b`, for every pair.
+/// What becomes of two values that meet. The number is what the kernels know it by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ambient {
+    Add = 0,
+    Sub = 1,
+    /// Zero outside the overlap, whatever stands there.
+    Hadamard = 2,
+}
+
+impl Ambient {
+    fn op(self) -> &'static str {
+        match self {
+            Ambient::Add => "add",
+            Ambient::Sub => "sub",
+            Ambient::Hadamard => "hadamard",
+        }
+    }
+}
+
+/// The launch of an operation on every pair.
 pub(crate) fn launch(
+    operation: Ambient,
     dtype: DType,
     a: &Layout,
     b: &Layout,
     pairs: &Pairs,
-    subtract: bool,
 ) -> Result<Arc<Launch>> {
-    let op = if subtract { "sub" } else { "add" };
+    let op = operation.op();
     a.cached(launch_key(op, dtype, b.id(), pairs), || {
         let boxes = Boxes::ambient(op, a, b, pairs)?;
-        let twin = if subtract {
-            twin_of!(dtype, twin, true)
-        } else {
-            twin_of!(dtype, twin, false)
+        let twin = match operation {
+            Ambient::Add => twin_of!(dtype, combine, { Ambient::Add as u32 }),
+            Ambient::Sub => twin_of!(dtype, combine, { Ambient::Sub as u32 }),
+            Ambient::Hadamard => twin_of!(dtype, combine, { Ambient::Hadamard as u32 }),
         };
-        let subtract = Word::U32(u32::from(subtract));
+        let combine = Word::U32(operation as u32);
         let launch = match boxes {
             Boxes::Same => Launch {
                 op,
@@ -72,7 +91,7 @@ pub(crate) fn launch(
                     slots: vec![Slot::Input(0), Slot::Input(1), Slot::Output(0)],
                     params: vec![
                         Word::U32(a.total() as u32),
-                        subtract,
+                        combine,
                         Word::InputBase(0),
                         Word::InputBase(1),
                     ],
@@ -115,7 +134,7 @@ pub(crate) fn launch(
                         ],
                         params: vec![
                             Word::U32(result.total() as u32),
-                            subtract,
+                            combine,
                             Word::InputBase(0),
                             Word::InputBase(1),
                             Word::U32(pairs.len() as u32),

@@ -1,10 +1,14 @@
-//! Addition and subtraction on the CPU: rows in three runs, both there, one there, none.
+//! Values that meet, on the CPU: rows in three runs, both there, one there, none.
 
+use super::Ambient;
 use crate::ops::{Arithmetic, par_tiles};
 use crate::plan::TwinArgs;
 
-pub(super) fn twin<T: Arithmetic, const SUBTRACT: bool>(args: &mut TwinArgs<'_>) {
-    let combine = |x: T, y: T| if SUBTRACT { x.minus(y) } else { x.plus(y) };
+const SUB: u32 = Ambient::Sub as u32;
+const HADAMARD: u32 = Ambient::Hadamard as u32;
+
+/// The operation with the number `OP`, of every pair.
+pub(super) fn combine<T: Arithmetic, const OP: u32>(args: &mut TwinArgs<'_>) {
     let (a, a_layout) = args.input::<T>(0);
     let (b, b_layout) = args.input::<T>(1);
     let pairs = args.pairs();
@@ -16,36 +20,38 @@ pub(super) fn twin<T: Arithmetic, const SUBTRACT: bool>(args: &mut TwinArgs<'_>)
         let x = &a[a_layout.offsets().range(i)];
         let y = &b[b_layout.offsets().range(j)];
         if rank == 1 || a_layout.shape(i) == b_layout.shape(j) {
-            add_rows(out, within.start, x, y, combine);
+            combine_rows::<T, OP>(out, within.start, x, y);
         } else {
             let (shape, x_shape, y_shape) = (
                 output.layout.shape(element),
                 a_layout.shape(i),
                 b_layout.shape(j),
             );
-            add_boxes(
+            combine_boxes::<T, OP>(
                 out,
                 within.start,
                 shape.extents(),
                 (x, x_shape.extents()),
                 (y, y_shape.extents()),
-                combine,
             );
         }
     });
 }
 
 /// `out[k] = x[from + k] ∘ y[from + k]`, in three runs: both there, one there, none.
-fn add_rows<T: Arithmetic>(
-    out: &mut [T],
-    from: usize,
-    x: &[T],
-    y: &[T],
-    combine: impl Fn(T, T) -> T,
-) {
-    let x = x.get(from..).unwrap_or(&[]);
-    let y = y.get(from..).unwrap_or(&[]);
+fn combine_rows<T: Arithmetic, const OP: u32>(out: &mut [T], from: usize, x: &[T], y: &[T]) {
+    let combine = |x: T, y: T| match OP {
+        SUB => x.minus(y),
+        HADAMARD => x.times(y),
+        _ => x.plus(y),
+    };
+    let mut x = x.get(from..).unwrap_or(&[]);
+    let mut y = y.get(from..).unwrap_or(&[]);
     let both = x.len().min(y.len()).min(out.len());
+    if OP == HADAMARD {
+        // What meets nothing is not looked at: a NaN times a missing zero is zero.
+        (x, y) = (&x[..both], &y[..both]);
+    }
     let (head, tail) = out.split_at_mut(both);
     for ((o, &x), &y) in head.iter_mut().zip(x).zip(y) {
         *o = combine(x, y);
@@ -66,13 +72,12 @@ fn add_rows<T: Arithmetic>(
 }
 
 /// The same along the last axis of boxes, one row after another.
-fn add_boxes<T: Arithmetic>(
+fn combine_boxes<T: Arithmetic, const OP: u32>(
     out: &mut [T],
     from: usize,
     extents: &[u32],
     (x, x_extents): (&[T], &[u32]),
     (y, y_extents): (&[T], &[u32]),
-    combine: impl Fn(T, T) -> T + Copy,
 ) {
     let last = extents.len() - 1;
     let width = extents[last] as usize;
@@ -84,7 +89,7 @@ fn add_boxes<T: Arithmetic>(
         let row = at / width;
         let x_row = row_of(row, extents, x_extents, x);
         let y_row = row_of(row, extents, y_extents, y);
-        add_rows(head, at % width, x_row, y_row, combine);
+        combine_rows::<T, OP>(head, at % width, x_row, y_row);
         out = tail;
         at += take;
     }

@@ -4,9 +4,13 @@
 //! It shares no code with the library but the containers, and works out every result's shape itself. Sums come
 //! with what their error bounds need: how many terms each has, and the sum of their absolute values.
 
+mod ambient;
+
 use vsla::{Layout, Pairing, Ragged, Shape};
 
 use super::compare::sum_bound;
+
+pub use ambient::hadamard;
 
 /// The arithmetic of the reference: f64, or integers that wrap.
 pub trait Scalar: Copy + PartialEq + Default {

@@ -1,13 +1,40 @@
-//! `add` of operands whose lengths differ.
+//! `add` and `hadamard` of operands whose lengths differ.
 
-use vsla::{Layout, Ragged, Result, Shape};
+use vsla::{Layout, Ragged, Result, Shape, Tensor};
 
-use crate::harness::data::{Zipf, check_add, until};
-use crate::harness::{Bench, Outcome, Size, Spec};
+use crate::harness::data::{Zipf, check_add, check_hadamard, until};
+use crate::harness::{Bench, Check, Outcome, Size, Spec};
+
+/// An operation, its check, and how many values of the operands it has to read.
+struct Op {
+    run: fn(&Tensor<f32>, &Tensor<f32>) -> Result<Tensor<f32>>,
+    check: fn(&Ragged<f32>, &Ragged<f32>, &Ragged<f32>) -> Check,
+    reads: fn(&Layout, &Layout) -> usize,
+}
+
+const ADD: Op = Op {
+    run: |a, b| a.add(b),
+    check: check_add,
+    reads: |a, b| a.total() + b.total(),
+};
+
+/// What lies outside the overlap need not be read.
+const HADAMARD: Op = Op {
+    run: |a, b| a.hadamard(b),
+    check: check_hadamard,
+    reads: |a, b| {
+        let shared = |(a, b): (Shape, Shape)| -> usize {
+            let both = a.extents().iter().zip(b.extents());
+            both.map(|(m, n)| *m.min(n) as usize).product()
+        };
+        2 * a.shapes().zip(b.shapes()).map(shared).sum::<usize>()
+    },
+};
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
     row(
         bench,
+        &ADD,
         "add/zipf",
         "Zipf s = 1.2 on 1..=65536, seeds 1 and 2",
         85.0,
@@ -15,6 +42,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     )?;
     row(
         bench,
+        &ADD,
         "add/small",
         "uniform 8..=24, seeds 3 and 4",
         65.0,
@@ -22,6 +50,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     )?;
     row(
         bench,
+        &ADD,
         "add/equal",
         "one layout, Zipf s = 1.2 on 1..=65536, seed 1",
         90.0,
@@ -29,7 +58,24 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     )?;
     row(
         bench,
+        &ADD,
         "add/boxes",
+        "rank 2, uniform 1..=64 by 1..=64, seeds 5 and 6",
+        70.0,
+        boxes,
+    )?;
+    row(
+        bench,
+        &HADAMARD,
+        "hadamard/zipf",
+        "Zipf s = 1.2 on 1..=65536, seeds 1 and 2",
+        80.0,
+        zipf,
+    )?;
+    row(
+        bench,
+        &HADAMARD,
+        "hadamard/boxes",
         "rank 2, uniform 1..=64 by 1..=64, seeds 5 and 6",
         70.0,
         boxes,
@@ -70,6 +116,7 @@ fn boxes(size: &Size) -> Result<[Layout; 2]> {
 
 fn row(
     bench: &mut Bench,
+    op: &Op,
     name: &'static str,
     lengths: &str,
     aim: f64,
@@ -81,13 +128,13 @@ fn row(
     let [left, right] = layouts(&bench.size)?;
     let (x, y) = (Ragged::random(&left, 11), Ragged::random(&right, 12));
     let (a, b) = (bench.device.upload(&x)?, bench.device.upload(&y)?);
-    let (c, first) = bench.first(|| a.add(&b))?;
-    let check = check_add(&x, &y, &c.download_blocking()?);
+    let (c, first) = bench.first(|| (op.run)(&a, &b))?;
+    let check = (op.check)(&x, &y, &c.download_blocking()?);
     drop((x, y));
 
     // Values are read once or written once, and so is what places them, where layouts differ.
     let operands = [&left, &right, c.layout()];
-    let mut words: usize = operands.iter().map(|layout| layout.total()).sum();
+    let mut words = (op.reads)(&left, &right) + c.layout().total();
     if left != right {
         let places = |layout: &&Layout| layout.len() + 1 + layout.extents().len();
         words += operands.iter().map(places).sum::<usize>();
@@ -107,7 +154,7 @@ fn row(
         check,
     };
     drop(c);
-    let row = bench.measure(spec, || a.add(&b))?;
+    let row = bench.measure(spec, || (op.run)(&a, &b))?;
     let got = row.percent_of_copy.unwrap_or_default();
     let row = match bench.device.is_gpu() {
         true => row.at_least("% of copy", aim, got),

@@ -1,0 +1,153 @@
+//! Products value by value.
+
+use libtest_mimic::Trial;
+use vsla::{Device, Layout, Ragged};
+
+use crate::support::bench::Bench;
+use crate::support::compare::{assert_exact, assert_identical};
+use crate::support::corpus;
+use crate::support::number::{Number, widened};
+use crate::support::operation::{Binary, Expected, Operation, golden, one, run};
+use crate::support::property;
+use crate::support::reference;
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    let mut trials = Operation::new()
+        .with(hadamard::<f32>())
+        .with(hadamard::<i32>())
+        .with(hadamard::<u32>())
+        .trials(bench, "", [corpus::all(), corpus::boxes()].concat());
+    trials.extend(bench.all_on_each_device(&[
+        ("goldens", goldens),
+        ("what_meets_nothing_gives_zero", what_meets_nothing),
+        ("boxes_that_cross", boxes_that_cross),
+        ("commutes", commutes),
+        ("trailing_zeros_add_zeros", trailing_zeros),
+    ]));
+    trials
+}
+
+fn hadamard<T: Number>() -> Binary<T, T> {
+    Binary {
+        name: "hadamard",
+        run: |x, y| x.hadamard(y),
+        paired: Some(|pair| pair.hadamard()),
+        expected: Some(|a, b, pairs| {
+            Expected::rounded::<T>(reference::hadamard(&widened(a), &widened(b), pairs))
+        }),
+        spreads: false,
+        series_only: false,
+    }
+}
+
+fn goldens(device: &Device) {
+    golden::<f32, f32, 6>(
+        device,
+        |x, y| x.hadamard(y),
+        [
+            (&[2., 3.], &[4., 5., 6.], &[8., 15., 0.]),
+            (&[4., 5., 6.], &[2., 3.], &[8., 15., 0.]),
+            (&[], &[7., 8.], &[0., 0.]),
+            (&[7., 8.], &[], &[0., 0.]),
+            (&[], &[], &[]),
+            (&[1., 2., 3.], &[5.], &[5., 0., 0.]),
+        ],
+    );
+    golden::<i32, i32, 1>(
+        device,
+        |x, y| x.hadamard(y),
+        [(&[i32::MIN, 1 << 16], &[-1, 1 << 16, 7], &[i32::MIN, 0, 0])],
+    );
+    golden::<u32, u32, 1>(
+        device,
+        |x, y| x.hadamard(y),
+        [(&[u32::MAX, 3], &[u32::MAX, 5], &[1, 15])],
+    );
+}
+
+/// A NaN that meets a value stays one; a missing entry makes a zero of anything, and that zero is not negative.
+fn what_meets_nothing(device: &Device) {
+    let (nan, inf) = (f32::NAN, f32::INFINITY);
+    golden::<f32, f32, 5>(
+        device,
+        |x, y| x.hadamard(y),
+        [
+            (
+                &[nan, 1., nan, inf, -inf],
+                &[1., nan],
+                &[nan, nan, 0., 0., 0.],
+            ),
+            (&[inf, -inf], &[0., 2., nan, inf], &[nan, -inf, 0., 0.]),
+            (&[], &[nan, inf], &[0., 0.]),
+            (&[-2., -3., -4.], &[0.5], &[-1., 0., 0.]),
+            (&[f32::MAX, -1e-30], &[f32::MAX, 1e-30], &[inf, -0.]),
+        ],
+    );
+    // In every place of a quad and of a tile, for long elements and for short ones between them.
+    let lengths = [2500, 3, 4, 0, 7, 1, 3000, 5, 70];
+    let layout = |less: usize| {
+        let lengths = lengths.iter().enumerate();
+        Layout::from_lengths(lengths.map(|(i, &length)| length - length.min(less * (i % 3))))
+    };
+    for less in 0..6 {
+        let a = Ragged::full(&layout(0).unwrap(), -1.0);
+        let b = layout(less).unwrap();
+        let poisoned = Ragged::from_fn(a.layout(), |element, i| match i < b.length(element) {
+            true => -1.0,
+            false => nan,
+        });
+        let expected = poisoned.cast(|value| if value.is_nan() { 0.0 } else { 1.0f32 });
+        let b = Ragged::full(&b, -1.0f32);
+        for (x, y) in [(&poisoned, &b), (&b, &poisoned)] {
+            let got = run(device, x, y, |x, y| x.hadamard(y));
+            assert_identical(format!("{less} less"), &got, &expected);
+        }
+    }
+}
+
+fn boxes_that_cross(device: &Device) {
+    let nan = f32::NAN;
+    let (a, b) = (
+        one(&[3, 2], &[1., 2., nan, nan, nan, nan]),
+        one(&[1, 4], &[10., -10., nan, nan]),
+    );
+    let product = [[10., -20., 0., 0.], [0.; 4], [0.; 4]].concat();
+    for (x, y) in [(&a, &b), (&b, &a)] {
+        let got = run(device, x, y, |x, y| x.hadamard(y));
+        assert_identical("3×2 ⊙ 1×4", &got, &one(&[3, 4], &product));
+    }
+    let (a, b) = (
+        one(&[1, 2, 3], &[1., 2., nan, 3., 4., nan]),
+        one(
+            &[2, 3, 2],
+            &[1., 10., 100., 1e3, nan, nan, nan, nan, nan, nan, nan, nan],
+        ),
+    );
+    let mut product = [0.0; 18];
+    (product[0], product[1], product[3], product[4]) = (1., 20., 300., 4e3);
+    for (x, y) in [(&a, &b), (&b, &a)] {
+        let got = run(device, x, y, |x, y| x.hadamard(y));
+        assert_identical("1×2×3 ⊙ 2×3×2", &got, &one(&[2, 3, 3], &product));
+    }
+    let (a, b) = (one::<f32>(&[3, 0], &[]), one(&[0, 2], &[]));
+    let got = run(device, &a, &b, |x, y| x.hadamard(y));
+    assert_identical("3×0 ⊙ 0×2", &got, &one(&[3, 2], &[0.; 6]));
+}
+
+fn commutes(device: &Device) {
+    property::on(device, property::two_batches(), |(a, b)| {
+        let product = run(device, &a, &b, |x, y| x.hadamard(y));
+        let swapped = run(device, &b, &a, |x, y| x.hadamard(y));
+        assert_exact("b ⊙ a", &swapped, &product);
+    });
+}
+
+/// Of finite values, representatives that differ in trailing zeros give ones that do.
+fn trailing_zeros(device: &Device) {
+    property::on(device, property::two_batches(), |(a, b)| {
+        let product = run(device, &a, &b, |x, y| x.hadamard(y));
+        let wider = run(device, &a, &b.cast(|_| 0), |x, y| x.add(y));
+        let same = run(device, &wider, &b, |x, y| x.hadamard(y));
+        assert_exact("of the wider one", &same, &product);
+    });
+}
