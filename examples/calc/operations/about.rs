@@ -1,0 +1,121 @@
+//! Files, layouts, devices, and what there is.
+
+use serde_json::{Value, json};
+use vsla::{Device, DeviceInfo};
+
+use super::{Answer, Call, Grows, Operation, UNARY, operations};
+use crate::batch::Args;
+use crate::failure::{KINDS, Result};
+use crate::files;
+use crate::request::OPTIONS;
+
+pub const ROWS: &[Operation] = &[
+    Operation {
+        name: "read",
+        args: 0,
+        options: &["file"],
+        grows: Grows::No,
+        about: "what a .vsla file holds; block-sparse matrices with the zeros that no block holds",
+        run: files::read,
+    },
+    Operation {
+        name: "write",
+        args: 1,
+        options: &["dtype", "rank", "file"],
+        grows: Grows::No,
+        about: "writes x to a .vsla file, in place of what is there; answers its size in bytes",
+        run: files::write,
+    },
+    Operation {
+        name: "layout",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "how the batch lies in memory: shapes, offsets, and the share that padding would waste",
+        run: layout,
+    },
+    Operation {
+        name: "info",
+        args: 0,
+        options: &[],
+        grows: Grows::No,
+        about: "the device, why it was taken, and its memory in bytes",
+        run: |call| {
+            let device = call.device()?;
+            let (mut info, memory) = (described(&device.info()), device.memory());
+            info["memory"] =
+                json!({"live": memory.live, "peak": memory.peak, "cached": memory.cached});
+            Ok(Answer::Json(info))
+        },
+    },
+    Operation {
+        name: "devices",
+        args: 0,
+        options: &[],
+        grows: Grows::No,
+        about: "every device of this machine",
+        run: |_| Ok(Answer::Json(Device::list().iter().map(described).collect())),
+    },
+    Operation {
+        name: "help",
+        args: 0,
+        options: &[],
+        grows: Grows::No,
+        about: "this list",
+        run: |_| Ok(Answer::Json(help())),
+    },
+];
+
+fn layout(call: &mut Call<'_>) -> Result<Answer> {
+    let layout = match &call.args {
+        Args::F32(args) => args[0].layout(),
+        Args::I32(args) => args[0].layout(),
+        Args::U32(args) => args[0].layout(),
+        Args::C32(args) => args[0].layout(),
+        Args::F16(args) => args[0].layout(),
+    };
+    let shapes: Vec<_> = layout
+        .shapes()
+        .map(|shape| shape.extents().to_vec())
+        .collect();
+    Ok(Answer::Json(json!({
+        "rank": layout.rank(),
+        "shapes": shapes,
+        "offsets": layout.offsets().as_slice(),
+        "padding_waste": layout.padding_waste(),
+    })))
+}
+
+fn described(info: &DeviceInfo) -> Value {
+    json!({
+        "name": info.name,
+        "backend": info.backend,
+        "kind": format!("{:?}", info.kind).to_lowercase(),
+        "driver": info.driver,
+        "reason": info.reason,
+    })
+}
+
+fn help() -> Value {
+    let operations = operations().map(|operation| {
+        json!({
+            "op": operation.name,
+            "args": operation.args,
+            "options": operation.options,
+            "about": operation.about,
+        })
+    });
+    let table = |rows: &[(&str, &str)]| -> Value {
+        let rows = rows
+            .iter()
+            .map(|&(name, about)| (name.to_owned(), json!(about)));
+        Value::Object(rows.collect())
+    };
+    json!({
+        "operations": operations.collect::<Vec<_>>(),
+        "options": table(OPTIONS),
+        "device": "auto, cpu or gpu; default: the flag --device",
+        "args": "batches: arrays of elements; an element of rank r is an array r deep; \"nan\", \"inf\" and \"-inf\" are numbers",
+        "errors": table(KINDS),
+    })
+}

@@ -1,0 +1,117 @@
+//! Values of one element, and of two side by side.
+
+use vsla::{Complex32, Device, Layout, Ragged, f16};
+
+use super::{Answer, BINARY, Call, Grows, Operation, UNARY, batch, floats, halves, within};
+use crate::batch::{Args, Number, written_size};
+use crate::failure::{Failure, Result};
+use crate::request::Options;
+
+pub const ROWS: &[Operation] = &[
+    Operation {
+        name: "add",
+        args: 2,
+        options: BINARY,
+        grows: Grows::Ambient,
+        about: "a + b; missing entries are zero",
+        run: binary!(add),
+    },
+    Operation {
+        name: "sub",
+        args: 2,
+        options: BINARY,
+        grows: Grows::Ambient,
+        about: "a - b; missing entries are zero",
+        run: binary!(sub),
+    },
+    Operation {
+        name: "scale",
+        args: 1,
+        options: &["dtype", "rank", "factor"],
+        grows: Grows::No,
+        about: "factor * x",
+        run: |call| {
+            real!(call, |device, args| {
+                let factor = call.options.number("factor")?;
+                let x = device.upload(&args[0])?;
+                batch(x.scale(factor)?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "copy",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "x, copied on the device",
+        run: |call| {
+            typed!(call, |device, args| {
+                batch(device.upload(&args[0])?.copy()?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "to_f16",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the nearest f16 of each value, ties to even (f32)",
+        run: |call| {
+            let (device, args) = floats(call)?;
+            batch(device.upload(&args[0])?.to_f16()?.download_blocking()?)
+        },
+    },
+    Operation {
+        name: "to_f32",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "each value as f32 (f16)",
+        run: |call| {
+            let (device, args) = halves(call)?;
+            batch(device.upload(&args[0])?.to_f32()?.download_blocking()?)
+        },
+    },
+    Operation {
+        name: "full",
+        args: 0,
+        options: &["dtype", "rank", "shapes", "value"],
+        grows: Grows::No,
+        about: "a batch of these shapes with one value everywhere",
+        run: full,
+    },
+    Operation {
+        name: "elements",
+        args: 1,
+        options: &["dtype", "rank", "range"],
+        grows: Grows::No,
+        about: "a range of elements, as a view",
+        run: |call| {
+            typed!(call, |device, args| {
+                let range = call.options.range()?;
+                let x = device.upload(&args[0])?;
+                batch(x.elements(range)?.download_blocking()?)
+            })
+        },
+    },
+];
+
+fn full(call: &mut Call<'_>) -> Result<Answer> {
+    let (rank, shapes) = call.options.shapes()?;
+    within(call.max_values, &mut shapes.iter().map(written_size))?;
+    let layout = Layout::from_shapes(rank, shapes)?;
+    let device = call.device()?;
+    let options = &call.options;
+    match call.args {
+        Args::F32(_) => batch(filled::<f32>(&device, &layout, options)?),
+        Args::I32(_) => batch(filled::<i32>(&device, &layout, options)?),
+        Args::U32(_) => batch(filled::<u32>(&device, &layout, options)?),
+        Args::C32(_) => batch(filled::<Complex32>(&device, &layout, options)?),
+        Args::F16(_) => batch(filled::<f16>(&device, &layout, options)?),
+    }
+}
+
+fn filled<T: Number>(device: &Device, layout: &Layout, options: &Options) -> Result<Ragged<T>> {
+    let value = options.number::<T>("value")?;
+    Ok(device.full(layout, value)?.download_blocking()?)
+}

@@ -1,0 +1,98 @@
+//! Convolutions and correlations.
+
+use vsla::{ConvMethod, Pairing};
+
+use super::{Answer, BINARY, Grows, Operation, batch, floats};
+use crate::batch::Args;
+use crate::failure::Failure;
+use crate::request::Pairs;
+
+/// A convolution: a method of two tensors and of a pairing of them, by a method of choice.
+macro_rules! convolved {
+    ($args:expr, $device:expr, $options:expr, $method:ident) => {{
+        let (a, b) = ($device.upload(&$args[0])?, $device.upload(&$args[1])?);
+        match ($options.pairs()?, $options.method()?) {
+            (None, ConvMethod::Auto) => a.$method(&b)?,
+            (pairs, method) => {
+                let pairing = pairs.as_ref().map_or(Pairing::Elementwise, Pairs::pairing);
+                a.pair(&b, pairing)?.method(method).$method()?
+            }
+        }
+    }};
+}
+
+const CONVOLVED: &[&str] = &["dtype", "rank", "pairing", "method"];
+
+pub const ROWS: &[Operation] = &[
+    Operation {
+        name: "conv",
+        args: 2,
+        options: CONVOLVED,
+        grows: Grows::Lengths,
+        about: "the convolution of each pair (rank 1)",
+        run: |call| {
+            real!(call, |device, args| {
+                let product = convolved!(args, device, call.options, conv);
+                batch(product.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "correlate",
+        args: 2,
+        options: CONVOLVED,
+        grows: Grows::Lengths,
+        about: "the cross-correlation of each pair; value q is lag q - (n - 1) (rank 1)",
+        run: |call| {
+            real!(call, |device, args| {
+                let product = convolved!(args, device, call.options, correlate);
+                batch(product.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "causal",
+        args: 2,
+        options: BINARY,
+        grows: Grows::Lengths,
+        about: "the convolution of each pair, as many values as its left side has, by a ConvPlan (f32, rank 1)",
+        run: |call| {
+            let pairs = call.options.pairs()?;
+            let (device, args) = floats(call)?;
+            let pairing = pairs.as_ref().map_or(Pairing::Elementwise, Pairs::pairing);
+            let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+            let product = a.pair(&b, pairing)?.conv_plan()?.causal(&a)?;
+            batch(product.download_blocking()?)
+        },
+    },
+    Operation {
+        name: "correlate_max",
+        args: 2,
+        options: CONVOLVED,
+        grows: Grows::Pair,
+        about: "{value, lag} of the largest cross-correlation of each pair (f32, rank 1)",
+        run: |call| {
+            let options = call.options.clone();
+            let (device, args) = floats(call)?;
+            let best = convolved!(args, device, options, correlate_max);
+            let value = best.value.download_blocking()?.into();
+            let lag = best.lag.download_blocking()?.into();
+            Ok(Answer::Fields([("value", value), ("lag", lag)]))
+        },
+    },
+    Operation {
+        name: "sbd",
+        args: 2,
+        options: CONVOLVED,
+        grows: Grows::Pair,
+        about: "{distance, lag}: the shape-based distance of each pair (f32, rank 1)",
+        run: |call| {
+            let options = call.options.clone();
+            let (device, args) = floats(call)?;
+            let best = convolved!(args, device, options, sbd);
+            let distance = best.distance.download_blocking()?.into();
+            let lag = best.lag.download_blocking()?.into();
+            Ok(Answer::Fields([("distance", distance), ("lag", lag)]))
+        },
+    },
+];

@@ -1,0 +1,113 @@
+//! Products of matrices.
+
+use vsla::{Device, Factor, Float, Pairing, Product, Ragged};
+
+use super::{Answer, Call, Grows, Operation, batch};
+use crate::batch::Args;
+use crate::failure::{Failure, Result};
+use crate::request::{Options, Pairs};
+use crate::sparse;
+
+const MATMUL: &[&str] = &[
+    "dtype",
+    "rank",
+    "pairing",
+    "transpose",
+    "scale",
+    "activation",
+];
+
+pub const ROWS: &[Operation] = &[
+    Operation {
+        name: "matmul",
+        args: 2,
+        options: MATMUL,
+        grows: Grows::Product,
+        about: "activation(scale * a b) of each pair of matrices (rank 2)",
+        run: |call| matmul(call, false),
+    },
+    Operation {
+        name: "matmul_ambient",
+        args: 2,
+        options: MATMUL,
+        grows: Grows::Product,
+        about: "the same, where inner extents may differ: missing entries are zero (rank 2)",
+        run: |call| matmul(call, true),
+    },
+    Operation {
+        name: "matmul_bsr",
+        args: 2,
+        options: &["dtype", "rank", "transpose", "block", "tolerance"],
+        grows: Grows::Product,
+        about: "a s of each pair of matrices, where s is kept in the blocks that hold a value above the tolerance (rank 2, f32; transpose: \"right\")",
+        run: sparse::matmul,
+    },
+    Operation {
+        name: "sampled",
+        args: 2,
+        options: &["dtype", "rank", "transpose", "block", "blocks"],
+        grows: Grows::Product,
+        about: "some blocks of a b of each pair of matrices, and zeros elsewhere (rank 2, f32)",
+        run: sparse::sampled,
+    },
+];
+
+fn matmul(call: &mut Call<'_>, ambient: bool) -> Result<Answer> {
+    let pairs = call.options.pairs()?;
+    let pairing = pairs.as_ref().map_or(Pairing::Elementwise, Pairs::pairing);
+    let options = call.options.clone();
+    let device = call.device()?;
+    match &call.args {
+        Args::F32(args) => return batch(layer(&device, args, pairing, &options, ambient)?),
+        Args::F16(args) => return batch(layer(&device, args, pairing, &options, ambient)?),
+        _ => {}
+    }
+    if let Some(name) = ["scale", "activation"]
+        .into_iter()
+        .find(|name| options.0.contains_key(*name))
+    {
+        return Err(Failure::request(format!("{name}: only for f32 and f16")));
+    }
+    real!(call, |device, args| {
+        let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+        let pair = a.pair(&b, pairing)?;
+        let product = formed(pair.product(), &options, ambient)?;
+        batch(product.run()?.download_blocking()?)
+    })
+}
+
+/// A product of floating-point numbers, with what may be done to its sums.
+fn layer<T: Float>(
+    device: &Device,
+    args: &[Ragged<T>],
+    pairing: Pairing<'_>,
+    options: &Options,
+    ambient: bool,
+) -> Result<Ragged<T>> {
+    let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+    let pair = a.pair(&b, pairing)?;
+    let mut product = formed(pair.product(), options, ambient)?;
+    if let Some(factor) = options.optional::<f32>("scale")? {
+        product = product.scale(factor);
+    }
+    product = product.activation(options.activation()?);
+    Ok(product.run()?.download_blocking()?)
+}
+
+fn formed<'a, T: Factor>(
+    mut product: Product<'a, T>,
+    options: &Options,
+    ambient: bool,
+) -> Result<Product<'a, T>> {
+    let [left, right] = options.transposed()?;
+    if left {
+        product = product.transpose_left();
+    }
+    if right {
+        product = product.transpose_right();
+    }
+    if ambient {
+        product = product.ambient();
+    }
+    Ok(product)
+}

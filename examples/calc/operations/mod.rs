@@ -1,0 +1,296 @@
+//! The table of operations, a file for each topic. A new one is a new row.
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+use vsla::{DType, Device, Layout, Ragged, Shape, f16};
+
+use crate::batch::{Args, Batch, separated, shown, written_size};
+use crate::device::Choice;
+use crate::devices::Devices;
+use crate::failure::{Failure, Result};
+use crate::request::{Options, Pairs, Request};
+
+pub struct Operation {
+    pub name: &'static str,
+    /// Batches that it takes.
+    pub args: usize,
+    pub options: &'static [&'static str],
+    pub grows: Grows,
+    pub about: &'static str,
+    pub run: fn(&mut Call<'_>) -> Result<Answer>,
+}
+
+/// How the size of the answer follows from the arguments: what could exceed the limit is refused before any work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Grows {
+    /// No larger than the line, or checked by the operation itself.
+    No,
+    /// A number or two for each pair.
+    Pair,
+    /// The ambient shape of each pair.
+    Ambient,
+    /// The sum of the lengths of each pair.
+    Lengths,
+    /// A matrix for each pair.
+    Product,
+}
+
+/// The body for whichever type the arguments are of.
+macro_rules! typed {
+    ($call:ident, |$device:ident, $args:ident| $body:expr) => {{
+        let $device = $call.device()?;
+        match &$call.args {
+            Args::F32($args) => $body,
+            Args::I32($args) => $body,
+            Args::U32($args) => $body,
+            Args::C32($args) => $body,
+            Args::F16($args) => $body,
+        }
+    }};
+}
+
+/// The body for whichever type of real numbers the arguments are of.
+macro_rules! real {
+    ($call:ident, |$device:ident, $args:ident| $body:expr) => {{
+        let $device = $call.device()?;
+        match &$call.args {
+            Args::F32($args) => $body,
+            Args::I32($args) => $body,
+            Args::U32($args) => $body,
+            Args::C32(_) | Args::F16(_) => Err(Failure::request(
+                "dtype: this operation takes f32, i32 or u32",
+            )),
+        }
+    }};
+}
+
+/// A method of one tensor that every type of real numbers has.
+macro_rules! unary {
+    ($method:ident) => {
+        |call| {
+            real!(call, |device, args| {
+                batch(device.upload(&args[0])?.$method()?.download_blocking()?)
+            })
+        }
+    };
+}
+
+/// A method of two tensors, and of a pairing of them, that every type of real numbers has.
+macro_rules! binary {
+    ($method:ident) => {
+        |call| {
+            real!(call, |device, args| {
+                let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+                let result = match call.options.pairs()? {
+                    None => a.$method(&b)?,
+                    Some(pairs) => a.pair(&b, pairs.pairing())?.$method()?,
+                };
+                batch(result.download_blocking()?)
+            })
+        }
+    };
+}
+
+const UNARY: &[&str] = &["dtype", "rank"];
+const BINARY: &[&str] = &["dtype", "rank", "pairing"];
+
+// Behind the macros, which they use.
+mod about;
+mod arithmetic;
+mod convolutions;
+mod matrices;
+mod reductions;
+mod transforms;
+
+const TOPICS: &[&[Operation]] = &[
+    arithmetic::ROWS,
+    reductions::ROWS,
+    convolutions::ROWS,
+    matrices::ROWS,
+    transforms::ROWS,
+    about::ROWS,
+];
+
+/// Every operation there is.
+pub fn operations() -> impl Iterator<Item = &'static Operation> {
+    TOPICS.iter().copied().flatten()
+}
+
+/// What an operation is given.
+pub struct Call<'a> {
+    pub args: Args,
+    pub options: Options,
+    pub max_values: u64,
+    devices: &'a mut Devices,
+    choice: Choice,
+}
+
+impl Call<'_> {
+    fn device(&mut self) -> Result<Device> {
+        self.devices.get(self.choice)
+    }
+}
+
+/// What an operation answers.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Answer {
+    Batch(Batch),
+    Fields([(&'static str, Batch); 2]),
+    Truths(Vec<bool>),
+    Json(Value),
+}
+
+impl Answer {
+    /// Writes `{"ok": ..}`.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(b"{\"ok\":")?;
+        match self {
+            Answer::Batch(batch) => batch.write(out)?,
+            Answer::Fields([(a_name, a), (b_name, b)]) => {
+                write!(out, "{{\"{a_name}\":")?;
+                a.write(out)?;
+                write!(out, ",\"{b_name}\":")?;
+                b.write(out)?;
+                out.write_all(b"}")?;
+            }
+            Answer::Truths(truths) => separated(out, truths.iter(), |out, t| write!(out, "{t}"))?,
+            Answer::Json(value) => write!(out, "{value}")?,
+        }
+        out.write_all(b"}")
+    }
+}
+
+/// Answers one request.
+pub fn answer(
+    request: Request,
+    devices: &mut Devices,
+    choice: Choice,
+    max_values: u64,
+) -> Result<Answer> {
+    let Some(operation) = operations().find(|o| o.name == request.op) else {
+        return Err(Failure::request(format!(
+            "unknown operation {}: try {{\"op\": \"help\"}}",
+            shown(&Value::String(request.op))
+        )));
+    };
+    let Operation { name, args, .. } = *operation;
+    if request.args.len() != args {
+        return Err(Failure::request(format!(
+            "{name}: expected {args} arguments, got {}",
+            request.args.len()
+        )));
+    }
+    request.options.check(name, operation.options)?;
+    let default = match name {
+        "fft" | "ifft" | "irfft" | "fft2" | "ifft2" | "irfft2" => DType::C32,
+        "to_f32" => DType::F16,
+        _ => DType::F32,
+    };
+    // An empty batch does not show its rank.
+    let planes =
+        (name.ends_with("fft2") || name.starts_with("matmul") || name == "sampled").then_some(2);
+    let dtype = request.options.dtype(default)?;
+    let rank = request.options.rank()?.or(planes);
+    let mut call = Call {
+        args: Args::read(&request.args, dtype, rank)?,
+        options: request.options,
+        max_values,
+        devices,
+        choice,
+    };
+    drop(request.args);
+    check_size(operation.grows, &call)?;
+    (operation.run)(&mut call)
+}
+
+/// Refuses an answer above the limit. What the library will refuse anyway passes.
+fn check_size(grows: Grows, call: &Call<'_>) -> Result<()> {
+    let (a, b) = match &call.args {
+        Args::F32(args) => layouts(args),
+        Args::I32(args) => layouts(args),
+        Args::U32(args) => layouts(args),
+        Args::C32(args) => layouts(args),
+        Args::F16(args) => layouts(args),
+    };
+    let (Some(a), Some(b)) = (a, b) else {
+        return Ok(());
+    };
+    if grows == Grows::No {
+        return Ok(());
+    }
+    let transposed = call.options.transposed()?;
+    let size = |i: usize, j: usize| match grows {
+        Grows::No | Grows::Pair => 2,
+        Grows::Ambient => a
+            .shape(i)
+            .ambient(&b.shape(j))
+            .map_or(1, |shape| written_size(&shape)),
+        Grows::Lengths => 1 + a.length(i) as u64 + b.length(j) as u64,
+        Grows::Product => product_size(a.shape(i), b.shape(j), transposed),
+    };
+    let limit = |sizes: &mut dyn Iterator<Item = u64>| within(call.max_values, sizes);
+    match call.options.pairs()? {
+        None => limit(&mut (0..a.len().min(b.len())).map(|i| size(i, i))),
+        Some(Pairs::OneToAll) if a.is_empty() => Ok(()),
+        Some(Pairs::OneToAll) => limit(&mut (0..b.len()).map(|j| size(0, j))),
+        Some(Pairs::AllToAll) => {
+            let row = |i| (0..b.len()).map(move |j| (i, j));
+            limit(&mut (0..a.len()).flat_map(row).map(|(i, j)| size(i, j)))
+        }
+        Some(Pairs::List(pairs)) => {
+            let pairs = pairs.iter().map(|&(i, j)| (i as usize, j as usize));
+            let valid = pairs.filter(|&(i, j)| i < a.len() && j < b.len());
+            limit(&mut valid.map(|(i, j)| size(i, j)))
+        }
+    }
+}
+
+/// What a product of these shapes takes when it is written.
+fn product_size(a: Shape, b: Shape, transposed: [bool; 2]) -> u64 {
+    let (&[a_rows, a_columns], &[b_rows, b_columns]) = (a.extents(), b.extents()) else {
+        return 1;
+    };
+    let rows = if transposed[0] { a_columns } else { a_rows };
+    let columns = if transposed[1] { b_rows } else { b_columns };
+    Shape::new(&[rows as usize, columns as usize]).map_or(u64::MAX, |shape| written_size(&shape))
+}
+
+fn layouts<T: Copy>(args: &[Ragged<T>]) -> (Option<&Layout>, Option<&Layout>) {
+    let layout = |i| args.get(i).map(Ragged::layout);
+    (layout(0), layout(1))
+}
+
+/// Refuses sizes that add up to more than the limit.
+pub fn within(limit: u64, sizes: &mut dyn Iterator<Item = u64>) -> Result<()> {
+    let mut left = limit;
+    for size in sizes {
+        left = left.checked_sub(size).ok_or_else(|| {
+            let message = format!("the answer has more than {limit} values: see --max-values");
+            Failure::new("limit", message)
+        })?;
+    }
+    Ok(())
+}
+
+pub fn batch(batch: impl Into<Batch>) -> Result<Answer> {
+    Ok(Answer::Batch(batch.into()))
+}
+
+/// The device and the arguments, for operations on f32 alone.
+pub fn floats<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<f32>])> {
+    let device = call.device()?;
+    match &call.args {
+        Args::F32(args) => Ok((device, args)),
+        _ => Err(Failure::request("dtype: this operation takes f32 alone")),
+    }
+}
+
+/// The device and the arguments, for operations on f16 alone.
+fn halves<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<f16>])> {
+    let device = call.device()?;
+    match &call.args {
+        Args::F16(args) => Ok((device, args)),
+        _ => Err(Failure::request("dtype: this operation takes f16 alone")),
+    }
+}

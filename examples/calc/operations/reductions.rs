@@ -1,0 +1,67 @@
+//! One value of each element, or of two.
+
+use super::{Answer, BINARY, Grows, Operation, UNARY, batch, floats};
+use crate::batch::Args;
+use crate::failure::Failure;
+
+pub const ROWS: &[Operation] = &[
+    Operation {
+        name: "sum",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the sum of each element; 0 of an empty one",
+        run: unary!(sum),
+    },
+    Operation {
+        name: "norm2",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the Euclidean norm of each element (f32)",
+        run: |call| {
+            let (device, args) = floats(call)?;
+            batch(device.upload(&args[0])?.norm2()?.download_blocking()?)
+        },
+    },
+    Operation {
+        name: "max",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the largest value of each element; -inf (or the least integer) of an empty one",
+        run: unary!(max),
+    },
+    Operation {
+        name: "argmax",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the index of the largest value of each element; 4294967295 for an empty one",
+        run: unary!(argmax),
+    },
+    Operation {
+        name: "dot",
+        args: 2,
+        options: BINARY,
+        grows: Grows::Pair,
+        about: "the inner product of each pair; missing entries are zero",
+        run: binary!(dot),
+    },
+    Operation {
+        name: "equivalent",
+        args: 2,
+        options: BINARY,
+        grows: Grows::Pair,
+        about: "whether each pair is equal up to trailing zeros",
+        run: |call| {
+            real!(call, |device, args| {
+                let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+                Ok(Answer::Truths(match call.options.pairs()? {
+                    None => a.equivalent_blocking(&b)?,
+                    Some(pairs) => a.pair(&b, pairs.pairing())?.equivalent_blocking()?,
+                }))
+            })
+        },
+    },
+];

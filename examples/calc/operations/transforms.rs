@@ -1,0 +1,119 @@
+//! Fourier transforms.
+
+use vsla::{Complex32, Device, Layout, Ragged, Shape};
+
+use super::{Call, Grows, Operation, UNARY, batch, floats};
+use crate::batch::Args;
+use crate::failure::{Failure, Result};
+
+pub const ROWS: &[Operation] = &[
+    Operation {
+        name: "fft",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the discrete Fourier transform of each element (c32, rank 1)",
+        run: |call| {
+            let (device, args) = complex(call)?;
+            batch(device.upload(&args[0])?.fft()?.download_blocking()?)
+        },
+    },
+    Operation {
+        name: "ifft",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the inverse of fft, scaled by 1/n (c32, rank 1)",
+        run: |call| {
+            let (device, args) = complex(call)?;
+            batch(device.upload(&args[0])?.ifft()?.download_blocking()?)
+        },
+    },
+    Operation {
+        name: "rfft",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the first n/2 + 1 values of fft, of n real values; answers complex ones (f32, rank 1)",
+        run: |call| {
+            let (device, args) = floats(call)?;
+            batch(device.upload(&args[0])?.rfft()?.download_blocking()?)
+        },
+    },
+    Operation {
+        name: "irfft",
+        args: 1,
+        options: &["dtype", "rank", "lengths"],
+        grows: Grows::No,
+        about: "the inverse of rfft: real values, as many as lengths says (c32, rank 1)",
+        run: |call| {
+            let layout = Layout::from_lengths(call.options.lengths()?)?;
+            let (device, args) = complex(call)?;
+            let x = device.upload(&args[0])?;
+            batch(x.irfft(&layout)?.download_blocking()?)
+        },
+    },
+    Operation {
+        name: "fft2",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the discrete Fourier transform of both axes of each element (c32, rank 2)",
+        run: |call| {
+            let (device, args) = complex(call)?;
+            batch(device.upload(&args[0])?.fft2()?.download_blocking()?)
+        },
+    },
+    Operation {
+        name: "ifft2",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the inverse of fft2, scaled by 1/(r c) (c32, rank 2)",
+        run: |call| {
+            let (device, args) = complex(call)?;
+            batch(device.upload(&args[0])?.ifft2()?.download_blocking()?)
+        },
+    },
+    Operation {
+        name: "rfft2",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the first c/2 + 1 columns of fft2, of r x c real values; answers complex ones (f32, rank 2)",
+        run: |call| {
+            let (device, args) = floats(call)?;
+            batch(device.upload(&args[0])?.rfft2()?.download_blocking()?)
+        },
+    },
+    Operation {
+        name: "irfft2",
+        args: 1,
+        options: &["dtype", "rank", "lengths"],
+        grows: Grows::No,
+        about: "the inverse of rfft2: real elements, with as many columns as lengths says (c32, rank 2)",
+        run: |call| {
+            let columns = call.options.lengths()?;
+            let (device, args) = complex(call)?;
+            let shapes = columns.into_iter().enumerate().map(|(i, columns)| {
+                let rows = match i < args[0].len() {
+                    true => args[0].layout().shape(i).extents()[0] as usize,
+                    false => 0,
+                };
+                Shape::new(&[rows, columns])
+            });
+            let layout = Layout::from_shapes(2, shapes.collect::<vsla::Result<Vec<_>>>()?)?;
+            let x = device.upload(&args[0])?;
+            batch(x.irfft2(&layout)?.download_blocking()?)
+        },
+    },
+];
+
+/// The device and the arguments, for operations on complex values alone.
+fn complex<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<Complex32>])> {
+    let device = call.device()?;
+    match &call.args {
+        Args::C32(args) => Ok((device, args)),
+        _ => Err(Failure::request("dtype: this operation takes c32 alone")),
+    }
+}

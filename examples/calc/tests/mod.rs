@@ -1,0 +1,511 @@
+//! Lines and their answers, a file for each topic; and what holds of all lines.
+
+use std::io;
+
+use serde_json::{Value, json};
+use vsla::{Bsr, Layout, Ragged, Topology};
+
+use crate::batch::{self, Number, Written};
+use crate::device::Choice;
+use crate::devices::Devices;
+use crate::failure::Failure;
+use crate::operations::{Operation, operations};
+use crate::request::OPTIONS;
+use crate::{Calculator, EXAMPLES, serve};
+
+mod arithmetic;
+mod convolutions;
+mod lines;
+mod matrices;
+mod reductions;
+mod transforms;
+
+/// A line, and what it is answered.
+type Golden = (&'static str, &'static str);
+
+/// A line, and the kind and the element of its error.
+type Refused = (&'static str, &'static str, Option<u64>);
+
+const GOLDEN: &[&[Golden]] = &[
+    arithmetic::GOLDEN,
+    reductions::GOLDEN,
+    convolutions::GOLDEN,
+    matrices::GOLDEN,
+    transforms::GOLDEN,
+    lines::GOLDEN,
+];
+
+const REFUSED: &[&[Refused]] = &[
+    arithmetic::REFUSED,
+    reductions::REFUSED,
+    convolutions::REFUSED,
+    matrices::REFUSED,
+    transforms::REFUSED,
+    lines::REFUSED,
+];
+
+const MAX_LINE: u64 = 1 << 20;
+
+fn calculator(device: Choice) -> Calculator {
+    Calculator {
+        device,
+        max_values: 1 << 20,
+        devices: Devices::default(),
+    }
+}
+
+/// What comes out for this, a line each.
+fn run(device: Choice, input: &[u8]) -> Vec<Value> {
+    let mut output = Vec::new();
+    serve(&mut calculator(device), input, &mut output, MAX_LINE).unwrap();
+    assert!(output.is_empty() || output.ends_with(b"\n"));
+    let output = String::from_utf8(output).unwrap();
+    output
+        .lines()
+        .map(|line| serde_json::from_str(line).expect(line))
+        .collect()
+}
+
+/// The CPU, and a GPU where there is one.
+fn choices() -> Vec<Choice> {
+    let opened = Devices::default().get(Choice::Gpu);
+    match opened {
+        Ok(_) => vec![Choice::Cpu, Choice::Gpu],
+        Err(failure) => {
+            assert!(
+                std::env::var_os("VSLA_REQUIRE_GPU").is_none(),
+                "{failure:?}"
+            );
+            vec![Choice::Cpu]
+        }
+    }
+}
+
+/// Numbers are equal when their values are: 5 and 5.0 are one answer.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(k, v)| b.get(k).is_some_and(|w| same(v, w)))
+        }
+        _ => a == b,
+    }
+}
+
+#[test]
+fn golden_lines_are_answered_exactly() {
+    for device in choices() {
+        let golden = GOLDEN.concat();
+        let lines: Vec<&str> = golden.iter().map(|(line, _)| *line).collect();
+        let answers = run(device, lines.join("\n").as_bytes());
+        assert_eq!(answers.len(), golden.len());
+        for ((line, expected), answer) in golden.iter().zip(&answers) {
+            let expected: Value = serde_json::from_str(expected).unwrap();
+            assert!(
+                same(&answer["ok"], &expected),
+                "{device:?}: {line}\n{answer}"
+            );
+        }
+    }
+}
+
+#[test]
+fn shapes_of_unequal_matrices_grow_on_both_axes() {
+    let row = |width| Value::from(vec![1; width]);
+    let (a, b) = (vec![row(5); 3], vec![row(2); 7]);
+    let line = json!({"op": "add", "args": [[a], [b]]}).to_string();
+    let answer = &run(Choice::Cpu, line.as_bytes())[0]["ok"][0];
+    assert_eq!(answer.as_array().map(Vec::len), Some(7));
+    assert!(
+        answer
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|row| row.as_array().unwrap().len() == 5)
+    );
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    for device in choices() {
+        for (line, kind, element) in REFUSED.concat() {
+            let input = format!("{line}\n");
+            let answers = run(device, input.as_bytes());
+            let [answer] = &answers[..] else {
+                panic!("{line}: {answers:?}");
+            };
+            let error = &answer["error"];
+            assert_eq!(error["kind"], kind, "{line}\n{answer}");
+            assert_eq!(error["element"].as_u64(), element, "{line}\n{answer}");
+            assert!(
+                !error["message"].as_str().unwrap_or("").is_empty(),
+                "{line}\n{answer}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_unknown_option_is_named_with_those_there_are() {
+    let line = br#"{"op": "sum", "args": [[]], "options": {"axis": 1}}"#;
+    let answer = &run(Choice::Cpu, line)[0];
+    let message = "sum: unknown option \"axis\": expected dtype, rank";
+    assert_eq!(answer["error"]["message"], message);
+}
+
+#[test]
+fn every_line_has_one_answer() {
+    let sum = br#"{"op": "sum", "args": [[[1]]]}"#;
+    let long = vec![b' '; MAX_LINE as usize + 1];
+    let deep = [vec![b'['; 100_000], vec![b']'; 100_000]].concat();
+    let lines: [&[u8]; 9] = [
+        sum,
+        b"",
+        b"\xff\xfe",
+        &long,
+        &deep,
+        b"\0",
+        sum,
+        b"\xEF\xBB\xBF{}",
+        sum,
+    ];
+    let answers = run(Choice::Cpu, &lines.join(&b'\n'));
+    let kinds: Vec<_> = answers
+        .iter()
+        .map(|a| a["error"]["kind"].as_str())
+        .collect();
+    let json = Some("bad_json");
+    assert_eq!(
+        kinds,
+        [
+            None,
+            json,
+            json,
+            json,
+            json,
+            json,
+            None,
+            Some("bad_request"),
+            None
+        ]
+    );
+    assert!(run(Choice::Cpu, b"").is_empty());
+    assert_eq!(run(Choice::Cpu, b"\n\n").len(), 2);
+    assert_eq!(
+        run(Choice::Cpu, &[sum, &b"\r\n"[..]].concat())[0]["ok"],
+        json!([[1.0]])
+    );
+}
+
+#[test]
+fn answers_that_would_be_too_large_are_refused() {
+    let ones = |n| Value::from(vec![vec![1]; n]);
+    let row = Value::from(vec![vec![vec![1; 2000]]]);
+    let column = Value::from(vec![vec![vec![1]; 2000]]);
+    let all = json!({"pairing": "all_to_all"});
+    for line in [
+        json!({"op": "dot", "args": [ones(2000), ones(2000)], "options": all}),
+        json!({"op": "conv", "args": [ones(2000), ones(2000)], "options": all}),
+        json!({"op": "add", "args": [row, column]}),
+    ] {
+        let answer = &run(Choice::Cpu, line.to_string().as_bytes())[0];
+        assert_eq!(answer["error"]["kind"], "limit", "{answer}");
+    }
+}
+
+/// A stream of numbers that is the same in every run.
+struct Stream(u64);
+
+impl Stream {
+    fn next(&mut self) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 >> 32
+    }
+}
+
+#[test]
+fn damaged_lines_are_answered_too() {
+    let mut stream = Stream(1);
+    let mut input = Vec::new();
+    let mut lines = 0;
+    for _ in 0..100 {
+        for (line, _) in GOLDEN.concat() {
+            let mut line = line.as_bytes().to_vec();
+            for _ in 0..1 + stream.next() % 3 {
+                let at = stream.next() as usize % line.len();
+                match stream.next() % 3 {
+                    0 => line[at] = stream.next() as u8,
+                    1 => line[at] = b"[]{},:\"0-e."[stream.next() as usize % 11],
+                    _ => line.truncate(at.max(1)),
+                }
+            }
+            lines += 1 + line.iter().filter(|byte| **byte == b'\n').count();
+            input.extend(line);
+            input.push(b'\n');
+        }
+    }
+    let answers = run(Choice::Cpu, &input);
+    assert_eq!(answers.len(), lines);
+    for answer in answers {
+        assert!(
+            answer.get("ok").is_some() != answer.get("error").is_some(),
+            "{answer}"
+        );
+        assert_ne!(answer["error"]["kind"], "internal", "{answer}");
+    }
+}
+
+fn written<T: Written>(value: T) -> String {
+    let mut text = Vec::new();
+    value.write(&mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn printed_numbers_read_back_as_the_same() {
+    let mut stream = Stream(7);
+    let edges = [
+        0.0,
+        -0.0,
+        f32::MIN_POSITIVE,
+        f32::MAX,
+        f32::EPSILON,
+        1e-45,
+        16_777_216.0,
+    ];
+    let random = (0..200_000).map(|_| f32::from_bits(stream.next() as u32));
+    for x in edges.into_iter().chain(random) {
+        let text = written(x);
+        let read = f32::read(&serde_json::from_str(&text).expect(&text)).expect(&text);
+        assert!(
+            read.to_bits() == x.to_bits() || (x.is_nan() && read.is_nan()),
+            "{x:?} {text}"
+        );
+    }
+    assert_eq!(written(0.1f32), "0.1");
+    assert_eq!(written(f32::NEG_INFINITY), "\"-inf\"");
+    for x in [i32::MIN, -1, 0, i32::MAX] {
+        assert_eq!(
+            i32::read(&serde_json::from_str(&written(x)).unwrap()),
+            Ok(x)
+        );
+    }
+    assert_eq!(u32::read(&json!(4_294_967_295_u32)), Ok(u32::MAX));
+    assert_eq!(u32::read(&json!(3.0)), Ok(3));
+}
+
+#[test]
+fn a_printed_batch_reads_back() {
+    for text in [
+        "[]",
+        "[[]]",
+        "[[1.0,2.0],[],[3.0]]",
+        "[[[]],[[],[]]]",
+        "[[[1.0],[2.0]],[[]],[]]",
+    ] {
+        let batch: Ragged<f32> = batch::read(&serde_json::from_str(text).unwrap(), None).unwrap();
+        let mut out = Vec::new();
+        batch::write(&batch, &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), text);
+    }
+    let batch: Ragged<i32> = batch::read(&json!([[[], []], []]), None).unwrap();
+    assert_eq!(
+        (batch.shape(0).extents(), batch.shape(1).extents()),
+        (&[2, 0][..], &[0, 0][..])
+    );
+}
+
+/// What is answered depends on the machine, or on files.
+fn untold(operation: &Operation) -> bool {
+    ["info", "devices", "help", "read", "write"].contains(&operation.name)
+}
+
+#[test]
+fn the_table_is_whole() {
+    let golden = GOLDEN.concat();
+    for (i, operation) in operations().enumerate() {
+        let name = operation.name;
+        assert!(
+            operations().take(i).all(|other| other.name != name),
+            "{name} twice"
+        );
+        let asked = format!("\"op\": \"{name}\"");
+        assert!(
+            golden.iter().any(|(line, _)| line.contains(&asked)) || untold(operation),
+            "{name} has no golden line"
+        );
+        for option in operation.options {
+            assert!(
+                OPTIONS.iter().any(|(known, _)| known == option),
+                "{name}: {option}"
+            );
+        }
+        // Of these each needs a file, and has a test of its own.
+        if operation.options.contains(&"file") {
+            continue;
+        }
+        // Empty batches are an error of no operation.
+        let mut line = json!({"op": name, "args": vec![json!([]); operation.args]});
+        for (option, value) in [
+            ("factor", json!(1)),
+            ("value", json!(1)),
+            ("shapes", json!([])),
+            ("lengths", json!([])),
+            ("range", json!([0, 0])),
+        ] {
+            if operation.options.contains(&option) {
+                line["options"][option] = value;
+            }
+        }
+        let answer = &run(Choice::Cpu, line.to_string().as_bytes())[0];
+        assert!(answer.get("ok").is_some(), "{line}\n{answer}");
+        line["args"] = json!([[], [], []]);
+        let answer = &run(Choice::Cpu, line.to_string().as_bytes())[0];
+        assert_eq!(answer["error"]["kind"], "bad_request", "{answer}");
+    }
+    for (option, _) in OPTIONS {
+        assert!(
+            operations().any(|o| o.options.contains(option)),
+            "{option} is of no use"
+        );
+    }
+    let help = &run(Choice::Cpu, br#"{"op": "help"}"#)[0]["ok"];
+    assert_eq!(
+        help["operations"].as_array().map(Vec::len),
+        Some(operations().count())
+    );
+}
+
+#[test]
+fn files_are_written_and_read() {
+    let path = std::env::temp_dir().join(format!("calc-{}.vsla", std::process::id()));
+    let file = path.to_str().expect("a name in UTF-8");
+    let ask = |op, args, mut options: Value| {
+        options["file"] = json!(file);
+        let line = json!({"op": op, "args": args, "options": options});
+        run(Choice::Cpu, line.to_string().as_bytes()).remove(0)
+    };
+    for (dtype, batch, bytes) in [
+        (
+            "f32",
+            json!([[1.5, "nan", "-inf"], [], [3.0]]),
+            32 + 12 + 16 + 4,
+        ),
+        ("i32", json!([[[1, -2]], [[3], [4]]]), 32 + 16 + 16 + 4),
+        ("u32", json!([[4294967295u32]]), 32 + 4 + 4 + 4),
+        ("f16", json!([[0.5, 65504.0]]), 32 + 4 + 4 + 4),
+        ("c32", json!([[[1.0, -2.0]]]), 32 + 4 + 8 + 4),
+    ] {
+        let answer = ask("write", json!([batch]), json!({"dtype": dtype}));
+        assert_eq!(answer, json!({"ok": {"bytes": bytes}}), "{dtype}");
+        let answer = ask("read", json!([]), json!({}));
+        assert!(same(&answer["ok"], &batch), "{dtype}: {answer}");
+    }
+
+    Ragged::from_rows([[0.1f64, f64::INFINITY]])
+        .unwrap()
+        .write(&path)
+        .unwrap();
+    let answer = ask("read", json!([]), json!({}));
+    assert_eq!(answer, json!({"ok": [[0.1, "inf"]]}));
+
+    let topology = Topology::new([2, 9], [8, 8], &[(0, 1)]).unwrap();
+    Bsr::new(&topology, vec![7u32; 64])
+        .unwrap()
+        .write(&path)
+        .unwrap();
+    let answer = ask("read", json!([]), json!({}));
+    let row = [0, 0, 0, 0, 0, 0, 0, 0, 7];
+    assert_eq!(answer, json!({"ok": [[row, row]]}));
+
+    let large = Topology::new([1 << 20, 1 << 11], [8, 8], &[]).unwrap();
+    Bsr::<f32>::new(&large, vec![])
+        .unwrap()
+        .write(&path)
+        .unwrap();
+    assert_eq!(ask("read", json!([]), json!({}))["error"]["kind"], "limit");
+    let long = Layout::from_lengths([1 << 20]).unwrap();
+    Ragged::<f32>::zeros(&long).write(&path).unwrap();
+    assert_eq!(ask("read", json!([]), json!({}))["error"]["kind"], "limit");
+
+    std::fs::write(&path, "VSLAv02").unwrap();
+    let answer = ask("read", json!([]), json!({}));
+    assert_eq!(answer["error"]["kind"], "file", "{answer}");
+    std::fs::remove_file(&path).unwrap();
+    let answer = ask("read", json!([]), json!({}));
+    assert_eq!(answer["error"]["kind"], "io", "{answer}");
+    let answer = ask("read", json!([[]]), json!({}));
+    assert_eq!(answer["error"]["kind"], "bad_request", "{answer}");
+    let answer = &run(Choice::Cpu, br#"{"op": "read"}"#)[0];
+    assert_eq!(answer["error"]["message"], "the option file is missing");
+    let answer = &run(Choice::Cpu, br#"{"op": "read", "options": {"file": 3}}"#)[0];
+    assert_eq!(answer["error"]["message"], "file: expected a string, got 3");
+}
+
+#[test]
+fn the_examples_of_the_help_are_true() {
+    let lines: Vec<&str> = EXAMPLES.lines().map(str::trim).collect();
+    let mut checked = 0;
+    for pair in lines.windows(2) {
+        let request = pair[0]
+            .strip_prefix("echo '")
+            .and_then(|l| l.strip_suffix("' | calc"));
+        if let Some(request) = request.filter(|_| pair[1].starts_with('{')) {
+            let mut output = Vec::new();
+            serve(
+                &mut calculator(Choice::Cpu),
+                request.as_bytes(),
+                &mut output,
+                MAX_LINE,
+            )
+            .unwrap();
+            assert_eq!(String::from_utf8(output).unwrap().trim_end(), pair[1]);
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, 4);
+}
+
+#[test]
+fn devices_are_kept_and_opened_again_after_a_loss() {
+    let mut devices = Devices::default();
+    let held = |devices: &mut Devices| {
+        let device = devices.get(Choice::Cpu).unwrap();
+        device
+            .upload(&Ragged::from_rows([[1.0f32]]).unwrap())
+            .unwrap()
+    };
+    let (a, b) = (held(&mut devices), held(&mut devices));
+    assert!(a.add(&b).is_ok(), "the same device");
+    devices.forget(Choice::Cpu);
+    assert!(a.add(&held(&mut devices)).is_err(), "another device");
+    let lost = vsla::Error::DeviceLost {
+        op: "add",
+        reason: String::new(),
+    };
+    assert!(Failure::from(lost).loses_the_device());
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_work() {
+    struct Closed;
+    impl io::Write for Closed {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let ended = serve(&mut calculator(Choice::Cpu), &b"\n\n"[..], Closed, MAX_LINE);
+    assert_eq!(
+        ended.map_err(|error| error.kind()),
+        Err(io::ErrorKind::BrokenPipe)
+    );
+}

@@ -1,0 +1,32 @@
+use super::{Golden, Refused};
+
+pub const GOLDEN: &[Golden] = &[
+    (
+        r#"{"op": "sum", "args": [[[1,2,3],[],[0.5]]]}"#,
+        "[[6],[0],[0.5]]",
+    ),
+    (r#"{"op": "norm2", "args": [[[3,4],[]]]}"#, "[[5],[0]]"),
+    (
+        r#"{"op": "max", "args": [[[1,3,2],[],[1,"nan"]]]}"#,
+        r#"[[3],["-inf"],["nan"]]"#,
+    ),
+    (
+        r#"{"op": "max", "args": [[[]]], "options": {"dtype": "i32"}}"#,
+        "[[-2147483648]]",
+    ),
+    (
+        r#"{"op": "argmax", "args": [[[1,3,3],[],[1,"nan"]]]}"#,
+        "[[1],[4294967295],[1]]",
+    ),
+    (r#"{"op": "dot", "args": [[[1,2,3]], [[4,5]]]}"#, "[[14]]"),
+    (
+        r#"{"op": "equivalent", "args": [[[1,0],[1,2],[]], [[1],[1,3],[0,0]]]}"#,
+        "[true,false,true]",
+    ),
+];
+
+pub const REFUSED: &[Refused] = &[(
+    r#"{"op": "norm2", "args": [[]], "options": {"dtype": "i32"}}"#,
+    "bad_request",
+    None,
+)];
