@@ -19,10 +19,12 @@ mod correlate_max;
 mod device;
 mod fft;
 mod fft2;
+mod golden;
 mod hadamard;
 mod half;
 mod io;
 mod kron;
+mod laws;
 mod map;
 mod matmul;
 mod ragged;
@@ -55,10 +57,12 @@ const MODULES: &[Module] = &[
     ("device", device::tests),
     ("fft", fft::tests),
     ("fft2", fft2::tests),
+    ("golden", golden::tests),
     ("hadamard", hadamard::tests),
     ("half", half::tests),
     ("io", io::tests),
     ("kron", kron::tests),
+    ("laws", laws::tests),
     ("map", map::tests),
     ("matmul", matmul::tests),
     ("ragged", ragged::tests),

@@ -25,6 +25,14 @@ pub const ROWS: &[Operation] = &[
         run: binary!(sub),
     },
     Operation {
+        name: "hadamard",
+        args: 2,
+        options: BINARY,
+        grows: Grows::Ambient,
+        about: "a * b, value by value; zero where either has none",
+        run: binary!(hadamard),
+    },
+    Operation {
         name: "scale",
         args: 1,
         options: &["dtype", "rank", "factor"],

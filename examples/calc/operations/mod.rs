@@ -32,6 +32,8 @@ pub enum Grows {
     Ambient,
     /// The sum of the lengths of each pair.
     Lengths,
+    /// The product of the sizes of each pair.
+    Sizes,
     /// A matrix for each pair.
     Product,
 }
@@ -98,15 +100,15 @@ const BINARY: &[&str] = &["dtype", "rank", "pairing"];
 // Behind the macros, which they use.
 mod about;
 mod arithmetic;
-mod convolutions;
 mod matrices;
+mod products;
 mod reductions;
 mod transforms;
 
 const TOPICS: &[&[Operation]] = &[
     arithmetic::ROWS,
     reductions::ROWS,
-    convolutions::ROWS,
+    products::ROWS,
     matrices::ROWS,
     transforms::ROWS,
     about::ROWS,
@@ -227,6 +229,7 @@ fn check_size(grows: Grows, call: &Call<'_>) -> Result<()> {
             .ambient(&b.shape(j))
             .map_or(1, |shape| written_size(&shape)),
         Grows::Lengths => 1 + a.length(i) as u64 + b.length(j) as u64,
+        Grows::Sizes => written_size(&a.shape(i)).saturating_mul(written_size(&b.shape(j))),
         Grows::Product => product_size(a.shape(i), b.shape(j), transposed),
     };
     let limit = |sizes: &mut dyn Iterator<Item = u64>| within(call.max_values, sizes);

@@ -41,6 +41,22 @@ pub const ROWS: &[Operation] = &[
         run: unary!(argmax),
     },
     Operation {
+        name: "min",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the smallest value of each element; inf (or the largest integer) of an empty one",
+        run: unary!(min),
+    },
+    Operation {
+        name: "argmin",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the index of the smallest value of each element; 4294967295 for an empty one",
+        run: unary!(argmin),
+    },
+    Operation {
         name: "dot",
         args: 2,
         options: BINARY,

@@ -105,6 +105,10 @@ pub const GOLDEN: &[Golden] = &[
         r#"{"op": "elements", "args": [[[1],[2,3],[4]]], "options": {"range": [1,3]}}"#,
         "[[2,3],[4]]",
     ),
+    (
+        r#"{"op": "hadamard", "args": [[[2,3],["nan"]], [[4,5,6],[]]]}"#,
+        "[[8,15,0],[0]]",
+    ),
 ];
 
 pub const REFUSED: &[Refused] = &[

@@ -14,9 +14,9 @@ use crate::request::OPTIONS;
 use crate::{Calculator, EXAMPLES, serve};
 
 mod arithmetic;
-mod convolutions;
 mod lines;
 mod matrices;
+mod products;
 mod reductions;
 mod transforms;
 
@@ -29,7 +29,7 @@ type Refused = (&'static str, &'static str, Option<u64>);
 const GOLDEN: &[&[Golden]] = &[
     arithmetic::GOLDEN,
     reductions::GOLDEN,
-    convolutions::GOLDEN,
+    products::GOLDEN,
     matrices::GOLDEN,
     transforms::GOLDEN,
     lines::GOLDEN,
@@ -38,7 +38,7 @@ const GOLDEN: &[&[Golden]] = &[
 const REFUSED: &[&[Refused]] = &[
     arithmetic::REFUSED,
     reductions::REFUSED,
-    convolutions::REFUSED,
+    products::REFUSED,
     matrices::REFUSED,
     transforms::REFUSED,
     lines::REFUSED,
@@ -210,6 +210,7 @@ fn answers_that_would_be_too_large_are_refused() {
         json!({"op": "dot", "args": [ones(2000), ones(2000)], "options": all}),
         json!({"op": "conv", "args": [ones(2000), ones(2000)], "options": all}),
         json!({"op": "add", "args": [row, column]}),
+        json!({"op": "kron", "args": [[vec![1; 2000]], [vec![1; 2000]]]}),
     ] {
         let answer = &run(Choice::Cpu, line.to_string().as_bytes())[0];
         assert_eq!(answer["error"]["kind"], "limit", "{answer}");

@@ -23,6 +23,14 @@ pub const GOLDEN: &[Golden] = &[
         r#"{"op": "equivalent", "args": [[[1,0],[1,2],[]], [[1],[1,3],[0,0]]]}"#,
         "[true,false,true]",
     ),
+    (
+        r#"{"op": "min", "args": [[[2,-3,1],[],[1,"nan"]]]}"#,
+        r#"[[-3],["inf"],["nan"]]"#,
+    ),
+    (
+        r#"{"op": "argmin", "args": [[[3,1,1],[]]], "options": {"dtype": "u32"}}"#,
+        "[[1],[4294967295]]",
+    ),
 ];
 
 pub const REFUSED: &[Refused] = &[(

@@ -1,9 +1,11 @@
 //! Properties: laws that hold for whatever batches proptest comes up with.
 
+use std::ops::RangeInclusive;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use vsla::{Device, Ragged};
+use vsla::{Device, Layout, Ragged, Shape};
 
 use super::corpus::SEED;
 
@@ -55,6 +57,77 @@ pub fn three_batches() -> impl Strategy<Value = [Ragged<i32>; 3]> {
     vec([row(), row(), row()], 0..6).prop_map(|rows| {
         [0, 1, 2].map(|side| ragged(rows.iter().map(|row| row[side].clone()).collect()))
     })
+}
+
+/// So many batches of one rank and size, each as it is and with zeros behind its elements.
+pub fn classes<const N: usize>(
+    ranks: RangeInclusive<usize>,
+) -> impl Strategy<Value = [[Ragged<i32>; 2]; N]> {
+    // Values for the largest element there is, of extents up to 3.
+    let element = || (vec((0..4usize, 0..3usize), 3), vec(integer(), 27));
+    let elements = vec(vec(element(), N), 0..5);
+    (ranks, elements).prop_map(|(rank, elements)| {
+        std::array::from_fn(|side| {
+            let shapes = |longer: usize| {
+                elements.iter().map(move |element: &Vec<Element>| {
+                    let extents = element[side].0.iter().take(rank);
+                    let extents: Vec<_> = extents.map(|(own, more)| own + longer * more).collect();
+                    Shape::new(&extents).expect("a small shape")
+                })
+            };
+            let layout = Layout::from_shapes(rank, shapes(0)).expect("a small layout");
+            let own = Ragged::from_fn(&layout, |element, i| elements[element][side].1[i]);
+            let layout = Layout::from_shapes(rank, shapes(1)).expect("a small layout");
+            let longer = resized(&own, &layout);
+            [own, longer]
+        })
+    })
+}
+
+/// Pairs of an extent and of what it is longer by, and values.
+type Element = (Vec<(usize, usize)>, Vec<i32>);
+
+/// The least representative of each element.
+pub fn shrunk<T: Copy + Default + PartialEq>(batch: &Ragged<T>) -> Ragged<T> {
+    let rank = batch.layout().rank();
+    let least = batch.layout().shapes().enumerate().map(|(element, shape)| {
+        let mut least = vec![0; rank];
+        for (i, _) in batch
+            .row(element)
+            .iter()
+            .enumerate()
+            .filter(|(_, value)| **value != T::default())
+        {
+            for (axis, place) in place(i, &shape).enumerate() {
+                least[axis] = least[axis].max(place + 1);
+            }
+        }
+        Shape::new(&least).expect("no larger than it was")
+    });
+    let layout = Layout::from_shapes(rank, least).expect("no larger than it was");
+    resized(batch, &layout)
+}
+
+/// Every element in a box of another shape: what lies outside is left out, what is missing is zero.
+fn resized<T: Copy + Default>(batch: &Ragged<T>, layout: &Layout) -> Ragged<T> {
+    Ragged::from_fn(layout, |element, i| {
+        let shape = batch.shape(element);
+        let strides = shape.strides();
+        let mut at = 0;
+        for (axis, place) in place(i, &layout.shape(element)).enumerate() {
+            if place >= shape.extents()[axis] as usize {
+                return T::default();
+            }
+            at += place * strides[axis] as usize;
+        }
+        batch.row(element)[at]
+    })
+}
+
+/// The index of the i-th value of an element, axis by axis.
+fn place(i: usize, shape: &Shape) -> impl Iterator<Item = usize> + use<> {
+    let (shape, strides) = (*shape, shape.strides());
+    (0..shape.rank()).map(move |axis| i / strides[axis] as usize % shape.extents()[axis] as usize)
 }
 
 fn ragged(rows: Vec<Vec<i32>>) -> Ragged<i32> {

@@ -1,4 +1,4 @@
-//! Convolutions and correlations.
+//! Products of elements: convolutions, correlations, Kronecker and outer products.
 
 use vsla::{ConvMethod, Pairing};
 
@@ -94,5 +94,21 @@ pub const ROWS: &[Operation] = &[
             let lag = best.lag.download_blocking()?.into();
             Ok(Answer::Fields([("distance", distance), ("lag", lag)]))
         },
+    },
+    Operation {
+        name: "kron",
+        args: 2,
+        options: BINARY,
+        grows: Grows::Sizes,
+        about: "the Kronecker product of each pair, by the shapes that they carry",
+        run: binary!(kron),
+    },
+    Operation {
+        name: "outer",
+        args: 2,
+        options: BINARY,
+        grows: Grows::Sizes,
+        about: "the outer product of each pair, whose ranks add up",
+        run: binary!(outer),
     },
 ];

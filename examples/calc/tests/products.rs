@@ -46,6 +46,14 @@ pub const GOLDEN: &[Golden] = &[
         r#"{"op": "sbd", "args": [[[0,3,4],[1]], [[6,8],[0]]]}"#,
         r#"{"distance": [[0],[1]], "lag": [[1],[0]]}"#,
     ),
+    (
+        r#"{"op": "kron", "args": [[[1,2]], [[3,4],[3],[3,0]]], "options": {"pairing": "one_to_all"}}"#,
+        "[[3,4,6,8],[3,6],[3,0,6,0]]",
+    ),
+    (
+        r#"{"op": "outer", "args": [[[1,2],[]], [[3,0,4],[1]]], "options": {"dtype": "i32"}}"#,
+        "[[[3,0,4],[6,0,8]],[]]",
+    ),
 ];
 
 pub const REFUSED: &[Refused] = &[
@@ -62,6 +70,11 @@ pub const REFUSED: &[Refused] = &[
     (
         r#"{"op": "sbd", "args": [[[1]], [[1]]], "options": {"method": "slow"}}"#,
         "bad_request",
+        None,
+    ),
+    (
+        r#"{"op": "outer", "args": [[[[[[[1]]]]]], [[[[[1]]]]]]}"#,
+        "rank",
         None,
     ),
 ];

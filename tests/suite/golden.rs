@@ -1,0 +1,122 @@
+//! Results that were worked out by hand, of every operation that has some: what the algebra is, in numbers.
+
+use libtest_mimic::Trial;
+use vsla::{Device, Ragged, Result, Tensor};
+
+use crate::support::bench::{Bench, DeviceTest};
+use crate::support::compare::assert_exact;
+use crate::support::operation::{golden, one, run};
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    const TESTS: &[DeviceTest] = &[
+        ("add", add),
+        ("sub", sub),
+        ("hadamard", hadamard),
+        ("conv", conv),
+        ("binomials", binomials),
+        ("kron", kron),
+    ];
+    bench.all_on_each_device(TESTS)
+}
+
+type Values = (&'static [usize], &'static [f32]);
+
+/// One element with another.
+#[track_caller]
+fn check(
+    device: &Device,
+    op: fn(&Tensor<f32>, &Tensor<f32>) -> Result<Tensor<f32>>,
+    cases: &[[Values; 3]],
+) {
+    for (i, case) in cases.iter().enumerate() {
+        let [a, b, expected] = case.map(|(shape, values)| one(shape, values));
+        assert_exact(format!("number {i}"), &run(device, &a, &b, op), &expected);
+    }
+}
+
+fn add(device: &Device) {
+    golden::<f32, f32, 3>(
+        device,
+        |x, y| x.add(y),
+        [
+            (&[1., 2., 3.], &[4., 5.], &[5., 7., 3.]),
+            (&[1.], &[0., 1.], &[1., 1.]),
+            (&[1., 2., 3.], &[5.], &[6., 2., 3.]),
+        ],
+    );
+    let (large, small): (Values, Values) = ((&[2, 2], &[1., 2., 3., 4.]), (&[1, 2], &[10., 20.]));
+    let sum: Values = (&[2, 2], &[11., 22., 3., 4.]);
+    check(
+        device,
+        |x, y| x.add(y),
+        &[[large, small, sum], [small, large, sum]],
+    );
+    let (a, b) = (one(&[3, 5], &[1.; 15]), one(&[7, 2], &[1.; 14]));
+    let sum = run(device, &a, &b, |x, y| x.add(y));
+    assert_eq!(sum.shape(0).extents(), [7, 5]);
+}
+
+fn sub(device: &Device) {
+    golden::<f32, f32, 1>(
+        device,
+        |x, y| x.sub(y),
+        [(&[5., 3., 2.], &[2., 1., 2.], &[3., 2., 0.])],
+    );
+}
+
+fn hadamard(device: &Device) {
+    golden::<f32, f32, 1>(
+        device,
+        |x, y| x.hadamard(y),
+        [(&[2., 3.], &[4., 5., 6.], &[8., 15., 0.])],
+    );
+}
+
+fn conv(device: &Device) {
+    golden::<f32, f32, 4>(
+        device,
+        |x, y| x.conv(y),
+        [
+            (&[1., 2.], &[3., 4.], &[3., 10., 8.]),
+            (&[1., 2., 3.], &[0.5, 1.5], &[0.5, 2.5, 4.5, 4.5]),
+            (
+                &[1., -1., 2., 0.5],
+                &[2., 1., -1.],
+                &[2., -1., 2., 4., -1.5, -0.5],
+            ),
+            (&[1.; 8], &[1., -1.], &[1., 0., 0., 0., 0., 0., 0., 0., -1.]),
+        ],
+    );
+}
+
+/// (1 + x)^10.
+fn binomials(device: &Device) {
+    let factor = device
+        .upload(&Ragged::from_rows([[1u32, 1]]).unwrap())
+        .unwrap();
+    let mut power = factor.clone();
+    for _ in 1..10 {
+        power = power.conv(&factor).unwrap();
+    }
+    let power = power.download_blocking().unwrap();
+    assert_eq!(
+        power.row(0),
+        [1, 10, 45, 120, 210, 252, 210, 120, 45, 10, 1]
+    );
+}
+
+fn kron(device: &Device) {
+    golden::<f32, f32, 2>(
+        device,
+        |x, y| x.kron(y),
+        [
+            (&[1., 2.], &[3., 4.], &[3., 4., 6., 8.]),
+            (&[3., 4.], &[1., 2.], &[3., 6., 4., 8.]),
+        ],
+    );
+    let (a, unit): (Values, Values) = ((&[2, 2], &[1., 2., 3., 4.]), (&[2, 2], &[1., 0., 0., 1.]));
+    let product: &[f32] = &[
+        1., 0., 2., 0., 0., 1., 0., 2., 3., 0., 4., 0., 0., 3., 0., 4.,
+    ];
+    check(device, |x, y| x.kron(y), &[[a, unit, (&[4, 4], product)]]);
+}

@@ -1,0 +1,41 @@
+//! Laws of the algebra, all operations side by side: who respects equivalence and who does not, and what products do with sums.
+//! Here a batch is of any rank from 1 to 3; what holds of one operation alone is tested with it.
+
+mod classes;
+mod rings;
+
+use libtest_mimic::Trial;
+use vsla::{Device, Element, Ragged, Result, Tensor};
+
+use crate::support::bench::Bench;
+use crate::support::operation::run;
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    let mut trials = classes::tests(bench);
+    trials.extend(rings::tests(bench));
+    trials
+}
+
+/// An operation on batches of integers; of one that takes one batch, the second counts for nothing.
+type Run = fn(&Device, &Ragged<i32>, &Ragged<i32>) -> Ragged<f64>;
+
+/// Runs an operation on integers, which wrap.
+fn integers<R: Element + Into<f64>>(
+    device: &Device,
+    a: &Ragged<i32>,
+    b: &Ragged<i32>,
+    op: impl Fn(&Tensor<i32>, &Tensor<i32>) -> Result<Tensor<R>>,
+) -> Ragged<f64> {
+    run(device, a, b, op).cast(Into::into)
+}
+
+/// Runs an operation on floating-point numbers, of so few that nothing is rounded but by division and roots.
+fn floats<R: Element + Into<f64>>(
+    device: &Device,
+    a: &Ragged<i32>,
+    b: &Ragged<i32>,
+    op: impl Fn(&Tensor<f32>, &Tensor<f32>) -> Result<Tensor<R>>,
+) -> Ragged<f64> {
+    let few = |batch: &Ragged<i32>| batch.cast(|value| (value % 10) as f32);
+    run(device, &few(a), &few(b), op).cast(Into::into)
+}

@@ -1,0 +1,135 @@
+//! Equivalence: elements that differ in zeros behind them stand for the same. An operation respects that where equivalent operands
+//! give equivalent results. Each one is in one of two tables.
+
+use std::ops::RangeInclusive;
+
+use libtest_mimic::Trial;
+use vsla::{Device, Pairing, Ragged};
+
+use super::{Run, floats, integers};
+use crate::support::bench::Bench;
+use crate::support::operation::rows;
+use crate::support::property::{self, shrunk};
+
+/// An operation that respects equivalence.
+struct Respecting {
+    name: &'static str,
+    ranks: RangeInclusive<usize>,
+    /// Of which operands.
+    sides: [bool; 2],
+    run: Run,
+}
+
+/// An operation that goes by the shapes that elements carry, and what shows it: two equivalent operands on each side, one perhaps twice.
+struct Depending {
+    name: &'static str,
+    a: [&'static [i32]; 2],
+    b: [&'static [i32]; 2],
+    gives: [&'static [f64]; 2],
+    run: Run,
+}
+
+const BOTH: [bool; 2] = [true, true];
+const LEFT: [bool; 2] = [true, false];
+
+macro_rules! respecting {
+    ($($name:literal, $ranks:expr, $sides:expr, $run:expr;)*) => {
+        /// Every operation that respects equivalence, on one side at least.
+        const RESPECTING: &[Respecting] = &[$(Respecting {
+            name: $name,
+            ranks: $ranks,
+            sides: $sides,
+            run: $run,
+        }),*];
+    };
+}
+
+macro_rules! depending {
+    ($($name:literal, $a:expr, $b:expr => $gives:expr, $run:expr;)*) => {
+        /// Every operation that does not, or only on the other side.
+        const DEPENDING: &[Depending] = &[$(Depending {
+            name: $name,
+            a: $a,
+            b: $b,
+            gives: $gives,
+            run: $run,
+        }),*];
+    };
+}
+
+respecting! {
+    "add", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.add(y));
+    "sub", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.sub(y));
+    "hadamard", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.hadamard(y));
+    "scale", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.scale(-3));
+    "copy", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.copy());
+    "to_f16", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to_f16());
+    "sum", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.sum());
+    "norm2", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm2());
+    "dot", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.dot(y));
+    "conv", 1..=1, BOTH, |d, a, b| integers(d, a, b, |x, y| x.conv(y));
+    "correlate", 1..=1, LEFT, |d, a, b| integers(d, a, b, |x, y| x.correlate(y));
+    "kron", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, y| x.kron(y));
+    "outer", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.outer(y));
+    "matmul_ambient", 2..=2, BOTH, |d, a, b| integers(d, a, b, |x, y| x.matmul_ambient(y));
+}
+
+depending! {
+    "max", [&[-1], &[-1, 0]], [&[], &[]] => [&[-1.], &[0.]],
+        |d, a, b| integers(d, a, b, |x, _| x.max());
+    "min", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[0.]],
+        |d, a, b| integers(d, a, b, |x, _| x.min());
+    "argmax", [&[-1], &[-1, 0]], [&[], &[]] => [&[0.], &[1.]],
+        |d, a, b| integers(d, a, b, |x, _| x.argmax());
+    "argmin", [&[1], &[1, 0]], [&[], &[]] => [&[0.], &[1.]],
+        |d, a, b| integers(d, a, b, |x, _| x.argmin());
+    "correlate", [&[1, 2], &[1, 2]], [&[3], &[3, 0]] => [&[3., 6.], &[0., 3., 6.]],
+        |d, a, b| integers(d, a, b, |x, y| x.correlate(y));
+    "causal", [&[1], &[1, 0]], [&[1, 2], &[1, 2]] => [&[1.], &[1., 2.]],
+        |d, a, b| floats(d, a, b, |x, y| x.pair(y, Pairing::Elementwise)?.conv_plan()?.causal(x));
+    "correlate_max", [&[-1], &[-1, 0]], [&[1], &[1]] => [&[-1.], &[0.]],
+        |d, a, b| floats(d, a, b, |x, y| Ok(x.correlate_max(y)?.value));
+    "sbd", [&[-1], &[-1, 0]], [&[1], &[1]] => [&[2.], &[1.]],
+        |d, a, b| floats(d, a, b, |x, y| Ok(x.sbd(y)?.distance));
+    "kron", [&[1, 2], &[1, 2]], [&[3], &[3, 0]] => [&[3., 6.], &[3., 0., 6., 0.]],
+        |d, a, b| integers(d, a, b, |x, y| x.kron(y));
+}
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for law in RESPECTING {
+        let name = format!("respects_equivalence::{}", law.name);
+        trials.extend(bench.on_each_device(&name, |device| respects(device, law)));
+    }
+    for example in DEPENDING {
+        let name = format!("depends_on_shapes::{}", example.name);
+        trials.extend(bench.on_each_device(&name, |device| depends(device, example)));
+    }
+    trials
+}
+
+fn respects(device: &Device, law: &Respecting) {
+    property::on(device, property::classes(law.ranks.clone()), |[a, b]| {
+        let expected = shrunk(&(law.run)(device, &a[0], &b[0]));
+        for (longer, which) in [(0, "left"), (1, "right")] {
+            if law.sides[longer] {
+                let (a, b) = (&a[usize::from(longer == 0)], &b[usize::from(longer == 1)]);
+                let got = shrunk(&(law.run)(device, a, b));
+                assert!(got == expected, "{which}: {got} and {expected} of {a}, {b}");
+            }
+        }
+    });
+}
+
+fn depends(device: &Device, example: &Depending) {
+    let row = |values: &[i32]| rows([values]);
+    for [one, other] in [example.a, example.b] {
+        assert!(shrunk(&row(one)) == shrunk(&row(other)), "not equivalent");
+    }
+    let gives: [Ragged<f64>; 2] = example.gives.map(|values| rows([values]));
+    assert!(shrunk(&gives[0]) != shrunk(&gives[1]), "equivalent");
+    for (i, gives) in gives.iter().enumerate() {
+        let got = (example.run)(device, &row(example.a[i]), &row(example.b[i]));
+        assert!(got == *gives, "{got}, not {gives}");
+    }
+}
