@@ -148,6 +148,36 @@ pub enum Error {
         len: usize,
     },
 
+    /// An index of a list that is not below what it counts.
+    #[error("{op}: {}position {position}: the index {index} is not below {len}", At(.element))]
+    Index {
+        /// The public operation.
+        op: &'static str,
+        /// The element whose list it is, where there are several.
+        element: Option<usize>,
+        /// The position in the list.
+        position: usize,
+        /// The index that came.
+        index: usize,
+        /// What it must be below: elements of the batch, or the extent of the axis.
+        len: usize,
+    },
+
+    /// An index that comes twice in a list that must not name anything twice.
+    #[error("{op}: {}positions {first} and {second} both have the index {index}", At(.element))]
+    DuplicateIndex {
+        /// The public operation.
+        op: &'static str,
+        /// The element whose list it is, where there are several.
+        element: Option<usize>,
+        /// The first position in the list.
+        first: usize,
+        /// The second one.
+        second: usize,
+        /// The index that came.
+        index: usize,
+    },
+
     /// Two matrices whose inner extents differ.
     #[error("{op}: pair {pair}: expected equal inner extents, got {left} and {right}")]
     InnerExtents {
@@ -359,6 +389,8 @@ impl Error {
             Error::Rank { .. } => "rank",
             Error::BatchSize { .. } => "batch_size",
             Error::PairIndex { .. } => "pair_index",
+            Error::Index { .. } => "index",
+            Error::DuplicateIndex { .. } => "duplicate_index",
             Error::Pairing { .. } => "pairing",
             Error::Method { .. } => "method",
             Error::InnerExtents { .. } => "inner_extents",
@@ -390,6 +422,8 @@ impl Error {
             | Error::Rank { op, .. }
             | Error::BatchSize { op, .. }
             | Error::PairIndex { op, .. }
+            | Error::Index { op, .. }
+            | Error::DuplicateIndex { op, .. }
             | Error::Pairing { op, .. }
             | Error::Method { op, .. }
             | Error::InnerExtents { op, .. }
@@ -421,6 +455,8 @@ impl Error {
             | Error::InnerExtents { pair, .. } => Some(*pair),
             Error::ValueCount { element, .. }
             | Error::SizeOverflow { element, .. }
+            | Error::Index { element, .. }
+            | Error::DuplicateIndex { element, .. }
             | Error::Rank { element, .. }
             | Error::TooLarge { element, .. } => *element,
             Error::BatchSize { .. }

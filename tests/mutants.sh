@@ -179,5 +179,27 @@ convert @ half & 0x8000u) << 16u @ half & 0x8000u) << 15u @ half::gpu
 convert @ at % 2u != 0u @ false @ half::gpu
 convert @ (word(at + 3u)) << 16u @ (word(at + 2u)) << 16u @ half::gpu
 convert @ p.total + 3u @ p.total @ half::gpu
+gather @ k + QUAD <= entry.z @ k + QUAD <= entry.z + 1u @ gather::gpu
+gather @ if source >= entry.y @ if source > entry.y @ gather::gpu
+gather @ if source < entry.y @ if source <= entry.y @ gather::gpu
+gather @ while u + lane >= end @ while u + lane > end @ gather::gpu
+gather @ if k == entry.z @ if k > entry.z @ gather::gpu
+gather @ const VALUE = 2u @ const VALUE = 1u @ gather::gpu
+gather @ 16u * (lane % 2u) @ 16u * (lane / 2u) @ gather::gpu
+gather @ if at % 2u == 0u @ if at % 4u == 0u @ gather::gpu
+gather @ at / 4u + 1u, last @ at / 4u, last @ gather::gpu
+gather @ p.x_base + x_start @ x_start @ gather::gpu
+gather @ if q + WG < end @ if q + WG + 1u < end @ gather::gpu
+gather @ index_meta[pair.y + 1u] - list @ index_meta[pair.y + 1u] @ gather::gpu
+scatter_add @ k + 4u <= entry.y @ k + 4u <= entry.y + 1u @ scatter::gpu
+scatter_add @ (source ^ SUMS) + k @ (source ^ SUMS) @ scatter::gpu
+scatter_add @ min(first + EIGHT, end) @ first + EIGHT @ scatter::gpu
+scatter_add @ first += EIGHT @ first += 7u @ scatter::gpu
+scatter_add @ all += eight @ all = eight @ scatter::gpu
+scatter_add @ if first == start @ if first != start @ scatter::gpu
+scatter_add @ entry.x + row, k @ row, k @ scatter::gpu
+scatter_add @ p.y_base + source @ source @ scatter::gpu
+scatter_add @ while v + lane >= end @ while v + lane > end @ scatter::gpu
+scatter_add @ if k == entry.y @ if k > entry.y @ scatter::gpu
 MUTANTS
 [ "$survivors" -eq 0 ] || { echo "$survivors not killed"; exit 1; }

@@ -9,6 +9,7 @@ mod conv;
 mod correlate_max;
 mod cpu;
 mod fft;
+mod indexing;
 mod kron;
 mod layout;
 mod matmul;
@@ -29,6 +30,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     chain::rows(bench)?;
     fft::rows(bench)?;
     kron::rows(bench)?;
+    indexing::rows(bench)?;
     layout::rows(bench)?;
     matmul::rows(bench)?;
     plan::rows(bench)?;

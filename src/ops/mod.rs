@@ -9,11 +9,13 @@ pub(crate) mod conv;
 pub(crate) mod convert;
 pub(crate) mod correlate_max;
 pub(crate) mod fft;
+pub(crate) mod gather;
 pub(crate) mod kron;
 pub(crate) mod map;
 pub(crate) mod matmul;
 mod passes;
 pub(crate) mod reduce;
+pub(crate) mod scatter;
 #[cfg(feature = "gpu")]
 mod tile;
 pub(crate) mod transpose;
@@ -28,6 +30,11 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &ambient::FLAT,
     &ambient::VECTORS,
     &ambient::BOXES,
+    &add::FLAT,
+    &add::VECTORS,
+    &add::BOXES,
+    &gather::KERNEL,
+    &scatter::ADD,
     &fft::KERNEL,
     &fft::TINY_KERNEL,
     &fft::FILTER,

@@ -2,7 +2,7 @@
 //!
 //! The values of a batch lie packed end to end; [`Offsets`] say where each element ends, and a [`Shape`] an element says
 //! what it is when the rank is above 1. [`Layout`] is all of that without the values, shared and immutable;
-//! [`Ragged`] is a layout with its values. [`Topology`] says which blocks of a block-sparse
+//! [`Ragged`] is a layout with its values. [`Indices`] are lists of rows to take; [`Topology`] says which blocks of a block-sparse
 //! matrix are there; [`Bsr`] is a topology with its values.
 //!
 //! ```text
@@ -17,6 +17,7 @@ mod bsr;
 mod cache;
 mod display;
 mod element;
+mod indices;
 mod layout;
 mod offsets;
 mod pairing;
@@ -27,6 +28,7 @@ mod topology;
 pub use batch::{Ragged, Rows};
 pub use bsr::Bsr;
 pub use element::{DType, Element, Factor, Float, Real};
+pub use indices::Indices;
 pub use layout::Layout;
 pub use offsets::Offsets;
 pub use pairing::Pairing;

@@ -19,6 +19,7 @@ mod correlate_max;
 mod device;
 mod fft;
 mod fft2;
+mod gather;
 mod golden;
 mod hadamard;
 mod half;
@@ -31,6 +32,7 @@ mod ragged;
 mod reduce;
 mod reference;
 mod sbd;
+mod scatter;
 #[cfg(feature = "gpu")]
 mod shaders;
 mod support;
@@ -59,6 +61,7 @@ const MODULES: &[Module] = &[
     ("fft2", fft2::tests),
     ("golden", golden::tests),
     ("hadamard", hadamard::tests),
+    ("gather", gather::tests),
     ("half", half::tests),
     ("io", io::tests),
     ("kron", kron::tests),
@@ -69,6 +72,7 @@ const MODULES: &[Module] = &[
     ("reduce", reduce::tests),
     ("reference", reference::tests),
     ("sbd", sbd::tests),
+    ("scatter", scatter::tests),
     #[cfg(feature = "gpu")]
     ("shaders", shaders::tests),
 ];

@@ -1,0 +1,251 @@
+//! Rows by their indices: `gather` and `scatter_add`, on the CPU beside plain loops.
+
+use rayon::prelude::*;
+use vsla::{Indices, Layout, Pairing, Ragged, Result, Shape, Tensor};
+
+use super::cpu::{Job, compare, cut};
+use crate::harness::data::{Zipf, check_equal, until};
+use crate::harness::{Bench, Outcome, Spec};
+
+/// Values of a row, the name of its rows, and what the kernels aim at in percent of a copy.
+const WIDTHS: [(usize, [&str; 4], [f64; 2]); 3] = [
+    (
+        1,
+        ["gather/1", "scatter/1", "cpu/gather-1", "cpu/scatter-1"],
+        [0.0, 0.0],
+    ),
+    (
+        16,
+        ["gather/16", "scatter/16", "cpu/gather-16", "cpu/scatter-16"],
+        [60.0, 0.0],
+    ),
+    (
+        64,
+        ["gather/64", "scatter/64", "cpu/gather-64", "cpu/scatter-64"],
+        [60.0, 0.0],
+    ),
+];
+
+pub fn rows(bench: &mut Bench) -> Outcome<()> {
+    for (width, names, aims) in WIDTHS {
+        by_width(bench, width, names, aims)?;
+    }
+    if bench.device.is_gpu() && bench.wants("gather/embedding") {
+        embedding(bench)?;
+    }
+    if bench.device.is_gpu() && bench.wants("scatter/embedding") {
+        gradient(bench)?;
+    }
+    Ok(())
+}
+
+/// Elements of so many rows, Zipf s = 1.2 on 1..=4096, and for each as many indices of its rows, at random.
+fn by_width(
+    bench: &mut Bench,
+    width: usize,
+    names: [&'static str; 4],
+    aims: [f64; 2],
+) -> Outcome<()> {
+    if !names.iter().any(|name| bench.wants(name)) {
+        return Ok(());
+    }
+    let mut zipf = Zipf::new(1, 1.2, 4096);
+    let extents = until(bench.size.values / width, || zipf.draw());
+    let shapes = extents.iter().map(|&rows| Shape::new(&[rows, width]));
+    let layout = Layout::from_shapes(2, shapes.collect::<Result<Vec<_>>>()?)?;
+    let mut rng = fastrand::Rng::with_seed(2);
+    let lists = Layout::from_lengths(extents.iter().copied())?;
+    let lists = Ragged::from_fn(&lists, |element, _| rng.u32(..extents[element] as u32));
+    let indices = Indices::new(lists.clone())?;
+    // Integers, whose sums are exact in any order, and no −0.
+    let x = Ragged::random(&layout, 3).cast(|value: f32| (value * 16.0).round() + 0.0);
+    let tensor = bench.device.upload(&x)?;
+    let words = 2 * x.values().len() + lists.values().len();
+    let data = format!(
+        "{} elements of rows of {width}, Zipf s = 1.2 on 1..=4096, {} in all; as many indices at random; seeds 1 to 3",
+        layout.len(),
+        lists.values().len()
+    );
+    let mut out = vec![0.0f32; layout.total()];
+
+    let mut by_hand = |out: &mut Vec<f32>| {
+        let mut slices = cut(out, layout.lengths());
+        slices.par_iter_mut().enumerate().for_each(|(i, c)| {
+            for (c, &row) in c.chunks_exact_mut(width).zip(&lists[i]) {
+                c.copy_from_slice(&x[i][row as usize * width..][..width]);
+            }
+        });
+    };
+    by_hand(&mut out);
+    let gather = || tensor.gather(&indices);
+    // Offsets of three batches, extents of two.
+    let places = 3 * (layout.len() + 1) + 4 * layout.len();
+    let spec = |name, words: usize| Spec {
+        name,
+        data: data.clone(),
+        bytes: 4 * words as u64,
+        multiply_adds: 0,
+        first: Default::default(),
+        check: Ok(String::new()),
+    };
+    row(
+        bench,
+        [names[0], names[2]],
+        spec(names[0], words + places),
+        aims[0],
+        &gather,
+        &mut out,
+        &mut by_hand,
+    )?;
+
+    let mut by_hand = |out: &mut Vec<f32>| {
+        let mut slices = cut(out, layout.lengths());
+        slices.par_iter_mut().enumerate().for_each(|(i, c)| {
+            c.fill(0.0);
+            for (y, &row) in x[i].chunks_exact(width).zip(&lists[i]) {
+                for (sum, y) in c[row as usize * width..][..width].iter_mut().zip(y) {
+                    *sum += y;
+                }
+            }
+        });
+    };
+    by_hand(&mut out);
+    let scatter = || tensor.scatter_add(&indices, &layout);
+    // The start of each row's list instead of the batch's offsets.
+    let places = layout.len() * 4 + lists.values().len();
+    row(
+        bench,
+        [names[1], names[3]],
+        spec(names[1], words + places),
+        aims[1],
+        &scatter,
+        &mut out,
+        &mut by_hand,
+    )
+}
+
+/// On a GPU beside a copy, on the CPU beside the loop. `right` is the result.
+fn row(
+    bench: &mut Bench,
+    names: [&'static str; 2],
+    mut spec: Spec,
+    aim: f64,
+    ours: &dyn Fn() -> Result<Tensor<f32>>,
+    right: &mut Vec<f32>,
+    by_hand: &mut dyn FnMut(&mut Vec<f32>),
+) -> Outcome<()> {
+    let gpu = bench.device.is_gpu();
+    if !bench.wants(names[usize::from(!gpu)]) {
+        return Ok(());
+    }
+    let (result, first) = bench.first(ours)?;
+    spec.check = check_equal(result.download_blocking()?.values(), right);
+    spec.first = first;
+    drop(result);
+    if gpu {
+        let row = bench.measure(spec, ours)?;
+        let got = row.percent_of_copy.unwrap_or_default();
+        bench.push(row.at_least("% of copy", aim, got));
+        return Ok(());
+    }
+    compare(
+        bench,
+        Job {
+            name: names[1],
+            data: spec.data,
+            bytes: spec.bytes as usize,
+            multiply_adds: 0,
+            check: spec.check,
+            ours: &mut || ours().map(drop),
+            plain: &mut || by_hand(right),
+            aim: ("x a plain loop", 1.5),
+        },
+    )
+}
+
+/// A table of vectors, and sentences of words, of which some are frequent.
+fn words(bench: &Bench) -> Outcome<(Layout, Ragged<u32>)> {
+    let table = match bench.size.quick {
+        true => [500, 128],
+        false => [50_000, 128],
+    };
+    let mut rng = fastrand::Rng::with_seed(4);
+    let lengths = until(bench.size.values / table[1], || rng.usize(1..=512));
+    let mut zipf = Zipf::new(5, 1.0, table[0]);
+    let words = Ragged::from_fn(&Layout::from_lengths(lengths)?, |_, _| {
+        zipf.draw() as u32 - 1
+    });
+    Ok((Layout::uniform(1, Shape::new(&table)?)?, words))
+}
+
+fn sentences(words: &Ragged<u32>) -> String {
+    format!(
+        "{} sentences of 1..=512 words, {} in all, Zipf s = 1 on a table of vectors of 128; seeds 4 to 6",
+        words.len(),
+        words.values().len()
+    )
+}
+
+fn embedding(bench: &mut Bench) -> Outcome<()> {
+    let (layout, words) = words(bench)?;
+    let indices = Indices::new(words.clone())?;
+    let table = Ragged::random(&layout, 6);
+    let tensor = bench.device.upload(&table)?;
+    let ours = || tensor.gather_paired(&indices, Pairing::OneToAll);
+    let (result, first) = bench.first(ours)?;
+    let vectors = words.values().iter();
+    let right: Vec<f32> = vectors
+        .flat_map(|&word| table[0][word as usize * 128..][..128].iter().copied())
+        .collect();
+    let spec = Spec {
+        name: "gather/embedding",
+        data: sentences(&words),
+        // The table counts once, as far as it is read.
+        bytes: 4
+            * (table.values().len() + right.len() + words.values().len() + 4 * words.len()) as u64,
+        multiply_adds: 0,
+        first,
+        check: check_equal(result.download_blocking()?.values(), &right),
+    };
+    drop((result, right));
+    let row = bench.measure(spec, ours)?;
+    let got = row.percent_of_copy.unwrap_or_default();
+    bench.push(row.at_least("% of copy", 60.0, got));
+    Ok(())
+}
+
+fn gradient(bench: &mut Bench) -> Outcome<()> {
+    let (layout, words) = words(bench)?;
+    let indices = Indices::new(words.clone())?;
+    let shapes = words
+        .layout()
+        .lengths()
+        .map(|length| Shape::new(&[length, 128]));
+    let y = Layout::from_shapes(2, shapes.collect::<Result<Vec<_>>>()?)?;
+    let y = Ragged::random(&y, 6).cast(|value: f32| (value * 16.0).round() + 0.0);
+    let tensor = bench.device.upload(&y)?;
+    let ours = || tensor.scatter_add_paired(&indices, &layout, Pairing::OneToAll);
+    let (result, first) = bench.first(ours)?;
+    let mut right = vec![0.0f32; layout.total()];
+    for (y, &word) in y.values().chunks_exact(128).zip(words.values()) {
+        for (sum, y) in right[word as usize * 128..][..128].iter_mut().zip(y) {
+            *sum += y;
+        }
+    }
+    let spec = Spec {
+        name: "scatter/embedding",
+        data: sentences(&words),
+        bytes: 4
+            * (y.values().len()
+                + right.len()
+                + words.values().len()
+                + layout.shape(0).extents()[0] as usize) as u64,
+        multiply_adds: 0,
+        first,
+        check: check_equal(result.download_blocking()?.values(), &right),
+    };
+    drop((result, right));
+    let row = bench.measure(spec, ours)?;
+    bench.push(row);
+    Ok(())
+}

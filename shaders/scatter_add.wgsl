@@ -1,0 +1,153 @@
+// Rows added up: every row of c is the sum of the rows of y, or of the sums of an earlier stage, that its list names; zeros where
+// it names none.
+//
+// A list is of 64 rows at most. It is added up by eights, in order, and then their sums, in order. A workgroup makes p.tile
+// consecutive values of c, and an invocation four at a time.
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    total: u32,
+    y_base: u32,
+    elements: u32,
+    tile: u32,
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read> y: array<vec4<E>>;
+@group(0) @binding(2) var<storage, read> sums: array<vec4<E>>;
+@group(0) @binding(3) var<storage, read_write> c: array<vec4<E>>;
+@group(0) @binding(4) var<storage, read> c_meta: array<u32>;
+// Of each element of c: its first row, the values of a row.
+@group(0) @binding(5) var<storage, read> elements: array<vec2<u32>>;
+// Where the list of each row begins, and the end.
+@group(0) @binding(6) var<storage, read> starts: array<u32>;
+// Where each source begins: among the sums if it has the flag SUMS, in y if not.
+@group(0) @binding(7) var<storage, read> sources: array<u32>;
+
+const WG = 256u;
+// Elements that the tables hold.
+const SPAN = 256u;
+const SUMS = 0x80000000u;
+const EIGHT = 8u;
+
+struct Entry {
+    // The first row, the values of a row.
+    at: vec2<u32>,
+}
+
+#include "grid"
+#include "search"
+#include "shifted"
+
+fn entry_of(e: u32) -> Entry {
+    return Entry(elements[e]);
+}
+
+#include "tables"
+
+// Values k .. k + 4 of a source.
+fn four_of(source: u32, k: u32) -> vec4<E> {
+    if (source & SUMS) != 0u {
+        let at = (source ^ SUMS) + k;
+        return shifted(sums[at / 4u], sums[min(at / 4u + 1u, arrayLength(&sums) - 1u)], at % 4u);
+    }
+    let at = p.y_base + source + k;
+    return shifted(y[at / 4u], y[min(at / 4u + 1u, arrayLength(&y) - 1u)], at % 4u);
+}
+
+fn one_of(source: u32, k: u32) -> E {
+    if (source & SUMS) != 0u {
+        let at = (source ^ SUMS) + k;
+        return sums[at / 4u][at % 4u];
+    }
+    let at = p.y_base + source + k;
+    return y[at / 4u][at % 4u];
+}
+
+// Values k .. k + 4 of a row of c. Sums begin with their first term and not with a zero: −0 stays what it is.
+fn sum_of_four(row: u32, k: u32) -> vec4<E> {
+    let start = starts[row];
+    let end = starts[row + 1u];
+    var all = vec4<E>();
+    for (var first = start; first < end; first += EIGHT) {
+        var eight = four_of(sources[first], k);
+        for (var s = first + 1u; s < min(first + EIGHT, end); s += 1u) {
+            eight += four_of(sources[s], k);
+        }
+        if first == start {
+            all = eight;
+        } else {
+            all += eight;
+        }
+    }
+    return all;
+}
+
+// Value k of it.
+fn sum_of_one(row: u32, k: u32) -> E {
+    let start = starts[row];
+    let end = starts[row + 1u];
+    var all = E();
+    for (var first = start; first < end; first += EIGHT) {
+        var eight = one_of(sources[first], k);
+        for (var s = first + 1u; s < min(first + EIGHT, end); s += 1u) {
+            eight += one_of(sources[s], k);
+        }
+        if first == start {
+            all = eight;
+        } else {
+            all += eight;
+        }
+    }
+    return all;
+}
+
+// Four values of c from v on.
+fn quad(v: u32, tile: Tile) -> vec4<E> {
+    var e = place_in_tile(v, tile);
+    var entry = entry_in_tile(e, tile).at;
+    let i = v - start_in_tile(e, tile);
+    var row = i / entry.y;
+    var k = i - row * entry.y;
+    if k + 4u <= entry.y {
+        return sum_of_four(entry.x + row, k);
+    }
+    var end = start_in_tile(e + 1u, tile);
+    var four = vec4<E>();
+    for (var lane = 0u; lane < 4u; lane += 1u) {
+        if v + lane < p.total {
+            while v + lane >= end {
+                e += 1u;
+                end = start_in_tile(e + 1u, tile);
+                entry = entry_in_tile(e, tile).at;
+                row = 0u;
+                k = 0u;
+            }
+            four[lane] = sum_of_one(entry.x + row, k);
+            k += 1u;
+            if k == entry.y {
+                row += 1u;
+                k = 0u;
+            }
+        }
+    }
+    return four;
+}
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, groups);
+    if group >= p.groups {
+        return;
+    }
+    let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
+    let end = (tile.end + 3u) / 4u;
+    for (var q = tile.start / 4u + lid; q < end; q += WG) {
+        c[q] = quad(4u * q, tile);
+    }
+}

@@ -1,0 +1,207 @@
+//! Rows of elements by lists of indices: any order, repetitions, zeros for what is not there.
+//!
+//! Cost: the rows and the indices read once, the result written once, in one dispatch.
+
+use std::sync::Arc;
+
+use half::f16;
+
+use super::{launch_key, pair_params, par_tiles};
+use crate::plan::{
+    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Variant, Word,
+    Words, stream_tile,
+};
+use crate::ragged::{CacheKey, DType, Indices, Layout, Offsets, Pairs, product, total_overflow};
+use crate::{Error, Result};
+
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "gather",
+    source: include_str!("../../shaders/gather.wgsl"),
+    access: &[
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Write,
+        Access::Read,
+        Access::Read,
+    ],
+    variants: &[
+        Variant {
+            dtype: DType::U32,
+            flags: &[],
+        },
+        Variant {
+            dtype: DType::U32,
+            flags: &["DOUBLE"],
+        },
+        Variant {
+            dtype: DType::F16,
+            flags: &[],
+        },
+    ],
+};
+
+/// The launch of the rows of `x` that the lists name, for every pair of an element and a list.
+pub(crate) fn launch(
+    dtype: DType,
+    x: &Layout,
+    indices: &Indices,
+    pairs: &Pairs,
+) -> Result<Arc<Launch>> {
+    let key = launch_key("gather", dtype, indices.lists().id(), pairs);
+    x.cached(key, || {
+        let result = rows("gather", x, indices, pairs)?;
+        Ok(Arc::new(plan("gather", dtype, x, indices, pairs, result)?))
+    })
+}
+
+/// The shapes that a gather of `x` has: of every pair as many rows as its list is long.
+pub(in crate::ops) fn rows(
+    op: &'static str,
+    x: &Layout,
+    indices: &Indices,
+    pairs: &Pairs,
+) -> Result<Layout> {
+    let lists = indices.lists().offsets();
+    let rank = x.rank();
+    let mut offsets = Vec::with_capacity(pairs.len() + 1);
+    let mut extents = Vec::with_capacity(if rank == 1 { 0 } else { pairs.len() * rank });
+    let mut total = 0u32;
+    offsets.push(0);
+    for (pair, (i, j)) in pairs.iter().enumerate() {
+        let rows = lists.length(j) as u32;
+        let size = if rank == 1 {
+            rows
+        } else {
+            let from = extents.len();
+            extents.push(rows);
+            extents.extend_from_slice(&x.extents()[i * rank + 1..(i + 1) * rank]);
+            product(&extents[from..]).ok_or_else(|| Error::SizeOverflow {
+                op,
+                element: Some(pair),
+                what: "the number of values of its rows".into(),
+            })?
+        };
+        total = total
+            .checked_add(size)
+            .ok_or_else(|| total_overflow(op, pair))?;
+        offsets.push(total);
+    }
+    let offsets = Offsets::from_vec_unchecked(offsets);
+    Ok(Layout::with_extents_unchecked(offsets, rank, extents))
+}
+
+/// The gather whose result has this layout: its rows are as wide as the layout says.
+pub(in crate::ops) fn plan(
+    op: &'static str,
+    dtype: DType,
+    x: &Layout,
+    indices: &Indices,
+    pairs: &Pairs,
+    result: Layout,
+) -> Result<Launch> {
+    let (seen, flags): (_, &[&str]) = match dtype {
+        DType::F16 => (DType::F16, &[]),
+        DType::C32 => (DType::U32, &["DOUBLE"]),
+        _ => (DType::U32, &[]),
+    };
+    let tile = stream_tile(result.total(), result.len());
+    let ([kind, right], list) = pair_params(pairs, indices.len());
+    let c_meta = Slot::Meta(result.clone());
+    let (indices, lists) = (indices.clone(), indices.lists().clone());
+    let stage = Stage {
+        kernel: &KERNEL,
+        variant: KERNEL.variant(seen, flags),
+        slots: vec![
+            Slot::Input(0),
+            Slot::InputMeta(0),
+            Slot::Words(words(&indices)?),
+            Slot::Meta(lists),
+            Slot::Output(0),
+            c_meta.clone(),
+            list.map_or(c_meta, |list| Slot::Words(Words::new(list))),
+        ],
+        params: vec![
+            Word::U32(result.total() as u32),
+            Word::InputBase(0),
+            Word::U32(result.len() as u32),
+            Word::U32(tile as u32),
+            kind,
+            right,
+        ],
+        groups: result.total().div_ceil(tile) as u32,
+        cost: dtype.words(result.total()) as u64,
+    };
+    Ok(Launch {
+        op,
+        outputs: vec![Output::new(dtype, OutputLayout::of(result, &[x]))],
+        temps: Vec::new(),
+        stages: vec![stage],
+        pairs: Some(pairs.clone()),
+        twin: Twin::new(move |args| match dtype.size() {
+            2 => twin::<f16>(args, &indices),
+            4 => twin::<u32>(args, &indices),
+            _ => twin::<[u32; 2]>(args, &indices),
+        }),
+    })
+}
+
+/// The indices as devices have them, kept with them.
+fn words(indices: &Indices) -> Result<Arc<Words>> {
+    let key = CacheKey {
+        what: "indices",
+        other: 0,
+        device: 0,
+        extra: 0,
+    };
+    let make = || Ok(Words::new(indices.values().to_vec()));
+    indices.lists().cached(key, make)
+}
+
+fn twin<T: bytemuck::Pod + Send + Sync>(args: &mut TwinArgs<'_>, indices: &Indices) {
+    let (x, x_layout) = args.input::<T>(0);
+    let pairs = args.pairs();
+    let output = &mut args.outputs[0];
+    let c: &mut [T] = bytemuck::cast_slice_mut(output.words);
+    let offsets = output.layout.offsets();
+    // The last word of f16 may be half slack.
+    par_tiles(
+        offsets,
+        &mut c[..offsets.total()],
+        |element, within, out| {
+            let (i, j) = pairs.get(element);
+            let x = &x[x_layout.offsets().range(i)];
+            let list = indices.list(j);
+            let width = offsets.length(element) / list.len();
+            gather_rows(out, within.start, width, x, list);
+        },
+    );
+}
+
+/// The values from `from` on of the rows of `x` that the list names.
+fn gather_rows<T: bytemuck::Pod>(out: &mut [T], from: usize, width: usize, x: &[T], list: &[u32]) {
+    if width == 1 {
+        for (value, &index) in out.iter_mut().zip(&list[from..]) {
+            *value = x.get(index as usize).copied().unwrap_or(T::zeroed());
+        }
+        return;
+    }
+    let (row, skipped) = (from / width, from % width);
+    let (head, rest) = out.split_at_mut(((width - skipped) % width).min(out.len()));
+    let mut list = list[row..].iter();
+    let mut fill = |out: &mut [T], skipped: usize| {
+        let index = list.next().map_or(usize::MAX, |&index| index as usize);
+        let row = x.get(index.saturating_mul(width)..).unwrap_or(&[]);
+        match row.get(skipped..skipped + out.len()) {
+            Some(row) => out.copy_from_slice(row),
+            None => out.fill(T::zeroed()),
+        }
+    };
+    if !head.is_empty() {
+        fill(head, skipped);
+    }
+    for out in rest.chunks_mut(width) {
+        fill(out, 0);
+    }
+}

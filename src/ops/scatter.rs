@@ -1,0 +1,494 @@
+//! Rows put where lists of indices say: added up, or set.
+//!
+//! Sums: a plan on the host turns the lists round, so that each row of the result knows its sources. Their order, and how they are
+//! cut, depend on the indices alone.
+//!
+//! Cost: the rows read once, 4 bytes for each of them and for each row of the result, the result written once, in one
+//! dispatch; one more for each power of 64 that the most frequent index occurs. Scratch: a 64th of the rows of
+//! indices that occur more than 64 times. To set rows is a gather with the lists turned round.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{Arithmetic, gather, par_tiles, twin_of};
+use crate::plan::{
+    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Variant, Word,
+    Words, stream_tile,
+};
+use crate::ragged::{CacheKey, DType, Indices, Layout, Pairs, Ragged};
+use crate::{Error, Result};
+
+pub(crate) static ADD: Kernel = Kernel {
+    stem: "scatter_add",
+    source: include_str!("../../shaders/scatter_add.wgsl"),
+    access: &[
+        Access::Read,
+        Access::Read,
+        Access::Write,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+    ],
+    variants: &[
+        Variant {
+            dtype: DType::F32,
+            flags: &[],
+        },
+        Variant {
+            dtype: DType::U32,
+            flags: &[],
+        },
+    ],
+};
+
+/// Sources that a row is added up from at once. More are cut into as many at a time, and their sums are added up in the
+/// same way.
+const FAN: usize = 64;
+/// A source that lies among the sums of the stage before.
+const SUMS: u32 = 1 << 31;
+
+/// The launch that adds the rows of `y` up, in the layout of `target`. Each pair is of an element of that and a list.
+pub(crate) fn add(
+    dtype: DType,
+    y: &Layout,
+    indices: &Indices,
+    target: &Layout,
+    pairs: &Pairs,
+) -> Result<Arc<Launch>> {
+    const OP: &str = "scatter_add";
+    y.cached(key(OP, dtype, indices, target, pairs), || {
+        check(OP, y, indices, target, pairs)?;
+        let result = apart(target);
+        let by_row = Lists::of(y, indices, target, pairs);
+        let (mut stages, temps, last) = sums(dtype, &by_row);
+        let by_row = Tables::from(by_row);
+        let tables = last.map_or_else(|| by_row.clone(), Tables::from);
+        let before = temps.len().checked_sub(1);
+        stages.push(stage(dtype, tables, &result, before, Slot::Output(0)));
+        let twin = twin_of!(dtype, twin);
+        Ok(Arc::new(Launch {
+            op: OP,
+            outputs: vec![Output::new(dtype, OutputLayout::of(result, &[y]))],
+            temps,
+            stages,
+            pairs: None,
+            twin: Twin::new(move |args| twin(args, &by_row)),
+        }))
+    })
+}
+
+/// The launch that puts the rows of `y` into zeros, in the layout of `target`.
+pub(crate) fn set(
+    dtype: DType,
+    y: &Layout,
+    indices: &Indices,
+    target: &Layout,
+) -> Result<Arc<Launch>> {
+    const OP: &str = "scatter_set";
+    let pairs = Pairs::elementwise(OP, target, indices.lists())?;
+    y.cached(key(OP, dtype, indices, target, &pairs), || {
+        check(OP, y, indices, target, &pairs)?;
+        let turned = turned(OP, indices, target)?;
+        let launch = gather::plan(OP, dtype, y, &turned, &pairs, apart(target))?;
+        Ok(Arc::new(launch))
+    })
+}
+
+fn key(
+    what: &'static str,
+    dtype: DType,
+    indices: &Indices,
+    target: &Layout,
+    pairs: &Pairs,
+) -> CacheKey {
+    CacheKey {
+        what,
+        other: indices.lists().id(),
+        // No device: the layout of the result.
+        device: target.id(),
+        extra: pairs.key() * 16 + dtype as u64,
+    }
+}
+
+/// The same shapes in a layout of its own. The caller's may keep a launch that holds `y`'s, which is to hold this one.
+fn apart(target: &Layout) -> Layout {
+    let (offsets, extents) = (target.offsets().clone(), target.extents().to_vec());
+    Layout::with_extents_unchecked(offsets, target.rank(), extents)
+}
+
+/// The batch has the shapes of a gather from `target`.
+fn check(
+    op: &'static str,
+    y: &Layout,
+    indices: &Indices,
+    target: &Layout,
+    pairs: &Pairs,
+) -> Result<()> {
+    if y.rank() != target.rank() {
+        return Err(Error::Rank {
+            op,
+            element: None,
+            expected: format!("{}, the result's", target.rank()),
+            got: y.rank(),
+        });
+    }
+    if y.len() != pairs.len() {
+        return Err(Error::BatchSize {
+            op,
+            left: y.len(),
+            right: pairs.len(),
+        });
+    }
+    let expected = gather::rows(op, target, indices, pairs)?;
+    let wrong = (0..y.len()).find(|&i| y.shape(i) != expected.shape(i));
+    match wrong {
+        None => Ok(()),
+        Some(element) => Err(Error::Shape {
+            op,
+            element,
+            expected: expected.shape(element).to_string(),
+            got: y.shape(element).to_string(),
+        }),
+    }
+}
+
+/// Lists of sources, of each row of a batch.
+struct Lists {
+    /// Of each element of the batch: its first row, the values of a row. Elements without values have no rows here.
+    elements: Vec<[u32; 2]>,
+    /// Where the list of each row begins, and the end.
+    starts: Vec<u32>,
+    /// Where a source begins among the values.
+    sources: Vec<u32>,
+}
+
+impl Lists {
+    fn of(y: &Layout, indices: &Indices, target: &Layout, pairs: &Pairs) -> Lists {
+        let mut elements = Vec::with_capacity(target.len());
+        let mut rows = 0;
+        for element in 0..target.len() {
+            let size = target.length(element) as u32;
+            let extent = match size {
+                0 => 0,
+                _ => target.shape(element).extents()[0],
+            };
+            elements.push([rows, size.checked_div(extent).unwrap_or(0)]);
+            rows += extent;
+        }
+        let row_end = |element: usize| elements.get(element + 1).map_or(rows, |next| next[0]);
+        // Each row's number of sources, behind its place; then where its list begins; then, while it is filled, its end.
+        let mut starts = vec![0u32; rows as usize + 2];
+        for (element, list) in pairs.iter() {
+            let (first, end) = (elements[element][0], row_end(element));
+            for &index in indices.list(list) {
+                if index < end - first {
+                    starts[(first + index) as usize + 2] += 1;
+                }
+            }
+        }
+        for row in 2..starts.len() {
+            starts[row] += starts[row - 1];
+        }
+        let mut sources = vec![0; starts.last().map_or(0, |&all| all as usize)];
+        for (pair, (element, list)) in pairs.iter().enumerate() {
+            let ([first, width], end) = (elements[element], row_end(element));
+            let mut source = y.offsets().as_slice()[pair];
+            for &index in indices.list(list) {
+                if index < end - first {
+                    let next = &mut starts[(first + index) as usize + 1];
+                    sources[*next as usize] = source;
+                    *next += 1;
+                }
+                source += width;
+            }
+        }
+        starts.pop();
+        Lists {
+            elements,
+            starts,
+            sources,
+        }
+    }
+
+    /// The sources of a row.
+    fn row(&self, row: usize) -> &[u32] {
+        &self.sources[self.starts[row] as usize..self.starts[row + 1] as usize]
+    }
+
+    /// The lists of rows of more than [`FAN`] sources, each a batch element of its own, and which rows these are.
+    fn long(&self) -> (Lists, Vec<usize>) {
+        let mut long = Lists {
+            elements: Vec::new(),
+            starts: vec![0],
+            sources: Vec::new(),
+        };
+        let mut rows = Vec::new();
+        let mut element = 0;
+        for row in 0..self.starts.len() - 1 {
+            let sources = self.row(row);
+            if sources.len() > FAN {
+                // The last element that begins at or before the row: those without rows before it are passed over.
+                element += self.elements[element..].partition_point(|e| e[0] as usize <= row) - 1;
+                let width = self.elements[element][1];
+                long.elements.push([rows.len() as u32, width]);
+                long.sources.extend_from_slice(sources);
+                long.starts.push(long.sources.len() as u32);
+                rows.push(row);
+            }
+        }
+        (long, rows)
+    }
+
+    /// Lists of elements of one row each, cut into rows of [`FAN`] sources: the layout of the sums, where each is a row,
+    /// the cut lists, and lists of these sums.
+    fn cut(self) -> (Layout, Lists, Lists) {
+        let mut cut = Lists {
+            elements: Vec::with_capacity(self.elements.len()),
+            starts: Vec::new(),
+            sources: Vec::new(),
+        };
+        let mut sums = Lists {
+            elements: self.elements,
+            starts: vec![0],
+            sources: Vec::new(),
+        };
+        let mut ends = vec![0];
+        let mut at = 0;
+        for (&[_, width], list) in sums.elements.iter().zip(self.starts.windows(2)) {
+            cut.elements.push([cut.starts.len() as u32, width]);
+            for start in (list[0]..list[1]).step_by(FAN) {
+                cut.starts.push(start);
+                sums.sources.push(at | SUMS);
+                at += width;
+            }
+            sums.starts.push(sums.sources.len() as u32);
+            ends.push(at);
+        }
+        cut.starts.push(self.sources.len() as u32);
+        cut.sources = self.sources;
+        // Fewer than the values that they are sums of.
+        let layout = Layout::from_offsets(crate::ragged::Offsets::from_vec_unchecked(ends));
+        (layout, cut, sums)
+    }
+}
+
+/// The stages that add long lists up, their scratch, and the lists of the result with sums for what was added up; `None` where
+/// no list is long.
+fn sums(dtype: DType, by_row: &Lists) -> (Vec<Stage>, Vec<u64>, Option<Lists>) {
+    let (mut stages, mut temps) = (Vec::new(), Vec::new());
+    let (mut long, rows) = by_row.long();
+    if rows.is_empty() {
+        return (stages, temps, None);
+    }
+    while long
+        .starts
+        .windows(2)
+        .any(|list| list[1] - list[0] > FAN as u32)
+    {
+        let (layout, cut, sums) = long.cut();
+        let before = temps.len().checked_sub(1);
+        let output = Slot::Temp(temps.len());
+        stages.push(stage(dtype, cut.into(), &layout, before, output));
+        temps.push(layout.total() as u64);
+        long = sums;
+    }
+    let mut last = Lists {
+        elements: by_row.elements.clone(),
+        starts: vec![0],
+        sources: Vec::new(),
+    };
+    let mut added = rows.iter().enumerate().peekable();
+    for row in 0..by_row.starts.len() - 1 {
+        let sources = match added.next_if(|(_, long)| **long == row) {
+            Some((i, _)) => long.row(i),
+            None => by_row.row(row),
+        };
+        last.sources.extend_from_slice(sources);
+        last.starts.push(last.sources.len() as u32);
+    }
+    (stages, temps, Some(last))
+}
+
+/// [`Lists`] as devices have them.
+#[derive(Clone)]
+struct Tables {
+    elements: Arc<Words>,
+    starts: Arc<Words>,
+    sources: Arc<Words>,
+}
+
+impl From<Lists> for Tables {
+    fn from(lists: Lists) -> Tables {
+        Tables {
+            elements: Words::new(lists.elements.into_flattened()),
+            starts: Words::new(lists.starts),
+            sources: Words::new(lists.sources),
+        }
+    }
+}
+
+fn stage(
+    dtype: DType,
+    tables: Tables,
+    layout: &Layout,
+    sums: Option<usize>,
+    output: Slot,
+) -> Stage {
+    let seen = match dtype {
+        DType::F32 => DType::F32,
+        _ => DType::U32,
+    };
+    let total = layout.total();
+    let tile = stream_tile(total, layout.len());
+    let cost = (total + tables.sources.data().len()) as u64;
+    Stage {
+        kernel: &ADD,
+        variant: ADD.variant(seen, &[]),
+        slots: vec![
+            Slot::Input(0),
+            sums.map_or(Slot::Input(0), Slot::Temp),
+            output,
+            Slot::Meta(layout.clone()),
+            Slot::Words(tables.elements),
+            Slot::Words(tables.starts),
+            Slot::Words(tables.sources),
+        ],
+        params: vec![
+            Word::U32(total as u32),
+            Word::InputBase(0),
+            Word::U32(layout.len() as u32),
+            Word::U32(tile as u32),
+        ],
+        groups: total.div_ceil(tile) as u32,
+        cost,
+    }
+}
+
+fn twin<T: Arithmetic>(args: &mut TwinArgs<'_>, tables: &Tables) {
+    let [elements, starts, sources] =
+        [&tables.elements, &tables.starts, &tables.sources].map(|words| words.data());
+    let (y, _) = args.input::<T>(0);
+    let output = &mut args.outputs[0];
+    let c: &mut [T] = bytemuck::cast_slice_mut(output.words);
+    par_tiles(output.layout.offsets(), c, |element, within, mut out| {
+        let [first, width] = [0, 1].map(|i| elements[2 * element + i] as usize);
+        let (mut row, mut k) = (first + within.start / width, within.start % width);
+        while !out.is_empty() {
+            let (part, rest) = out.split_at_mut((width - k).min(out.len()));
+            let sum = Sum {
+                y,
+                sources: &sources[starts[row] as usize..starts[row + 1] as usize],
+            };
+            let mut chunks = part.chunks_exact_mut(WIDE);
+            for chunk in &mut chunks {
+                chunk.copy_from_slice(&sum.of::<WIDE>(k));
+                k += WIDE;
+            }
+            for value in chunks.into_remainder() {
+                [*value] = sum.of::<1>(k);
+                k += 1;
+            }
+            (row, k) = (row + 1, 0);
+            out = rest;
+        }
+    });
+}
+
+/// Values of a row that are added up together.
+const WIDE: usize = 16;
+
+/// A row of the result, as the kernel adds it up.
+struct Sum<'a, T> {
+    y: &'a [T],
+    sources: &'a [u32],
+}
+
+impl<T: Arithmetic> Sum<'_, T> {
+    /// Values k .. k + W.
+    fn of<const W: usize>(&self, k: usize) -> [T; W] {
+        let mut cuts = 0;
+        let mut count = self.sources.len();
+        while count > FAN {
+            count = count.div_ceil(FAN);
+            cuts += 1;
+        }
+        self.terms(cuts, 0..count, k)
+    }
+
+    /// The sum of these terms, by eights.
+    fn terms<const W: usize>(&self, cuts: u32, terms: std::ops::Range<usize>, k: usize) -> [T; W] {
+        let mut all = [T::default(); W];
+        for first in terms.clone().step_by(8) {
+            let mut eight = self.term(cuts, first, k);
+            for term in first + 1..(first + 8).min(terms.end) {
+                plus(&mut eight, &self.term(cuts, term, k));
+            }
+            if first == terms.start {
+                all = eight;
+            } else {
+                plus(&mut all, &eight);
+            }
+        }
+        all
+    }
+
+    /// A source, or where sources were cut, the sum of up to 64 terms that were cut once less.
+    fn term<const W: usize>(&self, cuts: u32, term: usize, k: usize) -> [T; W] {
+        let Some(less) = cuts.checked_sub(1) else {
+            let mut values = [T::default(); W];
+            values.copy_from_slice(&self.y[self.sources[term] as usize + k..][..W]);
+            return values;
+        };
+        let count = self.sources.len().div_ceil(FAN.pow(less));
+        self.terms(less, term * FAN..((term + 1) * FAN).min(count), k)
+    }
+}
+
+fn plus<T: Arithmetic, const W: usize>(sum: &mut [T; W], more: &[T; W]) {
+    for (sum, &more) in sum.iter_mut().zip(more) {
+        *sum = sum.plus(more);
+    }
+}
+
+/// Of each row of the result, which row of the batch goes there: `u32::MAX`, which no element has, where none does.
+fn turned(op: &'static str, indices: &Indices, target: &Layout) -> Result<Indices> {
+    let lengths = (0..target.len()).map(|element| match target.length(element) {
+        0 => 0,
+        _ => target.shape(element).extents()[0] as usize,
+    });
+    let layout = Layout::from_lengths(lengths)?;
+    let mut values = vec![u32::MAX; layout.total()];
+    let mut seen = HashMap::new();
+    for element in 0..target.len() {
+        let extent = target.shape(element).extents()[0];
+        let rows = &mut values[layout.offsets().range(element)];
+        seen.clear();
+        for (position, &index) in indices.list(element).iter().enumerate() {
+            if index >= extent {
+                return Err(Error::Index {
+                    op,
+                    element: Some(element),
+                    position,
+                    index: index as usize,
+                    len: extent as usize,
+                });
+            }
+            let before = match rows.get_mut(index as usize) {
+                Some(row) => std::mem::replace(row, position as u32),
+                // Of no values, and perhaps of billions of rows.
+                None => seen.insert(index, position as u32).unwrap_or(u32::MAX),
+            };
+            if before != u32::MAX {
+                return Err(Error::DuplicateIndex {
+                    op,
+                    element: Some(element),
+                    first: before as usize,
+                    second: position,
+                    index: index as usize,
+                });
+            }
+        }
+    }
+    Indices::new(Ragged::from_parts(layout, values)?)
+}
