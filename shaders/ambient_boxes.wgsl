@@ -82,19 +82,7 @@ struct Place {
 }
 
 #if RANK2
-// i / width, by a multiplication: its relative error is below 2⁻²², so up to there it is at most one off.
-fn row_of(i: u32, width: u32, narrow: f32) -> u32 {
-    if i >= 0x400000u {
-        return i / width;
-    }
-    var row = u32(f32(i) * narrow);
-    if row * width > i {
-        row -= 1u;
-    } else if i - row * width >= width {
-        row += 1u;
-    }
-    return row;
-}
+#include "rows"
 
 fn place_of(i: u32, entry: Entry) -> Place {
     let row = row_of(i, entry.at.z, bitcast<f32>(entry.at.w));

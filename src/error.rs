@@ -296,6 +296,17 @@ pub enum Error {
         len: usize,
     },
 
+    /// An argument that the operation is not defined for.
+    #[error("{op}: expected {expected}, got {got}")]
+    Argument {
+        /// The public operation.
+        op: &'static str,
+        /// What would have been valid.
+        expected: String,
+        /// What came.
+        got: String,
+    },
+
     /// The operands live on different devices.
     #[error("{op}: expected both operands on one device, got {left} and {right}")]
     DeviceMismatch {
@@ -401,6 +412,7 @@ impl Error {
             Error::Name { .. } => "name",
             Error::Io { .. } => "io",
             Error::ElementRange { .. } => "element_range",
+            Error::Argument { .. } => "argument",
             Error::DeviceMismatch { .. } => "device_mismatch",
             Error::TooLarge { .. } => "too_large",
             Error::Unsupported { .. } => "unsupported",
@@ -433,6 +445,7 @@ impl Error {
             | Error::Name { op, .. }
             | Error::Io { op, .. }
             | Error::ElementRange { op, .. }
+            | Error::Argument { op, .. }
             | Error::DeviceMismatch { op, .. }
             | Error::TooLarge { op, .. }
             | Error::Unsupported { op, .. }
@@ -468,6 +481,7 @@ impl Error {
             | Error::Name { .. }
             | Error::Io { .. }
             | Error::ElementRange { .. }
+            | Error::Argument { .. }
             | Error::DeviceMismatch { .. }
             | Error::Unsupported { .. }
             | Error::NoDevice { .. }

@@ -201,5 +201,35 @@ scatter_add @ entry.x + row, k @ row, k @ scatter::gpu
 scatter_add @ p.y_base + source @ source @ scatter::gpu
 scatter_add @ while v + lane >= end @ while v + lane > end @ scatter::gpu
 scatter_add @ if k == entry.y @ if k > entry.y @ scatter::gpu
+strided @ p.shift >= i32(x_rows) @ p.shift <= i32(x_rows) @ shapes::gpu
+strided @ width = c_meta[p.elements + 2u @ width = c_meta[p.elements + 1u @ shapes::gpu
+strided @ p.shift * i32(width @ p.shift * i32(1u @ shapes::gpu
+strided @ clamp(q, 0, @ clamp(q, 1, @ shapes::gpu
+strided @ (at >> 2u) + 1), u32 @ (at >> 2u)), u32 @ shapes::gpu
+strided @ length - i32(UNITS) - i32(i) @ length - i32(i) @ shapes::gpu
+strided @ j <= -i32(UNITS) @ j <= 0 @ shapes::gpu
+strided @ units < vec4(length) @ units <= vec4(length) @ shapes::gpu
+strided @ low < vec4(length) @ low <= vec4(length) @ shapes::gpu
+strided @ high >= vec4(0) @ high > vec4(0) @ shapes::gpu
+strided @ (at & 1) != 0 @ (at & 1) == 0 @ shapes::gpu
+strided @ values.zwxy, values.wzyx @ values.wzyx, values.wzyx @ shapes::gpu
+strided @ (back << vec4(16u)) @ (back >> vec4(16u)) @ shapes::gpu
+strided @ j >= i32(entry.y) @ j > i32(entry.y) @ shapes::gpu
+strided @ + 2 * i32(part) @ + i32(part) @ shapes::gpu
+strided @ u + UNITS <= end @ u + UNITS <= end + 1u @ shapes::gpu
+strided @ while u + k >= end @ while u + k > end @ shapes::gpu
+strided @ (q + WG) - start @ q - start @ shapes::gpu
+strided_boxes @ max(0, -shift) @ 0 @ shapes::gpu
+strided_boxes @ there - shift) - first @ there) - first @ shapes::gpu
+strided_boxes @ u32((there - 1) * stride) @ u32(there * stride) @ shapes::gpu
+strided_boxes @ step = -stride @ step = stride @ shapes::gpu
+strided_boxes @ u32(shift * stride) @ u32(shift) @ shapes::gpu
+strided_boxes @ stride *= there @ stride *= extent @ shapes::gpu
+strided_boxes @ k - across.y < across.z @ k - across.y <= across.z @ shapes::gpu
+strided_boxes @ k - axis.y < axis.z @ k < axis.z @ shapes::gpu
+strided_boxes @ rest - down.y < down.z @ rest < down.z @ shapes::gpu
+strided_boxes @ p.x_base / 2u @ p.x_base @ shapes::gpu
+strided_boxes @ i % 2u * 16u @ 0u @ shapes::gpu
+strided_boxes @ 2u * w + 1u < tile.end @ 2u * w + 2u < tile.end @ shapes::gpu
 MUTANTS
 [ "$survivors" -eq 0 ] || { echo "$survivors not killed"; exit 1; }

@@ -31,6 +31,7 @@ const LIBRARY: &[(&str, &str)] = &[
     ("order", include_str!("../../shaders/lib/order.wgsl")),
     ("pairs", include_str!("../../shaders/lib/pairs.wgsl")),
     ("reduce", include_str!("../../shaders/lib/reduce.wgsl")),
+    ("rows", include_str!("../../shaders/lib/rows.wgsl")),
     ("search", include_str!("../../shaders/lib/search.wgsl")),
     ("taps", include_str!("../../shaders/lib/taps.wgsl")),
     ("shifted", include_str!("../../shaders/lib/shifted.wgsl")),

@@ -16,6 +16,7 @@ pub(crate) mod matmul;
 mod passes;
 pub(crate) mod reduce;
 pub(crate) mod scatter;
+pub(crate) mod strided;
 #[cfg(feature = "gpu")]
 mod tile;
 pub(crate) mod transpose;
@@ -62,6 +63,8 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &reduce::PAIR,
     &reduce::PAIR_TILES,
     &reduce::FINISH,
+    &strided::RUNS,
+    &strided::BOXES,
     &transpose::KERNEL,
 ];
 

@@ -12,6 +12,7 @@ mod pair;
 mod products;
 mod profile;
 mod reductions;
+mod shapes;
 mod sparse;
 mod transfer;
 mod transforms;

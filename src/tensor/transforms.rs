@@ -2,8 +2,7 @@
 
 use num_complex::Complex32;
 
-use super::methods::single;
-use super::{Operand, Tensor, run};
+use super::Tensor;
 use crate::Result;
 use crate::ops::fft::planes::{self, check_extents, check_spectra};
 use crate::ops::fft::{self, Transform};
@@ -205,15 +204,7 @@ impl Tensor<Complex32> {
     /// [`BatchSize`](crate::Error::BatchSize); those of [`fft`](Self::fft).
     pub fn irfft(&self, layout: &Layout) -> Result<Tensor<f32>> {
         let launch = fft::launch_inverse(&self.layout, layout, self.device.room())?;
-        // The result's layout comes as an operand without values, so that the launch need not hold it: the cache of that
-        // layout may hold the launch that made this tensor's, and neither would ever be freed.
-        let shapes = Operand {
-            bytes: 0..0,
-            layout,
-            ..self.operand()
-        };
-        let results = run(&self.device, &launch, &[self.operand(), shapes], &[])?;
-        single(&self.device, launch.op, results)
+        self.onto(&launch, layout)
     }
 }
 

@@ -35,6 +35,7 @@ mod sbd;
 mod scatter;
 #[cfg(feature = "gpu")]
 mod shaders;
+mod shapes;
 mod support;
 
 use std::process::ExitCode;
@@ -75,6 +76,7 @@ const MODULES: &[Module] = &[
     ("scatter", scatter::tests),
     #[cfg(feature = "gpu")]
     ("shaders", shaders::tests),
+    ("shapes", shapes::tests),
 ];
 
 fn main() -> ExitCode {

@@ -6,5 +6,6 @@ pub mod compare;
 pub mod corpus;
 pub mod number;
 pub mod operation;
+pub mod places;
 pub mod property;
 pub mod reference;

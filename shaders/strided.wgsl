@@ -1,0 +1,195 @@
+// Runs of values copied, shifted, and perhaps turned round: c_i = x_(i + shift), or x_(n − 1 − i), zero where x has no such value.
+//
+// Element e of the result reads element e / size · stride + e % size of x, which is element e itself where size and stride are 1, and
+// a window otherwise; one beyond the last is empty. p.rank is 2 where a shift counts rows of whole width, 1 where it counts values.
+//
+// An invocation makes four words at a time: four values, two complex ones, or eight halves. What places are counted in, a unit, is a
+// word or a half of one; p.words says how many of them a value takes. Tiles and tables as in add.wgsl.
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    total: u32,
+    elements: u32,
+    tile: u32,
+    x_base: u32,
+    x_elements: u32,
+    rank: u32,
+    size: u32,
+    stride: u32,
+    shift: i32,
+    turned: u32,
+    words: u32,
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read> x: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> x_meta: array<u32>;
+@group(0) @binding(3) var<storage, read_write> c: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read> c_meta: array<u32>;
+
+const WG = 256u;
+// Elements that the tables hold.
+const SPAN = 256u;
+// Where elements are longer than this on average, four words mostly lie in one of them.
+const LONG = 32u;
+#if F16
+const UNITS = 8u;
+#else
+const UNITS = 4u;
+#endif
+
+// In units: where the element's values begin in x, how many they are, and how much further on the result reads.
+struct Entry {
+    at: vec4<u32>,
+}
+
+#include "grid"
+#include "search"
+#include "shifted"
+
+fn entry_of(e: u32) -> Entry {
+    let source = e / p.size * p.stride + e % p.size;
+    if source >= p.x_elements {
+        return Entry(vec4<u32>());
+    }
+    let start = x_meta[source];
+    let length = x_meta[source + 1u] - start;
+    var width = 1u;
+    if p.rank == 2u {
+        let x_rows = x_meta[p.x_elements + 1u + 2u * source];
+        let rows = c_meta[p.elements + 1u + 2u * e];
+        // Beyond these nothing is read, and the product below might not fit.
+        if p.shift >= i32(x_rows) || p.shift <= -i32(rows) {
+            return Entry(vec4<u32>());
+        }
+        width = c_meta[p.elements + 2u + 2u * e];
+    }
+    let shift = p.shift * i32(width * p.words);
+    return Entry(vec4(p.x_base + p.words * start, p.words * length, bitcast<u32>(shift), 0u));
+}
+
+#include "tables"
+
+fn quad_of_x(q: i32) -> vec4<u32> {
+    return x[clamp(q, 0, i32(arrayLength(&x)) - 1)];
+}
+
+// Four words from word `at` on, which may lie before the first.
+fn words_from(at: i32) -> vec4<u32> {
+    return shifted(quad_of_x(at >> 2u), quad_of_x((at >> 2u) + 1), u32(at & 3));
+}
+
+// Units i .. i + UNITS of an element of the result.
+fn stretch(entry: vec4<u32>, i: u32) -> vec4<u32> {
+    let length = i32(entry.y);
+    var j = i32(i) + i32(entry.z);
+    if p.turned != 0u {
+        j = length - i32(UNITS) - i32(i);
+    }
+    if j >= length || j <= -i32(UNITS) {
+        return vec4<u32>();
+    }
+    let at = i32(entry.x) + j;
+#if F16
+    var values = words_from(at >> 1u);
+    if (at & 1) != 0 {
+        values = (values >> vec4(16u)) | (words_from((at >> 1u) + 1) << vec4(16u));
+    }
+    let low = vec4(j, j + 2, j + 4, j + 6);
+    let high = low + 1;
+    values &= select(vec4(0u), vec4(0xFFFFu), (low >= vec4(0)) & (low < vec4(length)))
+        | select(vec4(0u), vec4(0xFFFF0000u), (high >= vec4(0)) & (high < vec4(length)));
+    if p.turned != 0u {
+        let back = values.wzyx;
+        return (back << vec4(16u)) | (back >> vec4(16u));
+    }
+    return values;
+#else
+    let units = vec4(j, j + 1, j + 2, j + 3);
+    let values = select(vec4(0u), words_from(at), (units >= vec4(0)) & (units < vec4(length)));
+    if p.turned != 0u {
+        return select(values.zwxy, values.wzyx, p.words == 1u);
+    }
+    return values;
+#endif
+}
+
+// Unit i of an element of the result.
+fn unit_of(entry: vec4<u32>, i: u32) -> u32 {
+    var j = i32(i) + i32(entry.z);
+    if p.turned != 0u {
+        let part = i % p.words;
+        j = i32(entry.y) - i32(p.words + i) + 2 * i32(part);
+    }
+    if j < 0 || j >= i32(entry.y) {
+        return 0u;
+    }
+    let at = entry.x + u32(j);
+#if F16
+    return (x[at / 8u][at / 2u % 4u] >> (at % 2u * 16u)) & 0xFFFFu;
+#else
+    return x[at / 4u][at % 4u];
+#endif
+}
+
+// UNITS units from u on.
+fn quad(u: u32, tile: Tile) -> vec4<u32> {
+    var e = place_in_tile(u / p.words, tile);
+    var start = p.words * start_in_tile(e, tile);
+    var end = p.words * start_in_tile(e + 1u, tile);
+    var entry = entry_in_tile(e, tile).at;
+    if tile.count * LONG <= p.tile && u + UNITS <= end {
+        return stretch(entry, u - start);
+    }
+    var values = vec4<u32>();
+    for (var k = 0u; k < UNITS; k += 1u) {
+        if u + k < p.words * p.total {
+            while u + k >= end {
+                e += 1u;
+                start = end;
+                end = p.words * start_in_tile(e + 1u, tile);
+                entry = entry_in_tile(e, tile).at;
+            }
+            let value = unit_of(entry, u + k - start);
+#if F16
+            values[k / 2u] |= value << (k % 2u * 16u);
+#else
+            values[k] = value;
+#endif
+        }
+    }
+    return values;
+}
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, groups);
+    if group >= p.groups {
+        return;
+    }
+    let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
+    let begin = p.words * tile.start / UNITS + lid;
+    let end = (p.words * tile.end + UNITS - 1u) / UNITS;
+    if tile.count == 1u {
+        // All of the tile in one element: nothing to search, and two quads under way at a time.
+        let entry = sh_entry[0].at;
+        let start = p.words * sh_start[0];
+        for (var q = begin; q < end; q += 2u * WG) {
+            let near = stretch(entry, UNITS * q - start);
+            let far = stretch(entry, UNITS * (q + WG) - start);
+            c[q] = near;
+            if q + WG < end {
+                c[q + WG] = far;
+            }
+        }
+        return;
+    }
+    for (var q = begin; q < end; q += WG) {
+        c[q] = quad(UNITS * q, tile);
+    }
+}

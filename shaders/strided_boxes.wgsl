@@ -1,0 +1,187 @@
+// Boxes of p.rank axes copied, each axis of x read from a shift on, backwards, or one value over and over, by any axis of the result:
+// zero where x has no such value. RANK2: of matrices.
+//
+// Along axis a of the result x is read from `first` on, `count` times, `stride` values apart, which may be a negative number; an
+// element's reading is in tables as in add.wgsl, and which element it reads is said in strided.wgsl. An invocation makes one value at a
+// time, or a word of two halves.
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    total: u32,
+    elements: u32,
+    tile: u32,
+    x_base: u32,
+    x_elements: u32,
+    rank: u32,
+    size: u32,
+    stride: u32,
+    // For each axis of x, four bits: the axis of the result that it is read along.
+    along: u32,
+    // Bit j: axis j is read backwards. Bit 8: an extent of 1 is repeated.
+    flags: u32,
+    shift: array<vec4<i32>, 2>,
+}
+
+#if C32
+alias Value = vec2<u32>;
+#else
+alias Value = u32;
+#endif
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read> x: array<Value>;
+@group(0) @binding(2) var<storage, read> x_meta: array<u32>;
+@group(0) @binding(3) var<storage, read_write> c: array<Value>;
+@group(0) @binding(4) var<storage, read> c_meta: array<u32>;
+
+const WG = 256u;
+// Elements that the tables hold.
+const SPAN = 64u;
+#if RANK2
+const AXES = 2u;
+#else
+const AXES = 8u;
+#endif
+
+struct Entry {
+    begin: u32,
+    // The extent in the result, first, count, stride. Of axis 0 the extent is never asked for: RANK2 has the bits of 1 / width there.
+    axes: array<vec4<u32>, AXES>,
+}
+
+#include "grid"
+#include "search"
+#include "rows"
+
+fn extent_of_x(source: u32, axis: u32) -> i32 {
+    if p.rank == 1u {
+        return i32(x_meta[source + 1u] - x_meta[source]);
+    }
+    return i32(x_meta[p.x_elements + 1u + p.rank * source + axis]);
+}
+
+fn extent_of_c(e: u32, axis: u32) -> i32 {
+    if p.rank == 1u {
+        return i32(c_meta[e + 1u] - c_meta[e]);
+    }
+    return i32(c_meta[p.elements + 1u + p.rank * e + axis]);
+}
+
+fn entry_of(e: u32) -> Entry {
+    var entry = Entry();
+    let source = e / p.size * p.stride + e % p.size;
+    if source >= p.x_elements {
+        // No axis has a value to read; only the extents count.
+        for (var a = 0u; a < p.rank; a += 1u) {
+            entry.axes[a] = vec4(u32(extent_of_c(e, a)), 0u, 0u, 0u);
+        }
+    } else {
+        entry.begin = x_meta[source];
+#if F16
+        entry.begin += p.x_base;
+#else
+#if C32
+        entry.begin += p.x_base / 2u;
+#else
+        entry.begin += p.x_base;
+#endif
+#endif
+        // Sums wrap where an axis has nothing to read, and nothing is read then.
+        var stride = 1;
+        for (var j = p.rank; j > 0u; j -= 1u) {
+            let axis = j - 1u;
+            let a = (p.along >> (4u * axis)) & 15u;
+            let there = extent_of_x(source, axis);
+            let extent = extent_of_c(e, a);
+            let shift = p.shift[axis / 4u][axis % 4u];
+            var first = max(0, -shift);
+            var count = max(0, min(extent, there - shift) - first);
+            var step = stride;
+            if (p.flags >> axis & 1u) != 0u {
+                count = min(extent, there);
+                entry.begin += u32((there - 1) * stride);
+                step = -stride;
+            } else if there == 1 && (p.flags >> 8u & 1u) != 0u {
+                count = extent;
+                step = 0;
+            } else {
+                entry.begin += u32(shift * stride);
+            }
+            entry.axes[a] = vec4(u32(extent), u32(first), u32(count), u32(step));
+            stride *= there;
+        }
+    }
+#if RANK2
+    entry.axes[0].x = bitcast<u32>(1.0 / f32(max(entry.axes[1].x, 1u)));
+#endif
+    return entry;
+}
+
+#include "tables"
+
+// The value at place i of x, or zero.
+fn value_at(i: u32, there: bool) -> Value {
+    if !there {
+        return Value();
+    }
+#if F16
+    return (x[i / 2u] >> (i % 2u * 16u)) & 0xFFFFu;
+#else
+    return x[i];
+#endif
+}
+
+fn value_of(v: u32, tile: Tile) -> Value {
+    let e = place_in_tile(v, tile);
+    let entry = entry_in_tile(e, tile);
+    var rest = v - start_in_tile(e, tile);
+    var at = entry.begin;
+    var there = true;
+#if RANK2
+    let across = entry.axes[1];
+    let row = row_of(rest, across.x, bitcast<f32>(entry.axes[0].x));
+    let k = rest - row * across.x;
+    there = k - across.y < across.z;
+    at += k * across.w;
+    rest = row;
+#else
+    for (var a = p.rank - 1u; a > 0u; a -= 1u) {
+        let axis = entry.axes[a];
+        let quotient = rest / axis.x;
+        let k = rest - quotient * axis.x;
+        rest = quotient;
+        there = there && k - axis.y < axis.z;
+        at += k * axis.w;
+    }
+#endif
+    let down = entry.axes[0];
+    there = there && rest - down.y < down.z;
+    return value_at(at + rest * down.w, there);
+}
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, groups);
+    if group >= p.groups {
+        return;
+    }
+    let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
+#if F16
+    for (var w = tile.start / 2u + lid; 2u * w < tile.end; w += WG) {
+        var word = value_of(2u * w, tile);
+        if 2u * w + 1u < tile.end {
+            word |= value_of(2u * w + 1u, tile) << 16u;
+        }
+        c[w] = word;
+    }
+#else
+    for (var v = tile.start + lid; v < tile.end; v += WG) {
+        c[v] = value_of(v, tile);
+    }
+#endif
+}

@@ -1,0 +1,331 @@
+//! Copies in which each value of the result is at most one value of the source: slices, padding, reversal, other boxes, broadcasts,
+//! stacks and windows.
+//!
+//! An element of the result reads one element of the source, axis by axis: along an axis of the result, from a shift on, backwards,
+//! or one value over and over. What lies outside the source's box is zero. Axes that need not be told apart are merged first, so
+//! that nearly everything becomes runs of values.
+//!
+//! Cost: the values that are there read once, the result written once, in one dispatch.
+
+mod rules;
+mod twin;
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use crate::Result;
+use crate::plan::{
+    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, Variant, Word, merge,
+    stream_tile,
+};
+use crate::ragged::{CacheKey, DType, Layout, MAX_RANK};
+
+pub(crate) use rules::{flip, pad, resize, slice};
+
+/// What all variants bind: x and its metadata, the result and its.
+const BOUND: &[Access] = &[Access::Read, Access::Read, Access::Write, Access::Read];
+
+pub(crate) static RUNS: Kernel = Kernel {
+    stem: "strided",
+    source: include_str!("../../../shaders/strided.wgsl"),
+    access: BOUND,
+    variants: &[
+        Variant {
+            dtype: DType::U32,
+            flags: &[],
+        },
+        Variant {
+            dtype: DType::F16,
+            flags: &[],
+        },
+    ],
+};
+
+pub(crate) static BOXES: Kernel = Kernel {
+    stem: "strided_boxes",
+    source: include_str!("../../../shaders/strided_boxes.wgsl"),
+    access: BOUND,
+    variants: &[
+        Variant {
+            dtype: DType::U32,
+            flags: &[],
+        },
+        Variant {
+            dtype: DType::C32,
+            flags: &[],
+        },
+        Variant {
+            dtype: DType::F16,
+            flags: &[],
+        },
+        Variant {
+            dtype: DType::U32,
+            flags: &["RANK2"],
+        },
+        Variant {
+            dtype: DType::C32,
+            flags: &["RANK2"],
+        },
+        Variant {
+            dtype: DType::F16,
+            flags: &["RANK2"],
+        },
+    ],
+};
+
+/// A shift so far reads nothing, whatever it is: no extent is larger, and no extent of an element that a GPU holds.
+const FAR: i64 = 1 << 40;
+const FAR_ON_GPU: i64 = 1 << 30;
+
+/// How one axis of the source is read.
+#[derive(Clone, Copy, Debug)]
+struct Axis {
+    /// The axis of the result that it is read along.
+    along: usize,
+    /// The place in the source of the result's first value; may lie outside.
+    shift: i64,
+    backwards: bool,
+}
+
+/// How an element of the source is read, and which.
+#[derive(Clone, Debug)]
+struct Reading {
+    /// One for each axis of the source.
+    axes: Vec<Axis>,
+    /// Whether an extent of 1 is repeated.
+    repeat: bool,
+    /// Element e of the result reads element `e / size · stride + e % size`, for (size, stride): itself for (1, 1).
+    windows: (u32, u32),
+}
+
+impl Reading {
+    /// Every axis along itself, from these places on.
+    fn shifted(shifts: impl IntoIterator<Item = i64>) -> Reading {
+        let axes = shifts.into_iter().enumerate().map(|(along, shift)| Axis {
+            along,
+            shift: shift.clamp(-FAR, FAR),
+            backwards: false,
+        });
+        Reading {
+            axes: axes.collect(),
+            repeat: false,
+            windows: (1, 1),
+        }
+    }
+
+    /// Every axis along itself, from its beginning.
+    fn plain(rank: usize) -> Reading {
+        Reading::shifted(std::iter::repeat_n(0, rank))
+    }
+
+    /// The element that element `e` of the result reads; perhaps none that there is.
+    fn source(&self, e: usize) -> usize {
+        let (size, stride) = self.windows;
+        e / size as usize * stride as usize + e % size as usize
+    }
+
+    /// Bit a: along axis a of the result every element reads the whole of one axis of its source.
+    fn whole(&self, x: &Layout, y: &Layout) -> u32 {
+        let rank = x.rank();
+        let mut whole = 0;
+        for axis in &self.axes {
+            whole |= u32::from(axis.shift == 0) << axis.along;
+        }
+        if rank == 1 {
+            return whole;
+        }
+        for e in 0..y.len() {
+            let from = self.source(e);
+            if from >= x.len() {
+                continue;
+            }
+            for (axis, there) in self.axes.iter().zip(&x.extents()[from * rank..]) {
+                let wanted = y.extents()[e * rank + axis.along];
+                whole &= !(u32::from(*there != wanted) << axis.along);
+            }
+            if whole == 0 {
+                break;
+            }
+        }
+        whole
+    }
+}
+
+/// What the kernels and the twin see of a copy: its axes merged as far as they go.
+#[derive(Clone, Debug)]
+struct Seen {
+    reading: Reading,
+    /// `None` is the layout itself.
+    x: Option<Layout>,
+    y: Option<Layout>,
+    /// Whether values that follow each other in the result do so in the source, forward or all of them backwards: of rank 1, or of
+    /// rank 2 whose rows are whole.
+    runs: bool,
+}
+
+impl Seen {
+    fn new(reading: &Reading, x: &Layout, y: &Layout) -> Seen {
+        let rank = x.rank();
+        let whole = reading.whole(x, y);
+        let mut of_result = [0; MAX_RANK];
+        for (j, axis) in reading.axes.iter().enumerate() {
+            of_result[axis.along] = j;
+        }
+        // Bit a: axis a of the result, and bit j: axis j of the source, begins a group of axes that become one.
+        let (mut begins, mut x_begins) = (0u32, 0u32);
+        for a in 0..rank {
+            let j = of_result[a];
+            let joins = a > 0 && j > 0 && of_result[a - 1] == j - 1 && whole >> a & 1 == 1 && {
+                let (outer, inner) = (&reading.axes[j - 1], &reading.axes[j]);
+                outer.shift == 0
+                    && outer.backwards == inner.backwards
+                    && !((outer.backwards || reading.repeat) && whole >> (a - 1) & 1 == 0)
+            };
+            begins |= u32::from(!joins) << a;
+            x_begins |= u32::from(!joins) << j;
+        }
+        let axes = reading.axes.iter().enumerate();
+        let axes = axes.filter(|(j, _)| x_begins >> j & 1 == 1);
+        let axes: Vec<Axis> = axes
+            .map(|(_, axis)| Axis {
+                // Groups before it.
+                along: (begins & ((1 << axis.along) - 1)).count_ones() as usize,
+                ..*axis
+            })
+            .collect();
+        let last_whole = whole >> (rank - 1) & 1 == 1;
+        let runs = match axes[..] {
+            [_] => !reading.repeat || last_whole,
+            [outer, inner] => {
+                (outer.along, inner.along) == (0, 1)
+                    && !(outer.backwards || inner.backwards || reading.repeat)
+                    // All axes of the inner group are whole if the last one begins it, or joins it.
+                    && (0..rank).skip(1).all(|a| {
+                        begins >> a == 0 || whole >> a & 1 == 1
+                    })
+            }
+            _ => false,
+        };
+        Seen {
+            reading: Reading { axes, ..*reading },
+            x: merge(x, x_begins),
+            y: merge(y, begins),
+            runs,
+        }
+    }
+}
+
+/// The layout of a result: the one at hand, and how the launch names it.
+struct Target<'a> {
+    layout: &'a Layout,
+    named: OutputLayout,
+}
+
+/// The copy of `x` that `reading` describes.
+fn launch(op: &'static str, dtype: DType, x: &Layout, reading: &Reading, y: Target<'_>) -> Launch {
+    let seen = Seen::new(reading, x, y.layout);
+    let rank = seen.reading.axes.len();
+    let total = y.layout.total();
+    let tile = stream_tile(total, y.layout.len());
+    let (size, stride) = seen.reading.windows;
+    let mut params: Vec<Word> = [total, y.layout.len(), tile]
+        .map(|n| Word::U32(n as u32))
+        .into();
+    params.push(Word::InputBase(0));
+    params.extend([x.len() as u32, rank as u32, size, stride].map(Word::U32));
+    let axes = &seen.reading.axes;
+    let shift = |axis: &Axis| axis.shift.clamp(-FAR_ON_GPU, FAR_ON_GPU) as u32;
+    let (kernel, variant) = if seen.runs {
+        let axis = axes[0];
+        params.extend(
+            [
+                shift(&axis),
+                u32::from(axis.backwards),
+                dtype.words(1) as u32,
+            ]
+            .map(Word::U32),
+        );
+        let seen = match dtype {
+            DType::F16 => DType::F16,
+            _ => DType::U32,
+        };
+        (&RUNS, RUNS.variant(seen, &[]))
+    } else {
+        let (mut along, mut flags) = (0, u32::from(seen.reading.repeat) << 8);
+        let mut shifts = [0; MAX_RANK];
+        for (j, axis) in axes.iter().enumerate() {
+            along |= (axis.along as u32) << (4 * j);
+            flags |= u32::from(axis.backwards) << j;
+            shifts[j] = shift(axis);
+        }
+        params.extend([along, flags].map(Word::U32));
+        params.extend(shifts.map(Word::U32));
+        let seen = match dtype {
+            DType::F16 | DType::C32 => dtype,
+            _ => DType::U32,
+        };
+        let flags: &[&str] = if rank == 2 { &["RANK2"] } else { &[] };
+        (&BOXES, BOXES.variant(seen, flags))
+    };
+    let meta = |seen: &Option<Layout>, own| seen.clone().map_or(own, Slot::Meta);
+    let y_meta = match &y.named {
+        OutputLayout::Input(i) => Slot::InputMeta(*i),
+        OutputLayout::New(layout) => Slot::Meta(layout.clone()),
+    };
+    Launch {
+        op,
+        temps: Vec::new(),
+        stages: vec![Stage {
+            kernel,
+            variant,
+            slots: vec![
+                Slot::Input(0),
+                meta(&seen.x, Slot::InputMeta(0)),
+                Slot::Output(0),
+                meta(&seen.y, y_meta),
+            ],
+            params,
+            groups: total.div_ceil(tile) as u32,
+            cost: dtype.words(total) as u64,
+        }],
+        outputs: vec![Output::new(dtype, y.named)],
+        pairs: None,
+        twin: Twin::new(twin::of(dtype, seen)),
+    }
+}
+
+/// A launch with all that it was made for, because a key has no room for it.
+struct Planned {
+    asked: Vec<i64>,
+    launch: Arc<Launch>,
+}
+
+/// The launch for exactly this, which is kept with `x`.
+fn planned(
+    op: &'static str,
+    dtype: DType,
+    x: &Layout,
+    (other, asked): (u64, Vec<i64>),
+    make: impl Fn() -> Result<Launch>,
+) -> Result<Arc<Launch>> {
+    let mut hash = DefaultHasher::new();
+    (dtype as u64, &asked).hash(&mut hash);
+    let key = CacheKey {
+        what: op,
+        other,
+        device: 0,
+        extra: hash.finish(),
+    };
+    let found = x.cached(key, || {
+        Ok(Arc::new(Planned {
+            asked: asked.clone(),
+            launch: Arc::new(make()?),
+        }))
+    })?;
+    let same = found.asked == asked && found.launch.outputs[0].dtype == dtype;
+    match same {
+        true => Ok(found.launch.clone()),
+        // Two of one hash: the later one is planned each time.
+        false => Ok(Arc::new(make()?)),
+    }
+}

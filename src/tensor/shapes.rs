@@ -1,0 +1,111 @@
+//! Other shapes for the same values: slices, padding, reversal, other boxes.
+
+use super::methods::single;
+use super::{Operand, Tensor, run};
+use crate::Result;
+use crate::ops::strided;
+use crate::plan::Launch;
+use crate::ragged::{Element, Layout};
+
+impl<T: Element> Tensor<T> {
+    /// A launch whose result has a layout of the caller's, which comes as an operand without values: held by the launch, it might hold
+    /// itself by way of the caches.
+    pub(super) fn onto<U: Element>(&self, launch: &Launch, layout: &Layout) -> Result<Tensor<U>> {
+        let shapes = Operand {
+            bytes: 0..0,
+            layout,
+            ..self.operand()
+        };
+        let results = run(&self.device, launch, &[self.operand(), shapes], &[])?;
+        single(&self.device, launch.op, results)
+    }
+
+    /// The box from `start` to before `end` of each element, a place for each axis: y_k = x_(k + start), zero where x has no such value.
+    ///
+    /// Places count from the element's first value, and may be negative or beyond the element: every result has the shape `end − start`,
+    /// whatever the element's is, and slicing from 0 to n pads or cuts to n. Any element type, bits are kept. Respects equivalence: what lies
+    /// outside reads as the zeros it stands for. An empty element gives zeros. Cost: the values inside read once, the result
+    /// written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, 2, 3, 4], vec![5], vec![]])?)?;
+    /// let y = x.slice(&[-1], &[2])?.download_blocking()?;
+    /// assert_eq!(y.to_vecs(), [vec![0, 1, 2], vec![0, 5, 0], vec![0, 0, 0]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Rank`](crate::Error::Rank) for another number of places than of axes; [`Argument`](crate::Error::Argument) for an end before its
+    /// start; [`SizeOverflow`](crate::Error::SizeOverflow) with the element whose result does not fit;
+    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    pub fn slice(&self, start: &[i64], end: &[i64]) -> Result<Tensor<T>> {
+        self.unary(&*strided::slice(T::DTYPE, &self.layout, start, end)?, &[])
+    }
+
+    /// Each element with zeros around it, (before, after) for each axis: y_k = x_(k − before), of extent before + n + after.
+    ///
+    /// Any element type, bits are kept. Zeros after an element are the element still; zeros before it make another one, and equivalent elements
+    /// stay equivalent. An empty element gives zeros. Cost: values read once, the result written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, 2], vec![]])?)?;
+    /// let y = x.pad(&[(1, 2)])?.download_blocking()?;
+    /// assert_eq!(y.to_vecs(), [vec![0, 1, 2, 0, 0], vec![0, 0, 0]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Rank`](crate::Error::Rank) for another number of pairs than of axes; [`SizeOverflow`](crate::Error::SizeOverflow) with the element whose
+    /// result does not fit; [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
+    pub fn pad(&self, widths: &[(usize, usize)]) -> Result<Tensor<T>> {
+        self.unary(&*strided::pad(T::DTYPE, &self.layout, widths)?, &[])
+    }
+
+    /// Each element with its values in reverse along some axes: y_k = x_(n − 1 − k), n the extent that the element carries.
+    ///
+    /// The layout stays. Any element type, bits are kept. Does not respect equivalence: `[1, 0]` is equivalent to `[1]`, and `[0, 1]` is
+    /// not. An empty element stays empty. Cost: values read once, written once; no axes at all cost a copy.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, 2, 3], vec![4, 0], vec![]])?)?;
+    /// assert_eq!(x.flip(&[0])?.download_blocking()?.to_vecs(), [vec![3, 2, 1], vec![0, 4], vec![]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Argument`](crate::Error::Argument) for an axis that there is not, or one that comes twice; [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
+    pub fn flip(&self, axes: &[usize]) -> Result<Tensor<T>> {
+        self.unary(&*strided::flip(T::DTYPE, &self.layout, axes)?, &[])
+    }
+
+    /// Each element in another box: what fits into it, and zeros where the element has no values. Element i gets the shape of element i of
+    /// `layout`, which the result then shares.
+    ///
+    /// Where the box is larger this is the promotion x ↦ (x, 0, …, 0), where it is smaller the restriction, which is the
+    /// promotion's adjoint; along every axis it may be either. Any element type, bits are kept. Respects equivalence.
+    /// Cost: the values that stay read once, the result written once; nothing where the shapes are those that the elements have.
+    ///
+    /// ```
+    /// # use vsla::{Device, Layout, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, 2, 3], vec![4], vec![]])?)?;
+    /// let y = x.resize(&Layout::from_lengths([2, 3, 1])?)?.download_blocking()?;
+    /// assert_eq!(y.to_vecs(), [vec![1, 2], vec![4, 0, 0], vec![0]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Rank`](crate::Error::Rank), [`BatchSize`](crate::Error::BatchSize), [`TooLarge`](crate::Error::TooLarge),
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    pub fn resize(&self, layout: &Layout) -> Result<Tensor<T>> {
+        if self.layout == *layout {
+            return Ok(self.seen_as(layout));
+        }
+        let launch = strided::resize("resize", T::DTYPE, &self.layout, layout)?;
+        self.onto(&launch, layout)
+    }
+}

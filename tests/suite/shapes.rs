@@ -1,0 +1,478 @@
+//! Slices, padding, reversal and other boxes: what is copied, and what is zero.
+
+use libtest_mimic::Trial;
+use vsla::{Complex32, Device, Element, Error, Layout, Ragged, Result, Shape, Tensor, f16};
+
+use crate::support::bench::Bench;
+use crate::support::compare::{assert_exact, assert_identical};
+use crate::support::corpus;
+use crate::support::number::{Number, widened};
+use crate::support::operation::{
+    Binary, Expected, Operation, download, golden, one, rows, run, upload,
+};
+use crate::support::places::{Place, read};
+use crate::support::property;
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    // All run one kernel for every type of one word: one operation sees the whole corpus in two of them.
+    let all = [corpus::all(), corpus::boxes()].concat();
+    let resizes = Operation::new().with(resize::<f32>()).with(resize::<i32>());
+    let mut trials = resizes.trials(bench, "resize", all);
+    let telling = |case: &corpus::Case| {
+        let prefixes = [
+            "edges_4",
+            "rank_",
+            "one_",
+            "short_",
+            "tiny_5",
+            "set_mixed",
+            "all_empty",
+        ];
+        prefixes.iter().any(|prefix| case.name.starts_with(prefix))
+    };
+    let cases = [corpus::all(), corpus::boxes()].concat();
+    let cases: Vec<_> = cases.into_iter().filter(telling).collect();
+    let of = |operation: Operation, name| operation.trials(bench, name, cases.clone());
+    trials.extend(of(Operation::new().with(slice::<f32>()), "slice"));
+    trials.extend(of(Operation::new().with(pad::<f32>()), "pad"));
+    trials.extend(of(Operation::new().with(flip::<f32>()), "flip"));
+    trials.extend(bench.all_on_each_device(&[
+        ("goldens", goldens),
+        ("matrices", matrices),
+        ("rows_of_any_width", rows_of_any_width),
+        ("every_type", every_type),
+        ("far_away", far_away),
+        ("keeps_bits", keeps_bits),
+        ("refused", refused),
+        ("a_resize_to_the_same_shapes_is_no_copy", same_shapes),
+        ("restriction_undoes_promotion", restriction),
+        ("equivalent_elements", equivalent_elements),
+    ]));
+    trials
+}
+
+fn resize<T: Number>() -> Binary<T, T> {
+    Binary {
+        name: "resize",
+        run: |x, y| x.resize(y.layout()),
+        paired: None,
+        expected: Some(|a, b, _| exactly(&read(a, b.layout(), |e, k| (e, k)))),
+        spreads: false,
+        series_only: false,
+    }
+}
+
+fn slice<T: Number>() -> Binary<T, T> {
+    Binary {
+        name: "slice",
+        run: |x, _| slice_of(x, &ranges(x.layout().rank())),
+        paired: None,
+        expected: Some(|a, _, _| exactly(&sliced(a, &ranges(a.layout().rank())))),
+        spreads: false,
+        series_only: false,
+    }
+}
+
+/// Few values where the elements are many, and some of them outside on either side.
+fn ranges(rank: usize) -> Vec<[i64; 2]> {
+    match rank {
+        1 => vec![[-3, 70]],
+        2 => vec![[-1, 5], [1, 9]],
+        _ => (0..rank as i64).map(|axis| [axis % 3 - 1, 2]).collect(),
+    }
+}
+
+fn slice_of<T: Element>(x: &Tensor<T>, ranges: &[[i64; 2]]) -> Result<Tensor<T>> {
+    let [start, end] = [0, 1].map(|side| ranges.iter().map(|r| r[side]).collect::<Vec<i64>>());
+    x.slice(&start, &end)
+}
+
+fn sliced<T: Copy + Default>(x: &Ragged<T>, ranges: &[[i64; 2]]) -> Ragged<T> {
+    let extents: Vec<usize> = ranges.iter().map(|r| (r[1] - r[0]) as usize).collect();
+    let y = Layout::uniform(x.len(), Shape::new(&extents).unwrap()).unwrap();
+    read(x, &y, |e, k| {
+        (e, moved(k, |axis| ranges.get(axis).map_or(0, |r| r[0])))
+    })
+}
+
+fn moved(mut k: Place, by: impl Fn(usize) -> i64) -> Place {
+    for (axis, k) in k.iter_mut().enumerate() {
+        *k += by(axis);
+    }
+    k
+}
+
+fn pad<T: Number>() -> Binary<T, T> {
+    Binary {
+        name: "pad",
+        run: |x, _| x.pad(&widths(x.layout().rank())),
+        paired: None,
+        expected: Some(|a, _, _| exactly(&padded(a, &widths(a.layout().rank())))),
+        spreads: false,
+        series_only: false,
+    }
+}
+
+fn widths(rank: usize) -> Vec<(usize, usize)> {
+    let of_axis = [
+        (3, 0),
+        (0, 2),
+        (1, 1),
+        (0, 0),
+        (0, 1),
+        (1, 0),
+        (0, 0),
+        (0, 0),
+    ];
+    of_axis[..rank].to_vec()
+}
+
+fn padded<T: Copy + Default>(x: &Ragged<T>, widths: &[(usize, usize)]) -> Ragged<T> {
+    let shapes = x.layout().shapes().map(|shape| {
+        let extents = shape.extents().iter().zip(widths);
+        let extents: Vec<usize> = extents.map(|(n, (b, a))| *n as usize + b + a).collect();
+        Shape::new(&extents).unwrap()
+    });
+    let y = Layout::from_shapes(widths.len(), shapes).unwrap();
+    read(x, &y, |e, k| {
+        (
+            e,
+            moved(k, |axis| -(widths.get(axis).map_or(0, |w| w.0 as i64))),
+        )
+    })
+}
+
+fn flip<T: Number>() -> Binary<T, T> {
+    Binary {
+        name: "flip",
+        run: |x, _| x.flip(&turned(x.layout().rank())),
+        paired: None,
+        expected: Some(|a, _, _| exactly(&flipped(a, &turned(a.layout().rank())))),
+        spreads: false,
+        series_only: false,
+    }
+}
+
+fn turned(rank: usize) -> Vec<usize> {
+    match rank {
+        1 => vec![0],
+        2 => vec![1, 0],
+        3 => vec![1],
+        _ => vec![2, 0],
+    }
+}
+
+fn flipped<T: Copy + Default>(x: &Ragged<T>, axes: &[usize]) -> Ragged<T> {
+    read(x, x.layout(), |e, mut k| {
+        let shape = x.layout().shape(e);
+        for &axis in axes {
+            k[axis] = i64::from(shape.extents()[axis]) - 1 - k[axis];
+        }
+        (e, k)
+    })
+}
+
+fn exactly<T: Number>(values: &Ragged<T>) -> Expected {
+    Expected::exact::<T>(widened(values))
+}
+
+fn goldens(device: &Device) {
+    golden::<i32, i32, 4>(
+        device,
+        |x, _| x.slice(&[1], &[4]),
+        [
+            (&[1, 2, 3, 4, 5], &[], &[2, 3, 4]),
+            (&[1, 2, 3], &[], &[2, 3, 0]),
+            (&[1], &[], &[0, 0, 0]),
+            (&[], &[], &[0, 0, 0]),
+        ],
+    );
+    golden::<i32, i32, 2>(
+        device,
+        |x, _| x.slice(&[2], &[2]),
+        [(&[1, 2, 3], &[], &[]), (&[], &[], &[])],
+    );
+    golden::<i32, i32, 2>(
+        device,
+        |x, _| x.pad(&[(2, 1)]),
+        [(&[7, 8], &[], &[0, 0, 7, 8, 0]), (&[], &[], &[0, 0, 0])],
+    );
+    golden::<i32, i32, 3>(
+        device,
+        |x, _| x.flip(&[0]),
+        [
+            (&[1, 2, 3], &[], &[3, 2, 1]),
+            (&[4], &[], &[4]),
+            (&[], &[], &[]),
+        ],
+    );
+    golden::<i32, i32, 3>(
+        device,
+        |x, y| x.resize(y.layout()),
+        [
+            (&[1, 2, 3], &[0, 0], &[1, 2]),
+            (&[4], &[0, 0, 0], &[4, 0, 0]),
+            (&[], &[0], &[0]),
+        ],
+    );
+}
+
+fn matrices(device: &Device) {
+    let x = one(&[2, 3], &[1, 2, 3, 4, 5, 6]);
+    let by = |op: &dyn Fn(&Tensor<i32>) -> Result<Tensor<i32>>| {
+        download(&op(&upload(device, &x)).unwrap())
+    };
+    assert_exact(
+        "a slice",
+        &by(&|x| x.slice(&[1, -1], &[3, 2])),
+        &one(&[2, 3], &[0, 4, 5, 0, 0, 0]),
+    );
+    assert_exact(
+        "rows before and columns behind",
+        &by(&|x| x.pad(&[(1, 0), (0, 1)])),
+        &one(&[3, 4], &[0, 0, 0, 0, 1, 2, 3, 0, 4, 5, 6, 0]),
+    );
+    for (axes, expected) in [
+        (&[][..], [1, 2, 3, 4, 5, 6]),
+        (&[0], [4, 5, 6, 1, 2, 3]),
+        (&[1], [3, 2, 1, 6, 5, 4]),
+        (&[0, 1], [6, 5, 4, 3, 2, 1]),
+    ] {
+        let got = by(&|x| x.flip(axes));
+        assert_exact(format!("{axes:?}"), &got, &one(&[2, 3], &expected));
+    }
+    for (extents, expected) in [
+        ([1, 2], &[1, 2][..]),
+        ([3, 1], &[1, 4, 0]),
+        ([1, 4], &[1, 2, 3, 0]),
+        ([0, 3], &[]),
+    ] {
+        let expected = one(&extents, expected);
+        let got = by(&|x| x.resize(expected.layout()));
+        assert_exact(format!("{extents:?}"), &got, &expected);
+    }
+    // Rows that stay whole are runs, however many come before them.
+    let shapes = [[2, 3], [0, 3], [5, 1], [1, 40], [3, 0], [7, 7]];
+    let shapes = shapes.map(|extents| Shape::new(&extents).unwrap());
+    let layout = Layout::from_shapes(2, shapes).unwrap();
+    let x = Ragged::from_fn(&layout, |e, i| (100 * e + i) as i32 + 1);
+    let got = run(device, &x, &x, |x, _| x.pad(&[(2, 1), (0, 0)]));
+    assert_exact("rows of zeros", &got, &padded(&x, &[(2, 1), (0, 0)]));
+    let got = run(device, &x, &x, |x, _| x.slice(&[1, 0], &[4, 7]));
+    assert_exact("some rows", &got, &sliced(&x, &[[1, 4], [0, 7]]));
+    let all = Ragged::from_fn(
+        &Layout::uniform(9, Shape::new(&[6, 5]).unwrap()).unwrap(),
+        |e, i| (e * 31 + i) as i32,
+    );
+    for range in [[-3, 2], [2, 9], [5, 6], [-7, 1], [6, 8]] {
+        let got = run(device, &all, &all, |x, _| slice_of(x, &[range, [0, 5]]));
+        assert_exact("rows of one width", &got, &sliced(&all, &[range, [0, 5]]));
+    }
+}
+
+/// A kernel that divides by the width in f32 must come out at the right row.
+fn rows_of_any_width(device: &Device) {
+    let shape = |height: usize, width: usize| Shape::new(&[height, width]).unwrap();
+    let widths = Layout::from_shapes(2, (1..300).map(|width| shape(7, width))).unwrap();
+    let other = Layout::from_shapes(2, (1..300).map(|width| shape(6, 1 + 3 * width / 2))).unwrap();
+    let x = Ragged::from_fn(&widths, |e, i| (e * 31 + i * 7) as i32);
+    let got = run(device, &x, &x, |x, _| x.resize(&other));
+    assert_exact("every width", &got, &read(&x, &other, |e, k| (e, k)));
+    let got = run(device, &x, &x, |x, _| x.flip(&[1]));
+    assert_exact("mirrored", &got, &flipped(&x, &[1]));
+    // Values beyond 2²², from where on f32 does not tell neighbours apart.
+    let tall = Layout::uniform(1, shape(1_500_000, 3)).unwrap();
+    let x = Ragged::from_fn(&tall, |_, i| i as i32);
+    let got = run(device, &x, &x, |x, _| x.flip(&[1]));
+    assert_exact("tall", &got, &flipped(&x, &[1]));
+}
+
+/// Lengths around the quads, behind every base; values of half a word and of two.
+fn every_type(device: &Device) {
+    let shapes: Vec<Layout> = vec![
+        Layout::from_lengths([1, 2, 4, 8, 0, 1, 3, 7, 9, 17, 70, 5000, 3, 2]).unwrap(),
+        Layout::from_lengths((0..700).map(|i| i % 5)).unwrap(),
+        Layout::from_shapes(
+            2,
+            (0..60).map(|i| Shape::new(&[i % 7, (5 * i) % 11]).unwrap()),
+        )
+        .unwrap(),
+        Layout::from_shapes(
+            3,
+            (0..40).map(|i| Shape::new(&[i % 3, i % 5, i % 4]).unwrap()),
+        )
+        .unwrap(),
+    ];
+    for layout in &shapes {
+        of_type(device, layout, |i| i as u32 + 1);
+        of_type(device, layout, |i| {
+            Complex32::new(i as f32 + 0.5, -(i as f32))
+        });
+        of_type(device, layout, |i| {
+            f16::from_bits((i as u32 * 40_503 % 0x7BFF) as u16 + 1)
+        });
+    }
+}
+
+fn of_type<T: Element>(device: &Device, layout: &Layout, value: impl Fn(usize) -> T) {
+    let offsets = layout.offsets().clone();
+    let x = Ragged::from_fn(layout, |e, i| value(offsets.range(e).start + i));
+    let rank = layout.rank();
+    let other = {
+        let backwards: Vec<Shape> = layout.shapes().rev().collect();
+        Layout::from_shapes(rank, backwards).unwrap()
+    };
+    let whole = upload(device, &x);
+    for first in [0, 1, 3, 10] {
+        let some = whole.elements(first..x.len()).unwrap();
+        let other = other.range(first..x.len()).unwrap();
+        let x = download(&some);
+        let what = format!("{} of {layout} from {first}", T::DTYPE);
+        let check = |name: &str, got: Result<Tensor<T>>, expected: &Ragged<T>| {
+            let got = download(&got.unwrap());
+            assert!(&got == expected, "{name}, {what}:\n{got}\n{expected}");
+        };
+        check(
+            "resize",
+            some.resize(&other),
+            &read(&x, &other, |e, k| (e, k)),
+        );
+        let box_ = ranges(rank);
+        check("slice", slice_of(&some, &box_), &sliced(&x, &box_));
+        let wider = widths(rank);
+        check("pad", some.pad(&wider), &padded(&x, &wider));
+        check(
+            "flip",
+            some.flip(&turned(rank)),
+            &flipped(&x, &turned(rank)),
+        );
+        check("flip all", some.flip(&[0]), &flipped(&x, &[0]));
+    }
+}
+
+/// Places that no 32 bits reach are outside like any other.
+fn far_away(device: &Device) {
+    let x = rows([&[1, 2, 3], &[4]]);
+    let far = i64::from(u32::MAX) + 1;
+    for start in [
+        i64::MIN,
+        -far,
+        -far / 2,
+        -far / 4 - 1,
+        -3,
+        3,
+        far / 4,
+        far / 2,
+        far,
+        i64::MAX - 2,
+    ] {
+        let got = run(device, &x, &x, |x, _| x.slice(&[start], &[start + 2]));
+        assert_exact(format!("from {start}"), &got, &rows([&[0, 0], &[0, 0]]));
+        let x = one(&[2, 2], &[1, 2, 3, 4]);
+        for ranges in [[[start, start + 2], [0, 2]], [[0, 2], [start, start + 2]]] {
+            let got = run(device, &x, &x, |x, _| slice_of(x, &ranges));
+            assert_exact(format!("from {ranges:?}"), &got, &one(&[2, 2], &[0; 4]));
+        }
+    }
+}
+
+fn keeps_bits(device: &Device) {
+    let bits = [
+        0x7FC0_0001,
+        0x7FA0_0000,
+        0xFFFF_FFFF,
+        0x8000_0000,
+        1,
+        0x807F_FFFF,
+    ];
+    let x = Ragged::from_rows([bits.map(f32::from_bits)]).unwrap();
+    let mut back = bits;
+    back.reverse();
+    let expected = Ragged::from_rows([back.map(f32::from_bits)]).unwrap();
+    let got = download(&upload(device, &x).flip(&[0]).unwrap());
+    assert_identical("special bits", &got, &expected);
+}
+
+fn refused(device: &Device) {
+    let x = upload(device, &rows([&[1, 2, 3], &[4]]));
+    let expect = |outcome: Result<Tensor<i32>>, message: &str| {
+        assert_eq!(outcome.unwrap_err().to_string(), message);
+    };
+    expect(
+        x.slice(&[3], &[2]),
+        "slice: expected an end along axis 0 that is not before the start 3, got 2",
+    );
+    expect(
+        x.slice(&[0], &[1, 1]),
+        "slice: expected a rank of 1, the batch's, got 2",
+    );
+    expect(x.pad(&[]), "pad: expected a rank of 1, the batch's, got 0");
+    expect(
+        x.flip(&[0, 0]),
+        "flip: expected different axes below 1, got [0, 0]",
+    );
+    expect(
+        x.flip(&[1]),
+        "flip: expected different axes below 1, got [1]",
+    );
+    let overflow = |outcome: Result<Tensor<i32>>, op| match outcome.unwrap_err() {
+        Error::SizeOverflow {
+            op: got, element, ..
+        } => assert_eq!((got, element), (op, Some(1))),
+        other => panic!("{other}"),
+    };
+    overflow(x.slice(&[0], &[1 << 31 | 1]), "slice");
+    overflow(x.pad(&[(1 << 31, 0)]), "pad");
+    let first = x.slice(&[i64::MIN], &[i64::MAX]).unwrap_err();
+    assert_eq!((first.kind(), first.element()), ("size_overflow", Some(0)));
+    let first = x.pad(&[(usize::MAX, usize::MAX)]).unwrap_err();
+    assert_eq!((first.kind(), first.element()), ("size_overflow", Some(0)));
+    let fewer = Layout::from_lengths([1]).unwrap();
+    assert_eq!(x.resize(&fewer).unwrap_err().kind(), "batch_size");
+    let boxes = Layout::uniform(2, Shape::new(&[1, 1]).unwrap()).unwrap();
+    assert_eq!(x.resize(&boxes).unwrap_err().kind(), "rank");
+    assert_eq!(x.resize(&boxes).unwrap_err().op(), "resize");
+    assert!(x.flip(&[0]).is_ok());
+}
+
+fn same_shapes(device: &Device) {
+    let x = upload(device, &rows([&[1, 2, 3], &[4]]));
+    let before = device.memory().live;
+    let equal = Layout::from_lengths([3, 1]).unwrap();
+    let y = x.resize(&equal).unwrap();
+    assert_eq!(device.memory().live, before);
+    assert_exact("the same", &download(&y), &download(&x));
+}
+
+fn restriction(device: &Device) {
+    property::on(device, property::two_batches(), |(a, b)| {
+        let x = upload(device, &a);
+        let ambient = x.add(&upload(device, &b)).unwrap();
+        let larger = x.resize(ambient.layout()).unwrap();
+        assert_exact(
+            "and back",
+            &download(&larger.resize(a.layout()).unwrap()),
+            &a,
+        );
+        let twice = x.flip(&[0]).unwrap().flip(&[0]).unwrap();
+        assert_exact("flipped twice", &download(&twice), &a);
+    });
+}
+
+/// Trailing zeros change no slice, no padding before, and no other box; they do change the reverse.
+fn equivalent_elements(device: &Device) {
+    let longer = |batch: &Ragged<i32>| padded(batch, &[(0, 3)]);
+    property::on(device, property::batch(), |a| {
+        let (x, y) = (upload(device, &a), upload(device, &longer(&a)));
+        let [s, t] = [&x, &y].map(|x| download(&x.slice(&[-2], &[5]).unwrap()));
+        assert_exact("slices", &s, &t);
+        let layout = Layout::from_lengths(a.layout().lengths().map(|n| n / 2 + 3)).unwrap();
+        let [s, t] = [&x, &y].map(|x| download(&x.resize(&layout).unwrap()));
+        assert_exact("boxes", &s, &t);
+        let [s, t] = [&x, &y].map(|x| download(&x.pad(&[(2, 0)]).unwrap()));
+        assert_exact("paddings", &longer(&s), &t);
+    });
+    let x = rows([&[1][..], &[1, 0]]);
+    let got = run(device, &x, &x, |x, _| x.flip(&[0]));
+    assert_exact("reverses", &got, &rows([&[1][..], &[0, 1]]));
+}
