@@ -33,30 +33,28 @@ struct Params {
     // Strides inside a block of f.
     block_row: u32,
     block_column: u32,
-    // Steps that are summed before they are added to what is there.
+    // Stages that are summed before they are added to what is there.
     chunk: u32,
 }
 
 @group(0) @binding(0) var<uniform> p: Params;
 #if HALVES
 // A word of two values.
-alias Stored = u32;
+@group(0) @binding(1) var<storage, read> a: array<u32>;
+@group(0) @binding(2) var<storage, read> b: array<u32>;
 #else
-alias Stored = E;
+@group(0) @binding(1) var<storage, read> a: array<vec4<E>>;
+@group(0) @binding(2) var<storage, read> b: array<vec4<E>>;
 #endif
-@group(0) @binding(1) var<storage, read> a: array<Stored>;
-@group(0) @binding(2) var<storage, read> b: array<Stored>;
-@group(0) @binding(3) var<storage, read_write> c: array<E>;
+@group(0) @binding(3) var<storage, read_write> c: array<vec4<E>>;
 @group(0) @binding(4) var<storage, read> order: array<vec2<u32>>;
 @group(0) @binding(5) var<storage, read> list: array<vec4<u32>>;
 #if !SAMPLED
-@group(0) @binding(6) var<storage, read_write> scratch: array<E>;
+@group(0) @binding(6) var<storage, read_write> scratch: array<vec4<E>>;
 #endif
 
-// Inner products between two barriers.
-const DEPTH = 8u;
-// The place of what is not there.
-const OUTSIDE = 0xffffffffu;
+// A stage is made of two halves of eight inner products, which are a part of every block side.
+const HALF = 8u;
 
 #include "grid"
 #if HALVES
@@ -69,15 +67,76 @@ fn a_value(i: u32) -> E {
 fn b_value(i: u32) -> E {
     return half_of(b[i / 2u], i);
 }
+
+// Of a multiple of four.
+fn a_quad(i: u32) -> vec4<E> {
+    return vec4(unpack2x16float(a[i / 2u]), unpack2x16float(a[i / 2u + 1u]));
+}
+
+fn b_quad(i: u32) -> vec4<E> {
+    return vec4(unpack2x16float(b[i / 2u]), unpack2x16float(b[i / 2u + 1u]));
+}
 #else
 fn a_value(i: u32) -> E {
-    return a[i];
+    return a[i / 4u][i % 4u];
 }
 
 fn b_value(i: u32) -> E {
-    return b[i];
+    return b[i / 4u][i % 4u];
+}
+
+fn a_quad(i: u32) -> vec4<E> {
+    return a[i / 4u];
+}
+
+fn b_quad(i: u32) -> vec4<E> {
+    return b[i / 4u];
 }
 #endif
+
+// So many values from there on, and zeros.
+fn a_values(i: u32, there: u32) -> vec4<E> {
+    var x = vec4<E>();
+    if there > 0u {
+        x.x = a_value(i);
+    }
+    if there > 1u {
+        x.y = a_value(i + 1u);
+    }
+    if there > 2u {
+        x.z = a_value(i + 2u);
+    }
+    if there > 3u {
+        x.w = a_value(i + 3u);
+    }
+    return x;
+}
+
+fn b_values(i: u32, there: u32) -> vec4<E> {
+    var x = vec4<E>();
+    if there > 0u {
+        x.x = b_value(i);
+    }
+    if there > 1u {
+        x.y = b_value(i + 1u);
+    }
+    if there > 2u {
+        x.z = b_value(i + 2u);
+    }
+    if there > 3u {
+        x.w = b_value(i + 3u);
+    }
+    return x;
+}
+
+// How the places of quads at this depth are turned.
+fn turned(deep: u32) -> u32 {
+    return ((deep >> 2u) & 3u) << 1u;
+}
+
+fn mul_add(x: E, y: vec4<E>, sum: vec4<E>) -> vec4<E> {
+    return fma(vec4(x), y, sum);
+}
 
 struct Tile {
     // Begins, in values; of a with the tile's first row.
@@ -93,45 +152,68 @@ struct Tile {
     // Blocks.
     first: u32,
     end: u32,
-    // Rows of the tile, and those of them that are inside the matrix.
+    // Rows of the tile, those of them that are inside the matrix, and those that a has.
     rows: u32,
     rows_inside: u32,
+    a_rows: u32,
     // The first column of b, and one past the last.
     column: u32,
     columns: u32,
     inner: u32,
+    // Stages.
     steps: u32,
     // The first row inside its blocks.
     low: u32,
     slot: u32,
+    // Whether all quads of both operands begin at quads, and whether all of the tile's results are stored, as quads.
+    quads: bool,
+    whole: bool,
 }
 
-// Where the next DEPTH columns of a and rows of b begin, and how many of them there are.
+// Where half a stage begins, and how many inner products there are from there on in the block.
 struct Walk {
     a: u32,
     b: u32,
     left: u32,
     block: u32,
     within: u32,
+    // What `order` says of the next block: read ahead, so that no load waits for its place.
+    next: vec2<u32>,
+}
+
+// Of four values from `first` on, those below `all`.
+fn inside(all: u32, first: u32) -> u32 {
+    return min(all - min(all, first), 4u);
+}
+
+// Values of a quad that there are: in a row of the stage, or in depth.
+fn there(along: bool, count: u32, within: u32, left: u32) -> u32 {
+    let deep = inside(left, within);
+    if along {
+        return select(0u, count, deep > 0u);
+    }
+    return select(0u, deep, count > 0u);
 }
 
 #if SAMPLED
 fn begin(t: Tile) -> Walk {
-    return Walk(t.a, t.b, t.inner, 0u, 0u);
+    return Walk(t.a, t.b, t.inner, 0u, 0u, vec2<u32>());
 }
 
 fn advance(t: Tile, w: Walk) -> Walk {
-    return Walk(w.a + DEPTH * t.a_column, w.b + DEPTH * t.b_row, w.left - min(w.left, DEPTH), 0u, 0u);
+    return Walk(w.a + HALF * t.a_column, w.b + HALF * t.b_row, w.left - min(w.left, HALF), 0u, 0u, vec2<u32>());
 }
 
-// Where column `side` of the tile begins in b.
+// The column of b, and of f, that makes column `side` of the tile.
 fn column_of(t: Tile, side: u32) -> u32 {
+    let block = min(t.first + side / p.block_wide, t.end - 1u);
+    return order[block].y * p.block_wide + side % p.block_wide;
+}
+
+// Of four from there on, which are of one block, those that there are.
+fn columns_of(t: Tile, side: u32) -> u32 {
     let block = t.first + side / p.block_wide;
-    if block >= t.end {
-        return OUTSIDE;
-    }
-    let column = order[block].y * p.block_wide + side % p.block_wide;
-    return select(OUTSIDE, column * t.b_column, column < p.wide);
+    return select(0u, inside(p.wide, column_of(t, side)), block < t.end);
 }
 
 fn put_quad(t: Tile, row: u32, side: u32, sum: vec4<E>, first: bool) {
@@ -139,69 +221,77 @@ fn put_quad(t: Tile, row: u32, side: u32, sum: vec4<E>, first: bool) {
     if row >= t.rows || block >= t.end {
         return;
     }
-    let within = side % p.block_wide;
-    let column = order[block].y * p.block_wide + within;
-    let at = t.c + (block * p.block_high + t.low + row) * p.block_wide + within;
-    for (var i = 0u; i < 4u; i++) {
-        var y = 0.0;
-        if row < t.rows_inside && column + i < p.wide {
-            y = sum[i];
-            if !first {
-                y += c[at + i];
-            }
-        }
-        c[at + i] = y;
+    // Blocks are made of whole quads.
+    let at = (t.c + (block * p.block_high + t.low + row) * p.block_wide + side % p.block_wide) / 4u;
+    var y = sum;
+    if !first {
+        y += c[at];
     }
+    let count = select(0u, inside(p.wide, column_of(t, side)), row < t.rows_inside);
+    c[at] = select(vec4<E>(), y, vec4(0u, 1u, 2u, 3u) < vec4(count));
 }
 #else
-fn at_block(t: Tile, block: u32) -> Walk {
+fn at_block(t: Tile, block: u32, there: vec2<u32>) -> Walk {
     if block >= t.end {
-        return Walk(0u, 0u, 0u, block, 0u);
+        return Walk(t.a, t.b, 0u, block, 0u, there);
     }
-    let there = order[block];
     let row = there.y * p.block_wide;
-    return Walk(t.a + there.x * p.block_high * p.block_wide, t.b + row * t.b_row, p.wide - row, block, 0u);
+    let next = order[min(block + 1u, t.end - 1u)];
+    return Walk(t.a + there.x * p.block_high * p.block_wide, t.b + row * t.b_row, p.wide - row, block, 0u, next);
 }
 
 fn begin(t: Tile) -> Walk {
-    return at_block(t, t.first);
+    return at_block(t, t.first, order[t.first]);
 }
 
 fn advance(t: Tile, w: Walk) -> Walk {
-    let within = w.within + DEPTH;
+    let within = w.within + HALF;
     if within == p.block_wide {
-        return at_block(t, w.block + 1u);
+        return at_block(t, w.block + 1u, w.next);
     }
-    return Walk(w.a + DEPTH * t.a_column, w.b + DEPTH * t.b_row, w.left - min(w.left, DEPTH), w.block, within);
+    return Walk(w.a + HALF * t.a_column, w.b + HALF * t.b_row, w.left - min(w.left, HALF), w.block, within, w.next);
 }
 
 fn column_of(t: Tile, side: u32) -> u32 {
-    let column = t.column + side;
-    return select(OUTSIDE, column * t.b_column, column < t.columns);
+    return t.column + side;
+}
+
+fn columns_of(t: Tile, side: u32) -> u32 {
+    return inside(t.columns, t.column + side);
 }
 
 fn put_quad(t: Tile, row: u32, side: u32, sum: vec4<E>, first: bool) {
     if row >= t.rows_inside {
         return;
     }
-    for (var i = 0u; i < 4u; i++) {
-        let column = t.column + side + i;
-        if column < t.columns {
-            let at = t.c + row * t.c_row + column * t.c_column;
-            if t.slot == 0u {
-                var y = sum[i];
-                if !first {
-                    y += c[at];
-                }
-                c[at] = y;
-            } else {
-                var y = sum[i];
-                if !first {
-                    y += scratch[at];
-                }
-                scratch[at] = y;
-            }
+    let count = inside(t.columns, t.column + side);
+    let at = t.c + row * t.c_row + side * t.c_column;
+    if count > 0u {
+        put(t, at, sum.x, first);
+    }
+    if count > 1u {
+        put(t, at + t.c_column, sum.y, first);
+    }
+    if count > 2u {
+        put(t, at + 2u * t.c_column, sum.z, first);
+    }
+    if count > 3u {
+        put(t, at + 3u * t.c_column, sum.w, first);
+    }
+}
+
+fn put(t: Tile, at: u32, sum: E, first: bool) {
+    var y = sum;
+    if t.slot == 0u {
+        if !first {
+            y += c[at / 4u][at % 4u];
         }
+        c[at / 4u][at % 4u] = y;
+    } else {
+        if !first {
+            y += scratch[at / 4u][at % 4u];
+        }
+        scratch[at / 4u][at % 4u] = y;
     }
 }
 #endif
@@ -244,8 +334,11 @@ fn main(
     t.a_column = y.w;
     t.b_row = y.x;
     t.b_column = y.y;
-    t.inner = x.w;
-    t.steps = (x.w + DEPTH - 1u) / DEPTH;
+    // Rows of blocks that are outside of the matrix meet nothing.
+    t.inner = select(0u, x.w, inside > 0u);
+    t.steps = (t.inner + 2u * HALF - 1u) / (2u * HALF);
+    t.a_rows = inside;
+    t.quads = ((t.a | t.b | t.a_row * t.a_column | t.b_row * t.b_column) & 3u) == 0u;
 #else
     let there = list[p.panels + panel];
     let x = list[3u * there.x];
@@ -258,16 +351,19 @@ fn main(
     t.b_column = y.y;
     t.column = there.y;
     t.columns = x.w;
-    t.steps = (blocks.y - blocks.x) * (p.block_wide / DEPTH);
+    t.steps = ((blocks.y - blocks.x) * (p.block_wide / HALF) + 1u) / 2u;
+    t.a_rows = rows;
+    t.quads = ((t.a | t.b | t.b_row * t.b_column) & 3u) == 0u;
     if place.y == 0u {
-        t.c = x.z + row * y.z;
+        t.c = x.z + row * y.z + t.column * y.w;
         t.c_row = y.z;
         t.c_column = y.w;
     } else {
-        t.c = list[3u * there.x + 2u].x + ((place.y - 1u) * p.block_high + low) * x.w;
+        t.c = list[3u * there.x + 2u].x + ((place.y - 1u) * p.block_high + low) * x.w + t.column;
         t.c_row = x.w;
         t.c_column = 1u;
     }
+    t.whole = inside == HIGH && t.column + WIDE <= t.columns && t.c_column == 1u && ((t.c | t.c_row) & 3u) == 0u;
 #endif
     make_tile(t, lid);
 }

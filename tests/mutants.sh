@@ -156,11 +156,19 @@ reduce_pair @ rest < b_meta[ @ rest <= b_meta[ @ reduce::gpu
 reduce_pair_tiles @ first + lid @ first + lid + 1u @ reduce::gpu
 reduce_finish @ min(block + CHAIN * WG, slots) @ min(block + CHAIN, slots) @ reduce::gpu
 reduce_finish @ block = lid; block < slots @ block = lid; block < slots - 1u @ reduce::gpu
+bsr_matmul @ min(w0.left, w1.left) >= HALF @ w0.left >= HALF @ bsr::gpu
+bsr_matmul @ min(all - min(all, first), 4u) @ 4u @ bsr::gpu
+bsr_matmul @ ((t.a | t.b | @ ((t.a | @ bsr::gpu
+bsr_matmul @ t.columns && t.c_column == 1u @ t.columns @ bsr::gpu
+bsr_matmul @ if within == p.block_wide @ if within > p.block_wide @ bsr::gpu
 matmul @ min(o.n - column, 4u) @ min(o.n - column, 3u) @ matmul::gpu
 matmul @ row >= o.m || column @ row > o.m || column @ matmul::gpu
 matmul @ let first = begin == 0u @ let first = true @ matmul::gpu
 matmul @ y += c[at >> 2u] @ y = c[at >> 2u] @ matmul::gpu
-matmul @ y[i] += c[(at + i) >> 2u] @ y[i] = c[(at + i) >> 2u] @ matmul::gpu
+matmul @ y += present(at, count) @ y = present(at, count) @ matmul::gpu
+matmul @ s0_0 += c[ @ s0_0 = c[ @ matmul::gpu
+matmul @ column0 + 128u <= o.n @ column0 <= o.n @ matmul::gpu
+matmul @ vec4<E>(), false, true @ vec4<E>(), true, true @ matmul::gpu
 matmul @ count == 4u && (at & 3u) == 0u @ count == 4u @ matmul::gpu
 matmul @ o.bias + columns @ columns @ matmul::gpu
 matmul @ o.residual + row * o.n @ row * o.n @ matmul::gpu

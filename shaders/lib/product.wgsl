@@ -87,6 +87,22 @@ fn finished(o: Product, row: u32, column: u32, sums: vec4<E>) -> vec4<E> {
     return y;
 }
 
+// Up to four results that there are already.
+fn present(at: u32, count: u32) -> vec4<E> {
+    var y = vec4<E>();
+    y.x = c[at >> 2u][at & 3u];
+    if count > 1u {
+        y.y = c[(at + 1u) >> 2u][(at + 1u) & 3u];
+    }
+    if count > 2u {
+        y.z = c[(at + 2u) >> 2u][(at + 2u) & 3u];
+    }
+    if count > 3u {
+        y.w = c[(at + 3u) >> 2u][(at + 3u) & 3u];
+    }
+    return y;
+}
+
 fn put_quad(o: Product, row: u32, column: u32, sums: vec4<E>, first: bool, last: bool) {
     if row >= o.m || column >= o.n {
         return;
@@ -99,9 +115,7 @@ fn put_quad(o: Product, row: u32, column: u32, sums: vec4<E>, first: bool, last:
         if whole {
             y += c[at >> 2u];
         } else {
-            for (var i = 0u; i < count; i += 1u) {
-                y[i] += c[(at + i) >> 2u][(at + i) & 3u];
-            }
+            y += present(at, count);
         }
     }
     if last && p.epilogue != 0u {
@@ -109,9 +123,16 @@ fn put_quad(o: Product, row: u32, column: u32, sums: vec4<E>, first: bool, last:
     }
     if whole {
         c[at >> 2u] = y;
-    } else {
-        for (var i = 0u; i < count; i += 1u) {
-            c[(at + i) >> 2u][(at + i) & 3u] = y[i];
-        }
+        return;
+    }
+    c[at >> 2u][at & 3u] = y.x;
+    if count > 1u {
+        c[(at + 1u) >> 2u][(at + 1u) & 3u] = y.y;
+    }
+    if count > 2u {
+        c[(at + 2u) >> 2u][(at + 2u) & 3u] = y.z;
+    }
+    if count > 3u {
+        c[(at + 3u) >> 2u][(at + 3u) & 3u] = y.w;
     }
 }

@@ -18,6 +18,8 @@ pub(crate) mod reduce;
 pub(crate) mod scatter;
 pub(crate) mod strided;
 #[cfg(feature = "gpu")]
+mod squares;
+#[cfg(feature = "gpu")]
 mod tile;
 pub(crate) mod transpose;
 mod walk;

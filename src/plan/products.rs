@@ -47,8 +47,8 @@ pub(crate) const DENSE: [DenseTile; 3] = [
         ..dense("T64", [64, 64], [8, 4])
     },
     DenseTile {
-        least: 128,
-        ..dense("T128", [128, 128], [8, 8])
+        least: 256,
+        ..dense("T128", [64, 128], [8, 8])
     },
 ];
 
@@ -103,12 +103,6 @@ impl DenseTile {
             }
         }
     }
-
-    /// Invocations that make a part of it each.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn invocations(&self) -> u32 {
-        self.rows / self.part[0] * (self.columns / self.part[1])
-    }
 }
 
 /// A workgroup's tile of a block-sparse product: of one row of blocks, and some columns.
@@ -147,7 +141,7 @@ const fn sparse(
         rows,
         columns,
         part,
-        depth: 8,
+        depth: 16,
         blocks,
         from: 0,
         wide_results: true,
@@ -169,7 +163,7 @@ const fn wide(flag: &'static str, rows: u32, part: [u32; 2], blocks: &'static [u
     }
 }
 
-/// Those of any device, as high as blocks are, or a whole part of them; and one for few columns. The depth is a part of every block side.
+/// Those of any device, as high as blocks are, or a whole part of them; and one for few columns.
 pub(crate) const SPARSE: [SparseTile; 6] = [
     sparse(
         "NARROW",
@@ -276,12 +270,6 @@ impl SparseTile {
     pub(crate) fn segment_of(&self, flags: &[&str]) -> u32 {
         let listed = self.segments.iter().find(|(flag, _)| flags.contains(flag));
         listed.map_or(self.depth, |&(_, segment)| segment)
-    }
-
-    /// Invocations that make a part of it each.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn invocations(&self) -> u32 {
-        self.rows / self.part[0] * (self.columns / self.part[1])
     }
 }
 

@@ -18,6 +18,7 @@ use crate::support::reference;
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let tests: &[DeviceTest] = &[
         ("every_block", every_block),
+        ("whole_quads", whole_quads),
         ("heavy_rows", heavy_rows),
         ("long_sums", long_sums),
         ("narrow", narrow),
@@ -184,6 +185,27 @@ fn every_block(device: &Device) {
             check(device, &topology, 1, &[1, 33, 7], Values::Integers);
             check_sampled(device, &topology, &[9, 1], Values::Integers);
         }
+    }
+}
+
+/// Rows of all operands and results made of whole quads, in tiles that are full and in others, sums of several parts; an edge in the last block.
+fn whole_quads(device: &Device) {
+    for block in [
+        [8, 64],
+        [16, 8],
+        [32, 48],
+        [48, 16],
+        [64, 64],
+        [96, 32],
+        [128, 128],
+    ] {
+        let [high, wide] = block;
+        let columns = 640 / wide;
+        let shape = [2 * high, columns * wide - 4];
+        let topology = Topology::random(shape, block, columns - 1, 11).unwrap();
+        check(device, &topology, 1, &[36, 260], Values::Integers);
+        let turned = Topology::random([shape[1], shape[0]], [wide, high], 2, 12).unwrap();
+        check_sampled(device, &turned, &[20, 516], Values::Integers);
     }
 }
 

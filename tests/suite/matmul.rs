@@ -5,6 +5,8 @@ mod matrix;
 #[cfg(feature = "gpu")]
 mod plans;
 
+use std::ops::Range;
+
 use libtest_mimic::Trial;
 use vsla::{Activation, Device, Error, Factor, Layout, Pairing, Product, Ragged, Shape, Tensor};
 
@@ -154,6 +156,8 @@ fn larger_tiles(device: &Device) {
     }
     check::<i32>(device, &extents[..1], [false, false]);
     check::<u32>(device, &[[1409, 5, 1540]], [false, false]);
+    // Several blocks of a sum, in tiles that are full of whole quads and in others.
+    check::<f32>(device, &[[1412, 516, 1544]], [false, false]);
 }
 
 /// Several blocks of a sum.
@@ -307,11 +311,24 @@ fn not_a_number_stays(device: &Device) {
 }
 
 fn epilogues(device: &Device) {
-    let extents = [[33, 600, 7], [2, 3, 7], [0, 1, 7], [40, 0, 7]];
-    let (left, right) = factors(&extents, [false; 2]);
+    epilogue(
+        device,
+        &[[33, 600, 7], [2, 3, 7], [0, 1, 7], [40, 0, 7]],
+        0..16,
+    );
+    // The largest tiles, some of them not full.
+    epilogue(device, &[[1411, 3, 1540]], 15..16);
+}
+
+/// Products with as many columns each, and these parts of what is applied to them.
+fn epilogue(device: &Device, extents: &[[usize; 3]], parts: Range<usize>) {
+    let columns = extents[0][2];
+    let (left, right) = factors(extents, [false; 2]);
     let a = small_integers::<f32>(&left, "epilogue left");
     let b = small_integers::<f32>(&right, "epilogue right");
-    let bias = Ragged::from_rows([vec![-9.0f32, 4.0, 0.0, 1.0, -3.0, 100.0, -100.0]]).unwrap();
+    let of_seven = [-9.0f32, 4.0, 0.0, 1.0, -3.0, 100.0, -100.0];
+    let bias: Vec<_> = of_seven.into_iter().cycle().take(columns).collect();
+    let bias = Ragged::from_rows([bias]).unwrap();
     let shapes = extents.iter().map(|&[m, _, n]| [m, n]);
     let residual = small_integers::<f32>(&matrices(shapes), "residual");
     let pairs = reference::elementwise(a.len());
@@ -319,7 +336,7 @@ fn epilogues(device: &Device) {
     let (x, y) = (upload(device, &a), upload(device, &b));
     let (bias_there, residual_there) = (upload(device, &bias), upload(device, &residual));
     let pair = x.pair(&y, Pairing::Elementwise).unwrap();
-    for parts in 0..16 {
+    for parts in parts {
         let has = |bit: usize| parts & bit != 0;
         let mut product = pair.product();
         if has(1) {
@@ -339,7 +356,7 @@ fn epilogues(device: &Device) {
             let mut value = sums.row(i)[at];
             value *= if has(1) { 0.5 } else { 1.0 };
             value += if has(2) {
-                f64::from(bias.row(0)[at % 7])
+                f64::from(bias.row(0)[at % columns])
             } else {
                 0.0
             };

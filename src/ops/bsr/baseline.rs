@@ -10,9 +10,6 @@ use crate::plan::{
 };
 use crate::ragged::{DType, Topology};
 
-/// Inner products between two barriers: a part of every block side.
-pub(super) const DEPTH: u32 = 8;
-
 fn build_of(block_high: u32, narrow: bool) -> &'static SparseTile {
     let columns = if narrow { NARROW } else { WIDE };
     &SPARSE[SparseTile::of(&SPARSE, block_high, columns, false, false)]
@@ -158,7 +155,7 @@ pub(super) fn stages(request: &Request<'_>) -> Result<(Vec<Stage>, Vec<u64>)> {
             k,
             block_row,
             block_column,
-            plan::chunk(wide) * (wide / DEPTH),
+            plan::chunk(wide) * wide / build.depth,
         ];
         let params = params.map(Word::U32);
         all.push(Stage {
@@ -221,7 +218,7 @@ pub(super) fn sampled(
             n,
             0,
             0,
-            plan::BLOCK / DEPTH,
+            plan::BLOCK / build.depth,
         ];
         let params = params.map(Word::U32);
         all.push(Stage {

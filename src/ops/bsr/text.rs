@@ -2,35 +2,34 @@
 
 use std::fmt::Write;
 
-use super::baseline::DEPTH;
+use crate::ops::squares::{Side, Squares};
 use crate::plan::{SPARSE, SparseTile};
 
 /// What `#generate "bsr_matmul"` stands for.
 pub(crate) fn generate(flags: &[&str]) -> String {
-    let wanted = |build: &&SparseTile| flags.contains(&build.flag);
-    let build = SPARSE.iter().find(wanted).unwrap_or(&SPARSE[0]);
+    let wanted = |tile: &&SparseTile| flags.contains(&tile.flag);
+    let tile = SPARSE.iter().find(wanted).unwrap_or(&SPARSE[0]);
     let mut out = format!(
-        "const HIGH = {}u;\nconst WG = {}u;\nvar<workgroup> sh_a: array<vec4<E>, {}>;\nvar<workgroup> sh_b: array<vec4<E>, {}>;\n",
-        build.rows,
-        build.invocations(),
-        DEPTH * quads(build.rows),
-        DEPTH * quads(build.columns),
+        "const HIGH = {}u;\nconst WIDE = {}u;\n",
+        tile.rows, tile.columns
     );
     Writer {
-        build,
+        squares: Squares {
+            rows: tile.rows,
+            columns: tile.columns,
+            part: tile.part,
+            depth: tile.depth,
+        },
+        sampled: flags.contains(&"SAMPLED"),
         out: &mut out,
     }
     .tile();
     out
 }
 
-/// A column of the staged part of a, or a row of b's, with a quad of padding that spreads them over the banks.
-fn quads(values: u32) -> u32 {
-    values / 4 + 1
-}
-
 struct Writer<'a> {
-    build: &'a SparseTile,
+    squares: Squares,
+    sampled: bool,
     out: &'a mut String,
 }
 
@@ -39,153 +38,123 @@ impl Writer<'_> {
         let _ = writeln!(self.out, "    {text}");
     }
 
-    fn sides(&self) -> [(&'static str, u32); 2] {
-        [("a", self.build.rows), ("b", self.build.columns)]
-    }
-
-    /// Values that an invocation loads of a side.
-    fn slots(&self, side: u32) -> u32 {
-        (side * DEPTH).div_ceil(self.build.invocations())
-    }
-
     fn tile(&mut self) {
-        let &SparseTile {
-            rows: high,
-            columns: wide,
-            part: [rows, columns],
-            ..
-        } = self.build;
-        let group = self.build.invocations();
+        self.squares.declare(self.out);
         let _ = writeln!(self.out, "fn make_tile(t: Tile, lid: u32) {{");
-        // Neighbours load along what lies side by side in memory.
         self.line("let a_along = t.a_row == 1u;");
         self.line("let b_along = t.b_column == 1u;");
-        for (name, side) in self.sides() {
-            for s in 0..self.slots(side) {
-                let id = format!("{name}{s}");
-                let place = match name {
-                    "a" => {
-                        format!("select(OUTSIDE, {id}_side * t.a_row, {id}_side < t.rows_inside)")
-                    }
-                    _ => format!("column_of(t, {id}_side)"),
-                };
-                let step = match name {
-                    "a" => "t.a_column",
-                    _ => "t.b_row",
-                };
-                let there = match (s + 1) * group > side * DEPTH {
-                    true => format!("{id}_place == OUTSIDE || {id}_i >= {}u", side * DEPTH),
-                    false => format!("{id}_place == OUTSIDE"),
-                };
-                for text in [
-                    format!("let {id}_i = lid + {}u;", s * group),
-                    format!(
-                        "let {id}_side = select({id}_i / {DEPTH}u, {id}_i % {side}u, {name}_along);"
-                    ),
-                    format!(
-                        "let {id}_deep = select({id}_i % {DEPTH}u, {id}_i / {side}u, {name}_along);"
-                    ),
-                    format!("let {id}_place = {place};"),
-                    format!(
-                        "let {id}_at = select({id}_place + {id}_deep * {step}, OUTSIDE, {there});"
-                    ),
-                    format!("var {id} = E(0);"),
-                ] {
-                    self.line(&text);
-                }
-            }
+        for side in self.squares.sides() {
+            self.places(&side);
         }
-        self.line(&format!("let tx = lid % {}u;", wide / columns));
-        self.line(&format!("let ty = lid / {}u;", wide / columns));
-        self.line("var w = begin(t);");
+        self.squares.squares(self.out);
+        self.line("var w0 = begin(t);");
+        self.line("var w1 = advance(t, w0);");
         self.load();
         self.line("var done = 0u;\n    loop {");
         self.line("let end = min(done + p.chunk, t.steps);");
-        for i in 0..rows {
-            for q in 0..columns / 4 {
-                self.line(&format!("var s{i}_{q} = vec4<E>();"));
-            }
-        }
+        self.squares.begin(self.out);
         self.line("for (var step = done; step < end; step++) {");
         self.line("workgroupBarrier();");
-        self.stage();
+        self.squares.stage(self.out);
         self.line("workgroupBarrier();");
-        self.line("w = advance(t, w);");
+        self.line("w0 = advance(t, w1);");
+        self.line("w1 = advance(t, w0);");
         self.load();
-        self.line(&format!("for (var d = 0u; d < {DEPTH}u; d += 4u) {{"));
-        for d in 0..4 {
-            self.multiply(d);
-        }
-        self.line("}\n    }");
+        self.squares.multiply(self.out);
+        self.line("}");
         self.line("let first = done == 0u;");
         self.line("done = end;");
-        for i in 0..rows {
-            for q in 0..columns / 4 {
-                let row = format!("4u * ty + {}u", i / 4 * (high / (rows / 4)) + i % 4);
-                let side = format!("4u * tx + {}u", q * (wide / (columns / 4)));
-                self.line(&format!("put_quad(t, {row}, {side}, s{i}_{q}, first);"));
-            }
-        }
+        self.store();
         self.line("if done >= t.steps {\n        break;\n    }\n    }\n}");
     }
 
-    /// The next values from memory, zeros outside.
+    /// Which half of a stage an invocation's quads are in, and where they are from that half's begin on. A quad lies in one half, and in
+    /// one block.
+    fn places(&mut self, side: &Side) {
+        self.squares.places(side, self.out);
+        let (name, [stride, deep]) = match side.name {
+            "a" => ("a", ["t.a_row", "t.a_column"]),
+            _ => ("b", ["t.b_column", "t.b_row"]),
+        };
+        for s in 0..self.squares.slots(side) {
+            let id = format!("{name}{s}");
+            let count = match name {
+                "a" => format!("inside(t.a_rows, {id}_side)"),
+                _ => format!("columns_of(t, {id}_side)"),
+            };
+            let count = match self.squares.partial(side, s) {
+                true => format!(
+                    "select(0u, {count}, lid < {}u)",
+                    self.squares.quads(side) - s * self.squares.invocations()
+                ),
+                false => count,
+            };
+            let place = match name {
+                "a" => format!("{id}_side * {stride}"),
+                _ => format!("column_of(t, {id}_side) * {stride}"),
+            };
+            for text in [
+                format!("let {id}_upper = {id}_deep >= HALF;"),
+                format!("let {id}_within = {id}_deep % HALF;"),
+                format!("let {id}_count = {count};"),
+                // What is outside is never read, and what stands for it makes results that are not stored.
+                format!(
+                    "let {id}_at = select(0u, {place} + {id}_within * {deep}, {id}_count > 0u);"
+                ),
+                format!("var {id} = vec4<E>();"),
+            ] {
+                self.line(&text);
+            }
+        }
+    }
+
+    /// The next stage's values from memory. All of them in one branch, so that all are under way together.
     fn load(&mut self) {
-        for (name, side) in self.sides() {
-            for s in 0..self.slots(side) {
-                let id = format!("{name}{s}");
+        self.line("if t.quads && min(w0.left, w1.left) >= HALF {");
+        for side in self.squares.sides() {
+            let name = side.name;
+            for s in 0..self.squares.slots(&side) {
                 self.line(&format!(
-                    "{id} = E(0);\n    if {id}_at != OUTSIDE && {id}_deep < w.left {{ {id} = {name}_value(w.{name} + {id}_at); }}"
+                    "{name}{s} = {name}_quad(select(w0.{name}, w1.{name}, {name}{s}_upper) + {name}{s}_at);"
                 ));
             }
         }
-    }
-
-    /// What was loaded, into workgroup memory.
-    fn stage(&mut self) {
-        let group = self.build.invocations();
-        for (name, side) in self.sides() {
-            for s in 0..self.slots(side) {
+        self.line("} else {");
+        for side in self.squares.sides() {
+            let name = side.name;
+            for s in 0..self.squares.slots(&side) {
                 let id = format!("{name}{s}");
                 self.line(&format!(
-                    "let {id}_put = {id}_deep * {}u + {id}_side;",
-                    4 * quads(side)
+                    "{id} = {name}_values(select(w0.{name}, w1.{name}, {id}_upper) + {id}_at, there({name}_along, {id}_count, {id}_within, select(w0.left, w1.left, {id}_upper)));"
                 ));
-                let put = format!("sh_{name}[{id}_put >> 2u][{id}_put & 3u] = {id};");
-                match (s + 1) * group > side * DEPTH {
-                    true => self.line(&format!("if {id}_i < {}u {{ {put} }}", side * DEPTH)),
-                    false => self.line(&put),
-                }
             }
         }
+        self.line("}");
     }
 
-    /// Column `d` of the staged part of a times row `d` of b's.
-    fn multiply(&mut self, d: u32) {
-        let [rows, columns] = self.build.part;
+    /// Adds the sums to what is there, or puts them there. Whole tiles by themselves: so that what is there of all sums is under way
+    /// together.
+    fn store(&mut self) {
+        let mut put = String::new();
+        let [mut add, mut set] = [(); 2].map(|()| String::new());
+        self.squares.each(|i, q, row, column| {
+            let _ = writeln!(put, "    put_quad(t, {row}, {column}, s{i}_{q}, first);");
+            let at = format!("(t.c + ({row}) * t.c_row + {column}) >> 2u");
+            let _ = writeln!(add, "    s{i}_{q} += TO[{at}];");
+            let _ = writeln!(set, "    TO[{at}] = s{i}_{q};");
+        });
+        if self.sampled {
+            self.out.push_str(&put);
+            return;
+        }
+        for (test, to) in [("t.whole && t.slot == 0u", "c"), ("t.whole", "scratch")] {
+            let [add, set] = [&add, &set].map(|text| text.replace("TO", to));
+            self.line(&format!(
+                "if {test} {{\n    if !first {{\n{add}    }}\n{set}    }} else "
+            ));
+        }
         self.line("{");
-        for ((name, side), (count, at)) in self
-            .sides()
-            .into_iter()
-            .zip([(rows / 4, "ty"), (columns / 4, "tx")])
-        {
-            for q in 0..count {
-                self.line(&format!(
-                    "let {name}q{q} = sh_{name}[(d + {d}u) * {}u + {at} + {}u];",
-                    quads(side),
-                    q * (side / count / 4)
-                ));
-            }
-        }
-        for i in 0..rows {
-            for q in 0..columns / 4 {
-                let part = ["x", "y", "z", "w"][i as usize % 4];
-                self.line(&format!(
-                    "s{i}_{q} = fma(vec4(aq{}.{part}), bq{q}, s{i}_{q});",
-                    i / 4
-                ));
-            }
-        }
+        self.out.push_str(&put);
         self.line("}");
     }
 }
