@@ -1,4 +1,4 @@
-// c = a + b, a - b or a b with missing entries zero, for every pair of vectors. p.op says which.
+// c = a + b, a - b or a b with missing entries zero, for every pair of vectors. p.op says which. BESIDE: b behind a.
 //
 // A workgroup makes p.tile consecutive values of c: it finds the element the tile begins in, and puts what it needs of
 // that and the next ones into tables in workgroup memory, if they are not more than SPAN. An invocation makes four
@@ -80,6 +80,25 @@ fn b_run(start: u32, i: u32, length: u32) -> vec4<E> {
     return select(vec4<E>(), values, vec4(i, i + 1u, i + 2u, i + 3u) < vec4(length));
 }
 
+// Values i .. i + 4 of an element of c.
+#if BESIDE
+fn meet(entry: vec4<u32>, i: u32) -> vec4<E> {
+    if i >= entry.z {
+        return b_run(entry.y, i - entry.z, entry.w);
+    }
+    let x = a_run(entry.x, i, entry.z);
+    if i + 4u <= entry.z {
+        return x;
+    }
+    // Words, one of which is zero.
+    return x + shifted(vec4<E>(), b_run(entry.y, 0u, entry.w), i + 4u - entry.z);
+}
+#else
+fn meet(entry: vec4<u32>, i: u32) -> vec4<E> {
+    return combine(a_run(entry.x, i, entry.z), b_run(entry.y, i, entry.w));
+}
+#endif
+
 // Four values of c from v on.
 fn quad(v: u32, tile: Tile) -> vec4<E> {
     var e = place_in_tile(v, tile);
@@ -87,8 +106,7 @@ fn quad(v: u32, tile: Tile) -> vec4<E> {
     var end = start_in_tile(e + 1u, tile);
     var entry = entry_in_tile(e, tile);
     if tile.count * LONG <= p.tile && v + 4u <= end {
-        let i = v - start;
-        return combine(a_run(entry.at.x, i, entry.at.z), b_run(entry.at.y, i, entry.at.w));
+        return meet(entry.at, v - start);
     }
     var x = vec4<E>();
     var y = vec4<E>();
@@ -105,8 +123,14 @@ fn quad(v: u32, tile: Tile) -> vec4<E> {
             if i < entry.at.z {
                 x[k] = a[(entry.at.x + i) / 4u][(entry.at.x + i) % 4u];
             }
-            if i < entry.at.w {
-                y[k] = b[(entry.at.y + i) / 4u][(entry.at.y + i) % 4u];
+#if BESIDE
+            // In front of b the difference wraps around, and is outside.
+            let j = i - entry.at.z;
+#else
+            let j = i;
+#endif
+            if j < entry.at.w {
+                y[k] = b[(entry.at.y + j) / 4u][(entry.at.y + j) % 4u];
             }
         }
     }
@@ -132,13 +156,11 @@ fn main(
         for (var q = tile.start / 4u + lid; q < end; q += 2u * WG) {
             let i = 4u * q - start;
             let j = i + 4u * WG;
-            let x = a_run(entry.x, i, entry.z);
-            let y = b_run(entry.y, i, entry.w);
-            let z = a_run(entry.x, j, entry.z);
-            let w = b_run(entry.y, j, entry.w);
-            c[q] = combine(x, y);
+            let here = meet(entry, i);
+            let there = meet(entry, j);
+            c[q] = here;
             if q + WG < end {
-                c[q + WG] = combine(z, w);
+                c[q + WG] = there;
             }
         }
         return;

@@ -1,5 +1,6 @@
 // c = a + b, a - b or a b with missing entries zero, for every pair of boxes of p.rank axes; p.op says which. RANK2: of
-// matrices.
+// matrices. BESIDE: b begins where a ends, along the axes whose bits p.beside has, and words are added, one of which is zero.
+//
 //
 // Tiles and tables as in ambient.wgsl. An invocation makes one value at a time: registers are few, so that many
 // invocations run at once and hide each other's loads.
@@ -17,6 +18,9 @@ struct Params {
     pair_right: u32,
     pair_left: u32,
     rank: u32,
+#if BESIDE
+    beside: u32,
+#endif
 }
 
 @group(0) @binding(0) var<uniform> p: Params;
@@ -73,12 +77,40 @@ fn entry_of(e: u32) -> Entry {
 
 #include "tables"
 
+#if F16
+fn load_a(at: u32) -> u32 {
+    return (a[at / 2u] >> (16u * (at % 2u))) & 0xffffu;
+}
+
+fn load_b(at: u32) -> u32 {
+    return (b[at / 2u] >> (16u * (at % 2u))) & 0xffffu;
+}
+#else
+fn load_a(at: u32) -> E {
+    return a[at];
+}
+
+fn load_b(at: u32) -> E {
+    return b[at];
+}
+#endif
+
 // Where a value lies in a and b, and whether it does.
 struct Place {
     a: u32,
     b: u32,
     in_a: bool,
     in_b: bool,
+}
+
+// Where index i of c lies in b, along an axis of which a has `extent`: in front of b the difference wraps around, and is
+// outside.
+fn in_right(i: u32, extent: u32, axis: u32) -> u32 {
+#if BESIDE
+    return i - select(0u, extent, ((p.beside >> axis) & 1u) != 0u);
+#else
+    return i;
+#endif
 }
 
 #if RANK2
@@ -88,11 +120,13 @@ fn place_of(i: u32, entry: Entry) -> Place {
     let row = row_of(i, entry.at.z, bitcast<f32>(entry.at.w));
     let along = i - row * entry.at.z;
     let extents = entry.extents;
+    let b_row = in_right(row, extents.x, 0u);
+    let b_along = in_right(along, extents.y, 1u);
     return Place(
         entry.at.x + row * extents.y + along,
-        entry.at.y + row * extents.w + along,
+        entry.at.y + b_row * extents.w + b_along,
         row < extents.x && along < extents.y,
-        row < extents.z && along < extents.w,
+        b_row < extents.z && b_along < extents.w,
     );
 }
 #else
@@ -109,19 +143,39 @@ fn place_of(i: u32, entry: Entry) -> Place {
         let a_extent = a_meta[entry.extents.x + axis];
         let b_extent = b_meta[entry.extents.y + axis];
         place.in_a = place.in_a && along < a_extent;
-        place.in_b = place.in_b && along < b_extent;
+        let b_along = in_right(along, a_extent, axis);
+        place.in_b = place.in_b && b_along < b_extent;
         place.a += along * a_stride;
-        place.b += along * b_stride;
+        place.b += b_along * b_stride;
         a_stride *= a_extent;
         b_stride *= b_extent;
     }
-    place.in_a = place.in_a && rest < a_meta[entry.extents.x];
-    place.in_b = place.in_b && rest < b_meta[entry.extents.y];
+    let a_extent = a_meta[entry.extents.x];
+    let b_rest = in_right(rest, a_extent, 0u);
+    place.in_a = place.in_a && rest < a_extent;
+    place.in_b = place.in_b && b_rest < b_meta[entry.extents.y];
     place.a += rest * a_stride;
-    place.b += rest * b_stride;
+    place.b += b_rest * b_stride;
     return place;
 }
 #endif
+
+// Value v of c.
+fn value(v: u32, tile: Tile) -> E {
+    let e = place_in_tile(v, tile);
+    let place = place_of(v - start_in_tile(e, tile), entry_in_tile(e, tile));
+    // A product is zero outside the overlap, whatever stands there.
+    let lone = p.op != PRODUCT;
+    var x = E(0);
+    var y = E(0);
+    if place.in_a && (place.in_b || lone) {
+        x = load_a(place.a);
+    }
+    if place.in_b && (place.in_a || lone) {
+        y = load_b(place.b);
+    }
+    return combine(vec4(x), vec4(y)).x;
+}
 
 @compute @workgroup_size(WG)
 fn main(
@@ -134,19 +188,18 @@ fn main(
         return;
     }
     let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
-    for (var v = tile.start + lid; v < tile.end; v += WG) {
-        let e = place_in_tile(v, tile);
-        let place = place_of(v - start_in_tile(e, tile), entry_in_tile(e, tile));
-        // A product is zero outside the overlap, whatever stands there.
-        let lone = p.op != PRODUCT;
-        var x = E(0);
-        var y = E(0);
-        if place.in_a && (place.in_b || lone) {
-            x = a[place.a];
+#if F16
+    // Whole words. A tile begins with one.
+    for (var v = tile.start + 2u * lid; v < tile.end; v += 2u * WG) {
+        var word = value(v, tile);
+        if v + 1u < tile.end {
+            word |= (value(v + 1u, tile) << 16u);
         }
-        if place.in_b && (place.in_a || lone) {
-            y = b[place.b];
-        }
-        c[v] = combine(vec4(x), vec4(y)).x;
+        c[v / 2u] = word;
     }
+#else
+    for (var v = tile.start + lid; v < tile.end; v += WG) {
+        c[v] = value(v, tile);
+    }
+#endif
 }

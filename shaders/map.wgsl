@@ -1,4 +1,4 @@
-// y = f(x), value by value: SCALE s·x, COPY x, FILL s, of one word or two.
+// y = f(x), value by value: SCALE s·x, NEG −x (U32: of a float, whose sign is turned), COPY x, FILL s, of one word or two.
 //
 // Four values at a time: y begins at a multiple of four, x wherever p.x_base says. The values beyond the last, up to
 // three, are slack of y's buffer. Of f16 what is copied are words of two, and p.x_base counts halves.
@@ -73,6 +73,13 @@ fn main(
         if q < quads {
 #if SCALE
             values[k] = s * x_quad(q);
+#endif
+#if NEG
+#if U32
+            values[k] = x_quad(q) ^ vec4(0x80000000u);
+#else
+            values[k] = -x_quad(q);
+#endif
 #endif
 #if COPY
             values[k] = x_quad(q);

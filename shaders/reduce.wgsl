@@ -1,6 +1,6 @@
 // One word an element: a reduction of its values, or with PAIRS of two elements that meet.
 //
-// What is reduced: SUM, NORM2, MAX, ARGMAX; of PAIRS, SUM of the products over the overlap, and EQUAL after zero
+// What is reduced: SUM (with ABS of the magnitudes), NORM2, MAX, ARGMAX; of PAIRS, SUM of the products over the overlap, and EQUAL after zero
 // extension. RANK1: the elements of pairs are vectors; otherwise boxes of p.rank axes.
 //
 // How depends on the element's own size alone. THREAD: elements of up to SHORT values, one an invocation. LANES: the
@@ -164,7 +164,17 @@ fn take(acc: Acc, item: Item, i: u32) -> Acc {
 }
 #else
 fn take(acc: Acc, item: Item, i: u32) -> Acc {
-    return acc + a[item.a + i];
+    let x = a[item.a + i];
+#if ABS
+#if F32
+    return acc + abs(x);
+#else
+    // Of an i32; the least one stays.
+    return acc + bitcast<u32>(abs(bitcast<i32>(x)));
+#endif
+#else
+    return acc + x;
+#endif
 }
 #endif
 #endif

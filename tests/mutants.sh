@@ -69,6 +69,15 @@ ambient @ return p.first_group + @ return @ device::gpu::limits
 ambient @ i / p.pair_right, i % p.pair_right @ i % p.pair_right, i / p.pair_right @ add::gpu::pairings
 ambient @ vec2(0u, i) @ vec2(i, 0u) @ add::gpu::pairings
 ambient @ pair_list[2u * i + 1u] @ pair_list[2u * i] @ add::gpu::pairings
+ambient @ i + 4u <= entry.z @ i + 3u <= entry.z @ concat::gpu::every_end
+ambient @ i + 4u - entry.z @ i + 3u - entry.z @ concat::gpu::every_end
+ambient @ let j = i - entry.at.z @ let j = i @ concat::gpu::every_end
+ambient @ return b_run(entry.y, i - entry.z @ return b_run(entry.y, i @ concat::gpu::every_end
+ambient_boxes @ >> axis) & 1u) != 0u @ >> axis) & 1u) == 0u @ concat::gpu::every_axis
+ambient_boxes @ in_right(along, extents.y, 1u) @ in_right(along, extents.y, 0u) @ concat::gpu::every_axis
+ambient_boxes @ in_right(along, a_extent, axis) @ in_right(along, a_extent, 0u) @ concat::gpu::every_axis
+ambient_boxes @ v + 1u, tile) << 16u @ v + 1u, tile) << 15u @ concat::gpu::every_axis
+ambient_boxes @ b[at / 2u] >> (16u @ b[at / 2u] >> (0u @ concat::gpu::every_axis
 ambient_boxes @ last - first + 1u @ last - first @ add::gpu
 ambient_boxes @ tile) <= v @ tile) < v @ add::gpu
 ambient_boxes @ place.in_a && (place.in_b || lone) @ place.in_a @ hadamard::gpu
@@ -89,6 +98,8 @@ ambient_flat @ at + 1u, arrayLength(&a) @ at, arrayLength(&a) @ device::gpu::vie
 map @ p.total + 3u @ p.total + 2u @ map::gpu
 map @ p.x_base % 4u @ p.x_base % 2u @ map::gpu
 map @ vec4(low.w, high.xyz) @ vec4(low.w, high.xyy) @ map::gpu
+map @ ^ vec4(0x80000000u) @ ^ vec4(0x80000001u) @ map::gpu::neg
+map @ -x_quad(q) @ x_quad(q) @ map::gpu::neg
 fill @ p.total + 3u @ p.total + 2u @ map::gpu
 fill @ group * (TILE / 4u) @ group * (TILE / 4u - 1u) @ map::gpu
 conv_direct @ sh_x[x + 9u] @ sh_x[x + 8u] @ conv::gpu
@@ -144,6 +155,9 @@ reduce @ key == 0x7fffffffu @ key == 0x7ffffffeu @ reduce::gpu
 reduce @ y.x == x.x && y.y < x.y @ y.x == x.x && y.y > x.y @ reduce::gpu
 reduce @ 0xffffffffu; @ 0u; @ reduce::gpu
 reduce @ const LOWEST_KEY = 0x007fffffu @ const LOWEST_KEY = 0x00800000u @ reduce::gpu
+reduce @ acc + abs(x) @ acc + x @ reduce::gpu::norm1
+reduce @ abs(bitcast<i32>(x)) @ bitcast<i32>(x) @ reduce::gpu::norm1
+reduce_tiles @ acc + abs(x) @ acc + x @ reduce::gpu::norm1
 reduce @ apart <= 63u @ apart <= 3u @ reduce::gpu
 reduce @ 255u - norm_exponent @ 254u - norm_exponent @ reduce::gpu
 reduce_tiles @ first + TILE, item.size @ first + TILE - 1u, item.size @ reduce::gpu

@@ -53,6 +53,28 @@ pub fn check_hadamard(a: &Ragged<f32>, b: &Ragged<f32>, c: &Ragged<f32>) -> Chec
     check_ambient(a, b, c, |x, y| x.zip(y).map_or(0.0, |(x, y)| x * y))
 }
 
+/// Whether every row of `c` is a row of `a`, and then one of `b`; zeros where one has none.
+pub fn check_concat(a: &Ragged<f32>, b: &Ragged<f32>, c: &Ragged<f32>) -> Check {
+    let wrong = (0..a.len()).into_par_iter().find_any(|&i| {
+        let shapes = [a.shape(i), b.shape(i), c.shape(i)].map(rows_and_columns);
+        let [(m, n), (k, l), (rows, columns)] = shapes;
+        let part = |values: &[f32], expected: &[f32]| match expected {
+            [] => values.iter().all(|value| *value == 0.0),
+            _ => values == expected,
+        };
+        (rows, columns) != (m.max(k), n + l)
+            || (0..rows).any(|row| {
+                let (left, right) = c[i][row * columns..][..columns].split_at(n);
+                !part(left, line(&a[i], m, n, row)) || !part(right, line(&b[i], k, l, row))
+            })
+    });
+    match wrong {
+        None if a.len() == c.len() => Ok(format!("all {} values", c.values().len())),
+        None => Err(format!("{} elements instead of {}", c.len(), a.len())),
+        Some(i) => Err(format!("element {i} is not both, one behind the other")),
+    }
+}
+
 /// Whether every value of `c` is what `meet` makes of those of `a` and `b`, where there are any.
 fn check_ambient(
     a: &Ragged<f32>,

@@ -1,8 +1,8 @@
-//! `add` and `hadamard` of operands whose lengths differ.
+//! `add`, `hadamard` and `concat` of operands whose lengths differ.
 
 use vsla::{Layout, Ragged, Result, Shape, Tensor};
 
-use crate::harness::data::{Zipf, check_add, check_hadamard, until};
+use crate::harness::data::{Zipf, check_add, check_concat, check_hadamard, until};
 use crate::harness::{Bench, Check, Outcome, Size, Spec};
 
 /// An operation, its check, and how many values of the operands it has to read.
@@ -29,6 +29,12 @@ const HADAMARD: Op = Op {
         };
         2 * a.shapes().zip(b.shapes()).map(shared).sum::<usize>()
     },
+};
+
+const CONCAT: Op = Op {
+    run: |a, b| a.concat(b, a.layout().rank() - 1),
+    check: check_concat,
+    reads: |a, b| a.total() + b.total(),
 };
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
@@ -79,12 +85,32 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
         "rank 2, uniform 1..=64 by 1..=64, seeds 5 and 6",
         70.0,
         boxes,
+    )?;
+    row(
+        bench,
+        &CONCAT,
+        "concat/zipf",
+        "Zipf s = 1.2 on 1..=65536, seeds 1 and 2",
+        80.0,
+        |size| zipf_of(size.values / 2),
+    )?;
+    row(
+        bench,
+        &CONCAT,
+        "concat/boxes",
+        "rank 2 along axis 1, uniform 1..=64 by 1..=64, seeds 5 and 6",
+        50.0,
+        boxes,
     )
 }
 
 fn zipf(size: &Size) -> Result<[Layout; 2]> {
+    zipf_of(size.values)
+}
+
+fn zipf_of(values: usize) -> Result<[Layout; 2]> {
     let (mut left, mut right) = (Zipf::new(1, 1.2, 65536), Zipf::new(2, 1.2, 65536));
-    let left = until(size.values, || left.draw());
+    let left = until(values, || left.draw());
     let right = (0..left.len()).map(|_| right.draw());
     Ok([Layout::from_lengths(right)?, Layout::from_lengths(left)?])
 }
@@ -135,7 +161,7 @@ fn row(
     // Values are read once or written once, and so is what places them, where layouts differ.
     let operands = [&left, &right, c.layout()];
     let mut words = (op.reads)(&left, &right) + c.layout().total();
-    if left != right {
+    if c.layout() != &left {
         let places = |layout: &&Layout| layout.len() + 1 + layout.extents().len();
         words += operands.iter().map(places).sum::<usize>();
     }

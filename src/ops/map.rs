@@ -1,4 +1,4 @@
-//! Maps of one operand, value by value: scale and copy; and fill, of none.
+//! Maps of one operand, value by value: scale, neg and copy; and fill, of none.
 //!
 //! Cost: the values read once and written once, in one dispatch; fill writes only. Layouts are shared, never read.
 
@@ -30,6 +30,14 @@ pub(crate) static KERNEL: Kernel = Kernel {
         Variant {
             dtype: DType::U32,
             flags: &["SCALE"],
+        },
+        Variant {
+            dtype: DType::I32,
+            flags: &["NEG"],
+        },
+        Variant {
+            dtype: DType::U32,
+            flags: &["NEG"],
         },
         Variant {
             dtype: DType::U32,
@@ -107,6 +115,15 @@ pub(crate) fn scale(dtype: DType, x: &Layout) -> Result<Arc<Launch>> {
 fn scale_twin<T: Arithmetic>(args: &mut TwinArgs<'_>) {
     let s: T = bytemuck::cast(args.scalars[0]);
     each(args, |x: T| s.times(x));
+}
+
+/// `−x`. Of floats only the sign is turned, so they are seen as words; of integers modulo 2³² there is one negation.
+pub(crate) fn neg(dtype: DType, x: &Layout) -> Result<Arc<Launch>> {
+    let (seen, twin): (_, fn(&mut TwinArgs<'_>)) = match dtype {
+        DType::F32 => (DType::U32, |args| each(args, |x: u32| x ^ 1 << 31)),
+        _ => (DType::I32, |args| each(args, |x: i32| x.wrapping_neg())),
+    };
+    launch("neg", &["NEG"], seen, dtype, x, Word::U32(0), twin)
 }
 
 /// A copy of `x` in memory of its own. Words are copied, so one kernel serves all types but f16, which may begin inside one.

@@ -111,6 +111,8 @@ pub(crate) trait Arithmetic: Real {
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
+    /// Without its sign; the least i32 has none of its own and stays.
+    fn magnitude(self) -> Self;
 }
 
 impl Arithmetic for f32 {
@@ -123,10 +125,13 @@ impl Arithmetic for f32 {
     fn times(self, other: f32) -> f32 {
         self * other
     }
+    fn magnitude(self) -> f32 {
+        self.abs()
+    }
 }
 
 macro_rules! wrapping {
-    ($($t:ty),*) => {$(
+    ($($t:ty: $magnitude:expr),*) => {$(
         impl Arithmetic for $t {
             fn plus(self, other: $t) -> $t {
                 self.wrapping_add(other)
@@ -137,10 +142,13 @@ macro_rules! wrapping {
             fn times(self, other: $t) -> $t {
                 self.wrapping_mul(other)
             }
+            fn magnitude(self) -> $t {
+                $magnitude(self)
+            }
         }
     )*};
 }
-wrapping!(i32, u32);
+wrapping!(i32: i32::wrapping_abs, u32: |x| x);
 
 /// Values that a workgroup of the streaming kernels makes: their `TILE`.
 const STREAM_TILE: usize = 2048;

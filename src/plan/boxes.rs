@@ -10,78 +10,119 @@ use crate::{Error, Result};
 pub(crate) enum Boxes {
     /// All three have the same layout: values meet one by one.
     Same,
-    Nested {
-        /// The result's layout, for the caller.
-        result: Layout,
-        /// The layouts that a kernel should see, after merging axes whose extents never differ. `None` is the
-        /// operand's own.
-        a: Option<Layout>,
-        b: Option<Layout>,
-        c: Layout,
-    },
+    Nested(Nested),
+}
+
+/// Boxes of two batches in those of a result.
+#[derive(Debug)]
+pub(crate) struct Nested {
+    /// The result's layout, for the caller.
+    pub result: Layout,
+    /// The layouts that a kernel should see, after merging axes whose extents never differ. `None` is the operand's
+    /// own.
+    pub a: Option<Layout>,
+    pub b: Option<Layout>,
+    pub c: Layout,
+    /// A bit for each axis that a kernel sees and along which the right box begins where the left one ends.
+    pub beside: u32,
 }
 
 impl Boxes {
     /// Plans the ambient boxes of the pairs: extent by extent the larger one.
-    ///
-    /// Axis j merges into axis j − 1 when every pair has equal extents on it: rows of a constant width then become
-    /// vectors. One pass over the pairs, two above rank 1.
     pub(crate) fn ambient(
         op: &'static str,
         a: &Layout,
         b: &Layout,
         pairs: &Pairs,
     ) -> Result<Boxes> {
-        if a.rank() != b.rank() {
-            return Err(Error::Rank {
-                op,
-                element: None,
-                expected: format!("{}, the left batch's", a.rank()),
-                got: b.rank(),
-            });
-        }
         if pairs.is_elementwise() && a == b {
             return Ok(Boxes::Same);
         }
+        Nested::new(op, 0, a, b, pairs).map(Boxes::Nested)
+    }
+}
+
+/// Both batches must have one rank.
+pub(crate) fn check_ranks(op: &'static str, a: &Layout, b: &Layout) -> Result<()> {
+    if a.rank() != b.rank() {
+        return Err(Error::Rank {
+            op,
+            element: None,
+            expected: format!("{}, the left batch's", a.rank()),
+            got: b.rank(),
+        });
+    }
+    Ok(())
+}
+
+impl Nested {
+    /// Plans the results' boxes: along the axes of `beside` the sum of the extents, along others the larger one.
+    ///
+    /// Axis j merges into axis j − 1 when every pair has equal extents on it, and is not side by side: rows of a constant
+    /// width then become vectors. One pass over the pairs, two above rank 1.
+    pub(crate) fn new(
+        op: &'static str,
+        beside: u32,
+        a: &Layout,
+        b: &Layout,
+        pairs: &Pairs,
+    ) -> Result<Nested> {
+        check_ranks(op, a, b)?;
         if a.rank() == 1 {
-            let result = Layout::from_offsets(ambient_vectors(op, a, b, pairs)?);
-            return Ok(Boxes::Nested {
+            let result = Layout::from_offsets(vectors(op, beside != 0, a, b, pairs)?);
+            return Ok(Nested {
                 c: result.clone(),
                 result,
                 a: None,
                 b: None,
+                beside,
             });
         }
         let rank = a.rank();
         let mut offsets = Offset::new(op, pairs.len())?;
         let mut extents = reserved(op, pairs.len() * rank)?;
-        // Bit j: some pair differs on axis j.
-        let mut differs = 0u32;
-        for (x, y) in pairs.iter() {
+        // Bit j: some pair differs on axis j, or all are side by side.
+        let mut differs = beside;
+        for (pair, (x, y)) in pairs.iter().enumerate() {
             let mut size = 1u64;
             for axis in 0..rank {
                 let (m, n) = (a.extents()[x * rank + axis], b.extents()[y * rank + axis]);
                 differs |= u32::from(m != n) << axis;
-                extents.push(m.max(n));
-                size = size.saturating_mul(u64::from(m.max(n)));
+                let extent = match beside >> axis & 1 {
+                    0 => m.max(n),
+                    _ => m.checked_add(n).ok_or_else(|| Error::SizeOverflow {
+                        op,
+                        element: Some(pair),
+                        what: format!("an extent of {}", u64::from(m) + u64::from(n)),
+                    })?,
+                };
+                extents.push(extent);
+                size = size.saturating_mul(u64::from(extent));
             }
             offsets.push(size)?;
         }
         let offsets = offsets.finish();
         let result = Layout::with_extents_unchecked(offsets, rank, extents);
+        let begins = differs | 1;
+        let group = |axis: usize| (begins & ((1 << axis) - 1)).count_ones();
+        let beside = (0..rank)
+            .filter(|axis| beside >> axis & 1 == 1)
+            .fold(0, |seen, axis| seen | 1 << group(axis));
         let merged = |layout: &Layout| merge(layout, differs);
         Ok(match (merged(a), merged(b), merged(&result)) {
-            (Some(a), Some(b), Some(c)) => Boxes::Nested {
+            (Some(a), Some(b), Some(c)) => Nested {
                 result,
                 a: Some(a),
                 b: Some(b),
                 c,
+                beside,
             },
-            _ => Boxes::Nested {
+            _ => Nested {
                 c: result.clone(),
                 result,
                 a: None,
                 b: None,
+                beside,
             },
         })
     }
@@ -164,27 +205,41 @@ pub(crate) fn merge(layout: &Layout, differs: u32) -> Option<Layout> {
     ))
 }
 
-fn ambient_vectors(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Offsets> {
+/// The offsets of vectors as long as the longer of each pair, or as both together.
+fn vectors(
+    op: &'static str,
+    beside: bool,
+    a: &Layout,
+    b: &Layout,
+    pairs: &Pairs,
+) -> Result<Offsets> {
+    let length = |m: u32, n: u32| match beside {
+        true => u64::from(m) + u64::from(n),
+        false => u64::from(m.max(n)),
+    };
     if pairs.is_elementwise() {
         let (a, b) = (a.offsets().as_slice(), b.offsets().as_slice());
-        if let Some(offsets) = ambient_offsets(a, b) {
+        if let Some(offsets) = elementwise_offsets(a, b, length) {
             return Ok(offsets);
         }
     }
     let mut offsets = Offset::new(op, pairs.len())?;
     for (x, y) in pairs.iter() {
-        offsets.push(a.length(x).max(b.length(y)) as u64)?;
+        offsets.push(length(a.length(x) as u32, b.length(y) as u32))?;
     }
     Ok(offsets.finish())
 }
 
-/// The offsets of the longer of every two vectors, with all cores; `None` when they do not fit.
+/// The offsets of what becomes of every two vectors, with all cores; `None` when they do not fit.
 ///
 /// Most of the time goes into the pages of the result, which the system hands out one by one as they are first
 /// written.
-fn ambient_offsets(a: &[u32], b: &[u32]) -> Option<Offsets> {
+fn elementwise_offsets(
+    a: &[u32],
+    b: &[u32],
+    length: impl Fn(u32, u32) -> u64 + Sync,
+) -> Option<Offsets> {
     const PIECE: usize = 1 << 16;
-    let longer = |i: usize| (a[i + 1] - a[i]).max(b[i + 1] - b[i]);
     let mut offsets = vec![0u32; a.len()];
     let totals: Vec<u64> = offsets[1..]
         .par_chunks_mut(PIECE)
@@ -192,7 +247,8 @@ fn ambient_offsets(a: &[u32], b: &[u32]) -> Option<Offsets> {
         .map(|(piece, ends)| {
             let mut total = 0u64;
             for (i, end) in ends.iter_mut().enumerate() {
-                total += u64::from(longer(piece * PIECE + i));
+                let i = piece * PIECE + i;
+                total += length(a[i + 1] - a[i], b[i + 1] - b[i]);
                 // Right once it is known that the whole fits.
                 *end = total as u32;
             }
@@ -301,7 +357,9 @@ mod tests {
 
     #[test]
     fn rows_of_one_width_become_vectors() {
-        let Boxes::Nested { result, a, b, c } = boxes(&[&[2, 3], &[4, 5]], &[&[7, 3], &[1, 5]])
+        let Boxes::Nested(Nested {
+            result, a, b, c, ..
+        }) = boxes(&[&[2, 3], &[4, 5]], &[&[7, 3], &[1, 5]])
         else {
             panic!("the layouts differ");
         };
@@ -313,7 +371,7 @@ mod tests {
 
     #[test]
     fn only_equal_axes_merge() {
-        let Boxes::Nested { result, a, c, .. } = boxes(
+        let Boxes::Nested(Nested { result, a, c, .. }) = boxes(
             &[&[2, 3, 4, 5], &[1, 1, 1, 1]],
             &[&[2, 6, 4, 5], &[3, 1, 1, 1]],
         ) else {
@@ -322,9 +380,39 @@ mod tests {
         assert_eq!(result.shape(0), Shape::new(&[2, 6, 4, 5]).unwrap());
         assert_eq!(a.unwrap().extents(), [2, 60, 1, 1]);
         assert_eq!(c.extents(), [2, 120, 3, 1]);
-        let Boxes::Nested { a, .. } = boxes(&[&[2, 3]], &[&[3, 2]]) else {
+        let Boxes::Nested(Nested { a, .. }) = boxes(&[&[2, 3]], &[&[3, 2]]) else {
             panic!("the layouts differ");
         };
         assert!(a.is_none());
+    }
+
+    #[test]
+    fn axes_side_by_side_stay_apart() {
+        let layout = |shapes: &[[usize; 4]]| {
+            let shapes = shapes.iter().map(|s| Shape::new(s).unwrap());
+            Layout::from_shapes(4, shapes).unwrap()
+        };
+        let a = layout(&[[2, 3, 4, 5], [1, 1, 1, 1]]);
+        let b = layout(&[[2, 3, 1, 5], [1, 1, 7, 1]]);
+        let pairs = Pairs::elementwise("concat", &a, &b).unwrap();
+        let plan = |axes| Nested::new("concat", axes, &a, &b, &pairs).unwrap();
+        let last_but_one = plan(0b0100);
+        assert_eq!(last_but_one.result.extents(), [2, 3, 5, 5, 1, 1, 8, 1]);
+        assert_eq!(last_but_one.c.extents(), [6, 25, 1, 8]);
+        assert_eq!(last_but_one.beside, 0b10);
+        let both = plan(0b1001);
+        assert_eq!(both.result.extents(), [4, 3, 4, 10, 2, 1, 7, 2]);
+        assert_eq!(both.a.unwrap().extents(), [6, 4, 5, 1, 1, 1]);
+        assert_eq!(both.beside, 0b101);
+        let first = Nested::new("concat", 1, &a, &a, &pairs).unwrap();
+        assert_eq!((first.c.rank(), first.beside), (1, 1));
+        assert_eq!(first.c.offsets().as_slice(), [0, 240, 242]);
+        let tall = layout(&[[3 << 30, 0, 1, 1]]);
+        let pairs = Pairs::elementwise("concat", &tall, &tall).unwrap();
+        let refused = Nested::new("concat", 1, &tall, &tall, &pairs).unwrap_err();
+        assert_eq!(
+            (refused.kind(), refused.element()),
+            ("size_overflow", Some(0))
+        );
     }
 }

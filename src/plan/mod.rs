@@ -10,7 +10,7 @@ mod products;
 mod profile;
 mod tiles;
 
-pub(crate) use boxes::{Boxes, MergedPair, Offset, merge, overlap, reserved};
+pub(crate) use boxes::{Boxes, MergedPair, Nested, Offset, check_ranks, merge, overlap, reserved};
 pub use choice::{ConvChoice, ConvGroup};
 pub use costs::CostTable;
 pub use method::ConvMethod;

@@ -59,6 +59,89 @@ impl<T: Element> Tensor<T> {
     pub fn copy(&self) -> Result<Tensor<T>> {
         self.unary(&*ops::map::copy(T::DTYPE, &self.layout)?, &[])
     }
+
+    /// The elements of two batches one behind the other along `axis`, element by element: `[a, b]`.
+    ///
+    /// The extent there is the sum, along other axes the larger one, and what neither has is zero. Bits are kept, those of a
+    /// NaN too. Does not respect equivalence: what stands behind a begins where the shape that it carries ends, so zeros at that end
+    /// move b. An element without values counts with its extents. Both batches need one rank. Cost: operands read once, result written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// # let device = Device::cpu();
+    /// let a = device.upload(&Ragged::from_rows([vec![1, 2], vec![]])?)?;
+    /// let b = device.upload(&Ragged::from_rows([vec![3], vec![4, 5]])?)?;
+    /// assert_eq!(a.concat(&b, 0)?.download_blocking()?.to_vecs(), [vec![1, 2, 3], vec![4, 5]]);
+    ///
+    /// let square = Ragged::from_shapes(vec![1, 2, 3, 4], 2, [Shape::new(&[2, 2])?])?;
+    /// let column = Ragged::from_shapes(vec![5, 6, 7], 2, [Shape::new(&[3, 1])?])?;
+    /// let both = device.upload(&square)?.concat(&device.upload(&column)?, 1)?.download_blocking()?;
+    /// assert_eq!(both.row(0), [1, 2, 5, 3, 4, 6, 0, 0, 7]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Argument`](Error::Argument) for an axis that is not below the rank; those of [`add`](Tensor::add), and
+    /// [`SizeOverflow`](Error::SizeOverflow) for an extent that does not fit as well.
+    pub fn concat(&self, other: &Tensor<T>, axis: usize) -> Result<Tensor<T>> {
+        self.meet("concat", other)?.concat(axis)
+    }
+
+    /// [`concat`](Self::concat) of this batch and all others, in their order; of none, this batch.
+    ///
+    /// Neighbours are joined two by two until one is left: with k batches each value is read and written ⌈log₂ k⌉ times at
+    /// most, in k − 1 dispatches.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// # let device = Device::cpu();
+    /// let [a, b, c] = [vec![1], vec![2, 3], vec![4]].map(|row| Ragged::from_rows([row]));
+    /// let (a, b, c) = (device.upload(&a?)?, device.upload(&b?)?, device.upload(&c?)?);
+    /// assert_eq!(a.concat_all(&[&b, &c], 0)?.download_blocking()?.row(0), [1, 2, 3, 4]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`concat`](Self::concat), before any work for other devices, sizes of batches, ranks and for the axis.
+    pub fn concat_all(&self, others: &[&Tensor<T>], axis: usize) -> Result<Tensor<T>> {
+        for other in others {
+            let pair = self.meet("concat", other)?;
+            ops::ambient::check_concat(axis, &self.layout, pair.layouts().1)?;
+        }
+        let mut all: Vec<Tensor<T>> = vec![self.clone()];
+        all.extend(others.iter().map(|&other| other.clone()));
+        while all.len() > 1 {
+            let joined = all.chunks(2).map(|two| match two {
+                [left, right] => left.concat(right, axis),
+                _ => Ok(two[0].clone()),
+            });
+            all = joined.collect::<Result<_>>()?;
+        }
+        Ok(all.swap_remove(0))
+    }
+
+    /// Two elements along a diagonal, element by element: for matrices `[[a, 0], [0, b]]`.
+    ///
+    /// b begins where a ends, on every axis; what is left is zero. Any rank, one for both batches: of rank 1 it is
+    /// [`concat`](Self::concat). Bits are kept. Does not respect equivalence: the carried shapes count, those of elements
+    /// without values too. Cost: operands read once, result written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// # let device = Device::cpu();
+    /// let a = device.upload(&Ragged::from_shapes(vec![1, 2], 2, [Shape::new(&[1, 2])?])?)?;
+    /// let b = device.upload(&Ragged::from_shapes(vec![3, 4], 2, [Shape::new(&[2, 1])?])?)?;
+    /// let both = a.block_diag(&b)?.download_blocking()?;
+    /// assert_eq!(both.shape(0), Shape::new(&[3, 3])?);
+    /// assert_eq!(both.row(0), [1, 2, 0, 0, 0, 3, 0, 0, 4]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`add`](Tensor::add), and [`SizeOverflow`](Error::SizeOverflow) for an extent that does not fit as well.
+    pub fn block_diag(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
+        self.meet("block_diag", other)?.block_diag()
+    }
 }
 
 impl<T: Real> Tensor<T> {
@@ -121,6 +204,24 @@ impl<T: Real> Tensor<T> {
     /// Those of [`add`](Self::add).
     pub fn hadamard(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
         self.meet("hadamard", other)?.hadamard()
+    }
+
+    /// `−x`: every value, layout unchanged.
+    ///
+    /// Respects equivalence. The sign of a float is turned, that of zero, infinity and NaN too. Integers wrap: the least i32 stays, and
+    /// 2³² − x comes of u32. Exact. Cost: values read once, written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, -2, i32::MIN], vec![]])?)?;
+    /// assert_eq!(x.neg()?.download_blocking()?.to_vecs(), [vec![-1, 2, i32::MIN], vec![]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    pub fn neg(&self) -> Result<Tensor<T>> {
+        self.unary(&*ops::map::neg(T::DTYPE, &self.layout)?, &[])
     }
 
     /// `factor · x`: every value, layout unchanged.

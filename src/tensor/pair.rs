@@ -62,6 +62,24 @@ impl<T: Element> Tensor<T> {
 }
 
 impl<T: Element> Pair<'_, T> {
+    /// [`Tensor::concat`] of every pair.
+    ///
+    /// # Errors
+    /// Those of [`Tensor::concat`].
+    pub fn concat(&self, axis: usize) -> Result<Tensor<T>> {
+        let (a, b) = self.layouts();
+        self.run(&*ops::ambient::concat(axis, T::DTYPE, a, b, &self.pairs)?)
+    }
+
+    /// [`Tensor::block_diag`] of every pair.
+    ///
+    /// # Errors
+    /// Those of [`Tensor::block_diag`].
+    pub fn block_diag(&self) -> Result<Tensor<T>> {
+        let (a, b) = self.layouts();
+        self.run(&*ops::ambient::block_diag(T::DTYPE, a, b, &self.pairs)?)
+    }
+
     /// The number of pairs.
     pub fn len(&self) -> usize {
         self.pairs.len()

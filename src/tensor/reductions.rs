@@ -26,6 +26,25 @@ impl<T: Real> Tensor<T> {
         self.reduce(Reduction::Sum)
     }
 
+    /// `Σ |x_i|`: one value an element, as a batch of rank 1 and length 1. 0 for an empty element.
+    ///
+    /// Any rank. Integers wrap, and so does |−2³¹|, which stays −2³¹; of u32 it is the [`sum`](Self::sum). NaN propagates, inside its
+    /// own element. Respects equivalence: trailing zeros add nothing. Error bound: |error| ≤ γ_h ‖x‖₁ with h ≤ 64 + ⌈log₂ t⌉
+    /// for t values, and a GPU may take subnormal values as 0; exact while integers stay below 2²⁴. Cost: values read once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1.0f32, -2.0, 3.0], vec![]])?)?;
+    /// assert_eq!(x.norm1()?.download_blocking()?.to_vecs(), [vec![6.0], vec![0.0]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum`](Self::sum).
+    pub fn norm1(&self) -> Result<Tensor<T>> {
+        self.reduce(Reduction::Norm1)
+    }
+
     /// The largest value of each element, as a batch of rank 1 and length 1. For an empty element −∞, and of integers
     /// the type's least value.
     ///

@@ -12,6 +12,7 @@ mod bsr;
 mod choice;
 mod compare;
 mod complex;
+mod concat;
 mod conv;
 mod conv_plan;
 mod corpus;
@@ -53,6 +54,7 @@ const MODULES: &[Module] = &[
     ("choice", choice::tests),
     ("compare", compare::tests),
     ("complex", complex::tests),
+    ("concat", concat::tests),
     ("conv", conv::tests),
     ("conv_plan", conv_plan::tests),
     ("corpus", corpus::tests),

@@ -24,6 +24,14 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             .with(copy::<u32>())
             .trials(bench, "copy", cases()),
     );
+    trials.extend(
+        Operation::new()
+            .with(neg::<f32>())
+            .with(neg::<i32>())
+            .with(neg::<u32>())
+            .trials(bench, "neg", cases()),
+    );
+    trials.extend(bench.on_each_device("neg::turns_the_sign", neg_turns_the_sign));
     trials.extend(bench.on_each_device("scale::goldens", scale_goldens));
     for factor in FACTORS {
         let name = format!("scale::by_{factor:e}");
@@ -45,6 +53,17 @@ fn scale<T: Number>() -> Binary<T, T> {
         expected: Some(|a, _, _| {
             Expected::rounded::<T>(reference::scale(&widened(a), T::FACTOR.widen()))
         }),
+        spreads: false,
+        series_only: false,
+    }
+}
+
+fn neg<T: Number>() -> Binary<T, T> {
+    Binary {
+        name: "neg",
+        run: |x, _| x.neg(),
+        paired: None,
+        expected: Some(|a, _, _| Expected::exact::<T>(reference::neg(&widened(a)))),
         spreads: false,
         series_only: false,
     }
@@ -106,6 +125,33 @@ fn scale_by(device: &Device, factor: f32) {
         .collect();
     let got = download(&upload(device, &x).scale(factor).unwrap());
     assert_within(format!("{factor} x"), &got, &expected, &bounds);
+}
+
+/// Of everything, and nothing else of it: a zero, a NaN with its payload, a subnormal number.
+fn neg_turns_the_sign(device: &Device) {
+    let bits = [
+        0,
+        0x3F80_0000,
+        0x7F80_0000,
+        0x7FA0_0001,
+        0xFFC0_0000,
+        1,
+        0x807F_FFFF,
+    ];
+    let x = Ragged::from_rows([bits.map(f32::from_bits)]).unwrap();
+    let turned = x.cast(|x| f32::from_bits(x.to_bits() ^ 1 << 31));
+    let got = download(&upload(device, &x).neg().unwrap());
+    assert_identical("special bits", &got, &turned);
+    golden::<i32, i32, 1>(
+        device,
+        |x, _| x.neg(),
+        [(&[i32::MIN, 5, 0, -7], &[], &[i32::MIN, -5, 0, 7])],
+    );
+    golden::<u32, u32, 1>(
+        device,
+        |x, _| x.neg(),
+        [(&[0, 1, 1 << 31], &[], &[0, u32::MAX, 1 << 31])],
+    );
 }
 
 fn copy_keeps_bits(device: &Device) {

@@ -1,5 +1,7 @@
 //! Reductions: one value, or one truth, an element.
 
+mod norm1;
+
 use libtest_mimic::Trial;
 use vsla::{Device, Layout, Pairing, Ragged};
 
@@ -89,6 +91,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("equivalent::errors", equivalent_errors),
     ];
     trials.extend(bench.all_on_each_device(tests));
+    trials.extend(norm1::tests(bench, cases()));
     for case in cases() {
         let name = format!("equivalent::corpus::{}", case.name);
         trials.extend(bench.on_each_device(&name, move |device| equivalent_corpus(device, &case)));

@@ -11,6 +11,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("add", add),
         ("sub", sub),
         ("hadamard", hadamard),
+        ("beside", beside),
         ("scale", scale),
         ("sum_dot_norm2", sum_dot_norm2),
         ("max_argmax", max_argmax),
@@ -105,6 +106,15 @@ fn hadamard() {
     assert_eq!(got, one(&[2, 2], &[20, 0, 0, 0]));
 }
 
+fn beside() {
+    let (square, column) = (one(&[2, 2], &[1, 2, 3, 4]), one(&[3, 1], &[5, 6, 7]));
+    let got = |axes| reference::beside(&square, &column, &[(0, 0)], axes);
+    assert_eq!(got(1), one(&[5, 2], &[1, 2, 3, 4, 5, 0, 6, 0, 7, 0]));
+    assert_eq!(got(2), one(&[3, 3], &[1, 2, 5, 3, 4, 6, 0, 0, 7]));
+    let blocks = [[1, 2, 0], [3, 4, 0], [0, 0, 5], [0, 0, 6], [0, 0, 7]].concat();
+    assert_eq!(got(3), one(&[5, 3], &blocks));
+}
+
 fn scale() {
     assert_eq!(
         reference::scale(&rows([&[1., -2.], &[]]), 3.0),
@@ -115,6 +125,11 @@ fn scale() {
 fn sum_dot_norm2() {
     let a = rows([&[3., -4.][..], &[], &[5., 1., 1.]]);
     assert_eq!(reference::sum(&a).values, rows([&[-1.][..], &[0.], &[7.]]));
+    assert_eq!(reference::norm1(&a).values, rows([&[7.][..], &[0.], &[7.]]));
+    assert_eq!(
+        reference::neg(&rows([&[3, i32::MIN]])),
+        rows([&[-3, i32::MIN]])
+    );
     assert_eq!(
         reference::norm2(&a),
         rows([&[5.][..], &[0.], &[27f64.sqrt()]])

@@ -1,17 +1,20 @@
 //! Sums, differences and products value by value: the result has the ambient shape, missing entries are zero.
+//! Beside them copies of two elements side by side.
 //!
 //! Cost: the operands and their layouts read once, the result written once, in one dispatch.
 
+mod beside;
 mod twin;
 
 use std::sync::Arc;
 
+pub(crate) use self::beside::{block_diag, check_concat, concat};
 use self::twin::combine;
 use super::{launch_key, pair_params, stream_groups, twin_of};
 use crate::Result;
 use crate::plan::{
-    Access, Boxes, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, Word, Words,
-    for_each_type, stream_tile,
+    Access, Boxes, Kernel, Launch, Nested, Output, OutputLayout, Slot, Stage, Twin, Variant, Word,
+    Words, for_each_type, stream_tile,
 };
 use crate::ragged::{DType, Layout, Pairs};
 
@@ -34,14 +37,72 @@ pub(crate) static VECTORS: Kernel = Kernel {
         Access::Read,
         Access::Read,
     ],
-    variants: for_each_type![&[]],
+    variants: &[
+        Variant {
+            dtype: DType::F32,
+            flags: &[],
+        },
+        Variant {
+            dtype: DType::I32,
+            flags: &[],
+        },
+        Variant {
+            dtype: DType::U32,
+            flags: &[],
+        },
+        Variant {
+            dtype: DType::U32,
+            flags: &["BESIDE"],
+        },
+    ],
 };
 
 pub(crate) static BOXES: Kernel = Kernel {
     stem: "ambient_boxes",
     source: include_str!("../../../shaders/ambient_boxes.wgsl"),
     access: VECTORS.access,
-    variants: for_each_type![&[], &["RANK2"]],
+    variants: &[
+        Variant {
+            dtype: DType::F32,
+            flags: &[],
+        },
+        Variant {
+            dtype: DType::I32,
+            flags: &[],
+        },
+        Variant {
+            dtype: DType::U32,
+            flags: &[],
+        },
+        Variant {
+            dtype: DType::F32,
+            flags: &["RANK2"],
+        },
+        Variant {
+            dtype: DType::I32,
+            flags: &["RANK2"],
+        },
+        Variant {
+            dtype: DType::U32,
+            flags: &["RANK2"],
+        },
+        Variant {
+            dtype: DType::U32,
+            flags: &["BESIDE"],
+        },
+        Variant {
+            dtype: DType::U32,
+            flags: &["BESIDE", "RANK2"],
+        },
+        Variant {
+            dtype: DType::F16,
+            flags: &["BESIDE"],
+        },
+        Variant {
+            dtype: DType::F16,
+            flags: &["BESIDE", "RANK2"],
+        },
+    ],
 };
 
 /// What becomes of two values that meet. The number is what the kernels know it by.
@@ -101,12 +162,13 @@ pub(crate) fn launch(
                 pairs: Some(pairs.clone()),
                 twin: Twin::new(twin),
             },
-            Boxes::Nested {
+            Boxes::Nested(Nested {
                 result,
                 a: a_seen,
                 b: b_seen,
                 c,
-            } => {
+                ..
+            }) => {
                 let rank = c.rank();
                 let (kernel, flags): (&'static Kernel, &[&str]) = match rank {
                     1 => (&VECTORS, &[]),

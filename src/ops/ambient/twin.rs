@@ -3,6 +3,7 @@
 use super::Ambient;
 use crate::ops::{Arithmetic, par_tiles};
 use crate::plan::TwinArgs;
+use crate::ragged::MAX_RANK;
 
 const SUB: u32 = Ambient::Sub as u32;
 const HADAMARD: u32 = Ambient::Hadamard as u32;
@@ -87,21 +88,28 @@ fn combine_boxes<T: Arithmetic, const OP: u32>(
         let take = (width - at % width).min(out.len());
         let (head, tail) = out.split_at_mut(take);
         let row = at / width;
-        let x_row = row_of(row, extents, x_extents, x);
-        let y_row = row_of(row, extents, y_extents, y);
+        let x_row = row_of(row, extents, &[0; MAX_RANK], x_extents, x);
+        let y_row = row_of(row, extents, &[0; MAX_RANK], y_extents, y);
         combine_rows::<T, OP>(head, at % width, x_row, y_row);
         out = tail;
         at += take;
     }
 }
 
-/// Row `row` of the ambient box inside a smaller one: empty where it lies outside.
-fn row_of<'a, T>(row: usize, ambient: &[u32], extents: &[u32], values: &'a [T]) -> &'a [T] {
+/// Row `row` of the ambient box inside a smaller one, which begins in it at `begins`: empty where it lies outside.
+pub(super) fn row_of<'a, T>(
+    row: usize,
+    ambient: &[u32],
+    begins: &[u32; MAX_RANK],
+    extents: &[u32],
+    values: &'a [T],
+) -> &'a [T] {
     let last = ambient.len() - 1;
     let width = extents[last] as usize;
     let (mut rest, mut at, mut stride) = (row, 0, width);
     for axis in (0..last).rev() {
-        let along = rest % ambient[axis] as usize;
+        // Before its begin the difference wraps around, which is outside.
+        let along = (rest % ambient[axis] as usize).wrapping_sub(begins[axis] as usize);
         rest /= ambient[axis] as usize;
         if along >= extents[axis] as usize {
             return &[];

@@ -1,4 +1,4 @@
-//! Reductions: one value an element, or a pair: sum, dot, norm2, max, argmax, min, argmin, and equality up to trailing zeros.
+//! Reductions: one value an element, or a pair: sum, dot, norm1, norm2, max, argmax, min, argmin, and equality up to trailing zeros.
 //!
 //! Cost: the values read once (norm2 twice, the second time from a cache), one word an element written, in one to four
 //! dispatches. Memory: 4 or 8 bytes for each 4096 values of elements longer than that.
@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use self::plan::{Classes, FINISH_WORDS, TILE_WORDS};
 use super::{launch_key, pair_params};
+use crate::Result;
 use crate::plan::{
     Access, Kernel, Launch, MergedPair, Output, OutputLayout, Slot, Stage, Twin, Variant, Word,
-    Words, overlap,
+    Words, check_ranks, overlap,
 };
 use crate::ragged::{CacheKey, DType, Layout, Pairs, Shape};
-use crate::{Error, Result};
 
 /// `[flags] element types;` ...
 macro_rules! variants {
@@ -32,6 +32,8 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: variants! {
         ["SUM", "THREAD"] F32 U32;
         ["SUM", "LANES"] F32 U32;
+        ["SUM", "THREAD", "ABS"] F32 U32;
+        ["SUM", "LANES", "ABS"] F32 U32;
         ["NORM2", "THREAD"] F32;
         ["NORM2", "LANES"] F32;
         ["MAX", "THREAD"] F32 I32 U32;
@@ -58,6 +60,7 @@ pub(crate) static TILES: Kernel = Kernel {
     ],
     variants: variants! {
         ["SUM", "TILES"] F32 U32;
+        ["SUM", "TILES", "ABS"] F32 U32;
         ["NORM2", "TILES"] F32;
         ["MAX", "TILES"] F32 I32 U32;
         ["ARGMAX", "TILES"] F32 I32 U32;
@@ -132,6 +135,8 @@ pub(crate) static FINISH: Kernel = Kernel {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reduction {
     Sum,
+    /// The sum of the magnitudes.
+    Norm1,
     /// Of f32 alone.
     Norm2,
     Max,
@@ -144,6 +149,7 @@ impl Reduction {
     fn op(self) -> &'static str {
         match self {
             Reduction::Sum => "sum",
+            Reduction::Norm1 => "norm1",
             Reduction::Norm2 => "norm2",
             Reduction::Max => "max",
             Reduction::ArgMax => "argmax",
@@ -154,7 +160,7 @@ impl Reduction {
 
     fn flags(self) -> &'static [&'static str] {
         match self {
-            Reduction::Sum => &["SUM"],
+            Reduction::Sum | Reduction::Norm1 => &["SUM"],
             Reduction::Norm2 => &["NORM2"],
             Reduction::Max => &["MAX"],
             Reduction::ArgMax => &["ARGMAX"],
@@ -185,7 +191,7 @@ pub(crate) fn launch(reduction: Reduction, dtype: DType, x: &Layout) -> Result<A
     x.cached(key, || {
         let seen = match reduction {
             // Addition modulo 2³² is one operation on both integer types.
-            Reduction::Sum => unsigned(dtype),
+            Reduction::Sum | Reduction::Norm1 => unsigned(dtype),
             _ => dtype,
         };
         let classes = match x.max_length() {
@@ -197,10 +203,14 @@ pub(crate) fn launch(reduction: Reduction, dtype: DType, x: &Layout) -> Result<A
             &classes,
             &Recipe {
                 flags: reduction.flags(),
-                shape: &[],
+                shape: match (reduction, dtype) {
+                    // What has no sign is its own magnitude.
+                    (Reduction::Norm1, DType::F32 | DType::I32) => &["ABS"],
+                    _ => &[],
+                },
                 dtype: seen,
                 part_words: match reduction {
-                    Reduction::Sum | Reduction::Max | Reduction::Min => 1,
+                    Reduction::Sum | Reduction::Norm1 | Reduction::Max | Reduction::Min => 1,
                     Reduction::Norm2 | Reduction::ArgMax | Reduction::ArgMin => 2,
                 },
                 kernels: [&KERNEL, &TILES],
@@ -237,14 +247,7 @@ pub(crate) fn launch_pairs(
         PairReduction::Dot => ("dot", &["SUM"]),
         PairReduction::Equivalent => ("equivalent", &["EQUAL"]),
     };
-    if a.rank() != b.rank() {
-        return Err(Error::Rank {
-            op,
-            element: None,
-            expected: format!("{}, the left batch's", a.rank()),
-            got: b.rank(),
-        });
-    }
+    check_ranks(op, a, b)?;
     a.cached(launch_key(op, dtype, b.id(), pairs), || {
         let merged = MergedPair::new(a, b, pairs);
         let classes = classes(reduction, a, b, pairs, &merged);

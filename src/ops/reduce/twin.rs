@@ -13,6 +13,7 @@ type Twin = fn(&mut TwinArgs<'_>);
 pub(super) fn of(reduction: Reduction, dtype: DType) -> Twin {
     match reduction {
         Reduction::Sum => twin_of!(dtype, sum),
+        Reduction::Norm1 => twin_of!(dtype, norm1),
         Reduction::Norm2 => norm2,
         Reduction::Max => twin_of!(dtype, max),
         Reduction::ArgMax => twin_of!(dtype, argmax),
@@ -89,23 +90,32 @@ fn fold<T: Arithmetic>(mut lanes: [T; LANES]) -> T {
 }
 
 fn sum<T: Arithmetic>(args: &mut TwinArgs<'_>) {
+    sum_of(args, |x: T| x);
+}
+
+fn norm1<T: Arithmetic>(args: &mut TwinArgs<'_>) {
+    sum_of(args, T::magnitude);
+}
+
+/// The sum of what `term` makes of every value.
+fn sum_of<T: Arithmetic>(args: &mut TwinArgs<'_>, term: impl Fn(T) -> T + Copy + Sync) {
     let (x, layout) = args.input::<T>(0);
     each(args, layout.total(), |i| {
         let row = &x[layout.offsets().range(i)];
-        tree(row.len(), &|tile| sum_tile(&row[tile]), &T::plus)
+        tree(row.len(), &|tile| sum_tile(&row[tile], term), &T::plus)
     });
 }
 
-fn sum_tile<T: Arithmetic>(x: &[T]) -> T {
+fn sum_tile<T: Arithmetic>(x: &[T], term: impl Fn(T) -> T) -> T {
     let mut lanes = [T::default(); LANES];
     let (chunks, rest) = x.as_chunks::<LANES>();
     for chunk in chunks {
         for (lane, &x) in lanes.iter_mut().zip(chunk) {
-            *lane = lane.plus(x);
+            *lane = lane.plus(term(x));
         }
     }
     for (lane, &x) in lanes.iter_mut().zip(rest) {
-        *lane = lane.plus(x);
+        *lane = lane.plus(term(x));
     }
     fold(lanes)
 }

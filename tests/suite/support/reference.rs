@@ -10,7 +10,7 @@ use vsla::{Layout, Pairing, Ragged, Shape};
 
 use super::compare::sum_bound;
 
-pub use ambient::hadamard;
+pub use ambient::{beside, hadamard};
 
 /// The arithmetic of the reference: f64, or integers that wrap.
 pub trait Scalar: Copy + PartialEq + Default {
@@ -153,6 +153,18 @@ pub fn scale<S: Scalar>(a: &Ragged<S>, s: S) -> Ragged<S> {
 /// Σ a_i.
 pub fn sum<S: Scalar>(a: &Ragged<S>) -> Sums<S> {
     reduce(a.iter().map(|row| row.iter().copied()))
+}
+
+/// Σ |a_i|.
+pub fn norm1<S: Scalar>(a: &Ragged<S>) -> Sums<S> {
+    let zero = S::default();
+    let magnitude = move |x: S| if zero.yields_to(x) { x } else { zero.minus(x) };
+    reduce(a.iter().map(|row| row.iter().map(move |&x| magnitude(x))))
+}
+
+/// −a.
+pub fn neg<S: Scalar>(a: &Ragged<S>) -> Ragged<S> {
+    a.cast(|x| S::default().minus(x))
 }
 
 /// Σ a_i b_i over the overlap.

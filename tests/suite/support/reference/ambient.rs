@@ -22,3 +22,37 @@ pub fn hadamard<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)
     }
     out.finish(a.layout().rank()).values
 }
+
+/// b behind a along every axis that has a bit in `beside`, in the ambient box of both otherwise, zero where neither is.
+pub fn beside<S: Scalar>(
+    a: &Ragged<S>,
+    b: &Ragged<S>,
+    pairs: &[(usize, usize)],
+    beside: u32,
+) -> Ragged<S> {
+    let mut out = Builder::default();
+    for &(i, j) in pairs {
+        let (left, right) = (Extents::of(a, i), Extents::of(b, j));
+        let along = |axis: usize| beside >> axis & 1 == 1;
+        let begins: Vec<usize> = (0..left.0.len())
+            .map(|axis| if along(axis) { left.0[axis] } else { 0 })
+            .collect();
+        let whole = (0..left.0.len()).map(|axis| match along(axis) {
+            true => left.0[axis] + right.0[axis],
+            false => left.0[axis].max(right.0[axis]),
+        });
+        let whole = Extents(whole.collect());
+        // Positions are linear in the indices: b lies as if at the origin, and so much further.
+        let further = (0..whole.0.len()).fold(0, |at, axis| at * whole.0[axis] + begins[axis]);
+        let start = out.values.len();
+        out.values.resize(start + whole.size(), S::default());
+        for (&value, k) in a.row(i).iter().zip(left.positions_in(&whole)) {
+            out.values[start + k] = value;
+        }
+        for (&value, k) in b.row(j).iter().zip(right.positions_in(&whole)) {
+            out.values[start + further + k] = value;
+        }
+        out.shapes.push(whole);
+    }
+    out.finish(a.layout().rank()).values
+}

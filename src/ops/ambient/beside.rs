@@ -1,0 +1,260 @@
+//! Elements side by side: the right one begins where the left one ends, along some axes; the others have the ambient extent.
+//!
+//! These are sums of words: no value has two sources, and a word plus zero keeps its bits, whatever they mean.
+
+use std::sync::Arc;
+
+use super::twin::row_of;
+use super::{BOXES, VECTORS};
+use crate::ops::{launch_key, pair_params, par_tiles};
+use crate::plan::{
+    Launch, Nested, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Word, Words, check_ranks,
+    stream_tile,
+};
+use crate::ragged::{CacheKey, DType, Layout, MAX_RANK, Offsets, Pairs};
+use crate::{Error, Result};
+
+/// Whether the elements of two batches can follow each other along `axis`.
+pub(crate) fn check_concat(axis: usize, a: &Layout, b: &Layout) -> Result<()> {
+    check_ranks("concat", a, b)?;
+    if axis >= a.rank() {
+        return Err(Error::Argument {
+            op: "concat",
+            expected: format!("an axis below the rank, {}", a.rank()),
+            got: axis.to_string(),
+        });
+    }
+    Ok(())
+}
+
+/// One after the other along `axis`.
+pub(crate) fn concat(
+    axis: usize,
+    dtype: DType,
+    a: &Layout,
+    b: &Layout,
+    pairs: &Pairs,
+) -> Result<Arc<Launch>> {
+    check_concat(axis, a, b)?;
+    launch("concat", 1 << axis, dtype, a, b, pairs)
+}
+
+/// One after the other along every axis at once.
+pub(crate) fn block_diag(
+    dtype: DType,
+    a: &Layout,
+    b: &Layout,
+    pairs: &Pairs,
+) -> Result<Arc<Launch>> {
+    launch("block_diag", (1 << a.rank()) - 1, dtype, a, b, pairs)
+}
+
+/// `beside` has a bit for every axis along which the right element begins where the left one ends.
+fn launch(
+    op: &'static str,
+    beside: u32,
+    dtype: DType,
+    a: &Layout,
+    b: &Layout,
+    pairs: &Pairs,
+) -> Result<Arc<Launch>> {
+    let mut key: CacheKey = launch_key(op, dtype, b.id(), pairs);
+    // Identifiers of pairings are counted, and stay far below.
+    key.extra |= u64::from(beside) << 56;
+    a.cached(key, || {
+        let seen = Seen::new(op, beside, dtype, a, b, pairs)?;
+        let rank = seen.c.rank();
+        let word = if dtype == DType::F16 {
+            dtype
+        } else {
+            DType::U32
+        };
+        let (kernel, flags): (_, &[&str]) = match rank {
+            1 => (&VECTORS, &["BESIDE"]),
+            2 => (&BOXES, &["BESIDE", "RANK2"]),
+            _ => (&BOXES, &["BESIDE"]),
+        };
+        let twin = match dtype {
+            DType::F32 | DType::I32 | DType::U32 => twin::<u32>,
+            DType::F16 => twin::<u16>,
+            DType::C32 => twin::<[u32; 2]>,
+        };
+        let total = seen.c.total();
+        let tile = stream_tile(total, seen.c.len());
+        let ([kind, right], list) = pair_params(pairs, b.len());
+        let meta = |seen: Option<Layout>, i| seen.map_or(Slot::InputMeta(i), Slot::Meta);
+        let c_meta = Slot::Meta(seen.c);
+        let mut params = vec![
+            Word::U32(total as u32),
+            Word::U32(super::Ambient::Add as u32),
+            Word::InputBase(0),
+            Word::InputBase(1),
+            Word::U32(pairs.len() as u32),
+            Word::U32(tile as u32),
+            kind,
+            right,
+            Word::U32(a.len() as u32),
+            Word::U32(rank as u32),
+        ];
+        if rank > 1 {
+            params.push(Word::U32(seen.beside));
+        }
+        Ok(Arc::new(Launch {
+            op,
+            temps: Vec::new(),
+            stages: vec![Stage {
+                kernel,
+                variant: kernel.variant(word, flags),
+                slots: vec![
+                    Slot::Input(0),
+                    meta(seen.a, 0),
+                    Slot::Input(1),
+                    meta(seen.b, 1),
+                    Slot::Output(0),
+                    c_meta.clone(),
+                    list.map_or(c_meta, |list| Slot::Words(Words::new(list))),
+                ],
+                params,
+                groups: total.div_ceil(tile) as u32,
+                cost: total as u64,
+            }],
+            outputs: vec![Output::new(dtype, OutputLayout::of(seen.result, &[a, b]))],
+            pairs: Some(pairs.clone()),
+            twin: Twin::new(move |args| twin(args, beside)),
+        }))
+    })
+}
+
+/// The layouts that a kernel sees, and the axes along which the right element is displaced.
+struct Seen {
+    result: Layout,
+    a: Option<Layout>,
+    b: Option<Layout>,
+    c: Layout,
+    beside: u32,
+}
+
+impl Seen {
+    fn new(
+        op: &'static str,
+        beside: u32,
+        dtype: DType,
+        a: &Layout,
+        b: &Layout,
+        pairs: &Pairs,
+    ) -> Result<Seen> {
+        let nested = Nested::new(op, beside, a, b, pairs)?;
+        let (result, beside) = (nested.result, nested.beside);
+        let (a_seen, b_seen) = (
+            nested.a.as_ref().unwrap_or(a),
+            nested.b.as_ref().unwrap_or(b),
+        );
+        let (a, b, c, beside) = match dtype {
+            // A complex value is two words.
+            DType::C32 => {
+                let doubled = |layout| doubled(op, layout);
+                (
+                    Some(doubled(a_seen)?),
+                    Some(doubled(b_seen)?),
+                    doubled(&nested.c)?,
+                    beside,
+                )
+            }
+            // The kernel that writes halves knows boxes only: a vector is a row.
+            DType::F16 if nested.c.rank() == 1 => {
+                (Some(row(a_seen)), Some(row(b_seen)), row(&nested.c), 2)
+            }
+            _ => (nested.a, nested.b, nested.c, beside),
+        };
+        Ok(Seen {
+            result,
+            a,
+            b,
+            c,
+            beside,
+        })
+    }
+}
+
+/// The layout of the words of complex values.
+fn doubled(op: &'static str, layout: &Layout) -> Result<Layout> {
+    if layout.total() > u32::MAX as usize / 2 {
+        return Err(Error::SizeOverflow {
+            op,
+            element: None,
+            what: format!("the words of {} complex values", layout.total()),
+        });
+    }
+    let offsets = layout.offsets().as_slice().iter().map(|at| 2 * at);
+    let mut extents = layout.extents().to_vec();
+    for shape in extents.chunks_exact_mut(layout.rank()) {
+        if let Some(last) = shape.last_mut() {
+            // Only an element without values can wrap, and no kernel looks inside one.
+            *last = last.wrapping_mul(2);
+        }
+    }
+    Ok(Layout::with_extents_unchecked(
+        Offsets::from_vec_unchecked(offsets.collect()),
+        layout.rank(),
+        extents,
+    ))
+}
+
+/// Vectors as matrices of one row.
+fn row(layout: &Layout) -> Layout {
+    let extents = layout.lengths().flat_map(|length| [1, length as u32]);
+    Layout::with_extents_unchecked(layout.offsets().clone(), 2, extents.collect())
+}
+
+fn twin<T: bytemuck::Pod + Default + Send + Sync>(args: &mut TwinArgs<'_>, beside: u32) {
+    let (a, a_layout) = args.input::<T>(0);
+    let (b, b_layout) = args.input::<T>(1);
+    let pairs = args.pairs();
+    let output = &mut args.outputs[0];
+    let c: &mut [T] = bytemuck::cast_slice_mut(output.words);
+    // The last word of halves may have one more.
+    let c = &mut c[..output.layout.total()];
+    par_tiles(output.layout.offsets(), c, |element, within, out| {
+        let (i, j) = pairs.get(element);
+        let (x, y) = (
+            &a[a_layout.offsets().range(i)],
+            &b[b_layout.offsets().range(j)],
+        );
+        let (shape, x_shape, y_shape) = (
+            output.layout.shape(element),
+            a_layout.shape(i),
+            b_layout.shape(j),
+        );
+        let (extents, x_extents, y_extents) =
+            (shape.extents(), x_shape.extents(), y_shape.extents());
+        let mut begins = [0; MAX_RANK];
+        for (axis, begin) in begins.iter_mut().enumerate().take(extents.len()) {
+            *begin = (beside >> axis & 1) * x_extents[axis];
+        }
+        let last = extents.len() - 1;
+        let width = extents[last] as usize;
+        let (mut out, mut at) = (out, within.start);
+        while !out.is_empty() {
+            let take = (width - at % width).min(out.len());
+            let (head, tail) = out.split_at_mut(take);
+            let x_row = row_of(at / width, extents, &[0; MAX_RANK], x_extents, x);
+            let y_row = row_of(at / width, extents, &begins, y_extents, y);
+            if x_row.len() + y_row.len() < width {
+                head.fill(T::default());
+            }
+            place(head, at % width, x_row, 0);
+            place(head, at % width, y_row, begins[last] as usize);
+            out = tail;
+            at += take;
+        }
+    });
+}
+
+/// Copies what `out`, which begins at `from` of a row, has of `values`, which begin at `begin`.
+fn place<T: Copy>(out: &mut [T], from: usize, values: &[T], begin: usize) {
+    let start = begin.max(from);
+    let end = (begin + values.len()).min(from + out.len());
+    if start < end {
+        out[start - from..end - from].copy_from_slice(&values[start - begin..end - begin]);
+    }
+}
