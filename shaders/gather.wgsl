@@ -1,5 +1,5 @@
 // c[r] = x[index[r]] along the first axis, for every pair of an element and a list: rows in any order, zeros for those that
-// are not there.
+// are not there. ELEMENTS: c[e] = x[list[e]], whole elements, each of one row as wide as it.
 //
 // Bits are copied, whatever they mean. What is counted are units: words, of which complex values have two (DOUBLE), or halves
 // of f16. A workgroup makes p.tile consecutive values of c; an invocation makes four words at a time, which c begins and
@@ -12,32 +12,33 @@ struct Params {
     x_base: u32, // in units
     elements: u32,
     tile: u32,
+#if !ELEMENTS
     pair_kind: u32,
     pair_right: u32,
+#endif
 }
 
 @group(0) @binding(0) var<uniform> p: Params;
 @group(0) @binding(1) var<storage, read> x: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> x_meta: array<u32>;
-@group(0) @binding(3) var<storage, read> index: array<u32>;
-@group(0) @binding(4) var<storage, read> index_meta: array<u32>;
-@group(0) @binding(5) var<storage, read_write> c: array<vec4<u32>>;
-@group(0) @binding(6) var<storage, read> c_meta: array<u32>;
+@group(0) @binding(3) var<storage, read_write> c: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read> c_meta: array<u32>;
+#if ELEMENTS
+@group(0) @binding(5) var<storage, read> list: array<u32>;
+#else
+@group(0) @binding(5) var<storage, read> index: array<u32>;
+@group(0) @binding(6) var<storage, read> index_meta: array<u32>;
 @group(0) @binding(7) var<storage, read> pair_list: array<u32>;
+#endif
 
 const WG = 256u;
 // Elements that the tables hold.
 const SPAN = 256u;
-// Units of a value, and of four words.
+// Units of a value.
 #if DOUBLE
 const VALUE = 2u;
 #else
 const VALUE = 1u;
-#endif
-#if F16
-const QUAD = 8u;
-#else
-const QUAD = 4u;
 #endif
 
 struct Entry {
@@ -46,11 +47,17 @@ struct Entry {
 }
 
 #include "grid"
+#if !ELEMENTS
 #include "pairs"
+#endif
 #include "search"
-#include "shifted"
+#include "units"
 
 fn entry_of(e: u32) -> Entry {
+#if ELEMENTS
+    let start = x_meta[list[e]];
+    return Entry(vec4(p.x_base + start * VALUE, 1u, (x_meta[list[e] + 1u] - start) * VALUE, 0u));
+#else
     let pair = pair_of(e);
     let x_start = x_meta[pair.x];
     let list = index_meta[pair.y];
@@ -63,42 +70,22 @@ fn entry_of(e: u32) -> Entry {
         width * VALUE,
         list,
     ));
+#endif
 }
 
 #include "tables"
-
-fn words_from(at: u32) -> vec4<u32> {
-    let last = arrayLength(&x) - 1u;
-    return shifted(x[min(at / 4u, last)], x[min(at / 4u + 1u, last)], at % 4u);
-}
-
-// Four words from unit `at` of x on.
-fn run(at: u32) -> vec4<u32> {
-#if F16
-    let words = words_from(at / 2u);
-    if at % 2u == 0u {
-        return words;
-    }
-    return (words >> vec4(16u)) | (words_from(at / 2u + 1u) << vec4(16u));
-#else
-    return words_from(at);
-#endif
-}
-
-// One unit of x.
-fn unit(at: u32) -> u32 {
-#if F16
-    return (x[at / 8u][at / 2u % 4u] >> (16u * (at % 2u))) & 0xFFFFu;
-#else
-    return x[at / 4u][at % 4u];
-#endif
-}
 
 // Four words of c from unit u on.
 fn quad(u: u32, tile: Tile) -> vec4<u32> {
     var e = place_in_tile(u / VALUE, tile);
     var start = start_in_tile(e, tile) * VALUE;
     var entry = entry_in_tile(e, tile).at;
+#if ELEMENTS
+    var k = u - start;
+    if k + QUAD <= entry.z {
+        return run(entry.x + k);
+    }
+#else
     var row = (u - start) / entry.z;
     var k = u - start - row * entry.z;
     if k + QUAD <= entry.z {
@@ -108,6 +95,7 @@ fn quad(u: u32, tile: Tile) -> vec4<u32> {
         }
         return run(entry.x + source * entry.z + k);
     }
+#endif
     var end = start_in_tile(e + 1u, tile) * VALUE;
     var words = vec4<u32>();
     for (var lane = 0u; lane < QUAD; lane += 1u) {
@@ -116,23 +104,25 @@ fn quad(u: u32, tile: Tile) -> vec4<u32> {
                 e += 1u;
                 end = start_in_tile(e + 1u, tile) * VALUE;
                 entry = entry_in_tile(e, tile).at;
-                row = 0u;
                 k = 0u;
+#if !ELEMENTS
+                row = 0u;
+#endif
             }
+#if ELEMENTS
+            words = with_unit(words, lane, entry.x + k);
+            k += 1u;
+#else
             let source = index[entry.w + row];
             if source < entry.y {
-                let value = unit(entry.x + source * entry.z + k);
-#if F16
-                words[lane / 2u] |= value << (16u * (lane % 2u));
-#else
-                words[lane] = value;
-#endif
+                words = with_unit(words, lane, entry.x + source * entry.z + k);
             }
             k += 1u;
             if k == entry.z {
                 row += 1u;
                 k = 0u;
             }
+#endif
         }
     }
     return words;

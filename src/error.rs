@@ -178,6 +178,17 @@ pub enum Error {
         index: usize,
     },
 
+    /// A number of elements that is not the batch's.
+    #[error("{op}: expected {}, got {got}", Count(*.expected, "element"))]
+    ElementCount {
+        /// The public operation.
+        op: &'static str,
+        /// Elements of the batch.
+        expected: usize,
+        /// The number that came.
+        got: usize,
+    },
+
     /// Two matrices whose inner extents differ.
     #[error("{op}: pair {pair}: expected equal inner extents, got {left} and {right}")]
     InnerExtents {
@@ -402,6 +413,7 @@ impl Error {
             Error::PairIndex { .. } => "pair_index",
             Error::Index { .. } => "index",
             Error::DuplicateIndex { .. } => "duplicate_index",
+            Error::ElementCount { .. } => "element_count",
             Error::Pairing { .. } => "pairing",
             Error::Method { .. } => "method",
             Error::InnerExtents { .. } => "inner_extents",
@@ -436,6 +448,7 @@ impl Error {
             | Error::PairIndex { op, .. }
             | Error::Index { op, .. }
             | Error::DuplicateIndex { op, .. }
+            | Error::ElementCount { op, .. }
             | Error::Pairing { op, .. }
             | Error::Method { op, .. }
             | Error::InnerExtents { op, .. }
@@ -473,6 +486,7 @@ impl Error {
             | Error::Rank { element, .. }
             | Error::TooLarge { element, .. } => *element,
             Error::BatchSize { .. }
+            | Error::ElementCount { .. }
             | Error::BlockSide { .. }
             | Error::BlockOrder { .. }
             | Error::Pairing { .. }

@@ -78,8 +78,8 @@ pub use ops::kernels;
 pub use ops::matmul::{Activation, Tier};
 pub use plan::{ByMethod, ConvChoice, ConvGroup, ConvMethod, CostTable, HeterogeneityProfile};
 pub use ragged::{
-    Bsr, DType, Element, Factor, Float, Indices, Layout, MAX_RANK, Offsets, Pairing, Ragged, Real,
-    Rows, Shape, Topology,
+    Bsr, DType, Element, Factor, Float, Indices, Layout, MAX_RANK, Offsets, Order, Pairing, Ragged,
+    Real, Rows, Shape, Topology,
 };
 pub use tensor::{
     BsrTensor, ConvPlan, CorrelateMax, Device, DeviceInfo, DeviceKind, DeviceLimits, KernelTime,

@@ -207,12 +207,21 @@ gather @ if source < entry.y @ if source <= entry.y @ gather::gpu
 gather @ while u + lane >= end @ while u + lane > end @ gather::gpu
 gather @ if k == entry.z @ if k > entry.z @ gather::gpu
 gather @ const VALUE = 2u @ const VALUE = 1u @ gather::gpu
-gather @ 16u * (lane % 2u) @ 16u * (lane / 2u) @ gather::gpu
+gather @ 16u * (at % 2u) @ 16u * (at / 2u % 2u) @ gather::gpu
 gather @ if at % 2u == 0u @ if at % 4u == 0u @ gather::gpu
 gather @ at / 4u + 1u, last @ at / 4u, last @ gather::gpu
 gather @ p.x_base + x_start @ x_start @ gather::gpu
 gather @ if q + WG < end @ if q + WG + 1u < end @ gather::gpu
 gather @ index_meta[pair.y + 1u] - list @ index_meta[pair.y + 1u] @ gather::gpu
+select @ if k + QUAD <= entry.z @ if k + QUAD <= entry.z + 1u @ elements::gpu
+select @ while u + lane >= end @ while u + lane > end @ elements::gpu
+select @ x_meta[list[e] + 1u] @ x_meta[list[e]] @ elements::gpu
+select @ 0xFFFF0000u >> shift @ 0u @ elements::gpu
+join @ p.begin + i < p.end @ p.begin + i <= p.end @ elements::gpu
+join @ q * QUAD < p.begin @ q * QUAD <= p.begin @ elements::gpu
+join @ p.end + QUAD - 1u @ p.end @ elements::gpu
+join @ p.x_base + q * QUAD @ q * QUAD @ elements::gpu
+join @ 0xFFFF0000u >> shift @ 0u @ elements::gpu
 scatter_add @ k + 4u <= entry.y @ k + 4u <= entry.y + 1u @ scatter::gpu
 scatter_add @ (source ^ SUMS) + k @ (source ^ SUMS) @ scatter::gpu
 scatter_add @ min(first + EIGHT, end) @ first + EIGHT @ scatter::gpu

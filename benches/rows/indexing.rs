@@ -1,7 +1,7 @@
-//! Rows by their indices: `gather` and `scatter_add`, on the CPU beside plain loops.
+//! Rows by their indices, `gather` and `scatter_add`, and whole elements, `select` and `join`; on the CPU beside plain loops.
 
 use rayon::prelude::*;
-use vsla::{Indices, Layout, Pairing, Ragged, Result, Shape, Tensor};
+use vsla::{Indices, Layout, Order, Pairing, Ragged, Result, Shape, Tensor};
 
 use super::cpu::{Job, compare, cut};
 use crate::harness::data::{Zipf, check_equal, until};
@@ -27,6 +27,22 @@ const WIDTHS: [(usize, [&str; 4], [f64; 2]); 3] = [
 ];
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
+    let mut zipf = Zipf::new(1, 1.2, 65536);
+    let lengths = until(bench.size.values, || zipf.draw());
+    select(
+        bench,
+        ["select/zipf", "cpu/select-zipf"],
+        lengths,
+        ZIPF,
+        80.0,
+    )?;
+    let mut rng = fastrand::Rng::with_seed(1);
+    let lengths = (0..bench.size.elements)
+        .map(|_| rng.usize(8..=24))
+        .collect();
+    let names = ["select/small", "cpu/select-small"];
+    select(bench, names, lengths, "uniform 8..=24", 0.0)?;
+    join(bench)?;
     for (width, names, aims) in WIDTHS {
         by_width(bench, width, names, aims)?;
     }
@@ -38,6 +54,86 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     }
     Ok(())
 }
+
+/// All elements in a random order, planned once.
+fn select(
+    bench: &mut Bench,
+    names: [&'static str; 2],
+    lengths: Vec<usize>,
+    data: &str,
+    aim: f64,
+) -> Outcome<()> {
+    if !names.iter().any(|name| bench.wants(name)) {
+        return Ok(());
+    }
+    let layout = Layout::from_lengths(lengths)?;
+    let mut elements: Vec<u32> = (0..layout.len() as u32).collect();
+    fastrand::Rng::with_seed(7).shuffle(&mut elements);
+    let order = Order::new(elements)?;
+    let x = Ragged::random(&layout, 8);
+    let tensor = bench.device.upload(&x)?;
+    let mut out = vec![0.0f32; layout.total()];
+    let mut by_hand = |out: &mut Vec<f32>| {
+        let elements = order.as_slice();
+        let lengths = elements.iter().map(|&i| layout.length(i as usize));
+        let mut slices = cut(out, lengths);
+        let both = slices.par_iter_mut().zip(elements);
+        both.for_each(|(c, &i)| c.copy_from_slice(&x[i as usize]));
+    };
+    by_hand(&mut out);
+    let spec = Spec {
+        name: names[0],
+        data: format!(
+            "{} elements, {data}, shuffled; seeds 1, 7 and 8",
+            layout.len()
+        ),
+        bytes: 4 * (2 * layout.total() + 3 * layout.len()) as u64,
+        multiply_adds: 0,
+        first: Default::default(),
+        check: Ok(String::new()),
+    };
+    let ours = || tensor.reorder(&order);
+    row(bench, names, spec, aim, &ours, &mut out, &mut by_hand)
+}
+
+/// Two halves of a batch.
+fn join(bench: &mut Bench) -> Outcome<()> {
+    let names = ["join/zipf", "cpu/join-zipf"];
+    if !names.iter().any(|name| bench.wants(name)) {
+        return Ok(());
+    }
+    let mut zipf = Zipf::new(1, 1.2, 65536);
+    let layout = Layout::from_lengths(until(bench.size.values, || zipf.draw()))?;
+    let x = Ragged::random(&layout, 8);
+    let tensor = bench.device.upload(&x)?;
+    let (half, total) = (layout.len() / 2, layout.total());
+    let halves = [
+        tensor.elements(0..half)?,
+        tensor.elements(half..layout.len())?,
+    ];
+    let mut out = x.values().to_vec();
+    let spec = Spec {
+        name: names[0],
+        data: format!(
+            "{} elements, {ZIPF}, as two batches; seeds 1 and 8",
+            layout.len()
+        ),
+        bytes: 8 * total as u64,
+        multiply_adds: 0,
+        first: Default::default(),
+        check: Ok(String::new()),
+    };
+    let ours = || halves[0].join(&[&halves[1]]);
+    let mut by_hand = |out: &mut Vec<f32>| {
+        let pieces = out
+            .par_chunks_mut(1 << 14)
+            .zip(x.values().par_chunks(1 << 14));
+        pieces.for_each(|(y, x)| y.copy_from_slice(x));
+    };
+    row(bench, names, spec, 80.0, &ours, &mut out, &mut by_hand)
+}
+
+const ZIPF: &str = "Zipf s = 1.2 on 1..=65536";
 
 /// Elements of so many rows, Zipf s = 1.2 on 1..=4096, and for each as many indices of its rows, at random.
 fn by_width(

@@ -37,6 +37,7 @@ const LIBRARY: &[(&str, &str)] = &[
     ("shifted", include_str!("../../shaders/lib/shifted.wgsl")),
     ("turn", include_str!("../../shaders/lib/turn.wgsl")),
     ("tables", include_str!("../../shaders/lib/tables.wgsl")),
+    ("units", include_str!("../../shaders/lib/units.wgsl")),
 ];
 
 /// The complete WGSL of one variant, or what is wrong with its directives.

@@ -20,9 +20,9 @@ pub(crate) static KERNEL: Kernel = Kernel {
     access: &[
         Access::Read,
         Access::Read,
-        Access::Read,
-        Access::Read,
         Access::Write,
+        Access::Read,
+        Access::Read,
         Access::Read,
         Access::Read,
     ],
@@ -116,10 +116,10 @@ pub(in crate::ops) fn plan(
         slots: vec![
             Slot::Input(0),
             Slot::InputMeta(0),
-            Slot::Words(words(&indices)?),
-            Slot::Meta(lists),
             Slot::Output(0),
             c_meta.clone(),
+            Slot::Words(words(&indices)?),
+            Slot::Meta(lists),
             list.map_or(c_meta, |list| Slot::Words(Words::new(list))),
         ],
         params: vec![

@@ -16,9 +16,10 @@ pub(crate) mod matmul;
 mod passes;
 pub(crate) mod reduce;
 pub(crate) mod scatter;
-pub(crate) mod strided;
+pub(crate) mod select;
 #[cfg(feature = "gpu")]
 mod squares;
+pub(crate) mod strided;
 #[cfg(feature = "gpu")]
 mod tile;
 pub(crate) mod transpose;
@@ -35,6 +36,8 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &ambient::BOXES,
     &gather::KERNEL,
     &scatter::ADD,
+    &select::SELECT,
+    &select::JOIN,
     &fft::KERNEL,
     &fft::TINY_KERNEL,
     &fft::FILTER,

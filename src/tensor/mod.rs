@@ -5,6 +5,7 @@ mod conv_plan;
 mod convert;
 mod convolutions;
 mod device;
+mod elements;
 mod indexing;
 mod kron;
 mod methods;

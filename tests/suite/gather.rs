@@ -14,7 +14,6 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     let cases = [corpus::all(), corpus::boxes()].concat();
     let mut trials = Operation::new()
         .with(gather::<f32>())
-        .with(gather::<u32>())
         .trials(bench, "", cases);
     trials.extend(bench.all_on_each_device(&[
         ("goldens", goldens),

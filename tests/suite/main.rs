@@ -18,6 +18,7 @@ mod conv_plan;
 mod corpus;
 mod correlate_max;
 mod device;
+mod elements;
 mod fft;
 mod fft2;
 mod gather;
@@ -60,6 +61,7 @@ const MODULES: &[Module] = &[
     ("corpus", corpus::tests),
     ("correlate_max", correlate_max::tests),
     ("device", device::tests),
+    ("elements", elements::tests),
     ("fft", fft::tests),
     ("fft2", fft2::tests),
     ("golden", golden::tests),

@@ -48,6 +48,7 @@ const ENGINE: usize = 64;
 /// Kernels that are built from another stem's file, because they bind less or more of it.
 const SHARED_FILES: &[(&str, &str)] = &[
     ("fill", "map"),
+    ("select", "gather"),
     ("reduce_tiles", "reduce"),
     ("reduce_pair", "reduce"),
     ("reduce_pair_tiles", "reduce"),

@@ -1,0 +1,57 @@
+// y[p.begin .. p.end] = x, in units of a word, or of a half of f16. One batch after the other is put into y.
+//
+// Bits are copied, four words at a time. The first four may begin with values of the batches before, which are there already and
+// stay; behind the last value there may be anything until the next batch comes.
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    begin: u32,
+    end: u32,
+    x_base: u32,
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read_write> y: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> x: array<vec4<u32>>;
+
+const WG = 256u;
+const TILE = 2048u;
+
+#include "grid"
+#include "units"
+
+// The first four words, with what is there in front of p.begin.
+fn first_words(q: u32) -> vec4<u32> {
+    var words = y[q];
+    for (var lane = p.begin % QUAD; lane < QUAD; lane += 1u) {
+        let i = lane - p.begin % QUAD;
+        if p.begin + i < p.end {
+            words = with_unit(words, lane, p.x_base + i);
+        }
+    }
+    return words;
+}
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, count);
+    if group >= p.groups {
+        return;
+    }
+    let quads = (p.end + QUAD - 1u) / QUAD;
+    for (var k = lid; k < TILE / 4u; k += WG) {
+        let q = p.begin / QUAD + group * (TILE / 4u) + k;
+        if q < quads {
+            if q * QUAD < p.begin {
+                y[q] = first_words(q);
+            } else {
+                y[q] = run(p.x_base + q * QUAD - p.begin);
+            }
+        }
+    }
+}

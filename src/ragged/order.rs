@@ -1,0 +1,174 @@
+//! An order of the elements of a batch, and the way back.
+
+use core::fmt;
+use std::sync::Arc;
+
+use super::Layout;
+use super::layout::next_id;
+use super::offsets::element_count;
+use crate::error::{Count, Error, Result};
+
+const OP: &str = "order";
+
+/// An order of the elements of a batch, and its inverse: for [`reorder`](crate::Tensor::reorder).
+///
+/// That no element is left out or named twice is checked once, here. Cloning shares.
+///
+/// ```
+/// use vsla::Order;
+///
+/// let order = Order::new([2, 0, 1])?;
+/// assert_eq!(order.as_slice(), [2, 0, 1]);
+/// assert_eq!(order.inverse().as_slice(), [1, 2, 0]);
+/// # Ok::<(), vsla::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Order {
+    there: Arc<Way>,
+    back: Arc<Way>,
+}
+
+struct Way {
+    id: u64,
+    elements: Vec<u32>,
+}
+
+impl Order {
+    /// The order in which these elements come: each of 0, 1, …, n − 1 once. One pass.
+    ///
+    /// # Errors
+    /// [`Error::Index`] for n or more, [`Error::DuplicateIndex`] for an element that comes twice, both with its position;
+    /// [`Error::SizeOverflow`] for more than 2³² − 1 of them.
+    ///
+    /// ```
+    /// # use vsla::Order;
+    /// assert_eq!(
+    ///     Order::new([1, 0, 1]).unwrap_err().to_string(),
+    ///     "order: positions 0 and 2 both have the index 1",
+    /// );
+    /// ```
+    pub fn new(elements: impl Into<Vec<u32>>) -> Result<Order> {
+        let elements = elements.into();
+        element_count(OP, elements.len())?;
+        let mut inverse = vec![u32::MAX; elements.len()];
+        for (position, &element) in elements.iter().enumerate() {
+            let Some(place) = inverse.get_mut(element as usize) else {
+                return Err(Error::Index {
+                    op: OP,
+                    element: None,
+                    position,
+                    index: element as usize,
+                    len: elements.len(),
+                });
+            };
+            if *place != u32::MAX {
+                return Err(Error::DuplicateIndex {
+                    op: OP,
+                    element: None,
+                    first: *place as usize,
+                    second: position,
+                    index: element as usize,
+                });
+            }
+            *place = position as u32;
+        }
+        Ok(Order {
+            there: Way::new(elements),
+            back: Way::new(inverse),
+        })
+    }
+
+    /// The elements of a layout by their numbers of values, the smallest first; those of one size stay in order. A few
+    /// passes over the offsets.
+    ///
+    /// ```
+    /// # use vsla::{Layout, Order};
+    /// let layout = Layout::from_lengths([5, 0, 7, 0])?;
+    /// assert_eq!(Order::by_length(&layout).as_slice(), [1, 3, 0, 2]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    pub fn by_length(layout: &Layout) -> Order {
+        const DIGIT: u32 = 11;
+        let lengths: Vec<u32> = layout.lengths().map(|length| length as u32).collect();
+        let mut elements: Vec<u32> = (0..lengths.len() as u32).collect();
+        let mut sorted = vec![0; elements.len()];
+        let mut shift = 0;
+        // By digits, the lowest first: each pass keeps the order of the one before.
+        while shift < u32::BITS && layout.max_length() >> shift > 0 {
+            let digit = |element: u32| (lengths[element as usize] >> shift) as usize % (1 << DIGIT);
+            let mut next = [0u32; (1 << DIGIT) + 1];
+            for &element in &elements {
+                next[digit(element) + 1] += 1;
+            }
+            for i in 1..next.len() {
+                next[i] += next[i - 1];
+            }
+            for &element in &elements {
+                let place = &mut next[digit(element)];
+                sorted[*place as usize] = element;
+                *place += 1;
+            }
+            std::mem::swap(&mut elements, &mut sorted);
+            shift += DIGIT;
+        }
+        let mut inverse = sorted;
+        for (position, &element) in elements.iter().enumerate() {
+            inverse[element as usize] = position as u32;
+        }
+        Order {
+            there: Way::new(elements),
+            back: Way::new(inverse),
+        }
+    }
+
+    /// The order that undoes this one. Copies nothing.
+    pub fn inverse(&self) -> Order {
+        Order {
+            there: self.back.clone(),
+            back: self.there.clone(),
+        }
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.there.elements.len()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Which element comes first, which second, …
+    pub fn as_slice(&self) -> &[u32] {
+        &self.there.elements
+    }
+
+    /// A number that no other order, list or layout of this process has.
+    pub(crate) fn id(&self) -> u64 {
+        self.there.id
+    }
+}
+
+impl Way {
+    fn new(elements: Vec<u32>) -> Arc<Way> {
+        Arc::new(Way {
+            id: next_id(),
+            elements,
+        })
+    }
+}
+
+impl PartialEq for Order {
+    fn eq(&self, other: &Order) -> bool {
+        self.as_slice() == other.as_slice()
+    }
+}
+
+impl Eq for Order {}
+
+impl fmt::Debug for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Order({})", Count(self.len(), "element"))
+    }
+}
