@@ -26,6 +26,7 @@
 //! * [`Device`] is a GPU or the CPU, as a value; [`Tensor`] a batch on it, cheap to clone and immutable. Operations are
 //!   methods of [`Tensor`], and of [`Pair`] when the elements do not meet one by one.
 //! * [`io`] is files, [`Ragged::read`] and [`Ragged::write`], and interchange with other libraries.
+//! * [`pages`] maps PyTorch's, TensorFlow's, Awkward Array's and FlashAttention's ragged batches to this.
 //! * [`Error`] is the only error. Whatever is wrong with the input is found before any work starts.
 //!
 //! # What a call costs
@@ -55,6 +56,13 @@
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// Pages that are about no one item.
+#[cfg(any(doc, doctest))]
+pub mod pages {
+    #[doc = include_str!("../docs/coming-from.md")]
+    pub mod coming_from {}
+}
 
 mod cpu;
 pub mod error;
