@@ -26,7 +26,8 @@
 //! * [`Device`] is a GPU or the CPU, as a value; [`Tensor`] a batch on it, cheap to clone and immutable. Operations are
 //!   methods of [`Tensor`], and of [`Pair`] when the elements do not meet one by one.
 //! * [`io`] is files, [`Ragged::read`] and [`Ragged::write`], and interchange with other libraries.
-//! * [`pages`] maps PyTorch's, TensorFlow's, Awkward Array's and FlashAttention's ragged batches to this.
+//! * [`pages::operations`] has every operation in a table, with what it respects and its tests; [`pages::coming_from`] maps the ragged
+//!   batches of PyTorch, TensorFlow, Awkward Array and FlashAttention to this.
 //! * [`Error`] is the only error. Whatever is wrong with the input is found before any work starts.
 //!
 //! # What a call costs
@@ -62,6 +63,8 @@ struct Readme;
 pub mod pages {
     #[doc = include_str!("../docs/coming-from.md")]
     pub mod coming_from {}
+    #[doc = include_str!("../docs/operations.md")]
+    pub mod operations {}
 }
 
 mod cpu;

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use serde_json::{Map, Value};
-use vsla::{Activation, ConvMethod, DType, MAX_RANK, Pairing, Shape};
+use vsla::{Activation, ConvMethod, DType, MAX_RANK, Pairing, Ragged, Shape};
 
 use crate::batch::{Number, shown};
 use crate::device::Choice;
@@ -119,6 +119,20 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "[n, ..]: the number of values of each element of the answer",
     ),
     ("shapes", "[[extent, ..], ..]: the shape of each element"),
+    (
+        "start",
+        "[place, ..]: the first place on each axis, which may be negative",
+    ),
+    (
+        "end",
+        "[place, ..]: the place behind the last, on each axis",
+    ),
+    ("widths", "[[before, after], ..]: zeros on each axis"),
+    ("axes", "[axis, ..], from 0"),
+    (
+        "indices",
+        "[[index, ..], ..]: a list of rows for each element",
+    ),
     (
         "range",
         "[start, end]: the elements from start on, before end",
@@ -272,6 +286,44 @@ impl Options {
     pub fn lengths(&self) -> Result<Vec<usize>> {
         let value = self.required("lengths")?;
         whole_numbers(value).ok_or_else(|| unexpected("lengths", "an array of lengths", value))
+    }
+
+    /// Whole numbers of either sign.
+    pub fn integers(&self, name: &str) -> Result<Vec<i64>> {
+        let value = self.required(name)?;
+        let items = value.as_array();
+        let numbers = items.and_then(|items| items.iter().map(Value::as_i64).collect());
+        numbers.ok_or_else(|| unexpected(name, "an array of integers", value))
+    }
+
+    pub fn axes(&self) -> Result<Option<Vec<usize>>> {
+        match self.0.get("axes") {
+            None => Ok(None),
+            Some(value) => match whole_numbers(value) {
+                Some(axes) => Ok(Some(axes)),
+                None => Err(unexpected("axes", "an array of axes", value)),
+            },
+        }
+    }
+
+    /// What comes before and after, on each axis.
+    pub fn widths(&self) -> Result<Vec<(usize, usize)>> {
+        let value = self.required("widths")?;
+        let both = |item: &Value| match whole_numbers(item)?.as_slice() {
+            &[before, after] => Some((before, after)),
+            _ => None,
+        };
+        let items = value.as_array();
+        let widths = items.and_then(|items| items.iter().map(both).collect());
+        widths.ok_or_else(|| unexpected("widths", "an array of [before, after]", value))
+    }
+
+    /// A list for each element.
+    pub fn indices(&self) -> Result<Ragged<u32>> {
+        crate::batch::read(self.required("indices")?, Some(1)).map_err(|failure| Failure {
+            element: failure.element,
+            ..Failure::request(format!("indices: {}", failure.message))
+        })
     }
 
     pub fn pairs(&self) -> Result<Option<Pairs>> {

@@ -63,8 +63,8 @@ impl<T: Element> Tensor<T> {
     /// [`gather`](Self::gather) of the same lists takes apart.
     ///
     /// An element of shape (k, s) needs a list of k indices, and a place of shape (n, s); every index is below n, and none
-    /// comes twice. Bits are kept, those of a NaN too. Does not respect equivalence: every row counts, zeros too. Cost: the
-    /// rows and 4 bytes for each row of the result read, the result written once.
+    /// comes twice. Bits are kept, those of a NaN too. Respects equivalence, as far as rows go: rows of zeros are put where zeros
+    /// are, but need indices of their own. Cost: the rows and 4 bytes for each row of the result read, the result written once.
     ///
     /// ```
     /// # use vsla::{Device, Indices, Layout, Ragged};

@@ -10,6 +10,8 @@ use vsla::{Device, Element, Ragged, Result, Tensor};
 use crate::support::bench::Bench;
 use crate::support::operation::run;
 
+pub use classes::{goes_by_shape, sides_of};
+
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = classes::tests(bench);
     trials.extend(rings::tests(bench));

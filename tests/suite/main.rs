@@ -39,6 +39,7 @@ mod scatter;
 mod shaders;
 mod shapes;
 mod support;
+mod table;
 
 use std::process::ExitCode;
 
@@ -89,9 +90,11 @@ fn main() -> ExitCode {
     if !arguments.list {
         bench::announce_gpu();
     }
-    let trials = MODULES
+    let mut trials: Vec<Trial> = MODULES
         .iter()
         .flat_map(|&(module, tests)| tests(&Bench::new(module)))
         .collect();
+    let names = trials.iter().map(|trial| trial.name().to_owned()).collect();
+    trials.extend(table::tests(&Bench::new("table"), names));
     libtest_mimic::run(&arguments, trials).exit_code()
 }

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 use vsla::{Device, DeviceInfo};
 
 use super::{Answer, Call, Grows, Operation, UNARY, operations};
-use crate::batch::Args;
 use crate::failure::{KINDS, Result};
 use crate::files;
 use crate::request::OPTIONS;
@@ -67,13 +66,7 @@ pub const ROWS: &[Operation] = &[
 ];
 
 fn layout(call: &mut Call<'_>) -> Result<Answer> {
-    let layout = match &call.args {
-        Args::F32(args) => args[0].layout(),
-        Args::I32(args) => args[0].layout(),
-        Args::U32(args) => args[0].layout(),
-        Args::C32(args) => args[0].layout(),
-        Args::F16(args) => args[0].layout(),
-    };
+    let layout = call.layout(0);
     let shapes: Vec<_> = layout
         .shapes()
         .map(|shape| shape.extents().to_vec())

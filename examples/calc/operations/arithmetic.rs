@@ -4,7 +4,7 @@ use vsla::{Complex32, Device, Layout, Ragged, f16};
 
 use super::{Answer, BINARY, Call, Grows, Operation, UNARY, batch, floats, halves, within};
 use crate::batch::{Args, Number, written_size};
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::request::Options;
 
 pub const ROWS: &[Operation] = &[

@@ -43,11 +43,11 @@ macro_rules! typed {
     ($call:ident, |$device:ident, $args:ident| $body:expr) => {{
         let $device = $call.device()?;
         match &$call.args {
-            Args::F32($args) => $body,
-            Args::I32($args) => $body,
-            Args::U32($args) => $body,
-            Args::C32($args) => $body,
-            Args::F16($args) => $body,
+            crate::batch::Args::F32($args) => $body,
+            crate::batch::Args::I32($args) => $body,
+            crate::batch::Args::U32($args) => $body,
+            crate::batch::Args::C32($args) => $body,
+            crate::batch::Args::F16($args) => $body,
         }
     }};
 }
@@ -57,12 +57,12 @@ macro_rules! real {
     ($call:ident, |$device:ident, $args:ident| $body:expr) => {{
         let $device = $call.device()?;
         match &$call.args {
-            Args::F32($args) => $body,
-            Args::I32($args) => $body,
-            Args::U32($args) => $body,
-            Args::C32(_) | Args::F16(_) => Err(Failure::request(
-                "dtype: this operation takes f32, i32 or u32",
-            )),
+            crate::batch::Args::F32($args) => $body,
+            crate::batch::Args::I32($args) => $body,
+            crate::batch::Args::U32($args) => $body,
+            crate::batch::Args::C32(_) | crate::batch::Args::F16(_) => Err(
+                crate::failure::Failure::request("dtype: this operation takes f32, i32 or u32"),
+            ),
         }
     }};
 }
@@ -101,12 +101,14 @@ const BINARY: &[&str] = &["dtype", "rank", "pairing"];
 mod about;
 mod arithmetic;
 mod matrices;
+mod places;
 mod products;
 mod reductions;
 mod transforms;
 
 const TOPICS: &[&[Operation]] = &[
     arithmetic::ROWS,
+    places::ROWS,
     reductions::ROWS,
     products::ROWS,
     matrices::ROWS,
@@ -131,6 +133,17 @@ pub struct Call<'a> {
 impl Call<'_> {
     fn device(&mut self) -> Result<Device> {
         self.devices.get(self.choice)
+    }
+
+    /// The layout of an argument.
+    fn layout(&self, i: usize) -> &Layout {
+        match &self.args {
+            Args::F32(args) => args[i].layout(),
+            Args::I32(args) => args[i].layout(),
+            Args::U32(args) => args[i].layout(),
+            Args::C32(args) => args[i].layout(),
+            Args::F16(args) => args[i].layout(),
+        }
     }
 }
 
@@ -208,19 +221,10 @@ pub fn answer(
 
 /// Refuses an answer above the limit. What the library will refuse anyway passes.
 fn check_size(grows: Grows, call: &Call<'_>) -> Result<()> {
-    let (a, b) = match &call.args {
-        Args::F32(args) => layouts(args),
-        Args::I32(args) => layouts(args),
-        Args::U32(args) => layouts(args),
-        Args::C32(args) => layouts(args),
-        Args::F16(args) => layouts(args),
-    };
-    let (Some(a), Some(b)) = (a, b) else {
-        return Ok(());
-    };
     if grows == Grows::No {
         return Ok(());
     }
+    let (a, b) = (call.layout(0), call.layout(1));
     let transposed = call.options.transposed()?;
     let size = |i: usize, j: usize| match grows {
         Grows::No | Grows::Pair => 2,
@@ -257,11 +261,6 @@ fn product_size(a: Shape, b: Shape, transposed: [bool; 2]) -> u64 {
     let rows = if transposed[0] { a_columns } else { a_rows };
     let columns = if transposed[1] { b_rows } else { b_columns };
     Shape::new(&[rows as usize, columns as usize]).map_or(u64::MAX, |shape| written_size(&shape))
-}
-
-fn layouts<T: Copy>(args: &[Ragged<T>]) -> (Option<&Layout>, Option<&Layout>) {
-    let layout = |i| args.get(i).map(Ragged::layout);
-    (layout(0), layout(1))
 }
 
 /// Refuses sizes that add up to more than the limit.

@@ -3,8 +3,6 @@
 use vsla::{ConvMethod, Pairing};
 
 use super::{Answer, BINARY, Grows, Operation, batch, floats};
-use crate::batch::Args;
-use crate::failure::Failure;
 use crate::request::Pairs;
 
 /// A convolution: a method of two tensors and of a pairing of them, by a method of choice.

@@ -1,8 +1,6 @@
 //! One value of each element, or of two.
 
 use super::{Answer, BINARY, Grows, Operation, UNARY, batch, floats};
-use crate::batch::Args;
-use crate::failure::Failure;
 
 pub const ROWS: &[Operation] = &[
     Operation {

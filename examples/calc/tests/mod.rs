@@ -16,6 +16,7 @@ use crate::{Calculator, EXAMPLES, serve};
 mod arithmetic;
 mod lines;
 mod matrices;
+mod places;
 mod products;
 mod reductions;
 mod transforms;
@@ -28,6 +29,7 @@ type Refused = (&'static str, &'static str, Option<u64>);
 
 const GOLDEN: &[&[Golden]] = &[
     arithmetic::GOLDEN,
+    places::GOLDEN,
     reductions::GOLDEN,
     products::GOLDEN,
     matrices::GOLDEN,
@@ -37,6 +39,7 @@ const GOLDEN: &[&[Golden]] = &[
 
 const REFUSED: &[&[Refused]] = &[
     arithmetic::REFUSED,
+    places::REFUSED,
     reductions::REFUSED,
     products::REFUSED,
     matrices::REFUSED,
@@ -358,6 +361,10 @@ fn the_table_is_whole() {
             ("value", json!(1)),
             ("shapes", json!([])),
             ("lengths", json!([])),
+            ("indices", json!([])),
+            ("start", json!([0])),
+            ("end", json!([0])),
+            ("widths", json!([[0, 0]])),
             ("range", json!([0, 0])),
         ] {
             if operation.options.contains(&option) {

@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Pairing, Ragged};
+use vsla::{Device, Indices, Layout, Pairing, Ragged, Shape};
 
 use super::{Run, floats, integers};
 use crate::support::bench::Bench;
@@ -64,6 +64,7 @@ respecting! {
     "scale", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.scale(-3));
     "copy", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.copy());
     "to_f16", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to_f16());
+    "to_f32", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to_f16()?.to_f32());
     "sum", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.sum());
     "norm2", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm2());
     "dot", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.dot(y));
@@ -71,6 +72,30 @@ respecting! {
     "correlate", 1..=1, LEFT, |d, a, b| integers(d, a, b, |x, y| x.correlate(y));
     "kron", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, y| x.kron(y));
     "outer", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.outer(y));
+    "gather", 1..=3, LEFT, |d, a, b| {
+        let indices = lists(a, |_| 4, |r| [2, 0, 7, 2][r]);
+        integers(d, a, b, |x, _| x.gather(&indices))
+    };
+    "scatter_add", 1..=1, LEFT, |d, a, b| {
+        let (indices, places) = (lists(a, |n| n, |r| r as u32 * 3 % 4), five(a));
+        integers(d, a, b, |x, _| x.scatter_add(&indices, &places))
+    };
+    "scatter_set", 1..=1, LEFT, |d, a, b| {
+        let (indices, places) = (lists(a, |n| n, |r| r as u32 * 3 % 5), five(a));
+        integers(d, a, b, |x, _| x.scatter_set(&indices, &places))
+    };
+    "slice", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| {
+        let rank = x.layout().rank();
+        x.slice(&[-1, 1, 0][..rank], &[2, 4, 9][..rank])
+    });
+    "pad", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| {
+        x.pad(&[(1, 2), (0, 1), (2, 0)][..x.layout().rank()])
+    });
+    "resize", 1..=3, LEFT, |d, a, b| {
+        let shape = Shape::new(&[3, 2, 5][..a.layout().rank()]).unwrap();
+        let layout = Layout::uniform(a.len(), shape).unwrap();
+        integers(d, a, b, |x, _| x.resize(&layout))
+    };
     "matmul_ambient", 2..=2, BOTH, |d, a, b| integers(d, a, b, |x, y| x.matmul_ambient(y));
 }
 
@@ -83,6 +108,8 @@ depending! {
         |d, a, b| integers(d, a, b, |x, _| x.argmax());
     "argmin", [&[1], &[1, 0]], [&[], &[]] => [&[0.], &[1.]],
         |d, a, b| integers(d, a, b, |x, _| x.argmin());
+    "flip", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[0., 1.]],
+        |d, a, b| integers(d, a, b, |x, _| x.flip(&[0]));
     "correlate", [&[1, 2], &[1, 2]], [&[3], &[3, 0]] => [&[3., 6.], &[0., 3., 6.]],
         |d, a, b| integers(d, a, b, |x, y| x.correlate(y));
     "causal", [&[1], &[1, 0]], [&[1, 2], &[1, 2]] => [&[1.], &[1., 2.]],
@@ -93,6 +120,31 @@ depending! {
         |d, a, b| floats(d, a, b, |x, y| Ok(x.sbd(y)?.distance));
     "kron", [&[1, 2], &[1, 2]], [&[3], &[3, 0]] => [&[3., 6.], &[3., 0., 6., 0.]],
         |d, a, b| integers(d, a, b, |x, y| x.kron(y));
+}
+
+/// On which sides an operation is known to respect equivalence, if on any. Of one that takes one operand, on the left.
+pub fn sides_of(name: &str) -> Option<[bool; 2]> {
+    let law = RESPECTING.iter().find(|law| law.name == name)?;
+    Some(law.sides)
+}
+
+/// Whether it is known not to, on one side at least.
+pub fn goes_by_shape(name: &str) -> bool {
+    DEPENDING.iter().any(|example| example.name == name)
+}
+
+/// A list for each element, as long as its extent says.
+fn lists(x: &Ragged<i32>, length: fn(usize) -> usize, index: fn(usize) -> u32) -> Indices {
+    let rows = x.layout().shapes().map(|shape| {
+        let rows = shape.extents()[0] as usize;
+        (0..length(rows)).map(index).collect::<Vec<_>>()
+    });
+    Indices::new(Ragged::from_rows(rows).unwrap()).unwrap()
+}
+
+/// As many vectors of five values: no element is longer.
+fn five(x: &Ragged<i32>) -> Layout {
+    Layout::from_lengths(vec![5; x.len()]).unwrap()
 }
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {

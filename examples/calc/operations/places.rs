@@ -1,0 +1,152 @@
+//! Values in other places: taken, moved, put together.
+
+use vsla::{Indices, Layout, Shape};
+
+use super::{Call, Grows, Operation, batch, within};
+use crate::batch::written_size;
+use crate::failure::Result;
+
+pub const ROWS: &[Operation] = &[
+    Operation {
+        name: "slice",
+        args: 1,
+        options: &["dtype", "rank", "start", "end"],
+        grows: Grows::No,
+        about: "the places from start on, before end, on each axis; zeros where an element has none",
+        run: |call| {
+            let [start, end] = ["start", "end"].map(|name| call.options.integers(name));
+            let (start, end) = (start?, end?);
+            let extents = end
+                .iter()
+                .zip(&start)
+                .map(|(end, start)| usize::try_from(end.saturating_sub(*start)).unwrap_or(0));
+            let extents: Vec<_> = extents.collect();
+            limit(call, call.layout(0).shapes().map(|_| Shape::new(&extents)))?;
+            typed!(call, |device, args| {
+                let x = device.upload(&args[0])?;
+                batch(x.slice(&start, &end)?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "pad",
+        args: 1,
+        options: &["dtype", "rank", "widths"],
+        grows: Grows::No,
+        about: "each element with zeros before and after it, on each axis",
+        run: |call| {
+            let widths = call.options.widths()?;
+            let padded = call.layout(0).shapes().map(|shape| {
+                let extents = shape.extents().iter().zip(&widths);
+                let wide = |(&n, &(before, after)): (&u32, &(usize, usize))| {
+                    before.saturating_add(n as usize).saturating_add(after)
+                };
+                Shape::new(&extents.map(wide).collect::<Vec<_>>())
+            });
+            limit(call, padded)?;
+            typed!(call, |device, args| {
+                let x = device.upload(&args[0])?;
+                batch(x.pad(&widths)?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "resize",
+        args: 1,
+        options: &["dtype", "rank", "shapes"],
+        grows: Grows::No,
+        about: "each element in a box of these extents: what fits, and zeros",
+        run: |call| {
+            let layout = shaped(call)?;
+            typed!(call, |device, args| {
+                let x = device.upload(&args[0])?;
+                batch(x.resize(&layout)?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "flip",
+        args: 1,
+        options: &["dtype", "rank", "axes"],
+        grows: Grows::No,
+        about: "each element in reverse along axes, all of them by default",
+        run: |call| {
+            let axes = match call.options.axes()? {
+                Some(axes) => axes,
+                None => (0..call.layout(0).rank()).collect(),
+            };
+            typed!(call, |device, args| {
+                let x = device.upload(&args[0])?;
+                batch(x.flip(&axes)?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "gather",
+        args: 1,
+        options: &["dtype", "rank", "indices"],
+        grows: Grows::No,
+        about: "the rows of each element that a list names; zeros for an index that it does not have",
+        run: |call| {
+            let indices = indices(call)?;
+            let lists = (0..indices.len()).map(|i| indices.list(i).len());
+            let rows = call.layout(0).shapes().zip(lists);
+            limit(call, rows.map(|(shape, rows)| with_rows(&shape, rows)))?;
+            typed!(call, |device, args| {
+                let x = device.upload(&args[0])?;
+                batch(x.gather(&indices)?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "scatter_add",
+        args: 1,
+        options: &["dtype", "rank", "indices", "shapes"],
+        grows: Grows::No,
+        about: "rows added up where a list for each element says, in elements of these shapes",
+        run: |call| {
+            let (indices, layout) = (indices(call)?, shaped(call)?);
+            real!(call, |device, args| {
+                let x = device.upload(&args[0])?;
+                batch(x.scatter_add(&indices, &layout)?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "scatter_set",
+        args: 1,
+        options: &["dtype", "rank", "indices", "shapes"],
+        grows: Grows::No,
+        about: "rows put where a list for each element says, in elements of these shapes",
+        run: |call| {
+            let (indices, layout) = (indices(call)?, shaped(call)?);
+            typed!(call, |device, args| {
+                let x = device.upload(&args[0])?;
+                batch(x.scatter_set(&indices, &layout)?.download_blocking()?)
+            })
+        },
+    },
+];
+
+fn indices(call: &Call<'_>) -> Result<Indices> {
+    Ok(Indices::new(call.options.indices()?)?)
+}
+
+/// The shapes that the answer is to have.
+fn shaped(call: &Call<'_>) -> Result<Layout> {
+    let (rank, shapes) = call.options.shapes()?;
+    limit(call, shapes.iter().map(|&shape| Ok(shape)))?;
+    Ok(Layout::from_shapes(rank, shapes)?)
+}
+
+/// Refuses an answer of these shapes above the limit. One that does not fit is for the library to refuse.
+fn limit(call: &Call<'_>, shapes: impl Iterator<Item = vsla::Result<Shape>>) -> Result<()> {
+    let sizes = shapes.map(|shape| shape.map_or(1, |shape| written_size(&shape)));
+    within(call.max_values, &mut { sizes })
+}
+
+/// The shape with another extent on the first axis.
+fn with_rows(shape: &Shape, rows: usize) -> vsla::Result<Shape> {
+    let behind = shape.extents()[1..].iter().map(|&extent| extent as usize);
+    Shape::new(&[rows].into_iter().chain(behind).collect::<Vec<_>>())
+}

@@ -1,0 +1,86 @@
+use super::{Golden, Refused};
+
+pub const GOLDEN: &[Golden] = &[
+    (
+        r#"{"op": "slice", "args": [[[1,2,3,4],[5],[]]], "options": {"start": [-1], "end": [2]}}"#,
+        "[[0,1,2],[0,5,0],[0,0,0]]",
+    ),
+    (
+        r#"{"op": "pad", "args": [[[[1,2]]]], "options": {"dtype": "i32", "widths": [[1,0],[0,2]]}}"#,
+        "[[[0,0,0,0],[1,2,0,0]]]",
+    ),
+    (
+        r#"{"op": "resize", "args": [[[1,2,3],[4]]], "options": {"dtype": "u32", "shapes": [[2],[3]]}}"#,
+        "[[1,2],[4,0,0]]",
+    ),
+    (
+        r#"{"op": "flip", "args": [[[[1,2],[3,4]]]], "options": {"axes": [1]}}"#,
+        "[[[2,1],[4,3]]]",
+    ),
+    (r#"{"op": "flip", "args": [[[1,2,3],[]]]}"#, "[[3,2,1],[]]"),
+    (
+        r#"{"op": "gather", "args": [[[1,2,3],[4]]], "options": {"indices": [[2,0,7,2],[]]}}"#,
+        "[[3,1,0,3],[]]",
+    ),
+    (
+        r#"{"op": "gather", "args": [[[[1,2],[3,4]]]], "options": {"dtype": "f16", "indices": [[1,1,0]]}}"#,
+        "[[[3,4],[3,4],[1,2]]]",
+    ),
+    (
+        r#"{"op": "scatter_add", "args": [[[1,2,3,4],[5]]], "options": {"dtype": "u32", "indices": [[2,0,2,9],[1]], "shapes": [[3],[2]]}}"#,
+        "[[2,0,4],[0,5]]",
+    ),
+    (
+        r#"{"op": "scatter_set", "args": [[[1,2],[3]]], "options": {"indices": [[3,0],[1]], "shapes": [[4],[2]]}}"#,
+        "[[2,0,0,1],[0,3]]",
+    ),
+];
+
+pub const REFUSED: &[Refused] = &[
+    (
+        r#"{"op": "slice", "args": [[[1]]], "options": {"start": [0, 0], "end": [1, 1]}}"#,
+        "rank",
+        None,
+    ),
+    (
+        r#"{"op": "slice", "args": [[[1]]], "options": {"start": [0], "end": [2000000]}}"#,
+        "limit",
+        None,
+    ),
+    (
+        r#"{"op": "pad", "args": [[[1],[2]]], "options": {"widths": [[0, 600000]]}}"#,
+        "limit",
+        None,
+    ),
+    (
+        r#"{"op": "pad", "args": [[[1]]], "options": {"widths": [1]}}"#,
+        "bad_request",
+        None,
+    ),
+    (
+        r#"{"op": "flip", "args": [[[1]]], "options": {"axes": [1]}}"#,
+        "argument",
+        None,
+    ),
+    (r#"{"op": "gather", "args": [[[1]]]}"#, "bad_request", None),
+    (
+        r#"{"op": "gather", "args": [[[1],[2]]], "options": {"indices": [[0],[-1]]}}"#,
+        "bad_request",
+        Some(1),
+    ),
+    (
+        r#"{"op": "gather", "args": [[[1],[2]]], "options": {"indices": [[0]]}}"#,
+        "batch_size",
+        None,
+    ),
+    (
+        r#"{"op": "scatter_set", "args": [[[1],[2,3]]], "options": {"indices": [[0],[1,1]], "shapes": [[1],[2]]}}"#,
+        "duplicate_index",
+        Some(1),
+    ),
+    (
+        r#"{"op": "scatter_add", "args": [[[1]]], "options": {"indices": [[0]], "shapes": [[4294967295]]}}"#,
+        "limit",
+        None,
+    ),
+];
