@@ -94,7 +94,7 @@ pub use ragged::{
 };
 pub use tensor::{
     BsrTensor, ConvPlan, CorrelateMax, Device, DeviceInfo, DeviceKind, DeviceLimits, KernelTime,
-    Pair, Product, Profile, Sbd, Tensor,
+    Pair, Product, Profile, Sbd, ShapeMatrix, Tensor,
 };
 #[cfg(feature = "gpu")]
 pub use wgpu;

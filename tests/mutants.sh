@@ -125,6 +125,15 @@ kron @ a_stride *= m; @ a_stride *= n; @ kron::gpu
 kron @ place.left * entry.n - place.j >= 4u @ place.left * entry.n - place.j >= 3u @ kron::gpu
 kron @ j + 1u == n) @ j == n) @ kron::gpu
 kron @ place = first_place @ let skipped = first_place @ kron::gpu
+shape_matmul @ q + 1u - m, q + 1u > m @ q - m, q > m @ shape_matrix::gpu
+shape_matmul @ min(n, q + 1u) @ min(n, q) @ shape_matrix::gpu
+shape_matmul @ if i < m @ if i <= m @ shape_matrix::gpu
+shape_matmul @ j * entry.columns @ j @ shape_matrix::gpu
+spectral_matmul @ vec4(-a.y) @ vec4(a.y) @ shape_matrix::gpu
+spectral_matmul @ list[record + 3u], f, s2 @ list[record + 2u], f, s2 @ shape_matrix::gpu
+spectral_matmul @ let there = b_at != vec4(NONE) @ let there = vec4<bool>(true) @ shape_matrix::gpu
+spectral_matmul @ if p.add != 0u @ if p.add > 1u @ shape_matrix::gpu
+fit @ if i < piece.y @ if i <= piece.y @ shape_matrix::gpu
 correlate_max @ q0 / TILE @ q0 / (TILE + 1u) @ correlate_max::gpu
 correlate_max @ if q < length @ if q <= length @ correlate_max::gpu
 correlate_max @ y.value > x.value @ y.value < x.value @ correlate_max::gpu

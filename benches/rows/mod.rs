@@ -17,6 +17,7 @@ mod peaks;
 #[cfg(feature = "gpu")]
 mod peaks_gpu;
 mod plan;
+mod shape_matrix;
 
 use crate::harness::{Bench, Outcome};
 
@@ -34,6 +35,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     layout::rows(bench)?;
     matmul::rows(bench)?;
     plan::rows(bench)?;
+    shape_matrix::rows(bench)?;
     cpu::rows(bench)?;
     by_hand::rows(bench)?;
     bsr::rows(bench)

@@ -239,7 +239,7 @@ fn twin<T: Arithmetic>(args: &mut TwinArgs<'_>, rank: usize, seen: Option<&[Layo
 }
 
 /// `out[k]` is value `from + k` of `x ⊗ y`.
-fn row<T: Arithmetic>(out: &mut [T], from: usize, x: &[T], y: &[T]) {
+pub(super) fn row<T: Arithmetic>(out: &mut [T], from: usize, x: &[T], y: &[T]) {
     let (i, j) = (from / y.len(), from % y.len());
     let (begun, whole) = out.split_at_mut((y.len() - j).min(out.len()));
     for (o, &y) in begun.iter_mut().zip(&y[j..]) {

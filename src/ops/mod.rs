@@ -17,6 +17,7 @@ mod passes;
 pub(crate) mod reduce;
 pub(crate) mod scatter;
 pub(crate) mod select;
+pub(crate) mod shape_matmul;
 #[cfg(feature = "gpu")]
 mod squares;
 pub(crate) mod strided;
@@ -54,6 +55,9 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &bsr::MATRIX_SAMPLED,
     &bsr::ALIGN,
     &matmul::MATRIX,
+    &shape_matmul::KERNEL,
+    &shape_matmul::SPECTRAL,
+    &shape_matmul::FIT,
     &map::KERNEL,
     &map::FILL,
     &convert::KERNEL,

@@ -13,6 +13,7 @@ mod pair;
 mod products;
 mod profile;
 mod reductions;
+mod shape_matrix;
 mod shapes;
 mod sparse;
 mod transfer;
@@ -27,6 +28,7 @@ pub use device::{Device, DeviceInfo, DeviceKind, DeviceLimits};
 pub use pair::Pair;
 pub use products::Product;
 pub use profile::{KernelTime, Profile};
+pub use shape_matrix::ShapeMatrix;
 pub use sparse::BsrTensor;
 
 use device::Backend;

@@ -37,6 +37,7 @@ mod sbd;
 mod scatter;
 #[cfg(feature = "gpu")]
 mod shaders;
+mod shape_matrix;
 mod shapes;
 mod support;
 mod table;
@@ -77,6 +78,7 @@ const MODULES: &[Module] = &[
     ("ragged", ragged::tests),
     ("reduce", reduce::tests),
     ("reference", reference::tests),
+    ("shape_matrix", shape_matrix::tests),
     ("sbd", sbd::tests),
     ("scatter", scatter::tests),
     #[cfg(feature = "gpu")]

@@ -11,7 +11,7 @@ mod twin;
 
 use std::sync::Arc;
 
-use crate::plan::{Launch, Output, OutputLayout};
+use crate::plan::{Launch, Output, OutputLayout, Slot, Stage, Word};
 use crate::ragged::{CacheKey, DType, Layout};
 use crate::{Error, Result};
 
@@ -67,6 +67,16 @@ impl Room {
             scratch: long::SCRATCH.min(binding / 4),
         }
     }
+
+    /// A number that other rooms do not have.
+    pub(crate) fn key(self) -> u64 {
+        u64::from(self.workgroup) << 32 | self.scratch
+    }
+
+    /// Words of a scratch buffer at most.
+    pub(crate) fn scratch(self) -> u64 {
+        self.scratch
+    }
 }
 
 fn key(transform: Transform, other: u64, room: Option<Room>) -> CacheKey {
@@ -74,7 +84,7 @@ fn key(transform: Transform, other: u64, room: Option<Room>) -> CacheKey {
         what: transform.op(),
         other,
         device: 0,
-        extra: room.map_or(0, |room| u64::from(room.workgroup) << 32 | room.scratch),
+        extra: room.map_or(0, Room::key),
     }
 }
 
@@ -183,4 +193,33 @@ pub(crate) fn launch_inverse(
             twin: twin::of(transform),
         }))
     })
+}
+
+/// The stages of transforms of elements of the lengths `n` inside another operation, from its scratch buffer `x` to `y`, in which
+/// they lie as `from` and `to` say. Scratch buffers of their own, whose words come too, begin at `own`.
+pub(crate) fn inside(
+    transform: Transform,
+    n: &Layout,
+    [from, to]: [&Layout; 2],
+    room: Room,
+    [x, y]: [usize; 2],
+    own: usize,
+) -> (Vec<Stage>, Vec<u64>) {
+    let (mut stages, words) = plan::stages(transform, n, from, to, Some(room));
+    for stage in &mut stages {
+        for slot in &mut stage.slots {
+            match slot {
+                Slot::Input(_) => *slot = Slot::Temp(x),
+                Slot::Output(_) => *slot = Slot::Temp(y),
+                Slot::Temp(i) => *i += own,
+                _ => {}
+            }
+        }
+        for word in &mut stage.params {
+            if let Word::InputBase(_) = word {
+                *word = Word::U32(0);
+            }
+        }
+    }
+    (stages, words)
 }

@@ -1,0 +1,337 @@
+//! Products of matrices whose entries are vectors: c_ik = Σ_j a_ij ∘ b_jk, ∘ a convolution or a Kronecker product.
+//!
+//! A Kronecker product, and a convolution of short entries or of integers, goes by the definition, in one dispatch. Others go by
+//! transforms ([`spectral`]): an entry is transformed once for each length that a result needs it at, sums are taken of
+//! spectra, and each result is transformed back once. How a result is made depends on the lengths of its own row and column.
+
+mod spectral;
+mod twin;
+
+use std::sync::Arc;
+
+use super::twin_of;
+use crate::ops::fft::Room;
+use crate::plan::{
+    Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Twin, Word, Words,
+    for_each_type,
+};
+use crate::ragged::{CacheKey, DType, Layout};
+use crate::{Error, Result};
+
+pub(crate) use spectral::{FIT, SPECTRAL};
+use twin::direct as direct_twin;
+
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "shape_matmul",
+    source: include_str!("../../../shaders/shape_matmul.wgsl"),
+    access: &[
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Write,
+        Access::Read,
+        Access::Read,
+    ],
+    variants: for_each_type![&[], &["KRON"]],
+};
+
+/// Values of a workgroup of that kernel.
+const TILE: usize = 512;
+
+/// What is done to two entries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Model {
+    Convolution,
+    Kronecker,
+}
+
+impl Model {
+    pub(crate) fn op(self) -> &'static str {
+        match self {
+            Model::Convolution => "conv_matmul",
+            Model::Kronecker => "kron_matmul",
+        }
+    }
+
+    /// Values of the product of two entries; none when one is empty.
+    fn length(self, m: usize, n: usize) -> u64 {
+        match (m, n, self) {
+            (0, _, _) | (_, 0, _) => 0,
+            (_, _, Model::Convolution) => m as u64 + n as u64 - 1,
+            (_, _, Model::Kronecker) => m as u64 * n as u64,
+        }
+    }
+}
+
+/// Two matrices that are multiplied, and the result.
+#[derive(Clone, Copy, Debug)]
+struct Product {
+    /// The first entry of each in its batch.
+    a: usize,
+    b: usize,
+    c: usize,
+    rows: usize,
+    inner: usize,
+    columns: usize,
+}
+
+impl Product {
+    /// The entries of which c_ik is the sum of products.
+    fn terms(&self, i: usize, k: usize) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let Product {
+            a,
+            b,
+            inner,
+            columns,
+            ..
+        } = *self;
+        (0..inner).map(move |j| (a + i * inner + j, b + j * columns + k))
+    }
+
+    fn result(&self, i: usize, k: usize) -> usize {
+        self.c + i * self.columns + k
+    }
+
+    /// Every result, in order.
+    fn results(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let columns = self.columns;
+        (0..self.rows * columns).map(move |at| (at / columns, at % columns))
+    }
+}
+
+/// Products, and how each of their results is made.
+struct Plan {
+    products: Vec<Product>,
+    /// Of each result, the length of its transforms; 0 by the definition.
+    lengths: Vec<u32>,
+    entries: Layout,
+    grid: Layout,
+    /// Multiply-adds of what goes by the definition.
+    work: u64,
+}
+
+/// A product's launch, and the results' extents.
+pub(crate) struct Planned {
+    pub launch: Launch,
+    /// That of an operand where it is the same, for what is planned from it to be found again.
+    pub grid: OutputLayout,
+}
+
+/// Values of a transform at least.
+const SHORTEST: u64 = 64;
+/// What a multiply-add of the definition may cost, in values of a transform that would take its place: beyond, spectra are faster. Up
+/// to so many values on one side a term is never transformed, and products with [1] stay exact.
+const DIRECT: u64 = 8;
+
+/// The launch that multiplies matrix by matrix.
+///
+/// `a` and `b` are the entries of matrices of these extents, whose layouts' identities are theirs alone: `grids[0]` keeps the launch.
+pub(crate) fn launch(
+    model: Model,
+    dtype: DType,
+    [a, b]: [&Layout; 2],
+    grids: [&Layout; 2],
+    room: Option<Room>,
+) -> Result<Arc<Planned>> {
+    let op = model.op();
+    let key = CacheKey {
+        what: op,
+        other: grids[1].id(),
+        device: room.map_or(0, Room::key),
+        extra: dtype as u64,
+    };
+    grids[0].cached(key, || {
+        let plan = Plan::new((model, dtype), [a, b], grids, room)?;
+        let (mut stages, mut temps) = (Vec::new(), Vec::new());
+        if let Some(room) = room {
+            stages.extend(plan.direct(model, dtype));
+            let (more, words) = spectral::stages(&plan, [a, b], room);
+            stages.extend(more);
+            temps = words;
+        }
+        let (entries, grid) = (plan.entries.clone(), plan.grid.clone());
+        let twin = match (model, dtype) {
+            (Model::Convolution, DType::F32) => Twin::new(move |args| twin::spectral(args, &plan)),
+            (Model::Convolution, _) => {
+                let twin = twin_of!(dtype, direct_twin, false);
+                Twin::new(move |args| twin(args, &plan))
+            }
+            (Model::Kronecker, _) => {
+                let twin = twin_of!(dtype, direct_twin, true);
+                Twin::new(move |args| twin(args, &plan))
+            }
+        };
+        Ok(Arc::new(Planned {
+            launch: Launch {
+                op,
+                outputs: vec![Output::new(dtype, OutputLayout::of(entries, &[a, b]))],
+                temps,
+                stages,
+                pairs: None,
+                twin,
+            },
+            grid: OutputLayout::of(grid, &grids),
+        }))
+    })
+}
+
+/// The rows and columns of each matrix of a grid.
+fn extents(grid: &Layout) -> impl ExactSizeIterator<Item = [usize; 2]> + '_ {
+    let pairs = grid.extents().chunks_exact(2);
+    pairs.map(|extents| [extents[0] as usize, extents[1] as usize])
+}
+
+impl Plan {
+    /// Checks extents, and works out the shape of each result.
+    fn new(
+        (model, dtype): (Model, DType),
+        [a, b]: [&Layout; 2],
+        grids: [&Layout; 2],
+        room: Option<Room>,
+    ) -> Result<Plan> {
+        let op = model.op();
+        let transforms = model == Model::Convolution && dtype == DType::F32;
+        if grids[0].len() != grids[1].len() {
+            return Err(Error::BatchSize {
+                op,
+                left: grids[0].len(),
+                right: grids[1].len(),
+            });
+        }
+        let mut products = Vec::with_capacity(grids[0].len());
+        let (mut shapes, mut count) = (Vec::with_capacity(2 * grids[0].len()), Offset::new(op, 0)?);
+        let mut next = [0; 3];
+        let both = extents(grids[0]).zip(extents(grids[1]));
+        for (pair, ([rows, inner], [other, columns])) in both.enumerate() {
+            if inner != other {
+                return Err(Error::InnerExtents {
+                    op,
+                    pair,
+                    left: inner,
+                    right: other,
+                });
+            }
+            count.push(rows as u64 * columns as u64)?;
+            shapes.extend([rows as u32, columns as u32]);
+            let [a, b, c] = next;
+            products.push(Product {
+                a,
+                b,
+                c,
+                rows,
+                inner,
+                columns,
+            });
+            next = [a + rows * inner, b + inner * columns, c + rows * columns];
+        }
+        let grid = Layout::with_extents_unchecked(count.finish(), 2, shapes);
+        let mut offsets = Offset::new(op, grid.total())?;
+        let (mut lengths, mut work) = (Vec::with_capacity(grid.total()), 0);
+        for (matrix, product) in products.iter().enumerate() {
+            for (i, k) in product.results() {
+                let (mut longest, mut terms, mut sum) = (0, 0, 0u64);
+                for (x, y) in product.terms(i, k) {
+                    let (m, n) = (a.length(x), b.length(y));
+                    longest = longest.max(model.length(m, n));
+                    terms += u64::from(m > 0 && n > 0);
+                    sum = sum.saturating_add(m as u64 * n as u64);
+                }
+                offsets
+                    .push(longest)
+                    .map_err(|error| named(error, matrix))?;
+                let length = longest.next_power_of_two().max(SHORTEST);
+                let direct = !transforms || sum <= DIRECT * length * terms;
+                if direct {
+                    lengths.push(0);
+                    work += match model {
+                        Model::Convolution => sum,
+                        Model::Kronecker => longest * product.inner as u64,
+                    };
+                    continue;
+                }
+                if room.is_some() && !spectral::reaches(length) {
+                    return Err(Error::TooLarge {
+                        op,
+                        element: Some(matrix),
+                        what: "transform".to_owned(),
+                        bytes: 4 * length,
+                        limit: 4 * spectral::LONGEST,
+                    });
+                }
+                // Beyond 2³¹, which only the CPU would reach, by the definition.
+                lengths.push(u32::try_from(length).unwrap_or(0));
+            }
+        }
+        Ok(Plan {
+            products,
+            lengths,
+            entries: Layout::from_offsets(offsets.finish()),
+            grid,
+            work,
+        })
+    }
+
+    /// The stage of the results that are made by the definition.
+    fn direct(&self, model: Model, dtype: DType) -> Option<Stage> {
+        let (mut list, mut offsets, mut total) = (Vec::new(), vec![0], 0);
+        let begins = self.entries.offsets().as_slice();
+        for product in &self.products {
+            for (i, k) in product.results() {
+                let result = product.result(i, k);
+                let length = self.entries.length(result);
+                if self.lengths[result] != 0 || length == 0 {
+                    continue;
+                }
+                let (row, column) = (product.a + i * product.inner, product.b + k);
+                list.extend([
+                    begins[result],
+                    row as u32,
+                    column as u32,
+                    product.inner as u32,
+                ]);
+                list.extend([product.columns as u32, 0, 0, 0]);
+                total += length as u32;
+                offsets.push(total);
+            }
+        }
+        let flags: &[&str] = match model {
+            Model::Convolution => &[],
+            Model::Kronecker => &["KRON"],
+        };
+        let entries = offsets.len() as u32 - 1;
+        (total > 0).then(|| Stage {
+            kernel: &KERNEL,
+            variant: KERNEL.variant(dtype, flags),
+            slots: vec![
+                Slot::Input(0),
+                Slot::InputMeta(0),
+                Slot::Input(1),
+                Slot::InputMeta(1),
+                Slot::Output(0),
+                Slot::Words(Words::new(offsets)),
+                Slot::Words(Words::new(list)),
+            ],
+            params: vec![
+                Word::U32(total),
+                Word::InputBase(0),
+                Word::InputBase(1),
+                Word::U32(entries),
+            ],
+            groups: (total as usize).div_ceil(TILE) as u32,
+            cost: self.work,
+        })
+    }
+}
+
+/// The error with the matrix in the place of its entry.
+fn named(error: Error, matrix: usize) -> Error {
+    match error {
+        Error::SizeOverflow { op, what, .. } => Error::SizeOverflow {
+            op,
+            element: Some(matrix),
+            what,
+        },
+        other => other,
+    }
+}

@@ -1,0 +1,473 @@
+//! Results that go by transforms, on a GPU: entries with zeros behind them, their spectra, sums of products of spectra, and back.
+//!
+//! What goes by transforms of one length in one product is a block: its rows, its columns, and all that they share. Blocks take turns
+//! where the scratch that all would need is too much. One that has no room alone is cut: along the inner extent first, where sums go on
+//! in the next turn, and where the results alone have no room, into blocks of fewer rows or columns, which transform some
+//! entries again.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::{Plan, Product};
+use crate::ops::fft::{self, Room, Transform};
+use crate::plan::{Access, Kernel, Slot, Stage, Variant, Word, Words};
+use crate::ragged::{DType, Layout, Offsets};
+
+pub(crate) static SPECTRAL: Kernel = Kernel {
+    stem: "spectral_matmul",
+    source: include_str!("../../../shaders/spectral_matmul.wgsl"),
+    access: &[Access::Read, Access::Write, Access::Read],
+    variants: &[Variant {
+        dtype: DType::F32,
+        flags: &[],
+    }],
+};
+
+pub(crate) static FIT: Kernel = Kernel {
+    stem: "fit",
+    source: include_str!("../../../shaders/fit.wgsl"),
+    access: SPECTRAL.access,
+    variants: &[Variant {
+        dtype: DType::U32,
+        flags: &[],
+    }],
+};
+
+/// The scratch buffers: vectors of the lengths of transforms, their spectra, sums, and those of the transforms.
+const VALUES: usize = 0;
+const SPECTRA: usize = 1;
+const SUMS: usize = 2;
+const OWN: usize = 3;
+
+/// Words of a scratch buffer at most: 128 MiB.
+const SCRATCH: u64 = 1 << 25;
+/// The longest transform of a GPU.
+pub(super) const LONGEST: u64 = 1 << 24;
+
+/// Rows and columns of a tile, and invocations of a workgroup: as in `spectral_matmul.wgsl`.
+const SIDE: usize = 4;
+const WG: usize = 64;
+/// In the place of a spectrum that there is none.
+const NONE: u32 = u32::MAX;
+/// Values of a piece, and pieces of a workgroup: as in `fit.wgsl`.
+const PIECE: u32 = 512;
+const PIECES: usize = 4;
+
+/// Whether a GPU transforms so many values.
+pub(super) fn reaches(length: u64) -> bool {
+    length <= LONGEST
+}
+
+/// Results of one product that go by transforms of one length.
+#[derive(Clone, Debug)]
+struct Block<'a> {
+    product: &'a Product,
+    length: u32,
+    rows: Vec<usize>,
+    columns: Vec<usize>,
+}
+
+impl Block<'_> {
+    /// Words of the spectra of so many entries, a little more than those of their values.
+    fn words(&self, entries: usize) -> u64 {
+        entries as u64 * (u64::from(self.length) + 2)
+    }
+
+    /// Words of the results' sums, and of the factors' spectra at one j.
+    fn needs(&self) -> [u64; 2] {
+        let (rows, columns) = (self.rows.len(), self.columns.len());
+        [self.words(rows * columns), self.words(rows + columns)]
+    }
+
+    /// Two blocks of half as many rows, or columns.
+    fn halves(&self) -> Option<[Self; 2]> {
+        let (mut first, mut second) = (self.clone(), self.clone());
+        if self.rows.len() >= self.columns.len() {
+            second.rows = first.rows.split_off(self.rows.len().div_ceil(2));
+        } else {
+            second.columns = first.columns.split_off(self.columns.len().div_ceil(2));
+        }
+        let empty = second.rows.is_empty() || second.columns.is_empty();
+        (!empty).then_some([second, first])
+    }
+}
+
+/// Every block of the plan, product by product.
+fn blocks(plan: &Plan) -> Vec<Block<'_>> {
+    let mut blocks = Vec::new();
+    for product in &plan.products {
+        let mut of_length: BTreeMap<u32, [Vec<usize>; 2]> = BTreeMap::new();
+        for (i, k) in product.results() {
+            let length = plan.lengths[product.result(i, k)];
+            if length > 0 {
+                let [rows, columns] = of_length.entry(length).or_default();
+                rows.push(i);
+                columns.push(k);
+            }
+        }
+        blocks.extend(
+            of_length
+                .into_iter()
+                .map(|(length, [mut rows, mut columns])| {
+                    rows.dedup();
+                    columns.sort_unstable();
+                    columns.dedup();
+                    Block {
+                        product,
+                        length,
+                        rows,
+                        columns,
+                    }
+                }),
+        );
+    }
+    blocks
+}
+
+/// What is done together.
+#[derive(Default)]
+struct Turn {
+    /// Lengths of the factors' transforms, and of the results'.
+    factors: Vec<u32>,
+    results: Vec<u32>,
+    /// Words of the factors' spectra and of the sums.
+    used: [u64; 2],
+    /// Pieces of a, of b, and of the results.
+    pieces: [Vec<[u32; 4]>; 3],
+    /// Begins of values, spectra and sums: of what comes next.
+    values: u32,
+    spectra: u32,
+    sums: u32,
+    back: u32,
+    work: Vec<[u32; 4]>,
+    tables: Vec<[u32; 4]>,
+    cost: u64,
+    /// Whether sums go on from the turn before, and whether they end in this one.
+    goes_on: bool,
+    ends: bool,
+}
+
+impl Turn {
+    fn new() -> Turn {
+        Turn {
+            ends: true,
+            ..Turn::default()
+        }
+    }
+
+    /// Where the spectra of four entries will be.
+    fn place(
+        &mut self,
+        side: usize,
+        layout: &Layout,
+        entries: [Option<usize>; SIDE],
+        length: u32,
+    ) -> [u32; SIDE] {
+        entries.map(|entry| {
+            // One that is longer than the transform meets nothing but empty entries here.
+            let range = entry.map_or(0..0, |entry| layout.offsets().range(entry));
+            if range.is_empty() || range.len() > length as usize {
+                return NONE;
+            }
+            let (begin, there) = (range.start as u32, range.len() as u32);
+            cut(&mut self.pieces[side], [begin, there, self.values, length]);
+            self.values += length;
+            self.factors.push(length);
+            let at = self.spectra;
+            self.spectra += length / 2 + 1;
+            at
+        })
+    }
+
+    /// A block, or the part of it with these j.
+    fn add(&mut self, plan: &Plan, [a, b]: [&Layout; 2], block: &Block<'_>, inner: Range<usize>) {
+        let &Block {
+            product, length, ..
+        } = block;
+        let mut lines = |side: usize, layout: &Layout, numbers: &[usize]| {
+            let mut begins = Vec::new();
+            for four in numbers.chunks(SIDE) {
+                begins.push(self.tables.len() as u32);
+                for j in inner.clone() {
+                    let entries = std::array::from_fn(|at| {
+                        four.get(at).map(|&number| match side {
+                            0 => product.a + number * product.inner + j,
+                            _ => product.b + j * product.columns + number,
+                        })
+                    });
+                    let places = self.place(side, layout, entries, length);
+                    self.tables.push(places);
+                }
+            }
+            begins
+        };
+        let rows = lines(0, a, &block.rows);
+        let columns = lines(1, b, &block.columns);
+        let (tiles, begin) = (self.tables.len(), self.tables.len() as u32);
+        for (four_rows, &row) in block.rows.chunks(SIDE).zip(&rows) {
+            for (four_columns, &column) in block.columns.chunks(SIDE).zip(&columns) {
+                let mut places = [[NONE; SIDE]; SIDE];
+                for (places, &i) in places.iter_mut().zip(four_rows) {
+                    for (place, &k) in places.iter_mut().zip(four_columns) {
+                        let result = product.result(i, k);
+                        if plan.lengths[result] == length {
+                            *place = self.result(plan, result, length);
+                        }
+                    }
+                }
+                if places != [[NONE; SIDE]; SIDE] {
+                    self.tables.push([row, column, 0, 0]);
+                    self.tables.extend(places);
+                }
+            }
+        }
+        let frequencies = length as usize / 2 + 1;
+        let items = (self.tables.len() - tiles) / (1 + SIDE) * frequencies;
+        for first in (0..items).step_by(WG) {
+            let count = inner.len() as u32;
+            self.work.extend([
+                [frequencies as u32, count, begin, first as u32],
+                [items as u32, 0, 0, 0],
+            ]);
+        }
+        self.cost += (items * inner.len() * 4 * SIDE * SIDE) as u64;
+        let [sums, spectra] = block.needs();
+        self.used[0] += spectra * inner.len() as u64;
+        self.used[1] += sums;
+    }
+
+    /// Where the sums of a result will be.
+    fn result(&mut self, plan: &Plan, result: usize, length: u32) -> u32 {
+        let range = plan.entries.offsets().range(result);
+        let (begin, wanted) = (range.start as u32, range.len() as u32);
+        cut(&mut self.pieces[2], [self.back, wanted, begin, wanted]);
+        self.back += length;
+        self.results.push(length);
+        let at = self.sums;
+        self.sums += length / 2 + 1;
+        at
+    }
+
+    /// The stages, and the words of the scratch buffers.
+    fn finish(&self, room: Room, words: &mut Vec<u64>) -> Vec<Stage> {
+        let of_lengths = |lengths: &[u32], length: fn(u32) -> u32| {
+            let mut offsets = vec![0];
+            let mut end = 0;
+            offsets.extend(lengths.iter().map(|&n| {
+                end += length(n);
+                end
+            }));
+            Layout::from_offsets(Offsets::from_vec_unchecked(offsets))
+        };
+        let (values, spectra) = (
+            of_lengths(&self.factors, |n| n),
+            of_lengths(&self.factors, |n| n / 2 + 1),
+        );
+        let (back, sums) = (
+            of_lengths(&self.results, |n| n),
+            of_lengths(&self.results, |n| n / 2 + 1),
+        );
+        let mut need = |scratch: usize, more: u64| {
+            if words.len() <= scratch {
+                words.resize(scratch + 1, 0);
+            }
+            words[scratch] = words[scratch].max(more);
+        };
+        need(VALUES, values.total().max(back.total()) as u64);
+        need(SPECTRA, 2 * spectra.total() as u64);
+        need(SUMS, 2 * sums.total() as u64);
+        let mut stages = Vec::new();
+        for (side, pieces) in self.pieces[..2].iter().enumerate() {
+            stages.extend(fit(
+                pieces,
+                Slot::Input(side),
+                Slot::Temp(VALUES),
+                Word::InputBase(side),
+            ));
+        }
+        let mut transform = |transform, n: &Layout, from_to: [&Layout; 2], places| {
+            let (stages, own) = fft::inside(transform, n, from_to, room, places, OWN);
+            for (i, &own) in own.iter().enumerate() {
+                need(OWN + i, own);
+            }
+            stages
+        };
+        let places = [VALUES, SPECTRA];
+        stages.extend(transform(
+            Transform::Real,
+            &values,
+            [&values, &spectra],
+            places,
+        ));
+        stages.push(Stage {
+            kernel: &SPECTRAL,
+            variant: 0,
+            slots: vec![
+                Slot::Temp(SPECTRA),
+                Slot::Temp(SUMS),
+                Slot::Words(Words::new([&self.work[..], &self.tables].concat().concat())),
+            ],
+            params: vec![
+                Word::U32(self.work.len() as u32),
+                Word::U32(u32::from(self.goes_on)),
+            ],
+            groups: self.work.len() as u32 / 2,
+            cost: self.cost,
+        });
+        if self.ends {
+            let places = [SUMS, VALUES];
+            stages.extend(transform(
+                Transform::RealInverse,
+                &back,
+                [&sums, &back],
+                places,
+            ));
+            stages.extend(fit(
+                &self.pieces[2],
+                Slot::Temp(VALUES),
+                Slot::Output(0),
+                Word::U32(0),
+            ));
+        }
+        stages
+    }
+}
+
+/// A copy, which is (begin, values there, begin of the result, values wanted), in pieces.
+fn cut(pieces: &mut Vec<[u32; 4]>, [from, there, to, wanted]: [u32; 4]) {
+    pieces.extend((0..wanted).step_by(PIECE as usize).map(|at| {
+        let there = there.saturating_sub(at).min(PIECE);
+        [from + at, there, to + at, (wanted - at).min(PIECE)]
+    }));
+}
+
+fn fit(pieces: &[[u32; 4]], from: Slot, to: Slot, base: Word) -> Option<Stage> {
+    (!pieces.is_empty()).then(|| Stage {
+        kernel: &FIT,
+        variant: 0,
+        slots: vec![from, to, Slot::Words(Words::new(pieces.concat()))],
+        params: vec![base, Word::U32(pieces.len() as u32)],
+        groups: pieces.len().div_ceil(PIECES) as u32,
+        cost: pieces.len() as u64 * u64::from(PIECE),
+    })
+}
+
+/// The stages of all results that go by transforms, and the words of their scratch buffers.
+pub(super) fn stages(plan: &Plan, layouts: [&Layout; 2], room: Room) -> (Vec<Stage>, Vec<u64>) {
+    let most = room.scratch().min(SCRATCH);
+    let (mut stages, mut words) = (Vec::new(), Vec::new());
+    let mut turn = Turn::new();
+    let mut waiting = blocks(plan);
+    waiting.reverse();
+    while let Some(block) = waiting.pop() {
+        let inner = block.product.inner;
+        let [sums, spectra] = block.needs();
+        let fits =
+            |used: [u64; 2]| used[0] + spectra * inner as u64 <= most && used[1] + sums <= most;
+        if !fits(turn.used) && !turn.work.is_empty() {
+            stages.extend(turn.finish(room, &mut words));
+            turn = Turn::new();
+        }
+        if fits([0; 2]) {
+            turn.add(plan, layouts, &block, 0..inner);
+            continue;
+        }
+        if (sums > most || spectra > most)
+            && let Some(halves) = block.halves()
+        {
+            waiting.extend(halves);
+            continue;
+        }
+        let step = ((most / spectra) as usize).max(1);
+        for first in (0..inner).step_by(step) {
+            let end = (first + step).min(inner);
+            turn.add(plan, layouts, &block, first..end);
+            (turn.goes_on, turn.ends) = (first > 0, end == inner);
+            stages.extend(turn.finish(room, &mut words));
+            turn = Turn::new();
+        }
+    }
+    if !turn.work.is_empty() {
+        stages.extend(turn.finish(room, &mut words));
+    }
+    (stages, words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Shape;
+    use crate::ops::shape_matmul::Model;
+
+    /// Entries of 100 values where nothing else is said.
+    fn plan(extents: [usize; 3], odd: &[(usize, usize, usize)]) -> (Plan, [Layout; 2]) {
+        let [rows, inner, columns] = extents;
+        let grids = [[rows, inner], [inner, columns]]
+            .map(|extents| Layout::uniform(1, Shape::new(&extents).unwrap()).unwrap());
+        let layouts = [0, 1].map(|side| {
+            let length = |entry| {
+                let found = odd.iter().find(|other| (other.0, other.1) == (side, entry));
+                found.map_or(100, |other| other.2)
+            };
+            Layout::from_lengths((0..grids[side].total()).map(length)).unwrap()
+        });
+        let [a, b] = &layouts;
+        let wanted = (Model::Convolution, DType::F32);
+        let plan = Plan::new(wanted, [a, b], [&grids[0], &grids[1]], None).unwrap();
+        (plan, layouts)
+    }
+
+    /// The transforms there and back of all that goes in one turn.
+    fn transforms(extents: [usize; 3], odd: &[(usize, usize, usize)]) -> [Vec<u32>; 2] {
+        let (plan, layouts) = plan(extents, odd);
+        let mut turn = Turn::new();
+        for block in blocks(&plan) {
+            turn.add(&plan, [&layouts[0], &layouts[1]], &block, 0..extents[1]);
+        }
+        let sorted = |mut lengths: Vec<u32>| {
+            lengths.sort_unstable();
+            lengths
+        };
+        [turn.factors, turn.results].map(sorted)
+    }
+
+    #[test]
+    fn an_entry_is_transformed_once_for_each_length_it_is_needed_at() {
+        let [there, back] = transforms([5, 6, 7], &[]);
+        assert_eq!(there, [256; 5 * 6 + 6 * 7]);
+        assert_eq!(back, [256; 5 * 7]);
+        // The entry in row 1 is longer, and one of its row is empty: five others there have two spectra, as has all of b.
+        let [there, back] = transforms([2, 6, 3], &[(0, 6, 300), (0, 7, 0)]);
+        let mut expected = vec![256; 6 + 18];
+        expected.extend([512; 5 + 18]);
+        assert_eq!(
+            (there, back),
+            (expected, vec![256, 256, 256, 512, 512, 512])
+        );
+    }
+
+    #[test]
+    fn blocks_fall_apart_where_results_have_no_room() {
+        let (plan, layouts) = plan([5, 6, 7], &[]);
+        let [a, b] = &layouts;
+        // Room for all, for the results and spectra at two j, for blocks of 3 × 4, 2 × 4, 3 × 3 and 2 × 3, and for one result.
+        for (words, turns) in [
+            (1 << 20, 1),
+            (35 * 258, 3),
+            (12 * 258, 6 + 3 + 3 + 3),
+            (258, 6 * 35),
+        ] {
+            let room = Room::new(1 << 15, 4 * words);
+            let (stages, scratch) = stages(&plan, [a, b], room);
+            let products = stages
+                .iter()
+                .filter(|stage| std::ptr::eq(stage.kernel, &SPECTRAL));
+            assert_eq!(products.count(), turns, "{words}");
+            let least = 2 * 258;
+            assert!(
+                scratch.iter().all(|&used| used <= words.max(least)),
+                "{scratch:?}"
+            );
+        }
+    }
+}

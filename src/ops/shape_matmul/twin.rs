@@ -1,0 +1,182 @@
+//! The CPU's products of matrices of vectors: in parallel over the results, and over the entries that are transformed.
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+use realfft::num_complex::Complex32;
+
+use super::{Plan, Product};
+use crate::cpu::{RealFft, real_fft};
+use crate::ops::{Arithmetic, conv, kron};
+use crate::plan::TwinArgs;
+use crate::ragged::Layout;
+
+/// The entries of one operand.
+#[derive(Clone, Copy)]
+struct Entries<'a, T> {
+    values: &'a [T],
+    layout: &'a Layout,
+}
+
+impl<'a, T> Entries<'a, T> {
+    fn get(self, entry: usize) -> &'a [T] {
+        &self.values[self.layout.offsets().range(entry)]
+    }
+}
+
+fn operand<'a, T: bytemuck::Pod>(args: &TwinArgs<'a>, side: usize) -> Entries<'a, T> {
+    let (values, layout) = args.input::<T>(side);
+    Entries { values, layout }
+}
+
+/// Calls `body(product, i, k, values)` for every result, in parallel, and `prepare(product)` before those of a product.
+fn each<T: Send, P: Sync>(
+    plan: &Plan,
+    mut values: &mut [T],
+    prepare: impl Fn(&Product) -> P + Sync,
+    body: impl Fn(&Product, &P, (usize, usize), &mut [T]) + Sync,
+) {
+    let offsets = plan.entries.offsets();
+    let mut products = Vec::with_capacity(plan.products.len());
+    for product in &plan.products {
+        let results = product.results().map(|at| {
+            let length = offsets.length(product.result(at.0, at.1));
+            let (result, rest) = std::mem::take(&mut values).split_at_mut(length);
+            values = rest;
+            (at, result)
+        });
+        products.push((product, results.collect::<Vec<_>>()));
+    }
+    products.into_par_iter().for_each(|(product, results)| {
+        let prepared = prepare(product);
+        results.into_par_iter().for_each(|(at, result)| {
+            if !result.is_empty() {
+                body(product, &prepared, at, result);
+            }
+        });
+    });
+}
+
+/// By the definition: the products of one j after the other.
+fn sum<T: Arithmetic, const KRON: bool>(
+    [a, b]: [Entries<'_, T>; 2],
+    product: &Product,
+    (i, k): (usize, usize),
+    out: &mut [T],
+) {
+    out.fill(T::default());
+    let mut term = vec![T::default(); out.len()];
+    for (x, y) in product.terms(i, k) {
+        let (x, y) = (a.get(x), b.get(y));
+        if x.is_empty() || y.is_empty() {
+            continue;
+        }
+        let length = if KRON {
+            x.len() * y.len()
+        } else {
+            conv::result_length(x.len(), y.len())
+        };
+        let term = &mut term[..length];
+        if KRON {
+            kron::row(term, 0, x, y);
+        } else {
+            conv::directly((x, y), false, 0..length, term);
+        }
+        for (sum, &term) in out.iter_mut().zip(&*term) {
+            *sum = sum.plus(term);
+        }
+    }
+}
+
+/// Every result by the definition.
+pub(super) fn direct<T: Arithmetic, const KRON: bool>(args: &mut TwinArgs<'_>, plan: &Plan) {
+    let operands = [operand::<T>(args, 0), operand::<T>(args, 1)];
+    let values: &mut [T] = bytemuck::cast_slice_mut(args.outputs[0].words);
+    each(
+        plan,
+        values,
+        |_| (),
+        |product, (), at, out| sum::<T, KRON>(operands, product, at, out),
+    );
+}
+
+/// Spectra of entries, by side, entry and length.
+type Spectra = HashMap<(usize, usize, u32), Vec<Complex32>>;
+
+/// Every result as the plan says.
+pub(super) fn spectral(args: &mut TwinArgs<'_>, plan: &Plan) {
+    let operands = [operand::<f32>(args, 0), operand::<f32>(args, 1)];
+    let values: &mut [f32] = bytemuck::cast_slice_mut(args.outputs[0].words);
+    let prepare = |product: &Product| spectra(operands, plan, product);
+    each(
+        plan,
+        values,
+        prepare,
+        |product, spectra, (i, k), out| match plan.lengths[product.result(i, k)] {
+            0 => sum::<f32, false>(operands, product, (i, k), out),
+            length => transformed(spectra, product, (i, k), length, out),
+        },
+    );
+}
+
+/// The spectra that a product needs, each made once.
+fn spectra(operands: [Entries<'_, f32>; 2], plan: &Plan, product: &Product) -> Spectra {
+    let mut wanted = HashMap::new();
+    for (i, k) in product.results() {
+        let length = plan.lengths[product.result(i, k)];
+        if length == 0 {
+            continue;
+        }
+        for (x, y) in product.terms(i, k) {
+            if !operands[0].get(x).is_empty() && !operands[1].get(y).is_empty() {
+                wanted.insert((0, x, length), Vec::new());
+                wanted.insert((1, y, length), Vec::new());
+            }
+        }
+    }
+    wanted
+        .par_iter_mut()
+        .for_each(|(&(side, entry, length), spectrum)| {
+            *spectrum = forward(&real_fft(length as usize), operands[side].get(entry));
+        });
+    wanted
+}
+
+fn forward(fft: &RealFft, x: &[f32]) -> Vec<Complex32> {
+    let mut values = fft.forward.make_input_vec();
+    values[..x.len()].copy_from_slice(x);
+    let mut spectrum = fft.forward.make_output_vec();
+    let done = fft.forward.process(&mut values, &mut spectrum);
+    debug_assert!(done.is_ok(), "{done:?}");
+    spectrum
+}
+
+fn transformed(
+    spectra: &Spectra,
+    product: &Product,
+    (i, k): (usize, usize),
+    length: u32,
+    out: &mut [f32],
+) {
+    let fft = real_fft(length as usize);
+    let mut sums = fft.inverse.make_input_vec();
+    for (x, y) in product.terms(i, k) {
+        let both = [(0, x), (1, y)].map(|(side, entry)| spectra.get(&(side, entry, length)));
+        if let [Some(x), Some(y)] = both {
+            for ((sum, x), y) in sums.iter_mut().zip(x).zip(y) {
+                *sum += x * y;
+            }
+        }
+    }
+    // Sums of real values; after an infinity they are NaN, which the inverse would complain of.
+    let last = sums.len() - 1;
+    sums[0].im = 0.0;
+    sums[last].im = 0.0;
+    let mut values = fft.inverse.make_output_vec();
+    let done = fft.inverse.process(&mut sums, &mut values);
+    debug_assert!(done.is_ok(), "{done:?}");
+    let factor = 1.0 / length as f32;
+    for (out, value) in out.iter_mut().zip(values) {
+        *out = value * factor;
+    }
+}

@@ -1,0 +1,721 @@
+//! Matrices of vectors: sums and products under both models.
+
+use libtest_mimic::Trial;
+use proptest::collection::vec;
+use vsla::{Device, Error, Layout, Ragged, Result, Shape, ShapeMatrix};
+
+use crate::support::bench::{Bench, folding_gpu};
+use crate::support::compare::{
+    Comparable, TINY, U, assert_exact, assert_identical, assert_within, gamma,
+};
+use crate::support::corpus::rng;
+use crate::support::number::{Number, widened};
+use crate::support::operation::{download, pick, upload};
+use crate::support::property;
+use crate::support::reference::{self, Scalar};
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    let mut trials = bench.all_on_each_device(&[
+        ("goldens", goldens),
+        ("nested", nested),
+        ("add", add),
+        ("integers", integers),
+        ("floats", floats),
+        ("short_entries_are_exact", short_entries_are_exact),
+        ("kron::integers", kron_integers),
+        ("kron::floats", kron_floats),
+        ("kron::is_not_associative", kron_is_not_associative),
+        ("contained", contained),
+        ("alone", alone),
+        ("views", views),
+        ("deterministic", deterministic),
+        ("laws", laws),
+        ("shapes_that_stay_are_planned_once", planned_once),
+        ("refusals", refusals),
+    ]);
+    trials.push(bench.on_gpu("folded", folding_gpu, |device| {
+        integers(device);
+        floats(device);
+    }));
+    #[cfg(feature = "gpu")]
+    {
+        use crate::support::bench::gpu;
+        trials.push(bench.on_gpu("little_scratch", gpu, |_| little_scratch()));
+        trials.push(bench.on_gpu("limits", gpu, |_| limits()));
+    }
+    trials
+}
+
+/// Matrices on the host: entries, and rows and columns of each matrix.
+#[derive(Clone)]
+struct Matrices<T> {
+    entries: Ragged<T>,
+    grid: Layout,
+}
+
+fn grid(extents: &[[usize; 2]]) -> Layout {
+    let shapes = extents.iter().map(|extents| Shape::new(extents).unwrap());
+    Layout::from_shapes(2, shapes).unwrap()
+}
+
+impl<T: Number> Matrices<T> {
+    fn on(&self, device: &Device) -> ShapeMatrix<T> {
+        ShapeMatrix::new(&upload(device, &self.entries), &self.grid).unwrap()
+    }
+
+    /// One of the matrices.
+    fn one(&self, matrix: usize) -> Matrices<T> {
+        let entries: Vec<usize> = self.grid.offsets().range(matrix).collect();
+        Matrices {
+            entries: pick(&self.entries, &entries),
+            grid: self.grid.range(matrix..matrix + 1).unwrap(),
+        }
+    }
+}
+
+/// Two batches of matrices that can be multiplied.
+#[derive(Clone)]
+struct Case {
+    name: &'static str,
+    extents: Vec<[usize; 3]>,
+    length: fn(&mut fastrand::Rng) -> usize,
+}
+
+fn cases() -> Vec<Case> {
+    fn wild(rng: &mut fastrand::Rng) -> usize {
+        [0, 1, 2, 5, 64, 100, 997, 3000][rng.usize(0..8)]
+    }
+    fn long(rng: &mut fastrand::Rng) -> usize {
+        [0, 3, 9000, 20_000][rng.usize(0..4)]
+    }
+    let case = |name, extents: &[[usize; 3]], length| Case {
+        name,
+        extents: extents.to_vec(),
+        length,
+    };
+    let shapes = [
+        [1, 1, 1],
+        [0, 3, 2],
+        [2, 0, 3],
+        [3, 2, 0],
+        [0, 0, 0],
+        [5, 4, 6],
+        [1, 7, 1],
+    ];
+    vec![
+        case("none", &[], |_| 0),
+        case("empty entries", &[[3, 2, 3], [1, 1, 1]], |_| 0),
+        case("short", &shapes, |rng| rng.usize(0..=9)),
+        case("medium", &shapes, |rng| rng.usize(0..=120)),
+        case("tiles", &[[9, 3, 10], [4, 4, 4]], |rng| rng.usize(30..=200)),
+        case("edges", &[[2, 3, 2]; 9], |rng| {
+            [31, 32, 33, 63, 64, 65, 128, 129][rng.usize(0..8)]
+        }),
+        case("wild", &[[3, 3, 3], [1, 1, 1], [2, 9, 5]], wild),
+        case("long", &[[2, 3, 2], [1, 1, 1]], long),
+    ]
+}
+
+impl Case {
+    fn filled<T: Number>(
+        &self,
+        mut value: impl FnMut(&mut fastrand::Rng) -> T,
+    ) -> [Matrices<T>; 2] {
+        let mut rng = rng(self.name);
+        [0, 1].map(|side| {
+            let extents: Vec<[usize; 2]> = self
+                .extents
+                .iter()
+                .map(|e| [e[side], e[side + 1]])
+                .collect();
+            let grid = grid(&extents);
+            let lengths: Vec<usize> = (0..grid.total()).map(|_| (self.length)(&mut rng)).collect();
+            let layout = Layout::from_lengths(lengths).unwrap();
+            let entries = Ragged::from_fn(&layout, |_, _| value(&mut rng));
+            Matrices { entries, grid }
+        })
+    }
+
+    fn integers<T: Number>(&self) -> [Matrices<T>; 2] {
+        self.filled(|rng| T::integer(rng, 9))
+    }
+
+    fn floats(&self) -> [Matrices<f32>; 2] {
+        self.filled(|rng| rng.f32() * 2.0 - 1.0)
+    }
+}
+
+/// A product in plain arithmetic.
+struct Reference<S> {
+    entries: Ragged<S>,
+    /// Of each value, the sum of its terms' absolute values, and its entry's Σ_j ‖a_ij‖ ‖b_jk‖ and inner extent.
+    magnitudes: Vec<f64>,
+    norms: Vec<f64>,
+    inner: Vec<usize>,
+}
+
+fn product<S: Scalar + Default>(
+    a: (&Ragged<S>, &Layout),
+    b: (&Ragged<S>, &Layout),
+    kron: bool,
+) -> Reference<S> {
+    let norm = |row: &[S]| {
+        row.iter()
+            .map(|v| v.magnitude().powi(2))
+            .sum::<f64>()
+            .sqrt()
+    };
+    let mut rows = Vec::new();
+    let (mut magnitudes, mut norms, mut inners) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut first_a, mut first_b) = (0, 0);
+    for (left, right) in a.1.shapes().zip(b.1.shapes()) {
+        let [m, inner] = [0, 1].map(|axis| left.extents()[axis] as usize);
+        let [other, n] = [0, 1].map(|axis| right.extents()[axis] as usize);
+        assert_eq!(inner, other);
+        for i in 0..m {
+            for k in 0..n {
+                let (mut sum, mut magnitude, mut both) = (Vec::new(), Vec::new(), 0.0);
+                for j in 0..inner {
+                    let pair = [(first_a + i * inner + j, first_b + j * n + k)];
+                    let (x, y) = (a.0.row(pair[0].0), b.0.row(pair[0].1));
+                    both += norm(x) * norm(y);
+                    let (term, of_term) = if kron {
+                        let term = reference::kron(a.0, b.0, &pair);
+                        let sizes = term.values().iter().map(|v| v.magnitude()).collect();
+                        (term, sizes)
+                    } else {
+                        let sums = reference::conv(a.0, b.0, &pair);
+                        (sums.values, sums.magnitudes)
+                    };
+                    if term.values().len() > sum.len() {
+                        sum.resize(term.values().len(), S::default());
+                        magnitude.resize(sum.len(), 0.0);
+                    }
+                    for (at, value) in term.values().iter().enumerate() {
+                        sum[at] = sum[at].plus(*value);
+                        magnitude[at] += of_term[at];
+                    }
+                }
+                norms.extend(std::iter::repeat_n(both, sum.len()));
+                inners.extend(std::iter::repeat_n(inner, sum.len()));
+                magnitudes.extend(magnitude);
+                rows.push(sum);
+            }
+        }
+        (first_a, first_b) = (first_a + m * inner, first_b + inner * n);
+    }
+    Reference {
+        entries: Ragged::from_rows(rows).unwrap(),
+        magnitudes,
+        norms,
+        inner: inners,
+    }
+}
+
+fn of<T: Number>(a: &Matrices<T>, b: &Matrices<T>, kron: bool) -> Reference<T::Wide>
+where
+    T::Wide: Scalar,
+{
+    let (x, y) = (widened(&a.entries), widened(&b.entries));
+    product((&x, &a.grid), (&y, &b.grid), kron)
+}
+
+impl Reference<f64> {
+    /// Bounds of sums by transforms, which those by the definition keep as well.
+    fn bounds(&self) -> Vec<f64> {
+        let lengths = self
+            .entries
+            .iter()
+            .flat_map(|row| std::iter::repeat_n(row.len(), row.len()));
+        let each = lengths.zip(&self.norms).zip(&self.inner);
+        each.map(|((length, norm), inner)| {
+            let length = length.next_power_of_two().max(64) as f64;
+            let roundings = 1.5 * length.log2() + *inner as f64;
+            roundings * U * norm + length * TINY
+        })
+        .collect()
+    }
+}
+
+type Multiply<T> = fn(&ShapeMatrix<T>, &ShapeMatrix<T>) -> Result<ShapeMatrix<T>>;
+
+fn run<T: Number>(device: &Device, [a, b]: &[Matrices<T>; 2], multiply: Multiply<T>) -> Ragged<T> {
+    let c = multiply(&a.on(device), &b.on(device)).unwrap();
+    let extents = a.grid.shapes().zip(b.grid.shapes());
+    let expected =
+        extents.map(|(x, y)| Shape::new(&[x.extents()[0] as usize, y.extents()[1] as usize]));
+    let expected = Layout::from_shapes(2, expected.map(Result::unwrap)).unwrap();
+    assert_eq!(c.grid(), &expected);
+    download(c.entries())
+}
+
+/// A = [[[1, 2], [3]], [[], [0, 1]]] and B = [[[1], [1, 1]], [[2, 0, 1], [4]]].
+fn goldens(device: &Device) {
+    fn check<T: Number + Comparable>(device: &Device, number: fn(u8) -> T) {
+        let matrix = |entries: [&[u8]; 4]| {
+            let entries = entries.map(|entry| entry.iter().map(|&x| number(x)).collect::<Vec<_>>());
+            Matrices {
+                entries: Ragged::from_rows(entries).unwrap(),
+                grid: grid(&[[2, 2]]),
+            }
+        };
+        let a = matrix([&[1, 2], &[3], &[], &[0, 1]]);
+        let b = matrix([&[1], &[1, 1], &[2, 0, 1], &[4]]);
+        let both = [a.clone(), b];
+        let expected = matrix([&[7, 2, 3], &[13, 3, 2], &[0, 2, 0, 1], &[0, 4]]).entries;
+        assert_exact(
+            "conv",
+            &run(device, &both, |x, y| x.conv_matmul(y)),
+            &expected,
+        );
+        let expected = matrix([&[7, 2, 3], &[13, 1, 2, 2], &[0, 0, 0, 2, 0, 1], &[0, 4]]).entries;
+        assert_exact(
+            "kron",
+            &run(device, &both, |x, y| x.kron_matmul(y)),
+            &expected,
+        );
+        let one = ShapeMatrix::<T>::identity(device, [2]).unwrap();
+        let x = a.on(device);
+        for (what, product) in [
+            ("a 1", x.conv_matmul(&one)),
+            ("1 a", one.conv_matmul(&x)),
+            ("a ⊗ 1", x.kron_matmul(&one)),
+            ("1 ⊗ a", one.kron_matmul(&x)),
+        ] {
+            assert_exact(what, &download(product.unwrap().entries()), &a.entries);
+        }
+    }
+    check::<f32>(device, f32::from);
+    check::<i32>(device, i32::from);
+    check::<u32>(device, u32::from);
+}
+
+fn nested(device: &Device) {
+    let two = vec![
+        vec![
+            vec![vec![1, 2], vec![], vec![3]],
+            vec![vec![4], vec![5, 6], vec![]],
+        ],
+        vec![vec![vec![7]]],
+        vec![],
+        vec![vec![], vec![]],
+    ];
+    let matrices = ShapeMatrix::<i32>::from_nested(device, &two).unwrap();
+    assert_eq!(matrices.grid(), &grid(&[[2, 3], [1, 1], [0, 0], [2, 0]]));
+    assert_eq!(matrices.to_nested_blocking().unwrap(), two);
+    let identities = ShapeMatrix::<u32>::identity(device, [1, 0, 3]).unwrap();
+    let (one, none) = (|| vec![1], Vec::new);
+    let expected = vec![
+        vec![vec![one()]],
+        vec![],
+        vec![
+            vec![one(), none(), none()],
+            vec![none(), one(), none()],
+            vec![none(), none(), one()],
+        ],
+    ];
+    assert_eq!(identities.to_nested_blocking().unwrap(), expected);
+    let error = ShapeMatrix::<i32>::from_nested(
+        device,
+        &[vec![vec![vec![1]]], vec![vec![vec![1]; 2], vec![]]],
+    );
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "shape_matrix: element 1: expected the shape (2, 2), got 0 entries in row 1"
+    );
+}
+
+fn add(device: &Device) {
+    for case in cases() {
+        let [a, _] = case.integers::<i32>();
+        let mut rng = rng("other lengths");
+        let lengths = a.entries.layout().lengths().map(|n| rng.usize(0..=n));
+        let layout = Layout::from_lengths(lengths.collect::<Vec<_>>()).unwrap();
+        let other = Ragged::from_fn(&layout, |element, i| (element + i) as i32);
+        let pairs = reference::elementwise(other.len());
+        let expected = reference::add(&a.entries, &other, &pairs).values;
+        let b = Matrices {
+            entries: other,
+            grid: a.grid.clone(),
+        };
+        let sum = a.on(device).add(&b.on(device)).unwrap();
+        assert_eq!(sum.grid(), &a.grid);
+        assert_exact(case.name, &download(sum.entries()), &expected);
+    }
+}
+
+fn integers(device: &Device) {
+    fn check<T: Number + Comparable>(device: &Device)
+    where
+        T::Wide: Scalar,
+    {
+        // By the definition the longest are slow.
+        for case in cases().into_iter().filter(|case| case.name != "long") {
+            let both = case.integers::<T>();
+            let expected = of(&both[0], &both[1], false);
+            let got = run(device, &both, |x, y| x.conv_matmul(y));
+            assert_eq!(got.layout(), expected.entries.layout(), "{}", case.name);
+            let expected = expected.entries.cast(T::compared);
+            let none = vec![0.0; got.values().len()];
+            assert_within(case.name, &got, &expected, &none);
+        }
+    }
+    check::<i32>(device);
+    check::<u32>(device);
+}
+
+fn floats(device: &Device) {
+    for case in cases() {
+        for both in [case.floats(), case.integers()] {
+            let expected = of(&both[0], &both[1], false);
+            let got = run(device, &both, |x, y| x.conv_matmul(y));
+            assert_within(case.name, &got, &expected.entries, &expected.bounds());
+        }
+    }
+}
+
+/// Integer-valued f32 come out exactly where nothing is transformed: short entries, and few values on one side.
+fn short_entries_are_exact(device: &Device) {
+    let mut few = cases()[5].clone();
+    few.name = "few";
+    for (case, right) in [(&cases()[2], None), (&few, Some(4))] {
+        let [a, mut b] = case.integers::<f32>();
+        if let Some(most) = right {
+            let rows: Vec<Vec<f32>> = b
+                .entries
+                .iter()
+                .map(|row| row[..row.len().min(most)].to_vec())
+                .collect();
+            b.entries = Ragged::from_rows(rows).unwrap();
+        }
+        let expected = of(&a, &b, false);
+        let got = run(device, &[a, b], |x, y| x.conv_matmul(y));
+        let none = vec![0.0; got.values().len()];
+        assert_within(case.name, &got, &expected.entries, &none);
+    }
+}
+
+/// Cases whose Kronecker products are not too long.
+fn kron_cases() -> Vec<Case> {
+    let mut cases = cases();
+    cases.retain(|case| !["wild", "long"].contains(&case.name));
+    cases.truncate(4);
+    cases
+}
+
+fn kron_integers(device: &Device) {
+    fn check<T: Number + Comparable>(device: &Device)
+    where
+        T::Wide: Scalar,
+    {
+        for case in kron_cases() {
+            let both = case.integers::<T>();
+            let expected = of(&both[0], &both[1], true);
+            let got = run(device, &both, |x, y| x.kron_matmul(y));
+            let none = vec![0.0; got.values().len()];
+            let expected = expected.entries.cast(T::compared);
+            assert_within(case.name, &got, &expected, &none);
+        }
+    }
+    check::<f32>(device);
+    check::<i32>(device);
+    check::<u32>(device);
+}
+
+fn kron_floats(device: &Device) {
+    for case in kron_cases() {
+        let both = case.floats();
+        let expected = of(&both[0], &both[1], true);
+        let each = expected.magnitudes.iter().zip(&expected.inner);
+        let bounds: Vec<f64> = each
+            .map(|(magnitude, &inner)| gamma(inner as f64) * magnitude + inner as f64 * TINY)
+            .collect();
+        let got = run(device, &both, |x, y| x.kron_matmul(y));
+        assert_within(case.name, &got, &expected.entries, &bounds);
+    }
+}
+
+fn kron_is_not_associative(device: &Device) {
+    let matrix = |rows: &[&[&[i32]]]| {
+        let nested: Vec<Vec<Vec<i32>>> = rows
+            .iter()
+            .map(|row| row.iter().map(|entry| entry.to_vec()).collect())
+            .collect();
+        ShapeMatrix::from_nested(device, &[nested]).unwrap()
+    };
+    let (a, b, c) = (
+        matrix(&[&[&[1, 2]]]),
+        matrix(&[&[&[1], &[1, 1]]]),
+        matrix(&[&[&[1]], &[&[1]]]),
+    );
+    let left = a.kron_matmul(&b).unwrap().kron_matmul(&c).unwrap();
+    let right = a.kron_matmul(&b.kron_matmul(&c).unwrap()).unwrap();
+    assert_eq!(left.to_nested_blocking().unwrap(), [[[vec![2, 3, 2, 2]]]]);
+    assert_eq!(right.to_nested_blocking().unwrap(), [[[vec![2, 1, 4, 2]]]]);
+}
+
+/// A NaN in an entry reaches its row of the result, where its partner is not empty, and nothing else.
+fn contained(device: &Device) {
+    for length in [5, 100] {
+        let lengths = |empty: &[usize]| {
+            let lengths = (0..24).map(|i| {
+                if empty.contains(&i) {
+                    0
+                } else {
+                    length + i % 3
+                }
+            });
+            Layout::from_lengths(lengths.collect::<Vec<_>>()).unwrap()
+        };
+        let grid = grid(&[[3, 4], [4, 3]]);
+        let values = |layout: &Layout| Ragged::from_fn(layout, |e, i| ((e * 7 + i) % 11) as f32);
+        let healthy = [
+            Matrices {
+                entries: values(&lengths(&[])),
+                grid: grid.clone(),
+            },
+            // Of the second row of the first matrix, and of the second, one is empty.
+            Matrices {
+                entries: values(&lengths(&[4, 15])),
+                grid: self::grid(&[[4, 3], [3, 4]]),
+            },
+        ];
+        for (what, multiply) in [
+            ("conv", (|x, y| x.conv_matmul(y)) as Multiply<f32>),
+            ("kron", |x, y| x.kron_matmul(y)),
+        ] {
+            let expected = run(device, &healthy, multiply);
+            let mut sick = healthy.clone();
+            // Entry (1, 1) of the first matrix, whose partners are entries 3, 4 (empty) and 5.
+            let begin = sick[0].entries.layout().offsets().range(5).start;
+            sick[0].entries.values_mut()[begin + 2] = f32::NAN;
+            let got = run(device, &sick, multiply);
+            for entry in 0..got.len() {
+                let (x, y) = (got.row(entry), expected.row(entry));
+                match entry {
+                    3 | 5 => assert!(x.iter().any(|v| v.is_nan()), "{what} {length}: {entry}"),
+                    _ => assert_eq!(x, y, "{what} {length}: entry {entry}"),
+                }
+            }
+        }
+    }
+}
+
+/// A matrix gives the bits that it gives among others, wherever it stands.
+fn alone(device: &Device) {
+    for case in cases() {
+        let [a, b] = case.floats();
+        let whole = run(device, &[a.clone(), b.clone()], |x, y| x.conv_matmul(y));
+        let mut first = 0;
+        for (matrix, extents) in case.extents.iter().enumerate() {
+            let got = run(device, &[a.one(matrix), b.one(matrix)], |x, y| {
+                x.conv_matmul(y)
+            });
+            let entries: Vec<usize> = (first..first + extents[0] * extents[2]).collect();
+            first += entries.len();
+            let what = format!("{}, matrix {matrix}", case.name);
+            assert_identical(what, &got, &pick(&whole, &entries));
+        }
+    }
+}
+
+/// Entries inside a larger batch, behind a base offset.
+fn views(device: &Device) {
+    for case in cases() {
+        let both = case.floats();
+        let expected = run(device, &both, |x, y| x.conv_matmul(y));
+        let [x, y] = both.map(|matrices| {
+            let rows = [vec![f32::NAN; 3], vec![], vec![f32::NAN; 2]];
+            let rows = rows.into_iter().chain(matrices.entries.to_vecs());
+            let rows: Vec<Vec<f32>> = rows.chain([vec![f32::NAN; 9]]).collect();
+            let all = upload(device, &Ragged::from_rows(rows).unwrap());
+            let entries = all.elements(3..3 + matrices.entries.len()).unwrap();
+            ShapeMatrix::new(&entries, &matrices.grid).unwrap()
+        });
+        let got = x.conv_matmul(&y).unwrap();
+        assert_identical(case.name, &download(got.entries()), &expected);
+    }
+}
+
+fn deterministic(device: &Device) {
+    for case in cases() {
+        let both = case.floats();
+        let first = run(device, &both, |x, y| x.conv_matmul(y));
+        assert_identical(
+            case.name,
+            &run(device, &both, |x, y| x.conv_matmul(y)),
+            &first,
+        );
+    }
+}
+
+fn laws(device: &Device) {
+    let entry = || vec(-9..=9i32, 0..5);
+    let matrix = || vec(entry(), 4..=4);
+    property::on(device, vec([matrix(), matrix(), matrix()], 0..4), |all| {
+        let [a, b, c] = [0, 1, 2].map(|side| {
+            let entries = all.iter().flat_map(|matrices| matrices[side].clone());
+            Matrices {
+                entries: Ragged::from_rows(entries.collect::<Vec<_>>()).unwrap(),
+                grid: grid(&vec![[2, 2]; all.len()]),
+            }
+            .on(device)
+        });
+        let equal = |what: &str, x: ShapeMatrix<i32>, y: ShapeMatrix<i32>| {
+            let same = x.entries().equivalent_blocking(y.entries()).unwrap();
+            assert!(same.iter().all(|same| *same), "{what}");
+        };
+        let law = || -> Result<()> {
+            let (ab, bc) = (a.conv_matmul(&b)?, b.conv_matmul(&c)?);
+            equal("(ab)c = a(bc)", ab.conv_matmul(&c)?, a.conv_matmul(&bc)?);
+            let (ac, sum) = (a.conv_matmul(&c)?, a.add(&b)?);
+            equal("(a + b)c = ac + bc", sum.conv_matmul(&c)?, ac.add(&bc)?);
+            let (left, right) = (a.conv_matmul(&b.add(&c)?)?, ab.add(&ac)?);
+            equal("a(b + c) = ab + ac", left, right);
+            let (ac, bc) = (a.kron_matmul(&c)?, b.kron_matmul(&c)?);
+            equal("(a + b) ⊗ c", sum.kron_matmul(&c)?, ac.add(&bc)?);
+            Ok(())
+        };
+        law().unwrap();
+    });
+}
+
+/// What keeps its shapes through a loop keeps its layouts.
+fn planned_once(device: &Device) {
+    let one = ShapeMatrix::<f32>::identity(device, [2, 3]).unwrap();
+    let first = one.conv_matmul(&one).unwrap();
+    let mut x = one.add(&first).unwrap();
+    for _ in 0..3 {
+        x = x.conv_matmul(&one).unwrap().add(&one).unwrap();
+        assert!(std::ptr::eq(x.grid().extents(), one.grid().extents()));
+    }
+    assert_eq!(download(x.entries()).row(0), [5.0]);
+}
+
+fn refusals(device: &Device) {
+    let matrices = |extents: &[[usize; 2]], length| {
+        let grid = grid(extents);
+        let layout = Layout::from_lengths(vec![length; grid.total()]).unwrap();
+        ShapeMatrix::new(&device.full(&layout, 1u32).unwrap(), &grid).unwrap()
+    };
+    let a = matrices(&[[2, 3], [2, 2]], 1);
+    let b = matrices(&[[3, 1], [3, 2]], 1);
+    let text = |outcome: Result<ShapeMatrix<u32>>| outcome.unwrap_err().to_string();
+    assert_eq!(
+        text(a.conv_matmul(&b)),
+        "conv_matmul: pair 1: expected equal inner extents, got 2 and 3"
+    );
+    assert_eq!(
+        text(a.kron_matmul(&b)),
+        "kron_matmul: pair 1: expected equal inner extents, got 2 and 3"
+    );
+    assert_eq!(
+        text(a.add(&b)),
+        "add: element 0: expected the shape (2, 3), got (3, 1)"
+    );
+    let three = matrices(&[[1, 1]; 3], 1);
+    for outcome in [a.add(&three), a.conv_matmul(&three), a.kron_matmul(&three)] {
+        assert!(matches!(
+            outcome,
+            Err(Error::BatchSize {
+                left: 2,
+                right: 3,
+                ..
+            })
+        ));
+    }
+    let entries = a.entries();
+    assert!(matches!(
+        ShapeMatrix::new(entries, &grid(&[[3, 3]])),
+        Err(Error::ValueCount {
+            expected: 9,
+            got: 10,
+            ..
+        })
+    ));
+    let flat = Layout::from_lengths([10]).unwrap();
+    assert!(matches!(
+        ShapeMatrix::new(entries, &flat),
+        Err(Error::Rank {
+            op: "shape_matrix",
+            got: 1,
+            ..
+        })
+    ));
+    // The third result of the second matrix passes 2³² − 1 values.
+    let long = matrices(&[[1, 1], [1, 1]], 1 << 16);
+    match long.kron_matmul(&long) {
+        Err(Error::SizeOverflow {
+            op: "kron_matmul",
+            element: Some(0),
+            ..
+        }) => (),
+        other => panic!("{other:?}"),
+    }
+    if device.is_gpu() {
+        let elsewhere = ShapeMatrix::<u32>::identity(&Device::cpu(), [2, 2]).unwrap();
+        for outcome in [a.add(&elsewhere), a.kron_matmul(&elsewhere)] {
+            assert!(matches!(
+                outcome,
+                Err(Error::DeviceMismatch { .. } | Error::Shape { .. })
+            ));
+        }
+    }
+}
+
+/// With little scratch blocks take turns, are cut along the inner extent, and fall into smaller ones; bits stay.
+#[cfg(feature = "gpu")]
+fn little_scratch() {
+    use crate::device::own_gpu;
+    let plenty = own_gpu(|options| options.poison = true);
+    let case = Case {
+        name: "little scratch",
+        extents: vec![[5, 6, 7], [2, 3, 2], [1, 1, 1], [1, 9, 1]],
+        length: |rng| rng.usize(40..=130),
+    };
+    let both = case.floats();
+    let expected = run(&plenty, &both, |x, y| x.conv_matmul(y));
+    for kib in [64, 16, 8] {
+        let device = own_gpu(|options| options.max_binding_bytes = Some(1024 * kib));
+        let [a, b] = &both;
+        let mut first = 0;
+        // The whole batch does not fit a binding; a matrix does.
+        for (matrix, extents) in case.extents.iter().enumerate() {
+            let entries: Vec<usize> = (first..first + extents[0] * extents[2]).collect();
+            first += entries.len();
+            let (x, y) = (a.one(matrix), b.one(matrix));
+            let largest = x.entries.values().len().max(y.entries.values().len());
+            let result = pick(&expected, &entries);
+            if largest.max(result.values().len()) as u64 * 4 > 1024 * kib {
+                continue;
+            }
+            let got = run(&device, &[x, y], |x, y| x.conv_matmul(y));
+            assert_identical(format!("{kib} KiB, matrix {matrix}"), &got, &result);
+        }
+    }
+}
+
+/// Transforms that no GPU reaches, and results that no binding holds.
+#[cfg(feature = "gpu")]
+fn limits() {
+    use crate::device::own_gpu;
+    let device = own_gpu(|options| options.max_binding_bytes = Some(4096));
+    let long = |length| {
+        let entries = device
+            .full(&Layout::from_lengths([length]).unwrap(), 1u32)
+            .unwrap();
+        ShapeMatrix::new(&entries, &grid(&[[1, 1]])).unwrap()
+    };
+    for outcome in [
+        long(600).conv_matmul(&long(600)),
+        long(60).kron_matmul(&long(60)),
+    ] {
+        assert!(matches!(
+            outcome,
+            Err(Error::TooLarge {
+                element: Some(0),
+                ..
+            })
+        ));
+    }
+}
