@@ -129,6 +129,8 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     ("widths", "[[before, after], ..]: zeros on each axis"),
     ("axes", "[axis, ..], from 0"),
+    ("axis", "an axis, 0 by default"),
+    ("elements", "[index, ..]: elements by their indices"),
     (
         "indices",
         "[[index, ..], ..]: a list of rows for each element",
@@ -316,6 +318,24 @@ impl Options {
         let items = value.as_array();
         let widths = items.and_then(|items| items.iter().map(both).collect());
         widths.ok_or_else(|| unexpected("widths", "an array of [before, after]", value))
+    }
+
+    pub fn axis(&self) -> Result<usize> {
+        match self.0.get("axis") {
+            None => Ok(0),
+            Some(value) => match value.as_u64().and_then(|axis| usize::try_from(axis).ok()) {
+                Some(axis) => Ok(axis),
+                None => Err(unexpected("axis", "an axis, from 0", value)),
+            },
+        }
+    }
+
+    /// Indices of elements.
+    pub fn elements(&self) -> Result<Vec<u32>> {
+        let value = self.required("elements")?;
+        let index = |n: usize| u32::try_from(n).ok();
+        let indices = whole_numbers(value).and_then(|all| all.into_iter().map(index).collect());
+        indices.ok_or_else(|| unexpected("elements", "an array of indices", value))
     }
 
     /// A list for each element.

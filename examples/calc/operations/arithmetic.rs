@@ -102,6 +102,14 @@ pub const ROWS: &[Operation] = &[
             })
         },
     },
+    Operation {
+        name: "neg",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "-x",
+        run: unary!(neg),
+    },
 ];
 
 fn full(call: &mut Call<'_>) -> Result<Answer> {

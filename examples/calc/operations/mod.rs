@@ -32,6 +32,8 @@ pub enum Grows {
     Ambient,
     /// The sum of the lengths of each pair.
     Lengths,
+    /// The sum of the extents of each pair, at most.
+    Sums,
     /// The product of the sizes of each pair.
     Sizes,
     /// A matrix for each pair.
@@ -233,6 +235,7 @@ fn check_size(grows: Grows, call: &Call<'_>) -> Result<()> {
             .ambient(&b.shape(j))
             .map_or(1, |shape| written_size(&shape)),
         Grows::Lengths => 1 + a.length(i) as u64 + b.length(j) as u64,
+        Grows::Sums => summed(a.shape(i), b.shape(j)),
         Grows::Sizes => written_size(&a.shape(i)).saturating_mul(written_size(&b.shape(j))),
         Grows::Product => product_size(a.shape(i), b.shape(j), transposed),
     };
@@ -251,6 +254,13 @@ fn check_size(grows: Grows, call: &Call<'_>) -> Result<()> {
             limit(&mut valid.map(|(i, j)| size(i, j)))
         }
     }
+}
+
+/// What takes the extents of both on every axis.
+fn summed(a: Shape, b: Shape) -> u64 {
+    let extents = a.extents().iter().zip(b.extents());
+    let extents: Vec<_> = extents.map(|(&a, &b)| a as usize + b as usize).collect();
+    Shape::new(&extents).map_or(1, |shape| written_size(&shape))
 }
 
 /// What a product of these shapes takes when it is written.

@@ -1,10 +1,11 @@
 //! Values in other places: taken, moved, put together.
 
-use vsla::{Indices, Layout, Shape};
+use vsla::{Indices, Layout, Order, Pairing, Shape};
 
-use super::{Call, Grows, Operation, batch, within};
+use super::{BINARY, Call, Grows, Operation, UNARY, batch, within};
 use crate::batch::written_size;
 use crate::failure::Result;
+use crate::request::Pairs;
 
 pub const ROWS: &[Operation] = &[
     Operation {
@@ -123,6 +124,94 @@ pub const ROWS: &[Operation] = &[
             typed!(call, |device, args| {
                 let x = device.upload(&args[0])?;
                 batch(x.scatter_set(&indices, &layout)?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "concat",
+        args: 2,
+        options: &["dtype", "rank", "pairing", "axis"],
+        grows: Grows::Sums,
+        about: "a and behind it b, along an axis",
+        run: |call| {
+            let axis = call.options.axis()?;
+            let pairs = call.options.pairs()?;
+            let pairing = pairs.as_ref().map_or(Pairing::Elementwise, Pairs::pairing);
+            typed!(call, |device, args| {
+                let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+                batch(a.pair(&b, pairing)?.concat(axis)?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "block_diag",
+        args: 2,
+        options: BINARY,
+        grows: Grows::Sums,
+        about: "a and b along the diagonal, and zeros",
+        run: |call| {
+            let pairs = call.options.pairs()?;
+            let pairing = pairs.as_ref().map_or(Pairing::Elementwise, Pairs::pairing);
+            typed!(call, |device, args| {
+                let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+                batch(a.pair(&b, pairing)?.block_diag()?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "select",
+        args: 1,
+        options: &["dtype", "rank", "elements"],
+        grows: Grows::No,
+        about: "the elements with these indices, in any order and as often as they are named",
+        run: |call| {
+            let elements = call.options.elements()?;
+            let layout = call.layout(0);
+            let known = elements.iter().filter(|&&i| (i as usize) < layout.len());
+            limit(call, known.map(|&i| Ok(layout.shape(i as usize))))?;
+            typed!(call, |device, args| {
+                let x = device.upload(&args[0])?;
+                batch(x.select(&elements)?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "reorder",
+        args: 1,
+        options: &["dtype", "rank", "elements"],
+        grows: Grows::No,
+        about: "all elements in another order: a permutation of their indices",
+        run: |call| {
+            let order = Order::new(call.options.elements()?)?;
+            typed!(call, |device, args| {
+                let x = device.upload(&args[0])?;
+                batch(x.reorder(&order)?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "sort_by_length",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the elements by their numbers of values, the smallest first",
+        run: |call| {
+            typed!(call, |device, args| {
+                let x = device.upload(&args[0])?;
+                batch(x.sort_by_length()?.0.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "join",
+        args: 2,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the elements of both batches as one batch",
+        run: |call| {
+            typed!(call, |device, args| {
+                let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+                batch(a.join(&[&b])?.download_blocking()?)
             })
         },
     },

@@ -78,4 +78,15 @@ pub const ROWS: &[Operation] = &[
             })
         },
     },
+    Operation {
+        name: "norm1",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the sum of absolute values of each element (f32)",
+        run: |call| {
+            let (device, args) = floats(call)?;
+            batch(device.upload(&args[0])?.norm1()?.download_blocking()?)
+        },
+    },
 ];

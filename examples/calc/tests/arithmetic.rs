@@ -109,6 +109,10 @@ pub const GOLDEN: &[Golden] = &[
         r#"{"op": "hadamard", "args": [[[2,3],["nan"]], [[4,5,6],[]]]}"#,
         "[[8,15,0],[0]]",
     ),
+    (
+        r#"{"op": "neg", "args": [[[1,-2],[]]], "options": {"dtype": "i32"}}"#,
+        "[[-1,2],[]]",
+    ),
 ];
 
 pub const REFUSED: &[Refused] = &[

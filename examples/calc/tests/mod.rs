@@ -362,6 +362,7 @@ fn the_table_is_whole() {
             ("shapes", json!([])),
             ("lengths", json!([])),
             ("indices", json!([])),
+            ("elements", json!([])),
             ("start", json!([0])),
             ("end", json!([0])),
             ("widths", json!([[0, 0]])),

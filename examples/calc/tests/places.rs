@@ -34,6 +34,34 @@ pub const GOLDEN: &[Golden] = &[
         r#"{"op": "scatter_set", "args": [[[1,2],[3]]], "options": {"indices": [[3,0],[1]], "shapes": [[4],[2]]}}"#,
         "[[2,0,0,1],[0,3]]",
     ),
+    (
+        r#"{"op": "concat", "args": [[[1,2],[]], [[3],[4]]]}"#,
+        "[[1,2,3],[4]]",
+    ),
+    (
+        r#"{"op": "concat", "args": [[[[1,2],[3,4]]], [[[5],[6],[7]]]], "options": {"axis": 1}}"#,
+        "[[[1,2,5],[3,4,6],[0,0,7]]]",
+    ),
+    (
+        r#"{"op": "block_diag", "args": [[[[1,2]],[[7]]], [[[3],[4]],[]]]}"#,
+        "[[[1,2,0],[0,0,3],[0,0,4]],[[7]]]",
+    ),
+    (
+        r#"{"op": "select", "args": [[[1,2],[],[3]]], "options": {"elements": [2,0,2,1]}}"#,
+        "[[3],[1,2],[3],[]]",
+    ),
+    (
+        r#"{"op": "reorder", "args": [[[1,2],[],[3]]], "options": {"elements": [2,0,1]}}"#,
+        "[[3],[1,2],[]]",
+    ),
+    (
+        r#"{"op": "sort_by_length", "args": [[[1,2],[3],[],[4]]]}"#,
+        "[[],[3],[4],[1,2]]",
+    ),
+    (
+        r#"{"op": "join", "args": [[[1,2],[]], [[3]]], "options": {"dtype": "u32"}}"#,
+        "[[1,2],[],[3]]",
+    ),
 ];
 
 pub const REFUSED: &[Refused] = &[
@@ -83,4 +111,20 @@ pub const REFUSED: &[Refused] = &[
         "limit",
         None,
     ),
+    (
+        r#"{"op": "concat", "args": [[[1]], [[2]]], "options": {"axis": 1}}"#,
+        "argument",
+        None,
+    ),
+    (
+        r#"{"op": "concat", "args": [[[1]], [[2]]], "options": {"axis": -1}}"#,
+        "bad_request",
+        None,
+    ),
+    (
+        r#"{"op": "select", "args": [[[1]]], "options": {"elements": [0, 1]}}"#,
+        "index",
+        None,
+    ),
+    (r#"{"op": "join", "args": [[[1]], [[[1]]]]}"#, "rank", None),
 ];

@@ -31,6 +31,10 @@ pub const GOLDEN: &[Golden] = &[
         r#"{"op": "argmin", "args": [[[3,1,1],[]]], "options": {"dtype": "u32"}}"#,
         "[[1],[4294967295]]",
     ),
+    (
+        r#"{"op": "norm1", "args": [[[3,-4],[],["-inf"]]]}"#,
+        r#"[[7],[0],["inf"]]"#,
+    ),
 ];
 
 pub const REFUSED: &[Refused] = &[(

@@ -31,6 +31,7 @@ struct Depending {
 
 const BOTH: [bool; 2] = [true, true];
 const LEFT: [bool; 2] = [true, false];
+const RIGHT: [bool; 2] = [false, true];
 
 macro_rules! respecting {
     ($($name:literal, $ranks:expr, $sides:expr, $run:expr;)*) => {
@@ -96,6 +97,15 @@ respecting! {
         let layout = Layout::uniform(a.len(), shape).unwrap();
         integers(d, a, b, |x, _| x.resize(&layout))
     };
+    "neg", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.neg());
+    "norm1", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm1());
+    "concat", 1..=3, RIGHT, |d, a, b| integers(d, a, b, |x, y| x.concat(y, 0));
+    "block_diag", 1..=3, RIGHT, |d, a, b| integers(d, a, b, |x, y| x.block_diag(y));
+    "select", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| {
+        let indices: Vec<u32> = (0..x.len() as u32).rev().chain(0..x.len() as u32).collect();
+        x.select(&indices)
+    });
+    "join", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.join(&[y, x]));
     "matmul_ambient", 2..=2, BOTH, |d, a, b| integers(d, a, b, |x, y| x.matmul_ambient(y));
 }
 
@@ -110,6 +120,10 @@ depending! {
         |d, a, b| integers(d, a, b, |x, _| x.argmin());
     "flip", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[0., 1.]],
         |d, a, b| integers(d, a, b, |x, _| x.flip(&[0]));
+    "concat", [&[1], &[1, 0]], [&[2], &[2]] => [&[1., 2.], &[1., 0., 2.]],
+        |d, a, b| integers(d, a, b, |x, y| x.concat(y, 0));
+    "block_diag", [&[1], &[1, 0]], [&[2], &[2]] => [&[1., 2.], &[1., 0., 2.]],
+        |d, a, b| integers(d, a, b, |x, y| x.block_diag(y));
     "correlate", [&[1, 2], &[1, 2]], [&[3], &[3, 0]] => [&[3., 6.], &[0., 3., 6.]],
         |d, a, b| integers(d, a, b, |x, y| x.correlate(y));
     "causal", [&[1], &[1, 0]], [&[1, 2], &[1, 2]] => [&[1.], &[1., 2.]],
