@@ -344,6 +344,17 @@ pub enum Error {
         limit: u64,
     },
 
+    /// A result that takes more memory than the call allowed.
+    #[error("{op}: the result takes {bytes} bytes, above the {limit} that the call allows")]
+    Budget {
+        /// The public operation.
+        op: &'static str,
+        /// The size of the result in bytes.
+        bytes: u64,
+        /// What the caller allowed.
+        limit: u64,
+    },
+
     /// The device cannot do this: a capability is missing, or a kernel needs more than its limits grant.
     #[error("{op}: not supported by this device: {what}")]
     Unsupported {
@@ -427,6 +438,7 @@ impl Error {
             Error::Argument { .. } => "argument",
             Error::DeviceMismatch { .. } => "device_mismatch",
             Error::TooLarge { .. } => "too_large",
+            Error::Budget { .. } => "budget",
             Error::Unsupported { .. } => "unsupported",
             Error::NoDevice { .. } => "no_device",
             Error::OutOfMemory { .. } => "out_of_memory",
@@ -461,6 +473,7 @@ impl Error {
             | Error::Argument { op, .. }
             | Error::DeviceMismatch { op, .. }
             | Error::TooLarge { op, .. }
+            | Error::Budget { op, .. }
             | Error::Unsupported { op, .. }
             | Error::OutOfMemory { op, .. }
             | Error::DeviceLost { op, .. }
@@ -497,6 +510,7 @@ impl Error {
             | Error::ElementRange { .. }
             | Error::Argument { .. }
             | Error::DeviceMismatch { .. }
+            | Error::Budget { .. }
             | Error::Unsupported { .. }
             | Error::NoDevice { .. }
             | Error::OutOfMemory { .. }

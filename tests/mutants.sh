@@ -241,6 +241,11 @@ scatter_add @ entry.x + row, k @ row, k @ scatter::gpu
 scatter_add @ p.y_base + source @ source @ scatter::gpu
 scatter_add @ while v + lane >= end @ while v + lane > end @ scatter::gpu
 scatter_add @ if k == entry.y @ if k > entry.y @ scatter::gpu
+strided @ e / p.size * p.stride @ e / p.size @ stacking::gpu
+strided @ source >= p.x_elements @ source > p.x_elements @ stacking::gpu
+strided_boxes @ e % p.size @ e / p.size @ stacking::gpu
+strided_boxes @ there == 1 && @ there == 2 && @ shapes::gpu::broadcasts
+strided_boxes @ p.along >> (4u * axis) @ p.along >> (3u * axis) @ shapes::gpu::transposed
 strided @ p.shift >= i32(x_rows) @ p.shift <= i32(x_rows) @ shapes::gpu
 strided @ width = c_meta[p.elements + 2u @ width = c_meta[p.elements + 1u @ shapes::gpu
 strided @ p.shift * i32(width @ p.shift * i32(1u @ shapes::gpu

@@ -6,6 +6,7 @@ mod by_hand;
 mod causal;
 mod chain;
 mod conv;
+mod copies;
 mod correlate_max;
 mod cpu;
 mod fft;
@@ -25,6 +26,7 @@ use crate::harness::{Bench, Outcome};
 pub fn all(bench: &mut Bench) -> Outcome<()> {
     peaks::rows(bench)?;
     ambient::rows(bench)?;
+    copies::rows(bench)?;
     correlate_max::rows(bench)?;
     conv::rows(bench)?;
     causal::rows(bench)?;

@@ -16,6 +16,7 @@ mod reductions;
 mod shape_matrix;
 mod shapes;
 mod sparse;
+mod stacking;
 mod transfer;
 mod transforms;
 
@@ -30,6 +31,7 @@ pub use products::Product;
 pub use profile::{KernelTime, Profile};
 pub use shape_matrix::ShapeMatrix;
 pub use sparse::BsrTensor;
+pub use stacking::Flush;
 
 use device::Backend;
 

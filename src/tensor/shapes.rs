@@ -1,4 +1,4 @@
-//! Other shapes for the same values: slices, padding, reversal, other boxes.
+//! Other shapes for the same values: slices, padding, reversal, other boxes, other orders of axes, broadcasts.
 
 use super::methods::single;
 use super::{Operand, Tensor, run};
@@ -106,6 +106,80 @@ impl<T: Element> Tensor<T> {
             return Ok(self.seen_as(layout));
         }
         let launch = strided::resize("resize", T::DTYPE, &self.layout, layout)?;
+        self.onto(&launch, layout)
+    }
+
+    /// Each element with its axes in another order: axis a of the result is axis `permutation[a]` of the element.
+    ///
+    /// `[1, 0]` turns matrices over their diagonal. Any element type, bits are kept. Respects equivalence. An empty element stays empty. Cost:
+    /// values read once, written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// let shapes = [Shape::new(&[2, 3])?, Shape::new(&[1, 2])?];
+    /// let x = Device::cpu().upload(&Ragged::from_shapes(vec![1, 2, 3, 4, 5, 6, 7, 8], 2, shapes)?)?;
+    /// let y = x.transpose(&[1, 0])?.download_blocking()?;
+    /// assert_eq!((y.shape(0), y.row(0)), (Shape::new(&[3, 2])?, [1, 4, 2, 5, 3, 6].as_slice()));
+    /// assert_eq!((y.shape(1), y.row(1)), (Shape::new(&[2, 1])?, [7, 8].as_slice()));
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Argument`](crate::Error::Argument) for what is not a permutation of the axes; [`TooLarge`](crate::Error::TooLarge),
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    pub fn transpose(&self, permutation: &[usize]) -> Result<Tensor<T>> {
+        self.unary(
+            &*strided::transpose(T::DTYPE, &self.layout, permutation)?,
+            &[],
+        )
+    }
+
+    /// The same values in other shapes, perhaps of another rank: element i gets the shape of element i of `layout`. A view, no value is copied.
+    ///
+    /// Does not respect equivalence: where values lie depends on the extents that an element carries. Cost: a look at the number of values
+    /// of each element.
+    ///
+    /// ```
+    /// # use vsla::{Device, Layout, Ragged, Shape};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, 2, 3, 4], vec![5, 6, 7]])?)?;
+    /// let matrices = Layout::from_shapes(2, [Shape::new(&[2, 2])?, Shape::new(&[3, 1])?])?;
+    /// assert_eq!(x.reshape(&matrices)?.download_blocking()?.shape(1), Shape::new(&[3, 1])?);
+    /// let error = x.reshape(&Layout::from_lengths([4, 4])?).unwrap_err();
+    /// assert_eq!(error.to_string(), "reshape: element 1: expected 3 values, got 4");
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Length`](crate::Error::Length) with the first element whose number of values would change; [`BatchSize`](crate::Error::BatchSize).
+    pub fn reshape(&self, layout: &Layout) -> Result<Tensor<T>> {
+        strided::check_reshape(&self.layout, layout)?;
+        Ok(self.seen_as(layout))
+    }
+
+    /// Each element with its extents of 1 repeated: element i gets the shape of element i of `layout`, and its value where an extent
+    /// was 1 stands all along that axis.
+    ///
+    /// No operation of this library broadcasts by itself: an extent of 1 is an extent like any other. Other extents must be equal; an extent of 1 may also
+    /// become 0. Any element type, bits are kept. Does not respect equivalence: `[5]` is repeated and `[5, 0]` is not. Cost: the result written
+    /// once, what it repeats read mostly from caches.
+    ///
+    /// ```
+    /// # use vsla::{Device, Layout, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![7], vec![1, 2]])?)?;
+    /// let y = x.broadcast(&Layout::from_lengths([3, 2])?)?.download_blocking()?;
+    /// assert_eq!(y.to_vecs(), [vec![7, 7, 7], vec![1, 2]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](crate::Error::Shape) with the first element whose extents do not fit; [`Rank`](crate::Error::Rank),
+    /// [`BatchSize`](crate::Error::BatchSize), [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
+    pub fn broadcast(&self, layout: &Layout) -> Result<Tensor<T>> {
+        if self.layout == *layout {
+            return Ok(self.seen_as(layout));
+        }
+        let launch = strided::broadcast(T::DTYPE, &self.layout, layout)?;
         self.onto(&launch, layout)
     }
 }

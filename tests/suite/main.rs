@@ -39,6 +39,7 @@ mod scatter;
 mod shaders;
 mod shape_matrix;
 mod shapes;
+mod stacking;
 mod support;
 mod table;
 
@@ -84,6 +85,7 @@ const MODULES: &[Module] = &[
     #[cfg(feature = "gpu")]
     ("shaders", shaders::tests),
     ("shapes", shapes::tests),
+    ("stacking", stacking::tests),
 ];
 
 fn main() -> ExitCode {

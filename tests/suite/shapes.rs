@@ -36,9 +36,13 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials.extend(of(Operation::new().with(slice::<f32>()), "slice"));
     trials.extend(of(Operation::new().with(pad::<f32>()), "pad"));
     trials.extend(of(Operation::new().with(flip::<f32>()), "flip"));
+    trials.extend(of(Operation::new().with(transpose::<f32>()), "transpose"));
     trials.extend(bench.all_on_each_device(&[
         ("goldens", goldens),
         ("matrices", matrices),
+        ("transposed", transposed),
+        ("reshaped", reshaped),
+        ("broadcasts", broadcasts),
         ("rows_of_any_width", rows_of_any_width),
         ("every_type", every_type),
         ("far_away", far_away),
@@ -172,6 +176,37 @@ fn flipped<T: Copy + Default>(x: &Ragged<T>, axes: &[usize]) -> Ragged<T> {
     })
 }
 
+fn transpose<T: Number>() -> Binary<T, T> {
+    Binary {
+        name: "transpose",
+        run: |x, _| x.transpose(&permutation(x.layout().rank())),
+        paired: None,
+        expected: Some(|a, _, _| exactly(&permuted(a, &permutation(a.layout().rank())))),
+        spreads: false,
+        series_only: false,
+    }
+}
+
+/// Some order of the axes in which, from rank 2 on, none is where it was.
+fn permutation(rank: usize) -> Vec<usize> {
+    (0..rank).map(|axis| (axis + rank - 1) % rank).collect()
+}
+
+fn permuted<T: Copy + Default>(x: &Ragged<T>, permutation: &[usize]) -> Ragged<T> {
+    let shapes = x.layout().shapes().map(|shape| {
+        let extents = permutation.iter().map(|&a| shape.extents()[a] as usize);
+        Shape::new(&extents.collect::<Vec<_>>()).unwrap()
+    });
+    let y = Layout::from_shapes(permutation.len(), shapes).unwrap();
+    read(x, &y, |e, k| {
+        let mut place = Place::default();
+        for (&axis, k) in permutation.iter().zip(k) {
+            place[axis] = k;
+        }
+        (e, place)
+    })
+}
+
 fn exactly<T: Number>(values: &Ragged<T>) -> Expected {
     Expected::exact::<T>(widened(values))
 }
@@ -270,6 +305,134 @@ fn matrices(device: &Device) {
     }
 }
 
+/// Every order of up to four axes, and one of more.
+fn transposed(device: &Device) {
+    let x = one(&[2, 3], &[1, 2, 3, 4, 5, 6]);
+    let got = run(device, &x, &x, |x, _| x.transpose(&[1, 0]));
+    assert_exact("turned", &got, &one(&[3, 2], &[1, 4, 2, 5, 3, 6]));
+    let mut permutations: Vec<Vec<usize>> = vec![vec![]];
+    for rank in 1..=4 {
+        permutations = permutations
+            .iter()
+            .flat_map(|some| {
+                (0..rank).map(|at| {
+                    let mut more = some.clone();
+                    more.insert(at, rank - 1);
+                    more
+                })
+            })
+            .collect();
+        let shapes = (0..30).map(|i| {
+            let extents: Vec<usize> = (0..rank).map(|axis| (i * (axis + 3) + axis) % 7).collect();
+            Shape::new(&extents).unwrap()
+        });
+        let layout = Layout::from_shapes(rank, shapes).unwrap();
+        let x = Ragged::from_fn(&layout, |e, i| (1000 * e + i) as i32);
+        for permutation in &permutations {
+            let expected = permuted(&x, permutation);
+            let y = upload(device, &x).transpose(permutation).unwrap();
+            assert_exact(format!("{permutation:?}"), &download(&y), &expected);
+            let mut inverse = vec![0; rank];
+            for (a, &axis) in permutation.iter().enumerate() {
+                inverse[axis] = a;
+            }
+            let back = download(&y.transpose(&inverse).unwrap());
+            assert_exact(format!("{permutation:?} and back"), &back, &x);
+        }
+    }
+    let x = one(&[2, 1, 3, 2, 1, 2, 3, 2], &(0..144).collect::<Vec<i32>>());
+    let permutation = [7, 2, 0, 4, 3, 6, 1, 5];
+    let got = run(device, &x, &x, |x, _| x.transpose(&permutation));
+    assert_exact("eight axes", &got, &permuted(&x, &permutation));
+}
+
+fn reshaped(device: &Device) {
+    let x = upload(device, &rows([&[9, 9][..], &[1, 2, 3, 4, 5, 6], &[], &[7]]));
+    let x = x.elements(1..4).unwrap();
+    let before = device.memory().live;
+    let shapes = [[3, 2, 1], [0, 5, 1], [1, 1, 1]].map(|s| Shape::new(&s).unwrap());
+    let layout = Layout::from_shapes(3, shapes).unwrap();
+    let y = x.reshape(&layout).unwrap();
+    assert_eq!(device.memory().live, before, "a view");
+    let expected = Ragged::from_parts(layout, vec![1, 2, 3, 4, 5, 6, 7]).unwrap();
+    assert_exact("boxes", &download(&y), &expected);
+    let turned = download(&y.transpose(&[1, 0, 2]).unwrap());
+    assert_exact("then turned", &turned, &permuted(&expected, &[1, 0, 2]));
+    let wrong = Layout::from_lengths([6, 0, 2]).unwrap();
+    let error = x.reshape(&wrong).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "reshape: element 2: expected 1 value, got 2"
+    );
+    let fewer = Layout::from_lengths([6]).unwrap();
+    assert_eq!(x.reshape(&fewer).unwrap_err().kind(), "batch_size");
+}
+
+fn broadcasts(device: &Device) {
+    let repeated = |x: &Ragged<i32>, y: &Layout| {
+        read(x, y, |e, mut k| {
+            let shape = x.layout().shape(e);
+            for (k, &extent) in k.iter_mut().zip(shape.extents()) {
+                *k = (*k).min(i64::from(extent) - 1);
+            }
+            (e, k)
+        })
+    };
+    let check = |rank: usize, pairs: &[(&[usize], &[usize])]| {
+        let layout = |sides: Vec<&[usize]>| {
+            let shapes = sides.into_iter().map(|side| Shape::new(side).unwrap());
+            Layout::from_shapes(rank, shapes).unwrap()
+        };
+        let (from, to) = pairs.iter().copied().unzip();
+        let (from, to) = (layout(from), layout(to));
+        let x = Ragged::from_fn(&from, |e, i| (100 * e + i) as i32 + 1);
+        let got = run(device, &x, &x, |x, _| x.broadcast(&to));
+        assert_exact(format!("{from} to {to}"), &got, &repeated(&x, &to));
+    };
+    check(
+        1,
+        &[
+            (&[1], &[5]),
+            (&[3], &[3]),
+            (&[1], &[0]),
+            (&[0], &[0]),
+            (&[1], &[700]),
+        ],
+    );
+    check(1, &[(&[1], &[1]), (&[3], &[3])]);
+    check(
+        2,
+        &[
+            (&[1, 4], &[3, 4]),
+            (&[3, 1], &[3, 5]),
+            (&[1, 1], &[2, 7]),
+            (&[2, 2], &[2, 2]),
+        ],
+    );
+    check(2, &[(&[1, 4], &[3, 4]), (&[1, 5], &[70, 5])]);
+    check(2, &[(&[4, 1], &[4, 9]), (&[5, 1], &[5, 1])]);
+    check(
+        3,
+        &[
+            (&[1, 4, 2], &[3, 4, 2]),
+            (&[2, 1, 3], &[2, 6, 3]),
+            (&[1, 1, 1], &[2, 3, 4]),
+        ],
+    );
+    check(3, &[(&[1, 1, 2], &[3, 4, 2]), (&[1, 1, 3], &[2, 6, 3])]);
+    let x = upload(device, &rows([&[1][..], &[1, 2]]));
+    let error = x
+        .broadcast(&Layout::from_lengths([4, 4]).unwrap())
+        .unwrap_err();
+    let message =
+        "broadcast: element 1: expected the shape (2), with any extents in place of 1, got (4)";
+    assert_eq!(error.to_string(), message);
+    let fewer = Layout::from_lengths([1]).unwrap();
+    assert_eq!(x.broadcast(&fewer).unwrap_err().kind(), "batch_size");
+    let boxes = Layout::uniform(2, Shape::new(&[1, 1]).unwrap()).unwrap();
+    assert_eq!(x.broadcast(&boxes).unwrap_err().kind(), "rank");
+}
+
 /// A kernel that divides by the width in f32 must come out at the right row.
 fn rows_of_any_width(device: &Device) {
     let shape = |height: usize, width: usize| Shape::new(&[height, width]).unwrap();
@@ -346,7 +509,9 @@ fn of_type<T: Element>(device: &Device, layout: &Layout, value: impl Fn(usize) -
             some.flip(&turned(rank)),
             &flipped(&x, &turned(rank)),
         );
-        check("flip all", some.flip(&[0]), &flipped(&x, &[0]));
+        check("flip one", some.flip(&[0]), &flipped(&x, &[0]));
+        let order = permutation(rank);
+        check("transpose", some.transpose(&order), &permuted(&x, &order));
     }
 }
 
@@ -415,6 +580,10 @@ fn refused(device: &Device) {
         x.flip(&[1]),
         "flip: expected different axes below 1, got [1]",
     );
+    let wrong = "transpose: expected a permutation of the axes 0 to 0, got ";
+    expect(x.transpose(&[1]), &format!("{wrong}[1]"));
+    expect(x.transpose(&[]), &format!("{wrong}[]"));
+    expect(x.transpose(&[0, 0]), &format!("{wrong}[0, 0]"));
     let overflow = |outcome: Result<Tensor<i32>>, op| match outcome.unwrap_err() {
         Error::SizeOverflow {
             op: got, element, ..

@@ -8,6 +8,7 @@
 //! Cost: the values that are there read once, the result written once, in one dispatch.
 
 mod rules;
+mod stacks;
 mod twin;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -20,7 +21,8 @@ use crate::plan::{
 };
 use crate::ragged::{CacheKey, DType, Layout, MAX_RANK};
 
-pub(crate) use rules::{flip, pad, resize, slice};
+pub(crate) use rules::{broadcast, check_reshape, flip, pad, resize, slice, transpose, windows};
+pub(crate) use stacks::{Groups, slices, stacks};
 
 /// What all variants bind: x and its metadata, the result and its.
 const BOUND: &[Access] = &[Access::Read, Access::Read, Access::Write, Access::Read];
@@ -132,7 +134,8 @@ impl Reading {
             whole |= u32::from(axis.shift == 0) << axis.along;
         }
         if rank == 1 {
-            return whole;
+            // Nothing merges with the only axis, and runs may end anywhere.
+            return if self.repeat { 0 } else { whole };
         }
         for e in 0..y.len() {
             let from = self.source(e);

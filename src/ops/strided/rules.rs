@@ -135,13 +135,15 @@ pub(crate) fn flip(dtype: DType, x: &Layout, axes: &[usize]) -> Result<Arc<Launc
     })
 }
 
-/// The target's layout comes as operand 1, so that the launch need not hold it.
-pub(crate) fn resize(
-    op: &'static str,
-    dtype: DType,
-    x: &Layout,
-    y: &Layout,
-) -> Result<Arc<Launch>> {
+/// The caller's layout, which comes as operand 1, so that the launch need not hold it.
+fn onto(layout: &Layout) -> Target<'_> {
+    Target {
+        layout,
+        named: OutputLayout::Input(1),
+    }
+}
+
+fn check_alike(op: &'static str, x: &Layout, y: &Layout) -> Result<()> {
     if x.rank() != y.rank() {
         return Err(Error::Rank {
             op,
@@ -150,18 +152,130 @@ pub(crate) fn resize(
             got: y.rank(),
         });
     }
-    if x.len() != y.len() {
-        return Err(Error::BatchSize {
+    check_count(op, x, y)
+}
+
+/// As many elements in `y` as in `x`.
+fn check_count(op: &'static str, x: &Layout, y: &Layout) -> Result<()> {
+    match x.len() == y.len() {
+        true => Ok(()),
+        false => Err(Error::BatchSize {
             op,
             left: x.len(),
             right: y.len(),
+        }),
+    }
+}
+
+/// The target's layout comes as operand 1.
+pub(crate) fn resize(
+    op: &'static str,
+    dtype: DType,
+    x: &Layout,
+    y: &Layout,
+) -> Result<Arc<Launch>> {
+    check_alike(op, x, y)?;
+    windows(op, dtype, x, (1, 1), y)
+}
+
+/// Whether elements of `x` may be seen as those of `y`: each of as many values.
+pub(crate) fn check_reshape(x: &Layout, y: &Layout) -> Result<()> {
+    let op = "reshape";
+    check_count(op, x, y)?;
+    if x.offsets() == y.offsets() {
+        return Ok(());
+    }
+    match (0..x.len()).find(|&i| x.length(i) != y.length(i)) {
+        None => Ok(()),
+        Some(element) => Err(Error::Length {
+            op,
+            element,
+            expected: x.length(element),
+            got: y.length(element),
+        }),
+    }
+}
+
+/// Axis a of the result is axis `permutation[a]` of the source.
+pub(crate) fn transpose(dtype: DType, x: &Layout, permutation: &[usize]) -> Result<Arc<Launch>> {
+    let op = "transpose";
+    let rank = x.rank();
+    let mut along = vec![rank; rank];
+    for (a, &axis) in permutation.iter().enumerate() {
+        if let Some(free) = along.get_mut(axis).filter(|free| **free == rank) {
+            *free = a;
+        }
+    }
+    if permutation.len() != rank || along.contains(&rank) {
+        return Err(Error::Argument {
+            op,
+            expected: format!("a permutation of the axes 0 to {}", rank - 1),
+            got: format!("{permutation:?}"),
         });
     }
-    planned(op, dtype, x, (y.id(), Vec::new()), || {
-        let target = Target {
-            layout: y,
-            named: OutputLayout::Input(1),
-        };
-        Ok(launch(op, dtype, x, &Reading::plain(x.rank()), target))
+    let asked = along.iter().map(|&a| a as i64).collect();
+    planned(op, dtype, x, (0, asked), || {
+        let mut reading = Reading::plain(rank);
+        for (axis, &along) in reading.axes.iter_mut().zip(&along) {
+            axis.along = along;
+        }
+        let mut extents = Vec::new();
+        if rank > 1 {
+            extents.reserve(x.extents().len());
+            for of in x.extents().chunks_exact(rank) {
+                extents.extend(permutation.iter().map(|&axis| of[axis]));
+            }
+        }
+        // Every element keeps its number of values, and so its place.
+        let y = Layout::with_extents_unchecked(x.offsets().clone(), rank, extents);
+        Ok(launch(op, dtype, x, &reading, made(&y, x)))
     })
+}
+
+/// The target's layout comes as operand 1, as for [`resize`].
+pub(crate) fn broadcast(dtype: DType, x: &Layout, y: &Layout) -> Result<Arc<Launch>> {
+    let op = "broadcast";
+    check_alike(op, x, y)?;
+    planned(op, dtype, x, (y.id(), Vec::new()), || {
+        let repeats = |(from, to): (&u32, &u32)| from == to || *from == 1;
+        for (element, (from, to)) in x.shapes().zip(y.shapes()).enumerate() {
+            if !from.extents().iter().zip(to.extents()).all(repeats) {
+                return Err(Error::Shape {
+                    op,
+                    element,
+                    expected: format!("{from}, with any extents in place of 1"),
+                    got: to.to_string(),
+                });
+            }
+        }
+        let reading = Reading {
+            repeat: true,
+            ..Reading::plain(x.rank())
+        };
+        Ok(launch(op, dtype, x, &reading, onto(y)))
+    })
+}
+
+/// Element e of the result is element `e / size · stride + e % size` in another box, or zeros where there is none. The target's layout
+/// comes as operand 1, as for [`resize`].
+pub(crate) fn windows(
+    op: &'static str,
+    dtype: DType,
+    x: &Layout,
+    (size, stride): (u32, u32),
+    y: &Layout,
+) -> Result<Arc<Launch>> {
+    planned(
+        op,
+        dtype,
+        x,
+        (y.id(), vec![size.into(), stride.into()]),
+        || {
+            let reading = Reading {
+                windows: (size, stride),
+                ..Reading::plain(x.rank())
+            };
+            Ok(launch(op, dtype, x, &reading, onto(y)))
+        },
+    )
 }

@@ -1,0 +1,220 @@
+//! Elements on top of each other: stacks, windows and pyramids.
+
+use super::Tensor;
+use crate::ops::strided::{self, Groups};
+use crate::ragged::{Element, Layout, check_rank};
+use crate::{Error, Result};
+
+/// What becomes of the last group of a level of a [`pyramid`](Tensor::pyramid) when it is not full.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Flush {
+    /// It is left out, on every level.
+    Discard,
+    /// Zero slices fill it up, and it counts on the level above.
+    Pad,
+}
+
+impl<T: Element> Tensor<T> {
+    /// All elements on top of each other: one element of shape (k, ambient…), whose slice i is element i, with zeros up to the box that all
+    /// of them fit in.
+    ///
+    /// A ragged batch is the same without the zeros, and nothing in this library needs them: a dense stack is for what does. Its
+    /// memory is `layout().padded_total()` values, [`padding_waste`](Layout::padding_waste) of which are zeros; a stack of more than
+    /// `most_bytes` is refused. An empty element becomes a slice of zeros, and no elements at all an element of shape (0, …, 0). Any element
+    /// type, bits are kept. Respects equivalence up to the carried box: trailing zeros of elements become trailing zeros of slices. Cost: values read once, the stack
+    /// written once; nothing where all shapes are equal, which is a view.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![10, 20], vec![30, 40, 50], vec![60]])?)?;
+    /// let stack = x.stack(1 << 20)?.download_blocking()?;
+    /// assert_eq!(stack.shape(0), Shape::new(&[3, 3])?);
+    /// assert_eq!(stack.values(), [10, 20, 0, 30, 40, 50, 60, 0, 0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Budget`](Error::Budget) above `most_bytes`; [`Rank`](Error::Rank) for elements of rank 8;
+    /// [`SizeOverflow`](Error::SizeOverflow), [`TooLarge`](Error::TooLarge), [`OutOfMemory`](Error::OutOfMemory),
+    /// [`DeviceLost`](Error::DeviceLost).
+    pub fn stack(&self, most_bytes: u64) -> Result<Tensor<T>> {
+        self.stacked("stack", Groups::Counts(&[self.len()]), (1, 1), most_bytes)
+    }
+
+    /// A batch of stacks: the first `counts[0]` elements become the first one, the next `counts[1]` the second, and so on, each in the box of its own
+    /// elements. In all else like [`stack`](Self::stack).
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1], vec![2, 3], vec![4]])?)?;
+    /// let stacks = x.stack_groups(&[2, 1], 1 << 20)?.download_blocking()?;
+    /// assert_eq!((stacks.shape(0), stacks.row(0)), (Shape::new(&[2, 2])?, [1, 0, 2, 3].as_slice()));
+    /// assert_eq!((stacks.shape(1), stacks.row(1)), (Shape::new(&[1, 1])?, [4].as_slice()));
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Argument`](Error::Argument) for counts that do not add up to the number of elements; those of [`stack`](Self::stack).
+    pub fn stack_groups(&self, counts: &[usize], most_bytes: u64) -> Result<Tensor<T>> {
+        let op = "stack_groups";
+        let sum = counts.iter().fold(0usize, |sum, n| sum.saturating_add(*n));
+        if sum != self.len() {
+            return Err(Error::Argument {
+                op,
+                expected: format!("counts that add up to {}", self.len()),
+                got: sum.to_string(),
+            });
+        }
+        self.stacked(op, Groups::Counts(counts), (1, 1), most_bytes)
+    }
+
+    /// The slices of stacks, each in the box that element i of `shapes` has: what [`stack`](Self::stack) and [`stack_groups`](Self::stack_groups) put
+    /// together, apart again.
+    ///
+    /// Slices go along the first axis, element after element. `shapes` is the layout that was recorded before, in which a box may also be larger or
+    /// smaller than the slice, as for [`resize`](Self::resize). Any element type, bits are kept. Cost: the values that stay read once,
+    /// the result written once; nothing where no slice changes its shape.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let rows = [vec![10, 20], vec![], vec![60]];
+    /// let x = Device::cpu().upload(&Ragged::from_rows(&rows)?)?;
+    /// let back = x.stack(1 << 20)?.unstack(x.layout())?;
+    /// assert_eq!(back.download_blocking()?.to_vecs(), rows);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Rank`](Error::Rank) for stacks of rank 1, or shapes that do not have one axis less;
+    /// [`BatchSize`](Error::BatchSize) for another number of shapes than of slices; [`TooLarge`](Error::TooLarge),
+    /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    pub fn unstack(&self, shapes: &Layout) -> Result<Tensor<T>> {
+        let op = "unstack";
+        let slices = self.seen_as(&*strided::slices(op, &self.layout)?);
+        if slices.layout == *shapes {
+            return Ok(slices.seen_as(shapes));
+        }
+        let launch = strided::resize(op, T::DTYPE, &slices.layout, shapes)?;
+        slices.onto(&launch, shapes)
+    }
+
+    /// Windows over the elements as a stream of tensors: ⌊(N − size) / stride⌋ + 1 of them, none for fewer than `size` elements. Window w is the
+    /// dense stack of elements `w · stride` to `w · stride + size − 1`, in the box of its own elements.
+    ///
+    /// Overlapping windows repeat what they share: the memory is about size / stride times that of the batch, and zeros up to each window's box; more
+    /// than `most_bytes` is refused. Any element type, bits are kept. Respects equivalence as [`stack`](Self::stack) does. Cost: values read once for
+    /// each window that they are in, the windows written once; nothing where neighbours do not overlap and all shapes are equal.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([[1], [2], [3], [4]])?)?;
+    /// let windows = x.window(3, 1, 1 << 20)?.download_blocking()?;
+    /// assert_eq!(windows.to_vecs(), [vec![1, 2, 3], vec![2, 3, 4]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Argument`](Error::Argument) for a size or a stride of 0; those of [`stack`](Self::stack).
+    pub fn window(&self, size: usize, stride: usize, most_bytes: u64) -> Result<Tensor<T>> {
+        let op = "window";
+        check_positive(op, "a size", size)?;
+        check_positive(op, "a stride", stride)?;
+        let count = match self.len().checked_sub(size) {
+            Some(beyond) => beyond / stride + 1,
+            None => 0,
+        };
+        self.windows(op, (count, size, stride), most_bytes)
+    }
+
+    /// Windows of windows over the elements as a stream: level l holds the windows of `sizes[l]` that do not overlap over the level below, the first over
+    /// the elements. All levels come, the lowest first; level l has rank r + l + 1.
+    ///
+    /// What is left over at the end of a level is less than a window: [`Flush::Discard`] leaves it out, and [`Flush::Pad`] fills it up
+    /// with zero slices, so that it counts on the level above as any other. Each level takes about the memory of the one below, and more by the zeros up to its
+    /// windows' boxes; each may take `most_bytes`. Cost: that of a [`window`](Self::window) for each level, and nothing where the
+    /// shapes of a level are all equal.
+    ///
+    /// ```
+    /// # use vsla::{Device, Flush, Ragged, Shape};
+    /// let x = Device::cpu().upload(&Ragged::from_rows((1..=5).map(|i| [i]))?)?;
+    /// let levels = x.pyramid(&[2, 2], Flush::Discard, 1 << 20)?;
+    /// assert_eq!(levels[0].download_blocking()?.to_vecs(), [[1, 2], [3, 4]]);
+    /// assert_eq!(levels[1].download_blocking()?.to_vecs(), [[1, 2, 3, 4]]);
+    /// let levels = x.pyramid(&[2, 2], Flush::Pad, 1 << 20)?;
+    /// assert_eq!(levels[0].download_blocking()?.to_vecs(), [[1, 2], [3, 4], [5, 0]]);
+    /// assert_eq!(levels[1].download_blocking()?.to_vecs(), [[1, 2, 3, 4], [5, 0, 0, 0]]);
+    /// assert_eq!(levels[1].layout().shape(1), Shape::new(&[2, 2, 1])?);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Argument`](Error::Argument) for a size of 0; [`Rank`](Error::Rank) for more levels than there are axes up to 8;
+    /// those of [`stack`](Self::stack).
+    pub fn pyramid(
+        &self,
+        sizes: &[usize],
+        flush: Flush,
+        most_bytes: u64,
+    ) -> Result<Vec<Tensor<T>>> {
+        let op = "pyramid";
+        check_rank(op, self.layout.rank().saturating_add(sizes.len()))?;
+        for &size in sizes {
+            check_positive(op, "a size", size)?;
+        }
+        let mut levels: Vec<Tensor<T>> = Vec::with_capacity(sizes.len());
+        for &size in sizes {
+            let below = levels.last().unwrap_or(self);
+            let count = match flush {
+                Flush::Discard => below.len() / size,
+                Flush::Pad => below.len().div_ceil(size),
+            };
+            let level = below.windows(op, (count, size, size), most_bytes)?;
+            levels.push(level);
+        }
+        Ok(levels)
+    }
+
+    fn windows(
+        &self,
+        op: &'static str,
+        (count, size, stride): (usize, usize, usize),
+        most_bytes: u64,
+    ) -> Result<Tensor<T>> {
+        let groups = Groups::Windows {
+            count,
+            size,
+            stride,
+        };
+        // Larger than any batch is as good as any other number that is.
+        let narrow = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        self.stacked(op, groups, (narrow(size), narrow(stride)), most_bytes)
+    }
+
+    fn stacked(
+        &self,
+        op: &'static str,
+        groups: Groups<'_>,
+        windows: (u32, u32),
+        most_bytes: u64,
+    ) -> Result<Tensor<T>> {
+        let stacks = strided::stacks(op, T::DTYPE, &self.layout, groups, most_bytes)?;
+        if stacks.as_they_are {
+            return Ok(self.seen_as(&stacks.stacked));
+        }
+        let launch = strided::windows(op, T::DTYPE, &self.layout, windows, &stacks.slices)?;
+        Ok(self
+            .onto::<T>(&launch, &stacks.slices)?
+            .seen_as(&stacks.stacked))
+    }
+}
+
+fn check_positive(op: &'static str, what: &str, got: usize) -> Result<()> {
+    match got {
+        0 => Err(Error::Argument {
+            op,
+            expected: format!("{what} of at least 1"),
+            got: got.to_string(),
+        }),
+        _ => Ok(()),
+    }
+}
