@@ -83,10 +83,18 @@ struct Place {
     b_row: u32,
     j: u32,
     left: u32,
+#if BOXES
+    // Rows of b that meet this row of a, from this one on.
+    rows: u32,
+#endif
 }
 
 fn first_place(entry: Entry) -> Place {
+#if BOXES
+    return Place(entry.a, entry.b, 0u, entry.m, b_meta[entry.b_extents + p.rank - 2u]);
+#else
     return Place(entry.a, entry.b, 0u, entry.m);
+#endif
 }
 
 // Value i of an element. The digits of i are, from the last one on, j and i of each axis by turns.
@@ -96,20 +104,24 @@ fn place_of(i: u32, entry: Entry) -> Place {
 #if BOXES
     let row = rest / entry.m;
     let along = rest - row * entry.m;
-    var place = Place(entry.a + along, entry.b, j, entry.m - along);
+    let rows = b_meta[entry.b_extents + p.rank - 2u];
+    rest = row / rows;
+    let b_row = row - rest * rows;
+    var place = Place(entry.a + along, entry.b + b_row * entry.n, j, entry.m - along, rows - b_row);
     var a_stride = entry.m;
-    var b_stride = entry.n;
-    rest = row;
-    for (var axis = p.rank - 1u; axis > 0u; axis -= 1u) {
-        let m = a_meta[entry.a_extents + axis - 1u];
+    var b_stride = entry.n * rows;
+    for (var axis = p.rank - 2u; axis > 0u; axis -= 1u) {
+        let m = a_meta[entry.a_extents + axis];
         let n = b_meta[entry.b_extents + axis - 1u];
-        let above = rest / n;
-        place.b_row += (rest - above * n) * b_stride;
-        rest = above / m;
-        place.a += (above - rest * m) * a_stride;
+        let of_b = rest / m;
+        place.a += (rest - of_b * m) * a_stride;
+        rest = of_b / n;
+        place.b_row += (of_b - rest * n) * b_stride;
         a_stride *= m;
         b_stride *= n;
     }
+    // The first digit is one of a, and nothing is above it.
+    place.a += rest * a_stride;
     return place;
 #else
     return Place(entry.a + rest, entry.b, j, entry.m - rest);
@@ -119,14 +131,21 @@ fn place_of(i: u32, entry: Entry) -> Place {
 // The place of value i, which is behind this one.
 fn after(place: Place, i: u32, entry: Entry) -> Place {
     if place.j + 1u < entry.n {
-        return Place(place.a, place.b_row, place.j + 1u, place.left);
+        var next = place;
+        next.j += 1u;
+        return next;
     }
 #if BOXES
     if place.left == 1u {
-        return place_of(i, entry);
+        if place.rows == 1u {
+            return place_of(i, entry);
+        }
+        return Place(place.a + 1u - entry.m, place.b_row + entry.n, 0u, entry.m, place.rows - 1u);
     }
-#endif
+    return Place(place.a + 1u, place.b_row, 0u, place.left - 1u, place.rows);
+#else
     return Place(place.a + 1u, place.b_row, 0u, place.left - 1u);
+#endif
 }
 
 // The products of factors that lie at i of a and at j of b.

@@ -120,6 +120,8 @@ kron @ if u < end @ if u <= end @ kron::gpu
 kron @ while u >= end @ while u > end @ kron::gpu
 kron @ place.j + 1u < entry.n @ place.j + 1u <= entry.n @ kron::gpu
 kron @ if place.left == 1u @ if place.left == 2u @ kron::gpu
+kron @ if place.rows == 1u @ if place.rows == 2u @ kron::gpu
+kron @ rows - b_row @ rows @ kron::gpu
 kron @ entry.m - along @ entry.m @ kron::gpu
 kron @ a_stride *= m; @ a_stride *= n; @ kron::gpu
 kron @ place.left * entry.n - place.j >= 4u @ place.left * entry.n - place.j >= 3u @ kron::gpu
