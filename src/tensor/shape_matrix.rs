@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Device, Tensor, run};
 use crate::ops::shape_matmul::{self, Model};
 use crate::plan::OutputLayout;
-use crate::ragged::{CacheKey, Layout, Offsets, Ragged, Real, Shape};
+use crate::ragged::{CacheKey, Layout, Offsets, Order, Ragged, Real, Shape};
 use crate::{Error, Result};
 
 /// A batch of shape-matrices on a device: matrices whose entries are vectors, each of its own length.
@@ -221,6 +221,41 @@ impl<T: Real> ShapeMatrix<T> {
                 (0..extents[0]).map(row).collect()
             })
             .collect()
+    }
+
+    /// The transposes, `c_ki = a_ik`: entries in another order, each as it is.
+    ///
+    /// Under convolution, which commutes, (ab)ᵀ = bᵀaᵀ. Cost: as [`Tensor::reorder`] of the entries.
+    ///
+    /// ```
+    /// # use vsla::{Device, ShapeMatrix};
+    /// let a = ShapeMatrix::from_nested(&Device::cpu(), &[[[vec![1, 2], vec![]], [vec![3], vec![4]]]])?;
+    /// assert_eq!(a.transpose()?.to_nested_blocking()?, [[[vec![1, 2], vec![3]], [vec![], vec![4]]]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    pub fn transpose(&self) -> Result<ShapeMatrix<T>> {
+        let key = CacheKey {
+            what: "transposed matrices",
+            other: 0,
+            device: 0,
+            extra: 0,
+        };
+        let turned = self.grid.cached(key, || {
+            let (mut order, mut extents) = (Vec::with_capacity(self.grid.total()), Vec::new());
+            let begins = self.grid.offsets().as_slice();
+            for (&begin, shape) in begins.iter().zip(self.grid.extents().chunks_exact(2)) {
+                let (rows, columns) = (shape[0], shape[1]);
+                let column = |k| (0..rows).map(move |i| begin + i * columns + k);
+                order.extend((0..columns).flat_map(column));
+                extents.extend([columns, rows]);
+            }
+            let grid = Layout::with_extents_unchecked(self.grid.offsets().clone(), 2, extents);
+            Ok(Arc::new((Order::new(order)?, grid)))
+        })?;
+        ShapeMatrix::new(&self.entries.reorder(&turned.0)?, &turned.1)
     }
 
     /// `a + b`, matrix by matrix and entry by entry: [`Tensor::add`] of the entries.

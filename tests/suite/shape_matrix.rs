@@ -18,6 +18,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = bench.all_on_each_device(&[
         ("goldens", goldens),
         ("nested", nested),
+        ("transpose", transpose),
         ("add", add),
         ("integers", integers),
         ("floats", floats),
@@ -325,6 +326,26 @@ fn nested(device: &Device) {
     );
 }
 
+fn transpose(device: &Device) {
+    for case in cases() {
+        let [a, _] = case.floats();
+        let (mut rows, mut extents) = (Vec::new(), Vec::new());
+        for (begin, shape) in a.grid.offsets().as_slice().iter().zip(a.grid.shapes()) {
+            let [m, n] = [0, 1].map(|axis| shape.extents()[axis] as usize);
+            for k in 0..n {
+                rows.extend((0..m).map(|i| a.entries.row(*begin as usize + i * n + k)));
+            }
+            extents.push([n, m]);
+        }
+        let expected = Ragged::from_rows(rows).unwrap();
+        let turned = a.on(device).transpose().unwrap();
+        assert_eq!(turned.grid(), &grid(&extents), "{}", case.name);
+        assert_identical(case.name, &download(turned.entries()), &expected);
+        let back = turned.transpose().unwrap();
+        assert_identical(case.name, &download(back.entries()), &a.entries);
+    }
+}
+
 fn add(device: &Device) {
     for case in cases() {
         let [a, _] = case.integers::<i32>();
@@ -572,6 +593,11 @@ fn laws(device: &Device) {
             equal("(a + b)c = ac + bc", sum.conv_matmul(&c)?, ac.add(&bc)?);
             let (left, right) = (a.conv_matmul(&b.add(&c)?)?, ab.add(&ac)?);
             equal("a(b + c) = ab + ac", left, right);
+            let (left, right) = (
+                b.transpose()?.conv_matmul(&a.transpose()?)?,
+                ab.transpose()?,
+            );
+            equal("(ab)ᵀ = bᵀaᵀ", left, right);
             let (ac, bc) = (a.kron_matmul(&c)?, b.kron_matmul(&c)?);
             equal("(a + b) ⊗ c", sum.kron_matmul(&c)?, ac.add(&bc)?);
             Ok(())
