@@ -1,6 +1,6 @@
 // One word an element: a reduction of its values, or with PAIRS of two elements that meet.
 //
-// What is reduced: SUM (with ABS of the magnitudes), NORM2, MAX, ARGMAX; of PAIRS, SUM of the products over the overlap, and EQUAL after zero
+// What is reduced: SUM (with ABS of the magnitudes), BOX (a word for each axis), NORM2, MAX, ARGMAX; of PAIRS, SUM of the products over the overlap, and EQUAL after zero
 // extension. RANK1: the elements of pairs are vectors; otherwise boxes of p.rank axes.
 //
 // How depends on the element's own size alone. THREAD: elements of up to SHORT values, one an invocation. LANES: the
@@ -31,11 +31,11 @@ struct Params {
 @group(0) @binding(6) var<storage, read> b_meta: array<u32>;
 @group(0) @binding(7) var<storage, read> pair_list: array<u32>;
 #if TILES
-@group(0) @binding(8) var<storage, read_write> partials: array<Acc>;
+@group(0) @binding(8) var<storage, read_write> partials: array<Part>;
 #endif
 #else
 #if TILES
-@group(0) @binding(5) var<storage, read_write> partials: array<Acc>;
+@group(0) @binding(5) var<storage, read_write> partials: array<Part>;
 #endif
 #endif
 
@@ -54,6 +54,10 @@ struct Item {
     a: u32,
     // Values to go through.
     size: u32,
+#if BOX
+    // Where the extents begin.
+    extents: u32,
+#endif
 #if PAIRS
     b: u32,
     a_size: u32,
@@ -67,7 +71,11 @@ struct Item {
 #if !PAIRS
 fn open(e: u32) -> Item {
     let start = a_meta[e];
+#if BOX
+    return Item(p.a_base + start, a_meta[e + 1u] - start, p.a_elements + 1u + e * p.rank);
+#else
     return Item(p.a_base + start, a_meta[e + 1u] - start);
+#endif
 }
 #else
 #include "pairs"
@@ -178,6 +186,33 @@ fn take(acc: Acc, item: Item, i: u32) -> Acc {
 }
 #endif
 #endif
+#if BOX
+fn take(acc: Acc, item: Item, i: u32) -> Acc {
+    let x = bitcast<u32>(a[item.a + i]);
+#if F32
+    let zero = (x & 0x7fffffffu) == 0u;
+#else
+    let zero = x == 0u;
+#endif
+    if zero {
+        return acc;
+    }
+    // From the last axis on; each comes in front of those behind it.
+    var ends = nothing();
+    var rest = i;
+    for (var axis = p.rank - 1u; axis > 0u; axis -= 1u) {
+        let extent = a_meta[item.extents + axis];
+        let quotient = rest / extent;
+        ends = in_front(rest - quotient * extent + 1u, ends);
+        rest = quotient;
+    }
+    return combine(acc, in_front(rest + 1u, ends));
+}
+
+fn in_front(end: u32, ends: Acc) -> Acc {
+    return Acc(vec4(end, ends.low.xyz), vec4(ends.low.w, ends.high.xyz));
+}
+#endif
 #if MAX
 fn take(acc: Acc, item: Item, i: u32) -> Acc {
     return max(acc, order_key(a[item.a + i]));
@@ -272,7 +307,7 @@ fn main(
     if e < p.count {
         let item = open(e);
         if item.size <= SHORT {
-            out[e] = result(reduce_run(item, 0u, item.size, 1u));
+            put(e, reduce_run(item, 0u, item.size, 1u));
         }
     }
 #endif
@@ -290,7 +325,7 @@ fn main(
     }
     acc = tree(acc, lid, LANE_COUNT);
     if lane == 0u && at < p.count {
-        out[e] = result(acc);
+        put(e, acc);
     }
 #endif
 #if TILES
@@ -301,9 +336,14 @@ fn main(
     let acc = tree(reduce_run(item, first + lid, min(first + TILE, item.size), WG), lid, WG);
     if lid == 0u {
         if slot == 0xffffffffu {
-            out[e] = result(acc);
+            put(e, acc);
         } else {
+#if BOX
+            partials[2u * slot] = acc.low;
+            partials[2u * slot + 1u] = acc.high;
+#else
             partials[slot] = acc;
+#endif
         }
     }
 #endif

@@ -4,12 +4,15 @@
 struct Params {
     first_group: u32,
     groups: u32,
+#if BOX
+    rank: u32,
+#endif
 }
 
 @group(0) @binding(0) var<uniform> p: Params;
 @group(0) @binding(1) var<storage, read_write> out: array<u32>;
 @group(0) @binding(2) var<storage, read> items: array<u32>;
-@group(0) @binding(3) var<storage, read> partials: array<Acc>;
+@group(0) @binding(3) var<storage, read> partials: array<Part>;
 
 const WG = 256u;
 // Parts that an invocation combines in one chain of its own, before it adds them to the parts before: keeps the
@@ -37,12 +40,17 @@ fn main(
         var chain = nothing();
         let end = min(block + CHAIN * WG, slots);
         for (var slot = block; slot < end; slot += WG) {
-            chain = combine(chain, partials[first + slot]);
+            let part = first + slot;
+#if BOX
+            chain = combine(chain, Acc(partials[2u * part], partials[2u * part + 1u]));
+#else
+            chain = combine(chain, partials[part]);
+#endif
         }
         acc = combine(acc, chain);
     }
     acc = tree(acc, lid, WG);
     if lid == 0u {
-        out[e] = result(acc);
+        put(e, acc);
     }
 }

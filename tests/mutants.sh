@@ -169,6 +169,13 @@ reduce @ const LOWEST_KEY = 0x007fffffu @ const LOWEST_KEY = 0x00800000u @ reduc
 reduce @ acc + abs(x) @ acc + x @ reduce::gpu::norm1
 reduce @ abs(bitcast<i32>(x)) @ bitcast<i32>(x) @ reduce::gpu::norm1
 reduce_tiles @ acc + abs(x) @ acc + x @ reduce::gpu::norm1
+reduce @ (x & 0x7fffffffu) == 0u @ x == 0u @ minimal_shape::gpu::special
+reduce @ rest - quotient * extent + 1u @ rest - quotient * extent @ minimal_shape::gpu::of_few
+reduce @ ends.low.w, ends.high.xyz @ ends.low.z, ends.high.xyz @ minimal_shape::gpu::of_few
+reduce @ ends.high.yzw, 0u @ ends.high.xyz, 0u @ minimal_shape::gpu::of_few
+reduce_tiles @ p.a_elements + 1u + e * p.rank @ p.a_elements + e * p.rank @ minimal_shape::gpu::a_lone
+reduce_finish @ max(x.high, y.high) @ x.high @ minimal_shape::gpu::of_few
+reduce_finish @ out[e * p.rank + axis] @ out[e + axis] @ minimal_shape::gpu::a_lone
 reduce @ apart <= 63u @ apart <= 3u @ reduce::gpu
 reduce @ 255u - norm_exponent @ 254u - norm_exponent @ reduce::gpu
 reduce_tiles @ first + TILE, item.size @ first + TILE - 1u, item.size @ reduce::gpu

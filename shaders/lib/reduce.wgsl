@@ -1,8 +1,9 @@
-// What a reduction accumulates, and how: nothing() is the reduction of no values, combine() that of two parts, and
-// result() the word to write. tree() combines those of neighbouring invocations.
+// What a reduction accumulates, and how: nothing() is the reduction of no values, combine() that of two parts, result()
+// the word to write, and put() writes it for element e. tree() combines those of neighbouring invocations.
 //
 // SUM: x + y. NORM2: [largest magnitude's bits, sum of the squares after scaling by norm_scale of them]. MAX: the
-// largest key. ARGMAX: [largest key, its lowest index]. With LEAST these are the minimum and its place. EQUAL: whether anything differs.
+// largest key. ARGMAX: [largest key, its lowest index]. With LEAST these are the minimum and its place. EQUAL: whether anything differs. BOX: along each
+// axis, one more than the largest index of a nonzero value.
 #if SUM
 alias Acc = E;
 
@@ -101,6 +102,38 @@ fn combine(x: Acc, y: Acc) -> Acc {
 
 fn result(x: Acc) -> u32 {
     return 1u - x;
+}
+#endif
+
+#if BOX
+struct Acc {
+    low: vec4<u32>,
+    high: vec4<u32>,
+}
+
+fn nothing() -> Acc {
+    return Acc(vec4<u32>(), vec4<u32>());
+}
+
+fn combine(x: Acc, y: Acc) -> Acc {
+    return Acc(max(x.low, y.low), max(x.high, y.high));
+}
+
+// Bindings are checked for 16 bytes, so a part is stored as two.
+alias Part = vec4<u32>;
+
+fn put(e: u32, x: Acc) {
+    var ends = x;
+    for (var axis = 0u; axis < p.rank; axis += 1u) {
+        out[e * p.rank + axis] = ends.low.x;
+        ends = Acc(vec4(ends.low.yzw, ends.high.x), vec4(ends.high.yzw, 0u));
+    }
+}
+#else
+alias Part = Acc;
+
+fn put(e: u32, x: Acc) {
+    out[e] = result(x);
 }
 #endif
 

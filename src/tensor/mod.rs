@@ -9,6 +9,7 @@ mod elements;
 mod indexing;
 mod kron;
 mod methods;
+mod minimal;
 mod pair;
 mod products;
 mod profile;

@@ -178,7 +178,7 @@ impl<T: Real> Tensor<T> {
         self.meet("equivalent", other)?.equivalent_blocking()
     }
 
-    fn reduce<U: Element>(&self, reduction: Reduction) -> Result<Tensor<U>> {
+    pub(super) fn reduce<U: Element>(&self, reduction: Reduction) -> Result<Tensor<U>> {
         self.unary(
             &*ops::reduce::launch(reduction, T::DTYPE, &self.layout)?,
             &[],

@@ -30,6 +30,7 @@ mod kron;
 mod laws;
 mod map;
 mod matmul;
+mod minimal_shape;
 mod ragged;
 mod reduce;
 mod reference;
@@ -76,6 +77,7 @@ const MODULES: &[Module] = &[
     ("laws", laws::tests),
     ("map", map::tests),
     ("matmul", matmul::tests),
+    ("minimal_shape", minimal_shape::tests),
     ("ragged", ragged::tests),
     ("reduce", reduce::tests),
     ("reference", reference::tests),

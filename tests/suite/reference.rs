@@ -12,6 +12,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("sub", sub),
         ("hadamard", hadamard),
         ("beside", beside),
+        ("shrink", shrink),
         ("scale", scale),
         ("sum_dot_norm2", sum_dot_norm2),
         ("max_argmax", max_argmax),
@@ -104,6 +105,19 @@ fn hadamard() {
     assert_eq!(got, rows([&[8., 15., 0.][..], &[0., 0.], &[0.]]));
     let got = reference::hadamard(&one(&[2, 1], &[2, 3]), &one(&[1, 2], &[10, 20]), &[(0, 0)]);
     assert_eq!(got, one(&[2, 2], &[20, 0, 0, 0]));
+}
+
+fn shrink() {
+    let shrunk = |a: Ragged<i32>| reference::shrink(&a);
+    let diagonal = one(&[3, 3], &[1, 0, 0, 0, 2, 0, 0, 0, 0]);
+    assert_eq!(shrunk(diagonal), one(&[2, 2], &[1, 0, 0, 2]));
+    let corner = one(&[2, 3], &[0, 0, 5, 0, 0, 0]);
+    assert_eq!(shrunk(corner), one(&[1, 3], &[0, 0, 5]));
+    assert_eq!(shrunk(one(&[3, 4], &[0; 12])), one(&[0, 0], &[]));
+    assert_eq!(
+        shrunk(rows([&[3, 2, 0][..], &[], &[0]])),
+        rows([&[3, 2][..], &[], &[]])
+    );
 }
 
 fn beside() {

@@ -3,6 +3,7 @@
 //! Cost: the values read once (norm2 twice, the second time from a cache), one word an element written, in one to four
 //! dispatches. Memory: 4 or 8 bytes for each 4096 values of elements longer than that.
 
+mod boxes;
 mod plan;
 mod twin;
 
@@ -15,7 +16,7 @@ use crate::plan::{
     Access, Kernel, Launch, MergedPair, Output, OutputLayout, Slot, Stage, Twin, Variant, Word,
     Words, check_ranks, overlap,
 };
-use crate::ragged::{CacheKey, DType, Layout, Pairs, Shape};
+use crate::ragged::{CacheKey, DType, Layout, MAX_RANK, Pairs, Shape};
 
 /// `[flags] element types;` ...
 macro_rules! variants {
@@ -34,6 +35,8 @@ pub(crate) static KERNEL: Kernel = Kernel {
         ["SUM", "LANES"] F32 U32;
         ["SUM", "THREAD", "ABS"] F32 U32;
         ["SUM", "LANES", "ABS"] F32 U32;
+        ["BOX", "THREAD"] F32 U32;
+        ["BOX", "LANES"] F32 U32;
         ["NORM2", "THREAD"] F32;
         ["NORM2", "LANES"] F32;
         ["MAX", "THREAD"] F32 I32 U32;
@@ -61,6 +64,7 @@ pub(crate) static TILES: Kernel = Kernel {
     variants: variants! {
         ["SUM", "TILES"] F32 U32;
         ["SUM", "TILES", "ABS"] F32 U32;
+        ["BOX", "TILES"] F32 U32;
         ["NORM2", "TILES"] F32;
         ["MAX", "TILES"] F32 I32 U32;
         ["ARGMAX", "TILES"] F32 I32 U32;
@@ -122,6 +126,7 @@ pub(crate) static FINISH: Kernel = Kernel {
     access: &[Access::Write, Access::Read, Access::Read],
     variants: variants! {
         ["SUM"] F32 U32;
+        ["BOX"] F32 U32;
         ["NORM2"] F32;
         ["MAX"] F32 I32 U32;
         ["ARGMAX"] F32 I32 U32;
@@ -137,6 +142,8 @@ pub(crate) enum Reduction {
     Sum,
     /// The sum of the magnitudes.
     Norm1,
+    /// The extents of the smallest box that holds what is not zero: a word for each axis.
+    Box,
     /// Of f32 alone.
     Norm2,
     Max,
@@ -150,6 +157,7 @@ impl Reduction {
         match self {
             Reduction::Sum => "sum",
             Reduction::Norm1 => "norm1",
+            Reduction::Box => "minimal_shape",
             Reduction::Norm2 => "norm2",
             Reduction::Max => "max",
             Reduction::ArgMax => "argmax",
@@ -161,6 +169,7 @@ impl Reduction {
     fn flags(self) -> &'static [&'static str] {
         match self {
             Reduction::Sum | Reduction::Norm1 => &["SUM"],
+            Reduction::Box => &["BOX"],
             Reduction::Norm2 => &["NORM2"],
             Reduction::Max => &["MAX"],
             Reduction::ArgMax => &["ARGMAX"],
@@ -192,13 +201,26 @@ pub(crate) fn launch(reduction: Reduction, dtype: DType, x: &Layout) -> Result<A
         let seen = match reduction {
             // Addition modulo 2³² is one operation on both integer types.
             Reduction::Sum | Reduction::Norm1 => unsigned(dtype),
+            // Integers of either type are zero alike.
+            Reduction::Box => unsigned(dtype),
             _ => dtype,
         };
         let classes = match x.max_length() {
             longest if longest <= plan::SHORT => Classes::all_short(x.len()),
             _ => Classes::new(x.offsets().lengths().map(|length| length as u64)),
         };
-        let result = one_each(x, x.len())?;
+        let words = match reduction {
+            Reduction::Box => x.rank(),
+            _ => 1,
+        };
+        let result = words_each(x, x.len(), words)?;
+        let of_boxes = [
+            Word::InputBase(0),
+            Word::U32(0),
+            Word::U32(x.rank() as u32),
+            Word::U32(0),
+            Word::U32(x.len() as u32),
+        ];
         let (stages, temps) = stages(
             &classes,
             &Recipe {
@@ -212,17 +234,25 @@ pub(crate) fn launch(reduction: Reduction, dtype: DType, x: &Layout) -> Result<A
                 part_words: match reduction {
                     Reduction::Sum | Reduction::Norm1 | Reduction::Max | Reduction::Min => 1,
                     Reduction::Norm2 | Reduction::ArgMax | Reduction::ArgMin => 2,
+                    Reduction::Box => MAX_RANK as u64,
                 },
                 kernels: [&KERNEL, &TILES],
                 inputs: &[Slot::Input(0), Slot::InputMeta(0)],
-                params: &[Word::InputBase(0)],
+                params: match reduction {
+                    Reduction::Box => &of_boxes,
+                    _ => &of_boxes[..1],
+                },
+                finish: match reduction {
+                    Reduction::Box => &of_boxes[2..3],
+                    _ => &[],
+                },
             },
         );
         Ok(Arc::new(Launch {
             op,
             outputs: vec![Output::new(
                 match reduction {
-                    Reduction::ArgMax | Reduction::ArgMin => DType::U32,
+                    Reduction::ArgMax | Reduction::ArgMin | Reduction::Box => DType::U32,
                     _ => dtype,
                 },
                 OutputLayout::of(result, &[x]),
@@ -251,7 +281,7 @@ pub(crate) fn launch_pairs(
     a.cached(launch_key(op, dtype, b.id(), pairs), || {
         let merged = MergedPair::new(a, b, pairs);
         let classes = classes(reduction, a, b, pairs, &merged);
-        let result = one_each(a, pairs.len())?;
+        let result = words_each(a, pairs.len(), 1)?;
         let ([kind, right], list) = pair_params(pairs, b.len());
         let meta = |seen: &Option<Layout>, i| seen.clone().map_or(Slot::InputMeta(i), Slot::Meta);
         let a_meta = meta(&merged.a, 0);
@@ -282,6 +312,7 @@ pub(crate) fn launch_pairs(
                     Word::U32(a.len() as u32),
                     right,
                 ],
+                finish: &[],
             },
         );
         Ok(Arc::new(Launch {
@@ -309,16 +340,16 @@ fn unsigned(dtype: DType) -> DType {
     }
 }
 
-/// The layout of one value for each of `elements`, the same one for every reduction of a batch.
-fn one_each(owner: &Layout, elements: usize) -> Result<Layout> {
+/// The layout of so many words for each of `elements`, the same one for every reduction of a batch.
+fn words_each(owner: &Layout, elements: usize, words: usize) -> Result<Layout> {
     let key = CacheKey {
-        what: "one value each",
-        other: 0,
+        what: "words each",
+        other: words as u64,
         device: 0,
         extra: elements as u64,
     };
     let layout = owner.cached(key, || {
-        Ok(Arc::new(Layout::uniform(elements, Shape::new(&[1])?)?))
+        Ok(Arc::new(Layout::uniform(elements, Shape::new(&[words])?)?))
     })?;
     Ok((*layout).clone())
 }
@@ -361,6 +392,8 @@ struct Recipe<'a> {
     kernels: [&'static Kernel; 2],
     inputs: &'a [Slot],
     params: &'a [Word],
+    /// Those of the last stage.
+    finish: &'a [Word],
 }
 
 /// The stages for the classes that have elements, and their scratch.
@@ -427,7 +460,7 @@ fn stages(classes: &Classes, recipe: &Recipe<'_>) -> (Vec<Stage>, Vec<u64>) {
             kernel: &FINISH,
             variant: FINISH.variant(recipe.dtype, recipe.flags),
             slots: vec![Slot::Output(0), Slot::Words(finish.clone()), Slot::Temp(0)],
-            params: Vec::new(),
+            params: recipe.finish.to_vec(),
             groups: (finish.data().len() / FINISH_WORDS) as u32,
             cost: u64::from(classes.parts),
         });

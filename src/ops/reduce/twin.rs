@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::super::{Arithmetic, twin_of};
+use super::boxes::minimal;
 use super::{PairReduction, Reduction};
 use crate::ops::par_elements;
 use crate::plan::TwinArgs;
@@ -15,6 +16,7 @@ pub(super) fn of(reduction: Reduction, dtype: DType) -> Twin {
         Reduction::Sum => twin_of!(dtype, sum),
         Reduction::Norm1 => twin_of!(dtype, norm1),
         Reduction::Norm2 => norm2,
+        Reduction::Box => twin_of!(dtype, minimal),
         Reduction::Max => twin_of!(dtype, max),
         Reduction::ArgMax => twin_of!(dtype, argmax),
         Reduction::Min => twin_of!(dtype, min),
@@ -36,7 +38,7 @@ const LANES: usize = 16;
 const SPLIT: usize = 64;
 
 /// `tile` of every tile of `0..size`, combined in a balanced tree. Depends on `size` alone, however many threads run.
-fn tree<A: Send>(
+pub(super) fn tree<A: Send>(
     size: usize,
     tile: &(impl Fn(Range<usize>) -> A + Sync),
     combine: &(impl Fn(A, A) -> A + Sync),

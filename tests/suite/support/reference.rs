@@ -10,7 +10,7 @@ use vsla::{Layout, Pairing, Ragged, Shape};
 
 use super::compare::sum_bound;
 
-pub use ambient::{beside, hadamard};
+pub use ambient::{beside, hadamard, shrink};
 
 /// The arithmetic of the reference: f64, or integers that wrap.
 pub trait Scalar: Copy + PartialEq + Default {

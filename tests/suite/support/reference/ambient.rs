@@ -56,3 +56,24 @@ pub fn beside<S: Scalar>(
     }
     out.finish(a.layout().rank()).values
 }
+
+/// The smallest box that holds all values that are not zero.
+pub fn shrink<S: Scalar>(a: &Ragged<S>) -> Ragged<S> {
+    let mut out = Builder::default();
+    for (i, row) in a.iter().enumerate() {
+        let own = Extents::of(a, i);
+        let mut ends = vec![0; own.0.len()];
+        for (place, _) in row.iter().enumerate().filter(|(_, x)| **x != S::default()) {
+            let mut rest = place;
+            for axis in (0..ends.len()).rev() {
+                ends[axis] = ends[axis].max(rest % own.0[axis] + 1);
+                rest /= own.0[axis];
+            }
+        }
+        let ends = Extents(ends);
+        out.values
+            .extend(ends.positions_in(&own).into_iter().map(|at| row[at]));
+        out.shapes.push(ends);
+    }
+    out.finish(a.layout().rank()).values
+}

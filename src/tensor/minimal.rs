@@ -1,0 +1,129 @@
+//! The least shapes that hold what is not zero.
+
+use super::Tensor;
+use crate::ops::reduce::Reduction;
+use crate::ragged::{Layout, Ragged, Real, Shape};
+use crate::{Error, Result};
+
+impl<T: Real> Tensor<T> {
+    /// The smallest box of each element that holds every nonzero value: along axis j one more than the largest index at
+    /// which there is one. (0, …, 0) for an element of zeros, or of no values.
+    ///
+    /// Any rank. A NaN is not zero; −0 is. Respects equivalence: equivalent elements have one minimal shape. A reading call: what
+    /// was recorded runs, and the shapes come back, no values. Exact. Cost: values read once, a word for each axis of an element written.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// let matrix = Ragged::from_shapes(vec![1, 0, 0, 0, 2, 0, 0, 0, 0], 2, [Shape::new(&[3, 3])?])?;
+    /// let x = Device::cpu().upload(&matrix)?;
+    /// # pollster::block_on(async {
+    /// assert_eq!(x.minimal_shape().await?.shape(0), Shape::new(&[2, 2])?);
+    /// # Ok::<(), vsla::Error>(()) })?;
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`TooLarge`](Error::TooLarge), [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    pub async fn minimal_shape(&self) -> Result<Layout> {
+        self.layout_of(self.reduce(Reduction::Box)?.download().await?)
+    }
+
+    /// [`minimal_shape`](Self::minimal_shape), blocking the thread.
+    ///
+    /// # Errors
+    /// Those of [`minimal_shape`](Self::minimal_shape).
+    pub fn minimal_shape_blocking(&self) -> Result<Layout> {
+        self.layout_of(self.reduce(Reduction::Box)?.download_blocking()?)
+    }
+
+    /// The minimal representatives: each element in its [`minimal_shape`](Self::minimal_shape), without the zeros behind it.
+    ///
+    /// Equivalent elements become the same one. No operation does this by itself, since it reads: the shapes come back from the device, as by
+    /// [`minimal_shape`](Self::minimal_shape), and then the values are copied on it. Where all shapes are minimal
+    /// already nothing is copied. Bits are kept. Not differentiable: shapes follow from values.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![3.0f32, 0.0, 2.0, 0.0], vec![0.0]])?)?;
+    /// # pollster::block_on(async {
+    /// assert_eq!(x.shrink().await?.download().await?.to_vecs(), [vec![3.0, 0.0, 2.0], vec![]]);
+    /// # Ok::<(), vsla::Error>(()) })?;
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`minimal_shape`](Self::minimal_shape).
+    pub async fn shrink(&self) -> Result<Tensor<T>> {
+        self.resize(&self.minimal_shape().await?)
+    }
+
+    /// [`shrink`](Self::shrink), blocking the thread.
+    ///
+    /// # Errors
+    /// Those of [`minimal_shape`](Self::minimal_shape).
+    pub fn shrink_blocking(&self) -> Result<Tensor<T>> {
+        self.resize(&self.minimal_shape_blocking()?)
+    }
+
+    /// The degree of each polynomial Σ x_k tᵏ: the index of the last nonzero coefficient. `None` for the zero polynomial, whose degree
+    /// is −∞, so that no number stands for it.
+    ///
+    /// Of rank 1. Respects equivalence. The degree of [`conv`](Tensor::conv) is the sum of both, as long as the product of the leading
+    /// coefficients does not wrap or underflow to zero. A reading call, see [`minimal_shape`](Self::minimal_shape).
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, 0, 5, 0], vec![7], vec![0, 0], vec![]])?)?;
+    /// # pollster::block_on(async {
+    /// assert_eq!(x.degree().await?, [Some(2), Some(0), None, None]);
+    /// # Ok::<(), vsla::Error>(()) })?;
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Rank`](Error::Rank) for anything but series; those of [`minimal_shape`](Self::minimal_shape).
+    pub async fn degree(&self) -> Result<Vec<Option<usize>>> {
+        self.check_series("degree")?;
+        Ok(degrees(&self.minimal_shape().await?))
+    }
+
+    /// [`degree`](Self::degree), blocking the thread.
+    ///
+    /// # Errors
+    /// Those of [`degree`](Self::degree).
+    pub fn degree_blocking(&self) -> Result<Vec<Option<usize>>> {
+        self.check_series("degree")?;
+        Ok(degrees(&self.minimal_shape_blocking()?))
+    }
+
+    fn check_series(&self, op: &'static str) -> Result<()> {
+        match self.layout.rank() {
+            1 => Ok(()),
+            got => Err(Error::Rank {
+                op,
+                element: None,
+                expected: "1".to_owned(),
+                got,
+            }),
+        }
+    }
+
+    /// The layout of these extents; this batch's own where it is the same, with what is cached there.
+    fn layout_of(&self, extents: Ragged<u32>) -> Result<Layout> {
+        let rank = self.layout.rank();
+        let shapes = extents.values().chunks_exact(rank);
+        let layout = Layout::from_shapes(rank, shapes.map(Shape::from_extents_unchecked))?;
+        Ok(if layout == self.layout {
+            self.layout.clone()
+        } else {
+            layout
+        })
+    }
+}
+
+fn degrees(minimal: &Layout) -> Vec<Option<usize>> {
+    minimal
+        .lengths()
+        .map(|length| length.checked_sub(1))
+        .collect()
+}
