@@ -5,8 +5,7 @@
 // through thirteen registers; both come from the cache of the core. The strips of a workgroup are put side by side in
 // workgroup memory, so that neighbours write to neighbouring addresses.
 //
-// `items` holds the first entry of each workgroup, one more than there are workgroups, and then the entries: where the
-// strips of a pair begin, and the pair.
+// A mode keeps only some of the results, those that c has room for, from its own first one on. The units of `items` are strips.
 //
 // Sums are blocked by 252 taps: a depth of 252 + ⌈n / 252⌉ for n taps.
 
@@ -18,10 +17,11 @@ struct Params {
     x_backwards: u32,
     y_backwards: u32,
     swapped: u32, // x is the right operand
-    strips: u32,
+    units: u32,
     entries: u32, // where they begin
     pair_kind: u32,
     pair_right: u32,
+    mode: u32,
 }
 
 @group(0) @binding(0) var<uniform> p: Params;
@@ -45,6 +45,8 @@ var<workgroup> sh_count: array<u32, WG>;
 
 #include "grid"
 #include "pairs"
+#include "entries"
+#include "modes"
 
 struct Operands {
     x_at: u32,
@@ -166,21 +168,10 @@ fn main(
     }
     let strip = group * WG + lid;
     var results = 0u;
-    if strip < p.strips {
-        // The last entry whose strips begin here or before.
-        var entry = items[group];
-        var last = items[group + 1u];
-        while entry < last {
-            let middle = (entry + last + 1u) / 2u;
-            if items[p.entries + 2u * middle] <= strip {
-                entry = middle;
-            } else {
-                last = middle - 1u;
-            }
-        }
-        let at = p.entries + 2u * entry;
-        let q0 = R * (strip - items[at]);
-        let index = items[at + 1u];
+    if strip < p.units {
+        let entry = entry_of(group, strip);
+        let r0 = R * (strip - entry.x);
+        let index = entry.y;
         var pair = pair_of(index);
         if p.swapped != 0u {
             pair = pair.yx;
@@ -189,10 +180,12 @@ fn main(
         let y_start = y_meta[pair.y];
         let m = x_meta[pair.x + 1u] - x_start;
         let n = y_meta[pair.y + 1u] - y_start;
-        results = min(R, m + n - 1u - q0);
+        let c_start = c_meta[index];
+        results = min(R, c_meta[index + 1u] - c_start - r0);
+        let q0 = r0 + first_of(select(n, m, p.swapped != 0u));
         let o = Operands(p.x_base + x_start, p.y_base + y_start, m, n);
         make_strip(o, q0, results, lid);
-        sh_at[lid] = c_meta[index] + q0;
+        sh_at[lid] = c_start + r0;
     }
     sh_count[lid] = results;
     workgroupBarrier();

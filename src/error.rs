@@ -248,6 +248,17 @@ pub enum Error {
         reason: String,
     },
 
+    /// Strides that a convolution cannot have: a 0, or not as many as there are axes.
+    #[error("{op}: expected {expected}, got {got}")]
+    Stride {
+        /// The public operation.
+        op: &'static str,
+        /// What would have been valid.
+        expected: String,
+        /// The stride, or the number of strides, that came.
+        got: usize,
+    },
+
     /// A text that is no cost table.
     #[error("costs: expected {expected}, got {got:?}")]
     CostTable {
@@ -427,6 +438,7 @@ impl Error {
             Error::ElementCount { .. } => "element_count",
             Error::Pairing { .. } => "pairing",
             Error::Method { .. } => "method",
+            Error::Stride { .. } => "stride",
             Error::InnerExtents { .. } => "inner_extents",
             Error::BlockSide { .. } => "block_side",
             Error::BlockOrder { .. } => "block_order",
@@ -463,6 +475,7 @@ impl Error {
             | Error::ElementCount { op, .. }
             | Error::Pairing { op, .. }
             | Error::Method { op, .. }
+            | Error::Stride { op, .. }
             | Error::InnerExtents { op, .. }
             | Error::BlockSide { op, .. }
             | Error::BlockOrder { op, .. }
@@ -500,6 +513,7 @@ impl Error {
             | Error::TooLarge { element, .. } => *element,
             Error::BatchSize { .. }
             | Error::ElementCount { .. }
+            | Error::Stride { .. }
             | Error::BlockSide { .. }
             | Error::BlockOrder { .. }
             | Error::Pairing { .. }

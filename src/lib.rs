@@ -87,7 +87,9 @@ pub use num_complex::Complex32;
 #[cfg(feature = "gpu")]
 pub use ops::kernels;
 pub use ops::matmul::{Activation, Tier};
-pub use plan::{ByMethod, ConvChoice, ConvGroup, ConvMethod, CostTable, HeterogeneityProfile};
+pub use plan::{
+    ByMethod, ConvChoice, ConvGroup, ConvMethod, ConvMode, CostTable, HeterogeneityProfile,
+};
 pub use ragged::{
     Bsr, DType, Element, Factor, Float, Indices, Layout, MAX_RANK, Offsets, Order, Pairing, Ragged,
     Real, Rows, Shape, Topology,

@@ -136,6 +136,30 @@ spectral_matmul @ list[record + 3u], f, s2 @ list[record + 2u], f, s2 @ shape_ma
 spectral_matmul @ let there = b_at != vec4(NONE) @ let there = vec4<bool>(true) @ shape_matrix::gpu
 spectral_matmul @ if p.add != 0u @ if p.add > 1u @ shape_matrix::gpu
 fit @ if i < piece.y @ if i <= piece.y @ shape_matrix::gpu
+conv_boxes @ f + 1u > m) @ f > m) @ conv_boxes::gpu::modes
+conv_boxes @ if row >= m { @ if row > m { @ conv_boxes::gpu::modes
+conv_boxes @ (n - 1u) / 2u @ n / 2u @ conv_boxes::gpu::modes::same
+conv_boxes @ return n - 1u; @ return n; @ conv_boxes::gpu::modes::valid
+conv_boxes @ strips = (r.y + R - 1u) @ strips = (r.y + R - 2u) @ conv_boxes::gpu::modes
+conv_boxes @ n.x * n.y * n.z - 1u @ n.x * n.y * n.z @ conv_boxes::gpu::correlate
+conv_boxes @ min(n.z, f2 + 1u) @ min(n.z, f2) @ conv_boxes::gpu::modes
+conv_boxes @ c6 += v4 * y2 @ c6 += v3 * y2 @ conv_boxes::gpu::modes
+conv_boxes @ v4 = u0; @ v4 = u1; @ conv_boxes::gpu::modes
+conv_boxes @ row + 3u * s) @ row + 2u * s) @ conv_boxes::gpu::modes
+conv_boxes @ all5 += c5; @ all5 = c5; @ conv_boxes::gpu::many_taps
+conv_boxes @ t1 + CHUNK - chunk @ t1 + CHUNK @ conv_boxes::gpu::many_taps
+conv_boxes @ if i < results @ if i <= results @ conv_boxes::gpu::modes
+conv_boxes @ p.stride_2 * column @ p.stride_1 * column @ conv_boxes::gpu::modes
+conv_place @ if all(at < last.yzw) @ if all(at <= last.yzw) @ conv_boxes::gpu::modes
+conv_place @ at.x * more.x @ at.x * more.y @ conv_boxes::gpu::modes
+conv_place @ more.w + p.stride_1 @ more.z + p.stride_1 @ conv_boxes::gpu::modes
+conv_place @ p.from_base + head.w @ head.w @ conv_boxes::gpu::fft
+conv_direct @ r0 + first_of( @ first_of( @ conv_boxes::gpu::modes
+eval @ k >= begin + 4u @ k >= begin + 3u @ eval::gpu
+eval @ let x3 = x[k - 3u] @ let x3 = x[k - 2u] @ eval::gpu
+eval @ k > begin; k -= 1u @ k > begin + 1u; k -= 1u @ eval::gpu
+eval @ x[k]; @ x[k] * t; @ eval::gpu
+eval @ y_meta[pair.y] + i @ y_meta[pair.y] @ eval::gpu
 correlate_max @ q0 / TILE @ q0 / (TILE + 1u) @ correlate_max::gpu
 correlate_max @ if q < length @ if q <= length @ correlate_max::gpu
 correlate_max @ y.value > x.value @ y.value < x.value @ correlate_max::gpu

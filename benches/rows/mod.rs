@@ -6,6 +6,7 @@ mod by_hand;
 mod causal;
 mod chain;
 mod conv;
+mod conv_boxes;
 mod copies;
 mod correlate_max;
 mod cpu;
@@ -29,6 +30,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     copies::rows(bench)?;
     correlate_max::rows(bench)?;
     conv::rows(bench)?;
+    conv_boxes::rows(bench)?;
     causal::rows(bench)?;
     chain::rows(bench)?;
     fft::rows(bench)?;

@@ -10,6 +10,7 @@ use crate::ragged::DType;
 const LIBRARY: &[(&str, &str)] = &[
     ("best", include_str!("../../shaders/lib/best.wgsl")),
     ("combine", include_str!("../../shaders/lib/combine.wgsl")),
+    ("entries", include_str!("../../shaders/lib/entries.wgsl")),
     ("complex", include_str!("../../shaders/lib/complex.wgsl")),
     (
         "fft_halves",
@@ -27,6 +28,7 @@ const LIBRARY: &[(&str, &str)] = &[
     ("grid", include_str!("../../shaders/lib/grid.wgsl")),
     ("half_of", include_str!("../../shaders/lib/half_of.wgsl")),
     ("product", include_str!("../../shaders/lib/product.wgsl")),
+    ("modes", include_str!("../../shaders/lib/modes.wgsl")),
     ("nan", include_str!("../../shaders/lib/nan.wgsl")),
     ("order", include_str!("../../shaders/lib/order.wgsl")),
     ("pairs", include_str!("../../shaders/lib/pairs.wgsl")),

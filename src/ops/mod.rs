@@ -8,6 +8,7 @@ mod butterfly;
 pub(crate) mod conv;
 pub(crate) mod convert;
 pub(crate) mod correlate_max;
+pub(crate) mod eval;
 pub(crate) mod fft;
 pub(crate) mod gather;
 pub(crate) mod kron;
@@ -24,6 +25,7 @@ pub(crate) mod strided;
 #[cfg(feature = "gpu")]
 mod tile;
 pub(crate) mod transpose;
+mod units;
 mod walk;
 
 use crate::plan::{Kernel, Word};
@@ -62,6 +64,9 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &map::FILL,
     &convert::KERNEL,
     &conv::KERNEL,
+    &conv::BOXES,
+    &conv::PLACE,
+    &eval::KERNEL,
     &conv::FUSED,
     &conv::kept::KERNEL,
     &correlate_max::TILES,

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::choices::Choices;
 use super::costs::CostTable;
-use super::method::{Choice, Choices, ConvMethod};
+use super::method::{Choice, ConvMethod};
 use crate::Result;
 use crate::error::Count;
 use crate::ragged::{DType, Layout, Pairing, Pairs};
@@ -66,24 +67,17 @@ impl ConvChoice {
         let op = "conv_choice";
         let pairs = Pairs::new(op, a, b, pairing)?;
         let choices = Choices::new(op, DType::F32, (a, b), &pairs, method, costs)?;
-        Ok(ConvChoice::of((a, b), &pairs, &choices, costs))
+        Ok(ConvChoice::of(
+            choices.with_costs(a, b, &pairs, costs),
+            costs,
+        ))
     }
 
-    pub(crate) fn of(
-        (a, b): (&Layout, &Layout),
-        pairs: &Pairs,
-        choices: &Choices,
-        costs: &CostTable,
-    ) -> ConvChoice {
+    /// From the choice of every pair that is not empty, and its cost.
+    pub(crate) fn of(pairs: impl Iterator<Item = (Choice, f64)>, costs: &CostTable) -> ConvChoice {
         let mut groups = std::collections::BTreeMap::<Choice, (usize, f64)>::new();
         let mut longest = 0.0f64;
-        for (pair, (i, j)) in pairs.iter().enumerate() {
-            let (m, n) = (a.length(i) as u64, b.length(j) as u64);
-            if m == 0 || n == 0 {
-                continue;
-            }
-            let choice = choices.get(pair);
-            let cost = costs.cost(m, n, choice);
+        for (choice, cost) in pairs {
             if let Choice::Fft { .. } = choice {
                 longest = longest.max(cost);
             }

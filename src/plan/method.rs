@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::costs::CostTable;
-use crate::ragged::{DType, Layout, Pairs};
+use super::window::Meeting;
 use crate::{Error, Result};
 
 /// How pairs are convolved and correlated.
@@ -124,13 +124,50 @@ impl CostTable {
         }
     }
 
+    /// The method for two boxes that meet in a kept result, and what it costs; or why the method asked for cannot serve them.
+    pub(crate) fn choose_boxes(
+        &self,
+        meeting: &Meeting,
+        method: ConvMethod,
+    ) -> Result<(Choice, f64), String> {
+        let flat = meeting.flat();
+        let copies = self.copies(meeting);
+        let fits = flat.m + flat.n - 1 <= u64::from(u32::MAX);
+        let transformed = |method| {
+            let chosen = match fits {
+                true => self.choose(flat.m, flat.n, method),
+                false => Err("its vectors have more values than 32-bit indices reach".to_owned()),
+            };
+            chosen.map(|(choice, cost)| (choice, cost + copies))
+        };
+        let direct = (Choice::Direct, self.direct_boxes(meeting));
+        match method {
+            ConvMethod::Direct => Ok(direct),
+            ConvMethod::Fft | ConvMethod::OverlapSave => transformed(method),
+            ConvMethod::Auto => {
+                let (m, n) = meeting.sizes();
+                if m.min(n) <= ALWAYS_DIRECT || !fits {
+                    return Ok(direct);
+                }
+                let best = self.cheaper((Choice::Direct, direct.1 - copies), flat.m, flat.n);
+                Ok((best.0, best.1 + copies))
+            }
+        }
+    }
+
     /// The method that costs least for m and n values, both above 0.
     fn cheapest(&self, m: u64, n: u64) -> (Choice, f64) {
-        let (longer, shorter) = (m.max(n), m.min(n));
-        let mut best = (Choice::Direct, self.direct(m, n));
-        if shorter <= ALWAYS_DIRECT {
-            return best;
+        let direct = (Choice::Direct, self.direct(m, n));
+        match m.min(n) <= ALWAYS_DIRECT {
+            true => direct,
+            false => self.cheaper(direct, m, n),
         }
+    }
+
+    /// That, or transforms where they cost less.
+    fn cheaper(&self, direct: (Choice, f64), m: u64, n: u64) -> (Choice, f64) {
+        let (longer, shorter) = (m.max(n), m.min(n));
+        let mut best = direct;
         let whole = self.whole(m, n);
         if let Some(whole) = whole
             && whole.1 < best.1
@@ -169,148 +206,32 @@ impl CostTable {
     }
 }
 
-/// Pairs of lengths whose choice is remembered.
-const BEFORE: usize = 1 << 12;
-
-/// That the elements of both operands are series.
-pub(crate) fn check_rank(op: &'static str, layouts: [&Layout; 2]) -> Result<()> {
-    match layouts.into_iter().find(|layout| layout.rank() != 1) {
-        None => Ok(()),
-        Some(layout) => Err(Error::Rank {
-            op,
-            element: None,
-            expected: "1".to_owned(),
-            got: layout.rank(),
-        }),
-    }
-}
-
-/// The methods of all pairs.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Choices {
-    /// The number of each pair's choice, or nothing at all where every pair is direct.
-    of: Vec<u16>,
-    /// What can be chosen, and how many pairs that is chosen for.
-    known: Vec<(Choice, u32)>,
-    /// The lengths of all transforms, rising.
-    pub lengths: Vec<u32>,
-}
-
-impl Choices {
-    /// The direct method for every pair.
-    pub(crate) fn direct() -> Choices {
-        Choices {
-            of: Vec::new(),
-            known: Vec::new(),
-            lengths: Vec::new(),
-        }
-    }
-
-    /// Chooses for every pair; where an operand is no batch of series, or the method asked for cannot serve a pair, that is the
-    /// error.
-    pub(crate) fn new(
-        op: &'static str,
-        dtype: DType,
-        (a, b): (&Layout, &Layout),
-        pairs: &Pairs,
-        method: ConvMethod,
-        costs: &CostTable,
-    ) -> Result<Choices> {
-        check_rank(op, [a, b])?;
-        let transforms = dtype == DType::F32 && costs.longest() > 0;
-        if method == ConvMethod::Direct || (method == ConvMethod::Auto && !transforms) {
-            return Ok(Choices::direct());
-        }
-        let mut known = vec![(Choice::Direct, 0)];
-        known.extend(costs.transforms().flat_map(|length| {
-            let blocks = Choice::OverlapSave { length };
-            [(Choice::Fft { length }, 0), (blocks, 0)]
-        }));
-        let number = |pair: usize, m: u32, n: u32| -> Result<u16> {
-            let chosen = if m == 0 || n == 0 {
-                Ok((Choice::Direct, 0.0))
-            } else if dtype == DType::F32 {
-                costs.choose(m.into(), n.into(), method)
-            } else {
-                Err(format!("values of {dtype} are convolved directly only"))
-            };
-            let (choice, _) = chosen.map_err(|reason| Error::Method {
-                op,
-                pair,
-                method: method.name(),
-                reason,
-            })?;
-            Ok(match choice {
-                Choice::Direct => 0,
-                Choice::Fft { length } => 1 + 2 * costs.place(length) as u16,
-                Choice::OverlapSave { length } => 2 + 2 * costs.place(length) as u16,
-            })
-        };
-        // Pairs of lengths that were there before are found here, whatever others came between them.
-        let mut before = vec![(0, 0, 0); BEFORE];
-        let mut of = Vec::with_capacity(pairs.len());
-        pairs.try_lengths(a, b, |m, n| {
-            let slot = &mut before[(m as usize + 62 * n as usize) % BEFORE];
-            if (slot.0, slot.1) != (m, n) {
-                *slot = (m, n, number(of.len(), m, n)?);
-            }
-            known[usize::from(slot.2)].1 += 1;
-            of.push(slot.2);
-            Ok(())
-        })?;
-        let used = known.iter().filter(|(_, pairs)| *pairs > 0);
-        let mut lengths: Vec<u32> = used.filter_map(|(choice, _)| choice.length()).collect();
-        lengths.dedup();
-        Ok(match lengths.is_empty() {
-            true => Choices::direct(),
-            false => Choices { of, known, lengths },
-        })
-    }
-
-    /// The same, with the direct method for pairs whose choice does not fit.
-    pub(crate) fn directly_unless(mut self, fits: impl Fn(Choice) -> bool) -> Choices {
-        for (choice, _) in self.known.iter_mut().filter(|(choice, _)| !fits(*choice)) {
-            *choice = Choice::Direct;
-        }
-        self
-    }
-
-    /// The method of a pair.
-    pub(crate) fn get(&self, pair: usize) -> Choice {
-        let number = self.of.get(pair).map(|number| usize::from(*number));
-        number.map_or(Choice::Direct, |number| self.known[number].0)
-    }
-
-    /// What `value` says of each pair's choice.
-    pub(crate) fn mapped<T: Copy>(&self, value: impl Fn(Choice) -> T) -> impl Fn(usize) -> T {
-        let direct = value(Choice::Direct);
-        let known: Vec<T> = self
-            .known
-            .iter()
-            .map(|(choice, _)| value(*choice))
-            .collect();
-        move |pair| match self.of.get(pair) {
-            Some(number) => known[usize::from(*number)],
-            None => direct,
-        }
-    }
-
-    /// What is chosen, and for how many pairs, unless all are direct.
-    pub(crate) fn counted(&self) -> impl Iterator<Item = (Choice, usize)> {
-        let counted = self
-            .known
-            .iter()
-            .map(|&(choice, pairs)| (choice, pairs as usize));
-        counted.filter(|(_, pairs)| *pairs > 0)
-    }
-
-    /// Whether no pair needs a transform.
-    pub(crate) fn all_direct(&self) -> bool {
-        self.of.is_empty()
-    }
-}
-
 impl CostTable {
+    /// What the direct method costs for boxes: for each result as many multiply-adds as any of them takes.
+    fn direct_boxes(&self, meeting: &Meeting) -> f64 {
+        let numbers = self.numbers();
+        let results = meeting.results() as f64;
+        numbers.item + results * (numbers.result + meeting.terms() as f64 * numbers.multiply_add)
+    }
+
+    /// What it costs to lay boxes out as vectors, and to take what is kept from their convolution.
+    fn copies(&self, meeting: &Meeting) -> f64 {
+        let flat = meeting.flat();
+        let values = flat.m as f64 + flat.n as f64 + meeting.results() as f64;
+        values * self.numbers().result
+    }
+
+    /// What a choice costs for boxes that meet in a kept result.
+    pub(crate) fn cost_of_boxes(&self, meeting: &Meeting, choice: Choice) -> f64 {
+        match choice {
+            Choice::Direct => self.direct_boxes(meeting),
+            Choice::Fft { .. } | Choice::OverlapSave { .. } => {
+                let flat = meeting.flat();
+                self.cost(flat.m, flat.n, choice) + self.copies(meeting)
+            }
+        }
+    }
+
     /// What a choice costs for operands of m and n values, in nanoseconds of one worker.
     pub(crate) fn cost(&self, m: u64, n: u64, choice: Choice) -> f64 {
         match choice {
@@ -327,8 +248,10 @@ impl CostTable {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Choices;
     use super::*;
     use crate::Pairing;
+    use crate::ragged::{DType, Layout, Pairs};
 
     fn auto(costs: &CostTable, m: u64, n: u64) -> Choice {
         costs.choose(m, n, ConvMethod::Auto).unwrap().0

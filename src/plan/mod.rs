@@ -2,6 +2,7 @@
 
 mod boxes;
 mod choice;
+mod choices;
 mod costs;
 mod kernel;
 mod launch;
@@ -9,21 +10,25 @@ mod method;
 mod products;
 mod profile;
 mod tiles;
+mod window;
 
 pub(crate) use boxes::{Boxes, MergedPair, Nested, Offset, check_ranks, merge, overlap, reserved};
 pub use choice::{ConvChoice, ConvGroup};
 pub use costs::CostTable;
 pub use method::ConvMethod;
 pub use profile::{ByMethod, HeterogeneityProfile};
+pub use window::ConvMode;
 
-pub(crate) use costs::{Costs, FEW_RESULTS};
+pub(crate) use choices::{Choices, check_rank};
+pub(crate) use costs::{Costs, Engine, FEW_RESULTS};
 pub(crate) use kernel::{Access, Kernel, Variant, for_each_type};
 pub(crate) use launch::{
     Launch, Output, OutputLayout, Slot, Stage, Table, Twin, TwinArgs, TwinInput, TwinOutput, Word,
     Words,
 };
-pub(crate) use method::{Choice, Choices, check_rank};
+pub(crate) use method::Choice;
 pub(crate) use products::{
     DENSE, DENSE_MATRIX, DenseTile, NARROW, SPARSE, SPARSE_MATRIX, SparseTile, WIDE,
 };
 pub(crate) use tiles::{TileList, stream_tile};
+pub(crate) use window::{AXES, Flat, Meeting, Window};

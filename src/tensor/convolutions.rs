@@ -29,11 +29,13 @@ pub struct Sbd {
 }
 
 impl<T: Real> Tensor<T> {
-    /// The convolution `(a * b)_q = Σ_j a_{q−j} b_j`, element by element: m + n − 1 values.
+    /// The convolution `(a * b)_q = Σ_j a_{q−j} b_j`, element by element: m + n − 1 values, and with index vectors for q and j
+    /// the same of boxes of two or three axes, m + n − 1 on each.
     ///
-    /// Polynomial multiplication: commutative, with unit `[1]`, and well defined up to trailing zeros. An empty side
-    /// gives an empty result. Rank 1. Integers wrap. A NaN or an infinity spreads over the result of its own pair,
-    /// also to values it does not meet, and to no other pair.
+    /// Polynomial multiplication, of as many variables as there are axes: commutative, with unit `[1]`, and well defined up to
+    /// trailing zeros. An empty side gives an empty result, of shape (0, …, 0). Integers wrap. A NaN or an infinity spreads over
+    /// the result of its own pair, also to values it does not meet, and to no other pair. [`Pair::mode`] and
+    /// [`Pair::stride`] keep a part of the results: which part depends on the extents that elements carry.
     ///
     /// Each pair of f32 is convolved directly, by transforms of its own length or by blocks of them, whichever is
     /// cheapest for its two lengths ([`ConvMethod`](crate::ConvMethod)); [`Pair::method`] forces one and
@@ -47,17 +49,29 @@ impl<T: Real> Tensor<T> {
     /// operands, and each sum is rounded once more for each block of the shorter one. With up to 4 values on one side a pair is
     /// direct.
     ///
+    /// Boxes, and what modes and strides keep: directly, for each kept result as many multiply-adds as values meet, h = 168 + ⌈t / 128⌉ for
+    /// t of them; by the transforms above of the two boxes as vectors, with rows of up to m + n − 1 values, from which what is kept is
+    /// copied.
+    ///
     /// ```
     /// # use vsla::{Device, Ragged};
     /// # let device = Device::cpu();
     /// let a = device.upload(&Ragged::from_rows([vec![1.0f32, 2.0, 3.0], vec![1.0, 2.0]])?)?;
     /// let b = device.upload(&Ragged::from_rows([vec![0.5f32, 1.5], vec![]])?)?;
     /// assert_eq!(a.conv(&b)?.download_blocking()?.to_vecs(), [vec![0.5, 2.5, 4.5, 4.5], vec![]]);
+    ///
+    /// # use vsla::Shape;
+    /// let square = Shape::new(&[2, 2])?;
+    /// let a = device.upload(&Ragged::from_shapes(vec![1, 2, 3, 4], 2, [square])?)?;
+    /// let b = device.upload(&Ragged::from_shapes(vec![1, 0, 0, 1], 2, [square])?)?;
+    /// let product = a.conv(&b)?.download_blocking()?;
+    /// assert_eq!(product.layout().shape(0), Shape::new(&[3, 3])?);
+    /// assert_eq!(product.values(), [1, 2, 0, 3, 5, 2, 0, 3, 4]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
     /// # Errors
-    /// [`Rank`](Error::Rank) unless both are of rank 1; [`BatchSize`](Error::BatchSize),
+    /// [`Rank`](Error::Rank) unless both are of one rank, 1 to 3; [`BatchSize`](Error::BatchSize),
     /// [`DeviceMismatch`](Error::DeviceMismatch), [`SizeOverflow`](Error::SizeOverflow) with the element whose result
     /// does not fit, [`TooLarge`](Error::TooLarge), [`OutOfMemory`](Error::OutOfMemory),
     /// [`DeviceLost`](Error::DeviceLost).
@@ -65,9 +79,9 @@ impl<T: Real> Tensor<T> {
         self.meet("conv", other)?.conv()
     }
 
-    /// The cross-correlation `(a ⋆ b)_k = Σ_i a_{i+k} b_i` for k = −(n−1) … m−1, element by element.
+    /// The cross-correlation `(a ⋆ b)_k = Σ_i a_{i+k} b_i` for k = −(n−1) … m−1 on each axis, element by element.
     ///
-    /// Value q of the result belongs to lag k = q − (n − 1). It is `a * reverse(b)`, and shares the properties, cost
+    /// Value q of the result belongs to lag k = q − (n − 1). It is `a * reverse(b)`, b reversed along every axis, and shares the properties, cost
     /// and bound of [`conv`](Self::conv), except that trailing zeros of b shift the lags' places.
     ///
     /// ```
@@ -144,8 +158,8 @@ impl<T: Real> Pair<'_, T> {
     /// [`Tensor::conv`] of every pair.
     ///
     /// # Errors
-    /// Those of [`Tensor::conv`], and [`Method`](Error::Method) for a pair that the [`method`](Self::method) asked for
-    /// cannot serve.
+    /// Those of [`Tensor::conv`]; [`Method`](Error::Method) for a pair that the [`method`](Self::method) asked for
+    /// cannot serve; [`Stride`](Error::Stride) for strides of 0, and where they are not as many as there are axes.
     pub fn conv(&self) -> Result<Tensor<T>> {
         self.convolved(false)
     }
@@ -169,14 +183,16 @@ impl<T: Real> Pair<'_, T> {
             op,
             dtype: T::DTYPE,
             method: self.method,
+            window: self.window,
             costs: self.left.device.costs(),
         }
     }
 
     /// What [`conv`](Self::conv) will do: how many pairs by which method, and how long that should take. Nothing runs.
     ///
-    /// A pair's method depends on its own two lengths, on the device's [`CostTable`](crate::CostTable), and on
-    /// [`method`](Self::method): never on other pairs. [`correlate`](Self::correlate) does the same. Cost: some 20 ns a
+    /// A pair's method depends on its own two shapes, on the device's [`CostTable`](crate::CostTable), and on
+    /// [`method`](Self::method), [`mode`](Self::mode) and [`stride`](Self::stride): never on other pairs. Of boxes, the length is that of the
+    /// transforms of the vectors that stand for them. [`correlate`](Self::correlate) does the same. Cost: some 20 ns a
     /// pair on the host.
     ///
     /// ```
@@ -192,13 +208,10 @@ impl<T: Real> Pair<'_, T> {
     /// ```
     ///
     /// # Errors
-    /// [`Rank`](Error::Rank) unless both are of rank 1; [`Method`](Error::Method) for a pair that the method asked for
-    /// cannot serve.
+    /// Those of [`conv`](Self::conv) about ranks, strides and methods.
     pub fn conv_choice(&self) -> Result<ConvChoice> {
         let (a, b) = self.layouts();
-        let wanted = self.wanted("conv");
-        let choices = wanted.choices(a, b, &self.pairs)?;
-        Ok(ConvChoice::of((a, b), &self.pairs, &choices, wanted.costs))
+        self.wanted("conv").choice(a, b, &self.pairs)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Device, Pair, Storage, Tensor, run};
 use crate::ops;
-use crate::plan::{ConvMethod, Launch};
+use crate::plan::{ConvMethod, Launch, Window};
 use crate::ragged::{Element, Layout, Pairs, Real};
 use crate::{Error, Result};
 
@@ -34,6 +34,7 @@ impl<T: Element> Tensor<T> {
             right: other,
             pairs: Pairs::elementwise(op, &self.layout, &other.layout)?,
             method: ConvMethod::Auto,
+            window: Window::default(),
         })
     }
 

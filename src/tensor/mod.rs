@@ -11,6 +11,7 @@ mod kron;
 mod methods;
 mod minimal;
 mod pair;
+mod polynomials;
 mod products;
 mod profile;
 mod reductions;

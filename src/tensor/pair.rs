@@ -7,7 +7,7 @@ use super::{Operand, Tensor, run};
 use crate::Result;
 use crate::ops;
 use crate::ops::ambient::Ambient;
-use crate::plan::{ConvMethod, Launch};
+use crate::plan::{ConvMethod, ConvMode, Launch, Window};
 use crate::ragged::{Element, Layout, Pairing, Pairs, Real};
 
 /// Two batches with a pairing: the binary operations, on the pairs instead of element by element.
@@ -33,6 +33,7 @@ pub struct Pair<'a, T: Element> {
     pub(super) right: &'a Tensor<T>,
     pub(super) pairs: Pairs,
     pub(super) method: ConvMethod,
+    pub(super) window: Window,
 }
 
 impl<T: Element> Tensor<T> {
@@ -57,6 +58,7 @@ impl<T: Element> Tensor<T> {
             right: other,
             pairs,
             method: ConvMethod::Auto,
+            window: Window::default(),
         })
     }
 }
@@ -111,6 +113,57 @@ impl<T: Element> Pair<'_, T> {
             method,
             ..self.clone()
         }
+    }
+
+    /// The same pairs, of whose convolutions and correlations some results are kept, on every axis. Other operations do not
+    /// look at it.
+    ///
+    /// ```
+    /// use vsla::{ConvMode, Device, Pairing, Ragged};
+    ///
+    /// # let device = Device::cpu();
+    /// let x = device.upload(&Ragged::from_rows([vec![1, 2, 3, 4]])?)?;
+    /// let y = device.upload(&Ragged::from_rows([vec![1, 10, 100]])?)?;
+    /// let pair = x.pair(&y, Pairing::Elementwise)?;
+    /// let kept = |mode| Ok::<_, vsla::Error>(pair.mode(mode).conv()?.download_blocking()?.into_parts().1);
+    /// assert_eq!(kept(ConvMode::Full)?, [1, 12, 123, 234, 340, 400]);
+    /// assert_eq!(kept(ConvMode::Same)?, [12, 123, 234, 340]);
+    /// assert_eq!(kept(ConvMode::Valid)?, [123, 234]);
+    /// assert_eq!(kept(ConvMode::Causal)?, [1, 12, 123, 234]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    #[must_use]
+    pub fn mode(&self, mode: ConvMode) -> Self {
+        let mut pair = self.clone();
+        pair.window.mode = mode;
+        pair
+    }
+
+    /// The same pairs, of whose convolutions and correlations every s-th result of the [`mode`](Self::mode) is kept, the first
+    /// one among them; a stride for each axis. Only what is kept is computed by the direct method. Other operations do not
+    /// look at it.
+    ///
+    /// A stride of 0, or another number of strides than of axes, is refused when it is used: [`Stride`](crate::Error::Stride).
+    ///
+    /// ```
+    /// use vsla::{ConvMode, Device, Pairing, Ragged, Shape};
+    ///
+    /// # let device = Device::cpu();
+    /// let image = Ragged::from_shapes((0..16).collect(), 2, [Shape::new(&[4, 4])?])?;
+    /// let block = Ragged::from_shapes(vec![1; 4], 2, [Shape::new(&[2, 2])?])?;
+    /// let (x, y) = (device.upload(&image)?, device.upload(&block)?);
+    /// let pair = x.pair(&y, Pairing::Elementwise)?.mode(ConvMode::Valid);
+    /// // Sums over blocks of 2 by 2 that do not overlap.
+    /// let sums = pair.stride(&[2, 2]).conv()?.download_blocking()?;
+    /// assert_eq!(sums.values(), [10, 18, 42, 50]);
+    /// assert_eq!(pair.stride(&[2, 0]).conv().unwrap_err().kind(), "stride");
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    #[must_use]
+    pub fn stride(&self, strides: &[usize]) -> Self {
+        let mut pair = self.clone();
+        pair.window.set_strides(strides);
+        pair
     }
 
     pub(super) fn operands(&self) -> [Operand<'_>; 2] {

@@ -95,7 +95,7 @@ fn conv<T: Number>() -> Binary<T, T> {
             )
         }),
         spreads: true,
-        series_only: true,
+        series_only: false,
     }
 }
 
@@ -111,7 +111,7 @@ fn correlate<T: Number>() -> Binary<T, T> {
             )
         }),
         spreads: true,
-        series_only: true,
+        series_only: false,
     }
 }
 
@@ -175,7 +175,7 @@ fn by(method: ConvMethod, correlate: bool) -> Binary<f32, f32> {
         paired: Some(paired),
         expected: Some(expected),
         spreads: true,
-        series_only: true,
+        series_only: false,
     }
 }
 

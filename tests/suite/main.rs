@@ -14,11 +14,13 @@ mod compare;
 mod complex;
 mod concat;
 mod conv;
+mod conv_boxes;
 mod conv_plan;
 mod corpus;
 mod correlate_max;
 mod device;
 mod elements;
+mod eval;
 mod fft;
 mod fft2;
 mod gather;
@@ -61,11 +63,13 @@ const MODULES: &[Module] = &[
     ("complex", complex::tests),
     ("concat", concat::tests),
     ("conv", conv::tests),
+    ("conv_boxes", conv_boxes::tests),
     ("conv_plan", conv_plan::tests),
     ("corpus", corpus::tests),
     ("correlate_max", correlate_max::tests),
     ("device", device::tests),
     ("elements", elements::tests),
+    ("eval", eval::tests),
     ("fft", fft::tests),
     ("fft2", fft2::tests),
     ("golden", golden::tests),

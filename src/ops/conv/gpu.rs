@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Wanted, direct, fused, long};
-use crate::plan::{Choice, Choices, FEW_RESULTS, Slot, Stage, Word};
+use crate::plan::{Choice, Choices, ConvMode, FEW_RESULTS, Slot, Stage, Word};
 use crate::ragged::{DType, Layout, Pairs};
 
 /// The length of transforms of pairs that the fused kernel does not do alone.
@@ -107,7 +107,7 @@ pub(super) fn stages(
     let (more, temps) = long::stages(&in_passes);
     stages.extend(more);
     stages.extend(direct::stages(
-        wanted.dtype,
+        (wanted.dtype, ConvMode::Full),
         (a, b),
         pairs,
         direct.into_iter(),

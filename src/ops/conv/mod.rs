@@ -3,6 +3,7 @@
 //! `(a * b)_q = Σ_j a_{q-j} b_j`, m + n − 1 values, and the correlation `a * reverse(b)`. Cost: directly m·n
 //! multiply-adds a pair, by transforms of length L about 15 L log₂ L operations.
 
+mod boxes;
 mod direct;
 mod fused;
 mod gpu;
@@ -13,6 +14,7 @@ mod twin;
 
 use std::sync::Arc;
 
+pub(crate) use boxes::{DIRECT as BOXES, PLACE};
 pub(crate) use direct::KERNEL;
 pub(crate) use fused::KERNEL as FUSED;
 #[cfg(feature = "gpu")]
@@ -23,8 +25,8 @@ pub(crate) use twin::directly;
 
 use super::{Arithmetic, par_runs, par_tiles, twin_of};
 use crate::plan::{
-    Choices, ConvMethod, CostTable, Launch, Offset, Output, OutputLayout, Twin, TwinArgs,
-    check_rank,
+    Choices, ConvChoice, ConvMethod, CostTable, Launch, Offset, Output, OutputLayout, Twin,
+    TwinArgs, Window, check_rank,
 };
 use crate::ragged::{CacheKey, DType, Layout, Offsets, Pairs};
 use crate::{Error, Result};
@@ -50,6 +52,7 @@ pub(crate) struct Wanted<'a> {
     pub op: &'static str,
     pub dtype: DType,
     pub method: ConvMethod,
+    pub window: Window,
     pub costs: &'a CostTable,
 }
 
@@ -57,6 +60,30 @@ impl Wanted<'_> {
     /// The method of every pair; both operands must be series.
     pub(crate) fn choices(&self, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Choices> {
         Choices::new(self.op, self.dtype, (a, b), pairs, self.method, self.costs)
+    }
+
+    /// The method of every pair of boxes.
+    fn choices_of_boxes(&self, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Choices> {
+        let meetings = self.window.meetings(a, b, pairs);
+        Choices::of_meetings(self.op, self.dtype, meetings, self.method, self.costs)
+    }
+
+    /// What will be done, in short.
+    pub(crate) fn choice(&self, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<ConvChoice> {
+        self.window.check(self.op, a, b)?;
+        if self.window.is_whole(a.rank()) {
+            let choices = self.choices(a, b, pairs)?;
+            let with_costs = choices.with_costs(a, b, pairs, self.costs);
+            return Ok(ConvChoice::of(with_costs, self.costs));
+        }
+        let choices = self.choices_of_boxes(a, b, pairs)?;
+        let meetings = self.window.meetings(a, b, pairs).enumerate();
+        let kept = meetings.filter(|(_, meeting)| !meeting.is_empty());
+        let with_costs = kept.map(|(pair, meeting)| {
+            let choice = choices.get(pair);
+            (choice, self.costs.cost_of_boxes(&meeting, choice))
+        });
+        Ok(ConvChoice::of(with_costs, self.costs))
     }
 
     /// The direct method for every pair, unless another one was asked for.
@@ -85,8 +112,8 @@ impl Wanted<'_> {
     /// The key of its launch in the layout of a.
     pub(crate) fn key(&self, b: &Layout, pairs: &Pairs) -> CacheKey {
         CacheKey {
-            // No device, but what its class chooses.
-            device: self.costs.key(),
+            // No device, but what its class chooses, and what is kept.
+            device: self.window.key(self.costs.key()),
             extra: (pairs.key() * 16 + self.dtype as u64) * 4 + self.method as u64,
             what: self.op,
             other: b.id(),
@@ -103,6 +130,10 @@ pub(crate) fn launch(
     pairs: &Pairs,
 ) -> Result<Arc<Launch>> {
     let Wanted { op, dtype, .. } = wanted;
+    wanted.window.check(op, a, b)?;
+    if !wanted.window.is_whole(a.rank()) {
+        return boxes::launch(wanted, correlate, a, b, pairs);
+    }
     a.cached(wanted.key(b, pairs), || {
         let choices = wanted.choices(a, b, pairs)?;
         let result = Layout::from_offsets(results(op, a, b, pairs)?);

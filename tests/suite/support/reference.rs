@@ -6,7 +6,7 @@
 
 mod ambient;
 
-use vsla::{Layout, Pairing, Ragged, Shape};
+use vsla::{ConvMode, Layout, Pairing, Ragged, Shape};
 
 use super::compare::sum_bound;
 
@@ -261,6 +261,28 @@ pub fn outer<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) 
     out.finish(rank).values
 }
 
+/// Σ_i a_i t^i at every value t of b.
+pub fn eval<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Sums<S> {
+    let mut out = Builder::default();
+    for &(i, j) in pairs {
+        for &t in b.row(j) {
+            let (mut sum, mut magnitude) = (S::default(), 0.0);
+            let mut power = None;
+            for &coefficient in a.row(i) {
+                let term = power.map_or(coefficient, |power: S| coefficient.times(power));
+                sum = sum.plus(term);
+                magnitude += term.magnitude();
+                power = Some(power.map_or(t, |power| power.times(t)));
+            }
+            out.values.push(sum);
+            out.magnitudes.push(magnitude);
+            out.terms.push(a.row(i).len());
+        }
+        out.shapes.push(Extents::of(b, j));
+    }
+    out.finish(b.layout().rank())
+}
+
 /// c_ij = Σ_l a_il b_lj, the sum over as many l as both have; either batch may hold transposes.
 pub fn matmul<S: Scalar>(
     a: &Ragged<S>,
@@ -309,6 +331,51 @@ pub fn matmul<S: Scalar>(
 /// c_{k+n−1} = Σ_i a_{i+k} b_i, n the length of b.
 pub fn correlate<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Sums<S> {
     slide(a, b, pairs, true)
+}
+
+/// What a mode and strides keep of full convolutions of a's elements with b's.
+pub fn kept<S: Scalar>(
+    full: &Sums<S>,
+    extents: &[(Vec<usize>, Vec<usize>)],
+    mode: ConvMode,
+    strides: &[usize],
+) -> Sums<S> {
+    let mut out = Builder::default();
+    let starts = full.values.layout().offsets().as_slice();
+    for (pair, (m, n)) in extents.iter().enumerate() {
+        let whole = Extents::of(&full.values, pair);
+        let empty = whole.size() == 0;
+        // The places along each axis.
+        let places: Vec<Vec<usize>> = (0..m.len())
+            .map(|axis| {
+                let (m, n) = (m[axis], n[axis]);
+                let range = match mode {
+                    _ if empty => 0..0,
+                    ConvMode::Full => 0..m + n - 1,
+                    ConvMode::Same => (n - 1) / 2..(n - 1) / 2 + m,
+                    ConvMode::Valid if n > m => 0..0,
+                    ConvMode::Valid => n - 1..m,
+                    ConvMode::Causal => 0..m,
+                    other => panic!("the test does not know {other:?}"),
+                };
+                range.step_by(strides[axis]).collect()
+            })
+            .collect();
+        let mut at = vec![starts[pair] as usize];
+        for (axis, places) in places.iter().enumerate() {
+            let stride: usize = whole.0[axis + 1..].iter().product();
+            let along = |from: usize| places.iter().map(move |place| from + place * stride);
+            at = at.into_iter().flat_map(along).collect();
+        }
+        for k in at {
+            out.values.push(full.values.values()[k]);
+            out.magnitudes.push(full.magnitudes[k]);
+            out.terms.push(full.terms[k]);
+        }
+        out.shapes
+            .push(Extents(places.iter().map(Vec::len).collect()));
+    }
+    out.finish(full.values.layout().rank())
 }
 
 /// The highest value of each pair's correlation, and its lag; series only.

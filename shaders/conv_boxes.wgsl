@@ -1,0 +1,240 @@
+// c_q = Σ_t x_{f-t} y_t for every listed pair of boxes, directly, where result q of those that are kept is result
+// f = first + stride · q of all. Three axes: a matrix has one plane, a vector is one column. y may be read backwards along all
+// axes at once, which makes a correlation of it.
+//
+// An invocation makes a strip: R results of one column, one below the other. Neighbours have neighbouring columns, so that what
+// they read and write is side by side. It walks down the taps of one column after another; where rows are kept without gaps,
+// what of x they meet slides through registers. The units of `items` are strips.
+//
+// Sums are blocked by CHUNK taps: a depth of CHUNK + ⌈t / CHUNK⌉ for t taps.
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    x_base: u32,
+    y_base: u32,
+    y_backwards: u32,
+    units: u32,
+    entries: u32, // where they begin
+    pair_kind: u32,
+    pair_right: u32,
+    pair_left: u32,
+    elements: u32,
+    rank: u32,
+    mode: u32,
+    stride_0: u32,
+    stride_1: u32,
+    stride_2: u32,
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read> x: array<E>;
+@group(0) @binding(2) var<storage, read> x_meta: array<u32>;
+@group(0) @binding(3) var<storage, read> y: array<E>;
+@group(0) @binding(4) var<storage, read> y_meta: array<u32>;
+@group(0) @binding(5) var<storage, read_write> c: array<E>;
+@group(0) @binding(6) var<storage, read> c_meta: array<u32>;
+@group(0) @binding(7) var<storage, read> items: array<u32>;
+@group(0) @binding(8) var<storage, read> pair_list: array<u32>;
+
+const WG = 128u;
+const R = 8u;
+const CHUNK = 128u;
+
+#include "grid"
+#include "pairs"
+#include "entries"
+#include "modes"
+
+fn x_extents(e: u32) -> vec3<u32> {
+    let at = p.pair_left + 1u + p.rank * e;
+    switch p.rank {
+        case 1u: { return vec3(1u, x_meta[e + 1u] - x_meta[e], 1u); }
+        case 2u: { return vec3(1u, x_meta[at], x_meta[at + 1u]); }
+        default: { return vec3(x_meta[at], x_meta[at + 1u], x_meta[at + 2u]); }
+    }
+}
+
+fn y_extents(e: u32) -> vec3<u32> {
+    let at = p.pair_right + 1u + p.rank * e;
+    switch p.rank {
+        case 1u: { return vec3(1u, y_meta[e + 1u] - y_meta[e], 1u); }
+        case 2u: { return vec3(1u, y_meta[at], y_meta[at + 1u]); }
+        default: { return vec3(y_meta[at], y_meta[at + 1u], y_meta[at + 2u]); }
+    }
+}
+
+fn c_extents(e: u32) -> vec3<u32> {
+    let at = p.elements + 1u + p.rank * e;
+    switch p.rank {
+        case 1u: { return vec3(1u, c_meta[e + 1u] - c_meta[e], 1u); }
+        case 2u: { return vec3(1u, c_meta[at], c_meta[at + 1u]); }
+        default: { return vec3(c_meta[at], c_meta[at + 1u], c_meta[at + 2u]); }
+    }
+}
+
+// The first tap that meets x at result f, where x has m values.
+fn first_tap(f: u32, m: u32) -> u32 {
+    return select(0u, f + 1u - m, f + 1u > m);
+}
+
+// Row `row` of a column of x whose rows are `width` apart; zero outside its m rows. What lies before the first row is beyond
+// the last one as an unsigned number.
+fn x_value(column: u32, width: u32, m: u32, row: u32) -> E {
+    if row >= m {
+        return E(0);
+    }
+    return x[column + row * width];
+}
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, count);
+    let unit = group * WG + lid;
+    if group >= p.groups || unit >= p.units {
+        return;
+    }
+    let entry = entry_of(group, unit);
+    let pair = pair_of(entry.y);
+    let m = x_extents(pair.x);
+    let n = y_extents(pair.y);
+    let r = c_extents(entry.y);
+
+    // Columns follow each other, then strips, then planes.
+    let strips = (r.y + R - 1u) / R;
+    let line = (unit - entry.x) / r.z;
+    let column = unit - entry.x - line * r.z;
+    let plane = line / strips;
+    let q1 = (line - plane * strips) * R;
+    let f0 = first_of(n.x) + p.stride_0 * plane;
+    let f1 = first_of(n.y) + p.stride_1 * q1;
+    let f2 = first_of(n.z) + p.stride_2 * column;
+    let results = min(R, r.y - q1);
+
+    let x_at = p.x_base + x_meta[pair.x];
+    var y_at = p.y_base + y_meta[pair.y];
+    var y_step = 1u;
+    if p.y_backwards != 0u {
+        y_at += n.x * n.y * n.z - 1u;
+        y_step = 0xffffffffu;
+    }
+    let tap_rows = n.z * y_step;
+
+    var c0 = E(0);
+    var c1 = E(0);
+    var c2 = E(0);
+    var c3 = E(0);
+    var c4 = E(0);
+    var c5 = E(0);
+    var c6 = E(0);
+    var c7 = E(0);
+    var all0 = E(0);
+    var all1 = E(0);
+    var all2 = E(0);
+    var all3 = E(0);
+    var all4 = E(0);
+    var all5 = E(0);
+    var all6 = E(0);
+    var all7 = E(0);
+    var chunk = 0u;
+    let end0 = min(n.x, f0 + 1u);
+    let end1 = min(n.y, f1 + p.stride_1 * (results - 1u) + 1u);
+    let end2 = min(n.z, f2 + 1u);
+    for (var t0 = first_tap(f0, m.x); t0 < end0; t0 += 1u) {
+        for (var t2 = first_tap(f2, m.z); t2 < end2; t2 += 1u) {
+            let x_column = x_at + (f0 - t0) * m.y * m.z + f2 - t2;
+            var t1 = first_tap(f1, m.y);
+            var tap_at = y_at + ((t0 * n.y + t1) * n.z + t2) * y_step;
+            while t1 < end1 {
+                // As many taps as the block has room for.
+                let stop = min(end1, t1 + CHUNK - chunk);
+                chunk += stop - t1;
+                if p.stride_1 == 1u {
+                    // v_i is x in row f1 + i - t1.
+                    var v1 = x_value(x_column, m.z, m.y, f1 + 1u - t1);
+                    var v2 = x_value(x_column, m.z, m.y, f1 + 2u - t1);
+                    var v3 = x_value(x_column, m.z, m.y, f1 + 3u - t1);
+                    var v4 = x_value(x_column, m.z, m.y, f1 + 4u - t1);
+                    var v5 = x_value(x_column, m.z, m.y, f1 + 5u - t1);
+                    var v6 = x_value(x_column, m.z, m.y, f1 + 6u - t1);
+                    var v7 = x_value(x_column, m.z, m.y, f1 + 7u - t1);
+                    for (; t1 + 4u <= stop; t1 += 4u) {
+                        let u0 = x_value(x_column, m.z, m.y, f1 - t1);
+                        let u1 = x_value(x_column, m.z, m.y, f1 - t1 - 1u);
+                        let u2 = x_value(x_column, m.z, m.y, f1 - t1 - 2u);
+                        let u3 = x_value(x_column, m.z, m.y, f1 - t1 - 3u);
+                        let y0 = y[tap_at];
+                        let y1 = y[tap_at + tap_rows];
+                        let y2 = y[tap_at + 2u * tap_rows];
+                        let y3 = y[tap_at + 3u * tap_rows];
+                        c0 += u0 * y0; c1 += v1 * y0; c2 += v2 * y0; c3 += v3 * y0;
+                        c4 += v4 * y0; c5 += v5 * y0; c6 += v6 * y0; c7 += v7 * y0;
+                        c0 += u1 * y1; c1 += u0 * y1; c2 += v1 * y1; c3 += v2 * y1;
+                        c4 += v3 * y1; c5 += v4 * y1; c6 += v5 * y1; c7 += v6 * y1;
+                        c0 += u2 * y2; c1 += u1 * y2; c2 += u0 * y2; c3 += v1 * y2;
+                        c4 += v2 * y2; c5 += v3 * y2; c6 += v4 * y2; c7 += v5 * y2;
+                        c0 += u3 * y3; c1 += u2 * y3; c2 += u1 * y3; c3 += u0 * y3;
+                        c4 += v1 * y3; c5 += v2 * y3; c6 += v3 * y3; c7 += v4 * y3;
+                        v7 = v3;
+                        v6 = v2;
+                        v5 = v1;
+                        v4 = u0;
+                        v3 = u1;
+                        v2 = u2;
+                        v1 = u3;
+                        tap_at += 4u * tap_rows;
+                    }
+                    for (; t1 < stop; t1 += 1u) {
+                        let u0 = x_value(x_column, m.z, m.y, f1 - t1);
+                        let y0 = y[tap_at];
+                        c0 += u0 * y0; c1 += v1 * y0; c2 += v2 * y0; c3 += v3 * y0;
+                        c4 += v4 * y0; c5 += v5 * y0; c6 += v6 * y0; c7 += v7 * y0;
+                        v7 = v6;
+                        v6 = v5;
+                        v5 = v4;
+                        v4 = v3;
+                        v3 = v2;
+                        v2 = v1;
+                        v1 = u0;
+                        tap_at += tap_rows;
+                    }
+                } else {
+                    for (; t1 < stop; t1 += 1u) {
+                        let row = f1 - t1;
+                        let s = p.stride_1;
+                        let y0 = y[tap_at];
+                        c0 += x_value(x_column, m.z, m.y, row) * y0;
+                        c1 += x_value(x_column, m.z, m.y, row + s) * y0;
+                        c2 += x_value(x_column, m.z, m.y, row + 2u * s) * y0;
+                        c3 += x_value(x_column, m.z, m.y, row + 3u * s) * y0;
+                        c4 += x_value(x_column, m.z, m.y, row + 4u * s) * y0;
+                        c5 += x_value(x_column, m.z, m.y, row + 5u * s) * y0;
+                        c6 += x_value(x_column, m.z, m.y, row + 6u * s) * y0;
+                        c7 += x_value(x_column, m.z, m.y, row + 7u * s) * y0;
+                        tap_at += tap_rows;
+                    }
+                }
+                if chunk == CHUNK {
+                    chunk = 0u;
+                    all0 += c0; all1 += c1; all2 += c2; all3 += c3;
+                    all4 += c4; all5 += c5; all6 += c6; all7 += c7;
+                    c0 = E(0); c1 = E(0); c2 = E(0); c3 = E(0);
+                    c4 = E(0); c5 = E(0); c6 = E(0); c7 = E(0);
+                }
+            }
+        }
+    }
+    let values = array(
+        all0 + c0, all1 + c1, all2 + c2, all3 + c3, all4 + c4, all5 + c5, all6 + c6, all7 + c7,
+    );
+    let c_at = c_meta[entry.y] + (plane * r.y + q1) * r.z + column;
+    for (var i = 0u; i < R; i += 1u) {
+        if i < results {
+            c[c_at + i * r.z] = values[i];
+        }
+    }
+}

@@ -1,0 +1,67 @@
+// Lays boxes out as the vectors that are convolved in their place, and takes what is kept from the result.
+//
+// Value i of an element's `to` is value (first_k + stride_k · i_k)_k of its box in `from`, and zero where that lies outside the
+// box; i_k are the places of i in rows and planes of `to`. The units of `items` are values of `to`, and behind its
+// entries come, at p.boxes, 12 words for each element: where it begins in `to`, how many values a plane and a row have there; where
+// it begins in `from`, and the same; three first indices, and three extents.
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    from_base: u32,
+    units: u32,
+    entries: u32,
+    stride_0: u32,
+    stride_1: u32,
+    stride_2: u32,
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read> from_values: array<E>;
+@group(0) @binding(2) var<storage, read_write> to_values: array<E>;
+@group(0) @binding(3) var<storage, read> items: array<u32>;
+@group(0) @binding(4) var<storage, read> boxes: array<vec4<u32>>;
+
+const WG = 256u;
+// Values that an invocation makes.
+const EACH = 4u;
+
+#include "grid"
+#include "entries"
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, count);
+    if group >= p.groups {
+        return;
+    }
+    for (var k = 0u; k < EACH; k += 1u) {
+        let unit = (group * EACH + k) * WG + lid;
+        if unit >= p.units {
+            return;
+        }
+        let entry = entry_of(group, unit);
+        let head = boxes[3u * entry.y]; // to: begin, plane, row; from: begin
+        let more = boxes[3u * entry.y + 1u]; // from: plane, row; first indices of planes and rows
+        let last = boxes[3u * entry.y + 2u]; // first index of columns; extents
+        let i = unit - entry.x;
+        let plane = i / head.y;
+        let within = i - plane * head.y;
+        let row = within / head.z;
+        let column = within - row * head.z;
+        let at = vec3(
+            more.z + p.stride_0 * plane,
+            more.w + p.stride_1 * row,
+            last.x + p.stride_2 * column,
+        );
+        var value = E(0);
+        if all(at < last.yzw) {
+            value = from_values[p.from_base + head.w + at.x * more.x + at.y * more.y + at.z];
+        }
+        to_values[head.x + i] = value;
+    }
+}

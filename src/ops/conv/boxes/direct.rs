@@ -1,0 +1,88 @@
+//! Boxes as the definition says, eight results an invocation.
+
+use crate::ops::conv::Wanted;
+use crate::ops::pair_params;
+use crate::ops::units::{ByCost, Units};
+use crate::plan::{Access, Kernel, Slot, Stage, Word, Words, for_each_type};
+use crate::ragged::{Layout, Pairs};
+
+/// Strips of a workgroup, and results of a strip: `WG` and `R` of the shader.
+const WG: usize = 128;
+const R: u64 = 8;
+
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "conv_boxes",
+    source: include_str!("../../../../shaders/conv_boxes.wgsl"),
+    access: &[
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Write,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+    ],
+    variants: for_each_type!(&[]),
+};
+
+/// The stage that convolves these pairs, of which results are kept; none if there are none.
+pub(super) fn stages(
+    wanted: &Wanted<'_>,
+    correlate: bool,
+    (a, b): (&Layout, &Layout),
+    pairs: &Pairs,
+    chosen: &[usize],
+    result: &Layout,
+) -> Vec<Stage> {
+    if chosen.is_empty() {
+        return Vec::new();
+    }
+    let meeting = |pair: usize| wanted.window.meeting(a, b, pairs.get(pair));
+    let mut by_cost = ByCost::new();
+    let mut cost = 0u64;
+    for &pair in chosen {
+        let meeting = meeting(pair);
+        by_cost.push(pair as u32, meeting.terms());
+        cost = cost.saturating_add(meeting.results().saturating_mul(meeting.terms()));
+    }
+    let strips = |pair: u32| {
+        let [planes, rows, columns] = meeting(pair as usize).axes.map(|axis| axis.kept);
+        (pair, (planes * rows.div_ceil(R) * columns) as usize)
+    };
+    let units = Units::new(by_cost.iter().map(strips), WG);
+    let ([kind, right], list) = pair_params(pairs, b.len());
+    let c_meta = Slot::Meta(result.clone());
+    let list = list.map_or(c_meta.clone(), |list| Slot::Words(Words::new(list)));
+    let mut params = vec![
+        Word::InputBase(0),
+        Word::InputBase(1),
+        Word::U32(correlate.into()),
+        Word::U32(units.units),
+        Word::U32(units.entries()),
+        kind,
+        right,
+        Word::U32(a.len() as u32),
+        Word::U32(pairs.len() as u32),
+        Word::U32(a.rank() as u32),
+        Word::U32(wanted.window.mode as u32),
+    ];
+    params.extend(wanted.window.strides(a.rank()).map(Word::U32));
+    vec![Stage {
+        kernel: &KERNEL,
+        variant: KERNEL.variant(wanted.dtype, &[]),
+        params,
+        groups: units.groups,
+        cost,
+        slots: vec![
+            Slot::Input(0),
+            Slot::InputMeta(0),
+            Slot::Input(1),
+            Slot::InputMeta(1),
+            Slot::Output(0),
+            c_meta,
+            Slot::Words(units.words()),
+            list,
+        ],
+    }]
+}

@@ -1,0 +1,282 @@
+//! Convolution and correlation of boxes of up to three axes, and what modes and strides keep of them.
+//!
+//! Directly, each kept result by itself; or by the methods of vectors. For these, rows are laid out so far apart that the
+//! convolution of the two vectors holds that of the boxes (Kronecker's substitution), and what is kept is copied from it.
+
+mod direct;
+mod place;
+mod twin;
+
+use std::sync::Arc;
+
+pub(crate) use direct::KERNEL as DIRECT;
+pub(crate) use place::KERNEL as PLACE;
+
+use twin::{directly, mixed};
+
+use super::{Wanted, gpu};
+use crate::Result;
+use crate::ops::twin_of;
+use crate::plan::{
+    Choice, Choices, Engine, Flat, Launch, Meeting, Offset, Output, OutputLayout, Slot, Stage,
+    Twin, Word,
+};
+use crate::ragged::{DType, Layout, Pairing, Pairs};
+
+/// The launch for boxes, or for some of the results. The layouts were checked.
+pub(super) fn launch(
+    wanted: Wanted<'_>,
+    correlate: bool,
+    a: &Layout,
+    b: &Layout,
+    pairs: &Pairs,
+) -> Result<Arc<Launch>> {
+    let Wanted {
+        op, dtype, window, ..
+    } = wanted;
+    a.cached(wanted.key(b, pairs), || {
+        let choices = wanted.choices_of_boxes(a, b, pairs)?;
+        let result = results(&wanted, a, b, pairs)?;
+        // The CPU runs the twin.
+        let (stages, temps) = if wanted.costs.is_cpu() {
+            (Vec::new(), Vec::new())
+        } else {
+            stages(&wanted, correlate, (a, b), pairs, &choices, &result)?
+        };
+        let twin = if choices.all_direct() {
+            let twin = twin_of!(dtype, directly);
+            Twin::new(move |args| twin(args, &window, correlate))
+        } else {
+            Twin::new(move |args| mixed(args, &window, &choices, correlate))
+        };
+        Ok(Arc::new(Launch {
+            op,
+            temps,
+            stages,
+            outputs: vec![Output::new(dtype, OutputLayout::of(result, &[a, b]))],
+            pairs: Some(pairs.clone()),
+            twin,
+        }))
+    })
+}
+
+/// The layout of what is kept.
+fn results(wanted: &Wanted<'_>, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Layout> {
+    let rank = a.rank();
+    let mut offsets = Offset::new(wanted.op, pairs.len())?;
+    let mut extents = Vec::new();
+    for meeting in wanted.window.meetings(a, b, pairs) {
+        offsets.push(meeting.results())?;
+        if rank > 1 {
+            extents.extend(meeting.result());
+        }
+    }
+    Ok(Layout::with_extents_unchecked(
+        offsets.finish(),
+        rank,
+        extents,
+    ))
+}
+
+/// Values of both operands as vectors at most, unless a pair alone has more: 64 MiB. Longer batches take turns.
+const TURN: u64 = 1 << 24;
+/// The same where memory is that of a processor, which has less of it close by.
+const TURN_SOFTWARE: u64 = 1 << 20;
+
+/// The scratch of whole convolutions, of the operands as vectors, and from where on the engine's own.
+const WHOLE: usize = 0;
+const OPERANDS: usize = 1;
+
+/// The stages that convolve every pair as was chosen for it, and the words of their scratch.
+fn stages(
+    wanted: &Wanted<'_>,
+    correlate: bool,
+    (a, b): (&Layout, &Layout),
+    pairs: &Pairs,
+    choices: &Choices,
+    result: &Layout,
+) -> Result<(Vec<Stage>, Vec<u64>)> {
+    let kept = (0..pairs.len()).filter(|&pair| result.length(pair) > 0);
+    let (mut directly, mut by_transforms) = (Vec::new(), Vec::new());
+    kept.for_each(|pair| match choices.get(pair) {
+        Choice::Direct => directly.push(pair),
+        Choice::Fft { .. } | Choice::OverlapSave { .. } => by_transforms.push(pair),
+    });
+    let rank = a.rank();
+    let mut stages = if rank == 1 && wanted.window.strides(1)[1] == 1 {
+        let of = (wanted.dtype, wanted.window.mode);
+        super::direct::stages(of, (a, b), pairs, directly.into_iter(), result, correlate)
+    } else {
+        direct::stages(wanted, correlate, (a, b), pairs, &directly, result)
+    };
+    let own = if rank == 1 { OPERANDS } else { OPERANDS + 2 };
+    let most = match wanted.costs.engine() {
+        Engine::Gpu => TURN,
+        Engine::Cpu | Engine::Software => TURN_SOFTWARE,
+    };
+    let mut temps = Vec::new();
+    let mut rest = &by_transforms[..];
+    while !rest.is_empty() {
+        let mut values = 0;
+        let fit = rest.iter().position(|&pair| {
+            let flat = wanted.window.meeting(a, b, pairs.get(pair)).flat();
+            values += flat.m + flat.n;
+            values > most
+        });
+        let (turn, later) = rest.split_at(fit.unwrap_or(rest.len()).max(1));
+        let turn = Turn::new(wanted, (a, b), pairs, turn)?;
+        let words = turn.stages(wanted, correlate, choices, result, own, &mut stages)?;
+        temps.resize(temps.len().max(words.len()), 0);
+        temps
+            .iter_mut()
+            .zip(words)
+            .for_each(|(most, words)| *most = words.max(*most));
+        rest = later;
+    }
+    Ok((stages, temps))
+}
+
+/// Pairs that are convolved as vectors together.
+struct Turn<'a> {
+    pairs: &'a [usize],
+    operands: (&'a Layout, &'a Layout),
+    /// Which elements they are.
+    meet: Vec<(u32, u32)>,
+    boxes: Vec<Meeting>,
+    /// The operands as vectors, and their whole convolutions.
+    a: Layout,
+    b: Layout,
+    whole: Layout,
+}
+
+impl<'a> Turn<'a> {
+    fn new(
+        wanted: &Wanted<'_>,
+        (a, b): (&'a Layout, &'a Layout),
+        all: &Pairs,
+        pairs: &'a [usize],
+    ) -> Result<Turn<'a>> {
+        let meet = pairs.iter().map(|&pair| all.get(pair));
+        let boxes: Vec<_> = meet
+            .clone()
+            .map(|both| wanted.window.meeting(a, b, both))
+            .collect();
+        let lengths = |length: fn(Flat) -> u64| {
+            let mut offsets = Offset::new(wanted.op, boxes.len())?;
+            for meeting in &boxes {
+                offsets.push(length(meeting.flat()))?;
+            }
+            Ok(Layout::from_offsets(offsets.finish()))
+        };
+        Ok(Turn {
+            a: lengths(|flat| flat.m)?,
+            b: lengths(|flat| flat.n)?,
+            whole: lengths(|flat| flat.m + flat.n - 1)?,
+            meet: meet.map(|(i, j)| (i as u32, j as u32)).collect(),
+            pairs,
+            operands: (a, b),
+            boxes,
+        })
+    }
+
+    /// Adds its stages, and says what words of scratch they take. The engine's own begins at `own`.
+    fn stages(
+        &self,
+        wanted: &Wanted<'_>,
+        correlate: bool,
+        choices: &Choices,
+        result: &Layout,
+        own: usize,
+        stages: &mut Vec<Stage>,
+    ) -> Result<Vec<u64>> {
+        let choices = choices.only(self.pairs);
+        let mut words = vec![self.whole.total() as u64];
+        let vectors = own > OPERANDS;
+        let (mut made, scratch) = if vectors {
+            for (side, layout) in [&self.a, &self.b].into_iter().enumerate() {
+                words.push(layout.total() as u64);
+                stages.push(self.lay_out(side, layout));
+            }
+            let pairs = Pairs::elementwise(wanted.op, &self.a, &self.b)?;
+            gpu::stages(
+                wanted,
+                correlate,
+                (&self.a, &self.b),
+                &pairs,
+                &choices,
+                &self.whole,
+            )
+        } else {
+            let (a, b) = self.operands;
+            let pairs = Pairs::new(wanted.op, a, b, Pairing::List(&self.meet))?;
+            gpu::stages(wanted, correlate, (a, b), &pairs, &choices, &self.whole)
+        };
+        for stage in &mut made {
+            stage.slots.iter_mut().for_each(|slot| match *slot {
+                Slot::Input(side) if vectors => *slot = Slot::Temp(OPERANDS + side),
+                Slot::Output(_) => *slot = Slot::Temp(WHOLE),
+                Slot::Temp(i) => *slot = Slot::Temp(own + i),
+                _ => {}
+            });
+            for word in &mut stage.params {
+                if let (Word::InputBase(_), true) = (*word, vectors) {
+                    *word = Word::U32(0);
+                }
+            }
+        }
+        stages.extend(made);
+        stages.push(self.keep(wanted, result));
+        words.extend(scratch);
+        Ok(words)
+    }
+
+    /// The stage that lays the boxes of one operand out as vectors.
+    fn lay_out(&self, side: usize, layout: &Layout) -> Stage {
+        let source = [self.operands.0, self.operands.1][side];
+        let starts = source.offsets().as_slice();
+        let placed = self.boxes.iter().enumerate().map(|(number, meeting)| {
+            let flat = meeting.flat();
+            let extents = meeting
+                .axes
+                .map(|axis| if side == 0 { axis.m } else { axis.n });
+            let element = [self.meet[number].0, self.meet[number].1][side];
+            place::Box {
+                to: (layout.offsets().as_slice()[number], [flat.plane, flat.row]),
+                values: layout.length(number),
+                from: (
+                    starts[element as usize],
+                    [
+                        u64::from(extents[1]) * u64::from(extents[2]),
+                        extents[2].into(),
+                    ],
+                ),
+                first: [0; 3],
+                extents,
+            }
+        });
+        let from = (Slot::Input(side), Word::InputBase(side));
+        place::stage(placed, [1; 3], from, Slot::Temp(OPERANDS + side))
+    }
+
+    /// The stage that takes what is kept.
+    fn keep(&self, wanted: &Wanted<'_>, result: &Layout) -> Stage {
+        let placed = self.boxes.iter().enumerate().map(|(number, meeting)| {
+            let flat = meeting.flat();
+            let pair = self.pairs[number];
+            let [_, rows, columns] = meeting.axes.map(|axis| axis.kept);
+            place::Box {
+                to: (result.offsets().as_slice()[pair], [rows * columns, columns]),
+                values: result.length(pair),
+                from: (
+                    self.whole.offsets().as_slice()[number],
+                    [flat.plane, flat.row],
+                ),
+                first: meeting.axes.map(|axis| axis.first),
+                extents: [u32::MAX; 3],
+            }
+        });
+        let strides = wanted.window.strides(self.operands.0.rank());
+        let from = (Slot::Temp(WHOLE), Word::U32(0));
+        place::stage(placed, strides, from, Slot::Output(0))
+    }
+}

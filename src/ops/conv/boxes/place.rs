@@ -1,0 +1,74 @@
+//! Boxes from one buffer into another, with other distances between their rows.
+
+use crate::ops::units::Units;
+use crate::plan::{AXES, Access, Kernel, Slot, Stage, Variant, Word, Words};
+use crate::ragged::DType;
+
+/// Values of a workgroup: `WG * EACH` of the shader.
+const GROUP: usize = 1024;
+
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "conv_place",
+    source: include_str!("../../../../shaders/conv_place.wgsl"),
+    access: &[Access::Read, Access::Write, Access::Read, Access::Read],
+    variants: &[Variant {
+        dtype: DType::U32,
+        flags: &[],
+    }],
+};
+
+/// One element of a copy.
+pub(super) struct Box {
+    /// Where it begins, and how many values its planes and rows have, where it goes and where it comes from.
+    pub to: (u32, [u64; 2]),
+    pub from: (u32, [u64; 2]),
+    /// How many values are written.
+    pub values: usize,
+    /// The first index that is read, and the extents: zeros are read outside.
+    pub first: [u32; AXES],
+    pub extents: [u32; AXES],
+}
+
+/// The stage that copies these, in steps of `strides`.
+pub(super) fn stage(
+    boxes: impl Iterator<Item = Box>,
+    strides: [u32; AXES],
+    (from, base): (Slot, Word),
+    to: Slot,
+) -> Stage {
+    let mut words = Vec::new();
+    let mut counts = Vec::new();
+    // More than an index reaches is a distance that no index is multiplied with.
+    let narrow = |distance: u64| u32::try_from(distance).unwrap_or(u32::MAX);
+    for each in boxes {
+        counts.push(each.values);
+        let [to_plane, to_row] = each.to.1.map(narrow);
+        let [from_plane, from_row] = each.from.1.map(narrow);
+        words.extend([
+            each.to.0,
+            to_plane,
+            to_row,
+            each.from.0,
+            from_plane,
+            from_row,
+        ]);
+        words.extend(each.first.into_iter().chain(each.extents));
+    }
+    let values: usize = counts.iter().sum();
+    let units = Units::new((0..).zip(counts), GROUP);
+    let mut params = vec![base, Word::U32(units.units), Word::U32(units.entries())];
+    params.extend(strides.map(Word::U32));
+    Stage {
+        kernel: &KERNEL,
+        variant: KERNEL.variant(DType::U32, &[]),
+        params,
+        groups: units.groups,
+        cost: values as u64,
+        slots: vec![
+            from,
+            to,
+            Slot::Words(units.words()),
+            Slot::Words(Words::new(words)),
+        ],
+    }
+}

@@ -1,0 +1,212 @@
+//! The CPU's convolution of boxes: row by row, by the methods of vectors.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::ops::conv::{self, Engine, Workspace};
+use crate::ops::{Arithmetic, par_runs, par_tiles};
+use crate::plan::{Choices, Meeting, TwinArgs, Window};
+
+/// Results of a long direct convolution that are worth a piece of parallel work.
+const TILE: usize = 1 << 14;
+/// Rows that are added up before their sum is added to the others, and products of a sum that is not a row's.
+const BLOCK: usize = 128;
+
+/// Every pair directly.
+pub(super) fn directly<T: Arithmetic>(args: &mut TwinArgs<'_>, window: &Window, reversed: bool) {
+    let (a, a_layout) = args.input::<T>(0);
+    let (b, b_layout) = args.input::<T>(1);
+    let pairs = args.pairs();
+    let output = &mut args.outputs[0];
+    let c: &mut [T] = bytemuck::cast_slice_mut(output.words);
+    par_tiles(output.layout.offsets(), c, |pair, within, out| {
+        let (i, j) = pairs.get(pair);
+        let meeting = window.meeting(a_layout, b_layout, (i, j));
+        let a = &a[a_layout.offsets().range(i)];
+        let b = &b[b_layout.offsets().range(j)];
+        lines(&meeting, (a, b), reversed, within, out);
+    });
+}
+
+/// Every pair by its own method.
+pub(super) fn mixed(args: &mut TwinArgs<'_>, window: &Window, choices: &Choices, reversed: bool) {
+    let (a, a_layout) = args.input::<f32>(0);
+    let (b, b_layout) = args.input::<f32>(1);
+    let pairs = args.pairs();
+    let output = &mut args.outputs[0];
+    let offsets = output.layout.offsets();
+    let c: &mut [f32] = bytemuck::cast_slice_mut(output.words);
+    let engine = &Engine::new(choices);
+    par_runs(offsets, c, &|run, values| {
+        Workspace::with(move |workspace| {
+            let mut values = values;
+            for pair in run {
+                let (out, rest) = values.split_at_mut(offsets.length(pair));
+                values = rest;
+                if out.is_empty() {
+                    continue;
+                }
+                let (i, j) = pairs.get(pair);
+                let meeting = window.meeting(a_layout, b_layout, (i, j));
+                let a = &a[a_layout.offsets().range(i)];
+                let b = &b[b_layout.offsets().range(j)];
+                if engine.transforms(pair) {
+                    transformed(engine, pair, &meeting, (a, b), reversed, workspace, out);
+                } else {
+                    let tiles = out.par_chunks_mut(TILE).enumerate();
+                    tiles.for_each(|(tile, out)| {
+                        let within = tile * TILE..tile * TILE + out.len();
+                        lines(&meeting, (a, b), reversed, within, out);
+                    });
+                }
+            }
+        });
+    });
+}
+
+/// Kept results `within` of a pair, one line after another.
+fn lines<T: Arithmetic>(
+    meeting: &Meeting,
+    operands: (&[T], &[T]),
+    reversed: bool,
+    within: Range<usize>,
+    mut out: &mut [T],
+) {
+    let [_, rows, columns] = meeting.rows().map(|axis| axis.kept as usize);
+    let mut at = within.start;
+    let mut sums = Vec::new();
+    while !out.is_empty() {
+        let (line, column) = (at / columns, at % columns);
+        let (head, tail) = out.split_at_mut((columns - column).min(out.len()));
+        at += head.len();
+        out = tail;
+        let place = [line / rows, line % rows, column];
+        a_line(meeting, operands, reversed, place, &mut sums, head);
+    }
+}
+
+/// Kept results of one line, from the place on: the sum of convolutions of rows.
+fn a_line<T: Arithmetic>(
+    meeting: &Meeting,
+    (a, b): (&[T], &[T]),
+    reversed: bool,
+    place: [usize; 3],
+    sums: &mut Vec<T>,
+    out: &mut [T],
+) {
+    let axes = meeting.rows();
+    let m = axes.map(|axis| axis.m as usize);
+    let n = axes.map(|axis| axis.n as usize);
+    let full = [0, 1, 2].map(|k| axes[k].first as usize + axes[k].stride as usize * place[k]);
+    let taps = |k: usize| (full[k] + 1).saturating_sub(m[k])..n[k].min(full[k] + 1);
+    let row = |t0: usize, t1: usize| {
+        let x = ((full[0] - t0) * m[1] + full[1] - t1) * m[2];
+        let (u0, u1) = match reversed {
+            true => (n[0] - 1 - t0, n[1] - 1 - t1),
+            false => (t0, t1),
+        };
+        (&a[x..x + m[2]], &b[(u0 * n[1] + u1) * n[2]..][..n[2]])
+    };
+    let stride = axes[2].stride as usize;
+    let along = |operands, out: &mut [T]| match stride {
+        1 => conv::directly(operands, reversed, full[2]..full[2] + out.len(), out),
+        _ => a_row(operands, reversed, full[2], stride, out),
+    };
+    if n[0] * n[1] == 1 {
+        return along(row(0, 0), out);
+    }
+    // The sum of a block of rows, and a row.
+    sums.resize(2 * out.len(), T::default());
+    let (block, values) = sums.split_at_mut(out.len());
+    out.fill(T::default());
+    block.fill(T::default());
+    let mut added = 0;
+    let add = |to: &mut [T], from: &[T]| {
+        to.iter_mut()
+            .zip(from)
+            .for_each(|(to, &x)| *to = to.plus(x));
+    };
+    for t0 in taps(0) {
+        for t1 in taps(1) {
+            along(row(t0, t1), values);
+            add(block, values);
+            added += 1;
+            if added == BLOCK {
+                added = 0;
+                add(out, block);
+                block.fill(T::default());
+            }
+        }
+    }
+    add(out, block);
+}
+
+/// Results `first`, `first + stride`, … of the convolution of two rows.
+fn a_row<T: Arithmetic>(
+    (x, y): (&[T], &[T]),
+    reversed: bool,
+    first: usize,
+    stride: usize,
+    out: &mut [T],
+) {
+    for (q, out) in out.iter_mut().enumerate() {
+        let full = first + q * stride;
+        let taps = (full + 1).saturating_sub(x.len())..y.len().min(full + 1);
+        // What of x they meet, last to first.
+        let met = &x[full + 1 - taps.end..full + 1 - taps.start];
+        let blocks = met.rchunks(BLOCK).zip(taps.step_by(BLOCK));
+        *out = blocks.fold(T::default(), |sum, (met, from)| {
+            let taps = from..from + met.len();
+            let products = |taps: &mut dyn Iterator<Item = &T>| {
+                let both = met.iter().rev().zip(taps);
+                both.fold(T::default(), |sum, (&x, &y)| sum.plus(x.times(y)))
+            };
+            sum.plus(match reversed {
+                true => products(&mut y[y.len() - taps.end..y.len() - taps.start].iter().rev()),
+                false => products(&mut y[taps].iter()),
+            })
+        });
+    }
+}
+
+/// All kept results of a pair, from the convolution of the operands as vectors.
+fn transformed(
+    engine: &Engine<'_>,
+    pair: usize,
+    meeting: &Meeting,
+    (a, b): (&[f32], &[f32]),
+    reversed: bool,
+    workspace: &mut Workspace,
+    out: &mut [f32],
+) {
+    let flat = meeting.flat();
+    let axes = meeting.rows();
+    let begin = |plane: usize, row: usize| plane * flat.plane as usize + row * flat.row as usize;
+    let lay_out = |values: &[f32], length: u64, extents: [u32; 3]| {
+        let mut vector = vec![0.0; length as usize];
+        let [_, rows, columns] = extents.map(|extent| extent as usize);
+        for (line, values) in values.chunks_exact(columns).enumerate() {
+            let at = begin(line / rows, line % rows);
+            vector[at..at + columns].copy_from_slice(values);
+        }
+        vector
+    };
+    let mut whole = vec![0.0; (flat.m + flat.n - 1) as usize];
+    if axes[0].m == 1 && axes[1].m == 1 && axes[0].n == 1 && axes[1].n == 1 {
+        engine.convolve(pair, (a, b), reversed, workspace, &mut whole);
+    } else {
+        let x = lay_out(a, flat.m, axes.map(|axis| axis.m));
+        let y = lay_out(b, flat.n, axes.map(|axis| axis.n));
+        engine.convolve(pair, (&x, &y), reversed, workspace, &mut whole);
+    }
+    let [_, rows, columns] = axes.map(|axis| axis.kept as usize);
+    for (line, out) in out.chunks_exact_mut(columns).enumerate() {
+        let at = |k: usize, place: usize| axes[k].first as usize + axes[k].stride as usize * place;
+        let kept = &whole[begin(at(0, line / rows), at(1, line % rows)) + axes[2].first as usize..];
+        let kept = kept.iter().step_by(axes[2].stride as usize);
+        out.iter_mut()
+            .zip(kept)
+            .for_each(|(out, &value)| *out = value);
+    }
+}

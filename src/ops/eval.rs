@@ -1,0 +1,137 @@
+//! Polynomials at points: `Σ_i c_i t^i` by Horner's scheme, degree times a multiply-add a point.
+
+use std::sync::Arc;
+
+use super::units::{ByCost, Units};
+use super::{Arithmetic, launch_key, pair_params, par_tiles, twin_of};
+use crate::Result;
+use crate::plan::{
+    Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Word, Words,
+    check_rank, for_each_type,
+};
+use crate::ragged::{DType, Layout, Pairing, Pairs};
+
+/// `WG` of the shader: points of a workgroup.
+const WG: usize = 256;
+/// Points that the CPU works on together.
+const LANES: usize = 32;
+
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "eval",
+    source: include_str!("../../shaders/eval.wgsl"),
+    access: &[
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Write,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+    ],
+    variants: for_each_type!(&[]),
+};
+
+/// The values of polynomials a at points b, shaped like the points.
+pub(crate) fn launch(dtype: DType, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Arc<Launch>> {
+    let op = "eval";
+    check_rank(op, [a, a])?;
+    a.cached(launch_key(op, dtype, b.id(), pairs), || {
+        let (result, output) = match pairs.pairing() {
+            Pairing::Elementwise | Pairing::OneToAll => (None, OutputLayout::Input(1)),
+            Pairing::AllToAll | Pairing::List(_) => {
+                let result = shapes(op, b, pairs)?;
+                (Some(result.clone()), OutputLayout::New(result))
+            }
+        };
+        let mut by_cost = ByCost::new();
+        let mut cost = 0;
+        for (pair, (i, j)) in pairs.iter().enumerate() {
+            if b.length(j) > 0 {
+                by_cost.push(pair as u32, a.length(i) as u64);
+                cost += (a.length(i) as u64 + 1) * b.length(j) as u64;
+            }
+        }
+        let points = |pair: u32| (pair, b.length(pairs.get(pair as usize).1));
+        let units = Units::new(by_cost.iter().map(points), WG);
+        let ([kind, right], list) = pair_params(pairs, b.len());
+        let c_meta = result.map_or(Slot::InputMeta(1), Slot::Meta);
+        let list = list.map_or(c_meta.clone(), |list| Slot::Words(Words::new(list)));
+        Ok(Arc::new(Launch {
+            op,
+            outputs: vec![Output::new(dtype, output)],
+            temps: Vec::new(),
+            stages: vec![Stage {
+                kernel: &KERNEL,
+                variant: KERNEL.variant(dtype, &[]),
+                params: vec![
+                    Word::InputBase(0),
+                    Word::InputBase(1),
+                    Word::U32(units.units),
+                    Word::U32(units.entries()),
+                    kind,
+                    right,
+                ],
+                groups: units.groups,
+                cost,
+                slots: vec![
+                    Slot::Input(0),
+                    Slot::InputMeta(0),
+                    Slot::Input(1),
+                    Slot::InputMeta(1),
+                    Slot::Output(0),
+                    c_meta,
+                    Slot::Words(units.words()),
+                    list,
+                ],
+            }],
+            pairs: Some(pairs.clone()),
+            twin: Twin::new(twin_of!(dtype, twin)),
+        }))
+    })
+}
+
+/// The shapes of the right element of every pair.
+fn shapes(op: &'static str, b: &Layout, pairs: &Pairs) -> Result<Layout> {
+    let rank = b.rank();
+    let mut offsets = Offset::new(op, pairs.len())?;
+    let mut extents = Vec::new();
+    for (_, j) in pairs.iter() {
+        offsets.push(b.length(j) as u64)?;
+        if rank > 1 {
+            extents.extend_from_slice(b.shape(j).extents());
+        }
+    }
+    Ok(Layout::with_extents_unchecked(
+        offsets.finish(),
+        rank,
+        extents,
+    ))
+}
+
+fn twin<T: Arithmetic>(args: &mut TwinArgs<'_>) {
+    let (a, a_layout) = args.input::<T>(0);
+    let (b, b_layout) = args.input::<T>(1);
+    let pairs = args.pairs();
+    let output = &mut args.outputs[0];
+    let c: &mut [T] = bytemuck::cast_slice_mut(output.words);
+    par_tiles(output.layout.offsets(), c, |pair, within, out| {
+        let (i, j) = pairs.get(pair);
+        let polynomial = &a[a_layout.offsets().range(i)];
+        let points = &b[b_layout.offsets().range(j)][within];
+        let Some((&last, others)) = polynomial.split_last() else {
+            return out.fill(T::default());
+        };
+        for (out, points) in out.chunks_mut(LANES).zip(points.chunks(LANES)) {
+            let mut all = [T::default(); LANES];
+            all[..points.len()].copy_from_slice(points);
+            let mut sums = [last; LANES];
+            for &coefficient in others.iter().rev() {
+                for (sum, &point) in sums.iter_mut().zip(&all) {
+                    *sum = sum.times(point).plus(coefficient);
+                }
+            }
+            out.copy_from_slice(&sums[..out.len()]);
+        }
+    });
+}

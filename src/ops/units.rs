@@ -1,0 +1,90 @@
+//! Work of unequal amounts, in units of which each is one invocation's: which unit belongs to what.
+
+use crate::plan::Words;
+use std::sync::Arc;
+
+/// The work list that `shaders/lib/entries.wgsl` reads.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Units {
+    /// The first entry of each workgroup and the last one of all, then the entries: first unit, and whose it is.
+    items: Vec<u32>,
+    pub units: u32,
+    pub groups: u32,
+}
+
+impl Units {
+    /// For things of which each has so many units, not more than 2³² − 1 in all; `group` units to a workgroup.
+    pub(super) fn new(things: impl Iterator<Item = (u32, usize)>, group: usize) -> Units {
+        let mut items = Vec::new();
+        let mut entries = Vec::new();
+        let mut units = 0usize;
+        for (thing, count) in things {
+            entries.extend([units as u32, thing]);
+            units += count;
+            while items.len() * group < units {
+                items.push(entries.len() as u32 / 2 - 1);
+            }
+        }
+        let groups = items.len() as u32;
+        items.push((entries.len() as u32 / 2).saturating_sub(1));
+        items.extend(entries);
+        Units {
+            items,
+            units: units as u32,
+            groups,
+        }
+    }
+
+    /// Where the entries begin.
+    pub(super) fn entries(&self) -> u32 {
+        self.groups + 1
+    }
+
+    pub(super) fn words(self) -> Arc<Words> {
+        Words::new(self.items)
+    }
+}
+
+/// Things in order of falling cost, to within a factor of two, so that the last workgroups to start are short ones.
+pub(super) struct ByCost {
+    things: [Vec<u32>; 64],
+}
+
+impl ByCost {
+    pub(super) fn push(&mut self, thing: u32, cost: u64) {
+        self.things[cost.max(1).ilog2() as usize].push(thing);
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.things.iter().rev().flatten().copied()
+    }
+
+    pub(super) fn new() -> ByCost {
+        ByCost {
+            things: std::array::from_fn(|_| Vec::new()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_unit_is_in_the_entries_of_its_workgroup() {
+        let counts = [1, 127, 2, 385, 1];
+        let units = Units::new((0..).zip(counts), 128);
+        assert_eq!((units.units, units.groups, units.entries()), (516, 5, 6));
+        assert_eq!(units.items[..6], [0, 2, 3, 3, 3, 4]);
+        assert_eq!(units.items[6..], [0, 0, 1, 1, 128, 2, 130, 3, 515, 4]);
+        let nothing = Units::new([].into_iter(), 128);
+        assert_eq!((nothing.units, nothing.groups), (0, 0));
+    }
+
+    #[test]
+    fn costly_things_come_first() {
+        let mut costs = ByCost::new();
+        [(0, 5), (1, 0), (2, 1 << 40), (3, 7)].map(|(thing, cost)| costs.push(thing, cost));
+        assert_eq!(costs.iter().collect::<Vec<_>>(), [2, 0, 3, 1]);
+    }
+}

@@ -1,0 +1,255 @@
+//! The methods of all pairs of a launch.
+
+use super::costs::CostTable;
+use super::method::{Choice, ConvMethod};
+use super::window::Meeting;
+use crate::ragged::{DType, Layout, Pairs};
+use crate::{Error, Result};
+
+/// Pairs of lengths whose choice is remembered.
+const BEFORE: usize = 1 << 12;
+
+/// That the elements of both operands are series.
+pub(crate) fn check_rank(op: &'static str, layouts: [&Layout; 2]) -> Result<()> {
+    match layouts.into_iter().find(|layout| layout.rank() != 1) {
+        None => Ok(()),
+        Some(layout) => Err(Error::Rank {
+            op,
+            element: None,
+            expected: "1".to_owned(),
+            got: layout.rank(),
+        }),
+    }
+}
+
+/// The methods of all pairs.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Choices {
+    /// The number of each pair's choice, or nothing at all where every pair is direct.
+    of: Vec<u16>,
+    /// What can be chosen, and how many pairs that is chosen for.
+    known: Vec<(Choice, u32)>,
+    /// The lengths of all transforms, rising.
+    pub lengths: Vec<u32>,
+}
+
+impl Choices {
+    /// The direct method for every pair.
+    pub(crate) fn direct() -> Choices {
+        Choices {
+            of: Vec::new(),
+            known: Vec::new(),
+            lengths: Vec::new(),
+        }
+    }
+
+    /// Chooses for every pair; where an operand is no batch of series, or the method asked for cannot serve a pair, that is the
+    /// error.
+    pub(crate) fn new(
+        op: &'static str,
+        dtype: DType,
+        (a, b): (&Layout, &Layout),
+        pairs: &Pairs,
+        method: ConvMethod,
+        costs: &CostTable,
+    ) -> Result<Choices> {
+        check_rank(op, [a, b])?;
+        let Some(mut choosing) = Choosing::new(op, dtype, method, costs) else {
+            return Ok(Choices::direct());
+        };
+        // Pairs of lengths that were there before are found here, whatever others came between them.
+        let mut before = vec![(0, 0, 0); BEFORE];
+        choosing.of.reserve(pairs.len());
+        pairs.try_lengths(a, b, |m, n| {
+            let slot = &mut before[(m as usize + 62 * n as usize) % BEFORE];
+            if (slot.0, slot.1) != (m, n) {
+                let choose = || costs.choose(m.into(), n.into(), method);
+                *slot = (m, n, choosing.number(m == 0 || n == 0, choose)?);
+            }
+            choosing.push(slot.2);
+            Ok(())
+        })?;
+        Ok(choosing.finish())
+    }
+
+    /// The same for boxes, of whose results some are kept.
+    pub(crate) fn of_meetings(
+        op: &'static str,
+        dtype: DType,
+        meetings: impl Iterator<Item = Meeting>,
+        method: ConvMethod,
+        costs: &CostTable,
+    ) -> Result<Choices> {
+        let Some(mut choosing) = Choosing::new(op, dtype, method, costs) else {
+            return Ok(Choices::direct());
+        };
+        // Batches are often of one shape.
+        let mut before: Option<(Meeting, u16)> = None;
+        for meeting in meetings {
+            let number = match before {
+                Some((other, number)) if other == meeting => number,
+                _ => {
+                    choosing.number(meeting.is_empty(), || costs.choose_boxes(&meeting, method))?
+                }
+            };
+            before = Some((meeting, number));
+            choosing.push(number);
+        }
+        Ok(choosing.finish())
+    }
+
+    /// The same, with the direct method for pairs whose choice does not fit.
+    pub(crate) fn directly_unless(mut self, fits: impl Fn(Choice) -> bool) -> Choices {
+        for (choice, _) in self.known.iter_mut().filter(|(choice, _)| !fits(*choice)) {
+            *choice = Choice::Direct;
+        }
+        self
+    }
+
+    /// The choice of every pair that is not empty, and its cost.
+    pub(crate) fn with_costs<'a>(
+        &'a self,
+        a: &'a Layout,
+        b: &'a Layout,
+        pairs: &'a Pairs,
+        costs: &'a CostTable,
+    ) -> impl Iterator<Item = (Choice, f64)> + 'a {
+        let numbered = pairs.iter().enumerate();
+        numbered.filter_map(move |(pair, (i, j))| {
+            let (m, n) = (a.length(i) as u64, b.length(j) as u64);
+            let choice = self.get(pair);
+            (m > 0 && n > 0).then(|| (choice, costs.cost(m, n, choice)))
+        })
+    }
+
+    /// The choices of some of the pairs, in order.
+    pub(crate) fn only(&self, pairs: &[usize]) -> Choices {
+        let mut some = Choices {
+            known: self.known.clone(),
+            of: pairs.iter().map(|&pair| self.of[pair]).collect(),
+            lengths: self.lengths.clone(),
+        };
+        some.known.iter_mut().for_each(|(_, count)| *count = 0);
+        for &number in &some.of {
+            some.known[usize::from(number)].1 += 1;
+        }
+        some
+    }
+
+    /// The method of a pair.
+    pub(crate) fn get(&self, pair: usize) -> Choice {
+        let number = self.of.get(pair).map(|number| usize::from(*number));
+        number.map_or(Choice::Direct, |number| self.known[number].0)
+    }
+
+    /// What `value` says of each pair's choice.
+    pub(crate) fn mapped<T: Copy>(&self, value: impl Fn(Choice) -> T) -> impl Fn(usize) -> T {
+        let direct = value(Choice::Direct);
+        let known: Vec<T> = self
+            .known
+            .iter()
+            .map(|(choice, _)| value(*choice))
+            .collect();
+        move |pair| match self.of.get(pair) {
+            Some(number) => known[usize::from(*number)],
+            None => direct,
+        }
+    }
+
+    /// What is chosen, and for how many pairs, unless all are direct.
+    pub(crate) fn counted(&self) -> impl Iterator<Item = (Choice, usize)> {
+        let counted = self
+            .known
+            .iter()
+            .map(|&(choice, pairs)| (choice, pairs as usize));
+        counted.filter(|(_, pairs)| *pairs > 0)
+    }
+
+    /// Whether no pair needs a transform.
+    pub(crate) fn all_direct(&self) -> bool {
+        self.of.is_empty()
+    }
+}
+
+/// Choices under way, pair by pair.
+struct Choosing<'a> {
+    op: &'static str,
+    dtype: DType,
+    method: ConvMethod,
+    costs: &'a CostTable,
+    of: Vec<u16>,
+    known: Vec<(Choice, u32)>,
+}
+
+impl<'a> Choosing<'a> {
+    /// `None` where every pair is direct.
+    fn new(
+        op: &'static str,
+        dtype: DType,
+        method: ConvMethod,
+        costs: &'a CostTable,
+    ) -> Option<Choosing<'a>> {
+        let transforms = dtype == DType::F32 && costs.longest() > 0;
+        if method == ConvMethod::Direct || (method == ConvMethod::Auto && !transforms) {
+            return None;
+        }
+        let mut known = vec![(Choice::Direct, 0)];
+        known.extend(costs.transforms().flat_map(|length| {
+            let blocks = Choice::OverlapSave { length };
+            [(Choice::Fft { length }, 0), (blocks, 0)]
+        }));
+        Some(Choosing {
+            op,
+            dtype,
+            method,
+            costs,
+            of: Vec::new(),
+            known,
+        })
+    }
+
+    /// The number of the choice for the next pair.
+    fn number(
+        &self,
+        empty: bool,
+        choose: impl FnOnce() -> Result<(Choice, f64), String>,
+    ) -> Result<u16> {
+        let chosen = if empty {
+            Ok((Choice::Direct, 0.0))
+        } else if self.dtype == DType::F32 {
+            choose()
+        } else {
+            Err(format!(
+                "values of {} are convolved directly only",
+                self.dtype
+            ))
+        };
+        let (choice, _) = chosen.map_err(|reason| Error::Method {
+            op: self.op,
+            pair: self.of.len(),
+            method: self.method.name(),
+            reason,
+        })?;
+        Ok(match choice {
+            Choice::Direct => 0,
+            Choice::Fft { length } => 1 + 2 * self.costs.place(length) as u16,
+            Choice::OverlapSave { length } => 2 + 2 * self.costs.place(length) as u16,
+        })
+    }
+
+    fn push(&mut self, number: u16) {
+        self.known[usize::from(number)].1 += 1;
+        self.of.push(number);
+    }
+
+    fn finish(self) -> Choices {
+        let Choosing { of, known, .. } = self;
+        let used = known.iter().filter(|(_, pairs)| *pairs > 0);
+        let mut lengths: Vec<u32> = used.filter_map(|(choice, _)| choice.length()).collect();
+        lengths.dedup();
+        match lengths.is_empty() {
+            true => Choices::direct(),
+            false => Choices { of, known, lengths },
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! Which results of a convolution are kept, and how two boxes meet for them.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::ragged::{Layout, Pairs};
+use crate::{Error, Result};
+
+/// Which results of the full convolution of m and n values are kept, on each axis.
+///
+/// | mode | results | the first one |
+/// | --- | --- | --- |
+/// | `Full` | m + n − 1 | 0 |
+/// | `Same` | m | ⌊(n − 1) / 2⌋ |
+/// | `Valid` | m − n + 1, none where n > m | n − 1 |
+/// | `Causal` | m | 0 |
+///
+/// Operands are never swapped: m is the left one's extent and n the right one's.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
+pub enum ConvMode {
+    /// All of them.
+    #[default]
+    Full,
+    /// As many as the left operand has values, from the middle.
+    Same,
+    /// Those that meet every value of the right operand.
+    Valid,
+    /// As many as the left operand has values, from the beginning: of a filter that only looks back.
+    Causal,
+}
+
+/// The most axes of a convolution.
+pub(crate) const AXES: usize = 3;
+
+/// What is asked for of every pair's results.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct Window {
+    pub mode: ConvMode,
+    /// Every s-th result of the mode is kept; none where nobody asked.
+    strides: [usize; AXES],
+    /// How many strides were given, perhaps more than there is room for.
+    given: usize,
+}
+
+impl Window {
+    pub(crate) fn set_strides(&mut self, strides: &[usize]) {
+        let kept = strides.len().min(AXES);
+        self.strides = [0; AXES];
+        self.strides[..kept].copy_from_slice(&strides[..kept]);
+        self.given = strides.len();
+    }
+
+    /// That operands of these layouts have 1 to 3 axes, as many as each other, and that strides fit them.
+    pub(crate) fn check(&self, op: &'static str, a: &Layout, b: &Layout) -> Result<()> {
+        let rank = a.rank();
+        if rank > AXES {
+            return Err(Error::Rank {
+                op,
+                element: None,
+                expected: format!("1 to {AXES}"),
+                got: rank,
+            });
+        }
+        if b.rank() != rank {
+            return Err(Error::Rank {
+                op,
+                element: None,
+                expected: format!("{rank}, the left batch's"),
+                got: b.rank(),
+            });
+        }
+        let wrong = |expected: String, got: usize| Err(Error::Stride { op, expected, got });
+        if self.given > 0 && self.given != rank {
+            return wrong(format!("a stride for each axis, {rank} in all"), self.given);
+        }
+        if self.strides[..self.given].contains(&0) {
+            return wrong("strides of 1 or more".to_owned(), 0);
+        }
+        Ok(())
+    }
+
+    /// Whether these are all results of series, which is what the methods of rank 1 make by themselves.
+    pub(crate) fn is_whole(&self, rank: usize) -> bool {
+        rank == 1 && self.mode == ConvMode::Full && self.stride(0) == 1
+    }
+
+    /// A number that stands for this and another one in the key of a plan.
+    pub(crate) fn key(&self, other: u64) -> u64 {
+        match *self == Window::default() {
+            true => other,
+            false => {
+                let mut hasher = DefaultHasher::new();
+                (self, other).hash(&mut hasher);
+                hasher.finish()
+            }
+        }
+    }
+
+    /// The stride along an axis of the operands. More than an extent is as good as the largest number.
+    fn stride(&self, axis: usize) -> u32 {
+        match self.given {
+            0 => 1,
+            _ => u32::try_from(self.strides[axis]).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// The strides of the axes of a [`Meeting`].
+    pub(crate) fn strides(&self, rank: usize) -> [u32; AXES] {
+        spread(rank, |axis| self.stride(axis))
+    }
+
+    /// How every pair meets, in order. The layouts were checked.
+    pub(crate) fn meetings<'a>(
+        &'a self,
+        a: &'a Layout,
+        b: &'a Layout,
+        pairs: &'a Pairs,
+    ) -> impl ExactSizeIterator<Item = Meeting> + 'a {
+        pairs.iter().map(|(i, j)| self.meeting(a, b, (i, j)))
+    }
+
+    /// How element i of one batch meets element j of another.
+    pub(crate) fn meeting(&self, a: &Layout, b: &Layout, (i, j): (usize, usize)) -> Meeting {
+        let rank = a.rank();
+        let (m, n) = (a.shape(i), b.shape(j));
+        let extents = |axis: usize| (m.extents()[axis], n.extents()[axis]);
+        let empty = m.is_empty() || n.is_empty();
+        let mut axes = [Along::ONE; AXES];
+        for axis in 0..rank {
+            axes[place(rank, axis)] = match empty {
+                true => Along::NONE,
+                false => Along::new(self.mode, extents(axis), self.stride(axis)),
+            };
+        }
+        Meeting { axes, rank }
+    }
+}
+
+/// Where an axis of the operands stands among the three of a meeting: rows are the second one, whose results are made
+/// several at a time, and a vector is a column.
+fn place(rank: usize, axis: usize) -> usize {
+    match rank {
+        1 | 2 => axis + 1,
+        _ => axis,
+    }
+}
+
+fn spread(rank: usize, value: impl Fn(usize) -> u32) -> [u32; AXES] {
+    let mut all = [1; AXES];
+    (0..rank).for_each(|axis| all[place(rank, axis)] = value(axis));
+    all
+}
+
+/// One axis of two boxes that meet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Along {
+    pub m: u32,
+    pub n: u32,
+    /// The first result that is kept, how many are, and how far apart.
+    pub first: u32,
+    pub kept: u64,
+    pub stride: u32,
+}
+
+impl Along {
+    const ONE: Along = Along {
+        m: 1,
+        n: 1,
+        first: 0,
+        kept: 1,
+        stride: 1,
+    };
+    const NONE: Along = Along {
+        m: 0,
+        n: 0,
+        first: 0,
+        kept: 0,
+        stride: 1,
+    };
+
+    fn new(mode: ConvMode, (m, n): (u32, u32), stride: u32) -> Along {
+        let (first, results) = match mode {
+            ConvMode::Full => (0, u64::from(m) + u64::from(n) - 1),
+            ConvMode::Same => ((n - 1) / 2, m.into()),
+            ConvMode::Valid => (n - 1, (u64::from(m) + 1).saturating_sub(n.into())),
+            ConvMode::Causal => (0, m.into()),
+        };
+        Along {
+            m,
+            n,
+            first,
+            kept: results.div_ceil(stride.into()),
+            stride,
+        }
+    }
+
+    /// One past the last result that is kept.
+    fn end(&self) -> u64 {
+        match self.kept {
+            0 => u64::from(self.first),
+            kept => u64::from(self.first) + (kept - 1) * u64::from(self.stride) + 1,
+        }
+    }
+
+    /// How far apart rows must be such that what a row's results reach into the next one is not kept there.
+    fn pitch(&self) -> u64 {
+        let all = u64::from(self.m) + u64::from(self.n) - 1;
+        let clear = (all - u64::from(self.first)).max(self.end());
+        clear.max(self.m.into()).max(self.n.into())
+    }
+}
+
+/// How two boxes meet, as boxes of three axes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Meeting {
+    pub axes: [Along; AXES],
+    rank: usize,
+}
+
+/// Two boxes as vectors whose convolution holds that of the boxes: rows are so far apart that they do not disturb each
+/// other (Kronecker's substitution).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Flat {
+    pub m: u64,
+    pub n: u64,
+    /// How many values apart planes and rows are.
+    pub plane: u64,
+    pub row: u64,
+}
+
+impl Meeting {
+    /// Whether nothing is kept.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.axes.iter().any(|axis| axis.kept == 0)
+    }
+
+    /// The extents of the result, whose values were counted before.
+    pub(crate) fn result(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.rank).map(|axis| self.axes[place(self.rank, axis)].kept as u32)
+    }
+
+    /// The axes with rows as long as they are: a vector is a row here.
+    pub(crate) fn rows(&self) -> [Along; AXES] {
+        match self.rank {
+            1 => [Along::ONE, Along::ONE, self.axes[1]],
+            _ => self.axes,
+        }
+    }
+
+    /// The values of the result; saturates.
+    pub(crate) fn results(&self) -> u64 {
+        product(self.axes.map(|axis| axis.kept))
+    }
+
+    /// The values of the operands.
+    pub(crate) fn sizes(&self) -> (u64, u64) {
+        let of = |extent: fn(&Along) -> u32| product(self.axes.map(|axis| extent(&axis).into()));
+        (of(|axis| axis.m), of(|axis| axis.n))
+    }
+
+    /// The most products that a result is the sum of.
+    pub(crate) fn terms(&self) -> u64 {
+        product(self.axes.map(|axis| axis.m.min(axis.n).into()))
+    }
+
+    /// The operands as vectors. Neither is empty.
+    pub(crate) fn flat(&self) -> Flat {
+        let row = self.axes[2].pitch();
+        let plane = row.saturating_mul(self.axes[1].pitch());
+        let length = |extent: fn(&Along) -> u32| {
+            let strides = [plane, row, 1].into_iter().zip(&self.axes);
+            let last =
+                strides.map(|(stride, axis)| stride.saturating_mul(u64::from(extent(axis) - 1)));
+            // Far beyond what anything holds, and sums of it are still numbers.
+            last.fold(1, u64::saturating_add).min(1 << 62)
+        };
+        Flat {
+            m: length(|axis| axis.m),
+            n: length(|axis| axis.n),
+            plane,
+            row,
+        }
+    }
+}
+
+fn product(extents: [u64; AXES]) -> u64 {
+    extents.into_iter().fold(1, u64::saturating_mul)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Shape;
+
+    fn meeting(mode: ConvMode, m: &[usize], n: &[usize], strides: &[usize]) -> Meeting {
+        let layout = |shape| Layout::uniform(1, Shape::new(shape).unwrap()).unwrap();
+        let mut window = Window {
+            mode,
+            ..Window::default()
+        };
+        window.set_strides(strides);
+        let (a, b) = (layout(m), layout(n));
+        window.check("conv", &a, &b).unwrap();
+        window.meeting(&a, &b, (0, 0))
+    }
+
+    #[test]
+    fn kept_results_are_those_of_the_definition() {
+        let of = |mode, m, n, s| {
+            let meeting = meeting(mode, &[m], &[n], &[s]);
+            let Along { first, kept, .. } = meeting.axes[1];
+            (first, kept)
+        };
+        assert_eq!(of(ConvMode::Full, 5, 4, 1), (0, 8));
+        assert_eq!(of(ConvMode::Same, 5, 4, 1), (1, 5));
+        assert_eq!(of(ConvMode::Same, 5, 3, 2), (1, 3));
+        assert_eq!(of(ConvMode::Valid, 5, 4, 1), (3, 2));
+        assert_eq!(of(ConvMode::Valid, 4, 5, 1), (4, 0));
+        assert_eq!(of(ConvMode::Causal, 5, 9, 3), (0, 2));
+        assert_eq!(of(ConvMode::Full, 5, 4, usize::MAX), (0, 1));
+        assert!(meeting(ConvMode::Full, &[0], &[3], &[1]).is_empty());
+    }
+
+    /// The substitution, done here as it is meant: whatever is kept comes out as the definition says.
+    #[test]
+    fn flat_vectors_hold_what_is_kept() {
+        for mode in [
+            ConvMode::Full,
+            ConvMode::Same,
+            ConvMode::Valid,
+            ConvMode::Causal,
+        ] {
+            for (m, n) in [
+                ([3, 4, 5], [2, 3, 2]),
+                ([2, 2, 6], [3, 4, 5]),
+                ([1, 5, 2], [1, 1, 4]),
+            ] {
+                for strides in [[1, 1, 1], [2, 1, 3]] {
+                    let meeting = meeting(mode, &m, &n, &strides);
+                    let flat = meeting.flat();
+                    let place = |at: [usize; 3]| {
+                        at[0] * flat.plane as usize + at[1] * flat.row as usize + at[2]
+                    };
+                    let mut sums = vec![0i64; (flat.m + flat.n - 1) as usize];
+                    let value = |at: [usize; 3]| (at[0] * 100 + at[1] * 10 + at[2] + 1) as i64;
+                    let boxes = |extents: [usize; 3]| {
+                        let planes =
+                            (0..extents[0]).flat_map(move |i| (0..extents[1]).map(move |j| [i, j]));
+                        planes.flat_map(move |[i, j]| (0..extents[2]).map(move |k| [i, j, k]))
+                    };
+                    for x in boxes(m) {
+                        for y in boxes(n) {
+                            sums[place(x) + place(y)] += value(x) * value(y);
+                        }
+                    }
+                    for kept in boxes(meeting.axes.map(|axis| axis.kept as usize)) {
+                        let full = [0, 1, 2].map(|k| {
+                            let axis = &meeting.axes[k];
+                            axis.first as usize + axis.stride as usize * kept[k]
+                        });
+                        let mut expected = 0;
+                        for x in boxes(m) {
+                            let y = [0, 1, 2].map(|k| full[k].wrapping_sub(x[k]));
+                            if (0..3).all(|k| y[k] < n[k]) {
+                                expected += value(x) * value(y);
+                            }
+                        }
+                        assert_eq!(sums[place(full)], expected, "{mode:?} {m:?} {n:?} {kept:?}");
+                    }
+                }
+            }
+        }
+    }
+}

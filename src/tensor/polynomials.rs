@@ -1,0 +1,50 @@
+//! Elements as polynomials: coefficients, the constant one first.
+
+use super::{Pair, Tensor};
+use crate::Result;
+use crate::ops;
+use crate::ragged::Real;
+
+impl<T: Real> Tensor<T> {
+    /// The values `Σ_i c_i t^i` of each polynomial at its own points, which may be of any shape and number: shaped like the points.
+    ///
+    /// An element of this batch, of rank 1, is the coefficients, the constant one first: [`conv`](Self::conv) is the product of
+    /// polynomials, and [`add`](Self::add) their sum. By Horner's scheme, from the last coefficient on. The empty polynomial is 0
+    /// everywhere, and where there are no points there are no values. Integers wrap. NaN and infinite points give what the scheme
+    /// gives: `[5]` is 5 everywhere, and an infinity meets a coefficient of 0 as NaN. At finite points trailing zeros
+    /// change nothing.
+    ///
+    /// Cost: a multiply-add for each coefficient and point. One point is the work of one invocation, one coefficient after the
+    /// other, so a polynomial of millions of coefficients takes milliseconds however few points it has. Error bound: with n
+    /// coefficients, |error| ≤ γ_{2n} Σ|c_i| |t|^i, exact while integers stay below 2²⁴.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// # let device = Device::cpu();
+    /// // 1 + 2 t + 3 t², and t − 1
+    /// let polynomials = device.upload(&Ragged::from_rows([vec![1.0f32, 2.0, 3.0], vec![-1.0, 1.0]])?)?;
+    /// let points = device.upload(&Ragged::from_rows([vec![0.0f32, 1.0, -2.0], vec![10.0]])?)?;
+    /// let values = polynomials.eval(&points)?.download_blocking()?;
+    /// assert_eq!(values.to_vecs(), [vec![1.0, 6.0, 9.0], vec![9.0]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Rank`](crate::Error::Rank) unless the polynomials are of rank 1; [`BatchSize`](crate::Error::BatchSize),
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch), [`SizeOverflow`](crate::Error::SizeOverflow),
+    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    pub fn eval(&self, points: &Tensor<T>) -> Result<Tensor<T>> {
+        self.meet("eval", points)?.eval()
+    }
+}
+
+impl<T: Real> Pair<'_, T> {
+    /// [`Tensor::eval`] of every pair: left polynomials at right points.
+    ///
+    /// # Errors
+    /// Those of [`Tensor::eval`].
+    pub fn eval(&self) -> Result<Tensor<T>> {
+        let (a, b) = self.layouts();
+        self.run(&*ops::eval::launch(T::DTYPE, a, b, &self.pairs)?)
+    }
+}
