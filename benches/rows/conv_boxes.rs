@@ -111,7 +111,9 @@ fn check(
                     sum += f64::from(tap) * f64::from(image[row * columns + column]);
                 }
             }
-            if !((sum - f64::from(got)).abs() <= bound) {
+            // A NaN is not near.
+            let near = (sum - f64::from(got)).abs() <= bound;
+            if !near {
                 return Ok(Err(format!(
                     "value {q} of image {i} is {got} instead of {sum}"
                 )));

@@ -10,6 +10,7 @@ mod conv_boxes;
 mod copies;
 mod correlate_max;
 mod cpu;
+mod eval;
 mod fft;
 mod indexing;
 mod kron;
@@ -31,6 +32,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     correlate_max::rows(bench)?;
     conv::rows(bench)?;
     conv_boxes::rows(bench)?;
+    eval::rows(bench)?;
     causal::rows(bench)?;
     chain::rows(bench)?;
     fft::rows(bench)?;

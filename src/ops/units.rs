@@ -84,7 +84,9 @@ mod tests {
     #[test]
     fn costly_things_come_first() {
         let mut costs = ByCost::new();
-        [(0, 5), (1, 0), (2, 1 << 40), (3, 7)].map(|(thing, cost)| costs.push(thing, cost));
+        for (thing, cost) in [(0, 5), (1, 0), (2, 1 << 40), (3, 7)] {
+            costs.push(thing, cost);
+        }
         assert_eq!(costs.iter().collect::<Vec<_>>(), [2, 0, 3, 1]);
     }
 }
