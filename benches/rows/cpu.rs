@@ -60,7 +60,7 @@ pub(super) struct Job<'a> {
     pub aim: (&'static str, f64),
 }
 
-const PLAIN: (&str, f64) = ("x a plain loop", 1.3);
+pub(super) const PLAIN: (&str, f64) = ("x a plain loop", 1.3);
 
 /// The two in turn, so that whatever else the machine does hits both.
 pub(super) fn compare(bench: &mut Bench, job: Job<'_>) -> Outcome<()> {

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use vsla::{Layout, Pair, Pairing, Ragged, Result, Shape, Tensor};
 
+use super::cpu::{Job, PLAIN, compare, cut};
 use crate::harness::data::Zipf;
 use crate::harness::{Bench, Check, Outcome, Size, Spec};
 
@@ -19,7 +20,55 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     let boxes = "rank 2, uniform 1..=16 by 1..=16, seeds 5 and 6";
     row(bench, "kron/boxes", boxes, 60.0, matrices, |pair| {
         pair.kron()
-    })
+    })?;
+    if bench.device.is_gpu() {
+        return Ok(());
+    }
+    beside_a_loop(bench, "cpu/kron-zipf", zipf, series)?;
+    beside_a_loop(bench, "cpu/kron-small", small, short)
+}
+
+/// Kronecker products of series, and the loops that one would write for them.
+fn beside_a_loop(
+    bench: &mut Bench,
+    name: &'static str,
+    lengths: &str,
+    layouts: Layouts,
+) -> Outcome<()> {
+    if !bench.wants(name) {
+        return Ok(());
+    }
+    let [left, right] = layouts(&bench.size)?;
+    let (x, y) = (Ragged::random(&left, 11), Ragged::random(&right, 12));
+    let (a, b) = (bench.device.upload(&x)?, bench.device.upload(&y)?);
+    let c = a.kron(&b)?;
+    let check = check(&x, &y, &c.download_blocking()?);
+    let layout = c.layout().clone();
+    drop(c);
+    let mut out = vec![1.0f32; layout.total()];
+    let mut slices = cut(&mut out, layout.lengths());
+    let mut plain = || {
+        let elements = slices.par_iter_mut().enumerate();
+        elements.for_each(|(e, product)| {
+            for (row, x) in product.chunks_exact_mut(y[e].len()).zip(&x[e]) {
+                for (product, y) in row.iter_mut().zip(&y[e]) {
+                    *product = x * y;
+                }
+            }
+        });
+    };
+    let values = left.total() + right.total() + layout.total();
+    let job = Job {
+        name,
+        data: format!("{lengths}; {} elements", left.len()),
+        bytes: (values + 3 * (left.len() + 1)) * 4,
+        multiply_adds: 0,
+        check,
+        ours: &mut || a.kron(&b).map(drop),
+        plain: &mut plain,
+        aim: PLAIN,
+    };
+    compare(bench, job)
 }
 
 fn series(size: &Size) -> Result<[Layout; 2]> {
