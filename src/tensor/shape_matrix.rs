@@ -323,8 +323,8 @@ impl<T: Real> ShapeMatrix<T> {
     /// # Errors
     /// [`BatchSize`](Error::BatchSize) unless there are as many matrices on both sides; [`InnerExtents`](Error::InnerExtents) with the first
     /// pair whose inner extents differ; [`DeviceMismatch`](Error::DeviceMismatch); [`SizeOverflow`](Error::SizeOverflow) with the
-    /// matrix whose result does not fit; [`TooLarge`](Error::TooLarge), also with the first matrix that needs a transform of more than 2²⁴
-    /// values on a GPU; [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    /// matrix whose result does not fit; [`TooLarge`](Error::TooLarge) with the entry of the result that a binding does not hold, or with the first
+    /// matrix that needs a transform of more than 2²⁴ values on a GPU; [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn conv_matmul(&self, other: &ShapeMatrix<T>) -> Result<ShapeMatrix<T>> {
         self.product(Model::Convolution, other)
     }
