@@ -77,14 +77,6 @@ fn b_quad(i: u32) -> vec4<E> {
     return vec4(unpack2x16float(b[i / 2u]), unpack2x16float(b[i / 2u + 1u]));
 }
 #else
-fn a_value(i: u32) -> E {
-    return a[i / 4u][i % 4u];
-}
-
-fn b_value(i: u32) -> E {
-    return b[i / 4u][i % 4u];
-}
-
 fn a_quad(i: u32) -> vec4<E> {
     return a[i / 4u];
 }
@@ -94,20 +86,37 @@ fn b_quad(i: u32) -> vec4<E> {
 }
 #endif
 
+#if HALVES
+// Four values from any place on; behind the last word there is nothing to read.
+fn a_four(i: u32) -> vec4<E> {
+    let last = 2u * arrayLength(&a) - 1u;
+    return vec4(a_value(i), a_value(min(i + 1u, last)), a_value(min(i + 2u, last)), a_value(min(i + 3u, last)));
+}
+
+fn b_four(i: u32) -> vec4<E> {
+    let last = 2u * arrayLength(&b) - 1u;
+    return vec4(b_value(i), b_value(min(i + 1u, last)), b_value(min(i + 2u, last)), b_value(min(i + 3u, last)));
+}
+#else
+#include "selected"
+
+// Four values from any place on; behind the last quad there is nothing to read.
+fn a_four(i: u32) -> vec4<E> {
+    let q = i / 4u;
+    return selected(a[q], a[min(q + 1u, arrayLength(&a) - 1u)], i);
+}
+
+fn b_four(i: u32) -> vec4<E> {
+    let q = i / 4u;
+    return selected(b[q], b[min(q + 1u, arrayLength(&b) - 1u)], i);
+}
+#endif
+
 // So many values from there on, and zeros.
 fn a_values(i: u32, there: u32) -> vec4<E> {
     var x = vec4<E>();
     if there > 0u {
-        x.x = a_value(i);
-    }
-    if there > 1u {
-        x.y = a_value(i + 1u);
-    }
-    if there > 2u {
-        x.z = a_value(i + 2u);
-    }
-    if there > 3u {
-        x.w = a_value(i + 3u);
+        x = select(x, a_four(i), vec4(0u, 1u, 2u, 3u) < vec4(there));
     }
     return x;
 }
@@ -115,16 +124,7 @@ fn a_values(i: u32, there: u32) -> vec4<E> {
 fn b_values(i: u32, there: u32) -> vec4<E> {
     var x = vec4<E>();
     if there > 0u {
-        x.x = b_value(i);
-    }
-    if there > 1u {
-        x.y = b_value(i + 1u);
-    }
-    if there > 2u {
-        x.z = b_value(i + 2u);
-    }
-    if there > 3u {
-        x.w = b_value(i + 3u);
+        x = select(x, b_four(i), vec4(0u, 1u, 2u, 3u) < vec4(there));
     }
     return x;
 }

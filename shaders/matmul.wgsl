@@ -56,14 +56,6 @@ fn b_quad(i: u32) -> vec4<E> {
     return vec4(unpack2x16float(b[i / 2u]), unpack2x16float(b[i / 2u + 1u]));
 }
 #else
-fn a_value(i: u32) -> E {
-    return a[i / 4u][i % 4u];
-}
-
-fn b_value(i: u32) -> E {
-    return b[i / 4u][i % 4u];
-}
-
 fn bias_value(i: u32) -> E {
     return bias[i];
 }
@@ -81,13 +73,31 @@ fn b_quad(i: u32) -> vec4<E> {
 }
 #endif
 
-fn a_values(i: vec4<u32>) -> vec4<E> {
-    return vec4(a_value(i.x), a_value(i.y), a_value(i.z), a_value(i.w));
+#if HALVES
+// Four values from any place on; behind the last word there is nothing to read.
+fn a_values(i: u32) -> vec4<E> {
+    let last = 2u * arrayLength(&a) - 1u;
+    return vec4(a_value(i), a_value(min(i + 1u, last)), a_value(min(i + 2u, last)), a_value(min(i + 3u, last)));
 }
 
-fn b_values(i: vec4<u32>) -> vec4<E> {
-    return vec4(b_value(i.x), b_value(i.y), b_value(i.z), b_value(i.w));
+fn b_values(i: u32) -> vec4<E> {
+    let last = 2u * arrayLength(&b) - 1u;
+    return vec4(b_value(i), b_value(min(i + 1u, last)), b_value(min(i + 2u, last)), b_value(min(i + 3u, last)));
 }
+#else
+#include "selected"
+
+// Four values from any place on; behind the last quad there is nothing to read.
+fn a_values(i: u32) -> vec4<E> {
+    let q = i / 4u;
+    return selected(a[q], a[min(q + 1u, arrayLength(&a) - 1u)], i);
+}
+
+fn b_values(i: u32) -> vec4<E> {
+    let q = i / 4u;
+    return selected(b[q], b[min(q + 1u, arrayLength(&b) - 1u)], i);
+}
+#endif
 
 // How the places of quads at this depth are turned.
 fn turned(deep: u32) -> u32 {

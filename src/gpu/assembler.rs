@@ -35,6 +35,7 @@ const LIBRARY: &[(&str, &str)] = &[
     ("reduce", include_str!("../../shaders/lib/reduce.wgsl")),
     ("rows", include_str!("../../shaders/lib/rows.wgsl")),
     ("search", include_str!("../../shaders/lib/search.wgsl")),
+    ("selected", include_str!("../../shaders/lib/selected.wgsl")),
     ("taps", include_str!("../../shaders/lib/taps.wgsl")),
     ("shifted", include_str!("../../shaders/lib/shifted.wgsl")),
     ("turn", include_str!("../../shaders/lib/turn.wgsl")),

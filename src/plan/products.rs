@@ -48,6 +48,8 @@ pub(crate) const DENSE: [DenseTile; 3] = [
     },
     DenseTile {
         least: 256,
+        // It is, but the one before is faster.
+        loose: false,
         ..dense("T128", [64, 128], [8, 8])
     },
 ];
@@ -312,7 +314,12 @@ mod tests {
         };
         for (side, expected) in [(8, "T32"), (512, "T32"), (1024, "T64"), (4096, "T128")] {
             for case in 0..4 {
-                let found = flag(&DENSE, side, case & 1 > 0, case & 2 > 0);
+                let loose = case & 1 > 0;
+                let found = flag(&DENSE, side, loose, case & 2 > 0);
+                let expected = match expected {
+                    "T128" if loose => "T64",
+                    _ => expected,
+                };
                 assert_eq!(found, expected, "{side}");
             }
         }

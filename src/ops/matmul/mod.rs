@@ -301,7 +301,11 @@ fn stages(
         let begins = [begin(a, i), begin(b, j)];
         let kind = match target {
             Target::Matrix { quads } => matrix::kind(form, product, quads.then_some(begins)),
-            _ => DenseTile::of(&DENSE, [product.m, product.n], false, false),
+            _ => {
+                let places = begins.into_iter().chain(product.strides);
+                let loose = !places.fold(0, |all, place| all | place).is_multiple_of(4);
+                DenseTile::of(&DENSE, [product.m, product.n], loose, false)
+            }
         };
         let bias = match (bias, form.epilogue.bias) {
             (Some(bias), Some(Bias::Right)) => begin(bias, j),

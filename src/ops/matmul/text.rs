@@ -45,7 +45,25 @@ impl Writer<'_> {
             self.places(&side);
         }
         self.squares.squares(self.out);
-        self.load("0u");
+        if self.late() {
+            // A loop for each way to load, so that one has the registers.
+            for (test, ways) in [("if o.quads {", ["quad"]), ("} else {", ["values"])] {
+                self.line(test);
+                self.sum(&ways);
+            }
+            self.line("}");
+        } else {
+            self.sum(&["quad", "values"]);
+        }
+        if self.late() {
+            self.finish();
+        }
+        self.line("}");
+    }
+
+    /// All sums, where quads, other values or either are loaded.
+    fn sum(&mut self, ways: &[&str]) {
+        self.load("0u", ways);
         self.line("var begin = 0u;");
         self.line("loop {");
         self.line("let end = min(begin + BLOCK, o.k);");
@@ -57,7 +75,7 @@ impl Writer<'_> {
         self.line("workgroupBarrier();");
         self.squares.stage(self.out);
         self.line("workgroupBarrier();");
-        self.load(&format!("(k + {}u)", self.squares.depth));
+        self.load(&format!("(k + {}u)", self.squares.depth), ways);
         self.squares.multiply(self.out);
         self.line("}");
         self.line("let first = begin == 0u;");
@@ -65,10 +83,6 @@ impl Writer<'_> {
         self.line("let last = begin >= o.k;");
         self.store();
         self.line("if last {\n        break;\n    }\n    }");
-        if self.late() {
-            self.finish();
-        }
-        self.line("}");
     }
 
     /// Whether what is done to whole sums is done when all are stored, so that the loop that makes many of them has the registers.
@@ -85,10 +99,9 @@ impl Writer<'_> {
         for text in [
             format!("let {name}_by_side = select(o.{name}_stride, 1u, {name}_along);"),
             format!("let {name}_by_deep = select(1u, o.{name}_stride, {name}_along);"),
-            format!("let {name}_by_side_4 = select(vec4<u32>(), RAMP, {name}_along);"),
             format!("let {name}_by_deep_4 = select(RAMP, vec4<u32>(), {name}_along);"),
             format!(
-                "let {name}_last_side = {extent} - select(1u, min({extent}, 4u), {name}_along);"
+                "let {name}_last_side = {extent} - select(1u, min({extent}, 4u), {name}_along && o.quads);"
             ),
         ] {
             self.line(&text);
@@ -96,33 +109,44 @@ impl Writer<'_> {
         for s in 0..self.squares.slots(side) {
             self.line(&format!("var {name}{s} = vec4<E>();"));
             self.line(&format!(
-                "let {name}{s}_at = o.{name} + min({origin} + {name}{s}_side, {name}_last_side) * {name}_by_side + {name}{s}_deep * {name}_by_deep;"
+                "let {name}{s}_at = o.{name} + min({origin} + {name}{s}_side, {name}_last_side) * {name}_by_side;"
             ));
         }
     }
 
     /// The values of the stage from k on, with zeros behind the inner extent. All of them in one branch, so that all are under way
-    /// together; whole stages of quads without any other question.
-    fn load(&mut self, k: &str) {
-        self.line(&format!(
-            "if o.quads && {k} + {}u <= o.k {{",
-            self.squares.depth
-        ));
-        for side in self.squares.sides() {
-            let name = side.name;
-            for s in 0..self.squares.slots(&side) {
-                self.line(&format!(
-                    "{name}{s} = {name}_quad({name}{s}_at + {k} * {name}_by_deep);"
-                ));
+    /// together; whole stages, most of all those of quads, without any other question.
+    fn load(&mut self, k: &str, ways: &[&str]) {
+        let depth = self.squares.depth;
+        self.line(&format!("if {k} + {depth}u <= o.k {{"));
+        for (i, way) in ways.iter().enumerate() {
+            if ways.len() > 1 {
+                self.line(["if o.quads {", "} else {"][i]);
             }
+            for side in self.squares.sides() {
+                let name = side.name;
+                for s in 0..self.squares.slots(&side) {
+                    self.line(&format!(
+                        "{name}{s} = {name}_{way}({name}{s}_at + ({k} + {name}{s}_deep) * {name}_by_deep);"
+                    ));
+                }
+            }
+        }
+        if ways.len() > 1 {
+            self.line("}");
         }
         self.line(&format!("}} else if {k} < o.k {{"));
+        let way = ways[ways.len() - 1];
         for side in self.squares.sides() {
-            let (name, origin, extent) = bounds(&side);
+            let name = side.name;
+            let last = match way {
+                // Of whole quads.
+                "quad" => format!("select((o.k - 1u) & ~3u, o.k - 1u, {name}_along)"),
+                _ => "o.k - 1u".to_owned(),
+            };
             for s in 0..self.squares.slots(&side) {
                 self.line(&format!(
-                    "let {name}{s}_all = {k} + {name}{s}_deep + {name}_by_deep_4;
-    {name}{s} = {name}_values(o.{name} + min({origin} + {name}{s}_side + {name}_by_side_4, vec4({extent} - 1u)) * {name}_by_side + min({name}{s}_all, vec4(o.k - 1u)) * {name}_by_deep);"
+                    "{name}{s} = {name}_{way}({name}{s}_at + min({k} + {name}{s}_deep, {last}) * {name}_by_deep);"
                 ));
             }
         }
@@ -130,7 +154,7 @@ impl Writer<'_> {
             let name = side.name;
             for s in 0..self.squares.slots(&side) {
                 self.line(&format!(
-                    "{name}{s} = select({name}{s}, vec4<E>(), {name}{s}_all >= vec4(o.k));"
+                    "{name}{s} = select({name}{s}, vec4<E>(), {k} + {name}{s}_deep + {name}_by_deep_4 >= vec4(o.k));"
                 ));
             }
         }
