@@ -1,4 +1,4 @@
-// c = a + b, a - b or a b with missing entries zero, for every pair of vectors. p.op says which. BESIDE: b behind a.
+// c = a + b or a - b with missing entries zero, or with PRODUCT a b, for every pair of vectors. BESIDE: b behind a.
 //
 // A workgroup makes p.tile consecutive values of c: it finds the element the tile begins in, and puts what it needs of
 // that and the next ones into tables in workgroup memory, if they are not more than SPAN. An invocation makes four
@@ -9,7 +9,7 @@ struct Params {
     first_group: u32,
     groups: u32,
     total: u32,
-    op: u32,
+    subtract: u32,
     a_base: u32,
     b_base: u32,
     elements: u32,
@@ -50,10 +50,10 @@ fn entry_of(e: u32) -> Entry {
     let a_start = a_meta[pair.x];
     let b_start = b_meta[pair.y];
     var lengths = vec2(a_meta[pair.x + 1u] - a_start, b_meta[pair.y + 1u] - b_start);
-    if p.op == PRODUCT {
-        // Zero outside the overlap, whatever stands there.
-        lengths = vec2(min(lengths.x, lengths.y));
-    }
+#if PRODUCT
+    // Zero outside the overlap, whatever stands there.
+    lengths = vec2(min(lengths.x, lengths.y));
+#endif
     return Entry(vec4(p.a_base + a_start, p.b_base + b_start, lengths));
 }
 

@@ -1,6 +1,5 @@
-// c = a + b, a - b or a b with missing entries zero, for every pair of boxes of p.rank axes; p.op says which. RANK2: of
+// c = a + b or a - b with missing entries zero, or with PRODUCT a b, for every pair of boxes of p.rank axes. RANK2: of
 // matrices. BESIDE: b begins where a ends, along the axes whose bits p.beside has, and words are added, one of which is zero.
-//
 //
 // Tiles and tables as in ambient.wgsl. An invocation makes one value at a time: registers are few, so that many
 // invocations run at once and hide each other's loads.
@@ -9,7 +8,7 @@ struct Params {
     first_group: u32,
     groups: u32,
     total: u32,
-    op: u32,
+    subtract: u32,
     a_base: u32,
     b_base: u32,
     elements: u32,
@@ -164,16 +163,22 @@ fn place_of(i: u32, entry: Entry) -> Place {
 fn value(v: u32, tile: Tile) -> E {
     let e = place_in_tile(v, tile);
     let place = place_of(v - start_in_tile(e, tile), entry_in_tile(e, tile));
-    // A product is zero outside the overlap, whatever stands there.
-    let lone = p.op != PRODUCT;
     var x = E(0);
     var y = E(0);
-    if place.in_a && (place.in_b || lone) {
+#if PRODUCT
+    // Zero outside the overlap, whatever stands there.
+    if place.in_a && place.in_b {
         x = load_a(place.a);
-    }
-    if place.in_b && (place.in_a || lone) {
         y = load_b(place.b);
     }
+#else
+    if place.in_a {
+        x = load_a(place.a);
+    }
+    if place.in_b {
+        y = load_b(place.b);
+    }
+#endif
     return combine(vec4(x), vec4(y)).x;
 }
 

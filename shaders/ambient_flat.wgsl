@@ -1,4 +1,4 @@
-// c = a + b, a - b or a b for batches of one layout: value by value, four at a time. p.op says which.
+// c = a + b or a - b, or with PRODUCT a b, for batches of one layout: value by value, four at a time.
 //
 // c begins at a multiple of four, a and b wherever p.a_base and p.b_base say. The values beyond the last, up to three,
 // are slack of c's buffer.
@@ -7,7 +7,7 @@ struct Params {
     first_group: u32,
     groups: u32,
     total: u32,
-    op: u32,
+    subtract: u32,
     a_base: u32,
     b_base: u32,
 }

@@ -53,8 +53,7 @@ ambient @ v + 4u <= end @ v + 3u <= end @ add::gpu
 ambient @ if i < entry.at.z @ if i <= entry.at.z @ add::gpu
 ambient @ if i < entry.at.w @ if i <= entry.at.w @ add::gpu
 ambient @ while u >= end @ while u > end @ add::gpu
-ambient @ x - y, p.op == 1u @ x + y, p.op == 1u @ add::gpu
-ambient @ if p.op == PRODUCT @ if p.op > PRODUCT @ hadamard::gpu
+ambient @ x - y, p.subtract != 0u @ x + y, p.subtract != 0u @ add::gpu
 ambient @ vec2(min(lengths.x, lengths.y)) @ vec2(max(lengths.x, lengths.y)) @ hadamard::gpu
 ambient @ at / 4u + 1u, arrayLength @ at / 4u, arrayLength @ add::gpu
 ambient @ i + 2u, i + 3u) < @ i + 2u, i + 2u) < @ add::gpu
@@ -80,8 +79,7 @@ ambient_boxes @ v + 1u, tile) << 16u @ v + 1u, tile) << 15u @ concat::gpu::every
 ambient_boxes @ b[at / 2u] >> (16u @ b[at / 2u] >> (0u @ concat::gpu::every_axis
 ambient_boxes @ last - first + 1u @ last - first @ add::gpu
 ambient_boxes @ tile) <= v @ tile) < v @ add::gpu
-ambient_boxes @ place.in_a && (place.in_b || lone) @ place.in_a @ hadamard::gpu
-ambient_boxes @ place.in_b && (place.in_a || lone) @ place.in_b @ hadamard::gpu
+ambient_boxes @ place.in_a && place.in_b @ place.in_a || place.in_b @ hadamard::gpu
 ambient_boxes @ row < extents.x @ row <= extents.x @ add::gpu
 ambient_boxes @ along < extents.w @ along <= extents.w @ add::gpu
 ambient_boxes @ row -= 1u @ row -= 0u @ add::gpu

@@ -1,6 +1,8 @@
-// What becomes of values that meet, by p.op: 0 the sum, 1 the difference, PRODUCT the product.
-const PRODUCT = 2u;
-
+// What becomes of values that meet: PRODUCT the product; otherwise the sum, or with p.subtract the difference.
 fn combine(x: vec4<E>, y: vec4<E>) -> vec4<E> {
-    return select(select(x + y, x - y, p.op == 1u), x * y, p.op == PRODUCT);
+#if PRODUCT
+    return x * y;
+#else
+    return select(x + y, x - y, p.subtract != 0u);
+#endif
 }

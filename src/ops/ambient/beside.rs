@@ -86,7 +86,8 @@ fn launch(
         let c_meta = Slot::Meta(seen.c);
         let mut params = vec![
             Word::U32(total as u32),
-            Word::U32(super::Ambient::Add as u32),
+            // Not a difference.
+            Word::U32(0),
             Word::InputBase(0),
             Word::InputBase(1),
             Word::U32(pairs.len() as u32),

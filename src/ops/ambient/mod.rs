@@ -22,7 +22,7 @@ pub(crate) static FLAT: Kernel = Kernel {
     stem: "ambient_flat",
     source: include_str!("../../../shaders/ambient_flat.wgsl"),
     access: &[Access::Read, Access::Read, Access::Write],
-    variants: for_each_type![&[]],
+    variants: for_each_type![&[], &["PRODUCT"]],
 };
 
 pub(crate) static VECTORS: Kernel = Kernel {
@@ -49,6 +49,18 @@ pub(crate) static VECTORS: Kernel = Kernel {
         Variant {
             dtype: DType::U32,
             flags: &[],
+        },
+        Variant {
+            dtype: DType::F32,
+            flags: &["PRODUCT"],
+        },
+        Variant {
+            dtype: DType::I32,
+            flags: &["PRODUCT"],
+        },
+        Variant {
+            dtype: DType::U32,
+            flags: &["PRODUCT"],
         },
         Variant {
             dtype: DType::U32,
@@ -87,6 +99,30 @@ pub(crate) static BOXES: Kernel = Kernel {
             flags: &["RANK2"],
         },
         Variant {
+            dtype: DType::F32,
+            flags: &["PRODUCT"],
+        },
+        Variant {
+            dtype: DType::I32,
+            flags: &["PRODUCT"],
+        },
+        Variant {
+            dtype: DType::U32,
+            flags: &["PRODUCT"],
+        },
+        Variant {
+            dtype: DType::F32,
+            flags: &["PRODUCT", "RANK2"],
+        },
+        Variant {
+            dtype: DType::I32,
+            flags: &["PRODUCT", "RANK2"],
+        },
+        Variant {
+            dtype: DType::U32,
+            flags: &["PRODUCT", "RANK2"],
+        },
+        Variant {
             dtype: DType::U32,
             flags: &["BESIDE"],
         },
@@ -105,7 +141,7 @@ pub(crate) static BOXES: Kernel = Kernel {
     ],
 };
 
-/// What becomes of two values that meet. The number is what the kernels know it by.
+/// What becomes of two values that meet. The number is what the twin knows it by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ambient {
     Add = 0,
@@ -140,7 +176,8 @@ pub(crate) fn launch(
             Ambient::Sub => twin_of!(dtype, combine, { Ambient::Sub as u32 }),
             Ambient::Hadamard => twin_of!(dtype, combine, { Ambient::Hadamard as u32 }),
         };
-        let combine = Word::U32(operation as u32);
+        let subtract = Word::U32(u32::from(operation == Ambient::Sub));
+        let product = operation == Ambient::Hadamard;
         let launch = match boxes {
             Boxes::Same => Launch {
                 op,
@@ -148,11 +185,11 @@ pub(crate) fn launch(
                 temps: Vec::new(),
                 stages: vec![Stage {
                     kernel: &FLAT,
-                    variant: FLAT.variant(dtype, &[]),
+                    variant: FLAT.variant(dtype, if product { &["PRODUCT"] } else { &[] }),
                     slots: vec![Slot::Input(0), Slot::Input(1), Slot::Output(0)],
                     params: vec![
                         Word::U32(a.total() as u32),
-                        combine,
+                        subtract,
                         Word::InputBase(0),
                         Word::InputBase(1),
                     ],
@@ -170,10 +207,13 @@ pub(crate) fn launch(
                 ..
             }) => {
                 let rank = c.rank();
-                let (kernel, flags): (&'static Kernel, &[&str]) = match rank {
-                    1 => (&VECTORS, &[]),
-                    2 => (&BOXES, &["RANK2"]),
-                    _ => (&BOXES, &[]),
+                let (kernel, flags): (&'static Kernel, &[&str]) = match (rank, product) {
+                    (1, false) => (&VECTORS, &[]),
+                    (1, true) => (&VECTORS, &["PRODUCT"]),
+                    (2, false) => (&BOXES, &["RANK2"]),
+                    (2, true) => (&BOXES, &["PRODUCT", "RANK2"]),
+                    (_, false) => (&BOXES, &[]),
+                    (_, true) => (&BOXES, &["PRODUCT"]),
                 };
                 let tile = stream_tile(result.total(), result.len());
                 let ([kind, right], list) = pair_params(pairs, b.len());
@@ -196,7 +236,7 @@ pub(crate) fn launch(
                         ],
                         params: vec![
                             Word::U32(result.total() as u32),
-                            combine,
+                            subtract,
                             Word::InputBase(0),
                             Word::InputBase(1),
                             Word::U32(pairs.len() as u32),
