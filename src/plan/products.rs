@@ -47,7 +47,7 @@ pub(crate) const DENSE: [DenseTile; 3] = [
         ..dense("T64", [64, 64], [8, 4])
     },
     DenseTile {
-        least: 256,
+        least: 128,
         // It is, but the one before is faster.
         loose: false,
         ..dense("T128", [64, 128], [8, 8])
@@ -312,7 +312,7 @@ mod tests {
         let flag = |tiles: &[DenseTile], side, loose, turned| {
             tiles[DenseTile::of(tiles, [side; 2], loose, turned)].flag
         };
-        for (side, expected) in [(8, "T32"), (512, "T32"), (1024, "T64"), (4096, "T128")] {
+        for (side, expected) in [(8, "T32"), (512, "T32"), (768, "T64"), (1024, "T128")] {
             for case in 0..4 {
                 let loose = case & 1 > 0;
                 let found = flag(&DENSE, side, loose, case & 2 > 0);
