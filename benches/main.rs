@@ -28,7 +28,7 @@ mod rows;
 
 /// Measure and check the speed of the library's operations
 ///
-/// Rows: peaks (what the device can do), copies (of other shapes), add, correlate_max, conv (conv/causal: kept kernels; conv/images), eval, chain, fresh (layouts never seen before), layout
+/// Rows: peaks (what the device can do), copies (of other shapes), add, hadamard, concat, correlate_max, conv (conv/causal: kept kernels; conv/images), eval, chain, fresh (layouts never seen before), layout
 /// (host cost), plan (of lengths never seen before), fft and rfft, matmul, bsr (block-sparse products), and cpu (the
 /// CPU device against plain loops).
 #[derive(Parser)]
