@@ -9,17 +9,28 @@ struct Params {
     x_base: u32, // in words
 }
 
+#if C32
+alias Value = vec2<u32>;
+#else
+alias Value = u32;
+#endif
+
 @group(0) @binding(0) var<uniform> p: Params;
-@group(0) @binding(1) var<storage, read> x: array<vec2<f32>>;
-@group(0) @binding(2) var<storage, read_write> y: array<vec2<f32>>;
+@group(0) @binding(1) var<storage, read> x: array<Value>;
+@group(0) @binding(2) var<storage, read_write> y: array<Value>;
 @group(0) @binding(3) var<storage, read> tiles: array<vec4<u32>>;
 
 const WG = 256u;
 const SIDE = 32u;
 const STEP = WG / SIDE;
+#if C32
+const WORDS = 2u;
+#else
+const WORDS = 1u;
+#endif
 
 // A row more than wide, so that a column meets in no bank.
-var<workgroup> sh_tile: array<vec2<f32>, SIDE * (SIDE + 1u)>;
+var<workgroup> sh_tile: array<Value, SIDE * (SIDE + 1u)>;
 
 #include "grid"
 
@@ -39,7 +50,7 @@ fn main(
     let across = (columns + SIDE - 1u) / SIDE;
     let top = tile.w / across * SIDE;
     let left = tile.w % across * SIDE;
-    let begin = (p.x_base >> 1u) + tile.x;
+    let begin = p.x_base / WORDS + tile.x;
     let u = lid % SIDE;
     let v = lid / SIDE;
     for (var s = v; s < SIDE; s += STEP) {

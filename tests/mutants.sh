@@ -226,11 +226,16 @@ matmul @ vec4<E>(), false, true @ vec4<E>(), true, true @ matmul::gpu
 matmul @ count == 4u && (at & 3u) == 0u @ count == 4u @ matmul::gpu
 matmul @ o.bias + columns @ columns @ matmul::gpu
 matmul @ o.residual + row * o.n @ row * o.n @ matmul::gpu
-transpose @ (p.x_base >> 1u) + tile.x @ tile.x @ fft2::gpu
-transpose @ left + s < columns && top + u < rows @ left + s < columns @ fft2::gpu
-transpose @ tile.w % across @ tile.w / across @ fft2::gpu
-transpose @ columns + SIDE - 1u @ columns @ fft2::gpu
-transpose @ sh_tile[u * (SIDE @ sh_tile[s * (SIDE @ fft2::gpu
+transpose @ p.x_base / WORDS + tile.x @ tile.x @ shapes::gpu::turned
+transpose @ left + s < columns && top + u < rows @ left + s < columns @ shapes::gpu::turned
+transpose @ tile.w % across @ tile.w / across @ shapes::gpu::turned
+transpose @ columns + SIDE - 1u @ columns @ shapes::gpu::turned
+transpose @ sh_tile[u * (SIDE @ sh_tile[s * (SIDE @ shapes::gpu::turned
+transpose_small @ last.x - begin + @ last.x - begin - 1u + @ shapes::gpu::turned
+transpose_small @ p.x_base / WORDS @ 0u @ shapes::gpu::turned
+transpose_small @ [middle].x <= v @ [middle].x < v @ shapes::gpu::turned
+transpose_small @ i ^ (i / 32u % 32u) @ i & 31u @ shapes::gpu::turned
+transpose_small @ row * (matrix.y & 0xFFFFu) @ row * rows @ shapes::gpu::turned
 convert @ size > 0x7F800000u @ size >= 0x7F800000u @ half::gpu
 convert @ + ((moved >> 13u) & 1u) @ + 1u @ half::gpu
 convert @ exponent < 102u @ exponent < 103u @ half::gpu

@@ -24,7 +24,7 @@ mod squares;
 pub(crate) mod strided;
 #[cfg(feature = "gpu")]
 mod tile;
-pub(crate) mod transpose;
+mod transpose;
 mod units;
 mod walk;
 
@@ -79,7 +79,8 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &reduce::FINISH,
     &strided::RUNS,
     &strided::BOXES,
-    &transpose::KERNEL,
+    &transpose::TILES,
+    &transpose::SMALL,
 ];
 
 /// What `#generate "name"` in a shader finds: WGSL that Rust writes, for the variant's flags.

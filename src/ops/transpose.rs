@@ -1,86 +1,136 @@
-//! Matrices of complex values turned over their diagonal, for transforms of two axes.
+//! Matrices turned over their diagonal, each where it was: the part of [`strided`](super::strided) that neither reads nor writes in runs.
 //!
-//! Cost: the values read once and written once, in one dispatch.
+//! Small matrices go several to a workgroup, which reads and writes all of them as they lie; larger ones in tiles. Which way one goes
+//! depends on its own size.
 
-use std::sync::Arc;
+use crate::plan::{Access, Kernel, Slot, Stage, Variant, Word, Words};
+use crate::ragged::DType;
 
-use num_complex::Complex32;
+const BITS: &[Variant] = &[
+    Variant {
+        dtype: DType::U32,
+        flags: &[],
+    },
+    Variant {
+        dtype: DType::C32,
+        flags: &[],
+    },
+];
 
-use super::par_tiles;
-use crate::Result;
-use crate::plan::{
-    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Variant, Word, Words,
-};
-use crate::ragged::{CacheKey, DType, Layout};
-
-pub(crate) static KERNEL: Kernel = Kernel {
+pub(crate) static TILES: Kernel = Kernel {
     stem: "transpose",
     source: include_str!("../../shaders/transpose.wgsl"),
     access: &[Access::Read, Access::Write, Access::Read],
-    variants: &[Variant {
-        dtype: DType::C32,
-        flags: &[],
-    }],
+    variants: BITS,
+};
+
+pub(crate) static SMALL: Kernel = Kernel {
+    stem: "transpose_small",
+    source: include_str!("../../shaders/transpose_small.wgsl"),
+    access: &[Access::Read, Access::Write, Access::Read, Access::Read],
+    variants: BITS,
 };
 
 /// Rows and columns of the tile of a workgroup.
 const SIDE: u32 = 32;
+/// Words that a workgroup of the other kernel holds.
+const CAPACITY: u32 = 3584;
+/// Matrices that it holds at most.
+const SPAN: u32 = 128;
 
-/// The launch for matrices of the shapes of `x`, of rank 2. Its result has the layout of `x`, whose elements begin where the turned
-/// ones do; those have their extents exchanged.
-pub(crate) fn launch(x: &Layout) -> Result<Arc<Launch>> {
-    let key = CacheKey {
-        what: "transpose",
-        other: 0,
-        device: 0,
-        extra: 0,
-    };
-    x.cached(key, || {
-        let mut tiles = Vec::new();
-        for (&begin, extents) in x.offsets().as_slice().iter().zip(x.extents().chunks(2)) {
-            let count = extents[0].div_ceil(SIDE) * extents[1].div_ceil(SIDE);
-            tiles.extend((0..count).flat_map(|tile| [begin, extents[0], extents[1], tile]));
+/// The stages that turn these matrices, (where it begins, rows, columns) each and one behind the other, of values of one or two words.
+pub(super) fn stages(dtype: DType, matrices: impl Iterator<Item = [u32; 3]>) -> Vec<Stage> {
+    let capacity = CAPACITY / dtype.words(1) as u32;
+    let (mut tiles, mut runs, mut small) = (Vec::new(), Vec::<[u32; 2]>::new(), Vec::new());
+    let (mut in_tiles, mut in_runs) = (0u64, 0u64);
+    // Where the last run ends, and the values that it has.
+    let (mut end, mut held) = (0, 0);
+    for [begin, rows, columns] in matrices.filter(|of| of[1] > 0 && of[2] > 0) {
+        let size = rows * columns;
+        if size > capacity {
+            let count = rows.div_ceil(SIDE) * columns.div_ceil(SIDE);
+            tiles.extend((0..count).flat_map(|tile| [begin, rows, columns, tile]));
+            in_tiles += u64::from(size);
+            continue;
         }
-        let stage = Stage {
-            kernel: &KERNEL,
-            variant: 0,
-            groups: (tiles.len() / 4) as u32,
-            slots: vec![
-                Slot::Input(0),
-                Slot::Output(0),
-                Slot::Words(Words::new(tiles)),
-            ],
-            params: vec![Word::InputBase(0)],
-            cost: x.total() as u64,
-        };
-        Ok(Arc::new(Launch {
-            op: "transpose",
-            outputs: vec![Output::new(DType::C32, OutputLayout::Input(0))],
-            temps: Vec::new(),
-            stages: Some(stage)
-                .filter(|stage| stage.groups > 0)
-                .into_iter()
-                .collect(),
-            pairs: None,
-            twin: Twin::new(twin),
-        }))
-    })
-}
-
-fn twin(args: &mut TwinArgs<'_>) {
-    let (x, layout) = args.input::<Complex32>(0);
-    let y: &mut [Complex32] = bytemuck::cast_slice_mut(args.outputs[0].words);
-    par_tiles(layout.offsets(), y, |element, within, y| {
-        let x = &x[layout.offsets().range(element)];
-        let extents = &layout.extents()[2 * element..];
-        let (rows, columns) = (extents[0] as usize, extents[1] as usize);
-        let (mut i, mut j) = (within.start % rows, within.start / rows);
-        for value in y {
-            *value = x[i * columns + j];
-            i += 1;
-            if i == rows {
-                (i, j) = (0, j + 1);
+        match runs.last_mut() {
+            Some(run) if begin == end && held + size <= capacity && run[1] < SPAN => {
+                run[1] += 1;
+                held += size;
+            }
+            _ => {
+                runs.push([small.len() as u32 / 2, 1]);
+                held = size;
             }
         }
-    });
+        end = begin + size;
+        small.extend([begin, rows << 16 | columns]);
+        in_runs += u64::from(size);
+    }
+    let seen = match dtype {
+        DType::C32 => DType::C32,
+        _ => DType::U32,
+    };
+    let stage = |kernel: &'static Kernel, groups: usize, lists: Vec<Vec<u32>>, values: u64| {
+        let lists = lists.into_iter().map(|list| Slot::Words(Words::new(list)));
+        Stage {
+            kernel,
+            variant: kernel.variant(seen, &[]),
+            groups: groups as u32,
+            slots: [Slot::Input(0), Slot::Output(0)]
+                .into_iter()
+                .chain(lists)
+                .collect(),
+            params: vec![Word::InputBase(0)],
+            cost: values,
+        }
+    };
+    let groups = runs.len();
+    let runs = runs.concat();
+    [
+        stage(&TILES, tiles.len() / 4, vec![tiles], in_tiles),
+        stage(&SMALL, groups, vec![runs, small], in_runs),
+    ]
+    .into_iter()
+    .filter(|stage| stage.groups > 0)
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(stage: &Stage, list: usize) -> &[u32] {
+        match &stage.slots[2 + list] {
+            Slot::Words(words) => words.data(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn small_matrices_share_workgroups_and_large_ones_are_cut() {
+        // 60 × 60 is more than a workgroup holds, and what comes behind it begins another run.
+        let sizes = [[2, 3], [0, 5], [40, 50], [40, 50], [60, 60], [1, 1], [4, 4]];
+        let mut begin = 0;
+        let matrices: Vec<[u32; 3]> = sizes
+            .iter()
+            .map(|[rows, columns]| {
+                begin += rows * columns;
+                [begin - rows * columns, *rows, *columns]
+            })
+            .collect();
+        let stages = stages(DType::F32, matrices.iter().copied());
+        assert_eq!(stages.len(), 2);
+        assert_eq!(stages[0].groups, 4);
+        assert_eq!(words(&stages[0], 0)[12..], [4006, 60, 60, 3]);
+        assert_eq!(stages[1].groups, 3);
+        assert_eq!(words(&stages[1], 0), [0, 2, 2, 1, 3, 2]);
+        assert_eq!(
+            words(&stages[1], 1)[6..],
+            [7606, 1 << 16 | 1, 7607, 4 << 16 | 4]
+        );
+        let ones = (0..300).map(|i| [i, 1, 1]);
+        let runs = super::stages(DType::C32, ones);
+        assert_eq!(words(&runs[0], 0), [0, 128, 128, 128, 256, 44]);
+    }
 }

@@ -6,7 +6,6 @@ use super::Tensor;
 use crate::Result;
 use crate::ops::fft::planes::{self, check_extents, check_spectra};
 use crate::ops::fft::{self, Transform};
-use crate::ops::transpose;
 use crate::ragged::{Element, Layout};
 
 impl<T: Element> Tensor<T> {
@@ -43,8 +42,7 @@ impl Tensor<Complex32> {
 
     /// Matrices of this layout turned over their diagonal.
     fn turned(&self, layout: &Layout) -> Result<Tensor<Complex32>> {
-        self.seen_as(layout)
-            .unary(&*transpose::launch(layout)?, &[])
+        self.seen_as(layout).transpose(&[1, 0])
     }
 
     fn transform_planes(

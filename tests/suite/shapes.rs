@@ -41,6 +41,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("goldens", goldens),
         ("matrices", matrices),
         ("transposed", transposed),
+        ("turned_matrices", turned_matrices),
         ("reshaped", reshaped),
         ("broadcasts", broadcasts),
         ("rows_of_any_width", rows_of_any_width),
@@ -344,6 +345,66 @@ fn transposed(device: &Device) {
     let permutation = [7, 2, 0, 4, 3, 6, 1, 5];
     let got = run(device, &x, &x, |x, _| x.transpose(&permutation));
     assert_exact("eight axes", &got, &permuted(&x, &permutation));
+}
+
+/// Matrices that share a workgroup and matrices that take several, by turns, alone and several to an element, of every type.
+fn turned_matrices(device: &Device) {
+    let sides = [
+        [60, 60],
+        [1, 1],
+        [3, 7],
+        [8, 8],
+        [64, 64],
+        [64, 56],
+        [1, 4000],
+        [4000, 1],
+        [33, 31],
+        [0, 9],
+        [32, 32],
+        [2, 2],
+        [100, 3],
+        [9, 0],
+        [65, 130],
+        [5, 700],
+        [16, 64],
+        [31, 97],
+        [128, 31],
+    ];
+    let shapes = sides.map(|sides| Shape::new(&sides).unwrap());
+    // As many as one workgroup takes, and more.
+    let small = (0..300).map(|i| Shape::new(&[1 + i % 3, 1 + i % 2]).unwrap());
+    let matrices = Layout::from_shapes(2, shapes.into_iter().chain(small)).unwrap();
+    let several = sides
+        .iter()
+        .enumerate()
+        .map(|(i, [rows, columns])| Shape::new(&[i % 4, *rows, *columns]).unwrap());
+    let several = Layout::from_shapes(3, several).unwrap();
+    for (layout, order) in [(&matrices, &[1, 0][..]), (&several, &[0, 2, 1])] {
+        turn_type(device, layout, order, |i| i as u32 + 1);
+        turn_type(device, layout, order, |i| {
+            Complex32::new(i as f32 + 0.5, -(i as f32))
+        });
+        turn_type(device, layout, order, |i| {
+            f16::from_bits((i * 40_503 % 0x7BFF) as u16 + 1)
+        });
+    }
+}
+
+fn turn_type<T: Element>(
+    device: &Device,
+    layout: &Layout,
+    order: &[usize],
+    value: impl Fn(usize) -> T,
+) {
+    let offsets = layout.offsets().clone();
+    let x = Ragged::from_fn(layout, |e, i| value(offsets.range(e).start + i));
+    let tensor = upload(device, &x);
+    for first in [0, 2] {
+        let some = tensor.elements(first..x.len()).unwrap();
+        let expected = permuted(&download(&some), order);
+        let got = download(&some.transpose(order).unwrap());
+        assert!(got == expected, "{order:?} of {} from {first}", T::DTYPE);
+    }
 }
 
 fn reshaped(device: &Device) {

@@ -14,6 +14,7 @@ mod twin;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use super::transpose;
 use crate::Result;
 use crate::plan::{
     Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, Variant, Word, merge,
@@ -270,6 +271,21 @@ fn launch(op: &'static str, dtype: DType, x: &Layout, reading: &Reading, y: Targ
         let flags: &[&str] = if rank == 2 { &["RANK2"] } else { &[] };
         (&BOXES, BOXES.variant(seen, flags))
     };
+    let stages = match dtype {
+        // Halves of one word may belong to two workgroups.
+        DType::F16 => None,
+        _ => turned(&seen, x).map(|matrices| transpose::stages(dtype, matrices)),
+    };
+    if let Some(stages) = stages {
+        return Launch {
+            op,
+            temps: Vec::new(),
+            stages,
+            outputs: vec![Output::new(dtype, y.named)],
+            pairs: None,
+            twin: Twin::new(twin::of(dtype, seen)),
+        };
+    }
     let meta = |seen: &Option<Layout>, own| seen.clone().map_or(own, Slot::Meta);
     let y_meta = match &y.named {
         OutputLayout::Input(i) => Slot::InputMeta(*i),
@@ -295,6 +311,31 @@ fn launch(op: &'static str, dtype: DType, x: &Layout, reading: &Reading, y: Targ
         pairs: None,
         twin: Twin::new(twin::of(dtype, seen)),
     }
+}
+
+/// The matrices that a copy turns over their diagonal, (where it begins, rows, columns) each, where it does no more than that: perhaps
+/// several of one shape to an element.
+fn turned<'a>(seen: &'a Seen, x: &'a Layout) -> Option<impl Iterator<Item = [u32; 3]> + 'a> {
+    let axes: Vec<usize> = seen.reading.axes.iter().map(|axis| axis.along).collect();
+    let rank = axes.len();
+    if !matches!(axes[..], [1, 0] | [0, 2, 1]) {
+        return None;
+    }
+    let x = seen.x.as_ref().unwrap_or(x);
+    let offsets = x.offsets().as_slice().iter();
+    Some(
+        offsets
+            .zip(x.extents().chunks_exact(rank))
+            .flat_map(move |(&begin, extents)| {
+                let (count, rows, columns) = match *extents {
+                    [count, rows, columns] => (count, rows, columns),
+                    _ => (1, extents[0], extents[1]),
+                };
+                // One without values begins nowhere, and its product may not fit.
+                let count = if rows == 0 || columns == 0 { 0 } else { count };
+                (0..count).map(move |i| [begin + i * rows * columns, rows, columns])
+            }),
+    )
 }
 
 /// A launch with all that it was made for, because a key has no room for it.

@@ -15,7 +15,7 @@ type Made = Box<dyn Fn(&mut TwinArgs<'_>) + Send + Sync>;
 pub(super) fn of(dtype: DType, seen: Seen) -> Made {
     match dtype {
         DType::F16 => Box::new(move |args| twin::<u16>(args, &seen)),
-        DType::C32 => Box::new(move |args| twin::<u64>(args, &seen)),
+        DType::C32 => Box::new(move |args| twin::<[u32; 2]>(args, &seen)),
         _ => Box::new(move |args| twin::<u32>(args, &seen)),
     }
 }
