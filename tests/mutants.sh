@@ -145,7 +145,6 @@ conv_boxes @ c6 += v4 * y2 @ c6 += v3 * y2 @ conv_boxes::gpu::modes
 conv_boxes @ v4 = u0; @ v4 = u1; @ conv_boxes::gpu::modes
 conv_boxes @ row + 3u * s) @ row + 2u * s) @ conv_boxes::gpu::modes
 conv_boxes @ all5 += c5; @ all5 = c5; @ conv_boxes::gpu::many_taps
-conv_boxes @ t1 + CHUNK - chunk @ t1 + CHUNK @ conv_boxes::gpu::many_taps
 conv_boxes @ if i < results @ if i <= results @ conv_boxes::gpu::modes
 conv_boxes @ p.stride_2 * column @ p.stride_1 * column @ conv_boxes::gpu::modes
 conv_place @ if all(at < last.yzw) @ if all(at <= last.yzw) @ conv_boxes::gpu::modes
