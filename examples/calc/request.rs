@@ -132,6 +132,10 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("axis", "an axis, 0 by default"),
     ("elements", "[index, ..]: elements by their indices"),
     (
+        "inner",
+        "columns of the left matrix, and rows of the right one",
+    ),
+    (
         "indices",
         "[[index, ..], ..]: a list of rows for each element",
     ),
@@ -336,6 +340,12 @@ impl Options {
         let index = |n: usize| u32::try_from(n).ok();
         let indices = whole_numbers(value).and_then(|all| all.into_iter().map(index).collect());
         indices.ok_or_else(|| unexpected("elements", "an array of indices", value))
+    }
+
+    pub fn inner(&self) -> Result<usize> {
+        let value = self.required("inner")?;
+        let inner = value.as_u64().and_then(|inner| usize::try_from(inner).ok());
+        inner.ok_or_else(|| unexpected("inner", "a number of entries", value))
     }
 
     /// A list for each element.

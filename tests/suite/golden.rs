@@ -1,11 +1,11 @@
 //! Results that were worked out by hand, of every operation that has some: what the algebra is, in numbers.
 
 use libtest_mimic::Trial;
-use vsla::{Device, Ragged, Result, Tensor};
+use vsla::{Device, Ragged, Result, ShapeMatrix, Tensor};
 
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::assert_exact;
-use crate::support::operation::{golden, one, run};
+use crate::support::operation::{golden, one, rows, run};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     const TESTS: &[DeviceTest] = &[
@@ -15,6 +15,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("conv", conv),
         ("binomials", binomials),
         ("kron", kron),
+        ("shape_matrices", shape_matrices),
     ];
     bench.all_on_each_device(TESTS)
 }
@@ -119,4 +120,23 @@ fn kron(device: &Device) {
         1., 0., 2., 0., 0., 1., 0., 2., 3., 0., 4., 0., 0., 3., 0., 4.,
     ];
     check(device, |x, y| x.kron(y), &[[a, unit, (&[4, 4], product)]]);
+}
+
+fn shape_matrices(device: &Device) {
+    let matrix = |entries: [&[f32]; 4]| {
+        let [a, b, c, d] = entries.map(<[f32]>::to_vec);
+        ShapeMatrix::from_nested(device, &[[[a, b], [c, d]]]).unwrap()
+    };
+    let a = matrix([&[1., 2.], &[3.], &[], &[0., 1.]]);
+    let b = matrix([&[1.], &[1., 1.], &[2., 0., 1.], &[4.]]);
+    let entries = |product: ShapeMatrix<f32>| product.entries().download_blocking().unwrap();
+    let conv = rows([&[7., 2., 3.], &[13., 3., 2.], &[0., 2., 0., 1.], &[0., 4.]]);
+    assert_exact("conv", &entries(a.conv_matmul(&b).unwrap()), &conv);
+    let kron = rows([
+        &[7., 2., 3.],
+        &[13., 1., 2., 2.],
+        &[0., 0., 0., 2., 0., 1.],
+        &[0., 4.],
+    ]);
+    assert_exact("kron", &entries(a.kron_matmul(&b).unwrap()), &kron);
 }

@@ -106,6 +106,7 @@ mod matrices;
 mod places;
 mod products;
 mod reductions;
+mod shape_matrices;
 mod transforms;
 
 const TOPICS: &[&[Operation]] = &[
@@ -114,6 +115,7 @@ const TOPICS: &[&[Operation]] = &[
     reductions::ROWS,
     products::ROWS,
     matrices::ROWS,
+    shape_matrices::ROWS,
     transforms::ROWS,
     about::ROWS,
 ];

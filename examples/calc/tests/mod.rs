@@ -19,6 +19,7 @@ mod matrices;
 mod places;
 mod products;
 mod reductions;
+mod shape_matrices;
 mod transforms;
 
 /// A line, and what it is answered.
@@ -33,6 +34,7 @@ const GOLDEN: &[&[Golden]] = &[
     reductions::GOLDEN,
     products::GOLDEN,
     matrices::GOLDEN,
+    shape_matrices::GOLDEN,
     transforms::GOLDEN,
     lines::GOLDEN,
 ];
@@ -43,6 +45,7 @@ const REFUSED: &[&[Refused]] = &[
     reductions::REFUSED,
     products::REFUSED,
     matrices::REFUSED,
+    shape_matrices::REFUSED,
     transforms::REFUSED,
     lines::REFUSED,
 ];
@@ -362,6 +365,7 @@ fn the_table_is_whole() {
             ("shapes", json!([])),
             ("lengths", json!([])),
             ("indices", json!([])),
+            ("inner", json!(1)),
             ("elements", json!([])),
             ("start", json!([0])),
             ("end", json!([0])),

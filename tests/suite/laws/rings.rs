@@ -1,7 +1,7 @@
 //! Sums and the products over them. Integers wrap, so every law is exact.
 
 use libtest_mimic::Trial;
-use vsla::{Device, Ragged, Result, Tensor};
+use vsla::{Device, Layout, Ragged, Result, Shape, ShapeMatrix, Tensor};
 
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::assert_exact;
@@ -17,6 +17,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("model_b_is_associative", model_b),
         ("model_b_is_no_product_of_classes", model_b_on_classes),
         ("outer_is_bilinear", outer),
+        ("matrices_of_model_a_are_a_ring", matrices),
+        ("matrices_of_model_b_do_not_associate", matrices_of_model_b),
         ("products_meet", products_meet),
     ];
     bench.all_on_each_device(TESTS)
@@ -166,4 +168,60 @@ fn products_meet(device: &Device) {
             );
         }
     });
+}
+
+/// Entries up to zeros behind them: sums are as long as the longest.
+fn least(matrix: &ShapeMatrix<i32>) -> Ragged<i32> {
+    shrunk(&matrix.entries().download_blocking().unwrap())
+}
+
+fn matrices(device: &Device) {
+    // As many 1 × 2, 2 × 2 and 2 × 1 matrices as entries are enough for.
+    three(device, 1..=1, |a, b, c| {
+        let count = a.len() / 4;
+        let matrix = |batch: &Ragged<i32>, [rows, columns]: [usize; 2]| {
+            let grid = Layout::uniform(count, Shape::new(&[rows, columns]).unwrap()).unwrap();
+            let entries = device
+                .upload(batch)
+                .unwrap()
+                .elements(0..grid.total())
+                .unwrap();
+            ShapeMatrix::new(&entries, &grid).unwrap()
+        };
+        let (x, y, z) = (matrix(a, [1, 2]), matrix(b, [2, 2]), matrix(c, [2, 2]));
+        let product = |x: &ShapeMatrix<i32>, y: &ShapeMatrix<i32>| x.conv_matmul(y).unwrap();
+        let (xy, yz) = (product(&x, &y), product(&y, &z));
+        assert!(
+            least(&product(&xy, &z)) == least(&product(&x, &yz)),
+            "(X Y) Z"
+        );
+        let apart = xy.add(&product(&x, &z)).unwrap();
+        assert!(
+            least(&product(&x, &y.add(&z).unwrap())) == least(&apart),
+            "X (Y + Z)"
+        );
+        let unit = ShapeMatrix::identity(device, vec![2; count]).unwrap();
+        assert!(least(&product(&x, &unit)) == least(&x), "X 1");
+        assert!(least(&product(&unit, &y)) == least(&y), "1 Y");
+    });
+}
+
+/// The example that shows it.
+fn matrices_of_model_b(device: &Device) {
+    let matrix = |rows: Vec<Vec<Vec<i32>>>| ShapeMatrix::from_nested(device, &[rows]).unwrap();
+    let a = matrix(vec![vec![vec![1, 2]]]);
+    let b = matrix(vec![vec![vec![1], vec![1, 1]]]);
+    let c = matrix(vec![vec![vec![1]], vec![vec![1]]]);
+    let product = |x: &ShapeMatrix<i32>, y: &ShapeMatrix<i32>| x.kron_matmul(y).unwrap();
+    let of = |matrix: &ShapeMatrix<i32>| matrix.entries().download_blocking().unwrap();
+    assert_exact(
+        "(A B) C",
+        &of(&product(&product(&a, &b), &c)),
+        &one(&[4], &[2, 3, 2, 2]),
+    );
+    assert_exact(
+        "A (B C)",
+        &of(&product(&a, &product(&b, &c))),
+        &one(&[4], &[2, 1, 4, 2]),
+    );
 }

@@ -1,0 +1,118 @@
+//! Three small jobs for vectors that differ in length: polynomials, a system of filters, and a stream of measurements.
+//!
+//! Start here: each part is a file, shows what it computes, and checks it.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+
+use device::Choice;
+
+#[path = "../shared/device.rs"]
+mod device;
+#[path = "../shared/ink.rs"]
+mod ink;
+#[path = "../shared/output.rs"]
+mod output;
+mod plot;
+mod polynomials;
+mod system;
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo run --release --example algebra
+  cargo run --release --example algebra -- polynomials --device cpu
+  cargo run --release --example algebra -- system --plot responses.svg
+
+Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments are wrong.";
+
+/// Compute with polynomials, with a matrix of filters, and with a stream of measurements
+#[derive(Parser)]
+#[command(name = "algebra", version, after_help = EXAMPLES)]
+struct Args {
+    /// What to show; all of it by default
+    #[arg(value_enum)]
+    parts: Vec<Part>,
+    /// Where to compute; auto takes a GPU if there is one, else the CPU
+    #[arg(long, value_enum, default_value = "auto")]
+    device: Choice,
+    /// Draw what the system does to each frequency
+    #[arg(long, value_name = "OUT.svg")]
+    plot: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Part {
+    /// Products of polynomials, which are convolutions of their coefficients
+    Polynomials,
+    /// Two talkers in two microphones, and the filters that separate them
+    System,
+}
+
+fn main() -> ExitCode {
+    // Errors are told once, by this program; RUST_LOG=info shows what else the library and wgpu have to say.
+    env_logger::init_from_env(env_logger::Env::default().default_filter_or("off"));
+    output::conclude(run(&Args::parse()))
+}
+
+/// The whole job. Its output is returned, not printed: when something fails, nothing has been printed.
+fn run(args: &Args) -> Result<String, Box<dyn Error>> {
+    if let Some(path) = &args.plot {
+        output::check_writable(path)?;
+    }
+    let device = args.device.open()?;
+    let parts = match args.parts.as_slice() {
+        [] => Part::value_variants(),
+        some => some,
+    };
+    let mut text = format!("on {}\n", device.info());
+    for part in parts {
+        text += &match part {
+            Part::Polynomials => polynomials::show(&device)?,
+            Part::System => system::show(&device)?,
+        };
+    }
+    if let Some(path) = &args.plot {
+        output::write(path, &plot::svg(&system::responses(&device)?)?)?;
+        text += &format!("\ndrawn in {}\n", path.display());
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(line: &str) -> String {
+        let args = Args::parse_from(line.split(' '));
+        run(&args).unwrap()
+    }
+
+    #[test]
+    fn all_parts_are_shown() {
+        let text = shown("algebra --device cpu");
+        for title in ["\nPolynomials\n", "\nA system\n"] {
+            assert!(text.contains(title), "{text}");
+        }
+        assert!(shown("algebra polynomials --device cpu").lines().count() < text.lines().count());
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 100),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn the_plot_is_written() {
+        let path = std::env::temp_dir().join(format!("algebra-{}.svg", std::process::id()));
+        let text = shown(&format!(
+            "algebra system --device cpu --plot {}",
+            path.display()
+        ));
+        assert!(text.ends_with(".svg\n"), "{text}");
+        let svg = std::fs::read_to_string(&path).unwrap();
+        assert!(svg.starts_with("<svg") && svg.contains("polyline"));
+        std::fs::remove_file(&path).unwrap();
+    }
+}
