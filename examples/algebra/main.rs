@@ -18,6 +18,7 @@ mod ink;
 mod output;
 mod plot;
 mod polynomials;
+mod stream;
 mod system;
 
 const EXAMPLES: &str = "\
@@ -49,6 +50,8 @@ enum Part {
     Polynomials,
     /// Two talkers in two microphones, and the filters that separate them
     System,
+    /// A rain gauge, by the hour and by the day: windows of windows
+    Stream,
 }
 
 fn main() -> ExitCode {
@@ -72,6 +75,7 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
         text += &match part {
             Part::Polynomials => polynomials::show(&device)?,
             Part::System => system::show(&device)?,
+            Part::Stream => stream::show(&device)?,
         };
     }
     if let Some(path) = &args.plot {
@@ -93,7 +97,7 @@ mod tests {
     #[test]
     fn all_parts_are_shown() {
         let text = shown("algebra --device cpu");
-        for title in ["\nPolynomials\n", "\nA system\n"] {
+        for title in ["\nPolynomials\n", "\nA system\n", "\nA stream\n"] {
             assert!(text.contains(title), "{text}");
         }
         assert!(shown("algebra polynomials --device cpu").lines().count() < text.lines().count());

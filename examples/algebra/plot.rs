@@ -59,7 +59,7 @@ where
             .enumerate()
             .map(|(i, &level)| (0.5 * i as f32 / last, level));
         chart.draw_series(LineSeries::new(points, color.stroke_width(2)))?;
-        let at = (0.36, if talker == 1 { 55.0 } else { 45.0 });
+        let at = (0.36, if talker == 1 { -22.0 } else { -34.0 });
         let label = format!("talker {talker}");
         chart.draw_series([Text::new(label, at, font(13, color))])?;
     }

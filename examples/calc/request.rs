@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use serde_json::{Map, Value};
-use vsla::{Activation, ConvMethod, DType, MAX_RANK, Pairing, Ragged, Shape};
+use vsla::{Activation, ConvMethod, DType, Flush, MAX_RANK, Pairing, Ragged, Shape};
 
 use crate::batch::{Number, shown};
 use crate::device::Choice;
@@ -134,6 +134,16 @@ pub const OPTIONS: &[(&str, &str)] = &[
     (
         "inner",
         "columns of the left matrix, and rows of the right one",
+    ),
+    ("size", "the number of elements of a window"),
+    (
+        "stride",
+        "elements from the first of a window to that of the next",
+    ),
+    ("sizes", "[size, ..]: sizes of windows, level by level"),
+    (
+        "flush",
+        "\"discard\" (default) or \"pad\": what becomes of the last group of a level that is not full",
     ),
     (
         "indices",
@@ -346,6 +356,26 @@ impl Options {
         let value = self.required("inner")?;
         let inner = value.as_u64().and_then(|inner| usize::try_from(inner).ok());
         inner.ok_or_else(|| unexpected("inner", "a number of entries", value))
+    }
+
+    pub fn size(&self, name: &str) -> Result<usize> {
+        let value = self.required(name)?;
+        let size = value.as_u64().and_then(|size| usize::try_from(size).ok());
+        size.ok_or_else(|| unexpected(name, "a number of elements", value))
+    }
+
+    pub fn sizes(&self) -> Result<Vec<usize>> {
+        let value = self.required("sizes")?;
+        whole_numbers(value).ok_or_else(|| unexpected("sizes", "an array of sizes", value))
+    }
+
+    pub fn flush(&self) -> Result<Flush> {
+        match self.0.get("flush") {
+            None => Ok(Flush::Discard),
+            Some(value) if value == "discard" => Ok(Flush::Discard),
+            Some(value) if value == "pad" => Ok(Flush::Pad),
+            Some(value) => Err(unexpected("flush", "discard or pad", value)),
+        }
     }
 
     /// A list for each element.

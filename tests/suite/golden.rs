@@ -16,6 +16,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("binomials", binomials),
         ("kron", kron),
         ("shape_matrices", shape_matrices),
+        ("stack", stack),
+        ("window", window),
     ];
     bench.all_on_each_device(TESTS)
 }
@@ -139,4 +141,36 @@ fn shape_matrices(device: &Device) {
         &[0., 4.],
     ]);
     assert_exact("kron", &entries(a.kron_matmul(&b).unwrap()), &kron);
+}
+
+fn stack(device: &Device) {
+    let stack = |batch: Ragged<f32>| device.upload(&batch).unwrap().stack(1 << 10).unwrap();
+    let batch = Ragged::from_rows([vec![10., 20.], vec![30., 40., 50.], vec![60.]]).unwrap();
+    let expected = one(&[3, 3], &[10., 20., 0., 30., 40., 50., 60., 0., 0.]);
+    assert_exact(
+        "three",
+        &stack(batch).download_blocking().unwrap(),
+        &expected,
+    );
+    let batch = Ragged::from_rows([vec![], vec![42., 84.]]).unwrap();
+    let expected = one(&[2, 2], &[0., 0., 42., 84.]);
+    assert_exact(
+        "an empty one",
+        &stack(batch).download_blocking().unwrap(),
+        &expected,
+    );
+}
+
+fn window(device: &Device) {
+    let windows = |elements: usize, size, stride| {
+        let batch = Ragged::from_rows((1..=elements).map(|i| [i as f32])).unwrap();
+        device
+            .upload(&batch)
+            .unwrap()
+            .window(size, stride, 1 << 10)
+            .unwrap()
+    };
+    let first = windows(4, 3, 1).download_blocking().unwrap();
+    assert_eq!(first.to_vecs(), [[1., 2., 3.], [2., 3., 4.]]);
+    assert_eq!([windows(10, 4, 2).len(), windows(3, 4, 1).len()], [4, 0]);
 }

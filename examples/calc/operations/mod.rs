@@ -155,6 +155,7 @@ impl Call<'_> {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {
     Batch(Batch),
+    Batches(Vec<Batch>),
     Fields([(&'static str, Batch); 2]),
     Truths(Vec<bool>),
     Json(Value),
@@ -166,6 +167,7 @@ impl Answer {
         out.write_all(b"{\"ok\":")?;
         match self {
             Answer::Batch(batch) => batch.write(out)?,
+            Answer::Batches(all) => separated(out, all.iter(), |out, batch| batch.write(out))?,
             Answer::Fields([(a_name, a), (b_name, b)]) => {
                 write!(out, "{{\"{a_name}\":")?;
                 a.write(out)?;

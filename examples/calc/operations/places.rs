@@ -2,7 +2,7 @@
 
 use vsla::{Indices, Layout, Order, Pairing, Shape};
 
-use super::{BINARY, Call, Grows, Operation, UNARY, batch, within};
+use super::{Answer, BINARY, Call, Grows, Operation, UNARY, batch, within};
 use crate::batch::written_size;
 use crate::failure::Result;
 use crate::request::Pairs;
@@ -215,6 +215,117 @@ pub const ROWS: &[Operation] = &[
             })
         },
     },
+    Operation {
+        name: "transpose",
+        args: 1,
+        options: &["dtype", "rank", "axes"],
+        grows: Grows::No,
+        about: "each element with its axes in another order, in reverse by default",
+        run: |call| {
+            let axes = match call.options.axes()? {
+                Some(axes) => axes,
+                None => (0..call.layout(0).rank()).rev().collect(),
+            };
+            typed!(call, |device, args| {
+                let x = device.upload(&args[0])?;
+                batch(x.transpose(&axes)?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "reshape",
+        args: 1,
+        options: &["dtype", "rank", "shapes"],
+        grows: Grows::No,
+        about: "the same values in elements of these shapes",
+        run: |call| {
+            let layout = shaped(call)?;
+            typed!(call, |device, args| {
+                let x = device.upload(&args[0])?;
+                batch(x.reshape(&layout)?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "broadcast",
+        args: 1,
+        options: &["dtype", "rank", "shapes"],
+        grows: Grows::No,
+        about: "each element with its extents of 1 repeated, up to these shapes",
+        run: |call| {
+            let layout = shaped(call)?;
+            typed!(call, |device, args| {
+                let x = device.upload(&args[0])?;
+                batch(x.broadcast(&layout)?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "stack",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "all elements on top of each other: one element, with zeros up to the largest extents",
+        run: |call| {
+            let most = dense(call, call.layout(0).len())?;
+            typed!(call, |device, args| {
+                let x = device.upload(&args[0])?;
+                batch(x.stack(most)?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "unstack",
+        args: 1,
+        options: &["dtype", "rank", "shapes"],
+        grows: Grows::No,
+        about: "the slices along the first axis, each in a box of these extents",
+        run: |call| {
+            let layout = shaped(call)?;
+            typed!(call, |device, args| {
+                let x = device.upload(&args[0])?;
+                batch(x.unstack(&layout)?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "window",
+        args: 1,
+        options: &["dtype", "rank", "size", "stride"],
+        grows: Grows::No,
+        about: "stacks of size elements, the first of each stride elements behind the first of the one before",
+        run: |call| {
+            let (size, stride) = (call.options.size("size")?, call.options.size("stride")?);
+            let count = call.layout(0).len().saturating_sub(size) / stride.max(1) + 1;
+            let most = dense(call, count.saturating_mul(size))?;
+            typed!(call, |device, args| {
+                let x = device.upload(&args[0])?;
+                batch(x.window(size, stride, most)?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "pyramid",
+        args: 1,
+        options: &["dtype", "rank", "sizes", "flush"],
+        grows: Grows::No,
+        about: "windows of windows that do not overlap: a batch for each level",
+        run: |call| {
+            let (sizes, flush) = (call.options.sizes()?, call.options.flush()?);
+            // Filled up, a level has as many slices as the product of the sizes above it, at most.
+            let more = sizes
+                .iter()
+                .fold(1usize, |all, &size| all.saturating_mul(size));
+            let most = dense(call, call.layout(0).len().saturating_add(more))?;
+            typed!(call, |device, args| {
+                let levels = device.upload(&args[0])?.pyramid(&sizes, flush, most)?;
+                let levels = levels
+                    .iter()
+                    .map(|level| Ok(level.download_blocking()?.into()));
+                Ok(Answer::Batches(levels.collect::<Result<_>>()?))
+            })
+        },
+    },
 ];
 
 fn indices(call: &Call<'_>) -> Result<Indices> {
@@ -232,6 +343,21 @@ fn shaped(call: &Call<'_>) -> Result<Layout> {
 fn limit(call: &Call<'_>, shapes: impl Iterator<Item = vsla::Result<Shape>>) -> Result<()> {
     let sizes = shapes.map(|shape| shape.map_or(1, |shape| written_size(&shape)));
     within(call.max_values, &mut { sizes })
+}
+
+/// Refuses so many slices in the box that all elements fit in, if they are above the limit; what they may take in bytes.
+fn dense(call: &Call<'_>, slices: usize) -> Result<u64> {
+    let layout = call.layout(0);
+    let extents: Vec<_> = layout
+        .ambient_extents()
+        .iter()
+        .map(|&extent| extent as usize)
+        .collect();
+    // Rounded up, for strides that leave some out.
+    let slice = Shape::new(&extents).map_or(u64::MAX, |shape| written_size(&shape));
+    let size = slice.saturating_mul(slices as u64).saturating_add(1);
+    within(call.max_values, &mut [size].into_iter())?;
+    Ok(8 * call.max_values)
 }
 
 /// The shape with another extent on the first axis.

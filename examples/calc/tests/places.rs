@@ -62,6 +62,38 @@ pub const GOLDEN: &[Golden] = &[
         r#"{"op": "join", "args": [[[1,2],[]], [[3]]], "options": {"dtype": "u32"}}"#,
         "[[1,2],[],[3]]",
     ),
+    (
+        r#"{"op": "transpose", "args": [[[[1,2,3],[4,5,6]],[[7,8]]]]}"#,
+        "[[[1,4],[2,5],[3,6]],[[7],[8]]]",
+    ),
+    (
+        r#"{"op": "transpose", "args": [[[[[1,2]],[[3,4]]]]], "options": {"axes": [1,2,0]}}"#,
+        "[[[[1,3],[2,4]]]]",
+    ),
+    (
+        r#"{"op": "reshape", "args": [[[1,2,3,4],[5,6,7]]], "options": {"shapes": [[2,2],[3,1]]}}"#,
+        "[[[1,2],[3,4]],[[5],[6],[7]]]",
+    ),
+    (
+        r#"{"op": "broadcast", "args": [[[7],[1,2]]], "options": {"shapes": [[3],[2]]}}"#,
+        "[[7,7,7],[1,2]]",
+    ),
+    (
+        r#"{"op": "stack", "args": [[[10,20],[30,40,50],[60]]]}"#,
+        "[[[10,20,0],[30,40,50],[60,0,0]]]",
+    ),
+    (
+        r#"{"op": "unstack", "args": [[[[10,20,0],[30,40,50],[60,0,0]]]], "options": {"shapes": [[2],[3],[1]]}}"#,
+        "[[10,20],[30,40,50],[60]]",
+    ),
+    (
+        r#"{"op": "window", "args": [[[1],[2],[3],[4]]], "options": {"size": 3, "stride": 1}}"#,
+        "[[[1],[2],[3]],[[2],[3],[4]]]",
+    ),
+    (
+        r#"{"op": "pyramid", "args": [[[1],[2],[3]]], "options": {"sizes": [2,2], "flush": "pad"}}"#,
+        "[[[[1],[2]],[[3],[0]]],[[[[1],[2]],[[3],[0]]]]]",
+    ),
 ];
 
 pub const REFUSED: &[Refused] = &[
@@ -127,4 +159,24 @@ pub const REFUSED: &[Refused] = &[
         None,
     ),
     (r#"{"op": "join", "args": [[[1]], [[[1]]]]}"#, "rank", None),
+    (
+        r#"{"op": "transpose", "args": [[[[1]]]], "options": {"axes": [0, 0]}}"#,
+        "argument",
+        None,
+    ),
+    (
+        r#"{"op": "reshape", "args": [[[1,2],[3]]], "options": {"shapes": [[2],[2]]}}"#,
+        "length",
+        Some(1),
+    ),
+    (
+        r#"{"op": "window", "args": [[[1]]], "options": {"size": 0, "stride": 1}}"#,
+        "argument",
+        None,
+    ),
+    (
+        r#"{"op": "pyramid", "args": [[[1]]], "options": {"sizes": [2], "flush": "keep"}}"#,
+        "bad_request",
+        None,
+    ),
 ];

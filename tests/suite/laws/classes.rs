@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Indices, Layout, Pairing, Ragged, Shape};
+use vsla::{Device, Flush, Indices, Layout, Pairing, Ragged, Shape};
 
 use super::{Run, floats, integers};
 use crate::support::bench::Bench;
@@ -106,6 +106,14 @@ respecting! {
         x.select(&indices)
     });
     "join", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.join(&[y, x]));
+    "transpose", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| {
+        x.transpose([&[0][..], &[1, 0], &[2, 0, 1]][x.layout().rank() - 1])
+    });
+    "stack", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.stack(1 << 20));
+    "window", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.window(2, 1, 1 << 20));
+    "pyramid", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| {
+        Ok(x.pyramid(&[2, 2], Flush::Pad, 1 << 20)?.swap_remove(1))
+    });
     "matmul_ambient", 2..=2, BOTH, |d, a, b| integers(d, a, b, |x, y| x.matmul_ambient(y));
 }
 
@@ -124,6 +132,14 @@ depending! {
         |d, a, b| integers(d, a, b, |x, y| x.concat(y, 0));
     "block_diag", [&[1], &[1, 0]], [&[2], &[2]] => [&[1., 2.], &[1., 0., 2.]],
         |d, a, b| integers(d, a, b, |x, y| x.block_diag(y));
+    "broadcast", [&[5], &[5, 0]], [&[], &[]] => [&[5., 5.], &[5.]],
+        |d, a, b| integers(d, a, b, |x, _| x.broadcast(&Layout::from_lengths([2])?));
+    "reshape", [&[1, 2, 3, 0], &[1, 2, 3, 0, 0, 0]], [&[], &[]] => [&[1., 3.], &[1., 0.]],
+        |d, a, b| integers(d, a, b, |x, _| {
+            // The first column of two rows.
+            let shape = Shape::new(&[2, x.layout().length(0) / 2])?;
+            x.reshape(&Layout::uniform(1, shape)?)?.slice(&[0, 0], &[2, 1])?.reshape(&Layout::from_lengths([2])?)
+        });
     "correlate", [&[1, 2], &[1, 2]], [&[3], &[3, 0]] => [&[3., 6.], &[0., 3., 6.]],
         |d, a, b| integers(d, a, b, |x, y| x.correlate(y));
     "causal", [&[1], &[1, 0]], [&[1, 2], &[1, 2]] => [&[1.], &[1., 2.]],
