@@ -25,6 +25,8 @@
 //! * [`Ragged`] is a batch on the host; [`Layout`] its shapes alone, shared and checked once.
 //! * [`Device`] is a GPU or the CPU, as a value; [`Tensor`] a batch on it, cheap to clone and immutable. Operations are
 //!   methods of [`Tensor`], and of [`Pair`] when the elements do not meet one by one.
+//! * [`Indices`] and [`Order`] say which rows and elements an operation takes; [`Topology`], [`Bsr`] and [`BsrTensor`] are
+//!   block-sparse matrices; [`ShapeMatrix`] is a matrix whose entries are vectors of any length.
 //! * [`io`] is files, [`Ragged::read`] and [`Ragged::write`], and interchange with other libraries.
 //! * [`pages::operations`] has every operation in a table, with what it respects and its tests; [`pages::coming_from`] maps the ragged
 //!   batches of PyTorch, TensorFlow, Awkward Array and FlashAttention to this.

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use serde_json::{Map, Value};
-use vsla::{Activation, ConvMethod, DType, Flush, MAX_RANK, Pairing, Ragged, Shape};
+use vsla::{Activation, ConvMethod, ConvMode, DType, Flush, MAX_RANK, Pairing, Ragged, Shape};
 
 use crate::batch::{Number, shown};
 use crate::device::Choice;
@@ -145,6 +145,11 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "flush",
         "\"discard\" (default) or \"pad\": what becomes of the last group of a level that is not full",
     ),
+    (
+        "mode",
+        "\"full\" (default), \"same\", \"valid\" or \"causal\": which results of a convolution are kept",
+    ),
+    ("strides", "[stride, ..]: of these, every s-th on each axis"),
     (
         "indices",
         "[[index, ..], ..]: a list of rows for each element",
@@ -378,6 +383,27 @@ impl Options {
         }
     }
 
+    pub fn mode(&self) -> Result<ConvMode> {
+        match self.0.get("mode") {
+            None => Ok(ConvMode::Full),
+            Some(value) if value == "full" => Ok(ConvMode::Full),
+            Some(value) if value == "same" => Ok(ConvMode::Same),
+            Some(value) if value == "valid" => Ok(ConvMode::Valid),
+            Some(value) if value == "causal" => Ok(ConvMode::Causal),
+            Some(value) => Err(unexpected("mode", "full, same, valid or causal", value)),
+        }
+    }
+
+    pub fn strides(&self) -> Result<Option<Vec<usize>>> {
+        match self.0.get("strides") {
+            None => Ok(None),
+            Some(value) => match whole_numbers(value) {
+                Some(strides) => Ok(Some(strides)),
+                None => Err(unexpected("strides", "an array of strides", value)),
+            },
+        }
+    }
+
     /// A list for each element.
     pub fn indices(&self) -> Result<Ragged<u32>> {
         crate::batch::read(self.required("indices")?, Some(1)).map_err(|failure| Failure {
@@ -441,7 +467,7 @@ impl Options {
             shapes.push(Shape::new(&extents).map_err(|error| named(error.into()))?);
         }
         let first = shapes.first().map(Shape::rank);
-        Ok((self.rank()?.or(first).unwrap_or(1), shapes))
+        Ok((first.or(self.rank()?).unwrap_or(1), shapes))
     }
 }
 

@@ -18,6 +18,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("shape_matrices", shape_matrices),
         ("stack", stack),
         ("window", window),
+        ("shrink", shrink),
+        ("conv_of_matrices", conv_of_matrices),
     ];
     bench.all_on_each_device(TESTS)
 }
@@ -173,4 +175,41 @@ fn window(device: &Device) {
     let first = windows(4, 3, 1).download_blocking().unwrap();
     assert_eq!(first.to_vecs(), [[1., 2., 3.], [2., 3., 4.]]);
     assert_eq!([windows(10, 4, 2).len(), windows(3, 4, 1).len()], [4, 0]);
+}
+
+fn shrink(device: &Device) {
+    let shrunk = |a: &Ragged<f32>| run(device, a, a, |x, _| x.shrink_blocking());
+    let difference = run(
+        device,
+        &rows([&[5., 3., 2.]]),
+        &rows([&[2., 1., 2.]]),
+        |x, y| x.sub(y),
+    );
+    assert_exact("a difference", &shrunk(&difference), &rows([&[3., 2.]]));
+    let cases: [[Values; 2]; 3] = [
+        [
+            (&[3, 3], &[1., 0., 0., 0., 2., 0., 0., 0., 0.]),
+            (&[2, 2], &[1., 0., 0., 2.]),
+        ],
+        [
+            (&[2, 3], &[0., 0., 5., 0., 0., 0.]),
+            (&[1, 3], &[0., 0., 5.]),
+        ],
+        [(&[3, 4], &[0.; 12]), (&[0, 0], &[])],
+    ];
+    for (i, case) in cases.iter().enumerate() {
+        let [a, expected] = case.map(|(shape, values)| one(shape, values));
+        assert_exact(format!("number {i}"), &shrunk(&a), &expected);
+    }
+}
+
+fn conv_of_matrices(device: &Device) {
+    let a: Values = (&[2, 2], &[1., 2., 3., 4.]);
+    let b: Values = (&[2, 2], &[1., 0., 0., 1.]);
+    let product: Values = (&[3, 3], &[1., 2., 0., 3., 5., 2., 0., 3., 4.]);
+    check(
+        device,
+        |x, y| x.conv(y),
+        &[[a, b, product], [b, a, product]],
+    );
 }

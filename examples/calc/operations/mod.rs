@@ -238,7 +238,7 @@ fn check_size(grows: Grows, call: &Call<'_>) -> Result<()> {
             .shape(i)
             .ambient(&b.shape(j))
             .map_or(1, |shape| written_size(&shape)),
-        Grows::Lengths => 1 + a.length(i) as u64 + b.length(j) as u64,
+        Grows::Lengths => summed(a.shape(i), b.shape(j)),
         Grows::Sums => summed(a.shape(i), b.shape(j)),
         Grows::Sizes => written_size(&a.shape(i)).saturating_mul(written_size(&b.shape(j))),
         Grows::Product => product_size(a.shape(i), b.shape(j), transposed),

@@ -281,7 +281,11 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "the slices along the first axis, each in a box of these extents",
         run: |call| {
-            let layout = shaped(call)?;
+            let mut layout = shaped(call)?;
+            if layout.is_empty() {
+                // Slices have an axis less.
+                layout = Layout::from_shapes(call.layout(0).rank().max(2) - 1, [])?;
+            }
             typed!(call, |device, args| {
                 let x = device.upload(&args[0])?;
                 batch(x.unstack(&layout)?.download_blocking()?)
@@ -323,6 +327,33 @@ pub const ROWS: &[Operation] = &[
                     .iter()
                     .map(|level| Ok(level.download_blocking()?.into()));
                 Ok(Answer::Batches(levels.collect::<Result<_>>()?))
+            })
+        },
+    },
+    Operation {
+        name: "shrink",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "each element without the zeros behind its values",
+        run: |call| {
+            real!(call, |device, args| {
+                let x = device.upload(&args[0])?;
+                batch(x.shrink_blocking()?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "minimal_shape",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the extents of each element without the zeros behind its values",
+        run: |call| {
+            real!(call, |device, args| {
+                let shapes = device.upload(&args[0])?.minimal_shape_blocking()?;
+                let extents = shapes.shapes().map(|shape| shape.extents().to_vec());
+                Ok(Answer::Json(extents.collect()))
             })
         },
     },

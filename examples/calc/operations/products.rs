@@ -2,7 +2,7 @@
 
 use vsla::{ConvMethod, Pairing};
 
-use super::{Answer, BINARY, Grows, Operation, batch, floats};
+use super::{Answer, BINARY, Grows, Operation, UNARY, batch, floats};
 use crate::request::Pairs;
 
 /// A convolution: a method of two tensors and of a pairing of them, by a method of choice.
@@ -19,33 +19,48 @@ macro_rules! convolved {
     }};
 }
 
+/// The same, of whose results some are kept.
+macro_rules! kept {
+    ($args:expr, $device:expr, $options:expr, $method:ident) => {{
+        let (a, b) = ($device.upload(&$args[0])?, $device.upload(&$args[1])?);
+        let pairs = $options.pairs()?;
+        let pairing = pairs.as_ref().map_or(Pairing::Elementwise, Pairs::pairing);
+        let mut pair = a
+            .pair(&b, pairing)?
+            .method($options.method()?)
+            .mode($options.mode()?);
+        if let Some(strides) = $options.strides()? {
+            pair = pair.stride(&strides);
+        }
+        batch(pair.$method()?.download_blocking()?)
+    }};
+}
+
 const CONVOLVED: &[&str] = &["dtype", "rank", "pairing", "method"];
+const MODES: &[&str] = &["dtype", "rank", "pairing", "method", "mode", "strides"];
 
 pub const ROWS: &[Operation] = &[
     Operation {
         name: "conv",
         args: 2,
-        options: CONVOLVED,
+        options: MODES,
         grows: Grows::Lengths,
-        about: "the convolution of each pair (rank 1)",
-        run: |call| {
-            real!(call, |device, args| {
-                let product = convolved!(args, device, call.options, conv);
-                batch(product.download_blocking()?)
-            })
-        },
+        about: "the convolution of each pair (ranks 1 to 3)",
+        run: |call| real!(call, |device, args| kept!(args, device, call.options, conv)),
     },
     Operation {
         name: "correlate",
         args: 2,
-        options: CONVOLVED,
+        options: MODES,
         grows: Grows::Lengths,
-        about: "the cross-correlation of each pair; value q is lag q - (n - 1) (rank 1)",
+        about: "the cross-correlation of each pair; value q is lag q - (n - 1) (ranks 1 to 3)",
         run: |call| {
-            real!(call, |device, args| {
-                let product = convolved!(args, device, call.options, correlate);
-                batch(product.download_blocking()?)
-            })
+            real!(call, |device, args| kept!(
+                args,
+                device,
+                call.options,
+                correlate
+            ))
         },
     },
     Operation {
@@ -108,5 +123,26 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::Sizes,
         about: "the outer product of each pair, whose ranks add up",
         run: binary!(outer),
+    },
+    Operation {
+        name: "degree",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the degree of each polynomial; null of zero (rank 1)",
+        run: |call| {
+            real!(call, |device, args| {
+                let degrees = device.upload(&args[0])?.degree_blocking()?;
+                Ok(Answer::Json(degrees.into_iter().collect()))
+            })
+        },
+    },
+    Operation {
+        name: "eval",
+        args: 2,
+        options: BINARY,
+        grows: Grows::Lengths,
+        about: "each polynomial, its constant coefficient first, at the points of the other element",
+        run: binary!(eval),
     },
 ];

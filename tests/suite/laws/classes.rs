@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Flush, Indices, Layout, Pairing, Ragged, Shape};
+use vsla::{ConvMode, Device, Flush, Indices, Layout, Pairing, Ragged, Shape};
 
 use super::{Run, floats, integers};
 use crate::support::bench::Bench;
@@ -69,8 +69,8 @@ respecting! {
     "sum", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.sum());
     "norm2", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm2());
     "dot", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.dot(y));
-    "conv", 1..=1, BOTH, |d, a, b| integers(d, a, b, |x, y| x.conv(y));
-    "correlate", 1..=1, LEFT, |d, a, b| integers(d, a, b, |x, y| x.correlate(y));
+    "conv", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.conv(y));
+    "correlate", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, y| x.correlate(y));
     "kron", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, y| x.kron(y));
     "outer", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.outer(y));
     "gather", 1..=3, LEFT, |d, a, b| {
@@ -114,6 +114,21 @@ respecting! {
     "pyramid", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| {
         Ok(x.pyramid(&[2, 2], Flush::Pad, 1 << 20)?.swap_remove(1))
     });
+    "minimal_shape", 1..=3, LEFT, |d, a, _| {
+        let layout = d.upload(a).unwrap().minimal_shape_blocking().unwrap();
+        let extents = |shape: Shape| shape.extents().iter().map(|&n| f64::from(n)).collect();
+        Ragged::from_rows(layout.shapes().map(extents).collect::<Vec<Vec<_>>>()).unwrap()
+    };
+    "shrink", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.shrink_blocking());
+    "degree", 1..=1, LEFT, |d, a, _| {
+        let degrees = d.upload(a).unwrap().degree_blocking().unwrap();
+        Ragged::from_rows(degrees.iter().map(|n| [n.map_or(-1.0, |n| n as f64)])).unwrap()
+    };
+    "stride", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| {
+        let strides = [2, 1, 3];
+        x.pair(y, Pairing::Elementwise)?.stride(&strides[..x.layout().rank()]).conv()
+    });
+    "eval", 1..=1, LEFT, |d, a, b| integers(d, a, b, |x, y| x.eval(y));
     "matmul_ambient", 2..=2, BOTH, |d, a, b| integers(d, a, b, |x, y| x.matmul_ambient(y));
 }
 
@@ -132,7 +147,7 @@ depending! {
         |d, a, b| integers(d, a, b, |x, y| x.concat(y, 0));
     "block_diag", [&[1], &[1, 0]], [&[2], &[2]] => [&[1., 2.], &[1., 0., 2.]],
         |d, a, b| integers(d, a, b, |x, y| x.block_diag(y));
-    "broadcast", [&[5], &[5, 0]], [&[], &[]] => [&[5., 5.], &[5.]],
+    "broadcast", [&[5], &[5, 0]], [&[], &[]] => [&[5., 5.], &[5., 0.]],
         |d, a, b| integers(d, a, b, |x, _| x.broadcast(&Layout::from_lengths([2])?));
     "reshape", [&[1, 2, 3, 0], &[1, 2, 3, 0, 0, 0]], [&[], &[]] => [&[1., 3.], &[1., 0.]],
         |d, a, b| integers(d, a, b, |x, _| {
@@ -140,6 +155,12 @@ depending! {
             let shape = Shape::new(&[2, x.layout().length(0) / 2])?;
             x.reshape(&Layout::uniform(1, shape)?)?.slice(&[0, 0], &[2, 1])?.reshape(&Layout::from_lengths([2])?)
         });
+    "mode", [&[1, 2], &[1, 2, 0]], [&[1, 1], &[1, 1]] => [&[1., 3.], &[1., 3., 2.]],
+        |d, a, b| integers(d, a, b, |x, y| {
+            x.pair(y, Pairing::Elementwise)?.mode(ConvMode::Same).conv()
+        });
+    "eval", [&[1], &[1]], [&[2], &[2, 0]] => [&[1.], &[1., 1.]],
+        |d, a, b| integers(d, a, b, |x, y| x.eval(y));
     "correlate", [&[1, 2], &[1, 2]], [&[3], &[3, 0]] => [&[3., 6.], &[0., 3., 6.]],
         |d, a, b| integers(d, a, b, |x, y| x.correlate(y));
     "causal", [&[1], &[1, 0]], [&[1, 2], &[1, 2]] => [&[1.], &[1., 2.]],

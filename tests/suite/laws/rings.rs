@@ -19,6 +19,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("outer_is_bilinear", outer),
         ("matrices_of_model_a_are_a_ring", matrices),
         ("matrices_of_model_b_do_not_associate", matrices_of_model_b),
+        ("least_representatives", least_representatives),
         ("products_meet", products_meet),
     ];
     bench.all_on_each_device(TESTS)
@@ -68,7 +69,7 @@ fn unit(of: &Ragged<i32>) -> Ragged<i32> {
 fn model_a(device: &Device) {
     let add = |a: &Ragged<i32>, b: &Ragged<i32>| run(device, a, b, |x, y| x.add(y));
     let conv = |a: &Ragged<i32>, b: &Ragged<i32>| run(device, a, b, |x, y| x.conv(y));
-    three(device, 1..=1, |a, b, c| {
+    three(device, 1..=3, |a, b, c| {
         assert_exact("b * a", &conv(b, a), &conv(a, b));
         assert_exact("(a * b) * c", &conv(&conv(a, b), c), &conv(a, &conv(b, c)));
         let apart = add(&conv(a, c), &conv(b, c));
@@ -224,4 +225,32 @@ fn matrices_of_model_b(device: &Device) {
         &of(&product(&a, &product(&b, &c))),
         &one(&[4], &[2, 1, 4, 2]),
     );
+}
+
+/// Of every class there is one, which products of polynomials know the size of.
+fn least_representatives(device: &Device) {
+    property::on(
+        device,
+        property::classes(1..=3),
+        |[a]: [[Ragged<i32>; 2]; 1]| {
+            let least = shrunk(&a[0]);
+            for a in &a {
+                assert_exact(
+                    "shrink",
+                    &run(device, a, a, |x, _| x.shrink_blocking()),
+                    &least,
+                );
+                let shape = device.upload(a).unwrap().minimal_shape_blocking().unwrap();
+                assert_eq!(&shape, least.layout());
+            }
+        },
+    );
+    three(device, 1..=1, |a, b, _| {
+        let [a, b] = [a, b].map(|batch| batch.cast(|value| value % 100));
+        let degree = |batch: &Ragged<i32>| device.upload(batch).unwrap().degree_blocking().unwrap();
+        let products = degree(&run(device, &a, &b, |x, y| x.conv(y)));
+        for ((product, a), b) in products.into_iter().zip(degree(&a)).zip(degree(&b)) {
+            assert_eq!(product, a.and_then(|a| Some(a + b?)));
+        }
+    });
 }
