@@ -261,8 +261,8 @@ select @ if k + QUAD <= entry.z @ if k + QUAD <= entry.z + 1u @ elements::gpu
 select @ while u + lane >= end @ while u + lane > end @ elements::gpu
 select @ x_meta[list[e] + 1u] @ x_meta[list[e]] @ elements::gpu
 select @ 0xFFFF0000u >> shift @ 0u @ elements::gpu
-join @ p.begin + i < p.end @ p.begin + i <= p.end @ elements::gpu
-join @ q * QUAD < p.begin @ q * QUAD <= p.begin @ elements::gpu
+join @ q * QUAD < p.begin @ q * QUAD + 1u < p.begin @ elements::gpu
+join @ lane = p.begin % QUAD @ lane = p.begin % QUAD + 1u @ elements::gpu
 join @ p.end + QUAD - 1u @ p.end @ elements::gpu
 join @ p.x_base + q * QUAD @ q * QUAD @ elements::gpu
 join @ 0xFFFF0000u >> shift @ 0u @ elements::gpu

@@ -114,7 +114,7 @@ impl<T: Real> Tensor<T> {
     /// The order is that of the indices and depends on nothing else: the rows of one index are added up by eights, then
     /// their sums, and after 64 rows begin anew; the sums of 64 are added up in the same way. So one index a million times
     /// is no chain of a million. |error| ≤ γ_h Σ|y| with h ≤ 16 ⌈log₆₄ k⌉. Cost: y, and 4 bytes for each row of y and of c, read once,
-    /// c written once; planning takes a few nanoseconds for each index and each row of c, the first time.
+    /// c written once; planning takes some ten nanoseconds for each index and each row of c, the first time.
     ///
     /// ```
     /// # use vsla::{Device, Indices, Layout, Ragged};
