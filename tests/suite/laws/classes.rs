@@ -171,6 +171,8 @@ depending! {
         |d, a, b| floats(d, a, b, |x, y| Ok(x.sbd(y)?.distance));
     "kron", [&[1, 2], &[1, 2]], [&[3], &[3, 0]] => [&[3., 6.], &[3., 0., 6., 0.]],
         |d, a, b| integers(d, a, b, |x, y| x.kron(y));
+    "sort_by_length", [&[7], &[7, 0, 0]], [&[1, 2], &[1, 2]] => [&[7.], &[1., 2.]],
+        |d, a, b| integers(d, a, b, |x, y| x.join(&[y])?.sort_by_length()?.0.elements(0..1));
 }
 
 /// On which sides an operation is known to respect equivalence, if on any. Of one that takes one operand, on the left.

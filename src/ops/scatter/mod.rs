@@ -7,20 +7,23 @@
 //! dispatch; one more for each power of 64 that the most frequent index occurs. Scratch: a 64th of the rows of
 //! indices that occur more than 64 times. To set rows is a gather with the lists turned round.
 
+mod twin;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Arithmetic, gather, par_tiles, twin_of};
+use self::twin::add_up;
+use super::{gather, twin_of};
 use crate::plan::{
-    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Variant, Word,
-    Words, stream_tile,
+    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, Variant, Word, Words,
+    stream_tile,
 };
 use crate::ragged::{CacheKey, DType, Indices, Layout, Pairs, Ragged};
 use crate::{Error, Result};
 
 pub(crate) static ADD: Kernel = Kernel {
     stem: "scatter_add",
-    source: include_str!("../../shaders/scatter_add.wgsl"),
+    source: include_str!("../../../shaders/scatter_add.wgsl"),
     access: &[
         Access::Read,
         Access::Read,
@@ -66,7 +69,7 @@ pub(crate) fn add(
         let tables = last.map_or_else(|| by_row.clone(), Tables::from);
         let before = temps.len().checked_sub(1);
         stages.push(stage(dtype, tables, &result, before, Slot::Output(0)));
-        let twin = twin_of!(dtype, twin);
+        let twin = twin_of!(dtype, add_up);
         Ok(Arc::new(Launch {
             op: OP,
             outputs: vec![Output::new(dtype, OutputLayout::of(result, &[y]))],
@@ -362,92 +365,6 @@ fn stage(
         ],
         groups: total.div_ceil(tile) as u32,
         cost,
-    }
-}
-
-fn twin<T: Arithmetic>(args: &mut TwinArgs<'_>, tables: &Tables) {
-    let [elements, starts, sources] =
-        [&tables.elements, &tables.starts, &tables.sources].map(|words| words.data());
-    let (y, _) = args.input::<T>(0);
-    let output = &mut args.outputs[0];
-    let c: &mut [T] = bytemuck::cast_slice_mut(output.words);
-    par_tiles(output.layout.offsets(), c, |element, within, mut out| {
-        let [first, width] = [0, 1].map(|i| elements[2 * element + i] as usize);
-        let (mut row, mut k) = (first + within.start / width, within.start % width);
-        while !out.is_empty() {
-            let (part, rest) = out.split_at_mut((width - k).min(out.len()));
-            let sum = Sum {
-                y,
-                sources: &sources[starts[row] as usize..starts[row + 1] as usize],
-            };
-            let mut chunks = part.chunks_exact_mut(WIDE);
-            for chunk in &mut chunks {
-                chunk.copy_from_slice(&sum.of::<WIDE>(k));
-                k += WIDE;
-            }
-            for value in chunks.into_remainder() {
-                [*value] = sum.of::<1>(k);
-                k += 1;
-            }
-            (row, k) = (row + 1, 0);
-            out = rest;
-        }
-    });
-}
-
-/// Values of a row that are added up together.
-const WIDE: usize = 16;
-
-/// A row of the result, as the kernel adds it up.
-struct Sum<'a, T> {
-    y: &'a [T],
-    sources: &'a [u32],
-}
-
-impl<T: Arithmetic> Sum<'_, T> {
-    /// Values k .. k + W.
-    fn of<const W: usize>(&self, k: usize) -> [T; W] {
-        let mut cuts = 0;
-        let mut count = self.sources.len();
-        while count > FAN {
-            count = count.div_ceil(FAN);
-            cuts += 1;
-        }
-        self.terms(cuts, 0..count, k)
-    }
-
-    /// The sum of these terms, by eights.
-    fn terms<const W: usize>(&self, cuts: u32, terms: std::ops::Range<usize>, k: usize) -> [T; W] {
-        let mut all = [T::default(); W];
-        for first in terms.clone().step_by(8) {
-            let mut eight = self.term(cuts, first, k);
-            for term in first + 1..(first + 8).min(terms.end) {
-                plus(&mut eight, &self.term(cuts, term, k));
-            }
-            if first == terms.start {
-                all = eight;
-            } else {
-                plus(&mut all, &eight);
-            }
-        }
-        all
-    }
-
-    /// A source, or where sources were cut, the sum of up to 64 terms that were cut once less.
-    fn term<const W: usize>(&self, cuts: u32, term: usize, k: usize) -> [T; W] {
-        let Some(less) = cuts.checked_sub(1) else {
-            let mut values = [T::default(); W];
-            values.copy_from_slice(&self.y[self.sources[term] as usize + k..][..W]);
-            return values;
-        };
-        let count = self.sources.len().div_ceil(FAN.pow(less));
-        self.terms(less, term * FAN..((term + 1) * FAN).min(count), k)
-    }
-}
-
-fn plus<T: Arithmetic, const W: usize>(sum: &mut [T; W], more: &[T; W]) {
-    for (sum, &more) in sum.iter_mut().zip(more) {
-        *sum = sum.plus(more);
     }
 }
 
