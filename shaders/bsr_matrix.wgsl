@@ -12,7 +12,7 @@
 // and rows and columns of blocks. bsr_align sees to that.
 //
 // `order` and `list` are those of bsr_matmul.wgsl, but that `list` has the pitch of b (of b and a) instead of strides, and an entry from p.panels on the
-// number of tiles behind its column. Sums are chains of additions of 16 products, in the order of the blocks. With p.halves c is f16.
+// number of tiles behind its column. Sums are chains of additions of SIDE products, 16 or 8 (EIGHT), in the order of the blocks. With p.halves c is f16.
 
 struct Params {
     first_group: u32,
@@ -143,6 +143,11 @@ fn main(
     @builtin(workgroup_id) wid: vec3<u32>,
     @builtin(num_workgroups) count: vec3<u32>,
     @builtin(local_invocation_index) lid: u32,
+#if EIGHT
+    @builtin(subgroup_id) subgroup: u32,
+    @builtin(subgroup_invocation_id) lane: u32,
+    @builtin(subgroup_size) lanes: u32,
+#endif
 ) {
     let group = group_index(wid, count);
     if group >= p.groups {
@@ -199,5 +204,9 @@ fn main(
 #endif
     }
 #endif
-    make_tiles(t, lid);
+#if EIGHT
+    make_tiles(t, lid, Subgroup(subgroup, lane, lanes));
+#else
+    make_tiles(t, lid, Subgroup(lid / 32u, lid % 32u, 32u));
+#endif
 }

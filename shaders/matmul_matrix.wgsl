@@ -1,10 +1,10 @@
 // c = residual + f(scale · a b + bias) of f16 on cooperative matrices; a, b or both (LEFT, RIGHT) may be stored transposed.
 //
 // A workgroup makes a tile of one product. It stages some columns of a and rows of b as they are stored, and
-// a subgroup of 32 sums its part of the tile in matrices of 16 x 16, 16 products at a time. What the next stage needs is loaded
-// meanwhile. Sums and c are f32. a and b are made of whole quads of words, eight values, or LOOSE: of any values at all.
+// a subgroup of 32 sums its part of the tile in matrices of SIDE x SIDE, SIDE products at a time: 16, or 8 (EIGHT), where subgroups may be
+// of fewer lanes. What the next stage needs is loaded meanwhile. Sums and c are f32. a and b are made of whole quads of words, eight values, or LOOSE: of any values at all.
 //
-// Sums are a chain of ⌈k / 16⌉ additions of 16 products.
+// Sums are a chain of ⌈k / SIDE⌉ additions of SIDE products.
 
 @group(0) @binding(0) var<uniform> p: Params;
 @group(0) @binding(1) var<storage, read_write> a: array<vec4<u32>>;
@@ -80,8 +80,8 @@ fn b_unit_from(at: u32, n: u32) -> vec4<u32> {
 #generate "matmul_matrix"
 
 // A subgroup's scratch to the result, by quads: what of it is inside.
-fn put_matrix(o: Product, row0: u32, column0: u32, scratch: u32, lane: u32) {
-    for (var i = lane; i < SIDE * SIDE / 4u; i += 32u) {
+fn put_matrix(o: Product, row0: u32, column0: u32, scratch: u32, lane: u32, lanes: u32) {
+    for (var i = lane; i < SIDE * SIDE / 4u; i += lanes) {
         let at = scratch + 4u * i;
         let sums = vec4(sh_c[at], sh_c[at + 1u], sh_c[at + 2u], sh_c[at + 3u]);
         put_quad(o, row0 + 4u * i / SIDE, column0 + 4u * i % SIDE, sums, true, true);
@@ -94,10 +94,18 @@ fn main(
     @builtin(num_workgroups) count: vec3<u32>,
     @builtin(local_invocation_index) lid: u32,
     @builtin(subgroup_id) subgroup: u32,
+#if EIGHT
+    @builtin(subgroup_invocation_id) lane: u32,
+    @builtin(subgroup_size) lanes: u32,
+#endif
 ) {
     let group = group_index(wid, count);
     if group >= p.groups {
         return;
     }
-    make_tile(product(group), lid, subgroup);
+#if EIGHT
+    make_tile(product(group), lid, Subgroup(subgroup, lane, lanes));
+#else
+    make_tile(product(group), lid, Subgroup(subgroup, lid % 32u, 32u));
+#endif
 }

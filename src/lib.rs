@@ -97,8 +97,8 @@ pub use ragged::{
     Real, Rows, Shape, Topology,
 };
 pub use tensor::{
-    BsrTensor, ConvPlan, CorrelateMax, Device, DeviceInfo, DeviceKind, DeviceLimits, Flush,
-    KernelTime, Pair, Product, Profile, Sbd, ShapeMatrix, Tensor,
+    BsrProduct, BsrTensor, ConvPlan, CorrelateMax, Device, DeviceInfo, DeviceKind, DeviceLimits,
+    Flush, KernelTime, Pair, Product, Profile, Sbd, ShapeMatrix, Tensor,
 };
 #[cfg(feature = "gpu")]
 pub use wgpu;

@@ -311,5 +311,19 @@ strided_boxes @ rest - down.y < down.z @ rest < down.z @ shapes::gpu
 strided_boxes @ p.x_base / 2u @ p.x_base @ shapes::gpu
 strided_boxes @ i % 2u * 16u @ 0u @ shapes::gpu
 strided_boxes @ 2u * w + 1u < tile.end @ 2u * w + 2u < tile.end @ shapes::gpu
+bsr_finish @ s < order[heavy].y @ s + 1u < order[heavy].y @ bsr::gpu::heavy
+bsr_finish @ order[heavy].x * p.block_high + low @ order[heavy].x * p.block_high @ bsr::gpu::heavy
+bsr_finish @ i < STRIP && @ i < STRIP - 1u && @ bsr::gpu::heavy
+bsr_finish @ var sum = c[at] @ var sum = 0.0 @ bsr::gpu::heavy
+bsr_finish @ column >= x.w @ column > x.w @ bsr::gpu::heavy
+bsr_epilogue @ (at - place.x) % place.y @ at % place.y @ bsr::gpu::epilogue
+bsr_epilogue @ p.bias_base + place.z @ place.z @ bsr::gpu::epilogue
+bsr_epilogue @ place.z + (at @ (at @ bsr::gpu::epilogue
+bsr_epilogue @ residual_value(p.residual_base + at) @ residual_value(at) @ bsr::gpu::epilogue
+bsr_epilogue @ product += 1u @ product += 0u @ bsr::gpu::epilogue
+bsr_epilogue @ value < 0.0 @ value < 1.0 @ bsr::gpu::epilogue
+bsr_epilogue @ value *= p.scale @ value += p.scale @ bsr::gpu::epilogue
+bsr_epilogue @ product + 1u < p.products @ product + 2u < p.products @ bsr::gpu::epilogue
+conv_kept @ if at < item.write @ if at <= item.write @ conv_plan::gpu
 MUTANTS
 [ "$survivors" -eq 0 ] || { echo "$survivors not killed"; exit 1; }

@@ -9,6 +9,7 @@ use super::poll::Poller;
 use super::pool::Pool;
 use super::recorder::Recorder;
 use super::staging::Readbacks;
+use crate::plan::Matrices;
 use crate::{Error, Result};
 
 /// How to open a GPU. The defaults take the best adapter with all that it offers.
@@ -114,21 +115,32 @@ const MATRICES: wgpu::Features = wgpu::Features::SHADER_F16
     .union(wgpu::Features::SUBGROUP)
     .union(wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX);
 
-/// Whether an adapter multiplies matrices of 16 × 16 f16 into f32, and its subgroups are of 32.
-fn has_matrices(adapter: &wgpu::Adapter) -> bool {
+/// The matrices of f16 that an adapter multiplies into f32: of 16 × 16, where its subgroups are of 32, or of 8 × 8.
+/// Kernels on them are of 256 invocations, and of 48 or 16 KiB of workgroup memory.
+fn matrices(adapter: &wgpu::Adapter, invocations: u32, memory: u32) -> Option<Matrices> {
     use wgpu::CooperativeScalarType::{F16, F32};
+    if !adapter.features().contains(MATRICES) || invocations < 256 {
+        return None;
+    }
     let info = adapter.get_info();
-    let sixteen = |m: &wgpu::CooperativeMatrixProperties| {
-        [m.m_size, m.n_size, m.k_size] == [16; 3] && m.ab_type == F16 && m.cr_type == F32
+    let listed = adapter.cooperative_matrix_properties();
+    let has = |side| {
+        listed.iter().any(|m| {
+            [m.m_size, m.n_size, m.k_size] == [side; 3] && m.ab_type == F16 && m.cr_type == F32
+        })
     };
-    adapter.features().contains(MATRICES)
-        && (info.subgroup_min_size, info.subgroup_max_size) == (32, 32)
-        && adapter.cooperative_matrix_properties().iter().any(sixteen)
+    let lanes = (info.subgroup_min_size, info.subgroup_max_size);
+    if has(16) && lanes == (32, 32) && memory >= 49_152 {
+        return Some(Matrices::Sixteen);
+    }
+    // Apple's GPUs have 32 lanes, and are said to have up to 64.
+    let lanes_fit = lanes.1 <= 32 || info.backend == wgpu::Backend::Metal;
+    (has(8) && lanes_fit && memory >= 16_384).then_some(Matrices::Eight)
 }
 
 fn experimental() -> wgpu::ExperimentalFeatures {
     // SAFETY: wgpu does not check the sizes of cooperative matrices against the adapter, nor that workgroups are of whole
-    // subgroups. `has_matrices` does the former, and the kernels of the closed list are of whole subgroups of 32.
+    // subgroups. `matrices` does the former, and the kernels of the closed list are of whole subgroups of 32, or of what divides that.
     #[allow(unsafe_code, reason = "experimental features must be asked for so")]
     unsafe {
         wgpu::ExperimentalFeatures::enabled()
@@ -138,17 +150,22 @@ fn experimental() -> wgpu::ExperimentalFeatures {
 /// Opens an adapter of our own choice.
 pub(crate) async fn open(options: &GpuOptions) -> Result<Gpu> {
     let (adapter, why) = choose(options).await?;
+    let limits = adapter.limits();
+    let (invocations, memory) = (
+        limits.max_compute_invocations_per_workgroup,
+        limits.max_compute_workgroup_storage_size,
+    );
     let wanted = wgpu::Features::TIMESTAMP_QUERY
-        | match has_matrices(&adapter) {
-            true => MATRICES,
-            false => wgpu::Features::empty(),
+        | match matrices(&adapter, invocations, memory) {
+            Some(_) => MATRICES,
+            None => wgpu::Features::empty(),
         };
     let (device, queue) = adapter
         .request_device(&wgpu::DeviceDescriptor {
             label: Some("vsla"),
             required_features: adapter.features() & wanted,
             experimental_features: experimental(),
-            required_limits: adapter.limits(),
+            required_limits: limits,
             memory_hints: wgpu::MemoryHints::MemoryUsage,
             ..Default::default()
         })
@@ -210,10 +227,8 @@ impl Gpu {
         );
         Ok(Gpu {
             id: crate::machine::next_device_id(),
-            matrices: has_matrices(adapter)
-                && device.features().contains(MATRICES)
-                && limits.invocations >= 256
-                && limits.workgroup_memory >= 49_152,
+            matrices: matrices(adapter, limits.invocations, limits.workgroup_memory)
+                .filter(|_| device.features().contains(MATRICES)),
             info,
             why,
             limits,

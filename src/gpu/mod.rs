@@ -23,6 +23,7 @@ use recorder::{Machine, Recorder};
 use staging::Readbacks;
 
 use crate::machine::Memory;
+use crate::plan::Matrices;
 use crate::{Error, Result};
 
 pub(crate) use assembler::assemble;
@@ -39,8 +40,8 @@ pub(crate) struct Gpu {
     /// Why this adapter was taken.
     pub why: String,
     pub limits: Limits,
-    /// Whether it runs kernels on cooperative matrices: 16 × 16 of f16, sums in f32.
-    pub matrices: bool,
+    /// The cooperative matrices that it runs kernels on.
+    pub matrices: Option<Matrices>,
     timestamps: bool,
     poison: bool,
     pool: Arc<Pool>,

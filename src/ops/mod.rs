@@ -53,6 +53,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &bsr::MATMUL,
     &bsr::SAMPLED,
     &bsr::FINISH,
+    &bsr::EPILOGUE,
     &bsr::MATRIX,
     &bsr::MATRIX_SAMPLED,
     &bsr::ALIGN,

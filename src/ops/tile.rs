@@ -1,10 +1,11 @@
 //! The text of a tile on cooperative matrices: staging, multiplying and storing. What is loaded, and in which order, is the kernel's own.
 //!
-//! A workgroup makes `rows` × `columns` sums; each of its subgroups of 32 makes `high` × `wide` of them, in matrices of `side` × `side`. Both
+//! A workgroup makes `rows` × `columns` sums; each of its subgroups makes `high` × `wide` of them, in matrices of `side` × `side`: where those
+//! are of 8, subgroups may be of fewer than 32 lanes, and then there are more of them than parts. Both
 //! operands are staged as they lie in memory, `depth` inner products at a time, so a transposed one is only loaded the other way into
 //! matrices. Every tile adds up in one order, `side` inner products at a time, so sums do not depend on its size.
 //!
-//! The kernel binds `c: array<vec4<f32>>` and has `halves(vec2<u32>) -> vec4<f16>`, and `put_matrix(row, column, scratch, lane)`, which takes what a
+//! The kernel has `halves(vec2<u32>) -> vec4<f16>`, and for what is not stored as it is `put_matrix(o, row, column, scratch, lane, lanes)`, which takes what a
 //! subgroup left in `sh_c` from `scratch` on to the result.
 
 use std::fmt::Write;
@@ -125,6 +126,7 @@ impl Tile {
         self.rows / self.high * (self.columns / self.wide)
     }
 
+    /// Invocations of a workgroup, as if subgroups were of 32.
     pub fn invocations(&self) -> u32 {
         32 * self.subgroups()
     }
@@ -143,23 +145,31 @@ impl Tile {
         ]
     }
 
-    /// A row of a part of staged memory, in quads of values: drivers load matrices fastest from those.
+    /// Values of an element of staged memory. Drivers load matrices of 16 fastest from vectors; Metal loads none of 8 from them.
+    fn per(&self) -> u32 {
+        if self.side == 16 { 4 } else { 1 }
+    }
+
+    /// A row of a part of staged memory, in its elements.
     fn pitch(&self, part: &Part) -> u32 {
-        2 * part.stride()
+        part.stride() * 8 / self.per()
     }
 
     /// Workgroup memory, and the kinds of matrices.
     pub fn declarations(&self) -> String {
         let side = self.side;
+        // Where there may be more subgroups than parts, there is room for what the others leave.
+        let scratch = self.subgroups() + u32::from(side == 8);
         let mut text = format!(
-            "const WG = {}u;\nconst SIDE = {side}u;\nalias MA = coop_mat{side}x{side}<f16, A>;\nalias MB = coop_mat{side}x{side}<f16, B>;\nalias MC = coop_mat{side}x{side}<f32, C>;\nvar<workgroup> sh_c: array<f32, {}>;\n",
+            "const WG = {}u;\nconst SIDE = {side}u;\nalias MA = coop_mat{side}x{side}<f16, A>;\nalias MB = coop_mat{side}x{side}<f16, B>;\nalias MC = coop_mat{side}x{side}<f32, C>;\nvar<workgroup> sh_c: array<f32, {}>;\nstruct Subgroup {{ id: u32, lane: u32, lanes: u32 }}\n",
             self.invocations(),
-            self.subgroups() * side * side,
+            scratch * side * side,
         );
+        let element = if self.per() == 4 { "vec4<f16>" } else { "f16" };
         for part in self.parts() {
             let _ = writeln!(
                 text,
-                "var<workgroup> sh_{}: array<vec4<f16>, {}>;",
+                "var<workgroup> sh_{}: array<{element}, {}>;",
                 part.name,
                 self.stages * part.rows * self.pitch(&part)
             );
@@ -167,11 +177,20 @@ impl Tile {
         text
     }
 
-    /// Where an invocation loads and stages, and where its subgroup's part begins.
+    /// Where an invocation loads and stages, where the part and the scratch of its subgroup `s` begin, and the lane that it is.
     pub fn places(&self) -> String {
-        let across = self.columns / self.wide;
+        let (across, count) = (self.columns / self.wide, self.subgroups());
+        // All of a workgroup multiply together, so a subgroup too many makes a part once more, and keeps nothing of it.
+        let [part, scratch, lane] = match self.side {
+            8 => [
+                format!("s.id % {count}u"),
+                format!("min(s.id, {count}u)"),
+                format!("select(SIDE * SIDE, s.lane, s.id < {count}u)"),
+            ],
+            _ => ["s.id", "s.id", "s.lane"].map(str::to_owned),
+        };
         let mut text = format!(
-            "let row_in = (subgroup / {across}u) * {}u;\nlet column_in = (subgroup % {across}u) * {}u;\n",
+            "let part = {part};\nlet scratch = {scratch} * (SIDE * SIDE);\nlet lane = {lane};\nlet row_in = (part / {across}u) * {}u;\nlet column_in = (part % {across}u) * {}u;\n",
             self.high, self.wide
         );
         for part in self.parts() {
@@ -214,11 +233,19 @@ impl Tile {
             let first = stage * part.rows * pitch;
             let mut stores = String::new();
             for Slot { word, row, unit } in part.slots(set) {
-                let at = format!("{first}u + {row} * {pitch}u + 2u * {unit}");
-                let _ = writeln!(
-                    stores,
-                    "sh_{name}[{at}] = halves({word}.xy);\nsh_{name}[{at} + 1u] = halves({word}.zw);"
-                );
+                let per = self.per();
+                let at = format!("{first}u + {row} * {pitch}u + {}u * {unit}", 8 / per);
+                for (half, of) in ["xy", "zw"].into_iter().enumerate() {
+                    let at = format!("{at} + {}u", half as u32 * 4 / per);
+                    let values = format!("halves({word}.{of})");
+                    let _ = match per {
+                        4 => writeln!(stores, "sh_{name}[{at}] = {values};"),
+                        _ => writeln!(
+                            stores,
+                            "let {word}_{of} = {values};\nsh_{name}[{at}] = {word}_{of}.x;\nsh_{name}[{at} + 1u] = {word}_{of}.y;\nsh_{name}[{at} + 2u] = {word}_{of}.z;\nsh_{name}[{at} + 3u] = {word}_{of}.w;"
+                        ),
+                    };
+                }
             }
             let _ = write!(text, "{{\n{}}}\n", part.guarded(&stores));
         }
@@ -248,7 +275,7 @@ impl Tile {
     }
 
     fn load_matrices(&self, text: &mut String, part: &Part, stage: u32, step: u32) {
-        let (name, pitch, side) = (part.name, self.pitch(part), self.side);
+        let (name, pitch, per, side) = (part.name, self.pitch(part), self.per(), self.side);
         let (matrix, origin, count) = match name {
             "a" => ("MA", "row_in", self.high / side),
             _ => ("MB", "column_in", self.wide / side),
@@ -260,8 +287,8 @@ impl Tile {
         for i in 0..count {
             let (across, along) = (side * i, side * step);
             let at = match part.inner {
-                true => format!("({origin} + {across}u) * {pitch}u + {}u", along / 4),
-                false => format!("{}u + ({origin} + {across}u) / 4u", along * pitch),
+                true => format!("({origin} + {across}u) * {pitch}u + {}u", along / per),
+                false => format!("{}u + ({origin} + {across}u) / {per}u", along * pitch),
             };
             let _ = writeln!(
                 text,
@@ -270,7 +297,7 @@ impl Tile {
         }
     }
 
-    /// The sums of a tile at `row0`, `column0`, as they are: to `c` from `begin` on, with so many values from row to row.
+    /// The sums of a tile at `row0`, `column0`, as they are: to `c`, quads of values, from `begin` on, with so many values from row to row.
     pub fn put_as_it_is(&self, begin: &str, stride: &str) -> String {
         let mut text = format!(
             "let stride = {stride} / 4u;\nlet first = ({begin} + column0 + column_in) / 4u + (row0 + row_in) * stride;\n"
@@ -292,8 +319,7 @@ impl Tile {
         let side = self.side;
         let across = self.wide / side;
         let mut text = format!(
-            "let scratch = subgroup * {}u;\nlet count = {}u * min(p.groups, 1u);\nfor (var f = 0u; f < count; f += 1u) {{\nworkgroupBarrier();\n",
-            side * side,
+            "let count = {}u * min(p.groups, 1u);\nfor (var f = 0u; f < count; f += 1u) {{\nworkgroupBarrier();\n",
             self.high / side * across
         );
         for (i, j) in self.matrices() {
@@ -307,7 +333,7 @@ impl Tile {
         }
         let _ = writeln!(
             text,
-            "workgroupBarrier();\nput_matrix(o, row0 + row_in + {side}u * (f / {across}u), column0 + column_in + {side}u * (f % {across}u), scratch, lane);\n}}"
+            "workgroupBarrier();\nput_matrix(o, row0 + row_in + {side}u * (f / {across}u), column0 + column_in + {side}u * (f % {across}u), scratch, lane, s.lanes);\n}}"
         );
         text
     }

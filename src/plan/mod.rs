@@ -27,8 +27,6 @@ pub(crate) use launch::{
     Words,
 };
 pub(crate) use method::Choice;
-pub(crate) use products::{
-    DENSE, DENSE_MATRIX, DenseTile, NARROW, SPARSE, SPARSE_MATRIX, SparseTile, WIDE,
-};
+pub(crate) use products::{DENSE, DenseTile, Matrices, NARROW, SPARSE, SparseTile, WIDE};
 pub(crate) use tiles::{TileList, stream_tile};
 pub(crate) use window::{AXES, Flat, Meeting, Window};

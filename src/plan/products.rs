@@ -3,6 +3,52 @@
 //! The choice is a function of the product's own shape and of the table, so that neighbours change no bit. Tables are written from
 //! measurements; `docs/performance.md` has those.
 
+/// The cooperative matrices of a device, of f16 and with sums in f32: square, and as deep as they are wide.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Matrices {
+    Eight,
+    Sixteen,
+}
+
+impl Matrices {
+    pub(crate) fn side(self) -> u32 {
+        match self {
+            Matrices::Eight => 8,
+            Matrices::Sixteen => 16,
+        }
+    }
+
+    /// Those that a variant with these flags is for.
+    pub(crate) fn of(flags: &[&str]) -> Matrices {
+        match flags.contains(&"EIGHT") {
+            true => Matrices::Eight,
+            false => Matrices::Sixteen,
+        }
+    }
+
+    pub(crate) fn dense(self) -> &'static [DenseTile] {
+        match self {
+            Matrices::Eight => &DENSE_EIGHT,
+            Matrices::Sixteen => &DENSE_SIXTEEN,
+        }
+    }
+
+    pub(crate) fn sparse(self) -> &'static [SparseTile] {
+        match self {
+            Matrices::Eight => &SPARSE_EIGHT,
+            Matrices::Sixteen => &SPARSE_SIXTEEN,
+        }
+    }
+
+    /// Multiply-adds that take as long as one that is done for itself.
+    pub(crate) fn rate(self) -> u64 {
+        match self {
+            Matrices::Eight => 1,
+            Matrices::Sixteen => 8,
+        }
+    }
+}
+
 /// A workgroup's tile of a dense product.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct DenseTile {
@@ -54,8 +100,8 @@ pub(crate) const DENSE: [DenseTile; 3] = [
     },
 ];
 
-/// Those on cooperative matrices, of f16.
-pub(crate) const DENSE_MATRIX: [DenseTile; 4] = [
+/// Those on matrices of 16.
+const DENSE_SIXTEEN: [DenseTile; 4] = [
     DenseTile {
         depth: 32,
         ..dense("T32", [32, 32], [16, 16])
@@ -79,6 +125,15 @@ pub(crate) const DENSE_MATRIX: [DenseTile; 4] = [
         // It does not fit.
         turned: false,
         ..dense("T256", [128, 256], [64, 64])
+    },
+];
+
+/// Those on matrices of 8: of what is usual for such matrices, in 16 KiB. Not measured on a GPU that has them.
+const DENSE_EIGHT: [DenseTile; 2] = [
+    dense("T32", [32, 32], [16, 16]),
+    DenseTile {
+        least: 16,
+        ..dense("T64", [64, 64], [32, 32])
     },
 ];
 
@@ -196,8 +251,8 @@ const fn matrix(
     }
 }
 
-/// Those on cooperative matrices, of f16: as high as blocks are. Wide ones make more of what they load of a.
-pub(crate) const SPARSE_MATRIX: [SparseTile; 9] = [
+/// Those on matrices of 16: as high as blocks are. Wide ones make more of what they load of a.
+const SPARSE_SIXTEEN: [SparseTile; 9] = [
     SparseTile {
         depth: 16,
         segments: S16,
@@ -236,6 +291,30 @@ pub(crate) const SPARSE_MATRIX: [SparseTile; 9] = [
         turned: false,
         ..matrix("WIDE64", [64, 512], [64, 64], &[64])
     },
+];
+
+const fn eight(
+    flag: &'static str,
+    rows: u32,
+    part: [u32; 2],
+    blocks: &'static [u32],
+) -> SparseTile {
+    SparseTile {
+        depth: 16,
+        segments: &[("S8", 8)],
+        ..sparse(flag, [rows, WIDE], part, blocks)
+    }
+}
+
+/// Those on matrices of 8: as high as blocks are, in 16 KiB. Not measured on a GPU that has them.
+const SPARSE_EIGHT: [SparseTile; 7] = [
+    eight("H8", 8, [8, 32], &[8]),
+    eight("H16", 16, [16, 32], &[16]),
+    eight("H32", 32, [32, 32], &[32]),
+    eight("H48", 48, [48, 32], &[48]),
+    eight("H64", 64, [32, 64], &[64]),
+    eight("H96", 96, [48, 32], &[96]),
+    eight("H128", 128, [64, 32], &[128]),
 ];
 
 impl SparseTile {
@@ -290,7 +369,7 @@ mod tests {
             (1500, 1500),
             (1, 40_000),
         ] {
-            for tiles in [&DENSE[..], &DENSE_MATRIX] {
+            for tiles in [&DENSE[..], &DENSE_SIXTEEN, &DENSE_EIGHT] {
                 let tile = &tiles[DenseTile::of(tiles, [m, n], false, false)];
                 let mut met = Vec::new();
                 tile.for_each([m, n], |row, column| met.push((row, column)));
@@ -324,10 +403,10 @@ mod tests {
             }
         }
         for (side, expected) in [(32, "T32"), (512, "T64"), (1280, "T128"), (2048, "T256")] {
-            assert_eq!(flag(&DENSE_MATRIX, side, false, false), expected, "{side}");
+            assert_eq!(flag(&DENSE_SIXTEEN, side, false, false), expected, "{side}");
         }
-        assert_eq!(flag(&DENSE_MATRIX, 4096, true, false), "T64");
-        assert_eq!(flag(&DENSE_MATRIX, 4096, false, true), "T128");
+        assert_eq!(flag(&DENSE_SIXTEEN, 4096, true, false), "T64");
+        assert_eq!(flag(&DENSE_SIXTEEN, 4096, false, true), "T128");
     }
 
     /// Every block side has a tile in every case, which is as high as a block or a whole part of it.
@@ -338,9 +417,12 @@ mod tests {
                 let columns = [1, 100, 200, 600][case / 4];
                 let (halves, turned) = (case & 1 > 0, case & 2 > 0);
                 let tile =
-                    SPARSE_MATRIX[SparseTile::of(&SPARSE_MATRIX, high, columns, halves, turned)];
+                    SPARSE_SIXTEEN[SparseTile::of(&SPARSE_SIXTEEN, high, columns, halves, turned)];
                 assert_eq!(tile.rows, high, "{tile:?}");
                 assert!(tile.columns <= 128 || columns > tile.columns / 2 && !turned);
+                let tile =
+                    SPARSE_EIGHT[SparseTile::of(&SPARSE_EIGHT, high, columns, halves, turned)];
+                assert_eq!([tile.rows, tile.columns], [high, WIDE], "{tile:?}");
                 let tile = SPARSE[SparseTile::of(&SPARSE, high, columns, halves, turned)];
                 assert_eq!(tile.columns, if columns <= 32 { NARROW } else { WIDE });
                 assert!(high.is_multiple_of(tile.rows) || tile.flag == "NARROW");

@@ -8,7 +8,7 @@ use crate::cpu::Cpu;
 use crate::gpu::{self, Gpu, GpuOptions};
 use crate::machine::Memory;
 use crate::ops::fft::Room;
-use crate::plan::CostTable;
+use crate::plan::{CostTable, Matrices};
 use crate::ragged::{Element, Layout, Ragged};
 use crate::{Result, Tensor};
 
@@ -68,6 +68,8 @@ pub struct DeviceInfo {
     pub reason: String,
     /// What kernels may use. `None` for the CPU.
     pub limits: Option<DeviceLimits>,
+    /// Rows and columns of the cooperative matrices that products of `f16` are made by, 8 or 16, where there are any. `None` in a list.
+    pub matrices: Option<usize>,
     /// Kernels compiled so far, of a closed list.
     pub pipelines: usize,
     /// Bind groups kept for reuse, of a bounded number.
@@ -227,6 +229,7 @@ impl Device {
                 driver: String::new(),
                 reason: cpu.why.clone(),
                 limits: None,
+                matrices: None,
                 pipelines: 0,
                 bind_groups: 0,
             },
@@ -239,6 +242,7 @@ impl Device {
                     invocations: gpu.limits.invocations,
                     binding_bytes: gpu.limits.binding_bytes,
                 }),
+                matrices: gpu.matrices.map(|matrices| matrices.side() as usize),
                 pipelines: gpu.pipelines(),
                 bind_groups: gpu.bind_groups(),
                 ..adapter_info(&gpu.info)
@@ -255,10 +259,10 @@ impl Device {
         }
     }
 
-    /// Whether it multiplies f16 by cooperative matrices.
-    pub(super) fn has_matrices(&self) -> bool {
+    /// What it multiplies f16 by.
+    pub(super) fn matrices(&self) -> Option<Matrices> {
         match &self.backend {
-            Backend::Cpu(_) => false,
+            Backend::Cpu(_) => None,
             #[cfg(feature = "gpu")]
             Backend::Gpu(gpu) => gpu.matrices,
         }
@@ -403,6 +407,7 @@ fn adapter_info(info: &wgpu::AdapterInfo) -> DeviceInfo {
             .to_owned(),
         reason: String::new(),
         limits: None,
+        matrices: None,
         pipelines: 0,
         bind_groups: 0,
     }

@@ -18,6 +18,7 @@ mod reductions;
 mod shape_matrix;
 mod shapes;
 mod sparse;
+mod sparse_products;
 mod stacking;
 mod transfer;
 mod transforms;
@@ -33,6 +34,7 @@ pub use products::Product;
 pub use profile::{KernelTime, Profile};
 pub use shape_matrix::ShapeMatrix;
 pub use sparse::BsrTensor;
+pub use sparse_products::BsrProduct;
 pub use stacking::Flush;
 
 use device::Backend;

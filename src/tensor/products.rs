@@ -136,15 +136,16 @@ pub(super) fn target<T: Element>(
     operands: [&Tensor<T>; 2],
 ) -> Result<Target> {
     let device = &operands[0].device;
-    let matrices = T::DTYPE == DType::F16 && device.has_matrices();
+    let matrices = device.matrices().filter(|_| T::DTYPE == DType::F16);
     match (tier, matrices) {
-        (Tier::Auto | Tier::Matrix, true) => Ok(Target::Matrix {
+        (Tier::Auto | Tier::Matrix, Some(matrices)) => Ok(Target::Matrix {
+            matrices,
             quads: operands.iter().all(|operand| operand.base % 8 == 0),
         }),
-        (Tier::Matrix, false) => Err(Error::Unsupported {
+        (Tier::Matrix, None) => Err(Error::Unsupported {
             op,
             what: format!(
-                "the tier of matrices: {} has no cooperative ones of 16 x 16 f16 that add up in f32",
+                "the tier of matrices: {} has no cooperative ones of f16, 16 x 16 or 8 x 8, that add up in f32",
                 device.name()
             ),
         }),
@@ -227,8 +228,8 @@ impl<'a, T: Factor> Product<'a, T> {
 impl Product<'_, f16> {
     /// Makes the products that way, or fails to.
     ///
-    /// By matrices, sums are a chain of ⌈k / 16⌉ additions of 16 products, each cut instead of rounded: |error| ≤ 4 γ_h Σ|A_il B_lj| with
-    /// h = 16 + ⌈k / 16⌉. `Auto` goes by the device alone, so an element's bits depend on its factors and on the device. The
+    /// By matrices, sums are a chain of ⌈k / s⌉ additions of s products, each cut instead of rounded: |error| ≤ 4 γ_h Σ|A_il B_lj| with
+    /// h = s + ⌈k / s⌉, where s is 16 or 8, the side of the device's [`matrices`](crate::DeviceInfo::matrices). `Auto` goes by the device alone, so an element's bits depend on its factors and on the device. The
     /// CPU has one way, which is both `Auto` and `Baseline`.
     ///
     /// ```

@@ -1,9 +1,9 @@
-//! Block-sparse matrices on devices, and their products.
+//! Block-sparse matrices on devices, and their plain products.
 
 use super::methods::single;
 use super::products::target;
-use super::{Device, Product, Tensor, run};
-use crate::ops::bsr::{self, Form};
+use super::{BsrProduct, Device, Product, Tensor, run};
+use crate::ops::bsr;
 use crate::ops::matmul::Tier;
 use crate::ragged::{Bsr, Element, Float, Topology};
 use crate::{Error, Result};
@@ -31,10 +31,10 @@ use half::f16;
 /// ```
 #[derive(Clone, Debug)]
 pub struct BsrTensor<T: Element> {
-    topology: Topology,
-    values: Tensor<T>,
-    transposed: bool,
-    tier: Tier,
+    pub(super) topology: Topology,
+    pub(super) values: Tensor<T>,
+    pub(super) transposed: bool,
+    pub(super) tier: Tier,
 }
 
 impl Device {
@@ -160,35 +160,33 @@ impl<T: Float> BsrTensor<T> {
     /// [`SizeOverflow`](Error::SizeOverflow) with the element whose result does not fit, [`TooLarge`](Error::TooLarge),
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn matmul(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
-        self.multiply(other, false)
+        self.product(other).run()
     }
 
-    fn multiply<R: Element>(&self, dense: &Tensor<T>, dense_left: bool) -> Result<Tensor<R>> {
-        self.values.check_device(bsr::OP, dense)?;
-        let device = &dense.device;
-        let form = Form {
-            transposed: self.transposed,
-            dense_left,
-        };
-        let target = target(bsr::OP, self.tier, [&self.values, dense])?;
-        let launch = bsr::matmul(
-            form,
-            (T::DTYPE, R::DTYPE),
-            &self.topology,
-            self.len(),
-            &dense.layout,
-            target,
-        )?;
-        let operands = [self.values.operand(), dense.operand()];
-        single(device, launch.op, run(device, &launch, &operands, &[])?)
+    /// The product `S B` of the matrix with each dense one, still to be told more about: [`matmul`](Self::matmul) with an epilogue.
+    ///
+    /// ```
+    /// use vsla::{Bsr, Device, Ragged, Shape, Topology};
+    ///
+    /// let device = Device::cpu();
+    /// let topology = Topology::new([8, 8], [8, 8], &[(0, 0)])?;
+    /// let s = device.upload_bsr(&Bsr::new(&topology, vec![2.0f32; 64])?)?;
+    /// let b = device.upload(&Ragged::from_shapes(vec![1.0f32; 8], 2, [Shape::new(&[8, 1])?])?)?;
+    /// let scaled = s.product(&b).scale(0.5).run()?;
+    /// assert_eq!(scaled.download_blocking()?.values(), [8.0; 8]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    pub fn product<'a>(&'a self, other: &'a Tensor<T>) -> BsrProduct<'a, T> {
+        BsrProduct::new(self, other, false)
     }
 }
 
 impl BsrTensor<f16> {
     /// The same matrices, for products that are made that way, or fail to be.
     ///
-    /// By matrices, sums are chains of additions of 16 products, each cut instead of rounded, in the order of the blocks: |error| ≤ 4 γ_h Σ|S_il B_lj| over
-    /// the t stored columns of a row, with h = 16 + ⌈t / 16⌉. Blocks of eight rows use half of each matrix, and are still served best by
+    /// By matrices, sums are chains of additions of s products, each cut instead of rounded, in the order of the blocks: |error| ≤ 4 γ_h Σ|S_il B_lj| over
+    /// the t stored columns of a row, with h = s + ⌈t / s⌉, where s is 16 or 8, the side of the device's
+    /// [`matrices`](crate::DeviceInfo::matrices). Blocks of eight rows use half of each matrix of 16, and are still served best by
     /// them: 46.9 TFLOP/s on an H100 at 10 % of 4096³, where `f32` by the kernels of any device has 12.9. Operands that do not begin at whole quads of
     /// words, or whose rows are not made of whole ones, and matrices that end inside a block are copied first: a dispatch more, and room for the copy. `Auto` goes by the device alone. The
     /// CPU has one way, which is both `Auto` and `Baseline`.
@@ -219,7 +217,7 @@ impl BsrTensor<f16> {
     /// # Errors
     /// Those of [`matmul`](Self::matmul).
     pub fn matmul_f32(&self, other: &Tensor<f16>) -> Result<Tensor<f32>> {
-        self.multiply(other, false)
+        self.product(other).run_f32()
     }
 }
 
@@ -244,7 +242,25 @@ impl<T: Float> Tensor<T> {
     /// # Errors
     /// Those of [`BsrTensor::matmul`].
     pub fn matmul_bsr(&self, other: &BsrTensor<T>) -> Result<Tensor<T>> {
-        other.multiply(self, true)
+        self.product_bsr(other).run()
+    }
+
+    /// The product `A S` of each dense matrix with the block-sparse one, still to be told more about: [`matmul_bsr`](Self::matmul_bsr) with an
+    /// epilogue.
+    ///
+    /// ```
+    /// use vsla::{Bsr, Device, Ragged, Shape, Topology};
+    ///
+    /// let device = Device::cpu();
+    /// let topology = Topology::new([8, 8], [8, 8], &[(0, 0)])?;
+    /// let s = device.upload_bsr(&Bsr::new(&topology, vec![2.0f32; 64])?)?;
+    /// let a = device.upload(&Ragged::from_shapes(vec![1.0f32; 8], 2, [Shape::new(&[1, 8])?])?)?;
+    /// let with_itself = a.product_bsr(&s).residual(&a).run()?;
+    /// assert_eq!(with_itself.download_blocking()?.values(), [17.0; 8]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    pub fn product_bsr<'a>(&'a self, other: &'a BsrTensor<T>) -> BsrProduct<'a, T> {
+        BsrProduct::new(other, self, true)
     }
 }
 
@@ -265,7 +281,7 @@ impl Tensor<f16> {
     /// # Errors
     /// Those of [`BsrTensor::matmul`].
     pub fn matmul_bsr_f32(&self, other: &BsrTensor<f16>) -> Result<Tensor<f32>> {
-        other.multiply(self, true)
+        self.product_bsr(other).run_f32()
     }
 }
 

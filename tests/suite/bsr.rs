@@ -1,5 +1,6 @@
 //! Block-sparse matrices: how they are made, and their products.
 
+mod epilogue;
 mod half;
 mod host;
 mod matrix;
@@ -33,6 +34,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     ];
     let mut trials = bench.all_on_each_device(tests);
     trials.extend(bench.all_on_each_device(half::TESTS));
+    trials.extend(bench.all_on_each_device(epilogue::TESTS));
     trials.extend(matrix::tests(bench));
     trials.extend(host::tests(bench));
     trials

@@ -93,6 +93,8 @@ const MATRICES: Capabilities = Capabilities::COOPERATIVE_MATRIX
 
 /// What a device with matrices has. Kernels of four subgroups take half of it, so that two workgroups are at work at once.
 const MATRICES_MEMORY: u32 = 49_152;
+/// Those of 8 x 8 keep to what every device has.
+const EIGHT: &str = ".eight.";
 const EIGHT_SUBGROUPS: &[&str] = &[".t256", ".wide64"];
 
 /// Parses and validates, with none of the capabilities that a browser might not have.
@@ -154,7 +156,7 @@ fn check_needs(name: &str, module: &Module) -> Result<(), String> {
         name if on_matrices(name) && EIGHT_SUBGROUPS.iter().any(|flag| name.contains(flag)) => {
             MATRICES_MEMORY
         }
-        name if on_matrices(name) => MATRICES_MEMORY / 2,
+        name if on_matrices(name) && !name.contains(EIGHT) => MATRICES_MEMORY / 2,
         _ => WORKGROUP_MEMORY,
     };
     if memory > allowed {
@@ -204,12 +206,12 @@ fn translate(name: &str, module: &Module, info: &ModuleInfo) {
         .unwrap_or_else(|error| panic!("{name}, SPIR-V: {error}"));
     assert!(words.len() > 5, "{name}: SPIR-V without instructions");
 
-    if on_matrices(name) {
+    if on_matrices(name) && !name.contains(EIGHT) {
         // No other language has matrices of 16 x 16.
         return;
     }
     let options = msl::Options {
-        lang_version: (2, 0),
+        lang_version: if on_matrices(name) { (2, 3) } else { (2, 0) },
         fake_missing_bindings: true,
         ..Default::default()
     };
@@ -223,6 +225,16 @@ fn translate(name: &str, module: &Module, info: &ModuleInfo) {
         text.contains("kernel void"),
         "{name}: Metal without a kernel"
     );
+    if on_matrices(name) {
+        // naga writes any size, and vectors to load from; Metal has just these.
+        for matrix in ["simdgroup_half8x8", "simdgroup_float8x8"] {
+            assert!(text.contains(matrix), "{name}: Metal without {matrix}");
+        }
+        for none in ["16x16", "half4*", "float4*"] {
+            assert!(!text.contains(none), "{name}: Metal has no {none}");
+        }
+        return;
+    }
 
     let options = hlsl::Options {
         shader_model: hlsl::ShaderModel::V5_1,

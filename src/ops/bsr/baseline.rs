@@ -88,12 +88,13 @@ fn variant(kernel: &Kernel, dtype: DType, build: &SparseTile) -> usize {
 pub(super) fn stages(request: &Request<'_>) -> Result<(Vec<Stage>, Vec<u64>)> {
     let &Request {
         form,
-        types: (dtype, result_type),
+        types: (dtype, _),
         topology,
         sets,
         dense,
         products,
         result,
+        ..
     } = request;
     let by_columns = form.by_columns();
     let rows: Arc<Rows> = plan::rows(topology, by_columns)?;
@@ -139,7 +140,7 @@ pub(super) fn stages(request: &Request<'_>) -> Result<(Vec<Stage>, Vec<u64>)> {
         true => [1, high],
     };
     let mut temps = vec![scratch.max(1)];
-    let (sums, round) = rounded(result_type, result.total(), &mut temps);
+    let (sums, after) = request.sums(&mut temps);
     let mut all = Vec::new();
     for (narrow, &(first, panels, columns)) in [false, true].into_iter().zip(&parts) {
         let build = build_of(high, narrow);
@@ -186,7 +187,7 @@ pub(super) fn stages(request: &Request<'_>) -> Result<(Vec<Stage>, Vec<u64>)> {
         turned: false,
     };
     all.push(finish.stage([sums, order(), Slot::Words(list), Slot::Temp(0)])?);
-    all.extend(round);
+    all.extend(after);
     all.retain(|stage| stage.groups > 0);
     Ok((all, temps))
 }

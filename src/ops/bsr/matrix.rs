@@ -1,6 +1,6 @@
 //! Block-sparse products of f16 on cooperative matrices: tiles, kernels and stages.
 //!
-//! Every tile adds up 16 products at a time in the order of the blocks, so a product's bits depend on neither its tile nor on whether operands
+//! Every tile adds up as many products at a time as matrices are deep, in the order of the blocks, so a product's bits depend on neither its tile nor on whether operands
 //! had to be copied to begin at whole quads of words.
 
 use std::sync::Arc;
@@ -8,9 +8,10 @@ use std::sync::Arc;
 use super::align::Copies;
 use super::plan::{self, Rows};
 use super::sampled::Sample;
-use super::{Extents, Finish, OP, Request, groups, ordered, rounded};
+use super::{Extents, Finish, OP, Request, groups, ordered};
 use crate::Result;
-use crate::plan::{Access, Kernel, SPARSE_MATRIX, Slot, SparseTile, Stage, Variant, Word, Words};
+use crate::ops::matmul::Epilogue;
+use crate::plan::{Access, Kernel, Matrices, Slot, SparseTile, Stage, Variant, Word, Words};
 use crate::ragged::{DType, Topology};
 
 const fn variant(flags: &'static [&'static str]) -> Variant {
@@ -22,12 +23,12 @@ const fn variant(flags: &'static [&'static str]) -> Variant {
 
 /// For each height and kind of segment, the four ways in which a and b may lie in memory.
 macro_rules! variants {
-    ($($high:literal $kind:literal),+; $($more:expr),* $(,)?) => {
+    ($([$($flag:literal),+]),+; $($more:expr),* $(,)?) => {
         &[$(
-            variant(&["MATRIX", $high, $kind]),
-            variant(&["MATRIX", $high, $kind, "ACROSS"]),
-            variant(&["MATRIX", $high, $kind, "TURNED"]),
-            variant(&["MATRIX", $high, $kind, "ACROSS", "TURNED"]),
+            variant(&["MATRIX", $($flag),+]),
+            variant(&["MATRIX", $($flag),+, "ACROSS"]),
+            variant(&["MATRIX", $($flag),+, "TURNED"]),
+            variant(&["MATRIX", $($flag),+, "ACROSS", "TURNED"]),
         )+ $($more),*]
     };
 }
@@ -49,13 +50,17 @@ pub(crate) static MATMUL: Kernel = Kernel {
     source: include_str!("../../../shaders/bsr_matrix.wgsl"),
     access: &ACCESS,
     variants: variants!(
-        "H8" "S16", "H8" "S8",
-        "H16" "S16", "H16" "S8",
-        "H32" "S32", "H32" "S8",
-        "H48" "S16", "H48" "S8",
-        "H64" "S32", "H64" "S8",
-        "H96" "S32", "H96" "S8",
-        "H128" "S32", "H128" "S8";
+        ["H8", "S16"], ["H8", "S8"],
+        ["H16", "S16"], ["H16", "S8"],
+        ["H32", "S32"], ["H32", "S8"],
+        ["H48", "S16"], ["H48", "S8"],
+        ["H64", "S32"], ["H64", "S8"],
+        ["H96", "S32"], ["H96", "S8"],
+        ["H128", "S32"], ["H128", "S8"],
+        ["EIGHT", "H8", "S8"], ["EIGHT", "H16", "S8"],
+        ["EIGHT", "H32", "S8"], ["EIGHT", "H48", "S8"],
+        ["EIGHT", "H64", "S8"], ["EIGHT", "H96", "S8"],
+        ["EIGHT", "H128", "S8"];
         // What is turned does not fit.
         variant(&["MATRIX", "WIDE32", "S32"]),
         variant(&["MATRIX", "WIDE32", "S32", "ACROSS"]),
@@ -73,28 +78,42 @@ pub(crate) static SAMPLED: Kernel = Kernel {
     source: MATMUL.source,
     access: ACCESS.split_at(6).0,
     variants: variants!(
-        "H8" "SAMPLED", "H16" "SAMPLED", "H32" "SAMPLED", "H48" "SAMPLED",
-        "H64" "SAMPLED", "H96" "SAMPLED", "H128" "SAMPLED";
+        ["SAMPLED", "H8"], ["SAMPLED", "H16"], ["SAMPLED", "H32"],
+        ["SAMPLED", "H48"], ["SAMPLED", "H64"], ["SAMPLED", "H96"],
+        ["SAMPLED", "H128"],
+        ["EIGHT", "SAMPLED", "H8"], ["EIGHT", "SAMPLED", "H16"],
+        ["EIGHT", "SAMPLED", "H32"], ["EIGHT", "SAMPLED", "H48"],
+        ["EIGHT", "SAMPLED", "H64"], ["EIGHT", "SAMPLED", "H96"],
+        ["EIGHT", "SAMPLED", "H128"];
     ),
 };
 
-/// The variant for blocks of that height, of that kind of segment, and sides.
-fn variant_of(kernel: &Kernel, high: &str, kind: &str, [across, turned]: [bool; 2]) -> usize {
+/// The variant for such tiles, that kind of segment, and sides.
+fn variant_of(
+    kernel: &Kernel,
+    matrices: Matrices,
+    tile: &SparseTile,
+    kind: &str,
+    [across, turned]: [bool; 2],
+) -> usize {
     let found = kernel.variants.iter().position(|variant| {
         let has = |flag| variant.flags.contains(&flag);
-        has(high) && has(kind) && has("ACROSS") == across && has("TURNED") == turned
+        Matrices::of(variant.flags) == matrices
+            && (has(tile.flag) && has(kind))
+            && (has("ACROSS"), has("TURNED")) == (across, turned)
     });
     // All that `SparseTile::of` and `segment` give are listed.
     found.unwrap_or(usize::MAX)
 }
 
-/// Multiply-adds that take as long as one that is not of a matrix product.
-const RATE: u64 = 8;
-
 /// Workgroups from which on each may make several tiles.
 const MANY: u64 = 2048;
 
-pub(super) fn stages(request: &Request<'_>, quads: bool) -> Result<(Vec<Stage>, Vec<u64>)> {
+pub(super) fn stages(
+    request: &Request<'_>,
+    matrices: Matrices,
+    quads: bool,
+) -> Result<(Vec<Stage>, Vec<u64>)> {
     let &Request {
         form,
         types: (_, result_type),
@@ -103,15 +122,17 @@ pub(super) fn stages(request: &Request<'_>, quads: bool) -> Result<(Vec<Stage>, 
         dense,
         products,
         result,
+        ..
     } = request;
     let by_columns = form.by_columns();
     let rows: Arc<Rows> = plan::rows(topology, by_columns)?;
+    let tiles = matrices.sparse();
     let [high, wide] = ordered(!by_columns, topology.block()).map(|side| side as u32);
     let [m, k] = ordered(!by_columns, topology.shape()).map(|side| side as u32);
     let mut copies = Copies::default();
     let a = copies.blocks(OP, quads, topology, sets, by_columns)?;
     let inner = k.next_multiple_of(wide);
-    let matrices: Vec<_> = products
+    let from_to: Vec<_> = products
         .iter()
         .zip(dense.offsets().as_slice())
         .map(|(product, &begin)| {
@@ -122,7 +143,7 @@ pub(super) fn stages(request: &Request<'_>, quads: bool) -> Result<(Vec<Stage>, 
             (begin, from, to)
         })
         .collect();
-    let b = copies.dense(OP, 1, quads, &matrices)?;
+    let b = copies.dense(OP, 1, quads, &from_to)?;
 
     let begins = result.offsets().as_slice();
     let mut scratch = 0u64;
@@ -138,14 +159,15 @@ pub(super) fn stages(request: &Request<'_>, quads: bool) -> Result<(Vec<Stage>, 
         scratch += u64::from(rows.slots) * u64::from(high) * u64::from(product.n);
     }
     let lines = |(product, begin): (&Extents, &u32)| product.stored[1] % 8 == 0 && begin % 8 == 0;
-    let direct = rows.heavy == 0 && products.iter().zip(begins).all(lines);
+    let plain = form.epilogue == Epilogue::default();
+    let direct = plain && rows.heavy == 0 && products.iter().zip(begins).all(lines);
     let halves = result_type == DType::F16 && direct;
     let builds: Vec<_> = products
         .iter()
-        .map(|product| SparseTile::of(&SPARSE_MATRIX, high, product.n, halves, form.dense_left))
+        .map(|product| SparseTile::of(tiles, high, product.n, halves, form.dense_left))
         .collect();
     let mut panels = Vec::new();
-    for (at, build) in SPARSE_MATRIX.iter().enumerate() {
+    for (at, build) in tiles.iter().enumerate() {
         let of_build = || {
             products
                 .iter()
@@ -175,15 +197,15 @@ pub(super) fn stages(request: &Request<'_>, quads: bool) -> Result<(Vec<Stage>, 
     let list = Words::new(words);
 
     let mut temps = copies.temps;
-    let (sums, round) = match (result_type, direct) {
-        (DType::F16, true) => (Slot::Output(0), None),
-        _ => rounded(result_type, result.total(), &mut temps),
+    let (sums, after) = match (result_type, direct) {
+        (DType::F16, true) => (Slot::Output(0), Vec::new()),
+        _ => request.sums(&mut temps),
     };
     let scratch_slot = Slot::Temp(temps.len());
     temps.push(scratch.max(1));
     let order = Slot::Words(rows.words.clone());
     let mut stages = copies.stages;
-    for (build, (first, count, columns)) in SPARSE_MATRIX.iter().zip(&panels) {
+    for (build, (first, count, columns)) in tiles.iter().zip(&panels) {
         let sides = [by_columns, form.dense_left];
         if *count == 0 {
             continue;
@@ -199,7 +221,7 @@ pub(super) fn stages(request: &Request<'_>, quads: bool) -> Result<(Vec<Stage>, 
         ];
         stages.push(Stage {
             kernel: &MATMUL,
-            variant: variant_of(&MATMUL, build.flag, build.segment(wide), sides),
+            variant: variant_of(&MATMUL, matrices, build, build.segment(wide), sides),
             slots: vec![
                 a.slot.clone(),
                 b.slot.clone(),
@@ -214,7 +236,7 @@ pub(super) fn stages(request: &Request<'_>, quads: bool) -> Result<(Vec<Stage>, 
                 .chain(params.map(Word::U32))
                 .collect(),
             groups: groups(OP, *count, rows.pieces, 1)?,
-            cost: columns * (topology.set() as u64 + u64::from(m)) / RATE,
+            cost: columns * (topology.set() as u64 + u64::from(m)) / matrices.rate(),
         });
     }
     let finish = Finish {
@@ -226,7 +248,7 @@ pub(super) fn stages(request: &Request<'_>, quads: bool) -> Result<(Vec<Stage>, 
         turned: form.dense_left,
     };
     stages.push(finish.stage([sums, order, Slot::Words(list), scratch_slot])?);
-    stages.extend(round);
+    stages.extend(after);
     stages.retain(|stage| stage.groups > 0);
     Ok((stages, temps))
 }
@@ -235,7 +257,7 @@ pub(super) fn sampled(
     (_, result_type): (DType, DType),
     topology: &Topology,
     transposed: [bool; 2],
-    quads: bool,
+    (matrices, quads): (Matrices, bool),
     products: &[Sample],
     cost: u64,
 ) -> Result<(Vec<Stage>, Vec<u64>)> {
@@ -244,11 +266,12 @@ pub(super) fn sampled(
     let [high, wide] = topology.block().map(|side| side as u32);
     let [m, n] = topology.shape().map(|side| side as u32);
     // Every piece is of as many columns as these tiles have.
-    let build = &SPARSE_MATRIX[SparseTile::of(&SPARSE_MATRIX, high, 0, false, false)];
+    let tiles = matrices.sparse();
+    let build = &tiles[SparseTile::of(tiles, high, 0, false, false)];
     let mut copies = Copies::default();
     let whole = |product: &Sample| product.inner.next_multiple_of(build.depth);
     let mut aligned = |side: usize| {
-        let matrices: Vec<_> = products
+        let from_to: Vec<_> = products
             .iter()
             .map(|product| {
                 let to = match side {
@@ -259,7 +282,7 @@ pub(super) fn sampled(
                 (product.begins[side], product.stored[side], to)
             })
             .collect();
-        copies.dense(op, side, quads, &matrices)
+        copies.dense(op, side, quads, &from_to)
     };
     let (a, b) = (aligned(0)?, aligned(1)?);
     let mut words = Vec::with_capacity(products.len() * 12);
@@ -275,7 +298,7 @@ pub(super) fn sampled(
     let mut stages = copies.stages;
     stages.push(Stage {
         kernel: &SAMPLED,
-        variant: variant_of(&SAMPLED, build.flag, "SAMPLED", [across, turned]),
+        variant: variant_of(&SAMPLED, matrices, build, "SAMPLED", [across, turned]),
         slots: vec![
             a.slot,
             b.slot,
@@ -289,7 +312,7 @@ pub(super) fn sampled(
             .chain(params.map(Word::U32))
             .collect(),
         groups: groups(op, products.len(), pieces, 1)?,
-        cost: cost / RATE,
+        cost: cost / matrices.rate(),
     });
     stages.retain(|stage| stage.groups > 0);
     Ok((stages, copies.temps))
@@ -305,27 +328,30 @@ mod tests {
     /// Every block has a listed kernel, whose stages are whole: what all invocations load at once ends where a part of a stage does.
     #[test]
     fn every_block_has_a_kernel() {
-        for (high, wide) in SIDES
+        let kinds = [Matrices::Eight, Matrices::Sixteen];
+        let all = kinds
             .into_iter()
-            .flat_map(|high| SIDES.map(|wide| (high, wide)))
-        {
+            .flat_map(|matrices| SIDES.map(|high| (matrices, high)));
+        for (matrices, high) in all {
+            let tiles = matrices.sparse();
             for case in 0..24 {
                 let (across, turned, halves) = (case & 1 > 0, case & 2 > 0, case & 4 > 0);
                 let columns = [100, 200, 600][case / 8];
-                let build =
-                    &SPARSE_MATRIX[SparseTile::of(&SPARSE_MATRIX, high, columns, halves, turned)];
-                let kind = build.segment(wide);
-                let variant = variant_of(&MATMUL, build.flag, kind, [across, turned]);
-                let flags = MATMUL.variants[variant].flags;
-                assert!(
-                    wide.is_multiple_of(build.segment_of(flags)),
-                    "{flags:?} {wide}"
-                );
-                let parts = tile(build, [!across, turned]).parts();
-                assert!(parts.iter().all(|part| part.is_whole()), "{flags:?}");
+                let build = &tiles[SparseTile::of(tiles, high, columns, halves, turned)];
+                for wide in SIDES {
+                    let kind = build.segment(wide);
+                    let variant = variant_of(&MATMUL, matrices, build, kind, [across, turned]);
+                    let flags = MATMUL.variants[variant].flags;
+                    assert!(
+                        wide.is_multiple_of(build.segment_of(flags)),
+                        "{flags:?} {wide}"
+                    );
+                    let parts = tile(build, matrices, [!across, turned]).parts();
+                    assert!(parts.iter().all(|part| part.is_whole()), "{flags:?}");
+                }
             }
-            let build = &SPARSE_MATRIX[SparseTile::of(&SPARSE_MATRIX, high, 0, false, false)];
-            assert!(variant_of(&SAMPLED, build.flag, "SAMPLED", [true; 2]) < usize::MAX);
+            let build = &tiles[SparseTile::of(tiles, high, 0, false, false)];
+            assert!(variant_of(&SAMPLED, matrices, build, "SAMPLED", [true; 2]) < usize::MAX);
         }
     }
 }

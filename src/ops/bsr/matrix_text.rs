@@ -3,18 +3,18 @@
 use std::fmt::Write;
 
 use crate::ops::tile::Tile;
-use crate::plan::{SPARSE_MATRIX, SparseTile};
+use crate::plan::{Matrices, SparseTile};
 
-pub(super) fn tile(of: &SparseTile, inner: [bool; 2]) -> Tile {
+pub(super) fn tile(of: &SparseTile, matrices: Matrices, inner: [bool; 2]) -> Tile {
     Tile {
-        // Blocks of eight rows leave half of a matrix unused.
-        rows: of.rows.max(16),
+        // Blocks of eight rows leave half of a matrix of 16 unused.
+        rows: of.rows.max(matrices.side()),
         columns: of.columns,
         depth: of.depth,
         high: of.part[0],
         wide: of.part[1],
         stages: 1,
-        side: 16,
+        side: matrices.side(),
         inner,
     }
 }
@@ -22,11 +22,13 @@ pub(super) fn tile(of: &SparseTile, inner: [bool; 2]) -> Tile {
 /// What `#generate "bsr_matrix"` stands for.
 pub(crate) fn generate(flags: &[&str]) -> String {
     let has = |flag| flags.contains(&flag);
-    let build = SPARSE_MATRIX.iter().find(|build| has(build.flag));
-    let build = build.unwrap_or(&SPARSE_MATRIX[0]);
-    let tile = tile(build, [!has("ACROSS"), has("TURNED")]);
+    let matrices = Matrices::of(flags);
+    let tiles = matrices.sparse();
+    let build = tiles.iter().find(|build| has(build.flag));
+    let build = build.unwrap_or(&tiles[0]);
+    let tile = tile(build, matrices, [!has("ACROSS"), has("TURNED")]);
     let mut out = format!(
-        "const HIGH = {}u;\nconst DEPTH = {}u;\n{}fn make_tiles(t: Tile, lid: u32) {{\nlet lane = lid % 32u;\nlet subgroup = lid / 32u;\n{}",
+        "const HIGH = {}u;\nconst DEPTH = {}u;\n{}fn make_tiles(t: Tile, lid: u32, s: Subgroup) {{\n{}",
         build.rows,
         tile.depth,
         tile.declarations(),
@@ -319,19 +321,28 @@ impl Writer<'_> {
         } else {
             self.line("{");
         }
-        // Half a line each.
-        self.line(
-            "let scratch_at = subgroup * 256u;\nlet line = lane / 2u;\nlet along = lane % 2u * 8u;",
-        );
+        let side = self.tile.side;
+        // Eight values each: half a line, or a line where there are enough lanes.
+        let (line, along) = match side {
+            16 => ("lane / 2u", "lane % 2u * 8u"),
+            _ => ("i", "0u"),
+        };
         let (row, column) = match turned {
-            true => ("along", "line"),
-            false => ("line", "along"),
+            true => (along, line),
+            false => (line, along),
         };
         for (i, j) in self.tile.matrices() {
+            let put = format!(
+                "put_eight(t, row_in + {}u + {row}, c_column + column_in + {}u + {column}, scratch + SIDE * ({line}) + {along});",
+                side * i,
+                side * j
+            );
+            let put = match side {
+                16 => put,
+                _ => format!("for (var i = lane; i < SIDE; i += s.lanes) {{ {put} }}"),
+            };
             self.line(&format!(
-                "workgroupBarrier();\n{{ let v = s{i}_{j}; let q = &sh_c[scratch_at]; let stride = 16u; {store}(v, q, stride); }}\nworkgroupBarrier();\nput_eight(t, row_in + {}u + {row}, c_column + column_in + {}u + {column}, scratch_at + 16u * line + along);",
-                16 * i,
-                16 * j
+                "workgroupBarrier();\n{{ let v = s{i}_{j}; let q = &sh_c[scratch]; let stride = SIDE; {store}(v, q, stride); }}\nworkgroupBarrier();\n{put}"
             ));
         }
         self.line("}");

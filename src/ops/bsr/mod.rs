@@ -6,6 +6,7 @@
 
 mod align;
 mod baseline;
+mod epilogue;
 mod matrix;
 #[cfg(feature = "gpu")]
 mod matrix_text;
@@ -18,13 +19,14 @@ mod twin;
 use std::sync::Arc;
 
 use super::convert;
-use super::matmul::Target;
+use super::matmul::{Epilogue, Target};
 use crate::plan::{Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Variant, Word};
 use crate::ragged::{CacheKey, DType, Layout, Shape, Topology};
 use crate::{Error, Result};
 
 pub(crate) use align::KERNEL as ALIGN;
 pub(crate) use baseline::{MATMUL, SAMPLED};
+pub(crate) use epilogue::KERNEL as EPILOGUE;
 pub(crate) use matrix::{MATMUL as MATRIX, SAMPLED as MATRIX_SAMPLED};
 #[cfg(feature = "gpu")]
 pub(crate) use matrix_text::generate as generate_matrix;
@@ -117,6 +119,7 @@ pub(crate) struct Form {
     pub transposed: bool,
     /// Whether the dense factor is on the left.
     pub dense_left: bool,
+    pub epilogue: Epilogue,
 }
 
 impl Form {
@@ -152,6 +155,20 @@ struct Request<'a> {
     dense: &'a Layout,
     products: &'a [Extents],
     result: &'a Layout,
+    bias: Option<&'a Layout>,
+}
+
+impl Request<'_> {
+    /// The slot for sums, and what follows them: the epilogue on what is f32, and rounding.
+    fn sums(&self, temps: &mut Vec<u64>) -> (Slot, Vec<Stage>) {
+        let (sums, round) = rounded(self.types.1, self.result.total(), temps);
+        let mut stages = Vec::new();
+        if self.form.epilogue != Epilogue::default() {
+            stages.push(epilogue::stage(self, sums.clone()));
+        }
+        stages.extend(round);
+        (sums, stages)
+    }
 }
 
 /// (a, b) where a is true, else (b, a).
@@ -194,13 +211,14 @@ fn rank_2(op: &'static str, layout: &Layout) -> Result<()> {
 }
 
 /// The launch of `f b` for each of the dense matrices, of operands of `dtype` and with results of type `result`: the same, or f32 of f16. Inputs
-/// are the values, one set or as many as there are matrices, and the matrices.
+/// are the values, one set or as many as there are matrices, and the matrices; then the bias where there is one, and last the residual.
 pub(crate) fn matmul(
     form: Form,
     (dtype, result_type): (DType, DType),
     topology: &Topology,
     sets: usize,
     dense: &Layout,
+    bias: Option<&Layout>,
     target: Target,
 ) -> Result<Arc<Launch>> {
     let op = OP;
@@ -212,12 +230,14 @@ pub(crate) fn matmul(
     let key = CacheKey {
         what: "bsr matmul",
         other: topology.id(),
-        device: sets as u64,
+        // No device: the number of sets, and the bias.
+        device: sets as u64 | bias.map_or(0, Layout::id) << 32,
         extra: u64::from(form.transposed)
             | u64::from(form.dense_left) << 1
             | u64::from(result_type == dtype) << 2
             | (dtype as u64) << 3
-            | target.key() << 8,
+            | target.key() << 8
+            | form.epilogue.key() << 16,
     };
     dense.cached(key, || {
         let mut products = Vec::with_capacity(dense.len());
@@ -237,6 +257,7 @@ pub(crate) fn matmul(
             Error::SizeOverflow { element, what, .. } => Error::SizeOverflow { op, element, what },
             other => other,
         })?;
+        epilogue::check(form, bias, &result)?;
         let request = Request {
             form,
             types: (dtype, result_type),
@@ -245,11 +266,12 @@ pub(crate) fn matmul(
             dense,
             products: &products,
             result: &result,
+            bias,
         };
         let (stages, temps) = match target {
             Target::Cpu => (Vec::new(), Vec::new()),
             Target::Baseline => baseline::stages(&request)?,
-            Target::Matrix { quads } => matrix::stages(&request, quads)?,
+            Target::Matrix { matrices, quads } => matrix::stages(&request, matrices, quads)?,
         };
         Ok(Arc::new(Launch {
             op,

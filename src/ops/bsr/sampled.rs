@@ -116,8 +116,9 @@ pub(crate) fn sampled(
                 let list = words(&products);
                 baseline::sampled(types, topology, pairs.len(), list, cost)?
             }
-            Target::Matrix { quads } => {
-                matrix::sampled(types, topology, transposed, quads, &products, cost)?
+            Target::Matrix { matrices, quads } => {
+                let how = (matrices, quads);
+                matrix::sampled(types, topology, transposed, how, &products, cost)?
             }
         };
         Ok(Arc::new(Launch {

@@ -173,6 +173,9 @@ fn rows(
             blocks.row(entries, inside, b, columns, (out, [stored, 1]), buffers);
         }
     }
+    // A bias for each right operand is one for each product, or there is one right operand.
+    let place = (job.pair, job.pair, job.first);
+    form.epilogue.apply(args, place, stored, job.out);
 }
 
 /// The blocks of one set of values, as f has them.

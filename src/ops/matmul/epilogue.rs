@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::Extents;
-use crate::ragged::{CacheKey, Layout, Pairs};
+use crate::plan::TwinArgs;
+use crate::ragged::{CacheKey, Layout};
 use crate::{Error, Result};
 
 /// What is done to a sum before it is stored: `p.epilogue` of the kernel.
@@ -39,7 +39,7 @@ pub enum Activation {
 }
 
 impl Epilogue {
-    pub(super) fn bits(self) -> u32 {
+    pub(in crate::ops) fn bits(self) -> u32 {
         u32::from(self.scale)
             | u32::from(self.bias.is_some()) << 1
             | match self.activation {
@@ -50,12 +50,81 @@ impl Epilogue {
             | u32::from(self.residual) << 4
     }
 
+    /// A number of its own for each, of eight bits.
+    pub(in crate::ops) fn key(self) -> u64 {
+        let bias = match self.bias {
+            None => 0,
+            Some(Bias::Shared) => 1,
+            Some(Bias::Right) => 2,
+        };
+        u64::from(self.bits()) | bias << 6
+    }
+
     /// The number of the input that holds the bias, and that of the residual.
-    pub(super) fn inputs(self) -> (Option<usize>, Option<usize>) {
+    pub(in crate::ops) fn inputs(self) -> (Option<usize>, Option<usize>) {
         let bias = self.bias.map(|_| 2);
         let residual = self.residual.then_some(2 + usize::from(bias.is_some()));
         (bias, residual)
     }
+}
+
+impl Epilogue {
+    /// Value by value, on rows of the result of a pair whose right operand has that number, from one row on; n columns.
+    pub(in crate::ops) fn apply(
+        self,
+        args: &TwinArgs<'_>,
+        (pair, right, row): (usize, usize, usize),
+        n: usize,
+        out: &mut [f32],
+    ) {
+        if self.bits() == 0 {
+            return;
+        }
+        let scale = match self.scale {
+            true => f32::from_bits(args.scalars[0]),
+            false => 1.0,
+        };
+        let (bias, residual) = self.inputs();
+        let bias = bias.map(|input| {
+            let (values, layout) = args.input::<f32>(input);
+            let element = match self.bias {
+                Some(Bias::Right) => right,
+                _ => 0,
+            };
+            &values[layout.offsets().range(element)]
+        });
+        let residual = residual.map(|input| {
+            let (values, layout) = args.input::<f32>(input);
+            &values[layout.offsets().range(pair)][row * n..]
+        });
+        for (at, y) in out.iter_mut().enumerate() {
+            let mut value = *y;
+            if self.scale {
+                value *= scale;
+            }
+            if let Some(bias) = bias {
+                value += bias[at % n];
+            }
+            value = match self.activation {
+                Activation::Identity => value,
+                Activation::Relu if value < 0.0 => 0.0,
+                Activation::Relu => value,
+                Activation::Gelu => gelu(value),
+            };
+            if let Some(residual) = residual {
+                value += residual[at];
+            }
+            *y = value;
+        }
+    }
+}
+
+fn gelu(x: f32) -> f32 {
+    if x == f32::NEG_INFINITY {
+        return -0.0;
+    }
+    let x = f64::from(x);
+    (0.5 * x * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)) as f32
 }
 
 /// Whose the vectors of a bias are: one for all products, or one for each of the `right` operands.
@@ -80,23 +149,23 @@ pub(crate) fn whose_bias(op: &'static str, bias: &Layout, right: usize) -> Resul
 }
 
 /// A bias is added to rows of its length.
-pub(super) fn check_bias(
+/// Products are (number of the right operand, columns).
+pub(in crate::ops) fn check_bias(
     op: &'static str,
     whose: Bias,
     bias: &Layout,
-    pairs: &Pairs,
-    products: &[Extents],
+    products: impl Iterator<Item = (usize, u32)>,
 ) -> Result<()> {
-    for ((_, j), product) in pairs.iter().zip(products) {
+    for (j, columns) in products {
         let element = match whose {
             Bias::Shared => 0,
             Bias::Right => j,
         };
-        if bias.length(element) != product.n as usize {
+        if bias.length(element) != columns as usize {
             return Err(Error::Length {
                 op,
                 element,
-                expected: product.n as usize,
+                expected: columns as usize,
                 got: bias.length(element),
             });
         }

@@ -1,7 +1,7 @@
 //! Products of f16 on cooperative matrices: tiles, and the part of `matmul_matrix.wgsl` that depends on them.
 //!
-//! A workgroup is four or eight subgroups of 32. Tiles of all sizes sum in one order, 16 products at a time, so a product's bits do not
-//! depend on its tile.
+//! A workgroup is four or eight subgroups. Tiles of all sizes sum in one order, as many products at a time as matrices are deep, so a
+//! product's bits do not depend on its tile.
 
 #[cfg(feature = "gpu")]
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use std::fmt::Write;
 use super::{Extents, Form, Kind};
 #[cfg(feature = "gpu")]
 use crate::ops::tile::{Part, Slot, Tile, only_if};
-use crate::plan::{Access, DENSE_MATRIX, DenseTile, Kernel, Variant};
+use crate::plan::{Access, DenseTile, Kernel, Matrices, Variant};
 use crate::ragged::DType;
 
 /// For each tile, the four ways in which factors may be stored.
@@ -38,19 +38,23 @@ pub(crate) static KERNEL: Kernel = Kernel {
     // costs an eighth. And a buffer may be bound twice, but not both ways.
     access: &[Access::Write; 6],
     variants: variants!(
-        ["T32"], ["T64"], ["T128"], ["T32", "LOOSE"], ["T64", "LOOSE"];
+        ["T32"], ["T64"], ["T128"], ["T32", "LOOSE"], ["T64", "LOOSE"],
+        ["EIGHT", "T32"], ["EIGHT", "T64"], ["EIGHT", "T32", "LOOSE"], ["EIGHT", "T64", "LOOSE"];
         variant(&["MATRIX", "T256"]),
         variant(&["MATRIX", "T256", "LEFT"])
     ),
 };
 
 /// The tiles, each with its variant of the kernel: for factors of whole aligned quads of words, and for others.
-pub(super) fn kinds(form: &Form) -> Vec<Kind> {
+pub(super) fn kinds(form: &Form, matrices: Matrices) -> Vec<Kind> {
     let [left, right] = form.transposed;
     let variant = |tile: &DenseTile, loose| {
         KERNEL.variants.iter().position(|variant| {
             let has = |flag| variant.flags.contains(&flag);
-            has(tile.flag) && has("LOOSE") == loose && has("LEFT") == left && has("RIGHT") == right
+            Matrices::of(variant.flags) == matrices
+                && has(tile.flag)
+                && has("LOOSE") == loose
+                && (has("LEFT"), has("RIGHT")) == (left, right)
         })
     };
     let kind = |tile, loose| Kind {
@@ -58,16 +62,21 @@ pub(super) fn kinds(form: &Form) -> Vec<Kind> {
         // All that `DenseTile::of` gives are listed.
         variant: variant(tile, loose).unwrap_or(usize::MAX),
         tile,
-        rate: 8,
+        rate: matrices.rate(),
     };
     let loose = [false, true].into_iter();
     loose
-        .flat_map(|loose| DENSE_MATRIX.iter().map(move |tile| kind(tile, loose)))
+        .flat_map(|loose| matrices.dense().iter().map(move |tile| kind(tile, loose)))
         .collect()
 }
 
 /// The number of the kind for a product whose factors begin there, or none of whose do at whole quads.
-pub(super) fn kind(form: &Form, product: &Extents, begins: Option<[u32; 2]>) -> usize {
+pub(super) fn kind(
+    form: &Form,
+    matrices: Matrices,
+    product: &Extents,
+    begins: Option<[u32; 2]>,
+) -> usize {
     let [left, right] = form.transposed;
     let along = [
         if left { product.m } else { product.k },
@@ -76,15 +85,18 @@ pub(super) fn kind(form: &Form, product: &Extents, begins: Option<[u32; 2]>) -> 
     let whole = |places: &[u32]| places.iter().all(|places| places % 8 == 0);
     let quads =
         begins.is_some_and(|begins| whole(&begins)) && whole(&product.strides) && whole(&along);
-    let tile = DenseTile::of(&DENSE_MATRIX, [product.m, product.n], !quads, right);
-    tile + if quads { 0 } else { DENSE_MATRIX.len() }
+    let tiles = matrices.dense();
+    let tile = DenseTile::of(tiles, [product.m, product.n], !quads, right);
+    tile + if quads { 0 } else { tiles.len() }
 }
 
 /// What `#generate "matmul_matrix"` stands for.
 #[cfg(feature = "gpu")]
 pub(crate) fn generate(flags: &[&str]) -> String {
     let wanted = |tile: &&DenseTile| flags.contains(&tile.flag);
-    let of = DENSE_MATRIX.iter().find(wanted).unwrap_or(&DENSE_MATRIX[0]);
+    let matrices = Matrices::of(flags);
+    let tiles = matrices.dense();
+    let of = tiles.iter().find(wanted).unwrap_or(&tiles[0]);
     let loose = flags.contains(&"LOOSE");
     let tile = Tile {
         rows: of.rows,
@@ -94,7 +106,7 @@ pub(crate) fn generate(flags: &[&str]) -> String {
         high: of.part[0],
         wide: of.part[1],
         stages: 1,
-        side: 16,
+        side: matrices.side(),
         inner: [!flags.contains(&"LEFT"), flags.contains(&"RIGHT")],
     };
     Writer { tile, loose }.text()
@@ -122,7 +134,7 @@ impl Writer {
         let last = |k: &str| each(&|part| self.load_last(part, k));
         let tile = &self.tile;
         let mut out = tile.declarations();
-        out += "fn make_tile(o: Product, lid: u32, subgroup: u32) {\nlet lane = lid % 32u;\nlet row0 = o.row0;\nlet column0 = o.column0;\n";
+        out += "fn make_tile(o: Product, lid: u32, s: Subgroup) {\nlet row0 = o.row0;\nlet column0 = o.column0;\n";
         out += &tile.places();
         out += &each(&|part| self.places(part));
         out += &tile.registers(1);
@@ -139,6 +151,23 @@ impl Writer {
             "workgroupBarrier();\n{}workgroupBarrier();\n",
             tile.stage(0, 0)
         );
+        if tile.side == 8 {
+            // What is twice as many matrices is multiplied in one place.
+            let next = format!(
+                "if k < whole {{\n{}}} else if k < o.k {{\n{}}}\n",
+                load("k"),
+                last("k")
+            );
+            let _ = writeln!(
+                out,
+                "for (var k = {depth}u; k < o.k + {depth}u; k += {depth}u) {{\n{staged}{}}}",
+                tile.multiply(0, &next)
+            );
+            // Metal stores no matrix to vectors.
+            out += &tile.put();
+            out += "}\n";
+            return out;
+        }
         let _ = writeln!(
             out,
             "for (var k = {depth}u; k < whole; k += {depth}u) {{\n{staged}{}}}",

@@ -13,14 +13,14 @@ use std::sync::Arc;
 
 use super::convert;
 use crate::plan::{
-    Access, DENSE, DenseTile, Kernel, Launch, Output, OutputLayout, Slot, Stage, Variant, Word,
-    Words,
+    Access, DENSE, DenseTile, Kernel, Launch, Matrices, Output, OutputLayout, Slot, Stage, Variant,
+    Word, Words,
 };
 use crate::ragged::{CacheKey, DType, Layout, Pairs, Shape};
 use crate::{Error, Result};
 
 pub use epilogue::Activation;
-use epilogue::check_bias;
+pub(super) use epilogue::check_bias;
 pub(crate) use epilogue::{Bias, Epilogue, check_residual, whose_bias};
 pub(crate) use matrix::KERNEL as MATRIX;
 #[cfg(feature = "gpu")]
@@ -37,7 +37,7 @@ pub enum Tier {
     Auto,
     /// By kernels that any device runs.
     Baseline,
-    /// By the device's cooperative matrices of 16 × 16: some five to ten times as fast on large products.
+    /// By the device's cooperative matrices, of 16 × 16 or of 8 × 8: those of 16 are some five to ten times as fast on large products.
     Matrix,
 }
 
@@ -48,6 +48,7 @@ pub(crate) enum Target {
     Baseline,
     /// Cooperative matrices, and whether both operands begin at whole quads of words.
     Matrix {
+        matrices: Matrices,
         quads: bool,
     },
 }
@@ -57,7 +58,9 @@ impl Target {
         match self {
             Target::Cpu => 0,
             Target::Baseline => 1,
-            Target::Matrix { quads } => 2 + u64::from(quads),
+            Target::Matrix { matrices, quads } => {
+                2 + u64::from(quads) + 2 * u64::from(matrices == Matrices::Eight)
+            }
         }
     }
 }
@@ -140,15 +143,9 @@ impl Form {
     }
 
     fn key(&self) -> u64 {
-        let bias = match self.epilogue.bias {
-            None => 0,
-            Some(Bias::Shared) => 1,
-            Some(Bias::Right) => 2,
-        };
         u64::from(self.transposed[0])
             | u64::from(self.transposed[1]) << 1
-            | u64::from(self.epilogue.bits()) << 2
-            | bias << 8
+            | self.epilogue.key() << 2
     }
 }
 
@@ -234,16 +231,17 @@ pub(crate) fn launch(
         what: op,
         other: b.id(),
         // No device: what is wanted, and whose bias.
-        device: bias.map_or(0, Layout::id) << 13
-            | u64::from(result == dtype) << 12
-            | form.key() << 2
+        device: bias.map_or(0, Layout::id) << 14
+            | u64::from(result == dtype) << 13
+            | form.key() << 3
             | target.key(),
         extra: pairs.key() * 16 + dtype as u64,
     };
     a.cached(key, || {
         let (products, layout) = products(form, (a, b), pairs)?;
         if let (Some(bias), Some(whose)) = (bias, form.epilogue.bias) {
-            check_bias(op, whose, bias, pairs, &products)?;
+            let columns = pairs.iter().zip(&products).map(|((_, j), p)| (j, p.n));
+            check_bias(op, whose, bias, columns)?;
         }
         let (mut temps, mut all) = (Vec::new(), Vec::new());
         if target != Target::Cpu {
@@ -290,7 +288,7 @@ fn stages(
 ) -> Vec<Stage> {
     let begin = |layout: &Layout, i: usize| layout.offsets().as_slice()[i];
     let kinds = match target {
-        Target::Matrix { .. } => matrix::kinds(form),
+        Target::Matrix { matrices, .. } => matrix::kinds(form, matrices),
         _ => kinds(dtype),
     };
     let mut of_kind = vec![Vec::new(); kinds.len()];
@@ -300,7 +298,9 @@ fn stages(
         }
         let begins = [begin(a, i), begin(b, j)];
         let kind = match target {
-            Target::Matrix { quads } => matrix::kind(form, product, quads.then_some(begins)),
+            Target::Matrix { matrices, quads } => {
+                matrix::kind(form, matrices, product, quads.then_some(begins))
+            }
             _ => {
                 let places = begins.into_iter().chain(product.strides);
                 let loose = !places.fold(0, |all, place| all | place).is_multiple_of(4);

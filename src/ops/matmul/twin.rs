@@ -4,7 +4,7 @@ use bytemuck::cast_slice_mut;
 use gemm::Parallelism;
 use rayon::prelude::*;
 
-use super::{Activation, Bias, Form, extents};
+use super::{Form, extents};
 use crate::ops::{Arithmetic, convert};
 use crate::plan::{Twin, TwinArgs};
 use crate::ragged::{DType, Layout};
@@ -111,10 +111,6 @@ fn multiply(args: &TwinArgs<'_>, form: &Form, piece: Piece<'_, f32>, parallelism
     };
     let (a_row, a_column) = by(form.transposed[0], product.strides[0]);
     let (b_row, b_column) = by(form.transposed[1], product.strides[1]);
-    let scale = match form.epilogue.scale {
-        true => f32::from_bits(args.scalars[0]),
-        false => 1.0,
-    };
     if k == 0 {
         piece.out.fill(0.0);
     } else {
@@ -156,61 +152,8 @@ fn multiply(args: &TwinArgs<'_>, form: &Form, piece: Piece<'_, f32>, parallelism
             }
         }
     }
-    finish(args, form, piece, (j, n), scale);
-}
-
-/// The epilogue, value by value.
-fn finish(
-    args: &TwinArgs<'_>,
-    form: &Form,
-    piece: Piece<'_, f32>,
-    (j, n): (usize, usize),
-    scale: f32,
-) {
-    let epilogue = form.epilogue;
-    if epilogue.bits() == 0 {
-        return;
-    }
-    let (bias, residual) = epilogue.inputs();
-    let bias = bias.map(|input| {
-        let (values, layout) = args.input::<f32>(input);
-        let element = match epilogue.bias {
-            Some(Bias::Right) => j,
-            _ => 0,
-        };
-        &values[layout.offsets().range(element)]
-    });
-    let residual = residual.map(|input| {
-        let (values, layout) = args.input::<f32>(input);
-        &values[layout.offsets().range(piece.pair)][piece.row * n..]
-    });
-    for (at, y) in piece.out.iter_mut().enumerate() {
-        let mut value = *y;
-        if epilogue.scale {
-            value *= scale;
-        }
-        if let Some(bias) = bias {
-            value += bias[at % n];
-        }
-        value = match epilogue.activation {
-            Activation::Identity => value,
-            Activation::Relu if value < 0.0 => 0.0,
-            Activation::Relu => value,
-            Activation::Gelu => gelu(value),
-        };
-        if let Some(residual) = residual {
-            value += residual[at];
-        }
-        *y = value;
-    }
-}
-
-fn gelu(x: f32) -> f32 {
-    if x == f32::NEG_INFINITY {
-        return -0.0;
-    }
-    let x = f64::from(x);
-    (0.5 * x * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)) as f32
+    let place = (piece.pair, j, piece.row);
+    form.epilogue.apply(args, place, n, piece.out);
 }
 
 /// In the order of the definition; results wrap.

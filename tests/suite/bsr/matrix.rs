@@ -5,7 +5,7 @@ use vsla::{Bsr, BsrTensor, Device, Pairing, Product, Ragged, Tensor, Tier, Topol
 
 use super::half::{narrowed, narrowed_matrix, sums};
 use super::{FORMS, SIDES, Values, batch, bits, dense, matrices, matrix, multiply};
-use crate::support::bench::{Bench, DeviceTest};
+use crate::support::bench::{Bench, DeviceTest, depth_by_matrices, repeats};
 use crate::support::compare::{assert_identical, assert_within};
 use crate::support::corpus::rng;
 use crate::support::operation::{download, upload};
@@ -29,11 +29,6 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     ];
     trials.extend(tests.map(|(name, test)| bench.on_matrices(name, test)));
     trials
-}
-
-/// The depth that the documentation promises of sums by matrices, which cut and do not round.
-fn depth(terms: usize) -> f64 {
-    4.0 * (16.0 + terms.div_ceil(16) as f64)
 }
 
 fn on_matrices(device: &Device, s: &Bsr<f32>) -> BsrTensor<f16> {
@@ -61,7 +56,7 @@ fn check(device: &Device, topology: &Topology, sets: usize, counts: &[usize], va
         };
         let bounds = match values {
             Values::Integers => vec![0.0; expected.values.values().len()],
-            Values::Random => expected.bounds(depth),
+            Values::Random => expected.bounds(depth_by_matrices(device)),
         };
         let what = format!("{form:?} {values:?} {topology}");
         let x = upload(device, &x);
@@ -97,7 +92,7 @@ fn check_sampled(device: &Device, topology: &Topology, inner: &[usize], values: 
         let expected = reference::matmul(&wide_a, &wide_b, &pairs, transposed);
         let bounds = match values {
             Values::Integers => vec![0.0; expected.values.values().len()],
-            Values::Random => expected.bounds(depth),
+            Values::Random => expected.bounds(depth_by_matrices(device)),
         };
         let layout = expected.values.layout();
         let bounds = Ragged::from_parts(layout.clone(), bounds).unwrap();
@@ -287,14 +282,14 @@ fn a_thousand_times(device: &Device) {
         for form in [[false, false], [false, true]] {
             let x = if form[1] { &turned } else { &straight };
             let first = download(&sums(&s, x, form));
-            for _ in 0..1000 {
+            for _ in 0..repeats(device) {
                 assert_identical("again", &download(&sums(&s, x, form)), &first);
             }
         }
         let product = product([&straight, &turned], [false; 2]);
         let sampled = || download(product.sampled_f32(&topology).unwrap().values());
         let first = sampled();
-        for _ in 0..1000 {
+        for _ in 0..repeats(device) {
             assert_identical("sampled again", &sampled(), &first);
         }
     }

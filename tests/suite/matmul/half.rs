@@ -4,7 +4,7 @@ use libtest_mimic::Trial;
 use vsla::{Activation, Device, Layout, Pairing, Product, Ragged, Tensor, Tier, f16};
 
 use super::{TRANSPOSES, depth, factors, form, matrices, small_integers};
-use crate::support::bench::{Bench, DeviceTest};
+use crate::support::bench::{Bench, DeviceTest, depth_by_matrices};
 use crate::support::compare::{assert_identical, assert_within};
 use crate::support::number::widened;
 use crate::support::operation::{download, upload};
@@ -32,11 +32,6 @@ pub(super) fn narrowed(batch: &Ragged<f32>) -> Ragged<f16> {
 
 pub(super) fn pair(x: &Tensor<f16>, y: &Tensor<f16>, work: impl Fn(Product<'_, f16>)) {
     work(x.pair(y, Pairing::Elementwise).unwrap().product());
-}
-
-/// The depth that the documentation promises of sums by matrices, which cut and do not round.
-pub(super) fn depth_by_matrices(terms: usize) -> f64 {
-    4.0 * (16.0 + terms.div_ceil(16) as f64)
 }
 
 /// Exact, with sums of every size that an f16 holds exactly and of larger ones.
@@ -79,7 +74,8 @@ fn random(device: &Device) {
     let (x, y) = (upload(device, &a), upload(device, &b));
     pair(&x, &y, |product| {
         let sums = download(&product.run_f32().unwrap());
-        let deepest = |k| depth(k).max(depth_by_matrices(k));
+        let by_matrices = depth_by_matrices(device);
+        let deepest = |k| depth(k).max(by_matrices(k));
         assert_within("sums", &sums, &expected.values, &expected.bounds(deepest));
     });
 }

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use libtest_mimic::{Completion, Failed, Trial};
-use vsla::{Device, Pairing, Ragged, Shape, Tier, f16};
+use vsla::{Device, DeviceKind};
 
 /// A test to run on each device, and its name.
 pub type DeviceTest = (&'static str, fn(&Device));
@@ -99,7 +99,7 @@ impl Bench {
     pub fn on_matrices(&self, name: &str, test: impl FnOnce(&Device) + Send + 'static) -> Trial {
         let name = format!("{}::gpu::{name}", self.module);
         Trial::ignorable_test(name, move || match gpu() {
-            Ok(device) if has_matrices(device) => {
+            Ok(device) if device.info().matrices.is_some() => {
                 guarded(|| test(device)).map(|()| Completion::Completed)
             }
             Ok(_) => Ok(Completion::ignored_with(
@@ -111,13 +111,20 @@ impl Bench {
     }
 }
 
-/// Whether a device multiplies f16 by cooperative matrices.
-fn has_matrices(device: &Device) -> bool {
-    let shape = Shape::new(&[1, 1]).unwrap();
-    let one = Ragged::from_shapes(vec![f16::ONE], 2, [shape]).unwrap();
-    let one = device.upload(&one).unwrap();
-    let pair = one.pair(&one, Pairing::Elementwise).unwrap();
-    pair.product().tier(Tier::Matrix).run().is_ok()
+/// The depth that the documentation promises of sums of so many products by a device's matrices, which may cut and not round.
+pub fn depth_by_matrices(device: &Device) -> impl Fn(usize) -> f64 + use<> {
+    let side = device.info().matrices.unwrap_or(16);
+    move |terms| 4.0 * (side as f64 + terms.div_ceil(side) as f64)
+}
+
+/// Whether a device computes on the CPU: there a tenth of the cases has to do where matrices are imitated value by value.
+pub fn is_software(device: &Device) -> bool {
+    device.info().kind == DeviceKind::Software
+}
+
+/// How often a kernel is repeated that must give the same bits: where invocations run in order, seldom.
+pub fn repeats(device: &Device) -> usize {
+    if is_software(device) { 2 } else { 1000 }
 }
 
 /// The CPU device of all trials.

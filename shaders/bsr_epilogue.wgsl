@@ -1,0 +1,123 @@
+// y = residual + f(scale · y + bias), for what a block-sparse product left in y: nothing of it is summed any more.
+//
+// Four values at a time. `list` holds for each product that has values (begin in y, columns of the result, begin of the bias, 0).
+// With HALVES bias and residual are f16, and their places are counted in it.
+//
+// The values of y beyond the last, up to three, are slack of its buffer.
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    total: u32,
+    products: u32,
+    epilogue: u32,
+    bias_base: u32,
+    residual_base: u32,
+    scale: f32,
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read_write> y: array<vec4<E>>;
+@group(0) @binding(2) var<storage, read> list: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> bias: array<u32>;
+@group(0) @binding(4) var<storage, read> residual: array<u32>;
+
+const WG = 256u;
+const TILE = 2048u;
+const QUADS = TILE / (4u * WG);
+
+// What p.epilogue is made of.
+const SCALE = 1u;
+const BIAS = 2u;
+const RELU = 4u;
+const GELU = 8u;
+const RESIDUAL = 16u;
+
+#include "grid"
+#include "gelu"
+#if HALVES
+#include "half_of"
+
+fn bias_value(i: u32) -> E {
+    return half_of(bias[i / 2u], i);
+}
+
+fn residual_value(i: u32) -> E {
+    return half_of(residual[i / 2u], i);
+}
+#else
+fn bias_value(i: u32) -> E {
+    return bitcast<f32>(bias[i]);
+}
+
+fn residual_value(i: u32) -> E {
+    return bitcast<f32>(residual[i]);
+}
+#endif
+
+// The last product that begins at that value or before.
+fn product_of(value: u32) -> u32 {
+    var low = 0u;
+    var high = p.products;
+    while low + 1u < high {
+        let middle = (low + high) / 2u;
+        if list[middle].x <= value {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+fn finished(at: u32, place: vec4<u32>, sum: E) -> E {
+    var value = sum;
+    if (p.epilogue & SCALE) != 0u {
+        value *= p.scale;
+    }
+    if (p.epilogue & BIAS) != 0u {
+        value += bias_value(p.bias_base + place.z + (at - place.x) % place.y);
+    }
+    if (p.epilogue & RELU) != 0u {
+        // Not max, which may lose a NaN.
+        value = select(value, 0.0, value < 0.0);
+    }
+    if (p.epilogue & GELU) != 0u {
+        value = gelu(value);
+    }
+    if (p.epilogue & RESIDUAL) != 0u {
+        value += residual_value(p.residual_base + at);
+    }
+    return value;
+}
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, count);
+    if group >= p.groups {
+        return;
+    }
+    let quads = (p.total + 3u) / 4u;
+    for (var k = 0u; k < QUADS; k += 1u) {
+        let q = group * (TILE / 4u) + k * WG + lid;
+        if q >= quads {
+            return;
+        }
+        var product = product_of(4u * q);
+        var values = y[q];
+        for (var i = 0u; i < 4u; i += 1u) {
+            let at = 4u * q + i;
+            if at < p.total {
+                if product + 1u < p.products && list[product + 1u].x <= at {
+                    product += 1u;
+                }
+                values[i] = finished(at, list[product], values[i]);
+            }
+        }
+        y[q] = values;
+    }
+}

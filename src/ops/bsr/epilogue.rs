@@ -1,0 +1,81 @@
+//! What is done to whole sums of block-sparse products, in a stage of its own: heavy rows are summed by several kernels.
+
+use super::{Form, OP, Request};
+use crate::Result;
+use crate::ops::matmul::{Bias, check_bias};
+use crate::ops::stream_groups;
+use crate::plan::{Access, Kernel, Slot, Stage, Variant, Word, Words};
+use crate::ragged::{DType, Layout};
+
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "bsr_epilogue",
+    source: include_str!("../../../shaders/bsr_epilogue.wgsl"),
+    access: &[Access::Write, Access::Read, Access::Read, Access::Read],
+    variants: &[
+        Variant {
+            dtype: DType::F32,
+            flags: &[],
+        },
+        Variant {
+            dtype: DType::F32,
+            flags: &["HALVES"],
+        },
+    ],
+};
+
+/// A bias is added to rows of its length, in every product.
+pub(super) fn check(form: Form, bias: Option<&Layout>, result: &Layout) -> Result<()> {
+    match (bias, form.epilogue.bias) {
+        (Some(bias), Some(whose)) => {
+            let columns = |pair: usize| (pair, result.shape(pair).extents()[1]);
+            check_bias(OP, whose, bias, (0..result.len()).map(columns))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The stage on sums of f32 in that slot.
+pub(super) fn stage(request: &Request<'_>, sums: Slot) -> Stage {
+    let (epilogue, result) = (request.form.epilogue, request.result);
+    let mut words = Vec::new();
+    for (pair, &begin) in (0..result.len()).zip(result.offsets().as_slice()) {
+        if result.length(pair) > 0 {
+            let bias = match (request.bias, epilogue.bias) {
+                (Some(bias), Some(Bias::Right)) => bias.offsets().as_slice()[pair],
+                _ => 0,
+            };
+            words.extend([begin, result.shape(pair).extents()[1], bias, 0]);
+        }
+    }
+    let products = words.len() / 4;
+    let list = Words::new(words);
+    let (bias, residual) = epilogue.inputs();
+    let input = |input: Option<usize>| {
+        let slot = input.map_or(Slot::Words(list.clone()), Slot::Input);
+        (slot, input.map_or(Word::U32(0), Word::InputBase))
+    };
+    let ((bias, bias_base), (residual, residual_base)) = (input(bias), input(residual));
+    let halves: &[&str] = match request.types.0 {
+        DType::F16 => &["HALVES"],
+        _ => &[],
+    };
+    let values = result.total();
+    Stage {
+        kernel: &KERNEL,
+        variant: KERNEL.variant(DType::F32, halves),
+        slots: vec![sums, Slot::Words(list.clone()), bias, residual],
+        params: vec![
+            Word::U32(values as u32),
+            Word::U32(products as u32),
+            Word::U32(epilogue.bits()),
+            bias_base,
+            residual_base,
+            match epilogue.scale {
+                true => Word::Scalar(0),
+                false => Word::U32(0),
+            },
+        ],
+        groups: stream_groups(values),
+        cost: 8 * values as u64,
+    }
+}

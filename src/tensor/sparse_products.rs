@@ -1,0 +1,153 @@
+//! Products of block-sparse matrices with an epilogue.
+
+use super::methods::single;
+use super::products::target;
+use super::{BsrTensor, Tensor, run};
+use crate::Result;
+use crate::ops::bsr::{self, Form, OP};
+use crate::ops::matmul::{Activation, Epilogue, check_residual, whose_bias};
+use crate::ragged::{Element, Float};
+use half::f16;
+
+/// A product of block-sparse matrices with dense ones that is about to be made: `residual + f(scale · P + bias)`, where P is `S B` or `A S`.
+///
+/// Made by [`BsrTensor::product`] and [`Tensor::product_bsr`], and what [`Product`](crate::Product) is to dense products, rounding included: f16
+/// is made of f32 once, last of all. Every value of the result is one, those of rows without a block too. Cost: that of the product, and on a
+/// GPU a dispatch more that reads and writes the result in f32, since the sums of a heavy row meet only when all are there; on the CPU nothing
+/// is stored in between.
+///
+/// ```
+/// use vsla::{Activation, Bsr, Device, Ragged, Shape, Topology};
+///
+/// let device = Device::cpu();
+/// // A pruned layer: y = relu(x wᵀ + bias), and its second row of weights has no block.
+/// let topology = Topology::new([16, 8], [8, 8], &[(0, 0)])?;
+/// let w = device.upload_bsr(&Bsr::new(&topology, vec![0.5f32; 64])?)?.transposed();
+/// let x = device.upload(&Ragged::from_shapes(vec![1.0f32; 8], 2, [Shape::new(&[1, 8])?])?)?;
+/// let bias = device.upload(&Ragged::from_rows([[[-3.0f32; 8], [2.0; 8]].concat()])?)?;
+/// let y = x.product_bsr(&w).bias(&bias).activation(Activation::Relu).run()?;
+/// assert_eq!(y.download_blocking()?.to_vecs(), [[[1.0f32; 8], [2.0; 8]].concat()]);
+/// # Ok::<(), vsla::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "nothing happens before `run`"]
+pub struct BsrProduct<'a, T: Element> {
+    sparse: &'a BsrTensor<T>,
+    dense: &'a Tensor<T>,
+    dense_left: bool,
+    activation: Activation,
+    scale: Option<f32>,
+    bias: Option<&'a Tensor<T>>,
+    residual: Option<&'a Tensor<T>>,
+}
+
+impl<'a, T: Float> BsrProduct<'a, T> {
+    pub(super) fn new(
+        sparse: &'a BsrTensor<T>,
+        dense: &'a Tensor<T>,
+        dense_left: bool,
+    ) -> BsrProduct<'a, T> {
+        BsrProduct {
+            sparse,
+            dense,
+            dense_left,
+            activation: Activation::Identity,
+            scale: None,
+            bias: None,
+            residual: None,
+        }
+    }
+
+    /// Multiplies every sum by this factor.
+    pub fn scale(mut self, factor: f32) -> Self {
+        self.scale = Some(factor);
+        self
+    }
+
+    /// Adds to every row: one vector of n values for all products, or one for each right operand.
+    pub fn bias(mut self, bias: &'a Tensor<T>) -> Self {
+        self.bias = Some(bias);
+        self
+    }
+
+    /// Applies a function to every value, after scale and bias.
+    pub fn activation(mut self, activation: Activation) -> Self {
+        self.activation = activation;
+        self
+    }
+
+    /// Adds matrices of the results' shapes, last of all.
+    pub fn residual(mut self, residual: &'a Tensor<T>) -> Self {
+        self.residual = Some(residual);
+        self
+    }
+
+    /// The products.
+    ///
+    /// # Errors
+    /// Those of [`BsrTensor::matmul`]; for what the epilogue reads, [`BatchSize`](crate::Error::BatchSize), [`Rank`](crate::Error::Rank),
+    /// [`Length`](crate::Error::Length) with the vector, [`Shape`](crate::Error::Shape) with the element, [`DeviceMismatch`](crate::Error::DeviceMismatch).
+    pub fn run(&self) -> Result<Tensor<T>> {
+        self.run_as()
+    }
+
+    fn run_as<R: Element>(&self) -> Result<Tensor<R>> {
+        let (sparse, dense) = (self.sparse, self.dense);
+        sparse.values.check_device(OP, dense)?;
+        let device = &dense.device;
+        let mut epilogue = Epilogue {
+            scale: self.scale.is_some(),
+            activation: self.activation,
+            bias: None,
+            residual: self.residual.is_some(),
+        };
+        let mut inputs = vec![sparse.values.operand(), dense.operand()];
+        if let Some(bias) = self.bias {
+            dense.check_device(OP, bias)?;
+            let right = if self.dense_left {
+                sparse.len()
+            } else {
+                dense.len()
+            };
+            epilogue.bias = Some(whose_bias(OP, &bias.layout, right)?);
+            inputs.push(bias.operand());
+        }
+        let form = Form {
+            transposed: sparse.transposed,
+            dense_left: self.dense_left,
+            epilogue,
+        };
+        let launch = bsr::matmul(
+            form,
+            (T::DTYPE, R::DTYPE),
+            &sparse.topology,
+            sparse.len(),
+            &dense.layout,
+            self.bias.map(|bias| &bias.layout),
+            target(OP, sparse.tier, [&sparse.values, dense])?,
+        )?;
+        if let Some(residual) = self.residual {
+            dense.check_device(OP, residual)?;
+            let (result, _) = launch.outputs[0].sized(|i| inputs[i].layout);
+            check_residual(OP, &residual.layout, result)?;
+            inputs.push(residual.operand());
+        }
+        let scalars: Vec<u32> = self.scale.map(f32::to_bits).into_iter().collect();
+        let made = single(device, OP, run(device, &launch, &inputs, &scalars)?)?;
+        // As of dense products: layer after layer meets the same plans.
+        Ok(match self.residual {
+            Some(residual) => made.seen_as(&residual.layout),
+            None => made,
+        })
+    }
+}
+
+impl BsrProduct<'_, f16> {
+    /// The products as they are made, in `f32`, where [`run`](Self::run) rounds to `f16`.
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run).
+    pub fn run_f32(&self) -> Result<Tensor<f32>> {
+        self.run_as()
+    }
+}
