@@ -230,11 +230,6 @@ transpose @ left + s < columns && top + u < rows @ left + s < columns @ shapes::
 transpose @ tile.w % across @ tile.w / across @ shapes::gpu::turned
 transpose @ columns + SIDE - 1u @ columns @ shapes::gpu::turned
 transpose @ sh_tile[u * (SIDE @ sh_tile[s * (SIDE @ shapes::gpu::turned
-transpose_small @ last.x - begin + @ last.x - begin - 1u + @ shapes::gpu::turned
-transpose_small @ p.x_base / WORDS @ 0u @ shapes::gpu::turned
-transpose_small @ [middle].x <= v @ [middle].x < v @ shapes::gpu::turned
-transpose_small @ i ^ (i / 32u % 32u) @ i & 31u @ shapes::gpu::turned
-transpose_small @ row * (matrix.y & 0xFFFFu) @ row * rows @ shapes::gpu::turned
 convert @ size > 0x7F800000u @ size >= 0x7F800000u @ half::gpu
 convert @ + ((moved >> 13u) & 1u) @ + 1u @ half::gpu
 convert @ exponent < 102u @ exponent < 103u @ half::gpu

@@ -80,8 +80,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &reduce::FINISH,
     &strided::RUNS,
     &strided::BOXES,
-    &transpose::TILES,
-    &transpose::SMALL,
+    &transpose::KERNEL,
 ];
 
 /// What `#generate "name"` in a shader finds: WGSL that Rust writes, for the variant's flags.

@@ -347,7 +347,7 @@ fn transposed(device: &Device) {
     assert_exact("eight axes", &got, &permuted(&x, &permutation));
 }
 
-/// Matrices that share a workgroup and matrices that take several, by turns, alone and several to an element, of every type.
+/// Matrices of one tile and of several, by turns, alone and several to an element, of every type.
 fn turned_matrices(device: &Device) {
     let sides = [
         [60, 60],
@@ -369,9 +369,10 @@ fn turned_matrices(device: &Device) {
         [16, 64],
         [31, 97],
         [128, 31],
+        [190, 200],
     ];
     let shapes = sides.map(|sides| Shape::new(&sides).unwrap());
-    // As many as one workgroup takes, and more.
+    // Of which most values are in matrices that go by tiles.
     let small = (0..300).map(|i| Shape::new(&[1 + i % 3, 1 + i % 2]).unwrap());
     let matrices = Layout::from_shapes(2, shapes.into_iter().chain(small)).unwrap();
     let several = sides

@@ -271,16 +271,16 @@ fn launch(op: &'static str, dtype: DType, x: &Layout, reading: &Reading, y: Targ
         let flags: &[&str] = if rank == 2 { &["RANK2"] } else { &[] };
         (&BOXES, BOXES.variant(seen, flags))
     };
-    let stages = match dtype {
+    let stage = match dtype {
         // Halves of one word may belong to two workgroups.
         DType::F16 => None,
-        _ => turned(&seen, x).map(|matrices| transpose::stages(dtype, matrices)),
+        _ => turned(&seen, x).and_then(|matrices| transpose::stage(dtype, matrices)),
     };
-    if let Some(stages) = stages {
+    if let Some(stage) = stage {
         return Launch {
             op,
             temps: Vec::new(),
-            stages,
+            stages: vec![stage],
             outputs: vec![Output::new(dtype, y.named)],
             pairs: None,
             twin: Twin::new(twin::of(dtype, seen)),
