@@ -121,6 +121,8 @@ use walk::{par_elements, par_runs, par_tiles};
 
 /// Arithmetic of an element type: integers wrap.
 pub(crate) trait Arithmetic: Real {
+    /// Zero that changes no bit of what is added to it.
+    const NOTHING: Self;
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
@@ -129,6 +131,7 @@ pub(crate) trait Arithmetic: Real {
 }
 
 impl Arithmetic for f32 {
+    const NOTHING: f32 = -0.0;
     fn plus(self, other: f32) -> f32 {
         self + other
     }
@@ -146,6 +149,7 @@ impl Arithmetic for f32 {
 macro_rules! wrapping {
     ($($t:ty: $magnitude:expr),*) => {$(
         impl Arithmetic for $t {
+            const NOTHING: $t = 0;
             fn plus(self, other: $t) -> $t {
                 self.wrapping_add(other)
             }

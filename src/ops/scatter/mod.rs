@@ -12,7 +12,7 @@ mod twin;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use self::twin::add_up;
+use self::twin::{BySource, add_up};
 use super::{gather, twin_of};
 use crate::plan::{
     Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, Variant, Word, Words,
@@ -70,13 +70,14 @@ pub(crate) fn add(
         let before = temps.len().checked_sub(1);
         stages.push(stage(dtype, tables, &result, before, Slot::Output(0)));
         let twin = twin_of!(dtype, add_up);
+        let by_source = BySource::new();
         Ok(Arc::new(Launch {
             op: OP,
             outputs: vec![Output::new(dtype, OutputLayout::of(result, &[y]))],
             temps,
             stages,
             pairs: None,
-            twin: Twin::new(move |args| twin(args, &by_row)),
+            twin: Twin::new(move |args| twin(args, &by_row, &by_source)),
         }))
     })
 }

@@ -1,27 +1,159 @@
 //! The sums on the CPU, in the order of the kernel.
 
 use std::ops::Range;
+use std::sync::OnceLock;
+
+use rayon::prelude::*;
 
 use super::{FAN, Tables};
 use crate::ops::{Arithmetic, par_tiles};
 use crate::plan::TwinArgs;
 
-pub(super) fn add_up<T: Arithmetic>(args: &mut TwinArgs<'_>, tables: &Tables) {
-    let [elements, starts, sources] =
-        [&tables.elements, &tables.starts, &tables.sources].map(|words| words.data());
+/// Values of an element that a cache holds. What is added up there goes where it belongs as it is read.
+const NEAR: usize = 1 << 16;
+/// Sources at most that are added up in one chain.
+const CHAIN: u32 = 8;
+
+/// The sources of every element in the order in which they lie, each with its row in the element; of rows that are no chain,
+/// none. Only the CPU needs them: they are made when it first adds up.
+pub(super) type BySource = OnceLock<Vec<[u32; 2]>>;
+
+pub(super) fn add_up<T: Arithmetic>(
+    args: &mut TwinArgs<'_>,
+    tables: &Tables,
+    by_source: &BySource,
+) {
     let (y, _) = args.input::<T>(0);
     let output = &mut args.outputs[0];
     let c: &mut [T] = bytemuck::cast_slice_mut(output.words);
-    par_tiles(output.layout.offsets(), c, |element, within, mut out| {
-        let [first, width] = [0, 1].map(|i| elements[2 * element + i] as usize);
-        let (mut row, mut k) = (first + within.start / width, within.start % width);
+    let offsets = output.layout.offsets();
+    let [elements, starts, sources] =
+        [&tables.elements, &tables.starts, &tables.sources].map(|words| words.data());
+    let rows = Rows { y, starts, sources };
+    let element_of = |i: usize| {
+        let [first, width] = [0, 1].map(|k| elements[2 * i + k] as usize);
+        let size = offsets.length(i);
+        (first, width, size, size / width.max(1))
+    };
+    let by_source = by_source.get_or_init(|| {
+        let elements = (0..offsets.len()).map(|i| {
+            let (first, _, size, rows) = element_of(i);
+            (first, rows, size <= NEAR)
+        });
+        rows.by_source(elements)
+    });
+    par_tiles(offsets, c, |element, within, out| {
+        let (first, width, size, count) = element_of(element);
+        let (row, k) = (first + within.start / width, within.start % width);
+        if size > NEAR {
+            return rows.put(row, k, width, out);
+        }
+        // The first and the last row may lie in other stretches too.
+        let begun = ((width - k) % width).min(out.len());
+        let (begun, whole) = out.split_at_mut(begun);
+        rows.put(row, k, width, begun);
+        let row = row + usize::from(k > 0);
+        let (whole, ended) = whole.split_at_mut(whole.len() / width * width);
+        rows.put(row + whole.len() / width, 0, width, ended);
+        let all = starts[first] as usize..starts[first + count] as usize;
+        rows.put_near(row, first, width, &by_source[all], whole);
+    });
+}
+
+/// The lists of sources of all rows, and what they point to.
+struct Rows<'a, T> {
+    y: &'a [T],
+    starts: &'a [u32],
+    sources: &'a [u32],
+}
+
+impl<T: Arithmetic> Rows<'_, T> {
+    fn of(&self, row: usize) -> &[u32] {
+        &self.sources[self.starts[row] as usize..self.starts[row + 1] as usize]
+    }
+
+    /// Of elements, which are (first row, rows, whether a cache holds them).
+    fn by_source(&self, elements: impl Iterator<Item = (usize, usize, bool)>) -> Vec<[u32; 2]> {
+        let mut all = vec![[0; 2]; self.sources.len()];
+        let mut rest = &mut all[..];
+        let mut pieces = Vec::new();
+        for (first, rows, near) in elements {
+            let count = (self.starts[first + rows] - self.starts[first]) as usize;
+            let piece = rest.split_off_mut(..count);
+            if let Some(piece) = piece.filter(|_| near && count > 0) {
+                pieces.push((first, piece));
+            }
+        }
+        pieces.into_par_iter().for_each(|(first, piece)| {
+            let (mut row, mut at) = (first, 0);
+            while at < piece.len() {
+                let sources = self.of(row);
+                let named = match sources.len() <= CHAIN as usize {
+                    true => (row - first) as u32,
+                    false => u32::MAX,
+                };
+                for &source in sources {
+                    piece[at] = [source, named];
+                    at += 1;
+                }
+                row += 1;
+            }
+            piece.sort_unstable();
+        });
+        all
+    }
+
+    /// Whole rows from `row` on, of an element that begins with row `first` and has these sources.
+    fn put_near(
+        &self,
+        row: usize,
+        first: usize,
+        width: usize,
+        by_source: &[[u32; 2]],
+        out: &mut [T],
+    ) {
+        let count = (out.len() / width) as u32;
+        let skipped = (row - first) as u32;
+        out.fill(T::NOTHING);
+        if width == 1 {
+            for &[source, of] in by_source {
+                if let Some(sum) = out.get_mut(of.wrapping_sub(skipped) as usize) {
+                    *sum = sum.plus(self.y[source as usize]);
+                }
+            }
+        } else {
+            for &[source, of] in by_source {
+                let of = of.wrapping_sub(skipped);
+                if of < count {
+                    let source = &self.y[source as usize..][..width];
+                    let sum = &mut out[of as usize * width..][..width];
+                    for (sum, &value) in sum.iter_mut().zip(source) {
+                        *sum = sum.plus(value);
+                    }
+                }
+            }
+        }
+        let starts = self.starts[row..=row + count as usize].windows(2);
+        for (i, list) in starts.enumerate() {
+            match list[1] - list[0] {
+                0 => out[i * width..][..width].fill(T::default()),
+                1..=CHAIN => {}
+                _ => {
+                    let sources = self.of(row + i);
+                    Sum { y: self.y, sources }.put(0, &mut out[i * width..][..width]);
+                }
+            }
+        }
+    }
+
+    /// Values of rows, from value k of `row` on.
+    fn put(&self, mut row: usize, mut k: usize, width: usize, mut out: &mut [T]) {
+        let y = self.y;
         while !out.is_empty() {
             let (part, rest) = out.split_at_mut((width - k).min(out.len()));
-            let sources = &sources[starts[row] as usize..starts[row + 1] as usize];
-            match sources {
+            match self.of(row) {
                 [] => part.fill(T::default()),
-                // Eight or fewer are one chain.
-                [source, more @ ..] if more.len() < 8 => {
+                [source, more @ ..] if more.len() < CHAIN as usize => {
                     part.copy_from_slice(&y[*source as usize + k..][..part.len()]);
                     for &source in more {
                         let source = &y[source as usize + k..][..part.len()];
@@ -30,12 +162,12 @@ pub(super) fn add_up<T: Arithmetic>(args: &mut TwinArgs<'_>, tables: &Tables) {
                         }
                     }
                 }
-                _ => Sum { y, sources }.put(k, part),
+                sources => Sum { y, sources }.put(k, part),
             }
             (row, k) = (row + 1, 0);
             out = rest;
         }
-    });
+    }
 }
 
 /// Values of a row that are added up together.
