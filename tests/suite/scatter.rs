@@ -20,6 +20,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials.extend(bench.all_on_each_device(&[
         ("add::goldens", add_goldens),
         ("add::frequent_indices", frequent_indices),
+        ("add::cut_rows", cut_rows),
         ("add::pairings", add_pairings),
         ("add::refusals", add_refusals),
         ("is_the_transpose_of_gather", is_the_transpose_of_gather),
@@ -161,6 +162,26 @@ fn frequent_indices(device: &Device) {
             );
         }
     }
+}
+
+/// Elements of some tens of thousands of values, in rows that no power of two is made of: whatever cuts them cuts rows.
+fn cut_rows(device: &Device) {
+    let shapes = [[5, 3], [5000, 7], [3000, 11], [700, 50], [9000, 13]];
+    let shapes = shapes.map(|extents| Shape::new(&extents).unwrap());
+    let layout = Layout::from_shapes(2, shapes).unwrap();
+    let y = integers(&layout, 3);
+    let list = |shape: &Shape| {
+        let rows = shape.extents()[0];
+        (0..rows)
+            .map(|r| r.wrapping_mul(2_654_435_761) % rows)
+            .collect()
+    };
+    let lists: Vec<Vec<u32>> = shapes.iter().map(list).collect();
+    let lists = Ragged::from_rows(lists).unwrap();
+    let listed = Indices::new(lists.clone()).unwrap();
+    let got = upload(device, &y).scatter_add(&listed, &layout).unwrap();
+    let expected = reference::scatter_add(&y, &lists, &layout, &elementwise(5)).values;
+    assert_exact("rows of odd widths", &download(&got), &expected);
 }
 
 fn some_boxes(seed: u64) -> Ragged<i32> {
