@@ -135,6 +135,8 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "inner",
         "columns of the left matrix, and rows of the right one",
     ),
+    ("columns", "columns of the matrices, at least 1"),
+    ("counts", "[count, ..]: how many elements each part takes"),
     ("size", "the number of elements of a window"),
     (
         "stride",
@@ -367,6 +369,15 @@ impl Options {
         let value = self.required(name)?;
         let size = value.as_u64().and_then(|size| usize::try_from(size).ok());
         size.ok_or_else(|| unexpected(name, "a number of elements", value))
+    }
+
+    pub fn columns(&self) -> Result<usize> {
+        self.size("columns")
+    }
+
+    pub fn counts(&self) -> Result<Vec<usize>> {
+        let value = self.required("counts")?;
+        whole_numbers(value).ok_or_else(|| unexpected("counts", "an array of counts", value))
     }
 
     pub fn sizes(&self) -> Result<Vec<usize>> {

@@ -243,19 +243,30 @@ fn check_size(grows: Grows, call: &Call<'_>) -> Result<()> {
         Grows::Sizes => written_size(&a.shape(i)).saturating_mul(written_size(&b.shape(j))),
         Grows::Product => product_size(a.shape(i), b.shape(j), transposed),
     };
-    let limit = |sizes: &mut dyn Iterator<Item = u64>| within(call.max_values, sizes);
-    match call.options.pairs()? {
-        None => limit(&mut (0..a.len().min(b.len())).map(|i| size(i, i))),
-        Some(Pairs::OneToAll) if a.is_empty() => Ok(()),
-        Some(Pairs::OneToAll) => limit(&mut (0..b.len()).map(|j| size(0, j))),
+    let pairs = call.options.pairs()?;
+    within_pairs(call.max_values, pairs.as_ref(), [a.len(), b.len()], size)
+}
+
+/// Refuses sizes of the pairs of so many elements on both sides that add up to more than the limit.
+fn within_pairs(
+    limit: u64,
+    pairs: Option<&Pairs>,
+    [a, b]: [usize; 2],
+    size: impl Fn(usize, usize) -> u64,
+) -> Result<()> {
+    let size = &size;
+    match pairs {
+        None => within(limit, &mut (0..a.min(b)).map(|i| size(i, i))),
+        Some(Pairs::OneToAll) if a == 0 => Ok(()),
+        Some(Pairs::OneToAll) => within(limit, &mut (0..b).map(|j| size(0, j))),
         Some(Pairs::AllToAll) => {
-            let row = |i| (0..b.len()).map(move |j| (i, j));
-            limit(&mut (0..a.len()).flat_map(row).map(|(i, j)| size(i, j)))
+            let row = |i| (0..b).map(move |j| size(i, j));
+            within(limit, &mut (0..a).flat_map(row))
         }
         Some(Pairs::List(pairs)) => {
             let pairs = pairs.iter().map(|&(i, j)| (i as usize, j as usize));
-            let valid = pairs.filter(|&(i, j)| i < a.len() && j < b.len());
-            limit(&mut valid.map(|(i, j)| size(i, j)))
+            let valid = pairs.filter(|&(i, j)| i < a && j < b);
+            within(limit, &mut { valid }.map(|(i, j)| size(i, j)))
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use vsla::{Indices, Layout, Order, Pairing, Shape};
 
-use super::{Answer, BINARY, Call, Grows, Operation, UNARY, batch, within};
+use super::{Answer, BINARY, Call, Grows, Operation, UNARY, batch, within, within_pairs};
 use crate::batch::written_size;
 use crate::failure::Result;
 use crate::request::Pairs;
@@ -85,31 +85,46 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "gather",
         args: 1,
-        options: &["dtype", "rank", "indices"],
+        options: &["dtype", "rank", "indices", "pairing"],
         grows: Grows::No,
-        about: "the rows of each element that a list names; zeros for an index that it does not have",
+        about: "the rows of each element that a list names; zeros for an index that it does not have. Pairs are of an element and a list",
         run: |call| {
-            let indices = indices(call)?;
-            let lists = (0..indices.len()).map(|i| indices.list(i).len());
-            let rows = call.layout(0).shapes().zip(lists);
-            limit(call, rows.map(|(shape, rows)| with_rows(&shape, rows)))?;
+            let (indices, pairs) = (indices(call)?, call.options.pairs()?);
+            let layout = call.layout(0);
+            let size = |i: usize, j: usize| {
+                let rows = with_rows(&layout.shape(i), indices.list(j).len());
+                rows.map_or(1, |shape| written_size(&shape))
+            };
+            let sides = [layout.len(), indices.len()];
+            within_pairs(call.max_values, pairs.as_ref(), sides, size)?;
             typed!(call, |device, args| {
                 let x = device.upload(&args[0])?;
-                batch(x.gather(&indices)?.download_blocking()?)
+                let rows = match &pairs {
+                    None => x.gather(&indices)?,
+                    Some(pairs) => x.gather_paired(&indices, pairs.pairing())?,
+                };
+                batch(rows.download_blocking()?)
             })
         },
     },
     Operation {
         name: "scatter_add",
         args: 1,
-        options: &["dtype", "rank", "indices", "shapes"],
+        options: &["dtype", "rank", "indices", "shapes", "pairing"],
         grows: Grows::No,
-        about: "rows added up where a list for each element says, in elements of these shapes",
+        about: "rows added up where a list for each element says, in elements of these shapes. Pairs are of a shape and a list, an element each",
         run: |call| {
             let (indices, layout) = (indices(call)?, shaped(call)?);
+            let pairs = call.options.pairs()?;
+            let sides = [layout.len(), indices.len()];
+            within_pairs(call.max_values, pairs.as_ref(), sides, |_, _| 1)?;
             real!(call, |device, args| {
                 let x = device.upload(&args[0])?;
-                batch(x.scatter_add(&indices, &layout)?.download_blocking()?)
+                let sums = match &pairs {
+                    None => x.scatter_add(&indices, &layout)?,
+                    Some(pairs) => x.scatter_add_paired(&indices, &layout, pairs.pairing())?,
+                };
+                batch(sums.download_blocking()?)
             })
         },
     },
@@ -140,6 +155,34 @@ pub const ROWS: &[Operation] = &[
             typed!(call, |device, args| {
                 let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
                 batch(a.pair(&b, pairing)?.concat(axis)?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "concat_all",
+        args: 3,
+        options: &["dtype", "rank", "axis"],
+        grows: Grows::No,
+        about: "a, behind it b, and behind that c, along an axis",
+        run: |call| {
+            let axis = call.options.axis()?;
+            let layouts = [0, 1, 2].map(|i| call.layout(i));
+            let count = layouts.map(Layout::len).into_iter().min().unwrap_or(0);
+            let shapes = (0..count).map(|i| {
+                let mut extents = vec![0usize; layouts[0].rank()];
+                for layout in layouts {
+                    let shape = layout.shape(i);
+                    for (sum, &extent) in extents.iter_mut().zip(shape.extents()) {
+                        *sum += extent as usize;
+                    }
+                }
+                Shape::new(&extents)
+            });
+            limit(call, shapes)?;
+            typed!(call, |device, args| {
+                let x = device.upload(&args[0])?;
+                let (b, c) = (device.upload(&args[1])?, device.upload(&args[2])?);
+                batch(x.concat_all(&[&b, &c], axis)?.download_blocking()?)
             })
         },
     },
@@ -216,6 +259,23 @@ pub const ROWS: &[Operation] = &[
         },
     },
     Operation {
+        name: "split",
+        args: 1,
+        options: &["dtype", "rank", "counts"],
+        grows: Grows::No,
+        about: "batches of so many elements each, as views",
+        run: |call| {
+            let counts = call.options.counts()?;
+            typed!(call, |device, args| {
+                let parts = device.upload(&args[0])?.split(&counts)?;
+                let parts = parts
+                    .iter()
+                    .map(|part| Ok(part.download_blocking()?.into()));
+                Ok(Answer::Batches(parts.collect::<Result<_>>()?))
+            })
+        },
+    },
+    Operation {
         name: "transpose",
         args: 1,
         options: &["dtype", "rank", "axes"],
@@ -271,6 +331,22 @@ pub const ROWS: &[Operation] = &[
             typed!(call, |device, args| {
                 let x = device.upload(&args[0])?;
                 batch(x.stack(most)?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "stack_groups",
+        args: 1,
+        options: &["dtype", "rank", "counts"],
+        grows: Grows::No,
+        about: "so many elements on top of each other for each count, with zeros up to the largest extents of these",
+        run: |call| {
+            let counts = call.options.counts()?;
+            limit_groups(call, &counts)?;
+            let most = 8 * call.max_values;
+            typed!(call, |device, args| {
+                let x = device.upload(&args[0])?;
+                batch(x.stack_groups(&counts, most)?.download_blocking()?)
             })
         },
     },
@@ -389,6 +465,22 @@ fn dense(call: &Call<'_>, slices: usize) -> Result<u64> {
     let size = slice.saturating_mul(slices as u64).saturating_add(1);
     within(call.max_values, &mut [size].into_iter())?;
     Ok(8 * call.max_values)
+}
+
+/// Refuses stacks of so many elements each above the limit.
+fn limit_groups(call: &Call<'_>, counts: &[usize]) -> Result<()> {
+    let mut shapes = call.layout(0).shapes();
+    let stacks = counts.iter().map(|&count| {
+        let mut extents = vec![0usize; 1 + call.layout(0).rank()];
+        for shape in shapes.by_ref().take(count) {
+            extents[0] += 1;
+            for (most, &extent) in extents[1..].iter_mut().zip(shape.extents()) {
+                *most = (*most).max(extent as usize);
+            }
+        }
+        Shape::new(&extents)
+    });
+    limit(call, stacks)
 }
 
 /// The shape with another extent on the first axis.

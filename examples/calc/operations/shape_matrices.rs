@@ -36,6 +36,34 @@ pub const ROWS: &[Operation] = &[
             })
         },
     },
+    Operation {
+        name: "matrix_add",
+        args: 2,
+        options: &["dtype", "columns"],
+        grows: Grows::Ambient,
+        about: "the sum of two matrices of vectors: entries row by row (rank 1)",
+        run: |call| {
+            let grids = [grid(call, 0)?, grid(call, 1)?];
+            real!(call, |device, args| {
+                let [a, b] = matrices(&device, args, &grids)?;
+                entries(&a.add(&b)?)
+            })
+        },
+    },
+    Operation {
+        name: "matrix_transpose",
+        args: 1,
+        options: &["dtype", "columns"],
+        grows: Grows::No,
+        about: "a matrix of vectors with its rows as columns: entries row by row (rank 1)",
+        run: |call| {
+            let grids = [grid(call, 0)?];
+            real!(call, |device, args| {
+                let [a] = matrices(&device, args, &grids)?;
+                entries(&a.transpose()?)
+            })
+        },
+    },
 ];
 
 /// Rows and columns of both matrices, whose product is no larger than allowed if lengths meet in this way.
@@ -70,16 +98,29 @@ fn grids(call: &Call<'_>, length: fn(u64, u64) -> u64) -> Result<[[usize; 2]; 2]
     Ok([[rows, inner], [inner, columns]])
 }
 
-fn matrices<T: Real>(
+/// Rows and columns of a matrix of so many columns.
+fn grid(call: &Call<'_>, i: usize) -> Result<[usize; 2]> {
+    let (columns, entries) = (call.options.columns()?, call.layout(i).len());
+    if columns == 0 || !entries.is_multiple_of(columns) {
+        let message = format!("argument {i}: {entries} entries are no rows of {columns}");
+        return Err(Failure::request(message));
+    }
+    Ok([entries / columns, columns])
+}
+
+fn matrices<T: Real, const N: usize>(
     device: &Device,
     args: &[Ragged<T>],
-    grids: &[[usize; 2]; 2],
-) -> vsla::Result<[ShapeMatrix<T>; 2]> {
-    let matrix = |i: usize| {
-        let grid = Layout::uniform(1, Shape::new(&grids[i])?)?;
-        ShapeMatrix::new(&device.upload(&args[i])?, &grid)
+    grids: &[[usize; 2]; N],
+) -> Result<[ShapeMatrix<T>; N]> {
+    let matrix = |(grid, x): (&[usize; 2], &Ragged<T>)| -> vsla::Result<_> {
+        let grid = Layout::uniform(1, Shape::new(grid)?)?;
+        ShapeMatrix::new(&device.upload(x)?, &grid)
     };
-    Ok([matrix(0)?, matrix(1)?])
+    let all = grids.iter().zip(args).map(matrix);
+    let all: Vec<_> = all.collect::<vsla::Result<_>>()?;
+    all.try_into()
+        .map_err(|_| Failure::request("a matrix is missing"))
 }
 
 fn entries<T: Real>(product: &ShapeMatrix<T>) -> Result<Answer>

@@ -102,6 +102,26 @@ pub const GOLDEN: &[Golden] = &[
         r#"{"op": "minimal_shape", "args": [[[3,2,0],[0],[]]], "options": {"dtype": "u32"}}"#,
         "[[2],[0],[0]]",
     ),
+    (
+        r#"{"op": "gather", "args": [[[5,6]]], "options": {"indices": [[1],[],[0,2]], "pairing": "one_to_all"}}"#,
+        "[[6],[],[5,0]]",
+    ),
+    (
+        r#"{"op": "scatter_add", "args": [[[1,2],[4]]], "options": {"indices": [[2,0],[2]], "shapes": [[3]], "pairing": "one_to_all"}}"#,
+        "[[2,0,5]]",
+    ),
+    (
+        r#"{"op": "concat_all", "args": [[[1],[]], [[2,3],[4]], [[5],[6]]], "options": {"dtype": "i32"}}"#,
+        "[[1,2,3,5],[4,6]]",
+    ),
+    (
+        r#"{"op": "split", "args": [[[1,2],[],[3]]], "options": {"counts": [1,0,2]}}"#,
+        "[[[1,2]],[],[[],[3]]]",
+    ),
+    (
+        r#"{"op": "stack_groups", "args": [[[1],[2,3],[4]]], "options": {"counts": [2,1]}}"#,
+        "[[[1,0],[2,3]],[[4]]]",
+    ),
 ];
 
 pub const REFUSED: &[Refused] = &[
@@ -149,6 +169,21 @@ pub const REFUSED: &[Refused] = &[
     (
         r#"{"op": "scatter_add", "args": [[[1]]], "options": {"indices": [[0]], "shapes": [[4294967295]]}}"#,
         "limit",
+        None,
+    ),
+    (
+        r#"{"op": "gather", "args": [[[1]]], "options": {"indices": [[0]], "pairing": [[0,1]]}}"#,
+        "pair_index",
+        Some(0),
+    ),
+    (
+        r#"{"op": "split", "args": [[[1]]], "options": {"counts": [2]}}"#,
+        "element_count",
+        None,
+    ),
+    (
+        r#"{"op": "stack_groups", "args": [[[1]]], "options": {"counts": [2]}}"#,
+        "argument",
         None,
     ),
     (
