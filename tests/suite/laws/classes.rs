@@ -4,11 +4,14 @@
 use std::ops::RangeInclusive;
 
 use libtest_mimic::Trial;
-use vsla::{ConvMode, Device, Flush, Indices, Layout, Pairing, Ragged, Shape};
+use vsla::{
+    Complex32, ConvMode, Device, Flush, Indices, Layout, Order, Pairing, Ragged, Result, Shape,
+    ShapeMatrix, Tensor,
+};
 
 use super::{Run, floats, integers};
 use crate::support::bench::Bench;
-use crate::support::operation::rows;
+use crate::support::operation::{rows, run};
 use crate::support::property::{self, shrunk};
 
 /// An operation that respects equivalence.
@@ -105,6 +108,9 @@ respecting! {
         let indices: Vec<u32> = (0..x.len() as u32).rev().chain(0..x.len() as u32).collect();
         x.select(&indices)
     });
+    "reorder", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| {
+        x.reorder(&Order::new((0..x.len() as u32).rev().collect::<Vec<_>>())?)
+    });
     "join", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.join(&[y, x]));
     "transpose", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| {
         x.transpose([&[0][..], &[1, 0], &[2, 0, 1]][x.layout().rank() - 1])
@@ -130,6 +136,12 @@ respecting! {
     });
     "eval", 1..=1, LEFT, |d, a, b| integers(d, a, b, |x, y| x.eval(y));
     "matmul_ambient", 2..=2, BOTH, |d, a, b| integers(d, a, b, |x, y| x.matmul_ambient(y));
+    "conv_matmul", 1..=1, BOTH, |d, a, b| integers(d, a, b, |x, y| {
+        row_of(x)?.conv_matmul(&column_of(y)?)?.entries().copy()
+    });
+    "kron_matmul", 1..=1, LEFT, |d, a, b| integers(d, a, b, |x, y| {
+        row_of(x)?.kron_matmul(&column_of(y)?)?.entries().copy()
+    });
 }
 
 depending! {
@@ -172,6 +184,18 @@ depending! {
         |d, a, b| floats(d, a, b, |x, y| Ok(x.sbd(y)?.distance));
     "kron", [&[1, 2], &[1, 2]], [&[3], &[3, 0]] => [&[3., 6.], &[3., 0., 6., 0.]],
         |d, a, b| integers(d, a, b, |x, y| x.kron(y));
+    "kron_matmul", [&[1, 2], &[1, 2]], [&[3], &[3, 0]] => [&[3., 6.], &[3., 0., 6., 0.]],
+        |d, a, b| integers(d, a, b, |x, y| {
+            row_of(x)?.kron_matmul(&column_of(y)?)?.entries().copy()
+        });
+    "fft", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[1., 1.]],
+        |d, a, b| spectra(d, a, b, |x| x.fft());
+    "ifft", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[1., 1.]],
+        |d, a, b| spectra(d, a, b, |x| x.ifft());
+    "fft2", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[1., 1.]],
+        |d, a, b| spectra(d, a, b, |x| x.reshape(&one_row(x.layout())?)?.fft2()?.reshape(x.layout()));
+    "ifft2", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[1., 1.]],
+        |d, a, b| spectra(d, a, b, |x| x.reshape(&one_row(x.layout())?)?.ifft2()?.reshape(x.layout()));
     "sort_by_length", [&[7], &[7, 0, 0]], [&[1, 2], &[1, 2]] => [&[7.], &[1., 2.]],
         |d, a, b| integers(d, a, b, |x, y| x.join(&[y])?.sort_by_length()?.0.elements(0..1));
 }
@@ -199,6 +223,32 @@ fn lists(x: &Ragged<i32>, length: fn(usize) -> usize, index: fn(usize) -> u32) -
 /// As many vectors of five values: no element is longer.
 fn five(x: &Ragged<i32>) -> Layout {
     Layout::from_lengths(vec![5; x.len()]).unwrap()
+}
+
+/// One matrix whose only row is the batch.
+fn row_of(x: &Tensor<i32>) -> Result<ShapeMatrix<i32>> {
+    ShapeMatrix::new(x, &Layout::uniform(1, Shape::new(&[1, x.len()])?)?)
+}
+
+/// One matrix whose only column is the batch.
+fn column_of(x: &Tensor<i32>) -> Result<ShapeMatrix<i32>> {
+    ShapeMatrix::new(x, &Layout::uniform(1, Shape::new(&[x.len(), 1])?)?)
+}
+
+/// The only vector as a matrix of one row.
+fn one_row(vector: &Layout) -> Result<Layout> {
+    Layout::uniform(1, Shape::new(&[1, vector.length(0)])?)
+}
+
+/// The real parts of a transform, which rounds.
+fn spectra(
+    device: &Device,
+    a: &Ragged<i32>,
+    b: &Ragged<i32>,
+    transform: impl Fn(&Tensor<Complex32>) -> Result<Tensor<Complex32>>,
+) -> Ragged<f64> {
+    let complex = |batch: &Ragged<i32>| batch.cast(|value| Complex32::new(value as f32, 0.0));
+    run(device, &complex(a), &complex(b), |x, _| transform(x)).cast(|z| f64::from(z.re.round()))
 }
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
