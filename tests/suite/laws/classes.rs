@@ -120,6 +120,9 @@ respecting! {
     "pyramid", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| {
         Ok(x.pyramid(&[2, 2], Flush::Pad, 1 << 20)?.swap_remove(1))
     });
+    "unstack", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| {
+        x.stack(1 << 20)?.unstack(x.layout())
+    });
     "minimal_shape", 1..=3, LEFT, |d, a, _| {
         let layout = d.upload(a).unwrap().minimal_shape_blocking().unwrap();
         let extents = |shape: Shape| shape.extents().iter().map(|&n| f64::from(n)).collect();
@@ -135,9 +138,28 @@ respecting! {
         x.pair(y, Pairing::Elementwise)?.stride(&strides[..x.layout().rank()]).conv()
     });
     "eval", 1..=1, LEFT, |d, a, b| integers(d, a, b, |x, y| x.eval(y));
+    "matmul", 2..=2, BOTH, |d, a, b| integers(d, a, b, |x, y| {
+        // Inner extents must be equal: both are brought to the larger one.
+        let inner = |i: usize| x.layout().shape(i).extents()[1].max(y.layout().shape(i).extents()[0]);
+        let shapes = |of: fn([u32; 2], u32) -> [u32; 2], z: &Tensor<i32>| {
+            let shapes = z.layout().shapes().enumerate().map(|(i, shape)| {
+                let extents = of([shape.extents()[0], shape.extents()[1]], inner(i));
+                Shape::new(&extents.map(|n| n as usize))
+            });
+            Layout::from_shapes(2, shapes.collect::<Result<Vec<_>>>()?)
+        };
+        let x = x.resize(&shapes(|[m, _], k| [m, k], x)?)?;
+        x.matmul(&y.resize(&shapes(|[_, n], k| [k, n], y)?)?)
+    });
     "matmul_ambient", 2..=2, BOTH, |d, a, b| integers(d, a, b, |x, y| x.matmul_ambient(y));
     "conv_matmul", 1..=1, BOTH, |d, a, b| integers(d, a, b, |x, y| {
         row_of(x)?.conv_matmul(&column_of(y)?)?.entries().copy()
+    });
+    "matrix_add", 1..=1, BOTH, |d, a, b| integers(d, a, b, |x, y| {
+        row_of(x)?.add(&row_of(y)?)?.entries().copy()
+    });
+    "matrix_transpose", 1..=1, LEFT, |d, a, b| integers(d, a, b, |x, _| {
+        row_of(x)?.transpose()?.entries().copy()
     });
     "kron_matmul", 1..=1, LEFT, |d, a, b| integers(d, a, b, |x, y| {
         row_of(x)?.kron_matmul(&column_of(y)?)?.entries().copy()
@@ -190,6 +212,11 @@ depending! {
         });
     "fft", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[1., 1.]],
         |d, a, b| spectra(d, a, b, |x| x.fft());
+    "rfft", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[1., 1.]],
+        |d, a, b| {
+            let [a, b] = [a, b].map(|x| x.cast(|value| value as f32));
+            run(d, &a, &b, |x, _| x.rfft()).cast(|z| f64::from(z.re.round()))
+        };
     "ifft", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[1., 1.]],
         |d, a, b| spectra(d, a, b, |x| x.ifft());
     "fft2", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[1., 1.]],
