@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Device, Tensor, run};
 use crate::ops::shape_matmul::{self, Model};
-use crate::plan::OutputLayout;
+use crate::plan::{OutputLayout, reserved};
 use crate::ragged::{CacheKey, Layout, Offsets, Order, Ragged, Real, Shape};
 use crate::{Error, Result};
 
@@ -148,19 +148,22 @@ impl<T: Real> ShapeMatrix<T> {
     /// ```
     ///
     /// # Errors
-    /// [`SizeOverflow`](Error::SizeOverflow); those of [`Device::upload`].
+    /// [`SizeOverflow`](Error::SizeOverflow), before any work; [`OutOfMemory`](Error::OutOfMemory); those of [`Device::upload`].
     pub fn identity(
         device: &Device,
         sizes: impl IntoIterator<Item = usize>,
     ) -> Result<ShapeMatrix<T>> {
-        let (mut shapes, mut offsets, mut ones) = (Vec::new(), vec![0u32], 0);
-        for size in sizes {
-            let shape = Shape::new(&[size, size])?;
-            for entry in 0..shape.size() {
-                ones += u32::from(entry % (size + 1) == 0);
+        let shapes: Result<Vec<Shape>> = sizes.into_iter().map(|n| Shape::new(&[n, n])).collect();
+        let grid = Layout::from_shapes(2, shapes?)?;
+        let mut offsets = reserved("shape_matrix", grid.total() + 1)?;
+        let mut ones = 0;
+        offsets.push(0);
+        for shape in grid.shapes() {
+            let apart = shape.extents()[0] + 1;
+            for entry in 0..shape.size() as u32 {
+                ones += u32::from(entry % apart == 0);
                 offsets.push(ones);
             }
-            shapes.push(shape);
         }
         let entries = Layout::from_offsets(Offsets::new(offsets)?);
         let one = bytemuck::cast(match T::DTYPE {
@@ -168,7 +171,7 @@ impl<T: Real> ShapeMatrix<T> {
             _ => 1,
         });
         let entries = device.upload(&Ragged::full(&entries, one))?;
-        ShapeMatrix::new(&entries, &Layout::from_shapes(2, shapes)?)
+        ShapeMatrix::new(&entries, &grid)
     }
 
     /// The device that holds them.

@@ -678,6 +678,12 @@ fn refusals(device: &Device) {
         }) => (),
         other => panic!("{other:?}"),
     }
+    match ShapeMatrix::<f32>::identity(device, [3, 60_000, 60_000]) {
+        Err(Error::SizeOverflow {
+            element: Some(2), ..
+        }) => (),
+        other => panic!("{other:?}"),
+    }
     if device.is_gpu() {
         let elsewhere = ShapeMatrix::<u32>::identity(&Device::cpu(), [2, 2]).unwrap();
         for outcome in [a.add(&elsewhere), a.kron_matmul(&elsewhere)] {
