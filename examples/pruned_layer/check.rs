@@ -44,7 +44,7 @@ impl Value for f16 {
 /// Results of each density that are compared with sums in f64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Check {
-    /// None; every result is compared with the dense product still
+    /// None; every result is compared with the dense layer still
     None,
     /// 1,000 of them, the same ones in every run
     Sample,
@@ -54,16 +54,17 @@ pub enum Check {
 
 const SAMPLE: usize = 1000;
 
-/// What a result of type T that has so many products in its sum may be off, where their absolute values add up to `absolute`.
+/// What a result of type T that has so many products and a bias in its sum may be off, where their absolute values add up to `absolute`. What
+/// relu makes of two sums is no further apart than they are.
 fn bound<T: Value>(terms: usize, absolute: f64) -> f64 {
     /// Below it f16 has fewer digits.
     const SMALLEST: f64 = 1.0 / (1 << 14) as f64;
     let [sum, stored] = T::UNITS;
-    let depth = (terms.min(512) + terms.div_ceil(480)) as f64 * sum;
+    let depth = (terms.min(512) + terms.div_ceil(480) + 1) as f64 * sum;
     depth / (1.0 - depth) * absolute + stored * absolute.max(SMALLEST)
 }
 
-/// The results of a density with those of the dense product with the same weights. `absolute` is the product of the absolute values.
+/// The results of a density with those of the dense layer with the same weights. `absolute` is the layer of the absolute values.
 pub fn against_dense<T: Value>(
     sparse: &Ragged<T>,
     dense: &Ragged<T>,
@@ -82,9 +83,9 @@ pub fn against_dense<T: Value>(
         });
     match wrong {
         None if sparse.layout() == dense.layout() => Ok(()),
-        None => Err("is of another shape than the dense product".to_owned()),
+        None => Err("is of another shape than the dense layer".to_owned()),
         Some(at) => Err(format!(
-            "result {at} is {} where the dense product has {}",
+            "result {at} is {} where the dense layer has {}",
             sparse.values()[at],
             dense.values()[at]
         )),
@@ -96,6 +97,7 @@ pub fn against_sums<T: Value>(
     check: Check,
     rows: &Ragged<T>,
     weights: &Bsr<T>,
+    bias: &Ragged<T>,
     results: &Ragged<T>,
 ) -> Result<usize, String> {
     let [outputs, inputs] = weights.topology().shape();
@@ -111,11 +113,15 @@ pub fn against_sums<T: Value>(
         let x = &x[at / outputs * inputs..][..inputs];
         let w = &w[at % outputs * inputs..][..inputs];
         let wide = |value: T| f64::from(value.narrow());
-        let products = || x.iter().zip(w).map(|(&x, &w)| wide(x) * wide(w));
-        let (sum, absolute) = (products().sum::<f64>(), products().map(f64::abs).sum());
-        let off = (wide(y[at]) - sum).abs();
+        let products = x.iter().zip(w).map(|(&x, &w)| wide(x) * wide(w));
+        let terms = products.chain([wide(bias.values()[at % outputs])]);
+        let (sum, absolute) = terms.fold((0.0, 0.0), |(sum, absolute): (f64, f64), term| {
+            (sum + term, absolute + term.abs())
+        });
+        let right = sum.max(0.0);
+        let off = (wide(y[at]) - right).abs();
         let wrong = off.is_nan() || off > bound::<T>(inputs, absolute);
-        wrong.then(|| format!("result {at} is {} where sums in f64 give {sum}", y[at]))
+        wrong.then(|| format!("result {at} is {} where sums in f64 give {right}", y[at]))
     });
     wrong.map_or(Ok(places.len()), Err)
 }
@@ -132,38 +138,42 @@ mod tests {
 
     #[test]
     fn a_wrong_result_is_noticed() {
+        // One row of ones: 8 · 0.5 + 1, and in the last column 8 · 0.5 − 6.
         let topology = Topology::new([8, 8], [8, 8], &[(0, 0)]).unwrap();
         let weights = Bsr::new(&topology, vec![0.5; 64]).unwrap();
         let rows = matrix(1, 8, vec![1.0; 8]);
-        let right = matrix(1, 8, vec![4.0; 8]);
-        assert_eq!(against_sums(Check::All, &rows, &weights, &right), Ok(8));
-        assert_eq!(against_sums(Check::None, &rows, &weights, &right), Ok(0));
-        assert_eq!(against_dense(&right, &right, &right, 8), Ok(()));
-        for wrong in [4.0001, f32::NAN, 0.0] {
-            let mut values = vec![4.0; 8];
-            values[5] = wrong;
+        let vector = |most, last| [[most; 7].as_slice(), &[last]].concat();
+        let bias = Ragged::from_rows([vector(1.0, -6.0)]).unwrap();
+        let right = matrix(1, 8, vector(5.0, 0.0));
+        let absolute = matrix(1, 8, vector(5.0, 10.0));
+        let sums =
+            |check, results: &Ragged<f32>| against_sums(check, &rows, &weights, &bias, results);
+        let dense =
+            |sparse: &Ragged<f32>, dense: &Ragged<f32>| against_dense(sparse, dense, &absolute, 8);
+        assert_eq!(sums(Check::All, &right), Ok(8));
+        assert_eq!(sums(Check::None, &right), Ok(0));
+        assert_eq!(dense(&right, &right), Ok(()));
+        for (at, wrong) in [(5, 5.0001), (5, f32::NAN), (5, 0.0), (5, 4.0), (7, -2.0)] {
+            let mut values = right.values().to_vec();
+            values[at] = wrong;
             let wrong = matrix(1, 8, values);
-            let text = against_sums(Check::Sample, &rows, &weights, &wrong).unwrap_err();
-            assert!(text.starts_with("result 5 is "), "{text}");
-            assert!(against_dense(&wrong, &right, &right, 8).is_err());
-            assert!(against_dense(&right, &wrong, &right, 8).is_err());
+            let text = sums(Check::Sample, &wrong).unwrap_err();
+            assert!(text.starts_with(&format!("result {at} is ")), "{text}");
+            assert!(dense(&wrong, &right).is_err());
+            assert!(dense(&right, &wrong).is_err());
         }
-        let shorter = matrix(1, 7, vec![4.0; 7]);
-        assert!(against_dense(&shorter, &right, &right, 8).is_err());
+        let shorter = matrix(1, 7, vec![5.0; 7]);
+        assert!(dense(&shorter, &right).is_err());
 
-        let half = |value: f32| f16::of(value);
-        let (rows, near) = (
-            rows.cast(half),
-            right.cast(|_| f16::from_f32(4.0 + 1.0 / 512.0)),
-        );
+        let half = |batch: &Ragged<f32>| batch.cast(f16::of);
         let weights = Bsr::new(&topology, vec![f16::from_f32(0.5); 64]).unwrap();
-        assert_eq!(
-            against_sums(Check::All, &rows, &weights, &right.cast(half)),
-            Ok(8)
-        );
-        let off = right.cast(|_| f16::from_f32(4.01));
-        assert!(against_sums(Check::All, &rows, &weights, &off).is_err());
-        assert!(against_dense(&near, &right.cast(half), &right, 8).is_ok());
-        assert!(against_dense(&off, &right.cast(half), &right, 8).is_err());
+        let sums = |results: &Ragged<f16>| {
+            against_sums(Check::All, &half(&rows), &weights, &half(&bias), results)
+        };
+        let dense = |sparse: &Ragged<f16>| against_dense(sparse, &half(&right), &absolute, 8);
+        assert_eq!(sums(&half(&right)), Ok(8));
+        let [near, off] = [5.004, 5.02].map(|value| half(&matrix(1, 8, vector(value, 0.0))));
+        assert!(dense(&near).is_ok() && sums(&near).is_err());
+        assert!(dense(&off).is_err() && sums(&off).is_err());
     }
 }

@@ -53,23 +53,34 @@ impl Layer {
         Ok(Layer { shape, weights })
     }
 
+    /// What is added to every row of outputs: uniform numbers.
+    pub fn bias<T: Value>(&self, seed: u64) -> vsla::Result<Ragged<T>> {
+        let layout = Layout::from_lengths([self.shape[0]])?;
+        Ok(Ragged::random(&layout, seed.wrapping_add(2)).cast(T::of))
+    }
+
     /// What the layer is given: rows of uniform numbers.
     pub fn rows<T: Value>(&self, batch: usize, seed: u64) -> vsla::Result<Ragged<T>> {
         let layout = Layout::uniform(1, Shape::new(&[batch, self.shape[1]])?)?;
         Ok(Ragged::random(&layout, seed.wrapping_add(1)).cast(T::of))
     }
 
-    /// The weights with the blocks of the largest norms only, so large a share of them.
+    /// The weights with the blocks of the largest norms only, so large a share of them; shares of as many blocks as the one before are left
+    /// out.
     pub fn pruned<T: Value>(&self, block: [usize; 2], shares: &[f64]) -> vsla::Result<Vec<Bsr<T>>> {
         let weights = self.weights.cast(T::of);
         let order = self.by_norm(block)?;
-        let of_share = |&share: &f64| {
-            let kept = (share * order.len() as f64).round() as usize;
+        let kept = shares
+            .iter()
+            .map(|share| (share * order.len() as f64).round() as usize);
+        let mut kept: Vec<usize> = kept.collect();
+        kept.dedup();
+        let of = |kept: usize| {
             let kept = order[..kept].iter().copied();
             let topology = Topology::from_unsorted(self.shape, block, kept)?;
             Bsr::sample(&topology, weights.values())
         };
-        shares.iter().map(of_share).collect()
+        kept.into_iter().map(of).collect()
     }
 
     /// All blocks, the largest first; of equals the one in front.
@@ -107,7 +118,7 @@ mod tests {
             }
             sum
         };
-        let pruned = layer.pruned::<f32>(block, &[0.0, 0.3, 1.0]).unwrap();
+        let pruned = layer.pruned::<f32>(block, &[0.0, 0.3, 0.31, 1.0]).unwrap();
         assert_eq!(
             pruned
                 .iter()

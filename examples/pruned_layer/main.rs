@@ -1,15 +1,16 @@
 //! What pruning a layer to blocks buys on this device: time, memory, and what it does to the layer's output.
 //!
-//! A layer is y = x Wᵀ for a batch of rows x. Its weights W are cut into blocks, and only those of the largest norms are
-//! kept, at one density after the other. Each density is measured beside the dense product, checked against the dense
-//! product with the same weights, and where the two take as long is found in between.
+//! A layer is y = relu(x Wᵀ + b) for a batch of rows x. Its weights W are cut into blocks, and only those of the largest
+//! norms are kept, at one density after the other. Each density is measured beside the dense layer, checked against the
+//! dense layer with the same weights, and where the two take as long is found in between. Bias and relu are the product's
+//! epilogue, in both.
 
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use vsla::f16;
+use vsla::{Topology, f16};
 
 use check::{Check, Value};
 use device::Choice;
@@ -37,12 +38,19 @@ Examples:
   cargo run --release --example pruned_layer -- --file weights.vsla --densities 0.1,0.2 --save pruned.vsla
   cargo run --release --example pruned_layer -- --device cpu --json > result.json
 
-Without --file the weights are made up: uniform, with a scale of its own for each 32 x 32 of them. Times are of the device
-where it tells, else of a call and the wait for its end. Rates count the stored blocks; zeros are no work done.
+The layer is y = relu(x W' + bias). Its weights W are cut into blocks, and a density keeps that share of them: the blocks of the
+largest norms. Bias and rows are made up, and without --file the weights: uniform, with a scale of its own for each 32 x 32 of them.
+
+What is printed, and drawn with --plot, for every density and for the dense layer:
+  time          of one call; of the device where it tells, else until the result is there
+  GFLOP/s       by the operations on stored weights: those on zeros that no block holds are not counted
+  memory        that the weights take on the device, with what was planned for them
+  output error  |y - y'| / |y|, of the outputs y of the whole weights and y' of the kept blocks
+The break-even is the density up to which blocks are faster than the dense layer, between those that were measured.
 
 Exit status: 0 on success, 1 if a file, the device or a check fails, 2 if the arguments are wrong.";
 
-/// Prune a layer's weights to blocks, and measure where that begins to pay
+/// Prune a layer's weights to blocks, and measure up to which density that pays on this device
 #[derive(Parser)]
 #[command(name = "pruned_layer", version, after_help = EXAMPLES)]
 struct Args {
@@ -56,12 +64,12 @@ struct Args {
     #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
     batch: u32,
     /// Rows and columns of a block, each 8, 16, 32, 48, 64, 96 or 128
-    #[arg(long, value_name = "N or MxN", default_value = "32", value_parser = sides)]
+    #[arg(long, value_name = "N or MxN", default_value = "32", value_parser = block)]
     block: [usize; 2],
-    /// What weights, rows and results are stored as; sums are f32
+    /// What weights, bias, rows and results are stored as; sums are f32
     #[arg(long, value_enum, default_value = "f32")]
     dtype: Type,
-    /// Shares of the blocks to keep
+    /// Shares of the blocks to keep, from 0 to 1
     #[arg(
         long,
         value_name = "SHARE,..",
@@ -70,7 +78,7 @@ struct Args {
         value_parser = share
     )]
     densities: Vec<f64>,
-    /// What made-up weights and rows depend on
+    /// What made-up numbers depend on: the same seed, the same numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// How many results of each density to check against sums in f64
@@ -82,7 +90,7 @@ struct Args {
     /// Write the weights at the lowest density, as block-sparse
     #[arg(long, value_name = "OUT.vsla")]
     save: Option<PathBuf>,
-    /// Draw time and output error over the densities
+    /// Draw time, memory and output error over the densities
     #[arg(long, value_name = "OUT.svg")]
     plot: Option<PathBuf>,
     /// Print one JSON object, and nothing else
@@ -105,6 +113,14 @@ fn sides(text: &str) -> Result<[usize; 2], String> {
     match text.split_once('x') {
         Some((rows, columns)) => Ok([side(rows)?, side(columns)?]),
         None => side(text).map(|side| [side, side]),
+    }
+}
+
+fn block(text: &str) -> Result<[usize; 2], String> {
+    let sides = sides(text)?;
+    match Topology::new([1, 1], sides, &[]) {
+        Ok(_) => Ok(sides),
+        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -133,6 +149,11 @@ fn run_as<T: Value>(args: &Args) -> Result<String, Box<dyn Error>> {
     for path in args.plot.iter().chain(&args.save) {
         output::check_writable(path)?;
     }
+    if args.plot.is_some() && args.plot == args.save {
+        return Err("--plot and --save name the same file".into());
+    }
+    let device = args.device.open()?;
+    let info = device.info();
     let layer = match &args.file {
         Some(path) => Layer::read(path)?,
         None => Layer::made_up(args.size, args.seed)?,
@@ -141,13 +162,12 @@ fn run_as<T: Value>(args: &Args) -> Result<String, Box<dyn Error>> {
     densities.sort_by(f64::total_cmp);
     densities.dedup();
     let pruned = layer.pruned::<T>(args.block, &densities)?;
-    let device = args.device.open()?;
-    let info = device.info();
 
-    let what = format!("densities on {}", info.name);
+    let what = format!("checks and turns on {}", info.name);
     let bar = progress::bar(args.json, what, measure::steps(pruned.len()));
     let rows = layer.rows(args.batch as usize, args.seed)?;
-    let measured = measure::all(&device, &layer, &rows, &pruned, args.check, &bar)?;
+    let bias = layer.bias(args.seed)?;
+    let measured = measure::all(&device, &layer, [&rows, &bias], &pruned, args.check, &bar)?;
     bar.finish_and_clear();
 
     let report = Report {
@@ -207,14 +227,14 @@ mod tests {
     #[test]
     fn a_line_for_each_density() {
         let small = ["--size", "100x70", "--block", "8x16", "--check", "all"];
-        let text = of(&[&small[..], &["--densities", "1,0,0.5,0.5"]].concat()).unwrap();
+        let text = of(&[&small[..], &["--densities", "1,0,0.5,0.501"]].concat()).unwrap();
         for part in [
             "100 x 70, 20 rows, blocks of 8 x 16",
             "0.000        0 ",
             "0.508       33 ",
             "1.000       65 ",
             "break-even",
-            "6000 results checked",
+            "6000 results against sums in f64",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
@@ -228,7 +248,8 @@ mod tests {
         let densities = value["densities"].as_array().unwrap();
         assert_eq!(densities.len(), 2);
         assert!(densities[0]["time_us"].as_f64().unwrap() > 0.0);
-        assert!(densities[0]["error"].as_f64().unwrap() > 0.1);
+        let error = densities[0]["error"].as_f64().unwrap();
+        assert!((0.1..1.0).contains(&error), "{error}");
         assert!(
             densities[1]["error"].as_f64().unwrap() < 1e-6,
             "nothing was pruned"
@@ -274,11 +295,13 @@ mod tests {
             ["--densities", "1.5"],
             ["--densities", "nan"],
             ["--batch", "0"],
+            ["--block", "9"],
         ] {
             let all = ["pruned_layer"].iter().chain(&bad);
             assert!(Args::try_parse_from(all).is_err(), "{bad:?}");
         }
-        assert!(of(&["--block", "9"]).is_err());
+        let same = ["--size", "8", "--plot", "same", "--save", "same"];
+        assert!(of(&same).is_err());
         assert!(of(&["--file", "/nowhere/at/all.vsla"]).is_err());
         assert!(of(&["--size", "8", "--plot", "/nowhere/at/all.svg"]).is_err());
     }

@@ -1,10 +1,10 @@
-//! What the example is about: the product with blocks, at each density, beside the dense one.
+//! What the example is about: the layer with blocks, at each density, beside the dense one.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
-use vsla::{Bsr, BsrTensor, Device, Pairing, Ragged, Tensor};
+use vsla::{Activation, Bsr, BsrTensor, Device, Pairing, Ragged, Tensor};
 
 use crate::check::{self, Check, Value};
 use crate::layer::Layer;
@@ -12,27 +12,27 @@ use crate::layer::Layer;
 /// Turns, until either is reached; the median counts.
 const RUNS: usize = 31;
 const TIME: Duration = Duration::from_secs(3);
-/// Products that are made in a row, so that what it takes to begin is shared.
+/// Calls that are made in a row, so that what it takes to begin is shared.
 const CALLS: u32 = 4;
 
 pub struct Measured {
-    pub dense: Product,
+    pub dense: Cost,
     /// By density.
     pub pruned: Vec<Pruned>,
     /// Results that were compared with sums in f64.
     pub checked: usize,
 }
 
-pub struct Product {
+pub struct Cost {
     pub time: Duration,
-    /// Operations, of stored values only.
+    /// Those of the product, of stored weights only.
     pub operations: f64,
-    /// What the weights and all that was planned for them take on the device.
+    /// What the weights take on the device, with all that was planned for them.
     pub bytes: u64,
 }
 
 pub struct Pruned {
-    pub product: Product,
+    pub cost: Cost,
     pub blocks: usize,
     /// The share of the blocks that is kept.
     pub density: f64,
@@ -41,10 +41,10 @@ pub struct Pruned {
 }
 
 impl Measured {
-    /// The density at which blocks take as long as the dense product, between those that were measured. `None` where they are
+    /// The density at which blocks take as long as the dense layer, between those that were measured. `None` where they are
     /// always faster, or never.
     pub fn break_even(&self) -> Option<f64> {
-        let excess = |p: &Pruned| p.product.time.as_secs_f64() - self.dense.time.as_secs_f64();
+        let excess = |p: &Pruned| p.cost.time.as_secs_f64() - self.dense.time.as_secs_f64();
         self.pruned.windows(2).find_map(|pair| {
             let (low, high) = (excess(&pair[0]), excess(&pair[1]));
             let share = -low / (high - low);
@@ -59,15 +59,34 @@ enum Weights<T: Value> {
     Blocks(BsrTensor<T>),
 }
 
-impl<T: Value> Weights<T> {
-    /// x Wᵀ.
-    fn times(&self, x: &Tensor<T>) -> vsla::Result<Tensor<T>> {
-        match self {
+/// All of the layer but its weights, on a device.
+struct Given<T: Value> {
+    rows: Tensor<T>,
+    bias: Tensor<T>,
+}
+
+impl<T: Value> Given<T> {
+    fn new(device: &Device, rows: &Ragged<T>, bias: &Ragged<T>) -> vsla::Result<Given<T>> {
+        Ok(Given {
+            rows: device.upload(rows)?,
+            bias: device.upload(bias)?,
+        })
+    }
+
+    /// relu(x Wᵀ + bias).
+    fn outputs(&self, weights: &Weights<T>) -> vsla::Result<Tensor<T>> {
+        let Given { rows, bias } = self;
+        match weights {
             Weights::Dense(w) => {
-                let pair = x.pair(w, Pairing::Elementwise)?;
-                pair.product().transpose_right().run()
+                let pair = rows.pair(w, Pairing::Elementwise)?;
+                let product = pair.product().transpose_right();
+                product.bias(bias).activation(Activation::Relu).run()
             }
-            Weights::Blocks(w) => x.matmul_bsr(&w.transposed()),
+            Weights::Blocks(w) => {
+                let transposed = w.transposed();
+                let product = rows.product_bsr(&transposed);
+                product.bias(bias).activation(Activation::Relu).run()
+            }
         }
     }
 }
@@ -81,38 +100,39 @@ pub fn steps(densities: usize) -> usize {
 pub fn all<T: Value>(
     device: &Device,
     layer: &Layer,
-    rows: &Ragged<T>,
+    [rows, bias]: [&Ragged<T>; 2],
     pruned: &[Bsr<T>],
     check: Check,
     progress: &ProgressBar,
 ) -> Result<Measured, Box<dyn Error>> {
-    let x = device.upload(rows)?;
+    let given = Given::new(device, rows, bias)?;
     let (outputs, batch) = (layer.shape[0], rows.shape(0).extents()[0] as usize);
     let [_, inputs] = layer.shape;
-    let (dense, dense_bytes) = held(device, &x, || {
+    let (dense, dense_bytes) = held(device, &given, || {
         Ok(Weights::Dense(device.upload(&layer.weights.cast(T::of))?))
     })?;
-    let whole = dense.times(&x)?.download_blocking()?;
+    let whole = given.outputs(&dense)?.download_blocking()?;
     let wide = |value: T| f64::from(value.narrow());
     let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
     let whole_norm = norm(&mut whole.values().iter().map(|&y| wide(y)));
-    let absolute_rows = device.upload(&rows.cast(|x| x.narrow().abs()))?;
+    let magnitude = |x: T| x.narrow().abs();
+    let absolute = Given::new(device, &rows.cast(magnitude), &bias.cast(magnitude))?;
 
     let (mut ways, mut found, mut checked) = (vec![dense], Vec::new(), 0);
     for weights in pruned {
         let topology = weights.topology();
         let named = |problem| format!("at a density of {:.3}: {problem}", topology.density());
-        let (blocks, bytes) = held(device, &x, || {
+        let (blocks, bytes) = held(device, &given, || {
             Ok(Weights::Blocks(device.upload_bsr(weights)?))
         })?;
-        let results = blocks.times(&x)?.download_blocking()?;
+        let results = given.outputs(&blocks)?.download_blocking()?;
         let full = weights.to_dense()?;
-        let by_dense = Weights::Dense(device.upload(&full)?).times(&x)?;
-        let absolute = Weights::Dense(device.upload(&full.cast(|w| w.narrow().abs()))?)
-            .times(&absolute_rows)?;
-        let (by_dense, absolute) = (by_dense.download_blocking()?, absolute.download_blocking()?);
-        check::against_dense(&results, &by_dense, &absolute, inputs).map_err(named)?;
-        checked += check::against_sums(check, rows, weights, &results).map_err(named)?;
+        let by_dense = given.outputs(&Weights::Dense(device.upload(&full)?))?;
+        let sizes = Weights::Dense(device.upload(&full.cast(magnitude))?);
+        let sizes = absolute.outputs(&sizes)?.download_blocking()?;
+        let by_dense = by_dense.download_blocking()?;
+        check::against_dense(&results, &by_dense, &sizes, inputs).map_err(named)?;
+        checked += check::against_sums(check, rows, weights, bias, &results).map_err(named)?;
         let mut apart = whole
             .values()
             .iter()
@@ -131,7 +151,7 @@ pub fn all<T: Value>(
             break;
         }
         for (way, times) in ways.iter().zip(&mut times) {
-            times.push(call(device, &x, way)?);
+            times.push(call(device, &given, way)?);
         }
         progress.inc(1);
     }
@@ -139,16 +159,16 @@ pub fn all<T: Value>(
         times.sort_unstable();
         times[times.len() / 2]
     });
-    let mut product = |stored: usize, bytes| Product {
+    let mut cost = |stored: usize, bytes| Cost {
         time: times.next().unwrap_or_default(),
         operations: 2.0 * stored as f64 * batch as f64,
         bytes,
     };
-    let dense = product(outputs * inputs, dense_bytes);
+    let dense = cost(outputs * inputs, dense_bytes);
     let pruned = pruned.iter().zip(found).map(|(weights, found)| {
         let (blocks, density, error, bytes) = found;
         Pruned {
-            product: product(weights.set(0).len(), bytes),
+            cost: cost(weights.set(0).len(), bytes),
             blocks,
             density,
             error,
@@ -164,20 +184,24 @@ pub fn all<T: Value>(
 /// Weights that are brought to the device and used once, and what they then hold there.
 fn held<T: Value>(
     device: &Device,
-    x: &Tensor<T>,
+    given: &Given<T>,
     bring: impl FnOnce() -> vsla::Result<Weights<T>>,
 ) -> vsla::Result<(Weights<T>, u64)> {
     let before = device.memory().live;
     let weights = bring()?;
-    weights.times(x)?.download_blocking()?;
+    given.outputs(&weights)?.download_blocking()?;
     Ok((weights, device.memory().live.saturating_sub(before)))
 }
 
-/// The time of a product: of the device where it can be had, else until the result is there.
-fn call<T: Value>(device: &Device, x: &Tensor<T>, weights: &Weights<T>) -> vsla::Result<Duration> {
+/// The time of a call: of the device where it can be had, else until the result is there.
+fn call<T: Value>(
+    device: &Device,
+    given: &Given<T>,
+    weights: &Weights<T>,
+) -> vsla::Result<Duration> {
     let started = Instant::now();
     let (last, profile) =
-        device.profile(|| (0..CALLS).try_fold(None, |_, _| weights.times(x).map(Some)))?;
+        device.profile(|| (0..CALLS).try_fold(None, |_, _| given.outputs(weights).map(Some)))?;
     let last = last?;
     if let (Some(last), true, None) = (last, device.is_gpu(), profile.device_time) {
         last.elements(0..0)?.download_blocking()?;
@@ -190,19 +214,19 @@ mod tests {
     use super::*;
 
     fn measured(times: &[(f64, u64)]) -> Measured {
-        let product = |micros| Product {
+        let cost = |micros| Cost {
             time: Duration::from_micros(micros),
             operations: 1.0,
             bytes: 1,
         };
         let pruned = times.iter().map(|&(density, micros)| Pruned {
-            product: product(micros),
+            cost: cost(micros),
             blocks: 1,
             density,
             error: 0.0,
         });
         Measured {
-            dense: product(100),
+            dense: cost(100),
             pruned: pruned.collect(),
             checked: 0,
         }

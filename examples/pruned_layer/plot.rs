@@ -1,15 +1,18 @@
-//! Time over density, with the point from which blocks do not pay any more, and below it the error of the output.
+//! Time over density, with the point from which on blocks do not pay, and below it memory and the error of the output.
 
 use std::error::Error;
 
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::ink::{BLUE, FAINT, INK, ORANGE, font};
+use crate::measure::{Cost, Pruned};
 use crate::report::Report;
 
-const SIZE: (u32, u32) = (720, 560);
+const SIZE: (u32, u32) = (720, 760);
 const HEADER: u32 = 86;
 const TIMES: u32 = 280;
+const MEMORY: u32 = 180;
 
 /// The chart as SVG text.
 pub fn svg(report: &Report<'_>) -> Result<String, Box<dyn Error>> {
@@ -21,34 +24,50 @@ pub fn svg(report: &Report<'_>) -> Result<String, Box<dyn Error>> {
         let (header, charts) = root.split_vertically(HEADER);
         header.draw(&Text::new(report.source(), (12, 14), font(18, INK)))?;
         let about = format!(
-            "x Wᵀ with the blocks of the largest norms, on {}",
+            "relu(x Wᵀ + bias) with the blocks of the largest norms, on {}",
             report.device.name
         );
         header.draw(&Text::new(about, (12, 40), font(13, FAINT)))?;
         let verdict = format!("break-even {}", report.verdict());
         header.draw(&Text::new(verdict, (12, 62), font(13, INK)))?;
 
-        let millis = |time: std::time::Duration| time.as_secs_f64() * 1e3;
-        let of = |value: &dyn Fn(&crate::measure::Pruned) -> f64| -> Vec<(f64, f64)> {
+        let of = |value: &dyn Fn(&Pruned) -> f64| -> Vec<(f64, f64)> {
             let points = measured.pruned.iter();
             points
                 .map(|pruned| (pruned.density, value(pruned)))
                 .collect()
         };
-        let dense = millis(measured.dense.time);
-        let (times, errors) = charts.split_vertically(TIMES);
+        let millis = |cost: &Cost| cost.time.as_secs_f64() * 1e3;
+        let megabytes = |cost: &Cost| cost.bytes as f64 / 1e6;
+        let (times, charts) = charts.split_vertically(TIMES);
+        let (memory, errors) = charts.split_vertically(MEMORY);
+        let mark = measured.break_even();
+        let named = mark.map(|density| format!("break-even {density:.2}"));
         Chart {
-            caption: "time of a product, ms",
-            points: of(&|pruned| millis(pruned.product.time)),
-            level: Some((dense, "dense")),
-            mark: measured.break_even(),
+            caption: "time of a call, ms",
+            points: of(&|pruned| millis(&pruned.cost)),
+            dense: Some(millis(&measured.dense)),
+            mark,
+            named,
+            below: "",
         }
         .draw(&times)?;
         Chart {
+            caption: "memory of the weights, MB",
+            points: of(&|pruned| megabytes(&pruned.cost)),
+            dense: Some(megabytes(&measured.dense)),
+            mark,
+            named: None,
+            below: "",
+        }
+        .draw(&memory)?;
+        Chart {
             caption: "error of the output, as a share of its norm",
             points: of(&|pruned| pruned.error),
-            level: None,
-            mark: measured.break_even(),
+            dense: None,
+            mark,
+            named: None,
+            below: "density: the share of the blocks that is kept",
         }
         .draw(&errors)?;
         root.present()?;
@@ -62,20 +81,23 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 struct Chart {
     caption: &'static str,
     points: Vec<(f64, f64)>,
-    /// A line across, and its name.
-    level: Option<(f64, &'static str)>,
+    /// What the dense layer has: a line across.
+    dense: Option<f64>,
     /// A density to mark.
     mark: Option<f64>,
+    /// What is said of it.
+    named: Option<String>,
+    /// What the densities are, on the last of the charts.
+    below: &'static str,
 }
 
 impl Chart {
-    fn draw(&self, area: &Area<'_>) -> Result<(), Box<dyn Error>> {
-        let level = self.level.map_or(0.0, |(level, _)| level);
+    fn draw(self, area: &Area<'_>) -> Result<(), Box<dyn Error>> {
         let values = self.points.iter().map(|point| point.1);
-        let top = 1.1 * values.fold(level.max(1e-9), f64::max);
+        let top = 1.1 * values.fold(self.dense.unwrap_or(1e-9), f64::max);
         let mut chart = ChartBuilder::on(area)
             .margin(12)
-            .x_label_area_size(26)
+            .x_label_area_size(if self.below.is_empty() { 26 } else { 44 })
             .y_label_area_size(56)
             .caption(self.caption, font(13, INK))
             .build_cartesian_2d(0.0..1.0, 0.0..top)?;
@@ -87,18 +109,25 @@ impl Chart {
             .bold_line_style(RGBColor(232, 232, 232))
             .axis_style(RGBColor(170, 170, 170))
             .label_style(font(11, FAINT))
+            .axis_desc_style(font(12, INK))
+            .x_desc(self.below)
             .draw()?;
-        if let Some((level, name)) = self.level {
+        if let Some(level) = self.dense {
             let line = LineSeries::new([(0.0, level), (1.0, level)], ORANGE.stroke_width(2));
             chart.draw_series(line)?;
             let below = level - 0.02 * top;
-            chart.draw_series([Text::new(name, (0.01, below), font(12, ORANGE))])?;
+            chart.draw_series([Text::new("dense", (0.01, below), font(12, ORANGE))])?;
         }
         if let Some(density) = self.mark {
             let line = LineSeries::new([(density, 0.0), (density, top)], FAINT.stroke_width(1));
             chart.draw_series(line)?;
-            let text = format!("{density:.2}");
-            chart.draw_series([Text::new(text, (density + 0.005, top), font(12, FAINT))])?;
+            // Left of the line where there is no room on its right.
+            let (side, at) = match density {
+                0.8.. => (HPos::Right, density - 0.008),
+                _ => (HPos::Left, density + 0.008),
+            };
+            let style = font(12, FAINT).pos(Pos::new(side, VPos::Top));
+            chart.draw_series([Text::new(self.named.unwrap_or_default(), (at, top), style)])?;
         }
         let points = self.points.iter().copied();
         chart.draw_series(LineSeries::new(points.clone(), BLUE.stroke_width(2)))?;

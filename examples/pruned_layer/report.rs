@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use vsla::DeviceInfo;
 
 use crate::layer::Layer;
-use crate::measure::{Measured, Product, Pruned};
+use crate::measure::{Cost, Measured, Pruned};
 
 /// Everything that is known at the end.
 pub struct Report<'a> {
@@ -24,8 +24,8 @@ fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-fn rate(product: &Product) -> f64 {
-    product.operations / product.time.as_secs_f64().max(1e-9) / 1e9
+fn rate(cost: &Cost) -> f64 {
+    cost.operations / cost.time.as_secs_f64().max(1e-9) / 1e9
 }
 
 impl Report<'_> {
@@ -41,26 +41,27 @@ impl Report<'_> {
     /// Where blocks begin to pay.
     pub fn verdict(&self) -> String {
         let dense = self.measured.dense.time;
-        let faster = |p: &Pruned| p.product.time < dense;
-        match self.measured.break_even() {
-            Some(density) => format!("at a density of {density:.2}"),
-            None if self.measured.pruned.iter().all(faster) => {
-                "at none of these densities: blocks are always faster".to_owned()
-            }
-            None => "at none of these densities: blocks are never faster for good".to_owned(),
-        }
+        let faster = |p: &Pruned| p.cost.time < dense;
+        let pruned = &self.measured.pruned;
+        let of_none = match self.measured.break_even() {
+            Some(density) => return format!("at a density of {density:.2}"),
+            None if pruned.iter().all(faster) => "blocks are faster at each",
+            None if pruned.iter().any(faster) => "blocks are slower at the lowest only",
+            None => "the dense layer is faster at each",
+        };
+        format!("at none of these densities: {of_none}")
     }
 
     pub fn json(&self) -> String {
-        let product = |product: &Product| {
+        let cost = |cost: &Cost| {
             json!({
-                "time_us": micros(product.time),
-                "gflops": rate(product),
-                "bytes": product.bytes,
+                "time_us": micros(cost.time),
+                "gflops": rate(cost),
+                "bytes": cost.bytes,
             })
         };
         let densities = self.measured.pruned.iter().map(|pruned| {
-            let mut value = product(&pruned.product);
+            let mut value = cost(&pruned.cost);
             value["density"] = json!(pruned.density);
             value["blocks"] = json!(pruned.blocks);
             value["error"] = json!(pruned.error);
@@ -73,7 +74,7 @@ impl Report<'_> {
             "dtype": self.dtype,
             "device": self.device.name,
             "backend": self.device.backend,
-            "dense": product(&self.measured.dense),
+            "dense": cost(&self.measured.dense),
             "densities": densities.collect::<Vec<Value>>(),
             "break_even": self.measured.break_even(),
             "checked": self.measured.checked,
@@ -96,24 +97,33 @@ impl Report<'_> {
             self.source(),
             self.device
         )?;
+        // Of what the dense layer takes, for the whole column.
+        let (time_unit, seconds) = match dense.time.as_micros() {
+            ..1000 => ("µs", 1e-6),
+            _ => ("ms", 1e-3),
+        };
+        let (size_unit, bytes) = match dense.bytes {
+            ..1_000_000 => ("kB", 1e3),
+            _ => ("MB", 1e6),
+        };
         writeln!(
             out,
-            "  density   blocks       time  of dense    GFLOP/s     memory  of dense  output error"
+            "  density   blocks   time, {time_unit}  of dense    GFLOP/s  memory, {size_unit}  of dense  output error"
         )?;
-        let megabytes = |bytes: u64| format!("{:.2} MB", bytes as f64 / 1e6);
-        let columns = |product: &Product| {
-            let time = product.time.as_secs_f64() / dense.time.as_secs_f64().max(1e-9);
-            let bytes = product.bytes as f64 / dense.bytes.max(1) as f64;
+        let columns = |cost: &Cost| {
+            let time = cost.time.as_secs_f64();
             format!(
-                "{:>10} {time:>9.2} {:>10.1} {:>10} {bytes:>9.2}",
-                format!("{:.1?}", product.time),
-                rate(product),
-                megabytes(product.bytes)
+                "{:>10.3} {:>9.2} {:>10.1} {:>11.2} {:>9.2}",
+                time / seconds,
+                time / dense.time.as_secs_f64().max(1e-9),
+                rate(cost),
+                cost.bytes as f64 / bytes,
+                cost.bytes as f64 / dense.bytes.max(1) as f64
             )
         };
         writeln!(out, "    dense        - {} {:>13}", columns(dense), "-")?;
         for Pruned {
-            product,
+            cost,
             blocks,
             density,
             error,
@@ -122,14 +132,14 @@ impl Report<'_> {
             writeln!(
                 out,
                 "    {density:.3} {blocks:>8} {} {error:>13.4}",
-                columns(product)
+                columns(cost)
             )?;
         }
         writeln!(out, "\nbreak-even  {}", self.verdict())?;
         let checked = self.measured.checked;
         writeln!(
             out,
-            "checked     every result against the dense product; {checked} results checked against sums in f64"
+            "checked     every result against the dense layer; {checked} results against sums in f64"
         )
     }
 }
