@@ -1,7 +1,10 @@
 //! Block-sparse products. What is counted is what is stored: zeros that no block holds are not work.
 
 use fastrand::Rng;
-use vsla::{Bsr, BsrTensor, Float, Layout, Pairing, Ragged, Result, Shape, Tensor, Topology, f16};
+use vsla::{
+    Activation, Bsr, BsrProduct, BsrTensor, Float, Layout, Pairing, Ragged, Result, Shape, Tensor,
+    Topology, f16,
+};
 
 use crate::harness::{Bench, Check, Outcome, Spec};
 
@@ -13,10 +16,12 @@ enum Product {
     Transposed,
     /// A Sᵀ: a linear layer.
     Layer,
+    /// relu(A Sᵀ + bias): all of a layer, by the product's epilogue.
+    Activated,
     /// The blocks of A B.
     Sampled,
 }
-use Product::{Layer, Left, Sampled, Transposed};
+use Product::{Activated, Layer, Left, Sampled, Transposed};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Rows {
@@ -87,6 +92,14 @@ const CASES: &[Case] = &[
     case("bsr/64x64-zipf", F32, EIGHTH, Zipf, Left, 28.0),
     case("bsr/64x64-transposed", F32, EIGHTH, Even, Transposed, 28.0),
     case("bsr/64x64-layer", F32, EIGHTH, Even, Layer, 28.0),
+    case(
+        "bsr/64x64-layer-bias-relu",
+        F32,
+        EIGHTH,
+        Even,
+        Activated,
+        0.0,
+    ),
     case("bsr/64x64-sampled", F32, EIGHTH, Even, Sampled, 28.0),
     case("bsr/48x96", F32, (4096, [48, 96], 0.12), Even, Left, 0.0),
     case("bsr/32x32", F32, tenth([32, 32]), Even, Left, 0.0),
@@ -111,6 +124,14 @@ const CASES: &[Case] = &[
         216.0,
     ),
     case("bsr/f16-128x64-8192-layer", F16, TALL, Even, Layer, 216.0),
+    case(
+        "bsr/f16-128x64-8192-layer-bias-relu",
+        F16,
+        TALL,
+        Even,
+        Activated,
+        0.0,
+    ),
     case(
         "bsr/f16-128x64-8192-sampled",
         F16,
@@ -171,17 +192,24 @@ struct Operands<T: vsla::Element> {
     b: Tensor<T>,
     s: BsrTensor<T>,
     flipped: BsrTensor<T>,
+    bias: Tensor<T>,
 }
 
 impl<T: Float> Operands<T> {
-    fn new(bench: &Bench, [x, y]: [&Ragged<T>; 2], s: &Bsr<T>) -> Result<Operands<T>> {
+    fn new(bench: &Bench, [x, y, bias]: [&Ragged<T>; 3], s: &Bsr<T>) -> Result<Operands<T>> {
         let s = bench.device.upload_bsr(s)?;
         Ok(Operands {
             a: bench.device.upload(x)?,
             b: bench.device.upload(y)?,
             flipped: s.transposed(),
             s,
+            bias: bench.device.upload(bias)?,
         })
+    }
+
+    fn activated(&self) -> BsrProduct<'_, T> {
+        let product = self.b.product_bsr(&self.flipped);
+        product.bias(&self.bias).activation(Activation::Relu)
     }
 
     fn product(&self, product: Product) -> Result<Tensor<T>> {
@@ -189,6 +217,7 @@ impl<T: Float> Operands<T> {
             Left => self.s.matmul(&self.b),
             Transposed => self.flipped.matmul(&self.b),
             Layer => self.b.matmul_bsr(&self.flipped),
+            Activated => self.activated().run(),
             Sampled => {
                 let pair = self.a.pair(&self.b, Pairing::Elementwise)?;
                 let sampled = pair.product().sampled(self.s.topology())?;
@@ -205,6 +234,7 @@ impl Operands<f16> {
             Left => self.s.matmul_f32(&self.b),
             Transposed => self.flipped.matmul_f32(&self.b),
             Layer => self.b.matmul_bsr_f32(&self.flipped),
+            Activated => self.activated().run_f32(),
             Sampled => {
                 let pair = self.a.pair(&self.b, Pairing::Elementwise)?;
                 let sampled = pair.product().sampled_f32(self.s.topology())?;
@@ -255,21 +285,21 @@ fn row(bench: &mut Bench, case: &Case) -> Outcome<()> {
     let square = Layout::uniform(1, Shape::new(&[side, side])?)?;
     let [mut x, mut y] = [51, 52].map(|seed| Ragged::random(&square, seed));
     let mut values = Ragged::random(&topology.values_layout(1)?, 53);
-    let halves = [&x, &y, &values].map(|batch| batch.cast(f16::from_f32));
+    let mut bias = Ragged::random(&Layout::from_lengths([side])?, 55);
+    let halves = [&x, &y, &bias, &values].map(|batch| batch.cast(f16::from_f32));
     if types != F32 {
-        let [half_x, half_y, half_values] = &halves;
-        [x, y, values] = [half_x, half_y, half_values].map(|batch| batch.cast(f32::from));
+        [x, y, bias, values] = halves.each_ref().map(|batch| batch.cast(f32::from));
     }
     let s = Bsr::new(&topology, values.into_parts().1)?;
     let run: Box<dyn Fn() -> Result<Got>> = match types {
         F32 => {
-            let operands = Operands::new(bench, [&x, &y], &s)?;
+            let operands = Operands::new(bench, [&x, &y, &bias], &s)?;
             Box::new(move || Ok(Got::Wide(operands.product(product)?)))
         }
         _ => {
-            let [x, y, values] = halves;
+            let [x, y, bias, values] = halves;
             let s = Bsr::new(&topology, values.into_parts().1)?;
-            let operands = Operands::new(bench, [&x, &y], &s)?;
+            let operands = Operands::new(bench, [&x, &y, &bias], &s)?;
             match types {
                 Half => Box::new(move || Ok(Got::Half(operands.product(product)?))),
                 _ => Box::new(move || Ok(Got::Wide(operands.sums(product)?))),
@@ -283,7 +313,7 @@ fn row(bench: &mut Bench, case: &Case) -> Outcome<()> {
         product,
         side,
     };
-    let check = checked.check([&x, &y], &s, &c.values()?);
+    let check = checked.check([&x, &y, &bias], &s, &c.values()?);
     drop(c);
     let stored = s.values().values().len() as u64;
     let whole = (side * side) as u64;
@@ -299,13 +329,18 @@ fn row(bench: &mut Bench, case: &Case) -> Outcome<()> {
     let spec = Spec {
         name,
         data: format!(
-            "{side}³, {} blocks of {} x {}, {:.1} %{}, seed 50",
+            "{side}³, {} blocks of {} x {}, {:.1} %{}{}, seed 50",
             topology.len(),
             block[0],
             block[1],
             100.0 * topology.density(),
             if rows == Zipf {
                 ", rows of Zipf weight"
+            } else {
+                ""
+            },
+            if product == Activated {
+                ", a bias and relu"
             } else {
                 ""
             },
@@ -373,12 +408,12 @@ struct Checked<'a> {
 
 impl Checked<'_> {
     /// Compares some of the results, in f64.
-    fn check(&self, [x, y]: [&Ragged<f32>; 2], s: &Bsr<f32>, got: &[f32]) -> Check {
+    fn check(&self, [x, y, bias]: [&Ragged<f32>; 3], s: &Bsr<f32>, got: &[f32]) -> Check {
         const RESULTS: usize = 500;
         let side = self.side;
         let full = s.to_dense().map_err(|error| error.to_string())?;
         let at = |values: &[f32], i: usize, j: usize| f64::from(values[i * side + j]);
-        let (x, y, full) = (x.row(0), y.row(0), full.row(0));
+        let (x, y, bias, full) = (x.row(0), y.row(0), bias.row(0), full.row(0));
         let [high, wide] = self.topology.block();
         let blocks: Vec<_> = self.topology.blocks().collect();
         let mut rng = Rng::with_seed(54);
@@ -405,13 +440,18 @@ impl Checked<'_> {
             let terms = (0..side).map(|l| match self.product {
                 Left => at(full, i, l) * at(y, l, j),
                 Transposed => at(full, l, i) * at(y, l, j),
-                Layer => at(y, i, l) * at(full, j, l),
+                Layer | Activated => at(y, i, l) * at(full, j, l),
                 Sampled => at(x, i, l) * at(y, l, j),
             });
+            let terms = terms.chain((self.product == Activated).then(|| f64::from(bias[j])));
             let (sum, magnitude) = terms.fold((0.0, 0.0), |(sum, magnitude), term: f64| {
                 (sum + term, magnitude + term.abs())
             });
-            // Rounded, or cut by matrices.
+            let value = match self.product {
+                Activated => sum.max(0.0),
+                _ => sum,
+            };
+            // Rounded, or cut by matrices; a bias is one addition more.
             let depth = match self.types {
                 F32 => side.min(512) + side.div_ceil(480),
                 F16 | Half => 4 * (16 + side.div_ceil(16)).max(132 + side.div_ceil(1920)),
@@ -421,10 +461,10 @@ impl Checked<'_> {
             } else {
                 0.0
             };
-            let bound = depth as f64 * magnitude / f64::from(1u32 << 24) + rounding;
-            let far = (sum - f64::from(got)).abs();
+            let bound = (depth + 1) as f64 * magnitude / f64::from(1u32 << 24) + rounding;
+            let far = (value - f64::from(got)).abs();
             if far.is_nan() || far > bound {
-                return Err(format!("({i}, {j}) is {got} instead of {sum}"));
+                return Err(format!("({i}, {j}) is {got} instead of {value}"));
             }
         }
         Ok(format!("{RESULTS} results, in f64"))

@@ -3,7 +3,7 @@
 
 use gemm::Parallelism;
 use rayon::prelude::*;
-use vsla::{Layout, Pairing, Ragged, Result, Shape, Tensor, f16};
+use vsla::{Activation, Float, Layout, Pairing, Product, Ragged, Result, Shape, Tensor, f16};
 
 use super::cpu::{Job, compare, cut};
 use crate::harness::{Bench, Check, Outcome, Spec};
@@ -29,20 +29,45 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
         ("matmul/8191x1000x777", [8191, 1000, 777], None),
         ("matmul/512", [512; 3], None),
     ] {
-        product(bench, name, &[size(extents)], None, aim.map(Aim::Rate))?;
+        let aim = aim.map(Aim::Rate);
+        let extents = &[size(extents)];
+        product(
+            bench,
+            Case {
+                aim,
+                ..case(name, extents)
+            },
+        )?;
     }
+    let whole = [size([4096; 3])];
+    let layer = |name| Case {
+        layer: true,
+        ..case(name, &whole)
+    };
+    product(bench, layer("matmul/4096-bias-relu"))?;
     let rows = [32, 64, 128, 256, 512].map(|rows| size([rows, 768, 768]));
-    let one = [0; 5];
-    product(bench, "matmul/ragged-rows", &rows, Some(&one), None)?;
+    let shared = |name| Case {
+        right: Some(&[0; 5]),
+        ..case(name, &rows)
+    };
+    product(bench, shared("matmul/ragged-rows"))?;
     let mut rng = fastrand::Rng::with_seed(71);
     let groups: Vec<Extents> = (0..if quick { 8 } else { 256 })
         .map(|_| size([rng.usize(16..=511), 128, 128]))
         .collect();
     // Each group's weights, which are stored in another order.
     let weights: Vec<usize> = (0..groups.len()).rev().collect();
-    product(bench, "matmul/groups", &groups, Some(&weights), None)?;
+    let grouped = |name| Case {
+        right: Some(&weights),
+        ..case(name, &groups)
+    };
+    product(bench, grouped("matmul/groups"))?;
     let small = drawn(if quick { 100 } else { 10_000 }, 8..=64);
-    product(bench, "matmul/small", &small, None, Some(Aim::Roofline))?;
+    let small = |name| Case {
+        aim: Some(Aim::Roofline),
+        ..case(name, &small)
+    };
+    product(bench, small("matmul/small"))?;
     for (name, side, aim) in [
         ("matmul/f16-8192", 8192, Some(Aim::Rate(350.0))),
         ("matmul/f16-4096", 4096, Some(Aim::Rate(320.0))),
@@ -50,16 +75,35 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
         ("matmul/f16-1024", 1024, None),
         ("matmul/f16-512", 512, Some(Aim::Micros(5.0))),
     ] {
-        half_product(bench, name, &[size([side; 3])], None, aim)?;
+        let extents = &[size([side; 3])];
+        half_product(
+            bench,
+            Case {
+                aim,
+                ..case(name, extents)
+            },
+        )?;
     }
+    half_product(bench, layer("matmul/f16-4096-bias-relu"))?;
     let odd = [size([4001, 3999, 4003])];
-    half_product(bench, "matmul/f16-4001x3999x4003", &odd, None, None)?;
+    half_product(bench, case("matmul/f16-4001x3999x4003", &odd))?;
     let aim = Some(Aim::Micros(13.0));
-    half_product(bench, "matmul/f16-ragged-rows", &rows, Some(&one), aim)?;
+    half_product(
+        bench,
+        Case {
+            aim,
+            ..shared("matmul/f16-ragged-rows")
+        },
+    )?;
     let aim = Some(Aim::Micros(25.0));
-    half_product(bench, "matmul/f16-groups", &groups, Some(&weights), aim)?;
-    let aim = Some(Aim::Roofline);
-    half_product(bench, "matmul/f16-small", &small, None, aim)
+    half_product(
+        bench,
+        Case {
+            aim,
+            ..grouped("matmul/f16-groups")
+        },
+    )?;
+    half_product(bench, small("matmul/f16-small"))
 }
 
 /// What a row should reach.
@@ -104,31 +148,79 @@ fn multiply_adds(extents: &[Extents]) -> u64 {
     each.sum()
 }
 
-fn product(
-    bench: &mut Bench,
+/// What a row multiplies.
+#[derive(Default)]
+struct Case<'a> {
     name: &'static str,
-    extents: &[Extents],
-    right: Option<&[usize]>,
+    extents: &'a [Extents],
+    /// The right factor of each product, where it is not the one of its number.
+    right: Option<&'a [usize]>,
+    /// Whether it is a layer: a bias and relu are the products' epilogue.
+    layer: bool,
     aim: Option<Aim>,
-) -> Outcome<()> {
-    if !bench.wants(name) {
-        return Ok(());
-    }
-    let own: Vec<usize> = (0..extents.len()).collect();
-    let (a, b) = factors(extents, right.unwrap_or(&own))?;
-    let (x, y) = (bench.device.upload(&a)?, bench.device.upload(&b)?);
-    let pairing = Whose::new(right);
-    let pair = x.pair(&y, pairing.pairing())?;
-    let row = Measured {
+}
+
+fn case<'a>(name: &'static str, extents: &'a [Extents]) -> Case<'a> {
+    Case {
         name,
         extents,
-        right: right.unwrap_or(&own),
+        ..Case::default()
+    }
+}
+
+fn product(bench: &mut Bench, case: Case<'_>) -> Outcome<()> {
+    let peak = bench.multiply_adds;
+    products(bench, case, |x| x, depth, |product| product.run(), peak)
+}
+
+fn half_product(bench: &mut Bench, case: Case<'_>) -> Outcome<()> {
+    let depth = |k: usize| 4.0 * (16 + k.div_ceil(16)) as f64;
+    let peak = Some(INSTRUCTIONS);
+    products(
+        bench,
+        case,
+        f16::from_f32,
+        depth,
+        |product| product.run_f32(),
+        peak,
+    )
+}
+
+/// Of factors that are stored as T.
+fn products<T: Float + Into<f32>>(
+    bench: &mut Bench,
+    case: Case<'_>,
+    narrow: fn(f32) -> T,
+    depth: fn(usize) -> f64,
+    run: fn(&Product<'_, T>) -> Result<Tensor<f32>>,
+    peak: Option<f64>,
+) -> Outcome<()> {
+    if !bench.wants(case.name) {
+        return Ok(());
+    }
+    let own: Vec<usize> = (0..case.extents.len()).collect();
+    let (a, b) = factors(case.extents, case.right.unwrap_or(&own))?;
+    let columns = case.extents.first().map_or(0, |[_, _, n]| *n);
+    let bias = Ragged::random(&Layout::from_lengths([columns])?, 75);
+    let stored = [a, b, bias].map(|batch| batch.cast(narrow));
+    let [a, b, bias] = stored.each_ref().map(|batch| batch.cast(T::into));
+    let [x, y, z] = stored.map(|batch| bench.device.upload(&batch));
+    let (x, y, z) = (x?, y?, z?);
+    let pairing = Whose::new(case.right);
+    let mut product = x.pair(&y, pairing.pairing())?.product();
+    if case.layer {
+        product = product.bias(&z).activation(Activation::Relu);
+    }
+    let row = Measured {
+        name: case.name,
+        extents: case.extents,
+        right: case.right.unwrap_or(&own),
         factors: [&a, &b],
-        bytes: 4,
+        bias: case.layer.then(|| bias.row(0)),
+        bytes: size_of::<T>() as u64,
         depth,
     };
-    let peak = bench.multiply_adds;
-    row.measure(bench, || pair.matmul(), peak, aim)
+    row.measure(bench, || run(&product), peak, case.aim)
 }
 
 /// The depth that is promised of sums of f32.
@@ -138,35 +230,6 @@ fn depth(k: usize) -> f64 {
 
 /// What the instructions of cooperative matrices reach on an H100, in multiply-adds a second.
 const INSTRUCTIONS: f64 = 320e12;
-
-fn half_product(
-    bench: &mut Bench,
-    name: &'static str,
-    extents: &[Extents],
-    right: Option<&[usize]>,
-    aim: Option<Aim>,
-) -> Outcome<()> {
-    if !bench.wants(name) {
-        return Ok(());
-    }
-    let own: Vec<usize> = (0..extents.len()).collect();
-    let (a, b) = factors(extents, right.unwrap_or(&own))?;
-    let halves = [a, b].map(|batch| batch.cast(f16::from_f32));
-    let [a, b] = halves.each_ref().map(|batch| batch.cast(f32::from));
-    let [x, y] = halves.map(|batch| bench.device.upload(&batch));
-    let (x, y) = (x?, y?);
-    let pairing = Whose::new(right);
-    let product = x.pair(&y, pairing.pairing())?.product();
-    let row = Measured {
-        name,
-        extents,
-        right: right.unwrap_or(&own),
-        factors: [&a, &b],
-        bytes: 2,
-        depth: |k| 4.0 * (16 + k.div_ceil(16)) as f64,
-    };
-    row.measure(bench, || product.run_f32(), Some(INSTRUCTIONS), aim)
-}
 
 /// Which right factor each product takes.
 struct Whose(Option<Vec<(u32, u32)>>);
@@ -194,6 +257,8 @@ struct Measured<'a> {
     extents: &'a [Extents],
     right: &'a [usize],
     factors: [&'a Ragged<f32>; 2],
+    /// What is added to the rows of a layer.
+    bias: Option<&'a [f32]>,
     /// Bytes of a factor's value.
     bytes: u64,
     /// The depth of sums that is promised.
@@ -215,12 +280,15 @@ impl Measured<'_> {
         let values = |layout: &Layout| (layout.total() + 3 * layout.len() + 1) as u64;
         let spec = Spec {
             name: self.name,
-            data: format!("{}, seeds 71 to 74", shown(self.extents)),
+            data: match self.bias {
+                None => format!("{}, seeds 71 to 74", shown(self.extents)),
+                Some(_) => format!("{}, a bias and relu, seeds 71 to 75", shown(self.extents)),
+            },
             bytes: self.bytes * (values(a.layout()) + values(b.layout()))
                 + 4 * values(got.layout()),
             multiply_adds: multiply_adds(self.extents),
             first,
-            check: check(a, b, self.right, &got, self.depth),
+            check: check([a, b], self.bias, self.right, &got, self.depth),
         };
         drop((got, c));
         let mut row = bench.measure(spec, run)?;
@@ -261,8 +329,8 @@ fn shown(extents: &[Extents]) -> String {
 
 /// A thousand values or one of each product, the last of each among them, in f64.
 fn check(
-    a: &Ragged<f32>,
-    b: &Ragged<f32>,
+    [a, b]: [&Ragged<f32>; 2],
+    bias: Option<&[f32]>,
     right: &[usize],
     c: &Ragged<f32>,
     depth: fn(usize) -> f64,
@@ -281,9 +349,13 @@ fn check(
                 _ => (s * 7919 % m, s * 104_729 % n),
             };
             let terms = (0..k).map(|l| f64::from(a[row * k + l]) * f64::from(b[l * n + column]));
+            let terms = terms.chain(bias.map(|bias| f64::from(bias[column])));
             let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()));
-            let bound = depth(k) * f64::from(f32::EPSILON) / 2.0 * size;
-            (f64::from(c[row * n + column]) - sum).abs() > bound
+            let value = if bias.is_some() { sum.max(0.0) } else { sum };
+            let rounded = depth(k) + f64::from(u8::from(bias.is_some()));
+            let bound = rounded * f64::from(f32::EPSILON) / 2.0 * size;
+            let off = (f64::from(c[row * n + column]) - value).abs();
+            off.is_nan() || off > bound
         })
     });
     match wrong {
@@ -316,7 +388,7 @@ fn beside_gemm(bench: &mut Bench, name: &'static str, extents: &[Extents]) -> Ou
         data: format!("{}, seeds 72 to 74", shown(extents)),
         bytes: 4 * (a.values().len() + b.values().len() + got.values().len()),
         multiply_adds: multiply_adds(extents),
-        check: check(&a, &b, &own, &got, depth),
+        check: check([&a, &b], None, &own, &got, depth),
         ours: &mut || x.matmul(&y).map(drop),
         plain: &mut plain,
         aim: ("x the gemm crate", 1.0 / 0.9),
