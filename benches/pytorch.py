@@ -6,7 +6,8 @@ conv/..    `padded`: every element in a transform as long as the longest one nee
            two, a batch and three transforms for each group.
 fft/..     `cuFFT`: a batch of one length, nothing to pad; rfft/.. too.
 matmul/..  `cuBLAS`: one product of all packed rows, or for groups a loop over them. Results of f16 are f16.
-bsr/..     `dense`: cuBLAS on the same matrix, zeros and all. `sparse`: PyTorch's product of a `sparse_bsr` tensor, where it has one.
+bsr/..     `dense, cuBLAS`: on the same matrix, zeros and all. `sparse, PyTorch`: its product of a `sparse_bsr` tensor, where it has one. Results have the
+           operands' type, so those of f16 stand beside our results in f32 and in f16 (`-half`).
 
 Microseconds of device time, from a CUDA graph of ten calls where that can be captured, and of a call as Python makes it. `cargo
 bench -- --table NAME.json --beside NAME-pytorch.json` puts ours beside them.
@@ -134,12 +135,13 @@ def block_sparse():
         mask = stored.repeat_interleave(high, 0).repeat_interleave(wide, 1)
         a, b = (torch.randn(n, n, device=DEVICE, dtype=dtype) for _ in range(2))
         a *= mask
-        rows[name] = {"dense": measured(lambda: a @ b)}
+        rows[name] = {"dense, cuBLAS": measured(lambda: a @ b)}
         try:
             s = a.to_sparse_bsr((high, wide))
-            rows[name]["sparse"] = measured(lambda: s @ b)
+            rows[name]["sparse, PyTorch"] = measured(lambda: s @ b)
         except Exception as error:
-            rows[name]["sparse"] = {"error": str(error)[:100]}
+            rows[name]["sparse, PyTorch"] = {"error": str(error)[:100]}
+        rows[f"{name}-half"] = rows[name]
     return rows
 
 
