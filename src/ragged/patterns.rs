@@ -2,7 +2,7 @@
 
 use super::Topology;
 use super::batch::splitmix64;
-use super::topology::grid;
+use super::topology::{grid, one_set};
 use crate::error::Result;
 
 impl Topology {
@@ -72,13 +72,8 @@ impl Topology {
     pub fn strided(shape: [usize; 2], block: [usize; 2], stride: usize) -> Result<Topology> {
         let [rows, columns] = grid(shape, block)?;
         let stride = stride.max(1);
-        let places: Vec<_> = (0..rows)
-            .flat_map(|row| {
-                let column = (row % stride..columns).step_by(stride);
-                column.map(move |column| (row as u32, column as u32))
-            })
-            .collect();
-        Topology::of_sorted(shape, block, &places)
+        let row = |row: usize| (row % stride..columns).step_by(stride);
+        Topology::rows(shape, block, (0..rows).map(row))
     }
 
     /// `each` blocks in every row of the grid, or all where it has fewer columns: different ones, drawn evenly, the same for the same seed on
@@ -103,13 +98,14 @@ impl Topology {
     ) -> Result<Topology> {
         let [rows, columns] = grid(shape, block)?;
         let each = each.min(columns);
+        one_set(block, rows.saturating_mul(each))?;
         let mut draws = 0;
         let mut below = |bound: usize| {
             draws += 1;
             // The high half of a product: even to within 2⁻³² for bounds of a grid.
             ((u128::from(splitmix64(seed, draws)) * bound as u128) >> 64) as usize
         };
-        let mut places = Vec::with_capacity(rows.saturating_mul(each).min(1 << 24));
+        let mut places = Vec::with_capacity(rows * each);
         let mut left: Vec<u32> = (0..columns as u32).collect();
         for row in 0..rows {
             for i in 0..each {
@@ -129,9 +125,21 @@ impl Topology {
         span: impl Fn(usize, usize) -> core::ops::Range<usize>,
     ) -> Result<Topology> {
         let [rows, columns] = grid(shape, block)?;
-        let places: Vec<_> = (0..rows)
-            .flat_map(|row| span(row, columns).map(move |column| (row as u32, column as u32)))
-            .collect();
+        Topology::rows(shape, block, (0..rows).map(|row| span(row, columns)))
+    }
+
+    /// These columns of the rows of the grid, which are counted before they are listed.
+    fn rows<C: ExactSizeIterator<Item = usize>>(
+        shape: [usize; 2],
+        block: [usize; 2],
+        rows: impl Iterator<Item = C> + Clone,
+    ) -> Result<Topology> {
+        let count = |sum: usize, row: C| sum.saturating_add(row.len());
+        one_set(block, rows.clone().fold(0, count))?;
+        let places = rows
+            .enumerate()
+            .flat_map(|(row, columns)| columns.map(move |column| (row as u32, column as u32)));
+        let places: Vec<_> = places.collect();
         Topology::of_sorted(shape, block, &places)
     }
 }

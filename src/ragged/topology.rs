@@ -128,18 +128,7 @@ impl Topology {
         blocks: &[(u32, u32)],
     ) -> Result<Topology> {
         let [rows, columns] = grid(shape, block)?;
-        let overflow = |_| Error::SizeOverflow {
-            op: OP,
-            element: None,
-            what: format!(
-                "{} of {} x {}",
-                Count(blocks.len(), "block"),
-                block[0],
-                block[1]
-            ),
-        };
-        let set = Shape::new(&[blocks.len(), block[0], block[1]]).map_err(overflow)?;
-        let values = Layout::uniform(1, set).map_err(overflow)?;
+        let values = one_set(block, blocks.len())?;
         let by_row = Order::new(rows, blocks.iter().copied());
         let by_column = Order::new(columns, blocks.iter().map(|&(row, column)| (column, row)));
         Ok(Topology(Arc::new(Inner {
@@ -290,6 +279,17 @@ pub(crate) fn grid(shape: [usize; 2], block: [usize; 2]) -> Result<[usize; 2]> {
         });
     }
     Ok([0, 1].map(|axis| shape[axis].div_ceil(block[axis])))
+}
+
+/// The layout of the values of so many blocks, if they are not too many.
+pub(super) fn one_set(block: [usize; 2], blocks: usize) -> Result<Layout> {
+    let [high, wide] = block;
+    let set = Shape::new(&[blocks, high, wide]).and_then(|set| Layout::uniform(1, set));
+    set.map_err(|_| Error::SizeOverflow {
+        op: OP,
+        element: None,
+        what: format!("{} of {high} x {wide}", Count(blocks, "block")),
+    })
 }
 
 fn check_inside(grid: [usize; 2], at: usize, (row, column): (u32, u32)) -> Result<()> {

@@ -43,6 +43,16 @@ pub fn on_host() {
     );
     let error = Topology::new([usize::MAX, 1], [8, 8], &[]).unwrap_err();
     assert_eq!(error.kind(), "size_overflow");
+    // Counted before they are listed: 69 GB and more.
+    let (shape, block) = ([1 << 20; 2], [8, 8]);
+    for many in [
+        Topology::causal(shape, block),
+        Topology::sliding_window(shape, block, 1 << 19),
+        Topology::strided(shape, block, 2),
+        Topology::random(shape, block, 1 << 16, 1),
+    ] {
+        assert_eq!(many.unwrap_err().kind(), "size_overflow");
+    }
 
     let topology = Topology::block_diagonal([16, 16], [8, 8]).unwrap();
     let counts = |error: Error| match error {
