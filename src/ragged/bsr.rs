@@ -33,6 +33,16 @@ pub struct Bsr<T> {
 impl<T: Copy> Bsr<T> {
     /// One matrix, with these values of its blocks. Copies nothing.
     ///
+    /// ```
+    /// use vsla::{Bsr, Topology};
+    ///
+    /// let topology = Topology::new([8, 16], [8, 8], &[(0, 1)])?;
+    /// let bsr = Bsr::new(&topology, (0..64).collect())?;
+    /// assert_eq!(bsr.to_dense()?.row(0)[16 + 8..][..8], [8, 9, 10, 11, 12, 13, 14, 15]);
+    /// assert_eq!(Bsr::new(&topology, vec![0; 65]).unwrap_err().kind(), "value_count");
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::ValueCount`] when they are not as many as the blocks have.
     pub fn new(topology: &Topology, values: Vec<T>) -> Result<Bsr<T>> {
@@ -40,6 +50,15 @@ impl<T: Copy> Bsr<T> {
     }
 
     /// Several matrices, with the values of one after those of the other. Copies nothing.
+    ///
+    /// ```
+    /// use vsla::{Bsr, Topology};
+    ///
+    /// let topology = Topology::new([8, 16], [8, 8], &[(0, 1)])?;
+    /// let bsr = Bsr::from_sets(&topology, 3, (0..3 * 64).collect())?;
+    /// assert_eq!((bsr.len(), bsr.set(2)[0]), (3, 128));
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::ValueCount`] when they are not as many as the blocks of so many matrices have;
@@ -62,6 +81,15 @@ impl<T: Copy> Bsr<T> {
 
     /// The blocks of a dense row-major matrix that a topology names. What they have beyond its edge is `T::default()`.
     ///
+    /// ```
+    /// use vsla::{Bsr, Topology};
+    ///
+    /// let topology = Topology::new([9, 9], [8, 8], &[(1, 1)])?;
+    /// let bsr = Bsr::sample(&topology, &[1.0f32; 81])?;
+    /// assert_eq!(bsr.set(0).iter().sum::<f32>(), 1.0);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::ValueCount`] when the matrix has another number of values than the topology's shape.
     pub fn sample(topology: &Topology, dense: &[T]) -> Result<Bsr<T>>
@@ -83,7 +111,19 @@ impl<T: Copy> Bsr<T> {
         Bsr::new(topology, values)
     }
 
-    /// The blocks of a dense row-major matrix that have a value above `tolerance`, in absolute value; a NaN is above all.
+    /// The blocks of a dense row-major matrix that have a value above `tolerance`, in absolute value; a NaN is above all. Blocks are kept
+    /// whole, with the smaller values that they have; a negative tolerance keeps all.
+    ///
+    /// ```
+    /// use vsla::Bsr;
+    ///
+    /// let mut dense = [0.01f32; 8 * 16];
+    /// dense[3] = -2.0;
+    /// let bsr = Bsr::from_dense([8, 16], [8, 8], &dense, 0.1)?;
+    /// assert_eq!(bsr.to_string(), "8 x 16 in blocks of 8 x 8: 1 of 2 blocks\n■·");
+    /// assert_eq!(bsr.set(0)[2..4], [0.01, -2.0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::ValueCount`] when `dense` has another number of values than the shape; those of [`Topology::new`].
@@ -187,6 +227,15 @@ impl<T: Copy> Bsr<T> {
     }
 
     /// Every matrix in full, with `T::default()` where no block is.
+    ///
+    /// ```
+    /// use vsla::{Bsr, Topology};
+    ///
+    /// let topology = Topology::new([8, 10], [8, 8], &[(0, 0)])?;
+    /// let dense = Bsr::new(&topology, vec![1; 64])?.to_dense()?;
+    /// assert_eq!(dense.row(0)[..10], [1, 1, 1, 1, 1, 1, 1, 1, 0, 0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::SizeOverflow`] where that is more than 2³² − 1 values.

@@ -52,6 +52,13 @@ impl Topology {
     ///
     /// # Errors
     /// Those of [`new`](Self::new).
+    ///
+    /// ```
+    /// # use vsla::Topology;
+    /// let drawn = "24 x 64 in blocks of 8 x 16: 3 of 12 blocks\n■···\n·■··\n··■·";
+    /// assert_eq!(Topology::block_diagonal([24, 64], [8, 16])?.to_string(), drawn);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
     pub fn block_diagonal(shape: [usize; 2], block: [usize; 2]) -> Result<Topology> {
         Topology::spans(shape, block, |row, columns| {
             row.min(columns)..columns.min(row + 1)

@@ -18,7 +18,8 @@ pub(crate) const SIDES: [usize; 7] = [8, 16, 32, 48, 64, 96, 128];
 /// have any shape: blocks of the last row and column of the grid may reach beyond it, and what is stored there counts for
 /// nothing. Blocks are in row order, row by row and from left to right; the column order is kept too, for products with the
 /// transpose. A topology is immutable and cloning it shares it, with all that was planned from it: any number of [`Bsr`](super::Bsr) and
-/// [`BsrTensor`](crate::BsrTensor) of different values can have the same one.
+/// [`BsrTensor`](crate::BsrTensor) of different values can have the same one. It takes 16 bytes for each block, and 4 for each row and column
+/// of the grid. A matrix without rows, columns or blocks is one, too.
 ///
 /// Printing draws it, a character for each block:
 ///
@@ -61,6 +62,15 @@ pub(crate) struct Order {
 impl Topology {
     /// The blocks at these places of the grid, (row, column), which must be in row order and different.
     ///
+    /// ```
+    /// # use vsla::Topology;
+    /// let topology = Topology::new([20, 40], [8, 16], &[(0, 2), (2, 0)])?;
+    /// assert_eq!((topology.grid(), topology.len()), ([3, 3], 2));
+    /// let error = Topology::new([20, 40], [8, 16], &[(2, 0), (0, 2)]).unwrap_err();
+    /// assert_eq!(error.kind(), "block_order");
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::BlockSide`] for a side that blocks do not have; [`Error::BlockOrder`] with the first block that is outside
     /// the grid, or not behind the one before it; [`Error::SizeOverflow`] where the blocks have more than 2³² − 1 values, or the
@@ -84,6 +94,13 @@ impl Topology {
     }
 
     /// The blocks at these places of the grid, (row, column), in any order. Places that are named again count once.
+    ///
+    /// ```
+    /// # use vsla::Topology;
+    /// let topology = Topology::from_unsorted([16, 16], [8, 8], [(1, 0), (0, 1), (1, 0)])?;
+    /// assert_eq!(topology.blocks().collect::<Vec<_>>(), [(0, 1), (1, 0)]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Those of [`new`](Self::new), but for the order.
@@ -188,6 +205,14 @@ impl Topology {
     }
 
     /// The layout of so many sets of values, an element for each of shape (blocks, block rows, block columns).
+    ///
+    /// ```
+    /// # use vsla::Topology;
+    /// let topology = Topology::block_diagonal([24, 48], [8, 16])?;
+    /// let layout = topology.values_layout(2)?;
+    /// assert_eq!((layout.len(), layout.shape(1).extents()), (2, &[3, 8, 16][..]));
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::SizeOverflow`] where they are more than 2³² − 1.

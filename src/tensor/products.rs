@@ -71,6 +71,20 @@ impl<'a, T: Factor> Pair<'a, T> {
     /// [`Tensor::matmul`] of every pair. A list of pairs makes it a grouped product: rows of one batch, each group with its own weights.
     /// A list is planned once for each [`pair`](Tensor::pair): keep the pair where the product is made again.
     ///
+    /// ```
+    /// use vsla::{Device, Pairing, Ragged, Shape};
+    ///
+    /// let device = Device::cpu();
+    /// // Groups of two rows and of one, and the weights of two experts.
+    /// let rows = [Shape::new(&[2, 1])?, Shape::new(&[1, 1])?];
+    /// let x = device.upload(&Ragged::from_shapes(vec![1.0f32, 2.0, 3.0], 2, rows)?)?;
+    /// let weights = [Shape::new(&[1, 2])?, Shape::new(&[1, 1])?];
+    /// let w = device.upload(&Ragged::from_shapes(vec![1.0f32, -1.0, 10.0], 2, weights)?)?;
+    /// let y = x.pair(&w, Pairing::List(&[(0, 1), (1, 0)]))?.matmul()?;
+    /// assert_eq!(y.download_blocking()?.to_vecs(), [vec![10.0, 20.0], vec![3.0, -3.0]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Those of [`Tensor::matmul`].
     pub fn matmul(&self) -> Result<Tensor<T>> {
@@ -155,13 +169,24 @@ pub(super) fn target<T: Element>(
 }
 
 impl<'a, T: Factor> Product<'a, T> {
-    /// Multiplies the transposes of what the left batch holds, (k, m).
+    /// Multiplies the transposes of what the left batch holds, (k, m). Nothing is copied.
+    ///
+    /// ```
+    /// use vsla::{Device, Pairing, Ragged, Shape};
+    ///
+    /// let device = Device::cpu();
+    /// let x = Ragged::from_shapes(vec![1.0f32, 2.0, 3.0, 4.0], 2, [Shape::new(&[2, 2])?])?;
+    /// let x = device.upload(&x)?;
+    /// let gram = x.pair(&x, Pairing::Elementwise)?.product().transpose_left().run()?;
+    /// assert_eq!(gram.download_blocking()?.values(), [10.0, 14.0, 14.0, 20.0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
     pub fn transpose_left(mut self) -> Self {
         self.form.transposed[0] = true;
         self
     }
 
-    /// Multiplies by the transposes of what the right batch holds, (n, k).
+    /// Multiplies by the transposes of what the right batch holds, (n, k). Nothing is copied.
     pub fn transpose_right(mut self) -> Self {
         self.form.transposed[1] = true;
         self
@@ -276,7 +301,7 @@ impl Product<'_, f16> {
 }
 
 impl<'a, T: Float> Product<'a, T> {
-    /// Multiplies every sum by this factor.
+    /// Multiplies every sum by this factor, before all else.
     pub fn scale(mut self, factor: f32) -> Self {
         self.scale = Some(factor);
         self

@@ -38,7 +38,18 @@ pub struct BsrTensor<T: Element> {
 }
 
 impl Device {
-    /// Copies block-sparse matrices to the device.
+    /// Copies block-sparse matrices to the device, the values of their blocks alone.
+    ///
+    /// ```
+    /// use vsla::{Bsr, Device, Topology};
+    ///
+    /// let device = Device::cpu();
+    /// let bsr = Bsr::new(&Topology::causal([32, 32], [8, 8])?, vec![1u32; 10 * 64])?;
+    /// let there = device.upload_bsr(&bsr)?;
+    /// assert_eq!(there.values().layout().total(), 640);
+    /// assert_eq!(there.download_blocking()?, bsr);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Those of [`upload`](Self::upload).
@@ -50,6 +61,19 @@ impl Device {
 impl<T: Element> BsrTensor<T> {
     /// The matrices that have these values, each element of the batch those of one: of whatever shape, as many as the
     /// blocks have. Copies nothing.
+    ///
+    /// ```
+    /// use vsla::{BsrTensor, Device, Ragged, Topology};
+    ///
+    /// let device = Device::cpu();
+    /// let topology = Topology::new([8, 16], [8, 8], &[(0, 1)])?;
+    /// // Values that were computed on the device: a step of a gradient descent.
+    /// let (w, gradient) = (Ragged::from_rows([[3.0f32; 64]])?, Ragged::from_rows([[2.0f32; 64]])?);
+    /// let (w, gradient) = (device.upload(&w)?, device.upload(&gradient)?);
+    /// let w = BsrTensor::new(&topology, w.sub(&gradient.scale(0.5)?)?)?;
+    /// assert_eq!(w.download_blocking()?.set(0), [2.0; 64]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Length`] with the first element of another length.

@@ -58,7 +58,7 @@ impl<'a, T: Float> BsrProduct<'a, T> {
         }
     }
 
-    /// Multiplies every sum by this factor.
+    /// Multiplies every sum by this factor, before all else.
     pub fn scale(mut self, factor: f32) -> Self {
         self.scale = Some(factor);
         self
@@ -144,6 +144,19 @@ impl<'a, T: Float> BsrProduct<'a, T> {
 
 impl BsrProduct<'_, f16> {
     /// The products as they are made, in `f32`, where [`run`](Self::run) rounds to `f16`.
+    ///
+    /// ```
+    /// use vsla::{Bsr, Device, Ragged, Shape, Topology, f16};
+    ///
+    /// let device = Device::cpu();
+    /// let topology = Topology::new([8, 8], [8, 8], &[(0, 0)])?;
+    /// let s = device.upload_bsr(&Bsr::new(&topology, vec![f16::MAX; 64])?)?;
+    /// let b = device.upload(&Ragged::from_shapes(vec![f16::ONE; 8], 2, [Shape::new(&[8, 1])?])?)?;
+    /// let half = s.product(&b).scale(0.5);
+    /// assert_eq!(half.run_f32()?.download_blocking()?.values(), [4.0 * 65504.0; 8]);
+    /// assert_eq!(half.run()?.download_blocking()?.values(), [f16::INFINITY; 8]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Those of [`run`](Self::run).

@@ -25,7 +25,7 @@ pub(crate) enum Bias {
     Right,
 }
 
-/// What a [`Product`](crate::Product) applies to every result.
+/// What a [`Product`](crate::Product) or [`BsrProduct`](crate::BsrProduct) applies to every result, in f32.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Activation {
@@ -34,7 +34,7 @@ pub enum Activation {
     Identity,
     /// max(x, 0), and NaN for NaN.
     Relu,
-    /// x Φ(x) = ½ x erfc(−x/√2).
+    /// x Φ(x) = ½ x erfc(−x/√2), within 8 units in the last place or 2⁻¹²⁶; −0 for −∞, and NaN for NaN. Some 40 operations on a GPU.
     Gelu,
 }
 
