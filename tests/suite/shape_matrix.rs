@@ -1,8 +1,13 @@
 //! Matrices of vectors: sums and products under both models.
 
+mod independence;
+#[cfg(feature = "gpu")]
+mod limits;
+mod refusals;
+
 use libtest_mimic::Trial;
 use proptest::collection::vec;
-use vsla::{Device, Error, Layout, Ragged, Result, Shape, ShapeMatrix};
+use vsla::{Device, Layout, Ragged, Result, Shape, ShapeMatrix};
 
 use crate::support::bench::{Bench, folding_gpu};
 use crate::support::compare::{
@@ -13,6 +18,8 @@ use crate::support::number::{Number, widened};
 use crate::support::operation::{download, pick, upload};
 use crate::support::property;
 use crate::support::reference::{self, Scalar};
+use independence::{alone, contained, deterministic, planned_once, views};
+use refusals::refusals;
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = bench.all_on_each_device(&[
@@ -41,8 +48,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     #[cfg(feature = "gpu")]
     {
         use crate::support::bench::gpu;
-        trials.push(bench.on_gpu("little_scratch", gpu, |_| little_scratch()));
-        trials.push(bench.on_gpu("limits", gpu, |_| limits()));
+        trials.push(bench.on_gpu("little_scratch", gpu, |_| limits::little_scratch()));
+        trials.push(bench.on_gpu("limits", gpu, |_| limits::limits()));
     }
     trials
 }
@@ -475,101 +482,6 @@ fn kron_is_not_associative(device: &Device) {
     assert_eq!(right.to_nested_blocking().unwrap(), [[[vec![2, 1, 4, 2]]]]);
 }
 
-/// A NaN in an entry reaches its row of the result, where its partner is not empty, and nothing else.
-fn contained(device: &Device) {
-    for length in [5, 100] {
-        let lengths = |empty: &[usize]| {
-            let lengths = (0..24).map(|i| {
-                if empty.contains(&i) {
-                    0
-                } else {
-                    length + i % 3
-                }
-            });
-            Layout::from_lengths(lengths.collect::<Vec<_>>()).unwrap()
-        };
-        let grid = grid(&[[3, 4], [4, 3]]);
-        let values = |layout: &Layout| Ragged::from_fn(layout, |e, i| ((e * 7 + i) % 11) as f32);
-        let healthy = [
-            Matrices {
-                entries: values(&lengths(&[])),
-                grid: grid.clone(),
-            },
-            // Of the second row of the first matrix, and of the second, one is empty.
-            Matrices {
-                entries: values(&lengths(&[4, 15])),
-                grid: self::grid(&[[4, 3], [3, 4]]),
-            },
-        ];
-        for (what, multiply) in [
-            ("conv", (|x, y| x.conv_matmul(y)) as Multiply<f32>),
-            ("kron", |x, y| x.kron_matmul(y)),
-        ] {
-            let expected = run(device, &healthy, multiply);
-            let mut sick = healthy.clone();
-            // Entry (1, 1) of the first matrix, whose partners are entries 3, 4 (empty) and 5.
-            let begin = sick[0].entries.layout().offsets().range(5).start;
-            sick[0].entries.values_mut()[begin + 2] = f32::NAN;
-            let got = run(device, &sick, multiply);
-            for entry in 0..got.len() {
-                let (x, y) = (got.row(entry), expected.row(entry));
-                match entry {
-                    3 | 5 => assert!(x.iter().any(|v| v.is_nan()), "{what} {length}: {entry}"),
-                    _ => assert_eq!(x, y, "{what} {length}: entry {entry}"),
-                }
-            }
-        }
-    }
-}
-
-/// A matrix gives the bits that it gives among others, wherever it stands.
-fn alone(device: &Device) {
-    for case in cases() {
-        let [a, b] = case.floats();
-        let whole = run(device, &[a.clone(), b.clone()], |x, y| x.conv_matmul(y));
-        let mut first = 0;
-        for (matrix, extents) in case.extents.iter().enumerate() {
-            let got = run(device, &[a.one(matrix), b.one(matrix)], |x, y| {
-                x.conv_matmul(y)
-            });
-            let entries: Vec<usize> = (first..first + extents[0] * extents[2]).collect();
-            first += entries.len();
-            let what = format!("{}, matrix {matrix}", case.name);
-            assert_identical(what, &got, &pick(&whole, &entries));
-        }
-    }
-}
-
-/// Entries inside a larger batch, behind a base offset.
-fn views(device: &Device) {
-    for case in cases() {
-        let both = case.floats();
-        let expected = run(device, &both, |x, y| x.conv_matmul(y));
-        let [x, y] = both.map(|matrices| {
-            let rows = [vec![f32::NAN; 3], vec![], vec![f32::NAN; 2]];
-            let rows = rows.into_iter().chain(matrices.entries.to_vecs());
-            let rows: Vec<Vec<f32>> = rows.chain([vec![f32::NAN; 9]]).collect();
-            let all = upload(device, &Ragged::from_rows(rows).unwrap());
-            let entries = all.elements(3..3 + matrices.entries.len()).unwrap();
-            ShapeMatrix::new(&entries, &matrices.grid).unwrap()
-        });
-        let got = x.conv_matmul(&y).unwrap();
-        assert_identical(case.name, &download(got.entries()), &expected);
-    }
-}
-
-fn deterministic(device: &Device) {
-    for case in cases() {
-        let both = case.floats();
-        let first = run(device, &both, |x, y| x.conv_matmul(y));
-        assert_identical(
-            case.name,
-            &run(device, &both, |x, y| x.conv_matmul(y)),
-            &first,
-        );
-    }
-}
-
 fn laws(device: &Device) {
     let entry = || vec(-9..=9i32, 0..5);
     let matrix = || vec(entry(), 4..=4);
@@ -604,150 +516,4 @@ fn laws(device: &Device) {
         };
         law().unwrap();
     });
-}
-
-/// What keeps its shapes through a loop keeps its layouts.
-fn planned_once(device: &Device) {
-    let one = ShapeMatrix::<f32>::identity(device, [2, 3]).unwrap();
-    let first = one.conv_matmul(&one).unwrap();
-    let mut x = one.add(&first).unwrap();
-    for _ in 0..3 {
-        x = x.conv_matmul(&one).unwrap().add(&one).unwrap();
-        assert!(std::ptr::eq(x.grid().extents(), one.grid().extents()));
-    }
-    assert_eq!(download(x.entries()).row(0), [5.0]);
-}
-
-fn refusals(device: &Device) {
-    let matrices = |extents: &[[usize; 2]], length| {
-        let grid = grid(extents);
-        let layout = Layout::from_lengths(vec![length; grid.total()]).unwrap();
-        ShapeMatrix::new(&device.full(&layout, 1u32).unwrap(), &grid).unwrap()
-    };
-    let a = matrices(&[[2, 3], [2, 2]], 1);
-    let b = matrices(&[[3, 1], [3, 2]], 1);
-    let text = |outcome: Result<ShapeMatrix<u32>>| outcome.unwrap_err().to_string();
-    assert_eq!(
-        text(a.conv_matmul(&b)),
-        "conv_matmul: pair 1: expected equal inner extents, got 2 and 3"
-    );
-    assert_eq!(
-        text(a.kron_matmul(&b)),
-        "kron_matmul: pair 1: expected equal inner extents, got 2 and 3"
-    );
-    assert_eq!(
-        text(a.add(&b)),
-        "add: element 0: expected the shape (2, 3), got (3, 1)"
-    );
-    let three = matrices(&[[1, 1]; 3], 1);
-    for outcome in [a.add(&three), a.conv_matmul(&three), a.kron_matmul(&three)] {
-        assert!(matches!(
-            outcome,
-            Err(Error::BatchSize {
-                left: 2,
-                right: 3,
-                ..
-            })
-        ));
-    }
-    let entries = a.entries();
-    assert!(matches!(
-        ShapeMatrix::new(entries, &grid(&[[3, 3]])),
-        Err(Error::ValueCount {
-            expected: 9,
-            got: 10,
-            ..
-        })
-    ));
-    let flat = Layout::from_lengths([10]).unwrap();
-    assert!(matches!(
-        ShapeMatrix::new(entries, &flat),
-        Err(Error::Rank {
-            op: "shape_matrix",
-            got: 1,
-            ..
-        })
-    ));
-    // The third result of the second matrix passes 2³² − 1 values.
-    let long = matrices(&[[1, 1], [1, 1]], 1 << 16);
-    match long.kron_matmul(&long) {
-        Err(Error::SizeOverflow {
-            op: "kron_matmul",
-            element: Some(0),
-            ..
-        }) => (),
-        other => panic!("{other:?}"),
-    }
-    match ShapeMatrix::<f32>::identity(device, [3, 60_000, 60_000]) {
-        Err(Error::SizeOverflow {
-            element: Some(2), ..
-        }) => (),
-        other => panic!("{other:?}"),
-    }
-    if device.is_gpu() {
-        let elsewhere = ShapeMatrix::<u32>::identity(&Device::cpu(), [2, 2]).unwrap();
-        for outcome in [a.add(&elsewhere), a.kron_matmul(&elsewhere)] {
-            assert!(matches!(
-                outcome,
-                Err(Error::DeviceMismatch { .. } | Error::Shape { .. })
-            ));
-        }
-    }
-}
-
-/// With little scratch blocks take turns, are cut along the inner extent, and fall into smaller ones; bits stay.
-#[cfg(feature = "gpu")]
-fn little_scratch() {
-    use crate::device::own_gpu;
-    let plenty = own_gpu(|options| options.poison = true);
-    let case = Case {
-        name: "little scratch",
-        extents: vec![[5, 6, 7], [2, 3, 2], [1, 1, 1], [1, 9, 1]],
-        length: |rng| rng.usize(40..=130),
-    };
-    let both = case.floats();
-    let expected = run(&plenty, &both, |x, y| x.conv_matmul(y));
-    for kib in [64, 16, 8] {
-        let device = own_gpu(|options| options.max_binding_bytes = Some(1024 * kib));
-        let [a, b] = &both;
-        let mut first = 0;
-        // The whole batch does not fit a binding; a matrix does.
-        for (matrix, extents) in case.extents.iter().enumerate() {
-            let entries: Vec<usize> = (first..first + extents[0] * extents[2]).collect();
-            first += entries.len();
-            let (x, y) = (a.one(matrix), b.one(matrix));
-            let largest = x.entries.values().len().max(y.entries.values().len());
-            let result = pick(&expected, &entries);
-            if largest.max(result.values().len()) as u64 * 4 > 1024 * kib {
-                continue;
-            }
-            let got = run(&device, &[x, y], |x, y| x.conv_matmul(y));
-            assert_identical(format!("{kib} KiB, matrix {matrix}"), &got, &result);
-        }
-    }
-}
-
-/// Transforms that no GPU reaches, and results that no binding holds.
-#[cfg(feature = "gpu")]
-fn limits() {
-    use crate::device::own_gpu;
-    let device = own_gpu(|options| options.max_binding_bytes = Some(4096));
-    let long = |length| {
-        let entries = device
-            .full(&Layout::from_lengths([length]).unwrap(), 1u32)
-            .unwrap();
-        ShapeMatrix::new(&entries, &grid(&[[1, 1]])).unwrap()
-    };
-    for outcome in [
-        long(600).conv_matmul(&long(600)),
-        long(60).kron_matmul(&long(60)),
-    ] {
-        assert!(matches!(
-            outcome,
-            Err(Error::TooLarge {
-                element: Some(0),
-                ..
-            })
-        ));
-    }
 }
