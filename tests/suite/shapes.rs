@@ -1,17 +1,22 @@
 //! Slices, padding, reversal and other boxes: what is copied, and what is zero.
 
+mod forms;
+mod transposes;
+
 use libtest_mimic::Trial;
 use vsla::{Complex32, Device, Element, Error, Layout, Ragged, Result, Shape, Tensor, f16};
 
 use crate::support::bench::Bench;
 use crate::support::compare::{assert_exact, assert_identical};
 use crate::support::corpus;
-use crate::support::number::{Number, widened};
-use crate::support::operation::{
-    Binary, Expected, Operation, download, golden, one, rows, run, upload,
-};
-use crate::support::places::{Place, read};
+use crate::support::operation::{Operation, download, golden, one, rows, run, upload};
+use crate::support::places::read;
 use crate::support::property;
+use forms::{
+    flip, flipped, pad, padded, permutation, permuted, ranges, resize, slice, slice_of, sliced,
+    transpose, turned, widths,
+};
+use transposes::{matrices, transposed, turned_matrices};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     // All run one kernel for every type of one word: one operation sees the whole corpus in two of them.
@@ -56,162 +61,6 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-fn resize<T: Number>() -> Binary<T, T> {
-    Binary {
-        name: "resize",
-        run: |x, y| x.resize(y.layout()),
-        paired: None,
-        expected: Some(|a, b, _| exactly(&read(a, b.layout(), |e, k| (e, k)))),
-        spreads: false,
-        series_only: false,
-    }
-}
-
-fn slice<T: Number>() -> Binary<T, T> {
-    Binary {
-        name: "slice",
-        run: |x, _| slice_of(x, &ranges(x.layout().rank())),
-        paired: None,
-        expected: Some(|a, _, _| exactly(&sliced(a, &ranges(a.layout().rank())))),
-        spreads: false,
-        series_only: false,
-    }
-}
-
-/// Few values where the elements are many, and some of them outside on either side.
-fn ranges(rank: usize) -> Vec<[i64; 2]> {
-    match rank {
-        1 => vec![[-3, 70]],
-        2 => vec![[-1, 5], [1, 9]],
-        _ => (0..rank as i64).map(|axis| [axis % 3 - 1, 2]).collect(),
-    }
-}
-
-fn slice_of<T: Element>(x: &Tensor<T>, ranges: &[[i64; 2]]) -> Result<Tensor<T>> {
-    let [start, end] = [0, 1].map(|side| ranges.iter().map(|r| r[side]).collect::<Vec<i64>>());
-    x.slice(&start, &end)
-}
-
-fn sliced<T: Copy + Default>(x: &Ragged<T>, ranges: &[[i64; 2]]) -> Ragged<T> {
-    let extents: Vec<usize> = ranges.iter().map(|r| (r[1] - r[0]) as usize).collect();
-    let y = Layout::uniform(x.len(), Shape::new(&extents).unwrap()).unwrap();
-    read(x, &y, |e, k| {
-        (e, moved(k, |axis| ranges.get(axis).map_or(0, |r| r[0])))
-    })
-}
-
-fn moved(mut k: Place, by: impl Fn(usize) -> i64) -> Place {
-    for (axis, k) in k.iter_mut().enumerate() {
-        *k += by(axis);
-    }
-    k
-}
-
-fn pad<T: Number>() -> Binary<T, T> {
-    Binary {
-        name: "pad",
-        run: |x, _| x.pad(&widths(x.layout().rank())),
-        paired: None,
-        expected: Some(|a, _, _| exactly(&padded(a, &widths(a.layout().rank())))),
-        spreads: false,
-        series_only: false,
-    }
-}
-
-fn widths(rank: usize) -> Vec<(usize, usize)> {
-    let of_axis = [
-        (3, 0),
-        (0, 2),
-        (1, 1),
-        (0, 0),
-        (0, 1),
-        (1, 0),
-        (0, 0),
-        (0, 0),
-    ];
-    of_axis[..rank].to_vec()
-}
-
-fn padded<T: Copy + Default>(x: &Ragged<T>, widths: &[(usize, usize)]) -> Ragged<T> {
-    let shapes = x.layout().shapes().map(|shape| {
-        let extents = shape.extents().iter().zip(widths);
-        let extents: Vec<usize> = extents.map(|(n, (b, a))| *n as usize + b + a).collect();
-        Shape::new(&extents).unwrap()
-    });
-    let y = Layout::from_shapes(widths.len(), shapes).unwrap();
-    read(x, &y, |e, k| {
-        (
-            e,
-            moved(k, |axis| -(widths.get(axis).map_or(0, |w| w.0 as i64))),
-        )
-    })
-}
-
-fn flip<T: Number>() -> Binary<T, T> {
-    Binary {
-        name: "flip",
-        run: |x, _| x.flip(&turned(x.layout().rank())),
-        paired: None,
-        expected: Some(|a, _, _| exactly(&flipped(a, &turned(a.layout().rank())))),
-        spreads: false,
-        series_only: false,
-    }
-}
-
-fn turned(rank: usize) -> Vec<usize> {
-    match rank {
-        1 => vec![0],
-        2 => vec![1, 0],
-        3 => vec![1],
-        _ => vec![2, 0],
-    }
-}
-
-fn flipped<T: Copy + Default>(x: &Ragged<T>, axes: &[usize]) -> Ragged<T> {
-    read(x, x.layout(), |e, mut k| {
-        let shape = x.layout().shape(e);
-        for &axis in axes {
-            k[axis] = i64::from(shape.extents()[axis]) - 1 - k[axis];
-        }
-        (e, k)
-    })
-}
-
-fn transpose<T: Number>() -> Binary<T, T> {
-    Binary {
-        name: "transpose",
-        run: |x, _| x.transpose(&permutation(x.layout().rank())),
-        paired: None,
-        expected: Some(|a, _, _| exactly(&permuted(a, &permutation(a.layout().rank())))),
-        spreads: false,
-        series_only: false,
-    }
-}
-
-/// Some order of the axes in which, from rank 2 on, none is where it was.
-fn permutation(rank: usize) -> Vec<usize> {
-    (0..rank).map(|axis| (axis + rank - 1) % rank).collect()
-}
-
-fn permuted<T: Copy + Default>(x: &Ragged<T>, permutation: &[usize]) -> Ragged<T> {
-    let shapes = x.layout().shapes().map(|shape| {
-        let extents = permutation.iter().map(|&a| shape.extents()[a] as usize);
-        Shape::new(&extents.collect::<Vec<_>>()).unwrap()
-    });
-    let y = Layout::from_shapes(permutation.len(), shapes).unwrap();
-    read(x, &y, |e, k| {
-        let mut place = Place::default();
-        for (&axis, k) in permutation.iter().zip(k) {
-            place[axis] = k;
-        }
-        (e, place)
-    })
-}
-
-fn exactly<T: Number>(values: &Ragged<T>) -> Expected {
-    Expected::exact::<T>(widened(values))
-}
-
 fn goldens(device: &Device) {
     golden::<i32, i32, 4>(
         device,
@@ -251,161 +100,6 @@ fn goldens(device: &Device) {
             (&[], &[0], &[0]),
         ],
     );
-}
-
-fn matrices(device: &Device) {
-    let x = one(&[2, 3], &[1, 2, 3, 4, 5, 6]);
-    let by = |op: &dyn Fn(&Tensor<i32>) -> Result<Tensor<i32>>| {
-        download(&op(&upload(device, &x)).unwrap())
-    };
-    assert_exact(
-        "a slice",
-        &by(&|x| x.slice(&[1, -1], &[3, 2])),
-        &one(&[2, 3], &[0, 4, 5, 0, 0, 0]),
-    );
-    assert_exact(
-        "rows before and columns behind",
-        &by(&|x| x.pad(&[(1, 0), (0, 1)])),
-        &one(&[3, 4], &[0, 0, 0, 0, 1, 2, 3, 0, 4, 5, 6, 0]),
-    );
-    for (axes, expected) in [
-        (&[][..], [1, 2, 3, 4, 5, 6]),
-        (&[0], [4, 5, 6, 1, 2, 3]),
-        (&[1], [3, 2, 1, 6, 5, 4]),
-        (&[0, 1], [6, 5, 4, 3, 2, 1]),
-    ] {
-        let got = by(&|x| x.flip(axes));
-        assert_exact(format!("{axes:?}"), &got, &one(&[2, 3], &expected));
-    }
-    for (extents, expected) in [
-        ([1, 2], &[1, 2][..]),
-        ([3, 1], &[1, 4, 0]),
-        ([1, 4], &[1, 2, 3, 0]),
-        ([0, 3], &[]),
-    ] {
-        let expected = one(&extents, expected);
-        let got = by(&|x| x.resize(expected.layout()));
-        assert_exact(format!("{extents:?}"), &got, &expected);
-    }
-    // Rows that stay whole are runs, however many come before them.
-    let shapes = [[2, 3], [0, 3], [5, 1], [1, 40], [3, 0], [7, 7]];
-    let shapes = shapes.map(|extents| Shape::new(&extents).unwrap());
-    let layout = Layout::from_shapes(2, shapes).unwrap();
-    let x = Ragged::from_fn(&layout, |e, i| (100 * e + i) as i32 + 1);
-    let got = run(device, &x, &x, |x, _| x.pad(&[(2, 1), (0, 0)]));
-    assert_exact("rows of zeros", &got, &padded(&x, &[(2, 1), (0, 0)]));
-    let got = run(device, &x, &x, |x, _| x.slice(&[1, 0], &[4, 7]));
-    assert_exact("some rows", &got, &sliced(&x, &[[1, 4], [0, 7]]));
-    let all = Ragged::from_fn(
-        &Layout::uniform(9, Shape::new(&[6, 5]).unwrap()).unwrap(),
-        |e, i| (e * 31 + i) as i32,
-    );
-    for range in [[-3, 2], [2, 9], [5, 6], [-7, 1], [6, 8]] {
-        let got = run(device, &all, &all, |x, _| slice_of(x, &[range, [0, 5]]));
-        assert_exact("rows of one width", &got, &sliced(&all, &[range, [0, 5]]));
-    }
-}
-
-/// Every order of up to four axes, and one of more.
-fn transposed(device: &Device) {
-    let x = one(&[2, 3], &[1, 2, 3, 4, 5, 6]);
-    let got = run(device, &x, &x, |x, _| x.transpose(&[1, 0]));
-    assert_exact("turned", &got, &one(&[3, 2], &[1, 4, 2, 5, 3, 6]));
-    let mut permutations: Vec<Vec<usize>> = vec![vec![]];
-    for rank in 1..=4 {
-        permutations = permutations
-            .iter()
-            .flat_map(|some| {
-                (0..rank).map(|at| {
-                    let mut more = some.clone();
-                    more.insert(at, rank - 1);
-                    more
-                })
-            })
-            .collect();
-        let shapes = (0..30).map(|i| {
-            let extents: Vec<usize> = (0..rank).map(|axis| (i * (axis + 3) + axis) % 7).collect();
-            Shape::new(&extents).unwrap()
-        });
-        let layout = Layout::from_shapes(rank, shapes).unwrap();
-        let x = Ragged::from_fn(&layout, |e, i| (1000 * e + i) as i32);
-        for permutation in &permutations {
-            let expected = permuted(&x, permutation);
-            let y = upload(device, &x).transpose(permutation).unwrap();
-            assert_exact(format!("{permutation:?}"), &download(&y), &expected);
-            let mut inverse = vec![0; rank];
-            for (a, &axis) in permutation.iter().enumerate() {
-                inverse[axis] = a;
-            }
-            let back = download(&y.transpose(&inverse).unwrap());
-            assert_exact(format!("{permutation:?} and back"), &back, &x);
-        }
-    }
-    let x = one(&[2, 1, 3, 2, 1, 2, 3, 2], &(0..144).collect::<Vec<i32>>());
-    let permutation = [7, 2, 0, 4, 3, 6, 1, 5];
-    let got = run(device, &x, &x, |x, _| x.transpose(&permutation));
-    assert_exact("eight axes", &got, &permuted(&x, &permutation));
-}
-
-/// Matrices of one tile and of several, by turns, alone and several to an element, of every type.
-fn turned_matrices(device: &Device) {
-    let sides = [
-        [60, 60],
-        [1, 1],
-        [3, 7],
-        [8, 8],
-        [64, 64],
-        [64, 56],
-        [1, 4000],
-        [4000, 1],
-        [33, 31],
-        [0, 9],
-        [32, 32],
-        [2, 2],
-        [100, 3],
-        [9, 0],
-        [65, 130],
-        [5, 700],
-        [16, 64],
-        [31, 97],
-        [128, 31],
-        [190, 200],
-    ];
-    let shapes = sides.map(|sides| Shape::new(&sides).unwrap());
-    // Of which most values are in matrices that go by tiles.
-    let small = (0..300).map(|i| Shape::new(&[1 + i % 3, 1 + i % 2]).unwrap());
-    let matrices = Layout::from_shapes(2, shapes.into_iter().chain(small)).unwrap();
-    let several = sides
-        .iter()
-        .enumerate()
-        .map(|(i, [rows, columns])| Shape::new(&[i % 4, *rows, *columns]).unwrap());
-    let several = Layout::from_shapes(3, several).unwrap();
-    for (layout, order) in [(&matrices, &[1, 0][..]), (&several, &[0, 2, 1])] {
-        turn_type(device, layout, order, |i| i as u32 + 1);
-        turn_type(device, layout, order, |i| {
-            Complex32::new(i as f32 + 0.5, -(i as f32))
-        });
-        turn_type(device, layout, order, |i| {
-            f16::from_bits((i * 40_503 % 0x7BFF) as u16 + 1)
-        });
-    }
-}
-
-fn turn_type<T: Element>(
-    device: &Device,
-    layout: &Layout,
-    order: &[usize],
-    value: impl Fn(usize) -> T,
-) {
-    let offsets = layout.offsets().clone();
-    let x = Ragged::from_fn(layout, |e, i| value(offsets.range(e).start + i));
-    let tensor = upload(device, &x);
-    for first in [0, 2] {
-        let some = tensor.elements(first..x.len()).unwrap();
-        let expected = permuted(&download(&some), order);
-        let got = download(&some.transpose(order).unwrap());
-        assert!(got == expected, "{order:?} of {} from {first}", T::DTYPE);
-    }
 }
 
 fn reshaped(device: &Device) {
