@@ -1,17 +1,20 @@
 //! Discrete Fourier transforms: every length against f64, laws, and that an element's bits are its own.
 
 use libtest_mimic::Trial;
-use rustfft::FftPlanner;
 use rustfft::num_complex::Complex64;
 use vsla::{Complex32, Device, Error, Layout, Ragged, Shape};
 
 use crate::support::bench::{Bench, DeviceTest};
-use crate::support::compare::{U, assert_spectral};
+use crate::support::compare::assert_spectral;
 use crate::support::corpus::{self, rng};
 use crate::support::operation::{download, upload};
+use laws::{convolution, linear, parseval, shifts, there_and_back};
+use reference::{bound, reference_agrees_with_the_definition, transform, wide};
 
 #[cfg(feature = "gpu")]
 mod every;
+mod laws;
+mod reference;
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = Vec::new();
@@ -182,75 +185,6 @@ impl Op {
 
 fn spectrum(n: usize) -> usize {
     if n == 0 { 0 } else { n / 2 + 1 }
-}
-
-fn wide(z: Complex32) -> Complex64 {
-    Complex64::new(z.re.into(), z.im.into())
-}
-
-/// The documented bound of the relative error in the 2-norm.
-fn bound(n: usize) -> f64 {
-    let stages = U * (1.0 + 0.25 * (n.max(1) as f64).log2());
-    if by_stages(n) { stages } else { 2.0 * stages }
-}
-
-/// Whether a length is transformed by stages, and by nothing else.
-fn by_stages(n: usize) -> bool {
-    let mut left = n.max(1);
-    for factor in [2, 3, 5, 7] {
-        while left.is_multiple_of(factor) {
-            left /= factor;
-        }
-    }
-    left == 1 && (SMOOTH.contains(&n) || n.is_power_of_two() && n >= 32)
-}
-
-/// Of these, products of 2, 3, 5 and 7 are transformed by stages.
-const SMOOTH: core::ops::RangeInclusive<usize> = 65..=2048;
-
-/// The transform in f64: the definition where that is quick.
-fn transform(x: &[Complex64], inverse: bool) -> Vec<Complex64> {
-    if x.len() <= 64 {
-        return definition(x, inverse);
-    }
-    let mut y = x.to_vec();
-    let mut planner = FftPlanner::new();
-    if inverse {
-        planner.plan_fft_inverse(x.len()).process(&mut y);
-        y.iter_mut().for_each(|z| *z /= x.len() as f64);
-    } else {
-        planner.plan_fft_forward(x.len()).process(&mut y);
-    }
-    y
-}
-
-fn definition(x: &[Complex64], inverse: bool) -> Vec<Complex64> {
-    let n = x.len();
-    let sign = if inverse { 1.0 } else { -1.0 };
-    let scale = if inverse { 1.0 / n as f64 } else { 1.0 };
-    let point = |m: usize| {
-        Complex64::from_polar(
-            scale,
-            sign * core::f64::consts::TAU * (m % n) as f64 / n as f64,
-        )
-    };
-    let value = |k| (0..n).map(|j| x[j] * point(j * k)).sum();
-    (0..n).map(value).collect()
-}
-
-fn reference_agrees_with_the_definition() {
-    for n in [65, 128, 331] {
-        for inverse in [false, true] {
-            let mut rng = rng("fft reference");
-            let x: Vec<_> = (0..n)
-                .map(|_| Complex64::new(rng.f64() - 0.5, rng.f64() - 0.5))
-                .collect();
-            let (fast, slow) = (transform(&x, inverse), definition(&x, inverse));
-            let error = |(a, b): (&Complex64, &Complex64)| (a - b).norm();
-            let worst = fast.iter().zip(&slow).map(error).fold(0.0, f64::max);
-            assert!(worst < 1e-11, "{n}: {worst:e}");
-        }
-    }
 }
 
 fn short(device: &Device, op: Op) {
@@ -493,107 +427,6 @@ fn goldens(device: &Device) {
     let x = Ragged::from_fn(&impulse, |_, i| z(f32::from(i == 0), 0.0));
     let got = download(&upload(device, &x).fft().unwrap());
     assert_eq!(got, Ragged::full(&impulse, z(1.0, 0.0)));
-}
-
-fn some_lengths() -> Layout {
-    Layout::from_lengths([1, 3, 16, 60, 127, 256, 1000, 4096, 3000]).unwrap()
-}
-
-fn complex_input(seed: u64) -> Ragged<Complex32> {
-    match Op::Fft.input(&some_lengths(), seed) {
-        Input::Complex(x) => x,
-        Input::Real(_) => unreachable!(),
-    }
-}
-
-fn fft(device: &Device, x: &Ragged<Complex32>) -> Ragged<Complex32> {
-    download(&upload(device, x).fft().unwrap())
-}
-
-fn zip(
-    a: &Ragged<Complex32>,
-    b: &Ragged<Complex32>,
-    f: impl Fn(Complex32, Complex32) -> Complex32,
-) -> Ragged<Complex32> {
-    Ragged::from_fn(a.layout(), |element, i| {
-        f(a.row(element)[i], b.row(element)[i])
-    })
-}
-
-/// F(2 a + i b) = 2 F(a) + i F(b).
-fn linear(device: &Device) {
-    let (a, b) = (complex_input(4), complex_input(5));
-    let i = Complex32::i();
-    let sum = fft(device, &zip(&a, &b, |a, b| a * 2.0 + i * b));
-    let apart = zip(&fft(device, &a), &fft(device, &b), |a, b| a * 2.0 + i * b);
-    assert_spectral("sum", &sum, &apart.cast(wide), |n| 3.0 * bound(n) + 4.0 * U);
-}
-
-/// ‖F(x)‖² = n ‖x‖².
-fn parseval(device: &Device) {
-    let x = complex_input(6);
-    for (x, y) in x.iter().zip(&fft(device, &x)) {
-        let energy = |x: &[Complex32]| x.iter().map(|&z| wide(z).norm_sqr()).sum::<f64>();
-        let (before, after) = (energy(x), energy(y) / x.len() as f64);
-        let error = (after / before - 1.0).abs();
-        assert!(error <= 2.5 * bound(x.len()), "{}: {error:e}", x.len());
-    }
-}
-
-/// A rotation by s multiplies value k by e^(−2πi sk/n).
-fn shifts(device: &Device) {
-    let x = complex_input(7);
-    let by = 3;
-    let rotated = Ragged::from_fn(x.layout(), |element, i| {
-        let row = x.row(element);
-        row[(i + row.len() * by - by) % row.len()]
-    });
-    let (got, plain) = (fft(device, &rotated), fft(device, &x));
-    let expected = Ragged::from_fn(x.layout(), |element, k| {
-        let row = plain.row(element);
-        let turns = (by * k % row.len()) as f64 / row.len() as f64;
-        wide(row[k]) * Complex64::from_polar(1.0, -core::f64::consts::TAU * turns)
-    });
-    assert_spectral("shifted", &got, &expected, |n| 2.0 * bound(n));
-}
-
-/// The product of spectra is the cyclic convolution: with small integers, rounding gives it exactly.
-fn convolution(device: &Device) {
-    let integers = |seed: usize| {
-        Ragged::from_fn(&some_lengths(), |element, i| {
-            let value = |k: usize| ((element * 7 + i * k + seed * 3) % 5) as f32 - 2.0;
-            z(value(3), value(11))
-        })
-    };
-    let (a, b) = (integers(0), integers(1));
-    let product = zip(&fft(device, &a), &fft(device, &b), |a, b| a * b);
-    let got = download(&upload(device, &product).ifft().unwrap());
-    for ((a, b), c) in a.iter().zip(&b).zip(&got) {
-        let n = a.len();
-        for k in (0..n).step_by(n.div_ceil(64)) {
-            let exact: Complex32 = (0..n).map(|j| a[j] * b[(k + n - j) % n]).sum();
-            let rounded = z(c[k].re.round(), c[k].im.round());
-            assert!(
-                (rounded - exact).norm() == 0.0,
-                "{n}, {k}: {} is not {exact}",
-                c[k]
-            );
-        }
-    }
-}
-
-fn there_and_back(device: &Device) {
-    let x = complex_input(8);
-    let tensor = upload(device, &x);
-    let back = download(&tensor.fft().unwrap().ifft().unwrap());
-    assert_spectral("complex", &back, &x.cast(wide), |n| 2.0 * bound(n));
-    let real = x.cast(|z| z.re);
-    let tensor = upload(device, &real);
-    let back = tensor.rfft().unwrap().irfft(real.layout()).unwrap();
-    assert_eq!(back.layout(), real.layout());
-    let back = download(&back).cast(Complex32::from);
-    let expected = real.cast(|x| Complex64::from(f64::from(x)));
-    assert_spectral("real", &back, &expected, |n| 2.0 * bound(n));
 }
 
 /// Neither layout of a round trip keeps the other alive, and nothing that was planned for them stays.

@@ -189,9 +189,9 @@ fn plot(errors: &[(usize, f64)]) -> String {
     let kinds: [Kind; 3] = [
         ("powers of two", "#005aaa", usize::is_power_of_two),
         ("products of 2, 3, 5 and 7 by stages", "#007a4d", |n| {
-            !n.is_power_of_two() && super::by_stages(n)
+            !n.is_power_of_two() && super::reference::by_stages(n)
         }),
-        ("others", "#e16e00", |n| !super::by_stages(n)),
+        ("others", "#e16e00", |n| !super::reference::by_stages(n)),
     ];
     for (i, (name, colour, of)) in kinds.into_iter().enumerate() {
         let mut worst = std::collections::BTreeMap::new();
