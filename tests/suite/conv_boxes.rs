@@ -1,14 +1,17 @@
 //! Convolution and correlation of boxes, with modes and strides.
 
+mod forms;
+
 use libtest_mimic::Trial;
 use vsla::{ConvMethod, ConvMode, Device, Layout, Pair, Pairing, Ragged, Shape, Tensor};
 
 use crate::support::bench::{Bench, DeviceTest};
-use crate::support::compare::{U, assert_exact, assert_identical, assert_within, normwise};
+use crate::support::compare::{U, assert_exact, assert_identical, assert_within};
 use crate::support::corpus::{self, Case, rng};
-use crate::support::number::{Number, widened};
-use crate::support::operation::{Binary, Expected, Operation, download, one, pick, run, upload};
+use crate::support::number::widened;
+use crate::support::operation::{Operation, download, one, pick, run, upload};
 use crate::support::reference::{self, Sums};
+use forms::{direct, plain, transformed};
 
 const MODES: [ConvMode; 4] = [
     ConvMode::Full,
@@ -73,89 +76,6 @@ fn cases() -> Vec<Case> {
 /// The depth of a sum of products: blocks of 128, of rows or of products.
 fn depth(terms: usize) -> f64 {
     (168.0 + (terms as f64 / 128.0).ceil()).min(terms as f64)
-}
-
-/// By what the library chooses.
-fn plain<T: Number>(correlate: bool) -> Binary<T, T> {
-    macro_rules! binary {
-        ($op:ident) => {
-            Binary {
-                name: stringify!($op),
-                run: |x, y| x.$op(y),
-                paired: Some(|pair| pair.$op()),
-                expected: Some(|a, b, pairs| {
-                    let sums = reference::$op(&widened(a), &widened(b), pairs);
-                    if T::DTYPE != vsla::DType::F32 {
-                        return Expected::sums::<T>(sums, depth);
-                    }
-                    let norms = |batch: &Ragged<T>| batch.cast(|value| value.as_f64() as f32);
-                    let sums = as_floats::<T>(sums);
-                    let direct = sums.bounds(depth);
-                    let bounds = normwise(&sums, &norms(a), &norms(b), pairs);
-                    let bounds = bounds.into_iter().zip(direct).map(|(x, y)| x.max(y));
-                    Expected::inexact(sums.values, bounds.collect())
-                }),
-                spreads: true,
-                series_only: false,
-            }
-        };
-    }
-    match correlate {
-        false => binary!(conv),
-        true => binary!(correlate),
-    }
-}
-
-fn as_floats<T: Number>(sums: Sums<T::Wide>) -> Sums<f64> {
-    Sums {
-        values: sums.values.cast(T::compared),
-        magnitudes: sums.magnitudes,
-        terms: sums.terms,
-    }
-}
-
-/// f32, directly: integers exactly.
-fn direct(correlate: bool) -> Binary<f32, f32> {
-    macro_rules! binary {
-        ($op:ident) => {
-            Binary {
-                name: "pair",
-                run: |x, y| {
-                    let pair = x.pair(y, Pairing::Elementwise)?;
-                    pair.method(ConvMethod::Direct).$op()
-                },
-                paired: Some(|pair| pair.method(ConvMethod::Direct).$op()),
-                expected: Some(|a, b, pairs| {
-                    Expected::sums::<f32>(reference::$op(&widened(a), &widened(b), pairs), depth)
-                }),
-                spreads: true,
-                series_only: false,
-            }
-        };
-    }
-    match correlate {
-        false => binary!(conv),
-        true => binary!(correlate),
-    }
-}
-
-/// f32, by transforms.
-fn transformed() -> Binary<f32, f32> {
-    Binary {
-        name: "pair",
-        run: |x, y| {
-            let pair = x.pair(y, Pairing::Elementwise)?;
-            pair.method(ConvMethod::Fft).conv()
-        },
-        paired: Some(|pair| pair.method(ConvMethod::Fft).conv()),
-        expected: Some(|a, b, pairs| {
-            let sums = reference::conv(&widened(a), &widened(b), pairs);
-            let bounds = normwise(&sums, a, b, pairs);
-            Expected::inexact(sums.values, bounds)
-        }),
-        spreads: true,
-        series_only: false,
-    }
 }
 
 fn goldens(device: &Device) {
