@@ -11,166 +11,22 @@
 //! | `folded` | a GPU that allows few workgroups in a dimension gives the same integers |
 //! | `errors` | operands that do not fit are refused with the error that says so |
 
+mod batches;
+mod expected;
+
 use std::sync::Arc;
 
 use libtest_mimic::Trial;
 use vsla::{DType, Device, Element, Layout, Pair, Pairing, Ragged, Result, Shape, Tensor};
 
 use super::bench::{Bench, folding_gpu};
-use super::compare::{Comparable, EXACT_LIMIT, assert_exact, assert_identical, assert_within};
+use super::compare::{Comparable, assert_exact, assert_identical};
 use super::corpus::{self, Case, Content};
 use super::number::Number;
-use super::reference::{self, Sums, elementwise};
-
-/// What the reference says a result must be.
-pub struct Expected {
-    values: Ragged<f64>,
-    bounds: Vec<f64>,
-    exactness: Exactness,
-}
-
-/// When a result must be exactly the reference's.
-enum Exactness {
-    /// For all inputs.
-    Always,
-    /// For integer-valued inputs whose sums of absolute values, of which this is the largest, stay below 2²⁴.
-    Integers { magnitude: f64 },
-    /// For the same; for others there is nothing to compare with, rounding decides.
-    OnlyIntegers { magnitude: f64 },
-    /// For none: roots and quotients.
-    Never,
-}
-
-impl Expected {
-    /// Values that leave no room for rounding.
-    pub fn exact<T: Number>(values: Ragged<T::Wide>) -> Expected {
-        Expected::always(values.cast(T::compared))
-    }
-
-    /// Indices.
-    pub fn indices(values: Ragged<u32>) -> Expected {
-        Expected::always(values.cast(f64::from))
-    }
-
-    fn always(values: Ragged<f64>) -> Expected {
-        Expected {
-            bounds: vec![0.0; values.values().len()],
-            values,
-            exactness: Exactness::Always,
-        }
-    }
-
-    /// Sums that were added up with trees of `depth(terms)`.
-    pub fn sums<T: Number>(sums: Sums<T::Wide>, depth: impl Fn(usize) -> f64) -> Expected {
-        if T::DTYPE != DType::F32 {
-            return Expected::exact::<T>(sums.values);
-        }
-        Expected {
-            bounds: sums.bounds(depth),
-            exactness: Exactness::Integers {
-                magnitude: sums.largest_magnitude(),
-            },
-            values: sums.values.cast(T::compared),
-        }
-    }
-
-    /// Values whose bounds were worked out elsewhere, of sums whose absolute values add up to `magnitude`.
-    pub fn bounded(values: Ragged<f64>, bounds: Vec<f64>, magnitude: f64) -> Expected {
-        Expected {
-            values,
-            bounds,
-            exactness: Exactness::Integers { magnitude },
-        }
-    }
-
-    /// Places of maxima, which rounding moves.
-    pub fn places(values: Ragged<i32>, magnitude: f64) -> Expected {
-        Expected {
-            bounds: vec![0.0; values.values().len()],
-            values: values.cast(f64::from),
-            exactness: Exactness::OnlyIntegers { magnitude },
-        }
-    }
-
-    /// Values that are rounded once.
-    pub fn rounded<T: Number>(values: Ragged<T::Wide>) -> Expected {
-        let values = values.cast(T::compared);
-        let largest = values.values().iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-        if T::DTYPE != DType::F32 {
-            return Expected::always(values);
-        }
-        Expected {
-            bounds: once_rounded(values.values()),
-            values,
-            exactness: Exactness::Integers { magnitude: largest },
-        }
-    }
-
-    /// Values that are never exact, with the bound of each.
-    pub fn inexact(values: Ragged<f64>, bounds: Vec<f64>) -> Expected {
-        Expected {
-            values,
-            bounds,
-            exactness: Exactness::Never,
-        }
-    }
-
-    /// Compares the result of integer-valued operands.
-    #[track_caller]
-    fn check_integers<R: Comparable>(&self, what: &str, got: &Ragged<R>) {
-        let none = vec![0.0; self.bounds.len()];
-        match self.exactness {
-            Exactness::Always => assert_within(what, got, &self.values, &none),
-            Exactness::Integers { magnitude } | Exactness::OnlyIntegers { magnitude } => {
-                assert!(
-                    magnitude < EXACT_LIMIT,
-                    "{what}: the test is wrong: {magnitude}"
-                );
-                assert_within(what, got, &self.values, &none)
-            }
-            Exactness::Never => assert_within(what, got, &self.values, &self.bounds),
-        };
-    }
-
-    /// Compares the result of any operands.
-    #[track_caller]
-    fn check<R: Comparable>(&self, what: &str, got: &Ragged<R>) {
-        if !matches!(self.exactness, Exactness::OnlyIntegers { .. }) {
-            assert_within(what, got, &self.values, &self.bounds);
-        }
-    }
-
-    /// As [`check`](Self::check), but where something that is not finite is expected anything such will do, and
-    /// it may have spread over its element.
-    #[track_caller]
-    fn check_spread<R: Comparable>(&self, what: &str, got: &Ragged<R>) {
-        if matches!(self.exactness, Exactness::OnlyIntegers { .. }) {
-            return;
-        }
-        let clean: Vec<usize> = (0..self.values.len())
-            .filter(|&i| self.values.row(i).iter().all(|value| value.is_finite()))
-            .collect();
-        assert_eq!(got.layout(), self.values.layout(), "{what}");
-        let bounds = Ragged::from_parts(self.values.layout().clone(), self.bounds.clone()).unwrap();
-        let bounds = pick(&bounds, &clean);
-        assert_within(
-            what,
-            &pick(got, &clean),
-            &pick(&self.values, &clean),
-            bounds.values(),
-        );
-        for (i, (&value, expected)) in got.values().iter().zip(self.values.values()).enumerate() {
-            let lost = value.as_f64().is_finite() && !expected.is_finite();
-            assert!(!lost, "{what}: value {i} is {value} instead of {expected}");
-        }
-    }
-}
-
-/// The bounds of values that are rounded once, and may be flushed to zero.
-fn once_rounded(values: &[f64]) -> Vec<f64> {
-    let bound = |value: &f64| value.abs() * super::compare::U + super::compare::TINY;
-    values.iter().map(bound).collect()
-}
+use super::reference::{self, elementwise};
+use batches::{any, embedded, floats_as, some_elements};
+pub use batches::{download, one, pick, rows, upload};
+pub use expected::Expected;
 
 /// An operation on a pairing.
 pub type Paired<T, R> = fn(&Pair<'_, T>) -> Result<Tensor<R>>;
@@ -597,80 +453,6 @@ fn paired_cases() -> Vec<Case> {
     cases.retain(|case| wanted.contains(&case.name.as_str()));
     assert_eq!(cases.len(), wanted.len());
     cases
-}
-
-/// Floats where `T` is f32, `None` otherwise.
-fn floats_as<T: Number>(case: &Case) -> Option<(Ragged<T>, Ragged<T>)> {
-    (T::DTYPE == DType::F32).then(|| {
-        let (a, b) = case.floats();
-        (
-            a.cast(|value| bytemuck::cast(value)),
-            b.cast(|value| bytemuck::cast(value)),
-        )
-    })
-}
-
-/// Floats where `T` is f32, integers otherwise.
-fn any<T: Number>(case: &Case) -> (Ragged<T>, Ragged<T>) {
-    floats_as(case).unwrap_or_else(|| case.integers())
-}
-
-/// At most a dozen elements, the longest of either side among them.
-fn some_elements<T: Copy>(a: &Ragged<T>, b: &Ragged<T>) -> Vec<usize> {
-    let mut chosen: Vec<usize> = (0..a.len()).step_by(a.len().div_ceil(10).max(1)).collect();
-    for side in [a, b] {
-        chosen.extend((0..side.len()).max_by_key(|&i| side.row(i).len()));
-    }
-    chosen.sort_unstable();
-    chosen.dedup();
-    chosen
-}
-
-/// These elements, in this order.
-pub fn pick<T: Copy>(batch: &Ragged<T>, elements: &[usize]) -> Ragged<T> {
-    let shapes = elements.iter().map(|&i| batch.layout().shape(i));
-    let layout = Layout::from_shapes(batch.layout().rank(), shapes).unwrap();
-    let values = elements
-        .iter()
-        .flat_map(|&i| batch.row(i).iter().copied())
-        .collect();
-    Ragged::from_parts(layout, values).unwrap()
-}
-
-/// The batch between elements of other lengths that are full of poison.
-fn embedded<T: Number>(batch: &Ragged<T>, before: &[usize], after: &[usize]) -> Ragged<T> {
-    let rank = batch.layout().rank();
-    let stranger = |&length: &usize| {
-        let mut extents = vec![1; rank];
-        extents[rank - 1] = length;
-        Shape::new(&extents).unwrap()
-    };
-    let shapes = before.iter().map(stranger).chain(batch.layout().shapes());
-    let layout = Layout::from_shapes(rank, shapes.chain(after.iter().map(stranger))).unwrap();
-    let poison = |lengths: &[usize]| vec![T::POISON; lengths.iter().sum()];
-    let values = [poison(before), batch.values().to_vec(), poison(after)].concat();
-    Ragged::from_parts(layout, values).unwrap()
-}
-
-#[track_caller]
-pub fn upload<T: Element>(device: &Device, batch: &Ragged<T>) -> Tensor<T> {
-    device.upload(batch).unwrap()
-}
-
-#[track_caller]
-pub fn download<T: Element>(tensor: &Tensor<T>) -> Ragged<T> {
-    tensor.download_blocking().unwrap()
-}
-
-/// A rank-1 batch.
-pub fn rows<T: Copy, const N: usize>(rows: [&[T]; N]) -> Ragged<T> {
-    Ragged::from_rows(rows).unwrap()
-}
-
-/// One element of this shape.
-pub fn one<T: Copy>(extents: &[usize], values: &[T]) -> Ragged<T> {
-    let shape = Shape::new(extents).unwrap();
-    Ragged::from_shapes(values.to_vec(), extents.len(), [shape]).unwrap()
 }
 
 /// Runs an operation on host data.
