@@ -5,91 +5,16 @@
 //! with what their error bounds need: how many terms each has, and the sum of their absolute values.
 
 mod ambient;
+mod builder;
+mod scalar;
 
 use vsla::{ConvMode, Layout, Pairing, Ragged, Shape};
 
 use super::compare::sum_bound;
 
 pub use ambient::{beside, hadamard, shrink};
-
-/// The arithmetic of the reference: f64, or integers that wrap.
-pub trait Scalar: Copy + PartialEq + Default {
-    const LOWEST: Self;
-    const HIGHEST: Self;
-    fn plus(self, other: Self) -> Self;
-    fn minus(self, other: Self) -> Self;
-    fn times(self, other: Self) -> Self;
-    fn magnitude(self) -> f64;
-    /// Whether a search for the maximum that holds `self` moves on to `other`: a NaN is above everything, and
-    /// the first one stays.
-    fn yields_to(self, other: Self) -> bool;
-    /// The same of a search for the minimum.
-    fn gives_way_to(self, other: Self) -> bool;
-}
-
-impl Scalar for f64 {
-    const LOWEST: f64 = f64::NEG_INFINITY;
-    const HIGHEST: f64 = f64::INFINITY;
-
-    fn plus(self, other: f64) -> f64 {
-        self + other
-    }
-
-    fn minus(self, other: f64) -> f64 {
-        self - other
-    }
-
-    fn times(self, other: f64) -> f64 {
-        self * other
-    }
-
-    fn magnitude(self) -> f64 {
-        self.abs()
-    }
-
-    fn yields_to(self, other: f64) -> bool {
-        !self.is_nan() && (other.is_nan() || other > self)
-    }
-
-    fn gives_way_to(self, other: f64) -> bool {
-        !self.is_nan() && (other.is_nan() || other < self)
-    }
-}
-
-macro_rules! wrapping {
-    ($($integer:ty),*) => {$(
-        impl Scalar for $integer {
-            const LOWEST: $integer = <$integer>::MIN;
-            const HIGHEST: $integer = <$integer>::MAX;
-
-            fn plus(self, other: $integer) -> $integer {
-                self.wrapping_add(other)
-            }
-
-            fn minus(self, other: $integer) -> $integer {
-                self.wrapping_sub(other)
-            }
-
-            fn times(self, other: $integer) -> $integer {
-                self.wrapping_mul(other)
-            }
-
-            fn magnitude(self) -> f64 {
-                (self as f64).abs()
-            }
-
-            fn yields_to(self, other: $integer) -> bool {
-                other > self
-            }
-
-            fn gives_way_to(self, other: $integer) -> bool {
-                other < self
-            }
-        }
-    )*};
-}
-
-wrapping!(i32, u32);
+use builder::{Builder, Extents, spread};
+pub use scalar::Scalar;
 
 /// A result whose values are sums.
 pub struct Sums<S> {
@@ -532,102 +457,6 @@ pub fn scalars<T: Copy>(values: impl IntoIterator<Item = T>) -> Ragged<T> {
     let values: Vec<T> = values.into_iter().collect();
     let lengths = vec![1; values.len()];
     Ragged::from_lengths(values, lengths).expect("one value for each length of one")
-}
-
-/// The extents of one element, row-major.
-struct Extents(Vec<usize>);
-
-impl Extents {
-    fn of<T: Copy>(batch: &Ragged<T>, element: usize) -> Extents {
-        let shape = batch.layout().shape(element);
-        Extents(
-            shape
-                .extents()
-                .iter()
-                .map(|&extent| extent as usize)
-                .collect(),
-        )
-    }
-
-    fn size(&self) -> usize {
-        self.0.iter().product()
-    }
-
-    fn merge(&self, other: &Extents, f: impl Fn(usize, usize) -> usize) -> Extents {
-        Extents(
-            self.0
-                .iter()
-                .zip(&other.0)
-                .map(|(&m, &n)| f(m, n))
-                .collect(),
-        )
-    }
-
-    /// Where this box's values lie in a larger box that shares its origin.
-    fn positions_in(&self, larger: &Extents) -> Vec<usize> {
-        self.spaced_in(larger, &Extents(vec![1; self.0.len()]))
-    }
-
-    /// The same when neighbours along each axis are so many apart.
-    fn spaced_in(&self, larger: &Extents, steps: &Extents) -> Vec<usize> {
-        let mut positions = vec![0];
-        let mut stride = 1;
-        let mut strides = vec![0; self.0.len()];
-        for axis in (0..self.0.len()).rev() {
-            strides[axis] = stride * steps.0[axis];
-            stride *= larger.0[axis];
-        }
-        for (&extent, stride) in self.0.iter().zip(strides) {
-            positions = positions
-                .iter()
-                .flat_map(|&position| (0..extent).map(move |i| position + i * stride))
-                .collect();
-        }
-        positions
-    }
-}
-
-/// The values of a box in a larger one, zero elsewhere.
-fn spread<S: Scalar>(row: &[S], own: &Extents, larger: &Extents) -> Vec<S> {
-    let mut out = vec![S::default(); larger.size()];
-    for (&value, position) in row.iter().zip(own.positions_in(larger)) {
-        out[position] = value;
-    }
-    out
-}
-
-struct Builder<S> {
-    values: Vec<S>,
-    magnitudes: Vec<f64>,
-    terms: Vec<usize>,
-    shapes: Vec<Extents>,
-}
-
-impl<S> Default for Builder<S> {
-    fn default() -> Builder<S> {
-        Builder {
-            values: Vec::new(),
-            magnitudes: Vec::new(),
-            terms: Vec::new(),
-            shapes: Vec::new(),
-        }
-    }
-}
-
-impl<S: Scalar> Builder<S> {
-    fn finish(self, rank: usize) -> Sums<S> {
-        let shapes = self
-            .shapes
-            .iter()
-            .map(|extents| Shape::new(&extents.0).expect("the shape of a small result"));
-        let layout = Layout::from_shapes(rank, shapes).expect("the layout of a small result");
-        Sums {
-            values: Ragged::from_parts(layout, self.values)
-                .expect("as many values as the shapes say"),
-            magnitudes: self.magnitudes,
-            terms: self.terms,
-        }
-    }
 }
 
 /// The rows that the lists name, zeros for those that are not there: one result a pair of an element and a list.

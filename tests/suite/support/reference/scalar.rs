@@ -1,0 +1,80 @@
+//! The numbers that references compute with.
+
+/// The arithmetic of the reference: f64, or integers that wrap.
+pub trait Scalar: Copy + PartialEq + Default {
+    const LOWEST: Self;
+    const HIGHEST: Self;
+    fn plus(self, other: Self) -> Self;
+    fn minus(self, other: Self) -> Self;
+    fn times(self, other: Self) -> Self;
+    fn magnitude(self) -> f64;
+    /// Whether a search for the maximum that holds `self` moves on to `other`: a NaN is above everything, and
+    /// the first one stays.
+    fn yields_to(self, other: Self) -> bool;
+    /// The same of a search for the minimum.
+    fn gives_way_to(self, other: Self) -> bool;
+}
+
+impl Scalar for f64 {
+    const LOWEST: f64 = f64::NEG_INFINITY;
+    const HIGHEST: f64 = f64::INFINITY;
+
+    fn plus(self, other: f64) -> f64 {
+        self + other
+    }
+
+    fn minus(self, other: f64) -> f64 {
+        self - other
+    }
+
+    fn times(self, other: f64) -> f64 {
+        self * other
+    }
+
+    fn magnitude(self) -> f64 {
+        self.abs()
+    }
+
+    fn yields_to(self, other: f64) -> bool {
+        !self.is_nan() && (other.is_nan() || other > self)
+    }
+
+    fn gives_way_to(self, other: f64) -> bool {
+        !self.is_nan() && (other.is_nan() || other < self)
+    }
+}
+
+macro_rules! wrapping {
+    ($($integer:ty),*) => {$(
+        impl Scalar for $integer {
+            const LOWEST: $integer = <$integer>::MIN;
+            const HIGHEST: $integer = <$integer>::MAX;
+
+            fn plus(self, other: $integer) -> $integer {
+                self.wrapping_add(other)
+            }
+
+            fn minus(self, other: $integer) -> $integer {
+                self.wrapping_sub(other)
+            }
+
+            fn times(self, other: $integer) -> $integer {
+                self.wrapping_mul(other)
+            }
+
+            fn magnitude(self) -> f64 {
+                (self as f64).abs()
+            }
+
+            fn yields_to(self, other: $integer) -> bool {
+                other > self
+            }
+
+            fn gives_way_to(self, other: $integer) -> bool {
+                other < self
+            }
+        }
+    )*};
+}
+
+wrapping!(i32, u32);
