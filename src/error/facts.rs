@@ -1,0 +1,125 @@
+//! What programs ask of an error.
+
+use super::Error;
+
+impl Error {
+    pub(crate) fn io(op: &'static str, what: &str, error: &std::io::Error) -> Error {
+        Error::Io {
+            op,
+            what: what.to_owned(),
+            kind: error.kind(),
+            message: error.to_string(),
+        }
+    }
+
+    /// The variant's name in snake case, for logs and tables: it does not change when the text does.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Error::InvalidOffsets { .. } => "invalid_offsets",
+            Error::ValueCount { .. } => "value_count",
+            Error::Length { .. } => "length",
+            Error::Shape { .. } => "shape",
+            Error::SizeOverflow { .. } => "size_overflow",
+            Error::Rank { .. } => "rank",
+            Error::BatchSize { .. } => "batch_size",
+            Error::PairIndex { .. } => "pair_index",
+            Error::Index { .. } => "index",
+            Error::DuplicateIndex { .. } => "duplicate_index",
+            Error::ElementCount { .. } => "element_count",
+            Error::Pairing { .. } => "pairing",
+            Error::Method { .. } => "method",
+            Error::Stride { .. } => "stride",
+            Error::InnerExtents { .. } => "inner_extents",
+            Error::BlockSide { .. } => "block_side",
+            Error::BlockOrder { .. } => "block_order",
+            Error::CostTable { .. } => "cost_table",
+            Error::File { .. } => "file",
+            Error::Name { .. } => "name",
+            Error::Io { .. } => "io",
+            Error::ElementRange { .. } => "element_range",
+            Error::Argument { .. } => "argument",
+            Error::DeviceMismatch { .. } => "device_mismatch",
+            Error::TooLarge { .. } => "too_large",
+            Error::Budget { .. } => "budget",
+            Error::Unsupported { .. } => "unsupported",
+            Error::NoDevice { .. } => "no_device",
+            Error::OutOfMemory { .. } => "out_of_memory",
+            Error::DeviceLost { .. } => "device_lost",
+            Error::Gpu { .. } => "gpu",
+        }
+    }
+
+    /// The public operation that failed (`"device"` when no device was found, `"costs"` for the text of a cost table).
+    pub fn op(&self) -> &'static str {
+        match self {
+            Error::InvalidOffsets { op, .. }
+            | Error::ValueCount { op, .. }
+            | Error::Length { op, .. }
+            | Error::Shape { op, .. }
+            | Error::SizeOverflow { op, .. }
+            | Error::Rank { op, .. }
+            | Error::BatchSize { op, .. }
+            | Error::PairIndex { op, .. }
+            | Error::Index { op, .. }
+            | Error::DuplicateIndex { op, .. }
+            | Error::ElementCount { op, .. }
+            | Error::Pairing { op, .. }
+            | Error::Method { op, .. }
+            | Error::Stride { op, .. }
+            | Error::InnerExtents { op, .. }
+            | Error::BlockSide { op, .. }
+            | Error::BlockOrder { op, .. }
+            | Error::File { op, .. }
+            | Error::Name { op, .. }
+            | Error::Io { op, .. }
+            | Error::ElementRange { op, .. }
+            | Error::Argument { op, .. }
+            | Error::DeviceMismatch { op, .. }
+            | Error::TooLarge { op, .. }
+            | Error::Budget { op, .. }
+            | Error::Unsupported { op, .. }
+            | Error::OutOfMemory { op, .. }
+            | Error::DeviceLost { op, .. }
+            | Error::Gpu { op, .. } => op,
+            Error::CostTable { .. } => "costs",
+            Error::NoDevice { .. } => "device",
+        }
+    }
+
+    /// The element of the batch that is to blame, or the pair of a pairing; `None` when it is the batch as a whole.
+    pub fn element(&self) -> Option<usize> {
+        match self {
+            Error::InvalidOffsets { element, .. }
+            | Error::Length { element, .. }
+            | Error::Shape { element, .. } => Some(*element),
+            Error::PairIndex { pair, .. }
+            | Error::Method { pair, .. }
+            | Error::InnerExtents { pair, .. } => Some(*pair),
+            Error::ValueCount { element, .. }
+            | Error::SizeOverflow { element, .. }
+            | Error::Index { element, .. }
+            | Error::DuplicateIndex { element, .. }
+            | Error::Rank { element, .. }
+            | Error::TooLarge { element, .. } => *element,
+            Error::BatchSize { .. }
+            | Error::ElementCount { .. }
+            | Error::Stride { .. }
+            | Error::BlockSide { .. }
+            | Error::BlockOrder { .. }
+            | Error::Pairing { .. }
+            | Error::CostTable { .. }
+            | Error::File { .. }
+            | Error::Name { .. }
+            | Error::Io { .. }
+            | Error::ElementRange { .. }
+            | Error::Argument { .. }
+            | Error::DeviceMismatch { .. }
+            | Error::Budget { .. }
+            | Error::Unsupported { .. }
+            | Error::NoDevice { .. }
+            | Error::OutOfMemory { .. }
+            | Error::DeviceLost { .. }
+            | Error::Gpu { .. } => None,
+        }
+    }
+}
