@@ -1,9 +1,9 @@
 // y = residual + f(scale · y + bias), for what a block-sparse product left in y: nothing of it is summed any more.
 //
 // Four values at a time. `list` holds for each product that has values (begin in y, columns of the result, begin of the bias, 0).
-// With HALVES bias and residual are f16, and their places are counted in it.
+// With HALVES bias and residual are f16, and their places are counted in it. With ROUNDED the sums come from `sums`, and y is f16.
 //
-// The values of y beyond the last, up to three, are slack of its buffer.
+// The values of y and of the sums beyond the last, up to three, are slack of their buffers.
 
 struct Params {
     first_group: u32,
@@ -17,10 +17,15 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> p: Params;
+#if ROUNDED
+@group(0) @binding(1) var<storage, read_write> y: array<vec2<u32>>;
+#else
 @group(0) @binding(1) var<storage, read_write> y: array<vec4<E>>;
+#endif
 @group(0) @binding(2) var<storage, read> list: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> bias: array<u32>;
 @group(0) @binding(4) var<storage, read> residual: array<u32>;
+@group(0) @binding(5) var<storage, read> sums: array<vec4<E>>;
 
 const WG = 256u;
 const TILE = 2048u;
@@ -52,6 +57,30 @@ fn bias_value(i: u32) -> E {
 
 fn residual_value(i: u32) -> E {
     return bitcast<f32>(residual[i]);
+}
+#endif
+
+#if ROUNDED
+#include "rounded"
+
+fn sums_of(q: u32) -> vec4<E> {
+    return sums[q];
+}
+
+fn store(q: u32, values: vec4<E>) {
+    let bits = bitcast<vec4<u32>>(values);
+    y[q] = vec2(
+        rounded(bits.x) | (rounded(bits.y) << 16u),
+        rounded(bits.z) | (rounded(bits.w) << 16u),
+    );
+}
+#else
+fn sums_of(q: u32) -> vec4<E> {
+    return y[q];
+}
+
+fn store(q: u32, values: vec4<E>) {
+    y[q] = values;
 }
 #endif
 
@@ -108,7 +137,7 @@ fn main(
             return;
         }
         var product = product_of(4u * q);
-        var values = y[q];
+        var values = sums_of(q);
         for (var i = 0u; i < 4u; i += 1u) {
             let at = 4u * q + i;
             if at < p.total {
@@ -118,6 +147,6 @@ fn main(
                 values[i] = finished(at, list[product], values[i]);
             }
         }
-        y[q] = values;
+        store(q, values);
     }
 }

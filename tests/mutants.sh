@@ -319,6 +319,7 @@ bsr_epilogue @ product += 1u @ product += 0u @ bsr::gpu::epilogue
 bsr_epilogue @ value < 0.0 @ value < 1.0 @ bsr::gpu::epilogue
 bsr_epilogue @ value *= p.scale @ value += p.scale @ bsr::gpu::epilogue
 bsr_epilogue @ product + 1u < p.products @ product + 2u < p.products @ bsr::gpu::epilogue
+bsr_epilogue @ rounded(bits.w) @ rounded(bits.z) @ bsr::gpu::epilogue
 conv_kept @ if at < item.write @ if at <= item.write @ conv_plan::gpu
 conv_kept @ p.a_base + x.x @ x.x @ conv_plan::gpu
 conv_kept @ if i >= p.items @ if i > p.items @ conv_plan::gpu

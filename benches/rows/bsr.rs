@@ -133,6 +133,14 @@ const CASES: &[Case] = &[
         0.0,
     ),
     case(
+        "bsr/f16-128x64-8192-layer-bias-relu-half",
+        Half,
+        TALL,
+        Even,
+        Activated,
+        0.0,
+    ),
+    case(
         "bsr/f16-128x64-8192-sampled",
         F16,
         TALL,

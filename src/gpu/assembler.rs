@@ -33,6 +33,7 @@ const LIBRARY: &[(&str, &str)] = &[
     ("order", include_str!("../../shaders/lib/order.wgsl")),
     ("pairs", include_str!("../../shaders/lib/pairs.wgsl")),
     ("reduce", include_str!("../../shaders/lib/reduce.wgsl")),
+    ("rounded", include_str!("../../shaders/lib/rounded.wgsl")),
     ("rows", include_str!("../../shaders/lib/rows.wgsl")),
     ("search", include_str!("../../shaders/lib/search.wgsl")),
     ("selected", include_str!("../../shaders/lib/selected.wgsl")),

@@ -1,4 +1,4 @@
-//! What is done to whole sums of block-sparse products, in a stage of its own: heavy rows are summed by several kernels.
+//! What is done to whole sums of block-sparse products, in a stage of its own, which rounds them too: heavy rows are summed by several kernels.
 
 use super::{Form, OP, Request};
 use crate::Result;
@@ -10,7 +10,13 @@ use crate::ragged::{DType, Layout};
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "bsr_epilogue",
     source: include_str!("../../../shaders/bsr_epilogue.wgsl"),
-    access: &[Access::Write, Access::Read, Access::Read, Access::Read],
+    access: &[
+        Access::Write,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+    ],
     variants: &[
         Variant {
             dtype: DType::F32,
@@ -19,6 +25,10 @@ pub(crate) static KERNEL: Kernel = Kernel {
         Variant {
             dtype: DType::F32,
             flags: &["HALVES"],
+        },
+        Variant {
+            dtype: DType::F32,
+            flags: &["HALVES", "ROUNDED"],
         },
     ],
 };
@@ -34,7 +44,7 @@ pub(super) fn check(form: Form, bias: Option<&Layout>, result: &Layout) -> Resul
     }
 }
 
-/// The stage on sums of f32 in that slot.
+/// The stage on sums of f32 in that slot, which are the result's unless that is f16.
 pub(super) fn stage(request: &Request<'_>, sums: Slot) -> Stage {
     let (epilogue, result) = (request.form.epilogue, request.result);
     let mut words = Vec::new();
@@ -55,15 +65,16 @@ pub(super) fn stage(request: &Request<'_>, sums: Slot) -> Stage {
         (slot, input.map_or(Word::U32(0), Word::InputBase))
     };
     let ((bias, bias_base), (residual, residual_base)) = (input(bias), input(residual));
-    let halves: &[&str] = match request.types.0 {
-        DType::F16 => &["HALVES"],
-        _ => &[],
+    let (flags, y, sums): (&[&str], _, _) = match request.types {
+        (_, DType::F16) => (&["HALVES", "ROUNDED"], Slot::Output(0), sums),
+        (DType::F16, _) => (&["HALVES"], sums, Slot::Words(list.clone())),
+        _ => (&[], sums, Slot::Words(list.clone())),
     };
     let values = result.total();
     Stage {
         kernel: &KERNEL,
-        variant: KERNEL.variant(DType::F32, halves),
-        slots: vec![sums, Slot::Words(list.clone()), bias, residual],
+        variant: KERNEL.variant(DType::F32, flags),
+        slots: vec![y, Slot::Words(list), bias, residual, sums],
         params: vec![
             Word::U32(values as u32),
             Word::U32(products as u32),

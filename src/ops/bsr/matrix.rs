@@ -198,7 +198,7 @@ pub(super) fn stages(
 
     let mut temps = copies.temps;
     let (sums, after) = match (result_type, direct) {
-        (DType::F16, true) => (Slot::Output(0), Vec::new()),
+        (DType::F16, true) => (Slot::Output(0), None),
         _ => request.sums(&mut temps),
     };
     let scratch_slot = Slot::Temp(temps.len());

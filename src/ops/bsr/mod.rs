@@ -159,15 +159,14 @@ struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// The slot for sums, and what follows them: the epilogue on what is f32, and rounding.
-    fn sums(&self, temps: &mut Vec<u64>) -> (Slot, Vec<Stage>) {
+    /// The slot for sums, and what follows them: the epilogue, or rounding alone.
+    fn sums(&self, temps: &mut Vec<u64>) -> (Slot, Option<Stage>) {
         let (sums, round) = rounded(self.types.1, self.result.total(), temps);
-        let mut stages = Vec::new();
-        if self.form.epilogue != Epilogue::default() {
-            stages.push(epilogue::stage(self, sums.clone()));
-        }
-        stages.extend(round);
-        (sums, stages)
+        let after = match self.form.epilogue == Epilogue::default() {
+            true => round,
+            false => Some(epilogue::stage(self, sums.clone())),
+        };
+        (sums, after)
     }
 }
 
