@@ -3,6 +3,14 @@
 use super::Error;
 
 impl Error {
+    /// A size that does not fit, which a part of an operation found, in the operation's own name.
+    pub(crate) fn named(self, op: &'static str) -> Error {
+        match self {
+            Error::SizeOverflow { element, what, .. } => Error::SizeOverflow { op, element, what },
+            other => other,
+        }
+    }
+
     pub(crate) fn io(op: &'static str, what: &str, error: &std::io::Error) -> Error {
         Error::Io {
             op,

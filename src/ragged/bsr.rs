@@ -3,7 +3,7 @@
 use core::fmt::{self, Debug, Display, Formatter};
 
 use super::topology::{check_dense, covering, grid};
-use super::{Ragged, Shape, Topology};
+use super::{Layout, Ragged, Shape, Topology};
 use crate::error::{Error, Result};
 
 const OP: &str = "bsr";
@@ -64,7 +64,9 @@ impl<T: Copy> Bsr<T> {
     /// [`Error::ValueCount`] when they are not as many as the blocks of so many matrices have;
     /// [`Error::SizeOverflow`] where these are more than 2³² − 1.
     pub fn from_sets(topology: &Topology, sets: usize, values: Vec<T>) -> Result<Bsr<T>> {
-        let layout = topology.values_layout(sets)?;
+        let layout = topology
+            .values_layout(sets)
+            .map_err(|error| error.named(OP))?;
         if values.len() != layout.total() {
             return Err(Error::ValueCount {
                 op: OP,
@@ -245,7 +247,9 @@ impl<T: Copy> Bsr<T> {
     {
         let [m, n] = self.topology.shape();
         let [high, wide] = self.topology.block();
-        let layout = super::Layout::uniform(self.len(), Shape::new(&[m, n])?)?;
+        let layout = Shape::new(&[m, n])
+            .and_then(|shape| Layout::uniform(self.len(), shape))
+            .map_err(|error| error.named(OP))?;
         let mut dense = Ragged::full(&layout, T::default());
         if layout.total() == 0 {
             return Ok(dense);

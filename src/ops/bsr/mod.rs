@@ -252,10 +252,7 @@ pub(crate) fn matmul(
             })?);
             products.push(product);
         }
-        let result = Layout::from_shapes(2, shapes).map_err(|error| match error {
-            Error::SizeOverflow { element, what, .. } => Error::SizeOverflow { op, element, what },
-            other => other,
-        })?;
+        let result = Layout::from_shapes(2, shapes).map_err(|error| error.named(op))?;
         epilogue::check(form, bias, &result)?;
         let request = Request {
             form,

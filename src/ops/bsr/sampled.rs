@@ -58,12 +58,7 @@ pub(crate) fn sampled(
     a.cached(key, || {
         let result = topology
             .values_layout(pairs.len())
-            .map_err(|error| match error {
-                Error::SizeOverflow { element, what, .. } => {
-                    Error::SizeOverflow { op, element, what }
-                }
-                other => other,
-            })?;
+            .map_err(|error| error.named(op))?;
         let [m, n] = topology.shape().map(|side| side as u32);
         let mut products = Vec::with_capacity(pairs.len());
         let mut cost = 0;

@@ -209,10 +209,7 @@ fn products(
         })?);
         all.push(product);
     }
-    let result = Layout::from_shapes(2, shapes).map_err(|error| match error {
-        Error::SizeOverflow { element, what, .. } => Error::SizeOverflow { op, element, what },
-        other => other,
-    })?;
+    let result = Layout::from_shapes(2, shapes).map_err(|error| error.named(op))?;
     Ok((all, result))
 }
 

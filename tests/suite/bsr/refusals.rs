@@ -78,7 +78,11 @@ pub fn on_host() {
     let error = Bsr::from_dense([usize::MAX / 64, 3], [8, 8], &[1.0f32], 0.0).unwrap_err();
     assert_eq!(error.kind(), "size_overflow");
     let error = Bsr::from_sets(&topology, 1 << 26, vec![0.0f32; 1]).unwrap_err();
-    assert_eq!(error.kind(), "size_overflow");
+    assert_eq!((error.kind(), error.op()), ("size_overflow", "bsr"));
+    let wide = Topology::new([1 << 16; 2], [8, 8], &[]).unwrap();
+    let error = Bsr::new(&wide, vec![0.0f32; 0]).unwrap().to_dense();
+    let error = error.unwrap_err();
+    assert_eq!((error.kind(), error.op()), ("size_overflow", "bsr"));
 }
 
 pub fn on_device(device: &Device) {
