@@ -331,7 +331,7 @@ impl<T: Float> Product<'_, T> {
     /// ```
     ///
     /// # Errors
-    /// [`Unsupported`](Error::Unsupported) where a scale, a bias, an activation, a residual or `ambient` was asked for;
+    /// [`Argument`](Error::Argument) where a scale, a bias, an activation, a residual or `ambient` was asked for;
     /// [`Shape`](Error::Shape) with the element that has not the topology's rows or columns;
     /// those of [`Tensor::matmul`].
     pub fn sampled(&self, topology: &Topology) -> Result<BsrTensor<T>> {
@@ -346,9 +346,10 @@ impl<T: Float> Product<'_, T> {
         };
         let extras = self.scale.is_some() || self.bias.is_some() || self.residual.is_some();
         if extras || self.form != plain {
-            return Err(Error::Unsupported {
+            return Err(Error::Argument {
                 op: "sampled",
-                what: "anything but the plain product".to_owned(),
+                expected: "a plain product".to_owned(),
+                got: "one with a scale, bias, activation or residual, or an ambient one".to_owned(),
             });
         }
         let (left, right) = (pair.left, pair.right);
