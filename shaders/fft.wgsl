@@ -3,19 +3,7 @@
 // A workgroup makes WG / THREADS items of the work list, one after the other from p.first_item on.
 
 struct Params {
-    first_group: u32,
-    groups: u32,
-    first_item: u32,
-    items: u32,
-    x_first: u32,
-    x_step: u32,
-    y_first: u32,
-    y_step: u32,
-    length: u32,
-    factor: u32,
-    x_base: u32,
-    load: u32,
-    store: u32,
+#include "fft_params"
 }
 
 @group(0) @binding(0) var<uniform> p: Params;

@@ -4,19 +4,7 @@
 // has n in 13 bits, then one that says that it is of 2 n real values, as n complex ones, and then the number of its filter.
 
 struct Params {
-    first_group: u32,
-    groups: u32,
-    first_item: u32,
-    items: u32,
-    x_first: u32,
-    x_step: u32,
-    y_first: u32,
-    y_step: u32,
-    length: u32,
-    factor: u32,
-    x_base: u32,
-    load: u32,
-    store: u32,
+#include "fft_params"
     filters: u32, // where those of this LENGTH begin
 }
 

@@ -1,19 +1,7 @@
 // Transforms of n = 2 LENGTH real values by one of LENGTH complex ones, and back, LENGTH a power of two.
 
 struct Params {
-    first_group: u32,
-    groups: u32,
-    first_item: u32,
-    items: u32,
-    x_first: u32,
-    x_step: u32,
-    y_first: u32,
-    y_step: u32,
-    length: u32,
-    factor: u32,
-    x_base: u32,
-    load: u32,
-    store: u32,
+#include "fft_params"
 }
 
 @group(0) @binding(0) var<uniform> p: Params;

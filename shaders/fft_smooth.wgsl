@@ -5,19 +5,7 @@
 // transform is of 2 n real values, as n complex ones; see `fft_real.wgsl`. p.length is that of all items, or 0 where it differs.
 
 struct Params {
-    first_group: u32,
-    groups: u32,
-    first_item: u32,
-    items: u32,
-    x_first: u32,
-    x_step: u32,
-    y_first: u32,
-    y_step: u32,
-    length: u32,
-    factor: u32,
-    x_base: u32,
-    load: u32,
-    store: u32,
+#include "fft_params"
     first_task: u32,
     per_group: u32, // these four where all items are alike
     radices: u32,

@@ -2,19 +2,7 @@
 // of real values are half as many complex ones.
 
 struct Params {
-    first_group: u32,
-    groups: u32,
-    first_item: u32,
-    items: u32,
-    x_first: u32,
-    x_step: u32,
-    y_first: u32,
-    y_step: u32,
-    length: u32,
-    factor: u32,
-    x_base: u32,
-    load: u32,
-    store: u32,
+#include "fft_params"
     lanes: u32,
 }
 

@@ -28,32 +28,15 @@ const BLOCK = 512u;
 #include "grid"
 #include "product"
 
+#include "factors"
+
 #if HALVES
-#include "half_of"
-
-fn a_value(i: u32) -> E {
-    return half_of(a[i / 2u], i);
-}
-
-fn b_value(i: u32) -> E {
-    return half_of(b[i / 2u], i);
-}
-
 fn bias_value(i: u32) -> E {
     return half_of(bias[i / 2u], i);
 }
 
 fn residual_value(i: u32) -> E {
     return half_of(residual[i / 2u], i);
-}
-
-// Of a multiple of four.
-fn a_quad(i: u32) -> vec4<E> {
-    return vec4(unpack2x16float(a[i / 2u]), unpack2x16float(a[i / 2u + 1u]));
-}
-
-fn b_quad(i: u32) -> vec4<E> {
-    return vec4(unpack2x16float(b[i / 2u]), unpack2x16float(b[i / 2u + 1u]));
 }
 #else
 fn bias_value(i: u32) -> E {
@@ -63,46 +46,7 @@ fn bias_value(i: u32) -> E {
 fn residual_value(i: u32) -> E {
     return residual[i];
 }
-
-fn a_quad(i: u32) -> vec4<E> {
-    return a[i / 4u];
-}
-
-fn b_quad(i: u32) -> vec4<E> {
-    return b[i / 4u];
-}
 #endif
-
-#if HALVES
-// Four values from any place on; behind the last word there is nothing to read.
-fn a_values(i: u32) -> vec4<E> {
-    let last = 2u * arrayLength(&a) - 1u;
-    return vec4(a_value(i), a_value(min(i + 1u, last)), a_value(min(i + 2u, last)), a_value(min(i + 3u, last)));
-}
-
-fn b_values(i: u32) -> vec4<E> {
-    let last = 2u * arrayLength(&b) - 1u;
-    return vec4(b_value(i), b_value(min(i + 1u, last)), b_value(min(i + 2u, last)), b_value(min(i + 3u, last)));
-}
-#else
-#include "selected"
-
-// Four values from any place on; behind the last quad there is nothing to read.
-fn a_values(i: u32) -> vec4<E> {
-    let q = i / 4u;
-    return selected(a[q], a[min(q + 1u, arrayLength(&a) - 1u)], i);
-}
-
-fn b_values(i: u32) -> vec4<E> {
-    let q = i / 4u;
-    return selected(b[q], b[min(q + 1u, arrayLength(&b) - 1u)], i);
-}
-#endif
-
-// How the places of quads at this depth are turned.
-fn turned(deep: u32) -> u32 {
-    return ((deep >> 2u) & 3u) << 1u;
-}
 
 fn mul_add(x: E, y: vec4<E>, sum: vec4<E>) -> vec4<E> {
 #if F32

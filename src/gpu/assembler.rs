@@ -12,6 +12,7 @@ const LIBRARY: &[(&str, &str)] = &[
     ("combine", include_str!("../../shaders/lib/combine.wgsl")),
     ("entries", include_str!("../../shaders/lib/entries.wgsl")),
     ("complex", include_str!("../../shaders/lib/complex.wgsl")),
+    ("factors", include_str!("../../shaders/lib/factors.wgsl")),
     (
         "fft_halves",
         include_str!("../../shaders/lib/fft_halves.wgsl"),
@@ -19,6 +20,10 @@ const LIBRARY: &[(&str, &str)] = &[
     (
         "fft_items",
         include_str!("../../shaders/lib/fft_items.wgsl"),
+    ),
+    (
+        "fft_params",
+        include_str!("../../shaders/lib/fft_params.wgsl"),
     ),
     (
         "fft_values",

@@ -47,13 +47,13 @@ impl Writer<'_> {
         self.squares.squares(self.out);
         if self.late() {
             // A loop for each way to load, so that one has the registers.
-            for (test, ways) in [("if o.quads {", ["quad"]), ("} else {", ["values"])] {
+            for (test, ways) in [("if o.quads {", ["quad"]), ("} else {", ["four"])] {
                 self.line(test);
                 self.sum(&ways);
             }
             self.line("}");
         } else {
-            self.sum(&["quad", "values"]);
+            self.sum(&["quad", "four"]);
         }
         if self.late() {
             self.finish();
