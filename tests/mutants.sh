@@ -3,6 +3,9 @@
 #
 #     tests/mutants.sh [PATTERN]      only mutants whose line contains PATTERN
 #
+# A line may name flags behind the stem, which a variant must have, or not have (!FLAG). A line is skipped where the device has
+# not what its trials need, so that they are ignored, and one with flags where they run no variant that has them.
+#
 # Works on a copy in target/mutants, whose assembler changes the text of a kernel as the environment says; it is built
 # once, apart from everything else. A mutant that survives is a test that is missing, or changes nothing that matters:
 # then it does not belong in the list. Needs a Vulkan driver; a software one will do.
@@ -16,49 +19,80 @@ git ls-files -co --exclude-standard | while read -r file; do
     if [ -f "$file" ]; then cp --parents "$file" "$tree"; fi
 done
 
-# The first `Ok(out)` is the end of assemble().
-awk '/^    Ok\(out\)$/ && !done {
-    print "    let mutant = std::env::var(\"VSLA_MUTANT\").unwrap_or_default();";
-    print "    let mut parts = mutant.split(\" @ \");";
-    print "    if let (Some(stem), Some(from), Some(to)) = (parts.next(), parts.next(), parts.next())";
-    print "        && stem == kernel.stem && out.contains(from) {";
-    print "        eprintln!(\"MUTATED\");";
-    print "        out = out.replacen(from, to, 1);";
-    print "    }";
-    done = 1
-} { print }' src/gpu/assembler.rs > "$tree/src/gpu/assembler.rs"
+# Stands before the first `Ok(out)`, the end of assemble().
+mutation='
+    let mutant = std::env::var("VSLA_MUTANT").unwrap_or_default();
+    let mut parts = mutant.split(" @ ");
+    if let (Some(variants), Some(from), Some(to)) = (parts.next(), parts.next(), parts.next()) {
+        let mut words = variants.split(" ");
+        let has = |flag: &str| flags.contains(&flag.trim_start_matches("!")) != flag.starts_with("!");
+        if words.next() == Some(kernel.stem) && words.all(has) && out.contains(from) {
+            eprintln!("FOUND");
+            out = out.replacen(from, to, 1) + "// mutated";
+        }
+    }'
+mutation=$mutation awk '/^    Ok\(out\)$/ && !done { print ENVIRON["mutation"]; done = 1 } { print }' \
+    src/gpu/assembler.rs > "$tree/src/gpu/assembler.rs"
+
+sed -i '/let source = assemble(/a if source.ends_with("// mutated") { eprintln!("COMPILED"); }' "$tree/src/gpu/pipelines.rs"
 
 # A target directory of its own: cargo must not take this build for one of the real tree.
 suite=$(cd "$tree" && CARGO_TARGET_DIR=../build cargo test --test suite --no-run 2>&1 |
     tee /dev/stderr | sed -n 's/.*Executable.*(\(.*\))$/\1/p')
 
-survivors=0
-checked=
-# kernel stem @ what stands there @ what is put there instead @ the trials
+killed=0 survived=0 skipped=0 missing=0
+declare -A unchanged
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# Runs the trials until one fails, and says how that ended: failed, passed or ignored.
+run_trials() {
+    : > "$log"
+    (cd "$tree" && exec env VSLA_REQUIRE_GPU=1 VSLA_MUTANT="$2" timeout 300 "$suite" "$1") > "$log" 2>&1 &
+    local pid=$!
+    while kill -0 "$pid" 2> /dev/null && ! grep -q '\.\.\. FAILED' "$log"; do sleep 0.1; done
+    kill "$pid" 2> /dev/null || true
+    if ! wait "$pid"; then
+        echo failed
+    elif grep -q '\.\.\. ok' "$log"; then
+        echo passed
+    else
+        echo ignored
+    fi
+}
+
+# kernel stem and flags @ what stands there @ what is put there instead @ the trials
 while IFS= read -r line; do
     if [[ -z $line || $line == \#* || $line != *"${1:-}"* ]]; then continue; fi
     filter=${line##* @ }
+    if [[ -z ${unchanged[$filter]:-} ]]; then unchanged[$filter]=$(run_trials "$filter" ""); fi
     # Trials that fail anyway kill nothing.
-    if [[ $checked != *" $filter "* ]]; then
-        (cd "$tree" && VSLA_REQUIRE_GPU=1 "$suite" "$filter" > /dev/null 2>&1) || { echo "$filter fails unchanged"; exit 1; }
-        checked="$checked $filter "
+    if [ "${unchanged[$filter]}" = failed ]; then echo "$filter fails unchanged"; exit 1; fi
+    outcome=$(run_trials "$filter" "${line% @ *}")
+    if ! grep -q FOUND "$log"; then
+        outcome="NOT FOUND"; missing=$((missing + 1))
+    elif grep -q COMPILED "$log"; then
+        case $outcome in
+            failed) outcome=killed; killed=$((killed + 1)) ;;
+            *) outcome=SURVIVED; survived=$((survived + 1)) ;;
+        esac
+    elif [[ $outcome == ignored || ${line%% @ *} == *" "* ]]; then
+        outcome=skipped; skipped=$((skipped + 1))
+    else
+        outcome="NOT RUN"; missing=$((missing + 1))
     fi
-    log=$(cd "$tree" && VSLA_MUTANT=${line% @ *} VSLA_REQUIRE_GPU=1 timeout 300 "$suite" "$filter" 2>&1) &&
-        outcome=SURVIVED || outcome=killed
-    if ! grep -q MUTATED <<< "$log"; then outcome="NOT APPLIED"; fi
-    if [ "$outcome" != killed ]; then survivors=$((survivors + 1)); fi
     printf '%-12s %s\n' "$outcome" "$line"
 done <<'MUTANTS'
 ambient @ v + 4u <= end @ v + 3u <= end @ add::gpu
 ambient @ if i < entry.at.z @ if i <= entry.at.z @ add::gpu
-ambient @ if i < entry.at.w @ if i <= entry.at.w @ add::gpu
+ambient @ if j < entry.at.w @ if j <= entry.at.w @ add::gpu
 ambient @ while u >= end @ while u > end @ add::gpu
 ambient @ x - y, p.subtract != 0u @ x + y, p.subtract != 0u @ add::gpu
 ambient @ vec2(min(lengths.x, lengths.y)) @ vec2(max(lengths.x, lengths.y)) @ hadamard::gpu
 ambient @ at / 4u + 1u, arrayLength @ at / 4u, arrayLength @ add::gpu
 ambient @ i + 2u, i + 3u) < @ i + 2u, i + 2u) < @ add::gpu
 ambient @ let j = i + 4u * WG @ let j = i + 2u * WG @ device::gpu::recording
-ambient @ if q + WG < end @ if q + WG <= end @ add::gpu
+ambient @ if q + WG < end @ if q + WG + 1u < end @ device::gpu::recording
 ambient @ sh_count = SPAN + 1u @ sh_count = SPAN @ add::gpu
 ambient @ sh_start[SPAN] = e_end @ sh_start[SPAN] = e_start @ add::gpu
 ambient @ c_meta[here] <= v @ c_meta[here] < v @ add::gpu
@@ -82,7 +116,6 @@ ambient_boxes @ tile) <= v @ tile) < v @ add::gpu
 ambient_boxes @ place.in_a && place.in_b @ place.in_a || place.in_b @ hadamard::gpu
 ambient_boxes @ row < extents.x @ row <= extents.x @ add::gpu
 ambient_boxes @ along < extents.w @ along <= extents.w @ add::gpu
-ambient_boxes @ row -= 1u @ row -= 0u @ add::gpu
 ambient_boxes @ i - row * width >= width @ i - row * width > width @ add::gpu
 ambient_boxes @ along < a_extent @ along <= a_extent @ add::gpu
 ambient_boxes @ rest < b_meta[ @ rest <= b_meta[ @ add::gpu
@@ -94,26 +127,28 @@ ambient_flat @ p.total + 3u @ p.total + 2u @ add::gpu
 ambient_flat @ vec4(low.zw, high.xy) @ vec4(low.zw, high.yx) @ device::gpu::views
 ambient_flat @ at + 1u, arrayLength(&a) @ at, arrayLength(&a) @ device::gpu::views
 map @ p.total + 3u @ p.total + 2u @ map::gpu
-map @ p.x_base % 4u @ p.x_base % 2u @ map::gpu
+map @ shift = base % 4u @ shift = base % 2u @ map::gpu
+map @ p.x_base % 2u == 0u @ true @ half::gpu
 map @ vec4(low.w, high.xyz) @ vec4(low.w, high.xyy) @ map::gpu
 map @ ^ vec4(0x80000000u) @ ^ vec4(0x80000001u) @ map::gpu::neg
 map @ -x_quad(q) @ x_quad(q) @ map::gpu::neg
 fill @ p.total + 3u @ p.total + 2u @ map::gpu
 fill @ group * (TILE / 4u) @ group * (TILE / 4u - 1u) @ map::gpu
-conv_direct @ sh_x[x + 9u] @ sh_x[x + 8u] @ conv::gpu
-conv_direct @ sh_y[s + 6u] @ sh_y[s + 5u] @ conv::gpu
-conv_direct @ c3 += w6 * t @ c3 += w5 * t @ conv::gpu
-conv_direct @ q0 + 1u - w.m @ q0 + 2u - w.m @ conv::gpu
-conv_direct @ min(w.n, q0 + tile) @ min(w.n, q0 + tile - 1u) @ conv::gpu
-conv_direct @ if j < end @ if j <= end @ conv::gpu
-conv_direct @ skipped / BLOCK * BLOCK @ (skipped / BLOCK + 1u) * BLOCK @ conv::gpu
-conv_direct @ i >= i32(w.m) @ i > i32(w.m) @ conv::gpu
-conv_direct @ w.n - 1u - j @ w.n - j @ conv::gpu
-conv_direct @ w.m - 1u - k @ w.m - k @ conv::gpu
-conv_direct @ if q < length @ if q <= length @ conv::gpu
-conv_direct @ items[2u * group + 1u] @ 0u * items[2u * group + 1u] @ conv::gpu
-conv_direct @ chunk[5] += c5 @ chunk[5] += c4 @ conv::gpu
-conv_direct @ all[6] += chunk[6] @ all[6] = chunk[6] @ conv::gpu
+conv_direct @ if k >= o.m @ if k > o.m @ conv::gpu
+conv_direct @ o.m - 1u - k @ o.m - k @ conv::gpu
+conv_direct @ o.n - 1u - j @ o.n - j @ conv::gpu
+conv_direct @ q0 + 1u - o.m @ q0 + 2u - o.m @ conv::gpu
+conv_direct @ min(o.n, q0 + count) @ min(o.n, q0 + count - 1u) @ conv::gpu
+conv_direct @ top - j - 4u @ top - j - 3u @ conv::gpu
+conv_direct @ at - 5u @ at - 4u @ conv::gpu
+conv_direct @ c3 += v6 * t3 @ c3 += v5 * t3 @ conv::gpu
+conv_direct @ v3 = v10 @ v3 = v9 @ conv::gpu
+conv_direct @ all4 += c4 @ all4 = c4 @ conv::gpu
+conv_direct @ v4 = v5; @ v4 = v4; @ conv::gpu
+conv_direct @ all5 + c5 @ all5 @ conv::gpu
+conv_direct @ pair = pair.yx @ pair = pair.xy @ conv::gpu
+conv_direct @ r < sh_count[whose] @ r <= sh_count[whose] @ conv::gpu
+conv_direct @ sh_at[whose] + r @ sh_at[whose] @ conv::gpu
 kron @ if u < end @ if u <= end @ kron::gpu
 kron @ while u >= end @ while u > end @ kron::gpu
 kron @ place.j + 1u < entry.n @ place.j + 1u <= entry.n @ kron::gpu
@@ -157,6 +192,18 @@ eval @ let x3 = x[k - 3u] @ let x3 = x[k - 2u] @ eval::gpu
 eval @ k > begin; k -= 1u @ k > begin + 1u; k -= 1u @ eval::gpu
 eval @ x[k]; @ x[k] * t; @ eval::gpu
 eval @ y_meta[pair.y] + i @ y_meta[pair.y] @ eval::gpu
+correlate_max @ sh_x[x + 9u] @ sh_x[x + 8u] @ correlate_max::gpu
+correlate_max @ sh_y[s + 6u] @ sh_y[s + 5u] @ correlate_max::gpu
+correlate_max @ c3 += w6 * t @ c3 += w5 * t @ correlate_max::gpu
+correlate_max @ q0 + 1u - w.m @ q0 + 2u - w.m @ correlate_max::gpu
+correlate_max @ min(w.n, q0 + tile) @ min(w.n, q0 + tile - 1u) @ correlate_max::gpu
+correlate_max @ if j < end @ if j <= end @ correlate_max::gpu
+correlate_max @ skipped / BLOCK * BLOCK @ (skipped / BLOCK + 1u) * BLOCK @ correlate_max::gpu
+correlate_max @ i >= i32(w.m) @ i > i32(w.m) @ correlate_max::gpu
+correlate_max @ w.n - 1u - j @ w.n - j @ correlate_max::gpu
+correlate_max @ w.m - 1u - k @ w.m - k @ correlate_max::gpu
+correlate_max @ chunk[5] += c5 @ chunk[5] += c4 @ correlate_max::gpu
+correlate_max @ all[6] += chunk[6] @ all[6] = chunk[6] @ correlate_max::gpu
 correlate_max @ q0 / TILE @ q0 / (TILE + 1u) @ correlate_max::gpu
 correlate_max @ if q < length @ if q <= length @ correlate_max::gpu
 correlate_max @ y.value > x.value @ y.value < x.value @ correlate_max::gpu
@@ -212,7 +259,6 @@ reduce_finish @ block = lid; block < slots @ block = lid; block < slots - 1u @ r
 bsr_matmul @ min(w0.left, w1.left) >= HALF @ w0.left >= HALF @ bsr::gpu
 bsr_matmul @ min(all - min(all, first), 4u) @ 4u @ bsr::gpu
 bsr_matmul @ ((t.a | t.b | @ ((t.a | @ bsr::gpu
-bsr_matmul @ t.columns && t.c_column == 1u @ t.columns @ bsr::gpu
 bsr_matmul @ if within == p.block_wide @ if within > p.block_wide @ bsr::gpu
 matmul @ min(o.n - column, 4u) @ min(o.n - column, 3u) @ matmul::gpu
 matmul @ row >= o.m || column @ row > o.m || column @ matmul::gpu
@@ -254,7 +300,7 @@ gather @ if q + WG < end @ if q + WG + 1u < end @ gather::gpu
 gather @ index_meta[pair.y + 1u] - list @ index_meta[pair.y + 1u] @ gather::gpu
 select @ if k + QUAD <= entry.z @ if k + QUAD <= entry.z + 1u @ elements::gpu
 select @ while u + lane >= end @ while u + lane > end @ elements::gpu
-select @ x_meta[list[e] + 1u] @ x_meta[list[e]] @ elements::gpu
+select @ x_meta[list[e] + 1u] - start @ x_meta[list[e] + 1u] @ elements::gpu
 select @ 0xFFFF0000u >> shift @ 0u @ elements::gpu
 join @ q * QUAD < p.begin @ q * QUAD + 1u < p.begin @ elements::gpu
 join @ lane = p.begin % QUAD @ lane = p.begin % QUAD + 1u @ elements::gpu
@@ -311,6 +357,7 @@ bsr_finish @ order[heavy].x * p.block_high + low @ order[heavy].x * p.block_high
 bsr_finish @ i < STRIP && @ i < STRIP - 1u && @ bsr::gpu::heavy
 bsr_finish @ var sum = c[at] @ var sum = 0.0 @ bsr::gpu::heavy
 bsr_finish @ column >= x.w @ column > x.w @ bsr::gpu::heavy
+bsr_finish @ slot * size @ 0u * size @ bsr::gpu::heavy
 bsr_epilogue @ (at - place.x) % place.y @ at % place.y @ bsr::gpu::epilogue
 bsr_epilogue @ p.bias_base + place.z @ place.z @ bsr::gpu::epilogue
 bsr_epilogue @ place.z + (at @ (at @ bsr::gpu::epilogue
@@ -323,5 +370,63 @@ bsr_epilogue @ rounded(bits.w) @ rounded(bits.z) @ bsr::gpu::epilogue
 conv_kept @ if at < item.write @ if at <= item.write @ conv_plan::gpu
 conv_kept @ p.a_base + x.x @ x.x @ conv_plan::gpu
 conv_kept @ if i >= p.items @ if i > p.items @ conv_plan::gpu
+matmul_matrix @ word & 0xFFFFu, 0u @ word & 0xFFFFu, word @ matmul::gpu::matrix::integers
+matmul_matrix @ word, count > 1u @ word, count > 0u @ matmul::gpu::matrix::integers
+matmul_matrix @ high << 16u), at % 2u @ high << 16u), at % 4u @ matmul::gpu::matrix::integers
+matmul_matrix @ max(n, 4u) - 4u @ max(n, 4u) - 3u @ matmul::gpu::matrix::integers
+matmul_matrix @ a_word(i + 4u) @ a_word(i + 3u) @ matmul::gpu::matrix::integers
+matmul_matrix @ b_word(i + 4u) @ b_word(i + 3u) @ matmul::gpu::matrix::integers
+matmul_matrix @ max(end, along) - along @ end @ matmul::gpu::matrix::integers
+matmul_matrix @ row0 + 4u * i / SIDE @ row0 @ matmul::gpu::matrix::integers
+matmul_matrix @ column0 + 4u * i % SIDE @ column0 @ matmul::gpu::matrix::integers
+matmul_matrix @ sh_c[at + 2u] @ sh_c[at + 1u] @ matmul::gpu::matrix::integers
+matmul_matrix @ else if o.k > 0u @ else if o.k > 1u @ matmul::gpu::matrix::integers
+matmul_matrix EIGHT !LOOSE @ if k + 8u * a_unit0 < o.k @ if k + 8u * a_unit0 <= o.k @ matmul::gpu::matrix::integers
+matmul_matrix EIGHT !LOOSE @ if k + b_row0 < o.k @ if k + b_row0 <= o.k @ matmul::gpu::matrix::integers
+matmul_matrix !EIGHT !LOOSE @ if whole + 8u * a_unit0 < o.k @ if whole + 8u * a_unit0 <= o.k @ matmul::gpu::matrix::integers
+matmul_matrix !EIGHT !LOOSE @ if whole + b_row0 < o.k @ if whole + b_row0 <= o.k @ matmul::gpu::matrix::integers
+matmul_matrix LOOSE @ k + b_row0 < o.k) @ k + b_row0 <= o.k) @ matmul::gpu::matrix::integers
+matmul_matrix @ m_b0_0, s0_0); @ m_b0_0, MC()); @ matmul::gpu::matrix::integers
+matmul_matrix @ let column_in = (part % 2u) @ let column_in = (part / 2u) @ matmul::gpu::matrix::integers
+matmul_matrix @ bias[i / 2u], i @ bias[i / 2u], 0u @ matmul::gpu::matrix::epilogues
+matmul_matrix @ residual[i / 2u], i @ residual[i / 2u], i + 1u @ matmul::gpu::matrix::epilogues
+matmul_matrix EIGHT @ else if k < o.k @ else if k > o.k @ matmul::gpu::matrix::integers
+matmul_matrix EIGHT @ select(SIDE * SIDE, s.lane @ select(s.lane, s.lane @ matmul::gpu::matrix::integers
+matmul_matrix !EIGHT @ if whole < o.k @ if whole > o.k @ matmul::gpu::matrix::integers
+matmul_matrix !EIGHT @ o.n % 4u == 0u && o.c % 4u == 0u @ o.n % 4u == 0u @ matmul::gpu::matrix::integers
+matmul_matrix !EIGHT @ p.epilogue == 0u; @ true; @ matmul::gpu::matrix::epilogues
+matmul_matrix !EIGHT @ column0 + column_in) / 4u @ column_in) / 4u @ matmul::gpu::matrix::integers
+bsr_matrix @ block0 += 1u @ block0 += 0u @ bsr::gpu::matrix::heavy_rows
+bsr_matrix @ block0 += whole @ block0 += 0u @ bsr::gpu::matrix::sets
+bsr_matrix @ + within0 @ + 0u * within0 @ bsr::gpu::matrix::heavy_rows
+bsr_matrix @ entry0.y * p.block_wide + within0 @ entry0.y * p.block_wide @ bsr::gpu::matrix::heavy_rows
+bsr_matrix @ step + 1u == t.steps && t.inner @ step + 2u == t.steps && t.inner @ bsr::gpu::matrix::infinities_stay
+bsr_matrix @ a0_0 = select(a0_0, vec4<u32>() @ a0_0 = select(a0_0, a0_0 @ bsr::gpu::matrix::infinities_stay
+bsr_matrix @ b0_1 = select(b0_1, vec4<u32>() @ b0_1 = select(b0_1, b0_1 @ bsr::gpu::matrix::infinities_stay
+bsr_matrix @ (t.c | t.c_pitch) % 4u @ t.c_pitch % 4u @ bsr::gpu::matrix::blocks_16_high
+bsr_matrix @ t.slot - 1u @ 0u * t.slot @ bsr::gpu::matrix::heavy_rows
+bsr_matrix @ c_column + column_in @ column_in @ bsr::gpu::matrix::heavy_rows
+bsr_matrix @ m_b0_0, s0_0); @ m_b0_0, MC()); @ bsr::gpu::matrix::sets
+bsr_matrix !EIGHT @ column += @ column += 0u * @ bsr::gpu::matrix::many_tiles
+bsr_matrix !EIGHT !TURNED @ * t.c_pitch + c_column + (column_in @ * t.c_pitch + (column_in @ bsr::gpu::matrix::many_tiles
+bsr_matrix !EIGHT TURNED @ (c_column + (column_in @ ((column_in @ bsr::gpu::matrix::many_tiles
+bsr_matrix !EIGHT @ pack2x16float(high.xy) @ pack2x16float(high.yx) @ bsr::gpu::matrix::sets
+bsr_matrix_sampled @ p.wide - min(p.wide, first) @ p.wide @ bsr::gpu::matrix::beyond_the_edge
+bsr_matrix_sampled @ t.first + column / p.block_wide @ t.first @ bsr::gpu::matrix::sampled_rows
+bsr_matrix_sampled @ block_wide + within @ block_wide @ bsr::gpu::matrix::beyond_the_edge
+bsr_matrix_sampled @ k = select(k + @ k = select(k + 0u * @ bsr::gpu::matrix::sampled_rows
+bsr_matrix_sampled !EIGHT @ p.block_wide <= p.wide { @ p.block_wide > 0u { @ bsr::gpu::matrix::beyond_the_edge
+bsr_align BLOCKS @ row < p.high @ row <= p.high @ bsr::gpu::matrix::beyond_the_edge
+bsr_align BLOCKS @ p.wide - min(p.wide, column) @ p.wide @ bsr::gpu::matrix::beyond_the_edge
+bsr_align BLOCKS @ / size % p.count @ / size % 1u @ bsr::gpu::matrix::beyond_the_edge
+bsr_align BLOCKS @ p.x_base + 8u * quad @ 8u * quad @ bsr::gpu::matrix::beyond_the_edge
+bsr_align !BLOCKS @ .y <= 8u * quad @ .y < 8u * quad @ bsr::gpu::matrix::beyond_the_edge
+bsr_align !BLOCKS @ p.x_base + begin.x @ p.x_base @ bsr::gpu::matrix::beyond_the_edge
+bsr_align !BLOCKS @ p.x_base + begin.x @ begin.x @ bsr::gpu::matrix::alone
+bsr_align !BLOCKS @ row * extents.y @ row * pitch @ bsr::gpu::matrix::beyond_the_edge
+bsr_align !BLOCKS @ row < extents.x @ row <= extents.x @ bsr::gpu::matrix::beyond_the_edge
+bsr_align !BLOCKS @ extents.y - min(extents.y, column) @ extents.y @ bsr::gpu::matrix::beyond_the_edge
+bsr_align !BLOCKS @ min(count, 8u) @ min(count, 7u) @ bsr::gpu::matrix::alone
 MUTANTS
-[ "$survivors" -eq 0 ] || { echo "$survivors not killed"; exit 1; }
+echo "$killed killed, $survived survived, $missing not found or not run, $skipped skipped"
+[ $((survived + missing)) -eq 0 ]

@@ -219,8 +219,8 @@ fn heavy_rows(device: &Device) {
         ([48, 128], 20),
         ([64, 64], 34),
     ] {
-        let shape = [3 * block[0] - 5, columns * block[1] - 3];
-        let heavy = (0..columns as u32).map(|column| (1, column));
+        let shape = [4 * block[0] - 5, columns * block[1] - 3];
+        let heavy = (0..2 * columns as u32).map(|i| (1 + i % 2 * 2, i / 2));
         let others = [(0, 3), (2, 0), (2, columns as u32 - 1)];
         let topology = Topology::from_unsorted(shape, block, heavy.chain(others)).unwrap();
         for values in [Values::Integers, Values::Random] {

@@ -5,7 +5,7 @@ use vsla::{Bsr, BsrTensor, Device, Pairing, Product, Ragged, Tensor, Tier, Topol
 
 use super::half::{narrowed, narrowed_matrix, sums};
 use super::{FORMS, SIDES, Values, batch, bits, dense, matrices, matrix, multiply};
-use crate::support::bench::{Bench, DeviceTest, depth_by_matrices, repeats};
+use crate::support::bench::{Bench, DeviceTest, cpu, depth_by_matrices, is_software, repeats};
 use crate::support::compare::{assert_identical, assert_within};
 use crate::support::corpus::rng;
 use crate::support::operation::{download, upload};
@@ -17,12 +17,13 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         let name = format!("matrix::blocks_{high}_high");
         trials.push(bench.on_matrices(&name, move |device| blocks(device, high)));
     }
-    let tests: [DeviceTest; 8] = [
+    let tests: [DeviceTest; 9] = [
         ("matrix::heavy_rows", heavy_rows),
         ("matrix::many_tiles", many_tiles),
         ("matrix::sets", sets),
         ("matrix::alone", alone),
         ("matrix::infinities_stay", infinities_stay),
+        ("matrix::beyond_the_edge", beyond_the_edge),
         ("matrix::empty", empty),
         ("matrix::sampled_rows", sampled_rows),
         ("matrix::a_thousand_times", a_thousand_times),
@@ -155,7 +156,7 @@ fn blocks(device: &Device, high: usize) {
         check(device, &whole, 1, &[136, 8], Values::Integers);
         let shape = [3 * high - rng.usize(1..high), 4 * wide - rng.usize(1..wide)];
         let cut = Topology::new(shape, [high, wide], &places).unwrap();
-        check(device, &cut, 1, &[33, 1, 130], Values::Integers);
+        check(device, &cut, 1, &[33, 1, 136], Values::Integers);
         check_sampled(device, &whole, &[16, 40], Values::Integers);
         check_sampled(device, &cut, &[21, 3], Values::Integers);
     }
@@ -164,8 +165,8 @@ fn blocks(device: &Device, high: usize) {
 /// Rows that are cut into pieces, beside rows that are not.
 fn heavy_rows(device: &Device) {
     for (block, columns) in [([16, 8], 600), ([48, 128], 20), ([64, 64], 34)] {
-        let shape = [3 * block[0], columns * block[1]];
-        let heavy = (0..columns as u32).map(|column| (1, column));
+        let shape = [4 * block[0], columns * block[1]];
+        let heavy = (0..2 * columns as u32).map(|i| (1 + i % 2 * 2, i / 2));
         let others = [(0, 3), (2, 0), (2, columns as u32 - 1)];
         let topology = Topology::from_unsorted(shape, block, heavy.chain(others)).unwrap();
         for values in [Values::Integers, Values::Random] {
@@ -174,10 +175,24 @@ fn heavy_rows(device: &Device) {
     }
 }
 
-/// Several tiles by one workgroup, with a part of one behind them.
+/// Tiles side by side, and several of them by one workgroup, with a part of one behind them.
 fn many_tiles(device: &Device) {
-    let topology = Topology::random([64 * 128, 96], [64, 32], 2, 7).unwrap();
-    check(device, &topology, 1, &[2300], Values::Integers);
+    for block in [[16, 8], [32, 32], [48, 16]] {
+        let topology = Topology::random([2 * block[0], 96], block, 2, 7).unwrap();
+        check(device, &topology, 1, &[264], Values::Integers);
+    }
+    // As many as it takes, all alike: alone it is made tile by tile.
+    let count = if is_software(device) { 2 } else { 64 };
+    let topology = Topology::random([64 * 128, 48], [128, 16], 2, 7).unwrap();
+    let s = on_matrices(device, &matrix(&topology, 1, Values::Integers));
+    let one = batch(&matrices([[48, 136]]), Values::Integers, "alike");
+    let x = upload(device, &narrowed(&one));
+    let expected = download(&s.matmul(&x).unwrap());
+    let all = x.select(&vec![0; count]).unwrap();
+    let got = download(&s.matmul(&all).unwrap());
+    for i in 0..count {
+        assert!(got.row(i) == expected.row(0), "product {i} of {count}");
+    }
 }
 
 fn sets(device: &Device) {
@@ -234,6 +249,62 @@ fn infinities_stay(device: &Device) {
                 }
             }
         }
+        // The other way round.
+        let mut infinite = ones.values().values().to_vec();
+        infinite[block[0] * block[1]] = f32::INFINITY;
+        let s = on_matrices(device, &Bsr::new(&topology, infinite).unwrap());
+        let x = Ragged::full(&matrices([[shape[1], 40]]), f16::ONE);
+        let got = download(&s.matmul_f32(&upload(device, &x)).unwrap());
+        for (at, &got) in got.row(0).iter().enumerate() {
+            let row = at / 40;
+            let blocks = [1, 1, 0, 3][row / block[0]];
+            let expected = match row == block[0] {
+                true => f32::INFINITY,
+                false => (blocks * block[1]) as f32,
+            };
+            assert_eq!(got, expected, "{row}");
+        }
+    }
+}
+
+/// What blocks hold beyond the matrix, and what lies behind an operand in its buffer, is as good as zero.
+fn beyond_the_edge(device: &Device) {
+    let topology = Topology::new([11, 13], [8, 16], &[(0, 0), (1, 0)]).unwrap();
+    let s = matrix(&topology, 2, Values::Integers);
+    let mut spoilt = s.values().values().to_vec();
+    for (at, value) in spoilt.iter_mut().enumerate() {
+        if at % 16 >= 13 || at / 16 % 16 >= 11 {
+            *value = f32::NAN;
+        }
+    }
+    let spoilt = Bsr::from_sets(&topology, 2, spoilt).unwrap();
+    let second = |device: &Device, s| {
+        let both = device.upload_bsr(&narrowed_matrix(s)).unwrap();
+        BsrTensor::new(&topology, both.values().elements(1..2).unwrap()).unwrap()
+    };
+    let s = second(cpu(), &s);
+    let spoilt = second(device, &spoilt).tier(Tier::Matrix);
+    for form in FORMS {
+        let layout = dense(&topology, form, &[3, 40, 5]);
+        let mut x = narrowed(&batch(&layout, Values::Integers, "x"));
+        let expected = download(&sums(&s, &upload(cpu(), &x), form));
+        let last = layout.offsets().as_slice()[2] as usize;
+        x.values_mut()[last..].fill(f16::INFINITY);
+        let got = download(&sums(&spoilt, &upload(device, &x), form));
+        for i in 0..2 {
+            assert_eq!(got.row(i), expected.row(i), "{form:?} {i}");
+        }
+    }
+    for ([m, n], block, columns) in [([11, 13], [8, 16], 1), ([27, 125], [16, 16], 8)] {
+        let all = (0..2 * columns).map(|i| (i / columns, i % columns));
+        let topology = Topology::from_unsorted([m, n], block, all).unwrap();
+        let infinite = |shape| upload(device, &Ragged::full(&matrices([shape]), f16::INFINITY));
+        let (a, b) = (infinite([m, 2]), infinite([2, n]));
+        let product = product([&a, &b], [false; 2]);
+        let got = product.sampled_f32(&topology).unwrap();
+        let expected = Bsr::sample(&topology, &vec![f32::INFINITY; m * n]).unwrap();
+        let got = got.download_blocking().unwrap();
+        assert_eq!(got.set(0), expected.set(0), "{topology}");
     }
 }
 

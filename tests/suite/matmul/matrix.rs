@@ -95,7 +95,7 @@ fn integers(device: &Device) {
     // Each side meets others as the number of cases shrinks.
     let software = is_software(device);
     let step = if software { 13 } else { 1 };
-    let bases: &[usize] = if software { &[0, 3] } else { &[0, 1, 3, 8] };
+    let bases: &[usize] = if software { &[8, 3] } else { &[0, 1, 3, 8] };
     let drawn = (0..96).step_by(step).map(|i| {
         [
             sides[i % 16],
@@ -124,7 +124,7 @@ fn integers(device: &Device) {
                 let product = form(product, transposed).tier(Tier::Matrix);
                 let sums = download(&product.run_f32().unwrap());
                 assert_eq!(sums, expected, "{transposed:?} {base}");
-                if base == 0 {
+                if base == 8 {
                     let rounded = download(&product.run().unwrap());
                     assert_eq!(rounded, expected.cast(f16::from_f32), "{transposed:?}");
                 }
