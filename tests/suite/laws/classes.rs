@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 
 use libtest_mimic::Trial;
 use vsla::{
-    Complex32, ConvMode, Device, Flush, Indices, Layout, Order, Pairing, Ragged, Result, Shape,
-    ShapeMatrix, Tensor,
+    Bsr, BsrTensor, Complex32, ConvMode, Device, Element, Flush, Indices, Layout, Order, Pairing,
+    Ragged, Result, Shape, ShapeMatrix, Tensor, Topology,
 };
 
 use super::{Run, floats, integers};
@@ -137,6 +137,12 @@ respecting! {
         let strides = [2, 1, 3];
         x.pair(y, Pairing::Elementwise)?.stride(&strides[..x.layout().rank()]).conv()
     });
+    "full", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| {
+        x.pair(y, Pairing::Elementwise)?.mode(ConvMode::Full).conv()
+    });
+    "causal_mode", 1..=3, RIGHT, |d, a, b| integers(d, a, b, |x, y| {
+        x.pair(y, Pairing::Elementwise)?.mode(ConvMode::Causal).conv()
+    });
     "eval", 1..=1, LEFT, |d, a, b| integers(d, a, b, |x, y| x.eval(y));
     "matmul", 2..=2, BOTH, |d, a, b| integers(d, a, b, |x, y| {
         // Inner extents must be equal: both are brought to the larger one.
@@ -152,6 +158,18 @@ respecting! {
         x.matmul(&y.resize(&shapes(|[_, n], k| [k, n], y)?)?)
     });
     "matmul_ambient", 2..=2, BOTH, |d, a, b| integers(d, a, b, |x, y| x.matmul_ambient(y));
+    "bsr_matmul", 2..=2, LEFT, |d, a, b| floats(d, a, b, |x, _| {
+        blocks(d)?.matmul(&x.resize(&of_shapes(x, |[_, n]| [5, n])?)?)
+    });
+    "matmul_bsr", 2..=2, LEFT, |d, a, b| floats(d, a, b, |x, _| {
+        x.resize(&of_shapes(x, |[m, _]| [m, 5])?)?.matmul_bsr(&blocks(d)?.transposed())
+    });
+    "sampled", 2..=2, BOTH, |d, a, b| floats(d, a, b, |x, y| {
+        let x = x.resize(&of_shapes(x, |_| [11, 5])?)?;
+        let y = y.resize(&of_shapes(y, |_| [5, 5])?)?;
+        let sampled = x.pair(&y, Pairing::Elementwise)?.product().sampled(blocks(d)?.topology())?;
+        sampled.values().copy()
+    });
     "conv_matmul", 1..=1, BOTH, |d, a, b| integers(d, a, b, |x, y| {
         row_of(x)?.conv_matmul(&column_of(y)?)?.entries().copy()
     });
@@ -193,6 +211,14 @@ depending! {
         |d, a, b| integers(d, a, b, |x, y| {
             x.pair(y, Pairing::Elementwise)?.mode(ConvMode::Same).conv()
         });
+    "causal_mode", [&[1], &[1, 0]], [&[1, 2], &[1, 2]] => [&[1.], &[1., 2.]],
+        |d, a, b| integers(d, a, b, |x, y| {
+            x.pair(y, Pairing::Elementwise)?.mode(ConvMode::Causal).conv()
+        });
+    "valid", [&[1, 2], &[1, 2, 0]], [&[1, 1], &[1, 1]] => [&[3.], &[3., 2.]],
+        |d, a, b| integers(d, a, b, |x, y| {
+            x.pair(y, Pairing::Elementwise)?.mode(ConvMode::Valid).conv()
+        });
     "eval", [&[1], &[1]], [&[2], &[2, 0]] => [&[1.], &[1., 1.]],
         |d, a, b| integers(d, a, b, |x, y| x.eval(y));
     "correlate", [&[1, 2], &[1, 2]], [&[3], &[3, 0]] => [&[3., 6.], &[0., 3., 6.]],
@@ -223,6 +249,19 @@ depending! {
         |d, a, b| spectra(d, a, b, |x| x.reshape(&one_row(x.layout())?)?.fft2()?.reshape(x.layout()));
     "ifft2", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[1., 1.]],
         |d, a, b| spectra(d, a, b, |x| x.reshape(&one_row(x.layout())?)?.ifft2()?.reshape(x.layout()));
+    "irfft", [&[6], &[6, 0]], [&[], &[]] => [&[6.], &[2., 2., 2.]],
+        |d, a, b| halves_of_spectra(d, a, b, |x| x.irfft(&odd(x.layout())?));
+    "rfft2", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[1., 1.]],
+        |d, a, b| {
+            let [a, b] = [a, b].map(|x| x.cast(|value| value as f32));
+            run(d, &a, &b, |x, _| x.reshape(&one_row(x.layout())?)?.rfft2()?.reshape(x.layout()))
+                .cast(|z| f64::from(z.re.round()))
+        };
+    "irfft2", [&[6], &[6, 0]], [&[], &[]] => [&[6.], &[2., 2., 2.]],
+        |d, a, b| halves_of_spectra(d, a, b, |x| {
+            let values = odd(x.layout())?;
+            x.reshape(&one_row(x.layout())?)?.irfft2(&one_row(&values)?)?.reshape(&values)
+        });
     "sort_by_length", [&[7], &[7, 0, 0]], [&[1, 2], &[1, 2]] => [&[7.], &[1., 2.]],
         |d, a, b| integers(d, a, b, |x, y| x.join(&[y])?.sort_by_length()?.0.elements(0..1));
 }
@@ -265,6 +304,38 @@ fn column_of(x: &Tensor<i32>) -> Result<ShapeMatrix<i32>> {
 /// The only vector as a matrix of one row.
 fn one_row(vector: &Layout) -> Result<Layout> {
     Layout::uniform(1, Shape::new(&[1, vector.length(0)])?)
+}
+
+/// The odd one of the two numbers of real values that have a spectrum of so many.
+fn odd(spectrum: &Layout) -> Result<Layout> {
+    Layout::from_lengths([2 * spectrum.length(0) - 1])
+}
+
+/// The shapes that go by those of a batch of matrices.
+fn of_shapes<T: Element>(x: &Tensor<T>, of: impl Fn([u32; 2]) -> [u32; 2]) -> Result<Layout> {
+    let shapes = x.layout().shapes().map(|shape| {
+        let extents = of([shape.extents()[0], shape.extents()[1]]);
+        Shape::new(&extents.map(|n| n as usize))
+    });
+    Layout::from_shapes(2, shapes.collect::<Result<Vec<_>>>()?)
+}
+
+/// A block-sparse matrix of 11 x 5.
+fn blocks(device: &Device) -> Result<BsrTensor<f32>> {
+    let topology = Topology::new([11, 5], [8, 8], &[(0, 0), (1, 0)])?;
+    let values = (0..128).map(|i| (i * 5 % 7) as f32).collect();
+    device.upload_bsr(&Bsr::new(&topology, values)?)
+}
+
+/// Real values of halves of spectra, rounded.
+fn halves_of_spectra(
+    device: &Device,
+    a: &Ragged<i32>,
+    b: &Ragged<i32>,
+    inverse: impl Fn(&Tensor<Complex32>) -> Result<Tensor<f32>>,
+) -> Ragged<f64> {
+    let complex = |batch: &Ragged<i32>| batch.cast(|value| Complex32::new(value as f32, 0.0));
+    run(device, &complex(a), &complex(b), |x, _| inverse(x)).cast(|x| f64::from(x.round()))
 }
 
 /// The real parts of a transform, which rounds.
