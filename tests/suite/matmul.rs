@@ -1,5 +1,6 @@
 //! Matrix products.
 
+mod any;
 mod epilogue;
 mod half;
 mod matrix;
@@ -37,6 +38,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("every_bias_of_its_own", every_bias_of_its_own),
         ("integers_wrap", integers_wrap),
         ("one_giant_among_dwarfs", one_giant_among_dwarfs),
+        ("any", any::floats),
+        ("any_of_halves", any::halves),
         ("errors", errors),
     ];
     let mut trials = bench.all_on_each_device(tests);
