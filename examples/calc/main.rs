@@ -20,6 +20,7 @@ mod batch;
 #[path = "../shared/device.rs"]
 mod device;
 mod devices;
+mod epilogue;
 mod failure;
 mod files;
 mod operations;

@@ -68,7 +68,7 @@ fn named(device: &str) -> Result<Choice> {
     })
 }
 
-fn unexpected(name: &str, expected: &str, got: &Value) -> Failure {
+pub fn unexpected(name: &str, expected: &str, got: &Value) -> Failure {
     Failure::request(format!("{name}: expected {expected}, got {}", shown(got)))
 }
 
@@ -94,10 +94,25 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "transpose",
         "\"left\", \"right\" or \"both\": factors of which the transposes are multiplied",
     ),
-    ("scale", "a number: what sums are multiplied by (f32)"),
+    (
+        "scale",
+        "a number: what sums are multiplied by (f32 or f16, as of the next three)",
+    ),
+    (
+        "bias",
+        "[[number, ..], ..]: one vector that is added to all rows, or one for each right matrix",
+    ),
     (
         "activation",
-        "\"relu\" or \"gelu\": what is applied to each value (f32)",
+        "\"relu\" or \"gelu\": what is applied to each value",
+    ),
+    (
+        "residual",
+        "matrices of the answer's shapes, which are added last",
+    ),
+    (
+        "sparse",
+        "\"left\" or \"right\" (default): the factor that is kept in blocks",
     ),
     (
         "block",
@@ -273,31 +288,6 @@ impl Options {
         }
     }
 
-    /// Rows and columns of a block.
-    pub fn block(&self) -> Result<[usize; 2]> {
-        match self.0.get("block") {
-            None => Ok([8, 8]),
-            Some(value) => match whole_numbers(value).as_deref() {
-                Some(&[rows, columns]) => Ok([rows, columns]),
-                _ => Err(unexpected("block", "[rows, columns]", value)),
-            },
-        }
-    }
-
-    /// Places of blocks.
-    pub fn blocks(&self) -> Result<Option<Vec<(u32, u32)>>> {
-        let Some(value) = self.0.get("blocks") else {
-            return Ok(None);
-        };
-        let places = value
-            .as_array()
-            .and_then(|items| items.iter().map(pair).collect());
-        match places {
-            Some(places) => Ok(Some(places)),
-            None => Err(unexpected("blocks", "an array of [row, column]", value)),
-        }
-    }
-
     pub fn range(&self) -> Result<core::ops::Range<usize>> {
         let value = self.required("range")?;
         match whole_numbers(value).as_deref() {
@@ -417,10 +407,13 @@ impl Options {
 
     /// A list for each element.
     pub fn indices(&self) -> Result<Ragged<u32>> {
-        crate::batch::read(self.required("indices")?, Some(1)).map_err(|failure| Failure {
-            element: failure.element,
-            ..Failure::request(format!("indices: {}", failure.message))
-        })
+        batch("indices", self.required("indices")?, 1)
+    }
+
+    /// A batch of this rank, where there is one.
+    pub fn batch<T: Number>(&self, name: &str, rank: usize) -> Result<Option<Ragged<T>>> {
+        let read = |value| batch(name, value, rank);
+        self.0.get(name).map(read).transpose()
     }
 
     pub fn pairs(&self) -> Result<Option<Pairs>> {
@@ -482,14 +475,21 @@ impl Options {
     }
 }
 
-fn pair(value: &Value) -> Option<(u32, u32)> {
+fn batch<T: Number>(name: &str, value: &Value, rank: usize) -> Result<Ragged<T>> {
+    crate::batch::read(value, Some(rank)).map_err(|failure| Failure {
+        element: failure.element,
+        ..Failure::request(format!("{name}: {}", failure.message))
+    })
+}
+
+pub fn pair(value: &Value) -> Option<(u32, u32)> {
     match whole_numbers(value)?.as_slice() {
         &[left, right] => Some((u32::try_from(left).ok()?, u32::try_from(right).ok()?)),
         _ => None,
     }
 }
 
-fn whole_numbers(value: &Value) -> Option<Vec<usize>> {
+pub fn whole_numbers(value: &Value) -> Option<Vec<usize>> {
     let number = |item: &Value| usize::try_from(item.as_u64()?).ok();
     value.as_array()?.iter().map(number).collect()
 }

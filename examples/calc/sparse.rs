@@ -1,24 +1,90 @@
 //! Block-sparse products: each pair on blocks of its own.
 
-use vsla::{Bsr, Device, Pairing, Ragged, Shape, Tensor, Topology};
+use vsla::{Bsr, Device, Float, Pairing, Ragged, Shape, Tensor, Topology};
 
+use crate::batch::{Args, Number};
+use crate::epilogue::{Epilogue, finished};
 use crate::failure::{Failure, Result};
 use crate::operations::{Answer, Call, batch, floats};
+use crate::request::{Options, pair, unexpected, whole_numbers};
 
-/// `a s`, with s kept in blocks.
+impl Options {
+    /// Whether the left factor is the one that is kept in blocks.
+    fn sparse_left(&self) -> Result<bool> {
+        match self.0.get("sparse") {
+            None => Ok(false),
+            Some(value) if value == "left" || value == "right" => Ok(value == "left"),
+            Some(value) => Err(unexpected("sparse", "left or right", value)),
+        }
+    }
+
+    /// Rows and columns of a block.
+    fn block(&self) -> Result<[usize; 2]> {
+        match self.0.get("block") {
+            None => Ok([8, 8]),
+            Some(value) => match whole_numbers(value).as_deref() {
+                Some(&[rows, columns]) => Ok([rows, columns]),
+                _ => Err(unexpected("block", "[rows, columns]", value)),
+            },
+        }
+    }
+
+    /// Places of blocks.
+    fn blocks(&self) -> Result<Option<Vec<(u32, u32)>>> {
+        let Some(value) = self.0.get("blocks") else {
+            return Ok(None);
+        };
+        let places = value
+            .as_array()
+            .and_then(|items| items.iter().map(pair).collect());
+        match places {
+            Some(places) => Ok(Some(places)),
+            None => Err(unexpected("blocks", "an array of [row, column]", value)),
+        }
+    }
+}
+
+/// A product of floating-point numbers, one factor of which is kept in blocks.
 pub fn matmul(call: &mut Call<'_>) -> Result<Answer> {
     let options = call.options.clone();
+    let device = call.device()?;
+    match &call.args {
+        Args::F32(args) => batch(layer(&device, args, &options)?),
+        Args::F16(args) => batch(layer(&device, args, &options)?),
+        _ => Err(Failure::request(
+            "dtype: this operation takes f32 or f16 alone",
+        )),
+    }
+}
+
+fn layer<T: Float + Number + Into<f64>>(
+    device: &Device,
+    args: &[Ragged<T>],
+    options: &Options,
+) -> Result<Ragged<T>> {
     let block = options.block()?;
     let tolerance = options.optional::<f32>("tolerance")?.unwrap_or(0.0);
-    let [left, right] = options.transposed()?;
-    if left {
-        return Err(Failure::request("transpose: expected right"));
+    let left = options.sparse_left()?;
+    let transposed = options.transposed()?;
+    if transposed[usize::from(left)] {
+        let message = "transpose: expected the side that is kept in blocks";
+        return Err(Failure::request(message));
     }
-    each(call, |device, a, _, s, shape| {
-        let s = Bsr::from_dense(shape, block, s, tolerance.into())?;
-        let s = device.upload_bsr(&s)?;
-        let s = if right { s.transposed() } else { s };
-        Ok(a.matmul_bsr(&s)?.download_blocking()?)
+    let epilogue = Epilogue::read(device, options)?;
+    each(device, args, |i, [a, b]| {
+        let (dense, sparse) = if left { (b, &args[0]) } else { (a, &args[1]) };
+        let s = Bsr::from_dense(sides(sparse, i), block, sparse.row(i), tolerance.into())?;
+        let mut s = device.upload_bsr(&s)?;
+        if transposed != [false; 2] {
+            s = s.transposed();
+        }
+        let product = match left {
+            true => s.product(dense),
+            false => dense.product_bsr(&s),
+        };
+        let epilogue = epilogue.of(i, args[0].len())?;
+        let product = finished!(product, &epilogue);
+        Ok(product.run()?.download_blocking()?)
     })
 }
 
@@ -27,11 +93,11 @@ pub fn sampled(call: &mut Call<'_>) -> Result<Answer> {
     let options = call.options.clone();
     let (block, blocks) = (options.block()?, options.blocks()?);
     let [left, right] = options.transposed()?;
-    each(call, |_, a, b, _, columns| {
-        let side = |extents: &[u32], at: bool| extents[usize::from(at)] as usize;
+    let (device, args) = floats(call)?;
+    batch(each(&device, args, |i, [a, b]| {
         let shape = [
-            side(a.layout().shape(0).extents(), left),
-            side(&columns.map(|extent| extent as u32), !right),
+            sides(&args[0], i)[usize::from(left)],
+            sides(&args[1], i)[usize::from(!right)],
         ];
         let topology = match &blocks {
             Some(blocks) => Topology::from_unsorted(shape, block, blocks.iter().copied())?,
@@ -49,15 +115,21 @@ pub fn sampled(call: &mut Call<'_>) -> Result<Answer> {
             .sampled(&topology)?
             .download_blocking()?
             .to_dense()?)
-    })
+    })?)
 }
 
-/// Every pair: `one` is given its factors as batches of one, and the values and the shape of the right one.
-fn each(
-    call: &mut Call<'_>,
-    one: impl Fn(&Device, &Tensor<f32>, &Tensor<f32>, &[f32], [usize; 2]) -> Result<Ragged<f32>>,
-) -> Result<Answer> {
-    let (device, args) = floats(call)?;
+/// Rows and columns of a matrix of a batch.
+fn sides<T: Copy>(batch: &Ragged<T>, element: usize) -> [usize; 2] {
+    let shape = batch.shape(element);
+    [0, 1].map(|axis| shape.extents()[axis] as usize)
+}
+
+/// Every pair of matrices by itself: `one` is given its number, and its factors as batches of one.
+fn each<T: Float>(
+    device: &Device,
+    args: &[Ragged<T>],
+    one: impl Fn(usize, [&Tensor<T>; 2]) -> Result<Ragged<T>>,
+) -> Result<Ragged<T>> {
     let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
     a.pair(&b, Pairing::Elementwise)?;
     for element in 0..a.len() {
@@ -70,16 +142,13 @@ fn each(
     }
     let (mut values, mut shapes) = (Vec::new(), Vec::<Shape>::new());
     for element in 0..a.len() {
-        let here = |t: &Tensor<f32>| t.elements(element..element + 1);
-        let shape = args[1].shape(element);
-        let shape = [0, 1].map(|axis| shape.extents()[axis] as usize);
-        let made = one(&device, &here(&a)?, &here(&b)?, args[1].row(element), shape);
-        let made = made.map_err(|failure| Failure {
+        let here = |t: &Tensor<T>| t.elements(element..element + 1);
+        let made = one(element, [&here(&a)?, &here(&b)?]).map_err(|failure| Failure {
             element: Some(element),
             ..failure
         })?;
         shapes.push(made.shape(0));
         values.extend_from_slice(made.values());
     }
-    batch(Ragged::from_shapes(values, 2, shapes)?)
+    Ok(Ragged::from_shapes(values, 2, shapes)?)
 }

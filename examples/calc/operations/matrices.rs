@@ -3,7 +3,8 @@
 use vsla::{Device, Factor, Float, Pairing, Product, Ragged};
 
 use super::{Answer, Call, Grows, Operation, batch};
-use crate::batch::Args;
+use crate::batch::{Args, Number};
+use crate::epilogue::{Epilogue, OPTIONS, finished};
 use crate::failure::{Failure, Result};
 use crate::request::{Options, Pairs};
 use crate::sparse;
@@ -14,7 +15,9 @@ const MATMUL: &[&str] = &[
     "pairing",
     "transpose",
     "scale",
+    "bias",
     "activation",
+    "residual",
 ];
 
 pub const ROWS: &[Operation] = &[
@@ -23,7 +26,7 @@ pub const ROWS: &[Operation] = &[
         args: 2,
         options: MATMUL,
         grows: Grows::Product,
-        about: "activation(scale * a b) of each pair of matrices (rank 2)",
+        about: "residual + activation(scale * a b + bias) of each pair of matrices (rank 2)",
         run: |call| matmul(call, false),
     },
     Operation {
@@ -37,9 +40,20 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "matmul_bsr",
         args: 2,
-        options: &["dtype", "rank", "transpose", "block", "tolerance"],
+        options: &[
+            "dtype",
+            "rank",
+            "transpose",
+            "sparse",
+            "block",
+            "tolerance",
+            "scale",
+            "bias",
+            "activation",
+            "residual",
+        ],
         grows: Grows::Product,
-        about: "a s of each pair of matrices, where s is kept in the blocks that hold a value above the tolerance (rank 2, f32; transpose: \"right\")",
+        about: "matmul, with the right matrix, or the left one, kept in the blocks that hold a value above the tolerance (rank 2, f32 or f16; that one may be transposed)",
         run: sparse::matmul,
     },
     Operation {
@@ -62,7 +76,7 @@ fn matmul(call: &mut Call<'_>, ambient: bool) -> Result<Answer> {
         Args::F16(args) => return batch(layer(&device, args, pairing, &options, ambient)?),
         _ => {}
     }
-    if let Some(name) = ["scale", "activation"]
+    if let Some(name) = OPTIONS
         .into_iter()
         .find(|name| options.0.contains_key(*name))
     {
@@ -77,7 +91,7 @@ fn matmul(call: &mut Call<'_>, ambient: bool) -> Result<Answer> {
 }
 
 /// A product of floating-point numbers, with what may be done to its sums.
-fn layer<T: Float>(
+fn layer<T: Float + Number>(
     device: &Device,
     args: &[Ragged<T>],
     pairing: Pairing<'_>,
@@ -86,11 +100,8 @@ fn layer<T: Float>(
 ) -> Result<Ragged<T>> {
     let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
     let pair = a.pair(&b, pairing)?;
-    let mut product = formed(pair.product(), options, ambient)?;
-    if let Some(factor) = options.optional::<f32>("scale")? {
-        product = product.scale(factor);
-    }
-    product = product.activation(options.activation()?);
+    let epilogue = Epilogue::read(device, options)?;
+    let product = finished!(formed(pair.product(), options, ambient)?, &epilogue);
     Ok(product.run()?.download_blocking()?)
 }
 

@@ -135,7 +135,7 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
-    fn device(&mut self) -> Result<Device> {
+    pub fn device(&mut self) -> Result<Device> {
         self.devices.get(self.choice)
     }
 

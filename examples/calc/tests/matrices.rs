@@ -22,6 +22,10 @@ pub const GOLDEN: &[Golden] = &[
         "[[[60000]]]",
     ),
     (
+        r#"{"op": "matmul", "args": [[[[1],[2]],[[3]]], [[[1,2]],[[4]]]], "options": {"bias": [[-3,0],[5]], "activation": "relu", "residual": [[[10,20],[30,40]],[[0.5]]]}}"#,
+        "[[[10,22],[30,44]],[[17.5]]]",
+    ),
+    (
         r#"{"op": "matmul_ambient", "args": [[[[1,2,9]]], [[[3],[4]]]], "options": {"dtype": "u32"}}"#,
         "[[[11]]]",
     ),
@@ -32,6 +36,14 @@ pub const GOLDEN: &[Golden] = &[
     (
         r#"{"op": "matmul_bsr", "args": [[[[1,0,0,0,0,0,0,0,1]]], [[[3,0,0,0,0,0,0,0,1]]]], "options": {"transpose": "right", "tolerance": 2, "block": [16, 8]}}"#,
         "[[[3]]]",
+    ),
+    (
+        r#"{"op": "matmul_bsr", "args": [[[[1,2]],[[3]]], [[[1,0,-1],[0,2,0]],[[0.5]]]], "options": {"dtype": "f16", "scale": 2, "activation": "relu", "residual": [[[1,1,1]],[[0]]]}}"#,
+        "[[[3,9,1]],[[3]]]",
+    ),
+    (
+        r#"{"op": "matmul_bsr", "args": [[[[1],[2]]], [[[3,4],[5,6]]]], "options": {"sparse": "left", "transpose": "left", "bias": [[1,-1]]}}"#,
+        "[[[14,15]]]",
     ),
     (
         r#"{"op": "sampled", "args": [[[[2]]], [[[1,2,3,4,5,6,7,8,9]]]], "options": {"blocks": [[0, 1]]}}"#,
@@ -73,6 +85,31 @@ pub const REFUSED: &[Refused] = &[
         r#"{"op": "matmul_bsr", "args": [[[[1]]], [[[1]]]], "options": {"block": [8, 9]}}"#,
         "block_side",
         Some(0),
+    ),
+    (
+        r#"{"op": "matmul", "args": [[[[1]]], [[[1]]]], "options": {"bias": [[1,2]]}}"#,
+        "length",
+        Some(0),
+    ),
+    (
+        r#"{"op": "matmul", "args": [[], []], "options": {"bias": 2}}"#,
+        "bad_request",
+        None,
+    ),
+    (
+        r#"{"op": "matmul_bsr", "args": [[[[1]],[[1]]], [[[1]],[[1]]]], "options": {"residual": [[[1]]]}}"#,
+        "bad_request",
+        Some(0),
+    ),
+    (
+        r#"{"op": "matmul_bsr", "args": [[], []], "options": {"sparse": "both"}}"#,
+        "bad_request",
+        None,
+    ),
+    (
+        r#"{"op": "matmul_bsr", "args": [[], []], "options": {"dtype": "i32"}}"#,
+        "bad_request",
+        None,
     ),
     (
         r#"{"op": "matmul_bsr", "args": [[], []], "options": {"transpose": "left"}}"#,
