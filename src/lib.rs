@@ -25,6 +25,8 @@
 //! * [`Ragged`] is a batch on the host; [`Layout`] its shapes alone, shared and checked once.
 //! * [`Device`] is a GPU or the CPU, as a value; [`Tensor`] a batch on it, cheap to clone and immutable. Operations are
 //!   methods of [`Tensor`], and of [`Pair`] when the elements do not meet one by one.
+//! * [`Tensor::matmul`] multiplies matrices, each of its own extents; [`Pair::product`] their transposes, with what a layer does to the results;
+//!   [`BsrTensor::matmul`] by block-sparse ones.
 //! * [`Indices`] and [`Order`] say which rows and elements an operation takes; [`Topology`], [`Bsr`] and [`BsrTensor`] are
 //!   block-sparse matrices; [`ShapeMatrix`] is a matrix whose entries are vectors of any length.
 //! * [`io`] is files, [`Ragged::read`] and [`Ragged::write`], and interchange with other libraries.

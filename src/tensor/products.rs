@@ -11,8 +11,8 @@ impl<T: Factor> Tensor<T> {
     /// The matrix product `(A B)_ij = Σ_l A_il B_lj`, element by element: (m, k) times (k, n) gives (m, n), each of its own.
     ///
     /// Rank 2. Where an extent is 0 nothing is read, and k = 0 gives zeros. Integers wrap. A NaN or an infinity spreads over the row
-    /// and the column that it meets, and to no other product. Does not respect equivalence: the carried extents count;
-    /// [`matmul_ambient`](Self::matmul_ambient) does. [`Pair::matmul`] multiplies one matrix with all, or listed pairs;
+    /// and the column that it meets, and to no other product. Respects equivalence of finite values, but inner extents
+    /// must be equal; in [`matmul_ambient`](Self::matmul_ambient) they may differ. [`Pair::matmul`] multiplies one matrix with all, or listed pairs;
     /// [`Pair::product`] multiplies transposes, and adds a bias, an activation or a residual.
     ///
     /// Of `f16`, sums are `f32` and rounded once, when they are whole: ±65,504 times itself does not overflow, and a result from

@@ -156,7 +156,7 @@ impl<T: Float> BsrTensor<T> {
     ///
     /// Rank 2. Matrix i meets element i of the batch, or the only matrix every element, which may have any number of
     /// columns each. Only blocks are read: rows without any give zeros, and a NaN or an infinity of a dense matrix is met by those rows alone that have a
-    /// block there. Does not respect equivalence: the carried extents count.
+    /// block there. Respects equivalence of the dense matrices, but their inner extent must be the block-sparse one's.
     ///
     /// Cost: 2 operations for each value of a block and each column; on a GPU a dispatch for operands of up to 32 columns and one for the
     /// others, whatever their number, and one more where a row of blocks has more than 1,920 columns in blocks: each 1,920 to 2,048 of them are a
