@@ -266,7 +266,15 @@ fn finds_every_lag(device: &Device) {
     let mut a = Vec::new();
     let mut b = Vec::new();
     let mut lags = Vec::new();
-    for (m, n) in [(1, 1), (5, 3), (64, 64), (449, 33), (33, 449), (1025, 1000)] {
+    for (m, n) in [
+        (1, 1),
+        (5, 3),
+        (64, 64),
+        (449, 33),
+        (33, 449),
+        (400, 50),
+        (1025, 1000),
+    ] {
         for at in [0, m / 3, m - 1] {
             for by in [0, n / 2, n - 1] {
                 let spike = |length: usize, place: usize| {
