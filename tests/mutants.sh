@@ -385,7 +385,8 @@ matmul_matrix EIGHT !LOOSE @ if k + 8u * a_unit0 < o.k @ if k + 8u * a_unit0 <= 
 matmul_matrix EIGHT !LOOSE @ if k + b_row0 < o.k @ if k + b_row0 <= o.k @ matmul::gpu::matrix::integers
 matmul_matrix !EIGHT !LOOSE @ if whole + 8u * a_unit0 < o.k @ if whole + 8u * a_unit0 <= o.k @ matmul::gpu::matrix::integers
 matmul_matrix !EIGHT !LOOSE @ if whole + b_row0 < o.k @ if whole + b_row0 <= o.k @ matmul::gpu::matrix::integers
-matmul_matrix LOOSE @ k + b_row0 < o.k) @ k + b_row0 <= o.k) @ matmul::gpu::matrix::integers
+matmul_matrix EIGHT LOOSE @ k + b_row0 < o.k) @ k + b_row0 <= o.k) @ matmul::gpu::matrix::integers
+matmul_matrix !EIGHT LOOSE @ whole + b_row0 < o.k) @ whole + b_row0 <= o.k) @ matmul::gpu::matrix::integers
 matmul_matrix @ m_b0_0, s0_0); @ m_b0_0, MC()); @ matmul::gpu::matrix::integers
 matmul_matrix @ let column_in = (part % 2u) @ let column_in = (part / 2u) @ matmul::gpu::matrix::integers
 matmul_matrix @ bias[i / 2u], i @ bias[i / 2u], 0u @ matmul::gpu::matrix::epilogues
@@ -396,10 +397,10 @@ matmul_matrix !EIGHT @ if whole < o.k @ if whole > o.k @ matmul::gpu::matrix::in
 matmul_matrix !EIGHT @ o.n % 4u == 0u && o.c % 4u == 0u @ o.n % 4u == 0u @ matmul::gpu::matrix::integers
 matmul_matrix !EIGHT @ p.epilogue == 0u; @ true; @ matmul::gpu::matrix::epilogues
 matmul_matrix !EIGHT @ column0 + column_in) / 4u @ column_in) / 4u @ matmul::gpu::matrix::integers
-bsr_matrix @ block0 += 1u @ block0 += 0u @ bsr::gpu::matrix::heavy_rows
+bsr_matrix @ let rest = @ let rest = 0u * @ bsr::gpu::matrix::heavy_rows
 bsr_matrix @ block0 += whole @ block0 += 0u @ bsr::gpu::matrix::sets
 bsr_matrix @ + within0 @ + 0u * within0 @ bsr::gpu::matrix::heavy_rows
-bsr_matrix @ entry0.y * p.block_wide + within0 @ entry0.y * p.block_wide @ bsr::gpu::matrix::heavy_rows
+bsr_matrix @ entry1.y * p.block_wide + within1 @ entry1.y * p.block_wide @ bsr::gpu::matrix::heavy_rows
 bsr_matrix @ step + 1u == t.steps && t.inner @ step + 2u == t.steps && t.inner @ bsr::gpu::matrix::infinities_stay
 bsr_matrix @ a0_0 = select(a0_0, vec4<u32>() @ a0_0 = select(a0_0, a0_0 @ bsr::gpu::matrix::infinities_stay
 bsr_matrix @ b0_1 = select(b0_1, vec4<u32>() @ b0_1 = select(b0_1, b0_1 @ bsr::gpu::matrix::infinities_stay
@@ -427,6 +428,35 @@ bsr_align !BLOCKS @ row * extents.y @ row * pitch @ bsr::gpu::matrix::beyond_the
 bsr_align !BLOCKS @ row < extents.x @ row <= extents.x @ bsr::gpu::matrix::beyond_the_edge
 bsr_align !BLOCKS @ extents.y - min(extents.y, column) @ extents.y @ bsr::gpu::matrix::beyond_the_edge
 bsr_align !BLOCKS @ min(count, 8u) @ min(count, 7u) @ bsr::gpu::matrix::alone
+fft @ let factor = bitcast<f32>(item.w) @ let factor = 1.0 @ fft::gpu::ifft::powers_of_two
+fft_tiny @ z.yx, (p.load & EXCHANGED) != 0u @ z.yx, (p.load & EXCHANGED) == 0u @ fft::gpu::ifft::short
+fft @ p.y_first + i * p.y_step @ p.y_first @ fft::gpu::fft
+fft_tiny @ sum.x - sum.y @ sum.x + sum.y @ fft::gpu::rfft::short
+fft_tiny @ n - k, 0u, k == 0u @ n - k - 1u, 0u, k == 0u @ fft::gpu::rfft::short
+fft_tiny @ x[begin + n - k] @ x[begin + k] @ fft::gpu::irfft::short
+fft_tiny @ sum.yx * bitcast @ sum.xy * bitcast @ fft::gpu::irfft::short
+fft_tiny @ c_add(sum, sh_roots[at + m] @ c_add(sum, sh_roots[at + j] @ fft::gpu::fft::short
+fft_real @ if back { @ if !back { @ fft::gpu::rfft::powers_of_two
+fft_real @ vec2(o.y, -o.x) @ vec2(-o.y, o.x) @ fft::gpu::rfft::powers_of_two
+fft_real @ vec2(first.y, next.x) @ vec2(next.x, first.y) @ fft::gpu::rfft::views
+fft_real @ y[at >> 1u].y = z.x @ y[at >> 1u].y = z.y @ fft::gpu::irfft::powers_of_two
+fft_smooth @ task.x - p.first_item @ task.x @ fft::gpu
+fft_smooth @ s.twiddles += (s.radix - 1u) * s.done @ s.twiddles += s.radix * s.done @ fft::gpu::fft::random
+fft_smooth @ if s.i == 0u { @ if false { @ fft::gpu::rfft::even
+fft_filter @ min(i, LENGTH - i) @ i @ fft::gpu::fft::random
+fft_filter @ vec2(value.x, -value.y) @ value @ fft::gpu::fft::random
+fft_filter @ turn(k, 2u * item.z) @ turn(k, item.z) @ fft::gpu::rfft::even
+fft_bluestein @ k == 0u || k >= n @ k >= n @ fft::gpu::rfft::even
+fft_bluestein @ item.z >> 14u @ 0u * item.z @ fft::gpu::fft::random
+fft_pass @ c_mul(value, chirp(i @ c_mul(value, chirp(0u * i @ fft::gpu::fft::long
+fft_pass @ (square * 256u) @ (square * 128u) @ fft::gpu::fft::long
+fft_pass @ item.z - 1u - inside @ inside @ conv::gpu
+fft_pass @ (item.z - b) & ( @ (item.z - b + 1u) & ( @ fft::gpu::rfft::long
+conv_fused @ q + 1u - item.n, q @ q + 2u - item.n, q @ conv::gpu
+conv_fused @ min(item.m, q + 1u) @ min(item.m, q) @ conv::gpu
+conv_fused @ (item.w & FLIPPED) != 0u @ (item.w & FLIPPED) == 0u @ conv::gpu
+conv_fused @ if at < item.write @ if at <= item.write @ conv::gpu
+conv_fused @ if y.index == NOWHERE @ if y.index != NOWHERE @ correlate_max::gpu
 MUTANTS
 echo "$killed killed, $survived survived, $missing not found or not run, $skipped skipped"
 [ $((survived + missing)) -eq 0 ]
