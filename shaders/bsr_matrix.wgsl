@@ -21,6 +21,8 @@ struct Params {
     b_base: u32,
     pieces: u32,
     piece_count: u32,
+    // Pieces that are made for all panels before the others, which are made panel by panel.
+    long_count: u32,
     panels: u32,
     // Columns of a block of f, and rows and columns of f. Blocks are HIGH.
     block_wide: u32,
@@ -123,15 +125,28 @@ fn put_eight(t: Tile, row: u32, column: u32, from_at: u32) {
 #endif
 }
 
+fn put_halves(at: u32, low: vec4<f32>, high: vec4<f32>) {
+    c_words[at / 8u] = vec4(
+        pack2x16float(low.xy),
+        pack2x16float(low.zw),
+        pack2x16float(high.xy),
+        pack2x16float(high.zw),
+    );
+}
+
+// Four or eight of the sums in workgroup memory, to c from a whole quad of words on.
+fn put_4(at: u32, from_at: u32) {
+    c_words[at / 4u] = bitcast<vec4<u32>>(sums_at(from_at));
+}
+
+fn put_8(at: u32, from_at: u32) {
+    put_halves(at, sums_at(from_at), sums_at(from_at + 4u));
+}
+
 // Eight values of c from a whole quad of words on. Where c is f16, that is how all of its lines begin and end.
 fn put_quads(at: u32, low: vec4<f32>, high: vec4<f32>) {
     if p.halves != 0u {
-        c_words[at / 8u] = vec4(
-            pack2x16float(low.xy),
-            pack2x16float(low.zw),
-            pack2x16float(high.xy),
-            pack2x16float(high.zw),
-        );
+        put_halves(at, low, high);
     } else {
         c_words[at / 4u] = bitcast<vec4<u32>>(low);
         c_words[at / 4u + 1u] = bitcast<vec4<u32>>(high);
@@ -153,8 +168,15 @@ fn main(
     if group >= p.groups {
         return;
     }
-    let piece = p.pieces + 2u * (group % p.piece_count);
-    let panel = group / p.piece_count;
+    let panels = p.groups / p.piece_count;
+    var number = group / panels;
+    var panel = group % panels;
+    if number >= p.long_count {
+        let short = group - p.long_count * panels;
+        number = p.long_count + short % (p.piece_count - p.long_count);
+        panel = short / (p.piece_count - p.long_count);
+    }
+    let piece = p.pieces + 2u * number;
     let blocks = order[piece];
     let place = order[piece + 1u];
     var t: Tile;

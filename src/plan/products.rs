@@ -176,13 +176,10 @@ pub(crate) struct SparseTile {
     /// Heights of blocks that it is there for, and columns of a product from which on it is taken.
     blocks: &'static [u32],
     from: u32,
-    /// Whether it is there for results of f32, and for a dense factor that is stored transposed.
-    wide_results: bool,
+    /// Whether it is there for a dense factor that is stored transposed.
     turned: bool,
     /// Tiles that a workgroup makes side by side, where there are many.
     pub together: u32,
-    /// Whether whole tiles of f32 are stored as they are, and not through workgroup memory: whichever is faster.
-    pub as_it_is: bool,
     /// On cooperative matrices, what blocks are wide in multiples of, the best first: each has its variants.
     segments: &'static [(&'static str, u32)],
 }
@@ -201,10 +198,8 @@ const fn sparse(
         depth: 16,
         blocks,
         from: 0,
-        wide_results: true,
         turned: true,
         together: 1,
-        as_it_is: false,
         segments: &[],
     }
 }
@@ -260,20 +255,19 @@ const SPARSE_SIXTEEN: [SparseTile; 9] = [
     },
     SparseTile {
         depth: 16,
-        as_it_is: true,
+        together: 4,
         segments: S16,
         ..matrix("H16", [16, 128], [16, 128], &[16])
     },
+    matrix("H32", [32, 128], [32, 64], &[32]),
     SparseTile {
-        as_it_is: true,
-        ..matrix("H32", [32, 128], [32, 64], &[32])
-    },
-    SparseTile {
-        as_it_is: true,
         segments: S16,
         ..matrix("H48", [48, 128], [48, 64], &[48])
     },
-    matrix("H64", [64, 128], [32, 64], &[64]),
+    SparseTile {
+        together: 2,
+        ..matrix("H64", [64, 128], [32, 64], &[64])
+    },
     matrix("H96", [96, 128], [48, 64], &[96]),
     SparseTile {
         together: 4,
@@ -281,7 +275,6 @@ const SPARSE_SIXTEEN: [SparseTile; 9] = [
     },
     SparseTile {
         from: 129,
-        wide_results: false,
         // It does not fit, nor does the next.
         turned: false,
         ..matrix("WIDE32", [32, 256], [32, 64], &[32])
@@ -289,6 +282,7 @@ const SPARSE_SIXTEEN: [SparseTile; 9] = [
     SparseTile {
         from: 257,
         turned: false,
+        together: 2,
         ..matrix("WIDE64", [64, 512], [64, 64], &[64])
     },
 ];
@@ -319,21 +313,18 @@ const SPARSE_EIGHT: [SparseTile; 7] = [
 
 impl SparseTile {
     /// The place of the tile for blocks of that height and a product of so many columns: the last that is there for them.
-    pub(crate) fn of(
-        tiles: &[SparseTile],
-        block_high: u32,
-        columns: u32,
-        halves: bool,
-        turned: bool,
-    ) -> usize {
+    pub(crate) fn of(tiles: &[SparseTile], block_high: u32, columns: u32, turned: bool) -> usize {
         let fits = |tile: &SparseTile| {
-            tile.blocks.contains(&block_high)
-                && columns >= tile.from
-                && (tile.wide_results || halves)
-                && (tile.turned || !turned)
+            tile.blocks.contains(&block_high) && columns >= tile.from && (tile.turned || !turned)
         };
         // Every height has a tile for all.
         tiles.iter().rposition(fits).unwrap_or(0)
+    }
+
+    /// Subgroups that make a tile, on cooperative matrices.
+    pub(crate) fn subgroups(&self) -> u32 {
+        // Blocks of eight rows leave half of a matrix of 16 unused.
+        (self.rows / self.part[0]).max(1) * (self.columns / self.part[1])
     }
 
     /// Inner products of a stage that lie in one block of that width, and the flag for it.
@@ -413,17 +404,14 @@ mod tests {
     #[test]
     fn a_sparse_tile_fits_its_blocks() {
         for high in [8, 16, 32, 48, 64, 96, 128] {
-            for case in 0..16 {
-                let columns = [1, 100, 200, 600][case / 4];
-                let (halves, turned) = (case & 1 > 0, case & 2 > 0);
-                let tile =
-                    SPARSE_SIXTEEN[SparseTile::of(&SPARSE_SIXTEEN, high, columns, halves, turned)];
+            for case in 0..8 {
+                let (columns, turned) = ([1, 100, 200, 600][case / 2], case & 1 > 0);
+                let tile = SPARSE_SIXTEEN[SparseTile::of(&SPARSE_SIXTEEN, high, columns, turned)];
                 assert_eq!(tile.rows, high, "{tile:?}");
                 assert!(tile.columns <= 128 || columns > tile.columns / 2 && !turned);
-                let tile =
-                    SPARSE_EIGHT[SparseTile::of(&SPARSE_EIGHT, high, columns, halves, turned)];
+                let tile = SPARSE_EIGHT[SparseTile::of(&SPARSE_EIGHT, high, columns, turned)];
                 assert_eq!([tile.rows, tile.columns], [high, WIDE], "{tile:?}");
-                let tile = SPARSE[SparseTile::of(&SPARSE, high, columns, halves, turned)];
+                let tile = SPARSE[SparseTile::of(&SPARSE, high, columns, turned)];
                 assert_eq!(tile.columns, if columns <= 32 { NARROW } else { WIDE });
                 assert!(high.is_multiple_of(tile.rows) || tile.flag == "NARROW");
             }

@@ -10,9 +10,12 @@ use crate::plan::{
 };
 use crate::ragged::{DType, Topology};
 
+/// Chunks of one piece of a row.
+const CHUNKS: u32 = 4;
+
 fn build_of(block_high: u32, narrow: bool) -> &'static SparseTile {
     let columns = if narrow { NARROW } else { WIDE };
-    &SPARSE[SparseTile::of(&SPARSE, block_high, columns, false, false)]
+    &SPARSE[SparseTile::of(&SPARSE, block_high, columns, false)]
 }
 
 macro_rules! variants {
@@ -97,7 +100,7 @@ pub(super) fn stages(request: &Request<'_>) -> Result<(Vec<Stage>, Vec<u64>)> {
         ..
     } = request;
     let by_columns = form.by_columns();
-    let rows: Arc<Rows> = plan::rows(topology, by_columns)?;
+    let rows: Arc<Rows> = plan::rows(topology, by_columns, CHUNKS)?;
     let [high, wide] = ordered(!by_columns, topology.block()).map(|side| side as u32);
     let [m, k] = ordered(!by_columns, topology.shape()).map(|side| side as u32);
     let mut words = Vec::with_capacity(products.len() * 16);
@@ -199,7 +202,7 @@ pub(super) fn sampled(
     list: Arc<Words>,
     cost: u64,
 ) -> Result<(Vec<Stage>, Vec<u64>)> {
-    let rows = plan::sampled_rows(topology, NARROW)?;
+    let rows = plan::sampled_rows(topology, WIDE, NARROW)?;
     let [high, wide] = topology.block().map(|side| side as u32);
     let [m, n] = topology.shape().map(|side| side as u32);
     let mut temps = Vec::new();

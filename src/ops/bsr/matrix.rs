@@ -85,6 +85,10 @@ pub(crate) static SAMPLED: Kernel = Kernel {
         ["EIGHT", "SAMPLED", "H32"], ["EIGHT", "SAMPLED", "H48"],
         ["EIGHT", "SAMPLED", "H64"], ["EIGHT", "SAMPLED", "H96"],
         ["EIGHT", "SAMPLED", "H128"];
+        variant(&["MATRIX", "SAMPLED", "WIDE32"]),
+        variant(&["MATRIX", "SAMPLED", "WIDE32", "ACROSS"]),
+        variant(&["MATRIX", "SAMPLED", "WIDE64"]),
+        variant(&["MATRIX", "SAMPLED", "WIDE64", "ACROSS"]),
     ),
 };
 
@@ -106,8 +110,15 @@ fn variant_of(
     found.unwrap_or(usize::MAX)
 }
 
-/// Workgroups from which on each may make several tiles.
+/// Chunks of one piece of a row, of up to 8,192 inner products: to cut costs a detour of sums by memory, and matrices are fast enough to make as many while
+/// others work on the rest.
+const CHUNKS: u32 = 16;
+
+/// Subgroups from which on workgroups make several tiles each: what a large GPU has at work at a time, twice.
 const MANY: u64 = 2048;
+
+/// Workgroups from which on large GPUs have work for every core.
+const CORES: u64 = 128;
 
 pub(super) fn stages(
     request: &Request<'_>,
@@ -125,7 +136,7 @@ pub(super) fn stages(
         ..
     } = request;
     let by_columns = form.by_columns();
-    let rows: Arc<Rows> = plan::rows(topology, by_columns)?;
+    let rows: Arc<Rows> = plan::rows(topology, by_columns, CHUNKS)?;
     let tiles = matrices.sparse();
     let [high, wide] = ordered(!by_columns, topology.block()).map(|side| side as u32);
     let [m, k] = ordered(!by_columns, topology.shape()).map(|side| side as u32);
@@ -164,7 +175,7 @@ pub(super) fn stages(
     let halves = result_type == DType::F16 && direct;
     let builds: Vec<_> = products
         .iter()
-        .map(|product| SparseTile::of(tiles, high, product.n, halves, form.dense_left))
+        .map(|product| SparseTile::of(tiles, high, product.n, form.dense_left))
         .collect();
     let mut panels = Vec::new();
     for (at, build) in tiles.iter().enumerate() {
@@ -177,7 +188,8 @@ pub(super) fn stages(
         let all: u64 = of_build()
             .map(|(_, p)| u64::from(p.n.div_ceil(build.columns)))
             .sum();
-        let together = match all * u64::from(rows.pieces) / u64::from(build.together) {
+        let workgroups = all * u64::from(rows.pieces) / u64::from(build.together);
+        let together = match workgroups * u64::from(build.subgroups()) {
             MANY.. => build.together,
             _ => 1,
         };
@@ -213,6 +225,7 @@ pub(super) fn stages(
         let params = [
             rows.pieces_at,
             rows.pieces,
+            rows.long,
             *first,
             wide,
             m,
@@ -253,6 +266,23 @@ pub(super) fn stages(
     Ok((stages, temps))
 }
 
+/// The tile for the blocks of a product: a wide one where few of its columns stay empty and every core has some.
+fn sampled_tile(
+    topology: &Topology,
+    tiles: &'static [SparseTile],
+    turned: bool,
+) -> &'static SparseTile {
+    let high = topology.block()[0] as u32;
+    let [narrow, wide] =
+        [0, u32::MAX].map(|columns| &tiles[SparseTile::of(tiles, high, columns, turned)]);
+    let [few, many] = [wide, narrow].map(|tile| plan::sampled_tiles(topology, tile.columns));
+    let made = |tiles: u64, tile: &SparseTile| tiles * u64::from(tile.columns);
+    match few >= CORES && 3 * made(few, wide) <= 4 * made(many, narrow) {
+        true => wide,
+        false => narrow,
+    }
+}
+
 pub(super) fn sampled(
     (_, result_type): (DType, DType),
     topology: &Topology,
@@ -262,12 +292,10 @@ pub(super) fn sampled(
     cost: u64,
 ) -> Result<(Vec<Stage>, Vec<u64>)> {
     let op = "sampled";
-    let rows = plan::sampled_rows(topology, 0)?;
     let [high, wide] = topology.block().map(|side| side as u32);
     let [m, n] = topology.shape().map(|side| side as u32);
-    // Every piece is of as many columns as these tiles have.
-    let tiles = matrices.sparse();
-    let build = &tiles[SparseTile::of(tiles, high, 0, false, false)];
+    let build = sampled_tile(topology, matrices.sparse(), transposed[1]);
+    let rows = plan::sampled_rows(topology, build.columns, 0)?;
     let mut copies = Copies::default();
     let whole = |product: &Sample| product.inner.next_multiple_of(build.depth);
     let mut aligned = |side: usize| {
@@ -293,7 +321,7 @@ pub(super) fn sampled(
     }
     let (at, pieces) = rows.pieces[0];
     let halves = u32::from(result_type == DType::F16);
-    let params = [at, pieces, 0, wide, m, n, halves];
+    let params = [at, pieces, 0, 0, wide, m, n, halves];
     let [across, turned] = [transposed[0], transposed[1]];
     let mut stages = copies.stages;
     stages.push(Stage {
@@ -334,10 +362,10 @@ mod tests {
             .flat_map(|matrices| SIDES.map(|high| (matrices, high)));
         for (matrices, high) in all {
             let tiles = matrices.sparse();
-            for case in 0..24 {
-                let (across, turned, halves) = (case & 1 > 0, case & 2 > 0, case & 4 > 0);
-                let columns = [100, 200, 600][case / 8];
-                let build = &tiles[SparseTile::of(tiles, high, columns, halves, turned)];
+            for case in 0..12 {
+                let (across, turned) = (case & 1 > 0, case & 2 > 0);
+                let columns = [100, 200, 600][case / 4];
+                let build = &tiles[SparseTile::of(tiles, high, columns, turned)];
                 for wide in SIDES {
                     let kind = build.segment(wide);
                     let variant = variant_of(&MATMUL, matrices, build, kind, [across, turned]);
@@ -350,8 +378,13 @@ mod tests {
                     assert!(parts.iter().all(|part| part.is_whole()), "{flags:?}");
                 }
             }
-            let build = &tiles[SparseTile::of(tiles, high, 0, false, false)];
-            assert!(variant_of(&SAMPLED, matrices, build, "SAMPLED", [true; 2]) < usize::MAX);
+            for (columns, turned) in [(0, true), (u32::MAX, true), (u32::MAX, false)] {
+                let build = &tiles[SparseTile::of(tiles, high, columns, turned)];
+                for across in [false, true] {
+                    let sides = [across, turned];
+                    assert!(variant_of(&SAMPLED, matrices, build, "SAMPLED", sides) < usize::MAX);
+                }
+            }
         }
     }
 }

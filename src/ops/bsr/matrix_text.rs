@@ -38,7 +38,6 @@ pub(crate) fn generate(flags: &[&str]) -> String {
         segment: build.segment_of(flags),
         sampled: has("SAMPLED"),
         high: build.rows,
-        as_it_is: build.as_it_is,
         tile,
         out: &mut out,
     }
@@ -53,7 +52,6 @@ struct Writer<'a> {
     /// Inner products of a stage that lie in one block.
     segment: u32,
     sampled: bool,
-    as_it_is: bool,
     out: &'a mut String,
 }
 
@@ -129,7 +127,8 @@ impl Writer<'_> {
         let text = self.tile.sums();
         self.line(&text);
         self.line("for (var step = 0u; step < t.steps; step++) {\nworkgroupBarrier();");
-        if !self.sampled {
+        // Blocks that are made of whole stages leave none half empty.
+        if !self.sampled && self.segment < self.tile.depth {
             self.end_of_row(&loads, &segments);
         }
         let text = self.tile.stage(0, 0);
@@ -311,16 +310,97 @@ impl Writer<'_> {
         }
     }
 
-    /// Matrix by matrix through workgroup memory, or whole tiles as they are.
+    /// Matrix by matrix through workgroup memory: whole tiles by whole lines of a matrix, others value by value.
     fn store(&mut self) {
         let turned = self.tile.inner[1] && !self.sampled;
         let store = if turned { "coopStore" } else { "coopStoreT" };
-        if self.as_it_is {
-            self.store_as_it_is(turned, store);
-            self.line("} else {");
-        } else {
-            self.line("{");
+        let staged = |i: u32, j: u32| {
+            format!(
+                "workgroupBarrier();\n{{ let v = s{i}_{j}; let q = &sh_c[scratch]; let stride = SIDE; {store}(v, q, stride); }}\nworkgroupBarrier();"
+            )
+        };
+        let whole = self.whole();
+        self.line(&format!("if {whole} {{"));
+        for (i, j) in self.tile.matrices() {
+            let (halves, singles) = (self.put(turned, [i, j], 8), self.put(turned, [i, j], 4));
+            self.line(&format!(
+                "{}\nif p.halves != 0u {{\n{halves}}} else {{\n{singles}}}",
+                staged(i, j)
+            ));
         }
+        self.line("} else {");
+        for (i, j) in self.tile.matrices() {
+            let put = self.put_inside(turned, [i, j]);
+            self.line(&format!("{}\n{put}", staged(i, j)));
+        }
+        self.line("}");
+    }
+
+    /// Whether nothing of a tile is beyond an edge, and its lines begin at quads.
+    fn whole(&self) -> String {
+        let (rows, columns) = (self.high, self.tile.columns);
+        let across = match self.sampled {
+            true => format!(
+                "(t.end - t.first) * p.block_wide == {columns}u && p.block_wide % 16u == 0u && (order[t.end - 1u].y + 1u) * p.block_wide <= p.wide"
+            ),
+            false => format!("t.quads && c_column + {columns}u <= t.columns"),
+        };
+        format!("t.rows_inside == {rows}u && {across}")
+    }
+
+    /// A matrix to whole lines of c, so many values side by side at a time: neighbours write what follows theirs, so that no sector of memory is
+    /// written in parts.
+    fn put(&self, turned: bool, [i, j]: [u32; 2], values: u32) -> String {
+        let side = self.tile.side;
+        let (in_line, all) = (side / values, side * side / values);
+        let put = |q: &str| {
+            let (line, along) = (
+                format!("{q} / {in_line}u"),
+                format!("{q} % {in_line}u * {values}u"),
+            );
+            let from = format!("scratch + SIDE * ({line}) + {along}");
+            let [row, column] = match turned {
+                true => [along, line],
+                false => [line, along],
+            };
+            let at = self.place(
+                turned,
+                &format!("(row_in + {}u + {row})", side * i),
+                [format!("column_in + {}u", side * j), column],
+            );
+            let put = format!("put_{values}({at}, {from});");
+            match self.high < side {
+                true => format!("if {row} < HIGH {{ {put} }}\n"),
+                false => put + "\n",
+            }
+        };
+        match side {
+            16 => (0..all)
+                .step_by(32)
+                .map(|first| put(&format!("(lane + {first}u)")))
+                .collect(),
+            _ => format!(
+                "for (var q = lane; q < {all}u; q += s.lanes) {{\n{}}}\n",
+                put("q")
+            ),
+        }
+    }
+
+    /// Where in c a value of a whole tile is.
+    fn place(&self, turned: bool, row: &str, [first, column]: [String; 2]) -> String {
+        match (self.sampled, turned) {
+            (true, _) => format!(
+                "t.c + ((t.first + ({first}) / p.block_wide) * HIGH + {row}) * p.block_wide + ({first}) % p.block_wide + {column}"
+            ),
+            (_, true) => {
+                format!("t.c + (c_column + {first} + {column}) * t.c_pitch + {row}")
+            }
+            _ => format!("t.c + {row} * t.c_pitch + c_column + {first} + {column}"),
+        }
+    }
+
+    /// A matrix of a tile that has edges.
+    fn put_inside(&self, turned: bool, [i, j]: [u32; 2]) -> String {
         let side = self.tile.side;
         // Eight values each: half a line, or a line where there are enough lanes.
         let (line, along) = match side {
@@ -331,56 +411,14 @@ impl Writer<'_> {
             true => (along, line),
             false => (line, along),
         };
-        for (i, j) in self.tile.matrices() {
-            let put = format!(
-                "put_eight(t, row_in + {}u + {row}, c_column + column_in + {}u + {column}, scratch + SIDE * ({line}) + {along});",
-                side * i,
-                side * j
-            );
-            let put = match side {
-                16 => put,
-                _ => format!("for (var i = lane; i < SIDE; i += s.lanes) {{ {put} }}"),
-            };
-            self.line(&format!(
-                "workgroupBarrier();\n{{ let v = s{i}_{j}; let q = &sh_c[scratch]; let stride = SIDE; {store}(v, q, stride); }}\nworkgroupBarrier();\n{put}"
-            ));
-        }
-        self.line("}");
-    }
-
-    fn store_as_it_is(&mut self, turned: bool, store: &str) {
-        let (rows, columns) = (self.high, self.tile.columns);
-        let whole = match self.sampled {
-            true => format!(
-                "(t.end - t.first) * p.block_wide == {columns}u && p.block_wide % 16u == 0u && (order[t.end - 1u].y + 1u) * p.block_wide <= p.wide"
-            ),
-            false => format!("t.quads && c_column + {columns}u <= t.columns"),
-        };
-        self.line(&format!(
-            "if p.halves == 0u && t.rows_inside == {rows}u && {whole} {{"
-        ));
-        for (i, j) in self.tile.matrices() {
-            let row = format!("(row_in + {}u)", 16 * i);
-            let column = format!("(column_in + {}u)", 16 * j);
-            let (at, pitch) = match (self.sampled, turned) {
-                (true, _) => (
-                    format!(
-                        "((t.first + {column} / p.block_wide) * HIGH + {row}) * p.block_wide + {column} % p.block_wide"
-                    ),
-                    "p.block_wide",
-                ),
-                (_, true) => (
-                    format!("(c_column + {column}) * t.c_pitch + {row}"),
-                    "t.c_pitch",
-                ),
-                _ => (
-                    format!("{row} * t.c_pitch + c_column + {column}"),
-                    "t.c_pitch",
-                ),
-            };
-            self.line(&format!(
-                "{{ let v = s{i}_{j}; let q = &c[t.c + {at}]; let stride = {pitch}; {store}(v, q, stride); }}"
-            ));
+        let put = format!(
+            "put_eight(t, row_in + {}u + {row}, c_column + column_in + {}u + {column}, scratch + SIDE * ({line}) + {along});",
+            side * i,
+            side * j
+        );
+        match side {
+            16 => put,
+            _ => format!("for (var i = lane; i < SIDE; i += s.lanes) {{ {put} }}"),
         }
     }
 }

@@ -3,14 +3,11 @@
 use std::sync::Arc;
 
 use crate::Result;
-use crate::plan::{WIDE, Words};
+use crate::plan::Words;
 use crate::ragged::{CacheKey, Topology};
 
 /// Inner products that are summed at a time, at most.
 pub(super) const BLOCK: u32 = 512;
-
-/// Such sums of one piece of a row.
-const CHUNKS: u32 = 4;
 
 /// Blocks that are summed at a time: those of 480 to 512 inner products.
 pub(super) fn chunk(block_wide: u32) -> u32 {
@@ -23,6 +20,8 @@ pub(super) struct Rows {
     /// Where the pieces begin, in pairs of words, and their number.
     pub pieces_at: u32,
     pub pieces: u32,
+    /// Pieces, the first ones, that are more than twice as long as all are in the mean.
+    pub long: u32,
     /// The same of the rows that are cut.
     pub heavy_at: u32,
     pub heavy: u32,
@@ -39,13 +38,14 @@ fn key(what: &'static str, extra: u64) -> CacheKey {
     }
 }
 
-/// Rows of more than four chunks of blocks are cut after each four. The longest pieces come first, so that the last
+/// Rows of more than so many chunks of blocks are cut after each so many. The longest pieces come first, so that the last
 /// workgroups to start are short.
-pub(super) fn rows(topology: &Topology, by_columns: bool) -> Result<Arc<Rows>> {
-    topology.cached(key("bsr rows", u64::from(by_columns)), || {
+pub(super) fn rows(topology: &Topology, by_columns: bool, chunks: u32) -> Result<Arc<Rows>> {
+    let cut = u64::from(by_columns) | u64::from(chunks) << 1;
+    topology.cached(key("bsr rows", cut), || {
         let order = topology.order(by_columns);
         let wide = topology.block()[usize::from(!by_columns)] as u32;
-        let most = (CHUNKS * chunk(wide)) as usize;
+        let most = (chunks * chunk(wide)) as usize;
         let mut words: Vec<u32> = order.entries.as_flattened().to_vec();
         let (mut pieces, mut heavy) = (Vec::new(), Vec::new());
         let mut slots = 0;
@@ -64,6 +64,11 @@ pub(super) fn rows(topology: &Topology, by_columns: bool) -> Result<Arc<Rows>> {
             }
         }
         pieces.sort_by_key(|[begin, end, ..]| std::cmp::Reverse(end - begin));
+        let is_long = |[begin, end, ..]: &[u32; 4]| {
+            let length = (end - begin) as usize;
+            length * pieces.len() > 2 * order.entries.len()
+        };
+        let long = pieces.partition_point(is_long) as u32;
         let pieces_at = words.len() as u32 / 2;
         words.extend(pieces.as_flattened());
         let heavy_at = words.len() as u32 / 2;
@@ -72,6 +77,7 @@ pub(super) fn rows(topology: &Topology, by_columns: bool) -> Result<Arc<Rows>> {
             words: Words::new(words),
             pieces_at,
             pieces: pieces.len() as u32,
+            long,
             heavy_at,
             heavy: heavy.len() as u32 / 4,
             slots,
@@ -86,9 +92,14 @@ pub(super) struct SampledRows {
     pub pieces: [(u32, u32); 2],
 }
 
-/// As many blocks of a row as fit a tile side by side; a row that fits a narrow tile, of so many columns, goes there.
-pub(super) fn sampled_rows(topology: &Topology, narrow_wide: u32) -> Result<Arc<SampledRows>> {
-    topology.cached(key("bsr sampled rows", u64::from(narrow_wide)), || {
+/// As many blocks of a row as fit a tile of so many columns side by side; a row that fits a narrow tile goes there.
+pub(super) fn sampled_rows(
+    topology: &Topology,
+    columns: u32,
+    narrow_wide: u32,
+) -> Result<Arc<SampledRows>> {
+    let sides = u64::from(columns) << 32 | u64::from(narrow_wide);
+    topology.cached(key("bsr sampled rows", sides), || {
         let order = topology.order(false);
         let wide = topology.block()[1] as u32;
         let mut words: Vec<u32> = order.entries.as_flattened().to_vec();
@@ -98,8 +109,8 @@ pub(super) fn sampled_rows(topology: &Topology, narrow_wide: u32) -> Result<Arc<
                 if narrow != ((ends[1] - ends[0]).saturating_mul(wide) <= narrow_wide) {
                     continue;
                 }
-                for begin in (ends[0]..ends[1]).step_by((WIDE / wide) as usize) {
-                    let end = ends[1].min(begin + WIDE / wide);
+                for begin in (ends[0]..ends[1]).step_by((columns / wide) as usize) {
+                    let end = ends[1].min(begin + columns / wide);
                     words.extend([begin, end, row as u32, 0]);
                 }
             }
@@ -110,6 +121,13 @@ pub(super) fn sampled_rows(topology: &Topology, narrow_wide: u32) -> Result<Arc<
             pieces,
         }))
     })
+}
+
+/// Tiles of so many columns that the blocks of a product take.
+pub(super) fn sampled_tiles(topology: &Topology, columns: u32) -> u64 {
+    let at_once = columns / topology.block()[1] as u32;
+    let tiles = |blocks: u32| u64::from(blocks.div_ceil(at_once));
+    topology.order(false).counts().map(tiles).sum()
 }
 
 #[cfg(test)]
@@ -126,10 +144,14 @@ mod tests {
             (0..stored).map(move |column| (row, column))
         });
         let topology = Topology::from_unsorted(shape, block, places).unwrap();
-        for by_columns in [false, true] {
-            let rows = rows(&topology, by_columns).unwrap();
+        for (by_columns, chunks) in [(false, 4), (true, 4), (false, 16), (true, 16)] {
+            let rows = rows(&topology, by_columns, chunks).unwrap();
             let words = rows.words.data();
             let pieces = words[2 * rows.pieces_at as usize..2 * rows.heavy_at as usize].chunks(4);
+            let long = pieces.clone().filter(|piece| {
+                (piece[1] - piece[0]) as usize * rows.pieces as usize > 2 * topology.len()
+            });
+            assert_eq!(rows.long as usize, long.count());
             let mut met = vec![0; topology.len()];
             let mut slots = vec![0; rows.slots as usize + 1];
             for piece in pieces {
@@ -143,7 +165,8 @@ mod tests {
             assert!(met.iter().all(|&met| met == 1));
             assert!(slots[1..].iter().all(|&slot| slot == 1));
             assert_eq!(slots[0] as usize, topology.grid()[usize::from(by_columns)]);
-            assert!(by_columns || rows.heavy == 25, "those of 41 and of 700");
+            let heavy = if chunks == 4 { 25 } else { 12 };
+            assert!(by_columns || rows.heavy == heavy, "those of 41 and of 700");
         }
     }
 }

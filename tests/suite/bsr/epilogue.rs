@@ -128,8 +128,8 @@ fn of_every_form(device: &Device) {
     check(device, &none, 1, &[3]);
     check(device, &none, 1, &[]);
     // A row that is cut, whose pieces meet before anything else is done to them.
-    let heavy = (0..300).map(|column| (1, column)).chain([(0, 7)]);
-    let heavy = Topology::from_unsorted([24, 2400], [8, 8], heavy).unwrap();
+    let heavy = (0..1100).map(|column| (1, column)).chain([(0, 7)]);
+    let heavy = Topology::from_unsorted([24, 8800], [8, 8], heavy).unwrap();
     check(device, &heavy, 1, &[3, 40]);
 }
 

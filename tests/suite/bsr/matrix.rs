@@ -164,7 +164,7 @@ fn blocks(device: &Device, high: usize) {
 
 /// Rows that are cut into pieces, beside rows that are not.
 fn heavy_rows(device: &Device) {
-    for (block, columns) in [([16, 8], 600), ([48, 128], 20), ([64, 64], 34)] {
+    for (block, columns) in [([16, 8], 1100), ([48, 128], 66), ([64, 64], 130)] {
         let shape = [4 * block[0], columns * block[1]];
         let heavy = (0..2 * columns as u32).map(|i| (1 + i % 2 * 2, i / 2));
         let others = [(0, 3), (2, 0), (2, columns as u32 - 1)];
@@ -193,6 +193,13 @@ fn many_tiles(device: &Device) {
     for i in 0..count {
         assert!(got.row(i) == expected.row(0), "product {i} of {count}");
     }
+    if is_software(device) {
+        return;
+    }
+    for (shape, block) in [([64 * 128, 96], [64, 32]), ([16 * 460, 32], [16, 16])] {
+        let topology = Topology::random(shape, block, 2, 7).unwrap();
+        check(device, &topology, 1, &[2300], Values::Integers);
+    }
 }
 
 fn sets(device: &Device) {
@@ -203,8 +210,8 @@ fn sets(device: &Device) {
 
 /// The same bits in any company, wherever operands begin.
 fn alone(device: &Device) {
-    let places = (0..300).map(|column| (1, column)).chain([(0, 7), (3, 2)]);
-    let topology = Topology::from_unsorted([32, 2400], [8, 8], places).unwrap();
+    let places = (0..1100).map(|column| (1, column)).chain([(0, 7), (3, 2)]);
+    let topology = Topology::from_unsorted([32, 8800], [8, 8], places).unwrap();
     let counts = [3, 40, 1, 136];
     let s = on_matrices(device, &matrix(&topology, 1, Values::Random));
     for form in FORMS {
@@ -332,6 +339,17 @@ fn sampled_rows(device: &Device) {
         let all = (0..grid[0] * grid[1]).map(|i| ((i / grid[1]) as u32, (i % grid[1]) as u32));
         let topology = Topology::from_unsorted(shape, block, all).unwrap();
         check_sampled(device, &topology, &[100, 520], Values::Random);
+    }
+    if is_software(device) {
+        return;
+    }
+    // Enough blocks side by side for wide tiles on every core, and rows that do not fill theirs.
+    for (wide, count) in [(8, 62), (48, 10)] {
+        let all = (0..130 * count).map(|i| (i / count, i % count));
+        let most = all.filter(|(row, column)| row % 16 > 0 || column % 3 > 0);
+        let shape = [130 * 64 - 5, count as usize * wide - 3];
+        let topology = Topology::from_unsorted(shape, [64, wide], most).unwrap();
+        check_sampled(device, &topology, &[20], Values::Random);
     }
 }
 
