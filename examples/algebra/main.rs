@@ -55,9 +55,7 @@ enum Part {
 }
 
 fn main() -> ExitCode {
-    // Errors are told once, by this program; RUST_LOG=info shows what else the library and wgpu have to say.
-    env_logger::init_from_env(env_logger::Env::default().default_filter_or("off"));
-    output::conclude(run(&Args::parse()))
+    output::main(|| run(&Args::parse()))
 }
 
 /// The whole job. Its output is returned, not printed: when something fails, nothing has been printed.

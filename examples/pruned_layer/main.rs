@@ -132,9 +132,7 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 fn main() -> ExitCode {
-    // Errors are told once, by this program; RUST_LOG=info shows what else the library and wgpu have to say.
-    env_logger::init_from_env(env_logger::Env::default().default_filter_or("off"));
-    output::conclude(run(&Args::parse()))
+    output::main(|| run(&Args::parse()))
 }
 
 fn run(args: &Args) -> Result<String, Box<dyn Error>> {

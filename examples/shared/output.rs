@@ -5,9 +5,11 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Prints the output, or tells what went wrong.
-pub fn conclude(done: Result<String, Box<dyn Error>>) -> ExitCode {
-    let done = done.and_then(|text| Ok(io::stdout().lock().write_all(text.as_bytes())?));
+/// Does the job and prints its output, or tells what went wrong.
+pub fn main(job: impl FnOnce() -> Result<String, Box<dyn Error>>) -> ExitCode {
+    // Errors are told once, by this program; RUST_LOG=info shows what else the library and wgpu have to say.
+    env_logger::init_from_env(env_logger::Env::default().default_filter_or("off"));
+    let done = job().and_then(|text| Ok(io::stdout().lock().write_all(text.as_bytes())?));
     match done {
         Ok(()) => ExitCode::SUCCESS,
         // The reader has seen enough: `heterogeneity | head -3` is not a failure.

@@ -178,6 +178,25 @@ fn twin<T: Arithmetic, const REVERSED: bool>(args: &mut TwinArgs<'_>) {
 
 /// Every pair by its own method.
 fn mixed(args: &mut TwinArgs<'_>, choices: &Choices, reversed: bool) {
+    each_pair(args, choices, |engine, met, workspace, out| {
+        engine.convolve(met.pair, met.values, reversed, workspace, out);
+    });
+}
+
+/// Two elements that are convolved.
+struct Met<'a> {
+    pair: usize,
+    elements: (usize, usize),
+    layouts: (&'a Layout, &'a Layout),
+    values: (&'a [f32], &'a [f32]),
+}
+
+/// What `one` makes of every pair.
+fn each_pair(
+    args: &mut TwinArgs<'_>,
+    choices: &Choices,
+    one: impl Fn(&Engine, &Met<'_>, &mut Workspace, &mut [f32]) + Sync,
+) {
     let (a, a_layout) = args.input::<f32>(0);
     let (b, b_layout) = args.input::<f32>(1);
     let pairs = args.pairs();
@@ -185,6 +204,7 @@ fn mixed(args: &mut TwinArgs<'_>, choices: &Choices, reversed: bool) {
     let offsets = output.layout.offsets();
     let c: &mut [f32] = bytemuck::cast_slice_mut(output.words);
     let engine = &Engine::new(choices);
+    let one = &one;
     par_runs(offsets, c, &|run, values| {
         Workspace::with(move |workspace| {
             let mut values = values;
@@ -192,9 +212,16 @@ fn mixed(args: &mut TwinArgs<'_>, choices: &Choices, reversed: bool) {
                 let (out, rest) = values.split_at_mut(offsets.length(pair));
                 values = rest;
                 let (i, j) = pairs.get(pair);
-                let a = &a[a_layout.offsets().range(i)];
-                let b = &b[b_layout.offsets().range(j)];
-                engine.convolve(pair, (a, b), reversed, workspace, out);
+                let met = Met {
+                    pair,
+                    elements: (i, j),
+                    layouts: (a_layout, b_layout),
+                    values: (
+                        &a[a_layout.offsets().range(i)],
+                        &b[b_layout.offsets().range(j)],
+                    ),
+                };
+                one(engine, &met, workspace, out);
             }
         });
     });

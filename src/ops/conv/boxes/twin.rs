@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::ops::conv::{self, Engine, Workspace};
-use crate::ops::{Arithmetic, par_runs, par_tiles};
+use crate::ops::conv::{self, Engine, Workspace, each_pair};
+use crate::ops::{Arithmetic, par_tiles};
 use crate::plan::{Choices, Meeting, TwinArgs, Window};
 
 /// Results of a long direct convolution that are worth a piece of parallel work.
@@ -31,37 +31,23 @@ pub(super) fn directly<T: Arithmetic>(args: &mut TwinArgs<'_>, window: &Window, 
 
 /// Every pair by its own method.
 pub(super) fn mixed(args: &mut TwinArgs<'_>, window: &Window, choices: &Choices, reversed: bool) {
-    let (a, a_layout) = args.input::<f32>(0);
-    let (b, b_layout) = args.input::<f32>(1);
-    let pairs = args.pairs();
-    let output = &mut args.outputs[0];
-    let offsets = output.layout.offsets();
-    let c: &mut [f32] = bytemuck::cast_slice_mut(output.words);
-    let engine = &Engine::new(choices);
-    par_runs(offsets, c, &|run, values| {
-        Workspace::with(move |workspace| {
-            let mut values = values;
-            for pair in run {
-                let (out, rest) = values.split_at_mut(offsets.length(pair));
-                values = rest;
-                if out.is_empty() {
-                    continue;
-                }
-                let (i, j) = pairs.get(pair);
-                let meeting = window.meeting(a_layout, b_layout, (i, j));
-                let a = &a[a_layout.offsets().range(i)];
-                let b = &b[b_layout.offsets().range(j)];
-                if engine.transforms(pair) {
-                    transformed(engine, pair, &meeting, (a, b), reversed, workspace, out);
-                } else {
-                    let tiles = out.par_chunks_mut(TILE).enumerate();
-                    tiles.for_each(|(tile, out)| {
-                        let within = tile * TILE..tile * TILE + out.len();
-                        lines(&meeting, (a, b), reversed, within, out);
-                    });
-                }
-            }
-        });
+    each_pair(args, choices, |engine, met, workspace, out| {
+        if out.is_empty() {
+            return;
+        }
+        let (a, b) = met.layouts;
+        let meeting = window.meeting(a, b, met.elements);
+        if engine.transforms(met.pair) {
+            transformed(
+                engine, met.pair, &meeting, met.values, reversed, workspace, out,
+            );
+        } else {
+            let tiles = out.par_chunks_mut(TILE).enumerate();
+            tiles.for_each(|(tile, out)| {
+                let within = tile * TILE..tile * TILE + out.len();
+                lines(&meeting, met.values, reversed, within, out);
+            });
+        }
     });
 }
 
