@@ -297,18 +297,30 @@ impl Tile {
         }
     }
 
-    /// The sums of a tile at `row0`, `column0`, as they are: to `c`, quads of values, from `begin` on, with so many values from row to row.
+    /// The sums of a whole tile of matrices of 16 at `row0`, `column0`, as they are: to `c`, quads of values, from `begin` on, with so many
+    /// values from row to row. Through workgroup memory all the same: a row of a matrix is then two sectors that are written whole, where
+    /// a matrix that is stored to `c` itself writes them by halves.
     pub fn put_as_it_is(&self, begin: &str, stride: &str) -> String {
         let mut text = format!(
-            "let stride = {stride} / 4u;\nlet first = ({begin} + column0 + column_in) / 4u + (row0 + row_in) * stride;\n"
+            "let stride = {stride} / 4u;\nlet first = ({begin} + column0 + column_in) / 4u + (row0 + row_in + lane / 4u) * stride + lane % 4u;\nlet own = scratch + 4u * lane;\n"
         );
         for (i, j) in self.matrices() {
             let _ = writeln!(
                 text,
-                "{{ let v = s{i}_{j}; let q = &c[first + {}u * stride + {}u]; coopStoreT(v, q, stride); }}",
-                self.side * i,
-                self.side * j / 4
+                "workgroupBarrier();\n{{ let v = s{i}_{j}; let q = &sh_c[scratch]; let stride = SIDE; coopStoreT(v, q, stride); }}\nworkgroupBarrier();"
             );
+            for half in [0, 8] {
+                let _ = writeln!(
+                    text,
+                    "c[first + {}u * stride + {}u] = vec4(sh_c[own + {}u], sh_c[own + {}u], sh_c[own + {}u], sh_c[own + {}u]);",
+                    16 * i + half,
+                    4 * j,
+                    16 * half,
+                    16 * half + 1,
+                    16 * half + 2,
+                    16 * half + 3
+                );
+            }
         }
         text
     }

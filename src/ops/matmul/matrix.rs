@@ -168,9 +168,10 @@ impl Writer {
             out += "}\n";
             return out;
         }
+        // A step that compilers do not know: loops that they unroll need more registers than there are.
         let _ = writeln!(
             out,
-            "for (var k = {depth}u; k < whole; k += {depth}u) {{\n{staged}{}}}",
+            "let step = {depth}u * min(p.groups, 1u);\nfor (var k = {depth}u; k < whole; k += step) {{\n{staged}{}}}",
             tile.multiply(0, &load("k"))
         );
         let meanwhile = format!("if whole < o.k {{\n{}}}\n", last("whole"));
