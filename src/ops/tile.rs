@@ -88,21 +88,31 @@ impl Part {
         let mut text = String::new();
         for (i, slot) in self.slots(0).iter().enumerate() {
             let skipped = i as u32 * all;
-            let (row, unit) = if units == 4 && self.rows.is_multiple_of(8) {
-                // Eight lanes store rows r and r + 4, which are in different banks.
-                let row = "(lid / 32u) * 8u + (lid / 4u % 2u) * 4u + lid % 32u / 8u";
-                (format!("{row} + {}u", skipped / 4), "lid % 4u".to_owned())
-            } else if all.is_multiple_of(units) {
-                (
-                    format!("lid / {units}u + {}u", skipped / units),
-                    format!("lid % {units}u"),
-                )
-            } else {
-                (
-                    format!("(lid + {skipped}u) / {units}u"),
-                    format!("(lid + {skipped}u) % {units}u"),
-                )
-            };
+            // Eight lanes store rows r and r + 4, which are in different banks.
+            let in_fours = "(lid / 32u) * 8u + (lid / 4u % 2u) * 4u + lid % 32u / 8u";
+            let wide = 4 * self.rows;
+            // Stages of 48.
+            let in_two = units == 6 && self.inner && wide.is_multiple_of(2 * all);
+            let (row, unit) =
+                if units == 4 && self.rows.is_multiple_of(8) || in_two && skipped < wide {
+                    let row = format!("{in_fours} + {}u", skipped / 4);
+                    (row, "lid % 4u".to_owned())
+                } else if in_two {
+                    // The last two units of rows, of which the first four are above.
+                    let row = "(lid / 16u) * 8u + lid % 8u / 2u * 2u + lid % 16u / 8u";
+                    let row = format!("{row} + {}u", (skipped - wide) / 2);
+                    (row, "4u + lid % 2u".to_owned())
+                } else if all.is_multiple_of(units) {
+                    (
+                        format!("lid / {units}u + {}u", skipped / units),
+                        format!("lid % {units}u"),
+                    )
+                } else {
+                    (
+                        format!("(lid + {skipped}u) / {units}u"),
+                        format!("(lid + {skipped}u) % {units}u"),
+                    )
+                };
             let _ = writeln!(
                 text,
                 "let {} = {row};\nlet {} = {unit};",

@@ -130,8 +130,8 @@ impl Writer {
         let each = |what: &dyn Fn(&Part) -> String| -> String {
             self.tile.parts().iter().map(what).collect()
         };
-        let load = |k: &str| each(&|part| self.load(part, k));
-        let last = |k: &str| each(&|part| self.load_last(part, k));
+        let load = |stage: &str| each(&|part| self.load(part, stage));
+        let last = |stage: &str| each(&|part| self.load_last(part, stage));
         let tile = &self.tile;
         let mut out = tile.declarations();
         out += "fn make_tile(o: Product, lid: u32, s: Subgroup) {\nlet row0 = o.row0;\nlet column0 = o.column0;\n";
@@ -139,11 +139,10 @@ impl Writer {
         out += &each(&|part| self.places(part));
         out += &tile.registers(1);
         out += &tile.sums();
-        // Whole stages: what comes next is loaded unconditionally but with the last one. Then what is left of the inner extent.
-        let _ = writeln!(out, "let whole = o.k / {depth}u * {depth}u;");
+        // Whole stages, what comes next being loaded unconditionally, and what is left of the inner extent.
         let _ = writeln!(
             out,
-            "if whole > 0u {{\n{}}} else if o.k > 0u {{\n{}}}",
+            "let stages = o.k / {depth}u;\nlet rest = stages * {depth}u < o.k;\nif stages > 0u {{\n{}}} else if rest {{\n{}}}",
             load("0u"),
             last("0u")
         );
@@ -154,13 +153,13 @@ impl Writer {
         if tile.side == 8 {
             // What is twice as many matrices is multiplied in one place.
             let next = format!(
-                "if k < whole {{\n{}}} else if k < o.k {{\n{}}}\n",
-                load("k"),
-                last("k")
+                "if n < stages {{\n{}}} else if n == stages && rest {{\n{}}}\n",
+                load("n"),
+                last("n")
             );
             let _ = writeln!(
                 out,
-                "for (var k = {depth}u; k < o.k + {depth}u; k += {depth}u) {{\n{staged}{}}}",
+                "for (var n = 1u; n <= stages + u32(rest); n += 1u) {{\n{staged}{}}}",
                 tile.multiply(0, &next)
             );
             // Metal stores no matrix to vectors.
@@ -169,17 +168,32 @@ impl Writer {
             return out;
         }
         // A step that compilers do not know: loops that they unroll need more registers than there are.
-        let _ = writeln!(
-            out,
-            "let step = {depth}u * min(p.groups, 1u);\nfor (var k = {depth}u; k < whole; k += step) {{\n{staged}{}}}",
-            tile.multiply(0, &load("k"))
-        );
-        let meanwhile = format!("if whole < o.k {{\n{}}}\n", last("whole"));
-        out += &only_if(
-            "whole > 0u",
-            &format!("{staged}{}", tile.multiply(0, &meanwhile)),
-        );
-        out += &only_if("whole < o.k", &format!("{staged}{}", tile.multiply(0, "")));
+        out += "let step = min(p.groups, 1u);\n";
+        if tile.subgroups() > 4 {
+            // The largest tile is faster with two places to multiply in than with three, though its last loads are in vain.
+            let next = format!("let next = min(n + 1u, stages - 1u);\n{}", load("next"));
+            let _ = writeln!(
+                out,
+                "for (var n = 0u; n < stages; n += step) {{\n{staged}{}}}",
+                tile.multiply(0, &next)
+            );
+            out += &only_if(
+                "rest",
+                &format!("{}{staged}{}", last("stages"), tile.multiply(0, "")),
+            );
+        } else {
+            let _ = writeln!(
+                out,
+                "for (var n = 1u; n < stages; n += step) {{\n{staged}{}}}",
+                tile.multiply(0, &load("n"))
+            );
+            let meanwhile = format!("if rest {{\n{}}}\n", last("stages"));
+            out += &only_if(
+                "stages > 0u",
+                &format!("{staged}{}", tile.multiply(0, &meanwhile)),
+            );
+            out += &only_if("rest", &format!("{staged}{}", tile.multiply(0, "")));
+        }
         // As it is where the tile is whole and nothing is left to be done.
         let _ = writeln!(
             out,
@@ -216,20 +230,25 @@ impl Writer {
             };
             let _ = writeln!(text, "let {name}_at{i} = {at};");
         }
+        let stage = match (part.inner, self.loose) {
+            (true, false) => format!("{}u", self.tile.depth / 8),
+            (true, true) => format!("{}u", self.tile.depth),
+            (false, _) => format!("{}u * {name}_pitch", self.tile.depth),
+        };
+        let _ = writeln!(text, "let {name}_stage = {stage};");
         text
     }
 
-    /// A whole stage.
-    fn load(&self, part: &Part, k: &str) -> String {
+    /// A whole stage: the one of that number.
+    fn load(&self, part: &Part, stage: &str) -> String {
         let (name, (extent, origin)) = (part.name, side(part));
         let mut text = String::new();
         for (i, Slot { word, unit, .. }) in part.slots(0).iter().enumerate() {
+            let at = format!("{name}_at{i} + {stage} * {name}_stage");
             let value = match (part.inner, self.loose) {
-                (true, false) => format!("{name}[{name}_at{i} + {k} / 8u]"),
-                (false, false) => format!("{name}[{name}_at{i} + {k} * {name}_pitch]"),
-                (true, true) => format!("{name}_unit_from({name}_at{i} + {k}, 8u)"),
+                (_, false) => format!("{name}[{at}]"),
+                (true, true) => format!("{name}_unit_from({at}, 8u)"),
                 (false, true) => {
-                    let at = format!("{name}_at{i} + {k} * {name}_pitch");
                     format!("{name}_unit_from({at}, values_left({origin} + 8u * {unit}, {extent}))")
                 }
             };
@@ -239,19 +258,16 @@ impl Writer {
     }
 
     /// The stage that goes beyond the last inner product, with zeros from there on.
-    fn load_last(&self, part: &Part, k: &str) -> String {
+    fn load_last(&self, part: &Part, stage: &str) -> String {
         let (name, (extent, origin)) = (part.name, side(part));
+        let depth = self.tile.depth;
         let mut text = String::new();
         for (i, Slot { word, row, unit }) in part.slots(0).iter().enumerate() {
             let here = match part.inner {
-                true => format!("{k} + 8u * {unit}"),
-                false => format!("{k} + {row}"),
+                true => format!("{stage} * {depth}u + 8u * {unit}"),
+                false => format!("{stage} * {depth}u + {row}"),
             };
-            let at = match part.inner {
-                true if self.loose => format!("{name}_at{i} + {k}"),
-                true => format!("{name}_at{i} + {k} / 8u"),
-                false => format!("{name}_at{i} + {k} * {name}_pitch"),
-            };
+            let at = format!("{name}_at{i} + {stage} * {name}_stage");
             let _ = match self.loose {
                 true => {
                     let left = match part.inner {
