@@ -380,20 +380,22 @@ matmul_matrix @ max(end, along) - along @ end @ matmul::gpu::matrix::integers
 matmul_matrix @ row0 + 4u * i / SIDE @ row0 @ matmul::gpu::matrix::integers
 matmul_matrix @ column0 + 4u * i % SIDE @ column0 @ matmul::gpu::matrix::integers
 matmul_matrix @ sh_c[at + 2u] @ sh_c[at + 1u] @ matmul::gpu::matrix::integers
-matmul_matrix @ else if o.k > 0u @ else if o.k > 1u @ matmul::gpu::matrix::integers
-matmul_matrix EIGHT !LOOSE @ if k + 8u * a_unit0 < o.k @ if k + 8u * a_unit0 <= o.k @ matmul::gpu::matrix::integers
-matmul_matrix EIGHT !LOOSE @ if k + b_row0 < o.k @ if k + b_row0 <= o.k @ matmul::gpu::matrix::integers
-matmul_matrix !EIGHT !LOOSE @ if whole + 8u * a_unit0 < o.k @ if whole + 8u * a_unit0 <= o.k @ matmul::gpu::matrix::integers
-matmul_matrix !EIGHT !LOOSE @ if whole + b_row0 < o.k @ if whole + b_row0 <= o.k @ matmul::gpu::matrix::integers
-matmul_matrix EIGHT LOOSE @ k + b_row0 < o.k) @ k + b_row0 <= o.k) @ matmul::gpu::matrix::integers
-matmul_matrix !EIGHT LOOSE @ whole + b_row0 < o.k) @ whole + b_row0 <= o.k) @ matmul::gpu::matrix::integers
+matmul_matrix @ } else if rest { @ } else if !rest { @ matmul::gpu::matrix::integers
+matmul_matrix EIGHT !LOOSE @ if n * 16u + 8u * a_unit0 < o.k @ if n * 16u + 8u * a_unit0 <= o.k @ matmul::gpu::matrix::integers
+matmul_matrix EIGHT !LOOSE @ if n * 16u + b_row0 < o.k @ if n * 16u + b_row0 <= o.k @ matmul::gpu::matrix::integers
+matmul_matrix T64 !EIGHT !LOOSE @ if stages * 64u + 8u * a_unit0 < o.k @ if stages * 64u + 8u * a_unit0 <= o.k @ matmul::gpu::matrix::integers
+matmul_matrix T64 !EIGHT !LOOSE @ if stages * 64u + b_row0 < o.k @ if stages * 64u + b_row0 <= o.k @ matmul::gpu::matrix::integers
+matmul_matrix EIGHT LOOSE @ n * 32u + b_row0 < o.k) @ n * 32u + b_row0 <= o.k) @ matmul::gpu::matrix::integers
+matmul_matrix T64 !EIGHT LOOSE @ stages * 32u + b_row0 < o.k) @ stages * 32u + b_row0 <= o.k) @ matmul::gpu::matrix::integers
 matmul_matrix @ m_b0_0, s0_0); @ m_b0_0, MC()); @ matmul::gpu::matrix::integers
 matmul_matrix @ let column_in = (part % 2u) @ let column_in = (part / 2u) @ matmul::gpu::matrix::integers
 matmul_matrix @ bias[i / 2u], i @ bias[i / 2u], 0u @ matmul::gpu::matrix::epilogues
 matmul_matrix @ residual[i / 2u], i @ residual[i / 2u], i + 1u @ matmul::gpu::matrix::epilogues
-matmul_matrix EIGHT @ else if k < o.k @ else if k > o.k @ matmul::gpu::matrix::integers
+matmul_matrix EIGHT @ n == stages && rest @ n == stages && !rest @ matmul::gpu::matrix::integers
 matmul_matrix EIGHT @ select(SIDE * SIDE, s.lane @ select(s.lane, s.lane @ matmul::gpu::matrix::integers
-matmul_matrix !EIGHT @ if whole < o.k @ if whole > o.k @ matmul::gpu::matrix::integers
+matmul_matrix !EIGHT @ if !(rest) @ if rest @ matmul::gpu::matrix::integers
+matmul_matrix !EIGHT T256 @ min(n + 1u, @ min(n, @ matmul::gpu::matrix::integers
+matmul_matrix !EIGHT @ * stride + lane % 4u @ * stride @ matmul::gpu::matrix::integers
 matmul_matrix !EIGHT @ o.n % 4u == 0u && o.c % 4u == 0u @ o.n % 4u == 0u @ matmul::gpu::matrix::integers
 matmul_matrix !EIGHT @ p.epilogue == 0u; @ true; @ matmul::gpu::matrix::epilogues
 matmul_matrix !EIGHT @ column0 + column_in) / 4u @ column_in) / 4u @ matmul::gpu::matrix::integers
