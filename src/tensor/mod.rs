@@ -6,6 +6,7 @@ mod convert;
 mod convolutions;
 mod device;
 mod elements;
+mod extras;
 mod indexing;
 mod kron;
 mod methods;

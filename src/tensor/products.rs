@@ -1,7 +1,7 @@
 //! Matrix products.
 
-use super::methods::single;
-use super::{Pair, Tensor, run};
+use super::extras::Extras;
+use super::{Pair, Tensor};
 use crate::ops::matmul::{self, Activation, Form, Target, Tier};
 use crate::ragged::{DType, Element, Factor, Float};
 use crate::{Error, Result};
@@ -105,9 +105,7 @@ impl<'a, T: Factor> Pair<'a, T> {
             pair: self.clone(),
             form: Form::default(),
             tier: Tier::Auto,
-            scale: None,
-            bias: None,
-            residual: None,
+            extras: Extras::none(),
         }
     }
 }
@@ -138,9 +136,7 @@ pub struct Product<'a, T: Element> {
     pub(super) pair: Pair<'a, T>,
     pub(super) form: Form,
     pub(super) tier: Tier,
-    pub(super) scale: Option<f32>,
-    pub(super) bias: Option<&'a Tensor<T>>,
-    pub(super) residual: Option<&'a Tensor<T>>,
+    pub(super) extras: Extras<'a, T>,
 }
 
 /// What a product of these operands is planned for.
@@ -211,19 +207,10 @@ impl<'a, T: Factor> Product<'a, T> {
         let Pair {
             left, right, pairs, ..
         } = &self.pair;
-        let device = &left.device;
         let mut form = self.form;
-        form.epilogue.scale = self.scale.is_some();
-        form.epilogue.residual = self.residual.is_some();
         let op = form.op();
         let mut inputs = Vec::from(self.pair.operands());
-        if let Some(bias) = self.bias {
-            left.check_device(op, bias)?;
-            let whose = matmul::whose_bias(op, &bias.layout, right.len())?;
-            form.epilogue.bias = Some(whose);
-            inputs.push(bias.operand());
-        }
-        let bias = self.bias.map(|bias| &bias.layout);
+        form.epilogue = self.extras.epilogue(op, left, right.len(), &mut inputs)?;
         let layouts = (&left.layout, &right.layout);
         let types = (T::DTYPE, R::DTYPE);
         let launch = matmul::launch(
@@ -231,22 +218,10 @@ impl<'a, T: Factor> Product<'a, T> {
             types,
             layouts,
             pairs,
-            bias,
+            self.extras.bias.map(|bias| &bias.layout),
             target(op, self.tier, [left, right])?,
         )?;
-        if let Some(residual) = self.residual {
-            left.check_device(op, residual)?;
-            let (result, _) = launch.outputs[0].sized(|i| inputs[i].layout);
-            matmul::check_residual(op, &residual.layout, result)?;
-            inputs.push(residual.operand());
-        }
-        let scalars: Vec<u32> = self.scale.map(f32::to_bits).into_iter().collect();
-        let made = single(device, op, run(device, &launch, &inputs, &scalars)?)?;
-        // Layer after layer the layout of what is added to stays the same, and with it the plans in its cache.
-        Ok(match self.residual {
-            Some(residual) => made.seen_as(&residual.layout),
-            None => made,
-        })
+        self.extras.run(op, left, &launch, inputs)
     }
 }
 
@@ -303,25 +278,25 @@ impl Product<'_, f16> {
 impl<'a, T: Float> Product<'a, T> {
     /// Multiplies every sum by this factor, before all else.
     pub fn scale(mut self, factor: f32) -> Self {
-        self.scale = Some(factor);
+        self.extras.scale = Some(factor);
         self
     }
 
     /// Adds to every row: one vector of n values for all products, or one for each right operand.
     pub fn bias(mut self, bias: &'a Tensor<T>) -> Self {
-        self.bias = Some(bias);
+        self.extras.bias = Some(bias);
         self
     }
 
     /// Applies a function to every value, after scale and bias.
     pub fn activation(mut self, activation: Activation) -> Self {
-        self.form.epilogue.activation = activation;
+        self.extras.activation = activation;
         self
     }
 
     /// Adds matrices of the results' shapes, last of all.
     pub fn residual(mut self, residual: &'a Tensor<T>) -> Self {
-        self.residual = Some(residual);
+        self.extras.residual = Some(residual);
         self
     }
 }

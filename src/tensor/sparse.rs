@@ -340,12 +340,7 @@ impl<T: Float> Product<'_, T> {
 
     fn sampled_as<R: Element>(&self, topology: &Topology) -> Result<BsrTensor<R>> {
         let pair = &self.pair;
-        let plain = crate::ops::matmul::Form {
-            transposed: self.form.transposed,
-            ..Default::default()
-        };
-        let extras = self.scale.is_some() || self.bias.is_some() || self.residual.is_some();
-        if extras || self.form != plain {
+        if !self.extras.is_none() || self.form.ambient {
             return Err(Error::Argument {
                 op: "sampled",
                 expected: "a plain product".to_owned(),

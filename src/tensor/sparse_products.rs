@@ -1,11 +1,11 @@
 //! Products of block-sparse matrices with an epilogue.
 
-use super::methods::single;
+use super::extras::Extras;
 use super::products::target;
-use super::{BsrTensor, Tensor, run};
+use super::{BsrTensor, Tensor};
 use crate::Result;
 use crate::ops::bsr::{self, Form, OP};
-use crate::ops::matmul::{Activation, Epilogue, check_residual, whose_bias};
+use crate::ops::matmul::Activation;
 use crate::ragged::{Element, Float};
 use half::f16;
 
@@ -35,10 +35,7 @@ pub struct BsrProduct<'a, T: Element> {
     sparse: &'a BsrTensor<T>,
     dense: &'a Tensor<T>,
     dense_left: bool,
-    activation: Activation,
-    scale: Option<f32>,
-    bias: Option<&'a Tensor<T>>,
-    residual: Option<&'a Tensor<T>>,
+    extras: Extras<'a, T>,
 }
 
 impl<'a, T: Float> BsrProduct<'a, T> {
@@ -51,34 +48,31 @@ impl<'a, T: Float> BsrProduct<'a, T> {
             sparse,
             dense,
             dense_left,
-            activation: Activation::Identity,
-            scale: None,
-            bias: None,
-            residual: None,
+            extras: Extras::none(),
         }
     }
 
     /// Multiplies every sum by this factor, before all else.
     pub fn scale(mut self, factor: f32) -> Self {
-        self.scale = Some(factor);
+        self.extras.scale = Some(factor);
         self
     }
 
     /// Adds to every row: one vector of n values for all products, or one for each right operand.
     pub fn bias(mut self, bias: &'a Tensor<T>) -> Self {
-        self.bias = Some(bias);
+        self.extras.bias = Some(bias);
         self
     }
 
     /// Applies a function to every value, after scale and bias.
     pub fn activation(mut self, activation: Activation) -> Self {
-        self.activation = activation;
+        self.extras.activation = activation;
         self
     }
 
     /// Adds matrices of the results' shapes, last of all.
     pub fn residual(mut self, residual: &'a Tensor<T>) -> Self {
-        self.residual = Some(residual);
+        self.extras.residual = Some(residual);
         self
     }
 
@@ -94,24 +88,12 @@ impl<'a, T: Float> BsrProduct<'a, T> {
     fn run_as<R: Element>(&self) -> Result<Tensor<R>> {
         let (sparse, dense) = (self.sparse, self.dense);
         sparse.values.check_device(OP, dense)?;
-        let device = &dense.device;
-        let mut epilogue = Epilogue {
-            scale: self.scale.is_some(),
-            activation: self.activation,
-            bias: None,
-            residual: self.residual.is_some(),
-        };
         let mut inputs = vec![sparse.values.operand(), dense.operand()];
-        if let Some(bias) = self.bias {
-            dense.check_device(OP, bias)?;
-            let right = if self.dense_left {
-                sparse.len()
-            } else {
-                dense.len()
-            };
-            epilogue.bias = Some(whose_bias(OP, &bias.layout, right)?);
-            inputs.push(bias.operand());
-        }
+        let right = match self.dense_left {
+            true => sparse.len(),
+            false => dense.len(),
+        };
+        let epilogue = self.extras.epilogue(OP, dense, right, &mut inputs)?;
         let form = Form {
             transposed: sparse.transposed,
             dense_left: self.dense_left,
@@ -123,22 +105,10 @@ impl<'a, T: Float> BsrProduct<'a, T> {
             &sparse.topology,
             sparse.len(),
             &dense.layout,
-            self.bias.map(|bias| &bias.layout),
+            self.extras.bias.map(|bias| &bias.layout),
             target(OP, sparse.tier, [&sparse.values, dense])?,
         )?;
-        if let Some(residual) = self.residual {
-            dense.check_device(OP, residual)?;
-            let (result, _) = launch.outputs[0].sized(|i| inputs[i].layout);
-            check_residual(OP, &residual.layout, result)?;
-            inputs.push(residual.operand());
-        }
-        let scalars: Vec<u32> = self.scale.map(f32::to_bits).into_iter().collect();
-        let made = single(device, OP, run(device, &launch, &inputs, &scalars)?)?;
-        // As of dense products: layer after layer meets the same plans.
-        Ok(match self.residual {
-            Some(residual) => made.seen_as(&residual.layout),
-            None => made,
-        })
+        self.extras.run(OP, dense, &launch, inputs)
     }
 }
 
