@@ -32,55 +32,56 @@ fn halves(words: vec2<u32>) -> vec4<f16> {
 }
 
 #if LOOSE
-// A word of two values from their place on, of which the first `count` are wanted.
-fn word_of(low: u32, high: u32, at: u32, count: u32) -> u32 {
-    let word = select(low, (low >> 16u) | (high << 16u), at % 2u != 0u);
-    return select(select(word & 0xFFFFu, 0u, count == 0u), word, count > 1u);
-}
-
-fn a_word(i: u32) -> u32 {
-    let at = min(i, 4u * arrayLength(&a) - 1u);
-    return a[at / 4u][at % 4u];
-}
-
-fn b_word(i: u32) -> u32 {
-    let at = min(i, 4u * arrayLength(&b) - 1u);
-    return b[at / 4u][at % 4u];
-}
-
 // Values of eight before the end of a row.
 fn values_left(along: u32, end: u32) -> u32 {
     return min(max(end, along) - along, 8u);
 }
 
-// The first n of eight values, and zeros.
+// Eight values from any place on, of the two quads of words that have them: the first n, and zeros.
+fn unit_of(low: vec4<u32>, high: vec4<u32>, at: u32, n: u32) -> vec4<u32> {
+    let two = (at & 4u) != 0u;
+    let one = (at & 2u) != 0u;
+    let even = select(low, vec4(low.zw, high.xy), two);
+    let behind = select(high.xy, high.zw, two);
+    let words = select(even, vec4(even.yzw, behind.x), one);
+    let last = select(behind.x, behind.y, one);
+    let odd = words >> vec4(16u) | vec4(words.yzw, last) << vec4(16u);
+    let unit = select(words, odd, (at & 1u) != 0u);
+    let wanted = select(vec4<u32>(), vec4(0xFFFFu), vec4(n) > vec4(0u, 2u, 4u, 6u));
+    return unit & select(wanted, vec4(0xFFFFFFFFu), vec4(n) > vec4(1u, 3u, 5u, 7u));
+}
+
+// Behind the last quad there is nothing to read.
 fn a_unit_from(at: u32, n: u32) -> vec4<u32> {
-    let i = at / 2u;
-    let w = array(a_word(i), a_word(i + 1u), a_word(i + 2u), a_word(i + 3u), a_word(i + 4u));
-    return vec4(
-        word_of(w[0], w[1], at, n),
-        word_of(w[1], w[2], at, max(n, 2u) - 2u),
-        word_of(w[2], w[3], at, max(n, 4u) - 4u),
-        word_of(w[3], w[4], at, max(n, 6u) - 6u),
-    );
+    let last = arrayLength(&a) - 1u;
+    return unit_of(a[min(at / 8u, last)], a[min(at / 8u + 1u, last)], at, n);
 }
 
 fn b_unit_from(at: u32, n: u32) -> vec4<u32> {
-    let i = at / 2u;
-    let w = array(b_word(i), b_word(i + 1u), b_word(i + 2u), b_word(i + 3u), b_word(i + 4u));
-    return vec4(
-        word_of(w[0], w[1], at, n),
-        word_of(w[1], w[2], at, max(n, 2u) - 2u),
-        word_of(w[2], w[3], at, max(n, 4u) - 4u),
-        word_of(w[3], w[4], at, max(n, 6u) - 6u),
-    );
+    let last = arrayLength(&b) - 1u;
+    return unit_of(b[min(at / 8u, last)], b[min(at / 8u + 1u, last)], at, n);
 }
 #endif
 
 #generate "matmul_matrix"
 
-// A subgroup's scratch to the result, by quads: what of it is inside.
+// A subgroup's scratch to the result: what of it is inside. By quads, or where rows begin anywhere and nothing else is to be done by values,
+// so that what lanes store together lies side by side.
 fn put_matrix(o: Product, row0: u32, column0: u32, scratch: u32, lane: u32, lanes: u32) {
+    if row0 >= o.m || column0 >= o.n {
+        return;
+    }
+    if ((o.c | o.n) & 3u) != 0u && p.epilogue == 0u {
+        for (var i = lane; i < SIDE * SIDE; i += lanes) {
+            let row = row0 + i / SIDE;
+            let column = column0 + i % SIDE;
+            if row < o.m && column < o.n {
+                let at = o.c + row * o.n + column;
+                c[at >> 2u][at & 3u] = sh_c[scratch + i];
+            }
+        }
+        return;
+    }
     for (var i = lane; i < SIDE * SIDE / 4u; i += lanes) {
         let at = scratch + 4u * i;
         let sums = vec4(sh_c[at], sh_c[at + 1u], sh_c[at + 2u], sh_c[at + 3u]);

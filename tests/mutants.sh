@@ -370,12 +370,14 @@ bsr_epilogue @ rounded(bits.w) @ rounded(bits.z) @ bsr::gpu::epilogue
 conv_kept @ if at < item.write @ if at <= item.write @ conv_plan::gpu
 conv_kept @ p.a_base + x.x @ x.x @ conv_plan::gpu
 conv_kept @ if i >= p.items @ if i > p.items @ conv_plan::gpu
-matmul_matrix @ word & 0xFFFFu, 0u @ word & 0xFFFFu, word @ matmul::gpu::matrix::integers
-matmul_matrix @ word, count > 1u @ word, count > 0u @ matmul::gpu::matrix::integers
-matmul_matrix @ high << 16u), at % 2u @ high << 16u), at % 4u @ matmul::gpu::matrix::integers
-matmul_matrix @ max(n, 4u) - 4u @ max(n, 4u) - 3u @ matmul::gpu::matrix::integers
-matmul_matrix @ a_word(i + 4u) @ a_word(i + 3u) @ matmul::gpu::matrix::integers
-matmul_matrix @ b_word(i + 4u) @ b_word(i + 3u) @ matmul::gpu::matrix::integers
+matmul_matrix @ vec4(n) > vec4(0u, 2u @ vec4(n) >= vec4(0u, 2u @ matmul::gpu::matrix::integers
+matmul_matrix @ vec4(1u, 3u, 5u, 7u) @ vec4(0u, 2u, 4u, 6u) @ matmul::gpu::matrix::integers
+matmul_matrix @ (at & 1u) != 0u @ (at & 3u) != 0u @ matmul::gpu::matrix::integers
+matmul_matrix @ select(behind.x, behind.y, one) @ behind.x @ matmul::gpu::matrix::integers
+matmul_matrix @ a[min(at / 8u + 1u, last)] @ a[min(at / 8u, last)] @ matmul::gpu::matrix::integers
+matmul_matrix @ b[min(at / 8u + 1u, last)] @ b[min(at / 8u, last)] @ matmul::gpu::matrix::integers
+matmul_matrix @ let row = row0 + i / SIDE @ let row = row0 @ matmul::gpu::matrix::integers
+matmul_matrix @ sh_c[scratch + i] @ sh_c[scratch] @ matmul::gpu::matrix::integers
 matmul_matrix @ max(end, along) - along @ end @ matmul::gpu::matrix::integers
 matmul_matrix @ row0 + 4u * i / SIDE @ row0 @ matmul::gpu::matrix::integers
 matmul_matrix @ column0 + 4u * i % SIDE @ column0 @ matmul::gpu::matrix::integers
@@ -385,7 +387,7 @@ matmul_matrix EIGHT !LOOSE @ if n * 16u + 8u * a_unit0 < o.k @ if n * 16u + 8u *
 matmul_matrix EIGHT !LOOSE @ if n * 16u + b_row0 < o.k @ if n * 16u + b_row0 <= o.k @ matmul::gpu::matrix::integers
 matmul_matrix T64 !EIGHT !LOOSE @ if stages * 64u + 8u * a_unit0 < o.k @ if stages * 64u + 8u * a_unit0 <= o.k @ matmul::gpu::matrix::integers
 matmul_matrix T64 !EIGHT !LOOSE @ if stages * 64u + b_row0 < o.k @ if stages * 64u + b_row0 <= o.k @ matmul::gpu::matrix::integers
-matmul_matrix EIGHT LOOSE @ n * 32u + b_row0 < o.k) @ n * 32u + b_row0 <= o.k) @ matmul::gpu::matrix::integers
+matmul_matrix EIGHT LOOSE @ n * 16u + b_row0 < o.k) @ n * 16u + b_row0 <= o.k) @ matmul::gpu::matrix::integers
 matmul_matrix T64 !EIGHT LOOSE @ stages * 32u + b_row0 < o.k) @ stages * 32u + b_row0 <= o.k) @ matmul::gpu::matrix::integers
 matmul_matrix @ m_b0_0, s0_0); @ m_b0_0, MC()); @ matmul::gpu::matrix::integers
 matmul_matrix @ let column_in = (part % 2u) @ let column_in = (part / 2u) @ matmul::gpu::matrix::integers

@@ -41,6 +41,11 @@ impl Squares {
         side.values * self.depth / 4
     }
 
+    /// Quads of memory that a stage of a side takes.
+    pub fn staged(&self, side: &Side) -> u32 {
+        self.depth * side.pitch()
+    }
+
     pub fn slots(&self, side: &Side) -> u32 {
         self.quads(side).div_ceil(self.invocations())
     }
@@ -54,7 +59,7 @@ impl Squares {
     pub fn declare(&self, out: &mut String) {
         let _ = writeln!(out, "const WG = {}u;", self.invocations());
         for side in self.sides() {
-            let quads = self.depth * side.pitch();
+            let quads = self.staged(&side);
             let name = side.name;
             let _ = writeln!(out, "var<workgroup> sh_{name}: array<vec4<E>, {quads}>;");
         }

@@ -1,6 +1,6 @@
 //! Products of f16 on cooperative matrices: tiles, and the part of `matmul_matrix.wgsl` that depends on them.
 //!
-//! A workgroup is four or eight subgroups. Tiles of all sizes sum in one order, as many products at a time as matrices are deep, so a
+//! A workgroup is one, four or eight subgroups. Tiles of all sizes sum in one order, as many products at a time as matrices are deep, so a
 //! product's bits do not depend on its tile.
 
 #[cfg(feature = "gpu")]
@@ -38,10 +38,12 @@ pub(crate) static KERNEL: Kernel = Kernel {
     // costs an eighth. And a buffer may be bound twice, but not both ways.
     access: &[Access::Write; 6],
     variants: variants!(
-        ["T32"], ["T64"], ["T128"], ["T32", "LOOSE"], ["T64", "LOOSE"],
+        ["T32"], ["T64"], ["T128"], ["T32", "LOOSE"], ["T64", "LOOSE"], ["T128", "LOOSE"],
         ["EIGHT", "T32"], ["EIGHT", "T64"], ["EIGHT", "T32", "LOOSE"], ["EIGHT", "T64", "LOOSE"];
         variant(&["MATRIX", "T256"]),
-        variant(&["MATRIX", "T256", "LEFT"])
+        variant(&["MATRIX", "T256", "LEFT"]),
+        variant(&["MATRIX", "T256", "LOOSE"]),
+        variant(&["MATRIX", "T256", "LOOSE", "LEFT"])
     ),
 };
 
@@ -102,7 +104,7 @@ pub(crate) fn generate(flags: &[&str]) -> String {
         rows: of.rows,
         columns: of.columns,
         // What is put together from words is at work longer on a stage, and less memory lets more workgroups in.
-        depth: if loose { 32 } else { of.depth },
+        depth: if loose { of.depth.min(32) } else { of.depth },
         high: of.part[0],
         wide: of.part[1],
         stages: 1,

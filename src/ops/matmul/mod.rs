@@ -313,8 +313,8 @@ fn stages(
     let mut words = Vec::with_capacity(products.len() * 12);
     let mut tiles = Vec::new();
     for (kind, of_kind) in kinds.iter().zip(&mut of_kind) {
-        // The last workgroups to start are short ones.
-        of_kind.sort_by_key(|(product, ..)| std::cmp::Reverse(product.k));
+        // The last workgroups to start are short ones; those that take about as long go as they lie in memory.
+        of_kind.sort_by_key(|(product, ..)| std::cmp::Reverse(product.k.checked_ilog2()));
         let first = words.len() / 4;
         let mut cost = 0u64;
         for &(product, [a, b], c, bias) in of_kind.iter() {

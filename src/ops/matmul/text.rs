@@ -176,14 +176,58 @@ impl Writer<'_> {
                 "    put_quad(o, row0 + {row}, column0 + {column}, s{i}_{q}, first, {last});"
             );
         });
+        let Squares { rows, columns, .. } = self.squares;
         if !late {
-            self.out.push_str(&put);
+            match self.fits_operands() {
+                true => self.spread(&put),
+                false => self.out.push_str(&put),
+            }
             return;
         }
-        let Squares { rows, columns, .. } = self.squares;
         self.line(&format!(
             "if row0 + {rows}u <= o.m && column0 + {columns}u <= o.n && ((o.c | o.n) & 3u) == 0u {{
     if !first {{\n{add}    }}\n{set}    }} else {{\n{put}    }}"
+        ));
+    }
+
+    /// Whether the memory of each operand's stage has room for half of the tile, of a subgroup's rows.
+    fn fits_operands(&self) -> bool {
+        let Squares { rows, columns, .. } = self.squares;
+        let fits = |side| 4 * self.squares.staged(&side) >= rows / 2 * columns;
+        columns == 32
+            && self.squares.invocations() == 64
+            && self.squares.sides().into_iter().all(fits)
+    }
+
+    /// Stores sums, or where rows begin anywhere, and all is done but to store them, does so by way of the operands' memory: for what neighbours
+    /// store together lies side by side then.
+    fn spread(&mut self, put: &str) {
+        let half = self.squares.rows / 2;
+        let [mut above, mut below] = [(); 2].map(|()| String::new());
+        self.squares.each(|i, _, row, _| {
+            let _ = writeln!(above, "    sh_a[({row}) * 8u + tx] = s{i}_0;");
+            let _ = writeln!(below, "    sh_b[({row} - {half}u) * 8u + tx] = s{i}_0;");
+        });
+        self.line(&format!(
+            "if ((o.c | o.n) & 3u) == 0u || p.epilogue != 0u || !first || !last {{
+{put}    }} else {{
+    workgroupBarrier();
+    let half = lid / 32u;
+    if half == 0u {{
+{above}    }} else {{
+{below}    }}
+    workgroupBarrier();
+    let top = row0 + {half}u * half;
+    let column = column0 + lid % 32u;
+    if column < o.n {{
+    let rows = min(max(o.m, top) - top, {half}u);
+    for (var r = 0u; r < rows; r += 1u) {{
+        let at = o.c + (top + r) * o.n + column;
+        let i = r * 8u + lid % 32u / 4u;
+        c[at >> 2u][at & 3u] = select(sh_b[i], sh_a[i], half == 0u)[lid & 3u];
+    }}
+    }}
+    }}"
         ));
     }
 

@@ -26,7 +26,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
 
 /// One product for each tile, and what the largest is not for goes to the next: extents that are whole stages and quads of words, with a
 /// rest of the inner extent, and with rows and columns that tiles are not full of.
-const SIXTEEN: [[usize; 3]; 11] = [
+const SIXTEEN: [[usize; 3]; 13] = [
     [32, 64, 32],
     [24, 72, 40],
     [256, 128, 192],
@@ -38,6 +38,8 @@ const SIXTEEN: [[usize; 3]; 11] = [
     [33, 31, 35],
     [193, 97, 301],
     [259, 130, 253],
+    [1283, 67, 1301],
+    [2049, 35, 2061],
 ];
 
 /// The same of matrices of 8.
