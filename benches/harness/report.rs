@@ -79,6 +79,15 @@ impl Row {
         self
     }
 
+    /// Percent of a copy, where the device tells its own time: a GPU.
+    pub fn of_copy(self, aim: f64) -> Row {
+        let got = self.percent_of_copy.unwrap_or_default();
+        match self.times.device {
+            Some(_) => self.at_least("% of copy", aim, got),
+            None => self,
+        }
+    }
+
     pub fn at_most(mut self, what: &'static str, bound: f64, got: f64) -> Row {
         let bound = Bound::AtMost(bound);
         self.aims.push(Aim { what, got, bound });

@@ -181,11 +181,6 @@ fn row(
     };
     drop(c);
     let row = bench.measure(spec, || (op.run)(&a, &b))?;
-    let got = row.percent_of_copy.unwrap_or_default();
-    let row = match bench.device.is_gpu() {
-        true => row.at_least("% of copy", aim, got),
-        false => row,
-    };
-    bench.push(row);
+    bench.push(row.of_copy(aim));
     Ok(())
 }

@@ -240,8 +240,7 @@ fn row(
     drop(result);
     if gpu {
         let row = bench.measure(spec, ours)?;
-        let got = row.percent_of_copy.unwrap_or_default();
-        bench.push(row.at_least("% of copy", aim, got));
+        bench.push(row.of_copy(aim));
         return Ok(());
     }
     compare(
@@ -305,8 +304,7 @@ fn embedding(bench: &mut Bench) -> Outcome<()> {
     };
     drop((result, right));
     let row = bench.measure(spec, ours)?;
-    let got = row.percent_of_copy.unwrap_or_default();
-    bench.push(row.at_least("% of copy", 60.0, got));
+    bench.push(row.of_copy(60.0));
     Ok(())
 }
 
