@@ -159,8 +159,8 @@ impl<T: Float> BsrTensor<T> {
     /// block there. Respects equivalence of the dense matrices, but their inner extent must be the block-sparse one's.
     ///
     /// Cost: 2 operations for each value of a block and each column; on a GPU a dispatch for operands of up to 32 columns and one for the
-    /// others, whatever their number, and one more where a row of blocks has more than 1,920 columns in blocks: each 1,920 to 2,048 of them are a
-    /// piece that is summed apart, in scratch memory after the first. Error: |error| ≤ γ_h Σ|S_il B_lj| over the t stored columns of a row, with
+    /// others, whatever their number, and one more where a row of blocks has more than 1,920 columns in blocks, or 7,680 on cooperative
+    /// matrices: so many, or up to 2,048 and 8,192, are a piece that is summed apart, in scratch memory after the first. Error: |error| ≤ γ_h Σ|S_il B_lj| over the t stored columns of a row, with
     /// h = min(t, 512) + ⌈t / 480⌉; exact for integers below 2²⁴. A product's bits depend on the topology and its own factors only.
     ///
     /// Of [`f16`](struct@f16), sums are `f32` and rounded once, when they are whole, which takes a dispatch more: what is said of
