@@ -5,7 +5,7 @@
 //
 // HALVES: a, b, bias and residual hold f16, and their places are counted in it; sums and c are f32.
 //
-// Sums are blocked by 512 products: a depth of 512 + ⌈k / 512⌉.
+// Sums are blocked by at most 512 products: a depth of at most 512 + ⌈k / 512⌉.
 
 @group(0) @binding(0) var<uniform> p: Params;
 #if HALVES

@@ -260,6 +260,10 @@ bsr_matmul @ min(w0.left, w1.left) >= HALF @ w0.left >= HALF @ bsr::gpu
 bsr_matmul @ min(all - min(all, first), 4u) @ 4u @ bsr::gpu
 bsr_matmul @ ((t.a | t.b | @ ((t.a | @ bsr::gpu
 bsr_matmul @ if within == p.block_wide @ if within > p.block_wide @ bsr::gpu
+bsr_matmul @ step % steps * 4u @ step % steps * 8u @ bsr::gpu
+bsr_matmul @ all += sh_sums[other @ all = sh_sums[other @ bsr::gpu
+bsr_matmul @ vec4(0u), a_along) < vec4(left) @ vec4(0u), a_along) <= vec4(left) @ bsr::gpu
+bsr_matmul @ if left == 0u { @ if left <= 4u { @ bsr::gpu
 matmul @ min(o.n - column, 4u) @ min(o.n - column, 3u) @ matmul::gpu
 matmul @ row >= o.m || column @ row > o.m || column @ matmul::gpu
 matmul @ let first = begin == 0u @ let first = true @ matmul::gpu
@@ -271,6 +275,13 @@ matmul @ vec4<E>(), false, true @ vec4<E>(), true, true @ matmul::gpu
 matmul @ count == 4u && (at & 3u) == 0u @ count == 4u @ matmul::gpu
 matmul @ o.bias + columns @ columns @ matmul::gpu
 matmul @ o.residual + row * o.n @ row * o.n @ matmul::gpu
+matmul @ block * (turn + 1u), o.k) @ block * (turn + 2u), o.k) @ matmul::gpu::native
+matmul @ all += sh_sums[other @ all = sh_sums[other @ matmul::gpu::native
+matmul @ select(o.a_stride, 0u, o.m == 1u) @ 0u @ matmul::gpu::native
+matmul @ select(o.b_stride, 0u, o.n == 1u) @ 0u @ matmul::gpu::native
+matmul @ begin += block * 64u @ begin += block * 32u @ matmul::gpu::native
+matmul @ begin += block * 16u @ begin += block * 32u @ matmul::gpu::native
+matmul @ all0_0 += s0_0 @ all0_0 = s0_0 @ matmul::gpu::native
 transpose @ p.x_base / WORDS + tile.x @ tile.x @ shapes::gpu::turned
 transpose @ left + s < columns && top + u < rows @ left + s < columns @ shapes::gpu::turned
 transpose @ tile.w % across @ tile.w / across @ shapes::gpu::turned

@@ -3,7 +3,7 @@
 
 use gemm::Parallelism;
 use rayon::prelude::*;
-use vsla::{Activation, Float, Layout, Pairing, Product, Ragged, Result, Shape, Tensor, f16};
+use vsla::{Activation, Float, Layout, Pairing, Product, Ragged, Result, Shape, Tensor, Tier, f16};
 
 use super::cpu::{Job, compare, cut};
 use crate::harness::{Bench, Check, Outcome, Spec};
@@ -38,6 +38,62 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
                 ..case(name, extents)
             },
         )?;
+    }
+    // Few rows and columns and long sums; then by the kernels of any device.
+    for (names, extents) in [
+        (
+            [
+                "matmul/skinny-32x4096x32",
+                "matmul/skinny-32x4096x32-baseline",
+            ],
+            [32, 4096, 32],
+        ),
+        (
+            [
+                "matmul/skinny-16x768x768",
+                "matmul/skinny-16x768x768-baseline",
+            ],
+            [16, 768, 768],
+        ),
+        (
+            [
+                "matmul/skinny-64x8192x64",
+                "matmul/skinny-64x8192x64-baseline",
+            ],
+            [64, 8192, 64],
+        ),
+        (
+            [
+                "matmul/skinny-256x1024x256",
+                "matmul/skinny-256x1024x256-baseline",
+            ],
+            [256, 1024, 256],
+        ),
+        (
+            [
+                "matmul/skinny-1x4096x4096",
+                "matmul/skinny-1x4096x4096-baseline",
+            ],
+            [1, 4096, 4096],
+        ),
+        (
+            [
+                "matmul/skinny-4096x4096x1",
+                "matmul/skinny-4096x4096x1-baseline",
+            ],
+            [4096, 4096, 1],
+        ),
+    ] {
+        let extents = &[size(extents)];
+        for (name, tier) in names.into_iter().zip([Tier::Auto, Tier::Baseline]) {
+            product(
+                bench,
+                Case {
+                    tier,
+                    ..case(name, extents)
+                },
+            )?;
+        }
     }
     let whole = [size([4096; 3])];
     let layer = |name| Case {
@@ -157,6 +213,7 @@ struct Case<'a> {
     right: Option<&'a [usize]>,
     /// Whether it is a layer: a bias and relu are the products' epilogue.
     layer: bool,
+    tier: Tier,
     aim: Option<Aim>,
 }
 
@@ -207,7 +264,7 @@ fn products<T: Float + Into<f32>>(
     let [x, y, z] = stored.map(|batch| bench.device.upload(&batch));
     let (x, y, z) = (x?, y?, z?);
     let pairing = Whose::new(case.right);
-    let mut product = x.pair(&y, pairing.pairing())?.product();
+    let mut product = x.pair(&y, pairing.pairing())?.product().tier(case.tier);
     if case.layer {
         product = product.bias(&z).activation(Activation::Relu);
     }

@@ -18,6 +18,8 @@ mod passes;
 pub(crate) mod reduce;
 pub(crate) mod scatter;
 pub(crate) mod select;
+#[cfg(feature = "gpu")]
+mod sets;
 pub(crate) mod shape_matmul;
 #[cfg(feature = "gpu")]
 mod squares;

@@ -27,6 +27,9 @@ pub(crate) use launch::{
     Words,
 };
 pub(crate) use method::Choice;
-pub(crate) use products::{DENSE, DenseTile, Matrices, NARROW, SPARSE, SparseTile, WIDE};
+pub(crate) use products::{
+    DENSE, DenseTile, Matrices, NARROW, NATIVE, NATIVE_INVOCATIONS, NATIVE_MEMORY, SPARSE,
+    SPARSE_NATIVE, SparseTile, WIDE, native_tiles,
+};
 pub(crate) use tiles::{TileList, stream_tile};
 pub(crate) use window::{AXES, Flat, Meeting, Window};

@@ -3,6 +3,8 @@
 //! The choice is a function of the product's own shape and of the table, so that neighbours change no bit. Tables are written from
 //! measurements; `docs/performance.md` has those.
 
+use std::ops::RangeInclusive;
+
 /// The cooperative matrices of a device, of f16 and with sums in f32: square, and as deep as they are wide.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Matrices {
@@ -60,6 +62,8 @@ pub(crate) struct DenseTile {
     pub part: [u32; 2],
     /// Inner products staged at a time.
     pub depth: u32,
+    /// Sets of invocations that share a tile's inner sums, a block each. With more than one nothing is staged.
+    pub sets: u32,
     /// Rows of tiles that are made together, so that what they read of b is still in the cache.
     pub band: u32,
     /// Tiles of a product from which on this one is taken. A larger one makes more of what it loads, a smaller one leaves work for
@@ -78,6 +82,7 @@ const fn dense(flag: &'static str, [rows, columns]: [u32; 2], part: [u32; 2]) ->
         columns,
         part,
         depth: 16,
+        sets: 1,
         band: 8,
         least: 0,
         loose: true,
@@ -99,6 +104,56 @@ pub(crate) const DENSE: [DenseTile; 3] = [
         ..dense("T128", [64, 128], [8, 8])
     },
 ];
+
+/// What kernels of the native tier need of a device: invocations and bytes of memory of a workgroup.
+pub(crate) const NATIVE_INVOCATIONS: u32 = 1024;
+pub(crate) const NATIVE_MEMORY: u32 = 32_768;
+
+const fn native(flag: &'static str, tile: [u32; 2], sets: u32, least: u64) -> DenseTile {
+    DenseTile {
+        sets,
+        least,
+        ..dense(flag, tile, [4, 4])
+    }
+}
+
+/// Those of devices that have that: the baseline's, and behind them those for long sums of small products. These add up in short
+/// blocks, one after the other in registers or each by a set of invocations, and so all give the same bits.
+pub(crate) const NATIVE: [DenseTile; 7] = [
+    DENSE[0],
+    DENSE[1],
+    DENSE[2],
+    native("KEPT", [32, 32], 1, 160),
+    native("SETS16", [16, 32], 16, 80),
+    native("SETS64", [8, 16], 64, 80),
+    native("SETS", [8, 8], 64, 0),
+];
+
+/// Inner extents from which on sums are long.
+const LONG: u32 = 256;
+
+/// Which of `NATIVE` each of these products takes, (m, k, n) and whether its factors are loose. Small products with long sums take the
+/// largest tile that their values fill often enough: that changes no bit.
+pub(crate) fn native_tiles(products: &[([u32; 3], bool)]) -> Vec<usize> {
+    let own = |&([m, k, n], loose): &([u32; 3], bool)| {
+        let tile = DenseTile::of(&DENSE, [m, n], loose, false);
+        (tile, tile == 0 && k >= LONG)
+    };
+    let long = products.iter().filter(|product| own(product).1);
+    let values = long.map(|([m, _, n], _)| u64::from(*m) * u64::from(*n));
+    let values = values.fold(0, u64::saturating_add);
+    let enough = |tile: &usize| {
+        let tile = &NATIVE[*tile];
+        values >= tile.least * u64::from(tile.rows * tile.columns)
+    };
+    // The last is enough however few there are.
+    let shared = (DENSE.len()..NATIVE.len()).find(enough).unwrap_or(0);
+    let tile = |product| match own(product) {
+        (_, true) => shared,
+        (tile, _) => tile,
+    };
+    products.iter().map(tile).collect()
+}
 
 /// Those on matrices of 16.
 const DENSE_SIXTEEN: [DenseTile; 4] = [
@@ -134,11 +189,14 @@ const DENSE_EIGHT: [DenseTile; 2] = [
 ];
 
 impl DenseTile {
+    fn count(&self, [m, n]: [u32; 2]) -> u64 {
+        u64::from(m.div_ceil(self.rows)) * u64::from(n.div_ceil(self.columns))
+    }
+
     /// The place of an m × n product's tile: the largest of which there are enough, and that is there for its factors.
-    pub(crate) fn of(tiles: &[DenseTile], [m, n]: [u32; 2], loose: bool, turned: bool) -> usize {
+    pub(crate) fn of(tiles: &[DenseTile], extents: [u32; 2], loose: bool, turned: bool) -> usize {
         let fits = |tile: &DenseTile| {
-            let count = u64::from(m.div_ceil(tile.rows)) * u64::from(n.div_ceil(tile.columns));
-            count >= tile.least && (tile.loose || !loose) && (tile.turned || !turned)
+            tile.count(extents) >= tile.least && (tile.loose || !loose) && (tile.turned || !turned)
         };
         // The first is there for all.
         tiles.iter().rposition(fits).unwrap_or(0)
@@ -169,9 +227,13 @@ pub(crate) struct SparseTile {
     pub part: [u32; 2],
     /// Inner products staged at a time.
     pub depth: u32,
+    /// Sets of invocations that share a tile's inner sums, as of a dense tile.
+    pub sets: u32,
     /// Heights of blocks that it is there for, and columns of a product from which on it is taken.
     blocks: &'static [u32],
     from: u32,
+    /// Columns up to which it is taken.
+    to: u32,
     /// Whether it is there for a dense factor that is stored transposed.
     turned: bool,
     /// Tiles that a workgroup makes side by side, where there are many.
@@ -192,8 +254,10 @@ const fn sparse(
         columns,
         part,
         depth: 16,
+        sets: 1,
         blocks,
         from: 0,
+        to: u32::MAX,
         turned: true,
         together: 1,
         segments: &[],
@@ -224,6 +288,20 @@ pub(crate) const SPARSE: [SparseTile; 6] = [
     wide("H32", 32, [4, 8], &[32]),
     wide("H48", 48, [4, 8], &[48, 96]),
     wide("H64", 64, [8, 8], &[64, 128]),
+];
+
+/// Those of devices of the native tier for few columns: so many, and blocks of these heights.
+pub(crate) const SPARSE_NATIVE: [SparseTile; 2] = [
+    SparseTile {
+        sets: 32,
+        to: 16,
+        ..sparse("SETS8", [16, 8], [4, 4], &[8, 16, 32, 48, 64, 96, 128])
+    },
+    SparseTile {
+        sets: 16,
+        to: NARROW,
+        ..sparse("SETS16", [32, 16], [4, 4], &[32, 64, 96, 128])
+    },
 ];
 
 const S32: &[(&str, u32)] = &[("S32", 32), ("S8", 8)];
@@ -308,6 +386,26 @@ const SPARSE_EIGHT: [SparseTile; 7] = [
 ];
 
 impl SparseTile {
+    /// Those that a device has for blocks of that height, each with the columns of products that take it.
+    pub(crate) fn all(
+        block_high: u32,
+        native: bool,
+    ) -> Vec<(&'static SparseTile, RangeInclusive<u32>)> {
+        let place = |columns| &SPARSE[SparseTile::of(&SPARSE, block_high, columns, false)];
+        let mut all = vec![(place(WIDE), NARROW + 1..=u32::MAX)];
+        let mut next = 1;
+        for tile in &SPARSE_NATIVE {
+            if native && tile.blocks.contains(&block_high) {
+                all.push((tile, next..=tile.to));
+                next = tile.to + 1;
+            }
+        }
+        if next <= NARROW {
+            all.push((place(NARROW), next..=NARROW));
+        }
+        all
+    }
+
     /// The place of the tile for blocks of that height and a product of so many columns: the last that is there for them.
     pub(crate) fn of(tiles: &[SparseTile], block_high: u32, columns: u32, turned: bool) -> usize {
         let fits = |tile: &SparseTile| {
@@ -394,6 +492,26 @@ mod tests {
         }
         assert_eq!(flag(&DENSE_SIXTEEN, 4096, true, false), "T256");
         assert_eq!(flag(&DENSE_SIXTEEN, 4096, false, true), "T128");
+    }
+
+    #[test]
+    fn sets_share_long_sums_where_a_launch_has_few_tiles() {
+        let flags = |products: &[[u32; 3]]| -> Vec<&str> {
+            let products: Vec<_> = products.iter().map(|&p| (p, false)).collect();
+            let tiles = native_tiles(&products).into_iter();
+            tiles.map(|tile| NATIVE[tile].flag).collect()
+        };
+        assert_eq!(flags(&[[32, 4096, 32]]), ["SETS"]);
+        assert_eq!(flags(&[[1, 4096, 4096]]), ["SETS"]);
+        assert_eq!(flags(&[[16, 768, 768]]), ["SETS64"]);
+        assert_eq!(flags(&[[256, 1024, 256]]), ["SETS16"]);
+        assert_eq!(flags(&[[512, 512, 512]]), ["KEPT"]);
+        assert_eq!(flags(&[[32, 255, 32]]), ["T32"]);
+        assert_eq!(flags(&[[32, 4096, 32]; 1000]), ["KEPT"; 1000]);
+        // Others go their own way, and do not count.
+        let mixed = [[1024, 1024, 1024], [32, 4096, 32], [704, 8, 768], [8, 8, 8]];
+        assert_eq!(flags(&mixed), ["T128", "SETS", "T64", "T32"]);
+        assert!(flags(&[]).is_empty());
     }
 
     /// Every block side has a tile in every case, which is as high as a block or a whole part of it.

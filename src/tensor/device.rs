@@ -8,7 +8,7 @@ use crate::cpu::Cpu;
 use crate::gpu::{self, Gpu, GpuOptions};
 use crate::machine::Memory;
 use crate::ops::fft::Room;
-use crate::plan::{CostTable, Matrices};
+use crate::plan::{CostTable, Matrices, NATIVE_INVOCATIONS, NATIVE_MEMORY};
 use crate::ragged::{Element, Layout, Ragged};
 use crate::{Result, Tensor};
 
@@ -70,6 +70,8 @@ pub struct DeviceInfo {
     pub limits: Option<DeviceLimits>,
     /// Rows and columns of the cooperative matrices that products of `f16` are made by, 8 or 16, where there are any. `None` in a list.
     pub matrices: Option<usize>,
+    /// Whether it runs the native tier's kernels of matrix products: see [`Tier::Native`](crate::Tier::Native). `false` in a list.
+    pub native: bool,
     /// Kernels compiled so far, of a closed list.
     pub pipelines: usize,
     /// Bind groups kept for reuse, of a bounded number.
@@ -230,6 +232,7 @@ impl Device {
                 reason: cpu.why.clone(),
                 limits: None,
                 matrices: None,
+                native: false,
                 pipelines: 0,
                 bind_groups: 0,
             },
@@ -243,6 +246,7 @@ impl Device {
                     binding_bytes: gpu.limits.binding_bytes,
                 }),
                 matrices: gpu.matrices.map(|matrices| matrices.side() as usize),
+                native: self.is_native(),
                 pipelines: gpu.pipelines(),
                 bind_groups: gpu.bind_groups(),
                 ..adapter_info(&gpu.info)
@@ -265,6 +269,18 @@ impl Device {
             Backend::Cpu(_) => None,
             #[cfg(feature = "gpu")]
             Backend::Gpu(gpu) => gpu.matrices,
+        }
+    }
+
+    /// Whether it runs kernels of the native tier.
+    pub(super) fn is_native(&self) -> bool {
+        match &self.backend {
+            Backend::Cpu(_) => false,
+            #[cfg(feature = "gpu")]
+            Backend::Gpu(gpu) => {
+                gpu.limits.invocations >= NATIVE_INVOCATIONS
+                    && gpu.limits.workgroup_memory >= NATIVE_MEMORY
+            }
         }
     }
 
@@ -408,6 +424,7 @@ fn adapter_info(info: &wgpu::AdapterInfo) -> DeviceInfo {
         reason: String::new(),
         limits: None,
         matrices: None,
+        native: false,
         pipelines: 0,
         bind_groups: 0,
     }

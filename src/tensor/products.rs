@@ -3,6 +3,7 @@
 use super::extras::Extras;
 use super::{Pair, Tensor};
 use crate::ops::matmul::{self, Activation, Form, Target, Tier};
+use crate::plan::{NATIVE_INVOCATIONS, NATIVE_MEMORY};
 use crate::ragged::{DType, Element, Factor, Float};
 use crate::{Error, Result};
 use half::f16;
@@ -20,7 +21,8 @@ impl<T: Factor> Tensor<T> {
     ///
     /// Cost: 2·m·k·n operations; on a GPU one dispatch for each size of tile (32, 64 and 128, on matrices also 256), whatever the
     /// number of products.
-    /// A tile's whole sum is one workgroup's: a small product takes some 30 ms for each million of its inner extent (H100).
+    /// A tile's whole sum is one workgroup's: a small product takes some 30 ms for each million of its inner extent (H100); in the
+    /// native tier a tenth of that, and a dispatch for such products, because many invocations share a sum.
     /// Results in `f16` take a dispatch more, and on a GPU room for them in `f32`; on the CPU `f16` operands take room in `f32`.
     /// Error: |error| ≤ γ_h Σ|A_il B_lj| with h = min(k, 512) + ⌈k / 512⌉, and the rounding to `f16`; exact for integers below
     /// 2²⁴. `f16` on cooperative matrices has another bound, see [`Product::tier`]. An element's bits depend on its own factors only.
@@ -147,18 +149,29 @@ pub(super) fn target<T: Element>(
 ) -> Result<Target> {
     let device = &operands[0].device;
     let matrices = device.matrices().filter(|_| T::DTYPE == DType::F16);
+    let lacks = |what| Err(Error::Unsupported { op, what });
     match (tier, matrices) {
         (Tier::Auto | Tier::Matrix, Some(matrices)) => Ok(Target::Matrix {
             matrices,
             quads: operands.iter().all(|operand| operand.base % 8 == 0),
         }),
-        (Tier::Matrix, None) => Err(Error::Unsupported {
-            op,
-            what: format!(
-                "the tier of matrices: {} has no cooperative ones of f16, 16 x 16 or 8 x 8, that add up in f32",
-                device.name()
-            ),
-        }),
+        (Tier::Matrix, None) if T::DTYPE != DType::F16 => lacks(format!(
+            "the tier of matrices: cooperative ones multiply f16, and not {}",
+            T::DTYPE
+        )),
+        (Tier::Matrix, None) => lacks(format!(
+            "the tier of matrices: {} has no cooperative ones of f16, 16 x 16 or 8 x 8, that add up in f32",
+            device.name()
+        )),
+        (Tier::Auto | Tier::Native, _) if device.is_native() => Ok(Target::Native),
+        (Tier::Native, _) => lacks(format!(
+            "the native tier, which needs {NATIVE_INVOCATIONS} invocations and {NATIVE_MEMORY} bytes of memory a workgroup: {} has {}",
+            device.name(),
+            match device.info().limits {
+                Some(found) => format!("{} and {}", found.invocations, found.workgroup_memory),
+                None => "one way for all".to_owned(),
+            }
+        )),
         _ if device.is_gpu() => Ok(Target::Baseline),
         _ => Ok(Target::Cpu),
     }
@@ -185,6 +198,35 @@ impl<'a, T: Factor> Product<'a, T> {
     /// Multiplies by the transposes of what the right batch holds, (n, k). Nothing is copied.
     pub fn transpose_right(mut self) -> Self {
         self.form.transposed[1] = true;
+        self
+    }
+
+    /// Makes the products by kernels of that tier, or fails to. See [`Tier`].
+    ///
+    /// By matrices, which multiply `f16` only, sums are a chain of ⌈k / s⌉ additions of s products, each cut instead of rounded: |error| ≤ 4 γ_h Σ|A_il B_lj| with
+    /// h = s + ⌈k / s⌉, where s is 16 or 8, the side of the device's [`matrices`](crate::DeviceInfo::matrices). The other tiers keep the bound of
+    /// [`Tensor::matmul`], and may add up in another order. `Auto` goes by the device alone, so an element's bits depend on its factors and on the device.
+    ///
+    /// ```
+    /// # use vsla::{Device, Pairing, Ragged, Shape, Tier, f16};
+    /// # let device = Device::cpu();
+    /// let one = device.upload(&Ragged::from_shapes(vec![f16::ONE], 2, [Shape::new(&[1, 1])?])?)?;
+    /// let product = one.pair(&one, Pairing::Elementwise)?.product();
+    /// for tier in [Tier::Native, Tier::Matrix] {
+    ///     match product.clone().tier(tier).run() {
+    ///         Ok(_) => println!("{} has {tier:?}", device.info()),
+    ///         Err(error) => assert_eq!(error.kind(), "unsupported"),
+    ///     }
+    /// }
+    /// assert_eq!(product.tier(Tier::Baseline).run()?.download_blocking()?.values(), [f16::ONE]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`run`](Self::run) fails with [`Unsupported`](crate::Error::Unsupported), which says what is missing, for [`Tier::Native`] and [`Tier::Matrix`]
+    /// where the device has not what they need, for [`Tier::Matrix`] of other types than `f16`, and for both on the CPU.
+    pub fn tier(mut self, tier: Tier) -> Self {
+        self.tier = tier;
         self
     }
 
@@ -226,33 +268,6 @@ impl<'a, T: Factor> Product<'a, T> {
 }
 
 impl Product<'_, f16> {
-    /// Makes the products that way, or fails to.
-    ///
-    /// By matrices, sums are a chain of ⌈k / s⌉ additions of s products, each cut instead of rounded: |error| ≤ 4 γ_h Σ|A_il B_lj| with
-    /// h = s + ⌈k / s⌉, where s is 16 or 8, the side of the device's [`matrices`](crate::DeviceInfo::matrices). `Auto` goes by the device alone, so an element's bits depend on its factors and on the device. The
-    /// CPU has one way, which is both `Auto` and `Baseline`.
-    ///
-    /// ```
-    /// # use vsla::{Device, Pairing, Ragged, Shape, Tier, f16};
-    /// # let device = Device::cpu();
-    /// let one = device.upload(&Ragged::from_shapes(vec![f16::ONE], 2, [Shape::new(&[1, 1])?])?)?;
-    /// let product = one.pair(&one, Pairing::Elementwise)?.product();
-    /// match product.clone().tier(Tier::Matrix).run() {
-    ///     Ok(_) => println!("{} has matrices", device.info()),
-    ///     Err(error) => assert_eq!(error.kind(), "unsupported"),
-    /// }
-    /// assert_eq!(product.tier(Tier::Baseline).run()?.download_blocking()?.values(), [f16::ONE]);
-    /// # Ok::<(), vsla::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`run`](Self::run) fails with [`Unsupported`](crate::Error::Unsupported) for [`Tier::Matrix`] where the device has no
-    /// such matrices, and on the CPU.
-    pub fn tier(mut self, tier: Tier) -> Self {
-        self.tier = tier;
-        self
-    }
-
     /// The products as they are summed, in `f32`, where [`run`](Self::run) rounds to `f16`.
     ///
     /// ```

@@ -9,7 +9,7 @@ mod refusals;
 use libtest_mimic::Trial;
 use vsla::{Bsr, BsrTensor, Device, Float, Layout, Pairing, Ragged, Shape, Tensor, Topology};
 
-use crate::support::bench::{Bench, DeviceTest};
+use crate::support::bench::{Bench, DeviceTest, tiers};
 use crate::support::compare::{assert_identical, assert_within};
 use crate::support::corpus::rng;
 use crate::support::number::{Number, widened};
@@ -110,7 +110,6 @@ fn check(device: &Device, topology: &Topology, sets: usize, counts: &[usize], va
         let pairs: Vec<_> = (0..counts.len())
             .map(|i| (if sets == 1 { 0 } else { i }, i))
             .collect();
-        let got = download(&multiply(&there, &upload(device, &x), form));
         let expected = if left {
             let pairs: Vec<_> = pairs.iter().map(|&(i, j)| (j, i)).collect();
             reference::matmul(&widened(&x), &full, &pairs, [false, transposed])
@@ -121,8 +120,12 @@ fn check(device: &Device, topology: &Topology, sets: usize, counts: &[usize], va
             Values::Integers => vec![0.0; expected.values.values().len()],
             Values::Random => expected.bounds(depth),
         };
-        let what = format!("{form:?} {values:?} {topology}");
-        assert_within(&what, &got, &expected.values, &bounds);
+        let x = upload(device, &x);
+        for tier in tiers(device) {
+            let got = download(&multiply(&there.tier(tier), &x, form));
+            let what = format!("{form:?} {values:?} {tier:?} {topology}");
+            assert_within(&what, &got, &expected.values, &bounds);
+        }
     }
 }
 
@@ -293,7 +296,11 @@ fn views(device: &Device) {
         .unwrap();
     let values = s.values().elements(1..4).unwrap();
     let part = BsrTensor::new(&topology, values).unwrap();
-    for form in FORMS {
+    for (form, tier) in FORMS
+        .into_iter()
+        .flat_map(|form| tiers(device).map(move |tier| (form, tier)))
+    {
+        let (s, part) = (s.tier(tier), part.tier(tier));
         let x = upload(
             device,
             &batch(&dense(&topology, form, &counts), Values::Random, "x"),

@@ -4,11 +4,12 @@ mod any;
 mod epilogue;
 mod half;
 mod matrix;
+mod native;
 #[cfg(feature = "gpu")]
 mod plans;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Error, Factor, Layout, Pairing, Product, Ragged, Shape, Tensor};
+use vsla::{Device, Error, Factor, Layout, Pairing, Product, Ragged, Shape, Tensor, Tier};
 
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::{assert_exact, assert_identical, assert_within};
@@ -45,6 +46,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = bench.all_on_each_device(tests);
     trials.extend(half::tests(bench));
     trials.extend(matrix::tests(bench));
+    trials.extend(native::tests(bench));
     trials.push(bench.host("cpu::one_worker_or_many", one_worker_or_many));
     #[cfg(feature = "gpu")]
     trials.extend(plans::tests(bench));
@@ -90,8 +92,12 @@ fn form<'a, T: Factor>(mut product: Product<'a, T>, transposed: [bool; 2]) -> Pr
 
 const TRANSPOSES: [[bool; 2]; 4] = [[false, false], [true, false], [false, true], [true, true]];
 
-/// Exact for integers, within the bound for other values, against the definition.
+/// Exact, against the definition.
 fn check<T: Number>(device: &Device, extents: &[[usize; 3]], transposed: [bool; 2]) {
+    check_by::<T>(device, extents, transposed, Tier::Baseline);
+}
+
+fn check_by<T: Number>(device: &Device, extents: &[[usize; 3]], transposed: [bool; 2], tier: Tier) {
     let (left, right) = factors(extents, transposed);
     let (a, b) = (
         small_integers::<T>(&left, "left integers"),
@@ -99,7 +105,7 @@ fn check<T: Number>(device: &Device, extents: &[[usize; 3]], transposed: [bool; 
     );
     let pairs = reference::elementwise(a.len());
     let expected = reference::matmul(&widened(&a), &widened(&b), &pairs, transposed);
-    let got = multiply(device, &a, &b, transposed);
+    let got = multiply(device, &a, &b, transposed, tier);
     let none = vec![0.0; expected.values.values().len()];
     assert_within("integers", &got, &expected.values.cast(T::compared), &none);
 }
@@ -109,18 +115,31 @@ fn multiply<T: Number>(
     a: &Ragged<T>,
     b: &Ragged<T>,
     transposed: [bool; 2],
+    tier: Tier,
 ) -> Ragged<T> {
     let (x, y) = (upload(device, a), upload(device, b));
     let pair = x.pair(&y, Pairing::Elementwise).unwrap();
-    download(&form(pair.product(), transposed).run().unwrap())
+    let product = form(pair.product(), transposed).tier(tier);
+    download(&product.run().unwrap())
 }
 
+/// Within the bound, against the definition.
 fn check_random(device: &Device, extents: &[[usize; 3]], transposed: [bool; 2]) {
+    check_random_by(device, extents, transposed, Tier::Baseline, depth);
+}
+
+fn check_random_by(
+    device: &Device,
+    extents: &[[usize; 3]],
+    transposed: [bool; 2],
+    tier: Tier,
+    depth: fn(usize) -> f64,
+) {
     let (left, right) = factors(extents, transposed);
     let (a, b) = (Ragged::random(&left, 5), Ragged::random(&right, 6));
     let pairs = reference::elementwise(a.len());
     let expected = reference::matmul(&widened(&a), &widened(&b), &pairs, transposed);
-    let got = multiply(device, &a, &b, transposed);
+    let got = multiply(device, &a, &b, transposed, tier);
     assert_within("random", &got, &expected.values, &expected.bounds(depth));
 }
 
@@ -365,13 +384,19 @@ fn one_worker_or_many() {
     let (left, right) = factors(&extents, [false, false]);
     let (a, b) = (Ragged::random(&left, 8), Ragged::random(&right, 9));
     let device = Device::cpu();
-    let many = multiply(&device, &a, &b, [false; 2]);
+    let many = multiply(&device, &a, &b, [false; 2], Tier::Baseline);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1);
     let one = pool.build().unwrap();
-    let one = one.install(|| multiply(&device, &a, &b, [false; 2]));
+    let one = one.install(|| multiply(&device, &a, &b, [false; 2], Tier::Baseline));
     assert_identical("one worker", &one, &many);
     for i in 0..extents.len() {
-        let alone = multiply(&device, &pick(&a, &[i]), &pick(&b, &[i]), [false; 2]);
+        let alone = multiply(
+            &device,
+            &pick(&a, &[i]),
+            &pick(&b, &[i]),
+            [false; 2],
+            Tier::Baseline,
+        );
         assert_identical("alone", &alone, &pick(&many, &[i]));
     }
 }

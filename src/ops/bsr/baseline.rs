@@ -5,18 +5,11 @@ use std::sync::Arc;
 use super::plan::{self, Rows};
 use super::{Finish, OP, Request, groups, ordered, rounded};
 use crate::Result;
-use crate::plan::{
-    Access, Kernel, NARROW, SPARSE, Slot, SparseTile, Stage, Variant, WIDE, Word, Words,
-};
+use crate::plan::{Access, Kernel, NARROW, Slot, SparseTile, Stage, Variant, WIDE, Word, Words};
 use crate::ragged::{DType, Topology};
 
 /// Chunks of one piece of a row.
 const CHUNKS: u32 = 4;
-
-fn build_of(block_high: u32, narrow: bool) -> &'static SparseTile {
-    let columns = if narrow { NARROW } else { WIDE };
-    &SPARSE[SparseTile::of(&SPARSE, block_high, columns, false)]
-}
 
 macro_rules! variants {
     ($($flags:expr),+ $(,)?) => {
@@ -49,6 +42,10 @@ pub(crate) static MATMUL: Kernel = Kernel {
         &["HALVES", "H48"],
         &["HALVES", "H64"],
         &["HALVES", "NARROW"],
+        &["NATIVE", "SETS8"],
+        &["NATIVE", "SETS16"],
+        &["NATIVE", "SETS8", "HALVES"],
+        &["NATIVE", "SETS16", "HALVES"],
     ),
 };
 
@@ -88,7 +85,7 @@ fn variant(kernel: &Kernel, dtype: DType, build: &SparseTile) -> usize {
     found.unwrap_or(0)
 }
 
-pub(super) fn stages(request: &Request<'_>) -> Result<(Vec<Stage>, Vec<u64>)> {
+pub(super) fn stages(request: &Request<'_>, native: bool) -> Result<(Vec<Stage>, Vec<u64>)> {
     let &Request {
         form,
         types: (dtype, _),
@@ -120,13 +117,14 @@ pub(super) fn stages(request: &Request<'_>) -> Result<(Vec<Stage>, Vec<u64>)> {
         scratch += u64::from(rows.slots) * u64::from(high) * u64::from(product.n);
     }
     let mut parts = Vec::new();
-    for (step, wanted) in [(WIDE, NARROW + 1..=u32::MAX), (NARROW, 1..=NARROW)] {
+    let builds = SparseTile::all(high, native);
+    for (build, wanted) in &builds {
         let first = words.len() / 4;
         let mut columns = 0u64;
         for (i, product) in products.iter().enumerate() {
             if product.m > 0 && wanted.contains(&product.n) {
                 columns += u64::from(product.n);
-                for column in (0..product.n).step_by(step as usize) {
+                for column in (0..product.n).step_by(build.columns as usize) {
                     words.extend([i as u32, column, 0, 0]);
                 }
             }
@@ -145,8 +143,7 @@ pub(super) fn stages(request: &Request<'_>) -> Result<(Vec<Stage>, Vec<u64>)> {
     let mut temps = vec![scratch.max(1)];
     let (sums, after) = request.sums(&mut temps);
     let mut all = Vec::new();
-    for (narrow, &(first, panels, columns)) in [false, true].into_iter().zip(&parts) {
-        let build = build_of(high, narrow);
+    for ((build, _), &(first, panels, columns)) in builds.iter().zip(&parts) {
         let strips = high.div_ceil(build.rows);
         let params = [
             rows.pieces_at,
@@ -208,8 +205,7 @@ pub(super) fn sampled(
     let mut temps = Vec::new();
     let (sums, round) = rounded(result_type, pairs * topology.set(), &mut temps);
     let mut all = Vec::new();
-    for (narrow, (at, pieces)) in [false, true].into_iter().zip(rows.pieces) {
-        let build = build_of(high, narrow);
+    for ((build, _), (at, pieces)) in SparseTile::all(high, false).into_iter().zip(rows.pieces) {
         let strips = high.div_ceil(build.rows);
         let params = [
             at,

@@ -13,6 +13,8 @@ mod matrix_text;
 mod plan;
 mod sampled;
 #[cfg(feature = "gpu")]
+mod shared;
+#[cfg(feature = "gpu")]
 mod text;
 mod twin;
 
@@ -266,7 +268,8 @@ pub(crate) fn matmul(
         };
         let (stages, temps) = match target {
             Target::Cpu => (Vec::new(), Vec::new()),
-            Target::Baseline => baseline::stages(&request)?,
+            Target::Baseline => baseline::stages(&request, false)?,
+            Target::Native => baseline::stages(&request, true)?,
             Target::Matrix { matrices, quads } => matrix::stages(&request, matrices, quads)?,
         };
         Ok(Arc::new(Launch {

@@ -107,7 +107,7 @@ pub(crate) fn sampled(
         let types = (dtype, result_type);
         let (stages, temps) = match target {
             Target::Cpu => (Vec::new(), Vec::new()),
-            Target::Baseline => {
+            Target::Baseline | Target::Native => {
                 let list = words(&products);
                 baseline::sampled(types, topology, pairs.len(), list, cost)?
             }

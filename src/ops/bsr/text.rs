@@ -2,17 +2,29 @@
 
 use std::fmt::Write;
 
+use super::shared;
+use crate::ops::sets::Sets;
 use crate::ops::squares::{Side, Squares};
-use crate::plan::{SPARSE, SparseTile};
+use crate::plan::{SPARSE, SPARSE_NATIVE, SparseTile};
 
 /// What `#generate "bsr_matmul"` stands for.
 pub(crate) fn generate(flags: &[&str]) -> String {
     let wanted = |tile: &&SparseTile| flags.contains(&tile.flag);
-    let tile = SPARSE.iter().find(wanted).unwrap_or(&SPARSE[0]);
+    let tiles = || SPARSE.iter().chain(&SPARSE_NATIVE);
+    let tile = tiles().find(wanted).unwrap_or(&SPARSE[0]);
     let mut out = format!(
         "const HIGH = {}u;\nconst WIDE = {}u;\n",
         tile.rows, tile.columns
     );
+    if tile.sets > 1 {
+        return out
+            + &shared::text(&Sets {
+                rows: tile.rows,
+                columns: tile.columns,
+                part: tile.part,
+                sets: tile.sets,
+            });
+    }
     Writer {
         squares: Squares {
             rows: tile.rows,

@@ -6,6 +6,8 @@
 mod epilogue;
 mod matrix;
 #[cfg(feature = "gpu")]
+mod shared;
+#[cfg(feature = "gpu")]
 mod text;
 mod twin;
 
@@ -13,8 +15,8 @@ use std::sync::Arc;
 
 use super::convert;
 use crate::plan::{
-    Access, DENSE, DenseTile, Kernel, Launch, Matrices, Output, OutputLayout, Slot, Stage, Variant,
-    Word, Words,
+    Access, DENSE, DenseTile, Kernel, Launch, Matrices, NATIVE, Output, OutputLayout, Slot, Stage,
+    Variant, Word, Words, native_tiles,
 };
 use crate::ragged::{CacheKey, DType, Layout, Pairs, Shape};
 use crate::{Error, Result};
@@ -28,15 +30,20 @@ pub(crate) use matrix::generate as generate_matrix;
 #[cfg(feature = "gpu")]
 pub(crate) use text::generate;
 
-/// How products of `f16` are made on a GPU. [`Product::tier`](crate::Product::tier) forces one.
+/// How matrix products are made on a GPU: by kernels that need more or less of the device. [`Product::tier`](crate::Product::tier) forces one; the CPU has
+/// one way, which is both `Auto` and `Baseline`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Tier {
-    /// By matrices where the device has them.
+    /// `f16` by matrices where the device has them; all else by the native tier where the device is one for it.
     #[default]
     Auto,
     /// By kernels that any device runs.
     Baseline,
+    /// By kernels for workgroups of up to 1,024 invocations and 32 KiB of memory. Sums of 256 products and more have some of their own
+    /// there, where a product has less than 128 tiles of 64 × 64: sets of invocations share a sum, the more the fewer tiles a call has, in one order
+    /// however many they are. All others take those of the baseline, since none that needs more was faster.
+    Native,
     /// By the device's cooperative matrices, of 16 × 16 or of 8 × 8: those of 16 are some five to ten times as fast on large products.
     Matrix,
 }
@@ -46,6 +53,7 @@ pub enum Tier {
 pub(crate) enum Target {
     Cpu,
     Baseline,
+    Native,
     /// Cooperative matrices, and whether both operands begin at whole quads of words.
     Matrix {
         matrices: Matrices,
@@ -58,8 +66,9 @@ impl Target {
         match self {
             Target::Cpu => 0,
             Target::Baseline => 1,
+            Target::Native => 2,
             Target::Matrix { matrices, quads } => {
-                2 + u64::from(quads) + 2 * u64::from(matrices == Matrices::Eight)
+                3 + u64::from(quads) + 2 * u64::from(matrices == Matrices::Eight)
             }
         }
     }
@@ -76,12 +85,12 @@ struct Kind {
 
 /// Each tile for every type.
 macro_rules! variants {
-    ($($tile:literal),+) => {
+    ($([$($tile:literal),+]),+) => {
         &[$(
-            Variant { dtype: DType::F32, flags: &[$tile] },
-            Variant { dtype: DType::I32, flags: &[$tile] },
-            Variant { dtype: DType::U32, flags: &[$tile] },
-            Variant { dtype: DType::F32, flags: &[$tile, "HALVES"] },
+            Variant { dtype: DType::F32, flags: &[$($tile),+] },
+            Variant { dtype: DType::I32, flags: &[$($tile),+] },
+            Variant { dtype: DType::U32, flags: &[$($tile),+] },
+            Variant { dtype: DType::F32, flags: &[$($tile),+, "HALVES"] },
         )+]
     };
 }
@@ -97,11 +106,19 @@ pub(crate) static KERNEL: Kernel = Kernel {
         Access::Read,
         Access::Read,
     ],
-    variants: variants!("T32", "T64", "T128"),
+    variants: variants!(
+        ["T32"],
+        ["T64"],
+        ["T128"],
+        ["NATIVE", "KEPT"],
+        ["NATIVE", "SETS16"],
+        ["NATIVE", "SETS64"],
+        ["NATIVE", "SETS"]
+    ),
 };
 
 /// The tiles, each with its variant of the kernel.
-fn kinds(dtype: DType) -> Vec<Kind> {
+fn kinds(dtype: DType, tiles: &'static [DenseTile]) -> Vec<Kind> {
     let (dtype, halves) = match dtype {
         // Sums of f16 are f32.
         DType::F16 => (DType::F32, true),
@@ -120,7 +137,7 @@ fn kinds(dtype: DType) -> Vec<Kind> {
         tile,
         rate: 1,
     };
-    DENSE.iter().map(kind).collect()
+    tiles.iter().map(kind).collect()
 }
 
 /// What is multiplied, and how.
@@ -284,9 +301,27 @@ fn stages(
     bias: Option<&Layout>,
 ) -> Vec<Stage> {
     let begin = |layout: &Layout, i: usize| layout.offsets().as_slice()[i];
+    let tiles: &[DenseTile] = match target {
+        Target::Native => &NATIVE,
+        _ => &DENSE,
+    };
     let kinds = match target {
         Target::Matrix { matrices, .. } => matrix::kinds(form, matrices),
-        _ => kinds(dtype),
+        _ => kinds(dtype, tiles),
+    };
+    let loose = |(i, j): (usize, usize), product: &Extents| {
+        let places = [begin(a, i), begin(b, j)]
+            .into_iter()
+            .chain(product.strides);
+        !places.fold(0, |all, place| all | place).is_multiple_of(4)
+    };
+    let of_native = match target {
+        Target::Native => {
+            let all = pairs.iter().zip(products);
+            let all = all.map(|(pair, p)| ([p.m, p.k, p.n], loose(pair, p)));
+            native_tiles(&all.collect::<Vec<_>>())
+        }
+        _ => Vec::new(),
     };
     let mut of_kind = vec![Vec::new(); kinds.len()];
     for (pair, ((i, j), product)) in pairs.iter().zip(products).enumerate() {
@@ -298,11 +333,8 @@ fn stages(
             Target::Matrix { matrices, quads } => {
                 matrix::kind(form, matrices, product, quads.then_some(begins))
             }
-            _ => {
-                let places = begins.into_iter().chain(product.strides);
-                let loose = !places.fold(0, |all, place| all | place).is_multiple_of(4);
-                DenseTile::of(&DENSE, [product.m, product.n], loose, false)
-            }
+            Target::Native => of_native[pair],
+            _ => DenseTile::of(tiles, [product.m, product.n], loose((i, j), product), false),
         };
         let bias = match (bias, form.epilogue.bias) {
             (Some(bias), Some(Bias::Right)) => begin(bias, j),

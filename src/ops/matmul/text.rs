@@ -2,13 +2,17 @@
 
 use std::fmt::Write;
 
+use super::shared;
 use crate::ops::squares::{Side, Squares};
-use crate::plan::{DENSE, DenseTile};
+use crate::plan::{DENSE, DenseTile, NATIVE};
 
 /// What `#generate "matmul"` stands for.
 pub(crate) fn generate(flags: &[&str]) -> String {
     let wanted = |tile: &&DenseTile| flags.contains(&tile.flag);
-    let tile = DENSE.iter().find(wanted).unwrap_or(&DENSE[0]);
+    let tile = NATIVE.iter().find(wanted).unwrap_or(&DENSE[0]);
+    if tile.sets > 1 {
+        return shared::text(tile);
+    }
     let mut out = String::new();
     Writer {
         squares: Squares {
@@ -17,14 +21,21 @@ pub(crate) fn generate(flags: &[&str]) -> String {
             part: tile.part,
             depth: tile.depth,
         },
+        kept: flags.contains(&"NATIVE"),
         out: &mut out,
     }
     .tile();
     out
 }
 
+/// Inner products that are added up by themselves before they are added to the sum of those before, as every kernel of small products
+/// with long sums does it in the native tier: so many that 64 sets have one each, up to those of the baseline.
+pub(super) const NATIVE_BLOCK: &str = "min(32u * ((o.k + 2047u) / 2048u), BLOCK)";
+
 struct Writer<'a> {
     squares: Squares,
+    /// Whether whole sums stay in registers, too, and not in the result.
+    kept: bool,
     out: &'a mut String,
 }
 
@@ -65,8 +76,15 @@ impl Writer<'_> {
     fn sum(&mut self, ways: &[&str]) {
         self.load("0u", ways);
         self.line("var begin = 0u;");
+        self.line(&format!(
+            "let block = {};",
+            if self.kept { NATIVE_BLOCK } else { "BLOCK" }
+        ));
+        if self.kept {
+            self.of_all_sums("    var all{} = vec4<E>();\n");
+        }
         self.line("loop {");
-        self.line("let end = min(begin + BLOCK, o.k);");
+        self.line("let end = min(begin + block, o.k);");
         self.squares.begin(self.out);
         self.line(&format!(
             "for (var k = begin; k < end; k += {}u) {{",
@@ -78,11 +96,34 @@ impl Writer<'_> {
         self.load(&format!("(k + {}u)", self.squares.depth), ways);
         self.squares.multiply(self.out);
         self.line("}");
+        if self.kept {
+            self.of_all_sums("    all{} += s{};\n");
+            self.line("begin += block;");
+            self.line("if begin >= o.k {\n        break;\n    }\n    }");
+            let mut put = String::new();
+            self.squares.each(|i, q, row, column| {
+                let _ = writeln!(
+                    put,
+                    "    put_quad(o, row0 + {row}, column0 + {column}, all{i}_{q}, true, true);"
+                );
+            });
+            self.out.push_str(&put);
+            return;
+        }
         self.line("let first = begin == 0u;");
-        self.line("begin += BLOCK;");
+        self.line("begin += block;");
         self.line("let last = begin >= o.k;");
         self.store();
         self.line("if last {\n        break;\n    }\n    }");
+    }
+
+    /// A line for each quad of sums, whose name is in place of braces.
+    fn of_all_sums(&mut self, line: &str) {
+        let mut text = String::new();
+        self.squares.each(|i, q, _, _| {
+            text += &line.replace("{}", &format!("{i}_{q}"));
+        });
+        self.out.push_str(&text);
     }
 
     /// Whether what is done to whole sums is done when all are stored, so that the loop that makes many of them has the registers.

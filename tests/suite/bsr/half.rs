@@ -3,7 +3,7 @@
 use vsla::{Bsr, BsrTensor, Device, Layout, Pairing, Product, Ragged, Tensor, Tier, Topology, f16};
 
 use super::{FORMS, SIDES, Values, batch, dense, matrices, matrix, multiply};
-use crate::support::bench::DeviceTest;
+use crate::support::bench::{DeviceTest, tiers};
 use crate::support::compare::assert_identical;
 use crate::support::corpus::rng;
 use crate::support::number::widened;
@@ -78,14 +78,22 @@ fn integers(device: &Device) {
 /// The bits of the same product of f32, and those rounded, by the kernels that make both.
 fn check(device: &Device, topology: &Topology, counts: &[usize]) {
     let s = narrowed_matrix(&matrix(topology, 1, Values::Random));
-    let halves = device.upload_bsr(&s).unwrap().tier(Tier::Baseline);
+    let halves = device.upload_bsr(&s).unwrap();
     let wide = BsrTensor::new(topology, halves.values().to_f32().unwrap()).unwrap();
-    for form in FORMS {
+    for (form, tier) in FORMS
+        .into_iter()
+        .flat_map(|form| tiers(device).map(move |tier| (form, tier)))
+    {
+        let (halves, wide) = (halves.tier(tier), wide.tier(tier));
         let x = batch(&dense(topology, form, counts), Values::Random, "dense");
         let x = upload(device, &narrowed(&x));
         let expected = multiply(&wide, &x.to_f32().unwrap(), form);
         let got = download(&sums(&halves, &x, form));
-        assert_identical(format!("{form:?} {topology}"), &got, &download(&expected));
+        assert_identical(
+            format!("{form:?} {tier:?} {topology}"),
+            &got,
+            &download(&expected),
+        );
         let rounded = download(&expected.to_f16().unwrap());
         assert_eq!(download(&multiply(&halves, &x, form)), rounded);
     }

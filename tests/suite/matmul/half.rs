@@ -1,10 +1,10 @@
 //! Products of f16.
 
 use libtest_mimic::Trial;
-use vsla::{Activation, Device, Layout, Pairing, Product, Ragged, Tensor, Tier, f16};
+use vsla::{Activation, Device, Layout, Pairing, Product, Ragged, Tensor, f16};
 
 use super::{TRANSPOSES, depth, factors, form, matrices, small_integers};
-use crate::support::bench::{Bench, DeviceTest, depth_by_matrices};
+use crate::support::bench::{Bench, DeviceTest, depth_by_matrices, tiers};
 use crate::support::compare::{assert_identical, assert_within};
 use crate::support::number::widened;
 use crate::support::operation::{download, upload};
@@ -92,15 +92,17 @@ fn as_of_f32(device: &Device) {
         let b = upload(device, &narrowed(&Ragged::random(&right, 8)));
         let (wide_a, wide_b) = (a.to_f32().unwrap(), b.to_f32().unwrap());
         let wide = wide_a.pair(&wide_b, Pairing::Elementwise).unwrap();
-        let expected = form(wide.product(), transposed).run().unwrap();
-        let rounded = download(&expected.to_f16().unwrap());
-        let expected = download(&expected);
-        pair(&a, &b, |product| {
-            let product = form(product, transposed).tier(Tier::Baseline);
-            let sums = download(&product.run_f32().unwrap());
-            assert_identical(format!("{transposed:?}"), &sums, &expected);
-            assert_eq!(download(&product.run().unwrap()), rounded);
-        });
+        for tier in tiers(device) {
+            let expected = form(wide.product(), transposed).tier(tier).run().unwrap();
+            let rounded = download(&expected.to_f16().unwrap());
+            let expected = download(&expected);
+            pair(&a, &b, |product| {
+                let product = form(product, transposed).tier(tier);
+                let sums = download(&product.run_f32().unwrap());
+                assert_identical(format!("{transposed:?} {tier:?}"), &sums, &expected);
+                assert_eq!(download(&product.run().unwrap()), rounded);
+            });
+        }
     }
 }
 
@@ -276,11 +278,13 @@ fn epilogues(device: &Device) {
                 product
             }};
         }
-        let expected = product!(&wide).run().unwrap();
-        let got = product!(&halves).tier(Tier::Baseline).run_f32().unwrap();
-        assert_identical(parts, &download(&got), &download(&expected));
-        let got = download(&product!(&halves).tier(Tier::Baseline).run().unwrap());
-        assert_eq!(got, download(&expected.to_f16().unwrap()), "{parts}");
+        for tier in tiers(device) {
+            let expected = product!(&wide).tier(tier).run().unwrap();
+            let got = product!(&halves).tier(tier).run_f32().unwrap();
+            assert_identical(parts, &download(&got), &download(&expected));
+            let got = download(&product!(&halves).tier(tier).run().unwrap());
+            assert_eq!(got, download(&expected.to_f16().unwrap()), "{parts}");
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Products of f16 on cooperative matrices.
 
 use libtest_mimic::Trial;
-use vsla::{Activation, Device, Layout, Pairing, Ragged, Tensor, Tier, f16};
+use vsla::{Activation, Device, Element, Layout, Pairing, Ragged, Tensor, Tier, f16};
 
 use super::half::{narrowed, pair};
 use super::{TRANSPOSES, factors, form, matrices, small_integers};
@@ -77,11 +77,21 @@ fn refused(device: &Device) {
 
 /// A batch behind some values that are not numbers, and before some.
 fn among_nans(device: &Device, batch: &Ragged<f16>, base: usize) -> Tensor<f16> {
+    among(device, batch, base, f16::NAN)
+}
+
+/// A batch behind some values that are not its own, and before some.
+pub(super) fn among<T: Element>(
+    device: &Device,
+    batch: &Ragged<T>,
+    base: usize,
+    strange: T,
+) -> Tensor<T> {
     let shapes = batch.layout().shapes().map(|s| {
         let s = s.extents();
         [s[0] as usize, s[1] as usize]
     });
-    let strange = vec![f16::NAN; base];
+    let strange = vec![strange; base];
     let whole = matrices([[1, base]].into_iter().chain(shapes).chain([[1, base]]));
     let values = [&strange, batch.values(), &strange].concat();
     let whole = Ragged::from_parts(whole, values).unwrap();

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use libtest_mimic::{Completion, Failed, Trial};
-use vsla::{Device, DeviceKind};
+use vsla::{Device, DeviceKind, Tier};
 
 /// A test to run on each device, and its name.
 pub type DeviceTest = (&'static str, fn(&Device));
@@ -97,14 +97,27 @@ impl Bench {
 impl Bench {
     /// The trial `module::gpu::name` on the GPU, ignored where that has no cooperative matrices.
     pub fn on_matrices(&self, name: &str, test: impl FnOnce(&Device) + Send + 'static) -> Trial {
+        let has = |device: &Device| device.info().matrices.is_some();
+        self.where_it_has(name, has, "no cooperative matrices", test)
+    }
+
+    /// The same, ignored where the GPU is none for the native tier.
+    pub fn on_native(&self, name: &str, test: impl FnOnce(&Device) + Send + 'static) -> Trial {
+        let has = |device: &Device| device.info().native;
+        self.where_it_has(name, has, "no native tier", test)
+    }
+
+    fn where_it_has(
+        &self,
+        name: &str,
+        has: fn(&Device) -> bool,
+        lacks: &'static str,
+        test: impl FnOnce(&Device) + Send + 'static,
+    ) -> Trial {
         let name = format!("{}::gpu::{name}", self.module);
         Trial::ignorable_test(name, move || match gpu() {
-            Ok(device) if device.info().matrices.is_some() => {
-                guarded(|| test(device)).map(|()| Completion::Completed)
-            }
-            Ok(_) => Ok(Completion::ignored_with(
-                "the GPU has no cooperative matrices",
-            )),
+            Ok(device) if has(device) => guarded(|| test(device)).map(|()| Completion::Completed),
+            Ok(_) => Ok(Completion::ignored_with(format!("the GPU has {lacks}"))),
             Err(reason) if gpu_is_required() => Err(reason.into()),
             Err(reason) => Ok(Completion::ignored_with(reason)),
         })
@@ -115,6 +128,12 @@ impl Bench {
 pub fn depth_by_matrices(device: &Device) -> impl Fn(usize) -> f64 + use<> {
     let side = device.info().matrices.unwrap_or(16);
     move |terms| 4.0 * (side as f64 + terms.div_ceil(side) as f64)
+}
+
+/// The tiers that a device has for every type.
+pub fn tiers(device: &Device) -> impl Iterator<Item = Tier> + use<> {
+    let native = device.info().native.then_some(Tier::Native);
+    [Tier::Baseline].into_iter().chain(native)
 }
 
 /// Whether a device computes on the CPU: there a tenth of the cases has to do where matrices are imitated value by value.

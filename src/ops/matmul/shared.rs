@@ -1,0 +1,131 @@
+//! The part of `matmul.wgsl` that depends on the tile, for tiles whose inner sums sets of invocations share.
+
+use std::fmt::Write;
+
+use super::text::NATIVE_BLOCK;
+use crate::ops::sets::{Sets, Side};
+use crate::plan::DenseTile;
+
+pub(super) fn text(tile: &DenseTile) -> String {
+    let sets = Sets {
+        rows: tile.rows,
+        columns: tile.columns,
+        part: tile.part,
+        sets: tile.sets,
+    };
+    let mut out = String::new();
+    sets.declare(&mut out);
+    let _ = writeln!(
+        out,
+        "fn make_tile(o: Product, lid: u32) {{
+    // A vector lies along its inner extent either way.
+    let a_along = p.a_transposed != 0u && o.m > 1u;
+    let b_along = p.b_transposed == 0u && o.n > 1u;
+    let block = {NATIVE_BLOCK};"
+    );
+    sets.places(&mut out);
+    let sides = sets.sides();
+    for side in &sides {
+        places(side, &mut out);
+    }
+    let _ = writeln!(
+        out,
+        "    var begin = 0u;
+    loop {{
+    let end = min(begin + block * (turn + 1u), o.k);"
+    );
+    sets.begin(&mut out);
+    let _ = writeln!(
+        out,
+        "    var k = begin + block * turn;
+    for (; k + 4u <= end; k += 4u) {{"
+    );
+    load(&sides, &mut out);
+    sets.multiply(&mut out);
+    let _ = writeln!(out, "    }}\n    if k < end {{");
+    load_last(&sides, &mut out);
+    sets.multiply(&mut out);
+    let _ = writeln!(
+        out,
+        "    }}
+    begin += block * {}u;",
+        tile.sets
+    );
+    sets.add_up(&mut out);
+    let _ = writeln!(
+        out,
+        "    if begin >= o.k {{\n        break;\n    }}\n    }}"
+    );
+    sets.put(
+        "put_quad(o, o.row0 + row, o.column0 + column, all, true, true);",
+        &mut out,
+    );
+    let _ = writeln!(out, "}}");
+    out
+}
+
+/// Where the invocation's values are. Rows and columns beyond the operand's last are the last one's, and make results that are not stored.
+fn places(side: &Side, out: &mut String) {
+    let name = side.name;
+    let (origin, extent) = match name {
+        "a" => ("o.row0", "o.m"),
+        _ => ("o.column0", "o.n"),
+    };
+    let _ = writeln!(
+        out,
+        "    let {name}_step = select(1u, o.{name}_stride, {name}_along);
+    let {name}_quads = ((o.{name} | select(o.{name}_stride, 0u, {extent} == 1u)) & 3u) == 0u;
+    let {name}_last = {extent} - select(1u, min({extent}, 4u), {name}_along && {name}_quads);"
+    );
+    for (g, place) in side.places.iter().enumerate() {
+        let _ = writeln!(out, "    let {name}{g}_side = {origin} + {place};");
+    }
+    for (g, l) in side.registers() {
+        let _ = writeln!(
+            out,
+            "    let {name}{g}_{l}_at = o.{name} + select(min({name}{g}_side + {l}u, {extent} - 1u) * o.{name}_stride, min({name}{g}_side, {name}_last) + {l}u * o.{name}_stride, {name}_along);"
+        );
+    }
+}
+
+/// The values at these places: quads, or others.
+fn from(sides: &[Side; 2], out: &mut String, place: impl Fn(&str, usize, u32) -> String) {
+    for side in sides {
+        let name = side.name;
+        for (test, way) in [
+            (format!("if {name}_quads {{"), "quad"),
+            ("} else {".to_owned(), "four"),
+        ] {
+            let _ = writeln!(out, "    {test}");
+            for (g, l) in side.registers() {
+                let at = place(name, g, l);
+                let _ = writeln!(out, "    {name}{g}_{l} = {name}_{way}({at});");
+            }
+        }
+        let _ = writeln!(out, "    }}");
+    }
+}
+
+fn load(sides: &[Side; 2], out: &mut String) {
+    from(sides, out, |name, g, l| {
+        format!("{name}{g}_{l}_at + k * {name}_step")
+    });
+}
+
+/// The last products, with zeros behind the inner extent.
+fn load_last(sides: &[Side; 2], out: &mut String) {
+    from(sides, out, |name, g, l| {
+        format!(
+            "select({name}{g}_{l}_at + k, {name}{g}_0_at + min(k + {l}u, o.k - 1u) * o.{name}_stride, {name}_along)"
+        )
+    });
+    for side in sides {
+        let name = side.name;
+        for (g, l) in side.registers() {
+            let _ = writeln!(
+                out,
+                "    {name}{g}_{l} = select({name}{g}_{l}, vec4<E>(), k + select(RAMP, vec4({l}u), {name}_along) >= vec4(o.k));"
+            );
+        }
+    }
+}
