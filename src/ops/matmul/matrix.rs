@@ -92,6 +92,18 @@ pub(super) fn kind(
     tile + if quads { 0 } else { tiles.len() }
 }
 
+/// Products of whole quads go to the same tile for others, where they are little work beside those: a dispatch of their own would take
+/// longer. Both tiles load the same values and add up in the same order, so this changes no bit.
+pub(super) fn join_few<T>(of_kind: &mut [Vec<T>], work: impl Fn(&T) -> u64) {
+    let all = |products: &[T]| products.iter().map(&work).fold(0, u64::saturating_add);
+    let (quads, others) = of_kind.split_at_mut(of_kind.len() / 2);
+    for (few, many) in quads.iter_mut().zip(others) {
+        if all(few) <= all(many) / 8 {
+            many.append(few);
+        }
+    }
+}
+
 /// What `#generate "matmul_matrix"` stands for.
 #[cfg(feature = "gpu")]
 pub(crate) fn generate(flags: &[&str]) -> String {

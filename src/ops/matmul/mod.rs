@@ -342,6 +342,11 @@ fn stages(
         };
         of_kind[kind].push((product, begins, begin(result, pair), bias));
     }
+    if let Target::Matrix { .. } = target {
+        matrix::join_few(&mut of_kind, |(product, ..)| {
+            (u64::from(product.m) * u64::from(product.n)).saturating_mul(product.k.into())
+        });
+    }
     let mut words = Vec::with_capacity(products.len() * 12);
     let mut tiles = Vec::new();
     for (kind, of_kind) in kinds.iter().zip(&mut of_kind) {
