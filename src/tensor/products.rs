@@ -49,7 +49,8 @@ impl<T: Factor> Tensor<T> {
 
     /// The matrix product with zeros for what a factor lacks: the inner sum ends with the shorter of the two extents.
     ///
-    /// Respects equivalence: trailing zero rows and columns change nothing but the shape. In all else like
+    /// Respects equivalence: trailing zero rows and columns change nothing but the shape, and in the native tier's long sums the
+    /// rounding. In all else like
     /// [`matmul`](Self::matmul).
     ///
     /// ```

@@ -158,8 +158,8 @@ impl<T: Float> BsrTensor<T> {
     /// columns each. Only blocks are read: rows without any give zeros, and a NaN or an infinity of a dense matrix is met by those rows alone that have a
     /// block there. Respects equivalence of the dense matrices, but their inner extent must be the block-sparse one's.
     ///
-    /// Cost: 2 operations for each value of a block and each column; on a GPU a dispatch for operands of up to 32 columns and one for the
-    /// others, whatever their number, and one more where a row of blocks has more than 1,920 columns in blocks, or 7,680 on cooperative
+    /// Cost: 2 operations for each value of a block and each column; on a GPU a dispatch for operands of up to 32 columns (in the native tier
+    /// one up to 16 and one up to 32) and one for the others, whatever their number, and one more where a row of blocks has more than 1,920 columns in blocks, or 7,680 on cooperative
     /// matrices: so many, or up to 2,048 and 8,192, are a piece that is summed apart, in scratch memory after the first. Error: |error| ≤ γ_h Σ|S_il B_lj| over the t stored columns of a row, with
     /// h = min(t, 512) + ⌈t / 480⌉; exact for integers below 2²⁴. A product's bits depend on the topology and its own factors only.
     ///
