@@ -455,7 +455,7 @@ fft_real @ if back { @ if !back { @ fft::gpu::rfft::powers_of_two
 fft_real @ vec2(o.y, -o.x) @ vec2(-o.y, o.x) @ fft::gpu::rfft::powers_of_two
 fft_real @ vec2(first.y, next.x) @ vec2(next.x, first.y) @ fft::gpu::rfft::views
 fft_real @ y[at >> 1u].y = z.x @ y[at >> 1u].y = z.y @ fft::gpu::irfft::powers_of_two
-fft_smooth @ task.x - p.first_item @ task.x @ fft::gpu
+fft_smooth @ task.x - p.first_item @ task.x @ fft::gpu::fft::random
 fft_smooth @ s.twiddles += (s.radix - 1u) * s.done @ s.twiddles += s.radix * s.done @ fft::gpu::fft::random
 fft_smooth @ if s.i == 0u { @ if false { @ fft::gpu::rfft::even
 fft_filter @ min(i, LENGTH - i) @ i @ fft::gpu::fft::random

@@ -1,5 +1,6 @@
 //! Block-sparse matrices: how they are made, and their products.
 
+mod any;
 mod epilogue;
 mod half;
 mod host;
@@ -30,6 +31,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("not_a_number_stays", not_a_number_stays),
         ("beyond_the_edge", beyond_the_edge),
         ("pairings", pairings),
+        ("any", any::any_topology),
         ("errors", refusals::on_device),
     ];
     let mut trials = bench.all_on_each_device(tests);

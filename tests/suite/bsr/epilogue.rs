@@ -67,7 +67,7 @@ fn behind<T: Float>(device: &Device, batch: &Ragged<T>, other: T) -> Tensor<T> {
 }
 
 /// Exact, against the plain product, which has tests of its own. Biases are one for all, or one for each right operand.
-fn check(device: &Device, topology: &Topology, sets: usize, counts: &[usize]) {
+pub fn check(device: &Device, topology: &Topology, sets: usize, counts: &[usize]) {
     let s = matrix(topology, sets, Values::Integers);
     let there = device.upload_bsr(&s).unwrap();
     let halves = device.upload_bsr(&narrowed_matrix(&s)).unwrap();
