@@ -424,8 +424,8 @@ bsr_matrix @ t.slot - 1u @ 0u * t.slot @ bsr::gpu::matrix::heavy_rows
 bsr_matrix @ c_column + column_in @ column_in @ bsr::gpu::matrix::heavy_rows
 bsr_matrix @ m_b0_0, s0_0); @ m_b0_0, MC()); @ bsr::gpu::matrix::sets
 bsr_matrix !EIGHT @ column += @ column += 0u * @ bsr::gpu::matrix::many_tiles
-bsr_matrix !EIGHT !TURNED @ * t.c_pitch + c_column + (column_in @ * t.c_pitch + (column_in @ bsr::gpu::matrix::many_tiles
-bsr_matrix !EIGHT TURNED @ (c_column + (column_in @ ((column_in @ bsr::gpu::matrix::many_tiles
+bsr_matrix !EIGHT !TURNED @ * t.c_pitch + c_column + @ * t.c_pitch + @ bsr::gpu::matrix::many_tiles
+bsr_matrix !EIGHT TURNED @ t.c + (c_column + @ t.c + ( @ bsr::gpu::matrix::many_tiles
 bsr_matrix !EIGHT @ pack2x16float(high.xy) @ pack2x16float(high.yx) @ bsr::gpu::matrix::sets
 bsr_matrix_sampled @ p.wide - min(p.wide, first) @ p.wide @ bsr::gpu::matrix::beyond_the_edge
 bsr_matrix_sampled @ t.first + column / p.block_wide @ t.first @ bsr::gpu::matrix::sampled_rows
@@ -455,9 +455,9 @@ fft_real @ if back { @ if !back { @ fft::gpu::rfft::powers_of_two
 fft_real @ vec2(o.y, -o.x) @ vec2(-o.y, o.x) @ fft::gpu::rfft::powers_of_two
 fft_real @ vec2(first.y, next.x) @ vec2(next.x, first.y) @ fft::gpu::rfft::views
 fft_real @ y[at >> 1u].y = z.x @ y[at >> 1u].y = z.y @ fft::gpu::irfft::powers_of_two
-fft_smooth @ task.x - p.first_item @ task.x @ fft::gpu::fft::random
+fft_smooth @ task.x - p.first_item @ task.x @ fft::gpu::fft
 fft_smooth @ s.twiddles += (s.radix - 1u) * s.done @ s.twiddles += s.radix * s.done @ fft::gpu::fft::random
-fft_smooth @ if s.i == 0u { @ if false { @ fft::gpu::rfft::even
+fft_smooth @ if s.i == 0u { @ if false { @ fft::gpu::rfft
 fft_filter @ min(i, LENGTH - i) @ i @ fft::gpu::fft::random
 fft_filter @ vec2(value.x, -value.y) @ value @ fft::gpu::fft::random
 fft_filter @ turn(k, 2u * item.z) @ turn(k, item.z) @ fft::gpu::rfft::even
