@@ -420,12 +420,16 @@ bsr_matrix @ step + 1u == t.steps && t.inner @ step + 2u == t.steps && t.inner @
 bsr_matrix @ a0_0 = select(a0_0, vec4<u32>() @ a0_0 = select(a0_0, a0_0 @ bsr::gpu::matrix::infinities_stay
 bsr_matrix @ b0_1 = select(b0_1, vec4<u32>() @ b0_1 = select(b0_1, b0_1 @ bsr::gpu::matrix::infinities_stay
 bsr_matrix @ (t.c | t.c_pitch) % 4u @ t.c_pitch % 4u @ bsr::gpu::matrix::blocks_16_high
+bsr_matrix @ p.long_count + short % @ short % @ bsr::gpu::matrix::heavy_rows
+bsr_matrix @ panel = short / @ panel = 0u * short / @ bsr::gpu::matrix::heavy_rows
 bsr_matrix @ t.slot - 1u @ 0u * t.slot @ bsr::gpu::matrix::heavy_rows
 bsr_matrix @ c_column + column_in @ column_in @ bsr::gpu::matrix::heavy_rows
 bsr_matrix @ m_b0_0, s0_0); @ m_b0_0, MC()); @ bsr::gpu::matrix::sets
 bsr_matrix !EIGHT @ column += @ column += 0u * @ bsr::gpu::matrix::many_tiles
 bsr_matrix !EIGHT !TURNED @ * t.c_pitch + c_column + @ * t.c_pitch + @ bsr::gpu::matrix::many_tiles
 bsr_matrix !EIGHT TURNED @ t.c + (c_column + @ t.c + ( @ bsr::gpu::matrix::many_tiles
+bsr_matrix !EIGHT !TURNED @ * t.c_pitch + c_column + column_in @ * t.c_pitch + column_in @ bsr::gpu::matrix::many_tiles
+bsr_matrix !EIGHT TURNED @ (c_column + column_in @ (column_in @ bsr::gpu::matrix::many_tiles
 bsr_matrix !EIGHT @ pack2x16float(high.xy) @ pack2x16float(high.yx) @ bsr::gpu::matrix::sets
 bsr_matrix_sampled @ p.wide - min(p.wide, first) @ p.wide @ bsr::gpu::matrix::beyond_the_edge
 bsr_matrix_sampled @ t.first + column / p.block_wide @ t.first @ bsr::gpu::matrix::sampled_rows

@@ -22,6 +22,8 @@ pub(crate) struct Tile {
     pub wide: u32,
     /// Stages that there is memory for.
     pub stages: u32,
+    /// Subgroups that take turns at the memory that sums go through.
+    pub turns: u32,
     /// Rows and columns of a matrix: 8 or 16.
     pub side: u32,
     /// Whether what lies side by side in memory is of one row of a, and of one column of b.
@@ -169,7 +171,7 @@ impl Tile {
     pub fn declarations(&self) -> String {
         let side = self.side;
         // Where there may be more subgroups than parts, there is room for what the others leave.
-        let scratch = self.subgroups() + u32::from(side == 8);
+        let scratch = self.subgroups() / self.turns + u32::from(side == 8);
         let mut text = format!(
             "const WG = {}u;\nconst SIDE = {side}u;\nalias MA = coop_mat{side}x{side}<f16, A>;\nalias MB = coop_mat{side}x{side}<f16, B>;\nalias MC = coop_mat{side}x{side}<f32, C>;\nvar<workgroup> sh_c: array<f32, {}>;\nstruct Subgroup {{ id: u32, lane: u32, lanes: u32 }}\n",
             self.invocations(),
@@ -197,10 +199,14 @@ impl Tile {
                 format!("min(s.id, {count}u)"),
                 format!("select(SIDE * SIDE, s.lane, s.id < {count}u)"),
             ],
-            _ => ["s.id", "s.id", "s.lane"].map(str::to_owned),
+            _ => [
+                "s.id".to_owned(),
+                format!("s.id / {}u", self.turns),
+                "s.lane".to_owned(),
+            ],
         };
         let mut text = format!(
-            "let part = {part};\nlet scratch = {scratch} * (SIDE * SIDE);\nlet lane = {lane};\nlet row_in = (part / {across}u) * {}u;\nlet column_in = (part % {across}u) * {}u;\n",
+            "let part = {part};\nlet scratch = ({scratch}) * (SIDE * SIDE);\nlet lane = {lane};\nlet row_in = (part / {across}u) * {}u;\nlet column_in = (part % {across}u) * {}u;\n",
             self.high, self.wide
         );
         for part in self.parts() {

@@ -234,9 +234,9 @@ pub(crate) struct SparseTile {
     from: u32,
     /// Columns up to which it is taken.
     to: u32,
-    /// Whether it is there for a dense factor that is stored transposed.
-    turned: bool,
-    /// Tiles that a workgroup makes side by side, where there are many.
+    /// Subgroups that take turns at the memory that results go through, where the dense factor is stored transposed: it takes more of the rest.
+    turns: u32,
+    /// Tiles that a workgroup makes side by side at most, where there are many.
     pub together: u32,
     /// On cooperative matrices, what blocks are wide in multiples of, the best first: each has its variants.
     segments: &'static [(&'static str, u32)],
@@ -258,7 +258,7 @@ const fn sparse(
         blocks,
         from: 0,
         to: u32::MAX,
-        turned: true,
+        turns: 1,
         together: 1,
         segments: &[],
     }
@@ -329,7 +329,7 @@ const SPARSE_SIXTEEN: [SparseTile; 9] = [
     },
     SparseTile {
         depth: 16,
-        together: 4,
+        together: 8,
         segments: S16,
         ..matrix("H16", [16, 128], [16, 128], &[16])
     },
@@ -339,24 +339,24 @@ const SPARSE_SIXTEEN: [SparseTile; 9] = [
         ..matrix("H48", [48, 128], [48, 64], &[48])
     },
     SparseTile {
-        together: 2,
+        together: 8,
         ..matrix("H64", [64, 128], [32, 64], &[64])
     },
     matrix("H96", [96, 128], [48, 64], &[96]),
     SparseTile {
-        together: 4,
+        together: 8,
         ..matrix("H128", [128, 128], [64, 64], &[128])
     },
     SparseTile {
         from: 129,
-        // It does not fit, nor does the next.
-        turned: false,
+        turns: 4,
+        together: 2,
         ..matrix("WIDE32", [32, 256], [32, 64], &[32])
     },
     SparseTile {
         from: 257,
-        turned: false,
-        together: 2,
+        turns: 4,
+        together: 8,
         ..matrix("WIDE64", [64, 512], [64, 64], &[64])
     },
 ];
@@ -391,7 +391,7 @@ impl SparseTile {
         block_high: u32,
         native: bool,
     ) -> Vec<(&'static SparseTile, RangeInclusive<u32>)> {
-        let place = |columns| &SPARSE[SparseTile::of(&SPARSE, block_high, columns, false)];
+        let place = |columns| &SPARSE[SparseTile::of(&SPARSE, block_high, columns)];
         let mut all = vec![(place(WIDE), NARROW + 1..=u32::MAX)];
         let mut next = 1;
         for tile in &SPARSE_NATIVE {
@@ -407,12 +407,16 @@ impl SparseTile {
     }
 
     /// The place of the tile for blocks of that height and a product of so many columns: the last that is there for them.
-    pub(crate) fn of(tiles: &[SparseTile], block_high: u32, columns: u32, turned: bool) -> usize {
-        let fits = |tile: &SparseTile| {
-            tile.blocks.contains(&block_high) && columns >= tile.from && (tile.turned || !turned)
-        };
+    pub(crate) fn of(tiles: &[SparseTile], block_high: u32, columns: u32) -> usize {
+        let fits = |tile: &SparseTile| tile.blocks.contains(&block_high) && columns >= tile.from;
         // Every height has a tile for all.
         tiles.iter().rposition(fits).unwrap_or(0)
+    }
+
+    /// Subgroups that take turns at the memory that results go through.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn turns(&self, turned: bool) -> u32 {
+        if turned { self.turns } else { 1 }
     }
 
     /// Subgroups that make a tile, on cooperative matrices.
@@ -518,14 +522,13 @@ mod tests {
     #[test]
     fn a_sparse_tile_fits_its_blocks() {
         for high in [8, 16, 32, 48, 64, 96, 128] {
-            for case in 0..8 {
-                let (columns, turned) = ([1, 100, 200, 600][case / 2], case & 1 > 0);
-                let tile = SPARSE_SIXTEEN[SparseTile::of(&SPARSE_SIXTEEN, high, columns, turned)];
+            for columns in [1, 100, 200, 600] {
+                let tile = SPARSE_SIXTEEN[SparseTile::of(&SPARSE_SIXTEEN, high, columns)];
                 assert_eq!(tile.rows, high, "{tile:?}");
-                assert!(tile.columns <= 128 || columns > tile.columns / 2 && !turned);
-                let tile = SPARSE_EIGHT[SparseTile::of(&SPARSE_EIGHT, high, columns, turned)];
+                assert!(tile.columns <= 128 || columns > tile.columns / 2);
+                let tile = SPARSE_EIGHT[SparseTile::of(&SPARSE_EIGHT, high, columns)];
                 assert_eq!([tile.rows, tile.columns], [high, WIDE], "{tile:?}");
-                let tile = SPARSE[SparseTile::of(&SPARSE, high, columns, turned)];
+                let tile = SPARSE[SparseTile::of(&SPARSE, high, columns)];
                 assert_eq!(tile.columns, if columns <= 32 { NARROW } else { WIDE });
                 assert!(high.is_multiple_of(tile.rows) || tile.flag == "NARROW");
             }

@@ -23,13 +23,13 @@ const fn variant(flags: &'static [&'static str]) -> Variant {
 
 /// For each height and kind of segment, the four ways in which a and b may lie in memory.
 macro_rules! variants {
-    ($([$($flag:literal),+]),+; $($more:expr),* $(,)?) => {
+    ($([$($flag:literal),+]),+ $(,)?) => {
         &[$(
             variant(&["MATRIX", $($flag),+]),
             variant(&["MATRIX", $($flag),+, "ACROSS"]),
             variant(&["MATRIX", $($flag),+, "TURNED"]),
             variant(&["MATRIX", $($flag),+, "ACROSS", "TURNED"]),
-        )+ $($more),*]
+        )+]
     };
 }
 
@@ -50,26 +50,31 @@ pub(crate) static MATMUL: Kernel = Kernel {
     source: include_str!("../../../shaders/bsr_matrix.wgsl"),
     access: &ACCESS,
     variants: variants!(
-        ["H8", "S16"], ["H8", "S8"],
-        ["H16", "S16"], ["H16", "S8"],
-        ["H32", "S32"], ["H32", "S8"],
-        ["H48", "S16"], ["H48", "S8"],
-        ["H64", "S32"], ["H64", "S8"],
-        ["H96", "S32"], ["H96", "S8"],
-        ["H128", "S32"], ["H128", "S8"],
-        ["EIGHT", "H8", "S8"], ["EIGHT", "H16", "S8"],
-        ["EIGHT", "H32", "S8"], ["EIGHT", "H48", "S8"],
-        ["EIGHT", "H64", "S8"], ["EIGHT", "H96", "S8"],
-        ["EIGHT", "H128", "S8"];
-        // What is turned does not fit.
-        variant(&["MATRIX", "WIDE32", "S32"]),
-        variant(&["MATRIX", "WIDE32", "S32", "ACROSS"]),
-        variant(&["MATRIX", "WIDE32", "S8"]),
-        variant(&["MATRIX", "WIDE32", "S8", "ACROSS"]),
-        variant(&["MATRIX", "WIDE64", "S32"]),
-        variant(&["MATRIX", "WIDE64", "S32", "ACROSS"]),
-        variant(&["MATRIX", "WIDE64", "S8"]),
-        variant(&["MATRIX", "WIDE64", "S8", "ACROSS"]),
+        ["H8", "S16"],
+        ["H8", "S8"],
+        ["H16", "S16"],
+        ["H16", "S8"],
+        ["H32", "S32"],
+        ["H32", "S8"],
+        ["H48", "S16"],
+        ["H48", "S8"],
+        ["H64", "S32"],
+        ["H64", "S8"],
+        ["H96", "S32"],
+        ["H96", "S8"],
+        ["H128", "S32"],
+        ["H128", "S8"],
+        ["WIDE32", "S32"],
+        ["WIDE32", "S8"],
+        ["WIDE64", "S32"],
+        ["WIDE64", "S8"],
+        ["EIGHT", "H8", "S8"],
+        ["EIGHT", "H16", "S8"],
+        ["EIGHT", "H32", "S8"],
+        ["EIGHT", "H48", "S8"],
+        ["EIGHT", "H64", "S8"],
+        ["EIGHT", "H96", "S8"],
+        ["EIGHT", "H128", "S8"],
     ),
 };
 
@@ -78,17 +83,22 @@ pub(crate) static SAMPLED: Kernel = Kernel {
     source: MATMUL.source,
     access: ACCESS.split_at(6).0,
     variants: variants!(
-        ["SAMPLED", "H8"], ["SAMPLED", "H16"], ["SAMPLED", "H32"],
-        ["SAMPLED", "H48"], ["SAMPLED", "H64"], ["SAMPLED", "H96"],
+        ["SAMPLED", "H8"],
+        ["SAMPLED", "H16"],
+        ["SAMPLED", "H32"],
+        ["SAMPLED", "H48"],
+        ["SAMPLED", "H64"],
+        ["SAMPLED", "H96"],
         ["SAMPLED", "H128"],
-        ["EIGHT", "SAMPLED", "H8"], ["EIGHT", "SAMPLED", "H16"],
-        ["EIGHT", "SAMPLED", "H32"], ["EIGHT", "SAMPLED", "H48"],
-        ["EIGHT", "SAMPLED", "H64"], ["EIGHT", "SAMPLED", "H96"],
-        ["EIGHT", "SAMPLED", "H128"];
-        variant(&["MATRIX", "SAMPLED", "WIDE32"]),
-        variant(&["MATRIX", "SAMPLED", "WIDE32", "ACROSS"]),
-        variant(&["MATRIX", "SAMPLED", "WIDE64"]),
-        variant(&["MATRIX", "SAMPLED", "WIDE64", "ACROSS"]),
+        ["SAMPLED", "WIDE32"],
+        ["SAMPLED", "WIDE64"],
+        ["EIGHT", "SAMPLED", "H8"],
+        ["EIGHT", "SAMPLED", "H16"],
+        ["EIGHT", "SAMPLED", "H32"],
+        ["EIGHT", "SAMPLED", "H48"],
+        ["EIGHT", "SAMPLED", "H64"],
+        ["EIGHT", "SAMPLED", "H96"],
+        ["EIGHT", "SAMPLED", "H128"],
     ),
 };
 
@@ -114,8 +124,8 @@ fn variant_of(
 /// others work on the rest.
 const CHUNKS: u32 = 16;
 
-/// Subgroups from which on workgroups make several tiles each: what a large GPU has at work at a time, twice.
-const MANY: u64 = 2048;
+/// Subgroups that a large GPU has at work at a time, twice: tiles are made one after the other by a workgroup as far as that leaves so many.
+const AT_ONCE: u64 = 2048;
 
 /// Workgroups from which on large GPUs have work for every core.
 const CORES: u64 = 128;
@@ -175,7 +185,7 @@ pub(super) fn stages(
     let halves = result_type == DType::F16 && direct;
     let builds: Vec<_> = products
         .iter()
-        .map(|product| SparseTile::of(tiles, high, product.n, form.dense_left))
+        .map(|product| SparseTile::of(tiles, high, product.n))
         .collect();
     let mut panels = Vec::new();
     for (at, build) in tiles.iter().enumerate() {
@@ -188,11 +198,8 @@ pub(super) fn stages(
         let all: u64 = of_build()
             .map(|(_, p)| u64::from(p.n.div_ceil(build.columns)))
             .sum();
-        let workgroups = all * u64::from(rows.pieces) / u64::from(build.together);
-        let together = match workgroups * u64::from(build.subgroups()) {
-            MANY.. => build.together,
-            _ => 1,
-        };
+        let subgroups = all * u64::from(rows.pieces) * u64::from(build.subgroups());
+        let together = (subgroups / AT_ONCE).clamp(1, build.together.into()) as u32;
         let first = words.len() / 4;
         for (i, product) in of_build() {
             for column in (0..product.n).step_by((build.columns * together) as usize) {
@@ -267,14 +274,9 @@ pub(super) fn stages(
 }
 
 /// The tile for the blocks of a product: a wide one where few of its columns stay empty and every core has some.
-fn sampled_tile(
-    topology: &Topology,
-    tiles: &'static [SparseTile],
-    turned: bool,
-) -> &'static SparseTile {
+fn sampled_tile(topology: &Topology, tiles: &'static [SparseTile]) -> &'static SparseTile {
     let high = topology.block()[0] as u32;
-    let [narrow, wide] =
-        [0, u32::MAX].map(|columns| &tiles[SparseTile::of(tiles, high, columns, turned)]);
+    let [narrow, wide] = [0, u32::MAX].map(|columns| &tiles[SparseTile::of(tiles, high, columns)]);
     let [few, many] = [wide, narrow].map(|tile| plan::sampled_tiles(topology, tile.columns));
     let made = |tiles: u64, tile: &SparseTile| tiles * u64::from(tile.columns);
     match few >= CORES && 3 * made(few, wide) <= 4 * made(many, narrow) {
@@ -294,7 +296,7 @@ pub(super) fn sampled(
     let op = "sampled";
     let [high, wide] = topology.block().map(|side| side as u32);
     let [m, n] = topology.shape().map(|side| side as u32);
-    let build = sampled_tile(topology, matrices.sparse(), transposed[1]);
+    let build = sampled_tile(topology, matrices.sparse());
     let rows = plan::sampled_rows(topology, build.columns, 0)?;
     let mut copies = Copies::default();
     let whole = |product: &Sample| product.inner.next_multiple_of(build.depth);
@@ -365,7 +367,7 @@ mod tests {
             for case in 0..12 {
                 let (across, turned) = (case & 1 > 0, case & 2 > 0);
                 let columns = [100, 200, 600][case / 4];
-                let build = &tiles[SparseTile::of(tiles, high, columns, turned)];
+                let build = &tiles[SparseTile::of(tiles, high, columns)];
                 for wide in SIDES {
                     let kind = build.segment(wide);
                     let variant = variant_of(&MATMUL, matrices, build, kind, [across, turned]);
@@ -378,12 +380,11 @@ mod tests {
                     assert!(parts.iter().all(|part| part.is_whole()), "{flags:?}");
                 }
             }
-            for (columns, turned) in [(0, true), (u32::MAX, true), (u32::MAX, false)] {
-                let build = &tiles[SparseTile::of(tiles, high, columns, turned)];
-                for across in [false, true] {
-                    let sides = [across, turned];
-                    assert!(variant_of(&SAMPLED, matrices, build, "SAMPLED", sides) < usize::MAX);
-                }
+            for case in 0..8 {
+                let columns = if case & 1 > 0 { u32::MAX } else { 0 };
+                let build = &tiles[SparseTile::of(tiles, high, columns)];
+                let sides = [case & 2 > 0, case & 4 > 0];
+                assert!(variant_of(&SAMPLED, matrices, build, "SAMPLED", sides) < usize::MAX);
             }
         }
     }

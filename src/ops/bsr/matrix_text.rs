@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::ops::tile::Tile;
+use crate::ops::tile::{Tile, only_if};
 use crate::plan::{Matrices, SparseTile};
 
 pub(super) fn tile(of: &SparseTile, matrices: Matrices, inner: [bool; 2]) -> Tile {
@@ -14,6 +14,7 @@ pub(super) fn tile(of: &SparseTile, matrices: Matrices, inner: [bool; 2]) -> Til
         high: of.part[0],
         wide: of.part[1],
         stages: 1,
+        turns: of.turns(inner[1]),
         side: matrices.side(),
         inner,
     }
@@ -126,7 +127,8 @@ impl Writer<'_> {
         self.line("for (var tile = 0u; tile < t.tiles; tile++) {");
         let text = self.tile.sums();
         self.line(&text);
-        self.line("for (var step = 0u; step < t.steps; step++) {\nworkgroupBarrier();");
+        // A step that compilers do not know: loops that they unroll need more registers than there are.
+        self.line("let one = min(p.groups, 1u);\nfor (var step = 0u; step < t.steps; step += one) {\nworkgroupBarrier();");
         // Blocks that are made of whole stages leave none half empty.
         if !self.sampled && self.segment < self.tile.depth {
             self.end_of_row(&loads, &segments);
@@ -313,27 +315,39 @@ impl Writer<'_> {
     /// Matrix by matrix through workgroup memory: whole tiles by whole lines of a matrix, others value by value.
     fn store(&mut self) {
         let turned = self.tile.inner[1] && !self.sampled;
-        let store = if turned { "coopStore" } else { "coopStoreT" };
-        let staged = |i: u32, j: u32| {
-            format!(
-                "workgroupBarrier();\n{{ let v = s{i}_{j}; let q = &sh_c[scratch]; let stride = SIDE; {store}(v, q, stride); }}\nworkgroupBarrier();"
-            )
-        };
         let whole = self.whole();
         self.line(&format!("if {whole} {{"));
         for (i, j) in self.tile.matrices() {
             let (halves, singles) = (self.put(turned, [i, j], 8), self.put(turned, [i, j], 4));
-            self.line(&format!(
-                "{}\nif p.halves != 0u {{\n{halves}}} else {{\n{singles}}}",
-                staged(i, j)
-            ));
+            let put = format!("if p.halves != 0u {{\n{halves}}} else {{\n{singles}}}\n");
+            self.in_turns(turned, [i, j], &put);
         }
         self.line("} else {");
         for (i, j) in self.tile.matrices() {
             let put = self.put_inside(turned, [i, j]);
-            self.line(&format!("{}\n{put}", staged(i, j)));
+            self.in_turns(turned, [i, j], &put);
         }
         self.line("}");
+    }
+
+    /// A matrix to workgroup memory, and from there on by `put`.
+    fn in_turns(&mut self, turned: bool, [i, j]: [u32; 2], put: &str) {
+        let store = if turned { "coopStore" } else { "coopStoreT" };
+        let staged = format!(
+            "let v = s{i}_{j};\nlet q = &sh_c[scratch];\nlet stride = SIDE;\n{store}(v, q, stride);\n"
+        );
+        let turns = self.tile.turns;
+        for turn in 0..turns {
+            let is_next = format!("s.id % {turns}u == {turn}u");
+            let text = match turns {
+                1 => format!("{{\n{staged}}}\nworkgroupBarrier();\n{put}"),
+                _ => format!(
+                    "{}workgroupBarrier();\nif {is_next} {{\n{put}\n}}",
+                    only_if(&is_next, &staged)
+                ),
+            };
+            self.line(&format!("workgroupBarrier();\n{text}"));
+        }
     }
 
     /// Whether nothing of a tile is beyond an edge, and its lines begin at quads.

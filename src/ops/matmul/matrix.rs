@@ -120,6 +120,7 @@ pub(crate) fn generate(flags: &[&str]) -> String {
         high: of.part[0],
         wide: of.part[1],
         stages: 1,
+        turns: 1,
         side: matrices.side(),
         inner: [!flags.contains(&"LEFT"), flags.contains(&"RIGHT")],
     };
