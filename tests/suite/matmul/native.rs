@@ -38,7 +38,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials.extend(bench.on_each_device("native::refused", refused));
     #[cfg(feature = "gpu")]
     trials.extend([
-        bench.on_native("native::every_kernel", every_kernel),
+        // A device of its own: what other trials do meanwhile would be in the profile.
+        bench.on_native("native::every_kernel", |_| every_kernel(&own_gpu(|_| ()))),
         bench.on_gpu("native::small_devices", gpu, |_| small_devices()),
     ]);
     trials
