@@ -171,7 +171,7 @@ const DENSE_SIXTEEN: [DenseTile; 4] = [
     },
     DenseTile {
         depth: 48,
-        band: 16,
+        band: 32,
         least: 128,
         // It does not fit.
         turned: false,
