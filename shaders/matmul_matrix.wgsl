@@ -2,7 +2,7 @@
 //
 // A workgroup makes a tile of one product. It stages some columns of a and rows of b as they are stored, and
 // a subgroup of 32 sums its part of the tile in matrices of SIDE x SIDE, SIDE products at a time: 16, or 8 (EIGHT), where subgroups may be
-// of fewer lanes. What the next stage needs is loaded meanwhile. Sums and c are f32. a and b are made of whole quads of words, eight values, or LOOSE: of any values at all.
+// of fewer lanes. What the next stage needs is loaded meanwhile. Sums are f32, and c, or f16 (RESULT) where all rows of results are whole quads of words. a and b are made of whole quads of words, eight values, or LOOSE: of any values at all.
 //
 // Sums are a chain of ⌈k / SIDE⌉ additions of SIDE products.
 
@@ -13,10 +13,15 @@
 @group(0) @binding(4) var<storage, read_write> list: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read_write> bias: array<u32>;
 @group(0) @binding(6) var<storage, read_write> residual: array<u32>;
+// c again.
+@group(0) @binding(7) var<storage, read_write> c_words: array<vec4<u32>>;
 
 #include "grid"
 #include "half_of"
 #include "product"
+
+// In p.epilogue: c is f16.
+const RESULT = 32u;
 
 fn bias_value(i: u32) -> f32 {
     return half_of(bias[i / 2u], i);
@@ -63,12 +68,38 @@ fn b_unit_from(at: u32, n: u32) -> vec4<u32> {
 }
 #endif
 
+fn sums_at(i: u32) -> vec4<f32> {
+    return vec4(sh_c[i], sh_c[i + 1u], sh_c[i + 2u], sh_c[i + 3u]);
+}
+
+// Eight results of f16, to that quad of words.
+fn put_halves(at: u32, low: vec4<f32>, high: vec4<f32>) {
+    c_words[at] = vec4(
+        pack2x16float(low.xy),
+        pack2x16float(low.zw),
+        pack2x16float(high.xy),
+        pack2x16float(high.zw),
+    );
+}
+
 #generate "matmul_matrix"
 
 // A subgroup's scratch to the result: what of it is inside. By quads, or where rows begin anywhere and nothing else is to be done by values,
 // so that what lanes store together lies side by side.
 fn put_matrix(o: Product, row0: u32, column0: u32, scratch: u32, lane: u32, lanes: u32) {
     if row0 >= o.m || column0 >= o.n {
+        return;
+    }
+    if (p.epilogue & RESULT) != 0u {
+        for (var i = lane; i < SIDE * SIDE / 8u; i += lanes) {
+            let row = row0 + 8u * i / SIDE;
+            let column = column0 + 8u * i % SIDE;
+            if row < o.m && column < o.n {
+                let low = finished(o, row, column, sums_at(scratch + 8u * i));
+                let high = finished(o, row, column + 4u, sums_at(scratch + 8u * i + 4u));
+                put_halves((o.c + row * o.n + column) / 8u, low, high);
+            }
+        }
         return;
     }
     if ((o.c | o.n) & 3u) != 0u && p.epilogue == 0u {
@@ -83,8 +114,7 @@ fn put_matrix(o: Product, row0: u32, column0: u32, scratch: u32, lane: u32, lane
         return;
     }
     for (var i = lane; i < SIDE * SIDE / 4u; i += lanes) {
-        let at = scratch + 4u * i;
-        let sums = vec4(sh_c[at], sh_c[at + 1u], sh_c[at + 2u], sh_c[at + 3u]);
+        let sums = sums_at(scratch + 4u * i);
         put_quad(o, row0 + 4u * i / SIDE, column0 + 4u * i % SIDE, sums, true, true);
     }
 }

@@ -392,7 +392,7 @@ matmul_matrix @ sh_c[scratch + i] @ sh_c[scratch] @ matmul::gpu::matrix::integer
 matmul_matrix @ max(end, along) - along @ end @ matmul::gpu::matrix::integers
 matmul_matrix @ row0 + 4u * i / SIDE @ row0 @ matmul::gpu::matrix::integers
 matmul_matrix @ column0 + 4u * i % SIDE @ column0 @ matmul::gpu::matrix::integers
-matmul_matrix @ sh_c[at + 2u] @ sh_c[at + 1u] @ matmul::gpu::matrix::integers
+matmul_matrix @ sh_c[i + 2u] @ sh_c[i + 1u] @ matmul::gpu::matrix::integers
 matmul_matrix @ } else if rest { @ } else if !rest { @ matmul::gpu::matrix::integers
 matmul_matrix EIGHT !LOOSE @ if n * 16u + 8u * a_unit0 < o.k @ if n * 16u + 8u * a_unit0 <= o.k @ matmul::gpu::matrix::integers
 matmul_matrix EIGHT !LOOSE @ if n * 16u + b_row0 < o.k @ if n * 16u + b_row0 <= o.k @ matmul::gpu::matrix::integers
@@ -408,9 +408,11 @@ matmul_matrix EIGHT @ n == stages && rest @ n == stages && !rest @ matmul::gpu::
 matmul_matrix EIGHT @ select(SIDE * SIDE, s.lane @ select(s.lane, s.lane @ matmul::gpu::matrix::integers
 matmul_matrix !EIGHT @ if !(rest) @ if rest @ matmul::gpu::matrix::integers
 matmul_matrix !EIGHT T256 @ min(n + 1u, @ min(n, @ matmul::gpu::matrix::integers
+matmul_matrix @ / 8u, low, high @ / 8u, high, low @ matmul::gpu::matrix::integers
+matmul_matrix !EIGHT @ lane / 2u * stride @ lane / 4u * stride @ matmul::gpu::matrix::integers
 matmul_matrix !EIGHT @ * stride + lane % 4u @ * stride @ matmul::gpu::matrix::integers
 matmul_matrix !EIGHT @ o.n % 4u == 0u && o.c % 4u == 0u @ o.n % 4u == 0u @ matmul::gpu::matrix::integers
-matmul_matrix !EIGHT @ p.epilogue == 0u; @ true; @ matmul::gpu::matrix::epilogues
+matmul_matrix !EIGHT @ (p.epilogue | RESULT) == RESULT; @ true; @ matmul::gpu::matrix::epilogues
 matmul_matrix !EIGHT @ column0 + column_in) / 4u @ column_in) / 4u @ matmul::gpu::matrix::integers
 bsr_matrix @ let rest = @ let rest = 0u * @ bsr::gpu::matrix::heavy_rows
 bsr_matrix @ block0 += whole @ block0 += 0u @ bsr::gpu::matrix::sets

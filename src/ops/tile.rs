@@ -314,29 +314,23 @@ impl Tile {
     }
 
     /// The sums of a whole tile of matrices of 16 at `row0`, `column0`, as they are: to `c`, quads of values, from `begin` on, with so many
-    /// values from row to row. Through workgroup memory all the same: a row of a matrix is then two sectors that are written whole, where
+    /// values from row to row; or as f16. Through workgroup memory all the same: a row of a matrix is then two sectors that are written whole, where
     /// a matrix that is stored to `c` itself writes them by halves.
     pub fn put_as_it_is(&self, begin: &str, stride: &str) -> String {
         let mut text = format!(
-            "let stride = {stride} / 4u;\nlet first = ({begin} + column0 + column_in) / 4u + (row0 + row_in + lane / 4u) * stride + lane % 4u;\nlet own = scratch + 4u * lane;\n"
+            "let stride = {stride} / 4u;\nlet corner = ({begin} + column0 + column_in) / 4u + (row0 + row_in) * stride;\nlet first = corner + lane / 4u * stride + lane % 4u;\nlet first_half = (corner + lane / 2u * stride) / 2u + lane % 2u;\nlet own = scratch + 4u * lane;\nlet halves_wanted = (p.epilogue & RESULT) != 0u;\n"
         );
         for (i, j) in self.matrices() {
+            let (row, column) = (16 * i, 16 * j);
             let _ = writeln!(
                 text,
-                "workgroupBarrier();\n{{ let v = s{i}_{j}; let q = &sh_c[scratch]; let stride = SIDE; coopStoreT(v, q, stride); }}\nworkgroupBarrier();"
+                "workgroupBarrier();\n{{ let v = s{i}_{j}; let q = &sh_c[scratch]; let stride = SIDE; coopStoreT(v, q, stride); }}\nworkgroupBarrier();\nif halves_wanted {{\nput_halves(first_half + {}u * stride + {}u, sums_at(own + 4u * lane), sums_at(own + 4u * lane + 4u));\n}} else {{\nc[first + {row}u * stride + {}u] = sums_at(own);\nc[first + {}u * stride + {}u] = sums_at(own + 128u);\n}}",
+                row / 2,
+                column / 8,
+                column / 4,
+                row + 8,
+                column / 4,
             );
-            for half in [0, 8] {
-                let _ = writeln!(
-                    text,
-                    "c[first + {}u * stride + {}u] = vec4(sh_c[own + {}u], sh_c[own + {}u], sh_c[own + {}u], sh_c[own + {}u]);",
-                    16 * i + half,
-                    4 * j,
-                    16 * half,
-                    16 * half + 1,
-                    16 * half + 2,
-                    16 * half + 3
-                );
-            }
         }
         text
     }

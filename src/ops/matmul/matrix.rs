@@ -12,6 +12,9 @@ use crate::ops::tile::{Part, Slot, Tile, only_if};
 use crate::plan::{Access, DenseTile, Kernel, Matrices, Variant};
 use crate::ragged::DType;
 
+/// In the parameters: results are f16.
+pub(super) const RESULT: u32 = 32;
+
 /// For each tile, the four ways in which factors may be stored.
 macro_rules! variants {
     ($([$($flag:literal),+]),+; $($more:expr),*) => {
@@ -36,7 +39,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     source: include_str!("../../../shaders/matmul_matrix.wgsl"),
     // What is only read is bound like what is written: loads of what cannot change are moved to just before their use, which
     // costs an eighth. And a buffer may be bound twice, but not both ways.
-    access: &[Access::Write; 6],
+    access: &[Access::Write; 7],
     variants: variants!(
         ["T32"], ["T64"], ["T128"], ["T32", "LOOSE"], ["T64", "LOOSE"], ["T128", "LOOSE"],
         ["EIGHT", "T32"], ["EIGHT", "T64"], ["EIGHT", "T32", "LOOSE"], ["EIGHT", "T64", "LOOSE"];
@@ -212,7 +215,7 @@ impl Writer {
         // As it is where the tile is whole and nothing is left to be done.
         let _ = writeln!(
             out,
-            "let plain = row0 + {rows}u <= o.m && column0 + {columns}u <= o.n && o.n % 4u == 0u && o.c % 4u == 0u && p.epilogue == 0u;"
+            "let plain = row0 + {rows}u <= o.m && column0 + {columns}u <= o.n && o.n % 4u == 0u && o.c % 4u == 0u && (p.epilogue | RESULT) == RESULT;"
         );
         out += &only_if("plain", &tile.put_as_it_is("o.c", "o.n"));
         out += &only_if("!plain", &tile.put());

@@ -259,14 +259,18 @@ pub(crate) fn launch(
         }
         let (mut temps, mut all) = (Vec::new(), Vec::new());
         if target != Target::Cpu {
-            // Sums of f16 are kept in f32 until they are whole, and rounded once.
+            // Sums of f16 are kept in f32 until they are whole, and rounded once: by the kernel itself, where it is one on matrices and no
+            // two of its invocations have values in one word.
+            let whole = products.iter().all(|product| product.n % 8 == 0);
+            let rounds = result == DType::F16 && whole && matches!(target, Target::Matrix { .. });
             let sums = match result {
-                DType::F16 => Slot::Temp(0),
+                DType::F16 if !rounds => Slot::Temp(0),
                 _ => Slot::Output(0),
             };
+            let bits = form.epilogue.bits() | if rounds { matrix::RESULT } else { 0 };
             all = stages(
                 form,
-                (dtype, target),
+                (dtype, target, bits),
                 (a, b),
                 pairs,
                 &products,
@@ -293,7 +297,7 @@ pub(crate) fn launch(
 
 fn stages(
     form: &Form,
-    (dtype, target): (DType, Target),
+    (dtype, target, bits): (DType, Target, u32),
     (a, b): (&Layout, &Layout),
     pairs: &Pairs,
     products: &[Extents],
@@ -389,14 +393,16 @@ fn stages(
                 Slot::Words(list.clone()),
                 bias.clone(),
                 residual.clone(),
-            ],
+                sums.clone(),
+            ][..kind.kernel.access.len()]
+                .to_vec(),
             params: vec![
                 Word::InputBase(0),
                 Word::InputBase(1),
                 Word::U32(first as u32),
                 Word::U32(u32::from(form.transposed[0])),
                 Word::U32(u32::from(form.transposed[1])),
-                Word::U32(form.epilogue.bits()),
+                Word::U32(bits),
                 bias_base,
                 residual_base,
                 match form.epilogue.scale {

@@ -218,11 +218,13 @@ fn epilogues(device: &Device) {
             (0.25, Activation::Relu),
             (0.015, Activation::Gelu),
         ] {
-            let [matrix, baseline] = [Tier::Matrix, Tier::Baseline].map(|tier| {
+            let [(matrix, rounded), (baseline, _)] = [Tier::Matrix, Tier::Baseline].map(|tier| {
                 let product = both.product().tier(tier).scale(scale).bias(&bias);
                 let product = product.activation(activation).residual(&residual);
-                download(&product.run_f32().unwrap())
+                let sums = download(&product.run_f32().unwrap());
+                (sums, download(&product.run().unwrap()))
             });
+            assert_eq!(rounded, narrowed(&matrix), "{of:?} {activation:?}");
             assert_identical(format!("{of:?} {activation:?}"), &matrix, &baseline);
         }
     }
