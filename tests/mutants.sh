@@ -430,8 +430,6 @@ bsr_matrix @ m_b0_0, s0_0); @ m_b0_0, MC()); @ bsr::gpu::matrix::sets
 bsr_matrix !EIGHT @ column += @ column += 0u * @ bsr::gpu::matrix::many_tiles
 bsr_matrix !EIGHT !TURNED @ * t.c_pitch + c_column + @ * t.c_pitch + @ bsr::gpu::matrix::many_tiles
 bsr_matrix !EIGHT TURNED @ t.c + (c_column + @ t.c + ( @ bsr::gpu::matrix::many_tiles
-bsr_matrix !EIGHT !TURNED @ * t.c_pitch + c_column + column_in @ * t.c_pitch + column_in @ bsr::gpu::matrix::many_tiles
-bsr_matrix !EIGHT TURNED @ (c_column + column_in @ (column_in @ bsr::gpu::matrix::many_tiles
 bsr_matrix !EIGHT @ pack2x16float(high.xy) @ pack2x16float(high.yx) @ bsr::gpu::matrix::sets
 bsr_matrix_sampled @ p.wide - min(p.wide, first) @ p.wide @ bsr::gpu::matrix::beyond_the_edge
 bsr_matrix_sampled @ t.first + column / p.block_wide @ t.first @ bsr::gpu::matrix::sampled_rows
