@@ -11,7 +11,7 @@ use super::sampled::Sample;
 use super::{Extents, Finish, OP, Request, groups, ordered};
 use crate::Result;
 use crate::ops::matmul::Epilogue;
-use crate::plan::{Access, Kernel, Matrices, Slot, SparseTile, Stage, Variant, Word, Words};
+use crate::plan::{Access, Kernel, Matrices, Slot, SparseTile, Stage, Variant, WIDE, Word, Words};
 use crate::ragged::{DType, Topology};
 
 const fn variant(flags: &'static [&'static str]) -> Variant {
@@ -23,13 +23,13 @@ const fn variant(flags: &'static [&'static str]) -> Variant {
 
 /// For each height and kind of segment, the four ways in which a and b may lie in memory.
 macro_rules! variants {
-    ($([$($flag:literal),+]),+ $(,)?) => {
+    ($([$($flag:literal),+]),+; $($more:expr),* $(,)?) => {
         &[$(
             variant(&["MATRIX", $($flag),+]),
             variant(&["MATRIX", $($flag),+, "ACROSS"]),
             variant(&["MATRIX", $($flag),+, "TURNED"]),
             variant(&["MATRIX", $($flag),+, "ACROSS", "TURNED"]),
-        )+]
+        )+ $($more),*]
     };
 }
 
@@ -64,17 +64,22 @@ pub(crate) static MATMUL: Kernel = Kernel {
         ["H96", "S8"],
         ["H128", "S32"],
         ["H128", "S8"],
-        ["WIDE32", "S32"],
-        ["WIDE32", "S8"],
-        ["WIDE64", "S32"],
-        ["WIDE64", "S8"],
         ["EIGHT", "H8", "S8"],
         ["EIGHT", "H16", "S8"],
         ["EIGHT", "H32", "S8"],
         ["EIGHT", "H48", "S8"],
         ["EIGHT", "H64", "S8"],
         ["EIGHT", "H96", "S8"],
-        ["EIGHT", "H128", "S8"],
+        ["EIGHT", "H128", "S8"];
+        // No layer takes these.
+        variant(&["MATRIX", "WIDE32", "S32"]),
+        variant(&["MATRIX", "WIDE32", "S32", "ACROSS"]),
+        variant(&["MATRIX", "WIDE32", "S8"]),
+        variant(&["MATRIX", "WIDE32", "S8", "ACROSS"]),
+        variant(&["MATRIX", "WIDE64", "S32"]),
+        variant(&["MATRIX", "WIDE64", "S32", "ACROSS"]),
+        variant(&["MATRIX", "WIDE64", "S8"]),
+        variant(&["MATRIX", "WIDE64", "S8", "ACROSS"]),
     ),
 };
 
@@ -98,7 +103,7 @@ pub(crate) static SAMPLED: Kernel = Kernel {
         ["EIGHT", "SAMPLED", "H48"],
         ["EIGHT", "SAMPLED", "H64"],
         ["EIGHT", "SAMPLED", "H96"],
-        ["EIGHT", "SAMPLED", "H128"],
+        ["EIGHT", "SAMPLED", "H128"];
     ),
 };
 
@@ -124,8 +129,22 @@ fn variant_of(
 /// others work on the rest.
 const CHUNKS: u32 = 16;
 
-/// Subgroups that a large GPU has at work at a time, twice: tiles are made one after the other by a workgroup as far as that leaves so many.
+/// Subgroups that a large GPU has at work at a time, twice.
 const AT_ONCE: u64 = 2048;
+
+/// Tiles that a workgroup makes one after the other, at most so many: as far as that leaves work for every core until the end. A
+/// long piece holds up its workgroup at each of them, and short ones leave others without work, so there are the fewer the more pieces differ.
+fn together(subgroups: u64, rows: &Rows, most: u32) -> u32 {
+    let longest = f64::from(rows.longest) * f64::from(rows.pieces) / rows.blocks.max(1) as f64;
+    let fit = subgroups as f64 / (AT_ONCE as f64 * longest.max(1.0).powi(2));
+    (fit as u32).clamp(1, most)
+}
+
+/// How many columns count for the choice of a tile. Sums of a layer are turned on their way through memory, by turns in wide tiles, which takes longer
+/// than these save.
+fn columns(columns: u32, layer: bool) -> u32 {
+    if layer { columns.min(WIDE) } else { columns }
+}
 
 /// Workgroups from which on large GPUs have work for every core.
 const CORES: u64 = 128;
@@ -185,7 +204,7 @@ pub(super) fn stages(
     let halves = result_type == DType::F16 && direct;
     let builds: Vec<_> = products
         .iter()
-        .map(|product| SparseTile::of(tiles, high, product.n))
+        .map(|product| SparseTile::of(tiles, high, columns(product.n, form.dense_left)))
         .collect();
     let mut panels = Vec::new();
     for (at, build) in tiles.iter().enumerate() {
@@ -199,7 +218,7 @@ pub(super) fn stages(
             .map(|(_, p)| u64::from(p.n.div_ceil(build.columns)))
             .sum();
         let subgroups = all * u64::from(rows.pieces) * u64::from(build.subgroups());
-        let together = (subgroups / AT_ONCE).clamp(1, build.together.into()) as u32;
+        let together = together(subgroups, &rows, build.together);
         let first = words.len() / 4;
         for (i, product) in of_build() {
             for column in (0..product.n).step_by((build.columns * together) as usize) {
@@ -366,7 +385,7 @@ mod tests {
             let tiles = matrices.sparse();
             for case in 0..12 {
                 let (across, turned) = (case & 1 > 0, case & 2 > 0);
-                let columns = [100, 200, 600][case / 4];
+                let columns = columns([100, 200, 600][case / 4], turned);
                 let build = &tiles[SparseTile::of(tiles, high, columns)];
                 for wide in SIDES {
                     let kind = build.segment(wide);
@@ -387,5 +406,24 @@ mod tests {
                 assert!(variant_of(&SAMPLED, matrices, build, "SAMPLED", sides) < usize::MAX);
             }
         }
+    }
+
+    #[test]
+    fn workgroups_make_the_fewer_tiles_the_more_rows_differ() {
+        let together = |counts: &[u32]| {
+            let places = (0..).zip(counts);
+            let places =
+                places.flat_map(|(row, &count)| (0..count).map(move |column| (row, column)));
+            let topology = Topology::from_unsorted([8192, 8192], [64, 64], places).unwrap();
+            let rows = plan::rows(&topology, false, CHUNKS).unwrap();
+            let tiles = 8192 / 512 * u64::from(rows.pieces);
+            super::together(8 * tiles, &rows, 8)
+        };
+        assert_eq!(together(&[16; 128]), 8);
+        let zipf: Vec<_> = (1..=128).map(|row| (378 / row).min(128)).collect();
+        assert_eq!(together(&zipf), 1);
+        let half: Vec<_> = (0..128).map(|row| 12 + row % 9).collect();
+        assert_eq!(together(&half), 5);
+        assert_eq!(together(&[]), 8);
     }
 }

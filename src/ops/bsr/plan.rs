@@ -22,7 +22,10 @@ pub(super) struct Rows {
     pub pieces: u32,
     /// Pieces, the first ones, that are more than twice as long as all are in the mean.
     pub long: u32,
-    /// The same of the rows that are cut.
+    /// Blocks of the longest piece, and of all.
+    pub longest: u32,
+    pub blocks: usize,
+    /// Where the rows that are cut begin, and their number.
     pub heavy_at: u32,
     pub heavy: u32,
     /// Pieces that are not the first of their row.
@@ -78,6 +81,8 @@ pub(super) fn rows(topology: &Topology, by_columns: bool, chunks: u32) -> Result
             pieces_at,
             pieces: pieces.len() as u32,
             long,
+            longest: pieces.first().map_or(0, |[begin, end, ..]| end - begin),
+            blocks: order.entries.len(),
             heavy_at,
             heavy: heavy.len() as u32 / 4,
             slots,
