@@ -114,7 +114,7 @@ impl<T: Copy> Bsr<T> {
     }
 
     /// The blocks of a dense row-major matrix that have a value above `tolerance`, in absolute value; a NaN is above all. Blocks are kept
-    /// whole, with the smaller values that they have; a negative tolerance keeps all.
+    /// whole, with the smaller values that they have; a negative tolerance keeps all, and so does NaN.
     ///
     /// ```
     /// use vsla::Bsr;

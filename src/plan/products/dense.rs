@@ -1,0 +1,242 @@
+//! Tiles of dense products.
+
+/// A workgroup's tile of a dense product.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct DenseTile {
+    /// What its variants of the kernel are called.
+    pub flag: &'static str,
+    pub rows: u32,
+    pub columns: u32,
+    /// Rows and columns of what one invocation makes; on cooperative matrices, one subgroup.
+    pub part: [u32; 2],
+    /// Inner products staged at a time.
+    pub depth: u32,
+    /// Sets of invocations that share a tile's inner sums, a block each. With more than one nothing is staged.
+    pub sets: u32,
+    /// Rows of tiles that are made together, so that what they read of b is still in the cache.
+    pub band: u32,
+    /// Tiles of a product from which on this one is taken. A larger one makes more of what it loads, a smaller one leaves work for
+    /// every core.
+    least: u64,
+    /// Whether it is there for factors that are not made of whole aligned quads of words, and for a right factor that is stored
+    /// transposed.
+    pub loose: bool,
+    turned: bool,
+}
+
+const fn dense(flag: &'static str, [rows, columns]: [u32; 2], part: [u32; 2]) -> DenseTile {
+    DenseTile {
+        flag,
+        rows,
+        columns,
+        part,
+        depth: 16,
+        sets: 1,
+        band: 8,
+        least: 0,
+        loose: true,
+        turned: true,
+    }
+}
+
+/// Those of any device.
+pub(crate) const DENSE: [DenseTile; 3] = [
+    dense("T32", [32, 32], [4, 4]),
+    DenseTile {
+        least: 128,
+        ..dense("T64", [64, 64], [8, 4])
+    },
+    DenseTile {
+        least: 128,
+        // It is, but the one before is faster.
+        loose: false,
+        ..dense("T128", [64, 128], [8, 8])
+    },
+];
+
+/// What kernels of the native tier need of a device: invocations and bytes of memory of a workgroup.
+pub(crate) const NATIVE_INVOCATIONS: u32 = 1024;
+pub(crate) const NATIVE_MEMORY: u32 = 32_768;
+
+const fn native(flag: &'static str, tile: [u32; 2], sets: u32, least: u64) -> DenseTile {
+    DenseTile {
+        sets,
+        least,
+        ..dense(flag, tile, [4, 4])
+    }
+}
+
+/// Those of devices that have that: the baseline's, and behind them those for long sums of small products. These add up in short
+/// blocks, one after the other in registers or each by a set of invocations, and so all give the same bits.
+pub(crate) const NATIVE: [DenseTile; 7] = [
+    DENSE[0],
+    DENSE[1],
+    DENSE[2],
+    native("KEPT", [32, 32], 1, 160),
+    native("SETS16", [16, 32], 16, 80),
+    native("SETS64", [8, 16], 64, 80),
+    native("SETS", [8, 8], 64, 0),
+];
+
+/// Inner extents from which on sums are long.
+const LONG: u32 = 256;
+
+/// Which of `NATIVE` each of these products takes, (m, k, n) and whether its factors are loose. Small products with long sums take the
+/// largest tile that their values fill often enough: that changes no bit.
+pub(crate) fn native_tiles(products: &[([u32; 3], bool)]) -> Vec<usize> {
+    let own = |&([m, k, n], loose): &([u32; 3], bool)| {
+        let tile = DenseTile::of(&DENSE, [m, n], loose, false);
+        (tile, tile == 0 && k >= LONG)
+    };
+    let long = products.iter().filter(|product| own(product).1);
+    let values = long.map(|([m, _, n], _)| u64::from(*m) * u64::from(*n));
+    let values = values.fold(0, u64::saturating_add);
+    let enough = |tile: &usize| {
+        let tile = &NATIVE[*tile];
+        values >= tile.least * u64::from(tile.rows * tile.columns)
+    };
+    // The last is enough however few there are.
+    let shared = (DENSE.len()..NATIVE.len()).find(enough).unwrap_or(0);
+    let tile = |product| match own(product) {
+        (_, true) => shared,
+        (tile, _) => tile,
+    };
+    products.iter().map(tile).collect()
+}
+
+/// Those on matrices of 16.
+pub(super) const DENSE_SIXTEEN: [DenseTile; 4] = [
+    // One subgroup: nothing in it waits for another, and many are on a core.
+    dense("T32", [32, 32], [32, 32]),
+    DenseTile {
+        depth: 64,
+        least: 2,
+        ..dense("T64", [64, 64], [32, 32])
+    },
+    DenseTile {
+        depth: 32,
+        least: 100,
+        ..dense("T128", [128, 128], [64, 64])
+    },
+    DenseTile {
+        depth: 48,
+        band: 32,
+        least: 128,
+        // It does not fit.
+        turned: false,
+        ..dense("T256", [128, 256], [64, 64])
+    },
+];
+
+/// Those on matrices of 8: of what is usual for such matrices, in 16 KiB. Not measured on a GPU that has them.
+pub(super) const DENSE_EIGHT: [DenseTile; 2] = [
+    dense("T32", [32, 32], [16, 16]),
+    DenseTile {
+        least: 16,
+        ..dense("T64", [64, 64], [32, 32])
+    },
+];
+
+impl DenseTile {
+    fn count(&self, [m, n]: [u32; 2]) -> u64 {
+        u64::from(m.div_ceil(self.rows)) * u64::from(n.div_ceil(self.columns))
+    }
+
+    /// The place of an m × n product's tile: the largest of which there are enough, and that is there for its factors.
+    pub(crate) fn of(tiles: &[DenseTile], extents: [u32; 2], loose: bool, turned: bool) -> usize {
+        let fits = |tile: &DenseTile| {
+            tile.count(extents) >= tile.least && (tile.loose || !loose) && (tile.turned || !turned)
+        };
+        // The first is there for all.
+        tiles.iter().rposition(fits).unwrap_or(0)
+    }
+
+    /// Calls `f` with the first row and column of every tile of an m × n product, those of a band one after the other.
+    pub(crate) fn for_each(&self, [m, n]: [u32; 2], mut f: impl FnMut(u32, u32)) {
+        let band_rows = self.band * self.rows;
+        for band in (0..m).step_by(band_rows as usize) {
+            let end = m.min(band.saturating_add(band_rows));
+            for column in (0..n).step_by(self.columns as usize) {
+                for row in (band..end).step_by(self.rows as usize) {
+                    f(row, column);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every value of every product is in exactly one tile.
+    #[test]
+    fn tiles_cover_every_result_once() {
+        for (m, n) in [
+            (1, 1),
+            (33, 31),
+            (64, 65),
+            (700, 20),
+            (1500, 1500),
+            (1, 40_000),
+        ] {
+            for tiles in [&DENSE[..], &DENSE_SIXTEEN, &DENSE_EIGHT] {
+                let tile = &tiles[DenseTile::of(tiles, [m, n], false, false)];
+                let mut met = Vec::new();
+                tile.for_each([m, n], |row, column| met.push((row, column)));
+                met.sort_unstable();
+                let rows = (0..m).step_by(tile.rows as usize);
+                let expected: Vec<_> = rows
+                    .flat_map(|row| {
+                        let columns = (0..n).step_by(tile.columns as usize);
+                        columns.map(move |column| (row, column))
+                    })
+                    .collect();
+                assert_eq!(met, expected, "{m} {n} {tile:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_dense_tile_depends_on_the_product_alone_and_leaves_work_for_all() {
+        let flag = |tiles: &[DenseTile], side, loose, turned| {
+            tiles[DenseTile::of(tiles, [side; 2], loose, turned)].flag
+        };
+        for (side, expected) in [(8, "T32"), (512, "T32"), (768, "T64"), (1024, "T128")] {
+            for case in 0..4 {
+                let loose = case & 1 > 0;
+                let found = flag(&DENSE, side, loose, case & 2 > 0);
+                let expected = match expected {
+                    "T128" if loose => "T64",
+                    _ => expected,
+                };
+                assert_eq!(found, expected, "{side}");
+            }
+        }
+        for (side, expected) in [(32, "T32"), (512, "T64"), (1280, "T128"), (2048, "T256")] {
+            assert_eq!(flag(&DENSE_SIXTEEN, side, false, false), expected, "{side}");
+        }
+        assert_eq!(flag(&DENSE_SIXTEEN, 4096, true, false), "T256");
+        assert_eq!(flag(&DENSE_SIXTEEN, 4096, false, true), "T128");
+    }
+
+    #[test]
+    fn sets_share_long_sums_where_a_launch_has_few_tiles() {
+        let flags = |products: &[[u32; 3]]| -> Vec<&str> {
+            let products: Vec<_> = products.iter().map(|&p| (p, false)).collect();
+            let tiles = native_tiles(&products).into_iter();
+            tiles.map(|tile| NATIVE[tile].flag).collect()
+        };
+        assert_eq!(flags(&[[32, 4096, 32]]), ["SETS"]);
+        assert_eq!(flags(&[[1, 4096, 4096]]), ["SETS"]);
+        assert_eq!(flags(&[[16, 768, 768]]), ["SETS64"]);
+        assert_eq!(flags(&[[256, 1024, 256]]), ["SETS16"]);
+        assert_eq!(flags(&[[512, 512, 512]]), ["KEPT"]);
+        assert_eq!(flags(&[[32, 255, 32]]), ["T32"]);
+        assert_eq!(flags(&[[32, 4096, 32]; 1000]), ["KEPT"; 1000]);
+        // Others go their own way, and do not count.
+        let mixed = [[1024, 1024, 1024], [32, 4096, 32], [704, 8, 768], [8, 8, 8]];
+        assert_eq!(flags(&mixed), ["T128", "SETS", "T64", "T32"]);
+        assert!(flags(&[]).is_empty());
+    }
+}

@@ -1,0 +1,252 @@
+//! Tiles of block-sparse products.
+
+use std::ops::RangeInclusive;
+
+/// A workgroup's tile of a block-sparse product: of one row of blocks, and some columns.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct SparseTile {
+    /// What its variants of the kernel are called.
+    pub flag: &'static str,
+    pub rows: u32,
+    pub columns: u32,
+    /// Rows and columns of what one invocation makes; on cooperative matrices, one subgroup.
+    pub part: [u32; 2],
+    /// Inner products staged at a time.
+    pub depth: u32,
+    /// Sets of invocations that share a tile's inner sums, as of a dense tile.
+    pub sets: u32,
+    /// Heights of blocks that it is there for, and columns of a product from which on it is taken.
+    blocks: &'static [u32],
+    from: u32,
+    /// Columns up to which it is taken.
+    to: u32,
+    /// Subgroups that take turns at the memory that results go through, where the dense factor is stored transposed: it takes more of the rest.
+    turns: u32,
+    /// Tiles that a workgroup makes side by side at most, where there are many.
+    pub together: u32,
+    /// On cooperative matrices, what blocks are wide in multiples of, the best first: each has its variants.
+    segments: &'static [(&'static str, u32)],
+}
+
+const fn sparse(
+    flag: &'static str,
+    [rows, columns]: [u32; 2],
+    part: [u32; 2],
+    blocks: &'static [u32],
+) -> SparseTile {
+    SparseTile {
+        flag,
+        rows,
+        columns,
+        part,
+        depth: 16,
+        sets: 1,
+        blocks,
+        from: 0,
+        to: u32::MAX,
+        turns: 1,
+        together: 1,
+        segments: &[],
+    }
+}
+
+/// Columns of the baseline's tiles: of a narrow one and of the others.
+pub(crate) const NARROW: u32 = 32;
+pub(crate) const WIDE: u32 = 128;
+
+const fn wide(flag: &'static str, rows: u32, part: [u32; 2], blocks: &'static [u32]) -> SparseTile {
+    SparseTile {
+        from: NARROW + 1,
+        ..sparse(flag, [rows, WIDE], part, blocks)
+    }
+}
+
+/// Those of any device, as high as blocks are, or a whole part of them; and one for few columns.
+pub(crate) const SPARSE: [SparseTile; 6] = [
+    sparse(
+        "NARROW",
+        [16, NARROW],
+        [4, 4],
+        &[8, 16, 32, 48, 64, 96, 128],
+    ),
+    wide("H8", 8, [4, 4], &[8]),
+    wide("H16", 16, [4, 4], &[16]),
+    wide("H32", 32, [4, 8], &[32]),
+    wide("H48", 48, [4, 8], &[48, 96]),
+    wide("H64", 64, [8, 8], &[64, 128]),
+];
+
+/// Those of devices of the native tier for few columns: so many, and blocks of these heights.
+pub(crate) const SPARSE_NATIVE: [SparseTile; 2] = [
+    SparseTile {
+        sets: 32,
+        to: 16,
+        ..sparse("SETS8", [16, 8], [4, 4], &[8, 16, 32, 48, 64, 96, 128])
+    },
+    SparseTile {
+        sets: 16,
+        to: NARROW,
+        ..sparse("SETS16", [32, 16], [4, 4], &[32, 64, 96, 128])
+    },
+];
+
+const S32: &[(&str, u32)] = &[("S32", 32), ("S8", 8)];
+const S16: &[(&str, u32)] = &[("S16", 16), ("S8", 8)];
+
+const fn matrix(
+    flag: &'static str,
+    tile: [u32; 2],
+    part: [u32; 2],
+    blocks: &'static [u32],
+) -> SparseTile {
+    SparseTile {
+        depth: 32,
+        segments: S32,
+        ..sparse(flag, tile, part, blocks)
+    }
+}
+
+/// Those on matrices of 16: as high as blocks are. Wide ones make more of what they load of a.
+pub(super) const SPARSE_SIXTEEN: [SparseTile; 9] = [
+    SparseTile {
+        depth: 16,
+        segments: S16,
+        ..matrix("H8", [8, 128], [16, 128], &[8])
+    },
+    SparseTile {
+        depth: 16,
+        together: 8,
+        segments: S16,
+        ..matrix("H16", [16, 128], [16, 128], &[16])
+    },
+    matrix("H32", [32, 128], [32, 64], &[32]),
+    SparseTile {
+        segments: S16,
+        ..matrix("H48", [48, 128], [48, 64], &[48])
+    },
+    SparseTile {
+        together: 8,
+        ..matrix("H64", [64, 128], [32, 64], &[64])
+    },
+    matrix("H96", [96, 128], [48, 64], &[96]),
+    SparseTile {
+        together: 8,
+        ..matrix("H128", [128, 128], [64, 64], &[128])
+    },
+    SparseTile {
+        from: 129,
+        turns: 4,
+        together: 2,
+        ..matrix("WIDE32", [32, 256], [32, 64], &[32])
+    },
+    SparseTile {
+        from: 257,
+        turns: 4,
+        together: 8,
+        ..matrix("WIDE64", [64, 512], [64, 64], &[64])
+    },
+];
+
+const fn eight(
+    flag: &'static str,
+    rows: u32,
+    part: [u32; 2],
+    blocks: &'static [u32],
+) -> SparseTile {
+    SparseTile {
+        depth: 16,
+        segments: &[("S8", 8)],
+        ..sparse(flag, [rows, WIDE], part, blocks)
+    }
+}
+
+/// Those on matrices of 8: as high as blocks are, in 16 KiB. Not measured on a GPU that has them.
+pub(super) const SPARSE_EIGHT: [SparseTile; 7] = [
+    eight("H8", 8, [8, 32], &[8]),
+    eight("H16", 16, [16, 32], &[16]),
+    eight("H32", 32, [32, 32], &[32]),
+    eight("H48", 48, [48, 32], &[48]),
+    eight("H64", 64, [32, 64], &[64]),
+    eight("H96", 96, [48, 32], &[96]),
+    eight("H128", 128, [64, 32], &[128]),
+];
+
+impl SparseTile {
+    /// Those that a device has for blocks of that height, each with the columns of products that take it.
+    pub(crate) fn all(
+        block_high: u32,
+        native: bool,
+    ) -> Vec<(&'static SparseTile, RangeInclusive<u32>)> {
+        let place = |columns| &SPARSE[SparseTile::of(&SPARSE, block_high, columns)];
+        let mut all = vec![(place(WIDE), NARROW + 1..=u32::MAX)];
+        let mut next = 1;
+        for tile in &SPARSE_NATIVE {
+            if native && tile.blocks.contains(&block_high) {
+                all.push((tile, next..=tile.to));
+                next = tile.to + 1;
+            }
+        }
+        if next <= NARROW {
+            all.push((place(NARROW), next..=NARROW));
+        }
+        all
+    }
+
+    /// The place of the tile for blocks of that height and a product of so many columns: the last that is there for them.
+    pub(crate) fn of(tiles: &[SparseTile], block_high: u32, columns: u32) -> usize {
+        let fits = |tile: &SparseTile| tile.blocks.contains(&block_high) && columns >= tile.from;
+        // Every height has a tile for all.
+        tiles.iter().rposition(fits).unwrap_or(0)
+    }
+
+    /// Subgroups that take turns at the memory that results go through.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn turns(&self, turned: bool) -> u32 {
+        if turned { self.turns } else { 1 }
+    }
+
+    /// Subgroups that make a tile, on cooperative matrices.
+    pub(crate) fn subgroups(&self) -> u32 {
+        // Blocks of eight rows leave half of a matrix of 16 unused.
+        (self.rows / self.part[0]).max(1) * (self.columns / self.part[1])
+    }
+
+    /// Inner products of a stage that lie in one block of that width, and the flag for it.
+    pub(crate) fn segment(&self, block_wide: u32) -> &'static str {
+        let fits = |(_, segment): &&(&str, u32)| block_wide.is_multiple_of(*segment);
+        // All widths are multiples of 8.
+        self.segments
+            .iter()
+            .find(fits)
+            .map_or("S8", |segment| segment.0)
+    }
+
+    /// The products of inner extents that lie in one block, for a variant with these flags.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn segment_of(&self, flags: &[&str]) -> u32 {
+        let listed = self.segments.iter().find(|(flag, _)| flags.contains(flag));
+        listed.map_or(self.depth, |&(_, segment)| segment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every block side has a tile in every case, which is as high as a block or a whole part of it.
+    #[test]
+    fn a_sparse_tile_fits_its_blocks() {
+        for high in [8, 16, 32, 48, 64, 96, 128] {
+            for columns in [1, 100, 200, 600] {
+                let tile = SPARSE_SIXTEEN[SparseTile::of(&SPARSE_SIXTEEN, high, columns)];
+                assert_eq!(tile.rows, high, "{tile:?}");
+                assert!(tile.columns <= 128 || columns > tile.columns / 2);
+                let tile = SPARSE_EIGHT[SparseTile::of(&SPARSE_EIGHT, high, columns)];
+                assert_eq!([tile.rows, tile.columns], [high, WIDE], "{tile:?}");
+                let tile = SPARSE[SparseTile::of(&SPARSE, high, columns)];
+                assert_eq!(tile.columns, if columns <= 32 { NARROW } else { WIDE });
+                assert!(high.is_multiple_of(tile.rows) || tile.flag == "NARROW");
+            }
+        }
+    }
+}
