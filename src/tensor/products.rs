@@ -21,7 +21,7 @@ impl<T: Factor> Tensor<T> {
     ///
     /// Cost: 2·m·k·n operations; on a GPU one dispatch for each size of tile (32, 64 and 128, on matrices also 256), whatever the
     /// number of products.
-    /// A tile's whole sum is one workgroup's: a small product takes some 30 ms for each million of its inner extent (H100); in the
+    /// A tile's whole sum is one workgroup's: a small product takes some 40 ms for each million of its inner extent (H100); in the
     /// native tier a tenth of that, and a dispatch for such products, because many invocations share a sum.
     /// Results in `f16` take a dispatch more, and on a GPU room for them in `f32`; on the CPU `f16` operands take room in `f32`.
     /// Error: |error| ≤ γ_h Σ|A_il B_lj| with h = min(k, 512) + ⌈k / 512⌉, and the rounding to `f16`; exact for integers below

@@ -196,7 +196,7 @@ impl<T: Float> BsrTensor<T> {
     /// By matrices, which multiply `f16` only, sums are chains of additions of s products, each cut instead of rounded, in the order of the blocks: |error| ≤ 4 γ_h Σ|S_il B_lj| over
     /// the t stored columns of a row, with h = s + ⌈t / s⌉, where s is 16 or 8, the side of the device's
     /// [`matrices`](crate::DeviceInfo::matrices). Blocks of eight rows use half of each matrix of 16, and are still served best by
-    /// them: 45 TFLOP/s on an H100 at 10 % of 4096³, where `f32` by the kernels of any device has 17. Operands that do not begin at whole quads of
+    /// them: 48 TFLOP/s on an H100 at 10 % of 4096³, where `f32` by the kernels of any device has 17. Operands that do not begin at whole quads of
     /// words, or whose rows are not made of whole ones, and matrices that end inside a block are copied first: a dispatch more, and room for the copy. `Auto` goes by the device alone. The
     /// CPU has one way, which is both `Auto` and `Baseline`.
     ///
