@@ -10,11 +10,11 @@ use clap::{Parser, ValueEnum};
 
 use device::Choice;
 
-#[path = "../shared/device.rs"]
+#[path = "../common/device.rs"]
 mod device;
-#[path = "../shared/ink.rs"]
+#[path = "../common/ink.rs"]
 mod ink;
-#[path = "../shared/output.rs"]
+#[path = "../common/output.rs"]
 mod output;
 mod plot;
 mod polynomials;

@@ -17,7 +17,7 @@ use operations::Answer;
 use request::Request;
 
 mod batch;
-#[path = "../shared/device.rs"]
+#[path = "../common/device.rs"]
 mod device;
 mod devices;
 mod epilogue;

@@ -18,15 +18,15 @@ use report::Report;
 use ts::{Dataset, TsError};
 
 mod classify;
-#[path = "../shared/device.rs"]
+#[path = "../common/device.rs"]
 mod device;
 mod distances;
-#[path = "../shared/ink.rs"]
+#[path = "../common/ink.rs"]
 mod ink;
-#[path = "../shared/output.rs"]
+#[path = "../common/output.rs"]
 mod output;
 mod plot;
-#[path = "../shared/progress.rs"]
+#[path = "../common/progress.rs"]
 mod progress;
 mod reference;
 mod report;

@@ -14,16 +14,16 @@ use device::Choice;
 use lengths::Set;
 use report::Report;
 
-#[path = "../shared/device.rs"]
+#[path = "../common/device.rs"]
 mod device;
-#[path = "../shared/ink.rs"]
+#[path = "../common/ink.rs"]
 mod ink;
 mod lengths;
 mod measure;
-#[path = "../shared/output.rs"]
+#[path = "../common/output.rs"]
 mod output;
 mod plot;
-#[path = "../shared/progress.rs"]
+#[path = "../common/progress.rs"]
 mod progress;
 mod report;
 

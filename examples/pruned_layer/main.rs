@@ -18,16 +18,16 @@ use layer::Layer;
 use report::Report;
 
 mod check;
-#[path = "../shared/device.rs"]
+#[path = "../common/device.rs"]
 mod device;
-#[path = "../shared/ink.rs"]
+#[path = "../common/ink.rs"]
 mod ink;
 mod layer;
 mod measure;
-#[path = "../shared/output.rs"]
+#[path = "../common/output.rs"]
 mod output;
 mod plot;
-#[path = "../shared/progress.rs"]
+#[path = "../common/progress.rs"]
 mod progress;
 mod report;
 

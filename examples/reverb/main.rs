@@ -15,9 +15,9 @@ use device::Choice;
 use wav::{Format, Sound};
 
 mod convolve;
-#[path = "../shared/device.rs"]
+#[path = "../common/device.rs"]
 mod device;
-#[path = "../shared/progress.rs"]
+#[path = "../common/progress.rs"]
 mod progress;
 mod synth;
 mod wav;
