@@ -85,6 +85,7 @@ fn launch(
             op,
             outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
             temps: Vec::new(),
+            work: words as u64,
             stages: vec![Stage {
                 kernel: &KERNEL,
                 variant: KERNEL.variant(seen, flag),
@@ -154,6 +155,7 @@ pub(crate) fn fill(dtype: DType, layout: &Layout) -> Launch {
         op: "full",
         outputs: vec![Output::new(dtype, OutputLayout::New(layout.clone()))],
         temps: Vec::new(),
+        work: words as u64,
         stages: vec![Stage {
             kernel: &FILL,
             variant: FILL.variant(DType::U32, &["FILL"]),

@@ -1,0 +1,225 @@
+//! Functions of each value by itself, under the names that NumPy or PyTorch have for them.
+
+use vsla::{Factor, Ragged, Result as Outcome, Tensor};
+
+use super::{Answer, Call, Grows, Operation, UNARY, batch};
+use crate::batch::{Args, Number};
+use crate::failure::{Failure, Result};
+
+/// The body for whichever type of floating-point numbers the arguments are of.
+macro_rules! float {
+    ($call:ident, |$x:ident| $body:expr) => {{
+        let device = $call.device()?;
+        match &$call.args {
+            Args::F32(args) => {
+                let $x = device.upload(&args[0])?;
+                batch($body.download_blocking()?)
+            }
+            Args::F16(args) => {
+                let $x = device.upload(&args[0])?;
+                batch($body.download_blocking()?)
+            }
+            _ => Err(Failure::request("dtype: this operation takes f32 or f16")),
+        }
+    }};
+}
+
+/// The body for whichever type of integers the arguments are of.
+macro_rules! integer {
+    ($call:ident, |$x:ident| $body:expr) => {{
+        let device = $call.device()?;
+        match &$call.args {
+            Args::I32(args) => {
+                let $x = device.upload(&args[0])?;
+                batch($body.download_blocking()?)
+            }
+            Args::U32(args) => {
+                let $x = device.upload(&args[0])?;
+                batch($body.download_blocking()?)
+            }
+            _ => Err(Failure::request("dtype: this operation takes i32 or u32")),
+        }
+    }};
+}
+
+macro_rules! row {
+    ($name:literal, $options:expr, $about:literal, $run:expr) => {
+        Operation {
+            name: $name,
+            args: 1,
+            options: $options,
+            grows: Grows::No,
+            about: $about,
+            run: $run,
+        }
+    };
+}
+
+/// A method without options.
+macro_rules! function {
+    ($name:literal, $method:ident, $about:literal) => {
+        row!($name, UNARY, $about, |call| float!(call, |x| x
+            .$method()?))
+    };
+}
+
+const SCALAR: &[&str] = &["dtype", "rank", "value"];
+const PLACES: &[&str] = &["dtype", "rank", "places"];
+
+pub const ROWS: &[Operation] = &[
+    function!("exp", exp, "e to the x (f32 or f16, as all functions here)"),
+    function!("exp2", exp2, "2 to the x"),
+    function!("expm1", expm1, "e to the x, less 1"),
+    function!("log", log, "the natural logarithm"),
+    function!("log2", log2, "the logarithm to the base 2"),
+    function!("log1p", log1p, "log(1 + x)"),
+    function!("sqrt", sqrt, "the square root"),
+    function!("rsqrt", rsqrt, "1 / the square root"),
+    function!("reciprocal", reciprocal, "1 / x"),
+    function!("sin", sin, "the sine"),
+    function!("cos", cos, "the cosine"),
+    function!("tanh", tanh, "the hyperbolic tangent"),
+    function!("sigmoid", sigmoid, "1 / (1 + exp(-x))"),
+    function!("silu", silu, "x sigmoid(x)"),
+    function!("softplus", softplus, "log(1 + exp(x))"),
+    function!("erf", erf, "the error function"),
+    function!("gelu", gelu, "x times the normal distribution up to x"),
+    function!("gelu_tanh", gelu_tanh, "its approximation by tanh"),
+    function!("relu", relu, "x above 0, else 0"),
+    function!("floor", floor, "the largest integer not above x"),
+    function!("ceil", ceil, "the smallest integer not below x"),
+    function!("round", round, "the nearest integer, ties to even"),
+    row!(
+        "leaky_relu",
+        &["dtype", "rank", "negative_slope"],
+        "x above 0, else negative_slope * x",
+        |call| {
+            let slope = call.options.optional("negative_slope")?.unwrap_or(0.01);
+            float!(call, |x| x.leaky_relu(slope)?)
+        }
+    ),
+    row!(
+        "pow",
+        &["dtype", "rank", "exponent"],
+        "x to the exponent, a number; an integer of at most 8 by multiplication",
+        |call| {
+            let y: f32 = call.options.number("exponent")?;
+            let whole = y.fract() == 0.0 && y.abs() <= 16_777_216.0;
+            float!(call, |x| if whole { x.powi(y as i32)? } else { x.powf(y)? })
+        }
+    ),
+    row!("abs", UNARY, "the absolute value", |call| number(
+        call,
+        Scalars::Abs
+    )),
+    row!("sign", UNARY, "1, 0 or -1", |call| number(
+        call,
+        Scalars::Sign
+    )),
+    row!("square", UNARY, "x * x", |call| number(
+        call,
+        Scalars::Square
+    )),
+    row!(
+        "clip",
+        &["dtype", "rank", "min", "max"],
+        "x, but at least min and at most max",
+        |call| number(call, Scalars::Clip)
+    ),
+    row!("add_scalar", SCALAR, "x + value", |call| number(
+        call,
+        Scalars::Add
+    )),
+    row!(
+        "div_scalar",
+        SCALAR,
+        "x / value; of integers without the fraction",
+        |call| { number(call, Scalars::Divide) }
+    ),
+    row!(
+        "fmod",
+        SCALAR,
+        "what is left of x after division by value, of x's sign",
+        |call| number(call, Scalars::Remainder)
+    ),
+    row!(
+        "bitwise_and",
+        SCALAR,
+        "bits of x and value (i32 or u32)",
+        |call| { integer!(call, |x| x.bit_and(call.options.number("value")?)?) }
+    ),
+    row!(
+        "bitwise_or",
+        SCALAR,
+        "bits of x or value (i32 or u32)",
+        |call| { integer!(call, |x| x.bit_or(call.options.number("value")?)?) }
+    ),
+    row!(
+        "bitwise_xor",
+        SCALAR,
+        "bits of one of x and value (i32 or u32)",
+        |call| integer!(call, |x| x.bit_xor(call.options.number("value")?)?)
+    ),
+    row!(
+        "bitwise_not",
+        UNARY,
+        "the other bits of x (i32 or u32)",
+        |call| { integer!(call, |x| x.bit_not()?) }
+    ),
+    row!(
+        "left_shift",
+        PLACES,
+        "bits moved up by places (i32 or u32)",
+        |call| {
+            let places: u32 = call.options.number("places")?;
+            integer!(call, |x| x.shift_left(places)?)
+        }
+    ),
+    row!(
+        "right_shift",
+        PLACES,
+        "bits moved down by places, the sign of i32 stays (i32 or u32)",
+        |call| {
+            let places: u32 = call.options.number("places")?;
+            integer!(call, |x| x.shift_right(places)?)
+        }
+    ),
+];
+
+/// Maps of all numbers but complex ones.
+#[derive(Clone, Copy)]
+enum Scalars {
+    Abs,
+    Sign,
+    Square,
+    Clip,
+    Add,
+    Divide,
+    Remainder,
+}
+
+fn number(call: &mut Call<'_>, which: Scalars) -> Result<Answer> {
+    fn of<T: Factor + Number>(call: &Call<'_>, x: &Tensor<T>, which: Scalars) -> Result<Ragged<T>> {
+        let value = |name| call.options.number::<T>(name);
+        let y: Outcome<Tensor<T>> = match which {
+            Scalars::Abs => x.abs(),
+            Scalars::Sign => x.sign(),
+            Scalars::Square => x.square(),
+            Scalars::Clip => x.clamp(value("min")?, value("max")?),
+            Scalars::Add => x.add_scalar(value("value")?),
+            Scalars::Divide => x.div_scalar(value("value")?),
+            Scalars::Remainder => x.rem(value("value")?),
+        };
+        Ok(y?.download_blocking()?)
+    }
+    let device = call.device()?;
+    match &call.args {
+        Args::F32(args) => batch(of(call, &device.upload(&args[0])?, which)?),
+        Args::F16(args) => batch(of(call, &device.upload(&args[0])?, which)?),
+        Args::I32(args) => batch(of(call, &device.upload(&args[0])?, which)?),
+        Args::U32(args) => batch(of(call, &device.upload(&args[0])?, which)?),
+        Args::C32(_) => Err(Failure::request(
+            "dtype: this operation takes no complex numbers",
+        )),
+    }
+}

@@ -1,0 +1,56 @@
+// The twelve leading bits of x: products of two such numbers are exact.
+fn head(x: f32) -> f32 {
+    return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
+}
+
+// xʸ of positive, finite x. The logarithm is known to 2⁻³⁰, in two parts, and so is its product with y.
+fn power(x: f32, y: f32) -> f32 {
+    let parts = log_parts(x);
+    let f = parts.y;
+    let m = f + 1.0;
+    // s = f / (2 + f), in two parts: log₂ m = C (s + s³/3 + s⁵/5 + …) with C = 2 / ln 2, in two parts as well.
+    let s = f / (m + 1.0);
+    let s_head = head(s);
+    let m_head = head(m);
+    let s_tail = fma(-s_head, m - m_head, opaque(fma(-s_head, m_head, opaque(f - s_head)))) / (m + 1.0);
+    let z = s * s;
+    var p = 0.0909090909;
+    p = fma(p, z, 0.111111111);
+    p = fma(p, z, 0.142857143);
+    p = fma(p, z, 0.2);
+    p = fma(p, z, 0.333333333);
+    let cubic = 2.88539008 * s * z * p;
+    let log_head = head(fma(2.88539008, s, cubic));
+    let log_rest = opaque(fma(2.884765625, s_head, -log_head)) + fma(2.884765625, s_tail, fma(6.24456778e-4, s, cubic));
+    let w_head = head(parts.x + (log_head + log_rest));
+    let w_tail = opaque(opaque(parts.x - w_head) + log_head) + log_rest;
+    let y_head = head(y);
+    // Beyond, it is 0 or ∞ at any rate.
+    let large = clamp(y_head * w_head, -160.0, 140.0);
+    let small = clamp(fma(y - y_head, w_head, y * w_tail), -1.0, 1.0);
+    let n = round(large + small);
+    return scaled(exp2_near(opaque(large - n) + small), i32(n));
+}
+
+// The ends are those of IEEE 754: x⁰ and 1ʸ are 1, of NaN too.
+fn pow_of(x: f32, y: f32) -> f32 {
+    if y == 0.0 || x == 1.0 {
+        return 1.0;
+    }
+    if is_nan(x) || is_nan(y) {
+        return select(no_number(y), x, is_nan(x));
+    }
+    let size = abs(x);
+    let integer = abs(y) >= 8388608.0 || round(y) == y;
+    let odd = abs(y) < 16777216.0 && integer && round(0.5 * y) != 0.5 * y;
+    let end = size < 0x1p-126f || is_infinite(x);
+    // So large that it decides alone.
+    var value = power(select(size, 1.5, end), clamp(y, -3.0e10, 3.0e10));
+    if end {
+        value = select(0.0, infinity_like(size), (size < 0x1p-126f) == (y < 0.0));
+    } else if x < 0.0 && !integer {
+        return no_number(x);
+    }
+    value = select(value, 1.0, size == 1.0);
+    return select(value, signed_as(value, x), odd);
+}

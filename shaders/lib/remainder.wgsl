@@ -1,0 +1,29 @@
+// The mantissa of a finite number as an integer below 2²⁴, and the exponent of its last bit, from 1 on.
+fn digits(size: u32) -> vec2<u32> {
+    let exponent = size >> 23u;
+    return vec2(select(size & 0x7fffffu, (size & 0x7fffffu) | 0x800000u, exponent > 0u), max(exponent, 1u));
+}
+
+// What is left of x divided by s, of x's sign: by integers, eight digits at a time, and so without error. s is finite and not zero.
+fn remainder(x: f32, s: f32) -> f32 {
+    if is_infinite(x) {
+        return no_number(x);
+    }
+    let a = digits(bitcast<u32>(x) & 0x7fffffffu);
+    let b = digits(bitcast<u32>(s) & 0x7fffffffu);
+    if a.y < b.y {
+        return x;
+    }
+    var rest = a.x % b.x;
+    var left = a.y - b.y;
+    while left > 0u && rest > 0u {
+        let step = min(left, 8u);
+        rest = (rest << step) % b.x;
+        left -= step;
+    }
+    // Back to a float: the leading bit moves to its place, as far as the exponent goes.
+    let up = min(countLeadingZeros(rest) - 8u, b.y - 1u);
+    let moved = rest << up;
+    let exponent = select(0u, b.y - up, moved >= 0x800000u);
+    return signed_as(bitcast<f32>((exponent << 23u) | (moved & 0x7fffffu)), x);
+}

@@ -1,0 +1,112 @@
+// y = f(x), value by value: `value` is a row of the table in src/ops/maps. Of f16 two halves to a word; what is computed is f32.
+//
+// Four words at a time: y begins at a multiple of four, x wherever p.x_base says, counted in values. The values beyond the
+// last, in its quad, are slack of y's buffer.
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    values: u32,
+    x_base: u32,
+    s: u32,
+    t: u32,
+    ones: u32,
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read_write> y: array<vec4<E>>;
+@group(0) @binding(2) var<storage, read> x: array<vec4<E>>;
+
+#if F16
+// What is computed.
+alias V = f32;
+const PER_WORD = 2u;
+#else
+alias V = E;
+const PER_WORD = 1u;
+#endif
+const WG = 256u;
+const TILE = 2048u;
+// Quads of an invocation, all loaded before any is stored.
+const QUADS = TILE / (4u * WG);
+
+#include "grid"
+#include "shifted"
+#if !I32
+#if !U32
+#include "nan"
+#include "ends"
+#endif
+#endif
+#generate "map_table"
+
+// From word `base` on; the last quad that has a value is the last that is read.
+fn words_from(base: u32, q: u32) -> vec4<E> {
+    let last = (p.x_base + p.values - 1u) / (4u * PER_WORD);
+    let at = q + base / 4u;
+    let shift = base % 4u;
+    let low = x[min(at, last)];
+    if shift == 0u {
+        return low;
+    }
+    return shifted(low, x[min(at + 1u, last)], shift);
+}
+
+#if F16
+#include "half_bits"
+
+fn quad(q: u32) -> vec4<E> {
+    let words = words_from(p.x_base / 2u, q);
+    if p.x_base % 2u == 0u {
+        return words;
+    }
+    return (words >> vec4(16u)) | (words_from(p.x_base / 2u + 1u, q) << vec4(16u));
+}
+
+fn both(halves: u32, s: V, t: V) -> u32 {
+    let two = unpack2x16float(halves);
+    return half_bits(value(two.x, s, t)) | (half_bits(value(two.y, s, t)) << 16u);
+}
+
+fn mapped(v: vec4<E>, s: V, t: V) -> vec4<E> {
+    return vec4(both(v.x, s, t), both(v.y, s, t), both(v.z, s, t), both(v.w, s, t));
+}
+#else
+fn quad(q: u32) -> vec4<E> {
+    return words_from(p.x_base, q);
+}
+
+fn mapped(v: vec4<E>, s: V, t: V) -> vec4<E> {
+    return vec4(value(v.x, s, t), value(v.y, s, t), value(v.z, s, t), value(v.w, s, t));
+}
+#endif
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, count);
+    if group >= p.groups {
+        return;
+    }
+    let s = bitcast<V>(p.s);
+    let t = bitcast<V>(p.t);
+    // A batch of no values has no workgroup.
+    let quads = (p.values - 1u) / (4u * PER_WORD) + 1u;
+    let first = group * (TILE / 4u) + lid;
+    var values: array<vec4<E>, QUADS>;
+    for (var k = 0u; k < QUADS; k += 1u) {
+        let q = first + k * WG;
+        if q < quads {
+            values[k] = quad(q);
+        }
+    }
+    for (var k = 0u; k < QUADS; k += 1u) {
+        let q = first + k * WG;
+        if q < quads {
+            y[q] = mapped(values[k], s, t);
+        }
+    }
+}

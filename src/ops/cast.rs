@@ -1,0 +1,100 @@
+//! Conversions to and from integers, value by value; those between floats are in `convert`.
+//!
+//! Cost: the values read once and written once, in one dispatch. Layouts are shared, never read.
+
+use std::sync::Arc;
+
+use bytemuck::cast_slice_mut;
+use half::f16;
+use rayon::prelude::*;
+
+use super::stream_groups;
+use crate::Result;
+use crate::plan::{
+    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Variant, Word,
+};
+use crate::ragged::{CacheKey, DType, Element, Layout};
+
+macro_rules! from {
+    ($($dtype:ident $flag:literal),*) => {
+        &[$(Variant { dtype: DType::$dtype, flags: &[$flag] }),*]
+    };
+}
+
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "cast",
+    source: include_str!("../../shaders/cast.wgsl"),
+    access: &[Access::Write, Access::Read],
+    variants: from![
+        I32 "FROM_F32", I32 "FROM_F16", I32 "FROM_U32",
+        U32 "FROM_F32", U32 "FROM_F16", U32 "FROM_I32",
+        F32 "FROM_I32", F32 "FROM_U32",
+        F16 "FROM_I32", F16 "FROM_U32"
+    ],
+};
+
+/// Values that one piece of parallel work on the CPU makes.
+const PIECE: usize = 1 << 14;
+
+fn each<T: Element, R: Element>(args: &mut TwinArgs<'_>, f: impl Fn(T) -> R + Sync) {
+    let (x, _) = args.input::<T>(0);
+    let y: &mut [R] = cast_slice_mut(args.outputs[0].words);
+    // The last word of halves may have one more.
+    y[..x.len()]
+        .par_chunks_mut(PIECE)
+        .zip(x.par_chunks(PIECE))
+        .for_each(|(y, x)| {
+            for (y, &x) in y.iter_mut().zip(x) {
+                *y = f(x);
+            }
+        });
+}
+
+/// The conversion of that name, from one type to another.
+pub(crate) fn launch(op: &'static str, from: DType, to: DType, x: &Layout) -> Result<Arc<Launch>> {
+    let (flag, twin): (&'static [&'static str], fn(&mut TwinArgs<'_>)) = match (from, to) {
+        (DType::F32, DType::I32) => (&["FROM_F32"], |args| each(args, |x: f32| x as i32)),
+        (DType::F16, DType::I32) => (&["FROM_F16"], |args| each(args, |x: f16| x.to_f32() as i32)),
+        (DType::U32, DType::I32) => (&["FROM_U32"], |args| {
+            each(args, |x: u32| x.min(i32::MAX as u32) as i32)
+        }),
+        (DType::F32, DType::U32) => (&["FROM_F32"], |args| each(args, |x: f32| x as u32)),
+        (DType::F16, DType::U32) => (&["FROM_F16"], |args| each(args, |x: f16| x.to_f32() as u32)),
+        (DType::I32, DType::U32) => (&["FROM_I32"], |args| each(args, |x: i32| x.max(0) as u32)),
+        (DType::I32, DType::F32) => (&["FROM_I32"], |args| each(args, |x: i32| x as f32)),
+        (DType::U32, DType::F32) => (&["FROM_U32"], |args| each(args, |x: u32| x as f32)),
+        (DType::I32, DType::F16) => (&["FROM_I32"], |args| {
+            each(args, |x: i32| f16::from_f32(x as f32))
+        }),
+        (DType::U32, DType::F16) => (&["FROM_U32"], |args| {
+            each(args, |x: u32| f16::from_f32(x as f32))
+        }),
+        // The methods are those of types that have one.
+        _ => unreachable!("no conversion"),
+    };
+    let key = CacheKey {
+        what: op,
+        other: 0,
+        device: 0,
+        // Conversions between floats have 0.
+        extra: 1 + from as u64,
+    };
+    x.cached(key, || {
+        Ok(Arc::new(Launch {
+            op,
+            outputs: vec![Output::new(to, OutputLayout::Input(0))],
+            temps: Vec::new(),
+            stages: vec![Stage {
+                kernel: &KERNEL,
+                variant: KERNEL.variant(to, flag),
+                slots: vec![Slot::Output(0), Slot::Input(0)],
+                params: vec![Word::U32(x.total() as u32), Word::InputBase(0)],
+                groups: stream_groups(x.total()),
+                cost: x.total() as u64,
+            }],
+            pairs: None,
+            work: x.total() as u64,
+            twin: Twin::new(twin),
+        }))
+    })
+}

@@ -1,0 +1,484 @@
+//! Functions of f32 for the CPU, without a branch, so that LLVM makes vectors of loops over them, and in `f32` alone. The shaders compute the
+//! same formulas; what they promise is in the table.
+//!
+//! Products and sums are not fused: without the FMA feature of a CPU, `mul_add` is a call. Constants are split so that what must be exact is.
+
+/// 1.5 · 2²³: added and taken away again, it leaves the nearest integer, ties to even, of what is below 2²².
+const MAGIC: f32 = 12_582_912.0;
+
+/// The nearest integer, as a float and as an integer.
+#[inline(always)]
+fn nearest(x: f32) -> (f32, i32) {
+    let t = x + MAGIC;
+    (
+        t - MAGIC,
+        (t.to_bits() as i32).wrapping_sub(MAGIC.to_bits() as i32),
+    )
+}
+
+/// `x` between two bounds; NaN stays.
+#[inline(always)]
+pub(super) fn between(x: f32, low: f32, high: f32) -> f32 {
+    let x = if x < low { low } else { x };
+    if x > high { high } else { x }
+}
+
+/// x with the sign of `sign`.
+#[inline(always)]
+fn signed_as(x: f32, sign: f32) -> f32 {
+    f32::from_bits((x.to_bits() & 0x7FFF_FFFF) | (sign.to_bits() & 0x8000_0000))
+}
+
+/// The twelve leading bits of x: products of two such numbers are exact.
+#[inline(always)]
+fn head(x: f32) -> f32 {
+    f32::from_bits(x.to_bits() & 0xFFFF_F000)
+}
+
+/// x 2ⁿ for |n| up to 252, rounded once where the result is subnormal.
+#[inline(always)]
+fn scaled(x: f32, n: i32) -> f32 {
+    let half = n >> 1;
+    let power = |n: i32| f32::from_bits(((n + 127) as u32) << 23);
+    x * power(half) * power(n - half)
+}
+
+/// Coefficients from the highest power down.
+#[inline(always)]
+fn polynomial<const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
+    let mut y = coefficients[0];
+    for c in &coefficients[1..] {
+        y = y * x + c;
+    }
+    y
+}
+
+/// (n, r, e^r − 1 − r) with x = n ln 2 + r.
+#[inline(always)]
+fn exp_parts(x: f32) -> (i32, f32, f32) {
+    let (k, n) = nearest(x * std::f32::consts::LOG2_E);
+    let r = (x - k * 0.693_359_4) + k * 2.121_944_4e-4;
+    let p = polynomial(
+        r,
+        [
+            1.987_569_1e-4,
+            1.398_2e-3,
+            8.333_452e-3,
+            4.166_579_6e-2,
+            0.166_666_66,
+            0.5,
+        ],
+    );
+    (n, r, p * r * r)
+}
+
+/// c eˣ, where c counts before what is too small for f32 is lost.
+#[inline(always)]
+fn exp_times(c: f32, x: f32) -> f32 {
+    let (n, r, p) = exp_parts(between(x, -150.0, 89.0));
+    scaled(c * (1.0 + (r + p)), n)
+}
+
+#[inline(always)]
+pub(super) fn rsqrt(x: f32) -> f32 {
+    1.0 / x.sqrt()
+}
+
+#[inline(always)]
+pub(super) fn exp(x: f32) -> f32 {
+    exp_times(1.0, x)
+}
+
+#[inline(always)]
+pub(super) fn exp2(x: f32) -> f32 {
+    let (k, n) = nearest(between(x, -151.0, 129.0));
+    scaled(exp2_near(between(x, -151.0, 129.0) - k), n)
+}
+
+/// 2ʳ for |r| ≤ ½.
+#[inline(always)]
+fn exp2_near(r: f32) -> f32 {
+    1.0 + r * polynomial(
+        r,
+        [
+            1.535_336_2e-4,
+            1.339_887_4e-3,
+            9.618_437e-3,
+            5.550_332_6e-2,
+            0.240_226_48,
+            std::f32::consts::LN_2,
+        ],
+    )
+}
+
+#[inline(always)]
+pub(super) fn expm1(x: f32) -> f32 {
+    let (n, r, p) = exp_parts(between(x, -18.0, 89.0));
+    // Half of 2ⁿ: all of 2¹²⁸ is infinite.
+    let half = f32::from_bits(((n + 126) as u32) << 23);
+    let y = 2.0 * (half * (r + p) + (half - 0.5));
+    if x.abs() < 2.0e-8 { x } else { y }
+}
+
+/// (k, f) with x = 2ᵏ (1 + f) and 1 + f in √½ … √2.
+#[inline(always)]
+fn log_parts(x: f32) -> (f32, f32) {
+    let tiny = x < f32::MIN_POSITIVE;
+    let bits = (if tiny { x * 8_388_608.0 } else { x }).to_bits() as i32;
+    let k = bits.wrapping_sub(0x3F35_04F3) >> 23;
+    let m = f32::from_bits(bits.wrapping_sub(k << 23) as u32);
+    let k = k as f32 - if tiny { 23.0 } else { 0.0 };
+    (k, m - 1.0)
+}
+
+/// log(1 + f) − f for √½ ≤ 1 + f ≤ √2.
+#[inline(always)]
+fn log_tail(f: f32) -> f32 {
+    let z = f * f;
+    let p = polynomial(
+        f,
+        [
+            7.037_683_6e-2,
+            -0.115_146_1,
+            0.116_769_984,
+            -0.124_201_41,
+            0.142_493_23,
+            -0.166_680_58,
+            0.200_007_15,
+            -0.249_999_94,
+            0.333_333_3,
+        ],
+    );
+    f * z * p - 0.5 * z
+}
+
+/// The logarithm's values where the formula has none: ∞, −∞ at zero, NaN below.
+#[inline(always)]
+fn log_ends(x: f32, y: f32) -> f32 {
+    let y = if x == f32::INFINITY { x } else { y };
+    let y = if x == 0.0 { f32::NEG_INFINITY } else { y };
+    if x < 0.0 { f32::NAN } else { y }
+}
+
+#[inline(always)]
+pub(super) fn log(x: f32) -> f32 {
+    let (k, f) = log_parts(x);
+    log_ends(x, f + (log_tail(f) - k * 2.121_944_4e-4) + k * 0.693_359_4)
+}
+
+#[inline(always)]
+pub(super) fn log2(x: f32) -> f32 {
+    // What log₂ e is above 1.
+    const MORE: f32 = 0.442_695_04;
+    let (k, f) = log_parts(x);
+    let y = log_tail(f);
+    log_ends(x, (y * MORE + f * MORE) + y + f + k)
+}
+
+#[inline(always)]
+pub(super) fn log1p(x: f32) -> f32 {
+    let near = x > -0.292_893_2 && x < 0.414_213_56;
+    let u = 1.0 + x;
+    let (k, f) = log_parts(u);
+    let (k, f) = if near { (0.0, x) } else { (k, f) };
+    let y = f + (log_tail(f) - k * 2.121_944_4e-4) + k * 0.693_359_4;
+    let y = log_ends(u, y);
+    if x.abs() < 2.0e-8 { x } else { y }
+}
+
+#[inline(always)]
+pub(super) fn sign(x: f32) -> f32 {
+    if x == 0.0 { x } else { signed_as(1.0, x) }
+}
+
+/// The nearest integer of |x|, and whether x has digits behind the point at all.
+#[inline(always)]
+fn rounded(x: f32) -> (f32, bool) {
+    let size = x.abs();
+    ((size + 8_388_608.0) - 8_388_608.0, size < 8_388_608.0)
+}
+
+#[inline(always)]
+pub(super) fn round(x: f32) -> f32 {
+    let (r, fraction) = rounded(x);
+    if fraction { signed_as(r, x) } else { x }
+}
+
+#[inline(always)]
+pub(super) fn floor(x: f32) -> f32 {
+    let r = round(x);
+    let y = r - if r > x { 1.0 } else { 0.0 };
+    signed_as(y, x)
+}
+
+#[inline(always)]
+pub(super) fn ceil(x: f32) -> f32 {
+    let r = round(x);
+    let y = r + if r < x { 1.0 } else { 0.0 };
+    signed_as(y, x)
+}
+
+/// Above, `sin` and `cos` take the slow way.
+pub(super) const NEAR: f32 = 4096.0;
+
+/// (r, q) with x = q π/2 + r, up to [`NEAR`].
+#[inline(always)]
+fn turned(x: f32) -> (f32, i32) {
+    let (k, q) = nearest(x * std::f32::consts::FRAC_2_PI);
+    let r = ((x - k * 1.570_312_5) - k * 4.837_513e-4) - k * 7.549_789_6e-8;
+    (r, q)
+}
+
+#[inline(always)]
+fn quarter(r: f32, q: i32) -> f32 {
+    let z = r * r;
+    let s = r + r * z * polynomial(z, [-1.951_529_6e-4, 8.332_161e-3, -0.166_666_55]);
+    let c =
+        1.0 - 0.5 * z + z * z * polynomial(z, [2.443_315_7e-5, -1.388_731_6e-3, 4.166_664_6e-2]);
+    let y = if q & 1 != 0 { c } else { s };
+    f32::from_bits(y.to_bits() ^ ((q as u32 & 2) << 30))
+}
+
+#[inline(always)]
+pub(super) fn sin(x: f32) -> f32 {
+    let (r, q) = turned(x);
+    let y = quarter(r, q);
+    if x.abs() < 2.0e-4 { x } else { y }
+}
+
+#[inline(always)]
+pub(super) fn cos(x: f32) -> f32 {
+    let (r, q) = turned(x);
+    quarter(r, q.wrapping_add(1))
+}
+
+#[inline(always)]
+pub(super) fn tanh(x: f32) -> f32 {
+    let size = x.abs();
+    let z = x * x;
+    let near = x + x
+        * z
+        * polynomial(
+            z,
+            [
+                -5.704_988_7e-3,
+                2.063_909e-2,
+                -5.373_971_5e-2,
+                0.133_314_42,
+                -0.333_332_8,
+            ],
+        );
+    let far = 1.0 - 2.0 / (exp(between(2.0 * size, 0.0, 20.0)) + 1.0);
+    signed_as(if size < 0.625 { near } else { far }, x)
+}
+
+#[inline(always)]
+pub(super) fn sigmoid(x: f32) -> f32 {
+    times_sigmoid(1.0, x)
+}
+
+/// c σ(t).
+#[inline(always)]
+fn times_sigmoid(c: f32, t: f32) -> f32 {
+    let part = c / (1.0 + exp(-t.abs()));
+    if t < 0.0 { exp_times(part, t) } else { part }
+}
+
+#[inline(always)]
+pub(super) fn silu(x: f32) -> f32 {
+    // An infinity times 0 is none.
+    times_sigmoid(between(x, -200.0, f32::INFINITY), x)
+}
+
+#[inline(always)]
+pub(super) fn gelu_tanh(x: f32) -> f32 {
+    let c = between(x, -20.0, f32::INFINITY);
+    let w = between(x, -20.0, 20.0);
+    times_sigmoid(c, w * (1.595_769 + 0.071_354_814 * (w * w)))
+}
+
+#[inline(always)]
+pub(super) fn softplus(x: f32) -> f32 {
+    let above = if x > 0.0 { x } else { 0.0 };
+    let e = exp(-x.abs());
+    let (k, f) = log_parts(1.0 + e);
+    let near = e < 0.414_213_56;
+    let (k, f) = if near { (0.0, e) } else { (k, f) };
+    above + (f + (log_tail(f) - k * 2.121_944_4e-4) + k * 0.693_359_4)
+}
+
+#[inline(always)]
+pub(super) fn erf(x: f32) -> f32 {
+    let z = x * x;
+    let near = x + x * polynomial(
+        z,
+        [
+            -5.941_219e-4,
+            4.983_469e-3,
+            -2.676_002_8e-2,
+            0.112_816_36,
+            -0.376_124_77,
+            0.128_379_15,
+        ],
+    );
+    // −log(1 − erf x), a polynomial without a constant.
+    let t = between(x.abs(), 0.0, 4.2);
+    let q = t * polynomial(
+        t,
+        [
+            -2.145_949e-4,
+            3.219_974_4e-3,
+            -2.290_602_8e-2,
+            0.105_286_85,
+            0.635_699_4,
+            1.128_52,
+        ],
+    );
+    let far = 1.0 - exp(-q);
+    if x.abs() < 0.93 {
+        near
+    } else {
+        signed_as(far, x)
+    }
+}
+
+/// x Φ(x), by the formula of `shaders/lib/gelu.wgsl`.
+#[inline(always)]
+pub(super) fn gelu(x: f32) -> f32 {
+    let w = between(x, -14.5, 14.5);
+    let t = 1.0 / (0.353_553_4 * w.abs() + 1.0);
+    let s = polynomial(
+        t,
+        [
+            0.170_872_77,
+            -0.822_152_2,
+            1.488_515_9,
+            -1.135_204,
+            0.278_868_08,
+            -0.186_288_06,
+            0.096_784_18,
+            0.374_091_96,
+            1.000_023_7,
+            -1.265_512_2,
+        ],
+    );
+    // Half the square of twelve bits is exact, and the rest is small.
+    let high = head(w);
+    let rest = s - 0.5 * (w - high) * (w + high);
+    let h = 0.5 * high * high;
+    let (k, n) = nearest((rest - h) * std::f32::consts::LOG2_E);
+    let r = ((-h - k * 0.693_359_4) + k * 2.121_944_4e-4) + rest;
+    let p = polynomial(
+        r,
+        [
+            1.987_569_1e-4,
+            1.398_2e-3,
+            8.333_452e-3,
+            4.166_579_6e-2,
+            0.166_666_66,
+            0.5,
+        ],
+    );
+    let tail = scaled(0.5 * t * w * (1.0 + (r + p * r * r)), n);
+    let y = if x < 0.0 { tail } else { x - tail };
+    let y = if x > 14.5 { x } else { y };
+    signed_as(if x < -14.5 { 0.0 } else { y }, x)
+}
+
+/// |x|ʸ of positive, finite x: the exponent is known to 2⁻³⁰, in two parts.
+#[inline(always)]
+fn power(x: f32, y: f32) -> f32 {
+    // 2 / ln 2.
+    const C: f32 = 2.885_39;
+    const C_HEAD: f32 = 2.884_765_6;
+    const C_TAIL: f32 = 6.244_568e-4;
+    let (k, f) = log_parts(x);
+    let m = f + 1.0;
+    // s = f / (2 + f), in two parts: log₂ m = C (s + s³/3 + s⁵/5 + …).
+    let s = f / (m + 1.0);
+    let s_head = head(s);
+    let m_head = head(m);
+    let rest = ((f - s_head) - s_head * m_head) - s_head * (m - m_head);
+    let s_tail = rest / (m + 1.0);
+    let z = s * s;
+    let cubic = C
+        * s
+        * z
+        * polynomial(
+            z,
+            [0.090_909_09, 0.111_111_11, 0.142_857_15, 0.2, 0.333_333_34],
+        );
+    let log_head = head(C * s + cubic);
+    let log_tail = (C_HEAD * s_head - log_head) + (C_HEAD * s_tail + (C_TAIL * s + cubic));
+    // w = k + log₂ m, and then y w, in two parts each.
+    let w_head = head(k + (log_head + log_tail));
+    let w_tail = ((k - w_head) + log_head) + log_tail;
+    let y_head = head(y);
+    let large = y_head * w_head;
+    let small = (y - y_head) * w_head + y * w_tail;
+    // Beyond, it is 0 or ∞ at any rate.
+    let large = between(large, -160.0, 140.0);
+    let small = between(small, -1.0, 1.0);
+    let (t, n) = nearest(large + small);
+    scaled(exp2_near((large - t) + small), n)
+}
+
+/// xʸ with the ends that IEEE 754 gives it: x⁰ and 1ʸ are 1, of NaN too.
+#[inline(always)]
+pub(super) fn pow(x: f32, y: f32) -> f32 {
+    let size = x.abs();
+    let end = size.to_bits().wrapping_sub(1) >= 0x7F7F_FFFF;
+    let base = if end { 1.5 } else { size };
+    let long = y.abs() > 3.0e10;
+    // So large that it decides alone, and even.
+    let exponent = if long { signed_as(3.0e10, y) } else { y };
+    let value = power(base, exponent);
+    // Whether y is an integer, and odd.
+    let (near, fraction) = rounded(y);
+    let integer = !fraction || near == y.abs();
+    let odd = integer && y.abs() < 16_777_216.0 && half_is_broken(y);
+    // |x| is 0, ∞ or NaN.
+    let ends = if (size == 0.0) == (y < 0.0) {
+        f32::INFINITY
+    } else {
+        0.0
+    };
+    let value = if end { ends } else { value };
+    let value = if size == 1.0 { 1.0 } else { value };
+    let value = if odd { signed_as(value, x) } else { value };
+    let value = if x < 0.0 && x != f32::NEG_INFINITY && !integer {
+        f32::NAN
+    } else {
+        value
+    };
+    let value = if x.is_nan() || y.is_nan() {
+        x + y
+    } else {
+        value
+    };
+    if y == 0.0 || x == 1.0 { 1.0 } else { value }
+}
+
+/// Of integers below 2²⁴: whether half of it is none.
+#[inline(always)]
+fn half_is_broken(y: f32) -> bool {
+    let half = 0.5 * y.abs();
+    (half + 8_388_608.0) - 8_388_608.0 != half
+}
+
+/// By multiplications, up to eight.
+pub(crate) const MULTIPLIED: u32 = 8;
+
+/// xⁿ by multiplications, |n| ≤ 8.
+#[inline(always)]
+pub(super) fn powi(x: f32, n: i32) -> f32 {
+    let x = if n < 0 { 1.0 / x } else { x };
+    let size = n.unsigned_abs();
+    let square = x * x;
+    let fourth = square * square;
+    let mut y = 1.0;
+    y *= if size & 1 != 0 { x } else { 1.0 };
+    y *= if size & 2 != 0 { square } else { 1.0 };
+    y *= if size & 4 != 0 { fourth } else { 1.0 };
+    if size == 8 { fourth * fourth } else { y }
+}

@@ -1,0 +1,262 @@
+//! Maps by a table: functions of one value, value by value.
+//!
+//! Cost: the values read once and written once, in one dispatch. Layouts are shared, never read.
+
+mod functions;
+mod table;
+
+use std::sync::Arc;
+
+use bytemuck::{cast, cast_slice_mut};
+use half::f16;
+use half::slice::HalfFloatSliceExt;
+use rayon::prelude::*;
+
+use self::table::{MAPS, Map, Run};
+use super::stream_groups;
+use crate::plan::{
+    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, TwinArgs, Variant, Word,
+};
+use crate::ragged::{CacheKey, DType, Element, Layout};
+use crate::{Error, Result};
+
+pub(crate) use functions::MULTIPLIED;
+
+/// Every row in the types that it has kernels of: what is listed here is all that is ever compiled.
+static VARIANTS: [Variant; count()] = variants();
+
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "map_table",
+    source: include_str!("../../../shaders/map_table.wgsl"),
+    access: &[Access::Write, Access::Read],
+    variants: &VARIANTS,
+};
+
+impl Map {
+    /// The types of its kernels.
+    const fn types(&self) -> &'static [DType] {
+        match self.twin {
+            table::Twin::Float(_) => &[DType::F32, DType::F16],
+            table::Twin::I32(_) => &[DType::I32],
+            table::Twin::U32(_) => &[DType::U32],
+        }
+    }
+}
+
+const fn count() -> usize {
+    let (mut group, mut n) = (0, 0);
+    while group < MAPS.len() {
+        let mut row = 0;
+        while row < MAPS[group].len() {
+            n += MAPS[group][row].types().len();
+            row += 1;
+        }
+        group += 1;
+    }
+    n
+}
+
+const fn variants() -> [Variant; count()] {
+    let mut all = [Variant {
+        dtype: DType::F32,
+        flags: &[],
+    }; count()];
+    let (mut group, mut n) = (0, 0);
+    while group < MAPS.len() {
+        let mut row = 0;
+        while row < MAPS[group].len() {
+            let map = &MAPS[group][row];
+            let mut at = 0;
+            while at < map.types().len() {
+                all[n] = Variant {
+                    dtype: map.types()[at],
+                    flags: map.flags,
+                };
+                n += 1;
+                at += 1;
+            }
+            row += 1;
+        }
+        group += 1;
+    }
+    all
+}
+
+fn rows() -> impl Iterator<Item = &'static Map> {
+    MAPS.iter().copied().flatten()
+}
+
+/// The row of a map for values of a type, and the type of its kernel. What is no row of i32 is the same of u32.
+fn row(name: &str, dtype: DType) -> Option<(&'static Map, DType)> {
+    let of = |dtype: DType| {
+        rows()
+            .find(|map| map.name == name && map.types().contains(&dtype))
+            .map(|map| (map, dtype))
+    };
+    match dtype {
+        DType::I32 => of(DType::I32).or_else(|| of(DType::U32)),
+        _ => of(dtype),
+    }
+}
+
+/// Whether the bound of a map of floats is of so many units, and of more or not. For the documentation, which says it.
+pub(crate) const fn is_bound(name: &str, ulps: u32, and_more: bool) -> bool {
+    let mut group = 0;
+    while group < MAPS.len() {
+        let mut row = 0;
+        while row < MAPS[group].len() {
+            let map = &MAPS[group][row];
+            if same(map.name.as_bytes(), name.as_bytes()) {
+                return map.bound.ulps == ulps as f32
+                    && map.bound.absolute == if and_more { 6.0e-8 } else { 0.0 };
+            }
+            row += 1;
+        }
+        group += 1;
+    }
+    false
+}
+
+const fn same(a: &[u8], b: &[u8]) -> bool {
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
+}
+
+/// The function `value` of a kernel with these flags.
+#[cfg(feature = "gpu")]
+pub(crate) fn generate(flags: &[&str]) -> String {
+    let found = rows().find(|map| {
+        let typed = |dtype: &DType| flags.contains(&dtype.name().to_uppercase().as_str());
+        flags.contains(&map.flags[0]) && map.types().iter().any(typed)
+    });
+    let Some(map) = found else {
+        return format!("// no map {flags:?}\n");
+    };
+    let mut text = String::new();
+    for name in map.uses {
+        text.push_str(&format!("#include \"{name}\"\n"));
+    }
+    let result = match map.twin {
+        table::Twin::Float(_) if map.keeps_nan => format!("select({}, x, is_nan(x))", map.wgsl),
+        _ => map.wgsl.to_owned(),
+    };
+    text.push_str(&format!(
+        "fn value(x: V, s: V, t: V) -> V {{\n    return {result};\n}}\n"
+    ));
+    text
+}
+
+/// The launch of a map of `x`; the call's scalars are two, whether they are used or not.
+pub(crate) fn launch(op: &'static str, dtype: DType, x: &Layout) -> Result<Arc<Launch>> {
+    let key = CacheKey {
+        what: op,
+        other: 0,
+        device: 0,
+        extra: dtype as u64,
+    };
+    x.cached(key, || {
+        let (map, seen) = row(op, dtype).ok_or_else(|| Error::Unsupported {
+            op,
+            what: format!("values of {dtype}"),
+        })?;
+        let words = dtype.words(x.total());
+        Ok(Arc::new(Launch {
+            op,
+            outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
+            temps: Vec::new(),
+            stages: vec![Stage {
+                kernel: &KERNEL,
+                variant: KERNEL.variant(seen, map.flags),
+                slots: vec![Slot::Output(0), Slot::Input(0)],
+                params: vec![
+                    Word::U32(x.total() as u32),
+                    Word::InputBase(0),
+                    Word::Scalar(0),
+                    Word::Scalar(1),
+                    // Bits that no compiler knows: see `ends.wgsl`.
+                    Word::U32(u32::MAX),
+                ],
+                groups: stream_groups(words),
+                cost: words as u64,
+            }],
+            pairs: None,
+            work: x.total() as u64,
+            twin: crate::plan::Twin::new(move |args| match map.twin {
+                table::Twin::Float(run) if dtype == DType::F16 => halves(args, run),
+                table::Twin::Float(run) => each(args, run),
+                table::Twin::I32(run) => each(args, run),
+                table::Twin::U32(run) => each(args, run),
+            }),
+        }))
+    })
+}
+
+/// Values that one piece of parallel work on the CPU makes.
+const PIECE: usize = 1 << 14;
+
+fn each<T: Element>(args: &mut TwinArgs<'_>, run: Run<T>) {
+    let (x, _) = args.input::<T>(0);
+    let scalars = [cast(args.scalars[0]), cast(args.scalars[1])];
+    let y: &mut [T] = cast_slice_mut(args.outputs[0].words);
+    y.par_chunks_mut(PIECE)
+        .zip(x.par_chunks(PIECE))
+        .for_each(|(y, x)| run(x, y, scalars));
+}
+
+/// The same of f16, by way of as many f32 as a core keeps near.
+fn halves(args: &mut TwinArgs<'_>, run: Run<f32>) {
+    const FEW: usize = 1024;
+    let (x, _) = args.input::<f16>(0);
+    let scalars = [cast(args.scalars[0]), cast(args.scalars[1])];
+    let y: &mut [f16] = cast_slice_mut(args.outputs[0].words);
+    // The last word may have one more.
+    y[..x.len()]
+        .par_chunks_mut(PIECE)
+        .zip(x.par_chunks(PIECE))
+        .for_each(|(y, x)| {
+            let (mut from, mut to) = ([0.0; FEW], [0.0; FEW]);
+            for (y, x) in y.chunks_mut(FEW).zip(x.chunks(FEW)) {
+                let (from, to) = (&mut from[..x.len()], &mut to[..x.len()]);
+                x.convert_to_f32_slice(from);
+                run(from, to, scalars);
+                y.convert_from_f32_slice(to);
+            }
+        });
+}
+
+/// A map as it is promised: see [`maps`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct MapInfo {
+    /// The method of [`Tensor`](crate::Tensor).
+    pub name: &'static str,
+    /// The type of its values.
+    pub dtype: DType,
+    /// How far a result may be from the exact one, in units of the last place of an `f32`.
+    pub ulps: f32,
+    /// And how much farther, whatever its size.
+    pub absolute: f32,
+}
+
+/// Every map that goes by the table of formulas, each type of values by itself, with the error that it is held to on every device.
+///
+/// A result of `f32` is at most `ulps` units in the last place, `absolute`, and 2⁻¹²⁶ from the exact one: a GPU may take operands and results
+/// below 2⁻¹²⁶ for zero. A result of `f16` is that of `f32`, rounded.
+///
+/// ```
+/// let exp = vsla::maps().find(|map| map.name == "exp").unwrap();
+/// assert_eq!((exp.dtype, exp.ulps, exp.absolute), (vsla::DType::F32, 2.0, 0.0));
+/// ```
+pub fn maps() -> impl Iterator<Item = MapInfo> {
+    rows().flat_map(|map| {
+        map.types().iter().map(|&dtype| MapInfo {
+            name: map.name,
+            dtype,
+            ulps: map.bound.ulps,
+            absolute: map.bound.absolute,
+        })
+    })
+}

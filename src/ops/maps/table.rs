@@ -1,0 +1,220 @@
+//! The maps: a row for each, from which come its kernels, its CPU twin, and the bounds that its tests hold it to.
+
+use super::functions::{self as f, NEAR};
+
+/// How far a result may be from the exact one: so many units in its last place, and so much more.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Bound {
+    pub ulps: f32,
+    pub absolute: f32,
+}
+
+const EXACT: Bound = within(0.0);
+/// Of one operation that IEEE 754 rounds.
+const ROUNDED: Bound = within(0.5);
+
+const fn within(ulps: f32) -> Bound {
+    Bound {
+        ulps,
+        absolute: 0.0,
+    }
+}
+
+/// Makes values of others of one type, with two scalars.
+pub(crate) type Run<T> = fn(&[T], &mut [T], [T; 2]);
+
+/// What a map does on the CPU, and thereby of which types it is.
+#[derive(Clone, Copy)]
+pub(crate) enum Twin {
+    /// Of f32, and of f16 computed in f32.
+    Float(Run<f32>),
+    I32(Run<i32>),
+    U32(Run<u32>),
+}
+
+/// One map.
+#[cfg_attr(
+    not(feature = "gpu"),
+    allow(dead_code, reason = "only GPUs have kernels to write")
+)]
+pub(crate) struct Map {
+    /// The public operation.
+    pub name: &'static str,
+    /// The flag of its kernels.
+    pub flags: &'static [&'static str],
+    /// Files of `shaders/lib` that the expression needs.
+    pub uses: &'static [&'static str],
+    /// The result in WGSL, of x and the scalars s and t.
+    pub wgsl: &'static str,
+    /// Whether the kernel keeps a NaN as it is, whatever the expression makes of it.
+    pub keeps_nan: bool,
+    pub twin: Twin,
+    pub bound: Bound,
+}
+
+/// What a row of the table makes of a value, but of a NaN, which stays.
+trait Kept {
+    fn kept(self, result: Self) -> Self;
+}
+
+impl Kept for f32 {
+    #[inline(always)]
+    fn kept(self, result: f32) -> f32 {
+        if self.is_nan() { self } else { result }
+    }
+}
+
+impl Kept for i32 {
+    fn kept(self, result: i32) -> i32 {
+        result
+    }
+}
+
+impl Kept for u32 {
+    fn kept(self, result: u32) -> u32 {
+        result
+    }
+}
+
+/// Rows of one type of twin, whose expressions see x and the scalars.
+macro_rules! rows {
+    ($kind:ident: $($name:literal $flag:literal [$($uses:literal),*] $wgsl:literal,
+        |$x:ident, $s:pat_param, $t:pat_param| $twin:expr, $bound:expr;)*) => {
+        [$(Map {
+            name: $name,
+            flags: &[$flag],
+            uses: &[$($uses),*],
+            wgsl: $wgsl,
+            keeps_nan: true,
+            twin: Twin::$kind(|x, y, [$s, $t]| {
+                for (y, &$x) in y.iter_mut().zip(x) {
+                    *y = $x.kept($twin);
+                }
+            }),
+            bound: $bound,
+        }),*]
+    };
+}
+
+const FLOATS: [Map; 31] = rows! { Float:
+    "abs" "ABS" [] "abs(x)", |x, _, _| x.abs(), EXACT;
+    "sign" "SIGN" [] "select(signed_as(1.0, x), x, (bitcast<u32>(x) & 0x7fffffffu) == 0u)", |x, _, _| f::sign(x), EXACT;
+    "square" "SQUARE" [] "x * x", |x, _, _| x * x, ROUNDED;
+    "relu" "RELU" [] "select(0.0, x, x > 0.0)", |x, _, _| if x > 0.0 { x } else { 0.0 }, EXACT;
+    "leaky_relu" "LEAKY_RELU" [] "select(s * x, x, x > 0.0)", |x, s, _| if x > 0.0 { x } else { s * x }, ROUNDED;
+    "clamp" "CLAMP" [] "min(max(x, s), t)", |x, s, t| f::between(x, s, t), EXACT;
+    "floor" "FLOOR" [] "signed_as(floor(x), x)", |x, _, _| f::floor(x), EXACT;
+    "ceil" "CEIL" [] "signed_as(ceil(x), x)", |x, _, _| f::ceil(x), EXACT;
+    "round" "ROUND" [] "signed_as(round(x), x)", |x, _, _| f::round(x), EXACT;
+    "add_scalar" "ADD" [] "x + s", |x, s, _| x + s, ROUNDED;
+    "sub_from" "SUB_FROM" [] "s - x", |x, s, _| s - x, ROUNDED;
+    "div_scalar" "DIV" ["exp", "quotient"] "divided(x, s)", |x, s, _| x / s, within(2.0);
+    "div_from" "DIV_FROM" ["exp", "quotient"] "divided(s, x)", |x, s, _| s / x, within(2.0);
+    "rem" "REM" ["remainder"] "remainder(x, s)", |x, s, _| x % s, EXACT;
+    "reciprocal" "RECIPROCAL" ["exp", "quotient"] "divided(1.0, x)", |x, _, _| 1.0 / x, within(2.0);
+    "sqrt" "SQRT" ["roots"] "sqrt_of(x)", |x, _, _| x.sqrt(), within(1.0);
+    "rsqrt" "RSQRT" ["roots"] "rsqrt_of(x)", |x, _, _| f::rsqrt(x), within(2.0);
+    "exp" "EXP" ["exp"] "exp_times(1.0, x)", |x, _, _| f::exp(x), within(2.0);
+    "exp2" "EXP2" ["exp"] "exp2_of(x)", |x, _, _| f::exp2(x), within(2.0);
+    "expm1" "EXPM1" ["exp"] "expm1_of(x)", |x, _, _| f::expm1(x), within(3.0);
+    "log" "LOG" ["log"] "log_of(x)", |x, _, _| f::log(x), within(2.0);
+    "log2" "LOG2" ["log"] "log2_of(x)", |x, _, _| f::log2(x), within(2.0);
+    "log1p" "LOG1P" ["log"] "log1p_of(x)", |x, _, _| f::log1p(x), within(4.0);
+    "powi" "POWI" ["exp", "quotient", "powi"] "powi_of(x, i32(s))", |x, s, _| f::powi(x, s as i32), within(12.0);
+    "tanh" "TANH" ["exp", "sigmoid"] "tanh_of(x)", |x, _, _| f::tanh(x), within(4.0);
+    "sigmoid" "SIGMOID" ["exp", "sigmoid"] "times_sigmoid(1.0, x)", |x, _, _| f::sigmoid(x), within(6.0);
+    "silu" "SILU" ["exp", "sigmoid"] "silu_of(x)", |x, _, _| f::silu(x), within(6.0);
+    "softplus" "SOFTPLUS" ["exp", "log", "softplus"] "softplus_of(x)", |x, _, _| f::softplus(x), within(5.0);
+    "erf" "ERF" ["exp", "erf"] "erf_of(x)", |x, _, _| f::erf(x), within(3.0);
+    "gelu" "GELU" ["gelu"] "signed_as(gelu(x), x)", |x, _, _| f::gelu(x), within(10.0);
+    "gelu_tanh" "GELU_TANH" ["exp", "sigmoid"] "gelu_tanh_of(x)", |x, _, _| f::gelu_tanh(x), Bound { ulps: 6.0, absolute: 6.0e-8 };
+};
+
+const OTHER_FLOATS: [Map; 3] = [
+    Map {
+        name: "powf",
+        flags: &["POWF"],
+        uses: &["exp", "log", "power"],
+        wgsl: "pow_of(x, s)",
+        // Its zeroth power is 1.
+        keeps_nan: false,
+        twin: Twin::Float(|x, y, [s, _]| {
+            for (y, &x) in y.iter_mut().zip(x) {
+                *y = f::pow(x, s);
+            }
+        }),
+        bound: within(8.0),
+    },
+    Map {
+        name: "sin",
+        flags: &["SIN"],
+        uses: &["trig"],
+        wgsl: "sin_of(x)",
+        keeps_nan: true,
+        twin: Twin::Float(|x, y, _| turning(x, y, f::sin, libm::sinf)),
+        bound: TURNED,
+    },
+    Map {
+        name: "cos",
+        flags: &["COS"],
+        uses: &["trig"],
+        wgsl: "cos_of(x)",
+        keeps_nan: true,
+        twin: Twin::Float(|x, y, _| turning(x, y, f::cos, libm::cosf)),
+        bound: TURNED,
+    },
+];
+
+/// Near a zero that is not at 0, what is left of x after whole turns has few digits.
+const TURNED: Bound = Bound {
+    ulps: 2.0,
+    absolute: 6.0e-8,
+};
+
+/// All values the quick way, and then those again that are too large for it.
+#[inline(always)]
+fn turning(x: &[f32], y: &mut [f32], quick: impl Fn(f32) -> f32, slow: fn(f32) -> f32) {
+    let mut all_near = true;
+    for (y, &x) in y.iter_mut().zip(x) {
+        *y = quick(x);
+        all_near &= x.abs() <= NEAR;
+    }
+    if !all_near {
+        for (y, &x) in y.iter_mut().zip(x) {
+            if x.abs() > NEAR {
+                *y = slow(x);
+            }
+        }
+    }
+}
+
+/// Of i32 where its sign matters; all else is the same of u32.
+const I32: [Map; 6] = rows! { I32:
+    "abs" "ABS" [] "abs(x)", |x, _, _| x.wrapping_abs(), EXACT;
+    "sign" "SIGN" [] "sign(x)", |x, _, _| x.signum(), EXACT;
+    "clamp" "CLAMP" [] "min(max(x, s), t)", |x, s, t| x.max(s).min(t), EXACT;
+    // The least number divided by -1 is none, and some processors stop at that.
+    "div_scalar" "DIV" [] "select(x / select(s, 1, s == -1), -x, s == -1)", |x, s, _| x.wrapping_div(s), EXACT;
+    "rem" "REM" [] "select(x % select(s, 1, s == -1), 0, s == -1)", |x, s, _| x.wrapping_rem(s), EXACT;
+    "shift_right" "SHIFT_RIGHT" [] "x >> u32(s)", |x, s, _| x.wrapping_shr(s as u32), EXACT;
+};
+
+const U32: [Map; 14] = rows! { U32:
+    "abs" "ABS" [] "x", |x, _, _| x, EXACT;
+    "sign" "SIGN" [] "min(x, 1u)", |x, _, _| x.min(1), EXACT;
+    "clamp" "CLAMP" [] "min(max(x, s), t)", |x, s, t| x.max(s).min(t), EXACT;
+    "square" "SQUARE" [] "x * x", |x, _, _| x.wrapping_mul(x), EXACT;
+    "add_scalar" "ADD" [] "x + s", |x, s, _| x.wrapping_add(s), EXACT;
+    "sub_from" "SUB_FROM" [] "s - x", |x, s, _| s.wrapping_sub(x), EXACT;
+    "div_scalar" "DIV" [] "x / s", |x, s, _| x.wrapping_div(s), EXACT;
+    "rem" "REM" [] "x % s", |x, s, _| x.wrapping_rem(s), EXACT;
+    "bit_and" "AND" [] "x & s", |x, s, _| x & s, EXACT;
+    "bit_or" "OR" [] "x | s", |x, s, _| x | s, EXACT;
+    "bit_xor" "XOR" [] "x ^ s", |x, s, _| x ^ s, EXACT;
+    "bit_not" "NOT" [] "~x", |x, _, _| !x, EXACT;
+    "shift_left" "SHIFT_LEFT" [] "x << s", |x, s, _| x.wrapping_shl(s), EXACT;
+    "shift_right" "SHIFT_RIGHT" [] "x >> s", |x, s, _| x.wrapping_shr(s), EXACT;
+};
+
+/// All of them.
+pub(crate) const MAPS: &[&[Map]] = &[&FLOATS, &OTHER_FLOATS, &I32, &U32];

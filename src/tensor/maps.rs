@@ -1,0 +1,484 @@
+//! Maps of one tensor: functions of each value by itself.
+
+use half::f16;
+
+use super::Tensor;
+use crate::ops::maps::{self, MULTIPLIED};
+use crate::ragged::{DType, Element, Factor, Float, Integer};
+use crate::{Error, Result};
+
+/// A scalar as kernels and twins take it: of f16 widened.
+fn word<T: Element>(scalar: T) -> u32 {
+    match T::DTYPE {
+        DType::F16 => bytemuck::cast::<_, f16>(scalar).to_f32().to_bits(),
+        _ => bytemuck::cast(scalar),
+    }
+}
+
+impl<T: Element> Tensor<T> {
+    /// The map of that name.
+    fn map(&self, op: &'static str, scalars: [u32; 2]) -> Result<Tensor<T>> {
+        self.unary(&*maps::launch(op, T::DTYPE, &self.layout)?, &scalars)
+    }
+}
+
+/// Maps without a scalar: name, units in the last place and what else the bound has, formula, what is to be known, an example.
+macro_rules! documented {
+    ($(fn $name:ident() $ulps:literal $absolute:literal $formula:literal $more:literal $x:literal => $y:literal;)*) => {
+        impl<T: Float> Tensor<T> {$(
+            #[doc = $formula]
+            ///
+            #[doc = $more]
+            #[doc = concat!(
+                " NaN stays NaN. Error of `f32`: at most ", $ulps, " units in the last place", $absolute, " and 2⁻¹²⁶: a GPU may take operands and results below that for zero. ",
+                "`f16` is computed in `f32` and rounded. Cost: values read once, written once.",
+            )]
+            ///
+            /// ```
+            /// # use vsla::{Device, Ragged};
+            #[doc = concat!("let x = Device::cpu().upload(&Ragged::from_rows([vec!", $x, ", vec![]])?)?;")]
+            #[doc = concat!("assert_eq!(x.", stringify!($name), "()?.download_blocking()?.to_vecs(), [vec!", $y, ", vec![]]);")]
+            /// # Ok::<(), vsla::Error>(())
+            /// ```
+            ///
+            /// # Errors
+            /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+            pub fn $name(&self) -> Result<Tensor<T>> {
+                self.map(stringify!($name), [0; 2])
+            }
+        )*}
+
+        // What is said here is what the table has.
+        const _: () = {$(
+            assert!(maps::is_bound(stringify!($name), $ulps, !$absolute.is_empty()));
+        )*};
+    };
+}
+
+documented! {
+    fn exp() 2 "" "`eˣ` of every value, layout unchanged."
+        "Does not respect equivalence: e⁰ is 1. Infinite above 88.72, and 0 of −∞."
+        "[0.0f32, -f32::INFINITY, 100.0]" => "[1.0, 0.0, f32::INFINITY]";
+    fn exp2() 2 "" "`2ˣ` of every value, layout unchanged."
+        "Does not respect equivalence: 2⁰ is 1. Of integers from −126 to 127 without error; infinite from 128 on, and 0 of −∞."
+        "[3.0f32, -1.0, 0.0, 128.0]" => "[8.0, 0.5, 1.0, f32::INFINITY]";
+    fn expm1() 3 "" "`eˣ − 1` of every value, layout unchanged, also where x is small."
+        "Respects equivalence. −1 of −∞; a zero keeps its sign."
+        "[0.0f32, 1e-10, -100.0]" => "[0.0, 1e-10, -1.0]";
+    fn log() 2 "" "`log x`, to the base e, of every value, layout unchanged."
+        "Does not respect equivalence: of 0 it is −∞. NaN below 0, ∞ of ∞."
+        "[1.0f32, 0.0, f32::INFINITY]" => "[0.0, -f32::INFINITY, f32::INFINITY]";
+    fn log2() 2 "" "`log₂ x` of every value, layout unchanged."
+        "Does not respect equivalence: of 0 it is −∞. NaN below 0, ∞ of ∞; of powers of two without error."
+        "[8.0f32, 0.25, 1.0, 0.0]" => "[3.0, -2.0, 0.0, -f32::INFINITY]";
+    fn log1p() 4 "" "`log(1 + x)` of every value, layout unchanged, also where x is small."
+        "Respects equivalence. −∞ of −1, NaN below, ∞ of ∞; a zero keeps its sign."
+        "[0.0f32, 1e-10, -1.0]" => "[0.0, 1e-10, -f32::INFINITY]";
+    fn sqrt() 1 "" "`√x` of every value, layout unchanged."
+        "Respects equivalence. NaN below 0, ∞ of ∞; a zero keeps its sign, and of a square that `f32` holds the root comes without error."
+        "[9.0f32, 0.0, 2.25]" => "[3.0, 0.0, 1.5]";
+    fn rsqrt() 2 "" "`1 / √x` of every value, layout unchanged."
+        "Does not respect equivalence: of 0 it is ∞, of the zero's sign. NaN below 0, 0 of ∞."
+        "[4.0f32, 0.0, f32::INFINITY]" => "[0.5, f32::INFINITY, 0.0]";
+    fn reciprocal() 2 "" "`1 / x` of every value, layout unchanged."
+        "Does not respect equivalence: of 0 it is ∞, of the zero's sign. 0 of ∞."
+        "[4.0f32, 0.0, -0.5]" => "[0.25, f32::INFINITY, -2.0]";
+    fn sin() 2 " plus 6 · 10⁻⁸" "`sin x` of every value, layout unchanged."
+        "Respects equivalence. The bound holds for every finite x, however large; NaN of ±∞. A zero keeps its sign."
+        "[0.0f32, 1e-10]" => "[0.0, 1e-10]";
+    fn cos() 2 " plus 6 · 10⁻⁸" "`cos x` of every value, layout unchanged."
+        "Does not respect equivalence: of 0 it is 1. The bound holds for every finite x, however large; NaN of ±∞."
+        "[0.0f32, 1e-10]" => "[1.0, 1.0]";
+    fn tanh() 4 "" "`tanh x` of every value, layout unchanged."
+        "Respects equivalence. ±1 of ±∞; a zero keeps its sign."
+        "[0.0f32, 50.0, -50.0]" => "[0.0, 1.0, -1.0]";
+    fn sigmoid() 6 "" "`1 / (1 + e⁻ˣ)` of every value, layout unchanged."
+        "Does not respect equivalence: of 0 it is ½. 0 of −∞ and 1 of ∞, without overflow between."
+        "[0.0f32, 100.0, -f32::INFINITY]" => "[0.5, 1.0, 0.0]";
+    fn silu() 6 "" "`x / (1 + e⁻ˣ)` of every value, layout unchanged; also called swish."
+        "Respects equivalence. −0 of −∞."
+        "[0.0f32, 100.0, -f32::INFINITY]" => "[0.0, 100.0, 0.0]";
+    fn softplus() 5 "" "`log(1 + eˣ)` of every value, layout unchanged."
+        "Does not respect equivalence: of 0 it is log 2. 0 of −∞ and ∞ of ∞, without overflow between."
+        "[100.0f32, -f32::INFINITY]" => "[100.0, 0.0]";
+    fn erf() 3 "" "The error function, `2/√π ∫ e^(−t²) dt` from 0 to x, of every value, layout unchanged."
+        "Respects equivalence. ±1 of ±∞; a zero keeps its sign."
+        "[0.0f32, 5.0, -5.0]" => "[0.0, 1.0, -1.0]";
+    fn gelu() 10 "" "`x Φ(x) = ½ x (1 + erf(x / √2))` of every value, layout unchanged."
+        "Respects equivalence. −0 of −∞. [`gelu_tanh`](Self::gelu_tanh) is the approximation that some networks were trained with."
+        "[0.0f32, 20.0, -20.0]" => "[0.0, 20.0, 0.0]";
+    fn gelu_tanh() 6 " plus 6 · 10⁻⁸" "`½ x (1 + tanh(√(2/π) (x + 0.044715 x³)))` of every value, layout unchanged: an approximation of [`gelu`](Self::gelu)."
+        "Respects equivalence. −0 of −∞."
+        "[0.0f32, 20.0, -20.0]" => "[0.0, 20.0, 0.0]";
+    fn relu() 0 "" "`x` where it is above 0, and 0 elsewhere, of every value, layout unchanged."
+        "Respects equivalence."
+        "[1.5f32, -2.0, 0.0]" => "[1.5, 0.0, 0.0]";
+    fn floor() 0 "" "The largest integer that is not above x, of every value, layout unchanged."
+        "Respects equivalence. Infinities and the sign of a zero stay."
+        "[1.5f32, -1.5, 2.0]" => "[1.0, -2.0, 2.0]";
+    fn ceil() 0 "" "The smallest integer that is not below x, of every value, layout unchanged."
+        "Respects equivalence. Infinities and the sign of a zero stay."
+        "[1.5f32, -1.5, 2.0]" => "[2.0, -1.0, 2.0]";
+    fn round() 0 "" "The nearest integer, of two the even one, of every value, layout unchanged."
+        "Respects equivalence. Infinities and the sign of a zero stay."
+        "[0.5f32, 1.5, 2.5, -0.6]" => "[0.0, 2.0, 2.0, -1.0]";
+}
+
+impl<T: Float> Tensor<T> {
+    /// `x` where it is above 0, and `slope · x` elsewhere, of every value, layout unchanged.
+    ///
+    /// Respects equivalence. NaN stays NaN. Rounded once. Cost: values read once, written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![2.0f32, -2.0], vec![]])?)?;
+    /// assert_eq!(x.leaky_relu(0.25)?.download_blocking()?.to_vecs(), [vec![2.0, -0.5], vec![]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    pub fn leaky_relu(&self, slope: f32) -> Result<Tensor<T>> {
+        self.map("leaky_relu", [slope.to_bits(), 0])
+    }
+
+    /// `xʸ` of every value, layout unchanged, for one real y.
+    ///
+    /// As IEEE 754 defines it: x⁰ and 1ʸ are 1, of NaN too; of a negative x a NaN unless y is an integer. Respects equivalence for y > 0. Error of `f32`: at most 8
+    /// units in the last place and 2⁻¹²⁶: a GPU may take operands and results below that for zero. `f16` is computed in `f32` and
+    /// rounded. Cost: values read once, written once. [`powi`](Self::powi) makes squares and cubes by multiplication.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![4.0f32, 0.0], vec![]])?)?;
+    /// let y = x.powf(1.5)?.download_blocking()?;
+    /// assert!((y.row(0)[0] - 8.0).abs() < 4e-6 && y.row(0)[1] == 0.0);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    pub fn powf(&self, y: f32) -> Result<Tensor<T>> {
+        self.map("powf", [y.to_bits(), 0])
+    }
+
+    /// `xⁿ` of every value, layout unchanged, for one integer n.
+    ///
+    /// Up to |n| = 8 by multiplication, of 1 / x where n is negative: at most 12 units in the last place, and small integers come out exactly. Beyond, as
+    /// [`powf`](Self::powf). x⁰ is 1. Respects equivalence for n > 0. NaN stays NaN but for n = 0. Cost: values read once, written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![3.0f32, -2.0], vec![]])?)?;
+    /// assert_eq!(x.powi(3)?.download_blocking()?.to_vecs(), [vec![27.0, -8.0], vec![]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Argument`](Error::Argument) for |n| above 2²⁴; [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    pub fn powi(&self, n: i32) -> Result<Tensor<T>> {
+        match n.unsigned_abs() {
+            // A power of NaN, too.
+            0 => self.powf(0.0),
+            size if size <= MULTIPLIED => self.map("powi", [(n as f32).to_bits(), 0]),
+            size if size <= 1 << 24 => self.powf(n as f32),
+            _ => Err(Error::Argument {
+                op: "powi",
+                expected: "an exponent from -2^24 to 2^24".to_owned(),
+                got: n.to_string(),
+            }),
+        }
+    }
+
+    /// `s / x` of every value, layout unchanged.
+    ///
+    /// Does not respect equivalence: divided by 0 it is infinite, of 0 / 0 and ∞ / ∞ a NaN. Error of `f32`: at most 2
+    /// units in the last place and 2⁻¹²⁶: a GPU may take operands and results below that for zero. Cost: values read once, written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![4.0f32, 0.0], vec![]])?)?;
+    /// assert_eq!(x.div_from(2.0)?.download_blocking()?.to_vecs(), [vec![0.5, f32::INFINITY], vec![]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    pub fn div_from(&self, s: T) -> Result<Tensor<T>> {
+        self.map("div_from", [word(s), 0])
+    }
+}
+
+impl<T: Factor> Tensor<T> {
+    /// `|x|` of every value, layout unchanged.
+    ///
+    /// Respects equivalence. NaN stays NaN. The least i32 has no absolute value of its own and stays. Exact. Cost: values
+    /// read once, written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, -2, i32::MIN], vec![]])?)?;
+    /// assert_eq!(x.abs()?.download_blocking()?.to_vecs(), [vec![1, 2, i32::MIN], vec![]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    pub fn abs(&self) -> Result<Tensor<T>> {
+        self.map("abs", [0; 2])
+    }
+
+    /// 1 of what is above 0, −1 of what is below, and 0 of 0, layout unchanged.
+    ///
+    /// Respects equivalence. A zero keeps its sign, and NaN stays NaN. Cost: values read once, written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![3.5f32, -2.0, 0.0], vec![]])?)?;
+    /// assert_eq!(x.sign()?.download_blocking()?.to_vecs(), [vec![1.0, -1.0, 0.0], vec![]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    pub fn sign(&self) -> Result<Tensor<T>> {
+        self.map("sign", [0; 2])
+    }
+
+    /// `x²` of every value, layout unchanged.
+    ///
+    /// Respects equivalence. Integers wrap; floats are rounded once. Cost: values read once, written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![3, -2], vec![]])?)?;
+    /// assert_eq!(x.square()?.download_blocking()?.to_vecs(), [vec![9, 4], vec![]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    pub fn square(&self) -> Result<Tensor<T>> {
+        self.map("square", [0; 2])
+    }
+
+    /// The nearest value between `low` and `high`, both among them, of every value, layout unchanged.
+    ///
+    /// Respects equivalence where 0 lies between them. NaN stays NaN. Exact. Cost: values read once, written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, -7, 9], vec![]])?)?;
+    /// assert_eq!(x.clamp(-2, 5)?.download_blocking()?.to_vecs(), [vec![1, -2, 5], vec![]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Argument`](Error::Argument) where `low` is not at most `high`, as of NaN; [`OutOfMemory`](Error::OutOfMemory),
+    /// [`DeviceLost`](Error::DeviceLost).
+    pub fn clamp(&self, low: T, high: T) -> Result<Tensor<T>> {
+        if low <= high {
+            return self.map("clamp", [word(low), word(high)]);
+        }
+        Err(Error::Argument {
+            op: "clamp",
+            expected: "a lower bound that is at most the upper one".to_owned(),
+            got: format!("{low} and {high}"),
+        })
+    }
+
+    /// `x + s` of every value, layout unchanged: also `&x + s`.
+    ///
+    /// Does not respect equivalence unless s is 0: zeros behind an element become s. Integers wrap; floats are rounded once. Cost: values read
+    /// once, written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, -2], vec![]])?)?;
+    /// assert_eq!(x.add_scalar(5)?.download_blocking()?.to_vecs(), [vec![6, 3], vec![]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    pub fn add_scalar(&self, s: T) -> Result<Tensor<T>> {
+        self.map("add_scalar", [word(s), 0])
+    }
+
+    /// `s − x` of every value, layout unchanged: also `s - &x`. In all else like [`add_scalar`](Self::add_scalar).
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, -2], vec![]])?)?;
+    /// assert_eq!(x.sub_from(5)?.download_blocking()?.to_vecs(), [vec![4, 7], vec![]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`add_scalar`](Self::add_scalar).
+    pub fn sub_from(&self, s: T) -> Result<Tensor<T>> {
+        self.map("sub_from", [word(s), 0])
+    }
+
+    /// `x / s` of every value, layout unchanged: also `&x / s`.
+    ///
+    /// Respects equivalence but for s = 0. Of integers the quotient without its fraction, −7 / 2 = −3; the least i32 divided by −1 wraps to itself. Of floats
+    /// x / 0 is infinite and 0 / 0 a NaN. Error of `f32`: at most 2 units in the last place and 2⁻¹²⁶: a GPU may take operands and results below that for
+    /// zero. Cost: values read once, written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![7, -7], vec![]])?)?;
+    /// assert_eq!(x.div_scalar(2)?.download_blocking()?.to_vecs(), [vec![3, -3], vec![]]);
+    /// assert_eq!(x.div_scalar(0).unwrap_err().kind(), "argument");
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Argument`](Error::Argument) for integers divided by 0; [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    pub fn div_scalar(&self, s: T) -> Result<Tensor<T>> {
+        let float = matches!(T::DTYPE, DType::F32 | DType::F16);
+        if !float && s == T::default() {
+            return Err(no_divisor("div_scalar", s));
+        }
+        self.map("div_scalar", [word(s), 0])
+    }
+
+    /// What is left of x after division by s, of every value, layout unchanged: of x's sign, as `%` in Rust and `fmod` in C.
+    ///
+    /// Respects equivalence. Exact, however much larger x is. NaN of NaN and ±∞; x % ∞ is x. Cost: values read
+    /// once, written once; a division more for each eight bits that a float is larger than s.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![7.5f32, -7.5], vec![]])?)?;
+    /// assert_eq!(x.rem(2.0)?.download_blocking()?.to_vecs(), [vec![1.5, -1.5], vec![]]);
+    /// assert_eq!(x.rem(0.0).unwrap_err().kind(), "argument");
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Argument`](Error::Argument) for s = 0 and NaN; [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    pub fn rem(&self, s: T) -> Result<Tensor<T>> {
+        #[expect(clippy::eq_op, reason = "a NaN is not itself")]
+        if s == T::default() || s != s {
+            return Err(no_divisor("rem", s));
+        }
+        self.map("rem", [word(s), 0])
+    }
+}
+
+fn no_divisor<T: Element>(op: &'static str, s: T) -> Error {
+    Error::Argument {
+        op,
+        expected: "a divisor that is not 0".to_owned(),
+        got: s.to_string(),
+    }
+}
+
+/// Bits of integers.
+impl<T: Integer> Tensor<T> {
+    /// The bits that x and s both have, of every value, layout unchanged. Respects equivalence. Cost: values read once, written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![0b1100u32, 7], vec![]])?)?;
+    /// assert_eq!(x.bit_and(0b1010)?.download_blocking()?.to_vecs(), [vec![0b1000, 2], vec![]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    pub fn bit_and(&self, s: T) -> Result<Tensor<T>> {
+        self.map("bit_and", [word(s), 0])
+    }
+
+    /// The bits that x or s has, of every value, layout unchanged. Does not respect equivalence unless s is 0. Cost: values read once, written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![0b1100u32], vec![]])?)?;
+    /// assert_eq!(x.bit_or(0b1010)?.download_blocking()?.to_vecs(), [vec![0b1110], vec![]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    pub fn bit_or(&self, s: T) -> Result<Tensor<T>> {
+        self.map("bit_or", [word(s), 0])
+    }
+
+    /// The bits that one of x and s has, of every value, layout unchanged. Does not respect equivalence unless s is 0. Cost: values read once, written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![0b1100u32], vec![]])?)?;
+    /// assert_eq!(x.bit_xor(0b1010)?.download_blocking()?.to_vecs(), [vec![0b0110], vec![]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    pub fn bit_xor(&self, s: T) -> Result<Tensor<T>> {
+        self.map("bit_xor", [word(s), 0])
+    }
+
+    /// The bits that x has not, of every value, layout unchanged: −x − 1. Does not respect equivalence. Cost: values read once, written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![0, 5, -1], vec![]])?)?;
+    /// assert_eq!(x.bit_not()?.download_blocking()?.to_vecs(), [vec![-1, -6, 0], vec![]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    pub fn bit_not(&self) -> Result<Tensor<T>> {
+        self.map("bit_not", [0; 2])
+    }
+
+    /// The bits of every value moved n places up, layout unchanged: `2ⁿ x`, wrapped. Respects equivalence. Cost: values read once, written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, -3], vec![]])?)?;
+    /// assert_eq!(x.shift_left(4)?.download_blocking()?.to_vecs(), [vec![16, -48], vec![]]);
+    /// assert_eq!(x.shift_left(32).unwrap_err().kind(), "argument");
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Argument`](Error::Argument) for n above 31; [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    pub fn shift_left(&self, n: u32) -> Result<Tensor<T>> {
+        self.map("shift_left", [places("shift_left", n)?, 0])
+    }
+
+    /// The bits of every value moved n places down, layout unchanged: the sign of i32 stays, so `⌊x / 2ⁿ⌋`. Respects equivalence. Cost: values
+    /// read once, written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![17, -17], vec![]])?)?;
+    /// assert_eq!(x.shift_right(4)?.download_blocking()?.to_vecs(), [vec![1, -2], vec![]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`shift_left`](Self::shift_left).
+    pub fn shift_right(&self, n: u32) -> Result<Tensor<T>> {
+        self.map("shift_right", [places("shift_right", n)?, 0])
+    }
+}
+
+/// A number of places that the bits of a word can be moved.
+fn places(op: &'static str, n: u32) -> Result<u32> {
+    if n < 32 {
+        return Ok(n);
+    }
+    Err(Error::Argument {
+        op,
+        expected: "at most 31 places".to_owned(),
+        got: n.to_string(),
+    })
+}

@@ -1,0 +1,142 @@
+//! `+`, `-`, `*`, `/` and the unary minus, by reference: what they return can fail.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+use super::Tensor;
+use crate::Result;
+use crate::ragged::Real;
+
+/// `a + b` is [`a.add(&b)`](Tensor::add).
+///
+/// The operators take references and return a `Result`, so each step of an expression has its own `?`. Precedence is Rust's.
+///
+/// ```
+/// # use vsla::{Device, Ragged};
+/// let device = Device::cpu();
+/// let a = device.upload(&Ragged::from_rows([vec![1.0f32, 2.0, 3.0], vec![]])?)?;
+/// let b = device.upload(&Ragged::from_rows([vec![10.0f32], vec![20.0]])?)?;
+/// assert_eq!((&a + &b)?.download_blocking()?.to_vecs(), [vec![11.0, 2.0, 3.0], vec![20.0]]);
+/// let y = (&(2.0 - &a)? / 4.0)?;
+/// assert_eq!(y.download_blocking()?.to_vecs(), [vec![0.25, 0.0, -0.25], vec![]]);
+/// # Ok::<(), vsla::Error>(())
+/// ```
+impl<T: Real> Add for &Tensor<T> {
+    type Output = Result<Tensor<T>>;
+
+    fn add(self, other: &Tensor<T>) -> Result<Tensor<T>> {
+        Tensor::add(self, other)
+    }
+}
+
+/// `a - b` is [`a.sub(&b)`](Tensor::sub).
+impl<T: Real> Sub for &Tensor<T> {
+    type Output = Result<Tensor<T>>;
+
+    fn sub(self, other: &Tensor<T>) -> Result<Tensor<T>> {
+        Tensor::sub(self, other)
+    }
+}
+
+/// `a * b` is [`a.hadamard(&b)`](Tensor::hadamard), value by value: zero outside the overlap. Products of matrices are [`matmul`](Tensor::matmul).
+impl<T: Real> Mul for &Tensor<T> {
+    type Output = Result<Tensor<T>>;
+
+    fn mul(self, other: &Tensor<T>) -> Result<Tensor<T>> {
+        self.hadamard(other)
+    }
+}
+
+/// `-x` is [`x.neg()`](Tensor::neg).
+impl<T: Real> Neg for &Tensor<T> {
+    type Output = Result<Tensor<T>>;
+
+    fn neg(self) -> Result<Tensor<T>> {
+        Tensor::neg(self)
+    }
+}
+
+/// `x + s` is [`x.add_scalar(s)`](Tensor::add_scalar).
+impl<T: Real> Add<T> for &Tensor<T> {
+    type Output = Result<Tensor<T>>;
+
+    fn add(self, s: T) -> Result<Tensor<T>> {
+        self.add_scalar(s)
+    }
+}
+
+/// `x - s` is [`x.add_scalar(−s)`](Tensor::add_scalar).
+impl<T: Real> Sub<T> for &Tensor<T> {
+    type Output = Result<Tensor<T>>;
+
+    fn sub(self, s: T) -> Result<Tensor<T>> {
+        self.add_scalar(opposite(s))
+    }
+}
+
+/// `x * s` is [`x.scale(s)`](Tensor::scale).
+impl<T: Real> Mul<T> for &Tensor<T> {
+    type Output = Result<Tensor<T>>;
+
+    fn mul(self, s: T) -> Result<Tensor<T>> {
+        self.scale(s)
+    }
+}
+
+/// `x / s` is [`x.div_scalar(s)`](Tensor::div_scalar).
+impl<T: Real> Div<T> for &Tensor<T> {
+    type Output = Result<Tensor<T>>;
+
+    fn div(self, s: T) -> Result<Tensor<T>> {
+        self.div_scalar(s)
+    }
+}
+
+/// −s; of integers modulo 2³².
+fn opposite<T: Real>(s: T) -> T {
+    let word: u32 = bytemuck::cast(s);
+    bytemuck::cast(match T::DTYPE {
+        crate::DType::F32 => word ^ 1 << 31,
+        _ => word.wrapping_neg(),
+    })
+}
+
+macro_rules! scalar_in_front {
+    ($($t:ty),*) => {$(
+        /// `s + x` is [`x.add_scalar(s)`](Tensor::add_scalar).
+        impl Add<&Tensor<$t>> for $t {
+            type Output = Result<Tensor<$t>>;
+
+            fn add(self, x: &Tensor<$t>) -> Result<Tensor<$t>> {
+                x.add_scalar(self)
+            }
+        }
+
+        /// `s - x` is [`x.sub_from(s)`](Tensor::sub_from).
+        impl Sub<&Tensor<$t>> for $t {
+            type Output = Result<Tensor<$t>>;
+
+            fn sub(self, x: &Tensor<$t>) -> Result<Tensor<$t>> {
+                x.sub_from(self)
+            }
+        }
+
+        /// `s * x` is [`x.scale(s)`](Tensor::scale).
+        impl Mul<&Tensor<$t>> for $t {
+            type Output = Result<Tensor<$t>>;
+
+            fn mul(self, x: &Tensor<$t>) -> Result<Tensor<$t>> {
+                x.scale(self)
+            }
+        }
+    )*};
+}
+scalar_in_front!(f32, i32, u32);
+
+/// `s / x` is [`x.div_from(s)`](Tensor::div_from).
+impl Div<&Tensor<f32>> for f32 {
+    type Output = Result<Tensor<f32>>;
+
+    fn div(self, x: &Tensor<f32>) -> Result<Tensor<f32>> {
+        x.div_from(self)
+    }
+}
