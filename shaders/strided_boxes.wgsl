@@ -96,7 +96,8 @@ fn entry_of(e: u32) -> Entry {
             let extent = extent_of_c(e, a);
             let shift = p.shift[axis / 4u][axis % 4u];
             var first = max(0, -shift);
-            var count = max(0, min(extent, there - shift) - first);
+            // Each difference is of what is not negative: together they would not fit where extents come near 2³¹.
+            var count = max(0, min(extent - first, there - max(0, shift)));
             var step = stride;
             if (p.flags >> axis & 1u) != 0u {
                 count = min(extent, there);

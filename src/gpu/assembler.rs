@@ -29,6 +29,25 @@ const LIBRARY: &[(&str, &str)] = &[
         "fft_values",
         include_str!("../../shaders/lib/fft_values.wgsl"),
     ),
+    ("ends", include_str!("../../shaders/lib/ends.wgsl")),
+    ("erf", include_str!("../../shaders/lib/erf.wgsl")),
+    ("exp", include_str!("../../shaders/lib/exp.wgsl")),
+    (
+        "half_bits",
+        include_str!("../../shaders/lib/half_bits.wgsl"),
+    ),
+    ("log", include_str!("../../shaders/lib/log.wgsl")),
+    ("power", include_str!("../../shaders/lib/power.wgsl")),
+    ("powi", include_str!("../../shaders/lib/powi.wgsl")),
+    ("quotient", include_str!("../../shaders/lib/quotient.wgsl")),
+    (
+        "remainder",
+        include_str!("../../shaders/lib/remainder.wgsl"),
+    ),
+    ("roots", include_str!("../../shaders/lib/roots.wgsl")),
+    ("sigmoid", include_str!("../../shaders/lib/sigmoid.wgsl")),
+    ("softplus", include_str!("../../shaders/lib/softplus.wgsl")),
+    ("trig", include_str!("../../shaders/lib/trig.wgsl")),
     ("gelu", include_str!("../../shaders/lib/gelu.wgsl")),
     ("grid", include_str!("../../shaders/lib/grid.wgsl")),
     ("half_of", include_str!("../../shaders/lib/half_of.wgsl")),
@@ -129,7 +148,7 @@ fn expand(
                     .iter()
                     .find(|(n, _)| *n == name)
                     .ok_or_else(|| at(&format!("nothing generates {name}")))?;
-                out.push_str(&generate(flags));
+                expand(&generate(flags), flags, included, out)?;
             }
             Some(word) if word.starts_with('#') => {
                 return Err(at(&format!("unknown directive {word}")));

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use super::Gpu;
+use super::account::{Account, Sizes};
+use super::bounds::Watch;
+use super::embedding::lacking;
 use super::errors::Health;
 use super::pipelines::{Limits, Pipelines};
 use super::poll::Poller;
-use super::pool::Pool;
-use super::recorder::Recorder;
-use super::staging::Readbacks;
+use super::pool::{Pool, QUAD};
+use super::recorder::{Recorder, param_stride};
+use super::staging::Staging;
 use crate::plan::Matrices;
 use crate::{Error, Result};
 
@@ -27,7 +30,7 @@ pub struct GpuOptions {
     /// Take the adapter whose name contains this, in any case of letters. `None`: what the environment variable
     /// `WGPU_ADAPTER_NAME` says, or else the fastest kind there is; software rasterisers come last.
     pub adapter: Option<String>,
-    /// Most workgroups in one dimension of a dispatch.
+    /// Most workgroups in one dimension of a dispatch, 1 at least.
     pub max_workgroups_per_dimension: Option<u32>,
     /// Most bytes of workgroup memory; kernels that need more are refused.
     pub max_workgroup_memory: Option<u32>,
@@ -35,12 +38,27 @@ pub struct GpuOptions {
     pub max_invocations: Option<u32>,
     /// Most bytes of one tensor.
     pub max_binding_bytes: Option<u64>,
-    /// Most bytes of device memory to hold, live and cached together.
+    /// Most bytes of device memory to hold, all that [`Memory`](crate::Memory) counts together, at any moment.
+    ///
+    /// Where an allocation would pass it, first everything gives way that is not in use: buffers kept for reuse, idle staging
+    /// buffers, copies of layouts and plans. Transfers go in pieces of a 64th of the limit, of which a few are kept free for them
+    /// (a twentieth of the limit together, of small limits), so that what is on the device can always be read back. A limit
+    /// that leaves no room for tensors is refused with [`OutOfMemory`](crate::Error::OutOfMemory) when the device is opened.
+    ///
+    /// Imported buffers are not counted, nor is what wgpu and the driver need for themselves: wgpu takes memory from the driver in
+    /// blocks, of which the buffers counted here are parts.
     pub memory_limit: Option<u64>,
     /// Most bytes of freed buffers to keep for reuse. `None`: 4 GiB.
     pub cache_limit: Option<u64>,
     /// Fill every result with NaN before it is computed, so that a value that no kernel wrote shows.
     pub poison: bool,
+    /// Compile kernels with wgpu's checks at run time: an access outside a buffer or workgroup memory is moved inside or left out, and
+    /// no loop is endless. Kernels keep to their buffers without, which is tested and not proven; results are the same bits.
+    /// What it costs is measured by `cargo bench -- --checked`.
+    pub checked: bool,
+    /// For the tests of this crate: kernels count their accesses outside buffers.
+    #[doc(hidden)]
+    pub instrumented: bool,
 }
 
 const CACHE_LIMIT: u64 = 4 << 30;
@@ -141,6 +159,7 @@ fn matrices(adapter: &wgpu::Adapter, invocations: u32, memory: u32) -> Option<Ma
 fn experimental() -> wgpu::ExperimentalFeatures {
     // SAFETY: wgpu does not check the sizes of cooperative matrices against the adapter, nor that workgroups are of whole
     // subgroups. `matrices` does the former, and the kernels of the closed list are of whole subgroups of 32, or of what divides that.
+    // Matrices are loaded from and stored to workgroup memory alone, and `bounds.rs` compares the first and the last value of each.
     #[allow(unsafe_code, reason = "experimental features must be asked for so")]
     unsafe {
         wgpu::ExperimentalFeatures::enabled()
@@ -151,6 +170,11 @@ fn experimental() -> wgpu::ExperimentalFeatures {
 pub(crate) async fn open(options: &GpuOptions) -> Result<Gpu> {
     let (adapter, why) = choose(options).await?;
     let limits = adapter.limits();
+    if let Some(what) = lacking(&limits) {
+        return Err(Error::NoDevice {
+            reason: format!("{} does not suffice: {what}", adapter.get_info().name),
+        });
+    }
     let (invocations, memory) = (
         limits.max_compute_invocations_per_workgroup,
         limits.max_compute_workgroup_storage_size,
@@ -183,6 +207,12 @@ pub(crate) async fn open(options: &GpuOptions) -> Result<Gpu> {
     Gpu::new(&adapter, device, queue, health, why, options)
 }
 
+/// Bytes of the largest buffer that kernels are given where the device allows so many. They read and write quads of words, so a
+/// buffer is made of whole ones; and below 4 GiB the place of a half, or a difference of two, is an i32.
+fn largest(allowed: u64) -> u64 {
+    allowed.min(u64::from(u32::MAX)) & !(QUAD - 1)
+}
+
 impl Gpu {
     pub(crate) fn new(
         adapter: &wgpu::Adapter,
@@ -192,15 +222,20 @@ impl Gpu {
         why: String,
         options: &GpuOptions,
     ) -> Result<Gpu> {
+        if options.max_workgroups_per_dimension == Some(0) {
+            return Err(Error::Argument {
+                op: "device",
+                expected: "1 or more workgroups in a dimension".to_owned(),
+                got: "0".to_owned(),
+            });
+        }
         let info = adapter.get_info();
         let own = device.limits();
-        // Kernels read and write quads of values, so a buffer is made of whole ones.
-        let largest = own.max_storage_buffer_binding_size.min(own.max_buffer_size) & !15;
+        let largest = largest(own.max_storage_buffer_binding_size.min(own.max_buffer_size));
         let limits = Limits {
             workgroups_per_dimension: own
                 .max_compute_workgroups_per_dimension
-                .min(options.max_workgroups_per_dimension.unwrap_or(u32::MAX))
-                .max(1),
+                .min(options.max_workgroups_per_dimension.unwrap_or(u32::MAX)),
             workgroup_memory: own
                 .max_compute_workgroup_storage_size
                 .min(options.max_workgroup_memory.unwrap_or(u32::MAX)),
@@ -210,13 +245,17 @@ impl Gpu {
             binding_bytes: largest.min(options.max_binding_bytes.unwrap_or(u64::MAX)),
             storage_buffers: own.max_storage_buffers_per_shader_stage,
         };
+        let stride = param_stride(&device);
+        let sizes = Sizes::within(options.memory_limit, stride);
         let pool = Pool::new(
             device.clone(),
             largest,
             options.cache_limit.unwrap_or(CACHE_LIMIT),
-            options.memory_limit,
+            Account::new(options.memory_limit, sizes, stride)?,
         );
-        let recorder = Recorder::new(&device)?;
+        let recorder = Recorder::new(&device, &pool, sizes.dispatches)?;
+        let watch = options.instrumented.then(|| Watch::new(&device, &pool));
+        let pipelines = Pipelines::new(options.checked, watch.transpose()?);
         let timestamps = device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
         log::info!(
             "GPU: {} ({}, {} {})",
@@ -235,14 +274,32 @@ impl Gpu {
             timestamps,
             poison: options.poison,
             pool,
-            pipelines: Pipelines::default(),
+            pipelines,
             tables: Default::default(),
+            copies: Default::default(),
+            making_room: Default::default(),
             recorder: std::sync::Mutex::new(recorder),
-            readbacks: Readbacks::default(),
+            staging: Staging::new(sizes),
             poller: Poller::default(),
             health,
             device,
             queue,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::largest;
+
+    #[test]
+    fn buffers_end_below_four_gibibytes() {
+        assert_eq!(largest(128 << 20), 128 << 20);
+        assert_eq!(largest((1 << 31) - 1), (1 << 31) - 16);
+        for allowed in [1 << 32, 1 << 36, u64::MAX] {
+            let bytes = largest(allowed);
+            assert_eq!(bytes, (1 << 32) - 16);
+            assert!(i32::try_from(bytes / 2).is_ok(), "halves");
+        }
     }
 }

@@ -1,11 +1,18 @@
 //! What wgpu reports, as errors of ours.
 
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
+use super::pool::GpuBuffer;
 use crate::{Error, Result};
 
 pub(crate) fn from_wgpu(device: &wgpu::Device, op: &'static str, error: wgpu::Error) -> Error {
     match error {
+        // wgpu gives a device up when a submission or a pipeline finds no memory, and not when a buffer does.
+        wgpu::Error::OutOfMemory { .. } if is_lost(device) => Error::DeviceLost {
+            op,
+            reason: "out of memory".to_owned(),
+        },
         wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory {
             op,
             bytes: 0,
@@ -30,22 +37,29 @@ pub(crate) fn from_wgpu(device: &wgpu::Device, op: &'static str, error: wgpu::Er
 /// Whether the device is gone.
 ///
 /// wgpu tells the device's callback, which may be the application's, and nobody else: what is made on a lost device is
-/// invalid, and only the use of it is an error. So this makes something and uses it.
+/// invalid, and only the use of it is an error. So this makes something and uses it. What cannot be made for another
+/// reason, such as memory that ran out, says so.
 pub(crate) fn is_lost(device: &wgpu::Device) -> bool {
-    let scopes = [wgpu::ErrorFilter::Internal, wgpu::ErrorFilter::Validation]
-        .map(|filter| device.push_error_scope(filter));
+    let scopes = [
+        wgpu::ErrorFilter::OutOfMemory,
+        wgpu::ErrorFilter::Internal,
+        wgpu::ErrorFilter::Validation,
+    ]
+    .map(|filter| device.push_error_scope(filter));
     let probe = device.create_buffer(&wgpu::BufferDescriptor {
         label: Some("vsla probe"),
         size: 16,
         usage: wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
         mapped_at_creation: true,
     });
-    let lost = probe.get_mapped_range_mut(..).is_err();
-    for scope in scopes.into_iter().rev() {
-        // Only the mapping counts.
-        drop(pollster::block_on(scope.pop()));
-    }
-    lost
+    let unusable = probe.get_mapped_range_mut(..).is_err();
+    let errors = scopes
+        .into_iter()
+        .rev()
+        .map(|scope| pollster::block_on(scope.pop()));
+    // All scopes are popped, in their order.
+    let explained = errors.flatten().count() > 0;
+    unusable && !explained
 }
 
 /// Runs `body` with wgpu's errors caught instead of sent to whoever owns the device's error callback.
@@ -65,10 +79,20 @@ pub(crate) fn caught<R>(
     }
 }
 
-/// Whether the device can still work. Once it cannot, every later call says so.
+/// The innermost cause in a description of wgpu's, which tells it from the outside in.
+pub(crate) fn cause(description: &str) -> String {
+    let mut lines = description.lines().map(str::trim);
+    let innermost = lines.rfind(|line| !line.is_empty());
+    innermost.unwrap_or(description).to_owned()
+}
+
+/// Whether the device can still work, and what it did not do. Once it cannot, every later call says so.
 #[derive(Default)]
 pub(crate) struct Health {
     lost: OnceLock<String>,
+    /// Submissions that failed although the device works, and why.
+    failed: Mutex<Vec<(u64, String)>>,
+    any_failed: AtomicBool,
 }
 
 impl Health {
@@ -88,12 +112,29 @@ impl Health {
         }
     }
 
-    /// Notes a failure after which recorded work is gone, and passes it on.
+    /// Notes that what was recorded for this submission will never be computed.
+    pub(crate) fn fail(&self, submission: u64, reason: String) {
+        log::error!("recorded work could not be submitted: {reason}");
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.push((submission, reason));
+        self.any_failed.store(true, Ordering::Release);
+    }
+
+    /// Why the values of a buffer were never computed, if so.
+    pub(crate) fn failure(&self, buffer: &GpuBuffer) -> Option<String> {
+        if !self.any_failed.load(Ordering::Acquire) {
+            return None;
+        }
+        let written = buffer.written.load(Ordering::Relaxed);
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = failed.iter().find(|(number, _)| *number == written);
+        found.map(|(_, reason)| reason.clone())
+    }
+
+    /// Notes the loss of the device, if that is what the error tells, and passes it on.
     pub(crate) fn note(&self, error: Error) -> Error {
-        match &error {
-            Error::DeviceLost { reason, .. } => self.mark_lost(reason.clone()),
-            Error::Gpu { message, .. } => self.mark_lost(message.clone()),
-            _ => {}
+        if let Error::DeviceLost { reason, .. } = &error {
+            self.mark_lost(reason.clone());
         }
         error
     }

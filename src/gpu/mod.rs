@@ -1,8 +1,13 @@
 //! The GPU device: runs launches as WGSL compute shaders through wgpu.
 
+mod account;
 mod assembler;
+mod bounds;
 mod context;
+mod copies;
+mod embedding;
 mod errors;
+mod freed;
 mod pipelines;
 mod poll;
 mod pool;
@@ -15,16 +20,17 @@ mod staging;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use copies::{Copied, Copies};
 use errors::Health;
 use pipelines::{Limits, Pipelines};
 use poll::Poller;
 use pool::Pool;
 use recorder::{Machine, Recorder};
-use staging::Readbacks;
+use staging::Staging;
 
+use crate::Result;
 use crate::machine::Memory;
 use crate::plan::Matrices;
-use crate::{Error, Result};
 
 pub(crate) use assembler::assemble;
 pub use context::GpuOptions;
@@ -47,9 +53,11 @@ pub(crate) struct Gpu {
     pool: Arc<Pool>,
     pipelines: Pipelines,
     /// Tables that kernels share, by name.
-    tables: Mutex<HashMap<&'static str, Arc<GpuBuffer>>>,
+    tables: Mutex<HashMap<&'static str, Arc<Copied>>>,
+    copies: Copies,
+    making_room: Mutex<()>,
     recorder: Mutex<Recorder>,
-    readbacks: Readbacks,
+    staging: Arc<Staging>,
     poller: Poller,
     health: Arc<Health>,
     pub device: wgpu::Device,
@@ -57,30 +65,14 @@ pub(crate) struct Gpu {
 }
 
 impl Gpu {
-    /// Wraps the application's own device. Its error and loss callbacks stay the application's.
-    pub(crate) fn from_wgpu(
-        adapter: &wgpu::Adapter,
-        device: wgpu::Device,
-        queue: wgpu::Queue,
-        options: &GpuOptions,
-    ) -> Result<Gpu> {
-        let why = "the application's own device".to_owned();
-        Gpu::new(
-            adapter,
-            device,
-            queue,
-            Arc::new(Health::default()),
-            why,
-            options,
-        )
-    }
-
     fn machine(&self) -> Machine<'_> {
         Machine {
             device: &self.device,
             queue: &self.queue,
             health: &self.health,
             pool: &self.pool,
+            watch: self.pipelines.watch.as_ref(),
+            staging: &self.staging,
         }
     }
 
@@ -102,51 +94,55 @@ impl Gpu {
         self.recorder().bind_groups()
     }
 
-    /// Gives up buffers kept for reuse.
+    /// Accesses of kernels outside their buffers since the last call, a line for each array, on an instrumented device.
+    pub(crate) fn accesses_outside(&self) -> Result<Vec<String>> {
+        const OP: &str = "accesses_outside";
+        let Some(watch) = &self.pipelines.watch else {
+            return Ok(Vec::new());
+        };
+        let mut records = vec![0u32; bounds::RECORD_WORDS];
+        let to = bytemuck::cast_slice_mut(&mut records);
+        pollster::block_on(self.read_into(OP, &watch.buffer, 0, to, Wait::Here))?;
+        let lines = watch.lines(&records);
+        if !lines.is_empty() {
+            records.fill(0);
+            self.write(OP, &watch.buffer, 0, bytemuck::cast_slice(&records))?;
+        }
+        Ok(lines)
+    }
+
+    /// The kernels compiled so far, on an instrumented device.
+    pub(crate) fn instrumented_kernels(&self) -> Vec<String> {
+        let watch = self.pipelines.watch.as_ref();
+        watch.map(bounds::Watch::kernels).unwrap_or_default()
+    }
+
+    /// Gives up all that is not in use. What recorded work still uses goes when the GPU is done with it, which is not waited for.
     pub(crate) fn trim(&self) {
-        self.readbacks.trim();
-        self.pool.trim();
-        self.recorder().forget_retired(&self.pool);
+        {
+            let _one = self
+                .making_room
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            self.copies.give_up(|| false);
+            self.pool.evict(None);
+            self.staging.trim();
+        }
+        let mut recorder = self.recorder();
+        // A failure marks the device, and the next call says so.
+        let _ = recorder.submit(&self.machine(), "trim");
+        recorder.forget_retired(&self.pool);
+        drop(recorder);
+        let _ = self.device.poll(wgpu::PollType::Poll);
+        if self.health.check("trim").is_err() {
+            // Nothing runs any more.
+            self.pool.settle(u64::MAX);
+        }
     }
 
     /// Submits what is recorded.
     pub(crate) fn flush(&self) -> Result<()> {
         self.health.check("flush")?;
         self.recorder().submit(&self.machine(), "flush").map(|_| ())
-    }
-
-    /// Wraps a buffer of the application, after binding it once: what another device made must not reach the encoder.
-    pub(crate) fn lend(&self, op: &'static str, buffer: wgpu::Buffer) -> Result<Arc<GpuBuffer>> {
-        self.health.check(op)?;
-        errors::caught(&self.device, op, || {
-            let layout = self
-                .device
-                .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-                    label: Some("vsla import"),
-                    entries: &[wgpu::BindGroupLayoutEntry {
-                        binding: 0,
-                        visibility: wgpu::ShaderStages::COMPUTE,
-                        ty: wgpu::BindingType::Buffer {
-                            ty: wgpu::BufferBindingType::Storage { read_only: true },
-                            has_dynamic_offset: false,
-                            min_binding_size: None,
-                        },
-                        count: None,
-                    }],
-                });
-            self.device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: Some("vsla import"),
-                layout: &layout,
-                entries: &[wgpu::BindGroupEntry {
-                    binding: 0,
-                    resource: buffer.as_entire_binding(),
-                }],
-            })
-        })
-        .map_err(|error| match error {
-            Error::Gpu { op, message } => Error::Unsupported { op, what: message },
-            other => other,
-        })?;
-        Ok(self.pool.lend(buffer))
     }
 }

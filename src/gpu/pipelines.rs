@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::assembler::assemble;
+use super::bounds::Watch;
 use super::errors::caught;
 use super::recorder::PARAM_BYTES;
 use crate::plan::{Access, Kernel};
@@ -39,13 +40,25 @@ const SMALLEST_BINDING: u64 = 16;
 type Key = (&'static str, usize);
 type Layouts = (wgpu::BindGroupLayout, wgpu::PipelineLayout);
 
-#[derive(Default)]
 pub(crate) struct Pipelines {
+    /// Whether shaders are compiled with wgpu's checks of bounds and loops.
+    checked: bool,
+    /// Where accesses outside are counted, on an instrumented device.
+    pub watch: Option<Watch>,
     made: RwLock<HashMap<Key, Arc<Pipeline>>>,
     layouts: Mutex<HashMap<&'static [Access], Layouts>>,
 }
 
 impl Pipelines {
+    pub(crate) fn new(checked: bool, watch: Option<Watch>) -> Pipelines {
+        Pipelines {
+            checked,
+            watch,
+            made: RwLock::default(),
+            layouts: Mutex::default(),
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.made
             .read()
@@ -83,31 +96,31 @@ impl Pipelines {
     ) -> Result<Pipeline> {
         let name = kernel.name(variant);
         let start = std::time::Instant::now();
-        let source = assemble(kernel, variant).map_err(|message| Error::Gpu { op, message })?;
+        let mut source = assemble(kernel, variant).map_err(|message| Error::Gpu { op, message })?;
         check_needs(op, &name, &source, limits)?;
-        if kernel.access.len() as u32 > limits.storage_buffers {
+        let mut buffers = kernel.access.len();
+        if let Some(watch) = &self.watch {
+            buffers += 1;
+            source = watch.instrument(op, &name, &source, buffers)?;
+        }
+        if buffers as u32 > limits.storage_buffers {
             return Err(Error::Unsupported {
                 op,
                 what: format!(
-                    "kernel {name} needs {} storage buffers, the device allows {}",
-                    kernel.access.len(),
+                    "kernel {name} needs {buffers} storage buffers, the device allows {}",
                     limits.storage_buffers
                 ),
             });
         }
         let (layout, pipeline_layout) = self.layouts(device, op, kernel.access)?;
         let raw = caught(device, op, || {
-            // SAFETY: unchecked shaders must keep their own accesses in bounds and their loops finite. Every kernel
-            // of the closed list guards its loads and stores by lengths that the plan took from the layouts bound
-            // beside the values, and the tests run each one over ragged shapes with poisoned slack.
-            let module = unsafe {
-                device.create_shader_module_trusted(
-                    wgpu::ShaderModuleDescriptor {
-                        label: Some(&name),
-                        source: wgpu::ShaderSource::Wgsl(source.as_str().into()),
-                    },
-                    wgpu::ShaderRuntimeChecks::unchecked(),
-                )
+            let descriptor = wgpu::ShaderModuleDescriptor {
+                label: Some(&name),
+                source: wgpu::ShaderSource::Wgsl(source.as_str().into()),
+            };
+            let module = match self.checked {
+                true => device.create_shader_module(descriptor),
+                false => trusted(device, descriptor),
             };
             device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                 label: Some(&name),
@@ -159,8 +172,9 @@ impl Pipelines {
             true,
             PARAM_BYTES,
         )];
-        for (i, access) in access.iter().enumerate() {
-            let read_only = *access == Access::Read;
+        let counts = self.watch.as_ref().map(|_| Access::Write);
+        for (i, access) in access.iter().copied().chain(counts).enumerate() {
+            let read_only = access == Access::Read;
             entries.push(entry(
                 i as u32 + 1,
                 wgpu::BufferBindingType::Storage { read_only },
@@ -182,6 +196,32 @@ impl Pipelines {
         })?;
         layouts.insert(access, made.clone());
         Ok(made)
+    }
+}
+
+/// A shader of the closed list, without checks at run time.
+fn trusted(
+    device: &wgpu::Device,
+    descriptor: wgpu::ShaderModuleDescriptor<'_>,
+) -> wgpu::ShaderModule {
+    // SAFETY: an unchecked shader must keep its accesses inside what is bound, and its loops finite.
+    //
+    // What is bound ends where the data does: `Recorder::bind_group` gives every storage buffer the size that was asked for,
+    // rounded up to a quad of words (16 bytes), and an imported one its own. `arrayLength` of a binding is the end of what a kernel
+    // may touch. The words of the last quad behind the data mean nothing: a kernel may read and overwrite them, and no more.
+    //
+    // Kernels take places from three sources: the parameter block and the lists that a plan made on the host; offsets and extents of
+    // layouts, which were checked when the layouts were made; and indices of the caller's, which they compare with an
+    // element's rows before they use them. All of these lie in buffers that only this crate writes, and a plan is made from the
+    // layouts that are bound beside it. Values never become places. A buffer has fewer than 2³² bytes, so places in halves are
+    // below 2³¹, and no sum of two wraps. Whatever is loaded beyond an element's end is loaded from a clamped place.
+    // Loops run over lengths from the same sources, each with a step that is not 0.
+    //
+    // That kernels keep to this is tested, not proven: `bounds.rs` rewrites each one so that all its indices, those into workgroup
+    // memory too, are compared with the lengths of their arrays, and the suite's `bounds` trials, and all others with
+    // `VSLA_INSTRUMENTED=1`, count none outside. `GpuOptions::checked` does without this function.
+    unsafe {
+        device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked())
     }
 }
 

@@ -1,18 +1,23 @@
-//! Storage buffers: rounded sizes, reuse, and what memory the device holds.
+//! Device memory: storage buffers in rounded sizes, their reuse, and the account of every byte that is asked of wgpu.
 //!
-//! A dropped buffer goes back at once: later work recorded on it runs after everything recorded before, because all
-//! work of a device goes through one queue in order.
+//! A dropped buffer can be used again at once: later work recorded on it runs after everything recorded before, because
+//! all work of a device goes through one queue in order. A buffer that is given up is another matter: wgpu holds its
+//! memory until the work that uses it is done, and so it is counted until then.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::account::{Account, Leaving, Use};
+use super::freed::Freed;
 use crate::machine::Memory;
 use crate::{Error, Result};
 
 /// Buffers smaller than this are rounded to quarter powers of two, larger ones by at most 1/16.
 const FINE_ROUNDING_FROM: u64 = 1 << 20;
-const SMALLEST: u64 = 256;
+pub(crate) const SMALLEST: u64 = 256;
+/// Bytes of a quad of words, the unit in which kernels may touch what they are given.
+pub(crate) const QUAD: u64 = 16;
 
 /// Rounds a size up to its class.
 pub(crate) fn class_of(bytes: u64) -> u64 {
@@ -28,13 +33,15 @@ struct Free {
     raw: wgpu::Buffer,
     /// When it was given back, among all that were.
     since: u64,
+    /// The last submission that may use it.
+    after: u64,
 }
 
 struct State {
+    account: Account,
     /// By class, the latest last.
     free: HashMap<u64, Vec<Free>>,
     returns: u64,
-    memory: Memory,
     /// Ids of buffers given up since the recorder last asked, whose bind groups must go.
     retired: Vec<u64>,
 }
@@ -43,13 +50,19 @@ struct State {
 pub(crate) struct Pool {
     device: wgpu::Device,
     state: Mutex<State>,
+    /// Held while buffers are destroyed: who waits for their bytes waits for this.
+    sweeping: Mutex<()>,
     next_id: AtomicU64,
+    /// The latest submission that something was recorded for.
+    recorded: AtomicU64,
+    /// The latest submission that was handed to the queue.
+    submitted: AtomicU64,
     /// Bytes of the largest buffer that can be made and bound whole.
     largest: u64,
     /// Most bytes kept for reuse.
     cache_limit: u64,
-    /// Most bytes live and cached together.
-    memory_limit: Option<u64>,
+    /// Told of every read-back buffer that is free again or gone.
+    pub freed: Freed,
 }
 
 /// A storage buffer of the pool, or one that the application lent.
@@ -58,8 +71,39 @@ pub(crate) struct GpuBuffer {
     /// Never reused, so that a cache keyed by it cannot confuse two buffers.
     pub id: u64,
     bytes: u64,
+    /// Bytes that kernels are given of it: what was asked for, rounded up to whole quads of words.
+    pub bound: u64,
+    /// It is the application's.
     lent: bool,
+    /// The application has been given it. It may keep the handle, so nobody else must get the buffer.
+    exported: AtomicBool,
+    /// The number of the submission that writes it last, or 0.
+    pub written: AtomicU64,
     pool: Arc<Pool>,
+}
+
+/// What of a buffer of so many words kernels are given, in bytes.
+fn bound_of(words: u64) -> u64 {
+    (words * 4).next_multiple_of(QUAD).max(QUAD)
+}
+
+impl GpuBuffer {
+    /// Whether the application can destroy it, map it or write to it.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.lent || self.exported.load(Ordering::Relaxed)
+    }
+
+    /// To be called before the application is given it. False if it has it already.
+    pub(crate) fn share(&self) -> bool {
+        !self.lent && !self.exported.swap(true, Ordering::Relaxed)
+    }
+}
+
+impl std::fmt::Display for GpuBuffer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let whose = if self.lent { "imported" } else { "exported" };
+        write!(f, "the {whose} buffer of {} bytes", self.raw.size())
+    }
 }
 
 impl Pool {
@@ -67,20 +111,23 @@ impl Pool {
         device: wgpu::Device,
         largest: u64,
         cache_limit: u64,
-        memory_limit: Option<u64>,
+        account: Account,
     ) -> Arc<Pool> {
         Arc::new(Pool {
             device,
             largest,
             state: Mutex::new(State {
+                account,
                 free: HashMap::new(),
                 returns: 0,
-                memory: Memory::default(),
                 retired: Vec::new(),
             }),
+            sweeping: Mutex::new(()),
             next_id: AtomicU64::new(1),
+            recorded: AtomicU64::new(0),
+            submitted: AtomicU64::new(0),
             cache_limit,
-            memory_limit,
+            freed: Freed::default(),
         })
     }
 
@@ -89,7 +136,7 @@ impl Pool {
     }
 
     pub(crate) fn memory(&self) -> Memory {
-        self.lock().memory
+        self.lock().account.memory()
     }
 
     /// A buffer of at least `words` 32-bit words. Its contents are whatever was there.
@@ -98,39 +145,57 @@ impl Pool {
         op: &'static str,
         words: u64,
     ) -> Result<Arc<GpuBuffer>> {
+        if words * 4 > self.largest {
+            return Err(Error::TooLarge {
+                op,
+                element: None,
+                what: "buffer".to_owned(),
+                bytes: words * 4,
+                limit: self.largest,
+            });
+        }
         let bytes = class_of(words * 4).min(self.largest);
-        let reused = {
-            let mut state = self.lock();
-            let hit = state.free.get_mut(&bytes).and_then(Vec::pop);
-            if hit.is_some() {
-                state.memory.cached -= bytes;
-            }
-            hit
-        };
-        let (id, raw) = match reused {
-            Some(Free { id, raw, .. }) => (id, raw),
-            None => {
-                self.check_limit(op, bytes)?;
-                let raw = match self.create(bytes) {
-                    Ok(raw) => raw,
-                    // What is kept for reuse may be what is missing.
-                    Err(_) if self.trim() > 0 => {
-                        self.create(bytes).map_err(|e| self.out_of(op, bytes, e))?
-                    }
-                    Err(e) => return Err(self.out_of(op, bytes, e)),
-                };
-                (self.next_id.fetch_add(1, Ordering::Relaxed), raw)
-            }
-        };
         let mut state = self.lock();
-        state.memory.live += bytes;
-        state.memory.peak = state.memory.peak.max(state.memory.live);
+        let (id, raw) = match state.free.get_mut(&bytes).and_then(Vec::pop) {
+            Some(free) => {
+                state.account.reuse(bytes);
+                (free.id, free.raw)
+            }
+            None => {
+                // Under the same lock as the search, and before the buffer is made.
+                state.account.reserve(op, Use::Tensor, bytes)?;
+                drop(state);
+                let made = self.create(
+                    op,
+                    &wgpu::BufferDescriptor {
+                        label: Some("vsla"),
+                        size: bytes,
+                        usage: wgpu::BufferUsages::STORAGE
+                            | wgpu::BufferUsages::COPY_SRC
+                            | wgpu::BufferUsages::COPY_DST,
+                        mapped_at_creation: false,
+                    },
+                );
+                state = self.lock();
+                match made {
+                    Ok(raw) => (self.next_id.fetch_add(1, Ordering::Relaxed), raw),
+                    Err(error) => {
+                        state.account.release(Use::Tensor, bytes);
+                        return Err(error);
+                    }
+                }
+            }
+        };
+        state.account.note_peak();
         drop(state);
         Ok(Arc::new(GpuBuffer {
             raw,
             id,
             bytes,
+            bound: bound_of(words),
             lent: false,
+            exported: AtomicBool::new(false),
+            written: AtomicU64::new(0),
             pool: self.clone(),
         }))
     }
@@ -138,75 +203,73 @@ impl Pool {
     /// Wraps a buffer of the application: never pooled, not counted as ours.
     pub(crate) fn lend(self: &Arc<Self>, raw: wgpu::Buffer) -> Arc<GpuBuffer> {
         Arc::new(GpuBuffer {
+            bound: raw.size(),
             raw,
             id: self.next_id.fetch_add(1, Ordering::Relaxed),
             bytes: 0,
             lent: true,
+            exported: AtomicBool::new(false),
+            written: AtomicU64::new(0),
             pool: self.clone(),
         })
     }
 
-    fn check_limit(&self, op: &'static str, bytes: u64) -> Result<()> {
-        let Some(limit) = self.memory_limit else {
-            return Ok(());
-        };
-        let memory = self.memory();
-        if memory.live + memory.cached + bytes <= limit {
-            return Ok(());
-        }
-        self.trim();
-        let live = self.memory().live;
-        if live + bytes <= limit {
-            return Ok(());
-        }
-        Err(Error::OutOfMemory {
-            op,
-            bytes,
-            available: Some(limit.saturating_sub(live)),
-        })
-    }
-
-    fn create(&self, bytes: u64) -> Result<wgpu::Buffer, wgpu::Error> {
-        use wgpu::BufferUsages as Use;
-        let memory = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
-        let internal = self.device.push_error_scope(wgpu::ErrorFilter::Internal);
-        let validation = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
-        let raw = self.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("vsla"),
-            size: bytes,
-            usage: Use::STORAGE | Use::COPY_SRC | Use::COPY_DST,
-            mapped_at_creation: false,
-        });
-        let errors = [validation.pop(), internal.pop(), memory.pop()].map(pollster::block_on);
-        match errors.into_iter().flatten().next() {
-            None => Ok(raw),
-            Some(error) => Err(error),
-        }
-    }
-
-    fn out_of(&self, op: &'static str, bytes: u64, error: wgpu::Error) -> Error {
-        match error {
-            wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory {
-                op,
-                bytes,
-                available: None,
+    /// Makes a buffer whose bytes are reserved already.
+    pub(super) fn create(
+        &self,
+        op: &'static str,
+        descriptor: &wgpu::BufferDescriptor<'_>,
+    ) -> Result<wgpu::Buffer> {
+        super::errors::caught(&self.device, op, || self.device.create_buffer(descriptor)).map_err(
+            |error| match error {
+                Error::OutOfMemory { op, available, .. } => Error::OutOfMemory {
+                    op,
+                    bytes: descriptor.size,
+                    available,
+                },
+                other => other,
             },
-            other => super::errors::from_wgpu(&self.device, op, other),
-        }
+        )
     }
 
-    /// Gives up every cached buffer; returns the bytes freed.
-    pub(crate) fn trim(&self) -> u64 {
+    /// Counts bytes that a buffer is about to take. Every one of them is released once.
+    pub(super) fn reserve(&self, op: &'static str, what: Use, bytes: u64) -> Result<()> {
+        self.lock().account.reserve(op, what, bytes)
+    }
+
+    pub(super) fn release(&self, what: Use, bytes: u64) {
+        self.lock().account.release(what, bytes);
+    }
+
+    /// Gives up a buffer, or wgpu's own copy of something, once submission `after` is done.
+    pub(super) fn leave(&self, leaving: Leaving) {
+        self.lock().account.leave(leaving);
+        self.sweep();
+    }
+
+    /// Whether so many bytes more are within the limit, at once or once the GPU is done with what is leaving.
+    pub(super) fn room(&self, bytes: u64) -> Room {
+        self.lock().account.room(bytes)
+    }
+
+    /// Whether something given up is still counted.
+    pub(super) fn is_anything_leaving(&self) -> bool {
+        self.lock().account.is_anything_leaving()
+    }
+
+    /// Gives up buffers kept for reuse, the oldest first, until there will be room for so many bytes, or all of them.
+    /// True if there were any.
+    pub(crate) fn evict(&self, until: Option<u64>) -> bool {
         let mut state = self.lock();
-        let freed = state.memory.cached;
-        state.memory.cached = 0;
-        let free = std::mem::take(&mut state.free);
-        state
-            .retired
-            .extend(free.values().flatten().map(|free| free.id));
+        let mut any = false;
+        while state.account.cached() > 0
+            && !until.is_some_and(|bytes| state.account.room(bytes) != Room::None)
+        {
+            any |= state.evict_oldest();
+        }
         drop(state);
-        drop(free);
-        freed
+        self.sweep();
+        any
     }
 
     /// Ids whose bind groups must be dropped, handed over once.
@@ -216,42 +279,131 @@ impl Pool {
 
     /// Keeps a buffer for reuse. Those that nobody wanted for longest make room for it.
     fn give_back(&self, id: u64, bytes: u64, raw: wgpu::Buffer) {
+        let after = self.recorded();
         let mut state = self.lock();
-        state.memory.live -= bytes;
-        if bytes > self.cache_limit {
-            state.retired.push(id);
-            return;
-        }
-        let mut dropped = Vec::new();
-        while state.memory.cached + bytes > self.cache_limit {
-            let oldest = state
-                .free
-                .iter()
-                .filter_map(|(bytes, free)| Some((free.first()?.since, *bytes)))
-                .min();
-            let Some((_, class)) = oldest else { break };
-            let Some(free) = state.free.get_mut(&class) else {
-                break;
-            };
-            dropped.push(free.remove(0));
-            state.memory.cached -= class;
-        }
-        state.retired.extend(dropped.iter().map(|free| free.id));
+        state.account.keep(bytes);
         let since = state.returns;
         state.returns += 1;
-        state.memory.cached += bytes;
-        let free = Free { id, raw, since };
+        let free = Free {
+            id,
+            raw,
+            since,
+            after,
+        };
         state.free.entry(bytes).or_default().push(free);
+        if state.account.cached() <= self.cache_limit {
+            return;
+        }
+        while state.account.cached() > self.cache_limit && state.evict_oldest() {}
         drop(state);
+        self.sweep();
+    }
+
+    /// Notes that something is being recorded for the next submission; returns its number.
+    pub(super) fn begin_submission(&self) -> u64 {
+        self.recorded.fetch_add(1, Ordering::AcqRel) + 1
+    }
+
+    /// The latest submission that may use what is given up now.
+    pub(super) fn recorded(&self) -> u64 {
+        self.recorded.load(Ordering::Acquire)
+    }
+
+    pub(super) fn submitted(&self) -> u64 {
+        self.submitted.load(Ordering::Acquire)
+    }
+
+    pub(super) fn note_submitted(&self, number: u64) {
+        self.submitted.store(number, Ordering::Release);
+    }
+
+    /// Everything up to submission `number` is done, and what was leaving until then is freed.
+    pub(super) fn settle(&self, number: u64) {
+        self.lock().account.settle(number);
+        self.sweep();
+    }
+
+    /// Frees what is leaving and no longer in use.
+    fn sweep(&self) {
+        let _sweeping = self.sweeping.lock().unwrap_or_else(PoisonError::into_inner);
+        let gone = self.lock().account.take_gone();
+        if gone.is_empty() {
+            return;
+        }
+        for leaving in &gone {
+            // Not only dropped: bind groups that are still cached hold it, too.
+            if let Some(raw) = &leaving.raw {
+                raw.destroy();
+            }
+        }
+        let mut state = self.lock();
+        for leaving in &gone {
+            state.account.left(leaving);
+        }
+        drop(state);
+        if gone.iter().any(|leaving| leaving.what == Use::Read) {
+            self.freed.tell();
+        }
+    }
+}
+
+/// Whether there is room for something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Room {
+    Now,
+    /// When the GPU is done with what is leaving.
+    Soon,
+    None,
+}
+
+impl State {
+    /// Gives up the buffer that was kept for longest. False if there is none.
+    fn evict_oldest(&mut self) -> bool {
+        let oldest = self
+            .free
+            .iter()
+            .filter_map(|(bytes, free)| Some((free.first()?.since, *bytes)))
+            .min();
+        let Some((_, bytes)) = oldest else {
+            return false;
+        };
+        let Some(free) = self.free.get_mut(&bytes) else {
+            return false;
+        };
+        let oldest = free.remove(0);
+        if free.is_empty() {
+            self.free.remove(&bytes);
+        }
+        self.retired.push(oldest.id);
+        self.account.evict(Leaving {
+            what: Use::Tensor,
+            bytes,
+            after: oldest.after,
+            raw: Some(oldest.raw),
+        });
+        true
     }
 }
 
 impl Drop for GpuBuffer {
     fn drop(&mut self) {
-        if self.lent {
-            self.pool.lock().retired.push(self.id);
-        } else {
+        if !self.is_shared() {
             self.pool.give_back(self.id, self.bytes, self.raw.clone());
+            return;
+        }
+        let mut state = self.pool.lock();
+        state.retired.push(self.id);
+        if !self.lent {
+            // Not destroyed: the application may use it.
+            state.account.keep(self.bytes);
+            state.account.evict(Leaving {
+                what: Use::Tensor,
+                bytes: self.bytes,
+                after: self.pool.recorded(),
+                raw: None,
+            });
+            drop(state);
+            self.pool.sweep();
         }
     }
 }

@@ -1,8 +1,12 @@
 //! Device time by timestamps around every dispatch.
 
-use crate::Result;
+use std::sync::Arc;
 
+use super::account::{Leaving, Use};
 use super::errors::caught;
+use super::pool::Pool;
+use super::recorder::Machine;
+use crate::Result;
 
 /// Timestamps a query set holds (WebGPU's limit).
 const SET: u32 = 4096;
@@ -10,31 +14,70 @@ const SET: u32 = 4096;
 /// Where the timestamps of the dispatches recorded so far are.
 #[derive(Default)]
 pub(crate) struct Profiler {
-    pub sets: Vec<wgpu::QuerySet>,
+    pub sets: Vec<QuerySet>,
     /// Operation and kernel of each dispatch, in order; dispatch `i` has timestamps `2i` and `2i + 1`.
     pub entries: Vec<(&'static str, String)>,
+}
+
+/// A query set, in the account of memory.
+pub(crate) struct QuerySet {
+    pub raw: wgpu::QuerySet,
+    pool: Arc<Pool>,
+}
+
+/// Bytes of a timestamp.
+pub(crate) const TIMESTAMP: u64 = 8;
+
+impl QuerySet {
+    fn new(m: &Machine<'_>, op: &'static str) -> Result<QuerySet> {
+        let bytes = u64::from(SET) * TIMESTAMP;
+        m.pool.reserve(op, Use::Own, bytes)?;
+        let made = caught(m.device, op, || {
+            m.device.create_query_set(&wgpu::QuerySetDescriptor {
+                label: Some("vsla profile"),
+                ty: wgpu::QueryType::Timestamp,
+                count: SET,
+            })
+        });
+        match made {
+            Ok(raw) => Ok(QuerySet {
+                raw,
+                pool: m.pool.clone(),
+            }),
+            Err(error) => {
+                m.pool.release(Use::Own, bytes);
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Drop for QuerySet {
+    fn drop(&mut self) {
+        // Recorded work may still write to it.
+        self.pool.leave(Leaving {
+            what: Use::Own,
+            bytes: u64::from(SET) * TIMESTAMP,
+            after: self.pool.recorded(),
+            raw: None,
+        });
+    }
 }
 
 impl Profiler {
     /// The query set and first index for the next dispatch.
     pub(crate) fn next(
         &mut self,
-        device: &wgpu::Device,
+        m: &Machine<'_>,
         op: &'static str,
         kernel: &str,
     ) -> Result<(wgpu::QuerySet, u32)> {
         let index = self.entries.len() as u32 * 2;
         if (index / SET) as usize == self.sets.len() {
-            self.sets.push(caught(device, op, || {
-                device.create_query_set(&wgpu::QuerySetDescriptor {
-                    label: Some("vsla profile"),
-                    ty: wgpu::QueryType::Timestamp,
-                    count: SET,
-                })
-            })?);
+            self.sets.push(QuerySet::new(m, op)?);
         }
         self.entries.push((op, kernel.to_owned()));
-        Ok((self.sets[(index / SET) as usize].clone(), index % SET))
+        Ok((self.sets[(index / SET) as usize].raw.clone(), index % SET))
     }
 
     /// Timestamps of set `i` that were written.

@@ -4,15 +4,19 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::Duration;
 
+use super::account::Use;
 use super::poll::{Delivery, wait_for};
 use super::pool::GpuBuffer;
-use super::profiler::Profiler;
-use super::staging::{READ_CHUNK, copy_out};
+use super::profiler::{Profiler, TIMESTAMP};
+use super::staging::{Held, copy_out};
 use super::{Gpu, errors};
 use crate::{Error, Result};
 
 /// Pieces of a large read in flight: the transfer of one overlaps the copy of another.
 const IN_FLIGHT: usize = 3;
+/// How long a blocking read waits for one of the few buffers that a limit allows. Others give theirs back in milliseconds; only a
+/// future that is neither polled nor dropped keeps it.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Who polls while a read waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,7 +28,7 @@ pub(crate) enum Wait {
 }
 
 struct Piece {
-    buffer: wgpu::Buffer,
+    buffer: Held,
     /// Of the read-back buffer: whole words, of which the first may begin before what is wanted.
     wanted: Range<usize>,
     mapped: Delivery<Result<(), wgpu::BufferAsyncError>>,
@@ -51,8 +55,26 @@ impl Gpu {
                     break;
                 }
                 let first = offset & !3;
-                let stop = end.min(first + READ_CHUNK);
-                pieces.push_back(self.begin_read(op, from, offset..stop)?);
+                let stop = end.min(first + self.staging.sizes.read);
+                let bytes = (stop - first).next_multiple_of(4);
+                let seen = self.pool.freed.seen();
+                let buffer = match self.staging.read_buffer(&self.pool, op, bytes) {
+                    Ok(Some(buffer)) => buffer,
+                    // The others' buffers are not waited for while this holds any.
+                    Ok(None) | Err(Error::OutOfMemory { .. }) if !pieces.is_empty() => break,
+                    Ok(None) => {
+                        self.wait_for_read_buffer(op, seen, bytes, wait).await?;
+                        continue;
+                    }
+                    Err(error @ Error::OutOfMemory { .. }) => {
+                        if self.make_room(op, None)? {
+                            continue;
+                        }
+                        return Err(error);
+                    }
+                    Err(error) => return Err(self.health.note(error)),
+                };
+                pieces.push_back(self.begin_read(op, from, offset..stop, buffer)?);
                 offset = stop;
             }
             let Some(piece) = pieces.pop_front() else {
@@ -64,25 +86,53 @@ impl Gpu {
         }
     }
 
-    fn begin_read(&self, op: &'static str, from: &GpuBuffer, wanted: Range<u64>) -> Result<Piece> {
+    /// Waits until another read gives a buffer back.
+    async fn wait_for_read_buffer(
+        &self,
+        op: &'static str,
+        seen: u64,
+        bytes: u64,
+        wait: Wait,
+    ) -> Result<()> {
+        // Reads that were dropped half-way come back only when the GPU is done with them.
+        let last = {
+            let mut recorder = self.recorder();
+            recorder.submit(&self.machine(), op)?;
+            recorder.last()
+        };
+        let watched = |last| self.poller.watch(&self.device, last);
+        if wait == Wait::Elsewhere && last.is_none_or(watched) {
+            self.pool.freed.after(seen).await;
+            return self.health.check(op);
+        }
+        self.catch_up(op)?;
+        if self.pool.freed.wait(seen, PATIENCE) {
+            return Ok(());
+        }
+        Err(Error::OutOfMemory {
+            op,
+            bytes,
+            available: Some(0),
+        })
+    }
+
+    fn begin_read(
+        &self,
+        op: &'static str,
+        from: &GpuBuffer,
+        wanted: Range<u64>,
+        buffer: Held,
+    ) -> Result<Piece> {
         // Copies are of whole words, and so are buffers.
         let first = wanted.start & !3;
         let bytes = (wanted.end - first).next_multiple_of(4);
-        let buffer = self
-            .readbacks
-            .take(&self.device, op, bytes)
-            .map_err(|e| self.health.note(e))?;
         let machine = self.machine();
-        let mut recorder = self.recorder();
-        recorder.read(&machine, from, first, &buffer, bytes);
-        let submission = recorder.submit(&machine, op)?.ok_or_else(|| Error::Gpu {
-            op,
-            message: "a read was not recorded".to_owned(),
-        })?;
-        drop(recorder);
+        let submission = self
+            .recorder()
+            .read(&machine, op, from, first, &buffer.raw, bytes)?;
         let (mapped, deliver) = Delivery::new();
         errors::caught(&self.device, op, || {
-            buffer.map_async(wgpu::MapMode::Read, ..bytes, deliver);
+            buffer.raw.map_async(wgpu::MapMode::Read, ..bytes, deliver);
         })
         .map_err(|e| self.health.note(e))?;
         Ok(Piece {
@@ -100,27 +150,34 @@ impl Gpu {
         to: &mut [u8],
         wait: Wait,
     ) -> Result<()> {
-        let lost = |reason: String| self.health.note(Error::DeviceLost { op, reason });
+        let failed = |reason: String| match errors::is_lost(&self.device) {
+            true => self.health.note(Error::DeviceLost { op, reason }),
+            false => Error::Gpu {
+                op,
+                message: reason,
+            },
+        };
         let elsewhere =
             wait == Wait::Elsewhere && self.poller.watch(&self.device, piece.submission.clone());
         if !elsewhere {
             self.device
                 .poll(wait_for(piece.submission))
-                .map_err(|e| lost(format!("the GPU does not answer: {e}")))?;
+                .map_err(|e| failed(format!("the GPU does not answer: {e}")))?;
             self.health.check(op)?;
         }
         piece
             .mapped
             .await
-            .map_err(|e| lost(format!("a result cannot be read back: {e}")))?;
+            .map_err(|e| failed(format!("a result cannot be read back: {e}")))?;
         let view = piece
             .buffer
+            .raw
             .get_mapped_range(..(piece.wanted.end as u64).next_multiple_of(4))
-            .map_err(|e| lost(format!("a result cannot be read back: {e}")))?;
+            .map_err(|e| failed(format!("a result cannot be read back: {e}")))?;
         copy_out(&view[piece.wanted], to);
         drop(view);
-        piece.buffer.unmap();
-        self.readbacks.give_back(piece.buffer);
+        piece.buffer.raw.unmap();
+        self.staging.read_done(&self.pool, piece.buffer);
         Ok(())
     }
 
@@ -145,20 +202,24 @@ impl Gpu {
         let mut ticks: Vec<u64> = Vec::with_capacity(profiler.entries.len() * 2);
         for (i, set) in profiler.sets.iter().enumerate() {
             let count = profiler.used(i);
-            let bytes = u64::from(count) * 8;
-            let resolved = errors::caught(&self.device, "profile", || {
-                self.device.create_buffer(&wgpu::BufferDescriptor {
-                    label: Some("vsla timestamps"),
-                    size: bytes,
-                    usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
-                    mapped_at_creation: false,
-                })
+            let mut resolved = self.with_room("profile", || {
+                Held::new(
+                    &self.pool,
+                    "profile",
+                    Use::Own,
+                    &wgpu::BufferDescriptor {
+                        label: Some("vsla timestamps"),
+                        size: u64::from(count) * TIMESTAMP,
+                        usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
+                        mapped_at_creation: false,
+                    },
+                )
             })?;
             self.recorder().with_encoder(&machine, |e| {
-                e.resolve_query_set(set, 0..count, &resolved, 0)
+                e.resolve_query_set(&set.raw, 0..count, &resolved.raw, 0)
             });
             let mut data = vec![0u64; count as usize];
-            let buffer = self.pool.lend(resolved);
+            let buffer = self.pool.lend(resolved.raw.clone());
             pollster::block_on(self.read_into(
                 "profile",
                 &buffer,
@@ -166,6 +227,7 @@ impl Gpu {
                 bytemuck::cast_slice_mut(&mut data),
                 Wait::Here,
             ))?;
+            resolved.idle = true;
             ticks.extend(data);
         }
         let period = f64::from(self.queue.get_timestamp_period());

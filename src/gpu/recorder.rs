@@ -3,24 +3,28 @@
 //! Data for recorded work travels by copies in the same encoder, in order: `Queue::write_buffer` would run before the
 //! whole encoder and overwrite what earlier recorded work still reads. Parameter blocks are the exception: each has
 //! its own place in the parameter buffer, filled once, just before the submission that reads it.
+//!
+//! wgpu refuses a submission as a whole. Work on a buffer that the application holds, and may destroy or map at any
+//! time, is therefore submitted by itself, so that it can fail by itself.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use super::errors::{Health, caught};
+use super::account::{Leaving, Use};
+use super::bounds::Watch;
+use super::errors::{Health, caught, cause};
 use super::pipelines::Pipeline;
 use super::pool::{GpuBuffer, Pool};
 use super::profiler::Profiler;
-use super::staging::Uploads;
-use crate::Result;
+use super::staging::{Held, Staging, Uploads};
 use crate::plan::Access;
+use crate::{Error, Result};
 
 /// Bytes of a kernel's parameter block.
 pub(crate) const PARAM_BYTES: u64 = 128;
 /// Words of it that are the kernel's own; two more come before them.
 pub(crate) const PARAM_WORDS: usize = PARAM_BYTES as usize / 4 - 2;
-/// Dispatches recorded before they are submitted: enough to hide a submission's cost, few enough that the GPU starts
-/// early.
-const DISPATCHES_PER_SUBMISSION: u64 = 256;
 /// Bind groups kept. A batch of fresh sizes uses fresh buffers, so the cache must not grow with them.
 const BIND_GROUPS: usize = 1024;
 
@@ -29,19 +33,33 @@ pub(crate) struct Machine<'a> {
     pub device: &'a wgpu::Device,
     pub queue: &'a wgpu::Queue,
     pub health: &'a Health,
-    pub pool: &'a Pool,
+    pub pool: &'a Arc<Pool>,
+    pub staging: &'a Arc<Staging>,
+    pub watch: Option<&'a Watch>,
+}
+
+/// Bytes from one parameter block to the next.
+pub(crate) fn param_stride(device: &wgpu::Device) -> u64 {
+    PARAM_BYTES.max(u64::from(
+        device.limits().min_uniform_buffer_offset_alignment,
+    ))
 }
 
 #[derive(PartialEq, Eq, Hash)]
 struct BindKey {
     access: &'static [Access],
     buffers: [u64; 8],
+    /// Bytes bound of each: the pool hands a buffer out again for another size.
+    bound: [u64; 8],
 }
 
 pub(crate) struct Recorder {
     encoder: Option<wgpu::CommandEncoder>,
+    /// Of the open encoder, or the last one.
+    number: u64,
+    last: Option<wgpu::SubmissionIndex>,
     pass: Option<wgpu::ComputePass<'static>>,
-    params: wgpu::Buffer,
+    params: Held,
     param_stride: u64,
     param_data: Vec<u8>,
     bind_groups: HashMap<BindKey, wgpu::BindGroup>,
@@ -49,24 +67,39 @@ pub(crate) struct Recorder {
     pub profiler: Option<Profiler>,
 }
 
+/// What these buffers hold was submitted, or will be.
+fn check_computed(m: &Machine<'_>, op: &'static str, buffers: &[&GpuBuffer]) -> Result<()> {
+    match buffers.iter().find_map(|buffer| m.health.failure(buffer)) {
+        None => Ok(()),
+        Some(reason) => Err(Error::NotComputed { op, reason }),
+    }
+}
+
 impl Recorder {
-    pub(crate) fn new(device: &wgpu::Device) -> Result<Recorder> {
-        let stride = PARAM_BYTES.max(u64::from(
-            device.limits().min_uniform_buffer_offset_alignment,
-        ));
-        let params = caught(device, "device", || {
-            device.create_buffer(&wgpu::BufferDescriptor {
+    pub(crate) fn new(
+        device: &wgpu::Device,
+        pool: &Arc<Pool>,
+        dispatches: u64,
+    ) -> Result<Recorder> {
+        let param_stride = param_stride(device);
+        let params = Held::new(
+            pool,
+            "device",
+            Use::Own,
+            &wgpu::BufferDescriptor {
                 label: Some("vsla parameters"),
-                size: stride * DISPATCHES_PER_SUBMISSION,
+                size: param_stride * dispatches,
                 usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
                 mapped_at_creation: false,
-            })
-        })?;
+            },
+        )?;
         Ok(Recorder {
             encoder: None,
+            number: 0,
+            last: None,
             pass: None,
             params,
-            param_stride: stride,
+            param_stride,
             param_data: Vec::new(),
             bind_groups: HashMap::new(),
             uploads: Uploads::default(),
@@ -76,11 +109,14 @@ impl Recorder {
 
     fn encoder(&mut self, m: &Machine<'_>) -> &mut wgpu::CommandEncoder {
         self.pass = None;
-        self.encoder
-            .get_or_insert_with(|| m.device.create_command_encoder(&Default::default()))
+        let number = &mut self.number;
+        self.encoder.get_or_insert_with(|| {
+            *number = m.pool.begin_submission();
+            m.device.create_command_encoder(&Default::default())
+        })
     }
 
-    /// Records one dispatch of `grid` workgroups.
+    /// Records one dispatch of `grid` workgroups. One on buffers that the application holds is submitted, too.
     pub(crate) fn dispatch(
         &mut self,
         m: &Machine<'_>,
@@ -90,10 +126,75 @@ impl Recorder {
         params: &[u32],
         grid: (u32, u32),
     ) -> Result<()> {
-        if self.param_data.len() as u64 >= self.param_stride * DISPATCHES_PER_SUBMISSION {
+        check_computed(m, op, buffers)?;
+        if !buffers.iter().any(|buffer| buffer.is_shared()) {
+            return self.record(m, op, pipeline, buffers, params, grid);
+        }
+        self.alone(m, op, buffers, |recorder| {
+            recorder.record(m, op, pipeline, buffers, params, grid)
+        })
+        .map(|_| ())
+    }
+
+    /// Submits what there is, and then, by itself, what `record` records. If that cannot be submitted, the buffers
+    /// that the application holds are to blame, and nothing else is lost.
+    fn alone(
+        &mut self,
+        m: &Machine<'_>,
+        op: &'static str,
+        buffers: &[&GpuBuffer],
+        record: impl FnOnce(&mut Recorder) -> Result<()>,
+    ) -> Result<Option<wgpu::SubmissionIndex>> {
+        self.submit(m, op)?;
+        let submitted = record(self).and_then(|()| self.hand_over(m, op));
+        submitted.map_err(|error| {
+            let Error::Gpu { message, .. } = &error else {
+                return m.health.note(error);
+            };
+            let shared = || buffers.iter().filter(|buffer| buffer.is_shared());
+            let unusable = shared().find(|buffer| !self.is_usable(m, op, buffer));
+            let Some(buffer) = unusable.or(shared().next()) else {
+                return error;
+            };
+            Error::Buffer {
+                op,
+                buffer: buffer.to_string(),
+                reason: cause(message),
+            }
+        })
+    }
+
+    /// Whether a submission that reads this buffer is accepted. What it overwrites is written before each use.
+    fn is_usable(&self, m: &Machine<'_>, op: &'static str, buffer: &GpuBuffer) -> bool {
+        caught(m.device, op, || {
+            let mut encoder = m.device.create_command_encoder(&Default::default());
+            encoder.copy_buffer_to_buffer(&buffer.raw, 0, &self.params.raw, 0, 4);
+            m.queue.submit([encoder.finish()]);
+        })
+        .is_ok()
+    }
+
+    fn record(
+        &mut self,
+        m: &Machine<'_>,
+        op: &'static str,
+        pipeline: &Pipeline,
+        buffers: &[&GpuBuffer],
+        params: &[u32],
+        grid: (u32, u32),
+    ) -> Result<()> {
+        if self.param_data.len() as u64 >= self.params.raw.size() {
             self.submit(m, op)?;
         }
         let group = self.bind_group(m, op, pipeline, buffers)?;
+        let writes = match &mut self.profiler {
+            Some(profiler) => Some(profiler.next(m, op, &pipeline.name)?),
+            None => None,
+        };
+        if self.param_data.is_empty() {
+            // wgpu copies them before the submission, and keeps the copy until it is done.
+            m.pool.reserve(op, Use::Own, self.params.raw.size())?;
+        }
         let offset = self.param_data.len();
         self.param_data
             .extend_from_slice(bytemuck::cast_slice(params));
@@ -105,13 +206,7 @@ impl Recorder {
             self.pass = None;
         }
         if self.pass.is_none() {
-            let encoder = self
-                .encoder
-                .get_or_insert_with(|| m.device.create_command_encoder(&Default::default()));
-            let writes = match &mut self.profiler {
-                Some(profiler) => Some(profiler.next(m.device, op, &pipeline.name)?),
-                None => None,
-            };
+            let encoder = self.encoder(m);
             let pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
                 label: None,
                 timestamp_writes: writes.as_ref().map(|(set, begin)| {
@@ -129,6 +224,11 @@ impl Recorder {
             pass.set_bind_group(0, &group, &[offset as u32]);
             pass.dispatch_workgroups(grid.0, grid.1, 1);
         }
+        for (access, buffer) in pipeline.access.iter().zip(buffers) {
+            if *access == Access::Write {
+                buffer.written.store(self.number, Ordering::Relaxed);
+            }
+        }
         Ok(())
     }
 
@@ -139,14 +239,15 @@ impl Recorder {
         pipeline: &Pipeline,
         buffers: &[&GpuBuffer],
     ) -> Result<wgpu::BindGroup> {
-        let mut ids = [0; 8];
-        for (id, buffer) in ids.iter_mut().zip(buffers) {
-            *id = buffer.id;
-        }
-        let key = BindKey {
+        let mut key = BindKey {
             access: pipeline.access,
-            buffers: ids,
+            buffers: [0; 8],
+            bound: [0; 8],
         };
+        for (i, buffer) in buffers.iter().enumerate() {
+            key.buffers[i] = buffer.id;
+            key.bound[i] = buffer.bound;
+        }
         if let Some(hit) = self.bind_groups.get(&key) {
             return Ok(hit.clone());
         }
@@ -157,15 +258,20 @@ impl Recorder {
         let mut entries = vec![wgpu::BindGroupEntry {
             binding: 0,
             resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                buffer: &self.params,
+                buffer: &self.params.raw,
                 offset: 0,
                 size: std::num::NonZero::new(PARAM_BYTES),
             }),
         }];
-        for (i, buffer) in buffers.iter().enumerate() {
+        let counts = m.watch.map(|watch| watch.buffer.as_ref());
+        for (i, buffer) in buffers.iter().copied().chain(counts).enumerate() {
             entries.push(wgpu::BindGroupEntry {
                 binding: i as u32 + 1,
-                resource: buffer.raw.as_entire_binding(),
+                resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                    buffer: &buffer.raw,
+                    offset: 0,
+                    size: std::num::NonZero::new(buffer.bound),
+                }),
             });
         }
         let group = caught(m.device, op, || {
@@ -191,7 +297,8 @@ impl Recorder {
     }
 
     /// Records the copy of `data` into `to` from byte `offset`, as far as there are upload buffers, and submits when
-    /// there are no more. Returns how many bytes are left: for them the GPU has to give buffers back first.
+    /// there are no more. Returns how many bytes are left: for them the GPU has to give buffers back first. After an error
+    /// nothing of `data` was recorded.
     pub(crate) fn write(
         &mut self,
         m: &Machine<'_>,
@@ -200,10 +307,15 @@ impl Recorder {
         mut offset: u64,
         mut data: &[u8],
     ) -> Result<usize> {
+        let all = data.len();
         while !data.is_empty() {
-            let Some(staged) = self.uploads.stage(m.device, op, data)? else {
-                self.submit(m, op)?;
-                break;
+            let staged = match self.uploads.stage(m, op, data) {
+                Ok(Some(staged)) => staged,
+                Err(error) if data.len() == all => return Err(error),
+                Ok(None) | Err(_) => {
+                    self.submit(m, op)?;
+                    break;
+                }
             };
             self.encoder(m).copy_buffer_to_buffer(
                 &staged.buffer,
@@ -212,6 +324,7 @@ impl Recorder {
                 offset,
                 staged.bytes,
             );
+            to.written.store(self.number, Ordering::Relaxed);
             offset += staged.bytes;
             data = &data[staged.bytes as usize..];
             if self.uploads.has_full() {
@@ -221,17 +334,31 @@ impl Recorder {
         Ok(data.len())
     }
 
-    /// Records a copy to a buffer that the host can map.
+    /// Records a copy to a buffer that the host can map, and submits it.
     pub(crate) fn read(
         &mut self,
         m: &Machine<'_>,
+        op: &'static str,
         from: &GpuBuffer,
         offset: u64,
         to: &wgpu::Buffer,
         bytes: u64,
-    ) {
-        self.encoder(m)
-            .copy_buffer_to_buffer(&from.raw, offset, to, 0, bytes);
+    ) -> Result<wgpu::SubmissionIndex> {
+        check_computed(m, op, &[from])?;
+        let copy = |recorder: &mut Recorder| {
+            let encoder = recorder.encoder(m);
+            encoder.copy_buffer_to_buffer(&from.raw, offset, to, 0, bytes);
+            Ok(())
+        };
+        let submitted = if from.is_shared() {
+            self.alone(m, op, &[from], copy)
+        } else {
+            copy(self).and_then(|()| self.submit(m, op))
+        };
+        submitted?.ok_or_else(|| Error::Gpu {
+            op,
+            message: "a read was not recorded".to_owned(),
+        })
     }
 
     /// Records whatever `record` does on the open encoder, outside a pass.
@@ -244,7 +371,22 @@ impl Recorder {
     }
 
     /// Hands everything recorded to the GPU. `None` when there was nothing.
+    ///
+    /// Should it fail, results that were handed out will never be computed: each use of one is an error from then on.
     pub(crate) fn submit(
+        &mut self,
+        m: &Machine<'_>,
+        op: &'static str,
+    ) -> Result<Option<wgpu::SubmissionIndex>> {
+        self.hand_over(m, op).map_err(|error| {
+            m.health.fail(self.number, error.to_string());
+            // Its timestamps will never be written.
+            self.profiler = None;
+            m.health.note(error)
+        })
+    }
+
+    fn hand_over(
         &mut self,
         m: &Machine<'_>,
         op: &'static str,
@@ -254,17 +396,63 @@ impl Recorder {
             return Ok(None);
         };
         self.uploads.before_submit();
-        let submitted = caught(m.device, op, || {
-            if !self.param_data.is_empty() {
-                m.queue.write_buffer(&self.params, 0, &self.param_data);
+        let written = match self.param_data.as_slice() {
+            [] => Ok(()),
+            // Kernels must not run with the parameters of others.
+            params => caught(m.device, op, || {
+                m.queue.write_buffer(&self.params.raw, 0, params);
+            }),
+        };
+        let submitted =
+            written.and_then(|()| caught(m.device, op, || m.queue.submit([encoder.finish()])));
+        self.leave_params(m);
+        m.pool.note_submitted(self.number);
+        let (pool, number) = (Arc::downgrade(m.pool), self.number);
+        m.queue.on_submitted_work_done(move || {
+            if let Some(pool) = pool.upgrade() {
+                pool.settle(number);
             }
-            m.queue.submit([encoder.finish()])
         });
-        self.param_data.clear();
-        // Whatever the reason, results that were handed out will never be computed.
-        let index = submitted.inspect_err(|e| m.health.mark_lost(e.to_string()))?;
-        self.uploads.after_submit();
+        // Buffers of a submission that failed are free as well.
+        self.uploads.after_submit(m.staging);
+        let index = submitted?;
+        self.last = Some(index.clone());
         Ok(Some(index))
+    }
+
+    /// Sees to it that the application finds in this buffer what was recorded, and that nothing that is still to be
+    /// submitted needs it.
+    pub(crate) fn share(
+        &mut self,
+        m: &Machine<'_>,
+        op: &'static str,
+        buffer: &GpuBuffer,
+    ) -> Result<()> {
+        match buffer.share() {
+            true => self.submit(m, op).map(|_| ()),
+            false => Ok(()),
+        }
+    }
+
+    /// wgpu's copy of the parameters is there until the submission is done; of what was reserved for it the rest is free.
+    fn leave_params(&mut self, m: &Machine<'_>) {
+        if self.param_data.is_empty() {
+            return;
+        }
+        let bytes = self.param_data.len() as u64;
+        self.param_data.clear();
+        m.pool.release(Use::Own, self.params.raw.size() - bytes);
+        m.pool.leave(Leaving {
+            what: Use::Own,
+            bytes,
+            after: self.number,
+            raw: None,
+        });
+    }
+
+    /// The latest submission.
+    pub(crate) fn last(&self) -> Option<wgpu::SubmissionIndex> {
+        self.last.clone()
     }
 
     /// Bind groups kept.

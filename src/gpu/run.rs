@@ -6,9 +6,10 @@ use std::time::Duration;
 use bytemuck::cast_slice;
 
 use super::Gpu;
+use super::copies::Copied;
 use super::errors::is_lost;
 use super::pipelines::Pipeline;
-use super::pool::GpuBuffer;
+use super::pool::{GpuBuffer, Room};
 use super::recorder::{PARAM_WORDS, fold};
 use crate::plan::{Launch, Slot, Stage, Table, Word, Words};
 use crate::ragged::{CacheKey, DType, Layout};
@@ -135,10 +136,12 @@ impl Gpu {
             let limit = self.limits.workgroups_per_dimension;
             let (x, y) = fold(share.min(stage.groups - first), limit);
             params[0] = first;
-            let mut recorder = self.recorder();
-            recorder.dispatch(&machine, op, pipeline, &buffers, &params, (x, y))?;
+            self.with_room(op, || {
+                let mut recorder = self.recorder();
+                recorder.dispatch(&machine, op, pipeline, &buffers, &params, (x, y))
+            })?;
             if long {
-                recorder.submit(&machine, op)?;
+                self.recorder().submit(&machine, op)?;
             }
             first = first.saturating_add(x.saturating_mul(y));
         }
@@ -204,7 +207,8 @@ impl Gpu {
             device: self.id,
             extra: 0,
         };
-        layout.cached(key, || {
+        let copied = layout.cached(key, || Ok(self.copies.place()))?;
+        self.copy(&copied, || {
             self.check_words(
                 op,
                 None,
@@ -222,26 +226,42 @@ impl Gpu {
     }
 
     fn words(&self, op: &'static str, words: &Words) -> Result<Arc<GpuBuffer>> {
-        words.copy_on(self.id, |data| {
+        let copied = words.copy_on(self.id, || self.copies.place());
+        self.copy(&copied, || {
+            let data = words.data();
             self.check_words(op, None, "plan", data.len() as u64)?;
             self.upload_parts(op, &[cast_slice(data)])
         })
     }
 
     fn table(&self, op: &'static str, table: &Table) -> Result<Arc<GpuBuffer>> {
-        let tables = || self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(made) = tables().get(table.name) {
-            return Ok(made.clone());
-        }
-        // Not under the lock: uploads may wait for the device. Of two that are made at once the first one stays.
-        let made = self.upload_parts(op, &[cast_slice(&(table.make)())])?;
-        Ok(tables().entry(table.name).or_insert(made).clone())
+        let copied: Arc<Copied> = {
+            let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+            let place = || self.copies.place();
+            tables.entry(table.name).or_insert_with(place).clone()
+        };
+        self.copy(&copied, || {
+            self.upload_parts(op, &[cast_slice(&(table.make)())])
+        })
+    }
+
+    /// The copy at a place, made if it is not there, or if the submission that was to make it failed.
+    fn copy(
+        &self,
+        copied: &Copied,
+        make: impl FnOnce() -> Result<Arc<GpuBuffer>>,
+    ) -> Result<Arc<GpuBuffer>> {
+        let is_there = |buffer: &GpuBuffer| self.health.failure(buffer).is_none();
+        copied.get(self.pool.recorded(), is_there, make)
     }
 
     /// A buffer of these parts, each of whole words, one behind the other.
     fn upload_parts(&self, op: &'static str, parts: &[&[u8]]) -> Result<Arc<GpuBuffer>> {
         let bytes: usize = parts.iter().map(|p| p.len()).sum();
         let buffer = self.allocate(op, bytes as u64 / 4)?;
+        if self.poison {
+            self.poison_buffer(op, &buffer)?;
+        }
         let mut offset = 0;
         for part in parts {
             self.write(op, &buffer, offset, part)?;
@@ -251,16 +271,20 @@ impl Gpu {
     }
 
     /// Records the copy of `data` into `to` from byte `offset`, waiting for upload buffers if need be.
-    fn write(&self, op: &'static str, to: &GpuBuffer, offset: u64, data: &[u8]) -> Result<()> {
+    pub(super) fn write(
+        &self,
+        op: &'static str,
+        to: &GpuBuffer,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<()> {
         let mut done = 0;
         loop {
-            let left = self.recorder().write(
-                &self.machine(),
-                op,
-                to,
-                offset + done as u64,
-                &data[done..],
-            )?;
+            let left = self.with_room(op, || {
+                let at = offset + done as u64;
+                self.recorder()
+                    .write(&self.machine(), op, to, at, &data[done..])
+            })?;
             if left == 0 {
                 return Ok(());
             }
@@ -270,7 +294,8 @@ impl Gpu {
     }
 
     /// Waits until everything submitted is done. Nothing is locked meanwhile: polling may call the application back.
-    fn catch_up(&self, op: &'static str) -> Result<()> {
+    pub(super) fn catch_up(&self, op: &'static str) -> Result<()> {
+        let submitted = self.pool.submitted();
         let lost = |reason: String| Err(self.health.note(Error::DeviceLost { op, reason }));
         loop {
             let waited = self.device.poll(wgpu::PollType::Wait {
@@ -283,24 +308,75 @@ impl Gpu {
                 return lost("its work does not end".to_owned());
             }
             match waited {
-                Ok(_) => return Ok(()),
+                Ok(_) => {
+                    // Another thread that polls may be about to say so.
+                    self.pool.settle(submitted);
+                    return Ok(());
+                }
                 Err(wgpu::PollError::Timeout) => log::warn!("{op}: still waiting for the GPU"),
                 Err(e) => return lost(e.to_string()),
             }
         }
     }
 
-    /// A buffer of the pool. Where there is no memory left, recorded work is waited for: it may hold what is missing.
+    /// A buffer of the pool.
     fn allocate(&self, op: &'static str, words: u64) -> Result<Arc<GpuBuffer>> {
-        match self.pool.allocate(op, words) {
-            Err(Error::OutOfMemory { .. }) => {
-                self.trim();
-                self.recorder().submit(&self.machine(), op)?;
-                self.catch_up(op)?;
-                self.pool.allocate(op, words)
+        self.with_room(op, || self.pool.allocate(op, words))
+    }
+
+    /// Tries again for as long as something gives way to what is missing.
+    pub(super) fn with_room<R>(
+        &self,
+        op: &'static str,
+        mut attempt: impl FnMut() -> Result<R>,
+    ) -> Result<R> {
+        loop {
+            let bytes = match attempt() {
+                // Without a number it was wgpu that had no room, and everything is to give way.
+                Err(Error::OutOfMemory {
+                    bytes, available, ..
+                }) => available.map(|_| bytes),
+                done => return done,
+            };
+            if !self.make_room(op, bytes)? {
+                // Once more, if only to say what is available now.
+                return attempt();
             }
-            allocated => allocated,
         }
+    }
+
+    /// Gives up what is not in use until so many bytes fit, or all of it, and waits for recorded work if it holds what is
+    /// missing. What costs least to make again goes first. False when there is nothing to give up.
+    pub(super) fn make_room(&self, op: &'static str, bytes: Option<u64>) -> Result<bool> {
+        self.health.check(op)?;
+        let enough = || bytes.is_some_and(|bytes| self.pool.room(bytes) != Room::None);
+        let mut any = false;
+        {
+            // One at a time: what another thread is about to give up must not be missed.
+            let _one = self
+                .making_room
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            any |= self.pool.evict(bytes);
+            if bytes.is_none_or(|bytes| self.pool.room(bytes) != Room::Now) {
+                any |= self.staging.trim();
+            }
+            any |= self.copies.give_up(|| {
+                self.pool.evict(bytes);
+                enough()
+            });
+            self.pool.evict(bytes);
+        }
+        let room = bytes.map(|bytes| self.pool.room(bytes));
+        if room == Some(Room::Now) {
+            return Ok(true);
+        }
+        if room == Some(Room::Soon) || self.pool.is_anything_leaving() {
+            self.recorder().submit(&self.machine(), op)?;
+            self.catch_up(op)?;
+            any = true;
+        }
+        Ok(any && room != Some(Room::None))
     }
 
     /// A buffer with these values. The copy is recorded; the slice is free at once.
@@ -323,12 +399,15 @@ impl Gpu {
         }
     }
 
-    /// Fills a buffer with NaN, its slack too.
+    /// Fills a buffer with NaN, its slack too: also what no kernel is given of it.
     fn poison_buffer(&self, op: &'static str, buffer: &GpuBuffer) -> Result<()> {
         let nan = vec![f32::NAN; (buffer.raw.size() / 4) as usize];
         self.write(op, buffer, 0, cast_slice(&nan))
     }
 }
+
+#[cfg(test)]
+mod failed;
 
 #[cfg(test)]
 mod tests {

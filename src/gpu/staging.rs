@@ -1,18 +1,18 @@
 //! Host memory that the GPU can read and write: rings of mapped buffers, filled and drained by all cores.
 //!
 //! Fresh mapped memory costs a page fault every 4 KiB, several times the copy itself, so buffers are kept and mapped
-//! again once the GPU is done with them.
+//! again once the GPU is done with them. All of them are in the pool's account. The first of each kind can always be had;
+//! more are made where there is room, up to what is fastest.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use rayon::prelude::*;
 
-use super::errors::caught;
+use super::account::{Leaving, Sizes, Use};
+use super::pool::Pool;
+use super::recorder::Machine;
 use crate::{Error, Result};
 
-/// Bytes of an upload buffer. Large transfers are cut into pieces of this, so that the copy of one overlaps the
-/// transfer of the one before.
-const UPLOAD_CHUNK: u64 = 16 << 20;
 /// Upload buffers at most: past that a call waits for the GPU to catch up.
 const UPLOAD_CHUNKS: usize = 6;
 /// Copies above this are shared among cores.
@@ -44,30 +44,221 @@ fn copy_in(from: &[u8], mut to: wgpu::WriteOnly<'_, [u8]>) {
     }
 }
 
+/// A buffer that is not a tensor's, in the account until it is destroyed.
+pub(crate) struct Held {
+    pub raw: wgpu::Buffer,
+    what: Use,
+    bytes: u64,
+    /// Nothing recorded or running uses it.
+    pub idle: bool,
+    /// Weak, because wgpu keeps what waits to be mapped.
+    pool: Weak<Pool>,
+}
+
+impl Held {
+    pub(crate) fn new(
+        pool: &Arc<Pool>,
+        op: &'static str,
+        what: Use,
+        descriptor: &wgpu::BufferDescriptor<'_>,
+    ) -> Result<Held> {
+        let bytes = descriptor.size;
+        pool.reserve(op, what, bytes)?;
+        match pool.create(op, descriptor) {
+            Ok(raw) => Ok(Held {
+                raw,
+                what,
+                bytes,
+                idle: false,
+                pool: Arc::downgrade(pool),
+            }),
+            Err(error) => {
+                pool.release(what, bytes);
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(pool) = self.pool.upgrade() {
+            pool.leave(Leaving {
+                what: self.what,
+                bytes: self.bytes,
+                after: if self.idle { 0 } else { pool.recorded() },
+                raw: Some(self.raw.clone()),
+            });
+        }
+    }
+}
+
+/// What the rings share with whoever trims them, and with wgpu's callbacks.
+pub(crate) struct Staging {
+    pub sizes: Sizes,
+    uploads: Mutex<Ring>,
+    /// Read-back buffers that are free, small ones and large ones.
+    reads: Mutex<[Vec<Held>; 2]>,
+}
+
+#[derive(Default)]
+struct Ring {
+    /// Mapped, and the GPU is done with them.
+    ready: Vec<Held>,
+    made: usize,
+    /// How often all that was idle was given up: a buffer that was on its way then is not kept.
+    trims: u64,
+}
+
+impl Staging {
+    pub(crate) fn new(sizes: Sizes) -> Arc<Staging> {
+        Arc::new(Staging {
+            sizes,
+            uploads: Mutex::default(),
+            reads: Mutex::default(),
+        })
+    }
+
+    fn ring(&self) -> MutexGuard<'_, Ring> {
+        self.uploads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn reads(&self) -> MutexGuard<'_, [Vec<Held>; 2]> {
+        self.reads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives up what is idle, and uploads on their way as soon as they are. True if something was.
+    pub(crate) fn trim(&self) -> bool {
+        let uploads = {
+            let mut ring = self.ring();
+            ring.trims += 1;
+            std::mem::take(&mut ring.ready)
+        };
+        let reads = std::mem::take(&mut *self.reads());
+        let any = !uploads.is_empty() || reads.iter().any(|free| !free.is_empty());
+        self.forget(uploads);
+        any
+    }
+
+    /// Destroys upload buffers.
+    fn forget(&self, uploads: Vec<Held>) {
+        let gone = uploads.len();
+        // In this order: who sees none counts on the bytes of one.
+        drop(uploads);
+        self.ring().made -= gone;
+    }
+
+    /// A mapped upload buffer. `None` when all there may be wait for the GPU.
+    fn upload_buffer(&self, pool: &Arc<Pool>, op: &'static str) -> Result<Option<Held>> {
+        let others = {
+            let mut ring = self.ring();
+            if let Some(mut ready) = ring.ready.pop() {
+                ready.idle = false;
+                return Ok(Some(ready));
+            }
+            if ring.made >= UPLOAD_CHUNKS {
+                return Ok(None);
+            }
+            ring.made += 1;
+            ring.made - 1
+        };
+        let made = Held::new(
+            pool,
+            op,
+            Use::Upload,
+            &wgpu::BufferDescriptor {
+                label: Some("vsla upload"),
+                size: self.sizes.upload,
+                usage: wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
+                mapped_at_creation: true,
+            },
+        );
+        match made {
+            Ok(made) => Ok(Some(made)),
+            Err(error) => {
+                self.ring().made -= 1;
+                match error {
+                    Error::OutOfMemory { .. } if others > 0 => Ok(None),
+                    error => Err(error),
+                }
+            }
+        }
+    }
+
+    /// Keeps an upload buffer that is mapped again, or forgets one that cannot be.
+    fn upload_came_back(&self, mut buffer: Held, mapped: bool, trims: u64) {
+        buffer.idle = mapped;
+        let mut ring = self.ring();
+        if mapped && ring.trims == trims {
+            ring.ready.push(buffer);
+        } else {
+            drop(ring);
+            self.forget(vec![buffer]);
+        }
+    }
+
+    /// A buffer to read so many bytes back through. `None` where the limit allows no more than others hold.
+    pub(crate) fn read_buffer(
+        &self,
+        pool: &Arc<Pool>,
+        op: &'static str,
+        bytes: u64,
+    ) -> Result<Option<Held>> {
+        let class = usize::from(bytes > self.sizes.read_small);
+        if let Some(mut free) = self.reads()[class].pop() {
+            free.idle = false;
+            return Ok(Some(free));
+        }
+        let make = || {
+            Held::new(
+                pool,
+                op,
+                Use::Read,
+                &wgpu::BufferDescriptor {
+                    label: Some("vsla readback"),
+                    size: [self.sizes.read_small, self.sizes.read][class],
+                    usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+                    mapped_at_creation: false,
+                },
+            )
+        };
+        let mut made = make();
+        if matches!(made, Err(Error::OutOfMemory { .. })) {
+            // Those of the other kind, and what came back meanwhile, may be what is missing.
+            let idle = std::mem::take(&mut *self.reads());
+            drop(idle);
+            made = make();
+        }
+        match made {
+            Ok(made) => Ok(Some(made)),
+            Err(Error::OutOfMemory {
+                available: Some(_), ..
+            }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(crate) fn read_done(&self, pool: &Pool, mut buffer: Held) {
+        buffer.idle = true;
+        let class = usize::from(buffer.bytes > self.sizes.read_small);
+        self.reads()[class].push(buffer);
+        pool.freed.tell();
+    }
+}
+
 /// An upload buffer being filled: mapped from the start.
 struct Filling {
-    buffer: wgpu::Buffer,
+    buffer: Held,
     view: wgpu::BufferViewMut,
     used: u64,
 }
 
-/// The upload ring. Belongs to the recorder, whose encoder its copies go into.
+/// The upload ring's open end. Belongs to the recorder, whose encoder its copies go into.
 #[derive(Default)]
 pub(crate) struct Uploads {
     filling: Option<Filling>,
     /// Full buffers, unmapped, waiting for the submission that reads them.
-    closed: Vec<wgpu::Buffer>,
-    returned: Arc<Mutex<Returned>>,
-    made: usize,
-}
-
-/// What the GPU is done with.
-#[derive(Default)]
-struct Returned {
-    /// Mapped again.
-    ready: Vec<wgpu::Buffer>,
-    /// How many could not be mapped, and are gone.
-    failed: usize,
+    closed: Vec<Held>,
 }
 
 /// A piece staged: `bytes` of `buffer` from `offset`, to be copied in the open encoder.
@@ -81,38 +272,24 @@ impl Uploads {
     /// Stages as much of `data` as the current buffer takes. `None` when every buffer waits for the GPU.
     pub(crate) fn stage(
         &mut self,
-        device: &wgpu::Device,
+        m: &Machine<'_>,
         op: &'static str,
         data: &[u8],
     ) -> Result<Option<Staged>> {
         if self.filling.is_none() {
-            let reused = {
-                let mut returned = self.returned.lock().unwrap_or_else(PoisonError::into_inner);
-                self.made -= std::mem::take(&mut returned.failed);
-                returned.ready.pop()
+            let Some(buffer) = m.staging.upload_buffer(m.pool, op)? else {
+                return Ok(None);
             };
-            let buffer = match reused {
-                Some(buffer) => buffer,
-                None if self.made < UPLOAD_CHUNKS => {
-                    let buffer = caught(device, op, || {
-                        device.create_buffer(&wgpu::BufferDescriptor {
-                            label: Some("vsla upload"),
-                            size: UPLOAD_CHUNK,
-                            usage: wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
-                            mapped_at_creation: true,
-                        })
-                    })?;
-                    self.made += 1;
-                    buffer
+            let view = match buffer.raw.get_mapped_range_mut(..) {
+                Ok(view) => view,
+                Err(e) => {
+                    m.staging.upload_came_back(buffer, false, 0);
+                    return Err(Error::DeviceLost {
+                        op,
+                        reason: format!("an upload buffer cannot be mapped: {e}"),
+                    });
                 }
-                None => return Ok(None),
             };
-            let view = buffer
-                .get_mapped_range_mut(..)
-                .map_err(|e| Error::DeviceLost {
-                    op,
-                    reason: format!("an upload buffer cannot be mapped: {e}"),
-                })?;
             self.filling = Some(Filling {
                 buffer,
                 view,
@@ -122,16 +299,17 @@ impl Uploads {
         let Some(filling) = &mut self.filling else {
             return Ok(None);
         };
-        let bytes = (data.len() as u64).min(UPLOAD_CHUNK - filling.used);
+        let size = filling.buffer.bytes;
+        let bytes = (data.len() as u64).min(size - filling.used);
         let (from, to) = (filling.used as usize, (filling.used + bytes) as usize);
         copy_in(&data[..bytes as usize], filling.view.slice(from..to));
         let staged = Staged {
-            buffer: filling.buffer.clone(),
+            buffer: filling.buffer.raw.clone(),
             offset: filling.used,
             bytes,
         };
         filling.used += bytes;
-        if filling.used == UPLOAD_CHUNK {
+        if filling.used == size {
             self.close();
         }
         Ok(Some(staged))
@@ -140,7 +318,7 @@ impl Uploads {
     fn close(&mut self) {
         if let Some(filling) = self.filling.take() {
             drop(filling.view);
-            filling.buffer.unmap();
+            filling.buffer.raw.unmap();
             self.closed.push(filling.buffer);
         }
     }
@@ -158,59 +336,16 @@ impl Uploads {
     }
 
     /// To be called after a submission: asks for its buffers back.
-    pub(crate) fn after_submit(&mut self) {
+    pub(crate) fn after_submit(&mut self, staging: &Arc<Staging>) {
+        let trims = staging.ring().trims;
         for buffer in self.closed.drain(..) {
-            let returned = self.returned.clone();
-            let back = buffer.clone();
-            buffer.map_async(wgpu::MapMode::Write, .., move |result| {
-                let mut returned = returned.lock().unwrap_or_else(PoisonError::into_inner);
-                match result {
-                    Ok(()) => returned.ready.push(back),
-                    Err(_) => returned.failed += 1,
+            let staging = Arc::downgrade(staging);
+            let raw = buffer.raw.clone();
+            raw.map_async(wgpu::MapMode::Write, .., move |result| {
+                if let Some(staging) = staging.upgrade() {
+                    staging.upload_came_back(buffer, result.is_ok(), trims);
                 }
             });
         }
-    }
-}
-
-/// Sizes of the buffers that results are read back through.
-const READ_SMALL: u64 = 1 << 20;
-pub(crate) const READ_CHUNK: u64 = 16 << 20;
-
-/// Read-back buffers that are free, small ones and large ones.
-#[derive(Default)]
-pub(crate) struct Readbacks {
-    free: Mutex<[Vec<wgpu::Buffer>; 2]>,
-}
-
-impl Readbacks {
-    pub(crate) fn take(
-        &self,
-        device: &wgpu::Device,
-        op: &'static str,
-        bytes: u64,
-    ) -> Result<wgpu::Buffer> {
-        let class = usize::from(bytes > READ_SMALL);
-        let reused = self.free.lock().unwrap_or_else(PoisonError::into_inner)[class].pop();
-        if let Some(buffer) = reused {
-            return Ok(buffer);
-        }
-        caught(device, op, || {
-            device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("vsla readback"),
-                size: if class == 0 { READ_SMALL } else { READ_CHUNK },
-                usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            })
-        })
-    }
-
-    pub(crate) fn give_back(&self, buffer: wgpu::Buffer) {
-        let class = usize::from(buffer.size() > READ_SMALL);
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)[class].push(buffer);
-    }
-
-    pub(crate) fn trim(&self) {
-        *self.free.lock().unwrap_or_else(PoisonError::into_inner) = Default::default();
     }
 }

@@ -1,0 +1,336 @@
+//! The instrumented variant of a kernel: every index into a buffer or into workgroup memory is compared with the length of its
+//! array, and what is outside is counted. The counts must stay 0, and the tests see to it.
+//!
+//! A kernel's text is rewritten: `x[i]` becomes `x[inside_x(u32(i))]`, whose function keeps the largest index outside, and gives the
+//! nearest place that there is. It has no branch, and counts when the invocation ends: transforms are straight-line code of thousands of
+//! lines, which software drivers would compile for minutes with a branch at each index. The variables, and their lengths, come from
+//! the parsed module, so that none is missed; that no access is, the test below finds in the module that the new text makes.
+
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use naga::{AddressSpace, ArraySize, TypeInner};
+
+use super::pool::{GpuBuffer, Pool};
+use crate::{Error, Result};
+
+/// Words of a place's record: how many invocations were outside, the largest index of those, and the length of its array then.
+const RECORD: usize = 3;
+/// Records there is room for: kernels, times the arrays of one.
+const RECORDS: usize = 8192;
+
+/// What an instrumented device counts in.
+pub(crate) struct Watch {
+    pub buffer: Arc<GpuBuffer>,
+    /// `kernel: array` of each record.
+    places: Mutex<Vec<String>>,
+}
+
+impl Watch {
+    pub(crate) fn new(device: &wgpu::Device, pool: &Arc<Pool>) -> Result<Watch> {
+        use wgpu::BufferUsages as Use;
+        let raw = super::errors::caught(device, "device", || {
+            device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("vsla accesses outside"),
+                size: (RECORDS * RECORD * 4) as u64,
+                usage: Use::STORAGE | Use::COPY_SRC | Use::COPY_DST,
+                mapped_at_creation: false,
+            })
+        })?;
+        Ok(Watch {
+            buffer: pool.lend(raw),
+            places: Mutex::default(),
+        })
+    }
+
+    /// The text of the kernel `name` that counts in this device's records, by way of `binding`.
+    pub(crate) fn instrument(
+        &self,
+        op: &'static str,
+        name: &str,
+        source: &str,
+        binding: usize,
+    ) -> Result<String> {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = instrumented(source, binding, places.len())
+            .and_then(|made| match places.len() + made.arrays.len() <= RECORDS {
+                true => Ok(made),
+                false => Err("more arrays than there are records".to_owned()),
+            })
+            .map_err(|message| Error::Gpu {
+                op,
+                message: format!("kernel {name} cannot be instrumented: {message}"),
+            })?;
+        places.extend(made.arrays.iter().map(|array| format!("{name}: {array}")));
+        Ok(made.text)
+    }
+
+    /// The kernels that have records.
+    pub(crate) fn kernels(&self) -> Vec<String> {
+        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kernels: Vec<String> = places
+            .iter()
+            .filter_map(|place| Some(place.split(':').next()?.to_owned()))
+            .collect();
+        kernels.dedup();
+        kernels
+    }
+
+    /// What the records say, one line for each array that was reached out of.
+    pub(crate) fn lines(&self, records: &[u32]) -> Vec<String> {
+        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = |(place, record): (&String, &[u32])| {
+            (record[0] > 0).then(|| {
+                format!(
+                    "{place}: {} invocations outside, up to index {} of {}",
+                    record[0], record[1], record[2]
+                )
+            })
+        };
+        let records = records.chunks_exact(RECORD);
+        places.iter().zip(records).filter_map(line).collect()
+    }
+}
+
+/// Words of all records.
+pub(crate) const RECORD_WORDS: usize = RECORDS * RECORD;
+
+struct Instrumented {
+    text: String,
+    /// What each record is of, from the first on: an array, or the components of its vectors.
+    arrays: Vec<String>,
+    /// Indices that were rewritten, of arrays alone.
+    #[cfg_attr(not(test), allow(dead_code, reason = "the test counts them"))]
+    accesses: usize,
+}
+
+/// A variable whose indices are compared.
+struct Array {
+    name: String,
+    /// Values that it has, as an expression.
+    length: String,
+    /// Components of each value: 0 where it is no vector.
+    components: u32,
+    used: bool,
+    /// Whether matrices are loaded from it, or stored to it.
+    of_matrices: bool,
+}
+
+fn instrumented(source: &str, binding: usize, first: usize) -> Result<Instrumented, String> {
+    let module = naga::front::wgsl::parse_str(source).map_err(|e| e.emit_to_string(source))?;
+    let arrays = module.global_variables.iter().filter_map(|(_, variable)| {
+        let TypeInner::Array { base, size, .. } = module.types[variable.ty].inner else {
+            return None;
+        };
+        let name = variable.name.clone()?;
+        let length = match (variable.space, size) {
+            (AddressSpace::Storage { .. }, ArraySize::Dynamic) => format!("arrayLength(&{name})"),
+            (AddressSpace::WorkGroup, ArraySize::Constant(length)) => format!("{length}u"),
+            _ => return None,
+        };
+        let components = match module.types[base].inner {
+            TypeInner::Vector { size, .. } => size as u32,
+            _ => 0,
+        };
+        Some(Array {
+            name,
+            length,
+            components,
+            used: false,
+            of_matrices: false,
+        })
+    });
+    let mut rewriter = Rewriter {
+        arrays: arrays.collect(),
+        accesses: 0,
+    };
+    let code = without_comments(source);
+    let mut text = telling_at_the_end(&rewriter.rewritten(&code)?)?;
+    let mut made = Vec::new();
+    let mut told = String::new();
+    let mut keeps = |text: &mut String, of: &str, length: &str, what: String| {
+        let record = first + made.len();
+        made.push(what);
+        let _ = writeln!(
+            text,
+            "var<private> furthest_{of}: u32;\n\
+             fn {of}(i: u32) -> u32 {{\n\
+                 let last = {length} - 1u;\n\
+                 furthest_{of} = max(furthest_{of}, select(0u, i, i > last));\n\
+                 return min(i, last);\n\
+             }}"
+        );
+        let _ = writeln!(told, "note({record}u, furthest_{of}, {length});");
+    };
+    for array in rewriter.arrays.iter().filter(|array| array.used) {
+        let Array { name, length, .. } = array;
+        keeps(&mut text, &format!("inside_{name}"), length, name.clone());
+        if array.components > 0 {
+            let (of, components) = (format!("component_of_{name}"), array.components);
+            let what = format!("a component of {name}");
+            keeps(&mut text, &of, &format!("{components}u"), what);
+        }
+        if array.of_matrices {
+            // An index that wraps is outside, too.
+            let _ = writeln!(
+                text,
+                "fn first_inside_{name}(i: u32, more: u32) -> u32 {{\n\
+                     let end = inside_{name}(select(i + more, 0xffffffffu, i + more < i));\n\
+                     return end - min(end, more);\n\
+                 }}"
+            );
+        }
+    }
+    let _ = writeln!(
+        text,
+        "@group(0) @binding({binding}) var<storage, read_write> outside: array<atomic<u32>>;\n\
+         fn note(record: u32, furthest: u32, length: u32) {{\n\
+             if furthest > 0u {{\n\
+                 atomicAdd(&outside[{RECORD}u * record], 1u);\n\
+                 atomicMax(&outside[{RECORD}u * record + 1u], furthest);\n\
+                 atomicMax(&outside[{RECORD}u * record + 2u], length);\n\
+             }}\n\
+         }}\n\
+         fn tell() {{\n{told}}}"
+    );
+    Ok(Instrumented {
+        text,
+        arrays: made,
+        accesses: rewriter.accesses,
+    })
+}
+
+/// The text whose entry point calls `tell` wherever it ends.
+fn telling_at_the_end(text: &str) -> Result<String, String> {
+    let missing = || "there is no fn main".to_owned();
+    let (before, main) = text.split_once("fn main(").ok_or_else(missing)?;
+    let begin = main.find(") {").ok_or_else(missing)? + 2;
+    let (mut depth, mut end) = (0, None);
+    for (at, c) in main[begin..].char_indices() {
+        depth += match c {
+            '{' => 1,
+            '}' => -1,
+            _ => 0,
+        };
+        if depth == 0 {
+            end = Some(begin + at);
+            break;
+        }
+    }
+    let end = end.ok_or("main never ends")?;
+    let body = main[begin..end].replace("return;", "{ tell(); return; }");
+    let (head, after) = (&main[..begin], &main[end..]);
+    // Nothing may stand behind a return.
+    let last = match body.trim_end().ends_with("{ tell(); return; }") {
+        true => "",
+        false => "tell();\n",
+    };
+    Ok(format!("{before}fn main({head}{body}{last}{after}"))
+}
+
+/// The same lines, without what stands behind `//`.
+fn without_comments(source: &str) -> String {
+    let mut code = String::with_capacity(source.len());
+    for line in source.lines() {
+        code += line.split("//").next().unwrap_or_default();
+        code.push('\n');
+    }
+    code
+}
+
+struct Rewriter {
+    arrays: Vec<Array>,
+    accesses: usize,
+}
+
+impl Rewriter {
+    fn rewritten(&mut self, text: &str) -> Result<String, String> {
+        let mut out = String::with_capacity(2 * text.len());
+        let mut rest = text;
+        while let Some(at) = rest.find(is_of_word) {
+            let (before, word_on) = rest.split_at(at);
+            out += before;
+            let end = word_on.find(|c| !is_of_word(c)).unwrap_or(word_on.len());
+            let (word, after) = word_on.split_at(end);
+            rest = after;
+            let member = out.trim_end().ends_with('.');
+            let found = self.arrays.iter().position(|array| array.name == word);
+            let (Some(array), true) = (found, rest.starts_with('[') && !member) else {
+                out += word;
+                continue;
+            };
+            self.accesses += 1;
+            self.arrays[array].used = true;
+            let (index, after) = bracketed(rest)?;
+            let index = self.rewritten(index)?;
+            // A matrix is as many values behind the first as its side and its rows' distance say.
+            let more = match out.trim_end().ends_with('&') {
+                true => matrix_behind(&out, after, self.arrays[array].components.max(1))?,
+                false => None,
+            };
+            self.arrays[array].of_matrices |= more.is_some();
+            out += &match more {
+                Some(more) => format!("{word}[first_inside_{word}(u32({index}), {more})]"),
+                None => format!("{word}[inside_{word}(u32({index}))]"),
+            };
+            rest = after;
+            if rest.starts_with('[') && self.arrays[array].components > 0 {
+                let (index, after) = bracketed(rest)?;
+                let index = self.rewritten(index)?;
+                out += &format!("[component_of_{word}(u32({index}))]");
+                rest = after;
+            }
+        }
+        out += rest;
+        Ok(out)
+    }
+}
+
+fn is_of_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// What is between this bracket and the one that closes it, and what stands behind.
+fn bracketed(text: &str) -> Result<(&str, &str), String> {
+    let mut depth = 0;
+    for (at, c) in text.char_indices() {
+        match c {
+            '[' => depth += 1,
+            ']' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Ok((&text[1..at], &text[at + 1..]));
+        }
+    }
+    Err("a bracket is never closed".to_owned())
+}
+
+/// Values of an array that a cooperative matrix takes behind the first, whose pointer stands between these texts.
+fn matrix_behind(before: &str, after: &str, per: u32) -> Result<Option<String>, String> {
+    let statement = before
+        .rfind([';', '{', '}'])
+        .map_or(before, |at| &before[at..]);
+    let last_of = |stride: &str| Some(format!("(SIDE - 1u) * ({stride}) + SIDE / {per}u - 1u"));
+    if statement.contains("coopLoad") {
+        let stride = after.trim_start().strip_prefix(',');
+        let stride = stride.and_then(|stride| stride.split(')').next());
+        return Ok(last_of(
+            stride.ok_or("a matrix is loaded without a stride")?,
+        ));
+    }
+    if statement.ends_with("let q = &") {
+        return match after
+            .split("coopStore")
+            .next()
+            .is_some_and(|until| until.contains("let stride = SIDE;"))
+        {
+            true => Ok(last_of("SIDE")),
+            false => Err("a pointer is kept that no matrix is stored to".to_owned()),
+        };
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests;

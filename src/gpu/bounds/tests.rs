@@ -1,0 +1,339 @@
+//! That no access escapes, for every kernel that there is, and that a kernel that reaches outside is caught.
+
+use naga::valid::{Capabilities, ValidationFlags, Validator};
+use naga::{AddressSpace, Expression, Function, Handle, Module, Statement, TypeInner};
+
+use super::*;
+use crate::gpu::{Gpu, GpuInput, GpuOptions, Wait};
+use crate::plan::{Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, Variant, Word};
+use crate::ragged::{DType, Layout};
+
+fn parsed(name: &str, source: &str) -> Module {
+    naga::front::wgsl::parse_str(source)
+        .unwrap_or_else(|e| panic!("{}", e.emit_to_string_with_path(source, name)))
+}
+
+/// The array that this expression is, where it is one of a buffer or of workgroup memory.
+fn array_of(module: &Module, function: &Function, e: Handle<Expression>) -> Option<String> {
+    let Expression::GlobalVariable(variable) = function.expressions[e] else {
+        return None;
+    };
+    let variable = &module.global_variables[variable];
+    let kept = matches!(
+        variable.space,
+        AddressSpace::Storage { .. } | AddressSpace::WorkGroup
+    );
+    let is_array = matches!(module.types[variable.ty].inner, TypeInner::Array { .. });
+    (kept && is_array).then(|| variable.name.clone().unwrap_or_default())
+}
+
+/// Whether this expression is a component of a vector in such an array, which is asked for by its number.
+fn component_of(module: &Module, function: &Function, base: Handle<Expression>) -> Option<String> {
+    let (Expression::Access { base: of, .. } | Expression::AccessIndex { base: of, .. }) =
+        function.expressions[base]
+    else {
+        return None;
+    };
+    let name = array_of(module, function, of)?;
+    let variables = &module.global_variables;
+    let (_, variable) = variables
+        .iter()
+        .find(|(_, v)| v.name.as_ref() == Some(&name))?;
+    let TypeInner::Array { base, .. } = module.types[variable.ty].inner else {
+        return None;
+    };
+    matches!(module.types[base].inner, TypeInner::Vector { .. }).then_some(name)
+}
+
+fn functions(module: &Module) -> impl Iterator<Item = &Function> {
+    let entries = module.entry_points.iter().map(|entry| &entry.function);
+    module.functions.iter().map(|(_, f)| f).chain(entries)
+}
+
+/// Indices into arrays, by what naga makes of the text.
+fn accesses(module: &Module) -> usize {
+    let in_one = |function: &Function| {
+        let is_access = |e: &Expression| match e {
+            Expression::Access { base, .. } | Expression::AccessIndex { base, .. } => {
+                array_of(module, function, *base).is_some()
+            }
+            _ => false,
+        };
+        function
+            .expressions
+            .iter()
+            .filter(|(_, e)| is_access(e))
+            .count()
+    };
+    functions(module).map(in_one).sum()
+}
+
+/// The first index that no function of ours has compared.
+fn escaped(module: &Module) -> Option<String> {
+    for function in functions(module) {
+        if function.name.as_deref() == Some("note") {
+            continue;
+        }
+        let compared = |index: Handle<Expression>, by: &[String]| {
+            matches!(&function.expressions[index], Expression::CallResult(f)
+                if module.functions[*f].name.as_ref().is_some_and(|name| by.contains(name)))
+        };
+        for (_, e) in function.expressions.iter() {
+            let (base, index) = match *e {
+                Expression::Access { base, index } => (base, Some(index)),
+                Expression::AccessIndex { base, .. } => (base, None),
+                _ => continue,
+            };
+            let place = array_of(module, function, base);
+            let lane = component_of(module, function, base);
+            let fine = match (&place, &lane, index) {
+                (None, None, _) => true,
+                (Some(name), _, Some(i)) => compared(
+                    i,
+                    &[format!("inside_{name}"), format!("first_inside_{name}")],
+                ),
+                (Some(_), _, None) => false,
+                // `.x` and its like are of the vector whatever its index was.
+                (None, Some(_), None) => true,
+                (None, Some(name), Some(i)) => compared(i, &[format!("component_of_{name}")]),
+            };
+            if !fine {
+                return Some(format!("{:?} in {:?}", place.or(lane), function.name));
+            }
+        }
+    }
+    None
+}
+
+/// Ways out of an entry point that do not tell what was outside.
+fn silent_ends(module: &Module, body: &naga::Block) -> usize {
+    let tells = |statement: Option<&Statement>| {
+        matches!(statement, Some(Statement::Call { function, .. })
+            if module.functions[*function].name.as_deref() == Some("tell"))
+    };
+    let inside = |block: &naga::Block| -> usize {
+        let mut silent = 0;
+        let mut blocks = vec![block];
+        while let Some(block) = blocks.pop() {
+            for (at, statement) in block.iter().enumerate() {
+                match statement {
+                    Statement::Return { .. } => {
+                        silent += usize::from(!tells(block[..at].last()));
+                    }
+                    Statement::Block(inner) => blocks.push(inner),
+                    Statement::If { accept, reject, .. } => blocks.extend([accept, reject]),
+                    Statement::Loop {
+                        body, continuing, ..
+                    } => blocks.extend([body, continuing]),
+                    Statement::Switch { cases, .. } => {
+                        blocks.extend(cases.iter().map(|case| &case.body));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        silent
+    };
+    // naga closes the body with a return of its own.
+    inside(body)
+}
+
+fn check(name: &str, source: &str) -> Instrumented {
+    let made = instrumented(source, 9, 5).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let before = parsed(name, source);
+    let after = parsed(name, &made.text);
+    Validator::new(ValidationFlags::all(), Capabilities::all())
+        .validate(&after)
+        .unwrap_or_else(|e| panic!("{}", e.emit_to_string_with_path(&made.text, name)));
+    assert_eq!(
+        made.accesses,
+        accesses(&before),
+        "{name}: an access was missed"
+    );
+    assert_eq!(escaped(&after), None, "{name}");
+    assert!(escaped(&before).is_some(), "{name} reads no array at all");
+    let main = &after.entry_points[0].function.body;
+    assert!(silent_ends(&after, main) == 0, "{name} ends without a word");
+    made
+}
+
+#[test]
+fn no_access_of_any_kernel_escapes() {
+    let (mut all, mut arrays) = (0, 0);
+    for (name, source) in crate::ops::kernels() {
+        let made = check(&name, &source);
+        all += made.accesses;
+        arrays += made.arrays.len();
+    }
+    assert!(all > 10_000, "{all} accesses");
+    assert!(arrays <= RECORDS, "{arrays} records");
+}
+
+/// Kernels that reach outside, each in one way, by one invocation of many.
+static BROKEN: Kernel = Kernel {
+    stem: "broken",
+    source: "
+struct Params { first_group: u32, groups: u32, total: u32 }
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read_write> y: array<f32>;
+@group(0) @binding(2) var<storage, read> x: array<vec4<f32>>;
+var<workgroup> sh_seen: array<f32, 64>;
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) lid: u32) {
+    sh_seen[lid] = 1.0;
+    workgroupBarrier();
+    let quads = (p.total + 3u) / 4u;
+    if lid >= p.total {
+        return;
+    }
+#if LOADS
+    y[lid] = x[lid / 4u + u32(lid + 1u == p.total)].x;
+#else
+#if STORES
+    y[lid + 4u * u32(lid == p.total - 1u)] = x[lid / 4u][lid % 4u];
+#else
+#if COMPONENTS
+    y[lid] = x[lid / 4u][lid % 4u + 4u * u32(lid == 0u)];
+#else
+#if NEGATIVE
+    let q = i32(lid / 4u);
+    y[lid] = x[q - i32(lid == 0u)][lid % 4u];
+#else
+#if SHARED
+    y[lid] = x[lid / 4u][lid % 4u] * sh_seen[lid + 64u * u32(lid == 1u)];
+#else
+    y[lid] = x[lid / 4u][lid % 4u] * sh_seen[lid];
+#endif
+#endif
+#endif
+#endif
+#endif
+}
+",
+    access: &[Access::Write, Access::Read],
+    variants: &[
+        broken(&[]),
+        broken(&["LOADS"]),
+        broken(&["STORES"]),
+        broken(&["COMPONENTS"]),
+        broken(&["NEGATIVE"]),
+        broken(&["SHARED"]),
+    ],
+};
+
+const fn broken(flags: &'static [&'static str]) -> Variant {
+    Variant {
+        dtype: DType::F32,
+        flags,
+    }
+}
+
+/// A GPU opened so, and thirteen halves in a buffer of it: four quads end where the buffer's class does not.
+fn opened(options: &GpuOptions) -> Option<(Gpu, Arc<GpuBuffer>, Layout)> {
+    let gpu = match pollster::block_on(crate::gpu::open(options)) {
+        Ok(gpu) => gpu,
+        Err(_) if std::env::var_os("VSLA_REQUIRE_GPU").is_none() => return None,
+        Err(error) => panic!("{error}"),
+    };
+    let layout = Layout::from_lengths([13]).unwrap();
+    let values = [0.5f32; 13];
+    let bytes = bytemuck::cast_slice(&values);
+    let input = gpu.upload("broken", &layout, DType::F32, bytes).unwrap();
+    Some((gpu, input, layout))
+}
+
+/// Runs a variant of the broken kernel the way that every kernel goes: assembled, instrumented, compiled, bound.
+fn run(gpu: &Gpu, variant: usize, input: &Arc<GpuBuffer>, layout: &Layout) -> Arc<GpuBuffer> {
+    let launch = Launch {
+        op: "broken",
+        outputs: vec![Output::new(DType::F32, OutputLayout::Input(0))],
+        temps: Vec::new(),
+        stages: vec![Stage {
+            kernel: &BROKEN,
+            variant,
+            slots: vec![Slot::Output(0), Slot::Input(0)],
+            params: vec![Word::U32(layout.total() as u32)],
+            groups: 1,
+            cost: 1,
+        }],
+        work: 1,
+        pairs: None,
+        twin: Twin::new(|_| ()),
+    };
+    let input = GpuInput {
+        buffer: input,
+        base: 0,
+        layout,
+    };
+    gpu.run(&launch, &[input], &[]).unwrap().remove(0).0
+}
+
+#[test]
+fn kernels_that_reach_outside_are_caught() {
+    let options = GpuOptions {
+        instrumented: true,
+        ..GpuOptions::default()
+    };
+    let Some((gpu, input, layout)) = opened(&options) else {
+        return;
+    };
+    let counted = |variant: usize| {
+        run(&gpu, variant, &input, &layout);
+        gpu.accesses_outside().unwrap()
+    };
+    assert_eq!(counted(0), [""; 0], "a kernel that keeps inside");
+    for (variant, expected) in [
+        (
+            1,
+            "broken.f32.loads: x: 1 invocations outside, up to index 4 of 4",
+        ),
+        (
+            2,
+            "broken.f32.stores: y: 1 invocations outside, up to index 16 of 16",
+        ),
+        (
+            3,
+            "broken.f32.components: a component of x: 1 invocations outside, up to index 4 of 4",
+        ),
+        (
+            4,
+            "broken.f32.negative: x: 1 invocations outside, up to index 4294967295 of 4",
+        ),
+        (
+            5,
+            "broken.f32.shared: sh_seen: 1 invocations outside, up to index 65 of 64",
+        ),
+    ] {
+        assert_eq!(counted(variant), [expected]);
+        assert_eq!(counted(0), [""; 0], "what was told is told once");
+    }
+    // The same buffers, used again for another size, end where that does.
+    let before = input.id;
+    drop(input);
+    let layout = Layout::from_lengths([17]).unwrap();
+    let bytes = bytemuck::cast_slice(&[0.5f32; 17]);
+    let input = gpu.upload("broken", &layout, DType::F32, bytes).unwrap();
+    assert_eq!(input.id, before, "another buffer was taken");
+    run(&gpu, 1, &input, &layout);
+    assert_eq!(
+        gpu.accesses_outside().unwrap(),
+        ["broken.f32.loads: x: 1 invocations outside, up to index 5 of 5"]
+    );
+}
+
+/// Outside of workgroup memory a checked shader finds the last value there is.
+#[test]
+fn checked_shaders_stay_inside() {
+    let options = GpuOptions {
+        checked: true,
+        ..GpuOptions::default()
+    };
+    let Some((gpu, input, layout)) = opened(&options) else {
+        return;
+    };
+    let result = run(&gpu, 5, &input, &layout);
+    let mut values = [0.0f32; 13];
+    let to = bytemuck::cast_slice_mut(&mut values);
+    pollster::block_on(gpu.read_into("broken", &result, 0, to, Wait::Here)).unwrap();
+    assert_eq!(values, [0.5; 13]);
+}

@@ -1,0 +1,110 @@
+//! Copies of host words that the device made for itself: metadata of layouts, plans, tables.
+//!
+//! Layouts and plans keep them, and they come and go with these. They can be made again, so those that nobody uses at
+//! the moment give way where memory is short.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::pool::GpuBuffer;
+use crate::Result;
+
+/// The place of a copy, empty or not.
+#[derive(Default)]
+pub(crate) struct Copied {
+    buffer: Mutex<Option<Arc<GpuBuffer>>>,
+    /// The submission that was recorded when it was used last.
+    used: AtomicU64,
+}
+
+impl Copied {
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<GpuBuffer>>> {
+        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The copy, made if it is not there. Of two that are made at once the first one stays.
+    pub(crate) fn get(
+        &self,
+        now: u64,
+        is_there: impl Fn(&GpuBuffer) -> bool,
+        make: impl FnOnce() -> Result<Arc<GpuBuffer>>,
+    ) -> Result<Arc<GpuBuffer>> {
+        self.used.store(now, Ordering::Relaxed);
+        let found =
+            |place: &Option<Arc<GpuBuffer>>| place.clone().filter(|buffer| is_there(buffer));
+        if let Some(buffer) = found(&self.lock()) {
+            return Ok(buffer);
+        }
+        // Not under the lock: uploads may wait for the device.
+        let made = make()?;
+        let mut place = self.lock();
+        if let Some(first) = found(&place) {
+            return Ok(first);
+        }
+        let gone = place.replace(made.clone());
+        // Releases take the pool's lock: not under this one.
+        drop(place);
+        drop(gone);
+        Ok(made)
+    }
+
+    /// Takes the copy away unless somebody uses it.
+    fn give_up(&self) -> bool {
+        let mut buffer = self.lock();
+        // Whoever uses it took it under this lock.
+        if buffer.as_ref().is_none_or(|b| Arc::strong_count(b) > 1) {
+            return false;
+        }
+        let gone = buffer.take();
+        // Its release takes the pool's lock: not under this one.
+        drop(buffer);
+        drop(gone);
+        true
+    }
+}
+
+/// All places of a device.
+#[derive(Default)]
+pub(crate) struct Copies(Mutex<Places>);
+
+#[derive(Default)]
+struct Places {
+    places: Vec<Weak<Copied>>,
+    /// The number of places at which those that are gone are looked for.
+    sweep_at: usize,
+}
+
+impl Copies {
+    /// A place for a new copy.
+    pub(crate) fn place(&self) -> Arc<Copied> {
+        let place = Arc::new(Copied::default());
+        let mut all = self.lock();
+        if all.places.len() >= all.sweep_at {
+            all.places.retain(|place| place.strong_count() > 0);
+            all.sweep_at = (2 * all.places.len()).max(64);
+        }
+        all.places.push(Arc::downgrade(&place));
+        place
+    }
+
+    /// Takes copies away that nobody uses, the one least recently used first, until there are `enough`. True if there was one.
+    pub(crate) fn give_up(&self, mut enough: impl FnMut() -> bool) -> bool {
+        let mut all: Vec<Arc<Copied>> = {
+            let all = self.lock();
+            all.places.iter().filter_map(Weak::upgrade).collect()
+        };
+        all.sort_by_key(|place| place.used.load(Ordering::Relaxed));
+        let mut any = false;
+        for place in all {
+            if enough() {
+                break;
+            }
+            any |= place.give_up();
+        }
+        any
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Places> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

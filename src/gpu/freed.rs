@@ -1,0 +1,80 @@
+//! Waiting until somebody is done with something.
+
+use std::future::Future;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+/// A count of events that threads and futures can wait for.
+#[derive(Default)]
+pub(crate) struct Freed {
+    state: Mutex<(u64, Vec<Waker>)>,
+    told: Condvar,
+}
+
+impl Freed {
+    fn lock(&self) -> MutexGuard<'_, (u64, Vec<Waker>)> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// To be asked before one looks for what may be free: what happens afterwards ends the wait.
+    pub(crate) fn seen(&self) -> u64 {
+        self.lock().0
+    }
+
+    pub(crate) fn tell(&self) {
+        let waiting = {
+            let mut state = self.lock();
+            state.0 += 1;
+            std::mem::take(&mut state.1)
+        };
+        self.told.notify_all();
+        waiting.into_iter().for_each(Waker::wake);
+    }
+
+    /// Waits for an event after `seen`. False when none came in that time.
+    pub(crate) fn wait(&self, seen: u64, at_most: Duration) -> bool {
+        let waited = self
+            .told
+            .wait_timeout_while(self.lock(), at_most, |state| state.0 == seen);
+        waited.unwrap_or_else(PoisonError::into_inner).0.0 != seen
+    }
+
+    /// The same for a future, without an end.
+    pub(crate) fn after(&self, seen: u64) -> impl Future<Output = ()> {
+        std::future::poll_fn(move |context| {
+            let mut state = self.lock();
+            if state.0 != seen {
+                return Poll::Ready(());
+            }
+            state.1.push(context.waker().clone());
+            Poll::Pending
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_ends_every_wait() {
+        let freed = Freed::default();
+        let seen = freed.seen();
+        assert!(!freed.wait(seen, Duration::from_millis(1)));
+        std::thread::scope(|scope| {
+            let threads = [0; 3].map(|_| {
+                scope.spawn(|| {
+                    pollster::block_on(freed.after(seen));
+                    freed.wait(seen, Duration::from_secs(60))
+                })
+            });
+            freed.tell();
+            assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
+        });
+        assert!(
+            freed.wait(seen, Duration::ZERO),
+            "an event that was before the wait"
+        );
+    }
+}

@@ -1,0 +1,160 @@
+//! Submissions that fail for a reason of our own, which no caller can bring about: here one records nonsense.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::gpu::{GpuOptions, Wait, open};
+use crate::ops::map;
+use crate::ragged::DType;
+
+static TABLE: Table = Table {
+    name: "test",
+    make: || vec![7; 5],
+};
+
+/// A GPU, or none where the trials may do without.
+fn gpu() -> Option<Gpu> {
+    match pollster::block_on(open(&GpuOptions::default())) {
+        Ok(gpu) => Some(gpu),
+        Err(error) => {
+            let required = std::env::var("VSLA_REQUIRE_GPU").is_ok_and(|value| value == "1");
+            assert!(!required, "{error}");
+            None
+        }
+    }
+}
+
+/// Records what no submission with it survives.
+fn spoil(gpu: &Gpu) {
+    let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("spoilt"),
+        size: 16,
+        usage: wgpu::BufferUsages::MAP_READ,
+        mapped_at_creation: false,
+    });
+    gpu.recorder().with_encoder(&gpu.machine(), |encoder| {
+        encoder.clear_buffer(&buffer, 0, None);
+    });
+}
+
+fn filled(gpu: &Gpu, layout: &Layout, value: f32) -> Arc<GpuBuffer> {
+    let results = gpu.run(&map::fill(DType::F32, layout), &[], &[value.to_bits()]);
+    results.unwrap().remove(0).0
+}
+
+fn scaled(gpu: &Gpu, buffer: &Arc<GpuBuffer>, layout: &Layout) -> Result<Arc<GpuBuffer>> {
+    let input = GpuInput {
+        buffer,
+        base: 0,
+        layout,
+    };
+    let launch = map::scale(DType::F32, layout)?;
+    let results = gpu.run(&launch, &[input], &[2.0f32.to_bits()])?;
+    Ok(results.into_iter().next().unwrap().0)
+}
+
+fn read(gpu: &Gpu, buffer: &GpuBuffer, words: usize) -> Result<Vec<u32>> {
+    let mut values = vec![0u32; words];
+    let bytes = bytemuck::cast_slice_mut(&mut values);
+    pollster::block_on(gpu.read_into("download", buffer, 0, bytes, Wait::Here))?;
+    Ok(values)
+}
+
+/// What was recorded with it is gone, and says so whenever it is used. What was submitted before, and what is recorded
+/// afterwards, is right: also where it needs copies of layouts, plans and tables that went with it.
+#[test]
+fn a_submission_takes_nothing_else_with_it() {
+    let Some(gpu) = gpu() else { return };
+    let layout = Layout::from_lengths([3, 0, 2]).unwrap();
+    let before = filled(&gpu, &layout, 1.0);
+    gpu.flush().unwrap();
+    for round in 0..3 {
+        // The first that need copies of these here, and for the table that is so only once.
+        let other = Layout::from_lengths([40, 1]).unwrap();
+        let words = Words::new(vec![9; 6]);
+        let table = gpu.table("test", &TABLE).unwrap();
+        let mut lost = vec![
+            scaled(&gpu, &before, &layout).unwrap(),
+            filled(&gpu, &layout, 5.0),
+            gpu.upload("upload", &layout, DType::F32, &[1; 20]).unwrap(),
+            gpu.words("test", &words).unwrap(),
+            gpu.meta("test", &other).unwrap(),
+        ];
+        if round == 0 {
+            lost.push(table);
+        }
+        spoil(&gpu);
+        let error = match round {
+            0 => gpu.flush().unwrap_err(),
+            // A read of something else is the call that meets it.
+            _ => read(&gpu, &before, 5).unwrap_err(),
+        };
+        assert_eq!(error.kind(), "gpu", "{error}");
+        for lost in &lost {
+            for error in [
+                scaled(&gpu, lost, &layout).err().unwrap(),
+                read(&gpu, lost, 5).unwrap_err(),
+            ] {
+                assert_eq!(error.kind(), "not_computed", "{error}");
+                assert!(error.to_string().contains("spoilt"), "{error}");
+            }
+        }
+        assert_eq!(gpu.health.check("test"), Ok(()));
+        assert_eq!(read(&gpu, &before, 5), Ok(vec![1.0f32.to_bits(); 5]));
+        let double = scaled(&gpu, &before, &layout).unwrap();
+        assert_eq!(read(&gpu, &double, 5), Ok(vec![2.0f32.to_bits(); 5]));
+        let later = filled(&gpu, &other, 3.0);
+        let later = scaled(&gpu, &later, &other).unwrap();
+        assert_eq!(read(&gpu, &later, 41), Ok(vec![6.0f32.to_bits(); 41]));
+        for (copy, value) in [
+            (gpu.words("test", &words).unwrap(), 9),
+            (gpu.table("test", &TABLE).unwrap(), 7),
+        ] {
+            assert_eq!(read(&gpu, &copy, 5), Ok(vec![value; 5]));
+        }
+        assert_eq!(
+            read(&gpu, &gpu.meta("test", &other).unwrap(), 3),
+            Ok(vec![0, 40, 41])
+        );
+    }
+}
+
+/// Upload buffers of submissions that failed come back, or uploads would wait for ever.
+#[test]
+fn its_upload_buffers_come_back() {
+    let Some(gpu) = gpu() else { return };
+    let layout = Layout::from_lengths([1 << 20]).unwrap();
+    let values = vec![1u8; 4 << 20];
+    for _ in 0..12 {
+        gpu.upload("upload", &layout, DType::F32, &values).unwrap();
+        spoil(&gpu);
+        assert!(gpu.flush().is_err());
+    }
+    let whole = vec![2u8; 4 << 20];
+    let buffer = gpu.upload("upload", &layout, DType::F32, &whole).unwrap();
+    assert_eq!(read(&gpu, &buffer, 3), Ok(vec![0x0202_0202; 3]));
+}
+
+/// Errors of wgpu that are none of a loss do not end the device.
+#[test]
+fn other_errors_are_no_loss() {
+    let Some(gpu) = gpu() else { return };
+    let error = crate::gpu::errors::caught(&gpu.device, "test", || {
+        gpu.device
+            .create_shader_module(wgpu::ShaderModuleDescriptor {
+                label: None,
+                source: wgpu::ShaderSource::Wgsl("nonsense".into()),
+            })
+    });
+    let error = gpu.health.note(error.unwrap_err());
+    assert_eq!(error.kind(), "gpu");
+    gpu.health.note(Error::OutOfMemory {
+        op: "test",
+        bytes: 1,
+        available: None,
+    });
+    assert_eq!(gpu.health.check("test"), Ok(()));
+    assert!(!is_lost(&gpu.device));
+    gpu.device.destroy();
+    assert!(is_lost(&gpu.device));
+}
