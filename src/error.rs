@@ -124,8 +124,8 @@ pub enum Error {
         got: usize,
     },
 
-    /// Two batches of unequal size meet element by element, without a pairing that says otherwise.
-    #[error("{op}: expected batches of equal size, got {} and {right}: unequal batches need a pairing", Count(*.left, "element"))]
+    /// Two batches of unequal size meet element by element.
+    #[error("{op}: expected batches of equal size, got {} and {right}{}", Count(*.left, "element"), OtherPairings(*.pairing, *.left))]
     BatchSize {
         /// The public operation.
         op: &'static str,
@@ -133,6 +133,8 @@ pub enum Error {
         left: usize,
         /// Elements in the right batch.
         right: usize,
+        /// Whether the operation has other [`Pairing`](crate::Pairing)s, which let batches of any size meet.
+        pairing: bool,
     },
 
     /// A pair of an explicit list names an element that its batch does not have.
@@ -192,7 +194,7 @@ pub enum Error {
     },
 
     /// Two matrices whose inner extents differ.
-    #[error("{op}: pair {pair}: expected equal inner extents, got {left} and {right}")]
+    #[error("{op}: pair {pair}: expected equal inner extents, got {left} and {right}{}", Fits(.fits))]
     InnerExtents {
         /// The public operation.
         op: &'static str,
@@ -202,6 +204,8 @@ pub enum Error {
         left: usize,
         /// Rows of the right factor.
         right: usize,
+        /// What to call so that this pair fits, where a transpose makes it do so.
+        fits: Option<&'static str>,
     },
 
     /// A block side that a block-sparse matrix cannot have.
@@ -332,7 +336,12 @@ pub enum Error {
     },
 
     /// The operands live on different devices.
-    #[error("{op}: expected both operands on one device, got {left} and {right}")]
+    ///
+    /// Each call that opens a device, [`Device::cpu`](crate::Device::cpu) too, opens another one. What is to meet is uploaded through one
+    /// handle or its clones.
+    #[error(
+        "{op}: expected both operands on one device, got {left} and {right}: upload both through one Device or its clones"
+    )]
     DeviceMismatch {
         /// The public operation.
         op: &'static str,
@@ -366,6 +375,22 @@ pub enum Error {
         bytes: u64,
         /// What the caller allowed.
         limit: u64,
+    },
+
+    /// More work than the device's [`with_work_limit`](crate::Device::with_work_limit) allows to one operation. Nothing ran.
+    #[error(
+        "{op}: {}asks for {asked} multiply-adds, above the {allowed} that the device's work limit allows: ask for less at once, or raise the limit",
+        At(.element)
+    )]
+    WorkLimit {
+        /// The public operation.
+        op: &'static str,
+        /// The first element or pair with which it is too much, where they are counted one by one.
+        element: Option<usize>,
+        /// The multiply-adds of the whole operation, or the values that it moves; 2⁶⁴ − 1 stands for that and more.
+        asked: u64,
+        /// What the device allows.
+        allowed: u64,
     },
 
     /// The device cannot do this: a capability is missing, or a kernel needs more than its limits grant.
@@ -404,6 +429,27 @@ pub enum Error {
         reason: String,
     },
 
+    /// A buffer that the application holds too, imported or exported, cannot be used now: it was destroyed, or is
+    /// mapped. Only the call that needed it fails; everything else on the device goes on.
+    #[error("{op}: {buffer} cannot be used: {reason}")]
+    Buffer {
+        /// The public operation.
+        op: &'static str,
+        /// Which buffer: imported or exported, and its size.
+        buffer: String,
+        /// What wgpu said, with the label that the application gave it.
+        reason: String,
+    },
+
+    /// Values that do not exist: the submission that was to compute them failed. Other tensors are unharmed.
+    #[error("{op}: the values were never computed: {reason}")]
+    NotComputed {
+        /// The public operation.
+        op: &'static str,
+        /// Why the submission failed.
+        reason: String,
+    },
+
     /// The GPU interface refused what this library recorded. That is a bug in this library: please report it.
     #[error("{op}: the GPU reported an error, a bug in vsla: {message}")]
     Gpu {
@@ -436,6 +482,35 @@ impl fmt::Display for At<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(element) => write!(f, "element {element}: "),
+            None => Ok(()),
+        }
+    }
+}
+
+/// `: unequal batches need a pairing, ...`, or nothing.
+struct OtherPairings(bool, usize);
+
+impl fmt::Display for OtherPairings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OtherPairings(false, _) => Ok(()),
+            OtherPairings(true, 1) => {
+                f.write_str(": unequal batches need a pairing: OneToAll, AllToAll or a List")
+            }
+            OtherPairings(true, _) => {
+                f.write_str(": unequal batches need a pairing: AllToAll or a List")
+            }
+        }
+    }
+}
+
+/// `: x would fit`, or nothing.
+struct Fits<'a>(&'a Option<&'static str>);
+
+impl fmt::Display for Fits<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(what) => write!(f, ": it fits with {what}"),
             None => Ok(()),
         }
     }

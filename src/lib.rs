@@ -43,6 +43,9 @@
 //! Both devices compute f32 in f32, in a fixed order: two runs give the same bits, and an element's result does not
 //! depend on what else is in its batch. Integers wrap. NaN and infinity spread inside their own element only.
 //!
+//! A GPU may take subnormal numbers (below 2⁻¹²⁶ in f32) for 0, as operands and as results. So what multiplies an infinity by one of them makes NaN there
+//! and infinity on the CPU; copies, `neg` and conversions keep them on both.
+//!
 //! # Features
 //! * `gpu` (default): the GPU device. Without it the crate is a CPU library that does not depend on wgpu.
 //! * `ndarray`, `safetensors`, `serde`: [interchange](io#interchange) with these.
@@ -75,6 +78,7 @@ mod cpu;
 pub mod error;
 #[cfg(feature = "gpu")]
 mod gpu;
+mod host;
 pub mod io;
 mod machine;
 mod ops;
@@ -86,17 +90,21 @@ pub use error::{Error, Result, Side};
 #[cfg(feature = "gpu")]
 pub use gpu::GpuOptions;
 pub use half::f16;
+#[doc(hidden)]
+pub use host::fail_host_allocation;
+pub use host::{host_memory_limit, set_host_memory_limit};
 pub use machine::Memory;
 pub use num_complex::Complex32;
 #[cfg(feature = "gpu")]
 pub use ops::kernels;
+pub use ops::maps::{MapInfo, maps};
 pub use ops::matmul::{Activation, Tier};
 pub use plan::{
     ByMethod, ConvChoice, ConvGroup, ConvMethod, ConvMode, CostTable, HeterogeneityProfile,
 };
 pub use ragged::{
-    Bsr, DType, Element, Factor, Float, Indices, Layout, MAX_RANK, Offsets, Order, Pairing, Ragged,
-    Real, Rows, Shape, Topology,
+    Bsr, DType, Element, Factor, Float, Indices, Integer, Layout, MAX_RANK, Offsets, Order,
+    Pairing, Ragged, Real, Rows, Shape, Topology, f16_from_f64,
 };
 pub use tensor::{
     BsrProduct, BsrTensor, ConvPlan, CorrelateMax, Device, DeviceInfo, DeviceKind, DeviceLimits,

@@ -1,38 +1,91 @@
-//! Real transforms of the CPU, planned once for each length.
+//! Transforms of the CPU, each planned on its own and kept.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
+use rustfft::{Fft, FftPlanner};
 
-/// The transforms of one length, there and back.
-pub(crate) struct RealFft {
-    pub forward: Arc<dyn RealToComplex<f32>>,
-    pub inverse: Arc<dyn ComplexToReal<f32>>,
+pub(crate) static FFT: Plans<dyn Fft<f32>> = Plans::new(|n| FftPlanner::new().plan_fft_forward(n));
+pub(crate) static IFFT: Plans<dyn Fft<f32>> = Plans::new(|n| FftPlanner::new().plan_fft_inverse(n));
+pub(crate) static RFFT: Plans<dyn RealToComplex<f32>> =
+    Plans::new(|n| RealFftPlanner::new().plan_fft_forward(n));
+pub(crate) static IRFFT: Plans<dyn ComplexToReal<f32>> =
+    Plans::new(|n| RealFftPlanner::new().plan_fft_inverse(n));
+
+/// Forgets all plans. Whoever uses one keeps it.
+pub(crate) fn forget() {
+    FFT.lock().clear();
+    IFFT.lock().clear();
+    RFFT.lock().clear();
+    IRFFT.lock().clear();
 }
 
-/// Values of all transforms kept together: some 100 MB of twiddles.
-const KEPT: usize = 1 << 22;
+/// Bytes that the plans of one kind may take together, by [`bytes`]; one that is larger is kept alone.
+const KEPT: usize = 64 << 20;
 
-/// The transforms of this length, planned now if they are not at hand.
+/// The transforms of one kind, by length.
 ///
-/// A planner of realfft keeps everything that it ever made; what is kept here is bounded instead, and every length has
-/// a planner of its own.
-pub(crate) fn real_fft(length: usize) -> Arc<RealFft> {
-    static PLANNED: Mutex<Option<HashMap<usize, Arc<RealFft>>>> = Mutex::new(None);
-    let planned = || PLANNED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(found) = planned().as_ref().and_then(|all| all.get(&length)) {
-        return found.clone();
+/// A planner builds on what it made before: one that made 108 makes another transform of 2,700, with other bits, than a new one.
+/// So there is a planner for each length and direction, and a plan depends on these alone.
+pub(crate) struct Plans<P: ?Sized> {
+    make: fn(usize) -> Arc<P>,
+    kept: Mutex<Kept<P>>,
+}
+
+struct Kept<P: ?Sized> {
+    plans: BTreeMap<usize, Arc<P>>,
+    bytes: usize,
+}
+
+impl<P: ?Sized> Kept<P> {
+    fn clear(&mut self) {
+        self.plans.clear();
+        self.bytes = 0;
     }
-    let mut planner = RealFftPlanner::new();
-    let made = Arc::new(RealFft {
-        forward: planner.plan_fft_forward(length),
-        inverse: planner.plan_fft_inverse(length),
-    });
-    let mut planned = planned();
-    let all = planned.get_or_insert_default();
-    if all.keys().sum::<usize>() + length > KEPT {
-        all.clear();
+}
+
+impl<P: ?Sized> Plans<P> {
+    const fn new(make: fn(usize) -> Arc<P>) -> Plans<P> {
+        Plans {
+            make,
+            kept: Mutex::new(Kept {
+                plans: BTreeMap::new(),
+                bytes: 0,
+            }),
+        }
     }
-    all.entry(length).or_insert(made).clone()
+
+    fn lock(&self) -> MutexGuard<'_, Kept<P>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The transform of this length, planned now if it is not at hand.
+    pub(crate) fn of(&self, length: usize) -> Arc<P> {
+        if let Some(found) = self.lock().plans.get(&length) {
+            return found.clone();
+        }
+        let made = (self.make)(length);
+        let mut kept = self.lock();
+        if let Some(found) = kept.plans.get(&length) {
+            return found.clone();
+        }
+        if kept.bytes + bytes(length) > KEPT {
+            kept.clear();
+        }
+        kept.bytes += bytes(length);
+        kept.plans.insert(length, made.clone());
+        made
+    }
+}
+
+/// What a plan takes at most, as measured: twiddles, and of a length with a large prime factor those of a convolution and its filter.
+fn bytes(length: usize) -> usize {
+    let mut rest = length.max(1);
+    for prime in [2, 3, 5, 7, 11] {
+        while rest.is_multiple_of(prime) {
+            rest /= prime;
+        }
+    }
+    640 + length * if rest == 1 { 10 } else { 46 }
 }

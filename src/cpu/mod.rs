@@ -6,7 +6,7 @@ mod pool;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub(crate) use fft::{RealFft, real_fft};
+pub(crate) use fft::{FFT, IFFT, IRFFT, Plans, RFFT};
 pub(crate) use pool::{CpuBuffer, CpuPool};
 
 use crate::Result;
@@ -44,12 +44,13 @@ impl Cpu {
 
     pub(crate) fn trim(&self) {
         self.pool.trim();
+        fft::forget();
     }
 
     pub(crate) fn upload(&self, op: &'static str, values: &[u8]) -> Result<Arc<CpuBuffer>> {
         let mut words = self.pool.allocate(op, values.len().div_ceil(4))?;
-        bytemuck::cast_slice_mut(&mut words)[..values.len()].copy_from_slice(values);
-        Ok(self.pool.wrap(words))
+        words.bytes_mut()[..values.len()].copy_from_slice(values);
+        Ok(Arc::new(words))
     }
 
     /// Runs the launch's twin.
@@ -76,18 +77,22 @@ impl Cpu {
         let mut outputs: Vec<TwinOutput<'_>> = results
             .iter_mut()
             .zip(&layouts)
-            .map(|(words, layout)| TwinOutput { words, layout })
+            .map(|(buffer, layout)| TwinOutput {
+                words: buffer.words_mut(),
+                layout,
+            })
             .collect();
-        launch.twin.run(&mut TwinArgs {
+        let done = launch.twin.run(&mut TwinArgs {
             inputs: &twin_inputs,
             outputs: &mut outputs,
             scalars,
             pairs: launch.pairs.as_ref(),
         });
+        done.map_err(|error| error.named(launch.op))?;
         Ok(results
             .into_iter()
             .zip(layouts)
-            .map(|(words, layout)| (self.pool.wrap(words), layout.clone()))
+            .map(|(buffer, layout)| (Arc::new(buffer), layout.clone()))
             .collect())
     }
 }

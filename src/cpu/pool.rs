@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::host::{self, Held};
 use crate::machine::Memory;
 use crate::{Error, Result};
 
@@ -12,22 +13,31 @@ const CACHE_LIMIT: u64 = 1 << 30;
 
 #[derive(Default)]
 struct State {
-    free: Vec<Vec<u32>>,
+    free: Vec<(Vec<u32>, Held)>,
     memory: Memory,
 }
 
 #[derive(Default)]
 pub(crate) struct CpuPool(Mutex<State>);
 
-/// Words of one tensor or several views of it.
+/// Words of one tensor or several views of it, and what they take of the host's budget.
 pub(crate) struct CpuBuffer {
     words: Vec<u32>,
+    held: Option<Held>,
     pool: Arc<CpuPool>,
 }
 
 impl CpuBuffer {
     pub(crate) fn bytes(&self) -> &[u8] {
         bytemuck::cast_slice(&self.words)
+    }
+
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        bytemuck::cast_slice_mut(&mut self.words)
+    }
+
+    pub(crate) fn words_mut(&mut self) -> &mut [u32] {
+        &mut self.words
     }
 }
 
@@ -47,58 +57,72 @@ impl CpuPool {
     }
 
     /// `len` words with any contents.
-    pub(crate) fn allocate(&self, op: &'static str, len: usize) -> Result<Vec<u32>> {
-        if len >= POOLED {
-            let mut state = self.lock();
-            // The smallest that is large enough and not more than an eighth larger.
-            let best = state
-                .free
-                .iter()
-                .enumerate()
-                .filter(|(_, v)| v.capacity() >= len && v.capacity() <= len + len / 8)
-                .min_by_key(|(_, v)| v.capacity())
-                .map(|(i, _)| i);
-            if let Some(i) = best {
-                let mut words = state.free.swap_remove(i);
-                state.memory.cached -= words.capacity() as u64 * 4;
-                drop(state);
-                // Buffers keep the length they had; only growth writes.
-                if words.len() < len {
-                    words.resize(len, 0);
+    pub(crate) fn allocate(self: &Arc<Self>, op: &'static str, len: usize) -> Result<CpuBuffer> {
+        let kept = if len >= POOLED { self.kept(len) } else { None };
+        let (words, held) = match kept {
+            Some(kept) => kept,
+            None => match fresh(op, len) {
+                // What is kept for reuse is memory, too.
+                Err(Error::OutOfMemory { .. }) if self.memory().cached > 0 => {
+                    self.trim();
+                    fresh(op, len)?
                 }
-                words.truncate(len);
-                return Ok(words);
-            }
-        }
-        // Zeroed pages straight from the system: no pass over them here.
-        bytemuck::allocation::try_zeroed_vec(len).map_err(|()| Error::OutOfMemory {
-            op,
-            bytes: len as u64 * 4,
-            available: None,
-        })
-    }
-
-    pub(crate) fn wrap(self: &Arc<Self>, words: Vec<u32>) -> Arc<CpuBuffer> {
+                made => made?,
+            },
+        };
         let mut state = self.lock();
-        state.memory.live += words.capacity() as u64 * 4;
+        state.memory.live += held.bytes();
         state.memory.peak = state.memory.peak.max(state.memory.live);
         drop(state);
-        Arc::new(CpuBuffer {
+        Ok(CpuBuffer {
             words,
+            held: Some(held),
             pool: self.clone(),
         })
     }
+
+    /// The smallest buffer that is large enough and not more than an eighth larger.
+    fn kept(&self, len: usize) -> Option<(Vec<u32>, Held)> {
+        let mut state = self.lock();
+        let best = state
+            .free
+            .iter()
+            .enumerate()
+            .filter(|(_, (v, _))| v.capacity() >= len && v.capacity() <= len + len / 8)
+            .min_by_key(|(_, (v, _))| v.capacity())
+            .map(|(i, _)| i);
+        let (mut words, held) = state.free.swap_remove(best?);
+        state.memory.cached -= held.bytes();
+        drop(state);
+        // Buffers keep the length they had; only growth writes.
+        if words.len() < len {
+            words.resize(len, 0);
+        }
+        words.truncate(len);
+        Some((words, held))
+    }
+}
+
+/// Zeroed pages straight from the system: no pass over them here.
+fn fresh(op: &'static str, len: usize) -> Result<(Vec<u32>, Held)> {
+    let held = host::hold(op, len as u64 * 4)?;
+    let words = host::zeroed_held(op, len)?;
+    Ok((words, held))
 }
 
 impl Drop for CpuBuffer {
     fn drop(&mut self) {
         let words = std::mem::take(&mut self.words);
-        let bytes = words.capacity() as u64 * 4;
+        let Some(held) = self.held.take() else { return };
+        let bytes = held.bytes();
         let mut state = self.pool.lock();
         state.memory.live -= bytes;
-        if words.capacity() >= POOLED && state.memory.cached + bytes <= CACHE_LIMIT {
+        if words.capacity() >= POOLED
+            && state.memory.cached + bytes <= CACHE_LIMIT
+            && state.free.try_reserve(1).is_ok()
+        {
             state.memory.cached += bytes;
-            state.free.push(words);
+            state.free.push((words, held));
         }
     }
 }

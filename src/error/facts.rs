@@ -3,12 +3,44 @@
 use super::Error;
 
 impl Error {
-    /// A size that does not fit, which a part of an operation found, in the operation's own name.
-    pub(crate) fn named(self, op: &'static str) -> Error {
-        match self {
-            Error::SizeOverflow { element, what, .. } => Error::SizeOverflow { op, element, what },
-            other => other,
+    /// What a part of an operation found, in the operation's own name.
+    pub(crate) fn named(mut self, name: &'static str) -> Error {
+        match &mut self {
+            Error::CostTable { .. } | Error::NoDevice { .. } => {}
+            Error::InvalidOffsets { op, .. }
+            | Error::ValueCount { op, .. }
+            | Error::Length { op, .. }
+            | Error::Shape { op, .. }
+            | Error::SizeOverflow { op, .. }
+            | Error::Rank { op, .. }
+            | Error::BatchSize { op, .. }
+            | Error::PairIndex { op, .. }
+            | Error::Index { op, .. }
+            | Error::DuplicateIndex { op, .. }
+            | Error::ElementCount { op, .. }
+            | Error::Pairing { op, .. }
+            | Error::Method { op, .. }
+            | Error::Stride { op, .. }
+            | Error::InnerExtents { op, .. }
+            | Error::BlockSide { op, .. }
+            | Error::BlockOrder { op, .. }
+            | Error::File { op, .. }
+            | Error::Name { op, .. }
+            | Error::Io { op, .. }
+            | Error::ElementRange { op, .. }
+            | Error::Argument { op, .. }
+            | Error::DeviceMismatch { op, .. }
+            | Error::TooLarge { op, .. }
+            | Error::Budget { op, .. }
+            | Error::WorkLimit { op, .. }
+            | Error::Unsupported { op, .. }
+            | Error::OutOfMemory { op, .. }
+            | Error::DeviceLost { op, .. }
+            | Error::Gpu { op, .. }
+            | Error::Buffer { op, .. }
+            | Error::NotComputed { op, .. } => *op = name,
         }
+        self
     }
 
     pub(crate) fn io(op: &'static str, what: &str, error: &std::io::Error) -> Error {
@@ -49,10 +81,13 @@ impl Error {
             Error::DeviceMismatch { .. } => "device_mismatch",
             Error::TooLarge { .. } => "too_large",
             Error::Budget { .. } => "budget",
+            Error::WorkLimit { .. } => "work_limit",
             Error::Unsupported { .. } => "unsupported",
             Error::NoDevice { .. } => "no_device",
             Error::OutOfMemory { .. } => "out_of_memory",
             Error::DeviceLost { .. } => "device_lost",
+            Error::Buffer { .. } => "buffer",
+            Error::NotComputed { .. } => "not_computed",
             Error::Gpu { .. } => "gpu",
         }
     }
@@ -85,9 +120,12 @@ impl Error {
             | Error::DeviceMismatch { op, .. }
             | Error::TooLarge { op, .. }
             | Error::Budget { op, .. }
+            | Error::WorkLimit { op, .. }
             | Error::Unsupported { op, .. }
             | Error::OutOfMemory { op, .. }
             | Error::DeviceLost { op, .. }
+            | Error::Buffer { op, .. }
+            | Error::NotComputed { op, .. }
             | Error::Gpu { op, .. } => op,
             Error::CostTable { .. } => "costs",
             Error::NoDevice { .. } => "device",
@@ -108,6 +146,7 @@ impl Error {
             | Error::Index { element, .. }
             | Error::DuplicateIndex { element, .. }
             | Error::Rank { element, .. }
+            | Error::WorkLimit { element, .. }
             | Error::TooLarge { element, .. } => *element,
             Error::BatchSize { .. }
             | Error::ElementCount { .. }
@@ -127,6 +166,8 @@ impl Error {
             | Error::NoDevice { .. }
             | Error::OutOfMemory { .. }
             | Error::DeviceLost { .. }
+            | Error::Buffer { .. }
+            | Error::NotComputed { .. }
             | Error::Gpu { .. } => None,
         }
     }

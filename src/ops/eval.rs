@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::units::{ByCost, Units};
 use super::{Arithmetic, launch_key, pair_params, par_tiles, twin_of};
-use crate::Result;
 use crate::plan::{
     Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Word, Words,
     check_rank, for_each_type,
 };
 use crate::ragged::{DType, Layout, Pairing, Pairs};
+use crate::{Result, host};
 
 /// `WG` of the shader: points of a workgroup.
 const WG: usize = 256;
@@ -45,22 +45,23 @@ pub(crate) fn launch(dtype: DType, a: &Layout, b: &Layout, pairs: &Pairs) -> Res
             }
         };
         let mut by_cost = ByCost::new();
-        let mut cost = 0;
+        let mut cost = 0u64;
         for (pair, (i, j)) in pairs.iter().enumerate() {
             if b.length(j) > 0 {
-                by_cost.push(pair as u32, a.length(i) as u64);
-                cost += (a.length(i) as u64 + 1) * b.length(j) as u64;
+                by_cost.push(op, pair as u32, a.length(i) as u64)?;
+                cost = cost.saturating_add((a.length(i) as u64 + 1) * b.length(j) as u64);
             }
         }
         let points = |pair: u32| (pair, b.length(pairs.get(pair as usize).1));
-        let units = Units::new(by_cost.iter().map(points), WG);
-        let ([kind, right], list) = pair_params(pairs, b.len());
+        let units = Units::new(op, by_cost.iter().map(points), WG)?;
+        let ([kind, right], list) = pair_params(op, pairs, b.len())?;
         let c_meta = result.map_or(Slot::InputMeta(1), Slot::Meta);
         let list = list.map_or(c_meta.clone(), |list| Slot::Words(Words::new(list)));
         Ok(Arc::new(Launch {
             op,
             outputs: vec![Output::new(dtype, output)],
             temps: Vec::new(),
+            work: cost,
             stages: vec![Stage {
                 kernel: &KERNEL,
                 variant: KERNEL.variant(dtype, &[]),
@@ -95,7 +96,7 @@ pub(crate) fn launch(dtype: DType, a: &Layout, b: &Layout, pairs: &Pairs) -> Res
 fn shapes(op: &'static str, b: &Layout, pairs: &Pairs) -> Result<Layout> {
     let rank = b.rank();
     let mut offsets = Offset::new(op, pairs.len())?;
-    let mut extents = Vec::new();
+    let mut extents = host::room(op, if rank == 1 { 0 } else { pairs.len() * rank })?;
     for (_, j) in pairs.iter() {
         offsets.push(b.length(j) as u64)?;
         if rank > 1 {

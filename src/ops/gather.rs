@@ -12,7 +12,7 @@ use crate::plan::{
     Words, stream_tile,
 };
 use crate::ragged::{CacheKey, DType, Indices, Layout, Offsets, Pairs, product, total_overflow};
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "gather",
@@ -65,8 +65,10 @@ pub(in crate::ops) fn rows(
 ) -> Result<Layout> {
     let lists = indices.lists().offsets();
     let rank = x.rank();
-    let mut offsets = Vec::with_capacity(pairs.len() + 1);
-    let mut extents = Vec::with_capacity(if rank == 1 { 0 } else { pairs.len() * rank });
+    let each = if rank == 1 { 0 } else { rank };
+    host::check(op, pairs.len(), 4 * (1 + each))?;
+    let mut offsets = host::room(op, pairs.len() + 1)?;
+    let mut extents = host::room(op, pairs.len() * each)?;
     let mut total = 0u32;
     offsets.push(0);
     for (pair, (i, j)) in pairs.iter().enumerate() {
@@ -107,7 +109,7 @@ pub(in crate::ops) fn plan(
         _ => (DType::U32, &[]),
     };
     let tile = stream_tile(result.total(), result.len());
-    let ([kind, right], list) = pair_params(pairs, indices.len());
+    let ([kind, right], list) = pair_params(op, pairs, indices.len())?;
     let c_meta = Slot::Meta(result.clone());
     let (indices, lists) = (indices.clone(), indices.lists().clone());
     let stage = Stage {
@@ -137,6 +139,7 @@ pub(in crate::ops) fn plan(
         op,
         outputs: vec![Output::new(dtype, OutputLayout::of(result, &[x]))],
         temps: Vec::new(),
+        work: stage.cost,
         stages: vec![stage],
         pairs: Some(pairs.clone()),
         twin: Twin::new(move |args| match dtype.size() {
@@ -155,7 +158,7 @@ fn words(indices: &Indices) -> Result<Arc<Words>> {
         device: 0,
         extra: 0,
     };
-    let make = || Ok(Words::new(indices.values().to_vec()));
+    let make = || Ok(Words::new(host::copied("gather", indices.values())?));
     indices.lists().cached(key, make)
 }
 

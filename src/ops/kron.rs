@@ -9,10 +9,10 @@ use super::Arithmetic;
 use super::{launch_key, pair_params, par_tiles, twin_of};
 use crate::plan::{
     Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Word, Words,
-    for_each_type, merge, reserved, stream_tile,
+    for_each_type, merge, stream_tile,
 };
 use crate::ragged::{DType, Layout, MAX_RANK, Pairs};
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "kron",
@@ -69,12 +69,13 @@ fn launch(
         };
         let twin = twin_of!(dtype, twin);
         let tile = stream_tile(result.total(), result.len());
-        let ([kind, right], list) = pair_params(pairs, b.len());
+        let ([kind, right], list) = pair_params(op, pairs, b.len())?;
         // Only where elements begin.
         let c_meta = Slot::Meta(Layout::from_offsets(result.offsets().clone()));
         Ok(Arc::new(Launch {
             op,
             temps: Vec::new(),
+            work: result.total() as u64,
             stages: vec![Stage {
                 kernel: &KERNEL,
                 variant: KERNEL.variant(dtype, flags),
@@ -131,7 +132,7 @@ fn boxes(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan
             seen: None,
         });
     }
-    let mut extents = reserved(op, pairs.len() * rank)?;
+    let mut extents = host::room(op, pairs.len() * rank)?;
     // For axis j, the axes before it whose digit of b stands before one of a on axis j.
     let mut before = [0u32; MAX_RANK];
     for (x, y) in pairs.iter() {
@@ -162,7 +163,7 @@ fn boxes(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan
         }
     }
     let result = Layout::with_extents_unchecked(offsets.finish(), rank, extents);
-    Ok(match (merge(a, begins), merge(b, begins)) {
+    Ok(match (merge(op, a, begins)?, merge(op, b, begins)?) {
         (Some(a), Some(b)) => Plan {
             result,
             rank: a.rank(),
@@ -188,7 +189,7 @@ fn end_to_end(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result
         });
     }
     let mut offsets = Offset::new(op, pairs.len())?;
-    let mut extents = reserved(op, pairs.len() * rank)?;
+    let mut extents = host::room(op, pairs.len() * rank)?;
     for (x, y) in pairs.iter() {
         let size = a.length(x) as u64 * b.length(y) as u64;
         offsets.push(size)?;

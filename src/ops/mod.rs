@@ -5,6 +5,7 @@
 pub(crate) mod ambient;
 pub(crate) mod bsr;
 mod butterfly;
+pub(crate) mod cast;
 pub(crate) mod conv;
 pub(crate) mod convert;
 pub(crate) mod correlate_max;
@@ -13,6 +14,7 @@ pub(crate) mod fft;
 pub(crate) mod gather;
 pub(crate) mod kron;
 pub(crate) mod map;
+pub(crate) mod maps;
 pub(crate) mod matmul;
 mod passes;
 pub(crate) mod reduce;
@@ -30,8 +32,12 @@ mod transpose;
 mod units;
 mod walk;
 
+#[cfg(test)]
+mod extremes;
+
 use crate::plan::{Kernel, Word};
 use crate::ragged::{CacheKey, DType, Pairs, Real};
+use crate::{Result, host};
 
 /// Every kernel there is. What is not listed here is never compiled.
 #[cfg(feature = "gpu")]
@@ -65,7 +71,9 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &shape_matmul::FIT,
     &map::KERNEL,
     &map::FILL,
+    &maps::KERNEL,
     &convert::KERNEL,
+    &cast::KERNEL,
     &conv::KERNEL,
     &conv::BOXES,
     &conv::PLACE,
@@ -92,6 +100,7 @@ pub(crate) static GENERATORS: &[Generate] = &[
     ("conv_kept", conv::kept::generate),
     ("matmul", matmul::generate),
     ("bsr_matmul", bsr::generate),
+    ("map_table", maps::generate),
     ("bsr_matrix", bsr::generate_matrix),
     ("matmul_matrix", matmul::generate_matrix),
     ("fft", fft::generate),
@@ -188,15 +197,23 @@ fn launch_key(what: &'static str, dtype: DType, right: u64, pairs: &Pairs) -> Ca
 }
 
 /// The parameters `pair_kind` and `pair_right` of `shaders/lib/pairs.wgsl`, and the list to bind if there is one.
-fn pair_params(pairs: &Pairs, right: usize) -> ([Word; 2], Option<Vec<u32>>) {
+fn pair_params(
+    op: &'static str,
+    pairs: &Pairs,
+    right: usize,
+) -> Result<([Word; 2], Option<Vec<u32>>)> {
     use crate::Pairing;
     let (kind, list): (u32, Option<Vec<u32>>) = match pairs.pairing() {
         Pairing::Elementwise => (0, None),
         Pairing::OneToAll => (1, None),
         Pairing::AllToAll => (2, None),
-        Pairing::List(pairs) => (3, Some(pairs.iter().flat_map(|&(l, r)| [l, r]).collect())),
+        Pairing::List(pairs) => {
+            let mut list = host::room(op, 2 * pairs.len())?;
+            list.extend(pairs.iter().flat_map(|&(l, r)| [l, r]));
+            (3, Some(list))
+        }
     };
-    ([Word::U32(kind), Word::U32(right as u32)], list)
+    Ok(([Word::U32(kind), Word::U32(right as u32)], list))
 }
 
 /// Every kernel the library can run, assembled: its name and WGSL.

@@ -11,10 +11,10 @@ use rayon::prelude::*;
 use super::{par_tiles, stream_groups};
 use crate::plan::{
     Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Variant, Word,
-    Words, stream_tile,
+    Words, cost_of, stream_tile,
 };
 use crate::ragged::{CacheKey, DType, Layout, Offsets, Order, total_overflow};
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 pub(crate) static SELECT: Kernel = Kernel {
     stem: "select",
@@ -96,7 +96,7 @@ pub(crate) fn select(dtype: DType, x: &Layout, elements: &[u32]) -> Result<Launc
 /// Every index is below the number of elements.
 fn plan(op: &'static str, dtype: DType, x: &Layout, elements: &[u32]) -> Result<Launch> {
     let (from, rank) = (x.offsets().as_slice(), x.rank());
-    let mut offsets = Vec::with_capacity(elements.len() + 1);
+    let mut offsets = host::room(op, elements.len() + 1)?;
     let mut total = 0u32;
     offsets.push(0);
     for (position, &i) in elements.iter().enumerate() {
@@ -108,11 +108,12 @@ fn plan(op: &'static str, dtype: DType, x: &Layout, elements: &[u32]) -> Result<
     }
     let extents = match rank {
         1 => Vec::new(),
-        _ => elements
-            .iter()
-            .flat_map(|&i| &x.extents()[i as usize * rank..][..rank])
-            .copied()
-            .collect(),
+        _ => {
+            let mut extents = host::room(op, elements.len() * rank)?;
+            let of = |&i: &u32| &x.extents()[i as usize * rank..][..rank];
+            extents.extend(elements.iter().flat_map(of));
+            extents
+        }
     };
     let offsets = Offsets::from_vec_unchecked(offsets);
     let result = Layout::with_extents_unchecked(offsets, rank, extents);
@@ -122,7 +123,7 @@ fn plan(op: &'static str, dtype: DType, x: &Layout, elements: &[u32]) -> Result<
         _ => (DType::U32, &["ELEMENTS"]),
     };
     let tile = stream_tile(result.total(), result.len());
-    let elements = Words::new(elements.to_vec());
+    let elements = Words::new(host::copied(op, elements)?);
     let stage = Stage {
         kernel: &SELECT,
         variant: SELECT.variant(seen, flags),
@@ -146,6 +147,7 @@ fn plan(op: &'static str, dtype: DType, x: &Layout, elements: &[u32]) -> Result<
         op,
         outputs: vec![Output::new(dtype, OutputLayout::of(result, &[x]))],
         temps: Vec::new(),
+        work: stage.cost,
         stages: vec![stage],
         pairs: None,
         twin: Twin::new(move |args| match dtype.size() {
@@ -197,8 +199,8 @@ fn plan_join(dtype: DType, batches: &[&Layout]) -> Result<Arc<Launch>> {
     const OP: &str = "join";
     let rank = batches[0].rank();
     let elements = batches.iter().map(|batch| batch.len()).sum::<usize>();
-    let mut offsets = Vec::with_capacity(elements + 1);
-    let mut extents = Vec::with_capacity(if rank == 1 { 0 } else { elements * rank });
+    let mut offsets = host::room(OP, elements + 1)?;
+    let mut extents = host::room(OP, if rank == 1 { 0 } else { elements * rank })?;
     let mut begin = 0u32;
     let mut stages = Vec::new();
     offsets.push(0);
@@ -246,6 +248,7 @@ fn plan_join(dtype: DType, batches: &[&Layout]) -> Result<Arc<Launch>> {
         op: OP,
         outputs: vec![Output::new(dtype, OutputLayout::of(result, batches))],
         temps: Vec::new(),
+        work: cost_of(&stages),
         stages,
         pairs: None,
         twin: Twin::new(join_twin),

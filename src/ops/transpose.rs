@@ -3,6 +3,7 @@
 
 use crate::plan::{Access, Kernel, Slot, Stage, Variant, Word, Words};
 use crate::ragged::DType;
+use crate::{Result, host};
 
 /// The values are bits, of one word or of two.
 pub(crate) static KERNEL: Kernel = Kernel {
@@ -28,19 +29,24 @@ const FAR: u32 = 4096;
 
 /// The stage that turns these matrices, (where it begins, rows, columns) each, of values of one or two words. None where most values
 /// lie in small matrices, whose columns a cache holds: reading down these is faster.
-pub(super) fn stage(dtype: DType, matrices: impl Iterator<Item = [u32; 3]>) -> Option<Stage> {
+pub(super) fn stage(
+    op: &'static str,
+    dtype: DType,
+    matrices: impl Iterator<Item = [u32; 3]>,
+) -> Result<Option<Stage>> {
     let mut tiles = Vec::new();
     let (mut all, mut far) = (0, 0);
     for [begin, rows, columns] in matrices.filter(|of| of[1] > 0 && of[2] > 0) {
         let size = rows * columns;
         let count = rows.div_ceil(SIDE) * columns.div_ceil(SIDE);
+        host::reserve(op, &mut tiles, 4 * count as usize)?;
         tiles.extend((0..count).flat_map(|tile| [begin, rows, columns, tile]));
         all += u64::from(size);
         if size > FAR {
             far += u64::from(size);
         }
     }
-    (2 * far > all).then(|| Stage {
+    Ok((2 * far > all).then(|| Stage {
         kernel: &KERNEL,
         variant: KERNEL.variant(
             match dtype {
@@ -57,7 +63,7 @@ pub(super) fn stage(dtype: DType, matrices: impl Iterator<Item = [u32; 3]>) -> O
         ],
         params: vec![Word::InputBase(0)],
         cost: all,
-    })
+    }))
 }
 
 #[cfg(test)]
@@ -67,13 +73,14 @@ mod tests {
     #[test]
     fn large_matrices_are_cut_and_small_ones_left_to_others() {
         let matrices = [[0, 60, 70], [4200, 0, 5], [4200, 2, 3]];
-        let stage = stage(DType::F32, matrices.into_iter()).unwrap();
+        let stage = stage("test", DType::F32, matrices.into_iter());
+        let stage = stage.unwrap().unwrap();
         let Slot::Words(words) = &stage.slots[2] else {
             panic!("{:?}", stage.slots[2]);
         };
         assert_eq!(stage.groups, 7);
         assert_eq!(words.data()[20..], [0, 60, 70, 5, 4200, 2, 3, 0]);
         let small = (0..3).map(|i| [4096 * i, 64, 64]);
-        assert!(super::stage(DType::C32, small).is_none());
+        assert!(super::stage("test", DType::C32, small).unwrap().is_none());
     }
 }

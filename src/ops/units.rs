@@ -1,6 +1,7 @@
 //! Work of unequal amounts, in units of which each is one invocation's: which unit belongs to what.
 
 use crate::plan::Words;
+use crate::{Result, host};
 use std::sync::Arc;
 
 /// The work list that `shaders/lib/entries.wgsl` reads.
@@ -14,25 +15,31 @@ pub(super) struct Units {
 
 impl Units {
     /// For things of which each has so many units, not more than 2³² − 1 in all; `group` units to a workgroup.
-    pub(super) fn new(things: impl Iterator<Item = (u32, usize)>, group: usize) -> Units {
+    pub(super) fn new(
+        op: &'static str,
+        things: impl Iterator<Item = (u32, usize)>,
+        group: usize,
+    ) -> Result<Units> {
         let mut items = Vec::new();
         let mut entries = Vec::new();
         let mut units = 0usize;
         for (thing, count) in things {
-            entries.extend([units as u32, thing]);
+            host::extend(op, &mut entries, [units as u32, thing])?;
             units += count;
             while items.len() * group < units {
-                items.push(entries.len() as u32 / 2 - 1);
+                host::push(op, &mut items, (entries.len() / 2) as u32 - 1)?;
             }
         }
         let groups = items.len() as u32;
-        items.push((entries.len() as u32 / 2).saturating_sub(1));
+        let last = ((entries.len() / 2) as u32).saturating_sub(1);
+        host::reserve(op, &mut items, 1 + entries.len())?;
+        items.push(last);
         items.extend(entries);
-        Units {
+        Ok(Units {
             items,
             units: units as u32,
             groups,
-        }
+        })
     }
 
     /// Where the entries begin.
@@ -51,8 +58,9 @@ pub(super) struct ByCost {
 }
 
 impl ByCost {
-    pub(super) fn push(&mut self, thing: u32, cost: u64) {
-        self.things[cost.max(1).ilog2() as usize].push(thing);
+    pub(super) fn push(&mut self, op: &'static str, thing: u32, cost: u64) -> Result<()> {
+        let alike = &mut self.things[cost.max(1).ilog2() as usize];
+        host::push(op, alike, thing)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
@@ -73,11 +81,11 @@ mod tests {
     #[test]
     fn every_unit_is_in_the_entries_of_its_workgroup() {
         let counts = [1, 127, 2, 385, 1];
-        let units = Units::new((0..).zip(counts), 128);
+        let units = Units::new("test", (0..).zip(counts), 128).unwrap();
         assert_eq!((units.units, units.groups, units.entries()), (516, 5, 6));
         assert_eq!(units.items[..6], [0, 2, 3, 3, 3, 4]);
         assert_eq!(units.items[6..], [0, 0, 1, 1, 128, 2, 130, 3, 515, 4]);
-        let nothing = Units::new([].into_iter(), 128);
+        let nothing = Units::new("test", [].into_iter(), 128).unwrap();
         assert_eq!((nothing.units, nothing.groups), (0, 0));
     }
 
@@ -85,7 +93,7 @@ mod tests {
     fn costly_things_come_first() {
         let mut costs = ByCost::new();
         for (thing, cost) in [(0, 5), (1, 0), (2, 1 << 40), (3, 7)] {
-            costs.push(thing, cost);
+            costs.push("test", thing, cost).unwrap();
         }
         assert_eq!(costs.iter().collect::<Vec<_>>(), [2, 0, 3, 1]);
     }

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::Result;
+use crate::plan::Outcome;
 use crate::ragged::Offsets;
 
 /// Values of one piece of parallel work.
@@ -11,16 +13,16 @@ const TILE: usize = 1 << 14;
 
 /// Calls `body(element, within, values)` for stretches of `values` that belong to one element, in parallel pieces of
 /// about equal size: `within` is the stretch's range inside its element.
-pub(crate) fn par_tiles<T: Send>(
+pub(crate) fn par_tiles<T: Send, R: Outcome>(
     offsets: &Offsets,
     values: &mut [T],
-    body: impl Fn(usize, Range<usize>, &mut [T]) + Sync,
-) {
+    body: impl Fn(usize, Range<usize>, &mut [T]) -> R + Sync,
+) -> R {
     let all = offsets.as_slice();
-    values
+    let done = values
         .par_chunks_mut(TILE)
         .enumerate()
-        .for_each(|(tile, mut chunk)| {
+        .try_for_each(|(tile, mut chunk)| {
             let mut at = tile * TILE;
             // The last element that starts at or before `at`: empty ones before it are passed over.
             let mut element = all.partition_point(|&start| start as usize <= at) - 1;
@@ -29,13 +31,15 @@ pub(crate) fn par_tiles<T: Send>(
                 let take = (range.end - at).min(chunk.len());
                 let (head, tail) = chunk.split_at_mut(take);
                 if take > 0 {
-                    body(element, at - range.start..at - range.start + take, head);
+                    body(element, at - range.start..at - range.start + take, head).outcome()?;
                 }
                 chunk = tail;
                 at += take;
                 element += 1;
             }
+            Ok(())
         });
+    R::of(done)
 }
 
 /// Values of a run of elements that is worth a piece of parallel work, when each value is some work.
@@ -45,14 +49,14 @@ const RUN: usize = 1 << 12;
 pub(crate) fn par_runs<T: Send>(
     offsets: &Offsets,
     values: &mut [T],
-    body: &(impl Fn(Range<usize>, &mut [T]) + Sync),
-) {
+    body: &(impl Fn(Range<usize>, &mut [T]) -> Result<()> + Sync),
+) -> Result<()> {
     fn run<T: Send>(
         all: &[u32],
         elements: Range<usize>,
         values: &mut [T],
-        body: &(impl Fn(Range<usize>, &mut [T]) + Sync),
-    ) {
+        body: &(impl Fn(Range<usize>, &mut [T]) -> Result<()> + Sync),
+    ) -> Result<()> {
         if elements.len() <= 1 || values.len() <= RUN {
             return body(elements, values);
         }
@@ -61,12 +65,13 @@ pub(crate) fn par_runs<T: Send>(
         let nearest = all[start..end].partition_point(|&at| (at as usize) < half);
         let middle = (start + nearest).clamp(start + 1, end - 1);
         let (left, right) = values.split_at_mut((all[middle] - all[start]) as usize);
-        rayon::join(
+        let (left, right) = rayon::join(
             || run(all, start..middle, left, body),
             || run(all, middle..end, right, body),
         );
+        left.and(right)
     }
-    run(offsets.as_slice(), 0..offsets.len(), values, body);
+    run(offsets.as_slice(), 0..offsets.len(), values, body)
 }
 
 /// Calls `body(i, result)` for every result, in parallel, with about `cost` work items each.

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::ragged::{Layout, Offsets, Pairs, Shape};
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 /// How the elements of two batches, and of their ambient result, lie in each other.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ impl Nested {
         }
         let rank = a.rank();
         let mut offsets = Offset::new(op, pairs.len())?;
-        let mut extents = reserved(op, pairs.len() * rank)?;
+        let mut extents = host::room(op, pairs.len() * rank)?;
         // Bit j: some pair differs on axis j, or all are side by side.
         let mut differs = beside;
         for (pair, (x, y)) in pairs.iter().enumerate() {
@@ -108,8 +108,8 @@ impl Nested {
         let beside = (0..rank)
             .filter(|axis| beside >> axis & 1 == 1)
             .fold(0, |seen, axis| seen | 1 << group(axis));
-        let merged = |layout: &Layout| merge(layout, differs);
-        Ok(match (merged(a), merged(b), merged(&result)) {
+        let merged = |layout: &Layout| merge(op, layout, differs);
+        Ok(match (merged(a)?, merged(b)?, merged(&result)?) {
             (Some(a), Some(b), Some(c)) => Nested {
                 result,
                 a: Some(a),
@@ -141,7 +141,12 @@ pub(crate) struct MergedPair {
 
 impl MergedPair {
     /// Looks at the extents of every pair; at none for rank 1 and for equal layouts. Both must have one rank.
-    pub(crate) fn new(a: &Layout, b: &Layout, pairs: &Pairs) -> MergedPair {
+    pub(crate) fn new(
+        op: &'static str,
+        a: &Layout,
+        b: &Layout,
+        pairs: &Pairs,
+    ) -> Result<MergedPair> {
         let rank = a.rank();
         let mut differs = 0u32;
         if rank > 1 && !(pairs.is_elementwise() && a == b) {
@@ -157,7 +162,7 @@ impl MergedPair {
                 }
             }
         }
-        match (merge(a, differs), merge(b, differs)) {
+        Ok(match (merge(op, a, differs)?, merge(op, b, differs)?) {
             (Some(a), Some(b)) => MergedPair {
                 rank: a.rank(),
                 a: Some(a),
@@ -168,23 +173,23 @@ impl MergedPair {
                 a: None,
                 b: None,
             },
-        }
+        })
     }
 }
 
 /// The layout with every axis that `differs` leaves out merged into the one before it; `None` when there is none.
-pub(crate) fn merge(layout: &Layout, differs: u32) -> Option<Layout> {
+pub(crate) fn merge(op: &'static str, layout: &Layout, differs: u32) -> Result<Option<Layout>> {
     let rank = layout.rank();
     // Axis 0 always begins a group.
     let begins = differs | 1;
     let merged = (begins & ((1 << rank) - 1)).count_ones() as usize;
     if merged == rank {
-        return None;
+        return Ok(None);
     }
     if merged == 1 {
-        return Some(Layout::from_offsets(layout.offsets().clone()));
+        return Ok(Some(Layout::from_offsets(layout.offsets().clone())));
     }
-    let mut extents = Vec::with_capacity(layout.len() * merged);
+    let mut extents = host::room(op, layout.len() * merged)?;
     for shape in layout.extents().chunks_exact(rank) {
         let mut extent = 1u32;
         for axis in (0..rank).rev() {
@@ -198,11 +203,11 @@ pub(crate) fn merge(layout: &Layout, differs: u32) -> Option<Layout> {
         let from = extents.len() - merged;
         extents[from..].reverse();
     }
-    Some(Layout::with_extents_unchecked(
+    Ok(Some(Layout::with_extents_unchecked(
         layout.offsets().clone(),
         merged,
         extents,
-    ))
+    )))
 }
 
 /// The offsets of vectors as long as the longer of each pair, or as both together.
@@ -219,7 +224,7 @@ fn vectors(
     };
     if pairs.is_elementwise() {
         let (a, b) = (a.offsets().as_slice(), b.offsets().as_slice());
-        if let Some(offsets) = elementwise_offsets(a, b, length) {
+        if let Some(offsets) = elementwise_offsets(op, a, b, length)? {
             return Ok(offsets);
         }
     }
@@ -235,13 +240,15 @@ fn vectors(
 /// Most of the time goes into the pages of the result, which the system hands out one by one as they are first
 /// written.
 fn elementwise_offsets(
+    op: &'static str,
     a: &[u32],
     b: &[u32],
     length: impl Fn(u32, u32) -> u64 + Sync,
-) -> Option<Offsets> {
+) -> Result<Option<Offsets>> {
     const PIECE: usize = 1 << 16;
-    let mut offsets = vec![0u32; a.len()];
-    let totals: Vec<u64> = offsets[1..]
+    let mut offsets = host::zeroed::<u32>(op, a.len())?;
+    let mut totals = host::room::<u64>(op, a.len().div_ceil(PIECE))?;
+    offsets[1..]
         .par_chunks_mut(PIECE)
         .enumerate()
         .map(|(piece, ends)| {
@@ -254,37 +261,19 @@ fn elementwise_offsets(
             }
             total
         })
-        .collect();
+        .collect_into_vec(&mut totals);
     if totals.iter().sum::<u64>() > u64::from(u32::MAX) {
-        return None;
+        return Ok(None);
     }
     let mut start = 0u32;
-    let starts: Vec<u32> = totals
-        .iter()
-        .map(|total| {
-            let here = start;
-            start += *total as u32;
-            here
-        })
-        .collect();
+    for total in &mut totals {
+        start += std::mem::replace(total, start.into()) as u32;
+    }
     offsets[1..]
         .par_chunks_mut(PIECE)
-        .zip(starts)
-        .for_each(|(ends, start)| ends.iter_mut().for_each(|end| *end += start));
-    Some(Offsets::from_vec_unchecked(offsets))
-}
-
-/// Room for `len` words. Pairings can ask for more than there is.
-pub(crate) fn reserved(op: &'static str, len: usize) -> Result<Vec<u32>> {
-    let mut words = Vec::new();
-    words
-        .try_reserve_exact(len)
-        .map_err(|_| Error::OutOfMemory {
-            op,
-            bytes: len as u64 * 4,
-            available: None,
-        })?;
-    Ok(words)
+        .zip(totals)
+        .for_each(|(ends, start)| ends.iter_mut().for_each(|end| *end += start as u32));
+    Ok(Some(Offsets::from_vec_unchecked(offsets)))
 }
 
 /// Offsets under construction.
@@ -296,7 +285,7 @@ pub(crate) struct Offset {
 
 impl Offset {
     pub(crate) fn new(op: &'static str, elements: usize) -> Result<Offset> {
-        let mut offsets = reserved(op, elements + 1)?;
+        let mut offsets = host::room(op, elements.saturating_add(1))?;
         offsets.push(0);
         Ok(Offset {
             op,
@@ -315,8 +304,7 @@ impl Offset {
                 what: format!("a result of {} values so far", self.total),
             });
         }
-        self.offsets.push(self.total as u32);
-        Ok(())
+        host::push(self.op, &mut self.offsets, self.total as u32)
     }
 
     pub(crate) fn finish(self) -> Offsets {
@@ -324,13 +312,14 @@ impl Offset {
     }
 }
 
-/// The part that two boxes share, as a shape.
+/// The values of the part that two boxes share.
 pub(crate) fn overlap(a: &Shape, b: &Shape) -> usize {
-    a.extents()
-        .iter()
-        .zip(b.extents())
-        .map(|(m, n)| *m.min(n) as usize)
-        .product()
+    // Where an extent is 0, the product of the others may be any.
+    let shared = a.extents().iter().zip(b.extents());
+    match a.is_empty() || b.is_empty() {
+        true => 0,
+        false => shared.map(|(m, n)| *m.min(n) as usize).product(),
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::choices::Choices;
-use super::costs::CostTable;
+use super::costs::{CostTable, duration};
 use super::method::{Choice, ConvMethod};
 use crate::Result;
 use crate::error::Count;
@@ -86,12 +86,11 @@ impl ConvChoice {
         }
         let workers = costs.numbers().workers as f64;
         let all: f64 = groups.values().map(|(_, cost)| cost).sum();
-        let time = |nanoseconds: f64| Duration::from_secs_f64(nanoseconds * 1e-9);
         ConvChoice {
             predicted: match groups.is_empty() {
                 true => Duration::ZERO,
                 // A pair that is transformed whole is the work of one worker.
-                false => time(costs.numbers().launch + (all / workers).max(longest)),
+                false => duration(costs.numbers().launch + (all / workers).max(longest)),
             },
             groups: groups
                 .into_iter()
@@ -99,7 +98,7 @@ impl ConvChoice {
                     method: choice.method(),
                     length: choice.length().map(|length| length as usize),
                     pairs,
-                    predicted: time(cost / workers),
+                    predicted: duration(cost / workers),
                 })
                 .collect(),
         }

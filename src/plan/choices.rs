@@ -4,7 +4,7 @@ use super::costs::CostTable;
 use super::method::{Choice, ConvMethod};
 use super::window::Meeting;
 use crate::ragged::{DType, Layout, Pairs};
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 /// Pairs of lengths whose choice is remembered.
 const BEFORE: usize = 1 << 12;
@@ -54,20 +54,20 @@ impl Choices {
         costs: &CostTable,
     ) -> Result<Choices> {
         check_rank(op, [a, b])?;
-        let Some(mut choosing) = Choosing::new(op, dtype, method, costs) else {
+        let Some(mut choosing) = Choosing::new(op, dtype, method, costs)? else {
             return Ok(Choices::direct());
         };
         // Pairs of lengths that were there before are found here, whatever others came between them.
-        let mut before = vec![(0, 0, 0); BEFORE];
-        choosing.of.reserve(pairs.len());
+        let mut before = host::filled(op, (0, 0, 0), BEFORE)?;
+        choosing.of = host::room(op, pairs.len())?;
         pairs.try_lengths(a, b, |m, n| {
-            let slot = &mut before[(m as usize + 62 * n as usize) % BEFORE];
+            let place = m.wrapping_add(n.wrapping_mul(62)) as usize % BEFORE;
+            let slot = &mut before[place];
             if (slot.0, slot.1) != (m, n) {
                 let choose = || costs.choose(m.into(), n.into(), method);
                 *slot = (m, n, choosing.number(m == 0 || n == 0, choose)?);
             }
-            choosing.push(slot.2);
-            Ok(())
+            choosing.push(slot.2)
         })?;
         Ok(choosing.finish())
     }
@@ -80,7 +80,7 @@ impl Choices {
         method: ConvMethod,
         costs: &CostTable,
     ) -> Result<Choices> {
-        let Some(mut choosing) = Choosing::new(op, dtype, method, costs) else {
+        let Some(mut choosing) = Choosing::new(op, dtype, method, costs)? else {
             return Ok(Choices::direct());
         };
         // Batches are often of one shape.
@@ -93,7 +93,7 @@ impl Choices {
                 }
             };
             before = Some((meeting, number));
-            choosing.push(number);
+            choosing.push(number)?;
         }
         Ok(choosing.finish())
     }
@@ -123,17 +123,17 @@ impl Choices {
     }
 
     /// The choices of some of the pairs, in order.
-    pub(crate) fn only(&self, pairs: &[usize]) -> Choices {
+    pub(crate) fn only(&self, op: &'static str, pairs: &[usize]) -> Result<Choices> {
         let mut some = Choices {
             known: self.known.clone(),
-            of: pairs.iter().map(|&pair| self.of[pair]).collect(),
+            of: host::exact(op, pairs.iter().map(|&pair| self.of[pair]))?,
             lengths: self.lengths.clone(),
         };
         some.known.iter_mut().for_each(|(_, count)| *count = 0);
         for &number in &some.of {
             some.known[usize::from(number)].1 += 1;
         }
-        some
+        Ok(some)
     }
 
     /// The method of a pair.
@@ -188,24 +188,24 @@ impl<'a> Choosing<'a> {
         dtype: DType,
         method: ConvMethod,
         costs: &'a CostTable,
-    ) -> Option<Choosing<'a>> {
+    ) -> Result<Option<Choosing<'a>>> {
         let transforms = dtype == DType::F32 && costs.longest() > 0;
         if method == ConvMethod::Direct || (method == ConvMethod::Auto && !transforms) {
-            return None;
+            return Ok(None);
         }
         let mut known = vec![(Choice::Direct, 0)];
-        known.extend(costs.transforms().flat_map(|length| {
-            let blocks = Choice::OverlapSave { length };
-            [(Choice::Fft { length }, 0), (blocks, 0)]
-        }));
-        Some(Choosing {
+        for length in costs.transforms() {
+            let both = [Choice::Fft { length }, Choice::OverlapSave { length }];
+            host::extend(op, &mut known, both.map(|choice| (choice, 0)))?;
+        }
+        Ok(Some(Choosing {
             op,
             dtype,
             method,
             costs,
             of: Vec::new(),
             known,
-        })
+        }))
     }
 
     /// The number of the choice for the next pair.
@@ -237,9 +237,9 @@ impl<'a> Choosing<'a> {
         })
     }
 
-    fn push(&mut self, number: u16) {
+    fn push(&mut self, number: u16) -> Result<()> {
         self.known[usize::from(number)].1 += 1;
-        self.of.push(number);
+        host::push(self.op, &mut self.of, number)
     }
 
     fn finish(self) -> Choices {

@@ -8,6 +8,7 @@ use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::kernel::Kernel;
+use crate::Result;
 use crate::ragged::{DType, Layout, Pairs};
 
 /// The layout of a result.
@@ -102,6 +103,14 @@ pub(crate) struct Stage {
     pub cost: u64,
 }
 
+/// What stages cost together; saturates.
+pub(crate) fn cost_of(stages: &[Stage]) -> u64 {
+    stages
+        .iter()
+        .map(|stage| stage.cost)
+        .fold(0, u64::saturating_add)
+}
+
 /// A planned operation. See the module documentation.
 #[derive(Debug)]
 pub(crate) struct Launch {
@@ -110,6 +119,9 @@ pub(crate) struct Launch {
     /// Sizes in words of the scratch buffers.
     pub temps: Vec<u64>,
     pub stages: Vec<Stage>,
+    /// What is asked of a device, in multiply-adds, or in values where they are only moved or added: what a work limit is compared
+    /// with. Of a GPU those of the stages, with what is multiplied by zeros, unless its stages are counted otherwise.
+    pub work: u64,
     /// Which element meets which, for operations of two operands.
     pub pairs: Option<Pairs>,
     /// The CPU's version of the whole launch.
@@ -117,15 +129,45 @@ pub(crate) struct Launch {
 }
 
 /// The CPU's version of a launch. A closure, because a twin may need what was planned: such as the method of each pair.
-pub(crate) struct Twin(Box<dyn Fn(&mut TwinArgs<'_>) + Send + Sync>);
+pub(crate) struct Twin(Box<Run>);
+
+type Run = dyn Fn(&mut TwinArgs<'_>) -> Result<()> + Send + Sync;
 
 impl Twin {
-    pub(crate) fn new(twin: impl Fn(&mut TwinArgs<'_>) + Send + Sync + 'static) -> Twin {
-        Twin(Box::new(twin))
+    /// A twin that may fail when memory runs out, or one that allocates nothing that depends on its operands.
+    pub(crate) fn new<R: Outcome>(
+        twin: impl Fn(&mut TwinArgs<'_>) -> R + Send + Sync + 'static,
+    ) -> Twin {
+        Twin(Box::new(move |args| twin(args).outcome()))
     }
 
-    pub(crate) fn run(&self, args: &mut TwinArgs<'_>) {
-        (self.0)(args);
+    pub(crate) fn run(&self, args: &mut TwinArgs<'_>) -> Result<()> {
+        (self.0)(args)
+    }
+}
+
+/// What a twin, or a piece of one, comes to.
+pub(crate) trait Outcome: Send {
+    fn outcome(self) -> Result<()>;
+    /// Of all pieces, from that of each.
+    fn of(all: Result<()>) -> Self;
+}
+
+impl Outcome for () {
+    fn outcome(self) -> Result<()> {
+        Ok(())
+    }
+
+    fn of(_: Result<()>) {}
+}
+
+impl Outcome for Result<()> {
+    fn outcome(self) -> Result<()> {
+        self
+    }
+
+    fn of(all: Result<()>) -> Result<()> {
+        all
     }
 }
 
@@ -187,7 +229,7 @@ impl Words {
         &self.data
     }
 
-    /// The copy that device `device` keeps, made by `make` the first time.
+    /// Where device `device` keeps its copy, made by `make` the first time.
     #[cfg_attr(
         not(feature = "gpu"),
         allow(dead_code, reason = "only GPU devices keep copies")
@@ -195,24 +237,16 @@ impl Words {
     pub(crate) fn copy_on<V: Any + Send + Sync>(
         &self,
         device: u64,
-        make: impl FnOnce(&[u32]) -> crate::Result<Arc<V>>,
-    ) -> crate::Result<Arc<V>> {
-        let found = |copies: &[(u64, Arc<dyn Any + Send + Sync>)]| {
-            copies
-                .iter()
-                .find(|(id, _)| *id == device)
-                .and_then(|(_, any)| any.clone().downcast::<V>().ok())
-        };
-        if let Some(hit) = found(&self.copies.lock().unwrap_or_else(PoisonError::into_inner)) {
-            return Ok(hit);
-        }
-        let made = make(&self.data)?;
+        make: impl FnOnce() -> Arc<V>,
+    ) -> Arc<V> {
         let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(hit) = found(&copies) {
-            return Ok(hit);
+        let found = copies.iter().find(|(id, _)| *id == device);
+        if let Some(hit) = found.and_then(|(_, any)| any.clone().downcast::<V>().ok()) {
+            return hit;
         }
+        let made = make();
         copies.push((device, made.clone()));
-        Ok(made)
+        made
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::costs::CostTable;
+use super::costs::{CostTable, results};
 use super::window::Meeting;
 use crate::{Error, Result};
 
@@ -115,11 +115,11 @@ impl CostTable {
             ConvMethod::Direct => Ok((Choice::Direct, self.direct(m, n))),
             ConvMethod::Fft => {
                 let whole = self.whole(m, n);
-                whole.ok_or_else(|| none(m + n - 1, "it", self.longest()))
+                whole.ok_or_else(|| none(results(m, n), "it", self.longest()))
             }
             ConvMethod::OverlapSave => {
                 let (blocks, longest) = (self.blocks_of(m, n), self.longest_block() as usize);
-                blocks.ok_or_else(|| none(2 * m.min(n), "a block", longest))
+                blocks.ok_or_else(|| none(m.min(n).saturating_mul(2), "a block", longest))
             }
         }
     }
@@ -132,7 +132,7 @@ impl CostTable {
     ) -> Result<(Choice, f64), String> {
         let flat = meeting.flat();
         let copies = self.copies(meeting);
-        let fits = flat.m + flat.n - 1 <= u64::from(u32::MAX);
+        let fits = results(flat.m, flat.n) <= u64::from(u32::MAX);
         let transformed = |method| {
             let chosen = match fits {
                 true => self.choose(flat.m, flat.n, method),
@@ -175,7 +175,7 @@ impl CostTable {
             best = whole;
         }
         let longest = |(choice, _): (Choice, f64)| choice.length() > Some(self.longest_block());
-        if (longer >= SAVE_RATIO * shorter || whole.is_none_or(longest))
+        if (longer / SAVE_RATIO >= shorter || whole.is_none_or(longest))
             && let Some(save) = self.blocks_of(m, n)
             && save.1 < best.1
         {
@@ -185,7 +185,7 @@ impl CostTable {
     }
 
     fn whole(&self, m: u64, n: u64) -> Option<(Choice, f64)> {
-        let (length, cost) = self.transform(m + n - 1)?;
+        let (length, cost) = self.transform(results(m, n))?;
         Some((Choice::Fft { length }, cost))
     }
 
@@ -228,6 +228,21 @@ impl CostTable {
             Choice::Fft { .. } | Choice::OverlapSave { .. } => {
                 let flat = meeting.flat();
                 self.cost(flat.m, flat.n, choice) + self.copies(meeting)
+            }
+        }
+    }
+
+    /// The multiply-adds of a choice for boxes that meet in a kept result, and the values that are copied for it; saturates.
+    pub(crate) fn work_of_boxes(&self, meeting: &Meeting, choice: Choice) -> u64 {
+        match choice {
+            Choice::Direct => meeting.products(),
+            Choice::Fft { .. } | Choice::OverlapSave { .. } => {
+                let flat = meeting.flat();
+                let copied = flat
+                    .m
+                    .saturating_add(flat.n)
+                    .saturating_add(meeting.results());
+                self.work(flat.m, flat.n, choice).saturating_add(copied)
             }
         }
     }

@@ -11,8 +11,12 @@ mod products;
 mod profile;
 mod tiles;
 mod window;
+mod work;
 
-pub(crate) use boxes::{Boxes, MergedPair, Nested, Offset, check_ranks, merge, overlap, reserved};
+#[cfg(test)]
+pub(crate) mod extremes;
+
+pub(crate) use boxes::{Boxes, MergedPair, Nested, Offset, check_ranks, merge, overlap};
 pub use choice::{ConvChoice, ConvGroup};
 pub use costs::CostTable;
 pub use method::ConvMethod;
@@ -20,11 +24,11 @@ pub use profile::{ByMethod, HeterogeneityProfile};
 pub use window::ConvMode;
 
 pub(crate) use choices::{Choices, check_rank};
-pub(crate) use costs::{Costs, Engine, FEW_RESULTS};
+pub(crate) use costs::{Costs, Engine, FEW_RESULTS, transform_work};
 pub(crate) use kernel::{Access, Kernel, Variant, for_each_type};
 pub(crate) use launch::{
-    Launch, Output, OutputLayout, Slot, Stage, Table, Twin, TwinArgs, TwinInput, TwinOutput, Word,
-    Words,
+    Launch, Outcome, Output, OutputLayout, Slot, Stage, Table, Twin, TwinArgs, TwinInput,
+    TwinOutput, Word, Words, cost_of,
 };
 pub(crate) use method::Choice;
 pub(crate) use products::{
@@ -33,3 +37,4 @@ pub(crate) use products::{
 };
 pub(crate) use tiles::{TileList, stream_tile};
 pub(crate) use window::{AXES, Flat, Meeting, Window};
+pub(crate) use work::{WorkSum, check_work};

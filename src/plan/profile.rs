@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::costs::CostTable;
+use super::costs::{CostTable, duration};
 use super::method::ConvMethod;
 use crate::ragged::Layout;
 
@@ -119,7 +119,8 @@ impl HeterogeneityProfile {
             1 => middle(half),
             _ => (middle(half.wrapping_sub(1)) + middle(half)) / 2.0,
         };
-        let mut powers: Vec<usize> = lengths.iter().map(|l| l.next_power_of_two()).collect();
+        let powers = lengths.iter().map(|&l| (l as u64).next_power_of_two());
+        let mut powers: Vec<u64> = powers.collect();
         powers.dedup();
         let flops = flops(&lengths, max);
         let profile = HeterogeneityProfile {
@@ -141,7 +142,7 @@ impl HeterogeneityProfile {
             },
             powers_of_two: powers.len(),
             total: layout.total(),
-            padded: layout.len() as u64 * max as u64,
+            padded: (layout.len() as u64).saturating_mul(max as u64),
             padding_waste: layout.padding_waste(),
             flops,
             predicted: predicted(&lengths, max, costs),
@@ -247,7 +248,7 @@ fn ratio(a: f64, b: f64) -> f64 {
 fn flops(lengths: &[usize], max: usize) -> ByMethod<f64> {
     let direct = |d: usize| 2.0 * (d as f64) * (d as f64);
     let fft = |d: usize| {
-        let length = (2 * d.max(1) - 1).next_power_of_two() as f64;
+        let length = (2 * (d as u64).max(1) - 1).next_power_of_two() as f64;
         15.0 * length * length.log2() + 6.0 * length
     };
     let each = |cost: &dyn Fn(usize) -> f64| lengths.iter().map(|&d| cost(d)).sum::<f64>();
@@ -273,7 +274,7 @@ fn predicted(lengths: &[usize], max: usize, costs: &CostTable) -> ByMethod<Optio
             numbers.launch
         };
         let nanoseconds = launch + sum / numbers.workers as f64;
-        Some(Duration::from_secs_f64(nanoseconds * 1e-9))
+        Some(duration(nanoseconds))
     };
     let by = |method| move |d| costs.choose(d, d, method).ok().map(|(_, cost)| cost);
     let max = max as u64;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Words;
+use crate::{Error, Result, host};
 
 /// Values of one workgroup of a kernel that streams through a ragged batch, finding its elements as it goes.
 ///
@@ -40,15 +41,25 @@ impl TileList {
     ///
     /// Tiles are put in order of falling cost, to within a factor of two, so that the last workgroups to start are
     /// short ones. The order changes when a tile runs, never what it computes.
-    pub(crate) fn new(lengths: &[u32], size: usize, cost: impl Fn(usize) -> u64) -> TileList {
-        let mut starts = Vec::with_capacity(lengths.len() + 1);
+    pub(crate) fn new(
+        op: &'static str,
+        lengths: &[u32],
+        size: usize,
+        cost: impl Fn(usize) -> u64,
+    ) -> Result<TileList> {
+        let mut starts = host::room(op, lengths.len() + 1)?;
         let mut tiles = 0u32;
         let mut of_class = [0u32; 65];
         let class = |i: usize| (u64::BITS - cost(i).leading_zeros()) as usize;
         for (i, &length) in lengths.iter().enumerate() {
             starts.push(tiles);
             let count = tiles_of(length as usize, size) as u32;
-            tiles += count;
+            let all = tiles.checked_add(count);
+            tiles = all.ok_or_else(|| Error::SizeOverflow {
+                op,
+                element: Some(i),
+                what: format!("{} tiles so far", u64::from(tiles) + u64::from(count)),
+            })?;
             of_class[class(i)] += count;
         }
         starts.push(tiles);
@@ -58,7 +69,7 @@ impl TileList {
             next[class] = at;
             at += of_class[class];
         }
-        let mut items = vec![0u32; tiles as usize * 2];
+        let mut items = host::zeroed::<u32>(op, tiles as usize * 2)?;
         for (i, pair) in starts.windows(2).enumerate() {
             let slot = &mut next[class(i)];
             for tile in 0..pair[1] - pair[0] {
@@ -67,11 +78,11 @@ impl TileList {
                 *slot += 1;
             }
         }
-        TileList {
+        Ok(TileList {
             items: Words::new(items),
             starts: Words::new(starts),
             tiles,
-        }
+        })
     }
 }
 
@@ -91,7 +102,7 @@ mod tests {
     #[test]
     fn tiles_cover_every_value_once_and_costly_ones_come_first() {
         let lengths = [0, 5, 1000, 448, 449, 3];
-        let list = TileList::new(&lengths, 448, |i| u64::from(lengths[i]));
+        let list = TileList::new("sbd", &lengths, 448, |i| u64::from(lengths[i])).unwrap();
         assert_eq!(list.starts.data(), [0, 0, 1, 4, 5, 7, 8]);
         assert_eq!(list.tiles, 8);
         let mut seen: Vec<(u32, u32)> = list.items.data().chunks(2).map(|c| (c[0], c[1])).collect();

@@ -2,6 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::costs::results;
 use crate::ragged::{Layout, Pairs};
 use crate::{Error, Result};
 
@@ -38,8 +39,8 @@ pub(crate) struct Window {
     pub mode: ConvMode,
     /// Every s-th result of the mode is kept; none where nobody asked.
     strides: [usize; AXES],
-    /// How many strides were given, perhaps more than there is room for.
-    given: usize,
+    /// How many strides were given, if they were: perhaps none, or more than there is room for.
+    given: Option<usize>,
 }
 
 impl Window {
@@ -47,7 +48,7 @@ impl Window {
         let kept = strides.len().min(AXES);
         self.strides = [0; AXES];
         self.strides[..kept].copy_from_slice(&strides[..kept]);
-        self.given = strides.len();
+        self.given = Some(strides.len());
     }
 
     /// That operands of these layouts have 1 to 3 axes, as many as each other, and that strides fit them.
@@ -70,10 +71,13 @@ impl Window {
             });
         }
         let wrong = |expected: String, got: usize| Err(Error::Stride { op, expected, got });
-        if self.given > 0 && self.given != rank {
-            return wrong(format!("a stride for each axis, {rank} in all"), self.given);
+        let Some(given) = self.given else {
+            return Ok(());
+        };
+        if given != rank {
+            return wrong(format!("a stride for each axis, {rank} in all"), given);
         }
-        if self.strides[..self.given].contains(&0) {
+        if self.strides[..rank].contains(&0) {
             return wrong("strides of 1 or more".to_owned(), 0);
         }
         Ok(())
@@ -99,8 +103,8 @@ impl Window {
     /// The stride along an axis of the operands. More than an extent is as good as the largest number.
     fn stride(&self, axis: usize) -> u32 {
         match self.given {
-            0 => 1,
-            _ => u32::try_from(self.strides[axis]).unwrap_or(u32::MAX),
+            None => 1,
+            Some(_) => u32::try_from(self.strides[axis]).unwrap_or(u32::MAX),
         }
     }
 
@@ -180,7 +184,7 @@ impl Along {
 
     fn new(mode: ConvMode, (m, n): (u32, u32), stride: u32) -> Along {
         let (first, results) = match mode {
-            ConvMode::Full => (0, u64::from(m) + u64::from(n) - 1),
+            ConvMode::Full => (0, results(m.into(), n.into())),
             ConvMode::Same => ((n - 1) / 2, m.into()),
             ConvMode::Valid => (n - 1, (u64::from(m) + 1).saturating_sub(n.into())),
             ConvMode::Causal => (0, m.into()),
@@ -204,8 +208,8 @@ impl Along {
 
     /// How far apart rows must be such that what a row's results reach into the next one is not kept there.
     fn pitch(&self) -> u64 {
-        let all = u64::from(self.m) + u64::from(self.n) - 1;
-        let clear = (all - u64::from(self.first)).max(self.end());
+        let all = results(self.m.into(), self.n.into());
+        let clear = all.saturating_sub(self.first.into()).max(self.end());
         clear.max(self.m.into()).max(self.n.into())
     }
 }
@@ -263,14 +267,23 @@ impl Meeting {
         product(self.axes.map(|axis| axis.m.min(axis.n).into()))
     }
 
+    /// The multiply-adds of the kept results by the definition: of each axis not more than m n, and each kept result takes at most the
+    /// smaller extent; saturates.
+    pub(crate) fn products(&self) -> u64 {
+        product(self.axes.map(|axis| {
+            let (m, n) = (u64::from(axis.m), u64::from(axis.n));
+            axis.kept.saturating_mul(m.min(n)).min(m * n)
+        }))
+    }
+
     /// The operands as vectors. Neither is empty.
     pub(crate) fn flat(&self) -> Flat {
         let row = self.axes[2].pitch();
         let plane = row.saturating_mul(self.axes[1].pitch());
         let length = |extent: fn(&Along) -> u32| {
             let strides = [plane, row, 1].into_iter().zip(&self.axes);
-            let last =
-                strides.map(|(stride, axis)| stride.saturating_mul(u64::from(extent(axis) - 1)));
+            let last = strides
+                .map(|(stride, axis)| stride.saturating_mul(extent(axis).saturating_sub(1).into()));
             // Far beyond what anything holds, and sums of it are still numbers.
             last.fold(1, u64::saturating_add).min(1 << 62)
         };

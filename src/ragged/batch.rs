@@ -9,6 +9,7 @@ use super::offsets::{element_count, total_overflow};
 use super::shape::MAX_RANK;
 use super::{Layout, Offsets, Shape};
 use crate::error::{Error, Result};
+use crate::host;
 
 const OP: &str = "ragged";
 
@@ -48,22 +49,24 @@ impl<T: Copy> Ragged<T> {
     /// A batch of rows, copied end to end. One pass.
     ///
     /// # Errors
-    /// [`Error::SizeOverflow`] names the row with which the total passes 2³² − 1.
+    /// [`Error::SizeOverflow`] names the row with which the total passes 2³² − 1; [`Error::OutOfMemory`] when the rows are more than
+    /// [the host's memory](crate::set_host_memory_limit) has room for.
     pub fn from_rows(rows: impl IntoIterator<Item: AsRef<[T]>>) -> Result<Self> {
         let rows = rows.into_iter();
         let promised = rows.size_hint().0;
         element_count(OP, promised)?;
         let mut values = Vec::new();
-        let mut offsets = Vec::with_capacity(promised + 1);
+        let mut offsets = host::promised(OP, promised.saturating_add(1))?;
         offsets.push(0);
         for (element, row) in rows.enumerate() {
             let row = row.as_ref();
             let end = u32::try_from(values.len() as u64 + row.len() as u64)
                 .map_err(|_| total_overflow(OP, element))?;
+            element_count(OP, offsets.len())?;
+            host::reserve(OP, &mut values, row.len())?;
             values.extend_from_slice(row);
-            offsets.push(end);
+            host::push(OP, &mut offsets, end)?;
         }
-        element_count(OP, offsets.len() - 1)?;
         let layout = Layout::from_offsets(Offsets::from_vec_unchecked(offsets));
         Ok(Ragged { layout, values })
     }
@@ -140,7 +143,7 @@ impl<T: Copy> Ragged<T> {
     ///
     /// let batch = Ragged::from_padded(&[1, 2, 0, 3, 0, 0], 3, &[2, 1])?;
     /// assert_eq!(batch, Ragged::from_rows([&[1, 2][..], &[3]])?);
-    /// assert_eq!(batch.to_padded(0), [1, 2, 3, 0], "as wide as the longest row");
+    /// assert_eq!(batch.to_padded(0)?, [1, 2, 3, 0], "as wide as the longest row");
     /// # Ok::<(), vsla::Error>(())
     /// ```
     pub fn from_padded(padded: &[T], width: usize, lengths: &[usize]) -> Result<Self> {
@@ -158,7 +161,7 @@ impl<T: Copy> Ragged<T> {
             return Err(wrong(Some(element), width, lengths[element]));
         }
         let layout = Layout::from_lengths(lengths.iter().copied())?;
-        let mut values = Vec::with_capacity(layout.total());
+        let mut values = host::room("from_padded", layout.total())?;
         for (row, &length) in lengths.iter().enumerate() {
             values.extend_from_slice(&padded[row * width..][..length]);
         }
@@ -166,15 +169,22 @@ impl<T: Copy> Ragged<T> {
     }
 
     /// A batch of one value everywhere.
-    pub fn full(layout: &Layout, value: T) -> Self {
-        Ragged {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] when the values are more than [the host's memory](crate::set_host_memory_limit) has room
+    /// for.
+    pub fn full(layout: &Layout, value: T) -> Result<Self> {
+        Ok(Ragged {
             layout: layout.clone(),
-            values: vec![value; layout.total()],
-        }
+            values: host::filled(OP, value, layout.total())?,
+        })
     }
 
     /// A batch of default values, which are zeros for numbers.
-    pub fn zeros(layout: &Layout) -> Self
+    ///
+    /// # Errors
+    /// As [`full`](Self::full).
+    pub fn zeros(layout: &Layout) -> Result<Self>
     where
         T: Default,
     {
@@ -184,23 +194,26 @@ impl<T: Copy> Ragged<T> {
     /// A batch whose values are computed: `value(element, index)`, with the index counted from the start of the element
     /// in row-major order. Called once a value, in order.
     ///
+    /// # Errors
+    /// As [`full`](Self::full), before the first call.
+    ///
     /// ```
     /// use vsla::{Layout, Ragged};
     ///
     /// let layout = Layout::from_lengths([2, 0, 3])?;
-    /// let batch = Ragged::from_fn(&layout, |element, index| 10 * element + index);
+    /// let batch = Ragged::from_fn(&layout, |element, index| 10 * element + index)?;
     /// assert_eq!(batch.to_vecs(), [vec![0, 1], vec![], vec![20, 21, 22]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
-    pub fn from_fn(layout: &Layout, mut value: impl FnMut(usize, usize) -> T) -> Self {
-        let mut values = Vec::with_capacity(layout.total());
+    pub fn from_fn(layout: &Layout, mut value: impl FnMut(usize, usize) -> T) -> Result<Self> {
+        let mut values = host::room(OP, layout.total())?;
         for (element, length) in layout.lengths().enumerate() {
             values.extend((0..length).map(|index| value(element, index)));
         }
-        Ragged {
+        Ok(Ragged {
             layout: layout.clone(),
             values,
-        }
+        })
     }
 
     /// The shapes, shared.
@@ -258,8 +271,12 @@ impl<T: Copy> Ragged<T> {
     }
 
     /// The values of each element in a vector of its own. Copies, and allocates once an element.
+    ///
+    /// # Panics
+    /// When there is no memory for that.
     pub fn to_vecs(&self) -> Vec<Vec<T>> {
-        self.iter().map(<[T]>::to_vec).collect()
+        let rows = self.iter().map(|row| host::copied("to_vecs", row));
+        or_panic(host::try_collect("to_vecs", rows))
     }
 
     /// The batch as a dense array: every element at the origin of the box that all of them fit in
@@ -267,25 +284,25 @@ impl<T: Copy> Ragged<T> {
     ///
     /// Allocates [`Layout::padded_total`] values, which may be very many more than the batch has.
     ///
-    /// # Panics
-    /// When the padded array exceeds the address space.
+    /// # Errors
+    /// [`Error::OutOfMemory`] when that is more than [the host's memory](crate::set_host_memory_limit) has room for.
     ///
     /// ```
     /// use vsla::{Ragged, Shape};
     ///
     /// let batch = Ragged::from_rows([vec![1, 2, 3], vec![], vec![4]])?;
-    /// assert_eq!(batch.to_padded(0), [1, 2, 3, 0, 0, 0, 4, 0, 0]);
+    /// assert_eq!(batch.to_padded(0)?, [1, 2, 3, 0, 0, 0, 4, 0, 0]);
     ///
     /// let shapes = [Shape::new(&[2, 1])?, Shape::new(&[1, 2])?];
     /// let batch = Ragged::from_shapes(vec![1, 2, 3, 4], 2, shapes)?;
-    /// assert_eq!(batch.to_padded(0), [1, 0, 2, 0, 3, 4, 0, 0]);
+    /// assert_eq!(batch.to_padded(0)?, [1, 0, 2, 0, 3, 4, 0, 0]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
-    pub fn to_padded(&self, fill: T) -> Vec<T> {
+    pub fn to_padded(&self, fill: T) -> Result<Vec<T>> {
         let total = usize::try_from(self.layout.padded_total()).unwrap_or(usize::MAX);
-        let mut padded = vec![fill; total];
+        let mut padded = host::filled("to_padded", fill, total)?;
         if self.values.is_empty() {
-            return padded;
+            return Ok(padded);
         }
         // There are values, so no ambient extent is 0, and their product times the length is `total`.
         let ambient = self.layout.ambient_extents();
@@ -295,7 +312,7 @@ impl<T: Copy> Ragged<T> {
                 place(values, self.shape(element).extents(), target, ambient);
             }
         }
-        padded
+        Ok(padded)
     }
 
     /// The share of [`to_padded`](Self::to_padded) that would be padding, as [`Layout::padding_waste`].
@@ -303,7 +320,10 @@ impl<T: Copy> Ragged<T> {
         self.layout.padding_waste()
     }
 
-    /// The batch with every value converted. The layout is shared.
+    /// The batch with every value converted. The layout is shared. [`f16_from_f64`](crate::f16_from_f64) makes `f16` of `f64`, rounded once.
+    ///
+    /// # Panics
+    /// When there is no memory for the values.
     ///
     /// ```
     /// use vsla::Ragged;
@@ -315,7 +335,10 @@ impl<T: Copy> Ragged<T> {
     pub fn cast<U: Copy>(&self, convert: impl Fn(T) -> U) -> Ragged<U> {
         Ragged {
             layout: self.layout.clone(),
-            values: self.values.iter().map(|&value| convert(value)).collect(),
+            values: or_panic(host::exact(
+                "cast",
+                self.values.iter().map(|&value| convert(value)),
+            )),
         }
     }
 
@@ -331,17 +354,20 @@ impl Ragged<f32> {
     /// With zᵢ the i-th output of SplitMix64 started at `seed`, value i of the batch is ⌊zᵢ / 2⁴⁰⌋ / 2²³ − 1. Not for
     /// cryptography. Large batches are filled in parallel.
     ///
+    /// # Errors
+    /// As [`full`](Self::full).
+    ///
     /// ```
     /// use vsla::{Layout, Ragged};
     ///
     /// let layout = Layout::from_lengths([3, 5])?;
-    /// let batch = Ragged::random(&layout, 7);
-    /// assert_eq!(batch, Ragged::random(&layout, 7));
-    /// assert_ne!(batch, Ragged::random(&layout, 8));
+    /// let batch = Ragged::random(&layout, 7)?;
+    /// assert_eq!(batch, Ragged::random(&layout, 7)?);
+    /// assert_ne!(batch, Ragged::random(&layout, 8)?);
     /// assert!(batch.values().iter().all(|x| (-1.0..1.0).contains(x)));
     /// # Ok::<(), vsla::Error>(())
     /// ```
-    pub fn random(layout: &Layout, seed: u64) -> Self {
+    pub fn random(layout: &Layout, seed: u64) -> Result<Self> {
         /// Values a thread should have to do, to be worth waking.
         const CHUNK: usize = 1 << 15;
 
@@ -350,16 +376,26 @@ impl Ragged<f32> {
             let bits = splitmix64(seed, index as u64) >> 40;
             bits as f32 / (1 << 23) as f32 - 1.0
         };
-        let values = if total <= CHUNK {
-            (0..total).map(uniform).collect()
+        let mut values = host::room("random", total)?;
+        if total <= CHUNK {
+            values.extend((0..total).map(uniform));
         } else {
             let indices = (0..total).into_par_iter().with_min_len(CHUNK);
-            indices.map(uniform).collect()
-        };
-        Ragged {
+            indices.map(uniform).collect_into_vec(&mut values);
+        }
+        Ok(Ragged {
             layout: layout.clone(),
             values,
-        }
+        })
+    }
+}
+
+/// What a function that copies a batch and returns no [`Result`] does when memory runs out: a panic can be caught,
+/// other than the abort of an allocator.
+fn or_panic<T>(made: Result<T>) -> T {
+    match made {
+        Ok(made) => made,
+        Err(error) => panic!("{error}"),
     }
 }
 

@@ -5,6 +5,7 @@ use core::fmt::{self, Debug, Display, Formatter};
 use super::topology::{check_dense, covering, grid};
 use super::{Layout, Ragged, Shape, Topology};
 use crate::error::{Error, Result};
+use crate::host;
 
 const OP: &str = "bsr";
 
@@ -101,7 +102,7 @@ impl<T: Copy> Bsr<T> {
         let [m, n] = topology.shape();
         check_dense(OP, [m, n], dense.len())?;
         let [high, wide] = topology.block();
-        let mut values = vec![T::default(); topology.set()];
+        let mut values = host::filled(OP, T::default(), topology.set())?;
         let blocks = values.chunks_exact_mut(high * wide);
         for (block, (row, column)) in blocks.zip(topology.blocks()) {
             let (row, column) = (row as usize * high, column as usize * wide);
@@ -141,7 +142,7 @@ impl<T: Copy> Bsr<T> {
         grid(shape, block)?;
         check_dense(OP, shape, dense.len())?;
         let below = |value: f64| value.abs() <= tolerance;
-        let places = covering(shape, block, |at| !below(dense[at].into()));
+        let places = covering(OP, shape, block, |at| !below(dense[at].into()))?;
         Bsr::sample(&Topology::of_sorted(shape, block, &places)?, dense)
     }
 
@@ -180,9 +181,10 @@ impl<T: Copy> Bsr<T> {
                 got: values.len(),
             });
         }
-        let stored: Vec<_> = topology.blocks().collect();
-        let mut sums = vec![T::default(); topology.set()];
-        let mut met = vec![false; stored.len()];
+        let mut stored = host::room(OP, topology.len())?;
+        stored.extend(topology.blocks());
+        let mut sums = host::filled(OP, T::default(), topology.set())?;
+        let mut met = host::filled(OP, false, stored.len())?;
         for (place, values) in blocks.iter().zip(values.chunks_exact(size)) {
             // Every place is in the topology that was made of them.
             let Ok(at) = stored.binary_search(place) else {
@@ -240,7 +242,8 @@ impl<T: Copy> Bsr<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::SizeOverflow`] where that is more than 2³² − 1 values.
+    /// [`Error::SizeOverflow`] where that is more than 2³² − 1 values, [`Error::OutOfMemory`] where it is more than
+    /// [the host's memory](crate::set_host_memory_limit) has room for.
     pub fn to_dense(&self) -> Result<Ragged<T>>
     where
         T: Default,
@@ -250,7 +253,8 @@ impl<T: Copy> Bsr<T> {
         let layout = Shape::new(&[m, n])
             .and_then(|shape| Layout::uniform(self.len(), shape))
             .map_err(|error| error.named(OP))?;
-        let mut dense = Ragged::full(&layout, T::default());
+        let values = host::filled(OP, T::default(), layout.total())?;
+        let mut dense = Ragged::from_parts(layout.clone(), values)?;
         if layout.total() == 0 {
             return Ok(dense);
         }

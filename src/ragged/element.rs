@@ -62,6 +62,31 @@ impl fmt::Display for DType {
     }
 }
 
+/// The nearest `f16`, and of two that are equally near the one whose last bit is 0: rounded once.
+///
+/// What is nearer to 65,504 than 65,520 is gives that, and all beyond becomes infinite; up to 2⁻²⁵ it is 0, and between a multiple of
+/// 2⁻²⁴. Signs stay, and NaN stays NaN. (`f16::from_f64` rounds twice, or drops bits, and makes 2048 of 2049.0000001.)
+///
+/// ```
+/// use vsla::{Ragged, f16, f16_from_f64};
+///
+/// let wide = Ragged::from_rows([vec![2049.0000001, 65_519.999_999], vec![-65_520.0]])?;
+/// let narrow = wide.cast(f16_from_f64);
+/// assert_eq!(narrow.row(0), [f16::from_f32(2050.0), f16::MAX]);
+/// assert_eq!(narrow.row(1), [f16::NEG_INFINITY]);
+/// # Ok::<(), vsla::Error>(())
+/// ```
+pub fn f16_from_f64(value: f64) -> f16 {
+    let near = value as f32;
+    let apart = f64::from(near);
+    if apart == value || value.is_nan() {
+        return f16::from_f32(near);
+    }
+    // Towards zero, with the last bit for all that is left out: a second rounding, to fewer bits, then sees on which side it is.
+    let cut = near.to_bits() - u32::from(apart.abs() > value.abs());
+    f16::from_f32(f32::from_bits(cut | 1))
+}
+
 mod sealed {
     pub trait Sealed {}
 
@@ -105,7 +130,7 @@ impl Element for f16 {
 
 /// A type of real numbers: `f32`, `i32` or `u32`. Arithmetic, reductions and convolutions are defined on these; complex
 /// values are for transforms, and `f16` is for storage and matrix products.
-pub trait Real: Factor + PartialOrd {}
+pub trait Real: Factor {}
 
 impl Real for f32 {}
 
@@ -113,8 +138,8 @@ impl Real for i32 {}
 
 impl Real for u32 {}
 
-/// A type of the values of matrices that are multiplied: `f32`, `i32`, `u32` or [`f16`](struct@f16).
-pub trait Factor: Element {}
+/// A type of the values of matrices that are multiplied, and of numbers that are compared: `f32`, `i32`, `u32` or [`f16`](struct@f16).
+pub trait Factor: Element + PartialOrd {}
 
 impl Factor for f32 {}
 
@@ -124,9 +149,16 @@ impl Factor for u32 {}
 
 impl Factor for f16 {}
 
-/// A type of floating-point numbers that matrix products can scale, add a bias to and apply functions to: `f32` or [`f16`](struct@f16).
+/// A type of floating-point numbers, of which there are functions such as [`exp`](crate::Tensor::exp), and products with scale and bias: `f32` or [`f16`](struct@f16).
 pub trait Float: Factor {}
 
 impl Float for f32 {}
 
 impl Float for f16 {}
+
+/// A type of integers: `i32` or `u32`.
+pub trait Integer: Real {}
+
+impl Integer for i32 {}
+
+impl Integer for u32 {}

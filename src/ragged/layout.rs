@@ -6,10 +6,11 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::cache::{Cache, CacheKey};
-use super::offsets::element_count;
+use super::offsets::{element_count, total_overflow};
 use super::shape::{MAX_RANK, check_rank, product};
 use super::{Offsets, Shape};
 use crate::error::{Error, Result};
+use crate::host;
 
 const OP: &str = "layout";
 
@@ -81,46 +82,50 @@ impl Layout {
     ///
     /// # Errors
     /// [`Error::Rank`] for a rank outside 1 to [`MAX_RANK`], and for the first element of another rank;
-    /// [`Error::SizeOverflow`] names the element with which the total passes 2³² − 1.
+    /// the others as [`Offsets::from_lengths`].
     pub fn from_shapes(rank: usize, shapes: impl IntoIterator<Item = Shape>) -> Result<Layout> {
         check_rank(OP, rank)?;
         let shapes = shapes.into_iter();
         let promised = shapes.size_hint().0;
         element_count(OP, promised)?;
-        let mut extents = Vec::new();
-        if rank > 1 {
-            extents.reserve(promised.saturating_mul(rank));
-        }
-        let mut stranger = None;
-        let lengths = shapes.enumerate().map(|(element, shape)| {
+        let each = if rank == 1 { 0 } else { rank };
+        let mut extents = host::promised(OP, promised.saturating_mul(each))?;
+        let mut offsets = host::promised(OP, promised.saturating_add(1))?;
+        let mut total = 0u32;
+        offsets.push(0);
+        for (element, shape) in shapes.enumerate() {
             if shape.rank() != rank {
-                stranger.get_or_insert((element, shape.rank()));
-            } else if rank > 1 {
-                extents.extend_from_slice(shape.extents());
+                return Err(Error::Rank {
+                    op: OP,
+                    element: Some(element),
+                    expected: rank.to_string(),
+                    got: shape.rank(),
+                });
             }
-            shape.size()
-        });
-        let offsets = Offsets::from_lengths(lengths);
-        if let Some((element, got)) = stranger {
-            return Err(Error::Rank {
-                op: OP,
-                element: Some(element),
-                expected: rank.to_string(),
-                got,
-            });
+            total = total
+                .checked_add(shape.size() as u32)
+                .ok_or_else(|| total_overflow("offsets", element))?;
+            element_count(OP, offsets.len())?;
+            host::push(OP, &mut offsets, total)?;
+            host::extend(OP, &mut extents, shape.extents()[..each].iter().copied())?;
         }
-        Ok(Layout::with_extents_unchecked(offsets?, rank, extents))
+        let offsets = Offsets::from_vec_unchecked(offsets);
+        Ok(Layout::with_extents_unchecked(offsets, rank, extents))
     }
 
     /// `elements` elements of one shape.
     ///
     /// # Errors
-    /// [`Error::SizeOverflow`] names the element with which the total passes 2³² − 1.
+    /// As [`Offsets::from_lengths`].
     pub fn uniform(elements: usize, shape: Shape) -> Result<Layout> {
         let offsets = Offsets::uniform(elements, shape.size())?;
         let extents = match shape.rank() {
             1 => Vec::new(),
-            _ => shape.extents().repeat(elements),
+            rank => {
+                let mut extents = host::room(OP, elements.saturating_mul(rank))?;
+                (0..elements).for_each(|_| extents.extend_from_slice(shape.extents()));
+                extents
+            }
         };
         Ok(Layout::with_extents_unchecked(
             offsets,
@@ -270,9 +275,9 @@ impl Layout {
         let rank = self.rank();
         let extents = match rank {
             1 => Vec::new(),
-            _ => self.extents()[start * rank..end * rank].to_vec(),
+            _ => host::copied("range", &self.extents()[start * rank..end * rank])?,
         };
-        let offsets = self.0.offsets.slice(elements);
+        let offsets = self.0.offsets.slice("range", elements)?;
         Ok(Layout::with_extents_unchecked(offsets, rank, extents))
     }
 

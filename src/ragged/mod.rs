@@ -28,7 +28,7 @@ mod topology;
 
 pub use batch::{Ragged, Rows};
 pub use bsr::Bsr;
-pub use element::{DType, Element, Factor, Float, Real};
+pub use element::{DType, Element, Factor, Float, Integer, Real, f16_from_f64};
 pub use indices::Indices;
 pub use layout::Layout;
 pub use offsets::Offsets;

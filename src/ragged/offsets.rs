@@ -4,6 +4,7 @@ use core::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::host;
 
 const OP: &str = "offsets";
 
@@ -71,16 +72,22 @@ impl Offsets {
     /// The offsets of elements of these lengths. One pass.
     ///
     /// # Errors
-    /// [`Error::SizeOverflow`] names the element with which the total passes 2³² − 1.
+    /// [`Error::SizeOverflow`] names the element with which the total passes 2³² − 1; [`Error::OutOfMemory`] when there are more elements than
+    /// [the host's memory](crate::set_host_memory_limit) has room for.
     pub fn from_lengths(lengths: impl IntoIterator<Item = usize>) -> Result<Offsets> {
         let lengths = lengths.into_iter();
         let promised = lengths.size_hint().0;
         element_count(OP, promised)?;
-        let mut offsets = Vec::with_capacity(promised + 1);
+        let mut offsets = host::promised(OP, promised.saturating_add(1))?;
         offsets.push(0);
         let mut total = 0;
         for length in lengths {
             total = add(total, length).ok_or_else(|| total_overflow(OP, offsets.len() - 1))?;
+            // Checked where room is made, for a check of each length takes as long as its sum.
+            if offsets.len() == offsets.capacity() {
+                element_count(OP, offsets.len())?;
+                host::reserve(OP, &mut offsets, 1)?;
+            }
             offsets.push(total);
         }
         element_count(OP, offsets.len() - 1)?;
@@ -90,14 +97,17 @@ impl Offsets {
     /// The offsets of `elements` elements, each of `length` values.
     ///
     /// # Errors
-    /// [`Error::SizeOverflow`] names the element with which the total passes 2³² − 1.
+    /// As [`from_lengths`](Self::from_lengths).
     pub fn uniform(elements: usize, length: usize) -> Result<Offsets> {
         element_count(OP, elements)?;
         if elements as u128 * length as u128 > u128::from(u32::MAX) {
             return Err(total_overflow(OP, u32::MAX as usize / length));
         }
         let offsets = (0..elements + 1).map(|entry| (entry * length) as u32);
-        Ok(Offsets(Arc::new(offsets.collect())))
+        // `usize` ranges know their lengths.
+        let mut all = host::room(OP, elements + 1)?;
+        all.extend(offsets);
+        Ok(Offsets(Arc::new(all)))
     }
 
     /// Offsets that hold by construction.
@@ -107,10 +117,11 @@ impl Offsets {
     }
 
     /// The offsets of a range of elements that is known to be inside the batch, counted from its first value.
-    pub(super) fn slice(&self, elements: Range<usize>) -> Offsets {
+    pub(super) fn slice(&self, op: &'static str, elements: Range<usize>) -> Result<Offsets> {
         let base = self.0[elements.start];
-        let own = &self.0[elements.start..=elements.end];
-        Offsets(Arc::new(own.iter().map(|offset| offset - base).collect()))
+        let own = self.0[elements.start..=elements.end].iter();
+        let own = host::exact(op, own.map(|offset| offset - base))?;
+        Ok(Offsets(Arc::new(own)))
     }
 
     /// The number of elements, one less than the number of offsets.

@@ -7,6 +7,7 @@ use super::Layout;
 use super::layout::next_id;
 use super::offsets::element_count;
 use crate::error::{Count, Error, Result};
+use crate::host;
 
 const OP: &str = "order";
 
@@ -50,7 +51,7 @@ impl Order {
     pub fn new(elements: impl Into<Vec<u32>>) -> Result<Order> {
         let elements = elements.into();
         element_count(OP, elements.len())?;
-        let mut inverse = vec![u32::MAX; elements.len()];
+        let mut inverse = host::filled(OP, u32::MAX, elements.len())?;
         for (position, &element) in elements.iter().enumerate() {
             let Some(place) = inverse.get_mut(element as usize) else {
                 return Err(Error::Index {
@@ -84,14 +85,19 @@ impl Order {
     /// ```
     /// # use vsla::{Layout, Order};
     /// let layout = Layout::from_lengths([5, 0, 7, 0])?;
-    /// assert_eq!(Order::by_length(&layout).as_slice(), [1, 3, 0, 2]);
+    /// assert_eq!(Order::by_length(&layout)?.as_slice(), [1, 3, 0, 2]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
-    pub fn by_length(layout: &Layout) -> Order {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn by_length(layout: &Layout) -> Result<Order> {
         const DIGIT: u32 = 11;
-        let lengths: Vec<u32> = layout.lengths().map(|length| length as u32).collect();
-        let mut elements: Vec<u32> = (0..lengths.len() as u32).collect();
-        let mut sorted = vec![0; elements.len()];
+        host::check(OP, layout.len(), 3 * 4)?;
+        let lengths = host::exact(OP, layout.lengths().map(|length| length as u32))?;
+        let mut elements = host::room(OP, lengths.len())?;
+        elements.extend(0..lengths.len() as u32);
+        let mut sorted = host::zeroed(OP, elements.len())?;
         let mut shift = 0;
         // By digits, the lowest first: each pass keeps the order of the one before.
         while shift < u32::BITS && layout.max_length() >> shift > 0 {
@@ -115,10 +121,10 @@ impl Order {
         for (position, &element) in elements.iter().enumerate() {
             inverse[element as usize] = position as u32;
         }
-        Order {
+        Ok(Order {
             there: Way::new(elements),
             back: Way::new(inverse),
-        }
+        })
     }
 
     /// The order that undoes this one. Copies nothing.

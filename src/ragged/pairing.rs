@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Layout;
 use super::layout::next_id;
 use crate::error::{Error, Result, Side};
+use crate::host;
 
 /// Which elements of two batches meet.
 ///
@@ -42,7 +43,10 @@ enum Kind {
     Elementwise,
     OneToAll,
     AllToAll,
-    List { id: u64, pairs: Arc<[(u32, u32)]> },
+    List {
+        id: u64,
+        pairs: Arc<Vec<(u32, u32)>>,
+    },
 }
 
 impl Pairs {
@@ -53,6 +57,7 @@ impl Pairs {
                 op,
                 left: left.len(),
                 right: right.len(),
+                pairing: true,
             });
         }
         Ok(Pairs {
@@ -85,7 +90,7 @@ impl Pairs {
                 check_list(op, left.len(), right.len(), pairs)?;
                 let kind = Kind::List {
                     id: next_id(),
-                    pairs: pairs.into(),
+                    pairs: Arc::new(host::copied(op, pairs)?),
                 };
                 (kind, pairs.len())
             }
@@ -238,7 +243,7 @@ mod tests {
         let elementwise = Pairs::elementwise("add", &layout(3), &layout(1));
         assert_eq!(
             elementwise.map_err(text).unwrap_err(),
-            "add: expected batches of equal size, got 3 elements and 1: unequal batches need a pairing"
+            "add: expected batches of equal size, got 3 elements and 1: unequal batches need a pairing: AllToAll or a List"
         );
         assert_eq!(
             pairs(2, 3, Pairing::OneToAll).map_err(text).unwrap_err(),

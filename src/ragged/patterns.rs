@@ -2,8 +2,9 @@
 
 use super::Topology;
 use super::batch::splitmix64;
-use super::topology::{grid, one_set};
-use crate::error::Result;
+use super::topology::{OP, grid, one_set};
+use crate::error::{Error, Result};
+use crate::host;
 
 impl Topology {
     /// The blocks that hold an entry on the diagonal or below it: what a causal mask leaves.
@@ -65,10 +66,10 @@ impl Topology {
         })
     }
 
-    /// The blocks whose row and column in the grid differ by a multiple of `stride`; 0 counts as 1, which is all of them.
+    /// The blocks whose row and column in the grid differ by a multiple of `stride`: of 1, all of them.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new).
+    /// [`Error::Argument`] for a stride of 0; those of [`new`](Self::new).
     ///
     /// ```
     /// # use vsla::Topology;
@@ -78,16 +79,17 @@ impl Topology {
     /// ```
     pub fn strided(shape: [usize; 2], block: [usize; 2], stride: usize) -> Result<Topology> {
         let [rows, columns] = grid(shape, block)?;
-        let stride = stride.max(1);
+        if stride == 0 {
+            return Err(refused("a stride of 1 or more", 0));
+        }
         let row = |row: usize| (row % stride..columns).step_by(stride);
         Topology::rows(shape, block, (0..rows).map(row))
     }
 
-    /// `each` blocks in every row of the grid, or all where it has fewer columns: different ones, drawn evenly, the same for the same seed on
-    /// every machine.
+    /// `each` blocks in every row of the grid: different ones, drawn evenly, the same for the same seed on every machine.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new).
+    /// [`Error::Argument`] for more blocks than the grid has columns; those of [`new`](Self::new).
     ///
     /// ```
     /// # use vsla::Topology;
@@ -104,7 +106,10 @@ impl Topology {
         seed: u64,
     ) -> Result<Topology> {
         let [rows, columns] = grid(shape, block)?;
-        let each = each.min(columns);
+        if each > columns {
+            let most = format!("at most {columns} blocks in a row, the grid's columns");
+            return Err(refused(&most, each));
+        }
         one_set(block, rows.saturating_mul(each))?;
         let mut draws = 0;
         let mut below = |bound: usize| {
@@ -112,8 +117,9 @@ impl Topology {
             // The high half of a product: even to within 2⁻³² for bounds of a grid.
             ((u128::from(splitmix64(seed, draws)) * bound as u128) >> 64) as usize
         };
-        let mut places = Vec::with_capacity(rows * each);
-        let mut left: Vec<u32> = (0..columns as u32).collect();
+        let mut places = host::room(OP, rows * each)?;
+        let mut left: Vec<u32> = host::room(OP, columns)?;
+        left.extend(0..columns as u32);
         for row in 0..rows {
             for i in 0..each {
                 left.swap(i, i + below(columns - i));
@@ -141,12 +147,25 @@ impl Topology {
         block: [usize; 2],
         rows: impl Iterator<Item = C> + Clone,
     ) -> Result<Topology> {
-        let count = |sum: usize, row: C| sum.saturating_add(row.len());
-        one_set(block, rows.clone().fold(0, count))?;
+        // Rows and columns are counted one by one; they may be billions.
+        let sides = grid(shape, block)?;
+        host::check(OP, sides[0].max(sides[1]), 3 * 4)?;
+        let add = |sum: usize, row: C| sum.saturating_add(row.len());
+        let count = rows.clone().fold(0, add);
+        one_set(block, count)?;
         let places = rows
             .enumerate()
             .flat_map(|(row, columns)| columns.map(move |column| (row as u32, column as u32)));
-        let places: Vec<_> = places.collect();
-        Topology::of_sorted(shape, block, &places)
+        let mut all = host::room(OP, count)?;
+        all.extend(places);
+        Topology::of_sorted(shape, block, &all)
+    }
+}
+
+fn refused(expected: &str, got: usize) -> Error {
+    Error::Argument {
+        op: "topology",
+        expected: expected.to_owned(),
+        got: got.to_string(),
     }
 }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use super::{CacheKey, Layout, Shape};
 use crate::error::{Count, Error, Result};
+use crate::host;
 
-const OP: &str = "topology";
+pub(super) const OP: &str = "topology";
 
 /// The sides that a block may have.
 pub(crate) const SIDES: [usize; 7] = [8, 16, 32, 48, 64, 96, 128];
@@ -110,7 +111,7 @@ impl Topology {
         blocks: impl IntoIterator<Item = (u32, u32)>,
     ) -> Result<Topology> {
         let grid = grid(shape, block)?;
-        let mut blocks: Vec<_> = blocks.into_iter().collect();
+        let mut blocks = host::collect(OP, blocks)?;
         for (at, &place) in blocks.iter().enumerate() {
             check_inside(grid, at, place)?;
         }
@@ -135,7 +136,7 @@ impl Topology {
     pub fn from_mask(shape: [usize; 2], block: [usize; 2], mask: &[bool]) -> Result<Topology> {
         grid(shape, block)?;
         check_dense(OP, shape, mask.len())?;
-        let places = covering(shape, block, |at| mask[at]);
+        let places = covering(OP, shape, block, |at| mask[at])?;
         Topology::of_sorted(shape, block, &places)
     }
 
@@ -146,8 +147,10 @@ impl Topology {
     ) -> Result<Topology> {
         let [rows, columns] = grid(shape, block)?;
         let values = one_set(block, blocks.len())?;
-        let by_row = Order::new(rows, blocks.iter().copied());
-        let by_column = Order::new(columns, blocks.iter().map(|&(row, column)| (column, row)));
+        // Both orders, and what fills them.
+        host::check(OP, rows.max(columns), 3 * 4)?;
+        let by_row = Order::new(rows, blocks.iter().copied())?;
+        let by_column = Order::new(columns, blocks.iter().map(|&(row, column)| (column, row)))?;
         Ok(Topology(Arc::new(Inner {
             shape,
             block,
@@ -260,21 +263,21 @@ impl Topology {
 
 impl Order {
     /// From blocks as they are stored: (row, place in the row).
-    fn new(rows: usize, blocks: impl Iterator<Item = (u32, u32)> + Clone) -> Order {
-        let mut offsets = vec![0u32; rows + 1];
+    fn new(rows: usize, blocks: impl Iterator<Item = (u32, u32)> + Clone) -> Result<Order> {
+        let mut offsets = host::zeroed::<u32>(OP, rows + 1)?;
         for (row, _) in blocks.clone() {
             offsets[row as usize + 1] += 1;
         }
         for row in 0..rows {
             offsets[row + 1] += offsets[row];
         }
-        let mut next = offsets.clone();
-        let mut entries = vec![[0; 2]; offsets[rows] as usize];
+        let mut next = host::copied(OP, &offsets)?;
+        let mut entries = host::zeroed(OP, offsets[rows] as usize)?;
         for (stored, (row, place)) in blocks.enumerate() {
             entries[next[row as usize] as usize] = [stored as u32, place];
             next[row as usize] += 1;
         }
-        Order { offsets, entries }
+        Ok(Order { offsets, entries })
     }
 
     /// The number of blocks of each row.
@@ -310,10 +313,13 @@ pub(crate) fn grid(shape: [usize; 2], block: [usize; 2]) -> Result<[usize; 2]> {
 pub(super) fn one_set(block: [usize; 2], blocks: usize) -> Result<Layout> {
     let [high, wide] = block;
     let set = Shape::new(&[blocks, high, wide]).and_then(|set| Layout::uniform(1, set));
-    set.map_err(|_| Error::SizeOverflow {
-        op: OP,
-        element: None,
-        what: format!("{} of {high} x {wide}", Count(blocks, "block")),
+    set.map_err(|error| match error {
+        Error::SizeOverflow { .. } => Error::SizeOverflow {
+            op: OP,
+            element: None,
+            what: format!("{} of {high} x {wide}", Count(blocks, "block")),
+        },
+        other => other.named(OP),
     })
 }
 
@@ -344,13 +350,15 @@ pub(super) fn check_dense(op: &'static str, shape: [usize; 2], got: usize) -> Re
 
 /// The blocks that hold an entry that is wanted, in row order.
 pub(super) fn covering(
+    op: &'static str,
     shape: [usize; 2],
     block: [usize; 2],
     wanted: impl Fn(usize) -> bool,
-) -> Vec<(u32, u32)> {
+) -> Result<Vec<(u32, u32)>> {
     let columns = shape[1].div_ceil(block[1]);
     let mut places = Vec::new();
-    let mut found = vec![false; columns];
+    // A matrix without rows may have billions of columns.
+    let mut found = host::filled(op, false, if shape[0] == 0 { 0 } else { columns })?;
     for first in (0..shape[0]).step_by(block[0]) {
         found.fill(false);
         for row in first..shape[0].min(first + block[0]) {
@@ -364,9 +372,11 @@ pub(super) fn covering(
         }
         let row = (first / block[0]) as u32;
         let there = found.iter().enumerate().filter(|(_, found)| **found);
-        places.extend(there.map(|(column, _)| (row, column as u32)));
+        for (column, _) in there {
+            host::push(op, &mut places, (row, column as u32))?;
+        }
     }
-    places
+    Ok(places)
 }
 
 impl PartialEq for Topology {

@@ -96,6 +96,7 @@ impl ConvPlan {
                 op: mode.op(),
                 left: signals.len(),
                 right: self.signals,
+                pairing: false,
             });
         }
         let costs = device.costs();

@@ -1,10 +1,11 @@
-//! Between f32 and f16.
+//! Between types of numbers.
 
 use half::f16;
 
 use super::Tensor;
 use crate::Result;
-use crate::ops::convert;
+use crate::ops::{cast, convert};
+use crate::ragged::Element;
 
 impl Tensor<f32> {
     /// Every value rounded to the nearest `f16`, ties to even: half the memory, 11 bits of precision.
@@ -43,4 +44,53 @@ impl Tensor<f16> {
     pub fn to_f32(&self) -> Result<Tensor<f32>> {
         self.unary(&*convert::to_f32(&self.layout)?, &[])
     }
+}
+
+/// Conversions by `ops::cast`: from, method, to, formula, what is to be known, an example.
+macro_rules! casts {
+    ($($from:ident fn $method:ident() $to:ident $what:literal $x:literal => $y:literal;)*) => {$(
+        impl Tensor<$from> {
+            #[doc = $what]
+            ///
+            /// The same on every device. Cost: values read once, written once.
+            ///
+            /// ```
+            /// # use vsla::{Device, Ragged, f16};
+            #[doc = concat!("let x = Device::cpu().upload(&Ragged::from_rows([vec!", $x, ", vec![]])?)?;")]
+            #[doc = concat!("assert_eq!(x.", stringify!($method), "()?.download_blocking()?.to_vecs(), [vec!", $y, ", vec![]]);")]
+            /// # Ok::<(), vsla::Error>(())
+            /// ```
+            ///
+            /// # Errors
+            /// [`TooLarge`](crate::Error::TooLarge) above the device's binding limit, [`OutOfMemory`](crate::Error::OutOfMemory),
+            /// [`DeviceLost`](crate::Error::DeviceLost).
+            pub fn $method(&self) -> Result<Tensor<$to>> {
+                let (from, to) = (<$from as Element>::DTYPE, <$to as Element>::DTYPE);
+                self.unary(&*cast::launch(stringify!($method), from, to, &self.layout)?, &[])
+            }
+        }
+    )*};
+}
+
+casts! {
+    f32 fn to_i32() i32 "Every value without its fraction as an `i32`; of what does not fit the nearest that does, and 0 of NaN: as Rust's `as`."
+        "[-1.9f32, 3e9, f32::NAN]" => "[-1, i32::MAX, 0]";
+    f32 fn to_u32() u32 "Every value without its fraction as a `u32`; of what does not fit the nearest that does, and 0 of NaN: as Rust's `as`."
+        "[1.9f32, -3.0, f32::INFINITY]" => "[1, 0, u32::MAX]";
+    f16 fn to_i32() i32 "Every value without its fraction as an `i32`; the nearest of infinity, and 0 of NaN: as Rust's `as`."
+        "[f16::NEG_INFINITY, f16::MAX]" => "[i32::MIN, 65504]";
+    f16 fn to_u32() u32 "Every value without its fraction as a `u32`; of what does not fit the nearest that does, and 0 of NaN: as Rust's `as`."
+        "[f16::NEG_ONE, f16::MAX]" => "[0, 65504]";
+    u32 fn to_i32() i32 "Every value as an `i32`; 2³¹ − 1 of what is above. It does not wrap."
+        "[7u32, u32::MAX]" => "[7, i32::MAX]";
+    i32 fn to_u32() u32 "Every value as a `u32`; 0 of what is below. It does not wrap."
+        "[7i32, -7]" => "[7, 0]";
+    i32 fn to_f32() f32 "Every value as the nearest `f32`, ties to even; exactly up to 2²⁴."
+        "[-7i32, (1 << 24) + 1]" => "[-7.0, 16777216.0]";
+    u32 fn to_f32() f32 "Every value as the nearest `f32`, ties to even; exactly up to 2²⁴."
+        "[7u32, (1 << 24) + 3]" => "[7.0, 16777220.0]";
+    i32 fn to_f16() f16 "Every value as the nearest `f16`, ties to even; exactly up to 2,048, and infinite from ±65,520 on."
+        "[-7i32, 2049, 1 << 20]" => "[f16::from_f32(-7.0), f16::from_f32(2048.0), f16::INFINITY]";
+    u32 fn to_f16() f16 "Every value as the nearest `f16`, ties to even; exactly up to 2,048, and infinite from 65,520 on."
+        "[7u32, 2051, 1 << 20]" => "[f16::from_f32(7.0), f16::from_f32(2052.0), f16::INFINITY]";
 }

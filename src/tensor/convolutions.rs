@@ -185,6 +185,8 @@ impl<T: Real> Pair<'_, T> {
             method: self.method,
             window: self.window,
             costs: self.left.device.costs(),
+            allowed: self.left.device.allowed(),
+            binding: self.left.device.binding(),
         }
     }
 

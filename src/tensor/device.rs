@@ -25,6 +25,8 @@ use crate::{Result, Tensor};
 pub struct Device {
     backend: Backend,
     costs: Arc<CostTable>,
+    /// Multiply-adds of one operation at most.
+    allowed: u64,
 }
 
 #[derive(Clone)]
@@ -144,6 +146,7 @@ impl Device {
         Device {
             backend: Backend::Cpu(Arc::new(Cpu::new(why.to_owned()))),
             costs: Arc::new(CostTable::cpu().with_workers(rayon::current_num_threads())),
+            allowed: u64::MAX,
         }
     }
 
@@ -156,13 +159,15 @@ impl Device {
         Device {
             backend: Backend::Gpu(Arc::new(gpu)),
             costs: Arc::new(costs),
+            allowed: u64::MAX,
         }
     }
 
     /// Opens a GPU, a software one when there is no other.
     ///
     /// # Errors
-    /// [`NoDevice`](crate::Error::NoDevice) when there is no adapter, or none of the name asked for.
+    /// [`NoDevice`](crate::Error::NoDevice) when there is no adapter, or none of the name asked for; [`Argument`](crate::Error::Argument) for
+    /// 0 workgroups in a dimension.
     #[cfg(feature = "gpu")]
     pub fn gpu(options: GpuOptions) -> Result<Device> {
         pollster::block_on(Device::gpu_async(options))
@@ -200,7 +205,20 @@ impl Device {
     /// The device's error and loss callbacks are single, and stay the application's: errors of this library's work are
     /// caught in error scopes, and a loss shows in the next call that waits.
     ///
+    /// No features are needed, and no more than WebGPU's default limits, `wgpu::Limits::default()`: 8 storage
+    /// buffers and a uniform one of 128 bytes with a dynamic offset, in one bind group of 9 bindings; workgroups of
+    /// 256 invocations in x and of 16 KiB; buffers of 16 MiB, for transfers. The size of storage bindings limits
+    /// that of tensors. With higher limits, and with `SHADER_F16`, `SUBGROUP` and
+    /// `EXPERIMENTAL_COOPERATIVE_MATRIX`, there are faster kernels; with `TIMESTAMP_QUERY`, times of
+    /// [`profile`](Self::profile).
+    ///
+    /// Waits until the device has done what was submitted to it, which is how the queue is recognised. wgpu calls
+    /// the application's callbacks (of `map_async` and the like) from within submissions, also from those of this
+    /// library: they must not call it back.
+    ///
     /// # Errors
+    /// [`Unsupported`](crate::Error::Unsupported) names every limit that is too low, or says that the queue is another
+    /// device's, or the adapter not the device's own. [`DeviceLost`](crate::Error::DeviceLost);
     /// [`OutOfMemory`](crate::Error::OutOfMemory) or [`Gpu`](crate::Error::Gpu) when the device cannot make a buffer.
     #[cfg(feature = "gpu")]
     pub fn from_wgpu(
@@ -296,7 +314,16 @@ impl Device {
         }
     }
 
-    /// Bytes of tensor memory: live, peak and kept for reuse.
+    /// The most bytes of one tensor, where that is not all the memory there is.
+    pub(super) fn binding(&self) -> Option<u64> {
+        match &self.backend {
+            Backend::Cpu(_) => None,
+            #[cfg(feature = "gpu")]
+            Backend::Gpu(gpu) => Some(gpu.limits.binding_bytes),
+        }
+    }
+
+    /// Bytes that the device holds: of tensors, kept for reuse, on their way out, and for transfers.
     pub fn memory(&self) -> Memory {
         match &self.backend {
             Backend::Cpu(cpu) => cpu.memory(),
@@ -305,7 +332,13 @@ impl Device {
         }
     }
 
-    /// Gives back memory that is kept for reuse.
+    /// Gives back memory that is not in use: what is kept for reuse, idle buffers for transfers, and on a GPU copies of layouts
+    /// and plans, which the next operation makes again.
+    ///
+    /// Submits recorded work without waiting for it. What that work still uses counts as [`Memory::leaving`] until it is done.
+    ///
+    /// On the CPU also the plans of its transforms, which [`memory`](Self::memory) does not count and all CPU
+    /// devices share: at most about 64 MiB of each kind (`fft`, `ifft`, `rfft`, `irfft`), or the one longest.
     pub fn trim(&self) {
         match &self.backend {
             Backend::Cpu(cpu) => cpu.trim(),
@@ -314,7 +347,30 @@ impl Device {
         }
     }
 
+    /// For the tests of this crate: what kernels of an instrumented device reached for outside their buffers since the last call.
+    #[cfg(feature = "gpu")]
+    #[doc(hidden)]
+    pub fn accesses_outside(&self) -> Result<Vec<String>> {
+        match &self.backend {
+            Backend::Cpu(_) => Ok(Vec::new()),
+            Backend::Gpu(gpu) => gpu.accesses_outside(),
+        }
+    }
+
+    /// For the tests of this crate: the kernels that an instrumented device has compiled.
+    #[cfg(feature = "gpu")]
+    #[doc(hidden)]
+    pub fn instrumented_kernels(&self) -> Vec<String> {
+        match &self.backend {
+            Backend::Cpu(_) => Vec::new(),
+            Backend::Gpu(gpu) => gpu.instrumented_kernels(),
+        }
+    }
+
     /// Submits recorded work without waiting for it. The CPU has none.
+    ///
+    /// An application that shares buffers with the library calls it before it writes to one: see
+    /// [`import`](Self::import).
     ///
     /// # Errors
     /// [`DeviceLost`](crate::Error::DeviceLost).
@@ -355,7 +411,61 @@ impl Device {
         Ok(Device {
             backend: self.backend.clone(),
             costs: Arc::new(costs),
+            allowed: self.allowed,
         })
+    }
+
+    /// The same device, on which an operation that asks for more multiply-adds than this is refused before any of it runs. Tensors of both
+    /// are on one device; an operation goes by the limit of its left operand.
+    ///
+    /// A program that computes what others ask for limits memory and time by it: a direct convolution of a million values with a million
+    /// is 10¹² multiply-adds, seconds on a large GPU and minutes on a CPU. What is counted depends on lengths and methods alone, never on
+    /// values or timing:
+    ///
+    /// | operation | counted |
+    /// | --- | --- |
+    /// | convolutions by the definition, `correlate_max`, `sbd` | m n a pair, with modes and strides those of the kept results |
+    /// | convolutions by transforms of length L | 7½ L log₂ L each |
+    /// | `matmul` | m k n a pair, whatever multiplies |
+    /// | block-sparse products | the values of the stored blocks for each column |
+    /// | `fft` and the like | 5 n log₂ n, half of it for real values; n² up to 64 values, and as much as the convolution of other lengths takes |
+    /// | `conv_matmul`, `kron_matmul` | those of all entries' products, by the definition or by transforms |
+    /// | `eval` | the coefficients for each point |
+    /// | others | the values that are read or written |
+    ///
+    /// A GPU multiplies by zeros where that is faster, and is charged for them. More pairs than this are refused as well. Operations of several
+    /// parts, such as `fft2`, are counted part by part.
+    ///
+    /// ```
+    /// # use vsla::{Device, Error, Ragged};
+    /// let device = Device::cpu().with_work_limit(1_000_000);
+    /// let x = device.upload(&Ragged::from_rows([vec![1; 2000], vec![1; 10]])?)?;
+    /// assert!(x.add(&x).is_ok());
+    /// let error = x.conv(&x).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "conv: element 0: asks for 4000100 multiply-adds, above the 1000000 that the device's work limit allows: \
+    ///      ask for less at once, or raise the limit"
+    /// );
+    /// assert!(matches!(error, Error::WorkLimit { asked: 4_000_100, allowed: 1_000_000, .. }));
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_work_limit(&self, multiply_adds: u64) -> Device {
+        Device {
+            allowed: multiply_adds,
+            ..self.clone()
+        }
+    }
+
+    /// What [`with_work_limit`](Self::with_work_limit) set; `None` without a limit.
+    pub fn work_limit(&self) -> Option<u64> {
+        (self.allowed < u64::MAX).then_some(self.allowed)
+    }
+
+    /// Multiply-adds of one operation at most.
+    pub(super) fn allowed(&self) -> u64 {
+        self.allowed
     }
 
     /// Copies a batch to the device. On a GPU the copy is recorded: the call does not wait for it, and the host data is

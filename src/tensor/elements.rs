@@ -77,7 +77,7 @@ impl<T: Element> Tensor<T> {
             device: 0,
             extra: 0,
         };
-        let make = || Ok(Arc::new(Order::by_length(&self.layout)));
+        let make = || Ok(Arc::new(Order::by_length(&self.layout)?));
         let order = Order::clone(&*self.layout.cached(key, make)?);
         Ok((self.reorder(&order)?, order))
     }

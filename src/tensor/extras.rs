@@ -3,7 +3,7 @@
 use super::methods::single;
 use super::{Operand, Tensor, run};
 use crate::Result;
-use crate::ops::matmul::{Activation, Epilogue, check_residual, whose_bias};
+use crate::ops::matmul::{Activation, BIAS, Epilogue, RESIDUAL, check_residual, whose_bias};
 use crate::plan::Launch;
 use crate::ragged::Element;
 
@@ -34,7 +34,6 @@ impl<'a, T: Element> Extras<'a, T> {
     /// As plans know it, where the bias suits so many right operands. It becomes an input.
     pub fn epilogue(
         &self,
-        op: &'static str,
         factor: &Tensor<T>,
         right: usize,
         inputs: &mut Vec<Operand<'a>>,
@@ -46,8 +45,8 @@ impl<'a, T: Element> Extras<'a, T> {
             residual: self.residual.is_some(),
         };
         if let Some(bias) = self.bias {
-            factor.check_device(op, bias)?;
-            epilogue.bias = Some(whose_bias(op, &bias.layout, right)?);
+            factor.check_device(BIAS, bias)?;
+            epilogue.bias = Some(whose_bias(&bias.layout, right)?);
             inputs.push(bias.operand());
         }
         Ok(epilogue)
@@ -62,9 +61,9 @@ impl<'a, T: Element> Extras<'a, T> {
         mut inputs: Vec<Operand<'a>>,
     ) -> Result<Tensor<R>> {
         if let Some(residual) = self.residual {
-            factor.check_device(op, residual)?;
+            factor.check_device(RESIDUAL, residual)?;
             let (result, _) = launch.outputs[0].sized(|i| inputs[i].layout);
-            check_residual(op, &residual.layout, result)?;
+            check_residual(&residual.layout, result)?;
             inputs.push(residual.operand());
         }
         let scalars: Vec<u32> = self.scale.map(f32::to_bits).into_iter().collect();

@@ -5,6 +5,7 @@ use super::Tensor;
 use super::device::Backend;
 use crate::Result;
 use crate::ops;
+use crate::plan::check_work;
 use crate::ragged::{Element, Indices, Layout, Pairing, Pairs, Real};
 
 impl<T: Element> Tensor<T> {
@@ -95,6 +96,7 @@ impl<T: Element> Tensor<T> {
         pairing: Pairing<'_>,
     ) -> Result<Pairs> {
         let pairs = Pairs::new(op, layout, indices.lists(), pairing)?;
+        check_work(op, None, pairs.len() as u64, self.device.allowed())?;
         #[cfg(feature = "gpu")]
         if let Backend::Gpu(gpu) = self.device.backend() {
             gpu.check_elements(op, pairs.len())?;

@@ -105,15 +105,25 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// Those of [`concat`](Self::concat), before any work for other devices, sizes of batches, ranks and for the axis.
     pub fn concat_all(&self, others: &[&Tensor<T>], axis: usize) -> Result<Tensor<T>> {
+        let op = "concat_all";
         for other in others {
-            let pair = self.meet("concat", other)?;
-            ops::ambient::check_concat(axis, &self.layout, pair.layouts().1)?;
+            self.check_device(op, other)?;
+            if self.len() != other.len() {
+                return Err(Error::BatchSize {
+                    op,
+                    left: self.len(),
+                    right: other.len(),
+                    pairing: false,
+                });
+            }
+            ops::ambient::check_concat(axis, &self.layout, &other.layout)
+                .map_err(|error| error.named(op))?;
         }
         let mut all: Vec<Tensor<T>> = vec![self.clone()];
         all.extend(others.iter().map(|&other| other.clone()));
         while all.len() > 1 {
             let joined = all.chunks(2).map(|two| match two {
-                [left, right] => left.concat(right, axis),
+                [left, right] => left.concat(right, axis).map_err(|error| error.named(op)),
                 _ => Ok(two[0].clone()),
             });
             all = joined.collect::<Result<_>>()?;
@@ -189,7 +199,8 @@ impl<T: Real> Tensor<T> {
     ///
     /// It is zero there by definition: a NaN or an infinity that meets a missing entry gives 0. So of finite values it
     /// respects equivalence, and trailing zeros add nothing but trailing zeros; a NaN at one of them would be seen. Both batches need one rank, and
-    /// an extent of 1 is not special. An empty element makes zeros of the other one's. Integers wrap; of f32, exact but for one rounding.
+    /// an extent of 1 is not special. An empty element makes zeros of the other one's. Integers wrap; of f32, exact but for one rounding, and a GPU may take
+    /// subnormal values as 0, which makes NaN of an infinity times one of them.
     /// Cost: operands read once, result written once.
     ///
     /// ```
@@ -227,7 +238,7 @@ impl<T: Real> Tensor<T> {
 
     /// `factor · x`: every value, layout unchanged.
     ///
-    /// Respects equivalence. Integers wrap; NaN and 0 · ∞ give NaN. Cost: values read once, written once.
+    /// Respects equivalence. Integers wrap; NaN and 0 · ∞ give NaN, and on a GPU that takes subnormal values as 0 so do these times ∞. Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

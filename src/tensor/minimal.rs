@@ -3,7 +3,7 @@
 use super::Tensor;
 use crate::ops::reduce::Reduction;
 use crate::ragged::{Layout, Ragged, Real, Shape};
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 impl<T: Real> Tensor<T> {
     /// The smallest box of each element that holds every nonzero value: along axis j one more than the largest index at
@@ -84,7 +84,7 @@ impl<T: Real> Tensor<T> {
     /// [`Rank`](Error::Rank) for anything but series; those of [`minimal_shape`](Self::minimal_shape).
     pub async fn degree(&self) -> Result<Vec<Option<usize>>> {
         self.check_series("degree")?;
-        Ok(degrees(&self.minimal_shape().await?))
+        degrees(&self.minimal_shape().await?)
     }
 
     /// [`degree`](Self::degree), blocking the thread.
@@ -93,7 +93,7 @@ impl<T: Real> Tensor<T> {
     /// Those of [`degree`](Self::degree).
     pub fn degree_blocking(&self) -> Result<Vec<Option<usize>>> {
         self.check_series("degree")?;
-        Ok(degrees(&self.minimal_shape_blocking()?))
+        degrees(&self.minimal_shape_blocking()?)
     }
 
     fn check_series(&self, op: &'static str) -> Result<()> {
@@ -121,9 +121,7 @@ impl<T: Real> Tensor<T> {
     }
 }
 
-fn degrees(minimal: &Layout) -> Vec<Option<usize>> {
-    minimal
-        .lengths()
-        .map(|length| length.checked_sub(1))
-        .collect()
+fn degrees(minimal: &Layout) -> Result<Vec<Option<usize>>> {
+    let degrees = minimal.lengths().map(|length| length.checked_sub(1));
+    host::exact("degree", degrees)
 }

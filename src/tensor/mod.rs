@@ -9,8 +9,10 @@ mod elements;
 mod extras;
 mod indexing;
 mod kron;
+mod maps;
 mod methods;
 mod minimal;
+mod operators;
 mod pair;
 mod polynomials;
 mod products;
@@ -43,7 +45,7 @@ use device::Backend;
 use crate::cpu::{CpuBuffer, CpuInput};
 #[cfg(feature = "gpu")]
 use crate::gpu::{GpuBuffer, GpuInput};
-use crate::plan::Launch;
+use crate::plan::{Launch, check_work};
 use crate::ragged::{Element, Layout};
 use crate::{Error, Result};
 
@@ -166,11 +168,14 @@ impl<T: Element> Tensor<T> {
         if self.device.id() == other.device.id() {
             return Ok(());
         }
-        Err(Error::DeviceMismatch {
-            op,
-            left: self.device.name(),
-            right: other.device.name(),
-        })
+        let [left, right] = [&self.device, &other.device].map(Device::name);
+        // Two of one name are told apart by when they were opened.
+        let [left, right] = match left == right {
+            false => [left, right],
+            true => [(left, self.device.id()), (right, other.device.id())]
+                .map(|(name, id)| format!("{name} opened as number {id}")),
+        };
+        Err(Error::DeviceMismatch { op, left, right })
     }
 }
 
@@ -198,6 +203,7 @@ fn run(
     operands: &[Operand<'_>],
     scalars: &[u32],
 ) -> Result<Vec<(Storage, Layout)>> {
+    check_work(launch.op, None, launch.work, device.allowed())?;
     let elsewhere = || Error::DeviceMismatch {
         op: launch.op,
         left: device.name(),

@@ -7,7 +7,7 @@ use super::{Operand, Tensor, run};
 use crate::Result;
 use crate::ops;
 use crate::ops::ambient::Ambient;
-use crate::plan::{ConvMethod, ConvMode, Launch, Window};
+use crate::plan::{ConvMethod, ConvMode, Launch, Window, check_work};
 use crate::ragged::{Element, Layout, Pairing, Pairs, Real};
 
 /// Two batches with a pairing: the binary operations, on the pairs instead of element by element.
@@ -48,6 +48,8 @@ impl<T: Element> Tensor<T> {
     pub fn pair<'a>(&'a self, other: &'a Tensor<T>, pairing: Pairing<'_>) -> Result<Pair<'a, T>> {
         self.check_device("pair", other)?;
         let pairs = Pairs::new("pair", &self.layout, &other.layout, pairing)?;
+        // Each is work, if only to be planned.
+        check_work("pair", None, pairs.len() as u64, self.device.allowed())?;
         #[cfg(feature = "gpu")]
         if let Backend::Gpu(gpu) = self.device.backend() {
             // Before any plan makes room for them on the host.
@@ -143,7 +145,7 @@ impl<T: Element> Pair<'_, T> {
     /// one among them; a stride for each axis. Only what is kept is computed by the direct method. Other operations do not
     /// look at it.
     ///
-    /// A stride of 0, or another number of strides than of axes, is refused when it is used: [`Stride`](crate::Error::Stride).
+    /// A stride of 0, or another number of strides than of axes, none too, is refused when it is used: [`Stride`](crate::Error::Stride).
     ///
     /// ```
     /// use vsla::{ConvMode, Device, Pairing, Ragged, Shape};

@@ -17,7 +17,8 @@ impl<T: Factor> Tensor<T> {
     /// [`Pair::product`] multiplies transposes, and adds a bias, an activation or a residual.
     ///
     /// Of `f16`, sums are `f32` and rounded once, when they are whole: ±65,504 times itself does not overflow, and a result from
-    /// ±65,520 on becomes infinite. [`Product::run_f32`] does not round. A GPU may take subnormal factors for 0.
+    /// ±65,520 on becomes infinite. [`Product::run_f32`] does not round. A GPU may take subnormal factors for 0, so that an infinity times
+    /// one of them is NaN there.
     ///
     /// Cost: 2·m·k·n operations; on a GPU one dispatch for each size of tile (32, 64 and 128, on matrices also 256), whatever the
     /// number of products.
@@ -240,8 +241,9 @@ impl<'a, T: Factor> Product<'a, T> {
     /// The products.
     ///
     /// # Errors
-    /// Those of [`Tensor::matmul`]; for what the epilogue reads, [`BatchSize`](crate::Error::BatchSize), [`Rank`](crate::Error::Rank),
-    /// [`Length`](crate::Error::Length) with the vector, [`Shape`](crate::Error::Shape) with the pair, [`DeviceMismatch`](crate::Error::DeviceMismatch).
+    /// Those of [`Tensor::matmul`]. Of a bias, in the name of `bias`: [`Argument`](crate::Error::Argument) for another number of vectors, [`Rank`](crate::Error::Rank),
+    /// [`Length`](crate::Error::Length) with the vector, [`DeviceMismatch`](crate::Error::DeviceMismatch). Of a residual, in the name of `residual`:
+    /// [`ElementCount`](crate::Error::ElementCount), [`Shape`](crate::Error::Shape) with the pair, [`DeviceMismatch`](crate::Error::DeviceMismatch).
     pub fn run(&self) -> Result<Tensor<T>> {
         self.run_as()
     }
@@ -253,7 +255,7 @@ impl<'a, T: Factor> Product<'a, T> {
         let mut form = self.form;
         let op = form.op();
         let mut inputs = Vec::from(self.pair.operands());
-        form.epilogue = self.extras.epilogue(op, left, right.len(), &mut inputs)?;
+        form.epilogue = self.extras.epilogue(left, right.len(), &mut inputs)?;
         let layouts = (&left.layout, &right.layout);
         let types = (T::DTYPE, R::DTYPE);
         let launch = matmul::launch(

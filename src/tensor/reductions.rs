@@ -1,10 +1,10 @@
 //! Reductions, and equality up to trailing zeros.
 
 use super::{Pair, Tensor};
-use crate::Result;
 use crate::ops;
 use crate::ops::reduce::{PairReduction, Reduction};
 use crate::ragged::{Element, Real};
+use crate::{Result, host};
 
 impl<T: Real> Tensor<T> {
     /// `Σ x_i`: one value an element, as a batch of rank 1 and length 1. 0 for an empty element.
@@ -126,8 +126,8 @@ impl<T: Real> Tensor<T> {
     ///
     /// Both batches need one rank. Integers wrap; a NaN in the shared box propagates, one outside it meets a missing
     /// entry and is not seen. Respects equivalence of finite values: trailing zeros add nothing. Error bound:
-    /// |error| ≤ γ_h Σ|a_i b_i| with h ≤ 64 + ⌈log₂ t⌉ for t products, and a GPU may take subnormal values as 0;
-    /// exact while integers stay below 2²⁴. Cost: the shared values read once.
+    /// |error| ≤ γ_h Σ|a_i b_i| with h ≤ 64 + ⌈log₂ t⌉ for t products, and a GPU may take subnormal values as 0, which makes NaN of
+    /// an infinity times one of them; exact while integers stay below 2²⁴. Cost: the shared values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -224,7 +224,7 @@ impl<T: Real> Pair<'_, T> {
     /// Those of [`Tensor::dot`].
     pub async fn equivalent(&self) -> Result<Vec<bool>> {
         let words: Tensor<u32> = self.reduce(PairReduction::Equivalent)?;
-        Ok(truths(words.download().await?.values()))
+        truths(words.download().await?.values())
     }
 
     /// [`equivalent`](Self::equivalent), blocking the thread.
@@ -233,7 +233,7 @@ impl<T: Real> Pair<'_, T> {
     /// Those of [`Tensor::dot`].
     pub fn equivalent_blocking(&self) -> Result<Vec<bool>> {
         let words: Tensor<u32> = self.reduce(PairReduction::Equivalent)?;
-        Ok(truths(words.download_blocking()?.values()))
+        truths(words.download_blocking()?.values())
     }
 
     fn reduce<U: Element>(&self, reduction: PairReduction) -> Result<Tensor<U>> {
@@ -248,6 +248,6 @@ impl<T: Real> Pair<'_, T> {
     }
 }
 
-fn truths(words: &[u32]) -> Vec<bool> {
-    words.iter().map(|&word| word != 0).collect()
+fn truths(words: &[u32]) -> Result<Vec<bool>> {
+    host::exact("equivalent", words.iter().map(|&word| word != 0))
 }

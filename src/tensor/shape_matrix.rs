@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::{Device, Tensor, run};
 use crate::ops::shape_matmul::{self, Model};
-use crate::plan::{OutputLayout, reserved};
-use crate::ragged::{CacheKey, Layout, Offsets, Order, Ragged, Real, Shape};
-use crate::{Error, Result};
+use crate::plan::OutputLayout;
+use crate::ragged::{CacheKey, Layout, Offsets, Order, Ragged, Real, Shape, element_count};
+use crate::{Error, Result, host};
 
 /// A batch of shape-matrices on a device: matrices whose entries are vectors, each of its own length.
 ///
@@ -90,7 +90,7 @@ impl<T: Real> ShapeMatrix<T> {
             extra: 0,
         };
         let own = entries.layout().cached(key, || {
-            let (offsets, extents) = (grid.offsets().clone(), grid.extents().to_vec());
+            let (offsets, extents) = (grid.offsets().clone(), host::copied(op, grid.extents())?);
             Ok(Arc::new(Layout::with_extents_unchecked(
                 offsets, 2, extents,
             )))
@@ -118,7 +118,7 @@ impl<T: Real> ShapeMatrix<T> {
         R: AsRef<[E]>,
         E: AsRef<[T]>,
     {
-        let mut shapes = Vec::with_capacity(matrices.len());
+        let mut shapes = host::room("shape_matrix", matrices.len())?;
         for (element, matrix) in matrices.iter().enumerate() {
             let rows = matrix.as_ref();
             let columns = rows.first().map_or(0, |row| row.as_ref().len());
@@ -153,9 +153,12 @@ impl<T: Real> ShapeMatrix<T> {
         device: &Device,
         sizes: impl IntoIterator<Item = usize>,
     ) -> Result<ShapeMatrix<T>> {
-        let shapes: Result<Vec<Shape>> = sizes.into_iter().map(|n| Shape::new(&[n, n])).collect();
-        let grid = Layout::from_shapes(2, shapes?)?;
-        let mut offsets = reserved("shape_matrix", grid.total() + 1)?;
+        let sizes = sizes.into_iter();
+        element_count("shape_matrix", sizes.size_hint().0)?;
+        host::check("shape_matrix", sizes.size_hint().0, size_of::<Shape>())?;
+        let shapes = sizes.map(|n| Shape::new(&[n, n]));
+        let grid = Layout::from_shapes(2, host::try_collect("shape_matrix", shapes)?)?;
+        let mut offsets = host::room("shape_matrix", grid.total() + 1)?;
         let mut ones = 0;
         offsets.push(0);
         for shape in grid.shapes() {
@@ -170,7 +173,8 @@ impl<T: Real> ShapeMatrix<T> {
             crate::DType::F32 => 1f32.to_bits(),
             _ => 1,
         });
-        let entries = device.upload(&Ragged::full(&entries, one))?;
+        let values = host::filled("shape_matrix", one, entries.total())?;
+        let entries = device.upload(&Ragged::from_parts(entries, values)?)?;
         ShapeMatrix::new(&entries, &grid)
     }
 
@@ -204,7 +208,7 @@ impl<T: Real> ShapeMatrix<T> {
     /// # Errors
     /// Those of [`Tensor::download`].
     pub async fn to_nested(&self) -> Result<Vec<Vec<Vec<Vec<T>>>>> {
-        Ok(self.nested(&self.entries.download().await?))
+        self.nested(&self.entries.download().await?)
     }
 
     /// [`to_nested`](Self::to_nested), blocking the thread.
@@ -212,18 +216,26 @@ impl<T: Real> ShapeMatrix<T> {
     /// # Errors
     /// Those of [`Tensor::download`].
     pub fn to_nested_blocking(&self) -> Result<Vec<Vec<Vec<Vec<T>>>>> {
-        Ok(self.nested(&self.entries.download_blocking()?))
+        self.nested(&self.entries.download_blocking()?)
     }
 
-    fn nested(&self, entries: &Ragged<T>) -> Vec<Vec<Vec<Vec<T>>>> {
-        let mut entries = entries.iter().map(<[T]>::to_vec);
-        let matrices = self.grid.extents().chunks_exact(2);
-        matrices
-            .map(|extents| {
-                let row = |_| entries.by_ref().take(extents[1] as usize).collect();
-                (0..extents[0]).map(row).collect()
-            })
-            .collect()
+    fn nested(&self, entries: &Ragged<T>) -> Result<Vec<Vec<Vec<Vec<T>>>>> {
+        let op = "to_nested";
+        let mut entries = entries.iter().map(|entry| host::copied(op, entry));
+        let mut matrices = host::room(op, self.grid.len())?;
+        for extents in self.grid.extents().chunks_exact(2) {
+            // A matrix without columns has no entries, and perhaps billions of rows.
+            let mut rows = host::room(op, extents[0] as usize)?;
+            for _ in 0..extents[0] {
+                let mut row = host::room(op, extents[1] as usize)?;
+                for entry in entries.by_ref().take(extents[1] as usize) {
+                    row.push(entry?);
+                }
+                rows.push(row);
+            }
+            matrices.push(rows);
+        }
+        Ok(matrices)
     }
 
     /// The transposes, `c_ki = a_ik`: entries in another order, each as it is.
@@ -247,12 +259,16 @@ impl<T: Real> ShapeMatrix<T> {
             extra: 0,
         };
         let turned = self.grid.cached(key, || {
-            let (mut order, mut extents) = (Vec::with_capacity(self.grid.total()), Vec::new());
+            let op = "transpose";
+            let mut order = host::room(op, self.grid.total())?;
+            let mut extents = host::room(op, self.grid.extents().len())?;
             let begins = self.grid.offsets().as_slice();
             for (&begin, shape) in begins.iter().zip(self.grid.extents().chunks_exact(2)) {
                 let (rows, columns) = (shape[0], shape[1]);
                 let column = |k| (0..rows).map(move |i| begin + i * columns + k);
-                order.extend((0..columns).flat_map(column));
+                // Without rows there is nothing to go through, whatever the columns.
+                let columns_there = if rows == 0 { 0 } else { columns };
+                order.extend((0..columns_there).flat_map(column));
                 extents.extend([columns, rows]);
             }
             let grid = Layout::with_extents_unchecked(self.grid.offsets().clone(), 2, extents);
@@ -282,6 +298,7 @@ impl<T: Real> ShapeMatrix<T> {
                 op,
                 left: self.len(),
                 right: other.len(),
+                pairing: false,
             });
         }
         let mut both = self.grid.shapes().zip(other.grid.shapes());

@@ -79,8 +79,7 @@ impl<'a, T: Float> BsrProduct<'a, T> {
     /// The products.
     ///
     /// # Errors
-    /// Those of [`BsrTensor::matmul`]; for what the epilogue reads, [`BatchSize`](crate::Error::BatchSize), [`Rank`](crate::Error::Rank),
-    /// [`Length`](crate::Error::Length) with the vector, [`Shape`](crate::Error::Shape) with the element, [`DeviceMismatch`](crate::Error::DeviceMismatch).
+    /// Those of [`BsrTensor::matmul`]; of what the epilogue reads, those of [`Product::run`](crate::Product::run).
     pub fn run(&self) -> Result<Tensor<T>> {
         self.run_as()
     }
@@ -93,7 +92,7 @@ impl<'a, T: Float> BsrProduct<'a, T> {
             true => sparse.len(),
             false => dense.len(),
         };
-        let epilogue = self.extras.epilogue(OP, dense, right, &mut inputs)?;
+        let epilogue = self.extras.epilogue(dense, right, &mut inputs)?;
         let form = Form {
             transposed: sparse.transposed,
             dense_left: self.dense_left,

@@ -5,7 +5,7 @@ use super::{Device, Storage, Tensor};
 #[cfg(feature = "gpu")]
 use crate::gpu::Wait;
 use crate::ragged::{Element, Layout, Ragged};
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 impl Device {
     pub(super) fn upload_parts<T: Element>(
@@ -24,14 +24,52 @@ impl Device {
 
     /// A tensor over a buffer of the application: nothing is copied.
     ///
-    /// `offset` is in bytes; complex values lie as two `f32` each. The buffer must belong to this device and be usable as storage and for copies, and the
-    /// application must not write to it while tensors over it are in use.
+    /// `offset` is in bytes; complex values lie as two `f32` each. The buffer must be one of this device's, usable
+    /// as storage and for copies, and not mapped. It is the application's: the library only reads it, and never
+    /// hands it out to another tensor.
+    ///
+    /// Work on the tensor is recorded, and reads the buffer when it runs. Before the application writes to the
+    /// buffer again, by whatever means, it calls [`flush`](Self::flush): what was recorded until then sees the old
+    /// values, and what is recorded afterwards the new ones.
+    ///
+    /// ```
+    /// # use vsla::{Device, GpuOptions, Layout, wgpu};
+    /// # let Ok(device) = Device::gpu(GpuOptions::default()) else { return Ok(()) };
+    /// # let (gpu, queue) = device.wgpu().expect("a GPU");
+    /// // The application's own device and queue, those that `device` was made of.
+    /// let buffer = gpu.create_buffer(&wgpu::BufferDescriptor {
+    ///     label: Some("a frame"),
+    ///     size: 16,
+    ///     usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
+    ///     mapped_at_creation: false,
+    /// });
+    /// let frame = device.import::<u32>(&buffer, 0, &Layout::from_lengths([3, 1])?)?;
+    /// let mut sums = Vec::new();
+    /// for i in 1..3 {
+    ///     // Without it, the sums of one frame might be those of the next.
+    ///     device.flush()?;
+    ///     queue.write_buffer(&buffer, 0, [i, 10, 100, 1000].map(u32::to_ne_bytes).as_flattened());
+    ///     sums.push(frame.sum()?);
+    /// }
+    /// assert_eq!(sums[0].download_blocking()?.values(), [111, 1000]);
+    /// assert_eq!(sums[1].download_blocking()?.values(), [112, 1000]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// A buffer that the application destroys, or maps, makes the calls fail that need it meanwhile, with
+    /// [`Error::Buffer`], and nothing else. To that end each kernel that reads it is submitted by itself, which
+    /// costs the host some ten microseconds; [`copy`](Tensor::copy) makes a tensor without that cost.
     ///
     /// # Errors
     /// [`Unsupported`](Error::Unsupported) on the CPU, for an offset that is not a multiple of the size of a value, for a
     /// buffer whose size is 0 or not a multiple of 16 (kernels read four values at a time), for one without the usages
-    /// `STORAGE | COPY_SRC`, or for one of another device of the same instance; [`ValueCount`](Error::ValueCount) when the buffer is shorter than the
-    /// layout; [`TooLarge`](Error::TooLarge) above the binding limit.
+    /// `STORAGE | COPY_SRC`, and for one that is mapped or belongs to another wgpu device or instance;
+    /// [`Buffer`](Error::Buffer) for one that was destroyed; [`ValueCount`](Error::ValueCount) when it is shorter
+    /// than the layout; [`TooLarge`](Error::TooLarge) above the binding limit.
+    ///
+    /// A buffer of another wgpu device is reported to the error handler of that device, too. If it has none, wgpu
+    /// panics inside this call, which catches it: the message of that panic appears, and a program built to abort
+    /// on panics ends.
     #[cfg(feature = "gpu")]
     pub fn import<T: Element>(
         &self,
@@ -52,10 +90,15 @@ impl Device {
             ));
         }
         let size = T::DTYPE.size() as u64;
-        if !offset.is_multiple_of(size) || !buffer.size().is_multiple_of(16) || buffer.size() == 0 {
+        if !buffer.size().is_multiple_of(16) || buffer.size() == 0 {
             return unsupported(format!(
-                "an offset of {offset} in a buffer of {} bytes: they must be multiples of {size} and of 16",
+                "a buffer of {} bytes, whose size must be a multiple of 16 and not 0",
                 buffer.size()
+            ));
+        }
+        if !offset.is_multiple_of(size) {
+            return unsupported(format!(
+                "an offset of {offset} bytes, which must be a multiple of the {size} of a value"
             ));
         }
         let there = buffer.size().saturating_sub(offset) / size;
@@ -89,13 +132,22 @@ impl Device {
 impl<T: Element> Tensor<T> {
     /// The buffer that holds the values, and the byte at which they begin; `None` on the CPU.
     ///
-    /// Call [`Device::flush`] before using it: the work that writes it may still be waiting. The buffer goes back to
-    /// the device's pool with the last tensor over it.
+    /// The work that writes it is submitted before this returns, so work that the application submits afterwards,
+    /// to the same queue, finds the values. The handle may be kept: nothing else is ever put into this buffer, and
+    /// its memory is freed when the last tensor over it and the last handle are dropped. An application that writes
+    /// to it, while there are tensors over it, calls [`Device::flush`] first. [`Device::import`] has an example,
+    /// and says what becomes of calls that need a buffer which the application destroyed.
     #[cfg(feature = "gpu")]
     pub fn export(&self) -> Option<(&wgpu::Buffer, u64)> {
-        match &self.storage {
-            Storage::Cpu(_) => None,
-            Storage::Gpu(buffer) => Some((&buffer.raw, self.begin() as u64)),
+        match (&self.storage, self.device.backend()) {
+            (Storage::Gpu(buffer), Backend::Gpu(gpu)) => {
+                if let Err(error) = gpu.share(buffer) {
+                    // The device is lost, or the values are: each use of the tensor says so.
+                    log::error!("export: {error}");
+                }
+                Some((&buffer.raw, self.begin() as u64))
+            }
+            _ => None,
         }
     }
 
@@ -120,11 +172,7 @@ impl<T: Element> Tensor<T> {
     }
 
     fn host_values(&self) -> Result<Vec<T>> {
-        bytemuck::allocation::try_zeroed_vec(self.layout.total()).map_err(|()| Error::OutOfMemory {
-            op: "download",
-            bytes: (self.layout.total() * T::DTYPE.size()) as u64,
-            available: None,
-        })
+        host::zeroed("download", self.layout.total())
     }
 
     /// Brings the values back into a slice of the caller, packed as in the batch.

@@ -3,10 +3,10 @@
 use num_complex::Complex32;
 
 use super::Tensor;
-use crate::Result;
 use crate::ops::fft::planes::{self, check_extents, check_spectra};
 use crate::ops::fft::{self, Transform};
 use crate::ragged::{Element, Layout};
+use crate::{Error, Result};
 
 impl<T: Element> Tensor<T> {
     fn transform(&self, transform: Transform) -> Result<Tensor<Complex32>> {
@@ -34,10 +34,13 @@ impl Tensor<Complex32> {
         layout: &Layout,
     ) -> Result<Tensor<Complex32>> {
         let inside = planes::planes(op, layout)?;
-        let turned = self.turned(layout)?.seen_as(&inside.columns);
-        let columns = turned.transform(transform)?;
-        drop(turned);
-        Ok(columns.turned(&inside.turned)?.seen_as(layout))
+        let columns = || {
+            let turned = self.turned(layout)?.seen_as(&inside.columns);
+            let columns = turned.transform(transform)?;
+            drop(turned);
+            Ok(columns.turned(&inside.turned)?.seen_as(layout))
+        };
+        columns().map_err(|error: Error| error.named(op))
     }
 
     /// Matrices of this layout turned over their diagonal.
@@ -53,7 +56,8 @@ impl Tensor<Complex32> {
         let inside = planes::planes(op, &self.layout)?;
         check_extents(op, transform, &self.layout, self.device.is_gpu())?;
         self.seen_as(&inside.rows)
-            .transform(transform)?
+            .transform(transform)
+            .map_err(|error| error.named(op))?
             .transform_columns(op, transform, &self.layout)
     }
 
@@ -130,7 +134,9 @@ impl Tensor<Complex32> {
         let columns = self.transform_columns(op, Transform::Inverse, &self.layout)?;
         let rows = columns.seen_as(&planes::planes(op, &self.layout)?.rows);
         drop(columns);
-        let real = rows.irfft(&planes::planes(op, layout)?.rows)?;
+        let real = rows
+            .irfft(&planes::planes(op, layout)?.rows)
+            .map_err(|error| error.named(op))?;
         Ok(real.seen_as(layout))
     }
 
@@ -144,7 +150,8 @@ impl Tensor<Complex32> {
     /// up to n = 8192, or 4096 where it is no power of two; above, in two passes up to 2²⁰ and three up to 2²⁴, with 8 n bytes of
     /// scratch, or in six to nine such passes up to 2²² where it is no power of two; scratch of several long elements is bounded by
     /// 512 MiB. Error: ‖error‖₂ ≤ u (1 + ¼ log₂ n) ‖X‖₂ with u = 2⁻²⁴ where n is a power of two from 32 on, or a
-    /// product of 2, 3, 5 and 7 from 65 to 2048, and twice that for others; a GPU may take subnormal values as 0.
+    /// product of 2, 3, 5 and 7 from 65 to 2048, and twice that for others; a GPU may take subnormal values as 0. An element with an infinity
+    /// gives NaN and infinities, and not the same ones on every device.
     ///
     /// After Cooley and Tukey (1965) in the order of Stockham (1966), and Bluestein (1970) where n has other factors than
     /// 2, 3, 5 and 7.
@@ -255,7 +262,8 @@ impl Tensor<f32> {
         let spectra = planes::spectra(op, &self.layout)?;
         check_extents(op, Transform::Real, &self.layout, self.device.is_gpu())?;
         let rows = self.seen_as(&planes::planes(op, &self.layout)?.rows);
-        rows.rfft()?
+        rows.rfft()
+            .map_err(|error| error.named(op))?
             .transform_columns(op, Transform::Forward, &spectra)
     }
 }

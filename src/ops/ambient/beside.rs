@@ -12,7 +12,7 @@ use crate::plan::{
     stream_tile,
 };
 use crate::ragged::{CacheKey, DType, Layout, MAX_RANK, Offsets, Pairs};
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 /// Whether the elements of two batches can follow each other along `axis`.
 pub(crate) fn check_concat(axis: usize, a: &Layout, b: &Layout) -> Result<()> {
@@ -81,7 +81,7 @@ fn launch(
         };
         let total = seen.c.total();
         let tile = stream_tile(total, seen.c.len());
-        let ([kind, right], list) = pair_params(pairs, b.len());
+        let ([kind, right], list) = pair_params(op, pairs, b.len())?;
         let meta = |seen: Option<Layout>, i| seen.map_or(Slot::InputMeta(i), Slot::Meta);
         let c_meta = Slot::Meta(seen.c);
         let mut params = vec![
@@ -103,6 +103,7 @@ fn launch(
         Ok(Arc::new(Launch {
             op,
             temps: Vec::new(),
+            work: total as u64,
             stages: vec![Stage {
                 kernel,
                 variant: kernel.variant(word, flags),
@@ -163,7 +164,8 @@ impl Seen {
             }
             // The kernel that writes halves knows boxes only: a vector is a row.
             DType::F16 if nested.c.rank() == 1 => {
-                (Some(row(a_seen)), Some(row(b_seen)), row(&nested.c), 2)
+                let row = |layout| row(op, layout);
+                (Some(row(a_seen)?), Some(row(b_seen)?), row(&nested.c)?, 2)
             }
             _ => (nested.a, nested.b, nested.c, beside),
         };
@@ -187,7 +189,8 @@ fn doubled(op: &'static str, layout: &Layout) -> Result<Layout> {
         });
     }
     let offsets = layout.offsets().as_slice().iter().map(|at| 2 * at);
-    let mut extents = layout.extents().to_vec();
+    let offsets = host::exact(op, offsets)?;
+    let mut extents = host::copied(op, layout.extents())?;
     for shape in extents.chunks_exact_mut(layout.rank()) {
         if let Some(last) = shape.last_mut() {
             // Only an element without values can wrap, and no kernel looks inside one.
@@ -195,16 +198,21 @@ fn doubled(op: &'static str, layout: &Layout) -> Result<Layout> {
         }
     }
     Ok(Layout::with_extents_unchecked(
-        Offsets::from_vec_unchecked(offsets.collect()),
+        Offsets::from_vec_unchecked(offsets),
         layout.rank(),
         extents,
     ))
 }
 
 /// Vectors as matrices of one row.
-fn row(layout: &Layout) -> Layout {
-    let extents = layout.lengths().flat_map(|length| [1, length as u32]);
-    Layout::with_extents_unchecked(layout.offsets().clone(), 2, extents.collect())
+fn row(op: &'static str, layout: &Layout) -> Result<Layout> {
+    let mut extents = host::room(op, 2 * layout.len())?;
+    extents.extend(layout.lengths().flat_map(|length| [1, length as u32]));
+    Ok(Layout::with_extents_unchecked(
+        layout.offsets().clone(),
+        2,
+        extents,
+    ))
 }
 
 fn twin<T: bytemuck::Pod + Default + Send + Sync>(args: &mut TwinArgs<'_>, beside: u32) {

@@ -183,6 +183,7 @@ pub(crate) fn launch(
                 op,
                 outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
                 temps: Vec::new(),
+                work: a.total() as u64,
                 stages: vec![Stage {
                     kernel: &FLAT,
                     variant: FLAT.variant(dtype, if product { &["PRODUCT"] } else { &[] }),
@@ -216,12 +217,13 @@ pub(crate) fn launch(
                     (_, true) => (&BOXES, &["PRODUCT"]),
                 };
                 let tile = stream_tile(result.total(), result.len());
-                let ([kind, right], list) = pair_params(pairs, b.len());
+                let ([kind, right], list) = pair_params(op, pairs, b.len())?;
                 let meta = |seen: Option<Layout>, i| seen.map_or(Slot::InputMeta(i), Slot::Meta);
                 let c_meta = Slot::Meta(c);
                 Launch {
                     op,
                     temps: Vec::new(),
+                    work: result.total() as u64,
                     stages: vec![Stage {
                         kernel,
                         variant: kernel.variant(dtype, flags),

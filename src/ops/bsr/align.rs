@@ -2,7 +2,7 @@
 
 use crate::plan::{Access, Kernel, Slot, Stage, Variant, Word, Words};
 use crate::ragged::{DType, Topology};
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "bsr_align",
@@ -85,10 +85,12 @@ impl Copies {
             return Ok(Aligned {
                 slot: Slot::Input(input),
                 base: Word::InputBase(input),
-                places: matrices.iter().map(|m| [m.0, m.1[1]]).collect(),
+                places: host::exact(op, matrices.iter().map(|m| [m.0, m.1[1]]))?,
             });
         }
-        let (mut list, mut places, mut at) = (Vec::new(), Vec::new(), 0u64);
+        let mut list = host::room(op, 6 * matrices.len())?;
+        let mut places = host::room(op, matrices.len())?;
+        let mut at = 0u64;
         for &(begin, [rows, columns], to) in matrices {
             // Wraps only where there are too many.
             list.extend([begin, at as u32, rows, columns, to[1], to[0]]);
@@ -119,18 +121,19 @@ impl Copies {
             return Ok(Aligned {
                 slot: Slot::Input(0),
                 base: Word::InputBase(0),
-                places: places.collect(),
+                places: host::exact(op, places)?,
             });
         }
-        let list = topology.blocks().flat_map(|(row, column)| [row, column]);
+        let mut list = host::room(op, 2 * topology.len())?;
+        list.extend(topology.blocks().flat_map(|(row, column)| [row, column]));
         let [[high, wide], [m, n]] = [topology.block(), topology.shape()];
         let params = [topology.len(), high, wide, m, n].map(|side| side as u32);
         let values = (sets * topology.set()) as u64;
-        let slot = self.push(op, (0, values, &["BLOCKS"]), list.collect(), params)?;
+        let slot = self.push(op, (0, values, &["BLOCKS"]), list, params)?;
         Ok(Aligned {
             slot,
             base: Word::U32(0),
-            places: places.collect(),
+            places: host::exact(op, places)?,
         })
     }
 }

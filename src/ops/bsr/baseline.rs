@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::plan::{self, Rows};
 use super::{Finish, OP, Request, groups, ordered, rounded};
-use crate::Result;
 use crate::plan::{Access, Kernel, NARROW, Slot, SparseTile, Stage, Variant, WIDE, Word, Words};
 use crate::ragged::{DType, Topology};
+use crate::{Result, host};
 
 /// Chunks of one piece of a row.
 const CHUNKS: u32 = 4;
@@ -100,7 +100,7 @@ pub(super) fn stages(request: &Request<'_>, native: bool) -> Result<(Vec<Stage>,
     let rows: Arc<Rows> = plan::rows(topology, by_columns, CHUNKS)?;
     let [high, wide] = ordered(!by_columns, topology.block()).map(|side| side as u32);
     let [m, k] = ordered(!by_columns, topology.shape()).map(|side| side as u32);
-    let mut words = Vec::with_capacity(products.len() * 16);
+    let mut words = host::room(OP, products.len() * 16)?;
     let mut scratch = 0u64;
     for (i, product) in products.iter().enumerate() {
         let set = if sets == 1 { 0 } else { i * topology.set() };
@@ -125,14 +125,14 @@ pub(super) fn stages(request: &Request<'_>, native: bool) -> Result<(Vec<Stage>,
             if product.m > 0 && wanted.contains(&product.n) {
                 columns += u64::from(product.n);
                 for column in (0..product.n).step_by(build.columns as usize) {
-                    words.extend([i as u32, column, 0, 0]);
+                    host::extend(OP, &mut words, [i as u32, column, 0, 0])?;
                 }
             }
         }
         parts.push((first as u32, words.len() / 4 - first, columns));
     }
     let first = words.len() / 4;
-    words.extend(Finish::panels(products));
+    Finish::panels(products, &mut words)?;
     let panels = (first as u32, words.len() / 4 - first);
     let list = Words::new(words);
     let order = || Slot::Words(rows.words.clone());
@@ -141,7 +141,7 @@ pub(super) fn stages(request: &Request<'_>, native: bool) -> Result<(Vec<Stage>,
         true => [1, high],
     };
     let mut temps = vec![scratch.max(1)];
-    let (sums, after) = request.sums(&mut temps);
+    let (sums, after) = request.sums(&mut temps)?;
     let mut all = Vec::new();
     for ((build, _), &(first, panels, columns)) in builds.iter().zip(&parts) {
         let strips = high.div_ceil(build.rows);
@@ -175,7 +175,7 @@ pub(super) fn stages(request: &Request<'_>, native: bool) -> Result<(Vec<Stage>,
                 .chain(params)
                 .collect(),
             groups: groups(OP, panels, rows.pieces, strips)?,
-            cost: columns * (topology.set() as u64 + u64::from(m)),
+            cost: columns.saturating_mul(topology.set() as u64 + u64::from(m)),
         });
     }
     let finish = Finish {

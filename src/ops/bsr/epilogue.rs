@@ -1,11 +1,11 @@
 //! What is done to whole sums of block-sparse products, in a stage of its own, which rounds them too: heavy rows are summed by several kernels.
 
 use super::{Form, OP, Request};
-use crate::Result;
 use crate::ops::matmul::{Bias, check_bias};
 use crate::ops::stream_groups;
 use crate::plan::{Access, Kernel, Slot, Stage, Variant, Word, Words};
 use crate::ragged::{DType, Layout};
+use crate::{Result, host};
 
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "bsr_epilogue",
@@ -38,16 +38,16 @@ pub(super) fn check(form: Form, bias: Option<&Layout>, result: &Layout) -> Resul
     match (bias, form.epilogue.bias) {
         (Some(bias), Some(whose)) => {
             let columns = |pair: usize| (pair, result.shape(pair).extents()[1]);
-            check_bias(OP, whose, bias, (0..result.len()).map(columns))
+            check_bias(whose, bias, (0..result.len()).map(columns))
         }
         _ => Ok(()),
     }
 }
 
 /// The stage on sums of f32 in that slot, which are the result's unless that is f16.
-pub(super) fn stage(request: &Request<'_>, sums: Slot) -> Stage {
+pub(super) fn stage(request: &Request<'_>, sums: Slot) -> Result<Stage> {
     let (epilogue, result) = (request.form.epilogue, request.result);
-    let mut words = Vec::new();
+    let mut words = host::room(OP, 4 * result.len())?;
     for (pair, &begin) in (0..result.len()).zip(result.offsets().as_slice()) {
         if result.length(pair) > 0 {
             let bias = match (request.bias, epilogue.bias) {
@@ -71,7 +71,7 @@ pub(super) fn stage(request: &Request<'_>, sums: Slot) -> Stage {
         _ => (&[], sums, Slot::Words(list.clone())),
     };
     let values = result.total();
-    Stage {
+    Ok(Stage {
         kernel: &KERNEL,
         variant: KERNEL.variant(DType::F32, flags),
         slots: vec![y, Slot::Words(list), bias, residual, sums],
@@ -88,5 +88,5 @@ pub(super) fn stage(request: &Request<'_>, sums: Slot) -> Stage {
         ],
         groups: stream_groups(values),
         cost: 8 * values as u64,
-    }
+    })
 }

@@ -9,10 +9,10 @@ use super::align::Copies;
 use super::plan::{self, Rows};
 use super::sampled::Sample;
 use super::{Extents, Finish, OP, Request, groups, ordered};
-use crate::Result;
 use crate::ops::matmul::Epilogue;
 use crate::plan::{Access, Kernel, Matrices, Slot, SparseTile, Stage, Variant, WIDE, Word, Words};
 use crate::ragged::{DType, Topology};
+use crate::{Result, host};
 
 const fn variant(flags: &'static [&'static str]) -> Variant {
     Variant {
@@ -172,7 +172,7 @@ pub(super) fn stages(
     let mut copies = Copies::default();
     let a = copies.blocks(OP, quads, topology, sets, by_columns)?;
     let inner = k.next_multiple_of(wide);
-    let from_to: Vec<_> = products
+    let from_to = products
         .iter()
         .zip(dense.offsets().as_slice())
         .map(|(product, &begin)| {
@@ -181,13 +181,13 @@ pub(super) fn stages(
                 false => [[k, product.n], [inner, product.n.next_multiple_of(8)]],
             };
             (begin, from, to)
-        })
-        .collect();
+        });
+    let from_to = host::exact(OP, from_to)?;
     let b = copies.dense(OP, 1, quads, &from_to)?;
 
     let begins = result.offsets().as_slice();
     let mut scratch = 0u64;
-    let mut words = Vec::with_capacity(products.len() * 16);
+    let mut words = host::room(OP, products.len() * 16)?;
     for (i, product) in products.iter().enumerate() {
         let set = if sets == 1 { 0 } else { i };
         let [begin, pitch] = b.places[i];
@@ -202,10 +202,10 @@ pub(super) fn stages(
     let plain = form.epilogue == Epilogue::default();
     let direct = plain && rows.heavy == 0 && products.iter().zip(begins).all(lines);
     let halves = result_type == DType::F16 && direct;
-    let builds: Vec<_> = products
+    let builds = products
         .iter()
-        .map(|product| SparseTile::of(tiles, high, columns(product.n, form.dense_left)))
-        .collect();
+        .map(|product| SparseTile::of(tiles, high, columns(product.n, form.dense_left)));
+    let builds = host::exact(OP, builds)?;
     let mut panels = Vec::new();
     for (at, build) in tiles.iter().enumerate() {
         let of_build = || {
@@ -223,21 +223,21 @@ pub(super) fn stages(
         for (i, product) in of_build() {
             for column in (0..product.n).step_by((build.columns * together) as usize) {
                 let tiles = (product.n - column).div_ceil(build.columns).min(together);
-                words.extend([i as u32, column, tiles, 0]);
+                host::extend(OP, &mut words, [i as u32, column, tiles, 0])?;
             }
         }
         let columns: u64 = of_build().map(|(_, p)| u64::from(p.n)).sum();
         panels.push((first as u32, words.len() / 4 - first, columns));
     }
     let finish = words.len() as u32 / 4;
-    words.extend(Finish::panels(products));
+    Finish::panels(products, &mut words)?;
     let finish_count = words.len() / 4 - finish as usize;
     let list = Words::new(words);
 
     let mut temps = copies.temps;
     let (sums, after) = match (result_type, direct) {
         (DType::F16, true) => (Slot::Output(0), None),
-        _ => request.sums(&mut temps),
+        _ => request.sums(&mut temps)?,
     };
     let scratch_slot = Slot::Temp(temps.len());
     temps.push(scratch.max(1));
@@ -275,7 +275,7 @@ pub(super) fn stages(
                 .chain(params.map(Word::U32))
                 .collect(),
             groups: groups(OP, *count, rows.pieces, 1)?,
-            cost: columns * (topology.set() as u64 + u64::from(m)) / matrices.rate(),
+            cost: columns.saturating_mul(topology.set() as u64 + u64::from(m)) / matrices.rate(),
         });
     }
     let finish = Finish {
@@ -320,21 +320,19 @@ pub(super) fn sampled(
     let mut copies = Copies::default();
     let whole = |product: &Sample| product.inner.next_multiple_of(build.depth);
     let mut aligned = |side: usize| {
-        let from_to: Vec<_> = products
-            .iter()
-            .map(|product| {
-                let to = match side {
-                    0 => [m.next_multiple_of(high), whole(product)],
-                    _ => [whole(product), n.next_multiple_of(wide)],
-                };
-                let to = ordered(!transposed[side], to);
-                (product.begins[side], product.stored[side], to)
-            })
-            .collect();
+        let from_to = products.iter().map(|product| {
+            let to = match side {
+                0 => [m.next_multiple_of(high), whole(product)],
+                _ => [whole(product), n.next_multiple_of(wide)],
+            };
+            let to = ordered(!transposed[side], to);
+            (product.begins[side], product.stored[side], to)
+        });
+        let from_to = host::exact(op, from_to)?;
         copies.dense(op, side, quads, &from_to)
     };
     let (a, b) = (aligned(0)?, aligned(1)?);
-    let mut words = Vec::with_capacity(products.len() * 12);
+    let mut words = host::room(op, products.len() * 12)?;
     for (i, product) in products.iter().enumerate() {
         let ([a, a_pitch], [b, b_pitch]) = (a.places[i], b.places[i]);
         words.extend([a, b, product.begins[2], whole(product)]);

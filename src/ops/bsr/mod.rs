@@ -22,9 +22,11 @@ use std::sync::Arc;
 
 use super::convert;
 use super::matmul::{Epilogue, Target};
-use crate::plan::{Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Variant, Word};
+use crate::plan::{
+    Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Variant, Word,
+};
 use crate::ragged::{CacheKey, DType, Layout, Shape, Topology};
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 pub(crate) use align::KERNEL as ALIGN;
 pub(crate) use baseline::{MATMUL, SAMPLED};
@@ -67,12 +69,13 @@ struct Finish<'a> {
 
 impl Finish<'_> {
     /// The panels, as the list has them.
-    fn panels(products: &[Extents]) -> impl Iterator<Item = u32> {
-        let there = products.iter().enumerate().filter(|(_, p)| p.m > 0);
-        there.flat_map(|(i, product)| {
+    fn panels(products: &[Extents], words: &mut Vec<u32>) -> Result<()> {
+        for (i, product) in products.iter().enumerate().filter(|(_, p)| p.m > 0) {
             let columns = (0..product.n).step_by(FINISH_COLUMNS);
-            columns.flat_map(move |column| [i as u32, column, 0, 0])
-        })
+            host::reserve(OP, words, 4 * columns.len())?;
+            words.extend(columns.flat_map(|column| [i as u32, column, 0, 0]));
+        }
+        Ok(())
     }
 
     /// Of result, order, list and scratch.
@@ -95,7 +98,9 @@ impl Finish<'_> {
             slots: slots.into(),
             params: params.map(Word::U32).into(),
             groups: groups(OP, panels, rows.heavy, strips)?,
-            cost: self.columns * u64::from(self.high) * u64::from(rows.slots),
+            cost: self
+                .columns
+                .saturating_mul(u64::from(self.high) * u64::from(rows.slots)),
         })
     }
 }
@@ -162,13 +167,13 @@ struct Request<'a> {
 
 impl Request<'_> {
     /// The slot for sums, and what follows them: the epilogue, or rounding alone.
-    fn sums(&self, temps: &mut Vec<u64>) -> (Slot, Option<Stage>) {
+    fn sums(&self, temps: &mut Vec<u64>) -> Result<(Slot, Option<Stage>)> {
         let (sums, round) = rounded(self.types.1, self.result.total(), temps);
         let after = match self.form.epilogue == Epilogue::default() {
             true => round,
-            false => Some(epilogue::stage(self, sums.clone())),
+            false => Some(epilogue::stage(self, sums.clone())?),
         };
-        (sums, after)
+        Ok((sums, after))
     }
 }
 
@@ -183,11 +188,17 @@ fn extents(form: Form, topology: &Topology, pair: usize, dense: Shape) -> Result
     let [inner, n] = ordered(!form.dense_left, dense);
     if inner != k {
         let [left, right] = ordered(!form.dense_left, [k, inner]).map(|side| side as usize);
+        let fits = match (inner == m, n == k) {
+            (true, _) => Some("transposed() of the block-sparse matrix"),
+            (_, true) => Some("transpose(&[1, 0]) of the dense one"),
+            _ => None,
+        };
         return Err(Error::InnerExtents {
             op: OP,
             pair,
             left,
             right,
+            fits,
         });
     }
     let columns = if form.dense_left { m } else { n };
@@ -226,7 +237,12 @@ pub(crate) fn matmul(
     rank_2(op, dense)?;
     if sets != 1 && sets != dense.len() {
         let [left, right] = ordered(!form.dense_left, [sets, dense.len()]);
-        return Err(Error::BatchSize { op, left, right });
+        return Err(Error::BatchSize {
+            op,
+            left,
+            right,
+            pairing: false,
+        });
     }
     let key = CacheKey {
         what: "bsr matmul",
@@ -241,20 +257,25 @@ pub(crate) fn matmul(
             | form.epilogue.key() << 16,
     };
     dense.cached(key, || {
-        let mut products = Vec::with_capacity(dense.len());
-        let mut shapes = Vec::with_capacity(dense.len());
+        let mut products = host::room(op, dense.len())?;
+        let mut offsets = Offset::new(op, dense.len())?;
+        let mut shapes = host::room(op, 2 * dense.len())?;
         for pair in 0..dense.len() {
             let product = extents(form, topology, pair, dense.shape(pair))?;
             let [rows, columns] = ordered(!form.dense_left, [product.m, product.n]);
-            let shape = Shape::new(&[rows as usize, columns as usize]);
-            shapes.push(shape.map_err(|_| Error::SizeOverflow {
-                op,
-                element: Some(pair),
-                what: format!("the product's {rows} x {columns} values"),
-            })?);
+            let size = u64::from(rows) * u64::from(columns);
+            if size > u64::from(u32::MAX) {
+                return Err(Error::SizeOverflow {
+                    op,
+                    element: Some(pair),
+                    what: format!("the product's {rows} x {columns} values"),
+                });
+            }
+            offsets.push(size)?;
+            shapes.extend([rows, columns]);
             products.push(product);
         }
-        let result = Layout::from_shapes(2, shapes).map_err(|error| error.named(op))?;
+        let result = Layout::with_extents_unchecked(offsets.finish(), 2, shapes);
         epilogue::check(form, bias, &result)?;
         let request = Request {
             form,
@@ -272,10 +293,13 @@ pub(crate) fn matmul(
             Target::Native => baseline::stages(&request, true)?,
             Target::Matrix { matrices, quads } => matrix::stages(&request, matrices, quads)?,
         };
+        let columns = products.iter().map(|p| u64::from(p.n)).sum::<u64>();
+        let work = columns.saturating_mul(topology.set() as u64);
         Ok(Arc::new(Launch {
             op,
             stages,
             temps,
+            work: work.saturating_add(result.total() as u64),
             outputs: vec![Output::new(
                 result_type,
                 // The values' layout, of rank 3, is never the result's.

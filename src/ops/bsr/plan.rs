@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::Result;
+use super::OP;
 use crate::plan::Words;
 use crate::ragged::{CacheKey, Topology};
+use crate::{Result, host};
 
 /// Inner products that are summed at a time, at most.
 pub(super) const BLOCK: u32 = 512;
@@ -49,30 +50,36 @@ pub(super) fn rows(topology: &Topology, by_columns: bool, chunks: u32) -> Result
         let order = topology.order(by_columns);
         let wide = topology.block()[usize::from(!by_columns)] as u32;
         let most = (chunks * chunk(wide)) as usize;
-        let mut words: Vec<u32> = order.entries.as_flattened().to_vec();
+        let mut words = host::copied(OP, order.entries.as_flattened())?;
         let (mut pieces, mut heavy) = (Vec::new(), Vec::new());
         let mut slots = 0;
         for (row, ends) in order.offsets.windows(2).enumerate() {
             let (begin, end) = (ends[0], ends[1]);
             let row = row as u32;
-            pieces.push([begin, end.min(begin + most as u32), row, 0]);
+            let first = [begin, end.min(begin + most as u32), row, 0];
+            host::push(OP, &mut pieces, first)?;
             let others = ((end - begin) as usize).div_ceil(most).saturating_sub(1) as u32;
             if others > 0 {
-                heavy.extend([row, others, slots, 0]);
+                host::extend(OP, &mut heavy, [row, others, slots, 0])?;
             }
             for other in 1..=others {
                 let begin = begin + other * most as u32;
                 slots += 1;
-                pieces.push([begin, end.min(begin + most as u32), row, slots]);
+                let other = [begin, end.min(begin + most as u32), row, slots];
+                host::push(OP, &mut pieces, other)?;
             }
         }
-        pieces.sort_by_key(|[begin, end, ..]| std::cmp::Reverse(end - begin));
+        // As they were made, which takes no memory as a stable sort does.
+        pieces.sort_unstable_by_key(|&[begin, end, row, _]| {
+            (std::cmp::Reverse(end - begin), row, begin)
+        });
         let is_long = |[begin, end, ..]: &[u32; 4]| {
             let length = (end - begin) as usize;
             length * pieces.len() > 2 * order.entries.len()
         };
         let long = pieces.partition_point(is_long) as u32;
         let pieces_at = words.len() as u32 / 2;
+        host::reserve(OP, &mut words, 4 * pieces.len() + heavy.len())?;
         words.extend(pieces.as_flattened());
         let heavy_at = words.len() as u32 / 2;
         words.extend(&heavy);
@@ -107,8 +114,9 @@ pub(super) fn sampled_rows(
     topology.cached(key("bsr sampled rows", sides), || {
         let order = topology.order(false);
         let wide = topology.block()[1] as u32;
-        let mut words: Vec<u32> = order.entries.as_flattened().to_vec();
-        let pieces = [false, true].map(|narrow| {
+        let mut words = host::copied("sampled", order.entries.as_flattened())?;
+        let mut pieces = [(0, 0); 2];
+        for (narrow, pieces) in [false, true].into_iter().zip(&mut pieces) {
             let first = words.len() / 2;
             for (row, ends) in order.offsets.windows(2).enumerate() {
                 if narrow != ((ends[1] - ends[0]).saturating_mul(wide) <= narrow_wide) {
@@ -116,11 +124,11 @@ pub(super) fn sampled_rows(
                 }
                 for begin in (ends[0]..ends[1]).step_by((columns / wide) as usize) {
                     let end = ends[1].min(begin + columns / wide);
-                    words.extend([begin, end, row as u32, 0]);
+                    host::extend("sampled", &mut words, [begin, end, row as u32, 0])?;
                 }
             }
-            (first as u32, ((words.len() / 2 - first) / 2) as u32)
-        });
+            *pieces = (first as u32, ((words.len() / 2 - first) / 2) as u32);
+        }
         Ok(Arc::new(SampledRows {
             words: Words::new(words),
             pieces,

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::{baseline, matrix, ordered, rank_2, twin};
-use crate::ops::matmul::Target;
+use crate::ops::matmul::{self, Target};
 use crate::plan::{Launch, Output, OutputLayout, Words};
 use crate::ragged::{CacheKey, DType, Layout, Pairs, Topology};
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 /// One product.
 pub(super) struct Sample {
@@ -20,8 +20,8 @@ pub(super) struct Sample {
 }
 
 /// The products as the baseline's kernel reads them.
-fn words(products: &[Sample]) -> Arc<Words> {
-    let mut words = Vec::with_capacity(products.len() * 12);
+fn words(op: &'static str, products: &[Sample]) -> Result<Arc<Words>> {
+    let mut words = host::room(op, products.len() * 12)?;
     for product in products {
         words.extend(product.begins);
         words.push(product.inner);
@@ -30,7 +30,7 @@ fn words(products: &[Sample]) -> Arc<Words> {
         words.extend(a);
         words.extend([0; 4]);
     }
-    Words::new(words)
+    Ok(Words::new(words))
 }
 
 /// The launch of the blocks of `a b` for each pair, of types as in [`matmul`].
@@ -60,8 +60,8 @@ pub(crate) fn sampled(
             .values_layout(pairs.len())
             .map_err(|error| error.named(op))?;
         let [m, n] = topology.shape().map(|side| side as u32);
-        let mut products = Vec::with_capacity(pairs.len());
-        let mut cost = 0;
+        let mut products = host::room(op, pairs.len())?;
+        let mut cost = 0u64;
         for (pair, (i, j)) in pairs.iter().enumerate() {
             let sides = [(a, i, 0), (b, j, 1)].map(|(layout, element, side)| {
                 let shape = layout.shape(element);
@@ -79,6 +79,7 @@ pub(crate) fn sampled(
                     pair,
                     left: left as usize,
                     right: right as usize,
+                    fits: matmul::fits(transposed, [rows, left], [right, columns]),
                 });
             }
             for (wrong, element, extents, shape, turned) in [
@@ -102,13 +103,14 @@ pub(crate) fn sampled(
                 strides: [a_strides, b_strides],
                 stored: [a_shape, b_shape].map(|shape| [shape.extents()[0], shape.extents()[1]]),
             });
-            cost += topology.set() as u64 * u64::from(left.max(1));
+            let values = topology.set() as u64;
+            cost = cost.saturating_add(values.saturating_mul(left.max(1).into()));
         }
         let types = (dtype, result_type);
         let (stages, temps) = match target {
             Target::Cpu => (Vec::new(), Vec::new()),
             Target::Baseline | Target::Native => {
-                let list = words(&products);
+                let list = words(op, &products)?;
                 baseline::sampled(types, topology, pairs.len(), list, cost)?
             }
             Target::Matrix { matrices, quads } => {
@@ -120,6 +122,7 @@ pub(crate) fn sampled(
             op,
             stages,
             temps,
+            work: cost,
             outputs: vec![Output::new(result_type, OutputLayout::New(result))],
             pairs: Some(pairs.clone()),
             twin: twin::sampled(transposed, (dtype, result_type), topology.clone()),

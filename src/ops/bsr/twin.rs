@@ -6,10 +6,11 @@ use bytemuck::cast_slice_mut;
 use gemm::Parallelism;
 use rayon::prelude::*;
 
-use super::{Form, extents, ordered, plan};
+use super::{Form, OP, extents, ordered, plan};
 use crate::ops::convert;
 use crate::plan::{Twin, TwinArgs};
 use crate::ragged::{DType, Topology};
+use crate::{Result, host};
 
 /// Columns of b that are gathered at a time, so that what meets them stays in the cache.
 const COLUMNS: usize = 256;
@@ -85,12 +86,10 @@ struct Job<'a> {
 }
 
 pub(super) fn matmul(form: Form, types: (DType, DType), topology: Topology) -> Twin {
-    Twin::new(move |args| {
-        convert::in_f32(args, types, |args| floats(args, form, &topology));
-    })
+    Twin::new(move |args| convert::in_f32(args, types, |args| floats(args, form, &topology)))
 }
 
-fn floats(args: &mut TwinArgs<'_>, form: Form, topology: &Topology) {
+fn floats(args: &mut TwinArgs<'_>, form: Form, topology: &Topology) -> Result<()> {
     let outputs = std::mem::take(&mut args.outputs);
     let layout = outputs[0].layout;
     let mut c: &mut [f32] = cast_slice_mut(outputs[0].words);
@@ -105,17 +104,18 @@ fn floats(args: &mut TwinArgs<'_>, form: Form, topology: &Topology) {
         if !out.is_empty() {
             let columns = layout.shape(pair).extents()[1] as usize;
             let outs = out.chunks_mut(high * columns).enumerate();
-            jobs.extend(outs.map(|(i, out)| Job {
+            let outs = outs.map(|(i, out)| Job {
                 pair,
                 first: i * high,
                 out,
-            }));
+            });
+            host::extend(OP, &mut jobs, outs)?;
         }
     }
     jobs.into_par_iter()
-        .for_each_init(<[Vec<f32>; 2]>::default, |buffers, job| {
-            rows(args, form, topology, job, buffers);
-        });
+        .try_for_each_init(<[Vec<f32>; 2]>::default, |buffers, job| {
+            rows(args, form, topology, job, buffers)
+        })
 }
 
 fn rows(
@@ -124,11 +124,11 @@ fn rows(
     topology: &Topology,
     job: Job<'_>,
     buffers: &mut [Vec<f32>; 2],
-) {
+) -> Result<()> {
     let (sets, sets_layout) = args.input::<f32>(0);
     let (dense, dense_layout) = args.input::<f32>(1);
     let Ok(product) = extents(form, topology, job.pair, dense_layout.shape(job.pair)) else {
-        return;
+        return Ok(());
     };
     let set = if sets_layout.len() == 1 { 0 } else { job.pair };
     let set = &sets[sets_layout.offsets().range(set)];
@@ -162,7 +162,7 @@ fn rows(
                 job.first..end,
                 (out, [1, stored]),
                 buffers,
-            );
+            )?;
         }
     } else {
         let inside = job.out.len() / stored;
@@ -170,12 +170,13 @@ fn rows(
             let columns = begin..n.min(begin + COLUMNS);
             let out = &mut job.out[begin..];
             let entries = order.row(job.first / high);
-            blocks.row(entries, inside, b, columns, (out, [stored, 1]), buffers);
+            blocks.row(entries, inside, b, columns, (out, [stored, 1]), buffers)?;
         }
     }
     // A bias for each right operand is one for each product, or there is one right operand.
     let place = (job.pair, job.pair, job.first);
     form.epilogue.apply(args, place, stored, job.out);
+    Ok(())
 }
 
 /// The blocks of one set of values, as f has them.
@@ -199,7 +200,7 @@ impl Blocks<'_> {
         columns: Range<usize>,
         (c, strides): (&mut [f32], [usize; 2]),
         [left, right]: &mut [Vec<f32>; 2],
-    ) {
+    ) -> Result<()> {
         if entries.is_empty() {
             for i in 0..inside {
                 for j in 0..columns.len() {
@@ -211,7 +212,7 @@ impl Blocks<'_> {
             .chunks(plan::chunk(self.wide as u32) as usize)
             .enumerate()
         {
-            let k = self.gather(chunk, inside, b, &columns, left, right);
+            let k = self.gather(chunk, inside, b, &columns, left, right)?;
             let n = columns.len();
             let a = View {
                 values: left,
@@ -232,6 +233,7 @@ impl Blocks<'_> {
             };
             multiply(c, strides, (a, b), [inside, k, n], at > 0);
         }
+        Ok(())
     }
 
     /// The blocks side by side, column after column, and the rows of b that they meet; their number.
@@ -243,13 +245,16 @@ impl Blocks<'_> {
         columns: &Range<usize>,
         left: &mut Vec<f32>,
         right: &mut Vec<f32>,
-    ) -> usize {
+    ) -> Result<usize> {
         let spans = entries.iter().map(|&[stored, place]| {
             let first = place as usize * self.wide;
             (stored as usize, first..self.inner.min(first + self.wide))
         });
         left.clear();
         right.clear();
+        let all: usize = spans.clone().map(|(_, span)| span.len()).sum();
+        host::reserve(OP, left, all * inside)?;
+        host::reserve(OP, right, all * columns.len())?;
         for (stored, span) in spans.clone() {
             let block = &self.set[stored * self.high * self.wide..][..self.high * self.wide];
             for k in 0..span.len() {
@@ -274,17 +279,15 @@ impl Blocks<'_> {
                 }
             }
         }
-        spans.map(|(_, span)| span.len()).sum()
+        Ok(all)
     }
 }
 
 pub(super) fn sampled(transposed: [bool; 2], types: (DType, DType), topology: Topology) -> Twin {
-    Twin::new(move |args| {
-        convert::in_f32(args, types, |args| blocks(args, transposed, &topology));
-    })
+    Twin::new(move |args| convert::in_f32(args, types, |args| blocks(args, transposed, &topology)))
 }
 
-fn blocks(args: &mut TwinArgs<'_>, transposed: [bool; 2], topology: &Topology) {
+fn blocks(args: &mut TwinArgs<'_>, transposed: [bool; 2], topology: &Topology) -> Result<()> {
     let outputs = std::mem::take(&mut args.outputs);
     let layout = outputs[0].layout;
     let c: &mut [f32] = cast_slice_mut(outputs[0].words);
@@ -299,7 +302,7 @@ fn blocks(args: &mut TwinArgs<'_>, transposed: [bool; 2], topology: &Topology) {
         for row in 0..topology.grid()[0] {
             let (out, rest) = set.split_at_mut(order.row(row).len() * size);
             set = rest;
-            jobs.push((pair, row, out));
+            host::push("sampled", &mut jobs, (pair, row, out))?;
         }
     }
     jobs.into_par_iter().for_each(|(pair, row, out)| {
@@ -333,4 +336,5 @@ fn blocks(args: &mut TwinArgs<'_>, transposed: [bool; 2], topology: &Topology) {
             }
         }
     });
+    Ok(())
 }

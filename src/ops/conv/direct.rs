@@ -4,6 +4,7 @@ use crate::ops::pair_params;
 use crate::ops::units::Units;
 use crate::plan::{Access, ConvMode, Kernel, Slot, Stage, Word, Words, for_each_type};
 use crate::ragged::{DType, Layout, Pairs};
+use crate::{Result, host};
 
 /// Strips of a workgroup, and results of a strip: `WG` and `R` of the shader.
 const WG: usize = 128;
@@ -39,13 +40,13 @@ struct Side {
 /// The stages that convolve the pairs `chosen`, numbered as in `pairs`: one for those whose taps come from the right operand and
 /// one for those whose taps come from the left one. `result` has an element for every pair, with what the mode keeps of it.
 pub(super) fn stages(
-    (dtype, mode): (DType, ConvMode),
+    (op, dtype, mode): (&'static str, DType, ConvMode),
     (a, b): (&Layout, &Layout),
     pairs: &Pairs,
     chosen: impl Iterator<Item = usize>,
     result: &Layout,
     correlate: bool,
-) -> Vec<Stage> {
+) -> Result<Vec<Stage>> {
     let mut sides = [Side::default(), Side::default()];
     for p in chosen {
         let (i, j) = pairs.get(p);
@@ -55,12 +56,13 @@ pub(super) fn stages(
         }
         let swapped = n > m && n > SHORT;
         let side = &mut sides[usize::from(swapped)];
-        side.cost += result.length(p) as u64 * m.min(n) as u64;
+        let cost = result.length(p) as u64 * m.min(n) as u64;
+        side.cost = side.cost.saturating_add(cost);
         // Which strips are long is known; they start first, so that the last ones to start are short.
         let magnitude = if swapped { m } else { n }.max(SHORT).ilog2() - SHORT.ilog2();
-        side.pairs[magnitude as usize].push(p as u32);
+        host::push(op, &mut side.pairs[magnitude as usize], p as u32)?;
     }
-    let ([kind, right], list) = pair_params(pairs, b.len());
+    let ([kind, right], list) = pair_params(op, pairs, b.len())?;
     let list = list.map_or_else(
         || Slot::Meta(result.clone()),
         |list| Slot::Words(Words::new(list)),
@@ -72,7 +74,7 @@ pub(super) fn stages(
         }
         let longest_first = side.pairs.iter().rev().flatten();
         let strips = |&pair: &u32| (pair, result.length(pair as usize).div_ceil(R));
-        let work = Units::new(longest_first.map(strips), WG);
+        let work = Units::new(op, longest_first.map(strips), WG)?;
         let (units, entries, groups) = (work.units, work.entries(), work.groups);
         let (x, y) = (swapped, 1 - swapped);
         let backwards = |operand: usize| Word::U32(u32::from(correlate && operand == 1));
@@ -105,5 +107,5 @@ pub(super) fn stages(
             ],
         });
     }
-    stages
+    Ok(stages)
 }

@@ -11,6 +11,7 @@ pub(super) mod text;
 use crate::ops::butterfly::{Kind, Transform};
 use crate::plan::{Access, FEW_RESULTS, Kernel, Slot, Stage, Table, Variant, Word, Words};
 use crate::ragged::DType;
+use crate::{Result, host};
 
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "conv_fused",
@@ -239,44 +240,58 @@ pub(crate) struct Items([List; 2]);
 
 impl Items {
     /// For items whose results are stored.
-    pub(crate) fn new(counts: Counts) -> Items {
+    pub(crate) fn new(op: &'static str, counts: Counts) -> Result<Items> {
         let mut longer = MEDIUM.classes[SMALL.classes.len()..].iter();
         // One dispatch for all but the longest, by the build that takes least.
         let build = match longer.all(|class| counts.class(class) == 0) {
             true => &SMALL,
             false => &MEDIUM,
         };
-        Items([&LARGE, build].map(|build| List::new(build, counts)))
+        let list = |build| List::new(op, build, counts);
+        Ok(Items([list(&LARGE)?, list(build)?]))
     }
 
     /// For items, of the longest transform all, whose results are added to what is there.
-    pub(crate) fn adding(items: &[Item]) -> Items {
+    pub(crate) fn adding(op: &'static str, items: &[Item]) -> Result<Items> {
         let counts = [Counts::of(items), Counts::default()];
-        Items::of([&ADDING, &SMALL], counts, items)
+        Items::of(op, [&ADDING, &SMALL], counts, items)
     }
 
     /// For items of which the largest result is kept: (value, index) as two words from word 2 `c` on. All results
     /// are looked at, none is made directly.
-    pub(crate) fn seeking(items: &[Item]) -> Items {
-        Items::of([&SEEKING_LARGE, &SEEKING], [Counts::of(items); 2], items)
+    pub(crate) fn seeking(op: &'static str, items: &[Item]) -> Result<Items> {
+        Items::of(
+            op,
+            [&SEEKING_LARGE, &SEEKING],
+            [Counts::of(items); 2],
+            items,
+        )
     }
 
-    fn of(builds: [&'static Build; 2], counts: [Counts; 2], items: &[Item]) -> Items {
+    fn of(
+        op: &'static str,
+        builds: [&'static Build; 2],
+        counts: [Counts; 2],
+        items: &[Item],
+    ) -> Result<Items> {
         let [large, rest] = builds;
-        let mut lists = Items([List::new(large, counts[0]), List::new(rest, counts[1])]);
-        items.iter().for_each(|item| lists.push(item));
-        lists
+        let mut lists = Items([
+            List::new(op, large, counts[0])?,
+            List::new(op, rest, counts[1])?,
+        ]);
+        items.iter().try_for_each(|item| lists.push(item))?;
+        Ok(lists)
     }
 
     /// One of those that were counted. Items are made for this call: in memory each would cost more than all else.
     #[inline(always)]
-    pub(crate) fn push(&mut self, item: &Item) {
+    pub(crate) fn push(&mut self, item: &Item) -> Result<()> {
         let class = class_of(item.length);
-        self.0[usize::from(class < MEDIUM.classes.len())].push(class, item);
+        self.0[usize::from(class < MEDIUM.classes.len())].push(class, item)
     }
 
     /// The stages that do every item, none if there is none.
-    pub(crate) fn stages(self, a: &Operand, b: &Operand, c: &Slot) -> Vec<Stage> {
+    pub(crate) fn stages(self, a: &Operand, b: &Operand, c: &Slot) -> Result<Vec<Stage>> {
         let lists = self.0.into_iter().filter(|list| list.items > 0);
         lists.map(|list| list.stage(a, b, c)).collect()
     }
@@ -284,6 +299,7 @@ impl Items {
 
 /// The work list of a stage: its items, longest transforms first, and the windows that they name.
 struct List {
+    op: &'static str,
     build: &'static Build,
     counts: Counts,
     items: usize,
@@ -295,25 +311,26 @@ struct List {
 
 impl List {
     /// Room for the items that are counted and that the build has.
-    fn new(build: &'static Build, counts: Counts) -> List {
+    fn new(op: &'static str, build: &'static Build, counts: Counts) -> Result<List> {
         let mut next = [0; CLASSES.len()];
         let mut items = 0;
         for class in build.classes.iter().rev() {
             next[class_of(class.length)] = items;
             items += counts.class(class);
         }
-        List {
+        Ok(List {
+            op,
             build,
             counts,
             items,
-            words: vec![0; 4 * items],
+            words: host::zeroed(op, 4 * items)?,
             next,
             windows: Vec::new(),
-        }
+        })
     }
 
     #[inline(always)]
-    fn push(&mut self, class: usize, item: &Item) {
+    fn push(&mut self, class: usize, item: &Item) -> Result<()> {
         let mut lengths = item.m | item.n << 14;
         if item.reversed {
             lengths |= REVERSED;
@@ -323,14 +340,16 @@ impl List {
             lengths |= WINDOWED;
             // Windows are counted in fours as items are, and behind them.
             c = (self.items + self.windows.len() / 4) as u32;
-            self.windows.extend([item.c, item.skip, item.write, 0]);
+            let window = [item.c, item.skip, item.write, 0];
+            host::extend(self.op, &mut self.windows, window)?;
         }
         let place = &mut self.next[class];
         self.words[4 * *place..][..4].copy_from_slice(&[item.a, item.b, c, lengths]);
         *place += 1;
+        Ok(())
     }
 
-    fn stage(self, a: &Operand, b: &Operand, c: &Slot) -> Stage {
+    fn stage(self, a: &Operand, b: &Operand, c: &Slot) -> Result<Stage> {
         let mut params = vec![a.base, b.base];
         let (mut groups, mut before, mut cost) = (0, 0, 0);
         for class in self.build.classes.iter().rev() {
@@ -346,8 +365,8 @@ impl List {
                 };
         }
         let mut words = self.words;
-        words.extend(self.windows);
-        Stage {
+        host::extend(self.op, &mut words, self.windows)?;
+        Ok(Stage {
             kernel: &KERNEL,
             variant: KERNEL.variant(DType::F32, self.build.flags),
             slots: vec![
@@ -360,7 +379,7 @@ impl List {
             params,
             groups: groups as u32,
             cost,
-        }
+        })
     }
 }
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::{Wanted, direct, fused, long};
 use crate::plan::{Choice, Choices, ConvMode, FEW_RESULTS, Slot, Stage, Word};
 use crate::ragged::{DType, Layout, Pairs};
+use crate::{Result, host};
 
 /// The length of transforms of pairs that the fused kernel does not do alone.
 const ELSEWHERE: u32 = u32::MAX;
@@ -20,7 +21,8 @@ pub(super) fn stages(
     pairs: &Pairs,
     choices: &Choices,
     result: &Layout,
-) -> (Vec<Stage>, Vec<u64>) {
+) -> Result<(Vec<Stage>, Vec<u64>)> {
+    let op = wanted.op;
     let starts = result.offsets().as_slice();
     let of = Of {
         pairs,
@@ -29,11 +31,11 @@ pub(super) fn stages(
         c: starts,
         reversed: correlate,
     };
-    let parts = |whole: fused::Item, length: u32, each: &mut dyn FnMut(usize, &fused::Item)| {
+    let parts = |whole: fused::Item, length: u32, each: &mut Each<'_>| {
         if wanted.costs.splits(whole.m.into(), whole.n.into(), length) {
-            blocks_of_both(whole, length, each);
+            blocks_of_both(whole, length, each)
         } else {
-            blocks(whole, length, 0..whole.write, &mut |item| each(0, item));
+            blocks(whole, length, 0..whole.write, &mut |item| each(0, item))
         }
     };
     // What transforms in one workgroup and few results take is written into the list at once, so it is counted first. What a
@@ -53,7 +55,7 @@ pub(super) fn stages(
         let (length, results) = (length_of(pair), starts[pair + 1] - starts[pair]);
         sums += usize::from((length == 0) & (results > 0) & (results <= few));
         if (length == ELSEWHERE) | ((length == 0) & (results > few)) {
-            others.push(pair);
+            host::push(op, &mut others, pair)?;
         }
     }
     counts.add(0, sums);
@@ -70,57 +72,60 @@ pub(super) fn stages(
     let mut added: Vec<Vec<fused::Item>> = Vec::new();
     for pair in others {
         match choices.get(pair) {
-            Choice::Direct => direct.push(pair),
-            Choice::Fft { length } => in_passes.push(of.item(pair, length)),
+            Choice::Direct => host::push(op, &mut direct, pair)?,
+            Choice::Fft { length } => host::push(op, &mut in_passes, of.item(pair, length))?,
             Choice::OverlapSave { length } => {
                 parts(of.item(pair, length), length, &mut |round, item| {
                     added.resize_with(added.len().max(round), Vec::new);
                     match round {
                         0 => {
                             counts.add(item.length, 1);
-                            blocks.push(*item);
+                            host::push(op, &mut blocks, *item)
                         }
-                        _ => added[round - 1].push(*item),
+                        _ => host::push(op, &mut added[round - 1], *item),
                     }
-                });
+                })?;
             }
         }
     }
-    let mut items = fused::Items::new(counts);
+    let mut items = fused::Items::new(op, counts)?;
     for pair in 0..pairs.len() {
         let (length, results) = (length_of(pair), starts[pair + 1] - starts[pair]);
         let is_few = (results > 0) & (results <= few);
         if (length != ELSEWHERE) & ((length > 0) | is_few) {
-            items.push(&of.item(pair, length));
+            items.push(&of.item(pair, length))?;
         }
     }
-    blocks.iter().for_each(|item| items.push(item));
+    blocks.iter().try_for_each(|item| items.push(item))?;
     let operand = |i| fused::Operand {
         values: Slot::Input(i),
         base: Word::InputBase(i),
     };
     let (x, y, c) = (&operand(0), &operand(1), &Slot::Output(0));
-    let mut stages = items.stages(x, y, c);
+    let mut stages = items.stages(x, y, c)?;
     for items in &added {
-        stages.extend(fused::Items::adding(items).stages(x, y, c));
+        stages.extend(fused::Items::adding(op, items)?.stages(x, y, c)?);
     }
-    let (more, temps) = long::stages(&in_passes);
+    let (more, temps) = long::stages(op, &in_passes)?;
     stages.extend(more);
     stages.extend(direct::stages(
-        (wanted.dtype, ConvMode::Full),
+        (op, wanted.dtype, ConvMode::Full),
         (a, b),
         pairs,
         direct.into_iter(),
         result,
         correlate,
-    ));
+    )?);
     let temps = if in_passes.is_empty() {
         Vec::new()
     } else {
         temps.into()
     };
-    (stages, temps)
+    Ok((stages, temps))
 }
+
+/// What is done with a block, and in which round.
+type Each<'a> = dyn FnMut(usize, &fused::Item) -> Result<()> + 'a;
 
 /// Where the values of a pair are.
 struct Of<'a> {
@@ -172,8 +177,8 @@ fn blocks(
     whole: fused::Item,
     length: u32,
     results: Range<u32>,
-    each: &mut dyn FnMut(&fused::Item),
-) {
+    each: &mut dyn FnMut(&fused::Item) -> Result<()>,
+) -> Result<()> {
     let fused::Item { m, n, .. } = whole;
     let (longer, wrapped) = (m.max(n), m.min(n) - 1);
     let step = length - wrapped;
@@ -193,15 +198,16 @@ fn blocks(
             skip: at - from,
             write,
             ..stretch
-        });
+        })?;
         at += write;
     }
+    Ok(())
 }
 
 /// Both operands in blocks. A block of the shorter one gives results as many as the longer one has values, and its own
 /// length − 1 more. The last ones are nobody's before it, and are written in round 0; the others are added in the order of
 /// the blocks, a round each.
-fn blocks_of_both(whole: fused::Item, length: u32, each: &mut dyn FnMut(usize, &fused::Item)) {
+fn blocks_of_both(whole: fused::Item, length: u32, each: &mut Each<'_>) -> Result<()> {
     let fused::Item { m, n, .. } = whole;
     let (longer, shorter) = (m.max(n), m.min(n));
     let starts = (0..shorter).step_by(length as usize / 2);
@@ -218,11 +224,12 @@ fn blocks_of_both(whole: fused::Item, length: u32, each: &mut dyn FnMut(usize, &
         };
         let results = longer + (end - start) - 1;
         let own = if round == 0 { 0 } else { longer - 1 };
-        blocks(of_block, length, own..results, &mut |item| each(0, item));
+        blocks(of_block, length, own..results, &mut |item| each(0, item))?;
         if round > 0 {
-            blocks(of_block, length, 0..own, &mut |item| each(round, item));
+            blocks(of_block, length, 0..own, &mut |item| each(round, item))?;
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -288,10 +295,18 @@ mod tests {
                 let mut items = Vec::new();
                 let splits = m.min(n) >= i64::from(length);
                 if splits {
-                    blocks_of_both(whole, length, &mut |round, item| items.push((round, *item)));
+                    let mut each = |round, item: &fused::Item| {
+                        items.push((round, *item));
+                        Ok(())
+                    };
+                    blocks_of_both(whole, length, &mut each).unwrap();
                 } else {
                     let results = 0..whole.write;
-                    blocks(whole, length, results, &mut |item| items.push((0, *item)));
+                    let mut each = |item: &fused::Item| {
+                        items.push((0, *item));
+                        Ok(())
+                    };
+                    blocks(whole, length, results, &mut each).unwrap();
                 }
                 // A stage a round.
                 items.sort_by_key(|(round, _)| *round);

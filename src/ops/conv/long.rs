@@ -11,6 +11,7 @@ use crate::ops::passes::{
     self, BACKWARDS, Long, PLAIN, PRODUCT, Place, RIGHT_ANGLE, back, pass_count, there,
 };
 use crate::plan::Stage;
+use crate::{Error, Result};
 
 /// Values put aside between passes, and spectra.
 const ASIDE: usize = 0;
@@ -97,28 +98,29 @@ impl Turn {
 }
 
 /// The stages that convolve these pairs, whose `length` is N, and the words of the scratches.
-pub(super) fn stages(pairs: &[Item]) -> (Vec<Stage>, [u64; SCRATCHES]) {
+pub(super) fn stages(op: &'static str, pairs: &[Item]) -> Result<(Vec<Stage>, [u64; SCRATCHES])> {
     let mut stages = Vec::new();
     let mut words = [0; SCRATCHES];
     let mut turn = Turn::default();
     let mut finish = |turn: &mut Turn| {
-        stages.extend(passes::stages(&turn.operands));
-        stages.extend(passes::stages(&turn.products));
+        stages.extend(passes::stages(op, &turn.operands)?);
+        stages.extend(passes::stages(op, &turn.products)?);
         turn.used[ASIDE] = turn.used[ASIDE].max(turn.by_products);
         for (words, used) in words.iter_mut().zip(turn.used) {
             *words = (2 * u64::from(used)).max(*words);
         }
         *turn = Turn::default();
+        Ok::<_, Error>(())
     };
     for pair in pairs {
         let log = pair.length.ilog2();
         // Two spectra, and what comes back by three passes.
         let used = turn.used[SPECTRA].max(turn.by_products);
         if used + (3 << log) > SCRATCH {
-            finish(&mut turn);
+            finish(&mut turn)?;
         }
         turn.pair(log, pair);
     }
-    finish(&mut turn);
-    (stages, words)
+    finish(&mut turn)?;
+    Ok((stages, words))
 }

@@ -26,10 +26,10 @@ pub(crate) use twin::directly;
 use super::{Arithmetic, par_runs, par_tiles, twin_of};
 use crate::plan::{
     Choices, ConvChoice, ConvMethod, CostTable, Launch, Offset, Output, OutputLayout, Twin,
-    TwinArgs, Window, check_rank,
+    TwinArgs, Window, WorkSum, check_rank, cost_of,
 };
 use crate::ragged::{CacheKey, DType, Layout, Offsets, Pairs};
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 /// Where each pair's result begins.
 fn results(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Offsets> {
@@ -54,6 +54,10 @@ pub(crate) struct Wanted<'a> {
     pub method: ConvMethod,
     pub window: Window,
     pub costs: &'a CostTable,
+    /// Multiply-adds at most.
+    pub allowed: u64,
+    /// Bytes that a result may have, where the device is a GPU.
+    pub binding: Option<u64>,
 }
 
 impl Wanted<'_> {
@@ -62,10 +66,69 @@ impl Wanted<'_> {
         Choices::new(self.op, self.dtype, (a, b), pairs, self.method, self.costs)
     }
 
+    /// Whether a plan for so many pairs is within the host's budget: an offset and the method of each, on any device.
+    fn check_plan(&self, pairs: &Pairs) -> Result<()> {
+        host::check(self.op, pairs.len(), 4 + 2)
+    }
+
+    /// Whether the device has room for the result. Asked before stages are planned, which are larger than offsets by far.
+    fn check_result(&self, result: &Layout) -> Result<()> {
+        let (bytes, Some(limit)) = (4 * result.total() as u64, self.binding) else {
+            return Ok(());
+        };
+        if bytes <= limit {
+            return Ok(());
+        }
+        let ends = result.offsets().as_slice();
+        let element = ends.partition_point(|&end| 4 * u64::from(end) <= limit);
+        Err(Error::TooLarge {
+            op: self.op,
+            element: element.checked_sub(1),
+            what: "tensor".to_owned(),
+            bytes,
+            limit,
+        })
+    }
+
     /// The method of every pair of boxes.
     fn choices_of_boxes(&self, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Choices> {
         let meetings = self.window.meetings(a, b, pairs);
         Choices::of_meetings(self.op, self.dtype, meetings, self.method, self.costs)
+    }
+
+    /// The multiply-adds of every pair by the method that was chosen for it, unless they are more than allowed.
+    pub(crate) fn work(
+        &self,
+        a: &Layout,
+        b: &Layout,
+        pairs: &Pairs,
+        choices: &Choices,
+    ) -> Result<u64> {
+        let mut sum = WorkSum::new(self.op, self.allowed);
+        pairs.try_lengths(a, b, |m, n| {
+            let choice = choices.get(sum.pairs());
+            sum.add(self.costs.work(m.into(), n.into(), choice));
+            Ok(())
+        })?;
+        sum.total()
+    }
+
+    /// The same for boxes, of which results are kept.
+    fn work_of_boxes(
+        &self,
+        a: &Layout,
+        b: &Layout,
+        pairs: &Pairs,
+        choices: &Choices,
+    ) -> Result<u64> {
+        let mut sum = WorkSum::new(self.op, self.allowed);
+        for (pair, meeting) in self.window.meetings(a, b, pairs).enumerate() {
+            sum.add(match meeting.is_empty() {
+                true => 0,
+                false => self.costs.work_of_boxes(&meeting, choices.get(pair)),
+            });
+        }
+        sum.total()
     }
 
     /// What will be done, in short.
@@ -76,6 +139,7 @@ impl Wanted<'_> {
             let with_costs = choices.with_costs(a, b, pairs, self.costs);
             return Ok(ConvChoice::of(with_costs, self.costs));
         }
+        self.check_plan(pairs)?;
         let choices = self.choices_of_boxes(a, b, pairs)?;
         let meetings = self.window.meetings(a, b, pairs).enumerate();
         let kept = meetings.filter(|(_, meeting)| !meeting.is_empty());
@@ -135,13 +199,16 @@ pub(crate) fn launch(
         return boxes::launch(wanted, correlate, a, b, pairs);
     }
     a.cached(wanted.key(b, pairs), || {
-        let choices = wanted.choices(a, b, pairs)?;
+        wanted.check_plan(pairs)?;
         let result = Layout::from_offsets(results(op, a, b, pairs)?);
+        wanted.check_result(&result)?;
+        let choices = wanted.choices(a, b, pairs)?;
+        let work = wanted.work(a, b, pairs, &choices)?;
         // The CPU runs the twin.
         let (stages, temps) = if wanted.costs.is_cpu() {
             (Vec::new(), Vec::new())
         } else {
-            gpu::stages(&wanted, correlate, (a, b), pairs, &choices, &result)
+            gpu::stages(&wanted, correlate, (a, b), pairs, &choices, &result)?
         };
         let twin = if !choices.all_direct() {
             Twin::new(move |args| mixed(args, &choices, correlate))
@@ -153,6 +220,7 @@ pub(crate) fn launch(
         Ok(Arc::new(Launch {
             op,
             temps,
+            work: work.max(cost_of(&stages)),
             stages,
             outputs: vec![Output::new(dtype, OutputLayout::of(result, &[a, b]))],
             pairs: Some(pairs.clone()),
@@ -162,7 +230,7 @@ pub(crate) fn launch(
 }
 
 /// Every pair directly.
-fn twin<T: Arithmetic, const REVERSED: bool>(args: &mut TwinArgs<'_>) {
+fn twin<T: Arithmetic, const REVERSED: bool>(args: &mut TwinArgs<'_>) -> Result<()> {
     let (a, a_layout) = args.input::<T>(0);
     let (b, b_layout) = args.input::<T>(1);
     let pairs = args.pairs();
@@ -172,15 +240,15 @@ fn twin<T: Arithmetic, const REVERSED: bool>(args: &mut TwinArgs<'_>) {
         let (i, j) = pairs.get(pair);
         let a = &a[a_layout.offsets().range(i)];
         let b = &b[b_layout.offsets().range(j)];
-        directly((a, b), REVERSED, within, out);
-    });
+        directly((a, b), REVERSED, within, out)
+    })
 }
 
 /// Every pair by its own method.
-fn mixed(args: &mut TwinArgs<'_>, choices: &Choices, reversed: bool) {
+fn mixed(args: &mut TwinArgs<'_>, choices: &Choices, reversed: bool) -> Result<()> {
     each_pair(args, choices, |engine, met, workspace, out| {
-        engine.convolve(met.pair, met.values, reversed, workspace, out);
-    });
+        engine.convolve(met.pair, met.values, reversed, workspace, out)
+    })
 }
 
 /// Two elements that are convolved.
@@ -195,8 +263,8 @@ struct Met<'a> {
 fn each_pair(
     args: &mut TwinArgs<'_>,
     choices: &Choices,
-    one: impl Fn(&Engine, &Met<'_>, &mut Workspace, &mut [f32]) + Sync,
-) {
+    one: impl Fn(&Engine, &Met<'_>, &mut Workspace, &mut [f32]) -> Result<()> + Sync,
+) -> Result<()> {
     let (a, a_layout) = args.input::<f32>(0);
     let (b, b_layout) = args.input::<f32>(1);
     let pairs = args.pairs();
@@ -221,8 +289,9 @@ fn each_pair(
                         &b[b_layout.offsets().range(j)],
                     ),
                 };
-                one(engine, &met, workspace, out);
+                one(engine, &met, workspace, out)?;
             }
-        });
-    });
+            Ok(())
+        })
+    })
 }

@@ -5,18 +5,35 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 use realfft::num_complex::Complex32;
+use realfft::{ComplexToReal, RealToComplex};
 
 use super::directly;
-use crate::cpu::{RealFft, real_fft};
+use crate::cpu::{IRFFT, RFFT};
 use crate::plan::{Choice, Choices};
+use crate::{Result, host};
 
 /// Results of a long direct convolution that are worth a piece of parallel work.
 const TILE: usize = 1 << 14;
 
+/// The transforms of one length, there and back.
+struct RealFft {
+    forward: Arc<dyn RealToComplex<f32>>,
+    inverse: Arc<dyn ComplexToReal<f32>>,
+}
+
+impl RealFft {
+    fn new(length: usize) -> RealFft {
+        RealFft {
+            forward: RFFT.of(length),
+            inverse: IRFFT.of(length),
+        }
+    }
+}
+
 /// The methods of all pairs, with the transforms that they need.
 pub(crate) struct Engine<'a> {
     choices: &'a Choices,
-    transforms: Vec<Arc<RealFft>>,
+    transforms: Vec<RealFft>,
 }
 
 impl<'a> Engine<'a> {
@@ -24,7 +41,9 @@ impl<'a> Engine<'a> {
         let lengths = choices.lengths.par_iter();
         Engine {
             choices,
-            transforms: lengths.map(|&length| real_fft(length as usize)).collect(),
+            transforms: lengths
+                .map(|&length| RealFft::new(length as usize))
+                .collect(),
         }
     }
 
@@ -47,19 +66,18 @@ impl<'a> Engine<'a> {
         reversed: bool,
         workspace: &mut Workspace,
         out: &mut [f32],
-    ) {
+    ) -> Result<()> {
         if out.is_empty() {
-            return;
+            return Ok(());
         }
         match self.choices.get(pair) {
-            Choice::Direct => {
-                out.par_chunks_mut(TILE)
-                    .enumerate()
-                    .for_each(|(tile, out)| {
-                        let within = tile * TILE..tile * TILE + out.len();
-                        directly((a, b), reversed, within, out);
-                    });
-            }
+            Choice::Direct => out
+                .par_chunks_mut(TILE)
+                .enumerate()
+                .try_for_each(|(tile, out)| {
+                    let within = tile * TILE..tile * TILE + out.len();
+                    directly((a, b), reversed, within, out)
+                }),
             Choice::Fft { length } => whole(self.fft(length), (a, b), reversed, workspace, out),
             Choice::OverlapSave { length } => {
                 blocks(self.fft(length), (a, b), reversed, workspace, out)
@@ -97,19 +115,21 @@ impl Workspace {
     }
 
     /// Room for transforms of one length.
-    fn fit(&mut self, fft: &RealFft) {
-        fn grow<T: Clone>(values: &mut Vec<T>, length: usize, zero: T) {
+    fn fit(&mut self, fft: &RealFft) -> Result<()> {
+        fn grow<T: Clone>(values: &mut Vec<T>, length: usize, zero: T) -> Result<()> {
             if values.len() < length {
+                host::reserve("conv", values, length - values.len())?;
                 values.resize(length, zero);
             }
+            Ok(())
         }
         let length = fft.forward.len();
-        grow(&mut self.values, length, 0.0);
-        grow(&mut self.spectrum, length / 2 + 1, Complex32::ZERO);
-        grow(&mut self.taps, length / 2 + 1, Complex32::ZERO);
+        grow(&mut self.values, length, 0.0)?;
+        grow(&mut self.spectrum, length / 2 + 1, Complex32::ZERO)?;
+        grow(&mut self.taps, length / 2 + 1, Complex32::ZERO)?;
         let scratch = fft.forward.get_scratch_len();
         let scratch = scratch.max(fft.inverse.get_scratch_len());
-        grow(&mut self.scratch, scratch, Complex32::ZERO);
+        grow(&mut self.scratch, scratch, Complex32::ZERO)
     }
 
     /// The values to be transformed, or that came back.
@@ -147,11 +167,11 @@ impl Workspace {
 }
 
 /// Convolution by transforms of one length with kernels whose spectra are kept.
-pub(super) struct Kept(Arc<RealFft>);
+pub(super) struct Kept(RealFft);
 
 impl Kept {
     pub(super) fn new(length: usize) -> Kept {
-        Kept(real_fft(length))
+        Kept(RealFft::new(length))
     }
 
     /// The spectrum of a kernel.
@@ -160,11 +180,12 @@ impl Kept {
         kernel: &[f32],
         workspace: &mut Workspace,
         out: &mut [Complex32],
-    ) {
-        workspace.fit(&self.0);
+    ) -> Result<()> {
+        workspace.fit(&self.0)?;
         place(workspace.values(&self.0), kernel, false);
         workspace.transform(&self.0);
         out.copy_from_slice(&workspace.spectrum[..out.len()]);
+        Ok(())
     }
 
     /// The first results of `a * kernel`, as many as `out` holds, in parallel blocks; the kernel has `wrapped` + 1 values.
@@ -174,20 +195,21 @@ impl Kept {
         spectrum: &[Complex32],
         wrapped: usize,
         out: &mut [f32],
-    ) {
+    ) -> Result<()> {
         let step = self.0.forward.len() - wrapped;
         out.par_chunks_mut(step)
             .enumerate()
-            .for_each(|(block, out)| {
+            .try_for_each(|(block, out)| {
                 Workspace::with(|workspace| {
-                    workspace.fit(&self.0);
+                    workspace.fit(&self.0)?;
                     let first = (block * step) as isize - wrapped as isize;
                     stretch(workspace.values(&self.0), a, false, first);
                     workspace.transform(&self.0);
                     workspace.multiply_back(&self.0, spectrum);
                     out.copy_from_slice(&workspace.values[wrapped..][..out.len()]);
-                });
-            });
+                    Ok(())
+                })
+            })
     }
 }
 
@@ -212,8 +234,8 @@ fn whole(
     reversed: bool,
     workspace: &mut Workspace,
     out: &mut [f32],
-) {
-    workspace.fit(fft);
+) -> Result<()> {
+    workspace.fit(fft)?;
     place(workspace.values(fft), b, reversed);
     workspace.transform(fft);
     std::mem::swap(&mut workspace.spectrum, &mut workspace.taps);
@@ -223,6 +245,7 @@ fn whole(
     workspace.multiply_back(fft, &taps);
     workspace.taps = taps;
     out.copy_from_slice(&workspace.values[..out.len()]);
+    Ok(())
 }
 
 /// All of `a * b`, or of `a * reverse(b)`, in blocks of the longer operand, in parallel.
@@ -234,13 +257,13 @@ fn blocks(
     reversed: bool,
     workspace: &mut Workspace,
     out: &mut [f32],
-) {
+) -> Result<()> {
     let (x, y, x_reversed, y_reversed) = if b.len() > a.len() {
         (b, a, reversed, false)
     } else {
         (a, b, false, reversed)
     };
-    workspace.fit(fft);
+    workspace.fit(fft)?;
     place(workspace.values(fft), y, y_reversed);
     workspace.transform(fft);
     let taps = &workspace.spectrum;
@@ -248,16 +271,17 @@ fn blocks(
     let step = fft.forward.len() - wrapped;
     let block = |(block, out): (usize, &mut [f32])| {
         Workspace::with(|workspace| {
-            workspace.fit(fft);
+            workspace.fit(fft)?;
             // The block's values of x begin `wrapped` before its results, where x may not have begun yet.
             let first = (block * step) as isize - wrapped as isize;
             stretch(workspace.values(fft), x, x_reversed, first);
             workspace.transform(fft);
             workspace.multiply_back(fft, taps);
             out.copy_from_slice(&workspace.values[wrapped..][..out.len()]);
-        });
+            Ok(())
+        })
     };
-    out.par_chunks_mut(step).enumerate().for_each(block);
+    out.par_chunks_mut(step).enumerate().try_for_each(block)
 }
 
 /// Values `first ..` of x, or of its reverse; zeros where it has none.

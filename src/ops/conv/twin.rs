@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::ops::Arithmetic;
+use crate::{Result, host};
 
 /// Results worked on together.
 const TILE: usize = 512;
@@ -25,15 +26,16 @@ pub(crate) fn directly<T: Arithmetic>(
     reversed: bool,
     within: Range<usize>,
     out: &mut [T],
-) {
+) -> Result<()> {
     let operands = Operands::new(a, b, reversed);
     if operands.y.len() <= FEW {
         for (tile, out) in out.chunks_mut(FEW_TILE).enumerate() {
             few_taps(&operands, within.start + tile * FEW_TILE, out);
         }
     } else {
-        Taps::new(operands, within).convolve(out);
+        Taps::new(operands, within)?.convolve(out);
     }
+    Ok(())
 }
 
 /// Results `start ..`, at most a small tile: one tap after the other, a depth of n for n taps.
@@ -114,17 +116,17 @@ struct Taps<T> {
 
 impl<T: Arithmetic> Taps<T> {
     /// Results `within` of the convolution.
-    fn new(operands: Operands<'_, T>, within: Range<usize>) -> Taps<T> {
+    fn new(operands: Operands<'_, T>, within: Range<usize>) -> Result<Taps<T>> {
         let padded = operands.y.len().next_multiple_of(BLOCK);
-        let mut taps = vec![T::default(); padded];
+        let mut taps = host::zeroed("conv", padded)?;
         operands.taps_last_to_first(&mut taps[padded - operands.y.len()..]);
         // Result q is Σ_s taps[s] · x[q - (padded - 1) + s].
-        let mut stretch = vec![T::default(); within.len() + padded - 1];
+        let mut stretch = host::zeroed("conv", within.len() + padded - 1)?;
         operands.stretch(within.start as isize - (padded as isize - 1), &mut stretch);
-        Taps {
+        Ok(Taps {
             x: stretch,
             y: taps,
-        }
+        })
     }
 
     /// Computes the stretch.

@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 use super::conv::{Item, Items, Operand, Wanted, result_length};
 use super::pair_params;
-use crate::Result;
 use crate::plan::{
-    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, Variant, Word, Words,
+    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, Variant, Word, Words, cost_of,
 };
 use crate::ragged::{DType, Layout, Pairs, Shape};
+use crate::{Result, host};
 use tiles::Tiles;
 
 pub(crate) use unit::KERNEL as UNIT;
@@ -91,9 +91,10 @@ pub(crate) fn launch(
             // Lags that f32 cannot tell apart are looked at again, which needs all of a tile's.
             Seek::Distance => wanted.direct_choices(a, b, pairs)?,
         };
-        let plan = Tiles::new(a, b, pairs, &choices);
+        let work = wanted.work(a, b, pairs, &choices)?;
+        let plan = Tiles::new(op, a, b, pairs, &choices)?;
         let result = Layout::uniform(pairs.len(), Shape::new(&[1])?)?;
-        let ([kind, right], list) = pair_params(pairs, b.len());
+        let ([kind, right], list) = pair_params(op, pairs, b.len())?;
         let unused = || Slot::Meta(result.clone());
         let list = list.map_or_else(unused, |list| Slot::Words(Words::new(list)));
         let (items, starts) = match &plan.list {
@@ -137,8 +138,8 @@ pub(crate) fn launch(
                 values: values.clone(),
                 base,
             });
-            let items: Vec<Item> = items.collect();
-            stages.extend(Items::seeking(&items).stages(&a, &b, &Slot::Temp(0)));
+            let items = host::exact(op, items)?;
+            stages.extend(Items::seeking(op, &items)?.stages(&a, &b, &Slot::Temp(0))?);
         }
         stages.extend((plan.groups > 0).then(|| Stage {
             kernel: &TILES,
@@ -186,8 +187,13 @@ pub(crate) fn launch(
             groups: pairs.len().div_ceil(FINISH_PAIRS) as u32,
             cost: u64::from(plan.partials),
         });
+        let work = match wanted.costs.is_cpu() {
+            true => work,
+            false => work.max(cost_of(&stages)),
+        };
         Ok(Arc::new(Launch {
             op,
+            work,
             outputs: [DType::F32, DType::I32]
                 .map(|dtype| Output::new(dtype, OutputLayout::of(result.clone(), &[a, b])))
                 .into(),

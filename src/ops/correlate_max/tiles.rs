@@ -3,7 +3,7 @@
 use crate::ops::conv::{Wanted, holds, result_length};
 use crate::plan::{Choice, Choices, ConvMethod, TileList};
 use crate::ragged::{Layout, Pairs};
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 /// Lags of one workgroup that convolves directly: `TILE` of shaders/lib/taps.wgsl.
 const TILE: usize = 448;
@@ -24,37 +24,50 @@ pub(super) struct Tiles {
 }
 
 impl Tiles {
-    pub(super) fn new(a: &Layout, b: &Layout, pairs: &Pairs, choices: &Choices) -> Tiles {
+    pub(super) fn new(
+        op: &'static str,
+        a: &Layout,
+        b: &Layout,
+        pairs: &Pairs,
+        choices: &Choices,
+    ) -> Result<Tiles> {
         let mut transformed = Vec::new();
-        let mut lengths = Vec::with_capacity(pairs.len());
-        let mut taps = Vec::with_capacity(pairs.len());
+        let mut lengths = host::room(op, pairs.len())?;
+        let mut taps = host::room(op, pairs.len())?;
         let mut longest = 0;
-        let mut cost = 0;
+        let mut cost = 0u64;
         for (pair, (i, j)) in pairs.iter().enumerate() {
             let (m, n) = (a.length(i), b.length(j));
+            let lags = result_length(m, n);
+            if lags > 0 {
+                check_lags(op, pair, m.max(n))?;
+            }
             if m > 0 && n > 0 && choices.get(pair) != Choice::Direct {
                 // One place for its best, behind all tiles that cost anything.
-                transformed.push(pair);
+                host::push(op, &mut transformed, pair)?;
                 lengths.push(1);
                 taps.push(0);
                 continue;
             }
-            let lags = result_length(m, n);
             longest = longest.max(lags);
-            cost += (lags.div_ceil(TILE) * TILE) as u64 * m.min(n) as u64;
+            let products = (lags.div_ceil(TILE) * TILE) as u64;
+            cost = products
+                .saturating_mul(m.min(n) as u64)
+                .saturating_add(cost);
             lengths.push(lags as u32);
             taps.push(m.min(n) as u64);
         }
         let list = (longest > TILE || !transformed.is_empty())
-            .then(|| TileList::new(&lengths, TILE, |pair| taps[pair]));
+            .then(|| TileList::new(op, &lengths, TILE, |pair| taps[pair]))
+            .transpose()?;
         let partials = list.as_ref().map_or(pairs.len() as u32, |list| list.tiles);
-        Tiles {
+        Ok(Tiles {
             list,
             groups: partials - transformed.len() as u32,
             partials,
             cost,
             transformed,
-        }
+        })
     }
 }
 
@@ -83,6 +96,18 @@ pub(super) fn choices(
             reason:
                 "this device looks for the best lag directly, or by one transform of a workgroup"
                     .to_owned(),
+        }),
+    }
+}
+
+/// Lags are numbers of type i32.
+fn check_lags(op: &'static str, pair: usize, longer: usize) -> Result<()> {
+    match longer > 1 << 31 {
+        false => Ok(()),
+        true => Err(Error::SizeOverflow {
+            op,
+            element: Some(pair),
+            what: format!("lags of series of {longer} values: twice their number"),
         }),
     }
 }

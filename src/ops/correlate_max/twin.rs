@@ -4,7 +4,10 @@ use rayon::prelude::*;
 
 use super::unit::{blocked_sum, unit};
 use crate::ops::conv::{Engine, Workspace, directly, result_length};
+use crate::ops::par_runs;
 use crate::plan::{Choices, TwinArgs};
+use crate::ragged::Layout;
+use crate::{Result, host};
 
 /// Lags looked at together.
 const TILE: usize = 4096;
@@ -42,7 +45,7 @@ impl Best {
     }
 }
 
-pub(super) fn largest(args: &mut TwinArgs<'_>, choices: &Choices) {
+pub(super) fn largest(args: &mut TwinArgs<'_>, choices: &Choices) -> Result<()> {
     let (a, a_layout) = args.input::<f32>(0);
     let (b, b_layout) = args.input::<f32>(1);
     let pairs = args.pairs();
@@ -51,25 +54,22 @@ pub(super) fn largest(args: &mut TwinArgs<'_>, choices: &Choices) {
         let (i, j) = pairs.get(pair);
         let a = &a[a_layout.offsets().range(i)];
         let b = &b[b_layout.offsets().range(j)];
-        (best_lag((&engine, pair), (a, b), |_, best| best), b.len())
-    });
+        let best = best_lag((&engine, pair), (a, b), |_, best| best)?;
+        Ok((best, b.len()))
+    })
 }
 
-pub(super) fn distance(args: &mut TwinArgs<'_>, choices: &Choices) {
-    let units: Vec<Vec<Vec<f32>>> = (0..2)
-        .map(|i| {
-            let (values, layout) = args.input::<f32>(i);
-            (0..layout.len())
-                .into_par_iter()
-                .map(|e| unit(&values[layout.offsets().range(e)]))
-                .collect()
-        })
-        .collect();
+pub(super) fn distance(args: &mut TwinArgs<'_>, choices: &Choices) -> Result<()> {
+    let (a, a_layout) = args.input::<f32>(0);
+    let (b, b_layout) = args.input::<f32>(1);
+    let a = units(a, a_layout)?;
+    let b = units(b, b_layout)?;
     let pairs = args.pairs();
     let engine = Engine::new(choices);
     run(args, 1.0, |pair| {
         let (i, j) = pairs.get(pair);
-        let (a, b) = (&units[0][i], &units[1][j]);
+        let a = &a[a_layout.offsets().range(i)];
+        let b = &b[b_layout.offsets().range(j)];
         let best = best_lag((&engine, pair), (a, b), |values, best| {
             if best.value > ALIKE {
                 refine(a, b, values, best)
@@ -79,35 +79,55 @@ pub(super) fn distance(args: &mut TwinArgs<'_>, choices: &Choices) {
                     ..best
                 }
             }
-        });
-        (
-            Best {
-                value: -best.value,
-                ..best
-            },
-            b.len(),
-        )
-    });
+        })?;
+        let distance = Best {
+            value: -best.value,
+            ..best
+        };
+        Ok((distance, b.len()))
+    })
+}
+
+/// Every element as a multiple of length 1.
+fn units(values: &[f32], layout: &Layout) -> Result<Vec<f32>> {
+    let mut units = host::zeroed::<f32>("sbd", layout.total())?;
+    par_runs(layout.offsets(), &mut units, &|run, mut units| {
+        for element in run {
+            let range = layout.offsets().range(element);
+            let (own, rest) = units.split_at_mut(range.len());
+            unit(&values[range], own);
+            units = rest;
+        }
+        Ok(())
+    })?;
+    Ok(units)
 }
 
 /// Fills both results from the best index of every pair.
-fn run(args: &mut TwinArgs<'_>, none: f32, best: impl Fn(usize) -> (Best, usize) + Sync) {
-    let [values, lags] = args.outputs else { return };
+fn run(
+    args: &mut TwinArgs<'_>,
+    none: f32,
+    best: impl Fn(usize) -> Result<(Best, usize)> + Sync,
+) -> Result<()> {
+    let [values, lags] = args.outputs else {
+        return Ok(());
+    };
     let values: &mut [f32] = bytemuck::cast_slice_mut(values.words);
     let lags: &mut [i32] = bytemuck::cast_slice_mut(lags.words);
     values
         .par_iter_mut()
         .zip(lags)
         .enumerate()
-        .for_each(|(pair, (value, lag))| {
-            let (best, b_len) = best(pair);
+        .try_for_each(|(pair, (value, lag))| {
+            let (best, b_len) = best(pair)?;
             if best.index == NOWHERE {
                 (*value, *lag) = (none, i32::MIN);
             } else {
                 // Lengths fit u32, and lags of batches that fit memory fit i32.
                 (*value, *lag) = (best.value, (best.index as i64 - (b_len as i64 - 1)) as i32);
             }
-        });
+            Ok(())
+        })
 }
 
 /// The best over all lags; `tile` may replace the best of a tile of correlations.
@@ -115,7 +135,7 @@ fn best_lag(
     (engine, pair): (&Engine<'_>, usize),
     (a, b): (&[f32], &[f32]),
     tile: impl Fn((usize, &[f32]), Best) -> Best + Sync,
-) -> Best {
+) -> Result<Best> {
     let lags = result_length(a.len(), b.len());
     let best_of = |start: usize, values: &[f32]| {
         let all = values.iter().enumerate().map(|(i, &value)| Best {
@@ -127,18 +147,20 @@ fn best_lag(
     if !engine.transforms(pair) {
         let tiles = (0..lags.div_ceil(TILE)).into_par_iter().map(|t| {
             let within = t * TILE..lags.min((t + 1) * TILE);
-            let mut values = vec![0.0; within.len()];
-            directly((a, b), true, within.clone(), &mut values);
-            best_of(within.start, &values)
+            let mut values = [0.0; TILE];
+            let values = &mut values[..within.len()];
+            directly((a, b), true, within.clone(), values)?;
+            Ok(best_of(within.start, values))
         });
-        return tiles.reduce(|| Best::NONE, Best::or);
+        return tiles.try_reduce(|| Best::NONE, |best, other| Ok(best.or(other)));
     }
-    let mut values = vec![0.0; lags];
-    Workspace::with(|workspace| engine.convolve(pair, (a, b), true, workspace, &mut values));
+    let mut values = host::zeroed::<f32>("correlate_max", lags)?;
+    Workspace::with(|workspace| engine.convolve(pair, (a, b), true, workspace, &mut values))?;
     let tiles = values.par_chunks(TILE).enumerate();
-    tiles
+    let best = tiles
         .map(|(t, values)| best_of(t * TILE, values))
-        .reduce(|| Best::NONE, Best::or)
+        .reduce(|| Best::NONE, Best::or);
+    Ok(best)
 }
 
 /// Minus the distance at the best lag, or at a rival that is nearer: see shaders/correlate_max.wgsl.

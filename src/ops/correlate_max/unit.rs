@@ -31,7 +31,7 @@ const BLOCK: usize = 16;
 const BLOCKS: usize = 64;
 
 /// The CPU's version: x / ‖x‖₂, or zeros.
-pub(super) fn unit(x: &[f32]) -> Vec<f32> {
+pub(super) fn unit(x: &[f32], out: &mut [f32]) {
     // Magnitudes compare as their bits do.
     let largest = x
         .iter()
@@ -49,7 +49,9 @@ pub(super) fn unit(x: &[f32]) -> Vec<f32> {
     } else {
         norm2.sqrt().recip()
     };
-    x.iter().map(|v| v * scale * inverse).collect()
+    for (out, v) in out.iter_mut().zip(x) {
+        *out = v * scale * inverse;
+    }
 }
 
 /// Σ term(i) for i < n, to a depth of 16 + 64 + n / 1024.

@@ -14,6 +14,7 @@ use crate::ops::passes::{
     self, CHIRP, FILTER, Long, PAIRED, PLAIN, PRODUCT, Place, back, pass_count, there,
 };
 use crate::plan::Stage;
+use crate::{Error, Result};
 
 /// Words of all scratch buffers together, at most: 512 MiB.
 pub(super) const SCRATCH: u64 = 1 << 27;
@@ -155,20 +156,22 @@ impl Turn {
 
 /// The stages of these elements, each with log2 of the power of two that its passes are of, and the words of the scratches.
 pub(super) fn stages(
+    op: &'static str,
     elements: &[(u32, Item)],
     modes: Modes,
     scratch: u64,
-) -> (Vec<Stage>, Vec<u64>) {
+) -> Result<(Vec<Stage>, Vec<u64>)> {
     let mut stages = Vec::new();
     let mut words = [0; SCRATCHES];
     let mut turn = Turn::default();
     let mut finish = |turn: &mut Turn| {
-        stages.extend(passes::stages(&turn.first));
-        stages.extend(passes::stages(&turn.then));
+        stages.extend(passes::stages(op, &turn.first)?);
+        stages.extend(passes::stages(op, &turn.then)?);
         for (words, used) in words.iter_mut().zip(turn.used) {
             *words = (2 * u64::from(used)).max(*words);
         }
         *turn = Turn::default();
+        Ok::<_, Error>(())
     };
     for &(log, item) in elements {
         let [from, to, n, factor] = item;
@@ -182,15 +185,15 @@ pub(super) fn stages(
             false => modes,
         };
         if turn.used[ASIDE] > 0 && turn.words_with(log, item[2], modes) > scratch {
-            finish(&mut turn);
+            finish(&mut turn)?;
         }
         match n.is_power_of_two() {
             true => turn.power(log, item, modes),
             false => turn.convolved(log, item, modes),
         }
     }
-    finish(&mut turn);
-    (stages, words.into())
+    finish(&mut turn)?;
+    Ok((stages, words.into()))
 }
 
 #[cfg(test)]
@@ -207,11 +210,18 @@ mod tests {
             for modes in [complex, real] {
                 let halved = u32::from(modes.are_real());
                 let item = [0, 0, 1 << (log + halved), 0];
-                let (stages, words) = stages(&vec![(log, item); count], modes, SCRATCH);
+                let planned = stages("test", &vec![(log, item); count], modes, SCRATCH);
+                let (stages, words) = planned.unwrap();
                 assert_eq!(stages.len(), passes);
                 assert_eq!(words, [0, SCRATCH, 0]);
                 let one_more = vec![(log, item); count + 1];
-                assert_eq!(super::stages(&one_more, modes, SCRATCH).0.len(), 2 * passes);
+                assert_eq!(
+                    super::stages("test", &one_more, modes, SCRATCH)
+                        .unwrap()
+                        .0
+                        .len(),
+                    2 * passes
+                );
             }
         }
     }

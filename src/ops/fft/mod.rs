@@ -11,7 +11,7 @@ mod twin;
 
 use std::sync::Arc;
 
-use crate::plan::{Launch, Output, OutputLayout, Slot, Stage, Word};
+use crate::plan::{Launch, Offset, Output, OutputLayout, Slot, Stage, Word, cost_of};
 use crate::ragged::{CacheKey, DType, Layout};
 use crate::{Error, Result};
 
@@ -130,12 +130,16 @@ pub(crate) fn launch(transform: Transform, x: &Layout, room: Option<Room>) -> Re
             check_lengths(transform, x)?;
         }
         let ((stages, temps), result) = if transform == Transform::Real {
-            let result = Layout::from_lengths(x.lengths().map(spectrum))?;
-            let planned = plan::stages(transform, x, x, &result, room);
+            let mut offsets = Offset::new(op, x.len())?;
+            for n in x.lengths() {
+                offsets.push(spectrum(n) as u64)?;
+            }
+            let result = Layout::from_offsets(offsets.finish());
+            let planned = plan::stages(transform, x, x, &result, room)?;
             (planned, OutputLayout::of(result, &[x]))
         } else {
             (
-                plan::stages(transform, x, x, x, room),
+                plan::stages(transform, x, x, x, room)?,
                 OutputLayout::Input(0),
             )
         };
@@ -143,6 +147,7 @@ pub(crate) fn launch(transform: Transform, x: &Layout, room: Option<Room>) -> Re
             op,
             outputs: vec![Output::new(DType::C32, result)],
             temps,
+            work: plan::work(transform, x).max(cost_of(&stages)),
             stages,
             pairs: None,
             twin: twin::of(transform),
@@ -165,6 +170,7 @@ pub(crate) fn launch_inverse(
             op,
             left: x.len(),
             right: result.len(),
+            pairing: false,
         });
     }
     x.cached(key(transform, result.id(), room), || {
@@ -183,11 +189,12 @@ pub(crate) fn launch_inverse(
         if room.is_some() {
             check_lengths(transform, result)?;
         }
-        let (stages, temps) = plan::stages(transform, result, x, result, room);
+        let (stages, temps) = plan::stages(transform, result, x, result, room)?;
         Ok(Arc::new(Launch {
             op,
             outputs: vec![Output::new(DType::F32, OutputLayout::Input(1))],
             temps,
+            work: plan::work(transform, result).max(cost_of(&stages)),
             stages,
             pairs: None,
             twin: twin::of(transform),
@@ -204,8 +211,8 @@ pub(crate) fn inside(
     room: Room,
     [x, y]: [usize; 2],
     own: usize,
-) -> (Vec<Stage>, Vec<u64>) {
-    let (mut stages, words) = plan::stages(transform, n, from, to, Some(room));
+) -> Result<(Vec<Stage>, Vec<u64>)> {
+    let (mut stages, words) = plan::stages(transform, n, from, to, Some(room))?;
     for stage in &mut stages {
         for slot in &mut stage.slots {
             match slot {
@@ -221,5 +228,5 @@ pub(crate) fn inside(
             }
         }
     }
-    (stages, words)
+    Ok((stages, words))
 }

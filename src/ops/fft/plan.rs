@@ -18,8 +18,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Room, Transform, kernels, long, smooth};
-use crate::plan::{Slot, Stage, Word, Words};
+use crate::plan::{Slot, Stage, Word, Words, transform_work};
 use crate::ragged::{DType, Layout};
+use crate::{Result, host};
 
 /// The scratch of Bluestein's filters; [`long`] has others.
 const FILTERS: usize = 0;
@@ -76,6 +77,31 @@ impl Size {
             ..=kernels::LOG_LONGEST if memory >= kernels::memory(log) => Size::Short(way(log)),
             _ => Size::Long(log),
         })
+    }
+}
+
+/// Operations of the transforms of elements of these lengths; saturates.
+pub(super) fn work(transform: Transform, n: &Layout) -> u64 {
+    let mut before = (0, 0);
+    n.lengths().fold(0, |sum: u64, n| {
+        if n != before.0 {
+            before = (n, work_of(transform, n));
+        }
+        sum.saturating_add(before.1)
+    })
+}
+
+/// The same of one, which is not empty, by the way that it goes on any device.
+fn work_of(transform: Transform, n: usize) -> u64 {
+    let halved = transform.is_real() && n.is_multiple_of(2);
+    let values = if halved { n / 2 } else { n } as u64;
+    let convolved = || (2 * values).next_power_of_two().ilog2();
+    match Size::of(transform, n, u32::MAX) {
+        Some(Size::Short(Way::Tiny(_))) => values * values,
+        Some(Size::Short(Way::Power(_) | Way::Half(_) | Way::Smooth)) => 2 * transform_work(values),
+        Some(Size::Short(Way::Bluestein(log))) => 2 * cost(log),
+        _ if values.is_power_of_two() => cost(values.ilog2()),
+        _ => 2 * cost(convolved()),
     }
 }
 
@@ -166,9 +192,10 @@ pub(super) fn stages(
     from: &Layout,
     to: &Layout,
     room: Option<Room>,
-) -> (Vec<Stage>, Vec<u64>) {
+) -> Result<(Vec<Stage>, Vec<u64>)> {
+    let op = transform.op();
     let Some(room) = room else {
-        return (Vec::new(), Vec::new());
+        return Ok((Vec::new(), Vec::new()));
     };
     let mut ways: BTreeMap<Way, Vec<Item>> = BTreeMap::new();
     let mut in_passes = Vec::new();
@@ -179,8 +206,8 @@ pub(super) fn stages(
         let factor = if inverse { 1.0 / n as f32 } else { 1.0 };
         let item = [from, to, n as u32, factor.to_bits()];
         match Size::of(transform, n, room.workgroup) {
-            Some(Size::Long(log)) => in_passes.push((log, item)),
-            Some(Size::Short(way)) => ways.entry(way).or_default().push(item),
+            Some(Size::Long(log)) => host::push(op, &mut in_passes, (log, item))?,
+            Some(Size::Short(way)) => host::push(op, ways.entry(way).or_default(), item)?,
             None => {}
         }
     }
@@ -190,30 +217,29 @@ pub(super) fn stages(
     let mut filtered = Vec::new();
     ways.retain(|way, items| match *way {
         Way::Bluestein(log) => {
-            let items = items
-                .iter()
-                .map(|&[x, y, n, factor]| match real && n % 2 == 0 {
-                    true => [x, y, (n / 2) | HALVED, factor],
-                    false => [x, y, n, factor],
-                });
-            filtered.push((log, items.collect()));
+            for [_, _, n, _] in items.iter_mut().filter(|[_, _, n, _]| real && n % 2 == 0) {
+                *n = (*n / 2) | HALVED;
+            }
+            filtered.push((log, std::mem::take(items)));
             false
         }
         _ => true,
     });
-    let turns = turns(filtered, most);
+    let turns = turns(op, filtered, most)?;
     let (mut tasks, mut common) = (Vec::new(), [0; 4]);
     let mut first = 0;
     for (way, items) in &mut ways {
         if *way == Way::Smooth {
-            (tasks, common) = smooth::tasks(items, first, real);
+            (tasks, common) = smooth::tasks(op, items, first, real)?;
         }
         first += items.len();
     }
     let classes = || turns.iter().flatten();
-    let of_classes = classes().flat_map(|class| class.filters.iter().chain(&class.items));
-    let all = ways.values().flatten().chain(&tasks).chain(of_classes);
-    let list = Words::new(all.flatten().copied().collect());
+    let of_classes = || classes().flat_map(|class| class.filters.iter().chain(&class.items));
+    let all = || ways.values().flatten().chain(&tasks).chain(of_classes());
+    let mut list = host::room(op, all().count() * 4)?;
+    list.extend(all().flatten().copied());
+    let list = Words::new(list);
     let mut first = 0;
     let mut part = |items: &[Item]| {
         first += items.len();
@@ -230,7 +256,7 @@ pub(super) fn stages(
         .collect();
     let tasks = part(&tasks);
     let modes = Modes::of(transform);
-    let (mut stages, mut temps) = long::stages(&in_passes, modes, room.scratch);
+    let (mut stages, mut temps) = long::stages(op, &in_passes, modes, room.scratch)?;
     stages.extend(parts.iter().map(|(way, items)| {
         let mut stage = stage(items, *way, modes, None);
         if *way == Way::Smooth {
@@ -258,7 +284,7 @@ pub(super) fn stages(
     while temps.last() == Some(&0) {
         temps.pop();
     }
-    (stages, temps)
+    Ok((stages, temps))
 }
 
 /// Bluestein's convolutions of 2^log values of a turn. A length has one filter in it, whatever the number of elements.
@@ -285,12 +311,17 @@ fn convolved(item: &Item) -> u32 {
 }
 
 /// Items of the same power of two, in turns whose filters are at most so many values, or those of one length.
-fn turns(all: Vec<(u32, Vec<Item>)>, most: u32) -> Vec<Vec<Convolutions>> {
+fn turns(
+    op: &'static str,
+    all: Vec<(u32, Vec<Item>)>,
+    most: u32,
+) -> Result<Vec<Vec<Convolutions>>> {
     let mut turns = Vec::new();
     let mut turn: Vec<Convolutions> = Vec::new();
     let mut used = 0u32;
     for (log, mut items) in all {
-        items.sort_by_key(convolved);
+        // As they lie, which takes no memory as a stable sort does.
+        items.sort_unstable_by_key(|item| (convolved(item), item[0], item[1]));
         for alike in items.chunk_by(|a, b| convolved(a) == convolved(b)) {
             if used > 0 && used.saturating_add(filter(log)) > most {
                 turns.push(std::mem::take(&mut turn));
@@ -305,14 +336,14 @@ fn turns(all: Vec<(u32, Vec<Item>)>, most: u32) -> Vec<Vec<Convolutions>> {
             };
             match turn.last_mut() {
                 Some(class) if class.log == log => {
-                    class.items.extend(numbered(class.filters.len() as u32));
-                    class.filters.push(one);
+                    host::extend(op, &mut class.items, numbered(class.filters.len() as u32))?;
+                    host::push(op, &mut class.filters, one)?;
                 }
                 _ => turn.push(Convolutions {
                     log,
                     begin,
                     filters: vec![one],
-                    items: numbered(0).collect(),
+                    items: host::exact(op, numbered(0))?,
                 }),
             }
         }
@@ -320,7 +351,7 @@ fn turns(all: Vec<(u32, Vec<Item>)>, most: u32) -> Vec<Vec<Convolutions>> {
     if !turn.is_empty() {
         turns.push(turn);
     }
-    turns
+    Ok(turns)
 }
 
 impl Convolutions {
@@ -432,7 +463,7 @@ mod tests {
             ]
         };
         for (most, expected) in [(1 << 20, 1), (2 * 512 + 1024, 2), (1024, 4), (1, 5)] {
-            let turns = turns(all(), most);
+            let turns = turns("test", all(), most).unwrap();
             assert_eq!(turns.len(), expected, "{most}");
             let mut seen = Vec::new();
             for class in turns.iter().flatten() {

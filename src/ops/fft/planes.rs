@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::plan::reaches;
 use super::{Transform, check_rank, spectrum};
-use crate::ragged::{CacheKey, DType, Layout, Shape};
-use crate::{Error, Result};
+use crate::plan::Offset;
+use crate::ragged::{CacheKey, DType, Layout, element_count};
+use crate::{Error, Result, host};
 
 /// Layouts of matrices seen as batches of rank 1.
 #[derive(Debug)]
@@ -26,12 +27,24 @@ pub(crate) fn planes(op: &'static str, x: &Layout) -> Result<Arc<Planes>> {
                 .chunks(2)
                 .map(|extents| [extents[0], extents[1]])
         };
-        let lines = |count: u32, length: u32| (0..count).map(move |_| length as usize);
-        let turned = shapes().map(|[rows, columns]| shape(columns, rows));
+        let lines = |ordered: fn([u32; 2]) -> [u32; 2]| {
+            let all = || shapes().map(ordered);
+            let count = all().map(|[count, _]| count as usize).sum();
+            element_count(op, count)?;
+            let mut offsets = Offset::new(op, count)?;
+            for [count, length] in all() {
+                for _ in 0..count {
+                    offsets.push(length.into())?;
+                }
+            }
+            Ok::<_, Error>(Layout::from_offsets(offsets.finish()))
+        };
+        let mut turned = host::room(op, x.extents().len())?;
+        turned.extend(shapes().flat_map(|[rows, columns]| [columns, rows]));
         Ok(Arc::new(Planes {
-            rows: Layout::from_lengths(shapes().flat_map(|[r, c]| lines(r, c)))?,
-            columns: Layout::from_lengths(shapes().flat_map(|[r, c]| lines(c, r)))?,
-            turned: Layout::from_shapes(2, turned.collect::<Result<Vec<_>>>()?)?,
+            rows: lines(|[rows, columns]| [rows, columns])?,
+            columns: lines(|[rows, columns]| [columns, rows])?,
+            turned: Layout::with_extents_unchecked(x.offsets().clone(), 2, turned),
         }))
     })
 }
@@ -40,10 +53,15 @@ pub(crate) fn planes(op: &'static str, x: &Layout) -> Result<Arc<Planes>> {
 pub(crate) fn spectra(op: &'static str, x: &Layout) -> Result<Arc<Layout>> {
     check_rank(op, x, 2)?;
     x.cached(key("spectra of planes"), || {
-        let extents = x.extents().chunks(2);
-        let halved = extents.map(|of| shape(of[0], spectrum(of[1] as usize) as u32));
-        let shapes = halved.collect::<Result<Vec<_>>>()?;
-        Ok(Arc::new(Layout::from_shapes(2, shapes)?))
+        let mut offsets = Offset::new(op, x.len())?;
+        let mut extents = host::room(op, x.extents().len())?;
+        for of in x.extents().chunks(2) {
+            let columns = spectrum(of[1] as usize) as u32;
+            offsets.push(u64::from(of[0]) * u64::from(columns))?;
+            extents.extend([of[0], columns]);
+        }
+        let spectra = Layout::with_extents_unchecked(offsets.finish(), 2, extents);
+        Ok(Arc::new(spectra))
     })
 }
 
@@ -56,6 +74,7 @@ pub(crate) fn check_spectra(op: &'static str, x: &Layout, result: &Layout) -> Re
             op,
             left: x.len(),
             right: result.len(),
+            pairing: false,
         });
     }
     let pairs = x.shapes().zip(expected.shapes()).enumerate();
@@ -99,10 +118,6 @@ pub(crate) fn check_extents(
             limit: (DType::C32.size() as u64) << super::long::LOG_LONGEST,
         }),
     }
-}
-
-fn shape(rows: u32, columns: u32) -> Result<Shape> {
-    Shape::new(&[rows as usize, columns as usize])
 }
 
 fn key(what: &'static str) -> CacheKey {

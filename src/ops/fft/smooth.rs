@@ -15,6 +15,7 @@ use std::sync::OnceLock;
 use super::plan::Item;
 use crate::plan::{Access, Kernel, Table, Variant};
 use crate::ragged::DType;
+use crate::{Result, host};
 
 /// The radices there are, of 4 bits less one, and the butterflies of each that an invocation can do at once.
 const RADICES: [(u32, u32); 9] = [
@@ -144,8 +145,14 @@ pub(super) const TASK: usize = 2;
 
 /// What the workgroups of these items of one size do: the tasks, one for each, and what they have in common if the items are all
 /// of one length. The items, which begin at `first` in the work list, are sorted.
-pub(super) fn tasks(items: &mut [Item], first: usize, real: bool) -> (Vec<[u32; 4]>, [u32; 4]) {
-    items.sort_by_key(|item| std::cmp::Reverse(item[2]));
+pub(super) fn tasks(
+    op: &'static str,
+    items: &mut [Item],
+    first: usize,
+    real: bool,
+) -> Result<(Vec<[u32; 4]>, [u32; 4])> {
+    // As they lie, which takes no memory as a stable sort does.
+    items.sort_unstable_by_key(|item| (std::cmp::Reverse(item[2]), item[0], item[1]));
     let mut tasks = Vec::new();
     let mut common = [0; 4];
     let mut at = first as u32;
@@ -159,12 +166,13 @@ pub(super) fn tasks(items: &mut [Item], first: usize, real: bool) -> (Vec<[u32; 
         let n = alike[0][2] >> u32::from(halved);
         for items in alike.chunks(plan.per_group as usize) {
             let count = items.len() as u32;
-            tasks.extend([[at, count, n, radices], [plan.twiddles, halves, 0, 0]]);
+            let task = [[at, count, n, radices], [plan.twiddles, halves, 0, 0]];
+            host::extend(op, &mut tasks, task)?;
             at += count;
         }
         common = [plan.per_group, radices, plan.twiddles, halves];
     }
-    (tasks, common)
+    Ok((tasks, common))
 }
 
 /// The part of `fft_smooth.wgsl` that depends on the size and on the radix.

@@ -127,8 +127,13 @@ fn gelu(x: f32) -> f32 {
     (0.5 * x * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)) as f32
 }
 
+/// The methods of products that name what is wrong with a bias or a residual: these are no factors.
+pub(crate) const BIAS: &str = "bias";
+pub(crate) const RESIDUAL: &str = "residual";
+
 /// Whose the vectors of a bias are: one for all products, or one for each of the `right` operands.
-pub(crate) fn whose_bias(op: &'static str, bias: &Layout, right: usize) -> Result<Bias> {
+pub(crate) fn whose_bias(bias: &Layout, right: usize) -> Result<Bias> {
+    let op = BIAS;
     if bias.rank() != 1 {
         return Err(Error::Rank {
             op,
@@ -140,10 +145,13 @@ pub(crate) fn whose_bias(op: &'static str, bias: &Layout, right: usize) -> Resul
     match bias.len() {
         1 => Ok(Bias::Shared),
         len if len == right => Ok(Bias::Right),
-        len => Err(Error::BatchSize {
+        len => Err(Error::Argument {
             op,
-            left: right,
-            right: len,
+            expected: match right {
+                1 => "1 vector".to_owned(),
+                _ => format!("1 vector for all products, or {right}, one for each right operand"),
+            },
+            got: len.to_string(),
         }),
     }
 }
@@ -151,7 +159,6 @@ pub(crate) fn whose_bias(op: &'static str, bias: &Layout, right: usize) -> Resul
 /// A bias is added to rows of its length.
 /// Products are (number of the right operand, columns).
 pub(in crate::ops) fn check_bias(
-    op: &'static str,
     whose: Bias,
     bias: &Layout,
     products: impl Iterator<Item = (usize, u32)>,
@@ -163,7 +170,7 @@ pub(in crate::ops) fn check_bias(
         };
         if bias.length(element) != columns as usize {
             return Err(Error::Length {
-                op,
+                op: BIAS,
                 element,
                 expected: columns as usize,
                 got: bias.length(element),
@@ -174,15 +181,16 @@ pub(in crate::ops) fn check_bias(
 }
 
 /// A residual has the shapes of the results. That is looked at once for each pair of layouts.
-pub(crate) fn check_residual(op: &'static str, residual: &Layout, result: &Layout) -> Result<()> {
+pub(crate) fn check_residual(residual: &Layout, result: &Layout) -> Result<()> {
+    let op = RESIDUAL;
     if residual.id() == result.id() {
         return Ok(());
     }
     if residual.len() != result.len() {
-        return Err(Error::BatchSize {
+        return Err(Error::ElementCount {
             op,
-            left: result.len(),
-            right: residual.len(),
+            expected: result.len(),
+            got: residual.len(),
         });
     }
     let key = CacheKey {

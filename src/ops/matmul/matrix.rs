@@ -11,6 +11,7 @@ use super::{Extents, Form, Kind};
 use crate::ops::tile::{Part, Slot, Tile, only_if};
 use crate::plan::{Access, DenseTile, Kernel, Matrices, Variant};
 use crate::ragged::DType;
+use crate::{Result, host};
 
 /// In the parameters: results are f16.
 pub(super) const RESULT: u32 = 32;
@@ -97,14 +98,20 @@ pub(super) fn kind(
 
 /// Products of whole quads go to the same tile for others, where they are little work beside those: a dispatch of their own would take
 /// longer. Both tiles load the same values and add up in the same order, so this changes no bit.
-pub(super) fn join_few<T>(of_kind: &mut [Vec<T>], work: impl Fn(&T) -> u64) {
+pub(super) fn join_few<T>(
+    op: &'static str,
+    of_kind: &mut [Vec<T>],
+    work: impl Fn(&T) -> u64,
+) -> Result<()> {
     let all = |products: &[T]| products.iter().map(&work).fold(0, u64::saturating_add);
     let (quads, others) = of_kind.split_at_mut(of_kind.len() / 2);
     for (few, many) in quads.iter_mut().zip(others) {
         if all(few) <= all(many) / 8 {
+            host::reserve(op, many, few.len())?;
             many.append(few);
         }
     }
+    Ok(())
 }
 
 /// What `#generate "matmul_matrix"` stands for.

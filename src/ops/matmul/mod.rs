@@ -15,15 +15,15 @@ use std::sync::Arc;
 
 use super::convert;
 use crate::plan::{
-    Access, DENSE, DenseTile, Kernel, Launch, Matrices, NATIVE, Output, OutputLayout, Slot, Stage,
-    Variant, Word, Words, native_tiles,
+    Access, DENSE, DenseTile, Kernel, Launch, Matrices, NATIVE, Offset, Output, OutputLayout, Slot,
+    Stage, Variant, Word, Words, native_tiles,
 };
 use crate::ragged::{CacheKey, DType, Layout, Pairs, Shape};
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 pub use epilogue::Activation;
 pub(super) use epilogue::check_bias;
-pub(crate) use epilogue::{Bias, Epilogue, check_residual, whose_bias};
+pub(crate) use epilogue::{BIAS, Bias, Epilogue, RESIDUAL, check_residual, whose_bias};
 pub(crate) use matrix::KERNEL as MATRIX;
 #[cfg(feature = "gpu")]
 pub(crate) use matrix::generate as generate_matrix;
@@ -176,6 +176,23 @@ struct Extents {
     strides: [u32; 2],
 }
 
+/// What makes inner extents equal that are not: of factors (m, k) and (l, n), which are transposes of what is stored where it says so.
+pub(in crate::ops) fn fits(
+    transposed: [bool; 2],
+    [m, k]: [u32; 2],
+    [l, n]: [u32; 2],
+) -> Option<&'static str> {
+    let [left, right] = transposed;
+    match (n == k, m == l, m == n) {
+        (true, _, _) if right => Some("the right factor as it is, without transpose_right()"),
+        (true, _, _) => Some("product().transpose_right()"),
+        (_, true, _) if left => Some("the left factor as it is, without transpose_left()"),
+        (_, true, _) => Some("product().transpose_left()"),
+        (_, _, true) if !left && !right => Some("product().transpose_left().transpose_right()"),
+        _ => None,
+    }
+}
+
 fn extents(form: &Form, pair: usize, a: Shape, b: Shape) -> Result<Extents> {
     let (a, b) = (a.extents(), b.extents());
     let turned = |s: &[u32], turned: bool| if turned { (s[1], s[0]) } else { (s[0], s[1]) };
@@ -187,6 +204,7 @@ fn extents(form: &Form, pair: usize, a: Shape, b: Shape) -> Result<Extents> {
             pair,
             left: left as usize,
             right: right as usize,
+            fits: fits(form.transposed, [m, left], [right, n]),
         });
     }
     Ok(Extents {
@@ -214,19 +232,26 @@ fn products(
             });
         }
     }
-    let mut all = Vec::with_capacity(pairs.len());
-    let mut shapes = Vec::with_capacity(pairs.len());
+    // The products, and the layout of their results.
+    host::check(op, pairs.len(), size_of::<Extents>() + 12)?;
+    let mut all = host::room(op, pairs.len())?;
+    let mut offsets = Offset::new(op, pairs.len())?;
+    let mut shapes = host::room(op, 2 * pairs.len())?;
     for (pair, (i, j)) in pairs.iter().enumerate() {
         let product = extents(form, pair, a.shape(i), b.shape(j))?;
-        let shape = Shape::new(&[product.m as usize, product.n as usize]);
-        shapes.push(shape.map_err(|_| Error::SizeOverflow {
-            op,
-            element: Some(pair),
-            what: format!("the product's {} x {} values", product.m, product.n),
-        })?);
+        let size = u64::from(product.m) * u64::from(product.n);
+        if size > u64::from(u32::MAX) {
+            return Err(Error::SizeOverflow {
+                op,
+                element: Some(pair),
+                what: format!("the product's {} x {} values", product.m, product.n),
+            });
+        }
+        offsets.push(size)?;
+        shapes.extend([product.m, product.n]);
         all.push(product);
     }
-    let result = Layout::from_shapes(2, shapes).map_err(|error| error.named(op))?;
+    let result = Layout::with_extents_unchecked(offsets.finish(), 2, shapes);
     Ok((all, result))
 }
 
@@ -255,7 +280,7 @@ pub(crate) fn launch(
         let (products, layout) = products(form, (a, b), pairs)?;
         if let (Some(bias), Some(whose)) = (bias, form.epilogue.bias) {
             let columns = pairs.iter().zip(&products).map(|((_, j), p)| (j, p.n));
-            check_bias(op, whose, bias, columns)?;
+            check_bias(whose, bias, columns)?;
         }
         let (mut temps, mut all) = (Vec::new(), Vec::new());
         if target != Target::Cpu {
@@ -276,7 +301,7 @@ pub(crate) fn launch(
                 &products,
                 (&layout, &sums),
                 bias,
-            );
+            )?;
             if let Slot::Temp(_) = sums {
                 let values = layout.total();
                 temps.push(values as u64);
@@ -284,9 +309,15 @@ pub(crate) fn launch(
                 all.push(convert::stage(result, values, sums, Word::U32(0), to));
             }
         }
+        // Whatever a GPU multiplies by: multiply-adds of matrices count as others do.
+        let work = products.iter().fold(0, |work: u64, product| {
+            let results = u64::from(product.m) * u64::from(product.n);
+            work.saturating_add(results.saturating_mul(product.k.max(1).into()))
+        });
         Ok(Arc::new(Launch {
             op,
             temps,
+            work,
             stages: all,
             outputs: vec![Output::new(result, OutputLayout::of(layout, &[a, b]))],
             pairs: Some(pairs.clone()),
@@ -303,7 +334,8 @@ fn stages(
     products: &[Extents],
     (result, sums): (&Layout, &Slot),
     bias: Option<&Layout>,
-) -> Vec<Stage> {
+) -> Result<Vec<Stage>> {
+    let op = form.op();
     let begin = |layout: &Layout, i: usize| layout.offsets().as_slice()[i];
     let tiles: &[DenseTile] = match target {
         Target::Native => &NATIVE,
@@ -323,7 +355,7 @@ fn stages(
         Target::Native => {
             let all = pairs.iter().zip(products);
             let all = all.map(|(pair, p)| ([p.m, p.k, p.n], loose(pair, p)));
-            native_tiles(&all.collect::<Vec<_>>())
+            native_tiles(op, &host::exact(op, all)?)?
         }
         _ => Vec::new(),
     };
@@ -344,22 +376,31 @@ fn stages(
             (Some(bias), Some(Bias::Right)) => begin(bias, j),
             _ => 0,
         };
-        of_kind[kind].push((product, begins, begin(result, pair), bias));
+        let one = (product, begins, begin(result, pair), bias);
+        host::push(op, &mut of_kind[kind], one)?;
     }
     if let Target::Matrix { .. } = target {
-        matrix::join_few(&mut of_kind, |(product, ..)| {
+        matrix::join_few(op, &mut of_kind, |(product, ..)| {
             (u64::from(product.m) * u64::from(product.n)).saturating_mul(product.k.into())
-        });
+        })?;
     }
-    let mut words = Vec::with_capacity(products.len() * 12);
+    let mut words = host::room(op, products.len() * 12)?;
     let mut tiles = Vec::new();
     for (kind, of_kind) in kinds.iter().zip(&mut of_kind) {
         // The last workgroups to start are short ones; those that take about as long go as they lie in memory.
-        of_kind.sort_by_key(|(product, ..)| std::cmp::Reverse(product.k.checked_ilog2()));
+        of_kind.sort_unstable_by_key(|&(product, _, c, _)| {
+            (std::cmp::Reverse(product.k.checked_ilog2()), c)
+        });
         let first = words.len() / 4;
         let mut cost = 0u64;
         for &(product, [a, b], c, bias) in of_kind.iter() {
             let before = words.len();
+            let [high, wide] = [
+                product.m.div_ceil(kind.tile.rows),
+                product.n.div_ceil(kind.tile.columns),
+            ];
+            let tiles = (high as usize).saturating_mul(wide as usize);
+            host::reserve(op, &mut words, tiles.saturating_mul(12))?;
             kind.tile.for_each([product.m, product.n], |row, column| {
                 words.extend([a, b, c, product.m, product.k, product.n]);
                 words.extend(product.strides);
@@ -379,7 +420,7 @@ fn stages(
         (slot, input.map_or(Word::U32(0), Word::InputBase))
     };
     let ((bias, bias_base), (residual, residual_base)) = (input(bias), input(residual));
-    kinds
+    let stages = kinds
         .iter()
         .zip(tiles)
         .filter(|(_, (_, count, _))| *count > 0)
@@ -412,6 +453,6 @@ fn stages(
             ],
             groups: count as u32,
             cost,
-        })
-        .collect()
+        });
+    Ok(stages.collect())
 }

@@ -8,13 +8,14 @@ use super::{Form, extents};
 use crate::ops::{Arithmetic, convert};
 use crate::plan::{Twin, TwinArgs};
 use crate::ragged::{DType, Layout};
+use crate::{Result, host};
 
 pub(super) fn of((dtype, result): (DType, DType), form: Form) -> Twin {
     match dtype {
         DType::I32 => Twin::new(move |args| integers::<i32>(args, &form)),
         DType::U32 => Twin::new(move |args| integers::<u32>(args, &form)),
         _ => Twin::new(move |args| {
-            convert::in_f32(args, (dtype, result), |args| floats(args, &form));
+            convert::in_f32(args, (dtype, result), |args| floats(args, &form))
         }),
     }
 }
@@ -40,7 +41,8 @@ fn pieces<'a, T>(
     layout: &Layout,
     mut c: &'a mut [T],
     all: u64,
-) -> Vec<Piece<'a, T>> {
+) -> Result<Vec<Piece<'a, T>>> {
+    let op = form.op();
     let (a, b) = (args.inputs[0].layout, args.inputs[1].layout);
     let mut pieces = Vec::new();
     for (pair, (i, j)) in args.pairs().iter().enumerate() {
@@ -60,25 +62,26 @@ fn pieces<'a, T>(
             let (piece, rest) =
                 out.split_at_mut(((rows as usize) * product.n as usize).min(out.len()));
             out = rest;
-            pieces.push(Piece {
+            let piece = Piece {
                 pair,
                 row: at,
                 out: piece,
-            });
+            };
+            host::push(op, &mut pieces, piece)?;
             at += rows as usize;
         }
     }
-    pieces
+    Ok(pieces)
 }
 
-fn floats(args: &mut TwinArgs<'_>, form: &Form) {
+fn floats(args: &mut TwinArgs<'_>, form: &Form) -> Result<()> {
     let outputs = std::mem::take(&mut args.outputs);
     let output = &mut outputs[0];
     let layout = output.layout;
     let c: &mut [f32] = cast_slice_mut(output.words);
-    let all = pieces(args, form, layout, c, ALL);
+    let mut all = pieces(args, form, layout, c, ALL)?;
     let args = &*args;
-    let (large, small): (Vec<_>, Vec<_>) = all.into_iter().partition(|piece| {
+    let large = |piece: &Piece<'_, f32>| {
         let (i, j) = args.pairs().get(piece.pair);
         let product = extents(
             form,
@@ -87,13 +90,13 @@ fn floats(args: &mut TwinArgs<'_>, form: &Form) {
             args.inputs[1].layout.shape(j),
         );
         product.is_ok_and(|p| u64::from(p.m) * u64::from(p.n) * u64::from(p.k) >= ALL)
-    });
-    for piece in large {
+    };
+    for piece in all.extract_if(.., |piece| large(piece)) {
         multiply(args, form, piece, Parallelism::Rayon(0));
     }
-    small
-        .into_par_iter()
+    all.into_par_iter()
         .for_each(|piece| multiply(args, form, piece, Parallelism::None));
+    Ok(())
 }
 
 fn multiply(args: &TwinArgs<'_>, form: &Form, piece: Piece<'_, f32>, parallelism: Parallelism) {
@@ -157,12 +160,12 @@ fn multiply(args: &TwinArgs<'_>, form: &Form, piece: Piece<'_, f32>, parallelism
 }
 
 /// In the order of the definition; results wrap.
-fn integers<T: Arithmetic>(args: &mut TwinArgs<'_>, form: &Form) {
+fn integers<T: Arithmetic>(args: &mut TwinArgs<'_>, form: &Form) -> Result<()> {
     let outputs = std::mem::take(&mut args.outputs);
     let output = &mut outputs[0];
     let layout = output.layout;
     let c: &mut [T] = cast_slice_mut(output.words);
-    let all = pieces(args, form, layout, c, u64::MAX);
+    let all = pieces(args, form, layout, c, u64::MAX)?;
     let args = &*args;
     all.into_par_iter().for_each(|piece| {
         let (i, j) = args.pairs().get(piece.pair);
@@ -188,4 +191,5 @@ fn integers<T: Arithmetic>(args: &mut TwinArgs<'_>, form: &Form) {
             }
         }
     });
+    Ok(())
 }

@@ -13,6 +13,7 @@ use super::butterfly::{Generator, Kind, Transform};
 use super::fft::HALF;
 use crate::plan::{Access, Kernel, Slot, Stage, Table, Variant, Word, Words};
 use crate::ragged::DType;
+use crate::{Result, host};
 
 #[cfg(feature = "gpu")]
 pub(crate) use text::generate;
@@ -266,7 +267,7 @@ struct Alike {
 }
 
 /// The stages of transforms that do not wait for each other: those of one pass and radix together.
-pub(crate) fn stages(transforms: &[Long]) -> Vec<Stage> {
+pub(crate) fn stages(op: &'static str, transforms: &[Long]) -> Result<Vec<Stage>> {
     let mut tasks: BTreeMap<Alike, Vec<u32>> = BTreeMap::new();
     for transform in transforms {
         let radices = passes(transform.log, transform.store);
@@ -285,6 +286,7 @@ pub(crate) fn stages(transforms: &[Long]) -> Vec<Stage> {
             let tasks = tasks.entry(alike).or_default();
             let columns = 1u32 << (transform.log - log_radix);
             for b in (0..columns).step_by(1 << build(log_radix).columns) {
+                host::reserve(op, tasks, 8)?;
                 tasks.extend([x, y, b, transform.log | done << 8]);
                 tasks.extend([transform.n, transform.factor.to_bits(), transform.second, 0]);
             }
@@ -292,7 +294,7 @@ pub(crate) fn stages(transforms: &[Long]) -> Vec<Stage> {
         }
     }
     let stage = |(alike, tasks)| stage(alike, tasks);
-    tasks.into_iter().map(stage).collect()
+    Ok(tasks.into_iter().map(stage).collect())
 }
 
 fn build(log_radix: u32) -> &'static Build {

@@ -206,14 +206,14 @@ pub(crate) fn launch(reduction: Reduction, dtype: DType, x: &Layout) -> Result<A
             _ => dtype,
         };
         let classes = match x.max_length() {
-            longest if longest <= plan::SHORT => Classes::all_short(x.len()),
-            _ => Classes::new(x.offsets().lengths().map(|length| length as u64)),
+            longest if longest <= plan::SHORT => Classes::all_short(x.len(), 0),
+            _ => Classes::new(op, x.offsets().lengths().map(|length| length as u64))?,
         };
         let words = match reduction {
             Reduction::Box => x.rank(),
             _ => 1,
         };
-        let result = words_each(x, x.len(), words)?;
+        let result = words_each(op, x, x.len(), words)?;
         let of_boxes = [
             Word::InputBase(0),
             Word::U32(0),
@@ -258,6 +258,7 @@ pub(crate) fn launch(reduction: Reduction, dtype: DType, x: &Layout) -> Result<A
                 OutputLayout::of(result, &[x]),
             )],
             temps,
+            work: x.total() as u64,
             stages,
             pairs: None,
             twin: Twin::new(twin::of(reduction, dtype)),
@@ -279,10 +280,10 @@ pub(crate) fn launch_pairs(
     };
     check_ranks(op, a, b)?;
     a.cached(launch_key(op, dtype, b.id(), pairs), || {
-        let merged = MergedPair::new(a, b, pairs);
-        let classes = classes(reduction, a, b, pairs, &merged);
-        let result = words_each(a, pairs.len(), 1)?;
-        let ([kind, right], list) = pair_params(pairs, b.len());
+        let merged = MergedPair::new(op, a, b, pairs)?;
+        let classes = classes((op, reduction), a, b, pairs, &merged)?;
+        let result = words_each(op, a, pairs.len(), 1)?;
+        let ([kind, right], list) = pair_params(op, pairs, b.len())?;
         let meta = |seen: &Option<Layout>, i| seen.clone().map_or(Slot::InputMeta(i), Slot::Meta);
         let a_meta = meta(&merged.a, 0);
         let list = list.map_or(a_meta.clone(), |list| Slot::Words(Words::new(list)));
@@ -325,6 +326,7 @@ pub(crate) fn launch_pairs(
                 OutputLayout::of(result, &[a, b]),
             )],
             temps,
+            work: classes.values,
             stages,
             pairs: Some(pairs.clone()),
             twin: Twin::new(twin::of_pairs(reduction, dtype)),
@@ -341,7 +343,7 @@ fn unsigned(dtype: DType) -> DType {
 }
 
 /// The layout of so many words for each of `elements`, the same one for every reduction of a batch.
-fn words_each(owner: &Layout, elements: usize, words: usize) -> Result<Layout> {
+fn words_each(op: &'static str, owner: &Layout, elements: usize, words: usize) -> Result<Layout> {
     let key = CacheKey {
         what: "words each",
         other: words as u64,
@@ -349,19 +351,20 @@ fn words_each(owner: &Layout, elements: usize, words: usize) -> Result<Layout> {
         extra: elements as u64,
     };
     let layout = owner.cached(key, || {
-        Ok(Arc::new(Layout::uniform(elements, Shape::new(&[words])?)?))
+        let layout = Layout::uniform(elements, Shape::new(&[words])?);
+        Ok(Arc::new(layout.map_err(|error| error.named(op))?))
     })?;
     Ok((*layout).clone())
 }
 
 /// Sorts the pairs by the number of values that the kernel goes through for each.
 fn classes(
-    reduction: PairReduction,
+    (op, reduction): (&'static str, PairReduction),
     a: &Layout,
     b: &Layout,
     pairs: &Pairs,
     merged: &MergedPair,
-) -> Classes {
+) -> Result<Classes> {
     let (a_most, b_most) = (a.max_length() as u64, b.max_length() as u64);
     let length = |layout: &Layout, i: usize| layout.length(i) as u64;
     let (most, size): (u64, &dyn Fn(usize, usize) -> u64) = match (reduction, merged.rank) {
@@ -375,9 +378,9 @@ fn classes(
         (PairReduction::Equivalent, _) => (a_most + b_most, &|i, j| length(a, i) + length(b, j)),
     };
     if most <= plan::SHORT as u64 {
-        return Classes::all_short(pairs.len());
+        return Ok(Classes::all_short(pairs.len(), most));
     }
-    Classes::new(pairs.iter().map(|(i, j)| size(i, j)))
+    Classes::new(op, pairs.iter().map(|(i, j)| size(i, j)))
 }
 
 /// What the stages of a reduction have in common.

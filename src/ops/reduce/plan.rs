@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::plan::Words;
+use crate::{Error, Result, host};
 
 /// Invocations of a workgroup.
 pub(super) const WORKGROUP: usize = 256;
@@ -24,6 +25,8 @@ const NO_SLOT: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub(super) struct Classes {
     pub elements: usize,
+    /// Values of all, or of as many as long as the longest.
+    pub values: u64,
     /// Of up to `SHORT` values.
     pub short: usize,
     /// Of up to `MIDDLE`.
@@ -40,36 +43,47 @@ pub(super) struct Classes {
 }
 
 impl Classes {
-    pub(super) fn all_short(elements: usize) -> Classes {
+    /// Elements of so many values at most, which are few.
+    pub(super) fn all_short(elements: usize, most: u64) -> Classes {
         Classes {
             elements,
             short: elements,
+            values: most.saturating_mul(elements as u64),
             ..Classes::default()
         }
     }
 
     /// Sorts elements of these sizes. One pass.
-    pub(super) fn new(sizes: impl Iterator<Item = u64>) -> Classes {
+    pub(super) fn new(op: &'static str, sizes: impl Iterator<Item = u64>) -> Result<Classes> {
         let mut classes = Classes::default();
         let (mut middle, mut tiles, mut finish) = (Vec::new(), Vec::new(), Vec::new());
         for (element, size) in sizes.enumerate() {
             classes.elements += 1;
+            classes.values = classes.values.saturating_add(size);
             let element = element as u32;
             if size <= SHORT as u64 {
                 classes.short += 1;
             } else if size <= MIDDLE {
                 classes.middle_values += size;
-                middle.push(element);
+                host::push(op, &mut middle, element)?;
             } else if size <= TILE {
-                tiles.extend([element, 0, NO_SLOT]);
+                host::extend(op, &mut tiles, [element, 0, NO_SLOT])?;
             } else {
                 let first = classes.parts;
                 let count = size.div_ceil(TILE) as u32;
+                let parts = first.checked_add(count);
+                classes.parts = parts.ok_or_else(|| Error::SizeOverflow {
+                    op,
+                    element: Some(element as usize),
+                    what: format!("{} tiles so far", u64::from(first) + u64::from(count)),
+                })?;
+                host::reserve(op, &mut tiles, TILE_WORDS * count as usize)?;
                 for tile in 0..count {
-                    tiles.extend([element, tile * TILE as u32, first + tile]);
+                    // Only two boxes together have places beyond 32 bits, which no GPU holds: there the twin runs.
+                    let at = u64::from(tile) * TILE;
+                    tiles.extend([element, at as u32, first + tile]);
                 }
-                finish.extend([element, first, count]);
-                classes.parts += count;
+                host::extend(op, &mut finish, [element, first, count])?;
             }
         }
         let words = |items: Vec<u32>| (!items.is_empty()).then(|| Words::new(items));
@@ -79,7 +93,7 @@ impl Classes {
         }
         classes.tiles = words(tiles);
         classes.finish = words(finish);
-        classes
+        Ok(classes)
     }
 }
 
@@ -89,7 +103,8 @@ mod tests {
 
     #[test]
     fn every_element_has_one_class_and_every_value_one_tile() {
-        let classes = Classes::new([0, 32, 33, 1024, 1025, 4096, 4097, 9000].into_iter());
+        let classes =
+            Classes::new("sum", [0, 32, 33, 1024, 1025, 4096, 4097, 9000].into_iter()).unwrap();
         assert_eq!((classes.elements, classes.short), (8, 2));
         assert_eq!((classes.middle, classes.middle_values), (2, 1057));
         let data = |words: &Option<Arc<Words>>| words.as_ref().map(|w| w.data().to_vec());
@@ -110,10 +125,10 @@ mod tests {
 
     #[test]
     fn a_batch_of_one_class_needs_no_list() {
-        let classes = Classes::new([40, 50].into_iter());
+        let classes = Classes::new("sum", [40, 50].into_iter()).unwrap();
         assert_eq!((classes.middle, classes.short), (2, 0));
         assert!(classes.middle_items.is_none() && classes.tiles.is_none());
-        let none = Classes::new(std::iter::empty());
+        let none = Classes::new("sum", std::iter::empty()).unwrap();
         assert_eq!((none.elements, none.short, none.middle), (0, 0, 0));
     }
 }

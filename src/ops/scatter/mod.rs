@@ -15,11 +15,11 @@ use std::sync::Arc;
 use self::twin::{BySource, add_up};
 use super::{gather, twin_of};
 use crate::plan::{
-    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, Variant, Word, Words,
+    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, Variant, Word, Words, cost_of,
     stream_tile,
 };
 use crate::ragged::{CacheKey, DType, Indices, Layout, Pairs, Ragged};
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 pub(crate) static ADD: Kernel = Kernel {
     stem: "scatter_add",
@@ -62,9 +62,9 @@ pub(crate) fn add(
     const OP: &str = "scatter_add";
     y.cached(key(OP, dtype, indices, target, pairs), || {
         check(OP, y, indices, target, pairs)?;
-        let result = apart(target);
-        let by_row = Lists::of(y, indices, target, pairs);
-        let (mut stages, temps, last) = sums(dtype, &by_row);
+        let result = apart(OP, target)?;
+        let by_row = Lists::of(OP, y, indices, target, pairs)?;
+        let (mut stages, temps, last) = sums(OP, dtype, &by_row)?;
         let by_row = Tables::from(by_row);
         let tables = last.map_or_else(|| by_row.clone(), Tables::from);
         let before = temps.len().checked_sub(1);
@@ -75,6 +75,7 @@ pub(crate) fn add(
             op: OP,
             outputs: vec![Output::new(dtype, OutputLayout::of(result, &[y]))],
             temps,
+            work: cost_of(&stages),
             stages,
             pairs: None,
             twin: Twin::new(move |args| twin(args, &by_row, &by_source)),
@@ -94,7 +95,7 @@ pub(crate) fn set(
     y.cached(key(OP, dtype, indices, target, &pairs), || {
         check(OP, y, indices, target, &pairs)?;
         let turned = turned(OP, indices, target)?;
-        let launch = gather::plan(OP, dtype, y, &turned, &pairs, apart(target))?;
+        let launch = gather::plan(OP, dtype, y, &turned, &pairs, apart(OP, target)?)?;
         Ok(Arc::new(launch))
     })
 }
@@ -116,9 +117,14 @@ fn key(
 }
 
 /// The same shapes in a layout of its own. The caller's may keep a launch that holds `y`'s, which is to hold this one.
-fn apart(target: &Layout) -> Layout {
-    let (offsets, extents) = (target.offsets().clone(), target.extents().to_vec());
-    Layout::with_extents_unchecked(offsets, target.rank(), extents)
+fn apart(op: &'static str, target: &Layout) -> Result<Layout> {
+    let extents = host::copied(op, target.extents())?;
+    let offsets = target.offsets().clone();
+    Ok(Layout::with_extents_unchecked(
+        offsets,
+        target.rank(),
+        extents,
+    ))
 }
 
 /// The batch has the shapes of a gather from `target`.
@@ -142,6 +148,7 @@ fn check(
             op,
             left: y.len(),
             right: pairs.len(),
+            pairing: false,
         });
     }
     let expected = gather::rows(op, target, indices, pairs)?;
@@ -168,8 +175,14 @@ struct Lists {
 }
 
 impl Lists {
-    fn of(y: &Layout, indices: &Indices, target: &Layout, pairs: &Pairs) -> Lists {
-        let mut elements = Vec::with_capacity(target.len());
+    fn of(
+        op: &'static str,
+        y: &Layout,
+        indices: &Indices,
+        target: &Layout,
+        pairs: &Pairs,
+    ) -> Result<Lists> {
+        let mut elements = host::room(op, target.len())?;
         let mut rows = 0;
         for element in 0..target.len() {
             let size = target.length(element) as u32;
@@ -182,7 +195,7 @@ impl Lists {
         }
         let row_end = |element: usize| elements.get(element + 1).map_or(rows, |next| next[0]);
         // Each row's number of sources, behind its place; then where its list begins; then, while it is filled, its end.
-        let mut starts = vec![0u32; rows as usize + 2];
+        let mut starts = host::zeroed::<u32>(op, rows as usize + 2)?;
         for (element, list) in pairs.iter() {
             let (first, end) = (elements[element][0], row_end(element));
             for &index in indices.list(list) {
@@ -194,7 +207,7 @@ impl Lists {
         for row in 2..starts.len() {
             starts[row] += starts[row - 1];
         }
-        let mut sources = vec![0; starts.last().map_or(0, |&all| all as usize)];
+        let mut sources = host::zeroed(op, starts.last().map_or(0, |&all| all as usize))?;
         for (pair, (element, list)) in pairs.iter().enumerate() {
             let ([first, width], end) = (elements[element], row_end(element));
             let mut source = y.offsets().as_slice()[pair];
@@ -208,11 +221,11 @@ impl Lists {
             }
         }
         starts.pop();
-        Lists {
+        Ok(Lists {
             elements,
             starts,
             sources,
-        }
+        })
     }
 
     /// The sources of a row.
@@ -221,7 +234,7 @@ impl Lists {
     }
 
     /// The lists of rows of more than [`FAN`] sources, each a batch element of its own, and which rows these are.
-    fn long(&self) -> (Lists, Vec<usize>) {
+    fn long(&self, op: &'static str) -> Result<(Lists, Vec<usize>)> {
         let mut long = Lists {
             elements: Vec::new(),
             starts: vec![0],
@@ -235,20 +248,20 @@ impl Lists {
                 // The last element that begins at or before the row: those without rows before it are passed over.
                 element += self.elements[element..].partition_point(|e| e[0] as usize <= row) - 1;
                 let width = self.elements[element][1];
-                long.elements.push([rows.len() as u32, width]);
-                long.sources.extend_from_slice(sources);
-                long.starts.push(long.sources.len() as u32);
-                rows.push(row);
+                host::push(op, &mut long.elements, [rows.len() as u32, width])?;
+                host::extend(op, &mut long.sources, sources.iter().copied())?;
+                host::push(op, &mut long.starts, long.sources.len() as u32)?;
+                host::push(op, &mut rows, row)?;
             }
         }
-        (long, rows)
+        Ok((long, rows))
     }
 
     /// Lists of elements of one row each, cut into rows of [`FAN`] sources: the layout of the sums, where each is a row,
     /// the cut lists, and lists of these sums.
-    fn cut(self) -> (Layout, Lists, Lists) {
+    fn cut(self, op: &'static str) -> Result<(Layout, Lists, Lists)> {
         let mut cut = Lists {
-            elements: Vec::with_capacity(self.elements.len()),
+            elements: host::room(op, self.elements.len())?,
             starts: Vec::new(),
             sources: Vec::new(),
         };
@@ -262,35 +275,39 @@ impl Lists {
         for (&[_, width], list) in sums.elements.iter().zip(self.starts.windows(2)) {
             cut.elements.push([cut.starts.len() as u32, width]);
             for start in (list[0]..list[1]).step_by(FAN) {
-                cut.starts.push(start);
-                sums.sources.push(at | SUMS);
+                host::push(op, &mut cut.starts, start)?;
+                host::push(op, &mut sums.sources, at | SUMS)?;
                 at += width;
             }
-            sums.starts.push(sums.sources.len() as u32);
-            ends.push(at);
+            host::push(op, &mut sums.starts, sums.sources.len() as u32)?;
+            host::push(op, &mut ends, at)?;
         }
-        cut.starts.push(self.sources.len() as u32);
+        host::push(op, &mut cut.starts, self.sources.len() as u32)?;
         cut.sources = self.sources;
         // Fewer than the values that they are sums of.
         let layout = Layout::from_offsets(crate::ragged::Offsets::from_vec_unchecked(ends));
-        (layout, cut, sums)
+        Ok((layout, cut, sums))
     }
 }
 
 /// The stages that add long lists up, their scratch, and the lists of the result with sums for what was added up; `None` where
 /// no list is long.
-fn sums(dtype: DType, by_row: &Lists) -> (Vec<Stage>, Vec<u64>, Option<Lists>) {
+fn sums(
+    op: &'static str,
+    dtype: DType,
+    by_row: &Lists,
+) -> Result<(Vec<Stage>, Vec<u64>, Option<Lists>)> {
     let (mut stages, mut temps) = (Vec::new(), Vec::new());
-    let (mut long, rows) = by_row.long();
+    let (mut long, rows) = by_row.long(op)?;
     if rows.is_empty() {
-        return (stages, temps, None);
+        return Ok((stages, temps, None));
     }
     while long
         .starts
         .windows(2)
         .any(|list| list[1] - list[0] > FAN as u32)
     {
-        let (layout, cut, sums) = long.cut();
+        let (layout, cut, sums) = long.cut(op)?;
         let before = temps.len().checked_sub(1);
         let output = Slot::Temp(temps.len());
         stages.push(stage(dtype, cut.into(), &layout, before, output));
@@ -298,7 +315,7 @@ fn sums(dtype: DType, by_row: &Lists) -> (Vec<Stage>, Vec<u64>, Option<Lists>) {
         long = sums;
     }
     let mut last = Lists {
-        elements: by_row.elements.clone(),
+        elements: host::copied(op, &by_row.elements)?,
         starts: vec![0],
         sources: Vec::new(),
     };
@@ -308,10 +325,10 @@ fn sums(dtype: DType, by_row: &Lists) -> (Vec<Stage>, Vec<u64>, Option<Lists>) {
             Some((i, _)) => long.row(i),
             None => by_row.row(row),
         };
-        last.sources.extend_from_slice(sources);
-        last.starts.push(last.sources.len() as u32);
+        host::extend(op, &mut last.sources, sources.iter().copied())?;
+        host::push(op, &mut last.starts, last.sources.len() as u32)?;
     }
-    (stages, temps, Some(last))
+    Ok((stages, temps, Some(last)))
 }
 
 /// [`Lists`] as devices have them.
@@ -375,8 +392,8 @@ fn turned(op: &'static str, indices: &Indices, target: &Layout) -> Result<Indice
         0 => 0,
         _ => target.shape(element).extents()[0] as usize,
     });
-    let layout = Layout::from_lengths(lengths)?;
-    let mut values = vec![u32::MAX; layout.total()];
+    let layout = Layout::from_lengths(lengths).map_err(|error| error.named(op))?;
+    let mut values = host::filled(op, u32::MAX, layout.total())?;
     let mut seen = HashMap::new();
     for element in 0..target.len() {
         let extent = target.shape(element).extents()[0];
@@ -395,7 +412,7 @@ fn turned(op: &'static str, indices: &Indices, target: &Layout) -> Result<Indice
             let before = match rows.get_mut(index as usize) {
                 Some(row) => std::mem::replace(row, position as u32),
                 // Of no values, and perhaps of billions of rows.
-                None => seen.insert(index, position as u32).unwrap_or(u32::MAX),
+                None => host::insert(op, &mut seen, index, position as u32)?.unwrap_or(u32::MAX),
             };
             if before != u32::MAX {
                 return Err(Error::DuplicateIndex {

@@ -8,7 +8,9 @@ use rayon::prelude::*;
 use super::{FAN, Tables};
 use crate::ops::{Arithmetic, par_tiles};
 use crate::plan::TwinArgs;
+use crate::{Result, host};
 
+const OP: &str = "scatter_add";
 /// Values of an element that a cache holds. What is added up there goes where it belongs as it is read.
 const NEAR: usize = 1 << 16;
 /// Sources at most that are added up in one chain.
@@ -22,7 +24,7 @@ pub(super) fn add_up<T: Arithmetic>(
     args: &mut TwinArgs<'_>,
     tables: &Tables,
     by_source: &BySource,
-) {
+) -> Result<()> {
     let (y, _) = args.input::<T>(0);
     let output = &mut args.outputs[0];
     let c: &mut [T] = bytemuck::cast_slice_mut(output.words);
@@ -35,13 +37,17 @@ pub(super) fn add_up<T: Arithmetic>(
         let size = offsets.length(i);
         (first, width, size, size / width.max(1))
     };
-    let by_source = by_source.get_or_init(|| {
-        let elements = (0..offsets.len()).map(|i| {
-            let (first, _, size, rows) = element_of(i);
-            (first, rows, size <= NEAR)
-        });
-        rows.by_source(elements)
-    });
+    let by_source = match by_source.get() {
+        Some(made) => made,
+        None => {
+            let elements = (0..offsets.len()).map(|i| {
+                let (first, _, size, rows) = element_of(i);
+                (first, rows, size <= NEAR)
+            });
+            let made = rows.by_source(elements)?;
+            by_source.get_or_init(|| made)
+        }
+    };
     par_tiles(offsets, c, |element, within, out| {
         let (first, width, size, count) = element_of(element);
         let (row, k) = (first + within.start / width, within.start % width);
@@ -58,6 +64,7 @@ pub(super) fn add_up<T: Arithmetic>(
         let all = starts[first] as usize..starts[first + count] as usize;
         rows.put_near(row, first, width, &by_source[all], whole);
     });
+    Ok(())
 }
 
 /// The lists of sources of all rows, and what they point to.
@@ -73,15 +80,18 @@ impl<T: Arithmetic> Rows<'_, T> {
     }
 
     /// Of elements, which are (first row, rows, whether a cache holds them).
-    fn by_source(&self, elements: impl Iterator<Item = (usize, usize, bool)>) -> Vec<[u32; 2]> {
-        let mut all = vec![[0; 2]; self.sources.len()];
+    fn by_source(
+        &self,
+        elements: impl Iterator<Item = (usize, usize, bool)>,
+    ) -> Result<Vec<[u32; 2]>> {
+        let mut all = host::zeroed::<[u32; 2]>(OP, self.sources.len())?;
         let mut rest = &mut all[..];
         let mut pieces = Vec::new();
         for (first, rows, near) in elements {
             let count = (self.starts[first + rows] - self.starts[first]) as usize;
             let piece = rest.split_off_mut(..count);
             if let Some(piece) = piece.filter(|_| near && count > 0) {
-                pieces.push((first, piece));
+                host::push(OP, &mut pieces, (first, piece))?;
             }
         }
         pieces.into_par_iter().for_each(|(first, piece)| {
@@ -100,7 +110,7 @@ impl<T: Arithmetic> Rows<'_, T> {
             }
             piece.sort_unstable();
         });
-        all
+        Ok(all)
     }
 
     /// Whole rows from `row` on, of an element that begins with row `first` and has these sources.

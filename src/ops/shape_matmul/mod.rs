@@ -12,11 +12,11 @@ use std::sync::Arc;
 use super::twin_of;
 use crate::ops::fft::Room;
 use crate::plan::{
-    Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Twin, Word, Words,
+    Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Twin, Word, Words, cost_of,
     for_each_type,
 };
 use crate::ragged::{CacheKey, DType, Layout};
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 pub(crate) use spectral::{FIT, SPECTRAL};
 use twin::direct as direct_twin;
@@ -145,11 +145,12 @@ pub(crate) fn launch(
         let plan = Plan::new((model, dtype), [a, b], grids, room)?;
         let (mut stages, mut temps) = (Vec::new(), Vec::new());
         if let Some(room) = room {
-            stages.extend(plan.direct(model, dtype));
-            let (more, words) = spectral::stages(&plan, [a, b], room);
+            stages.extend(plan.direct(model, dtype)?);
+            let (more, words) = spectral::stages(op, &plan, [a, b], room)?;
             stages.extend(more);
             temps = words;
         }
+        let work = plan.work.saturating_add(spectral::work(op, &plan)?);
         let (entries, grid) = (plan.entries.clone(), plan.grid.clone());
         let twin = match (model, dtype) {
             (Model::Convolution, DType::F32) => Twin::new(move |args| twin::spectral(args, &plan)),
@@ -167,6 +168,7 @@ pub(crate) fn launch(
                 op,
                 outputs: vec![Output::new(dtype, OutputLayout::of(entries, &[a, b]))],
                 temps,
+                work: work.max(cost_of(&stages)),
                 stages,
                 pairs: None,
                 twin,
@@ -197,10 +199,12 @@ impl Plan {
                 op,
                 left: grids[0].len(),
                 right: grids[1].len(),
+                pairing: false,
             });
         }
-        let mut products = Vec::with_capacity(grids[0].len());
-        let (mut shapes, mut count) = (Vec::with_capacity(2 * grids[0].len()), Offset::new(op, 0)?);
+        let mut products = host::room(op, grids[0].len())?;
+        let mut shapes = host::room(op, 2 * grids[0].len())?;
+        let mut count = Offset::new(op, grids[0].len())?;
         let mut next = [0; 3];
         let both = extents(grids[0]).zip(extents(grids[1]));
         for (pair, ([rows, inner], [other, columns])) in both.enumerate() {
@@ -210,6 +214,11 @@ impl Plan {
                     pair,
                     left: inner,
                     right: other,
+                    fits: match (columns == inner, rows == other) {
+                        (true, _) => Some("transpose() of the right matrix"),
+                        (_, true) => Some("transpose() of the left matrix"),
+                        _ => None,
+                    },
                 });
             }
             count.push(rows as u64 * columns as u64)?;
@@ -226,8 +235,10 @@ impl Plan {
             next = [a + rows * inner, b + inner * columns, c + rows * columns];
         }
         let grid = Layout::with_extents_unchecked(count.finish(), 2, shapes);
+        // An offset, and the length of its transforms, of each result.
+        host::check(op, grid.total(), 8)?;
         let mut offsets = Offset::new(op, grid.total())?;
-        let (mut lengths, mut work) = (Vec::with_capacity(grid.total()), 0);
+        let (mut lengths, mut work) = (host::room(op, grid.total())?, 0u64);
         for (matrix, product) in products.iter().enumerate() {
             for (i, k) in product.results() {
                 let (mut longest, mut terms, mut sum) = (0, 0, 0u64);
@@ -241,13 +252,13 @@ impl Plan {
                     .push(longest)
                     .map_err(|error| named(error, matrix))?;
                 let length = longest.next_power_of_two().max(SHORTEST);
-                let direct = !transforms || sum <= DIRECT * length * terms;
+                let direct = !transforms || sum <= (DIRECT * length).saturating_mul(terms);
                 if direct {
                     lengths.push(0);
-                    work += match model {
+                    work = work.saturating_add(match model {
                         Model::Convolution => sum,
-                        Model::Kronecker => longest * product.inner as u64,
-                    };
+                        Model::Kronecker => longest.saturating_mul(product.inner as u64),
+                    });
                     continue;
                 }
                 if room.is_some() && !spectral::reaches(length) {
@@ -273,7 +284,8 @@ impl Plan {
     }
 
     /// The stage of the results that are made by the definition.
-    fn direct(&self, model: Model, dtype: DType) -> Option<Stage> {
+    fn direct(&self, model: Model, dtype: DType) -> Result<Option<Stage>> {
+        let op = model.op();
         let (mut list, mut offsets, mut total) = (Vec::new(), vec![0], 0);
         let begins = self.entries.offsets().as_slice();
         for product in &self.products {
@@ -284,6 +296,7 @@ impl Plan {
                     continue;
                 }
                 let (row, column) = (product.a + i * product.inner, product.b + k);
+                host::reserve(op, &mut list, 8)?;
                 list.extend([
                     begins[result],
                     row as u32,
@@ -292,7 +305,7 @@ impl Plan {
                 ]);
                 list.extend([product.columns as u32, 0, 0, 0]);
                 total += length as u32;
-                offsets.push(total);
+                host::push(op, &mut offsets, total)?;
             }
         }
         let flags: &[&str] = match model {
@@ -300,7 +313,7 @@ impl Plan {
             Model::Kronecker => &["KRON"],
         };
         let entries = offsets.len() as u32 - 1;
-        (total > 0).then(|| Stage {
+        Ok((total > 0).then(|| Stage {
             kernel: &KERNEL,
             variant: KERNEL.variant(dtype, flags),
             slots: vec![
@@ -320,7 +333,7 @@ impl Plan {
             ],
             groups: (total as usize).div_ceil(TILE) as u32,
             cost: self.work,
-        })
+        }))
     }
 }
 

@@ -10,8 +10,9 @@ use std::ops::Range;
 
 use super::{Plan, Product};
 use crate::ops::fft::{self, Room, Transform};
-use crate::plan::{Access, Kernel, Slot, Stage, Variant, Word, Words};
+use crate::plan::{Access, Kernel, Slot, Stage, Variant, Word, Words, transform_work};
 use crate::ragged::{DType, Layout, Offsets};
+use crate::{Error, Result, host};
 
 pub(crate) static SPECTRAL: Kernel = Kernel {
     stem: "spectral_matmul",
@@ -80,20 +81,31 @@ impl Block<'_> {
     }
 
     /// Two blocks of half as many rows, or columns.
-    fn halves(&self) -> Option<[Self; 2]> {
-        let (mut first, mut second) = (self.clone(), self.clone());
-        if self.rows.len() >= self.columns.len() {
-            second.rows = first.rows.split_off(self.rows.len().div_ceil(2));
+    fn halves(&self, op: &'static str) -> Result<Option<[Self; 2]>> {
+        let (rows, columns) = (&self.rows[..], &self.columns[..]);
+        let [first, second] = if rows.len() >= columns.len() {
+            let (first, second) = rows.split_at(rows.len().div_ceil(2));
+            [(first, columns), (second, columns)]
         } else {
-            second.columns = first.columns.split_off(self.columns.len().div_ceil(2));
+            let (first, second) = columns.split_at(columns.len().div_ceil(2));
+            [(rows, first), (rows, second)]
+        };
+        if second.0.is_empty() || second.1.is_empty() {
+            return Ok(None);
         }
-        let empty = second.rows.is_empty() || second.columns.is_empty();
-        (!empty).then_some([second, first])
+        let block = |(rows, columns)| {
+            Ok::<_, Error>(Block {
+                rows: host::copied(op, rows)?,
+                columns: host::copied(op, columns)?,
+                ..*self
+            })
+        };
+        Ok(Some([block(second)?, block(first)?]))
     }
 }
 
 /// Every block of the plan, product by product.
-fn blocks(plan: &Plan) -> Vec<Block<'_>> {
+fn blocks<'a>(op: &'static str, plan: &'a Plan) -> Result<Vec<Block<'a>>> {
     let mut blocks = Vec::new();
     for product in &plan.products {
         let mut of_length: BTreeMap<u32, [Vec<usize>; 2]> = BTreeMap::new();
@@ -101,32 +113,47 @@ fn blocks(plan: &Plan) -> Vec<Block<'_>> {
             let length = plan.lengths[product.result(i, k)];
             if length > 0 {
                 let [rows, columns] = of_length.entry(length).or_default();
-                rows.push(i);
-                columns.push(k);
+                host::push(op, rows, i)?;
+                host::push(op, columns, k)?;
             }
         }
-        blocks.extend(
-            of_length
-                .into_iter()
-                .map(|(length, [mut rows, mut columns])| {
-                    rows.dedup();
-                    columns.sort_unstable();
-                    columns.dedup();
-                    Block {
-                        product,
-                        length,
-                        rows,
-                        columns,
-                    }
-                }),
-        );
+        for (length, [mut rows, mut columns]) in of_length {
+            rows.dedup();
+            columns.sort_unstable();
+            columns.dedup();
+            let block = Block {
+                product,
+                length,
+                rows,
+                columns,
+            };
+            host::push(op, &mut blocks, block)?;
+        }
     }
-    blocks
+    Ok(blocks)
+}
+
+/// Multiply-adds of what goes by transforms: those of the factors and of the results, and four at each frequency of each term.
+pub(super) fn work(op: &'static str, plan: &Plan) -> Result<u64> {
+    let blocks = blocks(op, plan)?;
+    Ok(blocks.iter().fold(0, |work: u64, block| {
+        let length = u64::from(block.length);
+        let (rows, columns) = (block.rows.len() as u64, block.columns.len() as u64);
+        let inner = block.product.inner as u64;
+        let results = rows.saturating_mul(columns);
+        let transforms = (rows + columns)
+            .saturating_mul(inner)
+            .saturating_add(results);
+        let terms = results.saturating_mul(inner).saturating_mul(2 * length);
+        let transforms = transforms.saturating_mul(transform_work(length));
+        work.saturating_add(terms).saturating_add(transforms)
+    }))
 }
 
 /// What is done together.
 #[derive(Default)]
 struct Turn {
+    op: &'static str,
     /// Lengths of the factors' transforms, and of the results'.
     factors: Vec<u32>,
     results: Vec<u32>,
@@ -148,8 +175,9 @@ struct Turn {
 }
 
 impl Turn {
-    fn new() -> Turn {
+    fn new(op: &'static str) -> Turn {
         Turn {
+            op,
             ends: true,
             ..Turn::default()
         }
@@ -162,32 +190,41 @@ impl Turn {
         layout: &Layout,
         entries: [Option<usize>; SIDE],
         length: u32,
-    ) -> [u32; SIDE] {
-        entries.map(|entry| {
+    ) -> Result<[u32; SIDE]> {
+        let mut places = [NONE; SIDE];
+        for (place, entry) in places.iter_mut().zip(entries) {
             // One that is longer than the transform meets nothing but empty entries here.
             let range = entry.map_or(0..0, |entry| layout.offsets().range(entry));
             if range.is_empty() || range.len() > length as usize {
-                return NONE;
+                continue;
             }
             let (begin, there) = (range.start as u32, range.len() as u32);
-            cut(&mut self.pieces[side], [begin, there, self.values, length]);
+            let piece = [begin, there, self.values, length];
+            cut(self.op, &mut self.pieces[side], piece)?;
             self.values += length;
-            self.factors.push(length);
-            let at = self.spectra;
+            host::push(self.op, &mut self.factors, length)?;
+            *place = self.spectra;
             self.spectra += length / 2 + 1;
-            at
-        })
+        }
+        Ok(places)
     }
 
     /// A block, or the part of it with these j.
-    fn add(&mut self, plan: &Plan, [a, b]: [&Layout; 2], block: &Block<'_>, inner: Range<usize>) {
+    fn add(
+        &mut self,
+        plan: &Plan,
+        [a, b]: [&Layout; 2],
+        block: &Block<'_>,
+        inner: Range<usize>,
+    ) -> Result<()> {
+        let op = self.op;
         let &Block {
             product, length, ..
         } = block;
         let mut lines = |side: usize, layout: &Layout, numbers: &[usize]| {
             let mut begins = Vec::new();
             for four in numbers.chunks(SIDE) {
-                begins.push(self.tables.len() as u32);
+                host::push(op, &mut begins, self.tables.len() as u32)?;
                 for j in inner.clone() {
                     let entries = std::array::from_fn(|at| {
                         four.get(at).map(|&number| match side {
@@ -195,14 +232,14 @@ impl Turn {
                             _ => product.b + j * product.columns + number,
                         })
                     });
-                    let places = self.place(side, layout, entries, length);
-                    self.tables.push(places);
+                    let places = self.place(side, layout, entries, length)?;
+                    host::push(op, &mut self.tables, places)?;
                 }
             }
-            begins
+            Ok::<_, Error>(begins)
         };
-        let rows = lines(0, a, &block.rows);
-        let columns = lines(1, b, &block.columns);
+        let rows = lines(0, a, &block.rows)?;
+        let columns = lines(1, b, &block.columns)?;
         let (tiles, begin) = (self.tables.len(), self.tables.len() as u32);
         for (four_rows, &row) in block.rows.chunks(SIDE).zip(&rows) {
             for (four_columns, &column) in block.columns.chunks(SIDE).zip(&columns) {
@@ -211,13 +248,13 @@ impl Turn {
                     for (place, &k) in places.iter_mut().zip(four_columns) {
                         let result = product.result(i, k);
                         if plan.lengths[result] == length {
-                            *place = self.result(plan, result, length);
+                            *place = self.result(plan, result, length)?;
                         }
                     }
                 }
                 if places != [[NONE; SIDE]; SIDE] {
-                    self.tables.push([row, column, 0, 0]);
-                    self.tables.extend(places);
+                    host::push(op, &mut self.tables, [row, column, 0, 0])?;
+                    host::extend(op, &mut self.tables, places)?;
                 }
             }
         }
@@ -225,47 +262,55 @@ impl Turn {
         let items = (self.tables.len() - tiles) / (1 + SIDE) * frequencies;
         for first in (0..items).step_by(WG) {
             let count = inner.len() as u32;
-            self.work.extend([
+            let work = [
                 [frequencies as u32, count, begin, first as u32],
                 [items as u32, 0, 0, 0],
-            ]);
+            ];
+            host::extend(op, &mut self.work, work)?;
         }
-        self.cost += (items * inner.len() * 4 * SIDE * SIDE) as u64;
+        let each = (inner.len() as u64).saturating_mul((4 * SIDE * SIDE) as u64);
+        let cost = (items as u64).saturating_mul(each);
+        self.cost = self.cost.saturating_add(cost);
         let [sums, spectra] = block.needs();
         self.used[0] += spectra * inner.len() as u64;
         self.used[1] += sums;
+        Ok(())
     }
 
     /// Where the sums of a result will be.
-    fn result(&mut self, plan: &Plan, result: usize, length: u32) -> u32 {
+    fn result(&mut self, plan: &Plan, result: usize, length: u32) -> Result<u32> {
         let range = plan.entries.offsets().range(result);
         let (begin, wanted) = (range.start as u32, range.len() as u32);
-        cut(&mut self.pieces[2], [self.back, wanted, begin, wanted]);
+        let piece = [self.back, wanted, begin, wanted];
+        cut(self.op, &mut self.pieces[2], piece)?;
         self.back += length;
-        self.results.push(length);
+        host::push(self.op, &mut self.results, length)?;
         let at = self.sums;
         self.sums += length / 2 + 1;
-        at
+        Ok(at)
     }
 
     /// The stages, and the words of the scratch buffers.
-    fn finish(&self, room: Room, words: &mut Vec<u64>) -> Vec<Stage> {
+    fn finish(&self, room: Room, words: &mut Vec<u64>) -> Result<Vec<Stage>> {
+        let op = self.op;
         let of_lengths = |lengths: &[u32], length: fn(u32) -> u32| {
-            let mut offsets = vec![0];
+            let mut offsets = host::room(op, lengths.len() + 1)?;
+            offsets.push(0);
             let mut end = 0;
             offsets.extend(lengths.iter().map(|&n| {
                 end += length(n);
                 end
             }));
-            Layout::from_offsets(Offsets::from_vec_unchecked(offsets))
+            let offsets = Offsets::from_vec_unchecked(offsets);
+            Ok::<_, Error>(Layout::from_offsets(offsets))
         };
         let (values, spectra) = (
-            of_lengths(&self.factors, |n| n),
-            of_lengths(&self.factors, |n| n / 2 + 1),
+            of_lengths(&self.factors, |n| n)?,
+            of_lengths(&self.factors, |n| n / 2 + 1)?,
         );
         let (back, sums) = (
-            of_lengths(&self.results, |n| n),
-            of_lengths(&self.results, |n| n / 2 + 1),
+            of_lengths(&self.results, |n| n)?,
+            of_lengths(&self.results, |n| n / 2 + 1)?,
         );
         let mut need = |scratch: usize, more: u64| {
             if words.len() <= scratch {
@@ -278,19 +323,21 @@ impl Turn {
         need(SUMS, 2 * sums.total() as u64);
         let mut stages = Vec::new();
         for (side, pieces) in self.pieces[..2].iter().enumerate() {
+            let base = Word::InputBase(side);
             stages.extend(fit(
+                op,
                 pieces,
                 Slot::Input(side),
                 Slot::Temp(VALUES),
-                Word::InputBase(side),
-            ));
+                base,
+            )?);
         }
         let mut transform = |transform, n: &Layout, from_to: [&Layout; 2], places| {
-            let (stages, own) = fft::inside(transform, n, from_to, room, places, OWN);
+            let (stages, own) = fft::inside(transform, n, from_to, room, places, OWN)?;
             for (i, &own) in own.iter().enumerate() {
                 need(OWN + i, own);
             }
-            stages
+            Ok::<_, Error>(stages)
         };
         let places = [VALUES, SPECTRA];
         stages.extend(transform(
@@ -298,14 +345,16 @@ impl Turn {
             &values,
             [&values, &spectra],
             places,
-        ));
+        )?);
+        let mut list = host::room(op, 4 * (self.work.len() + self.tables.len()))?;
+        list.extend(self.work.iter().chain(&self.tables).flatten());
         stages.push(Stage {
             kernel: &SPECTRAL,
             variant: 0,
             slots: vec![
                 Slot::Temp(SPECTRA),
                 Slot::Temp(SUMS),
-                Slot::Words(Words::new([&self.work[..], &self.tables].concat().concat())),
+                Slot::Words(Words::new(list)),
             ],
             params: vec![
                 Word::U32(self.work.len() as u32),
@@ -321,43 +370,60 @@ impl Turn {
                 &back,
                 [&sums, &back],
                 places,
-            ));
-            stages.extend(fit(
-                &self.pieces[2],
-                Slot::Temp(VALUES),
-                Slot::Output(0),
-                Word::U32(0),
-            ));
+            )?);
+            let (from, to) = (Slot::Temp(VALUES), Slot::Output(0));
+            stages.extend(fit(op, &self.pieces[2], from, to, Word::U32(0))?);
         }
-        stages
+        Ok(stages)
     }
 }
 
 /// A copy, which is (begin, values there, begin of the result, values wanted), in pieces.
-fn cut(pieces: &mut Vec<[u32; 4]>, [from, there, to, wanted]: [u32; 4]) {
+fn cut(
+    op: &'static str,
+    pieces: &mut Vec<[u32; 4]>,
+    [from, there, to, wanted]: [u32; 4],
+) -> Result<()> {
+    host::reserve(op, pieces, wanted.div_ceil(PIECE) as usize)?;
     pieces.extend((0..wanted).step_by(PIECE as usize).map(|at| {
         let there = there.saturating_sub(at).min(PIECE);
         [from + at, there, to + at, (wanted - at).min(PIECE)]
     }));
+    Ok(())
 }
 
-fn fit(pieces: &[[u32; 4]], from: Slot, to: Slot, base: Word) -> Option<Stage> {
-    (!pieces.is_empty()).then(|| Stage {
+fn fit(
+    op: &'static str,
+    pieces: &[[u32; 4]],
+    from: Slot,
+    to: Slot,
+    base: Word,
+) -> Result<Option<Stage>> {
+    if pieces.is_empty() {
+        return Ok(None);
+    }
+    let list = host::copied(op, pieces.as_flattened())?;
+    Ok(Some(Stage {
         kernel: &FIT,
         variant: 0,
-        slots: vec![from, to, Slot::Words(Words::new(pieces.concat()))],
+        slots: vec![from, to, Slot::Words(Words::new(list))],
         params: vec![base, Word::U32(pieces.len() as u32)],
         groups: pieces.len().div_ceil(PIECES) as u32,
         cost: pieces.len() as u64 * u64::from(PIECE),
-    })
+    }))
 }
 
 /// The stages of all results that go by transforms, and the words of their scratch buffers.
-pub(super) fn stages(plan: &Plan, layouts: [&Layout; 2], room: Room) -> (Vec<Stage>, Vec<u64>) {
+pub(super) fn stages(
+    op: &'static str,
+    plan: &Plan,
+    layouts: [&Layout; 2],
+    room: Room,
+) -> Result<(Vec<Stage>, Vec<u64>)> {
     let most = room.scratch().min(SCRATCH);
     let (mut stages, mut words) = (Vec::new(), Vec::new());
-    let mut turn = Turn::new();
-    let mut waiting = blocks(plan);
+    let mut turn = Turn::new(op);
+    let mut waiting = blocks(op, plan)?;
     waiting.reverse();
     while let Some(block) = waiting.pop() {
         let inner = block.product.inner;
@@ -365,32 +431,32 @@ pub(super) fn stages(plan: &Plan, layouts: [&Layout; 2], room: Room) -> (Vec<Sta
         let fits =
             |used: [u64; 2]| used[0] + spectra * inner as u64 <= most && used[1] + sums <= most;
         if !fits(turn.used) && !turn.work.is_empty() {
-            stages.extend(turn.finish(room, &mut words));
-            turn = Turn::new();
+            stages.extend(turn.finish(room, &mut words)?);
+            turn = Turn::new(op);
         }
         if fits([0; 2]) {
-            turn.add(plan, layouts, &block, 0..inner);
+            turn.add(plan, layouts, &block, 0..inner)?;
             continue;
         }
         if (sums > most || spectra > most)
-            && let Some(halves) = block.halves()
+            && let Some(halves) = block.halves(op)?
         {
-            waiting.extend(halves);
+            host::extend(op, &mut waiting, halves)?;
             continue;
         }
         let step = ((most / spectra) as usize).max(1);
         for first in (0..inner).step_by(step) {
             let end = (first + step).min(inner);
-            turn.add(plan, layouts, &block, first..end);
+            turn.add(plan, layouts, &block, first..end)?;
             (turn.goes_on, turn.ends) = (first > 0, end == inner);
-            stages.extend(turn.finish(room, &mut words));
-            turn = Turn::new();
+            stages.extend(turn.finish(room, &mut words)?);
+            turn = Turn::new(op);
         }
     }
     if !turn.work.is_empty() {
-        stages.extend(turn.finish(room, &mut words));
+        stages.extend(turn.finish(room, &mut words)?);
     }
-    (stages, words)
+    Ok((stages, words))
 }
 
 #[cfg(test)]
@@ -420,9 +486,10 @@ mod tests {
     /// The transforms there and back of all that goes in one turn.
     fn transforms(extents: [usize; 3], odd: &[(usize, usize, usize)]) -> [Vec<u32>; 2] {
         let (plan, layouts) = plan(extents, odd);
-        let mut turn = Turn::new();
-        for block in blocks(&plan) {
-            turn.add(&plan, [&layouts[0], &layouts[1]], &block, 0..extents[1]);
+        let mut turn = Turn::new("test");
+        for block in blocks("test", &plan).unwrap() {
+            turn.add(&plan, [&layouts[0], &layouts[1]], &block, 0..extents[1])
+                .unwrap();
         }
         let sorted = |mut lengths: Vec<u32>| {
             lengths.sort_unstable();
@@ -458,7 +525,7 @@ mod tests {
             (258, 6 * 35),
         ] {
             let room = Room::new(1 << 15, 4 * words);
-            let (stages, scratch) = stages(&plan, [a, b], room);
+            let (stages, scratch) = stages("test", &plan, [a, b], room).unwrap();
             let products = stages
                 .iter()
                 .filter(|stage| std::ptr::eq(stage.kernel, &SPECTRAL));

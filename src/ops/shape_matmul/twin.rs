@@ -6,10 +6,14 @@ use rayon::prelude::*;
 use realfft::num_complex::Complex32;
 
 use super::{Plan, Product};
-use crate::cpu::{RealFft, real_fft};
+use crate::cpu::{IRFFT, RFFT};
 use crate::ops::{Arithmetic, conv, kron};
 use crate::plan::TwinArgs;
 use crate::ragged::Layout;
+use crate::{Error, Result, host};
+
+/// That of the launch takes its place.
+const OP: &str = "conv_matmul";
 
 /// The entries of one operand.
 #[derive(Clone, Copy)]
@@ -33,11 +37,11 @@ fn operand<'a, T: bytemuck::Pod>(args: &TwinArgs<'a>, side: usize) -> Entries<'a
 fn each<T: Send, P: Sync>(
     plan: &Plan,
     mut values: &mut [T],
-    prepare: impl Fn(&Product) -> P + Sync,
-    body: impl Fn(&Product, &P, (usize, usize), &mut [T]) + Sync,
-) {
+    prepare: impl Fn(&Product) -> Result<P> + Sync,
+    body: impl Fn(&Product, &P, (usize, usize), &mut [T]) -> Result<()> + Sync,
+) -> Result<()> {
     let offsets = plan.entries.offsets();
-    let mut products = Vec::with_capacity(plan.products.len());
+    let mut products = host::room(OP, plan.products.len())?;
     for product in &plan.products {
         let results = product.results().map(|at| {
             let length = offsets.length(product.result(at.0, at.1));
@@ -45,16 +49,19 @@ fn each<T: Send, P: Sync>(
             values = rest;
             (at, result)
         });
-        products.push((product, results.collect::<Vec<_>>()));
+        let mut all = host::room(OP, product.rows * product.columns)?;
+        all.extend(results);
+        products.push((product, all));
     }
-    products.into_par_iter().for_each(|(product, results)| {
-        let prepared = prepare(product);
-        results.into_par_iter().for_each(|(at, result)| {
-            if !result.is_empty() {
-                body(product, &prepared, at, result);
+    products.into_par_iter().try_for_each(|(product, results)| {
+        let prepared = prepare(product)?;
+        results.into_par_iter().try_for_each(|(at, result)| {
+            if result.is_empty() {
+                return Ok(());
             }
-        });
-    });
+            body(product, &prepared, at, result)
+        })
+    })
 }
 
 /// By the definition: the products of one j after the other.
@@ -63,9 +70,9 @@ fn sum<T: Arithmetic, const KRON: bool>(
     product: &Product,
     (i, k): (usize, usize),
     out: &mut [T],
-) {
+) -> Result<()> {
     out.fill(T::default());
-    let mut term = vec![T::default(); out.len()];
+    let mut term = host::zeroed::<T>(OP, out.len())?;
     for (x, y) in product.terms(i, k) {
         let (x, y) = (a.get(x), b.get(y));
         if x.is_empty() || y.is_empty() {
@@ -80,31 +87,35 @@ fn sum<T: Arithmetic, const KRON: bool>(
         if KRON {
             kron::row(term, 0, x, y);
         } else {
-            conv::directly((x, y), false, 0..length, term);
+            conv::directly((x, y), false, 0..length, term)?;
         }
         for (sum, &term) in out.iter_mut().zip(&*term) {
             *sum = sum.plus(term);
         }
     }
+    Ok(())
 }
 
 /// Every result by the definition.
-pub(super) fn direct<T: Arithmetic, const KRON: bool>(args: &mut TwinArgs<'_>, plan: &Plan) {
+pub(super) fn direct<T: Arithmetic, const KRON: bool>(
+    args: &mut TwinArgs<'_>,
+    plan: &Plan,
+) -> Result<()> {
     let operands = [operand::<T>(args, 0), operand::<T>(args, 1)];
     let values: &mut [T] = bytemuck::cast_slice_mut(args.outputs[0].words);
     each(
         plan,
         values,
-        |_| (),
+        |_| Ok(()),
         |product, (), at, out| sum::<T, KRON>(operands, product, at, out),
-    );
+    )
 }
 
 /// Spectra of entries, by side, entry and length.
 type Spectra = HashMap<(usize, usize, u32), Vec<Complex32>>;
 
 /// Every result as the plan says.
-pub(super) fn spectral(args: &mut TwinArgs<'_>, plan: &Plan) {
+pub(super) fn spectral(args: &mut TwinArgs<'_>, plan: &Plan) -> Result<()> {
     let operands = [operand::<f32>(args, 0), operand::<f32>(args, 1)];
     let values: &mut [f32] = bytemuck::cast_slice_mut(args.outputs[0].words);
     let prepare = |product: &Product| spectra(operands, plan, product);
@@ -116,11 +127,11 @@ pub(super) fn spectral(args: &mut TwinArgs<'_>, plan: &Plan) {
             0 => sum::<f32, false>(operands, product, (i, k), out),
             length => transformed(spectra, product, (i, k), length, out),
         },
-    );
+    )
 }
 
 /// The spectra that a product needs, each made once.
-fn spectra(operands: [Entries<'_, f32>; 2], plan: &Plan, product: &Product) -> Spectra {
+fn spectra(operands: [Entries<'_, f32>; 2], plan: &Plan, product: &Product) -> Result<Spectra> {
     let mut wanted = HashMap::new();
     for (i, k) in product.results() {
         let length = plan.lengths[product.result(i, k)];
@@ -129,26 +140,29 @@ fn spectra(operands: [Entries<'_, f32>; 2], plan: &Plan, product: &Product) -> S
         }
         for (x, y) in product.terms(i, k) {
             if !operands[0].get(x).is_empty() && !operands[1].get(y).is_empty() {
-                wanted.insert((0, x, length), Vec::new());
-                wanted.insert((1, y, length), Vec::new());
+                host::insert(OP, &mut wanted, (0, x, length), Vec::new())?;
+                host::insert(OP, &mut wanted, (1, y, length), Vec::new())?;
             }
         }
     }
     wanted
         .par_iter_mut()
-        .for_each(|(&(side, entry, length), spectrum)| {
-            *spectrum = forward(&real_fft(length as usize), operands[side].get(entry));
-        });
-    wanted
+        .try_for_each(|(&(side, entry, length), spectrum)| {
+            *spectrum = forward(length, operands[side].get(entry))?;
+            Ok::<_, Error>(())
+        })?;
+    Ok(wanted)
 }
 
-fn forward(fft: &RealFft, x: &[f32]) -> Vec<Complex32> {
-    let mut values = fft.forward.make_input_vec();
+fn forward(length: u32, x: &[f32]) -> Result<Vec<Complex32>> {
+    let fft = RFFT.of(length as usize);
+    let mut values = host::zeroed(OP, length as usize)?;
     values[..x.len()].copy_from_slice(x);
-    let mut spectrum = fft.forward.make_output_vec();
-    let done = fft.forward.process(&mut values, &mut spectrum);
+    let mut spectrum = host::zeroed(OP, length as usize / 2 + 1)?;
+    let mut scratch = host::zeroed(OP, fft.get_scratch_len())?;
+    let done = fft.process_with_scratch(&mut values, &mut spectrum, &mut scratch);
     debug_assert!(done.is_ok(), "{done:?}");
-    spectrum
+    Ok(spectrum)
 }
 
 fn transformed(
@@ -157,9 +171,9 @@ fn transformed(
     (i, k): (usize, usize),
     length: u32,
     out: &mut [f32],
-) {
-    let fft = real_fft(length as usize);
-    let mut sums = fft.inverse.make_input_vec();
+) -> Result<()> {
+    let fft = IRFFT.of(length as usize);
+    let mut sums = host::zeroed::<Complex32>(OP, length as usize / 2 + 1)?;
     for (x, y) in product.terms(i, k) {
         let both = [(0, x), (1, y)].map(|(side, entry)| spectra.get(&(side, entry, length)));
         if let [Some(x), Some(y)] = both {
@@ -172,11 +186,13 @@ fn transformed(
     let last = sums.len() - 1;
     sums[0].im = 0.0;
     sums[last].im = 0.0;
-    let mut values = fft.inverse.make_output_vec();
-    let done = fft.inverse.process(&mut sums, &mut values);
+    let mut values = host::zeroed(OP, length as usize)?;
+    let mut scratch = host::zeroed(OP, fft.get_scratch_len())?;
+    let done = fft.process_with_scratch(&mut sums, &mut values, &mut scratch);
     debug_assert!(done.is_ok(), "{done:?}");
     let factor = 1.0 / length as f32;
     for (out, value) in out.iter_mut().zip(values) {
         *out = value * factor;
     }
+    Ok(())
 }

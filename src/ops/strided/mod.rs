@@ -76,9 +76,15 @@ pub(crate) static BOXES: Kernel = Kernel {
     ],
 };
 
-/// A shift so far reads nothing, whatever it is: no extent is larger, and no extent of an element that a GPU holds.
+/// A shift so far reads nothing, whatever it is: no extent is larger.
 const FAR: i64 = 1 << 40;
-const FAR_ON_GPU: i64 = 1 << 30;
+
+/// The shift as a kernel gets it, which counts in units of so many words. One that is cut reads nothing: an element on a GPU has fewer
+/// than 2³¹ units.
+fn on_gpu(shift: i64, words: u32) -> u32 {
+    let far = i64::from(i32::MAX) / i64::from(words.max(1));
+    shift.clamp(-far, far) as u32
+}
 
 /// How one axis of the source is read.
 #[derive(Clone, Copy, Debug)]
@@ -168,7 +174,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn new(reading: &Reading, x: &Layout, y: &Layout) -> Seen {
+    fn new(op: &'static str, reading: &Reading, x: &Layout, y: &Layout) -> Result<Seen> {
         let rank = x.rank();
         let whole = reading.whole(x, y);
         let mut of_result = [0; MAX_RANK];
@@ -210,12 +216,12 @@ impl Seen {
             }
             _ => false,
         };
-        Seen {
+        Ok(Seen {
             reading: Reading { axes, ..*reading },
-            x: merge(x, x_begins),
-            y: merge(y, begins),
+            x: merge(op, x, x_begins)?,
+            y: merge(op, y, begins)?,
             runs,
-        }
+        })
     }
 }
 
@@ -226,8 +232,14 @@ struct Target<'a> {
 }
 
 /// The copy of `x` that `reading` describes.
-fn launch(op: &'static str, dtype: DType, x: &Layout, reading: &Reading, y: Target<'_>) -> Launch {
-    let seen = Seen::new(reading, x, y.layout);
+fn launch(
+    op: &'static str,
+    dtype: DType,
+    x: &Layout,
+    reading: &Reading,
+    y: Target<'_>,
+) -> Result<Launch> {
+    let seen = Seen::new(op, reading, x, y.layout)?;
     let rank = seen.reading.axes.len();
     let total = y.layout.total();
     let tile = stream_tile(total, y.layout.len());
@@ -238,17 +250,10 @@ fn launch(op: &'static str, dtype: DType, x: &Layout, reading: &Reading, y: Targ
     params.push(Word::InputBase(0));
     params.extend([x.len() as u32, rank as u32, size, stride].map(Word::U32));
     let axes = &seen.reading.axes;
-    let shift = |axis: &Axis| axis.shift.clamp(-FAR_ON_GPU, FAR_ON_GPU) as u32;
+    let words = dtype.words(1) as u32;
     let (kernel, variant) = if seen.runs {
         let axis = axes[0];
-        params.extend(
-            [
-                shift(&axis),
-                u32::from(axis.backwards),
-                dtype.words(1) as u32,
-            ]
-            .map(Word::U32),
-        );
+        params.extend([on_gpu(axis.shift, words), u32::from(axis.backwards), words].map(Word::U32));
         let seen = match dtype {
             DType::F16 => DType::F16,
             _ => DType::U32,
@@ -260,7 +265,7 @@ fn launch(op: &'static str, dtype: DType, x: &Layout, reading: &Reading, y: Targ
         for (j, axis) in axes.iter().enumerate() {
             along |= (axis.along as u32) << (4 * j);
             flags |= u32::from(axis.backwards) << j;
-            shifts[j] = shift(axis);
+            shifts[j] = on_gpu(axis.shift, 1);
         }
         params.extend([along, flags].map(Word::U32));
         params.extend(shifts.map(Word::U32));
@@ -274,26 +279,32 @@ fn launch(op: &'static str, dtype: DType, x: &Layout, reading: &Reading, y: Targ
     let stage = match dtype {
         // Halves of one word may belong to two workgroups.
         DType::F16 => None,
-        _ => turned(&seen, x).and_then(|matrices| transpose::stage(dtype, matrices)),
+        _ => match turned(&seen, x) {
+            Some(matrices) => transpose::stage(op, dtype, matrices)?,
+            None => None,
+        },
     };
     if let Some(stage) = stage {
-        return Launch {
+        return Ok(Launch {
             op,
             temps: Vec::new(),
+            work: stage.cost,
             stages: vec![stage],
             outputs: vec![Output::new(dtype, y.named)],
             pairs: None,
             twin: Twin::new(twin::of(dtype, seen)),
-        };
+        });
     }
     let meta = |seen: &Option<Layout>, own| seen.clone().map_or(own, Slot::Meta);
     let y_meta = match &y.named {
         OutputLayout::Input(i) => Slot::InputMeta(*i),
         OutputLayout::New(layout) => Slot::Meta(layout.clone()),
     };
-    Launch {
+    let cost = dtype.words(total) as u64;
+    Ok(Launch {
         op,
         temps: Vec::new(),
+        work: cost,
         stages: vec![Stage {
             kernel,
             variant,
@@ -305,12 +316,12 @@ fn launch(op: &'static str, dtype: DType, x: &Layout, reading: &Reading, y: Targ
             ],
             params,
             groups: total.div_ceil(tile) as u32,
-            cost: dtype.words(total) as u64,
+            cost,
         }],
         outputs: vec![Output::new(dtype, y.named)],
         pairs: None,
         twin: Twin::new(twin::of(dtype, seen)),
-    }
+    })
 }
 
 /// The matrices that a copy turns over their diagonal, (where it begins, rows, columns) each, where it does no more than that: perhaps
@@ -371,5 +382,42 @@ fn planned(
         true => Ok(found.launch.clone()),
         // Two of one hash: the later one is planned each time.
         false => Ok(Arc::new(make()?)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Shifts as far as a buffer of 4 GiB reaches: an f16 element there has 2³¹ − 8 values, a complex one 2²⁹ − 2.
+    #[test]
+    fn far_shifts_reach_kernels_as_they_are() {
+        for (dtype, longest) in [
+            (DType::F16, (1i64 << 31) - 8),
+            (DType::F32, (1 << 30) - 4),
+            (DType::C32, (1 << 29) - 2),
+        ] {
+            let words = dtype.words(1) as u32;
+            for shift in [1 << 29, (1 << 30) - 1, 1 << 30, (1 << 30) + 1, longest - 1]
+                .into_iter()
+                .filter(|shift| *shift < longest)
+            {
+                for shift in [shift, -shift] {
+                    assert_eq!(on_gpu(shift, words) as i32, shift as i32, "{dtype:?}");
+                    let units = on_gpu(shift, words) as i32;
+                    assert!(
+                        units.checked_mul(words as i32).is_some(),
+                        "{dtype:?} {shift}"
+                    );
+                }
+            }
+            // What reaches further reads nothing, and does not come round.
+            for shift in [longest, 1 << 31, 1 << 32, FAR] {
+                let there = on_gpu(shift, words) as i32;
+                assert!(i64::from(there) >= longest, "{dtype:?} {shift}: {there}");
+                assert!(there.checked_mul(words as i32).is_some(), "{dtype:?}");
+                assert_eq!(on_gpu(-shift, words) as i32, -there);
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Reading, Target, launch, planned};
 use crate::plan::{Launch, Offset, OutputLayout};
 use crate::ragged::{DType, Layout};
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 /// A layout of as many elements as `x` has, of these extents.
 fn layout(
@@ -15,7 +15,8 @@ fn layout(
     extent: impl Fn(usize, usize) -> u64,
 ) -> Result<Layout> {
     let mut offsets = Offset::new(op, elements)?;
-    let mut extents = Vec::new();
+    host::check(op, elements, 4 * if rank == 1 { 1 } else { 1 + rank })?;
+    let mut extents = host::room(op, if rank == 1 { 0 } else { elements * rank })?;
     for element in 0..elements {
         let mut size = 1u64;
         for axis in 0..rank {
@@ -90,7 +91,7 @@ pub(crate) fn slice(dtype: DType, x: &Layout, start: &[i64], end: &[i64]) -> Res
         let wide = |_, axis: usize| end[axis].abs_diff(start[axis]);
         let y = layout(op, x.len(), x.rank(), wide)?;
         let reading = Reading::shifted(start.iter().copied());
-        Ok(launch(op, dtype, x, &reading, made(&y, x)))
+        launch(op, dtype, x, &reading, made(&y, x))
     })
 }
 
@@ -108,7 +109,7 @@ pub(crate) fn pad(dtype: DType, x: &Layout, widths: &[(usize, usize)]) -> Result
         };
         let y = layout(op, x.len(), x.rank(), wider)?;
         let reading = Reading::shifted(widths.iter().map(|width| -signed(width.0)));
-        Ok(launch(op, dtype, x, &reading, made(&y, x)))
+        launch(op, dtype, x, &reading, made(&y, x))
     })
 }
 
@@ -131,7 +132,7 @@ pub(crate) fn flip(dtype: DType, x: &Layout, axes: &[usize]) -> Result<Arc<Launc
         for (axis, read) in reading.axes.iter_mut().enumerate() {
             read.backwards = turned >> axis & 1 == 1;
         }
-        Ok(launch(op, dtype, x, &reading, made(x, x)))
+        launch(op, dtype, x, &reading, made(x, x))
     })
 }
 
@@ -163,6 +164,7 @@ fn check_count(op: &'static str, x: &Layout, y: &Layout) -> Result<()> {
             op,
             left: x.len(),
             right: y.len(),
+            pairing: false,
         }),
     }
 }
@@ -219,16 +221,15 @@ pub(crate) fn transpose(dtype: DType, x: &Layout, permutation: &[usize]) -> Resu
         for (axis, &along) in reading.axes.iter_mut().zip(&along) {
             axis.along = along;
         }
-        let mut extents = Vec::new();
+        let mut extents = host::room(op, x.extents().len())?;
         if rank > 1 {
-            extents.reserve(x.extents().len());
             for of in x.extents().chunks_exact(rank) {
                 extents.extend(permutation.iter().map(|&axis| of[axis]));
             }
         }
         // Every element keeps its number of values, and so its place.
         let y = Layout::with_extents_unchecked(x.offsets().clone(), rank, extents);
-        Ok(launch(op, dtype, x, &reading, made(&y, x)))
+        launch(op, dtype, x, &reading, made(&y, x))
     })
 }
 
@@ -252,7 +253,7 @@ pub(crate) fn broadcast(dtype: DType, x: &Layout, y: &Layout) -> Result<Arc<Laun
             repeat: true,
             ..Reading::plain(x.rank())
         };
-        Ok(launch(op, dtype, x, &reading, onto(y)))
+        launch(op, dtype, x, &reading, onto(y))
     })
 }
 
@@ -275,7 +276,7 @@ pub(crate) fn windows(
                 windows: (size, stride),
                 ..Reading::plain(x.rank())
             };
-            Ok(launch(op, dtype, x, &reading, onto(y)))
+            launch(op, dtype, x, &reading, onto(y))
         },
     )
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::plan::Offset;
 use crate::ragged::{CacheKey, DType, Layout, MAX_RANK, element_count};
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 /// Which elements are stacked on which.
 #[derive(Clone, Copy, Debug)]
@@ -26,15 +26,15 @@ pub(crate) enum Groups<'a> {
 
 impl Groups<'_> {
     /// All of it, in numbers.
-    fn asked(&self) -> Vec<usize> {
-        match *self {
-            Groups::Counts(counts) => counts.to_vec(),
+    fn asked(&self, op: &'static str) -> Result<Vec<usize>> {
+        Ok(match *self {
+            Groups::Counts(counts) => host::copied(op, counts)?,
             Groups::Windows {
                 count,
                 size,
                 stride,
             } => vec![count, size, stride],
-        }
+        })
     }
 
     fn ranges(&self) -> Box<dyn Iterator<Item = Range<usize>> + '_> {
@@ -80,7 +80,7 @@ pub(crate) fn stacks(
             got: MAX_RANK,
         });
     }
-    let asked = groups.asked();
+    let asked = groups.asked(op)?;
     let mut hash = DefaultHasher::new();
     asked.hash(&mut hash);
     let key = CacheKey {
@@ -123,16 +123,21 @@ fn made(
     }
     check_budget(op, bytes, most)?;
     element_count(op, slices)?;
+    let stacked = groups.ranges().size_hint().0;
+    let each = if rank == 1 { 0 } else { rank };
+    host::check(op, slices, 4 * (1 + each))?;
+    host::check(op, stacked, 4 * (2 + rank))?;
     let mut of_slices = Offset::new(op, slices)?;
-    let mut of_stacks = Offset::new(op, groups.ranges().size_hint().0)?;
-    let mut extents = Vec::new();
-    let mut stack_extents = Vec::new();
+    let mut of_stacks = Offset::new(op, stacked)?;
+    let mut extents = host::room(op, slices * each)?;
+    let mut stack_extents = host::room(op, stacked * (1 + rank))?;
     for group in groups.ranges() {
         let k = group.len();
         let ambient = ambient(x, group);
         let ambient = &ambient[..rank];
         let size = size(ambient);
         of_stacks.push(size.saturating_mul(k as u64))?;
+        host::reserve(op, &mut stack_extents, 1 + rank)?;
         stack_extents.push(k as u32);
         stack_extents.extend_from_slice(ambient);
         for _ in 0..k {
@@ -150,7 +155,7 @@ fn made(
     };
     let as_they_are = in_order && slices.len() <= x.len() && x.range(0..slices.len())? == slices;
     Ok(Stacks {
-        asked: groups.asked(),
+        asked: groups.asked(op)?,
         slices,
         stacked,
         as_they_are,
@@ -201,8 +206,10 @@ pub(crate) fn slices(op: &'static str, x: &Layout) -> Result<Arc<Layout>> {
             sum.saturating_add(extents[0] as usize)
         });
         element_count(op, count)?;
+        let each = if rank > 2 { rank - 1 } else { 0 };
+        host::check(op, count, 4 * (1 + each))?;
         let mut offsets = Offset::new(op, count)?;
-        let mut extents = Vec::new();
+        let mut extents = host::room(op, count * each)?;
         for shape in of() {
             for _ in 0..shape[0] {
                 offsets.push(size(&shape[1..]))?;

@@ -1,6 +1,9 @@
 //! What a device pays for convolutions: a table of a few numbers, built in for each class of device or measured.
 
 use std::fmt;
+use std::time::Duration;
+
+use super::method::Choice;
 
 mod text;
 
@@ -89,6 +92,8 @@ impl fmt::Display for Engine {
 /// assert!("cpu workers=4".parse::<CostTable>().is_err());
 /// # Ok::<(), vsla::Error>(())
 /// ```
+///
+/// Workers are at most 2²⁰, and costs from 0 to 10¹⁸.
 ///
 /// | number | what it is |
 /// | --- | --- |
@@ -338,12 +343,13 @@ impl CostTable {
 
     /// Results and multiply-adds of the direct method, those on zeros included. On a GPU short pairs are items and no more.
     pub(crate) fn direct_work(&self, m: u64, n: u64) -> (f64, f64) {
-        let results = match self.engine {
-            Engine::Cpu => m + n - 1,
-            Engine::Software | Engine::Gpu if m + n - 1 <= FEW_RESULTS => 0,
-            Engine::Software | Engine::Gpu => (m + n - 1).next_multiple_of(STRIP),
+        let results = match (self.engine, results(m, n)) {
+            (Engine::Cpu, results) => results,
+            (Engine::Software | Engine::Gpu, ..=FEW_RESULTS) => 0,
+            (Engine::Software | Engine::Gpu, results) => results.next_multiple_of(STRIP),
         };
-        (results as f64, (results * m.min(n)) as f64)
+        // Together they may be more than 64 bits count.
+        (results as f64, results as f64 * m.min(n) as f64)
     }
 
     /// What the direct method costs.
@@ -362,28 +368,72 @@ impl CostTable {
     /// the shorter one fills most of the longest transform there is, or more.
     pub(crate) fn splits(&self, m: u64, n: u64, length: u32) -> bool {
         let longest = !self.is_cpu() && length == self.longest_block();
-        longest && m.min(n) * 4 > u64::from(length) * 3
+        longest && m.min(n).saturating_mul(4) > u64::from(length) * 3
     }
 
-    /// What overlap-save of m and n values costs by transforms of this length, of which one convolution costs `cost`.
+    /// Overlap-save of m and n values by transforms of this length: blocks of the shorter operand, and convolutions for each of them.
     /// `None` where they do not hold the taps, or where there would be too many blocks to list.
-    pub(crate) fn save(&self, m: u64, n: u64, length: u32, cost: f64) -> Option<f64> {
+    fn blocks_of_save(&self, m: u64, n: u64, length: u32) -> Option<(u64, u64)> {
         let splits = self.splits(m, n, length);
         let (longer, taps, length) = (m.max(n), m.min(n), u64::from(length));
         if splits {
             let half = length / 2;
-            let (stages, blocks) = (taps.div_ceil(half), (longer + half - 1).div_ceil(half + 1));
-            let time = blocks as f64 * cost + self.numbers.launch;
-            return (stages * blocks <= MOST_BLOCKS).then_some(stages as f64 * time);
+            let stages = taps.div_ceil(half);
+            let blocks = longer.saturating_add(half - 1).div_ceil(half + 1);
+            return (stages.saturating_mul(blocks) <= MOST_BLOCKS).then_some((stages, blocks));
         }
-        let step = length.checked_sub(taps - 1).filter(|step| *step > 0)?;
-        let blocks = (longer + taps - 1).div_ceil(step) as f64;
+        let step = length.checked_sub(taps.saturating_sub(1));
+        let step = step.filter(|step| *step > 0)?;
+        Some((1, results(longer, taps).div_ceil(step)))
+    }
+
+    /// What overlap-save of m and n values costs by transforms of this length, of which one convolution costs `cost`.
+    pub(crate) fn save(&self, m: u64, n: u64, length: u32, cost: f64) -> Option<f64> {
+        let (stages, blocks) = self.blocks_of_save(m, n, length)?;
+        let (stages, blocks) = (stages as f64, blocks as f64);
+        if self.splits(m, n, length) {
+            return Some(stages * (blocks * cost + self.numbers.launch));
+        }
         Some(match self.engine {
             // The taps are transformed once.
             Engine::Cpu => cost / 3.0 + blocks * cost * (2.0 / 3.0),
             Engine::Software | Engine::Gpu => blocks * cost,
         })
     }
+
+    /// The multiply-adds of a choice for m and n values: those of the definition, or 7½ L log₂ L for each convolution by transforms of
+    /// length L. Saturates.
+    pub(crate) fn work(&self, m: u64, n: u64, choice: Choice) -> u64 {
+        let transforms = |length: u32| 3 * transform_work(length.into());
+        match choice {
+            Choice::Direct => m.saturating_mul(n),
+            Choice::Fft { length } => transforms(length),
+            Choice::OverlapSave { length } => {
+                let (stages, blocks) = self.blocks_of_save(m, n, length).unwrap_or((1, 1));
+                stages
+                    .saturating_mul(blocks)
+                    .saturating_mul(transforms(length))
+            }
+        }
+    }
+}
+
+/// What a transform of so many real values, below 2⁴⁸, counts: 2½ L log₂ L.
+pub(crate) fn transform_work(length: u64) -> u64 {
+    5 * length * u64::from(length.max(2).ilog2()) / 2
+}
+
+/// Values of the full convolution of m and n values; saturates.
+pub(crate) fn results(m: u64, n: u64) -> u64 {
+    match m.min(n) {
+        0 => 0,
+        _ => m.saturating_add(n - 1),
+    }
+}
+
+/// So many nanoseconds; what no [`Duration`] holds, and what is no number, is the longest one.
+pub(crate) fn duration(nanoseconds: f64) -> Duration {
+    Duration::try_from_secs_f64(nanoseconds * 1e-9).unwrap_or(Duration::MAX)
 }
 
 /// The cost of a value between the powers of two that are listed, and beyond them as at the nearest.

@@ -51,7 +51,7 @@ impl FromStr for CostTable {
         let workers = workers
             .parse()
             .ok()
-            .filter(|workers| *workers > 0)
+            .filter(|workers| (1..=MOST_WORKERS).contains(workers))
             .ok_or_else(|| wrong("a number of workers", workers))?;
         let numbers = Costs {
             workers,
@@ -68,9 +68,14 @@ impl FromStr for CostTable {
     }
 }
 
+/// The most that anything may cost: thirty years. Sums of all that lengths allow are numbers then.
+const MOST: f64 = 1e18;
+/// The most workers there can be.
+const MOST_WORKERS: usize = 1 << 20;
+
 fn cost(text: &str) -> Result<f64> {
     let cost = text.parse().ok();
-    let cost = cost.filter(|cost: &f64| cost.is_finite() && *cost >= 0.0);
+    let cost = cost.filter(|cost: &f64| (0.0..=MOST).contains(cost));
     cost.ok_or_else(|| wrong("a cost in nanoseconds", text))
 }
 
@@ -141,6 +146,11 @@ mod tests {
                 "costs: expected a number of workers, got \"0\"",
             ),
             (
+                "workers=1",
+                "workers=1048577",
+                "costs: expected a number of workers, got \"1048577\"",
+            ),
+            (
                 "item=1",
                 "item=NaN",
                 "costs: expected a cost in nanoseconds, got \"NaN\"",
@@ -149,6 +159,11 @@ mod tests {
                 "item=1",
                 "item=-1",
                 "costs: expected a cost in nanoseconds, got \"-1\"",
+            ),
+            (
+                "item=1",
+                "item=1e19",
+                "costs: expected a cost in nanoseconds, got \"1e19\"",
             ),
             ("fft=4:1", "", "costs: expected fft=.., got \"\""),
             (

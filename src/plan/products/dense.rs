@@ -1,5 +1,7 @@
 //! Tiles of dense products.
 
+use crate::{Result, host};
+
 /// A workgroup's tile of a dense product.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct DenseTile {
@@ -83,7 +85,7 @@ const LONG: u32 = 256;
 
 /// Which of `NATIVE` each of these products takes, (m, k, n) and whether its factors are loose. Small products with long sums take the
 /// largest tile that their values fill often enough: that changes no bit.
-pub(crate) fn native_tiles(products: &[([u32; 3], bool)]) -> Vec<usize> {
+pub(crate) fn native_tiles(op: &'static str, products: &[([u32; 3], bool)]) -> Result<Vec<usize>> {
     let own = |&([m, k, n], loose): &([u32; 3], bool)| {
         let tile = DenseTile::of(&DENSE, [m, n], loose, false);
         (tile, tile == 0 && k >= LONG)
@@ -101,7 +103,7 @@ pub(crate) fn native_tiles(products: &[([u32; 3], bool)]) -> Vec<usize> {
         (_, true) => shared,
         (tile, _) => tile,
     };
-    products.iter().map(tile).collect()
+    host::exact(op, products.iter().map(tile))
 }
 
 /// Those on matrices of 16.
@@ -224,7 +226,7 @@ mod tests {
     fn sets_share_long_sums_where_a_launch_has_few_tiles() {
         let flags = |products: &[[u32; 3]]| -> Vec<&str> {
             let products: Vec<_> = products.iter().map(|&p| (p, false)).collect();
-            let tiles = native_tiles(&products).into_iter();
+            let tiles = native_tiles("test", &products).unwrap().into_iter();
             tiles.map(|tile| NATIVE[tile].flag).collect()
         };
         assert_eq!(flags(&[[32, 4096, 32]]), ["SETS"]);

@@ -1,5 +1,6 @@
 //! Boxes as the definition says, eight results an invocation.
 
+use crate::Result;
 use crate::ops::conv::Wanted;
 use crate::ops::pair_params;
 use crate::ops::units::{ByCost, Units};
@@ -34,24 +35,25 @@ pub(super) fn stages(
     pairs: &Pairs,
     chosen: &[usize],
     result: &Layout,
-) -> Vec<Stage> {
+) -> Result<Vec<Stage>> {
     if chosen.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
+    let op = wanted.op;
     let meeting = |pair: usize| wanted.window.meeting(a, b, pairs.get(pair));
     let mut by_cost = ByCost::new();
     let mut cost = 0u64;
     for &pair in chosen {
         let meeting = meeting(pair);
-        by_cost.push(pair as u32, meeting.terms());
+        by_cost.push(op, pair as u32, meeting.terms())?;
         cost = cost.saturating_add(meeting.results().saturating_mul(meeting.terms()));
     }
     let strips = |pair: u32| {
         let [planes, rows, columns] = meeting(pair as usize).axes.map(|axis| axis.kept);
         (pair, (planes * rows.div_ceil(R) * columns) as usize)
     };
-    let units = Units::new(by_cost.iter().map(strips), WG);
-    let ([kind, right], list) = pair_params(pairs, b.len());
+    let units = Units::new(op, by_cost.iter().map(strips), WG)?;
+    let ([kind, right], list) = pair_params(op, pairs, b.len())?;
     let c_meta = Slot::Meta(result.clone());
     let list = list.map_or(c_meta.clone(), |list| Slot::Words(Words::new(list)));
     let mut params = vec![
@@ -68,7 +70,7 @@ pub(super) fn stages(
         Word::U32(wanted.window.mode as u32),
     ];
     params.extend(wanted.window.strides(a.rank()).map(Word::U32));
-    vec![Stage {
+    Ok(vec![Stage {
         kernel: &KERNEL,
         variant: KERNEL.variant(wanted.dtype, &[]),
         params,
@@ -84,5 +86,5 @@ pub(super) fn stages(
             Slot::Words(units.words()),
             list,
         ],
-    }]
+    }])
 }

@@ -15,13 +15,13 @@ pub(crate) use place::KERNEL as PLACE;
 use twin::{directly, mixed};
 
 use super::{Wanted, gpu};
-use crate::Result;
 use crate::ops::twin_of;
 use crate::plan::{
     Choice, Choices, Engine, Flat, Launch, Meeting, Offset, Output, OutputLayout, Slot, Stage,
-    Twin, Word,
+    Twin, Word, cost_of,
 };
 use crate::ragged::{DType, Layout, Pairing, Pairs};
+use crate::{Result, host};
 
 /// The launch for boxes, or for some of the results. The layouts were checked.
 pub(super) fn launch(
@@ -35,8 +35,11 @@ pub(super) fn launch(
         op, dtype, window, ..
     } = wanted;
     a.cached(wanted.key(b, pairs), || {
-        let choices = wanted.choices_of_boxes(a, b, pairs)?;
+        wanted.check_plan(pairs)?;
         let result = results(&wanted, a, b, pairs)?;
+        wanted.check_result(&result)?;
+        let choices = wanted.choices_of_boxes(a, b, pairs)?;
+        let work = wanted.work_of_boxes(a, b, pairs, &choices)?;
         // The CPU runs the twin.
         let (stages, temps) = if wanted.costs.is_cpu() {
             (Vec::new(), Vec::new())
@@ -52,6 +55,7 @@ pub(super) fn launch(
         Ok(Arc::new(Launch {
             op,
             temps,
+            work: work.max(cost_of(&stages)),
             stages,
             outputs: vec![Output::new(dtype, OutputLayout::of(result, &[a, b]))],
             pairs: Some(pairs.clone()),
@@ -64,7 +68,7 @@ pub(super) fn launch(
 fn results(wanted: &Wanted<'_>, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Layout> {
     let rank = a.rank();
     let mut offsets = Offset::new(wanted.op, pairs.len())?;
-    let mut extents = Vec::new();
+    let mut extents = host::room(wanted.op, if rank == 1 { 0 } else { pairs.len() * rank })?;
     for meeting in wanted.window.meetings(a, b, pairs) {
         offsets.push(meeting.results())?;
         if rank > 1 {
@@ -98,16 +102,19 @@ fn stages(
 ) -> Result<(Vec<Stage>, Vec<u64>)> {
     let kept = (0..pairs.len()).filter(|&pair| result.length(pair) > 0);
     let (mut directly, mut by_transforms) = (Vec::new(), Vec::new());
-    kept.for_each(|pair| match choices.get(pair) {
-        Choice::Direct => directly.push(pair),
-        Choice::Fft { .. } | Choice::OverlapSave { .. } => by_transforms.push(pair),
-    });
+    for pair in kept {
+        let alike = match choices.get(pair) {
+            Choice::Direct => &mut directly,
+            Choice::Fft { .. } | Choice::OverlapSave { .. } => &mut by_transforms,
+        };
+        host::push(wanted.op, alike, pair)?;
+    }
     let rank = a.rank();
     let mut stages = if rank == 1 && wanted.window.strides(1)[1] == 1 {
-        let of = (wanted.dtype, wanted.window.mode);
-        super::direct::stages(of, (a, b), pairs, directly.into_iter(), result, correlate)
+        let of = (wanted.op, wanted.dtype, wanted.window.mode);
+        super::direct::stages(of, (a, b), pairs, directly.into_iter(), result, correlate)?
     } else {
-        direct::stages(wanted, correlate, (a, b), pairs, &directly, result)
+        direct::stages(wanted, correlate, (a, b), pairs, &directly, result)?
     };
     let own = if rank == 1 { OPERANDS } else { OPERANDS + 2 };
     let most = match wanted.costs.engine() {
@@ -157,10 +164,8 @@ impl<'a> Turn<'a> {
         pairs: &'a [usize],
     ) -> Result<Turn<'a>> {
         let meet = pairs.iter().map(|&pair| all.get(pair));
-        let boxes: Vec<_> = meet
-            .clone()
-            .map(|both| wanted.window.meeting(a, b, both))
-            .collect();
+        let boxes = meet.clone().map(|both| wanted.window.meeting(a, b, both));
+        let boxes = host::exact(wanted.op, boxes)?;
         let lengths = |length: fn(Flat) -> u64| {
             let mut offsets = Offset::new(wanted.op, boxes.len())?;
             for meeting in &boxes {
@@ -172,7 +177,7 @@ impl<'a> Turn<'a> {
             a: lengths(|flat| flat.m)?,
             b: lengths(|flat| flat.n)?,
             whole: lengths(|flat| flat.m + flat.n - 1)?,
-            meet: meet.map(|(i, j)| (i as u32, j as u32)).collect(),
+            meet: host::exact(wanted.op, meet.map(|(i, j)| (i as u32, j as u32)))?,
             pairs,
             operands: (a, b),
             boxes,
@@ -189,13 +194,13 @@ impl<'a> Turn<'a> {
         own: usize,
         stages: &mut Vec<Stage>,
     ) -> Result<Vec<u64>> {
-        let choices = choices.only(self.pairs);
+        let choices = choices.only(wanted.op, self.pairs)?;
         let mut words = vec![self.whole.total() as u64];
         let vectors = own > OPERANDS;
         let (mut made, scratch) = if vectors {
             for (side, layout) in [&self.a, &self.b].into_iter().enumerate() {
                 words.push(layout.total() as u64);
-                stages.push(self.lay_out(side, layout));
+                stages.push(self.lay_out(wanted.op, side, layout)?);
             }
             let pairs = Pairs::elementwise(wanted.op, &self.a, &self.b)?;
             gpu::stages(
@@ -205,11 +210,11 @@ impl<'a> Turn<'a> {
                 &pairs,
                 &choices,
                 &self.whole,
-            )
+            )?
         } else {
             let (a, b) = self.operands;
             let pairs = Pairs::new(wanted.op, a, b, Pairing::List(&self.meet))?;
-            gpu::stages(wanted, correlate, (a, b), &pairs, &choices, &self.whole)
+            gpu::stages(wanted, correlate, (a, b), &pairs, &choices, &self.whole)?
         };
         for stage in &mut made {
             stage.slots.iter_mut().for_each(|slot| match *slot {
@@ -225,13 +230,13 @@ impl<'a> Turn<'a> {
             }
         }
         stages.extend(made);
-        stages.push(self.keep(wanted, result));
+        stages.push(self.keep(wanted, result)?);
         words.extend(scratch);
         Ok(words)
     }
 
     /// The stage that lays the boxes of one operand out as vectors.
-    fn lay_out(&self, side: usize, layout: &Layout) -> Stage {
+    fn lay_out(&self, op: &'static str, side: usize, layout: &Layout) -> Result<Stage> {
         let source = [self.operands.0, self.operands.1][side];
         let starts = source.offsets().as_slice();
         let placed = self.boxes.iter().enumerate().map(|(number, meeting)| {
@@ -255,11 +260,11 @@ impl<'a> Turn<'a> {
             }
         });
         let from = (Slot::Input(side), Word::InputBase(side));
-        place::stage(placed, [1; 3], from, Slot::Temp(OPERANDS + side))
+        place::stage(op, placed, [1; 3], from, Slot::Temp(OPERANDS + side))
     }
 
     /// The stage that takes what is kept.
-    fn keep(&self, wanted: &Wanted<'_>, result: &Layout) -> Stage {
+    fn keep(&self, wanted: &Wanted<'_>, result: &Layout) -> Result<Stage> {
         let placed = self.boxes.iter().enumerate().map(|(number, meeting)| {
             let flat = meeting.flat();
             let pair = self.pairs[number];
@@ -277,6 +282,6 @@ impl<'a> Turn<'a> {
         });
         let strides = wanted.window.strides(self.operands.0.rank());
         let from = (Slot::Temp(WHOLE), Word::U32(0));
-        place::stage(placed, strides, from, Slot::Output(0))
+        place::stage(wanted.op, placed, strides, from, Slot::Output(0))
     }
 }

@@ -3,6 +3,7 @@
 use crate::ops::units::Units;
 use crate::plan::{AXES, Access, Kernel, Slot, Stage, Variant, Word, Words};
 use crate::ragged::DType;
+use crate::{Result, host};
 
 /// Values of a workgroup: `WG * EACH` of the shader.
 const GROUP: usize = 1024;
@@ -31,19 +32,21 @@ pub(super) struct Box {
 
 /// The stage that copies these, in steps of `strides`.
 pub(super) fn stage(
+    op: &'static str,
     boxes: impl Iterator<Item = Box>,
     strides: [u32; AXES],
     (from, base): (Slot, Word),
     to: Slot,
-) -> Stage {
+) -> Result<Stage> {
     let mut words = Vec::new();
     let mut counts = Vec::new();
     // More than an index reaches is a distance that no index is multiplied with.
     let narrow = |distance: u64| u32::try_from(distance).unwrap_or(u32::MAX);
     for each in boxes {
-        counts.push(each.values);
+        host::push(op, &mut counts, each.values)?;
         let [to_plane, to_row] = each.to.1.map(narrow);
         let [from_plane, from_row] = each.from.1.map(narrow);
+        host::reserve(op, &mut words, 6 + 2 * AXES)?;
         words.extend([
             each.to.0,
             to_plane,
@@ -55,10 +58,10 @@ pub(super) fn stage(
         words.extend(each.first.into_iter().chain(each.extents));
     }
     let values: usize = counts.iter().sum();
-    let units = Units::new((0..).zip(counts), GROUP);
+    let units = Units::new(op, (0..).zip(counts), GROUP)?;
     let mut params = vec![base, Word::U32(units.units), Word::U32(units.entries())];
     params.extend(strides.map(Word::U32));
-    Stage {
+    Ok(Stage {
         kernel: &KERNEL,
         variant: KERNEL.variant(DType::U32, &[]),
         params,
@@ -70,5 +73,5 @@ pub(super) fn stage(
             Slot::Words(units.words()),
             Slot::Words(Words::new(words)),
         ],
-    }
+    })
 }

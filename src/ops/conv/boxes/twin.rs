@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use crate::ops::conv::{self, Engine, Workspace, each_pair};
 use crate::ops::{Arithmetic, par_tiles};
 use crate::plan::{Choices, Meeting, TwinArgs, Window};
+use crate::{Error, Result, host};
 
 /// Results of a long direct convolution that are worth a piece of parallel work.
 const TILE: usize = 1 << 14;
@@ -14,7 +15,11 @@ const TILE: usize = 1 << 14;
 const BLOCK: usize = 128;
 
 /// Every pair directly.
-pub(super) fn directly<T: Arithmetic>(args: &mut TwinArgs<'_>, window: &Window, reversed: bool) {
+pub(super) fn directly<T: Arithmetic>(
+    args: &mut TwinArgs<'_>,
+    window: &Window,
+    reversed: bool,
+) -> Result<()> {
     let (a, a_layout) = args.input::<T>(0);
     let (b, b_layout) = args.input::<T>(1);
     let pairs = args.pairs();
@@ -25,30 +30,35 @@ pub(super) fn directly<T: Arithmetic>(args: &mut TwinArgs<'_>, window: &Window, 
         let meeting = window.meeting(a_layout, b_layout, (i, j));
         let a = &a[a_layout.offsets().range(i)];
         let b = &b[b_layout.offsets().range(j)];
-        lines(&meeting, (a, b), reversed, within, out);
-    });
+        lines(&meeting, (a, b), reversed, within, out)
+    })
 }
 
 /// Every pair by its own method.
-pub(super) fn mixed(args: &mut TwinArgs<'_>, window: &Window, choices: &Choices, reversed: bool) {
+pub(super) fn mixed(
+    args: &mut TwinArgs<'_>,
+    window: &Window,
+    choices: &Choices,
+    reversed: bool,
+) -> Result<()> {
     each_pair(args, choices, |engine, met, workspace, out| {
         if out.is_empty() {
-            return;
+            return Ok(());
         }
         let (a, b) = met.layouts;
         let meeting = window.meeting(a, b, met.elements);
         if engine.transforms(met.pair) {
             transformed(
                 engine, met.pair, &meeting, met.values, reversed, workspace, out,
-            );
+            )
         } else {
             let tiles = out.par_chunks_mut(TILE).enumerate();
-            tiles.for_each(|(tile, out)| {
+            tiles.try_for_each(|(tile, out)| {
                 let within = tile * TILE..tile * TILE + out.len();
-                lines(&meeting, met.values, reversed, within, out);
-            });
+                lines(&meeting, met.values, reversed, within, out)
+            })
         }
-    });
+    })
 }
 
 /// Kept results `within` of a pair, one line after another.
@@ -58,7 +68,7 @@ fn lines<T: Arithmetic>(
     reversed: bool,
     within: Range<usize>,
     mut out: &mut [T],
-) {
+) -> Result<()> {
     let [_, rows, columns] = meeting.rows().map(|axis| axis.kept as usize);
     let mut at = within.start;
     let mut sums = Vec::new();
@@ -68,8 +78,9 @@ fn lines<T: Arithmetic>(
         at += head.len();
         out = tail;
         let place = [line / rows, line % rows, column];
-        a_line(meeting, operands, reversed, place, &mut sums, head);
+        a_line(meeting, operands, reversed, place, &mut sums, head)?;
     }
+    Ok(())
 }
 
 /// Kept results of one line, from the place on: the sum of convolutions of rows.
@@ -80,7 +91,7 @@ fn a_line<T: Arithmetic>(
     place: [usize; 3],
     sums: &mut Vec<T>,
     out: &mut [T],
-) {
+) -> Result<()> {
     let axes = meeting.rows();
     let m = axes.map(|axis| axis.m as usize);
     let n = axes.map(|axis| axis.n as usize);
@@ -97,12 +108,16 @@ fn a_line<T: Arithmetic>(
     let stride = axes[2].stride as usize;
     let along = |operands, out: &mut [T]| match stride {
         1 => conv::directly(operands, reversed, full[2]..full[2] + out.len(), out),
-        _ => a_row(operands, reversed, full[2], stride, out),
+        _ => {
+            a_row(operands, reversed, full[2], stride, out);
+            Ok(())
+        }
     };
     if n[0] * n[1] == 1 {
         return along(row(0, 0), out);
     }
     // The sum of a block of rows, and a row.
+    host::reserve("conv", sums, (2 * out.len()).saturating_sub(sums.len()))?;
     sums.resize(2 * out.len(), T::default());
     let (block, values) = sums.split_at_mut(out.len());
     out.fill(T::default());
@@ -115,7 +130,7 @@ fn a_line<T: Arithmetic>(
     };
     for t0 in taps(0) {
         for t1 in taps(1) {
-            along(row(t0, t1), values);
+            along(row(t0, t1), values)?;
             add(block, values);
             added += 1;
             if added == BLOCK {
@@ -126,6 +141,7 @@ fn a_line<T: Arithmetic>(
         }
     }
     add(out, block);
+    Ok(())
 }
 
 /// Results `first`, `first + stride`, … of the convolution of two rows.
@@ -165,26 +181,26 @@ fn transformed(
     reversed: bool,
     workspace: &mut Workspace,
     out: &mut [f32],
-) {
+) -> Result<()> {
     let flat = meeting.flat();
     let axes = meeting.rows();
     let begin = |plane: usize, row: usize| plane * flat.plane as usize + row * flat.row as usize;
     let lay_out = |values: &[f32], length: u64, extents: [u32; 3]| {
-        let mut vector = vec![0.0; length as usize];
+        let mut vector = host::zeroed::<f32>("conv", length as usize)?;
         let [_, rows, columns] = extents.map(|extent| extent as usize);
         for (line, values) in values.chunks_exact(columns).enumerate() {
             let at = begin(line / rows, line % rows);
             vector[at..at + columns].copy_from_slice(values);
         }
-        vector
+        Ok::<_, Error>(vector)
     };
-    let mut whole = vec![0.0; (flat.m + flat.n - 1) as usize];
+    let mut whole = host::zeroed("conv", (flat.m + flat.n - 1) as usize)?;
     if axes[0].m == 1 && axes[1].m == 1 && axes[0].n == 1 && axes[1].n == 1 {
-        engine.convolve(pair, (a, b), reversed, workspace, &mut whole);
+        engine.convolve(pair, (a, b), reversed, workspace, &mut whole)?;
     } else {
-        let x = lay_out(a, flat.m, axes.map(|axis| axis.m));
-        let y = lay_out(b, flat.n, axes.map(|axis| axis.n));
-        engine.convolve(pair, (&x, &y), reversed, workspace, &mut whole);
+        let x = lay_out(a, flat.m, axes.map(|axis| axis.m))?;
+        let y = lay_out(b, flat.n, axes.map(|axis| axis.n))?;
+        engine.convolve(pair, (&x, &y), reversed, workspace, &mut whole)?;
     }
     let [_, rows, columns] = axes.map(|axis| axis.kept as usize);
     for (line, out) in out.chunks_exact_mut(columns).enumerate() {
@@ -195,4 +211,5 @@ fn transformed(
             .zip(kept)
             .for_each(|(out, &value)| *out = value);
     }
+    Ok(())
 }

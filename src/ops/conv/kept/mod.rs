@@ -16,13 +16,13 @@ pub(crate) use text::generate;
 use super::fused::Class;
 use super::spectral::{Kept, Workspace};
 use super::{check_rank, result_length};
-use crate::Result;
 use crate::ops::par_runs;
 use crate::plan::{
     Access, CostTable, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Table, Twin,
-    TwinArgs, Variant, Word, Words,
+    TwinArgs, Variant, Word, Words, cost_of, transform_work,
 };
 use crate::ragged::{CacheKey, DType, Layout, Offsets, Pairs};
+use crate::{Result, host};
 
 /// Values of a transform at least.
 const LEAST: usize = 512;
@@ -156,7 +156,7 @@ pub(crate) fn spectra(signals: &Layout, kernels: &Layout, costs: &CostTable) -> 
             let cut = Cut::new(n, costs);
             for part in 0..cut.parts {
                 let (at, from) = (part * cut.spectrum, part * PART);
-                items[cut.class().min(CLASSES.len() - 1)].push([
+                let item = [
                     kernels.offsets().as_slice()[k] + from as u32,
                     (n - from).min(PART) as u32,
                     0,
@@ -165,20 +165,28 @@ pub(crate) fn spectra(signals: &Layout, kernels: &Layout, costs: &CostTable) -> 
                     0,
                     1,
                     0,
-                ]);
+                ];
+                host::push(op, &mut items[cut.class().min(CLASSES.len() - 1)], item)?;
             }
         }
     }
-    let stages = items.iter().enumerate().filter_map(|(class, items)| {
+    let mut stages = Vec::new();
+    for (class, items) in items.iter().enumerate() {
         let unused = Slot::Table(&TWIDDLES);
-        stage(class, items, 1, (Slot::Input(0), unused, true))
+        stages.extend(stage(op, class, items, 1, (Slot::Input(0), unused, true))?);
+    }
+    let transforms = kernels.lengths().map(|n| match n {
+        0 => 0,
+        n => transform_work(Cut::new(n, costs).length as u64),
     });
+    let work = transforms.fold(0, u64::saturating_add);
     let cpu = costs.clone();
     Ok(Launch {
         op,
         outputs: vec![Output::new(DType::C32, OutputLayout::New(result.clone()))],
         temps: Vec::new(),
-        stages: stages.collect(),
+        work: work.max(cost_of(&stages)),
+        stages,
         pairs: None,
         twin: Twin::new(move |args| transform(args, &cpu)),
     })
@@ -186,28 +194,29 @@ pub(crate) fn spectra(signals: &Layout, kernels: &Layout, costs: &CostTable) -> 
 
 /// The stage for items of a class, or for parts.
 fn stage(
+    op: &'static str,
     class: usize,
     items: &[[u32; 8]],
     rounds: usize,
     (a, spectra, transform): (Slot, Slot, bool),
-) -> Option<Stage> {
+) -> Result<Option<Stage>> {
     let count = items.len();
     if count == 0 {
-        return None;
+        return Ok(None);
     }
     let known = &CLASSES[class.min(CLASSES.len() - 1)];
     let flags = KERNEL.variants[class].flags;
     let slots = group(known) >> known.log_lanes();
     let length = u64::from(known.length);
     let transforms: u64 = items.iter().map(|item| 1 + u64::from(item[3])).sum();
-    Some(Stage {
+    Ok(Some(Stage {
         kernel: &KERNEL,
         variant: KERNEL.variant(DType::F32, flags),
         slots: vec![
             a,
             spectra,
             Slot::Output(0),
-            Slot::Words(Words::new(items.as_flattened().to_vec())),
+            Slot::Words(Words::new(host::copied(op, items.as_flattened())?)),
             Slot::Table(&TWIDDLES),
         ],
         params: vec![
@@ -218,7 +227,7 @@ fn stage(
         ],
         groups: count.div_ceil(rounds).div_ceil(slots as usize) as u32,
         cost: transforms * 5 * length * u64::from(known.length.ilog2()),
-    })
+    }))
 }
 
 /// Which results are wanted.
@@ -271,13 +280,27 @@ pub(crate) fn launch(
         let result = Layout::from_offsets(offsets.finish());
         let stages = match costs.is_cpu() {
             true => Vec::new(),
-            false => stages(costs, a, kernels, pairs, &result)?,
+            false => stages(op, costs, a, kernels, pairs, &result)?,
+        };
+        let work = match costs.is_cpu() {
+            // A block is transformed, multiplied and transformed back.
+            true => pairs
+                .iter()
+                .enumerate()
+                .fold(0, |work: u64, (pair, (_, k))| {
+                    let cut = Cut::new(kernels.length(k), costs);
+                    let blocks = result.length(pair).div_ceil(cut.step()) as u64;
+                    let block = 2 * transform_work(cut.length as u64);
+                    work.saturating_add(blocks.saturating_mul(block))
+                }),
+            false => cost_of(&stages),
         };
         let (kernels, costs) = (kernels.offsets().clone(), costs.clone());
         Ok(Arc::new(Launch {
             op,
             outputs: vec![Output::new(DType::F32, OutputLayout::of(result, &[a]))],
             temps: Vec::new(),
+            work,
             stages,
             pairs: Some(pairs.clone()),
             twin: Twin::new(move |args| convolve(args, &kernels, &costs)),
@@ -286,6 +309,7 @@ pub(crate) fn launch(
 }
 
 fn stages(
+    op: &'static str,
     costs: &CostTable,
     a: &Layout,
     kernels: &Layout,
@@ -294,8 +318,9 @@ fn stages(
 ) -> Result<Vec<Stage>> {
     let spectra = spectra_layout(kernels, costs)?;
     // Pairs of one kernel follow each other, so that it is in a cache, or in registers.
-    let mut order: Vec<u32> = (0..pairs.len() as u32).collect();
-    order.sort_by_key(|&pair| pairs.get(pair as usize).1);
+    let mut order = host::room(op, pairs.len())?;
+    order.extend(0..pairs.len() as u32);
+    order.sort_unstable_by_key(|&pair| (pairs.get(pair as usize).1, pair));
     let mut of_class = vec![Vec::<Vec<[u32; 8]>>::new(); CLASSES.len() + 1];
     let mut before = None;
     for pair in order.into_iter().map(|pair| pair as usize) {
@@ -307,7 +332,7 @@ fn stages(
         let cut = Cut::new(kernels.length(k), costs);
         let runs = &mut of_class[cut.class()];
         if before != Some(k) {
-            runs.push(Vec::new());
+            host::push(op, runs, Vec::new())?;
             before = Some(k);
         }
         let Some(run) = runs.last_mut() else { continue };
@@ -355,7 +380,7 @@ fn stages(
             let mut item = item.map(|word| word as u32);
             item[2] += spectrum;
             item[4] += c;
-            run.push(item);
+            host::push(op, run, item)?;
         }
     }
     let mut stages = Vec::new();
@@ -371,17 +396,20 @@ fn stages(
         };
         let mut items = Vec::new();
         for run in runs {
+            let padded = (items.len() + run.len()).next_multiple_of(rounds);
+            let more = padded - items.len();
+            host::reserve(op, &mut items, more)?;
             items.extend_from_slice(&run);
-            items.resize(items.len().next_multiple_of(rounds), [0; 8]);
+            items.resize(padded, [0; 8]);
         }
         let slots = (Slot::Input(0), Slot::Input(1), false);
-        stages.extend(stage(class, &items, rounds, slots));
+        stages.extend(stage(op, class, &items, rounds, slots)?);
     }
     Ok(stages)
 }
 
 /// The CPU's transforms of the kernels.
-fn transform(args: &mut TwinArgs<'_>, costs: &CostTable) {
+fn transform(args: &mut TwinArgs<'_>, costs: &CostTable) -> Result<()> {
     let (kernels, layout) = args.input::<f32>(0);
     let output = &mut args.outputs[0];
     let spectra = bytemuck::cast_slice_mut(output.words);
@@ -395,15 +423,16 @@ fn transform(args: &mut TwinArgs<'_>, costs: &CostTable) {
                 let kernel = &kernels[layout.offsets().range(k)];
                 if !kernel.is_empty() {
                     let cut = Cut::new(kernel.len(), costs);
-                    Kept::new(cut.length).spectrum(kernel, workspace, out);
+                    Kept::new(cut.length).spectrum(kernel, workspace, out)?;
                 }
             }
-        });
-    });
+            Ok(())
+        })
+    })
 }
 
 /// The CPU's blocks.
-fn convolve(args: &mut TwinArgs<'_>, kernels: &Offsets, costs: &CostTable) {
+fn convolve(args: &mut TwinArgs<'_>, kernels: &Offsets, costs: &CostTable) -> Result<()> {
     let (a, a_layout) = args.input::<f32>(0);
     let (spectra, spectra_layout) = args.input(1);
     let pairs = args.pairs();
@@ -421,7 +450,8 @@ fn convolve(args: &mut TwinArgs<'_>, kernels: &Offsets, costs: &CostTable) {
             let cut = Cut::new(kernels.length(k), costs);
             let spectrum = &spectra[spectra_layout.offsets().range(k)];
             let a = &a[a_layout.offsets().range(i)];
-            Kept::new(cut.length).blocks(a, spectrum, cut.part - 1, out);
+            Kept::new(cut.length).blocks(a, spectrum, cut.part - 1, out)?;
         }
-    });
+        Ok(())
+    })
 }
