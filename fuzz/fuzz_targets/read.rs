@@ -1,7 +1,4 @@
-//! Reads anything as a `.vsla` file. From the folder above, with a nightly compiler and cargo-fuzz:
-//!
-//!     mkdir -p fuzz/corpus/read
-//!     cargo +nightly fuzz run read fuzz/corpus/read tests/suite/io/files tests/suite/io/found -- -malloc_limit_mb=64
+//! Reads anything as a `.vsla` file. Run as said in `run.sh`.
 
 #![no_main]
 

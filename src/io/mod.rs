@@ -70,7 +70,7 @@
 //! * `safetensors`: files for other programs, in the module `safetensors`.
 //! * `ndarray`: elements as views ([`Ragged`]'s `array`, `array_mut`), batches from arrays and from and to padded ones (`from_arrays`,
 //!   `from_padded_array`, `to_padded_array`).
-//! * `serde`: [`Ragged`], [`Bsr`], [`Layout`](crate::Layout), [`Offsets`](crate::Offsets), [`Shape`](crate::Shape) and
+//! * `serde`: [`Ragged`], [`Bsr`], [`Layout`], [`Offsets`], [`Shape`](crate::Shape) and
 //!   [`Topology`](crate::Topology) are `Serialize` and `Deserialize`. What comes in is checked as everywhere: a bad document is an error of serde that
 //!   has the words of this library's, and names the element.
 //!
@@ -79,15 +79,20 @@
 //! ```json
 //! {"lengths": [2, 0, 1], "values": [1.5, 2.5, 3.5]}
 //! {"rank": 2, "shapes": [[2, 2], [1, 3]], "values": [1, 2, 3, 4, 5, 6, 7]}
-//! {"topology": {"shape": [16, 16], "block": [8, 8], "blocks": [[0, 1]]}, "sets": 1, "values": [0.5, "63 more"]}
+//! {"topology": {"shape": [16, 16], "block": [8, 8], "rows": [[1], []], "columns": [0, 1]}, "sets": [[0.5, "63 more"]]}
 //! ```
 //!
-//! and a layout is a batch without its values, offsets and a shape are arrays. In formats that are not for people, such as CBOR, a batch is (rank, extents,
-//! values), with as many extents for each element as the rank says. Values are what serde makes of them: a `Complex32` is two numbers, an
+//! and a layout is a batch without its values, offsets and a shape are arrays. A topology has the columns of the blocks of each row of the grid, and how many
+//! blocks each column has; block-sparse matrices the values of each, block by block. In formats that are not for people, such as CBOR, a batch is (rank, extents,
+//! values), with as many extents for each element as the rank says; a topology and block-sparse matrices are their fields in this order. Values are what serde makes of them: a `Complex32` is two numbers, an
 //! `f16` its 16 bits; JSON has no NaN.
+//!
+//! A document is bounded as a file is. Whatever numbers it promises, memory is made as they come: while it is read at most 40 bytes for each byte of
+//! the document, and 4 KiB.
 
 #[cfg(feature = "ndarray")]
 mod ndarray;
+mod paths;
 #[cfg(feature = "safetensors")]
 pub mod safetensors;
 #[cfg(feature = "serde")]
@@ -98,13 +103,15 @@ mod v1;
 mod v2;
 
 use std::io::{Read, Write};
+use std::iter::repeat_n;
 use std::path::Path;
 
 use half::f16;
 use num_complex::Complex32;
 
 use crate::error::{Error, Result};
-use crate::ragged::{Bsr, Ragged};
+use crate::host;
+use crate::ragged::{Bsr, Layout, Offsets, Ragged, element_count, product, total_overflow};
 use sink::Sink;
 use source::Source;
 
@@ -198,7 +205,7 @@ impl<T: Stored> Ragged<T> {
     /// use vsla::{Layout, Ragged};
     ///
     /// let path = std::env::temp_dir().join("vsla-doc-read.vsla");
-    /// let batch = Ragged::random(&Layout::from_lengths([3, 0, 100])?, 1);
+    /// let batch = Ragged::random(&Layout::from_lengths([3, 0, 100])?, 1)?;
     /// batch.write(&path)?;
     /// assert_eq!(Ragged::read(&path)?, batch);
     /// # std::fs::remove_file(&path).unwrap();
@@ -206,7 +213,8 @@ impl<T: Stored> Ragged<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Io`] where the system cannot open or read the file; [`Error::File`] for one that holds other values or block-sparse matrices, and for
+    /// [`Error::Io`] where the system cannot open or read the file, and for a folder, a device or a named pipe, which is not opened, unless it is one that the
+    /// process has open, as `/dev/stdin`: [`read_from`](Self::read_from) reads any stream; [`Error::File`] for one that holds other values or block-sparse matrices, and for
     /// one that is cut short, damaged, too long or no such file; [`Error::Rank`], [`Error::SizeOverflow`] for shapes that no batch has;
     /// [`Error::OutOfMemory`].
     pub fn read(path: impl AsRef<Path>) -> Result<Ragged<T>> {
@@ -224,7 +232,8 @@ impl<T: Stored> Ragged<T> {
     /// Writes the batch to a [`.vsla` file](crate::io) of version 2, in place of what is there.
     ///
     /// It is written beside the path under another name and renamed when it is whole and on disk: who reads the path finds what was there before, or all of the
-    /// batch. Values are written as they are, NaN too.
+    /// batch. Links are followed, so that what they name is replaced; on Unix the file keeps its mode. What is no file, as a device, a named pipe or `/dev/stdout`, is
+    /// written to straight. Values are written as they are, NaN too.
     ///
     /// # Errors
     /// [`Error::Io`] where the system cannot write it; then what was there is there still.
@@ -382,6 +391,37 @@ fn wrong(at: u64, expected: impl Into<String>, got: impl Into<String>) -> Error 
         expected: expected.into(),
         got: got.into(),
     }
+}
+
+/// The layout of elements of these extents, so many for each, as they lie in files and documents.
+fn layout_of(op: &'static str, rank: usize, extents: Vec<u32>) -> Result<Layout> {
+    let elements = extents.len() / rank;
+    element_count(op, elements)?;
+    let mut offsets = host::room(op, elements + 1)?;
+    offsets.push(0u32);
+    let mut end = 0u32;
+    for (element, extents) in extents.chunks_exact(rank).enumerate() {
+        let size = product(extents).ok_or_else(|| Error::SizeOverflow {
+            op,
+            element: Some(element),
+            what: "the product of the extents".into(),
+        })?;
+        let sum = end.checked_add(size);
+        end = sum.ok_or_else(|| total_overflow(op, element))?;
+        offsets.push(end);
+    }
+    let offsets = Offsets::from_vec_unchecked(offsets);
+    let extents = if rank == 1 { Vec::new() } else { extents };
+    Ok(Layout::with_extents_unchecked(offsets, rank, extents))
+}
+
+/// Where blocks are, from the number of each row's and the column of each. The counts add up to the columns.
+fn places(op: &'static str, of_rows: &[u32], columns: &[u32]) -> Result<Vec<(u32, u32)>> {
+    let mut places = host::room(op, columns.len())?;
+    let rows = of_rows.iter().enumerate();
+    let rows = rows.flat_map(|(row, &count)| repeat_n(row as u32, count as usize));
+    places.extend(rows.zip(columns.iter().copied()));
+    Ok(places)
 }
 
 /// Turns round the bytes of each number.

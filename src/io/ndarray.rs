@@ -118,7 +118,7 @@ impl<T: Copy> Ragged<T> {
         }
         let mut extents = vec![self.len()];
         extents.extend(layout.ambient_extents().iter().map(|&n| n as usize));
-        ArrayD::from_shape_vec(extents, self.to_padded(fill)).map_err(|_| large())
+        ArrayD::from_shape_vec(extents, self.to_padded(fill)?).map_err(|_| large())
     }
 
     /// The elements of a padded array: of element i, which is `array[i]`, the box at the origin that the layout says. For rows that is a

@@ -1,93 +1,223 @@
 //! Host data as documents of serde, checked on the way in. What they look like is said in `io/mod.rs`.
+//!
+//! Lists are taken as they come, whatever number of values a document promises, and into one vector for all lists of
+//! lists: so memory stays in proportion to the document.
 
-use serde::de::Error as _;
+use std::marker::PhantomData;
+
+use serde::de::{DeserializeSeed, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::error::{Error, Result};
-use crate::ragged::{Bsr, Layout, Offsets, Ragged, Shape, Topology};
+use super::{layout_of, places};
+use crate::error::{Count, Error, Result};
+use crate::host;
+use crate::ragged::{Bsr, Layout, MAX_RANK, Offsets, Ragged, Shape, Topology, check_rank, grid};
 
-/// A layout as people write it.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Shapes {
+/// Appends a list to a vector, and tells its length.
+struct Append<'a, T>(&'a mut Vec<T>);
+
+impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for Append<'_, T> {
+    type Value = usize;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<usize, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Append<'_, T> {
+    type Value = usize;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a list of values")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<usize, A::Error> {
+        // In some formats any number of these takes no bytes at all.
+        if size_of::<T>() == 0 {
+            return Err(A::Error::custom(
+                "expected values of a type that has a size",
+            ));
+        }
+        let before = self.0.len();
+        while let Some(value) = seq.next_element()? {
+            host::push("deserialize", self.0, value).map_err(A::Error::custom)?;
+        }
+        Ok(self.0.len() - before)
+    }
+}
+
+/// A list.
+struct List<T>(Vec<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut values = Vec::new();
+        Append(&mut values).deserialize(deserializer)?;
+        Ok(List(values))
+    }
+}
+
+/// A list of lists.
+struct Lists<T> {
+    /// Of all lists, end to end.
+    values: Vec<T>,
+    lengths: Vec<u32>,
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Lists<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Each<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Each<T> {
+            type Value = Lists<T>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a list of lists")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Lists<T>, A::Error> {
+                let (mut values, mut lengths) = (Vec::new(), Vec::new());
+                while let Some(length) = seq.next_element_seed(Append(&mut values))? {
+                    let length = u32::try_from(length)
+                        .map_err(|_| A::Error::custom("expected lists of fewer than 2³² values"))?;
+                    host::push("deserialize", &mut lengths, length).map_err(A::Error::custom)?;
+                }
+                Ok(Lists { values, lengths })
+            }
+        }
+
+        deserializer.deserialize_seq(Each(PhantomData))
+    }
+}
+
+/// What makes an iterator is a list.
+struct Listed<F>(F);
+
+impl<I: IntoIterator<Item: Serialize>, F: Fn() -> I> Serialize for Listed<F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq((self.0)())
+    }
+}
+
+/// The shapes of a batch as people write them, and its values, if it has any.
+#[derive(Serialize)]
+struct BatchRef<L, S, V> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    lengths: Option<Vec<usize>>,
+    lengths: Option<L>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rank: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    shapes: Option<Vec<Vec<usize>>>,
+    shapes: Option<S>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values: Option<V>,
+}
+
+fn serialize_batch<S: Serializer, V: Serialize>(
+    layout: &Layout,
+    values: Option<V>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let rows = layout.rank() == 1;
+    let batch = BatchRef {
+        lengths: rows.then_some(Listed(|| layout.lengths())),
+        rank: (!rows).then(|| layout.rank()),
+        shapes: (!rows).then_some(Listed(|| layout.shapes())),
+        values,
+    };
+    batch.serialize(serializer)
+}
+
+/// The same of a layout; a batch has a structure of its own, since flattened ones keep all of a document in memory
+/// before it is looked at, and take fields of any name.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Shapes {
+    lengths: Option<List<u32>>,
+    rank: Option<usize>,
+    shapes: Option<Lists<u32>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Batch<T> {
+    lengths: Option<List<u32>>,
+    rank: Option<usize>,
+    shapes: Option<Lists<u32>>,
+    values: List<T>,
 }
 
 impl Shapes {
-    fn of(layout: &Layout) -> Shapes {
-        let extents = |shape: Shape| shape.extents().iter().map(|&n| n as usize).collect();
-        let rows = layout.rank() == 1;
-        Shapes {
-            lengths: rows.then(|| layout.lengths().collect()),
-            rank: (!rows).then(|| layout.rank()),
-            shapes: (!rows).then(|| layout.shapes().map(extents).collect()),
-        }
-    }
-
     fn layout<E: serde::de::Error>(self) -> Result<Layout, E> {
-        match (self.lengths, self.rank, self.shapes) {
-            (Some(lengths), None, None) => Layout::from_lengths(lengths).map_err(E::custom),
-            (None, Some(rank), Some(shapes)) => {
-                let of_shape = |(element, extents): (usize, Vec<usize>)| {
-                    Shape::new(&extents).map_err(|error| at_element(error, element))
-                };
-                let shapes: Result<Vec<_>> = shapes.into_iter().enumerate().map(of_shape).collect();
-                shapes
-                    .and_then(|shapes| Layout::from_shapes(rank, shapes))
-                    .map_err(E::custom)
+        let layout = match (self.lengths, self.rank, self.shapes) {
+            (Some(lengths), None, None) => layout_of("layout", 1, lengths.0),
+            (None, Some(rank), Some(shapes)) => of_rank(rank, &shapes.lengths)
+                .and_then(|()| layout_of("layout", rank, shapes.values)),
+            _ => {
+                return Err(E::custom(
+                    "expected `lengths`, or `rank` and `shapes`, and nothing else beside values",
+                ));
             }
-            _ => Err(E::custom(
-                "expected `lengths`, or `rank` and `shapes`, and nothing else beside values",
-            )),
-        }
+        };
+        layout.map_err(E::custom)
     }
 }
 
-/// What is wrong with a shape on its own, as what is wrong with an element.
-fn at_element(error: Error, element: usize) -> Error {
-    match error {
-        Error::SizeOverflow { op, what, .. } => Error::SizeOverflow {
-            op,
+/// Shapes of so many extents each are all of this rank.
+fn of_rank(rank: usize, extents: &[u32]) -> Result<()> {
+    check_rank("layout", rank)?;
+    match extents.iter().position(|&extents| extents as usize != rank) {
+        None => Ok(()),
+        Some(element) => Err(Error::Rank {
+            op: "layout",
             element: Some(element),
-            what,
-        },
-        Error::Rank {
-            op, expected, got, ..
-        } => Error::Rank {
-            op,
-            element: Some(element),
-            expected,
-            got,
-        },
-        other => other,
+            expected: rank.to_string(),
+            got: extents[element] as usize,
+        }),
     }
 }
 
-/// A layout as other programs write it: the rank, and as many extents for each element.
-fn numbers(layout: &Layout) -> (u8, Vec<u32>) {
-    let extents = match layout.rank() {
-        1 => layout.lengths().map(|length| length as u32).collect(),
-        _ => layout.extents().to_vec(),
-    };
+/// A layout as other programs read it: the rank, and as many extents for each element.
+fn numbers(layout: &Layout) -> (u8, impl Serialize + '_) {
+    let extents = Listed(move || {
+        let rows = layout.rank() == 1;
+        let lengths = layout.lengths().map(|length| length as u32);
+        let lengths = lengths.take(if rows { usize::MAX } else { 0 });
+        Sized(
+            lengths.chain(layout.extents().iter().copied()),
+            layout.len() * layout.rank(),
+        )
+    });
     (layout.rank() as u8, extents)
 }
 
-fn layout_of<E: serde::de::Error>(rank: u8, extents: &[u32]) -> Result<Layout, E> {
+/// An iterator, and how much it yields: formats for programs write that first.
+struct Sized<I>(I, usize);
+
+impl<I: Iterator> Iterator for Sized<I> {
+    type Item = I::Item;
+
+    fn next(&mut self) -> Option<I::Item> {
+        self.0.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.1, Some(self.1))
+    }
+}
+
+fn layout_of_numbers<E: serde::de::Error>(rank: u8, extents: List<u32>) -> Result<Layout, E> {
     let rank = usize::from(rank);
-    // Of rank 0 there is a layout of nothing, which is refused.
-    let each = extents.chunks(rank.max(1));
-    let shapes = each.map(|extents| extents.iter().map(|&n| n as usize).collect());
-    let shapes = Shapes {
-        lengths: None,
-        rank: Some(rank),
-        shapes: Some(shapes.collect()),
-    };
-    shapes.layout()
+    let whole = check_rank("layout", rank).and_then(|()| match extents.0.len() % rank {
+        0 => Ok(()),
+        rest => Err(Error::Rank {
+            op: "layout",
+            element: Some(extents.0.len() / rank),
+            expected: rank.to_string(),
+            got: rest,
+        }),
+    });
+    let layout = whole.and_then(|()| layout_of("layout", rank, extents.0));
+    layout.map_err(E::custom)
 }
 
 impl Serialize for Offsets {
@@ -98,7 +228,7 @@ impl Serialize for Offsets {
 
 impl<'de> Deserialize<'de> for Offsets {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Offsets::new(Vec::deserialize(deserializer)?).map_err(D::Error::custom)
+        Offsets::new(List::deserialize(deserializer)?.0).map_err(D::Error::custom)
     }
 }
 
@@ -110,14 +240,20 @@ impl Serialize for Shape {
 
 impl<'de> Deserialize<'de> for Shape {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Shape::new(&Vec::deserialize(deserializer)?).map_err(D::Error::custom)
+        let extents = List::<u32>::deserialize(deserializer)?.0;
+        check_rank("shape", extents.len()).map_err(D::Error::custom)?;
+        let mut sides = [0; MAX_RANK];
+        for (side, &extent) in sides.iter_mut().zip(&extents) {
+            *side = extent as usize;
+        }
+        Shape::new(&sides[..extents.len()]).map_err(D::Error::custom)
     }
 }
 
 impl Serialize for Layout {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match serializer.is_human_readable() {
-            true => Shapes::of(self).serialize(serializer),
+            true => serialize_batch(self, None::<()>, serializer),
             false => numbers(self).serialize(serializer),
         }
     }
@@ -128,34 +264,16 @@ impl<'de> Deserialize<'de> for Layout {
         if deserializer.is_human_readable() {
             return Shapes::deserialize(deserializer)?.layout();
         }
-        let (rank, extents) = <(u8, Vec<u32>)>::deserialize(deserializer)?;
-        layout_of(rank, &extents)
+        let (rank, extents) = Deserialize::deserialize(deserializer)?;
+        layout_of_numbers(rank, extents)
     }
-}
-
-#[derive(Serialize)]
-struct BatchRef<'a, T> {
-    #[serde(flatten)]
-    shapes: Shapes,
-    values: &'a [T],
-}
-
-// Not flattened: that would keep all of a document in memory before it is looked at, and take fields of any name.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Batch<T> {
-    lengths: Option<Vec<usize>>,
-    rank: Option<usize>,
-    shapes: Option<Vec<Vec<usize>>>,
-    values: Vec<T>,
 }
 
 impl<T: Copy + Serialize> Serialize for Ragged<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let values = self.values();
         if serializer.is_human_readable() {
-            let shapes = Shapes::of(self.layout());
-            return BatchRef { shapes, values }.serialize(serializer);
+            return serialize_batch(self.layout(), Some(values), serializer);
         }
         let (rank, extents) = numbers(self.layout());
         (rank, extents, values).serialize(serializer)
@@ -165,7 +283,7 @@ impl<T: Copy + Serialize> Serialize for Ragged<T> {
 impl<'de, T: Copy + Deserialize<'de>> Deserialize<'de> for Ragged<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let (layout, values) = if deserializer.is_human_readable() {
-            let batch = Batch::deserialize(deserializer)?;
+            let batch = Batch::<T>::deserialize(deserializer)?;
             let shapes = Shapes {
                 lengths: batch.lengths,
                 rank: batch.rank,
@@ -173,64 +291,91 @@ impl<'de, T: Copy + Deserialize<'de>> Deserialize<'de> for Ragged<T> {
             };
             (shapes.layout()?, batch.values)
         } else {
-            let (rank, extents, values) = <(u8, Vec<u32>, Vec<T>)>::deserialize(deserializer)?;
-            (layout_of(rank, &extents)?, values)
+            let (rank, extents, values) = Deserialize::deserialize(deserializer)?;
+            (layout_of_numbers(rank, extents)?, values)
         };
-        Ragged::from_parts(layout, values).map_err(D::Error::custom)
+        Ragged::from_parts(layout, values.0).map_err(D::Error::custom)
     }
 }
 
+/// A topology whose every row and column of the grid is there, so that no document is smaller than what it asks for.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Places {
+struct Places<R, C> {
     shape: [usize; 2],
     block: [usize; 2],
-    blocks: Vec<(u32, u32)>,
+    /// The columns of the blocks of each row.
+    rows: R,
+    /// The number of blocks of each column.
+    columns: C,
 }
 
 impl Serialize for Topology {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let order = self.order(false);
+        let row = |row| Listed(move || order.row(row).iter().map(|&[_, column]| column));
         let places = Places {
             shape: self.shape(),
             block: self.block(),
-            blocks: self.blocks().collect(),
+            rows: Listed(|| (0..self.grid()[0]).map(row)),
+            columns: Listed(|| self.order(true).counts()),
         };
         places.serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Topology {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Places {
-            shape,
-            block,
-            blocks,
-        } = Places::deserialize(deserializer)?;
-        Topology::new(shape, block, &blocks).map_err(D::Error::custom)
+impl Places<Lists<u32>, List<u32>> {
+    fn topology(self) -> Result<Topology> {
+        let wrong = |expected: String, got: String| Error::Argument {
+            op: "topology",
+            expected,
+            got,
+        };
+        let [rows, columns] = grid(self.shape, self.block)?;
+        let listed = self.rows.lengths.len();
+        if listed != rows {
+            let expected = format!("the blocks of {} of the grid", Count(rows, "row"));
+            return Err(wrong(expected, Count(listed, "row").to_string()));
+        }
+        let listed = self.columns.0.len();
+        if listed != columns {
+            let expected = format!("the counts of {} of the grid", Count(columns, "column"));
+            return Err(wrong(expected, Count(listed, "column").to_string()));
+        }
+        let places = places("topology", &self.rows.lengths, &self.rows.values)?;
+        let topology = Topology::new(self.shape, self.block, &places)?;
+        let counts = topology.order(true).counts().zip(&self.columns.0);
+        let wrong_one = counts
+            .enumerate()
+            .find(|(_, (count, listed))| count != *listed);
+        if let Some((column, (count, &listed))) = wrong_one {
+            let expected = format!("a count of column {column} of {count}");
+            return Err(wrong(expected, listed.to_string()));
+        }
+        Ok(topology)
     }
 }
 
-#[derive(Serialize)]
-struct SetsRef<'a, T> {
-    topology: &'a Topology,
-    sets: usize,
-    values: &'a [T],
+impl<'de> Deserialize<'de> for Topology {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let places = Places::<Lists<u32>, List<u32>>::deserialize(deserializer)?;
+        places.topology().map_err(D::Error::custom)
+    }
 }
 
-#[derive(Deserialize)]
+/// Block-sparse matrices: the values of each are a list, so that there are no more of them than the document has.
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Sets<T> {
-    topology: Topology,
-    sets: usize,
-    values: Vec<T>,
+struct Sets<P, V> {
+    topology: P,
+    sets: V,
 }
 
 impl<T: Copy + Serialize> Serialize for Bsr<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let sets = SetsRef {
+        let sets = Sets {
             topology: self.topology(),
-            sets: self.len(),
-            values: self.values().values(),
+            sets: Listed(|| self.values().iter()),
         };
         sets.serialize(serializer)
     }
@@ -238,7 +383,21 @@ impl<T: Copy + Serialize> Serialize for Bsr<T> {
 
 impl<'de, T: Copy + Deserialize<'de>> Deserialize<'de> for Bsr<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let sets = Sets::deserialize(deserializer)?;
-        Bsr::from_sets(&sets.topology, sets.sets, sets.values).map_err(D::Error::custom)
+        let Sets { topology, sets } = Sets::<Topology, Lists<T>>::deserialize(deserializer)?;
+        let expected = topology.set();
+        if let Some(element) = sets
+            .lengths
+            .iter()
+            .position(|&length| length as usize != expected)
+        {
+            return Err(D::Error::custom(Error::Length {
+                op: "bsr",
+                element,
+                expected,
+                got: sets.lengths[element] as usize,
+            }));
+        }
+        let matrices = Bsr::from_sets(&topology, sets.lengths.len(), sets.values);
+        matrices.map_err(D::Error::custom)
     }
 }

@@ -1,11 +1,12 @@
 //! What is written, and how it takes the place of what was there.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use bytemuck::Pod;
 
+use super::paths::{self, Target};
 use super::swap;
 use crate::error::{Error, Result};
 
@@ -75,27 +76,47 @@ impl<W: Write> Sink<W> {
     }
 }
 
-/// Writes a file beside `path`, which takes its place when it is whole and on disk.
+/// Writes a file beside the one that `path` leads to, whose place it takes, and whose mode, when it is whole and on disk. What is
+/// no file, as a device or a named pipe, is written to straight.
 pub(super) fn replace(
     path: &Path,
     write: impl FnOnce(&mut Sink<File>) -> Result<()>,
 ) -> Result<()> {
     let name = path.display().to_string();
     let failed = |error: io::Error| Error::io(OP, &name, &error);
-    let (file, beside) = create_beside(path).map_err(failed)?;
-    let mut sink = Sink {
+    let sink = |file| Sink {
         name: name.clone(),
         ..Sink::new(file)
     };
-    let written = write(&mut sink).and_then(|()| sink.writer.sync_all().map_err(failed));
+    let (path, old) = match paths::target(path).map_err(failed)? {
+        Target::Stream(stream) => return write(&mut sink(stream)),
+        Target::File(path, old) => (path, old),
+    };
+    let (file, beside) = create_beside(&path).map_err(failed)?;
+    // Before there is anything in it that not everyone may read.
+    let alike = keep_mode(&file, old.as_ref()).map_err(failed);
+    let mut sink = sink(file);
+    let written = alike.and_then(|()| write(&mut sink));
+    let written = written.and_then(|()| sink.writer.sync_all().map_err(failed));
     // Some systems rename no file that is open.
     drop(sink);
-    let replaced = written.and_then(|()| fs::rename(&beside, path).map_err(failed));
+    let replaced = written.and_then(|()| fs::rename(&beside, &path).map_err(failed));
     if replaced.is_err() {
         // What went wrong first is what the caller should hear of.
         let _ = fs::remove_file(&beside);
     }
     replaced
+}
+
+#[cfg(unix)]
+fn keep_mode(file: &File, old: Option<&Metadata>) -> io::Result<()> {
+    old.map_or(Ok(()), |old| file.set_permissions(old.permissions()))
+}
+
+/// Elsewhere the one mode is that nobody may write, which would be in the way of a file that is being written.
+#[cfg(not(unix))]
+fn keep_mode(_: &File, _: Option<&Metadata>) -> io::Result<()> {
+    Ok(())
 }
 
 /// A new file in the same folder.

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use bytemuck::Pod;
 
-use super::{swap, wrong};
+use super::{paths, swap, wrong};
 use crate::error::{Count, Error, Result};
+use crate::host;
 
 pub(super) const OP: &str = "read";
 
@@ -33,11 +34,7 @@ pub(super) struct Source<R> {
 impl Source<File> {
     pub fn open(path: &Path) -> Result<Source<File>> {
         let name = path.display().to_string();
-        let file = File::open(path).map_err(|error| Error::io(OP, &name, &error))?;
-        let size = match file.metadata() {
-            Ok(about) if about.is_file() => about.len(),
-            _ => 0,
-        };
+        let (file, size) = paths::open(path).map_err(|error| Error::io(OP, &name, &error))?;
         Ok(Source {
             name,
             size,
@@ -88,13 +85,12 @@ impl<R: Read> Source<R> {
     /// So many values, of numbers of so many bytes. Room is made for what has come: as much again, or what the file has left.
     pub fn values<T: Pod>(&mut self, count: u64, number: usize, what: &str) -> Result<Vec<T>> {
         let size = size_of::<T>();
-        let none = Error::OutOfMemory {
-            op: OP,
-            bytes: count.saturating_mul(size as u64),
-            available: None,
-        };
         let Ok(count) = usize::try_from(count) else {
-            return Err(none);
+            return Err(Error::OutOfMemory {
+                op: OP,
+                bytes: count.saturating_mul(size as u64),
+                available: None,
+            });
         };
         let mut values = Vec::new();
         while values.len() < count {
@@ -102,9 +98,7 @@ impl<R: Read> Source<R> {
             let step = values.len().max(FIRST / size);
             let step = step.max(usize::try_from(left).unwrap_or(usize::MAX));
             let (old, new) = (values.len(), count.min(values.len().saturating_add(step)));
-            if values.try_reserve_exact(new - old).is_err() {
-                return Err(none);
-            }
+            host::reserve(OP, &mut values, new - old)?;
             values.resize(new, T::zeroed());
             self.fill(bytemuck::cast_slice_mut(&mut values[old..]), what)?;
         }

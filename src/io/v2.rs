@@ -1,16 +1,12 @@
 //! Files of version 2: one ragged batch, or block-sparse matrices.
 
 use std::io::{Read, Write};
-use std::iter::repeat_n;
 
 use super::sink::Sink;
 use super::source::{OP, Source};
-use super::{NAMES, Stored, check_type, wrong};
+use super::{NAMES, Stored, check_type, layout_of, places, wrong};
 use crate::error::{Count, Error, Result};
-use crate::ragged::{
-    Bsr, Layout, Offsets, Ragged, Topology, check_rank, element_count, grid, product,
-    total_overflow,
-};
+use crate::ragged::{Bsr, Layout, Ragged, Topology, check_rank, element_count, grid};
 
 pub(super) struct Head {
     /// Block-sparse matrices, and not a ragged batch.
@@ -75,10 +71,7 @@ impl Head {
         }
         let listed = source.values::<u32>(blocks.into(), 4, what)?;
 
-        let rows = of_rows.iter().enumerate();
-        let rows = rows.flat_map(|(row, &count)| repeat_n(row as u32, count as usize));
-        let mut places = Vec::with_capacity(listed.len());
-        places.extend(rows.zip(listed));
+        let places = places(OP, &of_rows, &listed)?;
         let topology = Topology::new(shape, block, &places)?;
         let counts = topology.order(true).counts();
         if let Some((column, (count, &listed))) = counts
@@ -106,26 +99,13 @@ impl Head {
         let (elements, rank) = (self.elements, self.rank);
         let extents = elements as u64 * rank as u64;
         let extents = source.values::<u32>(extents, 4, "the extents")?;
-        let mut offsets = Vec::with_capacity(elements + 1);
-        offsets.push(0u32);
-        let mut end = 0u32;
-        for (element, extents) in extents.chunks_exact(rank).enumerate() {
-            let size = product(extents).ok_or_else(|| Error::SizeOverflow {
-                op: OP,
-                element: Some(element),
-                what: "the product of the extents".into(),
-            })?;
-            let sum = end.checked_add(size);
-            end = sum.ok_or_else(|| total_overflow(OP, element))?;
-            offsets.push(end);
-        }
-        if self.total != u64::from(end) {
-            let expected = format!("{} for these shapes", Count(end as usize, "value"));
+        let layout = layout_of(OP, rank, extents)?;
+        let end = layout.total();
+        if self.total != end as u64 {
+            let expected = format!("{} for these shapes", Count(end, "value"));
             return Err(wrong(24, expected, self.total.to_string()));
         }
-        let offsets = Offsets::from_vec_unchecked(offsets);
-        let extents = if rank == 1 { Vec::new() } else { extents };
-        Ok(Layout::with_extents_unchecked(offsets, rank, extents))
+        Ok(layout)
     }
 
     /// The rest of the file.

@@ -49,7 +49,8 @@
 //! Element i of a batch of rank 2 or more is `y[i].reshape(t["y.shape"][i])`, where y is split as x is.
 //!
 //! # Bad files
-//! As of [`.vsla` files](crate::io): every one gives an error, and nothing is reserved that the file does not have. There is no checksum in this format.
+//! As of [`.vsla` files](crate::io): every one gives an error, and nothing is reserved that the file does not have. Its header, of up to 100 MB, takes at most 16
+//! times its size in memory. There is no checksum in this format.
 
 mod header;
 mod reader;

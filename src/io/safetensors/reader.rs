@@ -4,13 +4,17 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use super::super::{Any, Contents, Stored, swap, wrong};
+use super::super::{Any, Contents, Stored, paths, swap, wrong};
 use super::header::{Header, Tensor};
 use super::{OFFSETS, SHAPE, VALUES, dtype};
 use crate::error::{Error, Result};
+use crate::host;
 use crate::ragged::{Layout, Offsets, Ragged, check_rank, product};
 
 const OP: &str = "read";
+
+/// Bytes of a header at most, as the format has it.
+const LONGEST: u64 = 100_000_000;
 
 /// Bytes of numbers that are converted at once.
 const PIECE: u64 = 1 << 16;
@@ -29,11 +33,12 @@ impl Reader<File> {
     /// Opens a file and reads its header.
     ///
     /// # Errors
-    /// [`Error::Io`] where the system cannot open or read it; [`Error::File`] where it is cut short, has data of no tensor, or is no such
+    /// [`Error::Io`] where the system cannot open or read it, and for what is no file; [`Error::File`] where it is cut short, has data of no tensor, or is no such
     /// file.
     pub fn open(path: impl AsRef<Path>) -> Result<Reader<File>> {
         let name = path.as_ref().display().to_string();
-        let file = File::open(path).map_err(|error| Error::io(OP, &name, &error))?;
+        let opened = paths::open(path.as_ref());
+        let (file, _) = opened.map_err(|error| Error::io(OP, &name, &error))?;
         Reader::named(file, name)
     }
 }
@@ -62,11 +67,12 @@ impl<R: Read + Seek> Reader<R> {
         let mut length = [0; 8];
         file.read_at(0, &mut length)?;
         let length = u64::from_le_bytes(length);
-        if length > size - 8 {
-            let expected = format!("a header of at most {} bytes", size - 8);
+        let most = LONGEST.min(size - 8);
+        if length > most {
+            let expected = format!("a header of at most {most} bytes");
             return Err(wrong(0, expected, length.to_string()));
         }
-        let mut text = vec![0; host_size(length)?];
+        let mut text = host::zeroed(OP, host_size(length)?)?;
         file.read_at(8, &mut text)?;
         let header = serde_json::from_slice(&text);
         file.tensors =
@@ -79,7 +85,8 @@ impl<R: Read + Seek> Reader<R> {
     /// The data of a file is that of its tensors, one after the other.
     fn tile(&self, size: u64) -> Result<()> {
         let tensors = self.tensors.0.values();
-        let mut ranges: Vec<_> = tensors.map(|tensor| tensor.data_offsets).collect();
+        let ranges = tensors.map(|tensor| tensor.data_offsets);
+        let mut ranges = host::exact(OP, ranges)?;
         ranges.sort_unstable();
         let mut end = 0;
         for [from, to] in ranges {
@@ -130,7 +137,7 @@ impl<R: Read + Seek> Reader<R> {
                 got: count,
             });
         }
-        let mut values = vec![T::zeroed(); count];
+        let mut values = host::zeroed::<T>(OP, count)?;
         let bytes = bytemuck::cast_slice_mut(&mut values);
         self.read_at(from, bytes)?;
         if cfg!(target_endian = "big") {
@@ -236,7 +243,7 @@ impl<R: Read + Seek> Reader<R> {
     /// Numbers of 32 bits, of which each has been kept in more.
     fn integers(&mut self, count: usize, at: u64, integer: Integer) -> Result<Vec<u32>> {
         let Integer { size, signed } = integer;
-        let mut numbers = Vec::with_capacity(count);
+        let mut numbers = host::room(OP, count)?;
         let end = at + (count * size) as u64;
         let mut bytes = vec![0; host_size(PIECE.min(end - at))?];
         let mut next = at;

@@ -1,0 +1,32 @@
+//! Runs anything as a program: elements alone against in the batch, and, with the feature `gpu`, each operation on the GPU
+//! against the CPU. Run as said in `run.sh`.
+
+#![no_main]
+
+#[allow(dead_code, reason = "the suite needs more of it")]
+#[path = "../../tests/suite/programs/mod.rs"]
+mod programs;
+
+use std::sync::OnceLock;
+
+use libfuzzer_sys::fuzz_target;
+use vsla::Device;
+
+fuzz_target!(|bytes: &[u8]| {
+    static DEVICES: OnceLock<Vec<Device>> = OnceLock::new();
+    let devices = DEVICES.get_or_init(|| {
+        #[cfg(feature = "gpu")]
+        return vec![Device::cpu(), Device::gpu(Default::default()).expect("a GPU")];
+        #[cfg(not(feature = "gpu"))]
+        vec![Device::cpu()]
+    });
+    for device in devices {
+        let run = programs::run(bytes, device);
+        let checked = programs::check_alone(&run, device);
+        let checked = checked.and_then(|()| match device.is_gpu() {
+            true => programs::check_against(&run, &devices[0]),
+            false => Ok(()),
+        });
+        checked.unwrap_or_else(|why| panic!("{why}"));
+    }
+});
