@@ -174,8 +174,8 @@ fn integers_wrap(device: &Device) {
 /// Tiles of 1,024 values that meet about 256 vectors or 64 matrices, which is what the kernels' tables hold.
 fn full_tables(device: &Device) {
     let check = |left: &Layout, right: &Layout| {
-        let a = Ragged::from_fn(left, |element, i| (element * 31 + i * 7) as i32);
-        let b = Ragged::from_fn(right, |element, i| -((element * 17 + i * 1009) as i32));
+        let a = Ragged::from_fn(left, |element, i| (element * 31 + i * 7) as i32).unwrap();
+        let b = Ragged::from_fn(right, |element, i| -((element * 17 + i * 1009) as i32)).unwrap();
         let expected =
             reference::add(&widened(&a), &widened(&b), &reference::elementwise(a.len())).values;
         assert_exact(left, &run(device, &a, &b, |x, y| x.add(y)), &expected);
@@ -232,8 +232,8 @@ fn rows_of_any_width(device: &Device) {
     let shape = |height: usize, width: usize| Shape::new(&[height, width]).unwrap();
     let widths = Layout::from_shapes(2, (1..300).map(|width| shape(7, width))).unwrap();
     let narrower = Layout::from_shapes(2, (1..300).map(|width| shape(6, width - 1))).unwrap();
-    let a = Ragged::from_fn(&widths, |element, i| (element * 31 + i * 7) as i32);
-    let b = Ragged::from_fn(&narrower, |element, i| -((element * 17 + i * 1009) as i32));
+    let a = Ragged::from_fn(&widths, |element, i| (element * 31 + i * 7) as i32).unwrap();
+    let b = Ragged::from_fn(&narrower, |element, i| -((element * 17 + i * 1009) as i32)).unwrap();
     let expected =
         reference::add(&widened(&a), &widened(&b), &reference::elementwise(a.len())).values;
     assert_exact(
@@ -244,8 +244,8 @@ fn rows_of_any_width(device: &Device) {
 
     let tall = Layout::uniform(1, shape(5_500_000, 3)).unwrap();
     let less = Layout::uniform(1, shape(5_400_000, 2)).unwrap();
-    let a = Ragged::from_fn(&tall, |_, i| i as i32);
-    let b = Ragged::from_fn(&less, |_, i| 3 * i as i32);
+    let a = Ragged::from_fn(&tall, |_, i| i as i32).unwrap();
+    let b = Ragged::from_fn(&less, |_, i| 3 * i as i32).unwrap();
     let expected = Ragged::from_fn(&tall, |_, i| {
         let (row, along) = (i / 3, i % 3);
         let there = row < 5_400_000 && along < 2;
@@ -255,7 +255,8 @@ fn rows_of_any_width(device: &Device) {
             } else {
                 0
             }
-    });
+    })
+    .unwrap();
     assert_exact(
         "a tall one",
         &run(device, &a, &b, |x, y| x.add(y)),

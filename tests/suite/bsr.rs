@@ -64,8 +64,8 @@ enum Values {
 fn batch(layout: &Layout, values: Values, name: &str) -> Ragged<f32> {
     let mut rng = rng(name);
     match values {
-        Values::Integers => Ragged::from_fn(layout, |_, _| f32::integer(&mut rng, 3)),
-        Values::Random => Ragged::random(layout, rng.u64(..)),
+        Values::Integers => Ragged::from_fn(layout, |_, _| f32::integer(&mut rng, 3)).unwrap(),
+        Values::Random => Ragged::random(layout, rng.u64(..)).unwrap(),
     }
 }
 
@@ -371,7 +371,7 @@ fn not_a_number_stays(device: &Device) {
     let topology = Topology::new([40, 40], [8, 8], &[(0, 0), (1, 1), (3, 1), (3, 2)]).unwrap();
     let s = Bsr::new(&topology, vec![1.0f32; topology.len() * 64]).unwrap();
     let s = device.upload_bsr(&s).unwrap();
-    let mut x = Ragged::full(&matrices([[40, 40], [40, 3]]), 1.0f32);
+    let mut x = Ragged::full(&matrices([[40, 40], [40, 3]]), 1.0f32).unwrap();
     x.values_mut()[10 * 40 + 7] = f32::NAN;
     let got = download(&s.matmul(&upload(device, &x)).unwrap());
     for (at, &value) in got.row(0).iter().enumerate() {
@@ -405,7 +405,12 @@ fn beyond_the_edge(device: &Device) {
         let (got, expected) = (multiply(&spoilt, &x, form), multiply(&s, &x, form));
         assert_identical("edge", &download(&got), &download(&expected));
     }
-    let infinite = |shape| upload(device, &Ragged::full(&matrices([shape]), f32::INFINITY));
+    let infinite = |shape| {
+        upload(
+            device,
+            &Ragged::full(&matrices([shape]), f32::INFINITY).unwrap(),
+        )
+    };
     let (a, b) = (infinite([11, 2]), infinite([2, 13]));
     let pair = a.pair(&b, Pairing::Elementwise).unwrap();
     let got = pair

@@ -70,7 +70,7 @@ fn needs_no_device() {
 /// The same from lengths alone, from tensors, and with the table that the device shows.
 fn is_what_the_device_does(device: &Device) {
     let layout = Layout::from_lengths([1, 8, 15, 142, 0, 456, 5000]).unwrap();
-    let x = upload(device, &Ragged::<f32>::random(&layout, 1));
+    let x = upload(device, &Ragged::<f32>::random(&layout, 1).unwrap());
     for method in [
         ConvMethod::Auto,
         ConvMethod::Direct,
@@ -89,7 +89,7 @@ fn is_what_the_device_does(device: &Device) {
 
 fn a_method_that_cannot_serve_a_pair(device: &Device) {
     let layout = Layout::from_lengths([0, 3, 4]).unwrap();
-    let whole = upload(device, &Ragged::full(&layout, 7i32));
+    let whole = upload(device, &Ragged::full(&layout, 7i32).unwrap());
     for method in [ConvMethod::Fft, ConvMethod::OverlapSave] {
         let pair = whole
             .pair(&whole, Pairing::Elementwise)
@@ -113,7 +113,7 @@ fn a_method_that_cannot_serve_a_pair(device: &Device) {
     let device = device
         .with_costs(format!("{rest}fft=").parse().unwrap())
         .unwrap();
-    let x = upload(&device, &Ragged::<f32>::random(&layout, 1));
+    let x = upload(&device, &Ragged::<f32>::random(&layout, 1).unwrap());
     let pair = x.pair(&x, Pairing::Elementwise).unwrap();
     assert_eq!(pair.conv_choice().unwrap().groups.len(), 1);
     let error = pair.method(ConvMethod::Fft).conv().unwrap_err();
@@ -131,7 +131,7 @@ fn measured_costs(device: &Device) {
     let other = device.with_costs(costs.clone()).unwrap();
     assert_eq!(other.costs(), &costs);
     let layout = Layout::from_lengths([1, 30, 300, 3000]).unwrap();
-    let values = Ragged::<f32>::random(&layout, 1);
+    let values = Ragged::<f32>::random(&layout, 1).unwrap();
     let conv = |device: &Device| {
         let x = upload(device, &values);
         download(&x.conv(&x).unwrap())
@@ -167,7 +167,7 @@ fn long_by_long(device: &Device) {
         false => (1_000_000, 1_000_000),
     };
     let [a, b] = [(m, 1), (n, 2)].map(|(length, seed)| {
-        Ragged::<f32>::random(&Layout::from_lengths([length]).unwrap(), seed)
+        Ragged::<f32>::random(&Layout::from_lengths([length]).unwrap(), seed).unwrap()
     });
     let got = download(&upload(device, &a).conv(&upload(device, &b)).unwrap());
     let (a, b, got) = (a.row(0), b.row(0), got.row(0));

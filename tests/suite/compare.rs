@@ -59,8 +59,8 @@ fn reports_the_worst_errors() {
 
 fn lists_five_mismatches() {
     let layout = Layout::from_lengths([4, 4]).unwrap();
-    let got = Ragged::full(&layout, 1.0f32);
-    let message = exact(&got, &Ragged::full(&layout, 2.0f32)).unwrap_err();
+    let got = Ragged::full(&layout, 1.0f32).unwrap();
+    let message = exact(&got, &Ragged::full(&layout, 2.0f32).unwrap()).unwrap_err();
     assert!(message.starts_with("8 values differ"), "{message}");
     assert_eq!(message.lines().count(), 1 + 5, "{message}");
     assert!(message.contains("element 1, index 0"), "{message}");

@@ -146,6 +146,7 @@ fn check_type<T: Element>(
         Ragged::from_fn(layout, |element, i| {
             from + (offsets.range(element).start + i) as u32
         })
+        .unwrap()
     };
     let (x, y) = (numbered(a, 1), numbered(b, 1 + a.total() as u32));
     let expected = reference::beside(&x, &y, &reference::elementwise(a.len()), beside);
@@ -330,6 +331,7 @@ fn all(device: &Device) {
                 Ragged::from_fn(&Layout::from_lengths([k, 2, 5 - k % 5]).unwrap(), |_, i| {
                     10 * k as i32 + i as i32
                 })
+                .unwrap()
             })
             .collect();
         let tensors: Vec<Tensor<i32>> = batches.iter().map(|batch| upload(device, batch)).collect();
@@ -343,7 +345,7 @@ fn all(device: &Device) {
         let shape = Shape::new(&extents).unwrap();
         upload(
             device,
-            &Ragged::full(&Layout::uniform(1, shape).unwrap(), extents[0] as i32),
+            &Ragged::full(&Layout::uniform(1, shape).unwrap(), extents[0] as i32).unwrap(),
         )
     });
     let got = matrices[0]
@@ -377,17 +379,22 @@ fn refusals(device: &Device) {
     // Of a list, the last one, before any of it is joined.
     refused(
         series.concat_all(&[&series, &matrix], 0),
-        "concat",
+        "concat_all",
         "rank",
         "1",
     );
     refused(
         series.concat_all(&[&series, &two], 0),
-        "concat",
+        "concat_all",
         "batch_size",
-        "unequal",
+        "got 1 element and 2",
     );
-    refused(series.concat_all(&[&series], 1), "concat", "argument", axis);
+    refused(
+        series.concat_all(&[&series], 1),
+        "concat_all",
+        "argument",
+        axis,
+    );
     // Extents that do not fit, though there is no value.
     let tall = Layout::uniform(1, Shape::new(&[3 << 30, 0]).unwrap()).unwrap();
     let tall = device.full(&tall, 0.0f32).unwrap();

@@ -291,7 +291,10 @@ fn keeps_small_values(device: &Device) {
 fn long_by_long(device: &Device) {
     let a = Layout::from_lengths([20_000, 9_000, 7_000, 3, 8_200, 9_000]).unwrap();
     let b = Layout::from_lengths([8_200, 13_000, 9_500, 5, 8_200, 13_000]).unwrap();
-    let (a, b) = (Ragged::random(&a, 1), Ragged::random(&b, 2));
+    let (a, b) = (
+        Ragged::random(&a, 1).unwrap(),
+        Ragged::random(&b, 2).unwrap(),
+    );
     let pairs = reference::elementwise(a.len());
     let sums = [
         reference::conv(&widened(&a), &widened(&b), &pairs),
@@ -336,7 +339,7 @@ fn a_million_by_a_million(device: &Device) {
 fn one_filter_for_all(device: &Device) {
     let layout = Layout::from_lengths((0..300).map(|i| i % 40)).unwrap();
     let mut random = rng("one filter");
-    let x = Ragged::from_fn(&layout, |_, _| random.i32(-99..99));
+    let x = Ragged::from_fn(&layout, |_, _| random.i32(-99..99)).unwrap();
     let filter = rows([&[1, -2, 3, -4, 5]]);
     let pairs = reference::pairs(Pairing::OneToAll, 1, x.len());
     let expected = reference::conv(&filter, &x, &pairs).values;

@@ -177,7 +177,10 @@ fn bounds(
 fn every_mode(device: &Device, mode: ConvMode) {
     for rank in 1..=3 {
         let (left, right) = operands(rank);
-        let (a, b) = (Ragged::random(&left, 5), Ragged::random(&right, 6));
+        let (a, b) = (
+            Ragged::random(&left, 5).unwrap(),
+            Ragged::random(&right, 6).unwrap(),
+        );
         let round = |batch: &Ragged<f32>| batch.cast(|value| (value * 50.0).round());
         let (whole_a, whole_b) = (round(&a), round(&b));
         let pairs = reference::elementwise(left.len());
@@ -240,7 +243,7 @@ fn integers(device: &Device) {
     for rank in 1..=3 {
         let (left, right) = operands(rank);
         let mut rng = rng("integers");
-        let mut fill = |layout: &Layout| Ragged::from_fn(layout, |_, _| rng.i32(..));
+        let mut fill = |layout: &Layout| Ragged::from_fn(layout, |_, _| rng.i32(..)).unwrap();
         let (a, b) = (fill(&left), fill(&right));
         let pairs = reference::elementwise(left.len());
         let extents = extents(&left, &right, &pairs);
@@ -266,7 +269,10 @@ fn integers(device: &Device) {
 fn pairings(device: &Device) {
     for rank in 1..=3 {
         let (left, right) = operands(rank);
-        let (a, b) = (Ragged::random(&left, 8), Ragged::random(&right, 9));
+        let (a, b) = (
+            Ragged::random(&left, 8).unwrap(),
+            Ragged::random(&right, 9).unwrap(),
+        );
         let filter = pick(&a, &[1]);
         let list = [(3, 2), (0, 13), (13, 0), (3, 2), (8, 8)];
         for (a, pairing) in [
@@ -300,7 +306,10 @@ fn pairings(device: &Device) {
 fn contained(device: &Device) {
     for rank in 1..=3 {
         let (left, right) = operands(rank);
-        let (a, b) = (Ragged::random(&left, 8), Ragged::random(&right, 9));
+        let (a, b) = (
+            Ragged::random(&left, 8).unwrap(),
+            Ragged::random(&right, 9).unwrap(),
+        );
         let mut spoilt = a.clone();
         let range = a.layout().offsets().range(4);
         spoilt.values_mut()[range].fill(f32::NAN);
@@ -329,7 +338,10 @@ fn long(device: &Device) {
         layout([20_000, 9_000, 700, 6000]),
         layout([8_200, 3, 9_500, 5000]),
     );
-    let (a, b) = (Ragged::random(&a, 1), Ragged::random(&b, 2));
+    let (a, b) = (
+        Ragged::random(&a, 1).unwrap(),
+        Ragged::random(&b, 2).unwrap(),
+    );
     let pairs = reference::elementwise(4);
     let sums = reference::conv(&widened(&a), &widened(&b), &pairs);
     let extents = extents(a.layout(), b.layout(), &pairs);
@@ -380,7 +392,10 @@ fn many_taps(device: &Device) {
     };
     let left = layout(&[[1, 400, 3], [1, 3, 400], [140, 2, 2], [12, 12, 12]]);
     let right = layout(&[[1, 300, 2], [1, 2, 300], [133, 2, 1], [11, 12, 10]]);
-    let (a, b) = (Ragged::random(&left, 3), Ragged::random(&right, 4));
+    let (a, b) = (
+        Ragged::random(&left, 3).unwrap(),
+        Ragged::random(&right, 4).unwrap(),
+    );
     let pairs = reference::elementwise(4);
     let sums = reference::conv(&widened(&a), &widened(&b), &pairs);
     let extents = extents(&left, &right, &pairs);
@@ -402,6 +417,7 @@ fn turns(device: &Device) {
             _ if i == row * side + column => element as f32 + 1.0,
             _ => 0.0,
         })
+        .unwrap()
     };
     let (a, b) = (delta(150, 120, 7), delta(100, 40, 50));
     let (x, y) = (upload(device, &a), upload(device, &b));
@@ -428,7 +444,7 @@ fn choice(device: &Device) {
         [[300, 300], [5, 5], [0, 3]].map(|extents| Shape::new(&extents).unwrap()),
     )
     .unwrap();
-    let x = upload(device, &Ragged::full(&layout, 1.0f32));
+    let x = upload(device, &Ragged::full(&layout, 1.0f32).unwrap());
     let pair = x.pair(&x, Pairing::Elementwise).unwrap();
     let choice = pair.conv_choice().unwrap();
     let methods: Vec<ConvMethod> = choice.groups.iter().map(|group| group.method).collect();
@@ -447,7 +463,7 @@ fn choice(device: &Device) {
 fn refusals(device: &Device) {
     let boxes = |extents: &[usize]| {
         let layout = Layout::uniform(1, Shape::new(extents).unwrap()).unwrap();
-        upload(device, &Ragged::full(&layout, 1.0f32))
+        upload(device, &Ragged::full(&layout, 1.0f32).unwrap())
     };
     let x = boxes(&[2, 3]);
     let pair = x.pair(&x, Pairing::Elementwise).unwrap();
@@ -461,10 +477,15 @@ fn refusals(device: &Device) {
         "conv: expected a stride for each axis, 2 in all, got 1"
     );
     assert_eq!(
+        refused(&pair.stride(&[])),
+        "conv: expected a stride for each axis, 2 in all, got 0"
+    );
+    let text = pair.stride(&[]).conv_choice().unwrap_err().to_string();
+    assert!(text.ends_with("2 in all, got 0"), "{text}");
+    assert_eq!(
         refused(&pair.stride(&[1; 9])),
         "conv: expected a stride for each axis, 2 in all, got 9"
     );
-    assert_eq!(pair.stride(&[]).conv().unwrap().layout().length(0), 15);
     assert_eq!(
         pair.stride(&[usize::MAX; 2])
             .conv()

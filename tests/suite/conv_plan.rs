@@ -45,6 +45,7 @@ fn random(lengths: &[usize], seed: u64) -> Ragged<f32> {
         &Layout::from_lengths(lengths.iter().copied()).unwrap(),
         seed,
     )
+    .unwrap()
 }
 
 /// Both modes for these pairs, against f64.
@@ -149,7 +150,8 @@ fn refusals(device: &Device) {
             Error::BatchSize {
                 op: "ConvPlan::causal",
                 left: 1,
-                right: 2
+                right: 2,
+                pairing: false,
             }
         ),
         "{error}"

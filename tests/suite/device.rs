@@ -5,15 +5,23 @@ mod bad_input;
 mod embedding;
 mod empty;
 #[cfg(feature = "gpu")]
+mod failures;
+#[cfg(feature = "gpu")]
+mod handles;
+#[cfg(feature = "gpu")]
 mod limits;
 #[cfg(feature = "gpu")]
 mod lost;
 #[cfg(feature = "gpu")]
 mod memory;
 #[cfg(feature = "gpu")]
+mod pressure;
+#[cfg(feature = "gpu")]
 mod profile;
 mod reading;
 mod recording;
+#[cfg(feature = "gpu")]
+mod shared;
 mod views;
 
 use libtest_mimic::Trial;
@@ -39,10 +47,14 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     #[cfg(feature = "gpu")]
     for tests in [
         embedding::tests,
+        failures::tests,
+        handles::tests,
         limits::tests,
         lost::tests,
         memory::tests,
+        pressure::tests,
         profile::tests,
+        shared::tests,
     ] {
         trials.extend(tests(bench));
     }
@@ -66,6 +78,7 @@ fn numbers(layout: &Layout, seed: usize) -> Ragged<f32> {
     Ragged::from_fn(layout, |element, i| {
         ((element * 31 + i * 7 + seed * 5) % 13) as f32 - 6.0
     })
+    .unwrap()
 }
 
 /// Elements of 0 to `longest` values.

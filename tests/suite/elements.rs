@@ -86,6 +86,7 @@ fn numbered<T: Element>(layout: &Layout, value: impl Fn(u32) -> T) -> Ragged<T> 
         at += 1;
         value(at)
     })
+    .unwrap()
 }
 
 fn halves(at: u32) -> f16 {
@@ -133,7 +134,7 @@ fn select_refusals(device: &Device) {
     // More values than 32 bits count, long before there is memory for them.
     let one = upload(
         device,
-        &Ragged::zeros(&Layout::from_lengths([1 << 20]).unwrap()),
+        &Ragged::zeros(&Layout::from_lengths([1 << 20]).unwrap()).unwrap(),
     );
     let wrong = Tensor::<f32>::select(&one, &vec![0; 4096]).unwrap_err();
     assert_eq!(
@@ -246,7 +247,7 @@ fn orders() {
         let lengths: Vec<usize> = (0..900).map(|_| rng.usize(0..=most)).collect();
         let mut expected: Vec<u32> = (0..900).collect();
         expected.sort_by_key(|&i| lengths[i as usize]);
-        let order = Order::by_length(&Layout::from_lengths(lengths).unwrap());
+        let order = Order::by_length(&Layout::from_lengths(lengths).unwrap()).unwrap();
         assert_eq!(order.as_slice(), expected, "up to {most}");
         assert_eq!(Order::new(expected).unwrap().inverse(), order.inverse());
     }

@@ -73,8 +73,8 @@ fn integers(device: &Device) {
     let layout = Layout::from_lengths((0..200).map(|i| i % 21)).unwrap();
     let points = Layout::from_lengths((0..200).map(|i| i * 7 % 301)).unwrap();
     let mut rng = rng("eval");
-    let a = Ragged::from_fn(&layout, |_, _| rng.i32(-7..=7) as f32);
-    let b = Ragged::from_fn(&points, |_, _| rng.i32(-2..=2) as f32);
+    let a = Ragged::from_fn(&layout, |_, _| rng.i32(-7..=7) as f32).unwrap();
+    let b = Ragged::from_fn(&points, |_, _| rng.i32(-2..=2) as f32).unwrap();
     let pairs = reference::elementwise(a.len());
     let expected = reference::eval(&widened(&a), &widened(&b), &pairs);
     assert!(expected.largest_magnitude() < f64::from(1 << 24));
@@ -93,15 +93,18 @@ fn allowed(sums: &Sums<f64>) -> Vec<f64> {
 fn bounded(device: &Device) {
     let layout = Layout::from_lengths([0, 1, 2, 5, 64, 1000, 20_000, 3]).unwrap();
     let points = Layout::from_lengths([3, 300, 1, 513, 70, 40, 5, 5000]).unwrap();
-    let (a, b) = (Ragged::random(&layout, 3), Ragged::random(&points, 4));
+    let (a, b) = (
+        Ragged::random(&layout, 3).unwrap(),
+        Ragged::random(&points, 4).unwrap(),
+    );
     let pairs = reference::elementwise(a.len());
     let expected = reference::eval(&widened(&a), &widened(&b), &pairs);
     let got = run(device, &a, &b, |x, y| x.eval(y));
     assert_within("random", &got, &expected.values, &allowed(&expected));
     // Larger points, and no more than f32 holds.
     let layout = Layout::from_lengths([9, 10]).unwrap();
-    let a = Ragged::random(&layout, 5);
-    let b = Ragged::from_fn(&layout, |_, i| 10f32.powi(i as i32 % 4) * -1.3);
+    let a = Ragged::random(&layout, 5).unwrap();
+    let b = Ragged::from_fn(&layout, |_, i| 10f32.powi(i as i32 % 4) * -1.3).unwrap();
     let pairs = reference::elementwise(a.len());
     let expected = reference::eval(&widened(&a), &widened(&b), &pairs);
     let got = run(device, &a, &b, |x, y| x.eval(y));
@@ -142,11 +145,11 @@ fn boxes_of_points(device: &Device) {
 fn pairings(device: &Device) {
     let mut rng = rng("eval pairings");
     let layout = Layout::from_lengths([0, 4, 9, 1]).unwrap();
-    let a = Ragged::from_fn(&layout, |_, _| rng.i32(..));
+    let a = Ragged::from_fn(&layout, |_, _| rng.i32(..)).unwrap();
     let shapes = [[2, 3], [0, 5], [7, 1], [1, 1], [20, 30]];
     let shapes = shapes.map(|extents| Shape::new(&extents).unwrap());
     let points = Layout::from_shapes(2, shapes).unwrap();
-    let b = Ragged::from_fn(&points, |_, _| rng.i32(..));
+    let b = Ragged::from_fn(&points, |_, _| rng.i32(..)).unwrap();
     let only = pick(&a, &[2]);
     let list = [(1, 4), (0, 0), (2, 1), (2, 2), (1, 4)];
     for (a, pairing) in [
@@ -196,7 +199,7 @@ fn refusals(device: &Device) {
     refused(matrix.eval(&matrix), "eval: expected a rank of 1, got 2");
     refused(
         series.eval(&three),
-        "eval: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing",
+        "eval: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
     );
     if device.is_gpu() {
         let elsewhere = upload(&Device::cpu(), &rows([&[1], &[2]]));

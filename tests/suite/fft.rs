@@ -314,20 +314,26 @@ fn contained(device: &Device, op: Op) {
         let spoilt = |element: usize| element.is_multiple_of(2) && layout.length(element) > 1;
         let spoil = |element: usize, i: usize| spoilt(element) && i == 1;
         let input = match &input {
-            Input::Real(x) => Input::Real(Ragged::from_fn(x.layout(), |element, i| {
-                if spoil(element, i) {
-                    bad
-                } else {
-                    x.row(element)[i]
-                }
-            })),
-            Input::Complex(x) => Input::Complex(Ragged::from_fn(x.layout(), |element, i| {
-                if spoil(element, i) {
-                    bad.into()
-                } else {
-                    x.row(element)[i]
-                }
-            })),
+            Input::Real(x) => Input::Real(
+                Ragged::from_fn(x.layout(), |element, i| {
+                    if spoil(element, i) {
+                        bad
+                    } else {
+                        x.row(element)[i]
+                    }
+                })
+                .unwrap(),
+            ),
+            Input::Complex(x) => Input::Complex(
+                Ragged::from_fn(x.layout(), |element, i| {
+                    if spoil(element, i) {
+                        bad.into()
+                    } else {
+                        x.row(element)[i]
+                    }
+                })
+                .unwrap(),
+            ),
         };
         let got = op.of(device, &input, &layout);
         for element in 0..layout.len() {
@@ -348,13 +354,13 @@ fn contained(device: &Device, op: Op) {
 
 fn refused(device: &Device, op: Op) {
     let boxes = Layout::uniform(2, Shape::new(&[2, 3]).unwrap()).unwrap();
-    let complex = upload(device, &Ragged::full(&boxes, Complex32::default()));
+    let complex = upload(device, &Ragged::full(&boxes, Complex32::default()).unwrap());
     let error = match op {
         Op::Fft => complex.fft().unwrap_err(),
         Op::Ifft => complex.ifft().unwrap_err(),
         Op::Irfft => complex.irfft(&boxes).unwrap_err(),
         Op::Rfft => {
-            let real = upload(device, &Ragged::full(&boxes, 0.0));
+            let real = upload(device, &Ragged::full(&boxes, 0.0).unwrap());
             real.rfft().unwrap_err()
         }
     };
@@ -364,7 +370,10 @@ fn refused(device: &Device, op: Op) {
 fn inverse_of_real_refuses(device: &Device) {
     let x = |lengths: &[usize]| {
         let layout = Layout::from_lengths(lengths.iter().copied()).unwrap();
-        upload(device, &Ragged::full(&layout, Complex32::default()))
+        upload(
+            device,
+            &Ragged::full(&layout, Complex32::default()).unwrap(),
+        )
     };
     let results = Layout::from_lengths([4, 5, 6]).unwrap();
     let error = x(&[3, 3, 5]).irfft(&results).unwrap_err();
@@ -424,16 +433,16 @@ fn goldens(device: &Device) {
     assert_eq!(download(&back), download(&real));
     // An impulse is every frequency alike.
     let impulse = Layout::from_lengths([8, 64, 512, 4096]).unwrap();
-    let x = Ragged::from_fn(&impulse, |_, i| z(f32::from(i == 0), 0.0));
+    let x = Ragged::from_fn(&impulse, |_, i| z(f32::from(i == 0), 0.0)).unwrap();
     let got = download(&upload(device, &x).fft().unwrap());
-    assert_eq!(got, Ragged::full(&impulse, z(1.0, 0.0)));
+    assert_eq!(got, Ragged::full(&impulse, z(1.0, 0.0)).unwrap());
 }
 
 /// Neither layout of a round trip keeps the other alive, and nothing that was planned for them stays.
 fn layouts_are_freed(device: &Device) {
     let round = || {
         let layout = Layout::from_lengths([4000, 7, 64]).unwrap();
-        let x = upload(device, &Ragged::full(&layout, 1.0f32));
+        let x = upload(device, &Ragged::full(&layout, 1.0f32).unwrap());
         let back = x.rfft().unwrap().irfft(x.layout()).unwrap();
         download(&back)
     };

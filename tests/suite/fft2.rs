@@ -193,6 +193,7 @@ fn deltas(device: &Device) {
             let one = i == place(layout.length(element));
             Complex32::from(f32::from(u8::from(one)))
         })
+        .unwrap()
     };
     let flat = download(&upload(device, &at(|_| 0)).fft2().unwrap());
     for (element, row) in flat.iter().enumerate() {
@@ -212,7 +213,7 @@ fn deltas(device: &Device) {
 fn linear(device: &Device) {
     let layout = layout(&SHAPES);
     let (a, b) = (random(&layout, 1), random(&layout, 2));
-    let sum = Ragged::from_fn(&layout, |element, i| a.row(element)[i] + b.row(element)[i]);
+    let sum = Ragged::from_fn(&layout, |element, i| a.row(element)[i] + b.row(element)[i]).unwrap();
     let of = |x: &Ragged<Complex32>| download(&upload(device, x).fft2().unwrap());
     let (a, b) = (of(&a), of(&b));
     let expected: Vec<Vec<_>> = a
@@ -310,7 +311,8 @@ fn contained(device: &Device) {
         (4, 7) => Complex32::from(f32::NAN),
         (9, 0) => Complex32::from(f32::INFINITY),
         _ => x.row(element)[i],
-    });
+    })
+    .unwrap();
     let got = download(&upload(device, &spoilt).fft2().unwrap());
     for element in 0..layout.len() {
         let row = got.row(element);
@@ -326,10 +328,13 @@ fn contained(device: &Device) {
 fn empty(device: &Device) {
     for shapes in [&[][..], &[[0, 0]], &[[0, 7], [7, 0]]] {
         let layout = layout(shapes);
-        let complex = upload(device, &Ragged::full(&layout, Complex32::default()));
+        let complex = upload(
+            device,
+            &Ragged::full(&layout, Complex32::default()).unwrap(),
+        );
         assert_eq!(complex.fft2().unwrap().layout(), &layout);
         assert_eq!(complex.ifft2().unwrap().layout(), &layout);
-        let real = upload(device, &Ragged::full(&layout, 0.0));
+        let real = upload(device, &Ragged::full(&layout, 0.0).unwrap());
         let back = real.rfft2().unwrap().irfft2(&layout).unwrap();
         assert_eq!(download(&back).values(), [0.0; 0]);
     }
@@ -337,7 +342,7 @@ fn empty(device: &Device) {
 
 fn refused(device: &Device) {
     let flat = Layout::from_lengths([3, 4]).unwrap();
-    let x = upload(device, &Ragged::full(&flat, Complex32::default()));
+    let x = upload(device, &Ragged::full(&flat, Complex32::default()).unwrap());
     for (op, error) in [
         ("fft2", x.fft2().unwrap_err()),
         ("ifft2", x.ifft2().unwrap_err()),
@@ -345,11 +350,14 @@ fn refused(device: &Device) {
     ] {
         assert_eq!((error.kind(), error.op()), ("rank", op));
     }
-    let real = upload(device, &Ragged::full(&flat, 0.0));
+    let real = upload(device, &Ragged::full(&flat, 0.0).unwrap());
     assert_eq!(real.rfft2().unwrap_err().op(), "rfft2");
     let results = layout(&[[3, 4], [2, 5]]);
     let x = |shapes: &[[usize; 2]]| {
-        upload(device, &Ragged::full(&layout(shapes), Complex32::default()))
+        upload(
+            device,
+            &Ragged::full(&layout(shapes), Complex32::default()).unwrap(),
+        )
     };
     let error = x(&[[3, 3], [3, 2]]).irfft2(&results).unwrap_err();
     let expected = Error::Shape {

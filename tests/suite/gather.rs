@@ -130,7 +130,8 @@ fn every_type_width_and_base(device: &Device) {
                 let x = Ragged::from_fn(&layout, |_, _| {
                     at += 1;
                     value(at)
-                });
+                })
+                .unwrap();
                 let view = upload(device, &x).elements(1..6).unwrap();
                 let lists = some_rows(view.layout());
                 let got = view.gather(&Indices::new(lists.clone()).unwrap()).unwrap();
@@ -150,7 +151,7 @@ fn pairings_of_lists(device: &Device) {
         2,
         [[5, 3], [0, 2], [9, 1], [2, 16]].map(|extents| Shape::new(&extents).unwrap()),
     );
-    let x = Ragged::random(&layout.unwrap(), corpus::SEED);
+    let x = Ragged::random(&layout.unwrap(), corpus::SEED).unwrap();
     let lists = rows::<u32, 3>([&[4, 0, 8, 1], &[], &[1, 1, 2]]);
     let listed = Indices::new(lists.clone()).unwrap();
     let table = upload(device, &x).elements(3..4).unwrap();
@@ -192,7 +193,8 @@ fn refusals(device: &Device) {
         Error::BatchSize {
             op: "gather",
             left: 2,
-            right: 3
+            right: 3,
+            pairing: true,
         }
     );
     let refused = |pairing| {

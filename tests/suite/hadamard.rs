@@ -7,7 +7,7 @@ use crate::support::bench::Bench;
 use crate::support::compare::{assert_exact, assert_identical};
 use crate::support::corpus;
 use crate::support::number::{Number, widened};
-use crate::support::operation::{Binary, Expected, Operation, golden, one, run};
+use crate::support::operation::{Binary, Expected, Operation, download, golden, one, run, upload};
 use crate::support::property;
 use crate::support::reference;
 
@@ -23,8 +23,36 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("boxes_that_cross", boxes_that_cross),
         ("commutes", commutes),
         ("trailing_zeros_add_zeros", trailing_zeros),
+        ("subnormal_numbers", subnormal_numbers),
     ]));
     trials
+}
+
+/// An infinity times a subnormal number is infinite on the CPU, and may be NaN on a GPU, which may take the latter for 0: nothing else.
+fn subnormal_numbers(device: &Device) {
+    let small = f32::from_bits(0x0040_0000);
+    let x = upload(device, &one(&[1, 1], &[f32::INFINITY]));
+    let y = upload(device, &one(&[1, 1], &[small]));
+    for (what, got) in [
+        ("hadamard", x.hadamard(&y)),
+        ("scale", x.scale(small)),
+        ("dot", x.dot(&y)),
+        ("matmul", x.matmul(&y)),
+        ("conv", x.conv(&y)),
+        ("kron", x.kron(&y)),
+    ] {
+        let got = download(&got.unwrap()).values()[0];
+        let nan = device.is_gpu() && got.is_nan();
+        assert!(got == f32::INFINITY || nan, "{what}: {got}");
+    }
+    // What only moves bits keeps them on every device.
+    for kept in [
+        y.copy(),
+        y.neg().and_then(|y| y.neg()),
+        y.transpose(&[1, 0]),
+    ] {
+        assert_eq!(download(&kept.unwrap()).values(), [small]);
+    }
 }
 
 fn hadamard<T: Number>() -> Binary<T, T> {
@@ -90,14 +118,15 @@ fn what_meets_nothing(device: &Device) {
         Layout::from_lengths(lengths.map(|(i, &length)| length - length.min(less * (i % 3))))
     };
     for less in 0..6 {
-        let a = Ragged::full(&layout(0).unwrap(), -1.0);
+        let a = Ragged::full(&layout(0).unwrap(), -1.0).unwrap();
         let b = layout(less).unwrap();
         let poisoned = Ragged::from_fn(a.layout(), |element, i| match i < b.length(element) {
             true => -1.0,
             false => nan,
-        });
+        })
+        .unwrap();
         let expected = poisoned.cast(|value| if value.is_nan() { 0.0 } else { 1.0f32 });
-        let b = Ragged::full(&b, -1.0f32);
+        let b = Ragged::full(&b, -1.0f32).unwrap();
         for (x, y) in [(&poisoned, &b), (&b, &poisoned)] {
             let got = run(device, x, y, |x, y| x.hadamard(y));
             assert_identical(format!("{less} less"), &got, &expected);

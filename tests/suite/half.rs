@@ -1,7 +1,7 @@
 //! f16 on devices: what holds of every element type, for values of half a word, and the conversions.
 
 use libtest_mimic::Trial;
-use vsla::{DType, Device, Element, Layout, Ragged, f16};
+use vsla::{DType, Device, Element, Layout, Ragged, f16, f16_from_f64};
 
 use crate::support::bench::Bench;
 use crate::support::operation::{download, upload};
@@ -19,6 +19,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("converts_ragged_batches", converts_ragged_batches),
     ]);
     trials.push(bench.host("named", named));
+    trials.push(bench.host("rounds_f64_once", rounds_f64_once));
     trials.push(bench.host("printed", printed));
     #[cfg(feature = "gpu")]
     trials.extend([
@@ -41,6 +42,7 @@ fn numbered(layout: &Layout) -> Ragged<f16> {
         // No NaN: batches are compared by value.
         f16::from_bits((at.wrapping_mul(40_503) % 0x7C00) as u16 | (at % 2 * 0x8000) as u16)
     })
+    .unwrap()
 }
 
 /// Of even and odd numbers of values.
@@ -106,10 +108,10 @@ fn full(device: &Device) {
     for layout in layouts() {
         let value = f16::from_f32(-1.5);
         let made = device.full(&layout, value).unwrap();
-        assert_eq!(download(&made), Ragged::full(&layout, value));
+        assert_eq!(download(&made), Ragged::full(&layout, value).unwrap());
         assert_eq!(
             download(&made.copy().unwrap()),
-            Ragged::full(&layout, value)
+            Ragged::full(&layout, value).unwrap()
         );
     }
 }
@@ -146,6 +148,48 @@ fn rounds_to_the_nearest(device: &Device) {
     for ((x, got), expected) in inputs.iter().zip(got.values()).zip(expected) {
         assert_eq!(got.to_bits(), expected, "{x:e}");
     }
+}
+
+/// Of f64, in one step: on either side of every boundary, as near as f64 comes to it.
+fn rounds_f64_once() {
+    let round = |x: f64| f16_from_f64(x).to_bits();
+    for bits in 0..0x7C00u16 {
+        let low = f16::from_bits(bits).to_f64_const();
+        // 65,536 would follow the largest.
+        let high = match bits {
+            0x7BFF => 65_536.0,
+            _ => f16::from_bits(bits + 1).to_f64_const(),
+        };
+        let middle = (low + high) / 2.0;
+        let even = if bits % 2 == 0 { bits } else { bits + 1 };
+        for (x, expected) in [
+            (low, bits),
+            (low.next_up(), bits),
+            (middle.next_down(), bits),
+            (middle, even),
+            (middle.next_up(), bits + 1),
+            (high.next_down(), bits + 1),
+        ] {
+            assert_eq!(round(x), expected, "{x:e}");
+            assert_eq!(round(-x), expected | 0x8000, "{x:e}");
+        }
+    }
+    assert_eq!(f16_from_f64(2_049.000_000_1), f16::from_f32(2050.0));
+    assert_eq!(f16_from_f64(65_519.999_9), f16::MAX);
+    for (x, expected) in [
+        (65_520.0, 0x7C00),
+        (1e39, 0x7C00),
+        (f64::MAX, 0x7C00),
+        (f64::INFINITY, 0x7C00),
+        (f64::from(f32::MAX).next_up(), 0x7C00),
+        (f64::MIN_POSITIVE, 0),
+        (5e-324, 0),
+        (1e-46, 0),
+    ] {
+        assert_eq!(round(x), expected, "{x:e}");
+        assert_eq!(round(-x), expected | 0x8000, "{x:e}");
+    }
+    assert!(f16_from_f64(f64::NAN).is_nan() && f16_from_f64(-f64::NAN).is_nan());
 }
 
 fn rounds_specials(device: &Device) {

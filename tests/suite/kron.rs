@@ -142,13 +142,13 @@ fn empty_elements(device: &Device) {
     let shapes = |shapes: [[usize; 2]; 3]| {
         Layout::from_shapes(2, shapes.map(|extents| Shape::new(&extents).unwrap())).unwrap()
     };
-    let a = Ragged::full(&shapes([[3, 0], [2, 2], [0, 5]]), 1);
-    let b = Ragged::full(&shapes([[2, 2], [0, 4], [0, 0]]), 1);
-    let expected = Ragged::full(&shapes([[0, 0]; 3]), 1);
+    let a = Ragged::full(&shapes([[3, 0], [2, 2], [0, 5]]), 1).unwrap();
+    let b = Ragged::full(&shapes([[2, 2], [0, 4], [0, 0]]), 1).unwrap();
+    let expected = Ragged::full(&shapes([[0, 0]; 3]), 1).unwrap();
     assert_exact("kron", &run(device, &a, &b, |x, y| x.kron(y)), &expected);
     let nothing = Layout::from_shapes(4, [Shape::new(&[0; 4]).unwrap(); 3]).unwrap();
     let got = run(device, &a, &b, |x, y| x.outer(y));
-    assert_exact("outer", &got, &Ragged::full(&nothing, 1));
+    assert_exact("outer", &got, &Ragged::full(&nothing, 1).unwrap());
 }
 
 /// Batches in which all, some or none of the axes can be taken as one.
@@ -173,10 +173,12 @@ fn axes_that_merge(device: &Device) {
         };
         let a = Ragged::from_fn(&layout(&case[..2]), |element, i| {
             (element * 31 + i * 7) as i32
-        });
+        })
+        .unwrap();
         let b = Ragged::from_fn(&layout(&case[2..]), |element, i| {
             (element * 17 + i) as i32 - 3
-        });
+        })
+        .unwrap();
         let pairs = reference::elementwise(2);
         let expected = reference::kron(&widened(&a), &widened(&b), &pairs);
         assert_exact(

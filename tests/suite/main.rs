@@ -2,14 +2,18 @@
 //!
 //! `cargo test conv::` runs one module, `cargo test gpu::` one device. A test that needs a GPU is reported as
 //! ignored where there is none, and as failed there with `VSLA_REQUIRE_GPU=1`. `VSLA_LARGE=1` adds the
-//! largest batches, `VSLA_EVERY_LENGTH=folder` measures the error of every transform length there.
+//! largest batches, `VSLA_EVERY_LENGTH=folder` measures the error of every transform length there, and with `VSLA_INSTRUMENTED=1` the kernels of every
+//! trial count their accesses outside buffers, which must be none.
 //!
 //! A new file `x.rs` needs a `mod x;` and a line in [`MODULES`]; it offers
 //! `pub fn tests(bench: &Bench) -> Vec<Trial>`.
 
 mod add;
+#[cfg(feature = "gpu")]
+mod bounds;
 mod bsr;
 mod choice;
+mod company;
 mod compare;
 mod complex;
 mod concat;
@@ -27,15 +31,21 @@ mod gather;
 mod golden;
 mod hadamard;
 mod half;
+mod host;
 mod io;
 mod kron;
 mod laws;
 mod map;
+mod maps;
 mod matmul;
 mod minimal_shape;
+mod operators;
+mod programs;
 mod ragged;
+mod random_programs;
 mod reduce;
 mod reference;
+mod refusals;
 mod sbd;
 mod scatter;
 #[cfg(feature = "gpu")]
@@ -45,6 +55,7 @@ mod shapes;
 mod stacking;
 mod support;
 mod table;
+mod work;
 
 use std::process::ExitCode;
 
@@ -57,9 +68,12 @@ type Module = (&'static str, fn(&Bench) -> Vec<Trial>);
 // A module that is declared above but forgotten here is reported by the compiler: its `tests` is never used.
 const MODULES: &[Module] = &[
     ("add", add::tests),
+    #[cfg(feature = "gpu")]
+    ("bounds", bounds::tests),
     ("bsr", bsr::tests),
     ("choice", choice::tests),
     ("compare", compare::tests),
+    ("company", company::tests),
     ("complex", complex::tests),
     ("concat", concat::tests),
     ("conv", conv::tests),
@@ -76,15 +90,20 @@ const MODULES: &[Module] = &[
     ("hadamard", hadamard::tests),
     ("gather", gather::tests),
     ("half", half::tests),
+    ("host", host::tests),
     ("io", io::tests),
     ("kron", kron::tests),
     ("laws", laws::tests),
     ("map", map::tests),
+    ("maps", maps::tests),
     ("matmul", matmul::tests),
     ("minimal_shape", minimal_shape::tests),
+    ("operators", operators::tests),
+    ("programs", random_programs::tests),
     ("ragged", ragged::tests),
     ("reduce", reduce::tests),
     ("reference", reference::tests),
+    ("refusals", refusals::tests),
     ("shape_matrix", shape_matrix::tests),
     ("sbd", sbd::tests),
     ("scatter", scatter::tests),
@@ -92,9 +111,14 @@ const MODULES: &[Module] = &[
     ("shaders", shaders::tests),
     ("shapes", shapes::tests),
     ("stacking", stacking::tests),
+    ("work", work::tests),
 ];
 
 fn main() -> ExitCode {
+    if let Ok(task) = std::env::var(host::TASK) {
+        host::run(&task);
+        return ExitCode::SUCCESS;
+    }
     let arguments = Arguments::from_args();
     bench::catch_panics_quietly();
     if !arguments.list {

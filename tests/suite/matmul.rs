@@ -77,7 +77,7 @@ fn factors(extents: &[[usize; 3]], transposed: [bool; 2]) -> (Layout, Layout) {
 
 fn small_integers<T: Number>(layout: &Layout, name: &str) -> Ragged<T> {
     let mut rng = rng(name);
-    Ragged::from_fn(layout, |_, _| T::integer(&mut rng, 3))
+    Ragged::from_fn(layout, |_, _| T::integer(&mut rng, 3)).unwrap()
 }
 
 fn form<'a, T: Factor>(mut product: Product<'a, T>, transposed: [bool; 2]) -> Product<'a, T> {
@@ -136,7 +136,10 @@ fn check_random_by(
     depth: fn(usize) -> f64,
 ) {
     let (left, right) = factors(extents, transposed);
-    let (a, b) = (Ragged::random(&left, 5), Ragged::random(&right, 6));
+    let (a, b) = (
+        Ragged::random(&left, 5).unwrap(),
+        Ragged::random(&right, 6).unwrap(),
+    );
     let pairs = reference::elementwise(a.len());
     let expected = reference::matmul(&widened(&a), &widened(&b), &pairs, transposed);
     let got = multiply(device, &a, &b, transposed, tier);
@@ -259,7 +262,10 @@ fn pairings(device: &Device) {
 fn views(device: &Device) {
     let extents: Vec<_> = (0..12).map(|i| [i + 1, 2 * i + 1, 3 * i % 7 + 1]).collect();
     let (left, right) = factors(&extents, [false; 2]);
-    let (a, b) = (Ragged::random(&left, 1), Ragged::random(&right, 2));
+    let (a, b) = (
+        Ragged::random(&left, 1).unwrap(),
+        Ragged::random(&right, 2).unwrap(),
+    );
     let (x, y) = (upload(device, &a), upload(device, &b));
     let whole = download(&x.matmul(&y).unwrap());
     let part = |t: &Tensor<f32>| t.elements(5..11).unwrap();
@@ -271,7 +277,10 @@ fn views(device: &Device) {
     assert_identical("views", &got, &expected.unwrap());
     // The largest tile, of operands that begin at quads as elements, but not in their buffers.
     let (left, right) = factors(&[[1, 3, 1], [1412, 20, 1544]], [false; 2]);
-    let (a, b) = (Ragged::random(&left, 5), Ragged::random(&right, 6));
+    let (a, b) = (
+        Ragged::random(&left, 5).unwrap(),
+        Ragged::random(&right, 6).unwrap(),
+    );
     let (x, y) = (upload(device, &a), upload(device, &b));
     let whole = download(&x.matmul(&y).unwrap());
     let part = |t: &Tensor<f32>| t.elements(1..2).unwrap();
@@ -284,7 +293,10 @@ fn views(device: &Device) {
 fn alone(device: &Device) {
     let extents = [[3, 700, 4], [725, 30, 730], [64, 64, 64], [1, 1, 1]];
     let (left, right) = factors(&extents, [false; 2]);
-    let (a, b) = (Ragged::random(&left, 3), Ragged::random(&right, 4));
+    let (a, b) = (
+        Ragged::random(&left, 3).unwrap(),
+        Ragged::random(&right, 4).unwrap(),
+    );
     let (x, y) = (upload(device, &a), upload(device, &b));
     let whole = download(&x.matmul(&y).unwrap());
     for i in 0..extents.len() {
@@ -325,7 +337,10 @@ fn ambient(device: &Device) {
 /// Only the row of a and the column of b that have it.
 fn not_a_number_stays(device: &Device) {
     let layout = matrices([[40, 40], [3, 3]]);
-    let (mut a, b) = (Ragged::full(&layout, 1.0f32), Ragged::full(&layout, 1.0f32));
+    let (mut a, b) = (
+        Ragged::full(&layout, 1.0f32).unwrap(),
+        Ragged::full(&layout, 1.0f32).unwrap(),
+    );
     a.values_mut()[5 * 40 + 7] = f32::NAN;
     let mut infinite = b.clone();
     infinite.values_mut()[3 * 40 + 11] = f32::INFINITY;
@@ -346,10 +361,14 @@ fn not_a_number_stays(device: &Device) {
 }
 
 fn integers_wrap(device: &Device) {
-    let a = Ragged::full(&matrices([[2, 3]]), i32::MAX);
-    let b = Ragged::full(&matrices([[3, 2]]), i32::MAX);
+    let a = Ragged::full(&matrices([[2, 3]]), i32::MAX).unwrap();
+    let b = Ragged::full(&matrices([[3, 2]]), i32::MAX).unwrap();
     let got = download(&upload(device, &a).matmul(&upload(device, &b)).unwrap());
-    assert_exact("wraps", &got, &Ragged::full(&matrices([[2, 2]]), 3));
+    assert_exact(
+        "wraps",
+        &got,
+        &Ragged::full(&matrices([[2, 2]]), 3).unwrap(),
+    );
 }
 
 fn one_giant_among_dwarfs(device: &Device) {
@@ -382,7 +401,10 @@ fn corpus(device: &Device) {
 fn one_worker_or_many() {
     let extents = [[600, 900, 500], [300, 700, 200], [5, 3, 2], [90, 600, 90]];
     let (left, right) = factors(&extents, [false, false]);
-    let (a, b) = (Ragged::random(&left, 8), Ragged::random(&right, 9));
+    let (a, b) = (
+        Ragged::random(&left, 8).unwrap(),
+        Ragged::random(&right, 9).unwrap(),
+    );
     let device = Device::cpu();
     let many = multiply(&device, &a, &b, [false; 2], Tier::Baseline);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1);
@@ -404,13 +426,13 @@ fn one_worker_or_many() {
 fn errors(device: &Device) {
     let matrix = |shapes: &[[usize; 2]]| {
         let layout = matrices(shapes.iter().copied());
-        upload(device, &Ragged::full(&layout, 1.0f32))
+        upload(device, &Ragged::full(&layout, 1.0f32).unwrap())
     };
     let (a, b) = (matrix(&[[2, 3], [4, 5]]), matrix(&[[3, 2], [4, 2]]));
     let error = a.matmul(&b).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "matmul: pair 1: expected equal inner extents, got 5 and 4"
+        "matmul: pair 1: expected equal inner extents, got 5 and 4: it fits with product().transpose_left()"
     );
     assert_eq!((error.kind(), error.element()), ("inner_extents", Some(1)));
     let error = a.matmul(&matrix(&[[3, 2]])).unwrap_err();
@@ -430,7 +452,7 @@ fn errors(device: &Device) {
     let pair = a.pair(&b, Pairing::Elementwise).unwrap();
     let vectors = |lengths: &[usize]| {
         let layout = Layout::from_lengths(lengths.iter().copied()).unwrap();
-        upload(device, &Ragged::full(&layout, 1.0f32))
+        upload(device, &Ragged::full(&layout, 1.0f32).unwrap())
     };
     let fails = |product: Product<'_, f32>| product.run().unwrap_err();
     let error = fails(pair.product().bias(&vectors(&[3])));
@@ -455,13 +477,13 @@ fn errors(device: &Device) {
     ));
     assert_eq!(
         fails(pair.product().bias(&vectors(&[2, 2, 2]))).kind(),
-        "batch_size"
+        "argument"
     );
     assert_eq!(fails(pair.product().bias(&a)).kind(), "rank");
     let error = fails(pair.product().residual(&matrix(&[[2, 2], [2, 2]])));
     assert_eq!((error.kind(), error.element()), ("shape", Some(1)));
     assert_eq!(
         fails(pair.product().residual(&matrix(&[[2, 2]]))).kind(),
-        "batch_size"
+        "element_count"
     );
 }

@@ -136,7 +136,8 @@ fn of_few_values(device: &Device) {
         let thin = |element: usize| [2, 10, 1000, 100_000][element % 4];
         let x = Ragged::from_fn(&layout, |element, _| {
             i32::from(rng.usize(..thin(element)) == 0) * 3
-        });
+        })
+        .unwrap();
         check(device, &format!("rank {rank}"), &x);
         check(
             device,
@@ -170,7 +171,7 @@ fn a_lone_value(device: &Device) {
         let size: usize = extents.iter().product();
         let places = [0, 1, 99, 100, size / 2, size - 2, size - 1];
         let layout = Layout::uniform(places.len(), Shape::new(extents).unwrap()).unwrap();
-        let x = Ragged::from_fn(&layout, |element, i| u32::from(i == places[element]));
+        let x = Ragged::from_fn(&layout, |element, i| u32::from(i == places[element])).unwrap();
         check(device, &format!("{extents:?}"), &x);
     }
 }

@@ -130,7 +130,7 @@ fn frequent_indices(device: &Device) {
         let lists = Ragged::from_rows(lists).unwrap();
         let target = Layout::uniform(4, Shape::new(&[4, width]).unwrap()).unwrap();
         let listed = Indices::new(lists.clone()).unwrap();
-        let y = Ragged::random(&layout, corpus::SEED);
+        let y = Ragged::random(&layout, corpus::SEED).unwrap();
         let of = |y: &Ragged<f64>| reference::scatter_add(y, &lists, &target, &elementwise(4));
 
         let small = y.cast(|value: f32| (value * 16.0).round());
@@ -190,7 +190,9 @@ fn some_boxes(seed: u64) -> Ragged<i32> {
 }
 
 fn integers(layout: &Layout, seed: u64) -> Ragged<i32> {
-    Ragged::random(layout, seed).cast(|value: f32| (value * 1e9) as i32)
+    Ragged::random(layout, seed)
+        .unwrap()
+        .cast(|value: f32| (value * 1e9) as i32)
 }
 
 fn add_pairings(device: &Device) {
@@ -297,7 +299,8 @@ fn set_undoes_gather(device: &Device) {
         let x = Ragged::from_fn(&layout, |_, _| {
             at += 1;
             value(at)
-        });
+        })
+        .unwrap();
         let mut rng = corpus::rng("set undoes gather");
         let lists = layout.shapes().map(|shape| {
             let mut list: Vec<u32> = (0..shape.extents()[0]).collect();

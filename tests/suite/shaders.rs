@@ -43,7 +43,7 @@ const STORAGE_BUFFERS: usize = 8;
 /// A kernel's parameter block at most.
 const PARAMETERS: u32 = 128;
 /// More variants than this are no longer a list that can be compiled and looked through. Many of them are tiles of cooperative matrices.
-const KERNELS: usize = 520;
+const KERNELS: usize = 700;
 /// Of these, the transforms and what convolves by them.
 const ENGINE: usize = 64;
 

@@ -139,7 +139,7 @@ impl Case {
             let grid = grid(&extents);
             let lengths: Vec<usize> = (0..grid.total()).map(|_| (self.length)(&mut rng)).collect();
             let layout = Layout::from_lengths(lengths).unwrap();
-            let entries = Ragged::from_fn(&layout, |_, _| value(&mut rng));
+            let entries = Ragged::from_fn(&layout, |_, _| value(&mut rng)).unwrap();
             Matrices { entries, grid }
         })
     }
@@ -359,7 +359,7 @@ fn add(device: &Device) {
         let mut rng = rng("other lengths");
         let lengths = a.entries.layout().lengths().map(|n| rng.usize(0..=n));
         let layout = Layout::from_lengths(lengths.collect::<Vec<_>>()).unwrap();
-        let other = Ragged::from_fn(&layout, |element, i| (element + i) as i32);
+        let other = Ragged::from_fn(&layout, |element, i| (element + i) as i32).unwrap();
         let pairs = reference::elementwise(other.len());
         let expected = reference::add(&a.entries, &other, &pairs).values;
         let b = Matrices {

@@ -141,7 +141,7 @@ fn broadcasts(device: &Device) {
         };
         let (from, to) = pairs.iter().copied().unzip();
         let (from, to) = (layout(from), layout(to));
-        let x = Ragged::from_fn(&from, |e, i| (100 * e + i) as i32 + 1);
+        let x = Ragged::from_fn(&from, |e, i| (100 * e + i) as i32 + 1).unwrap();
         let got = run(device, &x, &x, |x, _| x.broadcast(&to));
         assert_exact(format!("{from} to {to}"), &got, &repeated(&x, &to));
     };
@@ -194,14 +194,14 @@ fn rows_of_any_width(device: &Device) {
     let shape = |height: usize, width: usize| Shape::new(&[height, width]).unwrap();
     let widths = Layout::from_shapes(2, (1..300).map(|width| shape(7, width))).unwrap();
     let other = Layout::from_shapes(2, (1..300).map(|width| shape(6, 1 + 3 * width / 2))).unwrap();
-    let x = Ragged::from_fn(&widths, |e, i| (e * 31 + i * 7) as i32);
+    let x = Ragged::from_fn(&widths, |e, i| (e * 31 + i * 7) as i32).unwrap();
     let got = run(device, &x, &x, |x, _| x.resize(&other));
     assert_exact("every width", &got, &read(&x, &other, |e, k| (e, k)));
     let got = run(device, &x, &x, |x, _| x.flip(&[1]));
     assert_exact("mirrored", &got, &flipped(&x, &[1]));
     // Values beyond 2²², from where on f32 does not tell neighbours apart.
     let tall = Layout::uniform(1, shape(1_500_000, 3)).unwrap();
-    let x = Ragged::from_fn(&tall, |_, i| i as i32);
+    let x = Ragged::from_fn(&tall, |_, i| i as i32).unwrap();
     let got = run(device, &x, &x, |x, _| x.flip(&[1]));
     assert_exact("tall", &got, &flipped(&x, &[1]));
 }
@@ -235,7 +235,7 @@ fn every_type(device: &Device) {
 
 fn of_type<T: Element>(device: &Device, layout: &Layout, value: impl Fn(usize) -> T) {
     let offsets = layout.offsets().clone();
-    let x = Ragged::from_fn(layout, |e, i| value(offsets.range(e).start + i));
+    let x = Ragged::from_fn(layout, |e, i| value(offsets.range(e).start + i)).unwrap();
     let rank = layout.rank();
     let other = {
         let backwards: Vec<Shape> = layout.shapes().rev().collect();

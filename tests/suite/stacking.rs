@@ -233,7 +233,7 @@ fn of_type<T: Element>(device: &Device, value: impl Fn(usize) -> T) {
     ];
     for layout in layouts {
         let offsets = layout.offsets().clone();
-        let x = Ragged::from_fn(&layout, |e, i| value(offsets.range(e).start + i));
+        let x = Ragged::from_fn(&layout, |e, i| value(offsets.range(e).start + i)).unwrap();
         let tensor = upload(device, &x);
         let check = |what: &str, got: Result<Tensor<T>>, expected: &Ragged<T>| {
             let got = download(&got.unwrap());
@@ -293,7 +293,10 @@ fn apart_again(device: &Device) {
 
 fn no_copies(device: &Device) {
     let layout = Layout::uniform(6, Shape::new(&[2, 2]).unwrap()).unwrap();
-    let x = upload(device, &Ragged::from_fn(&layout, |e, i| (4 * e + i) as i32));
+    let x = upload(
+        device,
+        &Ragged::from_fn(&layout, |e, i| (4 * e + i) as i32).unwrap(),
+    );
     let before = device.memory().live;
     let stack = x.stack(ENOUGH).unwrap();
     let apart = stack.unstack(&layout).unwrap();
@@ -363,7 +366,7 @@ fn refused(device: &Device) {
     assert_eq!(stack.unstack(&fewer).unwrap_err().kind(), "batch_size");
     assert_eq!(stack.unstack(stack.layout()).unwrap_err().kind(), "rank");
     let deep = Layout::uniform(1, Shape::new(&[1; 8]).unwrap()).unwrap();
-    let deep = upload(device, &Ragged::full(&deep, 1));
+    let deep = upload(device, &Ragged::full(&deep, 1).unwrap());
     assert_eq!(
         deep.stack(ENOUGH).unwrap_err().to_string(),
         "stack: expected a rank of 1 to 7, got 8"

@@ -1,25 +1,58 @@
-//! The tables of docs/operations.md: what they name is there, and what they say of equivalence is what the laws know.
+//! The tables of docs/operations.md: what they name is there, and what they say of equivalence is what the laws know. And those of
+//! docs/guarantees.md: every promise names tests that exist.
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use libtest_mimic::Trial;
 
 use crate::laws;
 use crate::support::bench::Bench;
+use crate::work;
 
 const PAGE: &str = include_str!("../../docs/operations.md");
+const GUARANTEES: &str = include_str!("../../docs/guarantees.md");
 
-/// One trial; `names` are those of all others.
+/// `names` are those of all other trials.
 pub fn tests(bench: &Bench, names: Vec<String>) -> Vec<Trial> {
-    vec![bench.host("names_what_is_there", move || check(&names))]
-}
-
-fn check(names: &[String]) {
-    let names: Vec<String> = names
+    let names: Arc<[String]> = names
         .iter()
         .map(|name| name.replace("::cpu::", "::").replace("::gpu::", "::"))
         .collect();
+    let all = names.clone();
+    vec![
+        bench.host("names_what_is_there", move || check(&names)),
+        bench.host("promises_have_tests", move || check_guarantees(&all)),
+    ]
+}
+
+fn check_guarantees(names: &[String]) {
+    let mut rows = 0;
+    for line in GUARANTEES.lines().filter(|line| line.starts_with("| ")) {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [promise, tests] = cells[..] else {
+            panic!("two cells: {line}");
+        };
+        if promise == "promise" || promise == "---" {
+            continue;
+        }
+        rows += 1;
+        check_tests(names, tests, line);
+    }
+    assert!(rows > 20, "{rows}");
+}
+
+/// Each test that a cell names begins the name of a trial.
+fn check_tests(names: &[String], cell: &str, line: &str) {
+    assert!(quoted(cell).next().is_some(), "no test: {line}");
+    for test in quoted(cell) {
+        let begins = |name: &String| *name == test || name.starts_with(&format!("{test}::"));
+        assert!(names.iter().any(begins), "no test {test}: {line}");
+    }
+}
+
+fn check(names: &[String]) {
     let mut source = String::new();
     gather(
         Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")),
@@ -47,11 +80,14 @@ fn check(names: &[String]) {
             });
             assert!(there, "no {item} in src: {line}");
         }
-        assert!(quoted(tests).next().is_some(), "no test: {line}");
-        for test in quoted(tests) {
-            let begins = |name: &String| *name == test || name.starts_with(&format!("{test}::"));
-            assert!(names.iter().any(begins), "no test {test}: {line}");
+        let runs = quoted(here).filter_map(|item| item.strip_prefix("Tensor::"));
+        for item in runs {
+            assert!(
+                work::is_counted(item),
+                "{item}: what does it ask for? {line}"
+            );
         }
+        check_tests(names, tests, line);
         let expected = match equivalence {
             "–" => continue,
             "yes" => Some(true),

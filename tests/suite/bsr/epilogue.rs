@@ -96,6 +96,7 @@ pub fn check(device: &Device, topology: &Topology, sets: usize, counts: &[usize]
                 value = if has(4) { value.max(0.0) } else { value };
                 value + if has(8) { residual.row(i)[at] } else { 0.0 }
             })
+            .unwrap()
         };
         let turned_there = turned(there.clone(), transposed);
         let (bias, added) = (behind(device, &biases, 7.0), behind(device, &residual, 7.0));
@@ -141,7 +142,7 @@ fn gelu(device: &Device) {
         .unwrap();
     let x = upload(device, &batch(&matrices([[24, 40]]), Values::Random, "x"));
     let sums = s.matmul(&x).unwrap();
-    let one = Ragged::from_fn(&matrices([[40, 40]]), |_, at| f32::from(at % 41 == 0));
+    let one = Ragged::from_fn(&matrices([[40, 40]]), |_, at| f32::from(at % 41 == 0)).unwrap();
     let one = upload(device, &one);
     let by_dense = sums.pair(&one, Pairing::Elementwise).unwrap();
     let by_dense = by_dense
@@ -163,7 +164,7 @@ fn alone(device: &Device) {
         .unwrap();
     let rows = matrices([[3, 16], [1, 16], [70, 16]]);
     let x = upload(device, &batch(&rows, Values::Random, "x"));
-    let bias = Ragged::random(&Layout::from_lengths([24]).unwrap(), 5);
+    let bias = Ragged::random(&Layout::from_lengths([24]).unwrap(), 5).unwrap();
     let bias = upload(device, &bias);
     let make = |x: &Tensor<f32>| {
         let product = x.product_bsr(&s).scale(0.3).bias(&bias);
@@ -181,31 +182,37 @@ fn errors(device: &Device) {
     let s = device
         .upload_bsr(&matrix(&topology, 1, Values::Integers))
         .unwrap();
-    let x = upload(device, &Ragged::full(&matrices([[24, 4], [24, 5]]), 1.0f32));
+    let x = upload(
+        device,
+        &Ragged::full(&matrices([[24, 4], [24, 5]]), 1.0f32).unwrap(),
+    );
     let of = |lengths: &[usize]| {
         let layout = Layout::from_lengths(lengths.iter().copied()).unwrap();
-        upload(device, &Ragged::full(&layout, 1.0f32))
+        upload(device, &Ragged::full(&layout, 1.0f32).unwrap())
     };
     for (lengths, kind, element) in [
-        (&[4, 5, 6][..], "batch_size", None),
+        (&[4, 5, 6][..], "argument", None),
         (&[4, 4], "length", Some(1)),
         (&[5], "length", Some(0)),
     ] {
         let error = s.product(&x).bias(&of(lengths)).run().unwrap_err();
         let found = (error.kind(), error.op(), error.element());
-        assert_eq!(found, (kind, "matmul_bsr", element), "{lengths:?}");
+        assert_eq!(found, (kind, "bias", element), "{lengths:?}");
     }
     let error = s.product(&x).bias(&x).run().unwrap_err();
-    assert_eq!((error.kind(), error.op()), ("rank", "matmul_bsr"));
-    let wrong = upload(device, &Ragged::full(&matrices([[16, 4], [5, 16]]), 1.0f32));
+    assert_eq!((error.kind(), error.op()), ("rank", "bias"));
+    let wrong = upload(
+        device,
+        &Ragged::full(&matrices([[16, 4], [5, 16]]), 1.0f32).unwrap(),
+    );
     let error = s.product(&x).residual(&wrong).run().unwrap_err();
     let found = (error.kind(), error.op(), error.element());
-    assert_eq!(found, ("shape", "matmul_bsr", Some(1)));
+    assert_eq!(found, ("shape", "residual", Some(1)));
     let other = Device::cpu();
-    let elsewhere = upload(&other, &Ragged::full(&matrices([[16, 4], [16, 5]]), 1.0f32));
-    let error = s.product(&x).residual(&elsewhere).run().unwrap_err();
-    assert_eq!(
-        (error.kind(), error.op()),
-        ("device_mismatch", "matmul_bsr")
+    let elsewhere = upload(
+        &other,
+        &Ragged::full(&matrices([[16, 4], [16, 5]]), 1.0f32).unwrap(),
     );
+    let error = s.product(&x).residual(&elsewhere).run().unwrap_err();
+    assert_eq!((error.kind(), error.op()), ("device_mismatch", "residual"));
 }

@@ -162,10 +162,16 @@ fn range(device: &Device) {
     });
     let s = Bsr::new(&topology, values.collect()).unwrap();
     let s = device.upload_bsr(&s).unwrap();
-    let large = upload(device, &Ragged::full(&matrices([[16, 1]]), f16::MAX));
+    let large = upload(
+        device,
+        &Ragged::full(&matrices([[16, 1]]), f16::MAX).unwrap(),
+    );
     let got = download(&s.matmul_f32(&large).unwrap());
     assert_eq!(got.values(), [0.0; 8]);
-    let ones = upload(device, &Ragged::full(&matrices([[16, 1]]), f16::ONE));
+    let ones = upload(
+        device,
+        &Ragged::full(&matrices([[16, 1]]), f16::ONE).unwrap(),
+    );
     let most = Bsr::new(&topology, vec![f16::MAX; 128]).unwrap();
     let most = device.upload_bsr(&most).unwrap();
     let got = download(&most.matmul_f32(&ones).unwrap());
@@ -214,12 +220,12 @@ fn empty(device: &Device) {
     let s = device
         .upload_bsr(&Bsr::new(&none, vec![f16::ONE; 0]).unwrap())
         .unwrap();
-    let x = Ragged::full(&matrices([[30, 3], [30, 0]]), f16::NAN);
+    let x = Ragged::full(&matrices([[30, 3], [30, 0]]), f16::NAN).unwrap();
     let got = download(&s.matmul(&upload(device, &x)).unwrap());
     assert_eq!(got.values(), [f16::ZERO; 60]);
     let one = Topology::new([8, 8], [8, 8], &[(0, 0)]).unwrap();
-    let [a, b] =
-        [[8, 0], [0, 8]].map(|shape| upload(device, &Ragged::full(&matrices([shape]), f16::ONE)));
+    let [a, b] = [[8, 0], [0, 8]]
+        .map(|shape| upload(device, &Ragged::full(&matrices([shape]), f16::ONE).unwrap()));
     product([&a, &b], [false; 2], |product| {
         let got = product.sampled(&one).unwrap();
         assert_eq!(download(got.values()).values(), [f16::ZERO; 64]);
@@ -230,7 +236,10 @@ fn errors(device: &Device) {
     let topology = Topology::new([8, 16], [8, 8], &[(0, 1)]).unwrap();
     let s = Bsr::new(&topology, vec![f16::ONE; 64]).unwrap();
     let s = device.upload_bsr(&s).unwrap();
-    let x = upload(device, &Ragged::full(&matrices([[8, 2]]), f16::ONE));
+    let x = upload(
+        device,
+        &Ragged::full(&matrices([[8, 2]]), f16::ONE).unwrap(),
+    );
     let error = s.matmul_f32(&x).unwrap_err();
     assert_eq!((error.kind(), error.element()), ("inner_extents", Some(0)));
     let error = x.matmul_bsr_f32(&s.transposed()).unwrap_err();

@@ -141,9 +141,9 @@ fn patterns() {
             };
             let diagonal = Topology::block_diagonal(shape, block).unwrap();
             assert_eq!(diagonal, blocks(&|i, j| i == j));
-            for stride in [0, 1, 3, 1000] {
+            for stride in [1, 3, 1000] {
                 let strided = Topology::strided(shape, block, stride).unwrap();
-                assert_eq!(strided, blocks(&|i, j| i.abs_diff(j) % stride.max(1) == 0));
+                assert_eq!(strided, blocks(&|i, j| i.abs_diff(j) % stride == 0));
             }
         }
     }
@@ -162,7 +162,7 @@ fn random_patterns() {
         met.iter().all(|&met| (1..=20).contains(&met)),
         "{met:?}: 8 each are expected"
     );
-    let all = Topology::random([9, 17], [8, 8], 99, 1).unwrap();
+    let all = Topology::random([9, 17], [8, 8], 3, 1).unwrap();
     assert_eq!(all, Topology::strided([9, 17], [8, 8], 1).unwrap());
     let golden = Topology::random([32, 128], [8, 8], 4, 2).unwrap();
     assert_eq!(

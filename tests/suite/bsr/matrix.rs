@@ -126,7 +126,10 @@ fn refused(device: &Device) {
     let topology = Topology::new([8, 8], [8, 8], &[(0, 0)]).unwrap();
     let s = Bsr::new(&topology, vec![f16::ONE; 64]).unwrap();
     let s = device.upload_bsr(&s).unwrap();
-    let x = upload(device, &Ragged::full(&matrices([[8, 8]]), f16::ONE));
+    let x = upload(
+        device,
+        &Ragged::full(&matrices([[8, 8]]), f16::ONE).unwrap(),
+    );
     let eight = vec![f16::from_f32(8.0); 64];
     let got = s.tier(Tier::Baseline).matmul(&x).unwrap();
     assert_eq!(download(&got).values(), eight);
@@ -243,7 +246,7 @@ fn infinities_stay(device: &Device) {
         .unwrap();
         let s = on_matrices(device, &ones);
         for value in [f16::NAN, f16::INFINITY] {
-            let mut x = Ragged::full(&matrices([[shape[1], 40]]), f16::ONE);
+            let mut x = Ragged::full(&matrices([[shape[1], 40]]), f16::ONE).unwrap();
             x.values_mut()[(block[1] + 2) * 40 + 7] = value;
             let got = download(&s.matmul_f32(&upload(device, &x)).unwrap());
             let expected = |blocks: usize| (blocks * block[1]) as f32;
@@ -260,7 +263,7 @@ fn infinities_stay(device: &Device) {
         let mut infinite = ones.values().values().to_vec();
         infinite[block[0] * block[1]] = f32::INFINITY;
         let s = on_matrices(device, &Bsr::new(&topology, infinite).unwrap());
-        let x = Ragged::full(&matrices([[shape[1], 40]]), f16::ONE);
+        let x = Ragged::full(&matrices([[shape[1], 40]]), f16::ONE).unwrap();
         let got = download(&s.matmul_f32(&upload(device, &x)).unwrap());
         for (at, &got) in got.row(0).iter().enumerate() {
             let row = at / 40;
@@ -305,7 +308,12 @@ fn beyond_the_edge(device: &Device) {
     for ([m, n], block, columns) in [([11, 13], [8, 16], 1), ([27, 125], [16, 16], 8)] {
         let all = (0..2 * columns).map(|i| (i / columns, i % columns));
         let topology = Topology::from_unsorted([m, n], block, all).unwrap();
-        let infinite = |shape| upload(device, &Ragged::full(&matrices([shape]), f16::INFINITY));
+        let infinite = |shape| {
+            upload(
+                device,
+                &Ragged::full(&matrices([shape]), f16::INFINITY).unwrap(),
+            )
+        };
         let (a, b) = (infinite([m, 2]), infinite([2, n]));
         let product = product([&a, &b], [false; 2]);
         let got = product.sampled_f32(&topology).unwrap();

@@ -43,6 +43,21 @@ pub fn on_host() {
     );
     let error = Topology::new([usize::MAX, 1], [8, 8], &[]).unwrap_err();
     assert_eq!(error.kind(), "size_overflow");
+    // Nothing is taken for what it is not.
+    let error = Topology::random([20, 30], [8, 16], 3, 1).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "topology: expected at most 2 blocks in a row, the grid's columns, got 3"
+    );
+    assert_eq!(Topology::random([20, 30], [8, 16], 0, 1).unwrap().len(), 0);
+    assert!(Topology::random([20, 0], [8, 16], 1, 1).is_err());
+    assert!(Topology::random([20, 30], [0, 16], 1, 1).is_err());
+    let error = Topology::strided([20, 30], [8, 16], 0).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "topology: expected a stride of 1 or more, got 0"
+    );
+    assert_eq!((error.kind(), error.op()), ("argument", "topology"));
     // Counted before they are listed: 69 GB and more.
     let (shape, block) = ([1 << 20; 2], [8, 8]);
     for many in [
@@ -93,20 +108,22 @@ pub fn on_device(device: &Device) {
     };
     let dense = |shapes: &[[usize; 2]]| {
         let layout = matrices(shapes.iter().copied());
-        upload(device, &Ragged::full(&layout, 1.0f32))
+        upload(device, &Ragged::full(&layout, 1.0f32).unwrap())
     };
     let (s, x) = (sets(1), dense(&[[24, 2], [16, 2]]));
     let error = s.matmul(&x).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "matmul_bsr: pair 1: expected equal inner extents, got 24 and 16"
+        "matmul_bsr: pair 1: expected equal inner extents, got 24 and 16: \
+         it fits with transposed() of the block-sparse matrix"
     );
     let error = s.transposed().matmul(&x).unwrap_err();
     assert_eq!(error.element(), Some(0));
     let error = dense(&[[2, 16], [2, 24]]).matmul_bsr(&s).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "matmul_bsr: pair 1: expected equal inner extents, got 24 and 16"
+        "matmul_bsr: pair 1: expected equal inner extents, got 24 and 16: \
+         it fits with transposed() of the block-sparse matrix"
     );
     let error = sets(3).matmul(&dense(&[[24, 2], [24, 2]])).unwrap_err();
     assert_eq!((error.kind(), error.op()), ("batch_size", "matmul_bsr"));
@@ -129,7 +146,7 @@ pub fn on_device(device: &Device) {
             ..
         }
     ));
-    let elsewhere = Device::cpu().upload(&Ragged::full(&matrices([[24, 2]]), 1.0f32));
+    let elsewhere = Device::cpu().upload(&Ragged::full(&matrices([[24, 2]]), 1.0f32).unwrap());
     assert_eq!(
         s.matmul(&elsewhere.unwrap()).unwrap_err().kind(),
         "device_mismatch"

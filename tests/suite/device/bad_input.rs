@@ -140,7 +140,7 @@ fn is_refused(device: &Device) {
 
 /// Sizes beyond 32 bits, of results of small batches: refused without the memory being asked for.
 fn results_that_overflow(device: &Device) {
-    let long = upload(device, &Ragged::full(&lengths([70_000]), 1.0f32));
+    let long = upload(device, &Ragged::full(&lengths([70_000]), 1.0f32).unwrap());
     let list = vec![(0, 0); 70_000];
     let pair = || long.pair(&long, Pairing::List(&list)).unwrap();
     let per_sum = u32::MAX as usize / 70_000;
@@ -160,7 +160,10 @@ fn results_that_overflow(device: &Device) {
     refused(tall.add(&wide), "size_overflow", "add", Some(1));
     refused(wide.sub(&tall), "size_overflow", "sub", Some(1));
 
-    let many = upload(device, &Ragged::full(&lengths(vec![0; 70_000]), 1.0f32));
+    let many = upload(
+        device,
+        &Ragged::full(&lengths(vec![0; 70_000]), 1.0f32).unwrap(),
+    );
     refused(
         many.pair(&many, Pairing::AllToAll),
         "size_overflow",

@@ -6,7 +6,7 @@ use libtest_mimic::Trial;
 use vsla::wgpu::{self, BufferUsages};
 use vsla::{Device, Error, Ragged};
 
-use super::{agrees_with_the_cpu, directly, drawn, lengths, numbers};
+use super::{agrees_with_the_cpu, drawn, lengths, numbers};
 use crate::support::bench::{Bench, gpu};
 use crate::support::compare::{assert_exact, assert_identical};
 use crate::support::operation::{download, upload};
@@ -50,6 +50,30 @@ pub struct Application {
 
 impl Application {
     pub fn new(limits: wgpu::Limits) -> Application {
+        let application = Application::open(limits, wgpu::Features::empty());
+        let sink = application.errors.clone();
+        application
+            .device
+            .on_uncaptured_error(Arc::new(move |error| {
+                sink.lock().unwrap().push(error.to_string())
+            }));
+        application
+    }
+
+    /// One that leaves errors to wgpu, which panics.
+    pub fn unguarded() -> Application {
+        Application::open(wgpu::Limits::default(), wgpu::Features::empty())
+    }
+
+    /// One whose storage buffers can be mapped, where there is such a thing.
+    pub fn with_mappable_buffers() -> Option<Application> {
+        let mappable = wgpu::Features::MAPPABLE_PRIMARY_BUFFERS;
+        let application = Application::unguarded();
+        let offered = application.adapter.features().contains(mappable);
+        offered.then(|| Application::open(wgpu::Limits::default(), mappable))
+    }
+
+    fn open(limits: wgpu::Limits, features: wgpu::Features) -> Application {
         let descriptor = wgpu::InstanceDescriptor::new_without_display_handle().with_env();
         let instance = wgpu::Instance::new(descriptor);
         let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
@@ -60,19 +84,15 @@ impl Application {
             .unwrap();
         let descriptor = wgpu::DeviceDescriptor {
             required_limits: limits,
+            required_features: features,
             ..Default::default()
         };
         let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).unwrap();
-        let errors = Arc::new(Mutex::new(Vec::new()));
-        let sink = errors.clone();
-        device.on_uncaptured_error(Arc::new(move |error| {
-            sink.lock().unwrap().push(error.to_string())
-        }));
         Application {
             adapter,
             device,
             queue,
-            errors,
+            errors: Arc::default(),
         }
     }
 
@@ -87,7 +107,35 @@ impl Application {
         assert!(errors.is_empty(), "{errors:?}");
     }
 
-    fn buffer(&self, values: &[f32], usage: BufferUsages) -> wgpu::Buffer {
+    /// Its error handler was called, and with this.
+    #[track_caller]
+    pub fn assert_heard(&self, what: &str) {
+        let errors = self.errors.lock().unwrap();
+        assert!(
+            errors.iter().any(|error| error.contains(what)),
+            "{errors:?}"
+        );
+    }
+
+    /// Maps a buffer, and waits for it.
+    pub fn map(&self, buffer: &wgpu::Buffer) {
+        let (done, is_done) = std::sync::mpsc::channel();
+        buffer.map_async(wgpu::MapMode::Read, .., move |outcome| {
+            done.send(outcome).unwrap()
+        });
+        self.device
+            .poll(wgpu::PollType::wait_indefinitely())
+            .unwrap();
+        is_done.recv().unwrap().unwrap();
+    }
+
+    pub fn copy(&self, from: &wgpu::Buffer, place: u64, to: &wgpu::Buffer, bytes: u64) {
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        encoder.copy_buffer_to_buffer(from, place, to, 0, bytes);
+        self.queue.submit([encoder.finish()]);
+    }
+
+    pub fn buffer(&self, values: &[f32], usage: BufferUsages) -> wgpu::Buffer {
         let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("the application's"),
             size: values.len() as u64 * 4,
@@ -102,7 +150,7 @@ impl Application {
     }
 }
 
-const FIT: BufferUsages = BufferUsages::STORAGE
+pub const FIT: BufferUsages = BufferUsages::STORAGE
     .union(BufferUsages::COPY_SRC)
     .union(BufferUsages::COPY_DST);
 
@@ -169,26 +217,76 @@ fn odd_limits() {
     application.assert_quiet();
 }
 
-/// Kernels that bind more than the device allows are refused as such, and the others run.
+/// A device that kernels do not fit is refused once, for all that it lacks, and one that just suffices runs them.
 fn limits_below_the_baseline() {
-    let application = Application::new(wgpu::Limits {
-        max_storage_buffers_per_shader_stage: 4,
+    let least = wgpu::Limits {
+        max_storage_buffers_per_shader_stage: 8,
+        max_uniform_buffers_per_shader_stage: 1,
+        max_dynamic_uniform_buffers_per_pipeline_layout: 1,
+        max_bind_groups: 1,
+        max_bindings_per_bind_group: 9,
+        max_buffer_size: 16 << 20,
+        max_storage_buffer_binding_size: 16 << 20,
+        max_uniform_buffer_binding_size: 128,
+        max_compute_workgroup_storage_size: 16_384,
+        max_compute_invocations_per_workgroup: 256,
+        max_compute_workgroup_size_x: 256,
+        max_compute_workgroup_size_y: 1,
+        max_compute_workgroup_size_z: 1,
+        max_compute_workgroups_per_dimension: 64,
         ..wgpu::Limits::default()
-    });
+    };
+    let refused = |limits: wgpu::Limits, lacking: &[&str]| {
+        let application = Application::new(limits);
+        let (device, queue) = (application.device.clone(), application.queue.clone());
+        let error = Device::from_wgpu(&application.adapter, device, queue).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.op()),
+            ("unsupported", "from_wgpu"),
+            "{error}"
+        );
+        let text = error.to_string();
+        assert!(lacking.iter().all(|name| text.contains(name)), "{text}");
+        assert_eq!(text.matches(" is needed").count(), lacking.len(), "{text}");
+        application.assert_quiet();
+    };
+    refused(
+        wgpu::Limits {
+            max_storage_buffers_per_shader_stage: 7,
+            ..least.clone()
+        },
+        &["max_storage_buffers_per_shader_stage is 7, at least 8 is needed"],
+    );
+    refused(
+        wgpu::Limits {
+            max_storage_buffers_per_shader_stage: 4,
+            max_dynamic_uniform_buffers_per_pipeline_layout: 0,
+            max_compute_workgroup_storage_size: 16_000,
+            max_compute_invocations_per_workgroup: 128,
+            max_compute_workgroup_size_x: 128,
+            max_bindings_per_bind_group: 8,
+            max_buffer_size: 1 << 20,
+            max_storage_buffer_binding_size: 128,
+            ..least.clone()
+        },
+        &[
+            "max_storage_buffers_per_shader_stage is 4",
+            "max_dynamic_uniform_buffers_per_pipeline_layout is 0",
+            "max_compute_workgroup_storage_size is 16000",
+            "max_compute_invocations_per_workgroup is 128",
+            "max_compute_workgroup_size_x is 128",
+            "max_bindings_per_bind_group is 8",
+            "max_buffer_size is 1048576",
+            "max_storage_buffer_binding_size is 128",
+        ],
+    );
+    let application = Application::new(least);
     let device = application.vsla();
-    let x = upload(&device, &numbers(&lengths([5, 3]), 0));
-    let error = directly(&x, &x).unwrap().conv().unwrap_err();
-    assert_eq!(
-        (error.kind(), error.op()),
-        ("unsupported", "conv"),
-        "{error}"
+    let (a, b) = (
+        numbers(&drawn("least left", 200, 900), 0),
+        numbers(&drawn("least right", 200, 90), 1),
     );
-    assert!(error.to_string().contains("conv_fused.f32"), "{error}");
-    assert_exact(
-        "2 x",
-        &download(&x.scale(2.0).unwrap()),
-        &download(&x.add(&x).unwrap()),
-    );
+    agrees_with_the_cpu(&device, &a, &b);
     application.assert_quiet();
 }
 
@@ -321,7 +419,10 @@ fn import_of_the_unfit() {
         error
     };
     for offset in [1, 2, 3, 5, 79, u64::MAX] {
-        refused(&buffer, offset, "unsupported");
+        let error = refused(&buffer, offset, "unsupported").to_string();
+        let wrong =
+            format!("an offset of {offset} bytes, which must be a multiple of the 4 of a value");
+        assert!(error.ends_with(&wrong), "{error}");
     }
     for (offset, there) in [(64, 4), (76, 1), (80, 0), (84, 0), (u64::MAX - 3, 0)] {
         let error = refused(&buffer, offset, "value_count");
@@ -348,7 +449,10 @@ fn import_of_the_unfit() {
             usage: FIT,
             mapped_at_creation: false,
         });
-        refused(&odd, 0, "unsupported");
+        let error = refused(&odd, 0, "unsupported").to_string();
+        let wrong =
+            format!("a buffer of {size} bytes, whose size must be a multiple of 16 and not 0");
+        assert!(error.ends_with(&wrong), "{error}");
     }
     let error = Device::cpu()
         .import::<f32>(&buffer, 0, &layout)

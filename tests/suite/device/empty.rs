@@ -77,9 +77,9 @@ fn no_pairs(device: &Device) {
 }
 
 fn no_elements_of_rank_8(device: &Device) {
-    let none = Ragged::full(&Layout::from_shapes(8, []).unwrap(), 1.0f32);
+    let none = Ragged::full(&Layout::from_shapes(8, []).unwrap(), 1.0f32).unwrap();
     let empty = Shape::new(&[2, 0, 3, 1, 1, 1, 1, 1]).unwrap();
-    let hollow = Ragged::full(&Layout::uniform(3, empty).unwrap(), 1.0f32);
+    let hollow = Ragged::full(&Layout::uniform(3, empty).unwrap(), 1.0f32).unwrap();
     for batch in [none, hollow] {
         let x = upload(device, &batch);
         for result in [x.add(&x), x.scale(2.0), x.copy()] {

@@ -141,7 +141,8 @@ fn transforms_in_passes() {
     let x = Ragged::from_fn(&layout, |_, i| {
         let at = i as f32;
         Complex32::new((at * 0.7).sin(), (at * at * 0.01).cos())
-    });
+    })
+    .unwrap();
     let spectra = |device: &Device| download(&upload(device, &x).fft().unwrap());
     let (got, expected) = (spectra(&device), spectra(&Device::cpu()));
     let close = |got: Ragged<Complex32>, expected: Ragged<Complex32>| {
@@ -154,7 +155,7 @@ fn transforms_in_passes() {
     close(got, expected);
     // Twice as many real values.
     let layout = lengths([16_384, 6002, 40, 8192]);
-    let x = Ragged::from_fn(&layout, |_, i| (i as f32 * i as f32 * 0.01).cos());
+    let x = Ragged::from_fn(&layout, |_, i| (i as f32 * i as f32 * 0.01).cos()).unwrap();
     let tensor = upload(&device, &x);
     let spectra = tensor.rfft().unwrap();
     let back = download(&spectra.irfft(tensor.layout()).unwrap());
@@ -205,13 +206,13 @@ fn too_large<R>(
 
 fn binding_bytes() {
     let device = own_gpu(|options| options.max_binding_bytes = Some(4096));
-    let ones = |layout: &vsla::Layout| Ragged::full(layout, 1.0f32);
+    let ones = |layout: &vsla::Layout| Ragged::full(layout, 1.0f32).unwrap();
     // Exactly the limit fits.
     let full = upload(&device, &ones(&lengths([1000, 24])));
     assert_exact(
         "the largest",
         &download(&full.scale(2.0).unwrap()),
-        &Ragged::full(full.layout(), 2.0),
+        &Ragged::full(full.layout(), 2.0).unwrap(),
     );
     too_large(
         device.upload(&ones(&lengths([1000, 25]))),
@@ -263,7 +264,7 @@ fn binding_bytes() {
     assert_exact(
         "after all that",
         &download(&x.add(&x).unwrap()),
-        &Ragged::full(x.layout(), 2.0),
+        &Ragged::full(x.layout(), 2.0).unwrap(),
     );
 }
 
@@ -283,4 +284,12 @@ fn are_shown() {
     assert_eq!(limits.workgroup_memory, own.workgroup_memory.min(20_000));
     assert_eq!((limits.invocations, limits.binding_bytes), (99, 12_345));
     assert!(own.binding_bytes < u64::MAX, "limits are never raised");
+    let refused = vsla::Device::gpu(vsla::GpuOptions {
+        max_workgroups_per_dimension: Some(0),
+        ..vsla::GpuOptions::default()
+    });
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "device: expected 1 or more workgroups in a dimension, got 0"
+    );
 }

@@ -136,7 +136,7 @@ fn with_work_recorded() {
 /// A future that is waiting when the device goes is woken.
 fn while_reading() {
     let device = own_gpu(|_| ());
-    let large = Ragged::full(&lengths([10_000_000]), 1.0f32);
+    let large = Ragged::full(&lengths([10_000_000]), 1.0f32).unwrap();
     let x = upload(&device, &large);
     for _ in 0..3 {
         let y = x.scale(2.0).unwrap();
@@ -214,7 +214,7 @@ fn the_applications_own() {
 
 /// The ring of upload buffers is in use when the device goes: nobody waits for buffers that will not come back.
 fn full_ring(device: &Device) {
-    let large = Ragged::full(&lengths([26_000_000]), 1.0f32);
+    let large = Ragged::full(&lengths([26_000_000]), 1.0f32).unwrap();
     drop(device.upload(&large));
     destroy(device);
     let mut errors = 0;

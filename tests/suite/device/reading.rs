@@ -146,7 +146,7 @@ fn from_many_threads(device: &Device) {
 /// A future that is dropped, before its first poll or after it, takes nothing with it.
 fn given_up(device: &Device) {
     // Large enough that it comes back in pieces.
-    let x = Ragged::full(&lengths([12_000_000]), 1.5f32);
+    let x = Ragged::full(&lengths([12_000_000]), 1.5f32).unwrap();
     let tensor = upload(device, &x);
     let mut context = Context::from_waker(Waker::noop());
     for polls in [0, 1, 2] {

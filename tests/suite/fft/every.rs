@@ -45,7 +45,7 @@ fn closed_list() {
     let device = fresh();
     let lengths = || 1..=4096;
     let layout = Layout::from_lengths(lengths()).unwrap();
-    let ones = upload(&device, &Ragged::full(&layout, 1.0f32));
+    let ones = upload(&device, &Ragged::full(&layout, 1.0f32).unwrap());
     let spectra = ones.rfft().unwrap();
     let back = download(&spectra.irfft(&layout).unwrap());
     let spectra = download(&spectra);
@@ -55,7 +55,10 @@ fn closed_list() {
         let worst = back.iter().map(|x| (x - 1.0).abs()).fold(0.0, f32::max);
         assert!(worst < 1e-5, "{n}: {worst}");
     }
-    let ones = upload(&device, &Ragged::full(&layout, Complex32::from(1.0)));
+    let ones = upload(
+        &device,
+        &Ragged::full(&layout, Complex32::from(1.0)).unwrap(),
+    );
     for (n, row) in lengths().zip(download(&ones.fft().unwrap()).iter()) {
         let off = (row[0] - n as f32).norm();
         assert!(off <= 1e-5 * n as f32, "{n}: {}", row[0]);
@@ -136,7 +139,7 @@ fn every_length(folder: &Path) {
 /// Convolutions of every length with itself, in integers: the sum of the results is that of one operand times the other's.
 fn convolve_all(device: &Device) {
     let layout = Layout::from_lengths(1..=4096).unwrap();
-    let a = Ragged::from_fn(&layout, |element, i| ((element * 7 + i * 5) % 3) as f32);
+    let a = Ragged::from_fn(&layout, |element, i| ((element * 7 + i * 5) % 3) as f32).unwrap();
     let x = upload(device, &a);
     let c = download(&x.conv(&x).unwrap());
     for (element, (a, c)) in a.iter().zip(c.iter()).enumerate() {

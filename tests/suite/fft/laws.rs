@@ -30,6 +30,7 @@ pub(super) fn zip(
     Ragged::from_fn(a.layout(), |element, i| {
         f(a.row(element)[i], b.row(element)[i])
     })
+    .unwrap()
 }
 
 /// F(2 a + i b) = 2 F(a) + i F(b).
@@ -59,13 +60,15 @@ pub(super) fn shifts(device: &Device) {
     let rotated = Ragged::from_fn(x.layout(), |element, i| {
         let row = x.row(element);
         row[(i + row.len() * by - by) % row.len()]
-    });
+    })
+    .unwrap();
     let (got, plain) = (fft(device, &rotated), fft(device, &x));
     let expected = Ragged::from_fn(x.layout(), |element, k| {
         let row = plain.row(element);
         let turns = (by * k % row.len()) as f64 / row.len() as f64;
         wide(row[k]) * Complex64::from_polar(1.0, -core::f64::consts::TAU * turns)
-    });
+    })
+    .unwrap();
     assert_spectral("shifted", &got, &expected, |n| 2.0 * bound(n));
 }
 
@@ -76,6 +79,7 @@ pub(super) fn convolution(device: &Device) {
             let value = |k: usize| ((element * 7 + i * k + seed * 3) % 5) as f32 - 2.0;
             z(value(3), value(11))
         })
+        .unwrap()
     };
     let (a, b) = (integers(0), integers(1));
     let product = zip(&fft(device, &a), &fft(device, &b), |a, b| a * b);

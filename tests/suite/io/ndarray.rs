@@ -65,7 +65,8 @@ fn any_order() {
     let expected = Ragged::from_fn(&layout, |element, i| {
         let wide = layout.shape(element).extents()[1] as usize;
         (element * 100 + i / wide * 10 + i % wide) as i32
-    });
+    })
+    .unwrap();
     assert_eq!(
         Ragged::from_padded_array(whole.view(), &layout).unwrap(),
         expected
@@ -106,7 +107,7 @@ fn refused() {
     let huge = u32::MAX as usize;
     let empty =
         Layout::from_shapes(4, [shape(&[1, 1, 1, 1]), shape(&[huge, huge, huge, 0])]).unwrap();
-    let empty = Ragged::<u8>::zeros(&empty);
+    let empty = Ragged::<u8>::zeros(&empty).unwrap();
     let wide = Layout::from_shapes(
         8,
         (0..8).map(|axis| {
@@ -115,7 +116,7 @@ fn refused() {
             shape(&extents)
         }),
     );
-    let wide = Ragged::<u8>::zeros(&wide.unwrap());
+    let wide = Ragged::<u8>::zeros(&wide.unwrap()).unwrap();
     let cases = [
         (
             of(&[2, 2], &rows),

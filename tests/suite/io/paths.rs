@@ -1,5 +1,8 @@
 //! Files on disk: whole or not there.
 
+#[cfg(unix)]
+mod unix;
+
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -19,6 +22,14 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         bench.host("paths::refused", refused),
         bench.host("paths::at_once", at_once),
         bench.host("streams_that_fail", streams_that_fail),
+        #[cfg(unix)]
+        bench.host("paths::links_and_modes", unix::links_and_modes),
+        #[cfg(unix)]
+        bench.host("paths::named_pipes", unix::named_pipes),
+        #[cfg(unix)]
+        bench.host("paths::devices", unix::devices),
+        #[cfg(target_os = "linux")]
+        bench.host("paths::what_is_open_here", unix::what_is_open_here),
     ]
 }
 
@@ -51,7 +62,7 @@ impl Drop for Folder {
 }
 
 fn batch(seed: u64) -> Ragged<f32> {
-    Ragged::random(&Layout::from_lengths([3, 0, 70_000]).unwrap(), seed)
+    Ragged::random(&Layout::from_lengths([3, 0, 70_000]).unwrap(), seed).unwrap()
 }
 
 fn round_trip() {
@@ -112,18 +123,24 @@ fn refused() {
     assert_eq!(kind_of(error), ErrorKind::NotFound);
     assert_eq!(
         kind_of(batch(1).write("/").unwrap_err()),
-        ErrorKind::InvalidInput
+        ErrorKind::IsADirectory
     );
     assert_eq!(
         kind_of(batch(1).write(Path::new("")).unwrap_err()),
         ErrorKind::InvalidInput
     );
 
-    // A folder is in the way, so that renaming fails at last: nothing is left behind.
+    // A folder is in the way: nothing is left behind.
     let path = folder.0.join("batch.vsla");
     fs::create_dir(&path).unwrap();
-    kind_of(batch(1).write(&path).unwrap_err());
-    kind_of(Ragged::<f32>::read(&path).unwrap_err());
+    for error in [
+        batch(1).write(&path).unwrap_err(),
+        Ragged::<f32>::read(&path).unwrap_err(),
+    ] {
+        let text = format!("{}: a folder, and no file", path.display());
+        assert!(error.to_string().ends_with(&text), "{error}");
+        assert_eq!(kind_of(error), ErrorKind::IsADirectory);
+    }
     assert_eq!(folder.names(), ["batch.vsla"]);
 }
 

@@ -2,7 +2,7 @@
 
 mod texts;
 
-use std::io::{Cursor, Write};
+use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::process::{Command, Stdio};
 
 use half::f16;
@@ -15,6 +15,7 @@ use vsla::{Complex32, Error, Layout, Ragged, Result, Shape};
 use crate::support::allocation::largest_in;
 use crate::support::bench::Bench;
 use crate::support::corpus::{self, rng};
+use crate::support::tensors;
 use texts::texts;
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
@@ -27,6 +28,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         bench.host("safetensors::cut_short", cut_short),
         bench.host("safetensors::mutated", mutated),
         bench.host("safetensors::texts", texts),
+        bench.host("safetensors::bounded", bounded),
+        bench.host("safetensors::found_by_fuzzing", found_by_fuzzing),
         bench.unless("safetensors::python", no_python, python),
     ]
 }
@@ -198,7 +201,7 @@ fn of_others() {
 fn paths() {
     let name = format!("vsla-suite-{}.safetensors", std::process::id());
     let path = std::env::temp_dir().join(name);
-    let x = Ragged::random(&Layout::from_lengths([3, 0, 70_000]).unwrap(), 5);
+    let x = Ragged::random(&Layout::from_lengths([3, 0, 70_000]).unwrap(), 5).unwrap();
     Writer::new().add("x", &x).unwrap().write(&path).unwrap();
     let mut file = Reader::open(&path).unwrap();
     let (read, largest) = largest_in(|| file.read::<f32>("x").unwrap());
@@ -388,4 +391,89 @@ safetensors.numpy.save_file({
     assert_eq!(a.read::<i32>("a").unwrap(), expected);
     drop(a);
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// What takes most memory for each byte of a header, and what promises more than is there.
+fn bounded() {
+    for n in [1, 10, 1000, 20_000] {
+        let listed = |of: &dyn Fn(usize) -> String| {
+            let tensors: Vec<String> = (0..n).map(of).collect();
+            format!("{{{}}}", tensors.join(","))
+        };
+        let empty = r#""shape":[0],"data_offsets":[0,0]}"#;
+        let headers = [
+            listed(&|i| format!(r#""{i}":{{"dtype":"",{empty}"#)),
+            listed(&|i| {
+                let values = format!(r#""{i}.values":{{"dtype":"F32",{empty}"#);
+                format!(r#"{values},"{i}.offsets":{{"dtype":"I64",{empty}"#)
+            }),
+            format!(
+                r#"{{"x":{{"dtype":"","shape":[{}0],"data_offsets":[0,0]}}}}"#,
+                "0,".repeat(n)
+            ),
+            format!(r#"{{"__metadata__":[{}0]}}"#, "[],".repeat(n)),
+            format!(r#"{{"__metadata__":{}0"#, "[".repeat(n)),
+        ];
+        for header in headers {
+            let _ = tensors::read_all(&file(&header, &[]));
+        }
+    }
+    let huge = "[0,18446744073709551615]";
+    let (values, offsets) = (
+        r#""x.values":{"dtype":"F32""#,
+        r#""x.offsets":{"dtype":"I64""#,
+    );
+    let data = r#""data_offsets":[0,0]"#;
+    for shape in [
+        "[0]",
+        huge,
+        "[18446744073709551615]",
+        "[4611686018427387904,4]",
+    ] {
+        let header =
+            format!(r#"{{{values},"shape":{shape},{data}}},{offsets},"shape":{shape},{data}}}}}"#);
+        for (_, batch) in tensors::read_all(&file(&header, &[])).unwrap() {
+            batch.unwrap_err();
+        }
+    }
+
+    /// So many bytes, all of them 0x30.
+    struct Long(u64);
+
+    impl Read for Long {
+        fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+            bytes.fill(0x30);
+            Ok(bytes.len())
+        }
+    }
+
+    impl Seek for Long {
+        fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+            Ok(match to {
+                SeekFrom::End(_) => self.0,
+                _ => 0,
+            })
+        }
+    }
+
+    let (outcome, largest) = largest_in(|| Reader::new(Long(1 << 62)).map(|_| ()));
+    assert_eq!(
+        outcome.unwrap_err().to_string(),
+        "read: at byte 0: expected a header of at most 100000000 bytes, got 3472328296227680304"
+    );
+    assert!(largest < 4096, "{largest}");
+}
+
+/// What the fuzzer of `fuzz/` kept, each of a path of its own through the code.
+fn found_by_fuzzing() {
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/suite/io/safetensors/found"
+    );
+    let mut files = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let _ = tensors::read_all(&std::fs::read(entry.unwrap().path()).unwrap());
+        files += 1;
+    }
+    assert!(files > 3, "{files} files in {folder}");
 }

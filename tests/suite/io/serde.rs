@@ -65,13 +65,21 @@ fn golden() {
         r#"{"lengths":[1],"values":[15360]}"#,
     );
     let topology = Topology::new([12, 16], [8, 8], &[(0, 1), (1, 0)]).unwrap();
-    let places = r#"{"shape":[12,16],"block":[8,8],"blocks":[[0,1],[1,0]]}"#;
+    let places = r#"{"shape":[12,16],"block":[8,8],"rows":[[1],[0]],"columns":[1,1]}"#;
     round_trip(&topology, places);
     let values: Vec<i32> = (0..256).collect();
-    let listed = serde_json::to_string(&values).unwrap();
+    let listed = serde_json::to_string(&[&values[..128], &values[128..]]).unwrap();
     round_trip(
         &Bsr::from_sets(&topology, 2, values).unwrap(),
-        &format!(r#"{{"topology":{places},"sets":2,"values":{listed}}}"#),
+        &format!(r#"{{"topology":{places},"sets":{listed}}}"#),
+    );
+    // What has no blocks has rows and columns all the same.
+    let empty = Topology::new([17, 0], [8, 8], &[]).unwrap();
+    let places = r#"{"shape":[17,0],"block":[8,8],"rows":[[],[],[]],"columns":[]}"#;
+    round_trip(&empty, places);
+    round_trip(
+        &Bsr::<u32>::from_sets(&empty, 2, vec![]).unwrap(),
+        &format!(r#"{{"topology":{places},"sets":[[],[]]}}"#),
     );
     // What people may write as well: rows as elements of rank 1, and names in any order.
     let rows: Ragged<i32> =
@@ -133,22 +141,22 @@ fn refused() {
         ),
         (
             of::<Layout>(r#"{"rank": 1, "shapes": [[1], []]}"#),
-            "shape: element 1: expected a rank of 1 to 8, got 0",
+            "layout: element 1: expected a rank of 1, got 0",
         ),
         (
             of::<Layout>(r#"{"rank": 2, "shapes": [[1, 1], [65536, 65536]]}"#),
-            &format!("shape: element 1: the product of the extents (65536, 65536) {overflow}"),
+            &format!("layout: element 1: the product of the extents {overflow}"),
         ),
         (
             of::<Layout>(r#"{"lengths": [4294967295, 1]}"#),
-            &format!("offsets: element 1: the total number of values {overflow}"),
+            &format!("layout: element 1: the total number of values {overflow}"),
         ),
         (of::<Layout>("{}"), one_way),
         (of::<Layout>(r#"{"lengths": [], "rank": 1}"#), one_way),
         (of::<Layout>(r#"{"shapes": []}"#), one_way),
         (
             of::<Layout>(r#"{"lengths": [-1]}"#),
-            "invalid value: integer `-1`, expected usize",
+            "invalid value: integer `-1`, expected u32",
         ),
         (
             of::<Ragged<f32>>(r#"{"lengths": [2, 1], "values": [1, 2]}"#),
@@ -163,18 +171,57 @@ fn refused() {
             "unknown field `offsets`, expected one of `lengths`, `rank`, `shapes`, `values`",
         ),
         (
-            of::<Topology>(r#"{"shape": [8, 8], "block": [8, 8], "blocks": [[0, 0], [0, 1]]}"#),
+            of::<Topology>(
+                r#"{"shape": [8, 8], "block": [8, 8], "rows": [[0, 1]], "columns": [2]}"#,
+            ),
             "topology: block 1: expected one inside the grid of 1 x 1, got (0, 1)",
         ),
         (
-            of::<Topology>(r#"{"shape": [8, 8], "block": [8, 9], "blocks": []}"#),
+            of::<Topology>(
+                r#"{"shape": [8, 16], "block": [8, 8], "rows": [[1, 0]], "columns": [1, 1]}"#,
+            ),
+            "topology: block 1: expected one behind (0, 1), got (0, 0)",
+        ),
+        (
+            of::<Topology>(r#"{"shape": [8, 8], "block": [8, 9], "rows": [[]], "columns": [0]}"#),
             "topology: expected block sides of 8, 16, 32, 48, 64, 96 or 128, got 9",
+        ),
+        // The grids of these would take gigabytes.
+        (
+            of::<Topology>(
+                r#"{"shape": [4294967000, 8], "block": [8, 8], "rows": [[]], "columns": [0]}"#,
+            ),
+            "topology: expected the blocks of 536870875 rows of the grid, got 1 row",
+        ),
+        (
+            of::<Topology>(
+                r#"{"shape": [8, 4294967000], "block": [8, 8], "rows": [[]], "columns": [0, 0]}"#,
+            ),
+            "topology: expected the counts of 536870875 columns of the grid, got 2 columns",
+        ),
+        (
+            of::<Topology>(r#"{"shape": [8, 8], "block": [8, 8], "rows": [[0]], "columns": [0]}"#),
+            "topology: expected a count of column 0 of 1, got 0",
+        ),
+        (
+            of::<Topology>(r#"{"shape": [8, 8], "block": [8, 8], "blocks": [[0, 0]]}"#),
+            "unknown field `blocks`, expected one of `shape`, `block`, `rows`, `columns`",
         ),
         (
             of::<Bsr<u8>>(
-                r#"{"topology": {"shape": [8, 8], "block": [8, 8], "blocks": [[0, 0]]}, "sets": 1, "values": [1]}"#,
+                r#"{"topology": {"shape": [8, 8], "block": [8, 8], "rows": [[0]], "columns": [1]}, "sets": [[1]]}"#,
             ),
-            "bsr: expected 64 values, got 1",
+            "bsr: element 0: expected 64 values, got 1",
+        ),
+        (
+            of::<Bsr<u8>>(
+                r#"{"topology": {"shape": [0, 0], "block": [8, 8], "rows": [], "columns": []}, "sets": 4294967295}"#,
+            ),
+            "invalid type: integer `4294967295`, expected a list of lists",
+        ),
+        (
+            of::<Ragged<()>>(r#"{"lengths": [1], "values": [null]}"#),
+            "expected values of a type that has a size",
         ),
     ];
     for (error, text) in cases {

@@ -66,6 +66,29 @@ respecting! {
     "sub", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.sub(y));
     "hadamard", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.hadamard(y));
     "scale", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.scale(-3));
+    "expm1", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.abs()?.expm1());
+    "log1p", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.abs()?.log1p());
+    "sqrt", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.abs()?.sqrt());
+    "sin", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.abs()?.sin());
+    "tanh", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.abs()?.tanh());
+    "silu", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.abs()?.silu());
+    "erf", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.abs()?.erf());
+    "gelu", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.abs()?.gelu());
+    "gelu_tanh", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.abs()?.gelu_tanh());
+    "relu", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.abs()?.relu());
+    "floor", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.abs()?.floor());
+    "ceil", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.abs()?.ceil());
+    "round", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.abs()?.round());
+    "leaky_relu", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.leaky_relu(0.25));
+    "rem", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.rem(7));
+    "abs", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.abs());
+    "sign", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.sign());
+    "square", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.square());
+    "bit_and", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.bit_and(6));
+    "shift_left", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.shift_left(3));
+    "shift_right", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.shift_right(3));
+    "to_i32", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to_i32());
+    "to_u32", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.to_u32());
     "copy", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.copy());
     "to_f16", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to_f16());
     "to_f32", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to_f16()?.to_f32());
@@ -185,6 +208,26 @@ respecting! {
 }
 
 depending! {
+    "exp", [&[0], &[0, 0]], [&[], &[]] => [&[1.], &[1., 1.]],
+        |d, a, b| floats(d, a, b, |x, _| x.exp());
+    "exp2", [&[0], &[0, 0]], [&[], &[]] => [&[1.], &[1., 1.]],
+        |d, a, b| floats(d, a, b, |x, _| x.exp2());
+    "cos", [&[0], &[0, 0]], [&[], &[]] => [&[1.], &[1., 1.]],
+        |d, a, b| floats(d, a, b, |x, _| x.cos());
+    "sigmoid", [&[0], &[0, 0]], [&[], &[]] => [&[0.5], &[0.5, 0.5]],
+        |d, a, b| floats(d, a, b, |x, _| x.sigmoid());
+    "log", [&[1], &[1, 0]], [&[], &[]] => [&[0.], &[0., f64::NEG_INFINITY]],
+        |d, a, b| floats(d, a, b, |x, _| x.log());
+    "log2", [&[1], &[1, 0]], [&[], &[]] => [&[0.], &[0., f64::NEG_INFINITY]],
+        |d, a, b| floats(d, a, b, |x, _| x.log2());
+    "rsqrt", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[1., f64::INFINITY]],
+        |d, a, b| floats(d, a, b, |x, _| x.rsqrt());
+    "reciprocal", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[1., f64::INFINITY]],
+        |d, a, b| floats(d, a, b, |x, _| x.reciprocal());
+    "softplus", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[1., 1.]],
+        |d, a, b| floats(d, a, b, |x, _| x.softplus()?.ceil()?.clamp(0.0, 1.0));
+    "bit_not", [&[-1], &[-1, 0]], [&[], &[]] => [&[0.], &[0., -1.]],
+        |d, a, b| integers(d, a, b, |x, _| x.bit_not());
     "max", [&[-1], &[-1, 0]], [&[], &[]] => [&[-1.], &[0.]],
         |d, a, b| integers(d, a, b, |x, _| x.max());
     "min", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[0.]],

@@ -66,7 +66,8 @@ fn epilogue(device: &Device, extents: &[[usize; 3]], parts: Range<usize>) {
                 } else {
                     0.0
                 }
-        });
+        })
+        .unwrap();
         assert_eq!(got.cast(f64::from), expected, "{parts}");
     }
 }
@@ -130,6 +131,7 @@ pub(super) fn every_bias_of_its_own(device: &Device) {
     let expected = Ragged::from_fn(sums.layout(), |i, at| {
         let bias = bias.row(list[i].1 as usize);
         sums.row(i)[at] + f64::from(bias[at % bias.len()])
-    });
+    })
+    .unwrap();
     assert_eq!(got.cast(f64::from), expected);
 }

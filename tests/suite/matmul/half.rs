@@ -65,8 +65,8 @@ fn random(device: &Device) {
     let extents = [[70, 1500, 40], [1, 3, 9], [130, 64, 66]];
     let (left, right) = factors(&extents, [false; 2]);
     let (a, b) = (
-        narrowed(&Ragged::random(&left, 5)),
-        narrowed(&Ragged::random(&right, 6)),
+        narrowed(&Ragged::random(&left, 5).unwrap()),
+        narrowed(&Ragged::random(&right, 6).unwrap()),
     );
     let [wide_a, wide_b] = [&a, &b].map(|x| x.cast(f16::to_f64));
     let pairs = reference::elementwise(a.len());
@@ -88,8 +88,8 @@ fn as_of_f32(device: &Device) {
         .collect();
     for transposed in TRANSPOSES {
         let (left, right) = factors(&extents, transposed);
-        let a = upload(device, &narrowed(&Ragged::random(&left, 7)));
-        let b = upload(device, &narrowed(&Ragged::random(&right, 8)));
+        let a = upload(device, &narrowed(&Ragged::random(&left, 7).unwrap()));
+        let b = upload(device, &narrowed(&Ragged::random(&right, 8).unwrap()));
         let (wide_a, wide_b) = (a.to_f32().unwrap(), b.to_f32().unwrap());
         let wide = wide_a.pair(&wide_b, Pairing::Elementwise).unwrap();
         for tier in tiers(device) {
@@ -111,12 +111,12 @@ fn empty(device: &Device) {
     for extents in [&[[3, 0, 3], [0, 4, 2], [3, 4, 0], [0, 0, 0]][..], &[]] {
         let (left, right) = factors(extents, [false; 2]);
         let (x, y) = (
-            upload(device, &Ragged::full(&left, f16::ONE)),
-            upload(device, &Ragged::full(&right, f16::ONE)),
+            upload(device, &Ragged::full(&left, f16::ONE).unwrap()),
+            upload(device, &Ragged::full(&right, f16::ONE).unwrap()),
         );
         let got = download(&x.matmul(&y).unwrap());
         let shapes = extents.iter().map(|&[m, _, n]| [m, n]);
-        assert_eq!(got, Ragged::full(&matrices(shapes), f16::ZERO));
+        assert_eq!(got, Ragged::full(&matrices(shapes), f16::ZERO).unwrap());
     }
 }
 
@@ -157,8 +157,8 @@ fn range(device: &Device) {
     }
     let layout = matrices([[40, 40], [3, 3]]);
     let (mut a, b) = (
-        Ragged::full(&layout, f16::ONE),
-        Ragged::full(&layout, f16::ONE),
+        Ragged::full(&layout, f16::ONE).unwrap(),
+        Ragged::full(&layout, f16::ONE).unwrap(),
     );
     a.values_mut()[5 * 40 + 7] = f16::NAN;
     let got = download(&upload(device, &a).matmul(&upload(device, &b)).unwrap());
@@ -187,8 +187,8 @@ fn pairings(device: &Device) {
     }
     // As much as both have of the inner extent.
     let (a, b) = (matrices([[2, 3], [1, 4]]), matrices([[5, 2], [2, 2]]));
-    let ambient = upload(device, &Ragged::full(&a, f16::ONE))
-        .matmul_ambient(&upload(device, &Ragged::full(&b, f16::ONE)));
+    let ambient = upload(device, &Ragged::full(&a, f16::ONE).unwrap())
+        .matmul_ambient(&upload(device, &Ragged::full(&b, f16::ONE).unwrap()));
     let got = download(&ambient.unwrap());
     assert_eq!(
         got.cast(f16::to_f64).values(),
@@ -209,12 +209,14 @@ fn at_every_base(device: &Device) {
                 [s[0] as usize, s[1] as usize]
             });
             let whole = matrices([[1, base]].into_iter().chain(shapes));
-            let values = narrowed(&Ragged::random(layout, seed)).into_parts().1;
+            let values = narrowed(&Ragged::random(layout, seed).unwrap())
+                .into_parts()
+                .1;
             let padded = [vec![f16::NAN; base], values].concat();
             let whole = Ragged::from_parts(whole, padded).unwrap();
             upload(device, &whole).elements(1..3).unwrap()
         });
-        let values = narrowed(&Ragged::random(&bias, 4)).into_parts().1;
+        let values = narrowed(&Ragged::random(&bias, 4).unwrap()).into_parts().1;
         let padded = [vec![f16::NAN; base], values].concat();
         let bias = Ragged::from_lengths(padded, [base, 5, 35]).unwrap();
         let bias = upload(device, &bias).elements(1..3).unwrap();
@@ -231,8 +233,8 @@ fn at_every_base(device: &Device) {
 fn alone(device: &Device) {
     let extents = [[3, 700, 3], [513, 30, 520], [64, 64, 64], [1, 1, 1]];
     let (left, right) = factors(&extents, [false; 2]);
-    let x = upload(device, &narrowed(&Ragged::random(&left, 3)));
-    let y = upload(device, &narrowed(&Ragged::random(&right, 4)));
+    let x = upload(device, &narrowed(&Ragged::random(&left, 3).unwrap()));
+    let y = upload(device, &narrowed(&Ragged::random(&right, 4).unwrap()));
     let whole = download(&x.matmul(&y).unwrap());
     for i in 0..extents.len() {
         let (x, y) = (x.elements(i..i + 1).unwrap(), y.elements(i..i + 1).unwrap());
@@ -245,13 +247,11 @@ fn alone(device: &Device) {
 fn epilogues(device: &Device) {
     let extents = [[33, 600, 7], [2, 3, 7], [0, 1, 7], [40, 0, 7]];
     let (left, right) = factors(&extents, [false; 2]);
-    let a = narrowed(&Ragged::random(&left, 11));
-    let b = narrowed(&Ragged::random(&right, 12));
-    let bias = narrowed(&Ragged::random(&Layout::from_lengths([7]).unwrap(), 13));
-    let residual = narrowed(&Ragged::random(
-        &matrices(extents.map(|[m, _, n]| [m, n])),
-        14,
-    ));
+    let a = narrowed(&Ragged::random(&left, 11).unwrap());
+    let b = narrowed(&Ragged::random(&right, 12).unwrap());
+    let bias = narrowed(&Ragged::random(&Layout::from_lengths([7]).unwrap(), 13).unwrap());
+    let residual =
+        narrowed(&Ragged::random(&matrices(extents.map(|[m, _, n]| [m, n])), 14).unwrap());
     let halves = [&a, &b, &bias, &residual].map(|batch| upload(device, batch));
     let wide = halves.each_ref().map(|half| half.to_f32().unwrap());
     for parts in 0..32 {
@@ -292,13 +292,13 @@ fn errors(device: &Device) {
     let matrix = |rows, columns| {
         upload(
             device,
-            &Ragged::full(&matrices([[rows, columns]]), f16::ONE),
+            &Ragged::full(&matrices([[rows, columns]]), f16::ONE).unwrap(),
         )
     };
     let error = matrix(2, 3).matmul(&matrix(2, 3)).unwrap_err();
     assert_eq!((error.kind(), error.op()), ("inner_extents", "matmul"));
     let (x, y) = (matrix(2, 3), matrix(3, 2));
-    let vector = Ragged::full(&Layout::from_lengths([3]).unwrap(), f16::ONE);
+    let vector = Ragged::full(&Layout::from_lengths([3]).unwrap(), f16::ONE).unwrap();
     let vector = upload(device, &vector);
     pair(&x, &y, |product| {
         assert_eq!(product.bias(&vector).run().unwrap_err().kind(), "length");

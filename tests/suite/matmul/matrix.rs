@@ -61,7 +61,10 @@ fn every_tile(device: &Device) -> &'static [[usize; 3]] {
 
 /// Without matrices it says so, and the other tier is there.
 fn refused(device: &Device) {
-    let one = upload(device, &Ragged::full(&matrices([[1, 1]]), f16::ONE));
+    let one = upload(
+        device,
+        &Ragged::full(&matrices([[1, 1]]), f16::ONE).unwrap(),
+    );
     pair(&one, &one, |product| {
         let by_matrices = product.clone().tier(Tier::Matrix).run();
         assert_eq!(by_matrices.is_ok(), device.info().matrices.is_some());
@@ -153,8 +156,8 @@ fn random(device: &Device) {
         .collect();
     for transposed in TRANSPOSES {
         let (left, right) = factors(&extents, transposed);
-        let a = narrowed(&Ragged::random(&left, 21));
-        let b = narrowed(&Ragged::random(&right, 22));
+        let a = narrowed(&Ragged::random(&left, 21).unwrap());
+        let b = narrowed(&Ragged::random(&right, 22).unwrap());
         let [wide_a, wide_b] = [&a, &b].map(|x| x.cast(f16::to_f64));
         let pairs = reference::elementwise(a.len());
         let expected = reference::matmul(&wide_a, &wide_b, &pairs, transposed);
@@ -172,8 +175,8 @@ fn random(device: &Device) {
 fn infinities_stay(device: &Device) {
     let every_tile = every_tile(device);
     let (left, right) = factors(every_tile, [false; 2]);
-    let mut a = Ragged::full(&left, f16::ONE);
-    let b = Ragged::full(&right, f16::ONE);
+    let mut a = Ragged::full(&left, f16::ONE).unwrap();
+    let b = Ragged::full(&right, f16::ONE).unwrap();
     let strange = 5;
     let [m, k, n] = every_tile[strange];
     let (row, column) = (m - 1, n - 3);
@@ -241,8 +244,8 @@ fn alone(device: &Device) {
         .map(|[m, k, n]| [m, 3 * k, n])
         .collect();
     let (left, right) = factors(&extents, [false; 2]);
-    let a = narrowed(&Ragged::random(&left, 3));
-    let b = narrowed(&Ragged::random(&right, 4));
+    let a = narrowed(&Ragged::random(&left, 3).unwrap());
+    let b = narrowed(&Ragged::random(&right, 4).unwrap());
     let (x, y) = (upload(device, &a), upload(device, &b));
     let whole = download(&x.matmul(&y).unwrap());
     for i in 0..=every_tile(device).len() {
@@ -269,8 +272,8 @@ fn a_thousand_times(device: &Device) {
     let extents: Vec<_> = tiles.iter().map(|&i| every_tile(device)[i]).collect();
     for transposed in TRANSPOSES {
         let (left, right) = factors(&extents, transposed);
-        let x = upload(device, &narrowed(&Ragged::random(&left, 23)));
-        let y = upload(device, &narrowed(&Ragged::random(&right, 24)));
+        let x = upload(device, &narrowed(&Ragged::random(&left, 23).unwrap()));
+        let y = upload(device, &narrowed(&Ragged::random(&right, 24).unwrap()));
         pair(&x, &y, |product| {
             let product = form(product, transposed).tier(Tier::Matrix);
             let first = product.run_f32().unwrap();

@@ -101,10 +101,10 @@ fn every_kernel(device: &Device) {
         Some(names.len())
     }
     let counts = [
-        seen(device, |layout| Ragged::full(layout, 1.0f32)),
-        seen(device, |layout| Ragged::full(layout, 1i32)),
-        seen(device, |layout| Ragged::full(layout, 1u32)),
-        seen(device, |layout| Ragged::full(layout, f16::ONE)),
+        seen(device, |layout| Ragged::full(layout, 1.0f32).unwrap()),
+        seen(device, |layout| Ragged::full(layout, 1i32).unwrap()),
+        seen(device, |layout| Ragged::full(layout, 1u32).unwrap()),
+        seen(device, |layout| Ragged::full(layout, f16::ONE).unwrap()),
     ];
     let listed = vsla::kernels();
     let native = |name: &str| name.starts_with("matmul.") && name.contains(".native.");
@@ -179,7 +179,10 @@ fn pairings(device: &Device) {
 fn not_a_number_stays(device: &Device) {
     for [m, k, n] in EVERY {
         let (left, right) = factors(&[[m, k, n]], [false; 2]);
-        let (mut a, mut b) = (Ragged::full(&left, 1.0f32), Ragged::full(&right, 1.0f32));
+        let (mut a, mut b) = (
+            Ragged::full(&left, 1.0f32).unwrap(),
+            Ragged::full(&right, 1.0f32).unwrap(),
+        );
         a.values_mut()[m * k - 1] = f32::INFINITY;
         b.values_mut()[n - 3] = f32::NAN;
         for base in [0, 3] {
@@ -225,8 +228,8 @@ fn alone(device: &Device) {
     let extents: Vec<_> = EVERY.into_iter().chain(others).collect();
     for transposed in [[false; 2], [true; 2]] {
         let (left, right) = factors(&extents, transposed);
-        let a = narrowed(&Ragged::random(&left, 3)).cast(f16::to_f32);
-        let b = narrowed(&Ragged::random(&right, 4)).cast(f16::to_f32);
+        let a = narrowed(&Ragged::random(&left, 3).unwrap()).cast(f16::to_f32);
+        let b = narrowed(&Ragged::random(&right, 4).unwrap()).cast(f16::to_f32);
         let whole = multiply(device, &a, &b, transposed, Tier::Native);
         for i in 0..extents.len() {
             for base in [0, 3] {
@@ -253,8 +256,8 @@ fn alone(device: &Device) {
 fn many_times(device: &Device) {
     for of in EVERY {
         let (left, right) = factors(&[of], [false; 2]);
-        let x = upload(device, &Ragged::random(&left, 23));
-        let y = upload(device, &Ragged::random(&right, 24));
+        let x = upload(device, &Ragged::random(&left, 23).unwrap());
+        let y = upload(device, &Ragged::random(&right, 24).unwrap());
         let pair = x.pair(&y, Pairing::Elementwise).unwrap();
         let product = pair.product().tier(Tier::Native);
         let first = product.run().unwrap();
@@ -268,7 +271,7 @@ fn many_times(device: &Device) {
 
 /// A device that has not what a tier needs says so, and the others are there.
 fn refused(device: &Device) {
-    let one = upload(device, &Ragged::full(&matrices([[1, 1]]), 1.0f32));
+    let one = upload(device, &Ragged::full(&matrices([[1, 1]]), 1.0f32).unwrap());
     let pair = one.pair(&one, Pairing::Elementwise).unwrap();
     let native = pair.product().tier(Tier::Native).run();
     assert_eq!(native.is_ok(), device.info().native);
@@ -289,7 +292,10 @@ fn refused(device: &Device) {
 #[cfg(feature = "gpu")]
 fn small_devices() {
     let (left, right) = factors(&EVERY, [false; 2]);
-    let (a, b) = (Ragged::random(&left, 5), Ragged::random(&right, 6));
+    let (a, b) = (
+        Ragged::random(&left, 5).unwrap(),
+        Ragged::random(&right, 6).unwrap(),
+    );
     for (invocations, memory) in [(Some(256), None), (None, Some(16_384)), (Some(1023), None)] {
         let device = own_gpu(|options| {
             options.max_invocations = invocations;

@@ -27,7 +27,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
 }
 
 fn ones(device: &Device, layout: &Layout) -> Tensor<f32> {
-    upload(device, &Ragged::full(layout, 1.0))
+    upload(device, &Ragged::full(layout, 1.0).unwrap())
 }
 
 /// Every layer is the operand of the next, and what is cached with its layout must not pile up behind the first's.

@@ -30,7 +30,7 @@ pub(super) fn padded_round_trip() {
         let batch = Ragged::try_from(rows.clone()).unwrap();
         let lengths: Vec<usize> = rows.iter().map(Vec::len).collect();
         let width = batch.layout().max_length();
-        let padded = batch.to_padded(-7);
+        let padded = batch.to_padded(-7).unwrap();
         assert_eq!(padded.len(), width * rows.len());
         assert_eq!(padded.len() as u64, batch.layout().padded_total());
         for (i, row) in rows.iter().enumerate() {
@@ -51,8 +51,9 @@ pub(super) fn padded_boxes() {
     property(vec(extents(), 0..8), |shapes| {
         let shapes: Vec<Shape> = shapes.iter().map(|extents| shape(extents)).collect();
         let layout = Layout::from_shapes(3, shapes.iter().copied()).unwrap();
-        let batch = Ragged::from_fn(&layout, |element, index| (1000 * element + index) as i64);
-        let padded = batch.to_padded(-1);
+        let batch =
+            Ragged::from_fn(&layout, |element, index| (1000 * element + index) as i64).unwrap();
+        let padded = batch.to_padded(-1).unwrap();
 
         let axis = |axis: usize| {
             shapes

@@ -59,7 +59,7 @@ Ragged<u32>: 1 row, 1 value, lengths 1..=1
         print: || {
             format!(
                 "{}",
-                Ragged::from_fn(&lengths(&[0, 0, 0, 0, 0, 0, 0, 8]), |_, i| i)
+                Ragged::from_fn(&lengths(&[0, 0, 0, 0, 0, 0, 0, 8]), |_, i| i).unwrap()
             )
         },
         text: "\
@@ -79,7 +79,7 @@ Ragged<usize>: 8 rows, 8 values, lengths 0..=8
             let layout = lengths(&[1, 9, 456, 1, 1, 1, 2, 0, 1]);
             format!(
                 "{}",
-                Ragged::from_fn(&layout, |element, i| 1000 * element + i)
+                Ragged::from_fn(&layout, |element, i| 1000 * element + i).unwrap()
             )
         },
         text: "\
@@ -96,7 +96,7 @@ Ragged<usize>: 9 rows, 472 values, lengths 0..=456
         name: "in_full",
         print: || {
             let layout = lengths(&[0, 9, 0, 0, 0, 0, 0, 0, 1]);
-            format!("{:#}", Ragged::from_fn(&layout, |_, i| i as u8))
+            format!("{:#}", Ragged::from_fn(&layout, |_, i| i as u8).unwrap())
         },
         text: "\
 Ragged<u8>: 9 rows, 10 values, lengths 0..=9

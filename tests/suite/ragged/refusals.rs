@@ -276,10 +276,33 @@ fn every_error_has_its_text() {
                 op,
                 left: 3,
                 right: 5,
+                pairing: true,
             },
             "batch_size",
             None,
-            "conv: expected batches of equal size, got 3 elements and 5: unequal batches need a pairing",
+            "conv: expected batches of equal size, got 3 elements and 5: unequal batches need a pairing: AllToAll or a List",
+        ),
+        (
+            Error::BatchSize {
+                op,
+                left: 1,
+                right: 5,
+                pairing: true,
+            },
+            "batch_size",
+            None,
+            "conv: expected batches of equal size, got 1 element and 5: unequal batches need a pairing: OneToAll, AllToAll or a List",
+        ),
+        (
+            Error::BatchSize {
+                op,
+                left: 3,
+                right: 5,
+                pairing: false,
+            },
+            "batch_size",
+            None,
+            "conv: expected batches of equal size, got 3 elements and 5",
         ),
         (
             Error::PairIndex {
@@ -311,7 +334,7 @@ fn every_error_has_its_text() {
             },
             "device_mismatch",
             None,
-            "conv: expected both operands on one device, got cpu and llvmpipe",
+            "conv: expected both operands on one device, got cpu and llvmpipe: upload both through one Device or its clones",
         ),
         (
             Error::TooLarge {

@@ -68,7 +68,8 @@ pub(super) fn max_is_found_anywhere(device: &Device) {
         } else {
             -1.0 - random.f32()
         }
-    });
+    })
+    .unwrap();
     let found = run(device, &x, &x, |x, _| x.max());
     assert_exact("max", &found, &scalars(places.iter().map(|_| -0.25)));
     let found = run(device, &x, &x, |x, _| x.argmax());
@@ -105,7 +106,7 @@ pub(super) fn argmax_goldens(device: &Device) {
 
 pub(super) fn argmax_ties(device: &Device) {
     let layout = Layout::from_lengths([1, 2, 33, 257, 1025, 70_000]).unwrap();
-    let x = Ragged::full(&layout, 3.0f32);
+    let x = Ragged::full(&layout, 3.0f32).unwrap();
     assert_exact(
         "all equal",
         &run(device, &x, &x, |x, _| x.argmax()),
@@ -120,7 +121,8 @@ pub(super) fn argmax_ties(device: &Device) {
         } else {
             1
         }
-    });
+    })
+    .unwrap();
     let expected = scalars(lengths.map(|length| length as u32 / 4));
     assert_exact(
         "two maxima",
@@ -150,7 +152,8 @@ pub(super) fn argmax_of_nan(device: &Device) {
         (0, 1234 | 1235 | 4999) => NAN,
         (1, 4999) => NAN,
         (_, index) => index as f32,
-    });
+    })
+    .unwrap();
     assert_exact(
         "in a long one",
         &run(device, &x, &x, |x, _| x.argmax()),
@@ -212,7 +215,7 @@ pub(super) fn min_goldens(device: &Device) {
 /// Around every tile edge, against the maximum.
 pub(super) fn min_of_negated(device: &Device) {
     let lengths = [0, 1, 31, 32, 33, 1024, 4095, 4096, 4097, 70_000];
-    let x = Ragged::random(&Layout::from_lengths(lengths).unwrap(), 8);
+    let x = Ragged::random(&Layout::from_lengths(lengths).unwrap(), 8).unwrap();
     let negated = x.cast(|x| -x);
     let min = run(device, &x, &x, |x, _| x.min());
     let max = run(device, &negated, &negated, |x, _| x.max());

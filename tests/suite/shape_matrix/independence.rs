@@ -20,7 +20,8 @@ pub(super) fn contained(device: &Device) {
             Layout::from_lengths(lengths.collect::<Vec<_>>()).unwrap()
         };
         let grid = grid(&[[3, 4], [4, 3]]);
-        let values = |layout: &Layout| Ragged::from_fn(layout, |e, i| ((e * 7 + i) % 11) as f32);
+        let values =
+            |layout: &Layout| Ragged::from_fn(layout, |e, i| ((e * 7 + i) % 11) as f32).unwrap();
         let healthy = [
             Matrices {
                 entries: values(&lengths(&[])),

@@ -44,7 +44,7 @@ pub(super) fn matrices(device: &Device) {
     let shapes = [[2, 3], [0, 3], [5, 1], [1, 40], [3, 0], [7, 7]];
     let shapes = shapes.map(|extents| Shape::new(&extents).unwrap());
     let layout = Layout::from_shapes(2, shapes).unwrap();
-    let x = Ragged::from_fn(&layout, |e, i| (100 * e + i) as i32 + 1);
+    let x = Ragged::from_fn(&layout, |e, i| (100 * e + i) as i32 + 1).unwrap();
     let got = run(device, &x, &x, |x, _| x.pad(&[(2, 1), (0, 0)]));
     assert_exact("rows of zeros", &got, &padded(&x, &[(2, 1), (0, 0)]));
     let got = run(device, &x, &x, |x, _| x.slice(&[1, 0], &[4, 7]));
@@ -52,7 +52,8 @@ pub(super) fn matrices(device: &Device) {
     let all = Ragged::from_fn(
         &Layout::uniform(9, Shape::new(&[6, 5]).unwrap()).unwrap(),
         |e, i| (e * 31 + i) as i32,
-    );
+    )
+    .unwrap();
     for range in [[-3, 2], [2, 9], [5, 6], [-7, 1], [6, 8]] {
         let got = run(device, &all, &all, |x, _| slice_of(x, &[range, [0, 5]]));
         assert_exact("rows of one width", &got, &sliced(&all, &[range, [0, 5]]));
@@ -81,7 +82,7 @@ pub(super) fn transposed(device: &Device) {
             Shape::new(&extents).unwrap()
         });
         let layout = Layout::from_shapes(rank, shapes).unwrap();
-        let x = Ragged::from_fn(&layout, |e, i| (1000 * e + i) as i32);
+        let x = Ragged::from_fn(&layout, |e, i| (1000 * e + i) as i32).unwrap();
         for permutation in &permutations {
             let expected = permuted(&x, permutation);
             let y = upload(device, &x).transpose(permutation).unwrap();
@@ -151,7 +152,7 @@ fn turn_type<T: Element>(
     value: impl Fn(usize) -> T,
 ) {
     let offsets = layout.offsets().clone();
-    let x = Ragged::from_fn(layout, |e, i| value(offsets.range(e).start + i));
+    let x = Ragged::from_fn(layout, |e, i| value(offsets.range(e).start + i)).unwrap();
     let tensor = upload(device, &x);
     for first in [0, 2] {
         let some = tensor.elements(first..x.len()).unwrap();

@@ -1,12 +1,23 @@
-//! The largest piece of memory that a thread asks for at once.
+//! What memory a thread asks for: the largest piece at once, and the most that it holds; and pieces that are refused.
 
 #![allow(unsafe_code, reason = "allocators are")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 thread_local! {
     static LARGEST: Cell<usize> = const { Cell::new(0) };
+    /// Bytes held now and at most, since the count began.
+    static HELD: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
+}
+
+/// What `f` gives, and the most bytes that this thread held while it ran, beside what it held before.
+#[cfg(any(feature = "serde", feature = "safetensors"))]
+pub fn peak_in<T>(f: impl FnOnce() -> T) -> (T, usize) {
+    HELD.set((0, 0));
+    let outcome = f();
+    (outcome, HELD.get().1 as usize)
 }
 
 /// What `f` gives, and the most bytes that it asked for at once on this thread.
@@ -14,6 +25,52 @@ pub fn largest_in<T>(f: impl FnOnce() -> T) -> (T, usize) {
     LARGEST.set(0);
     let outcome = f();
     (outcome, LARGEST.get())
+}
+
+/// Pieces of at least so many bytes are counted, and the one that is counted down to is refused.
+static LARGE: AtomicUsize = AtomicUsize::new(usize::MAX);
+static COUNTDOWN: AtomicU64 = AtomicU64::new(0);
+
+/// Refuses the `n`-th piece of at least so many bytes that any thread asks for from now on, all of them for `u64::MAX`, or none for
+/// 0; says what was left of the number before.
+pub fn refuse(n: u64, bytes: usize) -> u64 {
+    LARGE.store(if n == 0 { usize::MAX } else { bytes }, Ordering::SeqCst);
+    COUNTDOWN.swap(n, Ordering::SeqCst)
+}
+
+fn is_refused(bytes: usize) -> bool {
+    if bytes < LARGE.load(Ordering::Relaxed) {
+        return false;
+    }
+    let left = COUNTDOWN.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| match left {
+        u64::MAX => None,
+        left => left.checked_sub(1),
+    });
+    match left {
+        Err(u64::MAX) => true,
+        Ok(1) if is_elsewhere(bytes) => {
+            // The next one, then.
+            COUNTDOWN.store(1, Ordering::SeqCst);
+            false
+        }
+        left => left == Ok(1),
+    }
+}
+
+/// Whether a crate asks that cannot be told that there is none: for where it packs factors, and for its twiddles.
+fn is_elsewhere(bytes: usize) -> bool {
+    let large = LARGE.swap(usize::MAX, Ordering::SeqCst);
+    let asked = std::backtrace::Backtrace::force_capture().to_string();
+    let first: String = asked.lines().take(24).collect::<Vec<_>>().join("\n");
+    // Optimised builds put planners of transforms into the one function that calls them.
+    let elsewhere = ["gemm", "rustfft", "realfft", "cpu::fft::Plans"]
+        .iter()
+        .any(|name| first.contains(name));
+    if !elsewhere {
+        println!("{bytes} bytes refused: {first}");
+    }
+    LARGE.store(large, Ordering::SeqCst);
+    elsewhere
 }
 
 struct Watched;
@@ -26,27 +83,54 @@ fn watch(bytes: usize) {
     let _ = LARGEST.try_with(|largest| largest.set(largest.get().max(bytes)));
 }
 
+fn hold(bytes: isize) {
+    let _ = HELD.try_with(|held| {
+        let (now, most) = held.get();
+        held.set((now + bytes, most.max(now + bytes)));
+    });
+}
+
 // SAFETY: everything is passed on to the system's allocator.
 unsafe impl GlobalAlloc for Watched {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         watch(layout.size());
+        if is_refused(layout.size()) {
+            return std::ptr::null_mut();
+        }
+        hold(layout.size() as isize);
         // SAFETY: as the caller promises.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         watch(layout.size());
+        if is_refused(layout.size()) {
+            return std::ptr::null_mut();
+        }
+        hold(layout.size() as isize);
         // SAFETY: as the caller promises.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         watch(size);
+        if is_refused(size) {
+            return std::ptr::null_mut();
+        }
+        // Where it has to move, both are held for a moment.
+        hold(size as isize);
         // SAFETY: as the caller promises.
-        unsafe { System.realloc(at, layout, size) }
+        let moved = unsafe { System.realloc(at, layout, size) };
+        let gone = match moved.is_null() {
+            true => size,
+            false => layout.size(),
+        };
+        hold(-(gone as isize));
+        moved
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        hold(-(layout.size() as isize));
         // SAFETY: as the caller promises.
         unsafe { System.dealloc(at, layout) }
     }

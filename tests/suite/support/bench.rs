@@ -86,7 +86,7 @@ impl Bench {
         Trial::ignorable_test(
             format!("{}::gpu::{name}", self.module),
             move || match open() {
-                Ok(device) => guarded(|| test(device)).map(|()| Completion::Completed),
+                Ok(device) => within(device, test).map(|()| Completion::Completed),
                 Err(reason) if gpu_is_required() => Err(reason.into()),
                 Err(reason) => Ok(Completion::ignored_with(reason)),
             },
@@ -116,7 +116,7 @@ impl Bench {
     ) -> Trial {
         let name = format!("{}::gpu::{name}", self.module);
         Trial::ignorable_test(name, move || match gpu() {
-            Ok(device) if has(device) => guarded(|| test(device)).map(|()| Completion::Completed),
+            Ok(device) if has(device) => within(device, test).map(|()| Completion::Completed),
             Ok(_) => Ok(Completion::ignored_with(format!("the GPU has {lacks}"))),
             Err(reason) if gpu_is_required() => Err(reason.into()),
             Err(reason) => Ok(Completion::ignored_with(reason)),
@@ -168,6 +168,13 @@ pub fn folding_gpu() -> Result<&'static Device, &'static str> {
     })
 }
 
+/// The same GPU, whose kernels count their accesses outside buffers.
+#[cfg(feature = "gpu")]
+pub fn instrumented_gpu() -> Result<&'static Device, &'static str> {
+    static GPUS: Opened = [const { OnceLock::new() }; DEVICES];
+    opened(&GPUS, |options| options.instrumented = true)
+}
+
 /// The GPU is opened this often, for as many trials at once: a software one runs what comes through one device on one
 /// core.
 #[cfg(feature = "gpu")]
@@ -188,6 +195,7 @@ fn opened(
     let opened = slots[SLOT.with(|slot| *slot)].get_or_init(|| {
         let mut options = vsla::GpuOptions {
             poison: true,
+            instrumented: all_are_instrumented(),
             ..Default::default()
         };
         adjust(&mut options);
@@ -249,6 +257,31 @@ pub fn panic_of(f: impl FnOnce()) -> String {
     assert!(outcome.is_err(), "no panic came");
     PANIC.with_borrow(|kept| kept.clone().unwrap_or_default())
 }
+
+/// Whether the trials' GPUs count accesses outside buffers.
+#[cfg(feature = "gpu")]
+pub fn all_are_instrumented() -> bool {
+    std::env::var("VSLA_INSTRUMENTED").is_ok_and(|value| value == "1")
+}
+
+/// Runs `test`, after which no kernel may have reached outside its buffers, where the device is one that counts it.
+fn within(device: &Device, test: impl FnOnce(&Device)) -> Result<(), Failed> {
+    guarded(|| {
+        test(device);
+        assert_within(device);
+    })
+}
+
+/// No kernel reached outside its buffers since this was asked last, where the device is one that counts it.
+#[track_caller]
+#[cfg(feature = "gpu")]
+pub fn assert_within(device: &Device) {
+    let outside = device.accesses_outside().unwrap();
+    assert!(outside.is_empty(), "outside of buffers: {outside:#?}");
+}
+
+#[cfg(not(feature = "gpu"))]
+pub fn assert_within(_: &Device) {}
 
 /// Runs `test`; a panic becomes the failure's message.
 fn guarded(test: impl FnOnce()) -> Result<(), Failed> {

@@ -104,7 +104,7 @@ impl Case {
             .min(1000.0) as i32;
         let fill = |layout: &Layout, side: &str| {
             let mut rng = rng(&format!("{} {side}", self.name));
-            Ragged::from_fn(layout, |_, _| T::integer(&mut rng, limit))
+            Ragged::from_fn(layout, |_, _| T::integer(&mut rng, limit)).unwrap()
         };
         (fill(&left, "left"), fill(&right, "right"))
     }
@@ -121,6 +121,7 @@ impl Case {
             Ragged::from_fn(layout, |element, _| {
                 (rng.f32() * 2.0 - 1.0) * 10f32.powf(sign * exponents[element])
             })
+            .unwrap()
         };
         let (mut a, b) = (fill(&left, 1.0), fill(&right, -1.0));
         if self.content == Content::Nonfinite {

@@ -400,7 +400,7 @@ impl<T: Number, R: Comparable> Binary<T, R> {
         let paired = self.paired.expect("an operation on two batches");
         let batch = |lengths: &[usize]| {
             let layout = Layout::from_lengths(lengths.iter().copied()).unwrap();
-            upload(device, &Ragged::full(&layout, T::default()))
+            upload(device, &Ragged::full(&layout, T::default()).unwrap())
         };
         let (two, three) = (batch(&[2, 1]), batch(&[1, 0, 2]));
         let refused = |outcome: Result<Tensor<R>>, kind: &str| {
@@ -421,18 +421,18 @@ impl<T: Number, R: Comparable> Binary<T, R> {
         refused(through(Pairing::List(&[(0, 0), (0, 3)])), "pair_index");
         let shapes = [[1, 2], [2, 0]].map(|extents| Shape::new(&extents).unwrap());
         let layout = Layout::from_shapes(2, shapes).unwrap();
-        let matrices = upload(device, &Ragged::full(&layout, T::default()));
+        let matrices = upload(device, &Ragged::full(&layout, T::default()).unwrap());
         refused((self.run)(&two, &matrices), "rank");
         let rank = self.highest_rank() + 1;
         if rank <= 8 {
             let layout = Layout::uniform(2, Shape::new(&vec![1; rank]).unwrap()).unwrap();
-            let boxes = upload(device, &Ragged::full(&layout, T::default()));
+            let boxes = upload(device, &Ragged::full(&layout, T::default()).unwrap());
             refused((self.run)(&boxes, &boxes), "rank");
         }
         let elsewhere = Device::cpu();
         if device.is_gpu() {
             let layout = Layout::from_lengths([2, 1]).unwrap();
-            let other = upload(&elsewhere, &Ragged::full(&layout, T::default()));
+            let other = upload(&elsewhere, &Ragged::full(&layout, T::default()).unwrap());
             refused((self.run)(&two, &other), "device_mismatch");
         }
         // A refused call leaves the device as it was.

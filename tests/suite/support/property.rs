@@ -76,7 +76,7 @@ pub fn classes<const N: usize>(
                 })
             };
             let layout = Layout::from_shapes(rank, shapes(0)).expect("a small layout");
-            let own = Ragged::from_fn(&layout, |element, i| elements[element][side].1[i]);
+            let own = Ragged::from_fn(&layout, |element, i| elements[element][side].1[i]).unwrap();
             let layout = Layout::from_shapes(rank, shapes(1)).expect("a small layout");
             let longer = resized(&own, &layout);
             [own, longer]
@@ -122,6 +122,7 @@ fn resized<T: Copy + Default>(batch: &Ragged<T>, layout: &Layout) -> Ragged<T> {
         }
         batch.row(element)[at]
     })
+    .unwrap()
 }
 
 /// The index of the i-th value of an element, axis by axis.

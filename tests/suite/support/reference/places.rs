@@ -34,7 +34,7 @@ pub fn scatter_add<S: Scalar>(
     pairs: &[(usize, usize)],
 ) -> Sums<S> {
     let mut sums = Sums {
-        values: Ragged::zeros(layout),
+        values: Ragged::zeros(layout).unwrap(),
         magnitudes: vec![0.0; layout.total()],
         terms: vec![0; layout.total()],
     };

@@ -1,0 +1,210 @@
+//! No kernel reads or writes outside its buffers: random programs of every operation on a device that counts it.
+//!
+//! Operands begin anywhere in buffers that mostly end where their data does, and lengths and extents lie at the edges of what kernels do at
+//! once. With `VSLA_INSTRUMENTED=1` the GPUs of all other trials count as well.
+
+mod large;
+mod products;
+mod series;
+mod values;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use libtest_mimic::Trial;
+use vsla::{Complex32, Device, Element, Layout, Ragged, Result, Shape, Tensor, f16};
+
+use crate::support::bench::{
+    Bench, all_are_instrumented, assert_within, instrumented_gpu, is_software,
+};
+use crate::support::corpus::rng;
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    let mut trials = vec![
+        bench.on_gpu("copies_of_halves", instrumented_gpu, copies_of_halves),
+        bench.on_gpu("programs_of_values", instrumented_gpu, |device| {
+            programs(device, "values", 60, values::program, values::KERNELS)
+        }),
+        bench.on_gpu("programs_of_series", instrumented_gpu, |device| {
+            programs(device, "series", 40, series::program, series::KERNELS)
+        }),
+        bench.on_gpu("programs_of_products", instrumented_gpu, |device| {
+            programs(device, "products", 40, products::program, products::KERNELS)
+        }),
+        bench.host("every_kernel_is_in_a_program", every_kernel_is_in_a_program),
+    ];
+    trials.extend(large::tests(bench));
+    trials
+}
+
+/// A view of halves from an odd place on is made of two quads, of which the second may be behind the last.
+fn copies_of_halves(device: &Device) {
+    for length in [1, 7, 8, 9, 15, 16, 119, 127] {
+        let layout = Layout::from_lengths([length, 1]).unwrap();
+        let x = device.full(&layout, f16::ONE).unwrap();
+        x.elements(1..2).unwrap().copy().unwrap();
+        assert_within(device);
+    }
+}
+
+/// Seconds after which a software device begins no further program: its driver compiles each kernel for a second, and transforms for
+/// more. With `VSLA_INSTRUMENTED=1` it runs all of them.
+const SOFTWARE_SECONDS: u64 = 25;
+
+/// As many random programs, after which each operation has worked, and each of these kernels has run.
+fn programs(
+    device: &Device,
+    purpose: &str,
+    count: usize,
+    program: fn(&mut Draw<'_>),
+    kernels: &[&str],
+) {
+    let mut draw = Draw {
+        device,
+        rng: rng(&format!("bounds of {purpose}")),
+        turn: 0,
+        tried: BTreeMap::new(),
+    };
+    let begin = Instant::now();
+    let hurried = is_software(device) && !all_are_instrumented();
+    let mut outside = BTreeSet::new();
+    for turn in 0..count {
+        draw.turn = turn;
+        program(&mut draw);
+        outside.extend(device.accesses_outside().unwrap());
+        if hurried && begin.elapsed().as_secs() >= SOFTWARE_SECONDS {
+            break;
+        }
+    }
+    assert!(outside.is_empty(), "outside of buffers: {outside:#?}");
+    if draw.turn + 1 < count {
+        return;
+    }
+    let never: Vec<_> = draw.tried.iter().filter(|(_, worked)| !**worked).collect();
+    let ran: BTreeSet<String> = device.instrumented_kernels().into_iter().collect();
+    let missing: Vec<_> = kernels
+        .iter()
+        .filter(|stem| !ran.iter().any(|name| name.split('.').next() == Some(stem)))
+        .collect();
+    assert!(
+        never.is_empty() && missing.is_empty(),
+        "never worked: {never:?}; never ran: {missing:?} of {ran:?}"
+    );
+}
+
+/// Those for devices with cooperative matrices, where the tests of products run instrumented.
+const ON_MATRICES: &[&str] = &[
+    "matmul_matrix",
+    "bsr_matrix",
+    "bsr_matrix_sampled",
+    "bsr_align",
+];
+
+fn every_kernel_is_in_a_program() {
+    let all: BTreeSet<String> = vsla::kernels()
+        .into_iter()
+        .filter_map(|(name, _)| Some(name.split('.').next()?.to_string()))
+        .collect();
+    let here = [
+        values::KERNELS,
+        series::KERNELS,
+        products::KERNELS,
+        ON_MATRICES,
+    ]
+    .concat();
+    assert_eq!(all, here.into_iter().map(str::to_string).collect());
+}
+
+/// A type of values, of which this is one.
+trait Value: Element {
+    fn of(i: u32) -> Self;
+}
+
+macro_rules! values {
+    ($($t:ty: $of:expr;)+) => {$(
+        impl Value for $t {
+            fn of(i: u32) -> Self {
+                $of(i)
+            }
+        }
+    )+};
+}
+
+values! {
+    f32: |i| (i % 7) as f32 - 3.0;
+    i32: |i| i as i32 % 7 - 3;
+    u32: |i| i % 7;
+    f16: |i| f16::from_f32((i % 7) as f32 - 3.0);
+    Complex32: |i| Complex32::new((i % 7) as f32, (i % 3) as f32);
+}
+
+/// What programs are drawn from.
+struct Draw<'d> {
+    device: &'d Device,
+    rng: fastrand::Rng,
+    /// The number of the program: kinds of programs take turns.
+    turn: usize,
+    /// By operation, whether it has given a result yet: many are refused what is drawn.
+    tried: BTreeMap<&'static str, bool>,
+}
+
+/// Lengths at the edges of tiles, quads, tables and transforms.
+const LENGTHS: &[usize] = &[
+    0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 31, 32, 33, 63, 64, 65, 77, 100, 127, 128, 129, 210, 255,
+    257, 448, 449, 500, 1023, 1025, 2049, 4097,
+];
+const EXTENTS: &[usize] = &[0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 31, 33];
+
+impl Draw<'_> {
+    fn of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.rng.usize(..all.len())]
+    }
+
+    fn shape(&mut self, rank: usize) -> Shape {
+        let extents: Vec<usize> = match rank {
+            1 => vec![self.of(LENGTHS)],
+            2 => (0..2).map(|_| self.of(EXTENTS)).collect(),
+            _ => (0..rank).map(|_| self.of(&EXTENTS[..8])).collect(),
+        };
+        Shape::new(&extents).unwrap()
+    }
+
+    fn layout(&mut self, rank: usize, elements: usize) -> Layout {
+        let shapes: Vec<Shape> = (0..elements).map(|_| self.shape(rank)).collect();
+        Layout::from_shapes(rank, shapes).unwrap()
+    }
+
+    /// A batch of this layout, at any place of a buffer that mostly ends behind it.
+    fn tensor<T: Value>(&mut self, layout: &Layout) -> Tensor<T> {
+        let rank = layout.rank();
+        let stranger = |length: usize| {
+            let mut extents = vec![1; rank];
+            extents[rank - 1] = length;
+            Shape::new(&extents).unwrap()
+        };
+        let (before, after) = (self.rng.usize(..10), self.of(&[0, 0, 0, 1, 5]));
+        let shapes = [stranger(before)]
+            .into_iter()
+            .chain(layout.shapes())
+            .chain([stranger(after)]);
+        let whole = Layout::from_shapes(rank, shapes).unwrap();
+        let seed = self.rng.u32(..1000);
+        let values = Ragged::from_fn(&whole, |element, i| {
+            T::of(seed + (31 * element + 5 * i) as u32)
+        })
+        .unwrap();
+        let whole = self.device.upload(&values).unwrap();
+        whole.elements(1..1 + layout.len()).unwrap()
+    }
+
+    fn drawn<T: Value>(&mut self, rank: usize, elements: usize) -> Tensor<T> {
+        let layout = self.layout(rank, elements);
+        self.tensor(&layout)
+    }
+
+    /// Takes what an operation gave. Where it was refused, there is nothing to look at.
+    fn ran<R>(&mut self, op: &'static str, result: Result<R>) -> Option<R> {
+        *self.tried.entry(op).or_default() |= result.is_ok();
+        result.ok()
+    }
+}

@@ -1,0 +1,229 @@
+//! Programs that move values, compute with them one by one, and reduce them.
+
+use vsla::{Complex32, Flush, Indices, Layout, Order, Pairing, Ragged, Real, f16};
+
+use super::{Draw, Value};
+
+pub const KERNELS: &[&str] = &[
+    "ambient",
+    "ambient_boxes",
+    "ambient_flat",
+    "cast",
+    "convert",
+    "fill",
+    "gather",
+    "join",
+    "map",
+    "map_table",
+    "reduce",
+    "reduce_finish",
+    "reduce_pair",
+    "reduce_pair_tiles",
+    "reduce_tiles",
+    "scatter_add",
+    "select",
+    "strided",
+    "strided_boxes",
+    "transpose",
+];
+
+const MOST: u64 = 1 << 24;
+
+pub fn program(d: &mut Draw<'_>) {
+    match d.turn % 8 {
+        0 => moved::<Complex32>(d),
+        1 => moved::<u32>(d),
+        2 | 3 => moved::<f16>(d),
+        4 => {
+            computed::<i32>(d);
+            scattered::<i32>(d);
+        }
+        5 => {
+            computed::<u32>(d);
+            scattered::<u32>(d);
+        }
+        6 => {
+            computed::<f32>(d);
+            scattered::<f32>(d);
+        }
+        _ => floats(d),
+    }
+}
+
+/// What takes any type.
+fn moved<T: Value>(d: &mut Draw<'_>) {
+    let (rank, n) = (d.of(&[1, 1, 2, 2, 3, 4]), d.of(&[1, 2, 3, 7, 40]));
+    let x = d.drawn::<T>(rank, n);
+    let y = d.drawn::<T>(rank, n);
+    let other = d.layout(rank, n);
+    d.ran("copy", x.copy());
+    let full = d.device.full(&other, T::of(5));
+    d.ran("full", full);
+    let axis = d.rng.usize(..rank);
+    d.ran("concat", x.concat(&y, axis));
+    d.ran("concat_all", x.concat_all(&[&y, &x], axis));
+    d.ran("block_diag", x.block_diag(&y));
+    for pairing in [Pairing::AllToAll, Pairing::List(&[(0, 0)])] {
+        if let Ok(pair) = x.pair(&y, pairing) {
+            d.ran("paired concat", pair.concat(axis));
+        }
+    }
+    let start: Vec<i64> = (0..rank).map(|_| d.rng.i64(-9..9)).collect();
+    let end: Vec<i64> = start.iter().map(|s| s + d.rng.i64(0..40)).collect();
+    d.ran("slice", x.slice(&start, &end));
+    let widths: Vec<(usize, usize)> = (0..rank)
+        .map(|_| (d.rng.usize(..9), d.rng.usize(..9)))
+        .collect();
+    d.ran("pad", x.pad(&widths));
+    let mut axes: Vec<usize> = (0..rank).collect();
+    d.rng.shuffle(&mut axes);
+    d.ran("transpose", x.transpose(&axes));
+    axes.truncate(d.rng.usize(..=rank));
+    d.ran("flip", x.flip(&axes));
+    d.ran("resize", x.resize(&other));
+    let ones = Layout::uniform(n, vsla::Shape::new(&vec![1; rank]).unwrap()).unwrap();
+    let one = d.tensor::<T>(&ones);
+    d.ran("broadcast", one.broadcast(&other));
+    d.ran("stack", x.stack(MOST));
+    let stack = d.ran("stack_groups", x.stack_groups(&[n / 2, n - n / 2], MOST));
+    if let Some(stack) = stack {
+        d.ran("unstack", stack.unstack(x.layout()));
+    }
+    let (size, stride) = (d.rng.usize(1..4), d.rng.usize(1..3));
+    d.ran("window", x.window(size, stride, MOST));
+    d.ran("pyramid", x.pyramid(&[2, 3], Flush::Pad, MOST));
+    let chosen: Vec<u32> = (0..d.rng.usize(..2 * n))
+        .map(|_| d.rng.u32(..n as u32))
+        .collect();
+    d.ran("select", x.select(&chosen));
+    let mut order: Vec<u32> = (0..n as u32).collect();
+    d.rng.shuffle(&mut order);
+    d.ran("reorder", x.reorder(&Order::new(order).unwrap()));
+    d.ran("join", x.join(&[&y, &x]));
+    let lists = indices(d, n);
+    d.ran("gather", x.gather(&lists));
+    d.ran("gather_paired", x.gather_paired(&lists, Pairing::AllToAll));
+    let (places, target) = places(d, x.layout());
+    d.ran("scatter_set", x.scatter_set(&places, &target));
+}
+
+/// Lists of rows, some of which are not there.
+fn indices(d: &mut Draw<'_>, lists: usize) -> Indices {
+    let rows = (0..lists).map(|_| {
+        let count = d.of(&[0, 1, 3, 4, 9, 70]);
+        (0..count).map(|_| d.rng.u32(..9)).collect::<Vec<_>>()
+    });
+    Indices::new(Ragged::from_rows(rows.collect::<Vec<_>>()).unwrap()).unwrap()
+}
+
+/// For each row of each element a different row of one that is larger.
+fn places(d: &mut Draw<'_>, x: &Layout) -> (Indices, Layout) {
+    let more = d.rng.usize(..5);
+    let mut lists = Vec::new();
+    let mut shapes = Vec::new();
+    for shape in x.shapes() {
+        let mut extents: Vec<usize> = shape.extents().iter().map(|e| *e as usize).collect();
+        let mut rows: Vec<u32> = (0..(extents[0] + more) as u32).collect();
+        d.rng.shuffle(&mut rows);
+        lists.push(rows[..extents[0]].to_vec());
+        extents[0] += more;
+        shapes.push(vsla::Shape::new(&extents).unwrap());
+    }
+    let target = Layout::from_shapes(x.rank(), shapes).unwrap();
+    (
+        Indices::new(Ragged::from_rows(lists).unwrap()).unwrap(),
+        target,
+    )
+}
+
+/// What computes.
+fn computed<T: Value + Real>(d: &mut Draw<'_>) {
+    let (rank, n) = (d.of(&[1, 1, 2, 3, 5]), d.of(&[1, 2, 5, 40, 300]));
+    let n = if rank > 2 { n.min(40) } else { n };
+    let x = d.drawn::<T>(rank, n);
+    let y = d.drawn::<T>(rank, n);
+    let layout = x.layout().clone();
+    let z = d.tensor::<T>(&layout);
+    for other in [&y, &z] {
+        d.ran("add", x.add(other));
+        d.ran("sub", x.sub(other));
+        d.ran("hadamard", x.hadamard(other));
+        d.ran("dot", x.dot(other));
+        d.ran("equivalent", x.equivalent_blocking(other));
+    }
+    let (p, q) = (n.min(6), n.min(4));
+    let (few, fewer) = (x.elements(n - p..n).unwrap(), y.elements(0..q).unwrap());
+    let list: Vec<(u32, u32)> = (0..7)
+        .map(|_| (d.rng.u32(..p as u32), d.rng.u32(..q as u32)))
+        .collect();
+    for pairing in [Pairing::AllToAll, Pairing::List(&list)] {
+        let pair = few.pair(&fewer, pairing).unwrap();
+        d.ran("paired add", pair.add());
+        d.ran("paired hadamard", pair.hadamard());
+        d.ran("paired dot", pair.dot());
+        d.ran("paired equivalent", pair.equivalent_blocking());
+    }
+    d.ran("neg", x.neg());
+    d.ran("scale", x.scale(T::of(3)));
+    d.ran("sum", x.sum());
+    d.ran("norm1", x.norm1());
+    d.ran("max", x.max());
+    d.ran("min", x.min());
+    d.ran("argmax", x.argmax());
+    d.ran("argmin", x.argmin());
+    d.ran("minimal_shape", x.minimal_shape_blocking());
+    d.ran("shrink", x.shrink_blocking());
+}
+
+fn scattered<T: Value + Real>(d: &mut Draw<'_>) {
+    let (rank, n) = (d.of(&[1, 2, 3]), d.of(&[1, 3, 20]));
+    let x = d.drawn::<T>(rank, n);
+    // Many rows to few places: long sums are cut into parts.
+    let (mut lists, mut shapes) = (Vec::new(), Vec::new());
+    for shape in x.layout().shapes() {
+        let mut extents: Vec<usize> = shape.extents().iter().map(|e| *e as usize).collect();
+        let rows = d.rng.usize(1..9);
+        lists.push(
+            (0..extents[0])
+                .map(|_| d.rng.u32(..rows as u32))
+                .collect::<Vec<_>>(),
+        );
+        extents[0] = rows;
+        shapes.push(vsla::Shape::new(&extents).unwrap());
+    }
+    let target = Layout::from_shapes(rank, shapes).unwrap();
+    let lists = Indices::new(Ragged::from_rows(lists).unwrap()).unwrap();
+    d.ran("scatter_add", x.scatter_add(&lists, &target));
+}
+
+fn floats(d: &mut Draw<'_>) {
+    let (rank, n) = (d.of(&[1, 2, 3]), d.of(&[1, 4, 60]));
+    let x = d.drawn::<f32>(rank, n);
+    d.ran("norm2", x.norm2());
+    d.ran("to_f16", x.to_f16());
+    d.ran("exp", x.exp());
+    d.ran("to_i32", x.to_i32());
+    let half = d.drawn::<f16>(rank, n);
+    d.ran("to_f32", half.to_f32());
+    d.ran("exp of halves", half.exp());
+    let integers = d.drawn::<i32>(rank, n);
+    d.ran("abs", integers.abs());
+    d.ran("to_f32", integers.to_f32());
+    // One element of many tiles.
+    let layout = Layout::from_lengths([3, d.of(&[8192, 8193, 20_001])]).unwrap();
+    let (x, y) = (d.tensor::<f32>(&layout), d.tensor::<f32>(&layout));
+    d.ran("norm2", x.norm2());
+    d.ran("sum", x.sum());
+    d.ran("max", x.max());
+    d.ran("argmin", x.argmin());
+    d.ran("dot", x.dot(&y));
+    d.ran("degree", x.degree_blocking());
+    d.ran("equivalent", x.equivalent_blocking(&y));
+    d.ran("add", x.add(&y));
+    let wide = d.drawn::<f32>(2, 3);
+    let turned = Layout::uniform(2, vsla::Shape::new(&[70, d.of(&[61, 64, 99])]).unwrap()).unwrap();
+    let (x, z) = (d.tensor::<f32>(&turned), d.tensor::<Complex32>(&turned));
+    d.ran("transpose", x.transpose(&[1, 0]));
+    d.ran("transpose", z.transpose(&[1, 0]));
+    d.ran("minimal_shape", wide.minimal_shape_blocking());
+}

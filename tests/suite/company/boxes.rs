@@ -1,0 +1,123 @@
+//! Boxes: transforms and convolutions of two axes, stacks and windows.
+
+use vsla::{Complex32, ConvMethod, Device, Flush, Pairing, Tensor};
+
+use super::{Rows, Subject, beside, boxes_of, bytes, value};
+
+pub(super) const SUBJECTS: &[Subject] = &[
+    Subject {
+        name: "planes",
+        count: EXTENTS.len(),
+        run: planes,
+    },
+    Subject {
+        name: "conv_boxes",
+        count: EXTENTS.len() - 2,
+        run: conv,
+    },
+    Subject {
+        name: "box_reductions",
+        count: EXTENTS.len(),
+        run: reductions,
+    },
+    Subject {
+        name: "stacks",
+        count: EXTENTS.len(),
+        run: stacks,
+    },
+    Subject {
+        name: "windows",
+        count: EXTENTS.len(),
+        run: windows,
+    },
+];
+
+/// Rows and columns whose transforms build on each other's where one planner makes them; the longest last.
+const EXTENTS: &[[usize; 2]] = &[
+    [108, 3],
+    [109, 27],
+    [1, 1],
+    [0, 5],
+    [27, 108],
+    [36, 109],
+    [60, 66],
+    [3, 337],
+    [64, 64],
+    [97, 101],
+    [2, 2700],
+    [2700, 2],
+    [3, 4111],
+    [8232, 2],
+];
+
+fn batch(device: &Device, picked: &[usize], seed: usize) -> Tensor<f32> {
+    boxes_of(device, picked, |i| EXTENTS[i], |i, at| value(seed, i, at))
+}
+
+fn planes(device: &Device, picked: &[usize]) -> Rows {
+    let x = batch(device, picked, 1);
+    let z = boxes_of(
+        device,
+        picked,
+        |i| EXTENTS[i],
+        |i, at| Complex32::new(value(2, i, 2 * at), value(2, i, 2 * at + 1)),
+    );
+    let spectrum = x.rfft2().unwrap();
+    beside([
+        bytes(&spectrum),
+        bytes(&spectrum.irfft2(x.layout()).unwrap()),
+        bytes(&z.fft2().unwrap()),
+        bytes(&z.ifft2().unwrap()),
+    ])
+}
+
+fn conv(device: &Device, picked: &[usize]) -> Rows {
+    let x = batch(device, picked, 1);
+    let other = |i: usize| EXTENTS[(i * 5 + 2) % (EXTENTS.len() - 4)];
+    let y = boxes_of(device, picked, other, |i, at| value(2, i, at));
+    let pair = x.pair(&y, Pairing::Elementwise).unwrap();
+    beside(
+        [ConvMethod::Auto, ConvMethod::Fft]
+            .into_iter()
+            .flat_map(|method| {
+                let pair = pair.method(method);
+                [pair.conv(), pair.correlate()].map(|result| bytes(&result.unwrap()))
+            }),
+    )
+}
+
+fn reductions(device: &Device, picked: &[usize]) -> Rows {
+    let x = batch(device, picked, 1);
+    let other = |i: usize| EXTENTS[(i * 5 + 2) % EXTENTS.len()];
+    let y = boxes_of(device, picked, other, |i, at| value(2, i, at));
+    beside([x.sum(), x.norm2(), x.dot(&y), x.add(&y)].map(|result| bytes(&result.unwrap())))
+}
+
+/// Each element a stack of its own slices, which are transformed: first put together, then apart.
+fn stacks(device: &Device, picked: &[usize]) -> Rows {
+    // Three vectors for each element.
+    let vectors: Vec<usize> = picked.iter().flat_map(|&i| 3 * i..3 * i + 3).collect();
+    let length = |v: usize| [EXTENTS[v / 3][(v % 3) % 2] + v % 3];
+    let x = boxes_of(device, &vectors, length, |v, at| value(3, v, at));
+    let stacks = x.stack_groups(&vec![3; picked.len()], 1 << 30).unwrap();
+    let apart = stacks.unstack(x.layout()).unwrap().rfft().unwrap();
+    let apart = bytes(&apart);
+    beside([
+        bytes(&stacks.rfft2().unwrap()),
+        bytes(&stacks.norm2().unwrap()),
+        apart.chunks(3).map(|rows| rows.concat()).collect(),
+    ])
+}
+
+/// The window that ends at each element's own stream: windows of two over the pairs (element, element).
+fn windows(device: &Device, picked: &[usize]) -> Rows {
+    let vectors: Vec<usize> = picked.iter().flat_map(|&i| 2 * i..2 * i + 2).collect();
+    let length = |v: usize| [EXTENTS[v / 2][v % 2]];
+    let x = boxes_of(device, &vectors, length, |v, at| value(4, v, at));
+    let windows = x.window(2, 2, 1 << 30).unwrap();
+    let levels = x.pyramid(&[2], Flush::Pad, 1 << 30).unwrap();
+    beside([
+        bytes(&windows.rfft2().unwrap()),
+        bytes(&levels[0].sum().unwrap()),
+    ])
+}

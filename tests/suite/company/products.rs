@@ -1,0 +1,153 @@
+//! Matrix products, dense and block-sparse.
+
+use vsla::{Activation, Bsr, Device, Pairing, Tensor, Topology, f16};
+
+use super::{Rows, Subject, beside, boxes_of, bytes, value};
+
+pub(super) const SUBJECTS: &[Subject] = &[
+    Subject {
+        name: "matmul",
+        count: EXTENTS.len(),
+        run: floats,
+    },
+    Subject {
+        name: "matmul::f16",
+        count: EXTENTS.len(),
+        run: halves,
+    },
+    Subject {
+        name: "bsr",
+        count: COLUMNS.len(),
+        run: bsr,
+    },
+];
+
+/// m, k and n: vectors on either side, what the crate on the CPU has kernels of its own for, and what is cut into pieces.
+const EXTENTS: &[[usize; 3]] = &[
+    [1, 1, 1],
+    [1, 700, 5],
+    [5, 700, 1],
+    [3, 2, 40],
+    [2, 1, 33],
+    [16, 300, 16],
+    [15, 513, 17],
+    [0, 4, 4],
+    [4, 0, 4],
+    [33, 65, 129],
+    [64, 512, 64],
+    [65, 1030, 63],
+    [130, 40, 130],
+    [7, 9000, 3],
+    [513, 520, 30],
+    [1, 3, 600],
+    [600, 3, 1],
+];
+
+fn value16(seed: usize, i: usize, at: usize) -> f16 {
+    f16::from_f32(value(seed, i, at))
+}
+
+fn floats(device: &Device, picked: &[usize]) -> Rows {
+    let matrix = |seed, of: fn([usize; 3]) -> [usize; 2]| {
+        boxes_of(
+            device,
+            picked,
+            move |i| of(EXTENTS[i]),
+            move |i, at| value(seed, i, at),
+        )
+    };
+    let a = matrix(1, |[m, k, _]| [m, k]);
+    let b = matrix(2, |[_, k, n]| [k, n]);
+    let at = matrix(3, |[m, k, _]| [k, m]);
+    let bt = matrix(4, |[_, k, n]| [n, k]);
+    let residual = matrix(5, |[m, _, n]| [m, n]);
+    let bias = boxes_of(device, picked, |i| [EXTENTS[i][2]], |i, at| value(6, i, at));
+    let product = |x: &Tensor<f32>, y: &Tensor<f32>, [left, right]: [bool; 2]| {
+        let mut product = x.pair(y, Pairing::Elementwise).unwrap().product();
+        if left {
+            product = product.transpose_left();
+        }
+        if right {
+            product = product.transpose_right();
+        }
+        let product = product.scale(0.5).bias(&bias).activation(Activation::Gelu);
+        bytes(&product.residual(&residual).run().unwrap())
+    };
+    beside([
+        bytes(&a.matmul(&b).unwrap()),
+        product(&a, &b, [false, false]),
+        product(&at, &b, [true, false]),
+        product(&a, &bt, [false, true]),
+        product(&at, &bt, [true, true]),
+    ])
+}
+
+fn halves(device: &Device, picked: &[usize]) -> Rows {
+    let a = boxes_of(
+        device,
+        picked,
+        |i| [EXTENTS[i][0], EXTENTS[i][1]],
+        |i, at| value16(1, i, at),
+    );
+    let b = boxes_of(
+        device,
+        picked,
+        |i| [EXTENTS[i][1], EXTENTS[i][2]],
+        |i, at| value16(2, i, at),
+    );
+    let product = a.pair(&b, Pairing::Elementwise).unwrap().product();
+    beside([
+        bytes(&product.run().unwrap()),
+        bytes(&product.run_f32().unwrap()),
+    ])
+}
+
+/// Columns of right operands, or rows of left ones.
+const COLUMNS: &[usize] = &[1, 3, 16, 32, 33, 129, 0, 300, 40];
+
+/// One block-sparse matrix with rows of many blocks and of none, by dense ones of several widths, from either side.
+fn bsr(device: &Device, picked: &[usize]) -> Rows {
+    let many = (0..170).map(|column| (1, column));
+    let topology =
+        Topology::from_unsorted([41, 1360], [8, 8], many.chain([(0, 3), (4, 100)])).unwrap();
+    let values = (0..topology.len() * 64).map(|at| value(1, 0, at));
+    let s = Bsr::new(&topology, values.collect()).unwrap();
+    let s = device.upload_bsr(&s).unwrap();
+    let right = |rows: usize| {
+        boxes_of(
+            device,
+            picked,
+            move |i| [rows, COLUMNS[i]],
+            |i, at| value(2, i, at),
+        )
+    };
+    let left = |columns: usize| {
+        boxes_of(
+            device,
+            picked,
+            move |i| [COLUMNS[i], columns],
+            |i, at| value(3, i, at),
+        )
+    };
+    let wide = boxes_of(
+        device,
+        picked,
+        |i| [41, COLUMNS[i]],
+        |i, at| value(4, i, at),
+    );
+    let tall = boxes_of(
+        device,
+        picked,
+        |i| [COLUMNS[i], 1360],
+        |i, at| value(5, i, at),
+    );
+    let sampled = wide.pair(&tall, Pairing::Elementwise).unwrap().product();
+    let sampled = sampled.sampled(&topology).unwrap();
+    beside([
+        bytes(&s.matmul(&right(1360)).unwrap()),
+        bytes(&s.transposed().matmul(&right(41)).unwrap()),
+        bytes(&left(41).matmul_bsr(&s).unwrap()),
+        bytes(&left(1360).matmul_bsr(&s.transposed()).unwrap()),
+        bytes(sampled.values()),
+    ])
+}

@@ -1,0 +1,162 @@
+//! Operations that fail for want of memory, or of a device, leave nothing behind.
+
+use libtest_mimic::Trial;
+use vsla::{Error, Order, Pairing, Result, Shape, Tensor};
+
+use super::pressure::{MIB, fill, limited};
+use super::{EVERY_OP, drawn, lengths, numbers, own_gpu};
+use crate::support::bench::{Bench, gpu};
+use crate::support::operation::upload;
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    let tests: &[(&str, fn())] = &[
+        ("failures::at_each_allocation", at_each_allocation),
+        ("failures::of_a_lost_device", of_a_lost_device),
+    ];
+    tests
+        .iter()
+        .map(|&(name, test)| bench.on_gpu(name, gpu, move |_| test()))
+        .collect()
+}
+
+type Op = fn(&Tensor<f32>, &Tensor<f32>) -> Result<()>;
+
+/// What [`EVERY_OP`] leaves out, each with another way to plan or to allocate.
+const MORE_OPS: &[(&str, Op)] = &[
+    ("conv by transforms", |x, y| {
+        x.conv(y)?.download_blocking().map(drop)
+    }),
+    ("upload", |x, _| {
+        x.device()
+            .upload(&numbers(&lengths([9_000, 3]), 0))
+            .map(drop)
+    }),
+    ("all to all", |x, y| {
+        x.pair(y, Pairing::AllToAll)?
+            .correlate_max()?
+            .value
+            .download_blocking()
+            .map(drop)
+    }),
+    ("a list", |x, y| {
+        let list: Vec<(u32, u32)> = (0..500).map(|i| (i * 3 % 40, i * 7 % 40)).collect();
+        x.pair(y, Pairing::List(&list))?
+            .dot()?
+            .download_blocking()
+            .map(drop)
+    }),
+    ("concat", |x, y| {
+        x.concat(y, 0)?.download_blocking().map(drop)
+    }),
+    ("kron", |x, y| x.kron(y)?.download_blocking().map(drop)),
+    ("rfft and back", |x, _| {
+        x.rfft()?.irfft(x.layout())?.download_blocking().map(drop)
+    }),
+    ("reorder", |x, _| {
+        let order = Order::new((0..40).rev().collect::<Vec<u32>>())?;
+        x.reorder(&order)?.download_blocking().map(drop)
+    }),
+    ("join", |x, y| x.join(&[y])?.download_blocking().map(drop)),
+    ("flip", |x, _| x.flip(&[0])?.download_blocking().map(drop)),
+    ("min", |x, _| x.min()?.download_blocking().map(drop)),
+    ("f16", |x, _| {
+        x.to_f16()?.to_f32()?.download_blocking().map(drop)
+    }),
+    ("matmul", |x, _| {
+        let shapes = (0..12).map(|i| Shape::new(&[i + 1, 20]).unwrap());
+        let layout = vsla::Layout::from_shapes(2, shapes)?;
+        let a = x.device().upload(&numbers(&layout, 0))?;
+        a.transpose(&[1, 0])?
+            .matmul(&a)?
+            .download_blocking()
+            .map(drop)
+    }),
+    ("profile", |x, _| {
+        let (scaled, _) = x.device().profile(|| x.scale(2.0))?;
+        scaled.map(drop)
+    }),
+];
+
+/// Every operation, with room that ends at each of its allocations in turn.
+fn at_each_allocation() {
+    let device = limited(8 * MIB);
+    let every = EVERY_OP.iter().map(|&(name, op)| {
+        let run = move |x: &Tensor<f32>, y: &Tensor<f32>| op(x, y).map(drop);
+        (
+            name,
+            Box::new(run) as Box<dyn Fn(&Tensor<f32>, &Tensor<f32>) -> Result<()>>,
+        )
+    });
+    let more = MORE_OPS
+        .iter()
+        .map(|&(name, op)| (name, Box::new(op) as Box<_>));
+    let mut all = 0;
+    for (name, op) in every.chain(more) {
+        let (mut room, mut failures) = (0, 0);
+        loop {
+            // Fresh layouts, of which nothing is known yet.
+            let (x, y) = (
+                upload(&device, &numbers(&drawn("short left", 40, 60), 0)),
+                upload(&device, &numbers(&drawn("short right", 40, 60), 1)),
+            );
+            let ballast = fill(&device, room);
+            device.trim();
+            let before = device.memory();
+            let outcome = op(&x, &y);
+            device.trim();
+            // What was recorded before the failure still runs.
+            let done = vsla::wgpu::PollType::wait_indefinitely();
+            device.wgpu().unwrap().0.poll(done).unwrap();
+            let after = device.memory();
+            assert_eq!(
+                (after.live, after.cached, after.leaving),
+                (before.live, 0, 0),
+                "{name} with {room}: {outcome:?}, {before:?}"
+            );
+            drop((ballast, x, y));
+            assert_eq!(device.memory().live, 0, "{name} with {room}");
+            match outcome {
+                Ok(()) => break,
+                // It gets exactly one allocation further.
+                Err(Error::OutOfMemory {
+                    bytes,
+                    available: Some(available),
+                    ..
+                }) => {
+                    assert!(bytes > available, "{name}: {bytes} of {available}");
+                    room += (bytes - available).next_multiple_of(256);
+                    failures += 1;
+                }
+                Err(error) => panic!("{name} with {room}: {error}"),
+            }
+        }
+        assert!((1..100).contains(&failures), "{name}: {failures} failures");
+        all += failures;
+    }
+    // Results, metadata, work lists, scratch, tables.
+    assert!(all > 60, "{all} failures");
+}
+
+fn of_a_lost_device() {
+    let device = own_gpu(|_| ());
+    let (x, y) = (
+        upload(&device, &numbers(&drawn("lost left", 40, 60), 0)),
+        upload(&device, &numbers(&drawn("lost right", 40, 60), 1)),
+    );
+    let live = device.memory().live;
+    let sum = x.add(&y).unwrap();
+    device.wgpu().unwrap().0.destroy();
+    for (_, op) in EVERY_OP {
+        assert_eq!(op(&x, &y).unwrap_err().kind(), "device_lost");
+    }
+    drop(sum);
+    device.trim();
+    let memory = device.memory();
+    assert_eq!(
+        (memory.live, memory.cached, memory.leaving),
+        (live, 0, 0),
+        "{memory:?}"
+    );
+    drop((x, y));
+    assert_eq!(device.memory().live, 0);
+}

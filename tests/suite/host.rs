@@ -1,0 +1,195 @@
+//! Memory of the host runs out: what cannot be had is an error, and everything else goes on.
+//!
+//! Budgets and failing allocators are those of a whole process, so each trial here is a process of its own: this binary, told by
+//! [`TASK`] what to do.
+//!
+//! | trials | what must hold |
+//! | --- | --- |
+//! | `refuses` | what would take gigabytes is refused at once, in the operation's name, and nothing of it is allocated |
+//! | `injected` | the first, second, third … allocation of ours fails: an error each time, no memory is kept, and what follows is right |
+//! | `large` | the first, second, third … allocation of 16 KiB or more fails, whoever makes it but the crates that multiply and transform: the same, so all of ours are fallible |
+//! | `budget` | tensors of CPU devices take from the budget what they hold, and threads together never more than it is |
+
+mod programs;
+mod refusals;
+
+use std::panic::{self, AssertUnwindSafe};
+use std::process::Command;
+
+use libtest_mimic::Trial;
+use vsla::{Device, Error, Layout, Result, fail_host_allocation};
+
+use crate::support::allocation;
+use crate::support::bench::{self, Bench};
+use programs::PROGRAMS;
+
+/// The environment variable that names a task, for this binary to run it instead of trials.
+pub const TASK: &str = "VSLA_SUITE_TASK";
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    let mut trials = vec![
+        bench.host("refuses", || in_a_process("refuses")),
+        bench.host("budget", || in_a_process("budget")),
+    ];
+    for program in PROGRAMS {
+        let task = |kind: &str, device: &str| format!("{kind} {device} {}", program.name);
+        let (small, large) = (task("injected", "cpu"), task("large", "cpu"));
+        let on_gpu = task("injected", "gpu");
+        trials.extend([
+            bench.host(&format!("cpu::injected::{}", program.name), move || {
+                in_a_process(&small);
+            }),
+            bench.host(&format!("cpu::large::{}", program.name), move || {
+                in_a_process(&large);
+            }),
+            bench.on_gpu(
+                &format!("injected::{}", program.name),
+                bench::gpu,
+                move |_| in_a_process(&on_gpu),
+            ),
+        ]);
+    }
+    trials
+}
+
+/// Runs a task in a process of its own; an abort there is a failure here.
+fn in_a_process(task: &str) {
+    let this = std::env::current_exe().unwrap();
+    let outcome = Command::new(this).env(TASK, task).output().unwrap();
+    let [said, complained] =
+        [outcome.stdout, outcome.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    assert!(
+        outcome.status.success(),
+        "{task}: {}\n{said}{complained}",
+        outcome.status
+    );
+}
+
+/// What the environment asked for.
+pub fn run(task: &str) {
+    let words: Vec<&str> = task.split(' ').collect();
+    match words[..] {
+        ["refuses"] => refusals::all(),
+        ["budget"] => budget(),
+        [kind, device, name] => {
+            let device = match device {
+                "cpu" => &Device::cpu(),
+                _ => bench::gpu().unwrap(),
+            };
+            let program = PROGRAMS
+                .iter()
+                .find(|program| program.name == name)
+                .unwrap();
+            match kind {
+                "injected" => one_by_one(
+                    device,
+                    |device| (program.run)(device, 40),
+                    fail_host_allocation,
+                ),
+                _ => one_by_one(
+                    device,
+                    |device| (program.run)(device, 5_000),
+                    |n| allocation::refuse(n, 16 << 10),
+                ),
+            }
+        }
+        _ => panic!("no such task: {task}"),
+    }
+}
+
+/// Lets the first allocation fail, then the second, until the program does not make as many.
+fn one_by_one(
+    device: &Device,
+    program: impl Fn(&Device) -> Result<u64>,
+    fail: impl Fn(u64) -> u64,
+) {
+    let expected = program(device).unwrap();
+    // What is made on first use is there by now.
+    assert_eq!(program(device), Ok(expected), "the same program again");
+    device.trim();
+    let live = device.memory().live;
+    for n in 1.. {
+        println!("failing {n}");
+        fail(n);
+        let outcome = panic::catch_unwind(AssertUnwindSafe(|| program(device)));
+        let left = fail(0);
+        let outcome = outcome.unwrap_or_else(|_| panic!("allocation {n}: a panic"));
+        match &outcome {
+            // Memory that was kept for reuse took its place.
+            Ok(result) => assert_eq!(*result, expected, "allocation {n}"),
+            Err(Error::OutOfMemory { bytes, .. }) => assert!(left == 0 && *bytes > 0),
+            Err(other) => panic!("allocation {n}: {other}"),
+        }
+        // A GPU has its copies of plans until they give way, and recorded work has what it uses until it has run.
+        device.trim();
+        if device.is_gpu() && device.memory().live != live {
+            assert_eq!(program(device), Ok(expected), "after allocation {n}");
+            device.trim();
+        }
+        assert_eq!(device.memory().live, live, "after allocation {n}");
+        if left > 0 {
+            assert!(n > 5, "{} allocations are suspiciously few", n - 1);
+            println!("{} allocations", n - 1);
+            return;
+        }
+        // The last one is followed by the program as a whole anyway.
+        if n <= 4 || n % 16 == 0 {
+            assert_eq!(program(device), Ok(expected), "after allocation {n}");
+        }
+    }
+}
+
+/// Sixteen threads ask for more than there is, of two devices.
+fn budget() {
+    const LIMIT: u64 = 64 << 20;
+    assert!(vsla::host_memory_limit() > LIMIT);
+    vsla::set_host_memory_limit(LIMIT);
+    let devices = [Device::cpu(), Device::cpu()];
+    let mebibyte = Layout::from_lengths([1 << 18]).unwrap();
+    let held = || {
+        devices
+            .iter()
+            .map(|device| device.memory().live)
+            .sum::<u64>()
+    };
+    std::thread::scope(|scope| {
+        for thread in 0..16 {
+            let (devices, mebibyte) = (&devices, &mebibyte);
+            scope.spawn(move || {
+                let mut kept = Vec::new();
+                for turn in 0..50 {
+                    let device = &devices[(thread + turn) % 2];
+                    match device.full(mebibyte, turn as f32) {
+                        Ok(tensor) => kept.push(tensor),
+                        Err(Error::OutOfMemory {
+                            bytes, available, ..
+                        }) => {
+                            assert_eq!(bytes, 1 << 20);
+                            assert!(available.is_some_and(|left| left < 1 << 20));
+                            kept.clear();
+                        }
+                        Err(other) => panic!("{other}"),
+                    }
+                    assert!(held() <= LIMIT, "{} held", held());
+                }
+            });
+        }
+    });
+    assert_eq!(held(), 0);
+    // Buffers that were kept for reuse give way, those of this device as those that were used.
+    devices.iter().for_each(Device::trim);
+    let most = Layout::from_lengths([LIMIT as usize / 4]).unwrap();
+    let all = devices[0].full(&most, 0.0f32).unwrap();
+    let error = devices[1].full(&mebibyte, 0.0f32).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "full: out of memory: expected 1048576 bytes, got 0"
+    );
+    drop(all);
+    assert!(
+        devices[1].full(&mebibyte, 0.0f32).is_err(),
+        "the other device keeps them"
+    );
+    devices[0].trim();
+    devices[1].full(&mebibyte, 0.0f32).unwrap();
+}

@@ -1,0 +1,610 @@
+//! What runs out of memory: for each family of operations a program that makes all that it needs, from the number of elements on, and
+//! gives a hash of all results.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use vsla::{
+    Activation, Bsr, Complex32, ConvMethod, ConvMode, Device, Element, Error, Flush, Indices,
+    Layout, Offsets, Order, Pairing, Ragged, Result, Shape, ShapeMatrix, Tensor, Topology, f16,
+};
+
+pub struct Program {
+    pub name: &'static str,
+    pub run: fn(&Device, usize) -> Result<u64>,
+}
+
+pub const PROGRAMS: &[Program] = &[
+    Program {
+        name: "constructors",
+        run: constructors,
+    },
+    Program {
+        name: "topologies",
+        run: topologies,
+    },
+    Program {
+        name: "arithmetic",
+        run: arithmetic,
+    },
+    Program {
+        name: "reductions",
+        run: reductions,
+    },
+    Program {
+        name: "convolutions",
+        run: convolutions,
+    },
+    Program {
+        name: "long_convolutions",
+        run: long_convolutions,
+    },
+    Program {
+        name: "boxes",
+        run: boxes,
+    },
+    Program {
+        name: "conv_plans",
+        run: conv_plans,
+    },
+    Program {
+        name: "best_lags",
+        run: best_lags,
+    },
+    Program {
+        name: "polynomials",
+        run: polynomials,
+    },
+    Program {
+        name: "transforms",
+        run: transforms,
+    },
+    Program {
+        name: "planes",
+        run: planes,
+    },
+    Program {
+        name: "shapes",
+        run: shapes,
+    },
+    Program {
+        name: "stacks",
+        run: stacks,
+    },
+    Program {
+        name: "indices",
+        run: indices,
+    },
+    Program {
+        name: "elements",
+        run: elements,
+    },
+    Program {
+        name: "matmul",
+        run: matmul,
+    },
+    Program {
+        name: "kron",
+        run: kron,
+    },
+    Program {
+        name: "shape_matrices",
+        run: shape_matrices,
+    },
+    Program {
+        name: "bsr",
+        run: bsr,
+    },
+];
+
+const ROOM: u64 = u64::MAX;
+
+/// Memory of the test's own, which may run out too.
+fn room<T>(count: usize) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    match values.try_reserve_exact(count) {
+        Ok(()) => Ok(values),
+        Err(_) => Err(Error::OutOfMemory {
+            op: "test",
+            bytes: (count * size_of::<T>()) as u64,
+            available: None,
+        }),
+    }
+}
+
+fn listed<T>(count: usize, value: impl FnMut(usize) -> T) -> Result<Vec<T>> {
+    let mut values = room(count)?;
+    values.extend((0..count).map(value));
+    Ok(values)
+}
+
+/// Small numbers that are not all alike.
+fn number(i: usize) -> f32 {
+    (i * 37 % 101) as f32 - 50.0
+}
+
+fn filled<T: Element>(
+    device: &Device,
+    layout: &Layout,
+    value: fn(usize) -> T,
+) -> Result<Tensor<T>> {
+    let values = listed(layout.total(), value)?;
+    device.upload(&Ragged::from_parts(layout.clone(), values)?)
+}
+
+/// Vectors of 0 to 4 values, and longer ones among them.
+fn series_layout(n: usize, seed: usize, long: &[usize]) -> Result<Layout> {
+    let short = move |i: usize| (i * 7 + seed) % 5;
+    Layout::from_lengths((0..n).map(short).chain(long.iter().copied()))
+}
+
+fn series(device: &Device, n: usize, seed: usize, long: &[usize]) -> Result<Tensor<f32>> {
+    filled(device, &series_layout(n, seed, long)?, number)
+}
+
+fn matrix_layout(n: usize, shape: fn(usize) -> [usize; 2]) -> Result<Layout> {
+    // Checked before, for an iterator that can fail is collected.
+    let shapes = (0..n).map(|i| Shape::new(&shape(i)).unwrap());
+    Layout::from_shapes(2, shapes)
+}
+
+fn matrices(device: &Device, n: usize, shape: fn(usize) -> [usize; 2]) -> Result<Tensor<f32>> {
+    filled(device, &matrix_layout(n, shape)?, number)
+}
+
+/// Results, as one number.
+#[derive(Default)]
+struct Sum(DefaultHasher);
+
+impl Sum {
+    fn host<T: bytemuck::Pod>(&mut self, batch: &Ragged<T>) {
+        self.0.write(bytemuck::cast_slice(batch.values()));
+        self.layout(batch.layout());
+    }
+
+    fn layout(&mut self, layout: &Layout) {
+        self.0
+            .write(bytemuck::cast_slice(layout.offsets().as_slice()));
+        self.0.write(bytemuck::cast_slice(layout.extents()));
+    }
+
+    fn add<T: Element>(&mut self, tensor: Tensor<T>) -> Result<()> {
+        self.host(&tensor.download_blocking()?);
+        Ok(())
+    }
+
+    fn value(self) -> Result<u64> {
+        Ok(self.0.finish())
+    }
+}
+
+fn constructors(_: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let shape = Shape::new(&[1, 2, 3])?;
+    sum.layout(&Layout::uniform(n, shape)?);
+    sum.layout(&Layout::from_shapes(
+        3,
+        (0..n).map(|_| shape).filter(|_| true),
+    )?);
+    let offsets = Offsets::from_lengths((0..n).map(|i| i % 3).filter(|_| true))?;
+    sum.layout(&Layout::from_offsets(offsets).range(1..n - 1)?);
+    sum.layout(&Layout::uniform(n, shape)?.range(1..n - 1)?);
+    let row = [1.0f32, 2.0, 3.0];
+    let batch = Ragged::from_rows((0..n).map(|i| &row[..i % 4]))?;
+    sum.host(&batch);
+    let padded = batch.to_padded(7.0)?;
+    let lengths = listed(n, |i| i % 4)?;
+    sum.host(&Ragged::from_padded(&padded, 3, &lengths)?);
+    let order = Order::by_length(batch.layout())?;
+    order.as_slice().hash(&mut sum.0);
+    let order = Order::new(listed(n, |i| (n - 1 - i) as u32)?)?;
+    order.inverse().as_slice().hash(&mut sum.0);
+    sum.value()
+}
+
+fn topologies(_: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let side = 8 * n.isqrt() + 3;
+    let mut add = |topology: Result<Topology>| {
+        let topology = topology?;
+        topology.blocks().for_each(|place| place.hash(&mut sum.0));
+        Ok::<_, Error>(topology)
+    };
+    let block = [8, 8];
+    add(Topology::causal([side, side], block))?;
+    add(Topology::strided([side, side], block, 3))?;
+    add(Topology::random([side, side], block, 5, 1))?;
+    let grid = side.div_ceil(8);
+    let places = listed(n, |i| ((i * 7 % grid) as u32, (i * 5 % grid) as u32))?;
+    let unsorted = places.iter().copied().filter(|_| true);
+    let topology = add(Topology::from_unsorted([side, side], block, unsorted))?;
+    let mask = listed(side * side, |i| i % 97 == 0)?;
+    add(Topology::from_mask([side, side], block, &mask))?;
+    let dense = listed(side * side, |i| if i % 89 == 0 { number(i) } else { 0.0 })?;
+    let bsr = Bsr::from_dense([side, side], block, &dense, 0.5)?;
+    sum.host(bsr.values());
+    sum.host(&Bsr::sample(&topology, &dense)?.to_dense()?);
+    let values = listed(64 * places.len(), number)?;
+    sum.host(Bsr::from_blocks([side, side], block, &places, &values)?.values());
+    sum.value()
+}
+
+fn arithmetic(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let (a, b) = (series(device, n, 0, &[])?, series(device, n, 3, &[])?);
+    sum.add(a.add(&b)?)?;
+    sum.add(a.sub(&b)?)?;
+    sum.add(a.hadamard(&b)?)?;
+    sum.add(a.neg()?)?;
+    sum.add(a.scale(3.0)?)?;
+    sum.add(a.copy()?)?;
+    sum.add(a.to_f16()?.to_f32()?)?;
+    sum.add(a.concat(&b, 0)?)?;
+    sum.add(a.to_f16()?.concat(&b.to_f16()?, 0)?)?;
+    sum.add(a.rfft()?.concat(&b.rfft()?, 0)?)?;
+    sum.add(device.full(a.layout(), 2u32)?)?;
+    let pairs = listed(n, |i| (i as u32, (n - 1 - i) as u32))?;
+    let pair = a.pair(&b, Pairing::List(&pairs))?;
+    sum.add(pair.add()?)?;
+    sum.add(pair.concat(0)?)?;
+    let one = a.elements(1..2)?;
+    sum.add(one.pair(&b, Pairing::OneToAll)?.hadamard()?)?;
+    let (a, b) = (
+        matrices(device, n, |i| [i % 3, 2])?,
+        matrices(device, n, |i| [i % 2, 2])?,
+    );
+    sum.add(a.add(&b)?)?;
+    sum.add(a.block_diag(&b)?)?;
+    let (a, b) = (
+        matrices(device, n, |i| [1 + i % 3, 2])?,
+        matrices(device, n, |i| [2, 1 + i % 4])?,
+    );
+    sum.add(a.add(&b)?)?;
+    sum.value()
+}
+
+fn reductions(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let (a, b) = (
+        series(device, n, 0, &[300, 5000, 9000])?,
+        series(device, n, 3, &[700, 4000, 9001])?,
+    );
+    sum.add(a.sum()?)?;
+    sum.add(a.norm1()?)?;
+    sum.add(a.norm2()?)?;
+    sum.add(a.max()?)?;
+    sum.add(a.argmax()?)?;
+    sum.add(a.dot(&b)?)?;
+    a.equivalent_blocking(&b)?.hash(&mut sum.0);
+    sum.layout(a.shrink_blocking()?.layout());
+    a.degree_blocking()?.hash(&mut sum.0);
+    let pairs = listed(n, |i| (i as u32, (n - 1 - i) as u32))?;
+    sum.add(a.pair(&b, Pairing::List(&pairs))?.dot()?)?;
+    let (a, b) = (
+        matrices(device, n, |i| [i % 3, 2])?,
+        matrices(device, n, |i| [i % 2, 2])?,
+    );
+    sum.add(a.dot(&b)?)?;
+    sum.layout(&a.minimal_shape_blocking()?);
+    sum.value()
+}
+
+fn convolutions(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let long = [300, 700, 40];
+    let (a, b) = (
+        series(device, n, 0, &long)?,
+        series(device, n, 3, &[200, 700, 31])?,
+    );
+    sum.add(a.conv(&b)?)?;
+    sum.add(a.correlate(&b)?)?;
+    let pairs = listed(n + long.len(), |i| {
+        (i as u32, (n + long.len() - 1 - i) as u32)
+    })?;
+    let pair = a.pair(&b, Pairing::List(&pairs))?;
+    for method in [
+        ConvMethod::Auto,
+        ConvMethod::Direct,
+        ConvMethod::Fft,
+        ConvMethod::OverlapSave,
+    ] {
+        sum.add(pair.method(method).conv()?)?;
+    }
+    for mode in [ConvMode::Same, ConvMode::Valid, ConvMode::Causal] {
+        sum.add(pair.mode(mode).conv()?)?;
+    }
+    sum.add(pair.stride(&[3]).correlate()?)?;
+    let ints = filled(device, &series_layout(n, 0, &long)?, |i| i as i32)?;
+    sum.add(ints.conv(&ints)?)?;
+    sum.value()
+}
+
+fn long_convolutions(device: &Device, _: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let a = filled(
+        device,
+        &Layout::from_lengths([9_000, 12_000, 3, 20_000])?,
+        number,
+    )?;
+    let b = filled(
+        device,
+        &Layout::from_lengths([9_000, 900, 10_000, 70])?,
+        number,
+    )?;
+    sum.add(a.conv(&b)?)?;
+    let pair = a.pair(&b, Pairing::Elementwise)?;
+    sum.add(pair.method(ConvMethod::OverlapSave).conv()?)?;
+    sum.value()
+}
+
+fn boxes(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let n = n / 4;
+    let a = matrices(device, n + 2, |i| {
+        if i < 2 { [20, 25] } else { [1 + i % 3, i % 4] }
+    })?;
+    let b = matrices(device, n + 2, |i| {
+        if i < 2 { [12, 10] } else { [1 + i % 2, i % 3] }
+    })?;
+    sum.add(a.conv(&b)?)?;
+    let pair = a.pair(&b, Pairing::Elementwise)?;
+    sum.add(pair.method(ConvMethod::Direct).conv()?)?;
+    sum.add(pair.method(ConvMethod::Fft).correlate()?)?;
+    sum.add(pair.mode(ConvMode::Valid).stride(&[2, 1]).conv()?)?;
+    sum.value()
+}
+
+fn conv_plans(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let n = n.min(100);
+    let (a, b) = (
+        series(device, n, 0, &[3000, 40])?,
+        series(device, n, 3, &[700, 5000])?,
+    );
+    let plan = a.pair(&b, Pairing::Elementwise)?.conv_plan()?;
+    sum.add(plan.conv(&a)?)?;
+    sum.add(plan.causal(&a)?)?;
+    sum.value()
+}
+
+fn best_lags(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let (a, b) = (
+        series(device, n, 1, &[3000, 40])?,
+        series(device, n, 3, &[900, 2000])?,
+    );
+    let best = a.correlate_max(&b)?;
+    sum.add(best.value)?;
+    sum.add(best.lag)?;
+    sum.add(a.sbd(&b)?.distance)?;
+    let pairs = listed(n, |i| (i as u32, (n + 1 - i) as u32))?;
+    sum.add(a.pair(&b, Pairing::List(&pairs))?.correlate_max()?.lag)?;
+    sum.value()
+}
+
+fn polynomials(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let (a, b) = (series(device, n, 0, &[])?, series(device, n, 3, &[])?);
+    sum.add(a.eval(&b)?)?;
+    let pairs = listed(n, |i| (i as u32, (n - 1 - i) as u32))?;
+    sum.add(a.pair(&b, Pairing::List(&pairs))?.eval()?)?;
+    sum.value()
+}
+
+fn transforms(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    // By the definition, in stages, by a convolution; and in passes where the device is a GPU.
+    let long = [67, 71, 67, 96, 128, 1000, 2048];
+    let more = [20_000, 1 << 15, 9001];
+    let long: &[usize] = if device.is_gpu() {
+        &[&long[..], &more].concat()
+    } else {
+        &long
+    };
+    let x = series(device, n, 0, long)?;
+    let spectra = x.rfft()?;
+    sum.add(spectra.irfft(x.layout())?)?;
+    sum.add(spectra)?;
+    let layout = x.layout();
+    let values = listed(layout.total(), |i| Complex32::new(number(i), number(i + 1)))?;
+    let x = device.upload(&Ragged::from_parts(layout.clone(), values)?)?;
+    sum.add(x.fft()?.ifft()?)?;
+    sum.value()
+}
+
+fn planes(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let x = matrices(device, n / 2, |i| [i % 5, i % 7])?;
+    let spectra = x.rfft2()?;
+    sum.add(spectra.irfft2(x.layout())?)?;
+    sum.add(spectra.fft2()?.ifft2()?)?;
+    sum.value()
+}
+
+fn shapes(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let x = matrices(device, n, |i| {
+        if i == 0 {
+            [90, 100]
+        } else {
+            [1 + i % 4, 1 + i % 3]
+        }
+    })?;
+    sum.add(x.slice(&[-1, 1], &[3, 2])?)?;
+    sum.add(x.pad(&[(1, 0), (0, 2)])?)?;
+    sum.add(x.flip(&[0])?)?;
+    sum.add(x.transpose(&[1, 0])?)?;
+    let other = matrix_layout(n, |i| {
+        if i == 0 {
+            [100, 90]
+        } else {
+            [1 + i % 3, 1 + i % 4]
+        }
+    })?;
+    sum.add(x.resize(&other)?)?;
+    sum.add(x.reshape(&other)?)?;
+    let ones = matrices(device, n, |i| [1, 1 + i % 3])?;
+    sum.add(ones.broadcast(&matrix_layout(n, |i| [4, 1 + i % 3])?)?)?;
+    let cubes = Layout::uniform(n, Shape::new(&[2, 3, 2])?)?;
+    sum.add(filled(device, &cubes, number)?.transpose(&[2, 0, 1])?)?;
+    sum.value()
+}
+
+fn stacks(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let x = series(device, n, 0, &[])?;
+    let counts = listed(n / 4, |_| 4)?;
+    let stacked = x.elements(0..n / 4 * 4)?.stack_groups(&counts, ROOM)?;
+    let shapes = x.layout().range(0..n / 4 * 4)?;
+    sum.add(stacked.unstack(&shapes)?)?;
+    sum.add(stacked)?;
+    sum.add(x.window(3, 1, ROOM)?)?;
+    for level in x.pyramid(&[3, 5], Flush::Pad, ROOM)? {
+        sum.add(level)?;
+    }
+    sum.add(x.stack(ROOM)?)?;
+    let x = matrices(device, n, |i| [1 + i % 2, 2])?;
+    sum.add(x.window(2, 2, ROOM)?)?;
+    sum.value()
+}
+
+fn indices(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let x = matrices(device, n, |i| [2 + i % 3, 2])?;
+    let lists = |each: usize| {
+        let lists = Layout::from_lengths((0..n).map(|_| each))?;
+        let values = listed(lists.total(), |i| (i % 2) as u32)?;
+        Indices::new(Ragged::from_parts(lists, values)?)
+    };
+    let gathered = x.gather(&lists(2)?)?;
+    sum.add(gathered.scatter_set(&lists(2)?, x.layout())?)?;
+    sum.add(gathered.scatter_add(&lists(2)?, x.layout())?)?;
+    let pairs = listed(n, |i| (i as u32, (n - 1 - i) as u32))?;
+    sum.add(x.gather_paired(&lists(2)?, Pairing::List(&pairs))?)?;
+    // More rows than are added up at once.
+    let many = Layout::from_lengths([5000])?;
+    let all = Indices::new(Ragged::from_parts(
+        many.clone(),
+        listed(5000, |i| (i % 3) as u32)?,
+    )?)?;
+    let target = Layout::from_lengths([3])?;
+    sum.add(filled(device, &many, number)?.scatter_add(&all, &target)?)?;
+    sum.value()
+}
+
+fn elements(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let x = matrices(device, n, |i| [i % 3, i % 4])?;
+    let (sorted, order) = x.sort_by_length()?;
+    sum.add(sorted.reorder(&order.inverse())?)?;
+    sum.add(sorted)?;
+    let chosen = listed(2 * n, |i| (i * 7 % n) as u32)?;
+    sum.add(x.select(&chosen)?)?;
+    let joined = x.join(&[&x, &x])?;
+    for part in joined.split(&[n, 2 * n])? {
+        sum.add(part)?;
+    }
+    sum.add(joined.elements(1..n)?.copy()?)?;
+    sum.value()
+}
+
+fn matmul(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let a = matrices(
+        device,
+        n,
+        |i| if i == 0 { [70, 300] } else { [1 + i % 3, 2] },
+    )?;
+    let b = matrices(
+        device,
+        n,
+        |i| if i == 0 { [300, 90] } else { [2, 1 + i % 4] },
+    )?;
+    sum.add(a.matmul(&b)?)?;
+    sum.add(a.matmul_ambient(&a)?)?;
+    sum.add(a.to_f16()?.matmul(&b.to_f16()?)?)?;
+    let pairs = listed(n - 1, |i| (1 + i as u32, (n - 1 - i) as u32))?;
+    let bias = Layout::from_lengths((0..n).map(|i| if i == 0 { 90 } else { 1 + i % 4 }))?;
+    let bias = filled(device, &bias, number)?;
+    let pair = a.pair(&b, Pairing::List(&pairs))?;
+    let product = pair
+        .product()
+        .scale(0.5)
+        .bias(&bias)
+        .activation(Activation::Relu);
+    sum.add(product.run()?)?;
+    let ints = filled(device, &matrix_layout(n, |i| [2, 2 + i % 2])?, |i| i as u32)?;
+    sum.add(ints.matmul_ambient(&ints)?)?;
+    sum.value()
+}
+
+fn kron(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let (a, b) = (
+        matrices(device, n, |i| [i % 3, 2])?,
+        matrices(device, n, |i| [2, 1 + i % 2])?,
+    );
+    sum.add(a.kron(&b)?)?;
+    sum.add(a.outer(&b)?)?;
+    let (a, b) = (series(device, n, 0, &[])?, series(device, n, 3, &[])?);
+    sum.add(a.kron(&b)?)?;
+    sum.value()
+}
+
+fn shape_matrices(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let mut add = |matrix: ShapeMatrix<f32>| {
+        sum.layout(matrix.grid());
+        sum.add(matrix.entries().clone())
+    };
+    let side = (n / 4).isqrt();
+    let grid = Layout::uniform(4, Shape::new(&[side, side])?)?;
+    let entries = Layout::from_lengths((0..grid.total()).map(|i| i % 4))?;
+    let a = ShapeMatrix::new(&filled(device, &entries, number)?, &grid)?;
+    add(a.kron_matmul(&a)?)?;
+    add(a.conv_matmul(&a)?)?;
+    add(a.add(&a)?)?;
+    add(a.transpose()?)?;
+    add(ShapeMatrix::identity(device, [side, 2, 0])?)?;
+    // Long enough for transforms.
+    let grid = Layout::uniform(1, Shape::new(&[3, 3])?)?;
+    let entries = Layout::from_lengths((0..9).map(|i| 400 + i))?;
+    let b = ShapeMatrix::new(&filled(device, &entries, number)?, &grid)?;
+    add(b.conv_matmul(&b)?)?;
+    for matrix in a.to_nested_blocking()? {
+        for row in matrix {
+            for entry in row {
+                bytemuck::cast_slice::<f32, u8>(&entry).hash(&mut sum.0);
+            }
+        }
+    }
+    sum.value()
+}
+
+fn bsr(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let n = n.min(900);
+    let side = 8 * n.isqrt();
+    let topology = Topology::random([side, side], [8, 8], n.isqrt().min(40), 3)?;
+    let values = listed(64 * topology.len(), number)?;
+    let a = device.upload_bsr(&Bsr::new(&topology, values)?)?;
+    sum.host(a.download_blocking()?.values());
+    let dense = Layout::uniform(1, Shape::new(&[side, 12])?)?;
+    let b = filled(device, &dense, number)?;
+    sum.add(a.matmul(&b)?)?;
+    sum.add(a.transposed().matmul(&b)?)?;
+    let bias = filled(device, &Layout::from_lengths([12])?, number)?;
+    sum.add(
+        a.product(&b)
+            .scale(2.0)
+            .bias(&bias)
+            .activation(Activation::Relu)
+            .run()?,
+    )?;
+    let halves = listed(64 * topology.len(), |i| f16::from_f32(number(i)))?;
+    let halves = device.upload_bsr(&Bsr::new(&topology, halves)?)?;
+    sum.add(halves.matmul(&b.to_f16()?)?)?;
+    let pair = b.pair(&b, Pairing::Elementwise)?;
+    let sampled = pair.product().transpose_right().sampled(&topology)?;
+    sum.host(sampled.download_blocking()?.values());
+    sum.value()
+}

@@ -1,0 +1,363 @@
+//! Operations, made.
+
+use vsla::{
+    Activation, BsrTensor, ConvMethod, Device, Factor, Flush, Layout, Pair, Ragged, Real, Result,
+    ShapeMatrix, Tensor,
+};
+
+use super::batch::{Value, each};
+use super::op::{Binary, Entries, Meeting, Op, Sparse, Unary, Whole};
+
+/// Bytes of a stack at most.
+pub const STACK: u64 = 1 << 18;
+
+/// The same expression for a batch of each type that operations compute with. The others are a mistake of the
+/// program's maker.
+macro_rules! real {
+    ($value:expr, $x:ident => $body:expr) => {
+        match $value {
+            Value::F32($x) => $body,
+            Value::I32($x) => $body,
+            Value::U32($x) => $body,
+            other => unreachable!("{other:?}"),
+        }
+    };
+}
+
+macro_rules! both {
+    ($a:expr, $b:expr; $($kind:ident)*; $x:ident, $y:ident => $body:expr) => {
+        match ($a, $b) {
+            $((Value::$kind($x), Value::$kind($y)) => $body,)*
+            other => unreachable!("{other:?}"),
+        }
+    };
+}
+
+impl Op {
+    pub fn apply(&self, device: &Device, operands: &[&Value]) -> Result<Vec<Value>> {
+        match self {
+            Op::Unary(op) => unary(op, operands[0]).map(|value| vec![value]),
+            Op::Binary(op, meeting) => binary(op, meeting, device, operands[0], operands[1]),
+            Op::Gather(indices, meeting) => {
+                let x = operands[0];
+                let rows =
+                    each!(Value, x, x => x.gather_paired(indices, meeting.pairing())?.into());
+                Ok(vec![rows])
+            }
+            Op::Whole(op) => whole(op, operands),
+            Op::Entries(op, grids) => {
+                let rows = real!(operands[0], x => entries(op, grids, x, operands)?.into());
+                Ok(vec![rows])
+            }
+            Op::Sparse(sparse, [left, transposed]) => Ok(vec![match sparse {
+                Sparse::F32(bsr, dense) => {
+                    let (bsr, dense) = (
+                        turned(device.upload_bsr(bsr)?, *transposed),
+                        device.upload(dense)?,
+                    );
+                    let product = if *left {
+                        dense.matmul_bsr(&bsr)
+                    } else {
+                        bsr.matmul(&dense)
+                    };
+                    product?.into()
+                }
+                Sparse::F16(bsr, dense) => {
+                    let (bsr, dense) = (
+                        turned(device.upload_bsr(bsr)?, *transposed),
+                        device.upload(dense)?,
+                    );
+                    let product = if *left {
+                        dense.matmul_bsr_f32(&bsr)
+                    } else {
+                        bsr.matmul_f32(&dense)
+                    };
+                    product?.into()
+                }
+            }]),
+            Op::Sampled(topology, [a, b]) => {
+                let (a, b) = (device.upload(a)?, device.upload(b)?);
+                let pair = a.pair(&b, vsla::Pairing::Elementwise)?;
+                let blocks = pair.product().transpose_right().sampled(topology)?;
+                Ok(vec![blocks.values().clone().into()])
+            }
+        }
+    }
+}
+
+fn turned<T: vsla::Element>(bsr: BsrTensor<T>, transposed: bool) -> BsrTensor<T> {
+    if transposed { bsr.transposed() } else { bsr }
+}
+
+fn unary(op: &Unary, x: &Value) -> Result<Value> {
+    Ok(match op {
+        Unary::Copy => each!(Value, x, x => x.copy()?.into()),
+        Unary::Slice(start, end) => each!(Value, x, x => x.slice(start, end)?.into()),
+        Unary::Pad(widths) => each!(Value, x, x => x.pad(widths)?.into()),
+        Unary::Flip(axes) => each!(Value, x, x => x.flip(axes)?.into()),
+        Unary::Resize(layout) => each!(Value, x, x => x.resize(layout)?.into()),
+        Unary::Transpose(order) => each!(Value, x, x => x.transpose(order)?.into()),
+        Unary::Reshape(layout) => each!(Value, x, x => x.reshape(layout)?.into()),
+        Unary::Broadcast(layout) => each!(Value, x, x => x.broadcast(layout)?.into()),
+        Unary::ScatterSet(indices, layout) => {
+            each!(Value, x, x => x.scatter_set(indices, layout)?.into())
+        }
+        Unary::ScatterAdd(indices, layout) => real!(x, x => x.scatter_add(indices, layout)?.into()),
+        Unary::Neg => real!(x, x => x.neg()?.into()),
+        Unary::Scale(factor) => match x {
+            Value::F32(x) => x.scale(*factor as f32)?.into(),
+            Value::I32(x) => x.scale(*factor)?.into(),
+            Value::U32(x) => x.scale(*factor as u32)?.into(),
+            other => unreachable!("{other:?}"),
+        },
+        Unary::Sum => real!(x, x => x.sum()?.into()),
+        Unary::Norm1 => real!(x, x => x.norm1()?.into()),
+        Unary::Max => real!(x, x => x.max()?.into()),
+        Unary::Argmax => real!(x, x => x.argmax()?.into()),
+        Unary::Min => real!(x, x => x.min()?.into()),
+        Unary::Argmin => real!(x, x => x.argmin()?.into()),
+        Unary::Shrink => real!(x, x => x.shrink_blocking()?.into()),
+        Unary::Degree => {
+            let (degrees, device) = real!(x, x => (x.degree_blocking()?, x.device()));
+            let row = |degree: Option<usize>| [degree.map_or(u32::MAX, |degree| degree as u32)];
+            device
+                .upload(&Ragged::from_rows(degrees.into_iter().map(row))?)?
+                .into()
+        }
+        Unary::Norm2 => float(x).norm2()?.into(),
+        Unary::ToF16 => float(x).to_f16()?.into(),
+        Unary::Rfft => float(x).rfft()?.into(),
+        Unary::Rfft2 => float(x).rfft2()?.into(),
+        Unary::ToF32 => match x {
+            Value::F16(x) => x.to_f32()?.into(),
+            other => unreachable!("{other:?}"),
+        },
+        Unary::Fft => complex(x).fft()?.into(),
+        Unary::Ifft => complex(x).ifft()?.into(),
+        Unary::Irfft(layout) => complex(x).irfft(layout)?.into(),
+        Unary::Fft2 => complex(x).fft2()?.into(),
+        Unary::Ifft2 => complex(x).ifft2()?.into(),
+        Unary::Irfft2(layout) => complex(x).irfft2(layout)?.into(),
+    })
+}
+
+fn float(x: &Value) -> &Tensor<f32> {
+    match x {
+        Value::F32(x) => x,
+        other => unreachable!("{other:?}"),
+    }
+}
+
+fn complex(x: &Value) -> &Tensor<vsla::Complex32> {
+    match x {
+        Value::C32(x) => x,
+        other => unreachable!("{other:?}"),
+    }
+}
+
+fn binary(
+    op: &Binary,
+    meeting: &Meeting,
+    device: &Device,
+    a: &Value,
+    b: &Value,
+) -> Result<Vec<Value>> {
+    let pairing = meeting.pairing();
+    let product = match op {
+        Binary::Add => both!(a, b; F32 I32 U32; x, y => x.pair(y, pairing)?.add()?.into()),
+        Binary::Sub => both!(a, b; F32 I32 U32; x, y => x.pair(y, pairing)?.sub()?.into()),
+        Binary::Hadamard => {
+            both!(a, b; F32 I32 U32; x, y => x.pair(y, pairing)?.hadamard()?.into())
+        }
+        Binary::Dot => both!(a, b; F32 I32 U32; x, y => x.pair(y, pairing)?.dot()?.into()),
+        Binary::Eval => both!(a, b; F32 I32 U32; x, y => x.pair(y, pairing)?.eval()?.into()),
+        Binary::Kron => both!(a, b; F32 I32 U32; x, y => x.pair(y, pairing)?.kron()?.into()),
+        Binary::Outer => both!(a, b; F32 I32 U32; x, y => x.pair(y, pairing)?.outer()?.into()),
+        Binary::Concat(axis) => {
+            both!(a, b; F32 I32 U32 F16 C32; x, y => x.pair(y, pairing)?.concat(*axis)?.into())
+        }
+        Binary::BlockDiag => {
+            both!(a, b; F32 I32 U32 F16 C32; x, y => x.pair(y, pairing)?.block_diag()?.into())
+        }
+        Binary::Equivalent => {
+            let equal =
+                both!(a, b; F32 I32 U32; x, y => x.pair(y, pairing)?.equivalent_blocking()?);
+            let rows = equal.into_iter().map(|equal| [u32::from(equal)]);
+            device.upload(&Ragged::from_rows(rows)?)?.into()
+        }
+        Binary::Conv { .. } => {
+            both!(a, b; F32 I32 U32; x, y => conv(op, &x.pair(y, pairing)?)?.into())
+        }
+        Binary::ConvPlan { causal } => {
+            let (x, y) = (float(a), float(b));
+            let plan = x.pair(y, pairing)?.conv_plan()?;
+            if *causal {
+                plan.causal(x)?.into()
+            } else {
+                plan.conv(x)?.into()
+            }
+        }
+        Binary::Matmul {
+            f32: true,
+            transposed,
+            ambient,
+            ..
+        } => match (a, b) {
+            (Value::F16(x), Value::F16(y)) => {
+                formed(x.pair(y, pairing)?.product(), *transposed, *ambient)
+                    .run_f32()?
+                    .into()
+            }
+            other => unreachable!("{other:?}"),
+        },
+        Binary::Matmul {
+            transposed,
+            ambient,
+            bias,
+            residual,
+            ..
+        } => match (a, b) {
+            (Value::F32(x), Value::F32(y)) => {
+                let upload = |batch: &Ragged<f32>| device.upload(batch);
+                let bias = bias.as_ref().map(upload).transpose()?;
+                let residual = residual.as_ref().map(upload).transpose()?;
+                let mut product = formed(x.pair(y, pairing)?.product(), *transposed, *ambient);
+                if let Some(bias) = &bias {
+                    product = product.bias(bias).activation(Activation::Relu);
+                }
+                if let Some(residual) = &residual {
+                    product = product.residual(residual);
+                }
+                product.run()?.into()
+            }
+            _ => both!(a, b; I32 U32 F16; x, y => {
+                formed(x.pair(y, pairing)?.product(), *transposed, *ambient).run()?.into()
+            }),
+        },
+        Binary::CorrelateMax => {
+            let found = float(a).pair(float(b), pairing)?.correlate_max()?;
+            return Ok(vec![found.value.into(), found.lag.into()]);
+        }
+        Binary::Sbd => {
+            let found = float(a).pair(float(b), pairing)?.sbd()?;
+            return Ok(vec![found.distance.into(), found.lag.into()]);
+        }
+    };
+    Ok(vec![product])
+}
+
+fn formed<T: Factor>(
+    mut product: vsla::Product<'_, T>,
+    [left, right]: [bool; 2],
+    ambient: bool,
+) -> vsla::Product<'_, T> {
+    if left {
+        product = product.transpose_left();
+    }
+    if right {
+        product = product.transpose_right();
+    }
+    if ambient {
+        product = product.ambient();
+    }
+    product
+}
+
+fn conv<T: Real>(op: &Binary, pair: &Pair<'_, T>) -> Result<Tensor<T>> {
+    let Binary::Conv {
+        correlate,
+        mode,
+        strides,
+        method,
+    } = op
+    else {
+        unreachable!("{op:?}");
+    };
+    let mut pair = pair.mode(*mode);
+    if *method != ConvMethod::Auto {
+        pair = pair.method(*method);
+    }
+    if let Some(strides) = strides {
+        pair = pair.stride(strides);
+    }
+    if *correlate {
+        pair.correlate()
+    } else {
+        pair.conv()
+    }
+}
+
+fn whole(op: &Whole, operands: &[&Value]) -> Result<Vec<Value>> {
+    let x = operands[0];
+    let several = |values: Vec<Value>| Ok(values);
+    Ok(vec![match op {
+        Whole::Elements(from, to) => each!(Value, x, x => x.elements(*from..*to)?.into()),
+        Whole::Select(elements) => each!(Value, x, x => x.select(elements)?.into()),
+        Whole::Reorder(order) => each!(Value, x, x => x.reorder(order)?.into()),
+        Whole::Sort => each!(Value, x, x => x.sort_by_length()?.0.into()),
+        Whole::Stack => each!(Value, x, x => x.stack(STACK)?.into()),
+        Whole::StackGroups(counts) => each!(Value, x, x => x.stack_groups(counts, STACK)?.into()),
+        Whole::StackAndBack => each!(Value, x, x => x.stack(STACK)?.unstack(x.layout())?.into()),
+        Whole::Window(size, stride) => {
+            each!(Value, x, x => x.window(*size, *stride, STACK)?.into())
+        }
+        Whole::Split(counts) => {
+            return several(each!(Value, x, x => {
+                x.split(counts)?.into_iter().map(Value::from).collect()
+            }));
+        }
+        Whole::Pyramid(sizes, pad) => {
+            let flush = if *pad { Flush::Pad } else { Flush::Discard };
+            return several(each!(Value, x, x => {
+                x.pyramid(sizes, flush, STACK)?.into_iter().map(Value::from).collect()
+            }));
+        }
+        Whole::Join => both!(x, operands[1]; F32 I32 U32 F16 C32; x, y => x.join(&[y])?.into()),
+        Whole::ConcatAll(axis) => {
+            both!(x, operands[1]; F32 I32 U32 F16 C32; x, y => x.concat_all(&[y, x], *axis)?.into())
+        }
+    }])
+}
+
+/// A matrix of vectors with itself, or with the second operand's.
+fn entries<T: Real>(
+    op: &Entries,
+    grids: &[Layout; 2],
+    x: &Tensor<T>,
+    operands: &[&Value],
+) -> Result<Tensor<T>>
+where
+    Value: TypedAs<T>,
+{
+    let a = ShapeMatrix::new(x, &grids[0])?;
+    if let Entries::Transpose = op {
+        return Ok(a.transpose()?.entries().clone());
+    }
+    let b = ShapeMatrix::new(operands[1].typed(), &grids[1])?;
+    let c = match op {
+        Entries::Add => a.add(&b)?,
+        Entries::Conv => a.conv_matmul(&b)?,
+        Entries::Kron => a.kron_matmul(&b)?,
+        Entries::Transpose => unreachable!(),
+    };
+    Ok(c.entries().clone())
+}
+
+/// The tensor of a type that a value is known to have.
+trait TypedAs<T: vsla::Element> {
+    fn typed(&self) -> &Tensor<T>;
+}
+
+macro_rules! typed_as {
+    ($($kind:ident $t:ty),*) => {$(
+        impl TypedAs<$t> for Value {
+            fn typed(&self) -> &Tensor<$t> {
+                match self {
+                    Value::$kind(x) => x,
+                    other => unreachable!("{other:?}"),
+                }
+            }
+        }
+    )*};
+}
+typed_as!(F32 f32, I32 i32, U32 u32);

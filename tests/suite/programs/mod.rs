@@ -1,0 +1,98 @@
+//! Random programs: bytes become batches and a sequence of operations on them.
+//!
+//! [`run`] runs the program that some bytes stand for on one device. [`check_alone`] makes each operation again with
+//! single elements of its operands, which must give the same bits; [`check_against`] makes each again on another
+//! device, from the same operands. Any bytes are a program, and the same bytes are the same program on every device,
+//! so that a fuzzer can write them and the suite replay its finds.
+//!
+//! Nothing here needs the rest of the suite: `fuzz/` includes this folder by its path.
+
+mod apply;
+mod batch;
+mod bytes;
+mod check;
+mod decode;
+mod op;
+
+use std::ops::Range;
+
+use vsla::{Device, Error};
+
+pub use batch::{Batch, Value};
+pub use check::{check_against, check_alone};
+use op::Op;
+
+/// Operations of a program at most.
+const STEPS: usize = 12;
+
+/// What a program did on one device.
+pub struct Run {
+    /// Each operation, its operands among the batches, and its results: among the batches too, or the error it gave.
+    pub steps: Vec<Step>,
+    /// Every batch that came up, as it was downloaded when the program was through.
+    pub batches: Vec<Batch>,
+}
+
+pub struct Step {
+    op: Op,
+    operands: Vec<usize>,
+    results: Result<Range<usize>, Error>,
+}
+
+impl Step {
+    /// The operation's name.
+    pub fn name(&self) -> String {
+        let text = match &self.op {
+            Op::Unary(op) => format!("{op:?}"),
+            Op::Binary(op, _) => format!("{op:?}"),
+            Op::Whole(op) => format!("{op:?}"),
+            Op::Entries(op, _) => format!("Entries{op:?}"),
+            Op::Gather(..) => "Gather".to_owned(),
+            Op::Sparse(..) => "Sparse".to_owned(),
+            Op::Sampled(..) => "Sampled".to_owned(),
+        };
+        let end = text.find(|c: char| !c.is_alphanumeric());
+        text[..end.unwrap_or(text.len())].to_owned()
+    }
+
+    /// Where its results are among the batches, unless it gave an error.
+    pub fn results(&self) -> Option<Range<usize>> {
+        self.results.clone().ok()
+    }
+}
+
+/// Runs the program that these bytes stand for. What an operation refuses is a step like any other.
+pub fn run(bytes: &[u8], device: &Device) -> Run {
+    let mut bytes = bytes::Bytes::new(bytes);
+    let mut values: Vec<Value> = Vec::new();
+    for _ in 0..2 + bytes.below(3) {
+        let batch = decode::batch(&mut bytes);
+        values.push(batch.upload(device).expect("a small batch"));
+    }
+    let mut steps = Vec::new();
+    while steps.len() < STEPS && !bytes.is_empty() {
+        let layouts: Vec<_> = values.iter().map(Value::kind_and_layout).collect();
+        let Some((op, operands)) = decode::step(&mut bytes, &layouts) else {
+            continue;
+        };
+        let outcome = {
+            let operands: Vec<&Value> = operands.iter().map(|&at| &values[at]).collect();
+            op.apply(device, &operands)
+        };
+        let results = outcome.map(|results| {
+            let from = values.len();
+            values.extend(results);
+            from..values.len()
+        });
+        steps.push(Step {
+            op,
+            operands,
+            results,
+        });
+    }
+    let batches = values
+        .iter()
+        .map(|value| value.download().expect("what was computed can be read"))
+        .collect();
+    Run { steps, batches }
+}

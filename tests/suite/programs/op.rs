@@ -1,0 +1,225 @@
+//! An operation with all its arguments, as plain data.
+
+use vsla::{Bsr, ConvMethod, ConvMode, Indices, Layout, Order, Pairing, Ragged, Topology, f16};
+
+use super::batch::element;
+
+/// [`Pairing`] that owns its list.
+#[derive(Clone, Debug)]
+pub enum Meeting {
+    Elementwise,
+    OneToAll,
+    AllToAll,
+    List(Vec<(u32, u32)>),
+}
+
+impl Meeting {
+    pub fn pairing(&self) -> Pairing<'_> {
+        match self {
+            Meeting::Elementwise => Pairing::Elementwise,
+            Meeting::OneToAll => Pairing::OneToAll,
+            Meeting::AllToAll => Pairing::AllToAll,
+            Meeting::List(pairs) => Pairing::List(pairs),
+        }
+    }
+
+    /// The pairs of batches of so many elements, as far as they have them.
+    pub fn pairs(&self, left: usize, right: usize) -> Vec<(usize, usize)> {
+        match self {
+            Meeting::Elementwise => (0..left.min(right)).map(|i| (i, i)).collect(),
+            Meeting::OneToAll if left == 0 => Vec::new(),
+            Meeting::OneToAll => (0..right).map(|j| (0, j)).collect(),
+            Meeting::AllToAll => {
+                let row = |i| (0..right).map(move |j| (i, j));
+                (0..left).flat_map(row).collect()
+            }
+            Meeting::List(pairs) => {
+                let pairs = pairs.iter().map(|&(i, j)| (i as usize, j as usize));
+                pairs.filter(|&(i, j)| i < left && j < right).collect()
+            }
+        }
+    }
+}
+
+/// Operations of two operands that meet.
+#[derive(Clone, Debug)]
+pub enum Binary {
+    Add,
+    Sub,
+    Hadamard,
+    Conv {
+        correlate: bool,
+        mode: ConvMode,
+        strides: Option<Vec<usize>>,
+        method: ConvMethod,
+    },
+    ConvPlan {
+        causal: bool,
+    },
+    Dot,
+    Equivalent,
+    Eval,
+    Kron,
+    Outer,
+    Concat(usize),
+    BlockDiag,
+    Matmul {
+        transposed: [bool; 2],
+        ambient: bool,
+        /// Of f16, the sums as they are.
+        f32: bool,
+        /// A bias for each right operand, and relu.
+        bias: Option<Ragged<f32>>,
+        /// For each pair.
+        residual: Option<Ragged<f32>>,
+    },
+    CorrelateMax,
+    Sbd,
+}
+
+#[derive(Clone, Debug)]
+pub enum Unary {
+    Copy,
+    Slice(Vec<i64>, Vec<i64>),
+    Pad(Vec<(usize, usize)>),
+    Flip(Vec<usize>),
+    Resize(Layout),
+    Transpose(Vec<usize>),
+    Reshape(Layout),
+    Broadcast(Layout),
+    Neg,
+    Scale(i32),
+    Sum,
+    Norm1,
+    Norm2,
+    Max,
+    Argmax,
+    Min,
+    Argmin,
+    Shrink,
+    Degree,
+    ToF16,
+    ToF32,
+    Fft,
+    Ifft,
+    Rfft,
+    Irfft(Layout),
+    Fft2,
+    Ifft2,
+    Rfft2,
+    Irfft2(Layout),
+    ScatterSet(Indices, Layout),
+    ScatterAdd(Indices, Layout),
+}
+
+/// Operations on a batch as a whole, which no element can do alone.
+#[derive(Clone, Debug)]
+pub enum Whole {
+    Elements(usize, usize),
+    Select(Vec<u32>),
+    Reorder(Order),
+    Sort,
+    Split(Vec<usize>),
+    Stack,
+    StackGroups(Vec<usize>),
+    StackAndBack,
+    Window(usize, usize),
+    Pyramid(Vec<usize>, bool),
+    Join,
+    ConcatAll(usize),
+}
+
+#[derive(Clone, Debug)]
+pub enum Entries {
+    Add,
+    Transpose,
+    Conv,
+    Kron,
+}
+
+/// Block-sparse matrices and dense ones.
+#[derive(Clone, Debug)]
+pub enum Sparse {
+    F32(Bsr<f32>, Ragged<f32>),
+    F16(Bsr<f16>, Ragged<f16>),
+}
+
+#[derive(Clone, Debug)]
+pub enum Op {
+    Unary(Unary),
+    Binary(Binary, Meeting),
+    Gather(Indices, Meeting),
+    Whole(Whole),
+    /// Matrices of vectors, with their grids.
+    Entries(Entries, [Layout; 2]),
+    /// The first: the dense one is on the left. The second: the block-sparse one is transposed.
+    Sparse(Sparse, [bool; 2]),
+    /// The blocks of products of f32, the right one transposed.
+    Sampled(Topology, [Ragged<f32>; 2]),
+}
+
+impl Op {
+    /// What makes element `pair` of the result out of one element of each operand, and which.
+    pub fn alone(&self, pair: usize, lengths: &[usize]) -> Option<(Op, Vec<usize>)> {
+        let range = |layout: &Layout| layout.range(pair..pair + 1).expect("an element");
+        let list = |indices: &Indices, i: usize| {
+            let rows = Ragged::from_rows([indices.list(i)]).expect("a list");
+            Indices::new(rows).expect("of rank 1")
+        };
+        Some(match self {
+            Op::Unary(unary) => {
+                let unary = match unary {
+                    Unary::Resize(layout) => Unary::Resize(range(layout)),
+                    Unary::Reshape(layout) => Unary::Reshape(range(layout)),
+                    Unary::Broadcast(layout) => Unary::Broadcast(range(layout)),
+                    Unary::Irfft(layout) => Unary::Irfft(range(layout)),
+                    Unary::Irfft2(layout) => Unary::Irfft2(range(layout)),
+                    Unary::ScatterSet(indices, layout) => {
+                        Unary::ScatterSet(list(indices, pair), range(layout))
+                    }
+                    Unary::ScatterAdd(indices, layout) => {
+                        Unary::ScatterAdd(list(indices, pair), range(layout))
+                    }
+                    other => other.clone(),
+                };
+                (Op::Unary(unary), vec![pair])
+            }
+            Op::Binary(binary, meeting) => {
+                let (i, j) = *meeting.pairs(lengths[0], lengths[1]).get(pair)?;
+                let mut binary = binary.clone();
+                if let Binary::Matmul { bias, residual, .. } = &mut binary {
+                    *bias = bias.as_ref().map(|bias| element(bias, j));
+                    *residual = residual.as_ref().map(|residual| element(residual, pair));
+                }
+                (Op::Binary(binary, Meeting::Elementwise), vec![i, j])
+            }
+            Op::Gather(indices, meeting) => {
+                let (i, j) = *meeting.pairs(lengths[0], indices.len()).get(pair)?;
+                let alone = Op::Gather(list(indices, j), Meeting::Elementwise);
+                (alone, vec![i])
+            }
+            Op::Sparse(sparse, form) => {
+                let sparse = match sparse {
+                    Sparse::F32(bsr, dense) => {
+                        let set = if bsr.len() == 1 { 0 } else { pair };
+                        Sparse::F32(one_set(bsr, set), element(dense, pair))
+                    }
+                    Sparse::F16(bsr, dense) => {
+                        let set = if bsr.len() == 1 { 0 } else { pair };
+                        Sparse::F16(one_set(bsr, set), element(dense, pair))
+                    }
+                };
+                (Op::Sparse(sparse, *form), vec![])
+            }
+            Op::Sampled(topology, factors) => {
+                let factors = factors.each_ref().map(|factor| element(factor, pair));
+                (Op::Sampled(topology.clone(), factors), vec![])
+            }
+            Op::Whole(_) | Op::Entries(..) => return None,
+        })
+    }
+}
+
+fn one_set<T: Copy>(bsr: &Bsr<T>, set: usize) -> Bsr<T> {
+    Bsr::new(bsr.topology(), bsr.set(set).to_vec()).expect("a set")
+}

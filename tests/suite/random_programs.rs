@@ -1,0 +1,103 @@
+//! Random programs on each device: elements alone against in the batch, and the GPU against the CPU.
+//!
+//! `VSLA_PROGRAMS=n` runs so many random ones.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use libtest_mimic::Trial;
+use vsla::Device;
+
+use crate::programs::{Batch, check_against, check_alone, run};
+use crate::support::bench::{Bench, cpu, is_software};
+use crate::support::corpus::rng;
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    let mut trials =
+        bench.all_on_each_device(&[("random", random), ("found_by_fuzzing", found_by_fuzzing)]);
+    trials.push(bench.host("a_wrong_result_is_seen", a_wrong_result_is_seen));
+    trials
+}
+
+/// Runs a program and sees that all holds of it that must. The operations that it made.
+fn check(what: &str, bytes: &[u8], device: &Device) -> Vec<String> {
+    let run = run(bytes, device);
+    let checked = check_alone(&run, device).and_then(|()| match device.is_gpu() {
+        true => check_against(&run, cpu()),
+        false => Ok(()),
+    });
+    if let Err(why) = checked {
+        panic!("{what}, the bytes {bytes:?}: {why}");
+    }
+    let made = run.steps.iter().filter(|step| step.results().is_some());
+    made.map(|step| step.name()).collect()
+}
+
+fn random(device: &Device) {
+    let programs = match std::env::var("VSLA_PROGRAMS") {
+        Ok(number) => number.parse().expect("VSLA_PROGRAMS is a number"),
+        Err(_) if is_software(device) => 100,
+        Err(_) => 400,
+    };
+    let mut rng = rng("programs::random");
+    let (mut made, mut names) = (0, BTreeSet::new());
+    for number in 0..programs {
+        let bytes: Vec<u8> = (0..rng.usize(20..300)).map(|_| rng.u8(..)).collect();
+        let steps = check(&format!("program {number}"), &bytes, device);
+        made += steps.len();
+        names.extend(steps);
+    }
+    // Programs that do nothing would prove nothing.
+    assert!(
+        made > 4 * programs,
+        "{made} operations in {programs} programs"
+    );
+    assert!(names.len() > 55, "{names:?}");
+}
+
+/// A check that cannot fail proves nothing: one bit of a result that is changed is found.
+fn a_wrong_result_is_seen() {
+    let mut rng = rng("programs::wrong");
+    let mut seen = 0;
+    for _ in 0..60 {
+        let bytes: Vec<u8> = (0..100).map(|_| rng.u8(..)).collect();
+        let mut run = run(&bytes, cpu());
+        check_against(&run, cpu()).unwrap();
+        let mut made = run.steps.iter().filter_map(|step| step.results());
+        let Some(last) = made.next_back().filter(|last| !last.is_empty()) else {
+            continue;
+        };
+        // Values other than subnormal ones and lags, which may differ.
+        let changed = match &mut run.batches[last.start] {
+            Batch::F32(x) => x
+                .values_mut()
+                .iter_mut()
+                .find(|v| v.is_normal())
+                .map(|v| *v = -*v),
+            Batch::I32(x) => x.values_mut().first_mut().map(|v| *v ^= 1),
+            Batch::U32(x) => x.values_mut().first_mut().map(|v| *v ^= 1),
+            _ => None,
+        };
+        if changed.is_some() {
+            check_against(&run, cpu()).unwrap_err();
+            seen += 1;
+        }
+    }
+    assert!(seen > 20, "{seen}");
+}
+
+/// What the fuzzer of `fuzz/` kept, each of a path of its own.
+fn found_by_fuzzing(device: &Device) {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/programs/found");
+    let mut files = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        check(
+            &path.display().to_string(),
+            &fs::read(&path).unwrap(),
+            device,
+        );
+        files += 1;
+    }
+    assert!(files > 10, "{files} files in {folder}");
+}

@@ -1,0 +1,424 @@
+//! Work limits: what every operation asks for, counted by hand, and that more than is allowed is refused before it runs.
+
+use std::time::{Duration, Instant};
+
+use libtest_mimic::Trial;
+use vsla::{
+    Bsr, BsrTensor, Complex32, ConvMethod, ConvMode, Device, Element, Error, Flush, Indices,
+    Layout, Order, Pairing, Ragged, Result, Shape, ShapeMatrix, Tensor, Topology,
+};
+
+use crate::support::bench::{Bench, DeviceTest};
+use crate::support::operation::{download, upload};
+
+/// An operation, and what it asks for to within a factor of four: the most of its parts.
+struct Counted {
+    name: &'static str,
+    work: f64,
+    run: fn(&Device) -> Result<()>,
+}
+
+macro_rules! counted {
+    ($($name:literal, $work:expr, $run:expr;)*) => {
+        /// Every operation that runs anything.
+        const COUNTED: &[Counted] = &[$(Counted {
+            name: $name,
+            work: $work,
+            run: |device| {
+                let run: fn(&Device) -> Result<_> = $run;
+                run(device).map(drop)
+            },
+        }),*];
+    };
+}
+
+/// Multiply-adds of a transform of n real values.
+const fn transform(n: f64, log: f64) -> f64 {
+    2.5 * n * log
+}
+
+/// Of the operands of [`x`] and [`y`]: their values, those of the ambient result, those that overlap, and the products of all pairs.
+const X: f64 = 1300.;
+const AMBIENT: f64 = 1905.;
+const OVERLAP: f64 = 1000.;
+const PRODUCTS: f64 = 970_000.;
+/// The same pairs by transforms of 2048 and 1280 values, about.
+const TRANSFORMS: f64 = 3. * (transform(2048., 11.) + transform(1280., 10.));
+
+counted! {
+    "full", X, |d| d.full(x::<f32>(d).layout(), 1f32);
+    "add", AMBIENT, |d| x::<f32>(d).add(&y(d));
+    "sub", AMBIENT, |d| x::<i32>(d).sub(&y(d));
+    "hadamard", AMBIENT, |d| x::<u32>(d).hadamard(&y(d));
+    "add of one layout", X, |d| x::<f32>(d).add(&x(d));
+    "scale", X, |d| x::<f32>(d).scale(2.);
+    "neg", X, |d| x::<i32>(d).neg();
+    "copy", X, |d| x::<f32>(d).copy();
+    "to_f16", X, |d| x::<f32>(d).to_f16();
+    "to_f32", X, |d| x::<f32>(d).to_f16()?.to_f32();
+    "expm1", X, |d| x::<f32>(d).expm1();
+    "log1p", X, |d| x::<f32>(d).log1p();
+    "sqrt", X, |d| x::<f32>(d).sqrt();
+    "sin", X, |d| x::<f32>(d).sin();
+    "tanh", X, |d| x::<f32>(d).tanh();
+    "silu", X, |d| x::<f32>(d).silu();
+    "erf", X, |d| x::<f32>(d).erf();
+    "gelu", X, |d| x::<f32>(d).gelu();
+    "gelu_tanh", X, |d| x::<f32>(d).gelu_tanh();
+    "relu", X, |d| x::<f32>(d).relu();
+    "floor", X, |d| x::<f32>(d).floor();
+    "ceil", X, |d| x::<f32>(d).ceil();
+    "round", X, |d| x::<f32>(d).round();
+    "exp", X, |d| x::<f32>(d).exp();
+    "exp2", X, |d| x::<f32>(d).exp2();
+    "log", X, |d| x::<f32>(d).log();
+    "log2", X, |d| x::<f32>(d).log2();
+    "rsqrt", X, |d| x::<f32>(d).rsqrt();
+    "reciprocal", X, |d| x::<f32>(d).reciprocal();
+    "cos", X, |d| x::<f32>(d).cos();
+    "sigmoid", X, |d| x::<f32>(d).sigmoid();
+    "softplus", X, |d| x::<f32>(d).softplus();
+    "add_scalar", X, |d| x::<f32>(d).add_scalar(2.);
+    "sub_from", X, |d| x::<f32>(d).sub_from(2.);
+    "div_scalar", X, |d| x::<f32>(d).div_scalar(2.);
+    "div_from", X, |d| x::<f32>(d).div_from(2.);
+    "rem", X, |d| x::<f32>(d).rem(2.);
+    "leaky_relu", X, |d| x::<f32>(d).leaky_relu(0.5);
+    "powf", X, |d| x::<f32>(d).powf(1.5);
+    "powi", X, |d| x::<f32>(d).powi(2);
+    "clamp", X, |d| x::<f32>(d).clamp(0., 1.);
+    "abs", X, |d| x::<f32>(d).abs();
+    "sign", X, |d| x::<f32>(d).sign();
+    "square", X, |d| x::<f32>(d).square();
+    "bit_and", X, |d| x::<u32>(d).bit_and(1);
+    "bit_or", X, |d| x::<u32>(d).bit_or(1);
+    "bit_xor", X, |d| x::<u32>(d).bit_xor(1);
+    "bit_not", X, |d| x::<u32>(d).bit_not();
+    "shift_left", X, |d| x::<u32>(d).shift_left(1);
+    "shift_right", X, |d| x::<u32>(d).shift_right(1);
+    "to_i32", X, |d| x::<u32>(d).to_i32();
+    "to_u32", X, |d| x::<i32>(d).to_u32();
+    "sum", X, |d| x::<f32>(d).sum();
+    "norm1", X, |d| x::<f32>(d).norm1();
+    "norm2", X, |d| x::<f32>(d).norm2();
+    "max", X, |d| x::<f32>(d).max();
+    "argmax", X, |d| x::<f32>(d).argmax();
+    "min", X, |d| x::<f32>(d).min();
+    "argmin", X, |d| x::<f32>(d).argmin();
+    "dot", OVERLAP, |d| x::<f32>(d).dot(&y(d));
+    "equivalent", AMBIENT, |d| x::<f32>(d).equivalent_blocking(&y(d));
+    "minimal_shape", X, |d| x::<f32>(d).minimal_shape_blocking();
+    "shrink", X, |d| x::<f32>(d).shrink_blocking();
+    "degree", X, |d| x::<f32>(d).degree_blocking();
+    "conv", PRODUCTS, |d| x::<i32>(d).conv(&y(d));
+    "correlate", PRODUCTS, |d| x::<u32>(d).correlate(&y(d));
+    "conv by transforms", TRANSFORMS, |d| x::<f32>(d).conv(&y(d));
+    "conv in blocks", 3. * transform(120_000., 11.), |d| {
+        let (x, y) = (ones::<f32>(d, &[100_000]), ones(d, &[100]));
+        x.pair(&y, Pairing::Elementwise)?.method(ConvMethod::OverlapSave).conv()
+    };
+    "conv in passes", 3. * transform(32_768., 15.), |d| {
+        let x = ones::<f32>(d, &[15_000]);
+        x.pair(&x, Pairing::Elementwise)?.method(ConvMethod::Fft).conv()
+    };
+    "conv of boxes", 21_000., |d| matrix::<i32>(d, [20, 30]).conv(&matrix(d, [5, 7]));
+    "conv of boxes by transforms", 3. * transform(1024., 10.), |d| {
+        let (x, y) = (matrix::<f32>(d, [20, 30]), matrix(d, [5, 7]));
+        x.pair(&y, Pairing::Elementwise)?.method(ConvMethod::Fft).conv()
+    };
+    "mode", 13. * 24. * 35., |d| {
+        let (x, y) = (matrix::<i32>(d, [20, 30]), matrix(d, [5, 7]));
+        x.pair(&y, Pairing::Elementwise)?.mode(ConvMode::Valid).conv()
+    };
+    "stride", 12. * 18. * 35., |d| {
+        let (x, y) = (matrix::<i32>(d, [20, 30]), matrix(d, [5, 7]));
+        x.pair(&y, Pairing::Elementwise)?.stride(&[2, 2]).conv()
+    };
+    "eval", PRODUCTS, |d| x::<f32>(d).eval(&y(d));
+    "correlate_max", TRANSFORMS, |d| x::<f32>(d).correlate_max(&y(d));
+    // By transforms on the CPU, directly on a GPU.
+    "sbd", 600_000., |d| x::<f32>(d).sbd(&y(d));
+    "correlate_max directly", PRODUCTS, |d| {
+        let (x, y) = (x::<f32>(d), y(d));
+        x.pair(&y, Pairing::Elementwise)?.method(ConvMethod::Direct).correlate_max()
+    };
+    "conv_plan", transform(1440., 10.) + transform(512., 9.) + transform(1800., 11.), |d| {
+        let (x, y) = (x::<f32>(d), y(d));
+        x.pair(&y, Pairing::Elementwise)?.conv_plan()
+    };
+    "causal", 4. * transform(1440., 10.) + 2. * transform(1800., 11.), |d| {
+        let (x, y) = (x::<f32>(d), y(d));
+        x.pair(&y, Pairing::Elementwise)?.conv_plan()?.causal(&x)
+    };
+    "kron", PRODUCTS, |d| x::<f32>(d).kron(&y(d));
+    "outer", PRODUCTS, |d| x::<f32>(d).outer(&y(d));
+    "concat", X + 1605., |d| x::<f32>(d).concat(&y(d), 0);
+    "concat_all", X + 1605., |d| x::<f32>(d).concat_all(&[&y(d)], 0);
+    "block_diag", X + 1605., |d| x::<f32>(d).block_diag(&y(d));
+    "slice", 800., |d| x::<f32>(d).slice(&[0], &[500]);
+    "pad", X + 150., |d| x::<f32>(d).pad(&[(20, 30)]);
+    "flip", X, |d| x::<f32>(d).flip(&[0]);
+    "resize", 2000., |d| x::<f32>(d).resize(&Layout::from_lengths([900, 100, 1000])?);
+    "broadcast", 2000., |d| ones::<f32>(d, &[1]).broadcast(&Layout::from_lengths([2000])?);
+    "transpose", 2000., |d| matrix::<f32>(d, [40, 50]).transpose(&[1, 0]);
+    "transpose in tiles", 20_000., |d| matrix::<f32>(d, [100, 200]).transpose(&[1, 0]);
+    "select", X, |d| x::<f32>(d).select(&[2, 0]);
+    "reorder", X, |d| x::<f32>(d).reorder(&Order::new([2, 0, 1])?);
+    "sort_by_length", X, |d| x::<f32>(d).sort_by_length();
+    "join", X + 1605., |d| x::<f32>(d).join(&[&y(d)]);
+    "gather", 1500., |d| x::<f32>(d).gather(&indices());
+    "gather_paired", 3000., |d| {
+        matrix::<f32>(d, [10, 2]).gather_paired(&indices(), Pairing::OneToAll)
+    };
+    "scatter_add", 4500., |d| {
+        ones::<f32>(d, &[500; 3]).scatter_add(&indices(), &Layout::from_lengths([1000; 3])?)
+    };
+    "scatter_set", 3000., |d| {
+        let places = Indices::new(Ragged::from_rows([(0..500).rev().collect::<Vec<_>>()])?)?;
+        ones::<f32>(d, &[500]).scatter_set(&places, &Layout::from_lengths([3000])?)
+    };
+    "stack", 3000., |d| x::<f32>(d).stack(1 << 20);
+    "stack_groups", 1300., |d| x::<f32>(d).stack_groups(&[1, 2], 1 << 20);
+    "unstack", X, |d| {
+        let x = x::<f32>(d);
+        x.stack(1 << 20)?.unstack(x.layout())
+    };
+    "window", 21. * 10. * 100., |d| ones::<f32>(d, &[100; 30]).window(10, 1, 1 << 20);
+    "pyramid", 4096., |d| x::<f32>(d).pyramid(&[2, 2], Flush::Pad, 1 << 20);
+    "fft", 2. * (transform(2000., 11.) + transform(1500., 10.5)), |d| spectrum(d)?.fft();
+    "ifft", 2. * (transform(2000., 11.) + transform(1500., 10.5)), |d| spectrum(d)?.ifft();
+    "fft of a prime length", 4. * transform(8192., 13.), |d| {
+        let z = Ragged::from_rows([vec![Complex32::new(1., 0.); 4001]])?;
+        d.upload(&z)?.fft()
+    };
+    "fft in passes", 2. * transform(65_536., 16.), |d| {
+        let z = Ragged::from_rows([vec![Complex32::new(1., 0.); 65_536]])?;
+        d.upload(&z)?.fft()
+    };
+    "rfft", transform(2000., 11.) + transform(1500., 10.5), |d| ones::<f32>(d, &[2000, 1500]).rfft();
+    "irfft", transform(4000., 12.) + transform(3000., 11.5), |d| {
+        let spectra = Ragged::full(&Layout::from_lengths([2001, 1501])?, Complex32::ONE)?;
+        d.upload(&spectra)?.irfft(&Layout::from_lengths([4000, 3000])?)
+    };
+    "fft2", 40. * 50. * 50., |d| planes(d)?.fft2();
+    "ifft2", 40. * 50. * 50., |d| planes(d)?.ifft2();
+    "rfft2", 26. * 40. * 40., |d| matrix::<f32>(d, [40, 50]).rfft2();
+    "irfft2", 40. * 49. * 49., |d| planes(d)?.irfft2(&Layout::uniform(1, Shape::new(&[40, 98])?)?);
+    "matmul", 60_000., |d| matrix::<f32>(d, [40, 50]).matmul(&matrix(d, [50, 30]));
+    "matmul of f16", 60_000., |d| {
+        let (a, b) = (matrix::<f32>(d, [40, 50]), matrix::<f32>(d, [50, 30]));
+        a.to_f16()?.matmul(&b.to_f16()?)
+    };
+    "matmul_ambient", 60_000., |d| matrix::<i32>(d, [40, 60]).matmul_ambient(&matrix(d, [50, 30]));
+    "BsrTensor::matmul", 1536. * 40., |d| blocks(d)?.matmul(&matrix(d, [64, 40]));
+    "matmul_bsr", 1536. * 40., |d| matrix::<f32>(d, [40, 64]).matmul_bsr(&blocks(d)?);
+    "sampled", 1536. * 30., |d| {
+        let (a, b) = (matrix::<f32>(d, [64, 30]), matrix(d, [30, 64]));
+        a.pair(&b, Pairing::Elementwise)?.product().sampled(&topology()?)
+    };
+    "conv_matmul", PRODUCTS, |d| row_of(&x::<i32>(d))?.conv_matmul(&column_of(&y(d))?);
+    "conv_matmul by transforms", 7. * transform(2048., 11.), |d| {
+        row_of(&x::<f32>(d))?.conv_matmul(&column_of(&y(d))?)
+    };
+    "kron_matmul", 2. * PRODUCTS, |d| row_of(&x::<f32>(d))?.kron_matmul(&column_of(&y(d))?);
+    "matrix_add", AMBIENT, |d| row_of(&x::<f32>(d))?.add(&row_of(&y(d))?);
+    "matrix_transpose", X, |d| square_of(&ones::<f32>(d, &[400, 100, 300, 500]))?.transpose();
+}
+
+/// What only looks at what is there, or says what will be multiplied.
+const FREE: [&str; 5] = ["elements", "reshape", "split", "pair", "product_bsr"];
+
+/// Whether it is known what an operation asks for.
+pub fn is_counted(name: &str) -> bool {
+    FREE.contains(&name) || COUNTED.iter().any(|counted| counted.name == name)
+}
+
+fn ones<T: Element + From<u8>>(device: &Device, lengths: &[usize]) -> Tensor<T> {
+    let layout = Layout::from_lengths(lengths.iter().copied()).unwrap();
+    upload(device, &Ragged::full(&layout, T::from(1)).unwrap())
+}
+
+fn x<T: Element + From<u8>>(device: &Device) -> Tensor<T> {
+    ones(device, &[1000, 0, 300])
+}
+
+fn y<T: Element + From<u8>>(device: &Device) -> Tensor<T> {
+    ones(device, &[700, 5, 900])
+}
+
+fn matrix<T: Element + From<u8>>(device: &Device, extents: [usize; 2]) -> Tensor<T> {
+    let layout = Layout::uniform(1, Shape::new(&extents).unwrap()).unwrap();
+    upload(device, &Ragged::full(&layout, T::from(1)).unwrap())
+}
+
+/// Lists of 500 indices below 10.
+fn indices() -> Indices {
+    let layout = Layout::from_lengths([500; 3]).unwrap();
+    Indices::new(Ragged::from_fn(&layout, |_, at| at as u32 % 10).unwrap()).unwrap()
+}
+
+fn spectrum(device: &Device) -> Result<Tensor<Complex32>> {
+    device.upload(&Ragged::full(
+        &Layout::from_lengths([2000, 1500])?,
+        Complex32::ONE,
+    )?)
+}
+
+fn planes(device: &Device) -> Result<Tensor<Complex32>> {
+    let layout = Layout::uniform(1, Shape::new(&[40, 50])?)?;
+    device.upload(&Ragged::full(&layout, Complex32::ONE)?)
+}
+
+/// Six blocks of 256 values in a matrix of 64 by 64.
+fn topology() -> Result<Topology> {
+    let places = [(0, 0), (0, 3), (1, 1), (2, 0), (2, 2), (3, 3)];
+    Topology::new([64, 64], [16, 16], &places)
+}
+
+fn blocks(device: &Device) -> Result<BsrTensor<f32>> {
+    device.upload_bsr(&Bsr::new(&topology()?, vec![1.; 1536])?)
+}
+
+fn row_of<T: vsla::Real>(x: &Tensor<T>) -> Result<ShapeMatrix<T>> {
+    ShapeMatrix::new(x, &Layout::uniform(1, Shape::new(&[1, x.len()])?)?)
+}
+
+fn column_of<T: vsla::Real>(x: &Tensor<T>) -> Result<ShapeMatrix<T>> {
+    ShapeMatrix::new(x, &Layout::uniform(1, Shape::new(&[x.len(), 1])?)?)
+}
+
+fn square_of<T: vsla::Real>(x: &Tensor<T>) -> Result<ShapeMatrix<T>> {
+    ShapeMatrix::new(x, &Layout::uniform(1, Shape::new(&[2, 2])?)?)
+}
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for counted in COUNTED {
+        let name = format!("is_counted::{}", counted.name.replace(' ', "_"));
+        trials.extend(bench.on_each_device(&name, |device| is_limited(device, counted)));
+    }
+    let tests: &[DeviceTest] = &[
+        ("minutes_are_refused_at_once", minutes_are_refused_at_once),
+        ("nothing_asks_for_nothing", nothing_asks_for_nothing),
+        ("limits_are_of_handles", limits_are_of_handles),
+    ];
+    trials.extend(bench.all_on_each_device(tests));
+    trials
+}
+
+/// Each part of the operation is refused below what it asks for, and runs with that.
+fn is_limited(device: &Device, counted: &Counted) {
+    let mut allowed = 16;
+    let mut refusals = 0;
+    loop {
+        match (counted.run)(&device.with_work_limit(allowed)) {
+            Ok(()) => break,
+            Err(Error::WorkLimit {
+                asked,
+                allowed: limit,
+                ..
+            }) => {
+                assert_eq!(limit, allowed);
+                assert!(asked > allowed, "{asked} above {allowed}");
+                refusals += 1;
+                // One less is still too little.
+                let less = (counted.run)(&device.with_work_limit(asked - 1));
+                assert_eq!(less.unwrap_err().kind(), "work_limit");
+                allowed = asked;
+            }
+            Err(other) => panic!("{other}"),
+        }
+        assert!(refusals < 20, "{allowed}");
+    }
+    let (asked, work) = (allowed as f64, counted.work);
+    assert!(
+        refusals > 0 && asked <= 4.0 * work && work <= 4.0 * asked,
+        "asks for {asked}, which is {work}"
+    );
+}
+
+/// What would take minutes, and more memory than there is for plans, is refused in no time.
+fn minutes_are_refused_at_once(device: &Device) {
+    let device = device.with_work_limit(10_000_000_000);
+    let long = ones::<f32>(&device, &[1_000_000, 3]);
+    let pair = long.pair(&long, Pairing::Elementwise).unwrap();
+    let began = Instant::now();
+    let error = pair.method(ConvMethod::Direct).conv().unwrap_err();
+    assert!(
+        began.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        began.elapsed()
+    );
+    assert!(
+        matches!(error, Error::WorkLimit { op: "conv", element: Some(0), asked, allowed: 10_000_000_000 } if asked >= 1_000_000_000_000),
+        "{error}"
+    );
+    assert!(pair.conv().is_ok(), "by transforms it is little");
+    // 10⁷ pairs.
+    let many = ones::<f32>(&device, &[100; 3163]);
+    let error = many
+        .pair(&many, Pairing::AllToAll)
+        .unwrap()
+        .correlate_max()
+        .unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::WorkLimit {
+                op: "correlate_max",
+                ..
+            }
+        ),
+        "{error}"
+    );
+    let error = many
+        .pair(&many, Pairing::AllToAll)
+        .unwrap()
+        .sbd()
+        .unwrap_err();
+    assert!(
+        matches!(error, Error::WorkLimit { op: "sbd", .. }),
+        "{error}"
+    );
+    // Pairs count, however little each of them is.
+    let few = device.with_work_limit(1_000_000);
+    let many = ones::<f32>(&few, &[0; 3163]);
+    let error = many.pair(&many, Pairing::AllToAll).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "pair: asks for 10004569 multiply-adds, above the 1000000 that the device's work limit allows: ask for less at once, or raise the limit"
+    );
+    let lists = Indices::new(Ragged::from_rows(vec![[0u32; 0]; 3163]).unwrap()).unwrap();
+    let refused = many.gather_paired(&lists, Pairing::AllToAll).unwrap_err();
+    assert_eq!((refused.kind(), refused.op()), ("work_limit", "gather"));
+}
+
+fn nothing_asks_for_nothing(device: &Device) {
+    let device = device.with_work_limit(0);
+    assert_eq!(device.work_limit(), Some(0));
+    let (x, none) = (ones::<f32>(&device, &[3, 4]), ones::<f32>(&device, &[0, 0]));
+    assert!(x.conv(&none).is_ok() && x.dot(&none).is_ok() && none.add(&none).is_ok());
+    assert!(none.copy().is_ok() && none.sum().is_ok() && none.rfft().is_ok());
+    assert!(x.sum().is_err() && x.copy().is_err());
+    // What moves nothing.
+    assert!(x.elements(0..1).is_ok() && x.split(&[1, 1]).is_ok() && x.download_blocking().is_ok());
+}
+
+/// Tensors of a device with and without a limit meet, and the left one's counts. A launch that was planned without one is refused too.
+fn limits_are_of_handles(device: &Device) {
+    let x = ones::<f32>(device, &[1000]);
+    assert_eq!(device.work_limit(), None);
+    let limited = device.with_work_limit(999);
+    let y = upload(&limited, &Ragged::full(x.layout(), 2.0f32).unwrap());
+    let sum = x.add(&y).unwrap();
+    assert_eq!(download(&sum).values(), [3.0; 1000]);
+    assert_eq!(y.add(&x).unwrap_err().kind(), "work_limit");
+    assert_eq!(y.copy().unwrap_err().op(), "copy");
+    assert_eq!(limited.full(x.layout(), 1i32).unwrap_err().op(), "full");
+    // A costs table keeps the limit, and a limit the table.
+    let again = limited.with_costs(device.costs().clone()).unwrap();
+    assert_eq!(again.work_limit(), Some(999));
+    assert_eq!(again.with_work_limit(5).costs(), device.costs());
+    let mixed = limited.with_work_limit(u64::MAX);
+    assert_eq!(mixed.work_limit(), None);
+}
