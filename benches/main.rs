@@ -3,6 +3,7 @@
 //! ```sh
 //! cargo bench                                # every row, on the GPU if there is one and on the CPU
 //! cargo bench -- add --device gpu            # the rows whose name contains "add"
+//! cargo bench -- add --device gpu --checked  # the same, with shaders that check their bounds
 //! cargo bench -- --json benches/results/name.json
 //! cargo bench -- --table benches/results/name.json
 //! cargo bench -- --table benches/results/name.json --beside benches/results/name-pytorch.json
@@ -28,7 +29,7 @@ mod rows;
 
 /// Measure and check the speed of the library's operations
 ///
-/// Rows: peaks (what the device can do), copies (of other shapes), add, hadamard, concat, correlate_max, conv (conv/causal: kept kernels; conv/images), eval, chain, fresh (layouts never seen before), layout
+/// Rows: peaks (what the device can do), copies (of other shapes), map (functions of values), add, hadamard, concat, correlate_max, conv (conv/causal: kept kernels; conv/images), eval, chain, fresh (layouts never seen before), layout
 /// (host cost), plan (of lengths never seen before), fft and rfft, matmul, bsr (block-sparse products), and cpu (the
 /// CPU device against plain loops).
 #[derive(Parser)]
@@ -51,6 +52,9 @@ struct Args {
     /// Where to measure
     #[arg(long, value_enum, default_value = "all")]
     device: Choice,
+    /// Open the GPU with `GpuOptions::checked`: what checks of bounds cost
+    #[arg(long)]
+    checked: bool,
     /// Small sizes, a few runs: whether everything works, not how fast it is
     #[arg(long)]
     quick: bool,
@@ -89,10 +93,14 @@ fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
     }
     let began = Instant::now();
     let mut reports = Vec::new();
-    for device in devices(args.device)? {
+    for device in devices(args)? {
         let info = device.info();
         let size = Size::of(args.quick || info.kind == DeviceKind::Software, &info);
-        eprintln!("{info}{}", if size.quick { ", small sizes" } else { "" });
+        let checked = ["", ", checked shaders"][usize::from(args.checked && device.is_gpu())];
+        eprintln!(
+            "{info}{checked}{}",
+            if size.quick { ", small sizes" } else { "" }
+        );
         let mut bench = Bench::new(device, size, args.filter.clone())?;
         rows::all(&mut bench)?;
         reports.push(bench.finish());
@@ -133,9 +141,12 @@ fn stored(path: &Path, args: &Args) -> Result<String, String> {
 }
 
 #[cfg(feature = "gpu")]
-fn devices(choice: Choice) -> vsla::Result<Vec<Device>> {
-    let gpu = Device::gpu(vsla::GpuOptions::default());
-    Ok(match (choice, gpu) {
+fn devices(args: &Args) -> vsla::Result<Vec<Device>> {
+    let options = vsla::GpuOptions {
+        checked: args.checked,
+        ..vsla::GpuOptions::default()
+    };
+    Ok(match (args.device, Device::gpu(options)) {
         (Choice::Cpu, _) => vec![Device::cpu()],
         (Choice::Gpu, gpu) => vec![gpu?],
         (Choice::All, Ok(gpu)) => vec![gpu, Device::cpu()],
@@ -147,8 +158,8 @@ fn devices(choice: Choice) -> vsla::Result<Vec<Device>> {
 }
 
 #[cfg(not(feature = "gpu"))]
-fn devices(choice: Choice) -> Result<Vec<Device>, &'static str> {
-    match choice {
+fn devices(args: &Args) -> Result<Vec<Device>, &'static str> {
+    match args.device {
         Choice::Gpu => Err("this build has no GPU support (feature `gpu`)"),
         Choice::Cpu | Choice::All => Ok(vec![Device::cpu()]),
     }

@@ -141,7 +141,7 @@ impl Times {
 impl Bench {
     pub fn new(device: Device, size: Size, filter: Option<String>) -> Outcome<Bench> {
         let layout = Layout::uniform(size.source / CELL, Shape::new(&[CELL])?)?;
-        let source = device.upload(&Ragged::random(&layout, 0))?;
+        let source = device.upload(&Ragged::random(&layout, 0)?)?;
         let mut bench = Bench {
             device,
             size,

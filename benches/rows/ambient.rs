@@ -152,7 +152,7 @@ fn row(
         return Ok(());
     }
     let [left, right] = layouts(&bench.size)?;
-    let (x, y) = (Ragged::random(&left, 11), Ragged::random(&right, 12));
+    let (x, y) = (Ragged::random(&left, 11)?, Ragged::random(&right, 12)?);
     let (a, b) = (bench.device.upload(&x)?, bench.device.upload(&y)?);
     let (c, first) = bench.first(|| (op.run)(&a, &b))?;
     let check = (op.check)(&x, &y, &c.download_blocking()?);

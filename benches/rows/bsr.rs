@@ -299,9 +299,9 @@ fn row(bench: &mut Bench, case: &Case) -> Outcome<()> {
         Zipf => zipf([side; 2], block, grid, each)?,
     };
     let square = Layout::uniform(1, Shape::new(&[side, side])?)?;
-    let [mut x, mut y] = [51, 52].map(|seed| Ragged::random(&square, seed));
-    let mut values = Ragged::random(&topology.values_layout(1)?, 53);
-    let mut bias = Ragged::random(&Layout::from_lengths([side])?, 55);
+    let (mut x, mut y) = (Ragged::random(&square, 51)?, Ragged::random(&square, 52)?);
+    let mut values = Ragged::random(&topology.values_layout(1)?, 53)?;
+    let mut bias = Ragged::random(&Layout::from_lengths([side])?, 55)?;
     let halves = [&x, &y, &bias, &values].map(|batch| batch.cast(f16::from_f32));
     if types != F32 {
         [x, y, bias, values] = halves.each_ref().map(|batch| batch.cast(f32::from));

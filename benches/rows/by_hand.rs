@@ -82,7 +82,7 @@ fn room<T: Clone>(scratch: &mut Vec<T>, values: usize, zero: T) -> &mut [T] {
 fn fft(bench: &mut Bench) -> Outcome<()> {
     let lengths = lengths(elements(bench), 4.0, GOLDEN);
     let layout = Layout::from_lengths(lengths.iter().copied())?;
-    let values = Ragged::random(&layout, 61).cast(|x| Complex32::new(x, 0.5 - x));
+    let values = Ragged::random(&layout, 61)?.cast(|x| Complex32::new(x, 0.5 - x));
     let x = bench.device.upload(&values)?;
     let mut planner = FftPlanner::<f32>::new();
     let plans = by_length(&lengths, |length| planner.plan_fft_forward(length));
@@ -116,7 +116,7 @@ fn fft(bench: &mut Bench) -> Outcome<()> {
 fn rfft(bench: &mut Bench) -> Outcome<()> {
     let lengths = lengths(elements(bench), 4.0, GOLDEN);
     let layout = Layout::from_lengths(lengths.iter().copied())?;
-    let values = Ragged::random(&layout, 62);
+    let values = Ragged::random(&layout, 62)?;
     let x = bench.device.upload(&values)?;
     let mut planner = RealFftPlanner::<f32>::new();
     let plans = by_length(&lengths, |length| planner.plan_fft_forward(length));
@@ -164,8 +164,8 @@ type Both = (Arc<dyn RealToComplex<f32>>, Arc<dyn ComplexToReal<f32>>);
 fn conv(bench: &mut Bench) -> Outcome<()> {
     let of = |irrational| lengths(elements(bench) / 4, 100.0, irrational);
     let (left, right) = (of(GOLDEN), of(SILVER));
-    let x = Ragged::random(&Layout::from_lengths(left)?, 63);
-    let y = Ragged::random(&Layout::from_lengths(right)?, 64);
+    let x = Ragged::random(&Layout::from_lengths(left)?, 63)?;
+    let y = Ragged::random(&Layout::from_lengths(right)?, 64)?;
     let (a, b) = (bench.device.upload(&x)?, bench.device.upload(&y)?);
     let chosen = (0..x.len()).map(|i| {
         let (a, b) = (a.elements(i..i + 1)?, b.elements(i..i + 1)?);

@@ -30,8 +30,8 @@ fn row(bench: &mut Bench, name: &'static str, length: usize, aim: f64) -> Outcom
     let together = (BATCH / (kernels * length)).min(signals);
     let batches = signals / together;
     let layout = |elements| Layout::from_lengths(std::iter::repeat_n(length, elements));
-    let x = Ragged::random(&layout(together * kernels)?, 34);
-    let y = Ragged::random(&layout(kernels)?, 35);
+    let x = Ragged::random(&layout(together * kernels)?, 34)?;
+    let y = Ragged::random(&layout(kernels)?, 35)?;
     let (a, b) = (bench.device.upload(&x)?, bench.device.upload(&y)?);
     let pairs: Vec<(u32, u32)> = (0..(together * kernels) as u32)
         .map(|i| (i, i % kernels as u32))

@@ -22,7 +22,7 @@ const FACTOR: f32 = 0.999;
 /// Each result is the next operand, and then dropped.
 fn chain(bench: &mut Bench) -> Outcome<()> {
     let many = bench.size.many;
-    let start = Ragged::random(&Layout::from_lengths([4096])?, 21);
+    let start = Ragged::random(&Layout::from_lengths([4096])?, 21)?;
     let x = bench.device.upload(&start)?;
     let run = |many: usize| -> Result<Tensor<f32>> {
         (0..many).try_fold(x.clone(), |x, _| x.scale(FACTOR))
@@ -125,7 +125,7 @@ fn fresh(bench: &mut Bench) -> Outcome<()> {
     let lengths: Vec<[usize; 2 * ELEMENTS]> = (0..many)
         .map(|_| std::array::from_fn(|_| rng.usize(1..=256)))
         .collect();
-    let values = Ragged::random(&Layout::from_lengths([256 * ELEMENTS])?, 32)
+    let values = Ragged::random(&Layout::from_lengths([256 * ELEMENTS])?, 32)?
         .into_parts()
         .1;
     let batch = |lengths: &[usize]| {

@@ -108,7 +108,7 @@ fn drawn(bench: &mut Bench, row: &Drawn) -> Outcome<()> {
     let mut rng = fastrand::Rng::with_seed(36);
     let mut operand = |range: &std::ops::RangeInclusive<usize>, seed| -> Outcome<_> {
         let layout = Layout::from_lengths((0..pairs).map(|_| rng.usize(range.clone())))?;
-        let values = Ragged::random(&layout, seed);
+        let values = Ragged::random(&layout, seed)?;
         let tensor = bench.device.upload(&values)?;
         Ok((values, tensor))
     };
@@ -158,7 +158,7 @@ fn bytes_of(lengths: &[usize]) -> u64 {
 fn operands(bench: &Bench, lengths: &[usize]) -> Result<[(Ragged<f32>, Tensor<f32>); 2]> {
     let layout = Layout::from_lengths(lengths.iter().copied())?;
     let operand = |seed| {
-        let values = Ragged::random(&layout, seed);
+        let values = Ragged::random(&layout, seed)?;
         let tensor = bench.device.upload(&values)?;
         Ok((values, tensor))
     };

@@ -36,7 +36,7 @@ fn row(bench: &mut Bench, &(name, side, mode, stride): &Images) -> Outcome<()> {
     let shapes = (0..count).map(|_| Shape::new(&[extent(), extent()]));
     let layout = Layout::from_shapes(2, shapes.collect::<Result<Vec<_>>>()?)?;
     let filter = Layout::uniform(1, Shape::new(&[side, side])?)?;
-    let (x, y) = (Ragged::random(&layout, 52), Ragged::random(&filter, 53));
+    let (x, y) = (Ragged::random(&layout, 52)?, Ragged::random(&filter, 53)?);
     let (a, b) = (bench.device.upload(&x)?, bench.device.upload(&y)?);
     let pair = a
         .pair(&b, Pairing::AllToAll)?

@@ -164,7 +164,7 @@ fn row(bench: &mut Bench, copy: Copy) -> Outcome<()> {
         return Ok(());
     }
     let layout = (copy.layout)(&bench.size)?;
-    let x = Ragged::random(&layout, 11);
+    let x = Ragged::random(&layout, 11)?;
     let a = bench.device.upload(&x)?;
     let (y, first) = bench.first(|| (copy.run)(&a))?;
     let got = y.download_blocking()?;

@@ -128,8 +128,8 @@ fn add(
     if !bench.wants(name) {
         return Ok(());
     }
-    let x = Ragged::random(&Layout::from_lengths(left)?, 11);
-    let y = Ragged::random(&Layout::from_lengths(right)?, 12);
+    let x = Ragged::random(&Layout::from_lengths(left)?, 11)?;
+    let y = Ragged::random(&Layout::from_lengths(right)?, 12)?;
     let (a, b) = (bench.device.upload(&x)?, bench.device.upload(&y)?);
     let sum = a.add(&b)?;
     let check = check_add(&x, &y, &sum.download_blocking()?);
@@ -185,8 +185,8 @@ fn conv(
         return Ok(());
     }
     let multiply_adds = left.iter().zip(&right).map(|(m, n)| (m * n) as u64).sum();
-    let x = Ragged::random(&Layout::from_lengths(left)?, 55);
-    let y = Ragged::random(&Layout::from_lengths(right)?, 56);
+    let x = Ragged::random(&Layout::from_lengths(left)?, 55)?;
+    let y = Ragged::random(&Layout::from_lengths(right)?, 56)?;
     let (a, b) = (bench.device.upload(&x)?, bench.device.upload(&y)?);
     let product = a.conv(&b)?;
     let layout = product.layout().clone();

@@ -29,8 +29,8 @@ fn row(
     let mut layout = |most| Layout::from_lengths((0..count).map(|_| rng.usize(1..=most)));
     let (polynomials, points) = (layout(degree)?, layout(points)?);
     let (x, y) = (
-        Ragged::random(&polynomials, 62),
-        Ragged::random(&points, 63),
+        Ragged::random(&polynomials, 62)?,
+        Ragged::random(&points, 63)?,
     );
     let (a, b) = (bench.device.upload(&x)?, bench.device.upload(&y)?);
     let (c, first) = bench.first(|| a.eval(&b))?;

@@ -52,7 +52,7 @@ fn complex(bench: &mut Bench, name: &'static str, length: usize, aim: f64) -> Ou
     let length = length.min(bench.size.values);
     let layout = uniform(bench, length)?;
     // Twice as many real values, in pairs.
-    let parts = Ragged::random(&Layout::from_lengths([2 * layout.total()])?, 21);
+    let parts = Ragged::random(&Layout::from_lengths([2 * layout.total()])?, 21)?;
     let values = parts.values().chunks_exact(2);
     let values = values
         .map(|part| Complex32::new(part[0], part[1]))
@@ -70,7 +70,7 @@ fn complex(bench: &mut Bench, name: &'static str, length: usize, aim: f64) -> Ou
 }
 
 fn real(bench: &mut Bench, name: &'static str, length: usize, aim: f64) -> Outcome<()> {
-    let x = Ragged::random(&uniform(bench, length)?, 22);
+    let x = Ragged::random(&uniform(bench, length)?, 22)?;
     let tensor = bench.device.upload(&x)?;
     let (y, first) = bench.first(|| tensor.rfft())?;
     let check = check(&x, &y, |x| f64::from(x).into())?;

@@ -70,7 +70,7 @@ fn select(
     let mut elements: Vec<u32> = (0..layout.len() as u32).collect();
     fastrand::Rng::with_seed(7).shuffle(&mut elements);
     let order = Order::new(elements)?;
-    let x = Ragged::random(&layout, 8);
+    let x = Ragged::random(&layout, 8)?;
     let tensor = bench.device.upload(&x)?;
     let mut out = vec![0.0f32; layout.total()];
     let mut by_hand = |out: &mut Vec<f32>| {
@@ -104,7 +104,7 @@ fn join(bench: &mut Bench) -> Outcome<()> {
     }
     let mut zipf = Zipf::new(1, 1.2, 65536);
     let layout = Layout::from_lengths(until(bench.size.values, || zipf.draw()))?;
-    let x = Ragged::random(&layout, 8);
+    let x = Ragged::random(&layout, 8)?;
     let tensor = bench.device.upload(&x)?;
     let (half, total) = (layout.len() / 2, layout.total());
     let halves = [
@@ -151,10 +151,10 @@ fn by_width(
     let layout = Layout::from_shapes(2, shapes.collect::<Result<Vec<_>>>()?)?;
     let mut rng = fastrand::Rng::with_seed(2);
     let lists = Layout::from_lengths(extents.iter().copied())?;
-    let lists = Ragged::from_fn(&lists, |element, _| rng.u32(..extents[element] as u32));
+    let lists = Ragged::from_fn(&lists, |element, _| rng.u32(..extents[element] as u32))?;
     let indices = Indices::new(lists.clone())?;
     // Integers, whose sums are exact in any order, and no −0.
-    let x = Ragged::random(&layout, 3).cast(|value: f32| (value * 16.0).round() + 0.0);
+    let x = Ragged::random(&layout, 3)?.cast(|value: f32| (value * 16.0).round() + 0.0);
     let tensor = bench.device.upload(&x)?;
     let words = 2 * x.values().len() + lists.values().len();
     let data = format!(
@@ -269,7 +269,7 @@ fn words(bench: &Bench) -> Outcome<(Layout, Ragged<u32>)> {
     let mut zipf = Zipf::new(5, 1.0, table[0]);
     let words = Ragged::from_fn(&Layout::from_lengths(lengths)?, |_, _| {
         zipf.draw() as u32 - 1
-    });
+    })?;
     Ok((Layout::uniform(1, Shape::new(&table)?)?, words))
 }
 
@@ -284,7 +284,7 @@ fn sentences(words: &Ragged<u32>) -> String {
 fn embedding(bench: &mut Bench) -> Outcome<()> {
     let (layout, words) = words(bench)?;
     let indices = Indices::new(words.clone())?;
-    let table = Ragged::random(&layout, 6);
+    let table = Ragged::random(&layout, 6)?;
     let tensor = bench.device.upload(&table)?;
     let ours = || tensor.gather_paired(&indices, Pairing::OneToAll);
     let (result, first) = bench.first(ours)?;
@@ -316,7 +316,7 @@ fn gradient(bench: &mut Bench) -> Outcome<()> {
         .lengths()
         .map(|length| Shape::new(&[length, 128]));
     let y = Layout::from_shapes(2, shapes.collect::<Result<Vec<_>>>()?)?;
-    let y = Ragged::random(&y, 6).cast(|value: f32| (value * 16.0).round() + 0.0);
+    let y = Ragged::random(&y, 6)?.cast(|value: f32| (value * 16.0).round() + 0.0);
     let tensor = bench.device.upload(&y)?;
     let ours = || tensor.scatter_add_paired(&indices, &layout, Pairing::OneToAll);
     let (result, first) = bench.first(ours)?;

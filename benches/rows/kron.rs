@@ -39,7 +39,7 @@ fn beside_a_loop(
         return Ok(());
     }
     let [left, right] = layouts(&bench.size)?;
-    let (x, y) = (Ragged::random(&left, 11), Ragged::random(&right, 12));
+    let (x, y) = (Ragged::random(&left, 11)?, Ragged::random(&right, 12)?);
     let (a, b) = (bench.device.upload(&x)?, bench.device.upload(&y)?);
     let c = a.kron(&b)?;
     let check = check(&x, &y, &c.download_blocking()?);
@@ -116,7 +116,7 @@ fn row(
         return Ok(());
     }
     let [left, right] = layouts(&bench.size)?;
-    let (x, y) = (Ragged::random(&left, 11), Ragged::random(&right, 12));
+    let (x, y) = (Ragged::random(&left, 11)?, Ragged::random(&right, 12)?);
     let (a, b) = (bench.device.upload(&x)?, bench.device.upload(&y)?);
     let pair = a.pair(&b, Pairing::Elementwise)?;
     let (c, first) = bench.first(|| op(&pair))?;

@@ -194,8 +194,8 @@ fn factors(extents: &[Extents], right: &[usize]) -> Result<(Ragged<f32>, Ragged<
     for (&[_, k, n], &right) in extents.iter().zip(right) {
         shapes[right] = [k, n];
     }
-    let a = Ragged::random(&matrices(extents.iter().map(|&[m, k, _]| [m, k]))?, 73);
-    let b = Ragged::random(&matrices(shapes.into_iter())?, 74);
+    let a = Ragged::random(&matrices(extents.iter().map(|&[m, k, _]| [m, k]))?, 73)?;
+    let b = Ragged::random(&matrices(shapes.into_iter())?, 74)?;
     Ok((a, b))
 }
 
@@ -258,7 +258,7 @@ fn products<T: Float + Into<f32>>(
     let own: Vec<usize> = (0..case.extents.len()).collect();
     let (a, b) = factors(case.extents, case.right.unwrap_or(&own))?;
     let columns = case.extents.first().map_or(0, |[_, _, n]| *n);
-    let bias = Ragged::random(&Layout::from_lengths([columns])?, 75);
+    let bias = Ragged::random(&Layout::from_lengths([columns])?, 75)?;
     let stored = [a, b, bias].map(|batch| batch.cast(narrow));
     let [a, b, bias] = stored.each_ref().map(|batch| batch.cast(T::into));
     let [x, y, z] = stored.map(|batch| bench.device.upload(&batch));

@@ -15,6 +15,7 @@ mod fft;
 mod indexing;
 mod kron;
 mod layout;
+mod maps;
 mod matmul;
 mod peaks;
 #[cfg(feature = "gpu")]
@@ -39,6 +40,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     kron::rows(bench)?;
     indexing::rows(bench)?;
     layout::rows(bench)?;
+    maps::rows(bench)?;
     matmul::rows(bench)?;
     plan::rows(bench)?;
     shape_matrix::rows(bench)?;

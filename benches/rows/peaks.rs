@@ -77,7 +77,7 @@ fn fill(bench: &mut Bench) -> Outcome<()> {
 fn transfers(bench: &mut Bench) -> Outcome<()> {
     let layout = Layout::from_lengths([bench.size.values])?;
     let bytes = layout.total() as u64 * 4;
-    let batch = Ragged::random(&layout, 41);
+    let batch = Ragged::random(&layout, 41)?;
     let mut back = vec![0.0f32; layout.total()];
     back.fill(1.0);
     let (tensor, first_up) = bench.first(|| bench.device.upload(&batch))?;

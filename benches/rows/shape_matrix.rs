@@ -13,7 +13,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     let [x, y] = [7, 8].map(|seed| {
         let mut rng = fastrand::Rng::with_seed(seed);
         let lengths = (0..side * side).map(|_| rng.usize(64..=1024));
-        Layout::from_lengths(lengths).map(|layout| Ragged::random(&layout, seed))
+        Layout::from_lengths(lengths).and_then(|layout| Ragged::random(&layout, seed))
     });
     let (x, y) = (x?, y?);
     let grid = Layout::uniform(1, Shape::new(&[side, side])?)?;

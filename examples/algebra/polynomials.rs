@@ -66,7 +66,7 @@ fn many(device: &Device) -> Result<String, Box<dyn Error>> {
         Layout::from_lengths(lengths(7))?,
         Layout::from_lengths(lengths(11))?,
     );
-    let (p, q) = (Ragged::random(&p, 1), Ragged::random(&q, 2));
+    let (p, q) = (Ragged::random(&p, 1)?, Ragged::random(&q, 2)?);
     let (p, q) = (device.upload(&p)?, device.upload(&q)?);
     let product = p.conv(&q)?;
     product.sum()?.download_blocking()?; // compiles and plans

@@ -7,7 +7,7 @@
 use std::io::{self, Write};
 
 use serde_json::Value;
-use vsla::{Complex32, DType, Element, MAX_RANK, Ragged, Shape, f16};
+use vsla::{Complex32, DType, Element, MAX_RANK, Ragged, Shape, f16, f16_from_f64};
 
 use crate::failure::{Failure, Result};
 
@@ -104,10 +104,12 @@ integers!(i32, u32);
 
 impl Number for f16 {
     fn read(value: &Value) -> core::result::Result<f16, String> {
-        let wide = f32::read(value)?;
         // Not through the f32, which is rounded already.
-        let narrow = f16::from_f64(value.as_f64().unwrap_or_else(|| wide.into()));
-        if narrow.is_infinite() && wide.is_finite() {
+        let Some(wide) = value.as_f64() else {
+            return f32::read(value).map(f16::from_f32);
+        };
+        let narrow = f16_from_f64(wide);
+        if narrow.is_infinite() {
             return Err(format!("{} is outside the range of f16", shown(value)));
         }
         Ok(narrow)
@@ -294,6 +296,20 @@ pub enum Batch {
 }
 
 impl Batch {
+    /// Numbers and arrays that it takes to write it.
+    pub fn size(&self) -> u64 {
+        let layout = match self {
+            Batch::F32(batch) => batch.layout(),
+            Batch::I32(batch) => batch.layout(),
+            Batch::U32(batch) => batch.layout(),
+            Batch::C32(batch) => batch.layout(),
+            Batch::F16(batch) => batch.layout(),
+            Batch::F64(batch) => batch.layout(),
+        };
+        let sizes = layout.shapes().map(|shape| written_size(&shape));
+        sizes.fold(0, u64::saturating_add)
+    }
+
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Batch::F32(batch) => write(batch, out),

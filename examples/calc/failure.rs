@@ -12,6 +12,8 @@ pub struct Failure {
     pub message: String,
     /// The element of the batch that is to blame, or the pair of a pairing.
     pub element: Option<usize>,
+    /// The operation of the library that failed.
+    pub op: Option<&'static str>,
 }
 
 /// The kinds that are not the library's, for `help`.
@@ -35,6 +37,7 @@ impl Failure {
             kind,
             message: message.into(),
             element: None,
+            op: None,
         }
     }
 
@@ -46,6 +49,17 @@ impl Failure {
         Failure {
             element,
             ..Failure::new("bad_input", message)
+        }
+    }
+
+    /// The same with the operation that was asked for, where the library knows what failed by another name.
+    pub fn named(self, name: &str) -> Failure {
+        match self.op {
+            Some(op) if op != name => Failure {
+                message: format!("{name}: {}", self.message),
+                ..self
+            },
+            _ => self,
         }
     }
 
@@ -65,6 +79,7 @@ impl From<vsla::Error> for Failure {
             kind: error.kind(),
             message: error.to_string(),
             element: error.element(),
+            op: Some(error.op()),
         }
     }
 }

@@ -63,6 +63,10 @@ struct Args {
     /// The most numbers and arrays that an answer may have
     #[arg(long, value_name = "N", default_value_t = 1 << 26)]
     max_values: u64,
+    /// The most multiply-adds that one operation may ask for [default: what takes a minute at most: 10^11 on the CPU, 10^13 on a GPU, 10^10 on a
+    /// software one]
+    #[arg(long, value_name = "N")]
+    max_work: Option<u64>,
 }
 
 fn main() -> ExitCode {
@@ -72,7 +76,7 @@ fn main() -> ExitCode {
     let mut calculator = Calculator {
         device: args.device,
         max_values: args.max_values,
-        devices: Devices::default(),
+        devices: Devices::new(args.max_work),
     };
     let max_line = u64::from(args.max_line) << 20;
     let (input, output) = (io::stdin().lock(), io::stdout().lock());
@@ -153,7 +157,7 @@ impl Calculator {
                     .downcast_ref::<&str>()
                     .map_or_else(String::new, |m| m.to_string()),
             };
-            self.devices = Devices::default();
+            self.devices = Devices::new(self.devices.max_work);
             Err(Failure::new("internal", message))
         });
         if answer.as_ref().is_err_and(Failure::loses_the_device) {

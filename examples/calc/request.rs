@@ -76,7 +76,7 @@ pub fn unexpected(name: &str, expected: &str, got: &Value) -> Failure {
 pub const OPTIONS: &[(&str, &str)] = &[
     (
         "dtype",
-        "\"f32\" (default, but for transforms of complex values), \"i32\", \"u32\", \"f16\" or \"c32\", complex: the type of the values",
+        "\"f32\" (default, but for transforms of complex values and for bits, of i32), \"i32\", \"u32\", \"f16\" or \"c32\", complex: the type of the values",
     ),
     (
         "rank",
@@ -128,6 +128,11 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     ("file", "the path of a .vsla file"),
     ("factor", "a number"),
+    ("negative_slope", "a number, 0.01 by default"),
+    ("exponent", "a number"),
+    ("min", "a number: the least that is left"),
+    ("max", "a number: the largest that is left"),
+    ("places", "0 to 31: how far bits are moved"),
     ("value", "a number, [re, im] of type c32"),
     (
         "lengths",

@@ -83,7 +83,7 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     let device = args.device.open()?;
     let info = device.info();
     let profile = HeterogeneityProfile::new(&layout, device.costs());
-    let batch = Ragged::random(&layout, args.seed);
+    let batch = Ragged::random(&layout, args.seed)?;
     let choice = {
         let x = device.upload(&batch)?;
         x.pair(&x, Pairing::Elementwise)?.conv_choice()?

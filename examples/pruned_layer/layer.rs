@@ -23,11 +23,11 @@ impl Layer {
     /// 0.01 to 1 for each patch.
     pub fn made_up(shape: [usize; 2], seed: u64) -> vsla::Result<Layer> {
         let layout = Layout::uniform(1, Shape::new(&shape)?)?;
-        let mut weights = Ragged::random(&layout, seed);
+        let mut weights = Ragged::random(&layout, seed)?;
         let [m, n] = shape;
         let patches = [m, n].map(|side| side.div_ceil(PATCH));
         let scales = Layout::from_lengths([patches[0] * patches[1]])?;
-        let scales = Ragged::random(&scales, seed ^ u64::MAX).cast(|u| 10f32.powf(u - 1.0));
+        let scales = Ragged::random(&scales, seed ^ u64::MAX)?.cast(|u| 10f32.powf(u - 1.0));
         for (i, row) in weights.values_mut().chunks_exact_mut(n).enumerate() {
             let scales = &scales.values()[i / PATCH * patches[1]..];
             for (j, weight) in row.iter_mut().enumerate() {
@@ -56,13 +56,13 @@ impl Layer {
     /// What is added to every row of outputs: uniform numbers.
     pub fn bias<T: Value>(&self, seed: u64) -> vsla::Result<Ragged<T>> {
         let layout = Layout::from_lengths([self.shape[0]])?;
-        Ok(Ragged::random(&layout, seed.wrapping_add(2)).cast(T::of))
+        Ok(Ragged::random(&layout, seed.wrapping_add(2))?.cast(T::of))
     }
 
     /// What the layer is given: rows of uniform numbers.
     pub fn rows<T: Value>(&self, batch: usize, seed: u64) -> vsla::Result<Ragged<T>> {
         let layout = Layout::uniform(1, Shape::new(&[batch, self.shape[1]])?)?;
-        Ok(Ragged::random(&layout, seed.wrapping_add(1)).cast(T::of))
+        Ok(Ragged::random(&layout, seed.wrapping_add(1))?.cast(T::of))
     }
 
     /// The weights with the blocks of the largest norms only, so large a share of them; shares of as many blocks as the one before are left

@@ -102,6 +102,7 @@ const BINARY: &[&str] = &["dtype", "rank", "pairing"];
 // Behind the macros, which they use.
 mod about;
 mod arithmetic;
+mod maps;
 mod matrices;
 mod places;
 mod products;
@@ -111,6 +112,7 @@ mod transforms;
 
 const TOPICS: &[&[Operation]] = &[
     arithmetic::ROWS,
+    maps::ROWS,
     places::ROWS,
     reductions::ROWS,
     products::ROWS,
@@ -162,6 +164,18 @@ pub enum Answer {
 }
 
 impl Answer {
+    /// Numbers and arrays that it takes to write it.
+    fn size(&self) -> u64 {
+        match self {
+            Answer::Batch(batch) => batch.size(),
+            Answer::Batches(all) => all.iter().map(Batch::size).fold(0, u64::saturating_add),
+            Answer::Fields([(_, a), (_, b)]) => a.size().saturating_add(b.size()),
+            Answer::Truths(truths) => truths.len() as u64,
+            // A few words for each element, or about the program.
+            Answer::Json(_) => 0,
+        }
+    }
+
     /// Writes `{"ok": ..}`.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(b"{\"ok\":")?;
@@ -198,7 +212,8 @@ pub fn answer(
     let Operation { name, args, .. } = *operation;
     if request.args.len() != args {
         return Err(Failure::request(format!(
-            "{name}: expected {args} arguments, got {}",
+            "{name}: expected {args} argument{}, got {}",
+            if args == 1 { "" } else { "s" },
             request.args.len()
         )));
     }
@@ -206,6 +221,7 @@ pub fn answer(
     let default = match name {
         "fft" | "ifft" | "irfft" | "fft2" | "ifft2" | "irfft2" => DType::C32,
         "to_f32" => DType::F16,
+        _ if name.starts_with("bitwise_") || name.ends_with("_shift") => DType::I32,
         _ => DType::F32,
     };
     // An empty batch does not show its rank.
@@ -222,7 +238,10 @@ pub fn answer(
     };
     drop(request.args);
     check_size(operation.grows, &call)?;
-    (operation.run)(&mut call)
+    let answer = (operation.run)(&mut call).map_err(|failure| failure.named(name))?;
+    // Whatever was estimated, and for what is as large as the line.
+    within(max_values, &mut [answer.size()].into_iter())?;
+    Ok(answer)
 }
 
 /// Refuses an answer above the limit. What the library will refuse anyway passes.

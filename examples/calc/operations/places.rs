@@ -1,6 +1,6 @@
 //! Values in other places: taken, moved, put together.
 
-use vsla::{Indices, Layout, Order, Pairing, Shape};
+use vsla::{Flush, Indices, Layout, Order, Pairing, Shape};
 
 use super::{Answer, BINARY, Call, Grows, Operation, UNARY, batch, within, within_pairs};
 use crate::batch::written_size;
@@ -343,7 +343,7 @@ pub const ROWS: &[Operation] = &[
         run: |call| {
             let counts = call.options.counts()?;
             limit_groups(call, &counts)?;
-            let most = 8 * call.max_values;
+            let most = call.max_values.saturating_mul(8);
             typed!(call, |device, args| {
                 let x = device.upload(&args[0])?;
                 batch(x.stack_groups(&counts, most)?.download_blocking()?)
@@ -376,8 +376,7 @@ pub const ROWS: &[Operation] = &[
         about: "stacks of size elements, the first of each stride elements behind the first of the one before",
         run: |call| {
             let (size, stride) = (call.options.size("size")?, call.options.size("stride")?);
-            let count = call.layout(0).len().saturating_sub(size) / stride.max(1) + 1;
-            let most = dense(call, count.saturating_mul(size))?;
+            let most = windowed(call, size, stride)?;
             typed!(call, |device, args| {
                 let x = device.upload(&args[0])?;
                 batch(x.window(size, stride, most)?.download_blocking()?)
@@ -392,11 +391,7 @@ pub const ROWS: &[Operation] = &[
         about: "windows of windows that do not overlap: a batch for each level",
         run: |call| {
             let (sizes, flush) = (call.options.sizes()?, call.options.flush()?);
-            // Filled up, a level has as many slices as the product of the sizes above it, at most.
-            let more = sizes
-                .iter()
-                .fold(1usize, |all, &size| all.saturating_mul(size));
-            let most = dense(call, call.layout(0).len().saturating_add(more))?;
+            let most = levels(call, &sizes, matches!(flush, Flush::Pad))?;
             typed!(call, |device, args| {
                 let levels = device.upload(&args[0])?.pyramid(&sizes, flush, most)?;
                 let levels = levels
@@ -464,7 +459,56 @@ fn dense(call: &Call<'_>, slices: usize) -> Result<u64> {
     let slice = Shape::new(&extents).map_or(u64::MAX, |shape| written_size(&shape));
     let size = slice.saturating_mul(slices as u64).saturating_add(1);
     within(call.max_values, &mut [size].into_iter())?;
-    Ok(8 * call.max_values)
+    Ok(call.max_values.saturating_mul(8))
+}
+
+/// The numbers and arrays of a stack of these elements, and of zero slices up to so many, in the box of the elements; and that box.
+fn stack_size(elements: &[Vec<usize>], slices: usize, rank: usize) -> (u64, Vec<usize>) {
+    let mut stack = vec![0; 1 + rank];
+    stack[0] = slices;
+    for element in elements {
+        for (most, &extent) in stack[1..].iter_mut().zip(element) {
+            *most = extent.max(*most);
+        }
+    }
+    let size = Shape::new(&stack).map_or(u64::MAX, |shape| written_size(&shape));
+    (size, stack)
+}
+
+fn all_extents(layout: &Layout) -> Vec<Vec<usize>> {
+    let extents = |shape: Shape| shape.extents().iter().map(|&n| n as usize).collect();
+    layout.shapes().map(extents).collect()
+}
+
+/// Refuses windows above the limit, each in the box of its own elements; what they may take in bytes.
+fn windowed(call: &Call<'_>, size: usize, stride: usize) -> Result<u64> {
+    let elements = all_extents(call.layout(0));
+    let rank = call.layout(0).rank();
+    if size > 0 {
+        let windows = elements.windows(size).step_by(stride.max(1));
+        within(
+            call.max_values,
+            &mut windows.map(|window| stack_size(window, size, rank).0),
+        )?;
+    }
+    Ok(call.max_values.saturating_mul(8))
+}
+
+/// The same for the levels of a pyramid together.
+fn levels(call: &Call<'_>, sizes: &[usize], filled: bool) -> Result<u64> {
+    let mut elements = all_extents(call.layout(0));
+    let mut left = call.max_values;
+    let asked = sizes.iter().filter(|size| **size > 0);
+    for (rank, &size) in (call.layout(0).rank()..).zip(asked) {
+        let whole = elements
+            .chunks(size)
+            .filter(|chunk| filled || chunk.len() == size);
+        let stacks: Vec<_> = whole.map(|chunk| stack_size(chunk, size, rank)).collect();
+        within(left, &mut stacks.iter().map(|stack| stack.0))?;
+        left -= stacks.iter().map(|stack| stack.0).sum::<u64>();
+        elements = stacks.into_iter().map(|stack| stack.1).collect();
+    }
+    Ok(call.max_values.saturating_mul(8))
 }
 
 /// Refuses stacks of so many elements each above the limit.

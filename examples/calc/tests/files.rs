@@ -53,7 +53,7 @@ fn files_are_written_and_read() {
         .unwrap();
     assert_eq!(ask("read", json!([]), json!({}))["error"]["kind"], "limit");
     let long = Layout::from_lengths([1 << 20]).unwrap();
-    Ragged::<f32>::zeros(&long).write(&path).unwrap();
+    Ragged::<f32>::zeros(&long).unwrap().write(&path).unwrap();
     assert_eq!(ask("read", json!([]), json!({}))["error"]["kind"], "limit");
 
     std::fs::write(&path, "VSLAv02").unwrap();

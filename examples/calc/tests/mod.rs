@@ -16,6 +16,7 @@ use crate::{Calculator, EXAMPLES, serve};
 mod arithmetic;
 mod files;
 mod lines;
+mod maps;
 mod matrices;
 mod places;
 mod products;
@@ -31,6 +32,7 @@ type Refused = (&'static str, &'static str, Option<u64>);
 
 const GOLDEN: &[&[Golden]] = &[
     arithmetic::GOLDEN,
+    maps::GOLDEN,
     places::GOLDEN,
     reductions::GOLDEN,
     products::GOLDEN,
@@ -42,6 +44,7 @@ const GOLDEN: &[&[Golden]] = &[
 
 const REFUSED: &[&[Refused]] = &[
     arithmetic::REFUSED,
+    maps::REFUSED,
     places::REFUSED,
     reductions::REFUSED,
     products::REFUSED,
@@ -161,6 +164,34 @@ fn an_unknown_option_is_named_with_those_there_are() {
     let answer = &run(Choice::Cpu, line)[0];
     let message = "sum: unknown option \"axis\": expected dtype, rank";
     assert_eq!(answer["error"]["message"], message);
+    // The operation that was asked for comes first, whatever the library calls what failed.
+    for (line, message) in [
+        (
+            r#"{"op": "sum", "args": []}"#,
+            "sum: expected 1 argument, got 0",
+        ),
+        (
+            r#"{"op": "add", "args": [[[1]]]}"#,
+            "add: expected 2 arguments, got 1",
+        ),
+        (
+            r#"{"op": "conv", "args": [[[1]], [[1], [2]]]}"#,
+            "conv: pair: expected batches of equal size, got 1 element and 2: unequal batches need a pairing: OneToAll, AllToAll or a List",
+        ),
+        (
+            r#"{"op": "causal", "args": [[[[1]]], [[[1]]]]}"#,
+            "causal: conv_plan: expected a rank of 1, got 2",
+        ),
+        (
+            r#"{"op": "concat", "args": [[[1]], [[2]]], "options": {"axis": 1}}"#,
+            "concat: expected an axis below the rank, 1, got 1",
+        ),
+    ] {
+        assert_eq!(
+            run(Choice::Cpu, line.as_bytes())[0]["error"]["message"],
+            message
+        );
+    }
 }
 
 #[test]
@@ -221,6 +252,48 @@ fn answers_that_would_be_too_large_are_refused() {
     ] {
         let answer = &run(Choice::Cpu, line.to_string().as_bytes())[0];
         assert_eq!(answer["error"]["kind"], "limit", "{answer}");
+    }
+}
+
+/// Small windows beside a large element, which share its box with nobody.
+#[test]
+fn windows_are_as_large_as_their_own_elements() {
+    let mut rows = vec![vec![1]; 400];
+    rows[0] = vec![1; 5000];
+    let line = json!({"op": "window", "args": [rows], "options": {"size": 2, "stride": 2}});
+    let answer = &run(Choice::Cpu, line.to_string().as_bytes())[0];
+    assert_eq!(answer["ok"].as_array().map(Vec::len), Some(200), "{answer}");
+}
+
+/// Operations that change no size are held to the limit, too.
+#[test]
+fn every_answer_is_within_the_limit() {
+    let numbers = Value::from(vec![vec![1; 1000]; 1100]);
+    let matrix = json!([numbers]);
+    for line in [
+        json!({"op": "copy", "args": [numbers]}),
+        json!({"op": "transpose", "args": [matrix]}),
+        json!({"op": "join", "args": [numbers, numbers]}),
+        json!({"op": "sort_by_length", "args": [numbers]}),
+        json!({"op": "matrix_transpose", "args": [numbers], "options": {"columns": 11}}),
+    ] {
+        let name = line["op"].to_string();
+        let line = line.to_string();
+        let mut output = Vec::new();
+        let most = 8 * MAX_LINE;
+        serve(
+            &mut calculator(Choice::Cpu),
+            line.as_bytes(),
+            &mut output,
+            most,
+        )
+        .unwrap();
+        let answer: Value = serde_json::from_slice(&output).unwrap();
+        assert_eq!(
+            answer["error"]["kind"], "limit",
+            "{name}: {}",
+            answer["error"]
+        );
     }
 }
 
@@ -362,6 +435,10 @@ fn the_table_is_whole() {
         let mut line = json!({"op": name, "args": vec![json!([]); operation.args]});
         for (option, value) in [
             ("factor", json!(1)),
+            ("exponent", json!(2)),
+            ("min", json!(0)),
+            ("max", json!(1)),
+            ("places", json!(1)),
             ("value", json!(1)),
             ("shapes", json!([])),
             ("lengths", json!([])),
@@ -427,6 +504,25 @@ fn the_examples_of_the_help_are_true() {
         }
     }
     assert_eq!(checked, 4);
+}
+
+#[test]
+fn what_would_take_minutes_is_refused() {
+    let conv =
+        r#"{"op": "conv", "args": [[[1, 2, 3, 4]], [[1, 2, 3, 4]]], "options": {"dtype": "i32"}}"#;
+    for choice in choices() {
+        let mut strict = Calculator {
+            devices: Devices::new(Some(15)),
+            ..calculator(choice)
+        };
+        let failure = strict.answer(conv.as_bytes()).err().unwrap();
+        assert_eq!((failure.kind, failure.element), ("work_limit", Some(0)));
+        assert!(failure.message.contains("above the 15 that"), "{failure:?}");
+        assert!(calculator(choice).answer(conv.as_bytes()).is_ok());
+        let device = Devices::default().get(choice).unwrap();
+        let most = device.work_limit().unwrap();
+        assert!((10_000_000_000..=10_000_000_000_000).contains(&most));
+    }
 }
 
 #[test]

@@ -122,9 +122,23 @@ pub const GOLDEN: &[Golden] = &[
         r#"{"op": "stack_groups", "args": [[[1],[2,3],[4]]], "options": {"counts": [2,1]}}"#,
         "[[[1,0],[2,3]],[[4]]]",
     ),
+    // As large as what it holds, and not as the box of all elements: a window that is larger than the batch is none.
+    (
+        r#"{"op": "window", "args": [[[1],[2]]], "options": {"size": 4000000000, "stride": 1}}"#,
+        "[]",
+    ),
+    (
+        r#"{"op": "pyramid", "args": [[[1],[2],[3]]], "options": {"sizes": [2, 4000000000], "flush": "discard"}}"#,
+        "[[[[1],[2]]],[]]",
+    ),
 ];
 
 pub const REFUSED: &[Refused] = &[
+    (
+        r#"{"op": "pyramid", "args": [[[1]]], "options": {"sizes": [4000000000], "flush": "pad"}}"#,
+        "limit",
+        None,
+    ),
     (
         r#"{"op": "slice", "args": [[[1]]], "options": {"start": [0, 0], "end": [1, 1]}}"#,
         "rank",
