@@ -396,15 +396,17 @@ impl Recorder {
             return Ok(None);
         };
         self.uploads.before_submit();
-        let written = match self.param_data.as_slice() {
-            [] => Ok(()),
+        let submitted = caught(m.device, op, || {
             // Kernels must not run with the parameters of others.
-            params => caught(m.device, op, || {
-                m.queue.write_buffer(&self.params.raw, 0, params);
-            }),
-        };
-        let submitted =
-            written.and_then(|()| caught(m.device, op, || m.queue.submit([encoder.finish()])));
+            self.write_params(m)
+                .then(|| m.queue.submit([encoder.finish()]))
+        });
+        let submitted = submitted.and_then(|index| {
+            index.ok_or_else(|| Error::Gpu {
+                op,
+                message: "parameters could not be written".to_owned(),
+            })
+        });
         self.leave_params(m);
         m.pool.note_submitted(self.number);
         let (pool, number) = (Arc::downgrade(m.pool), self.number);
@@ -418,6 +420,16 @@ impl Recorder {
         let index = submitted?;
         self.last = Some(index.clone());
         Ok(Some(index))
+    }
+
+    /// Hands the parameters of what was recorded to the queue. False where there is no memory for them.
+    fn write_params(&self, m: &Machine<'_>) -> bool {
+        let Some(bytes) = std::num::NonZero::new(self.param_data.len() as u64) else {
+            return true;
+        };
+        let staged = m.queue.write_buffer_with(&self.params.raw, 0, bytes);
+        let copied = staged.map(|mut staged| staged.copy_from_slice(&self.param_data));
+        copied.is_some()
     }
 
     /// Sees to it that the application finds in this buffer what was recorded, and that nothing that is still to be

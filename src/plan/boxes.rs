@@ -295,16 +295,22 @@ impl Offset {
     }
 
     /// The next element has `size` values.
+    #[inline]
     pub(crate) fn push(&mut self, size: u64) -> Result<()> {
         self.total = self.total.saturating_add(size);
         if self.total > u64::from(u32::MAX) {
-            return Err(Error::SizeOverflow {
-                op: self.op,
-                element: Some(self.offsets.len() - 1),
-                what: format!("a result of {} values so far", self.total),
-            });
+            return Err(self.overflow());
         }
         host::push(self.op, &mut self.offsets, self.total as u32)
+    }
+
+    #[cold]
+    fn overflow(&self) -> Error {
+        Error::SizeOverflow {
+            op: self.op,
+            element: Some(self.offsets.len() - 1),
+            what: format!("a result of {} values so far", self.total),
+        }
     }
 
     pub(crate) fn finish(self) -> Offsets {

@@ -31,6 +31,8 @@ pub(crate) struct Choices {
     known: Vec<(Choice, u32)>,
     /// The lengths of all transforms, rising.
     pub lengths: Vec<u32>,
+    /// The multiply-adds of all pairs of series, if they were summed while choosing.
+    pub work: Option<u64>,
 }
 
 impl Choices {
@@ -40,6 +42,7 @@ impl Choices {
             of: Vec::new(),
             known: Vec::new(),
             lengths: Vec::new(),
+            work: None,
         }
     }
 
@@ -60,6 +63,8 @@ impl Choices {
         // Pairs of lengths that were there before are found here, whatever others came between them.
         let mut before = host::filled(op, (0, 0, 0), BEFORE)?;
         choosing.of = host::room(op, pairs.len())?;
+        // What a transform takes is known from their number, so only the others are summed here.
+        let (mut direct, mut blocks) = (0u64, 0u64);
         pairs.try_lengths(a, b, |m, n| {
             let place = m.wrapping_add(n.wrapping_mul(62)) as usize % BEFORE;
             let slot = &mut before[place];
@@ -67,9 +72,27 @@ impl Choices {
                 let choose = || costs.choose(m.into(), n.into(), method);
                 *slot = (m, n, choosing.number(m == 0 || n == 0, choose)?);
             }
-            choosing.push(slot.2)
+            let number = slot.2;
+            let products = u64::from(m) * u64::from(n);
+            direct = direct.saturating_add(if number == 0 { products } else { 0 });
+            if number != 0 && number % 2 == 0 {
+                let choice = choosing.known[usize::from(number)].0;
+                blocks = blocks.saturating_add(costs.work(m.into(), n.into(), choice));
+            }
+            choosing.push(number)
         })?;
-        Ok(choosing.finish())
+        let mut choices = choosing.finish();
+        let transforms = choices
+            .counted()
+            .filter_map(|(choice, pairs)| match choice {
+                Choice::Fft { .. } => Some(costs.work(1, 1, choice).saturating_mul(pairs as u64)),
+                Choice::Direct | Choice::OverlapSave { .. } => None,
+            });
+        let work = transforms
+            .chain([direct, blocks])
+            .fold(0, u64::saturating_add);
+        choices.work = Some(work);
+        Ok(choices)
     }
 
     /// The same for boxes, of whose results some are kept.
@@ -102,6 +125,7 @@ impl Choices {
     pub(crate) fn directly_unless(mut self, fits: impl Fn(Choice) -> bool) -> Choices {
         for (choice, _) in self.known.iter_mut().filter(|(choice, _)| !fits(*choice)) {
             *choice = Choice::Direct;
+            self.work = None;
         }
         self
     }
@@ -128,6 +152,7 @@ impl Choices {
             known: self.known.clone(),
             of: host::exact(op, pairs.iter().map(|&pair| self.of[pair]))?,
             lengths: self.lengths.clone(),
+            work: None,
         };
         some.known.iter_mut().for_each(|(_, count)| *count = 0);
         for &number in &some.of {
@@ -249,7 +274,12 @@ impl<'a> Choosing<'a> {
         lengths.dedup();
         match lengths.is_empty() {
             true => Choices::direct(),
-            false => Choices { of, known, lengths },
+            false => Choices {
+                of,
+                known,
+                lengths,
+                work: None,
+            },
         }
     }
 }

@@ -104,6 +104,9 @@ impl Wanted<'_> {
         pairs: &Pairs,
         choices: &Choices,
     ) -> Result<u64> {
+        if let Some(work) = choices.work.filter(|work| *work <= self.allowed) {
+            return Ok(work);
+        }
         let mut sum = WorkSum::new(self.op, self.allowed);
         pairs.try_lengths(a, b, |m, n| {
             let choice = choices.get(sum.pairs());
