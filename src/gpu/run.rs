@@ -11,7 +11,7 @@ use super::errors::is_lost;
 use super::pipelines::Pipeline;
 use super::pool::{GpuBuffer, Room};
 use super::recorder::{PARAM_WORDS, fold};
-use crate::plan::{Launch, Slot, Stage, Table, Word, Words};
+use crate::plan::{Launch, Slot, Stage, Table, Word, Words, check_size};
 use crate::ragged::{CacheKey, DType, Layout};
 use crate::{Error, Result};
 
@@ -159,20 +159,7 @@ impl Gpu {
 
     /// A tensor of this layout fits one binding, or which element makes it too large.
     pub(crate) fn check_size(&self, op: &'static str, layout: &Layout, dtype: DType) -> Result<()> {
-        let metadata = layout.len() as u64 + 1 + layout.extents().len() as u64;
-        let words = (dtype.words(layout.total()) as u64).max(metadata);
-        if words * 4 <= self.limits.binding_bytes {
-            return Ok(());
-        }
-        // The first element that does not fit any more.
-        let fitting = self.limits.binding_bytes / dtype.size() as u64;
-        let element = layout
-            .offsets()
-            .as_slice()
-            .partition_point(|end| u64::from(*end) <= fitting)
-            .checked_sub(1)
-            .filter(|e| *e < layout.len());
-        self.check_words(op, element, "tensor", words)
+        check_size(op, layout, dtype, Some(self.limits.binding_bytes))
     }
 
     /// So many elements have offsets that fit one binding.

@@ -8,12 +8,12 @@ use crate::ops::ambient::Ambient;
 use crate::ops::conv::Wanted;
 use crate::ops::correlate_max::Seek;
 use crate::ops::fft::{Room, Transform};
-use crate::ops::matmul::{Form, Target};
+use crate::ops::matmul::{self, Form, Site, Target};
 use crate::ops::reduce::{PairReduction, Reduction};
 use crate::ops::shape_matmul::Model;
 use crate::plan::{ConvMethod, ConvMode, CostTable, Launch, Window};
-use crate::ragged::{Layout, Shape};
-use crate::{Pairing, Result};
+use crate::ragged::{Layout, Shape, Topology};
+use crate::{Error, Pairing, Result};
 
 const LENGTHS: [usize; 6] = [
     0,
@@ -225,17 +225,11 @@ fn pairs_of_matrices() {
                 transposed,
                 ..Form::default()
             };
-            // No GPU holds more, and tiles are listed.
-            let small = [a, b]
-                .map(Layout::total)
-                .iter()
-                .all(|n| (1..1 << 22).contains(n));
-            let targets = [Target::Cpu, Target::Baseline, Target::Native];
-            for target in targets.into_iter().take(if small { 3 } else { 1 }) {
+            for site in SITES {
                 let types = (DType::F32, DType::F32);
                 check(
                     &what,
-                    matmul::launch(&form, types, (a, b), pairs, None, target),
+                    matmul::launch(&form, types, (a, b), pairs, None, site),
                 );
             }
         }
@@ -257,6 +251,65 @@ fn pairs_of_matrices() {
             check(&what, strided::transpose(DType::F32, &x, &[1, 0]));
         }
         check(&what, reduce::launch(Reduction::Box, DType::F32, &x));
+    }
+}
+
+/// The CPU, and GPUs that bind what 32 bits address.
+const SITES: [Site; 3] = {
+    const fn site(target: Target, binding: Option<u64>) -> Site {
+        Site { target, binding }
+    }
+    const MOST: Option<u64> = Some(u32::MAX as u64);
+    [
+        site(Target::Cpu, None),
+        site(Target::Baseline, MOST),
+        site(Target::Native, MOST),
+    ]
+};
+
+/// Sums of no terms, as many as there can be: neither tiles of what no device holds are listed nor its panels.
+#[test]
+fn much_of_nothing_is_refused_before_it_is_planned() {
+    let most = u32::MAX as usize;
+    let layout = |rows, columns| Layout::uniform(1, Shape::new(&[rows, columns]).unwrap()).unwrap();
+    let types = (DType::F32, DType::F32);
+    let refused = |what: &str, planned: Result<()>| match planned {
+        Err(Error::TooLarge { bytes, .. }) => assert_eq!(bytes, 4 * u64::from(u32::MAX), "{what}"),
+        other => panic!("{what}: {other:?}"),
+    };
+    for site in &SITES[1..] {
+        let (a, b) = (layout(most, 0), layout(0, 1));
+        let pairs = pairs_of(&a, &b);
+        let planned = matmul::launch(&Form::default(), types, (&a, &b), &pairs, None, *site);
+        refused("matmul", planned.map(drop));
+        for (dense_left, shape, dense) in [
+            (false, [1, 0], layout(0, most)),
+            (true, [0, 1], layout(most, 0)),
+        ] {
+            let topology = Topology::new(shape, [8, 8], &[]).unwrap();
+            let form = bsr::Form {
+                transposed: false,
+                dense_left,
+                epilogue: Default::default(),
+            };
+            let planned = bsr::matmul(form, types, &topology, 1, &dense, None, *site);
+            refused("matmul_bsr", planned.map(drop));
+        }
+        let topology = Topology::new([8, 8], [8, 8], &[(0, 0)]).unwrap();
+        let (a, b) = (layout(8, 0), layout(0, 8));
+        let mut small = *site;
+        small.binding = Some(128);
+        let pairs = pairs_of(&a, &b);
+        let planned = bsr::sampled(types, &topology, [false; 2], (&a, &b), &pairs, small);
+        assert_eq!(planned.unwrap_err().kind(), "too_large");
+    }
+    let room = Room::new(1 << 15, u32::MAX.into());
+    let nothing = Layout::from_lengths([]).unwrap();
+    for model in [Model::Convolution, Model::Kronecker] {
+        let grids = [&layout(most, 0), &layout(0, 1)];
+        let planned =
+            shape_matmul::launch(model, DType::F32, [&nothing, &nothing], grids, Some(room));
+        refused("shape_matmul", planned.map(drop));
     }
 }
 

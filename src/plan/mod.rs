@@ -37,4 +37,4 @@ pub(crate) use products::{
 };
 pub(crate) use tiles::{TileList, stream_tile};
 pub(crate) use window::{AXES, Flat, Meeting, Window};
-pub(crate) use work::{WorkSum, check_work};
+pub(crate) use work::{WorkSum, check_size, check_work};

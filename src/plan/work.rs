@@ -1,5 +1,6 @@
 //! What is asked of a device, and what it allows.
 
+use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
 
 /// Work is refused where it is more than allowed.
@@ -18,6 +19,33 @@ pub(crate) fn check_work(
             allowed,
         }),
     }
+}
+
+/// Whether a tensor of this layout fits a binding of so many bytes, or which element makes it too large. Any does where there is no limit.
+///
+/// Asked of results before stages are planned, whose lists may be far larger.
+pub(crate) fn check_size(
+    op: &'static str,
+    layout: &Layout,
+    dtype: DType,
+    binding: Option<u64>,
+) -> Result<()> {
+    let metadata = layout.len() as u64 + 1 + layout.extents().len() as u64;
+    let bytes = 4 * (dtype.words(layout.total()) as u64).max(metadata);
+    let Some(limit) = binding.filter(|&limit| bytes > limit) else {
+        return Ok(());
+    };
+    // The first element that does not fit any more.
+    let fitting = limit / dtype.size() as u64;
+    let ends = layout.offsets().as_slice();
+    let element = ends.partition_point(|&end| u64::from(end) <= fitting);
+    Err(Error::TooLarge {
+        op,
+        element: element.checked_sub(1).filter(|&e| e < layout.len()),
+        what: "tensor".to_owned(),
+        bytes,
+        limit,
+    })
 }
 
 /// The work of pairs, one after the other.

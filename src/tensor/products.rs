@@ -2,7 +2,7 @@
 
 use super::extras::Extras;
 use super::{Pair, Tensor};
-use crate::ops::matmul::{self, Activation, Form, Target, Tier};
+use crate::ops::matmul::{self, Activation, Form, Site, Target, Tier};
 use crate::plan::{NATIVE_INVOCATIONS, NATIVE_MEMORY};
 use crate::ragged::{DType, Element, Factor, Float};
 use crate::{Error, Result};
@@ -148,11 +148,11 @@ pub(super) fn target<T: Element>(
     op: &'static str,
     tier: Tier,
     operands: [&Tensor<T>; 2],
-) -> Result<Target> {
+) -> Result<Site> {
     let device = &operands[0].device;
     let matrices = device.matrices().filter(|_| T::DTYPE == DType::F16);
     let lacks = |what| Err(Error::Unsupported { op, what });
-    match (tier, matrices) {
+    let target = match (tier, matrices) {
         (Tier::Auto | Tier::Matrix, Some(matrices)) => Ok(Target::Matrix {
             matrices,
             quads: operands.iter().all(|operand| operand.base % 8 == 0),
@@ -176,7 +176,9 @@ pub(super) fn target<T: Element>(
         )),
         _ if device.is_gpu() => Ok(Target::Baseline),
         _ => Ok(Target::Cpu),
-    }
+    };
+    let binding = device.binding();
+    target.map(|target| Site { target, binding })
 }
 
 impl<'a, T: Factor> Product<'a, T> {

@@ -21,9 +21,9 @@ mod twin;
 use std::sync::Arc;
 
 use super::convert;
-use super::matmul::{Epilogue, Target};
+use super::matmul::{Epilogue, Site, Target};
 use crate::plan::{
-    Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Variant, Word,
+    Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Variant, Word, check_size,
 };
 use crate::ragged::{CacheKey, DType, Layout, Shape, Topology};
 use crate::{Error, Result, host};
@@ -231,7 +231,7 @@ pub(crate) fn matmul(
     sets: usize,
     dense: &Layout,
     bias: Option<&Layout>,
-    target: Target,
+    Site { target, binding }: Site,
 ) -> Result<Arc<Launch>> {
     let op = OP;
     rank_2(op, dense)?;
@@ -276,6 +276,7 @@ pub(crate) fn matmul(
             products.push(product);
         }
         let result = Layout::with_extents_unchecked(offsets.finish(), 2, shapes);
+        check_size(op, &result, result_type, binding)?;
         epilogue::check(form, bias, &result)?;
         let request = Request {
             form,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{baseline, matrix, ordered, rank_2, twin};
-use crate::ops::matmul::{self, Target};
-use crate::plan::{Launch, Output, OutputLayout, Words};
+use crate::ops::matmul::{self, Site, Target};
+use crate::plan::{Launch, Output, OutputLayout, Words, check_size};
 use crate::ragged::{CacheKey, DType, Layout, Pairs, Topology};
 use crate::{Error, Result, host};
 
@@ -40,7 +40,7 @@ pub(crate) fn sampled(
     transposed: [bool; 2],
     (a, b): (&Layout, &Layout),
     pairs: &Pairs,
-    target: Target,
+    Site { target, binding }: Site,
 ) -> Result<Arc<Launch>> {
     let op = "sampled";
     rank_2(op, a)?;
@@ -59,6 +59,7 @@ pub(crate) fn sampled(
         let result = topology
             .values_layout(pairs.len())
             .map_err(|error| error.named(op))?;
+        check_size(op, &result, result_type, binding)?;
         let [m, n] = topology.shape().map(|side| side as u32);
         let mut products = host::room(op, pairs.len())?;
         let mut cost = 0u64;

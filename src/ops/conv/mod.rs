@@ -26,7 +26,7 @@ pub(crate) use twin::directly;
 use super::{Arithmetic, par_runs, par_tiles, twin_of};
 use crate::plan::{
     Choices, ConvChoice, ConvMethod, CostTable, Launch, Offset, Output, OutputLayout, Twin,
-    TwinArgs, Window, WorkSum, check_rank, cost_of,
+    TwinArgs, Window, WorkSum, check_rank, check_size, cost_of,
 };
 use crate::ragged::{CacheKey, DType, Layout, Offsets, Pairs};
 use crate::{Error, Result, host};
@@ -69,25 +69,6 @@ impl Wanted<'_> {
     /// Whether a plan for so many pairs is within the host's budget: an offset and the method of each, on any device.
     fn check_plan(&self, pairs: &Pairs) -> Result<()> {
         host::check(self.op, pairs.len(), 4 + 2)
-    }
-
-    /// Whether the device has room for the result. Asked before stages are planned, which are larger than offsets by far.
-    fn check_result(&self, result: &Layout) -> Result<()> {
-        let (bytes, Some(limit)) = (4 * result.total() as u64, self.binding) else {
-            return Ok(());
-        };
-        if bytes <= limit {
-            return Ok(());
-        }
-        let ends = result.offsets().as_slice();
-        let element = ends.partition_point(|&end| 4 * u64::from(end) <= limit);
-        Err(Error::TooLarge {
-            op: self.op,
-            element: element.checked_sub(1),
-            what: "tensor".to_owned(),
-            bytes,
-            limit,
-        })
     }
 
     /// The method of every pair of boxes.
@@ -204,7 +185,7 @@ pub(crate) fn launch(
     a.cached(wanted.key(b, pairs), || {
         wanted.check_plan(pairs)?;
         let result = Layout::from_offsets(results(op, a, b, pairs)?);
-        wanted.check_result(&result)?;
+        check_size(op, &result, wanted.dtype, wanted.binding)?;
         let choices = wanted.choices(a, b, pairs)?;
         let work = wanted.work(a, b, pairs, &choices)?;
         // The CPU runs the twin.

@@ -57,6 +57,8 @@ pub(crate) struct Room {
     workgroup: u32,
     /// Words of a scratch buffer at most.
     scratch: u64,
+    /// Bytes of a tensor at most.
+    binding: u64,
 }
 
 impl Room {
@@ -65,10 +67,11 @@ impl Room {
         Room {
             workgroup,
             scratch: long::SCRATCH.min(binding / 4),
+            binding,
         }
     }
 
-    /// A number that other rooms do not have.
+    /// A number that plans for other rooms do not have.
     pub(crate) fn key(self) -> u64 {
         u64::from(self.workgroup) << 32 | self.scratch
     }
@@ -76,6 +79,11 @@ impl Room {
     /// Words of a scratch buffer at most.
     pub(crate) fn scratch(self) -> u64 {
         self.scratch
+    }
+
+    /// Bytes of a tensor at most.
+    pub(crate) fn binding(self) -> u64 {
+        self.binding
     }
 }
 

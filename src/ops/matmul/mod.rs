@@ -16,7 +16,7 @@ use std::sync::Arc;
 use super::convert;
 use crate::plan::{
     Access, DENSE, DenseTile, Kernel, Launch, Matrices, NATIVE, Offset, Output, OutputLayout, Slot,
-    Stage, Variant, Word, Words, native_tiles,
+    Stage, Variant, Word, Words, check_size, native_tiles,
 };
 use crate::ragged::{CacheKey, DType, Layout, Pairs, Shape};
 use crate::{Error, Result, host};
@@ -59,6 +59,14 @@ pub(crate) enum Target {
         matrices: Matrices,
         quads: bool,
     },
+}
+
+/// Where a launch runs.
+#[derive(Clone, Copy)]
+pub(crate) struct Site {
+    pub target: Target,
+    /// Bytes that a tensor may have, where the device is a GPU.
+    pub binding: Option<u64>,
 }
 
 impl Target {
@@ -263,7 +271,7 @@ pub(crate) fn launch(
     (a, b): (&Layout, &Layout),
     pairs: &Pairs,
     bias: Option<&Layout>,
-    target: Target,
+    Site { target, binding }: Site,
 ) -> Result<Arc<Launch>> {
     let op = form.op();
     let key = CacheKey {
@@ -278,6 +286,7 @@ pub(crate) fn launch(
     };
     a.cached(key, || {
         let (products, layout) = products(form, (a, b), pairs)?;
+        check_size(op, &layout, result, binding)?;
         if let (Some(bias), Some(whose)) = (bias, form.epilogue.bias) {
             let columns = pairs.iter().zip(&products).map(|((_, j), p)| (j, p.n));
             check_bias(whose, bias, columns)?;
@@ -384,7 +393,12 @@ fn stages(
             (u64::from(product.m) * u64::from(product.n)).saturating_mul(product.k.into())
         })?;
     }
-    let mut words = host::room(op, products.len() * 12)?;
+    let of_all = kinds.iter().zip(&of_kind).flat_map(|(kind, of_kind)| {
+        let count = |(product, ..): &(&Extents, _, _, _)| kind.tile.count([product.m, product.n]);
+        of_kind.iter().map(count)
+    });
+    let count = usize::try_from(of_all.sum::<u64>()).unwrap_or(usize::MAX);
+    let mut words = host::room(op, count.saturating_mul(12))?;
     let mut tiles = Vec::new();
     for (kind, of_kind) in kinds.iter().zip(&mut of_kind) {
         // The last workgroups to start are short ones; those that take about as long go as they lie in memory.
@@ -395,12 +409,6 @@ fn stages(
         let mut cost = 0u64;
         for &(product, [a, b], c, bias) in of_kind.iter() {
             let before = words.len();
-            let [high, wide] = [
-                product.m.div_ceil(kind.tile.rows),
-                product.n.div_ceil(kind.tile.columns),
-            ];
-            let tiles = (high as usize).saturating_mul(wide as usize);
-            host::reserve(op, &mut words, tiles.saturating_mul(12))?;
             kind.tile.for_each([product.m, product.n], |row, column| {
                 words.extend([a, b, c, product.m, product.k, product.n]);
                 words.extend(product.strides);

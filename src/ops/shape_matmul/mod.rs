@@ -12,8 +12,8 @@ use std::sync::Arc;
 use super::twin_of;
 use crate::ops::fft::Room;
 use crate::plan::{
-    Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Twin, Word, Words, cost_of,
-    for_each_type,
+    Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Twin, Word, Words,
+    check_size, cost_of, for_each_type,
 };
 use crate::ragged::{CacheKey, DType, Layout};
 use crate::{Error, Result, host};
@@ -235,6 +235,9 @@ impl Plan {
             next = [a + rows * inner, b + inner * columns, c + rows * columns];
         }
         let grid = Layout::with_extents_unchecked(count.finish(), 2, shapes);
+        let binding = room.map(Room::binding);
+        // One word of each result, its offset, and then its values.
+        check_size(op, &grid, DType::U32, binding)?;
         // An offset, and the length of its transforms, of each result.
         host::check(op, grid.total(), 8)?;
         let mut offsets = Offset::new(op, grid.total())?;
@@ -274,10 +277,12 @@ impl Plan {
                 lengths.push(u32::try_from(length).unwrap_or(0));
             }
         }
+        let entries = Layout::from_offsets(offsets.finish());
+        check_size(op, &entries, dtype, binding)?;
         Ok(Plan {
             products,
             lengths,
-            entries: Layout::from_offsets(offsets.finish()),
+            entries,
             grid,
             work,
         })

@@ -140,7 +140,7 @@ pub(super) const DENSE_EIGHT: [DenseTile; 2] = [
 ];
 
 impl DenseTile {
-    fn count(&self, [m, n]: [u32; 2]) -> u64 {
+    pub(crate) fn count(&self, [m, n]: [u32; 2]) -> u64 {
         u64::from(m.div_ceil(self.rows)) * u64::from(n.div_ceil(self.columns))
     }
 

@@ -18,7 +18,7 @@ use super::{Wanted, gpu};
 use crate::ops::twin_of;
 use crate::plan::{
     Choice, Choices, Engine, Flat, Launch, Meeting, Offset, Output, OutputLayout, Slot, Stage,
-    Twin, Word, cost_of,
+    Twin, Word, check_size, cost_of,
 };
 use crate::ragged::{DType, Layout, Pairing, Pairs};
 use crate::{Result, host};
@@ -37,7 +37,7 @@ pub(super) fn launch(
     a.cached(wanted.key(b, pairs), || {
         wanted.check_plan(pairs)?;
         let result = results(&wanted, a, b, pairs)?;
-        wanted.check_result(&result)?;
+        check_size(op, &result, dtype, wanted.binding)?;
         let choices = wanted.choices_of_boxes(a, b, pairs)?;
         let work = wanted.work_of_boxes(a, b, pairs, &choices)?;
         // The CPU runs the twin.
