@@ -82,7 +82,7 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     let layout = Layout::from_lengths(lengths)?;
     let device = args.device.open()?;
     let info = device.info();
-    let profile = HeterogeneityProfile::new(&layout, device.costs());
+    let profile = HeterogeneityProfile::new(&layout, device.costs())?;
     let batch = Ragged::random(&layout, args.seed)?;
     let choice = {
         let x = device.upload(&batch)?;

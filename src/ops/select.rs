@@ -176,33 +176,36 @@ fn twin<T: bytemuck::Pod + Send + Sync>(args: &mut TwinArgs<'_>, elements: &[u32
 
 /// The launch of all elements of these batches, one batch after the other.
 pub(crate) fn join(dtype: DType, batches: &[&Layout]) -> Result<Arc<Launch>> {
-    let ids: Vec<u64> = batches.iter().map(|batch| batch.id()).collect();
+    const OP: &str = "join";
+    let ids = host::exact(OP, batches.iter().map(|batch| batch.id()))?;
     let mut hasher = DefaultHasher::new();
     ids.hash(&mut hasher);
     let key = CacheKey {
-        what: "join",
+        what: OP,
         other: hasher.finish(),
         device: 0,
         extra: dtype as u64,
     };
     let planned = batches[0].cached(key, || {
-        Ok(Arc::new((ids.clone(), plan_join(dtype, batches)?)))
+        Ok(Arc::new((
+            host::copied(OP, &ids)?,
+            plan_join(OP, dtype, batches)?,
+        )))
     })?;
     // Any number of batches may have one hash.
     match planned.0 == ids {
         true => Ok(planned.1.clone()),
-        false => plan_join(dtype, batches),
+        false => plan_join(OP, dtype, batches),
     }
 }
 
-fn plan_join(dtype: DType, batches: &[&Layout]) -> Result<Arc<Launch>> {
-    const OP: &str = "join";
+fn plan_join(op: &'static str, dtype: DType, batches: &[&Layout]) -> Result<Arc<Launch>> {
     let rank = batches[0].rank();
     let elements = batches.iter().map(|batch| batch.len()).sum::<usize>();
-    let mut offsets = host::room(OP, elements + 1)?;
-    let mut extents = host::room(OP, if rank == 1 { 0 } else { elements * rank })?;
+    let mut offsets = host::room(op, elements + 1)?;
+    let mut extents = host::room(op, if rank == 1 { 0 } else { elements * rank })?;
     let mut begin = 0u32;
-    let mut stages = Vec::new();
+    let mut stages = host::room(op, batches.len())?;
     offsets.push(0);
     // Units of a value: words, or halves of them.
     let value = (dtype.size() / dtype.unit()) as u32;
@@ -213,7 +216,7 @@ fn plan_join(dtype: DType, batches: &[&Layout]) -> Result<Arc<Launch>> {
     for (i, batch) in batches.iter().enumerate() {
         if batch.rank() != rank {
             return Err(Error::Rank {
-                op: OP,
+                op,
                 element: None,
                 expected: format!("{rank}, the first batch's"),
                 got: batch.rank(),
@@ -221,7 +224,7 @@ fn plan_join(dtype: DType, batches: &[&Layout]) -> Result<Arc<Launch>> {
         }
         let end = begin
             .checked_add(batch.total() as u32)
-            .ok_or_else(|| total_overflow(OP, offsets.len() - 1))?;
+            .ok_or_else(|| total_overflow(op, offsets.len() - 1))?;
         offsets.extend(batch.offsets().as_slice()[1..].iter().map(|at| begin + at));
         extents.extend_from_slice(batch.extents());
         let words = dtype.words(end as usize) - (begin as usize * dtype.size() / 16 * 4);
@@ -245,7 +248,7 @@ fn plan_join(dtype: DType, batches: &[&Layout]) -> Result<Arc<Launch>> {
     let offsets = Offsets::from_vec_unchecked(offsets);
     let result = Layout::with_extents_unchecked(offsets, rank, extents);
     Ok(Arc::new(Launch {
-        op: OP,
+        op,
         outputs: vec![Output::new(dtype, OutputLayout::of(result, batches))],
         temps: Vec::new(),
         work: cost_of(&stages),

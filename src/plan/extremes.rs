@@ -134,7 +134,7 @@ fn choices_are_told_for_any_lengths() {
             }
         }
         for layout in all.iter().chain(&boxes(2)).chain(&boxes(4)) {
-            let profile = HeterogeneityProfile::new(layout, &costs);
+            let profile = HeterogeneityProfile::new(layout, &costs).unwrap();
             assert!(profile.padded >= profile.total as u64);
             assert!(!profile.to_string().is_empty() && !profile.to_json().is_empty());
         }

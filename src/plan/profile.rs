@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::costs::{CostTable, duration};
 use super::method::ConvMethod;
 use crate::ragged::Layout;
+use crate::{Result, host};
 
 /// The heterogeneity of a batch: how its lengths are spread, and what convolving each element with one of its own length
 /// costs by the methods there are.
@@ -16,7 +17,7 @@ use crate::ragged::Layout;
 /// use vsla::{CostTable, HeterogeneityProfile, Layout};
 ///
 /// let layout = Layout::from_lengths([8, 15, 142, 7, 456])?;
-/// let profile = HeterogeneityProfile::new(&layout, &CostTable::cpu());
+/// let profile = HeterogeneityProfile::new(&layout, &CostTable::cpu())?;
 /// assert_eq!((profile.mean, profile.median), (125.6, 15.0));
 /// assert_eq!(format!("{:.2} %", 100.0 * profile.padding_waste), "72.46 %");
 /// assert_eq!(format!("{:.1}", profile.flops.fft_shared / profile.flops.chosen), "4.0");
@@ -100,8 +101,12 @@ impl HeterogeneityProfile {
     /// The profile of a layout, with times as `costs` predicts them. Elements of a higher rank count as their values.
     ///
     /// Cost: a sort of the lengths.
-    pub fn new(layout: &Layout, costs: &CostTable) -> HeterogeneityProfile {
-        let mut lengths: Vec<usize> = layout.lengths().filter(|&length| length > 0).collect();
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](crate::Error::OutOfMemory) where the host has no room for the lengths.
+    pub fn new(layout: &Layout, costs: &CostTable) -> Result<HeterogeneityProfile> {
+        let mut lengths = host::room("heterogeneity", layout.len())?;
+        lengths.extend(layout.lengths().filter(|&length| length > 0));
         lengths.sort_unstable();
         let count = lengths.len() as f64;
         let (min, max) = match lengths[..] {
@@ -120,8 +125,9 @@ impl HeterogeneityProfile {
             _ => (middle(half.wrapping_sub(1)) + middle(half)) / 2.0,
         };
         let powers = lengths.iter().map(|&l| (l as u64).next_power_of_two());
-        let mut powers: Vec<u64> = powers.collect();
-        powers.dedup();
+        let mut last = 0;
+        let new = |power: &u64| std::mem::replace(&mut last, *power) != *power;
+        let powers_of_two = powers.filter(new).count();
         let flops = flops(&lengths, max);
         let profile = HeterogeneityProfile {
             elements: layout.len(),
@@ -140,7 +146,7 @@ impl HeterogeneityProfile {
                 0.0 => f64::INFINITY,
                 _ => mean / variance,
             },
-            powers_of_two: powers.len(),
+            powers_of_two,
             total: layout.total(),
             padded: (layout.len() as u64).saturating_mul(max as u64),
             padding_waste: layout.padding_waste(),
@@ -148,10 +154,10 @@ impl HeterogeneityProfile {
             predicted: predicted(&lengths, max, costs),
             attention: Vec::new(),
         };
-        HeterogeneityProfile {
+        Ok(HeterogeneityProfile {
             attention: profile.points(),
             ..profile
-        }
+        })
     }
 
     /// The longest length against the shortest.
@@ -339,7 +345,7 @@ mod tests {
 
     fn of(lengths: &[usize]) -> HeterogeneityProfile {
         let layout = Layout::from_lengths(lengths.iter().copied()).unwrap();
-        HeterogeneityProfile::new(&layout, &CostTable::cpu())
+        HeterogeneityProfile::new(&layout, &CostTable::cpu()).unwrap()
     }
 
     #[test]
@@ -427,7 +433,7 @@ mod tests {
     #[test]
     fn a_transform_that_a_device_lacks_has_no_time() {
         let layout = Layout::from_lengths([10, 5_000_000]).unwrap();
-        let profile = HeterogeneityProfile::new(&layout, &CostTable::gpu());
+        let profile = HeterogeneityProfile::new(&layout, &CostTable::gpu()).unwrap();
         assert_eq!(
             (profile.predicted.fft_own, profile.predicted.fft_shared),
             (None, None)

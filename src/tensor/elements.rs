@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::methods::single;
-use super::{Operand, Tensor, run};
+use super::{Tensor, run};
 use crate::ops;
-use crate::ragged::{CacheKey, Element, Layout, Order};
-use crate::{Error, Result};
+use crate::ragged::{CacheKey, Element, Order};
+use crate::{Error, Result, host};
 
 impl<T: Element> Tensor<T> {
     /// The elements with these indices, in any order and as often as they are named, as a batch of their own.
@@ -113,9 +113,11 @@ impl<T: Element> Tensor<T> {
             return Ok(self.clone());
         }
         let batches = || std::iter::once(self).chain(others.iter().copied());
-        let layouts: Vec<&Layout> = batches().map(|batch| &batch.layout).collect();
+        let mut layouts = host::room("join", 1 + others.len())?;
+        layouts.extend(batches().map(|batch| &batch.layout));
         let launch = ops::select::join(T::DTYPE, &layouts)?;
-        let operands: Vec<Operand<'_>> = batches().map(Tensor::operand).collect();
+        let mut operands = host::room("join", 1 + others.len())?;
+        operands.extend(batches().map(Tensor::operand));
         single(
             &self.device,
             launch.op,
@@ -147,10 +149,14 @@ impl<T: Element> Tensor<T> {
             });
         }
         let mut start = 0;
-        let part = |&count: &usize| {
+        let mut part = |&count: &usize| {
             start += count;
             self.elements(start - count..start)
         };
-        counts.iter().map(part).collect()
+        let mut parts = host::room("split", counts.len())?;
+        for count in counts {
+            parts.push(part(count)?);
+        }
+        Ok(parts)
     }
 }

@@ -4,7 +4,7 @@ use super::{Device, Pair, Storage, Tensor, run};
 use crate::ops;
 use crate::plan::{ConvMethod, Launch, Window};
 use crate::ragged::{Element, Layout, Pairs, Real};
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 /// The only result of a launch.
 pub(super) fn single<T: Element>(
@@ -119,14 +119,18 @@ impl<T: Element> Tensor<T> {
             ops::ambient::check_concat(axis, &self.layout, &other.layout)
                 .map_err(|error| error.named(op))?;
         }
-        let mut all: Vec<Tensor<T>> = vec![self.clone()];
+        let mut all: Vec<Tensor<T>> = host::room(op, 1 + others.len())?;
+        all.push(self.clone());
         all.extend(others.iter().map(|&other| other.clone()));
         while all.len() > 1 {
-            let joined = all.chunks(2).map(|two| match two {
-                [left, right] => left.concat(right, axis).map_err(|error| error.named(op)),
-                _ => Ok(two[0].clone()),
-            });
-            all = joined.collect::<Result<_>>()?;
+            let mut joined = host::room(op, all.len().div_ceil(2))?;
+            for two in all.chunks(2) {
+                joined.push(match two {
+                    [left, right] => left.concat(right, axis).map_err(|error| error.named(op))?,
+                    _ => two[0].clone(),
+                });
+            }
+            all = joined;
         }
         Ok(all.swap_remove(0))
     }

@@ -47,7 +47,7 @@ use crate::cpu::{CpuBuffer, CpuInput};
 use crate::gpu::{GpuBuffer, GpuInput};
 use crate::plan::{Launch, check_work};
 use crate::ragged::{Element, Layout};
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 /// A ragged batch on a device: values packed end to end, with a shared layout.
 ///
@@ -211,7 +211,7 @@ fn run(
     };
     match device.backend() {
         Backend::Cpu(cpu) => {
-            let mut inputs = Vec::with_capacity(operands.len());
+            let mut inputs = host::room(launch.op, operands.len())?;
             for operand in operands {
                 #[cfg_attr(
                     not(feature = "gpu"),
@@ -234,7 +234,7 @@ fn run(
         }
         #[cfg(feature = "gpu")]
         Backend::Gpu(gpu) => {
-            let mut inputs = Vec::with_capacity(operands.len());
+            let mut inputs = host::room(launch.op, operands.len())?;
             for operand in operands {
                 let Storage::Gpu(buffer) = operand.storage else {
                     return Err(elsewhere());

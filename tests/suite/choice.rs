@@ -200,7 +200,7 @@ fn long_by_long(device: &Device) {
 fn profile() {
     let layout = Layout::from_lengths([8, 15, 142, 7, 456]).unwrap();
     for costs in [CostTable::cpu(), CostTable::gpu()] {
-        let profile = HeterogeneityProfile::new(&layout, &costs);
+        let profile = HeterogeneityProfile::new(&layout, &costs).unwrap();
         let (text, json) = (profile.to_string(), profile.to_json());
         assert!(json.starts_with('{') && json.ends_with('}'));
         for (name, time) in profile.predicted.named() {

@@ -11,7 +11,7 @@ use crate::ops::passes::{
     self, BACKWARDS, Long, PLAIN, PRODUCT, Place, RIGHT_ANGLE, back, pass_count, there,
 };
 use crate::plan::Stage;
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 /// Values put aside between passes, and spectra.
 const ASIDE: usize = 0;
@@ -24,6 +24,7 @@ const SCRATCH: u32 = 1 << 24;
 /// Pairs whose turn it is.
 #[derive(Default)]
 struct Turn {
+    op: &'static str,
     operands: Vec<Long>,
     products: Vec<Long>,
     /// Where the spectrum of an operand is: its number, begin, length, and log2 N.
@@ -41,17 +42,30 @@ fn take(used: &mut u32, log: u32) -> u32 {
 }
 
 impl Turn {
+    fn new(op: &'static str) -> Turn {
+        Turn {
+            op,
+            ..Turn::default()
+        }
+    }
+
     /// Where the spectrum of an operand is, which is made unless it is there.
-    fn spectrum(&mut self, log: u32, operand: usize, (begin, n): (u32, u32), load: u32) -> u32 {
+    fn spectrum(
+        &mut self,
+        log: u32,
+        operand: usize,
+        (begin, n): (u32, u32),
+        load: u32,
+    ) -> Result<u32> {
         let key = (operand, begin, n, log);
         if let Some(&at) = self.spectra.get(&key) {
-            return at;
+            return Ok(at);
         }
         let at = take(&mut self.used[SPECTRA], log);
         let spectrum = (Place::Scratch(SPECTRA), at);
         let aside = (Place::Scratch(ASIDE), take(&mut self.used[ASIDE], log));
         let from = (Place::Operand(operand), begin);
-        self.operands.push(Long {
+        let transform = Long {
             log,
             route: there(pass_count(log, PLAIN), from, spectrum, aside, spectrum),
             load,
@@ -59,19 +73,20 @@ impl Turn {
             n,
             factor: 1.0,
             second: 0,
-        });
-        self.spectra.insert(key, at);
-        at
+        };
+        host::push(self.op, &mut self.operands, transform)?;
+        host::insert(self.op, &mut self.spectra, key, at)?;
+        Ok(at)
     }
 
-    fn pair(&mut self, log: u32, pair: &Item) {
+    fn pair(&mut self, log: u32, pair: &Item) -> Result<()> {
         let load = if pair.reversed {
             BACKWARDS
         } else {
             RIGHT_ANGLE
         };
-        let first = self.spectrum(log, 0, (pair.a, pair.m), RIGHT_ANGLE);
-        let second = self.spectrum(log, 1, (pair.b, pair.n), load);
+        let first = self.spectrum(log, 0, (pair.a, pair.m), RIGHT_ANGLE)?;
+        let second = self.spectrum(log, 1, (pair.b, pair.n), load)?;
         let aside = (Place::Scratch(ASIDE), take(&mut self.by_products, log));
         // Other pairs may need the spectra yet.
         let late = match pass_count(log, RIGHT_ANGLE) {
@@ -79,7 +94,7 @@ impl Turn {
             _ => (Place::Scratch(SPECTRA), take(&mut self.used[SPECTRA], log)),
         };
         let from = (Place::Scratch(SPECTRA), first);
-        self.products.push(Long {
+        let product = Long {
             log,
             route: back(
                 pass_count(log, RIGHT_ANGLE),
@@ -93,7 +108,8 @@ impl Turn {
             n: pair.write,
             factor: 1.0 / (1u32 << log) as f32,
             second,
-        });
+        };
+        host::push(self.op, &mut self.products, product)
     }
 }
 
@@ -101,7 +117,7 @@ impl Turn {
 pub(super) fn stages(op: &'static str, pairs: &[Item]) -> Result<(Vec<Stage>, [u64; SCRATCHES])> {
     let mut stages = Vec::new();
     let mut words = [0; SCRATCHES];
-    let mut turn = Turn::default();
+    let mut turn = Turn::new(op);
     let mut finish = |turn: &mut Turn| {
         stages.extend(passes::stages(op, &turn.operands)?);
         stages.extend(passes::stages(op, &turn.products)?);
@@ -109,7 +125,7 @@ pub(super) fn stages(op: &'static str, pairs: &[Item]) -> Result<(Vec<Stage>, [u
         for (words, used) in words.iter_mut().zip(turn.used) {
             *words = (2 * u64::from(used)).max(*words);
         }
-        *turn = Turn::default();
+        *turn = Turn::new(op);
         Ok::<_, Error>(())
     };
     for pair in pairs {
@@ -119,7 +135,7 @@ pub(super) fn stages(op: &'static str, pairs: &[Item]) -> Result<(Vec<Stage>, [u
         if used + (3 << log) > SCRATCH {
             finish(&mut turn)?;
         }
-        turn.pair(log, pair);
+        turn.pair(log, pair)?;
     }
     finish(&mut turn)?;
     Ok((stages, words))

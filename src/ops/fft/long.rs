@@ -14,7 +14,7 @@ use crate::ops::passes::{
     self, CHIRP, FILTER, Long, PAIRED, PLAIN, PRODUCT, Place, back, pass_count, there,
 };
 use crate::plan::Stage;
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 /// Words of all scratch buffers together, at most: 512 MiB.
 pub(super) const SCRATCH: u64 = 1 << 27;
@@ -31,6 +31,7 @@ const SCRATCHES: usize = 3;
 /// Elements whose turn it is.
 #[derive(Default)]
 struct Turn {
+    op: &'static str,
     /// What waits for nothing, and what for that.
     first: Vec<Long>,
     then: Vec<Long>,
@@ -41,6 +42,13 @@ struct Turn {
 }
 
 impl Turn {
+    fn new(op: &'static str) -> Turn {
+        Turn {
+            op,
+            ..Turn::default()
+        }
+    }
+
     fn take(&mut self, scratch: usize, log: u32) -> u32 {
         let at = self.used[scratch];
         self.used[scratch] += 1 << log;
@@ -59,7 +67,7 @@ impl Turn {
     }
 
     /// A transform of 2^log values.
-    fn power(&mut self, log: u32, item: Item, modes: Modes) {
+    fn power(&mut self, log: u32, item: Item, modes: Modes) -> Result<()> {
         let [from, to, n, factor] = item;
         let aside = (Place::Scratch(ASIDE), self.take(ASIDE, log));
         // The result holds the power of two unless it is of real values, which may begin anywhere; scratch always does.
@@ -70,7 +78,7 @@ impl Turn {
         };
         let plain = |mode, plain: bool| if mode == 0 && plain { PLAIN } else { mode };
         let factor = f32::from_bits(factor);
-        self.first.push(Long {
+        let transform = Long {
             log,
             route: there(
                 pass_count(log, modes.store),
@@ -84,19 +92,20 @@ impl Turn {
             n,
             factor,
             second: 0,
-        });
+        };
+        host::push(self.op, &mut self.first, transform)
     }
 
     /// A transform of any length, by ones of 2^log values.
-    fn convolved(&mut self, log: u32, item: Item, modes: Modes) {
+    fn convolved(&mut self, log: u32, item: Item, modes: Modes) -> Result<()> {
         let [from, to, n, factor] = item;
         let aside = (Place::Scratch(ASIDE), self.take(ASIDE, log));
-        let plain = Long {
+        let all = |route| Long {
             log,
-            route: Vec::new(),
+            route,
             load: PLAIN,
             store: PLAIN,
-            n: 1 << log,
+            n,
             factor: 1.0,
             second: 0,
         };
@@ -107,50 +116,33 @@ impl Turn {
                 let spectrum = (Place::Scratch(SPECTRA), at);
                 // Of its own, because others of this length come with theirs.
                 let aside = (Place::Scratch(ASIDE), self.take(ASIDE, log));
-                self.first.push(Long {
-                    route: there(
-                        pass_count(log, PLAIN),
-                        (Place::Operand(0), 0),
-                        spectrum,
-                        aside,
-                        spectrum,
-                    ),
+                let passes = pass_count(log, PLAIN);
+                let from = (Place::Operand(0), 0);
+                let filter = Long {
                     load: FILTER,
-                    n,
-                    ..plain.clone()
-                });
-                self.filters.insert(n, at);
+                    ..all(there(passes, from, spectrum, aside, spectrum))
+                };
+                host::push(self.op, &mut self.first, filter)?;
+                host::insert(self.op, &mut self.filters, n, at)?;
                 at
             }
         };
         let spectrum = (Place::Scratch(SPECTRA), self.take(SPECTRA, log));
-        self.first.push(Long {
-            route: there(
-                pass_count(log, PLAIN),
-                (Place::Operand(0), from),
-                spectrum,
-                aside,
-                spectrum,
-            ),
+        let (passes, from) = (pass_count(log, PLAIN), (Place::Operand(0), from));
+        let forward = Long {
             load: modes.load | CHIRP,
-            n,
-            ..plain.clone()
-        });
-        self.then.push(Long {
-            route: back(
-                pass_count(log, modes.store),
-                spectrum,
-                aside,
-                spectrum,
-                (Place::Result, to),
-            ),
+            ..all(there(passes, from, spectrum, aside, spectrum))
+        };
+        host::push(self.op, &mut self.first, forward)?;
+        let (passes, to) = (pass_count(log, modes.store), (Place::Result, to));
+        let product = Long {
             load: PRODUCT,
             store: modes.store | CHIRP,
-            n,
             factor: f32::from_bits(factor),
             second: filter,
-            ..plain
-        });
+            ..all(back(passes, spectrum, aside, spectrum, to))
+        };
+        host::push(self.op, &mut self.then, product)
     }
 }
 
@@ -163,14 +155,14 @@ pub(super) fn stages(
 ) -> Result<(Vec<Stage>, Vec<u64>)> {
     let mut stages = Vec::new();
     let mut words = [0; SCRATCHES];
-    let mut turn = Turn::default();
+    let mut turn = Turn::new(op);
     let mut finish = |turn: &mut Turn| {
         stages.extend(passes::stages(op, &turn.first)?);
         stages.extend(passes::stages(op, &turn.then)?);
         for (words, used) in words.iter_mut().zip(turn.used) {
             *words = (2 * u64::from(used)).max(*words);
         }
-        *turn = Turn::default();
+        *turn = Turn::new(op);
         Ok::<_, Error>(())
     };
     for &(log, item) in elements {
@@ -188,8 +180,8 @@ pub(super) fn stages(
             finish(&mut turn)?;
         }
         match n.is_power_of_two() {
-            true => turn.power(log, item, modes),
-            false => turn.convolved(log, item, modes),
+            true => turn.power(log, item, modes)?,
+            false => turn.convolved(log, item, modes)?,
         }
     }
     finish(&mut turn)?;

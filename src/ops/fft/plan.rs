@@ -324,7 +324,7 @@ fn turns(
         items.sort_unstable_by_key(|item| (convolved(item), item[0], item[1]));
         for alike in items.chunk_by(|a, b| convolved(a) == convolved(b)) {
             if used > 0 && used.saturating_add(filter(log)) > most {
-                turns.push(std::mem::take(&mut turn));
+                host::push(op, &mut turns, std::mem::take(&mut turn))?;
                 used = 0;
             }
             let begin = used;
@@ -349,7 +349,7 @@ fn turns(
         }
     }
     if !turn.is_empty() {
-        turns.push(turn);
+        host::push(op, &mut turns, turn)?;
     }
     Ok(turns)
 }

@@ -1,6 +1,6 @@
 //! The CPU's transforms: rustfft and realfft, element by element, in parallel.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -21,44 +21,75 @@ pub(super) fn of(transform: Transform) -> Twin {
         Transform::Forward => {
             let plans = OnceLock::new();
             Twin::new(move |args| {
-                let plans = plans.get_or_init(|| all(&FFT, args.inputs[0].layout));
+                let plans = once(&plans, &FFT, args.inputs[0].layout)?;
                 complex(args, plans, false)
             })
         }
         Transform::Inverse => {
             let plans = OnceLock::new();
             Twin::new(move |args| {
-                let plans = plans.get_or_init(|| all(&IFFT, args.inputs[0].layout));
+                let plans = once(&plans, &IFFT, args.inputs[0].layout)?;
                 complex(args, plans, true)
             })
         }
         Transform::Real => {
             let plans = OnceLock::new();
             Twin::new(move |args| {
-                real(
-                    args,
-                    plans.get_or_init(|| all(&RFFT, args.inputs[0].layout)),
-                )
+                let plans = once(&plans, &RFFT, args.inputs[0].layout)?;
+                real(args, plans)
             })
         }
         Transform::RealInverse => {
             let plans = OnceLock::new();
             Twin::new(move |args| {
-                let plans = plans.get_or_init(|| all(&IRFFT, args.outputs[0].layout));
+                let plans = once(&plans, &IRFFT, args.outputs[0].layout)?;
                 real_inverse(args, plans)
             })
         }
     }
 }
 
-type ByLength<P> = HashMap<usize, Arc<P>>;
+/// The plan of every length there is, shorter ones first.
+struct ByLength<P: ?Sized>(Vec<(usize, Arc<P>)>);
 
-/// The plan of every length there is.
-fn all<P: ?Sized + Send + Sync>(plans: &Plans<P>, layout: &Layout) -> ByLength<P> {
-    let lengths: HashSet<usize> = layout.lengths().filter(|&length| length > 0).collect();
-    let lengths = lengths.into_par_iter();
-    lengths.map(|length| (length, plans.of(length))).collect()
+impl<P: ?Sized + Send + Sync> ByLength<P> {
+    fn new(plans: &Plans<P>, layout: &Layout) -> Result<ByLength<P>> {
+        let mut seen = HashMap::new();
+        for length in layout.lengths().filter(|&length| length > 0) {
+            host::insert(OP, &mut seen, length, ())?;
+        }
+        let mut lengths = host::exact(OP, seen.into_keys())?;
+        lengths.sort_unstable();
+        let mut all = host::room(OP, lengths.len())?;
+        let planned = lengths.into_par_iter().map(|n| (n, plans.of(n)));
+        planned.collect_into_vec(&mut all);
+        Ok(ByLength(all))
+    }
+
+    /// That of a length of the layout.
+    fn of(&self, length: usize) -> &P {
+        let place = self.0.partition_point(|(other, _)| *other < length);
+        &self.0[place].1
+    }
 }
+
+/// The plans of a twin, made when it first runs.
+fn once<'a, P: ?Sized + Send + Sync>(
+    kept: &'a OnceLock<ByLength<P>>,
+    plans: &Plans<P>,
+    layout: &Layout,
+) -> Result<&'a ByLength<P>> {
+    match kept.get() {
+        Some(made) => Ok(made),
+        None => {
+            let made = ByLength::new(plans, layout)?;
+            Ok(kept.get_or_init(|| made))
+        }
+    }
+}
+
+/// A part's name, until the launch puts the operation's in its place.
+const OP: &str = "fft";
 
 fn complex(args: &mut TwinArgs<'_>, plans: &ByLength<dyn Fft<f32>>, inverse: bool) -> Result<()> {
     let (x, layout) = args.input::<Complex32>(0);
@@ -66,7 +97,7 @@ fn complex(args: &mut TwinArgs<'_>, plans: &ByLength<dyn Fft<f32>>, inverse: boo
     par_elements(layout.offsets(), y, &|elements, y| {
         let mut scratch = Vec::new();
         each(layout.offsets(), elements, y, |_, range, y| {
-            let plan = &plans[&y.len()];
+            let plan = plans.of(y.len());
             let room = room(&mut scratch, plan.get_immutable_scratch_len())?;
             plan.process_immutable_with_scratch(&x[range], y, room);
             if inverse {
@@ -87,7 +118,7 @@ fn real(args: &mut TwinArgs<'_>, plans: &ByLength<dyn RealToComplex<f32>>) -> Re
         let (mut copy, mut scratch) = (Vec::new(), Vec::new());
         each(to, elements, y, |element, _, y| {
             let x = &x[from.offsets().range(element)];
-            let plan = &plans[&x.len()];
+            let plan = plans.of(x.len());
             // The plan works in its input.
             let input = room(&mut copy, x.len())?;
             input.copy_from_slice(x);
@@ -108,7 +139,7 @@ fn real_inverse(args: &mut TwinArgs<'_>, plans: &ByLength<dyn ComplexToReal<f32>
         let (mut copy, mut scratch) = (Vec::new(), Vec::new());
         each(to, elements, y, |element, _, y| {
             let x = &x[from.offsets().range(element)];
-            let plan = &plans[&y.len()];
+            let plan = plans.of(y.len());
             let input = room(&mut copy, x.len())?;
             input.copy_from_slice(x);
             input[0].im = 0.0;
@@ -127,7 +158,7 @@ fn real_inverse(args: &mut TwinArgs<'_>, plans: &ByLength<dyn ComplexToReal<f32>
 /// The first `len` values of a buffer that grows as needed.
 fn room<T: Clone + Default>(buffer: &mut Vec<T>, len: usize) -> Result<&mut [T]> {
     if buffer.len() < len {
-        host::reserve("fft", buffer, len - buffer.len())?;
+        host::reserve(OP, buffer, len - buffer.len())?;
         buffer.resize(len, T::default());
     }
     Ok(&mut buffer[..len])

@@ -207,19 +207,22 @@ pub(crate) enum Place {
 /// Where values begin.
 pub(crate) type Spot = (Place, u32);
 
+/// Where values begin, and where each of at most three passes puts them: the last spot is there twice where there are two.
+pub(crate) type Route = [Spot; 4];
+
 /// The route of a transform of so many passes by way of `aside`, and of `early` before it where there are three.
-pub(crate) fn there(passes: usize, from: Spot, early: Spot, aside: Spot, to: Spot) -> Vec<Spot> {
+pub(crate) fn there(passes: usize, from: Spot, early: Spot, aside: Spot, to: Spot) -> Route {
     match passes {
-        2 => vec![from, aside, to],
-        _ => vec![from, early, aside, to],
+        2 => [from, aside, to, to],
+        _ => [from, early, aside, to],
     }
 }
 
 /// The route by way of `aside`, and of `late` after it where there are three passes.
-pub(crate) fn back(passes: usize, from: Spot, aside: Spot, late: Spot, to: Spot) -> Vec<Spot> {
+pub(crate) fn back(passes: usize, from: Spot, aside: Spot, late: Spot, to: Spot) -> Route {
     match passes {
-        2 => vec![from, aside, to],
-        _ => vec![from, aside, late, to],
+        2 => [from, aside, to, to],
+        _ => [from, aside, late, to],
     }
 }
 
@@ -240,11 +243,11 @@ pub(crate) fn pass_count(log: u32, store: u32) -> usize {
 }
 
 /// A transform of 2^log values.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Long {
     pub log: u32,
-    /// Where the values begin, and where each pass puts them. A pass reads and writes different buffers.
-    pub route: Vec<Spot>,
+    /// A pass reads and writes different buffers.
+    pub route: Route,
     /// What the first pass reads and the last one writes.
     pub load: u32,
     pub store: u32,

@@ -4,8 +4,9 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use vsla::{
-    Activation, Bsr, Complex32, ConvMethod, ConvMode, Device, Element, Error, Flush, Indices,
-    Layout, Offsets, Order, Pairing, Ragged, Result, Shape, ShapeMatrix, Tensor, Topology, f16,
+    Activation, Bsr, Complex32, ConvMethod, ConvMode, CostTable, Device, Element, Error, Flush,
+    HeterogeneityProfile, Indices, Layout, Offsets, Order, Pairing, Ragged, Result, Shape,
+    ShapeMatrix, Tensor, Topology, f16,
 };
 
 pub struct Program {
@@ -191,6 +192,8 @@ fn constructors(_: &Device, n: usize) -> Result<u64> {
     let row = [1.0f32, 2.0, 3.0];
     let batch = Ragged::from_rows((0..n).map(|i| &row[..i % 4]))?;
     sum.host(&batch);
+    let profile = HeterogeneityProfile::new(batch.layout(), &CostTable::cpu())?;
+    profile.powers_of_two.hash(&mut sum.0);
     let padded = batch.to_padded(7.0)?;
     let lengths = listed(n, |i| i % 4)?;
     sum.host(&Ragged::from_padded(&padded, 3, &lengths)?);
