@@ -2,17 +2,19 @@
 
 mod fft;
 mod pool;
+mod workspace;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 pub(crate) use fft::{FFT, IFFT, IRFFT, Plans, RFFT};
 pub(crate) use pool::{CpuBuffer, CpuPool};
+pub(crate) use workspace::Workspace;
 
-use crate::Result;
 use crate::machine::Memory;
 use crate::plan::{Launch, TwinArgs, TwinInput, TwinOutput};
 use crate::ragged::Layout;
+use crate::{Result, host};
 
 /// The CPU as a device.
 pub(crate) struct Cpu {
@@ -44,6 +46,7 @@ impl Cpu {
 
     pub(crate) fn trim(&self) {
         self.pool.trim();
+        workspace::KEPT.forget();
         fft::forget();
     }
 
@@ -67,13 +70,11 @@ impl Cpu {
             layouts.push(layout);
             results.push(self.pool.allocate(launch.op, words as usize)?);
         }
-        let twin_inputs: Vec<TwinInput<'_>> = inputs
-            .iter()
-            .map(|input| TwinInput {
-                bytes: &input.buffer.bytes()[input.bytes.clone()],
-                layout: input.layout,
-            })
-            .collect();
+        let twin_inputs = inputs.iter().map(|input| TwinInput {
+            bytes: &input.buffer.bytes()[input.bytes.clone()],
+            layout: input.layout,
+        });
+        let twin_inputs = host::exact(launch.op, twin_inputs)?;
         let mut outputs: Vec<TwinOutput<'_>> = results
             .iter_mut()
             .zip(&layouts)

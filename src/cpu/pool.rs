@@ -56,6 +56,13 @@ impl CpuPool {
         state.free = Vec::new();
     }
 
+    /// Gives up what is kept for reuse, and workspaces. True if there was anything.
+    fn give_up(&self) -> bool {
+        let cached = self.memory().cached;
+        self.trim();
+        super::workspace::KEPT.forget() || cached > 0
+    }
+
     /// `len` words with any contents.
     pub(crate) fn allocate(self: &Arc<Self>, op: &'static str, len: usize) -> Result<CpuBuffer> {
         let kept = if len >= POOLED { self.kept(len) } else { None };
@@ -63,10 +70,7 @@ impl CpuPool {
             Some(kept) => kept,
             None => match fresh(op, len) {
                 // What is kept for reuse is memory, too.
-                Err(Error::OutOfMemory { .. }) if self.memory().cached > 0 => {
-                    self.trim();
-                    fresh(op, len)?
-                }
+                Err(Error::OutOfMemory { .. }) if self.give_up() => fresh(op, len)?,
                 made => made?,
             },
         };

@@ -337,8 +337,8 @@ impl Device {
     ///
     /// Submits recorded work without waiting for it. What that work still uses counts as [`Memory::leaving`] until it is done.
     ///
-    /// On the CPU also the plans of its transforms, which [`memory`](Self::memory) does not count and all CPU
-    /// devices share: at most about 64 MiB of each kind (`fft`, `ifft`, `rfft`, `irfft`), or the one longest.
+    /// On the CPU also what [`memory`](Self::memory) does not count and all CPU devices share: the plans of transforms, at most about 64 MiB
+    /// of each kind (`fft`, `ifft`, `rfft`, `irfft`) or the one longest, and the workspaces of convolutions, at most 256 MiB.
     pub fn trim(&self) {
         match &self.backend {
             Backend::Cpu(cpu) => cpu.trim(),

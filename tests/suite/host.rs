@@ -9,6 +9,7 @@
 //! | `injected` | the first, second, third … allocation of ours fails: an error each time, no memory is kept, and what follows is right |
 //! | `large` | the first, second, third … allocation of 16 KiB or more fails, whoever makes it but the crates that multiply and transform: the same, so all of ours are fallible |
 //! | `budget` | tensors of CPU devices take from the budget what they hold, and threads together never more than it is |
+//! | `workspaces` | `trim` gives back the workspaces of the CPU's convolutions |
 
 mod programs;
 mod refusals;
@@ -17,7 +18,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::process::Command;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Error, Layout, Result, fail_host_allocation};
+use vsla::{ConvMethod, Device, Error, Layout, Pairing, Result, fail_host_allocation};
 
 use crate::support::allocation;
 use crate::support::bench::{self, Bench};
@@ -30,6 +31,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = vec![
         bench.host("refuses", || in_a_process("refuses")),
         bench.host("budget", || in_a_process("budget")),
+        bench.host("workspaces", || in_a_process("workspaces")),
     ];
     for program in PROGRAMS {
         let task = |kind: &str, device: &str| format!("{kind} {device} {}", program.name);
@@ -71,6 +73,7 @@ pub fn run(task: &str) {
     match words[..] {
         ["refuses"] => refusals::all(),
         ["budget"] => budget(),
+        ["workspaces"] => workspaces(),
         [kind, device, name] => {
             let device = match device {
                 "cpu" => &Device::cpu(),
@@ -132,8 +135,7 @@ fn one_by_one(
             println!("{} allocations", n - 1);
             return;
         }
-        // The last one is followed by the program as a whole anyway.
-        if n <= 4 || n % 16 == 0 {
+        if n <= 4 || n % 16 == 0 || bench::is_long() {
             assert_eq!(program(device), Ok(expected), "after allocation {n}");
         }
     }
@@ -192,4 +194,30 @@ fn budget() {
     );
     devices[0].trim();
     devices[1].full(&mebibyte, 0.0f32).unwrap();
+}
+
+/// What a trim gives back after transforms of one length, and after a convolution by them: as much more as its workspace takes.
+fn workspaces() {
+    const N: usize = 1 << 20;
+    // Made anew each time: a layout keeps the plans of its launches.
+    let layout = |lengths: &[usize]| Layout::from_lengths(lengths.iter().copied()).unwrap();
+    let freed_after = |work: &dyn Fn(&Device)| {
+        work(&Device::cpu());
+        // Has no tensors of its own.
+        let other = Device::cpu();
+        allocation::freed_in(|| other.trim())
+    };
+    freed_after(&|_| ());
+    let plans = freed_after(&|device| {
+        let whole = layout(&[N]);
+        let x = device.full(&whole, 1.0f32).unwrap();
+        x.rfft().unwrap().irfft(&whole).unwrap();
+    });
+    let all = freed_after(&|device| {
+        let [a, b] = [N / 2, N / 2 + 1].map(|n| device.full(&layout(&[n]), 1.0f32).unwrap());
+        let pair = a.pair(&b, Pairing::Elementwise).unwrap();
+        pair.method(ConvMethod::Fft).conv().unwrap();
+    });
+    let workspace = 3 * 4 * N as i64;
+    assert!(plans > 0 && all - plans >= workspace, "{plans} and {all}");
 }

@@ -1,8 +1,9 @@
 //! Every test of the library, in one binary, each with a name of its own.
 //!
 //! `cargo test conv::` runs one module, `cargo test gpu::` one device. A test that needs a GPU is reported as
-//! ignored where there is none, and as failed there with `VSLA_REQUIRE_GPU=1`. `VSLA_LARGE=1` adds the
-//! largest batches, `VSLA_EVERY_LENGTH=folder` measures the error of every transform length there, and with `VSLA_INSTRUMENTED=1` the kernels of every
+//! ignored where there is none, and as failed there with `VSLA_REQUIRE_GPU=1`. `VSLA_LARGE=1` adds the largest batches,
+//! `VSLA_LONG=1` takes every case where others stand for it, `VSLA_EVERY_LENGTH=folder` measures the error of every
+//! transform length there, and with `VSLA_INSTRUMENTED=1` the kernels of every
 //! trial count their accesses outside buffers, which must be none.
 //!
 //! A new file `x.rs` needs a `mod x;` and a line in [`MODULES`]; it offers

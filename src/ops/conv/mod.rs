@@ -20,10 +20,11 @@ pub(crate) use fused::KERNEL as FUSED;
 #[cfg(feature = "gpu")]
 pub(crate) use fused::text::generate as generate_fused;
 pub(crate) use fused::{Item, Items, Operand, holds};
-pub(crate) use spectral::{Engine, Workspace};
+pub(crate) use spectral::Engine;
 pub(crate) use twin::directly;
 
 use super::{Arithmetic, par_runs, par_tiles, twin_of};
+use crate::cpu::Workspace;
 use crate::plan::{
     Choices, ConvChoice, ConvMethod, CostTable, Launch, Offset, Output, OutputLayout, Twin,
     TwinArgs, Window, WorkSum, check_rank, check_size, cost_of,

@@ -1,14 +1,14 @@
 //! The CPU's convolution by transforms: of whole operands, and of blocks of the longer one.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use realfft::num_complex::Complex32;
 use realfft::{ComplexToReal, RealToComplex};
 
 use super::directly;
-use crate::cpu::{IRFFT, RFFT};
+use crate::cpu::{IRFFT, RFFT, Workspace};
 use crate::plan::{Choice, Choices};
 use crate::{Result, host};
 
@@ -86,34 +86,7 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// Memory of the transforms of one pair.
-#[derive(Default)]
-pub(crate) struct Workspace {
-    values: Vec<f32>,
-    spectrum: Vec<Complex32>,
-    taps: Vec<Complex32>,
-    scratch: Vec<Complex32>,
-}
-
-/// Workspaces for the next calls: fresh pages cost as much as a transform.
-static KEPT: Mutex<Vec<Workspace>> = Mutex::new(Vec::new());
-/// Values of the workspaces that are kept, 4 words each: 256 MiB in all.
-const KEPT_VALUES: usize = 1 << 24;
-
 impl Workspace {
-    /// Calls `body` with a workspace that nobody else has.
-    pub(crate) fn with<R>(body: impl FnOnce(&mut Workspace) -> R) -> R {
-        let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut workspace = kept().pop().unwrap_or_default();
-        let result = body(&mut workspace);
-        let mut kept = kept();
-        let values: usize = kept.iter().map(|other| other.values.len()).sum();
-        if values + workspace.values.len() <= KEPT_VALUES {
-            kept.push(workspace);
-        }
-        result
-    }
-
     /// Room for transforms of one length.
     fn fit(&mut self, fft: &RealFft) -> Result<()> {
         fn grow<T: Clone>(values: &mut Vec<T>, length: usize, zero: T) -> Result<()> {

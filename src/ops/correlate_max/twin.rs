@@ -3,7 +3,8 @@
 use rayon::prelude::*;
 
 use super::unit::{blocked_sum, unit};
-use crate::ops::conv::{Engine, Workspace, directly, result_length};
+use crate::cpu::Workspace;
+use crate::ops::conv::{Engine, directly, result_length};
 use crate::ops::par_runs;
 use crate::plan::{Choices, TwinArgs};
 use crate::ragged::Layout;

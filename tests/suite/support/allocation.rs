@@ -20,6 +20,13 @@ pub fn peak_in<T>(f: impl FnOnce() -> T) -> (T, usize) {
     (outcome, HELD.get().1 as usize)
 }
 
+/// The bytes that this thread gave back while `f` ran, less those that it took.
+pub fn freed_in(f: impl FnOnce()) -> i64 {
+    HELD.set((0, 0));
+    f();
+    -HELD.get().0 as i64
+}
+
 /// What `f` gives, and the most bytes that it asked for at once on this thread.
 pub fn largest_in<T>(f: impl FnOnce() -> T) -> (T, usize) {
     LARGEST.set(0);

@@ -218,6 +218,11 @@ fn gpu_is_required() -> bool {
     std::env::var("VSLA_REQUIRE_GPU").is_ok_and(|value| value == "1")
 }
 
+/// Whether trials take all cases, and not only those that stand for the others.
+pub fn is_long() -> bool {
+    std::env::var("VSLA_LONG").is_ok_and(|value| value == "1")
+}
+
 /// Says on stderr which GPU the trials use, or why there is none.
 pub fn announce_gpu() {
     match gpu() {

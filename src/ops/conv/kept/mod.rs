@@ -14,8 +14,9 @@ use std::sync::Arc;
 pub(crate) use text::generate;
 
 use super::fused::Class;
-use super::spectral::{Kept, Workspace};
+use super::spectral::Kept;
 use super::{check_rank, result_length};
+use crate::cpu::Workspace;
 use crate::ops::par_runs;
 use crate::plan::{
     Access, CostTable, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Table, Twin,
