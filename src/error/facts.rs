@@ -2,11 +2,11 @@
 
 use super::Error;
 
-impl Error {
-    /// What a part of an operation found, in the operation's own name.
-    pub(crate) fn named(mut self, name: &'static str) -> Error {
-        match &mut self {
-            Error::CostTable { .. } | Error::NoDevice { .. } => {}
+/// The operation that an error names, where its variant has one.
+macro_rules! operation {
+    ($error:expr) => {
+        match $error {
+            Error::CostTable { .. } | Error::NoDevice { .. } => None,
             Error::InvalidOffsets { op, .. }
             | Error::ValueCount { op, .. }
             | Error::Length { op, .. }
@@ -38,7 +38,16 @@ impl Error {
             | Error::DeviceLost { op, .. }
             | Error::Gpu { op, .. }
             | Error::Buffer { op, .. }
-            | Error::NotComputed { op, .. } => *op = name,
+            | Error::NotComputed { op, .. } => Some(op),
+        }
+    };
+}
+
+impl Error {
+    /// What a part of an operation found, in the operation's own name.
+    pub(crate) fn named(mut self, name: &'static str) -> Error {
+        if let Some(op) = operation!(&mut self) {
+            *op = name;
         }
         self
     }
@@ -94,41 +103,10 @@ impl Error {
 
     /// The public operation that failed (`"device"` when no device was found, `"costs"` for the text of a cost table).
     pub fn op(&self) -> &'static str {
-        match self {
-            Error::InvalidOffsets { op, .. }
-            | Error::ValueCount { op, .. }
-            | Error::Length { op, .. }
-            | Error::Shape { op, .. }
-            | Error::SizeOverflow { op, .. }
-            | Error::Rank { op, .. }
-            | Error::BatchSize { op, .. }
-            | Error::PairIndex { op, .. }
-            | Error::Index { op, .. }
-            | Error::DuplicateIndex { op, .. }
-            | Error::ElementCount { op, .. }
-            | Error::Pairing { op, .. }
-            | Error::Method { op, .. }
-            | Error::Stride { op, .. }
-            | Error::InnerExtents { op, .. }
-            | Error::BlockSide { op, .. }
-            | Error::BlockOrder { op, .. }
-            | Error::File { op, .. }
-            | Error::Name { op, .. }
-            | Error::Io { op, .. }
-            | Error::ElementRange { op, .. }
-            | Error::Argument { op, .. }
-            | Error::DeviceMismatch { op, .. }
-            | Error::TooLarge { op, .. }
-            | Error::Budget { op, .. }
-            | Error::WorkLimit { op, .. }
-            | Error::Unsupported { op, .. }
-            | Error::OutOfMemory { op, .. }
-            | Error::DeviceLost { op, .. }
-            | Error::Buffer { op, .. }
-            | Error::NotComputed { op, .. }
-            | Error::Gpu { op, .. } => op,
-            Error::CostTable { .. } => "costs",
-            Error::NoDevice { .. } => "device",
+        match (operation!(self), self) {
+            (Some(op), _) => op,
+            (None, Error::CostTable { .. }) => "costs",
+            (None, _) => "device",
         }
     }
 
