@@ -1,13 +1,12 @@
 //! A batch with its values, on the host.
 
-use core::iter::FusedIterator;
 use core::ops::{Index, IndexMut};
 
 use rayon::prelude::*;
 
 use super::offsets::{element_count, total_overflow};
 use super::shape::MAX_RANK;
-use super::{Layout, Offsets, Shape};
+use super::{Layout, Offsets, Rows, Shape};
 use crate::error::{Error, Result};
 use crate::host;
 
@@ -458,49 +457,3 @@ impl<'a, T: Copy> IntoIterator for &'a Ragged<T> {
         self.iter()
     }
 }
-
-/// The values of each element of a [`Ragged`], in order.
-#[derive(Clone, Debug)]
-pub struct Rows<'a, T> {
-    /// One more than there are elements left.
-    offsets: &'a [u32],
-    values: &'a [T],
-}
-
-impl<'a, T> Iterator for Rows<'a, T> {
-    type Item = &'a [T];
-
-    fn next(&mut self) -> Option<&'a [T]> {
-        let [start, rest @ ..] = self.offsets else {
-            return None;
-        };
-        let end = rest.first()?;
-        self.offsets = rest;
-        Some(&self.values[*start as usize..*end as usize])
-    }
-
-    fn nth(&mut self, n: usize) -> Option<&'a [T]> {
-        self.offsets = self.offsets.get(n..).unwrap_or_default();
-        self.next()
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.offsets.len().saturating_sub(1);
-        (left, Some(left))
-    }
-}
-
-impl<'a, T> DoubleEndedIterator for Rows<'a, T> {
-    fn next_back(&mut self) -> Option<&'a [T]> {
-        let [rest @ .., end] = self.offsets else {
-            return None;
-        };
-        let start = rest.last()?;
-        self.offsets = rest;
-        Some(&self.values[*start as usize..*end as usize])
-    }
-}
-
-impl<T> ExactSizeIterator for Rows<'_, T> {}
-
-impl<T> FusedIterator for Rows<'_, T> {}

@@ -23,10 +23,11 @@ mod offsets;
 mod order;
 mod pairing;
 mod patterns;
+mod rows;
 mod shape;
 mod topology;
 
-pub use batch::{Ragged, Rows};
+pub use batch::Ragged;
 pub use bsr::Bsr;
 pub use element::{DType, Element, Factor, Float, Integer, Real, f16_from_f64};
 pub use indices::Indices;
@@ -34,6 +35,7 @@ pub use layout::Layout;
 pub use offsets::Offsets;
 pub use order::Order;
 pub use pairing::Pairing;
+pub use rows::Rows;
 pub use shape::{MAX_RANK, Shape};
 pub use topology::Topology;
 
