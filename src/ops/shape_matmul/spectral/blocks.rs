@@ -1,0 +1,98 @@
+//! Which results go by transforms together, and what work that is.
+
+use std::collections::BTreeMap;
+
+use super::super::{Plan, Product};
+use crate::plan::transform_work;
+use crate::{Error, Result, host};
+
+/// Results of one product that go by transforms of one length.
+#[derive(Clone, Debug)]
+pub(super) struct Block<'a> {
+    pub product: &'a Product,
+    pub length: u32,
+    pub rows: Vec<usize>,
+    pub columns: Vec<usize>,
+}
+
+impl Block<'_> {
+    /// Words of the spectra of so many entries, a little more than those of their values.
+    fn words(&self, entries: usize) -> u64 {
+        entries as u64 * (u64::from(self.length) + 2)
+    }
+
+    /// Words of the results' sums, and of the factors' spectra at one j.
+    pub(super) fn needs(&self) -> [u64; 2] {
+        let (rows, columns) = (self.rows.len(), self.columns.len());
+        [self.words(rows * columns), self.words(rows + columns)]
+    }
+
+    /// Two blocks of half as many rows, or columns.
+    pub(super) fn halves(&self, op: &'static str) -> Result<Option<[Self; 2]>> {
+        let (rows, columns) = (&self.rows[..], &self.columns[..]);
+        let [first, second] = if rows.len() >= columns.len() {
+            let (first, second) = rows.split_at(rows.len().div_ceil(2));
+            [(first, columns), (second, columns)]
+        } else {
+            let (first, second) = columns.split_at(columns.len().div_ceil(2));
+            [(rows, first), (rows, second)]
+        };
+        if second.0.is_empty() || second.1.is_empty() {
+            return Ok(None);
+        }
+        let block = |(rows, columns)| {
+            Ok::<_, Error>(Block {
+                rows: host::copied(op, rows)?,
+                columns: host::copied(op, columns)?,
+                ..*self
+            })
+        };
+        Ok(Some([block(second)?, block(first)?]))
+    }
+}
+
+/// Every block of the plan, product by product.
+pub(super) fn blocks<'a>(op: &'static str, plan: &'a Plan) -> Result<Vec<Block<'a>>> {
+    let mut blocks = Vec::new();
+    for product in &plan.products {
+        let mut of_length: BTreeMap<u32, [Vec<usize>; 2]> = BTreeMap::new();
+        for (i, k) in product.results() {
+            let length = plan.lengths[product.result(i, k)];
+            if length > 0 {
+                let [rows, columns] = of_length.entry(length).or_default();
+                host::push(op, rows, i)?;
+                host::push(op, columns, k)?;
+            }
+        }
+        for (length, [mut rows, mut columns]) in of_length {
+            rows.dedup();
+            columns.sort_unstable();
+            columns.dedup();
+            let block = Block {
+                product,
+                length,
+                rows,
+                columns,
+            };
+            host::push(op, &mut blocks, block)?;
+        }
+    }
+    Ok(blocks)
+}
+
+/// Multiply-adds of what goes by transforms: those of the factors and of the results, and four at each frequency of each term.
+pub(in super::super) fn work(op: &'static str, plan: &Plan) -> Result<u64> {
+    let blocks = blocks(op, plan)?;
+    Ok(blocks.iter().fold(0, |work: u64, block| {
+        let length = u64::from(block.length);
+        let (rows, columns) = (block.rows.len() as u64, block.columns.len() as u64);
+        let inner = block.product.inner as u64;
+        let results = rows.saturating_mul(columns);
+        let transforms = (rows + columns)
+            .saturating_mul(inner)
+            .saturating_add(results);
+        let terms = results.saturating_mul(inner).saturating_mul(2 * length);
+        let transforms = transforms.saturating_mul(transform_work(length));
+        work.saturating_add(terms).saturating_add(transforms)
+    }))
+}
