@@ -1,6 +1,7 @@
 //! Convolution and correlation of boxes, with modes and strides.
 
 mod forms;
+mod refusals;
 
 use libtest_mimic::Trial;
 use vsla::{ConvMethod, ConvMode, Device, Layout, Pair, Pairing, Ragged, Shape, Tensor};
@@ -60,7 +61,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("many_taps", many_taps),
         ("turns", turns),
         ("choice", choice),
-        ("refusals", refusals),
+        ("refusals", refusals::refusals),
     ];
     trials.extend(bench.all_on_each_device(tests));
     trials
@@ -458,63 +459,4 @@ fn choice(device: &Device) {
     let choice = pair.mode(ConvMode::Valid).conv_choice().unwrap();
     assert_eq!((choice.groups.len(), choice.groups[0].pairs), (1, 2));
     assert_eq!(choice.groups[0].method, ConvMethod::Direct);
-}
-
-fn refusals(device: &Device) {
-    let boxes = |extents: &[usize]| {
-        let layout = Layout::uniform(1, Shape::new(extents).unwrap()).unwrap();
-        upload(device, &Ragged::full(&layout, 1.0f32).unwrap())
-    };
-    let x = boxes(&[2, 3]);
-    let pair = x.pair(&x, Pairing::Elementwise).unwrap();
-    let refused = |pair: &Pair<'_, f32>| pair.conv().unwrap_err().to_string();
-    assert_eq!(
-        refused(&pair.stride(&[1, 0])),
-        "conv: expected strides of 1 or more, got 0"
-    );
-    assert_eq!(
-        refused(&pair.stride(&[2])),
-        "conv: expected a stride for each axis, 2 in all, got 1"
-    );
-    assert_eq!(
-        refused(&pair.stride(&[])),
-        "conv: expected a stride for each axis, 2 in all, got 0"
-    );
-    let text = pair.stride(&[]).conv_choice().unwrap_err().to_string();
-    assert!(text.ends_with("2 in all, got 0"), "{text}");
-    assert_eq!(
-        refused(&pair.stride(&[1; 9])),
-        "conv: expected a stride for each axis, 2 in all, got 9"
-    );
-    assert_eq!(
-        pair.stride(&[usize::MAX; 2])
-            .conv()
-            .unwrap()
-            .layout()
-            .length(0),
-        1
-    );
-    let four = boxes(&[1; 4]);
-    let error = four.correlate(&four).unwrap_err().to_string();
-    assert_eq!(error, "correlate: expected a rank of 1 to 3, got 4");
-    let error = x.conv(&boxes(&[2])).unwrap_err().to_string();
-    assert_eq!(error, "conv: expected a rank of 2, the left batch's, got 1");
-    // 2³² results.
-    let (wide, high) = (boxes(&[1, 65_536]), boxes(&[65_536, 1]));
-    let error = wide.conv(&high).unwrap_err();
-    assert_eq!((error.kind(), error.element()), ("size_overflow", Some(0)));
-    let pair = wide.pair(&high, Pairing::Elementwise).unwrap();
-    assert_eq!(
-        pair.mode(ConvMode::Same).conv().unwrap().layout().length(0),
-        65_536
-    );
-    if device.is_gpu() {
-        let (wide, high) = (boxes(&[1, 40_000]), boxes(&[40_000, 1]));
-        let error = wide.conv(&high).unwrap_err();
-        assert_eq!(error.kind(), "too_large");
-    }
-    let integers = upload(device, &one(&[1, 2], &[1, 2]));
-    let pair = integers.pair(&integers, Pairing::Elementwise).unwrap();
-    let error = pair.method(ConvMethod::Fft).conv().unwrap_err();
-    assert_eq!((error.kind(), error.element()), ("method", Some(0)));
 }
