@@ -1,13 +1,17 @@
 //! What runs out of memory: for each family of operations a program that makes all that it needs, from the number of elements on, and
 //! gives a hash of all results.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+mod products;
+mod values;
+
+use std::hash::Hash;
 
 use vsla::{
-    Activation, Bsr, Complex32, ConvMethod, ConvMode, CostTable, Device, Element, Error, Flush,
-    HeterogeneityProfile, Indices, Layout, Offsets, Order, Pairing, Ragged, Result, Shape,
-    ShapeMatrix, Tensor, Topology, f16,
+    Bsr, Complex32, ConvMethod, ConvMode, CostTable, Device, Error, Flush, HeterogeneityProfile,
+    Indices, Layout, Offsets, Order, Pairing, Ragged, Result, Shape, Topology,
 };
+
+use values::*;
 
 pub struct Program {
     pub name: &'static str,
@@ -81,102 +85,23 @@ pub const PROGRAMS: &[Program] = &[
     },
     Program {
         name: "matmul",
-        run: matmul,
+        run: products::matmul,
     },
     Program {
         name: "kron",
-        run: kron,
+        run: products::kron,
     },
     Program {
         name: "shape_matrices",
-        run: shape_matrices,
+        run: products::shape_matrices,
     },
     Program {
         name: "bsr",
-        run: bsr,
+        run: products::bsr,
     },
 ];
 
 const ROOM: u64 = u64::MAX;
-
-/// Memory of the test's own, which may run out too.
-fn room<T>(count: usize) -> Result<Vec<T>> {
-    let mut values = Vec::new();
-    match values.try_reserve_exact(count) {
-        Ok(()) => Ok(values),
-        Err(_) => Err(Error::OutOfMemory {
-            op: "test",
-            bytes: (count * size_of::<T>()) as u64,
-            available: None,
-        }),
-    }
-}
-
-fn listed<T>(count: usize, value: impl FnMut(usize) -> T) -> Result<Vec<T>> {
-    let mut values = room(count)?;
-    values.extend((0..count).map(value));
-    Ok(values)
-}
-
-/// Small numbers that are not all alike.
-fn number(i: usize) -> f32 {
-    (i * 37 % 101) as f32 - 50.0
-}
-
-fn filled<T: Element>(
-    device: &Device,
-    layout: &Layout,
-    value: fn(usize) -> T,
-) -> Result<Tensor<T>> {
-    let values = listed(layout.total(), value)?;
-    device.upload(&Ragged::from_parts(layout.clone(), values)?)
-}
-
-/// Vectors of 0 to 4 values, and longer ones among them.
-fn series_layout(n: usize, seed: usize, long: &[usize]) -> Result<Layout> {
-    let short = move |i: usize| (i * 7 + seed) % 5;
-    Layout::from_lengths((0..n).map(short).chain(long.iter().copied()))
-}
-
-fn series(device: &Device, n: usize, seed: usize, long: &[usize]) -> Result<Tensor<f32>> {
-    filled(device, &series_layout(n, seed, long)?, number)
-}
-
-fn matrix_layout(n: usize, shape: fn(usize) -> [usize; 2]) -> Result<Layout> {
-    // Checked before, for an iterator that can fail is collected.
-    let shapes = (0..n).map(|i| Shape::new(&shape(i)).unwrap());
-    Layout::from_shapes(2, shapes)
-}
-
-fn matrices(device: &Device, n: usize, shape: fn(usize) -> [usize; 2]) -> Result<Tensor<f32>> {
-    filled(device, &matrix_layout(n, shape)?, number)
-}
-
-/// Results, as one number.
-#[derive(Default)]
-struct Sum(DefaultHasher);
-
-impl Sum {
-    fn host<T: bytemuck::Pod>(&mut self, batch: &Ragged<T>) {
-        self.0.write(bytemuck::cast_slice(batch.values()));
-        self.layout(batch.layout());
-    }
-
-    fn layout(&mut self, layout: &Layout) {
-        self.0
-            .write(bytemuck::cast_slice(layout.offsets().as_slice()));
-        self.0.write(bytemuck::cast_slice(layout.extents()));
-    }
-
-    fn add<T: Element>(&mut self, tensor: Tensor<T>) -> Result<()> {
-        self.host(&tensor.download_blocking()?);
-        Ok(())
-    }
-
-    fn value(self) -> Result<u64> {
-        Ok(self.0.finish())
-    }
-}
 
 fn constructors(_: &Device, n: usize) -> Result<u64> {
     let mut sum = Sum::default();
@@ -507,107 +432,5 @@ fn elements(device: &Device, n: usize) -> Result<u64> {
         sum.add(part)?;
     }
     sum.add(joined.elements(1..n)?.copy()?)?;
-    sum.value()
-}
-
-fn matmul(device: &Device, n: usize) -> Result<u64> {
-    let mut sum = Sum::default();
-    let a = matrices(
-        device,
-        n,
-        |i| if i == 0 { [70, 300] } else { [1 + i % 3, 2] },
-    )?;
-    let b = matrices(
-        device,
-        n,
-        |i| if i == 0 { [300, 90] } else { [2, 1 + i % 4] },
-    )?;
-    sum.add(a.matmul(&b)?)?;
-    sum.add(a.matmul_ambient(&a)?)?;
-    sum.add(a.to_f16()?.matmul(&b.to_f16()?)?)?;
-    let pairs = listed(n - 1, |i| (1 + i as u32, (n - 1 - i) as u32))?;
-    let bias = Layout::from_lengths((0..n).map(|i| if i == 0 { 90 } else { 1 + i % 4 }))?;
-    let bias = filled(device, &bias, number)?;
-    let pair = a.pair(&b, Pairing::List(&pairs))?;
-    let product = pair
-        .product()
-        .scale(0.5)
-        .bias(&bias)
-        .activation(Activation::Relu);
-    sum.add(product.run()?)?;
-    let ints = filled(device, &matrix_layout(n, |i| [2, 2 + i % 2])?, |i| i as u32)?;
-    sum.add(ints.matmul_ambient(&ints)?)?;
-    sum.value()
-}
-
-fn kron(device: &Device, n: usize) -> Result<u64> {
-    let mut sum = Sum::default();
-    let (a, b) = (
-        matrices(device, n, |i| [i % 3, 2])?,
-        matrices(device, n, |i| [2, 1 + i % 2])?,
-    );
-    sum.add(a.kron(&b)?)?;
-    sum.add(a.outer(&b)?)?;
-    let (a, b) = (series(device, n, 0, &[])?, series(device, n, 3, &[])?);
-    sum.add(a.kron(&b)?)?;
-    sum.value()
-}
-
-fn shape_matrices(device: &Device, n: usize) -> Result<u64> {
-    let mut sum = Sum::default();
-    let mut add = |matrix: ShapeMatrix<f32>| {
-        sum.layout(matrix.grid());
-        sum.add(matrix.entries().clone())
-    };
-    let side = (n / 4).isqrt();
-    let grid = Layout::uniform(4, Shape::new(&[side, side])?)?;
-    let entries = Layout::from_lengths((0..grid.total()).map(|i| i % 4))?;
-    let a = ShapeMatrix::new(&filled(device, &entries, number)?, &grid)?;
-    add(a.kron_matmul(&a)?)?;
-    add(a.conv_matmul(&a)?)?;
-    add(a.add(&a)?)?;
-    add(a.transpose()?)?;
-    add(ShapeMatrix::identity(device, [side, 2, 0])?)?;
-    // Long enough for transforms.
-    let grid = Layout::uniform(1, Shape::new(&[3, 3])?)?;
-    let entries = Layout::from_lengths((0..9).map(|i| 400 + i))?;
-    let b = ShapeMatrix::new(&filled(device, &entries, number)?, &grid)?;
-    add(b.conv_matmul(&b)?)?;
-    for matrix in a.to_nested_blocking()? {
-        for row in matrix {
-            for entry in row {
-                bytemuck::cast_slice::<f32, u8>(&entry).hash(&mut sum.0);
-            }
-        }
-    }
-    sum.value()
-}
-
-fn bsr(device: &Device, n: usize) -> Result<u64> {
-    let mut sum = Sum::default();
-    let n = n.min(900);
-    let side = 8 * n.isqrt();
-    let topology = Topology::random([side, side], [8, 8], n.isqrt().min(40), 3)?;
-    let values = listed(64 * topology.len(), number)?;
-    let a = device.upload_bsr(&Bsr::new(&topology, values)?)?;
-    sum.host(a.download_blocking()?.values());
-    let dense = Layout::uniform(1, Shape::new(&[side, 12])?)?;
-    let b = filled(device, &dense, number)?;
-    sum.add(a.matmul(&b)?)?;
-    sum.add(a.transposed().matmul(&b)?)?;
-    let bias = filled(device, &Layout::from_lengths([12])?, number)?;
-    sum.add(
-        a.product(&b)
-            .scale(2.0)
-            .bias(&bias)
-            .activation(Activation::Relu)
-            .run()?,
-    )?;
-    let halves = listed(64 * topology.len(), |i| f16::from_f32(number(i)))?;
-    let halves = device.upload_bsr(&Bsr::new(&topology, halves)?)?;
-    sum.add(halves.matmul(&b.to_f16()?)?)?;
-    let pair = b.pair(&b, Pairing::Elementwise)?;
-    let sampled = pair.product().transpose_right().sampled(&topology)?;
-    sum.host(sampled.download_blocking()?.values());
     sum.value()
 }

@@ -1,0 +1,109 @@
+//! Products of matrices.
+
+use std::hash::Hash;
+
+use vsla::{Activation, Bsr, Device, Layout, Pairing, Result, Shape, ShapeMatrix, Topology, f16};
+
+use super::values::*;
+
+pub fn matmul(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let a = matrices(
+        device,
+        n,
+        |i| if i == 0 { [70, 300] } else { [1 + i % 3, 2] },
+    )?;
+    let b = matrices(
+        device,
+        n,
+        |i| if i == 0 { [300, 90] } else { [2, 1 + i % 4] },
+    )?;
+    sum.add(a.matmul(&b)?)?;
+    sum.add(a.matmul_ambient(&a)?)?;
+    sum.add(a.to_f16()?.matmul(&b.to_f16()?)?)?;
+    let pairs = listed(n - 1, |i| (1 + i as u32, (n - 1 - i) as u32))?;
+    let bias = Layout::from_lengths((0..n).map(|i| if i == 0 { 90 } else { 1 + i % 4 }))?;
+    let bias = filled(device, &bias, number)?;
+    let pair = a.pair(&b, Pairing::List(&pairs))?;
+    let product = pair
+        .product()
+        .scale(0.5)
+        .bias(&bias)
+        .activation(Activation::Relu);
+    sum.add(product.run()?)?;
+    let ints = filled(device, &matrix_layout(n, |i| [2, 2 + i % 2])?, |i| i as u32)?;
+    sum.add(ints.matmul_ambient(&ints)?)?;
+    sum.value()
+}
+
+pub fn kron(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let (a, b) = (
+        matrices(device, n, |i| [i % 3, 2])?,
+        matrices(device, n, |i| [2, 1 + i % 2])?,
+    );
+    sum.add(a.kron(&b)?)?;
+    sum.add(a.outer(&b)?)?;
+    let (a, b) = (series(device, n, 0, &[])?, series(device, n, 3, &[])?);
+    sum.add(a.kron(&b)?)?;
+    sum.value()
+}
+
+pub fn shape_matrices(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let mut add = |matrix: ShapeMatrix<f32>| {
+        sum.layout(matrix.grid());
+        sum.add(matrix.entries().clone())
+    };
+    let side = (n / 4).isqrt();
+    let grid = Layout::uniform(4, Shape::new(&[side, side])?)?;
+    let entries = Layout::from_lengths((0..grid.total()).map(|i| i % 4))?;
+    let a = ShapeMatrix::new(&filled(device, &entries, number)?, &grid)?;
+    add(a.kron_matmul(&a)?)?;
+    add(a.conv_matmul(&a)?)?;
+    add(a.add(&a)?)?;
+    add(a.transpose()?)?;
+    add(ShapeMatrix::identity(device, [side, 2, 0])?)?;
+    // Long enough for transforms.
+    let grid = Layout::uniform(1, Shape::new(&[3, 3])?)?;
+    let entries = Layout::from_lengths((0..9).map(|i| 400 + i))?;
+    let b = ShapeMatrix::new(&filled(device, &entries, number)?, &grid)?;
+    add(b.conv_matmul(&b)?)?;
+    for matrix in a.to_nested_blocking()? {
+        for row in matrix {
+            for entry in row {
+                bytemuck::cast_slice::<f32, u8>(&entry).hash(&mut sum.0);
+            }
+        }
+    }
+    sum.value()
+}
+
+pub fn bsr(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let n = n.min(900);
+    let side = 8 * n.isqrt();
+    let topology = Topology::random([side, side], [8, 8], n.isqrt().min(40), 3)?;
+    let values = listed(64 * topology.len(), number)?;
+    let a = device.upload_bsr(&Bsr::new(&topology, values)?)?;
+    sum.host(a.download_blocking()?.values());
+    let dense = Layout::uniform(1, Shape::new(&[side, 12])?)?;
+    let b = filled(device, &dense, number)?;
+    sum.add(a.matmul(&b)?)?;
+    sum.add(a.transposed().matmul(&b)?)?;
+    let bias = filled(device, &Layout::from_lengths([12])?, number)?;
+    sum.add(
+        a.product(&b)
+            .scale(2.0)
+            .bias(&bias)
+            .activation(Activation::Relu)
+            .run()?,
+    )?;
+    let halves = listed(64 * topology.len(), |i| f16::from_f32(number(i)))?;
+    let halves = device.upload_bsr(&Bsr::new(&topology, halves)?)?;
+    sum.add(halves.matmul(&b.to_f16()?)?)?;
+    let pair = b.pair(&b, Pairing::Elementwise)?;
+    let sampled = pair.product().transpose_right().sampled(&topology)?;
+    sum.host(sampled.download_blocking()?.values());
+    sum.value()
+}
