@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 
 use super::account::{Leaving, Use};
 use super::bounds::Watch;
-use super::errors::{Health, caught, cause};
+use super::errors::{Health, caught, cause, is_lost};
 use super::pipelines::Pipeline;
 use super::pool::{GpuBuffer, Pool};
 use super::profiler::Profiler;
@@ -402,9 +402,14 @@ impl Recorder {
                 .then(|| m.queue.submit([encoder.finish()]))
         });
         let submitted = submitted.and_then(|index| {
-            index.ok_or_else(|| Error::Gpu {
-                op,
-                message: "parameters could not be written".to_owned(),
+            let reason = "parameters could not be written".to_owned();
+            // wgpu says nothing of what it does not do on a lost device.
+            index.ok_or_else(|| match is_lost(m.device) {
+                true => Error::DeviceLost { op, reason },
+                false => Error::Gpu {
+                    op,
+                    message: reason,
+                },
             })
         });
         self.leave_params(m);
