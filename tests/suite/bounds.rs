@@ -49,7 +49,7 @@ fn copies_of_halves(device: &Device) {
 
 /// Seconds after which a software device begins no further program: its driver compiles each kernel for a second, and transforms for
 /// more. With `VSLA_INSTRUMENTED=1` it runs all of them.
-const SOFTWARE_SECONDS: u64 = 25;
+const SOFTWARE_SECONDS: u64 = 15;
 
 /// As many random programs, after which each operation has worked, and each of these kernels has run.
 fn programs(

@@ -6,7 +6,7 @@
 //! | trials | what must hold |
 //! | --- | --- |
 //! | `refuses` | what would take gigabytes is refused at once, in the operation's name, and nothing of it is allocated |
-//! | `injected` | the first, second, third … allocation of ours fails: an error each time, no memory is kept, and what follows is right |
+//! | `injected` | the first, second, third … allocation of ours fails: an error each time, no memory is kept, and what follows is right; on a GPU every fifth, without `VSLA_LONG=1` |
 //! | `large` | the first, second, third … allocation of 16 KiB or more fails, whoever makes it but the crates that multiply and transform: the same, so all of ours are fallible |
 //! | `budget` | tensors of CPU devices take from the budget what they hold, and threads together never more than it is |
 //! | `workspaces` | `trim` gives back the workspaces of the CPU's convolutions |
@@ -111,7 +111,12 @@ fn one_by_one(
     assert_eq!(program(device), Ok(expected), "the same program again");
     device.trim();
     let live = device.memory().live;
-    for n in 1.. {
+    // Runs of a software device are slow; with VSLA_LONG=1 it has all failures, too.
+    let step = match device.is_gpu() && !bench::is_long() {
+        true => 5,
+        false => 1,
+    };
+    for n in (1..=16).chain((17..).step_by(step)) {
         println!("failing {n}");
         fail(n);
         let outcome = panic::catch_unwind(AssertUnwindSafe(|| program(device)));
@@ -131,8 +136,9 @@ fn one_by_one(
         }
         assert_eq!(device.memory().live, live, "after allocation {n}");
         if left > 0 {
-            assert!(n > 5, "{} allocations are suspiciously few", n - 1);
-            println!("{} allocations", n - 1);
+            let all = n - left;
+            assert!(all > 4, "{all} allocations are suspiciously few");
+            println!("{all} allocations");
             return;
         }
         if n <= 4 || n % 16 == 0 || bench::is_long() {

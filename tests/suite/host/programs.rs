@@ -322,7 +322,7 @@ fn transforms(device: &Device, n: usize) -> Result<u64> {
     let mut sum = Sum::default();
     // By the definition, in stages, by a convolution; and in passes where the device is a GPU.
     let long = [67, 71, 67, 96, 128, 1000, 2048];
-    let more = [20_000, 1 << 15, 9001];
+    let more = [9014, 1 << 15, 4507];
     let long: &[usize] = if device.is_gpu() {
         &[&long[..], &more].concat()
     } else {
