@@ -71,15 +71,18 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn sort_by_length(&self) -> Result<(Tensor<T>, Order)> {
+        let op = "sort_by_length";
         let key = CacheKey {
-            what: "sort_by_length",
+            what: op,
             other: 0,
             device: 0,
             extra: 0,
         };
+        let named = |error: Error| error.named(op);
         let make = || Ok(Arc::new(Order::by_length(&self.layout)?));
-        let order = Order::clone(&*self.layout.cached(key, make)?);
-        Ok((self.reorder(&order)?, order))
+        let order = self.layout.cached(key, make).map_err(named)?;
+        let order = Order::clone(&*order);
+        Ok((self.reorder(&order).map_err(named)?, order))
     }
 
     /// The elements of this batch and then those of the others, as one batch.

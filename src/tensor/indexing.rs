@@ -33,7 +33,7 @@ impl<T: Element> Tensor<T> {
     /// [`SizeOverflow`](crate::Error::SizeOverflow), [`TooLarge`](crate::Error::TooLarge) above 32-bit sizes or the
     /// device's; [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn gather(&self, indices: &Indices) -> Result<Tensor<T>> {
-        self.gather_paired(indices, Pairing::Elementwise)
+        self.gathered("gather", indices, Pairing::Elementwise)
     }
 
     /// [`gather`](Self::gather) of every pair of an element and a list. With [`Pairing::OneToAll`] all lists take rows of
@@ -53,7 +53,18 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// Those of [`gather`](Self::gather), and of [`pair`](Self::pair) for the pairing.
     pub fn gather_paired(&self, indices: &Indices, pairing: Pairing<'_>) -> Result<Tensor<T>> {
-        let pairs = self.pairs("gather", &self.layout, indices, pairing)?;
+        let op = "gather_paired";
+        self.gathered(op, indices, pairing)
+            .map_err(|error| error.named(op))
+    }
+
+    fn gathered(
+        &self,
+        op: &'static str,
+        indices: &Indices,
+        pairing: Pairing<'_>,
+    ) -> Result<Tensor<T>> {
+        let pairs = self.pairs(op, &self.layout, indices, pairing)?;
         self.unary(
             &*ops::gather::launch(T::DTYPE, &self.layout, indices, &pairs)?,
             &[],

@@ -54,7 +54,7 @@ impl<T: Real> Tensor<T> {
     /// # Errors
     /// Those of [`minimal_shape`](Self::minimal_shape).
     pub async fn shrink(&self) -> Result<Tensor<T>> {
-        self.resize(&self.minimal_shape().await?)
+        self.shrunk(self.minimal_shape().await)
     }
 
     /// [`shrink`](Self::shrink), blocking the thread.
@@ -62,7 +62,12 @@ impl<T: Real> Tensor<T> {
     /// # Errors
     /// Those of [`minimal_shape`](Self::minimal_shape).
     pub fn shrink_blocking(&self) -> Result<Tensor<T>> {
-        self.resize(&self.minimal_shape_blocking()?)
+        self.shrunk(self.minimal_shape_blocking())
+    }
+
+    fn shrunk(&self, shapes: Result<Layout>) -> Result<Tensor<T>> {
+        let made = shapes.and_then(|shapes| self.resize(&shapes));
+        made.map_err(|error| error.named("shrink"))
     }
 
     /// The degree of each polynomial Σ x_k tᵏ: the index of the last nonzero coefficient. `None` for the zero polynomial, whose degree
@@ -84,7 +89,7 @@ impl<T: Real> Tensor<T> {
     /// [`Rank`](Error::Rank) for anything but series; those of [`minimal_shape`](Self::minimal_shape).
     pub async fn degree(&self) -> Result<Vec<Option<usize>>> {
         self.check_series("degree")?;
-        degrees(&self.minimal_shape().await?)
+        degrees(self.minimal_shape().await)
     }
 
     /// [`degree`](Self::degree), blocking the thread.
@@ -93,7 +98,7 @@ impl<T: Real> Tensor<T> {
     /// Those of [`degree`](Self::degree).
     pub fn degree_blocking(&self) -> Result<Vec<Option<usize>>> {
         self.check_series("degree")?;
-        degrees(&self.minimal_shape_blocking()?)
+        degrees(self.minimal_shape_blocking())
     }
 
     fn check_series(&self, op: &'static str) -> Result<()> {
@@ -121,7 +126,9 @@ impl<T: Real> Tensor<T> {
     }
 }
 
-fn degrees(minimal: &Layout) -> Result<Vec<Option<usize>>> {
+fn degrees(minimal: Result<Layout>) -> Result<Vec<Option<usize>>> {
+    let op = "degree";
+    let minimal = minimal.map_err(|error| error.named(op))?;
     let degrees = minimal.lengths().map(|length| length.checked_sub(1));
-    host::exact("degree", degrees)
+    host::exact(op, degrees)
 }

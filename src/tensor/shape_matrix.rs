@@ -258,8 +258,8 @@ impl<T: Real> ShapeMatrix<T> {
             device: 0,
             extra: 0,
         };
+        let op = "transpose";
         let turned = self.grid.cached(key, || {
-            let op = "transpose";
             let mut order = host::room(op, self.grid.total())?;
             let mut extents = host::room(op, self.grid.extents().len())?;
             let begins = self.grid.offsets().as_slice();
@@ -274,7 +274,8 @@ impl<T: Real> ShapeMatrix<T> {
             let grid = Layout::with_extents_unchecked(self.grid.offsets().clone(), 2, extents);
             Ok(Arc::new((Order::new(order)?, grid)))
         })?;
-        ShapeMatrix::new(&self.entries.reorder(&turned.0)?, &turned.1)
+        let entries = self.entries.reorder(&turned.0);
+        ShapeMatrix::new(&entries.map_err(|error| error.named(op))?, &turned.1)
     }
 
     /// `a + b`, matrix by matrix and entry by entry: [`Tensor::add`] of the entries.

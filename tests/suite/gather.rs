@@ -199,7 +199,7 @@ fn refusals(device: &Device) {
     );
     let refused = |pairing| {
         let wrong = x.gather_paired(&three, pairing).unwrap_err();
-        assert_eq!(wrong.op(), "gather");
+        assert_eq!(wrong.op(), "gather_paired");
         wrong.kind()
     };
     assert_eq!(refused(Pairing::OneToAll), "pairing");

@@ -137,8 +137,12 @@ impl Cut {
 }
 
 /// The layout of the kept spectra.
-pub(crate) fn spectra_layout(kernels: &Layout, costs: &CostTable) -> Result<Layout> {
-    let mut offsets = Offset::new("conv_plan", kernels.len())?;
+pub(crate) fn spectra_layout(
+    op: &'static str,
+    kernels: &Layout,
+    costs: &CostTable,
+) -> Result<Layout> {
+    let mut offsets = Offset::new(op, kernels.len())?;
     for n in kernels.lengths() {
         let cut = Cut::new(n, costs);
         offsets.push((cut.parts * cut.spectrum) as u64)?;
@@ -150,7 +154,7 @@ pub(crate) fn spectra_layout(kernels: &Layout, costs: &CostTable) -> Result<Layo
 pub(crate) fn spectra(signals: &Layout, kernels: &Layout, costs: &CostTable) -> Result<Launch> {
     let op = "conv_plan";
     check_rank(op, [signals, kernels])?;
-    let result = spectra_layout(kernels, costs)?;
+    let result = spectra_layout(op, kernels, costs)?;
     let mut items: Vec<Vec<[u32; 8]>> = vec![Vec::new(); CLASSES.len()];
     if !costs.is_cpu() {
         for (k, n) in kernels.lengths().enumerate() {
@@ -317,7 +321,7 @@ fn stages(
     pairs: &Pairs,
     result: &Layout,
 ) -> Result<Vec<Stage>> {
-    let spectra = spectra_layout(kernels, costs)?;
+    let spectra = spectra_layout(op, kernels, costs)?;
     // Pairs of one kernel follow each other, so that it is in a cache, or in registers.
     let mut order = host::room(op, pairs.len())?;
     order.extend(0..pairs.len() as u32);
