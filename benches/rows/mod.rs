@@ -15,6 +15,7 @@ mod fft;
 mod indexing;
 mod kron;
 mod layout;
+mod lines;
 mod maps;
 mod matmul;
 mod peaks;
@@ -40,6 +41,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     kron::rows(bench)?;
     indexing::rows(bench)?;
     layout::rows(bench)?;
+    lines::rows(bench)?;
     maps::rows(bench)?;
     matmul::rows(bench)?;
     plan::rows(bench)?;

@@ -149,7 +149,11 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     ("widths", "[[before, after], ..]: zeros on each axis"),
     ("axes", "[axis, ..], from 0"),
-    ("axis", "an axis, 0 by default"),
+    (
+        "axis",
+        "an axis; by default 0, or of reductions the whole element",
+    ),
+    ("eps", "a number, 1e-5 by default: added to a variance"),
     ("elements", "[index, ..]: elements by their indices"),
     (
         "inner",
@@ -337,12 +341,17 @@ impl Options {
     }
 
     pub fn axis(&self) -> Result<usize> {
-        match self.0.get("axis") {
-            None => Ok(0),
-            Some(value) => match value.as_u64().and_then(|axis| usize::try_from(axis).ok()) {
-                Some(axis) => Ok(axis),
-                None => Err(unexpected("axis", "an axis, from 0", value)),
-            },
+        Ok(self.optional_axis()?.unwrap_or(0))
+    }
+
+    pub fn optional_axis(&self) -> Result<Option<usize>> {
+        let Some(value) = self.0.get("axis") else {
+            return Ok(None);
+        };
+        let axis = value.as_u64().and_then(|axis| usize::try_from(axis).ok());
+        match axis {
+            Some(axis) => Ok(Some(axis)),
+            None => Err(unexpected("axis", "an axis, from 0", value)),
         }
     }
 

@@ -36,6 +36,7 @@ const LIBRARY: &[(&str, &str)] = &[
         "half_bits",
         include_str!("../../shaders/lib/half_bits.wgsl"),
     ),
+    ("lines", include_str!("../../shaders/lib/lines.wgsl")),
     ("log", include_str!("../../shaders/lib/log.wgsl")),
     ("power", include_str!("../../shaders/lib/power.wgsl")),
     ("powi", include_str!("../../shaders/lib/powi.wgsl")),

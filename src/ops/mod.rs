@@ -13,6 +13,7 @@ pub(crate) mod eval;
 pub(crate) mod fft;
 pub(crate) mod gather;
 pub(crate) mod kron;
+pub(crate) mod lines;
 pub(crate) mod map;
 pub(crate) mod maps;
 pub(crate) mod matmul;
@@ -69,6 +70,9 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &shape_matmul::KERNEL,
     &shape_matmul::SPECTRAL,
     &shape_matmul::FIT,
+    &lines::KERNEL,
+    &lines::PARTS,
+    &lines::FINISH,
     &map::KERNEL,
     &map::FILL,
     &maps::KERNEL,

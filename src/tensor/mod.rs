@@ -9,6 +9,7 @@ mod elements;
 mod extras;
 mod indexing;
 mod kron;
+mod lines;
 mod maps;
 mod methods;
 mod minimal;

@@ -36,6 +36,7 @@ mod host;
 mod io;
 mod kron;
 mod laws;
+mod lines;
 mod map;
 mod maps;
 mod matmul;
@@ -95,6 +96,7 @@ const MODULES: &[Module] = &[
     ("io", io::tests),
     ("kron", kron::tests),
     ("laws", laws::tests),
+    ("lines", lines::tests),
     ("map", map::tests),
     ("maps", maps::tests),
     ("matmul", matmul::tests),

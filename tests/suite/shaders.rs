@@ -54,6 +54,7 @@ const SHARED_FILES: &[(&str, &str)] = &[
     ("reduce_tiles", "reduce"),
     ("reduce_pair", "reduce"),
     ("reduce_pair_tiles", "reduce"),
+    ("lines_parts", "lines"),
     ("bsr_sampled", "bsr_matmul"),
     ("bsr_matrix_sampled", "bsr_matrix"),
 ];

@@ -101,6 +101,7 @@ const BINARY: &[&str] = &["dtype", "rank", "pairing"];
 
 // Behind the macros, which they use.
 mod about;
+mod along;
 mod arithmetic;
 mod maps;
 mod matrices;
@@ -114,6 +115,7 @@ const TOPICS: &[&[Operation]] = &[
     arithmetic::ROWS,
     maps::ROWS,
     places::ROWS,
+    along::ROWS,
     reductions::ROWS,
     products::ROWS,
     matrices::ROWS,

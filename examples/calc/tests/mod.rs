@@ -13,6 +13,7 @@ use crate::operations::{Operation, operations};
 use crate::request::OPTIONS;
 use crate::{Calculator, EXAMPLES, serve};
 
+mod along;
 mod arithmetic;
 mod files;
 mod lines;
@@ -34,6 +35,7 @@ const GOLDEN: &[&[Golden]] = &[
     arithmetic::GOLDEN,
     maps::GOLDEN,
     places::GOLDEN,
+    along::GOLDEN,
     reductions::GOLDEN,
     products::GOLDEN,
     matrices::GOLDEN,
@@ -46,6 +48,7 @@ const REFUSED: &[&[Refused]] = &[
     arithmetic::REFUSED,
     maps::REFUSED,
     places::REFUSED,
+    along::REFUSED,
     reductions::REFUSED,
     products::REFUSED,
     matrices::REFUSED,

@@ -85,7 +85,7 @@ pub(super) fn rsqrt(x: f32) -> f32 {
 }
 
 #[inline(always)]
-pub(super) fn exp(x: f32) -> f32 {
+pub(crate) fn exp(x: f32) -> f32 {
     exp_times(1.0, x)
 }
 

@@ -20,7 +20,7 @@ use crate::plan::{
 use crate::ragged::{CacheKey, DType, Element, Layout};
 use crate::{Error, Result};
 
-pub(crate) use functions::MULTIPLIED;
+pub(crate) use functions::{MULTIPLIED, exp};
 
 /// Every row in the types that it has kernels of: what is listed here is all that is ever compiled.
 static VARIANTS: [Variant; count()] = variants();

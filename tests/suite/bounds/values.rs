@@ -13,6 +13,9 @@ pub const KERNELS: &[&str] = &[
     "fill",
     "gather",
     "join",
+    "lines",
+    "lines_finish",
+    "lines_parts",
     "map",
     "map_table",
     "reduce",
@@ -200,6 +203,8 @@ fn floats(d: &mut Draw<'_>) {
     let (rank, n) = (d.of(&[1, 2, 3]), d.of(&[1, 4, 60]));
     let x = d.drawn::<f32>(rank, n);
     d.ran("norm2", x.norm2());
+    d.ran("softmax", x.softmax(rank - 1));
+    d.ran("var_axis", x.var_axis(0));
     d.ran("to_f16", x.to_f16());
     d.ran("exp", x.exp());
     d.ran("to_i32", x.to_i32());
@@ -213,6 +218,8 @@ fn floats(d: &mut Draw<'_>) {
     let layout = Layout::from_lengths([3, d.of(&[8192, 8193, 20_001])]).unwrap();
     let (x, y) = (d.tensor::<f32>(&layout), d.tensor::<f32>(&layout));
     d.ran("norm2", x.norm2());
+    d.ran("layer_norm", x.layer_norm(0, 1e-5));
+    d.ran("log_sum_exp", x.log_sum_exp());
     d.ran("sum", x.sum());
     d.ran("max", x.max());
     d.ran("argmin", x.argmin());

@@ -89,6 +89,7 @@ fn all_lost(device: &Device, x: &Tensor<f32>, y: &Tensor<f32>) {
     lost(x.sum(), "sum");
     lost(x.dot(y), "dot");
     lost(x.norm2(), "norm2");
+    lost(x.softmax(0), "softmax");
     lost(x.max(), "max");
     lost(x.argmax(), "argmax");
     lost(x.download_blocking(), "download");

@@ -93,6 +93,7 @@ respecting! {
     "to_f16", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to_f16());
     "to_f32", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to_f16()?.to_f32());
     "sum", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.sum());
+    "sum_axis", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.sum_axis(0));
     "norm2", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm2());
     "dot", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.dot(y));
     "conv", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.conv(y));
@@ -228,6 +229,32 @@ depending! {
         |d, a, b| floats(d, a, b, |x, _| x.softplus()?.ceil()?.clamp(0.0, 1.0));
     "bit_not", [&[-1], &[-1, 0]], [&[], &[]] => [&[0.], &[0., -1.]],
         |d, a, b| integers(d, a, b, |x, _| x.bit_not());
+    "mean", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[1.]],
+        |d, a, b| floats(d, a, b, |x, _| x.mean());
+    "mean_axis", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[1.]],
+        |d, a, b| floats(d, a, b, |x, _| x.mean_axis(0));
+    "var", [&[2], &[2, 0]], [&[], &[]] => [&[0.], &[1.]],
+        |d, a, b| floats(d, a, b, |x, _| x.var());
+    "var_axis", [&[2], &[2, 0]], [&[], &[]] => [&[0.], &[1.]],
+        |d, a, b| floats(d, a, b, |x, _| x.var_axis(0));
+    "std", [&[2], &[2, 0]], [&[], &[]] => [&[0.], &[1.]],
+        |d, a, b| floats(d, a, b, |x, _| x.std());
+    "std_axis", [&[2], &[2, 0]], [&[], &[]] => [&[0.], &[1.]],
+        |d, a, b| floats(d, a, b, |x, _| x.std_axis(0));
+    "log_sum_exp", [&[-2], &[-2, 0]], [&[], &[]] => [&[-200.], &[0.]],
+        |d, a, b| floats(d, a, b, |x, _| x.scale(100.0)?.log_sum_exp());
+    "log_sum_exp_axis", [&[-2], &[-2, 0]], [&[], &[]] => [&[-200.], &[0.]],
+        |d, a, b| floats(d, a, b, |x, _| x.scale(100.0)?.log_sum_exp_axis(0));
+    "softmax", [&[0], &[0, 0]], [&[], &[]] => [&[1.], &[0.5, 0.5]],
+        |d, a, b| floats(d, a, b, |x, _| x.softmax(0));
+    "log_softmax", [&[-2], &[-2, 0]], [&[], &[]] => [&[0.], &[-200., 0.]],
+        |d, a, b| floats(d, a, b, |x, _| x.scale(100.0)?.log_softmax(0));
+    "layer_norm", [&[2], &[2, 0]], [&[], &[]] => [&[0.], &[0.5, -0.5]],
+        |d, a, b| floats(d, a, b, |x, _| x.layer_norm(0, 3.0));
+    "standardize", [&[5, 0], &[5, 0, 0, 0, 0]], [&[], &[]] => [&[1., -1.], &[2., -0.5, -0.5, -0.5, -0.5]],
+        |d, a, b| floats(d, a, b, |x, _| x.standardize());
+    "rms_norm", [&[2], &[2, 0, 0, 0]], [&[], &[]] => [&[1.], &[2., 0., 0., 0.]],
+        |d, a, b| floats(d, a, b, |x, _| x.rms_norm(0, 0.0));
     "max", [&[-1], &[-1, 0]], [&[], &[]] => [&[-1.], &[0.]],
         |d, a, b| integers(d, a, b, |x, _| x.max());
     "min", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[0.]],

@@ -1,0 +1,216 @@
+//! What is worked out along an axis: on a GPU beside the copy of as many bytes.
+
+use rayon::prelude::*;
+use vsla::{Layout, Ragged, Result, Shape, Tensor};
+
+use crate::harness::data::until;
+use crate::harness::{Bench, Check, Outcome, Size, Spec};
+
+pub fn rows(bench: &mut Bench) -> Outcome<()> {
+    ROWS.iter().try_for_each(|job| row(bench, job))
+}
+
+/// What is measured, and what a line must become.
+struct Job {
+    name: &'static str,
+    data: &'static str,
+    /// Percent of our own copy's rate at least.
+    aim: f64,
+    layout: fn(&Size) -> Result<Layout>,
+    run: fn(&Tensor<f32>) -> Result<Tensor<f32>>,
+    exact: fn(&[f64]) -> Vec<f64>,
+}
+
+const ROWS: &[Job] = &[
+    Job {
+        name: "lines/softmax-384",
+        data: "rows of 384, seed 12",
+        aim: 90.0,
+        layout: |size| matrix(size, 384),
+        run: |x| x.softmax(1),
+        exact: softmax,
+    },
+    Job {
+        name: "lines/softmax-1024",
+        data: "rows of 1024, seed 12",
+        aim: 90.0,
+        layout: |size| matrix(size, 1024),
+        run: |x| x.softmax(1),
+        exact: softmax,
+    },
+    Job {
+        name: "lines/layer-norm-384",
+        data: "rows of 384, seed 12",
+        aim: 90.0,
+        layout: |size| matrix(size, 384),
+        run: |x| x.layer_norm(1, 1e-5),
+        exact: layer_norm,
+    },
+    Job {
+        name: "lines/layer-norm-1024",
+        data: "rows of 1024, seed 12",
+        aim: 90.0,
+        layout: |size| matrix(size, 1024),
+        run: |x| x.layer_norm(1, 1e-5),
+        exact: layer_norm,
+    },
+    Job {
+        name: "lines/softmax-ragged",
+        data: "elements of 1 to 2048, uniform, seed 12",
+        aim: 85.0,
+        layout: ragged,
+        run: |x| x.softmax(0),
+        exact: softmax,
+    },
+    Job {
+        name: "lines/mean-ragged",
+        data: "elements of 1 to 2048, uniform, seed 12",
+        aim: 85.0,
+        layout: ragged,
+        run: Tensor::mean,
+        exact: |x| vec![mean(x)],
+    },
+    Job {
+        name: "lines/var-ragged",
+        data: "elements of 1 to 2048, uniform, seed 12",
+        aim: 85.0,
+        layout: ragged,
+        run: Tensor::var,
+        exact: |x| vec![var(x)],
+    },
+    Job {
+        name: "lines/softmax-small",
+        data: "elements of 8 to 24, uniform, seed 12",
+        aim: 50.0,
+        layout: small,
+        run: |x| x.softmax(0),
+        exact: softmax,
+    },
+    Job {
+        name: "lines/softmax-one",
+        data: "one element, seed 12",
+        aim: 85.0,
+        layout: |size| Layout::from_lengths([size.values]),
+        run: |x| x.softmax(0),
+        exact: softmax,
+    },
+    Job {
+        name: "lines/mean-columns",
+        data: "means of the columns of matrices of 1024 columns, seed 12",
+        aim: 80.0,
+        layout: |size| Layout::uniform((size.values >> 19).max(1), Shape::new(&[512, 1024])?),
+        run: |x| x.mean_axis(0),
+        exact: |_| Vec::new(),
+    },
+];
+
+fn matrix(size: &Size, width: usize) -> Result<Layout> {
+    Layout::uniform(1, Shape::new(&[size.values / width, width])?)
+}
+
+fn ragged(size: &Size) -> Result<Layout> {
+    let mut random = fastrand::Rng::with_seed(12);
+    Layout::from_lengths(until(size.values / 2, || random.usize(1..=2048)))
+}
+
+fn small(size: &Size) -> Result<Layout> {
+    let mut random = fastrand::Rng::with_seed(12);
+    Layout::from_lengths(until(size.values, || random.usize(8..=24)))
+}
+
+fn mean(x: &[f64]) -> f64 {
+    x.iter().sum::<f64>() / x.len() as f64
+}
+
+fn var(x: &[f64]) -> f64 {
+    let mean = mean(x);
+    x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / x.len() as f64
+}
+
+fn softmax(x: &[f64]) -> Vec<f64> {
+    let top = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let sum: f64 = x.iter().map(|x| (x - top).exp()).sum();
+    x.iter().map(|x| (x - top).exp() / sum).collect()
+}
+
+fn layer_norm(x: &[f64]) -> Vec<f64> {
+    let (mean, root) = (mean(x), (var(x) + 1e-5).sqrt());
+    x.iter().map(|x| (x - mean) / root).collect()
+}
+
+/// Whether every line became what it must.
+fn check(x: &Ragged<f32>, y: &Ragged<f32>, exact: fn(&[f64]) -> Vec<f64>) -> Check {
+    let width = match x.layout().rank() {
+        1 => None,
+        _ => Some(x.layout().shape(0).extents()[1] as usize),
+    };
+    let reduced = y.values().len() != x.values().len();
+    let wrong = (0..x.len()).into_par_iter().find_map_any(|element| {
+        let (x, y) = (x.row(element), y.row(element));
+        let width = width.unwrap_or(x.len());
+        let lines = x
+            .chunks(width)
+            .zip(y.chunks(if reduced { 1 } else { width }));
+        lines.into_iter().find_map(|(x, y)| {
+            let x: Vec<f64> = x.iter().map(|&x| x.into()).collect();
+            let near = |(y, e): &(&f32, f64)| (f64::from(**y) - e).abs() <= 1e-4 * e.abs() + 1e-6;
+            let mut both = y.iter().zip(exact(&x));
+            both.find(|both| !near(both)).map(|(y, e)| (*y, e))
+        })
+    });
+    match wrong {
+        None => Ok(format!("all {} values against f64", y.values().len())),
+        Some((got, exact)) => Err(format!("{got} instead of {exact}")),
+    }
+}
+
+/// The means of columns.
+fn check_columns(x: &Ragged<f32>, y: &Ragged<f32>) -> Check {
+    let wrong = (0..x.len()).into_par_iter().find_map_any(|element| {
+        let y = y.row(element);
+        let mut sums = vec![0.0f64; y.len()];
+        let rows = x.row(element).chunks(y.len());
+        let count = rows.len() as f64;
+        rows.for_each(|row| {
+            sums.iter_mut()
+                .zip(row)
+                .for_each(|(s, &x)| *s += f64::from(x))
+        });
+        let mut both = y.iter().zip(sums);
+        both.find(|(y, s)| !((f64::from(**y) - s / count).abs() <= 1e-5))
+            .map(|(y, s)| (*y, s / count))
+    });
+    match wrong {
+        None => Ok(format!("all {} means against f64", y.values().len())),
+        Some((got, exact)) => Err(format!("{got} instead of {exact}")),
+    }
+}
+
+fn row(bench: &mut Bench, job: &Job) -> Outcome<()> {
+    if !bench.device.is_gpu() || !bench.wants(job.name) {
+        return Ok(());
+    }
+    let layout = (job.layout)(&bench.size)?;
+    // Between −4 and 4.
+    let x = Ragged::random(&layout, 12)?.cast(|x| 4.0 * x);
+    let a = bench.device.upload(&x)?;
+    let (y, first) = bench.first(|| (job.run)(&a))?;
+    let y = y.download_blocking()?;
+    let check = match job.name {
+        "lines/mean-columns" => check_columns(&x, &y),
+        _ => check(&x, &y, job.exact),
+    };
+    let bytes = 4 * (layout.total() + y.values().len());
+    let spec = Spec {
+        name: job.name,
+        data: format!("{} values, {}", layout.total(), job.data),
+        bytes: bytes as u64,
+        multiply_adds: 0,
+        first,
+        check,
+    };
+    drop((x, y));
+    let row = bench.measure(spec, || (job.run)(&a))?;
+    bench.push(row.of_copy(job.aim));
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! What is worked out along an axis, or of whole elements, under the names of NumPy, SciPy and PyTorch.
+
+use vsla::{Result as Outcome, Tensor};
+
+use super::{Answer, Call, Grows, Operation, UNARY, batch, floats};
+use crate::failure::Result;
+
+const AXIS: &[&str] = &["dtype", "rank", "axis"];
+const NORM: &[&str] = &["dtype", "rank", "axis", "eps"];
+
+macro_rules! row {
+    ($name:literal, $options:expr, $about:literal, $run:expr) => {
+        Operation {
+            name: $name,
+            args: 1,
+            options: $options,
+            grows: Grows::No,
+            about: $about,
+            run: $run,
+        }
+    };
+}
+
+/// Of whole elements, unless there is an axis.
+macro_rules! reduction {
+    ($name:literal, $whole:ident, $along:ident, $about:literal) => {
+        row!($name, AXIS, $about, |call| {
+            let axis = call.options.optional_axis()?;
+            of(call, |x| match axis {
+                Some(axis) => x.$along(axis),
+                None => x.$whole(),
+            })
+        })
+    };
+}
+
+pub const ROWS: &[Operation] = &[
+    reduction!(
+        "mean",
+        mean,
+        mean_axis,
+        "the mean of each element, or along an axis (f32, as all here)"
+    ),
+    reduction!(
+        "var",
+        var,
+        var_axis,
+        "the mean square of the differences from the mean"
+    ),
+    reduction!("std", std, std_axis, "the root of the variance"),
+    reduction!(
+        "logsumexp",
+        log_sum_exp,
+        log_sum_exp_axis,
+        "log of the sum of exp(x)"
+    ),
+    row!("sum_axis", AXIS, "the sums along an axis", |call| {
+        let axis = call.options.axis()?;
+        of(call, |x| x.sum_axis(axis))
+    }),
+    row!("softmax", AXIS, "exp(x) by its sum along an axis", |call| {
+        let axis = call.options.axis()?;
+        of(call, |x| x.softmax(axis))
+    }),
+    row!("log_softmax", AXIS, "the logarithm of softmax", |call| {
+        let axis = call.options.axis()?;
+        of(call, |x| x.log_softmax(axis))
+    }),
+    row!(
+        "layer_norm",
+        NORM,
+        "(x - mean) / sqrt(var + eps) along an axis",
+        |call| {
+            let (axis, eps) = (call.options.axis()?, epsilon(call)?);
+            of(call, |x| x.layer_norm(axis, eps))
+        }
+    ),
+    row!(
+        "rms_norm",
+        NORM,
+        "x / sqrt(mean of x * x + eps) along an axis",
+        |call| {
+            let (axis, eps) = (call.options.axis()?, epsilon(call)?);
+            of(call, |x| x.rms_norm(axis, eps))
+        }
+    ),
+    row!(
+        "standardize",
+        UNARY,
+        "each element less its mean, by its deviation",
+        |call| { of(call, Tensor::standardize) }
+    ),
+];
+
+fn epsilon(call: &Call<'_>) -> Result<f32> {
+    Ok(call.options.optional("eps")?.unwrap_or(1e-5))
+}
+
+fn of(call: &mut Call<'_>, run: impl Fn(&Tensor<f32>) -> Outcome<Tensor<f32>>) -> Result<Answer> {
+    let (device, args) = floats(call)?;
+    let x = device.upload(&args[0])?;
+    batch(run(&x)?.download_blocking()?)
+}

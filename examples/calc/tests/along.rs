@@ -1,0 +1,55 @@
+use super::{Golden, Refused};
+
+pub const GOLDEN: &[Golden] = &[
+    (
+        r#"{"op": "mean", "args": [[[1,2,6],[],[5]]]}"#,
+        r#"[[3],["nan"],[5]]"#,
+    ),
+    (
+        r#"{"op": "mean", "args": [[[[1,2],[3,4]]]], "options": {"rank": 2, "axis": 0}}"#,
+        "[[2,3]]",
+    ),
+    (r#"{"op": "var", "args": [[[1,3],[5]]]}"#, "[[1],[0]]"),
+    (r#"{"op": "std", "args": [[[1,5]]]}"#, "[[2]]"),
+    (
+        r#"{"op": "logsumexp", "args": [[[],["inf",1]]]}"#,
+        r#"[["-inf"],["inf"]]"#,
+    ),
+    (
+        r#"{"op": "sum_axis", "args": [[[[1,2],[3,4]]]], "options": {"rank": 2, "axis": 1}}"#,
+        "[[3,7]]",
+    ),
+    (
+        r#"{"op": "softmax", "args": [[[0,0],[7],["-inf",3]]]}"#,
+        "[[0.5,0.5],[1],[0,1]]",
+    ),
+    (
+        r#"{"op": "log_softmax", "args": [[[0,300]]]}"#,
+        "[[-300,0]]",
+    ),
+    (
+        r#"{"op": "layer_norm", "args": [[[1,3],[7]]], "options": {"eps": 3}}"#,
+        "[[-0.5,0.5],[0]]",
+    ),
+    (
+        r#"{"op": "rms_norm", "args": [[[2,2],[0]]], "options": {"eps": 12}}"#,
+        "[[0.5,0.5],[0]]",
+    ),
+    (
+        r#"{"op": "standardize", "args": [[[2,2,8,8]]]}"#,
+        "[[-1,-1,1,1]]",
+    ),
+];
+
+pub const REFUSED: &[Refused] = &[
+    (
+        r#"{"op": "softmax", "args": [[[1]]], "options": {"axis": 1}}"#,
+        "argument",
+        None,
+    ),
+    (
+        r#"{"op": "mean", "args": [[[1]]], "options": {"dtype": "i32"}}"#,
+        "bad_request",
+        None,
+    ),
+];

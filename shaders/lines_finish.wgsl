@@ -1,0 +1,56 @@
+// What the tiles of each long line come to together: [first tile, tiles, place of the result] in `items`, a workgroup each.
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    eps: f32,
+    ones: u32,
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+#if REDUCED
+@group(0) @binding(1) var<storage, read_write> out: array<f32>;
+#else
+@group(0) @binding(1) var<storage, read_write> out: array<vec4<f32>>;
+#endif
+@group(0) @binding(2) var<storage, read> items: array<u32>;
+@group(0) @binding(3) var<storage, read> parts: array<vec4<f32>>;
+
+const WG = 256u;
+
+#include "grid"
+#include "lines"
+
+var<workgroup> sh_parts: array<vec4<f32>, WG>;
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, count);
+    if group >= p.groups {
+        return;
+    }
+    let first = items[3u * group];
+    let tiles = items[3u * group + 1u];
+    var all = nothing();
+    for (var tile = lid; tile < tiles; tile += WG) {
+        all = merge(all, parts[first + tile]);
+    }
+    sh_parts[lid] = all;
+    for (var half = WG / 2u; half > 0u; half /= 2u) {
+        workgroupBarrier();
+        if lid < half {
+            sh_parts[lid] = merge(sh_parts[lid], sh_parts[lid + half]);
+        }
+    }
+    if lid == 0u {
+#if REDUCED
+        out[items[3u * group + 2u]] = reduced(sh_parts[0]);
+#else
+        out[items[3u * group + 2u]] = sh_parts[0];
+#endif
+    }
+}

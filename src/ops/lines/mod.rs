@@ -1,0 +1,287 @@
+//! What is worked out along an axis: one value for each line, such as its mean, or every value by what its line comes to, such as softmax.
+//!
+//! A line is the values of an element along one axis, or the whole element. Cost: the values read once from memory, and once or twice more
+//! from a cache, or, of lines that are cut, from memory; one value for each line, or all, written.
+
+mod plan;
+mod twin;
+
+use std::sync::Arc;
+
+use self::plan::{Lines, Plan};
+use crate::plan::{
+    Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Twin, Variant, Word,
+};
+use crate::ragged::{CacheKey, DType, Layout, Shape};
+use crate::{Error, Result, host};
+
+/// `[flags];` ... of f32.
+macro_rules! variants {
+    ($($flags:tt;)+) => {
+        &[$(Variant { dtype: DType::F32, flags: &$flags },)+]
+    };
+}
+
+/// Lines of up to 8,192 values.
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "lines",
+    source: include_str!("../../../shaders/lines.wgsl"),
+    access: &[
+        Access::Write,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+    ],
+    variants: variants! {
+        ["SUM", "REDUCED", "WHOLE"];
+        ["SUM", "REDUCED", "MEAN", "WHOLE"];
+        ["MOMENTS", "REDUCED", "WHOLE"];
+        ["MOMENTS", "REDUCED", "ROOT", "WHOLE"];
+        ["EXP", "REDUCED", "WHOLE"];
+        ["EXP", "MAPPED", "WHOLE"];
+        ["EXP", "MAPPED", "LOG", "WHOLE"];
+        ["MOMENTS", "MAPPED", "WHOLE"];
+        ["SQUARES", "MAPPED", "WHOLE"];
+        ["EXP", "MAPPED", "APPLY"];
+        ["EXP", "MAPPED", "LOG", "APPLY"];
+        ["MOMENTS", "MAPPED", "APPLY"];
+        ["SQUARES", "MAPPED", "APPLY"];
+    },
+};
+
+/// Tiles of longer ones.
+pub(crate) static PARTS: Kernel = Kernel {
+    stem: "lines_parts",
+    source: include_str!("../../../shaders/lines.wgsl"),
+    access: &[Access::Write, Access::Read, Access::Read, Access::Read],
+    variants: variants! {
+        ["SUM", "PART"];
+        ["MOMENTS", "PART"];
+        ["EXP", "PART"];
+        ["SQUARES", "PART"];
+    },
+};
+
+/// What the tiles of a line come to.
+pub(crate) static FINISH: Kernel = Kernel {
+    stem: "lines_finish",
+    source: include_str!("../../../shaders/lines_finish.wgsl"),
+    access: &[Access::Write, Access::Read, Access::Read],
+    variants: variants! {
+        ["SUM", "REDUCED"];
+        ["SUM", "REDUCED", "MEAN"];
+        ["MOMENTS", "REDUCED"];
+        ["MOMENTS", "REDUCED", "ROOT"];
+        ["EXP", "REDUCED"];
+        ["EXP"];
+        ["MOMENTS"];
+        ["SQUARES"];
+    },
+};
+
+/// What is worked out.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Function {
+    Sum,
+    Mean,
+    Var,
+    Std,
+    LogSumExp,
+    Softmax,
+    LogSoftmax,
+    /// The difference from the mean by the deviation; the call's scalar is added to the variance.
+    LayerNorm,
+    /// By the root of the mean square; the call's scalar is added to it.
+    RmsNorm,
+}
+
+impl Function {
+    /// The method, for lines along an axis and for whole elements.
+    fn name(self, axis: Option<usize>) -> &'static str {
+        let (along, whole) = match self {
+            Function::Sum => ("sum_axis", "sum"),
+            Function::Mean => ("mean_axis", "mean"),
+            Function::Var => ("var_axis", "var"),
+            Function::Std => ("std_axis", "std"),
+            Function::LogSumExp => ("log_sum_exp_axis", "log_sum_exp"),
+            Function::Softmax => ("softmax", "softmax"),
+            Function::LogSoftmax => ("log_softmax", "log_softmax"),
+            Function::LayerNorm => ("layer_norm", "standardize"),
+            Function::RmsNorm => ("rms_norm", "rms_norm"),
+        };
+        if axis.is_some() { along } else { whole }
+    }
+
+    /// The flag of what is known of a line, and those of what becomes of it.
+    fn flags(self) -> (&'static str, &'static [&'static str]) {
+        match self {
+            Function::Sum => ("SUM", &["REDUCED"]),
+            Function::Mean => ("SUM", &["REDUCED", "MEAN"]),
+            Function::Var => ("MOMENTS", &["REDUCED"]),
+            Function::Std => ("MOMENTS", &["REDUCED", "ROOT"]),
+            Function::LogSumExp => ("EXP", &["REDUCED"]),
+            Function::Softmax => ("EXP", &["MAPPED"]),
+            Function::LogSoftmax => ("EXP", &["MAPPED", "LOG"]),
+            Function::LayerNorm => ("MOMENTS", &["MAPPED"]),
+            Function::RmsNorm => ("SQUARES", &["MAPPED"]),
+        }
+    }
+
+    /// Whether a line becomes one value.
+    fn reduces(self) -> bool {
+        self.flags().1[0] == "REDUCED"
+    }
+}
+
+/// A function of f32 along an axis, or, without one, of whole elements.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Along {
+    pub function: Function,
+    pub axis: Option<usize>,
+}
+
+impl Along {
+    /// The launch over `x`, whose call has one scalar.
+    pub(crate) fn launch(self, x: &Layout) -> Result<Arc<Launch>> {
+        let Along { function, axis } = self;
+        let op = function.name(axis);
+        if let Some(axis) = axis.filter(|axis| *axis >= x.rank()) {
+            return Err(Error::Argument {
+                op,
+                expected: format!("an axis below the rank, {}", x.rank()),
+                got: axis.to_string(),
+            });
+        }
+        let key = CacheKey {
+            what: op,
+            other: 0,
+            device: 0,
+            extra: axis.map_or(0, |axis| 1 + axis as u64),
+        };
+        x.cached(key, || {
+            let result = match function.reduces() {
+                true => Some(one_a_line(op, x, axis)?),
+                false => None,
+            };
+            let plan = Plan::new(op, x, axis, result.as_ref())?;
+            let (stages, temps) = self.stages(&plan, x, result.as_ref());
+            let output = result.map_or(OutputLayout::Input(0), OutputLayout::New);
+            Ok(Arc::new(Launch {
+                op,
+                outputs: vec![Output::new(DType::F32, output)],
+                temps,
+                stages,
+                pairs: None,
+                work: x.total() as u64,
+                twin: Twin::new(move |args| twin::run(function, axis, args)),
+            }))
+        })
+    }
+
+    fn stages(self, plan: &Plan, x: &Layout, result: Option<&Layout>) -> (Vec<Stage>, Vec<u64>) {
+        let (family, flags) = self.function.flags();
+        // Rank 0: each element is one line.
+        let (rank, axis) = match self.axis.filter(|_| x.rank() > 1) {
+            Some(axis) => (x.rank() as u32, axis as u32),
+            None => (0, 0),
+        };
+        let params = |[lanes, units, entries]: [u32; 3]| {
+            vec![
+                Word::InputBase(0),
+                Word::U32(x.len() as u32),
+                Word::U32(rank),
+                Word::U32(axis),
+                Word::Scalar(0),
+                // Bits that no compiler knows: see `ends.wgsl`.
+                Word::U32(u32::MAX),
+                Word::U32(lanes),
+                Word::U32(units),
+                Word::U32(entries),
+            ]
+        };
+        let with =
+            |before: &[&'static str], last: &[&'static str]| [&[family], before, last].concat();
+        let (values, meta) = (Slot::Input(0), Slot::InputMeta(0));
+        let out_meta = result.map_or(meta.clone(), |result| Slot::Meta(result.clone()));
+        let mut stages = Vec::new();
+        for class in &plan.classes {
+            stages.push(Stage {
+                kernel: &KERNEL,
+                variant: KERNEL.variant(DType::F32, &with(flags, &["WHOLE"])),
+                slots: vec![
+                    Slot::Output(0),
+                    Slot::Words(class.words.clone()),
+                    values.clone(),
+                    meta.clone(),
+                    out_meta.clone(),
+                ],
+                params: params([class.lanes as u32, class.units, class.entries]),
+                groups: class.groups,
+                cost: class.values,
+            });
+        }
+        let Some(long) = &plan.long else {
+            return (stages, Vec::new());
+        };
+        let items = Slot::Words(long.items.clone());
+        let cost = u64::from(long.tiles) * plan::TILE as u64;
+        let tiles = params([plan::WORKGROUP as u32, 0, 0]);
+        stages.push(Stage {
+            kernel: &PARTS,
+            variant: PARTS.variant(DType::F32, &with(&[], &["PART"])),
+            slots: vec![Slot::Temp(0), items.clone(), values.clone(), meta.clone()],
+            params: tiles.clone(),
+            groups: long.tiles,
+            cost,
+        });
+        let finish: &[_] = if result.is_some() { flags } else { &[] };
+        let to = if result.is_some() {
+            Slot::Output(0)
+        } else {
+            Slot::Temp(1)
+        };
+        stages.push(Stage {
+            kernel: &FINISH,
+            variant: FINISH.variant(DType::F32, &with(finish, &[])),
+            slots: vec![to, Slot::Words(long.finish.clone()), Slot::Temp(0)],
+            params: vec![Word::Scalar(0), Word::U32(u32::MAX)],
+            groups: long.number,
+            cost: u64::from(long.tiles),
+        });
+        let mut temps = vec![4 * u64::from(long.tiles)];
+        if result.is_none() {
+            temps.push(4 * u64::from(long.number));
+            stages.push(Stage {
+                kernel: &KERNEL,
+                variant: KERNEL.variant(DType::F32, &with(flags, &["APPLY"])),
+                slots: vec![Slot::Output(0), items, values, meta, Slot::Temp(1)],
+                params: tiles,
+                groups: long.tiles,
+                cost,
+            });
+        }
+        (stages, temps)
+    }
+}
+
+/// The layout of one value for each line: the shapes without the axis, and one value where no other is left.
+fn one_a_line(op: &'static str, x: &Layout, axis: Option<usize>) -> Result<Layout> {
+    let Some(axis) = axis.filter(|_| x.rank() > 1) else {
+        return Layout::uniform(x.len(), Shape::new(&[1])?).map_err(|error| error.named(op));
+    };
+    let rank = x.rank() - 1;
+    let mut offsets = Offset::new(op, x.len())?;
+    let each = if rank == 1 { 0 } else { rank };
+    let mut extents = host::room(op, x.len().saturating_mul(each))?;
+    for element in 0..x.len() {
+        offsets.push(Lines::of(x, element, Some(axis)).number)?;
+        if rank > 1 {
+            let shape = x.shape(element);
+            let kept = shape.extents().iter().enumerate();
+            extents.extend(kept.filter(|(i, _)| *i != axis).map(|(_, extent)| *extent));
+        }
+    }
+    let offsets = offsets.finish();
+    Ok(Layout::with_extents_unchecked(offsets, rank, extents))
+}

@@ -1,0 +1,225 @@
+//! The CPU's version. Sums are made in f64, in parts of a fixed size, so that bits do not depend on the number of cores.
+
+use rayon::prelude::*;
+
+use super::Function;
+use super::plan::Lines;
+use crate::ops::maps::exp;
+use crate::ops::{par_elements, par_runs};
+use crate::plan::TwinArgs;
+use crate::ragged::Layout;
+use crate::{Result, host};
+
+/// Values of a part of a line.
+const PART: usize = 1 << 16;
+
+/// What is known of a line: as in `lib/lines.wgsl`, with the mean itself.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    first: f64,
+    second: f64,
+    count: f64,
+}
+
+impl Known {
+    /// That of the values of one part.
+    fn of(function: Function, values: impl Iterator<Item = f32> + Clone) -> Known {
+        let count = values.clone().count() as f64;
+        let sum = |of: fn(f32) -> f64| values.clone().map(of).sum::<f64>();
+        let (first, second) = match function {
+            Function::Sum | Function::Mean => (sum(f64::from), 0.0),
+            Function::RmsNorm => (sum(|x| f64::from(x) * f64::from(x)), 0.0),
+            Function::Var | Function::Std | Function::LayerNorm => {
+                let mean = sum(f64::from) / count.max(1.0);
+                let squares = values.map(|x| (f64::from(x) - mean) * (f64::from(x) - mean));
+                (mean, squares.sum())
+            }
+            Function::LogSumExp | Function::Softmax | Function::LogSoftmax => {
+                let top = values.clone().fold(f32::NEG_INFINITY, larger);
+                let shift = if top.is_finite() { top } else { 0.0 };
+                let exponentials = values.map(|x| f64::from(exp(x - shift)));
+                (f64::from(top), exponentials.sum())
+            }
+        };
+        Known {
+            first,
+            second,
+            count,
+        }
+    }
+
+    /// That of two parts together.
+    fn merge(self, other: Known, function: Function) -> Known {
+        let count = self.count + other.count;
+        let (first, second) = match function {
+            Function::Sum | Function::Mean | Function::RmsNorm => (self.first + other.first, 0.0),
+            Function::Var | Function::Std | Function::LayerNorm => {
+                let apart = other.first - self.first;
+                let share = other.count / count;
+                (
+                    self.first + apart * share,
+                    self.second + other.second + apart * apart * self.count * share,
+                )
+            }
+            Function::LogSumExp | Function::Softmax | Function::LogSoftmax => {
+                let top = larger(self.first as f32, other.first as f32);
+                let weight = |of: f64| match of as f32 == top {
+                    true => 1.0,
+                    false => (of - f64::from(top)).exp(),
+                };
+                let sum = self.second * weight(self.first) + other.second * weight(other.first);
+                (f64::from(top), sum)
+            }
+        };
+        Known {
+            first,
+            second,
+            count,
+        }
+    }
+
+    /// The one value of its line.
+    fn reduced(self, function: Function) -> f32 {
+        let value = match function {
+            Function::Mean => self.first / self.count,
+            Function::Var => self.second / self.count,
+            Function::Std => (self.second / self.count).sqrt(),
+            Function::LogSumExp if self.first.is_finite() => self.first + self.second.ln(),
+            _ => self.first,
+        };
+        value as f32
+    }
+
+    /// What becomes of a value of its line.
+    fn map(self, function: Function, added: f32) -> impl Fn(f32) -> f32 {
+        let Known {
+            first,
+            second,
+            count,
+        } = self;
+        let root = match function {
+            Function::RmsNorm => (first / count + f64::from(added)).sqrt(),
+            _ => (second / count + f64::from(added)).sqrt(),
+        };
+        let (log, none) = (second.ln() as f32, !first.is_finite());
+        let top = first as f32;
+        move |x| match function {
+            Function::RmsNorm => (f64::from(x) / root) as f32,
+            Function::LayerNorm => ((f64::from(x) - first) / root) as f32,
+            _ if none => f32::NAN,
+            Function::LogSoftmax => (x - top) - log,
+            _ => exp(x - top) / second as f32,
+        }
+    }
+}
+
+/// The larger one; NaN if one is.
+fn larger(x: f32, y: f32) -> f32 {
+    if x > y || x.is_nan() { x } else { y }
+}
+
+/// What a line of neighbours comes to.
+fn known(function: Function, line: &[f32]) -> Known {
+    let of = |part: &[f32]| Known::of(function, part.iter().copied());
+    if line.len() <= PART {
+        return of(line);
+    }
+    let parts: Vec<Known> = line.par_chunks(PART).map(of).collect();
+    let merged = parts.into_iter().reduce(|a, b| a.merge(b, function));
+    merged.unwrap_or_else(|| of(&[]))
+}
+
+/// The same of values that lie apart.
+fn known_apart(function: Function, line: &[f32], step: usize, count: usize) -> Known {
+    let mut all: Option<Known> = None;
+    for begin in (0..count.max(1)).step_by(PART) {
+        let values = line.iter().skip(begin * step).step_by(step);
+        let part = Known::of(function, values.take(PART.min(count - begin)).copied());
+        all = Some(all.map_or(part, |all| all.merge(part, function)));
+    }
+    all.unwrap_or_else(|| Known::of(function, std::iter::empty()))
+}
+
+pub(super) fn run(function: Function, axis: Option<usize>, args: &mut TwinArgs<'_>) -> Result<()> {
+    let (x, layout) = args.input::<f32>(0);
+    let added = args
+        .scalars
+        .first()
+        .map_or(0.0, |&bits| f32::from_bits(bits));
+    let output = &mut args.outputs[0];
+    let out: &mut [f32] = bytemuck::cast_slice_mut(output.words);
+    if function.reduces() {
+        let ends = output.layout.offsets().as_slice();
+        let cost = x.len() / out.len().max(1);
+        par_elements(out, cost, |place, out| {
+            let element = ends.partition_point(|&end| end as usize <= place) - 1;
+            let line = place - ends[element] as usize;
+            *out = reduce(function, axis, x, layout, element, line);
+        });
+        return Ok(());
+    }
+    par_runs(layout.offsets(), out, &|run, values| {
+        let mut values = values;
+        for element in run {
+            let lines = Lines::of(layout, element, axis);
+            let (out, rest) = values.split_at_mut(layout.length(element));
+            values = rest;
+            map(
+                function,
+                added,
+                lines,
+                &x[layout.offsets().range(element)],
+                out,
+            )?;
+        }
+        Ok(())
+    })
+}
+
+fn reduce(
+    function: Function,
+    axis: Option<usize>,
+    x: &[f32],
+    layout: &Layout,
+    element: usize,
+    line: usize,
+) -> f32 {
+    let x = &x[layout.offsets().range(element)];
+    let Lines { values, step, .. } = Lines::of(layout, element, axis);
+    let begin = (line / step) * values * step + line % step;
+    let known = match step {
+        1 => known(function, &x[begin..begin + values]),
+        _ => known_apart(function, &x[begin.min(x.len())..], step, values),
+    };
+    known.reduced(function)
+}
+
+/// Every value of an element.
+fn map(function: Function, added: f32, lines: Lines, x: &[f32], out: &mut [f32]) -> Result<()> {
+    let Lines { values, step, .. } = lines;
+    if x.is_empty() {
+        return Ok(());
+    }
+    let block = values * step;
+    let few = (PART / block).max(1);
+    let blocks = out.par_chunks_mut(block).zip(x.par_chunks(block));
+    blocks.with_min_len(few).try_for_each(|(out, x)| {
+        if step == 1 {
+            let value = known(function, x).map(function, added);
+            let parts = out.par_chunks_mut(PART).zip(x.par_chunks(PART));
+            parts.for_each(|(out, x)| {
+                out.iter_mut().zip(x).for_each(|(out, &x)| *out = value(x));
+            });
+            return Ok(());
+        }
+        let mut line = host::room(function.name(Some(0)), values)?;
+        for begin in 0..step {
+            line.clear();
+            line.extend(x[begin..].iter().step_by(step).copied());
+            let value = known(function, &line).map(function, added);
+            let places = out[begin..].iter_mut().step_by(step);
+            places.zip(&line).for_each(|(out, &x)| *out = value(x));
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,281 @@
+//! What is worked out along an axis, or of whole elements: means, deviations, softmax, norms.
+
+use super::Tensor;
+use crate::Result;
+use crate::ops::lines::{Along, Function};
+
+impl Tensor<f32> {
+    /// The mean `m = Σ x_i / n` of each element, as a batch of rank 1 and length 1. NaN for an empty element.
+    ///
+    /// Any rank. NaN and infinity propagate, inside their own element. Does not respect equivalence: the values of the carried
+    /// shape count. Error bound: |error| ≤ γ_h Σ|x_i| / n with h ≤ 66 + ⌈log₂ n⌉ for n values up to 2²⁸; on the CPU the mean is rounded once.
+    /// Cost: values read once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1.0f32, 2.0, 6.0], vec![5.0]])?)?;
+    /// assert_eq!(x.mean()?.download_blocking()?.to_vecs(), [vec![3.0], vec![5.0]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    pub fn mean(&self) -> Result<Tensor<f32>> {
+        self.along(Function::Mean, None, 0.0)
+    }
+
+    /// The variance `v = Σ (x_i − m)² / n` of each element about its [`mean`](Self::mean) m, divided by n and not by n − 1, as a batch of rank
+    /// 1 and length 1. NaN for an empty element, 0 for one of one finite value.
+    ///
+    /// Values far from zero cost no accuracy: differences from the mean are squared, in a second pass, and parts of long elements are put
+    /// together as by Chan, Golub and LeVeque (1979). Where `Σ (x_i − m)²` does not fit an `f32`, the variance may be ∞. Any rank. NaN and
+    /// infinity give NaN, inside their own element. Does not respect equivalence. Error bound: |error| ≤ γ_h v + (2⁻²³ max|x_i|)², with h ≤ 72 + 4 ⌈log₂ n⌉. Cost: values read once from memory, and once more from a cache.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1.0f32, 3.0], vec![5.0]])?)?;
+    /// assert_eq!(x.var()?.download_blocking()?.to_vecs(), [vec![1.0], vec![0.0]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`mean`](Self::mean).
+    pub fn var(&self) -> Result<Tensor<f32>> {
+        self.along(Function::Var, None, 0.0)
+    }
+
+    /// The standard deviation of each element: the root of its [`var`](Self::var).
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1.0f32, 5.0], vec![5.0]])?)?;
+    /// assert_eq!(x.std()?.download_blocking()?.to_vecs(), [vec![2.0], vec![0.0]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`mean`](Self::mean).
+    pub fn std(&self) -> Result<Tensor<f32>> {
+        self.along(Function::Std, None, 0.0)
+    }
+
+    /// `log Σ exp x_i` of each element, as a batch of rank 1 and length 1. −∞ for an empty element, and for one of −∞ alone.
+    ///
+    /// Computed as `M + log Σ exp(x_i − M)` with M the largest value, so that nothing overflows. Any rank. An element with a NaN gives NaN,
+    /// otherwise one with ∞ gives ∞. Does not respect equivalence. Error bound: |error| ≤ γ_h + 2⁻²³ |result|, with h ≤ 72 + ⌈log₂ n⌉ for
+    /// n values up to 2²⁸. Cost: values read once from memory, and once more from a cache.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1000.0f32, 1000.0], vec![]])?)?;
+    /// let sums = x.log_sum_exp()?.download_blocking()?;
+    /// assert_eq!(sums.to_vecs(), [vec![1000.0 + 2.0f32.ln()], vec![f32::NEG_INFINITY]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`mean`](Self::mean).
+    pub fn log_sum_exp(&self) -> Result<Tensor<f32>> {
+        self.along(Function::LogSumExp, None, 0.0)
+    }
+
+    /// `Σ x_i` along an axis: elements without that axis; of rank 1, one value each, as [`sum`](Self::sum) gives.
+    ///
+    /// A line of no values gives 0. NaN and infinity stay in their line. Respects equivalence. Error bound: |error| ≤ γ_h Σ|x_i| with h ≤ 66 +
+    /// ⌈log₂ n⌉ for lines of n values up to 2²⁸. Cost: values read once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// let x = Ragged::from_shapes(vec![1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], 2, [Shape::new(&[2, 3])?])?;
+    /// let x = Device::cpu().upload(&x)?;
+    /// assert_eq!(x.sum_axis(0)?.download_blocking()?.row(0), [5.0, 7.0, 9.0]);
+    /// assert_eq!(x.sum_axis(1)?.download_blocking()?.row(0), [6.0, 15.0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Argument`](crate::Error::Argument) for an axis that is not below the rank; [`SizeOverflow`](crate::Error::SizeOverflow) with the
+    /// element whose lines are too many; and those of [`mean`](Self::mean).
+    pub fn sum_axis(&self, axis: usize) -> Result<Tensor<f32>> {
+        self.along(Function::Sum, Some(axis), 0.0)
+    }
+
+    /// [`mean`](Self::mean) along an axis: elements without that axis; of rank 1, one value each. NaN for a line of no values.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// let x = Ragged::from_shapes(vec![1.0f32, 2.0, 3.0, 4.0], 2, [Shape::new(&[2, 2])?])?;
+    /// let x = Device::cpu().upload(&x)?;
+    /// assert_eq!(x.mean_axis(0)?.download_blocking()?.row(0), [2.0, 3.0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum_axis`](Self::sum_axis).
+    pub fn mean_axis(&self, axis: usize) -> Result<Tensor<f32>> {
+        self.along(Function::Mean, Some(axis), 0.0)
+    }
+
+    /// [`var`](Self::var) along an axis: elements without that axis; of rank 1, one value each. NaN for a line of no values.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// let x = Ragged::from_shapes(vec![1.0f32, 2.0, 3.0, 6.0], 2, [Shape::new(&[2, 2])?])?;
+    /// let x = Device::cpu().upload(&x)?;
+    /// assert_eq!(x.var_axis(0)?.download_blocking()?.row(0), [1.0, 4.0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum_axis`](Self::sum_axis).
+    pub fn var_axis(&self, axis: usize) -> Result<Tensor<f32>> {
+        self.along(Function::Var, Some(axis), 0.0)
+    }
+
+    /// [`std`](Self::std) along an axis: elements without that axis; of rank 1, one value each. NaN for a line of no values.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// let x = Ragged::from_shapes(vec![1.0f32, 2.0, 3.0, 6.0], 2, [Shape::new(&[2, 2])?])?;
+    /// let x = Device::cpu().upload(&x)?;
+    /// assert_eq!(x.std_axis(0)?.download_blocking()?.row(0), [1.0, 2.0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum_axis`](Self::sum_axis).
+    pub fn std_axis(&self, axis: usize) -> Result<Tensor<f32>> {
+        self.along(Function::Std, Some(axis), 0.0)
+    }
+
+    /// [`log_sum_exp`](Self::log_sum_exp) along an axis: elements without that axis; of rank 1, one value each. −∞ for a line of no values.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// let x = Ragged::from_shapes(vec![1.0f32, -200.0], 2, [Shape::new(&[1, 2])?])?;
+    /// let x = Device::cpu().upload(&x)?;
+    /// assert_eq!(x.log_sum_exp_axis(1)?.download_blocking()?.row(0), [1.0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum_axis`](Self::sum_axis).
+    pub fn log_sum_exp_axis(&self, axis: usize) -> Result<Tensor<f32>> {
+        self.along(Function::LogSumExp, Some(axis), 0.0)
+    }
+
+    /// `exp(x_i − M) / Σ_j exp(x_j − M)` along an axis, with M the largest value of the line: weights that sum to one. The shapes stay.
+    ///
+    /// Each line has its own length: nothing is padded, and nothing needs a mask. A value of −∞ gets the weight 0; a line with a NaN or ∞, or of
+    /// −∞ alone, is NaN. Error bound: |error| ≤ (γ_h + 2⁻²² (1 + M − x_i)) y_i + 2⁻¹²⁶ for a result y_i, with h ≤ 76 + ⌈log₂ n⌉
+    /// for lines of n values up to 2²⁸. Does not respect equivalence. Cost: values read once from memory, and twice more from a cache; values written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![0.0f32, 0.0], vec![7.0], vec![]])?)?;
+    /// assert_eq!(x.softmax(0)?.download_blocking()?.to_vecs(), [vec![0.5, 0.5], vec![1.0], vec![]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum_axis`](Self::sum_axis).
+    pub fn softmax(&self, axis: usize) -> Result<Tensor<f32>> {
+        self.along(Function::Softmax, Some(axis), 0.0)
+    }
+
+    /// The logarithm of [`softmax`](Self::softmax), `(x_i − M) − log Σ_j exp(x_j − M)`, which stays finite where a weight is too small for
+    /// `f32`. The shapes stay.
+    ///
+    /// A line with a NaN or ∞, or of −∞ alone, is NaN. Error bound: |error| ≤ γ_h + 2⁻²³ |y_i| for a result y_i, with h ≤ 72 + ⌈log₂ n⌉.
+    /// Does not respect equivalence. Cost: that of `softmax`.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![0.0f32, 300.0], vec![7.0]])?)?;
+    /// let logs = x.log_softmax(0)?.download_blocking()?;
+    /// assert_eq!(logs.to_vecs(), [vec![-300.0, 0.0], vec![0.0]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum_axis`](Self::sum_axis).
+    pub fn log_softmax(&self, axis: usize) -> Result<Tensor<f32>> {
+        self.along(Function::LogSoftmax, Some(axis), 0.0)
+    }
+
+    /// `(x_i − m) / √(v + epsilon)` along an axis, with m the mean and v the variance of the line (Ba, Kiros and Hinton, 2016, without scale
+    /// and shift). The shapes stay.
+    ///
+    /// With an `epsilon` of 0 a line of equal values is NaN. A line with a NaN or an infinity is NaN. Error bound: |error| ≤ γ_h (1 + |y_i|) + 2⁻²³ |m| /
+    /// √(v + epsilon) for a result y_i, with h ≤ 72 + 4 ⌈log₂ n⌉. Does not respect equivalence. Cost: values read once from memory, and
+    /// twice more from a cache; values written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1.0f32, 3.0], vec![7.0]])?)?;
+    /// assert_eq!(x.layer_norm(0, 3.0)?.download_blocking()?.to_vecs(), [vec![-0.5, 0.5], vec![0.0]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Argument`](crate::Error::Argument) for an `epsilon` that is negative or not finite; those of [`sum_axis`](Self::sum_axis).
+    pub fn layer_norm(&self, axis: usize, epsilon: f32) -> Result<Tensor<f32>> {
+        check_epsilon("layer_norm", epsilon)?;
+        self.along(Function::LayerNorm, Some(axis), epsilon)
+    }
+
+    /// `x_i / √(Σ x_j² / n + epsilon)` along an axis (Zhang and Sennrich, 2019, without scale). The shapes stay.
+    ///
+    /// With an `epsilon` of 0 a line of zeros is NaN. Squares that do not fit an `f32`, above some 1.8·10¹⁹, are infinite, and their line
+    /// is 0, or NaN. Error bound: |error| ≤ γ_h |y_i| for a result y_i, with h ≤ 72 + ⌈log₂ n⌉. Does not respect equivalence. Cost: values read
+    /// once from memory, and once more from a cache; values written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![3.0f32, 4.0], vec![2.0]])?)?;
+    /// let x = x.rms_norm(0, 0.0)?.download_blocking()?;
+    /// assert_eq!(x.to_vecs(), [vec![3.0 / 12.5f32.sqrt(), 4.0 / 12.5f32.sqrt()], vec![1.0]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`layer_norm`](Self::layer_norm).
+    pub fn rms_norm(&self, axis: usize, epsilon: f32) -> Result<Tensor<f32>> {
+        check_epsilon("rms_norm", epsilon)?;
+        self.along(Function::RmsNorm, Some(axis), epsilon)
+    }
+
+    /// Each element less its [`mean`](Self::mean), divided by its [standard deviation](Self::std): mean 0 and variance 1. The shapes stay.
+    ///
+    /// Any rank. An element of equal values is NaN. In all else like [`layer_norm`](Self::layer_norm) with an `epsilon` of 0.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1.0f32, 3.0], vec![2.0, 2.0, 8.0, 8.0]])?)?;
+    /// let z = x.standardize()?.download_blocking()?;
+    /// assert_eq!(z.to_vecs(), [vec![-1.0, 1.0], vec![-1.0, -1.0, 1.0, 1.0]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`mean`](Self::mean).
+    pub fn standardize(&self) -> Result<Tensor<f32>> {
+        self.along(Function::LayerNorm, None, 0.0)
+    }
+
+    fn along(&self, function: Function, axis: Option<usize>, scalar: f32) -> Result<Tensor<f32>> {
+        let launch = Along { function, axis }.launch(&self.layout)?;
+        self.unary(&launch, &[scalar.to_bits()])
+    }
+}
+
+fn check_epsilon(op: &'static str, epsilon: f32) -> Result<()> {
+    match epsilon >= 0.0 && epsilon.is_finite() {
+        true => Ok(()),
+        false => Err(crate::Error::Argument {
+            op,
+            expected: "an epsilon that is finite and not negative".to_owned(),
+            got: epsilon.to_string(),
+        }),
+    }
+}

@@ -1,0 +1,418 @@
+//! What is worked out along an axis, or of whole elements: against sums in f64, line by line.
+
+use libtest_mimic::Trial;
+use vsla::{Device, Layout, Ragged, Result, Shape, Tensor};
+
+use crate::support::bench::{Bench, DeviceTest};
+use crate::support::compare::{TINY, U, assert_identical, assert_within, gamma};
+use crate::support::corpus::{self, rng};
+use crate::support::operation::{Binary, Expected, Operation, download, one, rows, run, upload};
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    macro_rules! corpus {
+        ($($name:literal, $method:expr, $expected:expr;)*) => {$(
+            let operation = Operation::new().with(Binary::<f32, f32> {
+                name: $name,
+                run: |x, _| $method(x),
+                paired: None,
+                expected: Some(|x, _, _| $expected(x)),
+                spreads: false,
+                series_only: false,
+            });
+            let mut cases = [corpus::small(), corpus::boxes()].concat();
+            // Their squares are no f32.
+            cases.retain(|case| case.name != "magnitudes" || !["var", "layer_norm"].contains(&$name));
+            trials.extend(operation.trials(bench, $name, cases));
+        )*};
+    }
+    corpus! {
+        "mean", Tensor::mean, |x| expected(Function::Mean, x, None);
+        "var", Tensor::var, |x| expected(Function::Var, x, None);
+        "log_sum_exp", Tensor::log_sum_exp, |x| expected(Function::LogSumExp, x, None);
+        "softmax", |x: &Tensor<f32>| x.softmax(last(x.layout())),
+            |x: &Ragged<f32>| expected(Function::Softmax, x, Some(last(x.layout())));
+        "layer_norm", |x: &Tensor<f32>| x.layer_norm(0, EPSILON), |x| expected(Function::LayerNorm, x, Some(0));
+    }
+    let tests: &[DeviceTest] = &[
+        ("every_class", every_class),
+        ("far_from_zero", far_from_zero),
+        ("large_and_small_values", large_and_small_values),
+        ("ends", ends),
+        ("weights_sum_to_one", weights_sum_to_one),
+        ("lines_do_not_meet", lines_do_not_meet),
+        ("refusals", refusals),
+    ];
+    trials.extend(bench.all_on_each_device(tests));
+    trials
+}
+
+const EPSILON: f32 = 0.5;
+
+fn last(layout: &Layout) -> usize {
+    layout.rank() - 1
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Function {
+    Sum,
+    Mean,
+    Var,
+    Std,
+    LogSumExp,
+    Softmax,
+    LogSoftmax,
+    LayerNorm,
+    RmsNorm,
+}
+
+const ALL: [Function; 9] = [
+    Function::Sum,
+    Function::Mean,
+    Function::Var,
+    Function::Std,
+    Function::LogSumExp,
+    Function::Softmax,
+    Function::LogSoftmax,
+    Function::LayerNorm,
+    Function::RmsNorm,
+];
+
+impl Function {
+    fn along(self, x: &Tensor<f32>, axis: usize) -> Result<Tensor<f32>> {
+        match self {
+            Function::Sum => x.sum_axis(axis),
+            Function::Mean => x.mean_axis(axis),
+            Function::Var => x.var_axis(axis),
+            Function::Std => x.std_axis(axis),
+            Function::LogSumExp => x.log_sum_exp_axis(axis),
+            Function::Softmax => x.softmax(axis),
+            Function::LogSoftmax => x.log_softmax(axis),
+            Function::LayerNorm => x.layer_norm(axis, EPSILON),
+            Function::RmsNorm => x.rms_norm(axis, EPSILON),
+        }
+    }
+
+    fn reduces(self) -> bool {
+        use Function::{LogSumExp, Mean, Std, Sum, Var};
+        matches!(self, Sum | Mean | Var | Std | LogSumExp)
+    }
+
+    /// What a line must become, and how far each value may be off.
+    fn of(self, line: &[f64]) -> Vec<(f64, f64)> {
+        let n = line.len() as f64;
+        let depth = 72.0 + n.max(1.0).log2().ceil();
+        let sum: f64 = line.iter().sum();
+        let size: f64 = line.iter().map(|x| x.abs()).sum();
+        let mean = sum / n;
+        let var = line.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n;
+        let largest = line.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let nan = line.iter().any(|x| x.is_nan());
+        let top = match nan {
+            true => f64::NAN,
+            false => line.iter().fold(f64::NEG_INFINITY, |m, &x| m.max(x)),
+        };
+        let exponentials: f64 = line.iter().map(|x| (x - top).exp()).sum();
+        let var_bound = gamma(72.0 + 4.0 * n.max(1.0).log2().ceil()) * var
+            + (2.0 * U * largest).powi(2)
+            + n * TINY;
+        match self {
+            Function::Sum => vec![(sum, gamma(depth) * size + n * TINY)],
+            Function::Mean => vec![(mean, gamma(depth) * size / n + TINY)],
+            Function::Var => vec![(var, var_bound)],
+            Function::Std => {
+                let bound = (var_bound / var.sqrt()).min(var_bound.sqrt());
+                vec![(var.sqrt(), bound + 4.0 * U * var.sqrt() + TINY)]
+            }
+            Function::LogSumExp if !top.is_finite() => vec![(top, 0.0)],
+            Function::LogSumExp => {
+                let value = top + exponentials.ln();
+                vec![(value, gamma(depth) + 2.0 * U * value.abs())]
+            }
+            Function::Softmax | Function::LogSoftmax if !top.is_finite() => {
+                vec![(f64::NAN, 0.0); line.len()]
+            }
+            Function::Softmax => {
+                let value = |x: &f64| {
+                    let y = (x - top).exp() / exponentials;
+                    let apart = if x.is_finite() { top - x } else { 0.0 };
+                    (y, (gamma(depth + 4.0) + 4.0 * U * (1.0 + apart)) * y + TINY)
+                };
+                line.iter().map(value).collect()
+            }
+            Function::LogSoftmax => {
+                let value = |x: &f64| {
+                    let y = (x - top) - exponentials.ln();
+                    let size = if y.is_finite() { y.abs() } else { 0.0 };
+                    (y, gamma(depth) + 2.0 * U * size)
+                };
+                line.iter().map(value).collect()
+            }
+            Function::LayerNorm => {
+                let root = (var + f64::from(EPSILON)).sqrt();
+                let value = |x: &f64| {
+                    let y = (x - mean) / root;
+                    let relative = gamma(72.0 + 4.0 * n.max(1.0).log2().ceil());
+                    let mean_bound = gamma(depth) * 2.0 * size / n * U + 2.0 * U * mean.abs() / 1e3;
+                    (
+                        y,
+                        relative * (1.0 + y.abs()) + (mean_bound + 2.0 * U * x.abs()) / root + TINY,
+                    )
+                };
+                line.iter().map(value).collect()
+            }
+            Function::RmsNorm => {
+                let squares: f64 = line.iter().map(|x| x * x).sum();
+                let root = (squares / n + f64::from(EPSILON)).sqrt();
+                let value = |x: &f64| (x / root, gamma(depth) * (x / root).abs() + TINY);
+                line.iter().map(value).collect()
+            }
+        }
+    }
+}
+
+/// The places of each line of an element of this shape, in the order of the results.
+fn places(shape: &[u32], axis: Option<usize>) -> Vec<Vec<usize>> {
+    let size = |extents: &[u32]| extents.iter().map(|&e| e as usize).product::<usize>();
+    let Some(axis) = axis else {
+        return vec![(0..size(shape)).collect()];
+    };
+    let (count, step) = (shape[axis] as usize, size(&shape[axis + 1..]));
+    let line = |line: usize| {
+        (0..count)
+            .map(|k| (line / step * count + k) * step + line % step)
+            .collect()
+    };
+    (0..size(&shape[..axis]) * step).map(line).collect()
+}
+
+/// Values and bounds of all elements.
+fn reference(function: Function, x: &Ragged<f32>, axis: Option<usize>) -> (Ragged<f64>, Vec<f64>) {
+    let rank = x.layout().rank();
+    let (mut values, mut bounds, mut shapes) = (Vec::new(), Vec::new(), Vec::new());
+    for element in 0..x.len() {
+        let shape = x.layout().shape(element);
+        let row = x.row(element);
+        let first = values.len();
+        values.resize(
+            first + if function.reduces() { 0 } else { row.len() },
+            (0.0, 0.0),
+        );
+        for line in places(shape.extents(), axis) {
+            let wide: Vec<f64> = line.iter().map(|&place| row[place].into()).collect();
+            let results = function.of(&wide);
+            match function.reduces() {
+                true => values.extend(results),
+                false => line
+                    .iter()
+                    .zip(results)
+                    .for_each(|(place, y)| values[first + place] = y),
+            }
+        }
+        let mut extents: Vec<usize> = shape.extents().iter().map(|&e| e as usize).collect();
+        if function.reduces() {
+            match axis.filter(|_| rank > 1) {
+                Some(axis) => drop(extents.remove(axis)),
+                None => extents = vec![1],
+            }
+        }
+        shapes.push(Shape::new(&extents).unwrap());
+    }
+    let rank = match function.reduces() {
+        true if axis.is_none() => 1,
+        true => (rank - 1).max(1),
+        false => rank,
+    };
+    bounds.extend(values.iter().map(|(_, bound)| bound));
+    let values = values.into_iter().map(|(value, _)| value).collect();
+    (Ragged::from_shapes(values, rank, shapes).unwrap(), bounds)
+}
+
+fn expected(function: Function, x: &Ragged<f32>, axis: Option<usize>) -> Expected {
+    let (values, bounds) = reference(function, x, axis);
+    Expected::inexact(values, bounds)
+}
+
+fn check(device: &Device, what: &str, function: Function, x: &Ragged<f32>, axis: usize) {
+    let (values, bounds) = reference(function, x, Some(axis));
+    let got = download(&function.along(&upload(device, x), axis).unwrap());
+    assert_within(format!("{function:?} {what}"), &got, &values, &bounds);
+}
+
+fn batch(seed: &str, shapes: &[&[usize]]) -> Ragged<f32> {
+    let mut random = rng(seed);
+    let shapes: Vec<Shape> = shapes.iter().map(|s| Shape::new(s).unwrap()).collect();
+    let layout = Layout::from_shapes(shapes[0].rank(), shapes).unwrap();
+    Ragged::from_fn(&layout, |_, _| random.f32() * 8.0 - 4.0).unwrap()
+}
+
+/// Lines of every class and at its edges, side by side and apart, with and without values.
+fn every_class(device: &Device) {
+    let counts = [
+        0, 1, 2, 7, 8, 9, 63, 64, 65, 255, 256, 257, 511, 512, 513, 8191, 8192, 8193, 20_000,
+    ];
+    let vectors: Vec<[usize; 1]> = counts.map(|n| [n]).into();
+    let beside: Vec<[usize; 2]> = counts.map(|n| [2, n]).into();
+    let apart: Vec<[usize; 3]> = counts.map(|n| [1 + usize::from(n < 300), n, 3]).into();
+    fn slices<const N: usize>(shapes: &[[usize; N]]) -> Vec<&[usize]> {
+        shapes.iter().map(|shape| &shape[..]).collect()
+    }
+    let odd: [&[usize]; 5] = [&[0, 3, 2], &[3, 0, 2], &[2, 3, 0], &[1, 1, 1], &[2, 40, 50]];
+    let batches = [
+        ("vectors", batch("vectors", &slices(&vectors)), 0..1),
+        ("beside", batch("beside", &slices(&beside)), 0..2),
+        ("apart", batch("apart", &slices(&apart)), 1..2),
+        ("odd", batch("odd", &odd), 0..3),
+    ];
+    for (what, x, axes) in &batches {
+        for axis in axes.clone() {
+            for function in ALL {
+                check(device, &format!("{what}, axis {axis}"), function, x, axis);
+            }
+        }
+    }
+    let x = &batches[0].1;
+    let whole =
+        |run: fn(&Tensor<f32>) -> Result<Tensor<f32>>| download(&run(&upload(device, x)).unwrap());
+    let along = |function: Function| download(&function.along(&upload(device, x), 0).unwrap());
+    assert_identical("mean", &whole(Tensor::mean), &along(Function::Mean));
+    assert_identical("var", &whole(Tensor::var), &along(Function::Var));
+    assert_identical("std", &whole(Tensor::std), &along(Function::Std));
+    assert_identical(
+        "log_sum_exp",
+        &whole(Tensor::log_sum_exp),
+        &along(Function::LogSumExp),
+    );
+}
+
+/// At an offset of a million deviations the variance is that of the values, however they are cut.
+fn far_from_zero(device: &Device) {
+    let mut random = rng("far from zero");
+    let layout = Layout::from_lengths([50, 700, 8192, 30_000]).unwrap();
+    let x: Ragged<f32> = Ragged::from_fn(&layout, |_, _| {
+        (1e6 + (0..12).map(|_| random.f64() - 0.5).sum::<f64>()) as f32
+    })
+    .unwrap();
+    for function in [Function::Var, Function::Std, Function::LayerNorm] {
+        check(device, "far", function, &x, 0);
+    }
+    let got = run(device, &x, &x, |x, _| x.standardize());
+    for element in got.iter() {
+        let mean = element.iter().map(|&z| f64::from(z)).sum::<f64>() / element.len() as f64;
+        let var = element.iter().map(|&z| f64::from(z).powi(2)).sum::<f64>() / element.len() as f64;
+        assert!(
+            mean.abs() < 1e-5 && (var - 1.0).abs() < 1e-5,
+            "{mean} {var}"
+        );
+    }
+}
+
+fn large_and_small_values(device: &Device) {
+    let mut random = rng("logits");
+    let layout = Layout::from_lengths([3, 40, 300, 5000, 9000]).unwrap();
+    for scale in [1e-30f32, 1e-3, 30.0, 1e4, 1e30] {
+        let x = Ragged::from_fn(&layout, |_, _| (random.f32() - 0.5) * scale).unwrap();
+        for function in [Function::LogSumExp, Function::Softmax, Function::LogSoftmax] {
+            check(device, &format!("at {scale}"), function, &x, 0);
+        }
+    }
+}
+
+/// Where formulas end: nothing, infinities and NaN, in every class.
+fn ends(device: &Device) {
+    let (inf, nan) = (f32::INFINITY, f32::NAN);
+    for count in [3, 100, 600, 9000] {
+        let with = |values: [f32; 3]| {
+            let mut line = vec![1.0f32; count];
+            line[0] = values[0];
+            line[count / 2] = values[1];
+            line[count - 1] = values[2];
+            line
+        };
+        let lines = [
+            with([nan, 0.0, 0.0]),
+            with([0.0, inf, 0.0]),
+            with([0.0, 0.0, -inf]),
+            with([inf, 0.0, -inf]),
+            with([0.0, nan, inf]),
+            vec![-inf; count],
+            vec![inf; count],
+            vec![2.5; count],
+            vec![],
+        ];
+        let x = Ragged::from_rows(lines).unwrap();
+        for function in ALL {
+            check(device, &format!("ends of {count}"), function, &x, 0);
+        }
+    }
+    let x = rows([&[2.0f32, 2.0], &[1.0]]);
+    let z = run(device, &x, &x, |x, _| x.standardize());
+    assert!(z.values().iter().all(|z| z.is_nan()), "{z}");
+}
+
+fn weights_sum_to_one(device: &Device) {
+    let x = batch("weights", &[&[7, 31], &[1, 1], &[300, 2], &[2, 9001]]);
+    for axis in 0..2 {
+        let weights = upload(device, &x).softmax(axis).unwrap();
+        let sums = download(&weights.sum_axis(axis).unwrap());
+        let ones = sums.values().iter().all(|sum| (sum - 1.0).abs() < 1e-5);
+        assert!(ones, "{sums}");
+        let logs = download(&upload(device, &x).log_softmax(axis).unwrap());
+        let weights = download(&weights);
+        for (log, weight) in logs.values().iter().zip(weights.values()) {
+            assert!(
+                (log.exp() - weight).abs() <= 1e-5 * weight + 1e-30,
+                "{log} {weight}"
+            );
+        }
+    }
+}
+
+/// A line's bits are those that it has as a batch of its own.
+fn lines_do_not_meet(device: &Device) {
+    let x = batch("lines", &[&[5, 60], &[3, 700], &[2, 9000]]);
+    for function in ALL {
+        let all = download(&function.along(&upload(device, &x), 1).unwrap());
+        for element in 0..x.len() {
+            let width = x.layout().shape(element).extents()[1] as usize;
+            let lines = x.row(element).chunks(width);
+            let results = all
+                .row(element)
+                .chunks(if function.reduces() { 1 } else { width });
+            for (line, result) in lines.zip(results) {
+                let alone = one(&[width], line);
+                let got = download(&function.along(&upload(device, &alone), 0).unwrap());
+                let bits = |values: &[f32]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+                assert_eq!(bits(got.values()), bits(result), "{function:?} of {width}");
+            }
+        }
+    }
+}
+
+fn refusals(device: &Device) {
+    let x = upload(device, &batch("refusals", &[&[2, 3]]));
+    for function in ALL {
+        let error = function.along(&x, 2).unwrap_err();
+        assert_eq!(error.kind(), "argument", "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("an axis below the rank, 2, got 2"),
+            "{error}"
+        );
+    }
+    for epsilon in [-1.0, f32::NAN, f32::INFINITY] {
+        let error = x.layer_norm(1, epsilon).unwrap_err();
+        assert_eq!((error.kind(), error.op()), ("argument", "layer_norm"));
+        let error = x.rms_norm(1, epsilon).unwrap_err();
+        assert_eq!((error.kind(), error.op()), ("argument", "rms_norm"));
+    }
+    // More lines than 32 bits count: refused, and named.
+    let wide = Layout::uniform(1, Shape::new(&[65_536, 0, 65_536]).unwrap()).unwrap();
+    let error = device.full(&wide, 1.0f32).unwrap().sum_axis(1).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.op()),
+        ("size_overflow", "sum_axis"),
+        "{error}"
+    );
+}
