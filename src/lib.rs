@@ -106,6 +106,8 @@ pub use ragged::{
     Bsr, DType, Element, Factor, Float, Indices, Integer, Layout, MAX_RANK, Offsets, Order,
     Pairing, Ragged, Real, Rows, Shape, Topology, f16_from_f64,
 };
+#[doc(hidden)]
+pub use tensor::Counters;
 pub use tensor::{
     BsrProduct, BsrTensor, ConvPlan, CorrelateMax, Device, DeviceInfo, DeviceKind, DeviceLimits,
     Flush, KernelTime, Pair, Product, Profile, Sbd, ShapeMatrix, Tensor,

@@ -277,6 +277,7 @@ impl Gpu {
             pipelines,
             tables: Default::default(),
             copies: Default::default(),
+            uploads: Default::default(),
             making_room: Default::default(),
             recorder: std::sync::Mutex::new(recorder),
             staging: Staging::new(sizes),

@@ -1,13 +1,15 @@
 //! Copies of host words that the device made for itself: metadata of layouts, plans, tables.
 //!
-//! Layouts and plans keep them, and they come and go with these. They can be made again, so those that nobody uses at
-//! the moment give way where memory is short.
+//! The device keeps them by the identities of layouts and plans, for as long as these live. They can be made again, so those that nobody
+//! uses at the moment give way where memory is short.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::pool::GpuBuffer;
 use crate::Result;
+use crate::ragged::{Identity, Keeper};
 
 /// The place of a copy, empty or not.
 #[derive(Default)]
@@ -69,6 +71,8 @@ pub(crate) struct Copies(Mutex<Places>);
 
 #[derive(Default)]
 struct Places {
+    /// Those of layouts and plans, by their identities.
+    kept: HashMap<u64, Arc<Copied>>,
     places: Vec<Weak<Copied>>,
     /// The number of places at which those that are gone are looked for.
     sweep_at: usize,
@@ -77,13 +81,20 @@ struct Places {
 impl Copies {
     /// A place for a new copy.
     pub(crate) fn place(&self) -> Arc<Copied> {
-        let place = Arc::new(Copied::default());
+        self.lock().place()
+    }
+
+    /// The place of what has this identity, kept until that is gone.
+    pub(crate) fn of(self: &Arc<Self>, identity: &Identity) -> Arc<Copied> {
         let mut all = self.lock();
-        if all.places.len() >= all.sweep_at {
-            all.places.retain(|place| place.strong_count() > 0);
-            all.sweep_at = (2 * all.places.len()).max(64);
+        if let Some(found) = all.kept.get(&identity.id()) {
+            return found.clone();
         }
-        all.places.push(Arc::downgrade(&place));
+        let place = all.place();
+        all.kept.insert(identity.id(), place.clone());
+        drop(all);
+        let keeper: Arc<dyn Keeper> = self.clone();
+        identity.kept_by(&keeper);
         place
     }
 
@@ -106,5 +117,25 @@ impl Copies {
 
     fn lock(&self) -> MutexGuard<'_, Places> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Places {
+    fn place(&mut self) -> Arc<Copied> {
+        let place = Arc::new(Copied::default());
+        if self.places.len() >= self.sweep_at {
+            self.places.retain(|place| place.strong_count() > 0);
+            self.sweep_at = (2 * self.places.len()).max(64);
+        }
+        self.places.push(Arc::downgrade(&place));
+        place
+    }
+}
+
+impl Keeper for Copies {
+    fn forget(&self, id: u64) {
+        let gone = self.lock().kept.remove(&id);
+        // Its release takes the pool's lock: not under this one.
+        drop(gone);
     }
 }

@@ -18,6 +18,7 @@ mod run;
 mod staging;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use copies::{Copied, Copies};
@@ -54,7 +55,9 @@ pub(crate) struct Gpu {
     pipelines: Pipelines,
     /// Tables that kernels share, by name.
     tables: Mutex<HashMap<&'static str, Arc<Copied>>>,
-    copies: Copies,
+    copies: Arc<Copies>,
+    /// Copies of metadata, plans and tables that were made.
+    uploads: AtomicU64,
     making_room: Mutex<()>,
     recorder: Mutex<Recorder>,
     staging: Arc<Staging>,
@@ -85,6 +88,11 @@ impl Gpu {
     }
 
     /// Pipelines compiled so far.
+    /// The number of times that metadata of a layout, a plan or a table was copied to the device.
+    pub(crate) fn uploads(&self) -> u64 {
+        self.uploads.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn pipelines(&self) -> usize {
         self.pipelines.len()
     }

@@ -1,5 +1,7 @@
 //! Running a launch: check everything, find buffers and pipelines, then record.
 
+use std::any::Any;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -11,8 +13,8 @@ use super::errors::is_lost;
 use super::pipelines::Pipeline;
 use super::pool::{GpuBuffer, Room};
 use super::recorder::{PARAM_WORDS, fold};
-use crate::plan::{Launch, Slot, Stage, Table, Word, Words, check_size};
-use crate::ragged::{CacheKey, DType, Layout};
+use crate::plan::{Launch, Prepared, Slot, Stage, Table, Word, Words, check_size};
+use crate::ragged::{DType, Identity, Layout};
 use crate::{Error, Result};
 
 /// Multiply-adds of one dispatch at most, which are to take a card of its own less than 100 ms: a thirtieth of an H100's rate is
@@ -39,11 +41,29 @@ pub(crate) struct GpuInput<'a> {
     pub layout: &'a Layout,
 }
 
+/// What a stage needs of the device whatever its operands are.
+struct Ready {
+    pipeline: Arc<Pipeline>,
+    slots: Vec<Bound>,
+}
+
+/// A slot, with the place of what is copied to the device for it.
+enum Bound {
+    Input(usize),
+    Output(usize),
+    Temp(usize),
+    InputMeta(Arc<Copied>, usize),
+    Meta(Arc<Copied>, Layout),
+    Words(Arc<Copied>, Arc<Words>),
+    Table(Arc<Copied>, &'static Table),
+}
+
 impl Gpu {
     /// Allocates the results of `launch` and records its stages.
     pub(crate) fn run(
         &self,
         launch: &Launch,
+        prepared: &Prepared,
         inputs: &[GpuInput<'_>],
         scalars: &[u32],
     ) -> Result<Vec<(Arc<GpuBuffer>, Layout)>> {
@@ -56,11 +76,7 @@ impl Gpu {
         for words in &launch.temps {
             self.check_words(op, None, "workspace", *words)?;
         }
-        let pipelines = launch
-            .stages
-            .iter()
-            .map(|stage| self.pipeline(op, stage))
-            .collect::<Result<Vec<_>>>()?;
+        let ready = self.ready(launch, prepared, inputs)?;
         let mut layouts = Vec::with_capacity(launch.outputs.len());
         let mut outputs = Vec::with_capacity(launch.outputs.len());
         for output in &launch.outputs {
@@ -78,32 +94,72 @@ impl Gpu {
                 self.poison_buffer(op, buffer)?;
             }
         }
-        for (stage, pipeline) in launch.stages.iter().zip(&pipelines) {
+        for (stage, ready) in launch.stages.iter().zip(ready) {
             if stage.groups == 0 {
                 continue;
             }
-            let buffers = stage
+            let buffers = ready
                 .slots
                 .iter()
-                .map(|slot| {
-                    Ok(match slot {
-                        Slot::Input(i) => inputs[*i].buffer.clone(),
-                        Slot::Output(i) => outputs[*i].clone(),
-                        Slot::Temp(i) => temps[*i].clone(),
-                        Slot::InputMeta(i) => self.meta(op, inputs[*i].layout)?,
-                        Slot::Meta(layout) => self.meta(op, layout)?,
-                        Slot::Words(words) => self.words(op, words)?,
-                        Slot::Table(table) => self.table(op, table)?,
-                    })
+                .map(|slot| match slot {
+                    Bound::Input(i) => Ok(inputs[*i].buffer.clone()),
+                    Bound::Output(i) => Ok(outputs[*i].clone()),
+                    Bound::Temp(i) => Ok(temps[*i].clone()),
+                    Bound::InputMeta(place, i) => self.meta(op, place, inputs[*i].layout),
+                    Bound::Meta(place, layout) => self.meta(op, place, layout),
+                    Bound::Words(place, words) => self.words(op, place, words),
+                    Bound::Table(place, table) => self.table(op, place, table),
                 })
                 .collect::<Result<Vec<_>>>()?;
-            self.record(op, stage, pipeline, &buffers, |word| match word {
+            self.record(op, stage, &ready.pipeline, &buffers, |word| match word {
                 Word::U32(value) => value,
                 Word::InputBase(i) => inputs[i].base,
                 Word::Scalar(i) => scalars[i],
             })?;
         }
         Ok(outputs.into_iter().zip(layouts).collect())
+    }
+
+    /// What the stages of a launch need of the device: found once, and kept with its plan.
+    fn ready<'a>(
+        &self,
+        launch: &Launch,
+        prepared: &'a Prepared,
+        inputs: &[GpuInput<'_>],
+    ) -> Result<&'a [Ready]> {
+        let is_ready = |any: &'a Box<dyn Any + Send + Sync>| any.downcast_ref::<Vec<Ready>>();
+        if let Some(ready) = prepared.0.get().and_then(is_ready) {
+            return Ok(ready);
+        }
+        let ready = |stage: &Stage| {
+            let pipeline = self.pipeline(launch.op, stage)?;
+            let slots = stage.slots.iter().map(|slot| self.bound(slot, inputs));
+            Ok(Ready {
+                pipeline,
+                slots: slots.collect(),
+            })
+        };
+        let ready = launch
+            .stages
+            .iter()
+            .map(ready)
+            .collect::<Result<Vec<_>>>()?;
+        let kept = prepared.0.get_or_init(|| Box::new(ready));
+        // Nobody else puts anything there.
+        Ok(is_ready(kept).map_or(&[], |ready| ready))
+    }
+
+    fn bound(&self, slot: &Slot, inputs: &[GpuInput<'_>]) -> Bound {
+        let place_of = |identity: &Identity| self.copies.of(identity);
+        match slot {
+            Slot::Input(i) => Bound::Input(*i),
+            Slot::Output(i) => Bound::Output(*i),
+            Slot::Temp(i) => Bound::Temp(*i),
+            Slot::InputMeta(i) => Bound::InputMeta(place_of(inputs[*i].layout.identity()), *i),
+            Slot::Meta(layout) => Bound::Meta(place_of(layout.identity()), layout.clone()),
+            Slot::Words(words) => Bound::Words(place_of(words.identity()), words.clone()),
+            Slot::Table(table) => Bound::Table(self.place_of(table), table),
+        }
     }
 
     fn record(
@@ -187,49 +243,32 @@ impl Gpu {
     }
 
     /// The layout's offsets and extents on this device.
-    fn meta(&self, op: &'static str, layout: &Layout) -> Result<Arc<GpuBuffer>> {
-        let key = CacheKey {
-            what: "gpu metadata",
-            other: 0,
-            device: self.id,
-            extra: 0,
-        };
-        let copied = layout.cached(key, || Ok(self.copies.place()))?;
-        self.copy(&copied, || {
-            self.check_words(
-                op,
-                None,
-                "layout",
-                layout.len() as u64 + 1 + layout.extents().len() as u64,
-            )?;
-            self.upload_parts(
-                op,
-                &[
-                    cast_slice(layout.offsets().as_slice()),
-                    cast_slice(layout.extents()),
-                ],
-            )
+    fn meta(&self, op: &'static str, place: &Copied, layout: &Layout) -> Result<Arc<GpuBuffer>> {
+        self.copy(place, || {
+            let parts = [layout.offsets().as_slice(), layout.extents()];
+            self.check_words(op, None, "layout", layout.bytes() as u64 / 4)?;
+            self.upload_parts(op, &parts.map(cast_slice))
         })
     }
 
-    fn words(&self, op: &'static str, words: &Words) -> Result<Arc<GpuBuffer>> {
-        let copied = words.copy_on(self.id, || self.copies.place());
-        self.copy(&copied, || {
+    fn words(&self, op: &'static str, place: &Copied, words: &Words) -> Result<Arc<GpuBuffer>> {
+        self.copy(place, || {
             let data = words.data();
             self.check_words(op, None, "plan", data.len() as u64)?;
             self.upload_parts(op, &[cast_slice(data)])
         })
     }
 
-    fn table(&self, op: &'static str, table: &Table) -> Result<Arc<GpuBuffer>> {
-        let copied: Arc<Copied> = {
-            let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-            let place = || self.copies.place();
-            tables.entry(table.name).or_insert_with(place).clone()
-        };
-        self.copy(&copied, || {
+    fn table(&self, op: &'static str, place: &Copied, table: &Table) -> Result<Arc<GpuBuffer>> {
+        self.copy(place, || {
             self.upload_parts(op, &[cast_slice(&(table.make)())])
         })
+    }
+
+    fn place_of(&self, table: &Table) -> Arc<Copied> {
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = || self.copies.place();
+        tables.entry(table.name).or_insert_with(place).clone()
     }
 
     /// The copy at a place, made if it is not there, or if the submission that was to make it failed.
@@ -239,7 +278,10 @@ impl Gpu {
         make: impl FnOnce() -> Result<Arc<GpuBuffer>>,
     ) -> Result<Arc<GpuBuffer>> {
         let is_there = |buffer: &GpuBuffer| self.health.failure(buffer).is_none();
-        copied.get(self.pool.recorded(), is_there, make)
+        copied.get(self.pool.recorded(), is_there, || {
+            self.uploads.fetch_add(1, Ordering::Relaxed);
+            make()
+        })
     }
 
     /// A buffer of these parts, each of whole words, one behind the other.

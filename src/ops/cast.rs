@@ -2,18 +2,15 @@
 //!
 //! Cost: the values read once and written once, in one dispatch. Layouts are shared, never read.
 
-use std::sync::Arc;
-
 use bytemuck::cast_slice_mut;
 use half::f16;
 use rayon::prelude::*;
 
 use super::stream_groups;
-use crate::Result;
 use crate::plan::{
     Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Variant, Word,
 };
-use crate::ragged::{CacheKey, DType, Element, Layout};
+use crate::ragged::{DType, Element, Layout};
 
 macro_rules! from {
     ($($dtype:ident $flag:literal),*) => {
@@ -50,38 +47,49 @@ fn each<T: Element, R: Element>(args: &mut TwinArgs<'_>, f: impl Fn(T) -> R + Sy
         });
 }
 
-/// The conversion of that name, from one type to another.
-pub(crate) fn launch(op: &'static str, from: DType, to: DType, x: &Layout) -> Result<Arc<Launch>> {
-    let (flag, twin): (&'static [&'static str], fn(&mut TwinArgs<'_>)) = match (from, to) {
-        (DType::F32, DType::I32) => (&["FROM_F32"], |args| each(args, |x: f32| x as i32)),
-        (DType::F16, DType::I32) => (&["FROM_F16"], |args| each(args, |x: f16| x.to_f32() as i32)),
-        (DType::U32, DType::I32) => (&["FROM_U32"], |args| {
-            each(args, |x: u32| x.min(i32::MAX as u32) as i32)
-        }),
-        (DType::F32, DType::U32) => (&["FROM_F32"], |args| each(args, |x: f32| x as u32)),
-        (DType::F16, DType::U32) => (&["FROM_F16"], |args| each(args, |x: f16| x.to_f32() as u32)),
-        (DType::I32, DType::U32) => (&["FROM_I32"], |args| each(args, |x: i32| x.max(0) as u32)),
-        (DType::I32, DType::F32) => (&["FROM_I32"], |args| each(args, |x: i32| x as f32)),
-        (DType::U32, DType::F32) => (&["FROM_U32"], |args| each(args, |x: u32| x as f32)),
-        (DType::I32, DType::F16) => (&["FROM_I32"], |args| {
-            each(args, |x: i32| f16::from_f32(x as f32))
-        }),
-        (DType::U32, DType::F16) => (&["FROM_U32"], |args| {
-            each(args, |x: u32| f16::from_f32(x as f32))
-        }),
-        // The methods are those of types that have one.
-        _ => unreachable!("no conversion"),
-    };
-    let key = CacheKey {
-        what: op,
-        other: 0,
-        device: 0,
-        // Conversions between floats have 0.
-        extra: 1 + from as u64,
-    };
-    x.cached(key, || {
-        Ok(Arc::new(Launch {
-            op,
+/// From one type of numbers to another.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Cast {
+    pub from: DType,
+    pub to: DType,
+}
+
+impl Cast {
+    pub(crate) fn launch(self, x: &Layout) -> Launch {
+        let Cast { from, to } = self;
+        let (flag, twin): (&'static [&'static str], fn(&mut TwinArgs<'_>)) = match (from, to) {
+            (DType::F32, DType::I32) => (&["FROM_F32"], |args| each(args, |x: f32| x as i32)),
+            (DType::F16, DType::I32) => {
+                (&["FROM_F16"], |args| each(args, |x: f16| x.to_f32() as i32))
+            }
+            (DType::U32, DType::I32) => (&["FROM_U32"], |args| {
+                each(args, |x: u32| x.min(i32::MAX as u32) as i32)
+            }),
+            (DType::F32, DType::U32) => (&["FROM_F32"], |args| each(args, |x: f32| x as u32)),
+            (DType::F16, DType::U32) => {
+                (&["FROM_F16"], |args| each(args, |x: f16| x.to_f32() as u32))
+            }
+            (DType::I32, DType::U32) => {
+                (&["FROM_I32"], |args| each(args, |x: i32| x.max(0) as u32))
+            }
+            (DType::I32, DType::F32) => (&["FROM_I32"], |args| each(args, |x: i32| x as f32)),
+            (DType::U32, DType::F32) => (&["FROM_U32"], |args| each(args, |x: u32| x as f32)),
+            (DType::I32, DType::F16) => (&["FROM_I32"], |args| {
+                each(args, |x: i32| f16::from_f32(x as f32))
+            }),
+            (DType::U32, DType::F16) => (&["FROM_U32"], |args| {
+                each(args, |x: u32| f16::from_f32(x as f32))
+            }),
+            // The methods are those of types that have one.
+            _ => unreachable!("no conversion"),
+        };
+        Launch {
+            op: match to {
+                DType::I32 => "to_i32",
+                DType::U32 => "to_u32",
+                DType::F32 => "to_f32",
+                _ => "to_f16",
+            },
             outputs: vec![Output::new(to, OutputLayout::Input(0))],
             temps: Vec::new(),
             stages: vec![Stage {
@@ -95,6 +103,6 @@ pub(crate) fn launch(op: &'static str, from: DType, to: DType, x: &Layout) -> Re
             pairs: None,
             work: x.total() as u64,
             twin: Twin::new(twin),
-        }))
-    })
+        }
+    }
 }

@@ -2,8 +2,6 @@
 //!
 //! Cost: the values read once and written once, in one dispatch. Layouts are shared, never read.
 
-use std::sync::Arc;
-
 use bytemuck::{cast_slice, cast_slice_mut};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
@@ -14,7 +12,7 @@ use crate::plan::{
     Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, TwinInput,
     TwinOutput, Variant, Word,
 };
-use crate::ragged::{CacheKey, DType, Layout};
+use crate::ragged::{DType, Layout};
 use crate::{Result, host};
 
 pub(crate) static KERNEL: Kernel = Kernel {
@@ -39,36 +37,26 @@ const OP: &str = "to_f32";
 /// Values that one piece of parallel work on the CPU makes.
 const PIECE: usize = 1 << 14;
 
-/// Every value as an f16.
-pub(crate) fn to_f16(x: &Layout) -> Result<Arc<Launch>> {
-    launch("to_f16", DType::F16, x, |args| {
-        let (x, _) = args.input::<f32>(0);
-        narrow(x, cast_slice_mut(args.outputs[0].words));
-    })
+/// Every value as one of another type of floats.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Convert {
+    ToF16,
+    ToF32,
 }
 
-/// Every value as an f32.
-pub(crate) fn to_f32(x: &Layout) -> Result<Arc<Launch>> {
-    launch("to_f32", DType::F32, x, |args| {
-        let (x, _) = args.input::<f16>(0);
-        widen(x, cast_slice_mut(args.outputs[0].words));
-    })
-}
-
-fn launch(
-    op: &'static str,
-    dtype: DType,
-    x: &Layout,
-    twin: fn(&mut TwinArgs<'_>),
-) -> Result<Arc<Launch>> {
-    let key = CacheKey {
-        what: op,
-        other: 0,
-        device: 0,
-        extra: 0,
-    };
-    x.cached(key, || {
-        Ok(Arc::new(Launch {
+impl Convert {
+    pub(crate) fn launch(self, x: &Layout) -> Launch {
+        let (op, dtype, twin): (_, _, fn(&mut TwinArgs<'_>)) = match self {
+            Convert::ToF16 => ("to_f16", DType::F16, |args| {
+                let (x, _) = args.input::<f32>(0);
+                narrow(x, cast_slice_mut(args.outputs[0].words));
+            }),
+            Convert::ToF32 => (OP, DType::F32, |args| {
+                let (x, _) = args.input::<f16>(0);
+                widen(x, cast_slice_mut(args.outputs[0].words));
+            }),
+        };
+        Launch {
             op,
             outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
             temps: Vec::new(),
@@ -82,8 +70,8 @@ fn launch(
             )],
             pairs: None,
             twin: Twin::new(twin),
-        }))
-    })
+        }
+    }
 }
 
 /// So many values from one slot to another, which is of type `dtype`.

@@ -1,9 +1,7 @@
 //! Polynomials at points: `Σ_i c_i t^i` by Horner's scheme, degree times a multiply-add a point.
 
-use std::sync::Arc;
-
 use super::units::{ByCost, Units};
-use super::{Arithmetic, launch_key, pair_params, par_tiles, twin_of};
+use super::{Arithmetic, pair_params, par_tiles, twin_of};
 use crate::plan::{
     Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Word, Words,
     check_rank, for_each_type,
@@ -33,10 +31,15 @@ pub(crate) static KERNEL: Kernel = Kernel {
 };
 
 /// The values of polynomials a at points b, shaped like the points.
-pub(crate) fn launch(dtype: DType, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Arc<Launch>> {
-    let op = "eval";
-    check_rank(op, [a, a])?;
-    a.cached(launch_key(op, dtype, b.id(), pairs), || {
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Eval {
+    pub dtype: DType,
+}
+
+impl Eval {
+    pub(crate) fn launch(self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<Launch> {
+        let (op, dtype) = ("eval", self.dtype);
+        check_rank(op, [a, a])?;
         let (result, output) = match pairs.pairing() {
             Pairing::Elementwise | Pairing::OneToAll => (None, OutputLayout::Input(1)),
             Pairing::AllToAll | Pairing::List(_) => {
@@ -57,7 +60,7 @@ pub(crate) fn launch(dtype: DType, a: &Layout, b: &Layout, pairs: &Pairs) -> Res
         let ([kind, right], list) = pair_params(op, pairs, b.len())?;
         let c_meta = result.map_or(Slot::InputMeta(1), Slot::Meta);
         let list = list.map_or(c_meta.clone(), |list| Slot::Words(Words::new(list)));
-        Ok(Arc::new(Launch {
+        Ok(Launch {
             op,
             outputs: vec![Output::new(dtype, output)],
             temps: Vec::new(),
@@ -88,8 +91,8 @@ pub(crate) fn launch(dtype: DType, a: &Layout, b: &Layout, pairs: &Pairs) -> Res
             }],
             pairs: Some(pairs.clone()),
             twin: Twin::new(twin_of!(dtype, twin)),
-        }))
-    })
+        })
+    }
 }
 
 /// The shapes of the right element of every pair.

@@ -1,18 +1,22 @@
 //! Every launch over lengths at which 32 bits end, for the CPU and for a GPU that has room for anything: planned, or refused with the
 //! error of a size. Tests are built with overflow checks.
 
-use std::sync::Arc;
-
-use super::*;
-use crate::ops::ambient::Ambient;
-use crate::ops::conv::Wanted;
-use crate::ops::correlate_max::Seek;
-use crate::ops::fft::{Room, Transform};
-use crate::ops::matmul::{self, Form, Site, Target};
-use crate::ops::reduce::{PairReduction, Reduction};
-use crate::ops::shape_matmul::Model;
-use crate::plan::{ConvMethod, ConvMode, CostTable, Launch, Window};
-use crate::ragged::{Layout, Shape, Topology};
+use super::ambient::{Along, Ambient, Beside, Combine};
+use super::conv::Conv;
+use super::convert::Convert;
+use super::correlate_max::{CorrelateMax, Seek};
+use super::eval::Eval;
+use super::fft::{Room, Transform};
+use super::kron::{self, Kron};
+use super::map::{self, Full, Map};
+use super::matmul::{Form, Matmul, Target};
+use super::reduce::{PairReduction, Reduce, ReducePairs, Reduction};
+use super::select::{Join, Select};
+use super::shape_matmul::{Model, ShapeMatmul};
+use super::strided::{How, Strided};
+use super::{Asked, Op, Traits, bsr};
+use crate::plan::{ConvMethod, ConvMode, CostTable, Plan, Window};
+use crate::ragged::{DType, Layout, Pairs, Shape, Topology};
 use crate::{Error, Pairing, Result};
 
 const LENGTHS: [usize; 6] = [
@@ -52,9 +56,48 @@ fn matrices() -> Vec<Layout> {
     shapes.map(layout).into()
 }
 
+/// The plan for a CPU, or for a GPU that has so much.
+fn planned(op: &Op, inputs: &[&Layout], pairs: Option<&Pairs>, room: Option<Room>) -> Result<Plan> {
+    let costs = match room {
+        None => CostTable::cpu(),
+        Some(_) => CostTable::gpu(),
+    };
+    let device = Traits {
+        costs: &costs,
+        allowed: u64::MAX,
+        room,
+        binding: None,
+    };
+    op.plan(&Asked {
+        inputs,
+        pairs,
+        device,
+    })
+}
+
+/// The plan for a GPU that binds so much, or for the CPU.
+fn on_gpu(
+    op: &Op,
+    inputs: &[&Layout],
+    pairs: Option<&Pairs>,
+    binding: Option<u64>,
+) -> Result<Plan> {
+    let device = Traits {
+        costs: &CostTable::gpu(),
+        allowed: u64::MAX,
+        room: binding.map(|binding| Room::new(1 << 15, binding)),
+        binding,
+    };
+    op.plan(&Asked {
+        inputs,
+        pairs,
+        device,
+    })
+}
+
 /// Such a size is refused as one.
 #[track_caller]
-fn check(what: &str, planned: Result<Arc<Launch>>) {
+fn refused_or_planned(what: &str, planned: Result<Plan>) {
     if let Err(error) = planned {
         let kinds = ["size_overflow", "too_large", "inner_extents", "method"];
         assert!(kinds.contains(&error.kind()), "{what}: {error}");
@@ -76,19 +119,23 @@ fn both(all: &[Layout], mut each: impl FnMut(&Layout, &Layout, &Pairs)) {
 fn pairs_of_series() {
     both(&series(), |a, b, pairs| {
         let what = format!("{a} and {b}");
+        let check = |op: Op| refused_or_planned(&what, planned(&op, &[a, b], Some(pairs), None));
         for dtype in [DType::F32, DType::I32] {
             for operation in [Ambient::Add, Ambient::Hadamard] {
-                check(&what, ambient::launch(operation, dtype, a, b, pairs));
+                check(Op::Combine(Combine { operation, dtype }));
             }
-            check(&what, ambient::concat(0, dtype, a, b, pairs));
-            check(&what, ambient::block_diag(dtype, a, b, pairs));
-            check(&what, kron::kron(dtype, a, b, pairs));
-            check(&what, kron::outer(dtype, a, b, pairs));
+            for along in [Along::Axis(0), Along::Diagonal] {
+                check(Op::Beside(Beside { along, dtype }));
+            }
+            for kind in [kron::Kind::Kron, kron::Kind::Outer] {
+                check(Op::Kron(Kron { kind, dtype }));
+            }
             for reduction in [PairReduction::Dot, PairReduction::Equivalent] {
-                check(&what, reduce::launch_pairs(reduction, dtype, a, b, pairs));
+                check(Op::ReducePairs(ReducePairs { reduction, dtype }));
             }
         }
-        check(&what, eval::launch(DType::F32, a, b, pairs));
+        let dtype = DType::F32;
+        check(Op::Eval(Eval { dtype }));
     });
 }
 
@@ -100,30 +147,30 @@ fn convolutions() {
                 for mode in [ConvMode::Full, ConvMode::Same] {
                     let mut window = Window::default();
                     window.mode = mode;
-                    let wanted = Wanted {
-                        op: "conv",
+                    let conv = Conv {
+                        correlate: true,
                         dtype: DType::F32,
                         method,
                         window,
+                    };
+                    let any = Traits {
                         costs: &costs,
                         allowed: u64::MAX,
+                        room: None,
                         binding: None,
                     };
                     let what = format!("{a} and {b}, {method}, {mode:?}");
                     // Plans of hundreds of MiB are for those who have such values.
                     let few = a.total().min(b.total()) <= 5 && method == ConvMethod::Direct;
                     if costs.is_cpu() || few {
-                        check(&what, conv::launch(wanted, true, a, b, pairs));
+                        refused_or_planned(&what, conv.launch((a, b), pairs, any).map(Plan::from));
                     }
-                    let limited = Wanted {
+                    let limited = Traits {
                         allowed: 1 << 20,
-                        binding: None,
-                        ..wanted
+                        ..any
                     };
                     if a.total().min(b.total()) > 1 << 21 {
-                        // Nothing is kept with this one yet.
-                        let a = &Layout::from_lengths(a.lengths()).unwrap();
-                        let refused = conv::launch(limited, true, a, b, pairs);
+                        let refused = conv.launch((a, b), pairs, limited);
                         let kind = refused.unwrap_err().kind();
                         // More than 2³² − 1 result values are refused before any work is counted.
                         let pairs = a.lengths().flat_map(|m| b.lengths().map(move |n| (m, n)));
@@ -148,19 +195,18 @@ fn convolutions() {
 
 #[test]
 fn lags_are_counted() {
-    let costs = CostTable::cpu();
-    let wanted = Wanted {
-        op: "correlate_max",
-        dtype: DType::F32,
-        method: ConvMethod::Direct,
-        window: Window::default(),
-        costs: &costs,
-        allowed: u64::MAX,
-        binding: None,
-    };
     let launch = |m: usize, n: usize| {
         let [a, b] = [m, n].map(|n| Layout::from_lengths([n]).unwrap());
-        correlate_max::launch(wanted, &a, &b, &pairs_of(&a, &b), Seek::Largest)
+        let search = CorrelateMax {
+            seek: Seek::Largest,
+            method: ConvMethod::Direct,
+        };
+        planned(
+            &Op::CorrelateMax(search),
+            &[&a, &b],
+            Some(&pairs_of(&a, &b)),
+            None,
+        )
     };
     assert!(launch(1 << 31, 1).is_ok());
     assert!(launch(u32::MAX as usize, 0).is_ok(), "there are none");
@@ -176,26 +222,42 @@ fn series_alone() {
     let room = Room::new(1 << 15, 1 << 32);
     for x in series() {
         let what = x.to_string();
+        let on = |op: Op, room| refused_or_planned(&what, planned(&op, &[&x], None, room));
         for room in [None, Some(room)] {
             for transform in [Transform::Forward, Transform::Real] {
-                check(&what, fft::launch(transform, &x, room));
+                on(Op::Fft(transform), room);
             }
         }
+        let dtype = DType::F32;
         for reduction in [Reduction::Sum, Reduction::Norm2, Reduction::ArgMax] {
-            check(&what, reduce::launch(reduction, DType::F32, &x));
+            on(Op::Reduce(Reduce { reduction, dtype }), None);
         }
         for dtype in [DType::F32, DType::C32, DType::F16] {
-            check(&what, map::copy(dtype, &x));
-            check(&what, Ok(Arc::new(map::fill(dtype, &x))));
-            check(&what, strided::pad(dtype, &x, &[(1, 1 << 31)]));
-            check(&what, strided::pad(dtype, &x, &[(usize::MAX, usize::MAX)]));
-            check(&what, strided::slice(dtype, &x, &[i64::MIN], &[i64::MAX]));
-            check(&what, strided::slice(dtype, &x, &[-1], &[1 << 31]));
-            check(&what, strided::flip(dtype, &x, &[0]));
-            check(&what, select::join(dtype, &[&x, &x]));
-            check(&what, select::select(dtype, &x, &[0, 0]).map(Arc::new));
+            let kind = map::Kind::Copy;
+            on(Op::Map(Map { kind, dtype }), None);
+            let layout = x.clone();
+            on(Op::Full(Full { dtype, layout }), None);
+            for how in [
+                How::Pad(vec![(1, 1 << 31)]),
+                How::Pad(vec![(usize::MAX, usize::MAX)]),
+                How::Slice {
+                    start: vec![i64::MIN],
+                    end: vec![i64::MAX],
+                },
+                How::Slice {
+                    start: vec![-1],
+                    end: vec![1 << 31],
+                },
+                How::Flip(vec![0]),
+            ] {
+                on(Op::Strided(Strided { how, dtype }), None);
+            }
+            let join = Op::Join(Join { dtype });
+            refused_or_planned(&what, planned(&join, &[&x, &x], None, None));
+            let elements = vec![0, 0];
+            on(Op::Select(Select { elements, dtype }), None);
         }
-        check(&what, convert::to_f16(&x));
+        on(Op::Convert(Convert::ToF16), None);
     }
 }
 
@@ -203,21 +265,21 @@ fn series_alone() {
 fn pairs_of_matrices() {
     both(&matrices(), |a, b, pairs| {
         let what = format!("{a} and {b}");
-        check(
-            &what,
-            ambient::launch(Ambient::Add, DType::F32, a, b, pairs),
-        );
+        let check = |op: Op| refused_or_planned(&what, planned(&op, &[a, b], Some(pairs), None));
+        let dtype = DType::F32;
+        let operation = Ambient::Add;
+        check(Op::Combine(Combine { operation, dtype }));
         for axis in [0, 1] {
-            check(&what, ambient::concat(axis, DType::F16, a, b, pairs));
+            let (along, dtype) = (Along::Axis(axis), DType::F16);
+            check(Op::Beside(Beside { along, dtype }));
         }
-        check(&what, ambient::block_diag(DType::F32, a, b, pairs));
-        check(&what, kron::kron(DType::F32, a, b, pairs));
-        check(&what, kron::outer(DType::F32, a, b, pairs));
+        let along = Along::Diagonal;
+        check(Op::Beside(Beside { along, dtype }));
+        for kind in [kron::Kind::Kron, kron::Kind::Outer] {
+            check(Op::Kron(Kron { kind, dtype }));
+        }
         for reduction in [PairReduction::Dot, PairReduction::Equivalent] {
-            check(
-                &what,
-                reduce::launch_pairs(reduction, DType::F32, a, b, pairs),
-            );
+            check(Op::ReducePairs(ReducePairs { reduction, dtype }));
         }
         for (ambient, transposed) in [(false, [false; 2]), (true, [true, false])] {
             let form = Form {
@@ -225,45 +287,46 @@ fn pairs_of_matrices() {
                 transposed,
                 ..Form::default()
             };
-            for site in SITES {
-                let types = (DType::F32, DType::F32);
-                check(
+            for (target, binding) in SITES {
+                let matmul = Matmul {
+                    form,
+                    dtype,
+                    result: dtype,
+                    target,
+                };
+                refused_or_planned(
                     &what,
-                    matmul::launch(&form, types, (a, b), pairs, None, site),
+                    on_gpu(&Op::Matmul(matmul), &[a, b], Some(pairs), binding),
                 );
             }
         }
-        let costs = CostTable::cpu();
-        let wanted = Wanted {
-            op: "conv",
-            dtype: DType::F32,
+        check(Op::Conv(Conv {
+            correlate: false,
+            dtype,
             method: ConvMethod::Auto,
             window: Window::default(),
-            costs: &costs,
-            allowed: u64::MAX,
-            binding: None,
-        };
-        check(&what, conv::launch(wanted, false, a, b, pairs));
+        }));
     });
     for x in matrices() {
         let what = x.to_string();
+        let (how, dtype) = (How::Transpose(vec![1, 0]), DType::F32);
         if x.total() <= 1 << 22 {
-            check(&what, strided::transpose(DType::F32, &x, &[1, 0]));
+            let turned = Op::Strided(Strided { how, dtype });
+            refused_or_planned(&what, planned(&turned, &[&x], None, None));
         }
-        check(&what, reduce::launch(Reduction::Box, DType::F32, &x));
+        let reduction = Reduction::Box;
+        let boxes = Op::Reduce(Reduce { reduction, dtype });
+        refused_or_planned(&what, planned(&boxes, &[&x], None, None));
     }
 }
 
 /// The CPU, and GPUs that bind what 32 bits address.
-const SITES: [Site; 3] = {
-    const fn site(target: Target, binding: Option<u64>) -> Site {
-        Site { target, binding }
-    }
+const SITES: [(Target, Option<u64>); 3] = {
     const MOST: Option<u64> = Some(u32::MAX as u64);
     [
-        site(Target::Cpu, None),
-        site(Target::Baseline, MOST),
-        site(Target::Native, MOST),
+        (Target::Cpu, None),
+        (Target::Baseline, MOST),
+        (Target::Native, MOST),
     ]
 };
 
@@ -272,44 +335,61 @@ const SITES: [Site; 3] = {
 fn much_of_nothing_is_refused_before_it_is_planned() {
     let most = u32::MAX as usize;
     let layout = |rows, columns| Layout::uniform(1, Shape::new(&[rows, columns]).unwrap()).unwrap();
-    let types = (DType::F32, DType::F32);
-    let refused = |what: &str, planned: Result<()>| match planned {
+    let dtype = DType::F32;
+    let refused = |what: &str, planned: Result<Plan>| match planned {
         Err(Error::TooLarge { bytes, .. }) => assert_eq!(bytes, 4 * u64::from(u32::MAX), "{what}"),
         other => panic!("{what}: {other:?}"),
     };
-    for site in &SITES[1..] {
+    for (target, binding) in SITES.into_iter().skip(1) {
         let (a, b) = (layout(most, 0), layout(0, 1));
         let pairs = pairs_of(&a, &b);
-        let planned = matmul::launch(&Form::default(), types, (&a, &b), &pairs, None, *site);
-        refused("matmul", planned.map(drop));
+        let matmul = Matmul {
+            form: Form::default(),
+            dtype,
+            result: dtype,
+            target,
+        };
+        let planned = on_gpu(&Op::Matmul(matmul), &[&a, &b], Some(&pairs), binding);
+        refused("matmul", planned);
         for (dense_left, shape, dense) in [
             (false, [1, 0], layout(0, most)),
             (true, [0, 1], layout(most, 0)),
         ] {
             let topology = Topology::new(shape, [8, 8], &[]).unwrap();
+            let values = topology.values_layout(1).unwrap();
             let form = bsr::Form {
                 transposed: false,
                 dense_left,
                 epilogue: Default::default(),
             };
-            let planned = bsr::matmul(form, types, &topology, 1, &dense, None, *site);
-            refused("matmul_bsr", planned.map(drop));
+            let product = bsr::BsrMatmul {
+                form,
+                topology,
+                dtype,
+                result: dtype,
+                target,
+            };
+            let planned = on_gpu(&Op::Bsr(product), &[&values, &dense], None, binding);
+            refused("matmul_bsr", planned);
         }
-        let topology = Topology::new([8, 8], [8, 8], &[(0, 0)]).unwrap();
         let (a, b) = (layout(8, 0), layout(0, 8));
-        let mut small = *site;
-        small.binding = Some(128);
         let pairs = pairs_of(&a, &b);
-        let planned = bsr::sampled(types, &topology, [false; 2], (&a, &b), &pairs, small);
+        let sampled = bsr::Sampled {
+            topology: Topology::new([8, 8], [8, 8], &[(0, 0)]).unwrap(),
+            transposed: [false; 2],
+            dtype,
+            result: dtype,
+            target,
+        };
+        let planned = on_gpu(&Op::Sampled(sampled), &[&a, &b], Some(&pairs), Some(128));
         assert_eq!(planned.unwrap_err().kind(), "too_large");
     }
-    let room = Room::new(1 << 15, u32::MAX.into());
     let nothing = Layout::from_lengths([]).unwrap();
     for model in [Model::Convolution, Model::Kronecker] {
-        let grids = [&layout(most, 0), &layout(0, 1)];
-        let planned =
-            shape_matmul::launch(model, DType::F32, [&nothing, &nothing], grids, Some(room));
-        refused("shape_matmul", planned.map(drop));
+        let inputs = [&nothing, &nothing, &layout(most, 0), &layout(0, 1)];
+        let matmul = Op::ShapeMatmul(ShapeMatmul { model, dtype });
+        let planned = on_gpu(&matmul, &inputs, None, Some(u32::MAX.into()));
+        refused("shape_matmul", planned);
     }
 }
 
@@ -322,8 +402,9 @@ fn matrices_of_long_entries() {
         let other = Layout::uniform(1, Shape::new(&[1, 1]).unwrap()).unwrap();
         for model in [Model::Convolution, Model::Kronecker] {
             for room in [None, Some(room)] {
-                let grids = [&grid, &other];
-                let planned = shape_matmul::launch(model, DType::F32, [&a, &b], grids, room);
+                let dtype = DType::F32;
+                let op = Op::ShapeMatmul(ShapeMatmul { model, dtype });
+                let planned = planned(&op, &[&a, &b, &grid, &other], None, room);
                 if let Err(error) = planned {
                     let kinds = ["size_overflow", "too_large"];
                     assert!(kinds.contains(&error.kind()), "{m} and {n}: {error}");

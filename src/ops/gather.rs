@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use half::f16;
 
-use super::{launch_key, pair_params, par_tiles};
+use super::{pair_params, par_tiles};
 use crate::plan::{
     Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Variant, Word,
     Words, stream_tile,
 };
-use crate::ragged::{CacheKey, DType, Indices, Layout, Offsets, Pairs, product, total_overflow};
+use crate::ragged::{DType, Indices, Layout, Offsets, Pairs, product, total_overflow};
 use crate::{Error, Result, host};
 
 pub(crate) static KERNEL: Kernel = Kernel {
@@ -42,18 +42,19 @@ pub(crate) static KERNEL: Kernel = Kernel {
     ],
 };
 
-/// The launch of the rows of `x` that the lists name, for every pair of an element and a list.
-pub(crate) fn launch(
-    dtype: DType,
-    x: &Layout,
-    indices: &Indices,
-    pairs: &Pairs,
-) -> Result<Arc<Launch>> {
-    let key = launch_key("gather", dtype, indices.lists().id(), pairs);
-    x.cached(key, || {
-        let result = rows("gather", x, indices, pairs)?;
-        Ok(Arc::new(plan("gather", dtype, x, indices, pairs, result)?))
-    })
+/// The rows that lists name, of values of a type.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Gather {
+    pub indices: Indices,
+    pub dtype: DType,
+}
+
+impl Gather {
+    /// The launch for every pair of an element and a list.
+    pub(crate) fn launch(&self, x: &Layout, pairs: &Pairs) -> Result<Launch> {
+        let result = rows("gather", x, &self.indices, pairs)?;
+        plan("gather", self.dtype, &self.indices, pairs, result)
+    }
 }
 
 /// The shapes that a gather of `x` has: of every pair as many rows as its list is long.
@@ -98,7 +99,6 @@ pub(in crate::ops) fn rows(
 pub(in crate::ops) fn plan(
     op: &'static str,
     dtype: DType,
-    x: &Layout,
     indices: &Indices,
     pairs: &Pairs,
     result: Layout,
@@ -137,7 +137,7 @@ pub(in crate::ops) fn plan(
     };
     Ok(Launch {
         op,
-        outputs: vec![Output::new(dtype, OutputLayout::of(result, &[x]))],
+        outputs: vec![Output::new(dtype, OutputLayout::New(result))],
         temps: Vec::new(),
         work: stage.cost,
         stages: vec![stage],
@@ -150,16 +150,9 @@ pub(in crate::ops) fn plan(
     })
 }
 
-/// The indices as devices have them, kept with them.
+/// The indices as devices read them, kept with them.
 fn words(indices: &Indices) -> Result<Arc<Words>> {
-    let key = CacheKey {
-        what: "indices",
-        other: 0,
-        device: 0,
-        extra: 0,
-    };
-    let make = || Ok(Words::new(host::copied("gather", indices.values())?));
-    indices.lists().cached(key, make)
+    indices.derived(|| Ok(Words::new(host::copied("gather", indices.values())?)))
 }
 
 fn twin<T: bytemuck::Pod + Send + Sync>(args: &mut TwinArgs<'_>, indices: &Indices) {

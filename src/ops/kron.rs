@@ -3,10 +3,9 @@
 //! Cost: the operands and their layouts read once, the result written once, in one dispatch.
 
 use std::iter::repeat_n;
-use std::sync::Arc;
 
 use super::Arithmetic;
-use super::{launch_key, pair_params, par_tiles, twin_of};
+use super::{pair_params, par_tiles, twin_of};
 use crate::plan::{
     Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Word, Words,
     for_each_type, merge, stream_tile,
@@ -37,28 +36,31 @@ struct Plan {
     seen: Option<[Layout; 2]>,
 }
 
-/// The launch of `a ⊗ b` for every pair: the extents of its shapes multiplied, axis by axis.
-pub(crate) fn kron(dtype: DType, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Arc<Launch>> {
-    launch("kron", dtype, a, b, pairs, boxes)
+/// Which product, of values of a type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Kron {
+    pub kind: Kind,
+    pub dtype: DType,
 }
 
-/// The launch of the outer product of every pair: its shapes end to end.
-///
-/// It is the Kronecker product of operands that were reshaped to (x…, 1…) and (1…, y…), whose values lie as those of vectors.
-pub(crate) fn outer(dtype: DType, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Arc<Launch>> {
-    launch("outer", dtype, a, b, pairs, end_to_end)
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Kind {
+    /// `a ⊗ b`: the extents of its shapes multiplied, axis by axis.
+    Kron,
+    /// Its shapes end to end.
+    ///
+    /// It is the Kronecker product of operands that were reshaped to (x…, 1…) and (1…, y…), whose values lie as those of vectors.
+    Outer,
 }
 
-fn launch(
-    op: &'static str,
-    dtype: DType,
-    a: &Layout,
-    b: &Layout,
-    pairs: &Pairs,
-    plan: fn(&'static str, &Layout, &Layout, &Pairs) -> Result<Plan>,
-) -> Result<Arc<Launch>> {
-    a.cached(launch_key(op, dtype, b.id(), pairs), || {
-        let Plan { result, rank, seen } = plan(op, a, b, pairs)?;
+impl Kron {
+    /// The launch for every pair.
+    pub(crate) fn launch(self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<Launch> {
+        let dtype = self.dtype;
+        let (op, Plan { result, rank, seen }) = match self.kind {
+            Kind::Kron => ("kron", boxes("kron", a, b, pairs)?),
+            Kind::Outer => ("outer", end_to_end("outer", a, b, pairs)?),
+        };
         let flags: &[&str] = match rank {
             1 => &[],
             _ => &["BOXES"],
@@ -72,7 +74,7 @@ fn launch(
         let ([kind, right], list) = pair_params(op, pairs, b.len())?;
         // Only where elements begin.
         let c_meta = Slot::Meta(Layout::from_offsets(result.offsets().clone()));
-        Ok(Arc::new(Launch {
+        Ok(Launch {
             op,
             temps: Vec::new(),
             work: result.total() as u64,
@@ -102,11 +104,11 @@ fn launch(
                 groups: result.total().div_ceil(tile) as u32,
                 cost: result.total() as u64,
             }],
-            outputs: vec![Output::new(dtype, OutputLayout::of(result, &[a, b]))],
+            outputs: vec![Output::new(dtype, OutputLayout::New(result))],
             pairs: Some(pairs.clone()),
             twin: Twin::new(move |args| twin(args, rank, seen.as_ref())),
-        }))
-    })
+        })
+    }
 }
 
 /// Shapes whose extents are products.

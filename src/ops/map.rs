@@ -2,17 +2,14 @@
 //!
 //! Cost: the values read once and written once, in one dispatch; fill writes only. Layouts are shared, never read.
 
-use std::sync::Arc;
-
 use half::f16;
 use rayon::prelude::*;
 
 use super::{Arithmetic, stream_groups, twin_of};
-use crate::Result;
 use crate::plan::{
     Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Variant, Word,
 };
-use crate::ragged::{CacheKey, DType, Element, Layout};
+use crate::ragged::{DType, Element, Layout};
 
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "map",
@@ -63,25 +60,46 @@ pub(crate) static FILL: Kernel = Kernel {
 /// Values that one piece of parallel work on the CPU makes.
 const PIECE: usize = 1 << 14;
 
-/// The launch over the words of `x`, whose values are of `dtype`, by the kernel for values of type `seen`.
-fn launch(
-    op: &'static str,
-    flag: &'static [&'static str],
-    seen: DType,
-    dtype: DType,
-    x: &Layout,
-    factor: Word,
-    twin: fn(&mut TwinArgs<'_>),
-) -> Result<Arc<Launch>> {
-    let words = dtype.words(x.total());
-    let key = CacheKey {
-        what: op,
-        other: 0,
-        device: 0,
-        extra: dtype as u64,
-    };
-    x.cached(key, || {
-        Ok(Arc::new(Launch {
+/// A map, of values of a type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Map {
+    pub kind: Kind,
+    pub dtype: DType,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Kind {
+    /// By the call's first scalar.
+    Scale,
+    Neg,
+    /// In memory of its own.
+    Copy,
+}
+
+impl Map {
+    /// The launch over the words of `x`.
+    pub(crate) fn launch(self, x: &Layout) -> Launch {
+        let dtype = self.dtype;
+        type Run = fn(&mut TwinArgs<'_>);
+        let (op, flag, seen, twin): (_, &[&str], _, Run) = match (self.kind, dtype) {
+            (Kind::Scale, _) => ("scale", &["SCALE"], dtype, twin_of!(dtype, scale_twin)),
+            // Of floats only the sign is turned, so they are seen as words; of integers modulo 2³² there is one negation.
+            (Kind::Neg, DType::F32) => ("neg", &["NEG"], DType::U32, |args| {
+                each(args, |x: u32| x ^ 1 << 31)
+            }),
+            (Kind::Neg, _) => ("neg", &["NEG"], DType::I32, |args| {
+                each(args, |x: i32| x.wrapping_neg())
+            }),
+            // Words are copied, so one kernel serves all types but f16, which may begin inside one.
+            (Kind::Copy, DType::F16) => ("copy", &["COPY"], dtype, |args| each(args, |x: f16| x)),
+            (Kind::Copy, _) => ("copy", &["COPY"], DType::U32, |args| each(args, |x: u32| x)),
+        };
+        let factor = match self.kind {
+            Kind::Scale => Word::Scalar(0),
+            Kind::Neg | Kind::Copy => Word::U32(0),
+        };
+        let words = dtype.words(x.total());
+        Launch {
             op,
             outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
             temps: Vec::new(),
@@ -96,44 +114,13 @@ fn launch(
             }],
             pairs: None,
             twin: Twin::new(twin),
-        }))
-    })
-}
-
-/// `s · x`; the scalar is the call's first.
-pub(crate) fn scale(dtype: DType, x: &Layout) -> Result<Arc<Launch>> {
-    launch(
-        "scale",
-        &["SCALE"],
-        dtype,
-        dtype,
-        x,
-        Word::Scalar(0),
-        twin_of!(dtype, scale_twin),
-    )
+        }
+    }
 }
 
 fn scale_twin<T: Arithmetic>(args: &mut TwinArgs<'_>) {
     let s: T = bytemuck::cast(args.scalars[0]);
     each(args, |x: T| s.times(x));
-}
-
-/// `−x`. Of floats only the sign is turned, so they are seen as words; of integers modulo 2³² there is one negation.
-pub(crate) fn neg(dtype: DType, x: &Layout) -> Result<Arc<Launch>> {
-    let (seen, twin): (_, fn(&mut TwinArgs<'_>)) = match dtype {
-        DType::F32 => (DType::U32, |args| each(args, |x: u32| x ^ 1 << 31)),
-        _ => (DType::I32, |args| each(args, |x: i32| x.wrapping_neg())),
-    };
-    launch("neg", &["NEG"], seen, dtype, x, Word::U32(0), twin)
-}
-
-/// A copy of `x` in memory of its own. Words are copied, so one kernel serves all types but f16, which may begin inside one.
-pub(crate) fn copy(dtype: DType, x: &Layout) -> Result<Arc<Launch>> {
-    let (seen, twin): (_, fn(&mut TwinArgs<'_>)) = match dtype {
-        DType::F16 => (DType::F16, |args| each(args, |x: f16| x)),
-        _ => (DType::U32, |args| each(args, |x: u32| x)),
-    };
-    launch("copy", &["COPY"], seen, dtype, x, Word::U32(0), twin)
 }
 
 fn each<T: Element>(args: &mut TwinArgs<'_>, f: impl Fn(T) -> T + Sync) {
@@ -149,37 +136,46 @@ fn each<T: Element>(args: &mut TwinArgs<'_>, f: impl Fn(T) -> T + Sync) {
 }
 
 /// A batch of this layout whose values all are the call's scalar, of one word, perhaps two halves, or of two.
-pub(crate) fn fill(dtype: DType, layout: &Layout) -> Launch {
-    let words = dtype.words(layout.total());
-    Launch {
-        op: "full",
-        outputs: vec![Output::new(dtype, OutputLayout::New(layout.clone()))],
-        temps: Vec::new(),
-        work: words as u64,
-        stages: vec![Stage {
-            kernel: &FILL,
-            variant: FILL.variant(DType::U32, &["FILL"]),
-            slots: vec![Slot::Output(0)],
-            params: vec![
-                Word::U32(words as u32),
-                Word::U32(0),
-                Word::Scalar(0),
-                Word::Scalar(dtype.words(1) - 1),
-            ],
-            groups: stream_groups(words),
-            cost: words as u64,
-        }],
-        pairs: None,
-        twin: Twin::new(|args| {
-            let (scalar, words) = (args.scalars, &mut *args.outputs[0].words);
-            match *scalar {
-                [re, im] => each_piece(words, |y| {
-                    y.chunks_exact_mut(2)
-                        .for_each(|z| z.copy_from_slice(&[re, im]));
-                }),
-                _ => each_piece(words, |y| y.fill(scalar[0])),
-            }
-        }),
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Full {
+    pub dtype: DType,
+    pub layout: Layout,
+}
+
+impl Full {
+    pub(crate) fn launch(&self) -> Launch {
+        let Full { dtype, layout } = self;
+        let words = dtype.words(layout.total());
+        Launch {
+            op: "full",
+            outputs: vec![Output::new(*dtype, OutputLayout::New(layout.clone()))],
+            temps: Vec::new(),
+            work: words as u64,
+            stages: vec![Stage {
+                kernel: &FILL,
+                variant: FILL.variant(DType::U32, &["FILL"]),
+                slots: vec![Slot::Output(0)],
+                params: vec![
+                    Word::U32(words as u32),
+                    Word::U32(0),
+                    Word::Scalar(0),
+                    Word::Scalar(dtype.words(1) - 1),
+                ],
+                groups: stream_groups(words),
+                cost: words as u64,
+            }],
+            pairs: None,
+            twin: Twin::new(|args| {
+                let (scalar, words) = (args.scalars, &mut *args.outputs[0].words);
+                match *scalar {
+                    [re, im] => each_piece(words, |y| {
+                        y.chunks_exact_mut(2)
+                            .for_each(|z| z.copy_from_slice(&[re, im]));
+                    }),
+                    _ => each_piece(words, |y| y.fill(scalar[0])),
+                }
+            }),
+        }
     }
 }
 

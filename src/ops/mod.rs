@@ -17,6 +17,7 @@ pub(crate) mod lines;
 pub(crate) mod map;
 pub(crate) mod maps;
 pub(crate) mod matmul;
+mod op;
 mod passes;
 pub(crate) mod reduce;
 pub(crate) mod scatter;
@@ -36,8 +37,10 @@ mod walk;
 #[cfg(test)]
 mod extremes;
 
+pub(crate) use op::{Asked, Op, Traits};
+
 use crate::plan::{Kernel, Word};
-use crate::ragged::{CacheKey, DType, Pairs, Real};
+use crate::ragged::{Pairs, Real};
 use crate::{Result, host};
 
 /// Every kernel there is. What is not listed here is never compiled.
@@ -188,16 +191,6 @@ const STREAM_TILE: usize = 2048;
 /// Workgroups of a streaming kernel over `values` values.
 fn stream_groups(values: usize) -> u32 {
     values.div_ceil(STREAM_TILE) as u32
-}
-
-/// The key under which the launch of a binary operation is kept in its left layout.
-fn launch_key(what: &'static str, dtype: DType, right: u64, pairs: &Pairs) -> CacheKey {
-    CacheKey {
-        what,
-        other: right,
-        device: 0,
-        extra: pairs.key() * 16 + dtype as u64,
-    }
 }
 
 /// The parameters `pair_kind` and `pair_right` of `shaders/lib/pairs.wgsl`, and the list to bind if there is one.

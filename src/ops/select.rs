@@ -2,18 +2,15 @@
 //!
 //! Cost: the values read once and written once; in one dispatch, or one for each batch.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
-
 use half::f16;
 use rayon::prelude::*;
 
 use super::{par_tiles, stream_groups};
 use crate::plan::{
-    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Variant, Word,
-    Words, cost_of, stream_tile,
+    Access, Beside, Kernel, Launch, Output, OutputLayout, Plan, Slot, Stage, Twin, TwinArgs,
+    Variant, Word, Words, cost_of, stream_tile,
 };
-use crate::ragged::{CacheKey, DType, Layout, Offsets, Order, total_overflow};
+use crate::ragged::{DType, Layout, Offsets, Order, total_overflow};
 use crate::{Error, Result, host};
 
 pub(crate) static SELECT: Kernel = Kernel {
@@ -58,43 +55,66 @@ pub(crate) static JOIN: Kernel = Kernel {
     ],
 };
 
-/// The launch of all elements in another order.
-pub(crate) fn reorder(dtype: DType, x: &Layout, order: &Order) -> Result<Arc<Launch>> {
-    let key = CacheKey {
-        what: "reorder",
-        other: order.id(),
-        device: 0,
-        extra: dtype as u64,
-    };
-    x.cached(key, || {
-        if order.len() != x.len() {
+/// All elements in another order, of values of a type.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Reorder {
+    pub order: Order,
+    pub dtype: DType,
+}
+
+impl Reorder {
+    pub(crate) fn launch(&self, x: &Layout) -> Result<Launch> {
+        if self.order.len() != x.len() {
             return Err(Error::ElementCount {
                 op: "reorder",
                 expected: x.len(),
-                got: order.len(),
+                got: self.order.len(),
             });
         }
-        Ok(Arc::new(plan("reorder", dtype, x, order.as_slice())?))
-    })
+        plan("reorder", self.dtype, x, self.order.as_slice())
+    }
 }
 
-/// The launch of these elements.
-pub(crate) fn select(dtype: DType, x: &Layout, elements: &[u32]) -> Result<Launch> {
-    let wrong = elements.iter().position(|&i| i as usize >= x.len());
-    match wrong {
-        None => plan("select", dtype, x, elements),
-        Some(position) => Err(Error::Index {
-            op: "select",
-            element: None,
-            position,
-            index: elements[position] as usize,
-            len: x.len(),
-        }),
+/// The elements by length, of values of a type. The order comes beside the result.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct SortByLength {
+    pub dtype: DType,
+}
+
+impl SortByLength {
+    pub(crate) fn plan(self, x: &Layout) -> Result<Plan> {
+        let order = Order::by_length(x)?;
+        let launch = plan("reorder", self.dtype, x, order.as_slice())?;
+        Ok(Plan::from(launch).with(Beside::Order(order)))
+    }
+}
+
+/// Some elements, of values of a type.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Select {
+    pub elements: Vec<u32>,
+    pub dtype: DType,
+}
+
+impl Select {
+    pub(crate) fn launch(&self, x: &Layout) -> Result<Launch> {
+        let elements = &self.elements[..];
+        let wrong = elements.iter().position(|&i| i as usize >= x.len());
+        match wrong {
+            None => plan("select", self.dtype, x, elements),
+            Some(position) => Err(Error::Index {
+                op: "select",
+                element: None,
+                position,
+                index: elements[position] as usize,
+                len: x.len(),
+            }),
+        }
     }
 }
 
 /// Every index is below the number of elements.
-fn plan(op: &'static str, dtype: DType, x: &Layout, elements: &[u32]) -> Result<Launch> {
+pub(super) fn plan(op: &'static str, dtype: DType, x: &Layout, elements: &[u32]) -> Result<Launch> {
     let (from, rank) = (x.offsets().as_slice(), x.rank());
     let mut offsets = host::room(op, elements.len() + 1)?;
     let mut total = 0u32;
@@ -145,7 +165,7 @@ fn plan(op: &'static str, dtype: DType, x: &Layout, elements: &[u32]) -> Result<
     };
     Ok(Launch {
         op,
-        outputs: vec![Output::new(dtype, OutputLayout::of(result, &[x]))],
+        outputs: vec![Output::new(dtype, OutputLayout::New(result))],
         temps: Vec::new(),
         work: stage.cost,
         stages: vec![stage],
@@ -174,88 +194,73 @@ fn twin<T: bytemuck::Pod + Send + Sync>(args: &mut TwinArgs<'_>, elements: &[u32
     );
 }
 
-/// The launch of all elements of these batches, one batch after the other.
-pub(crate) fn join(dtype: DType, batches: &[&Layout]) -> Result<Arc<Launch>> {
-    const OP: &str = "join";
-    let ids = host::exact(OP, batches.iter().map(|batch| batch.id()))?;
-    let mut hasher = DefaultHasher::new();
-    ids.hash(&mut hasher);
-    let key = CacheKey {
-        what: OP,
-        other: hasher.finish(),
-        device: 0,
-        extra: dtype as u64,
-    };
-    let planned = batches[0].cached(key, || {
-        Ok(Arc::new((
-            host::copied(OP, &ids)?,
-            plan_join(OP, dtype, batches)?,
-        )))
-    })?;
-    // Any number of batches may have one hash.
-    match planned.0 == ids {
-        true => Ok(planned.1.clone()),
-        false => plan_join(OP, dtype, batches),
-    }
+/// All elements of several batches, one batch after the other, of values of a type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Join {
+    pub dtype: DType,
 }
 
-fn plan_join(op: &'static str, dtype: DType, batches: &[&Layout]) -> Result<Arc<Launch>> {
-    let rank = batches[0].rank();
-    let elements = batches.iter().map(|batch| batch.len()).sum::<usize>();
-    let mut offsets = host::room(op, elements + 1)?;
-    let mut extents = host::room(op, if rank == 1 { 0 } else { elements * rank })?;
-    let mut begin = 0u32;
-    let mut stages = host::room(op, batches.len())?;
-    offsets.push(0);
-    // Units of a value: words, or halves of them.
-    let value = (dtype.size() / dtype.unit()) as u32;
-    let seen = match dtype {
-        DType::F16 => DType::F16,
-        _ => DType::U32,
-    };
-    for (i, batch) in batches.iter().enumerate() {
-        if batch.rank() != rank {
-            return Err(Error::Rank {
-                op,
-                element: None,
-                expected: format!("{rank}, the first batch's"),
-                got: batch.rank(),
+impl Join {
+    pub(crate) fn launch(self, batches: &[&Layout]) -> Result<Launch> {
+        let dtype = self.dtype;
+        const OP: &str = "join";
+        let rank = batches[0].rank();
+        let elements = batches.iter().map(|batch| batch.len()).sum::<usize>();
+        let mut offsets = host::room(OP, elements + 1)?;
+        let mut extents = host::room(OP, if rank == 1 { 0 } else { elements * rank })?;
+        let mut begin = 0u32;
+        let mut stages = host::room(OP, batches.len())?;
+        offsets.push(0);
+        // Units of a value: words, or halves of them.
+        let value = (dtype.size() / dtype.unit()) as u32;
+        let seen = match dtype {
+            DType::F16 => DType::F16,
+            _ => DType::U32,
+        };
+        for (i, batch) in batches.iter().enumerate() {
+            if batch.rank() != rank {
+                return Err(Error::Rank {
+                    op: OP,
+                    element: None,
+                    expected: format!("{rank}, the first batch's"),
+                    got: batch.rank(),
+                });
+            }
+            let end = begin
+                .checked_add(batch.total() as u32)
+                .ok_or_else(|| total_overflow(OP, offsets.len() - 1))?;
+            offsets.extend(batch.offsets().as_slice()[1..].iter().map(|at| begin + at));
+            extents.extend_from_slice(batch.extents());
+            let words = dtype.words(end as usize) - (begin as usize * dtype.size() / 16 * 4);
+            stages.push(Stage {
+                kernel: &JOIN,
+                variant: JOIN.variant(seen, &[]),
+                slots: vec![Slot::Output(0), Slot::Input(i)],
+                params: vec![
+                    Word::U32(begin.wrapping_mul(value)),
+                    Word::U32(end.wrapping_mul(value)),
+                    Word::InputBase(i),
+                ],
+                groups: match batch.total() {
+                    0 => 0,
+                    _ => stream_groups(words),
+                },
+                cost: words as u64,
             });
+            begin = end;
         }
-        let end = begin
-            .checked_add(batch.total() as u32)
-            .ok_or_else(|| total_overflow(op, offsets.len() - 1))?;
-        offsets.extend(batch.offsets().as_slice()[1..].iter().map(|at| begin + at));
-        extents.extend_from_slice(batch.extents());
-        let words = dtype.words(end as usize) - (begin as usize * dtype.size() / 16 * 4);
-        stages.push(Stage {
-            kernel: &JOIN,
-            variant: JOIN.variant(seen, &[]),
-            slots: vec![Slot::Output(0), Slot::Input(i)],
-            params: vec![
-                Word::U32(begin.wrapping_mul(value)),
-                Word::U32(end.wrapping_mul(value)),
-                Word::InputBase(i),
-            ],
-            groups: match batch.total() {
-                0 => 0,
-                _ => stream_groups(words),
-            },
-            cost: words as u64,
-        });
-        begin = end;
+        let offsets = Offsets::from_vec_unchecked(offsets);
+        let result = Layout::with_extents_unchecked(offsets, rank, extents);
+        Ok(Launch {
+            op: OP,
+            outputs: vec![Output::new(dtype, OutputLayout::New(result))],
+            temps: Vec::new(),
+            work: cost_of(&stages),
+            stages,
+            pairs: None,
+            twin: Twin::new(join_twin),
+        })
     }
-    let offsets = Offsets::from_vec_unchecked(offsets);
-    let result = Layout::with_extents_unchecked(offsets, rank, extents);
-    Ok(Arc::new(Launch {
-        op,
-        outputs: vec![Output::new(dtype, OutputLayout::of(result, batches))],
-        temps: Vec::new(),
-        work: cost_of(&stages),
-        stages,
-        pairs: None,
-        twin: Twin::new(join_twin),
-    }))
 }
 
 /// Bytes of one piece of parallel work.

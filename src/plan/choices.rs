@@ -36,6 +36,11 @@ pub(crate) struct Choices {
 }
 
 impl Choices {
+    /// What they take.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(&self.of[..])
+    }
+
     /// The direct method for every pair.
     pub(crate) fn direct() -> Choices {
         Choices {

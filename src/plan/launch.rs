@@ -1,15 +1,127 @@
 //! The seam between operations and the machines: what to run, as plain data.
 //!
-//! An operation turns its inputs' layouts into a [`Launch`]. A GPU runs the stages, the CPU runs the twin, and a
-//! recorded program can store it. A launch never holds its inputs' layouts or storage (it is cached inside those
-//! layouts, and would keep them alive); they are named by position and supplied when it runs.
+//! An operation turns its inputs' layouts into a [`Plan`]: a [`Launch`], or a view. A GPU runs a launch's stages, the CPU runs the twin, and a
+//! recorded program can store it. A plan never holds its inputs' layouts or storage (it is kept for as long as
+//! these live, and would keep them alive); they are named by position and supplied when it runs.
 
 use std::any::Any;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use super::kernel::Kernel;
 use crate::Result;
-use crate::ragged::{DType, Layout, Pairs};
+use crate::ragged::{DType, Identity, Layout, Order, Pairs};
+
+/// What is to be done for an operation, for operands of these layouts on one device.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub what: What,
+    pub beside: Beside,
+    pub prepared: Prepared,
+}
+
+#[derive(Debug)]
+pub(crate) enum What {
+    Launch(Launch),
+    /// The values of input 0 from so many values on, in another layout.
+    View {
+        layout: OutputLayout,
+        skipped: usize,
+    },
+}
+
+/// What comes with the results and has no values on the device.
+#[derive(Debug)]
+pub(crate) enum Beside {
+    Nothing,
+    /// In which the results are to be seen, or the extents of matrices of them.
+    Layout(OutputLayout),
+    /// In which the results are.
+    Order(Order),
+}
+
+/// What the device has made of a launch: its own, and made on first use.
+#[derive(Default)]
+pub(crate) struct Prepared(pub OnceLock<Box<dyn Any + Send + Sync>>);
+
+impl std::fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Prepared")
+    }
+}
+
+impl From<Launch> for Plan {
+    fn from(launch: Launch) -> Plan {
+        Plan {
+            what: What::Launch(launch),
+            beside: Beside::Nothing,
+            prepared: Prepared::default(),
+        }
+    }
+}
+
+impl Plan {
+    pub(crate) fn view(layout: OutputLayout, skipped: usize) -> Plan {
+        Plan {
+            what: What::View { layout, skipped },
+            beside: Beside::Nothing,
+            prepared: Prepared::default(),
+        }
+    }
+
+    pub(crate) fn with(self, beside: Beside) -> Plan {
+        Plan { beside, ..self }
+    }
+
+    /// Names layouts with the contents of an input by its position: a batch that keeps its shapes through a loop keeps its layout, and
+    /// a plan holds none that it was asked for.
+    pub(crate) fn settle(&mut self, inputs: &[&Layout]) {
+        let input = |layout: &Layout| inputs.iter().position(|input| *input == layout);
+        let settle = |named: &mut OutputLayout| {
+            if let OutputLayout::New(layout) = named
+                && let Some(i) = input(layout)
+            {
+                *named = OutputLayout::Input(i);
+            }
+        };
+        if let Beside::Layout(layout) = &mut self.beside {
+            settle(layout);
+        }
+        match &mut self.what {
+            What::View { layout, .. } => settle(layout),
+            What::Launch(launch) => {
+                for output in &mut launch.outputs {
+                    settle(&mut output.layout);
+                }
+                for slot in launch.stages.iter_mut().flat_map(|stage| &mut stage.slots) {
+                    if let Slot::Meta(layout) = slot
+                        && let Some(i) = input(layout)
+                    {
+                        *slot = Slot::InputMeta(i);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What it takes on the host.
+    pub(crate) fn bytes(&self) -> usize {
+        let of = |named: &OutputLayout| match named {
+            OutputLayout::Input(_) => 0,
+            OutputLayout::New(layout) => layout.bytes(),
+        };
+        let beside = match &self.beside {
+            Beside::Nothing => 0,
+            Beside::Layout(layout) => of(layout),
+            Beside::Order(order) => 8 * order.len(),
+        };
+        size_of::<Plan>()
+            + beside
+            + match &self.what {
+                What::View { layout, .. } => of(layout),
+                What::Launch(launch) => launch.bytes(of),
+            }
+    }
+}
 
 /// The layout of a result.
 #[derive(Clone, Debug)]
@@ -20,13 +132,10 @@ pub(crate) enum OutputLayout {
 }
 
 impl OutputLayout {
-    /// An input's layout where the result's has the same contents: a batch that keeps its shapes through a loop keeps
-    /// its layout too, and with it what is cached there. New ones would keep each other alive, each in the cache of
-    /// the one before.
-    pub(crate) fn of(result: Layout, inputs: &[&Layout]) -> OutputLayout {
-        match inputs.iter().position(|input| **input == result) {
-            Some(i) => OutputLayout::Input(i),
-            None => OutputLayout::New(result),
+    pub(crate) fn get<'a>(&'a self, input: impl Fn(usize) -> &'a Layout) -> &'a Layout {
+        match self {
+            OutputLayout::Input(i) => input(*i),
+            OutputLayout::New(layout) => layout,
         }
     }
 }
@@ -45,10 +154,7 @@ impl Output {
 
     /// The layout, and the words that its values take.
     pub(crate) fn sized<'a>(&'a self, input: impl Fn(usize) -> &'a Layout) -> (&'a Layout, u64) {
-        let layout = match &self.layout {
-            OutputLayout::Input(i) => input(*i),
-            OutputLayout::New(layout) => layout,
-        };
+        let layout = self.layout.get(input);
         (layout, self.dtype.words(layout.total()) as u64)
     }
 }
@@ -128,8 +234,35 @@ pub(crate) struct Launch {
     pub twin: Twin,
 }
 
+impl Launch {
+    fn bytes(&self, of: impl Fn(&OutputLayout) -> usize) -> usize {
+        let mut met: Vec<*const Words> = Vec::new();
+        let mut stages = 0;
+        for stage in &self.stages {
+            stages +=
+                size_of::<Stage>() + size_of_val(&stage.slots[..]) + size_of_val(&stage.params[..]);
+            for slot in &stage.slots {
+                stages += match slot {
+                    Slot::Meta(layout) => layout.bytes(),
+                    Slot::Words(words) if !met.contains(&Arc::as_ptr(words)) => {
+                        met.push(Arc::as_ptr(words));
+                        size_of_val(words.data())
+                    }
+                    _ => 0,
+                };
+            }
+        }
+        let outputs = self.outputs.iter().map(|output| of(&output.layout));
+        stages + outputs.sum::<usize>() + self.twin.bytes
+    }
+}
+
 /// The CPU's version of a launch. A closure, because a twin may need what was planned: such as the method of each pair.
-pub(crate) struct Twin(Box<Run>);
+pub(crate) struct Twin {
+    run: Box<Run>,
+    /// What it holds beside the stages.
+    bytes: usize,
+}
 
 type Run = dyn Fn(&mut TwinArgs<'_>) -> Result<()> + Send + Sync;
 
@@ -138,11 +271,22 @@ impl Twin {
     pub(crate) fn new<R: Outcome>(
         twin: impl Fn(&mut TwinArgs<'_>) -> R + Send + Sync + 'static,
     ) -> Twin {
-        Twin(Box::new(move |args| twin(args).outcome()))
+        Twin {
+            bytes: size_of_val(&twin),
+            run: Box::new(move |args| twin(args).outcome()),
+        }
+    }
+
+    /// The same twin, which holds so many bytes more.
+    pub(crate) fn holding(self, bytes: usize) -> Twin {
+        Twin {
+            bytes: self.bytes + bytes,
+            ..self
+        }
     }
 
     pub(crate) fn run(&self, args: &mut TwinArgs<'_>) -> Result<()> {
-        (self.0)(args)
+        (self.run)(args)
     }
 }
 
@@ -211,17 +355,21 @@ impl<'a> TwinArgs<'a> {
     }
 }
 
-/// Words made by a plan, with the copies that devices keep of them.
+/// Words made by a plan. Devices keep copies of them by their identity.
 pub(crate) struct Words {
     data: Vec<u32>,
-    copies: Mutex<Vec<(u64, Arc<dyn Any + Send + Sync>)>>,
+    #[cfg_attr(
+        not(feature = "gpu"),
+        allow(dead_code, reason = "only GPU devices keep copies")
+    )]
+    identity: Identity,
 }
 
 impl Words {
     pub(crate) fn new(data: Vec<u32>) -> Arc<Words> {
         Arc::new(Words {
             data,
-            copies: Mutex::new(Vec::new()),
+            identity: Identity::new(),
         })
     }
 
@@ -229,24 +377,12 @@ impl Words {
         &self.data
     }
 
-    /// Where device `device` keeps its copy, made by `make` the first time.
     #[cfg_attr(
         not(feature = "gpu"),
         allow(dead_code, reason = "only GPU devices keep copies")
     )]
-    pub(crate) fn copy_on<V: Any + Send + Sync>(
-        &self,
-        device: u64,
-        make: impl FnOnce() -> Arc<V>,
-    ) -> Arc<V> {
-        let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = copies.iter().find(|(id, _)| *id == device);
-        if let Some(hit) = found.and_then(|(_, any)| any.clone().downcast::<V>().ok()) {
-            return hit;
-        }
-        let made = make();
-        copies.push((device, made.clone()));
-        made
+    pub(crate) fn identity(&self) -> &Identity {
+        &self.identity
     }
 }
 

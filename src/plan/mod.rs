@@ -1,6 +1,7 @@
 //! From lengths to work: what an operation is asked to run, as plain data that needs no GPU to be inspected.
 
 mod boxes;
+mod cache;
 mod choice;
 mod choices;
 mod costs;
@@ -23,12 +24,13 @@ pub use method::ConvMethod;
 pub use profile::{ByMethod, HeterogeneityProfile};
 pub use window::ConvMode;
 
+pub(crate) use cache::{Ask, PlanCache};
 pub(crate) use choices::{Choices, check_rank};
 pub(crate) use costs::{Costs, Engine, FEW_RESULTS, transform_work};
 pub(crate) use kernel::{Access, Kernel, Variant, for_each_type};
 pub(crate) use launch::{
-    Launch, Outcome, Output, OutputLayout, Slot, Stage, Table, Twin, TwinArgs, TwinInput,
-    TwinOutput, Word, Words, cost_of,
+    Beside, Launch, Outcome, Output, OutputLayout, Plan, Prepared, Slot, Stage, Table, Twin,
+    TwinArgs, TwinInput, TwinOutput, What, Word, Words, cost_of,
 };
 pub(crate) use method::Choice;
 pub(crate) use products::{

@@ -1,7 +1,5 @@
 //! Which results of a convolution are kept, and how two boxes meet for them.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use super::costs::results;
 use crate::ragged::{Layout, Pairs};
 use crate::{Error, Result};
@@ -86,18 +84,6 @@ impl Window {
     /// Whether these are all results of series, which is what the methods of rank 1 make by themselves.
     pub(crate) fn is_whole(&self, rank: usize) -> bool {
         rank == 1 && self.mode == ConvMode::Full && self.stride(0) == 1
-    }
-
-    /// A number that stands for this and another one in the key of a plan.
-    pub(crate) fn key(&self, other: u64) -> u64 {
-        match *self == Window::default() {
-            true => other,
-            false => {
-                let mut hasher = DefaultHasher::new();
-                (self, other).hash(&mut hasher);
-                hasher.finish()
-            }
-        }
     }
 
     /// The stride along an axis of the operands. More than an extent is as good as the largest number.

@@ -1,16 +1,20 @@
 //! Lists of indices: which rows of an element an operation takes, or writes to.
 
 use core::fmt;
-use std::sync::Arc;
+use core::hash::{Hash, Hasher};
+use std::any::Any;
+use std::sync::{Arc, OnceLock};
 
+use super::derived::Derived;
+use super::identity::hash_of;
 use super::{Layout, Ragged};
 use crate::error::{Count, Error, Result};
 
 /// Lists of indices along the first axis of elements, a list an element: for [`gather`](crate::Tensor::gather),
 /// [`scatter_add`](crate::Tensor::scatter_add) and [`scatter_set`](crate::Tensor::scatter_set).
 ///
-/// Made once, of a batch of rows that it takes over. What operations plan from it is kept with it, so the same indices are
-/// planned and uploaded once: keep them rather than make equal ones. Cloning shares.
+/// Made once, of a batch of rows that it takes over. The same indices are planned and uploaded once; equal ones that were made apart are
+/// planned once, too. Cloning shares.
 ///
 /// ```
 /// use vsla::{Indices, Ragged};
@@ -23,9 +27,10 @@ use crate::error::{Count, Error, Result};
 pub struct Indices(Arc<Inner>);
 
 struct Inner {
-    /// Never that of a tensor: launches that a tensor's layout keeps hold it.
     lists: Layout,
     values: Vec<u32>,
+    hash: OnceLock<u64>,
+    derived: Derived,
 }
 
 impl Indices {
@@ -43,8 +48,12 @@ impl Indices {
                 got: layout.rank(),
             });
         }
-        let lists = Layout::from_offsets(layout.offsets().clone());
-        Ok(Indices(Arc::new(Inner { lists, values })))
+        Ok(Indices(Arc::new(Inner {
+            lists: layout,
+            values,
+            hash: OnceLock::new(),
+            derived: Derived::default(),
+        })))
     }
 
     /// The number of lists.
@@ -70,9 +79,34 @@ impl Indices {
         &self.0.values
     }
 
-    /// Where each list lies among the values. Its id is that of the indices.
+    /// Where each list lies among the values.
     pub(crate) fn lists(&self) -> &Layout {
         &self.0.lists
+    }
+
+    /// What was worked out from them, made now if it is not there.
+    pub(crate) fn derived<V: Any + Send + Sync>(
+        &self,
+        make: impl FnOnce() -> Result<Arc<V>>,
+    ) -> Result<Arc<V>> {
+        self.0.derived.get_or_make([0; 2], make)
+    }
+}
+
+impl PartialEq for Indices {
+    fn eq(&self, other: &Indices) -> bool {
+        let (a, b) = (&*self.0, &*other.0);
+        Arc::ptr_eq(&self.0, &other.0) || (a.lists == b.lists && a.values == b.values)
+    }
+}
+
+impl Eq for Indices {}
+
+/// Of all lists, found once.
+impl Hash for Indices {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let of = || (self.lists().offsets().as_slice(), self.values());
+        state.write_u64(*self.0.hash.get_or_init(|| hash_of(of())));
     }
 }
 

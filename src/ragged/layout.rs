@@ -1,11 +1,13 @@
 //! The shapes of a batch, shared.
 
-use core::any::Any;
+use core::cell::Cell;
+use core::hash::{Hash, Hasher};
 use core::ops::Range;
-use core::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use super::cache::{Cache, CacheKey};
+use hashbrown::HashTable;
+
+use super::identity::{Identity, hash_of};
 use super::offsets::{element_count, total_overflow};
 use super::shape::{MAX_RANK, check_rank, product};
 use super::{Offsets, Shape};
@@ -17,8 +19,9 @@ const OP: &str = "layout";
 /// The shapes of a batch and where its elements lie, without the values.
 ///
 /// All elements have one rank, 1 to [`MAX_RANK`]; their extents differ freely. A layout is immutable and cloning it
-/// shares it. What an operation plans from a layout is kept with it, so operations on batches that share one layout
-/// plan only once: clone a layout rather than build an equal one.
+/// shares it. What a device plans for a layout it keeps for as long as there is one with these contents, so operations on
+/// batches of equal layouts are planned once. A clone is recognised at once; an equal layout that was built apart is
+/// compared once.
 ///
 /// Layouts are equal when their contents are.
 ///
@@ -39,13 +42,56 @@ const OP: &str = "layout";
 pub struct Layout(Arc<Inner>);
 
 struct Inner {
-    id: u64,
     rank: usize,
     offsets: Offsets,
     /// `len × rank`, or nothing for rank 1, where an extent is a difference of offsets.
     extents: Vec<u32>,
     bounds: OnceLock<Bounds>,
-    cache: Cache,
+    /// Who these contents are; found when somebody asks.
+    known: OnceLock<Known>,
+}
+
+/// The layout that stands for all of the same contents: the first of them whose identity was asked for.
+enum Known {
+    This(Identity),
+    Other(Layout),
+}
+
+/// The layouts that stand for their contents, by the hash of these.
+#[derive(Default)]
+struct Table {
+    layouts: HashTable<(u64, Weak<Inner>)>,
+    /// The number of layouts at which those that are gone are looked for.
+    sweep_at: usize,
+}
+
+static TABLE: Mutex<Option<Table>> = Mutex::new(None);
+
+impl Table {
+    /// The layout of these contents that is known already, or none: then `layout` is from now on.
+    fn find_or_add(&mut self, layout: &Layout) -> Option<Layout> {
+        let hash = layout.content_hash();
+        let mut found = None;
+        self.layouts.find(hash, |(_, known)| {
+            let known = known.upgrade().map(Layout);
+            found = known.filter(|known| known == layout);
+            found.is_some()
+        });
+        if found.is_some() {
+            return found;
+        }
+        if self.layouts.len() >= self.sweep_at {
+            self.layouts.retain(|(_, known)| known.strong_count() > 0);
+            self.sweep_at = (2 * self.layouts.len()).max(64);
+        }
+        let known = (hash, Arc::downgrade(&layout.0));
+        self.layouts.insert_unique(hash, known, |(hash, _)| *hash);
+        None
+    }
+}
+
+thread_local! {
+    static MADE: Cell<u64> = const { Cell::new(0) };
 }
 
 /// The smallest and largest extent along each axis, and the largest length. All 0 for a batch without elements.
@@ -54,12 +100,6 @@ struct Bounds {
     least: [u32; MAX_RANK],
     most: [u32; MAX_RANK],
     max_length: u32,
-}
-
-/// A number that nothing else in this process ever gets, starting at 1.
-pub(super) fn next_id() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 impl Layout {
@@ -153,13 +193,13 @@ impl Layout {
                     |(extents, length)| product(extents).map(|size| size as usize) == Some(length)
                 )
         );
+        MADE.set(MADE.get() + 1);
         Layout(Arc::new(Inner {
-            id: next_id(),
             rank,
             offsets,
             extents,
             bounds: OnceLock::new(),
-            cache: Cache::default(),
+            known: OnceLock::new(),
         }))
     }
 
@@ -306,21 +346,45 @@ impl Layout {
         })
     }
 
-    /// A number that no other layout of this process ever has. Clones share it.
-    pub(crate) fn id(&self) -> u64 {
-        self.0.id
+    /// The number of layouts that this thread has made.
+    pub(crate) fn made() -> u64 {
+        MADE.get()
     }
 
-    /// What was worked out from this layout under `key`, made now if it is not there; the least recently used of 16
-    /// such values goes first. `make` runs outside the lock.
-    ///
-    /// The value must not hold this very layout: the two would keep each other alive.
-    pub(crate) fn cached<V: Any + Send + Sync>(
-        &self,
-        key: CacheKey,
-        make: impl FnOnce() -> Result<Arc<V>>,
-    ) -> Result<Arc<V>> {
-        self.0.cache.get_or_make(key, make)
+    /// The bytes of its contents.
+    pub(crate) fn bytes(&self) -> usize {
+        4 * (self.len() + 1 + self.extents().len())
+    }
+
+    /// The identity of its contents, which all equal layouts of a time share. Found when it is asked for first: contents are hashed then,
+    /// and compared with those of the same hash.
+    pub(crate) fn identity(&self) -> &Identity {
+        let known = self.0.known.get_or_init(|| {
+            let mut table = TABLE.lock().unwrap_or_else(PoisonError::into_inner);
+            let other = table.get_or_insert_default().find_or_add(self);
+            drop(table);
+            other.map_or_else(|| Known::This(Identity::new()), Known::Other)
+        });
+        match known {
+            Known::This(identity) => identity,
+            // That one stands for itself.
+            Known::Other(other) => other.identity(),
+        }
+    }
+
+    /// The number of its [`identity`](Self::identity).
+    pub(crate) fn id(&self) -> u64 {
+        self.identity().id()
+    }
+
+    /// Of the contents. Extents say where elements lie.
+    fn content_hash(&self) -> u64 {
+        let words = match self.rank() {
+            1 => self.offsets().as_slice(),
+            _ => self.extents(),
+        };
+        let bytes: &[u8] = bytemuck::cast_slice(words);
+        hash_of((self.rank(), bytes))
     }
 
     /// The least and the largest extent along `axis`.
@@ -376,3 +440,10 @@ impl PartialEq for Layout {
 }
 
 impl Eq for Layout {}
+
+/// Of the identity of the contents.
+impl Hash for Layout {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.id());
+    }
+}

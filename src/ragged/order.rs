@@ -1,10 +1,11 @@
 //! An order of the elements of a batch, and the way back.
 
 use core::fmt;
-use std::sync::Arc;
+use core::hash::{Hash, Hasher};
+use std::sync::{Arc, OnceLock};
 
 use super::Layout;
-use super::layout::next_id;
+use super::identity::hash_of;
 use super::offsets::element_count;
 use crate::error::{Count, Error, Result};
 use crate::host;
@@ -30,8 +31,8 @@ pub struct Order {
 }
 
 struct Way {
-    id: u64,
     elements: Vec<u32>,
+    hash: OnceLock<u64>,
 }
 
 impl Order {
@@ -149,29 +150,32 @@ impl Order {
     pub fn as_slice(&self) -> &[u32] {
         &self.there.elements
     }
-
-    /// A number that no other order, list or layout of this process has.
-    pub(crate) fn id(&self) -> u64 {
-        self.there.id
-    }
 }
 
 impl Way {
     fn new(elements: Vec<u32>) -> Arc<Way> {
         Arc::new(Way {
-            id: next_id(),
             elements,
+            hash: OnceLock::new(),
         })
     }
 }
 
 impl PartialEq for Order {
     fn eq(&self, other: &Order) -> bool {
-        self.as_slice() == other.as_slice()
+        Arc::ptr_eq(&self.there, &other.there) || self.as_slice() == other.as_slice()
     }
 }
 
 impl Eq for Order {}
+
+/// Of all elements, found once.
+impl Hash for Order {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let hash = self.there.hash.get_or_init(|| hash_of(self.as_slice()));
+        state.write_u64(*hash);
+    }
+}
 
 impl fmt::Debug for Order {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,9 +1,10 @@
 //! Which element of one batch meets which element of another.
 
+use core::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::Layout;
-use super::layout::next_id;
+use super::identity::hash_of;
 use crate::error::{Error, Result, Side};
 use crate::host;
 
@@ -31,22 +32,32 @@ pub enum Pairing<'a> {
 }
 
 /// A pairing that was checked against the sizes of two batches. Cheap to clone.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Pairs {
     kind: Kind,
     len: usize,
     right: usize,
 }
 
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Kind {
     Elementwise,
     OneToAll,
     AllToAll,
-    List {
-        id: u64,
-        pairs: Arc<Vec<(u32, u32)>>,
-    },
+    List(Arc<List>),
+}
+
+/// Pairs, and their hash. Of two that are alike the contents are compared.
+#[derive(PartialEq, Eq, Debug)]
+struct List {
+    hash: u64,
+    pairs: Vec<(u32, u32)>,
+}
+
+impl Hash for List {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
 }
 
 impl Pairs {
@@ -88,11 +99,11 @@ impl Pairs {
             Pairing::List(pairs) => {
                 pair_count(op, pairs.len() as u128)?;
                 check_list(op, left.len(), right.len(), pairs)?;
-                let kind = Kind::List {
-                    id: next_id(),
-                    pairs: Arc::new(host::copied(op, pairs)?),
+                let list = List {
+                    hash: hash_of(pairs),
+                    pairs: host::copied(op, pairs)?,
                 };
-                (kind, pairs.len())
+                (Kind::List(Arc::new(list)), pairs.len())
             }
         };
         Ok(Pairs {
@@ -115,8 +126,8 @@ impl Pairs {
             Kind::OneToAll => (0, pair),
             // A pair exists, so the right batch is not empty.
             Kind::AllToAll => (pair / self.right, pair % self.right),
-            Kind::List { pairs, .. } => {
-                let (left, right) = pairs[pair];
+            Kind::List(list) => {
+                let (left, right) = list.pairs[pair];
                 (left as usize, right as usize)
             }
         }
@@ -154,18 +165,15 @@ impl Pairs {
             Kind::Elementwise => Pairing::Elementwise,
             Kind::OneToAll => Pairing::OneToAll,
             Kind::AllToAll => Pairing::AllToAll,
-            Kind::List { pairs, .. } => Pairing::List(pairs),
+            Kind::List(list) => Pairing::List(&list.pairs),
         }
     }
 
-    /// Equal keys mean equal pairs, given equal layouts. Every list has its own, so that keys cost nothing to compare.
-    pub fn key(&self) -> u64 {
+    /// The bytes of its list.
+    pub fn bytes(&self) -> usize {
         match &self.kind {
-            Kind::Elementwise => 0,
-            Kind::OneToAll => 1,
-            Kind::AllToAll => 2,
-            // Above the three constants whatever the identifier is.
-            Kind::List { id, .. } => 2 + id,
+            Kind::List(list) => size_of_val(&list.pairs[..]),
+            _ => 0,
         }
     }
 }
@@ -263,18 +271,23 @@ mod tests {
     }
 
     #[test]
-    fn keys_tell_pairings_apart() {
+    fn lists_are_known_by_their_contents() {
         let (a, b) = (layout(1), layout(1));
-        let key = |pairing| Pairs::new("pair", &a, &b, pairing).map(|pairs| pairs.key());
-        let keys = [
-            Pairs::elementwise("add", &a, &b).map(|pairs| pairs.key()),
-            key(Pairing::OneToAll),
-            key(Pairing::AllToAll),
-            key(Pairing::List(&[])),
-            key(Pairing::List(&[(0, 0)])),
-        ];
-        for (i, x) in keys.iter().enumerate() {
-            assert!(keys[..i].iter().all(|y| x != y), "{keys:?}");
+        let new = |pairing| Pairs::new("pair", &a, &b, pairing).unwrap();
+        let all = || {
+            [
+                Pairs::elementwise("add", &a, &b).unwrap(),
+                new(Pairing::OneToAll),
+                new(Pairing::AllToAll),
+                new(Pairing::List(&[])),
+                new(Pairing::List(&[(0, 0)])),
+                new(Pairing::List(&[(0, 0), (0, 0)])),
+            ]
+        };
+        for (i, x) in all().iter().enumerate() {
+            for (j, y) in all().iter().enumerate() {
+                assert_eq!((x == y, hash_of(x) == hash_of(y)), (i == j, i == j));
+            }
         }
     }
 }

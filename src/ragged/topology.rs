@@ -1,10 +1,13 @@
 //! Which blocks of a block-sparse matrix are there.
 
 use core::fmt::{self, Display, Formatter};
+use core::hash::{Hash, Hasher};
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use super::{CacheKey, Layout, Shape};
+use super::derived::Derived;
+use super::identity::hash_of;
+use super::{Layout, Shape};
 use crate::error::{Count, Error, Result};
 use crate::host;
 
@@ -48,8 +51,10 @@ struct Inner {
     block: [usize; 2],
     rows: Order,
     columns: Order,
-    /// One set of values, (blocks, block rows, block columns). Its id and its cache are the topology's.
+    /// One set of values, (blocks, block rows, block columns).
     values: Layout,
+    hash: OnceLock<u64>,
+    derived: Derived,
 }
 
 /// The blocks of every row of blocks, or of every column.
@@ -157,6 +162,8 @@ impl Topology {
             rows: by_row,
             columns: by_column,
             values,
+            hash: OnceLock::new(),
+            derived: Derived::default(),
         })))
     }
 
@@ -224,13 +231,7 @@ impl Topology {
         if sets == 1 {
             return Ok(one.clone());
         }
-        let key = CacheKey {
-            what: "bsr sets",
-            other: 0,
-            device: 0,
-            extra: sets as u64,
-        };
-        Ok((*self.cached(key, || Ok(Arc::new(Layout::uniform(sets, one.shape(0))?)))?).clone())
+        Layout::uniform(sets, one.shape(0))
     }
 
     /// Values of one set.
@@ -246,18 +247,13 @@ impl Topology {
         }
     }
 
-    /// A number that no layout and no other topology has.
-    pub(crate) fn id(&self) -> u64 {
-        self.0.values.id()
-    }
-
-    /// [`Layout::cached`].
-    pub(crate) fn cached<V: Any + Send + Sync>(
+    /// What was worked out from it for these numbers, made now if it is not there.
+    pub(crate) fn derived<V: Any + Send + Sync>(
         &self,
-        key: CacheKey,
+        numbers: [u32; 2],
         make: impl FnOnce() -> Result<Arc<V>>,
     ) -> Result<Arc<V>> {
-        self.0.values.cached(key, make)
+        self.0.derived.get_or_make(numbers, make)
     }
 }
 
@@ -391,6 +387,22 @@ impl PartialEq for Topology {
 }
 
 impl Eq for Topology {}
+
+/// Of all places, found once.
+impl Hash for Topology {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let inner = &*self.0;
+        let of = || {
+            (
+                inner.shape,
+                inner.block,
+                &inner.rows.offsets,
+                &inner.rows.entries,
+            )
+        };
+        state.write_u64(*inner.hash.get_or_init(|| hash_of(of())));
+    }
+}
 
 /// Rows and columns of a drawing at most.
 const DRAWN: usize = 48;

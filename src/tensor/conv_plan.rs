@@ -2,9 +2,10 @@
 
 use num_complex::Complex32;
 
-use super::methods::single;
-use super::{Pair, Tensor, run};
-use crate::ops::conv::kept::{self, Mode};
+use super::run::Call;
+use super::{Pair, Tensor};
+use crate::ops::Op;
+use crate::ops::conv::kept::{Mode, Spectra};
 use crate::ragged::{Layout, Pairs};
 use crate::{Error, Result};
 
@@ -51,11 +52,11 @@ impl Pair<'_, f32> {
     pub fn conv_plan(&self) -> Result<ConvPlan> {
         let (signals, kernels) = self.layouts();
         let device = &self.left.device;
-        let launch = kept::spectra(signals, kernels, device.costs())?;
-        let results = run(device, &launch, &[self.right.operand()], &[])?;
+        let operands = [self.right.operand(), self.right.shapes(signals)];
+        let spectra = Call::new(device, Op::Spectra(Spectra), &operands).one()?;
         Ok(ConvPlan {
             kernels: kernels.clone(),
-            spectra: single(device, launch.op, results)?,
+            spectra,
             pairs: self.pairs.clone(),
             signals: signals.len(),
         })
@@ -99,9 +100,12 @@ impl ConvPlan {
                 pairing: false,
             });
         }
-        let costs = device.costs();
-        let launch = kept::launch(mode, costs, &signals.layout, &self.kernels, &self.pairs)?;
-        let operands = [signals.operand(), self.spectra.operand()];
-        single(device, launch.op, run(device, &launch, &operands, &[])?)
+        let kernels = self.spectra.shapes(&self.kernels);
+        let operands = [signals.operand(), self.spectra.operand(), kernels];
+        Call {
+            pairs: Some(&self.pairs),
+            ..Call::new(device, Op::Kept(mode), &operands)
+        }
+        .one()
     }
 }

@@ -4,7 +4,9 @@ use half::f16;
 
 use super::Tensor;
 use crate::Result;
-use crate::ops::{cast, convert};
+use crate::ops::Op;
+use crate::ops::cast::Cast;
+use crate::ops::convert::Convert;
 use crate::ragged::Element;
 
 impl Tensor<f32> {
@@ -24,7 +26,7 @@ impl Tensor<f32> {
     /// # Errors
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn to_f16(&self) -> Result<Tensor<f16>> {
-        self.unary(&*convert::to_f16(&self.layout)?, &[])
+        self.unary(Op::Convert(Convert::ToF16), &[])
     }
 }
 
@@ -42,7 +44,7 @@ impl Tensor<f16> {
     /// [`TooLarge`](crate::Error::TooLarge) above the device's binding limit, [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn to_f32(&self) -> Result<Tensor<f32>> {
-        self.unary(&*convert::to_f32(&self.layout)?, &[])
+        self.unary(Op::Convert(Convert::ToF32), &[])
     }
 }
 
@@ -66,7 +68,7 @@ macro_rules! casts {
             /// [`DeviceLost`](crate::Error::DeviceLost).
             pub fn $method(&self) -> Result<Tensor<$to>> {
                 let (from, to) = (<$from as Element>::DTYPE, <$to as Element>::DTYPE);
-                self.unary(&*cast::launch(stringify!($method), from, to, &self.layout)?, &[])
+                self.unary(Op::Cast(Cast { from, to }), &[])
             }
         }
     )*};

@@ -1,12 +1,12 @@
 //! Convolution, correlation, and the search for the best lag.
 
-use super::{Pair, Tensor, run};
-use crate::ops;
-use crate::ops::conv::Wanted;
-use crate::ops::correlate_max::Seek;
-use crate::plan::{ConvChoice, Launch};
+use super::{Pair, Tensor};
+use crate::Result;
+use crate::ops::Op;
+use crate::ops::conv::Conv;
+use crate::ops::correlate_max::{self as ops, Seek};
+use crate::plan::ConvChoice;
 use crate::ragged::Real;
-use crate::{Error, Result};
 
 /// The largest value of each pair's cross-correlation, and where it is. Made by [`Tensor::correlate_max`].
 #[derive(Clone, Debug)]
@@ -173,20 +173,15 @@ impl<T: Real> Pair<'_, T> {
     }
 
     fn convolved(&self, correlate: bool) -> Result<Tensor<T>> {
-        let (a, b) = self.layouts();
-        let wanted = self.wanted(if correlate { "correlate" } else { "conv" });
-        self.run(&*ops::conv::launch(wanted, correlate, a, b, &self.pairs)?)
+        self.run(Op::Conv(self.asked(correlate)))
     }
 
-    fn wanted(&self, op: &'static str) -> Wanted<'_> {
-        Wanted {
-            op,
+    fn asked(&self, correlate: bool) -> Conv {
+        Conv {
+            correlate,
             dtype: T::DTYPE,
             method: self.method,
             window: self.window,
-            costs: self.left.device.costs(),
-            allowed: self.left.device.allowed(),
-            binding: self.left.device.binding(),
         }
     }
 
@@ -213,7 +208,8 @@ impl<T: Real> Pair<'_, T> {
     /// Those of [`conv`](Self::conv) about ranks, strides and methods.
     pub fn conv_choice(&self) -> Result<ConvChoice> {
         let (a, b) = self.layouts();
-        self.wanted("conv").choice(a, b, &self.pairs)
+        let device = self.left.device.traits();
+        self.asked(false).wanted(device).choice(a, b, &self.pairs)
     }
 }
 
@@ -223,10 +219,7 @@ impl Pair<'_, f32> {
     /// # Errors
     /// Those of [`Tensor::correlate_max`].
     pub fn correlate_max(&self) -> Result<CorrelateMax> {
-        let (a, b) = self.layouts();
-        let wanted = self.wanted("correlate_max");
-        let launch = ops::correlate_max::launch(wanted, a, b, &self.pairs, Seek::Largest)?;
-        let (value, lag) = self.run_two(&launch)?;
+        let (value, lag) = self.seek(Seek::Largest)?;
         Ok(CorrelateMax { value, lag })
     }
 
@@ -235,25 +228,13 @@ impl Pair<'_, f32> {
     /// # Errors
     /// Those of [`Tensor::sbd`].
     pub fn sbd(&self) -> Result<Sbd> {
-        let (a, b) = self.layouts();
-        let wanted = self.wanted("correlate_max");
-        let launch = ops::correlate_max::launch(wanted, a, b, &self.pairs, Seek::Distance)?;
-        let (distance, lag) = self.run_two(&launch)?;
+        let (distance, lag) = self.seek(Seek::Distance)?;
         Ok(Sbd { distance, lag })
     }
 
-    fn run_two(&self, launch: &Launch) -> Result<(Tensor<f32>, Tensor<i32>)> {
-        let device = &self.left.device;
-        let results = run(device, launch, &self.operands(), &[])?;
-        match <[_; 2]>::try_from(results) {
-            Ok([(first, first_layout), (second, second_layout)]) => Ok((
-                Tensor::new(device, first, 0, first_layout),
-                Tensor::new(device, second, 0, second_layout),
-            )),
-            Err(other) => Err(Error::Gpu {
-                op: launch.op,
-                message: format!("{} results instead of two", other.len()),
-            }),
-        }
+    fn seek(&self, seek: Seek) -> Result<(Tensor<f32>, Tensor<i32>)> {
+        let method = self.method;
+        let op = Op::CorrelateMax(ops::CorrelateMax { seek, method });
+        self.call(op, &self.operands()).two()
     }
 }

@@ -7,14 +7,17 @@ use std::sync::Arc;
 
 #[cfg(feature = "gpu")]
 use info::adapter_info;
-pub use info::{DeviceInfo, DeviceKind, DeviceLimits};
+pub use info::{Counters, DeviceInfo, DeviceKind, DeviceLimits};
 
+use super::run::Call;
 use crate::cpu::Cpu;
 #[cfg(feature = "gpu")]
 use crate::gpu::{self, Gpu, GpuOptions};
 use crate::machine::Memory;
 use crate::ops::fft::Room;
-use crate::plan::{CostTable, Matrices, NATIVE_INVOCATIONS, NATIVE_MEMORY};
+use crate::ops::map::Full;
+use crate::ops::{Op, Traits};
+use crate::plan::{CostTable, Matrices, NATIVE_INVOCATIONS, NATIVE_MEMORY, PlanCache};
 use crate::ragged::{Element, Layout, Ragged};
 use crate::{Result, Tensor};
 
@@ -31,6 +34,8 @@ use crate::{Result, Tensor};
 pub struct Device {
     backend: Backend,
     costs: Arc<CostTable>,
+    /// What was planned for the backend, whatever the costs.
+    plans: Arc<PlanCache<Op>>,
     /// Multiply-adds of one operation at most.
     allowed: u64,
 }
@@ -84,6 +89,7 @@ impl Device {
         Device {
             backend: Backend::Cpu(Arc::new(Cpu::new(why.to_owned()))),
             costs: Arc::new(CostTable::cpu().with_workers(rayon::current_num_threads())),
+            plans: Arc::default(),
             allowed: u64::MAX,
         }
     }
@@ -97,6 +103,7 @@ impl Device {
         Device {
             backend: Backend::Gpu(Arc::new(gpu)),
             costs: Arc::new(costs),
+            plans: Arc::default(),
             allowed: u64::MAX,
         }
     }
@@ -241,7 +248,7 @@ impl Device {
     }
 
     /// What a GPU has for transforms.
-    pub(super) fn room(&self) -> Option<Room> {
+    fn room(&self) -> Option<Room> {
         match &self.backend {
             Backend::Cpu(_) => None,
             #[cfg(feature = "gpu")]
@@ -253,7 +260,7 @@ impl Device {
     }
 
     /// The most bytes of one tensor, where that is not all the memory there is.
-    pub(super) fn binding(&self) -> Option<u64> {
+    fn binding(&self) -> Option<u64> {
         match &self.backend {
             Backend::Cpu(_) => None,
             #[cfg(feature = "gpu")]
@@ -278,6 +285,7 @@ impl Device {
     /// On the CPU also what [`memory`](Self::memory) does not count and all CPU devices share: the plans of transforms, at most about 64 MiB
     /// of each kind (`fft`, `ifft`, `rfft`, `irfft`) or the one longest, and the workspaces of convolutions, at most 256 MiB.
     pub fn trim(&self) {
+        self.plans.clear();
         match &self.backend {
             Backend::Cpu(cpu) => cpu.trim(),
             #[cfg(feature = "gpu")]
@@ -347,9 +355,8 @@ impl Device {
             });
         }
         Ok(Device {
-            backend: self.backend.clone(),
             costs: Arc::new(costs),
-            allowed: self.allowed,
+            ..self.clone()
         })
     }
 
@@ -428,12 +435,47 @@ impl Device {
     /// # Errors
     /// Those of [`upload`](Self::upload).
     pub fn full<T: Element>(&self, layout: &Layout, value: T) -> Result<Tensor<T>> {
-        let launch = crate::ops::map::fill(T::DTYPE, layout);
         // Whole words: a half is there twice.
         let times = T::DTYPE.words(1) * 4 / T::DTYPE.size();
         let scalar: Vec<u32> = bytemuck::pod_collect_to_vec(&[value; 2][..times]);
-        let results = super::run(self, &launch, &[], &scalar)?;
-        super::methods::single(self, launch.op, results)
+        let full = Full {
+            dtype: T::DTYPE,
+            layout: layout.clone(),
+        };
+        Call {
+            scalars: &scalar,
+            ..Call::new(self, Op::Full(full), &[])
+        }
+        .one()
+    }
+
+    /// What planning needs to know of it.
+    pub(super) fn traits(&self) -> Traits<'_> {
+        Traits {
+            costs: &self.costs,
+            allowed: self.allowed,
+            room: self.room(),
+            binding: self.binding(),
+        }
+    }
+
+    /// What was planned for it.
+    pub(super) fn plans(&self) -> &Arc<PlanCache<Op>> {
+        &self.plans
+    }
+
+    /// What was made for operations so far: for tests and benchmarks.
+    #[doc(hidden)]
+    pub fn counters(&self) -> Counters {
+        Counters {
+            plans: self.plans.made(),
+            uploads: match &self.backend {
+                Backend::Cpu(_) => 0,
+                #[cfg(feature = "gpu")]
+                Backend::Gpu(gpu) => gpu.uploads(),
+            },
+            layouts: Layout::made(),
+        }
     }
 
     pub(super) fn backend(&self) -> &Backend {

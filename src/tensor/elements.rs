@@ -1,11 +1,11 @@
 //! Elements as wholes: chosen, put in another order, joined and split.
 
-use std::sync::Arc;
-
-use super::methods::single;
-use super::{Tensor, run};
-use crate::ops;
-use crate::ragged::{CacheKey, Element, Order};
+use super::Tensor;
+use super::run::Call;
+use crate::ops::Op;
+use crate::ops::select::{Join, Reorder, Select, SortByLength};
+use crate::plan::Beside;
+use crate::ragged::{Element, Order};
 use crate::{Error, Result, host};
 
 impl<T: Element> Tensor<T> {
@@ -29,8 +29,11 @@ impl<T: Element> Tensor<T> {
     /// [`TooLarge`](Error::TooLarge) above 32-bit sizes or the device's; [`OutOfMemory`](Error::OutOfMemory),
     /// [`DeviceLost`](Error::DeviceLost).
     pub fn select(&self, elements: &[u32]) -> Result<Tensor<T>> {
-        let launch = ops::select::select(T::DTYPE, &self.layout, elements)?;
-        self.unary(&launch, &[])
+        let select = Select {
+            elements: host::copied("select", elements)?,
+            dtype: T::DTYPE,
+        };
+        self.unary(Op::Select(select), &[])
     }
 
     /// All elements in another order. [`select`](Self::select) by a permutation, which is planned once for each layout.
@@ -49,7 +52,8 @@ impl<T: Element> Tensor<T> {
     /// [`Error::ElementCount`] for an order of another number of elements; [`OutOfMemory`](Error::OutOfMemory),
     /// [`DeviceLost`](Error::DeviceLost).
     pub fn reorder(&self, order: &Order) -> Result<Tensor<T>> {
-        self.unary(&*ops::select::reorder(T::DTYPE, &self.layout, order)?, &[])
+        let (order, dtype) = (order.clone(), T::DTYPE);
+        self.unary(Op::Reorder(Reorder { order, dtype }), &[])
     }
 
     /// The elements by their numbers of values, the smallest first, and the order that it took. Those of one size stay in
@@ -71,18 +75,14 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn sort_by_length(&self) -> Result<(Tensor<T>, Order)> {
-        let op = "sort_by_length";
-        let key = CacheKey {
-            what: op,
-            other: 0,
-            device: 0,
-            extra: 0,
-        };
-        let named = |error: Error| error.named(op);
-        let make = || Ok(Arc::new(Order::by_length(&self.layout)?));
-        let order = self.layout.cached(key, make).map_err(named)?;
-        let order = Order::clone(&*order);
-        Ok((self.reorder(&order).map_err(named)?, order))
+        let sort = SortByLength { dtype: T::DTYPE };
+        let operands = [self.operand()];
+        let call = Call::new(&self.device, Op::SortByLength(sort), &operands);
+        let (sorted, plan) = call.run().map_err(|error| error.named("sort_by_length"))?;
+        match &plan.beside {
+            Beside::Order(order) => Ok((sorted, order.clone())),
+            _ => Ok((sorted, Order::by_length(&self.layout)?)),
+        }
     }
 
     /// The elements of this batch and then those of the others, as one batch.
@@ -116,16 +116,10 @@ impl<T: Element> Tensor<T> {
             return Ok(self.clone());
         }
         let batches = || std::iter::once(self).chain(others.iter().copied());
-        let mut layouts = host::room("join", 1 + others.len())?;
-        layouts.extend(batches().map(|batch| &batch.layout));
-        let launch = ops::select::join(T::DTYPE, &layouts)?;
         let mut operands = host::room("join", 1 + others.len())?;
         operands.extend(batches().map(Tensor::operand));
-        single(
-            &self.device,
-            launch.op,
-            run(&self.device, &launch, &operands, &[])?,
-        )
+        let join = Join { dtype: T::DTYPE };
+        Call::new(&self.device, Op::Join(join), &operands).one()
     }
 
     /// The batch cut into batches of so many elements: views, no value is copied.

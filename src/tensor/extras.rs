@@ -1,11 +1,11 @@
 //! What products are asked to do to their sums, dense ones and block-sparse ones.
 
-use super::methods::single;
-use super::{Operand, Tensor, run};
+use super::Tensor;
+use super::run::{Call, Operand};
 use crate::Result;
-use crate::ops::matmul::{Activation, BIAS, Epilogue, RESIDUAL, check_residual, whose_bias};
-use crate::plan::Launch;
-use crate::ragged::Element;
+use crate::ops::Op;
+use crate::ops::matmul::{Activation, BIAS, Epilogue, RESIDUAL, whose_bias};
+use crate::ragged::{Element, Pairs};
 
 /// `residual + f(scale · sum + bias)`.
 #[derive(Clone, Debug)]
@@ -52,27 +52,24 @@ impl<'a, T: Element> Extras<'a, T> {
         Ok(epilogue)
     }
 
-    /// Makes what was planned for these inputs, where the residual has the result's shapes.
+    /// The operation on the factors and the bias, and on the residual.
     pub fn run<R: Element>(
         &self,
-        op: &'static str,
+        op: Op,
         factor: &Tensor<T>,
-        launch: &Launch,
+        pairs: Option<&Pairs>,
         mut inputs: Vec<Operand<'a>>,
     ) -> Result<Tensor<R>> {
         if let Some(residual) = self.residual {
             factor.check_device(RESIDUAL, residual)?;
-            let (result, _) = launch.outputs[0].sized(|i| inputs[i].layout);
-            check_residual(&residual.layout, result)?;
             inputs.push(residual.operand());
         }
-        let scalars: Vec<u32> = self.scale.map(f32::to_bits).into_iter().collect();
-        let device = &factor.device;
-        let made = single(device, op, run(device, launch, &inputs, &scalars)?)?;
-        // Layer after layer the layout of what is added to stays the same, and with it the plans in its cache.
-        Ok(match self.residual {
-            Some(residual) => made.seen_as(&residual.layout),
-            None => made,
-        })
+        let scalar = self.scale.map(f32::to_bits);
+        Call {
+            pairs,
+            scalars: scalar.as_slice(),
+            ..Call::new(&factor.device, op, &inputs)
+        }
+        .one()
     }
 }

@@ -3,8 +3,11 @@
 use super::Tensor;
 #[cfg(feature = "gpu")]
 use super::device::Backend;
+use super::run::Call;
 use crate::Result;
-use crate::ops;
+use crate::ops::Op;
+use crate::ops::gather::Gather;
+use crate::ops::scatter::{Add, Set};
 use crate::plan::check_work;
 use crate::ragged::{Element, Indices, Layout, Pairing, Pairs, Real};
 
@@ -65,10 +68,15 @@ impl<T: Element> Tensor<T> {
         pairing: Pairing<'_>,
     ) -> Result<Tensor<T>> {
         let pairs = self.pairs(op, &self.layout, indices, pairing)?;
-        self.unary(
-            &*ops::gather::launch(T::DTYPE, &self.layout, indices, &pairs)?,
-            &[],
-        )
+        let gather = Gather {
+            indices: indices.clone(),
+            dtype: T::DTYPE,
+        };
+        Call {
+            pairs: Some(&pairs),
+            ..Call::new(&self.device, Op::Gather(gather), &[self.operand()])
+        }
+        .one()
     }
 
     /// Puts rows where the lists say: `c[i_r, …] = y[r, …]`, in elements of the shapes of `layout`, zeros elsewhere. What a
@@ -92,10 +100,11 @@ impl<T: Element> Tensor<T> {
     /// [`Index`](crate::Error::Index) for an index of n or more, [`DuplicateIndex`](crate::Error::DuplicateIndex) for one
     /// that comes twice; those of [`scatter_add`](Self::scatter_add).
     pub fn scatter_set(&self, indices: &Indices, layout: &Layout) -> Result<Tensor<T>> {
-        self.unary(
-            &*ops::scatter::set(T::DTYPE, &self.layout, indices, layout)?,
-            &[],
-        )
+        let set = Set {
+            indices: indices.clone(),
+            dtype: T::DTYPE,
+        };
+        self.onto(Op::ScatterSet(set), layout)
     }
 
     /// The pairs of elements of a layout and lists, unless there are more than the device could hold the offsets of.
@@ -172,7 +181,15 @@ impl<T: Real> Tensor<T> {
         pairing: Pairing<'_>,
     ) -> Result<Tensor<T>> {
         let pairs = self.pairs("scatter_add", layout, indices, pairing)?;
-        let launch = ops::scatter::add(T::DTYPE, &self.layout, indices, layout, &pairs)?;
-        self.unary(&launch, &[])
+        let add = Add {
+            indices: indices.clone(),
+            dtype: T::DTYPE,
+        };
+        let operands = [self.operand(), self.shapes(layout)];
+        Call {
+            pairs: Some(&pairs),
+            ..Call::new(&self.device, Op::ScatterAdd(add), &operands)
+        }
+        .one()
     }
 }

@@ -2,7 +2,8 @@
 
 use super::{Pair, Tensor};
 use crate::Result;
-use crate::ops;
+use crate::ops::Op;
+use crate::ops::kron::{self, Kind};
 use crate::ragged::Real;
 
 impl<T: Real> Tensor<T> {
@@ -85,8 +86,8 @@ impl<T: Real> Pair<'_, T> {
     /// # Errors
     /// Those of [`Tensor::kron`].
     pub fn kron(&self) -> Result<Tensor<T>> {
-        let (a, b) = self.layouts();
-        self.run(&*ops::kron::kron(T::DTYPE, a, b, &self.pairs)?)
+        let (kind, dtype) = (Kind::Kron, T::DTYPE);
+        self.run(Op::Kron(kron::Kron { kind, dtype }))
     }
 
     /// [`Tensor::outer`] of every pair.
@@ -94,7 +95,7 @@ impl<T: Real> Pair<'_, T> {
     /// # Errors
     /// Those of [`Tensor::outer`].
     pub fn outer(&self) -> Result<Tensor<T>> {
-        let (a, b) = self.layouts();
-        self.run(&*ops::kron::outer(T::DTYPE, a, b, &self.pairs)?)
+        let (kind, dtype) = (Kind::Outer, T::DTYPE);
+        self.run(Op::Kron(kron::Kron { kind, dtype }))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Tensor;
 use crate::Result;
+use crate::ops::Op;
 use crate::ops::lines::{Along, Function};
 
 impl Tensor<f32> {
@@ -264,8 +265,8 @@ impl Tensor<f32> {
     }
 
     fn along(&self, function: Function, axis: Option<usize>, scalar: f32) -> Result<Tensor<f32>> {
-        let launch = Along { function, axis }.launch(&self.layout)?;
-        self.unary(&launch, &[scalar.to_bits()])
+        let op = Op::Along(Along { function, axis });
+        self.unary(op, &[scalar.to_bits()])
     }
 }
 

@@ -3,7 +3,8 @@
 use half::f16;
 
 use super::Tensor;
-use crate::ops::maps::{self, MULTIPLIED};
+use crate::ops::Op;
+use crate::ops::maps::{self, Apply, MULTIPLIED};
 use crate::ragged::{DType, Element, Factor, Float, Integer};
 use crate::{Error, Result};
 
@@ -17,8 +18,9 @@ fn word<T: Element>(scalar: T) -> u32 {
 
 impl<T: Element> Tensor<T> {
     /// The map of that name.
-    fn map(&self, op: &'static str, scalars: [u32; 2]) -> Result<Tensor<T>> {
-        self.unary(&*maps::launch(op, T::DTYPE, &self.layout)?, &scalars)
+    fn map(&self, name: &'static str, scalars: [u32; 2]) -> Result<Tensor<T>> {
+        let dtype = T::DTYPE;
+        self.unary(Op::Apply(Apply { name, dtype }), &scalars)
     }
 }
 

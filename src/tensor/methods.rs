@@ -1,25 +1,12 @@
 //! The operations of one tensor, and of two element by element.
 
-use super::{Device, Pair, Storage, Tensor, run};
-use crate::ops;
-use crate::plan::{ConvMethod, Launch, Window};
-use crate::ragged::{Element, Layout, Pairs, Real};
+use super::{Pair, Tensor};
+use crate::ops::Op;
+use crate::ops::ambient::check_concat;
+use crate::ops::map::{Kind, Map};
+use crate::plan::{ConvMethod, Window};
+use crate::ragged::{Element, Pairs, Real};
 use crate::{Error, Result, host};
-
-/// The only result of a launch.
-pub(super) fn single<T: Element>(
-    device: &Device,
-    op: &'static str,
-    results: Vec<(Storage, Layout)>,
-) -> Result<Tensor<T>> {
-    match <[_; 1]>::try_from(results) {
-        Ok([(storage, layout)]) => Ok(Tensor::new(device, storage, 0, layout)),
-        Err(other) => Err(Error::Gpu {
-            op,
-            message: format!("{} results instead of one", other.len()),
-        }),
-    }
-}
 
 impl<T: Element> Tensor<T> {
     /// Element i of this batch with element i of the other, for operation `op`.
@@ -38,9 +25,9 @@ impl<T: Element> Tensor<T> {
         })
     }
 
-    pub(super) fn unary<U: Element>(&self, launch: &Launch, scalars: &[u32]) -> Result<Tensor<U>> {
-        let results = run(&self.device, launch, &[self.operand()], scalars)?;
-        single(&self.device, launch.op, results)
+    fn map_by(&self, kind: Kind, scalars: &[u32]) -> Result<Tensor<T>> {
+        let dtype = T::DTYPE;
+        self.unary(Op::Map(Map { kind, dtype }), scalars)
     }
 
     /// The same values in memory of their own.
@@ -58,7 +45,7 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn copy(&self) -> Result<Tensor<T>> {
-        self.unary(&*ops::map::copy(T::DTYPE, &self.layout)?, &[])
+        self.map_by(Kind::Copy, &[])
     }
 
     /// The elements of two batches one behind the other along `axis`, element by element: `[a, b]`.
@@ -116,8 +103,7 @@ impl<T: Element> Tensor<T> {
                     pairing: false,
                 });
             }
-            ops::ambient::check_concat(axis, &self.layout, &other.layout)
-                .map_err(|error| error.named(op))?;
+            check_concat(axis, &self.layout, &other.layout).map_err(|error| error.named(op))?;
         }
         let mut all: Vec<Tensor<T>> = host::room(op, 1 + others.len())?;
         all.push(self.clone());
@@ -237,7 +223,7 @@ impl<T: Real> Tensor<T> {
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn neg(&self) -> Result<Tensor<T>> {
-        self.unary(&*ops::map::neg(T::DTYPE, &self.layout)?, &[])
+        self.map_by(Kind::Neg, &[])
     }
 
     /// `factor · x`: every value, layout unchanged.
@@ -254,7 +240,6 @@ impl<T: Real> Tensor<T> {
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn scale(&self, factor: T) -> Result<Tensor<T>> {
-        let launch = ops::map::scale(T::DTYPE, &self.layout)?;
-        self.unary(&launch, &[bytemuck::cast(factor)])
+        self.map_by(Kind::Scale, &[bytemuck::cast(factor)])
     }
 }

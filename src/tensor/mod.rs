@@ -19,6 +19,7 @@ mod polynomials;
 mod products;
 mod profile;
 mod reductions;
+mod run;
 mod shape_matrix;
 mod shapes;
 mod sparse;
@@ -32,7 +33,7 @@ use std::sync::Arc;
 
 pub use conv_plan::ConvPlan;
 pub use convolutions::{CorrelateMax, Sbd};
-pub use device::{Device, DeviceInfo, DeviceKind, DeviceLimits};
+pub use device::{Counters, Device, DeviceInfo, DeviceKind, DeviceLimits};
 pub use pair::Pair;
 pub use products::Product;
 pub use profile::{KernelTime, Profile};
@@ -41,14 +42,13 @@ pub use sparse::BsrTensor;
 pub use sparse_products::BsrProduct;
 pub use stacking::Flush;
 
-use device::Backend;
-
-use crate::cpu::{CpuBuffer, CpuInput};
+use crate::cpu::CpuBuffer;
 #[cfg(feature = "gpu")]
-use crate::gpu::{GpuBuffer, GpuInput};
-use crate::plan::{Launch, check_work};
+use crate::gpu::GpuBuffer;
+use crate::ops::Op;
+use crate::ops::strided::View;
 use crate::ragged::{Element, Layout};
-use crate::{Error, Result, host};
+use crate::{Error, Result};
 
 /// A ragged batch on a device: values packed end to end, with a shared layout.
 ///
@@ -126,37 +126,8 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// [`Error::ElementRange`] when the range is not inside the batch.
     pub fn elements(&self, range: Range<usize>) -> Result<Tensor<T>> {
-        let layout = self
-            .layout
-            .range(range.clone())
-            .map_err(|error| match error {
-                Error::ElementRange {
-                    start, end, len, ..
-                } => Error::ElementRange {
-                    op: "elements",
-                    start,
-                    end,
-                    len,
-                },
-                other => other,
-            })?;
-        let skipped = self.layout.offsets().as_slice()[range.start] as usize;
-        Ok(Tensor::new(
-            &self.device,
-            self.storage.clone(),
-            self.base + skipped * (T::DTYPE.size() / T::DTYPE.unit()),
-            layout,
-        ))
-    }
-
-    /// The operand without its element type.
-    fn operand(&self) -> Operand<'_> {
-        Operand {
-            storage: &self.storage,
-            base: self.base,
-            bytes: self.begin()..self.begin() + self.layout.total() * T::DTYPE.size(),
-            layout: &self.layout,
-        }
+        let view = View::Elements(range.start, range.end);
+        self.unary(Op::View(view), &[])
     }
 
     /// The byte at which the values begin in the storage.
@@ -187,71 +158,5 @@ impl<T: Element> std::fmt::Debug for Tensor<T> {
             .field("device", &self.device.name())
             .field("layout", &self.layout)
             .finish_non_exhaustive()
-    }
-}
-
-struct Operand<'a> {
-    storage: &'a Storage,
-    base: usize,
-    bytes: Range<usize>,
-    layout: &'a Layout,
-}
-
-/// Runs a launch on the device; its operands were checked to be there.
-fn run(
-    device: &Device,
-    launch: &Launch,
-    operands: &[Operand<'_>],
-    scalars: &[u32],
-) -> Result<Vec<(Storage, Layout)>> {
-    check_work(launch.op, None, launch.work, device.allowed())?;
-    let elsewhere = || Error::DeviceMismatch {
-        op: launch.op,
-        left: device.name(),
-        right: "another device".to_owned(),
-    };
-    match device.backend() {
-        Backend::Cpu(cpu) => {
-            let mut inputs = host::room(launch.op, operands.len())?;
-            for operand in operands {
-                #[cfg_attr(
-                    not(feature = "gpu"),
-                    allow(irrefutable_let_patterns, reason = "there is no other storage then")
-                )]
-                let Storage::Cpu(buffer) = operand.storage else {
-                    return Err(elsewhere());
-                };
-                inputs.push(CpuInput {
-                    buffer,
-                    bytes: operand.bytes.clone(),
-                    layout: operand.layout,
-                });
-            }
-            let results = cpu.run(launch, &inputs, scalars)?;
-            Ok(results
-                .into_iter()
-                .map(|(b, l)| (Storage::Cpu(b), l))
-                .collect())
-        }
-        #[cfg(feature = "gpu")]
-        Backend::Gpu(gpu) => {
-            let mut inputs = host::room(launch.op, operands.len())?;
-            for operand in operands {
-                let Storage::Gpu(buffer) = operand.storage else {
-                    return Err(elsewhere());
-                };
-                inputs.push(GpuInput {
-                    buffer,
-                    // A buffer holds less than 2³² halves of words: its size in bytes fits the binding limit.
-                    base: operand.base as u32,
-                    layout: operand.layout,
-                });
-            }
-            let results = gpu.run(launch, &inputs, scalars)?;
-            Ok(results
-                .into_iter()
-                .map(|(b, l)| (Storage::Gpu(b), l))
-                .collect())
-        }
     }
 }

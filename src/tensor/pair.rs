@@ -1,13 +1,13 @@
 //! Two batches and which element meets which.
 
+use super::Tensor;
 #[cfg(feature = "gpu")]
 use super::device::Backend;
-use super::methods::single;
-use super::{Operand, Tensor, run};
+use super::run::{Call, Operand};
 use crate::Result;
-use crate::ops;
-use crate::ops::ambient::Ambient;
-use crate::plan::{ConvMethod, ConvMode, Launch, Window, check_work};
+use crate::ops::Op;
+use crate::ops::ambient::{Along, Ambient, Beside, Combine};
+use crate::plan::{ConvMethod, ConvMode, Window, check_work};
 use crate::ragged::{Element, Layout, Pairing, Pairs, Real};
 
 /// Two batches with a pairing: the binary operations, on the pairs instead of element by element.
@@ -71,8 +71,7 @@ impl<T: Element> Pair<'_, T> {
     /// # Errors
     /// Those of [`Tensor::concat`].
     pub fn concat(&self, axis: usize) -> Result<Tensor<T>> {
-        let (a, b) = self.layouts();
-        self.run(&*ops::ambient::concat(axis, T::DTYPE, a, b, &self.pairs)?)
+        self.beside(Along::Axis(axis))
     }
 
     /// [`Tensor::block_diag`] of every pair.
@@ -80,8 +79,12 @@ impl<T: Element> Pair<'_, T> {
     /// # Errors
     /// Those of [`Tensor::block_diag`].
     pub fn block_diag(&self) -> Result<Tensor<T>> {
-        let (a, b) = self.layouts();
-        self.run(&*ops::ambient::block_diag(T::DTYPE, a, b, &self.pairs)?)
+        self.beside(Along::Diagonal)
+    }
+
+    fn beside(&self, along: Along) -> Result<Tensor<T>> {
+        let dtype = T::DTYPE;
+        self.run(Op::Beside(Beside { along, dtype }))
     }
 
     /// The number of pairs.
@@ -177,13 +180,15 @@ impl<T: Element> Pair<'_, T> {
     }
 
     /// Runs a launch of one result.
-    pub(super) fn run<U: Element>(&self, launch: &Launch) -> Result<Tensor<U>> {
-        let device = &self.left.device;
-        single(
-            device,
-            launch.op,
-            run(device, launch, &self.operands(), &[])?,
-        )
+    pub(super) fn run<U: Element>(&self, op: Op) -> Result<Tensor<U>> {
+        self.call(op, &self.operands()).one()
+    }
+
+    pub(super) fn call<'a>(&'a self, op: Op, operands: &'a [Operand<'a>]) -> Call<'a> {
+        Call {
+            pairs: Some(&self.pairs),
+            ..Call::new(&self.left.device, op, operands)
+        }
     }
 }
 
@@ -213,13 +218,7 @@ impl<T: Real> Pair<'_, T> {
     }
 
     fn ambient(&self, operation: Ambient) -> Result<Tensor<T>> {
-        let (a, b) = self.layouts();
-        self.run(&*ops::ambient::launch(
-            operation,
-            T::DTYPE,
-            a,
-            b,
-            &self.pairs,
-        )?)
+        let dtype = T::DTYPE;
+        self.run(Op::Combine(Combine { operation, dtype }))
     }
 }

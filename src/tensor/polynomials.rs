@@ -2,7 +2,8 @@
 
 use super::{Pair, Tensor};
 use crate::Result;
-use crate::ops;
+use crate::ops::Op;
+use crate::ops::eval::Eval;
 use crate::ragged::Real;
 
 impl<T: Real> Tensor<T> {
@@ -44,7 +45,6 @@ impl<T: Real> Pair<'_, T> {
     /// # Errors
     /// Those of [`Tensor::eval`].
     pub fn eval(&self) -> Result<Tensor<T>> {
-        let (a, b) = self.layouts();
-        self.run(&*ops::eval::launch(T::DTYPE, a, b, &self.pairs)?)
+        self.run(Op::Eval(Eval { dtype: T::DTYPE }))
     }
 }

@@ -2,7 +2,8 @@
 
 use super::extras::Extras;
 use super::{Pair, Tensor};
-use crate::ops::matmul::{self, Activation, Form, Site, Target, Tier};
+use crate::ops::Op;
+use crate::ops::matmul::{Activation, Form, Matmul, Target, Tier};
 use crate::plan::{NATIVE_INVOCATIONS, NATIVE_MEMORY};
 use crate::ragged::{DType, Element, Factor, Float};
 use crate::{Error, Result};
@@ -148,11 +149,11 @@ pub(super) fn target<T: Element>(
     op: &'static str,
     tier: Tier,
     operands: [&Tensor<T>; 2],
-) -> Result<Site> {
+) -> Result<Target> {
     let device = &operands[0].device;
     let matrices = device.matrices().filter(|_| T::DTYPE == DType::F16);
     let lacks = |what| Err(Error::Unsupported { op, what });
-    let target = match (tier, matrices) {
+    match (tier, matrices) {
         (Tier::Auto | Tier::Matrix, Some(matrices)) => Ok(Target::Matrix {
             matrices,
             quads: operands.iter().all(|operand| operand.base % 8 == 0),
@@ -176,9 +177,7 @@ pub(super) fn target<T: Element>(
         )),
         _ if device.is_gpu() => Ok(Target::Baseline),
         _ => Ok(Target::Cpu),
-    };
-    let binding = device.binding();
-    target.map(|target| Site { target, binding })
+    }
 }
 
 impl<'a, T: Factor> Product<'a, T> {
@@ -258,17 +257,14 @@ impl<'a, T: Factor> Product<'a, T> {
         let op = form.op();
         let mut inputs = Vec::from(self.pair.operands());
         form.epilogue = self.extras.epilogue(left, right.len(), &mut inputs)?;
-        let layouts = (&left.layout, &right.layout);
-        let types = (T::DTYPE, R::DTYPE);
-        let launch = matmul::launch(
-            &form,
-            types,
-            layouts,
-            pairs,
-            self.extras.bias.map(|bias| &bias.layout),
-            target(op, self.tier, [left, right])?,
-        )?;
-        self.extras.run(op, left, &launch, inputs)
+        let matmul = Matmul {
+            form,
+            dtype: T::DTYPE,
+            result: R::DTYPE,
+            target: target(op, self.tier, [left, right])?,
+        };
+        self.extras
+            .run(Op::Matmul(matmul), left, Some(pairs), inputs)
     }
 }
 

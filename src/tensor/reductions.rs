@@ -1,8 +1,8 @@
 //! Reductions, and equality up to trailing zeros.
 
 use super::{Pair, Tensor};
-use crate::ops;
-use crate::ops::reduce::{PairReduction, Reduction};
+use crate::ops::Op;
+use crate::ops::reduce::{PairReduction, Reduce, ReducePairs, Reduction};
 use crate::ragged::{Element, Real};
 use crate::{Result, host};
 
@@ -179,10 +179,8 @@ impl<T: Real> Tensor<T> {
     }
 
     pub(super) fn reduce<U: Element>(&self, reduction: Reduction) -> Result<Tensor<U>> {
-        self.unary(
-            &*ops::reduce::launch(reduction, T::DTYPE, &self.layout)?,
-            &[],
-        )
+        let dtype = T::DTYPE;
+        self.unary(Op::Reduce(Reduce { reduction, dtype }), &[])
     }
 }
 
@@ -237,14 +235,8 @@ impl<T: Real> Pair<'_, T> {
     }
 
     fn reduce<U: Element>(&self, reduction: PairReduction) -> Result<Tensor<U>> {
-        let (a, b) = self.layouts();
-        self.run(&*ops::reduce::launch_pairs(
-            reduction,
-            T::DTYPE,
-            a,
-            b,
-            &self.pairs,
-        )?)
+        let dtype = T::DTYPE;
+        self.run(Op::ReducePairs(ReducePairs { reduction, dtype }))
     }
 }
 

@@ -1,11 +1,10 @@
 //! Matrices whose entries are vectors of any length.
 
-use std::sync::Arc;
-
-use super::{Device, Tensor, run};
-use crate::ops::shape_matmul::{self, Model};
-use crate::plan::OutputLayout;
-use crate::ragged::{CacheKey, Layout, Offsets, Order, Ragged, Real, Shape, element_count};
+use super::run::Call;
+use super::{Device, Tensor};
+use crate::ops::Op;
+use crate::ops::shape_matmul::{Model, ShapeMatmul, Transpose};
+use crate::ragged::{Layout, Offsets, Ragged, Real, Shape, element_count};
 use crate::{Error, Result, host};
 
 /// A batch of shape-matrices on a device: matrices whose entries are vectors, each of its own length.
@@ -83,27 +82,9 @@ impl<T: Real> ShapeMatrix<T> {
                 got: entries.len(),
             });
         }
-        let key = CacheKey {
-            what: op,
-            other: grid.id(),
-            device: 0,
-            extra: 0,
-        };
-        let own = entries.layout().cached(key, || {
-            let (offsets, extents) = (grid.offsets().clone(), host::copied(op, grid.extents())?);
-            Ok(Arc::new(Layout::with_extents_unchecked(
-                offsets, 2, extents,
-            )))
-        })?;
-        // Matrices that keep their shapes through a loop keep their grid.
-        let key = CacheKey {
-            other: own.id(),
-            ..key
-        };
-        entries.layout().cached(key, || Ok(own.clone()))?;
         Ok(ShapeMatrix {
             entries: entries.clone(),
-            grid: Layout::clone(&own),
+            grid: grid.clone(),
         })
     }
 
@@ -252,30 +233,10 @@ impl<T: Real> ShapeMatrix<T> {
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn transpose(&self) -> Result<ShapeMatrix<T>> {
-        let key = CacheKey {
-            what: "transposed matrices",
-            other: 0,
-            device: 0,
-            extra: 0,
-        };
-        let op = "transpose";
-        let turned = self.grid.cached(key, || {
-            let mut order = host::room(op, self.grid.total())?;
-            let mut extents = host::room(op, self.grid.extents().len())?;
-            let begins = self.grid.offsets().as_slice();
-            for (&begin, shape) in begins.iter().zip(self.grid.extents().chunks_exact(2)) {
-                let (rows, columns) = (shape[0], shape[1]);
-                let column = |k| (0..rows).map(move |i| begin + i * columns + k);
-                // Without rows there is nothing to go through, whatever the columns.
-                let columns_there = if rows == 0 { 0 } else { columns };
-                order.extend((0..columns_there).flat_map(column));
-                extents.extend([columns, rows]);
-            }
-            let grid = Layout::with_extents_unchecked(self.grid.offsets().clone(), 2, extents);
-            Ok(Arc::new((Order::new(order)?, grid)))
-        })?;
-        let entries = self.entries.reorder(&turned.0);
-        ShapeMatrix::new(&entries.map_err(|error| error.named(op))?, &turned.1)
+        let op = Op::ShapeTranspose(Transpose { dtype: T::DTYPE });
+        let operands = [self.entries.operand(), self.entries.shapes(&self.grid)];
+        let (entries, grid) = Call::new(self.device(), op, &operands).with_layout()?;
+        ShapeMatrix::new(&entries, &grid)
     }
 
     /// `a + b`, matrix by matrix and entry by entry: [`Tensor::add`] of the entries.
@@ -382,21 +343,12 @@ impl<T: Real> ShapeMatrix<T> {
     fn product(&self, model: Model, other: &ShapeMatrix<T>) -> Result<ShapeMatrix<T>> {
         let (a, b) = (&self.entries, &other.entries);
         a.check_device(model.op(), b)?;
-        let planned = shape_matmul::launch(
-            model,
-            T::DTYPE,
-            [a.layout(), b.layout()],
-            [&self.grid, &other.grid],
-            self.device().room(),
-        )?;
-        let operands = [a.operand(), b.operand()];
-        let results = run(self.device(), &planned.launch, &operands, &[])?;
-        let entries = super::methods::single(self.device(), model.op(), results)?;
-        let grid = match &planned.grid {
-            OutputLayout::Input(0) => &self.grid,
-            OutputLayout::Input(_) => &other.grid,
-            OutputLayout::New(grid) => grid,
-        };
-        ShapeMatrix::new(&entries, grid)
+        let dtype = T::DTYPE;
+        let op = Op::ShapeMatmul(ShapeMatmul { model, dtype });
+        let grids = [a.shapes(&self.grid), b.shapes(&other.grid)];
+        let [left, right] = grids;
+        let operands = [a.operand(), b.operand(), left, right];
+        let (entries, grid) = Call::new(self.device(), op, &operands).with_layout()?;
+        ShapeMatrix::new(&entries, &grid)
     }
 }

@@ -1,23 +1,27 @@
 //! Other shapes for the same values: slices, padding, reversal, other boxes, other orders of axes, broadcasts.
 
-use super::methods::single;
-use super::{Operand, Tensor, run};
+use super::Tensor;
 use crate::Result;
-use crate::ops::strided;
-use crate::plan::Launch;
+use crate::ops::Op;
+use crate::ops::strided::{How, Strided, View};
 use crate::ragged::{Element, Layout};
 
 impl<T: Element> Tensor<T> {
-    /// A launch whose result has a layout of the caller's, which comes as an operand without values: held by the launch, it might hold
-    /// itself by way of the caches.
-    pub(super) fn onto<U: Element>(&self, launch: &Launch, layout: &Layout) -> Result<Tensor<U>> {
-        let shapes = Operand {
-            bytes: 0..0,
-            layout,
-            ..self.operand()
-        };
-        let results = run(&self.device, launch, &[self.operand(), shapes], &[])?;
-        single(&self.device, launch.op, results)
+    /// A copy that reads each value in at most one place.
+    pub(super) fn strided(&self, how: How) -> Result<Tensor<T>> {
+        let dtype = T::DTYPE;
+        self.unary(Op::Strided(Strided { how, dtype }), &[])
+    }
+
+    /// The same in this layout.
+    pub(super) fn strided_onto(&self, how: How, layout: &Layout) -> Result<Tensor<T>> {
+        let dtype = T::DTYPE;
+        self.onto(Op::Strided(Strided { how, dtype }), layout)
+    }
+
+    /// The same values in a layout of as many.
+    pub(super) fn seen_as(&self, layout: &Layout) -> Result<Tensor<T>> {
+        self.onto(Op::View(View::Divided), layout)
     }
 
     /// The box from `start` to before `end` of each element, a place for each axis: y_k = x_(k + start), zero where x has no such value.
@@ -40,7 +44,8 @@ impl<T: Element> Tensor<T> {
     /// start; [`SizeOverflow`](crate::Error::SizeOverflow) with the element whose result does not fit;
     /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn slice(&self, start: &[i64], end: &[i64]) -> Result<Tensor<T>> {
-        self.unary(&*strided::slice(T::DTYPE, &self.layout, start, end)?, &[])
+        let (start, end) = (start.to_vec(), end.to_vec());
+        self.strided(How::Slice { start, end })
     }
 
     /// Each element with zeros around it, (before, after) for each axis: y_k = x_(k − before), of extent before + n + after.
@@ -61,7 +66,7 @@ impl<T: Element> Tensor<T> {
     /// result does not fit; [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn pad(&self, widths: &[(usize, usize)]) -> Result<Tensor<T>> {
-        self.unary(&*strided::pad(T::DTYPE, &self.layout, widths)?, &[])
+        self.strided(How::Pad(widths.to_vec()))
     }
 
     /// Each element with its values in reverse along some axes: y_k = x_(n − 1 − k), n the extent that the element carries.
@@ -80,7 +85,7 @@ impl<T: Element> Tensor<T> {
     /// [`Argument`](crate::Error::Argument) for an axis that there is not, or one that comes twice; [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn flip(&self, axes: &[usize]) -> Result<Tensor<T>> {
-        self.unary(&*strided::flip(T::DTYPE, &self.layout, axes)?, &[])
+        self.strided(How::Flip(axes.to_vec()))
     }
 
     /// Each element in another box: what fits into it, and zeros where the element has no values. Element i gets the shape of element i of
@@ -103,10 +108,9 @@ impl<T: Element> Tensor<T> {
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn resize(&self, layout: &Layout) -> Result<Tensor<T>> {
         if self.layout == *layout {
-            return Ok(self.seen_as(layout));
+            return self.seen_as(layout);
         }
-        let launch = strided::resize("resize", T::DTYPE, &self.layout, layout)?;
-        self.onto(&launch, layout)
+        self.strided_onto(How::Resize("resize"), layout)
     }
 
     /// Each element with its axes in another order: axis a of the result is axis `permutation[a]` of the element.
@@ -128,10 +132,7 @@ impl<T: Element> Tensor<T> {
     /// [`Argument`](crate::Error::Argument) for what is not a permutation of the axes; [`TooLarge`](crate::Error::TooLarge),
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn transpose(&self, permutation: &[usize]) -> Result<Tensor<T>> {
-        self.unary(
-            &*strided::transpose(T::DTYPE, &self.layout, permutation)?,
-            &[],
-        )
+        self.strided(How::Transpose(permutation.to_vec()))
     }
 
     /// The same values in other shapes, perhaps of another rank: element i gets the shape of element i of `layout`. A view, no value is copied.
@@ -152,8 +153,7 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// [`Length`](crate::Error::Length) with the first element whose number of values would change; [`BatchSize`](crate::Error::BatchSize).
     pub fn reshape(&self, layout: &Layout) -> Result<Tensor<T>> {
-        strided::check_reshape(&self.layout, layout)?;
-        Ok(self.seen_as(layout))
+        self.onto(Op::View(View::Reshape), layout)
     }
 
     /// Each element with its extents of 1 repeated: element i gets the shape of element i of `layout`, and its value where an extent
@@ -177,9 +177,8 @@ impl<T: Element> Tensor<T> {
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn broadcast(&self, layout: &Layout) -> Result<Tensor<T>> {
         if self.layout == *layout {
-            return Ok(self.seen_as(layout));
+            return self.seen_as(layout);
         }
-        let launch = strided::broadcast(T::DTYPE, &self.layout, layout)?;
-        self.onto(&launch, layout)
+        self.strided_onto(How::Broadcast, layout)
     }
 }

@@ -1,9 +1,9 @@
 //! Block-sparse matrices on devices, and their plain products.
 
-use super::methods::single;
 use super::products::target;
-use super::{BsrProduct, Device, Product, Tensor, run};
-use crate::ops::bsr;
+use super::{BsrProduct, Device, Product, Tensor};
+use crate::ops::Op;
+use crate::ops::bsr::Sampled;
 use crate::ops::matmul::Tier;
 use crate::ragged::{Bsr, Element, Float, Topology};
 use crate::{Error, Result};
@@ -352,22 +352,14 @@ impl<T: Float> Product<'_, T> {
             });
         }
         let (left, right) = (pair.left, pair.right);
-        let device = &left.device;
-        let layouts = (&left.layout, &right.layout);
-        let target = target("sampled", self.tier, [left, right])?;
-        let launch = bsr::sampled(
-            (T::DTYPE, R::DTYPE),
-            topology,
-            self.form.transposed,
-            layouts,
-            &pair.pairs,
-            target,
-        )?;
-        let values = single(
-            device,
-            launch.op,
-            run(device, &launch, &pair.operands(), &[])?,
-        )?;
+        let sampled = Sampled {
+            topology: topology.clone(),
+            transposed: self.form.transposed,
+            dtype: T::DTYPE,
+            result: R::DTYPE,
+            target: target("sampled", self.tier, [left, right])?,
+        };
+        let values = pair.run(Op::Sampled(sampled))?;
         BsrTensor::new(topology, values)
     }
 }

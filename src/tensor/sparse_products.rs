@@ -4,7 +4,8 @@ use super::extras::Extras;
 use super::products::target;
 use super::{BsrTensor, Tensor};
 use crate::Result;
-use crate::ops::bsr::{self, Form, OP};
+use crate::ops::Op;
+use crate::ops::bsr::{BsrMatmul, Form, OP};
 use crate::ops::matmul::Activation;
 use crate::ragged::{Element, Float};
 use half::f16;
@@ -98,16 +99,14 @@ impl<'a, T: Float> BsrProduct<'a, T> {
             dense_left: self.dense_left,
             epilogue,
         };
-        let launch = bsr::matmul(
+        let product = BsrMatmul {
             form,
-            (T::DTYPE, R::DTYPE),
-            &sparse.topology,
-            sparse.len(),
-            &dense.layout,
-            self.extras.bias.map(|bias| &bias.layout),
-            target(OP, sparse.tier, [&sparse.values, dense])?,
-        )?;
-        self.extras.run(OP, dense, &launch, inputs)
+            topology: sparse.topology.clone(),
+            dtype: T::DTYPE,
+            result: R::DTYPE,
+            target: target(OP, sparse.tier, [&sparse.values, dense])?,
+        };
+        self.extras.run(Op::Bsr(product), dense, None, inputs)
     }
 }
 

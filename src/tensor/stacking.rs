@@ -1,7 +1,9 @@
 //! Elements on top of each other: stacks, windows and pyramids.
 
 use super::Tensor;
-use crate::ops::strided::{self, Groups};
+use super::run::Call;
+use crate::ops::Op;
+use crate::ops::strided::{Groups, How, Strided, View};
 use crate::ragged::{Element, Layout, check_rank};
 use crate::{Error, Result};
 
@@ -38,7 +40,7 @@ impl<T: Element> Tensor<T> {
     /// [`SizeOverflow`](Error::SizeOverflow), [`TooLarge`](Error::TooLarge), [`OutOfMemory`](Error::OutOfMemory),
     /// [`DeviceLost`](Error::DeviceLost).
     pub fn stack(&self, most_bytes: u64) -> Result<Tensor<T>> {
-        self.stacked("stack", Groups::Counts(&[self.len()]), (1, 1), most_bytes)
+        self.stacked("stack", Groups::Counts(vec![self.len()]), most_bytes)
     }
 
     /// A batch of stacks: the first `counts[0]` elements become the first one, the next `counts[1]` the second, and so on, each in the box of its own
@@ -65,7 +67,7 @@ impl<T: Element> Tensor<T> {
                 got: sum.to_string(),
             });
         }
-        self.stacked(op, Groups::Counts(counts), (1, 1), most_bytes)
+        self.stacked(op, Groups::Counts(counts.to_vec()), most_bytes)
     }
 
     /// The slices of stacks, each in the box that element i of `shapes` has: what [`stack`](Self::stack) and [`stack_groups`](Self::stack_groups) put
@@ -90,12 +92,11 @@ impl<T: Element> Tensor<T> {
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn unstack(&self, shapes: &Layout) -> Result<Tensor<T>> {
         let op = "unstack";
-        let slices = self.seen_as(&*strided::slices(op, &self.layout)?);
+        let slices: Tensor<T> = self.unary(Op::View(View::Slices(op)), &[])?;
         if slices.layout == *shapes {
-            return Ok(slices.seen_as(shapes));
+            return slices.seen_as(shapes);
         }
-        let launch = strided::resize(op, T::DTYPE, &slices.layout, shapes)?;
-        slices.onto(&launch, shapes)
+        slices.strided_onto(How::Resize(op), shapes)
     }
 
     /// Windows over the elements as a stream of tensors: ⌊(N − size) / stride⌋ + 1 of them, none for fewer than `size` elements. Window w is the
@@ -185,26 +186,15 @@ impl<T: Element> Tensor<T> {
             size,
             stride,
         };
-        // Larger than any batch is as good as any other number that is.
-        let narrow = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        self.stacked(op, groups, (narrow(size), narrow(stride)), most_bytes)
+        self.stacked(op, groups, most_bytes)
     }
 
-    fn stacked(
-        &self,
-        op: &'static str,
-        groups: Groups<'_>,
-        windows: (u32, u32),
-        most_bytes: u64,
-    ) -> Result<Tensor<T>> {
-        let stacks = strided::stacks(op, T::DTYPE, &self.layout, groups, most_bytes)?;
-        if stacks.as_they_are {
-            return Ok(self.seen_as(&stacks.stacked));
-        }
-        let launch = strided::windows(op, T::DTYPE, &self.layout, windows, &stacks.slices)?;
-        Ok(self
-            .onto::<T>(&launch, &stacks.slices)?
-            .seen_as(&stacks.stacked))
+    fn stacked(&self, op: &'static str, groups: Groups, most: u64) -> Result<Tensor<T>> {
+        let (how, dtype) = (How::Stack { op, groups, most }, T::DTYPE);
+        let op = Op::Strided(Strided { how, dtype });
+        let operands = [self.operand()];
+        let (slices, stacked) = Call::new(&self.device, op, &operands).with_layout::<T>()?;
+        slices.seen_as(&stacked)
     }
 }
 

@@ -3,25 +3,30 @@
 use num_complex::Complex32;
 
 use super::Tensor;
-use crate::ops::fft::planes::{self, check_extents, check_spectra};
-use crate::ops::fft::{self, Transform};
+use crate::ops::Op;
+use crate::ops::fft::Transform;
+use crate::ops::fft::planes::{Planes, Seen, check_extents};
 use crate::ragged::{Element, Layout};
 use crate::{Error, Result};
 
 impl<T: Element> Tensor<T> {
     fn transform(&self, transform: Transform) -> Result<Tensor<Complex32>> {
-        let launch = fft::launch(transform, &self.layout, self.device.room())?;
-        self.unary(&launch, &[])
+        self.unary(Op::Fft(transform), &[])
     }
 
-    /// The same values as a batch of as many in another layout.
-    pub(super) fn seen_as(&self, layout: &Layout) -> Tensor<T> {
-        Tensor::new(
-            &self.device,
-            self.storage.clone(),
-            self.base,
-            layout.clone(),
-        )
+    /// The rows of matrices.
+    fn rows(&self, op: &'static str) -> Result<Tensor<T>> {
+        self.planes(op, Seen::Rows, &self.layout)
+    }
+
+    /// Matrices as what they are made of, or the other way round.
+    fn planes<U: Element>(
+        &self,
+        op: &'static str,
+        seen: Seen,
+        layout: &Layout,
+    ) -> Result<Tensor<U>> {
+        self.onto(Op::Planes(Planes { op, seen }), layout)
     }
 }
 
@@ -33,19 +38,17 @@ impl Tensor<Complex32> {
         transform: Transform,
         layout: &Layout,
     ) -> Result<Tensor<Complex32>> {
-        let inside = planes::planes(op, layout)?;
         let columns = || {
-            let turned = self.turned(layout)?.seen_as(&inside.columns);
-            let columns = turned.transform(transform)?;
+            let turned = self.seen_as(layout)?.transpose(&[1, 0])?;
+            let shapes = turned.layout.clone();
+            let rows = turned.rows(op)?;
             drop(turned);
-            Ok(columns.turned(&inside.turned)?.seen_as(layout))
+            let columns = rows.transform(transform)?;
+            drop(rows);
+            let back = columns.seen_as(&shapes)?.transpose(&[1, 0])?;
+            back.seen_as(layout)
         };
         columns().map_err(|error: Error| error.named(op))
-    }
-
-    /// Matrices of this layout turned over their diagonal.
-    fn turned(&self, layout: &Layout) -> Result<Tensor<Complex32>> {
-        self.seen_as(layout).transpose(&[1, 0])
     }
 
     fn transform_planes(
@@ -53,10 +56,9 @@ impl Tensor<Complex32> {
         op: &'static str,
         transform: Transform,
     ) -> Result<Tensor<Complex32>> {
-        let inside = planes::planes(op, &self.layout)?;
+        let rows = self.rows(op)?;
         check_extents(op, transform, &self.layout, self.device.is_gpu())?;
-        self.seen_as(&inside.rows)
-            .transform(transform)
+        rows.transform(transform)
             .map_err(|error| error.named(op))?
             .transform_columns(op, transform, &self.layout)
     }
@@ -129,15 +131,15 @@ impl Tensor<Complex32> {
     /// those of [`fft2`](Self::fft2).
     pub fn irfft2(&self, layout: &Layout) -> Result<Tensor<f32>> {
         let op = "irfft2";
-        check_spectra(op, &self.layout, layout)?;
+        self.planes::<Complex32>(op, Seen::SpectraOf, layout)?;
         check_extents(op, Transform::RealInverse, layout, self.device.is_gpu())?;
         let columns = self.transform_columns(op, Transform::Inverse, &self.layout)?;
-        let rows = columns.seen_as(&planes::planes(op, &self.layout)?.rows);
+        let rows = columns.rows(op)?;
         drop(columns);
-        let real = rows
-            .irfft(&planes::planes(op, layout)?.rows)
-            .map_err(|error| error.named(op))?;
-        Ok(real.seen_as(layout))
+        // Real rows of this layout, of which there are no values yet.
+        let real: Tensor<f32> = rows.planes(op, Seen::RowsOf, layout)?;
+        let real = rows.irfft(&real.layout).map_err(|error| error.named(op))?;
+        real.seen_as(layout)
     }
 
     /// The discrete Fourier transform `X_k = Σ_j x_j e^(−2πi jk/n)`, unscaled, of each element at its own length n.
@@ -208,8 +210,7 @@ impl Tensor<Complex32> {
     /// [`Length`](crate::Error::Length) with the first element whose spectrum is not of ⌊n/2⌋ + 1 values;
     /// [`BatchSize`](crate::Error::BatchSize); those of [`fft`](Self::fft).
     pub fn irfft(&self, layout: &Layout) -> Result<Tensor<f32>> {
-        let launch = fft::launch_inverse(&self.layout, layout, self.device.room())?;
-        self.onto(&launch, layout)
+        self.onto(Op::Fft(Transform::RealInverse), layout)
     }
 }
 
@@ -259,11 +260,11 @@ impl Tensor<f32> {
     /// Those of [`fft2`](Tensor::fft2).
     pub fn rfft2(&self) -> Result<Tensor<Complex32>> {
         let op = "rfft2";
-        let spectra = planes::spectra(op, &self.layout)?;
+        let rows = self.rows(op)?;
         check_extents(op, Transform::Real, &self.layout, self.device.is_gpu())?;
-        let rows = self.seen_as(&planes::planes(op, &self.layout)?.rows);
-        rows.rfft()
-            .map_err(|error| error.named(op))?
-            .transform_columns(op, Transform::Forward, &spectra)
+        let rows = rows.rfft().map_err(|error| error.named(op))?;
+        let spectra: Tensor<Complex32> = rows.planes(op, Seen::Spectra, &self.layout)?;
+        drop(rows);
+        spectra.transform_columns(op, Transform::Forward, &spectra.layout)
     }
 }

@@ -5,7 +5,9 @@ use naga::{AddressSpace, Expression, Function, Handle, Module, Statement, TypeIn
 
 use super::*;
 use crate::gpu::{Gpu, GpuInput, GpuOptions, Wait};
-use crate::plan::{Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, Variant, Word};
+use crate::plan::{
+    Access, Kernel, Launch, Output, OutputLayout, Prepared, Slot, Stage, Twin, Variant, Word,
+};
 use crate::ragged::{DType, Layout};
 
 fn parsed(name: &str, source: &str) -> Module {
@@ -265,7 +267,10 @@ fn run(gpu: &Gpu, variant: usize, input: &Arc<GpuBuffer>, layout: &Layout) -> Ar
         base: 0,
         layout,
     };
-    gpu.run(&launch, &[input], &[]).unwrap().remove(0).0
+    gpu.run(&launch, &Prepared::default(), &[input], &[])
+        .unwrap()
+        .remove(0)
+        .0
 }
 
 #[test]

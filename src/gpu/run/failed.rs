@@ -38,7 +38,16 @@ fn spoil(gpu: &Gpu) {
 }
 
 fn filled(gpu: &Gpu, layout: &Layout, value: f32) -> Arc<GpuBuffer> {
-    let results = gpu.run(&map::fill(DType::F32, layout), &[], &[value.to_bits()]);
+    let full = map::Full {
+        dtype: DType::F32,
+        layout: layout.clone(),
+    };
+    let results = gpu.run(
+        &full.launch(),
+        &Prepared::default(),
+        &[],
+        &[value.to_bits()],
+    );
     results.unwrap().remove(0).0
 }
 
@@ -48,8 +57,12 @@ fn scaled(gpu: &Gpu, buffer: &Arc<GpuBuffer>, layout: &Layout) -> Result<Arc<Gpu
         base: 0,
         layout,
     };
-    let launch = map::scale(DType::F32, layout)?;
-    let results = gpu.run(&launch, &[input], &[2.0f32.to_bits()])?;
+    let scale = map::Map {
+        kind: map::Kind::Scale,
+        dtype: DType::F32,
+    };
+    let launch = scale.launch(layout);
+    let results = gpu.run(&launch, &Prepared::default(), &[input], &[2.0f32.to_bits()])?;
     Ok(results.into_iter().next().unwrap().0)
 }
 
@@ -72,16 +85,23 @@ fn a_submission_takes_nothing_else_with_it() {
         // The first that need copies of these here, and for the table that is so only once.
         let other = Layout::from_lengths([40, 1]).unwrap();
         let words = Words::new(vec![9; 6]);
-        let table = gpu.table("test", &TABLE).unwrap();
+        let table = || gpu.table("test", &gpu.place_of(&TABLE), &TABLE).unwrap();
+        let place = gpu.copies.of(words.identity());
+        let copied = || gpu.words("test", &place, &words).unwrap();
+        let meta = || {
+            let place = gpu.copies.of(other.identity());
+            gpu.meta("test", &place, &other).unwrap()
+        };
+        let first = table();
         let mut lost = vec![
             scaled(&gpu, &before, &layout).unwrap(),
             filled(&gpu, &layout, 5.0),
             gpu.upload("upload", &layout, DType::F32, &[1; 20]).unwrap(),
-            gpu.words("test", &words).unwrap(),
-            gpu.meta("test", &other).unwrap(),
+            copied(),
+            meta(),
         ];
         if round == 0 {
-            lost.push(table);
+            lost.push(first);
         }
         spoil(&gpu);
         let error = match round {
@@ -106,16 +126,10 @@ fn a_submission_takes_nothing_else_with_it() {
         let later = filled(&gpu, &other, 3.0);
         let later = scaled(&gpu, &later, &other).unwrap();
         assert_eq!(read(&gpu, &later, 41), Ok(vec![6.0f32.to_bits(); 41]));
-        for (copy, value) in [
-            (gpu.words("test", &words).unwrap(), 9),
-            (gpu.table("test", &TABLE).unwrap(), 7),
-        ] {
+        for (copy, value) in [(copied(), 9), (table(), 7)] {
             assert_eq!(read(&gpu, &copy, 5), Ok(vec![value; 5]));
         }
-        assert_eq!(
-            read(&gpu, &gpu.meta("test", &other).unwrap(), 3),
-            Ok(vec![0, 40, 41])
-        );
+        assert_eq!(read(&gpu, &meta(), 3), Ok(vec![0, 40, 41]));
     }
 }
 

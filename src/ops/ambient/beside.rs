@@ -2,16 +2,14 @@
 //!
 //! These are sums of words: no value has two sources, and a word plus zero keeps its bits, whatever they mean.
 
-use std::sync::Arc;
-
 use super::twin::row_of;
 use super::{BOXES, VECTORS};
-use crate::ops::{launch_key, pair_params, par_tiles};
+use crate::ops::{pair_params, par_tiles};
 use crate::plan::{
     Launch, Nested, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Word, Words, check_ranks,
     stream_tile,
 };
-use crate::ragged::{CacheKey, DType, Layout, MAX_RANK, Offsets, Pairs};
+use crate::ragged::{DType, Layout, MAX_RANK, Offsets, Pairs};
 use crate::{Error, Result, host};
 
 /// Whether the elements of two batches can follow each other along `axis`.
@@ -27,41 +25,33 @@ pub(crate) fn check_concat(axis: usize, a: &Layout, b: &Layout) -> Result<()> {
     Ok(())
 }
 
-/// One after the other along `axis`.
-pub(crate) fn concat(
-    axis: usize,
-    dtype: DType,
-    a: &Layout,
-    b: &Layout,
-    pairs: &Pairs,
-) -> Result<Arc<Launch>> {
-    check_concat(axis, a, b)?;
-    launch("concat", 1 << axis, dtype, a, b, pairs)
+/// Elements one after the other, of values of a type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Beside {
+    pub along: Along,
+    pub dtype: DType,
 }
 
-/// One after the other along every axis at once.
-pub(crate) fn block_diag(
-    dtype: DType,
-    a: &Layout,
-    b: &Layout,
-    pairs: &Pairs,
-) -> Result<Arc<Launch>> {
-    launch("block_diag", (1 << a.rank()) - 1, dtype, a, b, pairs)
+/// Where the right element begins where the left one ends.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Along {
+    Axis(usize),
+    /// Along every axis at once.
+    Diagonal,
 }
 
-/// `beside` has a bit for every axis along which the right element begins where the left one ends.
-fn launch(
-    op: &'static str,
-    beside: u32,
-    dtype: DType,
-    a: &Layout,
-    b: &Layout,
-    pairs: &Pairs,
-) -> Result<Arc<Launch>> {
-    let mut key: CacheKey = launch_key(op, dtype, b.id(), pairs);
-    // Identifiers of pairings are counted, and stay far below.
-    key.extra |= u64::from(beside) << 56;
-    a.cached(key, || {
+impl Beside {
+    /// The launch for every pair.
+    pub(crate) fn launch(self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<Launch> {
+        let dtype = self.dtype;
+        // A bit for every axis.
+        let (op, beside) = match self.along {
+            Along::Axis(axis) => {
+                check_concat(axis, a, b)?;
+                ("concat", 1u32 << axis)
+            }
+            Along::Diagonal => ("block_diag", (1 << a.rank()) - 1),
+        };
         let seen = Seen::new(op, beside, dtype, a, b, pairs)?;
         let rank = seen.c.rank();
         let word = if dtype == DType::F16 {
@@ -100,7 +90,7 @@ fn launch(
         if rank > 1 {
             params.push(Word::U32(seen.beside));
         }
-        Ok(Arc::new(Launch {
+        Ok(Launch {
             op,
             temps: Vec::new(),
             work: total as u64,
@@ -120,11 +110,11 @@ fn launch(
                 groups: total.div_ceil(tile) as u32,
                 cost: total as u64,
             }],
-            outputs: vec![Output::new(dtype, OutputLayout::of(seen.result, &[a, b]))],
+            outputs: vec![Output::new(dtype, OutputLayout::New(seen.result))],
             pairs: Some(pairs.clone()),
             twin: Twin::new(move |args| twin(args, beside)),
-        }))
-    })
+        })
+    }
 }
 
 /// The layouts that a kernel sees, and the axes along which the right element is displaced.

@@ -6,11 +6,9 @@
 mod beside;
 mod twin;
 
-use std::sync::Arc;
-
-pub(crate) use self::beside::{block_diag, check_concat, concat};
+pub(crate) use self::beside::{Along, Beside, check_concat};
 use self::twin::combine;
-use super::{launch_key, pair_params, stream_groups, twin_of};
+use super::{pair_params, stream_groups, twin_of};
 use crate::Result;
 use crate::plan::{
     Access, Boxes, Kernel, Launch, Nested, Output, OutputLayout, Slot, Stage, Twin, Variant, Word,
@@ -142,7 +140,7 @@ pub(crate) static BOXES: Kernel = Kernel {
 };
 
 /// What becomes of two values that meet. The number is what the twin knows it by.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Ambient {
     Add = 0,
     Sub = 1,
@@ -160,16 +158,18 @@ impl Ambient {
     }
 }
 
-/// The launch of an operation on every pair.
-pub(crate) fn launch(
-    operation: Ambient,
-    dtype: DType,
-    a: &Layout,
-    b: &Layout,
-    pairs: &Pairs,
-) -> Result<Arc<Launch>> {
-    let op = operation.op();
-    a.cached(launch_key(op, dtype, b.id(), pairs), || {
+/// What becomes of values of a type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Combine {
+    pub operation: Ambient,
+    pub dtype: DType,
+}
+
+impl Combine {
+    /// The launch for every pair.
+    pub(crate) fn launch(self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<Launch> {
+        let Combine { operation, dtype } = self;
+        let op = operation.op();
         let boxes = Boxes::ambient(op, a, b, pairs)?;
         let twin = match operation {
             Ambient::Add => twin_of!(dtype, combine, { Ambient::Add as u32 }),
@@ -251,12 +251,12 @@ pub(crate) fn launch(
                         groups: result.total().div_ceil(tile) as u32,
                         cost: result.total() as u64,
                     }],
-                    outputs: vec![Output::new(dtype, OutputLayout::of(result, &[a, b]))],
+                    outputs: vec![Output::new(dtype, OutputLayout::New(result))],
                     pairs: Some(pairs.clone()),
                     twin: Twin::new(twin),
                 }
             }
         };
-        Ok(Arc::new(launch))
-    })
+        Ok(launch)
+    }
 }

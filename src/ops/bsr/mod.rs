@@ -18,14 +18,12 @@ mod shared;
 mod text;
 mod twin;
 
-use std::sync::Arc;
-
-use super::convert;
-use super::matmul::{Epilogue, Site, Target};
+use super::matmul::{Epilogue, Target, check_residual};
+use super::{Traits, convert};
 use crate::plan::{
     Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Variant, Word, check_size,
 };
-use crate::ragged::{CacheKey, DType, Layout, Shape, Topology};
+use crate::ragged::{DType, Layout, Shape, Topology};
 use crate::{Error, Result, host};
 
 pub(crate) use align::KERNEL as ALIGN;
@@ -35,7 +33,7 @@ pub(crate) use matrix::{MATMUL as MATRIX, SAMPLED as MATRIX_SAMPLED};
 #[cfg(feature = "gpu")]
 pub(crate) use matrix_text::generate as generate_matrix;
 use plan::Rows;
-pub(crate) use sampled::sampled;
+pub(crate) use sampled::Sampled;
 #[cfg(feature = "gpu")]
 pub(crate) use text::generate;
 
@@ -222,41 +220,41 @@ fn rank_2(op: &'static str, layout: &Layout) -> Result<()> {
     }
 }
 
-/// The launch of `f b` for each of the dense matrices, of operands of `dtype` and with results of type `result`: the same, or f32 of f16. Inputs
-/// are the values, one set or as many as there are matrices, and the matrices; then the bias where there is one, and last the residual.
-pub(crate) fn matmul(
-    form: Form,
-    (dtype, result_type): (DType, DType),
-    topology: &Topology,
-    sets: usize,
-    dense: &Layout,
-    bias: Option<&Layout>,
-    Site { target, binding }: Site,
-) -> Result<Arc<Launch>> {
-    let op = OP;
-    rank_2(op, dense)?;
-    if sets != 1 && sets != dense.len() {
-        let [left, right] = ordered(!form.dense_left, [sets, dense.len()]);
-        return Err(Error::BatchSize {
-            op,
-            left,
-            right,
-            pairing: false,
-        });
-    }
-    let key = CacheKey {
-        what: "bsr matmul",
-        other: topology.id(),
-        // No device: the number of sets, and the bias.
-        device: sets as u64 | bias.map_or(0, Layout::id) << 32,
-        extra: u64::from(form.transposed)
-            | u64::from(form.dense_left) << 1
-            | u64::from(result_type == dtype) << 2
-            | (dtype as u64) << 3
-            | target.key() << 8
-            | form.epilogue.key() << 16,
-    };
-    dense.cached(key, || {
+/// Products of block-sparse matrices of a topology with dense ones, of operands of a type and with results of a type: the same, or f32 of f16.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct BsrMatmul {
+    pub form: Form,
+    pub topology: Topology,
+    pub dtype: DType,
+    pub result: DType,
+    pub target: Target,
+}
+
+impl BsrMatmul {
+    /// The launch of `f b` for each of the dense matrices. Inputs are the values, one set or as many as there are matrices, and the matrices;
+    /// then the bias where there is one, and last the residual.
+    pub(crate) fn launch(&self, inputs: &[&Layout], device: Traits<'_>) -> Result<Launch> {
+        let BsrMatmul {
+            form,
+            ref topology,
+            dtype,
+            result: result_type,
+            target,
+        } = *self;
+        let (sets, dense) = (inputs[0].len(), inputs[1]);
+        let (bias, residual) = form.epilogue.inputs();
+        let [bias, residual] = [bias, residual].map(|input| input.map(|i| inputs[i]));
+        let op = OP;
+        rank_2(op, dense)?;
+        if sets != 1 && sets != dense.len() {
+            let [left, right] = ordered(!form.dense_left, [sets, dense.len()]);
+            return Err(Error::BatchSize {
+                op,
+                left,
+                right,
+                pairing: false,
+            });
+        }
         let mut products = host::room(op, dense.len())?;
         let mut offsets = Offset::new(op, dense.len())?;
         let mut shapes = host::room(op, 2 * dense.len())?;
@@ -276,8 +274,11 @@ pub(crate) fn matmul(
             products.push(product);
         }
         let result = Layout::with_extents_unchecked(offsets.finish(), 2, shapes);
-        check_size(op, &result, result_type, binding)?;
+        check_size(op, &result, result_type, device.binding)?;
         epilogue::check(form, bias, &result)?;
+        if let Some(residual) = residual {
+            check_residual(residual, &result)?;
+        }
         let request = Request {
             form,
             types: (dtype, result_type),
@@ -296,20 +297,16 @@ pub(crate) fn matmul(
         };
         let columns = products.iter().map(|p| u64::from(p.n)).sum::<u64>();
         let work = columns.saturating_mul(topology.set() as u64);
-        Ok(Arc::new(Launch {
+        Ok(Launch {
             op,
             stages,
             temps,
             work: work.saturating_add(result.total() as u64),
-            outputs: vec![Output::new(
-                result_type,
-                // The values' layout, of rank 3, is never the result's.
-                OutputLayout::of(result, &[&topology.values_layout(1)?, dense]),
-            )],
+            outputs: vec![Output::new(result_type, OutputLayout::New(result))],
             pairs: None,
             twin: twin::matmul(form, (dtype, result_type), topology.clone()),
-        }))
-    })
+        })
+    }
 }
 
 /// So many workgroups, if they can be counted.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::OP;
 use crate::plan::Words;
-use crate::ragged::{CacheKey, Topology};
+use crate::ragged::Topology;
 use crate::{Result, host};
 
 /// Inner products that are summed at a time, at most.
@@ -33,20 +33,10 @@ pub(super) struct Rows {
     pub slots: u32,
 }
 
-fn key(what: &'static str, extra: u64) -> CacheKey {
-    CacheKey {
-        what,
-        other: 0,
-        device: 0,
-        extra,
-    }
-}
-
 /// Rows of more than so many chunks of blocks are cut after each so many. The longest pieces come first, so that the last
 /// workgroups to start are short.
 pub(super) fn rows(topology: &Topology, by_columns: bool, chunks: u32) -> Result<Arc<Rows>> {
-    let cut = u64::from(by_columns) | u64::from(chunks) << 1;
-    topology.cached(key("bsr rows", cut), || {
+    topology.derived([by_columns.into(), chunks], || {
         let order = topology.order(by_columns);
         let wide = topology.block()[usize::from(!by_columns)] as u32;
         let most = (chunks * chunk(wide)) as usize;
@@ -110,8 +100,7 @@ pub(super) fn sampled_rows(
     columns: u32,
     narrow_wide: u32,
 ) -> Result<Arc<SampledRows>> {
-    let sides = u64::from(columns) << 32 | u64::from(narrow_wide);
-    topology.cached(key("bsr sampled rows", sides), || {
+    topology.derived([columns, narrow_wide], || {
         let order = topology.order(false);
         let wide = topology.block()[1] as u32;
         let mut words = host::copied("sampled", order.entries.as_flattened())?;

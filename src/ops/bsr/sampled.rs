@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::{baseline, matrix, ordered, rank_2, twin};
-use crate::ops::matmul::{self, Site, Target};
+use crate::ops::Traits;
+use crate::ops::matmul::{self, Target};
 use crate::plan::{Launch, Output, OutputLayout, Words, check_size};
-use crate::ragged::{CacheKey, DType, Layout, Pairs, Topology};
+use crate::ragged::{DType, Layout, Pairs, Topology};
 use crate::{Error, Result, host};
 
 /// One product.
@@ -33,33 +34,39 @@ fn words(op: &'static str, products: &[Sample]) -> Result<Arc<Words>> {
     Ok(Words::new(words))
 }
 
-/// The launch of the blocks of `a b` for each pair, of types as in [`matmul`].
-pub(crate) fn sampled(
-    (dtype, result_type): (DType, DType),
-    topology: &Topology,
-    transposed: [bool; 2],
-    (a, b): (&Layout, &Layout),
-    pairs: &Pairs,
-    Site { target, binding }: Site,
-) -> Result<Arc<Launch>> {
-    let op = "sampled";
-    rank_2(op, a)?;
-    rank_2(op, b)?;
-    let key = CacheKey {
-        what: "bsr sampled",
-        other: b.id(),
-        device: topology.id() << 8
-            | u64::from(transposed[0])
-            | u64::from(transposed[1]) << 1
-            | u64::from(result_type == dtype) << 2
-            | target.key() << 3,
-        extra: pairs.key() * 16 + dtype as u64,
-    };
-    a.cached(key, || {
+/// The blocks of products, of types as in [`BsrMatmul`](super::BsrMatmul).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Sampled {
+    pub topology: Topology,
+    /// Whether each operand holds the transposes of the factors.
+    pub transposed: [bool; 2],
+    pub dtype: DType,
+    pub result: DType,
+    pub target: Target,
+}
+
+impl Sampled {
+    /// The launch of the blocks of `a b` for each pair.
+    pub(crate) fn launch(
+        &self,
+        (a, b): (&Layout, &Layout),
+        pairs: &Pairs,
+        device: Traits<'_>,
+    ) -> Result<Launch> {
+        let Sampled {
+            ref topology,
+            transposed,
+            dtype,
+            result: result_type,
+            target,
+        } = *self;
+        let op = "sampled";
+        rank_2(op, a)?;
+        rank_2(op, b)?;
         let result = topology
             .values_layout(pairs.len())
             .map_err(|error| error.named(op))?;
-        check_size(op, &result, result_type, binding)?;
+        check_size(op, &result, result_type, device.binding)?;
         let [m, n] = topology.shape().map(|side| side as u32);
         let mut products = host::room(op, pairs.len())?;
         let mut cost = 0u64;
@@ -119,7 +126,7 @@ pub(crate) fn sampled(
                 matrix::sampled(types, topology, transposed, how, &products, cost)?
             }
         };
-        Ok(Arc::new(Launch {
+        Ok(Launch {
             op,
             stages,
             temps,
@@ -127,6 +134,6 @@ pub(crate) fn sampled(
             outputs: vec![Output::new(result_type, OutputLayout::New(result))],
             pairs: Some(pairs.clone()),
             twin: twin::sampled(transposed, (dtype, result_type), topology.clone()),
-        }))
-    })
+        })
+    }
 }

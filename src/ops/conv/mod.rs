@@ -12,8 +12,6 @@ mod long;
 mod spectral;
 mod twin;
 
-use std::sync::Arc;
-
 pub(crate) use boxes::{DIRECT as BOXES, PLACE};
 pub(crate) use direct::KERNEL;
 pub(crate) use fused::KERNEL as FUSED;
@@ -23,13 +21,13 @@ pub(crate) use fused::{Item, Items, Operand, holds};
 pub(crate) use spectral::Engine;
 pub(crate) use twin::directly;
 
-use super::{Arithmetic, par_runs, par_tiles, twin_of};
+use super::{Arithmetic, Traits, par_runs, par_tiles, twin_of};
 use crate::cpu::Workspace;
 use crate::plan::{
     Choices, ConvChoice, ConvMethod, CostTable, Launch, Offset, Output, OutputLayout, Twin,
     TwinArgs, Window, WorkSum, check_rank, check_size, cost_of,
 };
-use crate::ragged::{CacheKey, DType, Layout, Offsets, Pairs};
+use crate::ragged::{DType, Layout, Offsets, Pairs};
 use crate::{Error, Result, host};
 
 /// Where each pair's result begins.
@@ -157,60 +155,83 @@ impl Wanted<'_> {
             },
         }
     }
+}
 
-    /// The key of its launch in the layout of a.
-    pub(crate) fn key(&self, b: &Layout, pairs: &Pairs) -> CacheKey {
-        CacheKey {
-            // No device, but what its class chooses, and what is kept.
-            device: self.window.key(self.costs.key()),
-            extra: (pairs.key() * 16 + self.dtype as u64) * 4 + self.method as u64,
-            what: self.op,
-            other: b.id(),
+/// A convolution or correlation, of values of a type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Conv {
+    /// Whether the right side is reversed.
+    pub correlate: bool,
+    pub dtype: DType,
+    pub method: ConvMethod,
+    pub window: Window,
+}
+
+impl Conv {
+    /// What is wanted of a device.
+    pub(crate) fn wanted(self, device: Traits<'_>) -> Wanted<'_> {
+        Wanted {
+            op: if self.correlate { "correlate" } else { "conv" },
+            dtype: self.dtype,
+            method: self.method,
+            window: self.window,
+            costs: device.costs,
+            allowed: device.allowed,
+            binding: device.binding,
         }
+    }
+
+    /// The launch for every pair.
+    pub(crate) fn launch(
+        self,
+        (a, b): (&Layout, &Layout),
+        pairs: &Pairs,
+        device: Traits<'_>,
+    ) -> Result<Launch> {
+        launch(self.wanted(device), self.correlate, a, b, pairs)
     }
 }
 
 /// The launch of `a * b`, or of the correlation of a with b, for every pair.
-pub(crate) fn launch(
+fn launch(
     wanted: Wanted<'_>,
     correlate: bool,
     a: &Layout,
     b: &Layout,
     pairs: &Pairs,
-) -> Result<Arc<Launch>> {
+) -> Result<Launch> {
     let Wanted { op, dtype, .. } = wanted;
     wanted.window.check(op, a, b)?;
     if !wanted.window.is_whole(a.rank()) {
         return boxes::launch(wanted, correlate, a, b, pairs);
     }
-    a.cached(wanted.key(b, pairs), || {
-        wanted.check_plan(pairs)?;
-        let result = Layout::from_offsets(results(op, a, b, pairs)?);
-        check_size(op, &result, wanted.dtype, wanted.binding)?;
-        let choices = wanted.choices(a, b, pairs)?;
-        let work = wanted.work(a, b, pairs, &choices)?;
-        // The CPU runs the twin.
-        let (stages, temps) = if wanted.costs.is_cpu() {
-            (Vec::new(), Vec::new())
-        } else {
-            gpu::stages(&wanted, correlate, (a, b), pairs, &choices, &result)?
-        };
-        let twin = if !choices.all_direct() {
-            Twin::new(move |args| mixed(args, &choices, correlate))
-        } else if correlate {
-            Twin::new(twin_of!(dtype, twin, true))
-        } else {
-            Twin::new(twin_of!(dtype, twin, false))
-        };
-        Ok(Arc::new(Launch {
-            op,
-            temps,
-            work: work.max(cost_of(&stages)),
-            stages,
-            outputs: vec![Output::new(dtype, OutputLayout::of(result, &[a, b]))],
-            pairs: Some(pairs.clone()),
-            twin,
-        }))
+    wanted.check_plan(pairs)?;
+    let result = Layout::from_offsets(results(op, a, b, pairs)?);
+    check_size(op, &result, wanted.dtype, wanted.binding)?;
+    let choices = wanted.choices(a, b, pairs)?;
+    let work = wanted.work(a, b, pairs, &choices)?;
+    // The CPU runs the twin.
+    let (stages, temps) = if wanted.costs.is_cpu() {
+        (Vec::new(), Vec::new())
+    } else {
+        gpu::stages(&wanted, correlate, (a, b), pairs, &choices, &result)?
+    };
+    let twin = if !choices.all_direct() {
+        let bytes = choices.bytes();
+        Twin::new(move |args| mixed(args, &choices, correlate)).holding(bytes)
+    } else if correlate {
+        Twin::new(twin_of!(dtype, twin, true))
+    } else {
+        Twin::new(twin_of!(dtype, twin, false))
+    };
+    Ok(Launch {
+        op,
+        temps,
+        work: work.max(cost_of(&stages)),
+        stages,
+        outputs: vec![Output::new(dtype, OutputLayout::New(result))],
+        pairs: Some(pairs.clone()),
+        twin,
     })
 }
 

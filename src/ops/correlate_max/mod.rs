@@ -7,12 +7,11 @@ mod tiles;
 mod twin;
 mod unit;
 
-use std::sync::Arc;
-
 use super::conv::{Item, Items, Operand, Wanted, result_length};
-use super::pair_params;
+use super::{Traits, pair_params};
 use crate::plan::{
-    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, Variant, Word, Words, cost_of,
+    Access, ConvMethod, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, Variant, Window,
+    Word, Words, cost_of,
 };
 use crate::ragged::{DType, Layout, Pairs, Shape};
 use crate::{Result, host};
@@ -63,7 +62,7 @@ pub(crate) static FINISH: Kernel = Kernel {
 const FINISH_PAIRS: usize = 256;
 
 /// What is sought.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Seek {
     /// The largest correlation.
     Largest,
@@ -71,20 +70,35 @@ pub(crate) enum Seek {
     Distance,
 }
 
-/// The launch for every pair: two results, the value (or distance) and the lag.
-pub(crate) fn launch(
-    wanted: Wanted<'_>,
-    a: &Layout,
-    b: &Layout,
-    pairs: &Pairs,
-    seek: Seek,
-) -> Result<Arc<Launch>> {
-    let (op, flags): (_, &[&str]) = match seek {
-        Seek::Largest => ("correlate_max", &[]),
-        Seek::Distance => ("sbd", &["SBD"]),
-    };
-    let wanted = Wanted { op, ..wanted };
-    a.cached(wanted.key(b, pairs), || {
+/// The search for the best lag.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct CorrelateMax {
+    pub seek: Seek,
+    pub method: ConvMethod,
+}
+
+impl CorrelateMax {
+    /// The launch for every pair: two results, the value (or distance) and the lag.
+    pub(crate) fn launch(
+        self,
+        (a, b): (&Layout, &Layout),
+        pairs: &Pairs,
+        device: Traits<'_>,
+    ) -> Result<Launch> {
+        let seek = self.seek;
+        let (op, flags): (_, &[&str]) = match seek {
+            Seek::Largest => ("correlate_max", &[]),
+            Seek::Distance => ("sbd", &["SBD"]),
+        };
+        let wanted = Wanted {
+            op,
+            dtype: DType::F32,
+            method: self.method,
+            window: Window::default(),
+            costs: device.costs,
+            allowed: device.allowed,
+            binding: device.binding,
+        };
         let choices = match seek {
             _ if wanted.costs.is_cpu() => wanted.choices(a, b, pairs)?,
             Seek::Largest => tiles::choices(&wanted, a, b, pairs)?,
@@ -191,19 +205,21 @@ pub(crate) fn launch(
             true => work,
             false => work.max(cost_of(&stages)),
         };
-        Ok(Arc::new(Launch {
+        let bytes = choices.bytes();
+        let twin = match seek {
+            Seek::Largest => Twin::new(move |args| twin::largest(args, &choices)),
+            Seek::Distance => Twin::new(move |args| twin::distance(args, &choices)),
+        };
+        Ok(Launch {
             op,
             work,
             outputs: [DType::F32, DType::I32]
-                .map(|dtype| Output::new(dtype, OutputLayout::of(result.clone(), &[a, b])))
+                .map(|dtype| Output::new(dtype, OutputLayout::New(result.clone())))
                 .into(),
             temps,
             stages,
             pairs: Some(pairs.clone()),
-            twin: match seek {
-                Seek::Largest => Twin::new(move |args| twin::largest(args, &choices)),
-                Seek::Distance => Twin::new(move |args| twin::distance(args, &choices)),
-            },
-        }))
-    })
+            twin: twin.holding(bytes),
+        })
+    }
 }

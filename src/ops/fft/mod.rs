@@ -9,10 +9,8 @@ pub(crate) mod planes;
 mod smooth;
 mod twin;
 
-use std::sync::Arc;
-
 use crate::plan::{Launch, Offset, Output, OutputLayout, Slot, Stage, Word, cost_of};
-use crate::ragged::{CacheKey, DType, Layout};
+use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
 
 pub(crate) use kernels::{BLUESTEIN, FILTER, KERNEL, REAL, TINY_KERNEL};
@@ -24,7 +22,7 @@ pub(crate) use smooth::KERNEL as SMOOTH;
 pub(crate) use smooth::generate as generate_smooth;
 
 /// Which transform.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Transform {
     Forward,
     /// With the factor 1/n.
@@ -71,11 +69,6 @@ impl Room {
         }
     }
 
-    /// A number that plans for other rooms do not have.
-    pub(crate) fn key(self) -> u64 {
-        u64::from(self.workgroup) << 32 | self.scratch
-    }
-
     /// Words of a scratch buffer at most.
     pub(crate) fn scratch(self) -> u64 {
         self.scratch
@@ -84,15 +77,6 @@ impl Room {
     /// Bytes of a tensor at most.
     pub(crate) fn binding(self) -> u64 {
         self.binding
-    }
-}
-
-fn key(transform: Transform, other: u64, room: Option<Room>) -> CacheKey {
-    CacheKey {
-        what: transform.op(),
-        other,
-        device: 0,
-        extra: room.map_or(0, Room::key),
     }
 }
 
@@ -127,48 +111,50 @@ fn spectrum(n: usize) -> usize {
     if n == 0 { 0 } else { n / 2 + 1 }
 }
 
-/// The launch of a transform whose result has a shape of its own accord: all but [`Transform::RealInverse`].
-///
-/// `room` is of the GPU that it is for; the CPU needs none and runs no stages.
-pub(crate) fn launch(transform: Transform, x: &Layout, room: Option<Room>) -> Result<Arc<Launch>> {
+impl Transform {
+    /// The launch. The result of [`Transform::RealInverse`] has the layout of operand 1; all others have one of their own accord.
+    ///
+    /// `room` is of the GPU that it is for; the CPU needs none and runs no stages.
+    pub(crate) fn launch(self, inputs: &[&Layout], room: Option<Room>) -> Result<Launch> {
+        match self {
+            Transform::RealInverse => inverse(inputs[0], inputs[1], room),
+            _ => forward(self, inputs[0], room),
+        }
+    }
+}
+
+fn forward(transform: Transform, x: &Layout, room: Option<Room>) -> Result<Launch> {
     let op = transform.op();
     check_rank(op, x, 1)?;
-    x.cached(key(transform, 0, room), || {
-        if room.is_some() {
-            check_lengths(transform, x)?;
+    if room.is_some() {
+        check_lengths(transform, x)?;
+    }
+    let ((stages, temps), result) = if transform == Transform::Real {
+        let mut offsets = Offset::new(op, x.len())?;
+        for n in x.lengths() {
+            offsets.push(spectrum(n) as u64)?;
         }
-        let ((stages, temps), result) = if transform == Transform::Real {
-            let mut offsets = Offset::new(op, x.len())?;
-            for n in x.lengths() {
-                offsets.push(spectrum(n) as u64)?;
-            }
-            let result = Layout::from_offsets(offsets.finish());
-            let planned = plan::stages(transform, x, x, &result, room)?;
-            (planned, OutputLayout::of(result, &[x]))
-        } else {
-            (
-                plan::stages(transform, x, x, x, room)?,
-                OutputLayout::Input(0),
-            )
-        };
-        Ok(Arc::new(Launch {
-            op,
-            outputs: vec![Output::new(DType::C32, result)],
-            temps,
-            work: plan::work(transform, x).max(cost_of(&stages)),
-            stages,
-            pairs: None,
-            twin: twin::of(transform),
-        }))
+        let result = Layout::from_offsets(offsets.finish());
+        let planned = plan::stages(transform, x, x, &result, room)?;
+        (planned, OutputLayout::New(result))
+    } else {
+        (
+            plan::stages(transform, x, x, x, room)?,
+            OutputLayout::Input(0),
+        )
+    };
+    Ok(Launch {
+        op,
+        outputs: vec![Output::new(DType::C32, result)],
+        temps,
+        work: plan::work(transform, x).max(cost_of(&stages)),
+        stages,
+        pairs: None,
+        twin: twin::of(transform),
     })
 }
 
-/// The launch of [`Transform::RealInverse`] with results of this layout, which must be its second operand's.
-pub(crate) fn launch_inverse(
-    x: &Layout,
-    result: &Layout,
-    room: Option<Room>,
-) -> Result<Arc<Launch>> {
+fn inverse(x: &Layout, result: &Layout, room: Option<Room>) -> Result<Launch> {
     let transform = Transform::RealInverse;
     let op = transform.op();
     check_rank(op, x, 1)?;
@@ -181,32 +167,30 @@ pub(crate) fn launch_inverse(
             pairing: false,
         });
     }
-    x.cached(key(transform, result.id(), room), || {
-        let wrong = x.lengths().zip(result.lengths().map(spectrum));
-        if let Some((element, (got, expected))) = wrong
-            .enumerate()
-            .find(|(_, (got, expected))| got != expected)
-        {
-            return Err(Error::Length {
-                op,
-                element,
-                expected,
-                got,
-            });
-        }
-        if room.is_some() {
-            check_lengths(transform, result)?;
-        }
-        let (stages, temps) = plan::stages(transform, result, x, result, room)?;
-        Ok(Arc::new(Launch {
+    let wrong = x.lengths().zip(result.lengths().map(spectrum));
+    if let Some((element, (got, expected))) = wrong
+        .enumerate()
+        .find(|(_, (got, expected))| got != expected)
+    {
+        return Err(Error::Length {
             op,
-            outputs: vec![Output::new(DType::F32, OutputLayout::Input(1))],
-            temps,
-            work: plan::work(transform, result).max(cost_of(&stages)),
-            stages,
-            pairs: None,
-            twin: twin::of(transform),
-        }))
+            element,
+            expected,
+            got,
+        });
+    }
+    if room.is_some() {
+        check_lengths(transform, result)?;
+    }
+    let (stages, temps) = plan::stages(transform, result, x, result, room)?;
+    Ok(Launch {
+        op,
+        outputs: vec![Output::new(DType::F32, OutputLayout::Input(1))],
+        temps,
+        work: plan::work(transform, result).max(cost_of(&stages)),
+        stages,
+        pairs: None,
+        twin: twin::of(transform),
     })
 }
 

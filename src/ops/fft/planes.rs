@@ -1,72 +1,76 @@
 //! Transforms of two axes: of the rows, and of the columns as rows of the turned matrices.
 
-use std::sync::Arc;
-
 use super::plan::reaches;
 use super::{Transform, check_rank, spectrum};
-use crate::plan::Offset;
-use crate::ragged::{CacheKey, DType, Layout, element_count};
+use crate::plan::{Offset, OutputLayout, Plan};
+use crate::ragged::{DType, Layout, element_count};
 use crate::{Error, Result, host};
 
-/// Layouts of matrices seen as batches of rank 1.
-#[derive(Debug)]
+/// Matrices seen as what they are made of, and the other way round. The errors are those of an operation of this name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Planes {
-    /// Of their rows, and of their columns.
-    pub rows: Layout,
-    pub columns: Layout,
-    /// Of the turned matrices.
-    pub turned: Layout,
+    pub op: &'static str,
+    pub seen: Seen,
 }
 
-/// The batches inside matrices of these shapes.
-pub(crate) fn planes(op: &'static str, x: &Layout) -> Result<Arc<Planes>> {
-    check_rank(op, x, 2)?;
-    x.cached(key("planes"), || {
-        let shapes = || {
-            x.extents()
-                .chunks(2)
-                .map(|extents| [extents[0], extents[1]])
-        };
-        let lines = |ordered: fn([u32; 2]) -> [u32; 2]| {
-            let all = || shapes().map(ordered);
-            let count = all().map(|[count, _]| count as usize).sum();
-            element_count(op, count)?;
-            let mut offsets = Offset::new(op, count)?;
-            for [count, length] in all() {
-                for _ in 0..count {
-                    offsets.push(length.into())?;
-                }
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Seen {
+    /// Matrices as their rows.
+    Rows,
+    /// The layout of the rows of the matrices of operand 1, whatever the values are.
+    RowsOf,
+    /// Rows of spectra as the spectra of real matrices, whose layout is operand 1.
+    Spectra,
+    /// Matrices as they are, which must be the spectra of real ones, whose layout is operand 1.
+    SpectraOf,
+}
+
+impl Planes {
+    pub(crate) fn view(self, inputs: &[&Layout]) -> Result<Plan> {
+        let Planes { op, seen } = self;
+        let layout = match seen {
+            Seen::Rows => OutputLayout::New(rows(op, inputs[0])?),
+            Seen::RowsOf => OutputLayout::New(rows(op, inputs[1])?),
+            Seen::Spectra => OutputLayout::New(spectra(op, inputs[1])?),
+            Seen::SpectraOf => {
+                check_spectra(op, inputs[0], inputs[1])?;
+                OutputLayout::Input(0)
             }
-            Ok::<_, Error>(Layout::from_offsets(offsets.finish()))
         };
-        let mut turned = host::room(op, x.extents().len())?;
-        turned.extend(shapes().flat_map(|[rows, columns]| [columns, rows]));
-        Ok(Arc::new(Planes {
-            rows: lines(|[rows, columns]| [rows, columns])?,
-            columns: lines(|[rows, columns]| [columns, rows])?,
-            turned: Layout::with_extents_unchecked(x.offsets().clone(), 2, turned),
-        }))
-    })
+        Ok(Plan::view(layout, 0))
+    }
+}
+
+/// The layout of all rows.
+fn rows(op: &'static str, x: &Layout) -> Result<Layout> {
+    check_rank(op, x, 2)?;
+    let shapes = || x.extents().chunks_exact(2).map(|of| (of[0], of[1]));
+    let count = shapes().map(|(rows, _)| rows as usize).sum();
+    element_count(op, count)?;
+    let mut offsets = Offset::new(op, count)?;
+    for (rows, columns) in shapes() {
+        for _ in 0..rows {
+            offsets.push(columns.into())?;
+        }
+    }
+    Ok(Layout::from_offsets(offsets.finish()))
 }
 
 /// The layout of the spectra of real matrices.
-pub(crate) fn spectra(op: &'static str, x: &Layout) -> Result<Arc<Layout>> {
+fn spectra(op: &'static str, x: &Layout) -> Result<Layout> {
     check_rank(op, x, 2)?;
-    x.cached(key("spectra of planes"), || {
-        let mut offsets = Offset::new(op, x.len())?;
-        let mut extents = host::room(op, x.extents().len())?;
-        for of in x.extents().chunks(2) {
-            let columns = spectrum(of[1] as usize) as u32;
-            offsets.push(u64::from(of[0]) * u64::from(columns))?;
-            extents.extend([of[0], columns]);
-        }
-        let spectra = Layout::with_extents_unchecked(offsets.finish(), 2, extents);
-        Ok(Arc::new(spectra))
-    })
+    let mut offsets = Offset::new(op, x.len())?;
+    let mut extents = host::room(op, x.extents().len())?;
+    for of in x.extents().chunks_exact(2) {
+        let columns = spectrum(of[1] as usize) as u32;
+        offsets.push(u64::from(of[0]) * u64::from(columns))?;
+        extents.extend([of[0], columns]);
+    }
+    Ok(Layout::with_extents_unchecked(offsets.finish(), 2, extents))
 }
 
 /// Whether spectra of this layout are those of real matrices of the layout `result`.
-pub(crate) fn check_spectra(op: &'static str, x: &Layout, result: &Layout) -> Result<()> {
+fn check_spectra(op: &'static str, x: &Layout, result: &Layout) -> Result<()> {
     check_rank(op, x, 2)?;
     let expected = spectra(op, result)?;
     if x.len() != result.len() {
@@ -117,14 +121,5 @@ pub(crate) fn check_extents(
             bytes: (x.length(element) * DType::C32.size()) as u64,
             limit: (DType::C32.size() as u64) << super::long::LOG_LONGEST,
         }),
-    }
-}
-
-fn key(what: &'static str) -> CacheKey {
-    CacheKey {
-        what,
-        other: 0,
-        device: 0,
-        extra: 0,
     }
 }

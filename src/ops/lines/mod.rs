@@ -6,13 +6,11 @@
 mod plan;
 mod twin;
 
-use std::sync::Arc;
-
 use self::plan::{Lines, Plan};
 use crate::plan::{
     Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Twin, Variant, Word,
 };
-use crate::ragged::{CacheKey, DType, Layout, Shape};
+use crate::ragged::{DType, Layout, Shape};
 use crate::{Error, Result, host};
 
 /// `[flags];` ... of f32.
@@ -143,7 +141,7 @@ pub(crate) struct Along {
 
 impl Along {
     /// The launch over `x`, whose call has one scalar.
-    pub(crate) fn launch(self, x: &Layout) -> Result<Arc<Launch>> {
+    pub(crate) fn launch(self, x: &Layout) -> Result<Launch> {
         let Along { function, axis } = self;
         let op = function.name(axis);
         if let Some(axis) = axis.filter(|axis| *axis >= x.rank()) {
@@ -153,29 +151,21 @@ impl Along {
                 got: axis.to_string(),
             });
         }
-        let key = CacheKey {
-            what: op,
-            other: 0,
-            device: 0,
-            extra: axis.map_or(0, |axis| 1 + axis as u64),
+        let result = match function.reduces() {
+            true => Some(one_a_line(op, x, axis)?),
+            false => None,
         };
-        x.cached(key, || {
-            let result = match function.reduces() {
-                true => Some(one_a_line(op, x, axis)?),
-                false => None,
-            };
-            let plan = Plan::new(op, x, axis, result.as_ref())?;
-            let (stages, temps) = self.stages(&plan, x, result.as_ref());
-            let output = result.map_or(OutputLayout::Input(0), OutputLayout::New);
-            Ok(Arc::new(Launch {
-                op,
-                outputs: vec![Output::new(DType::F32, output)],
-                temps,
-                stages,
-                pairs: None,
-                work: x.total() as u64,
-                twin: Twin::new(move |args| twin::run(function, axis, args)),
-            }))
+        let plan = Plan::new(op, x, axis, result.as_ref())?;
+        let (stages, temps) = self.stages(&plan, x, result.as_ref());
+        let output = result.map_or(OutputLayout::Input(0), OutputLayout::New);
+        Ok(Launch {
+            op,
+            outputs: vec![Output::new(DType::F32, output)],
+            temps,
+            stages,
+            pairs: None,
+            work: x.total() as u64,
+            twin: Twin::new(move |args| twin::run(function, axis, args)),
         })
     }
 

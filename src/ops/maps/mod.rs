@@ -5,8 +5,6 @@
 mod functions;
 mod table;
 
-use std::sync::Arc;
-
 use bytemuck::{cast, cast_slice_mut};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
@@ -17,7 +15,7 @@ use super::stream_groups;
 use crate::plan::{
     Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, TwinArgs, Variant, Word,
 };
-use crate::ragged::{CacheKey, DType, Element, Layout};
+use crate::ragged::{DType, Element, Layout};
 use crate::{Error, Result};
 
 pub(crate) use functions::{MULTIPLIED, exp};
@@ -149,21 +147,23 @@ pub(crate) fn generate(flags: &[&str]) -> String {
     text
 }
 
-/// The launch of a map of `x`; the call's scalars are two, whether they are used or not.
-pub(crate) fn launch(op: &'static str, dtype: DType, x: &Layout) -> Result<Arc<Launch>> {
-    let key = CacheKey {
-        what: op,
-        other: 0,
-        device: 0,
-        extra: dtype as u64,
-    };
-    x.cached(key, || {
+/// The map of this name, of values of a type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Apply {
+    pub name: &'static str,
+    pub dtype: DType,
+}
+
+impl Apply {
+    /// The launch over `x`; the call's scalars are two, whether they are used or not.
+    pub(crate) fn launch(self, x: &Layout) -> Result<Launch> {
+        let Apply { name: op, dtype } = self;
         let (map, seen) = row(op, dtype).ok_or_else(|| Error::Unsupported {
             op,
             what: format!("values of {dtype}"),
         })?;
         let words = dtype.words(x.total());
-        Ok(Arc::new(Launch {
+        Ok(Launch {
             op,
             outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
             temps: Vec::new(),
@@ -190,8 +190,8 @@ pub(crate) fn launch(op: &'static str, dtype: DType, x: &Layout) -> Result<Arc<L
                 table::Twin::I32(run) => each(args, run),
                 table::Twin::U32(run) => each(args, run),
             }),
-        }))
-    })
+        })
+    }
 }
 
 /// Values that one piece of parallel work on the CPU makes.

@@ -1,9 +1,7 @@
 //! What is done to sums before they are stored: scale, bias, activation, residual.
 
-use std::sync::Arc;
-
 use crate::plan::TwinArgs;
-use crate::ragged::{CacheKey, Layout};
+use crate::ragged::Layout;
 use crate::{Error, Result};
 
 /// What is done to a sum before it is stored: `p.epilogue` of the kernel.
@@ -48,16 +46,6 @@ impl Epilogue {
                 Activation::Gelu => 8,
             }
             | u32::from(self.residual) << 4
-    }
-
-    /// A number of its own for each, of eight bits.
-    pub(in crate::ops) fn key(self) -> u64 {
-        let bias = match self.bias {
-            None => 0,
-            Some(Bias::Shared) => 1,
-            Some(Bias::Right) => 2,
-        };
-        u64::from(self.bits()) | bias << 6
     }
 
     /// The number of the input that holds the bias, and that of the residual.
@@ -180,12 +168,9 @@ pub(in crate::ops) fn check_bias(
     Ok(())
 }
 
-/// A residual has the shapes of the results. That is looked at once for each pair of layouts.
+/// A residual has the shapes of the results.
 pub(crate) fn check_residual(residual: &Layout, result: &Layout) -> Result<()> {
     let op = RESIDUAL;
-    if residual.id() == result.id() {
-        return Ok(());
-    }
     if residual.len() != result.len() {
         return Err(Error::ElementCount {
             op,
@@ -193,23 +178,14 @@ pub(crate) fn check_residual(residual: &Layout, result: &Layout) -> Result<()> {
             got: residual.len(),
         });
     }
-    let key = CacheKey {
-        what: "residual",
-        other: result.id(),
-        device: 0,
-        extra: 0,
-    };
-    let same = residual.cached(key, || {
-        let wrong = (0..result.len()).find(|&i| residual.shape(i) != result.shape(i));
-        match wrong {
-            None => Ok(Arc::new(())),
-            Some(element) => Err(Error::Shape {
-                op,
-                element,
-                expected: result.shape(element).to_string(),
-                got: residual.shape(element).to_string(),
-            }),
-        }
-    });
-    same.map(|_| ())
+    let wrong = (0..result.len()).find(|&i| residual.shape(i) != result.shape(i));
+    match wrong {
+        None => Ok(()),
+        Some(element) => Err(Error::Shape {
+            op,
+            element,
+            expected: result.shape(element).to_string(),
+            got: residual.shape(element).to_string(),
+        }),
+    }
 }

@@ -11,14 +11,12 @@ mod shared;
 mod text;
 mod twin;
 
-use std::sync::Arc;
-
-use super::convert;
+use super::{Traits, convert};
 use crate::plan::{
     Access, DENSE, DenseTile, Kernel, Launch, Matrices, NATIVE, Offset, Output, OutputLayout, Slot,
     Stage, Variant, Word, Words, check_size, native_tiles,
 };
-use crate::ragged::{CacheKey, DType, Layout, Pairs, Shape};
+use crate::ragged::{DType, Layout, Pairs, Shape};
 use crate::{Error, Result, host};
 
 pub use epilogue::Activation;
@@ -49,7 +47,7 @@ pub enum Tier {
 }
 
 /// What a launch is for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Target {
     Cpu,
     Baseline,
@@ -59,27 +57,6 @@ pub(crate) enum Target {
         matrices: Matrices,
         quads: bool,
     },
-}
-
-/// Where a launch runs.
-#[derive(Clone, Copy)]
-pub(crate) struct Site {
-    pub target: Target,
-    /// Bytes that a tensor may have, where the device is a GPU.
-    pub binding: Option<u64>,
-}
-
-impl Target {
-    pub(super) fn key(self) -> u64 {
-        match self {
-            Target::Cpu => 0,
-            Target::Baseline => 1,
-            Target::Native => 2,
-            Target::Matrix { matrices, quads } => {
-                3 + u64::from(quads) + 2 * u64::from(matrices == Matrices::Eight)
-            }
-        }
-    }
 }
 
 /// A tile, and the variant of the kernel that makes it.
@@ -165,12 +142,6 @@ impl Form {
         } else {
             "matmul"
         }
-    }
-
-    fn key(&self) -> u64 {
-        u64::from(self.transposed[0])
-            | u64::from(self.transposed[1]) << 1
-            | self.epilogue.key() << 2
     }
 }
 
@@ -263,33 +234,41 @@ fn products(
     Ok((all, result))
 }
 
-/// The launch of the product of every pair, of operands of `dtype` and with results of type `result`: the same, or f32 of f16.
-/// Input 2 is the bias where there is one, and the last input the residual.
-pub(crate) fn launch(
-    form: &Form,
-    (dtype, result): (DType, DType),
-    (a, b): (&Layout, &Layout),
-    pairs: &Pairs,
-    bias: Option<&Layout>,
-    Site { target, binding }: Site,
-) -> Result<Arc<Launch>> {
-    let op = form.op();
-    let key = CacheKey {
-        what: op,
-        other: b.id(),
-        // No device: what is wanted, and whose bias.
-        device: bias.map_or(0, Layout::id) << 14
-            | u64::from(result == dtype) << 13
-            | form.key() << 3
-            | target.key(),
-        extra: pairs.key() * 16 + dtype as u64,
-    };
-    a.cached(key, || {
+/// Products of operands of a type, with results of a type: the same, or f32 of f16.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Matmul {
+    pub form: Form,
+    pub dtype: DType,
+    pub result: DType,
+    pub target: Target,
+}
+
+impl Matmul {
+    /// The launch for every pair. Input 2 is the bias where there is one, and the last input the residual.
+    pub(crate) fn launch(
+        &self,
+        inputs: &[&Layout],
+        pairs: &Pairs,
+        device: Traits<'_>,
+    ) -> Result<Launch> {
+        let Matmul {
+            ref form,
+            dtype,
+            result,
+            target,
+        } = *self;
+        let (a, b) = (inputs[0], inputs[1]);
+        let (bias, residual) = form.epilogue.inputs();
+        let [bias, residual] = [bias, residual].map(|input| input.map(|i| inputs[i]));
+        let op = form.op();
         let (products, layout) = products(form, (a, b), pairs)?;
-        check_size(op, &layout, result, binding)?;
+        check_size(op, &layout, result, device.binding)?;
         if let (Some(bias), Some(whose)) = (bias, form.epilogue.bias) {
             let columns = pairs.iter().zip(&products).map(|((_, j), p)| (j, p.n));
             check_bias(whose, bias, columns)?;
+        }
+        if let Some(residual) = residual {
+            check_residual(residual, &layout)?;
         }
         let (mut temps, mut all) = (Vec::new(), Vec::new());
         if target != Target::Cpu {
@@ -323,16 +302,16 @@ pub(crate) fn launch(
             let results = u64::from(product.m) * u64::from(product.n);
             work.saturating_add(results.saturating_mul(product.k.max(1).into()))
         });
-        Ok(Arc::new(Launch {
+        Ok(Launch {
             op,
             temps,
             work,
             stages: all,
-            outputs: vec![Output::new(result, OutputLayout::of(layout, &[a, b]))],
+            outputs: vec![Output::new(result, OutputLayout::New(layout))],
             pairs: Some(pairs.clone()),
             twin: twin::of((dtype, result), *form),
-        }))
-    })
+        })
+    }
 }
 
 fn stages(

@@ -10,13 +10,13 @@ mod twin;
 use std::sync::Arc;
 
 use self::plan::{Classes, FINISH_WORDS, TILE_WORDS};
-use super::{launch_key, pair_params};
+use super::pair_params;
 use crate::Result;
 use crate::plan::{
     Access, Kernel, Launch, MergedPair, Output, OutputLayout, Slot, Stage, Twin, Variant, Word,
     Words, check_ranks, overlap,
 };
-use crate::ragged::{CacheKey, DType, Layout, MAX_RANK, Pairs, Shape};
+use crate::ragged::{DType, Layout, MAX_RANK, Pairs, Shape};
 
 /// `[flags] element types;` ...
 macro_rules! variants {
@@ -137,7 +137,7 @@ pub(crate) static FINISH: Kernel = Kernel {
 };
 
 /// A reduction of one operand.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Reduction {
     Sum,
     /// The sum of the magnitudes.
@@ -180,7 +180,7 @@ impl Reduction {
 }
 
 /// A reduction of two operands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum PairReduction {
     /// The products over the overlap, added up.
     Dot,
@@ -188,16 +188,17 @@ pub(crate) enum PairReduction {
     Equivalent,
 }
 
-/// The launch of a reduction of every element.
-pub(crate) fn launch(reduction: Reduction, dtype: DType, x: &Layout) -> Result<Arc<Launch>> {
-    let op = reduction.op();
-    let key = CacheKey {
-        what: op,
-        other: 0,
-        device: 0,
-        extra: dtype as u64,
-    };
-    x.cached(key, || {
+/// A reduction of every element, of values of a type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Reduce {
+    pub reduction: Reduction,
+    pub dtype: DType,
+}
+
+impl Reduce {
+    pub(crate) fn launch(self, x: &Layout) -> Result<Launch> {
+        let Reduce { reduction, dtype } = self;
+        let op = reduction.op();
         let seen = match reduction {
             // Addition modulo 2³² is one operation on both integer types.
             Reduction::Sum | Reduction::Norm1 => unsigned(dtype),
@@ -213,7 +214,7 @@ pub(crate) fn launch(reduction: Reduction, dtype: DType, x: &Layout) -> Result<A
             Reduction::Box => x.rank(),
             _ => 1,
         };
-        let result = words_each(op, x, x.len(), words)?;
+        let result = words_each(op, x.len(), words)?;
         let of_boxes = [
             Word::InputBase(0),
             Word::U32(0),
@@ -248,41 +249,42 @@ pub(crate) fn launch(reduction: Reduction, dtype: DType, x: &Layout) -> Result<A
                 },
             },
         );
-        Ok(Arc::new(Launch {
+        Ok(Launch {
             op,
             outputs: vec![Output::new(
                 match reduction {
                     Reduction::ArgMax | Reduction::ArgMin | Reduction::Box => DType::U32,
                     _ => dtype,
                 },
-                OutputLayout::of(result, &[x]),
+                OutputLayout::New(result),
             )],
             temps,
             work: x.total() as u64,
             stages,
             pairs: None,
             twin: Twin::new(twin::of(reduction, dtype)),
-        }))
-    })
+        })
+    }
 }
 
-/// The launch of a reduction of every pair.
-pub(crate) fn launch_pairs(
-    reduction: PairReduction,
-    dtype: DType,
-    a: &Layout,
-    b: &Layout,
-    pairs: &Pairs,
-) -> Result<Arc<Launch>> {
-    let (op, flags): (_, &[_]) = match reduction {
-        PairReduction::Dot => ("dot", &["SUM"]),
-        PairReduction::Equivalent => ("equivalent", &["EQUAL"]),
-    };
-    check_ranks(op, a, b)?;
-    a.cached(launch_key(op, dtype, b.id(), pairs), || {
+/// A reduction of every pair, of values of a type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct ReducePairs {
+    pub reduction: PairReduction,
+    pub dtype: DType,
+}
+
+impl ReducePairs {
+    pub(crate) fn launch(self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<Launch> {
+        let ReducePairs { reduction, dtype } = self;
+        let (op, flags): (_, &[_]) = match reduction {
+            PairReduction::Dot => ("dot", &["SUM"]),
+            PairReduction::Equivalent => ("equivalent", &["EQUAL"]),
+        };
+        check_ranks(op, a, b)?;
         let merged = MergedPair::new(op, a, b, pairs)?;
         let classes = classes((op, reduction), a, b, pairs, &merged)?;
-        let result = words_each(op, a, pairs.len(), 1)?;
+        let result = words_each(op, pairs.len(), 1)?;
         let ([kind, right], list) = pair_params(op, pairs, b.len())?;
         let meta = |seen: &Option<Layout>, i| seen.clone().map_or(Slot::InputMeta(i), Slot::Meta);
         let a_meta = meta(&merged.a, 0);
@@ -316,22 +318,22 @@ pub(crate) fn launch_pairs(
                 finish: &[],
             },
         );
-        Ok(Arc::new(Launch {
+        Ok(Launch {
             op,
             outputs: vec![Output::new(
                 match reduction {
                     PairReduction::Dot => dtype,
                     PairReduction::Equivalent => DType::U32,
                 },
-                OutputLayout::of(result, &[a, b]),
+                OutputLayout::New(result),
             )],
             temps,
             work: classes.values,
             stages,
             pairs: Some(pairs.clone()),
             twin: Twin::new(twin::of_pairs(reduction, dtype)),
-        }))
-    })
+        })
+    }
 }
 
 /// Wrapping sums, products and equality of i32 are those of the same bits as u32.
@@ -342,19 +344,9 @@ fn unsigned(dtype: DType) -> DType {
     }
 }
 
-/// The layout of so many words for each of `elements`, the same one for every reduction of a batch.
-fn words_each(op: &'static str, owner: &Layout, elements: usize, words: usize) -> Result<Layout> {
-    let key = CacheKey {
-        what: "words each",
-        other: words as u64,
-        device: 0,
-        extra: elements as u64,
-    };
-    let layout = owner.cached(key, || {
-        let layout = Layout::uniform(elements, Shape::new(&[words])?);
-        Ok(Arc::new(layout.map_err(|error| error.named(op))?))
-    })?;
-    Ok((*layout).clone())
+/// The layout of so many words for each of `elements`.
+fn words_each(op: &'static str, elements: usize, words: usize) -> Result<Layout> {
+    Layout::uniform(elements, Shape::new(&[words])?).map_err(|error| error.named(op))
 }
 
 /// Sorts the pairs by the number of values that the kernel goes through for each.

@@ -18,7 +18,7 @@ use crate::plan::{
     Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, Variant, Word, Words, cost_of,
     stream_tile,
 };
-use crate::ragged::{CacheKey, DType, Indices, Layout, Pairs, Ragged};
+use crate::ragged::{DType, Indices, Layout, Pairs, Ragged};
 use crate::{Error, Result, host};
 
 pub(crate) static ADD: Kernel = Kernel {
@@ -51,80 +51,57 @@ const FAN: usize = 64;
 /// A source that lies among the sums of the stage before.
 const SUMS: u32 = 1 << 31;
 
-/// The launch that adds the rows of `y` up, in the layout of `target`. Each pair is of an element of that and a list.
-pub(crate) fn add(
-    dtype: DType,
-    y: &Layout,
-    indices: &Indices,
-    target: &Layout,
-    pairs: &Pairs,
-) -> Result<Arc<Launch>> {
-    const OP: &str = "scatter_add";
-    y.cached(key(OP, dtype, indices, target, pairs), || {
+/// Rows added up where lists say, of values of a type.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Add {
+    pub indices: Indices,
+    pub dtype: DType,
+}
+
+impl Add {
+    /// The launch that adds the rows of `y` up, in the layout of `target`, which comes as operand 1. Each pair is of an element of that
+    /// and a list.
+    pub(crate) fn launch(&self, y: &Layout, target: &Layout, pairs: &Pairs) -> Result<Launch> {
+        const OP: &str = "scatter_add";
+        let Add { indices, dtype } = self;
+        let dtype = *dtype;
         check(OP, y, indices, target, pairs)?;
-        let result = apart(OP, target)?;
         let by_row = Lists::of(OP, y, indices, target, pairs)?;
         let (mut stages, temps, last) = sums(OP, dtype, &by_row)?;
         let by_row = Tables::from(by_row);
         let tables = last.map_or_else(|| by_row.clone(), Tables::from);
         let before = temps.len().checked_sub(1);
-        stages.push(stage(dtype, tables, &result, before, Slot::Output(0)));
+        stages.push(stage(dtype, tables, target, before, Slot::Output(0)));
         let twin = twin_of!(dtype, add_up);
         let by_source = BySource::new();
-        Ok(Arc::new(Launch {
+        Ok(Launch {
             op: OP,
-            outputs: vec![Output::new(dtype, OutputLayout::of(result, &[y]))],
+            outputs: vec![Output::new(dtype, OutputLayout::Input(1))],
             temps,
             work: cost_of(&stages),
             stages,
             pairs: None,
-            twin: Twin::new(move |args| twin(args, &by_row, &by_source)),
-        }))
-    })
-}
-
-/// The launch that puts the rows of `y` into zeros, in the layout of `target`.
-pub(crate) fn set(
-    dtype: DType,
-    y: &Layout,
-    indices: &Indices,
-    target: &Layout,
-) -> Result<Arc<Launch>> {
-    const OP: &str = "scatter_set";
-    let pairs = Pairs::elementwise(OP, target, indices.lists())?;
-    y.cached(key(OP, dtype, indices, target, &pairs), || {
-        check(OP, y, indices, target, &pairs)?;
-        let turned = turned(OP, indices, target)?;
-        let launch = gather::plan(OP, dtype, y, &turned, &pairs, apart(OP, target)?)?;
-        Ok(Arc::new(launch))
-    })
-}
-
-fn key(
-    what: &'static str,
-    dtype: DType,
-    indices: &Indices,
-    target: &Layout,
-    pairs: &Pairs,
-) -> CacheKey {
-    CacheKey {
-        what,
-        other: indices.lists().id(),
-        // No device: the layout of the result.
-        device: target.id(),
-        extra: pairs.key() * 16 + dtype as u64,
+            twin: Twin::new(move |args| twin(args, &by_row, &by_source)).holding(8 * y.len()),
+        })
     }
 }
 
-/// The same shapes in a layout of its own. The caller's may keep a launch that holds `y`'s, which is to hold this one.
-fn apart(op: &'static str, target: &Layout) -> Result<Layout> {
-    let extents = host::copied(op, target.extents())?;
-    let offsets = target.offsets().clone();
-    Ok(Layout::with_extents_unchecked(
-        offsets,
-        target.rank(),
-        extents,
-    ))
+/// Rows put where lists say, into zeros, of values of a type.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Set {
+    pub indices: Indices,
+    pub dtype: DType,
+}
+
+impl Set {
+    /// The launch that puts the rows of `y` into the layout of `target`, which comes as operand 1.
+    pub(crate) fn launch(&self, y: &Layout, target: &Layout) -> Result<Launch> {
+        const OP: &str = "scatter_set";
+        let pairs = Pairs::elementwise(OP, target, self.indices.lists())?;
+        check(OP, y, &self.indices, target, &pairs)?;
+        let turned = turned(OP, &self.indices, target)?;
+        gather::plan(OP, self.dtype, &turned, &pairs, target.clone())
+    }
 }
 
 /// The batch has the shapes of a gather from `target`.

@@ -7,15 +7,13 @@
 mod spectral;
 mod twin;
 
-use std::sync::Arc;
-
-use super::twin_of;
+use super::{select, twin_of};
 use crate::ops::fft::Room;
 use crate::plan::{
-    Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Twin, Word, Words,
-    check_size, cost_of, for_each_type,
+    Access, Beside, Kernel, Launch, Offset, Output, OutputLayout, Plan, Slot, Stage, Twin, Word,
+    Words, check_size, cost_of, for_each_type,
 };
-use crate::ragged::{CacheKey, DType, Layout};
+use crate::ragged::{DType, Layout};
 use crate::{Error, Result, host};
 
 pub(crate) use spectral::{FIT, SPECTRAL};
@@ -40,7 +38,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
 const TILE: usize = 512;
 
 /// What is done to two entries.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Model {
     Convolution,
     Kronecker,
@@ -101,7 +99,7 @@ impl Product {
 }
 
 /// Products, and how each of their results is made.
-struct Plan {
+struct Products {
     products: Vec<Product>,
     /// Of each result, the length of its transforms; 0 by the definition.
     lengths: Vec<u32>,
@@ -111,38 +109,26 @@ struct Plan {
     work: u64,
 }
 
-/// A product's launch, and the results' extents.
-pub(crate) struct Planned {
-    pub launch: Launch,
-    /// That of an operand where it is the same, for what is planned from it to be found again.
-    pub grid: OutputLayout,
-}
-
 /// Values of a transform at least.
 const SHORTEST: u64 = 64;
 /// What a multiply-add of the definition may cost, in values of a transform that would take its place: beyond, spectra are faster. Up
 /// to so many values on one side a term is never transformed, and products with [1] stay exact.
 const DIRECT: u64 = 8;
 
-/// The launch that multiplies matrix by matrix.
-///
-/// `a` and `b` are the entries of matrices of these extents, whose layouts' identities are theirs alone: `grids[0]` keeps the launch.
-pub(crate) fn launch(
-    model: Model,
-    dtype: DType,
-    [a, b]: [&Layout; 2],
-    grids: [&Layout; 2],
-    room: Option<Room>,
-) -> Result<Arc<Planned>> {
-    let op = model.op();
-    let key = CacheKey {
-        what: op,
-        other: grids[1].id(),
-        device: room.map_or(0, Room::key),
-        extra: dtype as u64,
-    };
-    grids[0].cached(key, || {
-        let plan = Plan::new((model, dtype), [a, b], grids, room)?;
+/// Products of matrices with entries of a type. The extents of the results come beside them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct ShapeMatmul {
+    pub model: Model,
+    pub dtype: DType,
+}
+
+impl ShapeMatmul {
+    /// Of the entries of both sides, and the grids of these.
+    pub(crate) fn plan(self, inputs: &[&Layout], room: Option<Room>) -> Result<Plan> {
+        let ShapeMatmul { model, dtype } = self;
+        let (a, b, grids) = (inputs[0], inputs[1], [inputs[2], inputs[3]]);
+        let op = model.op();
+        let plan = Products::new((model, dtype), [a, b], grids, room)?;
         let (mut stages, mut temps) = (Vec::new(), Vec::new());
         if let Some(room) = room {
             stages.extend(plan.direct(model, dtype)?);
@@ -152,6 +138,7 @@ pub(crate) fn launch(
         }
         let work = plan.work.saturating_add(spectral::work(op, &plan)?);
         let (entries, grid) = (plan.entries.clone(), plan.grid.clone());
+        let bytes = size_of_val(&plan.products[..]) + 4 * plan.lengths.len();
         let twin = match (model, dtype) {
             (Model::Convolution, DType::F32) => Twin::new(move |args| twin::spectral(args, &plan)),
             (Model::Convolution, _) => {
@@ -163,19 +150,44 @@ pub(crate) fn launch(
                 Twin::new(move |args| twin(args, &plan))
             }
         };
-        Ok(Arc::new(Planned {
-            launch: Launch {
-                op,
-                outputs: vec![Output::new(dtype, OutputLayout::of(entries, &[a, b]))],
-                temps,
-                work: work.max(cost_of(&stages)),
-                stages,
-                pairs: None,
-                twin,
-            },
-            grid: OutputLayout::of(grid, &grids),
-        }))
-    })
+        let launch = Launch {
+            op,
+            outputs: vec![Output::new(dtype, OutputLayout::New(entries))],
+            temps,
+            work: work.max(cost_of(&stages)),
+            stages,
+            pairs: None,
+            twin: twin.holding(bytes),
+        };
+        Ok(Plan::from(launch).with(Beside::Layout(OutputLayout::New(grid))))
+    }
+}
+
+/// Every matrix transposed, whose entries are of a type. The extents of the results come beside them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Transpose {
+    pub dtype: DType,
+}
+
+impl Transpose {
+    /// Of entries, and the grid of these.
+    pub(crate) fn plan(self, inputs: &[&Layout]) -> Result<Plan> {
+        let (entries, grid) = (inputs[0], inputs[1]);
+        let mut order = host::room("transpose", grid.total())?;
+        let mut shapes = host::room("transpose", grid.extents().len())?;
+        let begins = grid.offsets().as_slice();
+        for (&begin, [rows, columns]) in begins.iter().zip(extents(grid)) {
+            let (rows, columns) = (rows as u32, columns as u32);
+            let column = |k| (0..rows).map(move |i| begin + i * columns + k);
+            // Without rows there is nothing to go through, whatever the columns.
+            let columns_there = if rows == 0 { 0 } else { columns };
+            order.extend((0..columns_there).flat_map(column));
+            shapes.extend([columns, rows]);
+        }
+        let turned = Layout::with_extents_unchecked(grid.offsets().clone(), 2, shapes);
+        let launch = select::plan("transpose", self.dtype, entries, &order)?;
+        Ok(Plan::from(launch).with(Beside::Layout(OutputLayout::New(turned))))
+    }
 }
 
 /// The rows and columns of each matrix of a grid.
@@ -184,14 +196,14 @@ fn extents(grid: &Layout) -> impl ExactSizeIterator<Item = [usize; 2]> + '_ {
     pairs.map(|extents| [extents[0] as usize, extents[1] as usize])
 }
 
-impl Plan {
+impl Products {
     /// Checks extents, and works out the shape of each result.
     fn new(
         (model, dtype): (Model, DType),
         [a, b]: [&Layout; 2],
         grids: [&Layout; 2],
         room: Option<Room>,
-    ) -> Result<Plan> {
+    ) -> Result<Products> {
         let op = model.op();
         let transforms = model == Model::Convolution && dtype == DType::F32;
         if grids[0].len() != grids[1].len() {
@@ -279,7 +291,7 @@ impl Plan {
         }
         let entries = Layout::from_offsets(offsets.finish());
         check_size(op, &entries, dtype, binding)?;
-        Ok(Plan {
+        Ok(Products {
             products,
             lengths,
             entries,

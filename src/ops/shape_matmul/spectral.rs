@@ -9,7 +9,7 @@ mod blocks;
 
 use std::ops::Range;
 
-use super::Plan;
+use super::Products;
 use crate::ops::fft::{self, Room, Transform};
 use crate::plan::{Access, Kernel, Slot, Stage, Variant, Word, Words};
 use crate::ragged::{DType, Layout, Offsets};
@@ -124,7 +124,7 @@ impl Turn {
     /// A block, or the part of it with these j.
     fn add(
         &mut self,
-        plan: &Plan,
+        plan: &Products,
         [a, b]: [&Layout; 2],
         block: &Block<'_>,
         inner: Range<usize>,
@@ -190,7 +190,7 @@ impl Turn {
     }
 
     /// Where the sums of a result will be.
-    fn result(&mut self, plan: &Plan, result: usize, length: u32) -> Result<u32> {
+    fn result(&mut self, plan: &Products, result: usize, length: u32) -> Result<u32> {
         let range = plan.entries.offsets().range(result);
         let (begin, wanted) = (range.start as u32, range.len() as u32);
         let piece = [self.back, wanted, begin, wanted];
@@ -328,7 +328,7 @@ fn fit(
 /// The stages of all results that go by transforms, and the words of their scratch buffers.
 pub(super) fn stages(
     op: &'static str,
-    plan: &Plan,
+    plan: &Products,
     layouts: [&Layout; 2],
     room: Room,
 ) -> Result<(Vec<Stage>, Vec<u64>)> {
@@ -378,7 +378,7 @@ mod tests {
     use crate::ops::shape_matmul::Model;
 
     /// Entries of 100 values where nothing else is said.
-    fn plan(extents: [usize; 3], odd: &[(usize, usize, usize)]) -> (Plan, [Layout; 2]) {
+    fn plan(extents: [usize; 3], odd: &[(usize, usize, usize)]) -> (Products, [Layout; 2]) {
         let [rows, inner, columns] = extents;
         let grids = [[rows, inner], [inner, columns]]
             .map(|extents| Layout::uniform(1, Shape::new(&extents).unwrap()).unwrap());
@@ -391,7 +391,7 @@ mod tests {
         });
         let [a, b] = &layouts;
         let wanted = (Model::Convolution, DType::F32);
-        let plan = Plan::new(wanted, [a, b], [&grids[0], &grids[1]], None).unwrap();
+        let plan = Products::new(wanted, [a, b], [&grids[0], &grids[1]], None).unwrap();
         (plan, layouts)
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 use realfft::num_complex::Complex32;
 
-use super::{Plan, Product};
+use super::{Product, Products};
 use crate::cpu::{IRFFT, RFFT};
 use crate::ops::{Arithmetic, conv, kron};
 use crate::plan::TwinArgs;
@@ -35,7 +35,7 @@ fn operand<'a, T: bytemuck::Pod>(args: &TwinArgs<'a>, side: usize) -> Entries<'a
 
 /// Calls `body(product, i, k, values)` for every result, in parallel, and `prepare(product)` before those of a product.
 fn each<T: Send, P: Sync>(
-    plan: &Plan,
+    plan: &Products,
     mut values: &mut [T],
     prepare: impl Fn(&Product) -> Result<P> + Sync,
     body: impl Fn(&Product, &P, (usize, usize), &mut [T]) -> Result<()> + Sync,
@@ -99,7 +99,7 @@ fn sum<T: Arithmetic, const KRON: bool>(
 /// Every result by the definition.
 pub(super) fn direct<T: Arithmetic, const KRON: bool>(
     args: &mut TwinArgs<'_>,
-    plan: &Plan,
+    plan: &Products,
 ) -> Result<()> {
     let operands = [operand::<T>(args, 0), operand::<T>(args, 1)];
     let values: &mut [T] = bytemuck::cast_slice_mut(args.outputs[0].words);
@@ -115,7 +115,7 @@ pub(super) fn direct<T: Arithmetic, const KRON: bool>(
 type Spectra = HashMap<(usize, usize, u32), Vec<Complex32>>;
 
 /// Every result as the plan says.
-pub(super) fn spectral(args: &mut TwinArgs<'_>, plan: &Plan) -> Result<()> {
+pub(super) fn spectral(args: &mut TwinArgs<'_>, plan: &Products) -> Result<()> {
     let operands = [operand::<f32>(args, 0), operand::<f32>(args, 1)];
     let values: &mut [f32] = bytemuck::cast_slice_mut(args.outputs[0].words);
     let prepare = |product: &Product| spectra(operands, plan, product);
@@ -131,7 +131,7 @@ pub(super) fn spectral(args: &mut TwinArgs<'_>, plan: &Plan) -> Result<()> {
 }
 
 /// The spectra that a product needs, each made once.
-fn spectra(operands: [Entries<'_, f32>; 2], plan: &Plan, product: &Product) -> Result<Spectra> {
+fn spectra(operands: [Entries<'_, f32>; 2], plan: &Products, product: &Product) -> Result<Spectra> {
     let mut wanted = HashMap::new();
     for (i, k) in product.results() {
         let length = plan.lengths[product.result(i, k)];

@@ -10,9 +10,7 @@
 mod rules;
 mod stacks;
 mod twin;
-
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
+mod views;
 
 use super::transpose;
 use crate::Result;
@@ -20,10 +18,11 @@ use crate::plan::{
     Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, Variant, Word, merge,
     stream_tile,
 };
-use crate::ragged::{CacheKey, DType, Layout, MAX_RANK};
+use crate::ragged::{DType, Layout, MAX_RANK};
 
-pub(crate) use rules::{broadcast, check_reshape, flip, pad, resize, slice, transpose, windows};
-pub(crate) use stacks::{Groups, slices, stacks};
+pub(crate) use rules::{How, Strided};
+pub(crate) use stacks::Groups;
+pub(crate) use views::View;
 
 /// What all variants bind: x and its metadata, the result and its.
 const BOUND: &[Access] = &[Access::Read, Access::Read, Access::Write, Access::Read];
@@ -225,28 +224,20 @@ impl Seen {
     }
 }
 
-/// The layout of a result: the one at hand, and how the launch names it.
-struct Target<'a> {
-    layout: &'a Layout,
-    named: OutputLayout,
-}
-
 /// The copy of `x` that `reading` describes.
 fn launch(
     op: &'static str,
     dtype: DType,
     x: &Layout,
     reading: &Reading,
-    y: Target<'_>,
+    y: &Layout,
 ) -> Result<Launch> {
-    let seen = Seen::new(op, reading, x, y.layout)?;
+    let seen = Seen::new(op, reading, x, y)?;
     let rank = seen.reading.axes.len();
-    let total = y.layout.total();
-    let tile = stream_tile(total, y.layout.len());
+    let total = y.total();
+    let tile = stream_tile(total, y.len());
     let (size, stride) = seen.reading.windows;
-    let mut params: Vec<Word> = [total, y.layout.len(), tile]
-        .map(|n| Word::U32(n as u32))
-        .into();
+    let mut params: Vec<Word> = [total, y.len(), tile].map(|n| Word::U32(n as u32)).into();
     params.push(Word::InputBase(0));
     params.extend([x.len() as u32, rank as u32, size, stride].map(Word::U32));
     let axes = &seen.reading.axes;
@@ -290,16 +281,12 @@ fn launch(
             temps: Vec::new(),
             work: stage.cost,
             stages: vec![stage],
-            outputs: vec![Output::new(dtype, y.named)],
+            outputs: vec![Output::new(dtype, OutputLayout::New(y.clone()))],
             pairs: None,
-            twin: Twin::new(twin::of(dtype, seen)),
+            twin: twin(dtype, seen),
         });
     }
     let meta = |seen: &Option<Layout>, own| seen.clone().map_or(own, Slot::Meta);
-    let y_meta = match &y.named {
-        OutputLayout::Input(i) => Slot::InputMeta(*i),
-        OutputLayout::New(layout) => Slot::Meta(layout.clone()),
-    };
     let cost = dtype.words(total) as u64;
     Ok(Launch {
         op,
@@ -312,16 +299,23 @@ fn launch(
                 Slot::Input(0),
                 meta(&seen.x, Slot::InputMeta(0)),
                 Slot::Output(0),
-                meta(&seen.y, y_meta),
+                meta(&seen.y, Slot::Meta(y.clone())),
             ],
             params,
             groups: total.div_ceil(tile) as u32,
             cost,
         }],
-        outputs: vec![Output::new(dtype, y.named)],
+        outputs: vec![Output::new(dtype, OutputLayout::New(y.clone()))],
         pairs: None,
-        twin: Twin::new(twin::of(dtype, seen)),
+        twin: twin(dtype, seen),
     })
+}
+
+/// The CPU's version.
+fn twin(dtype: DType, seen: Seen) -> Twin {
+    let bytes = |seen: &Option<Layout>| seen.as_ref().map_or(0, Layout::bytes);
+    let bytes = bytes(&seen.x) + bytes(&seen.y);
+    Twin::new(twin::of(dtype, seen)).holding(bytes)
 }
 
 /// The matrices that a copy turns over their diagonal, (where it begins, rows, columns) each, where it does no more than that: perhaps
@@ -347,42 +341,6 @@ fn turned<'a>(seen: &'a Seen, x: &'a Layout) -> Option<impl Iterator<Item = [u32
                 (0..count).map(move |i| [begin + i * rows * columns, rows, columns])
             }),
     )
-}
-
-/// A launch with all that it was made for, because a key has no room for it.
-struct Planned {
-    asked: Vec<i64>,
-    launch: Arc<Launch>,
-}
-
-/// The launch for exactly this, which is kept with `x`.
-fn planned(
-    op: &'static str,
-    dtype: DType,
-    x: &Layout,
-    (other, asked): (u64, Vec<i64>),
-    make: impl Fn() -> Result<Launch>,
-) -> Result<Arc<Launch>> {
-    let mut hash = DefaultHasher::new();
-    (dtype as u64, &asked).hash(&mut hash);
-    let key = CacheKey {
-        what: op,
-        other,
-        device: 0,
-        extra: hash.finish(),
-    };
-    let found = x.cached(key, || {
-        Ok(Arc::new(Planned {
-            asked: asked.clone(),
-            launch: Arc::new(make()?),
-        }))
-    })?;
-    let same = found.asked == asked && found.launch.outputs[0].dtype == dtype;
-    match same {
-        true => Ok(found.launch.clone()),
-        // Two of one hash: the later one is planned each time.
-        false => Ok(Arc::new(make()?)),
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! The rules for shapes, and how each operation reads its source.
 
-use std::sync::Arc;
-
-use super::{Reading, Target, launch, planned};
-use crate::plan::{Launch, Offset, OutputLayout};
+use super::stacks::{Groups, stack};
+use super::{Reading, launch};
+use crate::plan::{Launch, Offset, Plan};
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result, host};
 
@@ -65,15 +64,51 @@ fn check_axes(op: &'static str, x: &Layout, got: usize) -> Result<()> {
     }
 }
 
-/// A new layout for the result of an operation on `x`, unless it is that of `x`.
-fn made<'a>(layout: &'a Layout, x: &Layout) -> Target<'a> {
-    Target {
-        layout,
-        named: OutputLayout::of(layout.clone(), &[x]),
+/// A copy in which each value is at most one of the source, of values of a type.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Strided {
+    pub how: How,
+    pub dtype: DType,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum How {
+    /// The box from one place to another, which may lie outside.
+    Slice { start: Vec<i64>, end: Vec<i64> },
+    /// Zeros before and after, along each axis.
+    Pad(Vec<(usize, usize)>),
+    /// Backwards along these axes.
+    Flip(Vec<usize>),
+    /// Axis a of the result is axis `permutation[a]` of the source.
+    Transpose(Vec<usize>),
+    /// In boxes of operand 1, by the name of the operation that asks.
+    Resize(&'static str),
+    /// Extents of 1 repeated, to the shapes of operand 1.
+    Broadcast,
+    /// Groups of elements as elements of one more axis, of so many bytes at most, by the name of the operation that asks.
+    Stack {
+        op: &'static str,
+        groups: Groups,
+        most: u64,
+    },
+}
+
+impl Strided {
+    pub(crate) fn plan(&self, inputs: &[&Layout]) -> Result<Plan> {
+        let (dtype, x) = (self.dtype, inputs[0]);
+        Ok(match &self.how {
+            How::Slice { start, end } => slice(dtype, x, start, end)?.into(),
+            How::Pad(widths) => pad(dtype, x, widths)?.into(),
+            How::Flip(axes) => flip(dtype, x, axes)?.into(),
+            How::Transpose(permutation) => transpose(dtype, x, permutation)?.into(),
+            How::Resize(op) => resize(op, dtype, x, inputs[1])?.into(),
+            How::Broadcast => broadcast(dtype, x, inputs[1])?.into(),
+            How::Stack { op, groups, most } => stack(op, dtype, x, groups, *most)?,
+        })
     }
 }
 
-pub(crate) fn slice(dtype: DType, x: &Layout, start: &[i64], end: &[i64]) -> Result<Arc<Launch>> {
+fn slice(dtype: DType, x: &Layout, start: &[i64], end: &[i64]) -> Result<Launch> {
     let op = "slice";
     check_axes(op, x, start.len())?;
     check_axes(op, x, end.len())?;
@@ -87,33 +122,27 @@ pub(crate) fn slice(dtype: DType, x: &Layout, start: &[i64], end: &[i64]) -> Res
             got: end[axis].to_string(),
         });
     }
-    planned(op, dtype, x, (0, [start, end].concat()), || {
-        let wide = |_, axis: usize| end[axis].abs_diff(start[axis]);
-        let y = layout(op, x.len(), x.rank(), wide)?;
-        let reading = Reading::shifted(start.iter().copied());
-        launch(op, dtype, x, &reading, made(&y, x))
-    })
+    let wide = |_, axis: usize| end[axis].abs_diff(start[axis]);
+    let y = layout(op, x.len(), x.rank(), wide)?;
+    launch(op, dtype, x, &Reading::shifted(start.iter().copied()), &y)
 }
 
-pub(crate) fn pad(dtype: DType, x: &Layout, widths: &[(usize, usize)]) -> Result<Arc<Launch>> {
+fn pad(dtype: DType, x: &Layout, widths: &[(usize, usize)]) -> Result<Launch> {
     let op = "pad";
     check_axes(op, x, widths.len())?;
     let signed = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
-    let asked = widths.iter().flat_map(|&(before, after)| [before, after]);
-    planned(op, dtype, x, (0, asked.map(signed).collect()), || {
-        let wider = |element, axis: usize| {
-            let (before, after) = widths[axis];
-            extent_of(x, element, axis)
-                .saturating_add(before as u64)
-                .saturating_add(after as u64)
-        };
-        let y = layout(op, x.len(), x.rank(), wider)?;
-        let reading = Reading::shifted(widths.iter().map(|width| -signed(width.0)));
-        launch(op, dtype, x, &reading, made(&y, x))
-    })
+    let wider = |element, axis: usize| {
+        let (before, after) = widths[axis];
+        extent_of(x, element, axis)
+            .saturating_add(before as u64)
+            .saturating_add(after as u64)
+    };
+    let y = layout(op, x.len(), x.rank(), wider)?;
+    let reading = Reading::shifted(widths.iter().map(|width| -signed(width.0)));
+    launch(op, dtype, x, &reading, &y)
 }
 
-pub(crate) fn flip(dtype: DType, x: &Layout, axes: &[usize]) -> Result<Arc<Launch>> {
+fn flip(dtype: DType, x: &Layout, axes: &[usize]) -> Result<Launch> {
     let op = "flip";
     let rank = x.rank();
     let mut turned = 0u32;
@@ -127,21 +156,11 @@ pub(crate) fn flip(dtype: DType, x: &Layout, axes: &[usize]) -> Result<Arc<Launc
         }
         turned |= 1 << axis;
     }
-    planned(op, dtype, x, (0, vec![turned.into()]), || {
-        let mut reading = Reading::plain(rank);
-        for (axis, read) in reading.axes.iter_mut().enumerate() {
-            read.backwards = turned >> axis & 1 == 1;
-        }
-        launch(op, dtype, x, &reading, made(x, x))
-    })
-}
-
-/// The caller's layout, which comes as operand 1, so that the launch need not hold it.
-fn onto(layout: &Layout) -> Target<'_> {
-    Target {
-        layout,
-        named: OutputLayout::Input(1),
+    let mut reading = Reading::plain(rank);
+    for (axis, read) in reading.axes.iter_mut().enumerate() {
+        read.backwards = turned >> axis & 1 == 1;
     }
+    launch(op, dtype, x, &reading, x)
 }
 
 fn check_alike(op: &'static str, x: &Layout, y: &Layout) -> Result<()> {
@@ -157,7 +176,7 @@ fn check_alike(op: &'static str, x: &Layout, y: &Layout) -> Result<()> {
 }
 
 /// As many elements in `y` as in `x`.
-fn check_count(op: &'static str, x: &Layout, y: &Layout) -> Result<()> {
+pub(super) fn check_count(op: &'static str, x: &Layout, y: &Layout) -> Result<()> {
     match x.len() == y.len() {
         true => Ok(()),
         false => Err(Error::BatchSize {
@@ -169,37 +188,12 @@ fn check_count(op: &'static str, x: &Layout, y: &Layout) -> Result<()> {
     }
 }
 
-/// The target's layout comes as operand 1.
-pub(crate) fn resize(
-    op: &'static str,
-    dtype: DType,
-    x: &Layout,
-    y: &Layout,
-) -> Result<Arc<Launch>> {
+fn resize(op: &'static str, dtype: DType, x: &Layout, y: &Layout) -> Result<Launch> {
     check_alike(op, x, y)?;
     windows(op, dtype, x, (1, 1), y)
 }
 
-/// Whether elements of `x` may be seen as those of `y`: each of as many values.
-pub(crate) fn check_reshape(x: &Layout, y: &Layout) -> Result<()> {
-    let op = "reshape";
-    check_count(op, x, y)?;
-    if x.offsets() == y.offsets() {
-        return Ok(());
-    }
-    match (0..x.len()).find(|&i| x.length(i) != y.length(i)) {
-        None => Ok(()),
-        Some(element) => Err(Error::Length {
-            op,
-            element,
-            expected: x.length(element),
-            got: y.length(element),
-        }),
-    }
-}
-
-/// Axis a of the result is axis `permutation[a]` of the source.
-pub(crate) fn transpose(dtype: DType, x: &Layout, permutation: &[usize]) -> Result<Arc<Launch>> {
+fn transpose(dtype: DType, x: &Layout, permutation: &[usize]) -> Result<Launch> {
     let op = "transpose";
     let rank = x.rank();
     let mut along = vec![rank; rank];
@@ -215,68 +209,53 @@ pub(crate) fn transpose(dtype: DType, x: &Layout, permutation: &[usize]) -> Resu
             got: format!("{permutation:?}"),
         });
     }
-    let asked = along.iter().map(|&a| a as i64).collect();
-    planned(op, dtype, x, (0, asked), || {
-        let mut reading = Reading::plain(rank);
-        for (axis, &along) in reading.axes.iter_mut().zip(&along) {
-            axis.along = along;
+    let mut reading = Reading::plain(rank);
+    for (axis, &along) in reading.axes.iter_mut().zip(&along) {
+        axis.along = along;
+    }
+    let mut extents = host::room(op, x.extents().len())?;
+    if rank > 1 {
+        for of in x.extents().chunks_exact(rank) {
+            extents.extend(permutation.iter().map(|&axis| of[axis]));
         }
-        let mut extents = host::room(op, x.extents().len())?;
-        if rank > 1 {
-            for of in x.extents().chunks_exact(rank) {
-                extents.extend(permutation.iter().map(|&axis| of[axis]));
-            }
-        }
-        // Every element keeps its number of values, and so its place.
-        let y = Layout::with_extents_unchecked(x.offsets().clone(), rank, extents);
-        launch(op, dtype, x, &reading, made(&y, x))
-    })
+    }
+    // Every element keeps its number of values, and so its place.
+    let y = Layout::with_extents_unchecked(x.offsets().clone(), rank, extents);
+    launch(op, dtype, x, &reading, &y)
 }
 
-/// The target's layout comes as operand 1, as for [`resize`].
-pub(crate) fn broadcast(dtype: DType, x: &Layout, y: &Layout) -> Result<Arc<Launch>> {
+fn broadcast(dtype: DType, x: &Layout, y: &Layout) -> Result<Launch> {
     let op = "broadcast";
     check_alike(op, x, y)?;
-    planned(op, dtype, x, (y.id(), Vec::new()), || {
-        let repeats = |(from, to): (&u32, &u32)| from == to || *from == 1;
-        for (element, (from, to)) in x.shapes().zip(y.shapes()).enumerate() {
-            if !from.extents().iter().zip(to.extents()).all(repeats) {
-                return Err(Error::Shape {
-                    op,
-                    element,
-                    expected: format!("{from}, with any extents in place of 1"),
-                    got: to.to_string(),
-                });
-            }
+    let repeats = |(from, to): (&u32, &u32)| from == to || *from == 1;
+    for (element, (from, to)) in x.shapes().zip(y.shapes()).enumerate() {
+        if !from.extents().iter().zip(to.extents()).all(repeats) {
+            return Err(Error::Shape {
+                op,
+                element,
+                expected: format!("{from}, with any extents in place of 1"),
+                got: to.to_string(),
+            });
         }
-        let reading = Reading {
-            repeat: true,
-            ..Reading::plain(x.rank())
-        };
-        launch(op, dtype, x, &reading, onto(y))
-    })
+    }
+    let reading = Reading {
+        repeat: true,
+        ..Reading::plain(x.rank())
+    };
+    launch(op, dtype, x, &reading, y)
 }
 
-/// Element e of the result is element `e / size · stride + e % size` in another box, or zeros where there is none. The target's layout
-/// comes as operand 1, as for [`resize`].
-pub(crate) fn windows(
+/// Element e of the result is element `e / size · stride + e % size` in another box, or zeros where there is none.
+pub(super) fn windows(
     op: &'static str,
     dtype: DType,
     x: &Layout,
     (size, stride): (u32, u32),
     y: &Layout,
-) -> Result<Arc<Launch>> {
-    planned(
-        op,
-        dtype,
-        x,
-        (y.id(), vec![size.into(), stride.into()]),
-        || {
-            let reading = Reading {
-                windows: (size, stride),
-                ..Reading::plain(x.rank())
-            };
-            launch(op, dtype, x, &reading, onto(y))
-        },
-    )
+) -> Result<Launch> {
+    let reading = Reading {
+        windows: (size, stride),
+        ..Reading::plain(x.rank())
+    };
+    launch(op, dtype, x, &reading, y)
 }

@@ -3,19 +3,18 @@
 //! Slices of a stack follow each other, so a batch of stacks is also a batch of slices, each an element in the box of its group. That is
 //! what is computed; the stacks are another layout of the same values.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
-use std::sync::Arc;
 
-use crate::plan::Offset;
-use crate::ragged::{CacheKey, DType, Layout, MAX_RANK, element_count};
+use super::rules::windows;
+use crate::plan::{Beside, Offset, OutputLayout, Plan};
+use crate::ragged::{DType, Layout, MAX_RANK, element_count};
 use crate::{Error, Result, host};
 
 /// Which elements are stacked on which.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Groups<'a> {
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Groups {
     /// So many elements each, one group behind the other.
-    Counts(&'a [usize]),
+    Counts(Vec<usize>),
     /// So many windows of `size` elements, the beginnings of two `stride` apart; the last ones may reach beyond the batch.
     Windows {
         count: usize,
@@ -24,22 +23,10 @@ pub(crate) enum Groups<'a> {
     },
 }
 
-impl Groups<'_> {
-    /// All of it, in numbers.
-    fn asked(&self, op: &'static str) -> Result<Vec<usize>> {
-        Ok(match *self {
-            Groups::Counts(counts) => host::copied(op, counts)?,
-            Groups::Windows {
-                count,
-                size,
-                stride,
-            } => vec![count, size, stride],
-        })
-    }
-
+impl Groups {
     fn ranges(&self) -> Box<dyn Iterator<Item = Range<usize>> + '_> {
         match *self {
-            Groups::Counts(counts) => Box::new(counts.iter().scan(0, |end, &count| {
+            Groups::Counts(ref counts) => Box::new(counts.iter().scan(0, |end, &count| {
                 *end += count;
                 Some(*end - count..*end)
             })),
@@ -50,28 +37,37 @@ impl Groups<'_> {
             } => Box::new((0..count).map(move |i| i * stride..(i * stride).saturating_add(size))),
         }
     }
+
+    /// The windows as slices are read by: size and stride.
+    fn windows(&self) -> (u32, u32) {
+        // Larger than any batch is as good as any other number that is.
+        let narrow = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        match *self {
+            Groups::Counts(_) => (1, 1),
+            Groups::Windows { size, stride, .. } => (narrow(size), narrow(stride)),
+        }
+    }
 }
 
-/// Groups of the elements of a layout.
-#[derive(Debug)]
-pub(crate) struct Stacks {
-    asked: Vec<usize>,
+/// The stacks of groups of a batch, seen in two ways.
+struct Stacks {
     /// All slices, as elements.
-    pub slices: Layout,
+    slices: Layout,
     /// The stacks.
-    pub stacked: Layout,
+    stacked: Layout,
     /// Whether the slices are the first elements as they are.
-    pub as_they_are: bool,
+    as_they_are: bool,
 }
 
-/// The stacks of these groups of `x`, of at most `most` bytes for values of type `dtype`.
-pub(crate) fn stacks(
+/// The stacks of these groups of `x`, of at most `most` bytes for values of type `dtype`; or their slices, and the layout of stacks beside
+/// them.
+pub(super) fn stack(
     op: &'static str,
     dtype: DType,
     x: &Layout,
-    groups: Groups<'_>,
+    groups: &Groups,
     most: u64,
-) -> Result<Arc<Stacks>> {
+) -> Result<Plan> {
     if x.rank() == MAX_RANK {
         return Err(Error::Rank {
             op,
@@ -80,23 +76,16 @@ pub(crate) fn stacks(
             got: MAX_RANK,
         });
     }
-    let asked = groups.asked(op)?;
-    let mut hash = DefaultHasher::new();
-    asked.hash(&mut hash);
-    let key = CacheKey {
-        what: "stacks",
-        other: matches!(groups, Groups::Counts(_)).into(),
-        device: 0,
-        extra: hash.finish(),
-    };
-    let found = x.cached(key, || Ok(Arc::new(made(op, dtype, x, groups, most)?)))?;
-    let found = match found.asked == asked {
-        true => found,
-        // Two of one hash: the later one is made each time.
-        false => Arc::new(made(op, dtype, x, groups, most)?),
-    };
-    check_budget(op, dtype.size() as u64 * found.stacked.total() as u64, most)?;
-    Ok(found)
+    let Stacks {
+        slices,
+        stacked,
+        as_they_are,
+    } = made(op, dtype, x, groups, most)?;
+    if as_they_are {
+        return Ok(Plan::view(OutputLayout::New(stacked), 0));
+    }
+    let launch = windows(op, dtype, x, groups.windows(), &slices)?;
+    Ok(Plan::from(launch).with(Beside::Layout(OutputLayout::New(stacked))))
 }
 
 fn check_budget(op: &'static str, bytes: u64, limit: u64) -> Result<()> {
@@ -106,13 +95,7 @@ fn check_budget(op: &'static str, bytes: u64, limit: u64) -> Result<()> {
     }
 }
 
-fn made(
-    op: &'static str,
-    dtype: DType,
-    x: &Layout,
-    groups: Groups<'_>,
-    most: u64,
-) -> Result<Stacks> {
+fn made(op: &'static str, dtype: DType, x: &Layout, groups: &Groups, most: u64) -> Result<Stacks> {
     let rank = x.rank();
     // Before room is made for anything.
     let (mut slices, mut bytes) = (0usize, 0u64);
@@ -155,7 +138,6 @@ fn made(
     };
     let as_they_are = in_order && slices.len() <= x.len() && x.range(0..slices.len())? == slices;
     Ok(Stacks {
-        asked: groups.asked(op)?,
         slices,
         stacked,
         as_they_are,
@@ -184,7 +166,7 @@ fn size(extents: &[u32]) -> u64 {
 }
 
 /// The elements of `x` seen as the slices along their first axis.
-pub(crate) fn slices(op: &'static str, x: &Layout) -> Result<Arc<Layout>> {
+pub(super) fn slices(op: &'static str, x: &Layout) -> Result<Layout> {
     let rank = x.rank();
     if rank == 1 {
         return Err(Error::Rank {
@@ -194,31 +176,26 @@ pub(crate) fn slices(op: &'static str, x: &Layout) -> Result<Arc<Layout>> {
             got: 1,
         });
     }
-    let key = CacheKey {
-        what: "slices",
-        other: 0,
-        device: 0,
-        extra: 0,
-    };
-    x.cached(key, || {
-        let of = || x.extents().chunks_exact(rank);
-        let count = of().fold(0usize, |sum, extents| {
-            sum.saturating_add(extents[0] as usize)
-        });
-        element_count(op, count)?;
-        let each = if rank > 2 { rank - 1 } else { 0 };
-        host::check(op, count, 4 * (1 + each))?;
-        let mut offsets = Offset::new(op, count)?;
-        let mut extents = host::room(op, count * each)?;
-        for shape in of() {
-            for _ in 0..shape[0] {
-                offsets.push(size(&shape[1..]))?;
-                if rank > 2 {
-                    extents.extend_from_slice(&shape[1..]);
-                }
+    let of = || x.extents().chunks_exact(rank);
+    let count = of().fold(0usize, |sum, extents| {
+        sum.saturating_add(extents[0] as usize)
+    });
+    element_count(op, count)?;
+    let each = if rank > 2 { rank - 1 } else { 0 };
+    host::check(op, count, 4 * (1 + each))?;
+    let mut offsets = Offset::new(op, count)?;
+    let mut extents = host::room(op, count * each)?;
+    for shape in of() {
+        for _ in 0..shape[0] {
+            offsets.push(size(&shape[1..]))?;
+            if rank > 2 {
+                extents.extend_from_slice(&shape[1..]);
             }
         }
-        let slices = Layout::with_extents_unchecked(offsets.finish(), rank - 1, extents);
-        Ok(Arc::new(slices))
-    })
+    }
+    Ok(Layout::with_extents_unchecked(
+        offsets.finish(),
+        rank - 1,
+        extents,
+    ))
 }

@@ -13,7 +13,7 @@ use dense::{DENSE_EIGHT, DENSE_SIXTEEN};
 use sparse::{SPARSE_EIGHT, SPARSE_SIXTEEN};
 
 /// The cooperative matrices of a device, of f16 and with sums in f32: square, and as deep as they are wide.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Matrices {
     Eight,
     Sixteen,

@@ -93,3 +93,15 @@ pub(super) fn adapter_info(info: &wgpu::AdapterInfo) -> DeviceInfo {
         bind_groups: 0,
     }
 }
+
+/// What was made for operations so far.
+#[doc(hidden)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Counters {
+    /// Plans that the device made.
+    pub plans: u64,
+    /// Copies of metadata, work lists and tables to the device.
+    pub uploads: u64,
+    /// Layouts that this thread made.
+    pub layouts: u64,
+}

@@ -41,11 +41,11 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
 /// Bytes of the tables that transforms leave on the device, at most.
 const TABLES: u64 = 64 << 10;
 
-/// Uses everything that allocates, and drops it.
-fn use_it(device: &Device, seed: usize) {
+/// Uses everything that allocates, and drops it. Plans stay while there is an equal layout, so each trial has its own.
+fn use_it(device: &Device, trial: &str, seed: usize) {
     let (a, b) = (
-        numbers(&drawn("use left", 300, 900), seed),
-        numbers(&drawn("use right", 300, 90), seed),
+        numbers(&drawn(&format!("{trial} left"), 300, 900), seed),
+        numbers(&drawn(&format!("{trial} right"), 300, 90), seed),
     );
     let (x, y) = (upload(device, &a), upload(device, &b));
     let sum = x.add(&y).unwrap().scale(2.0).unwrap();
@@ -61,7 +61,7 @@ fn is_counted_and_given_back() {
     let memory = device.memory();
     assert_eq!((memory.live, memory.peak, memory.cached), (0, 0, 0));
     for seed in 0..3 {
-        use_it(&device, seed);
+        use_it(&device, "counted", seed);
         let memory = device.memory();
         assert!(memory.live <= TABLES, "{memory:?}");
         assert!(
@@ -71,7 +71,7 @@ fn is_counted_and_given_back() {
     }
     device.trim();
     assert_eq!((device.memory().live, device.memory().cached), (0, 0));
-    use_it(&device, 3);
+    use_it(&device, "counted", 3);
     let x = upload(&device, &numbers(&lengths([1_000_000]), 0));
     let live = device.memory().live;
     assert!((4_000_000..4_300_000).contains(&live), "{live}");
@@ -151,12 +151,12 @@ fn limit() {
 
 fn cache_limit() {
     let device = own_gpu(|options| options.cache_limit = Some(0));
-    use_it(&device, 0);
+    use_it(&device, "limited", 0);
     let memory = device.memory();
     assert!(memory.live <= TABLES && memory.cached == 0, "{memory:?}");
     let device = own_gpu(|options| options.cache_limit = Some(1 << 20));
     for seed in 0..3 {
-        use_it(&device, seed);
+        use_it(&device, "limited", seed);
         assert!(device.memory().cached <= 1 << 20, "{:?}", device.memory());
     }
 }

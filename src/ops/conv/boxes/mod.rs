@@ -7,8 +7,6 @@ mod direct;
 mod place;
 mod twin;
 
-use std::sync::Arc;
-
 pub(crate) use direct::KERNEL as DIRECT;
 pub(crate) use place::KERNEL as PLACE;
 
@@ -30,37 +28,36 @@ pub(super) fn launch(
     a: &Layout,
     b: &Layout,
     pairs: &Pairs,
-) -> Result<Arc<Launch>> {
+) -> Result<Launch> {
     let Wanted {
         op, dtype, window, ..
     } = wanted;
-    a.cached(wanted.key(b, pairs), || {
-        wanted.check_plan(pairs)?;
-        let result = results(&wanted, a, b, pairs)?;
-        check_size(op, &result, dtype, wanted.binding)?;
-        let choices = wanted.choices_of_boxes(a, b, pairs)?;
-        let work = wanted.work_of_boxes(a, b, pairs, &choices)?;
-        // The CPU runs the twin.
-        let (stages, temps) = if wanted.costs.is_cpu() {
-            (Vec::new(), Vec::new())
-        } else {
-            stages(&wanted, correlate, (a, b), pairs, &choices, &result)?
-        };
-        let twin = if choices.all_direct() {
-            let twin = twin_of!(dtype, directly);
-            Twin::new(move |args| twin(args, &window, correlate))
-        } else {
-            Twin::new(move |args| mixed(args, &window, &choices, correlate))
-        };
-        Ok(Arc::new(Launch {
-            op,
-            temps,
-            work: work.max(cost_of(&stages)),
-            stages,
-            outputs: vec![Output::new(dtype, OutputLayout::of(result, &[a, b]))],
-            pairs: Some(pairs.clone()),
-            twin,
-        }))
+    wanted.check_plan(pairs)?;
+    let result = results(&wanted, a, b, pairs)?;
+    check_size(op, &result, dtype, wanted.binding)?;
+    let choices = wanted.choices_of_boxes(a, b, pairs)?;
+    let work = wanted.work_of_boxes(a, b, pairs, &choices)?;
+    // The CPU runs the twin.
+    let (stages, temps) = if wanted.costs.is_cpu() {
+        (Vec::new(), Vec::new())
+    } else {
+        stages(&wanted, correlate, (a, b), pairs, &choices, &result)?
+    };
+    let twin = if choices.all_direct() {
+        let twin = twin_of!(dtype, directly);
+        Twin::new(move |args| twin(args, &window, correlate))
+    } else {
+        let bytes = choices.bytes();
+        Twin::new(move |args| mixed(args, &window, &choices, correlate)).holding(bytes)
+    };
+    Ok(Launch {
+        op,
+        temps,
+        work: work.max(cost_of(&stages)),
+        stages,
+        outputs: vec![Output::new(dtype, OutputLayout::New(result))],
+        pairs: Some(pairs.clone()),
+        twin,
     })
 }
 

@@ -8,8 +8,6 @@
 
 mod text;
 
-use std::sync::Arc;
-
 #[cfg(feature = "gpu")]
 pub(crate) use text::generate;
 
@@ -22,7 +20,7 @@ use crate::plan::{
     Access, CostTable, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Table, Twin,
     TwinArgs, Variant, Word, Words, cost_of, transform_work,
 };
-use crate::ragged::{CacheKey, DType, Layout, Offsets, Pairs};
+use crate::ragged::{DType, Layout, Offsets, Pairs};
 use crate::{Result, host};
 
 /// Values of a transform at least.
@@ -150,6 +148,10 @@ pub(crate) fn spectra_layout(
     Ok(Layout::from_offsets(offsets.finish()))
 }
 
+/// The spectra of kernels, which are operand 0, for signals of the shapes of operand 1.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Spectra;
+
 /// The launch that transforms kernels, for signals of the same rank.
 pub(crate) fn spectra(signals: &Layout, kernels: &Layout, costs: &CostTable) -> Result<Launch> {
     let op = "conv_plan";
@@ -236,7 +238,7 @@ fn stage(
 }
 
 /// Which results are wanted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Mode {
     /// All m + n − 1.
     Full,
@@ -268,48 +270,40 @@ pub(crate) fn launch(
     a: &Layout,
     kernels: &Layout,
     pairs: &Pairs,
-) -> Result<Arc<Launch>> {
+) -> Result<Launch> {
     let op = mode.op();
     check_rank(op, [a, kernels])?;
-    let key = CacheKey {
-        what: op,
-        other: kernels.id(),
-        device: costs.key(),
-        extra: pairs.key(),
+    let mut offsets = Offset::new(op, pairs.len())?;
+    for (i, k) in pairs.iter() {
+        offsets.push(mode.results(a.length(i), kernels.length(k)) as u64)?;
+    }
+    let result = Layout::from_offsets(offsets.finish());
+    let stages = match costs.is_cpu() {
+        true => Vec::new(),
+        false => stages(op, costs, a, kernels, pairs, &result)?,
     };
-    a.cached(key, || {
-        let mut offsets = Offset::new(op, pairs.len())?;
-        for (i, k) in pairs.iter() {
-            offsets.push(mode.results(a.length(i), kernels.length(k)) as u64)?;
-        }
-        let result = Layout::from_offsets(offsets.finish());
-        let stages = match costs.is_cpu() {
-            true => Vec::new(),
-            false => stages(op, costs, a, kernels, pairs, &result)?,
-        };
-        let work = match costs.is_cpu() {
-            // A block is transformed, multiplied and transformed back.
-            true => pairs
-                .iter()
-                .enumerate()
-                .fold(0, |work: u64, (pair, (_, k))| {
-                    let cut = Cut::new(kernels.length(k), costs);
-                    let blocks = result.length(pair).div_ceil(cut.step()) as u64;
-                    let block = 2 * transform_work(cut.length as u64);
-                    work.saturating_add(blocks.saturating_mul(block))
-                }),
-            false => cost_of(&stages),
-        };
-        let (kernels, costs) = (kernels.offsets().clone(), costs.clone());
-        Ok(Arc::new(Launch {
-            op,
-            outputs: vec![Output::new(DType::F32, OutputLayout::of(result, &[a]))],
-            temps: Vec::new(),
-            work,
-            stages,
-            pairs: Some(pairs.clone()),
-            twin: Twin::new(move |args| convolve(args, &kernels, &costs)),
-        }))
+    let work = match costs.is_cpu() {
+        // A block is transformed, multiplied and transformed back.
+        true => pairs
+            .iter()
+            .enumerate()
+            .fold(0, |work: u64, (pair, (_, k))| {
+                let cut = Cut::new(kernels.length(k), costs);
+                let blocks = result.length(pair).div_ceil(cut.step()) as u64;
+                let block = 2 * transform_work(cut.length as u64);
+                work.saturating_add(blocks.saturating_mul(block))
+            }),
+        false => cost_of(&stages),
+    };
+    let (kernels, costs) = (kernels.offsets().clone(), costs.clone());
+    Ok(Launch {
+        op,
+        outputs: vec![Output::new(DType::F32, OutputLayout::New(result))],
+        temps: Vec::new(),
+        work,
+        stages,
+        pairs: Some(pairs.clone()),
+        twin: Twin::new(move |args| convolve(args, &kernels, &costs)),
     })
 }
 

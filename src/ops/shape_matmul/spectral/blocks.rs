@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::{Plan, Product};
+use super::super::{Product, Products};
 use crate::plan::transform_work;
 use crate::{Error, Result, host};
 
@@ -52,7 +52,7 @@ impl Block<'_> {
 }
 
 /// Every block of the plan, product by product.
-pub(super) fn blocks<'a>(op: &'static str, plan: &'a Plan) -> Result<Vec<Block<'a>>> {
+pub(super) fn blocks<'a>(op: &'static str, plan: &'a Products) -> Result<Vec<Block<'a>>> {
     let mut blocks = Vec::new();
     for product in &plan.products {
         let mut of_length: BTreeMap<u32, [Vec<usize>; 2]> = BTreeMap::new();
@@ -81,7 +81,7 @@ pub(super) fn blocks<'a>(op: &'static str, plan: &'a Plan) -> Result<Vec<Block<'
 }
 
 /// Multiply-adds of what goes by transforms: those of the factors and of the results, and four at each frequency of each term.
-pub(in super::super) fn work(op: &'static str, plan: &Plan) -> Result<u64> {
+pub(in super::super) fn work(op: &'static str, plan: &Products) -> Result<u64> {
     let blocks = blocks(op, plan)?;
     Ok(blocks.iter().fold(0, |work: u64, block| {
         let length = u64::from(block.length);

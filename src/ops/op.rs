@@ -1,0 +1,131 @@
+//! What is asked for, as data.
+
+use super::fft::Room;
+use super::{
+    ambient, bsr, cast, conv, convert, correlate_max, eval, fft, gather, kron, lines, map, maps,
+    matmul, reduce, scatter, select, shape_matmul, strided,
+};
+use crate::Result;
+use crate::plan::{CostTable, Plan};
+use crate::ragged::{Layout, Pairs};
+
+/// An operation with its attributes. With the layouts of its operands, their pairs and a device it says all that a plan depends on;
+/// scalars, which change from call to call, are the call's.
+///
+/// Each part is defined in the room of its operation.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Op {
+    Map(map::Map),
+    Full(map::Full),
+    Apply(maps::Apply),
+    Cast(cast::Cast),
+    Convert(convert::Convert),
+    Combine(ambient::Combine),
+    Beside(ambient::Beside),
+    Along(lines::Along),
+    Reduce(reduce::Reduce),
+    ReducePairs(reduce::ReducePairs),
+    Conv(conv::Conv),
+    Spectra(conv::kept::Spectra),
+    Kept(conv::kept::Mode),
+    CorrelateMax(correlate_max::CorrelateMax),
+    Eval(eval::Eval),
+    Kron(kron::Kron),
+    Matmul(matmul::Matmul),
+    Bsr(bsr::BsrMatmul),
+    Sampled(bsr::Sampled),
+    Fft(fft::Transform),
+    Planes(fft::planes::Planes),
+    Gather(gather::Gather),
+    ScatterAdd(scatter::Add),
+    ScatterSet(scatter::Set),
+    Select(select::Select),
+    Reorder(select::Reorder),
+    SortByLength(select::SortByLength),
+    Join(select::Join),
+    ShapeMatmul(shape_matmul::ShapeMatmul),
+    ShapeTranspose(shape_matmul::Transpose),
+    Strided(strided::Strided),
+    View(strided::View),
+}
+
+/// What planning depends on beside the operation.
+pub(crate) struct Asked<'a> {
+    pub inputs: &'a [&'a Layout],
+    pub pairs: Option<&'a Pairs>,
+    pub device: Traits<'a>,
+}
+
+/// What planning needs to know of a device.
+#[derive(Clone, Copy)]
+pub(crate) struct Traits<'a> {
+    pub costs: &'a CostTable,
+    /// Multiply-adds at most.
+    pub allowed: u64,
+    /// What a GPU has for transforms.
+    pub room: Option<Room>,
+    /// Bytes that a result may have, where the device is a GPU.
+    pub binding: Option<u64>,
+}
+
+impl<'a> Asked<'a> {
+    /// The two operands of a pairing.
+    fn both(&self) -> (&'a Layout, &'a Layout) {
+        (self.inputs[0], self.inputs[1])
+    }
+
+    /// The pairs of an operation of two operands.
+    fn pairs(&self) -> &'a Pairs {
+        self.pairs
+            .expect("an operation of two operands is asked for with its pairs")
+    }
+}
+
+impl Op {
+    /// Whether a device keeps its plan. Not where the attributes are hardly ever met again, and hold as much as the plan does.
+    pub(crate) fn is_kept(&self) -> bool {
+        !matches!(self, Op::Full(_) | Op::Select(_) | Op::Spectra(_))
+    }
+
+    /// What there is to do: checks shapes and works out results.
+    pub(crate) fn plan(&self, asked: &Asked<'_>) -> Result<Plan> {
+        let Asked { inputs, device, .. } = *asked;
+        Ok(match self {
+            Op::Map(map) => map.launch(inputs[0]).into(),
+            Op::Full(full) => full.launch().into(),
+            Op::Apply(apply) => apply.launch(inputs[0])?.into(),
+            Op::Cast(cast) => cast.launch(inputs[0]).into(),
+            Op::Convert(convert) => convert.launch(inputs[0]).into(),
+            Op::Combine(combine) => combine.launch(asked.both(), asked.pairs())?.into(),
+            Op::Beside(beside) => beside.launch(asked.both(), asked.pairs())?.into(),
+            Op::Reduce(reduce) => reduce.launch(inputs[0])?.into(),
+            Op::ReducePairs(reduce) => reduce.launch(asked.both(), asked.pairs())?.into(),
+            Op::Conv(conv) => conv.launch(asked.both(), asked.pairs(), device)?.into(),
+            Op::Spectra(_) => conv::kept::spectra(inputs[1], inputs[0], device.costs)?.into(),
+            Op::Kept(mode) => {
+                let (signals, kernels) = (inputs[0], inputs[2]);
+                conv::kept::launch(*mode, device.costs, signals, kernels, asked.pairs())?.into()
+            }
+            Op::CorrelateMax(search) => search.launch(asked.both(), asked.pairs(), device)?.into(),
+            Op::Eval(eval) => eval.launch(asked.both(), asked.pairs())?.into(),
+            Op::Kron(kron) => kron.launch(asked.both(), asked.pairs())?.into(),
+            Op::Matmul(matmul) => matmul.launch(inputs, asked.pairs(), device)?.into(),
+            Op::Bsr(bsr) => bsr.launch(inputs, device)?.into(),
+            Op::Sampled(sampled) => sampled.launch(asked.both(), asked.pairs(), device)?.into(),
+            Op::Fft(transform) => transform.launch(inputs, device.room)?.into(),
+            Op::Planes(planes) => planes.view(inputs)?,
+            Op::Gather(gather) => gather.launch(inputs[0], asked.pairs())?.into(),
+            Op::ScatterAdd(add) => add.launch(inputs[0], inputs[1], asked.pairs())?.into(),
+            Op::ScatterSet(set) => set.launch(inputs[0], inputs[1])?.into(),
+            Op::Select(select) => select.launch(inputs[0])?.into(),
+            Op::Reorder(reorder) => reorder.launch(inputs[0])?.into(),
+            Op::SortByLength(sort) => sort.plan(inputs[0])?,
+            Op::Along(along) => along.launch(inputs[0])?.into(),
+            Op::Join(join) => join.launch(inputs)?.into(),
+            Op::ShapeMatmul(matmul) => matmul.plan(inputs, device.room)?,
+            Op::ShapeTranspose(transpose) => transpose.plan(inputs)?,
+            Op::Strided(strided) => strided.plan(inputs)?,
+            Op::View(view) => view.plan(inputs)?,
+        })
+    }
+}

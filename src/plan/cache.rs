@@ -1,0 +1,356 @@
+//! What a device has planned: one cache, bounded by bytes.
+//!
+//! A plan is found by the operation, the identities of its operands' layouts, the pairs and the costs that choices were made by; what else
+//! of a device a plan depends on never changes. It goes when a layout is gone that it was asked for, when it is the least recently used and there
+//! are too many bytes, or when all of them go.
+
+use core::hash::{BuildHasher, Hash, Hasher};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+use super::launch::Plan;
+use crate::Result;
+use crate::ragged::{Keeper, Layout, Pairs, hasher};
+
+/// Bytes of plans on the host: enough for a few dozen of batches of a million elements, which take as long to plan as to run. A device's
+/// copies of them take fewer.
+const LIMIT: usize = 256 << 20;
+
+/// What is asked for.
+pub(crate) struct Ask<'a, O> {
+    pub op: O,
+    pub inputs: &'a [&'a Layout],
+    pub pairs: Option<&'a Pairs>,
+    /// [`CostTable::key`](super::CostTable::key) of the device.
+    pub costs: u64,
+}
+
+impl<O: Hash> Ask<'_, O> {
+    fn hash(&self) -> u64 {
+        let mut state = hasher().build_hasher();
+        self.op.hash(&mut state);
+        for input in self.inputs {
+            state.write_u64(input.id());
+        }
+        self.pairs.hash(&mut state);
+        state.write_u64(self.costs);
+        state.finish()
+    }
+}
+
+struct Entry<O> {
+    hash: u64,
+    op: O,
+    inputs: Vec<u64>,
+    pairs: Option<Pairs>,
+    costs: u64,
+    plan: Arc<Plan>,
+    bytes: usize,
+    /// The number of the call that used it last.
+    used: u64,
+}
+
+impl<O: Eq> Entry<O> {
+    fn is(&self, hash: u64, ask: &Ask<'_, O>) -> bool {
+        let ids = ask.inputs.iter().map(|input| input.id());
+        self.hash == hash
+            && self.costs == ask.costs
+            && self.inputs.iter().copied().eq(ids)
+            && self.op == ask.op
+            && self.pairs.as_ref() == ask.pairs
+    }
+}
+
+/// The plans of a device.
+pub(crate) struct PlanCache<O> {
+    state: Mutex<State<O>>,
+    limit: usize,
+}
+
+struct State<O> {
+    entries: Vec<Option<Entry<O>>>,
+    free: Vec<u32>,
+    by_hash: HashTable<u32>,
+    /// The entries that were asked for with a layout.
+    by_layout: HashMap<u64, Vec<u32>, DefaultHashBuilder>,
+    bytes: usize,
+    calls: u64,
+    made: u64,
+}
+
+impl<O> Default for PlanCache<O> {
+    fn default() -> PlanCache<O> {
+        PlanCache::with_limit(LIMIT)
+    }
+}
+
+impl<O> PlanCache<O> {
+    fn with_limit(limit: usize) -> PlanCache<O> {
+        PlanCache {
+            state: Mutex::new(State {
+                entries: Vec::new(),
+                free: Vec::new(),
+                by_hash: HashTable::new(),
+                by_layout: HashMap::with_hasher(hasher().clone()),
+                bytes: 0,
+                calls: 0,
+                made: 0,
+            }),
+            limit,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<O>> {
+        // No code that could panic half-way runs under the lock, so a poisoned cache is still whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The number of plans that were made.
+    pub(crate) fn made(&self) -> u64 {
+        self.lock().made
+    }
+
+    /// Forgets all plans. Whoever uses one keeps it.
+    pub(crate) fn clear(&self) {
+        let mut state = self.lock();
+        state.by_hash.clear();
+        state.by_layout.clear();
+        state.free.clear();
+        state.bytes = 0;
+        let gone = std::mem::take(&mut state.entries);
+        // A plan may own device memory, whose release takes locks of its own, and the last of a layout: not under this one.
+        drop(state);
+        drop(gone);
+    }
+}
+
+impl<O: Eq + Hash + Send + 'static> PlanCache<O> {
+    /// The plan that is asked for, made now if it is not there.
+    ///
+    /// `make` runs without the lock. When two threads make the same plan at once, both get the one that was stored first.
+    pub(crate) fn get_or_make(
+        self: &Arc<Self>,
+        ask: Ask<'_, O>,
+        make: impl FnOnce(&O) -> Result<Plan>,
+    ) -> Result<Arc<Plan>> {
+        // Layouts are compared here where they are new, and not under the lock.
+        let hash = ask.hash();
+        if let Some(found) = self.lock().find(hash, &ask) {
+            return Ok(found);
+        }
+        let mut plan = make(&ask.op)?;
+        plan.settle(ask.inputs);
+        let plan = Arc::new(plan);
+        let keeper: Arc<dyn Keeper> = self.clone();
+        for input in ask.inputs {
+            input.identity().kept_by(&keeper);
+        }
+        let mut state = self.lock();
+        state.made += 1;
+        if let Some(found) = state.find(hash, &ask) {
+            return Ok(found);
+        }
+        let entry = Entry {
+            hash,
+            inputs: ask.inputs.iter().map(|input| input.id()).collect(),
+            pairs: ask.pairs.cloned(),
+            costs: ask.costs,
+            bytes: size_of::<Entry<O>>() + plan.bytes() + ask.pairs.map_or(0, Pairs::bytes),
+            plan: plan.clone(),
+            op: ask.op,
+            used: state.calls,
+        };
+        let gone = state.insert(entry, self.limit);
+        drop(state);
+        drop(gone);
+        Ok(plan)
+    }
+}
+
+impl<O: Send> Keeper for PlanCache<O> {
+    fn forget(&self, id: u64) {
+        let mut state = self.lock();
+        let slots = state.by_layout.remove(&id).unwrap_or_default();
+        let gone: Vec<_> = slots
+            .into_iter()
+            .filter_map(|slot| state.remove(slot))
+            .collect();
+        drop(state);
+        drop(gone);
+    }
+}
+
+impl<O: Eq> State<O> {
+    /// Finds a plan and marks it as the most recently used.
+    fn find(&mut self, hash: u64, ask: &Ask<'_, O>) -> Option<Arc<Plan>> {
+        self.calls += 1;
+        let entries = &self.entries;
+        let is_it = |slot: &u32| {
+            let entry = entries[*slot as usize].as_ref();
+            entry.is_some_and(|entry| entry.is(hash, ask))
+        };
+        let slot = *self.by_hash.find(hash, is_it)?;
+        let entry = self.entries[slot as usize].as_mut()?;
+        entry.used = self.calls;
+        Some(entry.plan.clone())
+    }
+}
+
+impl<O> State<O> {
+    /// Adds an entry. Those that give way to it.
+    fn insert(&mut self, entry: Entry<O>, limit: usize) -> Vec<Entry<O>> {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.entries.push(None);
+            self.entries.len() as u32 - 1
+        });
+        for id in &entry.inputs {
+            let slots = self.by_layout.entry(*id).or_default();
+            if slots.last() != Some(&slot) {
+                slots.push(slot);
+            }
+        }
+        self.bytes += entry.bytes;
+        let (hash, kept) = (entry.hash, slot);
+        self.entries[slot as usize] = Some(entry);
+        let entries = &self.entries;
+        self.by_hash.insert_unique(hash, slot, |slot| {
+            entries[*slot as usize]
+                .as_ref()
+                .map_or(0, |entry| entry.hash)
+        });
+        if self.bytes <= limit {
+            return Vec::new();
+        }
+        // A few more than must go, so that the next ones need not look at all of them again.
+        let mut by_use: Vec<(u64, u32)> = self
+            .entries
+            .iter()
+            .zip(0..)
+            .filter_map(|(entry, slot)| Some((entry.as_ref()?.used, slot)))
+            .filter(|(_, slot)| *slot != kept)
+            .collect();
+        by_use.sort_unstable();
+        let mut gone = Vec::new();
+        for (_, slot) in by_use {
+            if self.bytes <= limit - limit / 16 {
+                break;
+            }
+            gone.extend(self.remove(slot));
+        }
+        gone
+    }
+
+    fn remove(&mut self, slot: u32) -> Option<Entry<O>> {
+        let entry = self.entries[slot as usize].take()?;
+        if let Ok(found) = self.by_hash.find_entry(entry.hash, |other| *other == slot) {
+            found.remove();
+        }
+        for id in &entry.inputs {
+            if let Some(slots) = self.by_layout.get_mut(id) {
+                slots.retain(|other| *other != slot);
+                if slots.is_empty() {
+                    self.by_layout.remove(id);
+                }
+            }
+        }
+        self.bytes -= entry.bytes;
+        self.free.push(slot);
+        Some(entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::OutputLayout;
+
+    fn layout(length: usize) -> Layout {
+        Layout::from_lengths([length, 7]).unwrap()
+    }
+
+    /// Whether the plan had to be made.
+    fn made(cache: &Arc<PlanCache<u32>>, op: u32, inputs: &[&Layout]) -> bool {
+        let before = cache.made();
+        let ask = Ask {
+            op,
+            inputs,
+            pairs: None,
+            costs: 0,
+        };
+        cache
+            .get_or_make(ask, |_| Ok(Plan::view(OutputLayout::Input(0), 0)))
+            .unwrap();
+        cache.made() > before
+    }
+
+    fn sizes(cache: &PlanCache<u32>) -> (usize, usize, usize) {
+        let state = cache.lock();
+        let there = state.entries.iter().flatten().count();
+        assert_eq!(there, state.by_hash.len());
+        (there, state.by_layout.len(), state.bytes)
+    }
+
+    #[test]
+    fn equal_layouts_are_one() {
+        let cache = Arc::new(PlanCache::default());
+        let (a, b) = (layout(3), layout(4));
+        assert!(made(&cache, 1, &[&a, &b]));
+        assert!(!made(&cache, 1, &[&a.clone(), &layout(4)]));
+        assert!(made(&cache, 2, &[&a, &b]) && made(&cache, 1, &[&b, &a]) && made(&cache, 1, &[&a]));
+        // Of one that was built later, the first is kept for as long.
+        let later = layout(3);
+        assert!(!made(&cache, 1, &[&later]));
+        drop(a);
+        assert!(!made(&cache, 1, &[&later]));
+    }
+
+    #[test]
+    fn a_plan_goes_with_any_of_its_layouts() {
+        let cache = Arc::new(PlanCache::default());
+        let (a, b) = (layout(31), layout(41));
+        assert!(made(&cache, 1, &[&a, &b]) && made(&cache, 2, &[&b]) && made(&cache, 3, &[&a, &a]));
+        assert_eq!(sizes(&cache).0, 3);
+        drop(a);
+        assert_eq!(sizes(&cache).0, 1);
+        assert!(!made(&cache, 2, &[&b]));
+        drop(b);
+        assert_eq!(sizes(&cache), (0, 0, 0));
+    }
+
+    #[test]
+    fn the_least_recently_used_go_first() {
+        let one = size_of::<Entry<u32>>() + Plan::view(OutputLayout::Input(0), 0).bytes();
+        let cache = Arc::new(PlanCache::with_limit(16 * one));
+        let a = layout(5);
+        assert!((0..16).all(|op| made(&cache, op, &[&a])));
+        assert!(!made(&cache, 0, &[&a]), "a full cache keeps everything");
+        assert!(made(&cache, 16, &[&a]));
+        assert!(sizes(&cache).2 <= 16 * one);
+        assert!(!made(&cache, 0, &[&a]), "one in use stays");
+        assert!(!made(&cache, 16, &[&a]), "as does the newest");
+        assert!(made(&cache, 1, &[&a]), "the oldest went");
+        cache.clear();
+        assert_eq!(sizes(&cache), (0, 0, 0));
+        assert!(made(&cache, 0, &[&a]));
+    }
+
+    #[test]
+    fn a_failure_is_returned_and_not_stored() {
+        let cache = Arc::new(PlanCache::<u32>::default());
+        let a = layout(6);
+        let lost = crate::Error::NoDevice {
+            reason: "test".into(),
+        };
+        let ask = Ask {
+            op: 1,
+            inputs: &[&a],
+            pairs: None,
+            costs: 0,
+        };
+        let failed = cache.get_or_make(ask, |_| Err(lost.clone()));
+        assert_eq!(failed.err(), Some(lost));
+        assert!(made(&cache, 1, &[&a]));
+    }
+}

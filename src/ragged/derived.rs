@@ -1,0 +1,96 @@
+//! What was worked out from a value for any device, kept beside it.
+
+use core::any::{Any, TypeId};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::error::Result;
+
+/// Values of a type and numbers that they were made for. Enough of both for the ways in which kernels read one topology.
+const CAPACITY: usize = 16;
+
+type Key = (TypeId, [u32; 2]);
+
+/// A few values of any type, by type and numbers. The oldest goes first.
+#[derive(Default)]
+pub(super) struct Derived(Mutex<Vec<(Key, Arc<dyn Any + Send + Sync>)>>);
+
+impl Derived {
+    /// The value of these numbers, made now if it is not there; without the lock. Of two that are made at once the first stays.
+    pub(super) fn get_or_make<V: Any + Send + Sync>(
+        &self,
+        numbers: [u32; 2],
+        make: impl FnOnce() -> Result<Arc<V>>,
+    ) -> Result<Arc<V>> {
+        let key = (TypeId::of::<V>(), numbers);
+        if let Some(found) = find(&self.lock(), key) {
+            return Ok(found);
+        }
+        let made = make()?;
+        let mut all = self.lock();
+        if let Some(found) = find(&all, key) {
+            return Ok(found);
+        }
+        let oldest = (all.len() == CAPACITY).then(|| all.remove(0));
+        all.push((key, made.clone()));
+        // Devices hear of it: not under this lock.
+        drop(all);
+        drop(oldest);
+        Ok(made)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(Key, Arc<dyn Any + Send + Sync>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn find<V: Any + Send + Sync>(
+    all: &[(Key, Arc<dyn Any + Send + Sync>)],
+    key: Key,
+) -> Option<Arc<V>> {
+    let found = all.iter().find(|(known, _)| *known == key)?;
+    found.1.clone().downcast().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the value had to be made.
+    fn made(all: &Derived, number: u32) -> bool {
+        let mut made = false;
+        let value = all.get_or_make([number, 0], || {
+            made = true;
+            Ok(Arc::new(number))
+        });
+        assert_eq!(value.as_deref(), Ok(&number));
+        made
+    }
+
+    #[test]
+    fn the_oldest_value_goes_first() {
+        let all = Derived::default();
+        let capacity = CAPACITY as u32;
+        assert!((0..capacity).all(|i| made(&all, i)));
+        assert!(!made(&all, 0));
+        assert!(made(&all, capacity));
+        assert!(made(&all, 0) && !made(&all, 2));
+        assert_eq!(all.lock().len(), CAPACITY);
+    }
+
+    #[test]
+    fn types_have_values_of_their_own_and_failures_are_not_kept() {
+        let all = Derived::default();
+        assert!(made(&all, 7));
+        let other = all.get_or_make([7, 0], || Ok(Arc::new("seven")));
+        assert_eq!(other.as_deref(), Ok(&"seven"));
+        let lost = crate::Error::NoDevice {
+            reason: "test".into(),
+        };
+        let failed = all.get_or_make::<u64>([7, 0], || Err(lost.clone()));
+        assert_eq!(failed, Err(lost));
+        assert_eq!(
+            all.get_or_make([7, 0], || Ok(Arc::new(9u64))).as_deref(),
+            Ok(&9)
+        );
+    }
+}

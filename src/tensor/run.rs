@@ -1,0 +1,276 @@
+//! Where every operation goes through: operands are checked, a plan is looked up or made, and run.
+
+use std::sync::Arc;
+
+use super::device::Backend;
+use super::{Device, Storage, Tensor};
+use crate::cpu::CpuInput;
+#[cfg(feature = "gpu")]
+use crate::gpu::GpuInput;
+use crate::ops::{Asked, Op};
+use crate::plan::{Ask, Beside, Launch, OutputLayout, Plan, Prepared, What, check_work};
+use crate::ragged::{Element, Layout, Pairs};
+use crate::{Error, Result, host};
+
+/// Whatever the operation is.
+const OP: &str = "operands";
+
+/// An operand without its element type.
+#[derive(Clone)]
+pub(super) struct Operand<'a> {
+    pub device: &'a Device,
+    pub storage: &'a Storage,
+    pub base: usize,
+    /// The size of a value in units of the base.
+    pub unit: usize,
+    pub bytes: std::ops::Range<usize>,
+    pub layout: &'a Layout,
+}
+
+/// A result without its element type.
+pub(super) struct Value {
+    storage: Storage,
+    base: usize,
+    layout: Layout,
+}
+
+impl Value {
+    pub(super) fn typed<T: Element>(self, device: &Device) -> Tensor<T> {
+        Tensor::new(device, self.storage, self.base, self.layout)
+    }
+}
+
+/// An operation on operands.
+pub(super) struct Call<'a> {
+    pub device: &'a Device,
+    pub op: Op,
+    pub operands: &'a [Operand<'a>],
+    /// Of operations of two operands that are paired.
+    pub pairs: Option<&'a Pairs>,
+    /// The constants of the call.
+    pub scalars: &'a [u32],
+}
+
+impl<'a> Call<'a> {
+    pub(super) fn new(device: &'a Device, op: Op, operands: &'a [Operand<'a>]) -> Call<'a> {
+        Call {
+            device,
+            op,
+            operands,
+            pairs: None,
+            scalars: &[],
+        }
+    }
+
+    /// The only result.
+    pub(super) fn one<T: Element>(self) -> Result<Tensor<T>> {
+        Ok(self.run()?.0)
+    }
+
+    /// The only result, and the layout that comes with it.
+    pub(super) fn with_layout<T: Element>(self) -> Result<(Tensor<T>, Layout)> {
+        let operands = self.operands;
+        let (result, plan) = self.run()?;
+        let layout = match &plan.beside {
+            Beside::Layout(layout) => layout.get(|i| operands[i].layout).clone(),
+            _ => result.layout().clone(),
+        };
+        Ok((result, layout))
+    }
+
+    /// The only result, and the plan that it came by.
+    pub(super) fn run<T: Element>(self) -> Result<(Tensor<T>, Arc<Plan>)> {
+        let device = self.device;
+        let (values, plan) = self.values()?;
+        match <[_; 1]>::try_from(values) {
+            Ok([value]) => Ok((value.typed(device), plan)),
+            Err(other) => Err(wrong(&plan, "one", other.len())),
+        }
+    }
+
+    /// Both results.
+    pub(super) fn two<T: Element, U: Element>(self) -> Result<(Tensor<T>, Tensor<U>)> {
+        let device = self.device;
+        let (values, plan) = self.values()?;
+        match <[_; 2]>::try_from(values) {
+            Ok([first, second]) => Ok((first.typed(device), second.typed(device))),
+            Err(other) => Err(wrong(&plan, "two", other.len())),
+        }
+    }
+
+    fn values(self) -> Result<(Vec<Value>, Arc<Plan>)> {
+        let Call {
+            device,
+            operands,
+            scalars,
+            ..
+        } = self;
+        let elsewhere = operands
+            .iter()
+            .find(|operand| operand.device.id() != device.id());
+        let elsewhere = elsewhere.map(|operand| operand.device.name());
+        let plan = self.plan()?;
+        let values = match &plan.what {
+            What::View { layout, skipped } => view(operands, layout, *skipped),
+            What::Launch(launch) => {
+                if let Some(right) = elsewhere {
+                    return Err(Error::DeviceMismatch {
+                        op: launch.op,
+                        left: device.name(),
+                        right,
+                    });
+                }
+                launched(device, launch, &plan.prepared, operands, scalars)?
+            }
+        };
+        Ok((values, plan))
+    }
+
+    /// The plan that the device keeps, or a new one.
+    fn plan(self) -> Result<Arc<Plan>> {
+        let mut inputs = host::room(OP, self.operands.len())?;
+        inputs.extend(self.operands.iter().map(|operand| operand.layout));
+        let asked = Asked {
+            inputs: &inputs,
+            pairs: self.pairs,
+            device: self.device.traits(),
+        };
+        if !self.op.is_kept() {
+            let mut plan = self.op.plan(&asked)?;
+            plan.settle(&inputs);
+            return Ok(Arc::new(plan));
+        }
+        let ask = Ask {
+            op: self.op,
+            inputs: &inputs,
+            pairs: self.pairs,
+            costs: asked.device.costs.key(),
+        };
+        self.device.plans().get_or_make(ask, |op| op.plan(&asked))
+    }
+}
+
+fn wrong(plan: &Plan, expected: &str, got: usize) -> Error {
+    let op = match &plan.what {
+        What::Launch(launch) => launch.op,
+        What::View { .. } => "view",
+    };
+    Error::Gpu {
+        op,
+        message: format!("{got} results instead of {expected}"),
+    }
+}
+
+fn view(operands: &[Operand<'_>], layout: &OutputLayout, skipped: usize) -> Vec<Value> {
+    let of = |x: &Operand<'_>| Value {
+        storage: x.storage.clone(),
+        base: x.base + skipped * x.unit,
+        layout: layout.get(|i| operands[i].layout).clone(),
+    };
+    operands.first().map(of).into_iter().collect()
+}
+
+/// Runs a launch on the device.
+fn launched(
+    device: &Device,
+    launch: &Launch,
+    #[cfg_attr(
+        not(feature = "gpu"),
+        allow(unused_variables, reason = "the CPU prepares nothing")
+    )]
+    prepared: &Prepared,
+    operands: &[Operand<'_>],
+    scalars: &[u32],
+) -> Result<Vec<Value>> {
+    check_work(launch.op, None, launch.work, device.allowed())?;
+    let elsewhere = || Error::DeviceMismatch {
+        op: launch.op,
+        left: device.name(),
+        right: "another device".to_owned(),
+    };
+    match device.backend() {
+        Backend::Cpu(cpu) => {
+            let mut inputs = host::room(launch.op, operands.len())?;
+            for operand in operands {
+                #[cfg_attr(
+                    not(feature = "gpu"),
+                    allow(irrefutable_let_patterns, reason = "there is no other storage then")
+                )]
+                let Storage::Cpu(buffer) = operand.storage else {
+                    return Err(elsewhere());
+                };
+                inputs.push(CpuInput {
+                    buffer,
+                    bytes: operand.bytes.clone(),
+                    layout: operand.layout,
+                });
+            }
+            let results = cpu.run(launch, &inputs, scalars)?;
+            let value = |(buffer, layout)| Value {
+                storage: Storage::Cpu(buffer),
+                base: 0,
+                layout,
+            };
+            Ok(results.into_iter().map(value).collect())
+        }
+        #[cfg(feature = "gpu")]
+        Backend::Gpu(gpu) => {
+            let mut inputs = host::room(launch.op, operands.len())?;
+            for operand in operands {
+                let Storage::Gpu(buffer) = operand.storage else {
+                    return Err(elsewhere());
+                };
+                inputs.push(GpuInput {
+                    buffer,
+                    // A buffer holds less than 2³² halves of words: its size in bytes fits the binding limit.
+                    base: operand.base as u32,
+                    layout: operand.layout,
+                });
+            }
+            let results = gpu.run(launch, prepared, &inputs, scalars)?;
+            let value = |(buffer, layout)| Value {
+                storage: Storage::Gpu(buffer),
+                base: 0,
+                layout,
+            };
+            Ok(results.into_iter().map(value).collect())
+        }
+    }
+}
+
+impl<T: Element> Tensor<T> {
+    /// The operand without its element type.
+    pub(super) fn operand(&self) -> Operand<'_> {
+        Operand {
+            device: &self.device,
+            storage: &self.storage,
+            base: self.base,
+            unit: T::DTYPE.size() / T::DTYPE.unit(),
+            bytes: self.begin()..self.begin() + self.layout.total() * T::DTYPE.size(),
+            layout: &self.layout,
+        }
+    }
+
+    /// An operand of this layout and no values, beside this one.
+    pub(super) fn shapes<'a>(&'a self, layout: &'a Layout) -> Operand<'a> {
+        Operand {
+            bytes: 0..0,
+            layout,
+            ..self.operand()
+        }
+    }
+
+    /// An operation on this tensor alone.
+    pub(super) fn unary<U: Element>(&self, op: Op, scalars: &[u32]) -> Result<Tensor<U>> {
+        Call {
+            scalars,
+            ..Call::new(&self.device, op, &[self.operand()])
+        }
+        .one()
+    }
+
+    /// An operation on this tensor and a layout.
+    pub(super) fn onto<U: Element>(&self, op: Op, layout: &Layout) -> Result<Tensor<U>> {
+        Call::new(&self.device, op, &[self.operand(), self.shapes(layout)]).one()
+    }
+}
