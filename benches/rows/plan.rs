@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use vsla::{ConvChoice, ConvMethod, CostTable, Layout, Pairing};
+use vsla::{ConvChoice, ConvMethod, CostTable, Layout, Pairing, Shape, Tensor};
 
 use crate::harness::{Bench, Outcome, Spec, Times, median};
 
@@ -12,6 +12,9 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     }
     if bench.device.is_gpu() && bench.wants("plan/new-lengths") {
         new_lengths(bench)?;
+    }
+    if bench.wants("plan/network") {
+        network(bench)?;
     }
     if bench.wants("plan/calibrate") {
         calibrate(bench)?;
@@ -140,6 +143,89 @@ fn new_lengths(bench: &mut Bench) -> Outcome<()> {
         ("ms", 2.0),
         check,
     );
+    Ok(())
+}
+
+const LAYERS: usize = 12;
+/// Operations of a layer.
+const OPERATIONS: usize = 4;
+
+/// A layer's weights, and which element meets them: the only ones, listed.
+struct Layer {
+    weights: Tensor<f32>,
+    list: Vec<(u32, u32)>,
+}
+
+/// The host's time for an operation of a network whose plans are all known: layers with weights of their own, on three
+/// batches in turn.
+fn network(bench: &mut Bench) -> Outcome<()> {
+    let width = |layer: usize| 8 + layer % 3;
+    let layers = (0..LAYERS).map(|layer| {
+        let shape = Shape::new(&[width(layer), width(layer + 1)])?;
+        Ok(Layer {
+            weights: bench.device.full(&Layout::uniform(1, shape)?, 0.1)?,
+            list: (0..64).map(|element| (element, 0)).collect(),
+        })
+    });
+    let layers = layers.collect::<vsla::Result<Vec<_>>>()?;
+    let batches = (0..3).map(|seed| {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let shapes = (0..64).map(|_| Shape::new(&[rng.usize(1..9), width(0)]));
+        let layout = Layout::from_shapes(2, shapes.collect::<vsla::Result<Vec<_>>>()?)?;
+        bench.device.full(&layout, 1.0f32)
+    });
+    let batches = batches.collect::<vsla::Result<Vec<_>>>()?;
+    let forward = |x: &Tensor<f32>| -> vsla::Result<Tensor<f32>> {
+        layers.iter().try_fold(x.clone(), |x, layer| {
+            let product = x
+                .pair(&layer.weights, Pairing::List(&layer.list))?
+                .matmul()?;
+            product.tanh()?.add(&product)?.scale(0.5)
+        })
+    };
+    for x in &batches {
+        forward(x)?;
+    }
+    bench.sync()?;
+    let mut made = [0; 3];
+    let measured = repeated(bench, |bench, _| {
+        let before = bench.device.counters();
+        let began = Instant::now();
+        for x in &batches {
+            forward(x)?;
+        }
+        let took = began.elapsed();
+        let after = bench.device.counters();
+        made[0] += after.plans - before.plans;
+        made[1] += after.uploads - before.uploads;
+        made[2] += after.layouts - before.layouts;
+        bench.sync()?;
+        Ok(took / (batches.len() * LAYERS * OPERATIONS) as u32)
+    })?;
+    let check = match made {
+        [0, 0, 0] => Ok("no plan, upload or layout after the first round".to_owned()),
+        [plans, uploads, layouts] => Err(format!(
+            "{plans} plans, {uploads} uploads and {layouts} layouts after the first round"
+        )),
+    };
+    let what = "host time of an operation: 12 layers of a listed product, tanh, add and scale";
+    let data = format!("{what}, three batches of 64 in turn, seeds 0 to 2");
+    let took = measured.1.wall.as_secs_f64() * 1e6;
+    let (first, times, reference) = measured;
+    let spec = Spec {
+        name: "plan/network",
+        data,
+        bytes: 0,
+        multiply_adds: 0,
+        first,
+        check,
+    };
+    let row = bench.row(spec, times, reference);
+    let row = match bench.device.is_gpu() {
+        true => row.at_most("µs each", 3.0, took),
+        false => row,
+    };
+    bench.push(row);
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! Copies of host words that the device made for itself: metadata of layouts, plans, tables.
 //!
-//! The device keeps them by the identities of layouts and plans, for as long as these live. They can be made again, so those that nobody
+//! The device keeps them by the identities of layouts and plans, for as long as these live. They can be made again, so
+//! those that nobody
 //! uses at the moment give way where memory is short.
 
 use std::collections::HashMap;
@@ -98,7 +99,8 @@ impl Copies {
         place
     }
 
-    /// Takes copies away that nobody uses, the one least recently used first, until there are `enough`. True if there was one.
+    /// Takes copies away that nobody uses, the one least recently used first, until there are `enough`. True if there
+    /// was one.
     pub(crate) fn give_up(&self, mut enough: impl FnMut() -> bool) -> bool {
         let mut all: Vec<Arc<Copied>> = {
             let all = self.lock();

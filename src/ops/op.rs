@@ -9,7 +9,8 @@ use crate::Result;
 use crate::plan::{CostTable, Plan};
 use crate::ragged::{Layout, Pairs};
 
-/// An operation with its attributes. With the layouts of its operands, their pairs and a device it says all that a plan depends on;
+/// An operation with its attributes. With the layouts of its operands, their pairs and a device it says all that a
+/// plan depends on;
 /// scalars, which change from call to call, are the call's.
 ///
 /// Each part is defined in the room of its operation.
@@ -82,7 +83,8 @@ impl<'a> Asked<'a> {
 }
 
 impl Op {
-    /// Whether a device keeps its plan. Not where the attributes are hardly ever met again, and hold as much as the plan does.
+    /// Whether a device keeps its plan. Not where the attributes are hardly ever met again, and hold as much as the
+    /// plan does.
     pub(crate) fn is_kept(&self) -> bool {
         !matches!(self, Op::Full(_) | Op::Select(_) | Op::Spectra(_))
     }

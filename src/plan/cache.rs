@@ -1,7 +1,9 @@
 //! What a device has planned: one cache, bounded by bytes.
 //!
-//! A plan is found by the operation, the identities of its operands' layouts, the pairs and the costs that choices were made by; what else
-//! of a device a plan depends on never changes. It goes when a layout is gone that it was asked for, when it is the least recently used and there
+//! A plan is found by the operation, the identities of its operands' layouts, the pairs and the costs that choices
+//! were made by; what else
+//! of a device a plan depends on never changes. It goes when a layout is gone that it was asked for, when it is the
+//! least recently used and there
 //! are too many bytes, or when all of them go.
 
 use core::hash::{BuildHasher, Hash, Hasher};
@@ -14,7 +16,8 @@ use super::launch::Plan;
 use crate::Result;
 use crate::ragged::{Keeper, Layout, Pairs, hasher};
 
-/// Bytes of plans on the host: enough for a few dozen of batches of a million elements, which take as long to plan as to run. A device's
+/// Bytes of plans on the host: enough for a few dozen of batches of a million elements, which take as long to plan as
+/// to run. A device's
 /// copies of them take fewer.
 const LIMIT: usize = 256 << 20;
 
@@ -120,7 +123,8 @@ impl<O> PlanCache<O> {
         state.free.clear();
         state.bytes = 0;
         let gone = std::mem::take(&mut state.entries);
-        // A plan may own device memory, whose release takes locks of its own, and the last of a layout: not under this one.
+        // A plan may own device memory, whose release takes locks of its own, and the last of a layout: not under this
+        // one.
         drop(state);
         drop(gone);
     }
@@ -129,7 +133,8 @@ impl<O> PlanCache<O> {
 impl<O: Eq + Hash + Send + 'static> PlanCache<O> {
     /// The plan that is asked for, made now if it is not there.
     ///
-    /// `make` runs without the lock. When two threads make the same plan at once, both get the one that was stored first.
+    /// `make` runs without the lock. When two threads make the same plan at once, both get the one that was stored
+    /// first.
     pub(crate) fn get_or_make(
         self: &Arc<Self>,
         ask: Ask<'_, O>,

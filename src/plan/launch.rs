@@ -1,6 +1,7 @@
 //! The seam between operations and the machines: what to run, as plain data.
 //!
-//! An operation turns its inputs' layouts into a [`Plan`]: a [`Launch`], or a view. A GPU runs a launch's stages, the CPU runs the twin, and a
+//! An operation turns its inputs' layouts into a [`Plan`]: a [`Launch`], or a view. A GPU runs a launch's stages, the
+//! CPU runs the twin, and a
 //! recorded program can store it. A plan never holds its inputs' layouts or storage (it is kept for as long as
 //! these live, and would keep them alive); they are named by position and supplied when it runs.
 
@@ -72,7 +73,8 @@ impl Plan {
         Plan { beside, ..self }
     }
 
-    /// Names layouts with the contents of an input by its position: a batch that keeps its shapes through a loop keeps its layout, and
+    /// Names layouts with the contents of an input by its position: a batch that keeps its shapes through a loop keeps
+    /// its layout, and
     /// a plan holds none that it was asked for.
     pub(crate) fn settle(&mut self, inputs: &[&Layout]) {
         let input = |layout: &Layout| inputs.iter().position(|input| *input == layout);
@@ -190,7 +192,8 @@ pub(crate) struct Table {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Word {
     U32(u32),
-    /// Where input `i`'s values begin in its buffer, in 32-bit words (even for complex values), or in halves of them for f16.
+    /// Where input `i`'s values begin in its buffer, in 32-bit words (even for complex values), or in halves of them
+    /// for f16.
     InputBase(usize),
     /// The `i`-th constant of the call.
     Scalar(usize),
@@ -225,7 +228,8 @@ pub(crate) struct Launch {
     /// Sizes in words of the scratch buffers.
     pub temps: Vec<u64>,
     pub stages: Vec<Stage>,
-    /// What is asked of a device, in multiply-adds, or in values where they are only moved or added: what a work limit is compared
+    /// What is asked of a device, in multiply-adds, or in values where they are only moved or added: what a work limit
+    /// is compared
     /// with. Of a GPU those of the stages, with what is multiplied by zeros, unless its stages are counted otherwise.
     pub work: u64,
     /// Which element meets which, for operations of two operands.

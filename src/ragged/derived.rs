@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::Result;
 
-/// Values of a type and numbers that they were made for. Enough of both for the ways in which kernels read one topology.
+/// Values of a type and numbers that they were made for. Enough of both for the ways in which kernels read one
+/// topology.
 const CAPACITY: usize = 16;
 
 type Key = (TypeId, [u32; 2]);
@@ -15,7 +16,8 @@ type Key = (TypeId, [u32; 2]);
 pub(super) struct Derived(Mutex<Vec<(Key, Arc<dyn Any + Send + Sync>)>>);
 
 impl Derived {
-    /// The value of these numbers, made now if it is not there; without the lock. Of two that are made at once the first stays.
+    /// The value of these numbers, made now if it is not there; without the lock. Of two that are made at once the
+    /// first stays.
     pub(super) fn get_or_make<V: Any + Send + Sync>(
         &self,
         numbers: [u32; 2],

@@ -277,8 +277,8 @@ impl Device {
         }
     }
 
-    /// Gives back memory that is not in use: what is kept for reuse, idle buffers for transfers, and on a GPU copies of layouts
-    /// and plans, which the next operation makes again.
+    /// Gives back memory that is not in use: what is kept for reuse, idle buffers for transfers, what was planned, at most 256 MiB on
+    /// the host, and on a GPU copies of layouts and plans. The next operation makes these again.
     ///
     /// Submits recorded work without waiting for it. What that work still uses counts as [`Memory::leaving`] until it is done.
     ///

@@ -1,7 +1,9 @@
 //! Products of block-sparse matrices with dense ones, and the blocks of a product of dense ones.
 //!
-//! A product works on f, which is the block-sparse matrix or its transpose: `f b`, and `b f` as the transpose of `fᵀ bᵀ`. Nothing is
-//! copied for it: the blocks are walked in row or in column order, and strides do the rest. How a row of blocks is cut depends on the number of its own
+//! A product works on f, which is the block-sparse matrix or its transpose: `f b`, and `b f` as the transpose of `fᵀ
+//! bᵀ`. Nothing is
+//! copied for it: the blocks are walked in row or in column order, and strides do the rest. How a row of blocks is cut
+//! depends on the number of its own
 //! blocks only.
 
 mod align;
@@ -103,7 +105,8 @@ impl Finish<'_> {
     }
 }
 
-/// The slot for sums, and what follows them: those of f16 are kept in f32 until they are whole, and rounded once where the result is f16.
+/// The slot for sums, and what follows them: those of f16 are kept in f32 until they are whole, and rounded once where
+/// the result is f16.
 fn rounded(result: DType, values: usize, temps: &mut Vec<u64>) -> (Slot, Option<Stage>) {
     if result != DType::F16 {
         return (Slot::Output(0), None);
@@ -220,7 +223,8 @@ fn rank_2(op: &'static str, layout: &Layout) -> Result<()> {
     }
 }
 
-/// Products of block-sparse matrices of a topology with dense ones, of operands of a type and with results of a type: the same, or f32 of f16.
+/// Products of block-sparse matrices of a topology with dense ones, of operands of a type and with results of a type:
+/// the same, or f32 of f16.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct BsrMatmul {
     pub form: Form,
@@ -231,7 +235,8 @@ pub(crate) struct BsrMatmul {
 }
 
 impl BsrMatmul {
-    /// The launch of `f b` for each of the dense matrices. Inputs are the values, one set or as many as there are matrices, and the matrices;
+    /// The launch of `f b` for each of the dense matrices. Inputs are the values, one set or as many as there are
+    /// matrices, and the matrices;
     /// then the bias where there is one, and last the residual.
     pub(crate) fn launch(&self, inputs: &[&Layout], device: Traits<'_>) -> Result<Launch> {
         let BsrMatmul {

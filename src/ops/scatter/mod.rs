@@ -1,6 +1,7 @@
 //! Rows put where lists of indices say: added up, or set.
 //!
-//! Sums: a plan on the host turns the lists round, so that each row of the result knows its sources. Their order, and how they are
+//! Sums: a plan on the host turns the lists round, so that each row of the result knows its sources. Their order, and
+//! how they are
 //! cut, depend on the indices alone.
 //!
 //! Cost: the rows read once, 4 bytes for each of them and for each row of the result, the result written once, in one
@@ -59,7 +60,8 @@ pub(crate) struct Add {
 }
 
 impl Add {
-    /// The launch that adds the rows of `y` up, in the layout of `target`, which comes as operand 1. Each pair is of an element of that
+    /// The launch that adds the rows of `y` up, in the layout of `target`, which comes as operand 1. Each pair is of
+    /// an element of that
     /// and a list.
     pub(crate) fn launch(&self, y: &Layout, target: &Layout, pairs: &Pairs) -> Result<Launch> {
         const OP: &str = "scatter_add";
@@ -171,7 +173,8 @@ impl Lists {
             rows += extent;
         }
         let row_end = |element: usize| elements.get(element + 1).map_or(rows, |next| next[0]);
-        // Each row's number of sources, behind its place; then where its list begins; then, while it is filled, its end.
+        // Each row's number of sources, behind its place; then where its list begins; then, while it is filled, its
+        // end.
         let mut starts = host::zeroed::<u32>(op, rows as usize + 2)?;
         for (element, list) in pairs.iter() {
             let (first, end) = (elements[element][0], row_end(element));
@@ -234,7 +237,8 @@ impl Lists {
         Ok((long, rows))
     }
 
-    /// Lists of elements of one row each, cut into rows of [`FAN`] sources: the layout of the sums, where each is a row,
+    /// Lists of elements of one row each, cut into rows of [`FAN`] sources: the layout of the sums, where each is a
+    /// row,
     /// the cut lists, and lists of these sums.
     fn cut(self, op: &'static str) -> Result<(Layout, Lists, Lists)> {
         let mut cut = Lists {
@@ -267,7 +271,8 @@ impl Lists {
     }
 }
 
-/// The stages that add long lists up, their scratch, and the lists of the result with sums for what was added up; `None` where
+/// The stages that add long lists up, their scratch, and the lists of the result with sums for what was added up;
+/// `None` where
 /// no list is long.
 fn sums(
     op: &'static str,

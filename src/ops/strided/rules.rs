@@ -85,7 +85,8 @@ pub(crate) enum How {
     Resize(&'static str),
     /// Extents of 1 repeated, to the shapes of operand 1.
     Broadcast,
-    /// Groups of elements as elements of one more axis, of so many bytes at most, by the name of the operation that asks.
+    /// Groups of elements as elements of one more axis, of so many bytes at most, by the name of the operation that
+    /// asks.
     Stack {
         op: &'static str,
         groups: Groups,

@@ -94,7 +94,8 @@ fn forward(layers: &[Layer], x: &Tensor<f32>) -> Tensor<f32> {
     sums.join(&[&more]).unwrap()
 }
 
-/// Twelve layers, each with its own weights, on three batches in turn: after the first round no plan is made, nothing is copied to the device
+/// Twelve layers, each with its own weights, on three batches in turn: after the first round no plan is made, nothing
+/// is copied to the device
 /// but values, and no layout is made but those of new lists.
 fn of_a_network_are_made_once(device: &Device) {
     let layers = network(device);
