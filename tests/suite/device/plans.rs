@@ -186,7 +186,8 @@ fn are_given_back(device: &Device) {
 /// The same layouts with another attribute are another plan.
 fn attributes_are_told_apart(device: &Device) {
     let x = batch(device, 3);
-    let ways: &[fn(&Tensor<f32>) -> Tensor<f32>] = &[
+    type Way = fn(&Tensor<f32>) -> Tensor<f32>;
+    let ways: &[Way] = &[
         |x| x.slice(&[0, 1], &[4, 6]).unwrap(),
         |x| x.slice(&[0, 1], &[4, 7]).unwrap(),
         |x| x.slice(&[1, 1], &[4, 6]).unwrap(),
