@@ -71,10 +71,10 @@ impl<T: Real> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Rank`](Error::Rank) unless both are of one rank, 1 to 3; [`BatchSize`](Error::BatchSize),
-    /// [`DeviceMismatch`](Error::DeviceMismatch), [`SizeOverflow`](Error::SizeOverflow) with the element whose result
-    /// does not fit, [`TooLarge`](Error::TooLarge), [`OutOfMemory`](Error::OutOfMemory),
-    /// [`DeviceLost`](Error::DeviceLost).
+    /// [`Rank`](crate::Error::Rank) unless both are of one rank, 1 to 3; [`BatchSize`](crate::Error::BatchSize),
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch), [`SizeOverflow`](crate::Error::SizeOverflow) with the element whose result
+    /// does not fit, [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn conv(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
         self.meet("conv", other)?.conv()
     }
@@ -158,8 +158,8 @@ impl<T: Real> Pair<'_, T> {
     /// [`Tensor::conv`] of every pair.
     ///
     /// # Errors
-    /// Those of [`Tensor::conv`]; [`Method`](Error::Method) for a pair that the [`method`](Self::method) asked for
-    /// cannot serve; [`Stride`](Error::Stride) for strides of 0, and where they are not as many as there are axes.
+    /// Those of [`Tensor::conv`]; [`Method`](crate::Error::Method) for a pair that the [`method`](Self::method) asked for
+    /// cannot serve; [`Stride`](crate::Error::Stride) for strides of 0, and where they are not as many as there are axes.
     pub fn conv(&self) -> Result<Tensor<T>> {
         self.convolved(false)
     }
