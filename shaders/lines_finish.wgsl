@@ -1,4 +1,4 @@
-// What the tiles of each long line come to together: [first tile, tiles, place of the result] in `items`, a workgroup each.
+// What the tiles of each long line come to together, or what its values need to know of that: [first tile, tiles, place of the result] in `items`, a workgroup each.
 
 struct Params {
     first_group: u32,
@@ -50,7 +50,7 @@ fn main(
 #if REDUCED
         out[items[3u * group + 2u]] = reduced(sh_parts[0]);
 #else
-        out[items[3u * group + 2u]] = sh_parts[0];
+        out[items[3u * group + 2u]] = prepared(sh_parts[0]);
 #endif
     }
 }

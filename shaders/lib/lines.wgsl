@@ -73,23 +73,43 @@ fn reduced(line: vec4<f32>) -> f32 {
 #endif
 }
 #endif
+#if !SUM
+#if !REDUCED
+// What the values of a line need to know of it: what is taken from them, in two parts, and what they are then multiplied by, or for LOG
+// less by.
+fn prepared(line: vec4<f32>) -> vec4<f32> {
+#if MOMENTS
+    return vec4(line.x, line.y, 1.0 / sqrt(line.z / line.w + p.eps), 0.0);
+#endif
+#if SQUARES
+    return vec4(0.0, 0.0, 1.0 / sqrt(line.x / line.w + p.eps), 0.0);
+#endif
+#if EXP
+    let known = !(is_nan(line.x) || is_infinite(line.x));
+#if LOG
+    let rest = log_of(line.y);
+#else
+    let rest = 1.0 / line.y;
+#endif
+    return vec4(select(0.0, line.x, known), 0.0, select(no_number(line.x), rest, known), 0.0);
+#endif
+}
+#endif
+#endif
 #if MAPPED
 // What a value of a line becomes.
 fn value(x: f32, line: vec4<f32>) -> f32 {
 #if MOMENTS
-    return (opaque(x - line.x) - line.y) / sqrt(line.z / line.w + p.eps);
+    return (opaque(x - line.x) - line.y) * line.z;
 #endif
 #if SQUARES
-    return x / sqrt(line.x / line.w + p.eps);
+    return x * line.z;
 #endif
 #if EXP
-    if is_nan(line.x) || is_infinite(line.x) {
-        return no_number(line.x);
-    }
 #if LOG
-    return (x - line.x) - log_of(line.y);
+    return (x - line.x) - line.z;
 #else
-    return exp_times(1.0, x - line.x) / line.y;
+    return exp_times(1.0, x - line.x) * line.z;
 #endif
 #endif
 }

@@ -20,7 +20,7 @@ macro_rules! variants {
     };
 }
 
-/// Lines of up to 8,192 values.
+/// Lines of up to 4,096 values, and what becomes of longer ones.
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "lines",
     source: include_str!("../../../shaders/lines.wgsl"),
@@ -32,15 +32,24 @@ pub(crate) static KERNEL: Kernel = Kernel {
         Access::Read,
     ],
     variants: variants! {
-        ["SUM", "REDUCED", "WHOLE"];
-        ["SUM", "REDUCED", "MEAN", "WHOLE"];
-        ["MOMENTS", "REDUCED", "WHOLE"];
-        ["MOMENTS", "REDUCED", "ROOT", "WHOLE"];
-        ["EXP", "REDUCED", "WHOLE"];
-        ["EXP", "MAPPED", "WHOLE"];
-        ["EXP", "MAPPED", "LOG", "WHOLE"];
-        ["MOMENTS", "MAPPED", "WHOLE"];
-        ["SQUARES", "MAPPED", "WHOLE"];
+        ["SUM", "REDUCED", "HELD"];
+        ["SUM", "REDUCED", "APART"];
+        ["SUM", "REDUCED", "MEAN", "HELD"];
+        ["SUM", "REDUCED", "MEAN", "APART"];
+        ["MOMENTS", "REDUCED", "HELD"];
+        ["MOMENTS", "REDUCED", "APART"];
+        ["MOMENTS", "REDUCED", "ROOT", "HELD"];
+        ["MOMENTS", "REDUCED", "ROOT", "APART"];
+        ["EXP", "REDUCED", "HELD"];
+        ["EXP", "REDUCED", "APART"];
+        ["EXP", "MAPPED", "HELD"];
+        ["EXP", "MAPPED", "APART"];
+        ["EXP", "MAPPED", "LOG", "HELD"];
+        ["EXP", "MAPPED", "LOG", "APART"];
+        ["MOMENTS", "MAPPED", "HELD"];
+        ["MOMENTS", "MAPPED", "APART"];
+        ["SQUARES", "MAPPED", "HELD"];
+        ["SQUARES", "MAPPED", "APART"];
         ["EXP", "MAPPED", "APPLY"];
         ["EXP", "MAPPED", "LOG", "APPLY"];
         ["MOMENTS", "MAPPED", "APPLY"];
@@ -73,6 +82,7 @@ pub(crate) static FINISH: Kernel = Kernel {
         ["MOMENTS", "REDUCED", "ROOT"];
         ["EXP", "REDUCED"];
         ["EXP"];
+        ["EXP", "LOG"];
         ["MOMENTS"];
         ["SQUARES"];
     },
@@ -198,7 +208,10 @@ impl Along {
         for class in &plan.classes {
             stages.push(Stage {
                 kernel: &KERNEL,
-                variant: KERNEL.variant(DType::F32, &with(flags, &["WHOLE"])),
+                variant: KERNEL.variant(
+                    DType::F32,
+                    &with(flags, if class.apart { &["APART"] } else { &["HELD"] }),
+                ),
                 slots: vec![
                     Slot::Output(0),
                     Slot::Words(class.words.clone()),
@@ -225,7 +238,8 @@ impl Along {
             groups: long.tiles,
             cost,
         });
-        let finish: &[_] = if result.is_some() { flags } else { &[] };
+        // Not that there will be values.
+        let finish = if result.is_some() { flags } else { &flags[1..] };
         let to = if result.is_some() {
             Slot::Output(0)
         } else {

@@ -9,11 +9,14 @@ use std::sync::Arc;
 /// `WG` of the shader: invocations of a workgroup.
 pub(super) const WORKGROUP: usize = 256;
 /// `TILE` of the shader: values of a tile. Longer lines are cut.
-pub(super) const TILE: usize = 8192;
-/// Invocations that share a line, and the values of the longest such line whose values lie side by side.
-const CLASSES: [(usize, usize); 3] = [(8, 64), (32, 512), (256, TILE)];
-/// The same where they lie apart. Then neighbouring invocations go through neighbouring lines.
-const APART: [(usize, usize); 2] = [(1, 256), (32, TILE)];
+pub(super) const TILE: usize = HELD * WORKGROUP;
+/// Values of a line that an invocation holds, where they lie side by side.
+const HELD: usize = 16;
+/// Invocations to a line whose values lie apart, and the values of the longest such line.
+const APART: [(usize, usize); 2] = [(8, 1024), (32, TILE)];
+
+/// Powers of two up to the invocations of a workgroup.
+const CLASSES: usize = WORKGROUP.ilog2() as usize + 1;
 
 /// The lines of an element: how many, of how many values, and how far apart these lie.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,9 +52,12 @@ impl Lines {
 
     /// Invocations to a line; `None` where it is cut into tiles.
     fn lanes(self) -> Option<usize> {
-        let classes: &[_] = if self.step == 1 { &CLASSES } else { &APART };
-        let class = classes.iter().find(|(_, longest)| self.values <= *longest);
-        class.map(|(lanes, _)| *lanes)
+        if self.step > 1 {
+            let class = APART.iter().find(|(_, longest)| self.values <= *longest);
+            return class.map(|(lanes, _)| *lanes);
+        }
+        let lanes = self.values.div_ceil(HELD).max(1).next_power_of_two();
+        (lanes <= WORKGROUP).then_some(lanes)
     }
 }
 
@@ -59,6 +65,8 @@ impl Lines {
 #[derive(Debug)]
 pub(super) struct Class {
     pub lanes: usize,
+    /// Whether their values lie apart.
+    pub apart: bool,
     pub units: u32,
     pub entries: u32,
     pub groups: u32,
@@ -92,9 +100,9 @@ impl Plan {
         axis: Option<usize>,
         result: Option<&Layout>,
     ) -> Result<Plan> {
-        const LANES: [usize; 4] = [1, 8, 32, 256];
-        let mut classes: [Vec<(u32, usize)>; LANES.len()] = Default::default();
-        let mut values = [0u64; LANES.len()];
+        // By the logarithm of the invocations to a line, those apart behind the others.
+        let mut classes: [Vec<(u32, usize)>; 2 * CLASSES] = Default::default();
+        let mut values = [0u64; 2 * CLASSES];
         let (mut items, mut finish) = (Vec::new(), Vec::new());
         let (mut tiles, mut number) = (0u32, 0u32);
         for element in 0..x.len() {
@@ -103,7 +111,8 @@ impl Plan {
                 continue;
             }
             if let Some(lanes) = lines.lanes() {
-                let class = LANES.partition_point(|&fewer| fewer < lanes);
+                let apart = if lines.step > 1 { CLASSES } else { 0 };
+                let class = apart + lanes.ilog2() as usize;
                 values[class] += lines.number * lines.values.max(1) as u64;
                 let unit = (element as u32, lines.number as usize);
                 host::push(op, &mut classes[class], unit)?;
@@ -130,13 +139,15 @@ impl Plan {
             }
         }
         let mut planned = Vec::new();
-        for ((lanes, elements), values) in LANES.into_iter().zip(classes).zip(values) {
+        for (class, (elements, values)) in classes.into_iter().zip(values).enumerate() {
             if elements.is_empty() {
                 continue;
             }
+            let lanes = 1 << (class % CLASSES);
             let units = Units::new(op, elements.into_iter(), WORKGROUP / lanes)?;
             planned.push(Class {
                 lanes,
+                apart: class >= CLASSES,
                 units: units.units,
                 entries: units.entries(),
                 groups: units.groups,
@@ -164,21 +175,24 @@ mod tests {
 
     #[test]
     fn every_line_is_in_one_class_or_cut() {
-        let shapes = [[3, 64], [2, 65], [1, 8193], [4, 0], [5, 513]];
+        let shapes = [[3, 128], [2, 129], [1, 4097], [4, 0], [5, 513]];
         let shapes = shapes.map(|extents| Shape::new(&extents).unwrap());
         let x = Layout::from_shapes(2, shapes).unwrap();
         let result = Layout::from_lengths([3, 2, 1, 4, 5]).unwrap();
+        let found = |plan: &Plan| -> Vec<_> {
+            let classes = plan.classes.iter();
+            classes.map(|c| (c.lanes, c.apart, c.units)).collect()
+        };
         let plan = Plan::new("softmax", &x, Some(1), Some(&result)).unwrap();
-        let found: Vec<_> = plan.classes.iter().map(|c| (c.lanes, c.units)).collect();
-        assert_eq!(found, [(8, 7), (32, 2), (256, 5)]);
+        let expected = [(1, false, 4), (8, false, 3), (16, false, 2), (64, false, 5)];
+        assert_eq!(found(&plan), expected);
         let long = plan.long.unwrap();
         assert_eq!((long.tiles, long.number), (2, 1));
         assert_eq!(long.items.data(), [2, 0, 0, 0, 2, 0, 1, 0]);
         assert_eq!(long.finish.data(), [0, 2, 5]);
-        // Without results of their own, lines without values are left out; columns are lines that lie apart.
+        // Without results of their own, lines without values are left out; columns are lines whose values lie apart.
         let plan = Plan::new("softmax", &x, Some(0), None).unwrap();
-        let found: Vec<_> = plan.classes.iter().map(|c| (c.lanes, c.units)).collect();
-        assert_eq!(found, [(1, 64 + 65 + 8193 + 513)]);
+        assert_eq!(found(&plan), [(8, true, 128 + 129 + 4097 + 513)]);
         assert!(plan.long.is_none());
     }
 }
