@@ -232,9 +232,14 @@ fn known_of(held: ptr<function, Held>, k: u32, end: u32, n: f32, lid: u32, lane:
     let k2 = k + 8u * lanes;
     let k3 = k + 12u * lanes;
 #if EXP
-    let low = max(top4(a, k, end, lanes), top4(b, k1, end, lanes));
-    let high = max(top4(c, k2, end, lanes), top4(d, k3, end, lanes));
-    let highest = bitcast<f32>(key_bits(tree_max(max(low, high), lid, lane, lanes, 1u)));
+    var top = top4(a, k, end, lanes);
+    if k1 < end {
+        top = max(top, top4(b, k1, end, lanes));
+    }
+    if k2 < end {
+        top = max(top, max(top4(c, k2, end, lanes), top4(d, k3, end, lanes)));
+    }
+    let highest = bitcast<f32>(key_bits(tree_max(top, lid, lane, lanes, 1u)));
     let shift = vec4(shift_of(highest));
     let none = vec4(0.0);
     var e = Held(none, none, none, none);

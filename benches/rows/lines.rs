@@ -177,8 +177,8 @@ fn check_columns(x: &Ragged<f32>, y: &Ragged<f32>) -> Check {
                 .for_each(|(s, &x)| *s += f64::from(x))
         });
         let mut both = y.iter().zip(sums);
-        both.find(|(y, s)| !((f64::from(**y) - s / count).abs() <= 1e-5))
-            .map(|(y, s)| (*y, s / count))
+        let near = |(y, s): &(&f32, f64)| (f64::from(**y) - s / count).abs() <= 1e-5;
+        both.find(|both| !near(both)).map(|(y, s)| (*y, s / count))
     });
     match wrong {
         None => Ok(format!("all {} means against f64", y.values().len())),

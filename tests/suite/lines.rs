@@ -249,7 +249,8 @@ fn batch(seed: &str, shapes: &[&[usize]]) -> Ragged<f32> {
 /// Lines of every class and at its edges, side by side and apart, with and without values.
 fn every_class(device: &Device) {
     let counts = [
-        0, 1, 2, 7, 8, 9, 63, 15, 16, 17, 64, 65, 255, 256, 257, 511, 512, 513, 8191, 8192, 8193, 20_000,
+        0, 1, 2, 7, 8, 9, 63, 15, 16, 17, 64, 65, 255, 256, 257, 511, 512, 513, 8191, 8192, 8193,
+        20_000,
     ];
     let vectors: Vec<[usize; 1]> = counts.map(|n| [n]).into();
     let beside: Vec<[usize; 2]> = counts.map(|n| [2, n]).into();

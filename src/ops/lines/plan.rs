@@ -12,7 +12,10 @@ pub(super) const WORKGROUP: usize = 256;
 pub(super) const TILE: usize = HELD * WORKGROUP;
 /// Values of a line that an invocation holds, where they lie side by side.
 const HELD: usize = 16;
-/// Invocations to a line whose values lie apart, and the values of the longest such line.
+/// Invocations to a line whose values lie side by side, and the values of the longest such line. Each class is a dispatch, and waits for
+/// the one before: more of them take longer than some idle invocations.
+const BESIDE: [(usize, usize); 4] = [(4, 4 * HELD), (32, 32 * HELD), (64, 64 * HELD), (256, TILE)];
+/// The same where they lie apart.
 const APART: [(usize, usize); 2] = [(8, 1024), (32, TILE)];
 
 /// Powers of two up to the invocations of a workgroup.
@@ -56,8 +59,8 @@ impl Lines {
             let class = APART.iter().find(|(_, longest)| self.values <= *longest);
             return class.map(|(lanes, _)| *lanes);
         }
-        let lanes = self.values.div_ceil(HELD).max(1).next_power_of_two();
-        (lanes <= WORKGROUP).then_some(lanes)
+        let class = BESIDE.iter().find(|(_, longest)| self.values <= *longest);
+        class.map(|(lanes, _)| *lanes)
     }
 }
 
@@ -184,7 +187,7 @@ mod tests {
             classes.map(|c| (c.lanes, c.apart, c.units)).collect()
         };
         let plan = Plan::new("softmax", &x, Some(1), Some(&result)).unwrap();
-        let expected = [(1, false, 4), (8, false, 3), (16, false, 2), (64, false, 5)];
+        let expected = [(4, false, 4), (32, false, 5), (64, false, 5)];
         assert_eq!(found(&plan), expected);
         let long = plan.long.unwrap();
         assert_eq!((long.tiles, long.number), (2, 1));
