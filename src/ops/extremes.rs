@@ -320,6 +320,36 @@ fn pairs_of_matrices() {
     }
 }
 
+/// Lines along every axis, also those of which there are as many as 32 bits count and which have no values.
+#[test]
+fn lines_along_axes() {
+    use super::lines::{Along, Function};
+    use Function::{LogSumExp, Softmax, Sum};
+    let most = u32::MAX as usize;
+    let shapes = [[0, most, most], [most, 0, most], [most, most, 0]];
+    let boxes = shapes.map(|shape| Layout::uniform(1, Shape::new(&shape).unwrap()).unwrap());
+    for x in series().into_iter().chain(matrices()).chain(boxes) {
+        for function in [Sum, LogSumExp, Softmax] {
+            let axes = (0..x.rank()).map(Some).chain([None]);
+            for axis in axes {
+                let planned = Along { function, axis }.launch(&x, Some(1 << 32));
+                let what = format!("{function:?} of {x}, {axis:?}");
+                refused_or_planned(&what, planned.map(Plan::from));
+            }
+        }
+    }
+    // Results without terms are work, and no list of them is made where no device holds them.
+    let columns = Layout::uniform(1, Shape::new(&[most, 0]).unwrap()).unwrap();
+    let sum = Along {
+        function: Sum,
+        axis: Some(1),
+    };
+    let refused = sum.launch(&columns, Some(1 << 32)).unwrap_err();
+    assert_eq!(refused.kind(), "too_large", "{refused}");
+    let few = Layout::uniform(1, Shape::new(&[1000, 0]).unwrap()).unwrap();
+    assert_eq!(sum.launch(&few, None).unwrap().work, 1000);
+}
+
 /// The CPU, and GPUs that bind what 32 bits address.
 const SITES: [(Target, Option<u64>); 3] = {
     const MOST: Option<u64> = Some(u32::MAX as u64);

@@ -122,7 +122,7 @@ impl Op {
             Op::Select(select) => select.launch(inputs[0])?.into(),
             Op::Reorder(reorder) => reorder.launch(inputs[0])?.into(),
             Op::SortByLength(sort) => sort.plan(inputs[0])?,
-            Op::Along(along) => along.launch(inputs[0])?.into(),
+            Op::Along(along) => along.launch(inputs[0], device.binding)?.into(),
             Op::Join(join) => join.launch(inputs)?.into(),
             Op::ShapeMatmul(matmul) => matmul.plan(inputs, device.room)?,
             Op::ShapeTranspose(transpose) => transpose.plan(inputs)?,

@@ -9,6 +9,7 @@ mod twin;
 use self::plan::{Lines, Plan};
 use crate::plan::{
     Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Twin, Variant, Word,
+    check_size,
 };
 use crate::ragged::{DType, Layout, Shape};
 use crate::{Error, Result, host};
@@ -150,8 +151,8 @@ pub(crate) struct Along {
 }
 
 impl Along {
-    /// The launch over `x`, whose call has one scalar.
-    pub(crate) fn launch(self, x: &Layout) -> Result<Launch> {
+    /// The launch over `x`, whose call has one scalar. `binding`: the bytes of a binding at most.
+    pub(crate) fn launch(self, x: &Layout, binding: Option<u64>) -> Result<Launch> {
         let Along { function, axis } = self;
         let op = function.name(axis);
         if let Some(axis) = axis.filter(|axis| *axis >= x.rank()) {
@@ -165,6 +166,11 @@ impl Along {
             true => Some(one_a_line(op, x, axis)?),
             false => None,
         };
+        // Lines without values are as many as the extents say: their work lists would be large before the result is
+        // refused.
+        let results = result.as_ref().unwrap_or(x);
+        check_size(op, results, DType::F32, binding)?;
+        let work = x.total().max(results.total()) as u64;
         let plan = Plan::new(op, x, axis, result.as_ref())?;
         let (stages, temps) = self.stages(&plan, x, result.as_ref());
         let output = result.map_or(OutputLayout::Input(0), OutputLayout::New);
@@ -174,7 +180,7 @@ impl Along {
             temps,
             stages,
             pairs: None,
-            work: x.total() as u64,
+            work,
             twin: Twin::new(move |args| twin::run(function, axis, args)),
         })
     }

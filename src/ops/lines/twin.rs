@@ -118,15 +118,14 @@ fn larger(x: f32, y: f32) -> f32 {
     if x > y || x.is_nan() { x } else { y }
 }
 
-/// What a line of neighbours comes to.
+/// What a line of neighbours comes to. Where it is cut depends on its length alone.
 fn known(function: Function, line: &[f32]) -> Known {
-    let of = |part: &[f32]| Known::of(function, part.iter().copied());
     if line.len() <= PART {
-        return of(line);
+        return Known::of(function, line.iter().copied());
     }
-    let parts: Vec<Known> = line.par_chunks(PART).map(of).collect();
-    let merged = parts.into_iter().reduce(|a, b| a.merge(b, function));
-    merged.unwrap_or_else(|| of(&[]))
+    let (left, right) = line.split_at(line.len().div_ceil(PART) / 2 * PART);
+    let (left, right) = rayon::join(|| known(function, left), || known(function, right));
+    left.merge(right, function)
 }
 
 /// The same of values that lie apart.
