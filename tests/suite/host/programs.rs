@@ -201,6 +201,8 @@ fn reductions(device: &Device, n: usize) -> Result<u64> {
     sum.add(a.norm2()?)?;
     sum.add(a.max()?)?;
     sum.add(a.argmax()?)?;
+    sum.add(a.var()?)?;
+    sum.add(a.softmax(0)?)?;
     sum.add(a.dot(&b)?)?;
     a.equivalent_blocking(&b)?.hash(&mut sum.0);
     sum.layout(a.shrink_blocking()?.layout());
