@@ -3,26 +3,7 @@
 // Four values at a time: y begins at a multiple of four, x wherever p.x_base says, counted in its values. The values beyond
 // the last, up to three, are slack of y's buffer. Halves lie two to a word.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    total: u32,
-    x_base: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
-#if F16
-@group(0) @binding(1) var<storage, read_write> y: array<vec2<u32>>;
-#else
-@group(0) @binding(1) var<storage, read_write> y: array<vec4<u32>>;
-#endif
-@group(0) @binding(2) var<storage, read> x: array<u32>;
-
-const WG = 256u;
-const TILE = 2048u;
-const QUADS = TILE / (4u * WG);
-
-#include "grid"
+#include "converted"
 
 // The bits of value i of x; behind the last there is nothing to read.
 fn bits_of(i: u32) -> u32 {

@@ -11,6 +11,10 @@ const LIBRARY: &[(&str, &str)] = &[
     ("best", include_str!("../../shaders/lib/best.wgsl")),
     ("combine", include_str!("../../shaders/lib/combine.wgsl")),
     ("entries", include_str!("../../shaders/lib/entries.wgsl")),
+    (
+        "converted",
+        include_str!("../../shaders/lib/converted.wgsl"),
+    ),
     ("complex", include_str!("../../shaders/lib/complex.wgsl")),
     ("factors", include_str!("../../shaders/lib/factors.wgsl")),
     (

@@ -1,0 +1,21 @@
+// What conversions are bound to: y, four values at a time, and the words of x.
+struct Params {
+    first_group: u32,
+    groups: u32,
+    total: u32,
+    x_base: u32,
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+#if F16
+@group(0) @binding(1) var<storage, read_write> y: array<vec2<u32>>;
+#else
+@group(0) @binding(1) var<storage, read_write> y: array<vec4<u32>>;
+#endif
+@group(0) @binding(2) var<storage, read> x: array<u32>;
+
+const WG = 256u;
+const TILE = 2048u;
+const QUADS = TILE / (4u * WG);
+
+#include "grid"
