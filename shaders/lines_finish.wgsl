@@ -17,6 +17,8 @@ struct Params {
 @group(0) @binding(3) var<storage, read> parts: array<vec4<f32>>;
 
 const WG = 256u;
+// Tiles that an invocation merges in one chain of its own: keeps the chains short however long the line is.
+const CHAIN = 32u;
 
 #include "grid"
 #include "lines"
@@ -36,8 +38,13 @@ fn main(
     let first = items[3u * group];
     let tiles = items[3u * group + 1u];
     var all = nothing();
-    for (var tile = lid; tile < tiles; tile += WG) {
-        all = merge(all, parts[first + tile]);
+    for (var block = lid; block < tiles; block += CHAIN * WG) {
+        var chain = nothing();
+        let end = min(block + CHAIN * WG, tiles);
+        for (var tile = block; tile < end; tile += WG) {
+            chain = merge(chain, parts[first + tile]);
+        }
+        all = merge(all, chain);
     }
     sh_parts[lid] = all;
     for (var half = WG / 2u; half > 0u; half /= 2u) {

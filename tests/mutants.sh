@@ -239,7 +239,7 @@ lines_parts @ begin + TILE, line.count @ begin + TILE - 1u, line.count @ lines::
 lines_finish MOMENTS @ d * d * (a.w * share) @ d * d * share @ lines::gpu
 lines_finish MOMENTS @ opaque(b.x - a.x) + (b.y - a.y) @ b.x - a.x @ lines::gpu
 lines_finish EXP @ b.y * weight(top, b.x) @ b.y @ lines::gpu
-lines_finish @ tile += WG @ tile += 2u * WG @ lines::gpu
+lines_finish @ tile += WG @ tile += 2u * WG @ lines::gpu::large
 reduce @ if item.size <= SHORT @ if item.size < SHORT @ reduce::gpu
 reduce @ i + 3u * step < end @ i + 2u * step < end @ reduce::gpu
 reduce @ i + 2u * step); @ i + 1u * step); @ reduce::gpu
