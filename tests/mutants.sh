@@ -229,8 +229,9 @@ unit @ 1u, 253u @ 1u, 254u @ sbd::gpu
 unit @ half = WG / 2u @ half = WG / 4u @ sbd::gpu
 lines @ p.x_base + line.begin @ line.begin @ lines::gpu
 lines @ (number - before * step) @ number @ lines::gpu
-lines EXP @ top = max(top, order_key @ top = min(top, order_key @ lines::gpu
-lines EXP @ x[base + (k + 2u * lanes) * line.step] - shift @ x[base + (k + 2u * lanes) * line.step] @ lines::gpu
+lines APART EXP @ top = max(top, order_key @ top = min(top, order_key @ lines::gpu
+lines HELD EXP @ var top = top4(a, k, end, lanes) @ var top = top4(b, k1, end, lanes) @ lines::gpu
+lines APART EXP @ x[base + k * line.step] - shift @ x[base + k * line.step] @ lines::gpu
 lines MOMENTS @ fma(-sums.x, rest, sums.y) @ sums.y @ lines::gpu
 lines MOMENTS @ return vec4(near, rest @ return vec4(near, 0.0 @ lines::gpu
 lines @ out[out_meta[e] + number] @ out[out_meta[e]] @ lines::gpu
@@ -239,7 +240,7 @@ lines_parts @ begin + TILE, line.count @ begin + TILE - 1u, line.count @ lines::
 lines_finish MOMENTS @ d * d * (a.w * share) @ d * d * share @ lines::gpu
 lines_finish MOMENTS @ opaque(b.x - a.x) + (b.y - a.y) @ b.x - a.x @ lines::gpu
 lines_finish EXP @ b.y * weight(top, b.x) @ b.y @ lines::gpu
-lines_finish @ tile += WG @ tile += 2u * WG @ lines::gpu::large
+lines_finish @ tile += WG @ tile += 2u * WG @ lines::gpu::far_from_zero
 reduce @ if item.size <= SHORT @ if item.size < SHORT @ reduce::gpu
 reduce @ i + 3u * step < end @ i + 2u * step < end @ reduce::gpu
 reduce @ i + 2u * step); @ i + 1u * step); @ reduce::gpu
