@@ -8,6 +8,7 @@ mod copies;
 mod embedding;
 mod errors;
 mod freed;
+mod grid;
 mod pipelines;
 mod poll;
 mod pool;
