@@ -119,9 +119,11 @@ fn shift_of(highest: f32) -> f32 {
 #if MOMENTS
 fn moments(near: f32, sums: vec2<f32>, n: f32) -> vec4<f32> {
     let rest = sums.x / max(n, 1.0);
-    // Not max(…, 0): that may lose a NaN.
     let squares = fma(-sums.x, rest, sums.y);
-    return vec4(near, rest, select(squares, 0.0, squares < 0.0), n);
+    // By the bits of what is below zero: a driver makes max(…, 0) of a comparison, and loses a NaN.
+    let bits = bitcast<u32>(squares);
+    let below = bits >= 0x80000000u && bits <= 0xff800000u;
+    return vec4(near, rest, select(squares, 0.0, below), n);
 }
 #endif
 

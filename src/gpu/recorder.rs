@@ -71,7 +71,10 @@ pub(crate) struct Recorder {
 fn check_computed(m: &Machine<'_>, op: &'static str, buffers: &[&GpuBuffer]) -> Result<()> {
     match buffers.iter().find_map(|buffer| m.health.failure(buffer)) {
         None => Ok(()),
-        Some(reason) => Err(Error::NotComputed { op, reason }),
+        Some(reason) => m
+            .health
+            .check(op)
+            .and(Err(Error::NotComputed { op, reason })),
     }
 }
 
@@ -379,10 +382,12 @@ impl Recorder {
         op: &'static str,
     ) -> Result<Option<wgpu::SubmissionIndex>> {
         self.hand_over(m, op).map_err(|error| {
+            // First the loss: other threads are to hear of it, and not of results that were not computed.
+            let error = m.health.note(error);
             m.health.fail(self.number, error.to_string());
             // Its timestamps will never be written.
             self.profiler = None;
-            m.health.note(error)
+            error
         })
     }
 
