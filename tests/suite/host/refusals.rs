@@ -123,7 +123,9 @@ fn pairs() {
     named("conv", || pair.conv());
     named("add", || pair.add());
     let lists = Indices::new(Ragged::from_lengths(vec![], repeat_n(0, MANY)).unwrap()).unwrap();
-    named("gather", || a.gather_paired(&lists, Pairing::AllToAll));
+    named("gather_paired", || {
+        a.gather_paired(&lists, Pairing::AllToAll)
+    });
 }
 
 fn planes() {
