@@ -29,9 +29,10 @@ mod rows;
 
 /// Measure and check the speed of the library's operations
 ///
-/// Rows: peaks (what the device can do), copies (of other shapes), map (functions of values), lines (along an axis), add, hadamard, concat, correlate_max, conv (conv/causal: kept kernels; conv/images), eval, chain, fresh (layouts never seen before), layout
-/// (host cost), plan (of lengths never seen before), fft and rfft, matmul, bsr (block-sparse products), and cpu (the
-/// CPU device against plain loops).
+/// Rows: peaks (what the device can do), copies (of other shapes), map (functions of values), lines (along an axis),
+/// add, hadamard, concat, correlate_max, conv (conv/causal: kept kernels; conv/images), eval, chain, fresh (layouts
+/// never seen before), layout (host cost), plan (of lengths never seen before), fft and rfft, matmul, bsr (block-sparse
+/// products), and cpu (the CPU device against plain loops).
 #[derive(Parser)]
 #[command(name = "cargo bench --")]
 struct Args {

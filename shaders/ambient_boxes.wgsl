@@ -1,5 +1,6 @@
 // c = a + b or a - b with missing entries zero, or with PRODUCT a b, for every pair of boxes of p.rank axes. RANK2: of
-// matrices. BESIDE: b begins where a ends, along the axes whose bits p.beside has, and words are added, one of which is zero.
+// matrices. BESIDE: b begins where a ends, along the axes whose bits p.beside has, and words are added, one of which is
+// zero.
 //
 // Tiles and tables as in ambient.wgsl. An invocation makes one value at a time: registers are few, so that many
 // invocations run at once and hide each other's loads.
@@ -102,8 +103,8 @@ struct Place {
     in_b: bool,
 }
 
-// Where index i of c lies in b, along an axis of which a has `extent`: in front of b the difference wraps around, and is
-// outside.
+// Where index i of c lies in b, along an axis of which a has `extent`: in front of b the difference wraps around, and
+// is outside.
 fn in_right(i: u32, extent: u32, axis: u32) -> u32 {
 #if BESIDE
     return i - select(0u, extent, ((p.beside >> axis) & 1u) != 0u);

@@ -1,8 +1,8 @@
 // Copies of matrices of f16 whose rows begin at whole quads of words, eight values: what bsr_matrix reads.
 //
-// Without BLOCKS `list` holds for each matrix (begin in x, begin in y), (rows, columns), (pitch in y, rows in y): zeros are behind rows and columns. The matrices
-// follow each other in y. With BLOCKS x holds sets of blocks, and `list` their places, (row, column) of the grid: values beyond the edge of the
-// matrix are 0 in y.
+// Without BLOCKS `list` holds for each matrix (begin in x, begin in y), (rows, columns), (pitch in y, rows in y): zeros
+// are behind rows and columns. The matrices follow each other in y. With BLOCKS x holds sets of blocks, and `list`
+// their places, (row, column) of the grid: values beyond the edge of the matrix are 0 in y.
 
 struct Params {
     first_group: u32,

@@ -1,7 +1,8 @@
 // y = residual + f(scale · y + bias), for what a block-sparse product left in y: nothing of it is summed any more.
 //
-// Four values at a time. `list` holds for each product that has values (begin in y, columns of the result, begin of the bias, 0).
-// With HALVES bias and residual are f16, and their places are counted in it. With ROUNDED the sums come from `sums`, and y is f16.
+// Four values at a time. `list` holds for each product that has values (begin in y, columns of the result, begin of the
+// bias, 0). With HALVES bias and residual are f16, and their places are counted in it. With ROUNDED the sums come from
+// `sums`, and y is f16.
 //
 // The values of y and of the sums beyond the last, up to three, are slack of their buffers.
 

@@ -1,7 +1,8 @@
 // What the later pieces of heavy rows of blocks gave, added to what the first ones left in c, in order.
 //
-// A workgroup takes STRIP rows of a row of blocks and WG columns of one product. `order` holds from p.heavy on two entries for each heavy row:
-// (row of blocks, pieces after the first), (the first one's slot counted from 0, 0). `list`: see bsr_matmul.
+// A workgroup takes STRIP rows of a row of blocks and WG columns of one product. `order` holds from p.heavy on two
+// entries for each heavy row: (row of blocks, pieces after the first), (the first one's slot counted from 0, 0).
+// `list`: see bsr_matmul.
 
 struct Params {
     first_group: u32,

@@ -1,19 +1,22 @@
 // Products of block-sparse matrices; the blocks of a matrix f are all that is read of it.
 //
-// bsr_matmul: c = f b for each product, b dense. A workgroup makes a tile of HIGH rows, all of one row of blocks, and WIDE columns: or the part of it that
-// a piece of that row gives. The first piece writes to c, the others to slots of `scratch`, which bsr_finish adds.
+// bsr_matmul: c = f b for each product, b dense. A workgroup makes a tile of HIGH rows, all of one row of blocks, and
+// WIDE columns: or the part of it that a piece of that row gives. The first piece writes to c, the others to slots of
+// `scratch`, which bsr_finish adds.
 //
-// bsr_sampled (SAMPLED): the blocks of f = a b, a and b dense. A workgroup makes HIGH rows of some blocks that follow each other in one row of blocks,
-// side by side in a tile of WIDE columns.
+// bsr_sampled (SAMPLED): the blocks of f = a b, a and b dense. A workgroup makes HIGH rows of some blocks that follow
+// each other in one row of blocks, side by side in a tile of WIDE columns.
 //
-// Strides say which operand is a transpose. `order` holds the blocks of each row, (where it is stored, its column of blocks), and from p.pieces on the
-// pieces, two entries each: (first block, one past the last), (row of blocks, slot of scratch counted from 1, or 0 for c).
-// `list` holds the products, three entries each: (begin of a, of b, of c, columns of b or inner extent), (row and column stride of b, of c or a),
-// (begin in scratch, 0, 0, 0); and from p.panels on (product, first column, 0, 0).
+// Strides say which operand is a transpose. `order` holds the blocks of each row, (where it is stored, its column of
+// blocks), and from p.pieces on the pieces, two entries each: (first block, one past the last), (row of blocks, slot of
+// scratch counted from 1, or 0 for c). `list` holds the products, three entries each: (begin of a, of b, of c, columns
+// of b or inner extent), (row and column stride of b, of c or a), (begin in scratch, 0, 0, 0); and from p.panels on
+// (product, first column, 0, 0).
 //
 // HALVES: a and b hold f16, and their places are counted in it; sums and c are f32.
 //
-// Sums are blocked by at most 512 products, in the order of the blocks. What a block has beyond the matrix is never read, and written as 0.
+// Sums are blocked by at most 512 products, in the order of the blocks. What a block has beyond the matrix is never
+// read, and written as 0.
 
 struct Params {
     first_group: u32,

@@ -1,18 +1,21 @@
-// Products of block-sparse matrices of f16 on cooperative matrices; the blocks of a matrix f are all that is read of it.
+// Products of block-sparse matrices of f16 on cooperative matrices; the blocks of a matrix f are all that is read of
+// it.
 //
-// bsr_matrix: c = f b for each product, b dense. A workgroup makes tiles of HIGH rows, all of one row of blocks, and COLUMNS columns: a few
-// of them, side by side, or the part of them that a piece of that row gives. A row's blocks follow each other without a gap, DEPTH columns a stage: SEGMENT
-// of them lie in one block. The first piece writes to c, the others to slots of `scratch`, which bsr_finish adds.
+// bsr_matrix: c = f b for each product, b dense. A workgroup makes tiles of HIGH rows, all of one row of blocks, and
+// COLUMNS columns: a few of them, side by side, or the part of them that a piece of that row gives. A row's blocks
+// follow each other without a gap, DEPTH columns a stage: SEGMENT of them lie in one block. The first piece writes to
+// c, the others to slots of `scratch`, which bsr_finish adds.
 //
-// bsr_matrix_sampled (SAMPLED): the blocks of f = a b, a and b dense. A workgroup makes HIGH rows of some blocks that follow each other in one row
-// of blocks, side by side in a tile of COLUMNS columns.
+// bsr_matrix_sampled (SAMPLED): the blocks of f = a b, a and b dense. A workgroup makes HIGH rows of some blocks that
+// follow each other in one row of blocks, side by side in a tile of COLUMNS columns.
 //
-// ACROSS: what lies side by side in a is of one column. TURNED: what lies side by side in b is of one column; then c is stored so, too.
-// Rows of a and b begin at whole quads of words, eight values, and what is read is all there: the inner extent is made of whole blocks, or (SAMPLED) stages,
-// and rows and columns of blocks. bsr_align sees to that.
+// ACROSS: what lies side by side in a is of one column. TURNED: what lies side by side in b is of one column; then c is
+// stored so, too. Rows of a and b begin at whole quads of words, eight values, and what is read is all there: the inner
+// extent is made of whole blocks, or (SAMPLED) stages, and rows and columns of blocks. bsr_align sees to that.
 //
-// `order` and `list` are those of bsr_matmul.wgsl, but that `list` has the pitch of b (of b and a) instead of strides, and an entry from p.panels on the
-// number of tiles behind its column. Sums are chains of additions of SIDE products, 16 or 8 (EIGHT), in the order of the blocks. With p.halves c is f16.
+// `order` and `list` are those of bsr_matmul.wgsl, but that `list` has the pitch of b (of b and a) instead of strides,
+// and an entry from p.panels on the number of tiles behind its column. Sums are chains of additions of SIDE products,
+// 16 or 8 (EIGHT), in the order of the blocks. With p.halves c is f16.
 
 struct Params {
     first_group: u32,

@@ -1,7 +1,8 @@
-// y = x, value by value, in another type: what does not fit is the nearest value that does, and NaN is 0. FROM_…: the type of x.
+// y = x, value by value, in another type: what does not fit is the nearest value that does, and NaN is 0. FROM_…: the
+// type of x.
 //
-// Four values at a time: y begins at a multiple of four, x wherever p.x_base says, counted in its values. The values beyond
-// the last, up to three, are slack of y's buffer. Halves lie two to a word.
+// Four values at a time: y begins at a multiple of four, x wherever p.x_base says, counted in its values. The values
+// beyond the last, up to three, are slack of y's buffer. Halves lie two to a word.
 
 #include "converted"
 

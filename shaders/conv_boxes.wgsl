@@ -1,10 +1,10 @@
-// c_q = Σ_t x_{f-t} y_t for every listed pair of boxes, directly, where result q of those that are kept is result
-// f = first + stride · q of all. Three axes: a matrix has one plane, a vector is one column. y may be read backwards along all
-// axes at once, which makes a correlation of it.
+// c_q = Σ_t x_{f-t} y_t for every listed pair of boxes, directly, where result q of those that are kept is result f =
+// first + stride · q of all. Three axes: a matrix has one plane, a vector is one column. y may be read backwards along
+// all axes at once, which makes a correlation of it.
 //
-// An invocation makes a strip: R results of one column, one below the other. Neighbours have neighbouring columns, so that what
-// they read and write is side by side. It walks down the taps of one column after another; where rows are kept without gaps,
-// what of x they meet slides through registers. The units of `items` are strips.
+// An invocation makes a strip: R results of one column, one below the other. Neighbours have neighbouring columns, so
+// that what they read and write is side by side. It walks down the taps of one column after another; where rows are
+// kept without gaps, what of x they meet slides through registers. The units of `items` are strips.
 //
 // Sums are blocked by CHUNK taps: a depth of CHUNK + ⌈t / CHUNK⌉ for t taps.
 
@@ -78,8 +78,8 @@ fn first_tap(f: u32, m: u32) -> u32 {
     return select(0u, f + 1u - m, f + 1u > m);
 }
 
-// Row `row` of a column of x whose rows are `width` apart; zero outside its m rows. What lies before the first row is beyond
-// the last one as an unsigned number.
+// Row `row` of a column of x whose rows are `width` apart; zero outside its m rows. What lies before the first row is
+// beyond the last one as an unsigned number.
 fn x_value(column: u32, width: u32, m: u32, row: u32) -> E {
     if row >= m {
         return E(0);

@@ -1,11 +1,12 @@
-// c_q = Σ_j x_{q-j} y_j for every listed pair, directly. x and y are the two operands, either way round, and one of them may be
-// read backwards, which makes a correlation of it.
+// c_q = Σ_j x_{q-j} y_j for every listed pair, directly. x and y are the two operands, either way round, and one of
+// them may be read backwards, which makes a correlation of it.
 //
-// An invocation makes a strip: R consecutive results of one pair. It walks over the taps y_j, and what of x they meet slides
-// through thirteen registers; both come from the cache of the core. The strips of a workgroup are put side by side in
-// workgroup memory, so that neighbours write to neighbouring addresses.
+// An invocation makes a strip: R consecutive results of one pair. It walks over the taps y_j, and what of x they meet
+// slides through thirteen registers; both come from the cache of the core. The strips of a workgroup are put side by
+// side in workgroup memory, so that neighbours write to neighbouring addresses.
 //
-// A mode keeps only some of the results, those that c has room for, from its own first one on. The units of `items` are strips.
+// A mode keeps only some of the results, those that c has room for, from its own first one on. The units of `items` are
+// strips.
 //
 // Sums are blocked by 252 taps: a depth of 252 + ⌈n / 252⌉ for n taps.
 

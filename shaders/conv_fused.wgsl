@@ -1,8 +1,9 @@
 // c = a * b for the items of a work list: transforms, product and inverse in one kernel, or plain sums where short.
 //
 // A workgroup does items of one class. Classes follow each other in `items` and over workgroups, and `ends` says where
-// each ends: (workgroup, item), two classes in a vec4. An item is (a begin, b begin, c begin, lengths): the length of a in 14 bits, of b in 14 bits, then FLIPPED and WINDOWED. A windowed item has in the place of
-// `c begin` the index of its window, (c begin, results to skip, results to write); others write all results.
+// each ends: (workgroup, item), two classes in a vec4. An item is (a begin, b begin, c begin, lengths): the length of a
+// in 14 bits, of b in 14 bits, then FLIPPED and WINDOWED. A windowed item has in the place of `c begin` the index of
+// its window, (c begin, results to skip, results to write); others write all results.
 //
 // MAX: of an item's results only the largest is written, and its index, as two words from 2 `c begin` on.
 

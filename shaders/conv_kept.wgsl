@@ -1,8 +1,9 @@
 // c = a * kernel for the items of a work list, with spectra of the kernels that are there already; or these spectra.
 //
-// An item is a stretch of one convolution: (a begin, values of a that count, spectrum begin, parts of the kernel), then (c begin,
-// results to skip, results to write, first value of the window). Items come in runs of `rounds` that share a spectrum, which stays in
-// registers. With p.spectra an item is a part of a kernel, and its spectrum goes to c from complex value `c begin` on.
+// An item is a stretch of one convolution: (a begin, values of a that count, spectrum begin, parts of the kernel), then
+// (c begin, results to skip, results to write, first value of the window). Items come in runs of `rounds` that share a
+// spectrum, which stays in registers. With p.spectra an item is a part of a kernel, and its spectrum goes to c from
+// complex value `c begin` on.
 //
 // PARTS: the kernel is longer than a transform holds. The products of its parts with their windows of a, each a
 // transform's length of results further back, are added up as spectra.

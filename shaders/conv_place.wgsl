@@ -1,9 +1,9 @@
 // Lays boxes out as the vectors that are convolved in their place, and takes what is kept from the result.
 //
-// Value i of an element's `to` is value (first_k + stride_k · i_k)_k of its box in `from`, and zero where that lies outside the
-// box; i_k are the places of i in rows and planes of `to`. The units of `items` are values of `to`, and behind its
-// entries come, at p.boxes, 12 words for each element: where it begins in `to`, how many values a plane and a row have there; where
-// it begins in `from`, and the same; three first indices, and three extents.
+// Value i of an element's `to` is value (first_k + stride_k · i_k)_k of its box in `from`, and zero where that lies
+// outside the box; i_k are the places of i in rows and planes of `to`. The units of `items` are values of `to`, and
+// behind its entries come, at p.boxes, 12 words for each element: where it begins in `to`, how many values a plane and
+// a row have there; where it begins in `from`, and the same; three first indices, and three extents.
 
 struct Params {
     first_group: u32,

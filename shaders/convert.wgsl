@@ -1,7 +1,8 @@
-// y = x, value by value, in the other type: F16 rounds f32 to the nearest f16, ties to even; F32 widens f16, which is exact.
+// y = x, value by value, in the other type: F16 rounds f32 to the nearest f16, ties to even; F32 widens f16, which is
+// exact.
 //
-// Halves lie two to a word, the first in the low bits. Four values at a time: y begins at a multiple of four, x wherever
-// p.x_base says, counted in its values. The values beyond the last, up to three, are slack of y's buffer.
+// Halves lie two to a word, the first in the low bits. Four values at a time: y begins at a multiple of four, x
+// wherever p.x_base says, counted in its values. The values beyond the last, up to three, are slack of y's buffer.
 //
 // All of it by integers: WGSL leaves the rounding of pack2x16float open, and lets subnormal numbers be lost.
 

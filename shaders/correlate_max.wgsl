@@ -1,7 +1,8 @@
 // The largest value of each pair's cross-correlation, and where: no lag's value is stored.
 //
 // A workgroup looks at one tile of lags of one pair and writes its best (value, index) to `partials`, which
-// correlate_max_finish.wgsl combines. SBD: the operands have unit norm, and the value is minus the shape-based distance.
+// correlate_max_finish.wgsl combines. SBD: the operands have unit norm, and the value is minus the shape-based
+// distance.
 
 struct Params {
     first_group: u32,

@@ -1,5 +1,5 @@
-// Σ_i x_i t^i for every value t of y, by Horner's scheme: an invocation for each, whose polynomial is x of its pair. The units
-// of `items` are values of y.
+// Σ_i x_i t^i for every value t of y, by Horner's scheme: an invocation for each, whose polynomial is x of its pair.
+// The units of `items` are values of y.
 
 struct Params {
     first_group: u32,

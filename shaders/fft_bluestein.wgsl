@@ -1,7 +1,8 @@
 // Transforms of any length n, 2 n <= LENGTH, as cyclic convolutions of LENGTH values, a power of two.
 //
-// With w_k = e^(-πi k² / n), X_k = w_k Σ_j (x_j w_j) conj(w_{k-j}). Filters are what `fft_filter.wgsl` makes of each n. An item
-// has n in 13 bits, then one that says that it is of 2 n real values, as n complex ones, and then the number of its filter.
+// With w_k = e^(-πi k² / n), X_k = w_k Σ_j (x_j w_j) conj(w_{k-j}). Filters are what `fft_filter.wgsl` makes of each n.
+// An item has n in 13 bits, then one that says that it is of 2 n real values, as n complex ones, and then the number of
+// its filter.
 
 struct Params {
 #include "fft_params"

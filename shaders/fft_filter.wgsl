@@ -1,5 +1,6 @@
-// What Bluestein's convolution needs of a length n, 2 n <= LENGTH: w_k = e^(-πi k² / n) for k < n, and from LENGTH / 2 on the
-// transform of conj(w) around both ends of a cycle of LENGTH, with the factor of the transform back; then e^(-πi k / n) for k < n.
+// What Bluestein's convolution needs of a length n, 2 n <= LENGTH: w_k = e^(-πi k² / n) for k < n, and from LENGTH / 2
+// on the transform of conj(w) around both ends of a cycle of LENGTH, with the factor of the transform back; then e^(-πi
+// k / n) for k < n.
 //
 // An item is (begin in y, 0, n, 0).
 

@@ -1,13 +1,13 @@
 // A pass of a transform that is longer than a workgroup holds: FFTs of R values, one a column.
 //
-// N values are N / R columns, value k of column b at b + k N / R. After passes of radices whose product is Ns, column b is
-// multiplied by e^(-2πi k q / (Ns R)), q = b mod Ns, and transformed, and result k goes to (b - q) R + q + k Ns: Stockham's
-// algorithm, with radices of hundreds. A workgroup does C neighbouring columns, so that it reads C values side by side; it
-// writes as many, or, in the first pass, where Ns is 1, all it has.
+// N values are N / R columns, value k of column b at b + k N / R. After passes of radices whose product is Ns, column b
+// is multiplied by e^(-2πi k q / (Ns R)), q = b mod Ns, and transformed, and result k goes to (b - q) R + q + k Ns:
+// Stockham's algorithm, with radices of hundreds. A workgroup does C neighbouring columns, so that it reads C values
+// side by side; it writes as many, or, in the first pass, where Ns is 1, all it has.
 //
 // What the first pass reads and the last one writes may be made of something else, as p.load and p.store say. A task is
-// (x begin, y begin, first column, log2 N | log2 Ns << 8), (n, bits of the factor, begin of the second factor, 0). The last pass of
-// 2 n real values, HALVES, takes each column together with its mirror.
+// (x begin, y begin, first column, log2 N | log2 Ns << 8), (n, bits of the factor, begin of the second factor, 0). The
+// last pass of 2 n real values, HALVES, takes each column together with its mirror.
 
 struct Params {
     first_group: u32,
@@ -118,8 +118,9 @@ fn first_value(item: vec4<u32>, log_n: u32, i: u32) -> vec2<f32> {
 }
 #else
 #if HALVES
-// The column of an invocation: n - b of column b is C / 2 columns further, modulo all of them, so that values meet those that they
-// are taken apart with. Where n is even, two columns mirror themselves, and are in the places of a pair.
+// The column of an invocation: n - b of column b is C / 2 columns further, modulo all of them, so that values meet
+// those that they are taken apart with. Where n is even, two columns mirror themselves, and are in the places of a
+// pair.
 //
 // Those above the middle begin where a sector of 32 bytes of y does: what is written of one in parts costs more.
 fn column_of(item: vec4<u32>, first: u32, c: u32, log_columns: u32) -> u32 {
@@ -132,8 +133,8 @@ fn column_of(item: vec4<u32>, first: u32, c: u32, log_columns: u32) -> u32 {
     return select(above, middle - i, c < C / 2u) & ((1u << log_columns) - 1u);
 }
 #else
-// The column of an invocation, for what is written to begin where a sector of 32 bytes of y does: what is written of one in
-// parts costs as much again. Columns whose results follow each other are moved round.
+// The column of an invocation, for what is written to begin where a sector of 32 bytes of y does: what is written of
+// one in parts costs as much again. Columns whose results follow each other are moved round.
 fn shifted(begin: u32, first: u32, c: u32, log_columns: u32) -> u32 {
     var aligned = (0u - begin) % 4u;
     if (p.store & PAIRED) != 0u {

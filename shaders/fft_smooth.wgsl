@@ -1,8 +1,9 @@
 // Transforms of lengths that are products of 2, 3, 5 and 7, by stages whose radices the task tells.
 //
-// A workgroup does one task, two entries of the work list: (first item, items, n, radices less one in 4 bits each, the first
-// one lowest), and (where the twiddles of n begin, where the points of the half circle begin). The latter is 0 unless the
-// transform is of 2 n real values, as n complex ones; see `fft_real.wgsl`. p.length is that of all items, or 0 where it differs.
+// A workgroup does one task, two entries of the work list: (first item, items, n, radices less one in 4 bits each, the
+// first one lowest), and (where the twiddles of n begin, where the points of the half circle begin). The latter is 0
+// unless the transform is of 2 n real values, as n complex ones; see `fft_real.wgsl`. p.length is that of all items, or
+// 0 where it differs.
 
 struct Params {
 #include "fft_params"

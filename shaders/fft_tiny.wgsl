@@ -1,5 +1,5 @@
-// Transforms of at most 64 values by their definition: p.lanes invocations an item, 16, 32 or 64, one for each result. Even numbers
-// of real values are half as many complex ones.
+// Transforms of at most 64 values by their definition: p.lanes invocations an item, 16, 32 or 64, one for each result.
+// Even numbers of real values are half as many complex ones.
 
 struct Params {
 #include "fft_params"

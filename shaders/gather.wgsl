@@ -1,9 +1,9 @@
-// c[r] = x[index[r]] along the first axis, for every pair of an element and a list: rows in any order, zeros for those that
-// are not there. ELEMENTS: c[e] = x[list[e]], whole elements, each of one row as wide as it.
+// c[r] = x[index[r]] along the first axis, for every pair of an element and a list: rows in any order, zeros for those
+// that are not there. ELEMENTS: c[e] = x[list[e]], whole elements, each of one row as wide as it.
 //
-// Bits are copied, whatever they mean. What is counted are units: words, of which complex values have two (DOUBLE), or halves
-// of f16. A workgroup makes p.tile consecutive values of c; an invocation makes four words at a time, which c begins and
-// ends with. The rows of a pair are as wide as its part of c says.
+// Bits are copied, whatever they mean. What is counted are units: words, of which complex values have two (DOUBLE), or
+// halves of f16. A workgroup makes p.tile consecutive values of c; an invocation makes four words at a time, which c
+// begins and ends with. The rows of a pair are as wide as its part of c says.
 
 struct Params {
     first_group: u32,

@@ -1,7 +1,7 @@
 // y[p.begin .. p.end] = x, in units of a word, or of a half of f16. One batch after the other is put into y.
 //
-// Bits are copied, four words at a time. The first four may begin with values of the batches before, which are there already and
-// stay; behind the last value there may be anything until the next batch comes.
+// Bits are copied, four words at a time. The first four may begin with values of the batches before, which are there
+// already and stay; behind the last value there may be anything until the next batch comes.
 
 struct Params {
     first_group: u32,

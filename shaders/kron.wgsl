@@ -1,9 +1,9 @@
-// c = a ⊗ b for every pair: on every axis c_(i n + j) = a_i b_j, with n the extent of b. Plain: of one axis, which is the
-// outer product as well. BOXES: of p.rank axes.
+// c = a ⊗ b for every pair: on every axis c_(i n + j) = a_i b_j, with n the extent of b. Plain: of one axis, which is
+// the outer product as well. BOXES: of p.rank axes.
 //
-// Tiles and tables as in add.wgsl. An invocation makes four consecutive values: it divides once, for the first, and counts
-// on from there. All of their places are known before anything is loaded, so that the loads are under way together. c has
-// slack behind its last value.
+// Tiles and tables as in add.wgsl. An invocation makes four consecutive values: it divides once, for the first, and
+// counts on from there. All of their places are known before anything is loaded, so that the loads are under way
+// together. c has slack behind its last value.
 
 struct Params {
     first_group: u32,
@@ -76,8 +76,8 @@ fn entry_of(e: u32) -> Entry {
 
 #include "tables"
 
-// Where a value's factors lie: that of a, and of b the row and the place in it. `left` values of a's row are still to come,
-// this one included.
+// Where a value's factors lie: that of a, and of b the row and the place in it. `left` values of a's row are still to
+// come, this one included.
 struct Place {
     a: u32,
     b_row: u32,

@@ -1,10 +1,10 @@
-// One value for each line of the elements of x, the values along an axis, or every value by what its line comes to. The functions are
-// those of lib/lines.wgsl.
+// One value for each line of the elements of x, the values along an axis, or every value by what its line comes to. The
+// functions are those of lib/lines.wgsl.
 //
-// HELD and APART: lines that p.lanes invocations go through; the units of `items` are lines. HELD: values side by side, up to 16 of them an
-// invocation's, in registers. APART: neighbouring invocations go through neighbouring lines. PART and APPLY: tiles of longer lines, a
-// workgroup each, [element, line, tile, number among the long ones] in `items`; what a tile comes to is left in `out`, and what the values of
-// a line need to know of it is found in `known`.
+// HELD and APART: lines that p.lanes invocations go through; the units of `items` are lines. HELD: values side by side,
+// up to 16 of them an invocation's, in registers. APART: neighbouring invocations go through neighbouring lines. PART
+// and APPLY: tiles of longer lines, a workgroup each, [element, line, tile, number among the long ones] in `items`;
+// what a tile comes to is left in `out`, and what the values of a line need to know of it is found in `known`.
 
 struct Params {
     first_group: u32,
@@ -73,7 +73,8 @@ fn line_of(e: u32, number: u32) -> Line {
 var<workgroup> sh_sums: array<vec2<f32>, WG>;
 var<workgroup> sh_keys: array<u32, WG>;
 
-// The sum over the invocations that share a line, `apart` from one to the next, for all of them. To be called in uniform control flow.
+// The sum over the invocations that share a line, `apart` from one to the next, for all of them. To be called in
+// uniform control flow.
 fn tree_sum(v: vec2<f32>, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec2<f32> {
     if lanes == 1u {
         return v;

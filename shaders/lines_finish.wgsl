@@ -1,4 +1,5 @@
-// What the tiles of each long line come to together, or what its values need to know of that: [first tile, tiles, place of the result] in `items`, a workgroup each.
+// What the tiles of each long line come to together, or what its values need to know of that: [first tile, tiles, place
+// of the result] in `items`, a workgroup each.
 
 struct Params {
     first_group: u32,

@@ -1,4 +1,5 @@
-// y = f(x), value by value: SCALE s·x, NEG −x (U32: of a float, whose sign is turned), COPY x, FILL s, of one word or two.
+// y = f(x), value by value: SCALE s·x, NEG −x (U32: of a float, whose sign is turned), COPY x, FILL s, of one word or
+// two.
 //
 // Four values at a time: y begins at a multiple of four, x wherever p.x_base says. The values beyond the last, up to
 // three, are slack of y's buffer. Of f16 what is copied are words of two, and p.x_base counts halves.

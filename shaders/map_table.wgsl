@@ -1,7 +1,8 @@
-// y = f(x), value by value: `value` is a row of the table in src/ops/maps. Of f16 two halves to a word; what is computed is f32.
+// y = f(x), value by value: `value` is a row of the table in src/ops/maps. Of f16 two halves to a word; what is
+// computed is f32.
 //
-// Four words at a time: y begins at a multiple of four, x wherever p.x_base says, counted in values. The values beyond the
-// last, in its quad, are slack of y's buffer.
+// Four words at a time: y begins at a multiple of four, x wherever p.x_base says, counted in values. The values beyond
+// the last, in its quad, are slack of y's buffer.
 
 struct Params {
     first_group: u32,

@@ -1,7 +1,8 @@
 // c = residual + f(scale · a b + bias), matrix by matrix; a, b or both may be stored transposed.
 //
-// A workgroup makes a tile of one product. It stages 16 columns of a and rows of b, and an invocation sums its
-// results, squares of four by four, in registers. What the next stage needs is loaded meanwhile, by quads where both operands allow.
+// A workgroup makes a tile of one product. It stages 16 columns of a and rows of b, and an invocation sums its results,
+// squares of four by four, in registers. What the next stage needs is loaded meanwhile, by quads where both operands
+// allow.
 //
 // HALVES: a, b, bias and residual hold f16, and their places are counted in it; sums and c are f32.
 //

@@ -1,8 +1,11 @@
-// c = residual + f(scale · a b + bias) of f16 on cooperative matrices; a, b or both (LEFT, RIGHT) may be stored transposed.
+// c = residual + f(scale · a b + bias) of f16 on cooperative matrices; a, b or both (LEFT, RIGHT) may be stored
+// transposed.
 //
-// A workgroup makes a tile of one product. It stages some columns of a and rows of b as they are stored, and
-// a subgroup of 32 sums its part of the tile in matrices of SIDE x SIDE, SIDE products at a time: 16, or 8 (EIGHT), where subgroups may be
-// of fewer lanes. What the next stage needs is loaded meanwhile. Sums are f32, and c, or f16 (RESULT) where all rows of results are whole quads of words. a and b are made of whole quads of words, eight values, or LOOSE: of any values at all.
+// A workgroup makes a tile of one product. It stages some columns of a and rows of b as they are stored, and a subgroup
+// of 32 sums its part of the tile in matrices of SIDE x SIDE, SIDE products at a time: 16, or 8 (EIGHT), where
+// subgroups may be of fewer lanes. What the next stage needs is loaded meanwhile. Sums are f32, and c, or f16 (RESULT)
+// where all rows of results are whole quads of words. a and b are made of whole quads of words, eight values, or LOOSE:
+// of any values at all.
 //
 // Sums are a chain of ⌈k / SIDE⌉ additions of SIDE products.
 
@@ -84,8 +87,8 @@ fn put_halves(at: u32, low: vec4<f32>, high: vec4<f32>) {
 
 #generate "matmul_matrix"
 
-// A subgroup's scratch to the result: what of it is inside. By quads, or where rows begin anywhere and nothing else is to be done by values,
-// so that what lanes store together lies side by side.
+// A subgroup's scratch to the result: what of it is inside. By quads, or where rows begin anywhere and nothing else is
+// to be done by values, so that what lanes store together lies side by side.
 fn put_matrix(o: Product, row0: u32, column0: u32, scratch: u32, lane: u32, lanes: u32) {
     if row0 >= o.m || column0 >= o.n {
         return;

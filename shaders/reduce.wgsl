@@ -1,7 +1,8 @@
 // One word an element: a reduction of its values, or with PAIRS of two elements that meet.
 //
-// What is reduced: SUM (with ABS of the magnitudes), BOX (a word for each axis), NORM2, MAX, ARGMAX; of PAIRS, SUM of the products over the overlap, and EQUAL after zero
-// extension. RANK1: the elements of pairs are vectors; otherwise boxes of p.rank axes.
+// What is reduced: SUM (with ABS of the magnitudes), BOX (a word for each axis), NORM2, MAX, ARGMAX; of PAIRS, SUM of
+// the products over the overlap, and EQUAL after zero extension. RANK1: the elements of pairs are vectors; otherwise
+// boxes of p.rank axes.
 //
 // How depends on the element's own size alone. THREAD: elements of up to SHORT values, one an invocation. LANES: the
 // elements listed in items (all, when nothing is listed), LANE_COUNT invocations each. TILES: [element, first value,

@@ -1,8 +1,8 @@
-// Rows added up: every row of c is the sum of the rows of y, or of the sums of an earlier stage, that its list names; zeros where
-// it names none.
+// Rows added up: every row of c is the sum of the rows of y, or of the sums of an earlier stage, that its list names;
+// zeros where it names none.
 //
-// A list is of 64 rows at most. It is added up by eights, in order, and then their sums, in order. A workgroup makes p.tile
-// consecutive values of c, and an invocation four at a time.
+// A list is of 64 rows at most. It is added up by eights, in order, and then their sums, in order. A workgroup makes
+// p.tile consecutive values of c, and an invocation four at a time.
 
 struct Params {
     first_group: u32,

@@ -1,8 +1,8 @@
-// c_ik = Σ_j a_ij ∘ b_jk for entries of matrices of vectors, by the definition. Plain: ∘ is convolution. KRON: it is the
-// Kronecker product.
+// c_ik = Σ_j a_ij ∘ b_jk for entries of matrices of vectors, by the definition. Plain: ∘ is convolution. KRON: it is
+// the Kronecker product.
 //
-// Tiles and tables as in add.wgsl; c_meta says where the entries that are made here would begin if there were no others. An
-// invocation makes one value at a time. The terms of one j are added up first, then those sums.
+// Tiles and tables as in add.wgsl; c_meta says where the entries that are made here would begin if there were no
+// others. An invocation makes one value at a time. The terms of one j are added up first, then those sums.
 
 struct Params {
     first_group: u32,
@@ -20,7 +20,8 @@ struct Params {
 @group(0) @binding(4) var<storage, read> b_meta: array<u32>;
 @group(0) @binding(5) var<storage, read_write> c: array<E>;
 @group(0) @binding(6) var<storage, read> c_meta: array<u32>;
-// Of an entry: its begin in c; the first entry of its row of a and of its column of b; inner extent, columns of b, 0, 0, 0.
+// Of an entry: its begin in c; the first entry of its row of a and of its column of b; inner extent, columns of b, 0,
+// 0, 0.
 @group(0) @binding(7) var<storage, read> entries: array<vec4<u32>>;
 
 const WG = 256u;

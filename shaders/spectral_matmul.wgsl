@@ -1,12 +1,12 @@
 // At every frequency the product of two matrices, of which each entry is a spectrum: y_ik = Σ_j x_ij x_jk.
 //
-// An invocation makes one frequency of a tile of 4 × 4 results: it loads four values of either factor for sixteen products.
-// Neighbours make neighbouring frequencies, and go on with the next tile of the same matrices.
+// An invocation makes one frequency of a tile of 4 × 4 results: it loads four values of either factor for sixteen
+// products. Neighbours make neighbouring frequencies, and go on with the next tile of the same matrices.
 //
-// `list` holds, for each workgroup, (frequencies, inner extent, begin of the tiles, first item) and (items, 0, 0, 0), an item
-// being a frequency of a tile; then, from p.tables on, where begins in it are counted from, the tables. A tile is (begin of four
-// rows, begin of four columns, 0, 0) and where its results go, a row each. Four rows, and four columns, are where their spectra
-// lie at each j.
+// `list` holds, for each workgroup, (frequencies, inner extent, begin of the tiles, first item) and (items, 0, 0, 0),
+// an item being a frequency of a tile; then, from p.tables on, where begins in it are counted from, the tables. A tile
+// is (begin of four rows, begin of four columns, 0, 0) and where its results go, a row each. Four rows, and four
+// columns, are where their spectra lie at each j.
 
 struct Params {
     first_group: u32,

@@ -1,10 +1,12 @@
-// Runs of values copied, shifted, and perhaps turned round: c_i = x_(i + shift), or x_(n − 1 − i), zero where x has no such value.
+// Runs of values copied, shifted, and perhaps turned round: c_i = x_(i + shift), or x_(n − 1 − i), zero where x has no
+// such value.
 //
-// Element e of the result reads element e / size · stride + e % size of x, which is element e itself where size and stride are 1, and
-// a window otherwise; one beyond the last is empty. p.rank is 2 where a shift counts rows of whole width, 1 where it counts values.
+// Element e of the result reads element e / size · stride + e % size of x, which is element e itself where size and
+// stride are 1, and a window otherwise; one beyond the last is empty. p.rank is 2 where a shift counts rows of whole
+// width, 1 where it counts values.
 //
-// An invocation makes four words at a time: four values, two complex ones, or eight halves. What places are counted in, a unit, is a
-// word or a half of one; p.words says how many of them a value takes. Tiles and tables as in add.wgsl.
+// An invocation makes four words at a time: four values, two complex ones, or eight halves. What places are counted in,
+// a unit, is a word or a half of one; p.words says how many of them a value takes. Tiles and tables as in add.wgsl.
 
 struct Params {
     first_group: u32,

@@ -1,9 +1,9 @@
-// Boxes of p.rank axes copied, each axis of x read from a shift on, backwards, or one value over and over, by any axis of the result:
-// zero where x has no such value. RANK2: of matrices.
+// Boxes of p.rank axes copied, each axis of x read from a shift on, backwards, or one value over and over, by any axis
+// of the result: zero where x has no such value. RANK2: of matrices.
 //
-// Along axis a of the result x is read from `first` on, `count` times, `stride` values apart, which may be a negative number; an
-// element's reading is in tables as in add.wgsl, and which element it reads is said in strided.wgsl. An invocation makes one value at a
-// time, or a word of two halves.
+// Along axis a of the result x is read from `first` on, `count` times, `stride` values apart, which may be a negative
+// number; an element's reading is in tables as in add.wgsl, and which element it reads is said in strided.wgsl. An
+// invocation makes one value at a time, or a word of two halves.
 
 struct Params {
     first_group: u32,
@@ -46,7 +46,8 @@ const AXES = 8u;
 
 struct Entry {
     begin: u32,
-    // The extent in the result, first, count, stride. Of axis 0 the extent is never asked for: RANK2 has the bits of 1 / width there.
+    // The extent in the result, first, count, stride. Of axis 0 the extent is never asked for: RANK2 has the bits of 1
+    // / width there.
     axes: array<vec4<u32>, AXES>,
 }
 

@@ -1,7 +1,7 @@
 // Matrices turned over their diagonal: y[j, i] = x[i, j], each matrix where it was.
 //
-// A workgroup turns one tile in its memory, so that rows are read and written as they lie. A tile is (where its matrix begins,
-// rows, columns, its number among the tiles of the matrix, row of tiles by row).
+// A workgroup turns one tile in its memory, so that rows are read and written as they lie. A tile is (where its matrix
+// begins, rows, columns, its number among the tiles of the matrix, row of tiles by row).
 
 struct Params {
     first_group: u32,

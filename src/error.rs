@@ -221,7 +221,8 @@ pub enum Error {
         got: usize,
     },
 
-    /// A block outside the grid of its matrix, or one that is not behind the block before it where row order is promised.
+    /// A block outside the grid of its matrix, or one that is not behind the block before it where row order is
+    /// promised.
     #[error("{op}: block {block}: expected {expected}, got {got}")]
     BlockOrder {
         /// The public operation.
@@ -278,7 +279,8 @@ pub enum Error {
         got: String,
     },
 
-    /// A file that is not what the operation reads: of other contents, cut short, damaged, too long, or no such file at all.
+    /// A file that is not what the operation reads: of other contents, cut short, damaged, too long, or no such file at
+    /// all.
     #[error("{op}: at byte {at}: expected {expected}, got {got}")]
     File {
         /// The public operation.
@@ -341,8 +343,8 @@ pub enum Error {
 
     /// The operands live on different devices.
     ///
-    /// Each call that opens a device, [`Device::cpu`](crate::Device::cpu) too, opens another one. What is to meet is uploaded through one
-    /// handle or its clones.
+    /// Each call that opens a device, [`Device::cpu`](crate::Device::cpu) too, opens another one. What is to meet is
+    /// uploaded through one handle or its clones.
     #[error(
         "{op}: expected both operands on one device, got {left} and {right}: upload both through one Device or its clones"
     )]
@@ -381,7 +383,8 @@ pub enum Error {
         limit: u64,
     },
 
-    /// More work than the device's [`with_work_limit`](crate::Device::with_work_limit) allows to one operation. Nothing ran.
+    /// More work than the device's [`with_work_limit`](crate::Device::with_work_limit) allows to one operation. Nothing
+    /// ran.
     #[error(
         "{op}: {}asks for {asked} multiply-adds, above the {allowed} that the device's work limit allows: ask for less at once, or raise the limit",
         At(.element)

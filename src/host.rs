@@ -1,5 +1,5 @@
-//! Memory of the host: every allocation whose size depends on a batch is made here, so that one that cannot be had is an
-//! [`Error::OutOfMemory`] and never an abort.
+//! Memory of the host: every allocation whose size depends on a batch is made here, so that one that cannot be had is
+//! an [`Error::OutOfMemory`] and never an abort.
 //!
 //! There is one budget for the process. A single request above what is left of it is refused before anything is
 //! allocated, and tensors of the CPU device are taken from it as long as they live ([`hold`]). What is allocated for
@@ -21,8 +21,8 @@ const UNSET: u64 = u64::MAX;
 /// Bytes that live tensors of CPU devices take, and what these keep for reuse.
 static HELD: AtomicU64 = AtomicU64::new(0);
 
-/// The most bytes that one request, together with the tensors of CPU devices, may take in host memory: three quarters of the machine's
-/// memory (or of what its control group may use), unless [`set_host_memory_limit`] was called.
+/// The most bytes that one request, together with the tensors of CPU devices, may take in host memory: three quarters
+/// of the machine's memory (or of what its control group may use), unless [`set_host_memory_limit`] was called.
 pub fn host_memory_limit() -> u64 {
     match LIMIT.load(Ordering::Relaxed) {
         UNSET => default_limit(),
@@ -33,9 +33,10 @@ pub fn host_memory_limit() -> u64 {
 /// Sets the budget of host memory of this process, in bytes.
 ///
 /// Whatever this library is about to allocate in host memory is sized first: data of constructors, plans, results of
-/// the CPU device, downloads. A request that is larger than this limit, less what tensors of CPU devices hold at the time, is an
-/// [`Error::OutOfMemory`], which says what was asked for and what was left, and nothing is allocated. Below the limit an allocation that the
-/// system refuses is that error, too. What exists is not touched when the limit falls below it.
+/// the CPU device, downloads. A request that is larger than this limit, less what tensors of CPU devices hold at the
+/// time, is an [`Error::OutOfMemory`], which says what was asked for and what was left, and nothing is allocated. Below
+/// the limit an allocation that the system refuses is that error, too. What exists is not touched when the limit falls
+/// below it.
 ///
 /// ```
 /// use vsla::{Device, Layout, Pairing};
@@ -107,7 +108,8 @@ impl Held {
     }
 }
 
-/// Takes so many bytes from the budget, unless that is more than is left. Threads that ask at once never get more than there is.
+/// Takes so many bytes from the budget, unless that is more than is left. Threads that ask at once never get more than
+/// there is.
 pub(crate) fn hold(op: &'static str, bytes: u64) -> Result<Held> {
     let limit = host_memory_limit();
     let taken = HELD.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |held| {
@@ -205,8 +207,8 @@ where
     Ok(all)
 }
 
-/// What a caller's iterator yields. One that promises more than the budget is refused at once; else so much of its promise is
-/// believed as costs little if it is broken.
+/// What a caller's iterator yields. One that promises more than the budget is refused at once; else so much of its
+/// promise is believed as costs little if it is broken.
 pub(crate) fn collect<T>(op: &'static str, values: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
     let values = values.into_iter();
     let mut all = promised(op, values.size_hint().0)?;
@@ -279,8 +281,9 @@ pub(crate) fn insert<K: Eq + Hash, V>(
 /// Allocations that are still made before one fails, and that one; 0 when none is to fail.
 static COUNTDOWN: AtomicU64 = AtomicU64::new(0);
 
-/// For tests: the `n`-th allocation from now on, of those that this module makes in the whole process, fails as if memory had run out; 0
-/// calls it off. Gives what was left of the number before, which is 0 if that allocation has failed.
+/// For tests: the `n`-th allocation from now on, of those that this module makes in the whole process, fails as if
+/// memory had run out; 0 calls it off. Gives what was left of the number before, which is 0 if that allocation has
+/// failed.
 #[doc(hidden)]
 pub fn fail_host_allocation(n: u64) -> u64 {
     COUNTDOWN.swap(n, Ordering::SeqCst)

@@ -25,13 +25,13 @@
 //! * [`Ragged`] is a batch on the host; [`Layout`] its shapes alone, shared and checked once.
 //! * [`Device`] is a GPU or the CPU, as a value; [`Tensor`] a batch on it, cheap to clone and immutable. Operations are
 //!   methods of [`Tensor`], and of [`Pair`] when the elements do not meet one by one.
-//! * [`Tensor::matmul`] multiplies matrices, each of its own extents; [`Pair::product`] their transposes, with what a layer does to the results;
-//!   [`BsrTensor::matmul`] by block-sparse ones.
-//! * [`Indices`] and [`Order`] say which rows and elements an operation takes; [`Topology`], [`Bsr`] and [`BsrTensor`] are
-//!   block-sparse matrices; [`ShapeMatrix`] is a matrix whose entries are vectors of any length.
+//! * [`Tensor::matmul`] multiplies matrices, each of its own extents; [`Pair::product`] their transposes, with what a
+//!   layer does to the results; [`BsrTensor::matmul`] by block-sparse ones.
+//! * [`Indices`] and [`Order`] say which rows and elements an operation takes; [`Topology`], [`Bsr`] and [`BsrTensor`]
+//!   are block-sparse matrices; [`ShapeMatrix`] is a matrix whose entries are vectors of any length.
 //! * [`io`] is files, [`Ragged::read`] and [`Ragged::write`], and interchange with other libraries.
-//! * [`pages::operations`] has every operation in a table, with what it respects and its tests; [`pages::coming_from`] maps the ragged
-//!   batches of PyTorch, TensorFlow, Awkward Array and FlashAttention to this.
+//! * [`pages::operations`] has every operation in a table, with what it respects and its tests; [`pages::coming_from`]
+//!   maps the ragged batches of PyTorch, TensorFlow, Awkward Array and FlashAttention to this.
 //! * [`Error`] is the only error. Whatever is wrong with the input is found before any work starts.
 //!
 //! # What a call costs
@@ -43,8 +43,8 @@
 //! Both devices compute f32 in f32, in a fixed order: two runs give the same bits, and an element's result does not
 //! depend on what else is in its batch. Integers wrap. NaN and infinity spread inside their own element only.
 //!
-//! A GPU may take subnormal numbers (below 2⁻¹²⁶ in f32) for 0, as operands and as results. So what multiplies an infinity by one of them makes NaN there
-//! and infinity on the CPU; copies, `neg` and conversions keep them on both.
+//! A GPU may take subnormal numbers (below 2⁻¹²⁶ in f32) for 0, as operands and as results. So what multiplies an
+//! infinity by one of them makes NaN there and infinity on the CPU; copies, `neg` and conversions keep them on both.
 //!
 //! # Features
 //! * `gpu` (default): the GPU device. Without it the crate is a CPU library that does not depend on wgpu.

@@ -128,8 +128,8 @@ pub struct Times {
 }
 
 impl Times {
-    /// The time that a rate is computed from: on a GPU that of a dispatch, or of a call among many if that is less, since the
-    /// timestamps around a dispatch make it wait for the one before. So is what runs in CUDA graphs measured.
+    /// The time that a rate is computed from: on a GPU that of a dispatch, or of a call among many if that is less,
+    /// since the timestamps around a dispatch make it wait for the one before. So is what runs in CUDA graphs measured.
     pub fn best_known(&self) -> Duration {
         match (self.device, self.in_row) {
             (Some(device), Some(in_row)) => device.min(in_row),

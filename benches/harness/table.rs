@@ -31,7 +31,8 @@ pub fn markdown(run: &Value, filter: &str, wanted: impl Fn(&str) -> bool) -> Str
     text
 }
 
-/// The rows that `peer` has too, beside its times: a table for each operation, whose columns are the ways the peer does it.
+/// The rows that `peer` has too, beside its times: a table for each operation, whose columns are the ways the peer does
+/// it.
 pub fn beside(run: &Value, peer: &Value) -> String {
     let mut text = format!(
         "PyTorch {}, {}; µs, and TFLOP/s of products\n",

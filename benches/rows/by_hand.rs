@@ -30,8 +30,8 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     Ok(())
 }
 
-/// Lengths from `least` to 4096, every octave as probable as any other, that a script in another language draws alike: the
-/// multiples of an irrational number are spread evenly.
+/// Lengths from `least` to 4096, every octave as probable as any other, that a script in another language draws alike:
+/// the multiples of an irrational number are spread evenly.
 fn lengths(elements: usize, least: f64, irrational: f64) -> Vec<usize> {
     let draw = |i| (least * (4096.0 / least).powf((i as f64 * irrational).fract())) as usize;
     (1..=elements).map(draw).collect()

@@ -1,4 +1,5 @@
-//! Rows by their indices, `gather` and `scatter_add`, and whole elements, `select` and `join`; on the CPU beside plain loops.
+//! Rows by their indices, `gather` and `scatter_add`, and whole elements, `select` and `join`; on the CPU beside plain
+//! loops.
 
 use rayon::prelude::*;
 use vsla::{Indices, Layout, Order, Pairing, Ragged, Result, Shape, Tensor};

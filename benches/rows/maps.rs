@@ -1,4 +1,5 @@
-//! Maps: on a GPU beside the copy of as many bytes, on the CPU beside a plain loop with the functions of the standard library.
+//! Maps: on a GPU beside the copy of as many bytes, on the CPU beside a plain loop with the functions of the standard
+//! library.
 
 use rayon::prelude::*;
 use vsla::{Float, Layout, Ragged, Result, Tensor, f16};

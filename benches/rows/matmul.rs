@@ -1,5 +1,5 @@
-//! Matrix products: large ones, ragged rows times the same weights, groups with weights of their own, and ten thousand small ones. On the
-//! CPU beside the gemm crate, called by hand. Of f32, and of f16 summed in f32.
+//! Matrix products: large ones, ragged rows times the same weights, groups with weights of their own, and ten thousand
+//! small ones. On the CPU beside the gemm crate, called by hand. Of f32, and of f16 summed in f32.
 
 use gemm::Parallelism;
 use rayon::prelude::*;

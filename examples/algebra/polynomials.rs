@@ -1,4 +1,5 @@
-//! Polynomials: a row of coefficients each, the constant first. Their products are convolutions, each as long as its own factors make it.
+//! Polynomials: a row of coefficients each, the constant first. Their products are convolutions, each as long as its
+//! own factors make it.
 
 use std::error::Error;
 use std::fmt::Write;

@@ -1,6 +1,7 @@
 //! A stream of measurements: what a rain gauge counts, interval by interval, in windows of windows.
 //!
-//! An interval is as long as it rained, and a dry one is empty. The pyramid is dense, so that sums are of whole hours and days.
+//! An interval is as long as it rained, and a dry one is empty. The pyramid is dense, so that sums are of whole hours
+//! and days.
 
 use std::error::Error;
 use std::fmt::Write;

@@ -1,7 +1,7 @@
 //! Two talkers, two microphones: a matrix of filters, each of its own length, and the one that takes it apart.
 //!
-//! What microphone i hears of talker j is h_ij, an impulse response. The adjugate of H has the same filters, and their product is the
-//! determinant on the diagonal and nothing beside it: each talker alone, coloured.
+//! What microphone i hears of talker j is h_ij, an impulse response. The adjugate of H has the same filters, and their
+//! product is the determinant on the diagonal and nothing beside it: each talker alone, coloured.
 
 use std::error::Error;
 use std::fmt::Write;

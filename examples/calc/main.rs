@@ -1,8 +1,8 @@
 //! A calculator for ragged batches: JSON lines in, JSON lines out.
 //!
 //! Each line on stdin, `{"op": .., "args": [..], "options": {..}, "device": ..}`, is answered by one line on stdout,
-//! `{"ok": ..}` or `{"error": {"kind", "message", "element"}}`, in order and at once. Every line has an answer,
-//! an empty one too, so that line n of the output belongs to line n of the input. `{"op": "help"}` lists the operations.
+//! `{"ok": ..}` or `{"error": {"kind", "message", "element"}}`, in order and at once. Every line has an answer, an
+//! empty one too, so that line n of the output belongs to line n of the input. `{"op": "help"}` lists the operations.
 
 use std::io::{self, BufRead, BufWriter, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -63,8 +63,8 @@ struct Args {
     /// The most numbers and arrays that an answer may have
     #[arg(long, value_name = "N", default_value_t = 1 << 26)]
     max_values: u64,
-    /// The most multiply-adds that one operation may ask for [default: what takes a minute at most: 10^11 on the CPU, 10^13 on a GPU, 10^10 on a
-    /// software one]
+    /// The most multiply-adds that one operation may ask for [default: what takes a minute at most: 10^11 on the CPU,
+    /// 10^13 on a GPU, 10^10 on a software one]
     #[arg(long, value_name = "N")]
     max_work: Option<u64>,
 }

@@ -1,8 +1,8 @@
 //! Classifies recordings of different lengths by their nearest neighbour, without padding them.
 //!
 //! The measure is the shape-based distance, 1 − max_k (x ⋆ y)_k / (‖x‖‖y‖) over every lag k of the cross-correlation
-//! (Paparrizos and Gravano, "k-Shape", SIGMOD 2015). Each test series meets each training series on the device; only one
-//! distance and one lag a pair come back. The recordings that come with the example were made with a hand-held
+//! (Paparrizos and Gravano, "k-Shape", SIGMOD 2015). Each test series meets each training series on the device; only
+//! one distance and one lag a pair come back. The recordings that come with the example were made with a hand-held
 //! accelerometer; any univariate `.ts` file of the UCR archive will do.
 
 use std::error::Error;

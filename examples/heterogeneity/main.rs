@@ -1,4 +1,5 @@
-//! How much the lengths of a batch differ, what each method should cost for it, and what it does cost, padding included.
+//! How much the lengths of a batch differ, what each method should cost for it, and what it does cost, padding
+//! included.
 //!
 //! The profile is worked out from the lengths alone; then each element is convolved with itself by the methods that the
 //! library chooses, by one method for all, and padded to the longest.

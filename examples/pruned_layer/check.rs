@@ -6,7 +6,8 @@ use vsla::{Bsr, Float, Ragged, f16};
 
 /// A type that weights, rows and results are stored as.
 pub trait Value: Float + Stored {
-    /// What a sum of exact products may be off for each level of the sum, and what a result may be off for being stored: both relative.
+    /// What a sum of exact products may be off for each level of the sum, and what a result may be off for being
+    /// stored: both relative.
     const UNITS: [f64; 2];
 
     fn of(value: f32) -> Self;
@@ -54,8 +55,8 @@ pub enum Check {
 
 const SAMPLE: usize = 1000;
 
-/// What a result of type T that has so many products and a bias in its sum may be off, where their absolute values add up to `absolute`. What
-/// relu makes of two sums is no further apart than they are.
+/// What a result of type T that has so many products and a bias in its sum may be off, where their absolute values add
+/// up to `absolute`. What relu makes of two sums is no further apart than they are.
 fn bound<T: Value>(terms: usize, absolute: f64) -> f64 {
     /// Below it f16 has fewer digits.
     const SMALLEST: f64 = 1.0 / (1 << 14) as f64;
@@ -64,7 +65,8 @@ fn bound<T: Value>(terms: usize, absolute: f64) -> f64 {
     depth / (1.0 - depth) * absolute + stored * absolute.max(SMALLEST)
 }
 
-/// The results of a density with those of the dense layer with the same weights. `absolute` is the layer of the absolute values.
+/// The results of a density with those of the dense layer with the same weights. `absolute` is the layer of the
+/// absolute values.
 pub fn against_dense<T: Value>(
     sparse: &Ragged<T>,
     dense: &Ragged<T>,

@@ -19,8 +19,8 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// Weights as a trained layer might have them: important in some places and hardly in others. Uniform in [-1, 1), times a scale from
-    /// 0.01 to 1 for each patch.
+    /// Weights as a trained layer might have them: important in some places and hardly in others. Uniform in [-1, 1),
+    /// times a scale from 0.01 to 1 for each patch.
     pub fn made_up(shape: [usize; 2], seed: u64) -> vsla::Result<Layer> {
         let layout = Layout::uniform(1, Shape::new(&shape)?)?;
         let mut weights = Ragged::random(&layout, seed)?;
@@ -65,8 +65,8 @@ impl Layer {
         Ok(Ragged::random(&layout, seed.wrapping_add(1))?.cast(T::of))
     }
 
-    /// The weights with the blocks of the largest norms only, so large a share of them; shares of as many blocks as the one before are left
-    /// out.
+    /// The weights with the blocks of the largest norms only, so large a share of them; shares of as many blocks as the
+    /// one before are left out.
     pub fn pruned<T: Value>(&self, block: [usize; 2], shares: &[f64]) -> vsla::Result<Vec<Bsr<T>>> {
         let weights = self.weights.cast(T::of);
         let order = self.by_norm(block)?;

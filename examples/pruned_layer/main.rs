@@ -1,9 +1,9 @@
 //! What pruning a layer to blocks buys on this device: time, memory, and what it does to the layer's output.
 //!
-//! A layer is y = relu(x Wᵀ + b) for a batch of rows x. Its weights W are cut into blocks, and only those of the largest
-//! norms are kept, at one density after the other. Each density is measured beside the dense layer, checked against the
-//! dense layer with the same weights, and where the two take as long is found in between. Bias and relu are the product's
-//! epilogue, in both.
+//! A layer is y = relu(x Wᵀ + b) for a batch of rows x. Its weights W are cut into blocks, and only those of the
+//! largest norms are kept, at one density after the other. Each density is measured beside the dense layer, checked
+//! against the dense layer with the same weights, and where the two take as long is found in between. Bias and relu are
+//! the product's epilogue, in both.
 
 use std::error::Error;
 use std::path::PathBuf;

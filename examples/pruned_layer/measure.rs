@@ -41,8 +41,8 @@ pub struct Pruned {
 }
 
 impl Measured {
-    /// The density at which blocks take as long as the dense layer, between those that were measured. `None` where they are
-    /// always faster, or never.
+    /// The density at which blocks take as long as the dense layer, between those that were measured. `None` where they
+    /// are always faster, or never.
     pub fn break_even(&self) -> Option<f64> {
         let excess = |p: &Pruned| p.cost.time.as_secs_f64() - self.dense.time.as_secs_f64();
         self.pruned.windows(2).find_map(|pair| {

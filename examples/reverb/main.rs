@@ -35,8 +35,8 @@ Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments a
 
 /// Convolve WAV files with impulse responses
 ///
-/// Every sound meets every response. Both may be mono or stereo, of 8, 16, 24 or 32 bits or of 32-bit floats; their sample
-/// rates must agree. Without files it makes some: plucked strings, and rooms of noise that dies away.
+/// Every sound meets every response. Both may be mono or stereo, of 8, 16, 24 or 32 bits or of 32-bit floats; their
+/// sample rates must agree. Without files it makes some: plucked strings, and rooms of noise that dies away.
 #[derive(Parser)]
 #[command(name = "reverb", version, after_help = EXAMPLES)]
 struct Args {

@@ -11,7 +11,8 @@ fn is_infinite(x: f32) -> bool {
     return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u;
 }
 
-// x, of which no compiler knows where it comes from: Mesa's makes k (c + d) of sums of k c and k d, which were apart to be exact.
+// x, of which no compiler knows where it comes from: Mesa's makes k (c + d) of sums of k c and k d, which were apart to
+// be exact.
 fn opaque(x: f32) -> f32 {
     return bitcast<f32>(bitcast<u32>(x) & p.ones);
 }

@@ -1,7 +1,7 @@
 // What a unit of work belongs to.
 //
-// `items` holds the first entry of each workgroup, one more than there are workgroups, and from p.entries on the entries:
-// where the units of a thing begin, and which thing it is.
+// `items` holds the first entry of each workgroup, one more than there are workgroups, and from p.entries on the
+// entries: where the units of a thing begin, and which thing it is.
 fn entry_of(group: u32, unit: u32) -> vec2<u32> {
     // The last entry whose units begin here or before.
     var entry = items[group];

@@ -1,5 +1,5 @@
-// Item i of the stage: (begin in x, begin in y, n, bits of the factor). Beyond the last one, an item of no values, which
-// reads and writes nothing.
+// Item i of the stage: (begin in x, begin in y, n, bits of the factor). Beyond the last one, an item of no values,
+// which reads and writes nothing.
 //
 // Where items follow each other at equal distances, they are worked out instead of read, which is quicker.
 fn item_at(i: u32) -> vec4<u32> {

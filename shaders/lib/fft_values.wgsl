@@ -1,7 +1,7 @@
 // The values that a transform reads and writes, of an item (begin in x, begin in y, n, bits of the factor).
 //
-// p.load says what x holds, p.store what y takes. An inverse transform is the forward one between two exchanges of real and
-// imaginary part.
+// p.load says what x holds, p.store what y takes. An inverse transform is the forward one between two exchanges of real
+// and imaginary part.
 const REAL = 1u; // real values alone
 const HALF = 2u; // the first n / 2 + 1 values of a spectrum whose others are their conjugates; here n is odd
 const EXCHANGED = 4u;

@@ -1,5 +1,5 @@
-// c e^(r - h) for 0 <= h < 106 and small r. In fixed point, because compilers may take sums of floats apart and put them together
-// otherwise: then the error would grow with h.
+// c e^(r - h) for 0 <= h < 106 and small r. In fixed point, because compilers may take sums of floats apart and put
+// them together otherwise: then the error would grow with h.
 fn exp_minus(c: f32, h: f32, r: f32) -> f32 {
     let fixed = i32(h * 16777216.0) - i32(r * 16777216.0);
     let n = i32(round(f32(fixed) * 8.599132e-8));
@@ -19,8 +19,8 @@ fn exp_minus(c: f32, h: f32, r: f32) -> f32 {
 
 // x Φ(x), Φ(x) = erfc(-x / √2) / 2.
 //
-// The logarithm of erfc(z) e^(z²) / t, t = 1 / (1 + z / 2), is a polynomial of t to 1.2e-7 (Press et al., Numerical Recipes, 6.2): no
-// cancellation in the tail.
+// The logarithm of erfc(z) e^(z²) / t, t = 1 / (1 + z / 2), is a polynomial of t to 1.2e-7 (Press et al., Numerical
+// Recipes, 6.2): no cancellation in the tail.
 fn gelu(x: f32) -> f32 {
     // Beyond, the tail is 0. A NaN stays one.
     if x > 14.5 {

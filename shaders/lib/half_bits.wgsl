@@ -2,7 +2,8 @@
 fn half_bits(x: f32) -> u32 {
     let bits = bitcast<u32>(x);
     let size = bits & 0x7fffffffu;
-    // What is cut off counts half a unit as up where the last bit kept is odd. A carry goes to the exponent, as it should.
+    // What is cut off counts half a unit as up where the last bit kept is odd. A carry goes to the exponent, as it
+    // should.
     let normal = (size - 0x38000000u + 0xfffu + ((size >> 13u) & 1u)) >> 13u;
     // Below 2⁻¹⁴ in units of 2⁻²⁴, which are those of f32 from ½ on.
     let subnormal = bitcast<u32>(abs(x) + 0.5) - 0x3f000000u;

@@ -1,7 +1,7 @@
 // What is known of a line, the values along an axis: of parts of it, put together by merge(), and what follows from it.
 //
-// SUM: [Σ x, −, −, n]. SQUARES: [Σ x², −, −, n]. MOMENTS: [c, mean − c, Σ (x − mean)², n] for some c near the mean, whose differences
-// between parts are exact. EXP: [max x, Σ exp(x − max x), −, n].
+// SUM: [Σ x, −, −, n]. SQUARES: [Σ x², −, −, n]. MOMENTS: [c, mean − c, Σ (x − mean)², n] for some c near the mean,
+// whose differences between parts are exact. EXP: [max x, Σ exp(x − max x), −, n].
 #include "ends"
 #include "nan"
 #if EXP
@@ -75,8 +75,8 @@ fn reduced(line: vec4<f32>) -> f32 {
 #endif
 #if !SUM
 #if !REDUCED
-// What the values of a line need to know of it: what is taken from them, in two parts, and what they are then multiplied by, or for LOG
-// less by.
+// What the values of a line need to know of it: what is taken from them, in two parts, and what they are then
+// multiplied by, or for LOG less by.
 fn prepared(line: vec4<f32>) -> vec4<f32> {
 #if MOMENTS
     return vec4(line.x, line.y, 1.0 / sqrt(line.z / line.w + p.eps), 0.0);

@@ -1,7 +1,8 @@
 // What the kernels of matrix products share: parameters, the list of tiles, and what is done to a sum.
 //
-// A tile has three entries: (begin of a, of b, of c, rows of the product), (inner extent, columns, row stride of a, of b), (first row and
-// first column of the tile, begin of the bias, 0). Nothing in it is looked up elsewhere, so that all of it comes at once.
+// A tile has three entries: (begin of a, of b, of c, rows of the product), (inner extent, columns, row stride of a, of
+// b), (first row and first column of the tile, begin of the bias, 0). Nothing in it is looked up elsewhere, so that all
+// of it comes at once.
 struct Params {
     first_group: u32,
     groups: u32,

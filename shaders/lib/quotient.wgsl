@@ -1,5 +1,5 @@
-// a / b: of mantissas, with what is left over divided once more, because WGSL allows 2.5 units in the last place, and that not for all
-// divisors. A subnormal number counts as zero.
+// a / b: of mantissas, with what is left over divided once more, because WGSL allows 2.5 units in the last place, and
+// that not for all divisors. A subnormal number counts as zero.
 fn divided(a: f32, b: f32) -> f32 {
     let x = bitcast<u32>(a);
     let y = bitcast<u32>(b);

@@ -2,8 +2,8 @@
 // the word to write, and put() writes it for element e. tree() combines those of neighbouring invocations.
 //
 // SUM: x + y. NORM2: [largest magnitude's bits, sum of the squares after scaling by norm_scale of them]. MAX: the
-// largest key. ARGMAX: [largest key, its lowest index]. With LEAST these are the minimum and its place. EQUAL: whether anything differs. BOX: along each
-// axis, one more than the largest index of a nonzero value.
+// largest key. ARGMAX: [largest key, its lowest index]. With LEAST these are the minimum and its place. EQUAL: whether
+// anything differs. BOX: along each axis, one more than the largest index of a nonzero value.
 #if SUM
 alias Acc = E;
 

@@ -4,7 +4,8 @@ fn digits(size: u32) -> vec2<u32> {
     return vec2(select(size & 0x7fffffu, (size & 0x7fffffu) | 0x800000u, exponent > 0u), max(exponent, 1u));
 }
 
-// What is left of x divided by s, of x's sign: by integers, eight digits at a time, and so without error. s is finite and not zero.
+// What is left of x divided by s, of x's sign: by integers, eight digits at a time, and so without error. s is finite
+// and not zero.
 fn remainder(x: f32, s: f32) -> f32 {
     if is_infinite(x) {
         return no_number(x);

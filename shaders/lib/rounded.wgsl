@@ -9,7 +9,8 @@ fn rounded(bits: u32) -> u32 {
     if size >= 0x47800000u {
         return sign | 0x7C00u;
     }
-    // What is cut off counts half a unit as up where the last bit kept is odd. A carry goes to the exponent, as it should.
+    // What is cut off counts half a unit as up where the last bit kept is odd. A carry goes to the exponent, as it
+    // should.
     if size >= 0x38800000u {
         let moved = size - (112u << 23u);
         return sign | ((moved + 0xFFFu + ((moved >> 13u) & 1u)) >> 13u);

@@ -25,7 +25,8 @@ fn turned(x: f32) -> Turned {
         let r = opaque(fma(k, -4.83751297e-4, opaque(fma(k, -1.5703125, x))));
         return Turned(i32(k), fma(k, -7.54978996e-8, r));
     }
-    // By integers, for any exponent: the digits of 2 / π that neither give whole turns nor are too small, times 24 bits of x.
+    // By integers, for any exponent: the digits of 2 / π that neither give whole turns nor are too small, times 24 bits
+    // of x.
     let bits = bitcast<u32>(x);
     let first = ((bits >> 23u) & 0xffu) - 120u;
     let at = first / 32u;

@@ -1,5 +1,5 @@
-// Bits of x, whatever they mean: four words or one unit from any place, which is counted in units. A unit is a word, or a half of
-// f16.
+// Bits of x, whatever they mean: four words or one unit from any place, which is counted in units. A unit is a word, or
+// a half of f16.
 #if F16
 const QUAD = 8u;
 #else

@@ -26,8 +26,8 @@ const KEPT: usize = 64 << 20;
 
 /// The transforms of one kind, by length.
 ///
-/// A planner builds on what it made before: one that made 108 makes another transform of 2,700, with other bits, than a new one.
-/// So there is a planner for each length and direction, and a plan depends on these alone.
+/// A planner builds on what it made before: one that made 108 makes another transform of 2,700, with other bits, than a
+/// new one. So there is a planner for each length and direction, and a plan depends on these alone.
 pub(crate) struct Plans<P: ?Sized> {
     make: fn(usize) -> Arc<P>,
     kept: Mutex<Kept<P>>,
@@ -79,7 +79,8 @@ impl<P: ?Sized> Plans<P> {
     }
 }
 
-/// What a plan takes at most, as measured: twiddles, and of a length with a large prime factor those of a convolution and its filter.
+/// What a plan takes at most, as measured: twiddles, and of a length with a large prime factor those of a convolution
+/// and its filter.
 fn bytes(length: usize) -> usize {
     let mut rest = length.max(1);
     for prime in [2, 3, 5, 7, 11] {

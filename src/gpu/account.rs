@@ -1,7 +1,7 @@
 //! The account of device memory: what every byte that is asked of wgpu is for, and whether there is room for more.
 //!
-//! Plain data behind the pool's lock. Bytes are reserved before a buffer is made and released after it is destroyed, so the
-//! sum is never below what wgpu holds.
+//! Plain data behind the pool's lock. Bytes are reserved before a buffer is made and released after it is destroyed, so
+//! the sum is never below what wgpu holds.
 
 use super::pool::Room;
 use crate::machine::Memory;
@@ -39,8 +39,8 @@ pub(super) struct Leaving {
     pub raw: Option<wgpu::Buffer>,
 }
 
-/// How much is moved and recorded at a time. Without a limit this is what is fastest; under one a 64th of it, so that a few
-/// pieces on their way leave the rest to tensors.
+/// How much is moved and recorded at a time. Without a limit this is what is fastest; under one a 64th of it, so that a
+/// few pieces on their way leave the rest to tensors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Sizes {
     /// Bytes of an upload buffer. Large transfers are cut into pieces of this, so that the copy of one overlaps the
@@ -49,8 +49,8 @@ pub(crate) struct Sizes {
     /// Bytes of the two kinds of buffers that results are read back through.
     pub read_small: u64,
     pub read: u64,
-    /// Dispatches recorded before they are submitted: enough to hide a submission's cost, few enough that the GPU starts
-    /// early.
+    /// Dispatches recorded before they are submitted: enough to hide a submission's cost, few enough that the GPU
+    /// starts early.
     pub dispatches: u64,
 }
 
@@ -98,7 +98,8 @@ impl Account {
     /// # Errors
     /// When the limit leaves no room for tensors.
     pub(crate) fn new(limit: Option<u64>, sizes: Sizes, stride: u64) -> Result<Account> {
-        // Of parameters: the buffer itself, and what wgpu keeps of them for one submission running and one being recorded.
+        // Of parameters: the buffer itself, and what wgpu keeps of them for one submission running and one being
+        // recorded.
         let floors = [sizes.upload, sizes.read, 3 * stride * sizes.dispatches];
         let least: u64 = floors.iter().sum();
         match limit {

@@ -1,7 +1,8 @@
-//! Puts a kernel's WGSL text together: generated header, `#include` from `shaders/lib`, `#generate` from Rust, `#if FLAG`.
+//! Puts a kernel's WGSL text together: generated header, `#include` from `shaders/lib`, `#generate` from Rust, `#if
+//! FLAG`.
 //!
-//! Flags are the variant's own, plus its element type (`F32`, `I32`, `U32`, `C32`, `F16`). The header defines `E`, the element type:
-//! for f16 the word that holds two. Before it stand the extensions that the flag `MATRIX` asks for.
+//! Flags are the variant's own, plus its element type (`F32`, `I32`, `U32`, `C32`, `F16`). The header defines `E`, the
+//! element type: for f16 the word that holds two. Before it stand the extensions that the flag `MATRIX` asks for.
 
 use crate::plan::Kernel;
 use crate::ragged::DType;

@@ -1,10 +1,11 @@
-//! The instrumented variant of a kernel: every index into a buffer or into workgroup memory is compared with the length of its
-//! array, and what is outside is counted. The counts must stay 0, and the tests see to it.
+//! The instrumented variant of a kernel: every index into a buffer or into workgroup memory is compared with the length
+//! of its array, and what is outside is counted. The counts must stay 0, and the tests see to it.
 //!
-//! A kernel's text is rewritten: `x[i]` becomes `x[inside_x(u32(i))]`, whose function keeps the largest index outside, and gives the
-//! nearest place that there is. It has no branch, and counts when the invocation ends: transforms are straight-line code of thousands of
-//! lines, which software drivers would compile for minutes with a branch at each index. The variables, and their lengths, come from
-//! the parsed module, so that none is missed; that no access is, the test below finds in the module that the new text makes.
+//! A kernel's text is rewritten: `x[i]` becomes `x[inside_x(u32(i))]`, whose function keeps the largest index outside,
+//! and gives the nearest place that there is. It has no branch, and counts when the invocation ends: transforms are
+//! straight-line code of thousands of lines, which software drivers would compile for minutes with a branch at each
+//! index. The variables, and their lengths, come from the parsed module, so that none is missed; that no access is, the
+//! test below finds in the module that the new text makes.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +15,8 @@ use naga::{AddressSpace, ArraySize, TypeInner};
 use super::pool::{GpuBuffer, Pool};
 use crate::{Error, Result};
 
-/// Words of a place's record: how many invocations were outside, the largest index of those, and the length of its array then.
+/// Words of a place's record: how many invocations were outside, the largest index of those, and the length of its
+/// array then.
 const RECORD: usize = 3;
 /// Records there is room for: kernels, times the arrays of one.
 const RECORDS: usize = 8192;

@@ -40,21 +40,22 @@ pub struct GpuOptions {
     pub max_binding_bytes: Option<u64>,
     /// Most bytes of device memory to hold, all that [`Memory`](crate::Memory) counts together, at any moment.
     ///
-    /// Where an allocation would pass it, first everything gives way that is not in use: buffers kept for reuse, idle staging
-    /// buffers, copies of layouts and plans. Transfers go in pieces of a 64th of the limit, of which a few are kept free for them
-    /// (a twentieth of the limit together, of small limits), so that what is on the device can always be read back. A limit
-    /// that leaves no room for tensors is refused with [`OutOfMemory`](crate::Error::OutOfMemory) when the device is opened.
+    /// Where an allocation would pass it, first everything gives way that is not in use: buffers kept for reuse, idle
+    /// staging buffers, copies of layouts and plans. Transfers go in pieces of a 64th of the limit, of which a few are
+    /// kept free for them (a twentieth of the limit together, of small limits), so that what is on the device can
+    /// always be read back. A limit that leaves no room for tensors is refused with
+    /// [`OutOfMemory`](crate::Error::OutOfMemory) when the device is opened.
     ///
-    /// Imported buffers are not counted, nor is what wgpu and the driver need for themselves: wgpu takes memory from the driver in
-    /// blocks, of which the buffers counted here are parts.
+    /// Imported buffers are not counted, nor is what wgpu and the driver need for themselves: wgpu takes memory from
+    /// the driver in blocks, of which the buffers counted here are parts.
     pub memory_limit: Option<u64>,
     /// Most bytes of freed buffers to keep for reuse. `None`: 4 GiB.
     pub cache_limit: Option<u64>,
     /// Fill every result with NaN before it is computed, so that a value that no kernel wrote shows.
     pub poison: bool,
-    /// Compile kernels with wgpu's checks at run time: an access outside a buffer or workgroup memory is moved inside or left out, and
-    /// no loop is endless. Kernels keep to their buffers without, which is tested and not proven; results are the same bits.
-    /// What it costs is measured by `cargo bench -- --checked`.
+    /// Compile kernels with wgpu's checks at run time: an access outside a buffer or workgroup memory is moved inside
+    /// or left out, and no loop is endless. Kernels keep to their buffers without, which is tested and not proven;
+    /// results are the same bits. What it costs is measured by `cargo bench -- --checked`.
     pub checked: bool,
     /// For the tests of this crate: kernels count their accesses outside buffers.
     #[doc(hidden)]
@@ -157,9 +158,10 @@ fn matrices(adapter: &wgpu::Adapter, invocations: u32, memory: u32) -> Option<Ma
 }
 
 fn experimental() -> wgpu::ExperimentalFeatures {
-    // SAFETY: wgpu does not check the sizes of cooperative matrices against the adapter, nor that workgroups are of whole
-    // subgroups. `matrices` does the former, and the kernels of the closed list are of whole subgroups of 32, or of what divides that.
-    // Matrices are loaded from and stored to workgroup memory alone, and `bounds.rs` compares the first and the last value of each.
+    // SAFETY: wgpu does not check the sizes of cooperative matrices against the adapter, nor that workgroups are of
+    // whole subgroups. `matrices` does the former, and the kernels of the closed list are of whole subgroups of 32, or
+    // of what divides that. Matrices are loaded from and stored to workgroup memory alone, and `bounds.rs` compares the
+    // first and the last value of each.
     #[allow(unsafe_code, reason = "experimental features must be asked for so")]
     unsafe {
         wgpu::ExperimentalFeatures::enabled()
@@ -207,8 +209,8 @@ pub(crate) async fn open(options: &GpuOptions) -> Result<Gpu> {
     Gpu::new(&adapter, device, queue, health, why, options)
 }
 
-/// Bytes of the largest buffer that kernels are given where the device allows so many. They read and write quads of words, so a
-/// buffer is made of whole ones; and below 4 GiB the place of a half, or a difference of two, is an i32.
+/// Bytes of the largest buffer that kernels are given where the device allows so many. They read and write quads of
+/// words, so a buffer is made of whole ones; and below 4 GiB the place of a half, or a difference of two, is an i32.
 fn largest(allowed: u64) -> u64 {
     allowed.min(u64::from(u32::MAX)) & !(QUAD - 1)
 }

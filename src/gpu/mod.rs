@@ -126,7 +126,8 @@ impl Gpu {
         watch.map(bounds::Watch::kernels).unwrap_or_default()
     }
 
-    /// Gives up all that is not in use. What recorded work still uses goes when the GPU is done with it, which is not waited for.
+    /// Gives up all that is not in use. What recorded work still uses goes when the GPU is done with it, which is not
+    /// waited for.
     pub(crate) fn trim(&self) {
         {
             let _one = self

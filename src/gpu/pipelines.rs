@@ -206,20 +206,21 @@ fn trusted(
 ) -> wgpu::ShaderModule {
     // SAFETY: an unchecked shader must keep its accesses inside what is bound, and its loops finite.
     //
-    // What is bound ends where the data does: `Recorder::bind_group` gives every storage buffer the size that was asked for,
-    // rounded up to a quad of words (16 bytes), and an imported one its own. `arrayLength` of a binding is the end of what a kernel
-    // may touch. The words of the last quad behind the data mean nothing: a kernel may read and overwrite them, and no more.
+    // What is bound ends where the data does: `Recorder::bind_group` gives every storage buffer the size that was asked
+    // for, rounded up to a quad of words (16 bytes), and an imported one its own. `arrayLength` of a binding is the end
+    // of what a kernel may touch. The words of the last quad behind the data mean nothing: a kernel may read and
+    // overwrite them, and no more.
     //
-    // Kernels take places from three sources: the parameter block and the lists that a plan made on the host; offsets and extents of
-    // layouts, which were checked when the layouts were made; and indices of the caller's, which they compare with an
-    // element's rows before they use them. All of these lie in buffers that only this crate writes, and a plan is made from the
-    // layouts that are bound beside it. Values never become places. A buffer has fewer than 2³² bytes, so places in halves are
-    // below 2³¹, and no sum of two wraps. Whatever is loaded beyond an element's end is loaded from a clamped place.
-    // Loops run over lengths from the same sources, each with a step that is not 0.
+    // Kernels take places from three sources: the parameter block and the lists that a plan made on the host; offsets
+    // and extents of layouts, which were checked when the layouts were made; and indices of the caller's, which they
+    // compare with an element's rows before they use them. All of these lie in buffers that only this crate writes, and
+    // a plan is made from the layouts that are bound beside it. Values never become places. A buffer has fewer than 2³²
+    // bytes, so places in halves are below 2³¹, and no sum of two wraps. Whatever is loaded beyond an element's end is
+    // loaded from a clamped place. Loops run over lengths from the same sources, each with a step that is not 0.
     //
-    // That kernels keep to this is tested, not proven: `bounds.rs` rewrites each one so that all its indices, those into workgroup
-    // memory too, are compared with the lengths of their arrays, and the suite's `bounds` trials, and all others with
-    // `VSLA_INSTRUMENTED=1`, count none outside. `GpuOptions::checked` does without this function.
+    // That kernels keep to this is tested, not proven: `bounds.rs` rewrites each one so that all its indices, those
+    // into workgroup memory too, are compared with the lengths of their arrays, and the suite's `bounds` trials, and
+    // all others with `VSLA_INSTRUMENTED=1`, count none outside. `GpuOptions::checked` does without this function.
     unsafe {
         device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked())
     }

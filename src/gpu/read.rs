@@ -14,8 +14,8 @@ use crate::{Error, Result};
 
 /// Pieces of a large read in flight: the transfer of one overlaps the copy of another.
 const IN_FLIGHT: usize = 3;
-/// How long a blocking read waits for one of the few buffers that a limit allows. Others give theirs back in milliseconds; only a
-/// future that is neither polled nor dropped keeps it.
+/// How long a blocking read waits for one of the few buffers that a limit allows. Others give theirs back in
+/// milliseconds; only a future that is neither polled nor dropped keeps it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Who polls while a read waits.

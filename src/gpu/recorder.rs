@@ -300,8 +300,8 @@ impl Recorder {
     }
 
     /// Records the copy of `data` into `to` from byte `offset`, as far as there are upload buffers, and submits when
-    /// there are no more. Returns how many bytes are left: for them the GPU has to give buffers back first. After an error
-    /// nothing of `data` was recorded.
+    /// there are no more. Returns how many bytes are left: for them the GPU has to give buffers back first. After an
+    /// error nothing of `data` was recorded.
     pub(crate) fn write(
         &mut self,
         m: &Machine<'_>,
@@ -456,7 +456,8 @@ impl Recorder {
         }
     }
 
-    /// wgpu's copy of the parameters is there until the submission is done; of what was reserved for it the rest is free.
+    /// wgpu's copy of the parameters is there until the submission is done; of what was reserved for it the rest is
+    /// free.
     fn leave_params(&mut self, m: &Machine<'_>) {
         if self.param_data.is_empty() {
             return;

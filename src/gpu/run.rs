@@ -18,9 +18,9 @@ use crate::plan::{Launch, Prepared, Slot, Stage, Table, Word, Words, check_size}
 use crate::ragged::{DType, Identity, Layout};
 use crate::{Error, Result};
 
-/// Multiply-adds of one dispatch at most, which are to take a card of its own less than 100 ms: a thirtieth of an H100's rate is
-/// enough for that, and seconds later a desktop's driver may reset the device. A cut costs more than it seems, since it leaves cores
-/// idle before and after it.
+/// Multiply-adds of one dispatch at most, which are to take a card of its own less than 100 ms: a thirtieth of an
+/// H100's rate is enough for that, and seconds later a desktop's driver may reset the device. A cut costs more than it
+/// seems, since it leaves cores idle before and after it.
 const DISPATCH_COST: u64 = 100_000_000_000;
 /// The same for GPUs that share a processor's memory and power, and for those that do not say what they are.
 const DISPATCH_COST_SHARED: u64 = 20_000_000_000;
@@ -375,8 +375,8 @@ impl Gpu {
         }
     }
 
-    /// Gives up what is not in use until so many bytes fit, or all of it, and waits for recorded work if it holds what is
-    /// missing. What costs least to make again goes first. False when there is nothing to give up.
+    /// Gives up what is not in use until so many bytes fit, or all of it, and waits for recorded work if it holds what
+    /// is missing. What costs least to make again goes first. False when there is nothing to give up.
     pub(super) fn make_room(&self, op: &'static str, bytes: Option<u64>) -> Result<bool> {
         self.health.check(op)?;
         let enough = || bytes.is_some_and(|bytes| self.pool.room(bytes) != Room::None);

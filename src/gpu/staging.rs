@@ -1,8 +1,8 @@
 //! Host memory that the GPU can read and write: rings of mapped buffers, filled and drained by all cores.
 //!
 //! Fresh mapped memory costs a page fault every 4 KiB, several times the copy itself, so buffers are kept and mapped
-//! again once the GPU is done with them. All of them are in the pool's account. The first of each kind can always be had;
-//! more are made where there is room, up to what is fastest.
+//! again once the GPU is done with them. All of them are in the pool's account. The first of each kind can always be
+//! had; more are made where there is room, up to what is fastest.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 

@@ -36,10 +36,11 @@
 //! | | | the values, one element after the other, each row-major |
 //! | last 4 | u32 | CRC-32 of all bytes before it (the one of Ethernet, zip and PNG) |
 //!
-//! Block-sparse matrices are a batch of rank 3, an element of shape (blocks, rows of a block, columns of a block) for each of them. Their
-//! [`Topology`](crate::Topology) is, all u32: rows and columns of the matrix; rows and columns of a block; the number of blocks; how many of them each
-//! row of the grid has; how many each column has; and the column of each block, in row order. (The columns' counts repeat what the rest says, so
-//! that a file is never smaller than the topology it asks for.)
+//! Block-sparse matrices are a batch of rank 3, an element of shape (blocks, rows of a block, columns of a block) for
+//! each of them. Their [`Topology`](crate::Topology) is, all u32: rows and columns of the matrix; rows and columns of a
+//! block; the number of blocks; how many of them each row of the grid has; how many each column has; and the column of
+//! each block, in row order. (The columns' counts repeat what the rest says, so that a file is never smaller than the
+//! topology it asks for.)
 //!
 //! # Version 1
 //! Read, and no longer written: one dense tensor of any rank to 8. All numbers in the byte order that byte 8 names.
@@ -60,19 +61,19 @@
 //! It opens as a batch of one element. `f64` is for the host: [`Ragged::cast`] makes `f32` of it.
 //!
 //! # Bad files
-//! A file that is cut short, damaged, too long or no such file at all gives an [`Error`], whatever it says of itself: [`Error::File`] with the
-//! place, or the error that the same shapes give elsewhere. Nothing is reserved because a file promises it: no more than twice what has been read, or
-//! what a file on disk still has.
+//! A file that is cut short, damaged, too long or no such file at all gives an [`Error`], whatever it says of itself:
+//! [`Error::File`] with the place, or the error that the same shapes give elsewhere. Nothing is reserved because a file
+//! promises it: no more than twice what has been read, or what a file on disk still has.
 //!
 //! # Interchange
 //! Each of these is a feature, and off by default.
 //!
 //! * `safetensors`: files for other programs, in the module `safetensors`.
-//! * `ndarray`: elements as views ([`Ragged`]'s `array`, `array_mut`), batches from arrays and from and to padded ones (`from_arrays`,
-//!   `from_padded_array`, `to_padded_array`).
-//! * `serde`: [`Ragged`], [`Bsr`], [`Layout`], [`Offsets`], [`Shape`](crate::Shape) and
-//!   [`Topology`](crate::Topology) are `Serialize` and `Deserialize`. What comes in is checked as everywhere: a bad document is an error of serde that
-//!   has the words of this library's, and names the element.
+//! * `ndarray`: elements as views ([`Ragged`]'s `array`, `array_mut`), batches from arrays and from and to padded ones
+//!   (`from_arrays`, `from_padded_array`, `to_padded_array`).
+//! * `serde`: [`Ragged`], [`Bsr`], [`Layout`], [`Offsets`], [`Shape`](crate::Shape) and [`Topology`](crate::Topology)
+//!   are `Serialize` and `Deserialize`. What comes in is checked as everywhere: a bad document is an error of serde
+//!   that has the words of this library's, and names the element.
 //!
 //! As JSON these are
 //!
@@ -82,13 +83,14 @@
 //! {"topology": {"shape": [16, 16], "block": [8, 8], "rows": [[1], []], "columns": [0, 1]}, "sets": [[0.5, "63 more"]]}
 //! ```
 //!
-//! and a layout is a batch without its values, offsets and a shape are arrays. A topology has the columns of the blocks of each row of the grid, and how many
-//! blocks each column has; block-sparse matrices the values of each, block by block. In formats that are not for people, such as CBOR, a batch is (rank, extents,
-//! values), with as many extents for each element as the rank says; a topology and block-sparse matrices are their fields in this order. Values are what serde makes of them: a `Complex32` is two numbers, an
-//! `f16` its 16 bits; JSON has no NaN.
+//! and a layout is a batch without its values, offsets and a shape are arrays. A topology has the columns of the blocks
+//! of each row of the grid, and how many blocks each column has; block-sparse matrices the values of each, block by
+//! block. In formats that are not for people, such as CBOR, a batch is (rank, extents, values), with as many extents
+//! for each element as the rank says; a topology and block-sparse matrices are their fields in this order. Values are
+//! what serde makes of them: a `Complex32` is two numbers, an `f16` its 16 bits; JSON has no NaN.
 //!
-//! A document is bounded as a file is. Whatever numbers it promises, memory is made as they come: while it is read at most 40 bytes for each byte of
-//! the document, and 4 KiB.
+//! A document is bounded as a file is. Whatever numbers it promises, memory is made as they come: while it is read at
+//! most 40 bytes for each byte of the document, and 4 KiB.
 
 #[cfg(feature = "ndarray")]
 mod ndarray;
@@ -199,7 +201,8 @@ impl Any {
 impl<T: Stored> Ragged<T> {
     /// Reads a batch from a [`.vsla` file](crate::io), of version 1 or 2.
     ///
-    /// Values come as they were written, bit for bit. One pass over the file, which is checked in full before anything is returned.
+    /// Values come as they were written, bit for bit. One pass over the file, which is checked in full before anything
+    /// is returned.
     ///
     /// ```
     /// use vsla::{Layout, Ragged};
@@ -214,9 +217,9 @@ impl<T: Stored> Ragged<T> {
     ///
     /// # Errors
     /// [`Error::Io`] where the system cannot open or read the file, and for a folder, a device or a named pipe, which is not opened, unless it is one that the
-    /// process has open, as `/dev/stdin`: [`read_from`](Self::read_from) reads any stream; [`Error::File`] for one that holds other values or block-sparse matrices, and for
-    /// one that is cut short, damaged, too long or no such file; [`Error::Rank`], [`Error::SizeOverflow`] for shapes that no batch has;
-    /// [`Error::OutOfMemory`].
+    /// process has open, as `/dev/stdin`: [`read_from`](Self::read_from) reads any stream; [`Error::File`] for one that
+    /// holds other values or block-sparse matrices, and for one that is cut short, damaged, too long or no such file;
+    /// [`Error::Rank`], [`Error::SizeOverflow`] for shapes that no batch has; [`Error::OutOfMemory`].
     pub fn read(path: impl AsRef<Path>) -> Result<Ragged<T>> {
         ragged(Source::open(path.as_ref())?)
     }
@@ -231,9 +234,10 @@ impl<T: Stored> Ragged<T> {
 
     /// Writes the batch to a [`.vsla` file](crate::io) of version 2, in place of what is there.
     ///
-    /// It is written beside the path under another name and renamed when it is whole and on disk: who reads the path finds what was there before, or all of the
-    /// batch. Links are followed, so that what they name is replaced; on Unix the file keeps its mode. What is no file, as a device, a named pipe or `/dev/stdout`, is
-    /// written to straight. Values are written as they are, NaN too.
+    /// It is written beside the path under another name and renamed when it is whole and on disk: who reads the path
+    /// finds what was there before, or all of the batch. Links are followed, so that what they name is replaced; on
+    /// Unix the file keeps its mode. What is no file, as a device, a named pipe or `/dev/stdout`, is written to
+    /// straight. Values are written as they are, NaN too.
     ///
     /// # Errors
     /// [`Error::Io`] where the system cannot write it; then what was there is there still.
@@ -266,7 +270,8 @@ impl<T: Stored> Bsr<T> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Ragged::read`], [`Error::File`] for one that holds a ragged batch, and those of [`Topology::new`](crate::Topology::new).
+    /// Those of [`Ragged::read`], [`Error::File`] for one that holds a ragged batch, and those of
+    /// [`Topology::new`](crate::Topology::new).
     pub fn read(path: impl AsRef<Path>) -> Result<Bsr<T>> {
         bsr(Source::open(path.as_ref())?)
     }

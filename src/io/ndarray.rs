@@ -89,8 +89,8 @@ impl<T: Copy> Ragged<T> {
         Ragged::from_shapes(values, rank, shapes)
     }
 
-    /// The batch as one dense array, of one axis more than an element: every element at the origin of the box that all of
-    /// them fit in, and `fill` around it. [`to_padded`](Self::to_padded) as an array, which costs as much.
+    /// The batch as one dense array, of one axis more than an element: every element at the origin of the box that all
+    /// of them fit in, and `fill` around it. [`to_padded`](Self::to_padded) as an array, which costs as much.
     ///
     /// ```
     /// use ndarray::array;
@@ -121,8 +121,9 @@ impl<T: Copy> Ragged<T> {
         ArrayD::from_shape_vec(extents, self.to_padded(fill)?).map_err(|_| large())
     }
 
-    /// The elements of a padded array: of element i, which is `array[i]`, the box at the origin that the layout says. For rows that is a
-    /// matrix and `Layout::from_lengths(lengths)`. Copies the values that count; the batch has this very layout.
+    /// The elements of a padded array: of element i, which is `array[i]`, the box at the origin that the layout says.
+    /// For rows that is a matrix and `Layout::from_lengths(lengths)`. Copies the values that count; the batch has this
+    /// very layout.
     ///
     /// # Errors
     /// [`Error::Rank`] for an array that has not one axis more than the elements; [`Error::ValueCount`] for one that has

@@ -76,8 +76,8 @@ impl<W: Write> Sink<W> {
     }
 }
 
-/// Writes a file beside the one that `path` leads to, whose place it takes, and whose mode, when it is whole and on disk. What is
-/// no file, as a device or a named pipe, is written to straight.
+/// Writes a file beside the one that `path` leads to, whose place it takes, and whose mode, when it is whole and on
+/// disk. What is no file, as a device or a named pipe, is written to straight.
 pub(super) fn replace(
     path: &Path,
     write: impl FnOnce(&mut Sink<File>) -> Result<()>,

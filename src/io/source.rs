@@ -82,7 +82,8 @@ impl<R: Read> Source<R> {
         })
     }
 
-    /// So many values, of numbers of so many bytes. Room is made for what has come: as much again, or what the file has left.
+    /// So many values, of numbers of so many bytes. Room is made for what has come: as much again, or what the file has
+    /// left.
     pub fn values<T: Pod>(&mut self, count: u64, number: usize, what: &str) -> Result<Vec<T>> {
         let size = size_of::<T>();
         let Ok(count) = usize::try_from(count) else {

@@ -92,8 +92,8 @@ pub(in crate::ops) fn stage(
     }
 }
 
-/// Runs a twin for f32 on operands and results of these types. Those of f16 are widened first, and its results are rounded once, when they
-/// are whole.
+/// Runs a twin for f32 on operands and results of these types. Those of f16 are widened first, and its results are
+/// rounded once, when they are whole.
 pub(in crate::ops) fn in_f32(
     args: &mut TwinArgs<'_>,
     (dtype, result): (DType, DType),

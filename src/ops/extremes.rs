@@ -1,5 +1,5 @@
-//! Every launch over lengths at which 32 bits end, for the CPU and for a GPU that has room for anything: planned, or refused with the
-//! error of a size. Tests are built with overflow checks.
+//! Every launch over lengths at which 32 bits end, for the CPU and for a GPU that has room for anything: planned, or
+//! refused with the error of a size. Tests are built with overflow checks.
 
 use super::ambient::{Along, Ambient, Beside, Combine};
 use super::conv::Conv;

@@ -49,7 +49,8 @@ pub(crate) enum Kind {
     Kron,
     /// Its shapes end to end.
     ///
-    /// It is the Kronecker product of operands that were reshaped to (x…, 1…) and (1…, y…), whose values lie as those of vectors.
+    /// It is the Kronecker product of operands that were reshaped to (x…, 1…) and (1…, y…), whose values lie as those
+    /// of vectors.
     Outer,
 }
 
@@ -113,8 +114,8 @@ impl Kron {
 
 /// Shapes whose extents are products.
 ///
-/// The digits of a value's index are those of a and b by turns. Axes merge as long as in every pair all of a's digits that say
-/// anything, whose extents are not 1, come before all of b's.
+/// The digits of a value's index are those of a and b by turns. Axes merge as long as in every pair all of a's digits
+/// that say anything, whose extents are not 1, come before all of b's.
 fn boxes(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan> {
     let rank = a.rank();
     if rank != b.rank() {

@@ -83,7 +83,8 @@ impl Map {
         type Run = fn(&mut TwinArgs<'_>);
         let (op, flag, seen, twin): (_, &[&str], _, Run) = match (self.kind, dtype) {
             (Kind::Scale, _) => ("scale", &["SCALE"], dtype, twin_of!(dtype, scale_twin)),
-            // Of floats only the sign is turned, so they are seen as words; of integers modulo 2³² there is one negation.
+            // Of floats only the sign is turned, so they are seen as words; of integers modulo 2³² there is one
+            // negation.
             (Kind::Neg, DType::F32) => ("neg", &["NEG"], DType::U32, |args| {
                 each(args, |x: u32| x ^ 1 << 31)
             }),

@@ -1,9 +1,9 @@
-//! The text of a tile whose inner sums sets of invocations share: what the native kernels of dense and of block-sparse products have in
-//! common.
+//! The text of a tile whose inner sums sets of invocations share: what the native kernels of dense and of block-sparse
+//! products have in common.
 //!
-//! Such tiles are few, and their sums are long: what counts is how much is under way at once. Each set goes its own way through memory, four
-//! inner products at a time and neighbours beside each other, without workgroup memory and its barriers. In the end the sets' sums
-//! are added in the sets' order.
+//! Such tiles are few, and their sums are long: what counts is how much is under way at once. Each set goes its own way
+//! through memory, four inner products at a time and neighbours beside each other, without workgroup memory and its
+//! barriers. In the end the sets' sums are added in the sets' order.
 
 use std::fmt::Write;
 
@@ -25,7 +25,8 @@ pub(super) struct Side {
 }
 
 impl Side {
-    /// The registers, four of each quad: those of its rows or columns, or of its inner products where `{name}_along` holds.
+    /// The registers, four of each quad: those of its rows or columns, or of its inner products where `{name}_along`
+    /// holds.
     pub fn registers(&self) -> impl Iterator<Item = (usize, u32)> + use<> {
         (0..self.places.len()).flat_map(|g| (0..4).map(move |l| (g, l)))
     }
@@ -109,7 +110,8 @@ impl Sets {
         }
     }
 
-    /// Adds four products to each sum, when a's registers have been made those of rows, and b's those of inner products.
+    /// Adds four products to each sum, when a's registers have been made those of rows, and b's those of inner
+    /// products.
     pub fn multiply(&self, out: &mut String) {
         for side in self.sides() {
             let name = side.name;

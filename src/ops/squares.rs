@@ -1,8 +1,8 @@
-//! The text of a tile whose results invocations sum in registers, in squares of four by four: what the kernels of dense and of
-//! block-sparse products share.
+//! The text of a tile whose results invocations sum in registers, in squares of four by four: what the kernels of dense
+//! and of block-sparse products share.
 //!
-//! A stage of a and one of b are in workgroup memory as rows of quads, a row for each step in depth, from where an invocation reads
-//! the quads of its squares.
+//! A stage of a and one of b are in workgroup memory as rows of quads, a row for each step in depth, from where an
+//! invocation reads the quads of its squares.
 
 use std::fmt::Write;
 
@@ -65,8 +65,9 @@ impl Squares {
         }
     }
 
-    /// Which quad of the stage is a slot's: `{name}{s}_side`, the first row or column, and `{name}{s}_deep`, its depth. Neighbours load along
-    /// what lies side by side in memory: along the side, or in depth where `{name}_along` does not hold.
+    /// Which quad of the stage is a slot's: `{name}{s}_side`, the first row or column, and `{name}{s}_deep`, its depth.
+    /// Neighbours load along what lies side by side in memory: along the side, or in depth where `{name}_along` does
+    /// not hold.
     pub fn places(&self, side: &Side, out: &mut String) {
         let (name, across, deep) = (side.name, side.values / 4, self.depth / 4);
         for s in 0..self.slots(side) {
@@ -79,7 +80,8 @@ impl Squares {
         }
     }
 
-    /// The invocation's squares: those of a subgroup are near each other, and share what they read, most of all those whose numbers are.
+    /// The invocation's squares: those of a subgroup are near each other, and share what they read, most of all those
+    /// whose numbers are.
     pub fn squares(&self, out: &mut String) {
         let [high, wide] = [self.rows / self.part[0], self.columns / self.part[1]];
         let near = high.min(4);
@@ -117,8 +119,8 @@ impl Squares {
         }
     }
 
-    /// What was loaded, `{name}{s}`, into workgroup memory. A quad's place in its row is turned by its depth: four values that follow each
-    /// other in depth go to four rows, and so to banks of their own.
+    /// What was loaded, `{name}{s}`, into workgroup memory. A quad's place in its row is turned by its depth: four
+    /// values that follow each other in depth go to four rows, and so to banks of their own.
     pub fn stage(&self, out: &mut String) {
         for side in self.sides() {
             let (name, pitch) = (side.name, side.pitch());

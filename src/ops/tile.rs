@@ -1,12 +1,14 @@
-//! The text of a tile on cooperative matrices: staging, multiplying and storing. What is loaded, and in which order, is the kernel's own.
+//! The text of a tile on cooperative matrices: staging, multiplying and storing. What is loaded, and in which order, is
+//! the kernel's own.
 //!
-//! A workgroup makes `rows` × `columns` sums; each of its subgroups makes `high` × `wide` of them, in matrices of `side` × `side`: where those
-//! are of 8, subgroups may be of fewer than 32 lanes, and then there are more of them than parts. Both
-//! operands are staged as they lie in memory, `depth` inner products at a time, so a transposed one is only loaded the other way into
-//! matrices. Every tile adds up in one order, `side` inner products at a time, so sums do not depend on its size.
+//! A workgroup makes `rows` × `columns` sums; each of its subgroups makes `high` × `wide` of them, in matrices of
+//! `side` × `side`: where those are of 8, subgroups may be of fewer than 32 lanes, and then there are more of them than
+//! parts. Both operands are staged as they lie in memory, `depth` inner products at a time, so a transposed one is only
+//! loaded the other way into matrices. Every tile adds up in one order, `side` inner products at a time, so sums do not
+//! depend on its size.
 //!
-//! The kernel has `halves(vec2<u32>) -> vec4<f16>`, and for what is not stored as it is `put_matrix(o, row, column, scratch, lane, lanes)`, which takes what a
-//! subgroup left in `sh_c` from `scratch` on to the result.
+//! The kernel has `halves(vec2<u32>) -> vec4<f16>`, and for what is not stored as it is `put_matrix(o, row, column,
+//! scratch, lane, lanes)`, which takes what a subgroup left in `sh_c` from `scratch` on to the result.
 
 use std::fmt::Write;
 
@@ -157,7 +159,8 @@ impl Tile {
         ]
     }
 
-    /// Values of an element of staged memory. Drivers load matrices of 16 fastest from vectors; Metal loads none of 8 from them.
+    /// Values of an element of staged memory. Drivers load matrices of 16 fastest from vectors; Metal loads none of 8
+    /// from them.
     fn per(&self) -> u32 {
         if self.side == 16 { 4 } else { 1 }
     }
@@ -189,7 +192,8 @@ impl Tile {
         text
     }
 
-    /// Where an invocation loads and stages, where the part and the scratch of its subgroup `s` begin, and the lane that it is.
+    /// Where an invocation loads and stages, where the part and the scratch of its subgroup `s` begin, and the lane
+    /// that it is.
     pub fn places(&self) -> String {
         let (across, count) = (self.columns / self.wide, self.subgroups());
         // All of a workgroup multiply together, so a subgroup too many makes a part once more, and keeps nothing of it.
@@ -268,7 +272,8 @@ impl Tile {
         text
     }
 
-    /// Multiplies what is staged there. `meanwhile`, loads of what comes next, stands behind the first matrices: those are waited for first.
+    /// Multiplies what is staged there. `meanwhile`, loads of what comes next, stands behind the first matrices: those
+    /// are waited for first.
     pub fn multiply(&self, stage: u32, meanwhile: &str) -> String {
         let mut text = String::new();
         for step in 0..self.depth / self.side {
@@ -313,9 +318,10 @@ impl Tile {
         }
     }
 
-    /// The sums of a whole tile of matrices of 16 at `row0`, `column0`, as they are: to `c`, quads of values, from `begin` on, with so many
-    /// values from row to row; or as f16. Through workgroup memory all the same: a row of a matrix is then two sectors that are written whole, where
-    /// a matrix that is stored to `c` itself writes them by halves.
+    /// The sums of a whole tile of matrices of 16 at `row0`, `column0`, as they are: to `c`, quads of values, from
+    /// `begin` on, with so many values from row to row; or as f16. Through workgroup memory all the same: a row of a
+    /// matrix is then two sectors that are written whole, where a matrix that is stored to `c` itself writes them by
+    /// halves.
     pub fn put_as_it_is(&self, begin: &str, stride: &str) -> String {
         let mut text = format!(
             "let stride = {stride} / 4u;\nlet corner = ({begin} + column0 + column_in) / 4u + (row0 + row_in) * stride;\nlet first = corner + lane / 4u * stride + lane % 4u;\nlet first_half = (corner + lane / 2u * stride) / 2u + lane % 2u;\nlet own = scratch + 4u * lane;\nlet halves_wanted = (p.epilogue & RESULT) != 0u;\n"
@@ -335,8 +341,9 @@ impl Tile {
         text
     }
 
-    /// The sums of a tile, matrix after matrix through workgroup memory. All go through one loop, which must stay one: the body is long
-    /// where it does more than store, and compilers do not unroll it to `min(p.groups, 1u)` times a constant.
+    /// The sums of a tile, matrix after matrix through workgroup memory. All go through one loop, which must stay one:
+    /// the body is long where it does more than store, and compilers do not unroll it to `min(p.groups, 1u)` times a
+    /// constant.
     pub fn put(&self) -> String {
         let side = self.side;
         let across = self.wide / side;
@@ -361,8 +368,8 @@ impl Tile {
     }
 }
 
-/// `if` for matrices. What the condition reads is the same in all invocations, but naga takes whatever was in a variable for not so,
-/// and has no matrices behind such an `if`; it has them in loops.
+/// `if` for matrices. What the condition reads is the same in all invocations, but naga takes whatever was in a
+/// variable for not so, and has no matrices behind such an `if`; it has them in loops.
 pub(crate) fn only_if(condition: &str, text: &str) -> String {
     format!("loop {{\nif !({condition}) {{ break; }}\n{text}break;\n}}\n")
 }

@@ -1,5 +1,5 @@
-//! Matrices turned over their diagonal, each where it was, in tiles by way of workgroup memory: the part of [`strided`](super::strided)
-//! that neither reads nor writes in runs.
+//! Matrices turned over their diagonal, each where it was, in tiles by way of workgroup memory: the part of
+//! [`strided`](super::strided) that neither reads nor writes in runs.
 
 use crate::plan::{Access, Kernel, Slot, Stage, Variant, Word, Words};
 use crate::ragged::DType;
@@ -27,8 +27,8 @@ const SIDE: u32 = 32;
 /// Values of a matrix above which its columns are too far apart for the caches.
 const FAR: u32 = 4096;
 
-/// The stage that turns these matrices, (where it begins, rows, columns) each, of values of one or two words. None where most values
-/// lie in small matrices, whose columns a cache holds: reading down these is faster.
+/// The stage that turns these matrices, (where it begins, rows, columns) each, of values of one or two words. None
+/// where most values lie in small matrices, whose columns a cache holds: reading down these is faster.
 pub(super) fn stage(
     op: &'static str,
     dtype: DType,

@@ -58,8 +58,8 @@ pub(crate) fn check_ranks(op: &'static str, a: &Layout, b: &Layout) -> Result<()
 impl Nested {
     /// Plans the results' boxes: along the axes of `beside` the sum of the extents, along others the larger one.
     ///
-    /// Axis j merges into axis j − 1 when every pair has equal extents on it, and is not side by side: rows of a constant
-    /// width then become vectors. One pass over the pairs, two above rank 1.
+    /// Axis j merges into axis j − 1 when every pair has equal extents on it, and is not side by side: rows of a
+    /// constant width then become vectors. One pass over the pairs, two above rank 1.
     pub(crate) fn new(
         op: &'static str,
         beside: u32,

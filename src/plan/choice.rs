@@ -12,12 +12,13 @@ use crate::ragged::{DType, Layout, Pairing, Pairs};
 
 /// What a convolution will do: how many pairs by which method, and how long that should take.
 ///
-/// Made from lengths alone, by [`Pair::conv_choice`](crate::Pair::conv_choice), or by [`new`](Self::new) for a device that need not
-/// be there. Empty pairs cost nothing and are not counted.
+/// Made from lengths alone, by [`Pair::conv_choice`](crate::Pair::conv_choice), or by [`new`](Self::new) for a device
+/// that need not be there. Empty pairs cost nothing and are not counted.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct ConvChoice {
-    /// Pairs of one method and one length: direct ones first, then by FFT, then by overlap-save, short transforms first.
+    /// Pairs of one method and one length: direct ones first, then by FFT, then by overlap-save, short transforms
+    /// first.
     pub groups: Vec<ConvGroup>,
     /// The predicted time of all pairs together.
     pub predicted: Duration,

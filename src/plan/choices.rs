@@ -51,8 +51,8 @@ impl Choices {
         }
     }
 
-    /// Chooses for every pair; where an operand is no batch of series, or the method asked for cannot serve a pair, that is the
-    /// error.
+    /// Chooses for every pair; where an operand is no batch of series, or the method asked for cannot serve a pair,
+    /// that is the error.
     pub(crate) fn new(
         op: &'static str,
         dtype: DType,

@@ -1,5 +1,5 @@
-//! Every planning function over the lengths at which 32-bit and 64-bit counts end. Tests are built with overflow checks:
-//! whatever wraps panics here.
+//! Every planning function over the lengths at which 32-bit and 64-bit counts end. Tests are built with overflow
+//! checks: whatever wraps panics here.
 
 use super::*;
 use crate::ragged::{DType, Layout, Pairs, Shape};

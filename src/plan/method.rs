@@ -124,7 +124,8 @@ impl CostTable {
         }
     }
 
-    /// The method for two boxes that meet in a kept result, and what it costs; or why the method asked for cannot serve them.
+    /// The method for two boxes that meet in a kept result, and what it costs; or why the method asked for cannot serve
+    /// them.
     pub(crate) fn choose_boxes(
         &self,
         meeting: &Meeting,
@@ -232,7 +233,8 @@ impl CostTable {
         }
     }
 
-    /// The multiply-adds of a choice for boxes that meet in a kept result, and the values that are copied for it; saturates.
+    /// The multiply-adds of a choice for boxes that meet in a kept result, and the values that are copied for it;
+    /// saturates.
     pub(crate) fn work_of_boxes(&self, meeting: &Meeting, choice: Choice) -> u64 {
         match choice {
             Choice::Direct => meeting.products(),
@@ -291,7 +293,8 @@ mod tests {
         ));
     }
 
-    /// On a GPU as well: in one workgroup, by blocks, or in passes; where no transform is long enough, by blocks of both.
+    /// On a GPU as well: in one workgroup, by blocks, or in passes; where no transform is long enough, by blocks of
+    /// both.
     #[test]
     fn gpus_transform_too() {
         let gpu = CostTable::gpu();

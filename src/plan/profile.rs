@@ -8,8 +8,8 @@ use super::method::ConvMethod;
 use crate::ragged::Layout;
 use crate::{Result, host};
 
-/// The heterogeneity of a batch: how its lengths are spread, and what convolving each element with one of its own length
-/// costs by the methods there are.
+/// The heterogeneity of a batch: how its lengths are spread, and what convolving each element with one of its own
+/// length costs by the methods there are.
 ///
 /// `Display` prints a table, [`to_json`](Self::to_json) one JSON object.
 ///

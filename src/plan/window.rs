@@ -253,8 +253,8 @@ impl Meeting {
         product(self.axes.map(|axis| axis.m.min(axis.n).into()))
     }
 
-    /// The multiply-adds of the kept results by the definition: of each axis not more than m n, and each kept result takes at most the
-    /// smaller extent; saturates.
+    /// The multiply-adds of the kept results by the definition: of each axis not more than m n, and each kept result
+    /// takes at most the smaller extent; saturates.
     pub(crate) fn products(&self) -> u64 {
         product(self.axes.map(|axis| {
             let (m, n) = (u64::from(axis.m), u64::from(axis.n));

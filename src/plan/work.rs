@@ -21,7 +21,8 @@ pub(crate) fn check_work(
     }
 }
 
-/// Whether a tensor of this layout fits a binding of so many bytes, or which element makes it too large. Any does where there is no limit.
+/// Whether a tensor of this layout fits a binding of so many bytes, or which element makes it too large. Any does where
+/// there is no limit.
 ///
 /// Asked of results before stages are planned, whose lists may be far larger.
 pub(crate) fn check_size(

@@ -36,8 +36,9 @@ const OP: &str = "ragged";
 /// ```
 ///
 /// # Printing
-/// `Display` writes a summary line and the values, as their `Debug` writes them and complex ones as `1.0-2.0i`. A precision applies to every value
-/// (`{:.3}`); long batches, rows and axes show their ends only, and all of it with `{:#}`. `Debug` writes the same.
+/// `Display` writes a summary line and the values, as their `Debug` writes them and complex ones as `1.0-2.0i`. A
+/// precision applies to every value (`{:.3}`); long batches, rows and axes show their ends only, and all of it with
+/// `{:#}`. `Debug` writes the same.
 #[derive(Clone, PartialEq)]
 pub struct Ragged<T> {
     layout: Layout,
@@ -115,7 +116,8 @@ impl<T: Copy> Ragged<T> {
         Ragged::from_parts(Layout::from_shapes(rank, shapes)?, values)
     }
 
-    /// Packed values with a layout. Copies nothing; batches made from clones of one layout share what is planned from it.
+    /// Packed values with a layout. Copies nothing; batches made from clones of one layout share what is planned from
+    /// it.
     ///
     /// # Errors
     /// [`Error::ValueCount`] when the layout is of another number of values.
@@ -319,7 +321,8 @@ impl<T: Copy> Ragged<T> {
         self.layout.padding_waste()
     }
 
-    /// The batch with every value converted. The layout is shared. [`f16_from_f64`](crate::f16_from_f64) makes `f16` of `f64`, rounded once.
+    /// The batch with every value converted. The layout is shared. [`f16_from_f64`](crate::f16_from_f64) makes `f16` of
+    /// `f64`, rounded once.
     ///
     /// # Panics
     /// When there is no memory for the values.

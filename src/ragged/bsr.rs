@@ -11,8 +11,8 @@ const OP: &str = "bsr";
 
 /// Block-sparse matrices of one [`Topology`] with their values: block compressed sparse rows.
 ///
-/// A batch of one or several matrices, a *set* of values for each. A set holds the blocks in row order, each row-major. What a block holds
-/// beyond the edge of the matrix counts for nothing.
+/// A batch of one or several matrices, a *set* of values for each. A set holds the blocks in row order, each row-major.
+/// What a block holds beyond the edge of the matrix counts for nothing.
 ///
 /// ```
 /// use vsla::Bsr;
@@ -114,8 +114,9 @@ impl<T: Copy> Bsr<T> {
         Bsr::new(topology, values)
     }
 
-    /// The blocks of a dense row-major matrix that have a value above `tolerance`, in absolute value; a NaN is above all. Blocks are kept
-    /// whole, with the smaller values that they have; a negative tolerance keeps all, and so does NaN.
+    /// The blocks of a dense row-major matrix that have a value above `tolerance`, in absolute value; a NaN is above
+    /// all. Blocks are kept whole, with the smaller values that they have; a negative tolerance keeps all, and so does
+    /// NaN.
     ///
     /// ```
     /// use vsla::Bsr;
@@ -146,8 +147,8 @@ impl<T: Copy> Bsr<T> {
         Bsr::sample(&Topology::of_sorted(shape, block, &places)?, dense)
     }
 
-    /// One matrix of blocks in any order: their places in the grid, (row, column), and their values one after the other. Blocks of one
-    /// place are added up, in the order in which they come.
+    /// One matrix of blocks in any order: their places in the grid, (row, column), and their values one after the
+    /// other. Blocks of one place are added up, in the order in which they come.
     ///
     /// # Errors
     /// [`Error::ValueCount`] when the values are not as many as the blocks have; those of [`Topology::from_unsorted`].

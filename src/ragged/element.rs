@@ -64,8 +64,9 @@ impl fmt::Display for DType {
 
 /// The nearest `f16`, and of two that are equally near the one whose last bit is 0: rounded once.
 ///
-/// What is nearer to 65,504 than 65,520 is gives that, and all beyond becomes infinite; up to 2⁻²⁵ it is 0, and between a multiple of
-/// 2⁻²⁴. Signs stay, and NaN stays NaN. (`f16::from_f64` rounds twice, or drops bits, and makes 2048 of 2049.0000001.)
+/// What is nearer to 65,504 than 65,520 is gives that, and all beyond becomes infinite; up to 2⁻²⁵ it is 0, and between
+/// a multiple of 2⁻²⁴. Signs stay, and NaN stays NaN. (`f16::from_f64` rounds twice, or drops bits, and makes 2048 of
+/// 2049.0000001.)
 ///
 /// ```
 /// use vsla::{Ragged, f16, f16_from_f64};
@@ -82,7 +83,8 @@ pub fn f16_from_f64(value: f64) -> f16 {
     if apart == value || value.is_nan() {
         return f16::from_f32(near);
     }
-    // Towards zero, with the last bit for all that is left out: a second rounding, to fewer bits, then sees on which side it is.
+    // Towards zero, with the last bit for all that is left out: a second rounding, to fewer bits, then sees on which
+    // side it is.
     let cut = near.to_bits() - u32::from(apart.abs() > value.abs());
     f16::from_f32(f32::from_bits(cut | 1))
 }
@@ -138,7 +140,8 @@ impl Real for i32 {}
 
 impl Real for u32 {}
 
-/// A type of the values of matrices that are multiplied, and of numbers that are compared: `f32`, `i32`, `u32` or [`f16`](struct@f16).
+/// A type of the values of matrices that are multiplied, and of numbers that are compared: `f32`, `i32`, `u32` or
+/// [`f16`](struct@f16).
 pub trait Factor: Element + PartialOrd {}
 
 impl Factor for f32 {}
@@ -149,7 +152,8 @@ impl Factor for u32 {}
 
 impl Factor for f16 {}
 
-/// A type of floating-point numbers, of which there are functions such as [`exp`](crate::Tensor::exp), and products with scale and bias: `f32` or [`f16`](struct@f16).
+/// A type of floating-point numbers, of which there are functions such as [`exp`](crate::Tensor::exp), and products
+/// with scale and bias: `f32` or [`f16`](struct@f16).
 pub trait Float: Factor {}
 
 impl Float for f32 {}

@@ -13,8 +13,8 @@ use crate::error::{Count, Error, Result};
 /// Lists of indices along the first axis of elements, a list an element: for [`gather`](crate::Tensor::gather),
 /// [`scatter_add`](crate::Tensor::scatter_add) and [`scatter_set`](crate::Tensor::scatter_set).
 ///
-/// Made once, of a batch of rows that it takes over. The same indices are planned and uploaded once; equal ones that were made apart are
-/// planned once, too. Cloning shares.
+/// Made once, of a batch of rows that it takes over. The same indices are planned and uploaded once; equal ones that
+/// were made apart are planned once, too. Cloning shares.
 ///
 /// ```
 /// use vsla::{Indices, Ragged};

@@ -19,8 +19,8 @@ const OP: &str = "layout";
 /// The shapes of a batch and where its elements lie, without the values.
 ///
 /// All elements have one rank, 1 to [`MAX_RANK`]; their extents differ freely. A layout is immutable and cloning it
-/// shares it. What a device plans for a layout it keeps for as long as there is one with these contents, so operations on
-/// batches of equal layouts are planned once. A clone is recognised at once; an equal layout that was built apart is
+/// shares it. What a device plans for a layout it keeps for as long as there is one with these contents, so operations
+/// on batches of equal layouts are planned once. A clone is recognised at once; an equal layout that was built apart is
 /// compared once.
 ///
 /// Layouts are equal when their contents are.
@@ -174,7 +174,8 @@ impl Layout {
         ))
     }
 
-    /// A layout whose parts hold by construction: `rank` extents an element whose product is its length, none for rank 1.
+    /// A layout whose parts hold by construction: `rank` extents an element whose product is its length, none for rank
+    /// 1.
     pub(crate) fn with_extents_unchecked(
         offsets: Offsets,
         rank: usize,
@@ -356,8 +357,8 @@ impl Layout {
         4 * (self.len() + 1 + self.extents().len())
     }
 
-    /// The identity of its contents, which all equal layouts of a time share. Found when it is asked for first: contents are hashed then,
-    /// and compared with those of the same hash.
+    /// The identity of its contents, which all equal layouts of a time share. Found when it is asked for first:
+    /// contents are hashed then, and compared with those of the same hash.
     pub(crate) fn identity(&self) -> &Identity {
         let known = self.0.known.get_or_init(|| {
             let mut table = TABLE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,9 +1,9 @@
 //! Batches of elements whose shapes differ, on the host: validated once, cheap to share afterwards.
 //!
-//! The values of a batch lie packed end to end; [`Offsets`] say where each element ends, and a [`Shape`] an element says
-//! what it is when the rank is above 1. [`Layout`] is all of that without the values, shared and immutable;
-//! [`Ragged`] is a layout with its values. [`Indices`] are lists of rows to take, an [`Order`] is one of elements; [`Topology`] says which blocks of a block-sparse
-//! matrix are there; [`Bsr`] is a topology with its values.
+//! The values of a batch lie packed end to end; [`Offsets`] say where each element ends, and a [`Shape`] an element
+//! says what it is when the rank is above 1. [`Layout`] is all of that without the values, shared and immutable;
+//! [`Ragged`] is a layout with its values. [`Indices`] are lists of rows to take, an [`Order`] is one of elements;
+//! [`Topology`] says which blocks of a block-sparse matrix are there; [`Bsr`] is a topology with its values.
 //!
 //! ```text
 //! elements   [5, 6, 7]   []   [8, 9]

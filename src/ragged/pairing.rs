@@ -17,8 +17,8 @@ use crate::host;
 /// | `AllToAll` | (0, 0), (0, 1), …, (1, 0), …: pair p is (p / n, p mod n) | nothing |
 /// | `List` | as listed; repeats are allowed | every index inside its batch |
 ///
-/// with n the number of elements on the right. No operand is copied for it. Where many meet one on the right, as rows of a batch meet
-/// the weights of a layer, that is `AllToAll`.
+/// with n the number of elements on the right. No operand is copied for it. Where many meet one on the right, as rows
+/// of a batch meet the weights of a layer, that is `AllToAll`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pairing<'a> {
     /// The first with the first, the second with the second: what a binary method of a tensor does by itself.

@@ -86,7 +86,8 @@ impl Topology {
         Topology::rows(shape, block, (0..rows).map(row))
     }
 
-    /// `each` blocks in every row of the grid: different ones, drawn evenly, the same for the same seed on every machine.
+    /// `each` blocks in every row of the grid: different ones, drawn evenly, the same for the same seed on every
+    /// machine.
     ///
     /// # Errors
     /// [`Error::Argument`] for more blocks than the grid has columns; those of [`new`](Self::new).

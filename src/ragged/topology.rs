@@ -18,12 +18,13 @@ pub(crate) const SIDES: [usize; 7] = [8, 16, 32, 48, 64, 96, 128];
 
 /// Which blocks of a block-sparse matrix are stored: its shape, the shape of a block, and the places of the blocks.
 ///
-/// A block has 8, 16, 32, 48, 64, 96 or 128 rows, and as many or other columns; the grid of blocks begins in the corner (0, 0). The matrix may
-/// have any shape: blocks of the last row and column of the grid may reach beyond it, and what is stored there counts for
-/// nothing. Blocks are in row order, row by row and from left to right; the column order is kept too, for products with the
-/// transpose. A topology is immutable and cloning it shares it, with all that was planned from it: any number of [`Bsr`](super::Bsr) and
-/// [`BsrTensor`](crate::BsrTensor) of different values can have the same one. It takes 16 bytes for each block, and 4 for each row and column
-/// of the grid. A matrix without rows, columns or blocks is one, too.
+/// A block has 8, 16, 32, 48, 64, 96 or 128 rows, and as many or other columns; the grid of blocks begins in the corner
+/// (0, 0). The matrix may have any shape: blocks of the last row and column of the grid may reach beyond it, and what
+/// is stored there counts for nothing. Blocks are in row order, row by row and from left to right; the column order is
+/// kept too, for products with the transpose. A topology is immutable and cloning it shares it, with all that was
+/// planned from it: any number of [`Bsr`](super::Bsr) and [`BsrTensor`](crate::BsrTensor) of different values can have
+/// the same one. It takes 16 bytes for each block, and 4 for each row and column of the grid. A matrix without rows,
+/// columns or blocks is one, too.
 ///
 /// Printing draws it, a character for each block:
 ///
@@ -79,8 +80,8 @@ impl Topology {
     ///
     /// # Errors
     /// [`Error::BlockSide`] for a side that blocks do not have; [`Error::BlockOrder`] with the first block that is outside
-    /// the grid, or not behind the one before it; [`Error::SizeOverflow`] where the blocks have more than 2³² − 1 values, or the
-    /// matrix as many rows or columns.
+    /// the grid, or not behind the one before it; [`Error::SizeOverflow`] where the blocks have more than 2³² − 1
+    /// values, or the matrix as many rows or columns.
     pub fn new(shape: [usize; 2], block: [usize; 2], blocks: &[(u32, u32)]) -> Result<Topology> {
         let grid = grid(shape, block)?;
         for (at, &(row, column)) in blocks.iter().enumerate() {
@@ -407,8 +408,8 @@ impl Hash for Topology {
 /// Rows and columns of a drawing at most.
 const DRAWN: usize = 48;
 
-/// A line about it, and a drawing: `■` for a block that is stored, `·` for one that is not. A large grid is drawn smaller: a character stands for several
-/// blocks then, and is `□` where only some of them are stored.
+/// A line about it, and a drawing: `■` for a block that is stored, `·` for one that is not. A large grid is drawn
+/// smaller: a character stands for several blocks then, and is `□` where only some of them are stored.
 impl Display for Topology {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let ([m, n], [rows, columns]) = (self.shape(), self.grid());

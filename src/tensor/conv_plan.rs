@@ -13,8 +13,8 @@ use crate::{Error, Result};
 ///
 /// Where kernels are shared by many signals, or meet new signals again and again, it saves their transforms, and a GPU
 /// keeps a spectrum in registers for several signals. Always by transforms, whatever the lengths: a kernel of n values
-/// takes blocks of a length L of its own, at least 2 n and 512; on a GPU a power of two up to 8192, and longer kernels are
-/// cut into parts of 4096 values. Memory: about 8 bytes for every value of L / 2, for each kernel or part.
+/// takes blocks of a length L of its own, at least 2 n and 512; on a GPU a power of two up to 8192, and longer kernels
+/// are cut into parts of 4096 values. Memory: about 8 bytes for every value of L / 2, for each kernel or part.
 ///
 /// ```
 /// use vsla::{Device, Pairing, Ragged};
@@ -70,8 +70,8 @@ impl ConvPlan {
     /// order. A NaN or an infinity spreads over the results of the blocks that it meets, of its own pair.
     ///
     /// Cost: two transforms of L values for every L − n + 1 results (four on a GPU, for every 4096 and a part, where
-    /// the kernel is longer: one for each part and one back). Error: |error| ≤ 1.5 log₂ L · u · ‖a‖₂ ‖b‖₂, √2 times that
-    /// for a kernel in parts.
+    /// the kernel is longer: one for each part and one back). Error: |error| ≤ 1.5 log₂ L · u · ‖a‖₂ ‖b‖₂, √2 times
+    /// that for a kernel in parts.
     ///
     /// # Errors
     /// [`BatchSize`](Error::BatchSize) where there are more or fewer signals than in the plan, and those of

@@ -12,8 +12,8 @@ use crate::ragged::Element;
 impl Tensor<f32> {
     /// Every value rounded to the nearest `f16`, ties to even: half the memory, 11 bits of precision.
     ///
-    /// From ±65,520 on the result is ±∞; below 2⁻¹⁴ precision is lost, and below 2⁻²⁵ everything. NaN stays NaN, of its sign. The
-    /// same bits on every device. Cost: values read once, written once.
+    /// From ±65,520 on the result is ±∞; below 2⁻¹⁴ precision is lost, and below 2⁻²⁵ everything. NaN stays NaN, of its
+    /// sign. The same bits on every device. Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, f16};

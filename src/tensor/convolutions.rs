@@ -29,29 +29,30 @@ pub struct Sbd {
 }
 
 impl<T: Real> Tensor<T> {
-    /// The convolution `(a * b)_q = Σ_j a_{q−j} b_j`, element by element: m + n − 1 values, and with index vectors for q and j
-    /// the same of boxes of two or three axes, m + n − 1 on each.
+    /// The convolution `(a * b)_q = Σ_j a_{q−j} b_j`, element by element: m + n − 1 values, and with index vectors for
+    /// q and j the same of boxes of two or three axes, m + n − 1 on each.
     ///
-    /// Polynomial multiplication, of as many variables as there are axes: commutative, with unit `[1]`, and well defined up to
-    /// trailing zeros. An empty side gives an empty result, of shape (0, …, 0). Integers wrap. A NaN or an infinity spreads over
-    /// the result of its own pair, also to values it does not meet, and to no other pair. [`Pair::mode`] and
-    /// [`Pair::stride`] keep a part of the results: which part depends on the extents that elements carry.
+    /// Polynomial multiplication, of as many variables as there are axes: commutative, with unit `[1]`, and well
+    /// defined up to trailing zeros. An empty side gives an empty result, of shape (0, …, 0). Integers wrap. A NaN or
+    /// an infinity spreads over the result of its own pair, also to values it does not meet, and to no other pair.
+    /// [`Pair::mode`] and [`Pair::stride`] keep a part of the results: which part depends on the extents that elements
+    /// carry.
     ///
     /// Each pair of f32 is convolved directly, by transforms of its own length or by blocks of them, whichever is
     /// cheapest for its two lengths ([`ConvMethod`](crate::ConvMethod)); [`Pair::method`] forces one and
     /// [`Pair::conv_choice`] says what would be done. Integers are convolved directly.
     ///
-    /// Cost: m·n multiply-adds directly; about 15 L log₂ L operations by transforms of L ≥ m + n − 1 values. Error bound:
-    /// directly, |error| ≤ γ_h Σ|a_i b_j| with h = 37 + ⌈min(m, n) / 128⌉, exact while integers stay below 2²⁴; by
-    /// transforms of length L, |error| ≤ 1.5 log₂ L · u · ‖a‖₂ ‖b‖₂ with u = 2⁻²⁴, the same for all values of a pair. On a
-    /// GPU transforms up to L = 8192, which blocks are made by, read the operands once and write the result once; above, up to
-    /// L = 2²³, in six to nine passes, with up to 256 MiB of scratch for all pairs. Pairs that are longer still go by blocks of both
-    /// operands, and each sum is rounded once more for each block of the shorter one. With up to 4 values on one side a pair is
-    /// direct.
+    /// Cost: m·n multiply-adds directly; about 15 L log₂ L operations by transforms of L ≥ m + n − 1 values. Error
+    /// bound: directly, |error| ≤ γ_h Σ|a_i b_j| with h = 37 + ⌈min(m, n) / 128⌉, exact while integers stay below 2²⁴;
+    /// by transforms of length L, |error| ≤ 1.5 log₂ L · u · ‖a‖₂ ‖b‖₂ with u = 2⁻²⁴, the same for all values of a
+    /// pair. On a GPU transforms up to L = 8192, which blocks are made by, read the operands once and write the result
+    /// once; above, up to L = 2²³, in six to nine passes, with up to 256 MiB of scratch for all pairs. Pairs that are
+    /// longer still go by blocks of both operands, and each sum is rounded once more for each block of the shorter one.
+    /// With up to 4 values on one side a pair is direct.
     ///
-    /// Boxes, and what modes and strides keep: directly, for each kept result as many multiply-adds as values meet, h = 168 + ⌈t / 128⌉ for
-    /// t of them; by the transforms above of the two boxes as vectors, with rows of up to m + n − 1 values, from which what is kept is
-    /// copied.
+    /// Boxes, and what modes and strides keep: directly, for each kept result as many multiply-adds as values meet, h =
+    /// 168 + ⌈t / 128⌉ for t of them; by the transforms above of the two boxes as vectors, with rows of up to m + n − 1
+    /// values, from which what is kept is copied.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -81,8 +82,9 @@ impl<T: Real> Tensor<T> {
 
     /// The cross-correlation `(a ⋆ b)_k = Σ_i a_{i+k} b_i` for k = −(n−1) … m−1 on each axis, element by element.
     ///
-    /// Value q of the result belongs to lag k = q − (n − 1). It is `a * reverse(b)`, b reversed along every axis, and shares the properties, cost
-    /// and bound of [`conv`](Self::conv), except that trailing zeros of b shift the lags' places.
+    /// Value q of the result belongs to lag k = q − (n − 1). It is `a * reverse(b)`, b reversed along every axis, and
+    /// shares the properties, cost and bound of [`conv`](Self::conv), except that trailing zeros of b shift the lags'
+    /// places.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -103,9 +105,9 @@ impl<T: Real> Tensor<T> {
 impl Tensor<f32> {
     /// The largest value of the cross-correlation and its lag, element by element; no other lag is stored.
     ///
-    /// Ties take the lowest lag. NaN propagates, with its first lag. An empty side gives −∞ and `i32::MIN`.
-    /// Cost: as [`conv`](Self::conv), without its result; on a GPU directly where a pair does not fit one transform. The value has conv's error bound;
-    /// where several lags are nearer to each other than that, any of them may be returned.
+    /// Ties take the lowest lag. NaN propagates, with its first lag. An empty side gives −∞ and `i32::MIN`. Cost: as
+    /// [`conv`](Self::conv), without its result; on a GPU directly where a pair does not fit one transform. The value
+    /// has conv's error bound; where several lags are nearer to each other than that, any of them may be returned.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -130,9 +132,9 @@ impl Tensor<f32> {
     /// not change when a series is scaled by a positive factor or, up to its ends, shifted. A series of zeros, or an
     /// empty one, is at distance 1 from everything; NaN propagates.
     ///
-    /// The formula cancels where shapes are alike. There the distance is taken from the residual ‖â − c·b̂‖² = 1 − c² of
-    /// the series scaled to unit norm, at the best lag and at those f32 cannot tell from it. For series of up to 4,096
-    /// values, of any finite scale and offset, it agrees with f64 to 1e-6, and to 1e-8 where it is below 1e-4.
+    /// The formula cancels where shapes are alike. There the distance is taken from the residual ‖â − c·b̂‖² = 1 − c²
+    /// of the series scaled to unit norm, at the best lag and at those f32 cannot tell from it. For series of up to
+    /// 4,096 values, of any finite scale and offset, it agrees with f64 to 1e-6, and to 1e-8 where it is below 1e-4.
     ///
     /// Cost: as [`correlate_max`](Self::correlate_max), and copies of both batches.
     ///
@@ -158,8 +160,9 @@ impl<T: Real> Pair<'_, T> {
     /// [`Tensor::conv`] of every pair.
     ///
     /// # Errors
-    /// Those of [`Tensor::conv`]; [`Method`](crate::Error::Method) for a pair that the [`method`](Self::method) asked for
-    /// cannot serve; [`Stride`](crate::Error::Stride) for strides of 0, and where they are not as many as there are axes.
+    /// Those of [`Tensor::conv`]; [`Method`](crate::Error::Method) for a pair that the [`method`](Self::method) asked
+    /// for cannot serve; [`Stride`](crate::Error::Stride) for strides of 0, and where they are not as many as there are
+    /// axes.
     pub fn conv(&self) -> Result<Tensor<T>> {
         self.convolved(false)
     }
@@ -188,9 +191,9 @@ impl<T: Real> Pair<'_, T> {
     /// What [`conv`](Self::conv) will do: how many pairs by which method, and how long that should take. Nothing runs.
     ///
     /// A pair's method depends on its own two shapes, on the device's [`CostTable`](crate::CostTable), and on
-    /// [`method`](Self::method), [`mode`](Self::mode) and [`stride`](Self::stride): never on other pairs. Of boxes, the length is that of the
-    /// transforms of the vectors that stand for them. [`correlate`](Self::correlate) does the same. Cost: some 20 ns a
-    /// pair on the host.
+    /// [`method`](Self::method), [`mode`](Self::mode) and [`stride`](Self::stride): never on other pairs. Of boxes, the
+    /// length is that of the transforms of the vectors that stand for them. [`correlate`](Self::correlate) does the
+    /// same. Cost: some 20 ns a pair on the host.
     ///
     /// ```
     /// # use vsla::{ConvMethod, Device, Pairing, Ragged};

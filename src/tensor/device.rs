@@ -277,13 +277,15 @@ impl Device {
         }
     }
 
-    /// Gives back memory that is not in use: what is kept for reuse, idle buffers for transfers, what was planned, at most 256 MiB on
-    /// the host, and on a GPU copies of layouts and plans. The next operation makes these again.
+    /// Gives back memory that is not in use: what is kept for reuse, idle buffers for transfers, what was planned, at
+    /// most 256 MiB on the host, and on a GPU copies of layouts and plans. The next operation makes these again.
     ///
-    /// Submits recorded work without waiting for it. What that work still uses counts as [`Memory::leaving`] until it is done.
+    /// Submits recorded work without waiting for it. What that work still uses counts as [`Memory::leaving`] until it
+    /// is done.
     ///
-    /// On the CPU also what [`memory`](Self::memory) does not count and all CPU devices share: the plans of transforms, at most about 64 MiB
-    /// of each kind (`fft`, `ifft`, `rfft`, `irfft`) or the one longest, and the workspaces of convolutions, at most 256 MiB.
+    /// On the CPU also what [`memory`](Self::memory) does not count and all CPU devices share: the plans of transforms,
+    /// at most about 64 MiB of each kind (`fft`, `ifft`, `rfft`, `irfft`) or the one longest, and the workspaces of
+    /// convolutions, at most 256 MiB.
     pub fn trim(&self) {
         self.plans.clear();
         match &self.backend {
@@ -293,7 +295,8 @@ impl Device {
         }
     }
 
-    /// For the tests of this crate: what kernels of an instrumented device reached for outside their buffers since the last call.
+    /// For the tests of this crate: what kernels of an instrumented device reached for outside their buffers since the
+    /// last call.
     #[cfg(feature = "gpu")]
     #[doc(hidden)]
     pub fn accesses_outside(&self) -> Result<Vec<String>> {
@@ -360,12 +363,12 @@ impl Device {
         })
     }
 
-    /// The same device, on which an operation that asks for more multiply-adds than this is refused before any of it runs. Tensors of both
-    /// are on one device; an operation goes by the limit of its left operand.
+    /// The same device, on which an operation that asks for more multiply-adds than this is refused before any of it
+    /// runs. Tensors of both are on one device; an operation goes by the limit of its left operand.
     ///
-    /// A program that computes what others ask for limits memory and time by it: a direct convolution of a million values with a million
-    /// is 10¹² multiply-adds, seconds on a large GPU and minutes on a CPU. What is counted depends on lengths and methods alone, never on
-    /// values or timing:
+    /// A program that computes what others ask for limits memory and time by it: a direct convolution of a million
+    /// values with a million is 10¹² multiply-adds, seconds on a large GPU and minutes on a CPU. What is counted
+    /// depends on lengths and methods alone, never on values or timing:
     ///
     /// | operation | counted |
     /// | --- | --- |
@@ -378,8 +381,8 @@ impl Device {
     /// | `eval` | the coefficients for each point |
     /// | others | the values that are read or written |
     ///
-    /// A GPU multiplies by zeros where that is faster, and is charged for them. More pairs than this are refused as well. Operations of several
-    /// parts, such as `fft2`, are counted part by part.
+    /// A GPU multiplies by zeros where that is faster, and is charged for them. More pairs than this are refused as
+    /// well. Operations of several parts, such as `fft2`, are counted part by part.
     ///
     /// ```
     /// # use vsla::{Device, Error, Ragged};

@@ -11,10 +11,10 @@ use crate::{Error, Result, host};
 impl<T: Element> Tensor<T> {
     /// The elements with these indices, in any order and as often as they are named, as a batch of their own.
     ///
-    /// Bits are kept, those of a NaN too, and so are the shapes of empty elements. Respects equivalence: it does not look at
-    /// values. Cost: values read once, written once; each call makes a layout, in a few nanoseconds an
-    /// element. For elements next to each other, [`elements`](Self::elements) copies nothing; for a permutation
-    /// that is used again, [`reorder`](Self::reorder) plans once.
+    /// Bits are kept, those of a NaN too, and so are the shapes of empty elements. Respects equivalence: it does not
+    /// look at values. Cost: values read once, written once; each call makes a layout, in a few nanoseconds an element.
+    /// For elements next to each other, [`elements`](Self::elements) copies nothing; for a permutation that is used
+    /// again, [`reorder`](Self::reorder) plans once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -56,8 +56,8 @@ impl<T: Element> Tensor<T> {
         self.unary(Op::Reorder(Reorder { order, dtype }), &[])
     }
 
-    /// The elements by their numbers of values, the smallest first, and the order that it took. Those of one size stay in
-    /// order; the order's inverse restores the batch. [`Order::by_length`] of the layout, worked out once.
+    /// The elements by their numbers of values, the smallest first, and the order that it took. Those of one size stay
+    /// in order; the order's inverse restores the batch. [`Order::by_length`] of the layout, worked out once.
     ///
     /// Does not respect equivalence: it goes by the lengths that elements carry. Cost: as [`reorder`](Self::reorder).
     ///
@@ -87,8 +87,8 @@ impl<T: Element> Tensor<T> {
 
     /// The elements of this batch and then those of the others, as one batch.
     ///
-    /// Bits are kept. Respects equivalence: it does not look at values. Cost: values read once, written once, in one dispatch
-    /// for each batch. Of no others it is the batch itself, uncopied.
+    /// Bits are kept. Respects equivalence: it does not look at values. Cost: values read once, written once, in one
+    /// dispatch for each batch. Of no others it is the batch itself, uncopied.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

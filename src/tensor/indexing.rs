@@ -12,13 +12,13 @@ use crate::plan::check_work;
 use crate::ragged::{Element, Indices, Layout, Pairing, Pairs, Real};
 
 impl<T: Element> Tensor<T> {
-    /// `c[r, …] = x[i_r, …]` with i the list of the element: its rows along the first axis, in any order and as often as
-    /// they are named.
+    /// `c[r, …] = x[i_r, …]` with i the list of the element: its rows along the first axis, in any order and as often
+    /// as they are named.
     ///
-    /// An element of shape (n, s) and a list of k indices give one of shape (k, s). An index of n or more gives a row of
-    /// zeros. Bits are kept, those of a NaN too; empty elements and lists are elements and lists. Along another axis,
-    /// gather between two transposes. Respects equivalence, as far as rows go: zeros behind the last row change nothing.
-    /// Cost: the rows and the indices read once, the result written once.
+    /// An element of shape (n, s) and a list of k indices give one of shape (k, s). An index of n or more gives a row
+    /// of zeros. Bits are kept, those of a NaN too; empty elements and lists are elements and lists. Along another
+    /// axis, gather between two transposes. Respects equivalence, as far as rows go: zeros behind the last row change
+    /// nothing. Cost: the rows and the indices read once, the result written once.
     ///
     /// ```
     /// # use vsla::{Device, Indices, Ragged, Shape};
@@ -79,12 +79,13 @@ impl<T: Element> Tensor<T> {
         .one()
     }
 
-    /// Puts rows where the lists say: `c[i_r, …] = y[r, …]`, in elements of the shapes of `layout`, zeros elsewhere. What a
-    /// [`gather`](Self::gather) of the same lists takes apart.
+    /// Puts rows where the lists say: `c[i_r, …] = y[r, …]`, in elements of the shapes of `layout`, zeros elsewhere.
+    /// What a [`gather`](Self::gather) of the same lists takes apart.
     ///
-    /// An element of shape (k, s) needs a list of k indices, and a place of shape (n, s); every index is below n, and none
-    /// comes twice. Bits are kept, those of a NaN too. Respects equivalence, as far as rows go: rows of zeros are put where zeros
-    /// are, but need indices of their own. Cost: the rows and 4 bytes for each row of the result read, the result written once.
+    /// An element of shape (k, s) needs a list of k indices, and a place of shape (n, s); every index is below n, and
+    /// none comes twice. Bits are kept, those of a NaN too. Respects equivalence, as far as rows go: rows of zeros are
+    /// put where zeros are, but need indices of their own. Cost: the rows and 4 bytes for each row of the result read,
+    /// the result written once.
     ///
     /// ```
     /// # use vsla::{Device, Indices, Layout, Ragged};
@@ -126,17 +127,20 @@ impl<T: Element> Tensor<T> {
 }
 
 impl<T: Real> Tensor<T> {
-    /// Adds rows up where the lists say: `c[j, …] = Σ y[r, …]` over the r whose index is j, in elements of the shapes of
-    /// `layout`. The transpose of [`gather`](Self::gather), and so its gradient: `y.scatter_add(&indices, x.layout())`.
+    /// Adds rows up where the lists say: `c[j, …] = Σ y[r, …]` over the r whose index is j, in elements of the shapes
+    /// of `layout`. The transpose of [`gather`](Self::gather), and so its gradient: `y.scatter_add(&indices,
+    /// x.layout())`.
     ///
     /// An element of shape (k, s) needs a list of k indices, and a place of shape (n, s). Rows that no index names are
     /// zeros; an index of n or more names none, since a gather reads zeros there whatever x is. Integers wrap; NaN
-    /// spreads over its own column of its own row. Respects equivalence, as far as rows go: zeros behind the last row change nothing.
+    /// spreads over its own column of its own row. Respects equivalence, as far as rows go: zeros behind the last row
+    /// change nothing.
     ///
     /// The order is that of the indices and depends on nothing else: the rows of one index are added up by eights, then
-    /// their sums, and after 64 rows begin anew; the sums of 64 are added up in the same way. So one index a million times
-    /// is no chain of a million. |error| ≤ γ_h Σ|y| with h ≤ 16 ⌈log₆₄ k⌉. Cost: y, and 4 bytes for each row of y and of c, read once,
-    /// c written once; planning takes some ten nanoseconds for each index and each row of c, the first time.
+    /// their sums, and after 64 rows begin anew; the sums of 64 are added up in the same way. So one index a million
+    /// times is no chain of a million. |error| ≤ γ_h Σ|y| with h ≤ 16 ⌈log₆₄ k⌉. Cost: y, and 4 bytes for each row of y
+    /// and of c, read once, c written once; planning takes some ten nanoseconds for each index and each row of c, the
+    /// first time.
     ///
     /// ```
     /// # use vsla::{Device, Indices, Layout, Ragged};
@@ -152,14 +156,15 @@ impl<T: Real> Tensor<T> {
     /// [`BatchSize`](crate::Error::BatchSize) unless there are as many lists as elements, here and in `layout`;
     /// [`Rank`](crate::Error::Rank) when `layout` is of another rank; [`Shape`](crate::Error::Shape) with the first element that is not
     /// of its list's number of rows, or whose rows are of another shape than those of its place;
-    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn scatter_add(&self, indices: &Indices, layout: &Layout) -> Result<Tensor<T>> {
         self.scatter_add_paired(indices, layout, Pairing::Elementwise)
     }
 
     /// [`scatter_add`](Self::scatter_add) of every pair of an element of `layout` and a list, an element of this batch each:
-    /// the transpose of [`gather_paired`](Self::gather_paired). What goes to one element is added up pair after pair. With
-    /// [`Pairing::OneToAll`] all of the batch goes to one element: the gradient of an embedding.
+    /// the transpose of [`gather_paired`](Self::gather_paired). What goes to one element is added up pair after pair.
+    /// With [`Pairing::OneToAll`] all of the batch goes to one element: the gradient of an embedding.
     ///
     /// ```
     /// # use vsla::{Device, Indices, Layout, Pairing, Ragged};

@@ -7,19 +7,19 @@ use crate::ops::kron::{self, Kind};
 use crate::ragged::Real;
 
 impl<T: Real> Tensor<T> {
-    /// The Kronecker product `(a ⊗ b)_{i·n+j} = a_i b_j`, n the extent that b carries, on every axis at once, element by
-    /// element: extents m·n.
+    /// The Kronecker product `(a ⊗ b)_{i·n+j} = a_i b_j`, n the extent that b carries, on every axis at once, element
+    /// by element: extents m·n.
     ///
-    /// Both batches need one rank, 1 to 8. An empty side gives an empty result, of shape (0, …, 0). Integers wrap; a NaN or an
-    /// infinity reaches the products that it is a factor of. Each value is one product, rounded once.
+    /// Both batches need one rank, 1 to 8. An empty side gives an empty result, of shape (0, …, 0). Integers wrap; a
+    /// NaN or an infinity reaches the products that it is a factor of. Each value is one product, rounded once.
     ///
-    /// **What holds.** It is associative; its unit is `[1]`, of shape (1, …, 1); no product of nonzero elements is zero; it
-    /// distributes over sums on the left, `(a + b) ⊗ c = a ⊗ c + b ⊗ c`, and so trailing zeros of a only add trailing
-    /// zeros.
+    /// **What holds.** It is associative; its unit is `[1]`, of shape (1, …, 1); no product of nonzero elements is
+    /// zero; it distributes over sums on the left, `(a + b) ⊗ c = a ⊗ c + b ⊗ c`, and so trailing zeros of a only add
+    /// trailing zeros.
     ///
-    /// **What does not.** The right operand's carried shape counts, so equivalence is *not* respected there: a trailing zero of
-    /// b moves values of the result. Nor does it distribute over sums on the right, whose result carries the larger shape. It is no
-    /// product on classes of equivalent elements; [`outer`](Self::outer) is.
+    /// **What does not.** The right operand's carried shape counts, so equivalence is *not* respected there: a trailing
+    /// zero of b moves values of the result. Nor does it distribute over sums on the right, whose result carries the
+    /// larger shape. It is no product on classes of equivalent elements; [`outer`](Self::outer) is.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -40,8 +40,8 @@ impl<T: Real> Tensor<T> {
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
-    /// Cost: operands read once, result written once, which is nearly all of it. Results grow fast: two elements of 65,536 values
-    /// have one above what 32-bit indices reach.
+    /// Cost: operands read once, result written once, which is nearly all of it. Results grow fast: two elements of
+    /// 65,536 values have one above what 32-bit indices reach.
     ///
     /// # Errors
     /// [`BatchSize`](crate::Error::BatchSize), [`Rank`](crate::Error::Rank), [`DeviceMismatch`](crate::Error::DeviceMismatch);
@@ -54,11 +54,13 @@ impl<T: Real> Tensor<T> {
 
     /// The outer product `outer(x, y)[i…, j…] = x[i…] y[j…]`, element by element: the shape of x, then that of y.
     ///
-    /// The ranks add up, to at most 8; they may differ. An empty side gives an empty result, of shape (0, …, 0). Integers wrap; a
-    /// NaN or an infinity reaches the products that it is a factor of. Each value is one product, rounded once.
+    /// The ranks add up, to at most 8; they may differ. An empty side gives an empty result, of shape (0, …, 0).
+    /// Integers wrap; a NaN or an infinity reaches the products that it is a factor of. Each value is one product,
+    /// rounded once.
     ///
-    /// Respects equivalence of finite values on both sides: a trailing zero only adds trailing zeros. Associative, and bilinear: it
-    /// distributes over sums on both sides. Of vectors the values are those of [`kron`](Self::kron), in rows.
+    /// Respects equivalence of finite values on both sides: a trailing zero only adds trailing zeros. Associative, and
+    /// bilinear: it distributes over sums on both sides. Of vectors the values are those of [`kron`](Self::kron), in
+    /// rows.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};

@@ -8,9 +8,10 @@ use crate::ops::lines::{Along, Function};
 impl Tensor<f32> {
     /// The mean `m = Σ x_i / n` of each element, as a batch of rank 1 and length 1. NaN for an empty element.
     ///
-    /// Any rank. NaN and infinity propagate, inside their own element. Does not respect equivalence: the values of the carried
-    /// shape count. Error bound: |error| ≤ γ_h Σ|x_i| / n + 2⁻¹²⁶ with h ≤ 66 + ⌈log₂ n⌉ for n values up to 2²⁷. The CPU sums in f64; on a GPU the
-    /// mean is infinite or NaN where a partial sum does not fit an `f32`. Cost: values read once.
+    /// Any rank. NaN and infinity propagate, inside their own element. Does not respect equivalence: the values of the
+    /// carried shape count. Error bound: |error| ≤ γ_h Σ|x_i| / n + 2⁻¹²⁶ with h ≤ 66 + ⌈log₂ n⌉ for n values up to
+    /// 2²⁷. The CPU sums in f64; on a GPU the mean is infinite or NaN where a partial sum does not fit an `f32`. Cost:
+    /// values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -25,14 +26,15 @@ impl Tensor<f32> {
         self.along(Function::Mean, None, 0.0)
     }
 
-    /// The variance `v = Σ (x_i − m)² / n` of each element about its [`mean`](Self::mean) m, divided by n and not by n − 1, as a batch of rank
-    /// 1 and length 1. NaN for an empty element, 0 for one of one finite value.
+    /// The variance `v = Σ (x_i − m)² / n` of each element about its [`mean`](Self::mean) m, divided by n and not by n
+    /// − 1, as a batch of rank 1 and length 1. NaN for an empty element, 0 for one of one finite value.
     ///
-    /// Values far from zero cost no accuracy: differences from the mean are squared, in a second pass, and parts of long elements are put
-    /// together as by Chan, Golub and LeVeque (1979). On a GPU the variance is infinite where a partial sum of `(x_i − m)²` does not fit an `f32`, NaN
-    /// where one of `x_i` does not, and squares below 2⁻¹²⁶ may be taken for 0. Any rank. NaN and infinity give NaN, inside their own
-    /// element. Does not respect equivalence. Error bound: |error| ≤ γ_h v + (2⁻²³ max|x_i|)² + 2⁻¹²⁶, with h ≤ 72 + 4 ⌈log₂ n⌉ for n values
-    /// up to 2²⁶. Cost: values read once from memory, and once more from a cache.
+    /// Values far from zero cost no accuracy: differences from the mean are squared, in a second pass, and parts of
+    /// long elements are put together as by Chan, Golub and LeVeque (1979). On a GPU the variance is infinite where a
+    /// partial sum of `(x_i − m)²` does not fit an `f32`, NaN where one of `x_i` does not, and squares below 2⁻¹²⁶ may
+    /// be taken for 0. Any rank. NaN and infinity give NaN, inside their own element. Does not respect equivalence.
+    /// Error bound: |error| ≤ γ_h v + (2⁻²³ max|x_i|)² + 2⁻¹²⁶, with h ≤ 72 + 4 ⌈log₂ n⌉ for n values up to 2²⁶. Cost:
+    /// values read once from memory, and once more from a cache.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -47,7 +49,8 @@ impl Tensor<f32> {
         self.along(Function::Var, None, 0.0)
     }
 
-    /// The standard deviation of each element: the root of its [`var`](Self::var), so that one below some 2⁻⁶³ may be 0 on a GPU.
+    /// The standard deviation of each element: the root of its [`var`](Self::var), so that one below some 2⁻⁶³ may be 0
+    /// on a GPU.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -62,11 +65,13 @@ impl Tensor<f32> {
         self.along(Function::Std, None, 0.0)
     }
 
-    /// `log Σ exp x_i` of each element, as a batch of rank 1 and length 1. −∞ for an empty element, and for one of −∞ alone.
+    /// `log Σ exp x_i` of each element, as a batch of rank 1 and length 1. −∞ for an empty element, and for one of −∞
+    /// alone.
     ///
-    /// Computed as `M + log Σ exp(x_i − M)` with M the largest value, so that nothing overflows. Any rank. An element with a NaN gives NaN,
-    /// otherwise one with ∞ gives ∞. Does not respect equivalence. Error bound: |error| ≤ γ_h + 2⁻²³ |result|, with h ≤ 72 + ⌈log₂ n⌉ for
-    /// n values up to 2²⁴. Cost: values read once from memory, and once more from a cache.
+    /// Computed as `M + log Σ exp(x_i − M)` with M the largest value, so that nothing overflows. Any rank. An element
+    /// with a NaN gives NaN, otherwise one with ∞ gives ∞. Does not respect equivalence. Error bound: |error| ≤ γ_h +
+    /// 2⁻²³ |result|, with h ≤ 72 + ⌈log₂ n⌉ for n values up to 2²⁴. Cost: values read once from memory, and once more
+    /// from a cache.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -84,8 +89,8 @@ impl Tensor<f32> {
 
     /// `Σ x_i` along an axis: elements without that axis; of rank 1, one value each, as [`sum`](Self::sum) gives.
     ///
-    /// A line of no values gives 0. NaN and infinity stay in their line. Respects equivalence. Error bound: |error| ≤ γ_h Σ|x_i| with h ≤ 66 +
-    /// ⌈log₂ n⌉ for lines of n values up to 2²⁷. Cost: values read once.
+    /// A line of no values gives 0. NaN and infinity stay in their line. Respects equivalence. Error bound: |error| ≤
+    /// γ_h Σ|x_i| with h ≤ 66 + ⌈log₂ n⌉ for lines of n values up to 2²⁷. Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -167,11 +172,13 @@ impl Tensor<f32> {
         self.along(Function::LogSumExp, Some(axis), 0.0)
     }
 
-    /// `exp(x_i − M) / Σ_j exp(x_j − M)` along an axis, with M the largest value of the line: weights that sum to one. The shapes stay.
+    /// `exp(x_i − M) / Σ_j exp(x_j − M)` along an axis, with M the largest value of the line: weights that sum to one.
+    /// The shapes stay.
     ///
-    /// Each line has its own length: nothing is padded, and nothing needs a mask. A value of −∞ gets the weight 0; a line with a NaN or ∞, or of
-    /// −∞ alone, is NaN. Error bound: |error| ≤ (γ_h + 2⁻²² (1 + M − x_i)) y_i + 2⁻¹²⁶ for a result y_i, with h ≤ 76 + ⌈log₂ n⌉
-    /// for lines of n values up to 2²⁴. Does not respect equivalence. Cost: values read once from memory, and twice more from a cache; values written once.
+    /// Each line has its own length: nothing is padded, and nothing needs a mask. A value of −∞ gets the weight 0; a
+    /// line with a NaN or ∞, or of −∞ alone, is NaN. Error bound: |error| ≤ (γ_h + 2⁻²² (1 + M − x_i)) y_i + 2⁻¹²⁶ for
+    /// a result y_i, with h ≤ 76 + ⌈log₂ n⌉ for lines of n values up to 2²⁴. Does not respect equivalence. Cost: values
+    /// read once from memory, and twice more from a cache; values written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -186,11 +193,11 @@ impl Tensor<f32> {
         self.along(Function::Softmax, Some(axis), 0.0)
     }
 
-    /// The logarithm of [`softmax`](Self::softmax), `(x_i − M) − log Σ_j exp(x_j − M)`, which stays finite where a weight is too small for
-    /// `f32`. The shapes stay.
+    /// The logarithm of [`softmax`](Self::softmax), `(x_i − M) − log Σ_j exp(x_j − M)`, which stays finite where a
+    /// weight is too small for `f32`. The shapes stay.
     ///
-    /// A line with a NaN or ∞, or of −∞ alone, is NaN. Error bound: |error| ≤ γ_h + 2⁻²³ |y_i| for a result y_i, with h ≤ 72 + ⌈log₂ n⌉
-    /// for lines of n values up to 2²⁴. Does not respect equivalence. Cost: that of `softmax`.
+    /// A line with a NaN or ∞, or of −∞ alone, is NaN. Error bound: |error| ≤ γ_h + 2⁻²³ |y_i| for a result y_i, with h
+    /// ≤ 72 + ⌈log₂ n⌉ for lines of n values up to 2²⁴. Does not respect equivalence. Cost: that of `softmax`.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -206,13 +213,15 @@ impl Tensor<f32> {
         self.along(Function::LogSoftmax, Some(axis), 0.0)
     }
 
-    /// `(x_i − m) / √(v + epsilon)` along an axis, with m the mean and v the variance of the line (Ba, Kiros and Hinton, 2016, without scale
-    /// and shift). The shapes stay.
+    /// `(x_i − m) / √(v + epsilon)` along an axis, with m the mean and v the variance of the line (Ba, Kiros and
+    /// Hinton, 2016, without scale and shift). The shapes stay.
     ///
-    /// With an `epsilon` of 0 the result means nothing where v is within the error of [`var`](Self::var), as in a line of equal values: NaN where v comes to
-    /// 0. A line with a NaN or an infinity is NaN. Error bound elsewhere: |error| ≤ γ_h (1 + |y_i|) + 2⁻²³ |m| / √(v + epsilon) for a result y_i, with
-    /// h ≤ 72 + 4 ⌈log₂ n⌉ for lines of n values up to 2²⁶. Does not respect equivalence. Cost: values read once from memory, and
-    /// twice more from a cache; values written once.
+    /// With an `epsilon` of 0 the result means nothing where v is within the error of [`var`](Self::var), as in a line
+    /// of equal values: NaN where v comes to
+    /// 0. A line with a NaN or an infinity is NaN. Error bound elsewhere: |error| ≤ γ_h (1 + |y_i|) + 2⁻²³ |m| / √(v +
+    ///    epsilon) for a result y_i, with
+    /// h ≤ 72 + 4 ⌈log₂ n⌉ for lines of n values up to 2²⁶. Does not respect equivalence. Cost: values read once from
+    /// memory, and twice more from a cache; values written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -252,7 +261,8 @@ impl Tensor<f32> {
 
     /// Each element less its [`mean`](Self::mean), divided by its [standard deviation](Self::std): mean 0 and variance 1. The shapes stay.
     ///
-    /// Any rank. An element of equal values is NaN where its variance comes to 0. In all else like [`layer_norm`](Self::layer_norm) with an `epsilon` of 0.
+    /// Any rank. An element of equal values is NaN where its variance comes to 0. In all else like
+    /// [`layer_norm`](Self::layer_norm) with an `epsilon` of 0.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

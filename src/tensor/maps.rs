@@ -24,7 +24,8 @@ impl<T: Element> Tensor<T> {
     }
 }
 
-/// Maps without a scalar: name, units in the last place and what else the bound has, formula, what is to be known, an example.
+/// Maps without a scalar: name, units in the last place and what else the bound has, formula, what is to be known, an
+/// example.
 macro_rules! documented {
     ($(fn $name:ident() $ulps:literal $absolute:literal $formula:literal $more:literal $x:literal => $y:literal;)*) => {
         impl<T: Float> Tensor<T> {$(
@@ -146,9 +147,10 @@ impl<T: Float> Tensor<T> {
 
     /// `xʸ` of every value, layout unchanged, for one real y.
     ///
-    /// As IEEE 754 defines it: x⁰ and 1ʸ are 1, of NaN too; of a negative x a NaN unless y is an integer. Respects equivalence for y > 0. Error of `f32`: at most 8
-    /// units in the last place and 2⁻¹²⁶: a GPU may take operands and results below that for zero. `f16` is computed in `f32` and
-    /// rounded. Cost: values read once, written once. [`powi`](Self::powi) makes squares and cubes by multiplication.
+    /// As IEEE 754 defines it: x⁰ and 1ʸ are 1, of NaN too; of a negative x a NaN unless y is an integer. Respects
+    /// equivalence for y > 0. Error of `f32`: at most 8 units in the last place and 2⁻¹²⁶: a GPU may take operands and
+    /// results below that for zero. `f16` is computed in `f32` and rounded. Cost: values read once, written once.
+    /// [`powi`](Self::powi) makes squares and cubes by multiplication.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -166,8 +168,9 @@ impl<T: Float> Tensor<T> {
 
     /// `xⁿ` of every value, layout unchanged, for one integer n.
     ///
-    /// Up to |n| = 8 by multiplication, of 1 / x where n is negative: at most 12 units in the last place, and small integers come out exactly. Beyond, as
-    /// [`powf`](Self::powf). x⁰ is 1. Respects equivalence for n > 0. NaN stays NaN but for n = 0. Cost: values read once, written once.
+    /// Up to |n| = 8 by multiplication, of 1 / x where n is negative: at most 12 units in the last place, and small
+    /// integers come out exactly. Beyond, as [`powf`](Self::powf). x⁰ is 1. Respects equivalence for n > 0. NaN stays
+    /// NaN but for n = 0. Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -195,7 +198,8 @@ impl<T: Float> Tensor<T> {
     /// `s / x` of every value, layout unchanged.
     ///
     /// Does not respect equivalence: divided by 0 it is infinite, of 0 / 0 and ∞ / ∞ a NaN. Error of `f32`: at most 2
-    /// units in the last place and 2⁻¹²⁶: a GPU may take operands and results below that for zero. Cost: values read once, written once.
+    /// units in the last place and 2⁻¹²⁶: a GPU may take operands and results below that for zero. Cost: values read
+    /// once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -214,8 +218,8 @@ impl<T: Float> Tensor<T> {
 impl<T: Factor> Tensor<T> {
     /// `|x|` of every value, layout unchanged.
     ///
-    /// Respects equivalence. NaN stays NaN. The least i32 has no absolute value of its own and stays. Exact. Cost: values
-    /// read once, written once.
+    /// Respects equivalence. NaN stays NaN. The least i32 has no absolute value of its own and stays. Exact. Cost:
+    /// values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -291,8 +295,8 @@ impl<T: Factor> Tensor<T> {
 
     /// `x + s` of every value, layout unchanged: also `&x + s`.
     ///
-    /// Does not respect equivalence unless s is 0: zeros behind an element become s. Integers wrap; floats are rounded once. Cost: values read
-    /// once, written once.
+    /// Does not respect equivalence unless s is 0: zeros behind an element become s. Integers wrap; floats are rounded
+    /// once. Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -324,9 +328,10 @@ impl<T: Factor> Tensor<T> {
 
     /// `x / s` of every value, layout unchanged: also `&x / s`.
     ///
-    /// Respects equivalence but for s = 0. Of integers the quotient without its fraction, −7 / 2 = −3; the least i32 divided by −1 wraps to itself. Of floats
-    /// x / 0 is infinite and 0 / 0 a NaN. Error of `f32`: at most 2 units in the last place and 2⁻¹²⁶: a GPU may take operands and results below that for
-    /// zero. Cost: values read once, written once.
+    /// Respects equivalence but for s = 0. Of integers the quotient without its fraction, −7 / 2 = −3; the least i32
+    /// divided by −1 wraps to itself. Of floats x / 0 is infinite and 0 / 0 a NaN. Error of `f32`: at most 2 units in
+    /// the last place and 2⁻¹²⁶: a GPU may take operands and results below that for zero. Cost: values read once,
+    /// written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -346,7 +351,8 @@ impl<T: Factor> Tensor<T> {
         self.map("div_scalar", [word(s), 0])
     }
 
-    /// What is left of x after division by s, of every value, layout unchanged: of x's sign, as `%` in Rust and `fmod` in C.
+    /// What is left of x after division by s, of every value, layout unchanged: of x's sign, as `%` in Rust and `fmod`
+    /// in C.
     ///
     /// Respects equivalence. Exact, however much larger x is. NaN of NaN and ±∞; x % ∞ is x. Cost: values read
     /// once, written once; a division more for each eight bits that a float is larger than s.
@@ -380,7 +386,8 @@ fn no_divisor<T: Element>(op: &'static str, s: T) -> Error {
 
 /// Bits of integers.
 impl<T: Integer> Tensor<T> {
-    /// The bits that x and s both have, of every value, layout unchanged. Respects equivalence. Cost: values read once, written once.
+    /// The bits that x and s both have, of every value, layout unchanged. Respects equivalence. Cost: values read once,
+    /// written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -395,7 +402,8 @@ impl<T: Integer> Tensor<T> {
         self.map("bit_and", [word(s), 0])
     }
 
-    /// The bits that x or s has, of every value, layout unchanged. Does not respect equivalence unless s is 0. Cost: values read once, written once.
+    /// The bits that x or s has, of every value, layout unchanged. Does not respect equivalence unless s is 0. Cost:
+    /// values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -410,7 +418,8 @@ impl<T: Integer> Tensor<T> {
         self.map("bit_or", [word(s), 0])
     }
 
-    /// The bits that one of x and s has, of every value, layout unchanged. Does not respect equivalence unless s is 0. Cost: values read once, written once.
+    /// The bits that one of x and s has, of every value, layout unchanged. Does not respect equivalence unless s is 0.
+    /// Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -425,7 +434,8 @@ impl<T: Integer> Tensor<T> {
         self.map("bit_xor", [word(s), 0])
     }
 
-    /// The bits that x has not, of every value, layout unchanged: −x − 1. Does not respect equivalence. Cost: values read once, written once.
+    /// The bits that x has not, of every value, layout unchanged: −x − 1. Does not respect equivalence. Cost: values
+    /// read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -440,7 +450,8 @@ impl<T: Integer> Tensor<T> {
         self.map("bit_not", [0; 2])
     }
 
-    /// The bits of every value moved n places up, layout unchanged: `2ⁿ x`, wrapped. Respects equivalence. Cost: values read once, written once.
+    /// The bits of every value moved n places up, layout unchanged: `2ⁿ x`, wrapped. Respects equivalence. Cost: values
+    /// read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -456,8 +467,8 @@ impl<T: Integer> Tensor<T> {
         self.map("shift_left", [places("shift_left", n)?, 0])
     }
 
-    /// The bits of every value moved n places down, layout unchanged: the sign of i32 stays, so `⌊x / 2ⁿ⌋`. Respects equivalence. Cost: values
-    /// read once, written once.
+    /// The bits of every value moved n places down, layout unchanged: the sign of i32 stays, so `⌊x / 2ⁿ⌋`. Respects
+    /// equivalence. Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

@@ -50,9 +50,10 @@ impl<T: Element> Tensor<T> {
 
     /// The elements of two batches one behind the other along `axis`, element by element: `[a, b]`.
     ///
-    /// The extent there is the sum, along other axes the larger one, and what neither has is zero. Bits are kept, those of a
-    /// NaN too. Does not respect equivalence: what stands behind a begins where the shape that it carries ends, so zeros at that end
-    /// move b. An element without values counts with its extents. Both batches need one rank. Cost: operands read once, result written once.
+    /// The extent there is the sum, along other axes the larger one, and what neither has is zero. Bits are kept, those
+    /// of a NaN too. Does not respect equivalence: what stands behind a begins where the shape that it carries ends, so
+    /// zeros at that end move b. An element without values counts with its extents. Both batches need one rank. Cost:
+    /// operands read once, result written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -77,8 +78,8 @@ impl<T: Element> Tensor<T> {
 
     /// [`concat`](Self::concat) of this batch and all others, in their order; of none, this batch.
     ///
-    /// Neighbours are joined two by two until one is left: with k batches each value is read and written ⌈log₂ k⌉ times at
-    /// most, in k − 1 dispatches.
+    /// Neighbours are joined two by two until one is left: with k batches each value is read and written ⌈log₂ k⌉ times
+    /// at most, in k − 1 dispatches.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -124,8 +125,8 @@ impl<T: Element> Tensor<T> {
     /// Two elements along a diagonal, element by element: for matrices `[[a, 0], [0, b]]`.
     ///
     /// b begins where a ends, on every axis; what is left is zero. Any rank, one for both batches: of rank 1 it is
-    /// [`concat`](Self::concat). Bits are kept. Does not respect equivalence: the carried shapes count, those of elements
-    /// without values too. Cost: operands read once, result written once.
+    /// [`concat`](Self::concat). Bits are kept. Does not respect equivalence: the carried shapes count, those of
+    /// elements without values too. Cost: operands read once, result written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -139,7 +140,8 @@ impl<T: Element> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`add`](Tensor::add), and [`SizeOverflow`](Error::SizeOverflow) for an extent that does not fit as well.
+    /// Those of [`add`](Tensor::add), and [`SizeOverflow`](Error::SizeOverflow) for an extent that does not fit as
+    /// well.
     pub fn block_diag(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
         self.meet("block_diag", other)?.block_diag()
     }
@@ -188,10 +190,10 @@ impl<T: Real> Tensor<T> {
     /// `a ⊙ b`, value by value and element by element, each result of the ambient shape: zero outside the overlap.
     ///
     /// It is zero there by definition: a NaN or an infinity that meets a missing entry gives 0. So of finite values it
-    /// respects equivalence, and trailing zeros add nothing but trailing zeros; a NaN at one of them would be seen. Both batches need one rank, and
-    /// an extent of 1 is not special. An empty element makes zeros of the other one's. Integers wrap; of f32, exact but for one rounding, and a GPU may take
-    /// subnormal values as 0, which makes NaN of an infinity times one of them.
-    /// Cost: operands read once, result written once.
+    /// respects equivalence, and trailing zeros add nothing but trailing zeros; a NaN at one of them would be seen.
+    /// Both batches need one rank, and an extent of 1 is not special. An empty element makes zeros of the other one's.
+    /// Integers wrap; of f32, exact but for one rounding, and a GPU may take subnormal values as 0, which makes NaN of
+    /// an infinity times one of them. Cost: operands read once, result written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -210,8 +212,8 @@ impl<T: Real> Tensor<T> {
 
     /// `−x`: every value, layout unchanged.
     ///
-    /// Respects equivalence. The sign of a float is turned, that of zero, infinity and NaN too. Integers wrap: the least i32 stays, and
-    /// 2³² − x comes of u32. Exact. Cost: values read once, written once.
+    /// Respects equivalence. The sign of a float is turned, that of zero, infinity and NaN too. Integers wrap: the
+    /// least i32 stays, and 2³² − x comes of u32. Exact. Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -228,7 +230,8 @@ impl<T: Real> Tensor<T> {
 
     /// `factor · x`: every value, layout unchanged.
     ///
-    /// Respects equivalence. Integers wrap; NaN and 0 · ∞ give NaN, and on a GPU that takes subnormal values as 0 so do these times ∞. Cost: values read once, written once.
+    /// Respects equivalence. Integers wrap; NaN and 0 · ∞ give NaN, and on a GPU that takes subnormal values as 0 so do
+    /// these times ∞. Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

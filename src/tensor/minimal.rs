@@ -9,8 +9,9 @@ impl<T: Real> Tensor<T> {
     /// The smallest box of each element that holds every nonzero value: along axis j one more than the largest index at
     /// which there is one. (0, …, 0) for an element of zeros, or of no values.
     ///
-    /// Any rank. A NaN is not zero; −0 is. Respects equivalence: equivalent elements have one minimal shape. A reading call: what
-    /// was recorded runs, and the shapes come back, no values. Exact. Cost: values read once, a word for each axis of an element written.
+    /// Any rank. A NaN is not zero; −0 is. Respects equivalence: equivalent elements have one minimal shape. A reading
+    /// call: what was recorded runs, and the shapes come back, no values. Exact. Cost: values read once, a word for
+    /// each axis of an element written.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -36,11 +37,12 @@ impl<T: Real> Tensor<T> {
         self.layout_of(self.reduce(Reduction::Box)?.download_blocking()?)
     }
 
-    /// The minimal representatives: each element in its [`minimal_shape`](Self::minimal_shape), without the zeros behind it.
+    /// The minimal representatives: each element in its [`minimal_shape`](Self::minimal_shape), without the zeros
+    /// behind it.
     ///
-    /// Equivalent elements become the same one. No operation does this by itself, since it reads: the shapes come back from the device, as by
-    /// [`minimal_shape`](Self::minimal_shape), and then the values are copied on it. Where all shapes are minimal
-    /// already nothing is copied. Bits are kept. Not differentiable: shapes follow from values.
+    /// Equivalent elements become the same one. No operation does this by itself, since it reads: the shapes come back
+    /// from the device, as by [`minimal_shape`](Self::minimal_shape), and then the values are copied on it. Where all
+    /// shapes are minimal already nothing is copied. Bits are kept. Not differentiable: shapes follow from values.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -70,11 +72,12 @@ impl<T: Real> Tensor<T> {
         made.map_err(|error| error.named("shrink"))
     }
 
-    /// The degree of each polynomial Σ x_k tᵏ: the index of the last nonzero coefficient. `None` for the zero polynomial, whose degree
-    /// is −∞, so that no number stands for it.
+    /// The degree of each polynomial Σ x_k tᵏ: the index of the last nonzero coefficient. `None` for the zero
+    /// polynomial, whose degree is −∞, so that no number stands for it.
     ///
-    /// Of rank 1. Respects equivalence. The degree of [`conv`](Tensor::conv) is the sum of both, as long as the product of the leading
-    /// coefficients does not wrap or underflow to zero. A reading call, see [`minimal_shape`](Self::minimal_shape).
+    /// Of rank 1. Respects equivalence. The degree of [`conv`](Tensor::conv) is the sum of both, as long as the product
+    /// of the leading coefficients does not wrap or underflow to zero. A reading call, see
+    /// [`minimal_shape`](Self::minimal_shape).
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

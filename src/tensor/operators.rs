@@ -8,7 +8,8 @@ use crate::ragged::Real;
 
 /// `a + b` is [`a.add(&b)`](Tensor::add).
 ///
-/// The operators take references and return a `Result`, so each step of an expression has its own `?`. Precedence is Rust's.
+/// The operators take references and return a `Result`, so each step of an expression has its own `?`. Precedence is
+/// Rust's.
 ///
 /// ```
 /// # use vsla::{Device, Ragged};
@@ -37,7 +38,8 @@ impl<T: Real> Sub for &Tensor<T> {
     }
 }
 
-/// `a * b` is [`a.hadamard(&b)`](Tensor::hadamard), value by value: zero outside the overlap. Products of matrices are [`matmul`](Tensor::matmul).
+/// `a * b` is [`a.hadamard(&b)`](Tensor::hadamard), value by value: zero outside the overlap. Products of matrices are
+/// [`matmul`](Tensor::matmul).
 impl<T: Real> Mul for &Tensor<T> {
     type Output = Result<Tensor<T>>;
 

@@ -120,8 +120,8 @@ impl<T: Element> Pair<'_, T> {
         }
     }
 
-    /// The same pairs, of whose convolutions and correlations some results are kept, on every axis. Other operations do not
-    /// look at it.
+    /// The same pairs, of whose convolutions and correlations some results are kept, on every axis. Other operations do
+    /// not look at it.
     ///
     /// ```
     /// use vsla::{ConvMode, Device, Pairing, Ragged};
@@ -144,11 +144,12 @@ impl<T: Element> Pair<'_, T> {
         pair
     }
 
-    /// The same pairs, of whose convolutions and correlations every s-th result of the [`mode`](Self::mode) is kept, the first
-    /// one among them; a stride for each axis. Only what is kept is computed by the direct method. Other operations do not
-    /// look at it.
+    /// The same pairs, of whose convolutions and correlations every s-th result of the [`mode`](Self::mode) is kept,
+    /// the first one among them; a stride for each axis. Only what is kept is computed by the direct method. Other
+    /// operations do not look at it.
     ///
-    /// A stride of 0, or another number of strides than of axes, none too, is refused when it is used: [`Stride`](crate::Error::Stride).
+    /// A stride of 0, or another number of strides than of axes, none too, is refused when it is used:
+    /// [`Stride`](crate::Error::Stride).
     ///
     /// ```
     /// use vsla::{ConvMode, Device, Pairing, Ragged, Shape};

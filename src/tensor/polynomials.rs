@@ -7,17 +7,18 @@ use crate::ops::eval::Eval;
 use crate::ragged::Real;
 
 impl<T: Real> Tensor<T> {
-    /// The values `Σ_i c_i t^i` of each polynomial at its own points, which may be of any shape and number: shaped like the points.
+    /// The values `Σ_i c_i t^i` of each polynomial at its own points, which may be of any shape and number: shaped like
+    /// the points.
     ///
-    /// An element of this batch, of rank 1, is the coefficients, the constant one first: [`conv`](Self::conv) is the product of
-    /// polynomials, and [`add`](Self::add) their sum. By Horner's scheme, from the last coefficient on. The empty polynomial is 0
-    /// everywhere, and where there are no points there are no values. Integers wrap. NaN and infinite points give what the scheme
-    /// gives: `[5]` is 5 everywhere, and an infinity meets a coefficient of 0 as NaN. At finite points trailing zeros
-    /// change nothing.
+    /// An element of this batch, of rank 1, is the coefficients, the constant one first: [`conv`](Self::conv) is the
+    /// product of polynomials, and [`add`](Self::add) their sum. By Horner's scheme, from the last coefficient on. The
+    /// empty polynomial is 0 everywhere, and where there are no points there are no values. Integers wrap. NaN and
+    /// infinite points give what the scheme gives: `[5]` is 5 everywhere, and an infinity meets a coefficient of 0 as
+    /// NaN. At finite points trailing zeros change nothing.
     ///
-    /// Cost: a multiply-add for each coefficient and point. One point is the work of one invocation, one coefficient after the
-    /// other, so a polynomial of millions of coefficients takes milliseconds however few points it has. Error bound: with n
-    /// coefficients, |error| ≤ γ_{2n} Σ|c_i| |t|^i, exact while integers stay below 2²⁴.
+    /// Cost: a multiply-add for each coefficient and point. One point is the work of one invocation, one coefficient
+    /// after the other, so a polynomial of millions of coefficients takes milliseconds however few points it has. Error
+    /// bound: with n coefficients, |error| ≤ γ_{2n} Σ|c_i| |t|^i, exact while integers stay below 2²⁴.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

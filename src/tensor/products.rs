@@ -10,24 +10,26 @@ use crate::{Error, Result};
 use half::f16;
 
 impl<T: Factor> Tensor<T> {
-    /// The matrix product `(A B)_ij = Σ_l A_il B_lj`, element by element: (m, k) times (k, n) gives (m, n), each of its own.
+    /// The matrix product `(A B)_ij = Σ_l A_il B_lj`, element by element: (m, k) times (k, n) gives (m, n), each of its
+    /// own.
     ///
-    /// Rank 2. Where an extent is 0 nothing is read, and k = 0 gives zeros. Integers wrap. A NaN or an infinity spreads over the row
-    /// and the column that it meets, and to no other product. Respects equivalence of finite values, but inner extents
-    /// must be equal; in [`matmul_ambient`](Self::matmul_ambient) they may differ. [`Pair::matmul`] multiplies one matrix with all, or listed pairs;
-    /// [`Pair::product`] multiplies transposes, and adds a bias, an activation or a residual.
+    /// Rank 2. Where an extent is 0 nothing is read, and k = 0 gives zeros. Integers wrap. A NaN or an infinity spreads
+    /// over the row and the column that it meets, and to no other product. Respects equivalence of finite values, but
+    /// inner extents must be equal; in [`matmul_ambient`](Self::matmul_ambient) they may differ. [`Pair::matmul`]
+    /// multiplies one matrix with all, or listed pairs; [`Pair::product`] multiplies transposes, and adds a bias, an
+    /// activation or a residual.
     ///
-    /// Of `f16`, sums are `f32` and rounded once, when they are whole: ±65,504 times itself does not overflow, and a result from
-    /// ±65,520 on becomes infinite. [`Product::run_f32`] does not round. A GPU may take subnormal factors for 0, so that an infinity times
-    /// one of them is NaN there.
+    /// Of `f16`, sums are `f32` and rounded once, when they are whole: ±65,504 times itself does not overflow, and a
+    /// result from ±65,520 on becomes infinite. [`Product::run_f32`] does not round. A GPU may take subnormal factors
+    /// for 0, so that an infinity times one of them is NaN there.
     ///
-    /// Cost: 2·m·k·n operations; on a GPU one dispatch for each size of tile (32, 64 and 128, on matrices also 256), whatever the
-    /// number of products.
-    /// A tile's whole sum is one workgroup's: a small product takes some 40 ms for each million of its inner extent (H100); in the
-    /// native tier a tenth of that, and a dispatch for such products, because many invocations share a sum.
-    /// Results in `f16` take a dispatch more, and on a GPU room for them in `f32`; on the CPU `f16` operands take room in `f32`.
-    /// Error: |error| ≤ γ_h Σ|A_il B_lj| with h = min(k, 512) + ⌈k / 512⌉, and the rounding to `f16`; exact for integers below
-    /// 2²⁴. `f16` on cooperative matrices has another bound, see [`Product::tier`]. An element's bits depend on its own factors only.
+    /// Cost: 2·m·k·n operations; on a GPU one dispatch for each size of tile (32, 64 and 128, on matrices also 256),
+    /// whatever the number of products. A tile's whole sum is one workgroup's: a small product takes some 40 ms for
+    /// each million of its inner extent (H100); in the native tier a tenth of that, and a dispatch for such products,
+    /// because many invocations share a sum. Results in `f16` take a dispatch more, and on a GPU room for them in
+    /// `f32`; on the CPU `f16` operands take room in `f32`. Error: |error| ≤ γ_h Σ|A_il B_lj| with h = min(k, 512) + ⌈k
+    /// / 512⌉, and the rounding to `f16`; exact for integers below 2²⁴. `f16` on cooperative matrices has another
+    /// bound, see [`Product::tier`]. An element's bits depend on its own factors only.
     ///
     /// ```
     /// use vsla::{Device, Ragged, Shape};
@@ -43,17 +45,17 @@ impl<T: Factor> Tensor<T> {
     /// # Errors
     /// [`Rank`](crate::Error::Rank) unless both are of rank 2; [`InnerExtents`](crate::Error::InnerExtents) with the first pair whose inner
     /// extents differ; [`BatchSize`](crate::Error::BatchSize), [`DeviceMismatch`](crate::Error::DeviceMismatch),
-    /// [`SizeOverflow`](crate::Error::SizeOverflow) with the element whose result does not fit, [`TooLarge`](crate::Error::TooLarge),
-    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    /// [`SizeOverflow`](crate::Error::SizeOverflow) with the element whose result does not fit,
+    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn matmul(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
         self.meet("matmul", other)?.matmul()
     }
 
     /// The matrix product with zeros for what a factor lacks: the inner sum ends with the shorter of the two extents.
     ///
-    /// Respects equivalence: trailing zero rows and columns change nothing but the shape, and in the native tier's long sums the
-    /// rounding. In all else like
-    /// [`matmul`](Self::matmul).
+    /// Respects equivalence: trailing zero rows and columns change nothing but the shape, and in the native tier's long
+    /// sums the rounding. In all else like [`matmul`](Self::matmul).
     ///
     /// ```
     /// use vsla::{Device, Ragged, Shape};
@@ -206,9 +208,10 @@ impl<'a, T: Factor> Product<'a, T> {
 
     /// Makes the products by kernels of that tier, or fails to. See [`Tier`].
     ///
-    /// By matrices, which multiply `f16` only, sums are a chain of ⌈k / s⌉ additions of s products, each cut instead of rounded: |error| ≤ 4 γ_h Σ|A_il B_lj| with
-    /// h = s + ⌈k / s⌉, where s is 16 or 8, the side of the device's [`matrices`](crate::DeviceInfo::matrices). The other tiers keep the bound of
-    /// [`Tensor::matmul`], and may add up in another order. `Auto` goes by the device alone, so an element's bits depend on its factors and on the device.
+    /// By matrices, which multiply `f16` only, sums are a chain of ⌈k / s⌉ additions of s products, each cut instead of
+    /// rounded: |error| ≤ 4 γ_h Σ|A_il B_lj| with h = s + ⌈k / s⌉, where s is 16 or 8, the side of the device's
+    /// [`matrices`](crate::DeviceInfo::matrices). The other tiers keep the bound of [`Tensor::matmul`], and may add up
+    /// in another order. `Auto` goes by the device alone, so an element's bits depend on its factors and on the device.
     ///
     /// ```
     /// # use vsla::{Device, Pairing, Ragged, Shape, Tier, f16};
@@ -227,7 +230,8 @@ impl<'a, T: Factor> Product<'a, T> {
     ///
     /// # Errors
     /// [`run`](Self::run) fails with [`Unsupported`](crate::Error::Unsupported), which says what is missing, for [`Tier::Native`] and [`Tier::Matrix`]
-    /// where the device has not what they need, for [`Tier::Matrix`] of other types than `f16`, and for both on the CPU.
+    /// where the device has not what they need, for [`Tier::Matrix`] of other types than `f16`, and for both on the
+    /// CPU.
     pub fn tier(mut self, tier: Tier) -> Self {
         self.tier = tier;
         self
@@ -242,9 +246,11 @@ impl<'a, T: Factor> Product<'a, T> {
     /// The products.
     ///
     /// # Errors
-    /// Those of [`Tensor::matmul`]. Of a bias, in the name of `bias`: [`Argument`](crate::Error::Argument) for another number of vectors, [`Rank`](crate::Error::Rank),
-    /// [`Length`](crate::Error::Length) with the vector, [`DeviceMismatch`](crate::Error::DeviceMismatch). Of a residual, in the name of `residual`:
-    /// [`ElementCount`](crate::Error::ElementCount), [`Shape`](crate::Error::Shape) with the pair, [`DeviceMismatch`](crate::Error::DeviceMismatch).
+    /// Those of [`Tensor::matmul`]. Of a bias, in the name of `bias`: [`Argument`](crate::Error::Argument) for another
+    /// number of vectors, [`Rank`](crate::Error::Rank), [`Length`](crate::Error::Length) with the vector,
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch). Of a residual, in the name of `residual`:
+    /// [`ElementCount`](crate::Error::ElementCount), [`Shape`](crate::Error::Shape) with the pair,
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch).
     pub fn run(&self) -> Result<Tensor<T>> {
         self.run_as()
     }

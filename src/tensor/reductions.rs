@@ -28,9 +28,10 @@ impl<T: Real> Tensor<T> {
 
     /// `Σ |x_i|`: one value an element, as a batch of rank 1 and length 1. 0 for an empty element.
     ///
-    /// Any rank. Integers wrap, and so does |−2³¹|, which stays −2³¹; of u32 it is the [`sum`](Self::sum). NaN propagates, inside its
-    /// own element. Respects equivalence: trailing zeros add nothing. Error bound: |error| ≤ γ_h ‖x‖₁ with h ≤ 64 + ⌈log₂ t⌉
-    /// for t values, and a GPU may take subnormal values as 0; exact while integers stay below 2²⁴. Cost: values read once.
+    /// Any rank. Integers wrap, and so does |−2³¹|, which stays −2³¹; of u32 it is the [`sum`](Self::sum). NaN
+    /// propagates, inside its own element. Respects equivalence: trailing zeros add nothing. Error bound: |error| ≤ γ_h
+    /// ‖x‖₁ with h ≤ 64 + ⌈log₂ t⌉ for t values, and a GPU may take subnormal values as 0; exact while integers stay
+    /// below 2²⁴. Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -189,8 +190,8 @@ impl Tensor<f32> {
     ///
     /// Any rank. Squares neither overflow nor vanish: an element is scaled by a power of two first, so a norm comes out
     /// right wherever it is a normal number, and as ∞ above. An element with a NaN gives NaN, otherwise one with an
-    /// infinity gives ∞. Respects equivalence: trailing zeros add nothing. Error bound: |error| ≤ (γ_h / 2 + 4u) ‖x‖ with
-    /// h ≤ 64 + ⌈log₂ t⌉ for t values and u = 2⁻²⁴; a GPU may take subnormal values as 0. Cost: values read once
+    /// infinity gives ∞. Respects equivalence: trailing zeros add nothing. Error bound: |error| ≤ (γ_h / 2 + 4u) ‖x‖
+    /// with h ≤ 64 + ⌈log₂ t⌉ for t values and u = 2⁻²⁴; a GPU may take subnormal values as 0. Cost: values read once
     /// from memory, and once more from a cache.
     ///
     /// ```

@@ -9,12 +9,13 @@ use crate::{Error, Result, host};
 
 /// A batch of shape-matrices on a device: matrices whose entries are vectors, each of its own length.
 ///
-/// Entries are packed end to end, row by row and matrix by matrix, as the elements of one [`Tensor`] of rank 1. An entry stands for
-/// itself followed by zeros; an empty one is a zero. A matrix of polynomials is one, or of filters: the transfer function of a
-/// system with several inputs and outputs.
+/// Entries are packed end to end, row by row and matrix by matrix, as the elements of one [`Tensor`] of rank 1. An
+/// entry stands for itself followed by zeros; an empty one is a zero. A matrix of polynomials is one, or of filters:
+/// the transfer function of a system with several inputs and outputs.
 ///
-/// Under the convolution of entries ([`conv_matmul`](Self::conv_matmul)) such matrices are a ring, with [`identity`](Self::identity). Under
-/// their Kronecker product ([`kron_matmul`](Self::kron_matmul)) they are not: that product is not associative.
+/// Under the convolution of entries ([`conv_matmul`](Self::conv_matmul)) such matrices are a ring, with
+/// [`identity`](Self::identity). Under their Kronecker product ([`kron_matmul`](Self::kron_matmul)) they are not: that
+/// product is not associative.
 ///
 /// ```
 /// use vsla::{Device, ShapeMatrix};
@@ -30,8 +31,8 @@ use crate::{Error, Result, host};
 #[derive(Clone)]
 pub struct ShapeMatrix<T: Real> {
     entries: Tensor<T>,
-    /// Rows and columns of each matrix; its values are the entries. What is planned for these entries in these matrices is kept in
-    /// its cache, so no other entries have it.
+    /// Rows and columns of each matrix; its values are the entries. What is planned for these entries in these matrices
+    /// is kept in its cache, so no other entries have it.
     grid: Layout,
 }
 
@@ -47,8 +48,8 @@ impl<T: Real> std::fmt::Debug for ShapeMatrix<T> {
 impl<T: Real> ShapeMatrix<T> {
     /// The matrices of these shapes, rows × columns, that have these entries. No value is copied.
     ///
-    /// `grid` is a layout of rank 2, an element for each matrix, whose values stand for the entries: those of a matrix follow those of
-    /// the one before, row by row.
+    /// `grid` is a layout of rank 2, an element for each matrix, whose values stand for the entries: those of a matrix
+    /// follow those of the one before, row by row.
     ///
     /// ```
     /// # use vsla::{Device, Layout, Ragged, Shape, ShapeMatrix};
@@ -88,7 +89,8 @@ impl<T: Real> ShapeMatrix<T> {
         })
     }
 
-    /// Matrices from vectors of rows, which are vectors of entries, copied to the device. A matrix without rows is 0 × 0.
+    /// Matrices from vectors of rows, which are vectors of entries, copied to the device. A matrix without rows is 0 ×
+    /// 0.
     ///
     /// # Errors
     /// [`Shape`](Error::Shape) with the first matrix that has a row of another number of entries than its first one;
@@ -119,7 +121,8 @@ impl<T: Real> ShapeMatrix<T> {
         ShapeMatrix::new(&device.upload(&entries)?, &Layout::from_shapes(2, shapes)?)
     }
 
-    /// The identities of these sizes: `[1]` on the diagonal, empty entries elsewhere. What both products have as a unit.
+    /// The identities of these sizes: `[1]` on the diagonal, empty entries elsewhere. What both products have as a
+    /// unit.
     ///
     /// ```
     /// # use vsla::{Device, ShapeMatrix};
@@ -275,20 +278,21 @@ impl<T: Real> ShapeMatrix<T> {
         ShapeMatrix::new(&self.entries.add(&other.entries)?, &self.grid)
     }
 
-    /// The product under convolution, `(ab)_ik = Σ_j a_ij * b_jk`, matrix by matrix: each sum of the longest term's length.
+    /// The product under convolution, `(ab)_ik = Σ_j a_ij * b_jk`, matrix by matrix: each sum of the longest term's
+    /// length.
     ///
-    /// Associative, with [`identity`](Self::identity) as unit, and well defined up to trailing zeros of entries. An empty entry adds
-    /// nothing; where all terms are empty, or there are none, the result's entry is empty. Integers wrap. A NaN or an infinity spreads
-    /// over the entries of the result that it has a part in, and over no others.
+    /// Associative, with [`identity`](Self::identity) as unit, and well defined up to trailing zeros of entries. An
+    /// empty entry adds nothing; where all terms are empty, or there are none, the result's entry is empty. Integers
+    /// wrap. A NaN or an infinity spreads over the entries of the result that it has a part in, and over no others.
     ///
-    /// Integers go by the definition, and so do entries of f32 whose terms are short, up to some 20 values each, or have
-    /// few values on one side. Others go by transforms of the next power of two from m + n − 1 on, the largest of their terms: an entry is
-    /// transformed once for each length that a result of its row or column has, sums are taken of spectra, and every result is
-    /// transformed back once. That is n³ products of spectra for 3 n² transforms, in place of 3 n³. How an entry of the result is made
-    /// depends on the lengths in its own row and column alone.
+    /// Integers go by the definition, and so do entries of f32 whose terms are short, up to some 20 values each, or
+    /// have few values on one side. Others go by transforms of the next power of two from m + n − 1 on, the largest of
+    /// their terms: an entry is transformed once for each length that a result of its row or column has, sums are taken
+    /// of spectra, and every result is transformed back once. That is n³ products of spectra for 3 n² transforms, in
+    /// place of 3 n³. How an entry of the result is made depends on the lengths in its own row and column alone.
     ///
-    /// Error bound: by the definition, |error| ≤ γ_h Σ|a_i b_j|, h the inner extent and the values of the shorter side of the
-    /// longest term together, exact while integers stay below 2²⁴; by transforms of length L,
+    /// Error bound: by the definition, |error| ≤ γ_h Σ|a_i b_j|, h the inner extent and the values of the shorter side
+    /// of the longest term together, exact while integers stay below 2²⁴; by transforms of length L,
     /// |error| ≤ (1.5 log₂ L + h) u Σ_j ‖a_ij‖₂ ‖b_jk‖₂ with h the inner extent and u = 2⁻²⁴. On a GPU
     /// transforms take up to 384 MiB of scratch, and entries that do not fit are transformed more than once.
     ///
@@ -304,18 +308,20 @@ impl<T: Real> ShapeMatrix<T> {
     ///
     /// # Errors
     /// [`BatchSize`](Error::BatchSize) unless there are as many matrices on both sides; [`InnerExtents`](Error::InnerExtents) with the first
-    /// pair whose inner extents differ; [`DeviceMismatch`](Error::DeviceMismatch); [`SizeOverflow`](Error::SizeOverflow) with the
-    /// matrix whose result does not fit; [`TooLarge`](Error::TooLarge) with the entry of the result that a binding does not hold, or with the first
-    /// matrix that needs a transform of more than 2²⁴ values on a GPU; [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    /// pair whose inner extents differ; [`DeviceMismatch`](Error::DeviceMismatch);
+    /// [`SizeOverflow`](Error::SizeOverflow) with the matrix whose result does not fit; [`TooLarge`](Error::TooLarge)
+    /// with the entry of the result that a binding does not hold, or with the first matrix that needs a transform of
+    /// more than 2²⁴ values on a GPU; [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn conv_matmul(&self, other: &ShapeMatrix<T>) -> Result<ShapeMatrix<T>> {
         self.product(Model::Convolution, other)
     }
 
-    /// The product under Kronecker products, `(ab)_ik = Σ_j a_ij ⊗ b_jk`, matrix by matrix: each sum of the longest term's length.
+    /// The product under Kronecker products, `(ab)_ik = Σ_j a_ij ⊗ b_jk`, matrix by matrix: each sum of the longest
+    /// term's length.
     ///
-    /// **It is not associative**, since ⊗ does not distribute over sums of unequal lengths on its right ([`Tensor::kron`]); nor is
-    /// it well defined up to trailing zeros of b's entries. [`identity`](Self::identity) is a unit on both sides. Sums on the left
-    /// it distributes over: (a + b)c = ac + bc.
+    /// **It is not associative**, since ⊗ does not distribute over sums of unequal lengths on its right
+    /// ([`Tensor::kron`]); nor is it well defined up to trailing zeros of b's entries. [`identity`](Self::identity) is
+    /// a unit on both sides. Sums on the left it distributes over: (a + b)c = ac + bc.
     ///
     /// ```
     /// # use vsla::{Device, ShapeMatrix};
@@ -330,7 +336,8 @@ impl<T: Real> ShapeMatrix<T> {
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
-    /// An empty entry adds nothing. Integers wrap; a NaN or an infinity reaches the values that it is a factor of. Error bound:
+    /// An empty entry adds nothing. Integers wrap; a NaN or an infinity reaches the values that it is a factor of.
+    /// Error bound:
     /// |error| ≤ γ_h Σ|a b| with h the inner extent, exact while integers stay below 2²⁴. Cost: a multiply-add for each value of each
     /// term.
     ///

@@ -24,12 +24,13 @@ impl<T: Element> Tensor<T> {
         self.onto(Op::View(View::Divided), layout)
     }
 
-    /// The box from `start` to before `end` of each element, a place for each axis: y_k = x_(k + start), zero where x has no such value.
+    /// The box from `start` to before `end` of each element, a place for each axis: y_k = x_(k + start), zero where x
+    /// has no such value.
     ///
-    /// Places count from the element's first value, and may be negative or beyond the element: every result has the shape `end − start`,
-    /// whatever the element's is, and slicing from 0 to n pads or cuts to n. Any element type, bits are kept. Respects equivalence: what lies
-    /// outside reads as the zeros it stands for. An empty element gives zeros. Cost: the values inside read once, the result
-    /// written once.
+    /// Places count from the element's first value, and may be negative or beyond the element: every result has the
+    /// shape `end − start`, whatever the element's is, and slicing from 0 to n pads or cuts to n. Any element type,
+    /// bits are kept. Respects equivalence: what lies outside reads as the zeros it stands for. An empty element gives
+    /// zeros. Cost: the values inside read once, the result written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -42,16 +43,19 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// [`Rank`](crate::Error::Rank) for another number of places than of axes; [`Argument`](crate::Error::Argument) for an end before its
     /// start; [`SizeOverflow`](crate::Error::SizeOverflow) with the element whose result does not fit;
-    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn slice(&self, start: &[i64], end: &[i64]) -> Result<Tensor<T>> {
         let (start, end) = (start.to_vec(), end.to_vec());
         self.strided(How::Slice { start, end })
     }
 
-    /// Each element with zeros around it, (before, after) for each axis: y_k = x_(k − before), of extent before + n + after.
+    /// Each element with zeros around it, (before, after) for each axis: y_k = x_(k − before), of extent before + n +
+    /// after.
     ///
-    /// Any element type, bits are kept. Zeros after an element are the element still; zeros before it make another one, and equivalent elements
-    /// stay equivalent. An empty element gives zeros. Cost: values read once, the result written once.
+    /// Any element type, bits are kept. Zeros after an element are the element still; zeros before it make another one,
+    /// and equivalent elements stay equivalent. An empty element gives zeros. Cost: values read once, the result
+    /// written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -69,10 +73,12 @@ impl<T: Element> Tensor<T> {
         self.strided(How::Pad(widths.to_vec()))
     }
 
-    /// Each element with its values in reverse along some axes: y_k = x_(n − 1 − k), n the extent that the element carries.
+    /// Each element with its values in reverse along some axes: y_k = x_(n − 1 − k), n the extent that the element
+    /// carries.
     ///
-    /// The layout stays. Any element type, bits are kept. Does not respect equivalence: `[1, 0]` is equivalent to `[1]`, and `[0, 1]` is
-    /// not. An empty element stays empty. Cost: values read once, written once; no axes at all cost a copy.
+    /// The layout stays. Any element type, bits are kept. Does not respect equivalence: `[1, 0]` is equivalent to
+    /// `[1]`, and `[0, 1]` is not. An empty element stays empty. Cost: values read once, written once; no axes at all
+    /// cost a copy.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -88,12 +94,13 @@ impl<T: Element> Tensor<T> {
         self.strided(How::Flip(axes.to_vec()))
     }
 
-    /// Each element in another box: what fits into it, and zeros where the element has no values. Element i gets the shape of element i of
-    /// `layout`, which the result then shares.
+    /// Each element in another box: what fits into it, and zeros where the element has no values. Element i gets the
+    /// shape of element i of `layout`, which the result then shares.
     ///
-    /// Where the box is larger this is the promotion x ↦ (x, 0, …, 0), where it is smaller the restriction, which is the
-    /// promotion's adjoint; along every axis it may be either. Any element type, bits are kept. Respects equivalence.
-    /// Cost: the values that stay read once, the result written once; nothing where the shapes are those that the elements have.
+    /// Where the box is larger this is the promotion x ↦ (x, 0, …, 0), where it is smaller the restriction, which is
+    /// the promotion's adjoint; along every axis it may be either. Any element type, bits are kept. Respects
+    /// equivalence. Cost: the values that stay read once, the result written once; nothing where the shapes are those
+    /// that the elements have.
     ///
     /// ```
     /// # use vsla::{Device, Layout, Ragged};
@@ -115,8 +122,8 @@ impl<T: Element> Tensor<T> {
 
     /// Each element with its axes in another order: axis a of the result is axis `permutation[a]` of the element.
     ///
-    /// `[1, 0]` turns matrices over their diagonal. Any element type, bits are kept. Respects equivalence. An empty element stays empty. Cost:
-    /// values read once, written once.
+    /// `[1, 0]` turns matrices over their diagonal. Any element type, bits are kept. Respects equivalence. An empty
+    /// element stays empty. Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -135,10 +142,11 @@ impl<T: Element> Tensor<T> {
         self.strided(How::Transpose(permutation.to_vec()))
     }
 
-    /// The same values in other shapes, perhaps of another rank: element i gets the shape of element i of `layout`. A view, no value is copied.
+    /// The same values in other shapes, perhaps of another rank: element i gets the shape of element i of `layout`. A
+    /// view, no value is copied.
     ///
-    /// Does not respect equivalence: where values lie depends on the extents that an element carries. Cost: a look at the number of values
-    /// of each element.
+    /// Does not respect equivalence: where values lie depends on the extents that an element carries. Cost: a look at
+    /// the number of values of each element.
     ///
     /// ```
     /// # use vsla::{Device, Layout, Ragged, Shape};
@@ -156,12 +164,12 @@ impl<T: Element> Tensor<T> {
         self.onto(Op::View(View::Reshape), layout)
     }
 
-    /// Each element with its extents of 1 repeated: element i gets the shape of element i of `layout`, and its value where an extent
-    /// was 1 stands all along that axis.
+    /// Each element with its extents of 1 repeated: element i gets the shape of element i of `layout`, and its value
+    /// where an extent was 1 stands all along that axis.
     ///
-    /// No operation of this library broadcasts by itself: an extent of 1 is an extent like any other. Other extents must be equal; an extent of 1 may also
-    /// become 0. Any element type, bits are kept. Does not respect equivalence: `[5]` is repeated and `[5, 0]` is not. Cost: the result written
-    /// once, what it repeats read mostly from caches.
+    /// No operation of this library broadcasts by itself: an extent of 1 is an extent like any other. Other extents
+    /// must be equal; an extent of 1 may also become 0. Any element type, bits are kept. Does not respect equivalence:
+    /// `[5]` is repeated and `[5, 0]` is not. Cost: the result written once, what it repeats read mostly from caches.
     ///
     /// ```
     /// # use vsla::{Device, Layout, Ragged};

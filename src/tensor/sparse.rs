@@ -11,7 +11,8 @@ use half::f16;
 
 /// Block-sparse matrices on a device: a [`Topology`], and a [`Tensor`] with a set of values for each matrix.
 ///
-/// Cheap to clone and immutable, as a tensor is. The three products of a layer, forward and both backward, share one topology:
+/// Cheap to clone and immutable, as a tensor is. The three products of a layer, forward and both backward, share one
+/// topology:
 ///
 /// ```
 /// use vsla::{Bsr, Device, Pairing, Ragged, Shape, Topology};
@@ -155,16 +156,19 @@ impl<T: Float> BsrTensor<T> {
     /// The product `S B` of the block-sparse matrix with each dense one: (m, k) times (k, n) gives (m, n).
     ///
     /// Rank 2. Matrix i meets element i of the batch, or the only matrix every element, which may have any number of
-    /// columns each. Only blocks are read: rows without any give zeros, and a NaN or an infinity of a dense matrix is met by those rows alone that have a
-    /// block there. Respects equivalence of the dense matrices, but their inner extent must be the block-sparse one's.
+    /// columns each. Only blocks are read: rows without any give zeros, and a NaN or an infinity of a dense matrix is
+    /// met by those rows alone that have a block there. Respects equivalence of the dense matrices, but their inner
+    /// extent must be the block-sparse one's.
     ///
-    /// Cost: 2 operations for each value of a block and each column; on a GPU a dispatch for operands of up to 32 columns (in the native tier
-    /// one up to 16 and one up to 32) and one for the others, whatever their number, and one more where a row of blocks has more than 1,920 columns in blocks, or 7,680 on cooperative
-    /// matrices: so many, or up to 2,048 and 8,192, are a piece that is summed apart, in scratch memory after the first. Error: |error| ≤ γ_h Σ|S_il B_lj| over the t stored columns of a row, with
-    /// h = min(t, 512) + ⌈t / 480⌉; exact for integers below 2²⁴. A product's bits depend on the topology and its own factors only.
+    /// Cost: 2 operations for each value of a block and each column; on a GPU a dispatch for operands of up to 32
+    /// columns (in the native tier one up to 16 and one up to 32) and one for the others, whatever their number, and
+    /// one more where a row of blocks has more than 1,920 columns in blocks, or 7,680 on cooperative matrices: so many,
+    /// or up to 2,048 and 8,192, are a piece that is summed apart, in scratch memory after the first. Error: |error| ≤
+    /// γ_h Σ|S_il B_lj| over the t stored columns of a row, with h = min(t, 512) + ⌈t / 480⌉; exact for integers below
+    /// 2²⁴. A product's bits depend on the topology and its own factors only.
     ///
-    /// Of [`f16`](struct@f16), sums are `f32` and rounded once, when they are whole, which takes a dispatch more: what is said of
-    /// [`Tensor::matmul`] holds here too. [`matmul_f32`](BsrTensor::matmul_f32) does not round.
+    /// Of [`f16`](struct@f16), sums are `f32` and rounded once, when they are whole, which takes a dispatch more: what
+    /// is said of [`Tensor::matmul`] holds here too. [`matmul_f32`](BsrTensor::matmul_f32) does not round.
     ///
     /// ```
     /// use vsla::{Bsr, Device, Ragged, Shape, Topology};
@@ -187,18 +191,20 @@ impl<T: Float> BsrTensor<T> {
         self.product(other).run()
     }
 
-    /// The same matrices, for products by kernels of that tier, which fail where the device has not what it needs. See [`Tier`].
+    /// The same matrices, for products by kernels of that tier, which fail where the device has not what it needs. See
+    /// [`Tier`].
     ///
     /// [`Tier::Native`] has kernels of its own, in which sets of invocations share a row's sum, for operands of up to 16 columns, and of up to 32 where
-    /// blocks are 32, 64, 96 or 128 high; others, and [`sampled`](crate::Product::sampled) products, take those of the baseline. Both tiers keep the bound
-    /// of [`matmul`](Self::matmul), and may add up in another order.
+    /// blocks are 32, 64, 96 or 128 high; others, and [`sampled`](crate::Product::sampled) products, take those of the
+    /// baseline. Both tiers keep the bound of [`matmul`](Self::matmul), and may add up in another order.
     ///
-    /// By matrices, which multiply `f16` only, sums are chains of additions of s products, each cut instead of rounded, in the order of the blocks: |error| ≤ 4 γ_h Σ|S_il B_lj| over
-    /// the t stored columns of a row, with h = s + ⌈t / s⌉, where s is 16 or 8, the side of the device's
-    /// [`matrices`](crate::DeviceInfo::matrices). Blocks of eight rows use half of each matrix of 16, and are still served best by
-    /// them: 48 TFLOP/s on an H100 at 10 % of 4096³, where `f32` by the kernels of any device has 17. Operands that do not begin at whole quads of
-    /// words, or whose rows are not made of whole ones, and matrices that end inside a block are copied first: a dispatch more, and room for the copy. `Auto` goes by the device alone. The
-    /// CPU has one way, which is both `Auto` and `Baseline`.
+    /// By matrices, which multiply `f16` only, sums are chains of additions of s products, each cut instead of rounded,
+    /// in the order of the blocks: |error| ≤ 4 γ_h Σ|S_il B_lj| over the t stored columns of a row, with h = s + ⌈t /
+    /// s⌉, where s is 16 or 8, the side of the device's [`matrices`](crate::DeviceInfo::matrices). Blocks of eight rows
+    /// use half of each matrix of 16, and are still served best by them: 48 TFLOP/s on an H100 at 10 % of 4096³, where
+    /// `f32` by the kernels of any device has 17. Operands that do not begin at whole quads of words, or whose rows are
+    /// not made of whole ones, and matrices that end inside a block are copied first: a dispatch more, and room for the
+    /// copy. `Auto` goes by the device alone. The CPU has one way, which is both `Auto` and `Baseline`.
     ///
     /// # Errors
     /// Products fail with [`Unsupported`](Error::Unsupported) as [`Product::tier`](crate::Product::tier) says.
@@ -209,7 +215,8 @@ impl<T: Float> BsrTensor<T> {
         }
     }
 
-    /// The product `S B` of the matrix with each dense one, still to be told more about: [`matmul`](Self::matmul) with an epilogue.
+    /// The product `S B` of the matrix with each dense one, still to be told more about: [`matmul`](Self::matmul) with
+    /// an epilogue.
     ///
     /// ```
     /// use vsla::{Bsr, Device, Ragged, Shape, Topology};
@@ -253,7 +260,8 @@ impl<T: Float> Tensor<T> {
     /// The product `A S` of each dense matrix with the block-sparse one: (m, k) times (k, n) gives (m, n). With
     /// [`transposed`](BsrTensor::transposed) matrices it is a linear layer, `X Wᵀ`.
     ///
-    /// In all else like [`BsrTensor::matmul`], of which it is the transpose: what holds there for columns holds here for rows.
+    /// In all else like [`BsrTensor::matmul`], of which it is the transpose: what holds there for columns holds here
+    /// for rows.
     ///
     /// ```
     /// use vsla::{Bsr, Device, Ragged, Shape, Topology};
@@ -273,8 +281,8 @@ impl<T: Float> Tensor<T> {
         self.product_bsr(other).run()
     }
 
-    /// The product `A S` of each dense matrix with the block-sparse one, still to be told more about: [`matmul_bsr`](Self::matmul_bsr) with an
-    /// epilogue.
+    /// The product `A S` of each dense matrix with the block-sparse one, still to be told more about:
+    /// [`matmul_bsr`](Self::matmul_bsr) with an epilogue.
     ///
     /// ```
     /// use vsla::{Bsr, Device, Ragged, Shape, Topology};
@@ -314,12 +322,12 @@ impl Tensor<f16> {
 }
 
 impl<T: Float> Product<'_, T> {
-    /// The blocks that a topology names of every product `A B`: sampled dense-dense multiplication. The other blocks are
-    /// not computed.
+    /// The blocks that a topology names of every product `A B`: sampled dense-dense multiplication. The other blocks
+    /// are not computed.
     ///
-    /// What a block has beyond the edge of the matrix is 0. Cost: 2·k operations for each value of a block; on a GPU a dispatch for rows of
-    /// blocks of up to 32 columns and one for the others, whatever the number of products. Error bound, NaN and `f16` as for [`Tensor::matmul`];
-    /// [`sampled_f32`](Product::sampled_f32) does not round.
+    /// What a block has beyond the edge of the matrix is 0. Cost: 2·k operations for each value of a block; on a GPU a
+    /// dispatch for rows of blocks of up to 32 columns and one for the others, whatever the number of products. Error
+    /// bound, NaN and `f16` as for [`Tensor::matmul`]; [`sampled_f32`](Product::sampled_f32) does not round.
     ///
     /// ```
     /// use vsla::{Device, Pairing, Ragged, Shape, Topology};

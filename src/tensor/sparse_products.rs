@@ -10,12 +10,14 @@ use crate::ops::matmul::Activation;
 use crate::ragged::{Element, Float};
 use half::f16;
 
-/// A product of block-sparse matrices with dense ones that is about to be made: `residual + f(scale · P + bias)`, where P is `S B` or `A S`.
+/// A product of block-sparse matrices with dense ones that is about to be made: `residual + f(scale · P + bias)`, where
+/// P is `S B` or `A S`.
 ///
-/// Made by [`BsrTensor::product`] and [`Tensor::product_bsr`], and what [`Product`](crate::Product) is to dense products, rounding included: f16
-/// is made of f32 once, last of all. Every value of the result is one, those of rows without a block too. Cost: that of the product with sums in
-/// f32, and on a GPU a dispatch more that reads these and writes the result, since the sums of a heavy row meet only when all are there: for
-/// 8192 × 8192 results in f32 537 MB, which takes an H100 200 µs. On the CPU nothing is stored in between.
+/// Made by [`BsrTensor::product`] and [`Tensor::product_bsr`], and what [`Product`](crate::Product) is to dense
+/// products, rounding included: f16 is made of f32 once, last of all. Every value of the result is one, those of rows
+/// without a block too. Cost: that of the product with sums in f32, and on a GPU a dispatch more that reads these and
+/// writes the result, since the sums of a heavy row meet only when all are there: for 8192 × 8192 results in f32 537
+/// MB, which takes an H100 200 µs. On the CPU nothing is stored in between.
 ///
 /// ```
 /// use vsla::{Activation, Bsr, Device, Ragged, Shape, Topology};

@@ -17,14 +17,15 @@ pub enum Flush {
 }
 
 impl<T: Element> Tensor<T> {
-    /// All elements on top of each other: one element of shape (k, ambient…), whose slice i is element i, with zeros up to the box that all
-    /// of them fit in.
+    /// All elements on top of each other: one element of shape (k, ambient…), whose slice i is element i, with zeros up
+    /// to the box that all of them fit in.
     ///
-    /// A ragged batch is the same without the zeros, and nothing in this library needs them: a dense stack is for what does. Its
-    /// memory is `layout().padded_total()` values, [`padding_waste`](Layout::padding_waste) of which are zeros; a stack of more than
-    /// `most_bytes` is refused. An empty element becomes a slice of zeros, and no elements at all an element of shape (0, …, 0). Any element
-    /// type, bits are kept. Respects equivalence up to the carried box: trailing zeros of elements become trailing zeros of slices. Cost: values read once, the stack
-    /// written once; nothing where all shapes are equal, which is a view.
+    /// A ragged batch is the same without the zeros, and nothing in this library needs them: a dense stack is for what
+    /// does. Its memory is `layout().padded_total()` values, [`padding_waste`](Layout::padding_waste) of which are
+    /// zeros; a stack of more than `most_bytes` is refused. An empty element becomes a slice of zeros, and no elements
+    /// at all an element of shape (0, …, 0). Any element type, bits are kept. Respects equivalence up to the carried
+    /// box: trailing zeros of elements become trailing zeros of slices. Cost: values read once, the stack written once;
+    /// nothing where all shapes are equal, which is a view.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -43,8 +44,8 @@ impl<T: Element> Tensor<T> {
         self.stacked("stack", Groups::Counts(vec![self.len()]), most_bytes)
     }
 
-    /// A batch of stacks: the first `counts[0]` elements become the first one, the next `counts[1]` the second, and so on, each in the box of its own
-    /// elements. In all else like [`stack`](Self::stack).
+    /// A batch of stacks: the first `counts[0]` elements become the first one, the next `counts[1]` the second, and so
+    /// on, each in the box of its own elements. In all else like [`stack`](Self::stack).
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -70,12 +71,12 @@ impl<T: Element> Tensor<T> {
         self.stacked(op, Groups::Counts(counts.to_vec()), most_bytes)
     }
 
-    /// The slices of stacks, each in the box that element i of `shapes` has: what [`stack`](Self::stack) and [`stack_groups`](Self::stack_groups) put
-    /// together, apart again.
+    /// The slices of stacks, each in the box that element i of `shapes` has: what [`stack`](Self::stack) and
+    /// [`stack_groups`](Self::stack_groups) put together, apart again.
     ///
-    /// Slices go along the first axis, element after element. `shapes` is the layout that was recorded before, in which a box may also be larger or
-    /// smaller than the slice, as for [`resize`](Self::resize). Any element type, bits are kept. Cost: the values that stay read once,
-    /// the result written once; nothing where no slice changes its shape.
+    /// Slices go along the first axis, element after element. `shapes` is the layout that was recorded before, in which
+    /// a box may also be larger or smaller than the slice, as for [`resize`](Self::resize). Any element type, bits are
+    /// kept. Cost: the values that stay read once, the result written once; nothing where no slice changes its shape.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -99,12 +100,14 @@ impl<T: Element> Tensor<T> {
         slices.strided_onto(How::Resize(op), shapes)
     }
 
-    /// Windows over the elements as a stream of tensors: ⌊(N − size) / stride⌋ + 1 of them, none for fewer than `size` elements. Window w is the
-    /// dense stack of elements `w · stride` to `w · stride + size − 1`, in the box of its own elements.
+    /// Windows over the elements as a stream of tensors: ⌊(N − size) / stride⌋ + 1 of them, none for fewer than `size`
+    /// elements. Window w is the dense stack of elements `w · stride` to `w · stride + size − 1`, in the box of its own
+    /// elements.
     ///
-    /// Overlapping windows repeat what they share: the memory is about size / stride times that of the batch, and zeros up to each window's box; more
-    /// than `most_bytes` is refused. Any element type, bits are kept. Respects equivalence as [`stack`](Self::stack) does. Cost: values read once for
-    /// each window that they are in, the windows written once; nothing where neighbours do not overlap and all shapes are equal.
+    /// Overlapping windows repeat what they share: the memory is about size / stride times that of the batch, and zeros
+    /// up to each window's box; more than `most_bytes` is refused. Any element type, bits are kept. Respects
+    /// equivalence as [`stack`](Self::stack) does. Cost: values read once for each window that they are in, the windows
+    /// written once; nothing where neighbours do not overlap and all shapes are equal.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -127,13 +130,14 @@ impl<T: Element> Tensor<T> {
         self.windows(op, (count, size, stride), most_bytes)
     }
 
-    /// Windows of windows over the elements as a stream: level l holds the windows of `sizes[l]` that do not overlap over the level below, the first over
-    /// the elements. All levels come, the lowest first; level l has rank r + l + 1.
+    /// Windows of windows over the elements as a stream: level l holds the windows of `sizes[l]` that do not overlap
+    /// over the level below, the first over the elements. All levels come, the lowest first; level l has rank r + l +
+    /// 1.
     ///
-    /// What is left over at the end of a level is less than a window: [`Flush::Discard`] leaves it out, and [`Flush::Pad`] fills it up
-    /// with zero slices, so that it counts on the level above as any other. Each level takes about the memory of the one below, and more by the zeros up to its
-    /// windows' boxes; each may take `most_bytes`. Cost: that of a [`window`](Self::window) for each level, and nothing where the
-    /// shapes of a level are all equal.
+    /// What is left over at the end of a level is less than a window: [`Flush::Discard`] leaves it out, and
+    /// [`Flush::Pad`] fills it up with zero slices, so that it counts on the level above as any other. Each level takes
+    /// about the memory of the one below, and more by the zeros up to its windows' boxes; each may take `most_bytes`.
+    /// Cost: that of a [`window`](Self::window) for each level, and nothing where the shapes of a level are all equal.
     ///
     /// ```
     /// # use vsla::{Device, Flush, Ragged, Shape};

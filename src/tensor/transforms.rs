@@ -69,10 +69,10 @@ impl Tensor<Complex32> {
     /// Rank 2; the layout stays. An empty element stays empty. A NaN or an infinity spreads over its own element and no
     /// further. Does not respect equivalence: the carried extents count.
     ///
-    /// Cost: that of [`fft`](Self::fft) for c rows of r values and r columns of c values, between two passes that turn the
-    /// elements over their diagonal: values are read and written four times where r and c are transformed in one pass. The number of
-    /// dispatches does not depend on that of the elements. Error: ‖error‖₂ ≤ (b(r) + b(c)) ‖X‖₂, where b(n) is the bound of a
-    /// transform of n values.
+    /// Cost: that of [`fft`](Self::fft) for c rows of r values and r columns of c values, between two passes that turn
+    /// the elements over their diagonal: values are read and written four times where r and c are transformed in one
+    /// pass. The number of dispatches does not depend on that of the elements. Error: ‖error‖₂ ≤ (b(r) + b(c)) ‖X‖₂,
+    /// where b(n) is the bound of a transform of n values.
     ///
     /// ```
     /// # use vsla::{Complex32, Device, Layout, Ragged, Shape};
@@ -114,8 +114,8 @@ impl Tensor<Complex32> {
     /// spectrum, scaled by 1/(rc).
     ///
     /// `layout` is that of the result, as for [`irfft`](Self::irfft): after `x.rfft2()` it is `x.layout()`. Columns are
-    /// transformed first, and then rows by `irfft`, which leaves out what no real element's spectrum has. In all else like [`fft2`](Self::fft2), with half
-    /// the work.
+    /// transformed first, and then rows by `irfft`, which leaves out what no real element's spectrum has. In all else
+    /// like [`fft2`](Self::fft2), with half the work.
     ///
     /// ```
     /// # use vsla::{Device, Layout, Ragged, Shape};
@@ -144,19 +144,20 @@ impl Tensor<Complex32> {
 
     /// The discrete Fourier transform `X_k = Σ_j x_j e^(−2πi jk/n)`, unscaled, of each element at its own length n.
     ///
-    /// Rank 1; the layout stays. An empty element stays empty, and one of length 1 is kept. A NaN or an infinity spreads
-    /// over its own element and no further. Does not respect equivalence: the carried length counts.
+    /// Rank 1; the layout stays. An empty element stays empty, and one of length 1 is kept. A NaN or an infinity
+    /// spreads over its own element and no further. Does not respect equivalence: the carried length counts.
     ///
-    /// Cost: 5 n log₂ n operations where n is a power of two or a product of 2, 3, 5 and 7 from 65 to 2048, 8 n² up to 64, and
-    /// else those of two transforms of the next power of two from 2 n − 1 on. On a GPU values are read once and written once
-    /// up to n = 8192, or 4096 where it is no power of two; above, in two passes up to 2²⁰ and three up to 2²⁴, with 8 n bytes of
-    /// scratch, or in six to nine such passes up to 2²² where it is no power of two; scratch of several long elements is bounded by
-    /// 512 MiB. Error: ‖error‖₂ ≤ u (1 + ¼ log₂ n) ‖X‖₂ with u = 2⁻²⁴ where n is a power of two from 32 on, or a
-    /// product of 2, 3, 5 and 7 from 65 to 2048, and twice that for others; a GPU may take subnormal values as 0. An element with an infinity
-    /// gives NaN and infinities, and not the same ones on every device.
+    /// Cost: 5 n log₂ n operations where n is a power of two or a product of 2, 3, 5 and 7 from 65 to 2048, 8 n² up to
+    /// 64, and else those of two transforms of the next power of two from 2 n − 1 on. On a GPU values are read once and
+    /// written once up to n = 8192, or 4096 where it is no power of two; above, in two passes up to 2²⁰ and three up to
+    /// 2²⁴, with 8 n bytes of scratch, or in six to nine such passes up to 2²² where it is no power of two; scratch of
+    /// several long elements is bounded by 512 MiB. Error: ‖error‖₂ ≤ u (1 + ¼ log₂ n) ‖X‖₂ with u = 2⁻²⁴ where n is a
+    /// power of two from 32 on, or a product of 2, 3, 5 and 7 from 65 to 2048, and twice that for others; a GPU may
+    /// take subnormal values as 0. An element with an infinity gives NaN and infinities, and not the same ones on every
+    /// device.
     ///
-    /// After Cooley and Tukey (1965) in the order of Stockham (1966), and Bluestein (1970) where n has other factors than
-    /// 2, 3, 5 and 7.
+    /// After Cooley and Tukey (1965) in the order of Stockham (1966), and Bluestein (1970) where n has other factors
+    /// than 2, 3, 5 and 7.
     ///
     /// ```
     /// # use vsla::{Complex32, Device, Ragged};
@@ -195,8 +196,8 @@ impl Tensor<Complex32> {
     /// the others being their conjugates, scaled by 1/n.
     ///
     /// `layout` is that of the result, since neither n nor its parity shows in the spectrum: after `x.rfft()` it is
-    /// `x.layout()`. An empty element has an empty spectrum. The imaginary parts of X₀, and of X_{n/2} where n is even, do
-    /// not count. NaN, infinity, cost and error are those of [`rfft`](Tensor::rfft).
+    /// `x.layout()`. An empty element has an empty spectrum. The imaginary parts of X₀, and of X_{n/2} where n is even,
+    /// do not count. NaN, infinity, cost and error are those of [`rfft`](Tensor::rfft).
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -217,13 +218,15 @@ impl Tensor<Complex32> {
 impl Tensor<f32> {
     /// The first ⌊n/2⌋ + 1 values of the discrete Fourier transform of each element; the others are their conjugates.
     ///
-    /// `X_k = Σ_j x_j e^(−2πi jk/n)` for k ≤ n/2, unscaled. Rank 1. An empty element gives an empty one. NaN, infinity and the bound
-    /// of the error are those of [`fft`](Tensor::fft) for n values, but that 32 is among those with twice the bound.
+    /// `X_k = Σ_j x_j e^(−2πi jk/n)` for k ≤ n/2, unscaled. Rank 1. An empty element gives an empty one. NaN, infinity
+    /// and the bound of the error are those of [`fft`](Tensor::fft) for n values, but that 32 is among those with twice
+    /// the bound.
     ///
-    /// Cost: where n is even, that of [`fft`](Tensor::fft) for n/2 complex values, z_j = x_2j + i x_(2j+1), which is half the work in
-    /// operations, passes' bytes and scratch. Their spectrum is taken apart before it is first written, so no pass is added: a GPU
-    /// reads and writes once up to n = 16,384, or 8192 where it is no power of two. Where n is odd, the cost is that for n complex
-    /// values, with half of them read and written. Lengths end where those of [`fft`](Tensor::fft) do.
+    /// Cost: where n is even, that of [`fft`](Tensor::fft) for n/2 complex values, z_j = x_2j + i x_(2j+1), which is
+    /// half the work in operations, passes' bytes and scratch. Their spectrum is taken apart before it is first
+    /// written, so no pass is added: a GPU reads and writes once up to n = 16,384, or 8192 where it is no power of two.
+    /// Where n is odd, the cost is that for n complex values, with half of them read and written. Lengths end where
+    /// those of [`fft`](Tensor::fft) do.
     ///
     /// ```
     /// # use vsla::{Complex32, Device, Ragged};
@@ -243,8 +246,8 @@ impl Tensor<f32> {
     /// The first ⌊c/2⌋ + 1 columns of the discrete Fourier transform of both axes of each r × c element; the others are
     /// their conjugates, `X_kl = conj(X_(r−k)(c−l))` with indices mod r and c.
     ///
-    /// `X_kl = Σ_i Σ_j x_ij e^(−2πi (ik/r + jl/c))` for l ≤ c/2, unscaled. Rank 2; an element of r × 0 values has a spectrum of r × 0.
-    /// In all else like [`fft2`](Tensor::fft2), with half the work.
+    /// `X_kl = Σ_i Σ_j x_ij e^(−2πi (ik/r + jl/c))` for l ≤ c/2, unscaled. Rank 2; an element of r × 0 values has a
+    /// spectrum of r × 0. In all else like [`fft2`](Tensor::fft2), with half the work.
     ///
     /// ```
     /// # use vsla::{Complex32, Device, Layout, Ragged, Shape};

@@ -1,7 +1,7 @@
 //! No kernel reads or writes outside its buffers: random programs of every operation on a device that counts it.
 //!
-//! Operands begin anywhere in buffers that mostly end where their data does, and lengths and extents lie at the edges of what kernels do at
-//! once. With `VSLA_INSTRUMENTED=1` the GPUs of all other trials count as well.
+//! Operands begin anywhere in buffers that mostly end where their data does, and lengths and extents lie at the edges
+//! of what kernels do at once. With `VSLA_INSTRUMENTED=1` the GPUs of all other trials count as well.
 
 mod large;
 mod products;
@@ -47,8 +47,8 @@ fn copies_of_halves(device: &Device) {
     }
 }
 
-/// Seconds after which a software device begins no further program: its driver compiles each kernel for a second, and transforms for
-/// more. With `VSLA_INSTRUMENTED=1` it runs all of them.
+/// Seconds after which a software device begins no further program: its driver compiles each kernel for a second, and
+/// transforms for more. With `VSLA_INSTRUMENTED=1` it runs all of them.
 const SOFTWARE_SECONDS: u64 = 15;
 
 /// As many random programs, after which each operation has worked, and each of these kernels has run.

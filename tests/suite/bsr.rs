@@ -195,7 +195,8 @@ fn every_block(device: &Device) {
     }
 }
 
-/// Rows of all operands and results made of whole quads, in tiles that are full and in others, sums of several parts; an edge in the last block.
+/// Rows of all operands and results made of whole quads, in tiles that are full and in others, sums of several parts;
+/// an edge in the last block.
 fn whole_quads(device: &Device) {
     for block in [
         [8, 64],

@@ -286,8 +286,8 @@ fn keeps_small_values(device: &Device) {
     assert_eq!(got.row(0)[..=2], [2f32.powi(60), 0.0, 2f32.powi(61)]);
 }
 
-/// Both operands are longer than any transform of a workgroup, and one of them fills most of it: in passes, two of them or
-/// three, and by blocks of both.
+/// Both operands are longer than any transform of a workgroup, and one of them fills most of it: in passes, two of them
+/// or three, and by blocks of both.
 fn long_by_long(device: &Device) {
     let a = Layout::from_lengths([20_000, 9_000, 7_000, 3, 8_200, 9_000]).unwrap();
     let b = Layout::from_lengths([8_200, 13_000, 9_500, 5, 8_200, 13_000]).unwrap();
@@ -319,8 +319,8 @@ fn long_by_long(device: &Device) {
     }
 }
 
-/// Ten million multiply-adds a result are too many for a reference: [1, 1, ..] times [1, 1, ..] is a triangle, and what it is
-/// off by has a bound.
+/// Ten million multiply-adds a result are too many for a reference: [1, 1, ..] times [1, 1, ..] is a triangle, and what
+/// it is off by has a bound.
 fn a_million_by_a_million(device: &Device) {
     for (m, n) in [(1_000_000, 1_000_000), (2_100_000, 70_000)] {
         let ones = |n| upload(device, &Ragged::from_rows([vec![1.0f32; n]]).unwrap());

@@ -173,8 +173,8 @@ fn bounds(
     bounds
 }
 
-/// Every rank, stride and method of a mode; integers come out exactly by the direct one; an element has the bits that it
-/// has alone.
+/// Every rank, stride and method of a mode; integers come out exactly by the direct one; an element has the bits that
+/// it has alone.
 fn every_mode(device: &Device, mode: ConvMode) {
     for rank in 1..=3 {
         let (left, right) = operands(rank);

@@ -203,8 +203,8 @@ fn powers_of_two(device: &Device, op: Op) {
     op.check(device, lengths);
 }
 
-/// Longer than a workgroup holds: passes of every radix, two and three of them, and Bluestein's way by them. Elements of
-/// one length share its filter, and real ones of twice as many values. Even ones begin anywhere.
+/// Longer than a workgroup holds: passes of every radix, two and three of them, and Bluestein's way by them. Elements
+/// of one length share its filter, and real ones of twice as many values. Even ones begin anywhere.
 fn long(device: &Device, op: Op) {
     op.check(device, [16_384, 6, 5000, 10_007, 65_536, 10_007, 65_537]);
     op.check(device, [1 << 15, 20_014, 1 << 17, 0, 100_000, 8193, 10_006]);

@@ -26,8 +26,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// Some rows of elements of these shapes, more than once and in no order, and some that are not there: what an element gets
-/// depends on its own rows alone.
+/// Some rows of elements of these shapes, more than once and in no order, and some that are not there: what an element
+/// gets depends on its own rows alone.
 pub fn some_rows(layout: &Layout) -> Ragged<u32> {
     let lists = layout.shapes().map(|shape| {
         let n = shape.extents()[0];

@@ -28,7 +28,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// An infinity times a subnormal number is infinite on the CPU, and may be NaN on a GPU, which may take the latter for 0: nothing else.
+/// An infinity times a subnormal number is infinite on the CPU, and may be NaN on a GPU, which may take the latter for
+/// 0: nothing else.
 fn subnormal_numbers(device: &Device) {
     let small = f32::from_bits(0x0040_0000);
     let x = upload(device, &one(&[1, 1], &[f32::INFINITY]));

@@ -116,7 +116,8 @@ fn full(device: &Device) {
     }
 }
 
-/// Every value, every boundary between two neighbours, and both f32 beside the boundary; up to infinity and of both signs.
+/// Every value, every boundary between two neighbours, and both f32 beside the boundary; up to infinity and of both
+/// signs.
 fn rounds_to_the_nearest(device: &Device) {
     let (mut inputs, mut expected) = (Vec::new(), Vec::new());
     for sign in [0, 0x8000u16] {

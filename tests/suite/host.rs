@@ -1,7 +1,7 @@
 //! Memory of the host runs out: what cannot be had is an error, and everything else goes on.
 //!
-//! Budgets and failing allocators are those of a whole process, so each trial here is a process of its own: this binary, told by
-//! [`TASK`] what to do.
+//! Budgets and failing allocators are those of a whole process, so each trial here is a process of its own: this
+//! binary, told by [`TASK`] what to do.
 //!
 //! | trials | what must hold |
 //! | --- | --- |
@@ -202,7 +202,8 @@ fn budget() {
     devices[1].full(&mebibyte, 0.0f32).unwrap();
 }
 
-/// What a trim gives back after transforms of one length, and after a convolution by them: as much more as its workspace takes.
+/// What a trim gives back after transforms of one length, and after a convolution by them: as much more as its
+/// workspace takes.
 fn workspaces() {
     const N: usize = 1 << 20;
     // Made anew each time: a layout keeps the plans of its launches.

@@ -1,4 +1,5 @@
-//! What calls with wrong operands are told: which operation, which element, what was expected, what came, and what to do.
+//! What calls with wrong operands are told: which operation, which element, what was expected, what came, and what to
+//! do.
 
 use libtest_mimic::Trial;
 use vsla::{

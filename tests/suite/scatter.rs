@@ -31,8 +31,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// Where the rows of elements of these shapes go, some nowhere, and a third of them to one place: of each element its own
-/// shape decides.
+/// Where the rows of elements of these shapes go, some nowhere, and a third of them to one place: of each element its
+/// own shape decides.
 fn places(layout: &Layout) -> (Ragged<u32>, Layout) {
     let target = |shape: &Shape| {
         let mut extents: Vec<usize> = shape.extents().iter().map(|&n| n as usize).collect();

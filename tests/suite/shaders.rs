@@ -42,7 +42,8 @@ const NATIVE: (&str, u32, u32) = (".native.", 32_768, 1024);
 const STORAGE_BUFFERS: usize = 8;
 /// A kernel's parameter block at most.
 const PARAMETERS: u32 = 128;
-/// More variants than this are no longer a list that can be compiled and looked through. Many of them are tiles of cooperative matrices.
+/// More variants than this are no longer a list that can be compiled and looked through. Many of them are tiles of
+/// cooperative matrices.
 const KERNELS: usize = 700;
 /// Of these, the transforms and what convolves by them.
 const ENGINE: usize = 64;
@@ -94,7 +95,8 @@ const MATRICES: Capabilities = Capabilities::COOPERATIVE_MATRIX
     .union(Capabilities::SHADER_FLOAT16)
     .union(Capabilities::SUBGROUP);
 
-/// What a device with matrices has. Kernels of four subgroups take half of it, so that two workgroups are at work at once.
+/// What a device with matrices has. Kernels of four subgroups take half of it, so that two workgroups are at work at
+/// once.
 const MATRICES_MEMORY: u32 = 49_152;
 /// Those of 8 x 8 keep to what every device has.
 const EIGHT: &str = ".eight.";

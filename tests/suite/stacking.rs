@@ -53,7 +53,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// Every element a stack of its own, so that it may stand anywhere in a batch, and apart again in the other batch's box.
+/// Every element a stack of its own, so that it may stand anywhere in a batch, and apart again in the other batch's
+/// box.
 fn towers<T: Number>() -> Binary<T, T> {
     Binary {
         name: "stack_groups",

@@ -1,5 +1,5 @@
-//! The tables of docs/operations.md: what they name is there, and what they say of equivalence is what the laws know. And those of
-//! docs/guarantees.md: every promise names tests that exist.
+//! The tables of docs/operations.md: what they name is there, and what they say of equivalence is what the laws know.
+//! And those of docs/guarantees.md: every promise names tests that exist.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Work limits: what every operation asks for, counted by hand, and that more than is allowed is refused before it runs.
+//! Work limits: what every operation asks for, counted by hand, and that more than is allowed is refused before it
+//! runs.
 
 use std::time::{Duration, Instant};
 
@@ -37,7 +38,8 @@ const fn transform(n: f64, log: f64) -> f64 {
     2.5 * n * log
 }
 
-/// Of the operands of [`x`] and [`y`]: their values, those of the ambient result, those that overlap, and the products of all pairs.
+/// Of the operands of [`x`] and [`y`]: their values, those of the ambient result, those that overlap, and the products
+/// of all pairs.
 const X: f64 = 1300.;
 const AMBIENT: f64 = 1905.;
 const OVERLAP: f64 = 1000.;
@@ -448,7 +450,8 @@ fn nothing_asks_for_nothing(device: &Device) {
     assert!(x.elements(0..1).is_ok() && x.split(&[1, 1]).is_ok() && x.download_blocking().is_ok());
 }
 
-/// Tensors of a device with and without a limit meet, and the left one's counts. A launch that was planned without one is refused too.
+/// Tensors of a device with and without a limit meet, and the left one's counts. A launch that was planned without one
+/// is refused too.
 fn limits_are_of_handles(device: &Device) {
     let x = ones::<f32>(device, &[1000]);
     assert_eq!(device.work_limit(), None);

@@ -447,7 +447,8 @@ fn limit(call: &Call<'_>, shapes: impl Iterator<Item = vsla::Result<Shape>>) -> 
     within(call.max_values, &mut { sizes })
 }
 
-/// Refuses so many slices in the box that all elements fit in, if they are above the limit; what they may take in bytes.
+/// Refuses so many slices in the box that all elements fit in, if they are above the limit; what they may take in
+/// bytes.
 fn dense(call: &Call<'_>, slices: usize) -> Result<u64> {
     let layout = call.layout(0);
     let extents: Vec<_> = layout
@@ -462,7 +463,8 @@ fn dense(call: &Call<'_>, slices: usize) -> Result<u64> {
     Ok(call.max_values.saturating_mul(8))
 }
 
-/// The numbers and arrays of a stack of these elements, and of zero slices up to so many, in the box of the elements; and that box.
+/// The numbers and arrays of a stack of these elements, and of zero slices up to so many, in the box of the elements;
+/// and that box.
 fn stack_size(elements: &[Vec<usize>], slices: usize, rank: usize) -> (u64, Vec<usize>) {
     let mut stack = vec![0; 1 + rank];
     stack[0] = slices;

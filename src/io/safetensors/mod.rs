@@ -8,7 +8,8 @@
 //! | `x.offsets` | `I64` | (elements + 1) | where each element begins, and the last one ends |
 //! | `x.shape` | `I64` | (elements, rank) | the extents of each element; not there for rank 1 |
 //!
-//! A file holds any number of batches, of any types. Read are offsets and extents of `I32`, `U32` and `U64` too, and files that hold other tensors beside them.
+//! A file holds any number of batches, of any types. Read are offsets and extents of `I32`, `U32` and `U64` too, and
+//! files that hold other tensors beside them.
 //!
 //! ```
 //! use vsla::io::safetensors::{Reader, Writer};
@@ -49,8 +50,8 @@
 //! Element i of a batch of rank 2 or more is `y[i].reshape(t["y.shape"][i])`, where y is split as x is.
 //!
 //! # Bad files
-//! As of [`.vsla` files](crate::io): every one gives an error, and nothing is reserved that the file does not have. Its header, of up to 100 MB, takes at most 16
-//! times its size in memory. There is no checksum in this format.
+//! As of [`.vsla` files](crate::io): every one gives an error, and nothing is reserved that the file does not have. Its
+//! header, of up to 100 MB, takes at most 16 times its size in memory. There is no checksum in this format.
 
 mod header;
 mod reader;

@@ -44,7 +44,8 @@ impl Reader<File> {
 }
 
 impl<R: Read + Seek> Reader<R> {
-    /// The same for anything that can be read at any place, from its beginning to its end: `std::io::Cursor::new(bytes)` for bytes in memory.
+    /// The same for anything that can be read at any place, from its beginning to its end:
+    /// `std::io::Cursor::new(bytes)` for bytes in memory.
     ///
     /// # Errors
     /// Those of [`open`](Reader::open).
@@ -118,8 +119,9 @@ impl<R: Read + Seek> Reader<R> {
     ///
     /// # Errors
     /// [`Error::Name`] for a name that is not among [`names`](Self::names); [`Error::File`] for one of another type, and for tensors that
-    /// are no batch; [`Error::InvalidOffsets`], [`Error::ValueCount`], [`Error::Rank`], [`Error::SizeOverflow`] and [`Error::Length`], which
-    /// name the element, for offsets and shapes that do not agree; [`Error::Io`] where the system cannot read.
+    /// are no batch; [`Error::InvalidOffsets`], [`Error::ValueCount`], [`Error::Rank`], [`Error::SizeOverflow`] and
+    /// [`Error::Length`], which name the element, for offsets and shapes that do not agree; [`Error::Io`] where the
+    /// system cannot read.
     pub fn read<T: Stored>(&mut self, name: &str) -> Result<Ragged<T>> {
         let values = self.tensor(name, VALUES)?;
         if values.dtype != dtype::<T>() {

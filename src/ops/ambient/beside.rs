@@ -1,4 +1,5 @@
-//! Elements side by side: the right one begins where the left one ends, along some axes; the others have the ambient extent.
+//! Elements side by side: the right one begins where the left one ends, along some axes; the others have the ambient
+//! extent.
 //!
 //! These are sums of words: no value has two sources, and a word plus zero keeps its bits, whatever they mean.
 

@@ -1,4 +1,5 @@
-//! What is done to whole sums of block-sparse products, in a stage of its own, which rounds them too: heavy rows are summed by several kernels.
+//! What is done to whole sums of block-sparse products, in a stage of its own, which rounds them too: heavy rows are
+//! summed by several kernels.
 
 use super::{Form, OP, Request};
 use crate::ops::matmul::{Bias, check_bias};

@@ -1,7 +1,7 @@
 //! Block-sparse products of f16 on cooperative matrices: tiles, kernels and stages.
 //!
-//! Every tile adds up as many products at a time as matrices are deep, in the order of the blocks, so a product's bits depend on neither its tile nor on whether operands
-//! had to be copied to begin at whole quads of words.
+//! Every tile adds up as many products at a time as matrices are deep, in the order of the blocks, so a product's bits
+//! depend on neither its tile nor on whether operands had to be copied to begin at whole quads of words.
 
 use std::sync::Arc;
 
@@ -33,8 +33,8 @@ macro_rules! variants {
     };
 }
 
-// What is only read is bound like what is written: loads of what cannot change are moved to just before their use. And a
-// buffer may be bound twice, but not both ways.
+// What is only read is bound like what is written: loads of what cannot change are moved to just before their use. And
+// a buffer may be bound twice, but not both ways.
 const ACCESS: [Access; 7] = [
     Access::Write,
     Access::Write,
@@ -125,23 +125,24 @@ fn variant_of(
     found.unwrap_or(usize::MAX)
 }
 
-/// Chunks of one piece of a row, of up to 8,192 inner products: to cut costs a detour of sums by memory, and matrices are fast enough to make as many while
-/// others work on the rest.
+/// Chunks of one piece of a row, of up to 8,192 inner products: to cut costs a detour of sums by memory, and matrices
+/// are fast enough to make as many while others work on the rest.
 const CHUNKS: u32 = 16;
 
 /// Subgroups that a large GPU has at work at a time, twice.
 const AT_ONCE: u64 = 2048;
 
-/// Tiles that a workgroup makes one after the other, at most so many: as far as that leaves work for every core until the end. A
-/// long piece holds up its workgroup at each of them, and short ones leave others without work, so there are the fewer the more pieces differ.
+/// Tiles that a workgroup makes one after the other, at most so many: as far as that leaves work for every core until
+/// the end. A long piece holds up its workgroup at each of them, and short ones leave others without work, so there are
+/// the fewer the more pieces differ.
 fn together(subgroups: u64, rows: &Rows, most: u32) -> u32 {
     let longest = f64::from(rows.longest) * f64::from(rows.pieces) / rows.blocks.max(1) as f64;
     let fit = subgroups as f64 / (AT_ONCE as f64 * longest.max(1.0).powi(2));
     (fit as u32).clamp(1, most)
 }
 
-/// How many columns count for the choice of a tile. Sums of a layer are turned on their way through memory, by turns in wide tiles, which takes longer
-/// than these save.
+/// How many columns count for the choice of a tile. Sums of a layer are turned on their way through memory, by turns in
+/// wide tiles, which takes longer than these save.
 fn columns(columns: u32, layer: bool) -> u32 {
     if layer { columns.min(WIDE) } else { columns }
 }
@@ -372,7 +373,8 @@ mod tests {
 
     const SIDES: [u32; 7] = [8, 16, 32, 48, 64, 96, 128];
 
-    /// Every block has a listed kernel, whose stages are whole: what all invocations load at once ends where a part of a stage does.
+    /// Every block has a listed kernel, whose stages are whole: what all invocations load at once ends where a part of
+    /// a stage does.
     #[test]
     fn every_block_has_a_kernel() {
         let kinds = [Matrices::Eight, Matrices::Sixteen];

@@ -159,8 +159,8 @@ impl Writer<'_> {
         self.line("}");
     }
 
-    /// The walk along the blocks of a row: what an invocation keeps, and the text that loads a stage and goes on. The entry of a stage's block is read a stage
-    /// ahead, so that no load waits for its place.
+    /// The walk along the blocks of a row: what an invocation keeps, and the text that loads a stage and goes on. The
+    /// entry of a stage's block is read a stage ahead, so that no load waits for its place.
     fn walk(&mut self, loads: &[Load], segments: &[String]) -> String {
         let (depth, size, columns) = (self.tile.depth, self.segment, self.tile.columns);
         self.line("var column = t.column;\nvar c_column = t.column;\nvar ahead = 0u;");
@@ -213,7 +213,8 @@ impl Writer<'_> {
         text
     }
 
-    /// A load's row of a block. Those that a block of eight lacks are its last one's: they get into no result that is kept.
+    /// A load's row of a block. Those that a block of eight lacks are its last one's: they get into no result that is
+    /// kept.
     fn block_row(&self, load: &Load) -> String {
         match self.high {
             8 => format!("min({}, 7u)", load.row),
@@ -239,7 +240,8 @@ impl Writer<'_> {
         text
     }
 
-    /// From where its segment is. What differs from load to load is a constant wherever it can be: such loads share an address.
+    /// From where its segment is. What differs from load to load is a constant wherever it can be: such loads share an
+    /// address.
     fn at(&self, load: &Load) -> String {
         let Load {
             row,
@@ -362,8 +364,8 @@ impl Writer<'_> {
         format!("t.rows_inside == {rows}u && {across}")
     }
 
-    /// A matrix to whole lines of c, so many values side by side at a time: neighbours write what follows theirs, so that no sector of memory is
-    /// written in parts.
+    /// A matrix to whole lines of c, so many values side by side at a time: neighbours write what follows theirs, so
+    /// that no sector of memory is written in parts.
     fn put(&self, turned: bool, [i, j]: [u32; 2], values: u32) -> String {
         let side = self.tile.side;
         let (in_line, all) = (side / values, side * side / values);

@@ -33,8 +33,8 @@ pub(super) struct Rows {
     pub slots: u32,
 }
 
-/// Rows of more than so many chunks of blocks are cut after each so many. The longest pieces come first, so that the last
-/// workgroups to start are short.
+/// Rows of more than so many chunks of blocks are cut after each so many. The longest pieces come first, so that the
+/// last workgroups to start are short.
 pub(super) fn rows(topology: &Topology, by_columns: bool, chunks: u32) -> Result<Arc<Rows>> {
     topology.derived([by_columns.into(), chunks], || {
         let order = topology.order(by_columns);

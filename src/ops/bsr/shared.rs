@@ -1,5 +1,5 @@
-//! The part of `bsr_matmul.wgsl` that depends on the tile, for tiles whose inner sums sets of invocations share: four columns of a block
-//! at a time.
+//! The part of `bsr_matmul.wgsl` that depends on the tile, for tiles whose inner sums sets of invocations share: four
+//! columns of a block at a time.
 
 use std::fmt::Write;
 

@@ -80,8 +80,8 @@ impl Writer<'_> {
         self.line("if done >= t.steps {\n        break;\n    }\n    }\n}");
     }
 
-    /// Which half of a stage an invocation's quads are in, and where they are from that half's begin on. A quad lies in one half, and in
-    /// one block.
+    /// Which half of a stage an invocation's quads are in, and where they are from that half's begin on. A quad lies in
+    /// one half, and in one block.
     fn places(&mut self, side: &Side) {
         self.squares.places(side, self.out);
         let (name, [stride, deep]) = match side.name {
@@ -144,8 +144,8 @@ impl Writer<'_> {
         self.line("}");
     }
 
-    /// Adds the sums to what is there, or puts them there. Whole tiles by themselves: so that what is there of all sums is under way
-    /// together.
+    /// Adds the sums to what is there, or puts them there. Whole tiles by themselves: so that what is there of all sums
+    /// is under way together.
     fn store(&mut self) {
         let mut put = String::new();
         let [mut add, mut set] = [(); 2].map(|()| String::new());

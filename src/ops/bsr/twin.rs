@@ -51,7 +51,8 @@ fn multiply(
             && last([m, k], a.row, a.column) < a.values.len()
             && last([k, n], b.row, b.column) < b.values.len()
     );
-    // SAFETY: the assertion found the last value of each matrix, and with it all, inside its slice; c is borrowed alone.
+    // SAFETY: the assertion found the last value of each matrix, and with it all, inside its slice; c is borrowed
+    // alone.
     #[allow(unsafe_code, reason = "the crate takes pointers")]
     unsafe {
         gemm::gemm(

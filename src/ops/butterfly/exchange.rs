@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::Transform;
 
-/// An address a becomes a ^ ((a >> from) & mask) << to, for each fold. As `from` is above `to + bits of the mask`, that is a
-/// permutation, and as it is linear over bits, constant parts of an address stay constant.
+/// An address a becomes a ^ ((a >> from) & mask) << to, for each fold. As `from` is above `to + bits of the mask`, that
+/// is a permutation, and as it is linear over bits, constant parts of an address stay constant.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Swizzle {
     folds: [Fold; 2],
@@ -73,7 +73,8 @@ impl Swizzle {
     }
 }
 
-/// An address a becomes a + (a >> from) << to. As constant parts of an address have bits of their own, they are padded apart.
+/// An address a becomes a + (a >> from) << to. As constant parts of an address have bits of their own, they are padded
+/// apart.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Padding {
     from: u32,
@@ -176,8 +177,8 @@ impl Exchange {
         }
     }
 
-    /// Where value a of a column is kept if it is read along columns: the column is XORed with those bits of a that tell apart the
-    /// lanes that read from one column, but for as many as tell them apart as banks already.
+    /// Where value a of a column is kept if it is read along columns: the column is XORed with those bits of a that
+    /// tell apart the lanes that read from one column, but for as many as tell them apart as banks already.
     #[cfg(test)]
     fn spot(&self, address: u32, column: u32) -> u32 {
         let a = self.swizzle.apply(address);

@@ -1,22 +1,25 @@
 //! FFTs that one workgroup makes in registers and workgroup memory, written out as WGSL.
 //!
-//! A transform of N values is shared by T = N / E invocations of E values each, both powers of two. Invocation j holds in `v[s]` value
-//! j + T s, before the transform, between its stages and after it: so loads and stores are contiguous over invocations,
-//! and what is done value by value needs no exchange. Stages are those of Stockham's algorithm, decimation in time.
+//! A transform of N values is shared by T = N / E invocations of E values each, both powers of two. Invocation j holds
+//! in `v[s]` value j + T s, before the transform, between its stages and after it: so loads and stores are contiguous
+//! over invocations, and what is done value by value needs no exchange. Stages are those of Stockham's algorithm,
+//! decimation in time.
 //!
 //! **Butterflies.** A stage of radix r evaluates a polynomial of r coefficients at the r points that its twiddle w
-//! turns to, halving it again and again: p = e + t o and m = e - t o = 2 e - p, six fused multiply-adds for two values. All
-//! t are powers of w turned by constants; w, w², w⁴, .. come from a table made in f64, so that none is rounded more
+//! turns to, halving it again and again: p = e + t o and m = e - t o = 2 e - p, six fused multiply-adds for two values.
+//! All t are powers of w turned by constants; w, w², w⁴, .. come from a table made in f64, so that none is rounded more
 //! than twice.
 //!
 //! **Exchange.** Between stages values change hands through workgroup memory, real parts first and then imaginary ones,
 //! which halves the memory and lets more workgroups run at once. Addresses are XORed with bits of their own
-//! ([`Swizzle`](exchange::Swizzle)): neither writes nor reads of a warp meet in a bank, and no memory is spent on padding. Where a
-//! little more memory does not matter, padding ([`Generator::padded`]) saves instructions and registers.
+//! ([`Swizzle`](exchange::Swizzle)): neither writes nor reads of a warp meet in a bank, and no memory is spent on
+//! padding. Where a little more memory does not matter, padding ([`Generator::padded`]) saves instructions and
+//! registers.
 //!
 //! **Right angle.** `RightAngle` transforms evaluate at the roots of z^N = -i in place of z^N = 1, which only changes
 //! twiddles. The product of two such spectra belongs to the product of the polynomials mod z^N + i, and 2 N real values
-//! a_k enter as the N complex values a_n - i a_{n + N}: one transform of N makes a whole linear convolution of up to 2 N values.
+//! a_k enter as the N complex values a_n - i a_{n + N}: one transform of N makes a whole linear convolution of up to 2
+//! N values.
 //!
 //! Error: each stage rounds as its butterflies do, and the relative 2-norm of the error stays below u (1 + ¼ log2 N).
 
@@ -70,14 +73,16 @@ pub(crate) struct Transform<'a> {
     pub whole: bool,
     /// Whether the function takes a second array, `h`, and transforms v h. Only inverse transforms do.
     pub product: bool,
-    /// Whether the function takes `w`: b, g, g², g⁴, .. for as many powers as the first stage has bits, and transforms the values
-    /// x_{j + T s} b g^s, T s < N. The first stage's radix is then E. This is what a pass over columns of a longer transform needs.
+    /// Whether the function takes `w`: b, g, g², g⁴, .. for as many powers as the first stage has bits, and transforms
+    /// the values x_{j + T s} b g^s, T s < N. The first stage's radix is then E. This is what a pass over columns of a
+    /// longer transform needs.
     pub turned: bool,
-    /// log2 of the transforms whose values lie side by side in workgroup memory, value a of transform c at a 2^columns + c; 0 where
-    /// each transform has N words of its own.
+    /// log2 of the transforms whose values lie side by side in workgroup memory, value a of transform c at a 2^columns
+    /// + c; 0 where each transform has N words of its own.
     pub columns: u32,
-    /// Whether the last exchange also hands the values of a column to neighbouring invocations: the function takes `k` and `to`, the number
-    /// of the invocation among those of its column and that column, from there on, in place of `j` and `at`. Only with `columns`.
+    /// Whether the last exchange also hands the values of a column to neighbouring invocations: the function takes `k`
+    /// and `to`, the number of the invocation among those of its column and that column, from there on, in place of `j`
+    /// and `at`. Only with `columns`.
     pub regrouped: bool,
 }
 
@@ -99,9 +104,10 @@ const LONGEST_PADDED: u32 = 10;
 /// Writes the functions of one kernel, and collects the table of twiddles that they share.
 ///
 /// The functions are `fn NAME(v: ptr<function, array<vec2<f32>, E>>, j: u32, at: u32)`: `j` is the invocation's number
-/// among the T of its transform, and `at` is where the transform's N words of `sh_exchange` begin, N (or [`words`](Self::words)) times its number
-/// in the workgroup, or that number itself where there are `columns`. With `product` there is `h: ptr<function, array<vec2<f32>, E>>` after `v`. All invocations of the workgroup must call
-/// the function together: it has barriers. The kernel declares
+/// among the T of its transform, and `at` is where the transform's N words of `sh_exchange` begin, N (or
+/// [`words`](Self::words)) times its number in the workgroup, or that number itself where there are `columns`. With
+/// `product` there is `h: ptr<function, array<vec2<f32>, E>>` after `v`. All invocations of the workgroup must call the
+/// function together: it has barriers. The kernel declares
 /// ```wgsl
 /// var<workgroup> sh_exchange: array<f32, ..>; // vec2<f32> with `whole`; N words for each transform of the workgroup
 /// var<storage, read> twiddles: array<vec2<f32>>; // `Generator::table`
@@ -120,8 +126,8 @@ impl Generator {
     }
 
     /// One whose short transforms keep lanes out of each other's banks by padding: a place is then a constant from the
-    /// invocation's own, where a swizzle costs an instruction and a register for each slot. Long ones would not leave room for
-    /// as many workgroups. Transforms must not have `columns` nor be exchanged `whole`.
+    /// invocation's own, where a swizzle costs an instruction and a register for each slot. Long ones would not leave
+    /// room for as many workgroups. Transforms must not have `columns` nor be exchanged `whole`.
     pub(crate) fn padded() -> Generator {
         Generator {
             padded: true,

@@ -37,8 +37,9 @@ struct Side {
     cost: u64,
 }
 
-/// The stages that convolve the pairs `chosen`, numbered as in `pairs`: one for those whose taps come from the right operand and
-/// one for those whose taps come from the left one. `result` has an element for every pair, with what the mode keeps of it.
+/// The stages that convolve the pairs `chosen`, numbered as in `pairs`: one for those whose taps come from the right
+/// operand and one for those whose taps come from the left one. `result` has an element for every pair, with what the
+/// mode keeps of it.
 pub(super) fn stages(
     (op, dtype, mode): (&'static str, DType, ConvMode),
     (a, b): (&Layout, &Layout),

@@ -1,10 +1,10 @@
 //! Convolutions whose transforms fit one workgroup: both transforms, the product and the inverse in one kernel, for a
 //! whole batch in one or two dispatches.
 //!
-//! A pair is convolved by right-angle transforms of N values ([`butterfly`](crate::ops::butterfly)), N the smallest power of two
-//! with m + n − 1 ≤ 2 N, or directly by a few lanes where it is short. Operands are read once and results written once. How
-//! an item is computed depends on it alone: the work list only says which workgroup does it, longest transforms first.
-//! NaN and infinity spread over the whole result of their item, and no further.
+//! A pair is convolved by right-angle transforms of N values ([`butterfly`](crate::ops::butterfly)), N the smallest
+//! power of two with m + n − 1 ≤ 2 N, or directly by a few lanes where it is short. Operands are read once and results
+//! written once. How an item is computed depends on it alone: the work list only says which workgroup does it, longest
+//! transforms first. NaN and infinity spread over the whole result of their item, and no further.
 
 pub(super) mod text;
 

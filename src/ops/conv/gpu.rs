@@ -38,8 +38,8 @@ pub(super) fn stages(
             blocks(whole, length, 0..whole.write, &mut |item| each(0, item))
         }
     };
-    // What transforms in one workgroup and few results take is written into the list at once, so it is counted first. What a
-    // pair takes is no branch here: it would be mispredicted, and cost more than all else.
+    // What transforms in one workgroup and few results take is written into the list at once, so it is counted first.
+    // What a pair takes is no branch here: it would be mispredicted, and cost more than all else.
     let few = match wanted.dtype {
         DType::F32 => FEW_RESULTS as u32,
         _ => 0,
@@ -66,8 +66,8 @@ pub(super) fn stages(
             counts.add(length / 2, pairs);
         }
     }
-    // Other direct pairs; pairs in passes; and blocks of overlap-save, apart those that are added, by the block of the shorter
-    // operand.
+    // Other direct pairs; pairs in passes; and blocks of overlap-save, apart those that are added, by the block of the
+    // shorter operand.
     let (mut direct, mut in_passes, mut blocks) = (Vec::new(), Vec::new(), Vec::new());
     let mut added: Vec<Vec<fused::Item>> = Vec::new();
     for pair in others {
@@ -171,8 +171,8 @@ fn part(whole: &fused::Item, a: Range<u32>, b: Range<u32>) -> fused::Item {
     }
 }
 
-/// Some of the results: the longer operand in stretches, each with the shorter one's length − 1 values more that its first
-/// results meet.
+/// Some of the results: the longer operand in stretches, each with the shorter one's length − 1 values more that its
+/// first results meet.
 fn blocks(
     whole: fused::Item,
     length: u32,
@@ -205,8 +205,8 @@ fn blocks(
 }
 
 /// Both operands in blocks. A block of the shorter one gives results as many as the longer one has values, and its own
-/// length − 1 more. The last ones are nobody's before it, and are written in round 0; the others are added in the order of
-/// the blocks, a round each.
+/// length − 1 more. The last ones are nobody's before it, and are written in round 0; the others are added in the order
+/// of the blocks, a round each.
 fn blocks_of_both(whole: fused::Item, length: u32, each: &mut Each<'_>) -> Result<()> {
     let fused::Item { m, n, .. } = whole;
     let (longer, shorter) = (m.max(n), m.min(n));

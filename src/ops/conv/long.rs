@@ -1,8 +1,9 @@
 //! Convolutions that no workgroup holds, by transforms in passes.
 //!
-//! A pair whose results fit 2 N values takes right-angle transforms of N complex ones: real polynomials modulo x^N = -i, whose product is
-//! c_j - i c_{j+N}. The first pass of each operand reads real values, the first pass back reads products of spectra, and the last one
-//! writes real values. An operand that several pairs share is transformed once in each turn.
+//! A pair whose results fit 2 N values takes right-angle transforms of N complex ones: real polynomials modulo x^N =
+//! -i, whose product is c_j - i c_{j+N}. The first pass of each operand reads real values, the first pass back reads
+//! products of spectra, and the last one writes real values. An operand that several pairs share is transformed once in
+//! each turn.
 
 use std::collections::HashMap;
 

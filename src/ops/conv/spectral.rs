@@ -161,7 +161,8 @@ impl Kept {
         Ok(())
     }
 
-    /// The first results of `a * kernel`, as many as `out` holds, in parallel blocks; the kernel has `wrapped` + 1 values.
+    /// The first results of `a * kernel`, as many as `out` holds, in parallel blocks; the kernel has `wrapped` + 1
+    /// values.
     pub(super) fn blocks(
         &self,
         a: &[f32],

@@ -1,7 +1,7 @@
 //! The largest value of a cross-correlation and its lag, and the shape-based distance, without storing any lag's value.
 //!
-//! Cost: as the convolution, or m·n multiply-adds a pair; memory: 8 bytes a pair or a tile of 448 lags, and for the distance
-//! copies of the operands.
+//! Cost: as the convolution, or m·n multiply-adds a pair; memory: 8 bytes a pair or a tile of 448 lags, and for the
+//! distance copies of the operands.
 
 mod tiles;
 mod twin;

@@ -1,9 +1,10 @@
 //! Transforms that no workgroup holds, as passes.
 //!
-//! A power of two is transformed by its passes, operand → scratch → result. Another length n takes Bluestein's way: with
-//! w_k = e^(-πi k² / n), X_k = w_k Σ_j (x_j w_j) conj(w_{k-j}), a convolution made by three transforms of the power of two M ≥ 2 n − 1.
-//! Elements of one length share the spectrum of conj(w). Even numbers of real values are transformed as half as many complex ones;
-//! the first pass or the last one makes them of the spectrum or takes them apart.
+//! A power of two is transformed by its passes, operand → scratch → result. Another length n takes Bluestein's way:
+//! with w_k = e^(-πi k² / n), X_k = w_k Σ_j (x_j w_j) conj(w_{k-j}), a convolution made by three transforms of the
+//! power of two M ≥ 2 n − 1. Elements of one length share the spectrum of conj(w). Even numbers of real values are
+//! transformed as half as many complex ones; the first pass or the last one makes them of the spectrum or takes them
+//! apart.
 //!
 //! Where the scratch that all would need is too much, elements take turns; one of them always has its turn.
 
@@ -146,7 +147,8 @@ impl Turn {
     }
 }
 
-/// The stages of these elements, each with log2 of the power of two that its passes are of, and the words of the scratches.
+/// The stages of these elements, each with log2 of the power of two that its passes are of, and the words of the
+/// scratches.
 pub(super) fn stages(
     op: &'static str,
     elements: &[(u32, Item)],

@@ -112,7 +112,8 @@ fn spectrum(n: usize) -> usize {
 }
 
 impl Transform {
-    /// The launch. The result of [`Transform::RealInverse`] has the layout of operand 1; all others have one of their own accord.
+    /// The launch. The result of [`Transform::RealInverse`] has the layout of operand 1; all others have one of their
+    /// own accord.
     ///
     /// `room` is of the GPU that it is for; the CPU needs none and runs no stages.
     pub(crate) fn launch(self, inputs: &[&Layout], room: Option<Room>) -> Result<Launch> {
@@ -194,8 +195,8 @@ fn inverse(x: &Layout, result: &Layout, room: Option<Room>) -> Result<Launch> {
     })
 }
 
-/// The stages of transforms of elements of the lengths `n` inside another operation, from its scratch buffer `x` to `y`, in which
-/// they lie as `from` and `to` say. Scratch buffers of their own, whose words come too, begin at `own`.
+/// The stages of transforms of elements of the lengths `n` inside another operation, from its scratch buffer `x` to
+/// `y`, in which they lie as `from` and `to` say. Scratch buffers of their own, whose words come too, begin at `own`.
 pub(crate) fn inside(
     transform: Transform,
     n: &Layout,

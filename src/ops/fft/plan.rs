@@ -9,8 +9,8 @@
 //! | above, to 2²⁴ if a power of two and to 2²² if not | the same two ways in passes: [`long`] |
 //! | even, of real values | as n / 2 complex ones, even and odd values, the same ways; taken apart or put together by the same kernels |
 //!
-//! Each reads its element once and writes its result once. Transforms of 8192 take 32 KiB of workgroup memory, others 16 KiB at
-//! most, and in passes where there is less. What no kernel reaches is refused.
+//! Each reads its element once and writes its result once. Transforms of 8192 take 32 KiB of workgroup memory, others
+//! 16 KiB at most, and in passes where there is less. What no kernel reaches is refused.
 //!
 //! Elements of one way are the items of one stage, several to a workgroup where they are short.
 

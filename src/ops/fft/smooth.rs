@@ -1,8 +1,8 @@
 //! Transforms of products of 2, 3, 5 and 7: stages of mixed radix, which one kernel takes from the work list.
 //!
-//! Stockham's algorithm, decimation in time. A stage of radix r has n / r butterflies an element, and those of all elements of a
-//! workgroup are dealt to its invocations. The code of each radix is written by Rust, and which one comes next is read from
-//! the task, or from the parameters where all items are alike.
+//! Stockham's algorithm, decimation in time. A stage of radix r has n / r butterflies an element, and those of all
+//! elements of a workgroup are dealt to its invocations. The code of each radix is written by Rust, and which one comes
+//! next is read from the task, or from the parameters where all items are alike.
 //!
 //! Even numbers n of real values are n / 2 complex ones, as in `fft_real.wgsl`.
 
@@ -143,8 +143,8 @@ pub(super) static TWIDDLES: Table = Table {
 /// Entries of the work list that a task takes.
 pub(super) const TASK: usize = 2;
 
-/// What the workgroups of these items of one size do: the tasks, one for each, and what they have in common if the items are all
-/// of one length. The items, which begin at `first` in the work list, are sorted.
+/// What the workgroups of these items of one size do: the tasks, one for each, and what they have in common if the
+/// items are all of one length. The items, which begin at `first` in the work list, are sorted.
 pub(super) fn tasks(
     op: &'static str,
     items: &mut [Item],
@@ -246,8 +246,8 @@ impl Writer<'_> {
         let _ = writeln!(self.out, "    {text}");
     }
 
-    /// The stage of one radix: from the operand or the workgroup's memory to that or to the result. Butterfly q of an invocation
-    /// is number b{q} of element f{q}, which is live{q} if there is one.
+    /// The stage of one radix: from the operand or the workgroup's memory to that or to the result. Butterfly q of an
+    /// invocation is number b{q} of element f{q}, which is live{q} if there is one.
     fn stage(&mut self, radix: u32, butterflies: u32) {
         let _ = writeln!(self.out, "fn stage_{radix}(lid: u32, t: Task, s: Stage) {{");
         self.line("let part = 1.0 / f32(s.m);");

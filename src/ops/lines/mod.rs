@@ -1,7 +1,8 @@
-//! What is worked out along an axis: one value for each line, such as its mean, or every value by what its line comes to, such as softmax.
+//! What is worked out along an axis: one value for each line, such as its mean, or every value by what its line comes
+//! to, such as softmax.
 //!
-//! A line is the values of an element along one axis, or the whole element. Cost: the values read once from memory, and once or twice more
-//! from a cache, or, of lines that are cut, from memory; one value for each line, or all, written.
+//! A line is the values of an element along one axis, or the whole element. Cost: the values read once from memory, and
+//! once or twice more from a cache, or, of lines that are cut, from memory; one value for each line, or all, written.
 
 mod plan;
 mod twin;

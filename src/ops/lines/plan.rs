@@ -12,8 +12,8 @@ pub(super) const WORKGROUP: usize = 256;
 pub(super) const TILE: usize = HELD * WORKGROUP;
 /// Values of a line that an invocation holds, where they lie side by side.
 const HELD: usize = 16;
-/// Invocations to a line whose values lie side by side, and the values of the longest such line. Each class is a dispatch, and waits for
-/// the one before: more of them take longer than some idle invocations.
+/// Invocations to a line whose values lie side by side, and the values of the longest such line. Each class is a
+/// dispatch, and waits for the one before: more of them take longer than some idle invocations.
 const BESIDE: [(usize, usize); 4] = [(4, 4 * HELD), (32, 32 * HELD), (64, 64 * HELD), (256, TILE)];
 /// The same where they lie apart.
 const APART: [(usize, usize); 2] = [(8, 1024), (32, TILE)];

@@ -1,4 +1,5 @@
-//! The CPU's version. Sums are made in f64, in parts of a fixed size, so that bits do not depend on the number of cores.
+//! The CPU's version. Sums are made in f64, in parts of a fixed size, so that bits do not depend on the number of
+//! cores.
 
 use rayon::prelude::*;
 

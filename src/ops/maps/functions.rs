@@ -1,7 +1,8 @@
-//! Functions of f32 for the CPU, without a branch, so that LLVM makes vectors of loops over them, and in `f32` alone. The shaders compute the
-//! same formulas; what they promise is in the table.
+//! Functions of f32 for the CPU, without a branch, so that LLVM makes vectors of loops over them, and in `f32` alone.
+//! The shaders compute the same formulas; what they promise is in the table.
 //!
-//! Products and sums are not fused: without the FMA feature of a CPU, `mul_add` is a call. Constants are split so that what must be exact is.
+//! Products and sums are not fused: without the FMA feature of a CPU, `mul_add` is a call. Constants are split so that
+//! what must be exact is.
 
 /// 1.5 · 2²³: added and taken away again, it leaves the nearest integer, ties to even, of what is below 2²².
 const MAGIC: f32 = 12_582_912.0;

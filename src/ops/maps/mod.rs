@@ -241,10 +241,11 @@ pub struct MapInfo {
     pub absolute: f32,
 }
 
-/// Every map that goes by the table of formulas, each type of values by itself, with the error that it is held to on every device.
+/// Every map that goes by the table of formulas, each type of values by itself, with the error that it is held to on
+/// every device.
 ///
-/// A result of `f32` is at most `ulps` units in the last place, `absolute`, and 2⁻¹²⁶ from the exact one: a GPU may take operands and results
-/// below 2⁻¹²⁶ for zero. A result of `f16` is that of `f32`, rounded.
+/// A result of `f32` is at most `ulps` units in the last place, `absolute`, and 2⁻¹²⁶ from the exact one: a GPU may
+/// take operands and results below 2⁻¹²⁶ for zero. A result of `f16` is that of `f32`, rounded.
 ///
 /// ```
 /// let exp = vsla::maps().find(|map| map.name == "exp").unwrap();

@@ -32,7 +32,8 @@ pub enum Activation {
     Identity,
     /// max(x, 0), and NaN for NaN.
     Relu,
-    /// x Φ(x) = ½ x erfc(−x/√2), within 8 units in the last place or 2⁻¹²⁶; −0 for −∞, and NaN for NaN. Some 40 operations on a GPU.
+    /// x Φ(x) = ½ x erfc(−x/√2), within 8 units in the last place or 2⁻¹²⁶; −0 for −∞, and NaN for NaN. Some 40
+    /// operations on a GPU.
     Gelu,
 }
 

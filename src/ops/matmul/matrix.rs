@@ -1,7 +1,7 @@
 //! Products of f16 on cooperative matrices: tiles, and the part of `matmul_matrix.wgsl` that depends on them.
 //!
-//! A workgroup is one, four or eight subgroups. Tiles of all sizes sum in one order, as many products at a time as matrices are deep, so a
-//! product's bits do not depend on its tile.
+//! A workgroup is one, four or eight subgroups. Tiles of all sizes sum in one order, as many products at a time as
+//! matrices are deep, so a product's bits do not depend on its tile.
 
 #[cfg(feature = "gpu")]
 use std::fmt::Write;
@@ -38,8 +38,8 @@ const fn variant(flags: &'static [&'static str]) -> Variant {
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "matmul_matrix",
     source: include_str!("../../../shaders/matmul_matrix.wgsl"),
-    // What is only read is bound like what is written: loads of what cannot change are moved to just before their use, which
-    // costs an eighth. And a buffer may be bound twice, but not both ways.
+    // What is only read is bound like what is written: loads of what cannot change are moved to just before their use,
+    // which costs an eighth. And a buffer may be bound twice, but not both ways.
     access: &[Access::Write; 7],
     variants: variants!(
         ["T32"], ["T64"], ["T128"], ["T32", "LOOSE"], ["T64", "LOOSE"], ["T128", "LOOSE"],
@@ -96,8 +96,8 @@ pub(super) fn kind(
     tile + if quads { 0 } else { tiles.len() }
 }
 
-/// Products of whole quads go to the same tile for others, where they are little work beside those: a dispatch of their own would take
-/// longer. Both tiles load the same values and add up in the same order, so this changes no bit.
+/// Products of whole quads go to the same tile for others, where they are little work beside those: a dispatch of their
+/// own would take longer. Both tiles load the same values and add up in the same order, so this changes no bit.
 pub(super) fn join_few<T>(
     op: &'static str,
     of_kind: &mut [Vec<T>],
@@ -195,7 +195,8 @@ impl Writer {
         // A step that compilers do not know: loops that they unroll need more registers than there are.
         out += "let step = min(p.groups, 1u);\n";
         if tile.subgroups() > 4 {
-            // The largest tile is faster with two places to multiply in than with three, though its last loads are in vain.
+            // The largest tile is faster with two places to multiply in than with three, though its last loads are in
+            // vain.
             let next = format!("let next = min(n + 1u, stages - 1u);\n{}", load("next"));
             let _ = writeln!(
                 out,
@@ -230,8 +231,8 @@ impl Writer {
         out
     }
 
-    /// Where each slot's values begin, in quads of words where those are whole. Rows and columns outside of the product are taken from its
-    /// edge: they get into no result that is kept.
+    /// Where each slot's values begin, in quads of words where those are whole. Rows and columns outside of the product
+    /// are taken from its edge: they get into no result that is kept.
     fn places(&self, part: &Part) -> String {
         let (name, (extent, origin)) = (part.name, side(part));
         let mut text = match self.loose {

@@ -1,7 +1,8 @@
 //! Matrix products, each of its own extents.
 //!
-//! `(A B)_ij = Σ_l A_il B_lj`, rank 2. Tiles of all products are the work of one dispatch for each size of tile, and a product's size of tile
-//! depends on its own extents: neither the neighbours nor their number change what a product gives.
+//! `(A B)_ij = Σ_l A_il B_lj`, rank 2. Tiles of all products are the work of one dispatch for each size of tile, and a
+//! product's size of tile depends on its own extents: neither the neighbours nor their number change what a product
+//! gives.
 
 mod epilogue;
 mod matrix;
@@ -28,8 +29,8 @@ pub(crate) use matrix::generate as generate_matrix;
 #[cfg(feature = "gpu")]
 pub(crate) use text::generate;
 
-/// How matrix products are made on a GPU: by kernels that need more or less of the device. [`Product::tier`](crate::Product::tier) forces one; the CPU has
-/// one way, which is both `Auto` and `Baseline`.
+/// How matrix products are made on a GPU: by kernels that need more or less of the device.
+/// [`Product::tier`](crate::Product::tier) forces one; the CPU has one way, which is both `Auto` and `Baseline`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Tier {
@@ -38,11 +39,13 @@ pub enum Tier {
     Auto,
     /// By kernels that any device runs.
     Baseline,
-    /// By kernels for workgroups of up to 1,024 invocations and 32 KiB of memory. Sums of 256 products and more have some of their own
-    /// there, where a product has less than 128 tiles of 64 × 64: sets of invocations share a sum, the more the fewer tiles a call has, in one order
-    /// however many they are. All others take those of the baseline, since none that needs more was faster.
+    /// By kernels for workgroups of up to 1,024 invocations and 32 KiB of memory. Sums of 256 products and more have
+    /// some of their own there, where a product has less than 128 tiles of 64 × 64: sets of invocations share a sum,
+    /// the more the fewer tiles a call has, in one order however many they are. All others take those of the baseline,
+    /// since none that needs more was faster.
     Native,
-    /// By the device's cooperative matrices, of 16 × 16 or of 8 × 8: those of 16 are some five to ten times as fast on large products.
+    /// By the device's cooperative matrices, of 16 × 16 or of 8 × 8: those of 16 are some five to ten times as fast on
+    /// large products.
     Matrix,
 }
 
@@ -155,7 +158,8 @@ struct Extents {
     strides: [u32; 2],
 }
 
-/// What makes inner extents equal that are not: of factors (m, k) and (l, n), which are transposes of what is stored where it says so.
+/// What makes inner extents equal that are not: of factors (m, k) and (l, n), which are transposes of what is stored
+/// where it says so.
 pub(in crate::ops) fn fits(
     transposed: [bool; 2],
     [m, k]: [u32; 2],
@@ -272,8 +276,8 @@ impl Matmul {
         }
         let (mut temps, mut all) = (Vec::new(), Vec::new());
         if target != Target::Cpu {
-            // Sums of f16 are kept in f32 until they are whole, and rounded once: by the kernel itself, where it is one on matrices and no
-            // two of its invocations have values in one word.
+            // Sums of f16 are kept in f32 until they are whole, and rounded once: by the kernel itself, where it is one
+            // on matrices and no two of its invocations have values in one word.
             let whole = products.iter().all(|product| product.n % 8 == 0);
             let rounds = result == DType::F16 && whole && matches!(target, Target::Matrix { .. });
             let sums = match result {

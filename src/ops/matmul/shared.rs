@@ -64,7 +64,8 @@ pub(super) fn text(tile: &DenseTile) -> String {
     out
 }
 
-/// Where the invocation's values are. Rows and columns beyond the operand's last are the last one's, and make results that are not stored.
+/// Where the invocation's values are. Rows and columns beyond the operand's last are the last one's, and make results
+/// that are not stored.
 fn places(side: &Side, out: &mut String) {
     let name = side.name;
     let (origin, extent) = match name {

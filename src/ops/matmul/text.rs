@@ -28,8 +28,9 @@ pub(crate) fn generate(flags: &[&str]) -> String {
     out
 }
 
-/// Inner products that are added up by themselves before they are added to the sum of those before, as every kernel of small products
-/// with long sums does it in the native tier: so many that 64 sets have one each, up to those of the baseline.
+/// Inner products that are added up by themselves before they are added to the sum of those before, as every kernel of
+/// small products with long sums does it in the native tier: so many that 64 sets have one each, up to those of the
+/// baseline.
 pub(super) const NATIVE_BLOCK: &str = "min(32u * ((o.k + 2047u) / 2048u), BLOCK)";
 
 struct Writer<'a> {
@@ -126,14 +127,15 @@ impl Writer<'_> {
         self.out.push_str(&text);
     }
 
-    /// Whether what is done to whole sums is done when all are stored, so that the loop that makes many of them has the registers.
+    /// Whether what is done to whole sums is done when all are stored, so that the loop that makes many of them has the
+    /// registers.
     fn late(&self) -> bool {
         let [high, wide] = self.squares.part;
         high * wide > 32
     }
 
-    /// Where in the operand an invocation's quads are, from a stage's begin on. Those beyond the operand's last row or column are the
-    /// last one's, and make results that are not stored.
+    /// Where in the operand an invocation's quads are, from a stage's begin on. Those beyond the operand's last row or
+    /// column are the last one's, and make results that are not stored.
     fn places(&mut self, side: &Side) {
         self.squares.places(side, self.out);
         let (name, origin, extent) = bounds(side);
@@ -155,8 +157,8 @@ impl Writer<'_> {
         }
     }
 
-    /// The values of the stage from k on, with zeros behind the inner extent. All of them in one branch, so that all are under way
-    /// together; whole stages, most of all those of quads, without any other question.
+    /// The values of the stage from k on, with zeros behind the inner extent. All of them in one branch, so that all
+    /// are under way together; whole stages, most of all those of quads, without any other question.
     fn load(&mut self, k: &str, ways: &[&str]) {
         let depth = self.squares.depth;
         self.line(&format!("if {k} + {depth}u <= o.k {{"));
@@ -202,8 +204,8 @@ impl Writer<'_> {
         self.line("}");
     }
 
-    /// Adds the sums to what is there, or puts them there. Whole large tiles by themselves: so that what is there of all sums is under way
-    /// together.
+    /// Adds the sums to what is there, or puts them there. Whole large tiles by themselves: so that what is there of
+    /// all sums is under way together.
     fn store(&mut self) {
         let late = self.late();
         let [mut add, mut set, mut put] = [(); 3].map(|()| String::new());
@@ -240,8 +242,8 @@ impl Writer<'_> {
             && self.squares.sides().into_iter().all(fits)
     }
 
-    /// Stores sums, or where rows begin anywhere, and all is done but to store them, does so by way of the operands' memory: for what neighbours
-    /// store together lies side by side then.
+    /// Stores sums, or where rows begin anywhere, and all is done but to store them, does so by way of the operands'
+    /// memory: for what neighbours store together lies side by side then.
     fn spread(&mut self, put: &str) {
         let half = self.squares.rows / 2;
         let [mut above, mut below] = [(); 2].map(|()| String::new());

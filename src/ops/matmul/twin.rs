@@ -127,8 +127,9 @@ fn multiply(args: &TwinArgs<'_>, form: &Form, piece: Piece<'_, f32>, parallelism
         for begin in (0..k).step_by(BLOCK) {
             let a = &a[begin * a_column as usize..];
             let b = &b[begin * b_row as usize..];
-            // SAFETY: the factors are rows x k and k x n values at these strides, which the assertion found inside the slices,
-            // this part of them ends where they end or before, and the result is rows x n values of a slice of its own.
+            // SAFETY: the factors are rows x k and k x n values at these strides, which the assertion found inside the
+            // slices, this part of them ends where they end or before, and the result is rows x n values of a slice of
+            // its own.
             #[allow(unsafe_code, reason = "the crate takes pointers")]
             unsafe {
                 gemm::gemm(

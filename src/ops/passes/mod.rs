@@ -1,7 +1,7 @@
 //! Transforms of powers of two that are longer than a workgroup holds: two or three passes of radices 64 to 1,024.
 //!
-//! A pass reads and writes every value once, from one buffer to another. What the first one reads and the last one writes may be more than
-//! values: parts of real signals, Bluestein's chirps, products of spectra.
+//! A pass reads and writes every value once, from one buffer to another. What the first one reads and the last one
+//! writes may be more than values: parts of real signals, Bluestein's chirps, products of spectra.
 
 #[cfg(feature = "gpu")]
 mod text;
@@ -160,8 +160,8 @@ fn transform(build: &Build, first: bool) -> Transform<'_> {
 
 /// log2 of the radix of each pass of 2^log values that are stored so. Fewer passes are better, and then equal ones.
 ///
-/// What takes halves apart writes half as many neighbouring values as it has columns, and not at whole sectors: wide columns, so a
-/// short last pass.
+/// What takes halves apart writes half as many neighbouring values as it has columns, and not at whole sectors: wide
+/// columns, so a short last pass.
 fn passes(log: u32, store: u32) -> &'static [u32] {
     match log {
         14 if halves(store) => &[8, 6],
@@ -207,7 +207,8 @@ pub(crate) enum Place {
 /// Where values begin.
 pub(crate) type Spot = (Place, u32);
 
-/// Where values begin, and where each of at most three passes puts them: the last spot is there twice where there are two.
+/// Where values begin, and where each of at most three passes puts them: the last spot is there twice where there are
+/// two.
 pub(crate) type Route = [Spot; 4];
 
 /// The route of a transform of so many passes by way of `aside`, and of `early` before it where there are three.

@@ -1,4 +1,5 @@
-//! Reductions: one value an element, or a pair: sum, dot, norm1, norm2, max, argmax, min, argmin, and equality up to trailing zeros.
+//! Reductions: one value an element, or a pair: sum, dot, norm1, norm2, max, argmax, min, argmin, and equality up to
+//! trailing zeros.
 //!
 //! Cost: the values read once (norm2 twice, the second time from a cache), one word an element written, in one to four
 //! dispatches. Memory: 4 or 8 bytes for each 4096 values of elements longer than that.

@@ -16,8 +16,8 @@ const NEAR: usize = 1 << 16;
 /// Sources at most that are added up in one chain.
 const CHAIN: u32 = 8;
 
-/// The sources of every element in the order in which they lie, each with its row in the element; of rows that are no chain,
-/// none. Only the CPU needs them: they are made when it first adds up.
+/// The sources of every element in the order in which they lie, each with its row in the element; of rows that are no
+/// chain, none. Only the CPU needs them: they are made when it first adds up.
 pub(super) type BySource = OnceLock<Vec<[u32; 2]>>;
 
 pub(super) fn add_up<T: Arithmetic>(

@@ -1,8 +1,9 @@
 //! Products of matrices whose entries are vectors: c_ik = Σ_j a_ij ∘ b_jk, ∘ a convolution or a Kronecker product.
 //!
-//! A Kronecker product, and a convolution of short entries or of integers, goes by the definition, in one dispatch. Others go by
-//! transforms ([`spectral`]): an entry is transformed once for each length that a result needs it at, sums are taken of
-//! spectra, and each result is transformed back once. How a result is made depends on the lengths of its own row and column.
+//! A Kronecker product, and a convolution of short entries or of integers, goes by the definition, in one dispatch.
+//! Others go by transforms ([`spectral`]): an entry is transformed once for each length that a result needs it at, sums
+//! are taken of spectra, and each result is transformed back once. How a result is made depends on the lengths of its
+//! own row and column.
 
 mod spectral;
 mod twin;
@@ -111,8 +112,8 @@ struct Products {
 
 /// Values of a transform at least.
 const SHORTEST: u64 = 64;
-/// What a multiply-add of the definition may cost, in values of a transform that would take its place: beyond, spectra are faster. Up
-/// to so many values on one side a term is never transformed, and products with [1] stay exact.
+/// What a multiply-add of the definition may cost, in values of a transform that would take its place: beyond, spectra
+/// are faster. Up to so many values on one side a term is never transformed, and products with [1] stay exact.
 const DIRECT: u64 = 8;
 
 /// Products of matrices with entries of a type. The extents of the results come beside them.

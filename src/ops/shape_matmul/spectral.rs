@@ -1,9 +1,10 @@
-//! Results that go by transforms, on a GPU: entries with zeros behind them, their spectra, sums of products of spectra, and back.
+//! Results that go by transforms, on a GPU: entries with zeros behind them, their spectra, sums of products of spectra,
+//! and back.
 //!
-//! What goes by transforms of one length in one product is a block: its rows, its columns, and all that they share. Blocks take turns
-//! where the scratch that all would need is too much. One that has no room alone is cut: along the inner extent first, where sums go on
-//! in the next turn, and where the results alone have no room, into blocks of fewer rows or columns, which transform some
-//! entries again.
+//! What goes by transforms of one length in one product is a block: its rows, its columns, and all that they share.
+//! Blocks take turns where the scratch that all would need is too much. One that has no room alone is cut: along the
+//! inner extent first, where sums go on in the next turn, and where the results alone have no room, into blocks of
+//! fewer rows or columns, which transform some entries again.
 
 mod blocks;
 
@@ -415,7 +416,8 @@ mod tests {
         let [there, back] = transforms([5, 6, 7], &[]);
         assert_eq!(there, [256; 5 * 6 + 6 * 7]);
         assert_eq!(back, [256; 5 * 7]);
-        // The entry in row 1 is longer, and one of its row is empty: five others there have two spectra, as has all of b.
+        // The entry in row 1 is longer, and one of its row is empty: five others there have two spectra, as has all of
+        // b.
         let [there, back] = transforms([2, 6, 3], &[(0, 6, 300), (0, 7, 0)]);
         let mut expected = vec![256; 6 + 18];
         expected.extend([512; 5 + 18]);
@@ -429,7 +431,8 @@ mod tests {
     fn blocks_fall_apart_where_results_have_no_room() {
         let (plan, layouts) = plan([5, 6, 7], &[]);
         let [a, b] = &layouts;
-        // Room for all, for the results and spectra at two j, for blocks of 3 × 4, 2 × 4, 3 × 3 and 2 × 3, and for one result.
+        // Room for all, for the results and spectra at two j, for blocks of 3 × 4, 2 × 4, 3 × 3 and 2 × 3, and for one
+        // result.
         for (words, turns) in [
             (1 << 20, 1),
             (35 * 258, 3),

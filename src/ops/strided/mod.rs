@@ -1,9 +1,9 @@
-//! Copies in which each value of the result is at most one value of the source: slices, padding, reversal, other boxes, broadcasts,
-//! stacks and windows.
+//! Copies in which each value of the result is at most one value of the source: slices, padding, reversal, other boxes,
+//! broadcasts, stacks and windows.
 //!
-//! An element of the result reads one element of the source, axis by axis: along an axis of the result, from a shift on, backwards,
-//! or one value over and over. What lies outside the source's box is zero. Axes that need not be told apart are merged first, so
-//! that nearly everything becomes runs of values.
+//! An element of the result reads one element of the source, axis by axis: along an axis of the result, from a shift
+//! on, backwards, or one value over and over. What lies outside the source's box is zero. Axes that need not be told
+//! apart are merged first, so that nearly everything becomes runs of values.
 //!
 //! Cost: the values that are there read once, the result written once, in one dispatch.
 
@@ -78,8 +78,8 @@ pub(crate) static BOXES: Kernel = Kernel {
 /// A shift so far reads nothing, whatever it is: no extent is larger.
 const FAR: i64 = 1 << 40;
 
-/// The shift as a kernel gets it, which counts in units of so many words. One that is cut reads nothing: an element on a GPU has fewer
-/// than 2³¹ units.
+/// The shift as a kernel gets it, which counts in units of so many words. One that is cut reads nothing: an element on
+/// a GPU has fewer than 2³¹ units.
 fn on_gpu(shift: i64, words: u32) -> u32 {
     let far = i64::from(i32::MAX) / i64::from(words.max(1));
     shift.clamp(-far, far) as u32
@@ -167,8 +167,8 @@ struct Seen {
     /// `None` is the layout itself.
     x: Option<Layout>,
     y: Option<Layout>,
-    /// Whether values that follow each other in the result do so in the source, forward or all of them backwards: of rank 1, or of
-    /// rank 2 whose rows are whole.
+    /// Whether values that follow each other in the result do so in the source, forward or all of them backwards: of
+    /// rank 1, or of rank 2 whose rows are whole.
     runs: bool,
 }
 
@@ -318,8 +318,8 @@ fn twin(dtype: DType, seen: Seen) -> Twin {
     Twin::new(twin::of(dtype, seen)).holding(bytes)
 }
 
-/// The matrices that a copy turns over their diagonal, (where it begins, rows, columns) each, where it does no more than that: perhaps
-/// several of one shape to an element.
+/// The matrices that a copy turns over their diagonal, (where it begins, rows, columns) each, where it does no more
+/// than that: perhaps several of one shape to an element.
 fn turned<'a>(seen: &'a Seen, x: &'a Layout) -> Option<impl Iterator<Item = [u32; 3]> + 'a> {
     let axes: Vec<usize> = seen.reading.axes.iter().map(|axis| axis.along).collect();
     let rank = axes.len();

@@ -1,7 +1,7 @@
 //! The layouts of dense stacks: groups of elements, each an element of one more axis.
 //!
-//! Slices of a stack follow each other, so a batch of stacks is also a batch of slices, each an element in the box of its group. That is
-//! what is computed; the stacks are another layout of the same values.
+//! Slices of a stack follow each other, so a batch of stacks is also a batch of slices, each an element in the box of
+//! its group. That is what is computed; the stacks are another layout of the same values.
 
 use std::ops::Range;
 
@@ -15,7 +15,8 @@ use crate::{Error, Result, host};
 pub(crate) enum Groups {
     /// So many elements each, one group behind the other.
     Counts(Vec<usize>),
-    /// So many windows of `size` elements, the beginnings of two `stride` apart; the last ones may reach beyond the batch.
+    /// So many windows of `size` elements, the beginnings of two `stride` apart; the last ones may reach beyond the
+    /// batch.
     Windows {
         count: usize,
         size: usize,
@@ -59,8 +60,8 @@ struct Stacks {
     as_they_are: bool,
 }
 
-/// The stacks of these groups of `x`, of at most `most` bytes for values of type `dtype`; or their slices, and the layout of stacks beside
-/// them.
+/// The stacks of these groups of `x`, of at most `most` bytes for values of type `dtype`; or their slices, and the
+/// layout of stacks beside them.
 pub(super) fn stack(
     op: &'static str,
     dtype: DType,

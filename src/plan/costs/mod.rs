@@ -329,8 +329,8 @@ impl CostTable {
         Some((length, cost))
     }
 
-    /// Convolutions by the transforms that serve blocks for so many taps, powers of two, and what each costs: those that
-    /// are longer than the taps, or the longest.
+    /// Convolutions by the transforms that serve blocks for so many taps, powers of two, and what each costs: those
+    /// that are longer than the taps, or the longest.
     pub(crate) fn blocks(&self, taps: u64) -> impl Iterator<Item = (u32, f64)> + '_ {
         let first = (taps.min(u64::from(self.longest_block()) / 2) + 1)
             .next_power_of_two()
@@ -341,7 +341,8 @@ impl CostTable {
         })
     }
 
-    /// Results and multiply-adds of the direct method, those on zeros included. On a GPU short pairs are items and no more.
+    /// Results and multiply-adds of the direct method, those on zeros included. On a GPU short pairs are items and no
+    /// more.
     pub(crate) fn direct_work(&self, m: u64, n: u64) -> (f64, f64) {
         let results = match (self.engine, results(m, n)) {
             (Engine::Cpu, results) => results,
@@ -364,15 +365,15 @@ impl CostTable {
         item + results * result + multiply_adds * multiply_add
     }
 
-    /// Whether overlap-save of m and n values by transforms of this length takes both operands in blocks: on a GPU, where
-    /// the shorter one fills most of the longest transform there is, or more.
+    /// Whether overlap-save of m and n values by transforms of this length takes both operands in blocks: on a GPU,
+    /// where the shorter one fills most of the longest transform there is, or more.
     pub(crate) fn splits(&self, m: u64, n: u64, length: u32) -> bool {
         let longest = !self.is_cpu() && length == self.longest_block();
         longest && m.min(n).saturating_mul(4) > u64::from(length) * 3
     }
 
-    /// Overlap-save of m and n values by transforms of this length: blocks of the shorter operand, and convolutions for each of them.
-    /// `None` where they do not hold the taps, or where there would be too many blocks to list.
+    /// Overlap-save of m and n values by transforms of this length: blocks of the shorter operand, and convolutions for
+    /// each of them. `None` where they do not hold the taps, or where there would be too many blocks to list.
     fn blocks_of_save(&self, m: u64, n: u64, length: u32) -> Option<(u64, u64)> {
         let splits = self.splits(m, n, length);
         let (longer, taps, length) = (m.max(n), m.min(n), u64::from(length));
@@ -401,8 +402,8 @@ impl CostTable {
         })
     }
 
-    /// The multiply-adds of a choice for m and n values: those of the definition, or 7½ L log₂ L for each convolution by transforms of
-    /// length L. Saturates.
+    /// The multiply-adds of a choice for m and n values: those of the definition, or 7½ L log₂ L for each convolution
+    /// by transforms of length L. Saturates.
     pub(crate) fn work(&self, m: u64, n: u64, choice: Choice) -> u64 {
         let transforms = |length: u32| 3 * transform_work(length.into());
         match choice {

@@ -17,11 +17,11 @@ pub(crate) struct DenseTile {
     pub sets: u32,
     /// Rows of tiles that are made together, so that what they read of b is still in the cache.
     pub band: u32,
-    /// Tiles of a product from which on this one is taken. A larger one makes more of what it loads, a smaller one leaves work for
-    /// every core.
+    /// Tiles of a product from which on this one is taken. A larger one makes more of what it loads, a smaller one
+    /// leaves work for every core.
     least: u64,
-    /// Whether it is there for factors that are not made of whole aligned quads of words, and for a right factor that is stored
-    /// transposed.
+    /// Whether it is there for factors that are not made of whole aligned quads of words, and for a right factor that
+    /// is stored transposed.
     pub loose: bool,
     turned: bool,
 }
@@ -68,8 +68,8 @@ const fn native(flag: &'static str, tile: [u32; 2], sets: u32, least: u64) -> De
     }
 }
 
-/// Those of devices that have that: the baseline's, and behind them those for long sums of small products. These add up in short
-/// blocks, one after the other in registers or each by a set of invocations, and so all give the same bits.
+/// Those of devices that have that: the baseline's, and behind them those for long sums of small products. These add up
+/// in short blocks, one after the other in registers or each by a set of invocations, and so all give the same bits.
 pub(crate) const NATIVE: [DenseTile; 7] = [
     DENSE[0],
     DENSE[1],
@@ -83,8 +83,8 @@ pub(crate) const NATIVE: [DenseTile; 7] = [
 /// Inner extents from which on sums are long.
 const LONG: u32 = 256;
 
-/// Which of `NATIVE` each of these products takes, (m, k, n) and whether its factors are loose. Small products with long sums take the
-/// largest tile that their values fill often enough: that changes no bit.
+/// Which of `NATIVE` each of these products takes, (m, k, n) and whether its factors are loose. Small products with
+/// long sums take the largest tile that their values fill often enough: that changes no bit.
 pub(crate) fn native_tiles(op: &'static str, products: &[([u32; 3], bool)]) -> Result<Vec<usize>> {
     let own = |&([m, k, n], loose): &([u32; 3], bool)| {
         let tile = DenseTile::of(&DENSE, [m, n], loose, false);

@@ -1,7 +1,7 @@
 //! Tiles of matrix products: a table for each way to multiply, and which of its tiles a product takes.
 //!
-//! The choice is a function of the product's own shape and of the table, so that neighbours change no bit. Tables are written from
-//! measurements; `docs/performance.md` has those.
+//! The choice is a function of the product's own shape and of the table, so that neighbours change no bit. Tables are
+//! written from measurements; `docs/performance.md` has those.
 
 mod dense;
 mod sparse;

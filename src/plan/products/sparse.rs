@@ -20,7 +20,8 @@ pub(crate) struct SparseTile {
     from: u32,
     /// Columns up to which it is taken.
     to: u32,
-    /// Subgroups that take turns at the memory that results go through, where the dense factor is stored transposed: it takes more of the rest.
+    /// Subgroups that take turns at the memory that results go through, where the dense factor is stored transposed: it
+    /// takes more of the rest.
     turns: u32,
     /// Tiles that a workgroup makes side by side at most, where there are many.
     pub together: u32,
@@ -192,7 +193,8 @@ impl SparseTile {
         all
     }
 
-    /// The place of the tile for blocks of that height and a product of so many columns: the last that is there for them.
+    /// The place of the tile for blocks of that height and a product of so many columns: the last that is there for
+    /// them.
     pub(crate) fn of(tiles: &[SparseTile], block_high: u32, columns: u32) -> usize {
         let fits = |tile: &SparseTile| tile.blocks.contains(&block_high) && columns >= tile.from;
         // Every height has a tile for all.

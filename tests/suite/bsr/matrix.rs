@@ -233,7 +233,8 @@ fn alone(device: &Device) {
     }
 }
 
-/// Only in rows that have a block where it is, in its column, and not even where another stage has nothing left to multiply.
+/// Only in rows that have a block where it is, in its column, and not even where another stage has nothing left to
+/// multiply.
 fn infinities_stay(device: &Device) {
     for block in [[8, 8], [16, 16], [32, 48], [64, 8]] {
         let shape = [4 * block[0], 5 * block[1]];

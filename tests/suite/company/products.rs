@@ -22,7 +22,8 @@ pub(super) const SUBJECTS: &[Subject] = &[
     },
 ];
 
-/// m, k and n: vectors on either side, what the crate on the CPU has kernels of its own for, and what is cut into pieces.
+/// m, k and n: vectors on either side, what the crate on the CPU has kernels of its own for, and what is cut into
+/// pieces.
 const EXTENTS: &[[usize; 3]] = &[
     [1, 1, 1],
     [1, 700, 5],

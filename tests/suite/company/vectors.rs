@@ -77,7 +77,8 @@ pub(super) const SUBJECTS: &[Subject] = &[
     },
 ];
 
-/// Lengths that were found to help each other first, then primes, powers, products of small primes, and both sides of 4,096 and 8,192.
+/// Lengths that were found to help each other first, then primes, powers, products of small primes, and both sides of
+/// 4,096 and 8,192.
 const LENGTHS: &[usize] = &[
     108, 2700, 109, 4111, 0, 1, 3, 4, 64, 66, 96, 121, 1000, 1024, 1111, 1536, 1537, 1999, 2048,
     2401, 2600, 2701, 3000, 3125, 3600, 4000, 4001, 4095, 4096, 4097, 4099, 4200, 4374, 4620, 4913,

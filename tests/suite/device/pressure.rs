@@ -53,7 +53,8 @@ fn allocated(device: &Device) -> Option<u64> {
     Some(report.total_allocated_bytes)
 }
 
-/// Runs `work` while another thread looks at the device without pause: neither the account nor wgpu itself may pass the limit.
+/// Runs `work` while another thread looks at the device without pause: neither the account nor wgpu itself may pass the
+/// limit.
 fn watched(device: &Device, limit: u64, work: impl FnOnce()) {
     // What wgpu allocates for itself: all that is there when nothing but the account's own buffers is.
     let own = allocated(device).map(|bytes| bytes - held(device.memory()));

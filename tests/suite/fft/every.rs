@@ -136,7 +136,8 @@ fn every_length(folder: &Path) {
     assert_closed(&device);
 }
 
-/// Convolutions of every length with itself, in integers: the sum of the results is that of one operand times the other's.
+/// Convolutions of every length with itself, in integers: the sum of the results is that of one operand times the
+/// other's.
 fn convolve_all(device: &Device) {
     let layout = Layout::from_lengths(1..=4096).unwrap();
     let a = Ragged::from_fn(&layout, |element, i| ((element * 7 + i * 5) % 3) as f32).unwrap();

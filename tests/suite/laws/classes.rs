@@ -1,5 +1,5 @@
-//! Equivalence: elements that differ in zeros behind them stand for the same. An operation respects that where equivalent operands
-//! give equivalent results. Each one is in one of two tables.
+//! Equivalence: elements that differ in zeros behind them stand for the same. An operation respects that where
+//! equivalent operands give equivalent results. Each one is in one of two tables.
 
 use std::ops::RangeInclusive;
 
@@ -23,7 +23,8 @@ struct Respecting {
     run: Run,
 }
 
-/// An operation that goes by the shapes that elements carry, and what shows it: two equivalent operands on each side, one perhaps twice.
+/// An operation that goes by the shapes that elements carry, and what shows it: two equivalent operands on each side,
+/// one perhaps twice.
 struct Depending {
     name: &'static str,
     a: [&'static [i32]; 2],

@@ -24,8 +24,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// One product for each tile, and what the largest is not for goes to the next: extents that are whole stages and quads of words, with a
-/// rest of the inner extent, and with rows and columns that tiles are not full of.
+/// One product for each tile, and what the largest is not for goes to the next: extents that are whole stages and quads
+/// of words, with a rest of the inner extent, and with rows and columns that tiles are not full of.
 const SIXTEEN: [[usize; 3]; 13] = [
     [32, 64, 32],
     [24, 72, 40],

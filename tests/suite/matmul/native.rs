@@ -221,8 +221,8 @@ fn epilogues(device: &Device) {
     }
 }
 
-/// The same bits in any company, which decides who shares a sum, in any place, and loaded either way; those of halves are those of what
-/// they stand for.
+/// The same bits in any company, which decides who shares a sum, in any place, and loaded either way; those of halves
+/// are those of what they stand for.
 fn alone(device: &Device) {
     let others = [[4, 10_000, 4], [64, 64, 64]];
     let extents: Vec<_> = EVERY.into_iter().chain(others).collect();

@@ -38,8 +38,8 @@ pub fn largest_in<T>(f: impl FnOnce() -> T) -> (T, usize) {
 static LARGE: AtomicUsize = AtomicUsize::new(usize::MAX);
 static COUNTDOWN: AtomicU64 = AtomicU64::new(0);
 
-/// Refuses the `n`-th piece of at least so many bytes that any thread asks for from now on, all of them for `u64::MAX`, or none for
-/// 0; says what was left of the number before.
+/// Refuses the `n`-th piece of at least so many bytes that any thread asks for from now on, all of them for `u64::MAX`,
+/// or none for 0; says what was left of the number before.
 pub fn refuse(n: u64, bytes: usize) -> u64 {
     LARGE.store(if n == 0 { usize::MAX } else { bytes }, Ordering::SeqCst);
     COUNTDOWN.swap(n, Ordering::SeqCst)

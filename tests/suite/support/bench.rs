@@ -124,7 +124,8 @@ impl Bench {
     }
 }
 
-/// The depth that the documentation promises of sums of so many products by a device's matrices, which may cut and not round.
+/// The depth that the documentation promises of sums of so many products by a device's matrices, which may cut and not
+/// round.
 pub fn depth_by_matrices(device: &Device) -> impl Fn(usize) -> f64 + use<> {
     let side = device.info().matrices.unwrap_or(16);
     move |terms| 4.0 * (side as f64 + terms.div_ceil(side) as f64)
@@ -136,7 +137,8 @@ pub fn tiers(device: &Device) -> impl Iterator<Item = Tier> + use<> {
     [Tier::Baseline].into_iter().chain(native)
 }
 
-/// Whether a device computes on the CPU: there a tenth of the cases has to do where matrices are imitated value by value.
+/// Whether a device computes on the CPU: there a tenth of the cases has to do where matrices are imitated value by
+/// value.
 pub fn is_software(device: &Device) -> bool {
     device.info().kind == DeviceKind::Software
 }

@@ -45,8 +45,8 @@ pub fn product_depth(terms: usize) -> f64 {
     (38.0 + (terms as f64 / 128.0).ceil()).min(terms as f64)
 }
 
-/// The bounds of convolutions by transforms: 1.5 log₂ L · u · ‖a‖₂ ‖b‖₂, the same for all values of a pair. No transform
-/// of a GPU is shorter than 64.
+/// The bounds of convolutions by transforms: 1.5 log₂ L · u · ‖a‖₂ ‖b‖₂, the same for all values of a pair. No
+/// transform of a GPU is shorter than 64.
 pub fn normwise(
     sums: &Sums<f64>,
     a: &Ragged<f32>,
@@ -339,7 +339,8 @@ fn place(layout: &Layout, i: usize) -> (usize, usize) {
     (element, i - offsets[element] as usize)
 }
 
-/// Compares each element by its 2-norm: ‖got − expected‖ ≤ bound(length) ‖expected‖, for transforms, whose errors spread.
+/// Compares each element by its 2-norm: ‖got − expected‖ ≤ bound(length) ‖expected‖, for transforms, whose errors
+/// spread.
 pub fn spectral(
     got: &Ragged<Complex32>,
     expected: &Ragged<Complex64>,

@@ -5,8 +5,8 @@ use vsla::{Layout, Ragged};
 /// A place in an element: an index along each axis, 0 behind the rank.
 pub type Place = [i64; 8];
 
-/// The batch of layout `y` whose value at place k of element e is that of `x` at `from(e, k)`, an element and a place in it: zero where
-/// there is no such element, or no such place in it.
+/// The batch of layout `y` whose value at place k of element e is that of `x` at `from(e, k)`, an element and a place
+/// in it: zero where there is no such element, or no such place in it.
 pub fn read<T: Copy + Default>(
     x: &Ragged<T>,
     y: &Layout,

@@ -1,7 +1,8 @@
 //! Convolution and correlation of boxes of up to three axes, and what modes and strides keep of them.
 //!
-//! Directly, each kept result by itself; or by the methods of vectors. For these, rows are laid out so far apart that the
-//! convolution of the two vectors holds that of the boxes (Kronecker's substitution), and what is kept is copied from it.
+//! Directly, each kept result by itself; or by the methods of vectors. For these, rows are laid out so far apart that
+//! the convolution of the two vectors holds that of the boxes (Kronecker's substitution), and what is kept is copied
+//! from it.
 
 mod direct;
 mod place;

@@ -1,10 +1,11 @@
 //! Convolutions with kernels whose spectra are kept.
 //!
-//! A kernel of n values is transformed once, by a transform of L real values that depends on n alone: L ≥ 2 n − 1, and no less than
-//! [`LEAST`]. A signal is convolved with it in blocks of L − (n − 1) results (overlap-save), each a transform of L values
-//! of the signal, a product and an inverse. On a GPU a transform is the work of one workgroup, by a right-angle transform of L / 2, and
-//! L is at most 8192: a longer kernel is cut into parts, and the products of all parts with their windows of the signal
-//! are added up as spectra, so that a block is transformed back once. How a block is computed depends on the two lengths alone.
+//! A kernel of n values is transformed once, by a transform of L real values that depends on n alone: L ≥ 2 n − 1, and
+//! no less than [`LEAST`]. A signal is convolved with it in blocks of L − (n − 1) results (overlap-save), each a
+//! transform of L values of the signal, a product and an inverse. On a GPU a transform is the work of one workgroup, by
+//! a right-angle transform of L / 2, and L is at most 8192: a longer kernel is cut into parts, and the products of all
+//! parts with their windows of the signal are added up as spectra, so that a block is transformed back once. How a
+//! block is computed depends on the two lengths alone.
 
 mod text;
 

@@ -80,7 +80,8 @@ pub(super) fn blocks<'a>(op: &'static str, plan: &'a Products) -> Result<Vec<Blo
     Ok(blocks)
 }
 
-/// Multiply-adds of what goes by transforms: those of the factors and of the results, and four at each frequency of each term.
+/// Multiply-adds of what goes by transforms: those of the factors and of the results, and four at each frequency of
+/// each term.
 pub(in super::super) fn work(op: &'static str, plan: &Products) -> Result<u64> {
     let blocks = blocks(op, plan)?;
     Ok(blocks.iter().fold(0, |work: u64, block| {
