@@ -24,10 +24,10 @@
 //! # Where things are
 //! * [`Ragged`] is a batch on the host; [`Layout`] its shapes alone, shared and checked once.
 //! * [`Device`] is a GPU or the CPU, as a value; [`Tensor`] a batch on it, cheap to clone and immutable. Operations are
-//!   methods of [`Tensor`], and of [`Pair`] when the elements do not meet one by one.
-//! * [`Tensor::matmul`] multiplies matrices, each of its own extents; [`Pair::product`] their transposes, with what a
+//!   methods of [`Tensor`], and of [`Paired`] when the elements do not meet one by one.
+//! * [`Tensor::matmul`] multiplies matrices, each of its own extents; [`Paired::product`] their transposes, with what a
 //!   layer does to the results; [`BsrTensor::matmul`] by block-sparse ones.
-//! * [`Indices`] and [`Order`] say which rows and elements an operation takes; [`Topology`], [`Bsr`] and [`BsrTensor`]
+//! * [`Indices`] and [`Permutation`] say which rows and elements an operation takes; [`Topology`], [`Bsr`] and [`BsrTensor`]
 //!   are block-sparse matrices; [`ShapeMatrix`] is a matrix whose entries are vectors of any length.
 //! * [`io`] is files, [`Ragged::read`] and [`Ragged::write`], and interchange with other libraries.
 //! * [`pages::operations`] has every operation in a table, with what it respects and its tests; [`pages::coming_from`]
@@ -103,14 +103,14 @@ pub use plan::{
     ByMethod, ConvChoice, ConvGroup, ConvMethod, ConvMode, CostTable, HeterogeneityProfile,
 };
 pub use ragged::{
-    Bsr, DType, Element, Factor, Float, Indices, Integer, Layout, MAX_RANK, Offsets, Order,
-    Pairing, Ragged, Real, Rows, Shape, Topology, f16_from_f64,
+    Bsr, DType, Factor, Float, Indices, Integer, Layout, MAX_RANK, Offsets, Pairing, Permutation,
+    Ragged, Real, Rows, Scalar, Shape, Topology, f16_from_f64,
 };
 #[doc(hidden)]
 pub use tensor::Counters;
 pub use tensor::{
     BsrProduct, BsrTensor, ConvPlan, CorrelateMax, Device, DeviceInfo, DeviceKind, DeviceLimits,
-    Flush, KernelTime, Pair, Product, Profile, Sbd, ShapeMatrix, Tensor,
+    KernelTime, Paired, Product, Profile, Remainder, Sbd, ShapeMatrix, Tensor,
 };
 #[cfg(feature = "gpu")]
 pub use wgpu;

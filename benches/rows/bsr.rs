@@ -203,7 +203,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
 }
 
 /// Operands on the device.
-struct Operands<T: vsla::Element> {
+struct Operands<T: vsla::Scalar> {
     a: Tensor<T>,
     b: Tensor<T>,
     s: BsrTensor<T>,

@@ -2,7 +2,7 @@
 //! loops.
 
 use rayon::prelude::*;
-use vsla::{Indices, Layout, Order, Pairing, Ragged, Result, Shape, Tensor};
+use vsla::{Indices, Layout, Pairing, Permutation, Ragged, Result, Shape, Tensor};
 
 use super::cpu::{Job, compare, cut};
 use crate::harness::data::{Zipf, check_equal, until};
@@ -70,7 +70,7 @@ fn select(
     let layout = Layout::from_lengths(lengths)?;
     let mut elements: Vec<u32> = (0..layout.len() as u32).collect();
     fastrand::Rng::with_seed(7).shuffle(&mut elements);
-    let order = Order::new(elements)?;
+    let order = Permutation::new(elements)?;
     let x = Ragged::random(&layout, 8)?;
     let tensor = bench.device.upload(&x)?;
     let mut out = vec![0.0f32; layout.total()];

@@ -1,7 +1,7 @@
 //! Kronecker and outer products: next to all of it is writing the result.
 
 use rayon::prelude::*;
-use vsla::{Layout, Pair, Pairing, Ragged, Result, Shape, Tensor};
+use vsla::{Layout, Paired, Pairing, Ragged, Result, Shape, Tensor};
 
 use super::cpu::{Job, PLAIN, compare, cut};
 use crate::harness::data::Zipf;
@@ -9,7 +9,7 @@ use crate::harness::{Bench, Check, Outcome, Size, Spec};
 
 /// Both operands' layouts, for so many values of the result.
 type Layouts = fn(&Size) -> Result<[Layout; 2]>;
-type Op = fn(&Pair<'_, f32>) -> Result<Tensor<f32>>;
+type Op = fn(&Paired<'_, f32>) -> Result<Tensor<f32>>;
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
     let zipf = "Zipf s = 1.2 on 1..=4096, seeds 1 and 2";

@@ -6,7 +6,7 @@
 use std::error::Error;
 use std::fmt::Write;
 
-use vsla::{Device, Flush, Ragged};
+use vsla::{Device, Ragged, Remainder};
 
 /// Intervals of ten minutes in an hour, and hours in a day.
 const SIZES: [usize; 2] = [6, 24];
@@ -17,11 +17,11 @@ const MOST_BYTES: u64 = 1 << 26;
 pub fn show(device: &Device) -> Result<String, Box<dyn Error>> {
     let intervals = measured(3 * 144 + 31);
     let rain = device.upload(&intervals)?;
-    let levels = rain.pyramid(&SIZES, Flush::Pad, MOST_BYTES)?;
+    let levels = rain.pyramid(&SIZES, Remainder::Pad, MOST_BYTES)?;
     let hours = levels[0].sum()?.download_blocking()?;
     let days = levels[1].sum()?.download_blocking()?;
     let heaviest = levels[1].max()?.download_blocking()?;
-    let complete = rain.pyramid(&SIZES, Flush::Discard, MOST_BYTES)?;
+    let complete = rain.pyramid(&SIZES, Remainder::Discard, MOST_BYTES)?;
 
     let all: i32 = intervals.values().iter().sum();
     for sums in [&hours, &days] {

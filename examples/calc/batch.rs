@@ -7,7 +7,7 @@
 use std::io::{self, Write};
 
 use serde_json::Value;
-use vsla::{Complex32, DType, Element, MAX_RANK, Ragged, Shape, f16, f16_from_f64};
+use vsla::{Complex32, DType, MAX_RANK, Ragged, Scalar, Shape, f16, f16_from_f64};
 
 use crate::failure::{Failure, Result};
 
@@ -18,7 +18,7 @@ pub trait Written: Copy {
 }
 
 /// A type of values that is read from JSON too.
-pub trait Number: Element + Written {
+pub trait Number: Scalar + Written {
     /// How many arrays deep a number itself is.
     const DEPTH: usize = 0;
 

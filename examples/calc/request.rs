@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use serde_json::{Map, Value};
-use vsla::{Activation, ConvMethod, ConvMode, DType, Flush, MAX_RANK, Pairing, Ragged, Shape};
+use vsla::{Activation, ConvMethod, ConvMode, DType, MAX_RANK, Pairing, Ragged, Remainder, Shape};
 
 use crate::batch::{Number, shown};
 use crate::device::Choice;
@@ -389,11 +389,11 @@ impl Options {
         whole_numbers(value).ok_or_else(|| unexpected("sizes", "an array of sizes", value))
     }
 
-    pub fn flush(&self) -> Result<Flush> {
+    pub fn flush(&self) -> Result<Remainder> {
         match self.0.get("flush") {
-            None => Ok(Flush::Discard),
-            Some(value) if value == "discard" => Ok(Flush::Discard),
-            Some(value) if value == "pad" => Ok(Flush::Pad),
+            None => Ok(Remainder::Discard),
+            Some(value) if value == "discard" => Ok(Remainder::Discard),
+            Some(value) if value == "pad" => Ok(Remainder::Pad),
             Some(value) => Err(unexpected("flush", "discard or pad", value)),
         }
     }

@@ -12,7 +12,7 @@ pub(crate) use pool::{CpuBuffer, CpuPool};
 pub(crate) use workspace::Workspace;
 
 use crate::machine::Memory;
-use crate::plan::{Launch, TwinArgs, TwinInput, TwinOutput};
+use crate::plan::{CpuArgs, CpuInput, CpuOutput, Launch};
 use crate::ragged::Layout;
 use crate::{Result, host};
 
@@ -25,7 +25,7 @@ pub(crate) struct Cpu {
 }
 
 /// An operand: these bytes of a buffer.
-pub(crate) struct CpuInput<'a> {
+pub(crate) struct Operand<'a> {
     pub buffer: &'a Arc<CpuBuffer>,
     pub bytes: Range<usize>,
     pub layout: &'a Layout,
@@ -60,7 +60,7 @@ impl Cpu {
     pub(crate) fn run(
         &self,
         launch: &Launch,
-        inputs: &[CpuInput<'_>],
+        inputs: &[Operand<'_>],
         scalars: &[u32],
     ) -> Result<Vec<(Arc<CpuBuffer>, Layout)>> {
         let mut layouts = Vec::with_capacity(launch.outputs.len());
@@ -70,20 +70,20 @@ impl Cpu {
             layouts.push(layout);
             results.push(self.pool.allocate(launch.op, words as usize)?);
         }
-        let twin_inputs = inputs.iter().map(|input| TwinInput {
+        let twin_inputs = inputs.iter().map(|input| CpuInput {
             bytes: &input.buffer.bytes()[input.bytes.clone()],
             layout: input.layout,
         });
         let twin_inputs = host::exact(launch.op, twin_inputs)?;
-        let mut outputs: Vec<TwinOutput<'_>> = results
+        let mut outputs: Vec<CpuOutput<'_>> = results
             .iter_mut()
             .zip(&layouts)
-            .map(|(buffer, layout)| TwinOutput {
+            .map(|(buffer, layout)| CpuOutput {
                 words: buffer.words_mut(),
                 layout,
             })
             .collect();
-        let done = launch.twin.run(&mut TwinArgs {
+        let done = launch.twin.run(&mut CpuArgs {
             inputs: &twin_inputs,
             outputs: &mut outputs,
             scalars,

@@ -178,15 +178,15 @@ impl Account {
         let Some(limit) = self.limit else {
             return Room::Now;
         };
-        let wanted = self.taken().saturating_add(bytes);
-        if wanted <= limit {
+        let request = self.taken().saturating_add(bytes);
+        if request <= limit {
             return Room::Now;
         }
         let going = self.going.iter().map(|leaving| leaving.bytes);
         // Upload buffers come back, too, all but the one that stays free for them.
         let uploads = self.staging[0].saturating_sub(self.floors[0]);
         let soon = going.sum::<u64>() + self.destroying + uploads;
-        match wanted.saturating_sub(soon) <= limit {
+        match request.saturating_sub(soon) <= limit {
             true => Room::Soon,
             false => Room::None,
         }

@@ -30,7 +30,7 @@ pub(crate) enum Wait {
 struct Piece {
     buffer: Held,
     /// Of the read-back buffer: whole words, of which the first may begin before what is wanted.
-    wanted: Range<usize>,
+    request: Range<usize>,
     mapped: Delivery<Result<(), wgpu::BufferAsyncError>>,
     submission: wgpu::SubmissionIndex,
 }
@@ -80,7 +80,7 @@ impl Gpu {
             let Some(piece) = pieces.pop_front() else {
                 return Ok(());
             };
-            let (head, tail) = to.split_at_mut(piece.wanted.len());
+            let (head, tail) = to.split_at_mut(piece.request.len());
             self.finish_read(op, piece, head, wait).await?;
             to = tail;
         }
@@ -120,12 +120,12 @@ impl Gpu {
         &self,
         op: &'static str,
         from: &GpuBuffer,
-        wanted: Range<u64>,
+        request: Range<u64>,
         buffer: Held,
     ) -> Result<Piece> {
         // Copies are of whole words, and so are buffers.
-        let first = wanted.start & !3;
-        let bytes = (wanted.end - first).next_multiple_of(4);
+        let first = request.start & !3;
+        let bytes = (request.end - first).next_multiple_of(4);
         let machine = self.machine();
         let submission = self
             .recorder()
@@ -137,7 +137,7 @@ impl Gpu {
         .map_err(|e| self.health.note(e))?;
         Ok(Piece {
             buffer,
-            wanted: (wanted.start - first) as usize..(wanted.end - first) as usize,
+            request: (request.start - first) as usize..(request.end - first) as usize,
             mapped,
             submission,
         })
@@ -172,9 +172,9 @@ impl Gpu {
         let view = piece
             .buffer
             .raw
-            .get_mapped_range(..(piece.wanted.end as u64).next_multiple_of(4))
+            .get_mapped_range(..(piece.request.end as u64).next_multiple_of(4))
             .map_err(|e| failed(format!("a result cannot be read back: {e}")))?;
-        copy_out(&view[piece.wanted], to);
+        copy_out(&view[piece.request], to);
         drop(view);
         piece.buffer.raw.unmap();
         self.staging.read_done(&self.pool, piece.buffer);

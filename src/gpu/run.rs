@@ -14,7 +14,7 @@ use super::grid::fold;
 use super::pipelines::Pipeline;
 use super::pool::{GpuBuffer, Room};
 use super::recorder::PARAM_WORDS;
-use crate::plan::{Launch, Prepared, Slot, Stage, Table, Word, Words, check_size};
+use crate::plan::{Dispatch, Launch, Param, PlanBuffer, Prepared, Slot, Table, check_size};
 use crate::ragged::{DType, Identity, Layout};
 use crate::{Error, Result};
 
@@ -52,10 +52,10 @@ struct Ready {
 enum Bound {
     Input(usize),
     Output(usize),
-    Temp(usize),
+    Scratch(usize),
     InputMeta(Arc<Copied>, usize),
     Meta(Arc<Copied>, Layout),
-    Words(Arc<Copied>, Arc<Words>),
+    PlanBuffer(Arc<Copied>, Arc<PlanBuffer>),
     Table(Arc<Copied>, &'static Table),
 }
 
@@ -74,7 +74,7 @@ impl Gpu {
             let (layout, _) = output.sized(|i| inputs[i].layout);
             self.check_size(op, layout, output.dtype)?;
         }
-        for words in &launch.temps {
+        for words in &launch.scratch {
             self.check_words(op, None, "workspace", *words)?;
         }
         let ready = self.ready(launch, prepared, inputs)?;
@@ -85,18 +85,18 @@ impl Gpu {
             layouts.push(layout.clone());
             outputs.push(self.allocate(op, words)?);
         }
-        let temps = launch
-            .temps
+        let scratch = launch
+            .scratch
             .iter()
             .map(|words| self.allocate(op, *words))
             .collect::<Result<Vec<_>>>()?;
         if self.poison {
-            for buffer in outputs.iter().chain(&temps) {
+            for buffer in outputs.iter().chain(&scratch) {
                 self.poison_buffer(op, buffer)?;
             }
         }
-        for (stage, ready) in launch.stages.iter().zip(ready) {
-            if stage.groups == 0 {
+        for (dispatch, ready) in launch.dispatches.iter().zip(ready) {
+            if dispatch.groups == 0 {
                 continue;
             }
             let buffers = ready
@@ -105,17 +105,17 @@ impl Gpu {
                 .map(|slot| match slot {
                     Bound::Input(i) => Ok(inputs[*i].buffer.clone()),
                     Bound::Output(i) => Ok(outputs[*i].clone()),
-                    Bound::Temp(i) => Ok(temps[*i].clone()),
+                    Bound::Scratch(i) => Ok(scratch[*i].clone()),
                     Bound::InputMeta(place, i) => self.meta(op, place, inputs[*i].layout),
                     Bound::Meta(place, layout) => self.meta(op, place, layout),
-                    Bound::Words(place, words) => self.words(op, place, words),
+                    Bound::PlanBuffer(place, words) => self.words(op, place, words),
                     Bound::Table(place, table) => self.table(op, place, table),
                 })
                 .collect::<Result<Vec<_>>>()?;
-            self.record(op, stage, &ready.pipeline, &buffers, |word| match word {
-                Word::U32(value) => value,
-                Word::InputBase(i) => inputs[i].base,
-                Word::Scalar(i) => scalars[i],
+            self.record(op, dispatch, &ready.pipeline, &buffers, |word| match word {
+                Param::U32(value) => value,
+                Param::InputBase(i) => inputs[i].base,
+                Param::Scalar(i) => scalars[i],
             })?;
         }
         Ok(outputs.into_iter().zip(layouts).collect())
@@ -132,16 +132,16 @@ impl Gpu {
         if let Some(ready) = prepared.0.get().and_then(is_ready) {
             return Ok(ready);
         }
-        let ready = |stage: &Stage| {
-            let pipeline = self.pipeline(launch.op, stage)?;
-            let slots = stage.slots.iter().map(|slot| self.bound(slot, inputs));
+        let ready = |dispatch: &Dispatch| {
+            let pipeline = self.pipeline(launch.op, dispatch)?;
+            let slots = dispatch.slots.iter().map(|slot| self.bound(slot, inputs));
             Ok(Ready {
                 pipeline,
                 slots: slots.collect(),
             })
         };
         let ready = launch
-            .stages
+            .dispatches
             .iter()
             .map(ready)
             .collect::<Result<Vec<_>>>()?;
@@ -155,10 +155,10 @@ impl Gpu {
         match slot {
             Slot::Input(i) => Bound::Input(*i),
             Slot::Output(i) => Bound::Output(*i),
-            Slot::Temp(i) => Bound::Temp(*i),
+            Slot::Scratch(i) => Bound::Scratch(*i),
             Slot::InputMeta(i) => Bound::InputMeta(place_of(inputs[*i].layout.identity()), *i),
             Slot::Meta(layout) => Bound::Meta(place_of(layout.identity()), layout.clone()),
-            Slot::Words(words) => Bound::Words(place_of(words.identity()), words.clone()),
+            Slot::PlanBuffer(words) => Bound::PlanBuffer(place_of(words.identity()), words.clone()),
             Slot::Table(table) => Bound::Table(self.place_of(table), table),
         }
     }
@@ -166,18 +166,18 @@ impl Gpu {
     fn record(
         &self,
         op: &'static str,
-        stage: &Stage,
+        dispatch: &Dispatch,
         pipeline: &Pipeline,
         buffers: &[Arc<GpuBuffer>],
-        value: impl Fn(Word) -> u32,
+        value: impl Fn(Param) -> u32,
     ) -> Result<()> {
         debug_assert!(
-            stage.params.len() <= PARAM_WORDS,
+            dispatch.params.len() <= PARAM_WORDS,
             "{}: too many parameters",
             pipeline.name
         );
-        let mut params = vec![0, stage.groups];
-        params.extend(stage.params.iter().map(|word| value(*word)));
+        let mut params = vec![0, dispatch.groups];
+        params.extend(dispatch.params.iter().map(|word| value(*word)));
         let buffers: Vec<&GpuBuffer> = buffers.iter().map(Arc::as_ref).collect();
 
         let budget = match self.info.device_type {
@@ -185,13 +185,13 @@ impl Gpu {
             wgpu::DeviceType::DiscreteGpu => DISPATCH_COST,
             _ => DISPATCH_COST_SHARED,
         };
-        let share = share(stage.groups, stage.cost, budget);
-        let long = share < stage.groups;
+        let share = share(dispatch.groups, dispatch.cost, budget);
+        let long = share < dispatch.groups;
         let machine = self.machine();
         let mut first = 0;
-        while first < stage.groups {
+        while first < dispatch.groups {
             let limit = self.limits.workgroups_per_dimension;
-            let (x, y) = fold(share.min(stage.groups - first), limit);
+            let (x, y) = fold(share.min(dispatch.groups - first), limit);
             params[0] = first;
             self.with_room(op, || {
                 let mut recorder = self.recorder();
@@ -205,9 +205,15 @@ impl Gpu {
         Ok(())
     }
 
-    fn pipeline(&self, op: &'static str, stage: &Stage) -> Result<Arc<Pipeline>> {
+    fn pipeline(&self, op: &'static str, dispatch: &Dispatch) -> Result<Arc<Pipeline>> {
         self.pipelines
-            .get(&self.device, &self.limits, op, stage.kernel, stage.variant)
+            .get(
+                &self.device,
+                &self.limits,
+                op,
+                dispatch.kernel,
+                dispatch.variant,
+            )
             .map_err(|e| match e {
                 Error::Gpu { .. } | Error::DeviceLost { .. } => self.health.note(e),
                 other => other,
@@ -252,7 +258,12 @@ impl Gpu {
         })
     }
 
-    fn words(&self, op: &'static str, place: &Copied, words: &Words) -> Result<Arc<GpuBuffer>> {
+    fn words(
+        &self,
+        op: &'static str,
+        place: &Copied,
+        words: &PlanBuffer,
+    ) -> Result<Arc<GpuBuffer>> {
         self.copy(place, || {
             let data = words.data();
             self.check_words(op, None, "plan", data.len() as u64)?;

@@ -8,9 +8,10 @@ use rayon::prelude::*;
 
 use super::stream_groups;
 use crate::plan::{
-    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Variant, Word,
+    Access, CpuArgs, CpuKernel, Dispatch, Kernel, Launch, Output, OutputLayout, Param, Slot,
+    Variant,
 };
-use crate::ragged::{DType, Element, Layout};
+use crate::ragged::{DType, Layout, Scalar};
 
 macro_rules! from {
     ($($dtype:ident $flag:literal),*) => {
@@ -33,7 +34,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
 /// Values that one piece of parallel work on the CPU makes.
 const PIECE: usize = 1 << 14;
 
-fn each<T: Element, R: Element>(args: &mut TwinArgs<'_>, f: impl Fn(T) -> R + Sync) {
+fn each<T: Scalar, R: Scalar>(args: &mut CpuArgs<'_>, f: impl Fn(T) -> R + Sync) {
     let (x, _) = args.input::<T>(0);
     let y: &mut [R] = cast_slice_mut(args.outputs[0].words);
     // The last word of halves may have one more.
@@ -57,7 +58,7 @@ pub(crate) struct Cast {
 impl Cast {
     pub(crate) fn launch(self, x: &Layout) -> Launch {
         let Cast { from, to } = self;
-        let (flag, twin): (&'static [&'static str], fn(&mut TwinArgs<'_>)) = match (from, to) {
+        let (flag, twin): (&'static [&'static str], fn(&mut CpuArgs<'_>)) = match (from, to) {
             (DType::F32, DType::I32) => (&["FROM_F32"], |args| each(args, |x: f32| x as i32)),
             (DType::F16, DType::I32) => {
                 (&["FROM_F16"], |args| each(args, |x: f16| x.to_f32() as i32))
@@ -91,18 +92,18 @@ impl Cast {
                 _ => "to_f16",
             },
             outputs: vec![Output::new(to, OutputLayout::Input(0))],
-            temps: Vec::new(),
-            stages: vec![Stage {
+            scratch: Vec::new(),
+            dispatches: vec![Dispatch {
                 kernel: &KERNEL,
                 variant: KERNEL.variant(to, flag),
                 slots: vec![Slot::Output(0), Slot::Input(0)],
-                params: vec![Word::U32(x.total() as u32), Word::InputBase(0)],
+                params: vec![Param::U32(x.total() as u32), Param::InputBase(0)],
                 groups: stream_groups(x.total()),
                 cost: x.total() as u64,
             }],
             pairs: None,
             work: x.total() as u64,
-            twin: Twin::new(twin),
+            twin: CpuKernel::new(twin),
         }
     }
 }

@@ -9,8 +9,8 @@ use rayon::prelude::*;
 
 use super::stream_groups;
 use crate::plan::{
-    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, TwinInput,
-    TwinOutput, Variant, Word,
+    Access, CpuArgs, CpuInput, CpuKernel, CpuOutput, Dispatch, Kernel, Launch, Output,
+    OutputLayout, Param, Slot, Variant,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
@@ -46,7 +46,7 @@ pub(crate) enum Convert {
 
 impl Convert {
     pub(crate) fn launch(self, x: &Layout) -> Launch {
-        let (op, dtype, twin): (_, _, fn(&mut TwinArgs<'_>)) = match self {
+        let (op, dtype, twin): (_, _, fn(&mut CpuArgs<'_>)) = match self {
             Convert::ToF16 => ("to_f16", DType::F16, |args| {
                 let (x, _) = args.input::<f32>(0);
                 narrow(x, cast_slice_mut(args.outputs[0].words));
@@ -59,34 +59,34 @@ impl Convert {
         Launch {
             op,
             outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
-            temps: Vec::new(),
+            scratch: Vec::new(),
             work: x.total() as u64,
-            stages: vec![stage(
+            dispatches: vec![dispatch(
                 dtype,
                 x.total(),
                 Slot::Input(0),
-                Word::InputBase(0),
+                Param::InputBase(0),
                 Slot::Output(0),
             )],
             pairs: None,
-            twin: Twin::new(twin),
+            twin: CpuKernel::new(twin),
         }
     }
 }
 
 /// So many values from one slot to another, which is of type `dtype`.
-pub(in crate::ops) fn stage(
+pub(in crate::ops) fn dispatch(
     dtype: DType,
     values: usize,
     from: Slot,
-    base: Word,
+    base: Param,
     to: Slot,
-) -> Stage {
-    Stage {
+) -> Dispatch {
+    Dispatch {
         kernel: &KERNEL,
         variant: KERNEL.variant(dtype, &[]),
         slots: vec![to, from],
-        params: vec![Word::U32(values as u32), base],
+        params: vec![Param::U32(values as u32), base],
         groups: stream_groups(values),
         cost: values as u64,
     }
@@ -95,9 +95,9 @@ pub(in crate::ops) fn stage(
 /// Runs a twin for f32 on operands and results of these types. Those of f16 are widened first, and its results are
 /// rounded once, when they are whole.
 pub(in crate::ops) fn in_f32(
-    args: &mut TwinArgs<'_>,
+    args: &mut CpuArgs<'_>,
     (dtype, result): (DType, DType),
-    twin: impl FnOnce(&mut TwinArgs<'_>) -> Result<()>,
+    twin: impl FnOnce(&mut CpuArgs<'_>) -> Result<()>,
 ) -> Result<()> {
     if dtype != DType::F16 {
         return twin(args);
@@ -109,10 +109,10 @@ pub(in crate::ops) fn in_f32(
         widen(x, &mut y);
         wide.push(y);
     }
-    let inputs: Vec<TwinInput<'_>> = wide
+    let inputs: Vec<CpuInput<'_>> = wide
         .iter()
         .zip(args.inputs)
-        .map(|(values, input)| TwinInput {
+        .map(|(values, input)| CpuInput {
             bytes: cast_slice(values),
             layout: input.layout,
         })
@@ -127,9 +127,9 @@ pub(in crate::ops) fn in_f32(
         }
         _ => &mut output.words[..],
     };
-    twin(&mut TwinArgs {
+    twin(&mut CpuArgs {
         inputs: &inputs,
-        outputs: &mut [TwinOutput {
+        outputs: &mut [CpuOutput {
             words,
             layout: output.layout,
         }],

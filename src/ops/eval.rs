@@ -3,8 +3,8 @@
 use super::units::{ByCost, Units};
 use super::{Arithmetic, pair_params, par_tiles, twin_of};
 use crate::plan::{
-    Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Word, Words,
-    check_rank, for_each_type,
+    Access, CpuArgs, CpuKernel, Dispatch, Kernel, Launch, Offset, Output, OutputLayout, Param,
+    PlanBuffer, Slot, check_rank, for_each_type,
 };
 use crate::ragged::{DType, Layout, Pairing, Pairs};
 use crate::{Result, host};
@@ -59,20 +59,22 @@ impl Eval {
         let units = Units::new(op, by_cost.iter().map(points), WG)?;
         let ([kind, right], list) = pair_params(op, pairs, b.len())?;
         let c_meta = result.map_or(Slot::InputMeta(1), Slot::Meta);
-        let list = list.map_or(c_meta.clone(), |list| Slot::Words(Words::new(list)));
+        let list = list.map_or(c_meta.clone(), |list| {
+            Slot::PlanBuffer(PlanBuffer::new(list))
+        });
         Ok(Launch {
             op,
             outputs: vec![Output::new(dtype, output)],
-            temps: Vec::new(),
+            scratch: Vec::new(),
             work: cost,
-            stages: vec![Stage {
+            dispatches: vec![Dispatch {
                 kernel: &KERNEL,
                 variant: KERNEL.variant(dtype, &[]),
                 params: vec![
-                    Word::InputBase(0),
-                    Word::InputBase(1),
-                    Word::U32(units.units),
-                    Word::U32(units.entries()),
+                    Param::InputBase(0),
+                    Param::InputBase(1),
+                    Param::U32(units.units),
+                    Param::U32(units.entries()),
                     kind,
                     right,
                 ],
@@ -85,12 +87,12 @@ impl Eval {
                     Slot::InputMeta(1),
                     Slot::Output(0),
                     c_meta,
-                    Slot::Words(units.words()),
+                    Slot::PlanBuffer(units.words()),
                     list,
                 ],
             }],
             pairs: Some(pairs.clone()),
-            twin: Twin::new(twin_of!(dtype, twin)),
+            twin: CpuKernel::new(twin_of!(dtype, twin)),
         })
     }
 }
@@ -113,7 +115,7 @@ fn shapes(op: &'static str, b: &Layout, pairs: &Pairs) -> Result<Layout> {
     ))
 }
 
-fn twin<T: Arithmetic>(args: &mut TwinArgs<'_>) {
+fn twin<T: Arithmetic>(args: &mut CpuArgs<'_>) {
     let (a, a_layout) = args.input::<T>(0);
     let (b, b_layout) = args.input::<T>(1);
     let pairs = args.pairs();

@@ -6,7 +6,7 @@ use super::conv::Conv;
 use super::convert::Convert;
 use super::correlate_max::{CorrelateMax, Seek};
 use super::eval::Eval;
-use super::fft::{Room, Transform};
+use super::fft::{FftLimits, Transform};
 use super::kron::{self, Kron};
 use super::map::{self, Full, Map};
 use super::matmul::{Form, Matmul, Target};
@@ -57,7 +57,12 @@ fn matrices() -> Vec<Layout> {
 }
 
 /// The plan for a CPU, or for a GPU that has so much.
-fn planned(op: &Op, inputs: &[&Layout], pairs: Option<&Pairs>, room: Option<Room>) -> Result<Plan> {
+fn planned(
+    op: &Op,
+    inputs: &[&Layout],
+    pairs: Option<&Pairs>,
+    room: Option<FftLimits>,
+) -> Result<Plan> {
     let costs = match room {
         None => CostTable::cpu(),
         Some(_) => CostTable::gpu(),
@@ -85,7 +90,7 @@ fn on_gpu(
     let device = Traits {
         costs: &CostTable::gpu(),
         allowed: u64::MAX,
-        room: binding.map(|binding| Room::new(1 << 15, binding)),
+        room: binding.map(|binding| FftLimits::new(1 << 15, binding)),
         binding,
     };
     op.plan(&Asked {
@@ -219,7 +224,7 @@ fn lags_are_counted() {
 
 #[test]
 fn series_alone() {
-    let room = Room::new(1 << 15, 1 << 32);
+    let room = FftLimits::new(1 << 15, 1 << 32);
     for x in series() {
         let what = x.to_string();
         let on = |op: Op, room| refused_or_planned(&what, planned(&op, &[&x], None, room));
@@ -425,7 +430,7 @@ fn much_of_nothing_is_refused_before_it_is_planned() {
 
 #[test]
 fn matrices_of_long_entries() {
-    let room = Room::new(1 << 15, 1 << 32);
+    let room = FftLimits::new(1 << 15, 1 << 32);
     for (m, n) in LENGTHS.iter().flat_map(|&m| LENGTHS.map(|n| (m, n))) {
         let [a, b] = [m, n].map(|n| Layout::from_lengths([n]).unwrap());
         let grid = Layout::uniform(1, Shape::new(&[1, 1]).unwrap()).unwrap();

@@ -8,8 +8,8 @@ use half::f16;
 
 use super::{pair_params, par_tiles};
 use crate::plan::{
-    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Variant, Word,
-    Words, stream_tile,
+    Access, CpuArgs, CpuKernel, Dispatch, Kernel, Launch, Output, OutputLayout, Param, PlanBuffer,
+    Slot, Variant, stream_tile,
 };
 use crate::ragged::{DType, Indices, Layout, Offsets, Pairs, product, total_overflow};
 use crate::{Error, Result, host};
@@ -112,7 +112,7 @@ pub(in crate::ops) fn plan(
     let ([kind, right], list) = pair_params(op, pairs, indices.len())?;
     let c_meta = Slot::Meta(result.clone());
     let (indices, lists) = (indices.clone(), indices.lists().clone());
-    let stage = Stage {
+    let dispatch = Dispatch {
         kernel: &KERNEL,
         variant: KERNEL.variant(seen, flags),
         slots: vec![
@@ -120,15 +120,15 @@ pub(in crate::ops) fn plan(
             Slot::InputMeta(0),
             Slot::Output(0),
             c_meta.clone(),
-            Slot::Words(words(&indices)?),
+            Slot::PlanBuffer(words(&indices)?),
             Slot::Meta(lists),
-            list.map_or(c_meta, |list| Slot::Words(Words::new(list))),
+            list.map_or(c_meta, |list| Slot::PlanBuffer(PlanBuffer::new(list))),
         ],
         params: vec![
-            Word::U32(result.total() as u32),
-            Word::InputBase(0),
-            Word::U32(result.len() as u32),
-            Word::U32(tile as u32),
+            Param::U32(result.total() as u32),
+            Param::InputBase(0),
+            Param::U32(result.len() as u32),
+            Param::U32(tile as u32),
             kind,
             right,
         ],
@@ -138,11 +138,11 @@ pub(in crate::ops) fn plan(
     Ok(Launch {
         op,
         outputs: vec![Output::new(dtype, OutputLayout::New(result))],
-        temps: Vec::new(),
-        work: stage.cost,
-        stages: vec![stage],
+        scratch: Vec::new(),
+        work: dispatch.cost,
+        dispatches: vec![dispatch],
         pairs: Some(pairs.clone()),
-        twin: Twin::new(move |args| match dtype.size() {
+        twin: CpuKernel::new(move |args| match dtype.size() {
             2 => twin::<f16>(args, &indices),
             4 => twin::<u32>(args, &indices),
             _ => twin::<[u32; 2]>(args, &indices),
@@ -151,11 +151,11 @@ pub(in crate::ops) fn plan(
 }
 
 /// The indices as devices read them, kept with them.
-fn words(indices: &Indices) -> Result<Arc<Words>> {
-    indices.derived(|| Ok(Words::new(host::copied("gather", indices.values())?)))
+fn words(indices: &Indices) -> Result<Arc<PlanBuffer>> {
+    indices.derived(|| Ok(PlanBuffer::new(host::copied("gather", indices.values())?)))
 }
 
-fn twin<T: bytemuck::Pod + Send + Sync>(args: &mut TwinArgs<'_>, indices: &Indices) {
+fn twin<T: bytemuck::Pod + Send + Sync>(args: &mut CpuArgs<'_>, indices: &Indices) {
     let (x, x_layout) = args.input::<T>(0);
     let pairs = args.pairs();
     let output = &mut args.outputs[0];

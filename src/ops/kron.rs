@@ -7,8 +7,8 @@ use std::iter::repeat_n;
 use super::Arithmetic;
 use super::{pair_params, par_tiles, twin_of};
 use crate::plan::{
-    Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Word, Words,
-    for_each_type, merge, stream_tile,
+    Access, CpuArgs, CpuKernel, Dispatch, Kernel, Launch, Offset, Output, OutputLayout, Param,
+    PlanBuffer, Slot, for_each_type, merge, stream_tile,
 };
 use crate::ragged::{DType, Layout, MAX_RANK, Pairs};
 use crate::{Error, Result, host};
@@ -77,9 +77,9 @@ impl Kron {
         let c_meta = Slot::Meta(Layout::from_offsets(result.offsets().clone()));
         Ok(Launch {
             op,
-            temps: Vec::new(),
+            scratch: Vec::new(),
             work: result.total() as u64,
-            stages: vec![Stage {
+            dispatches: vec![Dispatch {
                 kernel: &KERNEL,
                 variant: KERNEL.variant(dtype, flags),
                 slots: vec![
@@ -89,25 +89,25 @@ impl Kron {
                     b_meta,
                     Slot::Output(0),
                     c_meta.clone(),
-                    list.map_or(c_meta, |list| Slot::Words(Words::new(list))),
+                    list.map_or(c_meta, |list| Slot::PlanBuffer(PlanBuffer::new(list))),
                 ],
                 params: vec![
-                    Word::U32(result.total() as u32),
-                    Word::InputBase(0),
-                    Word::InputBase(1),
-                    Word::U32(pairs.len() as u32),
-                    Word::U32(tile as u32),
+                    Param::U32(result.total() as u32),
+                    Param::InputBase(0),
+                    Param::InputBase(1),
+                    Param::U32(pairs.len() as u32),
+                    Param::U32(tile as u32),
                     kind,
                     right,
-                    Word::U32(a.len() as u32),
-                    Word::U32(rank as u32),
+                    Param::U32(a.len() as u32),
+                    Param::U32(rank as u32),
                 ],
                 groups: result.total().div_ceil(tile) as u32,
                 cost: result.total() as u64,
             }],
             outputs: vec![Output::new(dtype, OutputLayout::New(result))],
             pairs: Some(pairs.clone()),
-            twin: Twin::new(move |args| twin(args, rank, seen.as_ref())),
+            twin: CpuKernel::new(move |args| twin(args, rank, seen.as_ref())),
         })
     }
 }
@@ -210,7 +210,7 @@ fn end_to_end(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result
     })
 }
 
-fn twin<T: Arithmetic>(args: &mut TwinArgs<'_>, rank: usize, seen: Option<&[Layout; 2]>) {
+fn twin<T: Arithmetic>(args: &mut CpuArgs<'_>, rank: usize, seen: Option<&[Layout; 2]>) {
     let (a, a_layout) = args.input::<T>(0);
     let (b, b_layout) = args.input::<T>(1);
     let pairs = args.pairs();

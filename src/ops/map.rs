@@ -7,9 +7,10 @@ use rayon::prelude::*;
 
 use super::{Arithmetic, stream_groups, twin_of};
 use crate::plan::{
-    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Variant, Word,
+    Access, CpuArgs, CpuKernel, Dispatch, Kernel, Launch, Output, OutputLayout, Param, Slot,
+    Variant,
 };
-use crate::ragged::{DType, Element, Layout};
+use crate::ragged::{DType, Layout, Scalar};
 
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "map",
@@ -80,7 +81,7 @@ impl Map {
     /// The launch over the words of `x`.
     pub(crate) fn launch(self, x: &Layout) -> Launch {
         let dtype = self.dtype;
-        type Run = fn(&mut TwinArgs<'_>);
+        type Run = fn(&mut CpuArgs<'_>);
         let (op, flag, seen, twin): (_, &[&str], _, Run) = match (self.kind, dtype) {
             (Kind::Scale, _) => ("scale", &["SCALE"], dtype, twin_of!(dtype, scale_twin)),
             // Of floats only the sign is turned, so they are seen as words; of integers modulo 2³² there is one
@@ -96,35 +97,35 @@ impl Map {
             (Kind::Copy, _) => ("copy", &["COPY"], DType::U32, |args| each(args, |x: u32| x)),
         };
         let factor = match self.kind {
-            Kind::Scale => Word::Scalar(0),
-            Kind::Neg | Kind::Copy => Word::U32(0),
+            Kind::Scale => Param::Scalar(0),
+            Kind::Neg | Kind::Copy => Param::U32(0),
         };
         let words = dtype.words(x.total());
         Launch {
             op,
             outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
-            temps: Vec::new(),
+            scratch: Vec::new(),
             work: words as u64,
-            stages: vec![Stage {
+            dispatches: vec![Dispatch {
                 kernel: &KERNEL,
                 variant: KERNEL.variant(seen, flag),
                 slots: vec![Slot::Output(0), Slot::Input(0)],
-                params: vec![Word::U32(words as u32), Word::InputBase(0), factor],
+                params: vec![Param::U32(words as u32), Param::InputBase(0), factor],
                 groups: stream_groups(words),
                 cost: words as u64,
             }],
             pairs: None,
-            twin: Twin::new(twin),
+            twin: CpuKernel::new(twin),
         }
     }
 }
 
-fn scale_twin<T: Arithmetic>(args: &mut TwinArgs<'_>) {
+fn scale_twin<T: Arithmetic>(args: &mut CpuArgs<'_>) {
     let s: T = bytemuck::cast(args.scalars[0]);
     each(args, |x: T| s.times(x));
 }
 
-fn each<T: Element>(args: &mut TwinArgs<'_>, f: impl Fn(T) -> T + Sync) {
+fn each<T: Scalar>(args: &mut CpuArgs<'_>, f: impl Fn(T) -> T + Sync) {
     let (x, _) = args.input::<T>(0);
     let y: &mut [T] = bytemuck::cast_slice_mut(args.outputs[0].words);
     y.par_chunks_mut(PIECE)
@@ -150,23 +151,23 @@ impl Full {
         Launch {
             op: "full",
             outputs: vec![Output::new(*dtype, OutputLayout::New(layout.clone()))],
-            temps: Vec::new(),
+            scratch: Vec::new(),
             work: words as u64,
-            stages: vec![Stage {
+            dispatches: vec![Dispatch {
                 kernel: &FILL,
                 variant: FILL.variant(DType::U32, &["FILL"]),
                 slots: vec![Slot::Output(0)],
                 params: vec![
-                    Word::U32(words as u32),
-                    Word::U32(0),
-                    Word::Scalar(0),
-                    Word::Scalar(dtype.words(1) - 1),
+                    Param::U32(words as u32),
+                    Param::U32(0),
+                    Param::Scalar(0),
+                    Param::Scalar(dtype.words(1) - 1),
                 ],
                 groups: stream_groups(words),
                 cost: words as u64,
             }],
             pairs: None,
-            twin: Twin::new(|args| {
+            twin: CpuKernel::new(|args| {
                 let (scalar, words) = (args.scalars, &mut *args.outputs[0].words);
                 match *scalar {
                     [re, im] => each_piece(words, |y| {

@@ -39,7 +39,7 @@ mod extremes;
 
 pub(crate) use op::{Asked, Op, Traits};
 
-use crate::plan::{Kernel, Word};
+use crate::plan::{Kernel, Param};
 use crate::ragged::{Pairs, Real};
 use crate::{Result, host};
 
@@ -198,7 +198,7 @@ fn pair_params(
     op: &'static str,
     pairs: &Pairs,
     right: usize,
-) -> Result<([Word; 2], Option<Vec<u32>>)> {
+) -> Result<([Param; 2], Option<Vec<u32>>)> {
     use crate::Pairing;
     let (kind, list): (u32, Option<Vec<u32>>) = match pairs.pairing() {
         Pairing::Elementwise => (0, None),
@@ -210,7 +210,7 @@ fn pair_params(
             (3, Some(list))
         }
     };
-    Ok(([Word::U32(kind), Word::U32(right as u32)], list))
+    Ok(([Param::U32(kind), Param::U32(right as u32)], list))
 }
 
 /// Every kernel the library can run, assembled: its name and WGSL.

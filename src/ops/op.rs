@@ -1,6 +1,6 @@
 //! What is asked for, as data.
 
-use super::fft::Room;
+use super::fft::FftLimits;
 use super::{
     ambient, bsr, cast, conv, convert, correlate_max, eval, fft, gather, kron, lines, map, maps,
     matmul, reduce, scatter, select, shape_matmul, strided,
@@ -64,7 +64,7 @@ pub(crate) struct Traits<'a> {
     /// Multiply-adds at most.
     pub allowed: u64,
     /// What a GPU has for transforms.
-    pub room: Option<Room>,
+    pub room: Option<FftLimits>,
     /// Bytes that a result may have, where the device is a GPU.
     pub binding: Option<u64>,
 }

@@ -7,10 +7,10 @@ use rayon::prelude::*;
 
 use super::{par_tiles, stream_groups};
 use crate::plan::{
-    Access, Beside, Kernel, Launch, Output, OutputLayout, Plan, Slot, Stage, Twin, TwinArgs,
-    Variant, Word, Words, cost_of, stream_tile,
+    Access, Beside, CpuArgs, CpuKernel, Dispatch, Kernel, Launch, Output, OutputLayout, Param,
+    Plan, PlanBuffer, Slot, Variant, cost_of, stream_tile,
 };
-use crate::ragged::{DType, Layout, Offsets, Order, total_overflow};
+use crate::ragged::{DType, Layout, Offsets, Permutation, total_overflow};
 use crate::{Error, Result, host};
 
 pub(crate) static SELECT: Kernel = Kernel {
@@ -58,7 +58,7 @@ pub(crate) static JOIN: Kernel = Kernel {
 /// All elements in another order, of values of a type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Reorder {
-    pub order: Order,
+    pub order: Permutation,
     pub dtype: DType,
 }
 
@@ -83,9 +83,9 @@ pub(crate) struct SortByLength {
 
 impl SortByLength {
     pub(crate) fn plan(self, x: &Layout) -> Result<Plan> {
-        let order = Order::by_length(x)?;
+        let order = Permutation::by_length(x)?;
         let launch = plan("reorder", self.dtype, x, order.as_slice())?;
-        Ok(Plan::from(launch).with(Beside::Order(order)))
+        Ok(Plan::from(launch).with(Beside::Permutation(order)))
     }
 }
 
@@ -143,8 +143,8 @@ pub(super) fn plan(op: &'static str, dtype: DType, x: &Layout, elements: &[u32])
         _ => (DType::U32, &["ELEMENTS"]),
     };
     let tile = stream_tile(result.total(), result.len());
-    let elements = Words::new(host::copied(op, elements)?);
-    let stage = Stage {
+    let elements = PlanBuffer::new(host::copied(op, elements)?);
+    let dispatch = Dispatch {
         kernel: &SELECT,
         variant: SELECT.variant(seen, flags),
         slots: vec![
@@ -152,13 +152,13 @@ pub(super) fn plan(op: &'static str, dtype: DType, x: &Layout, elements: &[u32])
             Slot::InputMeta(0),
             Slot::Output(0),
             Slot::Meta(result.clone()),
-            Slot::Words(elements.clone()),
+            Slot::PlanBuffer(elements.clone()),
         ],
         params: vec![
-            Word::U32(result.total() as u32),
-            Word::InputBase(0),
-            Word::U32(result.len() as u32),
-            Word::U32(tile as u32),
+            Param::U32(result.total() as u32),
+            Param::InputBase(0),
+            Param::U32(result.len() as u32),
+            Param::U32(tile as u32),
         ],
         groups: result.total().div_ceil(tile) as u32,
         cost: dtype.words(result.total()) as u64,
@@ -166,11 +166,11 @@ pub(super) fn plan(op: &'static str, dtype: DType, x: &Layout, elements: &[u32])
     Ok(Launch {
         op,
         outputs: vec![Output::new(dtype, OutputLayout::New(result))],
-        temps: Vec::new(),
-        work: stage.cost,
-        stages: vec![stage],
+        scratch: Vec::new(),
+        work: dispatch.cost,
+        dispatches: vec![dispatch],
         pairs: None,
-        twin: Twin::new(move |args| match dtype.size() {
+        twin: CpuKernel::new(move |args| match dtype.size() {
             2 => twin::<f16>(args, elements.data()),
             4 => twin::<u32>(args, elements.data()),
             _ => twin::<[u32; 2]>(args, elements.data()),
@@ -178,7 +178,7 @@ pub(super) fn plan(op: &'static str, dtype: DType, x: &Layout, elements: &[u32])
     })
 }
 
-fn twin<T: bytemuck::Pod + Send + Sync>(args: &mut TwinArgs<'_>, elements: &[u32]) {
+fn twin<T: bytemuck::Pod + Send + Sync>(args: &mut CpuArgs<'_>, elements: &[u32]) {
     let (x, x_layout) = args.input::<T>(0);
     let output = &mut args.outputs[0];
     let c: &mut [T] = bytemuck::cast_slice_mut(output.words);
@@ -209,7 +209,7 @@ impl Join {
         let mut offsets = host::room(OP, elements + 1)?;
         let mut extents = host::room(OP, if rank == 1 { 0 } else { elements * rank })?;
         let mut begin = 0u32;
-        let mut stages = host::room(OP, batches.len())?;
+        let mut dispatches = host::room(OP, batches.len())?;
         offsets.push(0);
         // Units of a value: words, or halves of them.
         let value = (dtype.size() / dtype.unit()) as u32;
@@ -232,14 +232,14 @@ impl Join {
             offsets.extend(batch.offsets().as_slice()[1..].iter().map(|at| begin + at));
             extents.extend_from_slice(batch.extents());
             let words = dtype.words(end as usize) - (begin as usize * dtype.size() / 16 * 4);
-            stages.push(Stage {
+            dispatches.push(Dispatch {
                 kernel: &JOIN,
                 variant: JOIN.variant(seen, &[]),
                 slots: vec![Slot::Output(0), Slot::Input(i)],
                 params: vec![
-                    Word::U32(begin.wrapping_mul(value)),
-                    Word::U32(end.wrapping_mul(value)),
-                    Word::InputBase(i),
+                    Param::U32(begin.wrapping_mul(value)),
+                    Param::U32(end.wrapping_mul(value)),
+                    Param::InputBase(i),
                 ],
                 groups: match batch.total() {
                     0 => 0,
@@ -254,11 +254,11 @@ impl Join {
         Ok(Launch {
             op: OP,
             outputs: vec![Output::new(dtype, OutputLayout::New(result))],
-            temps: Vec::new(),
-            work: cost_of(&stages),
-            stages,
+            scratch: Vec::new(),
+            work: cost_of(&dispatches),
+            dispatches,
             pairs: None,
-            twin: Twin::new(join_twin),
+            twin: CpuKernel::new(join_twin),
         })
     }
 }
@@ -266,7 +266,7 @@ impl Join {
 /// Bytes of one piece of parallel work.
 const PIECE: usize = 1 << 16;
 
-fn join_twin(args: &mut TwinArgs<'_>) {
+fn join_twin(args: &mut CpuArgs<'_>) {
     let mut rest: &mut [u8] = bytemuck::cast_slice_mut(args.outputs[0].words);
     for input in args.inputs {
         let (y, after) = rest.split_at_mut(input.bytes.len());

@@ -1,7 +1,7 @@
 //! Matrices turned over their diagonal, each where it was, in tiles by way of workgroup memory: the part of
 //! [`strided`](super::strided) that neither reads nor writes in runs.
 
-use crate::plan::{Access, Kernel, Slot, Stage, Variant, Word, Words};
+use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, Variant};
 use crate::ragged::DType;
 use crate::{Result, host};
 
@@ -29,11 +29,11 @@ const FAR: u32 = 4096;
 
 /// The stage that turns these matrices, (where it begins, rows, columns) each, of values of one or two words. None
 /// where most values lie in small matrices, whose columns a cache holds: reading down these is faster.
-pub(super) fn stage(
+pub(super) fn dispatch(
     op: &'static str,
     dtype: DType,
     matrices: impl Iterator<Item = [u32; 3]>,
-) -> Result<Option<Stage>> {
+) -> Result<Option<Dispatch>> {
     let mut tiles = Vec::new();
     let (mut all, mut far) = (0, 0);
     for [begin, rows, columns] in matrices.filter(|of| of[1] > 0 && of[2] > 0) {
@@ -46,7 +46,7 @@ pub(super) fn stage(
             far += u64::from(size);
         }
     }
-    Ok((2 * far > all).then(|| Stage {
+    Ok((2 * far > all).then(|| Dispatch {
         kernel: &KERNEL,
         variant: KERNEL.variant(
             match dtype {
@@ -59,9 +59,9 @@ pub(super) fn stage(
         slots: vec![
             Slot::Input(0),
             Slot::Output(0),
-            Slot::Words(Words::new(tiles)),
+            Slot::PlanBuffer(PlanBuffer::new(tiles)),
         ],
-        params: vec![Word::InputBase(0)],
+        params: vec![Param::InputBase(0)],
         cost: all,
     }))
 }
@@ -73,14 +73,18 @@ mod tests {
     #[test]
     fn large_matrices_are_cut_and_small_ones_left_to_others() {
         let matrices = [[0, 60, 70], [4200, 0, 5], [4200, 2, 3]];
-        let stage = stage("test", DType::F32, matrices.into_iter());
-        let stage = stage.unwrap().unwrap();
-        let Slot::Words(words) = &stage.slots[2] else {
-            panic!("{:?}", stage.slots[2]);
+        let dispatch = dispatch("test", DType::F32, matrices.into_iter());
+        let dispatch = dispatch.unwrap().unwrap();
+        let Slot::PlanBuffer(words) = &dispatch.slots[2] else {
+            panic!("{:?}", dispatch.slots[2]);
         };
-        assert_eq!(stage.groups, 7);
+        assert_eq!(dispatch.groups, 7);
         assert_eq!(words.data()[20..], [0, 60, 70, 5, 4200, 2, 3, 0]);
         let small = (0..3).map(|i| [4096 * i, 64, 64]);
-        assert!(super::stage("test", DType::C32, small).unwrap().is_none());
+        assert!(
+            super::dispatch("test", DType::C32, small)
+                .unwrap()
+                .is_none()
+        );
     }
 }

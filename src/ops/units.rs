@@ -1,6 +1,6 @@
 //! Work of unequal amounts, in units of which each is one invocation's: which unit belongs to what.
 
-use crate::plan::Words;
+use crate::plan::PlanBuffer;
 use crate::{Result, host};
 use std::sync::Arc;
 
@@ -47,8 +47,8 @@ impl Units {
         self.groups + 1
     }
 
-    pub(super) fn words(self) -> Arc<Words> {
-        Words::new(self.items)
+    pub(super) fn words(self) -> Arc<PlanBuffer> {
+        PlanBuffer::new(self.items)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::ragged::{DType, Layout, Pairing, Pairs};
 
 /// What a convolution will do: how many pairs by which method, and how long that should take.
 ///
-/// Made from lengths alone, by [`Pair::conv_choice`](crate::Pair::conv_choice), or by [`new`](Self::new) for a device
+/// Made from lengths alone, by [`Paired::conv_choice`](crate::Pair::conv_choice), or by [`new`](Self::new) for a device
 /// that need not be there. Empty pairs cost nothing and are not counted.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::kernel::Kernel;
 use crate::Result;
-use crate::ragged::{DType, Identity, Layout, Order, Pairs};
+use crate::ragged::{DType, Identity, Layout, Pairs, Permutation};
 
 /// What is to be done for an operation, for operands of these layouts on one device.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub(crate) enum Beside {
     /// In which the results are to be seen, or the extents of matrices of them.
     Layout(OutputLayout),
     /// In which the results are.
-    Order(Order),
+    Permutation(Permutation),
 }
 
 /// What the device has made of a launch: its own, and made on first use.
@@ -94,7 +94,11 @@ impl Plan {
                 for output in &mut launch.outputs {
                     settle(&mut output.layout);
                 }
-                for slot in launch.stages.iter_mut().flat_map(|stage| &mut stage.slots) {
+                for slot in launch
+                    .dispatches
+                    .iter_mut()
+                    .flat_map(|dispatch| &mut dispatch.slots)
+                {
                     if let Slot::Meta(layout) = slot
                         && let Some(i) = input(layout)
                     {
@@ -114,7 +118,7 @@ impl Plan {
         let beside = match &self.beside {
             Beside::Nothing => 0,
             Beside::Layout(layout) => of(layout),
-            Beside::Order(order) => 8 * order.len(),
+            Beside::Permutation(order) => 8 * order.len(),
         };
         size_of::<Plan>()
             + beside
@@ -169,13 +173,13 @@ pub(crate) enum Slot {
     /// Values of output `i`.
     Output(usize),
     /// Scratch `i` of the launch.
-    Temp(usize),
+    Scratch(usize),
     /// Offsets, then extents, of input `i`'s layout.
     InputMeta(usize),
     /// Offsets, then extents, of a layout that the plan derived.
     Meta(Layout),
     /// Words that the plan made: work lists, pair lists.
-    Words(Arc<Words>),
+    PlanBuffer(Arc<PlanBuffer>),
     /// Words that are the same for every plan.
     Table(&'static Table),
 }
@@ -190,7 +194,7 @@ pub(crate) struct Table {
 
 /// One word of a stage's parameter block.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Word {
+pub(crate) enum Param {
     U32(u32),
     /// Where input `i`'s values begin in its buffer, in 32-bit words (even for complex values), or in halves of them
     /// for f16.
@@ -201,22 +205,22 @@ pub(crate) enum Word {
 
 /// One dispatch: a kernel variant over `groups` workgroups.
 #[derive(Clone, Debug)]
-pub(crate) struct Stage {
+pub(crate) struct Dispatch {
     pub kernel: &'static Kernel,
     pub variant: usize,
     pub slots: Vec<Slot>,
     /// The parameter block after its two common words (first workgroup, workgroups in all).
-    pub params: Vec<Word>,
+    pub params: Vec<Param>,
     pub groups: u32,
     /// Multiply-adds (or values touched) of the whole stage: long stages are split into submissions by it.
     pub cost: u64,
 }
 
 /// What stages cost together; saturates.
-pub(crate) fn cost_of(stages: &[Stage]) -> u64 {
-    stages
+pub(crate) fn cost_of(dispatches: &[Dispatch]) -> u64 {
+    dispatches
         .iter()
-        .map(|stage| stage.cost)
+        .map(|dispatch| dispatch.cost)
         .fold(0, u64::saturating_add)
 }
 
@@ -226,8 +230,8 @@ pub(crate) struct Launch {
     pub op: &'static str,
     pub outputs: Vec<Output>,
     /// Sizes in words of the scratch buffers.
-    pub temps: Vec<u64>,
-    pub stages: Vec<Stage>,
+    pub scratch: Vec<u64>,
+    pub dispatches: Vec<Dispatch>,
     /// What is asked of a device, in multiply-adds, or in values where they are only moved or added: what a work limit
     /// is compared
     /// with. Of a GPU those of the stages, with what is multiplied by zeros, unless its stages are counted otherwise.
@@ -235,20 +239,21 @@ pub(crate) struct Launch {
     /// Which element meets which, for operations of two operands.
     pub pairs: Option<Pairs>,
     /// The CPU's version of the whole launch.
-    pub twin: Twin,
+    pub twin: CpuKernel,
 }
 
 impl Launch {
     fn bytes(&self, of: impl Fn(&OutputLayout) -> usize) -> usize {
-        let mut met: Vec<*const Words> = Vec::new();
-        let mut stages = 0;
-        for stage in &self.stages {
-            stages +=
-                size_of::<Stage>() + size_of_val(&stage.slots[..]) + size_of_val(&stage.params[..]);
-            for slot in &stage.slots {
-                stages += match slot {
+        let mut met: Vec<*const PlanBuffer> = Vec::new();
+        let mut dispatches = 0;
+        for dispatch in &self.dispatches {
+            dispatches += size_of::<Dispatch>()
+                + size_of_val(&dispatch.slots[..])
+                + size_of_val(&dispatch.params[..]);
+            for slot in &dispatch.slots {
+                dispatches += match slot {
                     Slot::Meta(layout) => layout.bytes(),
-                    Slot::Words(words) if !met.contains(&Arc::as_ptr(words)) => {
+                    Slot::PlanBuffer(words) if !met.contains(&Arc::as_ptr(words)) => {
                         met.push(Arc::as_ptr(words));
                         size_of_val(words.data())
                     }
@@ -257,39 +262,39 @@ impl Launch {
             }
         }
         let outputs = self.outputs.iter().map(|output| of(&output.layout));
-        stages + outputs.sum::<usize>() + self.twin.bytes
+        dispatches + outputs.sum::<usize>() + self.twin.bytes
     }
 }
 
 /// The CPU's version of a launch. A closure, because a twin may need what was planned: such as the method of each pair.
-pub(crate) struct Twin {
+pub(crate) struct CpuKernel {
     run: Box<Run>,
     /// What it holds beside the stages.
     bytes: usize,
 }
 
-type Run = dyn Fn(&mut TwinArgs<'_>) -> Result<()> + Send + Sync;
+type Run = dyn Fn(&mut CpuArgs<'_>) -> Result<()> + Send + Sync;
 
-impl Twin {
+impl CpuKernel {
     /// A twin that may fail when memory runs out, or one that allocates nothing that depends on its operands.
     pub(crate) fn new<R: Outcome>(
-        twin: impl Fn(&mut TwinArgs<'_>) -> R + Send + Sync + 'static,
-    ) -> Twin {
-        Twin {
+        twin: impl Fn(&mut CpuArgs<'_>) -> R + Send + Sync + 'static,
+    ) -> CpuKernel {
+        CpuKernel {
             bytes: size_of_val(&twin),
             run: Box::new(move |args| twin(args).outcome()),
         }
     }
 
     /// The same twin, which holds so many bytes more.
-    pub(crate) fn holding(self, bytes: usize) -> Twin {
-        Twin {
+    pub(crate) fn holding(self, bytes: usize) -> CpuKernel {
+        CpuKernel {
             bytes: self.bytes + bytes,
             ..self
         }
     }
 
-    pub(crate) fn run(&self, args: &mut TwinArgs<'_>) -> Result<()> {
+    pub(crate) fn run(&self, args: &mut CpuArgs<'_>) -> Result<()> {
         (self.run)(args)
     }
 }
@@ -319,33 +324,33 @@ impl Outcome for Result<()> {
     }
 }
 
-impl std::fmt::Debug for Twin {
+impl std::fmt::Debug for CpuKernel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Twin")
     }
 }
 
 /// One operand of a CPU twin: bytes to be read as the element type, aligned for it.
-pub(crate) struct TwinInput<'a> {
+pub(crate) struct CpuInput<'a> {
     pub bytes: &'a [u8],
     pub layout: &'a Layout,
 }
 
 /// One result: words to be written as the element type, the last of f16 perhaps in part.
-pub(crate) struct TwinOutput<'a> {
+pub(crate) struct CpuOutput<'a> {
     pub words: &'a mut [u32],
     pub layout: &'a Layout,
 }
 
 /// What a CPU twin is given.
-pub(crate) struct TwinArgs<'a> {
-    pub inputs: &'a [TwinInput<'a>],
-    pub outputs: &'a mut [TwinOutput<'a>],
+pub(crate) struct CpuArgs<'a> {
+    pub inputs: &'a [CpuInput<'a>],
+    pub outputs: &'a mut [CpuOutput<'a>],
     pub scalars: &'a [u32],
     pub pairs: Option<&'a Pairs>,
 }
 
-impl<'a> TwinArgs<'a> {
+impl<'a> CpuArgs<'a> {
     /// The values of input `i` as `T`.
     pub(crate) fn input<T: bytemuck::Pod>(&self, i: usize) -> (&'a [T], &'a Layout) {
         let input = &self.inputs[i];
@@ -360,7 +365,7 @@ impl<'a> TwinArgs<'a> {
 }
 
 /// Words made by a plan. Devices keep copies of them by their identity.
-pub(crate) struct Words {
+pub(crate) struct PlanBuffer {
     data: Vec<u32>,
     #[cfg_attr(
         not(feature = "gpu"),
@@ -369,9 +374,9 @@ pub(crate) struct Words {
     identity: Identity,
 }
 
-impl Words {
-    pub(crate) fn new(data: Vec<u32>) -> Arc<Words> {
-        Arc::new(Words {
+impl PlanBuffer {
+    pub(crate) fn new(data: Vec<u32>) -> Arc<PlanBuffer> {
+        Arc::new(PlanBuffer {
             data,
             identity: Identity::new(),
         })
@@ -390,7 +395,7 @@ impl Words {
     }
 }
 
-impl std::fmt::Debug for Words {
+impl std::fmt::Debug for PlanBuffer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Words({})", self.data.len())
     }

@@ -29,8 +29,8 @@ pub(crate) use choices::{Choices, check_rank};
 pub(crate) use costs::{Costs, Engine, FEW_RESULTS, transform_work};
 pub(crate) use kernel::{Access, Kernel, Variant, for_each_type};
 pub(crate) use launch::{
-    Beside, Launch, Outcome, Output, OutputLayout, Plan, Prepared, Slot, Stage, Table, Twin,
-    TwinArgs, TwinInput, TwinOutput, What, Word, Words, cost_of,
+    Beside, CpuArgs, CpuInput, CpuKernel, CpuOutput, Dispatch, Launch, Outcome, Output,
+    OutputLayout, Param, Plan, PlanBuffer, Prepared, Slot, Table, What, cost_of,
 };
 pub(crate) use method::Choice;
 pub(crate) use products::{

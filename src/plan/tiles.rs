@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Words;
+use super::PlanBuffer;
 use crate::{Error, Result, host};
 
 /// Values of one workgroup of a kernel that streams through a ragged batch, finding its elements as it goes.
@@ -24,9 +24,9 @@ pub(crate) fn stream_tile(values: usize, elements: usize) -> usize {
 #[derive(Debug)]
 pub(crate) struct TileList {
     /// `[element, first value inside it]` for each tile, costly elements first.
-    pub items: Arc<Words>,
+    pub items: Arc<PlanBuffer>,
     /// Where each element's tiles begin when they are numbered in element order: `n + 1` words.
-    pub starts: Arc<Words>,
+    pub starts: Arc<PlanBuffer>,
     /// Tiles in all.
     pub tiles: u32,
 }
@@ -79,8 +79,8 @@ impl TileList {
             }
         }
         Ok(TileList {
-            items: Words::new(items),
-            starts: Words::new(starts),
+            items: PlanBuffer::new(items),
+            starts: PlanBuffer::new(starts),
             tiles,
         })
     }

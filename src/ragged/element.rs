@@ -103,30 +103,30 @@ mod sealed {
 ///
 /// Host containers take any `Copy` type ([`Ragged<f64>`](crate::Ragged), for one); only what goes to a device is bound
 /// to this trait.
-pub trait Element:
+pub trait Scalar:
     sealed::Sealed + bytemuck::Pod + Default + PartialEq + fmt::Debug + fmt::Display + Send + Sync
 {
     /// The type as a value.
     const DTYPE: DType;
 }
 
-impl Element for f32 {
+impl Scalar for f32 {
     const DTYPE: DType = DType::F32;
 }
 
-impl Element for i32 {
+impl Scalar for i32 {
     const DTYPE: DType = DType::I32;
 }
 
-impl Element for u32 {
+impl Scalar for u32 {
     const DTYPE: DType = DType::U32;
 }
 
-impl Element for Complex32 {
+impl Scalar for Complex32 {
     const DTYPE: DType = DType::C32;
 }
 
-impl Element for f16 {
+impl Scalar for f16 {
     const DTYPE: DType = DType::F16;
 }
 
@@ -142,7 +142,7 @@ impl Real for u32 {}
 
 /// A type of the values of matrices that are multiplied, and of numbers that are compared: `f32`, `i32`, `u32` or
 /// [`f16`](struct@f16).
-pub trait Factor: Element + PartialOrd {}
+pub trait Factor: Scalar + PartialOrd {}
 
 impl Factor for f32 {}
 

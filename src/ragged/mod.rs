@@ -2,7 +2,7 @@
 //!
 //! The values of a batch lie packed end to end; [`Offsets`] say where each element ends, and a [`Shape`] an element
 //! says what it is when the rank is above 1. [`Layout`] is all of that without the values, shared and immutable;
-//! [`Ragged`] is a layout with its values. [`Indices`] are lists of rows to take, an [`Order`] is one of elements;
+//! [`Ragged`] is a layout with its values. [`Indices`] are lists of rows to take, an [`Permutation`] is one of elements;
 //! [`Topology`] says which blocks of a block-sparse matrix are there; [`Bsr`] is a topology with its values.
 //!
 //! ```text
@@ -21,21 +21,21 @@ mod identity;
 mod indices;
 mod layout;
 mod offsets;
-mod order;
 mod pairing;
 mod patterns;
+mod permutation;
 mod rows;
 mod shape;
 mod topology;
 
 pub use batch::Ragged;
 pub use bsr::Bsr;
-pub use element::{DType, Element, Factor, Float, Integer, Real, f16_from_f64};
+pub use element::{DType, Factor, Float, Integer, Real, Scalar, f16_from_f64};
 pub use indices::Indices;
 pub use layout::Layout;
 pub use offsets::Offsets;
-pub use order::Order;
 pub use pairing::Pairing;
+pub use permutation::Permutation;
 pub use rows::Rows;
 pub use shape::{MAX_RANK, Shape};
 pub use topology::Topology;

@@ -350,7 +350,7 @@ pub(super) fn covering(
     op: &'static str,
     shape: [usize; 2],
     block: [usize; 2],
-    wanted: impl Fn(usize) -> bool,
+    request: impl Fn(usize) -> bool,
 ) -> Result<Vec<(u32, u32)>> {
     let columns = shape[1].div_ceil(block[1]);
     let mut places = Vec::new();
@@ -364,7 +364,7 @@ pub(super) fn covering(
                 *found = *found
                     || within
                         .into_iter()
-                        .any(|column| wanted(row * shape[1] + column));
+                        .any(|column| request(row * shape[1] + column));
             }
         }
         let row = (first / block[0]) as u32;

@@ -3,13 +3,13 @@
 use num_complex::Complex32;
 
 use super::run::Call;
-use super::{Pair, Tensor};
+use super::{Paired, Tensor};
 use crate::ops::Op;
 use crate::ops::conv::kept::{Mode, Spectra};
 use crate::ragged::{Layout, Pairs};
 use crate::{Error, Result};
 
-/// Kernels whose spectra are kept, and which signal meets which: what [`Pair::conv_plan`] makes.
+/// Kernels whose spectra are kept, and which signal meets which: what [`Paired::conv_plan`] makes.
 ///
 /// Where kernels are shared by many signals, or meet new signals again and again, it saves their transforms, and a GPU
 /// keeps a spectrum in registers for several signals. Always by transforms, whatever the lengths: a kernel of n values
@@ -41,7 +41,7 @@ pub struct ConvPlan {
     signals: usize,
 }
 
-impl Pair<'_, f32> {
+impl Paired<'_, f32> {
     /// Transforms the right operand's elements, for convolutions of the left one's with them: see [`ConvPlan`].
     ///
     /// Rank 1. Cost: a transform a kernel. [`method`](Self::method) is not looked at.

@@ -7,7 +7,7 @@ use crate::Result;
 use crate::ops::Op;
 use crate::ops::cast::Cast;
 use crate::ops::convert::Convert;
-use crate::ragged::Element;
+use crate::ragged::Scalar;
 
 impl Tensor<f32> {
     /// Every value rounded to the nearest `f16`, ties to even: half the memory, 11 bits of precision.
@@ -67,7 +67,7 @@ macro_rules! casts {
             /// [`TooLarge`](crate::Error::TooLarge) above the device's binding limit, [`OutOfMemory`](crate::Error::OutOfMemory),
             /// [`DeviceLost`](crate::Error::DeviceLost).
             pub fn $method(&self) -> Result<Tensor<$to>> {
-                let (from, to) = (<$from as Element>::DTYPE, <$to as Element>::DTYPE);
+                let (from, to) = (<$from as Scalar>::DTYPE, <$to as Scalar>::DTYPE);
                 self.unary(Op::Cast(Cast { from, to }), &[])
             }
         }

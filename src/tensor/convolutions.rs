@@ -1,6 +1,6 @@
 //! Convolution, correlation, and the search for the best lag.
 
-use super::{Pair, Tensor};
+use super::{Paired, Tensor};
 use crate::Result;
 use crate::ops::Op;
 use crate::ops::conv::Conv;
@@ -35,12 +35,12 @@ impl<T: Real> Tensor<T> {
     /// Polynomial multiplication, of as many variables as there are axes: commutative, with unit `[1]`, and well
     /// defined up to trailing zeros. An empty side gives an empty result, of shape (0, …, 0). Integers wrap. A NaN or
     /// an infinity spreads over the result of its own pair, also to values it does not meet, and to no other pair.
-    /// [`Pair::mode`] and [`Pair::stride`] keep a part of the results: which part depends on the extents that elements
+    /// [`Paired::mode`] and [`Paired::stride`] keep a part of the results: which part depends on the extents that elements
     /// carry.
     ///
     /// Each pair of f32 is convolved directly, by transforms of its own length or by blocks of them, whichever is
-    /// cheapest for its two lengths ([`ConvMethod`](crate::ConvMethod)); [`Pair::method`] forces one and
-    /// [`Pair::conv_choice`] says what would be done. Integers are convolved directly.
+    /// cheapest for its two lengths ([`ConvMethod`](crate::ConvMethod)); [`Paired::method`] forces one and
+    /// [`Paired::conv_choice`] says what would be done. Integers are convolved directly.
     ///
     /// Cost: m·n multiply-adds directly; about 15 L log₂ L operations by transforms of L ≥ m + n − 1 values. Error
     /// bound: directly, |error| ≤ γ_h Σ|a_i b_j| with h = 37 + ⌈min(m, n) / 128⌉, exact while integers stay below 2²⁴;
@@ -156,7 +156,7 @@ impl Tensor<f32> {
     }
 }
 
-impl<T: Real> Pair<'_, T> {
+impl<T: Real> Paired<'_, T> {
     /// [`Tensor::conv`] of every pair.
     ///
     /// # Errors
@@ -212,11 +212,11 @@ impl<T: Real> Pair<'_, T> {
     pub fn conv_choice(&self) -> Result<ConvChoice> {
         let (a, b) = self.layouts();
         let device = self.left.device.traits();
-        self.asked(false).wanted(device).choice(a, b, &self.pairs)
+        self.asked(false).request(device).choice(a, b, &self.pairs)
     }
 }
 
-impl Pair<'_, f32> {
+impl Paired<'_, f32> {
     /// [`Tensor::correlate_max`] of every pair.
     ///
     /// # Errors

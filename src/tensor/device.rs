@@ -14,11 +14,11 @@ use crate::cpu::Cpu;
 #[cfg(feature = "gpu")]
 use crate::gpu::{self, Gpu, GpuOptions};
 use crate::machine::Memory;
-use crate::ops::fft::Room;
+use crate::ops::fft::FftLimits;
 use crate::ops::map::Full;
 use crate::ops::{Op, Traits};
 use crate::plan::{CostTable, Matrices, NATIVE_INVOCATIONS, NATIVE_MEMORY, PlanCache};
-use crate::ragged::{Element, Layout, Ragged};
+use crate::ragged::{Layout, Ragged, Scalar};
 use crate::{Result, Tensor};
 
 /// A machine that holds tensors and computes with them: the CPU, or a GPU through wgpu. Cheap to clone.
@@ -248,11 +248,11 @@ impl Device {
     }
 
     /// What a GPU has for transforms.
-    fn room(&self) -> Option<Room> {
+    fn room(&self) -> Option<FftLimits> {
         match &self.backend {
             Backend::Cpu(_) => None,
             #[cfg(feature = "gpu")]
-            Backend::Gpu(gpu) => Some(Room::new(
+            Backend::Gpu(gpu) => Some(FftLimits::new(
                 gpu.limits.workgroup_memory,
                 gpu.limits.binding_bytes,
             )),
@@ -422,7 +422,7 @@ impl Device {
     /// # Errors
     /// [`TooLarge`](crate::Error::TooLarge) above the device's binding limit, naming the first element that does not
     /// fit; [`OutOfMemory`](crate::Error::OutOfMemory); [`DeviceLost`](crate::Error::DeviceLost).
-    pub fn upload<T: Element>(&self, batch: &Ragged<T>) -> Result<Tensor<T>> {
+    pub fn upload<T: Scalar>(&self, batch: &Ragged<T>) -> Result<Tensor<T>> {
         self.upload_parts(batch.layout(), batch.values())
     }
 
@@ -437,7 +437,7 @@ impl Device {
     ///
     /// # Errors
     /// Those of [`upload`](Self::upload).
-    pub fn full<T: Element>(&self, layout: &Layout, value: T) -> Result<Tensor<T>> {
+    pub fn full<T: Scalar>(&self, layout: &Layout, value: T) -> Result<Tensor<T>> {
         // Whole words: a half is there twice.
         let times = T::DTYPE.words(1) * 4 / T::DTYPE.size();
         let scalar: Vec<u32> = bytemuck::pod_collect_to_vec(&[value; 2][..times]);

@@ -5,10 +5,10 @@ use super::run::Call;
 use crate::ops::Op;
 use crate::ops::select::{Join, Reorder, Select, SortByLength};
 use crate::plan::Beside;
-use crate::ragged::{Element, Order};
+use crate::ragged::{Permutation, Scalar};
 use crate::{Error, Result, host};
 
-impl<T: Element> Tensor<T> {
+impl<T: Scalar> Tensor<T> {
     /// The elements with these indices, in any order and as often as they are named, as a batch of their own.
     ///
     /// Bits are kept, those of a NaN too, and so are the shapes of empty elements. Respects equivalence: it does not
@@ -39,9 +39,9 @@ impl<T: Element> Tensor<T> {
     /// All elements in another order. [`select`](Self::select) by a permutation, which is planned once for each layout.
     ///
     /// ```
-    /// # use vsla::{Device, Order, Ragged};
+    /// # use vsla::{Device, Permutation, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, 2], vec![], vec![3]])?)?;
-    /// let order = Order::new([2, 0, 1])?;
+    /// let order = Permutation::new([2, 0, 1])?;
     /// let y = x.reorder(&order)?;
     /// assert_eq!(y.download_blocking()?.to_vecs(), [vec![3], vec![1, 2], vec![]]);
     /// assert_eq!(y.reorder(&order.inverse())?.download_blocking()?, x.download_blocking()?);
@@ -51,13 +51,13 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// [`Error::ElementCount`] for an order of another number of elements; [`OutOfMemory`](Error::OutOfMemory),
     /// [`DeviceLost`](Error::DeviceLost).
-    pub fn reorder(&self, order: &Order) -> Result<Tensor<T>> {
+    pub fn reorder(&self, order: &Permutation) -> Result<Tensor<T>> {
         let (order, dtype) = (order.clone(), T::DTYPE);
         self.unary(Op::Reorder(Reorder { order, dtype }), &[])
     }
 
     /// The elements by their numbers of values, the smallest first, and the order that it took. Those of one size stay
-    /// in order; the order's inverse restores the batch. [`Order::by_length`] of the layout, worked out once.
+    /// in order; the order's inverse restores the batch. [`Permutation::by_length`] of the layout, worked out once.
     ///
     /// Does not respect equivalence: it goes by the lengths that elements carry. Cost: as [`reorder`](Self::reorder).
     ///
@@ -74,14 +74,14 @@ impl<T: Element> Tensor<T> {
     ///
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
-    pub fn sort_by_length(&self) -> Result<(Tensor<T>, Order)> {
+    pub fn sort_by_length(&self) -> Result<(Tensor<T>, Permutation)> {
         let sort = SortByLength { dtype: T::DTYPE };
         let operands = [self.operand()];
         let call = Call::new(&self.device, Op::SortByLength(sort), &operands);
         let (sorted, plan) = call.run().map_err(|error| error.named("sort_by_length"))?;
         match &plan.beside {
-            Beside::Order(order) => Ok((sorted, order.clone())),
-            _ => Ok((sorted, Order::by_length(&self.layout)?)),
+            Beside::Permutation(order) => Ok((sorted, order.clone())),
+            _ => Ok((sorted, Permutation::by_length(&self.layout)?)),
         }
     }
 

@@ -5,18 +5,18 @@ use super::run::{Call, Operand};
 use crate::Result;
 use crate::ops::Op;
 use crate::ops::matmul::{Activation, BIAS, Epilogue, RESIDUAL, whose_bias};
-use crate::ragged::{Element, Pairs};
+use crate::ragged::{Pairs, Scalar};
 
 /// `residual + f(scale · sum + bias)`.
 #[derive(Clone, Debug)]
-pub(super) struct Extras<'a, T: Element> {
+pub(super) struct Extras<'a, T: Scalar> {
     pub activation: Activation,
     pub scale: Option<f32>,
     pub bias: Option<&'a Tensor<T>>,
     pub residual: Option<&'a Tensor<T>>,
 }
 
-impl<'a, T: Element> Extras<'a, T> {
+impl<'a, T: Scalar> Extras<'a, T> {
     pub fn none() -> Extras<'a, T> {
         Extras {
             activation: Activation::Identity,
@@ -53,7 +53,7 @@ impl<'a, T: Element> Extras<'a, T> {
     }
 
     /// The operation on the factors and the bias, and on the residual.
-    pub fn run<R: Element>(
+    pub fn run<R: Scalar>(
         &self,
         op: Op,
         factor: &Tensor<T>,

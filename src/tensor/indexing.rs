@@ -9,9 +9,9 @@ use crate::ops::Op;
 use crate::ops::gather::Gather;
 use crate::ops::scatter::{Add, Set};
 use crate::plan::check_work;
-use crate::ragged::{Element, Indices, Layout, Pairing, Pairs, Real};
+use crate::ragged::{Indices, Layout, Pairing, Pairs, Real, Scalar};
 
-impl<T: Element> Tensor<T> {
+impl<T: Scalar> Tensor<T> {
     /// `c[r, …] = x[i_r, …]` with i the list of the element: its rows along the first axis, in any order and as often
     /// as they are named.
     ///

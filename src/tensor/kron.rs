@@ -1,6 +1,6 @@
 //! Kronecker and outer products.
 
-use super::{Pair, Tensor};
+use super::{Paired, Tensor};
 use crate::Result;
 use crate::ops::Op;
 use crate::ops::kron::{self, Kind};
@@ -82,7 +82,7 @@ impl<T: Real> Tensor<T> {
     }
 }
 
-impl<T: Real> Pair<'_, T> {
+impl<T: Real> Paired<'_, T> {
     /// [`Tensor::kron`] of every pair.
     ///
     /// # Errors

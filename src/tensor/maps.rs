@@ -5,18 +5,18 @@ use half::f16;
 use super::Tensor;
 use crate::ops::Op;
 use crate::ops::maps::{self, Apply, MULTIPLIED};
-use crate::ragged::{DType, Element, Factor, Float, Integer};
+use crate::ragged::{DType, Factor, Float, Integer, Scalar};
 use crate::{Error, Result};
 
 /// A scalar as kernels and twins take it: of f16 widened.
-fn word<T: Element>(scalar: T) -> u32 {
+fn word<T: Scalar>(scalar: T) -> u32 {
     match T::DTYPE {
         DType::F16 => bytemuck::cast::<_, f16>(scalar).to_f32().to_bits(),
         _ => bytemuck::cast(scalar),
     }
 }
 
-impl<T: Element> Tensor<T> {
+impl<T: Scalar> Tensor<T> {
     /// The map of that name.
     fn map(&self, name: &'static str, scalars: [u32; 2]) -> Result<Tensor<T>> {
         let dtype = T::DTYPE;
@@ -376,7 +376,7 @@ impl<T: Factor> Tensor<T> {
     }
 }
 
-fn no_divisor<T: Element>(op: &'static str, s: T) -> Error {
+fn no_divisor<T: Scalar>(op: &'static str, s: T) -> Error {
     Error::Argument {
         op,
         expected: "a divisor that is not 0".to_owned(),

@@ -1,22 +1,22 @@
 //! The operations of one tensor, and of two element by element.
 
-use super::{Pair, Tensor};
+use super::{Paired, Tensor};
 use crate::ops::Op;
 use crate::ops::ambient::check_concat;
 use crate::ops::map::{Kind, Map};
 use crate::plan::{ConvMethod, Window};
-use crate::ragged::{Element, Pairs, Real};
+use crate::ragged::{Pairs, Real, Scalar};
 use crate::{Error, Result, host};
 
-impl<T: Element> Tensor<T> {
+impl<T: Scalar> Tensor<T> {
     /// Element i of this batch with element i of the other, for operation `op`.
     pub(super) fn meet<'a>(
         &'a self,
         op: &'static str,
         other: &'a Tensor<T>,
-    ) -> Result<Pair<'a, T>> {
+    ) -> Result<Paired<'a, T>> {
         self.check_device(op, other)?;
-        Ok(Pair {
+        Ok(Paired {
             left: self,
             right: other,
             pairs: Pairs::elementwise(op, &self.layout, &other.layout)?,

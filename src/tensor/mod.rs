@@ -14,7 +14,7 @@ mod maps;
 mod methods;
 mod minimal;
 mod operators;
-mod pair;
+mod paired;
 mod polynomials;
 mod products;
 mod profile;
@@ -34,20 +34,20 @@ use std::sync::Arc;
 pub use conv_plan::ConvPlan;
 pub use convolutions::{CorrelateMax, Sbd};
 pub use device::{Counters, Device, DeviceInfo, DeviceKind, DeviceLimits};
-pub use pair::Pair;
+pub use paired::Paired;
 pub use products::Product;
 pub use profile::{KernelTime, Profile};
 pub use shape_matrix::ShapeMatrix;
 pub use sparse::BsrTensor;
 pub use sparse_products::BsrProduct;
-pub use stacking::Flush;
+pub use stacking::Remainder;
 
 use crate::cpu::CpuBuffer;
 #[cfg(feature = "gpu")]
 use crate::gpu::GpuBuffer;
 use crate::ops::Op;
 use crate::ops::strided::View;
-use crate::ragged::{Element, Layout};
+use crate::ragged::{Layout, Scalar};
 use crate::{Error, Result};
 
 /// A ragged batch on a device: values packed end to end, with a shared layout.
@@ -67,7 +67,7 @@ use crate::{Error, Result};
 /// # Ok::<(), vsla::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Tensor<T: Element> {
+pub struct Tensor<T: Scalar> {
     device: Device,
     storage: Storage,
     /// Where the values begin in the storage: the 32-bit word, even for complex values, or for f16 the half of one.
@@ -83,7 +83,7 @@ enum Storage {
     Gpu(Arc<GpuBuffer>),
 }
 
-impl<T: Element> Tensor<T> {
+impl<T: Scalar> Tensor<T> {
     fn new(device: &Device, storage: Storage, base: usize, layout: Layout) -> Tensor<T> {
         Tensor {
             device: device.clone(),
@@ -136,7 +136,7 @@ impl<T: Element> Tensor<T> {
     }
 
     /// Both operands of a binary operation must be on one device.
-    fn check_device<U: Element>(&self, op: &'static str, other: &Tensor<U>) -> Result<()> {
+    fn check_device<U: Scalar>(&self, op: &'static str, other: &Tensor<U>) -> Result<()> {
         if self.device.id() == other.device.id() {
             return Ok(());
         }
@@ -151,7 +151,7 @@ impl<T: Element> Tensor<T> {
     }
 }
 
-impl<T: Element> std::fmt::Debug for Tensor<T> {
+impl<T: Scalar> std::fmt::Debug for Tensor<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Tensor")
             .field("dtype", &T::DTYPE)

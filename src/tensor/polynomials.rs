@@ -1,6 +1,6 @@
 //! Elements as polynomials: coefficients, the constant one first.
 
-use super::{Pair, Tensor};
+use super::{Paired, Tensor};
 use crate::Result;
 use crate::ops::Op;
 use crate::ops::eval::Eval;
@@ -40,7 +40,7 @@ impl<T: Real> Tensor<T> {
     }
 }
 
-impl<T: Real> Pair<'_, T> {
+impl<T: Real> Paired<'_, T> {
     /// [`Tensor::eval`] of every pair: left polynomials at right points.
     ///
     /// # Errors

@@ -1,11 +1,11 @@
 //! Matrix products.
 
 use super::extras::Extras;
-use super::{Pair, Tensor};
+use super::{Paired, Tensor};
 use crate::ops::Op;
 use crate::ops::matmul::{Activation, Form, Matmul, Target, Tier};
 use crate::plan::{NATIVE_INVOCATIONS, NATIVE_MEMORY};
-use crate::ragged::{DType, Element, Factor, Float};
+use crate::ragged::{DType, Factor, Float, Scalar};
 use crate::{Error, Result};
 use half::f16;
 
@@ -15,8 +15,8 @@ impl<T: Factor> Tensor<T> {
     ///
     /// Rank 2. Where an extent is 0 nothing is read, and k = 0 gives zeros. Integers wrap. A NaN or an infinity spreads
     /// over the row and the column that it meets, and to no other product. Respects equivalence of finite values, but
-    /// inner extents must be equal; in [`matmul_ambient`](Self::matmul_ambient) they may differ. [`Pair::matmul`]
-    /// multiplies one matrix with all, or listed pairs; [`Pair::product`] multiplies transposes, and adds a bias, an
+    /// inner extents must be equal; in [`matmul_ambient`](Self::matmul_ambient) they may differ. [`Paired::matmul`]
+    /// multiplies one matrix with all, or listed pairs; [`Paired::product`] multiplies transposes, and adds a bias, an
     /// activation or a residual.
     ///
     /// Of `f16`, sums are `f32` and rounded once, when they are whole: ±65,504 times itself does not overflow, and a
@@ -74,7 +74,7 @@ impl<T: Factor> Tensor<T> {
     }
 }
 
-impl<'a, T: Factor> Pair<'a, T> {
+impl<'a, T: Factor> Paired<'a, T> {
     /// [`Tensor::matmul`] of every pair. A list of pairs makes it a grouped product: rows of one batch, each group with its own weights.
     /// A list is planned once for each [`pair`](Tensor::pair): keep the pair where the product is made again.
     ///
@@ -119,7 +119,7 @@ impl<'a, T: Factor> Pair<'a, T> {
 
 /// A matrix product of pairs that is about to be made: `residual + f(scale · A B + bias)`.
 ///
-/// Made by [`Pair::product`]. Everything is done while results are in registers: nothing is stored in between, and no
+/// Made by [`Paired::product`]. Everything is done while results are in registers: nothing is stored in between, and no
 /// transpose is copied.
 ///
 /// ```
@@ -139,15 +139,15 @@ impl<'a, T: Factor> Pair<'a, T> {
 /// ```
 #[derive(Clone, Debug)]
 #[must_use = "nothing happens before `run`"]
-pub struct Product<'a, T: Element> {
-    pub(super) pair: Pair<'a, T>,
+pub struct Product<'a, T: Scalar> {
+    pub(super) pair: Paired<'a, T>,
     pub(super) form: Form,
     pub(super) tier: Tier,
     pub(super) extras: Extras<'a, T>,
 }
 
 /// What a product of these operands is planned for.
-pub(super) fn target<T: Element>(
+pub(super) fn target<T: Scalar>(
     op: &'static str,
     tier: Tier,
     operands: [&Tensor<T>; 2],
@@ -255,8 +255,8 @@ impl<'a, T: Factor> Product<'a, T> {
         self.run_as()
     }
 
-    fn run_as<R: Element>(&self) -> Result<Tensor<R>> {
-        let Pair {
+    fn run_as<R: Scalar>(&self) -> Result<Tensor<R>> {
+        let Paired {
             left, right, pairs, ..
         } = &self.pair;
         let mut form = self.form;

@@ -1,9 +1,9 @@
 //! Reductions, and equality up to trailing zeros.
 
-use super::{Pair, Tensor};
+use super::{Paired, Tensor};
 use crate::ops::Op;
 use crate::ops::reduce::{PairReduction, Reduce, ReducePairs, Reduction};
-use crate::ragged::{Element, Real};
+use crate::ragged::{Real, Scalar};
 use crate::{Result, host};
 
 impl<T: Real> Tensor<T> {
@@ -179,7 +179,7 @@ impl<T: Real> Tensor<T> {
         self.meet("equivalent", other)?.equivalent_blocking()
     }
 
-    pub(super) fn reduce<U: Element>(&self, reduction: Reduction) -> Result<Tensor<U>> {
+    pub(super) fn reduce<U: Scalar>(&self, reduction: Reduction) -> Result<Tensor<U>> {
         let dtype = T::DTYPE;
         self.unary(Op::Reduce(Reduce { reduction, dtype }), &[])
     }
@@ -208,7 +208,7 @@ impl Tensor<f32> {
     }
 }
 
-impl<T: Real> Pair<'_, T> {
+impl<T: Real> Paired<'_, T> {
     /// [`Tensor::dot`] of every pair.
     ///
     /// # Errors
@@ -235,7 +235,7 @@ impl<T: Real> Pair<'_, T> {
         truths(words.download_blocking()?.values())
     }
 
-    fn reduce<U: Element>(&self, reduction: PairReduction) -> Result<Tensor<U>> {
+    fn reduce<U: Scalar>(&self, reduction: PairReduction) -> Result<Tensor<U>> {
         let dtype = T::DTYPE;
         self.run(Op::ReducePairs(ReducePairs { reduction, dtype }))
     }

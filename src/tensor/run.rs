@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::device::Backend;
 use super::{Device, Storage, Tensor};
-use crate::cpu::CpuInput;
+use crate::cpu;
 #[cfg(feature = "gpu")]
 use crate::gpu::GpuInput;
 use crate::ops::{Asked, Op};
 use crate::plan::{Ask, Beside, Launch, OutputLayout, Plan, Prepared, What, check_work};
-use crate::ragged::{Element, Layout, Pairs};
+use crate::ragged::{Layout, Pairs, Scalar};
 use crate::{Error, Result, host};
 
 /// Whatever the operation is.
@@ -35,7 +35,7 @@ pub(super) struct Value {
 }
 
 impl Value {
-    pub(super) fn typed<T: Element>(self, device: &Device) -> Tensor<T> {
+    pub(super) fn typed<T: Scalar>(self, device: &Device) -> Tensor<T> {
         Tensor::new(device, self.storage, self.base, self.layout)
     }
 }
@@ -63,12 +63,12 @@ impl<'a> Call<'a> {
     }
 
     /// The only result.
-    pub(super) fn one<T: Element>(self) -> Result<Tensor<T>> {
+    pub(super) fn one<T: Scalar>(self) -> Result<Tensor<T>> {
         Ok(self.run()?.0)
     }
 
     /// The only result, and the layout that comes with it.
-    pub(super) fn with_layout<T: Element>(self) -> Result<(Tensor<T>, Layout)> {
+    pub(super) fn with_layout<T: Scalar>(self) -> Result<(Tensor<T>, Layout)> {
         let operands = self.operands;
         let (result, plan) = self.run()?;
         let layout = match &plan.beside {
@@ -79,7 +79,7 @@ impl<'a> Call<'a> {
     }
 
     /// The only result, and the plan that it came by.
-    pub(super) fn run<T: Element>(self) -> Result<(Tensor<T>, Arc<Plan>)> {
+    pub(super) fn run<T: Scalar>(self) -> Result<(Tensor<T>, Arc<Plan>)> {
         let device = self.device;
         let (values, plan) = self.values()?;
         match <[_; 1]>::try_from(values) {
@@ -89,7 +89,7 @@ impl<'a> Call<'a> {
     }
 
     /// Both results.
-    pub(super) fn two<T: Element, U: Element>(self) -> Result<(Tensor<T>, Tensor<U>)> {
+    pub(super) fn two<T: Scalar, U: Scalar>(self) -> Result<(Tensor<T>, Tensor<U>)> {
         let device = self.device;
         let (values, plan) = self.values()?;
         match <[_; 2]>::try_from(values) {
@@ -199,7 +199,7 @@ fn launched(
                 let Storage::Cpu(buffer) = operand.storage else {
                     return Err(elsewhere());
                 };
-                inputs.push(CpuInput {
+                inputs.push(cpu::Operand {
                     buffer,
                     bytes: operand.bytes.clone(),
                     layout: operand.layout,
@@ -238,7 +238,7 @@ fn launched(
     }
 }
 
-impl<T: Element> Tensor<T> {
+impl<T: Scalar> Tensor<T> {
     /// The operand without its element type.
     pub(super) fn operand(&self) -> Operand<'_> {
         Operand {
@@ -261,7 +261,7 @@ impl<T: Element> Tensor<T> {
     }
 
     /// An operation on this tensor alone.
-    pub(super) fn unary<U: Element>(&self, op: Op, scalars: &[u32]) -> Result<Tensor<U>> {
+    pub(super) fn unary<U: Scalar>(&self, op: Op, scalars: &[u32]) -> Result<Tensor<U>> {
         Call {
             scalars,
             ..Call::new(&self.device, op, &[self.operand()])
@@ -270,7 +270,7 @@ impl<T: Element> Tensor<T> {
     }
 
     /// An operation on this tensor and a layout.
-    pub(super) fn onto<U: Element>(&self, op: Op, layout: &Layout) -> Result<Tensor<U>> {
+    pub(super) fn onto<U: Scalar>(&self, op: Op, layout: &Layout) -> Result<Tensor<U>> {
         Call::new(&self.device, op, &[self.operand(), self.shapes(layout)]).one()
     }
 }

@@ -4,9 +4,9 @@ use super::Tensor;
 use crate::Result;
 use crate::ops::Op;
 use crate::ops::strided::{How, Strided, View};
-use crate::ragged::{Element, Layout};
+use crate::ragged::{Layout, Scalar};
 
-impl<T: Element> Tensor<T> {
+impl<T: Scalar> Tensor<T> {
     /// A copy that reads each value in at most one place.
     pub(super) fn strided(&self, how: How) -> Result<Tensor<T>> {
         let dtype = T::DTYPE;

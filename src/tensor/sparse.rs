@@ -5,7 +5,7 @@ use super::{BsrProduct, Device, Product, Tensor};
 use crate::ops::Op;
 use crate::ops::bsr::Sampled;
 use crate::ops::matmul::Tier;
-use crate::ragged::{Bsr, Element, Float, Topology};
+use crate::ragged::{Bsr, Float, Scalar, Topology};
 use crate::{Error, Result};
 use half::f16;
 
@@ -31,7 +31,7 @@ use half::f16;
 /// # Ok::<(), vsla::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct BsrTensor<T: Element> {
+pub struct BsrTensor<T: Scalar> {
     pub(super) topology: Topology,
     pub(super) values: Tensor<T>,
     pub(super) transposed: bool,
@@ -54,12 +54,12 @@ impl Device {
     ///
     /// # Errors
     /// Those of [`upload`](Self::upload).
-    pub fn upload_bsr<T: Element>(&self, bsr: &Bsr<T>) -> Result<BsrTensor<T>> {
+    pub fn upload_bsr<T: Scalar>(&self, bsr: &Bsr<T>) -> Result<BsrTensor<T>> {
         BsrTensor::new(bsr.topology(), self.upload(bsr.values())?)
     }
 }
 
-impl<T: Element> BsrTensor<T> {
+impl<T: Scalar> BsrTensor<T> {
     /// The matrices that have these values, each element of the batch those of one: of whatever shape, as many as the
     /// blocks have. Copies nothing.
     ///
@@ -350,7 +350,7 @@ impl<T: Float> Product<'_, T> {
         self.sampled_as(topology)
     }
 
-    fn sampled_as<R: Element>(&self, topology: &Topology) -> Result<BsrTensor<R>> {
+    fn sampled_as<R: Scalar>(&self, topology: &Topology) -> Result<BsrTensor<R>> {
         let pair = &self.pair;
         if !self.extras.is_none() || self.form.ambient {
             return Err(Error::Argument {

@@ -7,7 +7,7 @@ use crate::Result;
 use crate::ops::Op;
 use crate::ops::bsr::{BsrMatmul, Form, OP};
 use crate::ops::matmul::Activation;
-use crate::ragged::{Element, Float};
+use crate::ragged::{Float, Scalar};
 use half::f16;
 
 /// A product of block-sparse matrices with dense ones that is about to be made: `residual + f(scale · P + bias)`, where
@@ -34,7 +34,7 @@ use half::f16;
 /// ```
 #[derive(Clone, Debug)]
 #[must_use = "nothing happens before `run`"]
-pub struct BsrProduct<'a, T: Element> {
+pub struct BsrProduct<'a, T: Scalar> {
     sparse: &'a BsrTensor<T>,
     dense: &'a Tensor<T>,
     dense_left: bool,
@@ -87,7 +87,7 @@ impl<'a, T: Float> BsrProduct<'a, T> {
         self.run_as()
     }
 
-    fn run_as<R: Element>(&self) -> Result<Tensor<R>> {
+    fn run_as<R: Scalar>(&self) -> Result<Tensor<R>> {
         let (sparse, dense) = (self.sparse, self.dense);
         sparse.values.check_device(OP, dense)?;
         let mut inputs = vec![sparse.values.operand(), dense.operand()];

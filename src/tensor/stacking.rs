@@ -4,19 +4,19 @@ use super::Tensor;
 use super::run::Call;
 use crate::ops::Op;
 use crate::ops::strided::{Groups, How, Strided, View};
-use crate::ragged::{Element, Layout, check_rank};
+use crate::ragged::{Layout, Scalar, check_rank};
 use crate::{Error, Result};
 
 /// What becomes of the last group of a level of a [`pyramid`](Tensor::pyramid) when it is not full.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Flush {
+pub enum Remainder {
     /// It is left out, on every level.
     Discard,
     /// Zero slices fill it up, and it counts on the level above.
     Pad,
 }
 
-impl<T: Element> Tensor<T> {
+impl<T: Scalar> Tensor<T> {
     /// All elements on top of each other: one element of shape (k, ambient…), whose slice i is element i, with zeros up
     /// to the box that all of them fit in.
     ///
@@ -134,18 +134,18 @@ impl<T: Element> Tensor<T> {
     /// over the level below, the first over the elements. All levels come, the lowest first; level l has rank r + l +
     /// 1.
     ///
-    /// What is left over at the end of a level is less than a window: [`Flush::Discard`] leaves it out, and
-    /// [`Flush::Pad`] fills it up with zero slices, so that it counts on the level above as any other. Each level takes
+    /// What is left over at the end of a level is less than a window: [`Remainder::Discard`] leaves it out, and
+    /// [`Remainder::Pad`] fills it up with zero slices, so that it counts on the level above as any other. Each level takes
     /// about the memory of the one below, and more by the zeros up to its windows' boxes; each may take `most_bytes`.
     /// Cost: that of a [`window`](Self::window) for each level, and nothing where the shapes of a level are all equal.
     ///
     /// ```
-    /// # use vsla::{Device, Flush, Ragged, Shape};
+    /// # use vsla::{Device, Remainder, Ragged, Shape};
     /// let x = Device::cpu().upload(&Ragged::from_rows((1..=5).map(|i| [i]))?)?;
-    /// let levels = x.pyramid(&[2, 2], Flush::Discard, 1 << 20)?;
+    /// let levels = x.pyramid(&[2, 2], Remainder::Discard, 1 << 20)?;
     /// assert_eq!(levels[0].download_blocking()?.to_vecs(), [[1, 2], [3, 4]]);
     /// assert_eq!(levels[1].download_blocking()?.to_vecs(), [[1, 2, 3, 4]]);
-    /// let levels = x.pyramid(&[2, 2], Flush::Pad, 1 << 20)?;
+    /// let levels = x.pyramid(&[2, 2], Remainder::Pad, 1 << 20)?;
     /// assert_eq!(levels[0].download_blocking()?.to_vecs(), [[1, 2], [3, 4], [5, 0]]);
     /// assert_eq!(levels[1].download_blocking()?.to_vecs(), [[1, 2, 3, 4], [5, 0, 0, 0]]);
     /// assert_eq!(levels[1].layout().shape(1), Shape::new(&[2, 2, 1])?);
@@ -158,7 +158,7 @@ impl<T: Element> Tensor<T> {
     pub fn pyramid(
         &self,
         sizes: &[usize],
-        flush: Flush,
+        flush: Remainder,
         most_bytes: u64,
     ) -> Result<Vec<Tensor<T>>> {
         let op = "pyramid";
@@ -170,8 +170,8 @@ impl<T: Element> Tensor<T> {
         for &size in sizes {
             let below = levels.last().unwrap_or(self);
             let count = match flush {
-                Flush::Discard => below.len() / size,
-                Flush::Pad => below.len().div_ceil(size),
+                Remainder::Discard => below.len() / size,
+                Remainder::Pad => below.len().div_ceil(size),
             };
             let level = below.windows(op, (count, size, size), most_bytes)?;
             levels.push(level);

@@ -4,11 +4,11 @@ use super::device::Backend;
 use super::{Device, Storage, Tensor};
 #[cfg(feature = "gpu")]
 use crate::gpu::Wait;
-use crate::ragged::{Element, Layout, Ragged};
+use crate::ragged::{Layout, Ragged, Scalar};
 use crate::{Error, Result, host};
 
 impl Device {
-    pub(super) fn upload_parts<T: Element>(
+    pub(super) fn upload_parts<T: Scalar>(
         &self,
         layout: &Layout,
         values: &[T],
@@ -71,7 +71,7 @@ impl Device {
     /// panics inside this call, which catches it: the message of that panic appears, and a program built to abort
     /// on panics ends.
     #[cfg(feature = "gpu")]
-    pub fn import<T: Element>(
+    pub fn import<T: Scalar>(
         &self,
         buffer: &wgpu::Buffer,
         offset: u64,
@@ -129,7 +129,7 @@ impl Device {
     }
 }
 
-impl<T: Element> Tensor<T> {
+impl<T: Scalar> Tensor<T> {
     /// The buffer that holds the values, and the byte at which they begin; `None` on the CPU.
     ///
     /// The work that writes it is submitted before this returns, so work that the application submits afterwards,

@@ -6,10 +6,10 @@ use super::Tensor;
 use crate::ops::Op;
 use crate::ops::fft::Transform;
 use crate::ops::fft::planes::{Planes, Seen, check_extents};
-use crate::ragged::{Element, Layout};
+use crate::ragged::{Layout, Scalar};
 use crate::{Error, Result};
 
-impl<T: Element> Tensor<T> {
+impl<T: Scalar> Tensor<T> {
     fn transform(&self, transform: Transform) -> Result<Tensor<Complex32>> {
         self.unary(Op::Fft(transform), &[])
     }
@@ -20,7 +20,7 @@ impl<T: Element> Tensor<T> {
     }
 
     /// Matrices as what they are made of, or the other way round.
-    fn planes<U: Element>(
+    fn planes<U: Scalar>(
         &self,
         op: &'static str,
         seen: Seen,

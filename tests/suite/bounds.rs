@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use libtest_mimic::Trial;
-use vsla::{Complex32, Device, Element, Layout, Ragged, Result, Shape, Tensor, f16};
+use vsla::{Complex32, Device, Layout, Ragged, Result, Scalar, Shape, Tensor, f16};
 
 use crate::support::bench::{
     Bench, all_are_instrumented, assert_within, instrumented_gpu, is_software,
@@ -116,7 +116,7 @@ fn every_kernel_is_in_a_program() {
 }
 
 /// A type of values, of which this is one.
-trait Value: Element {
+trait Value: Scalar {
     fn of(i: u32) -> Self;
 }
 

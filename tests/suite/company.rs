@@ -7,7 +7,7 @@ mod products;
 mod vectors;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Element, Layout, Ragged, Shape, Tensor};
+use vsla::{Device, Layout, Ragged, Scalar, Shape, Tensor};
 
 use crate::support::bench::{Bench, cpu, is_software};
 use crate::support::operation::{download, upload};
@@ -88,7 +88,7 @@ fn assert_same(what: &str, device: &Device, element: usize, got: &[u8], expected
     }
 }
 
-fn bytes<T: Element>(tensor: &Tensor<T>) -> Rows {
+fn bytes<T: Scalar>(tensor: &Tensor<T>) -> Rows {
     let batch = download(tensor);
     let rows = batch.iter();
     rows.map(|row| bytemuck::cast_slice(row).to_vec()).collect()
@@ -114,7 +114,7 @@ fn value(seed: usize, i: usize, at: usize) -> f32 {
 }
 
 /// These elements of a batch of boxes, on the device.
-fn boxes_of<T: Element, const R: usize>(
+fn boxes_of<T: Scalar, const R: usize>(
     device: &Device,
     picked: &[usize],
     extents: impl Fn(usize) -> [usize; R],

@@ -1,7 +1,7 @@
 //! Complex values on devices: what holds of every element type, for values of two words.
 
 use libtest_mimic::Trial;
-use vsla::{Complex32, DType, Device, Element, Layout, Ragged};
+use vsla::{Complex32, DType, Device, Layout, Ragged, Scalar};
 
 use crate::support::bench::Bench;
 use crate::support::operation::{download, upload};

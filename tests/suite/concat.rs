@@ -1,16 +1,14 @@
 //! Elements side by side: along one axis, and along all of them.
 
 use libtest_mimic::Trial;
-use vsla::{
-    Complex32, Device, Element, Error, Layout, Pairing, Ragged, Result, Shape, Tensor, f16,
-};
+use vsla::{Complex32, Device, Error, Layout, Pairing, Ragged, Result, Scalar, Shape, Tensor, f16};
 
 use crate::support::bench::Bench;
 use crate::support::compare::assert_exact;
 use crate::support::corpus;
 use crate::support::number::{Number, widened};
 use crate::support::operation::{
-    Binary, Expected, Operation, Paired, download, golden, one, rows, run, upload,
+    Binary, Expected, Operation, PairedFn, download, golden, one, rows, run, upload,
 };
 use crate::support::property;
 use crate::support::reference;
@@ -51,7 +49,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
 fn operation<T: Number>(
     name: &'static str,
     run: fn(&Tensor<T>, &Tensor<T>) -> Result<Tensor<T>>,
-    paired: Option<Paired<T, T>>,
+    paired: Option<PairedFn<T, T>>,
     expected: crate::support::operation::Reference<T>,
 ) -> Binary<T, T> {
     Binary {
@@ -134,7 +132,7 @@ fn goldens(device: &Device) {
 }
 
 /// The result of an operation on batches whose values all differ, every one and every base odd, against the reference.
-fn check_type<T: Element>(
+fn check_type<T: Scalar>(
     device: &Device,
     (a, b): (&Layout, &Layout),
     beside: u32,
@@ -179,7 +177,7 @@ fn check_type<T: Element>(
 }
 
 fn check_types(device: &Device, layouts: (&Layout, &Layout), beside: u32, axis: Option<usize>) {
-    fn op<T: Element>(axis: Option<usize>) -> impl Fn(&Tensor<T>, &Tensor<T>) -> Result<Tensor<T>> {
+    fn op<T: Scalar>(axis: Option<usize>) -> impl Fn(&Tensor<T>, &Tensor<T>) -> Result<Tensor<T>> {
         move |x, y| match axis {
             Some(axis) => x.concat(y, axis),
             None => x.block_diag(y),
@@ -288,7 +286,7 @@ fn trailing_zeros(device: &Device) {
 }
 
 fn pairs_of_every_type(device: &Device) {
-    fn check<T: Element>(device: &Device, value: fn(u32) -> T) {
+    fn check<T: Scalar>(device: &Device, value: fn(u32) -> T) {
         let batch = |rows: &[&[u32]]| {
             let rows = rows.iter().map(|row| row.iter().map(|&x| value(x)));
             upload(

@@ -1,7 +1,7 @@
 //! Convolution and correlation.
 
 use libtest_mimic::Trial;
-use vsla::{ConvMethod, Device, Layout, Pair, Pairing, Ragged, Result, Tensor};
+use vsla::{ConvMethod, Device, Layout, Paired, Pairing, Ragged, Result, Tensor};
 
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::{assert_exact, assert_within, normwise, product_depth};
@@ -116,7 +116,7 @@ fn correlate<T: Number>() -> Binary<T, T> {
 }
 
 type Plain = fn(&Tensor<f32>, &Tensor<f32>) -> Result<Tensor<f32>>;
-type Paired = fn(&Pair<'_, f32>) -> Result<Tensor<f32>>;
+type PairedFn = fn(&Paired<'_, f32>) -> Result<Tensor<f32>>;
 
 /// f32 by one method. Its errors about unequal batches come from the pairing.
 fn by(method: ConvMethod, correlate: bool) -> Binary<f32, f32> {
@@ -127,11 +127,11 @@ fn by(method: ConvMethod, correlate: bool) -> Binary<f32, f32> {
                     let pair = x.pair(y, Pairing::Elementwise)?;
                     pair.method(ConvMethod::$method).$op()
                 },
-                (|pair| pair.method(ConvMethod::$method).$op()) as Paired,
+                (|pair| pair.method(ConvMethod::$method).$op()) as PairedFn,
             )
         };
     }
-    let (run, paired): (Plain, Paired) = match (method, correlate) {
+    let (run, paired): (Plain, PairedFn) = match (method, correlate) {
         (ConvMethod::Direct, false) => binary!(Direct, conv),
         (ConvMethod::Direct, true) => binary!(Direct, correlate),
         (ConvMethod::Fft, false) => binary!(Fft, conv),

@@ -4,7 +4,7 @@ mod forms;
 mod refusals;
 
 use libtest_mimic::Trial;
-use vsla::{ConvMethod, ConvMode, Device, Layout, Pair, Pairing, Ragged, Shape, Tensor};
+use vsla::{ConvMethod, ConvMode, Device, Layout, Paired, Pairing, Ragged, Shape, Tensor};
 
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::{U, assert_exact, assert_identical, assert_within};

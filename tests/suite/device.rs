@@ -26,7 +26,7 @@ mod shared;
 mod views;
 
 use libtest_mimic::Trial;
-use vsla::{ConvMethod, Device, DeviceKind, Layout, Pair, Pairing, Ragged, Tensor};
+use vsla::{ConvMethod, Device, DeviceKind, Layout, Paired, Pairing, Ragged, Tensor};
 
 use crate::support::bench::Bench;
 use crate::support::compare::assert_exact;
@@ -140,7 +140,7 @@ const EVERY_OP: &[(&str, Op)] = &[
 ];
 
 /// Element by element, and by the method that is exact.
-fn directly<'a>(x: &'a Tensor<f32>, y: &'a Tensor<f32>) -> vsla::Result<Pair<'a, f32>> {
+fn directly<'a>(x: &'a Tensor<f32>, y: &'a Tensor<f32>) -> vsla::Result<Paired<'a, f32>> {
     Ok(x.pair(y, Pairing::Elementwise)?.method(ConvMethod::Direct))
 }
 

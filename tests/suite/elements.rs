@@ -1,7 +1,9 @@
 //! Elements as wholes: chosen, put in another order, joined and split.
 
 use libtest_mimic::Trial;
-use vsla::{Complex32, Device, Element, Error, Layout, Order, Ragged, Result, Shape, Tensor, f16};
+use vsla::{
+    Complex32, Device, Error, Layout, Permutation, Ragged, Result, Scalar, Shape, Tensor, f16,
+};
 
 use crate::support::bench::Bench;
 use crate::support::corpus;
@@ -47,13 +49,13 @@ fn back_and_forth<T: Number>(
     }
 }
 
-fn sorted_and_restored<T: Element>(x: &Tensor<T>, _: &Tensor<T>) -> Result<Tensor<T>> {
+fn sorted_and_restored<T: Scalar>(x: &Tensor<T>, _: &Tensor<T>) -> Result<Tensor<T>> {
     let (sorted, order) = x.sort_by_length()?;
     assert!(sorted.layout().lengths().is_sorted());
     sorted.reorder(&order.inverse())
 }
 
-fn split_and_joined<T: Element>(x: &Tensor<T>, _: &Tensor<T>) -> Result<Tensor<T>> {
+fn split_and_joined<T: Scalar>(x: &Tensor<T>, _: &Tensor<T>) -> Result<Tensor<T>> {
     let (third, half) = (x.len() / 3, x.len() / 2);
     let parts = x.split(&[third, half - third, x.len() - half])?;
     parts[0].join(&[&parts[1], &parts[2]])
@@ -80,7 +82,7 @@ fn any_order(device: &Device) {
 }
 
 /// A batch whose values differ.
-fn numbered<T: Element>(layout: &Layout, value: impl Fn(u32) -> T) -> Ragged<T> {
+fn numbered<T: Scalar>(layout: &Layout, value: impl Fn(u32) -> T) -> Ragged<T> {
     let mut at = 0;
     Ragged::from_fn(layout, |_, _| {
         at += 1;
@@ -98,7 +100,7 @@ fn complex(at: u32) -> Complex32 {
 }
 
 fn every_type_and_base(device: &Device) {
-    fn of<T: Element>(device: &Device, value: fn(u32) -> T) {
+    fn of<T: Scalar>(device: &Device, value: fn(u32) -> T) {
         for base in 0..9 {
             let layout = [base, 3, 0, 1, 8, 2049, 4, 2, 17, 1, 1, 1, 6];
             let x = numbered(&Layout::from_lengths(layout).unwrap(), value);
@@ -129,7 +131,7 @@ fn select_refusals(device: &Device) {
         wrong.to_string(),
         "select: position 2: the index 2 is not below 2"
     );
-    let wrong = x.reorder(&Order::new([0]).unwrap()).unwrap_err();
+    let wrong = x.reorder(&Permutation::new([0]).unwrap()).unwrap_err();
     assert_eq!(wrong.to_string(), "reorder: expected 2 elements, got 1");
     // More values than 32 bits count, long before there is memory for them.
     let one = upload(
@@ -157,7 +159,7 @@ fn sort_goldens(device: &Device) {
 }
 
 fn every_type_and_place(device: &Device) {
-    fn of<T: Element>(device: &Device, value: fn(u32) -> T) {
+    fn of<T: Scalar>(device: &Device, value: fn(u32) -> T) {
         for length in 0..10 {
             let lengths = [5, length, 0, 2049, length, 3, 1, 1, 1, length, 70];
             let x = numbered(&Layout::from_lengths(lengths).unwrap(), value);
@@ -224,12 +226,12 @@ fn split(device: &Device) {
 }
 
 fn orders() {
-    let wrong = Order::new([0, 3, 1]).unwrap_err();
+    let wrong = Permutation::new([0, 3, 1]).unwrap_err();
     assert_eq!(
         wrong.to_string(),
         "order: position 1: the index 3 is not below 3"
     );
-    let wrong = Order::new([2, 0, 2]).unwrap_err();
+    let wrong = Permutation::new([2, 0, 2]).unwrap_err();
     assert_eq!(
         (wrong.kind(), wrong.to_string().as_str()),
         (
@@ -237,8 +239,8 @@ fn orders() {
             "order: positions 0 and 2 both have the index 2"
         )
     );
-    assert!(Order::new([]).unwrap().is_empty());
-    let order = Order::new([2, 0, 1]).unwrap();
+    assert!(Permutation::new([]).unwrap().is_empty());
+    let order = Permutation::new([2, 0, 1]).unwrap();
     assert_eq!(order.inverse().inverse(), order);
     assert_ne!(order.inverse(), order);
     // As a stable sort has it, over several digits.
@@ -247,8 +249,11 @@ fn orders() {
         let lengths: Vec<usize> = (0..900).map(|_| rng.usize(0..=most)).collect();
         let mut expected: Vec<u32> = (0..900).collect();
         expected.sort_by_key(|&i| lengths[i as usize]);
-        let order = Order::by_length(&Layout::from_lengths(lengths).unwrap()).unwrap();
+        let order = Permutation::by_length(&Layout::from_lengths(lengths).unwrap()).unwrap();
         assert_eq!(order.as_slice(), expected, "up to {most}");
-        assert_eq!(Order::new(expected).unwrap().inverse(), order.inverse());
+        assert_eq!(
+            Permutation::new(expected).unwrap().inverse(),
+            order.inverse()
+        );
     }
 }

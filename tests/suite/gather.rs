@@ -1,7 +1,7 @@
 //! Rows by their indices.
 
 use libtest_mimic::Trial;
-use vsla::{Complex32, Device, Element, Error, Indices, Layout, Pairing, Ragged, Shape, f16};
+use vsla::{Complex32, Device, Error, Indices, Layout, Pairing, Ragged, Scalar, Shape, f16};
 
 use crate::support::bench::Bench;
 use crate::support::compare::assert_identical;
@@ -113,7 +113,7 @@ fn keeps_bits(device: &Device) {
 
 /// Rows of every width modulo a quad, in every type, from every base, of one element and of many.
 fn every_type_width_and_base(device: &Device) {
-    fn of<T: Element>(device: &Device, value: impl Fn(u32) -> T) {
+    fn of<T: Scalar>(device: &Device, value: impl Fn(u32) -> T) {
         for width in [1, 2, 3, 4, 5, 7, 8, 9, 12, 17, 64] {
             for base in [0, 1 + width % 7] {
                 let shapes = [

@@ -5,7 +5,7 @@ mod classes;
 mod rings;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Element, Ragged, Result, Tensor};
+use vsla::{Device, Ragged, Result, Scalar, Tensor};
 
 use crate::support::bench::Bench;
 use crate::support::operation::run;
@@ -22,7 +22,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
 type Run = fn(&Device, &Ragged<i32>, &Ragged<i32>) -> Ragged<f64>;
 
 /// Runs an operation on integers, which wrap.
-fn integers<R: Element + Into<f64>>(
+fn integers<R: Scalar + Into<f64>>(
     device: &Device,
     a: &Ragged<i32>,
     b: &Ragged<i32>,
@@ -32,7 +32,7 @@ fn integers<R: Element + Into<f64>>(
 }
 
 /// Runs an operation on floating-point numbers, of so few that nothing is rounded but by division and roots.
-fn floats<R: Element + Into<f64>>(
+fn floats<R: Scalar + Into<f64>>(
     device: &Device,
     a: &Ragged<i32>,
     b: &Ragged<i32>,

@@ -10,7 +10,7 @@ use libtest_mimic::Trial;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use vsla::{DType, Element, Layout, MAX_RANK, Offsets, Ragged, Shape};
+use vsla::{DType, Layout, MAX_RANK, Offsets, Ragged, Scalar, Shape};
 
 use crate::support::bench::Bench;
 use padded::{padded_boxes, padded_round_trip, padding_waste};
@@ -460,7 +460,7 @@ fn random_is_deterministic() {
 }
 
 fn types_have_names() {
-    fn of<T: Element>() -> (DType, String) {
+    fn of<T: Scalar>() -> (DType, String) {
         assert_eq!(T::DTYPE.size(), size_of::<T>());
         assert_eq!(T::DTYPE.name(), std::any::type_name::<T>());
         (T::DTYPE, T::DTYPE.to_string())

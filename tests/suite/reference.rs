@@ -4,7 +4,7 @@ use libtest_mimic::Trial;
 use vsla::{Pairing, Ragged, Shape};
 
 use crate::support::bench::Bench;
-use crate::support::reference::{self, Scalar, Sums, elementwise, pairs};
+use crate::support::reference::{self, Arithmetic, Sums, elementwise, pairs};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let tests: &[(&str, fn())] = &[
@@ -47,7 +47,7 @@ fn one<T: Copy>(extents: &[usize], values: &[T]) -> Ragged<T> {
 type Binary<S> = fn(&Ragged<S>, &Ragged<S>, &[(usize, usize)]) -> Sums<S>;
 
 #[track_caller]
-fn check<S: Scalar + std::fmt::Debug + 'static>(
+fn check<S: Arithmetic + std::fmt::Debug + 'static>(
     f: Binary<S>,
     a: Ragged<S>,
     b: Ragged<S>,

@@ -3,8 +3,8 @@
 
 use libtest_mimic::Trial;
 use vsla::{
-    Bsr, BsrTensor, Complex32, Device, Flush, Indices, Layout, Order, Pairing, Ragged, Result,
-    Shape, ShapeMatrix, Tensor, Topology,
+    Bsr, BsrTensor, Complex32, Device, Indices, Layout, Pairing, Permutation, Ragged, Remainder,
+    Result, Shape, ShapeMatrix, Tensor, Topology,
 };
 
 use crate::support::bench::Bench;
@@ -148,7 +148,7 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| x.grid.conv_matmul(&x.grid_of_three) => "conv_matmul: expected batches of equal size, got 2 elements and 3",
     |x: &Operands| x.grid.kron_matmul(&x.grid_of_three) => "kron_matmul: expected batches of equal size, got 2 elements and 3",
     |x: &Operands| BsrTensor::new(&x.topology, x.two.clone()) => "bsr: element 0: expected 64 values, got 4",
-    |x: &Operands| x.two.reorder(&Order::new(vec![0, 1, 2])?) => "reorder: expected 2 elements, got 3",
+    |x: &Operands| x.two.reorder(&Permutation::new(vec![0, 1, 2])?) => "reorder: expected 2 elements, got 3",
     |x: &Operands| x.two.select(&[0, 2]) => "select: position 1: the index 2 is not below 2",
     |x: &Operands| x.two.split(&[1, 2]) => "split: expected 2 elements, got 3",
     |x: &Operands| x.two.elements(1..3) => "elements: the range 1..3 is not inside a batch of 2 elements",
@@ -219,7 +219,7 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| x.boxes.pair(&x.boxes, Pairing::Elementwise)?.stride(&[1, 0, 1]).conv() => "conv: expected strides of 1 or more, got 0",
     |x: &Operands| x.boxes.pair(&x.boxes, Pairing::Elementwise)?.stride(&[2]).correlate() => "correlate: expected a stride for each axis, 3 in all, got 1",
     |x: &Operands| x.two.window(0, 1, 1 << 20) => "window: expected a size of at least 1, got 0",
-    |x: &Operands| x.two.pyramid(&[0], Flush::Pad, 1 << 20) => "pyramid: expected a size of at least 1, got 0",
+    |x: &Operands| x.two.pyramid(&[0], Remainder::Pad, 1 << 20) => "pyramid: expected a size of at least 1, got 0",
     |x: &Operands| x.two.stack(4) => "stack: the result takes 32 bytes, above the 4 that the call allows",
     |x: &Operands| x.spectra.irfft(&vectors(&[4, 9])) => "irfft: element 1: expected 5 values, got 2",
     |x: &Operands| x.two.scatter_add(&lists(&[&[0], &[2]]), &vectors(&[4, 2])) => "scatter_add: element 0: expected the shape (1), got (4)",

@@ -1,7 +1,7 @@
 //! Rows put or added up where indices say.
 
 use libtest_mimic::Trial;
-use vsla::{Complex32, Device, Element, Error, Indices, Layout, Pairing, Ragged, Shape, f16};
+use vsla::{Complex32, Device, Error, Indices, Layout, Pairing, Ragged, Scalar, Shape, f16};
 
 use crate::gather::some_rows;
 use crate::support::bench::Bench;
@@ -291,7 +291,7 @@ fn set_goldens(device: &Device) {
 
 /// A gather by a permutation, undone by its indices, in every type; and a set of rows that a gather finds again.
 fn set_undoes_gather(device: &Device) {
-    fn of<T: Element>(device: &Device, value: impl Fn(u32) -> T) {
+    fn of<T: Scalar>(device: &Device, value: impl Fn(u32) -> T) {
         let shapes = [[3, 5], [0, 2], [700, 1], [64, 3], [1, 1]];
         let shapes = shapes.map(|extents| Shape::new(&extents).unwrap());
         let layout = Layout::from_shapes(2, shapes).unwrap();

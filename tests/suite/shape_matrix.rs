@@ -16,7 +16,7 @@ use crate::support::corpus::rng;
 use crate::support::number::{Number, widened};
 use crate::support::operation::{download, pick, upload};
 use crate::support::property;
-use crate::support::reference::{self, Scalar};
+use crate::support::reference::{self, Arithmetic};
 use independence::{alone, contained, deterministic, planned_once, views};
 use kron::{kron_floats, kron_integers, kron_is_not_associative};
 use refusals::refusals;
@@ -162,7 +162,7 @@ struct Reference<S> {
     inner: Vec<usize>,
 }
 
-fn product<S: Scalar + Default>(
+fn product<S: Arithmetic + Default>(
     a: (&Ragged<S>, &Layout),
     b: (&Ragged<S>, &Layout),
     kron: bool,
@@ -222,7 +222,7 @@ fn product<S: Scalar + Default>(
 
 fn of<T: Number>(a: &Matrices<T>, b: &Matrices<T>, kron: bool) -> Reference<T::Wide>
 where
-    T::Wide: Scalar,
+    T::Wide: Arithmetic,
 {
     let (x, y) = (widened(&a.entries), widened(&b.entries));
     product((&x, &a.grid), (&y, &b.grid), kron)
@@ -375,7 +375,7 @@ fn add(device: &Device) {
 fn integers(device: &Device) {
     fn check<T: Number + Comparable>(device: &Device)
     where
-        T::Wide: Scalar,
+        T::Wide: Arithmetic,
     {
         // By the definition the longest are slow.
         for case in cases().into_iter().filter(|case| case.name != "long") {

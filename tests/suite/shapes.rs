@@ -4,7 +4,7 @@ mod forms;
 mod transposes;
 
 use libtest_mimic::Trial;
-use vsla::{Complex32, Device, Element, Error, Layout, Ragged, Result, Shape, Tensor, f16};
+use vsla::{Complex32, Device, Error, Layout, Ragged, Result, Scalar, Shape, Tensor, f16};
 
 use crate::support::bench::Bench;
 use crate::support::compare::{assert_exact, assert_identical};
@@ -233,7 +233,7 @@ fn every_type(device: &Device) {
     }
 }
 
-fn of_type<T: Element>(device: &Device, layout: &Layout, value: impl Fn(usize) -> T) {
+fn of_type<T: Scalar>(device: &Device, layout: &Layout, value: impl Fn(usize) -> T) {
     let offsets = layout.offsets().clone();
     let x = Ragged::from_fn(layout, |e, i| value(offsets.range(e).start + i)).unwrap();
     let rank = layout.rank();

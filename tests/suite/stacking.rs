@@ -1,7 +1,7 @@
 //! Stacks, windows and pyramids.
 
 use libtest_mimic::Trial;
-use vsla::{Complex32, Device, Element, Flush, Layout, Ragged, Result, Shape, Tensor, f16};
+use vsla::{Complex32, Device, Layout, Ragged, Remainder, Result, Scalar, Shape, Tensor, f16};
 
 use crate::support::bench::Bench;
 use crate::support::compare::{Comparable, assert_exact};
@@ -194,15 +194,15 @@ fn windows(device: &Device) {
 
 fn pyramids(device: &Device) {
     for x in batches().into_iter().filter(|x| x.layout().rank() < 6) {
-        for flush in [Flush::Discard, Flush::Pad] {
+        for flush in [Remainder::Discard, Remainder::Pad] {
             let sizes = [3, 2, 2];
             let levels = upload(device, &x).pyramid(&sizes, flush, ENOUGH).unwrap();
             assert_eq!(levels.len(), sizes.len());
             let mut below = x.clone();
             for (level, &size) in levels.iter().zip(&sizes) {
                 let count = match flush {
-                    Flush::Discard => below.len() / size,
-                    Flush::Pad => below.len().div_ceil(size),
+                    Remainder::Discard => below.len() / size,
+                    Remainder::Pad => below.len().div_ceil(size),
                 };
                 below = stacked(&below, &window_groups(count, size, size));
                 assert_exact(
@@ -213,10 +213,10 @@ fn pyramids(device: &Device) {
             }
         }
     }
-    let none = upload(device, &rows([&[1][..], &[2]])).pyramid(&[], Flush::Pad, ENOUGH);
+    let none = upload(device, &rows([&[1][..], &[2]])).pyramid(&[], Remainder::Pad, ENOUGH);
     assert!(none.unwrap().is_empty());
     let nothing = upload(device, &Ragged::<i32>::from_rows([[0; 0]; 0]).unwrap());
-    for level in nothing.pyramid(&[2, 2], Flush::Pad, ENOUGH).unwrap() {
+    for level in nothing.pyramid(&[2, 2], Remainder::Pad, ENOUGH).unwrap() {
         assert_eq!(level.len(), 0);
     }
 }
@@ -227,7 +227,7 @@ fn every_type(device: &Device) {
     of_type(device, |i| f16::from_bits(i as u16 % 0x7BFF + 1));
 }
 
-fn of_type<T: Element>(device: &Device, value: impl Fn(usize) -> T) {
+fn of_type<T: Scalar>(device: &Device, value: impl Fn(usize) -> T) {
     let layouts = [
         Layout::from_lengths([1, 2, 7, 0, 33, 4, 5, 2000, 3, 3, 3]).unwrap(),
         Layout::from_shapes(2, (0..20).map(|i| Shape::new(&[i % 4, i % 5]).unwrap())).unwrap(),
@@ -301,7 +301,7 @@ fn no_copies(device: &Device) {
     let before = device.memory().live;
     let stack = x.stack(ENOUGH).unwrap();
     let apart = stack.unstack(&layout).unwrap();
-    let levels = x.pyramid(&[2, 2], Flush::Discard, ENOUGH).unwrap();
+    let levels = x.pyramid(&[2, 2], Remainder::Discard, ENOUGH).unwrap();
     assert_eq!(device.memory().live, before, "all of them are views");
     assert_eq!(download(&stack).values(), download(&x).values());
     assert_exact("apart", &download(&apart), &download(&x));
@@ -336,7 +336,7 @@ fn refused(device: &Device) {
     assert_eq!(x.stack(23).unwrap_err().kind(), "budget");
     assert_eq!(x.window(2, 1, 23).unwrap_err().kind(), "budget");
     assert_eq!(x.stack_groups(&[1, 1], 15).unwrap_err().kind(), "budget");
-    let pyramid = x.pyramid(&[2], Flush::Pad, 23);
+    let pyramid = x.pyramid(&[2], Remainder::Pad, 23);
     assert_eq!(pyramid.unwrap_err().op(), "pyramid");
     expect(
         x.window(0, 1, 24),
@@ -346,10 +346,10 @@ fn refused(device: &Device) {
         x.window(1, 0, 24),
         "window: expected a stride of at least 1, got 0",
     );
-    let pyramid = x.pyramid(&[2, 0], Flush::Pad, ENOUGH);
+    let pyramid = x.pyramid(&[2, 0], Remainder::Pad, ENOUGH);
     let message = "pyramid: expected a size of at least 1, got 0";
     assert_eq!(pyramid.unwrap_err().to_string(), message);
-    let pyramid = x.pyramid(&[1; 8], Flush::Pad, ENOUGH).unwrap_err();
+    let pyramid = x.pyramid(&[1; 8], Remainder::Pad, ENOUGH).unwrap_err();
     assert_eq!(
         pyramid.to_string(),
         "pyramid: expected a rank of 1 to 8, got 9"
@@ -374,6 +374,6 @@ fn refused(device: &Device) {
     );
     // More slices than 32 bits count, and more values.
     let one = upload(device, &rows([&[1]]));
-    let levels = one.pyramid(&[usize::MAX], Flush::Pad, u64::MAX);
+    let levels = one.pyramid(&[usize::MAX], Remainder::Pad, u64::MAX);
     assert_eq!(levels.unwrap_err().kind(), "size_overflow");
 }

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
 use vsla::{
-    Bsr, BsrTensor, Complex32, ConvMethod, ConvMode, Device, Element, Error, Flush, Indices,
-    Layout, Order, Pairing, Ragged, Result, Shape, ShapeMatrix, Tensor, Topology,
+    Bsr, BsrTensor, Complex32, ConvMethod, ConvMode, Device, Error, Indices, Layout, Pairing,
+    Permutation, Ragged, Remainder, Result, Scalar, Shape, ShapeMatrix, Tensor, Topology,
 };
 
 use crate::support::bench::{Bench, DeviceTest};
@@ -179,7 +179,7 @@ counted! {
     "transpose", 2000., |d| matrix::<f32>(d, [40, 50]).transpose(&[1, 0]);
     "transpose in tiles", 20_000., |d| matrix::<f32>(d, [100, 200]).transpose(&[1, 0]);
     "select", X, |d| x::<f32>(d).select(&[2, 0]);
-    "reorder", X, |d| x::<f32>(d).reorder(&Order::new([2, 0, 1])?);
+    "reorder", X, |d| x::<f32>(d).reorder(&Permutation::new([2, 0, 1])?);
     "sort_by_length", X, |d| x::<f32>(d).sort_by_length();
     "join", X + 1605., |d| x::<f32>(d).join(&[&y(d)]);
     "gather", 1500., |d| x::<f32>(d).gather(&indices());
@@ -200,7 +200,7 @@ counted! {
         x.stack(1 << 20)?.unstack(x.layout())
     };
     "window", 21. * 10. * 100., |d| ones::<f32>(d, &[100; 30]).window(10, 1, 1 << 20);
-    "pyramid", 4096., |d| x::<f32>(d).pyramid(&[2, 2], Flush::Pad, 1 << 20);
+    "pyramid", 4096., |d| x::<f32>(d).pyramid(&[2, 2], Remainder::Pad, 1 << 20);
     "fft", 2. * (transform(2000., 11.) + transform(1500., 10.5)), |d| spectrum(d)?.fft();
     "ifft", 2. * (transform(2000., 11.) + transform(1500., 10.5)), |d| spectrum(d)?.ifft();
     "fft of a prime length", 4. * transform(8192., 13.), |d| {
@@ -249,20 +249,20 @@ pub fn is_counted(name: &str) -> bool {
     FREE.contains(&name) || COUNTED.iter().any(|counted| counted.name == name)
 }
 
-fn ones<T: Element + From<u8>>(device: &Device, lengths: &[usize]) -> Tensor<T> {
+fn ones<T: Scalar + From<u8>>(device: &Device, lengths: &[usize]) -> Tensor<T> {
     let layout = Layout::from_lengths(lengths.iter().copied()).unwrap();
     upload(device, &Ragged::full(&layout, T::from(1)).unwrap())
 }
 
-fn x<T: Element + From<u8>>(device: &Device) -> Tensor<T> {
+fn x<T: Scalar + From<u8>>(device: &Device) -> Tensor<T> {
     ones(device, &[1000, 0, 300])
 }
 
-fn y<T: Element + From<u8>>(device: &Device) -> Tensor<T> {
+fn y<T: Scalar + From<u8>>(device: &Device) -> Tensor<T> {
     ones(device, &[700, 5, 900])
 }
 
-fn matrix<T: Element + From<u8>>(device: &Device, extents: [usize; 2]) -> Tensor<T> {
+fn matrix<T: Scalar + From<u8>>(device: &Device, extents: [usize; 2]) -> Tensor<T> {
     let layout = Layout::uniform(1, Shape::new(&extents).unwrap()).unwrap();
     upload(device, &Ragged::full(&layout, T::from(1)).unwrap())
 }

@@ -1,6 +1,6 @@
 //! Values in other places: taken, moved, put together.
 
-use vsla::{Flush, Indices, Layout, Order, Pairing, Shape};
+use vsla::{Indices, Layout, Pairing, Permutation, Remainder, Shape};
 
 use super::{Answer, BINARY, Call, Grows, Operation, UNARY, batch, within, within_pairs};
 use crate::batch::written_size;
@@ -225,7 +225,7 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "all elements in another order: a permutation of their indices",
         run: |call| {
-            let order = Order::new(call.options.elements()?)?;
+            let order = Permutation::new(call.options.elements()?)?;
             typed!(call, |device, args| {
                 let x = device.upload(&args[0])?;
                 batch(x.reorder(&order)?.download_blocking()?)
@@ -391,7 +391,7 @@ pub const ROWS: &[Operation] = &[
         about: "windows of windows that do not overlap: a batch for each level",
         run: |call| {
             let (sizes, flush) = (call.options.sizes()?, call.options.flush()?);
-            let most = levels(call, &sizes, matches!(flush, Flush::Pad))?;
+            let most = levels(call, &sizes, matches!(flush, Remainder::Pad))?;
             typed!(call, |device, args| {
                 let levels = device.upload(&args[0])?.pyramid(&sizes, flush, most)?;
                 let levels = levels

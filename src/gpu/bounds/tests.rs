@@ -6,7 +6,8 @@ use naga::{AddressSpace, Expression, Function, Handle, Module, Statement, TypeIn
 use super::*;
 use crate::gpu::{Gpu, GpuInput, GpuOptions, Wait};
 use crate::plan::{
-    Access, Kernel, Launch, Output, OutputLayout, Prepared, Slot, Stage, Twin, Variant, Word,
+    Access, CpuKernel, Dispatch, Kernel, Launch, Output, OutputLayout, Param, Prepared, Slot,
+    Variant,
 };
 use crate::ragged::{DType, Layout};
 
@@ -249,18 +250,18 @@ fn run(gpu: &Gpu, variant: usize, input: &Arc<GpuBuffer>, layout: &Layout) -> Ar
     let launch = Launch {
         op: "broken",
         outputs: vec![Output::new(DType::F32, OutputLayout::Input(0))],
-        temps: Vec::new(),
-        stages: vec![Stage {
+        scratch: Vec::new(),
+        dispatches: vec![Dispatch {
             kernel: &BROKEN,
             variant,
             slots: vec![Slot::Output(0), Slot::Input(0)],
-            params: vec![Word::U32(layout.total() as u32)],
+            params: vec![Param::U32(layout.total() as u32)],
             groups: 1,
             cost: 1,
         }],
         work: 1,
         pairs: None,
-        twin: Twin::new(|_| ()),
+        twin: CpuKernel::new(|_| ()),
     };
     let input = GpuInput {
         buffer: input,

@@ -84,7 +84,7 @@ fn a_submission_takes_nothing_else_with_it() {
     for round in 0..3 {
         // The first that need copies of these here, and for the table that is so only once.
         let other = Layout::from_lengths([40, 1]).unwrap();
-        let words = Words::new(vec![9; 6]);
+        let words = PlanBuffer::new(vec![9; 6]);
         let table = || gpu.table("test", &gpu.place_of(&TABLE), &TABLE).unwrap();
         let place = gpu.copies.of(words.identity());
         let copied = || gpu.words("test", &place, &words).unwrap();

@@ -7,8 +7,8 @@ use super::twin::row_of;
 use super::{BOXES, VECTORS};
 use crate::ops::{pair_params, par_tiles};
 use crate::plan::{
-    Launch, Nested, Output, OutputLayout, Slot, Stage, Twin, TwinArgs, Word, Words, check_ranks,
-    stream_tile,
+    CpuArgs, CpuKernel, Dispatch, Launch, Nested, Output, OutputLayout, Param, PlanBuffer, Slot,
+    check_ranks, stream_tile,
 };
 use crate::ragged::{DType, Layout, MAX_RANK, Offsets, Pairs};
 use crate::{Error, Result, host};
@@ -76,26 +76,26 @@ impl Beside {
         let meta = |seen: Option<Layout>, i| seen.map_or(Slot::InputMeta(i), Slot::Meta);
         let c_meta = Slot::Meta(seen.c);
         let mut params = vec![
-            Word::U32(total as u32),
+            Param::U32(total as u32),
             // Not a difference.
-            Word::U32(0),
-            Word::InputBase(0),
-            Word::InputBase(1),
-            Word::U32(pairs.len() as u32),
-            Word::U32(tile as u32),
+            Param::U32(0),
+            Param::InputBase(0),
+            Param::InputBase(1),
+            Param::U32(pairs.len() as u32),
+            Param::U32(tile as u32),
             kind,
             right,
-            Word::U32(a.len() as u32),
-            Word::U32(rank as u32),
+            Param::U32(a.len() as u32),
+            Param::U32(rank as u32),
         ];
         if rank > 1 {
-            params.push(Word::U32(seen.beside));
+            params.push(Param::U32(seen.beside));
         }
         Ok(Launch {
             op,
-            temps: Vec::new(),
+            scratch: Vec::new(),
             work: total as u64,
-            stages: vec![Stage {
+            dispatches: vec![Dispatch {
                 kernel,
                 variant: kernel.variant(word, flags),
                 slots: vec![
@@ -105,7 +105,7 @@ impl Beside {
                     meta(seen.b, 1),
                     Slot::Output(0),
                     c_meta.clone(),
-                    list.map_or(c_meta, |list| Slot::Words(Words::new(list))),
+                    list.map_or(c_meta, |list| Slot::PlanBuffer(PlanBuffer::new(list))),
                 ],
                 params,
                 groups: total.div_ceil(tile) as u32,
@@ -113,7 +113,7 @@ impl Beside {
             }],
             outputs: vec![Output::new(dtype, OutputLayout::New(seen.result))],
             pairs: Some(pairs.clone()),
-            twin: Twin::new(move |args| twin(args, beside)),
+            twin: CpuKernel::new(move |args| twin(args, beside)),
         })
     }
 }
@@ -206,7 +206,7 @@ fn row(op: &'static str, layout: &Layout) -> Result<Layout> {
     ))
 }
 
-fn twin<T: bytemuck::Pod + Default + Send + Sync>(args: &mut TwinArgs<'_>, beside: u32) {
+fn twin<T: bytemuck::Pod + Default + Send + Sync>(args: &mut CpuArgs<'_>, beside: u32) {
     let (a, a_layout) = args.input::<T>(0);
     let (b, b_layout) = args.input::<T>(1);
     let pairs = args.pairs();

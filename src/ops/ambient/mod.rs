@@ -11,8 +11,8 @@ use self::twin::combine;
 use super::{pair_params, stream_groups, twin_of};
 use crate::Result;
 use crate::plan::{
-    Access, Boxes, Kernel, Launch, Nested, Output, OutputLayout, Slot, Stage, Twin, Variant, Word,
-    Words, for_each_type, stream_tile,
+    Access, Boxes, CpuKernel, Dispatch, Kernel, Launch, Nested, Output, OutputLayout, Param,
+    PlanBuffer, Slot, Variant, for_each_type, stream_tile,
 };
 use crate::ragged::{DType, Layout, Pairs};
 
@@ -176,29 +176,29 @@ impl Combine {
             Ambient::Sub => twin_of!(dtype, combine, { Ambient::Sub as u32 }),
             Ambient::Hadamard => twin_of!(dtype, combine, { Ambient::Hadamard as u32 }),
         };
-        let subtract = Word::U32(u32::from(operation == Ambient::Sub));
+        let subtract = Param::U32(u32::from(operation == Ambient::Sub));
         let product = operation == Ambient::Hadamard;
         let launch = match boxes {
             Boxes::Same => Launch {
                 op,
                 outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
-                temps: Vec::new(),
+                scratch: Vec::new(),
                 work: a.total() as u64,
-                stages: vec![Stage {
+                dispatches: vec![Dispatch {
                     kernel: &FLAT,
                     variant: FLAT.variant(dtype, if product { &["PRODUCT"] } else { &[] }),
                     slots: vec![Slot::Input(0), Slot::Input(1), Slot::Output(0)],
                     params: vec![
-                        Word::U32(a.total() as u32),
+                        Param::U32(a.total() as u32),
                         subtract,
-                        Word::InputBase(0),
-                        Word::InputBase(1),
+                        Param::InputBase(0),
+                        Param::InputBase(1),
                     ],
                     groups: stream_groups(a.total()),
                     cost: a.total() as u64,
                 }],
                 pairs: Some(pairs.clone()),
-                twin: Twin::new(twin),
+                twin: CpuKernel::new(twin),
             },
             Boxes::Nested(Nested {
                 result,
@@ -222,9 +222,9 @@ impl Combine {
                 let c_meta = Slot::Meta(c);
                 Launch {
                     op,
-                    temps: Vec::new(),
+                    scratch: Vec::new(),
                     work: result.total() as u64,
-                    stages: vec![Stage {
+                    dispatches: vec![Dispatch {
                         kernel,
                         variant: kernel.variant(dtype, flags),
                         slots: vec![
@@ -234,26 +234,26 @@ impl Combine {
                             meta(b_seen, 1),
                             Slot::Output(0),
                             c_meta.clone(),
-                            list.map_or(c_meta, |list| Slot::Words(Words::new(list))),
+                            list.map_or(c_meta, |list| Slot::PlanBuffer(PlanBuffer::new(list))),
                         ],
                         params: vec![
-                            Word::U32(result.total() as u32),
+                            Param::U32(result.total() as u32),
                             subtract,
-                            Word::InputBase(0),
-                            Word::InputBase(1),
-                            Word::U32(pairs.len() as u32),
-                            Word::U32(tile as u32),
+                            Param::InputBase(0),
+                            Param::InputBase(1),
+                            Param::U32(pairs.len() as u32),
+                            Param::U32(tile as u32),
                             kind,
                             right,
-                            Word::U32(a.len() as u32),
-                            Word::U32(rank as u32),
+                            Param::U32(a.len() as u32),
+                            Param::U32(rank as u32),
                         ],
                         groups: result.total().div_ceil(tile) as u32,
                         cost: result.total() as u64,
                     }],
                     outputs: vec![Output::new(dtype, OutputLayout::New(result))],
                     pairs: Some(pairs.clone()),
-                    twin: Twin::new(twin),
+                    twin: CpuKernel::new(twin),
                 }
             }
         };

@@ -2,14 +2,14 @@
 
 use super::Ambient;
 use crate::ops::{Arithmetic, par_tiles};
-use crate::plan::TwinArgs;
+use crate::plan::CpuArgs;
 use crate::ragged::MAX_RANK;
 
 const SUB: u32 = Ambient::Sub as u32;
 const HADAMARD: u32 = Ambient::Hadamard as u32;
 
 /// The operation with the number `OP`, of every pair.
-pub(super) fn combine<T: Arithmetic, const OP: u32>(args: &mut TwinArgs<'_>) {
+pub(super) fn combine<T: Arithmetic, const OP: u32>(args: &mut CpuArgs<'_>) {
     let (a, a_layout) = args.input::<T>(0);
     let (b, b_layout) = args.input::<T>(1);
     let pairs = args.pairs();

@@ -1,6 +1,6 @@
 //! Copies of operands that begin, row by row, at whole quads of words.
 
-use crate::plan::{Access, Kernel, Slot, Stage, Variant, Word, Words};
+use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, Variant};
 use crate::ragged::{DType, Topology};
 use crate::{Error, Result, host};
 
@@ -23,7 +23,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
 /// An operand whose rows begin at whole quads of words: itself, or a copy.
 pub(super) struct Aligned {
     pub slot: Slot,
-    pub base: Word,
+    pub base: Param,
     /// Where each matrix begins, and values from row to row.
     pub places: Vec<[u32; 2]>,
 }
@@ -31,8 +31,8 @@ pub(super) struct Aligned {
 /// Stages before the products, and their results.
 #[derive(Default)]
 pub(super) struct Copies {
-    pub stages: Vec<Stage>,
-    pub temps: Vec<u64>,
+    pub dispatches: Vec<Dispatch>,
+    pub scratch: Vec<u64>,
 }
 
 impl Copies {
@@ -51,20 +51,20 @@ impl Copies {
                 what: format!("copies of {values} values"),
             });
         }
-        let to = Slot::Temp(self.temps.len());
-        self.temps.push((values / 2).max(1));
+        let to = Slot::Scratch(self.scratch.len());
+        self.scratch.push((values / 2).max(1));
         let quads = (values / 8) as u32;
-        self.stages.push(Stage {
+        self.dispatches.push(Dispatch {
             kernel: &KERNEL,
             variant: KERNEL.variant(DType::F16, flags),
             slots: vec![
                 to.clone(),
                 Slot::Input(input),
-                Slot::Words(Words::new(list)),
+                Slot::PlanBuffer(PlanBuffer::new(list)),
             ],
-            params: [Word::InputBase(input), Word::U32(quads)]
+            params: [Param::InputBase(input), Param::U32(quads)]
                 .into_iter()
-                .chain(params.map(Word::U32))
+                .chain(params.map(Param::U32))
                 .collect(),
             groups: quads.div_ceil(256),
             cost: values,
@@ -84,7 +84,7 @@ impl Copies {
         if quads && matrices.iter().all(fits) {
             return Ok(Aligned {
                 slot: Slot::Input(input),
-                base: Word::InputBase(input),
+                base: Param::InputBase(input),
                 places: host::exact(op, matrices.iter().map(|m| [m.0, m.1[1]]))?,
             });
         }
@@ -101,7 +101,7 @@ impl Copies {
         let slot = self.push(op, (input, at, &[]), list, [count, 0, 0, 0, 0])?;
         Ok(Aligned {
             slot,
-            base: Word::U32(0),
+            base: Param::U32(0),
             places,
         })
     }
@@ -120,7 +120,7 @@ impl Copies {
         if quads && topology.shape()[inner].is_multiple_of(topology.block()[inner]) {
             return Ok(Aligned {
                 slot: Slot::Input(0),
-                base: Word::InputBase(0),
+                base: Param::InputBase(0),
                 places: host::exact(op, places)?,
             });
         }
@@ -132,7 +132,7 @@ impl Copies {
         let slot = self.push(op, (0, values, &["BLOCKS"]), list, params)?;
         Ok(Aligned {
             slot,
-            base: Word::U32(0),
+            base: Param::U32(0),
             places: host::exact(op, places)?,
         })
     }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::plan::{self, Rows};
 use super::{Finish, OP, Request, groups, ordered, rounded};
-use crate::plan::{Access, Kernel, NARROW, Slot, SparseTile, Stage, Variant, WIDE, Word, Words};
+use crate::plan::{
+    Access, Dispatch, Kernel, NARROW, Param, PlanBuffer, Slot, SparseTile, Variant, WIDE,
+};
 use crate::ragged::{DType, Topology};
 use crate::{Result, host};
 
@@ -85,7 +87,7 @@ fn variant(kernel: &Kernel, dtype: DType, build: &SparseTile) -> usize {
     found.unwrap_or(0)
 }
 
-pub(super) fn stages(request: &Request<'_>, native: bool) -> Result<(Vec<Stage>, Vec<u64>)> {
+pub(super) fn dispatches(request: &Request<'_>, native: bool) -> Result<(Vec<Dispatch>, Vec<u64>)> {
     let &Request {
         form,
         types: (dtype, _),
@@ -118,11 +120,11 @@ pub(super) fn stages(request: &Request<'_>, native: bool) -> Result<(Vec<Stage>,
     }
     let mut parts = Vec::new();
     let builds = SparseTile::all(high, native);
-    for (build, wanted) in &builds {
+    for (build, widths) in &builds {
         let first = words.len() / 4;
         let mut columns = 0u64;
         for (i, product) in products.iter().enumerate() {
-            if product.m > 0 && wanted.contains(&product.n) {
+            if product.m > 0 && widths.contains(&product.n) {
                 columns += u64::from(product.n);
                 for column in (0..product.n).step_by(build.columns as usize) {
                     host::extend(OP, &mut words, [i as u32, column, 0, 0])?;
@@ -134,14 +136,14 @@ pub(super) fn stages(request: &Request<'_>, native: bool) -> Result<(Vec<Stage>,
     let first = words.len() / 4;
     Finish::panels(products, &mut words)?;
     let panels = (first as u32, words.len() / 4 - first);
-    let list = Words::new(words);
-    let order = || Slot::Words(rows.words.clone());
+    let list = PlanBuffer::new(words);
+    let order = || Slot::PlanBuffer(rows.words.clone());
     let [block_row, block_column] = match by_columns {
         false => [wide, 1],
         true => [1, high],
     };
-    let mut temps = vec![scratch.max(1)];
-    let (sums, after) = request.sums(&mut temps)?;
+    let mut scratch = vec![scratch.max(1)];
+    let (sums, after) = request.sums(&mut scratch)?;
     let mut all = Vec::new();
     for ((build, _), &(first, panels, columns)) in builds.iter().zip(&parts) {
         let strips = high.div_ceil(build.rows);
@@ -158,8 +160,8 @@ pub(super) fn stages(request: &Request<'_>, native: bool) -> Result<(Vec<Stage>,
             block_column,
             plan::chunk(wide) * wide / build.depth,
         ];
-        let params = params.map(Word::U32);
-        all.push(Stage {
+        let params = params.map(Param::U32);
+        all.push(Dispatch {
             kernel: &MATMUL,
             variant: variant(&MATMUL, dtype, build),
             slots: vec![
@@ -167,10 +169,10 @@ pub(super) fn stages(request: &Request<'_>, native: bool) -> Result<(Vec<Stage>,
                 Slot::Input(1),
                 sums.clone(),
                 order(),
-                Slot::Words(list.clone()),
-                Slot::Temp(0),
+                Slot::PlanBuffer(list.clone()),
+                Slot::Scratch(0),
             ],
-            params: [Word::InputBase(0), Word::InputBase(1)]
+            params: [Param::InputBase(0), Param::InputBase(1)]
                 .into_iter()
                 .chain(params)
                 .collect(),
@@ -186,24 +188,24 @@ pub(super) fn stages(request: &Request<'_>, native: bool) -> Result<(Vec<Stage>,
         m,
         turned: false,
     };
-    all.push(finish.stage([sums, order(), Slot::Words(list), Slot::Temp(0)])?);
+    all.push(finish.dispatch([sums, order(), Slot::PlanBuffer(list), Slot::Scratch(0)])?);
     all.extend(after);
-    all.retain(|stage| stage.groups > 0);
-    Ok((all, temps))
+    all.retain(|dispatch| dispatch.groups > 0);
+    Ok((all, scratch))
 }
 
 pub(super) fn sampled(
     (dtype, result_type): (DType, DType),
     topology: &Topology,
     pairs: usize,
-    list: Arc<Words>,
+    list: Arc<PlanBuffer>,
     cost: u64,
-) -> Result<(Vec<Stage>, Vec<u64>)> {
+) -> Result<(Vec<Dispatch>, Vec<u64>)> {
     let rows = plan::sampled_rows(topology, WIDE, NARROW)?;
     let [high, wide] = topology.block().map(|side| side as u32);
     let [m, n] = topology.shape().map(|side| side as u32);
-    let mut temps = Vec::new();
-    let (sums, round) = rounded(result_type, pairs * topology.set(), &mut temps);
+    let mut scratch = Vec::new();
+    let (sums, round) = rounded(result_type, pairs * topology.set(), &mut scratch);
     let mut all = Vec::new();
     for ((build, _), (at, pieces)) in SparseTile::all(high, false).into_iter().zip(rows.pieces) {
         let strips = high.div_ceil(build.rows);
@@ -220,18 +222,18 @@ pub(super) fn sampled(
             0,
             plan::BLOCK / build.depth,
         ];
-        let params = params.map(Word::U32);
-        all.push(Stage {
+        let params = params.map(Param::U32);
+        all.push(Dispatch {
             kernel: &SAMPLED,
             variant: variant(&SAMPLED, dtype, build),
             slots: vec![
                 Slot::Input(0),
                 Slot::Input(1),
                 sums.clone(),
-                Slot::Words(rows.words.clone()),
-                Slot::Words(list.clone()),
+                Slot::PlanBuffer(rows.words.clone()),
+                Slot::PlanBuffer(list.clone()),
             ],
-            params: [Word::InputBase(0), Word::InputBase(1)]
+            params: [Param::InputBase(0), Param::InputBase(1)]
                 .into_iter()
                 .chain(params)
                 .collect(),
@@ -240,6 +242,6 @@ pub(super) fn sampled(
         });
     }
     all.extend(round);
-    all.retain(|stage| stage.groups > 0);
-    Ok((all, temps))
+    all.retain(|dispatch| dispatch.groups > 0);
+    Ok((all, scratch))
 }

@@ -4,7 +4,7 @@
 use super::{Form, OP, Request};
 use crate::ops::matmul::{Bias, check_bias};
 use crate::ops::stream_groups;
-use crate::plan::{Access, Kernel, Slot, Stage, Variant, Word, Words};
+use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, Variant};
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
 
@@ -46,7 +46,7 @@ pub(super) fn check(form: Form, bias: Option<&Layout>, result: &Layout) -> Resul
 }
 
 /// The stage on sums of f32 in that slot, which are the result's unless that is f16.
-pub(super) fn stage(request: &Request<'_>, sums: Slot) -> Result<Stage> {
+pub(super) fn dispatch(request: &Request<'_>, sums: Slot) -> Result<Dispatch> {
     let (epilogue, result) = (request.form.epilogue, request.result);
     let mut words = host::room(OP, 4 * result.len())?;
     for (pair, &begin) in (0..result.len()).zip(result.offsets().as_slice()) {
@@ -59,32 +59,32 @@ pub(super) fn stage(request: &Request<'_>, sums: Slot) -> Result<Stage> {
         }
     }
     let products = words.len() / 4;
-    let list = Words::new(words);
+    let list = PlanBuffer::new(words);
     let (bias, residual) = epilogue.inputs();
     let input = |input: Option<usize>| {
-        let slot = input.map_or(Slot::Words(list.clone()), Slot::Input);
-        (slot, input.map_or(Word::U32(0), Word::InputBase))
+        let slot = input.map_or(Slot::PlanBuffer(list.clone()), Slot::Input);
+        (slot, input.map_or(Param::U32(0), Param::InputBase))
     };
     let ((bias, bias_base), (residual, residual_base)) = (input(bias), input(residual));
     let (flags, y, sums): (&[&str], _, _) = match request.types {
         (_, DType::F16) => (&["HALVES", "ROUNDED"], Slot::Output(0), sums),
-        (DType::F16, _) => (&["HALVES"], sums, Slot::Words(list.clone())),
-        _ => (&[], sums, Slot::Words(list.clone())),
+        (DType::F16, _) => (&["HALVES"], sums, Slot::PlanBuffer(list.clone())),
+        _ => (&[], sums, Slot::PlanBuffer(list.clone())),
     };
     let values = result.total();
-    Ok(Stage {
+    Ok(Dispatch {
         kernel: &KERNEL,
         variant: KERNEL.variant(DType::F32, flags),
-        slots: vec![y, Slot::Words(list), bias, residual, sums],
+        slots: vec![y, Slot::PlanBuffer(list), bias, residual, sums],
         params: vec![
-            Word::U32(values as u32),
-            Word::U32(products as u32),
-            Word::U32(epilogue.bits()),
+            Param::U32(values as u32),
+            Param::U32(products as u32),
+            Param::U32(epilogue.bits()),
             bias_base,
             residual_base,
             match epilogue.scale {
-                true => Word::Scalar(0),
-                false => Word::U32(0),
+                true => Param::Scalar(0),
+                false => Param::U32(0),
             },
         ],
         groups: stream_groups(values),

@@ -10,7 +10,9 @@ use super::plan::{self, Rows};
 use super::sampled::Sample;
 use super::{Extents, Finish, OP, Request, groups, ordered};
 use crate::ops::matmul::Epilogue;
-use crate::plan::{Access, Kernel, Matrices, Slot, SparseTile, Stage, Variant, WIDE, Word, Words};
+use crate::plan::{
+    Access, Dispatch, Kernel, Matrices, Param, PlanBuffer, Slot, SparseTile, Variant, WIDE,
+};
 use crate::ragged::{DType, Topology};
 use crate::{Result, host};
 
@@ -150,11 +152,11 @@ fn columns(columns: u32, layer: bool) -> u32 {
 /// Workgroups from which on large GPUs have work for every core.
 const CORES: u64 = 128;
 
-pub(super) fn stages(
+pub(super) fn dispatches(
     request: &Request<'_>,
     matrices: Matrices,
     quads: bool,
-) -> Result<(Vec<Stage>, Vec<u64>)> {
+) -> Result<(Vec<Dispatch>, Vec<u64>)> {
     let &Request {
         form,
         types: (_, result_type),
@@ -187,7 +189,7 @@ pub(super) fn stages(
     let b = copies.dense(OP, 1, quads, &from_to)?;
 
     let begins = result.offsets().as_slice();
-    let mut scratch = 0u64;
+    let mut partial_sums = 0u64;
     let mut words = host::room(OP, products.len() * 16)?;
     for (i, product) in products.iter().enumerate() {
         let set = if sets == 1 { 0 } else { i };
@@ -196,8 +198,8 @@ pub(super) fn stages(
         words.extend([a.places[set][0], begin, begins[i], product.n]);
         words.extend([pitch, 0, c[0], c[1]]);
         // Wraps where the scratch is too large for any device, which is found before anything runs.
-        words.extend([scratch as u32, 0, 0, 0]);
-        scratch += u64::from(rows.slots) * u64::from(high) * u64::from(product.n);
+        words.extend([partial_sums as u32, 0, 0, 0]);
+        partial_sums += u64::from(rows.slots) * u64::from(high) * u64::from(product.n);
     }
     let lines = |(product, begin): (&Extents, &u32)| product.stored[1] % 8 == 0 && begin % 8 == 0;
     let plain = form.epilogue == Epilogue::default();
@@ -233,17 +235,17 @@ pub(super) fn stages(
     let finish = words.len() as u32 / 4;
     Finish::panels(products, &mut words)?;
     let finish_count = words.len() / 4 - finish as usize;
-    let list = Words::new(words);
+    let list = PlanBuffer::new(words);
 
-    let mut temps = copies.temps;
+    let mut scratch = copies.scratch;
     let (sums, after) = match (result_type, direct) {
         (DType::F16, true) => (Slot::Output(0), None),
-        _ => request.sums(&mut temps)?,
+        _ => request.sums(&mut scratch)?,
     };
-    let scratch_slot = Slot::Temp(temps.len());
-    temps.push(scratch.max(1));
-    let order = Slot::Words(rows.words.clone());
-    let mut stages = copies.stages;
+    let scratch_slot = Slot::Scratch(scratch.len());
+    scratch.push(partial_sums.max(1));
+    let order = Slot::PlanBuffer(rows.words.clone());
+    let mut dispatches = copies.dispatches;
     for (build, (first, count, columns)) in tiles.iter().zip(&panels) {
         let sides = [by_columns, form.dense_left];
         if *count == 0 {
@@ -259,7 +261,7 @@ pub(super) fn stages(
             k,
             u32::from(halves),
         ];
-        stages.push(Stage {
+        dispatches.push(Dispatch {
             kernel: &MATMUL,
             variant: variant_of(&MATMUL, matrices, build, build.segment(wide), sides),
             slots: vec![
@@ -268,12 +270,12 @@ pub(super) fn stages(
                 sums.clone(),
                 sums.clone(),
                 order.clone(),
-                Slot::Words(list.clone()),
+                Slot::PlanBuffer(list.clone()),
                 scratch_slot.clone(),
             ],
             params: [a.base, b.base]
                 .into_iter()
-                .chain(params.map(Word::U32))
+                .chain(params.map(Param::U32))
                 .collect(),
             groups: groups(OP, *count, rows.pieces, 1)?,
             cost: columns.saturating_mul(topology.set() as u64 + u64::from(m)) / matrices.rate(),
@@ -287,10 +289,10 @@ pub(super) fn stages(
         m,
         turned: form.dense_left,
     };
-    stages.push(finish.stage([sums, order, Slot::Words(list), scratch_slot])?);
-    stages.extend(after);
-    stages.retain(|stage| stage.groups > 0);
-    Ok((stages, temps))
+    dispatches.push(finish.dispatch([sums, order, Slot::PlanBuffer(list), scratch_slot])?);
+    dispatches.extend(after);
+    dispatches.retain(|dispatch| dispatch.groups > 0);
+    Ok((dispatches, scratch))
 }
 
 /// The tile for the blocks of a product: a wide one where few of its columns stay empty and every core has some.
@@ -312,7 +314,7 @@ pub(super) fn sampled(
     (matrices, quads): (Matrices, bool),
     products: &[Sample],
     cost: u64,
-) -> Result<(Vec<Stage>, Vec<u64>)> {
+) -> Result<(Vec<Dispatch>, Vec<u64>)> {
     let op = "sampled";
     let [high, wide] = topology.block().map(|side| side as u32);
     let [m, n] = topology.shape().map(|side| side as u32);
@@ -343,8 +345,8 @@ pub(super) fn sampled(
     let halves = u32::from(result_type == DType::F16);
     let params = [at, pieces, 0, 0, wide, m, n, halves];
     let [across, turned] = [transposed[0], transposed[1]];
-    let mut stages = copies.stages;
-    stages.push(Stage {
+    let mut dispatches = copies.dispatches;
+    dispatches.push(Dispatch {
         kernel: &SAMPLED,
         variant: variant_of(&SAMPLED, matrices, build, "SAMPLED", [across, turned]),
         slots: vec![
@@ -352,18 +354,18 @@ pub(super) fn sampled(
             b.slot,
             Slot::Output(0),
             Slot::Output(0),
-            Slot::Words(rows.words.clone()),
-            Slot::Words(Words::new(words)),
+            Slot::PlanBuffer(rows.words.clone()),
+            Slot::PlanBuffer(PlanBuffer::new(words)),
         ],
         params: [a.base, b.base]
             .into_iter()
-            .chain(params.map(Word::U32))
+            .chain(params.map(Param::U32))
             .collect(),
         groups: groups(op, products.len(), pieces, 1)?,
         cost: cost / matrices.rate(),
     });
-    stages.retain(|stage| stage.groups > 0);
-    Ok((stages, copies.temps))
+    dispatches.retain(|dispatch| dispatch.groups > 0);
+    Ok((dispatches, copies.scratch))
 }
 
 #[cfg(all(test, feature = "gpu"))]

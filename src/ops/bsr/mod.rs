@@ -23,7 +23,8 @@ mod twin;
 use super::matmul::{Epilogue, Target, check_residual};
 use super::{Traits, convert};
 use crate::plan::{
-    Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Variant, Word, check_size,
+    Access, Dispatch, Kernel, Launch, Offset, Output, OutputLayout, Param, Slot, Variant,
+    check_size,
 };
 use crate::ragged::{DType, Layout, Shape, Topology};
 use crate::{Error, Result, host};
@@ -79,7 +80,7 @@ impl Finish<'_> {
     }
 
     /// Of result, order, list and scratch.
-    fn stage(&self, slots: [Slot; 4]) -> Result<Stage> {
+    fn dispatch(&self, slots: [Slot; 4]) -> Result<Dispatch> {
         let (rows, (first, panels)) = (self.rows, self.panels);
         let strips = self.high / STRIP;
         let turned = u32::from(self.turned);
@@ -92,11 +93,11 @@ impl Finish<'_> {
             self.m,
             turned,
         ];
-        Ok(Stage {
+        Ok(Dispatch {
             kernel: &FINISH,
             variant: FINISH.variant(DType::F32, &[]),
             slots: slots.into(),
-            params: params.map(Word::U32).into(),
+            params: params.map(Param::U32).into(),
             groups: groups(OP, panels, rows.heavy, strips)?,
             cost: self
                 .columns
@@ -107,13 +108,13 @@ impl Finish<'_> {
 
 /// The slot for sums, and what follows them: those of f16 are kept in f32 until they are whole, and rounded once where
 /// the result is f16.
-fn rounded(result: DType, values: usize, temps: &mut Vec<u64>) -> (Slot, Option<Stage>) {
+fn rounded(result: DType, values: usize, scratch: &mut Vec<u64>) -> (Slot, Option<Dispatch>) {
     if result != DType::F16 {
         return (Slot::Output(0), None);
     }
-    let sums = Slot::Temp(temps.len());
-    temps.push(values as u64);
-    let round = convert::stage(result, values, sums.clone(), Word::U32(0), Slot::Output(0));
+    let sums = Slot::Scratch(scratch.len());
+    scratch.push(values as u64);
+    let round = convert::dispatch(result, values, sums.clone(), Param::U32(0), Slot::Output(0));
     (sums, Some(round))
 }
 
@@ -168,11 +169,11 @@ struct Request<'a> {
 
 impl Request<'_> {
     /// The slot for sums, and what follows them: the epilogue, or rounding alone.
-    fn sums(&self, temps: &mut Vec<u64>) -> Result<(Slot, Option<Stage>)> {
-        let (sums, round) = rounded(self.types.1, self.result.total(), temps);
+    fn sums(&self, scratch: &mut Vec<u64>) -> Result<(Slot, Option<Dispatch>)> {
+        let (sums, round) = rounded(self.types.1, self.result.total(), scratch);
         let after = match self.form.epilogue == Epilogue::default() {
             true => round,
-            false => Some(epilogue::stage(self, sums.clone())?),
+            false => Some(epilogue::dispatch(self, sums.clone())?),
         };
         Ok((sums, after))
     }
@@ -294,18 +295,18 @@ impl BsrMatmul {
             result: &result,
             bias,
         };
-        let (stages, temps) = match target {
+        let (dispatches, scratch) = match target {
             Target::Cpu => (Vec::new(), Vec::new()),
-            Target::Baseline => baseline::stages(&request, false)?,
-            Target::Native => baseline::stages(&request, true)?,
-            Target::Matrix { matrices, quads } => matrix::stages(&request, matrices, quads)?,
+            Target::Baseline => baseline::dispatches(&request, false)?,
+            Target::Native => baseline::dispatches(&request, true)?,
+            Target::Matrix { matrices, quads } => matrix::dispatches(&request, matrices, quads)?,
         };
         let columns = products.iter().map(|p| u64::from(p.n)).sum::<u64>();
         let work = columns.saturating_mul(topology.set() as u64);
         Ok(Launch {
             op,
-            stages,
-            temps,
+            dispatches,
+            scratch,
             work: work.saturating_add(result.total() as u64),
             outputs: vec![Output::new(result_type, OutputLayout::New(result))],
             pairs: None,

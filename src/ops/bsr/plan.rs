@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::OP;
-use crate::plan::Words;
+use crate::plan::PlanBuffer;
 use crate::ragged::Topology;
 use crate::{Result, host};
 
@@ -17,7 +17,7 @@ pub(super) fn chunk(block_wide: u32) -> u32 {
 
 /// What a device reads of a topology for products by rows, or by columns.
 pub(super) struct Rows {
-    pub words: Arc<Words>,
+    pub words: Arc<PlanBuffer>,
     /// Where the pieces begin, in pairs of words, and their number.
     pub pieces_at: u32,
     pub pieces: u32,
@@ -74,7 +74,7 @@ pub(super) fn rows(topology: &Topology, by_columns: bool, chunks: u32) -> Result
         let heavy_at = words.len() as u32 / 2;
         words.extend(&heavy);
         Ok(Arc::new(Rows {
-            words: Words::new(words),
+            words: PlanBuffer::new(words),
             pieces_at,
             pieces: pieces.len() as u32,
             long,
@@ -89,7 +89,7 @@ pub(super) fn rows(topology: &Topology, by_columns: bool, chunks: u32) -> Result
 
 /// What a device reads of a topology whose blocks are the results.
 pub(super) struct SampledRows {
-    pub words: Arc<Words>,
+    pub words: Arc<PlanBuffer>,
     /// For wide tiles and for narrow ones: where the pieces begin, in pairs of words, and their number.
     pub pieces: [(u32, u32); 2],
 }
@@ -119,7 +119,7 @@ pub(super) fn sampled_rows(
             *pieces = (first as u32, ((words.len() / 2 - first) / 2) as u32);
         }
         Ok(Arc::new(SampledRows {
-            words: Words::new(words),
+            words: PlanBuffer::new(words),
             pieces,
         }))
     })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{baseline, matrix, ordered, rank_2, twin};
 use crate::ops::Traits;
 use crate::ops::matmul::{self, Target};
-use crate::plan::{Launch, Output, OutputLayout, Words, check_size};
+use crate::plan::{Launch, Output, OutputLayout, PlanBuffer, check_size};
 use crate::ragged::{DType, Layout, Pairs, Topology};
 use crate::{Error, Result, host};
 
@@ -21,7 +21,7 @@ pub(super) struct Sample {
 }
 
 /// The products as the baseline's kernel reads them.
-fn words(op: &'static str, products: &[Sample]) -> Result<Arc<Words>> {
+fn words(op: &'static str, products: &[Sample]) -> Result<Arc<PlanBuffer>> {
     let mut words = host::room(op, products.len() * 12)?;
     for product in products {
         words.extend(product.begins);
@@ -31,7 +31,7 @@ fn words(op: &'static str, products: &[Sample]) -> Result<Arc<Words>> {
         words.extend(a);
         words.extend([0; 4]);
     }
-    Ok(Words::new(words))
+    Ok(PlanBuffer::new(words))
 }
 
 /// The blocks of products, of types as in [`BsrMatmul`](super::BsrMatmul).
@@ -115,7 +115,7 @@ impl Sampled {
             cost = cost.saturating_add(values.saturating_mul(left.max(1).into()));
         }
         let types = (dtype, result_type);
-        let (stages, temps) = match target {
+        let (dispatches, scratch) = match target {
             Target::Cpu => (Vec::new(), Vec::new()),
             Target::Baseline | Target::Native => {
                 let list = words(op, &products)?;
@@ -128,8 +128,8 @@ impl Sampled {
         };
         Ok(Launch {
             op,
-            stages,
-            temps,
+            dispatches,
+            scratch,
             work: cost,
             outputs: vec![Output::new(result_type, OutputLayout::New(result))],
             pairs: Some(pairs.clone()),

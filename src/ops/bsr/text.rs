@@ -9,9 +9,9 @@ use crate::plan::{SPARSE, SPARSE_NATIVE, SparseTile};
 
 /// What `#generate "bsr_matmul"` stands for.
 pub(crate) fn generate(flags: &[&str]) -> String {
-    let wanted = |tile: &&SparseTile| flags.contains(&tile.flag);
+    let of_flags = |tile: &&SparseTile| flags.contains(&tile.flag);
     let tiles = || SPARSE.iter().chain(&SPARSE_NATIVE);
-    let tile = tiles().find(wanted).unwrap_or(&SPARSE[0]);
+    let tile = tiles().find(of_flags).unwrap_or(&SPARSE[0]);
     let mut out = format!(
         "const HIGH = {}u;\nconst WIDE = {}u;\n",
         tile.rows, tile.columns

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::{Form, OP, extents, ordered, plan};
 use crate::ops::convert;
-use crate::plan::{Twin, TwinArgs};
+use crate::plan::{CpuArgs, CpuKernel};
 use crate::ragged::{DType, Topology};
 use crate::{Result, host};
 
@@ -86,11 +86,11 @@ struct Job<'a> {
     out: &'a mut [f32],
 }
 
-pub(super) fn matmul(form: Form, types: (DType, DType), topology: Topology) -> Twin {
-    Twin::new(move |args| convert::in_f32(args, types, |args| floats(args, form, &topology)))
+pub(super) fn matmul(form: Form, types: (DType, DType), topology: Topology) -> CpuKernel {
+    CpuKernel::new(move |args| convert::in_f32(args, types, |args| floats(args, form, &topology)))
 }
 
-fn floats(args: &mut TwinArgs<'_>, form: Form, topology: &Topology) -> Result<()> {
+fn floats(args: &mut CpuArgs<'_>, form: Form, topology: &Topology) -> Result<()> {
     let outputs = std::mem::take(&mut args.outputs);
     let layout = outputs[0].layout;
     let mut c: &mut [f32] = cast_slice_mut(outputs[0].words);
@@ -120,7 +120,7 @@ fn floats(args: &mut TwinArgs<'_>, form: Form, topology: &Topology) -> Result<()
 }
 
 fn rows(
-    args: &TwinArgs<'_>,
+    args: &CpuArgs<'_>,
     form: Form,
     topology: &Topology,
     job: Job<'_>,
@@ -284,11 +284,17 @@ impl Blocks<'_> {
     }
 }
 
-pub(super) fn sampled(transposed: [bool; 2], types: (DType, DType), topology: Topology) -> Twin {
-    Twin::new(move |args| convert::in_f32(args, types, |args| blocks(args, transposed, &topology)))
+pub(super) fn sampled(
+    transposed: [bool; 2],
+    types: (DType, DType),
+    topology: Topology,
+) -> CpuKernel {
+    CpuKernel::new(move |args| {
+        convert::in_f32(args, types, |args| blocks(args, transposed, &topology))
+    })
 }
 
-fn blocks(args: &mut TwinArgs<'_>, transposed: [bool; 2], topology: &Topology) -> Result<()> {
+fn blocks(args: &mut CpuArgs<'_>, transposed: [bool; 2], topology: &Topology) -> Result<()> {
     let outputs = std::mem::take(&mut args.outputs);
     let layout = outputs[0].layout;
     let c: &mut [f32] = cast_slice_mut(outputs[0].words);

@@ -2,7 +2,7 @@
 
 use crate::ops::pair_params;
 use crate::ops::units::Units;
-use crate::plan::{Access, ConvMode, Kernel, Slot, Stage, Word, Words, for_each_type};
+use crate::plan::{Access, ConvMode, Dispatch, Kernel, Param, PlanBuffer, Slot, for_each_type};
 use crate::ragged::{DType, Layout, Pairs};
 use crate::{Result, host};
 
@@ -40,14 +40,14 @@ struct Side {
 /// The stages that convolve the pairs `chosen`, numbered as in `pairs`: one for those whose taps come from the right
 /// operand and one for those whose taps come from the left one. `result` has an element for every pair, with what the
 /// mode keeps of it.
-pub(super) fn stages(
+pub(super) fn dispatches(
     (op, dtype, mode): (&'static str, DType, ConvMode),
     (a, b): (&Layout, &Layout),
     pairs: &Pairs,
     chosen: impl Iterator<Item = usize>,
     result: &Layout,
     correlate: bool,
-) -> Result<Vec<Stage>> {
+) -> Result<Vec<Dispatch>> {
     let mut sides = [Side::default(), Side::default()];
     for p in chosen {
         let (i, j) = pairs.get(p);
@@ -66,9 +66,9 @@ pub(super) fn stages(
     let ([kind, right], list) = pair_params(op, pairs, b.len())?;
     let list = list.map_or_else(
         || Slot::Meta(result.clone()),
-        |list| Slot::Words(Words::new(list)),
+        |list| Slot::PlanBuffer(PlanBuffer::new(list)),
     );
-    let mut stages = Vec::new();
+    let mut dispatches = Vec::new();
     for (swapped, side) in sides.iter().enumerate() {
         if side.cost == 0 {
             continue;
@@ -78,8 +78,8 @@ pub(super) fn stages(
         let work = Units::new(op, longest_first.map(strips), WG)?;
         let (units, entries, groups) = (work.units, work.entries(), work.groups);
         let (x, y) = (swapped, 1 - swapped);
-        let backwards = |operand: usize| Word::U32(u32::from(correlate && operand == 1));
-        stages.push(Stage {
+        let backwards = |operand: usize| Param::U32(u32::from(correlate && operand == 1));
+        dispatches.push(Dispatch {
             kernel: &KERNEL,
             variant: KERNEL.variant(dtype, &[]),
             slots: vec![
@@ -89,24 +89,24 @@ pub(super) fn stages(
                 Slot::InputMeta(y),
                 Slot::Output(0),
                 Slot::Meta(result.clone()),
-                Slot::Words(work.words()),
+                Slot::PlanBuffer(work.words()),
                 list.clone(),
             ],
             groups,
             cost: side.cost,
             params: vec![
-                Word::InputBase(x),
-                Word::InputBase(y),
+                Param::InputBase(x),
+                Param::InputBase(y),
                 backwards(x),
                 backwards(y),
-                Word::U32(swapped as u32),
-                Word::U32(units),
-                Word::U32(entries),
+                Param::U32(swapped as u32),
+                Param::U32(units),
+                Param::U32(entries),
                 kind,
                 right,
-                Word::U32(mode as u32),
+                Param::U32(mode as u32),
             ],
         });
     }
-    Ok(stages)
+    Ok(dispatches)
 }

@@ -9,7 +9,7 @@
 pub(super) mod text;
 
 use crate::ops::butterfly::{Kind, Transform};
-use crate::plan::{Access, FEW_RESULTS, Kernel, Slot, Stage, Table, Variant, Word, Words};
+use crate::plan::{Access, Dispatch, FEW_RESULTS, Kernel, Param, PlanBuffer, Slot, Table, Variant};
 use crate::ragged::DType;
 use crate::{Result, host};
 
@@ -205,7 +205,7 @@ const WINDOWED: u32 = 1 << 29;
 #[derive(Clone, Debug)]
 pub(crate) struct Operand {
     pub values: Slot,
-    pub base: Word,
+    pub base: Param,
 }
 
 /// The class of items of this length: 0, or a power of two from the first one on.
@@ -291,9 +291,9 @@ impl Items {
     }
 
     /// The stages that do every item, none if there is none.
-    pub(crate) fn stages(self, a: &Operand, b: &Operand, c: &Slot) -> Result<Vec<Stage>> {
+    pub(crate) fn dispatches(self, a: &Operand, b: &Operand, c: &Slot) -> Result<Vec<Dispatch>> {
         let lists = self.0.into_iter().filter(|list| list.items > 0);
-        lists.map(|list| list.stage(a, b, c)).collect()
+        lists.map(|list| list.dispatch(a, b, c)).collect()
     }
 }
 
@@ -349,14 +349,14 @@ impl List {
         Ok(())
     }
 
-    fn stage(self, a: &Operand, b: &Operand, c: &Slot) -> Result<Stage> {
+    fn dispatch(self, a: &Operand, b: &Operand, c: &Slot) -> Result<Dispatch> {
         let mut params = vec![a.base, b.base];
         let (mut groups, mut before, mut cost) = (0, 0, 0);
         for class in self.build.classes.iter().rev() {
             let items = self.counts.class(class);
             groups += items.div_ceil(1 << (self.build.log_group - class.log_lanes()));
             before += items;
-            params.extend([Word::U32(groups as u32), Word::U32(before as u32)]);
+            params.extend([Param::U32(groups as u32), Param::U32(before as u32)]);
             // Butterflies, fifteen operations for each value and bit; or products.
             cost += items as u64
                 * match class.length {
@@ -366,14 +366,14 @@ impl List {
         }
         let mut words = self.words;
         host::extend(self.op, &mut words, self.windows)?;
-        Ok(Stage {
+        Ok(Dispatch {
             kernel: &KERNEL,
             variant: KERNEL.variant(DType::F32, self.build.flags),
             slots: vec![
                 a.values.clone(),
                 b.values.clone(),
                 c.clone(),
-                Slot::Words(Words::new(words)),
+                Slot::PlanBuffer(PlanBuffer::new(words)),
                 Slot::Table(&TWIDDLES),
             ],
             params,

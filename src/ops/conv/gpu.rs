@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::{Wanted, direct, fused, long};
-use crate::plan::{Choice, Choices, ConvMode, FEW_RESULTS, Slot, Stage, Word};
+use super::{ConvRequest, direct, fused, long};
+use crate::plan::{Choice, Choices, ConvMode, Dispatch, FEW_RESULTS, Param, Slot};
 use crate::ragged::{DType, Layout, Pairs};
 use crate::{Result, host};
 
@@ -14,15 +14,15 @@ const ELSEWHERE: u32 = u32::MAX;
 ///
 /// All transforms are the work of one kernel, which also does the pairs of few results: a batch of mixed lengths is
 /// then one dispatch. Those too long for it come after, in passes; the words are of their scratch.
-pub(super) fn stages(
-    wanted: &Wanted<'_>,
+pub(super) fn dispatches(
+    request: &ConvRequest<'_>,
     correlate: bool,
     (a, b): (&Layout, &Layout),
     pairs: &Pairs,
     choices: &Choices,
     result: &Layout,
-) -> Result<(Vec<Stage>, Vec<u64>)> {
-    let op = wanted.op;
+) -> Result<(Vec<Dispatch>, Vec<u64>)> {
+    let op = request.op;
     let starts = result.offsets().as_slice();
     let of = Of {
         pairs,
@@ -32,7 +32,7 @@ pub(super) fn stages(
         reversed: correlate,
     };
     let parts = |whole: fused::Item, length: u32, each: &mut Each<'_>| {
-        if wanted.costs.splits(whole.m.into(), whole.n.into(), length) {
+        if request.costs.splits(whole.m.into(), whole.n.into(), length) {
             blocks_of_both(whole, length, each)
         } else {
             blocks(whole, length, 0..whole.write, &mut |item| each(0, item))
@@ -40,7 +40,7 @@ pub(super) fn stages(
     };
     // What transforms in one workgroup and few results take is written into the list at once, so it is counted first.
     // What a pair takes is no branch here: it would be mispredicted, and cost more than all else.
-    let few = match wanted.dtype {
+    let few = match request.dtype {
         DType::F32 => FEW_RESULTS as u32,
         _ => 0,
     };
@@ -99,29 +99,29 @@ pub(super) fn stages(
     blocks.iter().try_for_each(|item| items.push(item))?;
     let operand = |i| fused::Operand {
         values: Slot::Input(i),
-        base: Word::InputBase(i),
+        base: Param::InputBase(i),
     };
     let (x, y, c) = (&operand(0), &operand(1), &Slot::Output(0));
-    let mut stages = items.stages(x, y, c)?;
+    let mut dispatches = items.dispatches(x, y, c)?;
     for items in &added {
-        stages.extend(fused::Items::adding(op, items)?.stages(x, y, c)?);
+        dispatches.extend(fused::Items::adding(op, items)?.dispatches(x, y, c)?);
     }
-    let (more, temps) = long::stages(op, &in_passes)?;
-    stages.extend(more);
-    stages.extend(direct::stages(
-        (op, wanted.dtype, ConvMode::Full),
+    let (more, scratch) = long::dispatches(op, &in_passes)?;
+    dispatches.extend(more);
+    dispatches.extend(direct::dispatches(
+        (op, request.dtype, ConvMode::Full),
         (a, b),
         pairs,
         direct.into_iter(),
         result,
         correlate,
     )?);
-    let temps = if in_passes.is_empty() {
+    let scratch = if in_passes.is_empty() {
         Vec::new()
     } else {
-        temps.into()
+        scratch.into()
     };
-    Ok((stages, temps))
+    Ok((dispatches, scratch))
 }
 
 /// What is done with a block, and in which round.

@@ -11,7 +11,7 @@ use super::fused::Item;
 use crate::ops::passes::{
     self, BACKWARDS, Long, PLAIN, PRODUCT, Place, RIGHT_ANGLE, back, pass_count, there,
 };
-use crate::plan::Stage;
+use crate::plan::Dispatch;
 use crate::{Error, Result, host};
 
 /// Values put aside between passes, and spectra.
@@ -115,13 +115,16 @@ impl Turn {
 }
 
 /// The stages that convolve these pairs, whose `length` is N, and the words of the scratches.
-pub(super) fn stages(op: &'static str, pairs: &[Item]) -> Result<(Vec<Stage>, [u64; SCRATCHES])> {
-    let mut stages = Vec::new();
+pub(super) fn dispatches(
+    op: &'static str,
+    pairs: &[Item],
+) -> Result<(Vec<Dispatch>, [u64; SCRATCHES])> {
+    let mut dispatches = Vec::new();
     let mut words = [0; SCRATCHES];
     let mut turn = Turn::new(op);
     let mut finish = |turn: &mut Turn| {
-        stages.extend(passes::stages(op, &turn.operands)?);
-        stages.extend(passes::stages(op, &turn.products)?);
+        dispatches.extend(passes::dispatches(op, &turn.operands)?);
+        dispatches.extend(passes::dispatches(op, &turn.products)?);
         turn.used[ASIDE] = turn.used[ASIDE].max(turn.by_products);
         for (words, used) in words.iter_mut().zip(turn.used) {
             *words = (2 * u64::from(used)).max(*words);
@@ -139,5 +142,5 @@ pub(super) fn stages(op: &'static str, pairs: &[Item]) -> Result<(Vec<Stage>, [u
         turn.pair(log, pair)?;
     }
     finish(&mut turn)?;
-    Ok((stages, words))
+    Ok((dispatches, words))
 }

@@ -24,8 +24,8 @@ pub(crate) use twin::directly;
 use super::{Arithmetic, Traits, par_runs, par_tiles, twin_of};
 use crate::cpu::Workspace;
 use crate::plan::{
-    Choices, ConvChoice, ConvMethod, CostTable, Launch, Offset, Output, OutputLayout, Twin,
-    TwinArgs, Window, WorkSum, check_rank, check_size, cost_of,
+    Choices, ConvChoice, ConvMethod, CostTable, CpuArgs, CpuKernel, Launch, Offset, Output,
+    OutputLayout, Window, WorkSum, check_rank, check_size, cost_of,
 };
 use crate::ragged::{DType, Layout, Offsets, Pairs};
 use crate::{Error, Result, host};
@@ -47,7 +47,7 @@ pub(crate) fn result_length(m: usize, n: usize) -> usize {
 
 /// Which convolutions are wanted, and for what.
 #[derive(Clone, Copy)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct ConvRequest<'a> {
     pub op: &'static str,
     pub dtype: DType,
     pub method: ConvMethod,
@@ -59,7 +59,7 @@ pub(crate) struct Wanted<'a> {
     pub binding: Option<u64>,
 }
 
-impl Wanted<'_> {
+impl ConvRequest<'_> {
     /// The method of every pair; both operands must be series.
     pub(crate) fn choices(&self, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Choices> {
         Choices::new(self.op, self.dtype, (a, b), pairs, self.method, self.costs)
@@ -169,8 +169,8 @@ pub(crate) struct Conv {
 
 impl Conv {
     /// What is wanted of a device.
-    pub(crate) fn wanted(self, device: Traits<'_>) -> Wanted<'_> {
-        Wanted {
+    pub(crate) fn request(self, device: Traits<'_>) -> ConvRequest<'_> {
+        ConvRequest {
             op: if self.correlate { "correlate" } else { "conv" },
             dtype: self.dtype,
             method: self.method,
@@ -188,47 +188,47 @@ impl Conv {
         pairs: &Pairs,
         device: Traits<'_>,
     ) -> Result<Launch> {
-        launch(self.wanted(device), self.correlate, a, b, pairs)
+        launch(self.request(device), self.correlate, a, b, pairs)
     }
 }
 
 /// The launch of `a * b`, or of the correlation of a with b, for every pair.
 fn launch(
-    wanted: Wanted<'_>,
+    request: ConvRequest<'_>,
     correlate: bool,
     a: &Layout,
     b: &Layout,
     pairs: &Pairs,
 ) -> Result<Launch> {
-    let Wanted { op, dtype, .. } = wanted;
-    wanted.window.check(op, a, b)?;
-    if !wanted.window.is_whole(a.rank()) {
-        return boxes::launch(wanted, correlate, a, b, pairs);
+    let ConvRequest { op, dtype, .. } = request;
+    request.window.check(op, a, b)?;
+    if !request.window.is_whole(a.rank()) {
+        return boxes::launch(request, correlate, a, b, pairs);
     }
-    wanted.check_plan(pairs)?;
+    request.check_plan(pairs)?;
     let result = Layout::from_offsets(results(op, a, b, pairs)?);
-    check_size(op, &result, wanted.dtype, wanted.binding)?;
-    let choices = wanted.choices(a, b, pairs)?;
-    let work = wanted.work(a, b, pairs, &choices)?;
+    check_size(op, &result, request.dtype, request.binding)?;
+    let choices = request.choices(a, b, pairs)?;
+    let work = request.work(a, b, pairs, &choices)?;
     // The CPU runs the twin.
-    let (stages, temps) = if wanted.costs.is_cpu() {
+    let (dispatches, scratch) = if request.costs.is_cpu() {
         (Vec::new(), Vec::new())
     } else {
-        gpu::stages(&wanted, correlate, (a, b), pairs, &choices, &result)?
+        gpu::dispatches(&request, correlate, (a, b), pairs, &choices, &result)?
     };
     let twin = if !choices.all_direct() {
         let bytes = choices.bytes();
-        Twin::new(move |args| mixed(args, &choices, correlate)).holding(bytes)
+        CpuKernel::new(move |args| mixed(args, &choices, correlate)).holding(bytes)
     } else if correlate {
-        Twin::new(twin_of!(dtype, twin, true))
+        CpuKernel::new(twin_of!(dtype, twin, true))
     } else {
-        Twin::new(twin_of!(dtype, twin, false))
+        CpuKernel::new(twin_of!(dtype, twin, false))
     };
     Ok(Launch {
         op,
-        temps,
-        work: work.max(cost_of(&stages)),
-        stages,
+        scratch,
+        work: work.max(cost_of(&dispatches)),
+        dispatches,
         outputs: vec![Output::new(dtype, OutputLayout::New(result))],
         pairs: Some(pairs.clone()),
         twin,
@@ -236,7 +236,7 @@ fn launch(
 }
 
 /// Every pair directly.
-fn twin<T: Arithmetic, const REVERSED: bool>(args: &mut TwinArgs<'_>) -> Result<()> {
+fn twin<T: Arithmetic, const REVERSED: bool>(args: &mut CpuArgs<'_>) -> Result<()> {
     let (a, a_layout) = args.input::<T>(0);
     let (b, b_layout) = args.input::<T>(1);
     let pairs = args.pairs();
@@ -251,7 +251,7 @@ fn twin<T: Arithmetic, const REVERSED: bool>(args: &mut TwinArgs<'_>) -> Result<
 }
 
 /// Every pair by its own method.
-fn mixed(args: &mut TwinArgs<'_>, choices: &Choices, reversed: bool) -> Result<()> {
+fn mixed(args: &mut CpuArgs<'_>, choices: &Choices, reversed: bool) -> Result<()> {
     each_pair(args, choices, |engine, met, workspace, out| {
         engine.convolve(met.pair, met.values, reversed, workspace, out)
     })
@@ -267,7 +267,7 @@ struct Met<'a> {
 
 /// What `one` makes of every pair.
 fn each_pair(
-    args: &mut TwinArgs<'_>,
+    args: &mut CpuArgs<'_>,
     choices: &Choices,
     one: impl Fn(&Engine, &Met<'_>, &mut Workspace, &mut [f32]) -> Result<()> + Sync,
 ) -> Result<()> {

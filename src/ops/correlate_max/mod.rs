@@ -7,11 +7,11 @@ mod tiles;
 mod twin;
 mod unit;
 
-use super::conv::{Item, Items, Operand, Wanted, result_length};
+use super::conv::{ConvRequest, Item, Items, Operand, result_length};
 use super::{Traits, pair_params};
 use crate::plan::{
-    Access, ConvMethod, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, Variant, Window,
-    Word, Words, cost_of,
+    Access, ConvMethod, CpuKernel, Dispatch, Kernel, Launch, Output, OutputLayout, Param,
+    PlanBuffer, Slot, Variant, Window, cost_of,
 };
 use crate::ragged::{DType, Layout, Pairs, Shape};
 use crate::{Result, host};
@@ -90,7 +90,7 @@ impl CorrelateMax {
             Seek::Largest => ("correlate_max", &[]),
             Seek::Distance => ("sbd", &["SBD"]),
         };
-        let wanted = Wanted {
+        let request = ConvRequest {
             op,
             dtype: DType::F32,
             method: self.method,
@@ -100,39 +100,45 @@ impl CorrelateMax {
             binding: device.binding,
         };
         let choices = match seek {
-            _ if wanted.costs.is_cpu() => wanted.choices(a, b, pairs)?,
-            Seek::Largest => tiles::choices(&wanted, a, b, pairs)?,
+            _ if request.costs.is_cpu() => request.choices(a, b, pairs)?,
+            Seek::Largest => tiles::choices(&request, a, b, pairs)?,
             // Lags that f32 cannot tell apart are looked at again, which needs all of a tile's.
-            Seek::Distance => wanted.direct_choices(a, b, pairs)?,
+            Seek::Distance => request.direct_choices(a, b, pairs)?,
         };
-        let work = wanted.work(a, b, pairs, &choices)?;
+        let work = request.work(a, b, pairs, &choices)?;
         let plan = Tiles::new(op, a, b, pairs, &choices)?;
         let result = Layout::uniform(pairs.len(), Shape::new(&[1])?)?;
         let ([kind, right], list) = pair_params(op, pairs, b.len())?;
         let unused = || Slot::Meta(result.clone());
-        let list = list.map_or_else(unused, |list| Slot::Words(Words::new(list)));
+        let list = list.map_or_else(unused, |list| Slot::PlanBuffer(PlanBuffer::new(list)));
         let (items, starts) = match &plan.list {
-            Some(t) => (Slot::Words(t.items.clone()), Slot::Words(t.starts.clone())),
+            Some(t) => (
+                Slot::PlanBuffer(t.items.clone()),
+                Slot::PlanBuffer(t.starts.clone()),
+            ),
             None => (unused(), unused()),
         };
-        let listed = Word::U32(u32::from(plan.list.is_some()));
-        let minus_infinity = Word::U32(f32::NEG_INFINITY.to_bits());
+        let listed = Param::U32(u32::from(plan.list.is_some()));
+        let minus_infinity = Param::U32(f32::NEG_INFINITY.to_bits());
 
-        let mut temps = vec![u64::from(plan.partials) * 2];
-        let mut stages = Vec::new();
+        let mut scratch = vec![u64::from(plan.partials) * 2];
+        let mut dispatches = Vec::new();
         let operands = match seek {
             Seek::Largest => [
-                (Slot::Input(0), Word::InputBase(0)),
-                (Slot::Input(1), Word::InputBase(1)),
+                (Slot::Input(0), Param::InputBase(0)),
+                (Slot::Input(1), Param::InputBase(1)),
             ],
             Seek::Distance => {
-                temps.extend([a.total() as u64, b.total() as u64]);
-                stages.extend([unit::stage(a, 0, 1), unit::stage(b, 1, 2)]);
-                [(Slot::Temp(1), Word::U32(0)), (Slot::Temp(2), Word::U32(0))]
+                scratch.extend([a.total() as u64, b.total() as u64]);
+                dispatches.extend([unit::dispatch(a, 0, 1), unit::dispatch(b, 1, 2)]);
+                [
+                    (Slot::Scratch(1), Param::U32(0)),
+                    (Slot::Scratch(2), Param::U32(0)),
+                ]
             }
         };
         let [(a_values, a_base), (b_values, b_base)] = operands;
-        if let (Some(list), false) = (&plan.list, wanted.costs.is_cpu()) {
+        if let (Some(list), false) = (&plan.list, request.costs.is_cpu()) {
             let items = plan.transformed.iter().map(|&pair| {
                 let (i, j) = pairs.get(pair);
                 let (m, n) = (a.length(i), b.length(j));
@@ -153,9 +159,9 @@ impl CorrelateMax {
                 base,
             });
             let items = host::exact(op, items)?;
-            stages.extend(Items::seeking(op, &items)?.stages(&a, &b, &Slot::Temp(0))?);
+            dispatches.extend(Items::seeking(op, &items)?.dispatches(&a, &b, &Slot::Scratch(0))?);
         }
-        stages.extend((plan.groups > 0).then(|| Stage {
+        dispatches.extend((plan.groups > 0).then(|| Dispatch {
             kernel: &TILES,
             variant: TILES.variant(DType::F32, flags),
             slots: vec![
@@ -163,7 +169,7 @@ impl CorrelateMax {
                 Slot::InputMeta(0),
                 b_values,
                 Slot::InputMeta(1),
-                Slot::Temp(0),
+                Slot::Scratch(0),
                 items,
                 starts.clone(),
                 list.clone(),
@@ -171,7 +177,7 @@ impl CorrelateMax {
             params: vec![
                 a_base,
                 b_base,
-                Word::U32(1),
+                Param::U32(1),
                 listed,
                 kind,
                 right,
@@ -180,11 +186,11 @@ impl CorrelateMax {
             groups: plan.groups,
             cost: plan.cost,
         }));
-        stages.push(Stage {
+        dispatches.push(Dispatch {
             kernel: &FINISH,
             variant: FINISH.variant(DType::F32, flags),
             slots: vec![
-                Slot::Temp(0),
+                Slot::Scratch(0),
                 starts,
                 Slot::InputMeta(1),
                 Slot::Output(0),
@@ -192,7 +198,7 @@ impl CorrelateMax {
                 list,
             ],
             params: vec![
-                Word::U32(pairs.len() as u32),
+                Param::U32(pairs.len() as u32),
                 listed,
                 kind,
                 right,
@@ -201,14 +207,14 @@ impl CorrelateMax {
             groups: pairs.len().div_ceil(FINISH_PAIRS) as u32,
             cost: u64::from(plan.partials),
         });
-        let work = match wanted.costs.is_cpu() {
+        let work = match request.costs.is_cpu() {
             true => work,
-            false => work.max(cost_of(&stages)),
+            false => work.max(cost_of(&dispatches)),
         };
         let bytes = choices.bytes();
         let twin = match seek {
-            Seek::Largest => Twin::new(move |args| twin::largest(args, &choices)),
-            Seek::Distance => Twin::new(move |args| twin::distance(args, &choices)),
+            Seek::Largest => CpuKernel::new(move |args| twin::largest(args, &choices)),
+            Seek::Distance => CpuKernel::new(move |args| twin::distance(args, &choices)),
         };
         Ok(Launch {
             op,
@@ -216,8 +222,8 @@ impl CorrelateMax {
             outputs: [DType::F32, DType::I32]
                 .map(|dtype| Output::new(dtype, OutputLayout::New(result.clone())))
                 .into(),
-            temps,
-            stages,
+            scratch,
+            dispatches,
             pairs: Some(pairs.clone()),
             twin: twin.holding(bytes),
         })

@@ -1,6 +1,6 @@
 //! The plan: which lags are looked at by which workgroup, directly or by transforms.
 
-use crate::ops::conv::{Wanted, holds, result_length};
+use crate::ops::conv::{ConvRequest, holds, result_length};
 use crate::plan::{Choice, Choices, ConvMethod, TileList};
 use crate::ragged::{Layout, Pairs};
 use crate::{Error, Result, host};
@@ -73,26 +73,26 @@ impl Tiles {
 
 /// The methods of all pairs on a GPU: what one workgroup transforms goes that way, and the rest directly.
 pub(super) fn choices(
-    wanted: &Wanted<'_>,
+    request: &ConvRequest<'_>,
     a: &Layout,
     b: &Layout,
     pairs: &Pairs,
 ) -> Result<Choices> {
-    let choices = wanted.choices(a, b, pairs)?;
+    let choices = request.choices(a, b, pairs)?;
     let fits = |choice| match choice {
         Choice::Direct => true,
         Choice::Fft { length } => holds(length / 2),
         Choice::OverlapSave { .. } => false,
     };
-    if wanted.method == ConvMethod::Auto {
+    if request.method == ConvMethod::Auto {
         return Ok(choices.directly_unless(fits));
     }
     match (0..pairs.len()).find(|&pair| !fits(choices.get(pair))) {
         None => Ok(choices),
         Some(pair) => Err(Error::Method {
-            op: wanted.op,
+            op: request.op,
             pair,
-            method: wanted.method.name(),
+            method: request.method.name(),
             reason:
                 "this device looks for the best lag directly, or by one transform of a workgroup"
                     .to_owned(),

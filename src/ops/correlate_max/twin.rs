@@ -6,7 +6,7 @@ use super::unit::{blocked_sum, unit};
 use crate::cpu::Workspace;
 use crate::ops::conv::{Engine, directly, result_length};
 use crate::ops::par_runs;
-use crate::plan::{Choices, TwinArgs};
+use crate::plan::{Choices, CpuArgs};
 use crate::ragged::Layout;
 use crate::{Result, host};
 
@@ -46,7 +46,7 @@ impl Best {
     }
 }
 
-pub(super) fn largest(args: &mut TwinArgs<'_>, choices: &Choices) -> Result<()> {
+pub(super) fn largest(args: &mut CpuArgs<'_>, choices: &Choices) -> Result<()> {
     let (a, a_layout) = args.input::<f32>(0);
     let (b, b_layout) = args.input::<f32>(1);
     let pairs = args.pairs();
@@ -60,7 +60,7 @@ pub(super) fn largest(args: &mut TwinArgs<'_>, choices: &Choices) -> Result<()> 
     })
 }
 
-pub(super) fn distance(args: &mut TwinArgs<'_>, choices: &Choices) -> Result<()> {
+pub(super) fn distance(args: &mut CpuArgs<'_>, choices: &Choices) -> Result<()> {
     let (a, a_layout) = args.input::<f32>(0);
     let (b, b_layout) = args.input::<f32>(1);
     let a = units(a, a_layout)?;
@@ -106,7 +106,7 @@ fn units(values: &[f32], layout: &Layout) -> Result<Vec<f32>> {
 
 /// Fills both results from the best index of every pair.
 fn run(
-    args: &mut TwinArgs<'_>,
+    args: &mut CpuArgs<'_>,
     none: f32,
     best: impl Fn(usize) -> Result<(Best, usize)> + Sync,
 ) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Scaling every element to unit norm, for the shape-based distance.
 
-use crate::plan::{Access, Kernel, Slot, Stage, Variant, Word};
+use crate::plan::{Access, Dispatch, Kernel, Param, Slot, Variant};
 use crate::ragged::{DType, Layout};
 
 pub(crate) static KERNEL: Kernel = Kernel {
@@ -14,12 +14,16 @@ pub(crate) static KERNEL: Kernel = Kernel {
 };
 
 /// The stage that puts input `input`, scaled, into scratch `temp`.
-pub(super) fn stage(x: &Layout, input: usize, temp: usize) -> Stage {
-    Stage {
+pub(super) fn dispatch(x: &Layout, input: usize, temp: usize) -> Dispatch {
+    Dispatch {
         kernel: &KERNEL,
         variant: 0,
-        slots: vec![Slot::Input(input), Slot::InputMeta(input), Slot::Temp(temp)],
-        params: vec![Word::InputBase(input)],
+        slots: vec![
+            Slot::Input(input),
+            Slot::InputMeta(input),
+            Slot::Scratch(temp),
+        ],
+        params: vec![Param::InputBase(input)],
         groups: x.len() as u32,
         cost: x.total() as u64,
     }

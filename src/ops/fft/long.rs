@@ -14,7 +14,7 @@ use super::plan::{Item, Modes, REAL};
 use crate::ops::passes::{
     self, CHIRP, FILTER, Long, PAIRED, PLAIN, PRODUCT, Place, back, pass_count, there,
 };
-use crate::plan::Stage;
+use crate::plan::Dispatch;
 use crate::{Error, Result, host};
 
 /// Words of all scratch buffers together, at most: 512 MiB.
@@ -149,18 +149,18 @@ impl Turn {
 
 /// The stages of these elements, each with log2 of the power of two that its passes are of, and the words of the
 /// scratches.
-pub(super) fn stages(
+pub(super) fn dispatches(
     op: &'static str,
     elements: &[(u32, Item)],
     modes: Modes,
     scratch: u64,
-) -> Result<(Vec<Stage>, Vec<u64>)> {
-    let mut stages = Vec::new();
+) -> Result<(Vec<Dispatch>, Vec<u64>)> {
+    let mut dispatches = Vec::new();
     let mut words = [0; SCRATCHES];
     let mut turn = Turn::new(op);
     let mut finish = |turn: &mut Turn| {
-        stages.extend(passes::stages(op, &turn.first)?);
-        stages.extend(passes::stages(op, &turn.then)?);
+        dispatches.extend(passes::dispatches(op, &turn.first)?);
+        dispatches.extend(passes::dispatches(op, &turn.then)?);
         for (words, used) in words.iter_mut().zip(turn.used) {
             *words = (2 * u64::from(used)).max(*words);
         }
@@ -187,7 +187,7 @@ pub(super) fn stages(
         }
     }
     finish(&mut turn)?;
-    Ok((stages, words.into()))
+    Ok((dispatches, words.into()))
 }
 
 #[cfg(test)]
@@ -204,13 +204,13 @@ mod tests {
             for modes in [complex, real] {
                 let halved = u32::from(modes.are_real());
                 let item = [0, 0, 1 << (log + halved), 0];
-                let planned = stages("test", &vec![(log, item); count], modes, SCRATCH);
-                let (stages, words) = planned.unwrap();
-                assert_eq!(stages.len(), passes);
+                let planned = dispatches("test", &vec![(log, item); count], modes, SCRATCH);
+                let (dispatches, words) = planned.unwrap();
+                assert_eq!(dispatches.len(), passes);
                 assert_eq!(words, [0, SCRATCH, 0]);
                 let one_more = vec![(log, item); count + 1];
                 assert_eq!(
-                    super::stages("test", &one_more, modes, SCRATCH)
+                    super::dispatches("test", &one_more, modes, SCRATCH)
                         .unwrap()
                         .0
                         .len(),

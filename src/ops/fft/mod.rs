@@ -9,7 +9,7 @@ pub(crate) mod planes;
 mod smooth;
 mod twin;
 
-use crate::plan::{Launch, Offset, Output, OutputLayout, Slot, Stage, Word, cost_of};
+use crate::plan::{Dispatch, Launch, Offset, Output, OutputLayout, Param, Slot, cost_of};
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
 
@@ -50,7 +50,7 @@ impl Transform {
 
 /// What a GPU has for transforms.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Room {
+pub(crate) struct FftLimits {
     /// Bytes of workgroup memory.
     workgroup: u32,
     /// Words of a scratch buffer at most.
@@ -59,10 +59,10 @@ pub(crate) struct Room {
     binding: u64,
 }
 
-impl Room {
+impl FftLimits {
     /// From bytes of workgroup memory and of a binding.
-    pub(crate) fn new(workgroup: u32, binding: u64) -> Room {
-        Room {
+    pub(crate) fn new(workgroup: u32, binding: u64) -> FftLimits {
+        FftLimits {
             workgroup,
             scratch: long::SCRATCH.min(binding / 4),
             binding,
@@ -116,7 +116,7 @@ impl Transform {
     /// own accord.
     ///
     /// `room` is of the GPU that it is for; the CPU needs none and runs no stages.
-    pub(crate) fn launch(self, inputs: &[&Layout], room: Option<Room>) -> Result<Launch> {
+    pub(crate) fn launch(self, inputs: &[&Layout], room: Option<FftLimits>) -> Result<Launch> {
         match self {
             Transform::RealInverse => inverse(inputs[0], inputs[1], room),
             _ => forward(self, inputs[0], room),
@@ -124,38 +124,38 @@ impl Transform {
     }
 }
 
-fn forward(transform: Transform, x: &Layout, room: Option<Room>) -> Result<Launch> {
+fn forward(transform: Transform, x: &Layout, room: Option<FftLimits>) -> Result<Launch> {
     let op = transform.op();
     check_rank(op, x, 1)?;
     if room.is_some() {
         check_lengths(transform, x)?;
     }
-    let ((stages, temps), result) = if transform == Transform::Real {
+    let ((dispatches, scratch), result) = if transform == Transform::Real {
         let mut offsets = Offset::new(op, x.len())?;
         for n in x.lengths() {
             offsets.push(spectrum(n) as u64)?;
         }
         let result = Layout::from_offsets(offsets.finish());
-        let planned = plan::stages(transform, x, x, &result, room)?;
+        let planned = plan::dispatches(transform, x, x, &result, room)?;
         (planned, OutputLayout::New(result))
     } else {
         (
-            plan::stages(transform, x, x, x, room)?,
+            plan::dispatches(transform, x, x, x, room)?,
             OutputLayout::Input(0),
         )
     };
     Ok(Launch {
         op,
         outputs: vec![Output::new(DType::C32, result)],
-        temps,
-        work: plan::work(transform, x).max(cost_of(&stages)),
-        stages,
+        scratch,
+        work: plan::work(transform, x).max(cost_of(&dispatches)),
+        dispatches,
         pairs: None,
         twin: twin::of(transform),
     })
 }
 
-fn inverse(x: &Layout, result: &Layout, room: Option<Room>) -> Result<Launch> {
+fn inverse(x: &Layout, result: &Layout, room: Option<FftLimits>) -> Result<Launch> {
     let transform = Transform::RealInverse;
     let op = transform.op();
     check_rank(op, x, 1)?;
@@ -183,13 +183,13 @@ fn inverse(x: &Layout, result: &Layout, room: Option<Room>) -> Result<Launch> {
     if room.is_some() {
         check_lengths(transform, result)?;
     }
-    let (stages, temps) = plan::stages(transform, result, x, result, room)?;
+    let (dispatches, scratch) = plan::dispatches(transform, result, x, result, room)?;
     Ok(Launch {
         op,
         outputs: vec![Output::new(DType::F32, OutputLayout::Input(1))],
-        temps,
-        work: plan::work(transform, result).max(cost_of(&stages)),
-        stages,
+        scratch,
+        work: plan::work(transform, result).max(cost_of(&dispatches)),
+        dispatches,
         pairs: None,
         twin: twin::of(transform),
     })
@@ -201,25 +201,25 @@ pub(crate) fn inside(
     transform: Transform,
     n: &Layout,
     [from, to]: [&Layout; 2],
-    room: Room,
+    room: FftLimits,
     [x, y]: [usize; 2],
     own: usize,
-) -> Result<(Vec<Stage>, Vec<u64>)> {
-    let (mut stages, words) = plan::stages(transform, n, from, to, Some(room))?;
-    for stage in &mut stages {
-        for slot in &mut stage.slots {
+) -> Result<(Vec<Dispatch>, Vec<u64>)> {
+    let (mut dispatches, words) = plan::dispatches(transform, n, from, to, Some(room))?;
+    for dispatch in &mut dispatches {
+        for slot in &mut dispatch.slots {
             match slot {
-                Slot::Input(_) => *slot = Slot::Temp(x),
-                Slot::Output(_) => *slot = Slot::Temp(y),
-                Slot::Temp(i) => *i += own,
+                Slot::Input(_) => *slot = Slot::Scratch(x),
+                Slot::Output(_) => *slot = Slot::Scratch(y),
+                Slot::Scratch(i) => *i += own,
                 _ => {}
             }
         }
-        for word in &mut stage.params {
-            if let Word::InputBase(_) = word {
-                *word = Word::U32(0);
+        for word in &mut dispatch.params {
+            if let Param::InputBase(_) = word {
+                *word = Param::U32(0);
             }
         }
     }
-    Ok((stages, words))
+    Ok((dispatches, words))
 }

@@ -17,8 +17,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Room, Transform, kernels, long, smooth};
-use crate::plan::{Slot, Stage, Word, Words, transform_work};
+use super::{FftLimits, Transform, kernels, long, smooth};
+use crate::plan::{Dispatch, Param, PlanBuffer, Slot, transform_work};
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
 
@@ -150,7 +150,7 @@ impl Modes {
 
 /// Items of one way, as a part of the work list.
 struct Items {
-    list: Arc<Words>,
+    list: Arc<PlanBuffer>,
     first: usize,
     count: usize,
     /// `x_first` to `factor` of `fft_items.wgsl`, or zeros.
@@ -186,13 +186,13 @@ fn even(items: &[Item]) -> [u32; 6] {
 
 /// The stages of a transform of elements of the lengths of `n`, without those that are too long, and the words of their
 /// scratch.
-pub(super) fn stages(
+pub(super) fn dispatches(
     transform: Transform,
     n: &Layout,
     from: &Layout,
     to: &Layout,
-    room: Option<Room>,
-) -> Result<(Vec<Stage>, Vec<u64>)> {
+    room: Option<FftLimits>,
+) -> Result<(Vec<Dispatch>, Vec<u64>)> {
     let op = transform.op();
     let Some(room) = room else {
         return Ok((Vec::new(), Vec::new()));
@@ -239,7 +239,7 @@ pub(super) fn stages(
     let all = || ways.values().flatten().chain(&tasks).chain(of_classes());
     let mut list = host::room(op, all().count() * 4)?;
     list.extend(all().flatten().copied());
-    let list = Words::new(list);
+    let list = PlanBuffer::new(list);
     let mut first = 0;
     let mut part = |items: &[Item]| {
         first += items.len();
@@ -256,16 +256,16 @@ pub(super) fn stages(
         .collect();
     let tasks = part(&tasks);
     let modes = Modes::of(transform);
-    let (mut stages, mut temps) = long::stages(op, &in_passes, modes, room.scratch)?;
-    stages.extend(parts.iter().map(|(way, items)| {
-        let mut stage = stage(items, *way, modes, None);
+    let (mut dispatches, mut scratch) = long::dispatches(op, &in_passes, modes, room.scratch)?;
+    dispatches.extend(parts.iter().map(|(way, items)| {
+        let mut dispatch = dispatch(items, *way, modes, None);
         if *way == Way::Smooth {
-            stage.params.push(Word::U32(tasks.first as u32));
-            stage.params.extend(common.map(Word::U32));
-            stage.groups = (tasks.count / smooth::TASK) as u32;
-            stage.cost = u64::from(stage.groups) * cost(smooth::LOG_LONGEST);
+            dispatch.params.push(Param::U32(tasks.first as u32));
+            dispatch.params.extend(common.map(Param::U32));
+            dispatch.groups = (tasks.count / smooth::TASK) as u32;
+            dispatch.cost = u64::from(dispatch.groups) * cost(smooth::LOG_LONGEST);
         }
-        stage
+        dispatch
     }));
     for turn in &turns {
         let parts: Vec<(Items, Items)> = turn
@@ -273,18 +273,18 @@ pub(super) fn stages(
             .map(|class| (part(&class.filters), part(&class.items)))
             .collect();
         let both = || turn.iter().zip(&parts);
-        stages.extend(both().map(|(class, (filters, _))| class.filter_stage(filters)));
-        stages.extend(both().map(|(class, (_, items))| {
-            stage(items, Way::Bluestein(class.log), modes, Some(class.begin))
+        dispatches.extend(both().map(|(class, (filters, _))| class.filter_dispatch(filters)));
+        dispatches.extend(both().map(|(class, (_, items))| {
+            dispatch(items, Way::Bluestein(class.log), modes, Some(class.begin))
         }));
     }
     let ends = classes().map(|class| class.begin + filter(class.log) * class.filters.len() as u32);
-    temps[FILTERS] = 2 * u64::from(ends.max().unwrap_or(0));
+    scratch[FILTERS] = 2 * u64::from(ends.max().unwrap_or(0));
     // What comes last and is not needed is not made.
-    while temps.last() == Some(&0) {
-        temps.pop();
+    while scratch.last() == Some(&0) {
+        scratch.pop();
     }
-    Ok((stages, temps))
+    Ok((dispatches, scratch))
 }
 
 /// Bluestein's convolutions of 2^log values of a turn. A length has one filter in it, whatever the number of elements.
@@ -355,19 +355,19 @@ fn turns(
 }
 
 impl Convolutions {
-    fn filter_stage(&self, filters: &Items) -> Stage {
-        Stage {
+    fn filter_dispatch(&self, filters: &Items) -> Dispatch {
+        Dispatch {
             kernel: &kernels::FILTER,
             variant: kernels::FILTER.variant(DType::C32, kernels::flags(self.log)),
             slots: vec![
-                Slot::Temp(FILTERS),
-                Slot::Words(filters.list.clone()),
+                Slot::Scratch(FILTERS),
+                Slot::PlanBuffer(filters.list.clone()),
                 Slot::Table(&kernels::TWIDDLES),
                 Slot::Table(&kernels::TURNS),
             ],
             params: vec![
-                Word::U32(filters.first as u32),
-                Word::U32(filters.count as u32),
+                Param::U32(filters.first as u32),
+                Param::U32(filters.count as u32),
             ],
             groups: filters.count.div_ceil(kernels::per_group(self.log)) as u32,
             cost: filters.count as u64 * cost(self.log),
@@ -381,7 +381,7 @@ fn cost(log: u32) -> u64 {
 }
 
 /// The stage of the items of one way, or of its tasks.
-fn stage(items: &Items, way: Way, modes: Modes, filters: Option<u32>) -> Stage {
+fn dispatch(items: &Items, way: Way, modes: Modes, filters: Option<u32>) -> Dispatch {
     const TWIDDLES: Slot = Slot::Table(&kernels::TWIDDLES);
     const TURNS: Slot = Slot::Table(&kernels::TURNS);
     const HALVES: Slot = Slot::Table(&kernels::HALVES);
@@ -422,7 +422,7 @@ fn stage(items: &Items, way: Way, modes: Modes, filters: Option<u32>) -> Stage {
         Way::Bluestein(log) => (
             &kernels::BLUESTEIN,
             kernels::flags(log),
-            &[TWIDDLES, Slot::Temp(FILTERS)],
+            &[TWIDDLES, Slot::Scratch(FILTERS)],
             filters,
             kernels::per_group(log),
             2 * cost(log),
@@ -431,15 +431,18 @@ fn stage(items: &Items, way: Way, modes: Modes, filters: Option<u32>) -> Stage {
     let mut slots = vec![
         Slot::Input(0),
         Slot::Output(0),
-        Slot::Words(items.list.clone()),
+        Slot::PlanBuffer(items.list.clone()),
     ];
     slots.extend_from_slice(tables);
-    let mut params = vec![Word::U32(items.first as u32), Word::U32(items.count as u32)];
-    params.extend(items.even.map(Word::U32));
-    params.push(Word::InputBase(0));
-    params.extend([Word::U32(modes.load), Word::U32(modes.store)]);
-    params.extend(last.map(Word::U32));
-    Stage {
+    let mut params = vec![
+        Param::U32(items.first as u32),
+        Param::U32(items.count as u32),
+    ];
+    params.extend(items.even.map(Param::U32));
+    params.push(Param::InputBase(0));
+    params.extend([Param::U32(modes.load), Param::U32(modes.store)]);
+    params.extend(last.map(Param::U32));
+    Dispatch {
         kernel,
         variant: kernel.variant(DType::C32, flags),
         slots,

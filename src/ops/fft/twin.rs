@@ -11,37 +11,37 @@ use rustfft::Fft;
 
 use super::Transform;
 use crate::cpu::{FFT, IFFT, IRFFT, Plans, RFFT};
-use crate::plan::{Twin, TwinArgs};
+use crate::plan::{CpuArgs, CpuKernel};
 use crate::ragged::{Layout, Offsets};
 use crate::{Result, host};
 
 /// The twin of a transform. What was planned for the lengths stays with it.
-pub(super) fn of(transform: Transform) -> Twin {
+pub(super) fn of(transform: Transform) -> CpuKernel {
     match transform {
         Transform::Forward => {
             let plans = OnceLock::new();
-            Twin::new(move |args| {
+            CpuKernel::new(move |args| {
                 let plans = once(&plans, &FFT, args.inputs[0].layout)?;
                 complex(args, plans, false)
             })
         }
         Transform::Inverse => {
             let plans = OnceLock::new();
-            Twin::new(move |args| {
+            CpuKernel::new(move |args| {
                 let plans = once(&plans, &IFFT, args.inputs[0].layout)?;
                 complex(args, plans, true)
             })
         }
         Transform::Real => {
             let plans = OnceLock::new();
-            Twin::new(move |args| {
+            CpuKernel::new(move |args| {
                 let plans = once(&plans, &RFFT, args.inputs[0].layout)?;
                 real(args, plans)
             })
         }
         Transform::RealInverse => {
             let plans = OnceLock::new();
-            Twin::new(move |args| {
+            CpuKernel::new(move |args| {
                 let plans = once(&plans, &IRFFT, args.outputs[0].layout)?;
                 real_inverse(args, plans)
             })
@@ -91,7 +91,7 @@ fn once<'a, P: ?Sized + Send + Sync>(
 /// A part's name, until the launch puts the operation's in its place.
 const OP: &str = "fft";
 
-fn complex(args: &mut TwinArgs<'_>, plans: &ByLength<dyn Fft<f32>>, inverse: bool) -> Result<()> {
+fn complex(args: &mut CpuArgs<'_>, plans: &ByLength<dyn Fft<f32>>, inverse: bool) -> Result<()> {
     let (x, layout) = args.input::<Complex32>(0);
     let y: &mut [Complex32] = bytemuck::cast_slice_mut(args.outputs[0].words);
     par_elements(layout.offsets(), y, &|elements, y| {
@@ -109,7 +109,7 @@ fn complex(args: &mut TwinArgs<'_>, plans: &ByLength<dyn Fft<f32>>, inverse: boo
     })
 }
 
-fn real(args: &mut TwinArgs<'_>, plans: &ByLength<dyn RealToComplex<f32>>) -> Result<()> {
+fn real(args: &mut CpuArgs<'_>, plans: &ByLength<dyn RealToComplex<f32>>) -> Result<()> {
     let (x, from) = args.input::<f32>(0);
     let output = &mut args.outputs[0];
     let to = output.layout.offsets();
@@ -130,7 +130,7 @@ fn real(args: &mut TwinArgs<'_>, plans: &ByLength<dyn RealToComplex<f32>>) -> Re
     })
 }
 
-fn real_inverse(args: &mut TwinArgs<'_>, plans: &ByLength<dyn ComplexToReal<f32>>) -> Result<()> {
+fn real_inverse(args: &mut CpuArgs<'_>, plans: &ByLength<dyn ComplexToReal<f32>>) -> Result<()> {
     let (x, from) = args.input::<Complex32>(0);
     let output = &mut args.outputs[0];
     let to = output.layout.offsets();

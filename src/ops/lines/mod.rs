@@ -9,8 +9,8 @@ mod twin;
 
 use self::plan::{Lines, Plan};
 use crate::plan::{
-    Access, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Twin, Variant, Word,
-    check_size,
+    Access, CpuKernel, Dispatch, Kernel, Launch, Offset, Output, OutputLayout, Param, Slot,
+    Variant, check_size,
 };
 use crate::ragged::{DType, Layout, Shape};
 use crate::{Error, Result, host};
@@ -173,20 +173,25 @@ impl Along {
         check_size(op, results, DType::F32, binding)?;
         let work = x.total().max(results.total()) as u64;
         let plan = Plan::new(op, x, axis, result.as_ref())?;
-        let (stages, temps) = self.stages(&plan, x, result.as_ref());
+        let (dispatches, scratch) = self.dispatches(&plan, x, result.as_ref());
         let output = result.map_or(OutputLayout::Input(0), OutputLayout::New);
         Ok(Launch {
             op,
             outputs: vec![Output::new(DType::F32, output)],
-            temps,
-            stages,
+            scratch,
+            dispatches,
             pairs: None,
             work,
-            twin: Twin::new(move |args| twin::run(function, axis, args)),
+            twin: CpuKernel::new(move |args| twin::run(function, axis, args)),
         })
     }
 
-    fn stages(self, plan: &Plan, x: &Layout, result: Option<&Layout>) -> (Vec<Stage>, Vec<u64>) {
+    fn dispatches(
+        self,
+        plan: &Plan,
+        x: &Layout,
+        result: Option<&Layout>,
+    ) -> (Vec<Dispatch>, Vec<u64>) {
         let (family, flags) = self.function.flags();
         // Rank 0: each element is one line.
         let (rank, axis) = match self.axis.filter(|_| x.rank() > 1) {
@@ -195,25 +200,25 @@ impl Along {
         };
         let params = |[lanes, units, entries]: [u32; 3]| {
             vec![
-                Word::InputBase(0),
-                Word::U32(x.len() as u32),
-                Word::U32(rank),
-                Word::U32(axis),
-                Word::Scalar(0),
+                Param::InputBase(0),
+                Param::U32(x.len() as u32),
+                Param::U32(rank),
+                Param::U32(axis),
+                Param::Scalar(0),
                 // Bits that no compiler knows: see `ends.wgsl`.
-                Word::U32(u32::MAX),
-                Word::U32(lanes),
-                Word::U32(units),
-                Word::U32(entries),
+                Param::U32(u32::MAX),
+                Param::U32(lanes),
+                Param::U32(units),
+                Param::U32(entries),
             ]
         };
         let with =
             |before: &[&'static str], last: &[&'static str]| [&[family], before, last].concat();
         let (values, meta) = (Slot::Input(0), Slot::InputMeta(0));
         let out_meta = result.map_or(meta.clone(), |result| Slot::Meta(result.clone()));
-        let mut stages = Vec::new();
+        let mut dispatches = Vec::new();
         for class in &plan.classes {
-            stages.push(Stage {
+            dispatches.push(Dispatch {
                 kernel: &KERNEL,
                 variant: KERNEL.variant(
                     DType::F32,
@@ -221,7 +226,7 @@ impl Along {
                 ),
                 slots: vec![
                     Slot::Output(0),
-                    Slot::Words(class.words.clone()),
+                    Slot::PlanBuffer(class.words.clone()),
                     values.clone(),
                     meta.clone(),
                     out_meta.clone(),
@@ -232,15 +237,20 @@ impl Along {
             });
         }
         let Some(long) = &plan.long else {
-            return (stages, Vec::new());
+            return (dispatches, Vec::new());
         };
-        let items = Slot::Words(long.items.clone());
+        let items = Slot::PlanBuffer(long.items.clone());
         let cost = u64::from(long.tiles) * plan::TILE as u64;
         let tiles = params([plan::WORKGROUP as u32, 0, 0]);
-        stages.push(Stage {
+        dispatches.push(Dispatch {
             kernel: &PARTS,
             variant: PARTS.variant(DType::F32, &with(&[], &["PART"])),
-            slots: vec![Slot::Temp(0), items.clone(), values.clone(), meta.clone()],
+            slots: vec![
+                Slot::Scratch(0),
+                items.clone(),
+                values.clone(),
+                meta.clone(),
+            ],
             params: tiles.clone(),
             groups: long.tiles,
             cost,
@@ -250,29 +260,29 @@ impl Along {
         let to = if result.is_some() {
             Slot::Output(0)
         } else {
-            Slot::Temp(1)
+            Slot::Scratch(1)
         };
-        stages.push(Stage {
+        dispatches.push(Dispatch {
             kernel: &FINISH,
             variant: FINISH.variant(DType::F32, &with(finish, &[])),
-            slots: vec![to, Slot::Words(long.finish.clone()), Slot::Temp(0)],
-            params: vec![Word::Scalar(0), Word::U32(u32::MAX)],
+            slots: vec![to, Slot::PlanBuffer(long.finish.clone()), Slot::Scratch(0)],
+            params: vec![Param::Scalar(0), Param::U32(u32::MAX)],
             groups: long.number,
             cost: u64::from(long.tiles),
         });
-        let mut temps = vec![4 * u64::from(long.tiles)];
+        let mut scratch = vec![4 * u64::from(long.tiles)];
         if result.is_none() {
-            temps.push(4 * u64::from(long.number));
-            stages.push(Stage {
+            scratch.push(4 * u64::from(long.number));
+            dispatches.push(Dispatch {
                 kernel: &KERNEL,
                 variant: KERNEL.variant(DType::F32, &with(flags, &["APPLY"])),
-                slots: vec![Slot::Output(0), items, values, meta, Slot::Temp(1)],
+                slots: vec![Slot::Output(0), items, values, meta, Slot::Scratch(1)],
                 params: tiles,
                 groups: long.tiles,
                 cost,
             });
         }
-        (stages, temps)
+        (dispatches, scratch)
     }
 }
 

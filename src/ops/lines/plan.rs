@@ -1,7 +1,7 @@
 //! Which invocations go through which line: by its length and step alone, so that a neighbour never changes a result.
 
 use crate::ops::units::Units;
-use crate::plan::Words;
+use crate::plan::PlanBuffer;
 use crate::ragged::Layout;
 use crate::{Error, Result, host};
 use std::sync::Arc;
@@ -73,7 +73,7 @@ pub(super) struct Class {
     pub units: u32,
     pub entries: u32,
     pub groups: u32,
-    pub words: Arc<Words>,
+    pub words: Arc<PlanBuffer>,
     pub values: u64,
 }
 
@@ -82,10 +82,10 @@ pub(super) struct Class {
 pub(super) struct Long {
     pub tiles: u32,
     /// `[element, line, tile, number among these]` for each tile.
-    pub items: Arc<Words>,
+    pub items: Arc<PlanBuffer>,
     pub number: u32,
     /// `[first tile, tiles, place of the result]` for each line.
-    pub finish: Arc<Words>,
+    pub finish: Arc<PlanBuffer>,
 }
 
 /// All lines of a batch.
@@ -160,9 +160,9 @@ impl Plan {
         }
         let long = (number > 0).then(|| Long {
             tiles,
-            items: Words::new(items),
+            items: PlanBuffer::new(items),
             number,
-            finish: Words::new(finish),
+            finish: PlanBuffer::new(finish),
         });
         Ok(Plan {
             classes: planned,

@@ -7,7 +7,7 @@ use super::Function;
 use super::plan::Lines;
 use crate::ops::maps::exp;
 use crate::ops::{par_elements, par_runs};
-use crate::plan::TwinArgs;
+use crate::plan::CpuArgs;
 use crate::ragged::Layout;
 use crate::{Result, host};
 
@@ -140,7 +140,7 @@ fn known_apart(function: Function, line: &[f32], step: usize, count: usize) -> K
     all.unwrap_or_else(|| Known::of(function, std::iter::empty()))
 }
 
-pub(super) fn run(function: Function, axis: Option<usize>, args: &mut TwinArgs<'_>) -> Result<()> {
+pub(super) fn run(function: Function, axis: Option<usize>, args: &mut CpuArgs<'_>) -> Result<()> {
     let (x, layout) = args.input::<f32>(0);
     let added = args
         .scalars

@@ -13,9 +13,9 @@ use rayon::prelude::*;
 use self::table::{MAPS, Map, Run};
 use super::stream_groups;
 use crate::plan::{
-    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, TwinArgs, Variant, Word,
+    Access, CpuArgs, Dispatch, Kernel, Launch, Output, OutputLayout, Param, Slot, Variant,
 };
-use crate::ragged::{DType, Element, Layout};
+use crate::ragged::{DType, Layout, Scalar};
 use crate::{Error, Result};
 
 pub(crate) use functions::{MULTIPLIED, exp};
@@ -34,9 +34,9 @@ impl Map {
     /// The types of its kernels.
     const fn types(&self) -> &'static [DType] {
         match self.twin {
-            table::Twin::Float(_) => &[DType::F32, DType::F16],
-            table::Twin::I32(_) => &[DType::I32],
-            table::Twin::U32(_) => &[DType::U32],
+            table::CpuKernel::Float(_) => &[DType::F32, DType::F16],
+            table::CpuKernel::I32(_) => &[DType::I32],
+            table::CpuKernel::U32(_) => &[DType::U32],
         }
     }
 }
@@ -138,7 +138,9 @@ pub(crate) fn generate(flags: &[&str]) -> String {
         text.push_str(&format!("#include \"{name}\"\n"));
     }
     let result = match map.twin {
-        table::Twin::Float(_) if map.keeps_nan => format!("select({}, x, is_nan(x))", map.wgsl),
+        table::CpuKernel::Float(_) if map.keeps_nan => {
+            format!("select({}, x, is_nan(x))", map.wgsl)
+        }
         _ => map.wgsl.to_owned(),
     };
     text.push_str(&format!(
@@ -166,29 +168,29 @@ impl Apply {
         Ok(Launch {
             op,
             outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
-            temps: Vec::new(),
-            stages: vec![Stage {
+            scratch: Vec::new(),
+            dispatches: vec![Dispatch {
                 kernel: &KERNEL,
                 variant: KERNEL.variant(seen, map.flags),
                 slots: vec![Slot::Output(0), Slot::Input(0)],
                 params: vec![
-                    Word::U32(x.total() as u32),
-                    Word::InputBase(0),
-                    Word::Scalar(0),
-                    Word::Scalar(1),
+                    Param::U32(x.total() as u32),
+                    Param::InputBase(0),
+                    Param::Scalar(0),
+                    Param::Scalar(1),
                     // Bits that no compiler knows: see `ends.wgsl`.
-                    Word::U32(u32::MAX),
+                    Param::U32(u32::MAX),
                 ],
                 groups: stream_groups(words),
                 cost: words as u64,
             }],
             pairs: None,
             work: x.total() as u64,
-            twin: crate::plan::Twin::new(move |args| match map.twin {
-                table::Twin::Float(run) if dtype == DType::F16 => halves(args, run),
-                table::Twin::Float(run) => each(args, run),
-                table::Twin::I32(run) => each(args, run),
-                table::Twin::U32(run) => each(args, run),
+            twin: crate::plan::CpuKernel::new(move |args| match map.twin {
+                table::CpuKernel::Float(run) if dtype == DType::F16 => halves(args, run),
+                table::CpuKernel::Float(run) => each(args, run),
+                table::CpuKernel::I32(run) => each(args, run),
+                table::CpuKernel::U32(run) => each(args, run),
             }),
         })
     }
@@ -197,7 +199,7 @@ impl Apply {
 /// Values that one piece of parallel work on the CPU makes.
 const PIECE: usize = 1 << 14;
 
-fn each<T: Element>(args: &mut TwinArgs<'_>, run: Run<T>) {
+fn each<T: Scalar>(args: &mut CpuArgs<'_>, run: Run<T>) {
     let (x, _) = args.input::<T>(0);
     let scalars = [cast(args.scalars[0]), cast(args.scalars[1])];
     let y: &mut [T] = cast_slice_mut(args.outputs[0].words);
@@ -207,7 +209,7 @@ fn each<T: Element>(args: &mut TwinArgs<'_>, run: Run<T>) {
 }
 
 /// The same of f16, by way of as many f32 as a core keeps near.
-fn halves(args: &mut TwinArgs<'_>, run: Run<f32>) {
+fn halves(args: &mut CpuArgs<'_>, run: Run<f32>) {
     const FEW: usize = 1024;
     let (x, _) = args.input::<f16>(0);
     let scalars = [cast(args.scalars[0]), cast(args.scalars[1])];

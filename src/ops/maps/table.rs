@@ -25,7 +25,7 @@ pub(crate) type Run<T> = fn(&[T], &mut [T], [T; 2]);
 
 /// What a map does on the CPU, and thereby of which types it is.
 #[derive(Clone, Copy)]
-pub(crate) enum Twin {
+pub(crate) enum CpuKernel {
     /// Of f32, and of f16 computed in f32.
     Float(Run<f32>),
     I32(Run<i32>),
@@ -48,7 +48,7 @@ pub(crate) struct Map {
     pub wgsl: &'static str,
     /// Whether the kernel keeps a NaN as it is, whatever the expression makes of it.
     pub keeps_nan: bool,
-    pub twin: Twin,
+    pub twin: CpuKernel,
     pub bound: Bound,
 }
 
@@ -86,7 +86,7 @@ macro_rules! rows {
             uses: &[$($uses),*],
             wgsl: $wgsl,
             keeps_nan: true,
-            twin: Twin::$kind(|x, y, [$s, $t]| {
+            twin: CpuKernel::$kind(|x, y, [$s, $t]| {
                 for (y, &$x) in y.iter_mut().zip(x) {
                     *y = $x.kept($twin);
                 }
@@ -138,7 +138,7 @@ const OTHER_FLOATS: [Map; 3] = [
         wgsl: "pow_of(x, s)",
         // Its zeroth power is 1.
         keeps_nan: false,
-        twin: Twin::Float(|x, y, [s, _]| {
+        twin: CpuKernel::Float(|x, y, [s, _]| {
             for (y, &x) in y.iter_mut().zip(x) {
                 *y = f::pow(x, s);
             }
@@ -151,7 +151,7 @@ const OTHER_FLOATS: [Map; 3] = [
         uses: &["trig"],
         wgsl: "sin_of(x)",
         keeps_nan: true,
-        twin: Twin::Float(|x, y, _| turning(x, y, f::sin, libm::sinf)),
+        twin: CpuKernel::Float(|x, y, _| turning(x, y, f::sin, libm::sinf)),
         bound: TURNED,
     },
     Map {
@@ -160,7 +160,7 @@ const OTHER_FLOATS: [Map; 3] = [
         uses: &["trig"],
         wgsl: "cos_of(x)",
         keeps_nan: true,
-        twin: Twin::Float(|x, y, _| turning(x, y, f::cos, libm::cosf)),
+        twin: CpuKernel::Float(|x, y, _| turning(x, y, f::cos, libm::cosf)),
         bound: TURNED,
     },
 ];

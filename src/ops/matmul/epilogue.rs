@@ -1,6 +1,6 @@
 //! What is done to sums before they are stored: scale, bias, activation, residual.
 
-use crate::plan::TwinArgs;
+use crate::plan::CpuArgs;
 use crate::ragged::Layout;
 use crate::{Error, Result};
 
@@ -61,7 +61,7 @@ impl Epilogue {
     /// Value by value, on rows of the result of a pair whose right operand has that number, from one row on; n columns.
     pub(in crate::ops) fn apply(
         self,
-        args: &TwinArgs<'_>,
+        args: &CpuArgs<'_>,
         (pair, right, row): (usize, usize, usize),
         n: usize,
         out: &mut [f32],

@@ -117,10 +117,10 @@ pub(super) fn join_few<T>(
 /// What `#generate "matmul_matrix"` stands for.
 #[cfg(feature = "gpu")]
 pub(crate) fn generate(flags: &[&str]) -> String {
-    let wanted = |tile: &&DenseTile| flags.contains(&tile.flag);
+    let request = |tile: &&DenseTile| flags.contains(&tile.flag);
     let matrices = Matrices::of(flags);
     let tiles = matrices.dense();
-    let of = tiles.iter().find(wanted).unwrap_or(&tiles[0]);
+    let of = tiles.iter().find(request).unwrap_or(&tiles[0]);
     let loose = flags.contains(&"LOOSE");
     let tile = Tile {
         rows: of.rows,

@@ -14,8 +14,8 @@ mod twin;
 
 use super::{Traits, convert};
 use crate::plan::{
-    Access, DENSE, DenseTile, Kernel, Launch, Matrices, NATIVE, Offset, Output, OutputLayout, Slot,
-    Stage, Variant, Word, Words, check_size, native_tiles,
+    Access, DENSE, DenseTile, Dispatch, Kernel, Launch, Matrices, NATIVE, Offset, Output,
+    OutputLayout, Param, PlanBuffer, Slot, Variant, check_size, native_tiles,
 };
 use crate::ragged::{DType, Layout, Pairs, Shape};
 use crate::{Error, Result, host};
@@ -274,18 +274,18 @@ impl Matmul {
         if let Some(residual) = residual {
             check_residual(residual, &layout)?;
         }
-        let (mut temps, mut all) = (Vec::new(), Vec::new());
+        let (mut scratch, mut all) = (Vec::new(), Vec::new());
         if target != Target::Cpu {
             // Sums of f16 are kept in f32 until they are whole, and rounded once: by the kernel itself, where it is one
             // on matrices and no two of its invocations have values in one word.
             let whole = products.iter().all(|product| product.n % 8 == 0);
             let rounds = result == DType::F16 && whole && matches!(target, Target::Matrix { .. });
             let sums = match result {
-                DType::F16 if !rounds => Slot::Temp(0),
+                DType::F16 if !rounds => Slot::Scratch(0),
                 _ => Slot::Output(0),
             };
             let bits = form.epilogue.bits() | if rounds { matrix::RESULT } else { 0 };
-            all = stages(
+            all = dispatches(
                 form,
                 (dtype, target, bits),
                 (a, b),
@@ -294,11 +294,11 @@ impl Matmul {
                 (&layout, &sums),
                 bias,
             )?;
-            if let Slot::Temp(_) = sums {
+            if let Slot::Scratch(_) = sums {
                 let values = layout.total();
-                temps.push(values as u64);
+                scratch.push(values as u64);
                 let to = Slot::Output(0);
-                all.push(convert::stage(result, values, sums, Word::U32(0), to));
+                all.push(convert::dispatch(result, values, sums, Param::U32(0), to));
             }
         }
         // Whatever a GPU multiplies by: multiply-adds of matrices count as others do.
@@ -308,9 +308,9 @@ impl Matmul {
         });
         Ok(Launch {
             op,
-            temps,
+            scratch,
             work,
-            stages: all,
+            dispatches: all,
             outputs: vec![Output::new(result, OutputLayout::New(layout))],
             pairs: Some(pairs.clone()),
             twin: twin::of((dtype, result), *form),
@@ -318,7 +318,7 @@ impl Matmul {
     }
 }
 
-fn stages(
+fn dispatches(
     form: &Form,
     (dtype, target, bits): (DType, Target, u32),
     (a, b): (&Layout, &Layout),
@@ -326,7 +326,7 @@ fn stages(
     products: &[Extents],
     (result, sums): (&Layout, &Slot),
     bias: Option<&Layout>,
-) -> Result<Vec<Stage>> {
+) -> Result<Vec<Dispatch>> {
     let op = form.op();
     let begin = |layout: &Layout, i: usize| layout.offsets().as_slice()[i];
     let tiles: &[DenseTile] = match target {
@@ -404,46 +404,46 @@ fn stages(
         }
         tiles.push((first, (words.len() / 4 - first) / 3, cost / kind.rate));
     }
-    let list = Words::new(words);
+    let list = PlanBuffer::new(words);
     let (bias, residual) = form.epilogue.inputs();
     let input = |input: Option<usize>| {
-        let slot = input.map_or(Slot::Words(list.clone()), Slot::Input);
-        (slot, input.map_or(Word::U32(0), Word::InputBase))
+        let slot = input.map_or(Slot::PlanBuffer(list.clone()), Slot::Input);
+        (slot, input.map_or(Param::U32(0), Param::InputBase))
     };
     let ((bias, bias_base), (residual, residual_base)) = (input(bias), input(residual));
-    let stages = kinds
+    let dispatches = kinds
         .iter()
         .zip(tiles)
         .filter(|(_, (_, count, _))| *count > 0)
-        .map(|(kind, (first, count, cost))| Stage {
+        .map(|(kind, (first, count, cost))| Dispatch {
             kernel: kind.kernel,
             variant: kind.variant,
             slots: vec![
                 Slot::Input(0),
                 Slot::Input(1),
                 sums.clone(),
-                Slot::Words(list.clone()),
+                Slot::PlanBuffer(list.clone()),
                 bias.clone(),
                 residual.clone(),
                 sums.clone(),
             ][..kind.kernel.access.len()]
                 .to_vec(),
             params: vec![
-                Word::InputBase(0),
-                Word::InputBase(1),
-                Word::U32(first as u32),
-                Word::U32(u32::from(form.transposed[0])),
-                Word::U32(u32::from(form.transposed[1])),
-                Word::U32(bits),
+                Param::InputBase(0),
+                Param::InputBase(1),
+                Param::U32(first as u32),
+                Param::U32(u32::from(form.transposed[0])),
+                Param::U32(u32::from(form.transposed[1])),
+                Param::U32(bits),
                 bias_base,
                 residual_base,
                 match form.epilogue.scale {
-                    true => Word::Scalar(0),
-                    false => Word::U32(0),
+                    true => Param::Scalar(0),
+                    false => Param::U32(0),
                 },
             ],
             groups: count as u32,
             cost,
         });
-    Ok(stages.collect())
+    Ok(dispatches.collect())
 }

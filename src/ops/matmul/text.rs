@@ -8,8 +8,8 @@ use crate::plan::{DENSE, DenseTile, NATIVE};
 
 /// What `#generate "matmul"` stands for.
 pub(crate) fn generate(flags: &[&str]) -> String {
-    let wanted = |tile: &&DenseTile| flags.contains(&tile.flag);
-    let tile = NATIVE.iter().find(wanted).unwrap_or(&DENSE[0]);
+    let request = |tile: &&DenseTile| flags.contains(&tile.flag);
+    let tile = NATIVE.iter().find(request).unwrap_or(&DENSE[0]);
     if tile.sets > 1 {
         return shared::text(tile);
     }

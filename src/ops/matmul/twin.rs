@@ -6,15 +6,15 @@ use rayon::prelude::*;
 
 use super::{Form, extents};
 use crate::ops::{Arithmetic, convert};
-use crate::plan::{Twin, TwinArgs};
+use crate::plan::{CpuArgs, CpuKernel};
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
 
-pub(super) fn of((dtype, result): (DType, DType), form: Form) -> Twin {
+pub(super) fn of((dtype, result): (DType, DType), form: Form) -> CpuKernel {
     match dtype {
-        DType::I32 => Twin::new(move |args| integers::<i32>(args, &form)),
-        DType::U32 => Twin::new(move |args| integers::<u32>(args, &form)),
-        _ => Twin::new(move |args| {
+        DType::I32 => CpuKernel::new(move |args| integers::<i32>(args, &form)),
+        DType::U32 => CpuKernel::new(move |args| integers::<u32>(args, &form)),
+        _ => CpuKernel::new(move |args| {
             convert::in_f32(args, (dtype, result), |args| floats(args, &form))
         }),
     }
@@ -36,7 +36,7 @@ struct Piece<'a, T> {
 
 /// The results cut into pieces. Products of `all` multiply-adds or more are one.
 fn pieces<'a, T>(
-    args: &TwinArgs<'_>,
+    args: &CpuArgs<'_>,
     form: &Form,
     layout: &Layout,
     mut c: &'a mut [T],
@@ -74,7 +74,7 @@ fn pieces<'a, T>(
     Ok(pieces)
 }
 
-fn floats(args: &mut TwinArgs<'_>, form: &Form) -> Result<()> {
+fn floats(args: &mut CpuArgs<'_>, form: &Form) -> Result<()> {
     let outputs = std::mem::take(&mut args.outputs);
     let output = &mut outputs[0];
     let layout = output.layout;
@@ -99,7 +99,7 @@ fn floats(args: &mut TwinArgs<'_>, form: &Form) -> Result<()> {
     Ok(())
 }
 
-fn multiply(args: &TwinArgs<'_>, form: &Form, piece: Piece<'_, f32>, parallelism: Parallelism) {
+fn multiply(args: &CpuArgs<'_>, form: &Form, piece: Piece<'_, f32>, parallelism: Parallelism) {
     let (i, j) = args.pairs().get(piece.pair);
     let (a, a_layout) = args.input::<f32>(0);
     let (b, b_layout) = args.input::<f32>(1);
@@ -161,7 +161,7 @@ fn multiply(args: &TwinArgs<'_>, form: &Form, piece: Piece<'_, f32>, parallelism
 }
 
 /// In the order of the definition; results wrap.
-fn integers<T: Arithmetic>(args: &mut TwinArgs<'_>, form: &Form) -> Result<()> {
+fn integers<T: Arithmetic>(args: &mut CpuArgs<'_>, form: &Form) -> Result<()> {
     let outputs = std::mem::take(&mut args.outputs);
     let output = &mut outputs[0];
     let layout = output.layout;

@@ -11,7 +11,7 @@ use std::f64::consts::TAU;
 
 use super::butterfly::{Generator, Kind, Transform};
 use super::fft::HALF;
-use crate::plan::{Access, Kernel, Slot, Stage, Table, Variant, Word, Words};
+use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, Table, Variant};
 use crate::ragged::DType;
 use crate::{Result, host};
 
@@ -271,7 +271,7 @@ struct Alike {
 }
 
 /// The stages of transforms that do not wait for each other: those of one pass and radix together.
-pub(crate) fn stages(op: &'static str, transforms: &[Long]) -> Result<Vec<Stage>> {
+pub(crate) fn dispatches(op: &'static str, transforms: &[Long]) -> Result<Vec<Dispatch>> {
     let mut tasks: BTreeMap<Alike, Vec<u32>> = BTreeMap::new();
     for transform in transforms {
         let radices = passes(transform.log, transform.store);
@@ -297,19 +297,19 @@ pub(crate) fn stages(op: &'static str, transforms: &[Long]) -> Result<Vec<Stage>
             done += log_radix;
         }
     }
-    let stage = |(alike, tasks)| stage(alike, tasks);
-    Ok(tasks.into_iter().map(stage).collect())
+    let dispatch = |(alike, tasks)| dispatch(alike, tasks);
+    Ok(tasks.into_iter().map(dispatch).collect())
 }
 
 fn build(log_radix: u32) -> &'static Build {
-    let wanted = |build: &&Build| build.log_radix() == log_radix;
-    BUILDS.iter().find(wanted).unwrap_or(&BUILDS[0])
+    let request = |build: &&Build| build.log_radix() == log_radix;
+    BUILDS.iter().find(request).unwrap_or(&BUILDS[0])
 }
 
-fn stage(alike: Alike, tasks: Vec<u32>) -> Stage {
+fn dispatch(alike: Alike, tasks: Vec<u32>) -> Dispatch {
     let slot = |place| match place {
         Place::Operand(i) => Slot::Input(i),
-        Place::Scratch(i) => Slot::Temp(i),
+        Place::Scratch(i) => Slot::Scratch(i),
         Place::Result => Slot::Output(0),
     };
     let build = build(alike.log_radix);
@@ -319,23 +319,23 @@ fn stage(alike: Alike, tasks: Vec<u32>) -> Stage {
         _ => LATER,
     };
     let groups = (tasks.len() / 8) as u32;
-    Stage {
+    Dispatch {
         kernel: &KERNEL,
         variant: KERNEL.variant(DType::C32, build.flags[end]),
         slots: vec![
             slot(alike.from),
             slot(alike.to),
-            Slot::Words(Words::new(tasks)),
+            Slot::PlanBuffer(PlanBuffer::new(tasks)),
             Slot::Table(&TWIDDLES),
             Slot::Table(&ROOTS),
         ],
         params: vec![
             match alike.from {
-                Place::Operand(i) => Word::InputBase(i),
-                _ => Word::U32(0),
+                Place::Operand(i) => Param::InputBase(i),
+                _ => Param::U32(0),
             },
-            Word::U32(alike.load),
-            Word::U32(alike.store),
+            Param::U32(alike.load),
+            Param::U32(alike.store),
         ],
         groups,
         cost: u64::from(groups) << (build.log_radix() + build.columns + 4),

@@ -8,8 +8,8 @@ use crate::ops::butterfly::Generator;
 
 /// The part of the kernel that depends on its build.
 pub(crate) fn generate(flags: &[&str]) -> String {
-    let wanted = |build: &&Build| flags.contains(&build.flags[0][0]);
-    let build = BUILDS.iter().find(wanted).unwrap_or(&BUILDS[0]);
+    let request = |build: &&Build| flags.contains(&build.flags[0][0]);
+    let build = BUILDS.iter().find(request).unwrap_or(&BUILDS[0]);
     let first = flags.contains(&"FIRST");
     let (log_r, log_group, held) = (build.log_radix(), build.log_group(), build.held);
     let mut out = format!(

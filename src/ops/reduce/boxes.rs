@@ -6,13 +6,13 @@ use rayon::prelude::*;
 
 use super::twin::tree;
 use crate::ops::Arithmetic;
-use crate::plan::TwinArgs;
+use crate::plan::CpuArgs;
 use crate::ragged::MAX_RANK;
 
 /// Values that are worth a piece of parallel work.
 const PIECE: usize = 1 << 14;
 
-pub(super) fn minimal<T: Arithmetic>(args: &mut TwinArgs<'_>) {
+pub(super) fn minimal<T: Arithmetic>(args: &mut CpuArgs<'_>) {
     let (x, layout) = args.input::<T>(0);
     let rank = layout.rank();
     let ends = &mut *args.outputs[0].words;

@@ -14,8 +14,8 @@ use self::plan::{Classes, FINISH_WORDS, TILE_WORDS};
 use super::pair_params;
 use crate::Result;
 use crate::plan::{
-    Access, Kernel, Launch, MergedPair, Output, OutputLayout, Slot, Stage, Twin, Variant, Word,
-    Words, check_ranks, overlap,
+    Access, CpuKernel, Dispatch, Kernel, Launch, MergedPair, Output, OutputLayout, Param,
+    PlanBuffer, Slot, Variant, check_ranks, overlap,
 };
 use crate::ragged::{DType, Layout, MAX_RANK, Pairs, Shape};
 
@@ -217,13 +217,13 @@ impl Reduce {
         };
         let result = words_each(op, x.len(), words)?;
         let of_boxes = [
-            Word::InputBase(0),
-            Word::U32(0),
-            Word::U32(x.rank() as u32),
-            Word::U32(0),
-            Word::U32(x.len() as u32),
+            Param::InputBase(0),
+            Param::U32(0),
+            Param::U32(x.rank() as u32),
+            Param::U32(0),
+            Param::U32(x.len() as u32),
         ];
-        let (stages, temps) = stages(
+        let (dispatches, scratch) = dispatches(
             &classes,
             &Recipe {
                 flags: reduction.flags(),
@@ -259,11 +259,11 @@ impl Reduce {
                 },
                 OutputLayout::New(result),
             )],
-            temps,
+            scratch,
             work: x.total() as u64,
-            stages,
+            dispatches,
             pairs: None,
-            twin: Twin::new(twin::of(reduction, dtype)),
+            twin: CpuKernel::new(twin::of(reduction, dtype)),
         })
     }
 }
@@ -289,8 +289,10 @@ impl ReducePairs {
         let ([kind, right], list) = pair_params(op, pairs, b.len())?;
         let meta = |seen: &Option<Layout>, i| seen.clone().map_or(Slot::InputMeta(i), Slot::Meta);
         let a_meta = meta(&merged.a, 0);
-        let list = list.map_or(a_meta.clone(), |list| Slot::Words(Words::new(list)));
-        let (stages, temps) = stages(
+        let list = list.map_or(a_meta.clone(), |list| {
+            Slot::PlanBuffer(PlanBuffer::new(list))
+        });
+        let (dispatches, scratch) = dispatches(
             &classes,
             &Recipe {
                 flags,
@@ -309,11 +311,11 @@ impl ReducePairs {
                     list,
                 ],
                 params: &[
-                    Word::InputBase(0),
-                    Word::InputBase(1),
-                    Word::U32(merged.rank as u32),
+                    Param::InputBase(0),
+                    Param::InputBase(1),
+                    Param::U32(merged.rank as u32),
                     kind,
-                    Word::U32(a.len() as u32),
+                    Param::U32(a.len() as u32),
                     right,
                 ],
                 finish: &[],
@@ -328,11 +330,11 @@ impl ReducePairs {
                 },
                 OutputLayout::New(result),
             )],
-            temps,
+            scratch,
             work: classes.values,
-            stages,
+            dispatches,
             pairs: Some(pairs.clone()),
-            twin: Twin::new(twin::of_pairs(reduction, dtype)),
+            twin: CpuKernel::new(twin::of_pairs(reduction, dtype)),
         })
     }
 }
@@ -387,43 +389,46 @@ struct Recipe<'a> {
     /// For short elements, and for tiles.
     kernels: [&'static Kernel; 2],
     inputs: &'a [Slot],
-    params: &'a [Word],
+    params: &'a [Param],
     /// Those of the last stage.
-    finish: &'a [Word],
+    finish: &'a [Param],
 }
 
 /// The stages for the classes that have elements, and their scratch.
-fn stages(classes: &Classes, recipe: &Recipe<'_>) -> (Vec<Stage>, Vec<u64>) {
-    let stage = |kernel: usize, name, count: u32, items: Option<&Arc<Words>>, groups, cost| {
-        let mut flags = recipe.flags.to_vec();
-        flags.push(name);
-        flags.extend(recipe.shape);
-        let listed = items.is_some();
-        let items = items.map_or(recipe.inputs[1].clone(), |items| Slot::Words(items.clone()));
-        let mut slots = vec![Slot::Output(0), items];
-        slots.extend_from_slice(recipe.inputs);
-        if kernel == 1 {
-            slots.push(Slot::Temp(0));
-        }
-        let mut params = vec![Word::U32(count), Word::U32(u32::from(listed))];
-        params.extend_from_slice(recipe.params);
-        let kernel = recipe.kernels[kernel];
-        Stage {
-            kernel,
-            variant: kernel.variant(recipe.dtype, &flags),
-            slots,
-            params,
-            groups,
-            cost,
-        }
-    };
-    let mut stages = Vec::new();
-    let mut temps = Vec::new();
+fn dispatches(classes: &Classes, recipe: &Recipe<'_>) -> (Vec<Dispatch>, Vec<u64>) {
+    let dispatch =
+        |kernel: usize, name, count: u32, items: Option<&Arc<PlanBuffer>>, groups, cost| {
+            let mut flags = recipe.flags.to_vec();
+            flags.push(name);
+            flags.extend(recipe.shape);
+            let listed = items.is_some();
+            let items = items.map_or(recipe.inputs[1].clone(), |items| {
+                Slot::PlanBuffer(items.clone())
+            });
+            let mut slots = vec![Slot::Output(0), items];
+            slots.extend_from_slice(recipe.inputs);
+            if kernel == 1 {
+                slots.push(Slot::Scratch(0));
+            }
+            let mut params = vec![Param::U32(count), Param::U32(u32::from(listed))];
+            params.extend_from_slice(recipe.params);
+            let kernel = recipe.kernels[kernel];
+            Dispatch {
+                kernel,
+                variant: kernel.variant(recipe.dtype, &flags),
+                slots,
+                params,
+                groups,
+                cost,
+            }
+        };
+    let mut dispatches = Vec::new();
+    let mut scratch = Vec::new();
     if classes.short > 0 {
         // Every element is looked at; those of another class are passed over.
         let groups = classes.elements.div_ceil(plan::WORKGROUP) as u32;
         let cost = (classes.short * plan::SHORT) as u64;
-        stages.push(stage(
+        dispatches.push(dispatch(
             0,
             "THREAD",
             classes.elements as u32,
@@ -436,7 +441,7 @@ fn stages(classes: &Classes, recipe: &Recipe<'_>) -> (Vec<Stage>, Vec<u64>) {
         let groups = classes.middle.div_ceil(plan::WORKGROUP / plan::LANES) as u32;
         let items = classes.middle_items.as_ref();
         let cost = classes.middle_values;
-        stages.push(stage(
+        dispatches.push(dispatch(
             0,
             "LANES",
             classes.middle as u32,
@@ -448,18 +453,22 @@ fn stages(classes: &Classes, recipe: &Recipe<'_>) -> (Vec<Stage>, Vec<u64>) {
     if let Some(tiles) = &classes.tiles {
         let groups = (tiles.data().len() / TILE_WORDS) as u32;
         let cost = u64::from(groups) * plan::TILE;
-        stages.push(stage(1, "TILES", groups, Some(tiles), groups, cost));
-        temps.push(recipe.part_words * u64::from(classes.parts.max(1)));
+        dispatches.push(dispatch(1, "TILES", groups, Some(tiles), groups, cost));
+        scratch.push(recipe.part_words * u64::from(classes.parts.max(1)));
     }
     if let Some(finish) = &classes.finish {
-        stages.push(Stage {
+        dispatches.push(Dispatch {
             kernel: &FINISH,
             variant: FINISH.variant(recipe.dtype, recipe.flags),
-            slots: vec![Slot::Output(0), Slot::Words(finish.clone()), Slot::Temp(0)],
+            slots: vec![
+                Slot::Output(0),
+                Slot::PlanBuffer(finish.clone()),
+                Slot::Scratch(0),
+            ],
             params: recipe.finish.to_vec(),
             groups: (finish.data().len() / FINISH_WORDS) as u32,
             cost: u64::from(classes.parts),
         });
     }
-    (stages, temps)
+    (dispatches, scratch)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::plan::Words;
+use crate::plan::PlanBuffer;
 use crate::{Error, Result, host};
 
 /// Invocations of a workgroup.
@@ -33,11 +33,11 @@ pub(super) struct Classes {
     pub middle: usize,
     pub middle_values: u64,
     /// Their indices, unless that is all elements.
-    pub middle_items: Option<Arc<Words>>,
+    pub middle_items: Option<Arc<PlanBuffer>>,
     /// `[element, first value, slot]` for each tile of the longer ones.
-    pub tiles: Option<Arc<Words>>,
+    pub tiles: Option<Arc<PlanBuffer>>,
     /// `[element, first slot, slots]` for each element of several tiles.
-    pub finish: Option<Arc<Words>>,
+    pub finish: Option<Arc<PlanBuffer>>,
     /// Slots in all.
     pub parts: u32,
 }
@@ -86,7 +86,7 @@ impl Classes {
                 host::extend(op, &mut finish, [element, first, count])?;
             }
         }
-        let words = |items: Vec<u32>| (!items.is_empty()).then(|| Words::new(items));
+        let words = |items: Vec<u32>| (!items.is_empty()).then(|| PlanBuffer::new(items));
         classes.middle = middle.len();
         if classes.middle < classes.elements {
             classes.middle_items = words(middle);
@@ -107,7 +107,7 @@ mod tests {
             Classes::new("sum", [0, 32, 33, 1024, 1025, 4096, 4097, 9000].into_iter()).unwrap();
         assert_eq!((classes.elements, classes.short), (8, 2));
         assert_eq!((classes.middle, classes.middle_values), (2, 1057));
-        let data = |words: &Option<Arc<Words>>| words.as_ref().map(|w| w.data().to_vec());
+        let data = |words: &Option<Arc<PlanBuffer>>| words.as_ref().map(|w| w.data().to_vec());
         assert_eq!(data(&classes.middle_items), Some(vec![2, 3]));
         let tiles = [
             [4, 0, NO_SLOT],

@@ -6,12 +6,12 @@ use super::super::{Arithmetic, twin_of};
 use super::boxes::minimal;
 use super::{PairReduction, Reduction};
 use crate::ops::par_elements;
-use crate::plan::TwinArgs;
-use crate::ragged::{DType, Element, Layout, Shape};
+use crate::plan::CpuArgs;
+use crate::ragged::{DType, Layout, Scalar, Shape};
 
-type Twin = fn(&mut TwinArgs<'_>);
+type CpuKernel = fn(&mut CpuArgs<'_>);
 
-pub(super) fn of(reduction: Reduction, dtype: DType) -> Twin {
+pub(super) fn of(reduction: Reduction, dtype: DType) -> CpuKernel {
     match reduction {
         Reduction::Sum => twin_of!(dtype, sum),
         Reduction::Norm1 => twin_of!(dtype, norm1),
@@ -24,7 +24,7 @@ pub(super) fn of(reduction: Reduction, dtype: DType) -> Twin {
     }
 }
 
-pub(super) fn of_pairs(reduction: PairReduction, dtype: DType) -> Twin {
+pub(super) fn of_pairs(reduction: PairReduction, dtype: DType) -> CpuKernel {
     match reduction {
         PairReduction::Dot => twin_of!(dtype, dot),
         PairReduction::Equivalent => twin_of!(dtype, equivalent),
@@ -73,7 +73,7 @@ pub(super) fn tree<A: Send>(
 }
 
 /// Writes `body(element)` for every element, or pair, of the result.
-fn each<U: Element>(args: &mut TwinArgs<'_>, values: usize, body: impl Fn(usize) -> U + Sync) {
+fn each<U: Scalar>(args: &mut CpuArgs<'_>, values: usize, body: impl Fn(usize) -> U + Sync) {
     let results: &mut [U] = bytemuck::cast_slice_mut(args.outputs[0].words);
     let cost = values / results.len().max(1);
     par_elements(results, cost, |i, result| *result = body(i));
@@ -91,16 +91,16 @@ fn fold<T: Arithmetic>(mut lanes: [T; LANES]) -> T {
     lanes[0]
 }
 
-fn sum<T: Arithmetic>(args: &mut TwinArgs<'_>) {
+fn sum<T: Arithmetic>(args: &mut CpuArgs<'_>) {
     sum_of(args, |x: T| x);
 }
 
-fn norm1<T: Arithmetic>(args: &mut TwinArgs<'_>) {
+fn norm1<T: Arithmetic>(args: &mut CpuArgs<'_>) {
     sum_of(args, T::magnitude);
 }
 
 /// The sum of what `term` makes of every value.
-fn sum_of<T: Arithmetic>(args: &mut TwinArgs<'_>, term: impl Fn(T) -> T + Copy + Sync) {
+fn sum_of<T: Arithmetic>(args: &mut CpuArgs<'_>, term: impl Fn(T) -> T + Copy + Sync) {
     let (x, layout) = args.input::<T>(0);
     each(args, layout.total(), |i| {
         let row = &x[layout.offsets().range(i)];
@@ -136,7 +136,7 @@ fn dot_tile<T: Arithmetic>(x: &[T], y: &[T]) -> T {
     fold(lanes)
 }
 
-fn dot<T: Arithmetic>(args: &mut TwinArgs<'_>) {
+fn dot<T: Arithmetic>(args: &mut CpuArgs<'_>) {
     let (a, a_layout) = args.input::<T>(0);
     let (b, b_layout) = args.input::<T>(1);
     let pairs = args.pairs();
@@ -238,7 +238,7 @@ fn norm_scale(magnitude: u32) -> f32 {
     f32::from_bits((255 - norm_exponent(magnitude)) << 23)
 }
 
-fn norm2(args: &mut TwinArgs<'_>) {
+fn norm2(args: &mut CpuArgs<'_>) {
     let (x, layout) = args.input::<f32>(0);
     each(args, 2 * layout.total(), |i| {
         let row = &x[layout.offsets().range(i)];
@@ -289,7 +289,7 @@ fn norm_result((top, squares): Norm) -> f32 {
 }
 
 /// Values by an integer that is in their order: the largest one for NaN.
-trait Ordered: Element {
+trait Ordered: Scalar {
     /// The key of the lowest value, of which there is none below; of the highest in the other order.
     const LOWEST: i32;
 
@@ -377,17 +377,17 @@ impl Ordered for u32 {
     }
 }
 
-fn max<T: Ordered>(args: &mut TwinArgs<'_>) {
+fn max<T: Ordered>(args: &mut CpuArgs<'_>) {
     highest(args, T::key, T::of_key);
 }
 
-fn min<T: Ordered>(args: &mut TwinArgs<'_>) {
+fn min<T: Ordered>(args: &mut CpuArgs<'_>) {
     highest(args, T::turned_key, T::of_turned_key);
 }
 
 /// The value of the highest key.
 fn highest<T: Ordered>(
-    args: &mut TwinArgs<'_>,
+    args: &mut CpuArgs<'_>,
     key: impl Fn(T) -> i32 + Copy + Sync,
     of_key: impl Fn(i32) -> T + Copy + Sync,
 ) {
@@ -399,15 +399,15 @@ fn highest<T: Ordered>(
     });
 }
 
-fn argmax<T: Ordered>(args: &mut TwinArgs<'_>) {
+fn argmax<T: Ordered>(args: &mut CpuArgs<'_>) {
     place_of_highest(args, |x: T| x.settled().key());
 }
 
-fn argmin<T: Ordered>(args: &mut TwinArgs<'_>) {
+fn argmin<T: Ordered>(args: &mut CpuArgs<'_>) {
     place_of_highest(args, |x: T| x.settled().turned_key());
 }
 
-fn place_of_highest<T: Ordered>(args: &mut TwinArgs<'_>, key: impl Fn(T) -> i32 + Copy + Sync) {
+fn place_of_highest<T: Ordered>(args: &mut CpuArgs<'_>, key: impl Fn(T) -> i32 + Copy + Sync) {
     let (x, layout) = args.input::<T>(0);
     each(args, layout.total(), |i| {
         let row = &x[layout.offsets().range(i)];
@@ -424,7 +424,7 @@ fn place_of_highest<T: Ordered>(args: &mut TwinArgs<'_>, key: impl Fn(T) -> i32 
     });
 }
 
-fn equivalent<T: Arithmetic>(args: &mut TwinArgs<'_>) {
+fn equivalent<T: Arithmetic>(args: &mut CpuArgs<'_>) {
     let (a, a_layout) = args.input::<T>(0);
     let (b, b_layout) = args.input::<T>(1);
     let pairs = args.pairs();

@@ -16,8 +16,8 @@ use std::sync::Arc;
 use self::twin::{BySource, add_up};
 use super::{gather, twin_of};
 use crate::plan::{
-    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, Variant, Word, Words, cost_of,
-    stream_tile,
+    Access, CpuKernel, Dispatch, Kernel, Launch, Output, OutputLayout, Param, PlanBuffer, Slot,
+    Variant, cost_of, stream_tile,
 };
 use crate::ragged::{DType, Indices, Layout, Pairs, Ragged};
 use crate::{Error, Result, host};
@@ -69,21 +69,21 @@ impl Add {
         let dtype = *dtype;
         check(OP, y, indices, target, pairs)?;
         let by_row = Lists::of(OP, y, indices, target, pairs)?;
-        let (mut stages, temps, last) = sums(OP, dtype, &by_row)?;
+        let (mut dispatches, scratch, last) = sums(OP, dtype, &by_row)?;
         let by_row = Tables::from(by_row);
         let tables = last.map_or_else(|| by_row.clone(), Tables::from);
-        let before = temps.len().checked_sub(1);
-        stages.push(stage(dtype, tables, target, before, Slot::Output(0)));
+        let before = scratch.len().checked_sub(1);
+        dispatches.push(dispatch(dtype, tables, target, before, Slot::Output(0)));
         let twin = twin_of!(dtype, add_up);
         let by_source = BySource::new();
         Ok(Launch {
             op: OP,
             outputs: vec![Output::new(dtype, OutputLayout::Input(1))],
-            temps,
-            work: cost_of(&stages),
-            stages,
+            scratch,
+            work: cost_of(&dispatches),
+            dispatches,
             pairs: None,
-            twin: Twin::new(move |args| twin(args, &by_row, &by_source)).holding(8 * y.len()),
+            twin: CpuKernel::new(move |args| twin(args, &by_row, &by_source)).holding(8 * y.len()),
         })
     }
 }
@@ -278,11 +278,11 @@ fn sums(
     op: &'static str,
     dtype: DType,
     by_row: &Lists,
-) -> Result<(Vec<Stage>, Vec<u64>, Option<Lists>)> {
-    let (mut stages, mut temps) = (Vec::new(), Vec::new());
+) -> Result<(Vec<Dispatch>, Vec<u64>, Option<Lists>)> {
+    let (mut dispatches, mut scratch) = (Vec::new(), Vec::new());
     let (mut long, rows) = by_row.long(op)?;
     if rows.is_empty() {
-        return Ok((stages, temps, None));
+        return Ok((dispatches, scratch, None));
     }
     while long
         .starts
@@ -290,10 +290,10 @@ fn sums(
         .any(|list| list[1] - list[0] > FAN as u32)
     {
         let (layout, cut, sums) = long.cut(op)?;
-        let before = temps.len().checked_sub(1);
-        let output = Slot::Temp(temps.len());
-        stages.push(stage(dtype, cut.into(), &layout, before, output));
-        temps.push(layout.total() as u64);
+        let before = scratch.len().checked_sub(1);
+        let output = Slot::Scratch(scratch.len());
+        dispatches.push(dispatch(dtype, cut.into(), &layout, before, output));
+        scratch.push(layout.total() as u64);
         long = sums;
     }
     let mut last = Lists {
@@ -310,34 +310,34 @@ fn sums(
         host::extend(op, &mut last.sources, sources.iter().copied())?;
         host::push(op, &mut last.starts, last.sources.len() as u32)?;
     }
-    Ok((stages, temps, Some(last)))
+    Ok((dispatches, scratch, Some(last)))
 }
 
 /// [`Lists`] as devices have them.
 #[derive(Clone)]
 struct Tables {
-    elements: Arc<Words>,
-    starts: Arc<Words>,
-    sources: Arc<Words>,
+    elements: Arc<PlanBuffer>,
+    starts: Arc<PlanBuffer>,
+    sources: Arc<PlanBuffer>,
 }
 
 impl From<Lists> for Tables {
     fn from(lists: Lists) -> Tables {
         Tables {
-            elements: Words::new(lists.elements.into_flattened()),
-            starts: Words::new(lists.starts),
-            sources: Words::new(lists.sources),
+            elements: PlanBuffer::new(lists.elements.into_flattened()),
+            starts: PlanBuffer::new(lists.starts),
+            sources: PlanBuffer::new(lists.sources),
         }
     }
 }
 
-fn stage(
+fn dispatch(
     dtype: DType,
     tables: Tables,
     layout: &Layout,
     sums: Option<usize>,
     output: Slot,
-) -> Stage {
+) -> Dispatch {
     let seen = match dtype {
         DType::F32 => DType::F32,
         _ => DType::U32,
@@ -345,23 +345,23 @@ fn stage(
     let total = layout.total();
     let tile = stream_tile(total, layout.len());
     let cost = (total + tables.sources.data().len()) as u64;
-    Stage {
+    Dispatch {
         kernel: &ADD,
         variant: ADD.variant(seen, &[]),
         slots: vec![
             Slot::Input(0),
-            sums.map_or(Slot::Input(0), Slot::Temp),
+            sums.map_or(Slot::Input(0), Slot::Scratch),
             output,
             Slot::Meta(layout.clone()),
-            Slot::Words(tables.elements),
-            Slot::Words(tables.starts),
-            Slot::Words(tables.sources),
+            Slot::PlanBuffer(tables.elements),
+            Slot::PlanBuffer(tables.starts),
+            Slot::PlanBuffer(tables.sources),
         ],
         params: vec![
-            Word::U32(total as u32),
-            Word::InputBase(0),
-            Word::U32(layout.len() as u32),
-            Word::U32(tile as u32),
+            Param::U32(total as u32),
+            Param::InputBase(0),
+            Param::U32(layout.len() as u32),
+            Param::U32(tile as u32),
         ],
         groups: total.div_ceil(tile) as u32,
         cost,

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::{FAN, Tables};
 use crate::ops::{Arithmetic, par_tiles};
-use crate::plan::TwinArgs;
+use crate::plan::CpuArgs;
 use crate::{Result, host};
 
 const OP: &str = "scatter_add";
@@ -21,7 +21,7 @@ const CHAIN: u32 = 8;
 pub(super) type BySource = OnceLock<Vec<[u32; 2]>>;
 
 pub(super) fn add_up<T: Arithmetic>(
-    args: &mut TwinArgs<'_>,
+    args: &mut CpuArgs<'_>,
     tables: &Tables,
     by_source: &BySource,
 ) -> Result<()> {

@@ -9,10 +9,10 @@ mod spectral;
 mod twin;
 
 use super::{select, twin_of};
-use crate::ops::fft::Room;
+use crate::ops::fft::FftLimits;
 use crate::plan::{
-    Access, Beside, Kernel, Launch, Offset, Output, OutputLayout, Plan, Slot, Stage, Twin, Word,
-    Words, check_size, cost_of, for_each_type,
+    Access, Beside, CpuKernel, Dispatch, Kernel, Launch, Offset, Output, OutputLayout, Param, Plan,
+    PlanBuffer, Slot, check_size, cost_of, for_each_type,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result, host};
@@ -125,38 +125,40 @@ pub(crate) struct ShapeMatmul {
 
 impl ShapeMatmul {
     /// Of the entries of both sides, and the grids of these.
-    pub(crate) fn plan(self, inputs: &[&Layout], room: Option<Room>) -> Result<Plan> {
+    pub(crate) fn plan(self, inputs: &[&Layout], room: Option<FftLimits>) -> Result<Plan> {
         let ShapeMatmul { model, dtype } = self;
         let (a, b, grids) = (inputs[0], inputs[1], [inputs[2], inputs[3]]);
         let op = model.op();
         let plan = Products::new((model, dtype), [a, b], grids, room)?;
-        let (mut stages, mut temps) = (Vec::new(), Vec::new());
+        let (mut dispatches, mut scratch) = (Vec::new(), Vec::new());
         if let Some(room) = room {
-            stages.extend(plan.direct(model, dtype)?);
-            let (more, words) = spectral::stages(op, &plan, [a, b], room)?;
-            stages.extend(more);
-            temps = words;
+            dispatches.extend(plan.direct(model, dtype)?);
+            let (more, words) = spectral::dispatches(op, &plan, [a, b], room)?;
+            dispatches.extend(more);
+            scratch = words;
         }
         let work = plan.work.saturating_add(spectral::work(op, &plan)?);
         let (entries, grid) = (plan.entries.clone(), plan.grid.clone());
         let bytes = size_of_val(&plan.products[..]) + 4 * plan.lengths.len();
         let twin = match (model, dtype) {
-            (Model::Convolution, DType::F32) => Twin::new(move |args| twin::spectral(args, &plan)),
+            (Model::Convolution, DType::F32) => {
+                CpuKernel::new(move |args| twin::spectral(args, &plan))
+            }
             (Model::Convolution, _) => {
                 let twin = twin_of!(dtype, direct_twin, false);
-                Twin::new(move |args| twin(args, &plan))
+                CpuKernel::new(move |args| twin(args, &plan))
             }
             (Model::Kronecker, _) => {
                 let twin = twin_of!(dtype, direct_twin, true);
-                Twin::new(move |args| twin(args, &plan))
+                CpuKernel::new(move |args| twin(args, &plan))
             }
         };
         let launch = Launch {
             op,
             outputs: vec![Output::new(dtype, OutputLayout::New(entries))],
-            temps,
-            work: work.max(cost_of(&stages)),
-            stages,
+            scratch,
+            work: work.max(cost_of(&dispatches)),
+            dispatches,
             pairs: None,
             twin: twin.holding(bytes),
         };
@@ -203,7 +205,7 @@ impl Products {
         (model, dtype): (Model, DType),
         [a, b]: [&Layout; 2],
         grids: [&Layout; 2],
-        room: Option<Room>,
+        room: Option<FftLimits>,
     ) -> Result<Products> {
         let op = model.op();
         let transforms = model == Model::Convolution && dtype == DType::F32;
@@ -248,7 +250,7 @@ impl Products {
             next = [a + rows * inner, b + inner * columns, c + rows * columns];
         }
         let grid = Layout::with_extents_unchecked(count.finish(), 2, shapes);
-        let binding = room.map(Room::binding);
+        let binding = room.map(FftLimits::binding);
         // One word of each result, its offset, and then its values.
         check_size(op, &grid, DType::U32, binding)?;
         // An offset, and the length of its transforms, of each result.
@@ -302,7 +304,7 @@ impl Products {
     }
 
     /// The stage of the results that are made by the definition.
-    fn direct(&self, model: Model, dtype: DType) -> Result<Option<Stage>> {
+    fn direct(&self, model: Model, dtype: DType) -> Result<Option<Dispatch>> {
         let op = model.op();
         let (mut list, mut offsets, mut total) = (Vec::new(), vec![0], 0);
         let begins = self.entries.offsets().as_slice();
@@ -331,7 +333,7 @@ impl Products {
             Model::Kronecker => &["KRON"],
         };
         let entries = offsets.len() as u32 - 1;
-        Ok((total > 0).then(|| Stage {
+        Ok((total > 0).then(|| Dispatch {
             kernel: &KERNEL,
             variant: KERNEL.variant(dtype, flags),
             slots: vec![
@@ -340,14 +342,14 @@ impl Products {
                 Slot::Input(1),
                 Slot::InputMeta(1),
                 Slot::Output(0),
-                Slot::Words(Words::new(offsets)),
-                Slot::Words(Words::new(list)),
+                Slot::PlanBuffer(PlanBuffer::new(offsets)),
+                Slot::PlanBuffer(PlanBuffer::new(list)),
             ],
             params: vec![
-                Word::U32(total),
-                Word::InputBase(0),
-                Word::InputBase(1),
-                Word::U32(entries),
+                Param::U32(total),
+                Param::InputBase(0),
+                Param::InputBase(1),
+                Param::U32(entries),
             ],
             groups: (total as usize).div_ceil(TILE) as u32,
             cost: self.work,

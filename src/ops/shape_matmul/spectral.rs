@@ -11,8 +11,8 @@ mod blocks;
 use std::ops::Range;
 
 use super::Products;
-use crate::ops::fft::{self, Room, Transform};
-use crate::plan::{Access, Kernel, Slot, Stage, Variant, Word, Words};
+use crate::ops::fft::{self, FftLimits, Transform};
+use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, Variant};
 use crate::ragged::{DType, Layout, Offsets};
 use crate::{Error, Result, host};
 pub(super) use blocks::work;
@@ -193,8 +193,8 @@ impl Turn {
     /// Where the sums of a result will be.
     fn result(&mut self, plan: &Products, result: usize, length: u32) -> Result<u32> {
         let range = plan.entries.offsets().range(result);
-        let (begin, wanted) = (range.start as u32, range.len() as u32);
-        let piece = [self.back, wanted, begin, wanted];
+        let (begin, request) = (range.start as u32, range.len() as u32);
+        let piece = [self.back, request, begin, request];
         cut(self.op, &mut self.pieces[2], piece)?;
         self.back += length;
         host::push(self.op, &mut self.results, length)?;
@@ -204,7 +204,7 @@ impl Turn {
     }
 
     /// The stages, and the words of the scratch buffers.
-    fn finish(&self, room: Room, words: &mut Vec<u64>) -> Result<Vec<Stage>> {
+    fn finish(&self, room: FftLimits, words: &mut Vec<u64>) -> Result<Vec<Dispatch>> {
         let op = self.op;
         let of_lengths = |lengths: &[u32], length: fn(u32) -> u32| {
             let mut offsets = host::room(op, lengths.len() + 1)?;
@@ -234,26 +234,26 @@ impl Turn {
         need(VALUES, values.total().max(back.total()) as u64);
         need(SPECTRA, 2 * spectra.total() as u64);
         need(SUMS, 2 * sums.total() as u64);
-        let mut stages = Vec::new();
+        let mut dispatches = Vec::new();
         for (side, pieces) in self.pieces[..2].iter().enumerate() {
-            let base = Word::InputBase(side);
-            stages.extend(fit(
+            let base = Param::InputBase(side);
+            dispatches.extend(fit(
                 op,
                 pieces,
                 Slot::Input(side),
-                Slot::Temp(VALUES),
+                Slot::Scratch(VALUES),
                 base,
             )?);
         }
         let mut transform = |transform, n: &Layout, from_to: [&Layout; 2], places| {
-            let (stages, own) = fft::inside(transform, n, from_to, room, places, OWN)?;
+            let (dispatches, own) = fft::inside(transform, n, from_to, room, places, OWN)?;
             for (i, &own) in own.iter().enumerate() {
                 need(OWN + i, own);
             }
-            Ok::<_, Error>(stages)
+            Ok::<_, Error>(dispatches)
         };
         let places = [VALUES, SPECTRA];
-        stages.extend(transform(
+        dispatches.extend(transform(
             Transform::Real,
             &values,
             [&values, &spectra],
@@ -261,33 +261,33 @@ impl Turn {
         )?);
         let mut list = host::room(op, 4 * (self.work.len() + self.tables.len()))?;
         list.extend(self.work.iter().chain(&self.tables).flatten());
-        stages.push(Stage {
+        dispatches.push(Dispatch {
             kernel: &SPECTRAL,
             variant: 0,
             slots: vec![
-                Slot::Temp(SPECTRA),
-                Slot::Temp(SUMS),
-                Slot::Words(Words::new(list)),
+                Slot::Scratch(SPECTRA),
+                Slot::Scratch(SUMS),
+                Slot::PlanBuffer(PlanBuffer::new(list)),
             ],
             params: vec![
-                Word::U32(self.work.len() as u32),
-                Word::U32(u32::from(self.goes_on)),
+                Param::U32(self.work.len() as u32),
+                Param::U32(u32::from(self.goes_on)),
             ],
             groups: self.work.len() as u32 / 2,
             cost: self.cost,
         });
         if self.ends {
             let places = [SUMS, VALUES];
-            stages.extend(transform(
+            dispatches.extend(transform(
                 Transform::RealInverse,
                 &back,
                 [&sums, &back],
                 places,
             )?);
-            let (from, to) = (Slot::Temp(VALUES), Slot::Output(0));
-            stages.extend(fit(op, &self.pieces[2], from, to, Word::U32(0))?);
+            let (from, to) = (Slot::Scratch(VALUES), Slot::Output(0));
+            dispatches.extend(fit(op, &self.pieces[2], from, to, Param::U32(0))?);
         }
-        Ok(stages)
+        Ok(dispatches)
     }
 }
 
@@ -295,12 +295,12 @@ impl Turn {
 fn cut(
     op: &'static str,
     pieces: &mut Vec<[u32; 4]>,
-    [from, there, to, wanted]: [u32; 4],
+    [from, there, to, request]: [u32; 4],
 ) -> Result<()> {
-    host::reserve(op, pieces, wanted.div_ceil(PIECE) as usize)?;
-    pieces.extend((0..wanted).step_by(PIECE as usize).map(|at| {
+    host::reserve(op, pieces, request.div_ceil(PIECE) as usize)?;
+    pieces.extend((0..request).step_by(PIECE as usize).map(|at| {
         let there = there.saturating_sub(at).min(PIECE);
-        [from + at, there, to + at, (wanted - at).min(PIECE)]
+        [from + at, there, to + at, (request - at).min(PIECE)]
     }));
     Ok(())
 }
@@ -310,31 +310,31 @@ fn fit(
     pieces: &[[u32; 4]],
     from: Slot,
     to: Slot,
-    base: Word,
-) -> Result<Option<Stage>> {
+    base: Param,
+) -> Result<Option<Dispatch>> {
     if pieces.is_empty() {
         return Ok(None);
     }
     let list = host::copied(op, pieces.as_flattened())?;
-    Ok(Some(Stage {
+    Ok(Some(Dispatch {
         kernel: &FIT,
         variant: 0,
-        slots: vec![from, to, Slot::Words(Words::new(list))],
-        params: vec![base, Word::U32(pieces.len() as u32)],
+        slots: vec![from, to, Slot::PlanBuffer(PlanBuffer::new(list))],
+        params: vec![base, Param::U32(pieces.len() as u32)],
         groups: pieces.len().div_ceil(PIECES) as u32,
         cost: pieces.len() as u64 * u64::from(PIECE),
     }))
 }
 
 /// The stages of all results that go by transforms, and the words of their scratch buffers.
-pub(super) fn stages(
+pub(super) fn dispatches(
     op: &'static str,
     plan: &Products,
     layouts: [&Layout; 2],
-    room: Room,
-) -> Result<(Vec<Stage>, Vec<u64>)> {
+    room: FftLimits,
+) -> Result<(Vec<Dispatch>, Vec<u64>)> {
     let most = room.scratch().min(SCRATCH);
-    let (mut stages, mut words) = (Vec::new(), Vec::new());
+    let (mut dispatches, mut words) = (Vec::new(), Vec::new());
     let mut turn = Turn::new(op);
     let mut waiting = blocks(op, plan)?;
     waiting.reverse();
@@ -344,7 +344,7 @@ pub(super) fn stages(
         let fits =
             |used: [u64; 2]| used[0] + spectra * inner as u64 <= most && used[1] + sums <= most;
         if !fits(turn.used) && !turn.work.is_empty() {
-            stages.extend(turn.finish(room, &mut words)?);
+            dispatches.extend(turn.finish(room, &mut words)?);
             turn = Turn::new(op);
         }
         if fits([0; 2]) {
@@ -362,14 +362,14 @@ pub(super) fn stages(
             let end = (first + step).min(inner);
             turn.add(plan, layouts, &block, first..end)?;
             (turn.goes_on, turn.ends) = (first > 0, end == inner);
-            stages.extend(turn.finish(room, &mut words)?);
+            dispatches.extend(turn.finish(room, &mut words)?);
             turn = Turn::new(op);
         }
     }
     if !turn.work.is_empty() {
-        stages.extend(turn.finish(room, &mut words)?);
+        dispatches.extend(turn.finish(room, &mut words)?);
     }
-    Ok((stages, words))
+    Ok((dispatches, words))
 }
 
 #[cfg(test)]
@@ -391,8 +391,8 @@ mod tests {
             Layout::from_lengths((0..grids[side].total()).map(length)).unwrap()
         });
         let [a, b] = &layouts;
-        let wanted = (Model::Convolution, DType::F32);
-        let plan = Products::new(wanted, [a, b], [&grids[0], &grids[1]], None).unwrap();
+        let request = (Model::Convolution, DType::F32);
+        let plan = Products::new(request, [a, b], [&grids[0], &grids[1]], None).unwrap();
         (plan, layouts)
     }
 
@@ -439,11 +439,11 @@ mod tests {
             (12 * 258, 6 + 3 + 3 + 3),
             (258, 6 * 35),
         ] {
-            let room = Room::new(1 << 15, 4 * words);
-            let (stages, scratch) = stages("test", &plan, [a, b], room).unwrap();
-            let products = stages
+            let room = FftLimits::new(1 << 15, 4 * words);
+            let (dispatches, scratch) = dispatches("test", &plan, [a, b], room).unwrap();
+            let products = dispatches
                 .iter()
-                .filter(|stage| std::ptr::eq(stage.kernel, &SPECTRAL));
+                .filter(|dispatch| std::ptr::eq(dispatch.kernel, &SPECTRAL));
             assert_eq!(products.count(), turns, "{words}");
             let least = 2 * 258;
             assert!(

@@ -8,7 +8,7 @@ use realfft::num_complex::Complex32;
 use super::{Product, Products};
 use crate::cpu::{IRFFT, RFFT};
 use crate::ops::{Arithmetic, conv, kron};
-use crate::plan::TwinArgs;
+use crate::plan::CpuArgs;
 use crate::ragged::Layout;
 use crate::{Error, Result, host};
 
@@ -28,7 +28,7 @@ impl<'a, T> Entries<'a, T> {
     }
 }
 
-fn operand<'a, T: bytemuck::Pod>(args: &TwinArgs<'a>, side: usize) -> Entries<'a, T> {
+fn operand<'a, T: bytemuck::Pod>(args: &CpuArgs<'a>, side: usize) -> Entries<'a, T> {
     let (values, layout) = args.input::<T>(side);
     Entries { values, layout }
 }
@@ -98,7 +98,7 @@ fn sum<T: Arithmetic, const KRON: bool>(
 
 /// Every result by the definition.
 pub(super) fn direct<T: Arithmetic, const KRON: bool>(
-    args: &mut TwinArgs<'_>,
+    args: &mut CpuArgs<'_>,
     plan: &Products,
 ) -> Result<()> {
     let operands = [operand::<T>(args, 0), operand::<T>(args, 1)];
@@ -115,7 +115,7 @@ pub(super) fn direct<T: Arithmetic, const KRON: bool>(
 type Spectra = HashMap<(usize, usize, u32), Vec<Complex32>>;
 
 /// Every result as the plan says.
-pub(super) fn spectral(args: &mut TwinArgs<'_>, plan: &Products) -> Result<()> {
+pub(super) fn spectral(args: &mut CpuArgs<'_>, plan: &Products) -> Result<()> {
     let operands = [operand::<f32>(args, 0), operand::<f32>(args, 1)];
     let values: &mut [f32] = bytemuck::cast_slice_mut(args.outputs[0].words);
     let prepare = |product: &Product| spectra(operands, plan, product);
@@ -132,7 +132,7 @@ pub(super) fn spectral(args: &mut TwinArgs<'_>, plan: &Products) -> Result<()> {
 
 /// The spectra that a product needs, each made once.
 fn spectra(operands: [Entries<'_, f32>; 2], plan: &Products, product: &Product) -> Result<Spectra> {
-    let mut wanted = HashMap::new();
+    let mut request = HashMap::new();
     for (i, k) in product.results() {
         let length = plan.lengths[product.result(i, k)];
         if length == 0 {
@@ -140,18 +140,18 @@ fn spectra(operands: [Entries<'_, f32>; 2], plan: &Products, product: &Product) 
         }
         for (x, y) in product.terms(i, k) {
             if !operands[0].get(x).is_empty() && !operands[1].get(y).is_empty() {
-                host::insert(OP, &mut wanted, (0, x, length), Vec::new())?;
-                host::insert(OP, &mut wanted, (1, y, length), Vec::new())?;
+                host::insert(OP, &mut request, (0, x, length), Vec::new())?;
+                host::insert(OP, &mut request, (1, y, length), Vec::new())?;
             }
         }
     }
-    wanted
+    request
         .par_iter_mut()
         .try_for_each(|(&(side, entry, length), spectrum)| {
             *spectrum = forward(length, operands[side].get(entry))?;
             Ok::<_, Error>(())
         })?;
-    Ok(wanted)
+    Ok(request)
 }
 
 fn forward(length: u32, x: &[f32]) -> Result<Vec<Complex32>> {

@@ -15,7 +15,7 @@ mod views;
 use super::transpose;
 use crate::Result;
 use crate::plan::{
-    Access, Kernel, Launch, Output, OutputLayout, Slot, Stage, Twin, Variant, Word, merge,
+    Access, CpuKernel, Dispatch, Kernel, Launch, Output, OutputLayout, Param, Slot, Variant, merge,
     stream_tile,
 };
 use crate::ragged::{DType, Layout, MAX_RANK};
@@ -149,8 +149,8 @@ impl Reading {
                 continue;
             }
             for (axis, there) in self.axes.iter().zip(&x.extents()[from * rank..]) {
-                let wanted = y.extents()[e * rank + axis.along];
-                whole &= !(u32::from(*there != wanted) << axis.along);
+                let request = y.extents()[e * rank + axis.along];
+                whole &= !(u32::from(*there != request) << axis.along);
             }
             if whole == 0 {
                 break;
@@ -237,14 +237,15 @@ fn launch(
     let total = y.total();
     let tile = stream_tile(total, y.len());
     let (size, stride) = seen.reading.windows;
-    let mut params: Vec<Word> = [total, y.len(), tile].map(|n| Word::U32(n as u32)).into();
-    params.push(Word::InputBase(0));
-    params.extend([x.len() as u32, rank as u32, size, stride].map(Word::U32));
+    let mut params: Vec<Param> = [total, y.len(), tile].map(|n| Param::U32(n as u32)).into();
+    params.push(Param::InputBase(0));
+    params.extend([x.len() as u32, rank as u32, size, stride].map(Param::U32));
     let axes = &seen.reading.axes;
     let words = dtype.words(1) as u32;
     let (kernel, variant) = if seen.runs {
         let axis = axes[0];
-        params.extend([on_gpu(axis.shift, words), u32::from(axis.backwards), words].map(Word::U32));
+        params
+            .extend([on_gpu(axis.shift, words), u32::from(axis.backwards), words].map(Param::U32));
         let seen = match dtype {
             DType::F16 => DType::F16,
             _ => DType::U32,
@@ -258,8 +259,8 @@ fn launch(
             flags |= u32::from(axis.backwards) << j;
             shifts[j] = on_gpu(axis.shift, 1);
         }
-        params.extend([along, flags].map(Word::U32));
-        params.extend(shifts.map(Word::U32));
+        params.extend([along, flags].map(Param::U32));
+        params.extend(shifts.map(Param::U32));
         let seen = match dtype {
             DType::F16 | DType::C32 => dtype,
             _ => DType::U32,
@@ -267,20 +268,20 @@ fn launch(
         let flags: &[&str] = if rank == 2 { &["RANK2"] } else { &[] };
         (&BOXES, BOXES.variant(seen, flags))
     };
-    let stage = match dtype {
+    let dispatch = match dtype {
         // Halves of one word may belong to two workgroups.
         DType::F16 => None,
         _ => match turned(&seen, x) {
-            Some(matrices) => transpose::stage(op, dtype, matrices)?,
+            Some(matrices) => transpose::dispatch(op, dtype, matrices)?,
             None => None,
         },
     };
-    if let Some(stage) = stage {
+    if let Some(dispatch) = dispatch {
         return Ok(Launch {
             op,
-            temps: Vec::new(),
-            work: stage.cost,
-            stages: vec![stage],
+            scratch: Vec::new(),
+            work: dispatch.cost,
+            dispatches: vec![dispatch],
             outputs: vec![Output::new(dtype, OutputLayout::New(y.clone()))],
             pairs: None,
             twin: twin(dtype, seen),
@@ -290,9 +291,9 @@ fn launch(
     let cost = dtype.words(total) as u64;
     Ok(Launch {
         op,
-        temps: Vec::new(),
+        scratch: Vec::new(),
         work: cost,
-        stages: vec![Stage {
+        dispatches: vec![Dispatch {
             kernel,
             variant,
             slots: vec![
@@ -312,10 +313,10 @@ fn launch(
 }
 
 /// The CPU's version.
-fn twin(dtype: DType, seen: Seen) -> Twin {
+fn twin(dtype: DType, seen: Seen) -> CpuKernel {
     let bytes = |seen: &Option<Layout>| seen.as_ref().map_or(0, Layout::bytes);
     let bytes = bytes(&seen.x) + bytes(&seen.y);
-    Twin::new(twin::of(dtype, seen)).holding(bytes)
+    CpuKernel::new(twin::of(dtype, seen)).holding(bytes)
 }
 
 /// The matrices that a copy turns over their diagonal, (where it begins, rows, columns) each, where it does no more

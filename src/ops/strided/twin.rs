@@ -6,10 +6,10 @@ use bytemuck::Pod;
 
 use super::{Reading, Seen};
 use crate::ops::par_tiles;
-use crate::plan::TwinArgs;
+use crate::plan::CpuArgs;
 use crate::ragged::{DType, Layout, MAX_RANK};
 
-type Made = Box<dyn Fn(&mut TwinArgs<'_>) + Send + Sync>;
+type Made = Box<dyn Fn(&mut CpuArgs<'_>) + Send + Sync>;
 
 /// The twin for values of this type, of which only the size matters.
 pub(super) fn of(dtype: DType, seen: Seen) -> Made {
@@ -20,7 +20,7 @@ pub(super) fn of(dtype: DType, seen: Seen) -> Made {
     }
 }
 
-fn twin<T: Pod + Send + Sync>(args: &mut TwinArgs<'_>, seen: &Seen) {
+fn twin<T: Pod + Send + Sync>(args: &mut CpuArgs<'_>, seen: &Seen) {
     let (x, own) = args.input::<T>(0);
     let output = &mut args.outputs[0];
     let x_layout = seen.x.as_ref().unwrap_or(own);

@@ -379,9 +379,10 @@ impl CostTable {
         let (longer, taps, length) = (m.max(n), m.min(n), u64::from(length));
         if splits {
             let half = length / 2;
-            let stages = taps.div_ceil(half);
+            let dispatches = taps.div_ceil(half);
             let blocks = longer.saturating_add(half - 1).div_ceil(half + 1);
-            return (stages.saturating_mul(blocks) <= MOST_BLOCKS).then_some((stages, blocks));
+            return (dispatches.saturating_mul(blocks) <= MOST_BLOCKS)
+                .then_some((dispatches, blocks));
         }
         let step = length.checked_sub(taps.saturating_sub(1));
         let step = step.filter(|step| *step > 0)?;
@@ -390,10 +391,10 @@ impl CostTable {
 
     /// What overlap-save of m and n values costs by transforms of this length, of which one convolution costs `cost`.
     pub(crate) fn save(&self, m: u64, n: u64, length: u32, cost: f64) -> Option<f64> {
-        let (stages, blocks) = self.blocks_of_save(m, n, length)?;
-        let (stages, blocks) = (stages as f64, blocks as f64);
+        let (dispatches, blocks) = self.blocks_of_save(m, n, length)?;
+        let (dispatches, blocks) = (dispatches as f64, blocks as f64);
         if self.splits(m, n, length) {
-            return Some(stages * (blocks * cost + self.numbers.launch));
+            return Some(dispatches * (blocks * cost + self.numbers.launch));
         }
         Some(match self.engine {
             // The taps are transformed once.
@@ -410,8 +411,8 @@ impl CostTable {
             Choice::Direct => m.saturating_mul(n),
             Choice::Fft { length } => transforms(length),
             Choice::OverlapSave { length } => {
-                let (stages, blocks) = self.blocks_of_save(m, n, length).unwrap_or((1, 1));
-                stages
+                let (dispatches, blocks) = self.blocks_of_save(m, n, length).unwrap_or((1, 1));
+                dispatches
                     .saturating_mul(blocks)
                     .saturating_mul(transforms(length))
             }

@@ -1,7 +1,7 @@
 //! Tensors as large as a binding may be, with `VSLA_LARGE=1`: on most GPUs 2 GiB, where halves are counted up to 2³⁰.
 
 use libtest_mimic::Trial;
-use vsla::{Complex32, Device, Element, Layout, Ragged, f16};
+use vsla::{Complex32, Device, Layout, Ragged, Scalar, f16};
 
 use super::Value;
 use crate::support::bench::{Bench, assert_within, instrumented_gpu};
@@ -92,7 +92,7 @@ fn at_the_limit<T: Value>() {
 }
 
 /// Values that fill a binding.
-fn most<T: Element>(device: &Device) -> usize {
+fn most<T: Scalar>(device: &Device) -> usize {
     let bytes = device.info().limits.unwrap().binding_bytes;
     usize::try_from(bytes).unwrap() / size_of::<T>()
 }

@@ -1,6 +1,6 @@
 //! Programs of convolutions, correlations and transforms.
 
-use vsla::{Complex32, ConvMethod, ConvMode, Layout, Pair, Pairing, Real, Result, Tensor};
+use vsla::{Complex32, ConvMethod, ConvMode, Layout, Paired, Pairing, Real, Result, Tensor};
 
 use super::{Draw, Value};
 
@@ -118,7 +118,7 @@ fn long(d: &mut Draw<'_>) {
     transforms(d, &layout);
     let x = d.tensor::<f32>(&layout);
     let y = d.drawn::<f32>(1, 3);
-    let by = |pair: Result<Pair<'_, f32>>, method| -> Result<Tensor<f32>> {
+    let by = |pair: Result<Paired<'_, f32>>, method| -> Result<Tensor<f32>> {
         pair?.method(method).conv()
     };
     d.ran(

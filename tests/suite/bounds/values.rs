@@ -1,6 +1,6 @@
 //! Programs that move values, compute with them one by one, and reduce them.
 
-use vsla::{Complex32, Flush, Indices, Layout, Order, Pairing, Ragged, Real, f16};
+use vsla::{Complex32, Indices, Layout, Pairing, Permutation, Ragged, Real, Remainder, f16};
 
 use super::{Draw, Value};
 
@@ -94,14 +94,14 @@ fn moved<T: Value>(d: &mut Draw<'_>) {
     }
     let (size, stride) = (d.rng.usize(1..4), d.rng.usize(1..3));
     d.ran("window", x.window(size, stride, MOST));
-    d.ran("pyramid", x.pyramid(&[2, 3], Flush::Pad, MOST));
+    d.ran("pyramid", x.pyramid(&[2, 3], Remainder::Pad, MOST));
     let chosen: Vec<u32> = (0..d.rng.usize(..2 * n))
         .map(|_| d.rng.u32(..n as u32))
         .collect();
     d.ran("select", x.select(&chosen));
     let mut order: Vec<u32> = (0..n as u32).collect();
     d.rng.shuffle(&mut order);
-    d.ran("reorder", x.reorder(&Order::new(order).unwrap()));
+    d.ran("reorder", x.reorder(&Permutation::new(order).unwrap()));
     d.ran("join", x.join(&[&y, &x]));
     let lists = indices(d, n);
     d.ran("gather", x.gather(&lists));

@@ -1,6 +1,6 @@
 //! Boxes: transforms and convolutions of two axes, stacks and windows.
 
-use vsla::{Complex32, ConvMethod, Device, Flush, Pairing, Tensor};
+use vsla::{Complex32, ConvMethod, Device, Pairing, Remainder, Tensor};
 
 use super::{Rows, Subject, beside, boxes_of, bytes, value};
 
@@ -115,7 +115,7 @@ fn windows(device: &Device, picked: &[usize]) -> Rows {
     let length = |v: usize| [EXTENTS[v / 2][v % 2]];
     let x = boxes_of(device, &vectors, length, |v, at| value(4, v, at));
     let windows = x.window(2, 2, 1 << 30).unwrap();
-    let levels = x.pyramid(&[2], Flush::Pad, 1 << 30).unwrap();
+    let levels = x.pyramid(&[2], Remainder::Pad, 1 << 30).unwrap();
     beside([
         bytes(&windows.rfft2().unwrap()),
         bytes(&levels[0].sum().unwrap()),

@@ -9,7 +9,7 @@ pub fn refusals(device: &Device) {
     };
     let x = boxes(&[2, 3]);
     let pair = x.pair(&x, Pairing::Elementwise).unwrap();
-    let refused = |pair: &Pair<'_, f32>| pair.conv().unwrap_err().to_string();
+    let refused = |pair: &Paired<'_, f32>| pair.conv().unwrap_err().to_string();
     assert_eq!(
         refused(&pair.stride(&[1, 0])),
         "conv: expected strides of 1 or more, got 0"

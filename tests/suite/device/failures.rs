@@ -1,7 +1,7 @@
 //! Operations that fail for want of memory, or of a device, leave nothing behind.
 
 use libtest_mimic::Trial;
-use vsla::{Error, Order, Pairing, Result, Shape, Tensor};
+use vsla::{Error, Pairing, Permutation, Result, Shape, Tensor};
 
 use super::pressure::{MIB, fill, limited};
 use super::{EVERY_OP, drawn, lengths, numbers, own_gpu};
@@ -53,7 +53,7 @@ const MORE_OPS: &[(&str, Op)] = &[
         x.rfft()?.irfft(x.layout())?.download_blocking().map(drop)
     }),
     ("reorder", |x, _| {
-        let order = Order::new((0..40).rev().collect::<Vec<u32>>())?;
+        let order = Permutation::new((0..40).rev().collect::<Vec<u32>>())?;
         x.reorder(&order)?.download_blocking().map(drop)
     }),
     ("join", |x, y| x.join(&[y])?.download_blocking().map(drop)),

@@ -7,8 +7,8 @@ mod values;
 use std::hash::Hash;
 
 use vsla::{
-    Bsr, Complex32, ConvMethod, ConvMode, CostTable, Device, Error, Flush, HeterogeneityProfile,
-    Indices, Layout, Offsets, Order, Pairing, Ragged, Result, Shape, Topology,
+    Bsr, Complex32, ConvMethod, ConvMode, CostTable, Device, Error, HeterogeneityProfile, Indices,
+    Layout, Offsets, Pairing, Permutation, Ragged, Remainder, Result, Shape, Topology,
 };
 
 use values::*;
@@ -122,9 +122,9 @@ fn constructors(_: &Device, n: usize) -> Result<u64> {
     let padded = batch.to_padded(7.0)?;
     let lengths = listed(n, |i| i % 4)?;
     sum.host(&Ragged::from_padded(&padded, 3, &lengths)?);
-    let order = Order::by_length(batch.layout())?;
+    let order = Permutation::by_length(batch.layout())?;
     order.as_slice().hash(&mut sum.0);
-    let order = Order::new(listed(n, |i| (n - 1 - i) as u32)?)?;
+    let order = Permutation::new(listed(n, |i| (n - 1 - i) as u32)?)?;
     order.inverse().as_slice().hash(&mut sum.0);
     sum.value()
 }
@@ -388,7 +388,7 @@ fn stacks(device: &Device, n: usize) -> Result<u64> {
     sum.add(stacked.unstack(&shapes)?)?;
     sum.add(stacked)?;
     sum.add(x.window(3, 1, ROOM)?)?;
-    for level in x.pyramid(&[3, 5], Flush::Pad, ROOM)? {
+    for level in x.pyramid(&[3, 5], Remainder::Pad, ROOM)? {
         sum.add(level)?;
     }
     sum.add(x.stack(ROOM)?)?;

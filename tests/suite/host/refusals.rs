@@ -4,7 +4,7 @@ use std::iter::{repeat_n, repeat_with};
 use std::time::{Duration, Instant};
 
 use vsla::{
-    Bsr, Complex32, Element, Error, Flush, Indices, Layout, Offsets, Pairing, Ragged, Result,
+    Bsr, Complex32, Error, Indices, Layout, Offsets, Pairing, Ragged, Remainder, Result, Scalar,
     Shape, ShapeMatrix, Tensor, Topology,
 };
 
@@ -17,13 +17,13 @@ const MANY: usize = 65_535;
 /// Nothing of it can be counted one by one within the time.
 const BILLIONS: usize = 4_000_000_000;
 
-fn empties<T: Element>(rank: usize, elements: usize) -> Tensor<T> {
+fn empties<T: Scalar>(rank: usize, elements: usize) -> Tensor<T> {
     let layout = Layout::uniform(elements, Shape::new(&vec![0; rank]).unwrap()).unwrap();
     cpu().full(&layout, T::default()).unwrap()
 }
 
 /// One element without values, of these extents.
-fn nothing<T: Element>(extents: &[usize]) -> Tensor<T> {
+fn nothing<T: Scalar>(extents: &[usize]) -> Tensor<T> {
     let layout = Layout::uniform(1, Shape::new(extents).unwrap()).unwrap();
     cpu().full(&layout, T::default()).unwrap()
 }
@@ -137,7 +137,9 @@ fn planes() {
         stack.unstack(&Layout::from_lengths([]).unwrap())
     });
     let x = nothing::<f32>(&[0, 1, 1, 1]);
-    named("pyramid", || x.pyramid(&[BILLIONS], Flush::Pad, u64::MAX));
+    named("pyramid", || {
+        x.pyramid(&[BILLIONS], Remainder::Pad, u64::MAX)
+    });
     // A window that is larger than the batch is none, whatever its size.
     let none = quick("window", || x.window(BILLIONS, 1, 0));
     assert_eq!(none.len(), 0);

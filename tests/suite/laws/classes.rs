@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 
 use libtest_mimic::Trial;
 use vsla::{
-    Bsr, BsrTensor, Complex32, ConvMode, Device, Element, Flush, Indices, Layout, Order, Pairing,
-    Ragged, Result, Shape, ShapeMatrix, Tensor, Topology,
+    Bsr, BsrTensor, Complex32, ConvMode, Device, Indices, Layout, Pairing, Permutation, Ragged,
+    Remainder, Result, Scalar, Shape, ShapeMatrix, Tensor, Topology,
 };
 
 use super::{Run, floats, integers};
@@ -134,7 +134,7 @@ respecting! {
         x.select(&indices)
     });
     "reorder", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| {
-        x.reorder(&Order::new((0..x.len() as u32).rev().collect::<Vec<_>>())?)
+        x.reorder(&Permutation::new((0..x.len() as u32).rev().collect::<Vec<_>>())?)
     });
     "join", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.join(&[y, x]));
     "transpose", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| {
@@ -143,7 +143,7 @@ respecting! {
     "stack", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.stack(1 << 20));
     "window", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.window(2, 1, 1 << 20));
     "pyramid", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| {
-        Ok(x.pyramid(&[2, 2], Flush::Pad, 1 << 20)?.swap_remove(1))
+        Ok(x.pyramid(&[2, 2], Remainder::Pad, 1 << 20)?.swap_remove(1))
     });
     "unstack", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| {
         x.stack(1 << 20)?.unstack(x.layout())
@@ -383,7 +383,7 @@ fn odd(spectrum: &Layout) -> Result<Layout> {
 }
 
 /// The shapes that go by those of a batch of matrices.
-fn of_shapes<T: Element>(x: &Tensor<T>, of: impl Fn([u32; 2]) -> [u32; 2]) -> Result<Layout> {
+fn of_shapes<T: Scalar>(x: &Tensor<T>, of: impl Fn([u32; 2]) -> [u32; 2]) -> Result<Layout> {
     let shapes = x.layout().shapes().map(|shape| {
         let extents = of([shape.extents()[0], shape.extents()[1]]);
         Shape::new(&extents.map(|n| n as usize))

@@ -1,7 +1,7 @@
 //! Conversions to and from integers: as Rust's `as`, but between integers, where they saturate.
 
 use libtest_mimic::Trial;
-use vsla::{Device, Element, Ragged, Result, Tensor, f16, f16_from_f64};
+use vsla::{Device, Ragged, Result, Scalar, Tensor, f16, f16_from_f64};
 
 use crate::support::bench::Bench;
 use crate::support::operation::{download, upload};
@@ -16,7 +16,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
 }
 
 #[track_caller]
-fn check<T: Element, R: Element>(
+fn check<T: Scalar, R: Scalar>(
     device: &Device,
     values: &[T],
     run: fn(&Tensor<T>) -> Result<Tensor<R>>,

@@ -1,7 +1,7 @@
 //! Products of f16 on cooperative matrices.
 
 use libtest_mimic::Trial;
-use vsla::{Activation, Device, Element, Layout, Pairing, Ragged, Tensor, Tier, f16};
+use vsla::{Activation, Device, Layout, Pairing, Ragged, Scalar, Tensor, Tier, f16};
 
 use super::half::{narrowed, pair};
 use super::{TRANSPOSES, factors, form, matrices, small_integers};
@@ -84,7 +84,7 @@ fn among_nans(device: &Device, batch: &Ragged<f16>, base: usize) -> Tensor<f16> 
 }
 
 /// A batch behind some values that are not its own, and before some.
-pub(super) fn among<T: Element>(
+pub(super) fn among<T: Scalar>(
     device: &Device,
     batch: &Ragged<T>,
     base: usize,

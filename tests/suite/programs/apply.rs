@@ -1,8 +1,8 @@
 //! Operations, made.
 
 use vsla::{
-    Activation, BsrTensor, ConvMethod, Device, Factor, Flush, Layout, Pair, Ragged, Real, Result,
-    ShapeMatrix, Tensor,
+    Activation, BsrTensor, ConvMethod, Device, Factor, Layout, Paired, Ragged, Real, Remainder,
+    Result, ShapeMatrix, Tensor,
 };
 
 use super::batch::{Value, each};
@@ -85,7 +85,7 @@ impl Op {
     }
 }
 
-fn turned<T: vsla::Element>(bsr: BsrTensor<T>, transposed: bool) -> BsrTensor<T> {
+fn turned<T: vsla::Scalar>(bsr: BsrTensor<T>, transposed: bool) -> BsrTensor<T> {
     if transposed { bsr.transposed() } else { bsr }
 }
 
@@ -263,7 +263,7 @@ fn formed<T: Factor>(
     product
 }
 
-fn conv<T: Real>(op: &Binary, pair: &Pair<'_, T>) -> Result<Tensor<T>> {
+fn conv<T: Real>(op: &Binary, pair: &Paired<'_, T>) -> Result<Tensor<T>> {
     let Binary::Conv {
         correlate,
         mode,
@@ -307,7 +307,11 @@ fn whole(op: &Whole, operands: &[&Value]) -> Result<Vec<Value>> {
             }));
         }
         Whole::Pyramid(sizes, pad) => {
-            let flush = if *pad { Flush::Pad } else { Flush::Discard };
+            let flush = if *pad {
+                Remainder::Pad
+            } else {
+                Remainder::Discard
+            };
             return several(each!(Value, x, x => {
                 x.pyramid(sizes, flush, STACK)?.into_iter().map(Value::from).collect()
             }));
@@ -344,7 +348,7 @@ where
 }
 
 /// The tensor of a type that a value is known to have.
-trait TypedAs<T: vsla::Element> {
+trait TypedAs<T: vsla::Scalar> {
     fn typed(&self) -> &Tensor<T>;
 }
 

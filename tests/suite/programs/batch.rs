@@ -1,6 +1,6 @@
 //! Batches of whichever type, on the host and on a device.
 
-use vsla::{Complex32, Device, Element, Layout, Ragged, Result, Tensor, f16};
+use vsla::{Complex32, Device, Layout, Ragged, Result, Scalar, Tensor, f16};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -99,7 +99,7 @@ impl Batch {
 
     /// The same bits; NaNs are alike, whatever their bits.
     pub fn same(&self, other: &Batch) -> bool {
-        fn bits<T: Element>(x: &Ragged<T>, y: &Ragged<T>, is_nan: fn(T) -> bool) -> bool {
+        fn bits<T: Scalar>(x: &Ragged<T>, y: &Ragged<T>, is_nan: fn(T) -> bool) -> bool {
             let mut both = x.values().iter().zip(y.values());
             x.layout() == y.layout()
                 && both.all(|(x, y)| bytes_of(x) == bytes_of(y) || is_nan(*x) && is_nan(*y))
@@ -138,11 +138,11 @@ impl Batch {
     }
 }
 
-fn bytes_of<T: Element>(value: &T) -> &[u8] {
+fn bytes_of<T: Scalar>(value: &T) -> &[u8] {
     bytemuck::bytes_of(value)
 }
 
-pub fn element<T: Element>(x: &Ragged<T>, i: usize) -> Ragged<T> {
+pub fn element<T: Scalar>(x: &Ragged<T>, i: usize) -> Ragged<T> {
     let layout = x.layout().range(i..i + 1).expect("an element");
     Ragged::from_parts(layout, x.row(i).to_vec()).expect("its own values")
 }

@@ -1,6 +1,8 @@
 //! An operation with all its arguments, as plain data.
 
-use vsla::{Bsr, ConvMethod, ConvMode, Indices, Layout, Order, Pairing, Ragged, Topology, f16};
+use vsla::{
+    Bsr, ConvMethod, ConvMode, Indices, Layout, Pairing, Permutation, Ragged, Topology, f16,
+};
 
 use super::batch::element;
 
@@ -117,7 +119,7 @@ pub enum Unary {
 pub enum Whole {
     Elements(usize, usize),
     Select(Vec<u32>),
-    Reorder(Order),
+    Reorder(Permutation),
     Sort,
     Split(Vec<usize>),
     Stack,

@@ -5,7 +5,7 @@ use vsla::{Device, ShapeMatrix};
 use super::{Case, cases, of, run};
 use crate::support::compare::{Comparable, TINY, assert_within, gamma};
 use crate::support::number::Number;
-use crate::support::reference::Scalar;
+use crate::support::reference::Arithmetic;
 
 /// Cases whose Kronecker products are not too long.
 fn kron_cases() -> Vec<Case> {
@@ -18,7 +18,7 @@ fn kron_cases() -> Vec<Case> {
 pub(super) fn kron_integers(device: &Device) {
     fn check<T: Number + Comparable>(device: &Device)
     where
-        T::Wide: Scalar,
+        T::Wide: Arithmetic,
     {
         for case in kron_cases() {
             let both = case.integers::<T>();

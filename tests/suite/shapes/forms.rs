@@ -1,6 +1,6 @@
 //! What every operation on shapes gives, value by value.
 
-use vsla::{Element, Layout, Ragged, Result, Shape, Tensor};
+use vsla::{Layout, Ragged, Result, Scalar, Shape, Tensor};
 
 use crate::support::number::{Number, widened};
 use crate::support::operation::{Binary, Expected};
@@ -37,7 +37,7 @@ pub(super) fn ranges(rank: usize) -> Vec<[i64; 2]> {
     }
 }
 
-pub(super) fn slice_of<T: Element>(x: &Tensor<T>, ranges: &[[i64; 2]]) -> Result<Tensor<T>> {
+pub(super) fn slice_of<T: Scalar>(x: &Tensor<T>, ranges: &[[i64; 2]]) -> Result<Tensor<T>> {
     let [start, end] = [0, 1].map(|side| ranges.iter().map(|r| r[side]).collect::<Vec<i64>>());
     x.slice(&start, &end)
 }

@@ -1,6 +1,6 @@
 //! Transposes, of every permutation and size.
 
-use vsla::{Complex32, Device, Element, Layout, Ragged, Result, Shape, Tensor, f16};
+use vsla::{Complex32, Device, Layout, Ragged, Result, Scalar, Shape, Tensor, f16};
 
 use super::forms::{padded, permuted, slice_of, sliced};
 use crate::support::compare::assert_exact;
@@ -145,7 +145,7 @@ pub(super) fn turned_matrices(device: &Device) {
     }
 }
 
-fn turn_type<T: Element>(
+fn turn_type<T: Scalar>(
     device: &Device,
     layout: &Layout,
     order: &[usize],

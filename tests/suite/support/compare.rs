@@ -8,7 +8,7 @@
 use std::fmt::{self, Display};
 
 use rustfft::num_complex::Complex64;
-use vsla::{Complex32, Element, Layout, Ragged};
+use vsla::{Complex32, Layout, Ragged, Scalar};
 
 use super::reference::Sums;
 
@@ -71,7 +71,7 @@ pub fn normwise(
 }
 
 /// A value that the comparator knows how to judge.
-pub trait Comparable: Element + Display {
+pub trait Comparable: Scalar + Display {
     fn as_f64(self) -> f64;
 
     /// Equality of values: zeros are equal whatever their sign, and a NaN equals a NaN.

@@ -4,11 +4,11 @@ use fastrand::Rng;
 use vsla::{Ragged, Real};
 
 use super::compare::Comparable;
-use super::reference::Scalar;
+use super::reference::Arithmetic;
 
 /// An element type with the type that the reference computes it in.
 pub trait Number: Comparable + Real {
-    type Wide: Scalar;
+    type Wide: Arithmetic;
     const NAME: &'static str;
     /// What no result may contain a trace of.
     const POISON: Self;

@@ -17,7 +17,7 @@ mod expected;
 use std::sync::Arc;
 
 use libtest_mimic::Trial;
-use vsla::{DType, Device, Element, Layout, Pair, Pairing, Ragged, Result, Shape, Tensor};
+use vsla::{DType, Device, Layout, Paired, Pairing, Ragged, Result, Scalar, Shape, Tensor};
 
 use super::bench::{Bench, folding_gpu};
 use super::compare::{Comparable, assert_exact, assert_identical};
@@ -29,18 +29,18 @@ pub use batches::{download, one, pick, rows, upload};
 pub use expected::Expected;
 
 /// An operation on a pairing.
-pub type Paired<T, R> = fn(&Pair<'_, T>) -> Result<Tensor<R>>;
+pub type PairedFn<T, R> = fn(&Paired<'_, T>) -> Result<Tensor<R>>;
 
 /// What two batches, and the pairs of them that meet, must give.
 pub type Reference<T> = fn(&Ragged<T>, &Ragged<T>, &[(usize, usize)]) -> Expected;
 
 /// An operation on two batches of `T`, or on the first alone, that gives a batch of `R`.
-pub struct Binary<T: Element, R: Element> {
+pub struct Binary<T: Scalar, R: Scalar> {
     /// The name that its errors give.
     pub name: &'static str,
     pub run: fn(&Tensor<T>, &Tensor<T>) -> Result<Tensor<R>>,
     /// The same on a pairing; `None` for an operation on one batch.
-    pub paired: Option<Paired<T, R>>,
+    pub paired: Option<PairedFn<T, R>>,
     /// What must come; `None` where only the bits of several runs are compared.
     pub expected: Option<Reference<T>>,
     /// Whether NaN and infinity may reach values of their element that they have no part in.
@@ -49,13 +49,13 @@ pub struct Binary<T: Element, R: Element> {
     pub series_only: bool,
 }
 
-impl<T: Element, R: Element> Clone for Binary<T, R> {
+impl<T: Scalar, R: Scalar> Clone for Binary<T, R> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T: Element, R: Element> Copy for Binary<T, R> {}
+impl<T: Scalar, R: Scalar> Copy for Binary<T, R> {}
 
 type Check = Arc<dyn Fn(&Device, &Case) + Send + Sync>;
 type Plain = Arc<dyn Fn(&Device) + Send + Sync>;
@@ -457,7 +457,7 @@ fn paired_cases() -> Vec<Case> {
 
 /// Runs an operation on host data.
 #[track_caller]
-pub fn run<T: Element, R: Element>(
+pub fn run<T: Scalar, R: Scalar>(
     device: &Device,
     a: &Ragged<T>,
     b: &Ragged<T>,

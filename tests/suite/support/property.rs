@@ -69,7 +69,7 @@ pub fn classes<const N: usize>(
     (ranks, elements).prop_map(|(rank, elements)| {
         std::array::from_fn(|side| {
             let shapes = |longer: usize| {
-                elements.iter().map(move |element: &Vec<Element>| {
+                elements.iter().map(move |element: &Vec<Scalar>| {
                     let extents = element[side].0.iter().take(rank);
                     let extents: Vec<_> = extents.map(|(own, more)| own + longer * more).collect();
                     Shape::new(&extents).expect("a small shape")
@@ -85,7 +85,7 @@ pub fn classes<const N: usize>(
 }
 
 /// Pairs of an extent and of what it is longer by, and values.
-type Element = (Vec<(usize, usize)>, Vec<i32>);
+type Scalar = (Vec<(usize, usize)>, Vec<i32>);
 
 /// The least representative of each element.
 pub fn shrunk<T: Copy + Default + PartialEq>(batch: &Ragged<T>) -> Ragged<T> {

@@ -16,7 +16,7 @@ use super::compare::sum_bound;
 pub use ambient::{beside, hadamard, shrink};
 use builder::{Builder, Extents, spread};
 pub use places::{gather, scatter_add};
-pub use scalar::Scalar;
+pub use scalar::Arithmetic;
 
 /// A result whose values are sums.
 pub struct Sums<S> {
@@ -27,7 +27,7 @@ pub struct Sums<S> {
     pub terms: Vec<usize>,
 }
 
-impl<S: Scalar> Sums<S> {
+impl<S: Arithmetic> Sums<S> {
     /// Each value's bound, when `terms` terms are added up with a tree of depth `depth(terms)`.
     pub fn bounds(&self, depth: impl Fn(usize) -> f64) -> Vec<f64> {
         let both = self.magnitudes.iter().zip(&self.terms);
@@ -63,39 +63,39 @@ pub fn elementwise(len: usize) -> Vec<(usize, usize)> {
 }
 
 /// a + b, in the ambient shape.
-pub fn add<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Sums<S> {
+pub fn add<S: Arithmetic>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Sums<S> {
     combine(a, b, pairs, S::plus)
 }
 
 /// a − b, in the ambient shape.
-pub fn sub<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Sums<S> {
+pub fn sub<S: Arithmetic>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Sums<S> {
     combine(a, b, pairs, S::minus)
 }
 
 /// s·a.
-pub fn scale<S: Scalar>(a: &Ragged<S>, s: S) -> Ragged<S> {
+pub fn scale<S: Arithmetic>(a: &Ragged<S>, s: S) -> Ragged<S> {
     a.cast(|value| value.times(s))
 }
 
 /// Σ a_i.
-pub fn sum<S: Scalar>(a: &Ragged<S>) -> Sums<S> {
+pub fn sum<S: Arithmetic>(a: &Ragged<S>) -> Sums<S> {
     reduce(a.iter().map(|row| row.iter().copied()))
 }
 
 /// Σ |a_i|.
-pub fn norm1<S: Scalar>(a: &Ragged<S>) -> Sums<S> {
+pub fn norm1<S: Arithmetic>(a: &Ragged<S>) -> Sums<S> {
     let zero = S::default();
     let magnitude = move |x: S| if zero.yields_to(x) { x } else { zero.minus(x) };
     reduce(a.iter().map(|row| row.iter().map(move |&x| magnitude(x))))
 }
 
 /// −a.
-pub fn neg<S: Scalar>(a: &Ragged<S>) -> Ragged<S> {
+pub fn neg<S: Arithmetic>(a: &Ragged<S>) -> Ragged<S> {
     a.cast(|x| S::default().minus(x))
 }
 
 /// Σ a_i b_i over the overlap.
-pub fn dot<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Sums<S> {
+pub fn dot<S: Arithmetic>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Sums<S> {
     let products = pairs.iter().map(|&(i, j)| {
         let (left, right) = (Extents::of(a, i), Extents::of(b, j));
         let overlap = left.merge(&right, Ord::min);
@@ -112,7 +112,7 @@ pub fn norm2(a: &Ragged<f64>) -> Ragged<f64> {
 }
 
 /// max a_i.
-pub fn max<S: Scalar>(a: &Ragged<S>) -> Ragged<S> {
+pub fn max<S: Arithmetic>(a: &Ragged<S>) -> Ragged<S> {
     scalars(
         a.iter()
             .map(|row| first(row, S::yields_to).map_or(S::LOWEST, |i| row[i])),
@@ -120,7 +120,7 @@ pub fn max<S: Scalar>(a: &Ragged<S>) -> Ragged<S> {
 }
 
 /// The lowest index of the maximum, or of the first NaN; `u32::MAX` for an empty element.
-pub fn argmax<S: Scalar>(a: &Ragged<S>) -> Ragged<u32> {
+pub fn argmax<S: Arithmetic>(a: &Ragged<S>) -> Ragged<u32> {
     scalars(
         a.iter()
             .map(|row| first(row, S::yields_to).map_or(u32::MAX, |i| i as u32)),
@@ -128,24 +128,24 @@ pub fn argmax<S: Scalar>(a: &Ragged<S>) -> Ragged<u32> {
 }
 
 /// The smallest value; the type's greatest for an empty element, and NaN where there is one.
-pub fn min<S: Scalar>(a: &Ragged<S>) -> Ragged<S> {
+pub fn min<S: Arithmetic>(a: &Ragged<S>) -> Ragged<S> {
     let least = |row: &[S]| first(row, S::gives_way_to).map_or(S::HIGHEST, |i| row[i]);
     scalars(a.iter().map(least))
 }
 
 /// The lowest index of the minimum, or of the first NaN; `u32::MAX` for an empty element.
-pub fn argmin<S: Scalar>(a: &Ragged<S>) -> Ragged<u32> {
+pub fn argmin<S: Arithmetic>(a: &Ragged<S>) -> Ragged<u32> {
     let place = |row: &[S]| first(row, S::gives_way_to).map_or(u32::MAX, |i| i as u32);
     scalars(a.iter().map(place))
 }
 
 /// c_k = Σ_{i+j=k} a_i b_j.
-pub fn conv<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Sums<S> {
+pub fn conv<S: Arithmetic>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Sums<S> {
     slide(a, b, pairs, false)
 }
 
 /// c_{i·n + j} = a_i b_j on every axis, n the extent of b.
-pub fn kron<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Ragged<S> {
+pub fn kron<S: Arithmetic>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Ragged<S> {
     let rank = a.layout().rank();
     let mut out = Builder::default();
     for &(i, j) in pairs {
@@ -173,7 +173,7 @@ pub fn kron<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -
 }
 
 /// c[i…, j…] = a[i…] b[j…].
-pub fn outer<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Ragged<S> {
+pub fn outer<S: Arithmetic>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Ragged<S> {
     let rank = a.layout().rank() + b.layout().rank();
     let mut out = Builder::default();
     for &(i, j) in pairs {
@@ -189,7 +189,7 @@ pub fn outer<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) 
 }
 
 /// Σ_i a_i t^i at every value t of b.
-pub fn eval<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Sums<S> {
+pub fn eval<S: Arithmetic>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Sums<S> {
     let mut out = Builder::default();
     for &(i, j) in pairs {
         for &t in b.row(j) {
@@ -211,7 +211,7 @@ pub fn eval<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -
 }
 
 /// c_ij = Σ_l a_il b_lj, the sum over as many l as both have; either batch may hold transposes.
-pub fn matmul<S: Scalar>(
+pub fn matmul<S: Arithmetic>(
     a: &Ragged<S>,
     b: &Ragged<S>,
     pairs: &[(usize, usize)],
@@ -256,12 +256,12 @@ pub fn matmul<S: Scalar>(
 }
 
 /// c_{k+n−1} = Σ_i a_{i+k} b_i, n the length of b.
-pub fn correlate<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Sums<S> {
+pub fn correlate<S: Arithmetic>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Sums<S> {
     slide(a, b, pairs, true)
 }
 
 /// What a mode and strides keep of full convolutions of a's elements with b's.
-pub fn kept<S: Scalar>(
+pub fn kept<S: Arithmetic>(
     full: &Sums<S>,
     extents: &[(Vec<usize>, Vec<usize>)],
     mode: ConvMode,
@@ -315,7 +315,7 @@ pub fn correlate_max(
     let (values, lags): (Vec<_>, Vec<_>) = pairs
         .iter()
         .zip(correlation.iter())
-        .map(|(&(_, j), row)| match first(row, Scalar::yields_to) {
+        .map(|(&(_, j), row)| match first(row, Arithmetic::yields_to) {
             Some(q) => (row[q], q as i32 - (b.row(j).len() as i32 - 1)),
             None => (f64::NEG_INFINITY, i32::MIN),
         })
@@ -346,7 +346,11 @@ pub fn sbd(
 }
 
 /// Whether two elements agree after zero-padding.
-pub fn equivalent<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Vec<bool> {
+pub fn equivalent<S: Arithmetic>(
+    a: &Ragged<S>,
+    b: &Ragged<S>,
+    pairs: &[(usize, usize)],
+) -> Vec<bool> {
     let difference = |&(i, j): &(usize, usize)| {
         let (left, right) = (Extents::of(a, i), Extents::of(b, j));
         let ambient = left.merge(&right, Ord::max);
@@ -357,7 +361,7 @@ pub fn equivalent<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usiz
 }
 
 /// Element (i, j) of the result is `f(a_i, b_j)` in the ambient shape, zero standing for what is missing.
-fn combine<S: Scalar>(
+fn combine<S: Arithmetic>(
     a: &Ragged<S>,
     b: &Ragged<S>,
     pairs: &[(usize, usize)],
@@ -379,7 +383,7 @@ fn combine<S: Scalar>(
     out.finish(a.layout().rank())
 }
 
-fn slide<S: Scalar>(
+fn slide<S: Arithmetic>(
     a: &Ragged<S>,
     b: &Ragged<S>,
     pairs: &[(usize, usize)],
@@ -422,7 +426,7 @@ fn slide<S: Scalar>(
 }
 
 /// One sum an element.
-fn reduce<S: Scalar>(elements: impl Iterator<Item = impl Iterator<Item = S>>) -> Sums<S> {
+fn reduce<S: Arithmetic>(elements: impl Iterator<Item = impl Iterator<Item = S>>) -> Sums<S> {
     let mut out = Builder::default();
     for terms in elements {
         let (mut sum, mut magnitude, mut count) = (S::default(), 0.0, 0);
@@ -445,7 +449,7 @@ fn norm(row: &[f64]) -> f64 {
 }
 
 /// Where a search ends.
-fn first<S: Scalar>(row: &[S], moves_on: fn(S, S) -> bool) -> Option<usize> {
+fn first<S: Arithmetic>(row: &[S], moves_on: fn(S, S) -> bool) -> Option<usize> {
     let later = 1..row.len();
     let first = (!row.is_empty()).then_some(0)?;
     Some(later.fold(

@@ -1,10 +1,10 @@
 //! Boxes as the definition says, eight results an invocation.
 
 use crate::Result;
-use crate::ops::conv::Wanted;
+use crate::ops::conv::ConvRequest;
 use crate::ops::pair_params;
 use crate::ops::units::{ByCost, Units};
-use crate::plan::{Access, Kernel, Slot, Stage, Word, Words, for_each_type};
+use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, for_each_type};
 use crate::ragged::{Layout, Pairs};
 
 /// Strips of a workgroup, and results of a strip: `WG` and `R` of the shader.
@@ -28,19 +28,19 @@ pub(crate) static KERNEL: Kernel = Kernel {
 };
 
 /// The stage that convolves these pairs, of which results are kept; none if there are none.
-pub(super) fn stages(
-    wanted: &Wanted<'_>,
+pub(super) fn dispatches(
+    request: &ConvRequest<'_>,
     correlate: bool,
     (a, b): (&Layout, &Layout),
     pairs: &Pairs,
     chosen: &[usize],
     result: &Layout,
-) -> Result<Vec<Stage>> {
+) -> Result<Vec<Dispatch>> {
     if chosen.is_empty() {
         return Ok(Vec::new());
     }
-    let op = wanted.op;
-    let meeting = |pair: usize| wanted.window.meeting(a, b, pairs.get(pair));
+    let op = request.op;
+    let meeting = |pair: usize| request.window.meeting(a, b, pairs.get(pair));
     let mut by_cost = ByCost::new();
     let mut cost = 0u64;
     for &pair in chosen {
@@ -55,24 +55,26 @@ pub(super) fn stages(
     let units = Units::new(op, by_cost.iter().map(strips), WG)?;
     let ([kind, right], list) = pair_params(op, pairs, b.len())?;
     let c_meta = Slot::Meta(result.clone());
-    let list = list.map_or(c_meta.clone(), |list| Slot::Words(Words::new(list)));
+    let list = list.map_or(c_meta.clone(), |list| {
+        Slot::PlanBuffer(PlanBuffer::new(list))
+    });
     let mut params = vec![
-        Word::InputBase(0),
-        Word::InputBase(1),
-        Word::U32(correlate.into()),
-        Word::U32(units.units),
-        Word::U32(units.entries()),
+        Param::InputBase(0),
+        Param::InputBase(1),
+        Param::U32(correlate.into()),
+        Param::U32(units.units),
+        Param::U32(units.entries()),
         kind,
         right,
-        Word::U32(a.len() as u32),
-        Word::U32(pairs.len() as u32),
-        Word::U32(a.rank() as u32),
-        Word::U32(wanted.window.mode as u32),
+        Param::U32(a.len() as u32),
+        Param::U32(pairs.len() as u32),
+        Param::U32(a.rank() as u32),
+        Param::U32(request.window.mode as u32),
     ];
-    params.extend(wanted.window.strides(a.rank()).map(Word::U32));
-    Ok(vec![Stage {
+    params.extend(request.window.strides(a.rank()).map(Param::U32));
+    Ok(vec![Dispatch {
         kernel: &KERNEL,
-        variant: KERNEL.variant(wanted.dtype, &[]),
+        variant: KERNEL.variant(request.dtype, &[]),
         params,
         groups: units.groups,
         cost,
@@ -83,7 +85,7 @@ pub(super) fn stages(
             Slot::InputMeta(1),
             Slot::Output(0),
             c_meta,
-            Slot::Words(units.words()),
+            Slot::PlanBuffer(units.words()),
             list,
         ],
     }])

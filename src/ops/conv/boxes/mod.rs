@@ -13,49 +13,49 @@ pub(crate) use place::KERNEL as PLACE;
 
 use twin::{directly, mixed};
 
-use super::{Wanted, gpu};
+use super::{ConvRequest, gpu};
 use crate::ops::twin_of;
 use crate::plan::{
-    Choice, Choices, Engine, Flat, Launch, Meeting, Offset, Output, OutputLayout, Slot, Stage,
-    Twin, Word, check_size, cost_of,
+    Choice, Choices, CpuKernel, Dispatch, Engine, Flat, Launch, Meeting, Offset, Output,
+    OutputLayout, Param, Slot, check_size, cost_of,
 };
 use crate::ragged::{DType, Layout, Pairing, Pairs};
 use crate::{Result, host};
 
 /// The launch for boxes, or for some of the results. The layouts were checked.
 pub(super) fn launch(
-    wanted: Wanted<'_>,
+    request: ConvRequest<'_>,
     correlate: bool,
     a: &Layout,
     b: &Layout,
     pairs: &Pairs,
 ) -> Result<Launch> {
-    let Wanted {
+    let ConvRequest {
         op, dtype, window, ..
-    } = wanted;
-    wanted.check_plan(pairs)?;
-    let result = results(&wanted, a, b, pairs)?;
-    check_size(op, &result, dtype, wanted.binding)?;
-    let choices = wanted.choices_of_boxes(a, b, pairs)?;
-    let work = wanted.work_of_boxes(a, b, pairs, &choices)?;
+    } = request;
+    request.check_plan(pairs)?;
+    let result = results(&request, a, b, pairs)?;
+    check_size(op, &result, dtype, request.binding)?;
+    let choices = request.choices_of_boxes(a, b, pairs)?;
+    let work = request.work_of_boxes(a, b, pairs, &choices)?;
     // The CPU runs the twin.
-    let (stages, temps) = if wanted.costs.is_cpu() {
+    let (dispatches, scratch) = if request.costs.is_cpu() {
         (Vec::new(), Vec::new())
     } else {
-        stages(&wanted, correlate, (a, b), pairs, &choices, &result)?
+        dispatches(&request, correlate, (a, b), pairs, &choices, &result)?
     };
     let twin = if choices.all_direct() {
         let twin = twin_of!(dtype, directly);
-        Twin::new(move |args| twin(args, &window, correlate))
+        CpuKernel::new(move |args| twin(args, &window, correlate))
     } else {
         let bytes = choices.bytes();
-        Twin::new(move |args| mixed(args, &window, &choices, correlate)).holding(bytes)
+        CpuKernel::new(move |args| mixed(args, &window, &choices, correlate)).holding(bytes)
     };
     Ok(Launch {
         op,
-        temps,
-        work: work.max(cost_of(&stages)),
-        stages,
+        scratch,
+        work: work.max(cost_of(&dispatches)),
+        dispatches,
         outputs: vec![Output::new(dtype, OutputLayout::New(result))],
         pairs: Some(pairs.clone()),
         twin,
@@ -63,11 +63,11 @@ pub(super) fn launch(
 }
 
 /// The layout of what is kept.
-fn results(wanted: &Wanted<'_>, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Layout> {
+fn results(request: &ConvRequest<'_>, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Layout> {
     let rank = a.rank();
-    let mut offsets = Offset::new(wanted.op, pairs.len())?;
-    let mut extents = host::room(wanted.op, if rank == 1 { 0 } else { pairs.len() * rank })?;
-    for meeting in wanted.window.meetings(a, b, pairs) {
+    let mut offsets = Offset::new(request.op, pairs.len())?;
+    let mut extents = host::room(request.op, if rank == 1 { 0 } else { pairs.len() * rank })?;
+    for meeting in request.window.meetings(a, b, pairs) {
         offsets.push(meeting.results())?;
         if rank > 1 {
             extents.extend(meeting.result());
@@ -90,14 +90,14 @@ const WHOLE: usize = 0;
 const OPERANDS: usize = 1;
 
 /// The stages that convolve every pair as was chosen for it, and the words of their scratch.
-fn stages(
-    wanted: &Wanted<'_>,
+fn dispatches(
+    request: &ConvRequest<'_>,
     correlate: bool,
     (a, b): (&Layout, &Layout),
     pairs: &Pairs,
     choices: &Choices,
     result: &Layout,
-) -> Result<(Vec<Stage>, Vec<u64>)> {
+) -> Result<(Vec<Dispatch>, Vec<u64>)> {
     let kept = (0..pairs.len()).filter(|&pair| result.length(pair) > 0);
     let (mut directly, mut by_transforms) = (Vec::new(), Vec::new());
     for pair in kept {
@@ -105,40 +105,40 @@ fn stages(
             Choice::Direct => &mut directly,
             Choice::Fft { .. } | Choice::OverlapSave { .. } => &mut by_transforms,
         };
-        host::push(wanted.op, alike, pair)?;
+        host::push(request.op, alike, pair)?;
     }
     let rank = a.rank();
-    let mut stages = if rank == 1 && wanted.window.strides(1)[1] == 1 {
-        let of = (wanted.op, wanted.dtype, wanted.window.mode);
-        super::direct::stages(of, (a, b), pairs, directly.into_iter(), result, correlate)?
+    let mut dispatches = if rank == 1 && request.window.strides(1)[1] == 1 {
+        let of = (request.op, request.dtype, request.window.mode);
+        super::direct::dispatches(of, (a, b), pairs, directly.into_iter(), result, correlate)?
     } else {
-        direct::stages(wanted, correlate, (a, b), pairs, &directly, result)?
+        direct::dispatches(request, correlate, (a, b), pairs, &directly, result)?
     };
     let own = if rank == 1 { OPERANDS } else { OPERANDS + 2 };
-    let most = match wanted.costs.engine() {
+    let most = match request.costs.engine() {
         Engine::Gpu => TURN,
         Engine::Cpu | Engine::Software => TURN_SOFTWARE,
     };
-    let mut temps = Vec::new();
+    let mut scratch = Vec::new();
     let mut rest = &by_transforms[..];
     while !rest.is_empty() {
         let mut values = 0;
         let fit = rest.iter().position(|&pair| {
-            let flat = wanted.window.meeting(a, b, pairs.get(pair)).flat();
+            let flat = request.window.meeting(a, b, pairs.get(pair)).flat();
             values += flat.m + flat.n;
             values > most
         });
         let (turn, later) = rest.split_at(fit.unwrap_or(rest.len()).max(1));
-        let turn = Turn::new(wanted, (a, b), pairs, turn)?;
-        let words = turn.stages(wanted, correlate, choices, result, own, &mut stages)?;
-        temps.resize(temps.len().max(words.len()), 0);
-        temps
+        let turn = Turn::new(request, (a, b), pairs, turn)?;
+        let words = turn.dispatches(request, correlate, choices, result, own, &mut dispatches)?;
+        scratch.resize(scratch.len().max(words.len()), 0);
+        scratch
             .iter_mut()
             .zip(words)
             .for_each(|(most, words)| *most = words.max(*most));
         rest = later;
     }
-    Ok((stages, temps))
+    Ok((dispatches, scratch))
 }
 
 /// Pairs that are convolved as vectors together.
@@ -156,16 +156,16 @@ struct Turn<'a> {
 
 impl<'a> Turn<'a> {
     fn new(
-        wanted: &Wanted<'_>,
+        request: &ConvRequest<'_>,
         (a, b): (&'a Layout, &'a Layout),
         all: &Pairs,
         pairs: &'a [usize],
     ) -> Result<Turn<'a>> {
         let meet = pairs.iter().map(|&pair| all.get(pair));
-        let boxes = meet.clone().map(|both| wanted.window.meeting(a, b, both));
-        let boxes = host::exact(wanted.op, boxes)?;
+        let boxes = meet.clone().map(|both| request.window.meeting(a, b, both));
+        let boxes = host::exact(request.op, boxes)?;
         let lengths = |length: fn(Flat) -> u64| {
-            let mut offsets = Offset::new(wanted.op, boxes.len())?;
+            let mut offsets = Offset::new(request.op, boxes.len())?;
             for meeting in &boxes {
                 offsets.push(length(meeting.flat()))?;
             }
@@ -175,7 +175,7 @@ impl<'a> Turn<'a> {
             a: lengths(|flat| flat.m)?,
             b: lengths(|flat| flat.n)?,
             whole: lengths(|flat| flat.m + flat.n - 1)?,
-            meet: host::exact(wanted.op, meet.map(|(i, j)| (i as u32, j as u32)))?,
+            meet: host::exact(request.op, meet.map(|(i, j)| (i as u32, j as u32)))?,
             pairs,
             operands: (a, b),
             boxes,
@@ -183,26 +183,26 @@ impl<'a> Turn<'a> {
     }
 
     /// Adds its stages, and says what words of scratch they take. The engine's own begins at `own`.
-    fn stages(
+    fn dispatches(
         &self,
-        wanted: &Wanted<'_>,
+        request: &ConvRequest<'_>,
         correlate: bool,
         choices: &Choices,
         result: &Layout,
         own: usize,
-        stages: &mut Vec<Stage>,
+        dispatches: &mut Vec<Dispatch>,
     ) -> Result<Vec<u64>> {
-        let choices = choices.only(wanted.op, self.pairs)?;
+        let choices = choices.only(request.op, self.pairs)?;
         let mut words = vec![self.whole.total() as u64];
         let vectors = own > OPERANDS;
         let (mut made, scratch) = if vectors {
             for (side, layout) in [&self.a, &self.b].into_iter().enumerate() {
                 words.push(layout.total() as u64);
-                stages.push(self.lay_out(wanted.op, side, layout)?);
+                dispatches.push(self.lay_out(request.op, side, layout)?);
             }
-            let pairs = Pairs::elementwise(wanted.op, &self.a, &self.b)?;
-            gpu::stages(
-                wanted,
+            let pairs = Pairs::elementwise(request.op, &self.a, &self.b)?;
+            gpu::dispatches(
+                request,
                 correlate,
                 (&self.a, &self.b),
                 &pairs,
@@ -211,30 +211,30 @@ impl<'a> Turn<'a> {
             )?
         } else {
             let (a, b) = self.operands;
-            let pairs = Pairs::new(wanted.op, a, b, Pairing::List(&self.meet))?;
-            gpu::stages(wanted, correlate, (a, b), &pairs, &choices, &self.whole)?
+            let pairs = Pairs::new(request.op, a, b, Pairing::List(&self.meet))?;
+            gpu::dispatches(request, correlate, (a, b), &pairs, &choices, &self.whole)?
         };
-        for stage in &mut made {
-            stage.slots.iter_mut().for_each(|slot| match *slot {
-                Slot::Input(side) if vectors => *slot = Slot::Temp(OPERANDS + side),
-                Slot::Output(_) => *slot = Slot::Temp(WHOLE),
-                Slot::Temp(i) => *slot = Slot::Temp(own + i),
+        for dispatch in &mut made {
+            dispatch.slots.iter_mut().for_each(|slot| match *slot {
+                Slot::Input(side) if vectors => *slot = Slot::Scratch(OPERANDS + side),
+                Slot::Output(_) => *slot = Slot::Scratch(WHOLE),
+                Slot::Scratch(i) => *slot = Slot::Scratch(own + i),
                 _ => {}
             });
-            for word in &mut stage.params {
-                if let (Word::InputBase(_), true) = (*word, vectors) {
-                    *word = Word::U32(0);
+            for word in &mut dispatch.params {
+                if let (Param::InputBase(_), true) = (*word, vectors) {
+                    *word = Param::U32(0);
                 }
             }
         }
-        stages.extend(made);
-        stages.push(self.keep(wanted, result)?);
+        dispatches.extend(made);
+        dispatches.push(self.keep(request, result)?);
         words.extend(scratch);
         Ok(words)
     }
 
     /// The stage that lays the boxes of one operand out as vectors.
-    fn lay_out(&self, op: &'static str, side: usize, layout: &Layout) -> Result<Stage> {
+    fn lay_out(&self, op: &'static str, side: usize, layout: &Layout) -> Result<Dispatch> {
         let source = [self.operands.0, self.operands.1][side];
         let starts = source.offsets().as_slice();
         let placed = self.boxes.iter().enumerate().map(|(number, meeting)| {
@@ -257,12 +257,12 @@ impl<'a> Turn<'a> {
                 extents,
             }
         });
-        let from = (Slot::Input(side), Word::InputBase(side));
-        place::stage(op, placed, [1; 3], from, Slot::Temp(OPERANDS + side))
+        let from = (Slot::Input(side), Param::InputBase(side));
+        place::dispatch(op, placed, [1; 3], from, Slot::Scratch(OPERANDS + side))
     }
 
     /// The stage that takes what is kept.
-    fn keep(&self, wanted: &Wanted<'_>, result: &Layout) -> Result<Stage> {
+    fn keep(&self, request: &ConvRequest<'_>, result: &Layout) -> Result<Dispatch> {
         let placed = self.boxes.iter().enumerate().map(|(number, meeting)| {
             let flat = meeting.flat();
             let pair = self.pairs[number];
@@ -278,8 +278,8 @@ impl<'a> Turn<'a> {
                 extents: [u32::MAX; 3],
             }
         });
-        let strides = wanted.window.strides(self.operands.0.rank());
-        let from = (Slot::Temp(WHOLE), Word::U32(0));
-        place::stage(wanted.op, placed, strides, from, Slot::Output(0))
+        let strides = request.window.strides(self.operands.0.rank());
+        let from = (Slot::Scratch(WHOLE), Param::U32(0));
+        place::dispatch(request.op, placed, strides, from, Slot::Output(0))
     }
 }

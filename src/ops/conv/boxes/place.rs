@@ -1,7 +1,7 @@
 //! Boxes from one buffer into another, with other distances between their rows.
 
 use crate::ops::units::Units;
-use crate::plan::{AXES, Access, Kernel, Slot, Stage, Variant, Word, Words};
+use crate::plan::{AXES, Access, Dispatch, Kernel, Param, PlanBuffer, Slot, Variant};
 use crate::ragged::DType;
 use crate::{Result, host};
 
@@ -31,13 +31,13 @@ pub(super) struct Box {
 }
 
 /// The stage that copies these, in steps of `strides`.
-pub(super) fn stage(
+pub(super) fn dispatch(
     op: &'static str,
     boxes: impl Iterator<Item = Box>,
     strides: [u32; AXES],
-    (from, base): (Slot, Word),
+    (from, base): (Slot, Param),
     to: Slot,
-) -> Result<Stage> {
+) -> Result<Dispatch> {
     let mut words = Vec::new();
     let mut counts = Vec::new();
     // More than an index reaches is a distance that no index is multiplied with.
@@ -59,9 +59,9 @@ pub(super) fn stage(
     }
     let values: usize = counts.iter().sum();
     let units = Units::new(op, (0..).zip(counts), GROUP)?;
-    let mut params = vec![base, Word::U32(units.units), Word::U32(units.entries())];
-    params.extend(strides.map(Word::U32));
-    Ok(Stage {
+    let mut params = vec![base, Param::U32(units.units), Param::U32(units.entries())];
+    params.extend(strides.map(Param::U32));
+    Ok(Dispatch {
         kernel: &KERNEL,
         variant: KERNEL.variant(DType::U32, &[]),
         params,
@@ -70,8 +70,8 @@ pub(super) fn stage(
         slots: vec![
             from,
             to,
-            Slot::Words(units.words()),
-            Slot::Words(Words::new(words)),
+            Slot::PlanBuffer(units.words()),
+            Slot::PlanBuffer(PlanBuffer::new(words)),
         ],
     })
 }

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::ops::conv::{self, Engine, Workspace, each_pair};
 use crate::ops::{Arithmetic, par_tiles};
-use crate::plan::{Choices, Meeting, TwinArgs, Window};
+use crate::plan::{Choices, CpuArgs, Meeting, Window};
 use crate::{Error, Result, host};
 
 /// Results of a long direct convolution that are worth a piece of parallel work.
@@ -16,7 +16,7 @@ const BLOCK: usize = 128;
 
 /// Every pair directly.
 pub(super) fn directly<T: Arithmetic>(
-    args: &mut TwinArgs<'_>,
+    args: &mut CpuArgs<'_>,
     window: &Window,
     reversed: bool,
 ) -> Result<()> {
@@ -36,7 +36,7 @@ pub(super) fn directly<T: Arithmetic>(
 
 /// Every pair by its own method.
 pub(super) fn mixed(
-    args: &mut TwinArgs<'_>,
+    args: &mut CpuArgs<'_>,
     window: &Window,
     choices: &Choices,
     reversed: bool,

@@ -18,8 +18,8 @@ use super::{check_rank, result_length};
 use crate::cpu::Workspace;
 use crate::ops::par_runs;
 use crate::plan::{
-    Access, CostTable, Kernel, Launch, Offset, Output, OutputLayout, Slot, Stage, Table, Twin,
-    TwinArgs, Variant, Word, Words, cost_of, transform_work,
+    Access, CostTable, CpuArgs, CpuKernel, Dispatch, Kernel, Launch, Offset, Output, OutputLayout,
+    Param, PlanBuffer, Slot, Table, Variant, cost_of, transform_work,
 };
 use crate::ragged::{DType, Layout, Offsets, Pairs};
 use crate::{Result, host};
@@ -178,10 +178,16 @@ pub(crate) fn spectra(signals: &Layout, kernels: &Layout, costs: &CostTable) -> 
             }
         }
     }
-    let mut stages = Vec::new();
+    let mut dispatches = Vec::new();
     for (class, items) in items.iter().enumerate() {
         let unused = Slot::Table(&TWIDDLES);
-        stages.extend(stage(op, class, items, 1, (Slot::Input(0), unused, true))?);
+        dispatches.extend(dispatch(
+            op,
+            class,
+            items,
+            1,
+            (Slot::Input(0), unused, true),
+        )?);
     }
     let transforms = kernels.lengths().map(|n| match n {
         0 => 0,
@@ -192,22 +198,22 @@ pub(crate) fn spectra(signals: &Layout, kernels: &Layout, costs: &CostTable) -> 
     Ok(Launch {
         op,
         outputs: vec![Output::new(DType::C32, OutputLayout::New(result.clone()))],
-        temps: Vec::new(),
-        work: work.max(cost_of(&stages)),
-        stages,
+        scratch: Vec::new(),
+        work: work.max(cost_of(&dispatches)),
+        dispatches,
         pairs: None,
-        twin: Twin::new(move |args| transform(args, &cpu)),
+        twin: CpuKernel::new(move |args| transform(args, &cpu)),
     })
 }
 
 /// The stage for items of a class, or for parts.
-fn stage(
+fn dispatch(
     op: &'static str,
     class: usize,
     items: &[[u32; 8]],
     rounds: usize,
     (a, spectra, transform): (Slot, Slot, bool),
-) -> Result<Option<Stage>> {
+) -> Result<Option<Dispatch>> {
     let count = items.len();
     if count == 0 {
         return Ok(None);
@@ -217,21 +223,21 @@ fn stage(
     let slots = group(known) >> known.log_lanes();
     let length = u64::from(known.length);
     let transforms: u64 = items.iter().map(|item| 1 + u64::from(item[3])).sum();
-    Ok(Some(Stage {
+    Ok(Some(Dispatch {
         kernel: &KERNEL,
         variant: KERNEL.variant(DType::F32, flags),
         slots: vec![
             a,
             spectra,
             Slot::Output(0),
-            Slot::Words(Words::new(host::copied(op, items.as_flattened())?)),
+            Slot::PlanBuffer(PlanBuffer::new(host::copied(op, items.as_flattened())?)),
             Slot::Table(&TWIDDLES),
         ],
         params: vec![
-            Word::InputBase(0),
-            Word::U32(count as u32),
-            Word::U32(rounds as u32),
-            Word::U32(transform.into()),
+            Param::InputBase(0),
+            Param::U32(count as u32),
+            Param::U32(rounds as u32),
+            Param::U32(transform.into()),
         ],
         groups: count.div_ceil(rounds).div_ceil(slots as usize) as u32,
         cost: transforms * 5 * length * u64::from(known.length.ilog2()),
@@ -279,9 +285,9 @@ pub(crate) fn launch(
         offsets.push(mode.results(a.length(i), kernels.length(k)) as u64)?;
     }
     let result = Layout::from_offsets(offsets.finish());
-    let stages = match costs.is_cpu() {
+    let dispatches = match costs.is_cpu() {
         true => Vec::new(),
-        false => stages(op, costs, a, kernels, pairs, &result)?,
+        false => dispatches(op, costs, a, kernels, pairs, &result)?,
     };
     let work = match costs.is_cpu() {
         // A block is transformed, multiplied and transformed back.
@@ -294,28 +300,28 @@ pub(crate) fn launch(
                 let block = 2 * transform_work(cut.length as u64);
                 work.saturating_add(blocks.saturating_mul(block))
             }),
-        false => cost_of(&stages),
+        false => cost_of(&dispatches),
     };
     let (kernels, costs) = (kernels.offsets().clone(), costs.clone());
     Ok(Launch {
         op,
         outputs: vec![Output::new(DType::F32, OutputLayout::New(result))],
-        temps: Vec::new(),
+        scratch: Vec::new(),
         work,
-        stages,
+        dispatches,
         pairs: Some(pairs.clone()),
-        twin: Twin::new(move |args| convolve(args, &kernels, &costs)),
+        twin: CpuKernel::new(move |args| convolve(args, &kernels, &costs)),
     })
 }
 
-fn stages(
+fn dispatches(
     op: &'static str,
     costs: &CostTable,
     a: &Layout,
     kernels: &Layout,
     pairs: &Pairs,
     result: &Layout,
-) -> Result<Vec<Stage>> {
+) -> Result<Vec<Dispatch>> {
     let spectra = spectra_layout(op, kernels, costs)?;
     // Pairs of one kernel follow each other, so that it is in a cache, or in registers.
     let mut order = host::room(op, pairs.len())?;
@@ -383,7 +389,7 @@ fn stages(
             host::push(op, run, item)?;
         }
     }
-    let mut stages = Vec::new();
+    let mut dispatches = Vec::new();
     for (class, runs) in of_class.into_iter().enumerate().rev() {
         let longest = runs.iter().map(Vec::len).max().unwrap_or(0);
         let rounds = match class {
@@ -403,13 +409,13 @@ fn stages(
             items.resize(padded, [0; 8]);
         }
         let slots = (Slot::Input(0), Slot::Input(1), false);
-        stages.extend(stage(op, class, &items, rounds, slots)?);
+        dispatches.extend(dispatch(op, class, &items, rounds, slots)?);
     }
-    Ok(stages)
+    Ok(dispatches)
 }
 
 /// The CPU's transforms of the kernels.
-fn transform(args: &mut TwinArgs<'_>, costs: &CostTable) -> Result<()> {
+fn transform(args: &mut CpuArgs<'_>, costs: &CostTable) -> Result<()> {
     let (kernels, layout) = args.input::<f32>(0);
     let output = &mut args.outputs[0];
     let spectra = bytemuck::cast_slice_mut(output.words);
@@ -432,7 +438,7 @@ fn transform(args: &mut TwinArgs<'_>, costs: &CostTable) -> Result<()> {
 }
 
 /// The CPU's blocks.
-fn convolve(args: &mut TwinArgs<'_>, kernels: &Offsets, costs: &CostTable) -> Result<()> {
+fn convolve(args: &mut CpuArgs<'_>, kernels: &Offsets, costs: &CostTable) -> Result<()> {
     let (a, a_layout) = args.input::<f32>(0);
     let (spectra, spectra_layout) = args.input(1);
     let pairs = args.pairs();

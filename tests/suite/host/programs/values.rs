@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hasher};
 
-use vsla::{Device, Element, Error, Layout, Ragged, Result, Shape, Tensor};
+use vsla::{Device, Error, Layout, Ragged, Result, Scalar, Shape, Tensor};
 
 /// Memory of the test's own, which may run out too.
 pub fn room<T>(count: usize) -> Result<Vec<T>> {
@@ -28,7 +28,7 @@ pub fn number(i: usize) -> f32 {
     (i * 37 % 101) as f32 - 50.0
 }
 
-pub fn filled<T: Element>(
+pub fn filled<T: Scalar>(
     device: &Device,
     layout: &Layout,
     value: fn(usize) -> T,
@@ -73,7 +73,7 @@ impl Sum {
         self.0.write(bytemuck::cast_slice(layout.extents()));
     }
 
-    pub fn add<T: Element>(&mut self, tensor: Tensor<T>) -> Result<()> {
+    pub fn add<T: Scalar>(&mut self, tensor: Tensor<T>) -> Result<()> {
         self.host(&tensor.download_blocking()?);
         Ok(())
     }

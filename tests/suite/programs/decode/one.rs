@@ -1,6 +1,6 @@
 //! Operations on one batch.
 
-use vsla::{Indices, Layout, Order, Ragged, Shape};
+use vsla::{Indices, Layout, Permutation, Ragged, Shape};
 
 use super::super::op::{Unary, Whole};
 use super::two::{meeting, partner};
@@ -165,7 +165,7 @@ pub fn whole(
             for i in (1..n).rev() {
                 elements.swap(i, bytes.below(i + 1));
             }
-            Whole::Reorder(Order::new(elements).expect("an order"))
+            Whole::Reorder(Permutation::new(elements).expect("an order"))
         }
         5 => Whole::Sort,
         6 => Whole::Split(counts(bytes)),

@@ -1,6 +1,6 @@
 //! Batches for tests, and their way to a device and back.
 
-use vsla::{DType, Device, Element, Layout, Ragged, Shape, Tensor};
+use vsla::{DType, Device, Layout, Ragged, Scalar, Shape, Tensor};
 
 use crate::support::corpus::Case;
 use crate::support::number::Number;
@@ -63,12 +63,12 @@ pub(super) fn embedded<T: Number>(
 }
 
 #[track_caller]
-pub fn upload<T: Element>(device: &Device, batch: &Ragged<T>) -> Tensor<T> {
+pub fn upload<T: Scalar>(device: &Device, batch: &Ragged<T>) -> Tensor<T> {
     device.upload(batch).unwrap()
 }
 
 #[track_caller]
-pub fn download<T: Element>(tensor: &Tensor<T>) -> Ragged<T> {
+pub fn download<T: Scalar>(tensor: &Tensor<T>) -> Ragged<T> {
     tensor.download_blocking().unwrap()
 }
 

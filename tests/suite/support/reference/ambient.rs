@@ -2,10 +2,14 @@
 
 use vsla::Ragged;
 
-use super::{Builder, Extents, Scalar};
+use super::{Arithmetic, Builder, Extents};
 
 /// a ⊙ b: the products over the overlap, zero elsewhere in the ambient shape.
-pub fn hadamard<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Ragged<S> {
+pub fn hadamard<S: Arithmetic>(
+    a: &Ragged<S>,
+    b: &Ragged<S>,
+    pairs: &[(usize, usize)],
+) -> Ragged<S> {
     let mut out = Builder::default();
     for &(i, j) in pairs {
         let (left, right) = (Extents::of(a, i), Extents::of(b, j));
@@ -24,7 +28,7 @@ pub fn hadamard<S: Scalar>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)
 }
 
 /// b behind a along every axis that has a bit in `beside`, in the ambient box of both otherwise, zero where neither is.
-pub fn beside<S: Scalar>(
+pub fn beside<S: Arithmetic>(
     a: &Ragged<S>,
     b: &Ragged<S>,
     pairs: &[(usize, usize)],
@@ -58,7 +62,7 @@ pub fn beside<S: Scalar>(
 }
 
 /// The smallest box that holds all values that are not zero.
-pub fn shrink<S: Scalar>(a: &Ragged<S>) -> Ragged<S> {
+pub fn shrink<S: Arithmetic>(a: &Ragged<S>) -> Ragged<S> {
     let mut out = Builder::default();
     for (i, row) in a.iter().enumerate() {
         let own = Extents::of(a, i);

@@ -3,7 +3,7 @@
 use vsla::{Layout, Ragged, Shape};
 
 use super::Sums;
-use super::scalar::Scalar;
+use super::scalar::Arithmetic;
 
 /// The extents of one element, row-major.
 pub(super) struct Extents(pub(super) Vec<usize>);
@@ -59,7 +59,7 @@ impl Extents {
 }
 
 /// The values of a box in a larger one, zero elsewhere.
-pub(super) fn spread<S: Scalar>(row: &[S], own: &Extents, larger: &Extents) -> Vec<S> {
+pub(super) fn spread<S: Arithmetic>(row: &[S], own: &Extents, larger: &Extents) -> Vec<S> {
     let mut out = vec![S::default(); larger.size()];
     for (&value, position) in row.iter().zip(own.positions_in(larger)) {
         out[position] = value;
@@ -85,7 +85,7 @@ impl<S> Default for Builder<S> {
     }
 }
 
-impl<S: Scalar> Builder<S> {
+impl<S: Arithmetic> Builder<S> {
     pub(super) fn finish(self, rank: usize) -> Sums<S> {
         let shapes = self
             .shapes

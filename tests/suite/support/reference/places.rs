@@ -2,7 +2,7 @@
 
 use vsla::{Layout, Ragged, Shape};
 
-use super::{Scalar, Sums};
+use super::{Arithmetic, Sums};
 
 /// The rows that the lists name, zeros for those that are not there: one result a pair of an element and a list.
 pub fn gather<T: Copy + Default>(
@@ -27,7 +27,7 @@ pub fn gather<T: Copy + Default>(
 }
 
 /// The rows of `y` added up where the lists say, in elements of these shapes: every pair is of one of them and a list.
-pub fn scatter_add<S: Scalar>(
+pub fn scatter_add<S: Arithmetic>(
     y: &Ragged<S>,
     lists: &Ragged<u32>,
     layout: &Layout,

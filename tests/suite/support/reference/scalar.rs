@@ -1,7 +1,7 @@
 //! The numbers that references compute with.
 
 /// The arithmetic of the reference: f64, or integers that wrap.
-pub trait Scalar: Copy + PartialEq + Default {
+pub trait Arithmetic: Copy + PartialEq + Default {
     const LOWEST: Self;
     const HIGHEST: Self;
     fn plus(self, other: Self) -> Self;
@@ -15,7 +15,7 @@ pub trait Scalar: Copy + PartialEq + Default {
     fn gives_way_to(self, other: Self) -> bool;
 }
 
-impl Scalar for f64 {
+impl Arithmetic for f64 {
     const LOWEST: f64 = f64::NEG_INFINITY;
     const HIGHEST: f64 = f64::INFINITY;
 
@@ -46,7 +46,7 @@ impl Scalar for f64 {
 
 macro_rules! wrapping {
     ($($integer:ty),*) => {$(
-        impl Scalar for $integer {
+        impl Arithmetic for $integer {
             const LOWEST: $integer = <$integer>::MIN;
             const HIGHEST: $integer = <$integer>::MAX;
 

@@ -8,7 +8,7 @@ use crate::Result;
 use crate::ops::Op;
 use crate::ops::ambient::{Along, Ambient, Beside, Combine};
 use crate::plan::{ConvMethod, ConvMode, Window, check_work};
-use crate::ragged::{Element, Layout, Pairing, Pairs, Real};
+use crate::ragged::{Layout, Pairing, Pairs, Real, Scalar};
 
 /// Two batches with a pairing: the binary operations, on the pairs instead of element by element.
 ///
@@ -28,7 +28,7 @@ use crate::ragged::{Element, Layout, Pairing, Pairs, Real};
 /// # Ok::<(), vsla::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Pair<'a, T: Element> {
+pub struct Paired<'a, T: Scalar> {
     pub(super) left: &'a Tensor<T>,
     pub(super) right: &'a Tensor<T>,
     pub(super) pairs: Pairs,
@@ -36,7 +36,7 @@ pub struct Pair<'a, T: Element> {
     pub(super) window: Window,
 }
 
-impl<T: Element> Tensor<T> {
+impl<T: Scalar> Tensor<T> {
     /// This batch and another, with the pairs that the binary operations of the result work on.
     ///
     /// # Errors
@@ -45,7 +45,7 @@ impl<T: Element> Tensor<T> {
     /// batch has not exactly one element; [`PairIndex`](crate::Error::PairIndex) for a listed index out of range;
     /// [`SizeOverflow`](crate::Error::SizeOverflow) for more than 2³² − 1 pairs; [`TooLarge`](crate::Error::TooLarge)
     /// for more than the device could hold the offsets of.
-    pub fn pair<'a>(&'a self, other: &'a Tensor<T>, pairing: Pairing<'_>) -> Result<Pair<'a, T>> {
+    pub fn pair<'a>(&'a self, other: &'a Tensor<T>, pairing: Pairing<'_>) -> Result<Paired<'a, T>> {
         self.check_device("pair", other)?;
         let pairs = Pairs::new("pair", &self.layout, &other.layout, pairing)?;
         // Each is work, if only to be planned.
@@ -55,7 +55,7 @@ impl<T: Element> Tensor<T> {
             // Before any plan makes room for them on the host.
             gpu.check_elements("pair", pairs.len())?;
         }
-        Ok(Pair {
+        Ok(Paired {
             left: self,
             right: other,
             pairs,
@@ -65,7 +65,7 @@ impl<T: Element> Tensor<T> {
     }
 }
 
-impl<T: Element> Pair<'_, T> {
+impl<T: Scalar> Paired<'_, T> {
     /// [`Tensor::concat`] of every pair.
     ///
     /// # Errors
@@ -114,7 +114,7 @@ impl<T: Element> Pair<'_, T> {
     /// ```
     #[must_use]
     pub fn method(&self, method: ConvMethod) -> Self {
-        Pair {
+        Paired {
             method,
             ..self.clone()
         }
@@ -181,7 +181,7 @@ impl<T: Element> Pair<'_, T> {
     }
 
     /// Runs a launch of one result.
-    pub(super) fn run<U: Element>(&self, op: Op) -> Result<Tensor<U>> {
+    pub(super) fn run<U: Scalar>(&self, op: Op) -> Result<Tensor<U>> {
         self.call(op, &self.operands()).one()
     }
 
@@ -193,7 +193,7 @@ impl<T: Element> Pair<'_, T> {
     }
 }
 
-impl<T: Real> Pair<'_, T> {
+impl<T: Real> Paired<'_, T> {
     /// [`Tensor::add`] of every pair.
     ///
     /// # Errors

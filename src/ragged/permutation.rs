@@ -17,15 +17,15 @@ const OP: &str = "order";
 /// That no element is left out or named twice is checked once, here. Cloning shares.
 ///
 /// ```
-/// use vsla::Order;
+/// use vsla::Permutation;
 ///
-/// let order = Order::new([2, 0, 1])?;
+/// let order = Permutation::new([2, 0, 1])?;
 /// assert_eq!(order.as_slice(), [2, 0, 1]);
 /// assert_eq!(order.inverse().as_slice(), [1, 2, 0]);
 /// # Ok::<(), vsla::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Order {
+pub struct Permutation {
     there: Arc<Way>,
     back: Arc<Way>,
 }
@@ -35,7 +35,7 @@ struct Way {
     hash: OnceLock<u64>,
 }
 
-impl Order {
+impl Permutation {
     /// The order in which these elements come: each of 0, 1, …, n − 1 once. One pass.
     ///
     /// # Errors
@@ -43,13 +43,13 @@ impl Order {
     /// [`Error::SizeOverflow`] for more than 2³² − 1 of them.
     ///
     /// ```
-    /// # use vsla::Order;
+    /// # use vsla::Permutation;
     /// assert_eq!(
-    ///     Order::new([1, 0, 1]).unwrap_err().to_string(),
+    ///     Permutation::new([1, 0, 1]).unwrap_err().to_string(),
     ///     "order: positions 0 and 2 both have the index 1",
     /// );
     /// ```
-    pub fn new(elements: impl Into<Vec<u32>>) -> Result<Order> {
+    pub fn new(elements: impl Into<Vec<u32>>) -> Result<Permutation> {
         let elements = elements.into();
         element_count(OP, elements.len())?;
         let mut inverse = host::filled(OP, u32::MAX, elements.len())?;
@@ -74,7 +74,7 @@ impl Order {
             }
             *place = position as u32;
         }
-        Ok(Order {
+        Ok(Permutation {
             there: Way::new(elements),
             back: Way::new(inverse),
         })
@@ -84,15 +84,15 @@ impl Order {
     /// passes over the offsets.
     ///
     /// ```
-    /// # use vsla::{Layout, Order};
+    /// # use vsla::{Layout, Permutation};
     /// let layout = Layout::from_lengths([5, 0, 7, 0])?;
-    /// assert_eq!(Order::by_length(&layout)?.as_slice(), [1, 3, 0, 2]);
+    /// assert_eq!(Permutation::by_length(&layout)?.as_slice(), [1, 3, 0, 2]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn by_length(layout: &Layout) -> Result<Order> {
+    pub fn by_length(layout: &Layout) -> Result<Permutation> {
         const DIGIT: u32 = 11;
         host::check(OP, layout.len(), 3 * 4)?;
         let lengths = host::exact(OP, layout.lengths().map(|length| length as u32))?;
@@ -122,15 +122,15 @@ impl Order {
         for (position, &element) in elements.iter().enumerate() {
             inverse[element as usize] = position as u32;
         }
-        Ok(Order {
+        Ok(Permutation {
             there: Way::new(elements),
             back: Way::new(inverse),
         })
     }
 
     /// The order that undoes this one. Copies nothing.
-    pub fn inverse(&self) -> Order {
-        Order {
+    pub fn inverse(&self) -> Permutation {
+        Permutation {
             there: self.back.clone(),
             back: self.there.clone(),
         }
@@ -161,23 +161,23 @@ impl Way {
     }
 }
 
-impl PartialEq for Order {
-    fn eq(&self, other: &Order) -> bool {
+impl PartialEq for Permutation {
+    fn eq(&self, other: &Permutation) -> bool {
         Arc::ptr_eq(&self.there, &other.there) || self.as_slice() == other.as_slice()
     }
 }
 
-impl Eq for Order {}
+impl Eq for Permutation {}
 
 /// Of all elements, found once.
-impl Hash for Order {
+impl Hash for Permutation {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let hash = self.there.hash.get_or_init(|| hash_of(self.as_slice()));
         state.write_u64(*hash);
     }
 }
 
-impl fmt::Debug for Order {
+impl fmt::Debug for Permutation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Order({})", Count(self.len(), "element"))
     }
