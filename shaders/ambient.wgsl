@@ -1,4 +1,4 @@
-// c = a + b or a - b with missing entries zero, or with PRODUCT a b, for every pair of vectors. BESIDE: b behind a.
+// c = a + b or a - b with missing entries zero, or with PRODUCT a b, for every pair of vectors. CONCAT: b behind a.
 //
 // A workgroup makes p.tile consecutive values of c: it finds the element the tile begins in, and puts what it needs of
 // that and the next ones into tables in workgroup memory, if they are not more than SPAN. An invocation makes four
@@ -81,7 +81,7 @@ fn b_run(start: u32, i: u32, length: u32) -> vec4<E> {
 }
 
 // Values i .. i + 4 of an element of c.
-#if BESIDE
+#if CONCAT
 fn meet(entry: vec4<u32>, i: u32) -> vec4<E> {
     if i >= entry.z {
         return b_run(entry.y, i - entry.z, entry.w);
@@ -123,7 +123,7 @@ fn quad(v: u32, tile: Tile) -> vec4<E> {
             if i < entry.at.z {
                 x[k] = a[(entry.at.x + i) / 4u][(entry.at.x + i) % 4u];
             }
-#if BESIDE
+#if CONCAT
             // In front of b the difference wraps around, and is outside.
             let j = i - entry.at.z;
 #else

@@ -1,5 +1,5 @@
 // c = a + b or a - b with missing entries zero, or with PRODUCT a b, for every pair of boxes of p.rank axes. RANK2: of
-// matrices. BESIDE: b begins where a ends, along the axes whose bits p.beside has, and words are added, one of which is
+// matrices. CONCAT: b begins where a ends, along the axes whose bits p.beside has, and words are added, one of which is
 // zero.
 //
 // Tiles and tables as in ambient.wgsl. An invocation makes one value at a time: registers are few, so that many
@@ -18,7 +18,7 @@ struct Params {
     pair_right: u32,
     pair_left: u32,
     rank: u32,
-#if BESIDE
+#if CONCAT
     beside: u32,
 #endif
 }
@@ -106,7 +106,7 @@ struct Place {
 // Where index i of c lies in b, along an axis of which a has `extent`: in front of b the difference wraps around, and
 // is outside.
 fn in_right(i: u32, extent: u32, axis: u32) -> u32 {
-#if BESIDE
+#if CONCAT
     return i - select(0u, extent, ((p.beside >> axis) & 1u) != 0u);
 #else
     return i;

@@ -168,7 +168,7 @@ spectral_matmul @ vec4(-a.y) @ vec4(a.y) @ shape_matrix::gpu
 spectral_matmul @ list[record + 3u], f, s2 @ list[record + 2u], f, s2 @ shape_matrix::gpu
 spectral_matmul @ let there = b_at != vec4(NONE) @ let there = vec4<bool>(true) @ shape_matrix::gpu
 spectral_matmul @ if p.add != 0u @ if p.add > 1u @ shape_matrix::gpu
-fit @ if i < piece.y @ if i <= piece.y @ shape_matrix::gpu
+zero_pad @ if i < piece.y @ if i <= piece.y @ shape_matrix::gpu
 conv_boxes @ f + 1u > m) @ f > m) @ conv_boxes::gpu::modes
 conv_boxes @ if row >= m { @ if row > m { @ conv_boxes::gpu::modes
 conv_boxes @ (n - 1u) / 2u @ n / 2u @ conv_boxes::gpu::modes::same
@@ -224,9 +224,9 @@ correlate_max_finish @ value[pair] = 1.0 @ value[pair] = 0.0 @ sbd::gpu
 correlate_max_finish @ value[pair] = -best.value @ value[pair] = best.value @ sbd::gpu
 correlate_max_finish @ pair_of(pair).y @ pair_of(pair).x @ correlate_max::gpu
 correlate_max_finish @ y.index < x.index @ y.index > x.index @ correlate_max::gpu
-unit @ 0x7fffffffu @ 0x007fffffu @ sbd::gpu
-unit @ 1u, 253u @ 1u, 254u @ sbd::gpu
-unit @ half = WG / 2u @ half = WG / 4u @ sbd::gpu
+normalize @ 0x7fffffffu @ 0x007fffffu @ sbd::gpu
+normalize @ 1u, 253u @ 1u, 254u @ sbd::gpu
+normalize @ half = WG / 2u @ half = WG / 4u @ sbd::gpu
 lines @ p.x_base + line.begin @ line.begin @ lines::gpu
 lines @ (number - before * step) @ number @ lines::gpu
 lines APART EXP @ top = max(top, order_key @ top = min(top, order_key @ lines::gpu
@@ -392,9 +392,9 @@ bsr_epilogue @ value < 0.0 @ value < 1.0 @ bsr::gpu::epilogue
 bsr_epilogue @ value *= p.scale @ value += p.scale @ bsr::gpu::epilogue
 bsr_epilogue @ product + 1u < p.products @ product + 2u < p.products @ bsr::gpu::epilogue
 bsr_epilogue @ rounded(bits.w) @ rounded(bits.z) @ bsr::gpu::epilogue
-conv_kept @ if at < item.write @ if at <= item.write @ conv_plan::gpu
-conv_kept @ p.a_base + x.x @ x.x @ conv_plan::gpu
-conv_kept @ if i >= p.items @ if i > p.items @ conv_plan::gpu
+conv_cached @ if at < item.write @ if at <= item.write @ conv_plan::gpu
+conv_cached @ p.a_base + x.x @ x.x @ conv_plan::gpu
+conv_cached @ if i >= p.items @ if i > p.items @ conv_plan::gpu
 matmul_matrix @ vec4(n) > vec4(0u, 2u @ vec4(n) >= vec4(0u, 2u @ matmul::gpu::matrix::integers
 matmul_matrix @ vec4(1u, 3u, 5u, 7u) @ vec4(0u, 2u, 4u, 6u) @ matmul::gpu::matrix::integers
 matmul_matrix @ (at & 1u) != 0u @ (at & 3u) != 0u @ matmul::gpu::matrix::integers

@@ -1,6 +1,6 @@
 //! Polynomials at points: `Σ_i c_i t^i` by Horner's scheme, degree times a multiply-add a point.
 
-use super::units::{ByCost, Units};
+use super::worklist::{ByCost, Worklist};
 use super::{Arithmetic, pair_params, par_tiles, twin_of};
 use crate::plan::{
     Access, CpuArgs, CpuKernel, Dispatch, Kernel, Launch, Offset, Output, OutputLayout, Param,
@@ -56,7 +56,7 @@ impl Eval {
             }
         }
         let points = |pair: u32| (pair, b.length(pairs.get(pair as usize).1));
-        let units = Units::new(op, by_cost.iter().map(points), WG)?;
+        let units = Worklist::new(op, by_cost.iter().map(points), WG)?;
         let ([kind, right], list) = pair_params(op, pairs, b.len())?;
         let c_meta = result.map_or(Slot::InputMeta(1), Slot::Meta);
         let list = list.map_or(c_meta.clone(), |list| {

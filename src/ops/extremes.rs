@@ -1,7 +1,7 @@
 //! Every launch over lengths at which 32 bits end, for the CPU and for a GPU that has room for anything: planned, or
 //! refused with the error of a size. Tests are built with overflow checks.
 
-use super::ambient::{Along, Ambient, Beside, Combine};
+use super::ambient::{Along, Ambient, Combine, Concat};
 use super::conv::Conv;
 use super::convert::Convert;
 use super::correlate_max::{CorrelateMax, Seek};
@@ -130,7 +130,7 @@ fn pairs_of_series() {
                 check(Op::Combine(Combine { operation, dtype }));
             }
             for along in [Along::Axis(0), Along::Diagonal] {
-                check(Op::Beside(Beside { along, dtype }));
+                check(Op::Concat(Concat { along, dtype }));
             }
             for kind in [kron::Kind::Kron, kron::Kind::Outer] {
                 check(Op::Kron(Kron { kind, dtype }));
@@ -276,10 +276,10 @@ fn pairs_of_matrices() {
         check(Op::Combine(Combine { operation, dtype }));
         for axis in [0, 1] {
             let (along, dtype) = (Along::Axis(axis), DType::F16);
-            check(Op::Beside(Beside { along, dtype }));
+            check(Op::Concat(Concat { along, dtype }));
         }
         let along = Along::Diagonal;
-        check(Op::Beside(Beside { along, dtype }));
+        check(Op::Concat(Concat { along, dtype }));
         for kind in [kron::Kind::Kron, kron::Kind::Outer] {
             check(Op::Kron(Kron { kind, dtype }));
         }

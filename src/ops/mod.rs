@@ -8,6 +8,8 @@ mod butterfly;
 pub(crate) mod cast;
 pub(crate) mod conv;
 pub(crate) mod convert;
+#[cfg(feature = "gpu")]
+mod coop_tile;
 pub(crate) mod correlate_max;
 pub(crate) mod eval;
 pub(crate) mod fft;
@@ -17,22 +19,20 @@ pub(crate) mod lines;
 pub(crate) mod map;
 pub(crate) mod maps;
 pub(crate) mod matmul;
+mod multipass;
 mod op;
-mod passes;
+mod parallel;
 pub(crate) mod reduce;
+#[cfg(feature = "gpu")]
+mod register_tile;
 pub(crate) mod scatter;
 pub(crate) mod select;
-#[cfg(feature = "gpu")]
-mod sets;
 pub(crate) mod shape_matmul;
 #[cfg(feature = "gpu")]
-mod squares;
+mod split_k;
 pub(crate) mod strided;
-#[cfg(feature = "gpu")]
-mod tile;
 mod transpose;
-mod units;
-mod walk;
+mod worklist;
 
 #[cfg(test)]
 mod extremes;
@@ -59,7 +59,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &fft::SMOOTH,
     &fft::REAL,
     &fft::BLUESTEIN,
-    &passes::KERNEL,
+    &multipass::KERNEL,
     &kron::KERNEL,
     &matmul::KERNEL,
     &bsr::MATMUL,
@@ -86,10 +86,10 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &conv::PLACE,
     &eval::KERNEL,
     &conv::FUSED,
-    &conv::kept::KERNEL,
+    &conv::cached_spectra::KERNEL,
     &correlate_max::TILES,
     &correlate_max::FINISH,
-    &correlate_max::UNIT,
+    &correlate_max::NORMALIZE,
     &reduce::KERNEL,
     &reduce::TILES,
     &reduce::PAIR,
@@ -104,7 +104,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
 #[cfg(feature = "gpu")]
 pub(crate) static GENERATORS: &[Generate] = &[
     ("conv_fused", conv::generate_fused),
-    ("conv_kept", conv::kept::generate),
+    ("conv_cached", conv::cached_spectra::generate),
     ("matmul", matmul::generate),
     ("bsr_matmul", bsr::generate),
     ("map_table", maps::generate),
@@ -115,7 +115,7 @@ pub(crate) static GENERATORS: &[Generate] = &[
     ("fft_smooth", fft::generate_smooth),
     ("fft_filter", fft::generate_filter),
     ("fft_bluestein", fft::generate_bluestein),
-    ("fft_pass", passes::generate),
+    ("fft_pass", multipass::generate),
 ];
 
 /// A name, and what it stands for with these flags.
@@ -134,8 +134,8 @@ macro_rules! twin_of {
         }
     };
 }
+use parallel::{par_elements, par_runs, par_tiles};
 use twin_of;
-use walk::{par_elements, par_runs, par_tiles};
 
 /// Arithmetic of an element type: integers wrap.
 pub(crate) trait Arithmetic: Real {

@@ -22,13 +22,13 @@ pub(crate) enum Op {
     Cast(cast::Cast),
     Convert(convert::Convert),
     Combine(ambient::Combine),
-    Beside(ambient::Beside),
+    Concat(ambient::Concat),
     Along(lines::Along),
     Reduce(reduce::Reduce),
     ReducePairs(reduce::ReducePairs),
     Conv(conv::Conv),
-    Spectra(conv::kept::Spectra),
-    Kept(conv::kept::Mode),
+    Spectra(conv::cached_spectra::Spectra),
+    CachedSpectra(conv::cached_spectra::Mode),
     CorrelateMax(correlate_max::CorrelateMax),
     Eval(eval::Eval),
     Kron(kron::Kron),
@@ -99,14 +99,17 @@ impl Op {
             Op::Cast(cast) => cast.launch(inputs[0]).into(),
             Op::Convert(convert) => convert.launch(inputs[0]).into(),
             Op::Combine(combine) => combine.launch(asked.both(), asked.pairs())?.into(),
-            Op::Beside(beside) => beside.launch(asked.both(), asked.pairs())?.into(),
+            Op::Concat(concat_axes) => concat_axes.launch(asked.both(), asked.pairs())?.into(),
             Op::Reduce(reduce) => reduce.launch(inputs[0])?.into(),
             Op::ReducePairs(reduce) => reduce.launch(asked.both(), asked.pairs())?.into(),
             Op::Conv(conv) => conv.launch(asked.both(), asked.pairs(), device)?.into(),
-            Op::Spectra(_) => conv::kept::spectra(inputs[1], inputs[0], device.costs)?.into(),
-            Op::Kept(mode) => {
+            Op::Spectra(_) => {
+                conv::cached_spectra::spectra(inputs[1], inputs[0], device.costs)?.into()
+            }
+            Op::CachedSpectra(mode) => {
                 let (signals, kernels) = (inputs[0], inputs[2]);
-                conv::kept::launch(*mode, device.costs, signals, kernels, asked.pairs())?.into()
+                conv::cached_spectra::launch(*mode, device.costs, signals, kernels, asked.pairs())?
+                    .into()
             }
             Op::CorrelateMax(search) => search.launch(asked.both(), asked.pairs(), device)?.into(),
             Op::Eval(eval) => eval.launch(asked.both(), asked.pairs())?.into(),

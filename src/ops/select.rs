@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::{par_tiles, stream_groups};
 use crate::plan::{
-    Access, Beside, CpuArgs, CpuKernel, Dispatch, Kernel, Launch, Output, OutputLayout, Param,
+    Access, Attachment, CpuArgs, CpuKernel, Dispatch, Kernel, Launch, Output, OutputLayout, Param,
     Plan, PlanBuffer, Slot, Variant, cost_of, stream_tile,
 };
 use crate::ragged::{DType, Layout, Offsets, Permutation, total_overflow};
@@ -85,7 +85,7 @@ impl SortByLength {
     pub(crate) fn plan(self, x: &Layout) -> Result<Plan> {
         let order = Permutation::by_length(x)?;
         let launch = plan("reorder", self.dtype, x, order.as_slice())?;
-        Ok(Plan::from(launch).with(Beside::Permutation(order)))
+        Ok(Plan::from(launch).with(Attachment::Permutation(order)))
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct Nested {
     pub b: Option<Layout>,
     pub c: Layout,
     /// A bit for each axis that a kernel sees and along which the right box begins where the left one ends.
-    pub beside: u32,
+    pub concat_axes: u32,
 }
 
 impl Boxes {
@@ -56,39 +56,39 @@ pub(crate) fn check_ranks(op: &'static str, a: &Layout, b: &Layout) -> Result<()
 }
 
 impl Nested {
-    /// Plans the results' boxes: along the axes of `beside` the sum of the extents, along others the larger one.
+    /// Plans the results' boxes: along the axes of `concat_axes` the sum of the extents, along others the larger one.
     ///
     /// Axis j merges into axis j − 1 when every pair has equal extents on it, and is not side by side: rows of a
     /// constant width then become vectors. One pass over the pairs, two above rank 1.
     pub(crate) fn new(
         op: &'static str,
-        beside: u32,
+        concat_axes: u32,
         a: &Layout,
         b: &Layout,
         pairs: &Pairs,
     ) -> Result<Nested> {
         check_ranks(op, a, b)?;
         if a.rank() == 1 {
-            let result = Layout::from_offsets(vectors(op, beside != 0, a, b, pairs)?);
+            let result = Layout::from_offsets(vectors(op, concat_axes != 0, a, b, pairs)?);
             return Ok(Nested {
                 c: result.clone(),
                 result,
                 a: None,
                 b: None,
-                beside,
+                concat_axes,
             });
         }
         let rank = a.rank();
         let mut offsets = Offset::new(op, pairs.len())?;
         let mut extents = host::room(op, pairs.len() * rank)?;
         // Bit j: some pair differs on axis j, or all are side by side.
-        let mut differs = beside;
+        let mut differs = concat_axes;
         for (pair, (x, y)) in pairs.iter().enumerate() {
             let mut size = 1u64;
             for axis in 0..rank {
                 let (m, n) = (a.extents()[x * rank + axis], b.extents()[y * rank + axis]);
                 differs |= u32::from(m != n) << axis;
-                let extent = match beside >> axis & 1 {
+                let extent = match concat_axes >> axis & 1 {
                     0 => m.max(n),
                     _ => m.checked_add(n).ok_or_else(|| Error::SizeOverflow {
                         op,
@@ -105,8 +105,8 @@ impl Nested {
         let result = Layout::with_extents_unchecked(offsets, rank, extents);
         let begins = differs | 1;
         let group = |axis: usize| (begins & ((1 << axis) - 1)).count_ones();
-        let beside = (0..rank)
-            .filter(|axis| beside >> axis & 1 == 1)
+        let concat_axes = (0..rank)
+            .filter(|axis| concat_axes >> axis & 1 == 1)
             .fold(0, |seen, axis| seen | 1 << group(axis));
         let merged = |layout: &Layout| merge(op, layout, differs);
         Ok(match (merged(a)?, merged(b)?, merged(&result)?) {
@@ -115,14 +115,14 @@ impl Nested {
                 a: Some(a),
                 b: Some(b),
                 c,
-                beside,
+                concat_axes,
             },
             _ => Nested {
                 c: result.clone(),
                 result,
                 a: None,
                 b: None,
-                beside,
+                concat_axes,
             },
         })
     }
@@ -213,12 +213,12 @@ pub(crate) fn merge(op: &'static str, layout: &Layout, differs: u32) -> Result<O
 /// The offsets of vectors as long as the longer of each pair, or as both together.
 fn vectors(
     op: &'static str,
-    beside: bool,
+    concat_axes: bool,
     a: &Layout,
     b: &Layout,
     pairs: &Pairs,
 ) -> Result<Offsets> {
-    let length = |m: u32, n: u32| match beside {
+    let length = |m: u32, n: u32| match concat_axes {
         true => u64::from(m) + u64::from(n),
         false => u64::from(m.max(n)),
     };
@@ -394,13 +394,13 @@ mod tests {
         let last_but_one = plan(0b0100);
         assert_eq!(last_but_one.result.extents(), [2, 3, 5, 5, 1, 1, 8, 1]);
         assert_eq!(last_but_one.c.extents(), [6, 25, 1, 8]);
-        assert_eq!(last_but_one.beside, 0b10);
+        assert_eq!(last_but_one.concat_axes, 0b10);
         let both = plan(0b1001);
         assert_eq!(both.result.extents(), [4, 3, 4, 10, 2, 1, 7, 2]);
         assert_eq!(both.a.unwrap().extents(), [6, 4, 5, 1, 1, 1]);
-        assert_eq!(both.beside, 0b101);
+        assert_eq!(both.concat_axes, 0b101);
         let first = Nested::new("concat", 1, &a, &a, &pairs).unwrap();
-        assert_eq!((first.c.rank(), first.beside), (1, 1));
+        assert_eq!((first.c.rank(), first.concat_axes), (1, 1));
         assert_eq!(first.c.offsets().as_slice(), [0, 240, 242]);
         let tall = layout(&[[3 << 30, 0, 1, 1]]);
         let pairs = Pairs::elementwise("concat", &tall, &tall).unwrap();

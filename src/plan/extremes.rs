@@ -175,8 +175,8 @@ fn ambient_boxes_are_planned_or_refused() {
         let all = boxes(rank);
         for (a, b) in all.iter().flat_map(|a| all.iter().map(move |b| (a, b))) {
             let pairs = Pairs::new("add", a, b, Pairing::AllToAll).unwrap();
-            for beside in [0, 1, (1 << rank) - 1] {
-                match Nested::new("add", beside, a, b, &pairs) {
+            for concat_axes in [0, 1, (1 << rank) - 1] {
+                match Nested::new("add", concat_axes, a, b, &pairs) {
                     Ok(nested) => assert_eq!(nested.result.len(), 1),
                     Err(error) => assert_eq!(error.kind(), "size_overflow"),
                 }

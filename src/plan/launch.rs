@@ -16,7 +16,7 @@ use crate::ragged::{DType, Identity, Layout, Pairs, Permutation};
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub what: What,
-    pub beside: Beside,
+    pub attached: Attachment,
     pub prepared: Prepared,
 }
 
@@ -32,7 +32,7 @@ pub(crate) enum What {
 
 /// What comes with the results and has no values on the device.
 #[derive(Debug)]
-pub(crate) enum Beside {
+pub(crate) enum Attachment {
     Nothing,
     /// In which the results are to be seen, or the extents of matrices of them.
     Layout(OutputLayout),
@@ -54,7 +54,7 @@ impl From<Launch> for Plan {
     fn from(launch: Launch) -> Plan {
         Plan {
             what: What::Launch(launch),
-            beside: Beside::Nothing,
+            attached: Attachment::Nothing,
             prepared: Prepared::default(),
         }
     }
@@ -64,13 +64,13 @@ impl Plan {
     pub(crate) fn view(layout: OutputLayout, skipped: usize) -> Plan {
         Plan {
             what: What::View { layout, skipped },
-            beside: Beside::Nothing,
+            attached: Attachment::Nothing,
             prepared: Prepared::default(),
         }
     }
 
-    pub(crate) fn with(self, beside: Beside) -> Plan {
-        Plan { beside, ..self }
+    pub(crate) fn with(self, attached: Attachment) -> Plan {
+        Plan { attached, ..self }
     }
 
     /// Names layouts with the contents of an input by its position: a batch that keeps its shapes through a loop keeps
@@ -85,7 +85,7 @@ impl Plan {
                 *named = OutputLayout::Input(i);
             }
         };
-        if let Beside::Layout(layout) = &mut self.beside {
+        if let Attachment::Layout(layout) = &mut self.attached {
             settle(layout);
         }
         match &mut self.what {
@@ -115,13 +115,13 @@ impl Plan {
             OutputLayout::Input(_) => 0,
             OutputLayout::New(layout) => layout.bytes(),
         };
-        let beside = match &self.beside {
-            Beside::Nothing => 0,
-            Beside::Layout(layout) => of(layout),
-            Beside::Permutation(order) => 8 * order.len(),
+        let attached = match &self.attached {
+            Attachment::Nothing => 0,
+            Attachment::Layout(layout) => of(layout),
+            Attachment::Permutation(order) => 8 * order.len(),
         };
         size_of::<Plan>()
-            + beside
+            + attached
             + match &self.what {
                 What::View { layout, .. } => of(layout),
                 What::Launch(launch) => launch.bytes(of),

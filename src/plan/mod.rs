@@ -29,7 +29,7 @@ pub(crate) use choices::{Choices, check_rank};
 pub(crate) use costs::{Costs, Engine, FEW_RESULTS, transform_work};
 pub(crate) use kernel::{Access, Kernel, Variant, for_each_type};
 pub(crate) use launch::{
-    Beside, CpuArgs, CpuInput, CpuKernel, CpuOutput, Dispatch, Launch, Outcome, Output,
+    Attachment, CpuArgs, CpuInput, CpuKernel, CpuOutput, Dispatch, Launch, Outcome, Output,
     OutputLayout, Param, Plan, PlanBuffer, Prepared, Slot, Table, What, cost_of,
 };
 pub(crate) use method::Choice;

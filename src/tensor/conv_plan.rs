@@ -5,7 +5,7 @@ use num_complex::Complex32;
 use super::run::Call;
 use super::{Paired, Tensor};
 use crate::ops::Op;
-use crate::ops::conv::kept::{Mode, Spectra};
+use crate::ops::conv::cached_spectra::{Mode, Spectra};
 use crate::ragged::{Layout, Pairs};
 use crate::{Error, Result};
 
@@ -104,7 +104,7 @@ impl ConvPlan {
         let operands = [signals.operand(), self.spectra.operand(), kernels];
         Call {
             pairs: Some(&self.pairs),
-            ..Call::new(device, Op::Kept(mode), &operands)
+            ..Call::new(device, Op::CachedSpectra(mode), &operands)
         }
         .one()
     }

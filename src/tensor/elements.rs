@@ -4,7 +4,7 @@ use super::Tensor;
 use super::run::Call;
 use crate::ops::Op;
 use crate::ops::select::{Join, Reorder, Select, SortByLength};
-use crate::plan::Beside;
+use crate::plan::Attachment;
 use crate::ragged::{Permutation, Scalar};
 use crate::{Error, Result, host};
 
@@ -79,8 +79,8 @@ impl<T: Scalar> Tensor<T> {
         let operands = [self.operand()];
         let call = Call::new(&self.device, Op::SortByLength(sort), &operands);
         let (sorted, plan) = call.run().map_err(|error| error.named("sort_by_length"))?;
-        match &plan.beside {
-            Beside::Permutation(order) => Ok((sorted, order.clone())),
+        match &plan.attached {
+            Attachment::Permutation(order) => Ok((sorted, order.clone())),
             _ => Ok((sorted, Permutation::by_length(&self.layout)?)),
         }
     }

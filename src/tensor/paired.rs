@@ -6,7 +6,7 @@ use super::device::Backend;
 use super::run::{Call, Operand};
 use crate::Result;
 use crate::ops::Op;
-use crate::ops::ambient::{Along, Ambient, Beside, Combine};
+use crate::ops::ambient::{Along, Ambient, Combine, Concat};
 use crate::plan::{ConvMethod, ConvMode, Window, check_work};
 use crate::ragged::{Layout, Pairing, Pairs, Real, Scalar};
 
@@ -71,7 +71,7 @@ impl<T: Scalar> Paired<'_, T> {
     /// # Errors
     /// Those of [`Tensor::concat`].
     pub fn concat(&self, axis: usize) -> Result<Tensor<T>> {
-        self.beside(Along::Axis(axis))
+        self.concat_axes(Along::Axis(axis))
     }
 
     /// [`Tensor::block_diag`] of every pair.
@@ -79,12 +79,12 @@ impl<T: Scalar> Paired<'_, T> {
     /// # Errors
     /// Those of [`Tensor::block_diag`].
     pub fn block_diag(&self) -> Result<Tensor<T>> {
-        self.beside(Along::Diagonal)
+        self.concat_axes(Along::Diagonal)
     }
 
-    fn beside(&self, along: Along) -> Result<Tensor<T>> {
+    fn concat_axes(&self, along: Along) -> Result<Tensor<T>> {
         let dtype = T::DTYPE;
-        self.run(Op::Beside(Beside { along, dtype }))
+        self.run(Op::Concat(Concat { along, dtype }))
     }
 
     /// The number of pairs.

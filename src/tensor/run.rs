@@ -8,7 +8,7 @@ use crate::cpu;
 #[cfg(feature = "gpu")]
 use crate::gpu::GpuInput;
 use crate::ops::{Asked, Op};
-use crate::plan::{Ask, Beside, Launch, OutputLayout, Plan, Prepared, What, check_work};
+use crate::plan::{Ask, Attachment, Launch, OutputLayout, Plan, Prepared, What, check_work};
 use crate::ragged::{Layout, Pairs, Scalar};
 use crate::{Error, Result, host};
 
@@ -71,8 +71,8 @@ impl<'a> Call<'a> {
     pub(super) fn with_layout<T: Scalar>(self) -> Result<(Tensor<T>, Layout)> {
         let operands = self.operands;
         let (result, plan) = self.run()?;
-        let layout = match &plan.beside {
-            Beside::Layout(layout) => layout.get(|i| operands[i].layout).clone(),
+        let layout = match &plan.attached {
+            Attachment::Layout(layout) => layout.get(|i| operands[i].layout).clone(),
             _ => result.layout().clone(),
         };
         Ok((result, layout))

@@ -3,10 +3,10 @@
 //!
 //! Cost: the operands and their layouts read once, the result written once, in one dispatch.
 
-mod beside;
+mod concat;
 mod twin;
 
-pub(crate) use self::beside::{Along, Beside, check_concat};
+pub(crate) use self::concat::{Along, Concat, check_concat};
 use self::twin::combine;
 use super::{pair_params, stream_groups, twin_of};
 use crate::Result;
@@ -62,7 +62,7 @@ pub(crate) static VECTORS: Kernel = Kernel {
         },
         Variant {
             dtype: DType::U32,
-            flags: &["BESIDE"],
+            flags: &["CONCAT"],
         },
     ],
 };
@@ -122,19 +122,19 @@ pub(crate) static BOXES: Kernel = Kernel {
         },
         Variant {
             dtype: DType::U32,
-            flags: &["BESIDE"],
+            flags: &["CONCAT"],
         },
         Variant {
             dtype: DType::U32,
-            flags: &["BESIDE", "RANK2"],
+            flags: &["CONCAT", "RANK2"],
         },
         Variant {
             dtype: DType::F16,
-            flags: &["BESIDE"],
+            flags: &["CONCAT"],
         },
         Variant {
             dtype: DType::F16,
-            flags: &["BESIDE", "RANK2"],
+            flags: &["CONCAT", "RANK2"],
         },
     ],
 };

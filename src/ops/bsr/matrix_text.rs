@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::ops::tile::{Tile, only_if};
+use crate::ops::coop_tile::{Tile, only_if};
 use crate::plan::{Matrices, SparseTile};
 
 pub(super) fn tile(of: &SparseTile, matrices: Matrices, inner: [bool; 2]) -> Tile {

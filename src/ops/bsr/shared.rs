@@ -3,9 +3,9 @@
 
 use std::fmt::Write;
 
-use crate::ops::sets::{Sets, Side};
+use crate::ops::split_k::{Side, SplitK};
 
-pub(super) fn text(sets: &Sets) -> String {
+pub(super) fn text(sets: &SplitK) -> String {
     let mut out = String::new();
     sets.declare(&mut out);
     let _ = writeln!(

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::shared;
-use crate::ops::sets::Sets;
-use crate::ops::squares::{Side, Squares};
+use crate::ops::register_tile::{RegisterTile, Side};
+use crate::ops::split_k::SplitK;
 use crate::plan::{SPARSE, SPARSE_NATIVE, SparseTile};
 
 /// What `#generate "bsr_matmul"` stands for.
@@ -18,7 +18,7 @@ pub(crate) fn generate(flags: &[&str]) -> String {
     );
     if tile.sets > 1 {
         return out
-            + &shared::text(&Sets {
+            + &shared::text(&SplitK {
                 rows: tile.rows,
                 columns: tile.columns,
                 part: tile.part,
@@ -26,7 +26,7 @@ pub(crate) fn generate(flags: &[&str]) -> String {
             });
     }
     Writer {
-        squares: Squares {
+        registers: RegisterTile {
             rows: tile.rows,
             columns: tile.columns,
             part: tile.part,
@@ -40,7 +40,7 @@ pub(crate) fn generate(flags: &[&str]) -> String {
 }
 
 struct Writer<'a> {
-    squares: Squares,
+    registers: RegisterTile,
     sampled: bool,
     out: &'a mut String,
 }
@@ -51,28 +51,28 @@ impl Writer<'_> {
     }
 
     fn tile(&mut self) {
-        self.squares.declare(self.out);
+        self.registers.declare(self.out);
         let _ = writeln!(self.out, "fn make_tile(t: Tile, lid: u32) {{");
         self.line("let a_along = t.a_row == 1u;");
         self.line("let b_along = t.b_column == 1u;");
-        for side in self.squares.sides() {
+        for side in self.registers.sides() {
             self.places(&side);
         }
-        self.squares.squares(self.out);
+        self.registers.squares(self.out);
         self.line("var w0 = begin(t);");
         self.line("var w1 = advance(t, w0);");
         self.load();
         self.line("var done = 0u;\n    loop {");
         self.line("let end = min(done + p.chunk, t.steps);");
-        self.squares.begin(self.out);
+        self.registers.begin(self.out);
         self.line("for (var step = done; step < end; step++) {");
         self.line("workgroupBarrier();");
-        self.squares.stage(self.out);
+        self.registers.stage(self.out);
         self.line("workgroupBarrier();");
         self.line("w0 = advance(t, w1);");
         self.line("w1 = advance(t, w0);");
         self.load();
-        self.squares.multiply(self.out);
+        self.registers.multiply(self.out);
         self.line("}");
         self.line("let first = done == 0u;");
         self.line("done = end;");
@@ -83,21 +83,21 @@ impl Writer<'_> {
     /// Which half of a stage an invocation's quads are in, and where they are from that half's begin on. A quad lies in
     /// one half, and in one block.
     fn places(&mut self, side: &Side) {
-        self.squares.places(side, self.out);
+        self.registers.places(side, self.out);
         let (name, [stride, deep]) = match side.name {
             "a" => ("a", ["t.a_row", "t.a_column"]),
             _ => ("b", ["t.b_column", "t.b_row"]),
         };
-        for s in 0..self.squares.slots(side) {
+        for s in 0..self.registers.slots(side) {
             let id = format!("{name}{s}");
             let count = match name {
                 "a" => format!("inside(t.a_rows, {id}_side)"),
                 _ => format!("columns_of(t, {id}_side)"),
             };
-            let count = match self.squares.partial(side, s) {
+            let count = match self.registers.partial(side, s) {
                 true => format!(
                     "select(0u, {count}, lid < {}u)",
-                    self.squares.quads(side) - s * self.squares.invocations()
+                    self.registers.quads(side) - s * self.registers.invocations()
                 ),
                 false => count,
             };
@@ -123,18 +123,18 @@ impl Writer<'_> {
     /// The next stage's values from memory. All of them in one branch, so that all are under way together.
     fn load(&mut self) {
         self.line("if t.quads && min(w0.left, w1.left) >= HALF {");
-        for side in self.squares.sides() {
+        for side in self.registers.sides() {
             let name = side.name;
-            for s in 0..self.squares.slots(&side) {
+            for s in 0..self.registers.slots(&side) {
                 self.line(&format!(
                     "{name}{s} = {name}_quad(select(w0.{name}, w1.{name}, {name}{s}_upper) + {name}{s}_at);"
                 ));
             }
         }
         self.line("} else {");
-        for side in self.squares.sides() {
+        for side in self.registers.sides() {
             let name = side.name;
-            for s in 0..self.squares.slots(&side) {
+            for s in 0..self.registers.slots(&side) {
                 let id = format!("{name}{s}");
                 self.line(&format!(
                     "{id} = {name}_values(select(w0.{name}, w1.{name}, {id}_upper) + {id}_at, there({name}_along, {id}_count, {id}_within, select(w0.left, w1.left, {id}_upper)));"
@@ -149,7 +149,7 @@ impl Writer<'_> {
     fn store(&mut self) {
         let mut put = String::new();
         let [mut add, mut set] = [(); 2].map(|()| String::new());
-        self.squares.each(|i, q, row, column| {
+        self.registers.each(|i, q, row, column| {
             let _ = writeln!(put, "    put_quad(t, {row}, {column}, s{i}_{q}, first);");
             let at = format!("(t.c + ({row}) * t.c_row + {column}) >> 2u");
             let _ = writeln!(add, "    s{i}_{q} += TO[{at}];");

@@ -1,7 +1,7 @@
 //! Convolution as it is written: m·n multiply-adds a pair, seven results an invocation.
 
 use crate::ops::pair_params;
-use crate::ops::units::Units;
+use crate::ops::worklist::Worklist;
 use crate::plan::{Access, ConvMode, Dispatch, Kernel, Param, PlanBuffer, Slot, for_each_type};
 use crate::ragged::{DType, Layout, Pairs};
 use crate::{Result, host};
@@ -75,7 +75,7 @@ pub(super) fn dispatches(
         }
         let longest_first = side.pairs.iter().rev().flatten();
         let strips = |&pair: &u32| (pair, result.length(pair as usize).div_ceil(R));
-        let work = Units::new(op, longest_first.map(strips), WG)?;
+        let work = Worklist::new(op, longest_first.map(strips), WG)?;
         let (units, entries, groups) = (work.units, work.entries(), work.groups);
         let (x, y) = (swapped, 1 - swapped);
         let backwards = |operand: usize| Param::U32(u32::from(correlate && operand == 1));

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use super::fused::Item;
-use crate::ops::passes::{
+use crate::ops::multipass::{
     self, BACKWARDS, Long, PLAIN, PRODUCT, Place, RIGHT_ANGLE, back, pass_count, there,
 };
 use crate::plan::Dispatch;
@@ -123,8 +123,8 @@ pub(super) fn dispatches(
     let mut words = [0; SCRATCHES];
     let mut turn = Turn::new(op);
     let mut finish = |turn: &mut Turn| {
-        dispatches.extend(passes::dispatches(op, &turn.operands)?);
-        dispatches.extend(passes::dispatches(op, &turn.products)?);
+        dispatches.extend(multipass::dispatches(op, &turn.operands)?);
+        dispatches.extend(multipass::dispatches(op, &turn.products)?);
         turn.used[ASIDE] = turn.used[ASIDE].max(turn.by_products);
         for (words, used) in words.iter_mut().zip(turn.used) {
             *words = (2 * u64::from(used)).max(*words);

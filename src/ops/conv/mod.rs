@@ -4,10 +4,10 @@
 //! multiply-adds a pair, by transforms of length L about 15 L log₂ L operations.
 
 mod boxes;
+pub(crate) mod cached_spectra;
 mod direct;
 mod fused;
 mod gpu;
-pub(crate) mod kept;
 mod long;
 mod spectral;
 mod twin;

@@ -140,11 +140,11 @@ impl Workspace {
 }
 
 /// Convolution by transforms of one length with kernels whose spectra are kept.
-pub(super) struct Kept(RealFft);
+pub(super) struct OverlapSave(RealFft);
 
-impl Kept {
-    pub(super) fn new(length: usize) -> Kept {
-        Kept(RealFft::new(length))
+impl OverlapSave {
+    pub(super) fn new(length: usize) -> OverlapSave {
+        OverlapSave(RealFft::new(length))
     }
 
     /// The spectrum of a kernel.

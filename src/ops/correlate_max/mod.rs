@@ -3,9 +3,9 @@
 //! Cost: as the convolution, or m·n multiply-adds a pair; memory: 8 bytes a pair or a tile of 448 lags, and for the
 //! distance copies of the operands.
 
+mod normalize;
 mod tiles;
 mod twin;
-mod unit;
 
 use super::conv::{ConvRequest, Item, Items, Operand, result_length};
 use super::{Traits, pair_params};
@@ -17,7 +17,7 @@ use crate::ragged::{DType, Layout, Pairs, Shape};
 use crate::{Result, host};
 use tiles::Tiles;
 
-pub(crate) use unit::KERNEL as UNIT;
+pub(crate) use normalize::KERNEL as NORMALIZE;
 
 pub(crate) static TILES: Kernel = Kernel {
     stem: "correlate_max",
@@ -130,7 +130,7 @@ impl CorrelateMax {
             ],
             Seek::Distance => {
                 scratch.extend([a.total() as u64, b.total() as u64]);
-                dispatches.extend([unit::dispatch(a, 0, 1), unit::dispatch(b, 1, 2)]);
+                dispatches.extend([normalize::dispatch(a, 0, 1), normalize::dispatch(b, 1, 2)]);
                 [
                     (Slot::Scratch(1), Param::U32(0)),
                     (Slot::Scratch(2), Param::U32(0)),

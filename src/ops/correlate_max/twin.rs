@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::unit::{blocked_sum, unit};
+use super::normalize::{blocked_sum, normalize};
 use crate::cpu::Workspace;
 use crate::ops::conv::{Engine, directly, result_length};
 use crate::ops::par_runs;
@@ -63,8 +63,8 @@ pub(super) fn largest(args: &mut CpuArgs<'_>, choices: &Choices) -> Result<()> {
 pub(super) fn distance(args: &mut CpuArgs<'_>, choices: &Choices) -> Result<()> {
     let (a, a_layout) = args.input::<f32>(0);
     let (b, b_layout) = args.input::<f32>(1);
-    let a = units(a, a_layout)?;
-    let b = units(b, b_layout)?;
+    let a = normalized(a, a_layout)?;
+    let b = normalized(b, b_layout)?;
     let pairs = args.pairs();
     let engine = Engine::new(choices);
     run(args, 1.0, |pair| {
@@ -90,18 +90,18 @@ pub(super) fn distance(args: &mut CpuArgs<'_>, choices: &Choices) -> Result<()> 
 }
 
 /// Every element as a multiple of length 1.
-fn units(values: &[f32], layout: &Layout) -> Result<Vec<f32>> {
-    let mut units = host::zeroed::<f32>("sbd", layout.total())?;
-    par_runs(layout.offsets(), &mut units, &|run, mut units| {
+fn normalized(values: &[f32], layout: &Layout) -> Result<Vec<f32>> {
+    let mut normalized = host::zeroed::<f32>("sbd", layout.total())?;
+    par_runs(layout.offsets(), &mut normalized, &|run, mut normalized| {
         for element in run {
             let range = layout.offsets().range(element);
-            let (own, rest) = units.split_at_mut(range.len());
-            unit(&values[range], own);
-            units = rest;
+            let (own, rest) = normalized.split_at_mut(range.len());
+            normalize(&values[range], own);
+            normalized = rest;
         }
         Ok(())
     })?;
-    Ok(units)
+    Ok(normalized)
 }
 
 /// Fills both results from the best index of every pair.

@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 
 use super::plan::{Item, Modes, REAL};
-use crate::ops::passes::{
+use crate::ops::multipass::{
     self, CHIRP, FILTER, Long, PAIRED, PLAIN, PRODUCT, Place, back, pass_count, there,
 };
 use crate::plan::Dispatch;
@@ -21,7 +21,7 @@ use crate::{Error, Result, host};
 pub(super) const SCRATCH: u64 = 1 << 27;
 
 /// log2 of the longest transform, and of the longest inside Bluestein's.
-pub(super) const LOG_LONGEST: u32 = passes::LOG_LONGEST;
+pub(super) const LOG_LONGEST: u32 = multipass::LOG_LONGEST;
 pub(super) const LOG_LONGEST_CONVOLVED: u32 = 23;
 
 /// Values put aside between passes, and spectra.
@@ -159,8 +159,8 @@ pub(super) fn dispatches(
     let mut words = [0; SCRATCHES];
     let mut turn = Turn::new(op);
     let mut finish = |turn: &mut Turn| {
-        dispatches.extend(passes::dispatches(op, &turn.first)?);
-        dispatches.extend(passes::dispatches(op, &turn.then)?);
+        dispatches.extend(multipass::dispatches(op, &turn.first)?);
+        dispatches.extend(multipass::dispatches(op, &turn.then)?);
         for (words, used) in words.iter_mut().zip(turn.used) {
             *words = (2 * u64::from(used)).max(*words);
         }

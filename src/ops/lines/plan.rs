@@ -1,6 +1,6 @@
 //! Which invocations go through which line: by its length and step alone, so that a neighbour never changes a result.
 
-use crate::ops::units::Units;
+use crate::ops::worklist::Worklist;
 use crate::plan::PlanBuffer;
 use crate::ragged::Layout;
 use crate::{Error, Result, host};
@@ -147,7 +147,7 @@ impl Plan {
                 continue;
             }
             let lanes = 1 << (class % CLASSES);
-            let units = Units::new(op, elements.into_iter(), WORKGROUP / lanes)?;
+            let units = Worklist::new(op, elements.into_iter(), WORKGROUP / lanes)?;
             planned.push(Class {
                 lanes,
                 apart: class >= CLASSES,

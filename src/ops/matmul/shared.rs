@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use super::text::NATIVE_BLOCK;
-use crate::ops::sets::{Sets, Side};
+use crate::ops::split_k::{Side, SplitK};
 use crate::plan::DenseTile;
 
 pub(super) fn text(tile: &DenseTile) -> String {
-    let sets = Sets {
+    let sets = SplitK {
         rows: tile.rows,
         columns: tile.columns,
         part: tile.part,

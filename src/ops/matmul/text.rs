@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::shared;
-use crate::ops::squares::{Side, Squares};
+use crate::ops::register_tile::{RegisterTile, Side};
 use crate::plan::{DENSE, DenseTile, NATIVE};
 
 /// What `#generate "matmul"` stands for.
@@ -15,7 +15,7 @@ pub(crate) fn generate(flags: &[&str]) -> String {
     }
     let mut out = String::new();
     Writer {
-        squares: Squares {
+        registers: RegisterTile {
             rows: tile.rows,
             columns: tile.columns,
             part: tile.part,
@@ -34,7 +34,7 @@ pub(crate) fn generate(flags: &[&str]) -> String {
 pub(super) const NATIVE_BLOCK: &str = "min(32u * ((o.k + 2047u) / 2048u), BLOCK)";
 
 struct Writer<'a> {
-    squares: Squares,
+    registers: RegisterTile,
     /// Whether whole sums stay in registers, too, and not in the result.
     kept: bool,
     out: &'a mut String,
@@ -46,17 +46,17 @@ impl Writer<'_> {
     }
 
     fn tile(&mut self) {
-        self.squares.declare(self.out);
+        self.registers.declare(self.out);
         let _ = writeln!(
             self.out,
             "fn make_tile(o: Product, lid: u32) {{\n    let row0 = o.row0;\n    let column0 = o.column0;"
         );
         self.line("let a_along = p.a_transposed != 0u;");
         self.line("let b_along = p.b_transposed == 0u;");
-        for side in self.squares.sides() {
+        for side in self.registers.sides() {
             self.places(&side);
         }
-        self.squares.squares(self.out);
+        self.registers.squares(self.out);
         if self.late() {
             // A loop for each way to load, so that one has the registers.
             for (test, ways) in [("if o.quads {", ["quad"]), ("} else {", ["four"])] {
@@ -86,23 +86,23 @@ impl Writer<'_> {
         }
         self.line("loop {");
         self.line("let end = min(begin + block, o.k);");
-        self.squares.begin(self.out);
+        self.registers.begin(self.out);
         self.line(&format!(
             "for (var k = begin; k < end; k += {}u) {{",
-            self.squares.depth
+            self.registers.depth
         ));
         self.line("workgroupBarrier();");
-        self.squares.stage(self.out);
+        self.registers.stage(self.out);
         self.line("workgroupBarrier();");
-        self.load(&format!("(k + {}u)", self.squares.depth), ways);
-        self.squares.multiply(self.out);
+        self.load(&format!("(k + {}u)", self.registers.depth), ways);
+        self.registers.multiply(self.out);
         self.line("}");
         if self.kept {
             self.of_all_sums("    all{} += s{};\n");
             self.line("begin += block;");
             self.line("if begin >= o.k {\n        break;\n    }\n    }");
             let mut put = String::new();
-            self.squares.each(|i, q, row, column| {
+            self.registers.each(|i, q, row, column| {
                 let _ = writeln!(
                     put,
                     "    put_quad(o, row0 + {row}, column0 + {column}, all{i}_{q}, true, true);"
@@ -121,7 +121,7 @@ impl Writer<'_> {
     /// A line for each quad of sums, whose name is in place of braces.
     fn of_all_sums(&mut self, line: &str) {
         let mut text = String::new();
-        self.squares.each(|i, q, _, _| {
+        self.registers.each(|i, q, _, _| {
             text += &line.replace("{}", &format!("{i}_{q}"));
         });
         self.out.push_str(&text);
@@ -130,14 +130,14 @@ impl Writer<'_> {
     /// Whether what is done to whole sums is done when all are stored, so that the loop that makes many of them has the
     /// registers.
     fn late(&self) -> bool {
-        let [high, wide] = self.squares.part;
+        let [high, wide] = self.registers.part;
         high * wide > 32
     }
 
     /// Where in the operand an invocation's quads are, from a stage's begin on. Those beyond the operand's last row or
     /// column are the last one's, and make results that are not stored.
     fn places(&mut self, side: &Side) {
-        self.squares.places(side, self.out);
+        self.registers.places(side, self.out);
         let (name, origin, extent) = bounds(side);
         for text in [
             format!("let {name}_by_side = select(o.{name}_stride, 1u, {name}_along);"),
@@ -149,7 +149,7 @@ impl Writer<'_> {
         ] {
             self.line(&text);
         }
-        for s in 0..self.squares.slots(side) {
+        for s in 0..self.registers.slots(side) {
             self.line(&format!("var {name}{s} = vec4<E>();"));
             self.line(&format!(
                 "let {name}{s}_at = o.{name} + min({origin} + {name}{s}_side, {name}_last_side) * {name}_by_side;"
@@ -160,15 +160,15 @@ impl Writer<'_> {
     /// The values of the stage from k on, with zeros behind the inner extent. All of them in one branch, so that all
     /// are under way together; whole stages, most of all those of quads, without any other question.
     fn load(&mut self, k: &str, ways: &[&str]) {
-        let depth = self.squares.depth;
+        let depth = self.registers.depth;
         self.line(&format!("if {k} + {depth}u <= o.k {{"));
         for (i, way) in ways.iter().enumerate() {
             if ways.len() > 1 {
                 self.line(["if o.quads {", "} else {"][i]);
             }
-            for side in self.squares.sides() {
+            for side in self.registers.sides() {
                 let name = side.name;
-                for s in 0..self.squares.slots(&side) {
+                for s in 0..self.registers.slots(&side) {
                     self.line(&format!(
                         "{name}{s} = {name}_{way}({name}{s}_at + ({k} + {name}{s}_deep) * {name}_by_deep);"
                     ));
@@ -180,22 +180,22 @@ impl Writer<'_> {
         }
         self.line(&format!("}} else if {k} < o.k {{"));
         let way = ways[ways.len() - 1];
-        for side in self.squares.sides() {
+        for side in self.registers.sides() {
             let name = side.name;
             let last = match way {
                 // Of whole quads.
                 "quad" => format!("select((o.k - 1u) & ~3u, o.k - 1u, {name}_along)"),
                 _ => "o.k - 1u".to_owned(),
             };
-            for s in 0..self.squares.slots(&side) {
+            for s in 0..self.registers.slots(&side) {
                 self.line(&format!(
                     "{name}{s} = {name}_{way}({name}{s}_at + min({k} + {name}{s}_deep, {last}) * {name}_by_deep);"
                 ));
             }
         }
-        for side in self.squares.sides() {
+        for side in self.registers.sides() {
             let name = side.name;
-            for s in 0..self.squares.slots(&side) {
+            for s in 0..self.registers.slots(&side) {
                 self.line(&format!(
                     "{name}{s} = select({name}{s}, vec4<E>(), {k} + {name}{s}_deep + {name}_by_deep_4 >= vec4(o.k));"
                 ));
@@ -209,7 +209,7 @@ impl Writer<'_> {
     fn store(&mut self) {
         let late = self.late();
         let [mut add, mut set, mut put] = [(); 3].map(|()| String::new());
-        self.squares.each(|i, q, row, column| {
+        self.registers.each(|i, q, row, column| {
             let at = format!("(o.c + (row0 + {row}) * o.n + column0 + {column}) >> 2u");
             let _ = writeln!(add, "    s{i}_{q} += c[{at}];");
             let _ = writeln!(set, "    c[{at}] = s{i}_{q};");
@@ -219,7 +219,7 @@ impl Writer<'_> {
                 "    put_quad(o, row0 + {row}, column0 + {column}, s{i}_{q}, first, {last});"
             );
         });
-        let Squares { rows, columns, .. } = self.squares;
+        let RegisterTile { rows, columns, .. } = self.registers;
         if !late {
             match self.fits_operands() {
                 true => self.spread(&put),
@@ -235,19 +235,19 @@ impl Writer<'_> {
 
     /// Whether the memory of each operand's stage has room for half of the tile, of a subgroup's rows.
     fn fits_operands(&self) -> bool {
-        let Squares { rows, columns, .. } = self.squares;
-        let fits = |side| 4 * self.squares.staged(&side) >= rows / 2 * columns;
+        let RegisterTile { rows, columns, .. } = self.registers;
+        let fits = |side| 4 * self.registers.staged(&side) >= rows / 2 * columns;
         columns == 32
-            && self.squares.invocations() == 64
-            && self.squares.sides().into_iter().all(fits)
+            && self.registers.invocations() == 64
+            && self.registers.sides().into_iter().all(fits)
     }
 
     /// Stores sums, or where rows begin anywhere, and all is done but to store them, does so by way of the operands'
     /// memory: for what neighbours store together lies side by side then.
     fn spread(&mut self, put: &str) {
-        let half = self.squares.rows / 2;
+        let half = self.registers.rows / 2;
         let [mut above, mut below] = [(); 2].map(|()| String::new());
-        self.squares.each(|i, _, row, _| {
+        self.registers.each(|i, _, row, _| {
             let _ = writeln!(above, "    sh_a[({row}) * 8u + tx] = s{i}_0;");
             let _ = writeln!(below, "    sh_b[({row} - {half}u) * 8u + tx] = s{i}_0;");
         });
@@ -276,12 +276,12 @@ impl Writer<'_> {
 
     /// The epilogue, of each sum by the invocation that put it there.
     fn finish(&mut self) {
-        let &Squares {
+        let &RegisterTile {
             rows,
             columns,
             part: [high, wide],
             ..
-        } = &self.squares;
+        } = &self.registers;
         let row = format!("row0 + 4u * ty + i / 4u * {}u + i % 4u", rows / (high / 4));
         let column = format!("column0 + 4u * tx + q * {}u", columns / (wide / 4));
         self.line(&format!(

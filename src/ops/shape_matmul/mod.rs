@@ -11,8 +11,8 @@ mod twin;
 use super::{select, twin_of};
 use crate::ops::fft::FftLimits;
 use crate::plan::{
-    Access, Beside, CpuKernel, Dispatch, Kernel, Launch, Offset, Output, OutputLayout, Param, Plan,
-    PlanBuffer, Slot, check_size, cost_of, for_each_type,
+    Access, Attachment, CpuKernel, Dispatch, Kernel, Launch, Offset, Output, OutputLayout, Param,
+    Plan, PlanBuffer, Slot, check_size, cost_of, for_each_type,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result, host};
@@ -162,7 +162,7 @@ impl ShapeMatmul {
             pairs: None,
             twin: twin.holding(bytes),
         };
-        Ok(Plan::from(launch).with(Beside::Layout(OutputLayout::New(grid))))
+        Ok(Plan::from(launch).with(Attachment::Layout(OutputLayout::New(grid))))
     }
 }
 
@@ -189,7 +189,7 @@ impl Transpose {
         }
         let turned = Layout::with_extents_unchecked(grid.offsets().clone(), 2, shapes);
         let launch = select::plan("transpose", self.dtype, entries, &order)?;
-        Ok(Plan::from(launch).with(Beside::Layout(OutputLayout::New(turned))))
+        Ok(Plan::from(launch).with(Attachment::Layout(OutputLayout::New(turned))))
     }
 }
 

@@ -29,8 +29,8 @@ pub(crate) static SPECTRAL: Kernel = Kernel {
 };
 
 pub(crate) static FIT: Kernel = Kernel {
-    stem: "fit",
-    source: include_str!("../../../shaders/fit.wgsl"),
+    stem: "zero_pad",
+    source: include_str!("../../../shaders/zero_pad.wgsl"),
     access: SPECTRAL.access,
     variants: &[Variant {
         dtype: DType::U32,
@@ -54,7 +54,7 @@ const SIDE: usize = 4;
 const WG: usize = 64;
 /// In the place of a spectrum that there is none.
 const NONE: u32 = u32::MAX;
-/// Values of a piece, and pieces of a workgroup: as in `fit.wgsl`.
+/// Values of a piece, and pieces of a workgroup: as in `zero_pad.wgsl`.
 const PIECE: u32 = 512;
 const PIECES: usize = 4;
 
@@ -237,7 +237,7 @@ impl Turn {
         let mut dispatches = Vec::new();
         for (side, pieces) in self.pieces[..2].iter().enumerate() {
             let base = Param::InputBase(side);
-            dispatches.extend(fit(
+            dispatches.extend(zero_pad(
                 op,
                 pieces,
                 Slot::Input(side),
@@ -285,7 +285,7 @@ impl Turn {
                 places,
             )?);
             let (from, to) = (Slot::Scratch(VALUES), Slot::Output(0));
-            dispatches.extend(fit(op, &self.pieces[2], from, to, Param::U32(0))?);
+            dispatches.extend(zero_pad(op, &self.pieces[2], from, to, Param::U32(0))?);
         }
         Ok(dispatches)
     }
@@ -305,7 +305,7 @@ fn cut(
     Ok(())
 }
 
-fn fit(
+fn zero_pad(
     op: &'static str,
     pieces: &[[u32; 4]],
     from: Slot,

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::rules::windows;
-use crate::plan::{Beside, Offset, OutputLayout, Plan};
+use crate::plan::{Attachment, Offset, OutputLayout, Plan};
 use crate::ragged::{DType, Layout, MAX_RANK, element_count};
 use crate::{Error, Result, host};
 
@@ -86,7 +86,7 @@ pub(super) fn stack(
         return Ok(Plan::view(OutputLayout::New(stacked), 0));
     }
     let launch = windows(op, dtype, x, groups.windows(), &slices)?;
-    Ok(Plan::from(launch).with(Beside::Layout(OutputLayout::New(stacked))))
+    Ok(Plan::from(launch).with(Attachment::Layout(OutputLayout::New(stacked))))
 }
 
 fn check_budget(op: &'static str, bytes: u64, limit: u64) -> Result<()> {

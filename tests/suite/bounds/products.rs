@@ -12,7 +12,7 @@ pub const KERNELS: &[&str] = &[
     "bsr_finish",
     "bsr_matmul",
     "bsr_sampled",
-    "fit",
+    "zero_pad",
     "kron",
     "matmul",
     "shape_matmul",

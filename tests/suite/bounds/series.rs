@@ -8,7 +8,7 @@ pub const KERNELS: &[&str] = &[
     "conv_boxes",
     "conv_direct",
     "conv_fused",
-    "conv_kept",
+    "conv_cached",
     "conv_place",
     "correlate_max",
     "correlate_max_finish",
@@ -20,7 +20,7 @@ pub const KERNELS: &[&str] = &[
     "fft_real",
     "fft_smooth",
     "fft_tiny",
-    "unit",
+    "normalize",
 ];
 
 pub fn program(d: &mut Draw<'_>) {

@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::ops::conv::ConvRequest;
 use crate::ops::pair_params;
-use crate::ops::units::{ByCost, Units};
+use crate::ops::worklist::{ByCost, Worklist};
 use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, for_each_type};
 use crate::ragged::{Layout, Pairs};
 
@@ -52,7 +52,7 @@ pub(super) fn dispatches(
         let [planes, rows, columns] = meeting(pair as usize).axes.map(|axis| axis.kept);
         (pair, (planes * rows.div_ceil(R) * columns) as usize)
     };
-    let units = Units::new(op, by_cost.iter().map(strips), WG)?;
+    let units = Worklist::new(op, by_cost.iter().map(strips), WG)?;
     let ([kind, right], list) = pair_params(op, pairs, b.len())?;
     let c_meta = Slot::Meta(result.clone());
     let list = list.map_or(c_meta.clone(), |list| {

@@ -1,6 +1,6 @@
 //! Boxes from one buffer into another, with other distances between their rows.
 
-use crate::ops::units::Units;
+use crate::ops::worklist::Worklist;
 use crate::plan::{AXES, Access, Dispatch, Kernel, Param, PlanBuffer, Slot, Variant};
 use crate::ragged::DType;
 use crate::{Result, host};
@@ -58,7 +58,7 @@ pub(super) fn dispatch(
         words.extend(each.first.into_iter().chain(each.extents));
     }
     let values: usize = counts.iter().sum();
-    let units = Units::new(op, (0..).zip(counts), GROUP)?;
+    let units = Worklist::new(op, (0..).zip(counts), GROUP)?;
     let mut params = vec![base, Param::U32(units.units), Param::U32(units.entries())];
     params.extend(strides.map(Param::U32));
     Ok(Dispatch {

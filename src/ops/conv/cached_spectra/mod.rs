@@ -13,7 +13,7 @@ mod text;
 pub(crate) use text::generate;
 
 use super::fused::Class;
-use super::spectral::Kept;
+use super::spectral::OverlapSave;
 use super::{check_rank, result_length};
 use crate::cpu::Workspace;
 use crate::ops::par_runs;
@@ -64,8 +64,8 @@ const fn variant(flags: &'static [&'static str]) -> Variant {
 }
 
 pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "conv_kept",
-    source: include_str!("../../../../shaders/conv_kept.wgsl"),
+    stem: "conv_cached",
+    source: include_str!("../../../../shaders/conv_cached.wgsl"),
     access: &[
         Access::Read,
         Access::Read,
@@ -84,7 +84,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
 };
 
 static TWIDDLES: Table = Table {
-    name: "conv_kept",
+    name: "conv_cached",
     make: text::table,
 };
 
@@ -429,7 +429,7 @@ fn transform(args: &mut CpuArgs<'_>, costs: &CostTable) -> Result<()> {
                 let kernel = &kernels[layout.offsets().range(k)];
                 if !kernel.is_empty() {
                     let cut = Cut::new(kernel.len(), costs);
-                    Kept::new(cut.length).spectrum(kernel, workspace, out)?;
+                    OverlapSave::new(cut.length).spectrum(kernel, workspace, out)?;
                 }
             }
             Ok(())
@@ -456,7 +456,7 @@ fn convolve(args: &mut CpuArgs<'_>, kernels: &Offsets, costs: &CostTable) -> Res
             let cut = Cut::new(kernels.length(k), costs);
             let spectrum = &spectra[spectra_layout.offsets().range(k)];
             let a = &a[a_layout.offsets().range(i)];
-            Kept::new(cut.length).blocks(a, spectrum, cut.part - 1, out)?;
+            OverlapSave::new(cut.length).blocks(a, spectrum, cut.part - 1, out)?;
         }
         Ok(())
     })

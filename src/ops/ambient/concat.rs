@@ -28,7 +28,7 @@ pub(crate) fn check_concat(axis: usize, a: &Layout, b: &Layout) -> Result<()> {
 
 /// Elements one after the other, of values of a type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Beside {
+pub(crate) struct Concat {
     pub along: Along,
     pub dtype: DType,
 }
@@ -41,19 +41,19 @@ pub(crate) enum Along {
     Diagonal,
 }
 
-impl Beside {
+impl Concat {
     /// The launch for every pair.
     pub(crate) fn launch(self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<Launch> {
         let dtype = self.dtype;
         // A bit for every axis.
-        let (op, beside) = match self.along {
+        let (op, concat_axes) = match self.along {
             Along::Axis(axis) => {
                 check_concat(axis, a, b)?;
                 ("concat", 1u32 << axis)
             }
             Along::Diagonal => ("block_diag", (1 << a.rank()) - 1),
         };
-        let seen = Seen::new(op, beside, dtype, a, b, pairs)?;
+        let seen = Seen::new(op, concat_axes, dtype, a, b, pairs)?;
         let rank = seen.c.rank();
         let word = if dtype == DType::F16 {
             dtype
@@ -61,9 +61,9 @@ impl Beside {
             DType::U32
         };
         let (kernel, flags): (_, &[&str]) = match rank {
-            1 => (&VECTORS, &["BESIDE"]),
-            2 => (&BOXES, &["BESIDE", "RANK2"]),
-            _ => (&BOXES, &["BESIDE"]),
+            1 => (&VECTORS, &["CONCAT"]),
+            2 => (&BOXES, &["CONCAT", "RANK2"]),
+            _ => (&BOXES, &["CONCAT"]),
         };
         let twin = match dtype {
             DType::F32 | DType::I32 | DType::U32 => twin::<u32>,
@@ -89,7 +89,7 @@ impl Beside {
             Param::U32(rank as u32),
         ];
         if rank > 1 {
-            params.push(Param::U32(seen.beside));
+            params.push(Param::U32(seen.concat_axes));
         }
         Ok(Launch {
             op,
@@ -113,7 +113,7 @@ impl Beside {
             }],
             outputs: vec![Output::new(dtype, OutputLayout::New(seen.result))],
             pairs: Some(pairs.clone()),
-            twin: CpuKernel::new(move |args| twin(args, beside)),
+            twin: CpuKernel::new(move |args| twin(args, concat_axes)),
         })
     }
 }
@@ -124,25 +124,25 @@ struct Seen {
     a: Option<Layout>,
     b: Option<Layout>,
     c: Layout,
-    beside: u32,
+    concat_axes: u32,
 }
 
 impl Seen {
     fn new(
         op: &'static str,
-        beside: u32,
+        concat_axes: u32,
         dtype: DType,
         a: &Layout,
         b: &Layout,
         pairs: &Pairs,
     ) -> Result<Seen> {
-        let nested = Nested::new(op, beside, a, b, pairs)?;
-        let (result, beside) = (nested.result, nested.beside);
+        let nested = Nested::new(op, concat_axes, a, b, pairs)?;
+        let (result, concat_axes) = (nested.result, nested.concat_axes);
         let (a_seen, b_seen) = (
             nested.a.as_ref().unwrap_or(a),
             nested.b.as_ref().unwrap_or(b),
         );
-        let (a, b, c, beside) = match dtype {
+        let (a, b, c, concat_axes) = match dtype {
             // A complex value is two words.
             DType::C32 => {
                 let doubled = |layout| doubled(op, layout);
@@ -150,7 +150,7 @@ impl Seen {
                     Some(doubled(a_seen)?),
                     Some(doubled(b_seen)?),
                     doubled(&nested.c)?,
-                    beside,
+                    concat_axes,
                 )
             }
             // The kernel that writes halves knows boxes only: a vector is a row.
@@ -158,14 +158,14 @@ impl Seen {
                 let row = |layout| row(op, layout);
                 (Some(row(a_seen)?), Some(row(b_seen)?), row(&nested.c)?, 2)
             }
-            _ => (nested.a, nested.b, nested.c, beside),
+            _ => (nested.a, nested.b, nested.c, concat_axes),
         };
         Ok(Seen {
             result,
             a,
             b,
             c,
-            beside,
+            concat_axes,
         })
     }
 }
@@ -206,7 +206,7 @@ fn row(op: &'static str, layout: &Layout) -> Result<Layout> {
     ))
 }
 
-fn twin<T: bytemuck::Pod + Default + Send + Sync>(args: &mut CpuArgs<'_>, beside: u32) {
+fn twin<T: bytemuck::Pod + Default + Send + Sync>(args: &mut CpuArgs<'_>, concat_axes: u32) {
     let (a, a_layout) = args.input::<T>(0);
     let (b, b_layout) = args.input::<T>(1);
     let pairs = args.pairs();
@@ -229,7 +229,7 @@ fn twin<T: bytemuck::Pod + Default + Send + Sync>(args: &mut CpuArgs<'_>, beside
             (shape.extents(), x_shape.extents(), y_shape.extents());
         let mut begins = [0; MAX_RANK];
         for (axis, begin) in begins.iter_mut().enumerate().take(extents.len()) {
-            *begin = (beside >> axis & 1) * x_extents[axis];
+            *begin = (concat_axes >> axis & 1) * x_extents[axis];
         }
         let last = extents.len() - 1;
         let width = extents[last] as usize;

@@ -4,8 +4,8 @@ use crate::plan::{Access, Dispatch, Kernel, Param, Slot, Variant};
 use crate::ragged::{DType, Layout};
 
 pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "unit",
-    source: include_str!("../../../shaders/unit.wgsl"),
+    stem: "normalize",
+    source: include_str!("../../../shaders/normalize.wgsl"),
     access: &[Access::Read, Access::Read, Access::Write],
     variants: &[Variant {
         dtype: DType::F32,
@@ -35,7 +35,7 @@ const BLOCK: usize = 16;
 const BLOCKS: usize = 64;
 
 /// The CPU's version: x / ‖x‖₂, or zeros.
-pub(super) fn unit(x: &[f32], out: &mut [f32]) {
+pub(super) fn normalize(x: &[f32], out: &mut [f32]) {
     // Magnitudes compare as their bits do.
     let largest = x
         .iter()

@@ -6,20 +6,20 @@ use std::sync::Arc;
 
 /// The work list that `shaders/lib/entries.wgsl` reads.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Units {
+pub(super) struct Worklist {
     /// The first entry of each workgroup and the last one of all, then the entries: first unit, and whose it is.
     items: Vec<u32>,
     pub units: u32,
     pub groups: u32,
 }
 
-impl Units {
+impl Worklist {
     /// For things of which each has so many units, not more than 2³² − 1 in all; `group` units to a workgroup.
     pub(super) fn new(
         op: &'static str,
         things: impl Iterator<Item = (u32, usize)>,
         group: usize,
-    ) -> Result<Units> {
+    ) -> Result<Worklist> {
         let mut items = Vec::new();
         let mut entries = Vec::new();
         let mut units = 0usize;
@@ -35,7 +35,7 @@ impl Units {
         host::reserve(op, &mut items, 1 + entries.len())?;
         items.push(last);
         items.extend(entries);
-        Ok(Units {
+        Ok(Worklist {
             items,
             units: units as u32,
             groups,
@@ -81,11 +81,11 @@ mod tests {
     #[test]
     fn every_unit_is_in_the_entries_of_its_workgroup() {
         let counts = [1, 127, 2, 385, 1];
-        let units = Units::new("test", (0..).zip(counts), 128).unwrap();
+        let units = Worklist::new("test", (0..).zip(counts), 128).unwrap();
         assert_eq!((units.units, units.groups, units.entries()), (516, 5, 6));
         assert_eq!(units.items[..6], [0, 2, 3, 3, 3, 4]);
         assert_eq!(units.items[6..], [0, 0, 1, 1, 128, 2, 130, 3, 515, 4]);
-        let nothing = Units::new("test", [].into_iter(), 128).unwrap();
+        let nothing = Worklist::new("test", [].into_iter(), 128).unwrap();
         assert_eq!((nothing.units, nothing.groups), (0, 0));
     }
 

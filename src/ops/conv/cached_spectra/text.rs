@@ -28,7 +28,7 @@ fn transforms(generator: &mut Generator, class: &Class, product: bool) -> String
         + &transform("inverse", Kind::InverseRightAngle, product)
 }
 
-/// What `#generate "conv_kept"` stands for.
+/// What `#generate "conv_cached"` stands for.
 #[cfg(feature = "gpu")]
 pub(crate) fn generate(flags: &[&str]) -> String {
     let parts = flags.contains(&PARTS);

@@ -8,7 +8,7 @@
 use std::fmt::Write;
 
 /// A tile, what of it an invocation makes, and the sets.
-pub(super) struct Sets {
+pub(super) struct SplitK {
     pub rows: u32,
     pub columns: u32,
     pub part: [u32; 2],
@@ -34,7 +34,7 @@ impl Side {
 
 const PARTS: [&str; 4] = ["x", "y", "z", "w"];
 
-impl Sets {
+impl SplitK {
     /// Invocations of a set.
     fn set(&self) -> u32 {
         self.rows / self.part[0] * (self.columns / self.part[1])
@@ -141,7 +141,7 @@ impl Sets {
 
     /// Adds the sums of all sets to those of before, `all`, which an invocation for each quad of the tile keeps.
     pub fn add_up(&self, out: &mut String) {
-        let &Sets {
+        let &SplitK {
             part: [_, wide],
             sets,
             ..

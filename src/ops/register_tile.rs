@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 /// A tile, what of it an invocation makes, and the depth of a stage.
-pub(super) struct Squares {
+pub(super) struct RegisterTile {
     pub rows: u32,
     pub columns: u32,
     pub part: [u32; 2],
@@ -27,7 +27,7 @@ impl Side {
     }
 }
 
-impl Squares {
+impl RegisterTile {
     pub fn invocations(&self) -> u32 {
         self.rows / self.part[0] * (self.columns / self.part[1])
     }

@@ -55,7 +55,7 @@ fn store(item: Item, at: u32, value: f32) {
     }
 }
 
-#generate "conv_kept"
+#generate "conv_cached"
 
 @compute @workgroup_size(WG)
 fn main(
