@@ -33,6 +33,7 @@ mod golden;
 mod hadamard;
 mod half;
 mod host;
+mod house;
 mod io;
 mod kron;
 mod laws;
@@ -93,6 +94,7 @@ const MODULES: &[Module] = &[
     ("gather", gather::tests),
     ("half", half::tests),
     ("host", host::tests),
+    ("house", house::tests),
     ("io", io::tests),
     ("kron", kron::tests),
     ("laws", laws::tests),

@@ -1,0 +1,294 @@
+//! The architecture that DESIGN.md draws: no files of the library use each other in a circle, and each of its lines uses
+//! only lines below it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use libtest_mimic::Trial;
+use proc_macro2::{TokenStream, TokenTree};
+
+use crate::support::bench::Bench;
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    vec![
+        bench.host("no_circles", no_circles),
+        bench.host("lines_use_lines_below", lines_use_lines_below),
+    ]
+}
+
+/// A path of names, such as `ops::fft::plan`.
+type Names = Vec<String>;
+
+/// A source file.
+#[derive(Default)]
+struct File {
+    /// Names that are defined here.
+    defined: BTreeSet<String>,
+    /// Names that a `use` brings here, and what they stand for.
+    imported: BTreeMap<String, Names>,
+    /// Paths that are used here.
+    used: BTreeSet<Names>,
+}
+
+/// The library's files by the paths of their modules. Tests inside are left out.
+struct House(BTreeMap<Names, File>);
+
+impl House {
+    fn read() -> House {
+        let mut house = House(BTreeMap::new());
+        house.visit(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")), &[]);
+        house
+    }
+
+    fn visit(&mut self, folder: &Path, module: &[String]) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let stem = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            let inner = [module, &[stem.clone()]].concat();
+            if path.is_dir() {
+                self.visit(&path, &inner);
+            } else if path.extension().is_some_and(|extension| extension == "rs") && stem != "tests"
+            {
+                let module = if ["mod", "lib"].contains(&&*stem) {
+                    module
+                } else {
+                    &inner
+                };
+                let text = fs::read_to_string(&path).unwrap();
+                let mut file = File::default();
+                file.read(text.parse().unwrap(), module);
+                self.0.insert(module.to_vec(), file);
+            }
+        }
+    }
+
+    /// The file that defines what a path in `module` means, unless it is of another crate.
+    fn resolve(&self, module: &[String], path: &[String]) -> Option<Names> {
+        self.follow(module, path, 16)
+    }
+
+    /// By way of so many imports at most.
+    fn follow(&self, module: &[String], path: &[String], imports: usize) -> Option<Names> {
+        let imports = imports.checked_sub(1)?;
+        let mut at = module.to_vec();
+        let mut rest = path;
+        match path[0].as_str() {
+            "crate" => {
+                at.clear();
+                rest = &path[1..];
+            }
+            "self" => rest = &path[1..],
+            "super" => {}
+            name => {
+                let file = &self.0[module];
+                let inner = [module, &[name.to_owned()]].concat();
+                if let Some(target) = file.imported.get(name) {
+                    let whole = [target, &path[1..]].concat();
+                    return (whole != path)
+                        .then(|| self.follow(module, &whole, imports))
+                        .flatten();
+                } else if !self.0.contains_key(&inner) {
+                    return None;
+                }
+            }
+        }
+        while let Some((name, after)) = rest.split_first() {
+            let inner = [&at[..], std::slice::from_ref(name)].concat();
+            if name == "super" {
+                at.pop();
+            } else if self.0.contains_key(&inner) {
+                at = inner;
+            } else {
+                let file = &self.0[&at];
+                return match file.imported.get(name) {
+                    Some(target) if !file.defined.contains(name) => {
+                        self.follow(&at, &[target, after].concat(), imports)
+                    }
+                    _ => Some(at),
+                };
+            }
+            rest = after;
+        }
+        Some(at)
+    }
+
+    /// The files that each file uses, and by which path. What a `mod.rs` takes from its own room is not counted: it is the
+    /// room's face, and the files inside may use it.
+    fn arrows(&self) -> BTreeMap<&Names, BTreeMap<&Names, &Names>> {
+        let mut arrows = BTreeMap::<_, BTreeMap<_, _>>::new();
+        for (module, file) in &self.0 {
+            let of = arrows.entry(module).or_default();
+            for path in &file.used {
+                if let Some(target) = self.resolve(module, path)
+                    && !target.starts_with(module)
+                {
+                    let (target, _) = self.0.get_key_value(&target).unwrap();
+                    of.entry(target).or_insert(path);
+                }
+            }
+        }
+        arrows
+    }
+}
+
+impl File {
+    fn read(&mut self, tokens: TokenStream, module: &[String]) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let text: Vec<String> = tokens.iter().map(ToString::to_string).collect();
+        let mut i = 0;
+        while i < tokens.len() {
+            let is_test = text[i..].starts_with(&["#".into(), "[cfg (test)]".into()])
+                || text[i..].starts_with(&["#".into(), "[cfg(test)]".into()]);
+            if is_test {
+                // All of the item.
+                while !matches!(&tokens[i], TokenTree::Group(group) if group.delimiter() == proc_macro2::Delimiter::Brace)
+                    && text[i] != ";"
+                {
+                    i += 1;
+                }
+            } else if text[i] == "use" && text.get(i + 1).is_some_and(|word| word != "<") {
+                let end = i + text[i..].iter().position(|word| word == ";").unwrap();
+                self.import(&tokens[i + 1..end], &[]);
+                i = end;
+            } else if let TokenTree::Group(group) = &tokens[i] {
+                self.read(group.stream(), module);
+            } else if let TokenTree::Ident(_) = &tokens[i] {
+                const DEFINE: [&str; 10] = [
+                    "fn", "struct", "enum", "trait", "type", "const", "static", "union", "mut",
+                    "mod",
+                ];
+                if i > 0 && DEFINE.contains(&&*text[i - 1]) {
+                    self.defined.insert(text[i].clone());
+                }
+                let mut path = vec![text[i].clone()];
+                while text[i + 1..].starts_with(&[":".into(), ":".into()])
+                    && matches!(tokens.get(i + 3), Some(TokenTree::Ident(_)))
+                {
+                    path.push(text[i + 3].clone());
+                    i += 3;
+                }
+                let before =
+                    i >= 3 * (path.len() - 1) + 1 && text[i - 3 * (path.len() - 1) - 1] == ".";
+                if !before && !["crate", "self", "super"].contains(&&**path.last().unwrap()) {
+                    self.used.insert(path);
+                }
+            }
+            i += 1;
+        }
+    }
+
+    /// One tree of a `use`, without its `;`.
+    fn import(&mut self, tree: &[TokenTree], prefix: &[String]) {
+        let mut path = prefix.to_vec();
+        let mut name = None;
+        let mut words = tree.iter();
+        while let Some(word) = words.next() {
+            match word {
+                TokenTree::Ident(ident) if *ident == "as" => {
+                    name = words.next().map(ToString::to_string);
+                }
+                TokenTree::Ident(ident) => path.push(ident.to_string()),
+                TokenTree::Group(group) => {
+                    let inner: Vec<TokenTree> = group.stream().into_iter().collect();
+                    for leaf in inner.split(|word| word.to_string() == ",") {
+                        self.import(leaf, &path);
+                    }
+                    return;
+                }
+                _ => {}
+            }
+        }
+        if path.len() > prefix.len() {
+            path.pop_if(|last| last == "self");
+            let name = name.unwrap_or_else(|| path.last().unwrap().clone());
+            self.imported.insert(name, path);
+        }
+    }
+}
+
+/// Sets of files that can all be reached from each other.
+fn circles<'a>(
+    arrows: &BTreeMap<&'a Names, BTreeMap<&'a Names, &Names>>,
+) -> BTreeSet<BTreeSet<&'a Names>> {
+    let reach = |from: &'a Names| {
+        let mut met = BTreeSet::new();
+        let mut next = vec![from];
+        while let Some(file) = next.pop() {
+            next.extend(arrows[file].keys().filter(|target| met.insert(**target)));
+        }
+        met
+    };
+    let reached: BTreeMap<&Names, BTreeSet<&Names>> =
+        arrows.keys().map(|&file| (file, reach(file))).collect();
+    let circle = |file: &Names| -> BTreeSet<&'a Names> {
+        reached[file]
+            .iter()
+            .copied()
+            .filter(|other| reached[*other].contains(file))
+            .collect()
+    };
+    arrows
+        .keys()
+        .map(|file| circle(file))
+        .filter(|circle| circle.len() > 1)
+        .collect()
+}
+
+fn no_circles() {
+    let house = House::read();
+    let arrows = house.arrows();
+    let mut found = Vec::new();
+    for circle in circles(&arrows) {
+        for &from in &circle {
+            let inside = arrows[from].iter().filter(|(to, _)| circle.contains(*to));
+            found.extend(inside.map(|(to, path)| {
+                format!(
+                    "{} -> {}: {}",
+                    from.join("::"),
+                    to.join("::"),
+                    path.join("::")
+                )
+            }));
+        }
+        found.push(String::new());
+    }
+    assert!(found.is_empty(), "circles:\n{}", found.join("\n"));
+}
+
+/// The lines of the house, from the top.
+const LINES: [&[&str]; 7] = [
+    &["io"],
+    &["tensor"],
+    &["ops"],
+    &["cpu", "gpu"],
+    &["plan"],
+    &["ragged"],
+    &["host", "machine", "error"],
+];
+
+fn lines_use_lines_below() {
+    let house = House::read();
+    let line = |file: &Names| {
+        LINES.iter().position(|line| {
+            file.first()
+                .is_some_and(|room| line.contains(&room.as_str()))
+        })
+    };
+    let mut found = Vec::new();
+    for (from, targets) in house.arrows() {
+        for (to, path) in targets {
+            if let (Some(own), Some(other)) = (line(from), line(to))
+                && other < own
+            {
+                found.push(format!(
+                    "{} -> {}: {}",
+                    from.join("::"),
+                    to.join("::"),
+                    path.join("::")
+                ));
+            }
+        }
+    }
+    assert!(found.is_empty(), "upwards:\n{}", found.join("\n"));
+}
