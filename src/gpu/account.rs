@@ -3,7 +3,6 @@
 //! Plain data behind the pool's lock. Bytes are reserved before a buffer is made and released after it is destroyed, so
 //! the sum is never below what wgpu holds.
 
-use super::pool::Room;
 use crate::machine::Memory;
 use crate::{Error, Result};
 
@@ -248,6 +247,15 @@ impl Account {
             other => self.release(other, gone.bytes),
         }
     }
+}
+
+/// Whether there is room for something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Room {
+    Now,
+    /// When the GPU is done with what is leaving.
+    Soon,
+    None,
 }
 
 #[cfg(test)]

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use super::Gpu;
-use super::account::{Account, Sizes};
+use super::account::{Account, LARGEST_PIECE, Sizes};
 use super::bounds::Watch;
-use super::embedding::lacking;
 use super::errors::Health;
-use super::pipelines::{Limits, Pipelines};
+use super::pipelines::{Limits, PARAM_BYTES, Pipelines};
 use super::poll::Poller;
-use super::pool::{Pool, QUAD};
+use super::pool::{Pool, QUAD, SMALLEST};
 use super::recorder::{Recorder, param_stride};
 use super::staging::Staging;
 use crate::plan::Matrices;
@@ -289,6 +288,67 @@ impl Gpu {
             queue,
         })
     }
+}
+
+/// What the limits lack of what kernels and transfers need. Kernels keep to what every WebGPU device has.
+pub(super) fn lacking(limits: &wgpu::Limits) -> Option<String> {
+    let needs: [(&str, u64, u64); 11] = [
+        (
+            "max_storage_buffers_per_shader_stage",
+            limits.max_storage_buffers_per_shader_stage.into(),
+            8,
+        ),
+        (
+            "max_uniform_buffers_per_shader_stage",
+            limits.max_uniform_buffers_per_shader_stage.into(),
+            1,
+        ),
+        (
+            "max_dynamic_uniform_buffers_per_pipeline_layout",
+            limits
+                .max_dynamic_uniform_buffers_per_pipeline_layout
+                .into(),
+            1,
+        ),
+        ("max_bind_groups", limits.max_bind_groups.into(), 1),
+        (
+            "max_bindings_per_bind_group",
+            limits.max_bindings_per_bind_group.into(),
+            9,
+        ),
+        (
+            "max_uniform_buffer_binding_size",
+            limits.max_uniform_buffer_binding_size,
+            PARAM_BYTES,
+        ),
+        (
+            "max_storage_buffer_binding_size",
+            limits.max_storage_buffer_binding_size,
+            SMALLEST,
+        ),
+        ("max_buffer_size", limits.max_buffer_size, LARGEST_PIECE),
+        (
+            "max_compute_workgroup_storage_size",
+            limits.max_compute_workgroup_storage_size.into(),
+            16_384,
+        ),
+        (
+            "max_compute_invocations_per_workgroup",
+            limits.max_compute_invocations_per_workgroup.into(),
+            256,
+        ),
+        (
+            "max_compute_workgroup_size_x",
+            limits.max_compute_workgroup_size_x.into(),
+            256,
+        ),
+    ];
+    let short: Vec<String> = needs
+        .iter()
+        .filter(|(_, has, needs)| has < needs)
+        .map(|(name, has, needs)| format!("{name} is {has}, at least {needs} is needed"))
+        .collect();
+    (!short.is_empty()).then(|| short.join("; "))
 }
 
 #[cfg(test)]

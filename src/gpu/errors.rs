@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::pool::GpuBuffer;
 use crate::{Error, Result};
 
 pub(crate) fn from_wgpu(device: &wgpu::Device, op: &'static str, error: wgpu::Error) -> Error {
@@ -120,14 +119,13 @@ impl Health {
         self.any_failed.store(true, Ordering::Release);
     }
 
-    /// Why the values of a buffer were never computed, if so.
-    pub(crate) fn failure(&self, buffer: &GpuBuffer) -> Option<String> {
+    /// Why what this submission writes was never computed, if so.
+    pub(crate) fn failure(&self, submission: u64) -> Option<String> {
         if !self.any_failed.load(Ordering::Acquire) {
             return None;
         }
-        let written = buffer.written.load(Ordering::Relaxed);
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = failed.iter().find(|(number, _)| *number == written);
+        let found = failed.iter().find(|(number, _)| *number == submission);
         found.map(|(_, reason)| reason.clone())
     }
 

@@ -6,9 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use super::assembler::assemble;
 use super::bounds::Watch;
 use super::errors::caught;
-use super::recorder::PARAM_BYTES;
 use crate::plan::{Access, Kernel};
 use crate::{Error, Result};
+
+/// Bytes of a kernel's parameter block.
+pub(crate) const PARAM_BYTES: u64 = 128;
+/// Words of it that are the kernel's own; two more come before them.
+pub(crate) const PARAM_WORDS: usize = PARAM_BYTES as usize / 4 - 2;
 
 /// What a kernel may use: the device's limits, or less where the options say so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::account::{Account, Leaving, Use};
+use super::account::{Account, Leaving, Room, Use};
 use super::freed::Freed;
 use crate::machine::Memory;
 use crate::{Error, Result};
@@ -91,6 +91,11 @@ impl GpuBuffer {
     /// Whether the application can destroy it, map it or write to it.
     pub(crate) fn is_shared(&self) -> bool {
         self.lent || self.exported.load(Ordering::Relaxed)
+    }
+
+    /// The number of the submission that writes it last, or 0.
+    pub(crate) fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
     }
 
     /// To be called before the application is given it. False if it has it already.
@@ -345,15 +350,6 @@ impl Pool {
             self.freed.tell();
         }
     }
-}
-
-/// Whether there is room for something.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Room {
-    Now,
-    /// When the GPU is done with what is leaving.
-    Soon,
-    None,
 }
 
 impl State {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::account::{Leaving, Use};
 use super::errors::caught;
 use super::pool::Pool;
-use super::recorder::Machine;
 use crate::Result;
 
 /// Timestamps a query set holds (WebGPU's limit).
@@ -29,11 +28,11 @@ pub(crate) struct QuerySet {
 pub(crate) const TIMESTAMP: u64 = 8;
 
 impl QuerySet {
-    fn new(m: &Machine<'_>, op: &'static str) -> Result<QuerySet> {
+    fn new(device: &wgpu::Device, pool: &Arc<Pool>, op: &'static str) -> Result<QuerySet> {
         let bytes = u64::from(SET) * TIMESTAMP;
-        m.pool.reserve(op, Use::Own, bytes)?;
-        let made = caught(m.device, op, || {
-            m.device.create_query_set(&wgpu::QuerySetDescriptor {
+        pool.reserve(op, Use::Own, bytes)?;
+        let made = caught(device, op, || {
+            device.create_query_set(&wgpu::QuerySetDescriptor {
                 label: Some("vsla profile"),
                 ty: wgpu::QueryType::Timestamp,
                 count: SET,
@@ -42,10 +41,10 @@ impl QuerySet {
         match made {
             Ok(raw) => Ok(QuerySet {
                 raw,
-                pool: m.pool.clone(),
+                pool: pool.clone(),
             }),
             Err(error) => {
-                m.pool.release(Use::Own, bytes);
+                pool.release(Use::Own, bytes);
                 Err(error)
             }
         }
@@ -68,13 +67,13 @@ impl Profiler {
     /// The query set and first index for the next dispatch.
     pub(crate) fn next(
         &mut self,
-        m: &Machine<'_>,
+        (device, pool): (&wgpu::Device, &Arc<Pool>),
         op: &'static str,
         kernel: &str,
     ) -> Result<(wgpu::QuerySet, u32)> {
         let index = self.entries.len() as u32 * 2;
         if (index / SET) as usize == self.sets.len() {
-            self.sets.push(QuerySet::new(m, op)?);
+            self.sets.push(QuerySet::new(device, pool, op)?);
         }
         self.entries.push((op, kernel.to_owned()));
         Ok((self.sets[(index / SET) as usize].raw.clone(), index % SET))

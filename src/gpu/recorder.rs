@@ -14,17 +14,13 @@ use std::sync::atomic::Ordering;
 use super::account::{Leaving, Use};
 use super::bounds::Watch;
 use super::errors::{Health, caught, cause, is_lost};
-use super::pipelines::Pipeline;
+use super::pipelines::{PARAM_BYTES, Pipeline};
 use super::pool::{GpuBuffer, Pool};
 use super::profiler::Profiler;
 use super::staging::{Held, Staging, Uploads};
 use crate::plan::Access;
 use crate::{Error, Result};
 
-/// Bytes of a kernel's parameter block.
-pub(crate) const PARAM_BYTES: u64 = 128;
-/// Words of it that are the kernel's own; two more come before them.
-pub(crate) const PARAM_WORDS: usize = PARAM_BYTES as usize / 4 - 2;
 /// Bind groups kept. A batch of fresh sizes uses fresh buffers, so the cache must not grow with them.
 const BIND_GROUPS: usize = 1024;
 
@@ -69,7 +65,10 @@ pub(crate) struct Recorder {
 
 /// What these buffers hold was submitted, or will be.
 fn check_computed(m: &Machine<'_>, op: &'static str, buffers: &[&GpuBuffer]) -> Result<()> {
-    match buffers.iter().find_map(|buffer| m.health.failure(buffer)) {
+    match buffers
+        .iter()
+        .find_map(|buffer| m.health.failure(buffer.written()))
+    {
         None => Ok(()),
         Some(reason) => m
             .health
@@ -191,7 +190,7 @@ impl Recorder {
         }
         let group = self.bind_group(m, op, pipeline, buffers)?;
         let writes = match &mut self.profiler {
-            Some(profiler) => Some(profiler.next(m, op, &pipeline.name)?),
+            Some(profiler) => Some(profiler.next((m.device, m.pool), op, &pipeline.name)?),
             None => None,
         };
         if self.param_data.is_empty() {
@@ -312,7 +311,7 @@ impl Recorder {
     ) -> Result<usize> {
         let all = data.len();
         while !data.is_empty() {
-            let staged = match self.uploads.stage(m, op, data) {
+            let staged = match self.uploads.stage(m.staging, m.pool, op, data) {
                 Ok(Some(staged)) => staged,
                 Err(error) if data.len() == all => return Err(error),
                 Ok(None) | Err(_) => {

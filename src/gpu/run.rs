@@ -8,12 +8,13 @@ use std::time::Duration;
 use bytemuck::cast_slice;
 
 use super::Gpu;
+use super::account::Room;
 use super::copies::Copied;
 use super::errors::is_lost;
 use super::grid::fold;
+use super::pipelines::PARAM_WORDS;
 use super::pipelines::Pipeline;
-use super::pool::{GpuBuffer, Room};
-use super::recorder::PARAM_WORDS;
+use super::pool::GpuBuffer;
 use crate::plan::{Dispatch, Launch, Param, PlanBuffer, Prepared, Slot, Table, check_size};
 use crate::ragged::{DType, Identity, Layout};
 use crate::{Error, Result};
@@ -289,7 +290,7 @@ impl Gpu {
         copied: &Copied,
         make: impl FnOnce() -> Result<Arc<GpuBuffer>>,
     ) -> Result<Arc<GpuBuffer>> {
-        let is_there = |buffer: &GpuBuffer| self.health.failure(buffer).is_none();
+        let is_there = |buffer: &GpuBuffer| self.health.failure(buffer.written()).is_none();
         copied.get(self.pool.recorded(), is_there, || {
             self.uploads.fetch_add(1, Ordering::Relaxed);
             make()
@@ -448,27 +449,4 @@ impl Gpu {
 }
 
 #[cfg(test)]
-mod failed;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A million values by a million, directly, are so many dispatches, none above the budget.
-    #[test]
-    fn costly_stages_are_cut() {
-        let (groups, cost) = (2_233, 1_000_000_000_000);
-        for (budget, dispatches) in [
-            (DISPATCH_COST, 11),
-            (DISPATCH_COST_SHARED, 51),
-            (DISPATCH_COST_SOFTWARE, 1117),
-        ] {
-            let share = share(groups, cost, budget);
-            assert_eq!(groups.div_ceil(share), dispatches);
-            assert!(cost / u64::from(groups) * u64::from(share) <= budget);
-        }
-        assert_eq!(share(7, 100, 100), 7);
-        assert_eq!(share(7, u64::MAX, 1), 1);
-        assert_eq!(share(0, 0, 1), 0);
-    }
-}
+mod tests;

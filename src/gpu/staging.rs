@@ -10,7 +10,6 @@ use rayon::prelude::*;
 
 use super::account::{Leaving, Sizes, Use};
 use super::pool::Pool;
-use super::recorder::Machine;
 use crate::{Error, Result};
 
 /// Upload buffers at most: past that a call waits for the GPU to catch up.
@@ -272,18 +271,19 @@ impl Uploads {
     /// Stages as much of `data` as the current buffer takes. `None` when every buffer waits for the GPU.
     pub(crate) fn stage(
         &mut self,
-        m: &Machine<'_>,
+        staging: &Staging,
+        pool: &Arc<Pool>,
         op: &'static str,
         data: &[u8],
     ) -> Result<Option<Staged>> {
         if self.filling.is_none() {
-            let Some(buffer) = m.staging.upload_buffer(m.pool, op)? else {
+            let Some(buffer) = staging.upload_buffer(pool, op)? else {
                 return Ok(None);
             };
             let view = match buffer.raw.get_mapped_range_mut(..) {
                 Ok(view) => view,
                 Err(e) => {
-                    m.staging.upload_came_back(buffer, false, 0);
+                    staging.upload_came_back(buffer, false, 0);
                     return Err(Error::DeviceLost {
                         op,
                         reason: format!("an upload buffer cannot be mapped: {e}"),

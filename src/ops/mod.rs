@@ -31,13 +31,15 @@ pub(crate) mod shape_matmul;
 #[cfg(feature = "gpu")]
 mod split_k;
 pub(crate) mod strided;
+mod traits;
 mod transpose;
 mod worklist;
 
 #[cfg(test)]
 mod extremes;
 
-pub(crate) use op::{Asked, Op, Traits};
+pub(crate) use op::{Asked, Op};
+pub(crate) use traits::Traits;
 
 use crate::plan::{Kernel, Param};
 use crate::ragged::{Pairs, Real};

@@ -1,12 +1,12 @@
 //! What is asked for, as data.
 
-use super::fft::FftLimits;
+use super::traits::Traits;
 use super::{
     ambient, bsr, cast, conv, convert, correlate_max, eval, fft, gather, kron, lines, map, maps,
     matmul, reduce, scatter, select, shape_matmul, strided,
 };
 use crate::Result;
-use crate::plan::{CostTable, Plan};
+use crate::plan::Plan;
 use crate::ragged::{Layout, Pairs};
 
 /// An operation with its attributes. With the layouts of its operands, their pairs and a device it says all that a
@@ -55,18 +55,6 @@ pub(crate) struct Asked<'a> {
     pub inputs: &'a [&'a Layout],
     pub pairs: Option<&'a Pairs>,
     pub device: Traits<'a>,
-}
-
-/// What planning needs to know of a device.
-#[derive(Clone, Copy)]
-pub(crate) struct Traits<'a> {
-    pub costs: &'a CostTable,
-    /// Multiply-adds at most.
-    pub allowed: u64,
-    /// What a GPU has for transforms.
-    pub room: Option<FftLimits>,
-    /// Bytes that a result may have, where the device is a GPU.
-    pub binding: Option<u64>,
 }
 
 impl<'a> Asked<'a> {

@@ -10,6 +10,7 @@ mod launch;
 mod method;
 mod products;
 mod profile;
+mod selection;
 mod tiles;
 mod window;
 mod work;

@@ -1,6 +1,5 @@
 //! Which results of a convolution are kept, and how two boxes meet for them.
 
-use super::costs::results;
 use crate::ragged::{Layout, Pairs};
 use crate::{Error, Result};
 
@@ -284,6 +283,14 @@ impl Meeting {
 
 fn product(extents: [u64; AXES]) -> u64 {
     extents.into_iter().fold(1, u64::saturating_mul)
+}
+
+/// Values of the full convolution of m and n values; saturates.
+pub(crate) fn results(m: u64, n: u64) -> u64 {
+    match m.min(n) {
+        0 => 0,
+        _ => m.saturating_add(n - 1),
+    }
 }
 
 #[cfg(test)]

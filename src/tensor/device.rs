@@ -9,13 +9,11 @@ use std::sync::Arc;
 use info::adapter_info;
 pub use info::{Counters, DeviceInfo, DeviceKind, DeviceLimits};
 
-use super::run::Call;
 use crate::cpu::Cpu;
 #[cfg(feature = "gpu")]
 use crate::gpu::{self, Gpu, GpuOptions};
 use crate::machine::Memory;
 use crate::ops::fft::FftLimits;
-use crate::ops::map::Full;
 use crate::ops::{Op, Traits};
 use crate::plan::{CostTable, Matrices, NATIVE_INVOCATIONS, NATIVE_MEMORY, PlanCache};
 use crate::ragged::{Layout, Ragged, Scalar};
@@ -424,32 +422,6 @@ impl Device {
     /// fit; [`OutOfMemory`](crate::Error::OutOfMemory); [`DeviceLost`](crate::Error::DeviceLost).
     pub fn upload<T: Scalar>(&self, batch: &Ragged<T>) -> Result<Tensor<T>> {
         self.upload_parts(batch.layout(), batch.values())
-    }
-
-    /// A batch whose values all are `value`, made on the device.
-    ///
-    /// ```
-    /// # use vsla::{Device, Layout};
-    /// let ones = Device::cpu().full(&Layout::from_lengths([2, 0])?, 1.0f32)?;
-    /// assert_eq!(ones.download_blocking()?.to_vecs(), [vec![1.0, 1.0], vec![]]);
-    /// # Ok::<(), vsla::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`upload`](Self::upload).
-    pub fn full<T: Scalar>(&self, layout: &Layout, value: T) -> Result<Tensor<T>> {
-        // Whole words: a half is there twice.
-        let times = T::DTYPE.words(1) * 4 / T::DTYPE.size();
-        let scalar: Vec<u32> = bytemuck::pod_collect_to_vec(&[value; 2][..times]);
-        let full = Full {
-            dtype: T::DTYPE,
-            layout: layout.clone(),
-        };
-        Call {
-            scalars: &scalar,
-            ..Call::new(self, Op::Full(full), &[])
-        }
-        .one()
     }
 
     /// What planning needs to know of it.

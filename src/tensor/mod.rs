@@ -4,6 +4,7 @@ mod calibrate;
 mod conv_plan;
 mod convert;
 mod convolutions;
+mod create;
 mod device;
 mod elements;
 mod extras;

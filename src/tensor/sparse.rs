@@ -1,7 +1,7 @@
 //! Block-sparse matrices on devices, and their plain products.
 
 use super::products::target;
-use super::{BsrProduct, Device, Product, Tensor};
+use super::{Device, Product, Tensor};
 use crate::ops::Op;
 use crate::ops::bsr::Sampled;
 use crate::ops::matmul::Tier;
@@ -214,24 +214,6 @@ impl<T: Float> BsrTensor<T> {
             ..self.clone()
         }
     }
-
-    /// The product `S B` of the matrix with each dense one, still to be told more about: [`matmul`](Self::matmul) with
-    /// an epilogue.
-    ///
-    /// ```
-    /// use vsla::{Bsr, Device, Ragged, Shape, Topology};
-    ///
-    /// let device = Device::cpu();
-    /// let topology = Topology::new([8, 8], [8, 8], &[(0, 0)])?;
-    /// let s = device.upload_bsr(&Bsr::new(&topology, vec![2.0f32; 64])?)?;
-    /// let b = device.upload(&Ragged::from_shapes(vec![1.0f32; 8], 2, [Shape::new(&[8, 1])?])?)?;
-    /// let scaled = s.product(&b).scale(0.5).run()?;
-    /// assert_eq!(scaled.download_blocking()?.values(), [8.0; 8]);
-    /// # Ok::<(), vsla::Error>(())
-    /// ```
-    pub fn product<'a>(&'a self, other: &'a Tensor<T>) -> BsrProduct<'a, T> {
-        BsrProduct::new(self, other, false)
-    }
 }
 
 impl BsrTensor<f16> {
@@ -279,24 +261,6 @@ impl<T: Float> Tensor<T> {
     /// Those of [`BsrTensor::matmul`].
     pub fn matmul_bsr(&self, other: &BsrTensor<T>) -> Result<Tensor<T>> {
         self.product_bsr(other).run()
-    }
-
-    /// The product `A S` of each dense matrix with the block-sparse one, still to be told more about:
-    /// [`matmul_bsr`](Self::matmul_bsr) with an epilogue.
-    ///
-    /// ```
-    /// use vsla::{Bsr, Device, Ragged, Shape, Topology};
-    ///
-    /// let device = Device::cpu();
-    /// let topology = Topology::new([8, 8], [8, 8], &[(0, 0)])?;
-    /// let s = device.upload_bsr(&Bsr::new(&topology, vec![2.0f32; 64])?)?;
-    /// let a = device.upload(&Ragged::from_shapes(vec![1.0f32; 8], 2, [Shape::new(&[1, 8])?])?)?;
-    /// let with_itself = a.product_bsr(&s).residual(&a).run()?;
-    /// assert_eq!(with_itself.download_blocking()?.values(), [17.0; 8]);
-    /// # Ok::<(), vsla::Error>(())
-    /// ```
-    pub fn product_bsr<'a>(&'a self, other: &'a BsrTensor<T>) -> BsrProduct<'a, T> {
-        BsrProduct::new(other, self, true)
     }
 }
 

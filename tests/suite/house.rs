@@ -45,7 +45,7 @@ impl House {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             let stem = path.file_stem().unwrap().to_str().unwrap().to_owned();
-            let inner = [module, &[stem.clone()]].concat();
+            let inner = [module, std::slice::from_ref(&stem)].concat();
             if path.is_dir() {
                 self.visit(&path, &inner);
             } else if path.extension().is_some_and(|extension| extension == "rs") && stem != "tests"
@@ -57,7 +57,7 @@ impl House {
                 };
                 let text = fs::read_to_string(&path).unwrap();
                 let mut file = File::default();
-                file.read(text.parse().unwrap(), module);
+                file.read(text.parse().unwrap());
                 self.0.insert(module.to_vec(), file);
             }
         }
@@ -113,13 +113,25 @@ impl House {
         Some(at)
     }
 
+    /// Whether a path is a module's, as far as its end tells.
+    fn is_module(&self, module: &[String], path: &[String]) -> bool {
+        let end = path.last();
+        self.resolve(module, path)
+            .is_some_and(|target| target.last() == end)
+    }
+
     /// The files that each file uses, and by which path. What a `mod.rs` takes from its own room is not counted: it is the
     /// room's face, and the files inside may use it.
     fn arrows(&self) -> BTreeMap<&Names, BTreeMap<&Names, &Names>> {
         let mut arrows = BTreeMap::<_, BTreeMap<_, _>>::new();
         for (module, file) in &self.0 {
             let of = arrows.entry(module).or_default();
-            for path in &file.used {
+            // The name of a module is not used until something of it is.
+            let imported = file
+                .imported
+                .values()
+                .filter(|path| !self.is_module(module, path));
+            for path in file.used.iter().chain(imported) {
                 if let Some(target) = self.resolve(module, path)
                     && !target.starts_with(module)
                 {
@@ -133,7 +145,7 @@ impl House {
 }
 
 impl File {
-    fn read(&mut self, tokens: TokenStream, module: &[String]) {
+    fn read(&mut self, tokens: TokenStream) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let text: Vec<String> = tokens.iter().map(ToString::to_string).collect();
         let mut i = 0;
@@ -152,7 +164,7 @@ impl File {
                 self.import(&tokens[i + 1..end], &[]);
                 i = end;
             } else if let TokenTree::Group(group) = &tokens[i] {
-                self.read(group.stream(), module);
+                self.read(group.stream());
             } else if let TokenTree::Ident(_) = &tokens[i] {
                 const DEFINE: [&str; 10] = [
                     "fn", "struct", "enum", "trait", "type", "const", "static", "union", "mut",
@@ -168,8 +180,7 @@ impl File {
                     path.push(text[i + 3].clone());
                     i += 3;
                 }
-                let before =
-                    i >= 3 * (path.len() - 1) + 1 && text[i - 3 * (path.len() - 1) - 1] == ".";
+                let before = i > 3 * (path.len() - 1) && text[i - 3 * (path.len() - 1) - 1] == ".";
                 if !before && !["crate", "self", "super"].contains(&&**path.last().unwrap()) {
                     self.used.insert(path);
                 }

@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use super::align::Copies;
 use super::plan::{self, Rows};
-use super::sampled::Sample;
-use super::{Extents, Finish, OP, Request, groups, ordered};
+use super::{Extents, Finish, OP, Request, Sample, groups, ordered};
 use crate::ops::matmul::Epilogue;
 use crate::plan::{
     Access, Dispatch, Kernel, Matrices, Param, PlanBuffer, Slot, SparseTile, Variant, WIDE,

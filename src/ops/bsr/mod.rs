@@ -324,3 +324,14 @@ fn groups(op: &'static str, tiles: usize, pieces: u32, strips: u32) -> Result<u3
         what: format!("{all} tiles"),
     })
 }
+
+/// One of the products of dense matrices whose blocks are asked for.
+pub(super) struct Sample {
+    /// Where a, b and c begin.
+    pub begins: [u32; 3],
+    pub inner: u32,
+    /// Row and column strides of a and b.
+    pub strides: [[u32; 2]; 2],
+    /// Rows and columns of a and b as they are stored.
+    pub stored: [[u32; 2]; 2],
+}

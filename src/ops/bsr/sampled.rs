@@ -2,23 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{baseline, matrix, ordered, rank_2, twin};
+use super::{Sample, baseline, matrix, ordered, rank_2, twin};
 use crate::ops::Traits;
 use crate::ops::matmul::{self, Target};
 use crate::plan::{Launch, Output, OutputLayout, PlanBuffer, check_size};
 use crate::ragged::{DType, Layout, Pairs, Topology};
 use crate::{Error, Result, host};
-
-/// One product.
-pub(super) struct Sample {
-    /// Where a, b and c begin.
-    pub begins: [u32; 3],
-    pub inner: u32,
-    /// Row and column strides of a and b.
-    pub strides: [[u32; 2]; 2],
-    /// Rows and columns of a and b as they are stored.
-    pub stored: [[u32; 2]; 2],
-}
 
 /// The products as the baseline's kernel reads them.
 fn words(op: &'static str, products: &[Sample]) -> Result<Arc<PlanBuffer>> {

@@ -10,7 +10,7 @@
 
 use std::collections::HashMap;
 
-use super::plan::{Item, Modes, REAL};
+use super::items::{Item, Modes, REAL};
 use crate::ops::multipass::{
     self, CHIRP, FILTER, Long, PAIRED, PLAIN, PRODUCT, Place, back, pass_count, there,
 };

@@ -2,6 +2,7 @@
 //!
 //! How a length becomes a kernel is told in [`plan`].
 
+mod items;
 mod kernels;
 mod long;
 mod plan;
@@ -13,10 +14,10 @@ use crate::plan::{Dispatch, Launch, Offset, Output, OutputLayout, Param, Slot, c
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
 
+pub(crate) use items::HALF;
 pub(crate) use kernels::{BLUESTEIN, FILTER, KERNEL, REAL, TINY_KERNEL};
 #[cfg(feature = "gpu")]
 pub(crate) use kernels::{generate, generate_bluestein, generate_filter, generate_real};
-pub(crate) use plan::HALF;
 pub(crate) use smooth::KERNEL as SMOOTH;
 #[cfg(feature = "gpu")]
 pub(crate) use smooth::generate as generate_smooth;

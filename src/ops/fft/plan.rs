@@ -17,6 +17,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::items::{Item, Modes};
 use super::{FftLimits, Transform, kernels, long, smooth};
 use crate::plan::{Dispatch, Param, PlanBuffer, Slot, transform_work};
 use crate::ragged::{DType, Layout};
@@ -115,37 +116,6 @@ pub(super) fn too_long(transform: Transform, n: &Layout) -> Option<(usize, usize
     let element = n.lengths().position(|n| !reaches(transform, n))?;
     let longest = longest(n.length(element).is_power_of_two());
     Some((element, longest))
-}
-
-/// An element to be transformed: where it begins in x and in y, in values, its length, and the bits of its factor.
-pub(super) type Item = [u32; 4];
-
-/// What x holds and what y takes: `load` and `store` of `fft_values.wgsl`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Modes {
-    pub load: u32,
-    pub store: u32,
-}
-
-pub(super) const REAL: u32 = 1;
-pub(crate) const HALF: u32 = 2;
-const EXCHANGED: u32 = 4;
-
-impl Modes {
-    fn of(transform: Transform) -> Modes {
-        let (load, store) = match transform {
-            Transform::Forward => (0, 0),
-            Transform::Inverse => (EXCHANGED, EXCHANGED),
-            Transform::Real => (REAL, HALF),
-            Transform::RealInverse => (HALF | EXCHANGED, REAL | EXCHANGED),
-        };
-        Modes { load, store }
-    }
-
-    /// Whether one side is real values.
-    pub(super) fn are_real(self) -> bool {
-        (self.load | self.store) & REAL != 0
-    }
 }
 
 /// Items of one way, as a part of the work list.

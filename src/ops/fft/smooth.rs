@@ -12,7 +12,7 @@ use std::f64::consts::{PI, TAU};
 use std::fmt::Write;
 use std::sync::OnceLock;
 
-use super::plan::Item;
+use super::items::Item;
 use crate::plan::{Access, Kernel, Table, Variant};
 use crate::ragged::DType;
 use crate::{Result, host};

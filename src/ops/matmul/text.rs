@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::shared;
+use super::shared::{self, NATIVE_BLOCK};
 use crate::ops::register_tile::{RegisterTile, Side};
 use crate::plan::{DENSE, DenseTile, NATIVE};
 
@@ -27,11 +27,6 @@ pub(crate) fn generate(flags: &[&str]) -> String {
     .tile();
     out
 }
-
-/// Inner products that are added up by themselves before they are added to the sum of those before, as every kernel of
-/// small products with long sums does it in the native tier: so many that 64 sets have one each, up to those of the
-/// baseline.
-pub(super) const NATIVE_BLOCK: &str = "min(32u * ((o.k + 2047u) / 2048u), BLOCK)";
 
 struct Writer<'a> {
     registers: RegisterTile,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::twin::tree;
+use super::tree::tree;
 use crate::ops::Arithmetic;
 use crate::plan::CpuArgs;
 use crate::ragged::MAX_RANK;

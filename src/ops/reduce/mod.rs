@@ -6,6 +6,7 @@
 
 mod boxes;
 mod plan;
+mod tree;
 mod twin;
 
 use std::sync::Arc;

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::super::{Arithmetic, twin_of};
 use super::boxes::minimal;
+use super::tree::{TILE, tree};
 use super::{PairReduction, Reduction};
 use crate::ops::par_elements;
 use crate::plan::CpuArgs;
@@ -31,46 +32,8 @@ pub(super) fn of_pairs(reduction: PairReduction, dtype: DType) -> CpuKernel {
     }
 }
 
-/// Values of a tile, and partial sums inside it.
-const TILE: usize = 512;
+/// Partial sums inside a tile.
 const LANES: usize = 16;
-/// Tiles from which the halves of an element are worth two threads.
-const SPLIT: usize = 64;
-
-/// `tile` of every tile of `0..size`, combined in a balanced tree. Depends on `size` alone, however many threads run.
-pub(super) fn tree<A: Send>(
-    size: usize,
-    tile: &(impl Fn(Range<usize>) -> A + Sync),
-    combine: &(impl Fn(A, A) -> A + Sync),
-) -> A {
-    fn branch<A: Send>(
-        tiles: Range<usize>,
-        tile: &(impl Fn(Range<usize>) -> A + Sync),
-        combine: &(impl Fn(A, A) -> A + Sync),
-        size: usize,
-    ) -> A {
-        let count = tiles.len();
-        if count <= 1 {
-            let start = tiles.start * TILE;
-            return tile(start..(start + TILE).min(size));
-        }
-        let middle = tiles.start + count / 2;
-        let (left, right) = (tiles.start..middle, middle..tiles.end);
-        let (x, y) = if count >= SPLIT {
-            rayon::join(
-                || branch(left, tile, combine, size),
-                || branch(right, tile, combine, size),
-            )
-        } else {
-            (
-                branch(left, tile, combine, size),
-                branch(right, tile, combine, size),
-            )
-        };
-        combine(x, y)
-    }
-    branch(0..size.div_ceil(TILE), tile, combine, size)
-}
 
 /// Writes `body(element)` for every element, or pair, of the result.
 fn each<U: Scalar>(args: &mut CpuArgs<'_>, values: usize, body: impl Fn(usize) -> U + Sync) {

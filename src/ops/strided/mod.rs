@@ -312,6 +312,21 @@ fn launch(
     })
 }
 
+/// Element e of the result is element `e / size · stride + e % size` in another box, or zeros where there is none.
+fn windows(
+    op: &'static str,
+    dtype: DType,
+    x: &Layout,
+    (size, stride): (u32, u32),
+    y: &Layout,
+) -> Result<Launch> {
+    let reading = Reading {
+        windows: (size, stride),
+        ..Reading::plain(x.rank())
+    };
+    launch(op, dtype, x, &reading, y)
+}
+
 /// The CPU's version.
 fn twin(dtype: DType, seen: Seen) -> CpuKernel {
     let bytes = |seen: &Option<Layout>| seen.as_ref().map_or(0, Layout::bytes);

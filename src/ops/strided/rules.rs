@@ -1,7 +1,7 @@
 //! The rules for shapes, and how each operation reads its source.
 
 use super::stacks::{Groups, stack};
-use super::{Reading, launch};
+use super::{Reading, launch, windows};
 use crate::plan::{Launch, Offset, Plan};
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result, host};
@@ -241,21 +241,6 @@ fn broadcast(dtype: DType, x: &Layout, y: &Layout) -> Result<Launch> {
     }
     let reading = Reading {
         repeat: true,
-        ..Reading::plain(x.rank())
-    };
-    launch(op, dtype, x, &reading, y)
-}
-
-/// Element e of the result is element `e / size · stride + e % size` in another box, or zeros where there is none.
-pub(super) fn windows(
-    op: &'static str,
-    dtype: DType,
-    x: &Layout,
-    (size, stride): (u32, u32),
-    y: &Layout,
-) -> Result<Launch> {
-    let reading = Reading {
-        windows: (size, stride),
         ..Reading::plain(x.rank())
     };
     launch(op, dtype, x, &reading, y)

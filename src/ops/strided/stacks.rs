@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::rules::windows;
+use super::windows;
 use crate::plan::{Attachment, Offset, OutputLayout, Plan};
 use crate::ragged::{DType, Layout, MAX_RANK, element_count};
 use crate::{Error, Result, host};

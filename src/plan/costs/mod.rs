@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::method::Choice;
+use super::window::results;
 
 mod text;
 
@@ -423,14 +424,6 @@ impl CostTable {
 /// What a transform of so many real values, below 2⁴⁸, counts: 2½ L log₂ L.
 pub(crate) fn transform_work(length: u64) -> u64 {
     5 * length * u64::from(length.max(2).ilog2()) / 2
-}
-
-/// Values of the full convolution of m and n values; saturates.
-pub(crate) fn results(m: u64, n: u64) -> u64 {
-    match m.min(n) {
-        0 => 0,
-        _ => m.saturating_add(n - 1),
-    }
 }
 
 /// So many nanoseconds; what no [`Duration`] holds, and what is no number, is the longest one.

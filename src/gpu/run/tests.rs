@@ -1,4 +1,5 @@
-//! Submissions that fail for a reason of our own, which no caller can bring about: here one records nonsense.
+//! Submissions that fail for a reason of our own, which no caller can bring about: here one records nonsense. And how
+//! long dispatches are cut.
 
 use std::sync::Arc;
 
@@ -171,4 +172,22 @@ fn other_errors_are_no_loss() {
     assert!(!is_lost(&gpu.device));
     gpu.device.destroy();
     assert!(is_lost(&gpu.device));
+}
+
+/// A million values by a million, directly, are so many dispatches, none above the budget.
+#[test]
+fn costly_stages_are_cut() {
+    let (groups, cost) = (2_233, 1_000_000_000_000);
+    for (budget, dispatches) in [
+        (DISPATCH_COST, 11),
+        (DISPATCH_COST_SHARED, 51),
+        (DISPATCH_COST_SOFTWARE, 1117),
+    ] {
+        let share = share(groups, cost, budget);
+        assert_eq!(groups.div_ceil(share), dispatches);
+        assert!(cost / u64::from(groups) * u64::from(share) <= budget);
+    }
+    assert_eq!(share(7, 100, 100), 7);
+    assert_eq!(share(7, u64::MAX, 1), 1);
+    assert_eq!(share(0, 0, 1), 0);
 }

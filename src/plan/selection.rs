@@ -1,0 +1,355 @@
+//! The choice of a method for each pair, by what each would cost.
+
+use super::costs::CostTable;
+use super::method::{Choice, ConvMethod};
+use super::window::{Meeting, results};
+use crate::Result;
+
+/// Below this ratio of the lengths one transform is shorter than the blocks of overlap-save together.
+const SAVE_RATIO: u64 = 4;
+
+/// Up to so many taps Auto is direct whatever the costs: memory bounds both, and products with `[1]` stay exact.
+const ALWAYS_DIRECT: u64 = 4;
+
+impl CostTable {
+    /// The method for operands of m and n values, both above 0, and what it costs in nanoseconds; or why the method
+    /// asked for cannot serve them.
+    pub(crate) fn choose(
+        &self,
+        m: u64,
+        n: u64,
+        method: ConvMethod,
+    ) -> Result<(Choice, f64), String> {
+        let none = |values: u64, what: &str, longest: usize| match longest {
+            0 => "this device has no transforms".to_owned(),
+            longest => {
+                format!("{what} takes a transform of {values} values, and the longest is {longest}")
+            }
+        };
+        match method {
+            ConvMethod::Auto => Ok(self.cheapest(m, n)),
+            ConvMethod::Direct => Ok((Choice::Direct, self.direct(m, n))),
+            ConvMethod::Fft => {
+                let whole = self.whole(m, n);
+                whole.ok_or_else(|| none(results(m, n), "it", self.longest()))
+            }
+            ConvMethod::OverlapSave => {
+                let (blocks, longest) = (self.blocks_of(m, n), self.longest_block() as usize);
+                blocks.ok_or_else(|| none(m.min(n).saturating_mul(2), "a block", longest))
+            }
+        }
+    }
+
+    /// The method for two boxes that meet in a kept result, and what it costs; or why the method asked for cannot serve
+    /// them.
+    pub(crate) fn choose_boxes(
+        &self,
+        meeting: &Meeting,
+        method: ConvMethod,
+    ) -> Result<(Choice, f64), String> {
+        let flat = meeting.flat();
+        let copies = self.copies(meeting);
+        let fits = results(flat.m, flat.n) <= u64::from(u32::MAX);
+        let transformed = |method| {
+            let chosen = match fits {
+                true => self.choose(flat.m, flat.n, method),
+                false => Err("its vectors have more values than 32-bit indices reach".to_owned()),
+            };
+            chosen.map(|(choice, cost)| (choice, cost + copies))
+        };
+        let direct = (Choice::Direct, self.direct_boxes(meeting));
+        match method {
+            ConvMethod::Direct => Ok(direct),
+            ConvMethod::Fft | ConvMethod::OverlapSave => transformed(method),
+            ConvMethod::Auto => {
+                let (m, n) = meeting.sizes();
+                if m.min(n) <= ALWAYS_DIRECT || !fits {
+                    return Ok(direct);
+                }
+                let best = self.cheaper((Choice::Direct, direct.1 - copies), flat.m, flat.n);
+                Ok((best.0, best.1 + copies))
+            }
+        }
+    }
+
+    /// The method that costs least for m and n values, both above 0.
+    fn cheapest(&self, m: u64, n: u64) -> (Choice, f64) {
+        let direct = (Choice::Direct, self.direct(m, n));
+        match m.min(n) <= ALWAYS_DIRECT {
+            true => direct,
+            false => self.cheaper(direct, m, n),
+        }
+    }
+
+    /// That, or transforms where they cost less.
+    fn cheaper(&self, direct: (Choice, f64), m: u64, n: u64) -> (Choice, f64) {
+        let (longer, shorter) = (m.max(n), m.min(n));
+        let mut best = direct;
+        let whole = self.whole(m, n);
+        if let Some(whole) = whole
+            && whole.1 < best.1
+        {
+            best = whole;
+        }
+        let longest = |(choice, _): (Choice, f64)| choice.length() > Some(self.longest_block());
+        if (longer / SAVE_RATIO >= shorter || whole.is_none_or(longest))
+            && let Some(save) = self.blocks_of(m, n)
+            && save.1 < best.1
+        {
+            best = save;
+        }
+        best
+    }
+
+    fn whole(&self, m: u64, n: u64) -> Option<(Choice, f64)> {
+        let (length, cost) = self.transform(results(m, n))?;
+        Some((Choice::Fft { length }, cost))
+    }
+
+    /// The cheapest blocks.
+    fn blocks_of(&self, m: u64, n: u64) -> Option<(Choice, f64)> {
+        let mut best: Option<(Choice, f64)> = None;
+        for (length, cost) in self.blocks(m.min(n)) {
+            let Some(cost) = self.save(m, n, length, cost) else {
+                continue;
+            };
+            if best.is_some_and(|(_, least)| cost >= least) {
+                // Longer blocks only get dearer from here.
+                break;
+            }
+            best = Some((Choice::OverlapSave { length }, cost));
+        }
+        best
+    }
+}
+
+impl CostTable {
+    /// What the direct method costs for boxes: for each result as many multiply-adds as any of them takes.
+    fn direct_boxes(&self, meeting: &Meeting) -> f64 {
+        let numbers = self.numbers();
+        let results = meeting.results() as f64;
+        numbers.item + results * (numbers.result + meeting.terms() as f64 * numbers.multiply_add)
+    }
+
+    /// What it costs to lay boxes out as vectors, and to take what is kept from their convolution.
+    fn copies(&self, meeting: &Meeting) -> f64 {
+        let flat = meeting.flat();
+        let values = flat.m as f64 + flat.n as f64 + meeting.results() as f64;
+        values * self.numbers().result
+    }
+
+    /// What a choice costs for boxes that meet in a kept result.
+    pub(crate) fn cost_of_boxes(&self, meeting: &Meeting, choice: Choice) -> f64 {
+        match choice {
+            Choice::Direct => self.direct_boxes(meeting),
+            Choice::Fft { .. } | Choice::OverlapSave { .. } => {
+                let flat = meeting.flat();
+                self.cost(flat.m, flat.n, choice) + self.copies(meeting)
+            }
+        }
+    }
+
+    /// The multiply-adds of a choice for boxes that meet in a kept result, and the values that are copied for it;
+    /// saturates.
+    pub(crate) fn work_of_boxes(&self, meeting: &Meeting, choice: Choice) -> u64 {
+        match choice {
+            Choice::Direct => meeting.products(),
+            Choice::Fft { .. } | Choice::OverlapSave { .. } => {
+                let flat = meeting.flat();
+                let copied = flat
+                    .m
+                    .saturating_add(flat.n)
+                    .saturating_add(meeting.results());
+                self.work(flat.m, flat.n, choice).saturating_add(copied)
+            }
+        }
+    }
+
+    /// What a choice costs for operands of m and n values, in nanoseconds of one worker.
+    pub(crate) fn cost(&self, m: u64, n: u64, choice: Choice) -> f64 {
+        match choice {
+            Choice::Direct => self.direct(m, n),
+            Choice::Fft { length } => self.transform(length.into()).map_or(0.0, |(_, cost)| cost),
+            Choice::OverlapSave { length } => {
+                let cost = self.transform(length.into());
+                let cost = cost.and_then(|(_, cost)| self.save(m, n, length, cost));
+                cost.unwrap_or_default()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Choices;
+    use super::*;
+    use crate::Pairing;
+    use crate::ragged::{DType, Layout, Pairs};
+
+    fn auto(costs: &CostTable, m: u64, n: u64) -> Choice {
+        costs.choose(m, n, ConvMethod::Auto).unwrap().0
+    }
+
+    #[test]
+    fn short_operands_are_direct_and_long_ones_are_transformed() {
+        let cpu = CostTable::cpu();
+        for (m, n) in [(1, 1), (8, 8), (32, 32), (100_000, 3), (3, 100_000)] {
+            assert_eq!(auto(&cpu, m, n), Choice::Direct, "{m} {n}");
+        }
+        assert_eq!(auto(&cpu, 100, 100), Choice::Fft { length: 216 });
+        assert_eq!(
+            auto(&cpu, 1_000_000, 1_000_000),
+            Choice::Fft { length: 1 << 21 }
+        );
+        assert!(matches!(
+            auto(&cpu, 1_000_000, 1000),
+            Choice::OverlapSave {
+                length: 4096..=32_768
+            }
+        ));
+    }
+
+    /// On a GPU as well: in one workgroup, by blocks, or in passes; where no transform is long enough, by blocks of
+    /// both.
+    #[test]
+    fn gpus_transform_too() {
+        let gpu = CostTable::gpu();
+        for (m, n) in [(1, 1), (8, 8), (1, 16), (9, 8), (100_000, 3)] {
+            assert_eq!(auto(&gpu, m, n), Choice::Direct, "{m} {n}");
+        }
+        for (m, n, length) in [
+            (16, 16, 64),
+            (17, 17, 64),
+            (32, 33, 64),
+            (64, 65, 128),
+            (142, 142, 512),
+            (456, 456, 1024),
+            (4096, 4097, 8192),
+            (8192, 8193, 1 << 14),
+            (16_384, 16_384, 1 << 15),
+            (1_000_000, 1_000_000, 1 << 21),
+        ] {
+            assert_eq!(auto(&gpu, m, n), Choice::Fft { length }, "{m} {n}");
+        }
+        for (m, n) in [
+            (10_000, 200),
+            (3000, 1_000_000),
+            (5000, 5000),
+            (8_000_000, 8_000_000),
+        ] {
+            assert!(
+                matches!(auto(&gpu, m, n), Choice::OverlapSave { .. }),
+                "{m} {n}"
+            );
+        }
+        let long = 1 << 22;
+        let refused = gpu.choose(long, long + 2, ConvMethod::Fft).unwrap_err();
+        assert_eq!(
+            refused,
+            "it takes a transform of 8388609 values, and the longest is 8388608"
+        );
+        let refused = gpu.choose(1 << 30, 1 << 30, ConvMethod::OverlapSave);
+        assert_eq!(
+            refused.unwrap_err(),
+            "a block takes a transform of 2147483648 values, and the longest is 8192"
+        );
+    }
+
+    /// What is predicted is the least of the methods, and does not depend on the order of the operands.
+    #[test]
+    fn the_choice_is_the_cheapest_of_all() {
+        let cpu = CostTable::cpu();
+        let lengths = [1, 2, 7, 15, 40, 64, 142, 456, 1000, 4097, 100_000];
+        for (m, n) in lengths.iter().flat_map(|&m| lengths.map(|n| (m, n))) {
+            let (choice, cost) = cpu.choose(m, n, ConvMethod::Auto).unwrap();
+            assert_eq!(cpu.choose(n, m, ConvMethod::Auto).unwrap(), (choice, cost));
+            assert_eq!(cpu.cost(m, n, choice), cost);
+            for method in [ConvMethod::Direct, ConvMethod::Fft] {
+                let (forced, other) = cpu.choose(m, n, method).unwrap();
+                assert_eq!(forced.method(), method);
+                assert!(
+                    other >= cost || m.min(n) <= ALWAYS_DIRECT,
+                    "{m} {n}: {forced:?} at {other}, {choice:?} at {cost}"
+                );
+                assert_eq!(cpu.cost(m, n, forced), other);
+            }
+            let (forced, other) = cpu.choose(m, n, ConvMethod::OverlapSave).unwrap();
+            assert_eq!(cpu.cost(m, n, forced), other);
+            assert!(forced.length().unwrap() as u64 > m.min(n), "{forced:?}");
+        }
+    }
+
+    #[test]
+    fn a_transform_is_long_enough_and_not_much_longer() {
+        let cpu = CostTable::cpu();
+        for need in (1..5000).chain([65_537, 1_999_999, 1 << 30]) {
+            let (length, cost) = cpu.transform(need).unwrap();
+            assert!(u64::from(length) >= need && cost > 0.0);
+            assert!(
+                f64::from(length) <= (need as f64 * 1.34).max(8.0),
+                "{need}: {length}"
+            );
+            let odd = length >> length.trailing_zeros();
+            assert!(
+                length.is_multiple_of(4) && (5 * 3u64.pow(20)).is_multiple_of(u64::from(odd)),
+                "{length}"
+            );
+        }
+        assert_eq!(cpu.transform((1 << 31) + 1), None);
+    }
+
+    /// Two batches that share a pair: it is convolved alike in both.
+    #[test]
+    fn a_pair_is_chosen_for_by_itself() {
+        let costs = CostTable::cpu();
+        let all = Layout::from_lengths([3, 500, 0, 70_000]).unwrap();
+        let pairs = Pairs::new("pair", &all, &all, Pairing::AllToAll).unwrap();
+        let of = |a: &Layout, b: &Layout, pairs: &Pairs| {
+            Choices::new("conv", DType::F32, (a, b), pairs, ConvMethod::Auto, &costs).unwrap()
+        };
+        let together = of(&all, &all, &pairs);
+        for (pair, (i, j)) in pairs.iter().enumerate() {
+            let (a, b) = (all.range(i..i + 1).unwrap(), all.range(j..j + 1).unwrap());
+            let alone = of(&a, &b, &Pairs::elementwise("conv", &a, &b).unwrap());
+            assert_eq!(together.get(pair), alone.get(0), "{i} {j}");
+        }
+        assert!(together.lengths.is_sorted() && together.lengths.len() > 1);
+    }
+
+    #[test]
+    fn what_a_method_cannot_serve_is_said() {
+        let layout = Layout::from_lengths([0, 3, 5]).unwrap();
+        let pairs = Pairs::elementwise("conv", &layout, &layout).unwrap();
+        let refused = |dtype, method, costs: &CostTable| {
+            let both = (&layout, &layout);
+            let choices = Choices::new("conv", dtype, both, &pairs, method, costs);
+            choices.unwrap_err().to_string()
+        };
+        assert_eq!(
+            refused(DType::I32, ConvMethod::Fft, &CostTable::cpu()),
+            "conv: pair 1: the method fft cannot serve it: values of i32 are convolved directly only"
+        );
+        let short: CostTable = "cpu workers=1 launch=0 item=1 multiply_add=1 result=1 fft="
+            .parse()
+            .unwrap();
+        assert_eq!(
+            refused(DType::F32, ConvMethod::OverlapSave, &short),
+            "conv: pair 1: the method overlap_save cannot serve it: this device has no transforms"
+        );
+        let reason = CostTable::cpu()
+            .choose(1 << 31, 2, ConvMethod::Fft)
+            .unwrap_err();
+        assert_eq!(
+            reason,
+            "it takes a transform of 2147483649 values, and the longest is 2147483648"
+        );
+    }
+
+    #[test]
+    fn names_are_read_back() {
+        for method in ConvMethod::ALL {
+            assert_eq!(method.to_string().parse(), Ok(method));
+        }
+        assert!("overlap-save".parse::<ConvMethod>().is_err());
+    }
+}
