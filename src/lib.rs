@@ -95,13 +95,13 @@ pub use host::fail_host_allocation;
 pub use host::{host_memory_limit, set_host_memory_limit};
 pub use machine::Memory;
 pub use num_complex::Complex32;
+pub use ops::conv::choice::{
+    ByMethod, ConvChoice, ConvGroup, ConvMethod, ConvMode, CostTable, HeterogeneityProfile,
+};
 #[cfg(feature = "gpu")]
 pub use ops::kernels;
 pub use ops::maps::{MapInfo, maps};
 pub use ops::matmul::{Activation, Tier};
-pub use plan::{
-    ByMethod, ConvChoice, ConvGroup, ConvMethod, ConvMode, CostTable, HeterogeneityProfile,
-};
 pub use ragged::{
     Bsr, DType, Factor, Float, Indices, Integer, Layout, MAX_RANK, Offsets, Pairing, Permutation,
     Ragged, Real, Rows, Scalar, Shape, Topology, f16_from_f64,

@@ -2,9 +2,10 @@
 
 use super::worklist::{ByCost, Worklist};
 use super::{Arithmetic, pair_params, par_tiles, twin_of};
+use crate::ops::conv::choice::check_rank;
 use crate::plan::{
     Access, CpuArgs, CpuKernel, Dispatch, Kernel, Launch, Offset, Output, OutputLayout, Param,
-    PlanBuffer, Slot, check_rank, for_each_type,
+    PlanBuffer, Slot, for_each_type,
 };
 use crate::ragged::{DType, Layout, Pairing, Pairs};
 use crate::{Result, host};

@@ -15,7 +15,8 @@ use super::select::{Join, Select};
 use super::shape_matmul::{Model, ShapeMatmul};
 use super::strided::{How, Strided};
 use super::{Asked, Op, Traits, bsr};
-use crate::plan::{ConvMethod, ConvMode, CostTable, Plan, Window};
+use crate::ops::conv::choice::{ConvMethod, ConvMode, CostTable, Window};
+use crate::plan::Plan;
 use crate::ragged::{DType, Layout, Pairs, Shape, Topology};
 use crate::{Error, Pairing, Result};
 

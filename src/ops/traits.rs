@@ -1,7 +1,7 @@
 //! What planning needs to know of a device.
 
 use super::fft::FftLimits;
-use crate::plan::CostTable;
+use crate::ops::conv::choice::CostTable;
 
 /// What planning needs to know of a device.
 #[derive(Clone, Copy)]

@@ -74,3 +74,35 @@ impl Kernel {
         }
     }
 }
+
+/// The cooperative matrices of a device, of f16 and with sums in f32: square, and as deep as they are wide.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Matrices {
+    Eight,
+    Sixteen,
+}
+
+impl Matrices {
+    pub(crate) fn side(self) -> u32 {
+        match self {
+            Matrices::Eight => 8,
+            Matrices::Sixteen => 16,
+        }
+    }
+
+    /// Those that a variant with these flags is for.
+    pub(crate) fn of(flags: &[&str]) -> Matrices {
+        match flags.contains(&"EIGHT") {
+            true => Matrices::Eight,
+            false => Matrices::Sixteen,
+        }
+    }
+
+    /// Multiply-adds that take as long as one that is done for itself.
+    pub(crate) fn rate(self) -> u64 {
+        match self {
+            Matrices::Eight => 1,
+            Matrices::Sixteen => 8,
+        }
+    }
+}

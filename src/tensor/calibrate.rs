@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::{Device, Tensor};
 use crate::Result;
-use crate::plan::{ConvMethod, CostTable, Costs};
+use crate::ops::conv::choice::{ConvMethod, CostTable, Costs};
 use crate::ragged::{Layout, Pairing, Shape};
 
 /// Work of one measured call, in nanoseconds as the table so far predicts it.

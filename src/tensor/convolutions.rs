@@ -4,8 +4,8 @@ use super::{Paired, Tensor};
 use crate::Result;
 use crate::ops::Op;
 use crate::ops::conv::Conv;
+use crate::ops::conv::choice::ConvChoice;
 use crate::ops::correlate_max::{self as ops, Seek};
-use crate::plan::ConvChoice;
 use crate::ragged::Real;
 
 /// The largest value of each pair's cross-correlation, and where it is. Made by [`Tensor::correlate_max`].

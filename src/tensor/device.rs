@@ -13,9 +13,11 @@ use crate::cpu::Cpu;
 #[cfg(feature = "gpu")]
 use crate::gpu::{self, Gpu, GpuOptions};
 use crate::machine::Memory;
+use crate::ops::conv::choice::CostTable;
 use crate::ops::fft::FftLimits;
+use crate::ops::matmul::tiles::{NATIVE_INVOCATIONS, NATIVE_MEMORY};
 use crate::ops::{Op, Traits};
-use crate::plan::{CostTable, Matrices, NATIVE_INVOCATIONS, NATIVE_MEMORY, PlanCache};
+use crate::plan::{Matrices, PlanCache};
 use crate::ragged::{Layout, Ragged, Scalar};
 use crate::{Result, Tensor};
 

@@ -3,8 +3,8 @@
 use super::{Paired, Tensor};
 use crate::ops::Op;
 use crate::ops::ambient::check_concat;
+use crate::ops::conv::choice::{ConvMethod, Window};
 use crate::ops::map::{Kind, Map};
-use crate::plan::{ConvMethod, Window};
 use crate::ragged::{Pairs, Real, Scalar};
 use crate::{Error, Result, host};
 

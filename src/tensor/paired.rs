@@ -7,7 +7,8 @@ use super::run::{Call, Operand};
 use crate::Result;
 use crate::ops::Op;
 use crate::ops::ambient::{Along, Ambient, Combine, Concat};
-use crate::plan::{ConvMethod, ConvMode, Window, check_work};
+use crate::ops::conv::choice::{ConvMethod, ConvMode, Window};
+use crate::plan::check_work;
 use crate::ragged::{Layout, Pairing, Pairs, Real, Scalar};
 
 /// Two batches with a pairing: the binary operations, on the pairs instead of element by element.

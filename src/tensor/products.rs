@@ -3,8 +3,8 @@
 use super::extras::Extras;
 use super::{Paired, Tensor};
 use crate::ops::Op;
+use crate::ops::matmul::tiles::{NATIVE_INVOCATIONS, NATIVE_MEMORY};
 use crate::ops::matmul::{Activation, Form, Matmul, Target, Tier};
-use crate::plan::{NATIVE_INVOCATIONS, NATIVE_MEMORY};
 use crate::ragged::{DType, Factor, Float, Scalar};
 use crate::{Error, Result};
 use half::f16;

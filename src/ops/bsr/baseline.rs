@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use super::plan::{self, Rows};
 use super::{Finish, OP, Request, groups, ordered, rounded};
-use crate::plan::{
-    Access, Dispatch, Kernel, NARROW, Param, PlanBuffer, Slot, SparseTile, Variant, WIDE,
-};
+use crate::ops::bsr::tiles::{NARROW, SparseTile, WIDE};
+use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, Variant};
 use crate::ragged::{DType, Topology};
 use crate::{Result, host};
 

@@ -8,10 +8,9 @@ use std::sync::Arc;
 use super::align::Copies;
 use super::plan::{self, Rows};
 use super::{Extents, Finish, OP, Request, Sample, groups, ordered};
+use crate::ops::bsr::tiles::{SparseTile, WIDE};
 use crate::ops::matmul::Epilogue;
-use crate::plan::{
-    Access, Dispatch, Kernel, Matrices, Param, PlanBuffer, Slot, SparseTile, Variant, WIDE,
-};
+use crate::plan::{Access, Dispatch, Kernel, Matrices, Param, PlanBuffer, Slot, Variant};
 use crate::ragged::{DType, Topology};
 use crate::{Result, host};
 

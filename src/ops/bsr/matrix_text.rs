@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
+use crate::ops::bsr::tiles::SparseTile;
 use crate::ops::coop_tile::{Tile, only_if};
-use crate::plan::{Matrices, SparseTile};
+use crate::plan::Matrices;
 
 pub(super) fn tile(of: &SparseTile, matrices: Matrices, inner: [bool; 2]) -> Tile {
     Tile {

@@ -18,6 +18,7 @@ mod sampled;
 mod shared;
 #[cfg(feature = "gpu")]
 mod text;
+pub(crate) mod tiles;
 mod twin;
 
 use super::matmul::{Epilogue, Target, check_residual};

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use super::shared;
+use crate::ops::bsr::tiles::{SPARSE, SPARSE_NATIVE, SparseTile};
 use crate::ops::register_tile::{RegisterTile, Side};
 use crate::ops::split_k::SplitK;
-use crate::plan::{SPARSE, SPARSE_NATIVE, SparseTile};
 
 /// What `#generate "bsr_matmul"` stands for.
 pub(crate) fn generate(flags: &[&str]) -> String {

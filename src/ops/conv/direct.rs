@@ -1,8 +1,9 @@
 //! Convolution as it is written: m·n multiply-adds a pair, seven results an invocation.
 
+use crate::ops::conv::choice::ConvMode;
 use crate::ops::pair_params;
 use crate::ops::worklist::Worklist;
-use crate::plan::{Access, ConvMode, Dispatch, Kernel, Param, PlanBuffer, Slot, for_each_type};
+use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, for_each_type};
 use crate::ragged::{DType, Layout, Pairs};
 use crate::{Result, host};
 

@@ -9,7 +9,8 @@
 pub(super) mod text;
 
 use crate::ops::butterfly::{Kind, Transform};
-use crate::plan::{Access, Dispatch, FEW_RESULTS, Kernel, Param, PlanBuffer, Slot, Table, Variant};
+use crate::ops::conv::choice::FEW_RESULTS;
+use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, Table, Variant};
 use crate::ragged::DType;
 use crate::{Result, host};
 

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::{ConvRequest, direct, fused, long};
-use crate::plan::{Choice, Choices, ConvMode, Dispatch, FEW_RESULTS, Param, Slot};
+use crate::ops::conv::choice::{Choice, Choices, ConvMode, FEW_RESULTS};
+use crate::plan::{Dispatch, Param, Slot};
 use crate::ragged::{DType, Layout, Pairs};
 use crate::{Result, host};
 

@@ -5,6 +5,7 @@
 
 mod boxes;
 pub(crate) mod cached_spectra;
+pub(crate) mod choice;
 mod direct;
 mod fused;
 mod gpu;
@@ -23,9 +24,9 @@ pub(crate) use twin::directly;
 
 use super::{Arithmetic, Traits, par_runs, par_tiles, twin_of};
 use crate::cpu::Workspace;
+use crate::ops::conv::choice::{Choices, ConvChoice, ConvMethod, CostTable, Window, check_rank};
 use crate::plan::{
-    Choices, ConvChoice, ConvMethod, CostTable, CpuArgs, CpuKernel, Launch, Offset, Output,
-    OutputLayout, Window, WorkSum, check_rank, check_size, cost_of,
+    CpuArgs, CpuKernel, Launch, Offset, Output, OutputLayout, WorkSum, check_size, cost_of,
 };
 use crate::ragged::{DType, Layout, Offsets, Pairs};
 use crate::{Error, Result, host};

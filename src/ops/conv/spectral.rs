@@ -9,7 +9,7 @@ use realfft::{ComplexToReal, RealToComplex};
 
 use super::directly;
 use crate::cpu::{IRFFT, RFFT, Workspace};
-use crate::plan::{Choice, Choices};
+use crate::ops::conv::choice::{Choice, Choices};
 use crate::{Result, host};
 
 /// Results of a long direct convolution that are worth a piece of parallel work.

@@ -9,9 +9,10 @@ mod twin;
 
 use super::conv::{ConvRequest, Item, Items, Operand, result_length};
 use super::{Traits, pair_params};
+use crate::ops::conv::choice::{ConvMethod, Window};
 use crate::plan::{
-    Access, ConvMethod, CpuKernel, Dispatch, Kernel, Launch, Output, OutputLayout, Param,
-    PlanBuffer, Slot, Variant, Window, cost_of,
+    Access, CpuKernel, Dispatch, Kernel, Launch, Output, OutputLayout, Param, PlanBuffer, Slot,
+    Variant, cost_of,
 };
 use crate::ragged::{DType, Layout, Pairs, Shape};
 use crate::{Result, host};

@@ -1,7 +1,8 @@
 //! The plan: which lags are looked at by which workgroup, directly or by transforms.
 
+use crate::ops::conv::choice::{Choice, Choices, ConvMethod};
 use crate::ops::conv::{ConvRequest, holds, result_length};
-use crate::plan::{Choice, Choices, ConvMethod, TileList};
+use crate::plan::TileList;
 use crate::ragged::{Layout, Pairs};
 use crate::{Error, Result, host};
 

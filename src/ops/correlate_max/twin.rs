@@ -4,9 +4,10 @@ use rayon::prelude::*;
 
 use super::normalize::{blocked_sum, normalize};
 use crate::cpu::Workspace;
+use crate::ops::conv::choice::Choices;
 use crate::ops::conv::{Engine, directly, result_length};
 use crate::ops::par_runs;
-use crate::plan::{Choices, CpuArgs};
+use crate::plan::CpuArgs;
 use crate::ragged::Layout;
 use crate::{Result, host};
 

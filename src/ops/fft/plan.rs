@@ -19,7 +19,8 @@ use std::sync::Arc;
 
 use super::items::{Item, Modes};
 use super::{FftLimits, Transform, kernels, long, smooth};
-use crate::plan::{Dispatch, Param, PlanBuffer, Slot, transform_work};
+use crate::ops::conv::choice::transform_work;
+use crate::plan::{Dispatch, Param, PlanBuffer, Slot};
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
 

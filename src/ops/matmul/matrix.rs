@@ -9,7 +9,8 @@ use std::fmt::Write;
 use super::{Extents, Form, Kind};
 #[cfg(feature = "gpu")]
 use crate::ops::coop_tile::{Part, Slot, Tile, only_if};
-use crate::plan::{Access, DenseTile, Kernel, Matrices, Variant};
+use crate::ops::matmul::tiles::DenseTile;
+use crate::plan::{Access, Kernel, Matrices, Variant};
 use crate::ragged::DType;
 use crate::{Result, host};
 

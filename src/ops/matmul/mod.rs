@@ -10,12 +10,14 @@ mod matrix;
 mod shared;
 #[cfg(feature = "gpu")]
 mod text;
+pub(crate) mod tiles;
 mod twin;
 
 use super::{Traits, convert};
+use crate::ops::matmul::tiles::{DENSE, DenseTile, NATIVE, native_tiles};
 use crate::plan::{
-    Access, DENSE, DenseTile, Dispatch, Kernel, Launch, Matrices, NATIVE, Offset, Output,
-    OutputLayout, Param, PlanBuffer, Slot, Variant, check_size, native_tiles,
+    Access, Dispatch, Kernel, Launch, Matrices, Offset, Output, OutputLayout, Param, PlanBuffer,
+    Slot, Variant, check_size,
 };
 use crate::ragged::{DType, Layout, Pairs, Shape};
 use crate::{Error, Result, host};

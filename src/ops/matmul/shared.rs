@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::ops::matmul::tiles::DenseTile;
 use crate::ops::split_k::{Side, SplitK};
-use crate::plan::DenseTile;
 
 /// Inner products that are added up by themselves before they are added to the sum of those before, as every kernel of
 /// small products with long sums does it in the native tier: so many that 64 sets have one each, up to those of the

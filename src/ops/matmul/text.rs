@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::shared::{self, NATIVE_BLOCK};
+use crate::ops::matmul::tiles::{DENSE, DenseTile, NATIVE};
 use crate::ops::register_tile::{RegisterTile, Side};
-use crate::plan::{DENSE, DenseTile, NATIVE};
 
 /// What `#generate "matmul"` stands for.
 pub(crate) fn generate(flags: &[&str]) -> String {

@@ -14,10 +14,10 @@ pub(crate) use place::KERNEL as PLACE;
 use twin::{directly, mixed};
 
 use super::{ConvRequest, gpu};
+use crate::ops::conv::choice::{Choice, Choices, Engine, Flat, Meeting};
 use crate::ops::twin_of;
 use crate::plan::{
-    Choice, Choices, CpuKernel, Dispatch, Engine, Flat, Launch, Meeting, Offset, Output,
-    OutputLayout, Param, Slot, check_size, cost_of,
+    CpuKernel, Dispatch, Launch, Offset, Output, OutputLayout, Param, Slot, check_size, cost_of,
 };
 use crate::ragged::{DType, Layout, Pairing, Pairs};
 use crate::{Result, host};

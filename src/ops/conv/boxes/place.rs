@@ -1,7 +1,8 @@
 //! Boxes from one buffer into another, with other distances between their rows.
 
+use crate::ops::conv::choice::AXES;
 use crate::ops::worklist::Worklist;
-use crate::plan::{AXES, Access, Dispatch, Kernel, Param, PlanBuffer, Slot, Variant};
+use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, Variant};
 use crate::ragged::DType;
 use crate::{Result, host};
 

@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::ops::conv::choice::{Choices, Meeting, Window};
 use crate::ops::conv::{self, Engine, Workspace, each_pair};
 use crate::ops::{Arithmetic, par_tiles};
-use crate::plan::{Choices, CpuArgs, Meeting, Window};
+use crate::plan::CpuArgs;
 use crate::{Error, Result, host};
 
 /// Results of a long direct convolution that are worth a piece of parallel work.

@@ -16,10 +16,11 @@ use super::fused::Class;
 use super::spectral::OverlapSave;
 use super::{check_rank, result_length};
 use crate::cpu::Workspace;
+use crate::ops::conv::choice::{CostTable, transform_work};
 use crate::ops::par_runs;
 use crate::plan::{
-    Access, CostTable, CpuArgs, CpuKernel, Dispatch, Kernel, Launch, Offset, Output, OutputLayout,
-    Param, PlanBuffer, Slot, Table, Variant, cost_of, transform_work,
+    Access, CpuArgs, CpuKernel, Dispatch, Kernel, Launch, Offset, Output, OutputLayout, Param,
+    PlanBuffer, Slot, Table, Variant, cost_of,
 };
 use crate::ragged::{DType, Layout, Offsets, Pairs};
 use crate::{Result, host};

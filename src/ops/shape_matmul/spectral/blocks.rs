@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::{Product, Products};
-use crate::plan::transform_work;
+use crate::ops::conv::choice::transform_work;
 use crate::{Error, Result, host};
 
 /// Results of one product that go by transforms of one length.

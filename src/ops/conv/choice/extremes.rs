@@ -2,6 +2,7 @@
 //! checks: whatever wraps panics here.
 
 use super::*;
+use crate::plan::{MergedPair, Nested, overlap, stream_tile};
 use crate::ragged::{DType, Layout, Pairs, Shape};
 use crate::{Pairing, Result};
 

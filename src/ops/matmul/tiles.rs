@@ -1,5 +1,9 @@
-//! Tiles of dense products.
+//! Tiles of dense products: a table for each way to multiply, and which of its tiles a product takes.
+//!
+//! The choice is a function of the product's own shape and of the table, so that neighbours change no bit. Tables are
+//! written from measurements; `docs/performance.md` has those.
 
+use crate::plan::Matrices;
 use crate::{Result, host};
 
 /// A workgroup's tile of a dense product.
@@ -107,7 +111,7 @@ pub(crate) fn native_tiles(op: &'static str, products: &[([u32; 3], bool)]) -> R
 }
 
 /// Those on matrices of 16.
-pub(super) const DENSE_SIXTEEN: [DenseTile; 4] = [
+pub(crate) const DENSE_SIXTEEN: [DenseTile; 4] = [
     // One subgroup: nothing in it waits for another, and many are on a core.
     dense("T32", [32, 32], [32, 32]),
     DenseTile {
@@ -131,7 +135,7 @@ pub(super) const DENSE_SIXTEEN: [DenseTile; 4] = [
 ];
 
 /// Those on matrices of 8: of what is usual for such matrices, in 16 KiB. Not measured on a GPU that has them.
-pub(super) const DENSE_EIGHT: [DenseTile; 2] = [
+pub(crate) const DENSE_EIGHT: [DenseTile; 2] = [
     dense("T32", [32, 32], [16, 16]),
     DenseTile {
         least: 16,
@@ -240,5 +244,15 @@ mod tests {
         let mixed = [[1024, 1024, 1024], [32, 4096, 32], [704, 8, 768], [8, 8, 8]];
         assert_eq!(flags(&mixed), ["T128", "SETS", "T64", "T32"]);
         assert!(flags(&[]).is_empty());
+    }
+}
+
+impl Matrices {
+    /// The tiles of dense products on these matrices.
+    pub(crate) fn dense(self) -> &'static [DenseTile] {
+        match self {
+            Matrices::Eight => &DENSE_EIGHT,
+            Matrices::Sixteen => &DENSE_SIXTEEN,
+        }
     }
 }

@@ -1,6 +1,8 @@
-//! Tiles of block-sparse products.
+//! Tiles of block-sparse products: a table for each way to multiply, and which of its tiles a product takes.
 
 use std::ops::RangeInclusive;
+
+use crate::plan::Matrices;
 
 /// A workgroup's tile of a block-sparse product: of one row of blocks, and some columns.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -108,7 +110,7 @@ const fn matrix(
 }
 
 /// Those on matrices of 16: as high as blocks are. Wide ones make more of what they load of a.
-pub(super) const SPARSE_SIXTEEN: [SparseTile; 9] = [
+pub(crate) const SPARSE_SIXTEEN: [SparseTile; 9] = [
     SparseTile {
         depth: 16,
         segments: S16,
@@ -162,7 +164,7 @@ const fn eight(
 }
 
 /// Those on matrices of 8: as high as blocks are, in 16 KiB. Not measured on a GPU that has them.
-pub(super) const SPARSE_EIGHT: [SparseTile; 7] = [
+pub(crate) const SPARSE_EIGHT: [SparseTile; 7] = [
     eight("H8", 8, [8, 32], &[8]),
     eight("H16", 16, [16, 32], &[16]),
     eight("H32", 32, [32, 32], &[32]),
@@ -249,6 +251,16 @@ mod tests {
                 assert_eq!(tile.columns, if columns <= 32 { NARROW } else { WIDE });
                 assert!(high.is_multiple_of(tile.rows) || tile.flag == "NARROW");
             }
+        }
+    }
+}
+
+impl Matrices {
+    /// The tiles of block-sparse products on these matrices.
+    pub(crate) fn sparse(self) -> &'static [SparseTile] {
+        match self {
+            Matrices::Eight => &SPARSE_EIGHT,
+            Matrices::Sixteen => &SPARSE_SIXTEEN,
         }
     }
 }
