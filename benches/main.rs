@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use vsla::{Device, DeviceKind};
+use vsla::{Device, device::DeviceKind};
 
 use harness::{Bench, Size, report, table};
 
@@ -143,9 +143,9 @@ fn stored(path: &Path, args: &Args) -> Result<String, String> {
 
 #[cfg(feature = "gpu")]
 fn devices(args: &Args) -> vsla::Result<Vec<Device>> {
-    let options = vsla::GpuOptions {
+    let options = vsla::device::GpuOptions {
         checked: args.checked,
-        ..vsla::GpuOptions::default()
+        ..vsla::device::GpuOptions::default()
     };
     Ok(match (args.device, Device::gpu(options)) {
         (Choice::Cpu, _) => vec![Device::cpu()],

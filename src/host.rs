@@ -41,7 +41,7 @@ pub fn host_memory_limit() -> u64 {
 /// ```
 /// use vsla::{Device, Layout, Pairing};
 ///
-/// vsla::set_host_memory_limit(1 << 28);
+/// vsla::device::set_host_memory_limit(1 << 28);
 /// let many = Layout::from_lengths(vec![0; 65_535])?;
 /// let many = Device::cpu().full(&many, 0.0f32)?;
 /// // Four billion empty results would be 17 GB of offsets.

@@ -75,7 +75,7 @@ pub mod pages {
 }
 
 mod cpu;
-pub mod error;
+mod error;
 #[cfg(feature = "gpu")]
 mod gpu;
 mod host;
@@ -83,34 +83,54 @@ pub mod io;
 mod machine;
 mod ops;
 mod plan;
-pub mod ragged;
+mod ragged;
 mod tensor;
 
 pub use error::{Error, Result, Side};
-#[cfg(feature = "gpu")]
-pub use gpu::GpuOptions;
 pub use half::f16;
-#[doc(hidden)]
-pub use host::fail_host_allocation;
-pub use host::{host_memory_limit, set_host_memory_limit};
-pub use machine::Memory;
 pub use num_complex::Complex32;
-pub use ops::conv::choice::{
-    ByMethod, ConvChoice, ConvGroup, ConvMethod, ConvMode, CostTable, HeterogeneityProfile,
-};
-#[cfg(feature = "gpu")]
-pub use ops::kernels;
-pub use ops::maps::{MapInfo, maps};
-pub use ops::matmul::{Activation, Tier};
-pub use ragged::{
-    Bsr, DType, Factor, Float, Indices, Integer, Layout, MAX_RANK, Offsets, Pairing, Permutation,
-    Ragged, Real, Rows, Scalar, Shape, Topology, f16_from_f64,
-};
-#[doc(hidden)]
-pub use tensor::Counters;
-pub use tensor::{
-    BsrProduct, BsrTensor, ConvPlan, CorrelateMax, Device, DeviceInfo, DeviceKind, DeviceLimits,
-    KernelTime, Paired, Product, Profile, Remainder, Sbd, ShapeMatrix, Tensor,
-};
-#[cfg(feature = "gpu")]
-pub use wgpu;
+pub use ragged::{Bsr, Indices, Layout, Pairing, Permutation, Ragged, Shape, Topology};
+pub use tensor::{BsrTensor, Device, Paired, ShapeMatrix, Tensor};
+
+/// Parts of batches.
+pub mod batch {
+    pub use crate::ragged::{MAX_RANK, Offsets, Rows};
+    pub use crate::tensor::Remainder;
+}
+
+/// Convolution: methods and their costs, kernels prepared once, correlation peaks and the shape-based distance.
+pub mod conv {
+    pub use crate::ops::conv::choice::{
+        ByMethod, ConvChoice, ConvGroup, ConvMethod, ConvMode, CostTable, HeterogeneityProfile,
+    };
+    pub use crate::tensor::{ConvPlan, CorrelateMax, Sbd};
+}
+
+/// Devices: how to open them, what they have, and what they did.
+pub mod device {
+    #[cfg(feature = "gpu")]
+    pub use crate::gpu::GpuOptions;
+    #[doc(hidden)]
+    pub use crate::host::fail_host_allocation;
+    pub use crate::host::{host_memory_limit, set_host_memory_limit};
+    pub use crate::machine::Memory;
+    #[cfg(feature = "gpu")]
+    pub use crate::ops::kernels;
+    #[doc(hidden)]
+    pub use crate::tensor::Counters;
+    pub use crate::tensor::{DeviceInfo, DeviceKind, DeviceLimits, KernelTime, Profile};
+    #[cfg(feature = "gpu")]
+    pub use wgpu;
+}
+
+/// Matrix products with options: transposes, epilogues, tiers.
+pub mod product {
+    pub use crate::ops::matmul::{Activation, Tier};
+    pub use crate::tensor::{BsrProduct, Product};
+}
+
+/// Types of values, and the functions of one value.
+pub mod scalar {
+    pub use crate::ops::maps::{MapInfo, maps};
+    pub use crate::ragged::{DType, Factor, Float, Integer, Real, Scalar, f16_from_f64};
+}

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Bytes that a device holds.
 ///
 /// On a GPU these are the buffers that this crate asked wgpu for; `live + cached + leaving + staging` never exceeds
-/// [`GpuOptions::memory_limit`](crate::GpuOptions::memory_limit). Imported buffers are the application's, and are not
+/// [`GpuOptions::memory_limit`](crate::device::GpuOptions::memory_limit). Imported buffers are the application's, and are not
 /// counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Memory {

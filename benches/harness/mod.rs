@@ -8,7 +8,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use report::{Report, Row};
-use vsla::{Device, DeviceInfo, Layout, Ragged, Shape, Tensor};
+use vsla::{Device, Layout, Ragged, Shape, Tensor, device::DeviceInfo};
 
 /// What a measurement gives, or why there is none: the harness itself failed.
 pub type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -177,7 +177,7 @@ impl Bench {
         self.device.flush()?;
         #[cfg(feature = "gpu")]
         if let Some((device, _)) = self.device.wgpu() {
-            device.poll(vsla::wgpu::PollType::wait_indefinitely())?;
+            device.poll(vsla::device::wgpu::PollType::wait_indefinitely())?;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use vsla::DeviceInfo;
+use vsla::device::DeviceInfo;
 
 use super::{Check, Times};
 

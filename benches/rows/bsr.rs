@@ -2,8 +2,9 @@
 
 use fastrand::Rng;
 use vsla::{
-    Activation, Bsr, BsrProduct, BsrTensor, Float, Layout, Pairing, Ragged, Result, Shape, Tensor,
-    Topology, f16,
+    Bsr, BsrTensor, Layout, Pairing, Ragged, Result, Shape, Tensor, Topology, f16,
+    product::{Activation, BsrProduct},
+    scalar::Float,
 };
 
 use crate::harness::{Bench, Check, Outcome, Spec};
@@ -203,7 +204,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
 }
 
 /// Operands on the device.
-struct Operands<T: vsla::Scalar> {
+struct Operands<T: vsla::scalar::Scalar> {
     a: Tensor<T>,
     b: Tensor<T>,
     s: BsrTensor<T>,

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use vsla::{Layout, Memory, Ragged, Result, Tensor};
+use vsla::{Layout, Ragged, Result, Tensor, device::Memory};
 
 use crate::harness::data::{check_add, check_equal};
 use crate::harness::{Bench, Check, Outcome, Spec, Times, median};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rayon::prelude::*;
-use vsla::{ConvMethod, Layout, Pairing, Ragged, Result, Tensor};
+use vsla::{Layout, Pairing, Ragged, Result, Tensor, conv::ConvMethod};
 
 use crate::harness::{Bench, Check, Outcome, Spec};
 

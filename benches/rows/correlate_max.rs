@@ -3,7 +3,10 @@
 use std::time::Instant;
 
 use rayon::prelude::*;
-use vsla::{CorrelateMax, Pairing, Ragged, Result, Sbd, Tensor};
+use vsla::{
+    Pairing, Ragged, Result, Tensor,
+    conv::{CorrelateMax, Sbd},
+};
 
 use crate::harness::{Bench, Check, Outcome, Spec, median};
 

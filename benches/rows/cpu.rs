@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use rayon::prelude::*;
-use vsla::{ConvMethod, Layout, Pairing, Ragged, Result, Tensor};
+use vsla::{Layout, Pairing, Ragged, Result, Tensor, conv::ConvMethod};
 
 use super::correlate_max;
 use crate::harness::data::{Zipf, check_add, until};

@@ -2,7 +2,7 @@
 //! library.
 
 use rayon::prelude::*;
-use vsla::{Float, Layout, Ragged, Result, Tensor, f16};
+use vsla::{Layout, Ragged, Result, Tensor, f16, scalar::Float};
 
 use super::cpu::{Job, compare};
 use crate::harness::{Bench, Check, Outcome, Spec};

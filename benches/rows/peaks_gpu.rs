@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use vsla::{Layout, wgpu};
+use vsla::{Layout, device::wgpu};
 
 use crate::harness::{Bench, Check, Outcome, Spec, Times, median};
 

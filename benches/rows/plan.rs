@@ -2,7 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use vsla::{ConvChoice, ConvMethod, CostTable, Layout, Pairing, Shape, Tensor};
+use vsla::{
+    Layout, Pairing, Shape, Tensor,
+    conv::{ConvChoice, ConvMethod, CostTable},
+};
 
 use crate::harness::{Bench, Outcome, Spec, Times, median};
 

@@ -6,7 +6,7 @@
 use std::error::Error;
 use std::fmt::Write;
 
-use vsla::{Device, Ragged, Remainder};
+use vsla::{Device, Ragged, batch::Remainder};
 
 /// Intervals of ten minutes in an hour, and hours in a day.
 const SIZES: [usize; 2] = [6, 24];

@@ -1,6 +1,6 @@
 //! Devices by the word that asks for them: opened once, kept, and opened again after a loss.
 
-use vsla::{Device, DeviceKind};
+use vsla::{Device, device::DeviceKind};
 
 use crate::device::Choice;
 use crate::failure::Result;

@@ -1,6 +1,6 @@
 //! What may be done to the sums of a product: options that dense and block-sparse ones share.
 
-use vsla::{Activation, Device, Float, Tensor};
+use vsla::{Device, Tensor, product::Activation, scalar::Float};
 
 use crate::batch::Number;
 use crate::failure::{Failure, Result};

@@ -1,6 +1,6 @@
 //! Block-sparse products: each pair on blocks of its own.
 
-use vsla::{Bsr, Device, Float, Pairing, Ragged, Shape, Tensor, Topology};
+use vsla::{Bsr, Device, Pairing, Ragged, Shape, Tensor, Topology, scalar::Float};
 
 use crate::batch::{Args, Number};
 use crate::epilogue::{Epilogue, finished};

@@ -24,7 +24,7 @@ impl Choice {
 
 #[cfg(feature = "gpu")]
 fn gpu() -> vsla::Result<Device> {
-    Device::gpu(vsla::GpuOptions::default())
+    Device::gpu(vsla::device::GpuOptions::default())
 }
 
 #[cfg(not(feature = "gpu"))]

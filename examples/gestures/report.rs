@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use serde_json::json;
-use vsla::DeviceInfo;
+use vsla::device::DeviceInfo;
 
 use crate::classify::Classified;
 use crate::distances::Distances;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use vsla::{HeterogeneityProfile, Layout, Pairing, Ragged};
+use vsla::{Layout, Pairing, Ragged, conv::HeterogeneityProfile};
 
 use device::Choice;
 use lengths::Set;

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
-use vsla::{ConvMethod, Device, Layout, Pairing, Ragged, Shape, Tensor};
+use vsla::{Device, Layout, Pairing, Ragged, Shape, Tensor, conv::ConvMethod};
 
 /// A way to convolve the batch with itself, element by element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use vsla::io::Stored;
-use vsla::{Bsr, Float, Ragged, f16};
+use vsla::{Bsr, Ragged, f16, scalar::Float};
 
 /// A type that weights, rows and results are stored as.
 pub trait Value: Float + Stored {

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
-use vsla::{Activation, Bsr, BsrTensor, Device, Pairing, Ragged, Tensor};
+use vsla::{Bsr, BsrTensor, Device, Pairing, Ragged, Tensor, product::Activation};
 
 use crate::check::{self, Check, Value};
 use crate::layer::Layer;

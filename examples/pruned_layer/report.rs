@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use vsla::DeviceInfo;
+use vsla::device::DeviceInfo;
 
 use crate::layer::Layer;
 use crate::measure::{Cost, Measured, Pruned};

@@ -20,7 +20,7 @@ use crate::{Error, Result};
 /// and a test can meet a small device's limits on a large one.
 ///
 /// ```
-/// use vsla::GpuOptions;
+/// use vsla::device::GpuOptions;
 /// let options = GpuOptions { memory_limit: Some(1 << 30), ..GpuOptions::default() };
 /// assert!(options.adapter.is_none());
 /// ```
@@ -37,7 +37,7 @@ pub struct GpuOptions {
     pub max_invocations: Option<u32>,
     /// Most bytes of one tensor.
     pub max_binding_bytes: Option<u64>,
-    /// Most bytes of device memory to hold, all that [`Memory`](crate::Memory) counts together, at any moment.
+    /// Most bytes of device memory to hold, all that [`Memory`](crate::device::Memory) counts together, at any moment.
     ///
     /// Where an allocation would pass it, first everything gives way that is not in use: buffers kept for reuse, idle
     /// staging buffers, copies of layouts and plans. Transfers go in pieces of a 64th of the limit, of which a few are

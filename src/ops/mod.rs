@@ -220,7 +220,7 @@ fn pair_params(
 /// The list is closed: nothing else is ever compiled. It serves audits and tests that check shaders without a GPU.
 ///
 /// ```
-/// for (name, source) in vsla::kernels() {
+/// for (name, source) in vsla::device::kernels() {
 ///     assert!(source.contains("fn main"), "{name}");
 /// }
 /// ```

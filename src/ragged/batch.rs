@@ -50,7 +50,7 @@ impl<T: Copy> Ragged<T> {
     ///
     /// # Errors
     /// [`Error::SizeOverflow`] names the row with which the total passes 2³² − 1; [`Error::OutOfMemory`] when the rows are more than
-    /// [the host's memory](crate::set_host_memory_limit) has room for.
+    /// [the host's memory](crate::device::set_host_memory_limit) has room for.
     pub fn from_rows(rows: impl IntoIterator<Item: AsRef<[T]>>) -> Result<Self> {
         let rows = rows.into_iter();
         let promised = rows.size_hint().0;
@@ -172,7 +172,7 @@ impl<T: Copy> Ragged<T> {
     /// A batch of one value everywhere.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] when the values are more than [the host's memory](crate::set_host_memory_limit) has room
+    /// [`Error::OutOfMemory`] when the values are more than [the host's memory](crate::device::set_host_memory_limit) has room
     /// for.
     pub fn full(layout: &Layout, value: T) -> Result<Self> {
         Ok(Ragged {
@@ -286,7 +286,7 @@ impl<T: Copy> Ragged<T> {
     /// Allocates [`Layout::padded_total`] values, which may be very many more than the batch has.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] when that is more than [the host's memory](crate::set_host_memory_limit) has room for.
+    /// [`Error::OutOfMemory`] when that is more than [the host's memory](crate::device::set_host_memory_limit) has room for.
     ///
     /// ```
     /// use vsla::{Ragged, Shape};
@@ -321,7 +321,7 @@ impl<T: Copy> Ragged<T> {
         self.layout.padding_waste()
     }
 
-    /// The batch with every value converted. The layout is shared. [`f16_from_f64`](crate::f16_from_f64) makes `f16` of
+    /// The batch with every value converted. The layout is shared. [`f16_from_f64`](crate::scalar::f16_from_f64) makes `f16` of
     /// `f64`, rounded once.
     ///
     /// # Panics

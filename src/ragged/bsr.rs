@@ -244,7 +244,7 @@ impl<T: Copy> Bsr<T> {
     ///
     /// # Errors
     /// [`Error::SizeOverflow`] where that is more than 2³² − 1 values, [`Error::OutOfMemory`] where it is more than
-    /// [the host's memory](crate::set_host_memory_limit) has room for.
+    /// [the host's memory](crate::device::set_host_memory_limit) has room for.
     pub fn to_dense(&self) -> Result<Ragged<T>>
     where
         T: Default,

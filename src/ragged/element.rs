@@ -69,7 +69,7 @@ impl fmt::Display for DType {
 /// 2049.0000001.)
 ///
 /// ```
-/// use vsla::{Ragged, f16, f16_from_f64};
+/// use vsla::{Ragged, f16, scalar::f16_from_f64};
 ///
 /// let wide = Ragged::from_rows([vec![2049.0000001, 65_519.999_999], vec![-65_520.0]])?;
 /// let narrow = wide.cast(f16_from_f64);

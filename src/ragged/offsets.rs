@@ -15,7 +15,7 @@ const OP: &str = "offsets";
 /// devices index with: a batch has at most 2³² − 1 values and as many elements. Cloning shares.
 ///
 /// ```
-/// use vsla::Offsets;
+/// use vsla::batch::Offsets;
 ///
 /// let offsets = Offsets::from_lengths([3, 0, 2])?;
 /// assert_eq!(offsets.as_slice(), [0, 3, 3, 5]);
@@ -36,7 +36,7 @@ impl Offsets {
     /// [`Error::SizeOverflow`] more than 2³² − 1 elements.
     ///
     /// ```
-    /// use vsla::Offsets;
+    /// use vsla::batch::Offsets;
     ///
     /// assert!(Offsets::new([0]).is_ok(), "a batch without elements");
     /// assert_eq!(
@@ -73,7 +73,7 @@ impl Offsets {
     ///
     /// # Errors
     /// [`Error::SizeOverflow`] names the element with which the total passes 2³² − 1; [`Error::OutOfMemory`] when there are more elements than
-    /// [the host's memory](crate::set_host_memory_limit) has room for.
+    /// [the host's memory](crate::device::set_host_memory_limit) has room for.
     pub fn from_lengths(lengths: impl IntoIterator<Item = usize>) -> Result<Offsets> {
         let lengths = lengths.into_iter();
         let promised = lengths.size_hint().0;

@@ -39,7 +39,7 @@ impl<T: Real> Tensor<T> {
     /// carry.
     ///
     /// Each pair of f32 is convolved directly, by transforms of its own length or by blocks of them, whichever is
-    /// cheapest for its two lengths ([`ConvMethod`](crate::ConvMethod)); [`Paired::method`] forces one and
+    /// cheapest for its two lengths ([`ConvMethod`](crate::conv::ConvMethod)); [`Paired::method`] forces one and
     /// [`Paired::conv_choice`] says what would be done. Integers are convolved directly.
     ///
     /// Cost: m·n multiply-adds directly; about 15 L log₂ L operations by transforms of L ≥ m + n − 1 values. Error
@@ -190,13 +190,13 @@ impl<T: Real> Paired<'_, T> {
 
     /// What [`conv`](Self::conv) will do: how many pairs by which method, and how long that should take. Nothing runs.
     ///
-    /// A pair's method depends on its own two shapes, on the device's [`CostTable`](crate::CostTable), and on
+    /// A pair's method depends on its own two shapes, on the device's [`CostTable`](crate::conv::CostTable), and on
     /// [`method`](Self::method), [`mode`](Self::mode) and [`stride`](Self::stride): never on other pairs. Of boxes, the
     /// length is that of the transforms of the vectors that stand for them. [`correlate`](Self::correlate) does the
     /// same. Cost: some 20 ns a pair on the host.
     ///
     /// ```
-    /// # use vsla::{ConvMethod, Device, Pairing, Ragged};
+    /// # use vsla::{Device, Pairing, Ragged, conv::ConvMethod};
     /// let device = Device::cpu();
     /// let x = device.upload(&Ragged::from_rows([vec![1.0f32; 9], vec![1.0; 5000], vec![]])?)?;
     /// let pair = x.pair(&x, Pairing::Elementwise)?;

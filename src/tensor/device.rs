@@ -331,7 +331,7 @@ impl Device {
         }
     }
 
-    /// What convolutions cost here: what [`ConvMethod::Auto`](crate::ConvMethod::Auto) decides by.
+    /// What convolutions cost here: what [`ConvMethod::Auto`](crate::conv::ConvMethod::Auto) decides by.
     pub fn costs(&self) -> &CostTable {
         &self.costs
     }
@@ -340,7 +340,7 @@ impl Device {
     /// both are on one device; a pair goes by the table of its left operand.
     ///
     /// ```
-    /// # use vsla::{CostTable, Device};
+    /// # use vsla::{Device, conv::CostTable};
     /// let saved: CostTable = "cpu workers=8 launch=5000 item=50 multiply_add=0.04 result=0.5 fft=4:8,12:5.6,20:9.2".parse()?;
     /// let device = Device::cpu().with_costs(saved)?;
     /// assert!(device.costs().to_string().starts_with("cpu workers=8 "));

@@ -97,7 +97,7 @@ impl<T: Real> Div<T> for &Tensor<T> {
 fn opposite<T: Real>(s: T) -> T {
     let word: u32 = bytemuck::cast(s);
     bytemuck::cast(match T::DTYPE {
-        crate::DType::F32 => word ^ 1 << 31,
+        crate::ragged::DType::F32 => word ^ 1 << 31,
         _ => word.wrapping_neg(),
     })
 }

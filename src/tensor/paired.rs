@@ -101,7 +101,7 @@ impl<T: Scalar> Paired<'_, T> {
     /// The same pairs, to be convolved and correlated by this method. Other operations do not look at it.
     ///
     /// ```
-    /// use vsla::{ConvMethod, Device, Pairing, Ragged};
+    /// use vsla::{Device, Pairing, Ragged, conv::ConvMethod};
     ///
     /// # let device = Device::cpu();
     /// let x = device.upload(&Ragged::from_rows([vec![1.0f32, 2.0, 3.0]])?)?;
@@ -125,7 +125,7 @@ impl<T: Scalar> Paired<'_, T> {
     /// not look at it.
     ///
     /// ```
-    /// use vsla::{ConvMode, Device, Pairing, Ragged};
+    /// use vsla::{Device, Pairing, Ragged, conv::ConvMode};
     ///
     /// # let device = Device::cpu();
     /// let x = device.upload(&Ragged::from_rows([vec![1, 2, 3, 4]])?)?;
@@ -153,7 +153,7 @@ impl<T: Scalar> Paired<'_, T> {
     /// [`Stride`](crate::Error::Stride).
     ///
     /// ```
-    /// use vsla::{ConvMode, Device, Pairing, Ragged, Shape};
+    /// use vsla::{Device, Pairing, Ragged, Shape, conv::ConvMode};
     ///
     /// # let device = Device::cpu();
     /// let image = Ragged::from_shapes((0..16).collect(), 2, [Shape::new(&[4, 4])?])?;

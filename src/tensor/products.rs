@@ -123,7 +123,7 @@ impl<'a, T: Factor> Paired<'a, T> {
 /// transpose is copied.
 ///
 /// ```
-/// use vsla::{Activation, Device, Pairing, Ragged, Shape};
+/// use vsla::{Device, Pairing, Ragged, Shape, product::Activation};
 ///
 /// let device = Device::cpu();
 /// // A layer: rows of three sentences times the transpose of one matrix of weights.
@@ -210,11 +210,11 @@ impl<'a, T: Factor> Product<'a, T> {
     ///
     /// By matrices, which multiply `f16` only, sums are a chain of ⌈k / s⌉ additions of s products, each cut instead of
     /// rounded: |error| ≤ 4 γ_h Σ|A_il B_lj| with h = s + ⌈k / s⌉, where s is 16 or 8, the side of the device's
-    /// [`matrices`](crate::DeviceInfo::matrices). The other tiers keep the bound of [`Tensor::matmul`], and may add up
+    /// [`matrices`](crate::device::DeviceInfo::matrices). The other tiers keep the bound of [`Tensor::matmul`], and may add up
     /// in another order. `Auto` goes by the device alone, so an element's bits depend on its factors and on the device.
     ///
     /// ```
-    /// # use vsla::{Device, Pairing, Ragged, Shape, Tier, f16};
+    /// # use vsla::{Device, Pairing, Ragged, Shape, f16, product::Tier};
     /// # let device = Device::cpu();
     /// let one = device.upload(&Ragged::from_shapes(vec![f16::ONE], 2, [Shape::new(&[1, 1])?])?)?;
     /// let product = one.pair(&one, Pairing::Elementwise)?.product();

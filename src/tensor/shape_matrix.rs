@@ -154,7 +154,7 @@ impl<T: Real> ShapeMatrix<T> {
         }
         let entries = Layout::from_offsets(Offsets::new(offsets)?);
         let one = bytemuck::cast(match T::DTYPE {
-            crate::DType::F32 => 1f32.to_bits(),
+            crate::ragged::DType::F32 => 1f32.to_bits(),
             _ => 1,
         });
         let values = host::filled("shape_matrix", one, entries.total())?;

@@ -195,19 +195,19 @@ impl<T: Float> BsrTensor<T> {
     /// [`Tier`].
     ///
     /// [`Tier::Native`] has kernels of its own, in which sets of invocations share a row's sum, for operands of up to 16 columns, and of up to 32 where
-    /// blocks are 32, 64, 96 or 128 high; others, and [`sampled`](crate::Product::sampled) products, take those of the
+    /// blocks are 32, 64, 96 or 128 high; others, and [`sampled`](crate::product::Product::sampled) products, take those of the
     /// baseline. Both tiers keep the bound of [`matmul`](Self::matmul), and may add up in another order.
     ///
     /// By matrices, which multiply `f16` only, sums are chains of additions of s products, each cut instead of rounded,
     /// in the order of the blocks: |error| ≤ 4 γ_h Σ|S_il B_lj| over the t stored columns of a row, with h = s + ⌈t /
-    /// s⌉, where s is 16 or 8, the side of the device's [`matrices`](crate::DeviceInfo::matrices). Blocks of eight rows
+    /// s⌉, where s is 16 or 8, the side of the device's [`matrices`](crate::device::DeviceInfo::matrices). Blocks of eight rows
     /// use half of each matrix of 16, and are still served best by them: 48 TFLOP/s on an H100 at 10 % of 4096³, where
     /// `f32` by the kernels of any device has 17. Operands that do not begin at whole quads of words, or whose rows are
     /// not made of whole ones, and matrices that end inside a block are copied first: a dispatch more, and room for the
     /// copy. `Auto` goes by the device alone. The CPU has one way, which is both `Auto` and `Baseline`.
     ///
     /// # Errors
-    /// Products fail with [`Unsupported`](Error::Unsupported) as [`Product::tier`](crate::Product::tier) says.
+    /// Products fail with [`Unsupported`](Error::Unsupported) as [`Product::tier`](crate::product::Product::tier) says.
     pub fn tier(&self, tier: Tier) -> BsrTensor<T> {
         BsrTensor {
             tier,

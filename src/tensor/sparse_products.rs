@@ -13,14 +13,14 @@ use half::f16;
 /// A product of block-sparse matrices with dense ones that is about to be made: `residual + f(scale · P + bias)`, where
 /// P is `S B` or `A S`.
 ///
-/// Made by [`BsrTensor::product`] and [`Tensor::product_bsr`], and what [`Product`](crate::Product) is to dense
+/// Made by [`BsrTensor::product`] and [`Tensor::product_bsr`], and what [`Product`](crate::product::Product) is to dense
 /// products, rounding included: f16 is made of f32 once, last of all. Every value of the result is one, those of rows
 /// without a block too. Cost: that of the product with sums in f32, and on a GPU a dispatch more that reads these and
 /// writes the result, since the sums of a heavy row meet only when all are there: for 8192 × 8192 results in f32 537
 /// MB, which takes an H100 200 µs. On the CPU nothing is stored in between.
 ///
 /// ```
-/// use vsla::{Activation, Bsr, Device, Ragged, Shape, Topology};
+/// use vsla::{Bsr, Device, Ragged, Shape, Topology, product::Activation};
 ///
 /// let device = Device::cpu();
 /// // A pruned layer: y = relu(x wᵀ + bias), and its second row of weights has no block.
@@ -82,7 +82,7 @@ impl<'a, T: Float> BsrProduct<'a, T> {
     /// The products.
     ///
     /// # Errors
-    /// Those of [`BsrTensor::matmul`]; of what the epilogue reads, those of [`Product::run`](crate::Product::run).
+    /// Those of [`BsrTensor::matmul`]; of what the epilogue reads, those of [`Product::run`](crate::product::Product::run).
     pub fn run(&self) -> Result<Tensor<T>> {
         self.run_as()
     }

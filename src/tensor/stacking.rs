@@ -140,7 +140,7 @@ impl<T: Scalar> Tensor<T> {
     /// Cost: that of a [`window`](Self::window) for each level, and nothing where the shapes of a level are all equal.
     ///
     /// ```
-    /// # use vsla::{Device, Remainder, Ragged, Shape};
+    /// # use vsla::{Device, Ragged, Shape, batch::Remainder};
     /// let x = Device::cpu().upload(&Ragged::from_rows((1..=5).map(|i| [i]))?)?;
     /// let levels = x.pyramid(&[2, 2], Remainder::Discard, 1 << 20)?;
     /// assert_eq!(levels[0].download_blocking()?.to_vecs(), [[1, 2], [3, 4]]);

@@ -33,7 +33,7 @@ impl Device {
     /// values, and what is recorded afterwards the new ones.
     ///
     /// ```
-    /// # use vsla::{Device, GpuOptions, Layout, wgpu};
+    /// # use vsla::{Device, Layout, device::{GpuOptions, wgpu}};
     /// # let Ok(device) = Device::gpu(GpuOptions::default()) else { return Ok(()) };
     /// # let (gpu, queue) = device.wgpu().expect("a GPU");
     /// // The application's own device and queue, those that `device` was made of.

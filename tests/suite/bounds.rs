@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use libtest_mimic::Trial;
-use vsla::{Complex32, Device, Layout, Ragged, Result, Scalar, Shape, Tensor, f16};
+use vsla::{Complex32, Device, Layout, Ragged, Result, Shape, Tensor, f16, scalar::Scalar};
 
 use crate::support::bench::{
     Bench, all_are_instrumented, assert_within, instrumented_gpu, is_software,
@@ -101,7 +101,7 @@ const ON_MATRICES: &[&str] = &[
 ];
 
 fn every_kernel_is_in_a_program() {
-    let all: BTreeSet<String> = vsla::kernels()
+    let all: BTreeSet<String> = vsla::device::kernels()
         .into_iter()
         .filter_map(|(name, _)| Some(name.split('.').next()?.to_string()))
         .collect();

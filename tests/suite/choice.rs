@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use libtest_mimic::Trial;
 use vsla::{
-    ConvChoice, ConvMethod, CostTable, Device, Error, HeterogeneityProfile, Layout, Pairing, Ragged,
+    Device, Error, Layout, Pairing, Ragged,
+    conv::{ConvChoice, ConvMethod, CostTable, HeterogeneityProfile},
 };
 
 use crate::support::bench::{Bench, DeviceTest};

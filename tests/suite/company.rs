@@ -7,7 +7,7 @@ mod products;
 mod vectors;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Layout, Ragged, Scalar, Shape, Tensor};
+use vsla::{Device, Layout, Ragged, Shape, Tensor, scalar::Scalar};
 
 use crate::support::bench::{Bench, cpu, is_software};
 use crate::support::operation::{download, upload};

@@ -1,7 +1,10 @@
 //! Complex values on devices: what holds of every element type, for values of two words.
 
 use libtest_mimic::Trial;
-use vsla::{Complex32, DType, Device, Layout, Ragged, Scalar};
+use vsla::{
+    Complex32, Device, Layout, Ragged,
+    scalar::{DType, Scalar},
+};
 
 use crate::support::bench::Bench;
 use crate::support::operation::{download, upload};
@@ -97,7 +100,7 @@ Ragged<Complex<f32>>: 2 rows, 2 values, lengths 0..=2
 #[cfg(feature = "gpu")]
 mod gpu {
     use vsla::Error;
-    use vsla::wgpu::{self, BufferUsages};
+    use vsla::device::wgpu::{self, BufferUsages};
 
     use super::*;
     use crate::device::own_gpu;

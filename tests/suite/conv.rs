@@ -1,7 +1,7 @@
 //! Convolution and correlation.
 
 use libtest_mimic::Trial;
-use vsla::{ConvMethod, Device, Layout, Paired, Pairing, Ragged, Result, Tensor};
+use vsla::{Device, Layout, Paired, Pairing, Ragged, Result, Tensor, conv::ConvMethod};
 
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::{assert_exact, assert_within, normwise, product_depth};

@@ -1,7 +1,7 @@
 //! Convolution with kept spectra.
 
 use libtest_mimic::Trial;
-use vsla::{ConvMethod, Device, Error, Layout, Pairing, Ragged};
+use vsla::{Device, Error, Layout, Pairing, Ragged, conv::ConvMethod};
 
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::{assert_within, normwise};

@@ -156,7 +156,7 @@ fn has_every_rank() {
         .iter()
         .map(|case| case.layouts().0.rank())
         .collect();
-    assert_eq!(ranks, HashSet::from_iter(1..=vsla::MAX_RANK));
+    assert_eq!(ranks, HashSet::from_iter(1..=vsla::batch::MAX_RANK));
     for case in corpus::boxes() {
         let (left, right) = case.layouts();
         if case.name.len() == "rank_1".len() && left.rank() > 1 {

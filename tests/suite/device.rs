@@ -26,7 +26,7 @@ mod shared;
 mod views;
 
 use libtest_mimic::Trial;
-use vsla::{ConvMethod, Device, DeviceKind, Layout, Paired, Pairing, Ragged, Tensor};
+use vsla::{Device, Layout, Paired, Pairing, Ragged, Tensor, conv::ConvMethod, device::DeviceKind};
 
 use crate::support::bench::Bench;
 use crate::support::compare::assert_exact;
@@ -65,8 +65,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
 
 /// Opens the GPU of the trials once more, so that nothing else uses it.
 #[cfg(feature = "gpu")]
-pub fn own_gpu(adjust: impl FnOnce(&mut vsla::GpuOptions)) -> Device {
-    let mut options = vsla::GpuOptions::default();
+pub fn own_gpu(adjust: impl FnOnce(&mut vsla::device::GpuOptions)) -> Device {
+    let mut options = vsla::device::GpuOptions::default();
     adjust(&mut options);
     Device::gpu(options).unwrap()
 }
@@ -242,7 +242,7 @@ fn info(device: &Device) {
 fn a_name_that_nothing_has() {
     #[cfg(feature = "gpu")]
     {
-        let options = vsla::GpuOptions {
+        let options = vsla::device::GpuOptions {
             adapter: Some("no such adapter".to_string()),
             ..Default::default()
         };

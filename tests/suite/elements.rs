@@ -2,7 +2,8 @@
 
 use libtest_mimic::Trial;
 use vsla::{
-    Complex32, Device, Error, Layout, Permutation, Ragged, Result, Scalar, Shape, Tensor, f16,
+    Complex32, Device, Error, Layout, Permutation, Ragged, Result, Shape, Tensor, f16,
+    scalar::Scalar,
 };
 
 use crate::support::bench::Bench;

@@ -1,7 +1,7 @@
 //! Polynomials at points.
 
 use libtest_mimic::Trial;
-use vsla::{DType, Device, Layout, Pairing, Ragged, Shape};
+use vsla::{Device, Layout, Pairing, Ragged, Shape, scalar::DType};
 
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::{assert_exact, assert_identical, assert_within, sum_bound};

@@ -1,7 +1,10 @@
 //! f16 on devices: what holds of every element type, for values of half a word, and the conversions.
 
 use libtest_mimic::Trial;
-use vsla::{DType, Device, Layout, Ragged, Scalar, f16, f16_from_f64};
+use vsla::{
+    Device, Layout, Ragged, f16,
+    scalar::{DType, Scalar, f16_from_f64},
+};
 
 use crate::support::bench::Bench;
 use crate::support::operation::{download, upload};
@@ -282,7 +285,7 @@ Ragged<f16>: 2 rows, 2 values, lengths 0..=2
 #[cfg(feature = "gpu")]
 mod gpu {
     use vsla::Error;
-    use vsla::wgpu::{self, BufferUsages};
+    use vsla::device::wgpu::{self, BufferUsages};
 
     use super::*;
     use crate::device::own_gpu;

@@ -18,7 +18,9 @@ use std::panic::{self, AssertUnwindSafe};
 use std::process::Command;
 
 use libtest_mimic::Trial;
-use vsla::{ConvMethod, Device, Error, Layout, Pairing, Result, fail_host_allocation};
+use vsla::{
+    Device, Error, Layout, Pairing, Result, conv::ConvMethod, device::fail_host_allocation,
+};
 
 use crate::support::allocation;
 use crate::support::bench::{self, Bench};
@@ -150,8 +152,8 @@ fn one_by_one(
 /// Sixteen threads ask for more than there is, of two devices.
 fn budget() {
     const LIMIT: u64 = 64 << 20;
-    assert!(vsla::host_memory_limit() > LIMIT);
-    vsla::set_host_memory_limit(LIMIT);
+    assert!(vsla::device::host_memory_limit() > LIMIT);
+    vsla::device::set_host_memory_limit(LIMIT);
     let devices = [Device::cpu(), Device::cpu()];
     let mebibyte = Layout::from_lengths([1 << 18]).unwrap();
     let held = || {

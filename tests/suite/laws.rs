@@ -5,7 +5,7 @@ mod classes;
 mod rings;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Ragged, Result, Scalar, Tensor};
+use vsla::{Device, Ragged, Result, Tensor, scalar::Scalar};
 
 use crate::support::bench::Bench;
 use crate::support::operation::run;

@@ -39,8 +39,10 @@ fn abs<T: Number>() -> Binary<T, T> {
         paired: None,
         expected: Some(|a, _, _| {
             let values = a.cast(|value| match T::DTYPE {
-                vsla::DType::F32 => bytemuck::cast(bytemuck::cast::<_, f32>(value).abs()),
-                vsla::DType::I32 => bytemuck::cast(bytemuck::cast::<_, i32>(value).wrapping_abs()),
+                vsla::scalar::DType::F32 => bytemuck::cast(bytemuck::cast::<_, f32>(value).abs()),
+                vsla::scalar::DType::I32 => {
+                    bytemuck::cast(bytemuck::cast::<_, i32>(value).wrapping_abs())
+                }
                 _ => value,
             });
             Expected::exact::<T>(widened(&values))

@@ -1,7 +1,7 @@
 //! Operators: each is the method that it stands for, bit by bit, and fails as that does.
 
 use libtest_mimic::Trial;
-use vsla::{Device, Ragged, Real, Result, Tensor};
+use vsla::{Device, Ragged, Result, Tensor, scalar::Real};
 
 use crate::support::bench::Bench;
 use crate::support::compare::{Comparable, assert_identical};

@@ -3,8 +3,8 @@
 
 use libtest_mimic::Trial;
 use vsla::{
-    Bsr, BsrTensor, Complex32, Device, Indices, Layout, Pairing, Permutation, Ragged, Remainder,
-    Result, Shape, ShapeMatrix, Tensor, Topology,
+    Bsr, BsrTensor, Complex32, Device, Indices, Layout, Pairing, Permutation, Ragged, Result,
+    Shape, ShapeMatrix, Tensor, Topology, batch::Remainder,
 };
 
 use crate::support::bench::Bench;
@@ -234,7 +234,7 @@ fn lists(rows: &[&[u32]]) -> Indices {
 }
 
 /// Products of (4, 4) and (8, 4) by (4, 4) and (4, 4).
-fn square(x: &Operands) -> vsla::Product<'_, f32> {
+fn square(x: &Operands) -> vsla::product::Product<'_, f32> {
     x.wide
         .pair(&x.wide, Pairing::List(&[(0, 0), (1, 0)]))
         .unwrap()

@@ -14,7 +14,7 @@ use naga::{AddressSpace, Module, ShaderStage};
 use crate::support::bench::Bench;
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
-    let mut trials: Vec<Trial> = vsla::kernels()
+    let mut trials: Vec<Trial> = vsla::device::kernels()
         .into_iter()
         .map(|(name, source)| {
             bench.host(&format!("kernel::{name}"), move || {
@@ -287,7 +287,7 @@ fn translate(name: &str, module: &Module, info: &ModuleInfo) {
 }
 
 fn the_list() {
-    let kernels = vsla::kernels();
+    let kernels = vsla::device::kernels();
     assert!(
         (10..=KERNELS).contains(&kernels.len()),
         "{} kernels",
@@ -343,7 +343,7 @@ fn files(folder: &str) -> BTreeMap<String, String> {
 fn stems_are_files() {
     let files = files("shaders");
     let mut used = BTreeSet::new();
-    for (name, source) in vsla::kernels() {
+    for (name, source) in vsla::device::kernels() {
         let stem = name.split('.').next().unwrap();
         let shared = SHARED_FILES.iter().find(|(kernel, _)| *kernel == stem);
         let file = shared.map_or(stem, |(_, file)| file);
@@ -371,7 +371,7 @@ fn stems_are_files() {
 
 /// A line that no kernel contains is dead: a flag that nothing sets, or a file that nothing includes.
 fn every_line_is_used() {
-    let kernels = vsla::kernels();
+    let kernels = vsla::device::kernels();
     let alive: BTreeSet<&str> = kernels
         .iter()
         .flat_map(|(_, source)| source.lines())

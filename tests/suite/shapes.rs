@@ -4,7 +4,7 @@ mod forms;
 mod transposes;
 
 use libtest_mimic::Trial;
-use vsla::{Complex32, Device, Error, Layout, Ragged, Result, Scalar, Shape, Tensor, f16};
+use vsla::{Complex32, Device, Error, Layout, Ragged, Result, Shape, Tensor, f16, scalar::Scalar};
 
 use crate::support::bench::Bench;
 use crate::support::compare::{assert_exact, assert_identical};

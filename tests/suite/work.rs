@@ -5,8 +5,11 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
 use vsla::{
-    Bsr, BsrTensor, Complex32, ConvMethod, ConvMode, Device, Error, Indices, Layout, Pairing,
-    Permutation, Ragged, Remainder, Result, Scalar, Shape, ShapeMatrix, Tensor, Topology,
+    Bsr, BsrTensor, Complex32, Device, Error, Indices, Layout, Pairing, Permutation, Ragged,
+    Result, Shape, ShapeMatrix, Tensor, Topology,
+    batch::Remainder,
+    conv::{ConvMethod, ConvMode},
+    scalar::Scalar,
 };
 
 use crate::support::bench::{Bench, DeviceTest};
@@ -295,15 +298,15 @@ fn blocks(device: &Device) -> Result<BsrTensor<f32>> {
     device.upload_bsr(&Bsr::new(&topology()?, vec![1.; 1536])?)
 }
 
-fn row_of<T: vsla::Real>(x: &Tensor<T>) -> Result<ShapeMatrix<T>> {
+fn row_of<T: vsla::scalar::Real>(x: &Tensor<T>) -> Result<ShapeMatrix<T>> {
     ShapeMatrix::new(x, &Layout::uniform(1, Shape::new(&[1, x.len()])?)?)
 }
 
-fn column_of<T: vsla::Real>(x: &Tensor<T>) -> Result<ShapeMatrix<T>> {
+fn column_of<T: vsla::scalar::Real>(x: &Tensor<T>) -> Result<ShapeMatrix<T>> {
     ShapeMatrix::new(x, &Layout::uniform(1, Shape::new(&[x.len(), 1])?)?)
 }
 
-fn square_of<T: vsla::Real>(x: &Tensor<T>) -> Result<ShapeMatrix<T>> {
+fn square_of<T: vsla::scalar::Real>(x: &Tensor<T>) -> Result<ShapeMatrix<T>> {
     ShapeMatrix::new(x, &Layout::uniform(1, Shape::new(&[2, 2])?)?)
 }
 

@@ -1,7 +1,7 @@
 //! Files, layouts, devices, and what there is.
 
 use serde_json::{Value, json};
-use vsla::{Device, DeviceInfo};
+use vsla::{Device, device::DeviceInfo};
 
 use super::{Answer, Call, Grows, Operation, UNARY, operations};
 use crate::failure::{KINDS, Result};

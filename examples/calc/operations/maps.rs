@@ -1,6 +1,6 @@
 //! Functions of each value by itself, under the names that NumPy or PyTorch have for them.
 
-use vsla::{Factor, Ragged, Result as Outcome, Tensor};
+use vsla::{Ragged, Result as Outcome, Tensor, scalar::Factor};
 
 use super::{Answer, Call, Grows, Operation, UNARY, batch};
 use crate::batch::{Args, Number};

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::Value;
-use vsla::{DType, Device, Layout, Ragged, Shape, f16};
+use vsla::{Device, Layout, Ragged, Shape, f16, scalar::DType};
 
 use crate::batch::{Args, Batch, separated, shown, written_size};
 use crate::device::Choice;

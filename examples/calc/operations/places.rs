@@ -1,6 +1,6 @@
 //! Values in other places: taken, moved, put together.
 
-use vsla::{Indices, Layout, Pairing, Permutation, Remainder, Shape};
+use vsla::{Indices, Layout, Pairing, Permutation, Shape, batch::Remainder};
 
 use super::{Answer, BINARY, Call, Grows, Operation, UNARY, batch, within, within_pairs};
 use crate::batch::written_size;

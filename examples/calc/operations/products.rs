@@ -1,6 +1,6 @@
 //! Products of elements: convolutions, correlations, Kronecker and outer products.
 
-use vsla::{ConvMethod, Pairing};
+use vsla::{Pairing, conv::ConvMethod};
 
 use super::{Answer, BINARY, Grows, Operation, UNARY, batch, floats};
 use crate::request::Pairs;

@@ -1,6 +1,6 @@
 //! Matrices whose entries are vectors: batches of rank 1, row by row.
 
-use vsla::{Device, Layout, Ragged, Real, Shape, ShapeMatrix};
+use vsla::{Device, Layout, Ragged, Shape, ShapeMatrix, scalar::Real};
 
 use super::{Answer, Call, Grows, Operation, batch, within};
 use crate::failure::{Failure, Result};

@@ -250,8 +250,8 @@ pub struct MapInfo {
 /// take operands and results below 2⁻¹²⁶ for zero. A result of `f16` is that of `f32`, rounded.
 ///
 /// ```
-/// let exp = vsla::maps().find(|map| map.name == "exp").unwrap();
-/// assert_eq!((exp.dtype, exp.ulps, exp.absolute), (vsla::DType::F32, 2.0, 0.0));
+/// let exp = vsla::scalar::maps().find(|map| map.name == "exp").unwrap();
+/// assert_eq!((exp.dtype, exp.ulps, exp.absolute), (vsla::scalar::DType::F32, 2.0, 0.0));
 /// ```
 pub fn maps() -> impl Iterator<Item = MapInfo> {
     rows().flat_map(|map| {

@@ -23,7 +23,7 @@ pub(crate) enum Bias {
     Right,
 }
 
-/// What a [`Product`](crate::Product) or [`BsrProduct`](crate::BsrProduct) applies to every result, in f32.
+/// What a [`Product`](crate::product::Product) or [`BsrProduct`](crate::product::BsrProduct) applies to every result, in f32.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Activation {

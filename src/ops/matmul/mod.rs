@@ -32,7 +32,7 @@ pub(crate) use matrix::generate as generate_matrix;
 pub(crate) use text::generate;
 
 /// How matrix products are made on a GPU: by kernels that need more or less of the device.
-/// [`Product::tier`](crate::Product::tier) forces one; the CPU has one way, which is both `Auto` and `Baseline`.
+/// [`Product::tier`](crate::product::Product::tier) forces one; the CPU has one way, which is both `Auto` and `Baseline`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Tier {

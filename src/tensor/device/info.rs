@@ -39,7 +39,7 @@ pub struct DeviceInfo {
     /// Rows and columns of the cooperative matrices that products of `f16` are made by, 8 or 16, where there are any.
     /// `None` in a list.
     pub matrices: Option<usize>,
-    /// Whether it runs the native tier's kernels of matrix products: see [`Tier::Native`](crate::Tier::Native). `false`
+    /// Whether it runs the native tier's kernels of matrix products: see [`Tier::Native`](crate::product::Tier::Native). `false`
     /// in a list.
     pub native: bool,
     /// Kernels compiled so far, of a closed list.

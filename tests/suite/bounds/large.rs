@@ -1,7 +1,7 @@
 //! Tensors as large as a binding may be, with `VSLA_LARGE=1`: on most GPUs 2 GiB, where halves are counted up to 2³⁰.
 
 use libtest_mimic::Trial;
-use vsla::{Complex32, Device, Layout, Ragged, Scalar, f16};
+use vsla::{Complex32, Device, Layout, Ragged, f16, scalar::Scalar};
 
 use super::Value;
 use crate::support::bench::{Bench, assert_within, instrumented_gpu};

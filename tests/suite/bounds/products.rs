@@ -1,8 +1,9 @@
 //! Programs of products: dense, block-sparse, of Kronecker, and of matrices of vectors.
 
 use vsla::{
-    Activation, Bsr, BsrTensor, Factor, Float, Layout, Pairing, Real, Shape, ShapeMatrix, Tier,
-    Topology, f16,
+    Bsr, BsrTensor, Layout, Pairing, Shape, ShapeMatrix, Topology, f16,
+    product::{Activation, Tier},
+    scalar::{Factor, Float, Real},
 };
 
 use super::{Draw, Value};

@@ -1,6 +1,10 @@
 //! Programs of convolutions, correlations and transforms.
 
-use vsla::{Complex32, ConvMethod, ConvMode, Layout, Paired, Pairing, Real, Result, Tensor};
+use vsla::{
+    Complex32, Layout, Paired, Pairing, Result, Tensor,
+    conv::{ConvMethod, ConvMode},
+    scalar::Real,
+};
 
 use super::{Draw, Value};
 

@@ -1,8 +1,9 @@
 //! What is done to the sums of block-sparse products.
 
 use vsla::{
-    Activation, BsrProduct, BsrTensor, Device, Float, Layout, Pairing, Ragged, Shape, Tensor,
-    Topology, f16,
+    BsrTensor, Device, Layout, Pairing, Ragged, Shape, Tensor, Topology, f16,
+    product::{Activation, BsrProduct},
+    scalar::Float,
 };
 
 use super::half::{narrowed, narrowed_matrix};

@@ -1,6 +1,9 @@
 //! Bad input.
 
-use vsla::{Activation, Bsr, BsrTensor, Device, Error, Pairing, Product, Ragged, Tensor, Topology};
+use vsla::{
+    Bsr, BsrTensor, Device, Error, Pairing, Ragged, Tensor, Topology,
+    product::{Activation, Product},
+};
 
 use super::matrices;
 use crate::support::operation::upload;

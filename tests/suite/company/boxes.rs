@@ -1,6 +1,6 @@
 //! Boxes: transforms and convolutions of two axes, stacks and windows.
 
-use vsla::{Complex32, ConvMethod, Device, Pairing, Remainder, Tensor};
+use vsla::{Complex32, Device, Pairing, Tensor, batch::Remainder, conv::ConvMethod};
 
 use super::{Rows, Subject, beside, boxes_of, bytes, value};
 

@@ -1,6 +1,6 @@
 //! Matrix products, dense and block-sparse.
 
-use vsla::{Activation, Bsr, Device, Pairing, Tensor, Topology, f16};
+use vsla::{Bsr, Device, Pairing, Tensor, Topology, f16, product::Activation};
 
 use super::{Rows, Subject, beside, boxes_of, bytes, value};
 

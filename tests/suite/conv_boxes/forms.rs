@@ -1,6 +1,6 @@
 //! What is computed, in every way that it can be.
 
-use vsla::{ConvMethod, Pairing, Ragged};
+use vsla::{Pairing, Ragged, conv::ConvMethod};
 
 use super::depth;
 use crate::support::compare::normwise;
@@ -18,7 +18,7 @@ pub(super) fn plain<T: Number>(correlate: bool) -> Binary<T, T> {
                 paired: Some(|pair| pair.$op()),
                 expected: Some(|a, b, pairs| {
                     let sums = reference::$op(&widened(a), &widened(b), pairs);
-                    if T::DTYPE != vsla::DType::F32 {
+                    if T::DTYPE != vsla::scalar::DType::F32 {
                         return Expected::sums::<T>(sums, depth);
                     }
                     let norms = |batch: &Ragged<T>| batch.cast(|value| value.as_f64() as f32);

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use libtest_mimic::Trial;
-use vsla::wgpu::{self, BufferUsages};
+use vsla::device::wgpu::{self, BufferUsages};
 use vsla::{Device, Error, Ragged};
 
 use super::{agrees_with_the_cpu, drawn, lengths, numbers};

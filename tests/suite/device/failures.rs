@@ -105,7 +105,7 @@ fn at_each_allocation() {
             let outcome = op(&x, &y);
             device.trim();
             // What was recorded before the failure still runs.
-            let done = vsla::wgpu::PollType::wait_indefinitely();
+            let done = vsla::device::wgpu::PollType::wait_indefinitely();
             device.wgpu().unwrap().0.poll(done).unwrap();
             let after = device.memory();
             assert_eq!(

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use libtest_mimic::Trial;
-use vsla::wgpu::{self, BufferUsages};
+use vsla::device::wgpu::{self, BufferUsages};
 use vsla::{Device, Error, Ragged};
 
 use super::embedding::{Application, FIT};

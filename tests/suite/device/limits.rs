@@ -83,7 +83,7 @@ fn long_work_is_split() {
     let (x, y) = (upload(&device, &a), upload(&device, &b));
     let conv = |x: &Tensor<f32>, y: &Tensor<f32>| directly(x, y)?.conv();
     let (got, profile) = device.profile(|| conv(&x, &y).unwrap()).unwrap();
-    if profile.device_time.is_some() && device.info().kind == vsla::DeviceKind::Software {
+    if profile.device_time.is_some() && device.info().kind == vsla::device::DeviceKind::Software {
         let convs = profile
             .kernels
             .iter()
@@ -284,9 +284,9 @@ fn are_shown() {
     assert_eq!(limits.workgroup_memory, own.workgroup_memory.min(20_000));
     assert_eq!((limits.invocations, limits.binding_bytes), (99, 12_345));
     assert!(own.binding_bytes < u64::MAX, "limits are never raised");
-    let refused = vsla::Device::gpu(vsla::GpuOptions {
+    let refused = vsla::Device::gpu(vsla::device::GpuOptions {
         max_workgroups_per_dimension: Some(0),
-        ..vsla::GpuOptions::default()
+        ..vsla::device::GpuOptions::default()
     });
     assert_eq!(
         refused.unwrap_err().to_string(),

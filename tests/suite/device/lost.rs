@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Error, Ragged, Tensor, wgpu};
+use vsla::{Device, Error, Ragged, Tensor, device::wgpu};
 
 use super::embedding::Application;
 use super::{lengths, numbers, own_gpu};

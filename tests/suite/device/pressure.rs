@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Error, Memory, Pairing, Ragged, Tensor};
+use vsla::{Device, Error, Pairing, Ragged, Tensor, device::Memory};
 
 use super::{drawn, lengths, numbers, own_gpu};
 use crate::support::bench::{Bench, gpu};
@@ -381,7 +381,7 @@ fn a_read_that_nobody_polls() {
 /// From nothing up: a limit is refused when the device is opened, or it serves.
 fn small_limits() {
     let least = (4..).map(|shift| 1u64 << shift).find(|&limit| {
-        let options = vsla::GpuOptions {
+        let options = vsla::device::GpuOptions {
             memory_limit: Some(limit),
             ..Default::default()
         };

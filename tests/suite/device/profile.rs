@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Profile};
+use vsla::{Device, device::Profile};
 
 use super::{Tests, lengths, numbers, own_gpu};
 use crate::support::bench::{Bench, cpu, gpu, panic_of};
@@ -39,7 +39,7 @@ fn timed(device: &Device) -> bool {
         .unwrap()
         .0
         .features()
-        .contains(vsla::wgpu::Features::TIMESTAMP_QUERY)
+        .contains(vsla::device::wgpu::Features::TIMESTAMP_QUERY)
 }
 
 fn has_an_entry_a_kernel(device: &Device) {

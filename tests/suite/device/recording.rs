@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use libtest_mimic::Trial;
-use vsla::{ConvMethod, Device, Pairing, Ragged};
+use vsla::{Device, Pairing, Ragged, conv::ConvMethod};
 
 use super::{Tests, agrees_with_the_cpu, directly, drawn, lengths, numbers};
 use crate::support::bench::Bench;
@@ -81,7 +81,7 @@ fn a_dropped_buffer_comes_back() {
     let doubled = first.scale(2.0).unwrap();
     drop(first);
     let kept = device.memory().cached;
-    let reused = |memory: vsla::Memory| memory.cached == 0 && kept > 0;
+    let reused = |memory: vsla::device::Memory| memory.cached == 0 && kept > 0;
     let second = upload(&device, &Ragged::full(&layout, 5.0f32).unwrap());
     assert!(
         reused(device.memory()),

@@ -7,8 +7,10 @@ mod values;
 use std::hash::Hash;
 
 use vsla::{
-    Bsr, Complex32, ConvMethod, ConvMode, CostTable, Device, Error, HeterogeneityProfile, Indices,
-    Layout, Offsets, Pairing, Permutation, Ragged, Remainder, Result, Shape, Topology,
+    Bsr, Complex32, Device, Error, Indices, Layout, Pairing, Permutation, Ragged, Result, Shape,
+    Topology,
+    batch::{Offsets, Remainder},
+    conv::{ConvMethod, ConvMode, CostTable, HeterogeneityProfile},
 };
 
 use values::*;

@@ -4,8 +4,10 @@ use std::iter::{repeat_n, repeat_with};
 use std::time::{Duration, Instant};
 
 use vsla::{
-    Bsr, Complex32, Error, Indices, Layout, Offsets, Pairing, Ragged, Remainder, Result, Scalar,
-    Shape, ShapeMatrix, Tensor, Topology,
+    Bsr, Complex32, Error, Indices, Layout, Pairing, Ragged, Result, Shape, ShapeMatrix, Tensor,
+    Topology,
+    batch::{Offsets, Remainder},
+    scalar::Scalar,
 };
 
 use crate::support::allocation;
@@ -89,7 +91,7 @@ fn quick<T>(name: &str, make: impl FnOnce() -> Result<T>) -> T {
 }
 
 pub fn all() {
-    vsla::set_host_memory_limit(LIMIT);
+    vsla::device::set_host_memory_limit(LIMIT);
     // What the budget let through all the same.
     allocation::refuse(u64::MAX, LIMIT as usize + 1);
     pairs();

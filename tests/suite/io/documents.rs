@@ -3,7 +3,7 @@
 
 use libtest_mimic::Trial;
 use serde::Serialize;
-use vsla::{Bsr, Layout, Offsets, Ragged, Shape, Topology};
+use vsla::{Bsr, Layout, Ragged, Shape, Topology, batch::Offsets};
 
 use crate::support::bench::Bench;
 use crate::support::corpus::rng;

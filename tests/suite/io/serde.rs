@@ -4,7 +4,7 @@ use half::f16;
 use libtest_mimic::Trial;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use vsla::{Bsr, Complex32, Layout, Offsets, Ragged, Shape, Topology};
+use vsla::{Bsr, Complex32, Layout, Ragged, Shape, Topology, batch::Offsets};
 
 use crate::support::bench::Bench;
 use crate::support::corpus;

@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 
 use libtest_mimic::Trial;
 use vsla::{
-    Bsr, BsrTensor, Complex32, ConvMode, Device, Indices, Layout, Pairing, Permutation, Ragged,
-    Remainder, Result, Scalar, Shape, ShapeMatrix, Tensor, Topology,
+    Bsr, BsrTensor, Complex32, Device, Indices, Layout, Pairing, Permutation, Ragged, Result,
+    Shape, ShapeMatrix, Tensor, Topology, batch::Remainder, conv::ConvMode, scalar::Scalar,
 };
 
 use super::{Run, floats, integers};

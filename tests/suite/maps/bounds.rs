@@ -3,7 +3,10 @@
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 use libtest_mimic::Trial;
-use vsla::{DType, Device, Float, MapInfo, Ragged, Result, Tensor, f16, f16_from_f64};
+use vsla::{
+    Device, Ragged, Result, Tensor, f16,
+    scalar::{DType, Float, MapInfo, f16_from_f64},
+};
 
 use crate::support::bench::Bench;
 use crate::support::operation::{download, upload};
@@ -210,7 +213,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
 }
 
 fn every_row_is_tested() {
-    let floats = vsla::maps().filter(|map| matches!(map.dtype, DType::F32 | DType::F16));
+    let floats = vsla::scalar::maps().filter(|map| matches!(map.dtype, DType::F32 | DType::F16));
     let names: Vec<&str> = floats.map(|map| map.name).collect();
     assert_eq!(names.len(), 2 * ROWS.len());
     for row in ROWS {
@@ -224,7 +227,7 @@ fn every_row_is_tested() {
 }
 
 fn check<T: Value>(device: &Device, row: &Row, run: fn(&Tensor<T>, f64, f64) -> Result<Tensor<T>>) {
-    let bound = vsla::maps()
+    let bound = vsla::scalar::maps()
         .find(|map| map.name == row.name && map.dtype == T::DTYPE)
         .unwrap();
     let values = T::samples();

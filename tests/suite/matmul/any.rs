@@ -3,7 +3,9 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use vsla::{
-    Activation, Device, Factor, Float, Layout, Pairing, Product, Ragged, Result, Tensor, f16,
+    Device, Layout, Pairing, Ragged, Result, Tensor, f16,
+    product::{Activation, Product},
+    scalar::{Factor, Float},
 };
 
 use super::{form, matrices, small_integers};

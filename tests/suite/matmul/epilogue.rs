@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use vsla::{Activation, Device, Pairing, Ragged};
+use vsla::{Device, Pairing, Ragged, product::Activation};
 
 use super::{factors, matrices, small_integers};
 use crate::support::number::widened;

@@ -4,7 +4,10 @@
 use std::collections::BTreeSet;
 
 use libtest_mimic::Trial;
-use vsla::{Activation, Device, Layout, Pairing, Ragged, Tier, f16};
+use vsla::{
+    Device, Layout, Pairing, Ragged, f16,
+    product::{Activation, Tier},
+};
 
 use super::half::narrowed;
 use super::matrix::among;
@@ -86,7 +89,10 @@ fn each(work: impl Fn(&[[usize; 3]])) {
 /// What follows is of all of them.
 #[cfg(feature = "gpu")]
 fn every_kernel(device: &Device) {
-    fn seen<T: vsla::Factor>(device: &Device, of: impl Fn(&Layout) -> Ragged<T>) -> Option<usize> {
+    fn seen<T: vsla::scalar::Factor>(
+        device: &Device,
+        of: impl Fn(&Layout) -> Ragged<T>,
+    ) -> Option<usize> {
         let mut names = BTreeSet::new();
         for extents in EVERY {
             let (left, right) = factors(&[extents], [false; 2]);
@@ -106,7 +112,7 @@ fn every_kernel(device: &Device) {
         seen(device, |layout| Ragged::full(layout, 1u32).unwrap()),
         seen(device, |layout| Ragged::full(layout, f16::ONE).unwrap()),
     ];
-    let listed = vsla::kernels();
+    let listed = vsla::device::kernels();
     let native = |name: &str| name.starts_with("matmul.") && name.contains(".native.");
     let all = listed.iter().filter(|(name, _)| native(name)).count();
     // Where the device takes timestamps.

@@ -1,8 +1,11 @@
 //! Operations, made.
 
 use vsla::{
-    Activation, BsrTensor, ConvMethod, Device, Factor, Layout, Paired, Ragged, Real, Remainder,
-    Result, ShapeMatrix, Tensor,
+    BsrTensor, Device, Layout, Paired, Ragged, Result, ShapeMatrix, Tensor,
+    batch::Remainder,
+    conv::ConvMethod,
+    product::Activation,
+    scalar::{Factor, Real},
 };
 
 use super::batch::{Value, each};
@@ -85,7 +88,7 @@ impl Op {
     }
 }
 
-fn turned<T: vsla::Scalar>(bsr: BsrTensor<T>, transposed: bool) -> BsrTensor<T> {
+fn turned<T: vsla::scalar::Scalar>(bsr: BsrTensor<T>, transposed: bool) -> BsrTensor<T> {
     if transposed { bsr.transposed() } else { bsr }
 }
 
@@ -247,10 +250,10 @@ fn binary(
 }
 
 fn formed<T: Factor>(
-    mut product: vsla::Product<'_, T>,
+    mut product: vsla::product::Product<'_, T>,
     [left, right]: [bool; 2],
     ambient: bool,
-) -> vsla::Product<'_, T> {
+) -> vsla::product::Product<'_, T> {
     if left {
         product = product.transpose_left();
     }
@@ -348,7 +351,7 @@ where
 }
 
 /// The tensor of a type that a value is known to have.
-trait TypedAs<T: vsla::Scalar> {
+trait TypedAs<T: vsla::scalar::Scalar> {
     fn typed(&self) -> &Tensor<T>;
 }
 

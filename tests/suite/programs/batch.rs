@@ -1,6 +1,6 @@
 //! Batches of whichever type, on the host and on a device.
 
-use vsla::{Complex32, Device, Layout, Ragged, Result, Scalar, Tensor, f16};
+use vsla::{Complex32, Device, Layout, Ragged, Result, Tensor, f16, scalar::Scalar};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

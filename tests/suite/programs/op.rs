@@ -1,7 +1,9 @@
 //! An operation with all its arguments, as plain data.
 
 use vsla::{
-    Bsr, ConvMethod, ConvMode, Indices, Layout, Pairing, Permutation, Ragged, Topology, f16,
+    Bsr, Indices, Layout, Pairing, Permutation, Ragged, Topology,
+    conv::{ConvMethod, ConvMode},
+    f16,
 };
 
 use super::batch::element;

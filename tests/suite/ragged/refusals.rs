@@ -1,7 +1,7 @@
 //! Every invalid input, with the error that must come of it, and every error's text.
 
 use libtest_mimic::Trial;
-use vsla::{Error, Layout, Offsets, Ragged, Shape, Side};
+use vsla::{Error, Layout, Ragged, Shape, Side, batch::Offsets};
 
 use super::{lengths, shape};
 use crate::support::bench::Bench;

@@ -1,6 +1,6 @@
 //! What every operation on shapes gives, value by value.
 
-use vsla::{Layout, Ragged, Result, Scalar, Shape, Tensor};
+use vsla::{Layout, Ragged, Result, Shape, Tensor, scalar::Scalar};
 
 use crate::support::number::{Number, widened};
 use crate::support::operation::{Binary, Expected};

@@ -1,6 +1,6 @@
 //! Transposes, of every permutation and size.
 
-use vsla::{Complex32, Device, Layout, Ragged, Result, Scalar, Shape, Tensor, f16};
+use vsla::{Complex32, Device, Layout, Ragged, Result, Shape, Tensor, f16, scalar::Scalar};
 
 use super::forms::{padded, permuted, slice_of, sliced};
 use crate::support::compare::assert_exact;

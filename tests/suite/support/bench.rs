@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use libtest_mimic::{Completion, Failed, Trial};
-use vsla::{Device, DeviceKind, Tier};
+use vsla::{Device, device::DeviceKind, product::Tier};
 
 /// A test to run on each device, and its name.
 pub type DeviceTest = (&'static str, fn(&Device));
@@ -188,14 +188,14 @@ type Opened = [OnceLock<Result<Device, String>>; DEVICES];
 #[cfg(feature = "gpu")]
 fn opened(
     slots: &'static Opened,
-    adjust: fn(&mut vsla::GpuOptions),
+    adjust: fn(&mut vsla::device::GpuOptions),
 ) -> Result<&'static Device, &'static str> {
     static THREADS: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
         static SLOT: usize = THREADS.fetch_add(1, Ordering::Relaxed) % DEVICES;
     }
     let opened = slots[SLOT.with(|slot| *slot)].get_or_init(|| {
-        let mut options = vsla::GpuOptions {
+        let mut options = vsla::device::GpuOptions {
             poison: true,
             instrumented: all_are_instrumented(),
             ..Default::default()

@@ -8,7 +8,7 @@
 use std::fmt::{self, Display};
 
 use rustfft::num_complex::Complex64;
-use vsla::{Complex32, Layout, Ragged, Scalar};
+use vsla::{Complex32, Layout, Ragged, scalar::Scalar};
 
 use super::reference::Sums;
 

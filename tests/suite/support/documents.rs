@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use vsla::{Bsr, Complex32, Layout, Offsets, Ragged, Shape, Topology, f16};
+use vsla::{Bsr, Complex32, Layout, Ragged, Shape, Topology, batch::Offsets, f16};
 
 use super::allocation::peak_in;
 
@@ -10,7 +10,7 @@ use super::allocation::peak_in;
 #[track_caller]
 fn read<T: Serialize + DeserializeOwned>(document: &[u8], json: bool) -> (Option<T>, f64) {
     // The machine is asked for its memory once, which takes some.
-    vsla::host_memory_limit();
+    vsla::device::host_memory_limit();
     let (outcome, peak) = peak_in(|| match json {
         true => serde_json::from_slice::<T>(document).ok(),
         false => postcard::from_bytes::<T>(document).ok(),

@@ -1,7 +1,7 @@
 //! The element types, as the tests need them.
 
 use fastrand::Rng;
-use vsla::{Ragged, Real};
+use vsla::{Ragged, scalar::Real};
 
 use super::compare::Comparable;
 use super::reference::Arithmetic;

@@ -9,7 +9,7 @@ mod builder;
 mod places;
 mod scalar;
 
-use vsla::{ConvMode, Pairing, Ragged};
+use vsla::{Pairing, Ragged, conv::ConvMode};
 
 use super::compare::sum_bound;
 

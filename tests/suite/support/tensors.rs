@@ -13,7 +13,7 @@ use super::allocation::peak_in;
 #[track_caller]
 pub fn read_all(file: &[u8]) -> Result<Vec<(String, Result<Any>)>> {
     // The machine is asked for its memory once, which takes some.
-    vsla::host_memory_limit();
+    vsla::device::host_memory_limit();
     let (outcome, peak) = peak_in(|| {
         let reader = Reader::new(Cursor::new(file))?;
         let names: Vec<String> = reader.names().map(str::to_owned).collect();

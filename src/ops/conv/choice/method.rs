@@ -9,7 +9,8 @@ use crate::{Error, Result};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum ConvMethod {
-    /// Each pair by the method that the device's [`CostTable`] says is cheapest for its two lengths.
+    /// For each pair the method that is cheapest for its two lengths by the device's
+    /// [`CostTable`](crate::conv::CostTable).
     #[default]
     Auto,
     /// By the definition, m·n multiply-adds: exact for integers, and what short operands are fastest with.

@@ -14,7 +14,7 @@ use crate::{Result, host};
 /// `Display` prints a table, [`to_json`](Self::to_json) one JSON object.
 ///
 /// ```
-/// use vsla::{CostTable, HeterogeneityProfile, Layout};
+/// use vsla::{Layout, conv::{CostTable, HeterogeneityProfile}};
 ///
 /// let layout = Layout::from_lengths([8, 15, 142, 7, 456])?;
 /// let profile = HeterogeneityProfile::new(&layout, &CostTable::cpu())?;

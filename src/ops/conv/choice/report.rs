@@ -12,7 +12,7 @@ use crate::ragged::{DType, Layout, Pairing, Pairs};
 
 /// What a convolution will do: how many pairs by which method, and how long that should take.
 ///
-/// Made from lengths alone, by [`Paired::conv_choice`](crate::Pair::conv_choice), or by [`new`](Self::new) for a device
+/// Made from lengths alone, by [`Paired::conv_choice`](crate::Paired::conv_choice), or by [`new`](Self::new) for a device
 /// that need not be there. Empty pairs cost nothing and are not counted.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
@@ -42,7 +42,7 @@ impl ConvChoice {
     /// What a device with these costs does to convolve batches of f32 with these layouts.
     ///
     /// ```
-    /// use vsla::{ConvChoice, ConvMethod, CostTable, Layout, Pairing};
+    /// use vsla::{Layout, Pairing, conv::{ConvChoice, ConvMethod, CostTable}};
     ///
     /// let layout = Layout::from_lengths([8, 15, 142, 7, 456])?;
     /// let plan = |method| ConvChoice::new((&layout, &layout), Pairing::Elementwise, method, &CostTable::gpu());

@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hasher};
 
-use vsla::{Device, Error, Layout, Ragged, Result, Scalar, Shape, Tensor};
+use vsla::{Device, Error, Layout, Ragged, Result, Shape, Tensor, scalar::Scalar};
 
 /// Memory of the test's own, which may run out too.
 pub fn room<T>(count: usize) -> Result<Vec<T>> {

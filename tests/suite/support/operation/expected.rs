@@ -1,6 +1,6 @@
 //! What an operation should give, and how near.
 
-use vsla::{DType, Ragged};
+use vsla::{Ragged, scalar::DType};
 
 use super::pick;
 use crate::support::compare::{Comparable, EXACT_LIMIT, assert_within};

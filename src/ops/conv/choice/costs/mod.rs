@@ -77,7 +77,7 @@ impl fmt::Display for Engine {
     }
 }
 
-/// What a device pays for convolutions, in nanoseconds: what [`ConvMethod::Auto`](crate::ConvMethod::Auto) decides by,
+/// What a device pays for convolutions, in nanoseconds: what [`ConvMethod::Auto`](crate::conv::ConvMethod::Auto) decides by,
 /// and what predictions are made of.
 ///
 /// Each [`Device`](crate::Device) has one, built in for its class; [`calibrate`](crate::Device::calibrate) measures
@@ -85,7 +85,7 @@ impl fmt::Display for Engine {
 /// pair's lengths and this table, so results do not depend on timing. It is written and read as one line of text:
 ///
 /// ```
-/// use vsla::CostTable;
+/// use vsla::conv::CostTable;
 ///
 /// let table = CostTable::cpu();
 /// assert_eq!(table.to_string().parse::<CostTable>()?, table);
