@@ -103,7 +103,7 @@ pub mod conv {
     pub use crate::ops::conv::choice::{
         ByMethod, ConvChoice, ConvGroup, ConvMethod, ConvMode, CostTable, HeterogeneityProfile,
     };
-    pub use crate::tensor::{ConvPlan, CorrelateMax, Sbd};
+    pub use crate::tensor::{ConvPlan, Convolution, CorrelateMax, Sbd};
 }
 
 /// Devices: how to open them, what they have, and what they did.

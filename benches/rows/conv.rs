@@ -113,7 +113,10 @@ fn drawn(bench: &mut Bench, row: &Drawn) -> Outcome<()> {
         Ok((values, tensor))
     };
     let ((x, a), (y, b)) = (operand(&ranges[0], 37)?, operand(&ranges[1], 38)?);
-    let pair = a.pair(&b, Pairing::Elementwise)?.method(method);
+    let pair = a
+        .pair(&b, Pairing::Elementwise)?
+        .convolution()
+        .method(method);
     let (c, first) = bench.first(|| pair.conv())?;
     let some: Vec<usize> = (0..pairs).step_by((pairs / 4).max(1)).collect();
     let got = some

@@ -43,6 +43,7 @@ fn row(bench: &mut Bench, &(name, side, mode, stride): &Images) -> Outcome<()> {
     let (a, b) = (bench.device.upload(&x)?, bench.device.upload(&y)?);
     let pair = a
         .pair(&b, Pairing::AllToAll)?
+        .convolution()
         .mode(mode)
         .stride(&[stride, stride]);
     let (c, first) = bench.first(|| pair.conv())?;
@@ -50,7 +51,7 @@ fn row(bench: &mut Bench, &(name, side, mode, stride): &Images) -> Outcome<()> {
         Ok(c.elements(i..i + 1)?.download_blocking()?.into_parts().1)
     })?;
     let results = c.layout().total();
-    let groups = pair.conv_choice()?.groups;
+    let groups = pair.choice()?.groups;
     let direct = groups
         .iter()
         .all(|group| group.method == ConvMethod::Direct);

@@ -111,7 +111,10 @@ fn passed_over(way: Way, layout: &Layout) -> Option<String> {
 }
 
 fn convolve(x: &Tensor<f32>, way: Way) -> vsla::Result<Tensor<f32>> {
-    x.pair(x, Pairing::Elementwise)?.method(way.method).conv()
+    x.pair(x, Pairing::Elementwise)?
+        .convolution()
+        .method(way.method)
+        .conv()
 }
 
 /// Every element with zeros behind it up to the longest.

@@ -79,7 +79,10 @@ impl Device {
             self.full(&Layout::uniform(pairs, Shape::new(&[length])?)?, 1.0)
         };
         let (x, y) = (ones(m)?, ones(n)?);
-        let pair = x.pair(&y, Pairing::Elementwise)?.method(method);
+        let pair = x
+            .pair(&y, Pairing::Elementwise)?
+            .convolution()
+            .method(method);
         let call = || -> Result<Tensor<f32>> {
             let result = pair.conv()?;
             // Waits for it.

@@ -44,7 +44,7 @@ pub struct ConvPlan {
 impl Paired<'_, f32> {
     /// Transforms the right operand's elements, for convolutions of the left one's with them: see [`ConvPlan`].
     ///
-    /// Rank 1. Cost: a transform a kernel. [`method`](Self::method) is not looked at.
+    /// Rank 1. Cost: a transform a kernel.
     ///
     /// # Errors
     /// [`Rank`](Error::Rank) unless both are of rank 1; [`SizeOverflow`](Error::SizeOverflow),

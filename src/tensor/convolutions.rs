@@ -1,11 +1,8 @@
 //! Convolution, correlation, and the search for the best lag.
 
-use super::{Paired, Tensor};
+use super::{Convolution, Paired, Tensor};
 use crate::Result;
-use crate::ops::Op;
-use crate::ops::conv::Conv;
-use crate::ops::conv::choice::ConvChoice;
-use crate::ops::correlate_max::{self as ops, Seek};
+use crate::ops::conv::choice::{ConvChoice, ConvMethod, Window};
 use crate::ragged::Real;
 
 /// The largest value of each pair's cross-correlation, and where it is. Made by [`Tensor::correlate_max`].
@@ -35,11 +32,11 @@ impl<T: Real> Tensor<T> {
     /// Polynomial multiplication, of as many variables as there are axes: commutative, with unit `[1]`, and well
     /// defined up to trailing zeros. An empty side gives an empty result, of shape (0, …, 0). Integers wrap. A NaN or
     /// an infinity spreads over the result of its own pair, also to values it does not meet, and to no other pair.
-    /// [`Paired::mode`] and [`Paired::stride`] keep a part of the results: which part depends on the extents that elements
+    /// [`Convolution::mode`](crate::conv::Convolution::mode) and [`Convolution::stride`](crate::conv::Convolution::stride) keep a part of the results: which part depends on the extents that elements
     /// carry.
     ///
     /// Each pair of f32 is convolved directly, by transforms of its own length or by blocks of them, whichever is
-    /// cheapest for its two lengths ([`ConvMethod`](crate::conv::ConvMethod)); [`Paired::method`] forces one and
+    /// cheapest for its two lengths ([`ConvMethod`](crate::conv::ConvMethod)); [`Convolution::method`](crate::conv::Convolution::method) forces one and
     /// [`Paired::conv_choice`] says what would be done. Integers are convolved directly.
     ///
     /// Cost: m·n multiply-adds directly; about 15 L log₂ L operations by transforms of L ≥ m + n − 1 values. Error
@@ -156,63 +153,38 @@ impl Tensor<f32> {
     }
 }
 
-impl<T: Real> Paired<'_, T> {
+impl<'a, T: Real> Paired<'a, T> {
+    /// The convolutions of the pairs, with options: see [`Convolution`].
+    pub fn convolution(&self) -> Convolution<'a, T> {
+        Convolution {
+            pair: self.clone(),
+            method: ConvMethod::Auto,
+            window: Window::default(),
+        }
+    }
+
     /// [`Tensor::conv`] of every pair.
     ///
     /// # Errors
-    /// Those of [`Tensor::conv`]; [`Method`](crate::Error::Method) for a pair that the [`method`](Self::method) asked
-    /// for cannot serve; [`Stride`](crate::Error::Stride) for strides of 0, and where they are not as many as there are
-    /// axes.
+    /// Those of [`Tensor::conv`].
     pub fn conv(&self) -> Result<Tensor<T>> {
-        self.convolved(false)
+        self.convolution().conv()
     }
 
     /// [`Tensor::correlate`] of every pair.
     ///
     /// # Errors
-    /// Those of [`conv`](Self::conv).
+    /// Those of [`Tensor::correlate`].
     pub fn correlate(&self) -> Result<Tensor<T>> {
-        self.convolved(true)
+        self.convolution().correlate()
     }
 
-    fn convolved(&self, correlate: bool) -> Result<Tensor<T>> {
-        self.run(Op::Conv(self.asked(correlate)))
-    }
-
-    fn asked(&self, correlate: bool) -> Conv {
-        Conv {
-            correlate,
-            dtype: T::DTYPE,
-            method: self.method,
-            window: self.window,
-        }
-    }
-
-    /// What [`conv`](Self::conv) will do: how many pairs by which method, and how long that should take. Nothing runs.
-    ///
-    /// A pair's method depends on its own two shapes, on the device's [`CostTable`](crate::conv::CostTable), and on
-    /// [`method`](Self::method), [`mode`](Self::mode) and [`stride`](Self::stride): never on other pairs. Of boxes, the
-    /// length is that of the transforms of the vectors that stand for them. [`correlate`](Self::correlate) does the
-    /// same. Cost: some 20 ns a pair on the host.
-    ///
-    /// ```
-    /// # use vsla::{Device, Pairing, Ragged, conv::ConvMethod};
-    /// let device = Device::cpu();
-    /// let x = device.upload(&Ragged::from_rows([vec![1.0f32; 9], vec![1.0; 5000], vec![]])?)?;
-    /// let pair = x.pair(&x, Pairing::Elementwise)?;
-    /// let choice = pair.conv_choice()?;
-    /// assert_eq!(choice.groups[0].method, ConvMethod::Direct);
-    /// assert_eq!((choice.groups[1].method, choice.groups[1].length), (ConvMethod::Fft, Some(10_240)));
-    /// println!("{choice}");
-    /// # Ok::<(), vsla::Error>(())
-    /// ```
+    /// [`Convolution::choice`] without options.
     ///
     /// # Errors
-    /// Those of [`conv`](Self::conv) about ranks, strides and methods.
+    /// Those of [`Convolution::choice`].
     pub fn conv_choice(&self) -> Result<ConvChoice> {
-        let (a, b) = self.layouts();
-        let device = self.left.device.traits();
-        self.asked(false).request(device).choice(a, b, &self.pairs)
+        self.convolution().choice()
     }
 }
 
@@ -222,8 +194,7 @@ impl Paired<'_, f32> {
     /// # Errors
     /// Those of [`Tensor::correlate_max`].
     pub fn correlate_max(&self) -> Result<CorrelateMax> {
-        let (value, lag) = self.seek(Seek::Largest)?;
-        Ok(CorrelateMax { value, lag })
+        self.convolution().correlate_max()
     }
 
     /// [`Tensor::sbd`] of every pair.
@@ -231,13 +202,6 @@ impl Paired<'_, f32> {
     /// # Errors
     /// Those of [`Tensor::sbd`].
     pub fn sbd(&self) -> Result<Sbd> {
-        let (distance, lag) = self.seek(Seek::Distance)?;
-        Ok(Sbd { distance, lag })
-    }
-
-    fn seek(&self, seek: Seek) -> Result<(Tensor<f32>, Tensor<i32>)> {
-        let method = self.method;
-        let op = Op::CorrelateMax(ops::CorrelateMax { seek, method });
-        self.call(op, &self.operands()).two()
+        self.convolution().sbd()
     }
 }

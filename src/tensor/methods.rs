@@ -3,7 +3,6 @@
 use super::{Paired, Tensor};
 use crate::ops::Op;
 use crate::ops::ambient::check_concat;
-use crate::ops::conv::choice::{ConvMethod, Window};
 use crate::ops::map::{Kind, Map};
 use crate::ragged::{Pairs, Real, Scalar};
 use crate::{Error, Result, host};
@@ -20,8 +19,6 @@ impl<T: Scalar> Tensor<T> {
             left: self,
             right: other,
             pairs: Pairs::elementwise(op, &self.layout, &other.layout)?,
-            method: ConvMethod::Auto,
-            window: Window::default(),
         })
     }
 

@@ -3,6 +3,7 @@
 mod calibrate;
 mod conv_plan;
 mod convert;
+mod convolution;
 mod convolutions;
 mod create;
 mod device;
@@ -33,6 +34,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use conv_plan::ConvPlan;
+pub use convolution::Convolution;
 pub use convolutions::{CorrelateMax, Sbd};
 pub use device::{Counters, Device, DeviceInfo, DeviceKind, DeviceLimits};
 pub use paired::Paired;

@@ -7,7 +7,6 @@ use super::run::{Call, Operand};
 use crate::Result;
 use crate::ops::Op;
 use crate::ops::ambient::{Along, Ambient, Combine, Concat};
-use crate::ops::conv::choice::{ConvMethod, ConvMode, Window};
 use crate::plan::check_work;
 use crate::ragged::{Layout, Pairing, Pairs, Real, Scalar};
 
@@ -33,8 +32,6 @@ pub struct Paired<'a, T: Scalar> {
     pub(super) left: &'a Tensor<T>,
     pub(super) right: &'a Tensor<T>,
     pub(super) pairs: Pairs,
-    pub(super) method: ConvMethod,
-    pub(super) window: Window,
 }
 
 impl<T: Scalar> Tensor<T> {
@@ -60,8 +57,6 @@ impl<T: Scalar> Tensor<T> {
             left: self,
             right: other,
             pairs,
-            method: ConvMethod::Auto,
-            window: Window::default(),
         })
     }
 }
@@ -96,81 +91,6 @@ impl<T: Scalar> Paired<'_, T> {
     /// Whether there are no pairs.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// The same pairs, to be convolved and correlated by this method. Other operations do not look at it.
-    ///
-    /// ```
-    /// use vsla::{Device, Pairing, Ragged, conv::ConvMethod};
-    ///
-    /// # let device = Device::cpu();
-    /// let x = device.upload(&Ragged::from_rows([vec![1.0f32, 2.0, 3.0]])?)?;
-    /// let y = device.upload(&Ragged::from_rows([vec![0.5f32, 1.5]])?)?;
-    /// let pair = x.pair(&y, Pairing::Elementwise)?;
-    /// let exact = pair.method(ConvMethod::Direct).conv()?.download_blocking()?;
-    /// let near = pair.method(ConvMethod::Fft).conv()?.download_blocking()?;
-    /// assert_eq!(exact.row(0), [0.5, 2.5, 4.5, 4.5]);
-    /// assert!(near.row(0).iter().zip(exact.row(0)).all(|(x, y)| (x - y).abs() < 1e-5));
-    /// # Ok::<(), vsla::Error>(())
-    /// ```
-    #[must_use]
-    pub fn method(&self, method: ConvMethod) -> Self {
-        Paired {
-            method,
-            ..self.clone()
-        }
-    }
-
-    /// The same pairs, of whose convolutions and correlations some results are kept, on every axis. Other operations do
-    /// not look at it.
-    ///
-    /// ```
-    /// use vsla::{Device, Pairing, Ragged, conv::ConvMode};
-    ///
-    /// # let device = Device::cpu();
-    /// let x = device.upload(&Ragged::from_rows([vec![1, 2, 3, 4]])?)?;
-    /// let y = device.upload(&Ragged::from_rows([vec![1, 10, 100]])?)?;
-    /// let pair = x.pair(&y, Pairing::Elementwise)?;
-    /// let kept = |mode| Ok::<_, vsla::Error>(pair.mode(mode).conv()?.download_blocking()?.into_parts().1);
-    /// assert_eq!(kept(ConvMode::Full)?, [1, 12, 123, 234, 340, 400]);
-    /// assert_eq!(kept(ConvMode::Same)?, [12, 123, 234, 340]);
-    /// assert_eq!(kept(ConvMode::Valid)?, [123, 234]);
-    /// assert_eq!(kept(ConvMode::Causal)?, [1, 12, 123, 234]);
-    /// # Ok::<(), vsla::Error>(())
-    /// ```
-    #[must_use]
-    pub fn mode(&self, mode: ConvMode) -> Self {
-        let mut pair = self.clone();
-        pair.window.mode = mode;
-        pair
-    }
-
-    /// The same pairs, of whose convolutions and correlations every s-th result of the [`mode`](Self::mode) is kept,
-    /// the first one among them; a stride for each axis. Only what is kept is computed by the direct method. Other
-    /// operations do not look at it.
-    ///
-    /// A stride of 0, or another number of strides than of axes, none too, is refused when it is used:
-    /// [`Stride`](crate::Error::Stride).
-    ///
-    /// ```
-    /// use vsla::{Device, Pairing, Ragged, Shape, conv::ConvMode};
-    ///
-    /// # let device = Device::cpu();
-    /// let image = Ragged::from_shapes((0..16).collect(), 2, [Shape::new(&[4, 4])?])?;
-    /// let block = Ragged::from_shapes(vec![1; 4], 2, [Shape::new(&[2, 2])?])?;
-    /// let (x, y) = (device.upload(&image)?, device.upload(&block)?);
-    /// let pair = x.pair(&y, Pairing::Elementwise)?.mode(ConvMode::Valid);
-    /// // Sums over blocks of 2 by 2 that do not overlap.
-    /// let sums = pair.stride(&[2, 2]).conv()?.download_blocking()?;
-    /// assert_eq!(sums.values(), [10, 18, 42, 50]);
-    /// assert_eq!(pair.stride(&[2, 0]).conv().unwrap_err().kind(), "stride");
-    /// # Ok::<(), vsla::Error>(())
-    /// ```
-    #[must_use]
-    pub fn stride(&self, strides: &[usize]) -> Self {
-        let mut pair = self.clone();
-        pair.window.set_strides(strides);
-        pair
     }
 
     pub(super) fn operands(&self) -> [Operand<'_>; 2] {

@@ -77,14 +77,18 @@ fn is_what_the_device_does(device: &Device) {
         ConvMethod::Direct,
         ConvMethod::OverlapSave,
     ] {
-        let pair = x.pair(&x, Pairing::Elementwise).unwrap().method(method);
+        let pair = x
+            .pair(&x, Pairing::Elementwise)
+            .unwrap()
+            .convolution()
+            .method(method);
         let alone = ConvChoice::new(
             (&layout, &layout),
             Pairing::Elementwise,
             method,
             device.costs(),
         );
-        assert_eq!(pair.conv_choice(), alone);
+        assert_eq!(pair.choice(), alone);
     }
 }
 
@@ -95,6 +99,7 @@ fn a_method_that_cannot_serve_a_pair(device: &Device) {
         let pair = whole
             .pair(&whole, Pairing::Elementwise)
             .unwrap()
+            .convolution()
             .method(method);
         for (op, error) in [("conv", pair.conv()), ("correlate", pair.correlate())] {
             let error = error.unwrap_err();
@@ -117,7 +122,11 @@ fn a_method_that_cannot_serve_a_pair(device: &Device) {
     let x = upload(&device, &Ragged::<f32>::random(&layout, 1).unwrap());
     let pair = x.pair(&x, Pairing::Elementwise).unwrap();
     assert_eq!(pair.conv_choice().unwrap().groups.len(), 1);
-    let error = pair.method(ConvMethod::Fft).conv().unwrap_err();
+    let error = pair
+        .convolution()
+        .method(ConvMethod::Fft)
+        .conv()
+        .unwrap_err();
     assert!(
         error.to_string().ends_with("this device has no transforms"),
         "{error}"

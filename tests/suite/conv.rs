@@ -125,9 +125,9 @@ fn by(method: ConvMethod, correlate: bool) -> Binary<f32, f32> {
             (
                 |x: &Tensor<f32>, y: &Tensor<f32>| {
                     let pair = x.pair(y, Pairing::Elementwise)?;
-                    pair.method(ConvMethod::$method).$op()
+                    pair.convolution().method(ConvMethod::$method).$op()
                 },
-                (|pair| pair.method(ConvMethod::$method).$op()) as PairedFn,
+                (|pair| pair.convolution().method(ConvMethod::$method).$op()) as PairedFn,
             )
         };
     }
@@ -190,6 +190,7 @@ fn either(sums: Sums<f64>, a: &Ragged<f32>, b: &Ragged<f32>, pairs: &[(usize, us
 /// `x * y`, directly.
 fn direct(x: &Tensor<f32>, y: &Tensor<f32>) -> Result<Tensor<f32>> {
     x.pair(y, Pairing::Elementwise)?
+        .convolution()
         .method(ConvMethod::Direct)
         .conv()
 }
@@ -302,7 +303,11 @@ fn long_by_long(device: &Device) {
     ];
     let (x, y) = (upload(device, &a), upload(device, &b));
     for method in [ConvMethod::Auto, ConvMethod::Fft, ConvMethod::OverlapSave] {
-        let pair = x.pair(&y, Pairing::Elementwise).unwrap().method(method);
+        let pair = x
+            .pair(&y, Pairing::Elementwise)
+            .unwrap()
+            .convolution()
+            .method(method);
         let got = [pair.conv(), pair.correlate()];
         for (got, sums) in got.into_iter().zip(&sums) {
             let got = download(&got.unwrap());
@@ -313,7 +318,7 @@ fn long_by_long(device: &Device) {
         let alone = x.elements(5..6).unwrap();
         let other = y.elements(5..6).unwrap();
         let alone = alone.pair(&other, Pairing::Elementwise).unwrap();
-        let alone = download(&alone.method(method).conv().unwrap());
+        let alone = download(&alone.convolution().method(method).conv().unwrap());
         let whole = download(&pair.conv().unwrap());
         assert_eq!(alone.row(0), whole.row(5), "{method}");
     }

@@ -5,7 +5,7 @@ mod refusals;
 
 use libtest_mimic::Trial;
 use vsla::{
-    Device, Layout, Paired, Pairing, Ragged, Shape, Tensor,
+    Device, Layout, Pairing, Ragged, Shape, Tensor,
     conv::{ConvMethod, ConvMode},
 };
 
@@ -204,7 +204,7 @@ fn every_mode(device: &Device, mode: ConvMode) {
                 let kept = reference::kept(&sums, &extents, mode, strides);
                 let of = |method: ConvMethod, x: &Tensor<f32>, y: &Tensor<f32>| {
                     let pair = x.pair(y, Pairing::Elementwise).unwrap();
-                    let pair = pair.method(method).mode(mode).stride(strides);
+                    let pair = pair.convolution().method(method).mode(mode).stride(strides);
                     let got = if correlate {
                         pair.correlate()
                     } else {
@@ -260,10 +260,20 @@ fn integers(device: &Device) {
                 let strides = vec![stride; rank];
                 let kept = reference::kept(&sums, &extents, mode, &strides).values;
                 let pair = x.pair(&y, Pairing::Elementwise).unwrap();
-                let got = pair.mode(mode).stride(&strides).conv().unwrap();
+                let got = pair
+                    .convolution()
+                    .mode(mode)
+                    .stride(&strides)
+                    .conv()
+                    .unwrap();
                 assert_exact(format!("{mode:?}"), &download(&got), &kept);
                 let pair = u.pair(&v, Pairing::Elementwise).unwrap();
-                let got = pair.mode(mode).stride(&strides).conv().unwrap();
+                let got = pair
+                    .convolution()
+                    .mode(mode)
+                    .stride(&strides)
+                    .conv()
+                    .unwrap();
                 assert_exact(format!("{mode:?}"), &download(&got), &words(&kept));
             }
         }
@@ -297,7 +307,7 @@ fn pairings(device: &Device) {
                 .collect();
             let (x, y) = (upload(device, a), upload(device, &b));
             for method in METHODS {
-                let pair = x.pair(&y, pairing).unwrap().method(method);
+                let pair = x.pair(&y, pairing).unwrap().convolution().method(method);
                 let got = pair.mode(ConvMode::Same).stride(&strides).conv().unwrap();
                 let what = format!("{pairing:?} {method}");
                 assert_within(what, &download(&got), &kept.values, &allowed);
@@ -324,7 +334,7 @@ fn contained(device: &Device) {
                 let of = |a: &Ragged<f32>| {
                     let x = upload(device, a);
                     let pair = x.pair(&y, Pairing::Elementwise).unwrap();
-                    download(&pair.method(method).mode(mode).conv().unwrap())
+                    download(&pair.convolution().method(method).mode(mode).conv().unwrap())
                 };
                 let (got, clean) = (of(&spoilt), of(&a));
                 let what = format!("{method} {mode:?}");
@@ -358,7 +368,11 @@ fn long(device: &Device) {
             .map(|(x, y)| x.max(y))
             .collect();
         for method in METHODS {
-            let pair = x.pair(&y, Pairing::Elementwise).unwrap().method(method);
+            let pair = x
+                .pair(&y, Pairing::Elementwise)
+                .unwrap()
+                .convolution()
+                .method(method);
             let got = pair.mode(mode).stride(&[stride]).conv().unwrap();
             let what = format!("{mode:?} {method}");
             assert_within(what, &download(&got), &kept.values, &allowed);
@@ -407,7 +421,11 @@ fn many_taps(device: &Device) {
     for strides in [[1, 1, 1], [2, 3, 2]] {
         let kept = reference::kept(&sums, &extents, ConvMode::Full, &strides);
         let pair = x.pair(&y, Pairing::Elementwise).unwrap();
-        let got = pair.method(ConvMethod::Direct).stride(&strides).conv();
+        let got = pair
+            .convolution()
+            .method(ConvMethod::Direct)
+            .stride(&strides)
+            .conv();
         let got = download(&got.unwrap());
         assert_within("many taps", &got, &kept.values, &kept.bounds(depth));
     }
@@ -426,7 +444,7 @@ fn turns(device: &Device) {
     let (a, b) = (delta(150, 120, 7), delta(100, 40, 50));
     let (x, y) = (upload(device, &a), upload(device, &b));
     let pair = x.pair(&y, Pairing::Elementwise).unwrap();
-    let pair = pair.method(ConvMethod::Fft).stride(&[40, 57]);
+    let pair = pair.convolution().method(ConvMethod::Fft).stride(&[40, 57]);
     let got = download(&pair.conv().unwrap());
     for element in 0..24 {
         let square = (element as f32 + 1.0).powi(2);
@@ -459,7 +477,7 @@ fn choice(device: &Device) {
         2
     );
     // One result of each is kept: nothing is as cheap as making it.
-    let choice = pair.mode(ConvMode::Valid).conv_choice().unwrap();
+    let choice = pair.convolution().mode(ConvMode::Valid).choice().unwrap();
     assert_eq!((choice.groups.len(), choice.groups[0].pairs), (1, 2));
     assert_eq!(choice.groups[0].method, ConvMethod::Direct);
 }

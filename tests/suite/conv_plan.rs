@@ -1,7 +1,7 @@
 //! Convolution with kept spectra.
 
 use libtest_mimic::Trial;
-use vsla::{Device, Error, Layout, Pairing, Ragged, conv::ConvMethod};
+use vsla::{Device, Error, Layout, Pairing, Ragged};
 
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::{assert_within, normwise};
@@ -119,7 +119,7 @@ fn poison_stays(device: &Device) {
     let plan = {
         let first = upload(device, &random(&[10, 10, 10], 8));
         let pair = first.pair(&kernels, Pairing::AllToAll).unwrap();
-        pair.method(ConvMethod::Direct).conv_plan().unwrap()
+        pair.conv_plan().unwrap()
     };
     let clean = random(&[400, 400, 400], 9);
     let mut values = clean.values().to_vec();

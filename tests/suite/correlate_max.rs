@@ -55,6 +55,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
 /// Element by element, by one method. Its errors about unequal batches come from the pairing.
 fn by(method: ConvMethod, x: &Tensor<f32>, y: &Tensor<f32>) -> Result<CorrelateMax> {
     x.pair(y, Pairing::Elementwise)?
+        .convolution()
         .method(method)
         .correlate_max()
 }
@@ -62,7 +63,13 @@ fn by(method: ConvMethod, x: &Tensor<f32>, y: &Tensor<f32>) -> Result<CorrelateM
 fn value_by_fft() -> Binary<f32, f32> {
     Binary {
         run: |x, y| Ok(by(ConvMethod::Fft, x, y)?.value),
-        paired: Some(|pair| Ok(pair.method(ConvMethod::Fft).correlate_max()?.value)),
+        paired: Some(|pair| {
+            Ok(pair
+                .convolution()
+                .method(ConvMethod::Fft)
+                .correlate_max()?
+                .value)
+        }),
         expected: Some(|x, y, pairs| {
             let (a, b) = (widened(x), widened(y));
             let sums = reference::correlate(&a, &b, pairs);
@@ -78,7 +85,13 @@ fn value_by_fft() -> Binary<f32, f32> {
 fn lag_by_fft() -> Binary<f32, i32> {
     Binary {
         run: |x, y| Ok(by(ConvMethod::Fft, x, y)?.lag),
-        paired: Some(|pair| Ok(pair.method(ConvMethod::Fft).correlate_max()?.lag)),
+        paired: Some(|pair| {
+            Ok(pair
+                .convolution()
+                .method(ConvMethod::Fft)
+                .correlate_max()?
+                .lag)
+        }),
         expected: None,
         ..lag()
     }
@@ -98,7 +111,13 @@ fn value() -> Binary<f32, f32> {
     Binary {
         name: "pair",
         run: |x, y| Ok(by(ConvMethod::Direct, x, y)?.value),
-        paired: Some(|pair| Ok(pair.method(ConvMethod::Direct).correlate_max()?.value)),
+        paired: Some(|pair| {
+            Ok(pair
+                .convolution()
+                .method(ConvMethod::Direct)
+                .correlate_max()?
+                .value)
+        }),
         expected: Some(|a, b, pairs| {
             let (a, b) = (widened(a), widened(b));
             let sums = reference::correlate(&a, &b, pairs);
@@ -115,7 +134,13 @@ fn lag() -> Binary<f32, i32> {
     Binary {
         name: "pair",
         run: |x, y| Ok(by(ConvMethod::Direct, x, y)?.lag),
-        paired: Some(|pair| Ok(pair.method(ConvMethod::Direct).correlate_max()?.lag)),
+        paired: Some(|pair| {
+            Ok(pair
+                .convolution()
+                .method(ConvMethod::Direct)
+                .correlate_max()?
+                .lag)
+        }),
         expected: Some(|a, b, pairs| {
             let (a, b) = (widened(a), widened(b));
             let magnitude = reference::correlate(&a, &b, pairs).largest_magnitude();
@@ -244,6 +269,7 @@ fn empty_operands(device: &Device) {
 fn is_the_max_of_correlate(device: &Device) {
     let directly = |x: &Tensor<f32>, y: &Tensor<f32>| {
         x.pair(y, Pairing::Elementwise)?
+            .convolution()
             .method(ConvMethod::Direct)
             .correlate()
     };

@@ -26,7 +26,11 @@ mod shared;
 mod views;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Layout, Paired, Pairing, Ragged, Tensor, conv::ConvMethod, device::DeviceKind};
+use vsla::{
+    Device, Layout, Pairing, Ragged, Tensor,
+    conv::{ConvMethod, Convolution},
+    device::DeviceKind,
+};
 
 use crate::support::bench::Bench;
 use crate::support::compare::assert_exact;
@@ -140,8 +144,10 @@ const EVERY_OP: &[(&str, Op)] = &[
 ];
 
 /// Element by element, and by the method that is exact.
-fn directly<'a>(x: &'a Tensor<f32>, y: &'a Tensor<f32>) -> vsla::Result<Paired<'a, f32>> {
-    Ok(x.pair(y, Pairing::Elementwise)?.method(ConvMethod::Direct))
+fn directly<'a>(x: &'a Tensor<f32>, y: &'a Tensor<f32>) -> vsla::Result<Convolution<'a, f32>> {
+    Ok(x.pair(y, Pairing::Elementwise)?
+        .convolution()
+        .method(ConvMethod::Direct))
 }
 
 /// Runs every operation on both devices: results must agree, exactly where the values are integers.

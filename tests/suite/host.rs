@@ -225,7 +225,7 @@ fn workspaces() {
     let all = freed_after(&|device| {
         let [a, b] = [N / 2, N / 2 + 1].map(|n| device.full(&layout(&[n]), 1.0f32).unwrap());
         let pair = a.pair(&b, Pairing::Elementwise).unwrap();
-        pair.method(ConvMethod::Fft).conv().unwrap();
+        pair.convolution().method(ConvMethod::Fft).conv().unwrap();
     });
     let workspace = 3 * 4 * N as i64;
     assert!(plans > 0 && all - plans >= workspace, "{plans} and {all}");

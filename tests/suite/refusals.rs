@@ -216,8 +216,8 @@ const TEXTS: &[(Call, &str)] = calls! {
     // Arguments.
     |x: &Operands| x.two.concat(&x.two, 1) => "concat: expected an axis below the rank, 1, got 1",
     |x: &Operands| x.two.concat_all(&[&x.two], 1) => "concat_all: expected an axis below the rank, 1, got 1",
-    |x: &Operands| x.boxes.pair(&x.boxes, Pairing::Elementwise)?.stride(&[1, 0, 1]).conv() => "conv: expected strides of 1 or more, got 0",
-    |x: &Operands| x.boxes.pair(&x.boxes, Pairing::Elementwise)?.stride(&[2]).correlate() => "correlate: expected a stride for each axis, 3 in all, got 1",
+    |x: &Operands| x.boxes.pair(&x.boxes, Pairing::Elementwise)?.convolution().stride(&[1, 0, 1]).conv() => "conv: expected strides of 1 or more, got 0",
+    |x: &Operands| x.boxes.pair(&x.boxes, Pairing::Elementwise)?.convolution().stride(&[2]).correlate() => "correlate: expected a stride for each axis, 3 in all, got 1",
     |x: &Operands| x.two.window(0, 1, 1 << 20) => "window: expected a size of at least 1, got 0",
     |x: &Operands| x.two.pyramid(&[0], Remainder::Pad, 1 << 20) => "pyramid: expected a size of at least 1, got 0",
     |x: &Operands| x.two.stack(4) => "stack: the result takes 32 bytes, above the 4 that the call allows",

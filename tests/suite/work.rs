@@ -134,24 +134,24 @@ counted! {
     "conv by transforms", TRANSFORMS, |d| x::<f32>(d).conv(&y(d));
     "conv in blocks", 3. * transform(120_000., 11.), |d| {
         let (x, y) = (ones::<f32>(d, &[100_000]), ones(d, &[100]));
-        x.pair(&y, Pairing::Elementwise)?.method(ConvMethod::OverlapSave).conv()
+        x.pair(&y, Pairing::Elementwise)?.convolution().method(ConvMethod::OverlapSave).conv()
     };
     "conv in passes", 3. * transform(32_768., 15.), |d| {
         let x = ones::<f32>(d, &[15_000]);
-        x.pair(&x, Pairing::Elementwise)?.method(ConvMethod::Fft).conv()
+        x.pair(&x, Pairing::Elementwise)?.convolution().method(ConvMethod::Fft).conv()
     };
     "conv of boxes", 21_000., |d| matrix::<i32>(d, [20, 30]).conv(&matrix(d, [5, 7]));
     "conv of boxes by transforms", 3. * transform(1024., 10.), |d| {
         let (x, y) = (matrix::<f32>(d, [20, 30]), matrix(d, [5, 7]));
-        x.pair(&y, Pairing::Elementwise)?.method(ConvMethod::Fft).conv()
+        x.pair(&y, Pairing::Elementwise)?.convolution().method(ConvMethod::Fft).conv()
     };
     "mode", 13. * 24. * 35., |d| {
         let (x, y) = (matrix::<i32>(d, [20, 30]), matrix(d, [5, 7]));
-        x.pair(&y, Pairing::Elementwise)?.mode(ConvMode::Valid).conv()
+        x.pair(&y, Pairing::Elementwise)?.convolution().mode(ConvMode::Valid).conv()
     };
     "stride", 12. * 18. * 35., |d| {
         let (x, y) = (matrix::<i32>(d, [20, 30]), matrix(d, [5, 7]));
-        x.pair(&y, Pairing::Elementwise)?.stride(&[2, 2]).conv()
+        x.pair(&y, Pairing::Elementwise)?.convolution().stride(&[2, 2]).conv()
     };
     "eval", PRODUCTS, |d| x::<f32>(d).eval(&y(d));
     "correlate_max", TRANSFORMS, |d| x::<f32>(d).correlate_max(&y(d));
@@ -159,7 +159,7 @@ counted! {
     "sbd", 600_000., |d| x::<f32>(d).sbd(&y(d));
     "correlate_max directly", PRODUCTS, |d| {
         let (x, y) = (x::<f32>(d), y(d));
-        x.pair(&y, Pairing::Elementwise)?.method(ConvMethod::Direct).correlate_max()
+        x.pair(&y, Pairing::Elementwise)?.convolution().method(ConvMethod::Direct).correlate_max()
     };
     "conv_plan", transform(1440., 10.) + transform(512., 9.) + transform(1800., 11.), |d| {
         let (x, y) = (x::<f32>(d), y(d));
@@ -389,7 +389,11 @@ fn minutes_are_refused_at_once(device: &Device) {
     let long = ones::<f32>(&device, &[1_000_000, 3]);
     let pair = long.pair(&long, Pairing::Elementwise).unwrap();
     let began = Instant::now();
-    let error = pair.method(ConvMethod::Direct).conv().unwrap_err();
+    let error = pair
+        .convolution()
+        .method(ConvMethod::Direct)
+        .conv()
+        .unwrap_err();
     assert!(
         began.elapsed() < Duration::from_secs(5),
         "{:?}",

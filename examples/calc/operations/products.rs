@@ -13,7 +13,10 @@ macro_rules! convolved {
             (None, ConvMethod::Auto) => a.$method(&b)?,
             (pairs, method) => {
                 let pairing = pairs.as_ref().map_or(Pairing::Elementwise, Pairs::pairing);
-                a.pair(&b, pairing)?.method(method).$method()?
+                a.pair(&b, pairing)?
+                    .convolution()
+                    .method(method)
+                    .$method()?
             }
         }
     }};
@@ -27,6 +30,7 @@ macro_rules! kept {
         let pairing = pairs.as_ref().map_or(Pairing::Elementwise, Pairs::pairing);
         let mut pair = a
             .pair(&b, pairing)?
+            .convolution()
             .method($options.method()?)
             .mode($options.mode()?);
         if let Some(strides) = $options.strides()? {

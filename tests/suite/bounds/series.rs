@@ -57,7 +57,7 @@ fn convolved<T: Value + Real>(d: &mut Draw<'_>) {
             ConvMethod::Fft,
             ConvMethod::OverlapSave,
         ];
-        let pair = pair.method(d.of(&methods));
+        let pair = pair.convolution().method(d.of(&methods));
         d.ran("conv", pair.conv());
         d.ran("correlate", pair.correlate());
         d.ran("conv of a mode", pair.mode(mode).conv());
@@ -73,7 +73,11 @@ fn compared(d: &mut Draw<'_>) {
     let (x, y) = (d.drawn::<f32>(1, n), d.drawn::<f32>(1, n));
     let few = y.elements(n - n.min(3)..n).unwrap();
     for method in [ConvMethod::Auto, ConvMethod::Direct, ConvMethod::Fft] {
-        let pair = x.pair(&few, Pairing::AllToAll).unwrap().method(method);
+        let pair = x
+            .pair(&few, Pairing::AllToAll)
+            .unwrap()
+            .convolution()
+            .method(method);
         d.ran("correlate_max", pair.correlate_max());
         d.ran("conv", pair.conv());
     }
@@ -123,7 +127,7 @@ fn long(d: &mut Draw<'_>) {
     let x = d.tensor::<f32>(&layout);
     let y = d.drawn::<f32>(1, 3);
     let by = |pair: Result<Paired<'_, f32>>, method| -> Result<Tensor<f32>> {
-        pair?.method(method).conv()
+        pair?.convolution().method(method).conv()
     };
     d.ran(
         "long fft",

@@ -80,7 +80,7 @@ fn conv(device: &Device, picked: &[usize]) -> Rows {
         [ConvMethod::Auto, ConvMethod::Fft]
             .into_iter()
             .flat_map(|method| {
-                let pair = pair.method(method);
+                let pair = pair.convolution().method(method);
                 [pair.conv(), pair.correlate()].map(|result| bytes(&result.unwrap()))
             }),
     )

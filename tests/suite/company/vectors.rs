@@ -156,7 +156,11 @@ pub(super) fn many_batches(device: &Device) {
 fn conv(device: &Device, picked: &[usize], method: ConvMethod) -> Rows {
     let x = side(device, picked, &|i| LENGTHS[i], 1);
     let y = side(device, picked, &other, 2);
-    let pair = x.pair(&y, Pairing::Elementwise).unwrap().method(method);
+    let pair = x
+        .pair(&y, Pairing::Elementwise)
+        .unwrap()
+        .convolution()
+        .method(method);
     beside([
         bytes(&pair.conv().unwrap()),
         bytes(&pair.correlate().unwrap()),
@@ -169,7 +173,7 @@ fn modes(device: &Device, picked: &[usize]) -> Rows {
     let pair = x.pair(&y, Pairing::Elementwise).unwrap();
     let modes = [ConvMode::Same, ConvMode::Valid, ConvMode::Causal];
     beside(modes.into_iter().flat_map(|mode| {
-        let pair = pair.mode(mode);
+        let pair = pair.convolution().mode(mode);
         [pair.conv(), pair.stride(&[3]).correlate()].map(|result| bytes(&result.unwrap()))
     }))
 }

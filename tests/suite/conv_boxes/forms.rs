@@ -55,9 +55,9 @@ pub(super) fn direct(correlate: bool) -> Binary<f32, f32> {
                 name: "pair",
                 run: |x, y| {
                     let pair = x.pair(y, Pairing::Elementwise)?;
-                    pair.method(ConvMethod::Direct).$op()
+                    pair.convolution().method(ConvMethod::Direct).$op()
                 },
-                paired: Some(|pair| pair.method(ConvMethod::Direct).$op()),
+                paired: Some(|pair| pair.convolution().method(ConvMethod::Direct).$op()),
                 expected: Some(|a, b, pairs| {
                     Expected::sums::<f32>(reference::$op(&widened(a), &widened(b), pairs), depth)
                 }),
@@ -78,9 +78,9 @@ pub(super) fn transformed() -> Binary<f32, f32> {
         name: "pair",
         run: |x, y| {
             let pair = x.pair(y, Pairing::Elementwise)?;
-            pair.method(ConvMethod::Fft).conv()
+            pair.convolution().method(ConvMethod::Fft).conv()
         },
-        paired: Some(|pair| pair.method(ConvMethod::Fft).conv()),
+        paired: Some(|pair| pair.convolution().method(ConvMethod::Fft).conv()),
         expected: Some(|a, b, pairs| {
             let sums = reference::conv(&widened(a), &widened(b), pairs);
             let bounds = normwise(&sums, a, b, pairs);

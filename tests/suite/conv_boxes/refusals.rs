@@ -1,5 +1,7 @@
 //! What convolutions of boxes refuse.
 
+use vsla::conv::Convolution;
+
 use super::*;
 
 pub fn refusals(device: &Device) {
@@ -9,27 +11,33 @@ pub fn refusals(device: &Device) {
     };
     let x = boxes(&[2, 3]);
     let pair = x.pair(&x, Pairing::Elementwise).unwrap();
-    let refused = |pair: &Paired<'_, f32>| pair.conv().unwrap_err().to_string();
+    let refused = |pair: &Convolution<'_, f32>| pair.conv().unwrap_err().to_string();
     assert_eq!(
-        refused(&pair.stride(&[1, 0])),
+        refused(&pair.convolution().stride(&[1, 0])),
         "conv: expected strides of 1 or more, got 0"
     );
     assert_eq!(
-        refused(&pair.stride(&[2])),
+        refused(&pair.convolution().stride(&[2])),
         "conv: expected a stride for each axis, 2 in all, got 1"
     );
     assert_eq!(
-        refused(&pair.stride(&[])),
+        refused(&pair.convolution().stride(&[])),
         "conv: expected a stride for each axis, 2 in all, got 0"
     );
-    let text = pair.stride(&[]).conv_choice().unwrap_err().to_string();
+    let text = pair
+        .convolution()
+        .stride(&[])
+        .choice()
+        .unwrap_err()
+        .to_string();
     assert!(text.ends_with("2 in all, got 0"), "{text}");
     assert_eq!(
-        refused(&pair.stride(&[1; 9])),
+        refused(&pair.convolution().stride(&[1; 9])),
         "conv: expected a stride for each axis, 2 in all, got 9"
     );
     assert_eq!(
-        pair.stride(&[usize::MAX; 2])
+        pair.convolution()
+            .stride(&[usize::MAX; 2])
             .conv()
             .unwrap()
             .layout()
@@ -47,7 +55,12 @@ pub fn refusals(device: &Device) {
     assert_eq!((error.kind(), error.element()), ("size_overflow", Some(0)));
     let pair = wide.pair(&high, Pairing::Elementwise).unwrap();
     assert_eq!(
-        pair.mode(ConvMode::Same).conv().unwrap().layout().length(0),
+        pair.convolution()
+            .mode(ConvMode::Same)
+            .conv()
+            .unwrap()
+            .layout()
+            .length(0),
         65_536
     );
     if device.is_gpu() {
@@ -57,6 +70,10 @@ pub fn refusals(device: &Device) {
     }
     let integers = upload(device, &one(&[1, 2], &[1, 2]));
     let pair = integers.pair(&integers, Pairing::Elementwise).unwrap();
-    let error = pair.method(ConvMethod::Fft).conv().unwrap_err();
+    let error = pair
+        .convolution()
+        .method(ConvMethod::Fft)
+        .conv()
+        .unwrap_err();
     assert_eq!((error.kind(), error.element()), ("method", Some(0)));
 }

@@ -119,7 +119,11 @@ fn layouts_are_reused_in_order(device: &Device) {
         let (x, y) = (upload(device, &a), upload(device, &b));
         let list = [(i as u32, 3), (7, i as u32)];
         let listed = x.pair(&y, Pairing::List(&list)).unwrap();
-        let listed = listed.method(ConvMethod::Direct).conv().unwrap();
+        let listed = listed
+            .convolution()
+            .method(ConvMethod::Direct)
+            .conv()
+            .unwrap();
         results.push((
             i,
             x.add(&y).unwrap(),
@@ -143,7 +147,7 @@ fn layouts_are_reused_in_order(device: &Device) {
         let list = [(i as u32, 3), (7, i as u32)];
         let expected = run(&cpu, &a, &b, |x, y| {
             let pair = x.pair(y, Pairing::List(&list))?;
-            pair.method(ConvMethod::Direct).conv()
+            pair.convolution().method(ConvMethod::Direct).conv()
         });
         assert_exact(i, &download(&listed), &expected);
     }

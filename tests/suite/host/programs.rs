@@ -239,12 +239,12 @@ fn convolutions(device: &Device, n: usize) -> Result<u64> {
         ConvMethod::Fft,
         ConvMethod::OverlapSave,
     ] {
-        sum.add(pair.method(method).conv()?)?;
+        sum.add(pair.convolution().method(method).conv()?)?;
     }
     for mode in [ConvMode::Same, ConvMode::Valid, ConvMode::Causal] {
-        sum.add(pair.mode(mode).conv()?)?;
+        sum.add(pair.convolution().mode(mode).conv()?)?;
     }
-    sum.add(pair.stride(&[3]).correlate()?)?;
+    sum.add(pair.convolution().stride(&[3]).correlate()?)?;
     let ints = filled(device, &series_layout(n, 0, &long)?, |i| i as i32)?;
     sum.add(ints.conv(&ints)?)?;
     sum.value()
@@ -264,7 +264,7 @@ fn long_convolutions(device: &Device, _: usize) -> Result<u64> {
     )?;
     sum.add(a.conv(&b)?)?;
     let pair = a.pair(&b, Pairing::Elementwise)?;
-    sum.add(pair.method(ConvMethod::OverlapSave).conv()?)?;
+    sum.add(pair.convolution().method(ConvMethod::OverlapSave).conv()?)?;
     sum.value()
 }
 
@@ -279,9 +279,14 @@ fn boxes(device: &Device, n: usize) -> Result<u64> {
     })?;
     sum.add(a.conv(&b)?)?;
     let pair = a.pair(&b, Pairing::Elementwise)?;
-    sum.add(pair.method(ConvMethod::Direct).conv()?)?;
-    sum.add(pair.method(ConvMethod::Fft).correlate()?)?;
-    sum.add(pair.mode(ConvMode::Valid).stride(&[2, 1]).conv()?)?;
+    sum.add(pair.convolution().method(ConvMethod::Direct).conv()?)?;
+    sum.add(pair.convolution().method(ConvMethod::Fft).correlate()?)?;
+    sum.add(
+        pair.convolution()
+            .mode(ConvMode::Valid)
+            .stride(&[2, 1])
+            .conv()?,
+    )?;
     sum.value()
 }
 

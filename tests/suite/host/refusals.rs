@@ -105,7 +105,7 @@ fn pairs() {
     let pair = a.pair(&b, Pairing::AllToAll).unwrap();
     named("conv", || pair.conv());
     named("correlate", || pair.correlate());
-    named("conv", || pair.stride(&[2]).conv());
+    named("conv", || pair.convolution().stride(&[2]).conv());
     named("correlate_max", || pair.correlate_max());
     named("sbd", || pair.sbd());
     named("dot", || pair.dot());

@@ -160,13 +160,13 @@ respecting! {
     };
     "stride", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| {
         let strides = [2, 1, 3];
-        x.pair(y, Pairing::Elementwise)?.stride(&strides[..x.layout().rank()]).conv()
+        x.pair(y, Pairing::Elementwise)?.convolution().stride(&strides[..x.layout().rank()]).conv()
     });
     "full", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| {
-        x.pair(y, Pairing::Elementwise)?.mode(ConvMode::Full).conv()
+        x.pair(y, Pairing::Elementwise)?.convolution().mode(ConvMode::Full).conv()
     });
     "causal_mode", 1..=3, RIGHT, |d, a, b| integers(d, a, b, |x, y| {
-        x.pair(y, Pairing::Elementwise)?.mode(ConvMode::Causal).conv()
+        x.pair(y, Pairing::Elementwise)?.convolution().mode(ConvMode::Causal).conv()
     });
     "eval", 1..=1, LEFT, |d, a, b| integers(d, a, b, |x, y| x.eval(y));
     "matmul", 2..=2, BOTH, |d, a, b| integers(d, a, b, |x, y| {
@@ -280,15 +280,15 @@ depending! {
         });
     "mode", [&[1, 2], &[1, 2, 0]], [&[1, 1], &[1, 1]] => [&[1., 3.], &[1., 3., 2.]],
         |d, a, b| integers(d, a, b, |x, y| {
-            x.pair(y, Pairing::Elementwise)?.mode(ConvMode::Same).conv()
+            x.pair(y, Pairing::Elementwise)?.convolution().mode(ConvMode::Same).conv()
         });
     "causal_mode", [&[1], &[1, 0]], [&[1, 2], &[1, 2]] => [&[1.], &[1., 2.]],
         |d, a, b| integers(d, a, b, |x, y| {
-            x.pair(y, Pairing::Elementwise)?.mode(ConvMode::Causal).conv()
+            x.pair(y, Pairing::Elementwise)?.convolution().mode(ConvMode::Causal).conv()
         });
     "valid", [&[1, 2], &[1, 2, 0]], [&[1, 1], &[1, 1]] => [&[3.], &[3., 2.]],
         |d, a, b| integers(d, a, b, |x, y| {
-            x.pair(y, Pairing::Elementwise)?.mode(ConvMode::Valid).conv()
+            x.pair(y, Pairing::Elementwise)?.convolution().mode(ConvMode::Valid).conv()
         });
     "eval", [&[1], &[1]], [&[2], &[2, 0]] => [&[1.], &[1., 1.]],
         |d, a, b| integers(d, a, b, |x, y| x.eval(y));

@@ -276,7 +276,7 @@ fn conv<T: Real>(op: &Binary, pair: &Paired<'_, T>) -> Result<Tensor<T>> {
     else {
         unreachable!("{op:?}");
     };
-    let mut pair = pair.mode(*mode);
+    let mut pair = pair.convolution().mode(*mode);
     if *method != ConvMethod::Auto {
         pair = pair.method(*method);
     }

@@ -1,0 +1,193 @@
+//! Convolutions with options.
+
+use super::{CorrelateMax, Paired, Sbd, Tensor};
+use crate::Result;
+use crate::ops::Op;
+use crate::ops::conv::Conv;
+use crate::ops::conv::choice::{ConvChoice, ConvMethod, ConvMode, Window};
+use crate::ops::correlate_max::{self as ops, Seek};
+use crate::ragged::Real;
+
+/// Convolutions and correlations of pairs, with a method, a mode and strides. Made by [`Paired::convolution`].
+///
+/// [`correlate_max`](Self::correlate_max) and [`sbd`](Self::sbd) take the method alone.
+///
+/// ```
+/// use vsla::{Device, Pairing, Ragged, conv::ConvMode};
+///
+/// let device = Device::cpu();
+/// let x = device.upload(&Ragged::from_rows([vec![1, 2, 3, 4], vec![5, 6]])?)?;
+/// let h = device.upload(&Ragged::from_rows([vec![1, 10], vec![1]])?)?;
+/// let halved = x.pair(&h, Pairing::Elementwise)?.convolution().mode(ConvMode::Same).stride(&[2]).conv()?;
+/// assert_eq!(halved.download_blocking()?.to_vecs(), [vec![1, 23], vec![5]]);
+/// # Ok::<(), vsla::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Convolution<'a, T: Real> {
+    pub(super) pair: Paired<'a, T>,
+    pub(super) method: ConvMethod,
+    pub(super) window: Window,
+}
+
+impl<T: Real> Convolution<'_, T> {
+    /// Convolves every pair by this method.
+    ///
+    /// ```
+    /// use vsla::{Device, Pairing, Ragged, conv::ConvMethod};
+    ///
+    /// # let device = Device::cpu();
+    /// let x = device.upload(&Ragged::from_rows([vec![1.0f32, 2.0, 3.0]])?)?;
+    /// let y = device.upload(&Ragged::from_rows([vec![0.5f32, 1.5]])?)?;
+    /// let pair = x.pair(&y, Pairing::Elementwise)?;
+    /// let exact = pair.convolution().method(ConvMethod::Direct).conv()?.download_blocking()?;
+    /// let near = pair.convolution().method(ConvMethod::Fft).conv()?.download_blocking()?;
+    /// assert_eq!(exact.row(0), [0.5, 2.5, 4.5, 4.5]);
+    /// assert!(near.row(0).iter().zip(exact.row(0)).all(|(x, y)| (x - y).abs() < 1e-5));
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    #[must_use]
+    pub fn method(&self, method: ConvMethod) -> Self {
+        Convolution {
+            method,
+            ..self.clone()
+        }
+    }
+
+    /// Keeps a part of the results, on every axis.
+    ///
+    /// ```
+    /// use vsla::{Device, Pairing, Ragged, conv::ConvMode};
+    ///
+    /// # let device = Device::cpu();
+    /// let x = device.upload(&Ragged::from_rows([vec![1, 2, 3, 4]])?)?;
+    /// let y = device.upload(&Ragged::from_rows([vec![1, 10, 100]])?)?;
+    /// let pair = x.pair(&y, Pairing::Elementwise)?;
+    /// let kept = |mode| Ok::<_, vsla::Error>(pair.convolution().mode(mode).conv()?.download_blocking()?.into_parts().1);
+    /// assert_eq!(kept(ConvMode::Full)?, [1, 12, 123, 234, 340, 400]);
+    /// assert_eq!(kept(ConvMode::Same)?, [12, 123, 234, 340]);
+    /// assert_eq!(kept(ConvMode::Valid)?, [123, 234]);
+    /// assert_eq!(kept(ConvMode::Causal)?, [1, 12, 123, 234]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    #[must_use]
+    pub fn mode(&self, mode: ConvMode) -> Self {
+        let mut with = self.clone();
+        with.window.mode = mode;
+        with
+    }
+
+    /// Keeps every s-th result of the [`mode`](Self::mode), the first one among them; a stride for each axis. The direct
+    /// method computes only the results that are kept.
+    ///
+    /// A stride of 0, or another number of strides than of axes, none too, is refused when it is used:
+    /// [`Stride`](crate::Error::Stride).
+    ///
+    /// ```
+    /// use vsla::{Device, Pairing, Ragged, Shape, conv::ConvMode};
+    ///
+    /// # let device = Device::cpu();
+    /// let image = Ragged::from_shapes((0..16).collect(), 2, [Shape::new(&[4, 4])?])?;
+    /// let block = Ragged::from_shapes(vec![1; 4], 2, [Shape::new(&[2, 2])?])?;
+    /// let (x, y) = (device.upload(&image)?, device.upload(&block)?);
+    /// let pair = x.pair(&y, Pairing::Elementwise)?.convolution().mode(ConvMode::Valid);
+    /// // Sums over blocks of 2 by 2 that do not overlap.
+    /// let sums = pair.convolution().stride(&[2, 2]).conv()?.download_blocking()?;
+    /// assert_eq!(sums.values(), [10, 18, 42, 50]);
+    /// assert_eq!(pair.convolution().stride(&[2, 0]).conv().unwrap_err().kind(), "stride");
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    #[must_use]
+    pub fn stride(&self, strides: &[usize]) -> Self {
+        let mut with = self.clone();
+        with.window.set_strides(strides);
+        with
+    }
+}
+
+impl<T: Real> Convolution<'_, T> {
+    /// [`Tensor::conv`] of every pair.
+    ///
+    /// # Errors
+    /// Those of [`Tensor::conv`]; [`Method`](crate::Error::Method) for a pair that the [`method`](Self::method) asked
+    /// for cannot serve; [`Stride`](crate::Error::Stride) for strides of 0, and where they are not as many as there are
+    /// axes.
+    pub fn conv(&self) -> Result<Tensor<T>> {
+        self.convolved(false)
+    }
+
+    /// [`Tensor::correlate`] of every pair.
+    ///
+    /// # Errors
+    /// Those of [`conv`](Self::conv).
+    pub fn correlate(&self) -> Result<Tensor<T>> {
+        self.convolved(true)
+    }
+
+    fn convolved(&self, correlate: bool) -> Result<Tensor<T>> {
+        self.pair.run(Op::Conv(self.asked(correlate)))
+    }
+
+    fn asked(&self, correlate: bool) -> Conv {
+        Conv {
+            correlate,
+            dtype: T::DTYPE,
+            method: self.method,
+            window: self.window,
+        }
+    }
+
+    /// What [`conv`](Self::conv) will do: how many pairs by which method, and how long that should take. Nothing runs.
+    ///
+    /// A pair's method depends on its own two shapes, on the device's [`CostTable`](crate::conv::CostTable), and on
+    /// [`method`](Self::method), [`mode`](Self::mode) and [`stride`](Self::stride): never on other pairs. Of boxes, the
+    /// length is that of the transforms of the vectors that stand for them. [`correlate`](Self::correlate) does the
+    /// same. Cost: some 20 ns a pair on the host.
+    ///
+    /// ```
+    /// # use vsla::{Device, Pairing, Ragged, conv::ConvMethod};
+    /// let device = Device::cpu();
+    /// let x = device.upload(&Ragged::from_rows([vec![1.0f32; 9], vec![1.0; 5000], vec![]])?)?;
+    /// let pair = x.pair(&x, Pairing::Elementwise)?;
+    /// let choice = pair.convolution().choice()?;
+    /// assert_eq!(choice.groups[0].method, ConvMethod::Direct);
+    /// assert_eq!((choice.groups[1].method, choice.groups[1].length), (ConvMethod::Fft, Some(10_240)));
+    /// println!("{choice}");
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`conv`](Self::conv) about ranks, strides and methods.
+    pub fn choice(&self) -> Result<ConvChoice> {
+        let (a, b) = self.pair.layouts();
+        let device = self.pair.left.device.traits();
+        self.asked(false)
+            .request(device)
+            .choice(a, b, &self.pair.pairs)
+    }
+}
+
+impl Convolution<'_, f32> {
+    /// [`Tensor::correlate_max`] of every pair.
+    ///
+    /// # Errors
+    /// Those of [`Tensor::correlate_max`].
+    pub fn correlate_max(&self) -> Result<CorrelateMax> {
+        let (value, lag) = self.seek(Seek::Largest)?;
+        Ok(CorrelateMax { value, lag })
+    }
+
+    /// [`Tensor::sbd`] of every pair.
+    ///
+    /// # Errors
+    /// Those of [`Tensor::sbd`].
+    pub fn sbd(&self) -> Result<Sbd> {
+        let (distance, lag) = self.seek(Seek::Distance)?;
+        Ok(Sbd { distance, lag })
+    }
+
+    fn seek(&self, seek: Seek) -> Result<(Tensor<f32>, Tensor<i32>)> {
+        let method = self.method;
+        let op = Op::CorrelateMax(ops::CorrelateMax { seek, method });
+        self.pair.call(op, &self.pair.operands()).two()
+    }
+}
