@@ -40,8 +40,8 @@ pub(super) struct Leaving {
 
 /// Transfer sizes and the number of dispatches per submission.
 ///
-/// Without a memory limit these are the fastest sizes. With a limit each is a 64th of it, so that a few pieces in
-/// flight leave the rest to tensors.
+/// Without a memory limit these are the fastest sizes. With a limit each takes at most a 64th of it, so that a few
+/// pieces in flight leave the rest to tensors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Sizes {
     /// Bytes of an upload buffer. Large transfers are split into pieces of this size, so that copying one piece

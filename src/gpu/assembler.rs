@@ -1,5 +1,7 @@
-//! Assembles a kernel's WGSL source: a generated header, `#include` from `shaders/lib`, `#generate` from Rust, and `#if
-//! FLAG`.
+//! Assembles a kernel's WGSL source.
+//!
+//! The source consists of a generated header and the kernel's text, in which `#include` inserts files of `shaders/lib`,
+//! `#generate` inserts text made in Rust, and `#if FLAG` selects lines.
 //!
 //! Flags are those of the variant plus its element type (`F32`, `I32`, `U32`, `C32`, `F16`). The header defines `E`,
 //! the element type; for f16 `E` is a word that holds two values. The `enable` directives that the flag `MATRIX`

@@ -266,7 +266,7 @@ impl Rewriter {
             self.arrays[array].used = true;
             let (index, after) = bracketed(rest)?;
             let index = self.rewritten(index)?;
-            // A matrix spans as many values after its first as its side and row stride say.
+            // The number of values that a matrix spans after its first follows from its side and its row stride.
             let more = match out.trim_end().ends_with('&') {
                 true => matrix_behind(&out, after, self.arrays[array].components.max(1))?,
                 false => None,

@@ -21,8 +21,9 @@ use crate::{Error, Result};
 
 /// Maximum multiply-adds per dispatch on a discrete GPU.
 ///
-/// The budget keeps a dispatch below 100 ms, which takes a thirtieth of an H100's throughput. A desktop's driver may
-/// reset the device after a few seconds. A split costs more than it seems, because cores idle before and after it.
+/// The budget keeps a dispatch below 100 ms on a GPU with a thirtieth of an H100's throughput or more. A desktop's
+/// driver may reset the device after a few seconds. A split costs more than it seems, because cores idle before and
+/// after it.
 const DISPATCH_COST: u64 = 100_000_000_000;
 /// The same for GPUs that share a processor's memory and power, and for devices of unknown kind.
 const DISPATCH_COST_SHARED: u64 = 20_000_000_000;
