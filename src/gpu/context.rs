@@ -57,8 +57,8 @@ pub struct GpuOptions {
     /// Compile kernels with wgpu's runtime checks.
     ///
     /// An access outside a buffer or workgroup memory is then clamped or skipped, and no loop is endless. Without the
-    /// checks, kernels stay within their buffers, which is tested but not proven; results are bit-identical. The cost is
-    /// measured by `cargo bench -- --checked`.
+    /// checks, kernels stay within their buffers, which is tested but not proven; results are bit-identical. The cost
+    /// is measured by `cargo bench -- --checked`.
     pub checked: bool,
     /// For this crate's tests: kernels count their out-of-bounds accesses.
     #[doc(hidden)]
