@@ -1,9 +1,10 @@
-// c = a + b or a - b with missing entries zero, or with PRODUCT a b, for every pair of vectors. CONCAT: b behind a.
+// c = a + b or a - b with missing values taken as zero, or with PRODUCT a b, for every pair of vectors. CONCAT: a
+// followed by b.
 //
-// A workgroup makes p.tile consecutive values of c: it finds the element the tile begins in, and puts what it needs of
-// that and the next ones into tables in workgroup memory, if they are not more than SPAN. An invocation makes four
-// consecutive values at a time, so that it searches once for four; c begins at a multiple of four and has slack behind
-// its last value.
+// A workgroup makes p.tile consecutive values of c: it finds the element in which the tile begins, and loads what it
+// needs of this and the following elements into tables in workgroup memory, if they are at most SPAN. An invocation
+// makes four consecutive values at a time, so that it searches once for four; c begins at a multiple of four and has
+// slack after its last value.
 
 struct Params {
     first_group: u32,
@@ -28,14 +29,14 @@ struct Params {
 @group(0) @binding(7) var<storage, read> pair_list: array<u32>;
 
 const WG = 256u;
-// Elements that the tables hold.
+// Elements that fit in the tables.
 const SPAN = 256u;
-// Where elements are longer than this on average, four values mostly lie in one of them.
+// If elements are longer than this on average, four values mostly lie in one of them.
 const LONG = 32u;
 
-// Where the operands of an element begin, and how long they are: one load of 16 bytes.
+// The offsets and lengths of an element's operands, in one load of 16 bytes.
 struct Entry {
-    // a, b, values of a, values of b
+    // offset in a, offset in b, values of a, values of b
     at: vec4<u32>,
 }
 
@@ -51,7 +52,7 @@ fn entry_of(e: u32) -> Entry {
     let b_start = b_meta[pair.y];
     var lengths = vec2(a_meta[pair.x + 1u] - a_start, b_meta[pair.y + 1u] - b_start);
 #if PRODUCT
-    // Zero outside the overlap, whatever stands there.
+    // Zero outside the overlap, whatever the operands hold there.
     lengths = vec2(min(lengths.x, lengths.y));
 #endif
     return Entry(vec4(p.a_base + a_start, p.b_base + b_start, lengths));
@@ -59,7 +60,7 @@ fn entry_of(e: u32) -> Entry {
 
 #include "tables"
 
-// Values i .. i + 4 of a run of `length` values that begins at `start`; zeros beyond it.
+// Values i .. i + 4 of a run of `length` values that begins at `start`; zeros beyond the run.
 fn a_run(start: u32, i: u32, length: u32) -> vec4<E> {
     if i >= length {
         return vec4<E>();
@@ -90,7 +91,7 @@ fn meet(entry: vec4<u32>, i: u32) -> vec4<E> {
     if i + 4u <= entry.z {
         return x;
     }
-    // Words, one of which is zero.
+    // A sum of words, one of which is zero.
     return x + shifted(vec4<E>(), b_run(entry.y, 0u, entry.w), i + 4u - entry.z);
 }
 #else
@@ -124,7 +125,7 @@ fn quad(v: u32, tile: Tile) -> vec4<E> {
                 x[k] = a[(entry.at.x + i) / 4u][(entry.at.x + i) % 4u];
             }
 #if CONCAT
-            // In front of b the difference wraps around, and is outside.
+            // Before b the difference wraps around and is out of range.
             let j = i - entry.at.z;
 #else
             let j = i;
@@ -150,7 +151,7 @@ fn main(
     let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
     let end = (tile.end + 3u) / 4u;
     if tile.count == 1u {
-        // All of the tile in one element: nothing to search, and two quads under way at a time.
+        // The whole tile is in one element: no search, and two quads in flight at a time.
         let entry = sh_entry[0].at;
         let start = sh_start[0];
         for (var q = tile.start / 4u + lid; q < end; q += 2u * WG) {

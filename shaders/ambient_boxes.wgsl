@@ -1,9 +1,9 @@
-// c = a + b or a - b with missing entries zero, or with PRODUCT a b, for every pair of boxes of p.rank axes. RANK2: of
-// matrices. CONCAT: b begins where a ends, along the axes whose bits p.beside has, and words are added, one of which is
-// zero.
+// c = a + b or a - b with missing values taken as zero, or with PRODUCT a b, for every pair of boxes of p.rank axes.
+// RANK2: matrices. CONCAT: b begins where a ends, along the axes whose bits are set in p.beside; words are added, one
+// of which is zero.
 //
-// Tiles and tables as in ambient.wgsl. An invocation makes one value at a time: registers are few, so that many
-// invocations run at once and hide each other's loads.
+// Tiles and tables as in ambient.wgsl. An invocation makes one value at a time and uses few registers, so that many
+// invocations run at once and hide each other's load latency.
 
 struct Params {
     first_group: u32,
@@ -33,20 +33,20 @@ struct Params {
 @group(0) @binding(7) var<storage, read> pair_list: array<u32>;
 
 const WG = 256u;
-// Elements that the tables hold.
+// Elements that fit in the tables.
 const SPAN = 64u;
 
-// What an element's values need, in loads of 16 bytes.
+// The data that an element's values need, in loads of 16 bytes.
 struct Entry {
 #if RANK2
-    // a, b, width of c, the bits of 1 / width
+    // offset in a, offset in b, width of c, bits of 1 / width
     at: vec4<u32>,
     // height and width of a, of b
     extents: vec4<u32>,
 #else
-    // a, b
+    // offsets in a and b
     at: vec2<u32>,
-    // where the extents of a, b and c begin
+    // offsets of the extents of a, b and c
     extents: vec3<u32>,
 #endif
 }
@@ -95,7 +95,7 @@ fn load_b(at: u32) -> E {
 }
 #endif
 
-// Where a value lies in a and b, and whether it does.
+// The offsets of a value in a and b, and whether it exists there.
 struct Place {
     a: u32,
     b: u32,
@@ -103,8 +103,8 @@ struct Place {
     in_b: bool,
 }
 
-// Where index i of c lies in b, along an axis of which a has `extent`: in front of b the difference wraps around, and
-// is outside.
+// Index in b of index i of c, along an axis on which a has `extent`. Before b the difference wraps around and is out of
+// range.
 fn in_right(i: u32, extent: u32, axis: u32) -> u32 {
 #if CONCAT
     return i - select(0u, extent, ((p.beside >> axis) & 1u) != 0u);
@@ -167,7 +167,7 @@ fn value(v: u32, tile: Tile) -> E {
     var x = E(0);
     var y = E(0);
 #if PRODUCT
-    // Zero outside the overlap, whatever stands there.
+    // Zero outside the overlap, whatever the operands hold there.
     if place.in_a && place.in_b {
         x = load_a(place.a);
         y = load_b(place.b);
@@ -195,7 +195,7 @@ fn main(
     }
     let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
 #if F16
-    // Whole words. A tile begins with one.
+    // Writes whole words; a tile begins at one.
     for (var v = tile.start + 2u * lid; v < tile.end; v += 2u * WG) {
         var word = value(v, tile);
         if v + 1u < tile.end {

@@ -1,7 +1,7 @@
 // c = a + b or a - b, or with PRODUCT a b, for batches of one layout: value by value, four at a time.
 //
-// c begins at a multiple of four, a and b wherever p.a_base and p.b_base say. The values beyond the last, up to three,
-// are slack of c's buffer.
+// c begins at a multiple of four, a and b at p.a_base and p.b_base. Up to three values after the last are slack of c's
+// buffer.
 
 struct Params {
     first_group: u32,

@@ -1,8 +1,8 @@
-// Copies of matrices of f16 whose rows begin at whole quads of words, eight values: what bsr_matrix reads.
+// Copies f16 matrices so that rows begin at whole quads of words (eight values), as bsr_matrix requires.
 //
-// Without BLOCKS `list` holds for each matrix (begin in x, begin in y), (rows, columns), (pitch in y, rows in y): zeros
-// are behind rows and columns. The matrices follow each other in y. With BLOCKS x holds sets of blocks, and `list`
-// their places, (row, column) of the grid: values beyond the edge of the matrix are 0 in y.
+// Without BLOCKS, `list` holds for each matrix (offset in x, offset in y), (rows, columns), (pitch in y, rows in y);
+// rows and columns are padded with zeros. The matrices are consecutive in y. With BLOCKS, x holds sets of blocks, and
+// `list` their (row, column) in the grid; values beyond the edge of the matrix are 0 in y.
 
 struct Params {
     first_group: u32,
@@ -10,7 +10,7 @@ struct Params {
     x_base: u32,
     // Quads of words of y.
     total: u32,
-    // Matrices, or blocks of a set.
+    // Matrices, or blocks per set.
     count: u32,
     block_high: u32,
     block_wide: u32,
@@ -27,12 +27,12 @@ const WG = 256u;
 
 #include "grid"
 
-// The half at place i, as bits.
+// The half at index i, as bits.
 fn half_at(i: u32) -> u32 {
     return (x[i / 2u] >> (16u * (i % 2u))) & 0xFFFFu;
 }
 
-// Eight values from place `at` on, of which the first `count` are there.
+// Eight values from index `at` on: the first `count`, then zeros.
 fn eight(at: u32, count: u32) -> vec4<u32> {
     var words = vec4<u32>();
     for (var i = 0u; i < min(count, 8u); i++) {
@@ -50,7 +50,7 @@ fn made(quad: u32) -> vec4<u32> {
     let column = place.y * p.block_wide + within % p.block_wide;
     return eight(p.x_base + 8u * quad, select(0u, p.wide - min(p.wide, column), row < p.high));
 #else
-    // The last matrix that begins there or before.
+    // The last matrix that begins at or before this quad.
     var low = 0u;
     var high = p.count;
     while low + 1u < high {

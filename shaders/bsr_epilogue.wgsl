@@ -1,10 +1,10 @@
-// y = residual + f(scale · y + bias), for what a block-sparse product left in y: nothing of it is summed any more.
+// y = residual + f(scale · y + bias), applied to the complete sums that a block-sparse product left in y.
 //
-// Four values at a time. `list` holds for each product that has values (begin in y, columns of the result, begin of the
-// bias, 0). With HALVES bias and residual are f16, and their places are counted in it. With ROUNDED the sums come from
+// Four values at a time. `list` holds for each non-empty product (offset in y, columns of the result, offset of the
+// bias, 0). With HALVES, bias and residual are f16, and their offsets count halves. With ROUNDED, the sums come from
 // `sums`, and y is f16.
 //
-// The values of y and of the sums beyond the last, up to three, are slack of their buffers.
+// Up to three values after the last are slack of the buffers of y and of the sums.
 
 struct Params {
     first_group: u32,
@@ -32,7 +32,7 @@ const WG = 256u;
 const TILE = 2048u;
 const QUADS = TILE / (4u * WG);
 
-// What p.epilogue is made of.
+// Flags of p.epilogue.
 const SCALE = 1u;
 const BIAS = 2u;
 const RELU = 4u;
@@ -85,7 +85,7 @@ fn store(q: u32, values: vec4<E>) {
 }
 #endif
 
-// The last product that begins at that value or before.
+// The last product that begins at or before this value.
 fn product_of(value: u32) -> u32 {
     var low = 0u;
     var high = p.products;

@@ -1,21 +1,21 @@
-// What the later pieces of heavy rows of blocks gave, added to what the first ones left in c, in order.
+// Adds the results of the later pieces of split block rows to those of the first pieces in c, in order.
 //
-// A workgroup takes STRIP rows of a row of blocks and WG columns of one product. `order` holds from p.heavy on two
-// entries for each heavy row: (row of blocks, pieces after the first), (the first one's slot counted from 0, 0).
-// `list`: see bsr_matmul.
+// A workgroup handles STRIP rows of a block row and WG columns of one product. From p.heavy on, `order` holds two
+// entries for each split block row: (block row, pieces after the first), (slot of the first of these, counted from 0,
+// 0). `list`: see bsr_matmul.wgsl.
 
 struct Params {
     first_group: u32,
     groups: u32,
     heavy: u32,
     heavy_count: u32,
-    // Strips that a block is high.
+    // Strips per block.
     strips: u32,
     panels: u32,
     // Rows of a block, and of the matrix.
     block_high: u32,
     high: u32,
-    // Whether a slot is stored column by column.
+    // Whether slots are stored column by column.
     turned: u32,
 }
 

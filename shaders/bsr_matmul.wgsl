@@ -1,22 +1,22 @@
-// Products of block-sparse matrices; the blocks of a matrix f are all that is read of it.
+// Products of block-sparse matrices; only the blocks of a block-sparse matrix f are read.
 //
-// bsr_matmul: c = f b for each product, b dense. A workgroup makes a tile of HIGH rows, all of one row of blocks, and
-// WIDE columns: or the part of it that a piece of that row gives. The first piece writes to c, the others to slots of
-// `scratch`, which bsr_finish adds.
+// bsr_matmul: c = f b for each product, b dense. A workgroup computes a tile of HIGH rows, all in one block row, and
+// WIDE columns, or the contribution of one piece of that block row to the tile. The first piece writes to c, the others
+// to slots of `scratch`, which bsr_finish adds.
 //
-// bsr_sampled (SAMPLED): the blocks of f = a b, a and b dense. A workgroup makes HIGH rows of some blocks that follow
-// each other in one row of blocks, side by side in a tile of WIDE columns.
+// bsr_sampled (SAMPLED): the blocks of f = a b, a and b dense. A workgroup computes HIGH rows of some consecutive
+// blocks of one block row, side by side in a tile of WIDE columns.
 //
-// Strides say which operand is a transpose. `order` holds the blocks of each row, (where it is stored, its column of
-// blocks), and from p.pieces on the pieces, two entries each: (first block, one past the last), (row of blocks, slot of
-// scratch counted from 1, or 0 for c). `list` holds the products, three entries each: (begin of a, of b, of c, columns
-// of b or inner extent), (row and column stride of b, of c or a), (begin in scratch, 0, 0, 0); and from p.panels on
-// (product, first column, 0, 0).
+// Strides say which operand is transposed. `order` holds the blocks of each block row, (storage index, block column),
+// and from p.pieces on the pieces, two entries each: (first block, one past the last), (block row, slot of scratch
+// counted from 1, or 0 for c). `list` holds the products, three entries each: (offset of a, of b, of c, columns of b or
+// inner extent), (row and column stride of b, of c or a), (offset in scratch, 0, 0, 0); and from p.panels on (product,
+// first column, 0, 0).
 //
-// HALVES: a and b hold f16, and their places are counted in it; sums and c are f32.
+// HALVES: a and b hold f16, and their offsets count halves; sums and c are f32.
 //
-// Sums are blocked by at most 512 products, in the order of the blocks. What a block has beyond the matrix is never
-// read, and written as 0.
+// Sums are blocked by at most 512 products, in the order of the blocks. Values of a block beyond the matrix are never
+// read, and are written as 0.
 
 struct Params {
     first_group: u32,
@@ -25,7 +25,7 @@ struct Params {
     b_base: u32,
     pieces: u32,
     piece_count: u32,
-    // Tiles that a block is high.
+    // Tiles per block height.
     strips: u32,
     panels: u32,
     // Rows and columns of a block of f, and of f.
@@ -36,7 +36,7 @@ struct Params {
     // Strides inside a block of f.
     block_row: u32,
     block_column: u32,
-    // Stages that are summed before they are added to what is there.
+    // Stages that are summed before the sum is added to the stored result.
     chunk: u32,
 }
 
@@ -56,13 +56,13 @@ struct Params {
 @group(0) @binding(6) var<storage, read_write> scratch: array<vec4<E>>;
 #endif
 
-// A stage is made of two halves of eight inner products, which are a part of every block side.
+// A stage consists of two halves of eight inner products; every block side is a multiple of eight.
 const HALF = 8u;
 
 #include "grid"
 #include "factors"
 
-// So many values from there on, and zeros.
+// `there` values from index i on, then zeros.
 fn a_values(i: u32, there: u32) -> vec4<E> {
     var x = vec4<E>();
     if there > 0u {
@@ -84,7 +84,7 @@ fn mul_add(x: E, y: vec4<E>, sum: vec4<E>) -> vec4<E> {
 }
 
 struct Tile {
-    // Begins, in values; of a with the tile's first row.
+    // Offsets, in values; that of a includes the tile's first row.
     a: u32,
     b: u32,
     c: u32,
@@ -94,10 +94,10 @@ struct Tile {
     b_column: u32,
     c_row: u32,
     c_column: u32,
-    // Blocks.
+    // The range of blocks.
     first: u32,
     end: u32,
-    // Rows of the tile, those of them that are inside the matrix, and those that a has.
+    // Rows of the tile, those inside the matrix, and those that a has.
     rows: u32,
     rows_inside: u32,
     a_rows: u32,
@@ -105,33 +105,34 @@ struct Tile {
     column: u32,
     columns: u32,
     inner: u32,
-    // Stages.
+    // Number of stages.
     steps: u32,
-    // The first row inside its blocks.
+    // The first row within its blocks.
     low: u32,
     slot: u32,
-    // Whether all quads of both operands begin at quads, and whether all of the tile's results are stored, as quads.
+    // Whether all quads of both operands are aligned to quads, and whether all of the tile's results are stored, as
+    // quads.
     quads: bool,
     whole: bool,
 }
 
-// Where half a stage begins, and how many inner products there are from there on in the block.
+// The position of half a stage: its offsets, and the number of inner products left in the block from there on.
 struct Walk {
     a: u32,
     b: u32,
     left: u32,
     block: u32,
     within: u32,
-    // What `order` says of the next block: read ahead, so that no load waits for its place.
+    // The entry of `order` for the next block, read ahead so that no load waits for its address.
     next: vec2<u32>,
 }
 
-// Of four values from `first` on, those below `all`.
+// How many of four values from `first` on are below `all`.
 fn inside(all: u32, first: u32) -> u32 {
     return min(all - min(all, first), 4u);
 }
 
-// Values of a quad that there are: in a row of the stage, or in depth.
+// How many values of a quad exist, along a row of the stage or in depth.
 fn there(along: bool, count: u32, within: u32, left: u32) -> u32 {
     let deep = inside(left, within);
     if along {
@@ -149,13 +150,13 @@ fn advance(t: Tile, w: Walk) -> Walk {
     return Walk(w.a + HALF * t.a_column, w.b + HALF * t.b_row, w.left - min(w.left, HALF), 0u, 0u, vec2<u32>());
 }
 
-// The column of b, and of f, that makes column `side` of the tile.
+// The column of b, and of f, for column `side` of the tile.
 fn column_of(t: Tile, side: u32) -> u32 {
     let block = min(t.first + side / p.block_wide, t.end - 1u);
     return order[block].y * p.block_wide + side % p.block_wide;
 }
 
-// Of four from there on, which are of one block, those that there are.
+// How many of the four columns from `side` on exist; they are in one block.
 fn columns_of(t: Tile, side: u32) -> u32 {
     let block = t.first + side / p.block_wide;
     return select(0u, inside(p.wide, column_of(t, side)), block < t.end);
@@ -166,7 +167,7 @@ fn put_quad(t: Tile, row: u32, side: u32, sum: vec4<E>, first: bool) {
     if row >= t.rows || block >= t.end {
         return;
     }
-    // Blocks are made of whole quads.
+    // Blocks consist of whole quads.
     let at = (t.c + (block * p.block_high + t.low + row) * p.block_wide + side % p.block_wide) / 4u;
     var y = sum;
     if !first {
@@ -279,7 +280,7 @@ fn main(
     t.a_column = y.w;
     t.b_row = y.x;
     t.b_column = y.y;
-    // Rows of blocks that are outside of the matrix meet nothing.
+    // Block rows outside the matrix have no products to sum.
     t.inner = select(0u, x.w, inside > 0u);
     t.steps = (t.inner + 2u * HALF - 1u) / (2u * HALF);
     t.a_rows = inside;

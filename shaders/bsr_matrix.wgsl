@@ -1,21 +1,20 @@
-// Products of block-sparse matrices of f16 on cooperative matrices; the blocks of a matrix f are all that is read of
-// it.
+// Products of block-sparse f16 matrices on cooperative matrices; only the blocks of a block-sparse matrix f are read.
 //
-// bsr_matrix: c = f b for each product, b dense. A workgroup makes tiles of HIGH rows, all of one row of blocks, and
-// COLUMNS columns: a few of them, side by side, or the part of them that a piece of that row gives. A row's blocks
-// follow each other without a gap, DEPTH columns a stage: SEGMENT of them lie in one block. The first piece writes to
-// c, the others to slots of `scratch`, which bsr_finish adds.
+// bsr_matrix: c = f b for each product, b dense. A workgroup computes a few tiles side by side, each of HIGH rows of
+// one block row and COLUMNS columns, or the contribution of one piece of that block row to them. The blocks of a block
+// row are concatenated without gaps, DEPTH columns per stage, in segments of SEGMENT columns that lie in one block. The
+// first piece writes to c, the others to slots of `scratch`, which bsr_finish adds.
 //
-// bsr_matrix_sampled (SAMPLED): the blocks of f = a b, a and b dense. A workgroup makes HIGH rows of some blocks that
-// follow each other in one row of blocks, side by side in a tile of COLUMNS columns.
+// bsr_matrix_sampled (SAMPLED): the blocks of f = a b, a and b dense. A workgroup computes HIGH rows of some
+// consecutive blocks of one block row, side by side in a tile of COLUMNS columns.
 //
-// ACROSS: what lies side by side in a is of one column. TURNED: what lies side by side in b is of one column; then c is
-// stored so, too. Rows of a and b begin at whole quads of words, eight values, and what is read is all there: the inner
-// extent is made of whole blocks, or (SAMPLED) stages, and rows and columns of blocks. bsr_align sees to that.
+// ACROSS: a is stored column by column. TURNED: b is stored column by column, and so is c. Rows of a and b begin at
+// whole quads of words, eight values, and everything that is read exists: the inner extent consists of whole blocks, or
+// with SAMPLED of whole stages, and rows and columns of whole blocks. bsr_align ensures this.
 //
-// `order` and `list` are those of bsr_matmul.wgsl, but that `list` has the pitch of b (of b and a) instead of strides,
-// and an entry from p.panels on the number of tiles behind its column. Sums are chains of additions of SIDE products,
-// 16 or 8 (EIGHT), in the order of the blocks. With p.halves c is f16.
+// `order` and `list` are those of bsr_matmul.wgsl, except that `list` has the pitch of b (of b and a) instead of
+// strides, and that an entry from p.panels on has the number of tiles after its column. Sums are chains of additions of
+// SIDE products, 16 or 8 (EIGHT), in the order of the blocks. With p.halves c is f16.
 
 struct Params {
     first_group: u32,
@@ -24,10 +23,10 @@ struct Params {
     b_base: u32,
     pieces: u32,
     piece_count: u32,
-    // Pieces that are made for all panels before the others, which are made panel by panel.
+    // Pieces that are computed for all panels before the others, which are computed panel by panel.
     long_count: u32,
     panels: u32,
-    // Columns of a block of f, and rows and columns of f. Blocks are HIGH.
+    // Columns of a block of f, and rows and columns of f. Blocks have HIGH rows.
     block_wide: u32,
     high: u32,
     wide: u32,
@@ -37,7 +36,7 @@ struct Params {
 @group(0) @binding(0) var<uniform> p: Params;
 @group(0) @binding(1) var<storage, read_write> a: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> b: array<vec4<u32>>;
-// The result value by value, and by quads of words.
+// The result by value, and by quads of words.
 @group(0) @binding(3) var<storage, read_write> c: array<f32>;
 @group(0) @binding(4) var<storage, read_write> c_words: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read> order: array<vec2<u32>>;
@@ -49,21 +48,21 @@ struct Params {
 #include "grid"
 
 struct Tile {
-    // Begins: of a and b in quads of words, of c in values.
+    // Offsets: of a and b in quads of words, of c in values.
     a: u32,
     b: u32,
     c: u32,
-    // Quads of words from row to row as they are stored; values of c.
+    // Distances between stored rows: of a and b in quads of words, of c in values.
     a_pitch: u32,
     b_pitch: u32,
     c_pitch: u32,
-    // Blocks.
+    // The range of blocks.
     first: u32,
     end: u32,
-    // The first row of the tile, and rows of it that are inside the matrix.
+    // The first row of the tile, and the number of its rows inside the matrix.
     row: u32,
     rows_inside: u32,
-    // The first column, tiles from there on, and one past the last column.
+    // The first column, the number of tiles from there on, and one past the last column.
     column: u32,
     tiles: u32,
     columns: u32,
@@ -74,7 +73,7 @@ struct Tile {
     quads: bool,
 }
 
-// Four values from two words, bit by bit.
+// The four f16 values in two words, with their bits unchanged.
 fn halves(words: vec2<u32>) -> vec4<f16> {
     return vec4<f16>(vec4<f32>(unpack2x16float(words.x), unpack2x16float(words.y)));
 }
@@ -85,7 +84,7 @@ fn sums_at(i: u32) -> vec4<f32> {
     return vec4(sh_c[i], sh_c[i + 1u], sh_c[i + 2u], sh_c[i + 3u]);
 }
 
-// Eight of the sums in workgroup memory, side by side in the result, from that row and column of the tile on.
+// Stores eight of the sums in workgroup memory, adjacent in the result, at this row and column of the tile.
 fn put_eight(t: Tile, row: u32, column: u32, from_at: u32) {
     var low = sums_at(from_at);
     var high = sums_at(from_at + 4u);
@@ -97,7 +96,7 @@ fn put_eight(t: Tile, row: u32, column: u32, from_at: u32) {
     let within = column % p.block_wide;
     let first = order[block].y * p.block_wide + within;
     if row >= t.rows_inside || first + 8u > p.wide {
-        // What a block has beyond the matrix is 0.
+        // Values of a block beyond the matrix are 0.
         let inside = select(0u, p.wide - min(p.wide, first), row < t.rows_inside);
         low = select(vec4(0.0), low, vec4(0u, 1u, 2u, 3u) < vec4(inside));
         high = select(vec4(0.0), high, vec4(4u, 5u, 6u, 7u) < vec4(inside));
@@ -137,7 +136,7 @@ fn put_halves(at: u32, low: vec4<f32>, high: vec4<f32>) {
     );
 }
 
-// Four or eight of the sums in workgroup memory, to c from a whole quad of words on.
+// Store four or eight of the sums in workgroup memory to c, at a whole quad of words.
 fn put_4(at: u32, from_at: u32) {
     c_words[at / 4u] = bitcast<vec4<u32>>(sums_at(from_at));
 }
@@ -146,7 +145,7 @@ fn put_8(at: u32, from_at: u32) {
     put_halves(at, sums_at(from_at), sums_at(from_at + 4u));
 }
 
-// Eight values of c from a whole quad of words on. Where c is f16, that is how all of its lines begin and end.
+// Stores eight values of c at a whole quad of words. If c is f16, all of its lines begin and end at one.
 fn put_quads(at: u32, low: vec4<f32>, high: vec4<f32>) {
     if p.halves != 0u {
         put_halves(at, low, high);

@@ -1,12 +1,12 @@
-// y = x, value by value, in another type: what does not fit is the nearest value that does, and NaN is 0. FROM_…: the
-// type of x.
+// y = x, value by value, in another type: out-of-range values become the nearest representable value, and NaN becomes
+// 0. FROM_…: the type of x.
 //
-// Four values at a time: y begins at a multiple of four, x wherever p.x_base says, counted in its values. The values
-// beyond the last, up to three, are slack of y's buffer. Halves lie two to a word.
+// Four values at a time: y begins at a multiple of four, x at p.x_base, counted in its values. Up to three values after
+// the last are slack of y's buffer. Halves are packed two to a word.
 
 #include "converted"
 
-// The bits of value i of x; behind the last there is nothing to read.
+// The bits of value i of x. Nothing is read beyond the last value.
 fn bits_of(i: u32) -> u32 {
     let at = p.x_base + min(i, p.total - 1u);
 #if FROM_F16
@@ -60,7 +60,7 @@ fn cast_of(bits: u32) -> u32 {
 #if F16
 #include "rounded"
 
-// What is not infinite has few enough digits for an f32, so that it is rounded once.
+// An integer whose f16 is finite is exact in f32, so it is rounded only once.
 fn cast_of(bits: u32) -> u32 {
 #if FROM_I32
     return rounded(bitcast<u32>(f32(bitcast<i32>(bits))));
@@ -80,7 +80,7 @@ fn main(
     if group >= p.groups {
         return;
     }
-    // A batch of no values has no workgroup.
+    // An empty batch has no workgroups.
     let quads = (p.total - 1u) / 4u + 1u;
     for (var k = 0u; k < QUADS; k += 1u) {
         let q = group * (TILE / 4u) + k * WG + lid;

@@ -1,10 +1,11 @@
-// c_q = Σ_t x_{f-t} y_t for every listed pair of boxes, directly, where result q of those that are kept is result f =
-// first + stride · q of all. Three axes: a matrix has one plane, a vector is one column. y may be read backwards along
-// all axes at once, which makes a correlation of it.
+// c_q = Σ_t x_{f-t} y_t for every listed pair of boxes, computed directly. Kept result q is result f = first + stride ·
+// q of the full convolution. There are three axes: a matrix has one plane, a vector is one column. y may be read
+// backwards along all axes at once, which gives a correlation.
 //
-// An invocation makes a strip: R results of one column, one below the other. Neighbours have neighbouring columns, so
-// that what they read and write is side by side. It walks down the taps of one column after another; where rows are
-// kept without gaps, what of x they meet slides through registers. The units of `items` are strips.
+// An invocation computes a strip: R results of one column, one below the other. Neighbouring invocations have
+// neighbouring columns, so that their reads and writes are adjacent. An invocation iterates over the taps column by
+// column; where no rows are skipped (p.stride_1 is 1), the values of x slide through registers. The units of `items`
+// are strips.
 //
 // Sums are blocked by CHUNK taps: a depth of CHUNK + ⌈t / CHUNK⌉ for t taps.
 
@@ -15,7 +16,7 @@ struct Params {
     y_base: u32,
     y_backwards: u32,
     units: u32,
-    entries: u32, // where they begin
+    entries: u32, // offset of the entries in items
     pair_kind: u32,
     pair_right: u32,
     pair_left: u32,
@@ -73,13 +74,13 @@ fn c_extents(e: u32) -> vec3<u32> {
     }
 }
 
-// The first tap that meets x at result f, where x has m values.
+// The first tap that overlaps x at result f, where x has m values.
 fn first_tap(f: u32, m: u32) -> u32 {
     return select(0u, f + 1u - m, f + 1u > m);
 }
 
-// Row `row` of a column of x whose rows are `width` apart; zero outside its m rows. What lies before the first row is
-// beyond the last one as an unsigned number.
+// Row `row` of a column of x whose rows are `width` apart; zero outside its m rows. As an unsigned number, an index
+// before the first row is beyond the last.
 fn x_value(column: u32, width: u32, m: u32, row: u32) -> E {
     if row >= m {
         return E(0);
@@ -104,7 +105,7 @@ fn main(
     let n = y_extents(pair.y);
     let r = c_extents(entry.y);
 
-    // Columns follow each other, then strips, then planes.
+    // Columns vary fastest, then strips, then planes.
     let strips = (r.y + R - 1u) / R;
     let line = (unit - entry.x) / r.z;
     let column = unit - entry.x - line * r.z;
@@ -150,7 +151,7 @@ fn main(
             var t1 = first_tap(f1, m.y);
             var tap_at = y_at + ((t0 * n.y + t1) * n.z + t2) * y_step;
             while t1 < end1 {
-                // As many taps as the block has room for.
+                // As many taps as fit in the block.
                 let stop = min(end1, t1 + CHUNK - chunk);
                 chunk += stop - t1;
                 if p.stride_1 == 1u {

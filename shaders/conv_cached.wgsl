@@ -1,12 +1,12 @@
-// c = a * kernel for the items of a work list, with spectra of the kernels that are there already; or these spectra.
+// c = a * kernel for the items of a work list, with cached spectra of the kernels; or, with p.spectra, these spectra.
 //
-// An item is a stretch of one convolution: (a begin, values of a that count, spectrum begin, parts of the kernel), then
-// (c begin, results to skip, results to write, first value of the window). Items come in runs of `rounds` that share a
-// spectrum, which stays in registers. With p.spectra an item is a part of a kernel, and its spectrum goes to c from
-// complex value `c begin` on.
+// An item is a stretch of one convolution: (offset in a, values of a to use, offset of the spectrum, parts of the
+// kernel), then (offset in c, results to skip, results to write, first value of the window). Items come in runs of
+// `rounds` that share a spectrum, which stays in registers. With p.spectra an item is a part of a kernel, and its
+// spectrum is written to c, where the offset in c counts complex values.
 //
-// PARTS: the kernel is longer than a transform holds. The products of its parts with their windows of a, each a
-// transform's length of results further back, are added up as spectra.
+// PARTS: the kernel is longer than a transform. Each part is multiplied with its own window of a, one transform's
+// length of results before that of the previous part, and the products are summed as spectra.
 
 struct Params {
     first_group: u32,
@@ -32,13 +32,13 @@ struct Item {
     c_at: u32,
     skip: u32,
     write: u32,
-    start: u32, // of the window, PARTS only
+    start: u32, // of the window; PARTS only
 }
 
 #include "grid"
 #include "complex"
 
-// Item i, or one of nothing beyond the last.
+// Item i, or an empty item beyond the last.
 fn item_of(i: u32) -> Item {
     if i >= p.items {
         return Item(0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u);
@@ -48,7 +48,7 @@ fn item_of(i: u32) -> Item {
     return Item(p.a_base + x.x, x.y, x.z, x.w, y.x, y.y, y.z, y.w);
 }
 
-// Stores what is value `at` of the results to be written, if there are so many.
+// Stores result `at`, if that many are to be written.
 fn store(item: Item, at: u32, value: f32) {
     if at < item.write {
         c[item.c_at + at] = value;

@@ -1,12 +1,12 @@
-// c_q = Σ_j x_{q-j} y_j for every listed pair, directly. x and y are the two operands, either way round, and one of
-// them may be read backwards, which makes a correlation of it.
+// c_q = Σ_j x_{q-j} y_j for every listed pair, computed directly. x and y are the two operands in either order, and one
+// of them may be read backwards, which gives a correlation.
 //
-// An invocation makes a strip: R consecutive results of one pair. It walks over the taps y_j, and what of x they meet
-// slides through thirteen registers; both come from the cache of the core. The strips of a workgroup are put side by
-// side in workgroup memory, so that neighbours write to neighbouring addresses.
+// An invocation computes a strip: R consecutive results of one pair. It iterates over the taps y_j, while the values of
+// x that they are multiplied with slide through thirteen registers; both come from the core's cache. The strips of a
+// workgroup are adjacent in workgroup memory, so that neighbouring invocations write to neighbouring addresses.
 //
-// A mode keeps only some of the results, those that c has room for, from its own first one on. The units of `items` are
-// strips.
+// A mode keeps only some of the results: as many as c has room for, from the mode's first one on. The units of `items`
+// are strips.
 //
 // Sums are blocked by 252 taps: a depth of 252 + ⌈n / 252⌉ for n taps.
 
@@ -19,7 +19,7 @@ struct Params {
     y_backwards: u32,
     swapped: u32, // x is the right operand
     units: u32,
-    entries: u32, // where they begin
+    entries: u32, // offset of the entries in items
     pair_kind: u32,
     pair_right: u32,
     mode: u32,
@@ -40,7 +40,7 @@ const R = 7u;
 const CHUNK = 252u; // 36 * R
 
 var<workgroup> sh_values: array<E, WG * R>;
-// Where each strip's results go.
+// The offset of each strip's results in c.
 var<workgroup> sh_at: array<u32, WG>;
 var<workgroup> sh_count: array<u32, WG>;
 
@@ -57,7 +57,7 @@ struct Operands {
 }
 
 fn x_value(o: Operands, k: u32) -> E {
-    // What lies before the first value is beyond the last one as an unsigned number.
+    // As an unsigned number, an index before the first value is beyond the last.
     if k >= o.m {
         return E(0);
     }
@@ -68,7 +68,7 @@ fn y_value(o: Operands, j: u32) -> E {
     return y[o.y_at + select(j, o.n - 1u - j, p.y_backwards != 0u)];
 }
 
-// Results q0 ... q0 + count - 1 into the workgroup's strip lid.
+// Computes results q0 ... q0 + count - 1 into the workgroup's strip lid.
 fn make_strip(o: Operands, q0: u32, count: u32, lid: u32) {
     var c0 = E(0);
     var c1 = E(0);

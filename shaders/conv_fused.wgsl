@@ -1,11 +1,12 @@
-// c = a * b for the items of a work list: transforms, product and inverse in one kernel, or plain sums where short.
+// c = a * b for the items of a work list: transforms, product and inverse in one kernel, or direct sums if short.
 //
-// A workgroup does items of one class. Classes follow each other in `items` and over workgroups, and `ends` says where
-// each ends: (workgroup, item), two classes in a vec4. An item is (a begin, b begin, c begin, lengths): the length of a
-// in 14 bits, of b in 14 bits, then FLIPPED and WINDOWED. A windowed item has in the place of `c begin` the index of
-// its window, (c begin, results to skip, results to write); others write all results.
+// A workgroup processes items of one class. Classes are consecutive in `items` and over workgroups, and `ends` says
+// where each ends: (workgroup, item), two classes per vec4. An item is (offset in a, offset in b, offset in c,
+// lengths): the length of a in 14 bits, of b in 14 bits, then FLIPPED and WINDOWED. A windowed item has, instead of the
+// offset in c, the index of its window, (offset in c, results to skip, results to write); other items write all
+// results.
 //
-// MAX: of an item's results only the largest is written, and its index, as two words from 2 `c begin` on.
+// MAX: only the largest result of an item and its index are written, as two words from word 2 · (offset in c) on.
 
 struct Params {
     first_group: u32,
@@ -47,7 +48,7 @@ struct Item {
 #include "best"
 #endif
 
-// Item i, or one without values beyond the end of its class.
+// Item i, or an empty item beyond the end of its class.
 fn item_of(i: u32, end: u32) -> Item {
     if i >= end {
         return Item(0u, 0u, 1u, 0u, 0u, 0u, 0u, 0u);
@@ -67,7 +68,7 @@ fn item_of(i: u32, end: u32) -> Item {
 }
 
 #if MAX
-// The better one, where NOWHERE stands for none.
+// The better one, where NOWHERE marks no value.
 fn better_of(x: Best, y: Best) -> Best {
     if x.index == NOWHERE {
         return y;
@@ -78,7 +79,7 @@ fn better_of(x: Best, y: Best) -> Best {
     return better(x, y);
 }
 
-// The best so far, after value `at` of the results, if there are so many.
+// The best so far, including result `at`, if that many are to be written.
 fn seen(item: Item, best: Best, at: u32, value: f32) -> Best {
     if at < item.write {
         return better_of(best, Best(value, at));
@@ -86,13 +87,13 @@ fn seen(item: Item, best: Best, at: u32, value: f32) -> Best {
     return best;
 }
 
-// What is at `at` of the exchange: indices are small enough to be floats, of which -1 is none.
+// Loads the value at `at` of the exchange. Indices are small enough to be exact as floats; -1 means none.
 fn kept(at: u32) -> Best {
     let index = sh_exchange[at + 1u];
     return Best(sh_exchange[at], select(u32(index), NOWHERE, index < 0.0));
 }
 
-// Stores the best of all invocations of an item.
+// Stores the best value of all invocations of an item.
 fn keep(item: Item, mine: Best, j: u32, exchange: u32, threads: u32) {
     var best = mine;
     let at = exchange + 2u * j;
@@ -113,7 +114,7 @@ fn keep(item: Item, mine: Best, j: u32, exchange: u32, threads: u32) {
     }
 }
 #else
-// Stores what is value `at` of the results to be written, if there are so many.
+// Stores result `at`, if that many are to be written.
 fn store(item: Item, at: u32, value: f32) {
     if at < item.write {
 #if ADD
@@ -124,7 +125,7 @@ fn store(item: Item, at: u32, value: f32) {
     }
 }
 
-// Sums of products, LANES results of an item at a time.
+// Direct sums of products, LANES results of an item at a time.
 fn convolve_directly(group: u32, first: u32, end: u32, lid: u32) {
     let item = item_of(first + group * (WG / LANES) + lid / LANES, end);
     for (var q = item.skip + lid % LANES; q < item.skip + item.write; q += LANES) {

@@ -1,9 +1,9 @@
-// Lays boxes out as the vectors that are convolved in their place, and takes what is kept from the result.
+// Lays boxes out as the vectors that are convolved instead of them, and extracts the kept results.
 //
-// Value i of an element's `to` is value (first_k + stride_k · i_k)_k of its box in `from`, and zero where that lies
-// outside the box; i_k are the places of i in rows and planes of `to`. The units of `items` are values of `to`, and
-// behind its entries come, at p.boxes, 12 words for each element: where it begins in `to`, how many values a plane and
-// a row have there; where it begins in `from`, and the same; three first indices, and three extents.
+// Value i of an element in `to` is value (first_k + stride_k · i_k)_k of its box in `from`, or zero if that lies
+// outside the box; i_k are the coordinates of i in the planes and rows of `to`. The units of `items` are values of
+// `to`. `boxes` holds 12 words for each element: its offset in `to`, and the values of a plane and of a row there; its
+// offset in `from`, and the same; three first indices, and three extents.
 
 struct Params {
     first_group: u32,
@@ -23,7 +23,7 @@ struct Params {
 @group(0) @binding(4) var<storage, read> boxes: array<vec4<u32>>;
 
 const WG = 256u;
-// Values that an invocation makes.
+// Values per invocation.
 const EACH = 4u;
 
 #include "grid"
@@ -45,7 +45,7 @@ fn main(
             return;
         }
         let entry = entry_of(group, unit);
-        let head = boxes[3u * entry.y]; // to: begin, plane, row; from: begin
+        let head = boxes[3u * entry.y]; // to: offset, plane, row; from: offset
         let more = boxes[3u * entry.y + 1u]; // from: plane, row; first indices of planes and rows
         let last = boxes[3u * entry.y + 2u]; // first index of columns; extents
         let i = unit - entry.x;

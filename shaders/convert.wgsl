@@ -1,14 +1,14 @@
 // y = x, value by value, in the other type: F16 rounds f32 to the nearest f16, ties to even; F32 widens f16, which is
 // exact.
 //
-// Halves lie two to a word, the first in the low bits. Four values at a time: y begins at a multiple of four, x
-// wherever p.x_base says, counted in its values. The values beyond the last, up to three, are slack of y's buffer.
+// Halves are packed two to a word, the first in the low bits. Four values at a time: y begins at a multiple of four, x
+// at p.x_base, counted in its values. Up to three values after the last are slack of y's buffer.
 //
-// All of it by integers: WGSL leaves the rounding of pack2x16float open, and lets subnormal numbers be lost.
+// Uses integers only: WGSL leaves the rounding of pack2x16float open, and allows subnormal numbers to be flushed.
 
 #include "converted"
 
-// A word of x, or of its slack.
+// A word of x or of its slack.
 fn word(at: u32) -> u32 {
     return x[min(at, arrayLength(&x) - 1u)];
 }
@@ -23,12 +23,12 @@ fn quad(at: u32) -> vec2<u32> {
     );
 }
 #else
-// The f32 that is equal to a half, both as bits.
+// The f32 equal to an f16, both as bits.
 fn widened(half: u32) -> u32 {
     let sign = (half & 0x8000u) << 16u;
     let size = half & 0x7FFFu;
     if size >= 0x7C00u {
-        // A NaN is made quiet.
+        // NaN is made quiet.
         return sign | 0x7F800000u | select(0u, 0x400000u | ((size & 0x3FFu) << 13u), size > 0x7C00u);
     }
     if size < 0x400u {

@@ -1,6 +1,6 @@
-// The largest value of each pair's cross-correlation, and where: no lag's value is stored.
+// The largest value of each pair's cross-correlation, and its index; the values of other lags are not stored.
 //
-// A workgroup looks at one tile of lags of one pair and writes its best (value, index) to `partials`, which
+// A workgroup evaluates one tile of lags of one pair and writes its best (value, index) to `partials`, which
 // correlate_max_finish.wgsl combines. SBD: the operands have unit norm, and the value is minus the shape-based
 // distance.
 
@@ -35,7 +35,7 @@ struct Params {
 var<workgroup> sh_best: array<Best, WG>;
 var<workgroup> sh_winner: Best;
 
-// The best of all invocations, in all of them.
+// The best of all invocations, returned to all of them.
 fn best_of_workgroup(mine: Best, lid: u32) -> Best {
     sh_best[lid] = mine;
     for (var half = WG / 2u; half > 0u; half /= 2u) {
@@ -51,10 +51,10 @@ fn best_of_workgroup(mine: Best, lid: u32) -> Best {
 }
 
 #if SBD
-// 1 - c cancels where shapes are alike. There the distance comes from the residual: with unit norms, the least of
-// ‖x - βy‖² over β is 1 - c², reached at β = c, and an error of β or of the norms enters it only squared.
+// 1 - c cancels where shapes are alike. Then the distance is computed from the residual: with unit norms, the minimum
+// of ‖x - βy‖² over β is 1 - c², reached at β = c, and an error of β or of the norms enters only squared.
 const ALIKE = 0.7;
-// Lags whose correlations f32 cannot tell from the best are tried as well, as many as this.
+// Lags whose correlations f32 cannot distinguish from the best are tried as well, up to this many.
 const RIVALS = 32u;
 const RIVALRY = 2e-6;
 
@@ -101,7 +101,7 @@ fn residual(w: Meeting, q: u32, beta: f32, lid: u32) -> f32 {
     return workgroupUniformLoad(&sh_sum[0]);
 }
 
-// Minus the distance at the winner, or at the rival that is nearer.
+// Minus the distance at the winner, or at a rival if that is nearer.
 fn refine(w: Meeting, winner: Best, q0: u32, values: array<E, R>, lid: u32) -> Best {
     if lid == 0u {
         atomicStore(&sh_rival_count, 0u);
@@ -123,7 +123,7 @@ fn refine(w: Meeting, winner: Best, q0: u32, values: array<E, R>, lid: u32) -> B
     if lid == 0u {
         sh_rivals_seen = atomicLoad(&sh_rival_count);
         if sh_rivals_seen > RIVALS {
-            // Which ones were noted depends on chance; the winner does not.
+            // Which rivals were recorded depends on timing; the winner does not.
             sh_rivals_seen = 1u;
             sh_rivals[0] = winner.index;
             sh_value[0] = winner.value;

@@ -1,6 +1,6 @@
-// The best of each pair's tiles: its value and its lag, which is its index minus (values of b - 1).
+// Combines the tiles of each pair into the largest value and its lag, which is the index minus (values of b - 1).
 //
-// SBD: partial values are minus distances, and a pair with an empty side is at distance 1.
+// SBD: partial values are minus distances, and a pair with an empty side has distance 1.
 
 struct Params {
     first_group: u32,
@@ -57,7 +57,7 @@ fn main(
 #else
         value[pair] = p.minus_infinity;
 #endif
-        // The least lag there can be stands for none.
+        // The smallest i32 means that there is no lag.
         lag[pair] = -2147483647 - 1;
     } else {
         let b_index = pair_of(pair).y;

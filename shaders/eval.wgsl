@@ -1,5 +1,5 @@
-// Σ_i x_i t^i for every value t of y, by Horner's scheme: an invocation for each, whose polynomial is x of its pair.
-// The units of `items` are values of y.
+// Σ_i x_i t^i for every value t of y, by Horner's scheme: one invocation per value, whose polynomial is the x of its
+// pair. The units of `items` are values of y.
 
 struct Params {
     first_group: u32,
@@ -7,7 +7,7 @@ struct Params {
     x_base: u32,
     y_base: u32,
     units: u32,
-    entries: u32, // where they begin
+    entries: u32, // offset of the entries in items
     pair_kind: u32,
     pair_right: u32,
 }
@@ -47,11 +47,11 @@ fn main(
     var k = p.x_base + x_meta[pair.x + 1u];
     var sum = E(0);
     if k > begin {
-        // Not zero times t first: t may be infinite.
+        // Starts with the last coefficient instead of zero times t, which may be infinite.
         k -= 1u;
         sum = x[k];
     }
-    // Four at a time: their loads do not wait for each other.
+    // Four at a time, so that their loads do not wait for each other.
     for (; k >= begin + 4u; k -= 4u) {
         let x1 = x[k - 1u];
         let x2 = x[k - 2u];

@@ -1,6 +1,6 @@
-// Transforms of LENGTH values, a power of two: read once, made in registers and workgroup memory, written once.
+// Transforms of LENGTH values, a power of two: read once, computed in registers and workgroup memory, written once.
 //
-// A workgroup makes WG / THREADS items of the work list, one after the other from p.first_item on.
+// A workgroup processes WG / THREADS consecutive items of the work list, which starts at p.first_item.
 
 struct Params {
 #include "fft_params"

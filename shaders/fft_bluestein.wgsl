@@ -1,12 +1,12 @@
-// Transforms of any length n, 2 n <= LENGTH, as cyclic convolutions of LENGTH values, a power of two.
+// Bluestein transforms of any length n, 2 n <= LENGTH, as cyclic convolutions of LENGTH values, a power of two.
 //
-// With w_k = e^(-πi k² / n), X_k = w_k Σ_j (x_j w_j) conj(w_{k-j}). Filters are what `fft_filter.wgsl` makes of each n.
-// An item has n in 13 bits, then one that says that it is of 2 n real values, as n complex ones, and then the number of
-// its filter.
+// With w_k = e^(-πi k² / n), X_k = w_k Σ_j (x_j w_j) conj(w_{k-j}). `fft_filter.wgsl` computes the filter of each n.
+// The third word of an item holds n in 13 bits, then a bit set for 2 n real values treated as n complex ones, and then
+// the index of its filter.
 
 struct Params {
 #include "fft_params"
-    filters: u32, // where those of this LENGTH begin
+    filters: u32, // offset of the filters of this LENGTH
 }
 
 @group(0) @binding(0) var<uniform> p: Params;
@@ -22,7 +22,7 @@ struct Params {
 #include "fft_values"
 #include "fft_halves"
 
-// n - k, and k where that is n or more than it.
+// n - k, or k if k is 0 or at least n.
 fn mirrored(k: u32, n: u32) -> u32 {
     return select(n - k, k, k == 0u || k >= n);
 }

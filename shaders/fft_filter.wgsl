@@ -1,8 +1,8 @@
-// What Bluestein's convolution needs of a length n, 2 n <= LENGTH: w_k = e^(-πi k² / n) for k < n, and from LENGTH / 2
-// on the transform of conj(w) around both ends of a cycle of LENGTH, with the factor of the transform back; then e^(-πi
-// k / n) for k < n.
+// Bluestein's filter for a length n, 2 n <= LENGTH: w_k = e^(-πi k² / n) for k < n; from LENGTH / 2 on the transform of
+// conj(w), placed around both ends of a cycle of LENGTH, times the factor of the inverse transform; then e^(-πi k / n)
+// for k < n.
 //
-// An item is (begin in y, 0, n, 0).
+// An item is (offset in y, 0, n, 0).
 
 struct Params {
     first_group: u32,

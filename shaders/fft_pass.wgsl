@@ -1,13 +1,13 @@
-// A pass of a transform that is longer than a workgroup holds: FFTs of R values, one a column.
+// A pass of a transform that is too long for one workgroup: FFTs of R values, one per column.
 //
-// N values are N / R columns, value k of column b at b + k N / R. After passes of radices whose product is Ns, column b
-// is multiplied by e^(-2πi k q / (Ns R)), q = b mod Ns, and transformed, and result k goes to (b - q) R + q + k Ns:
-// Stockham's algorithm, with radices of hundreds. A workgroup does C neighbouring columns, so that it reads C values
-// side by side; it writes as many, or, in the first pass, where Ns is 1, all it has.
+// N values form N / R columns; value k of column b is at b + k N / R. After passes whose radices multiply to Ns, column
+// b is multiplied by e^(-2πi k q / (Ns R)), q = b mod Ns, and transformed, and result k goes to (b - q) R + q + k Ns:
+// Stockham's algorithm, with radices of hundreds. A workgroup processes C neighbouring columns, so that it reads C
+// adjacent values; it writes as many adjacent values, or, in the first pass, where Ns is 1, all of its values.
 //
-// What the first pass reads and the last one writes may be made of something else, as p.load and p.store say. A task is
-// (x begin, y begin, first column, log2 N | log2 Ns << 8), (n, bits of the factor, begin of the second factor, 0). The
-// last pass of 2 n real values, HALVES, takes each column together with its mirror.
+// The input of the first pass and the output of the last may be in another form, as p.load and p.store say. A task is
+// (x offset, y offset, first column, log2 N | log2 Ns << 8), (n, bits of the factor, offset of the second factor, 0).
+// HALVES, the last pass for 2 n real values, processes each column together with its mirror.
 
 struct Params {
     first_group: u32,
@@ -24,16 +24,16 @@ struct Params {
 @group(0) @binding(4) var<storage, read> twiddles: array<vec2<f32>>;
 @group(0) @binding(5) var<storage, read> roots: array<vec2<f32>>;
 
-// In the place of the modes of a single element's values:
-const PLAIN = 0x100u; // nothing but values, as between passes
-const FILTER = 0x200u; // Bluestein's, which is read from nowhere
+// Instead of the modes of a single element's values:
+const PLAIN = 0x100u; // plain values, as between passes
+const FILTER = 0x200u; // Bluestein's filter, which is computed instead of read
 const PRODUCT = 0x400u; // of two spectra, for an inverse transform
-// Beside those:
+// In addition to those modes:
 const CHIRP = 0x800u; // times Bluestein's chirp
-// In the place of both:
+// Instead of both:
 const RIGHT_ANGLE = 0x1000u; // 2 N real values, of the polynomial modulo x^N = -i
 const BACKWARDS = 0x2000u; // the same, from the last value to the first
-// Of 2 n real values, as n complex ones: with REAL in pairs, with HALF what `fft_halves.wgsl` makes of them.
+// 2 n real values as n complex ones: with REAL in pairs, with HALF as in `fft_halves.wgsl`.
 const PAIRED = 0x4000u;
 const PAIRS = REAL | PAIRED;
 const FOLDED = HALF | EXCHANGED | PAIRED;
@@ -49,7 +49,7 @@ fn root(e: u32) -> vec2<f32> {
     return c_mul(roots[e >> 12u], roots[4096u + (e & 4095u)]);
 }
 
-// e^(-πi m / n) for m < 2 n <= 2²⁴: in 1024ths of a turn, and what is left.
+// e^(-πi m / n) for m < 2 n <= 2²⁴: a table of 1024ths of a turn, and a series for the remainder.
 fn half_turn(m: u32, n: u32) -> vec2<f32> {
     let size = 2u * n;
     let coarse = m * 32u;
@@ -62,7 +62,7 @@ fn half_turn(m: u32, n: u32) -> vec2<f32> {
     return vec2(fma(t.y, s, fma(t.x, c, t.x)), fma(-t.x, s, fma(t.y, c, t.y)));
 }
 
-// e^(-πi k² / n) for k < n <= 2²³. k² is reduced byte by byte, lest it overflow.
+// e^(-πi k² / n) for k < n <= 2²³. k² is reduced byte by byte, to avoid overflow.
 fn chirp(k: u32, n: u32) -> vec2<f32> {
     let size = 2u * n;
     var square = 0u;
@@ -74,7 +74,7 @@ fn chirp(k: u32, n: u32) -> vec2<f32> {
 }
 
 #if FIRST
-// Real value i, zero from n on. Loads do not wait for each other where none is in a branch.
+// Real value i, or zero from n on. Without a branch, loads do not wait for each other.
 fn real_in(item: vec4<u32>, i: u32) -> f32 {
     let inside = min(i, item.z - 1u);
     let at = p.x_base + item.x + select(inside, item.z - 1u - inside, p.load == BACKWARDS);
@@ -118,11 +118,11 @@ fn first_value(item: vec4<u32>, log_n: u32, i: u32) -> vec2<f32> {
 }
 #else
 #if HALVES
-// The column of an invocation: n - b of column b is C / 2 columns further, modulo all of them, so that values meet
-// those that they are taken apart with. Where n is even, two columns mirror themselves, and are in the places of a
-// pair.
+// The column of an invocation. Its mirror, column n - b modulo the number of columns, is C / 2 invocations away, so
+// that values that unfold together are in one workgroup. If n is even, two columns are their own mirrors and take the
+// places of a pair.
 //
-// Those above the middle begin where a sector of 32 bytes of y does: what is written of one in parts costs more.
+// Columns above the middle begin at a 32-byte sector of y, because a partial write of a sector costs more.
 fn column_of(item: vec4<u32>, first: u32, c: u32, log_columns: u32) -> u32 {
     let middle = item.z / 2u;
     let odd = item.z % 2u;
@@ -133,8 +133,8 @@ fn column_of(item: vec4<u32>, first: u32, c: u32, log_columns: u32) -> u32 {
     return select(above, middle - i, c < C / 2u) & ((1u << log_columns) - 1u);
 }
 #else
-// The column of an invocation, for what is written to begin where a sector of 32 bytes of y does: what is written of
-// one in parts costs as much again. Columns whose results follow each other are moved round.
+// The column of an invocation, rotated so that writes begin at a 32-byte sector of y: a partial write of a sector costs
+// as much again. The rotation is within the columns whose results are adjacent.
 fn shifted(begin: u32, first: u32, c: u32, log_columns: u32) -> u32 {
     var aligned = (0u - begin) % 4u;
     if (p.store & PAIRED) != 0u {
@@ -153,7 +153,7 @@ fn real_out(item: vec4<u32>, i: u32, value: f32) {
     }
 }
 
-// Of the polynomial modulo x^N = -i, times the turn that it was loaded with.
+// Stores a value of the polynomial modulo x^N = -i, with the twiddle applied at load undone.
 fn store_both(item: vec4<u32>, log_n: u32, i: u32, value: vec2<f32>, turn: vec2<f32>) {
     let both = c_mul(value.yx, vec2(turn.x, -turn.y));
     real_out(item, i, both.x);

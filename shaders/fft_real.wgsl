@@ -1,4 +1,4 @@
-// Transforms of n = 2 LENGTH real values by one of LENGTH complex ones, and back, LENGTH a power of two.
+// Transforms of n = 2 LENGTH real values by one of LENGTH complex values, and back. LENGTH is a power of two.
 
 struct Params {
 #include "fft_params"

@@ -1,14 +1,14 @@
-// Transforms of lengths that are products of 2, 3, 5 and 7, by stages whose radices the task tells.
+// Transforms of lengths that are products of 2, 3, 5 and 7, in stages whose radices are given by the task.
 //
-// A workgroup does one task, two entries of the work list: (first item, items, n, radices less one in 4 bits each, the
-// first one lowest), and (where the twiddles of n begin, where the points of the half circle begin). The latter is 0
-// unless the transform is of 2 n real values, as n complex ones; see `fft_real.wgsl`. p.length is that of all items, or
-// 0 where it differs.
+// A workgroup processes one task, two entries of the work list: (first item, items, n, radices minus one in 4 bits
+// each, the first one lowest), and (offset of the twiddles of n, offset of the points of the half circle). The latter
+// is 0 unless the transform is of 2 n real values as n complex ones; see `fft_real.wgsl`. p.length is the length of all
+// items, or 0 if it differs.
 
 struct Params {
 #include "fft_params"
     first_task: u32,
-    per_group: u32, // these four where all items are alike
+    per_group: u32, // these four are used if all items are alike
     radices: u32,
     twiddles: u32,
     halves: u32,
@@ -29,8 +29,8 @@ struct Task {
 
 struct Stage {
     radix: u32,
-    m: u32, // butterflies of an element
-    done: u32, // the product of the radices before
+    m: u32, // butterflies per element
+    done: u32, // the product of the previous radices
     twiddles: u32,
     from_operand: bool,
     to_result: bool,
@@ -42,7 +42,7 @@ struct Stage {
 #include "fft_values"
 #include "fft_halves"
 
-// a / b of small numbers, from 1 / b: half a unit outweighs what rounding does.
+// a / b for small numbers, given 1 / b: adding half a unit outweighs the rounding error.
 fn quotient(a: u32, part: f32) -> u32 {
     return u32((f32(a) + 0.5) * part);
 }
@@ -52,7 +52,7 @@ fn item_of(t: Task, f: u32) -> vec4<u32> {
     return item_at(t.first + f);
 }
 
-// Value k of the workgroup is number i of its item, which begins at x in the operand and at y in the result.
+// Value k of the workgroup is value i of its item, which begins at x in the operand and at y in the result.
 struct Spot {
     k: u32,
     i: u32,
@@ -60,7 +60,7 @@ struct Spot {
     y: u32,
 }
 
-// Beyond the last value, that one.
+// Beyond the last value, returns the last.
 fn spot(value: u32, t: Task) -> Spot {
     let k = min(value, t.count * t.n - 1u);
     let f = quotient(k, 1.0 / f32(t.n));
@@ -77,7 +77,7 @@ fn store_result(s: Spot, t: Task, value: vec2<f32>, z: vec2<f32>) {
 
 #generate "fft_smooth"
 
-// Real values, or parts of a spectrum, of an odd number.
+// Real values, or parts of a spectrum, of odd length.
 fn load_odd(lid: u32, t: Task) {
     for (var k = lid; k < t.count * t.n; k += WG) {
         let f = quotient(k, 1.0 / f32(t.n));

@@ -1,5 +1,5 @@
-// Transforms of at most 64 values by their definition: p.lanes invocations an item, 16, 32 or 64, one for each result.
-// Even numbers of real values are half as many complex ones.
+// Transforms of at most 64 values by the definition: p.lanes invocations per item, 16, 32 or 64, one for each result.
+// An even number of real values is treated as half as many complex ones.
 
 struct Params {
 #include "fft_params"
@@ -14,7 +14,7 @@ struct Params {
 
 const WG = 256u;
 
-// The values, and the roots of unity, of each item.
+// The values and the roots of unity of each item.
 var<workgroup> sh_values: array<vec2<f32>, WG>;
 var<workgroup> sh_roots: array<vec2<f32>, WG>;
 

@@ -1,9 +1,9 @@
-// c[r] = x[index[r]] along the first axis, for every pair of an element and a list: rows in any order, zeros for those
-// that are not there. ELEMENTS: c[e] = x[list[e]], whole elements, each of one row as wide as it.
+// c[r] = x[index[r]] along the first axis, for every pair of an element and a list: rows in any order, zeros for rows
+// that do not exist. ELEMENTS: c[e] = x[list[e]], whole elements, each treated as a single row.
 //
-// Bits are copied, whatever they mean. What is counted are units: words, of which complex values have two (DOUBLE), or
-// halves of f16. A workgroup makes p.tile consecutive values of c; an invocation makes four words at a time, which c
-// begins and ends with. The rows of a pair are as wide as its part of c says.
+// Bits are copied unchanged. Sizes count units: a unit is a word, of which complex values have two (DOUBLE), or a half
+// for f16. A workgroup makes p.tile consecutive values of c; an invocation makes four words at a time, and c begins and
+// ends at a multiple of these. The row width of a pair follows from its element of c.
 
 struct Params {
     first_group: u32,
@@ -32,9 +32,9 @@ struct Params {
 #endif
 
 const WG = 256u;
-// Elements that the tables hold.
+// Elements that fit in the tables.
 const SPAN = 256u;
-// Units of a value.
+// Units per value.
 #if DOUBLE
 const VALUE = 2u;
 #else
@@ -42,7 +42,7 @@ const VALUE = 1u;
 #endif
 
 struct Entry {
-    // Where the element of x begins, its rows, units of a row, where the list begins.
+    // Offset of the element in x, its rows, units per row, offset of the list.
     at: vec4<u32>,
 }
 
@@ -61,7 +61,7 @@ fn entry_of(e: u32) -> Entry {
     let pair = pair_of(e);
     let x_start = x_meta[pair.x];
     let list = index_meta[pair.y];
-    // An element of c without values is never asked for: only its divisions must be defined.
+    // Empty elements of c are never looked up; only their divisions must be defined.
     let rows = max(index_meta[pair.y + 1u] - list, 1u);
     let width = max((c_meta[e + 1u] - c_meta[e]) / rows, 1u);
     return Entry(vec4(
@@ -140,7 +140,7 @@ fn main(
     }
     let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
     let end = (tile.end * VALUE + QUAD - 1u) / QUAD;
-    // Two under way at a time.
+    // Two quads in flight at a time.
     for (var q = tile.start * VALUE / QUAD + lid; q < end; q += 2u * WG) {
         let first = quad(q * QUAD, tile);
         if q + WG < end {

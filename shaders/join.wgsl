@@ -1,7 +1,7 @@
-// y[p.begin .. p.end] = x, in units of a word, or of a half of f16. One batch after the other is put into y.
+// y[p.begin .. p.end] = x, in units of a word, or of a half for f16. The batches are written to y one after the other.
 //
-// Bits are copied, four words at a time. The first four may begin with values of the batches before, which are there
-// already and stay; behind the last value there may be anything until the next batch comes.
+// Bits are copied, four words at a time. The first four words may begin with values of earlier batches, which are
+// preserved; the values after the last are arbitrary until the next batch is written.
 
 struct Params {
     first_group: u32,
@@ -21,7 +21,7 @@ const TILE = 2048u;
 #include "grid"
 #include "units"
 
-// The first four words, with what is there in front of p.begin.
+// The first four words, with the values before p.begin preserved.
 fn first_words(q: u32) -> vec4<u32> {
     var words = y[q];
     for (var lane = p.begin % QUAD; lane < QUAD; lane += 1u) {

@@ -1,9 +1,9 @@
-// c = a ⊗ b for every pair: on every axis c_(i n + j) = a_i b_j, with n the extent of b. Plain: of one axis, which is
-// the outer product as well. BOXES: of p.rank axes.
+// c = a ⊗ b for every pair: on every axis c_(i n + j) = a_i b_j, where n is the extent of b. Plain: one axis, which is
+// the outer product as well. BOXES: p.rank axes.
 //
-// Tiles and tables as in add.wgsl. An invocation makes four consecutive values: it divides once, for the first, and
-// counts on from there. All of their places are known before anything is loaded, so that the loads are under way
-// together. c has slack behind its last value.
+// Tiles and tables as in ambient.wgsl. An invocation makes four consecutive values: it divides once, for the first, and
+// increments from there. All indices are known before any load, so that the loads are in flight together. c has slack
+// after its last value.
 
 struct Params {
     first_group: u32,
@@ -29,17 +29,17 @@ struct Params {
 @group(0) @binding(7) var<storage, read> pair_list: array<u32>;
 
 const WG = 256u;
-// Elements that the tables hold.
+// Elements that fit in the tables.
 const SPAN = 256u;
 
-// Of an element: where a and b begin, and their extents on the last axis.
+// Per element: the offsets of a and b, and their extents on the last axis.
 struct Entry {
     a: u32,
     b: u32,
     m: u32,
     n: u32,
 #if BOXES
-    // Where their other extents begin.
+    // The offsets of their extents.
     a_extents: u32,
     b_extents: u32,
 #endif
@@ -76,15 +76,15 @@ fn entry_of(e: u32) -> Entry {
 
 #include "tables"
 
-// Where a value's factors lie: that of a, and of b the row and the place in it. `left` values of a's row are still to
-// come, this one included.
+// The indices of a value's factors: that of a, and for b its row and the index in the row. `left` is the number of
+// values left in the row of a, including this one.
 struct Place {
     a: u32,
     b_row: u32,
     j: u32,
     left: u32,
 #if BOXES
-    // Rows of b that meet this row of a, from this one on.
+    // Rows of b left to pair with this row of a, including this one.
     rows: u32,
 #endif
 }
@@ -97,7 +97,7 @@ fn first_place(entry: Entry) -> Place {
 #endif
 }
 
-// Value i of an element. The digits of i are, from the last one on, j and i of each axis by turns.
+// The place of value i of an element. Its digits, last first, are j and i of each axis alternately.
 fn place_of(i: u32, entry: Entry) -> Place {
     var rest = i / entry.n;
     let j = i - rest * entry.n;
@@ -120,7 +120,7 @@ fn place_of(i: u32, entry: Entry) -> Place {
         a_stride *= m;
         b_stride *= n;
     }
-    // The first digit is one of a, and nothing is above it.
+    // The first digit belongs to a, and there is none above it.
     place.a += rest * a_stride;
     return place;
 #else
@@ -128,7 +128,7 @@ fn place_of(i: u32, entry: Entry) -> Place {
 #endif
 }
 
-// The place of value i, which is behind this one.
+// The place of value i, which follows this one.
 fn after(place: Place, i: u32, entry: Entry) -> Place {
     if place.j + 1u < entry.n {
         var next = place;
@@ -148,12 +148,12 @@ fn after(place: Place, i: u32, entry: Entry) -> Place {
 #endif
 }
 
-// The products of factors that lie at i of a and at j of b.
+// The products of values i of a and values j of b.
 fn products(i: vec4<u32>, j: vec4<u32>) -> vec4<E> {
     return vec4(a[i.x], a[i.y], a[i.z], a[i.w]) * vec4(b[j.x], b[j.y], b[j.z], b[j.w]);
 }
 
-// The place of b after j, in a row of n.
+// The index in b after j, wrapping around at n.
 fn turned(j: u32, n: u32) -> u32 {
     return select(j + 1u, 0u, j + 1u == n);
 }
@@ -166,7 +166,7 @@ fn quad(v: u32, tile: Tile) -> vec4<E> {
     var entry = entry_in_tile(e, tile);
     var place = place_of(v - start, entry);
     if place.left * entry.n - place.j >= 4u {
-        // All in one row, without a branch. A row of b ends wherever its place is 0 again.
+        // All in one row of a, without a branch. A row of b ends where its index returns to 0.
         let j1 = turned(place.j, entry.n);
         let j2 = turned(j1, entry.n);
         let j3 = turned(j2, entry.n);
@@ -179,7 +179,7 @@ fn quad(v: u32, tile: Tile) -> vec4<E> {
     var j = vec4(place.b_row + place.j);
     for (var k = 1u; k < 4u; k += 1u) {
         let u = v + k;
-        // Behind the last value its place stays.
+        // After the last value, its place is reused.
         if u < end {
             place = after(place, u - start, entry);
         } else if u < p.total {

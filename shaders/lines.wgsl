@@ -1,24 +1,25 @@
-// One value for each line of the elements of x, the values along an axis, or every value by what its line comes to. The
-// functions are those of lib/lines.wgsl.
+// Reduces each line of the elements of x (the values along an axis) to one value, or maps every value by the statistics
+// of its line. The functions are in lib/lines.wgsl.
 //
-// HELD and APART: lines that p.lanes invocations go through; the units of `items` are lines. HELD: values side by side,
-// up to 16 of them an invocation's, in registers. APART: neighbouring invocations go through neighbouring lines. PART
-// and APPLY: tiles of longer lines, a workgroup each, [element, line, tile, number among the long ones] in `items`;
-// what a tile comes to is left in `out`, and what the values of a line need to know of it is found in `known`.
+// HELD and APART: p.lanes invocations process a line; the units of `items` are lines. HELD: neighbouring invocations
+// process neighbouring values, with up to 16 values per invocation in registers. APART: neighbouring invocations
+// process neighbouring lines. PART and APPLY: tiles of longer lines, one workgroup each, [element, line, tile, index
+// among the long lines] in `items`. PART writes the statistics of a tile to `out`; APPLY reads the prepared constants
+// of a line from `known`.
 
 struct Params {
     first_group: u32,
     groups: u32,
     x_base: u32,
     elements: u32,
-    // 0 where each element is one line.
+    // 0 if each element is one line.
     rank: u32,
     axis: u32,
     eps: f32,
-    ones: u32, // bits that no compiler knows: see ends.wgsl
+    ones: u32, // all set, but unknown to the compiler: see ends.wgsl
     lanes: u32, // a power of two
     units: u32,
-    entries: u32, // where they begin
+    entries: u32, // offset of the entries in items
 }
 
 @group(0) @binding(0) var<uniform> p: Params;
@@ -47,10 +48,10 @@ const TILE = 4096u;
 #include "lines"
 
 struct Line {
-    // Where it begins, counted from the first value of the batch.
+    // Offset of the first value from the first value of the batch.
     begin: u32,
     count: u32,
-    // From one value to the next.
+    // Distance from one value to the next.
     step: u32,
 }
 
@@ -73,8 +74,8 @@ fn line_of(e: u32, number: u32) -> Line {
 var<workgroup> sh_sums: array<vec2<f32>, WG>;
 var<workgroup> sh_keys: array<u32, WG>;
 
-// The sum over the invocations that share a line, `apart` from one to the next, for all of them. To be called in
-// uniform control flow.
+// The sum over the invocations that share a line, which are `apart` indices apart; all of them get it. Must be called
+// in uniform control flow.
 fn tree_sum(v: vec2<f32>, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec2<f32> {
     if lanes == 1u {
         return v;
@@ -112,7 +113,7 @@ fn total(v: vec4<f32>) -> f32 {
 }
 
 #if EXP
-// Finite, so that differences from it are numbers.
+// Finite, so that differences from it are not NaN.
 fn shift_of(highest: f32) -> f32 {
     return select(highest, 0.0, is_nan(highest) || is_infinite(highest));
 }
@@ -121,7 +122,7 @@ fn shift_of(highest: f32) -> f32 {
 fn moments(near: f32, sums: vec2<f32>, n: f32) -> vec4<f32> {
     let rest = sums.x / max(n, 1.0);
     let squares = fma(-sums.x, rest, sums.y);
-    // By the bits of what is below zero: a driver makes max(…, 0) of a comparison, and loses a NaN.
+    // Tests for negative values by their bits: a driver implements max(…, 0) as a comparison and loses a NaN.
     let bits = bitcast<u32>(squares);
     let below = bits >= 0x80000000u && bits <= 0xff800000u;
     return vec4(near, rest, select(squares, 0.0, below), n);
@@ -129,7 +130,7 @@ fn moments(near: f32, sums: vec2<f32>, n: f32) -> vec4<f32> {
 #endif
 
 #if APART
-// What the values of a line come to.
+// The statistics of a line.
 fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32> {
     let base = p.x_base + line.begin;
     let end = line.count;
@@ -192,7 +193,7 @@ fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32
 #endif
 }
 #else
-// Up to 16 values of an invocation, and which of them there are: the end of the line less the first one's place.
+// Up to 16 values of an invocation.
 struct Held {
     a: vec4<f32>,
     b: vec4<f32>,
@@ -225,7 +226,7 @@ fn apart4(v: vec4<f32>, near: f32, k: u32, end: u32, lanes: u32) -> vec4<f32> {
 }
 #endif
 
-// What values come to together. Of softmax they become exponentials.
+// The statistics of the held values. For softmax, the values become exponentials.
 fn known_of(held: ptr<function, Held>, k: u32, end: u32, n: f32, lid: u32, lane: u32, lanes: u32) -> vec4<f32> {
     let a = (*held).a;
     let b = (*held).b;
@@ -324,7 +325,7 @@ fn there4(k: u32, end: u32, lanes: u32) -> vec4<bool> {
     return vec4(k, k + lanes, k + 2u * lanes, k + 3u * lanes) < vec4(end);
 }
 
-// Every lanes-th value from k on, and 0 behind the end.
+// Every lanes-th value from k on, and 0 beyond the end.
 fn four(base: u32, k: u32, end: u32, step: u32, lanes: u32) -> vec4<f32> {
     let there = there4(k, end, lanes);
     var v = vec4(0.0);

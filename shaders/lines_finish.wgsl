@@ -1,5 +1,5 @@
-// What the tiles of each long line come to together, or what its values need to know of that: [first tile, tiles, place
-// of the result] in `items`, a workgroup each.
+// Merges the statistics of the tiles of each long line into its result, or into the constants that its values need:
+// [first tile, tiles, index of the result] in `items`, one workgroup each.
 
 struct Params {
     first_group: u32,
@@ -18,7 +18,7 @@ struct Params {
 @group(0) @binding(3) var<storage, read> parts: array<vec4<f32>>;
 
 const WG = 256u;
-// Tiles that an invocation merges in one chain of its own: keeps the chains short however long the line is.
+// Tiles that an invocation merges in one chain: keeps chains short however long the line is.
 const CHAIN = 32u;
 
 #include "grid"

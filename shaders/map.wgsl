@@ -1,8 +1,8 @@
-// y = f(x), value by value: SCALE s·x, NEG −x (U32: of a float, whose sign is turned), COPY x, FILL s, of one word or
-// two.
+// y = f(x), value by value: SCALE s·x, NEG −x (U32: of a float, by flipping its sign bit), COPY x, FILL s, of one or
+// two words.
 //
-// Four values at a time: y begins at a multiple of four, x wherever p.x_base says. The values beyond the last, up to
-// three, are slack of y's buffer. Of f16 what is copied are words of two, and p.x_base counts halves.
+// Four values at a time: y begins at a multiple of four, x at p.x_base. Up to three values after the last are slack of
+// y's buffer. f16 is copied in words of two, and p.x_base counts halves.
 
 struct Params {
     first_group: u32,
@@ -23,7 +23,7 @@ struct Params {
 
 const WG = 256u;
 const TILE = 2048u;
-// Quads of an invocation, all loaded before any is stored.
+// Quads per invocation, all loaded before any is stored.
 const QUADS = TILE / (4u * WG);
 
 #include "grid"
@@ -32,7 +32,7 @@ const QUADS = TILE / (4u * WG);
 
 fn words_from(base: u32, q: u32) -> vec4<E> {
 #if F16
-    // The words after the last half may be behind the last quad; nothing is taken from them then.
+    // The word after the last half may be beyond the last quad; it is not used then.
     let at = min(q + base / 4u, arrayLength(&x) - 1u);
 #else
     let at = q + base / 4u;

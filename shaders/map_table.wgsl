@@ -1,8 +1,8 @@
-// y = f(x), value by value: `value` is a row of the table in src/ops/maps. Of f16 two halves to a word; what is
-// computed is f32.
+// y = f(x), value by value: `value` is a row of the table in src/ops/maps. f16 is packed two to a word and computed in
+// f32.
 //
-// Four words at a time: y begins at a multiple of four, x wherever p.x_base says, counted in values. The values beyond
-// the last, in its quad, are slack of y's buffer.
+// Four words at a time: y begins at a multiple of four, x at p.x_base, counted in values. The values after the last, in
+// its quad, are slack of y's buffer.
 
 struct Params {
     first_group: u32,
@@ -19,7 +19,7 @@ struct Params {
 @group(0) @binding(2) var<storage, read> x: array<vec4<E>>;
 
 #if F16
-// What is computed.
+// The type used in computations.
 alias V = f32;
 const PER_WORD = 2u;
 #else
@@ -28,7 +28,7 @@ const PER_WORD = 1u;
 #endif
 const WG = 256u;
 const TILE = 2048u;
-// Quads of an invocation, all loaded before any is stored.
+// Quads per invocation, all loaded before any is stored.
 const QUADS = TILE / (4u * WG);
 
 #include "grid"
@@ -41,7 +41,7 @@ const QUADS = TILE / (4u * WG);
 #endif
 #generate "map_table"
 
-// From word `base` on; the last quad that has a value is the last that is read.
+// Words from word `base` on. Nothing is read beyond the last quad that has a value.
 fn words_from(base: u32, q: u32) -> vec4<E> {
     let last = (p.x_base + p.values - 1u) / (4u * PER_WORD);
     let at = q + base / 4u;
@@ -94,7 +94,7 @@ fn main(
     }
     let s = bitcast<V>(p.s);
     let t = bitcast<V>(p.t);
-    // A batch of no values has no workgroup.
+    // An empty batch has no workgroups.
     let quads = (p.values - 1u) / (4u * PER_WORD) + 1u;
     let first = group * (TILE / 4u) + lid;
     var values: array<vec4<E>, QUADS>;

@@ -1,10 +1,10 @@
 // c = residual + f(scale · a b + bias), matrix by matrix; a, b or both may be stored transposed.
 //
-// A workgroup makes a tile of one product. It stages 16 columns of a and rows of b, and an invocation sums its results,
-// squares of four by four, in registers. What the next stage needs is loaded meanwhile, by quads where both operands
+// A workgroup computes a tile of one product. It stages 16 columns of a and 16 rows of b, and an invocation sums its
+// results in registers, in squares of four by four. The next stage is loaded meanwhile, by quads if both operands
 // allow.
 //
-// HALVES: a, b, bias and residual hold f16, and their places are counted in it; sums and c are f32.
+// HALVES: a, b, bias and residual hold f16, and their offsets count halves; sums and c are f32.
 //
 // Sums are blocked by at most 512 products: a depth of at most 512 + ⌈k / 512⌉.
 

@@ -1,11 +1,11 @@
-// c = residual + f(scale · a b + bias) of f16 on cooperative matrices; a, b or both (LEFT, RIGHT) may be stored
+// c = residual + f(scale · a b + bias) for f16, on cooperative matrices; a, b or both (LEFT, RIGHT) may be stored
 // transposed.
 //
-// A workgroup makes a tile of one product. It stages some columns of a and rows of b as they are stored, and a subgroup
-// of 32 sums its part of the tile in matrices of SIDE x SIDE, SIDE products at a time: 16, or 8 (EIGHT), where
-// subgroups may be of fewer lanes. What the next stage needs is loaded meanwhile. Sums are f32, and c, or f16 (RESULT)
-// where all rows of results are whole quads of words. a and b are made of whole quads of words, eight values, or LOOSE:
-// of any values at all.
+// A workgroup computes a tile of one product. It stages some columns of a and rows of b in their stored order, and a
+// subgroup of 32 sums its part of the tile in matrices of SIDE x SIDE, SIDE products at a time: 16, or 8 (EIGHT), where
+// subgroups may have fewer lanes. The next stage is loaded meanwhile. Sums are f32. c is f32, or f16 (RESULT) if all
+// rows of results consist of whole quads of words. a and b consist of whole quads of words (eight values), or with
+// LOOSE of any number of values.
 //
 // Sums are a chain of ⌈k / SIDE⌉ additions of SIDE products.
 
@@ -16,14 +16,14 @@
 @group(0) @binding(4) var<storage, read_write> list: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read_write> bias: array<u32>;
 @group(0) @binding(6) var<storage, read_write> residual: array<u32>;
-// c again.
+// The same buffer as c.
 @group(0) @binding(7) var<storage, read_write> c_words: array<vec4<u32>>;
 
 #include "grid"
 #include "half_of"
 #include "product"
 
-// In p.epilogue: c is f16.
+// Flag of p.epilogue: c is f16.
 const RESULT = 32u;
 
 fn bias_value(i: u32) -> f32 {
@@ -34,18 +34,18 @@ fn residual_value(i: u32) -> f32 {
     return half_of(residual[i / 2u], i);
 }
 
-// Four values from two words, bit by bit.
+// The four f16 values in two words, with their bits unchanged.
 fn halves(words: vec2<u32>) -> vec4<f16> {
     return vec4<f16>(vec4<f32>(unpack2x16float(words.x), unpack2x16float(words.y)));
 }
 
 #if LOOSE
-// Values of eight before the end of a row.
+// How many of eight values from `along` on are before the end of a row.
 fn values_left(along: u32, end: u32) -> u32 {
     return min(max(end, along) - along, 8u);
 }
 
-// Eight values from any place on, of the two quads of words that have them: the first n, and zeros.
+// Eight values from any index on, given the two quads of words that contain them: the first n, then zeros.
 fn unit_of(low: vec4<u32>, high: vec4<u32>, at: u32, n: u32) -> vec4<u32> {
     let two = (at & 4u) != 0u;
     let one = (at & 2u) != 0u;
@@ -59,7 +59,7 @@ fn unit_of(low: vec4<u32>, high: vec4<u32>, at: u32, n: u32) -> vec4<u32> {
     return unit & select(wanted, vec4(0xFFFFFFFFu), vec4(n) > vec4(1u, 3u, 5u, 7u));
 }
 
-// Behind the last quad there is nothing to read.
+// Nothing is read beyond the last quad.
 fn a_unit_from(at: u32, n: u32) -> vec4<u32> {
     let last = arrayLength(&a) - 1u;
     return unit_of(a[min(at / 8u, last)], a[min(at / 8u + 1u, last)], at, n);
@@ -75,7 +75,7 @@ fn sums_at(i: u32) -> vec4<f32> {
     return vec4(sh_c[i], sh_c[i + 1u], sh_c[i + 2u], sh_c[i + 3u]);
 }
 
-// Eight results of f16, to that quad of words.
+// Stores eight f16 results to quad `at` of words.
 fn put_halves(at: u32, low: vec4<f32>, high: vec4<f32>) {
     c_words[at] = vec4(
         pack2x16float(low.xy),
@@ -87,8 +87,8 @@ fn put_halves(at: u32, low: vec4<f32>, high: vec4<f32>) {
 
 #generate "matmul_matrix"
 
-// A subgroup's scratch to the result: what of it is inside. By quads, or where rows begin anywhere and nothing else is
-// to be done by values, so that what lanes store together lies side by side.
+// Stores the part of a subgroup's scratch that is inside the result. By quads; or, if rows begin anywhere and there is
+// no epilogue, by value, so that the lanes of a subgroup store adjacent values.
 fn put_matrix(o: Product, row0: u32, column0: u32, scratch: u32, lane: u32, lanes: u32) {
     if row0 >= o.m || column0 >= o.n {
         return;

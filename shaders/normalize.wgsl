@@ -1,7 +1,7 @@
-// y = x / ‖x‖₂ for every element; an element of zeros stays as it is.
+// y = x / ‖x‖₂ for every element; an element of zeros is unchanged.
 //
-// One workgroup an element. The sum of squares is taken of values scaled by a power of two to about 1, so that it
-// neither overflows nor vanishes, whatever the norm.
+// One workgroup per element. Values are scaled by a power of two to about 1 before they are squared and summed, so that
+// the sum neither overflows nor vanishes, whatever the norm.
 
 struct Params {
     first_group: u32,
@@ -18,7 +18,7 @@ const WG = 256u;
 
 #include "grid"
 
-// The value of these bits times `scale`, also where the device takes subnormal numbers for zeros.
+// The value of these bits times `scale`, even if the device flushes subnormal numbers to zero.
 fn scaled(bits: u32, scale: f32) -> f32 {
     if (bits & 0x7f800000u) != 0u {
         return bitcast<f32>(bits) * scale;
@@ -44,7 +44,7 @@ fn main(
     let start = x_meta[group];
     let end = x_meta[group + 1u];
 
-    // Magnitudes compare as their bits do.
+    // Magnitudes compare like their bits.
     var largest = 0u;
     for (var i = start + lid; i < end; i += WG) {
         largest = max(largest, x[p.x_base + i] & 0x7fffffffu);
@@ -56,7 +56,7 @@ fn main(
             sh_bits[lid] = max(sh_bits[lid], sh_bits[lid + half]);
         }
     }
-    // 2^-e for the largest exponent e, kept among normal numbers.
+    // 2^-e for the largest exponent e, clamped to normal numbers.
     let exponent = clamp(workgroupUniformLoad(&sh_bits[0]) >> 23u, 1u, 253u);
     let scale = bitcast<f32>((254u - exponent) << 23u);
 

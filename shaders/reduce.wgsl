@@ -1,17 +1,18 @@
-// One word an element: a reduction of its values, or with PAIRS of two elements that meet.
+// One word per element: a reduction of its values, or with PAIRS of two paired elements.
 //
-// What is reduced: SUM (with ABS of the magnitudes), BOX (a word for each axis), NORM2, MAX, ARGMAX; of PAIRS, SUM of
-// the products over the overlap, and EQUAL after zero extension. RANK1: the elements of pairs are vectors; otherwise
-// boxes of p.rank axes.
+// The reductions are SUM (with ABS of the magnitudes), BOX (a word for each axis), NORM2, MAX and ARGMAX; for PAIRS,
+// SUM of the products over the overlap, and EQUAL after zero extension. RANK1: the elements of pairs are vectors;
+// otherwise they are boxes of p.rank axes.
 //
-// How depends on the element's own size alone. THREAD: elements of up to SHORT values, one an invocation. LANES: the
-// elements listed in items (all, when nothing is listed), LANE_COUNT invocations each. TILES: [element, first value,
-// slot] in items, a workgroup each; a tile that is not its element's only one leaves its part in partials[slot].
+// The method depends only on the element's own size. THREAD: elements of up to SHORT values, one invocation each.
+// LANES: the elements listed in items (all, if none are listed), LANE_COUNT invocations each. TILES: [element, first
+// value, slot] in items, one workgroup each; a tile writes its part to partials[slot], unless it is the only tile of
+// its element.
 
 struct Params {
     first_group: u32,
     groups: u32,
-    // Elements of this stage, and whether items lists them.
+    // Number of elements in this dispatch, and whether items lists them.
     count: u32,
     listed: u32,
     a_base: u32,
@@ -49,21 +50,21 @@ const TILE = 4096u;
 #include "grid"
 #include "reduce"
 
-// An element, or a pair, at work.
+// The element or pair being reduced.
 struct Item {
-    // Where the values begin.
+    // Offset of the values.
     a: u32,
-    // Values to go through.
+    // Values to reduce.
     size: u32,
 #if BOX
-    // Where the extents begin.
+    // Offset of the extents.
     extents: u32,
 #endif
 #if PAIRS
     b: u32,
     a_size: u32,
     b_size: u32,
-    // Where the extents begin.
+    // Offsets of the extents.
     a_extents: u32,
     b_extents: u32,
 #endif
@@ -97,7 +98,7 @@ fn open(e: u32) -> Item {
 #endif
 #else
 #if EQUAL
-    // First every value on the left, then every one on the right.
+    // First every value on the left, then every value on the right.
     let size = a_size + b_size;
 #else
     var size = 1u;
@@ -109,7 +110,7 @@ fn open(e: u32) -> Item {
     return Item(p.a_base + a_start, size, p.b_base + b_start, a_size, b_size, a_extents, b_extents);
 }
 
-// Where one index vector lies in both boxes.
+// The offsets of an index vector in both boxes, and whether it is inside them.
 struct Place {
     a: u32,
     b: u32,
@@ -159,13 +160,13 @@ fn place_of(item: Item, i: u32) -> Place {
 #endif
 #endif
 
-// The accumulator with value i of the item taken in.
+// The accumulator after value i of the item.
 #if SUM
 #if PAIRS
 fn take(acc: Acc, item: Item, i: u32) -> Acc {
     let place = place_of(item, i);
 #if F32
-    // Explicitly, so that vectors and boxes round alike.
+    // Explicit fma, so that vectors and boxes round alike.
     return fma(a[item.a + place.a], b[item.b + place.b], acc);
 #else
     return acc + a[item.a + place.a] * b[item.b + place.b];
@@ -178,7 +179,7 @@ fn take(acc: Acc, item: Item, i: u32) -> Acc {
 #if F32
     return acc + abs(x);
 #else
-    // Of an i32; the least one stays.
+    // The magnitude of an i32; the minimum is unchanged.
     return acc + bitcast<u32>(abs(bitcast<i32>(x)));
 #endif
 #else
@@ -198,7 +199,7 @@ fn take(acc: Acc, item: Item, i: u32) -> Acc {
     if zero {
         return acc;
     }
-    // From the last axis on; each comes in front of those behind it.
+    // From the last axis on; each axis is put in front of those after it.
     var ends = nothing();
     var rest = i;
     for (var axis = p.rank - 1u; axis > 0u; axis -= 1u) {
@@ -223,7 +224,7 @@ fn take(acc: Acc, item: Item, i: u32) -> Acc {
 fn take(acc: Acc, item: Item, i: u32) -> Acc {
     var key = order_key(a[item.a + i]);
 #if F32
-    // Zeros are equal whatever their sign.
+    // Zeros are equal regardless of their sign.
     key = select(key, 0x80000000u, key == 0x7fffffffu);
 #endif
     return combine(acc, Acc(key, i));
@@ -250,7 +251,7 @@ fn take(acc: Acc, item: Item, i: u32) -> Acc {
 }
 #endif
 
-// The reduction of every `step`-th value from `begin` to before `end`, in four independent chains.
+// Reduces every `step`-th value from `begin` to before `end`, in four independent chains.
 fn reduce_run(item: Item, begin: u32, end: u32, step: u32) -> Acc {
 #if NORM2
     var top = 0u;

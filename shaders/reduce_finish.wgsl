@@ -1,5 +1,4 @@
-// The reduction of an element of several tiles from their parts: [element, first slot, slots] in items, a workgroup
-// each.
+// Reduces elements of several tiles from their parts: [element, first slot, slots] in items, one workgroup each.
 
 struct Params {
     first_group: u32,
@@ -15,8 +14,8 @@ struct Params {
 @group(0) @binding(3) var<storage, read> partials: array<Part>;
 
 const WG = 256u;
-// Parts that an invocation combines in one chain of its own, before it adds them to the parts before: keeps the
-// chains short however long the element is.
+// Parts that an invocation combines in one chain, before it adds the chain to the earlier ones: keeps chains short
+// however long the element is.
 const CHAIN = 32u;
 
 #include "grid"

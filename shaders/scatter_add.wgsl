@@ -1,8 +1,8 @@
-// Rows added up: every row of c is the sum of the rows of y, or of the sums of an earlier stage, that its list names;
-// zeros where it names none.
+// Sums of rows: every row of c is the sum of the rows of y, or of the sums of an earlier dispatch, that its list names;
+// zeros if it names none.
 //
-// A list is of 64 rows at most. It is added up by eights, in order, and then their sums, in order. A workgroup makes
-// p.tile consecutive values of c, and an invocation four at a time.
+// A list has at most 64 rows. They are summed in groups of eight, in order, and then the sums of the groups, in order.
+// A workgroup makes p.tile consecutive values of c, and an invocation four at a time.
 
 struct Params {
     first_group: u32,
@@ -18,21 +18,21 @@ struct Params {
 @group(0) @binding(2) var<storage, read> sums: array<vec4<E>>;
 @group(0) @binding(3) var<storage, read_write> c: array<vec4<E>>;
 @group(0) @binding(4) var<storage, read> c_meta: array<u32>;
-// Of each element of c: its first row, the values of a row.
+// For each element of c: its first row, the values per row.
 @group(0) @binding(5) var<storage, read> elements: array<vec2<u32>>;
-// Where the list of each row begins, and the end.
+// The offset of each row's list, and the end of the last.
 @group(0) @binding(6) var<storage, read> starts: array<u32>;
-// Where each source begins: among the sums if it has the flag SUMS, in y if not.
+// The offset of each source: among the sums if it has the flag SUMS, otherwise in y.
 @group(0) @binding(7) var<storage, read> sources: array<u32>;
 
 const WG = 256u;
-// Elements that the tables hold.
+// Elements that fit in the tables.
 const SPAN = 256u;
 const SUMS = 0x80000000u;
 const EIGHT = 8u;
 
 struct Entry {
-    // The first row, the values of a row.
+    // The first row, the values per row.
     at: vec2<u32>,
 }
 
@@ -65,7 +65,7 @@ fn one_of(source: u32, k: u32) -> E {
     return y[at / 4u][at % 4u];
 }
 
-// Values k .. k + 4 of a row of c. Sums begin with their first term and not with a zero: −0 stays what it is.
+// Values k .. k + 4 of a row of c. Sums begin with their first term instead of zero, so that −0 is preserved.
 fn sum_of_four(row: u32, k: u32) -> vec4<E> {
     let start = starts[row];
     let end = starts[row + 1u];
@@ -84,7 +84,7 @@ fn sum_of_four(row: u32, k: u32) -> vec4<E> {
     return all;
 }
 
-// Value k of it.
+// Value k of a row of c.
 fn sum_of_one(row: u32, k: u32) -> E {
     let start = starts[row];
     let end = starts[row + 1u];

@@ -1,8 +1,8 @@
-// c_ik = Σ_j a_ij ∘ b_jk for entries of matrices of vectors, by the definition. Plain: ∘ is convolution. KRON: it is
-// the Kronecker product.
+// c_ik = Σ_j a_ij ∘ b_jk for entries of matrices of vectors, by the definition. Plain: ∘ is convolution. KRON: ∘ is the
+// Kronecker product.
 //
-// Tiles and tables as in add.wgsl; c_meta says where the entries that are made here would begin if there were no
-// others. An invocation makes one value at a time. The terms of one j are added up first, then those sums.
+// Tiles and tables as in ambient.wgsl; c_meta holds the offsets that the entries computed here would have if there were
+// no others. An invocation makes one value at a time. The terms of one j are summed first, then those sums.
 
 struct Params {
     first_group: u32,
@@ -20,13 +20,13 @@ struct Params {
 @group(0) @binding(4) var<storage, read> b_meta: array<u32>;
 @group(0) @binding(5) var<storage, read_write> c: array<E>;
 @group(0) @binding(6) var<storage, read> c_meta: array<u32>;
-// Of an entry: its begin in c; the first entry of its row of a and of its column of b; inner extent, columns of b, 0,
-// 0, 0.
+// Per entry: its offset in c, the first entry of its row of a, the first of its column of b, inner extent; columns of
+// b, 0, 0, 0.
 @group(0) @binding(7) var<storage, read> entries: array<vec4<u32>>;
 
 const WG = 256u;
 const TILE = 512u;
-// Elements that the tables hold.
+// Elements that fit in the tables.
 const SPAN = 256u;
 
 struct Entry {
@@ -47,7 +47,7 @@ fn entry_of(e: u32) -> Entry {
 
 #include "tables"
 
-// Value q of the product of m values from a_at on and n from b_at on; 0 where there is none.
+// Value q of the product of m values from a_at on and n values from b_at on; 0 if there is none.
 fn term(q: u32, a_at: u32, m: u32, b_at: u32, n: u32) -> E {
     var sum = E(0);
 #if KRON

@@ -1,18 +1,19 @@
-// At every frequency the product of two matrices, of which each entry is a spectrum: y_ik = Σ_j x_ij x_jk.
+// At every frequency, the product of two matrices whose entries are spectra: y_ik = Σ_j x_ij x_jk.
 //
-// An invocation makes one frequency of a tile of 4 × 4 results: it loads four values of either factor for sixteen
-// products. Neighbours make neighbouring frequencies, and go on with the next tile of the same matrices.
+// An invocation computes one frequency of a tile of 4 × 4 results: it loads four values of each factor for sixteen
+// products. Neighbouring invocations compute neighbouring frequencies, and continue with the next tile of the same
+// matrices.
 //
-// `list` holds, for each workgroup, (frequencies, inner extent, begin of the tiles, first item) and (items, 0, 0, 0),
-// an item being a frequency of a tile; then, from p.tables on, where begins in it are counted from, the tables. A tile
-// is (begin of four rows, begin of four columns, 0, 0) and where its results go, a row each. Four rows, and four
-// columns, are where their spectra lie at each j.
+// `list` holds, for each workgroup, (frequencies, inner extent, offset of the tiles, first item) and (items, 0, 0, 0),
+// where an item is a frequency of a tile; then, from p.tables on, the tables, and offsets in `list` count from there. A
+// tile is (offset of four rows, offset of four columns, 0, 0) and the offsets of its results, one entry per row. Four
+// rows, and four columns, are the offsets of their spectra for each j.
 
 struct Params {
     first_group: u32,
     groups: u32,
     tables: u32,
-    add: u32, // to what is there
+    add: u32, // whether to add to the stored results
 }
 
 @group(0) @binding(0) var<uniform> p: Params;
@@ -21,12 +22,12 @@ struct Params {
 @group(0) @binding(3) var<storage, read> list: array<vec4<u32>>;
 
 const WG = 64u;
-// In the place of a spectrum that there is none: of an empty entry, or outside the matrix.
+// Instead of the offset of a spectrum, marks that there is none: for an empty entry, or outside the matrix.
 const NONE = 0xffffffffu;
 
 #include "grid"
 
-// What does not count comes from the first spectrum.
+// A missing spectrum reads the first one, whose values are ignored.
 fn spectrum(at: u32, f: u32) -> vec2<f32> {
     return x[select(at, 0u, at == NONE) + f];
 }
@@ -52,7 +53,7 @@ fn row_out(at: vec4<u32>, f: u32, re: vec4<f32>, im: vec4<f32>) {
     value_out(at.w, f, vec2(re.w, im.w));
 }
 
-// Of a row of results, real parts and imaginary ones.
+// Real and imaginary parts of a row of results.
 struct Row {
     re: vec4<f32>,
     im: vec4<f32>,
@@ -109,7 +110,7 @@ fn main(
         let b3 = spectrum(b_at.w, f);
         let re = vec4(b0.x, b1.x, b2.x, b3.x);
         let im = vec4(b0.y, b1.y, b2.y, b3.y);
-        // Not multiplied by zero: what does not count may be a NaN.
+        // Selected, not multiplied by zero: ignored values may be NaN.
         let there = b_at != vec4(NONE);
         let in0 = there & vec4(a_at.x != NONE);
         let in1 = there & vec4(a_at.y != NONE);

@@ -1,12 +1,11 @@
-// Runs of values copied, shifted, and perhaps turned round: c_i = x_(i + shift), or x_(n − 1 − i), zero where x has no
-// such value.
+// Copies runs of values, shifted or reversed: c_i = x_(i + shift), or x_(n − 1 − i), or zero where x has no such value.
 //
-// Element e of the result reads element e / size · stride + e % size of x, which is element e itself where size and
-// stride are 1, and a window otherwise; one beyond the last is empty. p.rank is 2 where a shift counts rows of whole
-// width, 1 where it counts values.
+// Element e of the result reads element e / size · stride + e % size of x, which is element e itself if size and stride
+// are 1, and a window otherwise; an element beyond the last is empty. p.rank is 2 if the shift counts rows of full
+// width, 1 if it counts values.
 //
-// An invocation makes four words at a time: four values, two complex ones, or eight halves. What places are counted in,
-// a unit, is a word or a half of one; p.words says how many of them a value takes. Tiles and tables as in add.wgsl.
+// An invocation makes four words at a time: four values, two complex ones, or eight halves. Indices count units: a unit
+// is a word, or a half for f16; p.words is the number of units per value. Tiles and tables as in ambient.wgsl.
 
 struct Params {
     first_group: u32,
@@ -31,9 +30,9 @@ struct Params {
 @group(0) @binding(4) var<storage, read> c_meta: array<u32>;
 
 const WG = 256u;
-// Elements that the tables hold.
+// Elements that fit in the tables.
 const SPAN = 256u;
-// Where elements are longer than this on average, four words mostly lie in one of them.
+// If elements are longer than this on average, four words mostly lie in one of them.
 const LONG = 32u;
 #if F16
 const UNITS = 8u;
@@ -41,7 +40,7 @@ const UNITS = 8u;
 const UNITS = 4u;
 #endif
 
-// In units: where the element's values begin in x, how many they are, and how much further on the result reads.
+// In units: offset of the element's values in x, their number, and the shift from an index of the result to x.
 struct Entry {
     at: vec4<u32>,
 }
@@ -61,7 +60,7 @@ fn entry_of(e: u32) -> Entry {
     if p.rank == 2u {
         let x_rows = x_meta[p.x_elements + 1u + 2u * source];
         let rows = c_meta[p.elements + 1u + 2u * e];
-        // Beyond these nothing is read, and the product below might not fit.
+        // Beyond these shifts nothing is read, and the product below could overflow.
         if p.shift >= i32(x_rows) || p.shift <= -i32(rows) {
             return Entry(vec4<u32>());
         }
@@ -77,7 +76,7 @@ fn quad_of_x(q: i32) -> vec4<u32> {
     return x[clamp(q, 0, i32(arrayLength(&x)) - 1)];
 }
 
-// Four words from word `at` on, which may lie before the first.
+// Four words from word `at` on, which may be before the first.
 fn words_from(at: i32) -> vec4<u32> {
     return shifted(quad_of_x(at >> 2u), quad_of_x((at >> 2u) + 1), u32(at & 3));
 }
@@ -135,7 +134,7 @@ fn unit_of(entry: vec4<u32>, i: u32) -> u32 {
 #endif
 }
 
-// UNITS units from u on.
+// UNITS units of the result from u on.
 fn quad(u: u32, tile: Tile) -> vec4<u32> {
     var e = place_in_tile(u / p.words, tile);
     var start = p.words * start_in_tile(e, tile);
@@ -178,7 +177,7 @@ fn main(
     let begin = p.words * tile.start / UNITS + lid;
     let end = (p.words * tile.end + UNITS - 1u) / UNITS;
     if tile.count == 1u {
-        // All of the tile in one element: nothing to search, and two quads under way at a time.
+        // The whole tile is in one element: no search, and two quads in flight at a time.
         let entry = sh_entry[0].at;
         let start = p.words * sh_start[0];
         for (var q = begin; q < end; q += 2u * WG) {

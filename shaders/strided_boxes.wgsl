@@ -1,9 +1,9 @@
-// Boxes of p.rank axes copied, each axis of x read from a shift on, backwards, or one value over and over, by any axis
-// of the result: zero where x has no such value. RANK2: of matrices.
+// Copies boxes of p.rank axes. Each axis of x is read along some axis of the result: from a shift on, backwards, or one
+// value repeatedly. The result is zero where x has no such value. RANK2: matrices.
 //
-// Along axis a of the result x is read from `first` on, `count` times, `stride` values apart, which may be a negative
-// number; an element's reading is in tables as in add.wgsl, and which element it reads is said in strided.wgsl. An
-// invocation makes one value at a time, or a word of two halves.
+// Along axis a of the result, x is read from `first` on, `count` times, `stride` values apart, where the stride may be
+// negative. These numbers are in tables as in ambient.wgsl; strided.wgsl says which element of x is read. An invocation
+// makes one value at a time, or a word of two halves.
 
 struct Params {
     first_group: u32,
@@ -16,7 +16,7 @@ struct Params {
     rank: u32,
     size: u32,
     stride: u32,
-    // For each axis of x, four bits: the axis of the result that it is read along.
+    // For each axis of x, four bits: the axis of the result along which it is read.
     along: u32,
     // Bit j: axis j is read backwards. Bit 8: an extent of 1 is repeated.
     flags: u32,
@@ -36,7 +36,7 @@ alias Value = u32;
 @group(0) @binding(4) var<storage, read> c_meta: array<u32>;
 
 const WG = 256u;
-// Elements that the tables hold.
+// Elements that fit in the tables.
 const SPAN = 64u;
 #if RANK2
 const AXES = 2u;
@@ -46,8 +46,8 @@ const AXES = 8u;
 
 struct Entry {
     begin: u32,
-    // The extent in the result, first, count, stride. Of axis 0 the extent is never asked for: RANK2 has the bits of 1
-    // / width there.
+    // The extent in the result, first, count, stride. The extent of axis 0 is never needed: RANK2 stores the bits of 1
+    // / width in its place.
     axes: array<vec4<u32>, AXES>,
 }
 
@@ -73,7 +73,7 @@ fn entry_of(e: u32) -> Entry {
     var entry = Entry();
     let source = e / p.size * p.stride + e % p.size;
     if source >= p.x_elements {
-        // No axis has a value to read; only the extents count.
+        // No axis has a value to read; only the extents matter.
         for (var a = 0u; a < p.rank; a += 1u) {
             entry.axes[a] = vec4(u32(extent_of_c(e, a)), 0u, 0u, 0u);
         }
@@ -88,7 +88,7 @@ fn entry_of(e: u32) -> Entry {
         entry.begin += p.x_base;
 #endif
 #endif
-        // Sums wrap where an axis has nothing to read, and nothing is read then.
+        // Sums wrap around if an axis has nothing to read, and nothing is read then.
         var stride = 1;
         for (var j = p.rank; j > 0u; j -= 1u) {
             let axis = j - 1u;
@@ -97,7 +97,7 @@ fn entry_of(e: u32) -> Entry {
             let extent = extent_of_c(e, a);
             let shift = p.shift[axis / 4u][axis % 4u];
             var first = max(0, -shift);
-            // Each difference is of what is not negative: together they would not fit where extents come near 2³¹.
+            // Each difference is of nonnegative numbers. Combined, they would overflow for extents near 2³¹.
             var count = max(0, min(extent - first, there - max(0, shift)));
             var step = stride;
             if (p.flags >> axis & 1u) != 0u {
@@ -122,7 +122,7 @@ fn entry_of(e: u32) -> Entry {
 
 #include "tables"
 
-// The value at place i of x, or zero.
+// The value at index i of x, or zero.
 fn value_at(i: u32, there: bool) -> Value {
     if !there {
         return Value();

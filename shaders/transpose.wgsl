@@ -1,7 +1,7 @@
-// Matrices turned over their diagonal: y[j, i] = x[i, j], each matrix where it was.
+// Transposes matrices: y[j, i] = x[i, j], each matrix at its own offset.
 //
-// A workgroup turns one tile in its memory, so that rows are read and written as they lie. A tile is (where its matrix
-// begins, rows, columns, its number among the tiles of the matrix, row of tiles by row).
+// A workgroup transposes one tile in workgroup memory, so that rows are read and written contiguously. A tile is
+// (offset of its matrix, rows, columns, its index among the tiles of the matrix in row-major order).
 
 struct Params {
     first_group: u32,
@@ -29,7 +29,7 @@ const WORDS = 2u;
 const WORDS = 1u;
 #endif
 
-// A row more than wide, so that a column meets in no bank.
+// One value wider than the tile, so that the values of a column are in different banks.
 var<workgroup> sh_tile: array<Value, SIDE * (SIDE + 1u)>;
 
 #include "grid"

@@ -1,6 +1,7 @@
-// Pieces of vectors, of any type of 32 bits, copied to where there is more room for them, with zeros behind, or less.
+// Copies pieces of vectors, of any 32-bit type, to longer places, padded with zeros, or to shorter ones.
 //
-// A workgroup does PIECES of the list: (begin in x, values there, begin in y, values wanted), at most 512.
+// A workgroup copies PIECES entries of the list: (offset in x, values available, offset in y, values wanted), at most
+// 512 values.
 
 struct Params {
     first_group: u32,

@@ -1,10 +1,10 @@
-// A value and its index, of which the better is kept: NaN before all, then the larger, then the lower index.
+// A value and its index. The better of two has NaN before any number, then the larger value, then the lower index.
 struct Best {
     value: f32,
     index: u32,
 }
 
-// The index where there is no value.
+// The index of no value.
 const NOWHERE = 0xffffffffu;
 
 fn better(x: Best, y: Best) -> Best {

@@ -1,4 +1,4 @@
-// What becomes of values that meet: PRODUCT the product; otherwise the sum, or with p.subtract the difference.
+// Combines paired values: PRODUCT multiplies; otherwise adds, or subtracts if p.subtract is set.
 fn combine(x: vec4<E>, y: vec4<E>) -> vec4<E> {
 #if PRODUCT
     return x * y;

@@ -1,4 +1,4 @@
-// Complex numbers as (re, im). Everything is fused as written, so that all kernels round alike.
+// Complex numbers as (re, im). fma is explicit, so that all kernels round alike.
 fn c_mul(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
     return vec2(fma(a.x, b.x, -(a.y * b.y)), fma(a.x, b.y, a.y * b.x));
 }

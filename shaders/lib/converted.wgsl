@@ -1,4 +1,4 @@
-// What conversions are bound to: y, four values at a time, and the words of x.
+// The bindings of conversions: y, four values at a time, and the words of x.
 struct Params {
     first_group: u32,
     groups: u32,

@@ -1,9 +1,9 @@
-// What a unit of work belongs to.
+// Maps a unit of work to its owner: (first unit of the owner, index of the owner).
 //
 // `items` holds the first entry of each workgroup, one more than there are workgroups, and from p.entries on the
-// entries: where the units of a thing begin, and which thing it is.
+// entries: (first unit of an owner, index of the owner).
 fn entry_of(group: u32, unit: u32) -> vec2<u32> {
-    // The last entry whose units begin here or before.
+    // The last entry whose first unit is at or before this one.
     var entry = items[group];
     var last = items[group + 1u];
     while entry < last {

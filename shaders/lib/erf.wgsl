@@ -9,7 +9,7 @@ fn erf_of(x: f32) -> f32 {
         p = fma(p, z, 0.128379147);
         return fma(x, p, x);
     }
-    // −log(1 − erf x), a polynomial without a constant.
+    // −log(1 − erf x), as a polynomial without a constant term.
     let t = min(abs(x), 4.2);
     var q = -2.14594891e-4;
     q = fma(q, t, 3.21997445e-3);

@@ -4,8 +4,8 @@ fn scaled(x: f32, n: i32) -> f32 {
     return opaque(x * bitcast<f32>(u32(half + 127) << 23u)) * bitcast<f32>(u32(n - half + 127) << 23u);
 }
 
-// x = n ln 2 + r, and p = e^r − 1 − r. The first part of ln 2 has so few bits that its products are exact, also
-// where fma is two operations.
+// x = n ln 2 + r, and p = e^r − 1 − r. The first part of ln 2 has so few bits that its products are exact, even where
+// fma is two operations.
 struct ExpParts {
     n: i32,
     r: f32,
@@ -24,7 +24,7 @@ fn exp_parts(x: f32) -> ExpParts {
     return ExpParts(i32(k), r, p * r * r);
 }
 
-// c eˣ, where c counts before what is too small for f32 is lost.
+// c eˣ. Multiplies by c before scaling by 2ⁿ, so that eˣ alone cannot underflow.
 fn exp_times(c: f32, x: f32) -> f32 {
     let e = exp_parts(clamp(x, -150.0, 89.0));
     return scaled(c * (1.0 + (e.r + e.p)), e.n);
@@ -49,7 +49,7 @@ fn exp2_of(x: f32) -> f32 {
 
 fn expm1_of(x: f32) -> f32 {
     let e = exp_parts(clamp(x, -18.0, 89.0));
-    // Half of 2ⁿ: all of 2¹²⁸ is infinite.
+    // Half of 2ⁿ, because 2¹²⁸ is infinite.
     let half = bitcast<f32>(u32(e.n + 126) << 23u);
     return select(2.0 * fma(half, e.r + e.p, half - 0.5), x, abs(x) < 2.0e-8);
 }

@@ -1,4 +1,4 @@
-// Factors a and b, value by value and by quads; places are counted in values. With HALVES they hold words of two f16.
+// The factors a and b, by value and by quad; indices count values. With HALVES the factors hold words of two f16.
 #if HALVES
 #include "half_of"
 
@@ -10,7 +10,7 @@ fn b_value(i: u32) -> E {
     return half_of(b[i / 2u], i);
 }
 
-// Of a multiple of four.
+// Loads a quad; i is a multiple of four.
 fn a_quad(i: u32) -> vec4<E> {
     return vec4(unpack2x16float(a[i / 2u]), unpack2x16float(a[i / 2u + 1u]));
 }
@@ -19,7 +19,7 @@ fn b_quad(i: u32) -> vec4<E> {
     return vec4(unpack2x16float(b[i / 2u]), unpack2x16float(b[i / 2u + 1u]));
 }
 
-// Four values from any place on; behind the last word there is nothing to read.
+// Four values from any index on. Nothing is read beyond the last word.
 fn a_four(i: u32) -> vec4<E> {
     let last = 2u * arrayLength(&a) - 1u;
     return vec4(a_value(i), a_value(min(i + 1u, last)), a_value(min(i + 2u, last)), a_value(min(i + 3u, last)));
@@ -40,7 +40,7 @@ fn b_quad(i: u32) -> vec4<E> {
     return b[i / 4u];
 }
 
-// Four values from any place on; behind the last quad there is nothing to read.
+// Four values from any index on. Nothing is read beyond the last quad.
 fn a_four(i: u32) -> vec4<E> {
     let q = i / 4u;
     return selected(a[q], a[min(q + 1u, arrayLength(&a) - 1u)], i);
@@ -52,7 +52,7 @@ fn b_four(i: u32) -> vec4<E> {
 }
 #endif
 
-// How the places of quads at this depth are turned.
+// The XOR swizzle of quad indices at this depth.
 fn turned(deep: u32) -> u32 {
     return ((deep >> 2u) & 3u) << 1u;
 }

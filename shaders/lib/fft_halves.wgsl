@@ -1,25 +1,27 @@
-// Transforms of 2 n real values by one of n complex ones, and back.
+// Transforms of 2 n real values by one complex transform of n values, and back.
 //
 // With z_j = x_2j + i x_(2j+1), w = e^(-πi k / n), and Z' the conjugate of Z at n - k:
 // 2 X_k = Z_k + Z'_k - i w (Z_k - Z'_k), and back 2 Z_k = X_k + X'_k + i conj(w) (X_k - X'_k).
 
-// 2 Z_k of X_k and X_(n - k), with real and imaginary part exchanged, for the forward transform to go back.
+// 2 Z_k from X_k and X_(n - k), with real and imaginary parts exchanged, so that a forward transform computes the
+// inverse.
 fn folded(k: u32, w: vec2<f32>, first: vec2<f32>, last: vec2<f32>) -> vec2<f32> {
     let real = k == 0u;
-    // Not multiplied: the imaginary parts that do not count may be NaN.
+    // Selected, not multiplied by zero: the ignored imaginary parts may be NaN.
     let a = vec2(first.x, select(first.y, 0.0, real));
     let b = vec2(last.x, select(-last.y, 0.0, real));
     return c_add(a + b, w.yx, a - b).yx;
 }
 
-// X_k of Z_k and Z_(n - k).
+// X_k from Z_k and Z_(n - k).
 fn unfolded(w: vec2<f32>, first: vec2<f32>, last: vec2<f32>) -> vec2<f32> {
     let mirrored = vec2(last.x, -last.y);
     let o = first - mirrored;
     return 0.5 * c_add(first + mirrored, w, vec2(o.y, -o.x));
 }
 
-// Two real values from word `at` of x on, as one complex value; and to y. Both loads are under way together.
+// Loads two real values, from word `at` of x on, as one complex value; pair_out stores them to y. Both loads are in
+// flight together.
 fn pair_in(at: u32) -> vec2<f32> {
     let first = x[at >> 1u];
     let next = x[(at + 1u) >> 1u];

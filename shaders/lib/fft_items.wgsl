@@ -1,7 +1,7 @@
-// Item i of the stage: (begin in x, begin in y, n, bits of the factor). Beyond the last one, an item of no values,
-// which reads and writes nothing.
+// Item i of the dispatch: (offset in x, offset in y, n, bits of the factor). Beyond the last item, an empty one, which
+// reads and writes nothing.
 //
-// Where items follow each other at equal distances, they are worked out instead of read, which is quicker.
+// If consecutive items are at equal distances, they are computed instead of read, which is faster.
 fn item_at(i: u32) -> vec4<u32> {
     if i >= p.items {
         return vec4(0u);

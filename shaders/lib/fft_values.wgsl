@@ -1,12 +1,12 @@
-// The values that a transform reads and writes, of an item (begin in x, begin in y, n, bits of the factor).
+// Loads and stores the values of a transform, for an item (offset in x, offset in y, n, bits of the factor).
 //
-// p.load says what x holds, p.store what y takes. An inverse transform is the forward one between two exchanges of real
-// and imaginary part.
-const REAL = 1u; // real values alone
-const HALF = 2u; // the first n / 2 + 1 values of a spectrum whose others are their conjugates; here n is odd
+// p.load says what x holds, p.store what y receives. An inverse transform is the forward one between two exchanges of
+// real and imaginary parts.
+const REAL = 1u; // real values only
+const HALF = 2u; // the first n / 2 + 1 values of a spectrum; the others are their conjugates; here n is odd
 const EXCHANGED = 4u;
 
-// Value i, zero from n on. p.x_base is in words.
+// Value i, or zero from n on. p.x_base is in words.
 fn value_in(item: vec4<u32>, i: u32) -> vec2<f32> {
     var z = vec2(0.0);
     if i < item.z {
@@ -20,7 +20,7 @@ fn value_in(item: vec4<u32>, i: u32) -> vec2<f32> {
                 let mirrored = 2u * i > item.z;
                 z = x[(p.x_base >> 1u) + item.x + select(i, item.z - i, mirrored)];
                 z.y = select(z.y, -z.y, mirrored);
-                // Not multiplied: it may be a NaN.
+                // Assigned, not multiplied by zero: it may be NaN.
                 if i == 0u {
                     z.y = 0.0;
                 }

@@ -1,9 +1,9 @@
-// c e^(r - h) for 0 <= h < 106 and small r. In fixed point, because compilers may take sums of floats apart and put
-// them together otherwise: then the error would grow with h.
+// c e^(r - h) for 0 <= h < 106 and small r. Uses fixed point, because compilers may reassociate sums of floats, and
+// then the error would grow with h.
 fn exp_minus(c: f32, h: f32, r: f32) -> f32 {
     let fixed = i32(h * 16777216.0) - i32(r * 16777216.0);
     let n = i32(round(f32(fixed) * 8.599132e-8));
-    // 11629079 / 2²⁴ and 5.77e-8 are ln 2.
+    // 11629079 / 2²⁴ + 5.77e-8 = ln 2.
     let f = fma(f32(n), 5.7699990e-8, f32(n * 11629079 - fixed) * 5.9604645e-8);
     var s = 1.3888889e-3;
     s = fma(s, f, 8.3333333e-3);
@@ -12,17 +12,18 @@ fn exp_minus(c: f32, h: f32, r: f32) -> f32 {
     s = fma(s, f, 0.5);
     s = fma(s, f, 1.0);
     s = fma(s, f, 1.0);
-    // In two steps and c first: the power alone may be below the smallest normal number, which many GPUs take as 0.
+    // The power is applied in two factors, after c: by itself it may be below the smallest normal number, which many
+    // GPUs flush to 0.
     let half = n / 2;
     return c * s * bitcast<f32>(u32(127 - half) << 23u) * bitcast<f32>(u32(127 - n + half) << 23u);
 }
 
-// x Φ(x), Φ(x) = erfc(-x / √2) / 2.
+// x Φ(x), where Φ(x) = erfc(-x / √2) / 2.
 //
-// The logarithm of erfc(z) e^(z²) / t, t = 1 / (1 + z / 2), is a polynomial of t to 1.2e-7 (Press et al., Numerical
-// Recipes, 6.2): no cancellation in the tail.
+// The logarithm of erfc(z) e^(z²) / t, t = 1 / (1 + z / 2), is a polynomial in t to within 1.2e-7 (Press et al.,
+// Numerical Recipes, 6.2), so the tail has no cancellation.
 fn gelu(x: f32) -> f32 {
-    // Beyond, the tail is 0. A NaN stays one.
+    // Beyond this range the tail is 0. NaN stays NaN.
     if x > 14.5 {
         return x;
     }
@@ -40,7 +41,7 @@ fn gelu(x: f32) -> f32 {
     s = fma(s, t, 0.37409196);
     s = fma(s, t, 1.00002368);
     s = fma(s, t, -1.26551223);
-    // Half the square of twelve bits is exact, and the rest is small.
+    // Half the square of twelve bits is exact, and the remainder is small.
     let high = bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
     let tail = exp_minus(0.5 * t * x, 0.5 * high * high, s - 0.5 * (x - high) * (x + high));
     return select(x - tail, tail, x < 0.0);

@@ -1,7 +1,7 @@
-// The linear index of a workgroup in its stage.
+// The linear index of a workgroup in its dispatch.
 //
-// A stage of more workgroups than one dimension takes is folded into x and y, and a long one is cut into several
-// dispatches; p.first_group is where this dispatch begins. Workgroups from p.groups on have nothing to do.
+// A dispatch with more workgroups than one dimension allows is folded into x and y, and a long one is split into
+// several; p.first_group is the first workgroup of this part. Workgroups from p.groups on are idle.
 fn group_index(wid: vec3<u32>, count: vec3<u32>) -> u32 {
     return p.first_group + wid.y * count.x + wid.x;
 }

@@ -1,7 +1,7 @@
-// What is known of a line, the values along an axis: of parts of it, put together by merge(), and what follows from it.
+// Statistics of a line (the values along an axis). merge() combines those of two parts.
 //
 // SUM: [Σ x, −, −, n]. SQUARES: [Σ x², −, −, n]. MOMENTS: [c, mean − c, Σ (x − mean)², n] for some c near the mean,
-// whose differences between parts are exact. EXP: [max x, Σ exp(x − max x), −, n].
+// chosen so that differences of c between parts are exact. EXP: [max x, Σ exp(x − max x), −, n].
 #include "ends"
 #include "nan"
 #if EXP
@@ -41,7 +41,7 @@ fn merge(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
 #endif
 }
 
-// The one value of a line.
+// The result of a line that is reduced to one value.
 #if REDUCED
 fn reduced(line: vec4<f32>) -> f32 {
 #if SUM
@@ -75,8 +75,8 @@ fn reduced(line: vec4<f32>) -> f32 {
 #endif
 #if !SUM
 #if !REDUCED
-// What the values of a line need to know of it: what is taken from them, in two parts, and what they are then
-// multiplied by, or for LOG less by.
+// The per-line constants for mapping values: the amount to subtract, in two parts, and then the factor to multiply by,
+// or for LOG another amount to subtract.
 fn prepared(line: vec4<f32>) -> vec4<f32> {
 #if MOMENTS
     return vec4(line.x, line.y, 1.0 / sqrt(line.z / line.w + p.eps), 0.0);
@@ -97,7 +97,7 @@ fn prepared(line: vec4<f32>) -> vec4<f32> {
 #endif
 #endif
 #if MAPPED
-// What a value of a line becomes.
+// The result for one value of a line.
 fn value(x: f32, line: vec4<f32>) -> f32 {
 #if MOMENTS
     return (opaque(x - line.x) - line.y) * line.z;

@@ -25,7 +25,7 @@ fn log_sum(k: f32, f: f32) -> f32 {
     return fma(k, 0.693359375, opaque(f + fma(k, -2.12194440e-4, log_tail(f))));
 }
 
-// Where the formulas give nothing: ∞, −∞ at zero, NaN below.
+// Special cases: ∞ at ∞, −∞ at zero, NaN below zero.
 fn log_ends(x: f32, y: f32) -> f32 {
     if x > 0.0 {
         return select(y, x, is_infinite(x));
@@ -41,7 +41,7 @@ fn log_of(x: f32) -> f32 {
 fn log2_of(x: f32) -> f32 {
     let parts = log_parts(x);
     let y = log_tail(parts.y);
-    // 0.44269504 is what log₂ e is above 1.
+    // 0.44269504 is log₂ e − 1.
     return log_ends(x, parts.x + (parts.y + (y + fma(y, 0.44269504, parts.y * 0.44269504))));
 }
 

@@ -1,4 +1,4 @@
-// The first result that p.mode keeps of a convolution with n values on the right.
+// Index of the first result that p.mode keeps, for a convolution with n values on the right.
 fn first_of(n: u32) -> u32 {
     switch p.mode {
         case 1u: { return (n - 1u) / 2u; } // same

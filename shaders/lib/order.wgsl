@@ -1,6 +1,7 @@
-// Order by integers: x < y exactly when order_key(x) < order_key(y). LEAST: when order_key(x) > order_key(y).
+// Integer keys for ordering: x < y exactly when order_key(x) < order_key(y); with LEAST, when order_key(x) >
+// order_key(y).
 //
-// No comparison of floats: a NaN is the largest key whatever a compiler assumes about it, and −0 lies just below +0.
+// Floats are never compared: NaN has the largest key whatever a compiler assumes about it, and −0 is just below +0.
 fn turned(key: u32) -> u32 {
 #if LEAST
     return ~key;
@@ -10,7 +11,7 @@ fn turned(key: u32) -> u32 {
 }
 
 #if F32
-// The key of -infinity, or for LEAST that of infinity: below it there is none.
+// The key of -infinity (LEAST: of infinity). No key is lower.
 const LOWEST_KEY = 0x007fffffu;
 
 fn order_key(x: f32) -> u32 {

@@ -1,5 +1,5 @@
-// Which elements of the two operands pair i brings together: p.pair_kind says how, p.pair_right is the right batch's
-// size, and pair_list holds the pairs that were listed.
+// The elements of the two operands in pair i. p.pair_kind says how elements pair up, p.pair_right is the size of the
+// right batch, and pair_list holds the listed pairs.
 fn pair_of(i: u32) -> vec2<u32> {
     switch p.pair_kind {
         case 0u: { return vec2(i, i); }

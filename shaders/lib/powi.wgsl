@@ -1,4 +1,4 @@
-// By multiplications, |n| ≤ 8.
+// xⁿ by repeated squaring, |n| ≤ 8.
 fn powi_of(x: f32, n: i32) -> f32 {
     var base = x;
     if n < 0 {

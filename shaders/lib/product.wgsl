@@ -1,8 +1,8 @@
-// What the kernels of matrix products share: parameters, the list of tiles, and what is done to a sum.
+// Shared by the kernels of matrix products: parameters, the list of tiles, and the epilogue.
 //
-// A tile has three entries: (begin of a, of b, of c, rows of the product), (inner extent, columns, row stride of a, of
-// b), (first row and first column of the tile, begin of the bias, 0). Nothing in it is looked up elsewhere, so that all
-// of it comes at once.
+// A tile has three entries: (offset of a, of b, of c, rows of the product), (inner extent, columns, row stride of a, of
+// b), (first row and first column of the tile, offset of the bias, 0). They need no further lookup, so all of them are
+// loaded at once.
 struct Params {
     first_group: u32,
     groups: u32,
@@ -17,7 +17,7 @@ struct Params {
     scale: E,
 }
 
-// What p.epilogue is made of.
+// Flags of p.epilogue.
 const SCALE = 1u;
 const BIAS = 2u;
 const RELU = 4u;
@@ -44,7 +44,7 @@ struct Product {
     column0: u32,
     bias: u32,
     residual: u32,
-    // Whether the rows of both operands begin at quads.
+    // Whether the rows of both operands are aligned to quads.
     quads: bool,
 }
 
@@ -61,7 +61,7 @@ fn product(group: u32) -> Product {
     );
 }
 
-// The results of a row from this column on; those beyond the last column mean nothing.
+// The results of a row from this column on. Those beyond the last column are meaningless.
 fn finished(o: Product, row: u32, column: u32, sums: vec4<E>) -> vec4<E> {
     var y = sums;
 #if F32
@@ -88,7 +88,7 @@ fn finished(o: Product, row: u32, column: u32, sums: vec4<E>) -> vec4<E> {
     return y;
 }
 
-// Up to four results that there are already.
+// Loads up to four results stored earlier.
 fn present(at: u32, count: u32) -> vec4<E> {
     var y = vec4<E>();
     y.x = c[at >> 2u][at & 3u];

@@ -1,5 +1,5 @@
-// a / b: of mantissas, with what is left over divided once more, because WGSL allows 2.5 units in the last place, and
-// that not for all divisors. A subnormal number counts as zero.
+// a / b. Divides the mantissas, and then the remainder once more, because WGSL allows an error of 2.5 ulp, and that
+// only for some divisors. Subnormal numbers count as zero.
 fn divided(a: f32, b: f32) -> f32 {
     let x = bitcast<u32>(a);
     let y = bitcast<u32>(b);
@@ -9,7 +9,7 @@ fn divided(a: f32, b: f32) -> f32 {
     let of_y = (y >> 23u) & 0xffu;
     let q = m / d;
     let quotient = scaled(q + fma(-q, d, m) / d, i32(of_x) - i32(of_y));
-    // Exponents from 1 to 254 are those of finite numbers that are not zero.
+    // Exponents from 1 to 254 are those of finite, nonzero numbers.
     if max(of_x - 1u, of_y - 1u) < 254u {
         return quotient;
     }

@@ -1,8 +1,8 @@
-// What a reduction accumulates, and how: nothing() is the reduction of no values, combine() that of two parts, result()
-// the word to write, and put() writes it for element e. tree() combines those of neighbouring invocations.
+// The accumulator of a reduction: nothing() is the reduction of no values, combine() joins two parts, result() is the
+// word to write, put() writes it for element e, and tree() combines neighbouring invocations.
 //
-// SUM: x + y. NORM2: [largest magnitude's bits, sum of the squares after scaling by norm_scale of them]. MAX: the
-// largest key. ARGMAX: [largest key, its lowest index]. With LEAST these are the minimum and its place. EQUAL: whether
+// SUM: x + y. NORM2: [bits of the largest magnitude, sum of the squares of values scaled by its norm_scale]. MAX: the
+// largest key. ARGMAX: [largest key, its lowest index]. With LEAST these are the minimum and its index. EQUAL: whether
 // anything differs. BOX: along each axis, one more than the largest index of a nonzero value.
 #if SUM
 alias Acc = E;
@@ -30,7 +30,7 @@ fn norm_exponent(magnitude: u32) -> u32 {
     return max(magnitude >> 23u, 1u);
 }
 
-// The power of two, in range for every exponent, that brings the magnitude between 2 and 4.
+// The power of two that scales the magnitude to between 2 and 4. It is in range for every exponent.
 fn norm_scale(magnitude: u32) -> f32 {
     return bitcast<f32>((255u - norm_exponent(magnitude)) << 23u);
 }
@@ -40,13 +40,13 @@ fn combine(x: Acc, y: Acc) -> Acc {
     let high = select(x, y, swap);
     let low = select(y, x, swap);
     let apart = norm_exponent(high.x) - norm_exponent(low.x);
-    // 2 to the power of -2 apart; below the smallest normal number nothing of the sum is left.
+    // 2^(-2 apart). Below the smallest normal number, nothing of the sum remains.
     let scale = bitcast<f32>(select(0u, (127u - 2u * apart) << 23u, apart <= 63u));
     return Acc(high.x, bitcast<u32>(fma(bitcast<f32>(low.y), scale, bitcast<f32>(high.y))));
 }
 
 fn result(x: Acc) -> u32 {
-    // Infinities and NaN are told by the magnitude alone; the sum beside them means nothing.
+    // The magnitude alone determines infinities and NaN; the sum beside it is then meaningless.
     if x.x > 0x7f800000u {
         return 0x7fc00000u;
     }
@@ -119,7 +119,7 @@ fn combine(x: Acc, y: Acc) -> Acc {
     return Acc(max(x.low, y.low), max(x.high, y.high));
 }
 
-// Bindings are checked for 16 bytes, so a part is stored as two.
+// Binding sizes are checked against 16 bytes, so a part is stored as two values of 16 bytes.
 alias Part = vec4<u32>;
 
 fn put(e: u32, x: Acc) {
@@ -139,8 +139,8 @@ fn put(e: u32, x: Acc) {
 
 var<workgroup> sh_acc: array<Acc, WG>;
 
-// Combines over each run of `lanes` invocations, a power of two; the first of them gets the whole. To be called in
-// workgroup-uniform control flow, once.
+// Combines each run of `lanes` invocations, a power of two; the first of each run gets the result. Must be called once,
+// in workgroup-uniform control flow.
 fn tree(acc: Acc, lid: u32, lanes: u32) -> Acc {
     sh_acc[lid] = acc;
     for (var half = lanes / 2u; half > 0u; half /= 2u) {

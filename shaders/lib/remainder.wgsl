@@ -1,11 +1,11 @@
-// The mantissa of a finite number as an integer below 2²⁴, and the exponent of its last bit, from 1 on.
+// The mantissa of a finite number as an integer below 2²⁴, and the biased exponent of its last bit, at least 1.
 fn digits(size: u32) -> vec2<u32> {
     let exponent = size >> 23u;
     return vec2(select(size & 0x7fffffu, (size & 0x7fffffu) | 0x800000u, exponent > 0u), max(exponent, 1u));
 }
 
-// What is left of x divided by s, of x's sign: by integers, eight digits at a time, and so without error. s is finite
-// and not zero.
+// The remainder of x / s, with the sign of x. Uses integers, eight bits at a time, and is therefore exact. s is finite
+// and nonzero.
 fn remainder(x: f32, s: f32) -> f32 {
     if is_infinite(x) {
         return no_number(x);
@@ -22,7 +22,7 @@ fn remainder(x: f32, s: f32) -> f32 {
         rest = (rest << step) % b.x;
         left -= step;
     }
-    // Back to a float: the leading bit moves to its place, as far as the exponent goes.
+    // Back to a float: shifts the leading bit into place, as far as the exponent allows.
     let up = min(countLeadingZeros(rest) - 8u, b.y - 1u);
     let moved = rest << up;
     let exponent = select(0u, b.y - up, moved >= 0x800000u);

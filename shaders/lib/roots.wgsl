@@ -1,9 +1,9 @@
-// √x within one unit in the last place; of a square without error. WGSL allows itself four.
+// √x to within one ulp, and exact for squares. WGSL allows an error of four.
 fn sqrt_of(x: f32) -> f32 {
     if !(x > 0.0) || is_infinite(x) {
         return select(x, no_number(x), x < 0.0);
     }
-    // Far from both ends, so that no square is lost there.
+    // Scales away from both ends of the range, so that no square is lost.
     let small = x < 0x1p-60f;
     let large = x > 0x1p60f;
     let v = x * select(select(1.0, 0x1p60f, small), 0x1p-60f, large);

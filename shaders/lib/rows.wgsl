@@ -1,5 +1,5 @@
-// i / width, by a multiplication with 1 / width: its relative error is below 2⁻²², so up to there it is at most one
-// off.
+// i / width, by multiplication with 1 / width. The relative error is below 2⁻²², so for i up to 2²² the quotient is off
+// by at most one.
 fn row_of(i: u32, width: u32, narrow: f32) -> u32 {
     if i >= 0x400000u {
         return i / width;

@@ -1,7 +1,7 @@
-// The element of the result that holds value v: the last e below n with c_meta[e] <= v.
+// The element of the result that contains value v: the last e below n with c_meta[e] <= v.
 //
-// All invocations of the workgroup search together, WG probes a round: three rounds for 16 million elements.
-// Needs v < c_meta[n], the same v in every invocation, and workgroup-uniform control flow.
+// All invocations of the workgroup search together, with WG probes per round: three rounds for 16 million elements.
+// Requires v < c_meta[n], the same v in every invocation, and workgroup-uniform control flow.
 var<workgroup> sh_found: u32;
 
 fn find_element(v: u32, n: u32, lid: u32) -> u32 {

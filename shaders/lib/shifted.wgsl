@@ -1,4 +1,4 @@
-// Four consecutive values that begin `shift` values into the quad `low` and end in the one after it.
+// Four consecutive values, starting `shift` values into the quad `low` and ending in the next quad, `high`.
 fn shifted(low: vec4<E>, high: vec4<E>, shift: u32) -> vec4<E> {
     switch shift {
         case 1u: { return vec4(low.yzw, high.x); }

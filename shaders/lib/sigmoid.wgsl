@@ -8,7 +8,7 @@ fn times_sigmoid(c: f32, t: f32) -> f32 {
 }
 
 fn silu_of(x: f32) -> f32 {
-    // An infinity times 0 is none.
+    // Clamped, because an infinity times 0 would be NaN.
     return times_sigmoid(max(x, -200.0), x);
 }
 

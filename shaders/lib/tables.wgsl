@@ -1,11 +1,11 @@
-// The elements that a tile of c meets, in workgroup memory where they are not more than SPAN.
+// The elements that a tile of c overlaps, cached in workgroup memory if there are at most SPAN.
 //
-// The kernel defines Entry, what it wants to know of an element, and entry_of(e), which reads it.
+// The kernel defines Entry, the data that it needs of an element, and entry_of(e), which reads it.
 struct Tile {
-    // The values of c.
+    // The range of values of c.
     start: u32,
     end: u32,
-    // The elements: `count` from `first` on.
+    // `count` elements, starting at `first`.
     first: u32,
     count: u32,
     tabled: bool,
@@ -15,7 +15,7 @@ var<workgroup> sh_start: array<u32, SPAN + 1u>;
 var<workgroup> sh_entry: array<Entry, SPAN>;
 var<workgroup> sh_count: u32;
 
-// Finds the elements of values [start, end), and fills the tables. Needs workgroup-uniform control flow.
+// Finds the elements of values [start, end) and fills the tables. Requires workgroup-uniform control flow.
 fn tile_of(start: u32, end: u32, lid: u32) -> Tile {
     let first = find_element(start, p.elements, lid);
     if lid == 0u {
@@ -59,7 +59,7 @@ fn entry_in_tile(e: u32, tile: Tile) -> Entry {
     return entry_of(tile.first + e);
 }
 
-// Which of the tile's elements holds value v of c: the last that begins at or before it.
+// The index in the tile of the element that contains value v of c: the last one that begins at or before v.
 fn place_in_tile(v: u32, tile: Tile) -> u32 {
     var e = 0u;
     var high = tile.count;

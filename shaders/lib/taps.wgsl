@@ -1,8 +1,9 @@
-// One tile of a convolution: TILE consecutive values of (x * y)_q = Σ_j x_{q-j} y_j, R of them an invocation.
+// One tile of a convolution: TILE consecutive values of (x * y)_q = Σ_j x_{q-j} y_j, R per invocation.
 //
-// x is the longer operand. An operand is read backwards where that makes a correlation of the convolution. A chunk of
-// CHUNK taps and the stretch of x that it meets are staged in workgroup memory, taps last to first, so that both are
-// walked upwards; the stretch slides through seven registers. R is odd, so that no two lanes of a warp meet in a bank.
+// x is the longer operand. Reading an operand backwards turns the convolution into a correlation. A chunk of CHUNK taps
+// and the stretch of x that it is multiplied with are staged in workgroup memory, taps last to first, so that both are
+// read in ascending order; the stretch slides through seven registers. R is odd, so that no two lanes of a warp access
+// the same bank.
 //
 // Sums are blocked: 28 taps, then a chunk, then all, a depth of 28 + 9 + ⌈n / 252⌉ for n taps.
 const WG = 64u;
@@ -41,11 +42,11 @@ fn y_value(w: Meeting, j: u32) -> E {
     return b[w.b_at + select(j, w.n - 1u - j, w.reversed)];
 }
 
-// Values q0 + R * lid ... of the tile that begins at q0. Both operands have values.
+// Values q0 + R * lid ... of the tile that begins at q0. Neither operand may be empty.
 fn convolve_tile(w: Meeting, q0: u32, lid: u32) -> array<E, R> {
     var all = array<E, R>();
     let tile = min(TILE, w.m + w.n - 1u - q0);
-    // The taps that meet x anywhere in the tile.
+    // The taps that overlap x anywhere in the tile.
     let first = select(0u, q0 + 1u - w.m, q0 + 1u > w.m);
     let end = min(w.n, q0 + tile);
     for (var j0 = first; j0 < end; j0 += CHUNK) {
@@ -127,7 +128,7 @@ fn convolve_tile(w: Meeting, q0: u32, lid: u32) -> array<E, R> {
     return all;
 }
 
-// What meets in pair i of the plan, and how: p.a_base, p.b_base and p.reversed say where and which way round.
+// The operands of pair i of the plan, as p.a_base, p.b_base and p.reversed say.
 fn meeting_of(i: u32) -> Meeting {
     let pair = pair_of(i);
     let a_start = a_meta[pair.x];

@@ -1,9 +1,9 @@
-// The binary digits of 2 / π, behind 32 zeros.
+// The binary digits of 2 / π, after 32 zeros.
 const DIGITS = array<u32, 8>(
     0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu,
 );
 
-// The upper half of a product of 32 bits each.
+// The upper 32 bits of a product of two 32-bit numbers.
 fn high_word(a: u32, b: u32) -> u32 {
     let low = (a & 0xffffu) * (b & 0xffffu);
     let mixed = (a & 0xffffu) * (b >> 16u);
@@ -25,8 +25,8 @@ fn turned(x: f32) -> Turned {
         let r = opaque(fma(k, -4.83751297e-4, opaque(fma(k, -1.5703125, x))));
         return Turned(i32(k), fma(k, -7.54978996e-8, r));
     }
-    // By integers, for any exponent: the digits of 2 / π that neither give whole turns nor are too small, times 24 bits
-    // of x.
+    // In integers, for any exponent: 24 bits of x times the digits of 2 / π, without those that only give whole turns
+    // and those that are too small.
     let bits = bitcast<u32>(x);
     let first = ((bits >> 23u) & 0xffu) - 120u;
     let at = first / 32u;
@@ -40,7 +40,8 @@ fn turned(x: f32) -> Turned {
     let middle = m * w.y;
     let low = middle + high_word(m, w.z);
     let high = m * w.x + high_word(m, w.y) + select(0u, 1u, low < middle);
-    // Two bits of quarters, then the fraction, from half a quarter on as what is missing.
+    // Two bits count quarter turns, and the rest is the fraction. From half a quarter on, the quarter is rounded up and
+    // the fraction becomes negative.
     let fraction = (high << 2u) | (low >> 30u);
     let q = i32((high >> 30u) + (fraction >> 31u));
     let r = f32(bitcast<i32>(fraction)) * 3.65729530e-10;
@@ -50,7 +51,7 @@ fn turned(x: f32) -> Turned {
     return Turned(q, r);
 }
 
-// The sine of q quarters of a turn and r more.
+// sin(q π/2 + r).
 fn quarter(q: i32, r: f32) -> f32 {
     let z = r * r;
     let s = fma(r * z, fma(z, fma(z, -1.95152959e-4, 8.33216087e-3), -0.166666546), r);

@@ -1,5 +1,4 @@
-// Bits of x, whatever they mean: four words or one unit from any place, which is counted in units. A unit is a word, or
-// a half of f16.
+// Loads raw bits of x: four words or one unit from any index. Indices count units; a unit is a word, or a half for f16.
 #if F16
 const QUAD = 8u;
 #else
@@ -26,7 +25,7 @@ fn run(at: u32) -> vec4<u32> {
 #endif
 }
 
-// Four words whose unit `lane` becomes unit `at` of x.
+// `words`, with unit `lane` replaced by unit `at` of x.
 fn with_unit(words: vec4<u32>, lane: u32, at: u32) -> vec4<u32> {
     var result = words;
 #if F16

@@ -1,12 +1,12 @@
-//! The account of device memory: what every byte that is asked of wgpu is for, and whether there is room for more.
+//! Accounting of device memory: the purpose of every byte requested from wgpu, and whether an allocation fits.
 //!
-//! Plain data behind the pool's lock. Bytes are reserved before a buffer is made and released after it is destroyed, so
-//! the sum is never below what wgpu holds.
+//! Plain data behind the pool's lock. Bytes are reserved before a buffer is created and released after it is destroyed,
+//! so the sum is never below what wgpu holds.
 
 use crate::machine::Memory;
 use crate::{Error, Result};
 
-/// What bytes are for.
+/// The purpose of an allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Use {
     Tensor,
@@ -17,7 +17,7 @@ pub(super) enum Use {
 }
 
 impl Use {
-    /// Its place among the uses that are not tensors.
+    /// Index among the non-tensor uses; `None` for tensors.
     fn staging(self) -> Option<usize> {
         match self {
             Use::Tensor => None,
@@ -28,28 +28,30 @@ impl Use {
     }
 }
 
-/// Bytes given up that recorded or running work may still use.
+/// Released bytes that recorded or running work may still use.
 pub(super) struct Leaving {
     pub what: Use,
     pub bytes: u64,
     /// The last submission that may use them; 0 for none.
     pub after: u64,
-    /// The buffer; `None` where wgpu owns it.
+    /// The buffer; `None` if wgpu owns it.
     pub raw: Option<wgpu::Buffer>,
 }
 
-/// How much is moved and recorded at a time. Without a limit this is what is fastest; under one a 64th of it, so that a
-/// few pieces on their way leave the rest to tensors.
+/// Transfer sizes and the number of dispatches per submission.
+///
+/// Without a memory limit these are the fastest sizes. With a limit each takes at most a 64th of it, so that a few
+/// pieces in flight leave the rest to tensors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Sizes {
-    /// Bytes of an upload buffer. Large transfers are cut into pieces of this, so that the copy of one overlaps the
-    /// transfer of the one before.
+    /// Bytes of an upload buffer. Large transfers are split into pieces of this size, so that copying one piece
+    /// overlaps the transfer of the previous one.
     pub upload: u64,
-    /// Bytes of the two kinds of buffers that results are read back through.
+    /// Bytes of the small and large readback buffers.
     pub read_small: u64,
     pub read: u64,
-    /// Dispatches recorded before they are submitted: enough to hide a submission's cost, few enough that the GPU
-    /// starts early.
+    /// Dispatches recorded before a submission: enough to hide the cost of a submission, few enough that the GPU starts
+    /// early.
     pub dispatches: u64,
 }
 
@@ -59,7 +61,7 @@ const READ_SMALL: u64 = 1 << 20;
 const DISPATCHES: u64 = 256;
 
 impl Sizes {
-    /// `stride`: bytes of one dispatch's parameters.
+    /// Sizes under a memory limit; `stride` is the number of bytes of one dispatch's parameters.
     pub(crate) fn within(limit: Option<u64>, stride: u64) -> Sizes {
         let share = limit.map_or(u64::MAX, |limit| limit / 64);
         let piece = match share.clamp(SMALLEST_PIECE, LARGEST_PIECE) {
@@ -76,20 +78,21 @@ impl Sizes {
 }
 
 pub(crate) struct Account {
-    /// Most bytes held, whatever for.
+    /// Upper bound on the bytes held for all uses.
     limit: Option<u64>,
-    /// Bytes by use that tensors never take under a limit: with so many, any transfer goes on, and any recording.
+    /// Bytes per non-tensor use that tensors never take under a limit: enough for any transfer and any recording to
+    /// make progress.
     floors: [u64; 3],
     live: u64,
     peak: u64,
     cached: u64,
-    /// Of tensors; what is leaving of another use stays counted there.
+    /// Bytes of tensors only; bytes of another use stay counted there while they are leaving.
     leaving: u64,
     staging: [u64; 3],
     going: Vec<Leaving>,
-    /// Bytes that are no longer in use and being destroyed.
+    /// Bytes no longer in use, whose buffers are being destroyed.
     destroying: u64,
-    /// Submissions up to this one are done.
+    /// All submissions up to this one are done.
     done: u64,
 }
 
@@ -97,8 +100,7 @@ impl Account {
     /// # Errors
     /// When the limit leaves no room for tensors.
     pub(crate) fn new(limit: Option<u64>, sizes: Sizes, stride: u64) -> Result<Account> {
-        // Of parameters: the buffer itself, and what wgpu keeps of them for one submission running and one being
-        // recorded.
+        // For parameters: the buffer itself, plus wgpu's copies for one running submission and one being recorded.
         let floors = [sizes.upload, sizes.read, 3 * stride * sizes.dispatches];
         let least: u64 = floors.iter().sum();
         match limit {
@@ -136,7 +138,7 @@ impl Account {
         self.cached
     }
 
-    /// What is held or kept free for staging.
+    /// Bytes held, or kept free for staging.
     fn taken(&self) -> u64 {
         let staging = self.staging.iter().zip(&self.floors);
         self.live + self.cached + self.leaving + staging.map(|(s, f)| s.max(f)).sum::<u64>()
@@ -145,7 +147,7 @@ impl Account {
     pub(super) fn reserve(&mut self, op: &'static str, what: Use, bytes: u64) -> Result<()> {
         if let Some(limit) = self.limit {
             let left = limit.saturating_sub(self.taken());
-            // What a use has not taken of its own floor comes first.
+            // The unused part of the use's own floor comes first.
             let own = what
                 .staging()
                 .map_or(0, |i| self.floors[i].saturating_sub(self.staging[i]));
@@ -172,7 +174,7 @@ impl Account {
         }
     }
 
-    /// Whether a tensor of so many bytes fits.
+    /// Whether a tensor of this many bytes fits.
     pub(super) fn room(&self, bytes: u64) -> Room {
         let Some(limit) = self.limit else {
             return Room::Now;
@@ -182,7 +184,7 @@ impl Account {
             return Room::Now;
         }
         let going = self.going.iter().map(|leaving| leaving.bytes);
-        // Upload buffers come back, too, all but the one that stays free for them.
+        // Upload buffers become free as well, except for the one covered by the floor.
         let uploads = self.staging[0].saturating_sub(self.floors[0]);
         let soon = going.sum::<u64>() + self.destroying + uploads;
         match request.saturating_sub(soon) <= limit {
@@ -195,31 +197,31 @@ impl Account {
         !self.going.is_empty() || self.destroying > 0
     }
 
-    /// A tensor's buffer, just reserved, exists.
+    /// Updates the peak after a reserved tensor buffer was created.
     pub(super) fn note_peak(&mut self) {
         self.peak = self.peak.max(self.live);
     }
 
-    /// A tensor's buffer goes from what is kept to a tensor.
+    /// Moves a cached buffer's bytes to a live tensor.
     pub(super) fn reuse(&mut self, bytes: u64) {
         self.cached -= bytes;
         self.live += bytes;
     }
 
-    /// The other way.
+    /// Moves a live tensor's bytes to the cache.
     pub(super) fn keep(&mut self, bytes: u64) {
         self.live -= bytes;
         self.cached += bytes;
     }
 
-    /// A tensor's buffer that was kept is given up.
+    /// Evicts a cached tensor buffer.
     pub(super) fn evict(&mut self, leaving: Leaving) {
         self.cached -= leaving.bytes;
         self.leaving += leaving.bytes;
         self.going.push(leaving);
     }
 
-    /// A buffer of another use is given up.
+    /// Releases a buffer of another use.
     pub(super) fn leave(&mut self, leaving: Leaving) {
         debug_assert!(leaving.what != Use::Tensor, "these are kept first");
         self.going.push(leaving);
@@ -229,7 +231,7 @@ impl Account {
         self.done = self.done.max(number);
     }
 
-    /// What is leaving and no longer in use, to be destroyed and then passed to [`left`](Self::left).
+    /// Takes the entries that are no longer in use. The caller destroys them, then passes each to [`left`](Self::left).
     pub(super) fn take_gone(&mut self) -> Vec<Leaving> {
         let done = self.done;
         let gone: Vec<Leaving> = self
@@ -249,11 +251,11 @@ impl Account {
     }
 }
 
-/// Whether there is room for something.
+/// Whether an allocation fits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Room {
     Now,
-    /// When the GPU is done with what is leaving.
+    /// Once the GPU is done with the work that uses leaving buffers.
     Soon,
     None,
 }
@@ -290,7 +292,7 @@ mod tests {
         assert!(account.reserve("t", Use::Tensor, rest + 1).is_err());
         account.reserve("t", Use::Tensor, rest).unwrap();
         assert!(account.reserve("t", Use::Tensor, 1).is_err());
-        // The share is there whatever tensors took, and no more than it.
+        // The floor is available whatever tensors took, and no more than the floor.
         account.reserve("t", Use::Upload, sizes.upload).unwrap();
         account.reserve("t", Use::Read, sizes.read).unwrap();
         account.reserve("t", Use::Own, 3 * 65_536).unwrap();
@@ -310,7 +312,7 @@ mod tests {
         let memory = account.memory();
         assert_eq!(memory.live + memory.staging, limit);
         assert_eq!(account.room(1), Room::None);
-        // Where tensors leave room, staging may have more.
+        // Staging may exceed its floor when tensors leave room.
         account.release(Use::Tensor, rest);
         account.reserve("t", Use::Upload, rest).unwrap();
         assert!(account.reserve("t", Use::Tensor, 1).is_err());

@@ -1,13 +1,16 @@
-//! Puts a kernel's WGSL text together: generated header, `#include` from `shaders/lib`, `#generate` from Rust, `#if
-//! FLAG`.
+//! Assembles a kernel's WGSL source.
 //!
-//! Flags are the variant's own, plus its element type (`F32`, `I32`, `U32`, `C32`, `F16`). The header defines `E`, the
-//! element type: for f16 the word that holds two. Before it stand the extensions that the flag `MATRIX` asks for.
+//! The source consists of a generated header and the kernel's text, in which `#include` inserts files of `shaders/lib`,
+//! `#generate` inserts text made in Rust, and `#if FLAG` selects lines.
+//!
+//! Flags are those of the variant plus its element type (`F32`, `I32`, `U32`, `C32`, `F16`). The header defines `E`,
+//! the element type; for f16 `E` is a word that holds two values. The `enable` directives that the flag `MATRIX`
+//! requires come before it.
 
 use crate::plan::Kernel;
 use crate::ragged::DType;
 
-/// What `#include "name"` finds: the files of `shaders/lib`.
+/// The files of `shaders/lib`, by the name used in `#include "name"`.
 const LIBRARY: &[(&str, &str)] = &[
     ("best", include_str!("../../shaders/lib/best.wgsl")),
     ("combine", include_str!("../../shaders/lib/combine.wgsl")),
@@ -74,7 +77,7 @@ const LIBRARY: &[(&str, &str)] = &[
     ("units", include_str!("../../shaders/lib/units.wgsl")),
 ];
 
-/// The complete WGSL of one variant, or what is wrong with its directives.
+/// The complete WGSL of a variant; the error says which directive is wrong.
 pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String> {
     let v = kernel
         .variants
@@ -108,7 +111,7 @@ fn expand(
     included: &mut Vec<String>,
     out: &mut String,
 ) -> Result<(), String> {
-    // One entry an open #if: is this branch being emitted, and was a branch of it emitted already.
+    // One entry per open #if: whether the current branch is emitted.
     let mut open: Vec<bool> = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let at = |what: &str| format!("line {}: {what}", number + 1);

@@ -1,11 +1,12 @@
-//! The instrumented variant of a kernel: every index into a buffer or into workgroup memory is compared with the length
-//! of its array, and what is outside is counted. The counts must stay 0, and the tests see to it.
+//! Instrumented kernels: every index into a buffer or workgroup memory is checked against the length of its array.
 //!
-//! A kernel's text is rewritten: `x[i]` becomes `x[inside_x(u32(i))]`, whose function keeps the largest index outside,
-//! and gives the nearest place that there is. It has no branch, and counts when the invocation ends: transforms are
-//! straight-line code of thousands of lines, which software drivers would compile for minutes with a branch at each
-//! index. The variables, and their lengths, come from the parsed module, so that none is missed; that no access is, the
-//! test below finds in the module that the new text makes.
+//! Out-of-bounds accesses are counted, and the tests require every count to be 0.
+//!
+//! The kernel's source is rewritten: `x[i]` becomes `x[inside_x(u32(i))]`. The function records the largest
+//! out-of-bounds index and returns the nearest valid one. It has no branch, and the count is updated once, when the
+//! invocation ends: transforms are straight-line code of thousands of lines, and software drivers would take minutes to
+//! compile a branch at every index. The variables and their lengths come from the parsed module, so none is missed. A
+//! test parses the rewritten source and verifies that no access is missed either.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,13 +16,13 @@ use naga::{AddressSpace, ArraySize, TypeInner};
 use super::pool::{GpuBuffer, Pool};
 use crate::{Error, Result};
 
-/// Words of a place's record: how many invocations were outside, the largest index of those, and the length of its
-/// array then.
+/// Words per record: the number of invocations that were out of bounds, their largest index, and the length of the
+/// array at that time.
 const RECORD: usize = 3;
-/// Records there is room for: kernels, times the arrays of one.
+/// Capacity in records: kernels times arrays per kernel.
 const RECORDS: usize = 8192;
 
-/// What an instrumented device counts in.
+/// The counters of an instrumented device.
 pub(crate) struct Watch {
     pub buffer: Arc<GpuBuffer>,
     /// `kernel: array` of each record.
@@ -45,7 +46,7 @@ impl Watch {
         })
     }
 
-    /// The text of the kernel `name` that counts in this device's records, by way of `binding`.
+    /// Rewrites the source of kernel `name` so that it counts in this device's records, bound at `binding`.
     pub(crate) fn instrument(
         &self,
         op: &'static str,
@@ -78,7 +79,7 @@ impl Watch {
         kernels
     }
 
-    /// What the records say, one line for each array that was reached out of.
+    /// Formats the records, one line per array that was accessed out of bounds.
     pub(crate) fn lines(&self, records: &[u32]) -> Vec<String> {
         let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         let line = |(place, record): (&String, &[u32])| {
@@ -99,22 +100,22 @@ pub(crate) const RECORD_WORDS: usize = RECORDS * RECORD;
 
 struct Instrumented {
     text: String,
-    /// What each record is of, from the first on: an array, or the components of its vectors.
+    /// The subject of each record, in order: an array, or the components of its vectors.
     arrays: Vec<String>,
-    /// Indices that were rewritten, of arrays alone.
+    /// Number of rewritten array indices, not counting component indices.
     #[cfg_attr(not(test), allow(dead_code, reason = "the test counts them"))]
     accesses: usize,
 }
 
-/// A variable whose indices are compared.
+/// A variable whose indices are checked.
 struct Array {
     name: String,
-    /// Values that it has, as an expression.
+    /// Its length in values, as an expression.
     length: String,
-    /// Components of each value: 0 where it is no vector.
+    /// Components per value; 0 if the values are not vectors.
     components: u32,
     used: bool,
-    /// Whether matrices are loaded from it, or stored to it.
+    /// Whether cooperative matrices are loaded from it or stored to it.
     of_matrices: bool,
 }
 
@@ -173,7 +174,7 @@ fn instrumented(source: &str, binding: usize, first: usize) -> Result<Instrument
             keeps(&mut text, &of, &format!("{components}u"), what);
         }
         if array.of_matrices {
-            // An index that wraps is outside, too.
+            // An index that wraps around is out of bounds, too.
             let _ = writeln!(
                 text,
                 "fn first_inside_{name}(i: u32, more: u32) -> u32 {{\n\
@@ -202,7 +203,7 @@ fn instrumented(source: &str, binding: usize, first: usize) -> Result<Instrument
     })
 }
 
-/// The text whose entry point calls `tell` wherever it ends.
+/// Makes the entry point call `tell` at every exit.
 fn telling_at_the_end(text: &str) -> Result<String, String> {
     let missing = || "there is no fn main".to_owned();
     let (before, main) = text.split_once("fn main(").ok_or_else(missing)?;
@@ -222,7 +223,7 @@ fn telling_at_the_end(text: &str) -> Result<String, String> {
     let end = end.ok_or("main never ends")?;
     let body = main[begin..end].replace("return;", "{ tell(); return; }");
     let (head, after) = (&main[..begin], &main[end..]);
-    // Nothing may stand behind a return.
+    // No statement may follow a return.
     let last = match body.trim_end().ends_with("{ tell(); return; }") {
         true => "",
         false => "tell();\n",
@@ -230,7 +231,7 @@ fn telling_at_the_end(text: &str) -> Result<String, String> {
     Ok(format!("{before}fn main({head}{body}{last}{after}"))
 }
 
-/// The same lines, without what stands behind `//`.
+/// The same lines without `//` comments.
 fn without_comments(source: &str) -> String {
     let mut code = String::with_capacity(source.len());
     for line in source.lines() {
@@ -265,7 +266,7 @@ impl Rewriter {
             self.arrays[array].used = true;
             let (index, after) = bracketed(rest)?;
             let index = self.rewritten(index)?;
-            // A matrix is as many values behind the first as its side and its rows' distance say.
+            // The number of values that a matrix spans after its first follows from its side and its row stride.
             let more = match out.trim_end().ends_with('&') {
                 true => matrix_behind(&out, after, self.arrays[array].components.max(1))?,
                 false => None,
@@ -292,7 +293,7 @@ fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// What is between this bracket and the one that closes it, and what stands behind.
+/// Splits at the matching bracket: the text inside, and the rest.
 fn bracketed(text: &str) -> Result<(&str, &str), String> {
     let mut depth = 0;
     for (at, c) in text.char_indices() {
@@ -308,7 +309,9 @@ fn bracketed(text: &str) -> Result<(&str, &str), String> {
     Err("a bracket is never closed".to_owned())
 }
 
-/// Values of an array that a cooperative matrix takes behind the first, whose pointer stands between these texts.
+/// How many values after the first a cooperative matrix accesses, as an expression.
+///
+/// The pointer to the first value is between these two texts. `None` if there is no matrix.
 fn matrix_behind(before: &str, after: &str, per: u32) -> Result<Option<String>, String> {
     let statement = before
         .rfind([';', '{', '}'])

@@ -1,4 +1,4 @@
-//! Finding an adapter and opening it.
+//! Finds an adapter and opens it.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use super::staging::Staging;
 use crate::plan::Matrices;
 use crate::{Error, Result};
 
-/// How to open a GPU. The defaults take the best adapter with all that it offers.
+/// How to open a GPU. By default, opens the best adapter with everything that it offers.
 ///
-/// The `max_*` fields lower the device's own limits and never raise them: an application can leave room for others,
-/// and a test can meet a small device's limits on a large one.
+/// The `max_*` fields lower the device's limits and never raise them: an application can leave resources to others, and
+/// a test can emulate a small device on a large one.
 ///
 /// ```
 /// use vsla::device::GpuOptions;
@@ -26,6 +26,7 @@ use crate::{Error, Result};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct GpuOptions {
+<<<<<<< HEAD
     /// Take the adapter whose name contains this, in any case of letters. `None`: what the environment variable
     /// `WGPU_ADAPTER_NAME` says, or else the fastest kind there is; software rasterisers come last.
     pub adapter: Option<String>,
@@ -38,32 +39,50 @@ pub struct GpuOptions {
     /// Most bytes of one tensor.
     pub max_binding_bytes: Option<u64>,
     /// Most bytes of device memory to hold, all that [`Memory`](crate::device::Memory) counts together, at any moment.
+=======
+    /// Use the adapter whose name contains this string, ignoring case.
+>>>>>>> l3
     ///
-    /// Where an allocation would pass it, first everything gives way that is not in use: buffers kept for reuse, idle
-    /// staging buffers, copies of layouts and plans. Transfers go in pieces of a 64th of the limit, of which a few are
-    /// kept free for them (a twentieth of the limit together, of small limits), so that what is on the device can
+    /// `None`: use the one named by the environment variable `WGPU_ADAPTER_NAME`, or else the fastest kind available.
+    /// Software rasterizers come last.
+    pub adapter: Option<String>,
+    /// Maximum workgroups in one dimension of a dispatch; at least 1.
+    pub max_workgroups_per_dimension: Option<u32>,
+    /// Maximum bytes of workgroup memory; kernels that need more are refused.
+    pub max_workgroup_memory: Option<u32>,
+    /// Maximum invocations per workgroup; kernels that need more are refused.
+    pub max_invocations: Option<u32>,
+    /// Maximum bytes of one tensor.
+    pub max_binding_bytes: Option<u64>,
+    /// Maximum bytes of device memory held at any moment, for everything that [`Memory`](crate::Memory) counts.
+    ///
+    /// An allocation that would exceed the limit first releases everything that is not in use: cached buffers, idle
+    /// staging buffers, and copies of layouts and plans. Transfers are split into pieces of a 64th of the limit. Memory
+    /// for a few pieces is reserved (a twentieth of the limit in total for small limits), so that device data can
     /// always be read back. A limit that leaves no room for tensors is refused with
     /// [`OutOfMemory`](crate::Error::OutOfMemory) when the device is opened.
     ///
-    /// Imported buffers are not counted, nor is what wgpu and the driver need for themselves: wgpu takes memory from
-    /// the driver in blocks, of which the buffers counted here are parts.
+    /// Imported buffers are not counted, nor is memory that wgpu and the driver need for themselves: wgpu allocates
+    /// memory from the driver in blocks and places the buffers counted here inside them.
     pub memory_limit: Option<u64>,
-    /// Most bytes of freed buffers to keep for reuse. `None`: 4 GiB.
+    /// Maximum bytes of freed buffers to cache for reuse. `None`: 4 GiB.
     pub cache_limit: Option<u64>,
-    /// Fill every result with NaN before it is computed, so that a value that no kernel wrote shows.
+    /// Fill every result with NaN before computing it, so that values that no kernel wrote are visible.
     pub poison: bool,
-    /// Compile kernels with wgpu's checks at run time: an access outside a buffer or workgroup memory is moved inside
-    /// or left out, and no loop is endless. Kernels keep to their buffers without, which is tested and not proven;
-    /// results are the same bits. What it costs is measured by `cargo bench -- --checked`.
+    /// Compile kernels with wgpu's runtime checks.
+    ///
+    /// An access outside a buffer or workgroup memory is then clamped or skipped, and no loop is endless. Without the
+    /// checks, kernels stay within their buffers, which is tested but not proven; results are bit-identical. The cost
+    /// is measured by `cargo bench -- --checked`.
     pub checked: bool,
-    /// For the tests of this crate: kernels count their accesses outside buffers.
+    /// For this crate's tests: kernels count their out-of-bounds accesses.
     #[doc(hidden)]
     pub instrumented: bool,
 }
 
 const CACHE_LIMIT: u64 = 4 << 30;
 
-/// Adapters in the order of preference: real GPUs before software.
+/// Adapters in order of preference: real GPUs before software.
 pub(crate) async fn adapters() -> Vec<wgpu::Adapter> {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle().with_env();
     descriptor.backends &= wgpu::Backends::PRIMARY;
@@ -72,7 +91,7 @@ pub(crate) async fn adapters() -> Vec<wgpu::Adapter> {
     }
     let instance = wgpu::Instance::new(descriptor);
     let mut found = instance.enumerate_adapters(wgpu::Backends::PRIMARY).await;
-    // Stable: drivers list the system's preferred device first.
+    // The sort is stable because drivers list the system's preferred device first.
     found.sort_by_key(|adapter| rank(adapter.get_info().device_type));
     found
 }
@@ -87,7 +106,7 @@ fn rank(kind: wgpu::DeviceType) -> u32 {
     }
 }
 
-/// The adapter that the options or the environment name, or the first.
+/// The adapter named by the options or the environment, or else the first one.
 pub(crate) async fn choose(options: &GpuOptions) -> Result<(wgpu::Adapter, String)> {
     let wanted = options
         .adapter
@@ -128,13 +147,15 @@ pub(crate) async fn choose(options: &GpuOptions) -> Result<(wgpu::Adapter, Strin
     }
 }
 
-/// What kernels on cooperative matrices need.
+/// Features required by cooperative-matrix kernels.
 const MATRICES: wgpu::Features = wgpu::Features::SHADER_F16
     .union(wgpu::Features::SUBGROUP)
     .union(wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX);
 
-/// The matrices of f16 that an adapter multiplies into f32: of 16 × 16, where its subgroups are of 32, or of 8 × 8.
-/// Kernels on them are of 256 invocations, and of 48 or 16 KiB of workgroup memory.
+/// The cooperative f16 matrices with f32 accumulation that the adapter supports.
+///
+/// 16 × 16 where subgroups have exactly 32 lanes, else 8 × 8. The kernels use 256 invocations, and 48 KiB or 16 KiB of
+/// workgroup memory respectively.
 fn matrices(adapter: &wgpu::Adapter, invocations: u32, memory: u32) -> Option<Matrices> {
     use wgpu::CooperativeScalarType::{F16, F32};
     if !adapter.features().contains(MATRICES) || invocations < 256 {
@@ -151,23 +172,23 @@ fn matrices(adapter: &wgpu::Adapter, invocations: u32, memory: u32) -> Option<Ma
     if has(16) && lanes == (32, 32) && memory >= 49_152 {
         return Some(Matrices::Sixteen);
     }
-    // Apple's GPUs have 32 lanes, and are said to have up to 64.
+    // Apple's GPUs have 32 lanes but report up to 64.
     let lanes_fit = lanes.1 <= 32 || info.backend == wgpu::Backend::Metal;
     (has(8) && lanes_fit && memory >= 16_384).then_some(Matrices::Eight)
 }
 
 fn experimental() -> wgpu::ExperimentalFeatures {
-    // SAFETY: wgpu does not check the sizes of cooperative matrices against the adapter, nor that workgroups are of
-    // whole subgroups. `matrices` does the former, and the kernels of the closed list are of whole subgroups of 32, or
-    // of what divides that. Matrices are loaded from and stored to workgroup memory alone, and `bounds.rs` compares the
-    // first and the last value of each.
+    // SAFETY: wgpu does not check the sizes of cooperative matrices against the adapter, nor that workgroups consist of
+    // whole subgroups. `matrices` does the former, and the kernels of the closed list consist of whole subgroups of 32
+    // lanes or of a divisor of 32. Matrices are only loaded from and stored to workgroup memory, and `bounds.rs` checks
+    // the first and the last value of each.
     #[allow(unsafe_code, reason = "experimental features must be asked for so")]
     unsafe {
         wgpu::ExperimentalFeatures::enabled()
     }
 }
 
-/// Opens an adapter of our own choice.
+/// Opens an adapter that this crate chooses.
 pub(crate) async fn open(options: &GpuOptions) -> Result<Gpu> {
     let (adapter, why) = choose(options).await?;
     let limits = adapter.limits();
@@ -203,13 +224,15 @@ pub(crate) async fn open(options: &GpuOptions) -> Result<Gpu> {
     device.set_device_lost_callback(move |reason, message| {
         on_loss.mark_lost(format!("{reason:?}: {message}"));
     });
-    // Everything is recorded inside error scopes; what still comes here has lost its caller, and must not panic.
+    // All calls run inside error scopes. An error that arrives here has no caller to report to, and must not panic.
     device.on_uncaptured_error(Arc::new(|error| log::error!("wgpu: {error}")));
     Gpu::new(&adapter, device, queue, health, why, options)
 }
 
-/// Bytes of the largest buffer that kernels are given where the device allows so many. They read and write quads of
-/// words, so a buffer is made of whole ones; and below 4 GiB the place of a half, or a difference of two, is an i32.
+/// Size of the largest buffer given to kernels.
+///
+/// Kernels read and write 16-byte quads of words, so a buffer consists of whole quads. Below 4 GiB, the index of a half
+/// or the difference of two fits in an i32.
 fn largest(allowed: u64) -> u64 {
     allowed.min(u64::from(u32::MAX)) & !(QUAD - 1)
 }
@@ -290,7 +313,7 @@ impl Gpu {
     }
 }
 
-/// What the limits lack of what kernels and transfers need. Kernels keep to what every WebGPU device has.
+/// The device limits that are below what kernels and transfers need. Kernels need no more than every WebGPU device has.
 pub(super) fn lacking(limits: &wgpu::Limits) -> Option<String> {
     let needs: [(&str, u64, u64); 11] = [
         (

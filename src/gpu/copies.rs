@@ -1,8 +1,7 @@
-//! Copies of host words that the device made for itself: metadata of layouts, plans, tables.
+//! Device copies of host data: layout metadata, plan buffers and tables.
 //!
-//! The device keeps them by the identities of layouts and plans, for as long as these live. They can be made again, so
-//! those that nobody
-//! uses at the moment give way where memory is short.
+//! A copy is cached under the identity of its layout or plan buffer, and lives as long as that does. Copies can be made
+//! again, so unused ones are released when memory is short.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,11 +11,11 @@ use super::pool::GpuBuffer;
 use crate::Result;
 use crate::ragged::{Identity, Keeper};
 
-/// The place of a copy, empty or not.
+/// A slot for a copy; may be empty.
 #[derive(Default)]
 pub(crate) struct Copied {
     buffer: Mutex<Option<Arc<GpuBuffer>>>,
-    /// The submission that was recorded when it was used last.
+    /// The submission that was being recorded at the last use.
     used: AtomicU64,
 }
 
@@ -25,7 +24,7 @@ impl Copied {
         self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The copy, made if it is not there. Of two that are made at once the first one stays.
+    /// The copy, created if missing. If two threads create it at once, the first one stays.
     pub(crate) fn get(
         &self,
         now: u64,
@@ -45,47 +44,47 @@ impl Copied {
             return Ok(first);
         }
         let gone = place.replace(made.clone());
-        // Releases take the pool's lock: not under this one.
+        // Dropped outside this lock because the drop takes the pool's lock.
         drop(place);
         drop(gone);
         Ok(made)
     }
 
-    /// Takes the copy away unless somebody uses it.
+    /// Releases the copy unless it is in use.
     fn give_up(&self) -> bool {
         let mut buffer = self.lock();
-        // Whoever uses it took it under this lock.
+        // Every user clones the buffer under this lock.
         if buffer.as_ref().is_none_or(|b| Arc::strong_count(b) > 1) {
             return false;
         }
         let gone = buffer.take();
-        // Its release takes the pool's lock: not under this one.
+        // Dropped outside this lock because the drop takes the pool's lock.
         drop(buffer);
         drop(gone);
         true
     }
 }
 
-/// All places of a device.
+/// All slots of a device.
 #[derive(Default)]
 pub(crate) struct Copies(Mutex<Places>);
 
 #[derive(Default)]
 struct Places {
-    /// Those of layouts and plans, by their identities.
+    /// The slots of layouts and plan buffers, by identity.
     kept: HashMap<u64, Arc<Copied>>,
     places: Vec<Weak<Copied>>,
-    /// The number of places at which those that are gone are looked for.
+    /// The number of slots at which dead ones are removed.
     sweep_at: usize,
 }
 
 impl Copies {
-    /// A place for a new copy.
+    /// An empty slot for a new copy.
     pub(crate) fn place(&self) -> Arc<Copied> {
         self.lock().place()
     }
 
-    /// The place of what has this identity, kept until that is gone.
+    /// The slot for this identity, cached until the identity is dropped.
     pub(crate) fn of(self: &Arc<Self>, identity: &Identity) -> Arc<Copied> {
         let mut all = self.lock();
         if let Some(found) = all.kept.get(&identity.id()) {
@@ -99,8 +98,7 @@ impl Copies {
         place
     }
 
-    /// Takes copies away that nobody uses, the one least recently used first, until there are `enough`. True if there
-    /// was one.
+    /// Releases unused copies, least recently used first, until `enough`. True if any was released.
     pub(crate) fn give_up(&self, mut enough: impl FnMut() -> bool) -> bool {
         let mut all: Vec<Arc<Copied>> = {
             let all = self.lock();
@@ -137,7 +135,7 @@ impl Places {
 impl Keeper for Copies {
     fn forget(&self, id: u64) {
         let gone = self.lock().kept.remove(&id);
-        // Its release takes the pool's lock: not under this one.
+        // Dropped outside this lock because the drop takes the pool's lock.
         drop(gone);
     }
 }

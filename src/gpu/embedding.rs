@@ -1,9 +1,9 @@
-//! What an application hands over: its device and queue, and buffers of its own.
+//! Objects that an application passes in: its device, its queue and its buffers.
 //!
-//! wgpu finds an object by its number, in the tables of the instance that the *called* handle belongs to. The
-//! number of a handle from another instance is the number of something else here, or of nothing, on which wgpu
-//! panics; comparing handles compares numbers. So whose a handle is must be known before it is passed to anything
-//! of ours. wgpu does not tell; but what a handle itself does or reports happens on its own device, and that shows.
+//! wgpu looks up an object by its id, in the tables of the instance of the handle that is *called*. The id of a handle
+//! from another instance refers to an unrelated object here, or to none, in which case wgpu panics. Comparing handles
+//! only compares ids. So the owner of a handle must be known before it is passed to any of our objects. wgpu cannot
+//! tell the owner, but the effects and errors of calls on a handle occur on its own device, and these can be observed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::channel;
@@ -16,14 +16,14 @@ use super::pool::GpuBuffer;
 use super::{Gpu, GpuOptions};
 use crate::{Error, Result};
 
-/// Whether work of this queue is done by this device.
+/// Whether this queue belongs to this device.
 ///
-/// The queue of another device may belong to another instance, so nothing may be submitted to it. A queue calls
-/// back when its *own* device is polled, on the thread that polls: that tells them apart, and leaves no trace on
-/// another device. Where other threads poll the same device, one of them may come first, so it is tried again.
+/// Nothing may be submitted to the queue, because it may belong to a device of another instance. A queue runs its
+/// callbacks when its *own* device is polled, on the polling thread. This identifies the device and leaves no trace on
+/// another one. If other threads poll the same device, one of them may run the callback first, so the test is repeated.
 fn is_queue_of(device: &wgpu::Device, queue: &wgpu::Queue) -> bool {
     const ATTEMPTS: usize = 32;
-    // Callbacks of the application that are due may do anything: not between the question and the answer.
+    // Runs pending callbacks of the application first: they may do anything, so none may run between request and reply.
     let wait = || device.poll(wgpu::PollType::wait_indefinitely());
     let _ = wait();
     (0..ATTEMPTS).any(|_| {
@@ -31,53 +31,52 @@ fn is_queue_of(device: &wgpu::Device, queue: &wgpu::Queue) -> bool {
         queue.on_submitted_work_done(move || {
             let _ = answer.send(thread::current().id());
         });
-        // A loss shows in the next call.
+        // A lost device shows in the next call.
         let _ = wait();
         answered.try_recv() == Ok(thread::current().id())
     })
 }
 
-/// Whether this very device made the buffer.
+/// Whether this very device created the buffer.
 ///
-/// A buffer reports what is wrong with a request to the error scopes of its own device. So it is asked for what it
-/// cannot do, inside a scope of this device: what arrives there came from a buffer of this device. A buffer of
-/// another device reports to the scopes and the error handler of that one. If that is wgpu's own handler, which
-/// panics, the panic ends here; a program whose panics abort ends with it, as with any wrong use of wgpu. wgpu 30
-/// has no question that is answered without the handler: what a handle tells quietly (its number, size, usage and
-/// whether it is mapped) is the same for buffers of two instances. One door stays open: a handler that misuses
-/// *this* device while it is told of a buffer of another one leaves an error in the scope, which counts as the
-/// buffer's.
+/// A buffer reports an invalid request to the error scopes of its own device. So this function makes an invalid request
+/// inside an error scope of this device: if the error arrives there, the buffer belongs to this device. A buffer of
+/// another device reports to the scopes and the error handler of that device. wgpu's default handler panics; that panic
+/// is caught here, but a program compiled to abort on panic aborts, as with any misuse of wgpu. wgpu 30 has no query
+/// that bypasses the handler: all silent properties of a handle (id, size, usage, whether it is mapped) can be equal
+/// for buffers of two instances. One false positive remains: an error handler that misuses *this* device while it
+/// handles the error of another one leaves an error in the scope, which is then attributed to the buffer.
 ///
-/// False for a buffer that is mapped, too: it cannot be asked without a trace.
+/// Also false for a mapped buffer, which cannot be tested without side effects.
 fn made(device: &wgpu::Device, buffer: &wgpu::Buffer) -> bool {
-    // The handle of a mappable one notes that it is being mapped, so two questions at once would be in each other's
-    // way.
+    // The handle of a mappable buffer records that it is being mapped, so two concurrent tests would interfere.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mappable = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::MAP_WRITE;
     let mappable = buffer.usage().intersects(mappable);
-    // Any buffer can be mapped since it was made, and then all of it is.
+    // Any buffer can be mapped at creation, and then all of it is mapped.
     if !mappable && buffer.get_mapped_range(..0).is_ok() {
         return false;
     }
     let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
     let asked = catch_unwind(AssertUnwindSafe(|| match mappable {
-        // It is not mapped.
+        // It is not mapped, so `unmap` is an error.
         false => buffer.unmap(),
-        // One byte is too few. A buffer that is mapped, or is about to be, does not even ask its device.
+        // Mapping a single byte is an error. A buffer that is mapped or about to be mapped fails without asking its
+        // device.
         true => buffer.map_async(wgpu::MapMode::Read, ..1, |_| ()),
     }));
     let made = pollster::block_on(scope.pop()).is_some() && asked.is_ok();
     if made && mappable {
-        // Takes the note back, so that the application can map it. On another device's it stays until that one is
-        // unmapped.
+        // Clears the mapping state, so that the application can map the buffer. On a buffer of another device the state
+        // persists until that buffer is unmapped.
         let _ = caught(device, "import", || buffer.unmap());
     }
     made
 }
 
 impl Gpu {
-    /// Wraps the application's own device. Its error and loss callbacks stay the application's.
+    /// Wraps the application's own device. Its error and device-lost callbacks remain the application's.
     pub(crate) fn from_wgpu(
         adapter: &wgpu::Adapter,
         device: wgpu::Device,
@@ -110,11 +109,11 @@ impl Gpu {
         Gpu::new(adapter, device, queue, health, why, options)
     }
 
-    /// Wraps a buffer of the application. It is bound once, which shows whether it can be used.
+    /// Wraps an application's buffer. It is bound once, to check that it is usable.
     pub(crate) fn lend(&self, op: &'static str, buffer: wgpu::Buffer) -> Result<Arc<GpuBuffer>> {
         self.health.check(op)?;
         if !made(&self.device, &buffer) {
-            // What is wrong on a lost device is not reported.
+            // A lost device does not report errors.
             if is_lost(&self.device) {
                 let reason = "no buffer of it can be used".to_owned();
                 return Err(self.health.note(Error::DeviceLost { op, reason }));
@@ -164,7 +163,7 @@ impl Gpu {
         Ok(lent)
     }
 
-    /// Readies a buffer for the application, which will keep the handle for as long as it likes.
+    /// Prepares a buffer for export. The application may keep the handle indefinitely.
     pub(crate) fn share(&self, buffer: &GpuBuffer) -> Result<()> {
         if buffer.is_shared() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What wgpu reports, as errors of ours.
+//! Converts wgpu's errors to this crate's.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -7,7 +7,7 @@ use crate::{Error, Result};
 
 pub(crate) fn from_wgpu(device: &wgpu::Device, op: &'static str, error: wgpu::Error) -> Error {
     match error {
-        // wgpu gives a device up when a submission or a pipeline finds no memory, and not when a buffer does.
+        // wgpu invalidates the device when a submission or a pipeline runs out of memory, but not when a buffer does.
         wgpu::Error::OutOfMemory { .. } if is_lost(device) => Error::DeviceLost {
             op,
             reason: "out of memory".to_owned(),
@@ -33,11 +33,11 @@ pub(crate) fn from_wgpu(device: &wgpu::Device, op: &'static str, error: wgpu::Er
     }
 }
 
-/// Whether the device is gone.
+/// Whether the device is lost.
 ///
-/// wgpu tells the device's callback, which may be the application's, and nobody else: what is made on a lost device is
-/// invalid, and only the use of it is an error. So this makes something and uses it. What cannot be made for another
-/// reason, such as memory that ran out, says so.
+/// wgpu reports a loss only to the device's callback, which may be the application's. Objects created on a lost device
+/// are invalid, but only using them is an error. So this function creates a buffer and uses it. If creation fails for
+/// another reason, such as lack of memory, an error scope catches that error.
 pub(crate) fn is_lost(device: &wgpu::Device) -> bool {
     let scopes = [
         wgpu::ErrorFilter::OutOfMemory,
@@ -56,12 +56,12 @@ pub(crate) fn is_lost(device: &wgpu::Device) -> bool {
         .into_iter()
         .rev()
         .map(|scope| pollster::block_on(scope.pop()));
-    // All scopes are popped, in their order.
+    // Pops all scopes, innermost first.
     let explained = errors.flatten().count() > 0;
     unusable && !explained
 }
 
-/// Runs `body` with wgpu's errors caught instead of sent to whoever owns the device's error callback.
+/// Runs `body` and captures wgpu's errors instead of sending them to the device's error callback.
 pub(crate) fn caught<R>(
     device: &wgpu::Device,
     op: &'static str,
@@ -78,18 +78,18 @@ pub(crate) fn caught<R>(
     }
 }
 
-/// The innermost cause in a description of wgpu's, which tells it from the outside in.
+/// The innermost cause of a wgpu error description, which lists causes from the outermost in.
 pub(crate) fn cause(description: &str) -> String {
     let mut lines = description.lines().map(str::trim);
     let innermost = lines.rfind(|line| !line.is_empty());
     innermost.unwrap_or(description).to_owned()
 }
 
-/// Whether the device can still work, and what it did not do. Once it cannot, every later call says so.
+/// Whether the device still works, and which submissions failed. After a loss every later call fails.
 #[derive(Default)]
 pub(crate) struct Health {
     lost: OnceLock<String>,
-    /// Submissions that failed although the device works, and why.
+    /// Submissions that failed although the device works, and the reasons.
     failed: Mutex<Vec<(u64, String)>>,
     any_failed: AtomicBool,
 }
@@ -111,7 +111,7 @@ impl Health {
         }
     }
 
-    /// Notes that what was recorded for this submission will never be computed.
+    /// Records that the work of this submission will never be computed.
     pub(crate) fn fail(&self, submission: u64, reason: String) {
         log::error!("recorded work could not be submitted: {reason}");
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -119,7 +119,7 @@ impl Health {
         self.any_failed.store(true, Ordering::Release);
     }
 
-    /// Why what this submission writes was never computed, if so.
+    /// Why the outputs of this submission were never computed, if it failed.
     pub(crate) fn failure(&self, submission: u64) -> Option<String> {
         if !self.any_failed.load(Ordering::Acquire) {
             return None;
@@ -129,7 +129,7 @@ impl Health {
         found.map(|(_, reason)| reason.clone())
     }
 
-    /// Notes the loss of the device, if that is what the error tells, and passes it on.
+    /// Marks the device as lost if the error says so, and passes the error on.
     pub(crate) fn note(&self, error: Error) -> Error {
         if let Error::DeviceLost { reason, .. } = &error {
             self.mark_lost(reason.clone());

@@ -1,11 +1,11 @@
-//! Waiting until somebody is done with something.
+//! Waits for resources to become free.
 
 use std::future::Future;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-/// A count of events that threads and futures can wait for.
+/// An event counter that threads and futures can wait on.
 #[derive(Default)]
 pub(crate) struct Freed {
     state: Mutex<(u64, Vec<Waker>)>,
@@ -17,7 +17,7 @@ impl Freed {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// To be asked before one looks for what may be free: what happens afterwards ends the wait.
+    /// The current count. Read it before looking for a free resource: any later event ends the wait.
     pub(crate) fn seen(&self) -> u64 {
         self.lock().0
     }
@@ -32,7 +32,7 @@ impl Freed {
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// Waits for an event after `seen`. False when none came in that time.
+    /// Waits for an event after `seen`. False on timeout.
     pub(crate) fn wait(&self, seen: u64, at_most: Duration) -> bool {
         let waited = self
             .told
@@ -40,7 +40,7 @@ impl Freed {
         waited.unwrap_or_else(PoisonError::into_inner).0.0 != seen
     }
 
-    /// The same for a future, without an end.
+    /// The same for a future, without a timeout.
     pub(crate) fn after(&self, seen: u64) -> impl Future<Output = ()> {
         std::future::poll_fn(move |context| {
             let mut state = self.lock();

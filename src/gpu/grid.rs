@@ -1,7 +1,9 @@
-//! How the workgroups of a stage are laid out in a dispatch.
+//! Maps a dispatch's workgroups to a two-dimensional grid.
 
-/// How many workgroups in x and y: `groups`, at least 1, folded into rows of at most `limit`, never more than `limit²`.
-/// Rows are as short as they can be: a workgroup with nothing to do costs as much as starting one with work.
+/// The number of workgroups in x and y for `groups` (at least 1): rows of at most `limit`, and at most `limit²` in
+/// total.
+///
+/// Rows are as short as possible, because starting an idle workgroup costs as much as starting one with work.
 pub(crate) fn fold(groups: u32, limit: u32) -> (u32, u32) {
     let rows = groups.div_ceil(limit).min(limit);
     (groups.div_ceil(rows).min(limit), rows)

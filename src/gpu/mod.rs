@@ -41,23 +41,23 @@ pub(crate) use pool::GpuBuffer;
 pub(crate) use read::Wait;
 pub(crate) use run::GpuInput;
 
-/// An open GPU. Everything on it is recorded into one encoder, in the order of the calls.
+/// An open GPU. All work is recorded into one encoder, in call order.
 pub(crate) struct Gpu {
     pub id: u64,
     pub info: wgpu::AdapterInfo,
-    /// Why this adapter was taken.
+    /// Why this adapter was chosen.
     pub why: String,
     pub limits: Limits,
-    /// The cooperative matrices that it runs kernels on.
+    /// The cooperative-matrix kernels that the device supports.
     pub matrices: Option<Matrices>,
     timestamps: bool,
     poison: bool,
     pool: Arc<Pool>,
     pipelines: Pipelines,
-    /// Tables that kernels share, by name.
+    /// Tables shared by kernels, by name.
     tables: Mutex<HashMap<&'static str, Arc<Copied>>>,
     copies: Arc<Copies>,
-    /// Copies of metadata, plans and tables that were made.
+    /// How many times layout metadata, plan buffers and tables have been copied to the device.
     uploads: AtomicU64,
     making_room: Mutex<()>,
     recorder: Mutex<Recorder>,
@@ -88,22 +88,22 @@ impl Gpu {
         self.pool.memory()
     }
 
-    /// Pipelines compiled so far.
-    /// The number of times that metadata of a layout, a plan or a table was copied to the device.
+    /// How many times layout metadata, plan buffers and tables have been copied to the device.
     pub(crate) fn uploads(&self) -> u64 {
         self.uploads.load(Ordering::Relaxed)
     }
 
+    /// Pipelines compiled so far.
     pub(crate) fn pipelines(&self) -> usize {
         self.pipelines.len()
     }
 
-    /// Bind groups kept.
+    /// Cached bind groups.
     pub(crate) fn bind_groups(&self) -> usize {
         self.recorder().bind_groups()
     }
 
-    /// Accesses of kernels outside their buffers since the last call, a line for each array, on an instrumented device.
+    /// Out-of-bounds kernel accesses since the last call, one line per array; only on an instrumented device.
     pub(crate) fn accesses_outside(&self) -> Result<Vec<String>> {
         const OP: &str = "accesses_outside";
         let Some(watch) = &self.pipelines.watch else {
@@ -120,14 +120,15 @@ impl Gpu {
         Ok(lines)
     }
 
-    /// The kernels compiled so far, on an instrumented device.
+    /// The kernels compiled so far; only on an instrumented device.
     pub(crate) fn instrumented_kernels(&self) -> Vec<String> {
         let watch = self.pipelines.watch.as_ref();
         watch.map(bounds::Watch::kernels).unwrap_or_default()
     }
 
-    /// Gives up all that is not in use. What recorded work still uses goes when the GPU is done with it, which is not
-    /// waited for.
+    /// Releases all unused memory.
+    ///
+    /// Does not wait for the GPU: memory that recorded work still uses is released when that work is done.
     pub(crate) fn trim(&self) {
         {
             let _one = self
@@ -139,7 +140,7 @@ impl Gpu {
             self.staging.trim();
         }
         let mut recorder = self.recorder();
-        // A failure marks the device, and the next call says so.
+        // A failure marks the device as failed, so the next call reports it.
         let _ = recorder.submit(&self.machine(), "trim");
         recorder.forget_retired(&self.pool);
         drop(recorder);
@@ -150,7 +151,7 @@ impl Gpu {
         }
     }
 
-    /// Submits what is recorded.
+    /// Submits all recorded work.
     pub(crate) fn flush(&self) -> Result<()> {
         self.health.check("flush")?;
         self.recorder().submit(&self.machine(), "flush").map(|_| ())

@@ -1,4 +1,4 @@
-//! The closed set of pipelines: compiled on first use, outside every lock, and kept.
+//! The closed set of pipelines: compiled on first use, outside every lock, and cached.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -11,21 +11,21 @@ use crate::{Error, Result};
 
 /// Bytes of a kernel's parameter block.
 pub(crate) const PARAM_BYTES: u64 = 128;
-/// Words of it that are the kernel's own; two more come before them.
+/// Parameters of the kernel itself, in words; two more come before them.
 pub(crate) const PARAM_WORDS: usize = PARAM_BYTES as usize / 4 - 2;
 
-/// What a kernel may use: the device's limits, or less where the options say so.
+/// The limits for kernels: those of the device, or lower ones set by the options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Limits {
     /// Workgroups in one dimension of a dispatch.
     pub workgroups_per_dimension: u32,
-    /// Bytes of workgroup memory of one workgroup.
+    /// Bytes of workgroup memory per workgroup.
     pub workgroup_memory: u32,
-    /// Invocations of one workgroup.
+    /// Invocations per workgroup.
     pub invocations: u32,
     /// Bytes of one storage buffer.
     pub binding_bytes: u64,
-    /// Storage buffers of one kernel.
+    /// Storage buffers per kernel.
     pub storage_buffers: u32,
 }
 
@@ -38,16 +38,16 @@ pub(crate) struct Pipeline {
     pub name: String,
 }
 
-/// Bytes of the smallest buffer a kernel is given: one quad of values.
+/// Bytes of the smallest buffer bound to a kernel: one quad of words.
 const SMALLEST_BINDING: u64 = 16;
 
 type Key = (&'static str, usize);
 type Layouts = (wgpu::BindGroupLayout, wgpu::PipelineLayout);
 
 pub(crate) struct Pipelines {
-    /// Whether shaders are compiled with wgpu's checks of bounds and loops.
+    /// Whether shaders are compiled with wgpu's bounds and loop checks.
     checked: bool,
-    /// Where accesses outside are counted, on an instrumented device.
+    /// Counts out-of-bounds accesses on an instrumented device.
     pub watch: Option<Watch>,
     made: RwLock<HashMap<Key, Arc<Pipeline>>>,
     layouts: Mutex<HashMap<&'static [Access], Layouts>>,
@@ -86,7 +86,7 @@ impl Pipelines {
         drop(made);
         let pipeline = Arc::new(self.compile(device, limits, op, kernel, variant)?);
         let mut made = self.made.write().unwrap_or_else(PoisonError::into_inner);
-        // Another thread may have compiled the same kernel meanwhile: the first one stays.
+        // Another thread may have compiled the same kernel meanwhile; the first one stays.
         Ok(made.entry(key).or_insert(pipeline).clone())
     }
 
@@ -203,36 +203,36 @@ impl Pipelines {
     }
 }
 
-/// A shader of the closed list, without checks at run time.
+/// Creates a shader of the closed list without runtime checks.
 fn trusted(
     device: &wgpu::Device,
     descriptor: wgpu::ShaderModuleDescriptor<'_>,
 ) -> wgpu::ShaderModule {
-    // SAFETY: an unchecked shader must keep its accesses inside what is bound, and its loops finite.
+    // SAFETY: an unchecked shader must keep its accesses inside the bound ranges, and its loops finite.
     //
-    // What is bound ends where the data does: `Recorder::bind_group` gives every storage buffer the size that was asked
-    // for, rounded up to a quad of words (16 bytes), and an imported one its own. `arrayLength` of a binding is the end
-    // of what a kernel may touch. The words of the last quad behind the data mean nothing: a kernel may read and
-    // overwrite them, and no more.
+    // A bound range ends where the data ends: `Recorder::bind_group` binds every storage buffer with its requested
+    // size, rounded up to a quad of words (16 bytes), and an imported buffer with its own size. `arrayLength` of a
+    // binding is the end of the range that a kernel may access. The words after the data in the last quad have no
+    // meaning: a kernel may read and overwrite them, but nothing beyond.
     //
-    // Kernels take places from three sources: the parameter block and the lists that a plan made on the host; offsets
-    // and extents of layouts, which were checked when the layouts were made; and indices of the caller's, which they
-    // compare with an element's rows before they use them. All of these lie in buffers that only this crate writes, and
-    // a plan is made from the layouts that are bound beside it. Values never become places. A buffer has fewer than 2³²
-    // bytes, so places in halves are below 2³¹, and no sum of two wraps. Whatever is loaded beyond an element's end is
-    // loaded from a clamped place. Loops run over lengths from the same sources, each with a step that is not 0.
+    // Kernels take indices from three sources: the parameter block and the lists that a plan made on the host; offsets
+    // and extents of layouts, which were checked when the layouts were made; and the caller's indices, which kernels
+    // compare with an element's rows before using them. All of these are in buffers that only this crate writes, and a
+    // plan is made from the layouts that are bound with it. Values never become indices. A buffer has fewer than 2³²
+    // bytes, so indices of halves are below 2³¹, and no sum of two wraps around. Loads beyond an element's end use a
+    // clamped index. Loops run over lengths from the same sources, each with a nonzero step.
     //
-    // That kernels keep to this is tested, not proven: `bounds.rs` rewrites each one so that all its indices, those
-    // into workgroup memory too, are compared with the lengths of their arrays, and the suite's `bounds` trials, and
-    // all others with `VSLA_INSTRUMENTED=1`, count none outside. `GpuOptions::checked` does without this function.
+    // That kernels obey this is tested, not proven: `bounds.rs` rewrites each kernel so that all indices, including
+    // those into workgroup memory, are compared with the lengths of their arrays. The suite's `bounds` trials, and all
+    // others with `VSLA_INSTRUMENTED=1`, count no out-of-bounds access. `GpuOptions::checked` bypasses this function.
     unsafe {
         device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked())
     }
 }
 
-/// What a shader declares: workgroup memory and invocations.
+/// The workgroup memory and invocations that a shader declares.
 ///
-/// wgpu does not compare workgroup memory with the device's limit, and a kernel above it hangs NVIDIA's driver.
+/// wgpu does not check workgroup memory against the device's limit, and a kernel above it hangs NVIDIA's driver.
 pub(crate) fn needs(source: &str) -> Result<(u32, u32), String> {
     let module = naga::front::wgsl::parse_str(source).map_err(|e| e.emit_to_string(source))?;
     let mut layouter = naga::proc::Layouter::default();

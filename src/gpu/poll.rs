@@ -1,4 +1,4 @@
-//! Waiting for the GPU: a parked thread polls, so that a future of ours makes progress under any executor.
+//! Waits for the GPU: a background thread polls, so that our futures make progress under any executor.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -51,14 +51,14 @@ impl<T> Future for Delivery<T> {
     }
 }
 
-/// The thread that polls for futures. It starts with the first one and ends with the device.
+/// The thread that polls for futures. It starts with the first future and ends with the device.
 #[derive(Default)]
 pub(crate) struct Poller {
     requests: OnceLock<Option<Mutex<Sender<wgpu::SubmissionIndex>>>>,
 }
 
 impl Poller {
-    /// Sees to it that the callbacks of this submission are called. False when no thread could be started.
+    /// Ensures that the callbacks of this submission run. False if no thread could be started.
     pub(crate) fn watch(&self, device: &wgpu::Device, submission: wgpu::SubmissionIndex) -> bool {
         let requests = self.requests.get_or_init(|| {
             let (sender, receiver) = channel::<wgpu::SubmissionIndex>();

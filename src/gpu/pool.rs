@@ -1,8 +1,8 @@
-//! Device memory: storage buffers in rounded sizes, their reuse, and the account of every byte that is asked of wgpu.
+//! Device memory: storage buffers in rounded sizes, their reuse, and the accounting of every byte requested from wgpu.
 //!
-//! A dropped buffer can be used again at once: later work recorded on it runs after everything recorded before, because
-//! all work of a device goes through one queue in order. A buffer that is given up is another matter: wgpu holds its
-//! memory until the work that uses it is done, and so it is counted until then.
+//! A dropped buffer can be reused at once: all work of a device goes through one queue in order, so work recorded later
+//! runs after everything recorded before. A buffer that is released to wgpu is different: wgpu holds its memory until
+//! the work that uses it is done, so it is counted until then.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,13 +13,13 @@ use super::freed::Freed;
 use crate::machine::Memory;
 use crate::{Error, Result};
 
-/// Buffers smaller than this are rounded to quarter powers of two, larger ones by at most 1/16.
+/// Smaller sizes are rounded up to a multiple of a quarter of their power of two, larger ones by at most 1/16.
 const FINE_ROUNDING_FROM: u64 = 1 << 20;
 pub(crate) const SMALLEST: u64 = 256;
-/// Bytes of a quad of words, the unit in which kernels may touch what they are given.
+/// Bytes of a quad of words, the granularity of kernel accesses.
 pub(crate) const QUAD: u64 = 16;
 
-/// Rounds a size up to its class.
+/// Rounds a size up to its size class.
 pub(crate) fn class_of(bytes: u64) -> u64 {
     let bytes = bytes.max(SMALLEST);
     let octave = u64::BITS - 1 - bytes.leading_zeros();
@@ -27,11 +27,11 @@ pub(crate) fn class_of(bytes: u64) -> u64 {
     bytes.next_multiple_of(1 << (octave - steps))
 }
 
-/// A buffer kept for reuse.
+/// A buffer cached for reuse.
 struct Free {
     id: u64,
     raw: wgpu::Buffer,
-    /// When it was given back, among all that were.
+    /// Its position in the order in which buffers were returned.
     since: u64,
     /// The last submission that may use it.
     after: u64,
@@ -39,50 +39,50 @@ struct Free {
 
 struct State {
     account: Account,
-    /// By class, the latest last.
+    /// By size class, most recently returned last.
     free: HashMap<u64, Vec<Free>>,
     returns: u64,
-    /// Ids of buffers given up since the recorder last asked, whose bind groups must go.
+    /// Ids of buffers released since the recorder last asked. Their bind groups must be dropped.
     retired: Vec<u64>,
 }
 
-/// The pool's shared part: buffers return to it when they are dropped.
+/// The shared part of the pool; buffers return to it when dropped.
 pub(crate) struct Pool {
     device: wgpu::Device,
     state: Mutex<State>,
-    /// Held while buffers are destroyed: who waits for their bytes waits for this.
+    /// Held while buffers are destroyed, so that waiting for their bytes waits for this lock.
     sweeping: Mutex<()>,
     next_id: AtomicU64,
-    /// The latest submission that something was recorded for.
+    /// The latest submission that work was recorded for.
     recorded: AtomicU64,
-    /// The latest submission that was handed to the queue.
+    /// The latest submission passed to the queue.
     submitted: AtomicU64,
-    /// Bytes of the largest buffer that can be made and bound whole.
+    /// Bytes of the largest buffer that can be created and bound whole.
     largest: u64,
-    /// Most bytes kept for reuse.
+    /// Maximum bytes cached for reuse.
     cache_limit: u64,
-    /// Told of every read-back buffer that is free again or gone.
+    /// Notified whenever a readback buffer is freed or destroyed.
     pub freed: Freed,
 }
 
-/// A storage buffer of the pool, or one that the application lent.
+/// A storage buffer of the pool, or one lent by the application.
 pub(crate) struct GpuBuffer {
     pub raw: wgpu::Buffer,
-    /// Never reused, so that a cache keyed by it cannot confuse two buffers.
+    /// Never reused for another buffer, so that a cache keyed by it cannot confuse two buffers.
     pub id: u64,
     bytes: u64,
-    /// Bytes that kernels are given of it: what was asked for, rounded up to whole quads of words.
+    /// Bytes bound to kernels: the requested size, rounded up to whole quads of words.
     pub bound: u64,
-    /// It is the application's.
+    /// Whether the application owns it.
     lent: bool,
-    /// The application has been given it. It may keep the handle, so nobody else must get the buffer.
+    /// Whether it was exported. The application may keep the handle, so the buffer must not be reused.
     exported: AtomicBool,
-    /// The number of the submission that writes it last, or 0.
+    /// The number of the last submission that writes it, or 0.
     pub written: AtomicU64,
     pool: Arc<Pool>,
 }
 
-/// What of a buffer of so many words kernels are given, in bytes.
+/// The bytes that kernels may access of a buffer of `words` words.
 fn bound_of(words: u64) -> u64 {
     (words * 4).next_multiple_of(QUAD).max(QUAD)
 }
@@ -93,12 +93,12 @@ impl GpuBuffer {
         self.lent || self.exported.load(Ordering::Relaxed)
     }
 
-    /// The number of the submission that writes it last, or 0.
+    /// The number of the last submission that writes it, or 0.
     pub(crate) fn written(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// To be called before the application is given it. False if it has it already.
+    /// Marks the buffer as exported; called before the application gets it. False if it is the application's already.
     pub(crate) fn share(&self) -> bool {
         !self.lent && !self.exported.swap(true, Ordering::Relaxed)
     }
@@ -144,7 +144,7 @@ impl Pool {
         self.lock().account.memory()
     }
 
-    /// A buffer of at least `words` 32-bit words. Its contents are whatever was there.
+    /// A buffer of at least `words` 32-bit words, with arbitrary contents.
     pub(crate) fn allocate(
         self: &Arc<Self>,
         op: &'static str,
@@ -167,7 +167,7 @@ impl Pool {
                 (free.id, free.raw)
             }
             None => {
-                // Under the same lock as the search, and before the buffer is made.
+                // Reserved under the same lock as the search, and before the buffer is created.
                 state.account.reserve(op, Use::Tensor, bytes)?;
                 drop(state);
                 let made = self.create(
@@ -205,7 +205,7 @@ impl Pool {
         }))
     }
 
-    /// Wraps a buffer of the application: never pooled, not counted as ours.
+    /// Wraps an application's buffer: never pooled, and not counted as ours.
     pub(crate) fn lend(self: &Arc<Self>, raw: wgpu::Buffer) -> Arc<GpuBuffer> {
         Arc::new(GpuBuffer {
             bound: raw.size(),
@@ -219,7 +219,7 @@ impl Pool {
         })
     }
 
-    /// Makes a buffer whose bytes are reserved already.
+    /// Creates a buffer whose bytes are already reserved.
     pub(super) fn create(
         &self,
         op: &'static str,
@@ -237,7 +237,7 @@ impl Pool {
         )
     }
 
-    /// Counts bytes that a buffer is about to take. Every one of them is released once.
+    /// Counts the bytes of a buffer before its creation. Every byte reserved is released once.
     pub(super) fn reserve(&self, op: &'static str, what: Use, bytes: u64) -> Result<()> {
         self.lock().account.reserve(op, what, bytes)
     }
@@ -246,24 +246,25 @@ impl Pool {
         self.lock().account.release(what, bytes);
     }
 
-    /// Gives up a buffer, or wgpu's own copy of something, once submission `after` is done.
+    /// Releases a buffer, or a copy owned by wgpu, once submission `after` is done.
     pub(super) fn leave(&self, leaving: Leaving) {
         self.lock().account.leave(leaving);
         self.sweep();
     }
 
-    /// Whether so many bytes more are within the limit, at once or once the GPU is done with what is leaving.
+    /// Whether this many more bytes fit within the limit, now or once the GPU is done with leaving buffers.
     pub(super) fn room(&self, bytes: u64) -> Room {
         self.lock().account.room(bytes)
     }
 
-    /// Whether something given up is still counted.
+    /// Whether any released memory is still counted.
     pub(super) fn is_anything_leaving(&self) -> bool {
         self.lock().account.is_anything_leaving()
     }
 
-    /// Gives up buffers kept for reuse, the oldest first, until there will be room for so many bytes, or all of them.
-    /// True if there were any.
+    /// Evicts cached buffers, oldest first, until there will be room for this many bytes, or all of them if `None`.
+    ///
+    /// True if any was evicted.
     pub(crate) fn evict(&self, until: Option<u64>) -> bool {
         let mut state = self.lock();
         let mut any = false;
@@ -277,12 +278,12 @@ impl Pool {
         any
     }
 
-    /// Ids whose bind groups must be dropped, handed over once.
+    /// Takes the ids whose bind groups must be dropped; each is reported once.
     pub(crate) fn take_retired(&self) -> Vec<u64> {
         std::mem::take(&mut self.lock().retired)
     }
 
-    /// Keeps a buffer for reuse. Those that nobody wanted for longest make room for it.
+    /// Caches a buffer for reuse, and evicts the oldest ones above the cache limit.
     fn give_back(&self, id: u64, bytes: u64, raw: wgpu::Buffer) {
         let after = self.recorded();
         let mut state = self.lock();
@@ -304,12 +305,12 @@ impl Pool {
         self.sweep();
     }
 
-    /// Notes that something is being recorded for the next submission; returns its number.
+    /// Starts recording the next submission; returns its number.
     pub(super) fn begin_submission(&self) -> u64 {
         self.recorded.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    /// The latest submission that may use what is given up now.
+    /// The latest submission that may use a buffer released now.
     pub(super) fn recorded(&self) -> u64 {
         self.recorded.load(Ordering::Acquire)
     }
@@ -322,13 +323,13 @@ impl Pool {
         self.submitted.store(number, Ordering::Release);
     }
 
-    /// Everything up to submission `number` is done, and what was leaving until then is freed.
+    /// Marks all submissions up to `number` as done, and frees the memory released by then.
     pub(super) fn settle(&self, number: u64) {
         self.lock().account.settle(number);
         self.sweep();
     }
 
-    /// Frees what is leaving and no longer in use.
+    /// Frees released memory that is no longer in use.
     fn sweep(&self) {
         let _sweeping = self.sweeping.lock().unwrap_or_else(PoisonError::into_inner);
         let gone = self.lock().account.take_gone();
@@ -336,7 +337,7 @@ impl Pool {
             return;
         }
         for leaving in &gone {
-            // Not only dropped: bind groups that are still cached hold it, too.
+            // Dropping is not enough: cached bind groups hold a reference, too.
             if let Some(raw) = &leaving.raw {
                 raw.destroy();
             }
@@ -353,7 +354,7 @@ impl Pool {
 }
 
 impl State {
-    /// Gives up the buffer that was kept for longest. False if there is none.
+    /// Evicts the buffer cached for the longest time. False if there is none.
     fn evict_oldest(&mut self) -> bool {
         let oldest = self
             .free
@@ -390,7 +391,7 @@ impl Drop for GpuBuffer {
         let mut state = self.pool.lock();
         state.retired.push(self.id);
         if !self.lent {
-            // Not destroyed: the application may use it.
+            // Not destroyed: the application may still use it.
             state.account.keep(self.bytes);
             state.account.evict(Leaving {
                 what: Use::Tensor,

@@ -1,4 +1,4 @@
-//! Device time by timestamps around every dispatch.
+//! Measures device time by timestamps around every dispatch.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use super::errors::caught;
 use super::pool::Pool;
 use crate::Result;
 
-/// Timestamps a query set holds (WebGPU's limit).
+/// Timestamps per query set (WebGPU's limit).
 const SET: u32 = 4096;
 
-/// Where the timestamps of the dispatches recorded so far are.
+/// The timestamps of the dispatches recorded so far.
 #[derive(Default)]
 pub(crate) struct Profiler {
     pub sets: Vec<QuerySet>,
@@ -18,13 +18,13 @@ pub(crate) struct Profiler {
     pub entries: Vec<(&'static str, String)>,
 }
 
-/// A query set, in the account of memory.
+/// A query set, with its memory accounted for.
 pub(crate) struct QuerySet {
     pub raw: wgpu::QuerySet,
     pool: Arc<Pool>,
 }
 
-/// Bytes of a timestamp.
+/// Bytes per timestamp.
 pub(crate) const TIMESTAMP: u64 = 8;
 
 impl QuerySet {
@@ -79,7 +79,7 @@ impl Profiler {
         Ok((self.sets[(index / SET) as usize].raw.clone(), index % SET))
     }
 
-    /// Timestamps of set `i` that were written.
+    /// Number of timestamps written in `set`.
     pub(crate) fn used(&self, set: usize) -> u32 {
         (self.entries.len() as u32 * 2 - set as u32 * SET).min(SET)
     }

@@ -1,4 +1,4 @@
-//! Bringing values back, and device times.
+//! Reads values and timestamps back from the device.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -14,14 +14,14 @@ use crate::{Error, Result};
 
 /// Pieces of a large read in flight: the transfer of one overlaps the copy of another.
 const IN_FLIGHT: usize = 3;
-/// How long a blocking read waits for one of the few buffers that a limit allows. Others give theirs back in
-/// milliseconds; only a future that is neither polled nor dropped keeps it.
+/// How long a blocking read waits for one of the few readback buffers that a limit allows. Other readers return theirs
+/// in milliseconds; only a future that is neither polled nor dropped holds one longer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Who polls while a read waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wait {
-    /// The calling thread, blocked.
+    /// The calling thread, which blocks.
     Here,
     /// The polling thread; the future yields.
     Elsewhere,
@@ -29,14 +29,14 @@ pub(crate) enum Wait {
 
 struct Piece {
     buffer: Held,
-    /// Of the read-back buffer: whole words, of which the first may begin before what is wanted.
+    /// Byte range in the readback buffer. Copies consist of whole words, so the first word may begin before the range.
     request: Range<usize>,
     mapped: Delivery<Result<(), wgpu::BufferAsyncError>>,
     submission: wgpu::SubmissionIndex,
 }
 
 impl Gpu {
-    /// Copies `to.len()` bytes of `from`, beginning at byte `offset`, into `to`, after all that is recorded.
+    /// Copies `to.len()` bytes of `from`, starting at byte `offset`, into `to`, after all recorded work.
     pub(crate) async fn read_into(
         &self,
         op: &'static str,
@@ -60,7 +60,7 @@ impl Gpu {
                 let seen = self.pool.freed.seen();
                 let buffer = match self.staging.read_buffer(&self.pool, op, bytes) {
                     Ok(Some(buffer)) => buffer,
-                    // The others' buffers are not waited for while this holds any.
+                    // Does not wait for other readers' buffers while holding any.
                     Ok(None) | Err(Error::OutOfMemory { .. }) if !pieces.is_empty() => break,
                     Ok(None) => {
                         self.wait_for_read_buffer(op, seen, bytes, wait).await?;
@@ -86,7 +86,7 @@ impl Gpu {
         }
     }
 
-    /// Waits until another read gives a buffer back.
+    /// Waits until another reader returns a buffer.
     async fn wait_for_read_buffer(
         &self,
         op: &'static str,
@@ -94,7 +94,7 @@ impl Gpu {
         bytes: u64,
         wait: Wait,
     ) -> Result<()> {
-        // Reads that were dropped half-way come back only when the GPU is done with them.
+        // The buffers of reads that were dropped midway are freed only when the GPU is done with them.
         let last = {
             let mut recorder = self.recorder();
             recorder.submit(&self.machine(), op)?;
@@ -123,7 +123,7 @@ impl Gpu {
         request: Range<u64>,
         buffer: Held,
     ) -> Result<Piece> {
-        // Copies are of whole words, and so are buffers.
+        // Copies consist of whole words, and so do buffers.
         let first = request.start & !3;
         let bytes = (request.end - first).next_multiple_of(4);
         let machine = self.machine();
@@ -181,7 +181,8 @@ impl Gpu {
         Ok(())
     }
 
-    /// Starts taking timestamps around every dispatch. False where the device has none, or takes some already.
+    /// Starts taking timestamps around every dispatch. False if the device does not support them or profiling is
+    /// active.
     pub(crate) fn profile_begin(&self) -> Result<bool> {
         self.health.check("profile")?;
         let mut recorder = self.recorder();
@@ -193,7 +194,9 @@ impl Gpu {
         Ok(true)
     }
 
-    /// Stops, and returns operation, kernel, begin and end of each dispatch, times since the first began.
+    /// Stops profiling.
+    ///
+    /// Returns the operation, kernel, begin and end of each dispatch, with times relative to the first begin.
     pub(crate) fn profile_end(&self) -> Result<Vec<(&'static str, String, Duration, Duration)>> {
         let machine = self.machine();
         let Some(profiler) = self.recorder().profiler.take() else {

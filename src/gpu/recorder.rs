@@ -1,11 +1,12 @@
-//! The open encoder: dispatches and staged copies pile up here and are submitted together.
+//! The open encoder, which collects dispatches and staged copies to be submitted together.
 //!
-//! Data for recorded work travels by copies in the same encoder, in order: `Queue::write_buffer` would run before the
-//! whole encoder and overwrite what earlier recorded work still reads. Parameter blocks are the exception: each has
-//! its own place in the parameter buffer, filled once, just before the submission that reads it.
+//! Data for recorded work is transferred by copies in the same encoder, in order: `Queue::write_buffer` would run
+//! before the whole encoder and overwrite data that earlier recorded work still reads. Parameter blocks are the
+//! exception: each has its own place in the parameter buffer, which is filled once, just before the submission that
+//! reads it.
 //!
-//! wgpu refuses a submission as a whole. Work on a buffer that the application holds, and may destroy or map at any
-//! time, is therefore submitted by itself, so that it can fail by itself.
+//! wgpu rejects a submission as a whole. Work on a buffer that the application holds, and may destroy or map at any
+//! time, is therefore submitted separately, so that only that work fails.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,10 +22,10 @@ use super::staging::{Held, Staging, Uploads};
 use crate::plan::Access;
 use crate::{Error, Result};
 
-/// Bind groups kept. A batch of fresh sizes uses fresh buffers, so the cache must not grow with them.
+/// Maximum number of cached bind groups. A batch of new sizes uses new buffers, so the cache must not grow with them.
 const BIND_GROUPS: usize = 1024;
 
-/// Everything of the device that recording needs.
+/// The parts of the device that recording needs.
 pub(crate) struct Machine<'a> {
     pub device: &'a wgpu::Device,
     pub queue: &'a wgpu::Queue,
@@ -45,13 +46,13 @@ pub(crate) fn param_stride(device: &wgpu::Device) -> u64 {
 struct BindKey {
     access: &'static [Access],
     buffers: [u64; 8],
-    /// Bytes bound of each: the pool hands a buffer out again for another size.
+    /// Bytes bound of each buffer: the pool may reuse a buffer with another size.
     bound: [u64; 8],
 }
 
 pub(crate) struct Recorder {
     encoder: Option<wgpu::CommandEncoder>,
-    /// Of the open encoder, or the last one.
+    /// The number of the open submission, or of the last one.
     number: u64,
     last: Option<wgpu::SubmissionIndex>,
     pass: Option<wgpu::ComputePass<'static>>,
@@ -63,7 +64,7 @@ pub(crate) struct Recorder {
     pub profiler: Option<Profiler>,
 }
 
-/// What these buffers hold was submitted, or will be.
+/// Fails if a submission that writes one of these buffers failed.
 fn check_computed(m: &Machine<'_>, op: &'static str, buffers: &[&GpuBuffer]) -> Result<()> {
     match buffers
         .iter()
@@ -118,7 +119,7 @@ impl Recorder {
         })
     }
 
-    /// Records one dispatch of `grid` workgroups. One on buffers that the application holds is submitted, too.
+    /// Records one dispatch of `grid` workgroups. If it uses buffers that the application holds, also submits it.
     pub(crate) fn dispatch(
         &mut self,
         m: &Machine<'_>,
@@ -138,8 +139,9 @@ impl Recorder {
         .map(|_| ())
     }
 
-    /// Submits what there is, and then, by itself, what `record` records. If that cannot be submitted, the buffers
-    /// that the application holds are to blame, and nothing else is lost.
+    /// Submits all recorded work, and then, separately, the work that `record` records.
+    ///
+    /// If the second submission fails, the cause is a buffer that the application holds, and no other work is lost.
     fn alone(
         &mut self,
         m: &Machine<'_>,
@@ -166,7 +168,8 @@ impl Recorder {
         })
     }
 
-    /// Whether a submission that reads this buffer is accepted. What it overwrites is written before each use.
+    /// Whether a submission that reads this buffer succeeds. It overwrites parameters, which are rewritten before each
+    /// use.
     fn is_usable(&self, m: &Machine<'_>, op: &'static str, buffer: &GpuBuffer) -> bool {
         caught(m.device, op, || {
             let mut encoder = m.device.create_command_encoder(&Default::default());
@@ -194,7 +197,7 @@ impl Recorder {
             None => None,
         };
         if self.param_data.is_empty() {
-            // wgpu copies them before the submission, and keeps the copy until it is done.
+            // wgpu copies the parameters before the submission, and keeps the copy until the submission is done.
             m.pool.reserve(op, Use::Own, self.params.raw.size())?;
         }
         let offset = self.param_data.len();
@@ -204,7 +207,7 @@ impl Recorder {
             .resize(offset + self.param_stride as usize, 0);
 
         if self.profiler.is_some() {
-            // A pass of its own, because timestamps are taken at the ends of passes.
+            // Uses a separate pass, because timestamps are taken at the boundaries of passes.
             self.pass = None;
         }
         if self.pass.is_none() {
@@ -288,7 +291,7 @@ impl Recorder {
         Ok(group)
     }
 
-    /// Drops bind groups of buffers that are gone, which would keep their memory.
+    /// Drops the bind groups of released buffers, which would keep their memory alive.
     pub(crate) fn forget_retired(&mut self, pool: &Pool) {
         let retired = pool.take_retired();
         if !retired.is_empty() {
@@ -298,9 +301,10 @@ impl Recorder {
         }
     }
 
-    /// Records the copy of `data` into `to` from byte `offset`, as far as there are upload buffers, and submits when
-    /// there are no more. Returns how many bytes are left: for them the GPU has to give buffers back first. After an
-    /// error nothing of `data` was recorded.
+    /// Records the copy of `data` into `to` at byte `offset`, as far as upload buffers are available.
+    ///
+    /// Submits when they run out. Returns the number of bytes left, which must wait until the GPU frees upload buffers.
+    /// After an error nothing of `data` was recorded.
     pub(crate) fn write(
         &mut self,
         m: &Machine<'_>,
@@ -336,7 +340,7 @@ impl Recorder {
         Ok(data.len())
     }
 
-    /// Records a copy to a buffer that the host can map, and submits it.
+    /// Records a copy to a mappable buffer and submits it.
     pub(crate) fn read(
         &mut self,
         m: &Machine<'_>,
@@ -363,7 +367,7 @@ impl Recorder {
         })
     }
 
-    /// Records whatever `record` does on the open encoder, outside a pass.
+    /// Runs `record` on the open encoder, outside any pass.
     pub(crate) fn with_encoder(
         &mut self,
         m: &Machine<'_>,
@@ -372,16 +376,17 @@ impl Recorder {
         record(self.encoder(m));
     }
 
-    /// Hands everything recorded to the GPU. `None` when there was nothing.
+    /// Submits all recorded work to the GPU. `None` if there was none.
     ///
-    /// Should it fail, results that were handed out will never be computed: each use of one is an error from then on.
+    /// If the submission fails, results that were already returned will never be computed, and every later use of them
+    /// is an error.
     pub(crate) fn submit(
         &mut self,
         m: &Machine<'_>,
         op: &'static str,
     ) -> Result<Option<wgpu::SubmissionIndex>> {
         self.hand_over(m, op).map_err(|error| {
-            // First the loss: other threads are to hear of it, and not of results that were not computed.
+            // Records the loss first, so that other threads report it instead of results that were not computed.
             let error = m.health.note(error);
             m.health.fail(self.number, error.to_string());
             // Its timestamps will never be written.
@@ -401,13 +406,13 @@ impl Recorder {
         };
         self.uploads.before_submit();
         let submitted = caught(m.device, op, || {
-            // Kernels must not run with the parameters of others.
+            // Submits only if the parameters were written: kernels must not run with stale ones.
             self.write_params(m)
                 .then(|| m.queue.submit([encoder.finish()]))
         });
         let submitted = submitted.and_then(|index| {
             let reason = "parameters could not be written".to_owned();
-            // wgpu says nothing of what it does not do on a lost device.
+            // On a lost device wgpu skips work without reporting it.
             index.ok_or_else(|| match is_lost(m.device) {
                 true => Error::DeviceLost { op, reason },
                 false => Error::Gpu {
@@ -424,14 +429,14 @@ impl Recorder {
                 pool.settle(number);
             }
         });
-        // Buffers of a submission that failed are free as well.
+        // The upload buffers of a failed submission are free as well.
         self.uploads.after_submit(m.staging);
         let index = submitted?;
         self.last = Some(index.clone());
         Ok(Some(index))
     }
 
-    /// Hands the parameters of what was recorded to the queue. False where there is no memory for them.
+    /// Writes the recorded parameters through the queue. False if there is no memory for them.
     fn write_params(&self, m: &Machine<'_>) -> bool {
         let Some(bytes) = std::num::NonZero::new(self.param_data.len() as u64) else {
             return true;
@@ -441,8 +446,9 @@ impl Recorder {
         copied.is_some()
     }
 
-    /// Sees to it that the application finds in this buffer what was recorded, and that nothing that is still to be
-    /// submitted needs it.
+    /// Prepares a buffer for export.
+    ///
+    /// Submits all recorded work, so that the application sees its results and no unsubmitted work needs the buffer.
     pub(crate) fn share(
         &mut self,
         m: &Machine<'_>,
@@ -455,8 +461,8 @@ impl Recorder {
         }
     }
 
-    /// wgpu's copy of the parameters is there until the submission is done; of what was reserved for it the rest is
-    /// free.
+    /// Accounts for wgpu's copy of the parameters until the submission is done, and releases the unused part of the
+    /// reservation.
     fn leave_params(&mut self, m: &Machine<'_>) {
         if self.param_data.is_empty() {
             return;
@@ -477,7 +483,7 @@ impl Recorder {
         self.last.clone()
     }
 
-    /// Bind groups kept.
+    /// Number of cached bind groups.
     pub(crate) fn bind_groups(&self) -> usize {
         self.bind_groups.len()
     }

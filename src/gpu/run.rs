@@ -1,4 +1,4 @@
-//! Running a launch: check everything, find buffers and pipelines, then record.
+//! Runs a launch: checks everything, finds buffers and pipelines, then records.
 
 use std::any::Any;
 use std::sync::atomic::Ordering;
@@ -19,16 +19,18 @@ use crate::plan::{Dispatch, Launch, Param, PlanBuffer, Prepared, Slot, Table, ch
 use crate::ragged::{DType, Identity, Layout};
 use crate::{Error, Result};
 
-/// Multiply-adds of one dispatch at most, which are to take a card of its own less than 100 ms: a thirtieth of an
-/// H100's rate is enough for that, and seconds later a desktop's driver may reset the device. A cut costs more than it
-/// seems, since it leaves cores idle before and after it.
+/// Maximum multiply-adds per dispatch on a discrete GPU.
+///
+/// The budget keeps a dispatch below 100 ms on a GPU with a thirtieth of an H100's throughput or more. A desktop's
+/// driver may reset the device after a few seconds. A split costs more than it seems, because cores idle before and
+/// after it.
 const DISPATCH_COST: u64 = 100_000_000_000;
-/// The same for GPUs that share a processor's memory and power, and for those that do not say what they are.
+/// The same for GPUs that share a processor's memory and power, and for devices of unknown kind.
 const DISPATCH_COST_SHARED: u64 = 20_000_000_000;
-/// The same for software rasterisers, which nothing resets, but which should answer.
+/// The same for software rasterizers, which have no reset but should stay responsive.
 const DISPATCH_COST_SOFTWARE: u64 = 1_000_000_000;
 
-/// Workgroups of one dispatch of a stage, such that it costs no more than the budget; at least one.
+/// The number of workgroups per dispatch that keeps its cost within the budget; at least 1.
 fn share(groups: u32, cost: u64, budget: u64) -> u32 {
     if cost <= budget {
         return groups;
@@ -36,20 +38,20 @@ fn share(groups: u32, cost: u64, budget: u64) -> u32 {
     (u128::from(groups) * u128::from(budget) / u128::from(cost)).max(1) as u32
 }
 
-/// An operand: values in a buffer, from its word `base` on, or from the half of that number for f16.
+/// An operand: values in a buffer, starting at `base`, counted in words, or in halves for f16.
 pub(crate) struct GpuInput<'a> {
     pub buffer: &'a Arc<GpuBuffer>,
     pub base: u32,
     pub layout: &'a Layout,
 }
 
-/// What a stage needs of the device whatever its operands are.
+/// The device resources of a dispatch that do not depend on its operands.
 struct Ready {
     pipeline: Arc<Pipeline>,
     slots: Vec<Bound>,
 }
 
-/// A slot, with the place of what is copied to the device for it.
+/// A slot, with the place for its device copy if it has one.
 enum Bound {
     Input(usize),
     Output(usize),
@@ -61,7 +63,7 @@ enum Bound {
 }
 
 impl Gpu {
-    /// Allocates the results of `launch` and records its stages.
+    /// Allocates the results of `launch` and records its dispatches.
     pub(crate) fn run(
         &self,
         launch: &Launch,
@@ -122,7 +124,7 @@ impl Gpu {
         Ok(outputs.into_iter().zip(layouts).collect())
     }
 
-    /// What the stages of a launch need of the device: found once, and kept with its plan.
+    /// The device resources of a launch's dispatches: found once, and cached with the plan.
     fn ready<'a>(
         &self,
         launch: &Launch,
@@ -147,7 +149,7 @@ impl Gpu {
             .map(ready)
             .collect::<Result<Vec<_>>>()?;
         let kept = prepared.0.get_or_init(|| Box::new(ready));
-        // Nobody else puts anything there.
+        // Only this function stores a value there, so the downcast succeeds.
         Ok(is_ready(kept).map_or(&[], |ready| ready))
     }
 
@@ -221,12 +223,12 @@ impl Gpu {
             })
     }
 
-    /// A tensor of this layout fits one binding, or which element makes it too large.
+    /// Checks that a tensor of this layout fits in one binding; the error names the element that makes it too large.
     pub(crate) fn check_size(&self, op: &'static str, layout: &Layout, dtype: DType) -> Result<()> {
         check_size(op, layout, dtype, Some(self.limits.binding_bytes))
     }
 
-    /// So many elements have offsets that fit one binding.
+    /// Checks that the offsets of this many elements fit in one binding.
     pub(crate) fn check_elements(&self, op: &'static str, elements: usize) -> Result<()> {
         self.check_words(op, None, "layout", elements as u64 + 1)
     }
@@ -284,7 +286,7 @@ impl Gpu {
         tables.entry(table.name).or_insert_with(place).clone()
     }
 
-    /// The copy at a place, made if it is not there, or if the submission that was to make it failed.
+    /// The copy in a slot, created if it is missing or the submission that should have written it failed.
     fn copy(
         &self,
         copied: &Copied,
@@ -297,7 +299,7 @@ impl Gpu {
         })
     }
 
-    /// A buffer of these parts, each of whole words, one behind the other.
+    /// A buffer with these parts, each of whole words, one after the other.
     fn upload_parts(&self, op: &'static str, parts: &[&[u8]]) -> Result<Arc<GpuBuffer>> {
         let bytes: usize = parts.iter().map(|p| p.len()).sum();
         let buffer = self.allocate(op, bytes as u64 / 4)?;
@@ -312,7 +314,7 @@ impl Gpu {
         Ok(buffer)
     }
 
-    /// Records the copy of `data` into `to` from byte `offset`, waiting for upload buffers if need be.
+    /// Records the copy of `data` into `to` at byte `offset`, waiting for upload buffers if necessary.
     pub(super) fn write(
         &self,
         op: &'static str,
@@ -335,7 +337,7 @@ impl Gpu {
         }
     }
 
-    /// Waits until everything submitted is done. Nothing is locked meanwhile: polling may call the application back.
+    /// Waits until all submitted work is done. Holds no locks, because polling may run the application's callbacks.
     pub(super) fn catch_up(&self, op: &'static str) -> Result<()> {
         let submitted = self.pool.submitted();
         let lost = |reason: String| Err(self.health.note(Error::DeviceLost { op, reason }));
@@ -345,13 +347,13 @@ impl Gpu {
                 timeout: Some(Duration::from_secs(5)),
             });
             self.health.check(op)?;
-            // Nothing comes back from a lost device, and it may be that only the application was told.
+            // Work on a lost device never completes, and only the application may have been notified.
             if is_lost(&self.device) {
                 return lost("its work does not end".to_owned());
             }
             match waited {
                 Ok(_) => {
-                    // Another thread that polls may be about to say so.
+                    // Another polling thread may not have reported this yet.
                     self.pool.settle(submitted);
                     return Ok(());
                 }
@@ -361,12 +363,12 @@ impl Gpu {
         }
     }
 
-    /// A buffer of the pool.
+    /// Allocates a buffer from the pool.
     fn allocate(&self, op: &'static str, words: u64) -> Result<Arc<GpuBuffer>> {
         self.with_room(op, || self.pool.allocate(op, words))
     }
 
-    /// Tries again for as long as something gives way to what is missing.
+    /// Retries as long as memory can be freed.
     pub(super) fn with_room<R>(
         &self,
         op: &'static str,
@@ -374,27 +376,28 @@ impl Gpu {
     ) -> Result<R> {
         loop {
             let bytes = match attempt() {
-                // Without a number it was wgpu that had no room, and everything is to give way.
+                // Without a number wgpu itself ran out of memory, and everything unused is freed.
                 Err(Error::OutOfMemory {
                     bytes, available, ..
                 }) => available.map(|_| bytes),
                 done => return done,
             };
             if !self.make_room(op, bytes)? {
-                // Once more, if only to say what is available now.
+                // Tries once more, at least to report what is available now.
                 return attempt();
             }
         }
     }
 
-    /// Gives up what is not in use until so many bytes fit, or all of it, and waits for recorded work if it holds what
-    /// is missing. What costs least to make again goes first. False when there is nothing to give up.
+    /// Frees unused memory until this many bytes fit, or all of it if `None`, cheapest to recreate first.
+    ///
+    /// Waits for recorded work if it holds the missing memory. False if there is nothing to free.
     pub(super) fn make_room(&self, op: &'static str, bytes: Option<u64>) -> Result<bool> {
         self.health.check(op)?;
         let enough = || bytes.is_some_and(|bytes| self.pool.room(bytes) != Room::None);
         let mut any = false;
         {
-            // One at a time: what another thread is about to give up must not be missed.
+            // One thread at a time, so that memory another thread is about to free is not overlooked.
             let _one = self
                 .making_room
                 .lock()
@@ -421,7 +424,7 @@ impl Gpu {
         Ok(any && room != Some(Room::None))
     }
 
-    /// A buffer with these values. The copy is recorded; the slice is free at once.
+    /// Uploads values into a new buffer. The copy is recorded, and the slice can be reused at once.
     pub(crate) fn upload(
         &self,
         op: &'static str,
@@ -431,7 +434,7 @@ impl Gpu {
     ) -> Result<Arc<GpuBuffer>> {
         self.health.check(op)?;
         self.check_size(op, layout, dtype)?;
-        // Copies are of whole words.
+        // Copies consist of whole words.
         let (words, rest) = values.split_at(values.len() & !3);
         let mut last = [0; 4];
         last[..rest.len()].copy_from_slice(rest);
@@ -441,7 +444,7 @@ impl Gpu {
         }
     }
 
-    /// Fills a buffer with NaN, its slack too: also what no kernel is given of it.
+    /// Fills a buffer with NaN, including the slack that is not bound to kernels.
     fn poison_buffer(&self, op: &'static str, buffer: &GpuBuffer) -> Result<()> {
         let nan = vec![f32::NAN; (buffer.raw.size() / 4) as usize];
         self.write(op, buffer, 0, cast_slice(&nan))

@@ -1,8 +1,8 @@
 //! Host memory that the GPU can read and write: rings of mapped buffers, filled and drained by all cores.
 //!
-//! Fresh mapped memory costs a page fault every 4 KiB, several times the copy itself, so buffers are kept and mapped
-//! again once the GPU is done with them. All of them are in the pool's account. The first of each kind can always be
-//! had; more are made where there is room, up to what is fastest.
+//! Newly mapped memory costs a page fault every 4 KiB, several times the cost of the copy itself. So buffers are kept
+//! and mapped again once the GPU is done with them. The pool accounts for all of them. The first buffer of each kind is
+//! always available; more are created while there is room, up to the fastest number.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -12,12 +12,12 @@ use super::account::{Leaving, Sizes, Use};
 use super::pool::Pool;
 use crate::{Error, Result};
 
-/// Upload buffers at most: past that a call waits for the GPU to catch up.
+/// Maximum number of upload buffers; beyond it a call waits for the GPU to catch up.
 const UPLOAD_CHUNKS: usize = 6;
-/// Copies above this are shared among cores.
+/// Copies above this many bytes are split among cores.
 const PARALLEL_COPY: usize = 1 << 20;
 
-/// Copies with all cores. One core moves about 5 GB/s out of or into memory it has not touched; PCIe does 25 and more.
+/// Copies with all cores. One core moves about 5 GB/s from or to untouched memory; PCIe moves 25 GB/s or more.
 pub(crate) fn copy_out(from: &[u8], to: &mut [u8]) {
     if from.len() < 2 * PARALLEL_COPY {
         to.copy_from_slice(from);
@@ -43,14 +43,14 @@ fn copy_in(from: &[u8], mut to: wgpu::WriteOnly<'_, [u8]>) {
     }
 }
 
-/// A buffer that is not a tensor's, in the account until it is destroyed.
+/// A buffer that does not belong to a tensor, accounted for until it is destroyed.
 pub(crate) struct Held {
     pub raw: wgpu::Buffer,
     what: Use,
     bytes: u64,
-    /// Nothing recorded or running uses it.
+    /// Whether no recorded or running work uses it.
     pub idle: bool,
-    /// Weak, because wgpu keeps what waits to be mapped.
+    /// Weak, because wgpu holds on to buffers that wait to be mapped.
     pool: Weak<Pool>,
 }
 
@@ -92,20 +92,20 @@ impl Drop for Held {
     }
 }
 
-/// What the rings share with whoever trims them, and with wgpu's callbacks.
+/// The rings, shared with the code that trims them and with wgpu's callbacks.
 pub(crate) struct Staging {
     pub sizes: Sizes,
     uploads: Mutex<Ring>,
-    /// Read-back buffers that are free, small ones and large ones.
+    /// Free readback buffers: small ones and large ones.
     reads: Mutex<[Vec<Held>; 2]>,
 }
 
 #[derive(Default)]
 struct Ring {
-    /// Mapped, and the GPU is done with them.
+    /// Mapped, and no longer used by the GPU.
     ready: Vec<Held>,
     made: usize,
-    /// How often all that was idle was given up: a buffer that was on its way then is not kept.
+    /// Number of trims so far. A buffer that was in flight during one is not kept.
     trims: u64,
 }
 
@@ -126,7 +126,7 @@ impl Staging {
         self.reads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives up what is idle, and uploads on their way as soon as they are. True if something was.
+    /// Releases idle buffers, and upload buffers in flight once they are idle. True if any was idle.
     pub(crate) fn trim(&self) -> bool {
         let uploads = {
             let mut ring = self.ring();
@@ -142,12 +142,12 @@ impl Staging {
     /// Destroys upload buffers.
     fn forget(&self, uploads: Vec<Held>) {
         let gone = uploads.len();
-        // In this order: who sees none counts on the bytes of one.
+        // Drops the buffers first: a caller that sees a count of 0 relies on the bytes of one buffer being free.
         drop(uploads);
         self.ring().made -= gone;
     }
 
-    /// A mapped upload buffer. `None` when all there may be wait for the GPU.
+    /// A mapped upload buffer. `None` if all that may exist are waiting for the GPU.
     fn upload_buffer(&self, pool: &Arc<Pool>, op: &'static str) -> Result<Option<Held>> {
         let others = {
             let mut ring = self.ring();
@@ -184,7 +184,7 @@ impl Staging {
         }
     }
 
-    /// Keeps an upload buffer that is mapped again, or forgets one that cannot be.
+    /// Keeps an upload buffer that is mapped again. Destroys it if mapping failed or a trim came in between.
     fn upload_came_back(&self, mut buffer: Held, mapped: bool, trims: u64) {
         buffer.idle = mapped;
         let mut ring = self.ring();
@@ -196,7 +196,7 @@ impl Staging {
         }
     }
 
-    /// A buffer to read so many bytes back through. `None` where the limit allows no more than others hold.
+    /// A readback buffer for this many bytes. `None` if the limit allows no more than other readers hold.
     pub(crate) fn read_buffer(
         &self,
         pool: &Arc<Pool>,
@@ -223,7 +223,7 @@ impl Staging {
         };
         let mut made = make();
         if matches!(made, Err(Error::OutOfMemory { .. })) {
-            // Those of the other kind, and what came back meanwhile, may be what is missing.
+            // Frees the idle buffers of both kinds, which may provide the missing memory.
             let idle = std::mem::take(&mut *self.reads());
             drop(idle);
             made = make();
@@ -245,14 +245,14 @@ impl Staging {
     }
 }
 
-/// An upload buffer being filled: mapped from the start.
+/// An upload buffer being filled, which is mapped.
 struct Filling {
     buffer: Held,
     view: wgpu::BufferViewMut,
     used: u64,
 }
 
-/// The upload ring's open end. Belongs to the recorder, whose encoder its copies go into.
+/// The upload buffers of the open submission. The recorder owns this and records the copies.
 #[derive(Default)]
 pub(crate) struct Uploads {
     filling: Option<Filling>,
@@ -260,7 +260,7 @@ pub(crate) struct Uploads {
     closed: Vec<Held>,
 }
 
-/// A piece staged: `bytes` of `buffer` from `offset`, to be copied in the open encoder.
+/// A staged piece: `bytes` of `buffer` at `offset`, to be copied in the open encoder.
 pub(crate) struct Staged {
     pub buffer: wgpu::Buffer,
     pub offset: u64,
@@ -268,7 +268,7 @@ pub(crate) struct Staged {
 }
 
 impl Uploads {
-    /// Stages as much of `data` as the current buffer takes. `None` when every buffer waits for the GPU.
+    /// Stages as much of `data` as fits in the current buffer. `None` if every buffer is waiting for the GPU.
     pub(crate) fn stage(
         &mut self,
         staging: &Staging,
@@ -323,19 +323,19 @@ impl Uploads {
         }
     }
 
-    /// Whether a full buffer waits: submitting now lets its transfer overlap the next copy.
+    /// Whether a full buffer is waiting: submitting now lets its transfer overlap the next copy.
     pub(crate) fn has_full(&self) -> bool {
         !self.closed.is_empty()
     }
 
-    /// To be called before a submission: a mapped buffer must not be read by it.
+    /// Must be called before a submission, which must not read a mapped buffer.
     pub(crate) fn before_submit(&mut self) {
         if self.filling.as_ref().is_some_and(|f| f.used > 0) {
             self.close();
         }
     }
 
-    /// To be called after a submission: asks for its buffers back.
+    /// Must be called after a submission: maps its upload buffers again.
     pub(crate) fn after_submit(&mut self, staging: &Arc<Staging>) {
         let trims = staging.ring().trims;
         for buffer in self.closed.drain(..) {

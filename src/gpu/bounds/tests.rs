@@ -1,4 +1,4 @@
-//! That no access escapes, for every kernel that there is, and that a kernel that reaches outside is caught.
+//! Tests that the instrumentation covers every access of every kernel, and that it detects a faulty kernel.
 
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Expression, Function, Handle, Module, Statement, TypeInner};
@@ -16,7 +16,7 @@ fn parsed(name: &str, source: &str) -> Module {
         .unwrap_or_else(|e| panic!("{}", e.emit_to_string_with_path(source, name)))
 }
 
-/// The array that this expression is, where it is one of a buffer or of workgroup memory.
+/// The array that this expression refers to, if it is in a buffer or in workgroup memory.
 fn array_of(module: &Module, function: &Function, e: Handle<Expression>) -> Option<String> {
     let Expression::GlobalVariable(variable) = function.expressions[e] else {
         return None;
@@ -30,7 +30,7 @@ fn array_of(module: &Module, function: &Function, e: Handle<Expression>) -> Opti
     (kept && is_array).then(|| variable.name.clone().unwrap_or_default())
 }
 
-/// Whether this expression is a component of a vector in such an array, which is asked for by its number.
+/// The array, if this expression is a component of a vector in it, selected by a dynamic index.
 fn component_of(module: &Module, function: &Function, base: Handle<Expression>) -> Option<String> {
     let (Expression::Access { base: of, .. } | Expression::AccessIndex { base: of, .. }) =
         function.expressions[base]
@@ -53,7 +53,7 @@ fn functions(module: &Module) -> impl Iterator<Item = &Function> {
     module.functions.iter().map(|(_, f)| f).chain(entries)
 }
 
-/// Indices into arrays, by what naga makes of the text.
+/// Counts the array indices in naga's parse of the source.
 fn accesses(module: &Module) -> usize {
     let in_one = |function: &Function| {
         let is_access = |e: &Expression| match e {
@@ -71,7 +71,7 @@ fn accesses(module: &Module) -> usize {
     functions(module).map(in_one).sum()
 }
 
-/// The first index that no function of ours has compared.
+/// The first array index that does not pass through one of our functions.
 fn escaped(module: &Module) -> Option<String> {
     for function in functions(module) {
         if function.name.as_deref() == Some("note") {
@@ -96,7 +96,7 @@ fn escaped(module: &Module) -> Option<String> {
                     &[format!("inside_{name}"), format!("first_inside_{name}")],
                 ),
                 (Some(_), _, None) => false,
-                // `.x` and its like are of the vector whatever its index was.
+                // `.x` and the like select a component of the vector, whatever its index was.
                 (None, Some(_), None) => true,
                 (None, Some(name), Some(i)) => compared(i, &[format!("component_of_{name}")]),
             };
@@ -108,7 +108,7 @@ fn escaped(module: &Module) -> Option<String> {
     None
 }
 
-/// Ways out of an entry point that do not tell what was outside.
+/// Counts the exits of an entry point that do not call `tell`.
 fn silent_ends(module: &Module, body: &naga::Block) -> usize {
     let tells = |statement: Option<&Statement>| {
         matches!(statement, Some(Statement::Call { function, .. })
@@ -137,7 +137,7 @@ fn silent_ends(module: &Module, body: &naga::Block) -> usize {
         }
         silent
     };
-    // naga closes the body with a return of its own.
+    // naga ends the body with an implicit return.
     inside(body)
 }
 
@@ -172,7 +172,7 @@ fn no_access_of_any_kernel_escapes() {
     assert!(arrays <= RECORDS, "{arrays} records");
 }
 
-/// Kernels that reach outside, each in one way, by one invocation of many.
+/// Kernels that access out of bounds, each in one way, in one invocation of many.
 static BROKEN: Kernel = Kernel {
     stem: "broken",
     source: "
@@ -231,7 +231,9 @@ const fn broken(flags: &'static [&'static str]) -> Variant {
     }
 }
 
-/// A GPU opened so, and thirteen halves in a buffer of it: four quads end where the buffer's class does not.
+/// Opens a GPU with these options, and uploads thirteen values of 0.5.
+///
+/// They take four quads, which end before the buffer's size class does.
 fn opened(options: &GpuOptions) -> Option<(Gpu, Arc<GpuBuffer>, Layout)> {
     let gpu = match pollster::block_on(crate::gpu::open(options)) {
         Ok(gpu) => gpu,
@@ -245,7 +247,7 @@ fn opened(options: &GpuOptions) -> Option<(Gpu, Arc<GpuBuffer>, Layout)> {
     Some((gpu, input, layout))
 }
 
-/// Runs a variant of the broken kernel the way that every kernel goes: assembled, instrumented, compiled, bound.
+/// Runs a variant of the broken kernel like any other kernel: assembled, instrumented, compiled and bound.
 fn run(gpu: &Gpu, variant: usize, input: &Arc<GpuBuffer>, layout: &Layout) -> Arc<GpuBuffer> {
     let launch = Launch {
         op: "broken",
@@ -313,7 +315,7 @@ fn kernels_that_reach_outside_are_caught() {
         assert_eq!(counted(variant), [expected]);
         assert_eq!(counted(0), [""; 0], "what was told is told once");
     }
-    // The same buffers, used again for another size, end where that does.
+    // The same buffers, reused with another size, end at that size.
     let before = input.id;
     drop(input);
     let layout = Layout::from_lengths([17]).unwrap();
@@ -327,7 +329,7 @@ fn kernels_that_reach_outside_are_caught() {
     );
 }
 
-/// Outside of workgroup memory a checked shader finds the last value there is.
+/// Outside workgroup memory, a checked shader reads the last value.
 #[test]
 fn checked_shaders_stay_inside() {
     let options = GpuOptions {

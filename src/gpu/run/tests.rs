@@ -1,5 +1,6 @@
-//! Submissions that fail for a reason of our own, which no caller can bring about: here one records nonsense. And how
-//! long dispatches are cut.
+//! Submissions that fail for an internal reason, which no caller can cause: these tests record invalid commands.
+//!
+//! Also how long dispatches are split.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ static TABLE: Table = Table {
     make: || vec![7; 5],
 };
 
-/// A GPU, or none where the trials may do without.
+/// Opens a GPU, or returns `None` if there is none and tests may be skipped.
 fn gpu() -> Option<Gpu> {
     match pollster::block_on(open(&GpuOptions::default())) {
         Ok(gpu) => Some(gpu),
@@ -25,7 +26,7 @@ fn gpu() -> Option<Gpu> {
     }
 }
 
-/// Records what no submission with it survives.
+/// Records a command that makes the submission fail.
 fn spoil(gpu: &Gpu) {
     let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
         label: Some("spoilt"),
@@ -74,8 +75,10 @@ fn read(gpu: &Gpu, buffer: &GpuBuffer, words: usize) -> Result<Vec<u32>> {
     Ok(values)
 }
 
-/// What was recorded with it is gone, and says so whenever it is used. What was submitted before, and what is recorded
-/// afterwards, is right: also where it needs copies of layouts, plans and tables that went with it.
+/// Results of a failed submission are lost, and every use of them is an error.
+///
+/// Work submitted before and work recorded afterwards is correct, even where it needs copies of layouts, plans and
+/// tables that were lost.
 #[test]
 fn a_submission_takes_nothing_else_with_it() {
     let Some(gpu) = gpu() else { return };
@@ -83,7 +86,7 @@ fn a_submission_takes_nothing_else_with_it() {
     let before = filled(&gpu, &layout, 1.0);
     gpu.flush().unwrap();
     for round in 0..3 {
-        // The first that need copies of these here, and for the table that is so only once.
+        // These need their copies here for the first time; the table does so only in the first round.
         let other = Layout::from_lengths([40, 1]).unwrap();
         let words = PlanBuffer::new(vec![9; 6]);
         let table = || gpu.table("test", &gpu.place_of(&TABLE), &TABLE).unwrap();
@@ -107,7 +110,7 @@ fn a_submission_takes_nothing_else_with_it() {
         spoil(&gpu);
         let error = match round {
             0 => gpu.flush().unwrap_err(),
-            // A read of something else is the call that meets it.
+            // A read of another buffer triggers the failing submission.
             _ => read(&gpu, &before, 5).unwrap_err(),
         };
         assert_eq!(error.kind(), "gpu", "{error}");
@@ -134,7 +137,7 @@ fn a_submission_takes_nothing_else_with_it() {
     }
 }
 
-/// Upload buffers of submissions that failed come back, or uploads would wait for ever.
+/// Upload buffers of failed submissions become free again; otherwise uploads would wait forever.
 #[test]
 fn its_upload_buffers_come_back() {
     let Some(gpu) = gpu() else { return };
@@ -150,7 +153,7 @@ fn its_upload_buffers_come_back() {
     assert_eq!(read(&gpu, &buffer, 3), Ok(vec![0x0202_0202; 3]));
 }
 
-/// Errors of wgpu that are none of a loss do not end the device.
+/// wgpu errors other than a loss do not mark the device as lost.
 #[test]
 fn other_errors_are_no_loss() {
     let Some(gpu) = gpu() else { return };
@@ -174,7 +177,7 @@ fn other_errors_are_no_loss() {
     assert!(is_lost(&gpu.device));
 }
 
-/// A million values by a million, directly, are so many dispatches, none above the budget.
+/// A direct convolution of a million by a million values takes this many dispatches, none above the budget.
 #[test]
 fn costly_stages_are_cut() {
     let (groups, cost) = (2_233, 1_000_000_000_000);
