@@ -83,7 +83,7 @@ fn results(request: &ConvRequest<'_>, a: &Layout, b: &Layout, pairs: &Pairs) -> 
 /// The most values of both operands as vectors in a turn, 64 MiB, unless one pair alone has more. Longer batches run in
 /// several turns.
 const TURN: u64 = 1 << 24;
-/// The same limit for a GPU interface that runs on the CPU, whose caches are smaller.
+/// The same limit for a GPU interface that runs on the CPU, which has less fast memory.
 const TURN_SOFTWARE: u64 = 1 << 20;
 
 /// The scratch buffers: whole convolutions, then the operands as vectors (two buffers, not for rank 1), then those of
