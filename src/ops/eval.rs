@@ -1,4 +1,4 @@
-//! Polynomials at points: `Σ_i c_i t^i` by Horner's scheme, degree times a multiply-add a point.
+//! Evaluates polynomials at points: `Σ_i c_i t^i` by Horner's scheme, one multiply-add per point and degree.
 
 use super::worklist::{ByCost, Worklist};
 use super::{Arithmetic, pair_params, par_tiles, twin_of};
@@ -10,9 +10,9 @@ use crate::plan::{
 use crate::ragged::{DType, Layout, Pairing, Pairs};
 use crate::{Result, host};
 
-/// `WG` of the shader: points of a workgroup.
+/// Points per workgroup: `WG` of the shader.
 const WG: usize = 256;
-/// Points that the CPU works on together.
+/// Points that the CPU evaluates together.
 const LANES: usize = 32;
 
 pub(crate) static KERNEL: Kernel = Kernel {
@@ -31,7 +31,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: for_each_type!(&[]),
 };
 
-/// The values of polynomials a at points b, shaped like the points.
+/// Evaluates the polynomials a at the points b; the result has the shape of the points.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Eval {
     pub dtype: DType,
@@ -98,7 +98,7 @@ impl Eval {
     }
 }
 
-/// The shapes of the right element of every pair.
+/// The result layout: for every pair, the shape of its right element.
 fn shapes(op: &'static str, b: &Layout, pairs: &Pairs) -> Result<Layout> {
     let rank = b.rank();
     let mut offsets = Offset::new(op, pairs.len())?;

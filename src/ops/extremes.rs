@@ -1,5 +1,6 @@
-//! Every launch over lengths at which 32 bits end, for the CPU and for a GPU that has room for anything: planned, or
-//! refused with the error of a size. Tests are built with overflow checks.
+//! Plans every operation for lengths at the limits of 32 bits, for the CPU and for a GPU without memory limits.
+//!
+//! Each must be planned, or refused with a size error. Tests are built with overflow checks.
 
 use super::ambient::{Along, Ambient, Combine, Concat};
 use super::conv::Conv;
@@ -29,7 +30,7 @@ const LENGTHS: [usize; 6] = [
     u32::MAX as usize,
 ];
 
-/// Without overflow checks the tests here would pass whatever wraps.
+/// Without overflow checks, the tests here would miss values that wrap.
 #[test]
 fn what_wraps_panics() {
     let one = std::hint::black_box(1u32);
@@ -57,7 +58,7 @@ fn matrices() -> Vec<Layout> {
     shapes.map(layout).into()
 }
 
-/// The plan for a CPU, or for a GPU that has so much.
+/// The plan for the CPU, or for a GPU with these limits for transforms.
 fn planned(
     op: &Op,
     inputs: &[&Layout],
@@ -81,7 +82,7 @@ fn planned(
     })
 }
 
-/// The plan for a GPU that binds so much, or for the CPU.
+/// The plan for a GPU that binds at most `binding` bytes, or for the CPU if there is no limit.
 fn on_gpu(
     op: &Op,
     inputs: &[&Layout],
@@ -101,7 +102,7 @@ fn on_gpu(
     })
 }
 
-/// Such a size is refused as one.
+/// Asserts that an operation is planned, or refused with a size error.
 #[track_caller]
 fn refused_or_planned(what: &str, planned: Result<Plan>) {
     if let Err(error) = planned {
@@ -110,7 +111,7 @@ fn refused_or_planned(what: &str, planned: Result<Plan>) {
     }
 }
 
-/// Two batches, one element of one with all of the other.
+/// Every element of one batch paired with every element of the other.
 fn pairs_of(a: &Layout, b: &Layout) -> Pairs {
     Pairs::new("pair", a, b, Pairing::AllToAll).unwrap()
 }
@@ -166,7 +167,7 @@ fn convolutions() {
                         binding: None,
                     };
                     let what = format!("{a} and {b}, {method}, {mode:?}");
-                    // Plans of hundreds of MiB are for those who have such values.
+                    // Skip plans of hundreds of MiB.
                     let few = a.total().min(b.total()) <= 5 && method == ConvMethod::Direct;
                     if costs.is_cpu() || few {
                         refused_or_planned(&what, conv.launch((a, b), pairs, any).map(Plan::from));
@@ -326,7 +327,7 @@ fn pairs_of_matrices() {
     }
 }
 
-/// Lines along every axis, also those of which there are as many as 32 bits count and which have no values.
+/// Lines along every axis, including 2³² − 1 lines without values.
 #[test]
 fn lines_along_axes() {
     use super::lines::{Along, Function};
@@ -344,7 +345,7 @@ fn lines_along_axes() {
             }
         }
     }
-    // Results without terms are work, and no list of them is made where no device holds them.
+    // Results without terms count as work. Where no device holds them, no list of them is built.
     let columns = Layout::uniform(1, Shape::new(&[most, 0]).unwrap()).unwrap();
     let sum = Along {
         function: Sum,
@@ -356,7 +357,7 @@ fn lines_along_axes() {
     assert_eq!(sum.launch(&few, None).unwrap().work, 1000);
 }
 
-/// The CPU, and GPUs that bind what 32 bits address.
+/// The CPU, and GPUs that bind at most 2³² − 1 bytes.
 const SITES: [(Target, Option<u64>); 3] = {
     const MOST: Option<u64> = Some(u32::MAX as u64);
     [
@@ -366,7 +367,7 @@ const SITES: [(Target, Option<u64>); 3] = {
     ]
 };
 
-/// Sums of no terms, as many as there can be: neither tiles of what no device holds are listed nor its panels.
+/// As many empty sums as possible: a result that no device holds is refused before its tiles or panels are listed.
 #[test]
 fn much_of_nothing_is_refused_before_it_is_planned() {
     let most = u32::MAX as usize;

@@ -1,6 +1,6 @@
-//! The operations: one room each, with its rule for shapes, its launch, its kernel and its CPU twin.
+//! The operations: one module each, with its shape rules, launch, kernels and CPU kernel.
 //!
-//! A room turns layouts into a [`Launch`] and knows nothing of tensors or devices.
+//! A module turns layouts into a [`Launch`] and does not depend on tensors or devices.
 
 pub(crate) mod ambient;
 pub(crate) mod bsr;
@@ -45,7 +45,7 @@ use crate::plan::{Kernel, Param};
 use crate::ragged::{Pairs, Real};
 use crate::{Result, host};
 
-/// Every kernel there is. What is not listed here is never compiled.
+/// Every kernel of the library. A kernel that is not listed here is never compiled.
 #[cfg(feature = "gpu")]
 pub(crate) static KERNELS: &[&Kernel] = &[
     &ambient::FLAT,
@@ -102,7 +102,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &transpose::KERNEL,
 ];
 
-/// What `#generate "name"` in a shader finds: WGSL that Rust writes, for the variant's flags.
+/// The generators that `#generate "name"` in a shader refers to: each writes WGSL for a variant's flags.
 #[cfg(feature = "gpu")]
 pub(crate) static GENERATORS: &[Generate] = &[
     ("conv_fused", conv::generate_fused),
@@ -120,18 +120,18 @@ pub(crate) static GENERATORS: &[Generate] = &[
     ("fft_pass", multipass::generate),
 ];
 
-/// A name, and what it stands for with these flags.
+/// The name of a generator, and the function that writes its WGSL for the given flags.
 #[cfg(feature = "gpu")]
 pub(crate) type Generate = (&'static str, fn(&[&str]) -> String);
 
-/// The instance of a generic CPU twin for an element type.
+/// Instantiates a generic CPU kernel for an element type.
 macro_rules! twin_of {
     ($dtype:expr, $twin:ident $(, $constant:expr)*) => {
         match $dtype {
             DType::F32 => $twin::<f32 $(, $constant)*>,
             DType::I32 => $twin::<i32 $(, $constant)*>,
             DType::U32 => $twin::<u32 $(, $constant)*>,
-            // The methods are those of `Tensor<T: Real>`.
+            // Only methods of `Tensor<T: Real>` come here.
             DType::C32 | DType::F16 => unreachable!("real numbers only"),
         }
     };
@@ -139,14 +139,14 @@ macro_rules! twin_of {
 use parallel::{par_elements, par_runs, par_tiles};
 use twin_of;
 
-/// Arithmetic of an element type: integers wrap.
+/// Arithmetic on values of an element type; integers wrap.
 pub(crate) trait Arithmetic: Real {
-    /// Zero that changes no bit of what is added to it.
+    /// The additive identity: adding it to a value changes no bit of the value.
     const NOTHING: Self;
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
-    /// Without its sign; the least i32 has none of its own and stays.
+    /// The absolute value; `i32::MIN` wraps to itself.
     fn magnitude(self) -> Self;
 }
 
@@ -187,7 +187,7 @@ macro_rules! wrapping {
 }
 wrapping!(i32: i32::wrapping_abs, u32: |x| x);
 
-/// Values that a workgroup of the streaming kernels makes: their `TILE`.
+/// Values that a workgroup of a streaming kernel writes: `TILE` of the shaders.
 const STREAM_TILE: usize = 2048;
 
 /// Workgroups of a streaming kernel over `values` values.
@@ -195,7 +195,7 @@ fn stream_groups(values: usize) -> u32 {
     values.div_ceil(STREAM_TILE) as u32
 }
 
-/// The parameters `pair_kind` and `pair_right` of `shaders/lib/pairs.wgsl`, and the list to bind if there is one.
+/// The parameters `pair_kind` and `pair_right` of `shaders/lib/pairs.wgsl`, and the list of pairs to bind, if any.
 fn pair_params(
     op: &'static str,
     pairs: &Pairs,
@@ -215,9 +215,9 @@ fn pair_params(
     Ok(([Param::U32(kind), Param::U32(right as u32)], list))
 }
 
-/// Every kernel the library can run, assembled: its name and WGSL.
+/// Returns the name and the assembled WGSL of every kernel that the library can run.
 ///
-/// The list is closed: nothing else is ever compiled. It serves audits and tests that check shaders without a GPU.
+/// The list is closed: nothing else is ever compiled. Audits and tests use it to check shaders without a GPU.
 ///
 /// ```
 /// for (name, source) in vsla::device::kernels() {

@@ -1,4 +1,4 @@
-//! What is asked for, as data.
+//! Operations as data, and their plans.
 
 use super::traits::Traits;
 use super::{
@@ -9,11 +9,11 @@ use crate::Result;
 use crate::plan::Plan;
 use crate::ragged::{Layout, Pairs};
 
-/// An operation with its attributes. With the layouts of its operands, their pairs and a device it says all that a
-/// plan depends on;
-/// scalars, which change from call to call, are the call's.
+/// An operation with its attributes.
 ///
-/// Each part is defined in the room of its operation.
+/// A plan depends on the operation, the layouts of its operands, their pairs and the device, and on nothing else.
+/// Scalars change from call to call, so the caller passes them separately. The module of each operation defines its
+/// variant's payload.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Op {
     Map(map::Map),
@@ -50,7 +50,7 @@ pub(crate) enum Op {
     View(strided::View),
 }
 
-/// What planning depends on beside the operation.
+/// The inputs of planning besides the operation.
 pub(crate) struct Asked<'a> {
     pub inputs: &'a [&'a Layout],
     pub pairs: Option<&'a Pairs>,
@@ -58,12 +58,12 @@ pub(crate) struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// The two operands of a pairing.
+    /// The left and right operand of an operation on pairs.
     fn both(&self) -> (&'a Layout, &'a Layout) {
         (self.inputs[0], self.inputs[1])
     }
 
-    /// The pairs of an operation of two operands.
+    /// The pairs of an operation on two operands.
     fn pairs(&self) -> &'a Pairs {
         self.pairs
             .expect("an operation of two operands is asked for with its pairs")
@@ -71,13 +71,13 @@ impl<'a> Asked<'a> {
 }
 
 impl Op {
-    /// Whether a device keeps its plan. Not where the attributes are hardly ever met again, and hold as much as the
-    /// plan does.
+    /// Whether a device caches the plan. It does not where the same attributes rarely recur and take as much memory as
+    /// the plan.
     pub(crate) fn is_kept(&self) -> bool {
         !matches!(self, Op::Full(_) | Op::Select(_) | Op::Spectra(_))
     }
 
-    /// What there is to do: checks shapes and works out results.
+    /// Plans the operation: checks the shapes, and computes the layouts of the results and the dispatches.
     pub(crate) fn plan(&self, asked: &Asked<'_>) -> Result<Plan> {
         let Asked { inputs, device, .. } = *asked;
         Ok(match self {

@@ -1,16 +1,16 @@
-//! What planning needs to know of a device.
+//! The device properties that planning depends on.
 
 use super::fft::FftLimits;
 use crate::ops::conv::choice::CostTable;
 
-/// What planning needs to know of a device.
+/// The device properties that planning depends on.
 #[derive(Clone, Copy)]
 pub(crate) struct Traits<'a> {
     pub costs: &'a CostTable,
-    /// Multiply-adds at most.
+    /// The most multiply-adds that an operation may take.
     pub allowed: u64,
-    /// What a GPU has for transforms.
+    /// The limits of a GPU for transforms; `None` on the CPU.
     pub room: Option<FftLimits>,
-    /// Bytes that a result may have, where the device is a GPU.
+    /// The most bytes that a result may have on a GPU; `None` on the CPU.
     pub binding: Option<u64>,
 }

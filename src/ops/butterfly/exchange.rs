@@ -1,11 +1,13 @@
-//! The exchange between two stages, without two lanes of a warp in one bank.
+//! The exchange between two stages, without bank conflicts within a warp.
 
 use std::fmt::Write;
 
 use super::Transform;
 
-/// An address a becomes a ^ ((a >> from) & mask) << to, for each fold. As `from` is above `to + bits of the mask`, that
-/// is a permutation, and as it is linear over bits, constant parts of an address stay constant.
+/// Each fold maps an address a to a ^ ((a >> from) & mask) << to.
+///
+/// This is a permutation, because `from` is above `to + bits of the mask`. It is linear over bits, so constant parts of
+/// an address stay constant.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Swizzle {
     folds: [Fold; 2],
@@ -19,22 +21,24 @@ struct Fold {
 }
 
 impl Swizzle {
-    /// For a stage of radix 2^radix after `done` bits: its writes have the lanes' bits from `done` on moved up by
-    /// `radix`, and with fewer invocations a transform than lanes, the bits above are multiples of N.
+    /// The swizzle after a stage of radix 2^radix that follows `done` bits.
+    ///
+    /// Its write addresses have the lane bits from `done` on moved up by `radix`. With fewer invocations per transform
+    /// than lanes, the remaining lane bits are multiples of N.
     fn new(transform: &Transform<'_>, done: u32, radix: u32) -> Swizzle {
-        // 32 banks of one word, or 16 of two; side by side, the columns fill their share of them.
+        // 32 banks of one word, or 16 of two words. Columns that lie side by side already fill some of them.
         let banks = if transform.whole { 4u32 } else { 5 }.saturating_sub(transform.columns);
         let lanes = transform.log_threads().min(banks);
         let moved = lanes.saturating_sub(done).min(radix);
         Swizzle {
             folds: [
-                // Lane bits that left the bank go to where the radix's bits stand.
+                // Lane bits above the bank bits are folded onto the bits of the radix.
                 Fold {
                     from: (done + radix).max(lanes),
                     mask: (1 << moved) - 1,
                     to: done,
                 },
-                // The number of the transform goes where its few lanes leave room.
+                // The number of the transform is folded onto the bank bits that its few lanes leave free.
                 Fold {
                     from: transform.log_length(),
                     mask: match transform.columns {
@@ -53,7 +57,7 @@ impl Swizzle {
         })
     }
 
-    /// Every bit that addresses made of these bits may have.
+    /// All bits that may be set in swizzled addresses made of these bits.
     fn reach(&self, bits: u32) -> u32 {
         self.folds.iter().fold(bits, |all, fold| {
             all | ((bits >> fold.from) & fold.mask) << fold.to
@@ -73,8 +77,9 @@ impl Swizzle {
     }
 }
 
-/// An address a becomes a + (a >> from) << to. As constant parts of an address have bits of their own, they are padded
-/// apart.
+/// Maps an address a to a + (a >> from) << to.
+///
+/// The constant part of an address shares no bits with the rest, so the two parts are padded separately.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Padding {
     from: u32,
@@ -82,18 +87,18 @@ pub(super) struct Padding {
 }
 
 impl Padding {
-    /// Of no address.
+    /// Pads no address.
     const NONE: Padding = Padding { from: 31, to: 0 };
 
-    /// For a stage of radix 2^radix after `done` bits.
+    /// The padding after a stage of radix 2^radix that follows `done` bits.
     fn new(transform: &Transform<'_>, done: u32, radix: u32) -> Padding {
         const LANES: u32 = 5;
         let (from, to) = match transform.log_threads() {
-            // Several transforms in a warp: not without any meeting, but fast.
+            // Several transforms per warp: some bank conflicts remain, but it is fast.
             threads if threads < LANES => (4, 0),
-            // Writes are in order.
+            // Writes are contiguous.
             _ if done >= LANES => return Padding::NONE,
-            // Lane bits that left the bank are added where the radix's bits stand.
+            // Lane bits above the bank bits are added to the bits of the radix.
             _ => (LANES.max(done + radix), done),
         };
         Padding { from, to }
@@ -104,10 +109,10 @@ impl Padding {
     }
 }
 
-/// Where the values of an invocation are written to, and read from.
+/// The addresses that an invocation writes its values to and reads them from.
 pub(super) struct Exchange {
     pub swizzle: Swizzle,
-    /// What takes the place of the swizzle, if anything does.
+    /// The padding that replaces the swizzle, if any.
     padding: Option<Padding>,
     whole: bool,
     log_length: u32,
@@ -147,29 +152,29 @@ impl Exchange {
         }
     }
 
-    /// The part of the write address of slot `s` that is the same for all invocations.
+    /// The part of slot `s`'s write address that is the same for all invocations.
     pub(super) fn written(&self, s: u32) -> u32 {
         let butterflies = self.held - self.radix;
         let (q, k) = (s & ((1 << butterflies) - 1), s >> butterflies);
         (k << self.done) | (q << (self.log_threads + self.radix))
     }
 
-    /// The part of it that is invocation j's.
+    /// The part of the write address that depends on invocation j.
     pub(super) fn writer(&self, j: u32) -> u32 {
         ((j >> self.done) << (self.done + self.radix)) | (j & ((1 << self.done) - 1))
     }
 
-    /// The part of the read address of slot `s` that is the same for all invocations. Invocation j's is j.
+    /// The part of slot `s`'s read address that is the same for all invocations. The other part is j itself.
     pub(super) fn read(&self, s: u32) -> u32 {
         s << self.log_threads
     }
 
-    /// Words of workgroup memory that it needs.
+    /// Words of workgroup memory that the exchange needs.
     pub(super) fn words(&self) -> u32 {
         self.place((1 << self.log_length) - 1) + 1
     }
 
-    /// Where what belongs at an address is kept.
+    /// The swizzled or padded address.
     fn place(&self, address: u32) -> u32 {
         match self.padding {
             None => self.swizzle.apply(address),
@@ -177,8 +182,8 @@ impl Exchange {
         }
     }
 
-    /// Where value a of a column is kept if it is read along columns: the column is XORed with those bits of a that
-    /// tell apart the lanes that read from one column, but for as many as tell them apart as banks already.
+    /// The address of value a of a column in a regrouped exchange, which reads along columns. The column is XORed with
+    /// the bits of a that distinguish the lanes of one column, except those that already select different banks.
     #[cfg(test)]
     fn spot(&self, address: u32, column: u32) -> u32 {
         let a = self.swizzle.apply(address);
@@ -240,7 +245,7 @@ impl Exchange {
         if self.regrouped {
             return self.write_regrouped(out, &writer);
         }
-        // Columns are told apart by the lowest bits of an address, which the swizzle does not see.
+        // The column is in the lowest bits of an address, which are added after the swizzle.
         let (first, others) = match self.columns {
             _ if self.padding.is_some() => ("", 0),
             0 => ("at + ", !0u32 << self.log_length),
@@ -281,7 +286,8 @@ impl Exchange {
         let _ = writeln!(out, "    }}");
     }
 
-    /// An expression for each slot's address: the invocation's part, XORed where both have bits, plus a constant.
+    /// An expression for the address of each slot: the invocation's part, XORed with the constant bits that overlap it,
+    /// plus the other constant bits.
     fn addresses(
         &self,
         out: &mut String,
@@ -318,7 +324,7 @@ mod tests {
     use super::*;
     use crate::ops::butterfly::Kind;
 
-    /// Every exchange of a transform, for workgroups of 256.
+    /// Every exchange of a transform.
     fn exchanges(held: u32, radices: &'static [u32], whole: bool, padded: bool) -> Vec<Exchange> {
         let transform = Transform {
             name: "under_test",
@@ -395,7 +401,7 @@ mod tests {
         }
     }
 
-    /// Of 16 KiB of columns each, written side by side and read along them.
+    /// Each case is 16 KiB of columns, written side by side and read along the columns.
     #[test]
     fn columns_are_regrouped_without_meeting() {
         let plans: [(&[u32], u32); 5] = [
@@ -447,7 +453,7 @@ mod tests {
         }
     }
 
-    /// Of one transform, by a warp at least.
+    /// For transforms of at least a warp each.
     #[test]
     fn padding_keeps_lanes_apart() {
         let plans: [(u32, &[u32]); 5] = [

@@ -1,25 +1,25 @@
-//! FFTs that one workgroup makes in registers and workgroup memory, written out as WGSL.
+//! Writes WGSL for FFTs that run in the registers and the workgroup memory of one workgroup.
 //!
-//! A transform of N values is shared by T = N / E invocations of E values each, both powers of two. Invocation j holds
-//! in `v[s]` value j + T s, before the transform, between its stages and after it: so loads and stores are contiguous
-//! over invocations, and what is done value by value needs no exchange. Stages are those of Stockham's algorithm,
-//! decimation in time.
+//! T = N / E invocations share a transform of N values, E values each; both are powers of two. Invocation j holds value
+//! j + T s in `v[s]` before the transform, between its stages and after it. So loads and stores are contiguous over
+//! invocations, and elementwise operations need no exchange. The stages are those of Stockham's algorithm, decimation
+//! in time.
 //!
-//! **Butterflies.** A stage of radix r evaluates a polynomial of r coefficients at the r points that its twiddle w
-//! turns to, halving it again and again: p = e + t o and m = e - t o = 2 e - p, six fused multiply-adds for two values.
-//! All t are powers of w turned by constants; w, w², w⁴, .. come from a table made in f64, so that none is rounded more
-//! than twice.
+//! **Butterflies.** A stage of radix r evaluates a polynomial of r coefficients at r points, the twiddle w times the
+//! r-th roots of unity, by repeated halving: p = e + t o and m = e - t o = 2 e - p, six fused multiply-adds for two
+//! values. All t are powers of w times constants; w, w², w⁴, .. come from a table computed in f64, so no t is rounded
+//! more than twice.
 //!
-//! **Exchange.** Between stages values change hands through workgroup memory, real parts first and then imaginary ones,
-//! which halves the memory and lets more workgroups run at once. Addresses are XORed with bits of their own
-//! ([`Swizzle`](exchange::Swizzle)): neither writes nor reads of a warp meet in a bank, and no memory is spent on
-//! padding. Where a little more memory does not matter, padding ([`Generator::padded`]) saves instructions and
-//! registers.
+//! **Exchange.** Between stages, invocations exchange values through workgroup memory, real parts first and then
+//! imaginary ones, which halves the memory and lets more workgroups run at once. Addresses are XORed with some of their
+//! own bits ([`Swizzle`](exchange::Swizzle)), so neither writes nor reads of a warp have bank conflicts, and no memory
+//! is spent on padding. Where a little more memory does not matter, padding ([`Generator::padded`]) saves instructions
+//! and registers.
 //!
-//! **Right angle.** `RightAngle` transforms evaluate at the roots of z^N = -i in place of z^N = 1, which only changes
-//! twiddles. The product of two such spectra belongs to the product of the polynomials mod z^N + i, and 2 N real values
-//! a_k enter as the N complex values a_n - i a_{n + N}: one transform of N makes a whole linear convolution of up to 2
-//! N values.
+//! **Right angle.** `RightAngle` transforms evaluate at the roots of z^N = -i instead of z^N = 1, which changes only
+//! the twiddles. The product of two such spectra is the spectrum of the product of the polynomials mod z^N + i. 2 N
+//! real values a_k enter as the N complex values a_n - i a_{n + N}, so one transform of N values covers a whole linear
+//! convolution of up to 2 N values.
 //!
 //! Error: each stage rounds as its butterflies do, and the relative 2-norm of the error stays below u (1 + ¼ log2 N).
 
@@ -31,7 +31,7 @@ use std::fmt::Write;
 use exchange::Exchange;
 use stage::Stage;
 
-/// Which transform.
+/// The kind of transform.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// X_k = Σ x_n e^(-2πi n k / N).
@@ -49,7 +49,7 @@ impl Kind {
         matches!(self, Kind::Inverse | Kind::InverseRightAngle)
     }
 
-    /// How far the points evaluated are shifted, in steps of 1 / N turn. The inverse's shift is on its results.
+    /// The shift of the evaluation points, in units of 1 / N of a turn. The inverse is shifted on its results instead.
     fn shift(self) -> f64 {
         if self == Kind::ForwardRightAngle {
             0.25
@@ -59,7 +59,7 @@ impl Kind {
     }
 }
 
-/// One transform to be written out.
+/// A transform to write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transform<'a> {
     /// The WGSL function's name.
@@ -67,22 +67,25 @@ pub(crate) struct Transform<'a> {
     pub kind: Kind,
     /// log2 of the radix of each stage, first to last. Their sum is log2 N.
     pub radices: &'a [u32],
-    /// log2 of E, the values of an invocation; no radix is larger.
+    /// log2 of E, the values per invocation; no radix is larger.
     pub held: u32,
-    /// Whether complex values are exchanged whole, through an array of `vec2<f32>`, and not part after part.
+    /// Whether complex values are exchanged whole, through an array of `vec2<f32>`, instead of part after part.
     pub whole: bool,
-    /// Whether the function takes a second array, `h`, and transforms v h. Only inverse transforms do.
+    /// Whether the function takes a second array, `h`, and transforms the product v h. Only for inverse transforms.
     pub product: bool,
-    /// Whether the function takes `w`: b, g, g², g⁴, .. for as many powers as the first stage has bits, and transforms
-    /// the values x_{j + T s} b g^s, T s < N. The first stage's radix is then E. This is what a pass over columns of a
-    /// longer transform needs.
+    /// Whether the function multiplies its input by twiddles, as a pass over the columns of a longer transform needs.
+    ///
+    /// It then takes `w`: b, g, g², g⁴, .., one power per bit of the first stage, and transforms the values
+    /// x_{j + T s} b g^s, T s < N. The radix of the first stage must be E.
     pub turned: bool,
-    /// log2 of the transforms whose values lie side by side in workgroup memory, value a of transform c at a 2^columns
-    /// + c; 0 where each transform has N words of its own.
+    /// log2 of the number of transforms whose values lie side by side in workgroup memory, value a of transform c at
+    /// a 2^columns + c; 0 if each transform has N words of its own.
     pub columns: u32,
-    /// Whether the last exchange also hands the values of a column to neighbouring invocations: the function takes `k`
-    /// and `to`, the number of the invocation among those of its column and that column, from there on, in place of `j`
-    /// and `at`. Only with `columns`.
+    /// Whether the last exchange also regroups values, so that neighbouring invocations hold one column. Only with
+    /// `columns`.
+    ///
+    /// The function then also takes `k`, the invocation's number within its new column, and `to`, that column; they
+    /// replace `j` and `at` from the last exchange on.
     pub regrouped: bool,
 }
 
@@ -98,22 +101,22 @@ impl Transform<'_> {
     }
 }
 
-/// log2 of the longest transform whose exchanges are padded.
+/// log2 of the longest transform with padded exchanges.
 const LONGEST_PADDED: u32 = 10;
 
 /// Writes the functions of one kernel, and collects the table of twiddles that they share.
 ///
-/// The functions are `fn NAME(v: ptr<function, array<vec2<f32>, E>>, j: u32, at: u32)`: `j` is the invocation's number
-/// among the T of its transform, and `at` is where the transform's N words of `sh_exchange` begin, N (or
-/// [`words`](Self::words)) times its number in the workgroup, or that number itself where there are `columns`. With
-/// `product` there is `h: ptr<function, array<vec2<f32>, E>>` after `v`. All invocations of the workgroup must call the
-/// function together: it has barriers. The kernel declares
+/// The functions are `fn NAME(v: ptr<function, array<vec2<f32>, E>>, j: u32, at: u32)`. `j` is the invocation's number
+/// among the T of its transform. `at` is the offset in `sh_exchange` of the transform's N words: N (or
+/// [`words`](Self::words)) times the transform's number in the workgroup, or that number itself with `columns`. With
+/// `product`, `h: ptr<function, array<vec2<f32>, E>>` follows `v`. All invocations of the workgroup must call the
+/// function together, since it has barriers. The kernel declares
 /// ```wgsl
 /// var<workgroup> sh_exchange: array<f32, ..>; // vec2<f32> with `whole`; N words for each transform of the workgroup
 /// var<storage, read> twiddles: array<vec2<f32>>; // `Generator::table`
 /// ```
-/// and includes `shaders/lib/complex.wgsl`. A transform begins with a barrier if it exchanges at all, so transforms may
-/// follow each other, and loads of `sh_exchange` must not be expected to survive one.
+/// and includes `shaders/lib/complex.wgsl`. A transform with exchanges begins with a barrier, so transforms may follow
+/// each other directly. A transform overwrites `sh_exchange`.
 #[derive(Default)]
 pub(crate) struct Generator {
     table: Vec<[f32; 2]>,
@@ -125,9 +128,11 @@ impl Generator {
         Generator::default()
     }
 
-    /// One whose short transforms keep lanes out of each other's banks by padding: a place is then a constant from the
-    /// invocation's own, where a swizzle costs an instruction and a register for each slot. Long ones would not leave
-    /// room for as many workgroups. Transforms must not have `columns` nor be exchanged `whole`.
+    /// A generator whose short transforms avoid bank conflicts by padding.
+    ///
+    /// With padding, the addresses of an invocation differ by constants, whereas a swizzle costs an instruction and a
+    /// register per slot. Long transforms are not padded: fewer workgroups would fit. Transforms must not have
+    /// `columns` or be exchanged `whole`.
     pub(crate) fn padded() -> Generator {
         Generator {
             padded: true,
@@ -135,13 +140,13 @@ impl Generator {
         }
     }
 
-    /// The words of `sh_exchange` that a transform of this generator takes.
+    /// The words of `sh_exchange` that a transform of this generator needs.
     pub(crate) fn words(&self, transform: &Transform<'_>) -> u32 {
         let words = self.exchanges(transform).map(|exchange| exchange.words());
         words.fold(1 << transform.log_length(), u32::max)
     }
 
-    /// What follows each stage but the last.
+    /// The exchanges, one after each stage but the last.
     fn exchanges(&self, transform: &Transform<'_>) -> impl Iterator<Item = Exchange> {
         let padded = self.padded && transform.log_length() <= LONGEST_PADDED;
         let inner = &transform.radices[..transform.radices.len() - 1];
@@ -154,7 +159,7 @@ impl Generator {
 
     /// The twiddles of every function written so far: (re, im) as bits.
     ///
-    /// Table and functions fit when one generator has written the same transforms in the same order.
+    /// A table fits functions if the generators of both have written the same transforms in the same order.
     pub(crate) fn into_table(self) -> Vec<u32> {
         let words = self.table.as_flattened().iter();
         words.map(|value| value.to_bits()).collect()

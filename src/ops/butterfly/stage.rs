@@ -1,11 +1,11 @@
-//! One stage of a transform: the twiddles, and the butterflies of an invocation.
+//! A stage of a transform: its twiddles, and the butterflies of an invocation.
 
 use std::f64::consts::TAU;
 use std::fmt::Write;
 
 use super::{Kind, Transform};
 
-/// A stage of radix r = 2^radix, of a transform of which Ns = 2^done is done.
+/// A stage of radix r = 2^radix, where the product of the preceding radices is Ns = 2^done.
 pub(super) struct Stage<'a> {
     pub transform: &'a Transform<'a>,
     pub done: u32,
@@ -14,10 +14,10 @@ pub(super) struct Stage<'a> {
     pub last: bool,
 }
 
-/// What the odd half of a butterfly is multiplied by.
+/// The factor of the odd half of a butterfly.
 enum Twiddle {
     One,
-    /// A constant or a variable, as WGSL.
+    /// A WGSL constant or variable.
     Is(String),
 }
 
@@ -32,7 +32,8 @@ fn constant(turns: f64) -> String {
 }
 
 impl Stage<'_> {
-    /// Writes the stage, which `exchange` precedes. Twiddles are asked for before it, and arrive meanwhile.
+    /// Writes the stage and the `exchange` before it. The twiddles are loaded before the exchange, which hides their
+    /// latency.
     pub(super) fn write(&self, out: &mut String, table: &mut Vec<[f32; 2]>, exchange: &str) {
         let transform = self.transform;
         let threads = transform.log_threads();
@@ -43,7 +44,8 @@ impl Stage<'_> {
             1 << self.radix,
             1 << self.done
         );
-        // Butterfly q of an invocation is b = j + T q. Its twiddles depend on b mod Ns, which is j's unless Ns > T.
+        // Butterfly q of an invocation is b = j + T q. Its twiddles depend on b mod Ns, which equals j mod Ns unless Ns
+        // > T.
         let each = self.done > threads;
         let weighted = self.last && transform.kind == Kind::InverseRightAngle;
         debug_assert!(
@@ -98,12 +100,12 @@ impl Stage<'_> {
         let _ = writeln!(out, "    }}");
     }
 
-    /// The turn of w, the first stage's, which is constant.
+    /// The angle of w in the first stage, in turns: a constant.
     fn first_turn(&self) -> f64 {
         -self.transform.kind.shift() / f64::from(1u32 << self.radix)
     }
 
-    /// Appends w, w², w⁴, .. for each p to the table. Returns where.
+    /// Appends w, w², w⁴, .. for each p to the table, and returns their offset.
     fn twiddles(&self, table: &mut Vec<[f32; 2]>) -> usize {
         let at = table.len();
         if !self.first {
@@ -123,7 +125,8 @@ impl Stage<'_> {
         at
     }
 
-    /// Loads w, w², w⁴, .. and turns them: `w4` is w⁴, `w2_3` is w² W_8^3, of a polynomial of 8 coefficients.
+    /// Writes code that loads w, w², w⁴, .. and multiplies them by roots of unity: `w4` is w⁴, and `w2_3` is w² W_8^3,
+    /// for a polynomial of 8 coefficients.
     fn load_twiddles(&self, out: &mut String, at: usize, b: &str) {
         if self.constant() {
             return;
@@ -153,7 +156,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Whether the twiddles are constants: those of the first stage, unless the values are turned on the way in.
+    /// Whether the twiddles are constants: in the first stage, unless the input is multiplied by twiddles.
     fn constant(&self) -> bool {
         self.first && !self.transform.turned
     }
@@ -188,18 +191,18 @@ struct Butterfly<'a> {
     names: u32,
 }
 
-/// What `weight` is.
+/// The meaning of the WGSL variable `weight`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Weight {
     None,
-    /// A factor of every value.
+    /// A factor of every input value.
     Input,
-    /// The part of the results' right angle that an invocation's butterfly shares.
+    /// The right-angle factor of the results, as far as all results of a butterfly share it.
     Result,
 }
 
 impl Butterfly<'_> {
-    /// Writes the butterfly on the slots that `slot` gives for 0 .. r.
+    /// Writes the butterfly on the slots `slot(0)` to `slot(r - 1)`.
     fn write(mut self, slot: impl Fn(u32) -> u32) {
         let r = 1u32 << self.stage.radix;
         for k in 0..r {
@@ -212,7 +215,7 @@ impl Butterfly<'_> {
         for (k, result) in (0..r).zip(results) {
             let turned = match (self.weight, k) {
                 (Weight::None | Weight::Input, _) | (Weight::Result, 0) => result,
-                // The part of the results' right angle that their weight does not have.
+                // The rest of the right-angle factor, which `weight` does not include.
                 (Weight::Result, _) => format!(
                     "c_mul({result}, {})",
                     constant(f64::from(k) / f64::from(4 * r))
@@ -233,7 +236,7 @@ impl Butterfly<'_> {
         name
     }
 
-    /// The values of the polynomial with coefficients x_first, x_{first + step}, .. at its points.
+    /// Evaluates the polynomial with coefficients x_first, x_{first + step}, .. at its points.
     fn evaluate(&mut self, first: u32, step: u32) -> Vec<String> {
         let size = (1u32 << self.stage.radix) / step;
         if size == 1 {
@@ -244,14 +247,14 @@ impl Butterfly<'_> {
         let half = (size / 2) as usize;
         let mut values = vec![String::new(); 2 * half];
         for i in 0..half {
-            // The second half of the points are the first half's, a quarter turn on.
+            // The second half of these points are those of the first half, rotated by a quarter turn.
             let quarter = size >= 4 && i >= half / 2;
             let twiddle = self
                 .stage
                 .twiddle(size, (if quarter { i - half / 2 } else { i }) as u32);
             let (e, o) = (even[i].clone(), odd[i].clone());
             let (plus, minus) = self.pair(first, step, quarter, &twiddle, &e, &o);
-            // A quarter turn is -i, and the inverse's is i.
+            // A quarter turn is -i; for the inverse it is i.
             let swapped = quarter && self.stage.transform.kind.inverse();
             let (one, other) = if swapped {
                 (minus, plus)
@@ -264,7 +267,7 @@ impl Butterfly<'_> {
         values
     }
 
-    /// e + t o and e - t o, or with -i t in the place of t.
+    /// Computes e + t o and e - t o, with -i t instead of t if `quarter`.
     fn pair(
         &mut self,
         first: u32,

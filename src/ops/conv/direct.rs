@@ -1,4 +1,4 @@
-//! Convolution as it is written: m·n multiply-adds a pair, seven results an invocation.
+//! Direct convolution: m·n multiply-adds per pair, seven results per invocation.
 
 use crate::ops::conv::choice::ConvMode;
 use crate::ops::pair_params;
@@ -7,11 +7,11 @@ use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, for_each_ty
 use crate::ragged::{DType, Layout, Pairs};
 use crate::{Result, host};
 
-/// Strips of a workgroup, and results of a strip: `WG` and `R` of the shader.
+/// Strips per workgroup, and results per strip: `WG` and `R` of the shader.
 const WG: usize = 128;
 const R: usize = 7;
-/// The left operand gives the taps only where it is the shorter one and the right one is longer than this: among short
-/// pairs it makes no difference, and a batch of them should be one dispatch.
+/// The left operand provides the taps only where it is the shorter one and the right one is longer than this. For short
+/// pairs it makes no difference, and a batch of them should take one dispatch.
 const SHORT: usize = 64;
 
 pub(crate) static KERNEL: Kernel = Kernel {
@@ -33,14 +33,15 @@ pub(crate) static KERNEL: Kernel = Kernel {
 /// Pairs whose taps come from the same side.
 #[derive(Default)]
 struct Side {
-    /// The pairs by the order of magnitude of their taps.
+    /// The pairs, by the order of magnitude of their number of taps.
     pairs: [Vec<u32>; 26],
     cost: u64,
 }
 
-/// The stages that convolve the pairs `chosen`, numbered as in `pairs`: one for those whose taps come from the right
-/// operand and one for those whose taps come from the left one. `result` has an element for every pair, with what the
-/// mode keeps of it.
+/// The dispatches that convolve the pairs `chosen`, numbered as in `pairs`.
+///
+/// One dispatch serves the pairs whose taps come from the right operand, and one those whose taps come from the left
+/// one. `result` has an element for every pair, with the values that the mode keeps.
 pub(super) fn dispatches(
     (op, dtype, mode): (&'static str, DType, ConvMode),
     (a, b): (&Layout, &Layout),
@@ -60,7 +61,7 @@ pub(super) fn dispatches(
         let side = &mut sides[usize::from(swapped)];
         let cost = result.length(p) as u64 * m.min(n) as u64;
         side.cost = side.cost.saturating_add(cost);
-        // Which strips are long is known; they start first, so that the last ones to start are short.
+        // Strips with many taps start first, so that the strips that start last are short.
         let magnitude = if swapped { m } else { n }.max(SHORT).ilog2() - SHORT.ilog2();
         host::push(op, &mut side.pairs[magnitude as usize], p as u32)?;
     }

@@ -1,10 +1,11 @@
 //! Convolutions whose transforms fit one workgroup: both transforms, the product and the inverse in one kernel, for a
 //! whole batch in one or two dispatches.
 //!
-//! A pair is convolved by right-angle transforms of N values ([`butterfly`](crate::ops::butterfly)), N the smallest
-//! power of two with m + n − 1 ≤ 2 N, or directly by a few lanes where it is short. Operands are read once and results
-//! written once. How an item is computed depends on it alone: the work list only says which workgroup does it, longest
-//! transforms first. NaN and infinity spread over the whole result of their item, and no further.
+//! A pair is convolved by right-angle transforms of N values ([`butterfly`](crate::ops::butterfly)), where N is the
+//! smallest power of two with m + n − 1 ≤ 2 N, or directly by a few lanes if it is short. The kernel reads operands
+//! once and writes results once. The computation of an item depends on the item alone: the work list only assigns items
+//! to workgroups, longest transforms first. NaN and infinity spread over the whole result of their item, and no
+//! further.
 
 pub(super) mod text;
 
@@ -52,7 +53,8 @@ pub(crate) static KERNEL: Kernel = Kernel {
     ],
 };
 
-/// A build of the kernel: longer transforms take more registers and memory, which short ones then have to carry.
+/// A build of the kernel. Long transforms take more registers and memory, and every item of the same build pays for
+/// them, so short ones have builds of their own.
 struct Build {
     flags: &'static [&'static str],
     /// log2 of the invocations of a workgroup.
@@ -60,30 +62,30 @@ struct Build {
     classes: &'static [Class],
 }
 
-/// Transforms of up to 1024 values.
+/// For transforms of up to 1024 values.
 const SMALL: Build = Build {
     flags: &["SMALL"],
     log_group: 7,
     classes: CLASSES.split_at(CLASSES.len() - 2).0,
 };
-/// Of up to 2048.
+/// For transforms of up to 2048 values.
 const MEDIUM: Build = Build {
     flags: &["MEDIUM"],
     log_group: 7,
     classes: CLASSES.split_at(CLASSES.len() - 1).0,
 };
-/// Of 4096 alone.
+/// For transforms of 4096 values only.
 const LARGE: Build = Build {
     flags: &["LARGE"],
     log_group: 8,
     classes: CLASSES.split_at(CLASSES.len() - 1).1,
 };
-/// The same, adding its results to what is there.
+/// Like `LARGE`, but adds its results to the output instead of overwriting it.
 const ADDING: Build = Build {
     flags: &["LARGE", "ADD"],
     ..LARGE
 };
-/// Those of transforms, which store only the largest result and where it is.
+/// For transforms of up to 2048 values of which only the largest result and its index are stored.
 const SEEKING: Build = Build {
     flags: &["MEDIUM", "MAX"],
     log_group: 7,
@@ -95,13 +97,14 @@ const SEEKING_LARGE: Build = Build {
 };
 const BUILDS: [Build; 3] = [SMALL, MEDIUM, LARGE];
 
-/// Items that are done alike.
+/// A class of items that share their code.
 pub(super) struct Class {
-    /// N, or 0 for sums of products.
+    /// N, or 0 for items that are convolved directly.
     pub length: u32,
     /// log2 of the values that an invocation holds.
     pub held: u32,
-    /// log2 of the radix of each stage. The first stage's twiddles are constants, so the odd one is best there.
+    /// log2 of the radix of each stage. The first stage's twiddles are constants, so a radix unlike the others is best
+    /// there.
     pub radices: &'static [u32],
 }
 
@@ -122,7 +125,7 @@ impl Class {
         }
     }
 
-    /// One of its transforms, nameless.
+    /// One of its transforms, without a name.
     pub(super) fn transform(&self, kind: Kind) -> Transform<'static> {
         Transform {
             name: "",
@@ -137,17 +140,17 @@ impl Class {
         }
     }
 
-    /// log2 of the invocations of an item.
+    /// log2 of the invocations per item.
     pub(super) fn log_lanes(&self) -> u32 {
         match self.length {
-            // Each makes a few results, one after the other, so that many items are under way at once.
+            // Each invocation computes a few results, one after the other, so that many items run at once.
             0 => 3,
             length => length.ilog2() - self.held,
         }
     }
 }
 
-/// By length. Radix 16 saves an exchange, and its registers cost less than that where transforms are long.
+/// All classes, by length. Radix 16 saves an exchange; in long transforms that outweighs the registers it takes.
 const CLASSES: &[Class] = &[
     Class::sums(),
     Class::transforms(32, 3, &[2, 3]),
@@ -165,12 +168,12 @@ static TWIDDLES: Table = Table {
     make: text::table,
 };
 
-/// One convolution, or a stretch of one.
+/// One convolution, or a block of one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
-    /// N, from [`transform_length`], or 0 for sums of products: quick for at most [`FEW_RESULTS`].
+    /// N, from [`transform_length`], or 0 to convolve directly, which is fast for at most [`FEW_RESULTS`] results.
     pub length: u32,
-    /// Where the values of a begin, from the operand's base on, and how many they are: from 1 to 2 N.
+    /// The offset of a's values from the operand's base, and their number, 1 to 2 N.
     pub a: u32,
     pub m: u32,
     /// The same for b.
@@ -178,15 +181,15 @@ pub(crate) struct Item {
     pub n: u32,
     /// Whether b is read backwards.
     pub reversed: bool,
-    /// Where the results go that are written.
+    /// The offset of the first result that is written.
     pub c: u32,
-    /// Which results are written: of m + n − 1, `write` from `skip` on. Where m + n − 1 > 2 N, those before
-    /// m + n − 1 − 2 N are not right (overlap-save does not write them).
+    /// The results to write: of the m + n − 1 results, `write` of them from `skip` on. Where m + n − 1 > 2 N, the first
+    /// m + n − 1 − 2 N results are wrong because they wrap around; overlap-save skips them.
     pub skip: u32,
     pub write: u32,
 }
 
-/// The transform that convolves m and n values, or `None` if none is long enough. Neither is 0.
+/// The N of the transform that convolves m and n values, neither 0, or `None` if no transform is long enough.
 #[cfg(test)]
 pub(crate) fn transform_length(m: usize, n: usize) -> Option<u32> {
     let half = (m + n - 1).div_ceil(2);
@@ -194,7 +197,7 @@ pub(crate) fn transform_length(m: usize, n: usize) -> Option<u32> {
     CLASSES.get(class).map(|class| class.length)
 }
 
-/// Whether transforms of this length are the kernel's.
+/// Whether the kernel has transforms of this length.
 pub(crate) fn holds(length: u32) -> bool {
     CLASSES.last().is_some_and(|class| length <= class.length)
 }
@@ -202,25 +205,25 @@ pub(crate) fn holds(length: u32) -> bool {
 const REVERSED: u32 = 1 << 28;
 const WINDOWED: u32 = 1 << 29;
 
-/// An operand: its values, and where they begin.
+/// An operand: the buffer of its values, and the offset of the first.
 #[derive(Clone, Debug)]
 pub(crate) struct Operand {
     pub values: Slot,
     pub base: Param,
 }
 
-/// The class of items of this length: 0, or a power of two from the first one on.
+/// The class of items of this length, which is 0 or a power of two, at least the shortest transform's.
 fn class_of(length: u32) -> usize {
     const BEFORE: u32 = CLASSES[1].length / 2;
     ((length | BEFORE).ilog2() - BEFORE.ilog2()) as usize
 }
 
-/// How many items there are of each class.
+/// The number of items of each class.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Counts([usize; CLASSES.len()]);
 
 impl Counts {
-    /// So many more of this length.
+    /// Adds to the number of items of this length.
     pub(crate) fn add(&mut self, length: u32, items: usize) {
         self.0[class_of(length)] += items;
     }
@@ -236,14 +239,14 @@ impl Counts {
     }
 }
 
-/// The work lists of at most two stages: one for the longest transforms, and one for the rest.
+/// The work lists of at most two dispatches: one for the longest transforms, and one for the rest.
 pub(crate) struct Items([List; 2]);
 
 impl Items {
     /// For items whose results are stored.
     pub(crate) fn new(op: &'static str, counts: Counts) -> Result<Items> {
         let mut longer = MEDIUM.classes[SMALL.classes.len()..].iter();
-        // One dispatch for all but the longest, by the build that takes least.
+        // One dispatch runs all but the longest transforms, by the smallest build that has them.
         let build = match longer.all(|class| counts.class(class) == 0) {
             true => &SMALL,
             false => &MEDIUM,
@@ -252,14 +255,14 @@ impl Items {
         Ok(Items([list(&LARGE)?, list(build)?]))
     }
 
-    /// For items, of the longest transform all, whose results are added to what is there.
+    /// For items that all take the longest transform and add their results to the output.
     pub(crate) fn adding(op: &'static str, items: &[Item]) -> Result<Items> {
         let counts = [Counts::of(items), Counts::default()];
         Items::of(op, [&ADDING, &SMALL], counts, items)
     }
 
-    /// For items of which the largest result is kept: (value, index) as two words from word 2 `c` on. All results
-    /// are looked at, none is made directly.
+    /// For items of which only the largest result is kept, as (value, index) in two words from word 2 `c` on. All
+    /// results are searched, and no item is convolved directly.
     pub(crate) fn seeking(op: &'static str, items: &[Item]) -> Result<Items> {
         Items::of(
             op,
@@ -284,34 +287,35 @@ impl Items {
         Ok(lists)
     }
 
-    /// One of those that were counted. Items are made for this call: in memory each would cost more than all else.
+    /// Adds an item, which must have been counted. Callers build each item for this call only: storing the items in
+    /// memory would cost more than everything else.
     #[inline(always)]
     pub(crate) fn push(&mut self, item: &Item) -> Result<()> {
         let class = class_of(item.length);
         self.0[usize::from(class < MEDIUM.classes.len())].push(class, item)
     }
 
-    /// The stages that do every item, none if there is none.
+    /// The dispatches that run every item; none if there are no items.
     pub(crate) fn dispatches(self, a: &Operand, b: &Operand, c: &Slot) -> Result<Vec<Dispatch>> {
         let lists = self.0.into_iter().filter(|list| list.items > 0);
         lists.map(|list| list.dispatch(a, b, c)).collect()
     }
 }
 
-/// The work list of a stage: its items, longest transforms first, and the windows that they name.
+/// The work list of a dispatch: its items, longest transforms first, and the windows that they refer to.
 struct List {
     op: &'static str,
     build: &'static Build,
     counts: Counts,
     items: usize,
     words: Vec<u32>,
-    /// Where the next item of each class goes.
+    /// The place of the next item of each class.
     next: [usize; CLASSES.len()],
     windows: Vec<u32>,
 }
 
 impl List {
-    /// Room for the items that are counted and that the build has.
+    /// An empty list for the counted items that the build supports.
     fn new(op: &'static str, build: &'static Build, counts: Counts) -> Result<List> {
         let mut next = [0; CLASSES.len()];
         let mut items = 0;
@@ -339,7 +343,7 @@ impl List {
         let mut c = item.c;
         if item.skip != 0 || item.write != item.m + item.n - 1 {
             lengths |= WINDOWED;
-            // Windows are counted in fours as items are, and behind them.
+            // Windows follow the items, and are numbered in units of four words like them.
             c = (self.items + self.windows.len() / 4) as u32;
             let window = [item.c, item.skip, item.write, 0];
             host::extend(self.op, &mut self.windows, window)?;
@@ -358,7 +362,7 @@ impl List {
             groups += items.div_ceil(1 << (self.build.log_group - class.log_lanes()));
             before += items;
             params.extend([Param::U32(groups as u32), Param::U32(before as u32)]);
-            // Butterflies, fifteen operations for each value and bit; or products.
+            // Butterflies take fifteen operations per value and bit; direct items take products.
             cost += items as u64
                 * match class.length {
                     0 => FEW_RESULTS * FEW_RESULTS / 4,

@@ -1,4 +1,4 @@
-//! The GPU's part of a plan: which stage does which pair.
+//! The GPU's part of a plan: assigns every pair to a dispatch.
 
 use std::ops::Range;
 
@@ -8,13 +8,15 @@ use crate::plan::{Dispatch, Param, Slot};
 use crate::ragged::{DType, Layout, Pairs};
 use crate::{Result, host};
 
-/// The length of transforms of pairs that the fused kernel does not do alone.
+/// Marks pairs that the fused kernel does not convolve as a single item.
 const ELSEWHERE: u32 = u32::MAX;
 
-/// The stages that convolve every pair as was chosen for it; `result` has an element for every pair.
+/// The dispatches that convolve every pair by its chosen method, and the words of their scratch buffers.
 ///
-/// All transforms are the work of one kernel, which also does the pairs of few results: a batch of mixed lengths is
-/// then one dispatch. Those too long for it come after, in passes; the words are of their scratch.
+/// `result` has an element for every pair.
+///
+/// The fused kernel runs all transforms that fit a workgroup, and the pairs with few results, so a batch of mixed
+/// lengths takes one dispatch. Longer transforms follow in multiple passes, which need the scratch buffers.
 pub(super) fn dispatches(
     request: &ConvRequest<'_>,
     correlate: bool,
@@ -39,8 +41,8 @@ pub(super) fn dispatches(
             blocks(whole, length, 0..whole.write, &mut |item| each(0, item))
         }
     };
-    // What transforms in one workgroup and few results take is written into the list at once, so it is counted first.
-    // What a pair takes is no branch here: it would be mispredicted, and cost more than all else.
+    // The items of the fused kernel are counted first, then written into the work list directly. The method of a pair
+    // must not be a branch here: mispredictions would cost more than everything else.
     let few = match request.dtype {
         DType::F32 => FEW_RESULTS as u32,
         _ => 0,
@@ -67,8 +69,8 @@ pub(super) fn dispatches(
             counts.add(length / 2, pairs);
         }
     }
-    // Other direct pairs; pairs in passes; and blocks of overlap-save, apart those that are added, by the block of the
-    // shorter operand.
+    // The other direct pairs, the pairs in passes, and the blocks of overlap-save. Blocks whose results are added are
+    // separate, grouped by the block of the shorter operand.
     let (mut direct, mut in_passes, mut blocks) = (Vec::new(), Vec::new(), Vec::new());
     let mut added: Vec<Vec<fused::Item>> = Vec::new();
     for pair in others {
@@ -125,10 +127,10 @@ pub(super) fn dispatches(
     Ok((dispatches, scratch))
 }
 
-/// What is done with a block, and in which round.
+/// Receives a block and the round in which it runs.
 type Each<'a> = dyn FnMut(usize, &fused::Item) -> Result<()> + 'a;
 
-/// Where the values of a pair are.
+/// Offsets of the values of every pair.
 struct Of<'a> {
     pairs: &'a Pairs,
     a: &'a [u32],
@@ -138,7 +140,7 @@ struct Of<'a> {
 }
 
 impl Of<'_> {
-    /// The whole of a pair by transforms of this length.
+    /// A whole pair as an item, by transforms of this length.
     #[inline(always)]
     fn item(&self, pair: usize, length: u32) -> fused::Item {
         let (i, j) = self.pairs.get(pair);
@@ -156,7 +158,7 @@ impl Of<'_> {
     }
 }
 
-/// A part of each operand, counted as they are used: b may be read backwards.
+/// An item for a part of each operand. The ranges are in the order of use: b may be read backwards.
 fn part(whole: &fused::Item, a: Range<u32>, b: Range<u32>) -> fused::Item {
     let first = if whole.reversed {
         whole.n - b.end
@@ -172,8 +174,8 @@ fn part(whole: &fused::Item, a: Range<u32>, b: Range<u32>) -> fused::Item {
     }
 }
 
-/// Some of the results: the longer operand in stretches, each with the shorter one's length − 1 values more that its
-/// first results meet.
+/// Splits some of the results into blocks (overlap-save). Each block reads a stretch of the longer operand, preceded by
+/// the shorter operand's length − 1 values, which its first results need.
 fn blocks(
     whole: fused::Item,
     length: u32,
@@ -205,9 +207,11 @@ fn blocks(
     Ok(())
 }
 
-/// Both operands in blocks. A block of the shorter one gives results as many as the longer one has values, and its own
-/// length − 1 more. The last ones are nobody's before it, and are written in round 0; the others are added in the order
-/// of the blocks, a round each.
+/// Splits both operands into blocks.
+///
+/// A block of l values of the shorter operand contributes to l − 1 more results than the longer operand has values. No
+/// earlier block contributes to its last l results, so round 0 writes them. The other results are added to those of
+/// earlier blocks: block k adds in round k. Block 0 writes all its results in round 0.
 fn blocks_of_both(whole: fused::Item, length: u32, each: &mut Each<'_>) -> Result<()> {
     let fused::Item { m, n, .. } = whole;
     let (longer, shorter) = (m.max(n), m.min(n));
@@ -239,7 +243,7 @@ mod tests {
 
     const UNWRITTEN: i64 = i64::MIN;
 
-    /// What the items say is done here as the definition says.
+    /// Runs an item by the definition.
     fn run(item: &fused::Item, (a, b): (&[i64], &[i64]), add: bool, c: &mut [i64]) {
         let a = &a[item.a as usize..][..item.m as usize];
         let mut b = b[item.b as usize..][..item.n as usize].to_vec();
@@ -252,12 +256,12 @@ mod tests {
                 all[i + j] += x * y;
             }
         }
-        // What wraps around.
+        // The number of results that wrap around.
         let wrong = all.len().saturating_sub(2 * item.length as usize);
         assert!(item.skip as usize >= wrong, "{item:?}");
         let right = &all[item.skip as usize..][..item.write as usize];
         for (c, right) in c[item.c as usize..].iter_mut().zip(right) {
-            // What is written is written once, and added to only later.
+            // Every result is written once, before anything is added to it.
             assert_eq!(add, *c != UNWRITTEN, "{item:?}");
             *c = if add { *c + right } else { *right };
         }
@@ -309,7 +313,7 @@ mod tests {
                     };
                     blocks(whole, length, results, &mut each).unwrap();
                 }
-                // A stage a round.
+                // One dispatch per round.
                 items.sort_by_key(|(round, _)| *round);
                 let mut got = unwritten;
                 for (round, item) in &items {
@@ -323,7 +327,7 @@ mod tests {
         }
     }
 
-    /// The lengths that GPUs' cost tables list are those of the kernel.
+    /// The GPU cost table lists the lengths that the kernel supports.
     #[test]
     fn every_listed_transform_exists() {
         for (k, expected) in [(6, 64), (7, 128), (10, 1024), (13, 8192)] {

@@ -1,9 +1,9 @@
-//! Convolutions that no workgroup holds, by transforms in passes.
+//! Convolutions that are too long for one workgroup, by multi-pass transforms.
 //!
-//! A pair whose results fit 2 N values takes right-angle transforms of N complex ones: real polynomials modulo x^N =
-//! -i, whose product is c_j - i c_{j+N}. The first pass of each operand reads real values, the first pass back reads
-//! products of spectra, and the last one writes real values. An operand that several pairs share is transformed once in
-//! each turn.
+//! A pair whose results fit 2 N values takes right-angle transforms of N complex values: real polynomials modulo x^N =
+//! -i, whose product is c_j - i c_{j+N}. The first pass of each operand reads real values, the first inverse pass reads
+//! products of spectra, and the last pass writes real values. Pairs run in turns, bounded by the scratch buffers; an
+//! operand that several pairs share is transformed once per turn.
 
 use std::collections::HashMap;
 
@@ -14,28 +14,29 @@ use crate::ops::multipass::{
 use crate::plan::Dispatch;
 use crate::{Error, Result, host};
 
-/// Values put aside between passes, and spectra.
+/// The scratch buffers: values between passes, and spectra.
 const ASIDE: usize = 0;
 const SPECTRA: usize = 1;
 pub(super) const SCRATCHES: usize = 2;
 
-/// Values of a scratch at most: 128 MiB, which every GPU can bind. Longer batches take turns.
+/// The most values of a scratch buffer: 128 MiB, which every GPU can bind. Longer batches run in several turns.
 const SCRATCH: u32 = 1 << 24;
 
-/// Pairs whose turn it is.
+/// The pairs that run in one turn.
 #[derive(Default)]
 struct Turn {
     op: &'static str,
     operands: Vec<Long>,
     products: Vec<Long>,
-    /// Where the spectrum of an operand is: its number, begin, length, and log2 N.
+    /// The offset of each spectrum, by the operand's number, its begin and length, and log2 N.
     spectra: HashMap<(usize, u32, u32, u32), u32>,
-    /// Values in each scratch, and those that products put aside when operands need it no longer.
+    /// Values used in each scratch buffer, and the values that products put into `ASIDE` after the operands are done
+    /// with it.
     used: [u32; SCRATCHES],
     by_products: u32,
 }
 
-/// Room for 2^log values more.
+/// Allocates 2^log values.
 fn take(used: &mut u32, log: u32) -> u32 {
     let at = *used;
     *used += 1 << log;
@@ -50,7 +51,7 @@ impl Turn {
         }
     }
 
-    /// Where the spectrum of an operand is, which is made unless it is there.
+    /// The offset of an operand's spectrum; adds the transform if this turn does not have it yet.
     fn spectrum(
         &mut self,
         log: u32,
@@ -89,7 +90,7 @@ impl Turn {
         let first = self.spectrum(log, 0, (pair.a, pair.m), RIGHT_ANGLE)?;
         let second = self.spectrum(log, 1, (pair.b, pair.n), load)?;
         let aside = (Place::Scratch(ASIDE), take(&mut self.by_products, log));
-        // Other pairs may need the spectra yet.
+        // Three passes need one more region; they must not overwrite the spectra, which other pairs may still need.
         let late = match pass_count(log, RIGHT_ANGLE) {
             2 => aside,
             _ => (Place::Scratch(SPECTRA), take(&mut self.used[SPECTRA], log)),
@@ -114,7 +115,7 @@ impl Turn {
     }
 }
 
-/// The stages that convolve these pairs, whose `length` is N, and the words of the scratches.
+/// The dispatches that convolve these pairs, whose `length` is N, and the words of the scratch buffers.
 pub(super) fn dispatches(
     op: &'static str,
     pairs: &[Item],
@@ -134,7 +135,7 @@ pub(super) fn dispatches(
     };
     for pair in pairs {
         let log = pair.length.ilog2();
-        // Two spectra, and what comes back by three passes.
+        // Two spectra, and the intermediate values of three inverse passes.
         let used = turn.used[SPECTRA].max(turn.by_products);
         if used + (3 << log) > SCRATCH {
             finish(&mut turn)?;

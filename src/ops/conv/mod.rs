@@ -1,7 +1,7 @@
-//! Convolution and correlation of vectors, each pair by the method that suits its lengths.
+//! Convolution and correlation of vectors, each pair by the method that is cheapest for its lengths.
 //!
-//! `(a * b)_q = Σ_j a_{q-j} b_j`, m + n − 1 values, and the correlation `a * reverse(b)`. Cost: directly m·n
-//! multiply-adds a pair, by transforms of length L about 15 L log₂ L operations.
+//! The convolution is `(a * b)_q = Σ_j a_{q-j} b_j`, with m + n − 1 values; the correlation is `a * reverse(b)`. Cost
+//! per pair: m·n multiply-adds by the direct method, about 15 L log₂ L operations by transforms of length L.
 
 mod boxes;
 pub(crate) mod cached_spectra;
@@ -31,7 +31,7 @@ use crate::plan::{
 use crate::ragged::{DType, Layout, Offsets, Pairs};
 use crate::{Error, Result, host};
 
-/// Where each pair's result begins.
+/// The offset of each pair's result.
 fn results(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Offsets> {
     check_rank(op, [a, b])?;
     let mut offsets = Offset::new(op, pairs.len())?;
@@ -41,12 +41,12 @@ fn results(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Of
     Ok(offsets.finish())
 }
 
-/// Values of the full convolution of m and n values; none when a side is empty.
+/// The length of the full convolution of m and n values; 0 when a side is empty.
 pub(crate) fn result_length(m: usize, n: usize) -> usize {
     if m == 0 || n == 0 { 0 } else { m + n - 1 }
 }
 
-/// Which convolutions are wanted, and for what.
+/// A request to convolve pairs on a device.
 #[derive(Clone, Copy)]
 pub(crate) struct ConvRequest<'a> {
     pub op: &'static str,
@@ -54,19 +54,20 @@ pub(crate) struct ConvRequest<'a> {
     pub method: ConvMethod,
     pub window: Window,
     pub costs: &'a CostTable,
-    /// Multiply-adds at most.
+    /// The most multiply-adds that it may take.
     pub allowed: u64,
-    /// Bytes that a result may have, where the device is a GPU.
+    /// The most bytes that a result may have on a GPU; `None` on the CPU.
     pub binding: Option<u64>,
 }
 
 impl ConvRequest<'_> {
-    /// The method of every pair; both operands must be series.
+    /// The method of every pair; both operands must be batches of series.
     pub(crate) fn choices(&self, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Choices> {
         Choices::new(self.op, self.dtype, (a, b), pairs, self.method, self.costs)
     }
 
-    /// Whether a plan for so many pairs is within the host's budget: an offset and the method of each, on any device.
+    /// Checks that a plan for so many pairs fits the host's memory budget: any device needs an offset and a method
+    /// per pair.
     fn check_plan(&self, pairs: &Pairs) -> Result<()> {
         host::check(self.op, pairs.len(), 4 + 2)
     }
@@ -77,7 +78,7 @@ impl ConvRequest<'_> {
         Choices::of_meetings(self.op, self.dtype, meetings, self.method, self.costs)
     }
 
-    /// The multiply-adds of every pair by the method that was chosen for it, unless they are more than allowed.
+    /// The multiply-adds of all pairs by their chosen methods; an error if they exceed the limit.
     pub(crate) fn work(
         &self,
         a: &Layout,
@@ -97,7 +98,7 @@ impl ConvRequest<'_> {
         sum.total()
     }
 
-    /// The same for boxes, of which results are kept.
+    /// Like [`work`](Self::work), for boxes: pairs of which no result is kept count 0.
     fn work_of_boxes(
         &self,
         a: &Layout,
@@ -115,7 +116,7 @@ impl ConvRequest<'_> {
         sum.total()
     }
 
-    /// What will be done, in short.
+    /// A summary of the chosen methods and their predicted times.
     pub(crate) fn choice(&self, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<ConvChoice> {
         self.window.check(self.op, a, b)?;
         if self.window.is_whole(a.rank()) {
@@ -134,7 +135,7 @@ impl ConvRequest<'_> {
         Ok(ConvChoice::of(with_costs, self.costs))
     }
 
-    /// The direct method for every pair, unless another one was asked for.
+    /// The direct method for every pair; an error if the caller asked for another one.
     pub(crate) fn direct_choices(&self, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Choices> {
         check_rank(self.op, [a, b])?;
         let method = self.method.name();
@@ -158,7 +159,7 @@ impl ConvRequest<'_> {
     }
 }
 
-/// A convolution or correlation, of values of a type.
+/// A convolution or correlation of values of one type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Conv {
     /// Whether the right side is reversed.
@@ -169,7 +170,7 @@ pub(crate) struct Conv {
 }
 
 impl Conv {
-    /// What is wanted of a device.
+    /// The request for a device.
     pub(crate) fn request(self, device: Traits<'_>) -> ConvRequest<'_> {
         ConvRequest {
             op: if self.correlate { "correlate" } else { "conv" },
@@ -211,7 +212,7 @@ fn launch(
     check_size(op, &result, request.dtype, request.binding)?;
     let choices = request.choices(a, b, pairs)?;
     let work = request.work(a, b, pairs, &choices)?;
-    // The CPU runs the twin.
+    // The CPU needs no dispatches: it runs the CPU kernel.
     let (dispatches, scratch) = if request.costs.is_cpu() {
         (Vec::new(), Vec::new())
     } else {
@@ -236,7 +237,7 @@ fn launch(
     })
 }
 
-/// Every pair directly.
+/// The CPU kernel that convolves every pair directly.
 fn twin<T: Arithmetic, const REVERSED: bool>(args: &mut CpuArgs<'_>) -> Result<()> {
     let (a, a_layout) = args.input::<T>(0);
     let (b, b_layout) = args.input::<T>(1);
@@ -251,14 +252,14 @@ fn twin<T: Arithmetic, const REVERSED: bool>(args: &mut CpuArgs<'_>) -> Result<(
     })
 }
 
-/// Every pair by its own method.
+/// The CPU kernel that convolves each pair by its own method.
 fn mixed(args: &mut CpuArgs<'_>, choices: &Choices, reversed: bool) -> Result<()> {
     each_pair(args, choices, |engine, met, workspace, out| {
         engine.convolve(met.pair, met.values, reversed, workspace, out)
     })
 }
 
-/// Two elements that are convolved.
+/// A pair of elements to convolve.
 struct Met<'a> {
     pair: usize,
     elements: (usize, usize),
@@ -266,7 +267,7 @@ struct Met<'a> {
     values: (&'a [f32], &'a [f32]),
 }
 
-/// What `one` makes of every pair.
+/// Calls `one` for every pair, in parallel; it fills the pair's results.
 fn each_pair(
     args: &mut CpuArgs<'_>,
     choices: &Choices,

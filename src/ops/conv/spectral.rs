@@ -1,4 +1,4 @@
-//! The CPU's convolution by transforms: of whole operands, and of blocks of the longer one.
+//! The CPU's convolution by transforms, of whole operands or of blocks of the longer one.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::cpu::{IRFFT, RFFT, Workspace};
 use crate::ops::conv::choice::{Choice, Choices};
 use crate::{Result, host};
 
-/// Results of a long direct convolution that are worth a piece of parallel work.
+/// Results of a long direct convolution per parallel task.
 const TILE: usize = 1 << 14;
 
-/// The transforms of one length, there and back.
+/// The forward and inverse transform of one length.
 struct RealFft {
     forward: Arc<dyn RealToComplex<f32>>,
     inverse: Arc<dyn ComplexToReal<f32>>,
@@ -30,7 +30,7 @@ impl RealFft {
     }
 }
 
-/// The methods of all pairs, with the transforms that they need.
+/// The methods of all pairs, and the transforms that they need.
 pub(crate) struct Engine<'a> {
     choices: &'a Choices,
     transforms: Vec<RealFft>,
@@ -48,17 +48,17 @@ impl<'a> Engine<'a> {
     }
 
     fn fft(&self, length: u32) -> &RealFft {
-        // The choices list every length that they name.
+        // `lengths` lists the length of every choice.
         let place = self.choices.lengths.partition_point(|&l| l < length);
         &self.transforms[place]
     }
 
-    /// Whether a pair goes by transforms.
+    /// Whether a pair is convolved by transforms.
     pub(crate) fn transforms(&self, pair: usize) -> bool {
         self.choices.get(pair) != Choice::Direct
     }
 
-    /// All of `a * b`, or of `a * reverse(b)`, as was chosen for this pair.
+    /// Computes all of `a * b`, or of `a * reverse(b)`, by the method chosen for this pair.
     pub(crate) fn convolve(
         &self,
         pair: usize,
@@ -87,7 +87,7 @@ impl<'a> Engine<'a> {
 }
 
 impl Workspace {
-    /// Room for transforms of one length.
+    /// Grows the buffers for transforms of one length.
     fn fit(&mut self, fft: &RealFft) -> Result<()> {
         fn grow<T: Clone>(values: &mut Vec<T>, length: usize, zero: T) -> Result<()> {
             if values.len() < length {
@@ -105,12 +105,12 @@ impl Workspace {
         grow(&mut self.scratch, scratch, Complex32::ZERO)
     }
 
-    /// The values to be transformed, or that came back.
+    /// The input of the forward transform, or the output of the inverse.
     fn values(&mut self, fft: &RealFft) -> &mut [f32] {
         &mut self.values[..fft.forward.len()]
     }
 
-    /// The spectrum of the values.
+    /// Transforms the values into the spectrum.
     fn transform(&mut self, fft: &RealFft) {
         let values = &mut self.values[..fft.forward.len()];
         let spectrum = &mut self.spectrum[..values.len() / 2 + 1];
@@ -120,7 +120,7 @@ impl Workspace {
         debug_assert!(done.is_ok(), "{done:?}");
     }
 
-    /// The product of the spectrum with that of the taps, transformed back.
+    /// Multiplies the spectrum by that of the taps, and transforms the product back.
     fn multiply_back(&mut self, fft: &RealFft, taps: &[Complex32]) {
         let values = &mut self.values[..fft.forward.len()];
         let spectrum = &mut self.spectrum[..values.len() / 2 + 1];
@@ -128,7 +128,7 @@ impl Workspace {
         for (x, y) in spectrum.iter_mut().zip(taps) {
             *x = *x * y * scale;
         }
-        // Both are sums of real values; after an infinity they are NaN, which the inverse would complain of.
+        // Both are sums of real values. An infinite input makes their imaginary parts NaN, which the inverse rejects.
         let last = spectrum.len() - 1;
         spectrum[0].im = 0.0;
         spectrum[last].im = 0.0;
@@ -139,7 +139,7 @@ impl Workspace {
     }
 }
 
-/// Convolution by transforms of one length with kernels whose spectra are kept.
+/// Convolution by transforms of one length with kernels whose spectra are cached.
 pub(super) struct OverlapSave(RealFft);
 
 impl OverlapSave {
@@ -161,8 +161,8 @@ impl OverlapSave {
         Ok(())
     }
 
-    /// The first results of `a * kernel`, as many as `out` holds, in parallel blocks; the kernel has `wrapped` + 1
-    /// values.
+    /// Computes the first results of `a * kernel`, as many as `out` holds, in parallel blocks. The kernel has `wrapped`
+    /// + 1 values.
     pub(super) fn blocks(
         &self,
         a: &[f32],
@@ -187,7 +187,7 @@ impl OverlapSave {
     }
 }
 
-/// Copies `x`, or its reverse, to the front of `values`, and zeros behind it.
+/// Copies `x`, or its reverse, to the front of `values`, and fills the rest with zeros.
 fn place(values: &mut [f32], x: &[f32], reversed: bool) {
     let (front, rest) = values.split_at_mut(x.len());
     if reversed {
@@ -201,7 +201,7 @@ fn place(values: &mut [f32], x: &[f32], reversed: bool) {
     rest.fill(0.0);
 }
 
-/// All of `a * b`, or of `a * reverse(b)`, by transforms that are long enough for it.
+/// Computes all of `a * b`, or of `a * reverse(b)`, by transforms that are long enough for all results.
 fn whole(
     fft: &RealFft,
     (a, b): (&[f32], &[f32]),
@@ -222,9 +222,10 @@ fn whole(
     Ok(())
 }
 
-/// All of `a * b`, or of `a * reverse(b)`, in blocks of the longer operand, in parallel.
+/// Computes all of `a * b`, or of `a * reverse(b)`, in parallel blocks of the longer operand.
 ///
-/// A block's transform wraps its first n − 1 results, n the number of taps: these belong to the block before it.
+/// For n taps, the first n − 1 results of a block's transform wrap around. They belong to the block before it, and are
+/// dropped.
 fn blocks(
     fft: &RealFft,
     (a, b): (&[f32], &[f32]),
@@ -246,7 +247,7 @@ fn blocks(
     let block = |(block, out): (usize, &mut [f32])| {
         Workspace::with(|workspace| {
             workspace.fit(fft)?;
-            // The block's values of x begin `wrapped` before its results, where x may not have begun yet.
+            // The block's values of x begin `wrapped` places before its results, possibly before x begins.
             let first = (block * step) as isize - wrapped as isize;
             stretch(workspace.values(fft), x, x_reversed, first);
             workspace.transform(fft);
@@ -258,7 +259,7 @@ fn blocks(
     out.par_chunks_mut(step).enumerate().try_for_each(block)
 }
 
-/// Values `first ..` of x, or of its reverse; zeros where it has none.
+/// Copies values `first ..` of x, or of its reverse, to `values`; zeros outside x.
 fn stretch(values: &mut [f32], x: &[f32], reversed: bool, first: isize) {
     let before = first.min(0).unsigned_abs().min(values.len());
     let from = first.max(0) as usize;

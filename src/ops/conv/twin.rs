@@ -1,26 +1,26 @@
-//! The CPU's direct convolution: a block of taps at a time over a tile that stays in the first-level cache.
+//! The CPU's direct convolution: applies a block of taps at a time to a tile that stays in the L1 cache.
 
 use std::ops::Range;
 
 use crate::ops::Arithmetic;
 use crate::{Result, host};
 
-/// Results worked on together.
+/// Results per tile.
 const TILE: usize = 512;
 /// Taps applied in one pass over the tile.
 const BLOCK: usize = 4;
-/// Blocks between two stores of the partial sums: a depth of 3 + 32 + ⌈n / 128⌉ for n taps.
+/// Blocks whose sum is added to the results at once: a summation depth of 3 + 32 + ⌈n / 128⌉ for n taps.
 const BLOCKS: usize = 32;
 
-/// Up to so many taps, results stay in registers for all of them, and nothing is allocated.
+/// Up to this many taps, results stay in registers for all taps, and nothing is allocated.
 const FEW: usize = 32;
-/// Such results worked on together, and those that a stretch of the longer operand is copied for.
+/// With few taps: results computed together, and results for which a stretch of the longer operand is copied at once.
 const LANES: usize = 16;
 const FEW_TILE: usize = 128;
 
 /// Results `within` of `a * b`, or of `a * reverse(b)`.
 ///
-/// The bits of a result do not depend on the stretch it is computed in.
+/// The bits of a result do not depend on the range that it is computed with.
 pub(crate) fn directly<T: Arithmetic>(
     (a, b): (&[T], &[T]),
     reversed: bool,
@@ -38,7 +38,7 @@ pub(crate) fn directly<T: Arithmetic>(
     Ok(())
 }
 
-/// Results `start ..`, at most a small tile: one tap after the other, a depth of n for n taps.
+/// Results `start ..`, at most `FEW_TILE` of them, one tap after the other: a summation depth of n for n taps.
 fn few_taps<T: Arithmetic>(operands: &Operands<'_, T>, start: usize, out: &mut [T]) {
     let mut taps = [T::default(); FEW];
     let taps = &mut taps[..operands.y.len()];
@@ -58,18 +58,18 @@ fn few_taps<T: Arithmetic>(operands: &Operands<'_, T>, start: usize, out: &mut [
     }
 }
 
-/// The operands of a convolution with the roles fixed: a longer one, and the taps.
+/// The operands of a convolution by role: x is the longer operand, y the taps.
 struct Operands<'a, T> {
     x: &'a [T],
     y: &'a [T],
-    /// The longer operand is to be read backwards.
+    /// Whether the longer operand is read backwards.
     x_reversed: bool,
-    /// The taps are.
+    /// Whether the taps are read backwards.
     y_reversed: bool,
 }
 
 impl<'a, T: Arithmetic> Operands<'a, T> {
-    /// Chooses the roles, as the kernel does: a is the longer operand when the lengths are equal.
+    /// Assigns the roles, as the GPU kernel does: a is the longer operand when the lengths are equal.
     fn new(a: &'a [T], b: &'a [T], b_reversed: bool) -> Operands<'a, T> {
         let swapped = b.len() > a.len();
         let (x, y) = if swapped { (b, a) } else { (a, b) };
@@ -88,7 +88,7 @@ impl<'a, T: Arithmetic> Operands<'a, T> {
         }
     }
 
-    /// Values `first ..` of the longer operand, into zeros, which stay where it has none.
+    /// Copies values `first ..` of the longer operand into `zeros`, which stays 0 outside the operand.
     fn stretch(&self, first: isize, zeros: &mut [T]) {
         let length = self.x.len();
         let from = first.max(0) as usize;
@@ -106,11 +106,11 @@ impl<'a, T: Arithmetic> Operands<'a, T> {
     }
 }
 
-/// A stretch of one convolution's results.
+/// The inputs of a range of one convolution's results.
 struct Taps<T> {
-    /// What of x the stretch meets, zeros where it has no values: results q ..  meet `x[q - begin ..][..n]`.
+    /// The values of x that the range needs, 0 outside x: result q needs `x[q - begin ..][..n]`.
     x: Vec<T>,
-    /// Taps, last to first, zeros added in front to whole blocks.
+    /// The taps, last to first, padded with zeros in front to whole blocks.
     y: Vec<T>,
 }
 
@@ -129,7 +129,7 @@ impl<T: Arithmetic> Taps<T> {
         })
     }
 
-    /// Computes the stretch.
+    /// Computes the results of the range.
     fn convolve(&mut self, out: &mut [T]) {
         for (tile, out) in out.chunks_mut(TILE).enumerate() {
             self.convolve_tile(tile * TILE, out);

@@ -1,7 +1,8 @@
-//! The largest value of a cross-correlation and its lag, and the shape-based distance, without storing any lag's value.
+//! The largest value of a cross-correlation and its lag, and the shape-based distance, without storing the values of
+//! all lags.
 //!
-//! Cost: as the convolution, or m·n multiply-adds a pair; memory: 8 bytes a pair or a tile of 448 lags, and for the
-//! distance copies of the operands.
+//! The cost is that of the convolution, or m·n multiply-adds per pair. The memory is 8 bytes per pair or per tile of
+//! 448 lags; the distance also takes copies of the operands.
 
 mod normalize;
 mod tiles;
@@ -59,10 +60,10 @@ pub(crate) static FINISH: Kernel = Kernel {
     variants: TILES.variants,
 };
 
-/// Invocations of the finishing kernel, a pair each.
+/// Invocations per workgroup of the finishing kernel, one per pair.
 const FINISH_PAIRS: usize = 256;
 
-/// What is sought.
+/// The quantity to search for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Seek {
     /// The largest correlation.
@@ -79,7 +80,7 @@ pub(crate) struct CorrelateMax {
 }
 
 impl CorrelateMax {
-    /// The launch for every pair: two results, the value (or distance) and the lag.
+    /// The launch for every pair. It has two results: the value (or distance) and the lag.
     pub(crate) fn launch(
         self,
         (a, b): (&Layout, &Layout),
@@ -103,7 +104,7 @@ impl CorrelateMax {
         let choices = match seek {
             _ if request.costs.is_cpu() => request.choices(a, b, pairs)?,
             Seek::Largest => tiles::choices(&request, a, b, pairs)?,
-            // Lags that f32 cannot tell apart are looked at again, which needs all of a tile's.
+            // Lags that f32 cannot tell apart are compared again, which needs all values of a tile: direct only.
             Seek::Distance => request.direct_choices(a, b, pairs)?,
         };
         let work = request.work(a, b, pairs, &choices)?;

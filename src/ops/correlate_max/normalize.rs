@@ -1,4 +1,4 @@
-//! Scaling every element to unit norm, for the shape-based distance.
+//! Scales every element to unit norm, for the shape-based distance.
 
 use crate::plan::{Access, Dispatch, Kernel, Param, Slot, Variant};
 use crate::ragged::{DType, Layout};
@@ -13,7 +13,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     }],
 };
 
-/// The stage that puts input `input`, scaled, into scratch `temp`.
+/// The dispatch that writes input `input`, scaled, to the scratch buffer `temp`.
 pub(super) fn dispatch(x: &Layout, input: usize, temp: usize) -> Dispatch {
     Dispatch {
         kernel: &KERNEL,
@@ -29,20 +29,20 @@ pub(super) fn dispatch(x: &Layout, input: usize, temp: usize) -> Dispatch {
     }
 }
 
-/// Values summed one after another before their sum is added to the rest.
+/// Values that are summed one after another before their sum is added to the next level.
 const BLOCK: usize = 16;
-/// Such sums added one after another.
+/// Block sums that are added one after another before their sum is added to the total.
 const BLOCKS: usize = 64;
 
-/// The CPU's version: x / ‖x‖₂, or zeros.
+/// The CPU kernel: x / ‖x‖₂, or zeros if the norm is 0.
 pub(super) fn normalize(x: &[f32], out: &mut [f32]) {
-    // Magnitudes compare as their bits do.
+    // Magnitudes compare like their bits.
     let largest = x
         .iter()
         .map(|v| v.to_bits() & 0x7fff_ffff)
         .max()
         .unwrap_or(0);
-    // 2^-e for the largest exponent e, kept among normal numbers.
+    // 2^-e for the largest exponent e, clamped to normal numbers.
     let scale = f32::from_bits((254 - (largest >> 23).clamp(1, 253)) << 23);
     let norm2 = blocked_sum(x.len(), |i| {
         let v = x[i] * scale;
@@ -58,7 +58,7 @@ pub(super) fn normalize(x: &[f32], out: &mut [f32]) {
     }
 }
 
-/// Σ term(i) for i < n, to a depth of 16 + 64 + n / 1024.
+/// Σ term(i) for i < n, with a summation depth of 16 + 64 + n / 1024.
 pub(super) fn blocked_sum(n: usize, term: impl Fn(usize) -> f32) -> f32 {
     let mut all = 0.0;
     for outer in (0..n).step_by(BLOCK * BLOCKS) {

@@ -1,4 +1,4 @@
-//! The plan: which lags are looked at by which workgroup, directly or by transforms.
+//! The plan: assigns lags to workgroups, to be searched directly or by transforms.
 
 use crate::ops::conv::choice::{Choice, Choices, ConvMethod};
 use crate::ops::conv::{ConvRequest, holds, result_length};
@@ -6,21 +6,21 @@ use crate::plan::TileList;
 use crate::ragged::{Layout, Pairs};
 use crate::{Error, Result, host};
 
-/// Lags of one workgroup that convolves directly: `TILE` of shaders/lib/taps.wgsl.
+/// Lags per workgroup of the direct method: `TILE` of shaders/lib/taps.wgsl.
 const TILE: usize = 448;
 
-/// How many workgroups it takes to look at all lags, and on what.
+/// The workgroups that search all lags.
 #[derive(Debug)]
 pub(super) struct Tiles {
-    /// Tiles, when some pair needs more than one or a transform; otherwise workgroup g does all of pair g.
+    /// The tiles, if some pair needs more than one, or a transform; otherwise workgroup g searches all of pair g.
     pub list: Option<TileList>,
-    /// Workgroups of the direct method.
+    /// The number of workgroups of the direct method.
     pub groups: u32,
-    /// Bests that are kept for the last stage.
+    /// The number of partial maxima for the finishing dispatch.
     pub partials: u32,
-    /// Multiply-adds, those on staged zeros included.
+    /// The multiply-adds, including those on staged zeros.
     pub cost: u64,
-    /// The pairs that go by transforms: each has one best.
+    /// The pairs that are convolved by transforms: each has one partial maximum.
     pub transformed: Vec<usize>,
 }
 
@@ -44,7 +44,7 @@ impl Tiles {
                 check_lags(op, pair, m.max(n))?;
             }
             if m > 0 && n > 0 && choices.get(pair) != Choice::Direct {
-                // One place for its best, behind all tiles that cost anything.
+                // One place for its maximum, after all tiles that cost anything.
                 host::push(op, &mut transformed, pair)?;
                 lengths.push(1);
                 taps.push(0);
@@ -72,7 +72,7 @@ impl Tiles {
     }
 }
 
-/// The methods of all pairs on a GPU: what one workgroup transforms goes that way, and the rest directly.
+/// The methods of all pairs on a GPU: by transforms where they fit one workgroup, otherwise directly.
 pub(super) fn choices(
     request: &ConvRequest<'_>,
     a: &Layout,
@@ -101,7 +101,7 @@ pub(super) fn choices(
     }
 }
 
-/// Lags are numbers of type i32.
+/// Checks that all lags fit i32.
 fn check_lags(op: &'static str, pair: usize, longer: usize) -> Result<()> {
     match longer > 1 << 31 {
         false => Ok(()),

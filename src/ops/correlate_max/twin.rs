@@ -11,13 +11,13 @@ use crate::plan::CpuArgs;
 use crate::ragged::Layout;
 use crate::{Result, host};
 
-/// Lags looked at together.
+/// Lags per tile.
 const TILE: usize = 4096;
 
-/// The index where there is no value.
+/// The index if there is no value.
 const NOWHERE: usize = usize::MAX;
 
-/// As in shaders/correlate_max.wgsl.
+/// The same constants as in shaders/correlate_max.wgsl.
 const ALIKE: f32 = 0.7;
 const RIVALS: usize = 32;
 const RIVALRY: f32 = 2e-6;
@@ -35,7 +35,7 @@ impl Best {
         index: NOWHERE,
     };
 
-    /// NaN before all, then the larger, then the lower index.
+    /// The better of the two: NaN first, then the larger value, then the lower index.
     fn or(self, other: Best) -> Best {
         let wins = match (self.value.is_nan(), other.value.is_nan()) {
             (false, false) if self.value == other.value => other.index < self.index,
@@ -90,7 +90,7 @@ pub(super) fn distance(args: &mut CpuArgs<'_>, choices: &Choices) -> Result<()> 
     })
 }
 
-/// Every element as a multiple of length 1.
+/// Every element, scaled to unit norm.
 fn normalized(values: &[f32], layout: &Layout) -> Result<Vec<f32>> {
     let mut normalized = host::zeroed::<f32>("sbd", layout.total())?;
     par_runs(layout.offsets(), &mut normalized, &|run, mut normalized| {
@@ -105,7 +105,7 @@ fn normalized(values: &[f32], layout: &Layout) -> Result<Vec<f32>> {
     Ok(normalized)
 }
 
-/// Fills both results from the best index of every pair.
+/// Fills both results from the best value and index of every pair.
 fn run(
     args: &mut CpuArgs<'_>,
     none: f32,
@@ -125,14 +125,14 @@ fn run(
             if best.index == NOWHERE {
                 (*value, *lag) = (none, i32::MIN);
             } else {
-                // Lengths fit u32, and lags of batches that fit memory fit i32.
+                // Lengths fit u32, and the plan has checked that lags fit i32.
                 (*value, *lag) = (best.value, (best.index as i64 - (b_len as i64 - 1)) as i32);
             }
             Ok(())
         })
 }
 
-/// The best over all lags; `tile` may replace the best of a tile of correlations.
+/// The best over all lags. `tile` receives the best of each tile of correlations, and may replace it.
 fn best_lag(
     (engine, pair): (&Engine<'_>, usize),
     (a, b): (&[f32], &[f32]),
@@ -165,7 +165,7 @@ fn best_lag(
     Ok(best)
 }
 
-/// Minus the distance at the best lag, or at a rival that is nearer: see shaders/correlate_max.wgsl.
+/// Minus the distance at the best lag, or at a rival lag with a smaller distance: see shaders/correlate_max.wgsl.
 fn refine(a: &[f32], b: &[f32], (start, values): (usize, &[f32]), best: Best) -> Best {
     let mut rivals: Vec<Best> = values
         .iter()
@@ -192,7 +192,7 @@ fn refine(a: &[f32], b: &[f32], (start, values): (usize, &[f32]), best: Best) ->
         .fold(Best::NONE, Best::or)
 }
 
-/// Σ_i (a_i − β b_{i−lag})² over all i where either has a value, β the correlation.
+/// Σ_i (a_i − β b_{i−lag})² over all i where either operand has a value; β is the correlation.
 fn residual(a: &[f32], b: &[f32], Best { value, index }: Best) -> f32 {
     let lag = index as isize - (b.len() as isize - 1);
     let first = lag.min(0);

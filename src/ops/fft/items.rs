@@ -1,11 +1,11 @@
-//! Elements to be transformed, and how kernels read and write them.
+//! Elements to transform, and how kernels read and write them.
 
 use super::Transform;
 
-/// An element to be transformed: where it begins in x and in y, in values, its length, and the bits of its factor.
+/// An element to transform: its offsets in x and in y, in values, its length, and the bits of its factor.
 pub(super) type Item = [u32; 4];
 
-/// What x holds and what y takes: `load` and `store` of `fft_values.wgsl`.
+/// The kinds of values in x and in y: `load` and `store` of `fft_values.wgsl`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Modes {
     pub load: u32,
@@ -27,7 +27,7 @@ impl Modes {
         Modes { load, store }
     }
 
-    /// Whether one side is real values.
+    /// Whether x or y holds real values.
     pub(super) fn are_real(self) -> bool {
         (self.load | self.store) & REAL != 0
     }

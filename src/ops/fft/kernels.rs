@@ -1,4 +1,4 @@
-//! The kernels of short transforms, and what Rust writes of them.
+//! The kernels of short transforms, and the WGSL that Rust writes for them.
 
 use std::fmt::Write;
 
@@ -6,10 +6,10 @@ use crate::ops::butterfly::{Generator, Kind, Transform};
 use crate::plan::{Access, Kernel, Table, Variant};
 use crate::ragged::DType;
 
-/// log2 of the shortest and the longest power of two with a kernel.
+/// log2 of the shortest and of the longest power of two with a kernel.
 pub(super) const LOG_SHORTEST: u32 = 5;
 pub(super) const LOG_LONGEST: u32 = 13;
-/// Values of the longest transform that is made by its definition.
+/// The longest transform that is computed by the definition.
 pub(super) const TINY: usize = 64;
 
 pub(super) const LOG_GROUP: u32 = 8;
@@ -34,7 +34,7 @@ const fn variant(log: u32) -> Variant {
     }
 }
 
-/// The variant of a transform of 2^log values.
+/// The flags of the variant for transforms of 2^log values.
 pub(super) const fn flags(log: u32) -> &'static [&'static str] {
     FLAGS[(log - LOG_SHORTEST) as usize]
 }
@@ -124,12 +124,12 @@ fn radices(log: u32) -> &'static [u32] {
     }
 }
 
-/// Bytes of workgroup memory that a workgroup takes for transforms of 2^log values.
+/// Bytes of workgroup memory that transforms of 2^log values take.
 pub(super) const fn memory(log: u32) -> u32 {
     4 << (LOG_GROUP + held(log))
 }
 
-/// Transforms of 2^log values that one workgroup makes.
+/// Transforms of 2^log values per workgroup.
 pub(super) fn per_group(log: u32) -> usize {
     1 << (LOG_GROUP + held(log) - log)
 }
@@ -148,7 +148,7 @@ fn transform(name: &'static str, log: u32, kind: Kind) -> Transform<'static> {
     }
 }
 
-/// Twiddles of all transforms, in one order.
+/// The twiddles of all transforms, shortest first.
 pub(super) static TWIDDLES: Table = Table {
     name: "fft",
     make: || {
@@ -160,13 +160,13 @@ pub(super) static TWIDDLES: Table = Table {
     },
 };
 
-/// The function of the forward transform, and that of the inverse one.
+/// Writes the functions of the forward and of the inverse transform.
 fn functions(generator: &mut Generator, log: u32) -> [String; 2] {
     [("forward", Kind::Forward), ("backward", Kind::Inverse)]
         .map(|(name, kind)| generator.function(&transform(name, log, kind)))
 }
 
-/// 1024 points of the circle, clockwise. Quarter turns are exact.
+/// The 1024th roots of unity, clockwise. Quarter turns are exact.
 pub(super) static TURNS: Table = Table {
     name: "turns",
     make: || {
@@ -178,7 +178,7 @@ pub(super) static TURNS: Table = Table {
                 2 => [-cos, sin],
                 _ => [sin, cos],
             };
-            // 0 has no sign here, for those who compare results bit by bit.
+            // Adding 0.0 turns -0.0 into 0.0, for comparisons of results bit by bit.
             [re as f32 + 0.0, im as f32 + 0.0].map(f32::to_bits)
         };
         (0..1024).flat_map(point).collect()
@@ -198,7 +198,7 @@ pub(super) static HALVES: Table = Table {
     },
 };
 
-/// The constants of a kernel, its workgroup memory, and the transforms of its length.
+/// log2 of a kernel's length, its constants and workgroup memory as WGSL, and the functions of its transforms.
 #[cfg(feature = "gpu")]
 fn written(flags: &[&str]) -> (u32, String, [String; 2]) {
     let named = |log: &u32| flags.contains(&self::flags(*log)[0]);
@@ -212,7 +212,7 @@ fn written(flags: &[&str]) -> (u32, String, [String; 2]) {
         1 << log,
         1 << held(log),
     );
-    // All transforms are counted through, so that one table serves them.
+    // Generate the shorter transforms too, so that all kernels share one table.
     let mut generator = Generator::new();
     for shorter in LOG_SHORTEST..log {
         functions(&mut generator, shorter);
@@ -220,7 +220,7 @@ fn written(flags: &[&str]) -> (u32, String, [String; 2]) {
     (log, constants, functions(&mut generator, log))
 }
 
-/// Writes functions that do something for each value that an invocation holds.
+/// Writes functions that loop over the values that an invocation holds, unrolled.
 #[cfg(feature = "gpu")]
 struct Held<'a> {
     out: &'a mut String,
@@ -248,15 +248,16 @@ impl Held<'_> {
         let _ = writeln!(self.out, "    {text}");
     }
 
-    /// A line for each of the first `values`: of its number s, and of its index in the transform less j.
+    /// Writes a line for each of the first `values` values. `text` gets the value's number s and its index in the
+    /// transform, less j.
     fn each(&mut self, values: u32, text: impl Fn(u32, u32) -> String) {
         for s in 0..values {
             self.line(&text(s, s * self.threads));
         }
     }
 
-    /// `load_values` and `store_values` of the first `values`. Complex values come and go without a question asked for
-    /// each, so that all loads are under way at once.
+    /// Writes `load_values` and `store_values` for the first `values` values. Complex values are not tested one by one,
+    /// so that all loads are in flight at once.
     fn input_and_output(&mut self, values: u32, whole: bool) {
         let guarded = |i: u32, text: String| match whole {
             true => text,
@@ -298,7 +299,7 @@ impl Held<'_> {
     }
 }
 
-/// The part of `fft.wgsl` that depends on the length.
+/// Writes the part of `fft.wgsl` that depends on the length.
 #[cfg(feature = "gpu")]
 pub(crate) fn generate(flags: &[&str]) -> String {
     let (log, mut out, [forward, _]) = written(flags);
@@ -307,7 +308,7 @@ pub(crate) fn generate(flags: &[&str]) -> String {
     out
 }
 
-/// The part of `fft_filter.wgsl` that depends on the length.
+/// Writes the part of `fft_filter.wgsl` that depends on the length.
 #[cfg(feature = "gpu")]
 pub(crate) fn generate_filter(flags: &[&str]) -> String {
     let (log, mut out, [forward, _]) = written(flags);
@@ -335,7 +336,7 @@ pub(crate) fn generate_filter(flags: &[&str]) -> String {
     out
 }
 
-/// The part of `fft_bluestein.wgsl` that depends on the length. Values and results are in the first half.
+/// Writes the part of `fft_bluestein.wgsl` that depends on the length. Values and results occupy the first half.
 #[cfg(feature = "gpu")]
 pub(crate) fn generate_bluestein(flags: &[&str]) -> String {
     let (log, mut out, functions) = written(flags);
@@ -415,7 +416,7 @@ pub(crate) fn generate_bluestein(flags: &[&str]) -> String {
     out
 }
 
-/// The part of `fft_real.wgsl` that depends on the length. Real values may begin at an odd word.
+/// Writes the part of `fft_real.wgsl` that depends on the length. Real values may begin at an odd word.
 #[cfg(feature = "gpu")]
 pub(crate) fn generate_real(flags: &[&str]) -> String {
     let (log, mut out, [forward, _]) = written(flags);
@@ -468,7 +469,7 @@ pub(crate) fn generate_real(flags: &[&str]) -> String {
         });
         held.line("workgroupBarrier();");
         held.each(all, |s, i| match i {
-            // The first of all is its own mirror.
+            // Value 0 is its own mirror.
             0 => format!("(*m)[{s}].{part} = sh_exchange[at + ((LENGTH - j) & (LENGTH - 1u))];"),
             _ => format!("(*m)[{s}].{part} = sh_exchange[at + LENGTH - {i}u - j];"),
         });

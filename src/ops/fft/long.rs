@@ -1,12 +1,12 @@
-//! Transforms that no workgroup holds, as passes.
+//! Transforms that are too long for one workgroup, in several passes.
 //!
-//! A power of two is transformed by its passes, operand → scratch → result. Another length n takes Bluestein's way:
-//! with w_k = e^(-πi k² / n), X_k = w_k Σ_j (x_j w_j) conj(w_{k-j}), a convolution made by three transforms of the
-//! power of two M ≥ 2 n − 1. Elements of one length share the spectrum of conj(w). Even numbers of real values are
-//! transformed as half as many complex ones; the first pass or the last one makes them of the spectrum or takes them
-//! apart.
+//! A power of two takes its passes, operand → scratch → result. Any other length n takes Bluestein's algorithm: with
+//! w_k = e^(-πi k² / n), X_k = w_k Σ_j (x_j w_j) conj(w_{k-j}), a convolution by three transforms of a power of two M ≥
+//! 2 n − 1. Elements of one length share the spectrum of conj(w). An even number of real values is transformed as half
+//! as many complex ones: the first pass of an inverse builds them from the spectrum, and the last pass of a forward
+//! transform takes them apart.
 //!
-//! Where the scratch that all would need is too much, elements take turns; one of them always has its turn.
+//! If the elements together need too much scratch, they run in several turns of at least one element each.
 
 use std::collections::HashMap;
 
@@ -17,28 +17,28 @@ use crate::ops::multipass::{
 use crate::plan::Dispatch;
 use crate::{Error, Result, host};
 
-/// Words of all scratch buffers together, at most: 512 MiB.
+/// The most words of all scratch buffers together: 512 MiB.
 pub(super) const SCRATCH: u64 = 1 << 27;
 
-/// log2 of the longest transform, and of the longest inside Bluestein's.
+/// log2 of the longest transform, and of the longest transform inside Bluestein's algorithm.
 pub(super) const LOG_LONGEST: u32 = multipass::LOG_LONGEST;
 pub(super) const LOG_LONGEST_CONVOLVED: u32 = 23;
 
-/// Values put aside between passes, and spectra.
+/// The scratch buffers: values between passes, and spectra.
 const ASIDE: usize = 1;
 const SPECTRA: usize = 2;
 const SCRATCHES: usize = 3;
 
-/// Elements whose turn it is.
+/// The elements that run in one turn.
 #[derive(Default)]
 struct Turn {
     op: &'static str,
-    /// What waits for nothing, and what for that.
+    /// The transforms that run first, and those that depend on them.
     first: Vec<Long>,
     then: Vec<Long>,
-    /// Where the spectrum of conj(w) is, by n.
+    /// The offset of the spectrum of conj(w), by n.
     filters: HashMap<u32, u32>,
-    /// Values in each scratch.
+    /// Values used in each scratch buffer.
     used: [u32; SCRATCHES],
 }
 
@@ -56,7 +56,7 @@ impl Turn {
         at
     }
 
-    /// Words in all once an element is added whose passes are of 2^log values.
+    /// The words of all scratch buffers if an element with passes of 2^log values is added.
     fn words_with(&self, log: u32, n: u32, modes: Modes) -> u64 {
         let parts = if n.is_power_of_two() {
             1 + u32::from(modes.store & REAL != 0 && pass_count(log, modes.store) > 2)
@@ -67,11 +67,11 @@ impl Turn {
         2 * (used + (u64::from(parts) << log))
     }
 
-    /// A transform of 2^log values.
+    /// Adds a transform of 2^log values.
     fn power(&mut self, log: u32, item: Item, modes: Modes) -> Result<()> {
         let [from, to, n, factor] = item;
         let aside = (Place::Scratch(ASIDE), self.take(ASIDE, log));
-        // The result holds the power of two unless it is of real values, which may begin anywhere; scratch always does.
+        // The first of three passes writes to the result, unless it holds real values, which may begin at any word.
         let early = match modes.store & REAL {
             0 => (Place::Result, to),
             _ if pass_count(log, modes.store) == 2 => aside,
@@ -97,7 +97,7 @@ impl Turn {
         host::push(self.op, &mut self.first, transform)
     }
 
-    /// A transform of any length, by ones of 2^log values.
+    /// Adds a transform of any length, by transforms of 2^log values.
     fn convolved(&mut self, log: u32, item: Item, modes: Modes) -> Result<()> {
         let [from, to, n, factor] = item;
         let aside = (Place::Scratch(ASIDE), self.take(ASIDE, log));
@@ -115,7 +115,7 @@ impl Turn {
             None => {
                 let at = self.take(SPECTRA, log);
                 let spectrum = (Place::Scratch(SPECTRA), at);
-                // Of its own, because others of this length come with theirs.
+                // A region of its own: the elements of this length use theirs at the same time.
                 let aside = (Place::Scratch(ASIDE), self.take(ASIDE, log));
                 let passes = pass_count(log, PLAIN);
                 let from = (Place::Operand(0), 0);
@@ -147,8 +147,8 @@ impl Turn {
     }
 }
 
-/// The stages of these elements, each with log2 of the power of two that its passes are of, and the words of the
-/// scratches.
+/// The dispatches of these elements, each with log2 of the power of two that its passes transform, and the words of the
+/// scratch buffers.
 pub(super) fn dispatches(
     op: &'static str,
     elements: &[(u32, Item)],

@@ -1,6 +1,6 @@
 //! Discrete Fourier transforms of vectors, each at its own length.
 //!
-//! How a length becomes a kernel is told in [`plan`].
+//! [`plan`] documents which kernel transforms which length.
 
 mod items;
 mod kernels;
@@ -22,15 +22,15 @@ pub(crate) use smooth::KERNEL as SMOOTH;
 #[cfg(feature = "gpu")]
 pub(crate) use smooth::generate as generate_smooth;
 
-/// Which transform.
+/// The kind of transform.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Transform {
     Forward,
     /// With the factor 1/n.
     Inverse,
-    /// Of n real values: the first ⌊n/2⌋ + 1 results.
+    /// Of n real values, to the first ⌊n/2⌋ + 1 results.
     Real,
-    /// Its inverse, with the factor.
+    /// The inverse of `Real`, with the factor 1/n.
     RealInverse,
 }
 
@@ -49,19 +49,19 @@ impl Transform {
     }
 }
 
-/// What a GPU has for transforms.
+/// The limits of a GPU for transforms.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FftLimits {
     /// Bytes of workgroup memory.
     workgroup: u32,
-    /// Words of a scratch buffer at most.
+    /// The most words of a scratch buffer.
     scratch: u64,
-    /// Bytes of a tensor at most.
+    /// The most bytes of a tensor.
     binding: u64,
 }
 
 impl FftLimits {
-    /// From bytes of workgroup memory and of a binding.
+    /// The limits for these sizes of workgroup memory and of a binding, in bytes.
     pub(crate) fn new(workgroup: u32, binding: u64) -> FftLimits {
         FftLimits {
             workgroup,
@@ -70,18 +70,18 @@ impl FftLimits {
         }
     }
 
-    /// Words of a scratch buffer at most.
+    /// The most words of a scratch buffer.
     pub(crate) fn scratch(self) -> u64 {
         self.scratch
     }
 
-    /// Bytes of a tensor at most.
+    /// The most bytes of a tensor.
     pub(crate) fn binding(self) -> u64 {
         self.binding
     }
 }
 
-/// The CPU transforms any length; the kernels do not.
+/// Checks that the GPU kernels support all lengths; the CPU transforms any length.
 fn check_lengths(transform: Transform, n: &Layout) -> Result<()> {
     match plan::too_long(transform, n) {
         None => Ok(()),
@@ -107,16 +107,16 @@ fn check_rank(op: &'static str, layout: &Layout, rank: usize) -> Result<()> {
     })
 }
 
-/// Values of the spectrum of n real ones.
+/// The length of the spectrum of n real values.
 fn spectrum(n: usize) -> usize {
     if n == 0 { 0 } else { n / 2 + 1 }
 }
 
 impl Transform {
-    /// The launch. The result of [`Transform::RealInverse`] has the layout of operand 1; all others have one of their
-    /// own accord.
+    /// The launch. The result of [`Transform::RealInverse`] has the layout of operand 1; for the other transforms it
+    /// follows from operand 0.
     ///
-    /// `room` is of the GPU that it is for; the CPU needs none and runs no stages.
+    /// `room` holds the limits of the GPU. It is `None` for the CPU, which takes no dispatches.
     pub(crate) fn launch(self, inputs: &[&Layout], room: Option<FftLimits>) -> Result<Launch> {
         match self {
             Transform::RealInverse => inverse(inputs[0], inputs[1], room),
@@ -196,8 +196,10 @@ fn inverse(x: &Layout, result: &Layout, room: Option<FftLimits>) -> Result<Launc
     })
 }
 
-/// The stages of transforms of elements of the lengths `n` inside another operation, from its scratch buffer `x` to
-/// `y`, in which they lie as `from` and `to` say. Scratch buffers of their own, whose words come too, begin at `own`.
+/// The dispatches of transforms inside another operation, and the words of their own scratch buffers.
+///
+/// They transform elements of the lengths `n` from the operation's scratch buffer `x` to `y`, with the layouts `from`
+/// and `to`. Their own scratch buffers begin at `own`.
 pub(crate) fn inside(
     transform: Transform,
     n: &Layout,

@@ -1,18 +1,19 @@
-//! From lengths to stages: which kernel transforms an element, by its length alone.
+//! Maps lengths to dispatches: the length of an element alone decides which kernel transforms it.
 //!
-//! | length n | how |
+//! | length n | method |
 //! | --- | --- |
-//! | 1 to 64, but 32 and 64 | by the definition, an invocation for each result |
+//! | 1 to 64, except 32 and 64 | the definition, one invocation per result |
 //! | 32 to 8192, a power of two | in registers and workgroup memory |
-//! | 33 to 2048, a product of 2, 3, 5 and 7 | [`smooth`]: stages of mixed radix. Those to 64 only as halves |
-//! | 65 to 4096, others | Bluestein's convolution, of the next power of two from 2 n − 1 on, with a filter made once for each length |
-//! | above, to 2²⁴ if a power of two and to 2²² if not | the same two ways in passes: [`long`] |
-//! | even, of real values | as n / 2 complex ones, even and odd values, the same ways; taken apart or put together by the same kernels |
+//! | 33 to 2048, a product of 2, 3, 5 and 7 | [`smooth`]: mixed radices; up to 64 only as halves of real transforms |
+//! | 65 to 4096, others | Bluestein's convolution at the next power of two from 2 n − 1 on; one filter per length |
+//! | above, to 2²⁴ if a power of two, else to 2²² | the power-of-two method, or Bluestein's, in passes: [`long`] |
+//! | even, of real values | as n / 2 complex values (even, odd), by the methods above, whose kernels split or merge |
 //!
-//! Each reads its element once and writes its result once. Transforms of 8192 take 32 KiB of workgroup memory, others
-//! 16 KiB at most, and in passes where there is less. What no kernel reaches is refused.
+//! Each kernel reads its element once and writes its result once. Transforms of 8192 values take 32 KiB of workgroup
+//! memory, others at most 16 KiB; with less memory they run in several passes. Lengths that no kernel supports are
+//! refused.
 //!
-//! Elements of one way are the items of one stage, several to a workgroup where they are short.
+//! Elements of one method are the items of one dispatch; short ones share a workgroup.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,29 +25,29 @@ use crate::plan::{Dispatch, Param, PlanBuffer, Slot};
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
 
-/// The scratch of Bluestein's filters; [`long`] has others.
+/// The scratch buffer of Bluestein's filters; [`long`] uses others.
 const FILTERS: usize = 0;
 
-/// How an element is transformed, with log2 of the lanes or of the power of two.
+/// How an element is transformed, with log2 of the lanes (`Tiny`) or of the power of two.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Way {
     Tiny(u32),
     Power(u32),
-    /// Of real values, by half as many complex ones.
+    /// Real values, as half as many complex ones.
     Half(u32),
     Bluestein(u32),
-    /// By mixed radices.
+    /// Mixed radices.
     Smooth,
 }
 
-/// Whether a workgroup holds the element.
+/// Whether the element fits a workgroup.
 enum Size {
     Short(Way),
-    /// With log2 of the power of two that the passes are of.
+    /// In several passes, with log2 of the power of two that they transform.
     Long(u32),
 }
 
-/// The longest transform whose length is a power of two, or not.
+/// The longest supported length that is a power of two, or that is not.
 fn longest(power: bool) -> usize {
     match power {
         true => 1 << long::LOG_LONGEST,
@@ -55,7 +56,7 @@ fn longest(power: bool) -> usize {
 }
 
 impl Size {
-    /// Of an element that is not empty, if there is a way, on a GPU with so many bytes of workgroup memory.
+    /// How a GPU with this many bytes of workgroup memory transforms a nonempty element; `None` if it cannot.
     fn of(transform: Transform, n: usize, memory: u32) -> Option<Size> {
         if n > longest(n.is_power_of_two()) {
             return None;
@@ -82,7 +83,7 @@ impl Size {
     }
 }
 
-/// Operations of the transforms of elements of these lengths; saturates.
+/// The operations of transforms of these lengths; saturates.
 pub(super) fn work(transform: Transform, n: &Layout) -> u64 {
     let mut before = (0, 0);
     n.lengths().fold(0, |sum: u64, n| {
@@ -93,7 +94,7 @@ pub(super) fn work(transform: Transform, n: &Layout) -> u64 {
     })
 }
 
-/// The same of one, which is not empty, by the way that it goes on any device.
+/// The operations of one transform of a nonempty element. They do not depend on the device.
 fn work_of(transform: Transform, n: usize) -> u64 {
     let halved = transform.is_real() && n.is_multiple_of(2);
     let values = if halved { n / 2 } else { n } as u64;
@@ -107,28 +108,28 @@ fn work_of(transform: Transform, n: usize) -> u64 {
     }
 }
 
-/// Whether there is a kernel for an element of this length.
+/// Whether a GPU kernel supports an element of this length.
 pub(super) fn reaches(transform: Transform, n: usize) -> bool {
     n == 0 || Size::of(transform, n, u32::MAX).is_some()
 }
 
-/// The first element that is too long for the kernels there are, and the longest that is not.
+/// The first element that is too long for every kernel, and the longest supported length of its kind.
 pub(super) fn too_long(transform: Transform, n: &Layout) -> Option<(usize, usize)> {
     let element = n.lengths().position(|n| !reaches(transform, n))?;
     let longest = longest(n.length(element).is_power_of_two());
     Some((element, longest))
 }
 
-/// Items of one way, as a part of the work list.
+/// A part of the work list: the items of one method.
 struct Items {
     list: Arc<PlanBuffer>,
     first: usize,
     count: usize,
-    /// `x_first` to `factor` of `fft_items.wgsl`, or zeros.
+    /// `x_first` to `factor` of `fft_items.wgsl`, or zeros if the items are not even.
     even: [u32; 6],
 }
 
-/// Items that all are of one length, at equal distances in x and in y, as the numbers that give them.
+/// The six numbers that describe items of one length at equal distances in x and in y; zeros for any other items.
 fn even(items: &[Item]) -> [u32; 6] {
     let Some(&[x, y, n, factor]) = items.first() else {
         return [0; 6];
@@ -155,8 +156,8 @@ fn even(items: &[Item]) -> [u32; 6] {
     }
 }
 
-/// The stages of a transform of elements of the lengths of `n`, without those that are too long, and the words of their
-/// scratch.
+/// The dispatches that transform the elements of the lengths `n`, except those that are too long, and the words of
+/// their scratch buffers.
 pub(super) fn dispatches(
     transform: Transform,
     n: &Layout,
@@ -183,7 +184,7 @@ pub(super) fn dispatches(
         }
     }
     let real = transform.is_real();
-    // Items by length, so that those that share a filter have their turn together.
+    // Sort the items by length, so that those that share a filter run in the same turn.
     let most = (room.scratch / 2).min(1 << 30) as u32;
     let mut filtered = Vec::new();
     ways.retain(|way, items| match *way {
@@ -251,37 +252,38 @@ pub(super) fn dispatches(
     }
     let ends = classes().map(|class| class.begin + filter(class.log) * class.filters.len() as u32);
     scratch[FILTERS] = 2 * u64::from(ends.max().unwrap_or(0));
-    // What comes last and is not needed is not made.
+    // Trailing unused scratch buffers are dropped.
     while scratch.last() == Some(&0) {
         scratch.pop();
     }
     Ok((dispatches, scratch))
 }
 
-/// Bluestein's convolutions of 2^log values of a turn. A length has one filter in it, whatever the number of elements.
+/// Bluestein's convolutions of 2^log values in one turn. Elements of one length share a filter.
 struct Convolutions {
     log: u32,
-    /// Where the first filter begins in the scratch buffer.
+    /// The offset of the first filter in the scratch buffer.
     begin: u32,
     filters: Vec<Item>,
-    /// With the number of the filter above the length's 13 bits and [`HALVED`].
+    /// The third word holds the length in its low 13 bits, [`HALVED`], and above it the number of the filter.
     items: Vec<Item>,
 }
 
-/// Of an item of a filter: that its values are pairs of real ones.
+/// In the length of a Bluestein item: its values are pairs of real ones.
 const HALVED: u32 = 1 << 13;
 
-/// Values of a filter: the chirp, the transform of it, and the points of the half circle.
+/// Values per filter: the chirp, its transform, and the roots on the half circle.
 fn filter(log: u32) -> u32 {
     2 << log
 }
 
-/// How many values a convolution transforms, which has the filter of that length.
+/// The number of values that a convolution transforms, which determines its filter.
 fn convolved(item: &Item) -> u32 {
     item[2] & (HALVED - 1)
 }
 
-/// Items of the same power of two, in turns whose filters are at most so many values, or those of one length.
+/// Splits the items of each power of two into turns. The filters of a turn take at most `most` values, or are a single
+/// filter.
 fn turns(
     op: &'static str,
     all: Vec<(u32, Vec<Item>)>,
@@ -291,7 +293,7 @@ fn turns(
     let mut turn: Vec<Convolutions> = Vec::new();
     let mut used = 0u32;
     for (log, mut items) in all {
-        // As they lie, which takes no memory as a stable sort does.
+        // The offsets make the order unique, so an unstable sort suffices; a stable one would allocate memory.
         items.sort_unstable_by_key(|item| (convolved(item), item[0], item[1]));
         for alike in items.chunk_by(|a, b| convolved(a) == convolved(b)) {
             if used > 0 && used.saturating_add(filter(log)) > most {
@@ -346,12 +348,12 @@ impl Convolutions {
     }
 }
 
-/// Operations of a transform of 2^log values.
+/// The operations of a transform of 2^log values.
 fn cost(log: u32) -> u64 {
     (5 * u64::from(log)) << log
 }
 
-/// The stage of the items of one way, or of its tasks.
+/// The dispatch of the items of one method.
 fn dispatch(items: &Items, way: Way, modes: Modes, filters: Option<u32>) -> Dispatch {
     const TWIDDLES: Slot = Slot::Table(&kernels::TWIDDLES);
     const TURNS: Slot = Slot::Table(&kernels::TURNS);
@@ -381,7 +383,7 @@ fn dispatch(items: &Items, way: Way, modes: Modes, filters: Option<u32>) -> Disp
             kernels::per_group(log),
             cost(log + 1),
         ),
-        // Its workgroups are its tasks.
+        // The caller sets the groups and the cost, which follow from the tasks.
         Way::Smooth => (
             &smooth::KERNEL,
             &[][..],

@@ -1,4 +1,4 @@
-//! Transforms of two axes: of the rows, and of the columns as rows of the turned matrices.
+//! Transforms along two axes: of the rows, and of the columns as the rows of the transposed matrices.
 
 use super::plan::reaches;
 use super::{Transform, check_rank, spectrum};
@@ -6,7 +6,7 @@ use crate::plan::{Offset, OutputLayout, Plan};
 use crate::ragged::{DType, Layout, element_count};
 use crate::{Error, Result, host};
 
-/// Matrices seen as what they are made of, and the other way round. The errors are those of an operation of this name.
+/// Views matrices as their rows, and rows as matrices. Errors name the operation `op`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Planes {
     pub op: &'static str,
@@ -15,13 +15,14 @@ pub(crate) struct Planes {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Seen {
-    /// Matrices as their rows.
+    /// Views matrices as their rows.
     Rows,
-    /// The layout of the rows of the matrices of operand 1, whatever the values are.
+    /// Views values of any shape as the rows of the matrices of operand 1.
     RowsOf,
-    /// Rows of spectra as the spectra of real matrices, whose layout is operand 1.
+    /// Views rows of spectra as the spectra of real matrices, whose layout is operand 1.
     Spectra,
-    /// Matrices as they are, which must be the spectra of real ones, whose layout is operand 1.
+    /// Keeps the matrices, after checking that they have the shapes of spectra of real matrices, whose layout is
+    /// operand 1.
     SpectraOf,
 }
 
@@ -41,7 +42,7 @@ impl Planes {
     }
 }
 
-/// The layout of all rows.
+/// The layout of the rows of all matrices.
 fn rows(op: &'static str, x: &Layout) -> Result<Layout> {
     check_rank(op, x, 2)?;
     let shapes = || x.extents().chunks_exact(2).map(|of| (of[0], of[1]));
@@ -69,7 +70,7 @@ fn spectra(op: &'static str, x: &Layout) -> Result<Layout> {
     Ok(Layout::with_extents_unchecked(offsets.finish(), 2, extents))
 }
 
-/// Whether spectra of this layout are those of real matrices of the layout `result`.
+/// Checks that spectra of this layout are those of real matrices of the layout `result`.
 fn check_spectra(op: &'static str, x: &Layout, result: &Layout) -> Result<()> {
     check_rank(op, x, 2)?;
     let expected = spectra(op, result)?;
@@ -96,7 +97,7 @@ fn check_spectra(op: &'static str, x: &Layout, result: &Layout) -> Result<()> {
     }
 }
 
-/// Whether the kernels reach the rows and columns of matrices of this layout.
+/// Checks that the GPU kernels support the lengths of the rows and columns of these matrices.
 pub(crate) fn check_extents(
     op: &'static str,
     transform: Transform,

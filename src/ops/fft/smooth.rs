@@ -1,10 +1,10 @@
-//! Transforms of products of 2, 3, 5 and 7: stages of mixed radix, which one kernel takes from the work list.
+//! Transforms whose length is a product of 2, 3, 5 and 7, by mixed-radix stages in one kernel.
 //!
-//! Stockham's algorithm, decimation in time. A stage of radix r has n / r butterflies an element, and those of all
-//! elements of a workgroup are dealt to its invocations. The code of each radix is written by Rust, and which one comes
-//! next is read from the task, or from the parameters where all items are alike.
+//! The algorithm is Stockham's, decimation in time. A stage of radix r has n / r butterflies per element, and the
+//! invocations of a workgroup share the butterflies of all its elements. Rust writes the code of each radix; the kernel
+//! reads the sequence of radices from the task, or from the parameters if all items have the same length.
 //!
-//! Even numbers n of real values are n / 2 complex ones, as in `fft_real.wgsl`.
+//! An even number n of real values is transformed as n / 2 complex ones, as in `fft_real.wgsl`.
 
 use std::collections::BTreeMap;
 use std::f64::consts::{PI, TAU};
@@ -17,7 +17,7 @@ use crate::plan::{Access, Kernel, Table, Variant};
 use crate::ragged::DType;
 use crate::{Result, host};
 
-/// The radices there are, of 4 bits less one, and the butterflies of each that an invocation can do at once.
+/// The radices, each stored less one in 4 bits, and the butterflies of each that an invocation computes at once.
 const RADICES: [(u32, u32); 9] = [
     (16, 1),
     (10, 1),
@@ -29,13 +29,13 @@ const RADICES: [(u32, u32); 9] = [
     (3, 3),
     (2, 4),
 ];
-/// Values of a workgroup to its invocations.
+/// Values per invocation.
 const HELD: u32 = 8;
-/// log2 of the values of a workgroup.
+/// log2 of the values per workgroup.
 pub(super) const LOG_LONGEST: u32 = 11;
 const LONGEST: u32 = 1 << LOG_LONGEST;
 const GROUP: u32 = LONGEST / HELD;
-/// Halves of real transforms are shorter than what has other kernels.
+/// The shortest length: half of the shortest even real transform that is too long for the definition.
 const SHORTEST: u32 = super::kernels::TINY as u32 / 2 + 1;
 
 pub(crate) static KERNEL: Kernel = Kernel {
@@ -48,19 +48,19 @@ pub(crate) static KERNEL: Kernel = Kernel {
     }],
 };
 
-/// How a number of complex values is transformed.
+/// How a given number of complex values is transformed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Plan {
-    /// First to last.
+    /// The radices of the stages, first to last.
     radices: Vec<u32>,
-    /// Elements of a workgroup.
+    /// Elements per workgroup.
     per_group: u32,
-    /// Where its twiddles begin in the table, and then the points of the half circle.
+    /// The offsets in the table of its twiddles, and of its roots on the half circle.
     twiddles: u32,
     halves: u32,
 }
 
-/// The plan of n values, and whether they are real ones in pairs.
+/// The plan of n values, and whether they are transformed as pairs of real values.
 pub(super) fn plan(n: usize, real: bool) -> Option<(&'static Plan, bool)> {
     let halved = real && n.is_multiple_of(2);
     let values = if halved { n / 2 } else { n };
@@ -68,7 +68,7 @@ pub(super) fn plan(n: usize, real: bool) -> Option<(&'static Plan, bool)> {
     Some((plan, halved))
 }
 
-/// The plans of all lengths that have one and are no powers of two.
+/// The plans of all supported lengths except powers of two.
 fn plans() -> &'static BTreeMap<u32, Plan> {
     static PLANS: OnceLock<BTreeMap<u32, Plan>> = OnceLock::new();
     PLANS.get_or_init(|| {
@@ -78,7 +78,7 @@ fn plans() -> &'static BTreeMap<u32, Plan> {
             let mut best = None;
             factor(n, n, &mut Vec::new(), &mut best);
             let (_, per_group, mut radices) = best?;
-            // Odd ones first: writes a whole odd number of words apart meet in no bank.
+            // Odd radices first: writes at an odd stride have no bank conflicts.
             radices.sort_by_key(|r| (r.trailing_zeros(), *r));
             let twiddles = begin;
             let halves = twiddles + n - radices[0];
@@ -95,7 +95,7 @@ fn plans() -> &'static BTreeMap<u32, Plan> {
     })
 }
 
-/// Finds the fewest stages, and of these the one with the most elements a workgroup.
+/// Finds the factorization with the fewest stages and, among those, with the most elements per workgroup.
 fn factor(n: u32, left: u32, radices: &mut Vec<u32>, best: &mut Option<(usize, u32, Vec<u32>)>) {
     if left == 1 {
         let held = RADICES.iter().filter(|(r, _)| radices.contains(r));
@@ -119,8 +119,8 @@ fn factor(n: u32, left: u32, radices: &mut Vec<u32>, best: &mut Option<(usize, u
     }
 }
 
-/// For every length, the twiddles of each stage but the first, w^(k p) for k from 1 on and p below what is done; and
-/// e^(-πi k / n) for k < n.
+/// For every length, the twiddles of each stage but the first: w^(k p) for k from 1 on and p below the product of the
+/// preceding radices. Then e^(-πi k / n) for k < n.
 pub(super) static TWIDDLES: Table = Table {
     name: "fft_smooth",
     make: || {
@@ -140,18 +140,19 @@ pub(super) static TWIDDLES: Table = Table {
     },
 };
 
-/// Entries of the work list that a task takes.
+/// Entries of the work list per task.
 pub(super) const TASK: usize = 2;
 
-/// What the workgroups of these items of one size do: the tasks, one for each, and what they have in common if the
-/// items are all of one length. The items, which begin at `first` in the work list, are sorted.
+/// Sorts the items, which begin at `first` in the work list, and returns the tasks, one per workgroup.
+///
+/// The last four words are the common parameters of the tasks, which hold if all items have the same length.
 pub(super) fn tasks(
     op: &'static str,
     items: &mut [Item],
     first: usize,
     real: bool,
 ) -> Result<(Vec<[u32; 4]>, [u32; 4])> {
-    // As they lie, which takes no memory as a stable sort does.
+    // The offsets make the order unique, so an unstable sort suffices; a stable one would allocate memory.
     items.sort_unstable_by_key(|item| (std::cmp::Reverse(item[2]), item[0], item[1]));
     let mut tasks = Vec::new();
     let mut common = [0; 4];
@@ -175,7 +176,7 @@ pub(super) fn tasks(
     Ok((tasks, common))
 }
 
-/// The part of `fft_smooth.wgsl` that depends on the size and on the radix.
+/// Writes the part of `fft_smooth.wgsl` that depends on the size and on the radix.
 #[cfg(feature = "gpu")]
 pub(crate) fn generate(_: &[&str]) -> String {
     let mut out =
@@ -205,7 +206,7 @@ pub(crate) fn generate(_: &[&str]) -> String {
         }
         let _ = writeln!(out, "}}");
     };
-    // All loads are under way before the first value is needed.
+    // All loads are issued before the first value is used.
     each(
         "load_pairs",
         [
@@ -246,8 +247,8 @@ impl Writer<'_> {
         let _ = writeln!(self.out, "    {text}");
     }
 
-    /// The stage of one radix: from the operand or the workgroup's memory to that or to the result. Butterfly q of an
-    /// invocation is number b{q} of element f{q}, which is live{q} if there is one.
+    /// Writes the stage of one radix. It reads the operand or workgroup memory, and writes workgroup memory or the
+    /// result. Butterfly q of an invocation is number b{q} of element f{q}; live{q} tells whether it exists.
     fn stage(&mut self, radix: u32, butterflies: u32) {
         let _ = writeln!(self.out, "fn stage_{radix}(lid: u32, t: Task, s: Stage) {{");
         self.line("let part = 1.0 / f32(s.m);");
@@ -338,7 +339,7 @@ impl Writer<'_> {
         name
     }
 
-    /// The transform of these values.
+    /// Writes the transform of these values, and returns the names of the results.
     fn transform(&mut self, x: &[String]) -> Vec<String> {
         let n = x.len();
         match n {
@@ -376,7 +377,7 @@ impl Writer<'_> {
         }
     }
 
-    /// value e^(-2πi m / n)
+    /// Writes value · e^(-2πi m / n), and returns its name.
     fn turned(&mut self, value: &str, m: usize, n: usize) -> String {
         if m == 0 {
             return value.to_owned();
@@ -389,7 +390,7 @@ impl Writer<'_> {
         self.name(&format!("c_mul({value}, vec2({re:?}, {im:?}))"))
     }
 
-    /// Sums and differences of values that mirror each other, by cosines and sines.
+    /// Writes a transform of prime length: sums and differences of mirrored values, times cosines and sines.
     fn prime(&mut self, x: &[String]) -> Vec<String> {
         let n = x.len();
         let half = n / 2;

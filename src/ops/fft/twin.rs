@@ -1,4 +1,4 @@
-//! The CPU's transforms: rustfft and realfft, element by element, in parallel.
+//! The CPU kernels of transforms: rustfft and realfft, element by element, in parallel.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::plan::{CpuArgs, CpuKernel};
 use crate::ragged::{Layout, Offsets};
 use crate::{Result, host};
 
-/// The twin of a transform. What was planned for the lengths stays with it.
+/// The CPU kernel of a transform. It caches the plans of its lengths.
 pub(super) fn of(transform: Transform) -> CpuKernel {
     match transform {
         Transform::Forward => {
@@ -49,7 +49,7 @@ pub(super) fn of(transform: Transform) -> CpuKernel {
     }
 }
 
-/// The plan of every length there is, shorter ones first.
+/// The plans of all lengths of a layout, sorted by length.
 struct ByLength<P: ?Sized>(Vec<(usize, Arc<P>)>);
 
 impl<P: ?Sized + Send + Sync> ByLength<P> {
@@ -66,14 +66,14 @@ impl<P: ?Sized + Send + Sync> ByLength<P> {
         Ok(ByLength(all))
     }
 
-    /// That of a length of the layout.
+    /// The plan of a length of the layout.
     fn of(&self, length: usize) -> &P {
         let place = self.0.partition_point(|(other, _)| *other < length);
         &self.0[place].1
     }
 }
 
-/// The plans of a twin, made when it first runs.
+/// The plans of a CPU kernel, created when it first runs.
 fn once<'a, P: ?Sized + Send + Sync>(
     kept: &'a OnceLock<ByLength<P>>,
     plans: &Plans<P>,
@@ -88,7 +88,7 @@ fn once<'a, P: ?Sized + Send + Sync>(
     }
 }
 
-/// A part's name, until the launch puts the operation's in its place.
+/// A placeholder in errors: the launch replaces it by the name of the operation.
 const OP: &str = "fft";
 
 fn complex(args: &mut CpuArgs<'_>, plans: &ByLength<dyn Fft<f32>>, inverse: bool) -> Result<()> {
@@ -119,11 +119,11 @@ fn real(args: &mut CpuArgs<'_>, plans: &ByLength<dyn RealToComplex<f32>>) -> Res
         each(to, elements, y, |element, _, y| {
             let x = &x[from.offsets().range(element)];
             let plan = plans.of(x.len());
-            // The plan works in its input.
+            // The plan overwrites its input.
             let input = room(&mut copy, x.len())?;
             input.copy_from_slice(x);
             let room = room(&mut scratch, plan.get_scratch_len())?;
-            // Only wrong lengths are errors.
+            // The only errors are wrong lengths.
             let _ = plan.process_with_scratch(input, y, room);
             Ok(())
         })
@@ -155,7 +155,7 @@ fn real_inverse(args: &mut CpuArgs<'_>, plans: &ByLength<dyn ComplexToReal<f32>>
     })
 }
 
-/// The first `len` values of a buffer that grows as needed.
+/// The first `len` values of a buffer, which grows as needed.
 fn room<T: Clone + Default>(buffer: &mut Vec<T>, len: usize) -> Result<&mut [T]> {
     if buffer.len() < len {
         host::reserve(OP, buffer, len - buffer.len())?;
@@ -164,10 +164,10 @@ fn room<T: Clone + Default>(buffer: &mut Vec<T>, len: usize) -> Result<&mut [T]>
     Ok(&mut buffer[..len])
 }
 
-/// Values that are worth a piece of parallel work.
+/// Values per parallel task.
 const PIECE: usize = 1 << 14;
 
-/// Calls `body` for ranges of elements that are not all empty, in parallel, with their values.
+/// Calls `body` in parallel for ranges of elements and their values; skips ranges without values.
 fn par_elements<T: Send>(
     offsets: &Offsets,
     values: &mut [T],
@@ -191,7 +191,7 @@ fn par_elements<T: Send>(
         if values.len() <= PIECE || (cut == elements.end && left == 1) {
             return body(elements, values);
         }
-        // Where the last element alone is longer than the rest, it is cut off in front.
+        // If the last element holds the middle, split in front of it.
         let cut = if cut == elements.end { cut - 1 } else { cut };
         let (head, tail) = values.split_at_mut(offsets[cut] as usize - start);
         let (head, tail) = rayon::join(
@@ -204,7 +204,7 @@ fn par_elements<T: Send>(
     split(all, 0..all.len() - 1, values, body)
 }
 
-/// Calls `body(element, its range in the batch, its values)` for each that is not empty.
+/// Calls `body(element, its range in the batch, its values)` for each nonempty element.
 fn each<T>(
     offsets: &Offsets,
     elements: Range<usize>,

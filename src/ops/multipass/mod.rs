@@ -1,7 +1,8 @@
-//! Transforms of powers of two that are longer than a workgroup holds: two or three passes of radices 64 to 1,024.
+//! Transforms of powers of two that are too long for one workgroup: two or three passes of radices 64 to 1,024.
 //!
-//! A pass reads and writes every value once, from one buffer to another. What the first one reads and the last one
-//! writes may be more than values: parts of real signals, Bluestein's chirps, products of spectra.
+//! A pass reads every value once from one buffer and writes it once to another. The first pass may also gather real
+//! signals, multiply by Bluestein's chirp, or multiply spectra on load; the last pass may do the same kind of work on
+//! store.
 
 #[cfg(feature = "gpu")]
 mod text;
@@ -20,18 +21,18 @@ pub(crate) use text::generate;
 
 /// log2 of the longest transform: three passes of 256. The shortest is 2¹³, in passes of 64 and 128.
 ///
-/// Right-angle transforms hold twice as many values, and need a quarter of the roots for them: they end at 2²².
+/// Right-angle transforms end at 2²²: they cover twice as many values, but need roots four times as fine.
 pub(crate) const LOG_LONGEST: u32 = 24;
 
 /// A build of the kernel, for one radix.
 struct Build {
-    /// Those of a later pass, of the first one, and of the last one of real values.
+    /// The flags for a later pass, for the first pass, and for the last pass to the spectrum of real values.
     flags: [&'static [&'static str]; 3],
-    /// log2 of the radix of each stage inside the pass.
+    /// log2 of the radix of each stage within the pass.
     radices: &'static [u32],
     /// log2 of the values that an invocation holds.
     held: u32,
-    /// log2 of the columns of a workgroup.
+    /// log2 of the columns per workgroup.
     columns: u32,
 }
 
@@ -73,7 +74,7 @@ impl Build {
         self.radices.iter().sum()
     }
 
-    /// log2 of the invocations of a workgroup.
+    /// log2 of the invocations per workgroup.
     fn log_group(&self) -> u32 {
         self.log_radix() + self.columns - self.held
     }
@@ -113,7 +114,7 @@ const fn variant(flags: &'static [&'static str]) -> Variant {
     }
 }
 
-/// Places in [`Build::flags`].
+/// Indices into [`Build::flags`].
 const LATER: usize = 0;
 const FIRST: usize = 1;
 const HALVES: usize = 2;
@@ -131,7 +132,7 @@ static TWIDDLES: Table = Table {
     },
 };
 
-/// e^(-2πi e / 2²⁴) for multiples of 2¹², and then for those below.
+/// e^(-2πi e / 2²⁴) for the multiples e of 2¹², then for e below 2¹².
 static ROOTS: Table = Table {
     name: "roots",
     make: || {
@@ -158,10 +159,10 @@ fn transform(build: &Build, first: bool) -> Transform<'_> {
     }
 }
 
-/// log2 of the radix of each pass of 2^log values that are stored so. Fewer passes are better, and then equal ones.
+/// log2 of the radix of each pass of a transform of 2^log values with this store mode.
 ///
-/// What takes halves apart writes half as many neighbouring values as it has columns, and not at whole sectors: wide
-/// columns, so a short last pass.
+/// Fewer passes are better, and among those, equal radices. A last pass that splits halves writes runs half as long as
+/// it has columns, and not aligned to sectors. It therefore needs many columns, that is, a small radix.
 fn passes(log: u32, store: u32) -> &'static [u32] {
     match log {
         14 if halves(store) => &[8, 6],
@@ -189,7 +190,7 @@ fn passes(log: u32, store: u32) -> &'static [u32] {
     }
 }
 
-/// Whether what is stored so is taken apart, as the spectrum of twice as many real values.
+/// Whether this store mode splits the result into the spectrum of twice as many real values.
 fn halves(store: u32) -> bool {
     store & PAIRED != 0 && store & HALF != 0
 }
@@ -199,19 +200,19 @@ fn halves(store: u32) -> bool {
 pub(crate) enum Place {
     /// Input i of the launch.
     Operand(usize),
-    /// Scratch i.
+    /// Scratch buffer i.
     Scratch(usize),
     Result,
 }
 
-/// Where values begin.
+/// The offset of values in a buffer.
 pub(crate) type Spot = (Place, u32);
 
-/// Where values begin, and where each of at most three passes puts them: the last spot is there twice where there are
-/// two.
+/// The source of the values, and the destination of each of at most three passes. With two passes, the last spot is
+/// repeated.
 pub(crate) type Route = [Spot; 4];
 
-/// The route of a transform of so many passes by way of `aside`, and of `early` before it where there are three.
+/// The route of a transform through `aside`; with three passes, through `early` before it.
 pub(crate) fn there(passes: usize, from: Spot, early: Spot, aside: Spot, to: Spot) -> Route {
     match passes {
         2 => [from, aside, to, to],
@@ -219,7 +220,7 @@ pub(crate) fn there(passes: usize, from: Spot, early: Spot, aside: Spot, to: Spo
     }
 }
 
-/// The route by way of `aside`, and of `late` after it where there are three passes.
+/// The route of a transform through `aside`; with three passes, through `late` after it.
 pub(crate) fn back(passes: usize, from: Spot, aside: Spot, late: Spot, to: Spot) -> Route {
     match passes {
         2 => [from, aside, to, to],
@@ -227,18 +228,18 @@ pub(crate) fn back(passes: usize, from: Spot, aside: Spot, late: Spot, to: Spot)
     }
 }
 
-/// What values are made of: `p.load` or `p.store` of the kernel.
+/// Flags of the load and store modes: `p.load` and `p.store` of the kernel.
 pub(crate) const FILTER: u32 = 0x200;
 pub(crate) const PRODUCT: u32 = 0x400;
 pub(crate) const CHIRP: u32 = 0x800;
-/// 2 N real values, and the same from the last to the first.
+/// 2 N real values for a right-angle transform, and the same in reverse order.
 pub(crate) const RIGHT_ANGLE: u32 = 0x1000;
 pub(crate) const BACKWARDS: u32 = 0x2000;
 pub(crate) const PLAIN: u32 = 0x100;
-/// 2 n real values, as n complex ones.
+/// 2 n real values as n complex ones.
 pub(crate) const PAIRED: u32 = 0x4000;
 
-/// Passes of a transform of 2^log values that are stored so.
+/// The number of passes of a transform of 2^log values with this store mode.
 pub(crate) fn pass_count(log: u32, store: u32) -> usize {
     passes(log, store).len()
 }
@@ -247,19 +248,19 @@ pub(crate) fn pass_count(log: u32, store: u32) -> usize {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Long {
     pub log: u32,
-    /// A pass reads and writes different buffers.
+    /// Each pass must read and write different buffers.
     pub route: Route,
-    /// What the first pass reads and the last one writes.
+    /// The load mode of the first pass, and the store mode of the last one.
     pub load: u32,
     pub store: u32,
-    /// How many values there are; zeros follow. All, between the passes.
+    /// The number of values; zeros follow. Between passes, all 2^log values are used.
     pub n: u32,
     pub factor: f32,
-    /// Where the second factor of a [`PRODUCT`] begins, in the buffer of the first.
+    /// The offset of the second factor of a [`PRODUCT`], in the buffer of the first factor.
     pub second: u32,
 }
 
-/// What the workgroups of one stage have in common.
+/// The properties that the workgroups of one dispatch share.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Alike {
     pass: usize,
@@ -270,7 +271,7 @@ struct Alike {
     store: u32,
 }
 
-/// The stages of transforms that do not wait for each other: those of one pass and radix together.
+/// The dispatches of independent transforms; those with the same pass, radix, buffers and modes share a dispatch.
 pub(crate) fn dispatches(op: &'static str, transforms: &[Long]) -> Result<Vec<Dispatch>> {
     let mut tasks: BTreeMap<Alike, Vec<u32>> = BTreeMap::new();
     for transform in transforms {

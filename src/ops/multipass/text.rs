@@ -1,4 +1,4 @@
-//! What `#generate "fft_pass"` stands for.
+//! Writes the WGSL of `#generate "fft_pass"`.
 
 use std::f64::consts::TAU;
 use std::fmt::Write;
@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::{BUILDS, Build, transform};
 use crate::ops::butterfly::Generator;
 
-/// The part of the kernel that depends on its build.
+/// Writes the part of the kernel that depends on its build.
 pub(crate) fn generate(flags: &[&str]) -> String {
     let request = |build: &&Build| flags.contains(&build.flags[0][0]);
     let build = BUILDS.iter().find(request).unwrap_or(&BUILDS[0]);
@@ -47,15 +47,16 @@ pub(crate) fn generate(flags: &[&str]) -> String {
     out
 }
 
-/// What an invocation reads and writes: all its values, at equal distances, by one way of making them.
+/// Writes the functions that load and store all values of an invocation, at equal distances, one function per mode.
 ///
-/// Where the distance is N / E, the turns of right-angle transforms, and of halves, are the first one's and constants.
+/// Where the distance is N / E, the twiddles of right-angle transforms and of halves are the first value's twiddle
+/// times constants.
 fn write_transfers(out: &mut String, build: &Build, flags: &[&str]) {
     let held = 1u32 << build.held;
     let array = format!("v: ptr<function, array<vec2<f32>, {held}>>");
     let both = format!("{array}, m: ptr<function, array<vec2<f32>, {held}>>");
     let item = "item: vec4<u32>";
-    // The part of a turn that there is from the first value to one after the last.
+    // `part` is the angle from the first value to one past the last, in turns.
     let mut write = |name: &str, arguments: &str, part: f64, lines: &[(&str, &str)]| {
         let _ = writeln!(out, "fn {name}({arguments}, start: u32, step: u32) {{");
         for (before, line) in lines {
@@ -148,7 +149,7 @@ fn write_transfers(out: &mut String, build: &Build, flags: &[&str]) {
                 "(*v)[$] = c_mul((*v)[$].yx, chirp(min(start + $u * step, item.z - 1u), item.z));",
             )],
         );
-        // The first value mirrors itself, and there is one more, which is made of it alone.
+        // Value 0 is its own mirror, and the one extra result is computed from it alone.
         let ends = "if start == 0u { (*m)[0] = (*v)[0]; \
                     y[item.y + item.z] = vec2((*v)[0].x - (*v)[0].y, 0.0); }";
         write(
@@ -210,7 +211,8 @@ fn write_transfers(out: &mut String, build: &Build, flags: &[&str]) {
     );
 }
 
-/// The values of column `of`, `rows` less each of an invocation's: what they are taken apart with.
+/// Writes `mirror`, which fetches the mirror of each value of an invocation: the value of column `column` in row `rows`
+/// minus the value's own row.
 fn write_mirror(out: &mut String, build: &Build) {
     let (held, columns) = (1u32 << build.held, build.columns);
     let threads = 1u32 << (build.log_radix() - build.held);

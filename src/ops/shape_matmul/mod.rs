@@ -1,9 +1,9 @@
 //! Products of matrices whose entries are vectors: c_ik = Σ_j a_ij ∘ b_jk, ∘ a convolution or a Kronecker product.
 //!
-//! A Kronecker product, and a convolution of short entries or of integers, goes by the definition, in one dispatch.
-//! Others go by transforms ([`spectral`]): an entry is transformed once for each length that a result needs it at, sums
-//! are taken of spectra, and each result is transformed back once. How a result is made depends on the lengths of its
-//! own row and column.
+//! Kronecker products, and convolutions of short entries or of integers, are computed by the definition, in one
+//! dispatch. Other convolutions use transforms ([`spectral`]): an entry is transformed once for each length that a
+//! result needs, spectra are summed, and each result is transformed back once. The method of a result depends only on
+//! the lengths in its row and column.
 
 mod spectral;
 mod twin;
@@ -35,10 +35,10 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: for_each_type![&[], &["KRON"]],
 };
 
-/// Values of a workgroup of that kernel.
+/// Values per workgroup of the kernel.
 const TILE: usize = 512;
 
-/// What is done to two entries.
+/// The product of two entries.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Model {
     Convolution,
@@ -53,7 +53,7 @@ impl Model {
         }
     }
 
-    /// Values of the product of two entries; none when one is empty.
+    /// The length of the product of two entries; 0 when one is empty.
     fn length(self, m: usize, n: usize) -> u64 {
         match (m, n, self) {
             (0, _, _) | (_, 0, _) => 0,
@@ -63,10 +63,10 @@ impl Model {
     }
 }
 
-/// Two matrices that are multiplied, and the result.
+/// The product of two matrices.
 #[derive(Clone, Copy, Debug)]
 struct Product {
-    /// The first entry of each in its batch.
+    /// The number of each matrix's first entry in its batch.
     a: usize,
     b: usize,
     c: usize,
@@ -76,7 +76,7 @@ struct Product {
 }
 
 impl Product {
-    /// The entries of which c_ik is the sum of products.
+    /// The pairs of entries whose products sum to c_ik.
     fn terms(&self, i: usize, k: usize) -> impl Iterator<Item = (usize, usize)> + use<> {
         let Product {
             a,
@@ -99,24 +99,25 @@ impl Product {
     }
 }
 
-/// Products, and how each of their results is made.
+/// The products, and how each of their results is computed.
 struct Products {
     products: Vec<Product>,
-    /// Of each result, the length of its transforms; 0 by the definition.
+    /// For each result, the length of its transforms; 0 if it is computed by the definition.
     lengths: Vec<u32>,
     entries: Layout,
     grid: Layout,
-    /// Multiply-adds of what goes by the definition.
+    /// Multiply-adds of the results that are computed by the definition.
     work: u64,
 }
 
-/// Values of a transform at least.
+/// The shortest transform.
 const SHORTEST: u64 = 64;
-/// What a multiply-add of the definition may cost, in values of a transform that would take its place: beyond, spectra
-/// are faster. Up to so many values on one side a term is never transformed, and products with [1] stay exact.
+/// The most multiply-adds of the definition per value of the transform that would replace them; above, spectra are
+/// faster. If every term has at most this many values on one side, none is transformed, so products with `[1]` stay
+/// exact.
 const DIRECT: u64 = 8;
 
-/// Products of matrices with entries of a type. The extents of the results come beside them.
+/// Products of matrices whose entries have one type. The plan attaches the grid of the results, with their extents.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct ShapeMatmul {
     pub model: Model,
@@ -124,7 +125,7 @@ pub(crate) struct ShapeMatmul {
 }
 
 impl ShapeMatmul {
-    /// Of the entries of both sides, and the grids of these.
+    /// The plan. The inputs are the entries of both sides, and their grids.
     pub(crate) fn plan(self, inputs: &[&Layout], room: Option<FftLimits>) -> Result<Plan> {
         let ShapeMatmul { model, dtype } = self;
         let (a, b, grids) = (inputs[0], inputs[1], [inputs[2], inputs[3]]);
@@ -166,14 +167,14 @@ impl ShapeMatmul {
     }
 }
 
-/// Every matrix transposed, whose entries are of a type. The extents of the results come beside them.
+/// Transposes every matrix, with entries of one type. The plan attaches the grid of the results, with their extents.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Transpose {
     pub dtype: DType,
 }
 
 impl Transpose {
-    /// Of entries, and the grid of these.
+    /// The plan. The inputs are the entries and their grid.
     pub(crate) fn plan(self, inputs: &[&Layout]) -> Result<Plan> {
         let (entries, grid) = (inputs[0], inputs[1]);
         let mut order = host::room("transpose", grid.total())?;
@@ -182,7 +183,7 @@ impl Transpose {
         for (&begin, [rows, columns]) in begins.iter().zip(extents(grid)) {
             let (rows, columns) = (rows as u32, columns as u32);
             let column = |k| (0..rows).map(move |i| begin + i * columns + k);
-            // Without rows there is nothing to go through, whatever the columns.
+            // Without rows, do not loop over the columns, however many there are.
             let columns_there = if rows == 0 { 0 } else { columns };
             order.extend((0..columns_there).flat_map(column));
             shapes.extend([columns, rows]);
@@ -200,7 +201,7 @@ fn extents(grid: &Layout) -> impl ExactSizeIterator<Item = [usize; 2]> + '_ {
 }
 
 impl Products {
-    /// Checks extents, and works out the shape of each result.
+    /// Checks the extents, and computes the length of each result.
     fn new(
         (model, dtype): (Model, DType),
         [a, b]: [&Layout; 2],
@@ -251,9 +252,9 @@ impl Products {
         }
         let grid = Layout::with_extents_unchecked(count.finish(), 2, shapes);
         let binding = room.map(FftLimits::binding);
-        // One word of each result, its offset, and then its values.
+        // Check one word per result first, then (below) the values.
         check_size(op, &grid, DType::U32, binding)?;
-        // An offset, and the length of its transforms, of each result.
+        // Each result takes an offset, and the length of its transforms.
         host::check(op, grid.total(), 8)?;
         let mut offsets = Offset::new(op, grid.total())?;
         let (mut lengths, mut work) = (host::room(op, grid.total())?, 0u64);
@@ -288,7 +289,7 @@ impl Products {
                         limit: 4 * spectral::LONGEST,
                     });
                 }
-                // Beyond 2³¹, which only the CPU would reach, by the definition.
+                // Above 2³¹, which only the CPU could transform: by the definition.
                 lengths.push(u32::try_from(length).unwrap_or(0));
             }
         }
@@ -303,7 +304,7 @@ impl Products {
         })
     }
 
-    /// The stage of the results that are made by the definition.
+    /// The dispatch of the results that are computed by the definition.
     fn direct(&self, model: Model, dtype: DType) -> Result<Option<Dispatch>> {
         let op = model.op();
         let (mut list, mut offsets, mut total) = (Vec::new(), vec![0], 0);
@@ -357,7 +358,7 @@ impl Products {
     }
 }
 
-/// The error with the matrix in the place of its entry.
+/// The error with the number of the matrix instead of that of the entry.
 fn named(error: Error, matrix: usize) -> Error {
     match error {
         Error::SizeOverflow { op, what, .. } => Error::SizeOverflow {

@@ -1,10 +1,10 @@
-//! Results that go by transforms, on a GPU: entries with zeros behind them, their spectra, sums of products of spectra,
-//! and back.
+//! Results computed by transforms on a GPU: entries are zero-padded and transformed, products of spectra are summed,
+//! and the sums are transformed back.
 //!
-//! What goes by transforms of one length in one product is a block: its rows, its columns, and all that they share.
-//! Blocks take turns where the scratch that all would need is too much. One that has no room alone is cut: along the
-//! inner extent first, where sums go on in the next turn, and where the results alone have no room, into blocks of
-//! fewer rows or columns, which transform some entries again.
+//! The results of one product that use the same transform length form a block: their rows, columns and all entries
+//! these share. Where all blocks together need too much scratch, they run in several turns. A block that does not fit
+//! alone is split along the inner extent, with sums that continue in the next turn. If its results alone do not fit, it
+//! is split into blocks of fewer rows or columns, which transform some entries again.
 
 mod blocks;
 
@@ -38,43 +38,43 @@ pub(crate) static FIT: Kernel = Kernel {
     }],
 };
 
-/// The scratch buffers: vectors of the lengths of transforms, their spectra, sums, and those of the transforms.
+/// The scratch buffers: zero-padded vectors, their spectra, sums, and from `OWN` on the buffers of the transforms.
 const VALUES: usize = 0;
 const SPECTRA: usize = 1;
 const SUMS: usize = 2;
 const OWN: usize = 3;
 
-/// Words of a scratch buffer at most: 128 MiB.
+/// The most words of a scratch buffer: 128 MiB.
 const SCRATCH: u64 = 1 << 25;
-/// The longest transform of a GPU.
+/// The longest transform on a GPU.
 pub(super) const LONGEST: u64 = 1 << 24;
 
-/// Rows and columns of a tile, and invocations of a workgroup: as in `spectral_matmul.wgsl`.
+/// Rows and columns per tile, and invocations per workgroup: as in `spectral_matmul.wgsl`.
 const SIDE: usize = 4;
 const WG: usize = 64;
-/// In the place of a spectrum that there is none.
+/// Marks a missing spectrum or sum.
 const NONE: u32 = u32::MAX;
-/// Values of a piece, and pieces of a workgroup: as in `zero_pad.wgsl`.
+/// Values per piece, and pieces per workgroup: as in `zero_pad.wgsl`.
 const PIECE: u32 = 512;
 const PIECES: usize = 4;
 
-/// Whether a GPU transforms so many values.
+/// Whether a GPU supports transforms of this length.
 pub(super) fn reaches(length: u64) -> bool {
     length <= LONGEST
 }
 
-/// What is done together.
+/// The work of one turn.
 #[derive(Default)]
 struct Turn {
     op: &'static str,
-    /// Lengths of the factors' transforms, and of the results'.
+    /// Lengths of the transforms of the factors, and of the results.
     factors: Vec<u32>,
     results: Vec<u32>,
-    /// Words of the factors' spectra and of the sums.
+    /// Words used by the factors' spectra, and by the sums.
     used: [u64; 2],
-    /// Pieces of a, of b, and of the results.
+    /// The pieces to copy: of a, of b, and of the results.
     pieces: [Vec<[u32; 4]>; 3],
-    /// Begins of values, spectra and sums: of what comes next.
+    /// The offsets of the next factor's values and spectrum, and of the next result's sums and values.
     values: u32,
     spectra: u32,
     sums: u32,
@@ -82,7 +82,7 @@ struct Turn {
     work: Vec<[u32; 4]>,
     tables: Vec<[u32; 4]>,
     cost: u64,
-    /// Whether sums go on from the turn before, and whether they end in this one.
+    /// Whether the sums continue those of the turn before, and whether they are complete after this one.
     goes_on: bool,
     ends: bool,
 }
@@ -96,7 +96,7 @@ impl Turn {
         }
     }
 
-    /// Where the spectra of four entries will be.
+    /// Adds the transforms of four entries, and returns the offsets of their spectra.
     fn place(
         &mut self,
         side: usize,
@@ -106,7 +106,7 @@ impl Turn {
     ) -> Result<[u32; SIDE]> {
         let mut places = [NONE; SIDE];
         for (place, entry) in places.iter_mut().zip(entries) {
-            // One that is longer than the transform meets nothing but empty entries here.
+            // An entry that is longer than the transform is paired only with empty entries here.
             let range = entry.map_or(0..0, |entry| layout.offsets().range(entry));
             if range.is_empty() || range.len() > length as usize {
                 continue;
@@ -122,7 +122,7 @@ impl Turn {
         Ok(places)
     }
 
-    /// A block, or the part of it with these j.
+    /// Adds a block, or the part of it with these j.
     fn add(
         &mut self,
         plan: &Products,
@@ -190,7 +190,7 @@ impl Turn {
         Ok(())
     }
 
-    /// Where the sums of a result will be.
+    /// Adds a result, and returns the offset of its sums.
     fn result(&mut self, plan: &Products, result: usize, length: u32) -> Result<u32> {
         let range = plan.entries.offsets().range(result);
         let (begin, request) = (range.start as u32, range.len() as u32);
@@ -203,7 +203,7 @@ impl Turn {
         Ok(at)
     }
 
-    /// The stages, and the words of the scratch buffers.
+    /// The dispatches of the turn; raises `words` to the words of the scratch buffers that they need.
     fn finish(&self, room: FftLimits, words: &mut Vec<u64>) -> Result<Vec<Dispatch>> {
         let op = self.op;
         let of_lengths = |lengths: &[u32], length: fn(u32) -> u32| {
@@ -291,7 +291,7 @@ impl Turn {
     }
 }
 
-/// A copy, which is (begin, values there, begin of the result, values wanted), in pieces.
+/// Cuts a copy into pieces. A copy is (source offset, values in the source, destination offset, values to write).
 fn cut(
     op: &'static str,
     pieces: &mut Vec<[u32; 4]>,
@@ -326,7 +326,7 @@ fn zero_pad(
     }))
 }
 
-/// The stages of all results that go by transforms, and the words of their scratch buffers.
+/// The dispatches of all results that are computed by transforms, and the words of their scratch buffers.
 pub(super) fn dispatches(
     op: &'static str,
     plan: &Products,
@@ -378,7 +378,7 @@ mod tests {
     use crate::Shape;
     use crate::ops::shape_matmul::Model;
 
-    /// Entries of 100 values where nothing else is said.
+    /// A plan for entries of 100 values, except those listed in `odd` as (side, entry, length).
     fn plan(extents: [usize; 3], odd: &[(usize, usize, usize)]) -> (Products, [Layout; 2]) {
         let [rows, inner, columns] = extents;
         let grids = [[rows, inner], [inner, columns]]
@@ -396,7 +396,7 @@ mod tests {
         (plan, layouts)
     }
 
-    /// The transforms there and back of all that goes in one turn.
+    /// The lengths of all forward and inverse transforms, in one turn.
     fn transforms(extents: [usize; 3], odd: &[(usize, usize, usize)]) -> [Vec<u32>; 2] {
         let (plan, layouts) = plan(extents, odd);
         let mut turn = Turn::new("test");
@@ -416,8 +416,8 @@ mod tests {
         let [there, back] = transforms([5, 6, 7], &[]);
         assert_eq!(there, [256; 5 * 6 + 6 * 7]);
         assert_eq!(back, [256; 5 * 7]);
-        // The entry in row 1 is longer, and one of its row is empty: five others there have two spectra, as has all of
-        // b.
+        // In row 1, one entry is longer and one is empty. The five nonempty entries of that row need the longer length;
+        // all of b needs both lengths.
         let [there, back] = transforms([2, 6, 3], &[(0, 6, 300), (0, 7, 0)]);
         let mut expected = vec![256; 6 + 18];
         expected.extend([512; 5 + 18]);
@@ -431,8 +431,8 @@ mod tests {
     fn blocks_fall_apart_where_results_have_no_room() {
         let (plan, layouts) = plan([5, 6, 7], &[]);
         let [a, b] = &layouts;
-        // Room for all, for the results and spectra at two j, for blocks of 3 × 4, 2 × 4, 3 × 3 and 2 × 3, and for one
-        // result.
+        // Scratch for everything; for all results and the spectra of two j; for blocks of 3 × 4, 2 × 4, 3 × 3 and
+        // 2 × 3; and for one result.
         for (words, turns) in [
             (1 << 20, 1),
             (35 * 258, 3),

@@ -1,4 +1,4 @@
-//! The CPU's products of matrices of vectors: in parallel over the results, and over the entries that are transformed.
+//! The CPU's products of matrices of vectors, in parallel over the results and over the transforms of entries.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::plan::CpuArgs;
 use crate::ragged::Layout;
 use crate::{Error, Result, host};
 
-/// That of the launch takes its place.
+/// A placeholder in errors: the launch replaces it by its own name.
 const OP: &str = "conv_matmul";
 
 /// The entries of one operand.
@@ -33,7 +33,8 @@ fn operand<'a, T: bytemuck::Pod>(args: &CpuArgs<'a>, side: usize) -> Entries<'a,
     Entries { values, layout }
 }
 
-/// Calls `body(product, i, k, values)` for every result, in parallel, and `prepare(product)` before those of a product.
+/// Calls `body(product, prepared, (i, k), values)` for every nonempty result, in parallel. `prepare(product)` runs once
+/// per product, before its results.
 fn each<T: Send, P: Sync>(
     plan: &Products,
     mut values: &mut [T],
@@ -64,7 +65,7 @@ fn each<T: Send, P: Sync>(
     })
 }
 
-/// By the definition: the products of one j after the other.
+/// Computes a result by the definition: sums the products one j after the other.
 fn sum<T: Arithmetic, const KRON: bool>(
     [a, b]: [Entries<'_, T>; 2],
     product: &Product,
@@ -96,7 +97,7 @@ fn sum<T: Arithmetic, const KRON: bool>(
     Ok(())
 }
 
-/// Every result by the definition.
+/// Computes every result by the definition.
 pub(super) fn direct<T: Arithmetic, const KRON: bool>(
     args: &mut CpuArgs<'_>,
     plan: &Products,
@@ -114,7 +115,7 @@ pub(super) fn direct<T: Arithmetic, const KRON: bool>(
 /// Spectra of entries, by side, entry and length.
 type Spectra = HashMap<(usize, usize, u32), Vec<Complex32>>;
 
-/// Every result as the plan says.
+/// Computes every result by the method that the plan chose.
 pub(super) fn spectral(args: &mut CpuArgs<'_>, plan: &Products) -> Result<()> {
     let operands = [operand::<f32>(args, 0), operand::<f32>(args, 1)];
     let values: &mut [f32] = bytemuck::cast_slice_mut(args.outputs[0].words);
@@ -130,7 +131,7 @@ pub(super) fn spectral(args: &mut CpuArgs<'_>, plan: &Products) -> Result<()> {
     )
 }
 
-/// The spectra that a product needs, each made once.
+/// The spectra that a product needs, each computed once.
 fn spectra(operands: [Entries<'_, f32>; 2], plan: &Products, product: &Product) -> Result<Spectra> {
     let mut request = HashMap::new();
     for (i, k) in product.results() {
@@ -182,7 +183,7 @@ fn transformed(
             }
         }
     }
-    // Sums of real values; after an infinity they are NaN, which the inverse would complain of.
+    // Both are sums of real values. An infinite input makes their imaginary parts NaN, which the inverse rejects.
     let last = sums.len() - 1;
     sums[0].im = 0.0;
     sums[last].im = 0.0;

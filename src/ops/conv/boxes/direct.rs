@@ -1,4 +1,4 @@
-//! Boxes as the definition says, eight results an invocation.
+//! Direct convolution of boxes, eight results per invocation.
 
 use crate::Result;
 use crate::ops::conv::ConvRequest;
@@ -7,7 +7,7 @@ use crate::ops::worklist::{ByCost, Worklist};
 use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, for_each_type};
 use crate::ragged::{Layout, Pairs};
 
-/// Strips of a workgroup, and results of a strip: `WG` and `R` of the shader.
+/// Strips per workgroup, and results per strip: `WG` and `R` of the shader.
 const WG: usize = 128;
 const R: u64 = 8;
 
@@ -27,7 +27,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: for_each_type!(&[]),
 };
 
-/// The stage that convolves these pairs, of which results are kept; none if there are none.
+/// The dispatch that convolves the pairs `chosen`, each with a kept result; none if there are no such pairs.
 pub(super) fn dispatches(
     request: &ConvRequest<'_>,
     correlate: bool,

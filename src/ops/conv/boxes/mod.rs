@@ -1,8 +1,8 @@
-//! Convolution and correlation of boxes of up to three axes, and what modes and strides keep of them.
+//! Convolution and correlation of boxes of up to three axes, of which modes and strides keep some results.
 //!
-//! Directly, each kept result by itself; or by the methods of vectors. For these, rows are laid out so far apart that
-//! the convolution of the two vectors holds that of the boxes (Kronecker's substitution), and what is kept is copied
-//! from it.
+//! The direct method computes each kept result by itself. The other methods are those of vectors: rows are laid out so
+//! far apart that the convolution of the two vectors contains that of the boxes (Kronecker substitution), and the kept
+//! results are copied from it.
 
 mod direct;
 mod place;
@@ -22,7 +22,7 @@ use crate::plan::{
 use crate::ragged::{DType, Layout, Pairing, Pairs};
 use crate::{Result, host};
 
-/// The launch for boxes, or for some of the results. The layouts were checked.
+/// The launch for boxes, or for a part of the results. The layouts must have been checked.
 pub(super) fn launch(
     request: ConvRequest<'_>,
     correlate: bool,
@@ -38,7 +38,7 @@ pub(super) fn launch(
     check_size(op, &result, dtype, request.binding)?;
     let choices = request.choices_of_boxes(a, b, pairs)?;
     let work = request.work_of_boxes(a, b, pairs, &choices)?;
-    // The CPU runs the twin.
+    // The CPU needs no dispatches: it runs the CPU kernel.
     let (dispatches, scratch) = if request.costs.is_cpu() {
         (Vec::new(), Vec::new())
     } else {
@@ -62,7 +62,7 @@ pub(super) fn launch(
     })
 }
 
-/// The layout of what is kept.
+/// The layout of the kept results.
 fn results(request: &ConvRequest<'_>, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Layout> {
     let rank = a.rank();
     let mut offsets = Offset::new(request.op, pairs.len())?;
@@ -80,16 +80,18 @@ fn results(request: &ConvRequest<'_>, a: &Layout, b: &Layout, pairs: &Pairs) -> 
     ))
 }
 
-/// Values of both operands as vectors at most, unless a pair alone has more: 64 MiB. Longer batches take turns.
+/// The most values of both operands as vectors in a turn, 64 MiB, unless one pair alone has more. Longer batches run in
+/// several turns.
 const TURN: u64 = 1 << 24;
-/// The same where memory is that of a processor, which has less of it close by.
+/// The same limit for a GPU interface that runs on the CPU, which has less fast memory.
 const TURN_SOFTWARE: u64 = 1 << 20;
 
-/// The scratch of whole convolutions, of the operands as vectors, and from where on the engine's own.
+/// The scratch buffers: whole convolutions, then the operands as vectors (two buffers, not for rank 1), then those of
+/// the convolution of vectors.
 const WHOLE: usize = 0;
 const OPERANDS: usize = 1;
 
-/// The stages that convolve every pair as was chosen for it, and the words of their scratch.
+/// The dispatches that convolve every pair by its chosen method, and the words of their scratch buffers.
 fn dispatches(
     request: &ConvRequest<'_>,
     correlate: bool,
@@ -141,11 +143,11 @@ fn dispatches(
     Ok((dispatches, scratch))
 }
 
-/// Pairs that are convolved as vectors together.
+/// Pairs that are convolved as vectors in one turn.
 struct Turn<'a> {
     pairs: &'a [usize],
     operands: (&'a Layout, &'a Layout),
-    /// Which elements they are.
+    /// The elements of each pair.
     meet: Vec<(u32, u32)>,
     boxes: Vec<Meeting>,
     /// The operands as vectors, and their whole convolutions.
@@ -182,7 +184,8 @@ impl<'a> Turn<'a> {
         })
     }
 
-    /// Adds its stages, and says what words of scratch they take. The engine's own begins at `own`.
+    /// Adds its dispatches, and returns the words of their scratch buffers. The scratch buffers of the convolution of
+    /// vectors begin at `own`.
     fn dispatches(
         &self,
         request: &ConvRequest<'_>,
@@ -233,7 +236,7 @@ impl<'a> Turn<'a> {
         Ok(words)
     }
 
-    /// The stage that lays the boxes of one operand out as vectors.
+    /// The dispatch that lays out the boxes of one operand as vectors.
     fn lay_out(&self, op: &'static str, side: usize, layout: &Layout) -> Result<Dispatch> {
         let source = [self.operands.0, self.operands.1][side];
         let starts = source.offsets().as_slice();
@@ -261,7 +264,7 @@ impl<'a> Turn<'a> {
         place::dispatch(op, placed, [1; 3], from, Slot::Scratch(OPERANDS + side))
     }
 
-    /// The stage that takes what is kept.
+    /// The dispatch that copies the kept results.
     fn keep(&self, request: &ConvRequest<'_>, result: &Layout) -> Result<Dispatch> {
         let placed = self.boxes.iter().enumerate().map(|(number, meeting)| {
             let flat = meeting.flat();

@@ -1,4 +1,4 @@
-//! Boxes from one buffer into another, with other distances between their rows.
+//! Copies boxes from one buffer to another with a different distance between rows.
 
 use crate::ops::conv::choice::AXES;
 use crate::ops::worklist::Worklist;
@@ -6,7 +6,7 @@ use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, Variant};
 use crate::ragged::DType;
 use crate::{Result, host};
 
-/// Values of a workgroup: `WG * EACH` of the shader.
+/// Values per workgroup: `WG * EACH` of the shader.
 const GROUP: usize = 1024;
 
 pub(crate) static KERNEL: Kernel = Kernel {
@@ -19,19 +19,20 @@ pub(crate) static KERNEL: Kernel = Kernel {
     }],
 };
 
-/// One element of a copy.
+/// The copy of one box.
 pub(super) struct Box {
-    /// Where it begins, and how many values its planes and rows have, where it goes and where it comes from.
+    /// The destination and the source: the offset of the box, and the distances between its planes and between its
+    /// rows.
     pub to: (u32, [u64; 2]),
     pub from: (u32, [u64; 2]),
-    /// How many values are written.
+    /// The number of values to write.
     pub values: usize,
-    /// The first index that is read, and the extents: zeros are read outside.
+    /// The first index to read, and the extents of the source; reads outside give 0.
     pub first: [u32; AXES],
     pub extents: [u32; AXES],
 }
 
-/// The stage that copies these, in steps of `strides`.
+/// The dispatch that copies these boxes, reading in steps of `strides`.
 pub(super) fn dispatch(
     op: &'static str,
     boxes: impl Iterator<Item = Box>,
@@ -41,7 +42,7 @@ pub(super) fn dispatch(
 ) -> Result<Dispatch> {
     let mut words = Vec::new();
     let mut counts = Vec::new();
-    // More than an index reaches is a distance that no index is multiplied with.
+    // A distance above 32 bits is never multiplied by an index other than 0.
     let narrow = |distance: u64| u32::try_from(distance).unwrap_or(u32::MAX);
     for each in boxes {
         host::push(op, &mut counts, each.values)?;

@@ -1,4 +1,4 @@
-//! The CPU's convolution of boxes: row by row, by the methods of vectors.
+//! The CPU's convolution of boxes, row by row, by the methods of vectors.
 
 use std::ops::Range;
 
@@ -10,12 +10,12 @@ use crate::ops::{Arithmetic, par_tiles};
 use crate::plan::CpuArgs;
 use crate::{Error, Result, host};
 
-/// Results of a long direct convolution that are worth a piece of parallel work.
+/// Results of a long direct convolution per parallel task.
 const TILE: usize = 1 << 14;
-/// Rows that are added up before their sum is added to the others, and products of a sum that is not a row's.
+/// Rows whose sum is computed before it is added to the total; in [`a_row`], products summed likewise.
 const BLOCK: usize = 128;
 
-/// Every pair directly.
+/// Convolves every pair directly.
 pub(super) fn directly<T: Arithmetic>(
     args: &mut CpuArgs<'_>,
     window: &Window,
@@ -35,7 +35,7 @@ pub(super) fn directly<T: Arithmetic>(
     })
 }
 
-/// Every pair by its own method.
+/// Convolves each pair by its own method.
 pub(super) fn mixed(
     args: &mut CpuArgs<'_>,
     window: &Window,
@@ -62,7 +62,7 @@ pub(super) fn mixed(
     })
 }
 
-/// Kept results `within` of a pair, one line after another.
+/// Computes the kept results `within` of a pair, line by line.
 fn lines<T: Arithmetic>(
     meeting: &Meeting,
     operands: (&[T], &[T]),
@@ -84,7 +84,7 @@ fn lines<T: Arithmetic>(
     Ok(())
 }
 
-/// Kept results of one line, from the place on: the sum of convolutions of rows.
+/// Computes kept results of one line from `place` on, as a sum of convolutions of rows.
 fn a_line<T: Arithmetic>(
     meeting: &Meeting,
     (a, b): (&[T], &[T]),
@@ -117,7 +117,7 @@ fn a_line<T: Arithmetic>(
     if n[0] * n[1] == 1 {
         return along(row(0, 0), out);
     }
-    // The sum of a block of rows, and a row.
+    // `block` is the sum of a block of rows, `values` one row.
     host::reserve("conv", sums, (2 * out.len()).saturating_sub(sums.len()))?;
     sums.resize(2 * out.len(), T::default());
     let (block, values) = sums.split_at_mut(out.len());
@@ -145,7 +145,7 @@ fn a_line<T: Arithmetic>(
     Ok(())
 }
 
-/// Results `first`, `first + stride`, … of the convolution of two rows.
+/// Computes results `first`, `first + stride`, … of the convolution of two rows.
 fn a_row<T: Arithmetic>(
     (x, y): (&[T], &[T]),
     reversed: bool,
@@ -156,7 +156,7 @@ fn a_row<T: Arithmetic>(
     for (q, out) in out.iter_mut().enumerate() {
         let full = first + q * stride;
         let taps = (full + 1).saturating_sub(x.len())..y.len().min(full + 1);
-        // What of x they meet, last to first.
+        // The values of x that the taps are multiplied by, last to first.
         let met = &x[full + 1 - taps.end..full + 1 - taps.start];
         let blocks = met.rchunks(BLOCK).zip(taps.step_by(BLOCK));
         *out = blocks.fold(T::default(), |sum, (met, from)| {
@@ -173,7 +173,7 @@ fn a_row<T: Arithmetic>(
     }
 }
 
-/// All kept results of a pair, from the convolution of the operands as vectors.
+/// Computes all kept results of a pair from the convolution of the operands as vectors.
 fn transformed(
     engine: &Engine<'_>,
     pair: usize,

@@ -1,11 +1,12 @@
-//! Convolutions with kernels whose spectra are kept.
+//! Convolutions with kernels whose spectra are cached.
 //!
-//! A kernel of n values is transformed once, by a transform of L real values that depends on n alone: L ≥ 2 n − 1, and
-//! no less than [`LEAST`]. A signal is convolved with it in blocks of L − (n − 1) results (overlap-save), each a
-//! transform of L values of the signal, a product and an inverse. On a GPU a transform is the work of one workgroup, by
-//! a right-angle transform of L / 2, and L is at most 8192: a longer kernel is cut into parts, and the products of all
-//! parts with their windows of the signal are added up as spectra, so that a block is transformed back once. How a
-//! block is computed depends on the two lengths alone.
+//! A kernel of n values is transformed once, by a transform of L real values. L depends on n alone: L ≥ 2 n − 1, and no
+//! less than [`LEAST`]. A signal is convolved with the kernel in blocks of L − (n − 1) results (overlap-save), each by
+//! a transform of L values of the signal, a product and an inverse.
+//!
+//! On a GPU one workgroup runs a transform, as a right-angle transform of L / 2 values, and L is at most 8192. A longer
+//! kernel is cut into parts: the products of all parts with their windows of the signal are summed as spectra, so that
+//! a block is transformed back once. The computation of a block depends on the two lengths alone.
 
 mod text;
 
@@ -25,10 +26,10 @@ use crate::plan::{
 use crate::ragged::{DType, Layout, Offsets, Pairs};
 use crate::{Result, host};
 
-/// Values of a transform at least.
+/// The shortest transform.
 const LEAST: usize = 512;
 
-/// By length.
+/// All classes, by length.
 const CLASSES: &[Class] = &[
     Class::transforms(256, 3, &[2, 3, 3]),
     Class::transforms(512, 3, &[3, 3, 3]),
@@ -36,11 +37,11 @@ const CLASSES: &[Class] = &[
     Class::transforms(2048, 4, &[3, 4, 4]),
     Class::transforms(4096, 4, &[4, 4, 4]),
 ];
-/// Taps of a part of a kernel that is longer.
+/// Taps per part of a kernel with more taps than this.
 const PART: usize = 4096;
 const PARTS: &str = "PARTS";
 
-/// The flag of a class's build.
+/// The flag of the build for a class.
 fn flag(class: &Class) -> &'static str {
     match class.length {
         256 => "N256",
@@ -51,12 +52,12 @@ fn flag(class: &Class) -> &'static str {
     }
 }
 
-/// Invocations of a workgroup.
+/// Invocations per workgroup.
 fn group(class: &Class) -> u32 {
     (1 << class.log_lanes()).max(64)
 }
 
-/// Items that one workgroup does one after the other, with one spectrum in its registers.
+/// The most items that a workgroup runs one after the other with the same spectrum in registers.
 const ROUNDS: usize = 4;
 
 const fn variant(flags: &'static [&'static str]) -> Variant {
@@ -89,14 +90,14 @@ static TWIDDLES: Table = Table {
     make: text::table,
 };
 
-/// How a kernel of n taps is kept.
+/// How a kernel is cut into parts and cached.
 struct Cut {
-    /// Values of the signal in a transform.
+    /// Values of the signal per transform.
     length: usize,
-    /// Taps of a part, all but the last.
+    /// Taps per part; the last part may have fewer.
     part: usize,
     parts: usize,
-    /// Complex values of the spectrum of a part.
+    /// Complex values in the spectrum of a part.
     spectrum: usize,
 }
 
@@ -122,12 +123,12 @@ impl Cut {
         }
     }
 
-    /// Results of a block.
+    /// Results per block.
     fn step(&self) -> usize {
         self.length - (self.part.max(1) - 1)
     }
 
-    /// The class of its transforms, or that of all parts.
+    /// The class of its transforms; kernels with several parts share one class.
     fn class(&self) -> usize {
         match self.parts {
             0 | 1 => CLASSES.partition_point(|class| (class.length as usize) < self.spectrum),
@@ -136,7 +137,7 @@ impl Cut {
     }
 }
 
-/// The layout of the kept spectra.
+/// The layout of the cached spectra.
 pub(crate) fn spectra_layout(
     op: &'static str,
     kernels: &Layout,
@@ -150,7 +151,7 @@ pub(crate) fn spectra_layout(
     Ok(Layout::from_offsets(offsets.finish()))
 }
 
-/// The spectra of kernels, which are operand 0, for signals of the shapes of operand 1.
+/// Computes the spectra of kernels, operand 0, for signals with the rank of operand 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Spectra;
 
@@ -207,7 +208,7 @@ pub(crate) fn spectra(signals: &Layout, kernels: &Layout, costs: &CostTable) -> 
     })
 }
 
-/// The stage for items of a class, or for parts.
+/// The dispatch for the items of a class, or for the items of kernels with several parts.
 fn dispatch(
     op: &'static str,
     class: usize,
@@ -245,7 +246,7 @@ fn dispatch(
     }))
 }
 
-/// Which results are wanted.
+/// Which results to compute.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Mode {
     /// All m + n − 1.
@@ -271,7 +272,7 @@ impl Mode {
     }
 }
 
-/// The launch that convolves the left operand with kernels whose spectra are the right one.
+/// The launch that convolves signals, operand 0, with kernels whose cached spectra are operand 1.
 pub(crate) fn launch(
     mode: Mode,
     costs: &CostTable,
@@ -291,7 +292,7 @@ pub(crate) fn launch(
         false => dispatches(op, costs, a, kernels, pairs, &result)?,
     };
     let work = match costs.is_cpu() {
-        // A block is transformed, multiplied and transformed back.
+        // A block takes a forward transform, a product and an inverse.
         true => pairs
             .iter()
             .enumerate()
@@ -324,7 +325,7 @@ fn dispatches(
     result: &Layout,
 ) -> Result<Vec<Dispatch>> {
     let spectra = spectra_layout(op, kernels, costs)?;
-    // Pairs of one kernel follow each other, so that it is in a cache, or in registers.
+    // Order pairs by kernel, so that its spectrum stays in a cache or in registers.
     let mut order = host::room(op, pairs.len())?;
     order.extend(0..pairs.len() as u32);
     order.sort_unstable_by_key(|&pair| (pairs.get(pair as usize).1, pair));
@@ -353,7 +354,7 @@ fn dispatches(
         for at in (0..results).step_by(step) {
             let write = step.min(results - at);
             let item = if cut.parts == 1 {
-                // What comes before the block's own values in the signal, as far as its first results meet it.
+                // The block's first results also need up to n − 1 values of the signal before its own.
                 let from = at.saturating_sub(cut.part - 1);
                 let values = m.min(at + write) - from;
                 [
@@ -367,7 +368,7 @@ fn dispatches(
                     0,
                 ]
             } else {
-                // Parts that meet the signal: its last value at most lies in the window of the first.
+                // Only the parts whose window overlaps the signal; the first one's window holds at most its last value.
                 let block = at / PART;
                 let first = block.saturating_sub(m.div_ceil(PART));
                 let parts = cut.parts.min(block + 1) - first;
@@ -394,7 +395,7 @@ fn dispatches(
     for (class, runs) in of_class.into_iter().enumerate().rev() {
         let longest = runs.iter().map(Vec::len).max().unwrap_or(0);
         let rounds = match class {
-            // Where most kernels have one item, a run of several would be mostly empty.
+            // Where most kernels have one item, longer runs would be mostly empty.
             _ if class < CLASSES.len() => {
                 let items: usize = runs.iter().map(Vec::len).sum();
                 (items / runs.len().max(1)).clamp(1, ROUNDS.min(longest.max(1)))
@@ -415,7 +416,7 @@ fn dispatches(
     Ok(dispatches)
 }
 
-/// The CPU's transforms of the kernels.
+/// The CPU kernel that transforms the kernels.
 fn transform(args: &mut CpuArgs<'_>, costs: &CostTable) -> Result<()> {
     let (kernels, layout) = args.input::<f32>(0);
     let output = &mut args.outputs[0];
@@ -438,7 +439,7 @@ fn transform(args: &mut CpuArgs<'_>, costs: &CostTable) -> Result<()> {
     })
 }
 
-/// The CPU's blocks.
+/// The CPU kernel that convolves in blocks.
 fn convolve(args: &mut CpuArgs<'_>, kernels: &Offsets, costs: &CostTable) -> Result<()> {
     let (a, a_layout) = args.input::<f32>(0);
     let (spectra, spectra_layout) = args.input(1);

@@ -1,4 +1,4 @@
-//! The part of the kernel that depends on its build, as WGSL: the transforms, and what is done with them.
+//! Writes the WGSL that depends on the build of the kernel: the transforms, and the functions that use them.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ pub(super) fn table() -> Vec<u32> {
     generator.into_table()
 }
 
-/// The two transforms of a class, the inverse one of a product with a second array or not.
+/// The two transforms of a class. With `product`, the inverse takes a second array and transforms the product.
 fn transforms(generator: &mut Generator, class: &Class, product: bool) -> String {
     let mut transform = |name, kind, product| {
         generator.function(&Transform {
@@ -28,14 +28,14 @@ fn transforms(generator: &mut Generator, class: &Class, product: bool) -> String
         + &transform("inverse", Kind::InverseRightAngle, product)
 }
 
-/// What `#generate "conv_cached"` stands for.
+/// Writes the WGSL of `#generate "conv_cached"`.
 #[cfg(feature = "gpu")]
 pub(crate) fn generate(flags: &[&str]) -> String {
     let parts = flags.contains(&PARTS);
     let last = CLASSES.len() - 1;
     let known = |class: &Class| flags.contains(&flag(class));
     let built = CLASSES.iter().position(known).unwrap_or(last);
-    // Every build counts through all classes, so that one table serves them all.
+    // Every build generates all classes, so that all builds share one table of twiddles.
     let mut generator = Generator::padded();
     let mut out = String::new();
     for (i, class) in CLASSES.iter().enumerate() {
@@ -59,7 +59,7 @@ pub(crate) fn generate(flags: &[&str]) -> String {
     out
 }
 
-/// A run of items with one spectrum.
+/// Writes `convolve` for runs of items that share a spectrum.
 fn write_runs(out: &mut String, class: &Class, words: u32) {
     let held = 1u32 << class.held;
     let threads = 1u32 << class.log_lanes();
@@ -97,7 +97,7 @@ fn write_runs(out: &mut String, class: &Class, words: u32) {
     out.push_str("    }\n}\n");
 }
 
-/// Stores the spectrum of an item that has values.
+/// Writes the code that stores the spectrum of an item, unless the item is padding.
 fn write_spectrum(out: &mut String, class: &Class) {
     let threads = 1u32 << class.log_lanes();
     let _ = writeln!(
@@ -115,7 +115,8 @@ fn write_spectrum(out: &mut String, class: &Class) {
     out.push_str("        }\n");
 }
 
-/// Stores the results: the real parts, and then those that the right angle left in the imaginary ones.
+/// Writes the code that stores the results: the real parts, then the negated imaginary parts, in which the right-angle
+/// transform leaves the second half.
 fn write_store(out: &mut String, class: &Class, name: &str) {
     let length = class.length;
     let threads = 1u32 << class.log_lanes();
@@ -137,7 +138,7 @@ fn write_store(out: &mut String, class: &Class, name: &str) {
     }
 }
 
-/// One item, with the parts of its kernel.
+/// Writes `convolve` for an item whose kernel has several parts.
 fn write_parts(out: &mut String, class: &Class) {
     let length = class.length;
     let held = 1u32 << class.held;

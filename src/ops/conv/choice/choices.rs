@@ -6,10 +6,10 @@ use super::window::Meeting;
 use crate::ragged::{DType, Layout, Pairs};
 use crate::{Error, Result, host};
 
-/// Pairs of lengths whose choice is remembered.
+/// The size of the cache of choices by the two lengths.
 const BEFORE: usize = 1 << 12;
 
-/// That the elements of both operands are series.
+/// Checks that the elements of both operands are series.
 pub(crate) fn check_rank(op: &'static str, layouts: [&Layout; 2]) -> Result<()> {
     match layouts.into_iter().find(|layout| layout.rank() != 1) {
         None => Ok(()),
@@ -25,18 +25,18 @@ pub(crate) fn check_rank(op: &'static str, layouts: [&Layout; 2]) -> Result<()> 
 /// The methods of all pairs.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Choices {
-    /// The number of each pair's choice, or nothing at all where every pair is direct.
+    /// The index in `known` of each pair's choice; empty if every pair is direct.
     of: Vec<u16>,
-    /// What can be chosen, and how many pairs that is chosen for.
+    /// The possible choices, and the number of pairs of each.
     known: Vec<(Choice, u32)>,
-    /// The lengths of all transforms, rising.
+    /// The lengths of all transforms, in increasing order.
     pub lengths: Vec<u32>,
     /// The multiply-adds of all pairs of series, if they were summed while choosing.
     pub work: Option<u64>,
 }
 
 impl Choices {
-    /// What they take.
+    /// The bytes that they take.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(&self.of[..])
     }
@@ -51,8 +51,8 @@ impl Choices {
         }
     }
 
-    /// Chooses for every pair; where an operand is no batch of series, or the method asked for cannot serve a pair,
-    /// that is the error.
+    /// Chooses a method for every pair. It is an error if an operand is not a batch of series, or if the requested
+    /// method cannot convolve a pair.
     pub(crate) fn new(
         op: &'static str,
         dtype: DType,
@@ -65,10 +65,10 @@ impl Choices {
         let Some(mut choosing) = Choosing::new(op, dtype, method, costs)? else {
             return Ok(Choices::direct());
         };
-        // Pairs of lengths that were there before are found here, whatever others came between them.
+        // A direct-mapped cache of earlier choices, by the two lengths.
         let mut before = host::filled(op, (0, 0, 0), BEFORE)?;
         choosing.of = host::room(op, pairs.len())?;
-        // What a transform takes is known from their number, so only the others are summed here.
+        // The work of whole transforms follows from their counts below; only that of the other choices is summed here.
         let (mut direct, mut blocks) = (0u64, 0u64);
         pairs.try_lengths(a, b, |m, n| {
             let place = m.wrapping_add(n.wrapping_mul(62)) as usize % BEFORE;
@@ -100,7 +100,7 @@ impl Choices {
         Ok(choices)
     }
 
-    /// The same for boxes, of whose results some are kept.
+    /// Like [`new`](Self::new), for boxes of which a part of the results is kept.
     pub(crate) fn of_meetings(
         op: &'static str,
         dtype: DType,
@@ -111,7 +111,7 @@ impl Choices {
         let Some(mut choosing) = Choosing::new(op, dtype, method, costs)? else {
             return Ok(Choices::direct());
         };
-        // Batches are often of one shape.
+        // Batches often have one shape, so the last choice is cached.
         let mut before: Option<(Meeting, u16)> = None;
         for meeting in meetings {
             let number = match before {
@@ -126,7 +126,7 @@ impl Choices {
         Ok(choosing.finish())
     }
 
-    /// The same, with the direct method for pairs whose choice does not fit.
+    /// The same choices, with the direct method for pairs whose choice does not fit.
     pub(crate) fn directly_unless(mut self, fits: impl Fn(Choice) -> bool) -> Choices {
         for (choice, _) in self.known.iter_mut().filter(|(choice, _)| !fits(*choice)) {
             *choice = Choice::Direct;
@@ -135,7 +135,7 @@ impl Choices {
         self
     }
 
-    /// The choice of every pair that is not empty, and its cost.
+    /// The choice and the cost of every pair that is not empty.
     pub(crate) fn with_costs<'a>(
         &'a self,
         a: &'a Layout,
@@ -172,7 +172,7 @@ impl Choices {
         number.map_or(Choice::Direct, |number| self.known[number].0)
     }
 
-    /// What `value` says of each pair's choice.
+    /// A lookup that returns `value` of a pair's choice, computed once per distinct choice.
     pub(crate) fn mapped<T: Copy>(&self, value: impl Fn(Choice) -> T) -> impl Fn(usize) -> T {
         let direct = value(Choice::Direct);
         let known: Vec<T> = self
@@ -186,7 +186,7 @@ impl Choices {
         }
     }
 
-    /// What is chosen, and for how many pairs, unless all are direct.
+    /// The distinct choices, with the number of pairs of each; none if all pairs are direct.
     pub(crate) fn counted(&self) -> impl Iterator<Item = (Choice, usize)> {
         let counted = self
             .known
@@ -201,7 +201,7 @@ impl Choices {
     }
 }
 
-/// Choices under way, pair by pair.
+/// The choices made so far, pair by pair.
 struct Choosing<'a> {
     op: &'static str,
     dtype: DType,
@@ -238,7 +238,7 @@ impl<'a> Choosing<'a> {
         }))
     }
 
-    /// The number of the choice for the next pair.
+    /// The index in `known` of the choice for the next pair.
     fn number(
         &self,
         empty: bool,

@@ -1,12 +1,13 @@
-//! Every planning function over the lengths at which 32-bit and 64-bit counts end. Tests are built with overflow
-//! checks: whatever wraps panics here.
+//! Runs every planning function for lengths at the limits of 32-bit and 64-bit counts.
+//!
+//! Tests are built with overflow checks, so a value that wraps panics here.
 
 use super::*;
 use crate::plan::{MergedPair, Nested, overlap, stream_tile};
 use crate::ragged::{DType, Layout, Pairs, Shape};
 use crate::{Pairing, Result};
 
-/// What lengths are made of, and some that are drawn.
+/// Lengths at the limits, and some random ones.
 pub(crate) fn lengths() -> Vec<u64> {
     let mut random = fastrand::Rng::with_seed(12);
     let drawn = std::iter::repeat_with(|| u64::from(random.u32(..)) >> random.u32(..32));
@@ -22,7 +23,7 @@ pub(crate) fn lengths() -> Vec<u64> {
         .collect()
 }
 
-/// The tables of every class, and some whose numbers are as large and as small as numbers are.
+/// The built-in tables, and some with the largest and the smallest possible numbers.
 fn tables() -> Vec<CostTable> {
     let odd = [
         "cpu workers=1 launch=1e18 item=1e18 multiply_add=1e18 result=1e18 fft=3:1e18,31:1e18",
@@ -51,7 +52,7 @@ const MODES: [ConvMode; 4] = [
     ConvMode::Causal,
 ];
 
-/// Batches of these lengths that 32 bits count: of one element, and of two.
+/// Batches of one and of two elements of these lengths, as far as they fit 32 bits.
 pub(crate) fn series() -> Vec<Layout> {
     let lengths = lengths();
     let one = lengths.iter().map(|&n| vec![n as usize]);
@@ -60,7 +61,7 @@ pub(crate) fn series() -> Vec<Layout> {
     all.filter_map(Result::ok).collect()
 }
 
-/// Boxes of these extents that 32 bits count; those without values have any.
+/// Boxes of these extents whose number of values fits 32 bits; empty ones may have any extents.
 pub(crate) fn boxes(rank: usize) -> Vec<Layout> {
     let lengths = lengths();
     let shapes = lengths.iter().flat_map(|&first| {
@@ -95,7 +96,7 @@ fn methods_are_chosen_for_any_lengths() {
     }
 }
 
-/// A million times a million directly, and far beyond: what is predicted rises with the lengths.
+/// The predicted cost of the direct method rises with the lengths, up to 2³² − 1.
 #[test]
 fn costs_do_not_wrap() {
     for costs in [

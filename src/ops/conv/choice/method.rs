@@ -1,23 +1,22 @@
-//! The choice of a method for each pair of a convolution: a pure function of the pair's own lengths and a cost table.
+//! The methods of convolution. The choice for a pair is a pure function of the pair's own lengths and a cost table.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::{Error, Result};
 
-/// How pairs are convolved and correlated.
+/// The method by which pairs are convolved and correlated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum ConvMethod {
-    /// For each pair the method that is cheapest for its two lengths by the device's
-    /// [`CostTable`](crate::conv::CostTable).
+    /// Convolves each pair by the method that is cheapest for its two lengths, according to the device's [`CostTable`].
     #[default]
     Auto,
-    /// By the definition, m·n multiply-adds: exact for integers, and what short operands are fastest with.
+    /// Computes the definition, with m·n multiply-adds: exact for integers, and fastest for short operands.
     Direct,
-    /// By one transform of at least m + n − 1 values for each operand and one back.
+    /// Transforms each operand once, at a length of at least m + n − 1 values, and transforms the product back.
     Fft,
-    /// The longer operand in blocks, each by transforms that are long for the shorter operand only.
+    /// Splits the longer operand into blocks, so that transforms need only be long relative to the shorter operand.
     OverlapSave,
 }
 
@@ -29,7 +28,7 @@ impl ConvMethod {
         ConvMethod::OverlapSave,
     ];
 
-    /// `auto`, `direct`, `fft` or `overlap_save`.
+    /// The name: `auto`, `direct`, `fft` or `overlap_save`.
     pub fn name(self) -> &'static str {
         match self {
             ConvMethod::Auto => "auto",
@@ -49,7 +48,7 @@ impl fmt::Display for ConvMethod {
 impl FromStr for ConvMethod {
     type Err = Error;
 
-    /// Reads a [`name`](ConvMethod::name).
+    /// Parses a [`name`](ConvMethod::name).
     ///
     /// # Errors
     /// [`Error::Unsupported`] for anything else.
@@ -62,7 +61,7 @@ impl FromStr for ConvMethod {
     }
 }
 
-/// The method of one pair, with the length of its transforms.
+/// The method of one pair, and the length of its transforms.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Choice {
     Direct,
@@ -79,7 +78,7 @@ impl Choice {
         }
     }
 
-    /// The length of its transforms.
+    /// The length of its transforms; `None` for the direct method.
     pub(crate) fn length(self) -> Option<u32> {
         match self {
             Choice::Direct => None,

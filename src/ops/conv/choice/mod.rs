@@ -1,4 +1,4 @@
-//! How each pair is convolved: the windows of its results, the methods there are, what they cost and which one is taken.
+//! How each pair is convolved: the window of its results, the methods, their costs, and the choice among them.
 
 mod choices;
 mod costs;

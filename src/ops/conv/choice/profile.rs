@@ -1,4 +1,4 @@
-//! How much the lengths of a batch differ, and what that means for convolutions.
+//! A profile of how much the lengths of a batch differ, and of its effect on the cost of convolutions.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use super::method::ConvMethod;
 use crate::ragged::Layout;
 use crate::{Result, host};
 
-/// The heterogeneity of a batch: how its lengths are spread, and what convolving each element with one of its own
-/// length costs by the methods there are.
+/// The heterogeneity of a batch: the spread of its lengths, and the cost by each method of convolving every element
+/// with another of its own length.
 ///
-/// `Display` prints a table, [`to_json`](Self::to_json) one JSON object.
+/// `Display` prints a table; [`to_json`](Self::to_json) returns one JSON object.
 ///
 /// ```
 /// use vsla::{Layout, conv::{CostTable, HeterogeneityProfile}};
@@ -27,37 +27,38 @@ use crate::{Result, host};
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct HeterogeneityProfile {
-    /// Elements in all.
+    /// The number of elements.
     pub elements: usize,
-    /// Elements with no value. What follows, up to the powers of two, is about the others; 0 where there are none.
+    /// The number of empty elements. The fields from `min` to `powers_of_two` describe the other elements; they are 0
+    /// if there are none.
     pub empty: usize,
-    /// The least length.
+    /// The smallest length.
     pub min: usize,
     /// The largest length.
     pub max: usize,
-    /// The median length, the mean of the middle two of an even number.
+    /// The median length; the mean of the middle two for an even number of elements.
     pub median: f64,
     /// The mean length.
     pub mean: f64,
-    /// The variance of the lengths as a population.
+    /// The population variance of the lengths.
     pub variance: f64,
     /// Standard deviation / mean.
     pub coefficient_of_variation: f64,
-    /// mean / variance, infinite where the variance is 0.
+    /// Mean / variance; infinite if the variance is 0.
     pub mean_to_variance: f64,
-    /// Distinct lengths after rounding up to powers of two.
+    /// The number of distinct lengths after rounding up to powers of two.
     pub powers_of_two: usize,
-    /// Values of all elements.
+    /// The number of values of all elements.
     pub total: usize,
-    /// Values if every element were padded to the longest.
+    /// The number of values if every element were padded to the longest.
     pub padded: u64,
     /// 1 − total / padded.
     pub padding_waste: f64,
-    /// Operations by the textbook: 2 m n directly, 15 L log₂ L + 6 L by transforms of the next power of two.
+    /// Textbook operation counts: 2 m n directly, 15 L log₂ L + 6 L by transforms of the next power of two, L.
     pub flops: ByMethod<f64>,
-    /// Times as a cost table predicts them; `None` where a transform is longer than the device has.
+    /// Times predicted by the cost table; `None` if a transform is longer than the device supports.
     pub predicted: ByMethod<Option<Duration>>,
-    /// What deserves attention, in words.
+    /// Sentences about whatever deserves attention.
     pub attention: Vec<String>,
 }
 
@@ -65,20 +66,20 @@ pub struct HeterogeneityProfile {
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct ByMethod<T> {
-    /// Each element by its own cheapest method.
+    /// Each element by the cheapest method for its length.
     pub chosen: T,
     /// All elements directly.
     pub direct: T,
-    /// All elements by transforms of their own lengths.
+    /// Each element by a transform of the length that it needs.
     pub fft_own: T,
-    /// All elements by the transform that the longest one needs.
+    /// All elements by the transform length that the longest one needs.
     pub fft_shared: T,
     /// All elements padded to the longest, by the cheapest method for that length.
     pub padded: T,
 }
 
 impl<T: Copy> ByMethod<T> {
-    /// Names for tables, with the numbers.
+    /// The numbers with their names, for tables.
     pub fn named(&self) -> [(&'static str, T); 5] {
         [
             ("chosen", self.chosen),
@@ -90,20 +91,22 @@ impl<T: Copy> ByMethod<T> {
     }
 }
 
-/// Longest against shortest, above which a batch is called far apart.
+/// The ratio of the longest to the shortest length above which the batch deserves attention.
 const FAR_APART: f64 = 100.0;
-/// Direct against transforms, below which these gain little.
+/// The ratio of direct operations to those of transforms below which transforms gain little.
 const LITTLE_GAIN: f64 = 1.2;
-/// Distinct sizes, above which grouping by size makes many groups.
+/// The number of distinct sizes above which grouping by size makes many groups.
 const MANY_SIZES: usize = 10;
 
 impl HeterogeneityProfile {
-    /// The profile of a layout, with times as `costs` predicts them. Elements of a higher rank count as their values.
+    /// Returns the profile of a layout, with times predicted by `costs`.
+    ///
+    /// An element of higher rank counts as a series of its values.
     ///
     /// Cost: a sort of the lengths.
     ///
     /// # Errors
-    /// [`OutOfMemory`](crate::Error::OutOfMemory) where the host has no room for the lengths.
+    /// [`OutOfMemory`](crate::Error::OutOfMemory) if the lengths do not fit the host's memory.
     pub fn new(layout: &Layout, costs: &CostTable) -> Result<HeterogeneityProfile> {
         let mut lengths = host::room("heterogeneity", layout.len())?;
         lengths.extend(layout.lengths().filter(|&length| length > 0));
@@ -160,17 +163,17 @@ impl HeterogeneityProfile {
         })
     }
 
-    /// The longest length against the shortest.
+    /// The ratio of the longest length to the shortest.
     pub fn max_to_min(&self) -> f64 {
         ratio(self.max as f64, self.min as f64)
     }
 
-    /// The longest length against the median.
+    /// The ratio of the longest length to the median.
     pub fn max_to_median(&self) -> f64 {
         ratio(self.max as f64, self.median)
     }
 
-    /// Operations of all elements directly against those of transforms of their own lengths.
+    /// The ratio of direct operations to those of transforms at each element's own length.
     pub fn fft_gain(&self) -> f64 {
         ratio(self.flops.direct, self.flops.fft_own)
     }
@@ -195,7 +198,7 @@ impl HeterogeneityProfile {
         points
     }
 
-    /// One JSON object; what is infinite or not there is `null`, times are in microseconds.
+    /// Returns one JSON object. Infinite and missing numbers are `null`; times are in microseconds.
     pub fn to_json(&self) -> String {
         let number = |value: f64| match value.is_finite() {
             true => value.to_string(),
@@ -217,7 +220,7 @@ impl HeterogeneityProfile {
                 number(time.map_or(f64::NAN, |time| time.as_secs_f64() * 1e6)),
             )
         });
-        // Nothing in these sentences needs an escape.
+        // These sentences need no escapes.
         let points: Vec<String> = self.attention.iter().map(|p| format!("\"{p}\"")).collect();
         fields(vec![
             ("elements", self.elements.to_string()),
@@ -246,7 +249,7 @@ impl HeterogeneityProfile {
     }
 }
 
-/// 0 where there is nothing to compare.
+/// a / b, or 0 if b is 0.
 fn ratio(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { 0.0 }
 }
@@ -374,7 +377,7 @@ mod tests {
         assert_eq!(profile.attention, [""; 0]);
     }
 
-    /// A transform as long as the longest element needs, for all of them.
+    /// Convolving all elements with the transform length that the longest one needs.
     #[test]
     fn a_shared_length_costs_what_is_known() {
         let sets: [(&[usize], std::ops::RangeInclusive<f64>); 5] = [

@@ -1,4 +1,4 @@
-//! What a convolution will do, in short, for people and programs.
+//! A summary of the methods that a convolution will use, for people and programs.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,21 +10,21 @@ use crate::Result;
 use crate::error::Count;
 use crate::ragged::{DType, Layout, Pairing, Pairs};
 
-/// What a convolution will do: how many pairs by which method, and how long that should take.
+/// What a convolution will do: how many pairs it convolves by which method, and the predicted time.
 ///
-/// Made from lengths alone, by [`Paired::conv_choice`](crate::Paired::conv_choice), or by [`new`](Self::new) for a device
-/// that need not be there. Empty pairs cost nothing and are not counted.
+/// It depends on lengths alone. [`Paired::conv_choice`](crate::Pair::conv_choice) returns it for a device, and
+/// [`new`](Self::new) for any cost table, without a device. Empty pairs cost nothing and are not counted.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct ConvChoice {
-    /// Pairs of one method and one length: direct ones first, then by FFT, then by overlap-save, short transforms
-    /// first.
+    /// The pairs grouped by method and length: direct ones first, then FFT, then overlap-save, each by increasing
+    /// length.
     pub groups: Vec<ConvGroup>,
     /// The predicted time of all pairs together.
     pub predicted: Duration,
 }
 
-/// Pairs that are convolved by one method and with transforms of one length.
+/// The pairs that are convolved by one method, with transforms of one length.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct ConvGroup {
@@ -39,7 +39,7 @@ pub struct ConvGroup {
 }
 
 impl ConvChoice {
-    /// What a device with these costs does to convolve batches of f32 with these layouts.
+    /// Returns what a device with these costs would do to convolve f32 batches with these layouts.
     ///
     /// ```
     /// use vsla::{Layout, Pairing, conv::{ConvChoice, ConvMethod, CostTable}};
@@ -57,8 +57,8 @@ impl ConvChoice {
     /// ```
     ///
     /// # Errors
-    /// [`Rank`](crate::Error::Rank) unless both are of rank 1; what a [`Pairing`] needs; [`Method`](crate::Error::Method) for a pair that the
-    /// method cannot serve.
+    /// [`Rank`](crate::Error::Rank) unless both layouts have rank 1; the errors of the [`Pairing`];
+    /// [`Method`](crate::Error::Method) for a pair that the method cannot convolve.
     pub fn new(
         (a, b): (&Layout, &Layout),
         pairing: Pairing<'_>,
@@ -74,7 +74,7 @@ impl ConvChoice {
         ))
     }
 
-    /// From the choice of every pair that is not empty, and its cost.
+    /// Builds the summary from the choice and the cost of every pair that is not empty.
     pub(crate) fn of(pairs: impl Iterator<Item = (Choice, f64)>, costs: &CostTable) -> ConvChoice {
         let mut groups = std::collections::BTreeMap::<Choice, (usize, f64)>::new();
         let mut longest = 0.0f64;
@@ -90,7 +90,7 @@ impl ConvChoice {
         ConvChoice {
             predicted: match groups.is_empty() {
                 true => Duration::ZERO,
-                // A pair that is transformed whole is the work of one worker.
+                // One worker transforms a whole pair, so the longest pair bounds the time.
                 false => duration(costs.numbers().launch + (all / workers).max(longest)),
             },
             groups: groups
@@ -106,7 +106,7 @@ impl ConvChoice {
     }
 }
 
-/// `direct`, `fft of 96`, `overlap_save of 4096`.
+/// Prints `direct`, `fft of 96`, `overlap_save of 4096`.
 impl fmt::Display for ConvGroup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.length {

@@ -1,19 +1,20 @@
-//! The choice of a method for each pair, by what each would cost.
+//! The choice of a method for each pair, by predicted cost.
 
 use super::costs::CostTable;
 use super::method::{Choice, ConvMethod};
 use super::window::{Meeting, results};
 use crate::Result;
 
-/// Below this ratio of the lengths one transform is shorter than the blocks of overlap-save together.
+/// Below this ratio of the lengths, one transform is shorter than all blocks of overlap-save together.
 const SAVE_RATIO: u64 = 4;
 
-/// Up to so many taps Auto is direct whatever the costs: memory bounds both, and products with `[1]` stay exact.
+/// Up to this many taps, Auto is direct whatever the costs: both methods are bound by memory, and convolutions with
+/// `[1]` stay exact.
 const ALWAYS_DIRECT: u64 = 4;
 
 impl CostTable {
-    /// The method for operands of m and n values, both above 0, and what it costs in nanoseconds; or why the method
-    /// asked for cannot serve them.
+    /// The method for operands of m and n values, both above 0, and its cost in nanoseconds; or the reason why the
+    /// requested method cannot convolve them.
     pub(crate) fn choose(
         &self,
         m: u64,
@@ -40,8 +41,8 @@ impl CostTable {
         }
     }
 
-    /// The method for two boxes that meet in a kept result, and what it costs; or why the method asked for cannot serve
-    /// them.
+    /// The method for two boxes with at least one kept result, and its cost; or the reason why the requested method
+    /// cannot convolve them.
     pub(crate) fn choose_boxes(
         &self,
         meeting: &Meeting,
@@ -72,7 +73,7 @@ impl CostTable {
         }
     }
 
-    /// The method that costs least for m and n values, both above 0.
+    /// The cheapest method for m and n values, both above 0.
     fn cheapest(&self, m: u64, n: u64) -> (Choice, f64) {
         let direct = (Choice::Direct, self.direct(m, n));
         match m.min(n) <= ALWAYS_DIRECT {
@@ -81,7 +82,7 @@ impl CostTable {
         }
     }
 
-    /// That, or transforms where they cost less.
+    /// The given direct choice, or transforms if they cost less.
     fn cheaper(&self, direct: (Choice, f64), m: u64, n: u64) -> (Choice, f64) {
         let (longer, shorter) = (m.max(n), m.min(n));
         let mut best = direct;
@@ -106,7 +107,7 @@ impl CostTable {
         Some((Choice::Fft { length }, cost))
     }
 
-    /// The cheapest blocks.
+    /// The cheapest overlap-save.
     fn blocks_of(&self, m: u64, n: u64) -> Option<(Choice, f64)> {
         let mut best: Option<(Choice, f64)> = None;
         for (length, cost) in self.blocks(m.min(n)) {
@@ -114,7 +115,7 @@ impl CostTable {
                 continue;
             };
             if best.is_some_and(|(_, least)| cost >= least) {
-                // Longer blocks only get dearer from here.
+                // Longer blocks only cost more from here.
                 break;
             }
             best = Some((Choice::OverlapSave { length }, cost));
@@ -124,21 +125,21 @@ impl CostTable {
 }
 
 impl CostTable {
-    /// What the direct method costs for boxes: for each result as many multiply-adds as any of them takes.
+    /// The cost of the direct method for boxes: every result counts the most multiply-adds that any result takes.
     fn direct_boxes(&self, meeting: &Meeting) -> f64 {
         let numbers = self.numbers();
         let results = meeting.results() as f64;
         numbers.item + results * (numbers.result + meeting.terms() as f64 * numbers.multiply_add)
     }
 
-    /// What it costs to lay boxes out as vectors, and to take what is kept from their convolution.
+    /// The cost of laying out boxes as vectors, and of copying the kept results from their convolution.
     fn copies(&self, meeting: &Meeting) -> f64 {
         let flat = meeting.flat();
         let values = flat.m as f64 + flat.n as f64 + meeting.results() as f64;
         values * self.numbers().result
     }
 
-    /// What a choice costs for boxes that meet in a kept result.
+    /// The cost of a choice for boxes with at least one kept result.
     pub(crate) fn cost_of_boxes(&self, meeting: &Meeting, choice: Choice) -> f64 {
         match choice {
             Choice::Direct => self.direct_boxes(meeting),
@@ -149,7 +150,7 @@ impl CostTable {
         }
     }
 
-    /// The multiply-adds of a choice for boxes that meet in a kept result, and the values that are copied for it;
+    /// The multiply-adds of a choice for boxes with at least one kept result, plus the values that it copies;
     /// saturates.
     pub(crate) fn work_of_boxes(&self, meeting: &Meeting, choice: Choice) -> u64 {
         match choice {
@@ -165,7 +166,7 @@ impl CostTable {
         }
     }
 
-    /// What a choice costs for operands of m and n values, in nanoseconds of one worker.
+    /// The cost of a choice for operands of m and n values, in nanoseconds of one worker.
     pub(crate) fn cost(&self, m: u64, n: u64, choice: Choice) -> f64 {
         match choice {
             Choice::Direct => self.direct(m, n),
@@ -209,8 +210,8 @@ mod tests {
         ));
     }
 
-    /// On a GPU as well: in one workgroup, by blocks, or in passes; where no transform is long enough, by blocks of
-    /// both.
+    /// A GPU transforms in one workgroup, in blocks, or in several passes; where no transform is long enough, in blocks
+    /// of both operands.
     #[test]
     fn gpus_transform_too() {
         let gpu = CostTable::gpu();
@@ -255,7 +256,7 @@ mod tests {
         );
     }
 
-    /// What is predicted is the least of the methods, and does not depend on the order of the operands.
+    /// The predicted cost is the lowest of all methods, and does not depend on the order of the operands.
     #[test]
     fn the_choice_is_the_cheapest_of_all() {
         let cpu = CostTable::cpu();
@@ -298,7 +299,7 @@ mod tests {
         assert_eq!(cpu.transform((1 << 31) + 1), None);
     }
 
-    /// Two batches that share a pair: it is convolved alike in both.
+    /// A pair has the same choice alone and within a batch.
     #[test]
     fn a_pair_is_chosen_for_by_itself() {
         let costs = CostTable::cpu();

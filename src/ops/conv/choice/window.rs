@@ -1,42 +1,42 @@
-//! Which results of a convolution are kept, and how two boxes meet for them.
+//! The results of a convolution to keep, and the geometry of two boxes that are convolved.
 
 use crate::ragged::{Layout, Pairs};
 use crate::{Error, Result};
 
-/// Which results of the full convolution of m and n values are kept, on each axis.
+/// Which results of the full convolution of m and n values are kept, along each axis.
 ///
-/// | mode | results | the first one |
+/// | mode | results | first result |
 /// | --- | --- | --- |
 /// | `Full` | m + n − 1 | 0 |
 /// | `Same` | m | ⌊(n − 1) / 2⌋ |
 /// | `Valid` | m − n + 1, none where n > m | n − 1 |
 /// | `Causal` | m | 0 |
 ///
-/// Operands are never swapped: m is the left one's extent and n the right one's.
+/// Operands are never swapped: m is the left operand's extent and n the right operand's.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum ConvMode {
-    /// All of them.
+    /// All results.
     #[default]
     Full,
-    /// As many as the left operand has values, from the middle.
+    /// As many results as the left operand has values, from the middle.
     Same,
-    /// Those that meet every value of the right operand.
+    /// The results that depend on every value of the right operand.
     Valid,
-    /// As many as the left operand has values, from the beginning: of a filter that only looks back.
+    /// As many results as the left operand has values, from the beginning: those of a causal filter.
     Causal,
 }
 
 /// The most axes of a convolution.
 pub(crate) const AXES: usize = 3;
 
-/// What is asked for of every pair's results.
+/// The results of every pair that the caller asks for: a mode and strides.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Window {
     pub mode: ConvMode,
-    /// Every s-th result of the mode is kept; none where nobody asked.
+    /// Every s-th result of the mode is kept, along each axis. Unused if no strides were given.
     strides: [usize; AXES],
-    /// How many strides were given, if they were: perhaps none, or more than there is room for.
+    /// The number of strides that were given, which may be 0 or above [`AXES`]; `None` if none were set.
     given: Option<usize>,
 }
 
@@ -48,7 +48,7 @@ impl Window {
         self.given = Some(strides.len());
     }
 
-    /// That operands of these layouts have 1 to 3 axes, as many as each other, and that strides fit them.
+    /// Checks that operands of these layouts have the same rank, 1 to 3, and that the strides fit it.
     pub(crate) fn check(&self, op: &'static str, a: &Layout, b: &Layout) -> Result<()> {
         let rank = a.rank();
         if rank > AXES {
@@ -80,12 +80,12 @@ impl Window {
         Ok(())
     }
 
-    /// Whether these are all results of series, which is what the methods of rank 1 make by themselves.
+    /// Whether the window keeps all results of series, which are what the methods for vectors compute.
     pub(crate) fn is_whole(&self, rank: usize) -> bool {
         rank == 1 && self.mode == ConvMode::Full && self.stride(0) == 1
     }
 
-    /// The stride along an axis of the operands. More than an extent is as good as the largest number.
+    /// The stride along an axis of the operands. Any stride above the extents is equivalent to `u32::MAX`.
     fn stride(&self, axis: usize) -> u32 {
         match self.given {
             None => 1,
@@ -98,7 +98,7 @@ impl Window {
         spread(rank, |axis| self.stride(axis))
     }
 
-    /// How every pair meets, in order. The layouts were checked.
+    /// The [`Meeting`] of every pair, in order. The layouts must have been checked.
     pub(crate) fn meetings<'a>(
         &'a self,
         a: &'a Layout,
@@ -108,7 +108,7 @@ impl Window {
         pairs.iter().map(|(i, j)| self.meeting(a, b, (i, j)))
     }
 
-    /// How element i of one batch meets element j of another.
+    /// The [`Meeting`] of element i of one batch with element j of the other.
     pub(crate) fn meeting(&self, a: &Layout, b: &Layout, (i, j): (usize, usize)) -> Meeting {
         let rank = a.rank();
         let (m, n) = (a.shape(i), b.shape(j));
@@ -125,8 +125,9 @@ impl Window {
     }
 }
 
-/// Where an axis of the operands stands among the three of a meeting: rows are the second one, whose results are made
-/// several at a time, and a vector is a column.
+/// The place of an operand's axis among the three of a [`Meeting`].
+///
+/// Along the second axis the kernel computes several results at a time, so a vector lies along it, as a column.
 fn place(rank: usize, axis: usize) -> usize {
     match rank {
         1 | 2 => axis + 1,
@@ -140,12 +141,12 @@ fn spread(rank: usize, value: impl Fn(usize) -> u32) -> [u32; AXES] {
     all
 }
 
-/// One axis of two boxes that meet.
+/// One axis of two boxes that are convolved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Along {
     pub m: u32,
     pub n: u32,
-    /// The first result that is kept, how many are, and how far apart.
+    /// The first kept result, the number of kept results, and the distance between them.
     pub first: u32,
     pub kept: u64,
     pub stride: u32,
@@ -191,7 +192,7 @@ impl Along {
         }
     }
 
-    /// How far apart rows must be such that what a row's results reach into the next one is not kept there.
+    /// The distance between rows at which the results that spill over from one row into the next reach no kept result.
     fn pitch(&self) -> u64 {
         let all = results(self.m.into(), self.n.into());
         let clear = all.saturating_sub(self.first.into()).max(self.end());
@@ -199,36 +200,36 @@ impl Along {
     }
 }
 
-/// How two boxes meet, as boxes of three axes.
+/// The geometry of two boxes that are convolved, as boxes of three axes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Meeting {
     pub axes: [Along; AXES],
     rank: usize,
 }
 
-/// Two boxes as vectors whose convolution holds that of the boxes: rows are so far apart that they do not disturb each
-/// other (Kronecker's substitution).
+/// Two boxes as vectors whose convolution contains that of the boxes: rows are so far apart that they do not interfere
+/// (Kronecker substitution).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Flat {
     pub m: u64,
     pub n: u64,
-    /// How many values apart planes and rows are.
+    /// The distances between planes and between rows, in values.
     pub plane: u64,
     pub row: u64,
 }
 
 impl Meeting {
-    /// Whether nothing is kept.
+    /// Whether no result is kept.
     pub(crate) fn is_empty(&self) -> bool {
         self.axes.iter().any(|axis| axis.kept == 0)
     }
 
-    /// The extents of the result, whose values were counted before.
+    /// The extents of the result. The number of its values must have been checked.
     pub(crate) fn result(&self) -> impl Iterator<Item = u32> + '_ {
         (0..self.rank).map(|axis| self.axes[place(self.rank, axis)].kept as u32)
     }
 
-    /// The axes with rows as long as they are: a vector is a row here.
+    /// The axes in memory order: a vector is a row here, not a column.
     pub(crate) fn rows(&self) -> [Along; AXES] {
         match self.rank {
             1 => [Along::ONE, Along::ONE, self.axes[1]],
@@ -236,24 +237,24 @@ impl Meeting {
         }
     }
 
-    /// The values of the result; saturates.
+    /// The number of values of the result; saturates.
     pub(crate) fn results(&self) -> u64 {
         product(self.axes.map(|axis| axis.kept))
     }
 
-    /// The values of the operands.
+    /// The number of values of each operand.
     pub(crate) fn sizes(&self) -> (u64, u64) {
         let of = |extent: fn(&Along) -> u32| product(self.axes.map(|axis| extent(&axis).into()));
         (of(|axis| axis.m), of(|axis| axis.n))
     }
 
-    /// The most products that a result is the sum of.
+    /// The most products that are summed in one result.
     pub(crate) fn terms(&self) -> u64 {
         product(self.axes.map(|axis| axis.m.min(axis.n).into()))
     }
 
-    /// The multiply-adds of the kept results by the definition: of each axis not more than m n, and each kept result
-    /// takes at most the smaller extent; saturates.
+    /// The multiply-adds of the kept results by the definition. Along each axis, every kept result takes at most the
+    /// smaller extent, and all together take at most m n. Saturates.
     pub(crate) fn products(&self) -> u64 {
         product(self.axes.map(|axis| {
             let (m, n) = (u64::from(axis.m), u64::from(axis.n));
@@ -261,7 +262,7 @@ impl Meeting {
         }))
     }
 
-    /// The operands as vectors. Neither is empty.
+    /// The operands as vectors. Neither operand may be empty.
     pub(crate) fn flat(&self) -> Flat {
         let row = self.axes[2].pitch();
         let plane = row.saturating_mul(self.axes[1].pitch());
@@ -269,7 +270,7 @@ impl Meeting {
             let strides = [plane, row, 1].into_iter().zip(&self.axes);
             let last = strides
                 .map(|(stride, axis)| stride.saturating_mul(extent(axis).saturating_sub(1).into()));
-            // Far beyond what anything holds, and sums of it are still numbers.
+            // Far above any real size, and sums of it do not overflow.
             last.fold(1, u64::saturating_add).min(1 << 62)
         };
         Flat {
@@ -285,7 +286,7 @@ fn product(extents: [u64; AXES]) -> u64 {
     extents.into_iter().fold(1, u64::saturating_mul)
 }
 
-/// Values of the full convolution of m and n values; saturates.
+/// The length of the full convolution of m and n values; saturates.
 pub(crate) fn results(m: u64, n: u64) -> u64 {
     match m.min(n) {
         0 => 0,
@@ -327,7 +328,7 @@ mod tests {
         assert!(meeting(ConvMode::Full, &[0], &[3], &[1]).is_empty());
     }
 
-    /// The substitution, done here as it is meant: whatever is kept comes out as the definition says.
+    /// Carries out the substitution literally: every kept result equals that of the definition.
     #[test]
     fn flat_vectors_hold_what_is_kept() {
         for mode in [

@@ -1,4 +1,4 @@
-//! The part of the kernel that depends on its build, as WGSL: the transforms, and a function for each class.
+//! Writes the WGSL that depends on the build of the kernel: the transforms, and a function for each class.
 
 use std::fmt::Write;
 
@@ -27,7 +27,7 @@ fn transforms(generator: &mut Generator, class: &Class) -> String {
         + &transform("inverse", Kind::InverseRightAngle, true)
 }
 
-/// What `#generate "conv_fused"` stands for.
+/// Writes the WGSL of `#generate "conv_fused"`.
 #[cfg(feature = "gpu")]
 pub(crate) fn generate(flags: &[&str]) -> String {
     let seeking = [SEEKING, SEEKING_LARGE];
@@ -46,7 +46,7 @@ pub(crate) fn generate(flags: &[&str]) -> String {
         1 << CLASSES[0].log_lanes(),
         memory.max().unwrap_or(0)
     );
-    // Every build counts through all classes, so that one table serves them all.
+    // Every build generates all classes, so that all builds share one table of twiddles.
     for class in CLASSES.iter().filter(|class| class.length > 0) {
         let text = transforms(&mut generator, class);
         if build
@@ -63,7 +63,7 @@ pub(crate) fn generate(flags: &[&str]) -> String {
     out
 }
 
-/// `convolve`, which finds the class of a workgroup.
+/// Writes `convolve`, which finds the class of a workgroup.
 fn write_choice(out: &mut String, classes: &[Class]) {
     out.push_str("fn convolve(group: u32, lid: u32) {\n    ");
     let mut start = ["0u".to_owned(), "0u".to_owned()];
@@ -84,7 +84,8 @@ fn write_choice(out: &mut String, classes: &[Class]) {
     out.push_str("{}\n}\n");
 }
 
-/// The function of a class of transforms: one operand after the other, so that they share the workgroup's memory.
+/// Writes the function of a class of transforms. It transforms one operand after the other, so that they share the
+/// workgroup's memory.
 fn write_class(out: &mut String, class: &Class, words: u32, seek: bool) {
     let length = class.length;
     let held = 1u32 << class.held;
@@ -104,13 +105,13 @@ fn write_class(out: &mut String, class: &Class, words: u32, seek: bool) {
     var h: array<vec2<f32>, {held}>;"
     );
     if length == 4096 {
-        // With two workgroups a core there is nothing else to wait for memory with.
+        // With two workgroups per core, nothing else hides the memory latency: load both operands first.
         write_load(out, class, "a", "h");
         write_load(out, class, "b", "v");
         let _ = writeln!(out, "    forward_{length}(&h, j, exchange);");
         let _ = writeln!(out, "    forward_{length}(&v, j, exchange);");
     } else {
-        // In a loop the transform is there once; the code is long.
+        // The code of a transform is long; a loop needs it only once.
         out.push_str(
             "    for (var side = 0u; side < 2u; side += 1u) {\n    h = v;\n    if side == 0u {\n",
         );
@@ -145,7 +146,7 @@ fn write_class(out: &mut String, class: &Class, words: u32, seek: bool) {
     out.push_str("}\n");
 }
 
-/// Loads an operand mod z^N + i: value n + N counts as -i times value n.
+/// Writes the code that loads an operand mod z^N + i: value n + N is added to place n, times -i.
 pub(in crate::ops::conv) fn write_load(out: &mut String, class: &Class, side: &str, name: &str) {
     let threads = 1u32 << class.log_lanes();
     let held = 1u32 << class.held;
@@ -154,7 +155,7 @@ pub(in crate::ops::conv) fn write_load(out: &mut String, class: &Class, side: &s
         let _ = writeln!(out, "    {name}[{s}] = vec2(0.0);");
     }
     for (first, part, sign) in [(0, "x", ""), (class.length, "y", "-")] {
-        // Most operands end before the second half, and then none of it is looked at.
+        // Most operands end before the second half; one branch then skips all of it.
         let _ = writeln!(out, "    if {side}_left > {first} {{");
         for s in 0..held {
             let i = first + s * threads;

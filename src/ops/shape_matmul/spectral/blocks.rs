@@ -1,4 +1,4 @@
-//! Which results go by transforms together, and what work that is.
+//! Groups the results that are transformed together into blocks, and counts their work.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::super::{Product, Products};
 use crate::ops::conv::choice::transform_work;
 use crate::{Error, Result, host};
 
-/// Results of one product that go by transforms of one length.
+/// The results of one product that use transforms of one length.
 #[derive(Clone, Debug)]
 pub(super) struct Block<'a> {
     pub product: &'a Product,
@@ -16,18 +16,18 @@ pub(super) struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// Words of the spectra of so many entries, a little more than those of their values.
+    /// The words of the spectra of this many entries, slightly more than those of their padded values.
     fn words(&self, entries: usize) -> u64 {
         entries as u64 * (u64::from(self.length) + 2)
     }
 
-    /// Words of the results' sums, and of the factors' spectra at one j.
+    /// The words of the results' sums, and of the factors' spectra for one j.
     pub(super) fn needs(&self) -> [u64; 2] {
         let (rows, columns) = (self.rows.len(), self.columns.len());
         [self.words(rows * columns), self.words(rows + columns)]
     }
 
-    /// Two blocks of half as many rows, or columns.
+    /// Two blocks with half as many rows, or columns; `None` for a block of a single result.
     pub(super) fn halves(&self, op: &'static str) -> Result<Option<[Self; 2]>> {
         let (rows, columns) = (&self.rows[..], &self.columns[..]);
         let [first, second] = if rows.len() >= columns.len() {
@@ -80,8 +80,8 @@ pub(super) fn blocks<'a>(op: &'static str, plan: &'a Products) -> Result<Vec<Blo
     Ok(blocks)
 }
 
-/// Multiply-adds of what goes by transforms: those of the factors and of the results, and four at each frequency of
-/// each term.
+/// The multiply-adds of all blocks: those of the transforms of factors and results, and four per frequency of each
+/// term.
 pub(in super::super) fn work(op: &'static str, plan: &Products) -> Result<u64> {
     let blocks = blocks(op, plan)?;
     Ok(blocks.iter().fold(0, |work: u64, block| {

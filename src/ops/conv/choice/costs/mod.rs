@@ -1,4 +1,4 @@
-//! What a device pays for convolutions: a table of a few numbers, built in for each class of device or measured.
+//! The cost of convolutions on a device: a table of a few numbers, built in for each class of device, or measured.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,19 +8,19 @@ use super::window::results;
 
 mod text;
 
-/// Results of one invocation of the GPU's direct kernel: `R` of shaders/conv_direct.wgsl.
+/// Results per invocation of the GPU's direct kernel: `R` of shaders/conv_direct.wgsl.
 const STRIP: u64 = 7;
 
-/// Results at most of pairs that a GPU convolves directly beside the transforms, in one kernel with them.
+/// The most results of a pair that a GPU convolves directly in the same kernel as the transforms.
 pub(crate) const FEW_RESULTS: u64 = 16;
 
-/// Blocks of a pair at most, where both operands are cut: lists of half a gigabyte.
+/// The most blocks of a pair when both operands are split: a work list of half a gigabyte.
 const MOST_BLOCKS: u64 = 1 << 24;
 
-/// The largest FFT length there is a cost for, as a power of two.
+/// log2 of the longest FFT with a cost.
 const LARGEST: u32 = 31;
 
-/// Which engine a table describes: what it can transform, and how it divides work.
+/// The kind of device that a table describes: it determines the supported transforms, and how work is divided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Engine {
     Cpu,
@@ -40,16 +40,16 @@ impl Engine {
         }
     }
 
-    /// Every length that it can transform, as powers of two: none below the first, none above the second.
+    /// log2 of the shortest and of the longest length that it can transform.
     fn reach(self) -> (u32, u32) {
         match self {
             Engine::Cpu => (3, LARGEST),
-            // Those of the kernel `conv_fused`, and then of `fft_pass`.
+            // The lengths of the kernel `conv_fused`, and above them those of `fft_pass`.
             Engine::Software | Engine::Gpu => (6, 23),
         }
     }
 
-    /// The longest that blocks are transformed by, as a power of two: `conv_fused` does no longer ones.
+    /// log2 of the longest transform of a block: on a GPU, the longest that `conv_fused` supports.
     fn longest_block(self) -> u32 {
         match self {
             Engine::Cpu => LARGEST,
@@ -57,12 +57,12 @@ impl Engine {
         }
     }
 
-    /// Whether a length between powers of two can be transformed.
+    /// Whether the device can transform a length between powers of two.
     fn transforms(self, length: u64) -> bool {
         if self != Engine::Cpu {
             return length.is_power_of_two();
         }
-        // Factors of 25 cost a third more for each value, and odd lengths twice as much.
+        // A factor of 25 costs a third more per value, and odd lengths cost twice as much.
         let mut rest = length >> length.trailing_zeros();
         while rest.is_multiple_of(3) {
             rest /= 3;
@@ -77,12 +77,13 @@ impl fmt::Display for Engine {
     }
 }
 
-/// What a device pays for convolutions, in nanoseconds: what [`ConvMethod::Auto`](crate::conv::ConvMethod::Auto) decides by,
-/// and what predictions are made of.
+/// The costs of convolutions on a device, in nanoseconds.
 ///
-/// Each [`Device`](crate::Device) has one, built in for its class; [`calibrate`](crate::Device::calibrate) measures
-/// another, to be used with [`with_costs`](crate::Device::with_costs). The choice of a method is a pure function of a
-/// pair's lengths and this table, so results do not depend on timing. It is written and read as one line of text:
+/// [`ConvMethod::Auto`](crate::ConvMethod::Auto) chooses methods by these costs, and predictions are computed from
+/// them. Each [`Device`](crate::Device) has a table that is built in for its class;
+/// [`calibrate`](crate::Device::calibrate) measures another one, for use with
+/// [`with_costs`](crate::Device::with_costs). The choice of a method is a pure function of a pair's lengths and this
+/// table, so results do not depend on timing. A table is printed and parsed as one line of text:
 ///
 /// ```
 /// use vsla::conv::CostTable;
@@ -94,23 +95,23 @@ impl fmt::Display for Engine {
 /// # Ok::<(), vsla::Error>(())
 /// ```
 ///
-/// Workers are at most 2²⁰, and costs from 0 to 10¹⁸.
+/// There are at most 2²⁰ workers, and costs range from 0 to 10¹⁸.
 ///
-/// | number | what it is |
+/// | number | meaning |
 /// | --- | --- |
-/// | `workers` | pairs worked on at once; the costs are those of one worker. 1 for a GPU, whose costs are those of a full device |
-/// | `launch` | of a call |
-/// | `item` | of a pair by the direct method, whatever its lengths |
-/// | `multiply_add` | of one of the direct method |
-/// | `result` | of one value that the direct method writes |
-/// | `fft` | `k:c`: of each value of a convolution by FFTs of length 2ᵏ, three transforms and the product; lengths in between are interpolated |
+/// | `workers` | parallel workers; the costs are those of one. 1 for a GPU, whose costs are those of the full device |
+/// | `launch` | cost of a call |
+/// | `item` | cost of a pair by the direct method, whatever its lengths |
+/// | `multiply_add` | cost of one multiply-add of the direct method |
+/// | `result` | cost of one value that the direct method writes |
+/// | `fft` | `k:c`: cost per value of a convolution (three FFTs, one product) at length 2ᵏ; interpolated in between |
 #[derive(Clone, PartialEq, Debug)]
 pub struct CostTable {
     engine: Engine,
     numbers: Costs,
-    /// Each length that can be transformed, rising, with the cost of a convolution by it.
+    /// Each supported transform length, in increasing order, with the cost of a convolution by it.
     lengths: Vec<(u32, f64)>,
-    /// The place in `lengths` of the first that is not below 2ᵏ.
+    /// For each k, the index in `lengths` of the first length that is at least 2ᵏ.
     from: [u16; LARGEST as usize + 2],
     longest_block: u32,
     key: u64,
@@ -124,12 +125,12 @@ pub(crate) struct Costs {
     pub item: f64,
     pub multiply_add: f64,
     pub result: f64,
-    /// Powers of two, rising, and the cost of a value.
+    /// Powers of two, in increasing order, and the cost per value.
     pub fft: Vec<(u32, f64)>,
 }
 
 impl CostTable {
-    /// The built-in table of the CPU device, for one worker.
+    /// Returns the built-in table of the CPU device, for one worker.
     pub fn cpu() -> CostTable {
         // One core of an AMD EPYC (Zen 3) with AVX.
         let fft = [
@@ -158,9 +159,9 @@ impl CostTable {
         )
     }
 
-    /// The built-in table of a GPU.
+    /// Returns the built-in table of a GPU.
     pub fn gpu() -> CostTable {
-        // An NVIDIA H100. Half of an item is its part in the dispatch that only direct pairs need.
+        // An NVIDIA H100. Half of the cost of an item is its share of the dispatch that only direct pairs need.
         let fft = [
             (6, 0.0060),
             (7, 0.0040),
@@ -189,7 +190,7 @@ impl CostTable {
         )
     }
 
-    /// The built-in table of a GPU interface that computes on the CPU.
+    /// Returns the built-in table of a GPU interface that computes on the CPU.
     pub fn software_gpu() -> CostTable {
         // llvmpipe on four cores.
         let fft = [
@@ -216,12 +217,12 @@ impl CostTable {
         )
     }
 
-    /// The table of these numbers, which are sound.
+    /// The table of these numbers, which must be valid.
     pub(crate) fn of(engine: Engine, numbers: Costs) -> CostTable {
         let mut lengths = Vec::new();
         if let (Some(&(first, _)), Some(&(last, _))) = (numbers.fft.first(), numbers.fft.last()) {
             let (least, most) = engine.reach();
-            // What was measured last holds beyond it too, where there is more.
+            // On the CPU, the cost per value of the last entry also applies to longer transforms.
             let most = if engine == Engine::Cpu { most } else { last };
             for k in first.max(least)..=most {
                 lengths.push(1u64 << k);
@@ -268,13 +269,13 @@ impl CostTable {
         }
     }
 
-    /// The same costs for so many workers.
+    /// The same costs with a different number of workers.
     pub(crate) fn with_workers(mut self, workers: usize) -> CostTable {
         self.numbers.workers = workers.max(1);
         self
     }
 
-    /// Whether it is a CPU device's.
+    /// Whether it is the table of a CPU device.
     pub(crate) fn is_cpu(&self) -> bool {
         self.engine == Engine::Cpu
     }
@@ -287,31 +288,32 @@ impl CostTable {
         &self.numbers
     }
 
-    /// Tables with equal keys choose alike. Two whose numbers differ have different keys, as far as 64 bits tell.
+    /// A 64-bit hash of everything that choices depend on: tables with equal keys make the same choices, barring
+    /// collisions.
     pub(crate) fn key(&self) -> u64 {
         self.key
     }
 
-    /// The longest transform, 0 where there is none.
+    /// The longest transform; 0 if there is none.
     pub(crate) fn longest(&self) -> usize {
         self.lengths
             .last()
             .map_or(0, |&(length, _)| length as usize)
     }
 
-    /// The lengths of all transforms, rising.
+    /// The lengths of all transforms, in increasing order.
     pub(crate) fn transforms(&self) -> impl Iterator<Item = u32> + '_ {
         self.lengths.iter().map(|&(length, _)| length)
     }
 
-    /// Which of [`transforms`](Self::transforms) has this length.
+    /// The index in [`transforms`](Self::transforms) of this length.
     pub(crate) fn place(&self, length: u32) -> usize {
         let first = usize::from(self.from[length.ilog2() as usize]);
         let at = self.lengths[first..].iter().position(|l| l.0 == length);
         first + at.unwrap_or_default()
     }
 
-    /// The longest transform that makes blocks, 0 where there is none.
+    /// The longest transform of blocks; 0 if there is none.
     pub(crate) fn longest_block(&self) -> u32 {
         self.longest_block
     }
@@ -330,8 +332,8 @@ impl CostTable {
         Some((length, cost))
     }
 
-    /// Convolutions by the transforms that serve blocks for so many taps, powers of two, and what each costs: those
-    /// that are longer than the taps, or the longest.
+    /// The transforms to consider for blocks with this many taps, all powers of two, and the cost of a convolution by
+    /// each: those longer than the taps, or the longest one.
     pub(crate) fn blocks(&self, taps: u64) -> impl Iterator<Item = (u32, f64)> + '_ {
         let first = (taps.min(u64::from(self.longest_block()) / 2) + 1)
             .next_power_of_two()
@@ -342,19 +344,19 @@ impl CostTable {
         })
     }
 
-    /// Results and multiply-adds of the direct method, those on zeros included. On a GPU short pairs are items and no
-    /// more.
+    /// Results and multiply-adds of the direct method, including those on zeros. On a GPU, short pairs cost only
+    /// their item.
     pub(crate) fn direct_work(&self, m: u64, n: u64) -> (f64, f64) {
         let results = match (self.engine, results(m, n)) {
             (Engine::Cpu, results) => results,
             (Engine::Software | Engine::Gpu, ..=FEW_RESULTS) => 0,
             (Engine::Software | Engine::Gpu, results) => results.next_multiple_of(STRIP),
         };
-        // Together they may be more than 64 bits count.
+        // The product may overflow 64 bits.
         (results as f64, results as f64 * m.min(n) as f64)
     }
 
-    /// What the direct method costs.
+    /// The cost of the direct method.
     pub(crate) fn direct(&self, m: u64, n: u64) -> f64 {
         let (results, multiply_adds) = self.direct_work(m, n);
         let Costs {
@@ -366,15 +368,16 @@ impl CostTable {
         item + results * result + multiply_adds * multiply_add
     }
 
-    /// Whether overlap-save of m and n values by transforms of this length takes both operands in blocks: on a GPU,
-    /// where the shorter one fills most of the longest transform there is, or more.
+    /// Whether overlap-save of m and n values by transforms of this length splits both operands into blocks: on a GPU,
+    /// where the shorter operand fills more than three quarters of the longest block transform.
     pub(crate) fn splits(&self, m: u64, n: u64, length: u32) -> bool {
         let longest = !self.is_cpu() && length == self.longest_block();
         longest && m.min(n).saturating_mul(4) > u64::from(length) * 3
     }
 
-    /// Overlap-save of m and n values by transforms of this length: blocks of the shorter operand, and convolutions for
-    /// each of them. `None` where they do not hold the taps, or where there would be too many blocks to list.
+    /// The blocks of overlap-save of m and n values by transforms of this length: the number of blocks of the shorter
+    /// operand, and of convolutions for each. `None` if the transforms are too short for the taps, or if there are too
+    /// many blocks to list.
     fn blocks_of_save(&self, m: u64, n: u64, length: u32) -> Option<(u64, u64)> {
         let splits = self.splits(m, n, length);
         let (longer, taps, length) = (m.max(n), m.min(n), u64::from(length));
@@ -390,7 +393,7 @@ impl CostTable {
         Some((1, results(longer, taps).div_ceil(step)))
     }
 
-    /// What overlap-save of m and n values costs by transforms of this length, of which one convolution costs `cost`.
+    /// The cost of overlap-save of m and n values by transforms of this length, where one convolution costs `cost`.
     pub(crate) fn save(&self, m: u64, n: u64, length: u32, cost: f64) -> Option<f64> {
         let (dispatches, blocks) = self.blocks_of_save(m, n, length)?;
         let (dispatches, blocks) = (dispatches as f64, blocks as f64);
@@ -398,13 +401,13 @@ impl CostTable {
             return Some(dispatches * (blocks * cost + self.numbers.launch));
         }
         Some(match self.engine {
-            // The taps are transformed once.
+            // The taps are transformed only once.
             Engine::Cpu => cost / 3.0 + blocks * cost * (2.0 / 3.0),
             Engine::Software | Engine::Gpu => blocks * cost,
         })
     }
 
-    /// The multiply-adds of a choice for m and n values: those of the definition, or 7½ L log₂ L for each convolution
+    /// The multiply-adds of a choice for m and n values: m·n for the direct method, or 7½ L log₂ L for each convolution
     /// by transforms of length L. Saturates.
     pub(crate) fn work(&self, m: u64, n: u64, choice: Choice) -> u64 {
         let transforms = |length: u32| 3 * transform_work(length.into());
@@ -421,17 +424,17 @@ impl CostTable {
     }
 }
 
-/// What a transform of so many real values, below 2⁴⁸, counts: 2½ L log₂ L.
+/// The multiply-adds of a transform of L real values, below 2⁴⁸: 2½ L log₂ L.
 pub(crate) fn transform_work(length: u64) -> u64 {
     5 * length * u64::from(length.max(2).ilog2()) / 2
 }
 
-/// So many nanoseconds; what no [`Duration`] holds, and what is no number, is the longest one.
+/// A duration in nanoseconds; out of range or NaN becomes the longest [`Duration`].
 pub(crate) fn duration(nanoseconds: f64) -> Duration {
     Duration::try_from_secs_f64(nanoseconds * 1e-9).unwrap_or(Duration::MAX)
 }
 
-/// The cost of a value between the powers of two that are listed, and beyond them as at the nearest.
+/// The cost per value: interpolated between the listed powers of two, and that of the nearest one outside them.
 fn per_value(fft: &[(u32, f64)], length: u64) -> f64 {
     let k = (length as f64).log2();
     let above = fft.partition_point(|&(listed, _)| f64::from(listed) < k);
@@ -445,7 +448,7 @@ fn per_value(fft: &[(u32, f64)], length: u64) -> f64 {
     }
 }
 
-/// FNV-1a over everything that a choice depends on.
+/// The FNV-1a hash of everything that a choice depends on.
 fn key(engine: Engine, numbers: &Costs) -> u64 {
     let Costs {
         item,

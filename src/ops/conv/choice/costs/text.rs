@@ -1,4 +1,4 @@
-//! A table of costs as one line of text.
+//! Prints and parses a cost table as one line of text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -31,7 +31,7 @@ impl fmt::Display for CostTable {
 impl FromStr for CostTable {
     type Err = Error;
 
-    /// Reads what `Display` wrote.
+    /// Parses the output of `Display`.
     ///
     /// # Errors
     /// [`Error::CostTable`] with the word that is missing, unknown or not a cost.
@@ -68,9 +68,9 @@ impl FromStr for CostTable {
     }
 }
 
-/// The most that anything may cost: thirty years. Sums of all that lengths allow are numbers then.
+/// The highest cost, thirty years: sums of costs stay finite for all possible lengths.
 const MOST: f64 = 1e18;
-/// The most workers there can be.
+/// The most workers.
 const MOST_WORKERS: usize = 1 << 20;
 
 fn cost(text: &str) -> Result<f64> {
