@@ -4,10 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use vsla::{
-    conv::{ConvChoice, HeterogeneityProfile},
-    device::DeviceInfo,
-};
+use vsla::{conv::{ConvChoice, HeterogeneityProfile}, device::DeviceInfo};
 
 use crate::measure::Measured;
 

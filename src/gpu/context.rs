@@ -26,22 +26,7 @@ use crate::{Error, Result};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct GpuOptions {
-<<<<<<< HEAD
-    /// Take the adapter whose name contains this, in any case of letters. `None`: what the environment variable
-    /// `WGPU_ADAPTER_NAME` says, or else the fastest kind there is; software rasterisers come last.
-    pub adapter: Option<String>,
-    /// Most workgroups in one dimension of a dispatch, 1 at least.
-    pub max_workgroups_per_dimension: Option<u32>,
-    /// Most bytes of workgroup memory; kernels that need more are refused.
-    pub max_workgroup_memory: Option<u32>,
-    /// Most invocations of a workgroup; kernels that need more are refused.
-    pub max_invocations: Option<u32>,
-    /// Most bytes of one tensor.
-    pub max_binding_bytes: Option<u64>,
-    /// Most bytes of device memory to hold, all that [`Memory`](crate::device::Memory) counts together, at any moment.
-=======
     /// Use the adapter whose name contains this string, ignoring case.
->>>>>>> l3
     ///
     /// `None`: use the one named by the environment variable `WGPU_ADAPTER_NAME`, or else the fastest kind available.
     /// Software rasterizers come last.
@@ -54,7 +39,7 @@ pub struct GpuOptions {
     pub max_invocations: Option<u32>,
     /// Maximum bytes of one tensor.
     pub max_binding_bytes: Option<u64>,
-    /// Maximum bytes of device memory held at any moment, for everything that [`Memory`](crate::Memory) counts.
+    /// Maximum bytes of device memory held at any moment, for everything that [`Memory`](crate::device::Memory) counts.
     ///
     /// An allocation that would exceed the limit first releases everything that is not in use: cached buffers, idle
     /// staging buffers, and copies of layouts and plans. Transfers are split into pieces of a 64th of the limit. Memory

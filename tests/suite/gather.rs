@@ -1,9 +1,7 @@
 //! Rows by their indices.
 
 use libtest_mimic::Trial;
-use vsla::{
-    Complex32, Device, Error, Indices, Layout, Pairing, Ragged, Shape, f16, scalar::Scalar,
-};
+use vsla::{Complex32, Device, Error, Indices, Layout, Pairing, Ragged, Shape, f16, scalar::Scalar};
 
 use crate::support::bench::Bench;
 use crate::support::compare::assert_identical;

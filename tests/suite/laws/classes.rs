@@ -4,10 +4,7 @@
 use std::ops::RangeInclusive;
 
 use libtest_mimic::Trial;
-use vsla::{
-    Bsr, BsrTensor, Complex32, Device, Indices, Layout, Pairing, Permutation, Ragged, Result,
-    Shape, ShapeMatrix, Tensor, Topology, batch::Remainder, conv::ConvMode, scalar::Scalar,
-};
+use vsla::{Bsr, BsrTensor, Complex32, Device, Indices, Layout, Pairing, Permutation, Ragged, Result, Shape, ShapeMatrix, Tensor, Topology, batch::Remainder, conv::ConvMode, scalar::Scalar};
 
 use super::{Run, floats, integers};
 use crate::support::bench::Bench;

@@ -1,10 +1,6 @@
 //! An operation with all its arguments, as plain data.
 
-use vsla::{
-    Bsr, Indices, Layout, Pairing, Permutation, Ragged, Topology,
-    conv::{ConvMethod, ConvMode},
-    f16,
-};
+use vsla::{Bsr, Indices, Layout, Pairing, Permutation, Ragged, Topology, f16, conv::{ConvMethod, ConvMode}};
 
 use super::batch::element;
 
