@@ -36,9 +36,9 @@
 //! * [`Error`] is the only error type. Invalid input is rejected before any work starts.
 //!
 //! # What a call costs
-//! On a GPU, a call validates its input, plans and records work; nothing waits until you read a result. The plan of an
-//! operation is cached with the layouts that it was made for, so a second call on the same layouts plans nothing. The
-//! set of kernels is fixed (`kernels()` lists them), and each is compiled on first use.
+//! On a GPU, a call validates its input, plans and records work; nothing waits until you read a result. The device
+//! caches the plan of an operation under the layouts of its operands, so a second call on the same layouts plans
+//! nothing. The set of kernels is fixed (`kernels()` lists them), and each is compiled on first use.
 //!
 //! # Numerics
 //! Both devices compute f32 in f32, in a fixed order: two runs give the same bits, and the result of an element does

@@ -29,7 +29,7 @@ use crate::{Error, Result};
 /// for (got, expected) in echo.iter().zip(&expected) {
 ///     assert!(got.iter().zip(expected).all(|(x, y)| (x - y).abs() < 1e-5));
 /// }
-/// // New signals, with the same kernels: 4 results of the first pair now.
+/// // New signals with the same kernels: the first pair now has 4 results.
 /// let others = device.upload(&Ragged::from_rows([vec![1.0f32, 0.0, 1.0], vec![2.0, 3.0]])?)?;
 /// assert_eq!(plan.conv(&others)?.layout().length(0), 4);
 /// # Ok::<(), vsla::Error>(())

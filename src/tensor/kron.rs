@@ -35,7 +35,7 @@ impl<T: Real> Tensor<T> {
     /// assert_eq!(row(a.kron(&batch(&[3])?)?)?, [3, 6]);
     /// assert_eq!(row(a.kron(&batch(&[3, 0])?)?)?, [3, 0, 6, 0]);
     ///
-    /// // A sum on the right is not the sum of the products.
+    /// // The product does not distribute over a sum on the right.
     /// let (x, y) = (batch(&[3])?, batch(&[0, 1])?);
     /// assert_eq!(row(a.kron(&x.add(&y)?)?)?, [3, 1, 6, 2]);
     /// assert_eq!(row(a.kron(&x)?.add(&a.kron(&y)?)?)?, [3, 7, 0, 2]);

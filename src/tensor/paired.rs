@@ -165,7 +165,7 @@ impl<T: Scalar> Paired<'_, T> {
     /// let block = Ragged::from_shapes(vec![1; 4], 2, [Shape::new(&[2, 2])?])?;
     /// let (x, y) = (device.upload(&image)?, device.upload(&block)?);
     /// let pair = x.pair(&y, Pairing::Elementwise)?.mode(ConvMode::Valid);
-    /// // Sums over blocks of 2 by 2 that do not overlap.
+    /// // Sums over non-overlapping blocks of 2 by 2.
     /// let sums = pair.stride(&[2, 2]).conv()?.download_blocking()?;
     /// assert_eq!(sums.values(), [10, 18, 42, 50]);
     /// assert_eq!(pair.stride(&[2, 0]).conv().unwrap_err().kind(), "stride");

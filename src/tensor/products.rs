@@ -87,7 +87,7 @@ impl<'a, T: Factor> Paired<'a, T> {
     /// use vsla::{Device, Pairing, Ragged, Shape};
     ///
     /// let device = Device::cpu();
-    /// // Groups of two rows and of one, and the weights of two experts.
+    /// // Groups of two rows and of one row, and the weights of two experts.
     /// let rows = [Shape::new(&[2, 1])?, Shape::new(&[1, 1])?];
     /// let x = device.upload(&Ragged::from_shapes(vec![1.0f32, 2.0, 3.0], 2, rows)?)?;
     /// let weights = [Shape::new(&[1, 2])?, Shape::new(&[1, 1])?];
@@ -131,7 +131,7 @@ impl<'a, T: Factor> Paired<'a, T> {
 /// use vsla::{Activation, Device, Pairing, Ragged, Shape};
 ///
 /// let device = Device::cpu();
-/// // A layer: rows of three sentences times the transpose of one matrix of weights.
+/// // A layer: the rows of three sentences times the transpose of one weight matrix.
 /// let rows = [Shape::new(&[2, 2])?, Shape::new(&[1, 2])?, Shape::new(&[3, 2])?];
 /// let x = Ragged::from_shapes((0..12).map(|i| i as f32).collect(), 2, rows)?;
 /// let w = Ragged::from_shapes(vec![1.0f32, -1.0], 2, [Shape::new(&[1, 2])?])?;

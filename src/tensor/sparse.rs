@@ -23,7 +23,7 @@ use half::f16;
 /// let x = device.upload(&Ragged::from_shapes(vec![1.0f32; 3 * 16], 2, [Shape::new(&[3, 16])?])?)?;
 /// let y = x.matmul_bsr(&w.transposed())?;
 /// assert_eq!(y.download_blocking()?.values(), [4.0; 3 * 8]);
-/// // The gradients, where that of y is y itself: dx = y w, and dw = yᵀ x where w has blocks.
+/// // The gradients, taking y as its own gradient: dx = y w, and dw = yᵀ x where w has blocks.
 /// let dx = y.matmul_bsr(&w)?;
 /// assert_eq!(dx.download_blocking()?.row(0)[..16], [vec![0.0; 8], vec![16.0; 8]].concat());
 /// let dw = y.pair(&x, Pairing::Elementwise)?.product().transpose_left().sampled(&topology)?;
@@ -69,7 +69,7 @@ impl<T: Scalar> BsrTensor<T> {
     ///
     /// let device = Device::cpu();
     /// let topology = Topology::new([8, 16], [8, 8], &[(0, 1)])?;
-    /// // Values that were computed on the device: a step of a gradient descent.
+    /// // Values computed on the device: one step of gradient descent.
     /// let (w, gradient) = (Ragged::from_rows([[3.0f32; 64]])?, Ragged::from_rows([[2.0f32; 64]])?);
     /// let (w, gradient) = (device.upload(&w)?, device.upload(&gradient)?);
     /// let w = BsrTensor::new(&topology, w.sub(&gradient.scale(0.5)?)?)?;

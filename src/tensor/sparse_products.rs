@@ -25,7 +25,7 @@ use half::f16;
 /// use vsla::{Activation, Bsr, Device, Ragged, Shape, Topology};
 ///
 /// let device = Device::cpu();
-/// // A pruned layer: y = relu(x wᵀ + bias), and its second row of weights has no block.
+/// // A pruned layer, y = relu(x wᵀ + bias), whose second block row of weights has no block.
 /// let topology = Topology::new([16, 8], [8, 8], &[(0, 0)])?;
 /// let w = device.upload_bsr(&Bsr::new(&topology, vec![0.5f32; 64])?)?.transposed();
 /// let x = device.upload(&Ragged::from_shapes(vec![1.0f32; 8], 2, [Shape::new(&[1, 8])?])?)?;

@@ -21,8 +21,8 @@ impl<T: Scalar> Tensor<T> {
     /// holds every element.
     ///
     /// A ragged batch holds the same values without the zeros, and nothing in this library needs them: a dense stack is
-    /// for code that does. It takes the memory of `layout().padded_total()` values, of which
-    /// [`padding_waste`](Layout::padding_waste) are zeros; a stack of more than `most_bytes` is refused. An empty
+    /// for code that does. It takes the memory of `layout().padded_total()` values, of which the fraction
+    /// [`padding_waste`](Layout::padding_waste) is padding; a stack of more than `most_bytes` is refused. An empty
     /// element becomes a slice of zeros, and a batch without elements becomes one element of shape (0, …, 0). Any
     /// element type; bit patterns are preserved. Respects equivalence up to the stored box: trailing zeros of elements
     /// become trailing zeros of slices. Cost: values read once, the stack written once; nothing if all shapes are
