@@ -43,8 +43,8 @@ impl Tensor<f16> {
     /// ```
     ///
     /// # Errors
-    /// [`TooLarge`](crate::Error::TooLarge) above the device's binding limit, [`OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`DeviceLost`](crate::Error::DeviceLost).
+    /// [`TooLarge`](crate::Error::TooLarge) above the device's binding limit,
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn to_f32(&self) -> Result<Tensor<f32>> {
         self.unary(Op::Convert(Convert::ToF32), &[])
     }
@@ -66,8 +66,8 @@ macro_rules! casts {
             /// ```
             ///
             /// # Errors
-            /// [`TooLarge`](crate::Error::TooLarge) above the device's binding limit, [`OutOfMemory`](crate::Error::OutOfMemory),
-            /// [`DeviceLost`](crate::Error::DeviceLost).
+            /// [`TooLarge`](crate::Error::TooLarge) above the device's binding limit,
+            /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
             pub fn $method(&self) -> Result<Tensor<$to>> {
                 let (from, to) = (<$from as Scalar>::DTYPE, <$to as Scalar>::DTYPE);
                 self.unary(Op::Cast(Cast { from, to }), &[])

@@ -116,8 +116,8 @@ impl Tensor<f32> {
     ///
     /// On ties the lowest lag wins. NaN propagates, with the lag of the first NaN. An empty side gives −∞ and
     /// `i32::MIN`. Cost: that of [`conv`](Self::conv) without writing its result; a GPU uses the direct method for a
-    /// pair that does not fit one transform. The value has the error bound of `conv`; if several lags are closer
-    /// together than that bound, any of them may be returned.
+    /// pair that does not fit one transform. The value has the error bound of `conv`; if the values of several lags
+    /// differ by less than that bound, any of these lags may be returned.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -131,7 +131,7 @@ impl Tensor<f32> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`conv`](Self::conv), except that the results are small.
+    /// Those of [`conv`](Self::conv), but size limits apply only to the small results.
     pub fn correlate_max(&self, other: &Tensor<f32>) -> Result<CorrelateMax> {
         self.meet("correlate_max", other)?.correlate_max()
     }
@@ -161,7 +161,7 @@ impl Tensor<f32> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`conv`](Self::conv), except that the results are small.
+    /// Those of [`conv`](Self::conv), but size limits apply only to the small results.
     pub fn sbd(&self, other: &Tensor<f32>) -> Result<Sbd> {
         self.meet("sbd", other)?.sbd()
     }

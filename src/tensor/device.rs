@@ -27,7 +27,7 @@ use crate::{Result, Tensor};
 /// use vsla::Device;
 ///
 /// let device = Device::auto();
-/// println!("{}", device.info()); // for instance: NVIDIA H100 80GB HBM3 (vulkan), the first adapter of the fastest kind
+/// println!("{}", device.info()); // e.g. NVIDIA H100 80GB HBM3 (vulkan), the first adapter of the fastest kind
 /// # assert!(!device.info().name.is_empty());
 /// ```
 #[derive(Clone)]
@@ -375,11 +375,11 @@ impl Device {
     ///
     /// | operation | count |
     /// | --- | --- |
-    /// | direct convolutions, `correlate_max`, `sbd` | m n per pair; with modes and strides, only the kept results count |
+    /// | direct convolutions, `correlate_max`, `sbd` | m n per pair; with modes and strides, those of the kept results |
     /// | convolutions by transforms of length L | 7½ L log₂ L for each convolution of that length |
     /// | `matmul` | m k n per pair, whichever kernel runs |
     /// | block-sparse products | the number of stored values, once for each column |
-    /// | `fft` and its relatives | 5 n log₂ n, half of that for real values; n² up to 64 values; for other lengths, the count of the convolution they take |
+    /// | `fft` and its relatives | 5 n log₂ n, half of that for real values; n² up to 64 values; other lengths count as their convolution |
     /// | `conv_matmul`, `kron_matmul` | the sum over all products of entries, direct or by transforms |
     /// | `eval` | the number of coefficients, once for each point |
     /// | others | the number of values read or written |

@@ -21,7 +21,8 @@ impl Tensor<f32> {
     /// ```
     ///
     /// # Errors
-    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn mean(&self) -> Result<Tensor<f32>> {
         self.along(Function::Mean, None, 0.0)
     }
@@ -248,7 +249,8 @@ impl Tensor<f32> {
     /// ```
     ///
     /// # Errors
-    /// [`Argument`](crate::Error::Argument) for an `epsilon` that is negative or not finite; those of [`sum_axis`](Self::sum_axis).
+    /// [`Argument`](crate::Error::Argument) for an `epsilon` that is negative or not finite; those of
+    /// [`sum_axis`](Self::sum_axis).
     pub fn layer_norm(&self, axis: usize, epsilon: f32) -> Result<Tensor<f32>> {
         check_epsilon("layer_norm", epsilon)?;
         self.along(Function::LayerNorm, Some(axis), epsilon)

@@ -179,7 +179,8 @@ impl<T: Float> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Argument`](Error::Argument) for |n| above 2²⁴; [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    /// [`Argument`](Error::Argument) for |n| above 2²⁴; [`OutOfMemory`](Error::OutOfMemory),
+    /// [`DeviceLost`](Error::DeviceLost).
     pub fn powi(&self, n: i32) -> Result<Tensor<T>> {
         match n.unsigned_abs() {
             // x⁰ is 1 even for NaN.
@@ -470,7 +471,8 @@ impl<T: Integer> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Argument`](Error::Argument) for n above 31; [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    /// [`Argument`](Error::Argument) for n above 31; [`OutOfMemory`](Error::OutOfMemory),
+    /// [`DeviceLost`](Error::DeviceLost).
     pub fn shift_left(&self, n: u32) -> Result<Tensor<T>> {
         self.map("shift_left", [places("shift_left", n)?, 0])
     }

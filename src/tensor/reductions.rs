@@ -21,7 +21,8 @@ impl<T: Real> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn sum(&self) -> Result<Tensor<T>> {
         self.reduce(Reduction::Sum)
     }
@@ -141,8 +142,9 @@ impl<T: Real> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`BatchSize`](crate::Error::BatchSize), [`Rank`](crate::Error::Rank), [`DeviceMismatch`](crate::Error::DeviceMismatch),
-    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    /// [`BatchSize`](crate::Error::BatchSize), [`Rank`](crate::Error::Rank),
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch), [`TooLarge`](crate::Error::TooLarge),
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn dot(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
         self.meet("dot", other)?.dot()
     }

@@ -134,7 +134,8 @@ impl<T: Real> ShapeMatrix<T> {
     /// ```
     ///
     /// # Errors
-    /// [`SizeOverflow`](Error::SizeOverflow), before any work; [`OutOfMemory`](Error::OutOfMemory); those of [`Device::upload`].
+    /// [`SizeOverflow`](Error::SizeOverflow), before any work; [`OutOfMemory`](Error::OutOfMemory); those of
+    /// [`Device::upload`].
     pub fn identity(
         device: &Device,
         sizes: impl IntoIterator<Item = usize>,

@@ -181,8 +181,8 @@ impl<T: Scalar> Tensor<T> {
     ///
     /// # Errors
     /// [`Shape`](crate::Error::Shape) with the first element whose extents do not fit; [`Rank`](crate::Error::Rank),
-    /// [`BatchSize`](crate::Error::BatchSize), [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`DeviceLost`](crate::Error::DeviceLost).
+    /// [`BatchSize`](crate::Error::BatchSize), [`TooLarge`](crate::Error::TooLarge),
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn broadcast(&self, layout: &Layout) -> Result<Tensor<T>> {
         if self.layout == *layout {
             return self.seen_as(layout);

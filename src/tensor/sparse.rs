@@ -171,7 +171,8 @@ impl<T: Float> BsrTensor<T> {
     /// for integers below 2²⁴. The bits of a product depend only on the topology and its own factors.
     ///
     /// [`f16`](struct@f16) products are summed in `f32` and each complete sum is rounded once, which takes one more
-    /// dispatch, as for [`Tensor::matmul`]. [`matmul_f32`](BsrTensor::matmul_f32) does not round.
+    /// dispatch; the remarks on `f16` in [`Tensor::matmul`] apply here too. [`matmul_f32`](BsrTensor::matmul_f32) does
+    /// not round.
     ///
     /// ```
     /// use vsla::{Bsr, Device, Ragged, Shape, Topology};
