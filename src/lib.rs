@@ -1,8 +1,8 @@
-//! Linear algebra on batches of tensors whose shapes differ, without padding: on any GPU through
-//! [WebGPU](https://www.w3.org/TR/webgpu/) (wgpu: Vulkan, Metal, DX12), and on the CPU.
+//! Linear algebra on batches of tensors whose shapes differ, without padding, on any GPU through
+//! [WebGPU](https://www.w3.org/TR/webgpu/) (wgpu: Vulkan, Metal, DX12) and on the CPU.
 //!
-//! A ragged batch lies packed end to end, values and offsets, and every operation costs what its elements cost: there
-//! is nothing to pad, to mask, or to throw away afterwards.
+//! A ragged batch stores its values packed end to end, with an array of offsets. The cost of an operation depends only
+//! on the values that exist: there is nothing to pad, to mask, or to discard afterwards.
 //!
 //! ```
 //! use vsla::{Device, Pairing, Ragged};
@@ -22,33 +22,34 @@
 //! ```
 //!
 //! # Where things are
-//! * [`Ragged`] is a batch on the host; [`Layout`] its shapes alone, shared and checked once.
-//! * [`Device`] is a GPU or the CPU, as a value; [`Tensor`] a batch on it, cheap to clone and immutable. Operations are
-//!   methods of [`Tensor`], and of [`Paired`] when the elements do not meet one by one.
-//! * [`Tensor::matmul`] multiplies matrices, each of its own extents; [`Paired::product`] their transposes, with what a
-//!   layer does to the results; [`BsrTensor::matmul`] by block-sparse ones.
-//! * [`Indices`] and [`Permutation`] say which rows and elements an operation takes; [`Topology`], [`Bsr`] and [`BsrTensor`]
-//!   are block-sparse matrices; [`ShapeMatrix`] is a matrix whose entries are vectors of any length.
-//! * [`io`] is files, [`Ragged::read`] and [`Ragged::write`], and interchange with other libraries.
-//! * [`pages::operations`] has every operation in a table, with what it respects and its tests; [`pages::coming_from`]
-//!   maps the ragged batches of PyTorch, TensorFlow, Awkward Array and FlashAttention to this.
-//! * [`Error`] is the only error. Whatever is wrong with the input is found before any work starts.
+//! * [`Ragged`] is a batch on the host. [`Layout`] holds only its shapes; it is shared and validated once.
+//! * [`Device`] is a handle to a GPU or to the CPU. [`Tensor`] is a batch on a device, immutable and cheap to clone.
+//!   Operations are methods of [`Tensor`], or of [`Paired`] when the elements of two batches are not paired one to one.
+//! * [`Tensor::matmul`] multiplies matrices of any mix of sizes. [`Paired::product`] adds transposes and a fused
+//!   epilogue (scale, bias, activation, residual). [`BsrTensor::matmul`] multiplies by block-sparse matrices.
+//! * [`Indices`] and [`Permutation`] select the rows and elements that an operation takes. [`Topology`], [`Bsr`] and
+//!   [`BsrTensor`] are block-sparse matrices. [`ShapeMatrix`] is a matrix whose entries are vectors of any length.
+//! * [`io`] covers files ([`Ragged::read`] and [`Ragged::write`]) and interchange with other libraries.
+//! * [`pages::operations`] tabulates every operation with its behaviour under trailing zeros (equivalence) and its
+//!   tests. [`pages::coming_from`] maps the ragged batches of PyTorch, TensorFlow, Awkward Array and FlashAttention to
+//!   this library.
+//! * [`Error`] is the only error type. Invalid input is rejected before any work starts.
 //!
 //! # What a call costs
-//! On a GPU a call checks, plans and records; nothing waits until something is read. The plan of an operation is kept
-//! with the layouts it was made for, so a second call on the same layouts plans nothing. Kernels come from a closed
-//! list (`kernels()`) and are compiled when first used.
+//! On a GPU, a call validates its input, plans and records work; nothing waits until you read a result. The device
+//! caches the plan of an operation under the layouts of its operands, so a second call on the same layouts plans
+//! nothing. The set of kernels is fixed (`kernels()` lists them), and each is compiled on first use.
 //!
 //! # Numerics
-//! Both devices compute f32 in f32, in a fixed order: two runs give the same bits, and an element's result does not
-//! depend on what else is in its batch. Integers wrap. NaN and infinity spread inside their own element only.
+//! Both devices compute f32 in f32, in a fixed order: two runs give the same bits, and the result of an element does
+//! not depend on the rest of its batch. Integers wrap. NaN and infinity spread only within their own element.
 //!
-//! A GPU may take subnormal numbers (below 2⁻¹²⁶ in f32) for 0, as operands and as results. So what multiplies an
-//! infinity by one of them makes NaN there and infinity on the CPU; copies, `neg` and conversions keep them on both.
+//! A GPU may flush subnormal numbers (below 2⁻¹²⁶ in f32) to 0, both operands and results. An infinity times a
+//! subnormal is then NaN on the GPU but infinity on the CPU. Copies, `neg` and conversions preserve subnormals on both.
 //!
 //! # Features
-//! * `gpu` (default): the GPU device. Without it the crate is a CPU library that does not depend on wgpu.
-//! * `ndarray`, `safetensors`, `serde`: [interchange](io#interchange) with these.
+//! * `gpu` (default): the GPU device. Without it, the crate is a CPU library that does not depend on wgpu.
+//! * `ndarray`, `safetensors`, `serde`: [interchange](io#interchange) with these crates.
 
 #![warn(missing_docs)]
 #![cfg_attr(
@@ -60,12 +61,12 @@
     )
 )]
 
-// The README's program runs as a test of the documentation.
+// Runs the README's program as a doc test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// Pages that are about no one item.
+/// Guides that do not belong to a single item.
 #[cfg(any(doc, doctest))]
 pub mod pages {
     #[doc = include_str!("../docs/coming-from.md")]

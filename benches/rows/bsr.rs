@@ -1,7 +1,11 @@
 //! Block-sparse products. What is counted is what is stored: zeros that no block holds are not work.
 
 use fastrand::Rng;
-use vsla::{Bsr, BsrTensor, Layout, Pairing, Ragged, Result, Shape, Tensor, Topology, f16, product::{Activation, BsrProduct}, scalar::Float};
+use vsla::{
+    Bsr, BsrTensor, Layout, Pairing, Ragged, Result, Shape, Tensor, Topology, f16,
+    product::{Activation, BsrProduct},
+    scalar::Float,
+};
 
 use crate::harness::{Bench, Check, Outcome, Spec};
 

@@ -1,6 +1,9 @@
 //! Convolutions of images with small filters, and polynomials at points.
 
-use vsla::{Layout, Pairing, Ragged, Result, Shape, conv::{ConvMethod, ConvMode}};
+use vsla::{
+    Layout, Pairing, Ragged, Result, Shape,
+    conv::{ConvMethod, ConvMode},
+};
 
 use crate::harness::{Bench, Check, Outcome, Spec};
 

@@ -3,7 +3,10 @@
 use std::time::Instant;
 
 use rayon::prelude::*;
-use vsla::{Pairing, Ragged, Result, Tensor, conv::{CorrelateMax, Sbd}};
+use vsla::{
+    Pairing, Ragged, Result, Tensor,
+    conv::{CorrelateMax, Sbd},
+};
 
 use crate::harness::{Bench, Check, Outcome, Spec, median};
 

@@ -3,7 +3,11 @@
 
 use gemm::Parallelism;
 use rayon::prelude::*;
-use vsla::{Layout, Pairing, Ragged, Result, Shape, Tensor, f16, product::{Activation, Product, Tier}, scalar::Float};
+use vsla::{
+    Layout, Pairing, Ragged, Result, Shape, Tensor, f16,
+    product::{Activation, Product, Tier},
+    scalar::Float,
+};
 
 use super::cpu::{Job, compare, cut};
 use crate::harness::{Bench, Check, Outcome, Spec};

@@ -2,7 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use vsla::{Layout, Pairing, Shape, Tensor, conv::{ConvChoice, ConvMethod, CostTable}};
+use vsla::{
+    Layout, Pairing, Shape, Tensor,
+    conv::{ConvChoice, ConvMethod, CostTable},
+};
 
 use crate::harness::{Bench, Outcome, Spec, Times, median};
 

@@ -7,7 +7,12 @@
 use std::io::{self, Write};
 
 use serde_json::Value;
-use vsla::{Complex32, Ragged, Shape, f16, batch::MAX_RANK, scalar::{DType, Scalar, f16_from_f64}};
+use vsla::{
+    Complex32, Ragged, Shape,
+    batch::MAX_RANK,
+    f16,
+    scalar::{DType, Scalar, f16_from_f64},
+};
 
 use crate::failure::{Failure, Result};
 

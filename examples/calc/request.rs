@@ -2,7 +2,13 @@
 
 use clap::ValueEnum;
 use serde_json::{Map, Value};
-use vsla::{Pairing, Ragged, Shape, batch::{MAX_RANK, Remainder}, conv::{ConvMethod, ConvMode}, product::Activation, scalar::DType};
+use vsla::{
+    Pairing, Ragged, Shape,
+    batch::{MAX_RANK, Remainder},
+    conv::{ConvMethod, ConvMode},
+    product::Activation,
+    scalar::DType,
+};
 
 use crate::batch::{Number, shown};
 use crate::device::Choice;

@@ -4,7 +4,10 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use vsla::{conv::{ConvChoice, HeterogeneityProfile}, device::DeviceInfo};
+use vsla::{
+    conv::{ConvChoice, HeterogeneityProfile},
+    device::DeviceInfo,
+};
 
 use crate::measure::Measured;
 

@@ -1,4 +1,4 @@
-//! Measuring what convolutions cost on a device.
+//! Measurement of a device's convolution costs.
 
 use std::time::{Duration, Instant};
 
@@ -7,20 +7,20 @@ use crate::Result;
 use crate::ops::conv::choice::{ConvMethod, CostTable, Costs};
 use crate::ragged::{Layout, Pairing, Shape};
 
-/// Work of one measured call, in nanoseconds as the table so far predicts it.
+/// The work of one measured call, in nanoseconds as predicted by the current table.
 const WORK: f64 = 3e6;
-/// Values of an operand at most, on a CPU and on a GPU: more than its caches hold.
+/// The most values in an operand, on a CPU and on a GPU: more than their caches hold.
 const VALUES: [usize; 2] = [1 << 22, 1 << 24];
-/// A call is repeated for so long, and so often at least; the fastest counts.
+/// Each call is repeated for at least `TIME` and at least `RUNS` times; the fastest run counts.
 const TIME: Duration = Duration::from_millis(8);
 const RUNS: usize = 3;
 
 impl Device {
-    /// Measures what convolutions cost on this device now: takes less than a second once the kernels are compiled.
+    /// Measures the current cost of convolutions on this device, in less than a second once the kernels are compiled.
     ///
-    /// The result is a plain value, to be printed, saved, and used by [`with_costs`](Self::with_costs). It depends on
-    /// what else the machine does. With a table of one's own Auto may take other methods than elsewhere, so results may
-    /// differ from those of other machines, within their error bounds.
+    /// The result is a plain value that you can print, save, and pass to [`with_costs`](Self::with_costs). It depends
+    /// on what else the machine is doing. With a calibrated table, Auto may choose other methods than on other
+    /// machines, so results may differ from theirs, within their error bounds.
     ///
     /// ```no_run
     /// # use vsla::Device;
@@ -40,7 +40,7 @@ impl Device {
         costs.item = 0.0;
         costs.item = self.pair(&costs, (1, 1), ConvMethod::Direct)?;
 
-        // Mostly multiply-adds, and as few as there can be: two equations for two unknowns.
+        // One shape is dominated by multiply-adds, the other has as few as possible: two equations in two unknowns.
         let shapes = [(2048, 448), (1 << 14, 1)];
         let [(s, x, y), (t, z, w)] = shapes.map(|(m, n)| {
             let (results, multiply_adds) = self.costs().direct_work(m as u64, n as u64);
@@ -61,7 +61,7 @@ impl Device {
         Ok(CostTable::of(engine, costs))
     }
 
-    /// What a worker takes for one of very many pairs.
+    /// The time that one worker takes per pair, out of very many pairs.
     fn pair(&self, costs: &Costs, (m, n): (usize, usize), method: ConvMethod) -> Result<f64> {
         let workers = costs.workers;
         let known = self.costs().choose(m as u64, n as u64, method);
@@ -73,7 +73,7 @@ impl Device {
         Ok(time.max(0.0) * workers as f64 / pairs as f64)
     }
 
-    /// The time of a call that convolves so many pairs.
+    /// The time of a call that convolves this many pairs.
     fn nanoseconds(&self, pairs: usize, (m, n): (usize, usize), method: ConvMethod) -> Result<f64> {
         let ones = |length| -> Result<Tensor<f32>> {
             self.full(&Layout::uniform(pairs, Shape::new(&[length])?)?, 1.0)
@@ -85,7 +85,7 @@ impl Device {
             .method(method);
         let call = || -> Result<Tensor<f32>> {
             let result = pair.conv()?;
-            // Waits for it.
+            // The download waits for the result.
             result.elements(0..1)?.download_blocking()?;
             Ok(result)
         };

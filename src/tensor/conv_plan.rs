@@ -1,4 +1,4 @@
-//! Convolution with kernels that are transformed once.
+//! Convolution with kernels whose spectra are computed once.
 
 use num_complex::Complex32;
 
@@ -9,12 +9,13 @@ use crate::ops::conv::cached_spectra::{Mode, Spectra};
 use crate::ragged::{Layout, Pairs};
 use crate::{Error, Result};
 
-/// Kernels whose spectra are kept, and which signal meets which: what [`Paired::conv_plan`] makes.
+/// Kernels with precomputed spectra, and the pairing of signals with them, created by [`Paired::conv_plan`].
 ///
-/// Where kernels are shared by many signals, or meet new signals again and again, it saves their transforms, and a GPU
-/// keeps a spectrum in registers for several signals. Always by transforms, whatever the lengths: a kernel of n values
-/// takes blocks of a length L of its own, at least 2 n and 512; on a GPU a power of two up to 8192, and longer kernels
-/// are cut into parts of 4096 values. Memory: about 8 bytes for every value of L / 2, for each kernel or part.
+/// If many signals share kernels, or new signals use the same kernels again and again, a plan saves the transforms of
+/// the kernels, and a GPU keeps a spectrum in registers for several signals. A plan always uses transforms, whatever
+/// the lengths: the block length L for a kernel of n values depends only on n, and is at least 2 n and 512. On a GPU, L
+/// is a power of two up to 8192, and longer kernels are cut into parts of 4096 values. Memory: about 8 bytes for every
+/// value of L / 2, for each kernel or part.
 ///
 /// ```
 /// use vsla::{Device, Pairing, Ragged};
@@ -28,7 +29,7 @@ use crate::{Error, Result};
 /// for (got, expected) in echo.iter().zip(&expected) {
 ///     assert!(got.iter().zip(expected).all(|(x, y)| (x - y).abs() < 1e-5));
 /// }
-/// // New signals, with the same kernels: 4 results of the first pair now.
+/// // New signals with the same kernels: the first pair now has 4 results.
 /// let others = device.upload(&Ragged::from_rows([vec![1.0f32, 0.0, 1.0], vec![2.0, 3.0]])?)?;
 /// assert_eq!(plan.conv(&others)?.layout().length(0), 4);
 /// # Ok::<(), vsla::Error>(())
@@ -42,12 +43,12 @@ pub struct ConvPlan {
 }
 
 impl Paired<'_, f32> {
-    /// Transforms the right operand's elements, for convolutions of the left one's with them: see [`ConvPlan`].
+    /// Transforms the elements of the right operand, to convolve those of the left operand with them: see [`ConvPlan`].
     ///
-    /// Rank 1. Cost: a transform a kernel.
+    /// Rank 1. Cost: one transform per kernel. [`method`](Self::method) is ignored.
     ///
     /// # Errors
-    /// [`Rank`](Error::Rank) unless both are of rank 1; [`SizeOverflow`](Error::SizeOverflow),
+    /// [`Rank`](Error::Rank) unless both batches have rank 1; [`SizeOverflow`](Error::SizeOverflow),
     /// [`TooLarge`](Error::TooLarge), [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn conv_plan(&self) -> Result<ConvPlan> {
         let (signals, kernels) = self.layouts();
@@ -64,24 +65,26 @@ impl Paired<'_, f32> {
 }
 
 impl ConvPlan {
-    /// [`conv`](Tensor::conv) of every pair: m + n − 1 results, none where a side is empty.
+    /// The convolution of every pair, as [`conv`](Tensor::conv): m + n − 1 results, none if a side is empty.
     ///
-    /// The signals may be others than those that the plan was made with, of any lengths, but as many. In the pairing's
-    /// order. A NaN or an infinity spreads over the results of the blocks that it meets, of its own pair.
+    /// The signals may differ from those that the plan was made with, and may have any lengths, but there must be as
+    /// many. Results are in the pairing's order. A NaN or an infinity spreads over the results of the blocks that it
+    /// enters, within its own pair.
     ///
-    /// Cost: two transforms of L values for every L − n + 1 results (four on a GPU, for every 4096 and a part, where
-    /// the kernel is longer: one for each part and one back). Error: |error| ≤ 1.5 log₂ L · u · ‖a‖₂ ‖b‖₂, √2 times
+    /// Cost: two transforms of L values for every L − n + 1 results. On a GPU, a kernel in parts takes one transform
+    /// for each part and one back for every 4096 results. Error: |error| ≤ 1.5 log₂ L · u · ‖a‖₂ ‖b‖₂, and √2 times
     /// that for a kernel in parts.
     ///
     /// # Errors
-    /// [`BatchSize`](Error::BatchSize) where there are more or fewer signals than in the plan, and those of
+    /// [`BatchSize`](Error::BatchSize) unless there are as many signals as in the plan, and those of
     /// [`conv`](Tensor::conv).
     pub fn conv(&self, signals: &Tensor<f32>) -> Result<Tensor<f32>> {
         self.apply(signals, Mode::Full)
     }
 
-    /// The first m results of every pair, m the length of the signal: result q is `Σ_j a_{q−j} b_j` for j ≤ q, a filter
-    /// that only looks back. In all else like [`conv`](Self::conv).
+    /// The first m results of every pair, where m is the length of the signal.
+    ///
+    /// Result q is `Σ_j a_{q−j} b_j` for j ≤ q: a causal filter. Otherwise like [`conv`](Self::conv).
     ///
     /// # Errors
     /// Those of [`conv`](Self::conv).

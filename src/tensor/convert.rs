@@ -1,4 +1,4 @@
-//! Between types of numbers.
+//! Conversions between number types.
 
 use half::f16;
 
@@ -10,10 +10,10 @@ use crate::ops::convert::Convert;
 use crate::ragged::Scalar;
 
 impl Tensor<f32> {
-    /// Every value rounded to the nearest `f16`, ties to even: half the memory, 11 bits of precision.
+    /// Rounds every value to the nearest `f16`, ties to even: half the memory, 11 bits of precision.
     ///
-    /// From ±65,520 on the result is ±∞; below 2⁻¹⁴ precision is lost, and below 2⁻²⁵ everything. NaN stays NaN, of its
-    /// sign. The same bits on every device. Cost: values read once, written once.
+    /// From ±65,520 on, the result is ±∞. Below 2⁻¹⁴ precision is lost, and below 2⁻²⁵ the result is 0. NaN stays NaN
+    /// and keeps its sign. Every device gives the same bits. Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, f16};
@@ -31,7 +31,9 @@ impl Tensor<f32> {
 }
 
 impl Tensor<f16> {
-    /// Every value as an `f32`, exactly. Cost: values read once, written once.
+    /// Converts every value to `f32`, exactly.
+    ///
+    /// Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, f16};
@@ -41,20 +43,20 @@ impl Tensor<f16> {
     /// ```
     ///
     /// # Errors
-    /// [`TooLarge`](crate::Error::TooLarge) above the device's binding limit, [`OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`DeviceLost`](crate::Error::DeviceLost).
+    /// [`TooLarge`](crate::Error::TooLarge) above the device's binding limit,
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn to_f32(&self) -> Result<Tensor<f32>> {
         self.unary(Op::Convert(Convert::ToF32), &[])
     }
 }
 
-/// Conversions by `ops::cast`: from, method, to, formula, what is to be known, an example.
+/// Conversions by `ops::cast`: source type, method, target type, description, example.
 macro_rules! casts {
     ($($from:ident fn $method:ident() $to:ident $what:literal $x:literal => $y:literal;)*) => {$(
         impl Tensor<$from> {
             #[doc = $what]
             ///
-            /// The same on every device. Cost: values read once, written once.
+            /// Every device gives the same result. Cost: values read once, written once.
             ///
             /// ```
             /// # use vsla::{Device, Ragged, f16};
@@ -64,8 +66,8 @@ macro_rules! casts {
             /// ```
             ///
             /// # Errors
-            /// [`TooLarge`](crate::Error::TooLarge) above the device's binding limit, [`OutOfMemory`](crate::Error::OutOfMemory),
-            /// [`DeviceLost`](crate::Error::DeviceLost).
+            /// [`TooLarge`](crate::Error::TooLarge) above the device's binding limit,
+            /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
             pub fn $method(&self) -> Result<Tensor<$to>> {
                 let (from, to) = (<$from as Scalar>::DTYPE, <$to as Scalar>::DTYPE);
                 self.unary(Op::Cast(Cast { from, to }), &[])

@@ -53,7 +53,7 @@ impl<T: Real> Convolution<'_, T> {
         }
     }
 
-    /// Keeps a part of the results, on every axis.
+    /// Selects which results are kept, on every axis.
     ///
     /// ```
     /// use vsla::{Device, Pairing, Ragged, conv::ConvMode};
@@ -76,11 +76,12 @@ impl<T: Real> Convolution<'_, T> {
         with
     }
 
-    /// Keeps every s-th result of the [`mode`](Self::mode), the first one among them; a stride for each axis. The direct
-    /// method computes only the results that are kept.
+    /// Keeps every s-th result of the [`mode`](Self::mode), starting with the first: one stride for each axis.
     ///
-    /// A stride of 0, or another number of strides than of axes, none too, is refused when it is used:
-    /// [`Stride`](crate::Error::Stride).
+    /// The direct method computes only the kept results.
+    ///
+    /// A stride of 0, or a number of strides (including none) that differs from the number of axes, gives
+    /// [`Stride`](crate::Error::Stride) when the pairs are convolved.
     ///
     /// ```
     /// use vsla::{Device, Pairing, Ragged, Shape, conv::ConvMode};
@@ -136,12 +137,13 @@ impl<T: Real> Convolution<'_, T> {
         }
     }
 
-    /// What [`conv`](Self::conv) will do: how many pairs by which method, and how long that should take. Nothing runs.
+    /// Reports what [`conv`](Self::conv) will do, without running it: how many pairs use which method, and the predicted
+    /// time.
     ///
-    /// A pair's method depends on its own two shapes, on the device's [`CostTable`](crate::conv::CostTable), and on
-    /// [`method`](Self::method), [`mode`](Self::mode) and [`stride`](Self::stride): never on other pairs. Of boxes, the
-    /// length is that of the transforms of the vectors that stand for them. [`correlate`](Self::correlate) does the
-    /// same. Cost: some 20 ns a pair on the host.
+    /// The method of a pair depends on its own two shapes, on the device's [`CostTable`](crate::conv::CostTable), and on
+    /// [`method`](Self::method), [`mode`](Self::mode) and [`stride`](Self::stride), but never on other pairs. For boxes,
+    /// the reported length is that of the transforms of the boxes laid out as vectors. [`correlate`](Self::correlate)
+    /// makes the same choice. Cost: about 20 ns per pair on the host.
     ///
     /// ```
     /// # use vsla::{Device, Pairing, Ragged, conv::ConvMethod};

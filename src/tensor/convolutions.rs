@@ -1,55 +1,62 @@
-//! Convolution, correlation, and the search for the best lag.
+//! Convolution, cross-correlation, and the search for the best lag.
 
 use super::{Convolution, Paired, Tensor};
 use crate::Result;
 use crate::ops::conv::choice::{ConvChoice, ConvMethod, Window};
 use crate::ragged::Real;
 
-/// The largest value of each pair's cross-correlation, and where it is. Made by [`Tensor::correlate_max`].
+/// The largest value of each pair's cross-correlation, and its lag.
+///
+/// Returned by [`Tensor::correlate_max`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CorrelateMax {
-    /// max_k (a ⋆ b)_k, one value a pair; −∞ where a side is empty.
+    /// max_k (a ⋆ b)_k, one value per pair; −∞ if a side is empty.
     pub value: Tensor<f32>,
-    /// The lag k where it is, the least one of equals; `i32::MIN` where a side is empty.
+    /// The lag k of the maximum, the least one on ties; `i32::MIN` if a side is empty.
     pub lag: Tensor<i32>,
 }
 
-/// The shape-based distance of each pair, and the lag that gives it. Made by [`Tensor::sbd`].
+/// The shape-based distance of each pair, and the lag that gives it.
+///
+/// Returned by [`Tensor::sbd`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Sbd {
-    /// The distance, from 0 (one is a shifted, scaled copy of the other) to 2; one value a pair.
+    /// The distance, one value per pair: from 0, where one is a shifted, scaled copy of the other, to 2.
     pub distance: Tensor<f32>,
-    /// The lag k by which b must be shifted; `i32::MIN` where a side is empty.
+    /// The lag k by which b must be shifted; `i32::MIN` if a side is empty.
     pub lag: Tensor<i32>,
 }
 
 impl<T: Real> Tensor<T> {
-    /// The convolution `(a * b)_q = Σ_j a_{q−j} b_j`, element by element: m + n − 1 values, and with index vectors for
-    /// q and j the same of boxes of two or three axes, m + n − 1 on each.
+    /// The convolution `(a * b)_q = Σ_j a_{q−j} b_j`, element by element: m + n − 1 values.
     ///
-    /// Polynomial multiplication, of as many variables as there are axes: commutative, with unit `[1]`, and well
-    /// defined up to trailing zeros. An empty side gives an empty result, of shape (0, …, 0). Integers wrap. A NaN or
-    /// an infinity spreads over the result of its own pair, also to values it does not meet, and to no other pair.
-    /// [`Convolution::mode`](crate::conv::Convolution::mode) and [`Convolution::stride`](crate::conv::Convolution::stride) keep a part of the results: which part depends on the extents that elements
-    /// carry.
+    /// For boxes of two or three axes, q and j are index vectors, and each axis has m + n − 1 values.
     ///
-    /// Each pair of f32 is convolved directly, by transforms of its own length or by blocks of them, whichever is
-    /// cheapest for its two lengths ([`ConvMethod`](crate::conv::ConvMethod)); [`Convolution::method`](crate::conv::Convolution::method) forces one and
-    /// [`Paired::conv_choice`] says what would be done. Integers are convolved directly.
+    /// This is polynomial multiplication, in as many variables as there are axes: commutative, with unit `[1]`, and
+    /// well defined up to trailing zeros. If a side is empty, the result is empty, of shape (0, …, 0). Integers wrap. A
+    /// NaN or an infinity may spread over the whole result of its pair, including values that it is not a factor of,
+    /// but not to other pairs. [`Paired::mode`] and [`Paired::stride`] keep part of the results; which part depends on
+    /// the stored extents of the elements.
     ///
-    /// Cost: m·n multiply-adds directly; about 15 L log₂ L operations by transforms of L ≥ m + n − 1 values. Error
-    /// bound: directly, |error| ≤ γ_h Σ|a_i b_j| with h = 37 + ⌈min(m, n) / 128⌉, exact while integers stay below 2²⁴;
+    /// Each f32 pair is convolved directly, by transforms of its own length, or by overlap-save in blocks, whichever is
+    /// cheapest for its two lengths ([`ConvMethod`](crate::ConvMethod)). [`Paired::method`] forces a method, and
+    /// [`Paired::conv_choice`] reports the choice. Integers are always convolved directly.
+    ///
+    /// Cost: m·n multiply-adds directly; about 15 L log₂ L operations by transforms of L ≥ m + n − 1 values. On a GPU,
+    /// transforms up to L = 8192, which the blocks use, read the operands once and write the result once; longer ones,
+    /// up to L = 2²³, take six to nine passes, with up to 256 MiB of scratch for all pairs. For even longer pairs both
+    /// operands are cut into blocks, and each sum is rounded once more for each block of the shorter operand. A pair
+    /// with up to 4 values on one side is convolved directly.
+    ///
+    /// Error bound: directly, |error| ≤ γ_h Σ|a_i b_j| with h = 37 + ⌈min(m, n) / 128⌉, exact for integers below 2²⁴;
     /// by transforms of length L, |error| ≤ 1.5 log₂ L · u · ‖a‖₂ ‖b‖₂ with u = 2⁻²⁴, the same for all values of a
-    /// pair. On a GPU transforms up to L = 8192, which blocks are made by, read the operands once and write the result
-    /// once; above, up to L = 2²³, in six to nine passes, with up to 256 MiB of scratch for all pairs. Pairs that are
-    /// longer still go by blocks of both operands, and each sum is rounded once more for each block of the shorter one.
-    /// With up to 4 values on one side a pair is direct.
+    /// pair.
     ///
-    /// Boxes, and what modes and strides keep: directly, for each kept result as many multiply-adds as values meet, h =
-    /// 168 + ⌈t / 128⌉ for t of them; by the transforms above of the two boxes as vectors, with rows of up to m + n − 1
-    /// values, from which what is kept is copied.
+    /// For boxes, and with a mode or a stride, the direct method takes one multiply-add for each pair of overlapping
+    /// values and each kept result, with h = 168 + ⌈t / 128⌉ for t of them. The transforms above apply to the two boxes
+    /// laid out as vectors, with rows of up to m + n − 1 values, and the kept results are copied from their result.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -69,9 +76,10 @@ impl<T: Real> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Rank`](crate::Error::Rank) unless both are of one rank, 1 to 3; [`BatchSize`](crate::Error::BatchSize),
-    /// [`DeviceMismatch`](crate::Error::DeviceMismatch), [`SizeOverflow`](crate::Error::SizeOverflow) with the element whose result
-    /// does not fit, [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Rank`](crate::Error::Rank) unless both batches have the same rank, 1 to 3;
+    /// [`BatchSize`](crate::Error::BatchSize), [`DeviceMismatch`](crate::Error::DeviceMismatch),
+    /// [`SizeOverflow`](crate::Error::SizeOverflow) with the element whose result does not fit,
+    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn conv(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
         self.meet("conv", other)?.conv()
@@ -79,9 +87,9 @@ impl<T: Real> Tensor<T> {
 
     /// The cross-correlation `(a ⋆ b)_k = Σ_i a_{i+k} b_i` for k = −(n−1) … m−1 on each axis, element by element.
     ///
-    /// Value q of the result belongs to lag k = q − (n − 1). It is `a * reverse(b)`, b reversed along every axis, and
-    /// shares the properties, cost and bound of [`conv`](Self::conv), except that trailing zeros of b shift the lags'
-    /// places.
+    /// Value q of the result belongs to lag k = q − (n − 1). The result equals `a * reverse(b)`, with b reversed along
+    /// every axis, and has the properties, cost and bound of [`conv`](Self::conv), except that trailing zeros of b
+    /// shift the positions of the lags.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -100,11 +108,13 @@ impl<T: Real> Tensor<T> {
 }
 
 impl Tensor<f32> {
-    /// The largest value of the cross-correlation and its lag, element by element; no other lag is stored.
+    /// Finds the largest value of the cross-correlation and its lag, element by element, without storing the other
+    /// lags.
     ///
-    /// Ties take the lowest lag. NaN propagates, with its first lag. An empty side gives −∞ and `i32::MIN`. Cost: as
-    /// [`conv`](Self::conv), without its result; on a GPU directly where a pair does not fit one transform. The value
-    /// has conv's error bound; where several lags are nearer to each other than that, any of them may be returned.
+    /// On ties the lowest lag wins. NaN propagates, with the lag of the first NaN. An empty side gives −∞ and
+    /// `i32::MIN`. Cost: that of [`conv`](Self::conv) without writing its result; a GPU uses the direct method for a
+    /// pair that does not fit one transform. The value has the error bound of `conv`; if the values of several lags
+    /// differ by less than that bound, any of these lags may be returned.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -118,22 +128,23 @@ impl Tensor<f32> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`conv`](Self::conv), but the results are small.
+    /// Those of [`conv`](Self::conv), but size limits apply only to the small results.
     pub fn correlate_max(&self, other: &Tensor<f32>) -> Result<CorrelateMax> {
         self.meet("correlate_max", other)?.correlate_max()
     }
 
-    /// The shape-based distance `1 − max_k (a ⋆ b)_k / (‖a‖ ‖b‖)`, and its lag, element by element.
+    /// The shape-based distance `1 − max_k (a ⋆ b)_k / (‖a‖ ‖b‖)` and its lag, element by element.
     ///
-    /// From Paparrizos and Gravano, "k-Shape: Efficient and Accurate Clustering of Time Series", SIGMOD 2015. It does
-    /// not change when a series is scaled by a positive factor or, up to its ends, shifted. A series of zeros, or an
-    /// empty one, is at distance 1 from everything; NaN propagates.
+    /// From Paparrizos and Gravano, "k-Shape: Efficient and Accurate Clustering of Time Series", SIGMOD 2015. The
+    /// distance does not change if a series is scaled by a positive factor or, apart from effects at its ends, shifted.
+    /// A series of zeros, or an empty one, has distance 1 from everything; NaN propagates.
     ///
-    /// The formula cancels where shapes are alike. There the distance is taken from the residual ‖â − c·b̂‖² = 1 − c²
-    /// of the series scaled to unit norm, at the best lag and at those f32 cannot tell from it. For series of up to
-    /// 4,096 values, of any finite scale and offset, it agrees with f64 to 1e-6, and to 1e-8 where it is below 1e-4.
+    /// The formula suffers from cancellation where shapes are alike. The distance is then computed from the residual ‖â
+    /// − c·b̂‖² = 1 − c² of the series scaled to unit norm, at the best lag and at the lags that f32 cannot distinguish
+    /// from it. For series of up to 4,096 values, of any finite scale and offset, it agrees with f64 to 1e-6, and to
+    /// 1e-8 where it is below 1e-4.
     ///
-    /// Cost: as [`correlate_max`](Self::correlate_max), and copies of both batches.
+    /// Cost: that of [`correlate_max`](Self::correlate_max), plus copies of both batches.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -147,7 +158,7 @@ impl Tensor<f32> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`conv`](Self::conv), but the results are small.
+    /// Those of [`conv`](Self::conv), but size limits apply only to the small results.
     pub fn sbd(&self, other: &Tensor<f32>) -> Result<Sbd> {
         self.meet("sbd", other)?.sbd()
     }

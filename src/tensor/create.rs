@@ -1,4 +1,4 @@
-//! Batches that are made on a device.
+//! Batches created on a device.
 
 use super::run::Call;
 use super::{Device, Tensor};
@@ -8,7 +8,7 @@ use crate::ops::map::Full;
 use crate::ragged::{Layout, Scalar};
 
 impl Device {
-    /// A batch whose values all are `value`, made on the device.
+    /// Creates a batch filled with `value`, on the device.
     ///
     /// ```
     /// # use vsla::{Device, Layout};
@@ -20,7 +20,7 @@ impl Device {
     /// # Errors
     /// Those of [`upload`](Self::upload).
     pub fn full<T: Scalar>(&self, layout: &Layout, value: T) -> Result<Tensor<T>> {
-        // Whole words: a half is there twice.
+        // Kernels take whole 32-bit words, so an f16 is repeated.
         let times = T::DTYPE.words(1) * 4 / T::DTYPE.size();
         let scalar: Vec<u32> = bytemuck::pod_collect_to_vec(&[value; 2][..times]);
         let full = Full {

@@ -1,4 +1,4 @@
-//! Devices as values.
+//! Handles to the CPU and to GPUs.
 
 mod info;
 
@@ -21,22 +21,22 @@ use crate::plan::{Matrices, PlanCache};
 use crate::ragged::{Layout, Ragged, Scalar};
 use crate::{Result, Tensor};
 
-/// A machine that holds tensors and computes with them: the CPU, or a GPU through wgpu. Cheap to clone.
+/// A handle to the CPU or to a GPU (through wgpu), which holds tensors and computes with them. Cheap to clone.
 ///
 /// ```
 /// use vsla::Device;
 ///
 /// let device = Device::auto();
-/// println!("{}", device.info()); // for instance: NVIDIA H100 80GB HBM3 (vulkan), the first adapter of the fastest kind
+/// println!("{}", device.info()); // e.g. NVIDIA H100 80GB HBM3 (vulkan), the first adapter of the fastest kind
 /// # assert!(!device.info().name.is_empty());
 /// ```
 #[derive(Clone)]
 pub struct Device {
     backend: Backend,
     costs: Arc<CostTable>,
-    /// What was planned for the backend, whatever the costs.
+    /// Plans cached for this backend, shared by handles with different cost tables.
     plans: Arc<PlanCache<Op>>,
-    /// Multiply-adds of one operation at most.
+    /// The most multiply-adds that a single operation may take.
     allowed: u64,
 }
 
@@ -54,10 +54,10 @@ impl fmt::Debug for Device {
 }
 
 impl Device {
-    /// A real GPU when there is one, and the CPU otherwise; [`info`](Self::info) says which and why.
+    /// Opens a real GPU if there is one, and the CPU otherwise; [`info`](Self::info) says which one, and why.
     ///
-    /// Software rasterisers are passed over: this library's CPU device is faster. To use one all the same, name it in
-    /// the environment (`WGPU_ADAPTER_NAME=llvmpipe`) or open it with [`Device::gpu`].
+    /// Software rasterisers are skipped, because this library's CPU device is faster. To use one anyway, name it in the
+    /// environment (`WGPU_ADAPTER_NAME=llvmpipe`) or open it with [`Device::gpu`].
     pub fn auto() -> Device {
         #[cfg(feature = "gpu")]
         {
@@ -108,17 +108,17 @@ impl Device {
         }
     }
 
-    /// Opens a GPU, a software one when there is no other.
+    /// Opens a GPU, or a software adapter if there is no other.
     ///
     /// # Errors
-    /// [`NoDevice`](crate::Error::NoDevice) when there is no adapter, or none of the name asked for; [`Argument`](crate::Error::Argument) for
-    /// 0 workgroups in a dimension.
+    /// [`NoDevice`](crate::Error::NoDevice) when there is no adapter, or none with the requested name;
+    /// [`Argument`](crate::Error::Argument) for 0 workgroups in a dimension.
     #[cfg(feature = "gpu")]
     pub fn gpu(options: GpuOptions) -> Result<Device> {
         pollster::block_on(Device::gpu_async(options))
     }
 
-    /// [`Device::gpu`] for an executor.
+    /// The async version of [`Device::gpu`].
     ///
     /// # Errors
     /// Those of [`Device::gpu`].
@@ -127,7 +127,7 @@ impl Device {
         Ok(Device::on_gpu(gpu::open(&options).await?))
     }
 
-    /// Every device of this machine: GPU adapters, the preferred one first, then the CPU.
+    /// Lists every device of this machine: GPU adapters, the preferred one first, then the CPU.
     pub fn list() -> Vec<DeviceInfo> {
         let cpu = DeviceInfo {
             reason: String::new(),
@@ -145,26 +145,26 @@ impl Device {
         vec![cpu]
     }
 
-    /// Works on the application's own wgpu device, in its queue.
+    /// Uses the application's own wgpu device and queue.
     ///
-    /// The device's error and loss callbacks are single, and stay the application's: errors of this library's work are
-    /// caught in error scopes, and a loss shows in the next call that waits.
+    /// A wgpu device has only one error callback and one loss callback, and both remain the application's. Error scopes
+    /// catch the errors of this library's work, and the next call that waits reports a lost device.
     ///
-    /// No features are needed, and no more than WebGPU's default limits, `wgpu::Limits::default()`: 8 storage
-    /// buffers and a uniform one of 128 bytes with a dynamic offset, in one bind group of 9 bindings; workgroups of
-    /// 256 invocations in x and of 16 KiB; buffers of 16 MiB, for transfers. The size of storage bindings limits
-    /// that of tensors. With higher limits, and with `SHADER_F16`, `SUBGROUP` and
-    /// `EXPERIMENTAL_COOPERATIVE_MATRIX`, there are faster kernels; with `TIMESTAMP_QUERY`, times of
+    /// This needs no features, and no more than WebGPU's default limits, `wgpu::Limits::default()`: 8 storage buffers
+    /// and one uniform buffer of 128 bytes with a dynamic offset, in one bind group of 9 bindings; workgroups of 256
+    /// invocations in x, with 16 KiB of memory; buffers of 16 MiB, for transfers. The maximum size of a storage binding
+    /// limits the size of a tensor. Higher limits, and the features `SHADER_F16`, `SUBGROUP` and
+    /// `EXPERIMENTAL_COOPERATIVE_MATRIX`, enable faster kernels; `TIMESTAMP_QUERY` enables the times of
     /// [`profile`](Self::profile).
     ///
-    /// Waits until the device has done what was submitted to it, which is how the queue is recognised. wgpu calls
-    /// the application's callbacks (of `map_async` and the like) from within submissions, also from those of this
-    /// library: they must not call it back.
+    /// The call waits until the device has finished all work submitted to it, which is how it verifies that the queue
+    /// belongs to the device. wgpu runs the application's callbacks (from `map_async`, for example) inside submissions,
+    /// including those of this library: a callback must not call this library.
     ///
     /// # Errors
-    /// [`Unsupported`](crate::Error::Unsupported) names every limit that is too low, or says that the queue is another
-    /// device's, or the adapter not the device's own. [`DeviceLost`](crate::Error::DeviceLost);
-    /// [`OutOfMemory`](crate::Error::OutOfMemory) or [`Gpu`](crate::Error::Gpu) when the device cannot make a buffer.
+    /// [`Unsupported`](crate::Error::Unsupported) lists every limit that is too low, or says that the queue belongs to
+    /// another device or that the adapter is not the device's own. [`DeviceLost`](crate::Error::DeviceLost);
+    /// [`OutOfMemory`](crate::Error::OutOfMemory) or [`Gpu`](crate::Error::Gpu) when the device cannot create a buffer.
     #[cfg(feature = "gpu")]
     pub fn from_wgpu(
         adapter: &wgpu::Adapter,
@@ -175,7 +175,7 @@ impl Device {
         Ok(Device::on_gpu(gpu))
     }
 
-    /// The wgpu device and queue behind a GPU device; `None` for the CPU.
+    /// The underlying wgpu device and queue; `None` for the CPU.
     #[cfg(feature = "gpu")]
     pub fn wgpu(&self) -> Option<(&wgpu::Device, &wgpu::Queue)> {
         match &self.backend {
@@ -184,7 +184,7 @@ impl Device {
         }
     }
 
-    /// What the device is, why it was taken, and how many kernels it has compiled.
+    /// Describes the device: its properties, why it was chosen, and how many kernels it has compiled.
     pub fn info(&self) -> DeviceInfo {
         match &self.backend {
             Backend::Cpu(cpu) => DeviceInfo {
@@ -217,7 +217,7 @@ impl Device {
         }
     }
 
-    /// Whether this is a GPU, software ones included.
+    /// Whether this is a GPU, including a software adapter.
     pub fn is_gpu(&self) -> bool {
         match &self.backend {
             Backend::Cpu(_) => false,
@@ -226,7 +226,7 @@ impl Device {
         }
     }
 
-    /// What it multiplies f16 by.
+    /// The cooperative matrices that the device multiplies f16 with.
     pub(super) fn matrices(&self) -> Option<Matrices> {
         match &self.backend {
             Backend::Cpu(_) => None,
@@ -235,7 +235,7 @@ impl Device {
         }
     }
 
-    /// Whether it runs kernels of the native tier.
+    /// Whether the device runs kernels of the native tier.
     pub(super) fn is_native(&self) -> bool {
         match &self.backend {
             Backend::Cpu(_) => false,
@@ -247,7 +247,7 @@ impl Device {
         }
     }
 
-    /// What a GPU has for transforms.
+    /// The limits of a GPU that matter to FFTs; `None` on the CPU.
     fn room(&self) -> Option<FftLimits> {
         match &self.backend {
             Backend::Cpu(_) => None,
@@ -259,7 +259,7 @@ impl Device {
         }
     }
 
-    /// The most bytes of one tensor, where that is not all the memory there is.
+    /// The largest size of a tensor in bytes; `None` where only memory limits it.
     fn binding(&self) -> Option<u64> {
         match &self.backend {
             Backend::Cpu(_) => None,
@@ -268,7 +268,7 @@ impl Device {
         }
     }
 
-    /// Bytes that the device holds: of tensors, kept for reuse, on their way out, and for transfers.
+    /// The bytes that the device holds: in live tensors, cached for reuse, about to be freed, and in staging buffers.
     pub fn memory(&self) -> Memory {
         match &self.backend {
             Backend::Cpu(cpu) => cpu.memory(),
@@ -277,15 +277,15 @@ impl Device {
         }
     }
 
-    /// Gives back memory that is not in use: what is kept for reuse, idle buffers for transfers, what was planned, at
-    /// most 256 MiB on the host, and on a GPU copies of layouts and plans. The next operation makes these again.
+    /// Releases memory that is not in use: buffers cached for reuse, idle staging buffers, cached plans (at most 256
+    /// MiB on the host) and, on a GPU, copies of layouts and plans. The next operation recreates what it needs.
     ///
-    /// Submits recorded work without waiting for it. What that work still uses counts as [`Memory::leaving`] until it
-    /// is done.
+    /// Submits recorded work without waiting for it. Memory that this work still uses counts as [`Memory::leaving`]
+    /// until the work is done.
     ///
-    /// On the CPU also what [`memory`](Self::memory) does not count and all CPU devices share: the plans of transforms,
-    /// at most about 64 MiB of each kind (`fft`, `ifft`, `rfft`, `irfft`) or the one longest, and the workspaces of
-    /// convolutions, at most 256 MiB.
+    /// On the CPU, this also releases memory that all CPU devices share and that [`memory`](Self::memory) does not
+    /// count: FFT plans, at most about 64 MiB for each kind (`fft`, `ifft`, `rfft`, `irfft`) or the single longest
+    /// plan, and the workspaces of convolutions, at most 256 MiB.
     pub fn trim(&self) {
         self.plans.clear();
         match &self.backend {
@@ -295,7 +295,7 @@ impl Device {
         }
     }
 
-    /// For the tests of this crate: what kernels of an instrumented device reached for outside their buffers since the
+    /// For the tests of this crate: the out-of-bounds buffer accesses of an instrumented device's kernels since the
     /// last call.
     #[cfg(feature = "gpu")]
     #[doc(hidden)]
@@ -316,9 +316,9 @@ impl Device {
         }
     }
 
-    /// Submits recorded work without waiting for it. The CPU has none.
+    /// Submits recorded work without waiting for it. Does nothing on the CPU.
     ///
-    /// An application that shares buffers with the library calls it before it writes to one: see
+    /// An application that shares buffers with the library calls this before it writes to such a buffer: see
     /// [`import`](Self::import).
     ///
     /// # Errors
@@ -331,13 +331,14 @@ impl Device {
         }
     }
 
-    /// What convolutions cost here: what [`ConvMethod::Auto`](crate::conv::ConvMethod::Auto) decides by.
+    /// The cost table by which [`ConvMethod::Auto`](crate::ConvMethod::Auto) chooses how to convolve.
     pub fn costs(&self) -> &CostTable {
         &self.costs
     }
 
-    /// The same device with another cost table, such as one that [`calibrate`](Self::calibrate) measured. Tensors of
-    /// both are on one device; a pair goes by the table of its left operand.
+    /// Returns the same device with another cost table, such as one measured by [`calibrate`](Self::calibrate).
+    ///
+    /// Tensors of both handles are on the same device. An operation on a pair uses the table of its left operand.
     ///
     /// ```
     /// # use vsla::{Device, conv::CostTable};
@@ -348,7 +349,7 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`CostTable`](crate::Error::CostTable) for the table of another class of device.
+    /// [`CostTable`](crate::Error::CostTable) for a table that belongs to another class of device.
     pub fn with_costs(&self, costs: CostTable) -> Result<Device> {
         let (own, other) = (self.costs.engine(), costs.engine());
         if own != other {
@@ -363,26 +364,29 @@ impl Device {
         })
     }
 
-    /// The same device, on which an operation that asks for more multiply-adds than this is refused before any of it
-    /// runs. Tensors of both are on one device; an operation goes by the limit of its left operand.
+    /// Returns the same device, limited to this many multiply-adds per operation: an operation that needs more is
+    /// refused before any part of it runs.
     ///
-    /// A program that computes what others ask for limits memory and time by it: a direct convolution of a million
-    /// values with a million is 10¹² multiply-adds, seconds on a large GPU and minutes on a CPU. What is counted
-    /// depends on lengths and methods alone, never on values or timing:
+    /// Tensors of both handles are on the same device. An operation uses the limit of its left operand.
     ///
-    /// | operation | counted |
+    /// The limit bounds the memory and the time of a program that computes what others request: a direct convolution of
+    /// a million values with a million takes 10¹² multiply-adds, seconds on a large GPU and minutes on a CPU. The count
+    /// depends only on lengths and methods, never on values or timing:
+    ///
+    /// | operation | count |
     /// | --- | --- |
-    /// | convolutions by the definition, `correlate_max`, `sbd` | m n a pair, with modes and strides those of the kept results |
-    /// | convolutions by transforms of length L | 7½ L log₂ L each |
-    /// | `matmul` | m k n a pair, whatever multiplies |
-    /// | block-sparse products | the values of the stored blocks for each column |
-    /// | `fft` and the like | 5 n log₂ n, half of it for real values; n² up to 64 values, and as much as the convolution of other lengths takes |
-    /// | `conv_matmul`, `kron_matmul` | those of all entries' products, by the definition or by transforms |
-    /// | `eval` | the coefficients for each point |
-    /// | others | the values that are read or written |
+    /// | direct convolutions, `correlate_max`, `sbd` | m n per pair; with modes and strides, those of the kept results |
+    /// | convolutions by transforms of length L | 7½ L log₂ L for each convolution of that length |
+    /// | `matmul` | m k n per pair, whichever kernel runs |
+    /// | block-sparse products | the number of stored values, once for each column |
+    /// | `fft` and its relatives | 5 n log₂ n, half of that for real values; n² up to 64 values; other lengths count as their convolution |
+    /// | `conv_matmul`, `kron_matmul` | the sum over all products of entries, direct or by transforms |
+    /// | `eval` | the number of coefficients, once for each point |
+    /// | others | the number of values read or written |
     ///
-    /// A GPU multiplies by zeros where that is faster, and is charged for them. More pairs than this are refused as
-    /// well. Operations of several parts, such as `fft2`, are counted part by part.
+    /// Where a GPU multiplies by zeros because that is faster, those multiplications count too. A pairing with more
+    /// pairs than the limit is refused as well. The parts of a composite operation, such as `fft2`, are counted
+    /// separately.
     ///
     /// ```
     /// # use vsla::{Device, Error, Ragged};
@@ -406,27 +410,29 @@ impl Device {
         }
     }
 
-    /// What [`with_work_limit`](Self::with_work_limit) set; `None` without a limit.
+    /// The limit set by [`with_work_limit`](Self::with_work_limit); `None` without a limit.
     pub fn work_limit(&self) -> Option<u64> {
         (self.allowed < u64::MAX).then_some(self.allowed)
     }
 
-    /// Multiply-adds of one operation at most.
+    /// The most multiply-adds that a single operation may take.
     pub(super) fn allowed(&self) -> u64 {
         self.allowed
     }
 
-    /// Copies a batch to the device. On a GPU the copy is recorded: the call does not wait for it, and the host data is
-    /// free when it returns.
+    /// Copies a batch to the device.
+    ///
+    /// A GPU records the copy: the call does not wait for it, and the host data may be changed or dropped as soon as
+    /// the call returns.
     ///
     /// # Errors
-    /// [`TooLarge`](crate::Error::TooLarge) above the device's binding limit, naming the first element that does not
-    /// fit; [`OutOfMemory`](crate::Error::OutOfMemory); [`DeviceLost`](crate::Error::DeviceLost).
+    /// [`TooLarge`](crate::Error::TooLarge) above the device's binding limit, with the first element that does not fit;
+    /// [`OutOfMemory`](crate::Error::OutOfMemory); [`DeviceLost`](crate::Error::DeviceLost).
     pub fn upload<T: Scalar>(&self, batch: &Ragged<T>) -> Result<Tensor<T>> {
         self.upload_parts(batch.layout(), batch.values())
     }
 
-    /// What planning needs to know of it.
+    /// The properties of the device that planning needs.
     pub(super) fn traits(&self) -> Traits<'_> {
         Traits {
             costs: &self.costs,
@@ -436,12 +442,12 @@ impl Device {
         }
     }
 
-    /// What was planned for it.
+    /// The device's plan cache.
     pub(super) fn plans(&self) -> &Arc<PlanCache<Op>> {
         &self.plans
     }
 
-    /// What was made for operations so far: for tests and benchmarks.
+    /// Counts of plans, uploads and layouts made so far, for tests and benchmarks.
     #[doc(hidden)]
     pub fn counters(&self) -> Counters {
         Counters {

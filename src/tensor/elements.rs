@@ -1,4 +1,4 @@
-//! Elements as wholes: chosen, put in another order, joined and split.
+//! Operations on whole elements: select, reorder, join and split.
 
 use super::Tensor;
 use super::run::Call;
@@ -9,12 +9,12 @@ use crate::ragged::{Permutation, Scalar};
 use crate::{Error, Result, host};
 
 impl<T: Scalar> Tensor<T> {
-    /// The elements with these indices, in any order and as often as they are named, as a batch of their own.
+    /// Selects the elements with these indices, in any order and with repetition, as a batch.
     ///
-    /// Bits are kept, those of a NaN too, and so are the shapes of empty elements. Respects equivalence: it does not
-    /// look at values. Cost: values read once, written once; each call makes a layout, in a few nanoseconds an element.
-    /// For elements next to each other, [`elements`](Self::elements) copies nothing; for a permutation that is used
-    /// again, [`reorder`](Self::reorder) plans once.
+    /// Bit patterns are preserved, including those of NaNs, and so are the shapes of empty elements. Respects
+    /// equivalence: values are not inspected. Cost: values read once, written once; each call builds a layout, which
+    /// takes a few nanoseconds per element. For adjacent elements, [`elements`](Self::elements) copies nothing; for a
+    /// permutation that is used again, [`reorder`](Self::reorder) plans only once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -25,7 +25,7 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Index`] names the position of an index that no element has; [`SizeOverflow`](Error::SizeOverflow) and
+    /// [`Error::Index`] with the position of an index that is out of range; [`SizeOverflow`](Error::SizeOverflow) and
     /// [`TooLarge`](Error::TooLarge) above 32-bit sizes or the device's; [`OutOfMemory`](Error::OutOfMemory),
     /// [`DeviceLost`](Error::DeviceLost).
     pub fn select(&self, elements: &[u32]) -> Result<Tensor<T>> {
@@ -36,7 +36,9 @@ impl<T: Scalar> Tensor<T> {
         self.unary(Op::Select(select), &[])
     }
 
-    /// All elements in another order. [`select`](Self::select) by a permutation, which is planned once for each layout.
+    /// Reorders the elements by a permutation.
+    ///
+    /// The same as [`select`](Self::select), but planned once for each layout.
     ///
     /// ```
     /// # use vsla::{Device, Permutation, Ragged};
@@ -49,17 +51,19 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::ElementCount`] for an order of another number of elements; [`OutOfMemory`](Error::OutOfMemory),
+    /// [`Error::ElementCount`] for a permutation of another number of elements; [`OutOfMemory`](Error::OutOfMemory),
     /// [`DeviceLost`](Error::DeviceLost).
     pub fn reorder(&self, order: &Permutation) -> Result<Tensor<T>> {
         let (order, dtype) = (order.clone(), T::DTYPE);
         self.unary(Op::Reorder(Reorder { order, dtype }), &[])
     }
 
-    /// The elements by their numbers of values, the smallest first, and the order that it took. Those of one size stay
-    /// in order; the order's inverse restores the batch. [`Permutation::by_length`] of the layout, worked out once.
+    /// Sorts the elements by their number of values, smallest first, and returns the permutation as well.
     ///
-    /// Does not respect equivalence: it goes by the lengths that elements carry. Cost: as [`reorder`](Self::reorder).
+    /// The sort is stable. The inverse of the permutation restores the batch. The permutation is
+    /// [`Permutation::by_length`] of the layout, computed once.
+    ///
+    /// Does not respect equivalence: the stored lengths count. Cost: that of [`reorder`](Self::reorder).
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -85,10 +89,10 @@ impl<T: Scalar> Tensor<T> {
         }
     }
 
-    /// The elements of this batch and then those of the others, as one batch.
+    /// Joins the elements of this batch and those of the others, in order, into one batch.
     ///
-    /// Bits are kept. Respects equivalence: it does not look at values. Cost: values read once, written once, in one
-    /// dispatch for each batch. Of no others it is the batch itself, uncopied.
+    /// Bit patterns are preserved. Respects equivalence: values are not inspected. Cost: values read once, written
+    /// once, in one dispatch per batch. Without others, returns this batch without copying.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -104,9 +108,9 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`DeviceMismatch`](Error::DeviceMismatch); [`Rank`](Error::Rank) unless all are of one rank;
-    /// [`SizeOverflow`](Error::SizeOverflow) names the first element of the batch with which the values pass 2³² − 1,
-    /// [`TooLarge`](Error::TooLarge) above the device's sizes; [`OutOfMemory`](Error::OutOfMemory),
+    /// [`DeviceMismatch`](Error::DeviceMismatch); [`Rank`](Error::Rank) unless all batches have the same rank;
+    /// [`SizeOverflow`](Error::SizeOverflow) with the first element of the batch that brings the total above 2³² − 1
+    /// values; [`TooLarge`](Error::TooLarge) above the device's sizes; [`OutOfMemory`](Error::OutOfMemory),
     /// [`DeviceLost`](Error::DeviceLost).
     pub fn join(&self, others: &[&Tensor<T>]) -> Result<Tensor<T>> {
         for other in others {
@@ -122,7 +126,7 @@ impl<T: Scalar> Tensor<T> {
         Call::new(&self.device, Op::Join(join), &operands).one()
     }
 
-    /// The batch cut into batches of so many elements: views, no value is copied.
+    /// Splits the batch into batches with these numbers of elements: views that copy no values.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

@@ -1,4 +1,4 @@
-//! What products are asked to do to their sums, dense ones and block-sparse ones.
+//! The epilogue options shared by dense and block-sparse products.
 
 use super::Tensor;
 use super::run::{Call, Operand};
@@ -31,7 +31,8 @@ impl<'a, T: Scalar> Extras<'a, T> {
         plain && self.activation == Activation::Identity
     }
 
-    /// As plans know it, where the bias suits so many right operands. It becomes an input.
+    /// The epilogue as plans describe it. Checks the bias against the number of right operands and adds it to the
+    /// inputs.
     pub fn epilogue(
         &self,
         factor: &Tensor<T>,
@@ -52,7 +53,7 @@ impl<'a, T: Scalar> Extras<'a, T> {
         Ok(epilogue)
     }
 
-    /// The operation on the factors and the bias, and on the residual.
+    /// Runs the operation on the inputs (the factors and the bias), and on the residual if there is one.
     pub fn run<R: Scalar>(
         &self,
         op: Op,

@@ -1,4 +1,4 @@
-//! Rows by their indices.
+//! Gather and scatter of rows by index.
 
 use super::Tensor;
 #[cfg(feature = "gpu")]
@@ -12,13 +12,13 @@ use crate::plan::check_work;
 use crate::ragged::{Indices, Layout, Pairing, Pairs, Real, Scalar};
 
 impl<T: Scalar> Tensor<T> {
-    /// `c[r, …] = x[i_r, …]` with i the list of the element: its rows along the first axis, in any order and as often
-    /// as they are named.
+    /// Gathers rows along the first axis by the element's list i of indices, `c[r, …] = x[i_r, …]`, in any order and
+    /// with repetition.
     ///
-    /// An element of shape (n, s) and a list of k indices give one of shape (k, s). An index of n or more gives a row
-    /// of zeros. Bits are kept, those of a NaN too; empty elements and lists are elements and lists. Along another
-    /// axis, gather between two transposes. Respects equivalence, as far as rows go: zeros behind the last row change
-    /// nothing. Cost: the rows and the indices read once, the result written once.
+    /// An element of shape (n, s) and a list of k indices give an element of shape (k, s). An index of n or more gives
+    /// a row of zeros. Bit patterns are preserved, including those of NaNs; empty elements and empty lists are valid.
+    /// To gather along another axis, transpose before and after. Respects equivalence with regard to rows: zero rows
+    /// after the last one change nothing. Cost: the rows and the indices read once, the result written once.
     ///
     /// ```
     /// # use vsla::{Device, Indices, Ragged, Shape};
@@ -39,8 +39,10 @@ impl<T: Scalar> Tensor<T> {
         self.gathered("gather", indices, Pairing::Elementwise)
     }
 
-    /// [`gather`](Self::gather) of every pair of an element and a list. With [`Pairing::OneToAll`] all lists take rows of
-    /// one element, which is not copied for it: an embedding of sentences of many lengths.
+    /// [`gather`](Self::gather) for every pair of an element and a list.
+    ///
+    /// With [`Pairing::OneToAll`], all lists take rows of one element, which is not copied: an embedding of sentences
+    /// of many lengths.
     ///
     /// ```
     /// # use vsla::{Device, Indices, Pairing, Ragged, Shape};
@@ -54,7 +56,7 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`gather`](Self::gather), and of [`pair`](Self::pair) for the pairing.
+    /// Those of [`gather`](Self::gather), and those of [`pair`](Self::pair) for the pairing.
     pub fn gather_paired(&self, indices: &Indices, pairing: Pairing<'_>) -> Result<Tensor<T>> {
         let op = "gather_paired";
         self.gathered(op, indices, pairing)
@@ -79,13 +81,15 @@ impl<T: Scalar> Tensor<T> {
         .one()
     }
 
-    /// Puts rows where the lists say: `c[i_r, …] = y[r, …]`, in elements of the shapes of `layout`, zeros elsewhere.
-    /// What a [`gather`](Self::gather) of the same lists takes apart.
+    /// Writes rows to the indices in the lists, `c[i_r, …] = y[r, …]`, in elements with the shapes of `layout`, and
+    /// zeros elsewhere.
     ///
-    /// An element of shape (k, s) needs a list of k indices, and a place of shape (n, s); every index is below n, and
-    /// none comes twice. Bits are kept, those of a NaN too. Respects equivalence, as far as rows go: rows of zeros are
-    /// put where zeros are, but need indices of their own. Cost: the rows and 4 bytes for each row of the result read,
-    /// the result written once.
+    /// The inverse of a [`gather`](Self::gather) with the same lists.
+    ///
+    /// An element of shape (k, s) needs a list of k indices and a target of shape (n, s); every index is below n and
+    /// occurs only once. Bit patterns are preserved, including those of NaNs. Respects equivalence with regard to rows:
+    /// a row of zeros writes zeros over zeros, but needs an index of its own. Cost: the rows and 4 bytes for each row
+    /// of the result read, the result written once.
     ///
     /// ```
     /// # use vsla::{Device, Indices, Layout, Ragged};
@@ -98,8 +102,8 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Index`](crate::Error::Index) for an index of n or more, [`DuplicateIndex`](crate::Error::DuplicateIndex) for one
-    /// that comes twice; those of [`scatter_add`](Self::scatter_add).
+    /// [`Index`](crate::Error::Index) for an index of n or more, [`DuplicateIndex`](crate::Error::DuplicateIndex) for
+    /// an index that occurs twice; those of [`scatter_add`](Self::scatter_add).
     pub fn scatter_set(&self, indices: &Indices, layout: &Layout) -> Result<Tensor<T>> {
         let set = Set {
             indices: indices.clone(),
@@ -108,7 +112,7 @@ impl<T: Scalar> Tensor<T> {
         self.onto(Op::ScatterSet(set), layout)
     }
 
-    /// The pairs of elements of a layout and lists, unless there are more than the device could hold the offsets of.
+    /// Pairs the elements of a layout with lists, unless the device cannot hold offsets for that many pairs.
     fn pairs(
         &self,
         op: &'static str,
@@ -127,20 +131,21 @@ impl<T: Scalar> Tensor<T> {
 }
 
 impl<T: Real> Tensor<T> {
-    /// Adds rows up where the lists say: `c[j, …] = Σ y[r, …]` over the r whose index is j, in elements of the shapes
-    /// of `layout`. The transpose of [`gather`](Self::gather), and so its gradient: `y.scatter_add(&indices,
-    /// x.layout())`.
+    /// Adds rows up at the indices in the lists, `c[j, …] = Σ y[r, …]` over the r whose index is j, in elements with
+    /// the shapes of `layout`.
     ///
-    /// An element of shape (k, s) needs a list of k indices, and a place of shape (n, s). Rows that no index names are
-    /// zeros; an index of n or more names none, since a gather reads zeros there whatever x is. Integers wrap; NaN
-    /// spreads over its own column of its own row. Respects equivalence, as far as rows go: zeros behind the last row
-    /// change nothing.
+    /// This is the transpose of [`gather`](Self::gather), and so its gradient: `y.scatter_add(&indices, x.layout())`.
     ///
-    /// The order is that of the indices and depends on nothing else: the rows of one index are added up by eights, then
-    /// their sums, and after 64 rows begin anew; the sums of 64 are added up in the same way. So one index a million
-    /// times is no chain of a million. |error| ≤ γ_h Σ|y| with h ≤ 16 ⌈log₆₄ k⌉. Cost: y, and 4 bytes for each row of y
-    /// and of c, read once, c written once; planning takes some ten nanoseconds for each index and each row of c, the
-    /// first time.
+    /// An element of shape (k, s) needs a list of k indices and a target of shape (n, s). Rows that no index names are
+    /// zero. An index of n or more is ignored, because a gather reads zeros there whatever x is. Integers wrap; a NaN
+    /// spreads only within its own column of its own row. Respects equivalence with regard to rows: zero rows after the
+    /// last one change nothing.
+    ///
+    /// The order of additions follows the order of the indices and depends on nothing else. The rows of one index are
+    /// summed in groups of eight, and then the sums of the groups, up to 64 rows; the sums of 64 rows are summed in the
+    /// same way. An index that occurs a million times is therefore not one chain of a million additions: |error| ≤ γ_h
+    /// Σ|y| with h ≤ 16 ⌈log₆₄ k⌉. Cost: y, and 4 bytes for each row of y and of c, read once, c written once. The
+    /// first call plans, at about ten nanoseconds for each index and each row of c.
     ///
     /// ```
     /// # use vsla::{Device, Indices, Layout, Ragged};
@@ -153,18 +158,20 @@ impl<T: Real> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`BatchSize`](crate::Error::BatchSize) unless there are as many lists as elements, here and in `layout`;
-    /// [`Rank`](crate::Error::Rank) when `layout` is of another rank; [`Shape`](crate::Error::Shape) with the first element that is not
-    /// of its list's number of rows, or whose rows are of another shape than those of its place;
-    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`BatchSize`](crate::Error::BatchSize) unless there are as many lists as elements, in this batch and in
+    /// `layout`; [`Rank`](crate::Error::Rank) if `layout` has another rank; [`Shape`](crate::Error::Shape) with the
+    /// first element whose number of rows differs from the length of its list, or whose rows have another shape than
+    /// those of its target; [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn scatter_add(&self, indices: &Indices, layout: &Layout) -> Result<Tensor<T>> {
         self.scatter_add_paired(indices, layout, Pairing::Elementwise)
     }
 
-    /// [`scatter_add`](Self::scatter_add) of every pair of an element of `layout` and a list, an element of this batch each:
-    /// the transpose of [`gather_paired`](Self::gather_paired). What goes to one element is added up pair after pair.
-    /// With [`Pairing::OneToAll`] all of the batch goes to one element: the gradient of an embedding.
+    /// [`scatter_add`](Self::scatter_add) for every pair of an element of `layout` and a list, with one element of this
+    /// batch per pair.
+    ///
+    /// This is the transpose of [`gather_paired`](Self::gather_paired). Contributions to the same element are added
+    /// pair after pair. With [`Pairing::OneToAll`] the whole batch goes to one element: the gradient of an embedding.
     ///
     /// ```
     /// # use vsla::{Device, Indices, Layout, Pairing, Ragged};
@@ -178,7 +185,7 @@ impl<T: Real> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`scatter_add`](Self::scatter_add), and of [`pair`](Self::pair) for the pairing.
+    /// Those of [`scatter_add`](Self::scatter_add), and those of [`pair`](Self::pair) for the pairing.
     pub fn scatter_add_paired(
         &self,
         indices: &Indices,

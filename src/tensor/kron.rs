@@ -7,19 +7,21 @@ use crate::ops::kron::{self, Kind};
 use crate::ragged::Real;
 
 impl<T: Real> Tensor<T> {
-    /// The Kronecker product `(a ⊗ b)_{i·n+j} = a_i b_j`, n the extent that b carries, on every axis at once, element
-    /// by element: extents m·n.
+    /// The Kronecker product `(a ⊗ b)_{i·n+j} = a_i b_j`, where n is the stored extent of b, on every axis, element by
+    /// element: extents m·n.
     ///
-    /// Both batches need one rank, 1 to 8. An empty side gives an empty result, of shape (0, …, 0). Integers wrap; a
-    /// NaN or an infinity reaches the products that it is a factor of. Each value is one product, rounded once.
+    /// Both batches must have the same rank, 1 to 8. If either element is empty, the result is empty, of shape (0, …,
+    /// 0). Integers wrap. A NaN or an infinity reaches only the products that it is a factor of. Each value is one
+    /// product, rounded once.
     ///
-    /// **What holds.** It is associative; its unit is `[1]`, of shape (1, …, 1); no product of nonzero elements is
-    /// zero; it distributes over sums on the left, `(a + b) ⊗ c = a ⊗ c + b ⊗ c`, and so trailing zeros of a only add
-    /// trailing zeros.
+    /// **What holds.** The product is associative, and its unit is `[1]`, of shape (1, …, 1). No product of nonzero
+    /// elements is zero. It distributes over sums on the left, `(a + b) ⊗ c = a ⊗ c + b ⊗ c`, so trailing zeros of a
+    /// only add trailing zeros.
     ///
-    /// **What does not.** The right operand's carried shape counts, so equivalence is *not* respected there: a trailing
-    /// zero of b moves values of the result. Nor does it distribute over sums on the right, whose result carries the
-    /// larger shape. It is no product on classes of equivalent elements; [`outer`](Self::outer) is.
+    /// **What does not hold.** The stored shape of the right operand counts, so equivalence is *not* respected there: a
+    /// trailing zero of b moves values of the result. Nor does the product distribute over sums on the right, because a
+    /// sum takes the larger shape. It is therefore not well defined on classes of equivalent elements;
+    /// [`outer`](Self::outer) is.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -33,34 +35,36 @@ impl<T: Real> Tensor<T> {
     /// assert_eq!(row(a.kron(&batch(&[3])?)?)?, [3, 6]);
     /// assert_eq!(row(a.kron(&batch(&[3, 0])?)?)?, [3, 0, 6, 0]);
     ///
-    /// // A sum on the right is not the sum of the products.
+    /// // The product does not distribute over a sum on the right.
     /// let (x, y) = (batch(&[3])?, batch(&[0, 1])?);
     /// assert_eq!(row(a.kron(&x.add(&y)?)?)?, [3, 1, 6, 2]);
     /// assert_eq!(row(a.kron(&x)?.add(&a.kron(&y)?)?)?, [3, 7, 0, 2]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
-    /// Cost: operands read once, result written once, which is nearly all of it. Results grow fast: two elements of
-    /// 65,536 values have one above what 32-bit indices reach.
+    /// Cost: operands read once, result written once, and the writes dominate. Results grow fast: the product of two
+    /// elements of 65,536 values has one value more than 32-bit indices reach.
     ///
     /// # Errors
-    /// [`BatchSize`](crate::Error::BatchSize), [`Rank`](crate::Error::Rank), [`DeviceMismatch`](crate::Error::DeviceMismatch);
-    /// [`SizeOverflow`](crate::Error::SizeOverflow) with the pair whose result brings the batch above 2³² − 1 values, and
-    /// [`TooLarge`](crate::Error::TooLarge) with the first one beyond the device's binding limit, both before any work;
-    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    /// [`BatchSize`](crate::Error::BatchSize), [`Rank`](crate::Error::Rank),
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch); [`SizeOverflow`](crate::Error::SizeOverflow) with the pair
+    /// whose result brings the batch above 2³² − 1 values, and [`TooLarge`](crate::Error::TooLarge) with the first
+    /// result beyond the device's binding limit, both before any work; [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn kron(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
         self.meet("kron", other)?.kron()
     }
 
-    /// The outer product `outer(x, y)[i…, j…] = x[i…] y[j…]`, element by element: the shape of x, then that of y.
+    /// The outer product `outer(x, y)[i…, j…] = x[i…] y[j…]`, element by element: the result has the shape of x
+    /// followed by that of y.
     ///
-    /// The ranks add up, to at most 8; they may differ. An empty side gives an empty result, of shape (0, …, 0).
-    /// Integers wrap; a NaN or an infinity reaches the products that it is a factor of. Each value is one product,
-    /// rounded once.
+    /// The ranks may differ; they add up to at most 8. If either element is empty, the result is empty, of shape (0, …,
+    /// 0). Integers wrap. A NaN or an infinity reaches only the products that it is a factor of. Each value is one
+    /// product, rounded once.
     ///
-    /// Respects equivalence of finite values on both sides: a trailing zero only adds trailing zeros. Associative, and
-    /// bilinear: it distributes over sums on both sides. Of vectors the values are those of [`kron`](Self::kron), in
-    /// rows.
+    /// Respects equivalence for finite values on both sides: a trailing zero only adds trailing zeros. Associative and
+    /// bilinear: it distributes over sums on both sides. For vectors, the values are those of [`kron`](Self::kron),
+    /// arranged in rows.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -76,7 +80,7 @@ impl<T: Real> Tensor<T> {
     /// Cost: operands read once, result written once.
     ///
     /// # Errors
-    /// Those of [`kron`](Self::kron), with [`Rank`](crate::Error::Rank) where the ranks add up to more than 8.
+    /// Those of [`kron`](Self::kron), with [`Rank`](crate::Error::Rank) if the ranks add up to more than 8.
     pub fn outer(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
         self.meet("outer", other)?.outer()
     }

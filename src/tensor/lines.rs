@@ -1,4 +1,4 @@
-//! What is worked out along an axis, or of whole elements: means, deviations, softmax, norms.
+//! Reductions and normalizations along an axis or of whole elements: means, deviations, softmax, norms.
 
 use super::Tensor;
 use crate::Result;
@@ -6,12 +6,12 @@ use crate::ops::Op;
 use crate::ops::lines::{Along, Function};
 
 impl Tensor<f32> {
-    /// The mean `m = Σ x_i / n` of each element, as a batch of rank 1 and length 1. NaN for an empty element.
+    /// The mean `m = Σ x_i / n` of each element, as a batch of rank 1 and length 1.
     ///
-    /// Any rank. NaN and infinity propagate, inside their own element. Does not respect equivalence: the values of the
-    /// carried shape count. Error bound: |error| ≤ γ_h Σ|x_i| / n + 2⁻¹²⁶ with h ≤ 66 + ⌈log₂ n⌉ for n values up to
-    /// 2²⁷. The CPU sums in f64; on a GPU the mean is infinite or NaN where a partial sum does not fit an `f32`. Cost:
-    /// values read once.
+    /// An empty element gives NaN. Any rank. NaN and infinity propagate within their own element. Does not respect
+    /// equivalence: the number of stored values counts. Error bound: |error| ≤ γ_h Σ|x_i| / n + 2⁻¹²⁶ with h ≤ 66 +
+    /// ⌈log₂ n⌉ for n values up to 2²⁷. The CPU sums in f64; on a GPU the mean is infinite or NaN if a partial sum does
+    /// not fit in an `f32`. Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -21,18 +21,21 @@ impl Tensor<f32> {
     /// ```
     ///
     /// # Errors
-    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn mean(&self) -> Result<Tensor<f32>> {
         self.along(Function::Mean, None, 0.0)
     }
 
-    /// The variance `v = Σ (x_i − m)² / n` of each element about its [`mean`](Self::mean) m, divided by n and not by n
-    /// − 1, as a batch of rank 1 and length 1. NaN for an empty element, 0 for one of one finite value.
+    /// The population variance `v = Σ (x_i − m)² / n` of each element about its [`mean`](Self::mean) m, as a batch of
+    /// rank 1 and length 1.
     ///
-    /// Values far from zero cost no accuracy: differences from the mean are squared, in a second pass, and parts of
-    /// long elements are put together as by Chan, Golub and LeVeque (1979). On a GPU the variance is infinite where a
-    /// partial sum of `(x_i − m)²` does not fit an `f32`, NaN where one of `x_i` does not, and squares below 2⁻¹²⁶ may
-    /// be taken for 0. Any rank. NaN and infinity give NaN, inside their own element. Does not respect equivalence.
+    /// The divisor is n, not n − 1. An empty element gives NaN, and an element with one finite value gives 0.
+    ///
+    /// Values far from zero cost no accuracy: a second pass squares the differences from the mean, and the parts of
+    /// long elements are combined as by Chan, Golub and LeVeque (1979). On a GPU the variance is infinite if a partial
+    /// sum of `(x_i − m)²` does not fit in an `f32`, NaN if a partial sum of `x_i` does not, and squares below 2⁻¹²⁶
+    /// may be flushed to 0. Any rank. NaN and infinity give NaN within their own element. Does not respect equivalence.
     /// Error bound: |error| ≤ γ_h v + (2⁻²³ max|x_i|)² + 2⁻¹²⁶, with h ≤ 72 + 4 ⌈log₂ n⌉ for n values up to 2²⁶. Cost:
     /// values read once from memory, and once more from a cache.
     ///
@@ -49,8 +52,9 @@ impl Tensor<f32> {
         self.along(Function::Var, None, 0.0)
     }
 
-    /// The standard deviation of each element: the root of its [`var`](Self::var), so that one below some 2⁻⁶³ may be 0
-    /// on a GPU.
+    /// The standard deviation of each element: the square root of its [`var`](Self::var).
+    ///
+    /// On a GPU, a standard deviation below about 2⁻⁶³ may therefore become 0.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -65,13 +69,12 @@ impl Tensor<f32> {
         self.along(Function::Std, None, 0.0)
     }
 
-    /// `log Σ exp x_i` of each element, as a batch of rank 1 and length 1. −∞ for an empty element, and for one of −∞
-    /// alone.
+    /// `log Σ exp x_i` of each element, as a batch of rank 1 and length 1.
     ///
-    /// Computed as `M + log Σ exp(x_i − M)` with M the largest value, so that nothing overflows. Any rank. An element
-    /// with a NaN gives NaN, otherwise one with ∞ gives ∞. Does not respect equivalence. Error bound: |error| ≤ γ_h +
-    /// 2⁻²³ |result|, with h ≤ 72 + ⌈log₂ n⌉ for n values up to 2²⁴. Cost: values read once from memory, and once more
-    /// from a cache.
+    /// An empty element gives −∞, and so does an element with no other value than −∞. The formula is
+    /// `M + log Σ exp(x_i − M)` with M the largest value, so nothing overflows. Any rank. An element with a NaN gives
+    /// NaN, otherwise one with ∞ gives ∞. Does not respect equivalence. Error bound: |error| ≤ γ_h + 2⁻²³ |result|,
+    /// with h ≤ 72 + ⌈log₂ n⌉ for n values up to 2²⁴. Cost: values read once from memory, and once more from a cache.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -87,10 +90,12 @@ impl Tensor<f32> {
         self.along(Function::LogSumExp, None, 0.0)
     }
 
-    /// `Σ x_i` along an axis: elements without that axis; of rank 1, one value each, as [`sum`](Self::sum) gives.
+    /// Sums along an axis, `Σ x_i`.
     ///
-    /// A line of no values gives 0. NaN and infinity stay in their line. Respects equivalence. Error bound: |error| ≤
-    /// γ_h Σ|x_i| with h ≤ 66 + ⌈log₂ n⌉ for lines of n values up to 2²⁷. Cost: values read once.
+    /// The result's elements lack that axis; elements of rank 1 give one value each, as with [`sum`](Self::sum).
+    ///
+    /// An empty line gives 0. NaN and infinity stay within their line. Respects equivalence. Error bound: |error| ≤ γ_h
+    /// Σ|x_i| with h ≤ 66 + ⌈log₂ n⌉ for lines of n values up to 2²⁷. Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -102,13 +107,16 @@ impl Tensor<f32> {
     /// ```
     ///
     /// # Errors
-    /// [`Argument`](crate::Error::Argument) for an axis that is not below the rank; [`SizeOverflow`](crate::Error::SizeOverflow) with the
-    /// element whose lines are too many; and those of [`mean`](Self::mean).
+    /// [`Argument`](crate::Error::Argument) for an axis that is not below the rank;
+    /// [`SizeOverflow`](crate::Error::SizeOverflow) with the element that has too many lines; and those of
+    /// [`mean`](Self::mean).
     pub fn sum_axis(&self, axis: usize) -> Result<Tensor<f32>> {
         self.along(Function::Sum, Some(axis), 0.0)
     }
 
-    /// [`mean`](Self::mean) along an axis: elements without that axis; of rank 1, one value each. NaN for a line of no values.
+    /// The [`mean`](Self::mean) along an axis.
+    ///
+    /// The result's elements lack that axis; elements of rank 1 give one value each. An empty line gives NaN.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -124,7 +132,9 @@ impl Tensor<f32> {
         self.along(Function::Mean, Some(axis), 0.0)
     }
 
-    /// [`var`](Self::var) along an axis: elements without that axis; of rank 1, one value each. NaN for a line of no values.
+    /// The variance, [`var`](Self::var), along an axis.
+    ///
+    /// The result's elements lack that axis; elements of rank 1 give one value each. An empty line gives NaN.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -140,7 +150,9 @@ impl Tensor<f32> {
         self.along(Function::Var, Some(axis), 0.0)
     }
 
-    /// [`std`](Self::std) along an axis: elements without that axis; of rank 1, one value each. NaN for a line of no values.
+    /// The standard deviation, [`std`](Self::std), along an axis.
+    ///
+    /// The result's elements lack that axis; elements of rank 1 give one value each. An empty line gives NaN.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -156,7 +168,9 @@ impl Tensor<f32> {
         self.along(Function::Std, Some(axis), 0.0)
     }
 
-    /// [`log_sum_exp`](Self::log_sum_exp) along an axis: elements without that axis; of rank 1, one value each. −∞ for a line of no values.
+    /// [`log_sum_exp`](Self::log_sum_exp) along an axis.
+    ///
+    /// The result's elements lack that axis; elements of rank 1 give one value each. An empty line gives −∞.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -172,13 +186,15 @@ impl Tensor<f32> {
         self.along(Function::LogSumExp, Some(axis), 0.0)
     }
 
-    /// `exp(x_i − M) / Σ_j exp(x_j − M)` along an axis, with M the largest value of the line: weights that sum to one.
-    /// The shapes stay.
+    /// Softmax along an axis: weights `exp(x_i − M) / Σ_j exp(x_j − M)` that sum to one, with M the largest value of
+    /// the line.
     ///
-    /// Each line has its own length: nothing is padded, and nothing needs a mask. A value of −∞ gets the weight 0; a
-    /// line with a NaN or ∞, or of −∞ alone, is NaN. Error bound: |error| ≤ (γ_h + 2⁻²² (1 + M − x_i)) y_i + 2⁻¹²⁶ for
-    /// a result y_i, with h ≤ 76 + ⌈log₂ n⌉ for lines of n values up to 2²⁴. Does not respect equivalence. Cost: values
-    /// read once from memory, and twice more from a cache; values written once.
+    /// The shapes do not change.
+    ///
+    /// Each line has its own length: nothing is padded, and no mask is needed. A value of −∞ gets weight 0. A line with
+    /// a NaN or ∞, or with no other value than −∞, gives NaN. Error bound: |error| ≤ (γ_h + 2⁻²² (1 + M − x_i)) y_i +
+    /// 2⁻¹²⁶ for a result y_i, with h ≤ 76 + ⌈log₂ n⌉ for lines of n values up to 2²⁴. Does not respect equivalence.
+    /// Cost: values read once from memory, and twice more from a cache; values written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -193,11 +209,13 @@ impl Tensor<f32> {
         self.along(Function::Softmax, Some(axis), 0.0)
     }
 
-    /// The logarithm of [`softmax`](Self::softmax), `(x_i − M) − log Σ_j exp(x_j − M)`, which stays finite where a
-    /// weight is too small for `f32`. The shapes stay.
+    /// The logarithm of [`softmax`](Self::softmax), `(x_i − M) − log Σ_j exp(x_j − M)`, along an axis.
     ///
-    /// A line with a NaN or ∞, or of −∞ alone, is NaN. Error bound: |error| ≤ γ_h + 2⁻²³ |y_i| for a result y_i, with h
-    /// ≤ 72 + ⌈log₂ n⌉ for lines of n values up to 2²⁴. Does not respect equivalence. Cost: that of `softmax`.
+    /// It stays finite where a weight is too small for `f32`. The shapes do not change.
+    ///
+    /// A line with a NaN or ∞, or with no other value than −∞, gives NaN. Error bound: |error| ≤ γ_h + 2⁻²³ |y_i| for a
+    /// result y_i, with h ≤ 72 + ⌈log₂ n⌉ for lines of n values up to 2²⁴. Does not respect equivalence. Cost: that of
+    /// `softmax`.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -213,15 +231,15 @@ impl Tensor<f32> {
         self.along(Function::LogSoftmax, Some(axis), 0.0)
     }
 
-    /// `(x_i − m) / √(v + epsilon)` along an axis, with m the mean and v the variance of the line (Ba, Kiros and
-    /// Hinton, 2016, without scale and shift). The shapes stay.
+    /// Layer normalization along an axis, `(x_i − m) / √(v + epsilon)`, with m the mean and v the variance of the line.
     ///
-    /// With an `epsilon` of 0 the result means nothing where v is within the error of [`var`](Self::var), as in a line
-    /// of equal values: NaN where v comes to
-    /// 0. A line with a NaN or an infinity is NaN. Error bound elsewhere: |error| ≤ γ_h (1 + |y_i|) + 2⁻²³ |m| / √(v +
-    ///    epsilon) for a result y_i, with
-    /// h ≤ 72 + 4 ⌈log₂ n⌉ for lines of n values up to 2²⁶. Does not respect equivalence. Cost: values read once from
-    /// memory, and twice more from a cache; values written once.
+    /// As in Ba, Kiros and Hinton (2016), without scale and shift. The shapes do not change.
+    ///
+    /// With an `epsilon` of 0, the result is meaningless if v is within the error of [`var`](Self::var), as in a line
+    /// of equal values, and NaN if v is computed as 0. A line with a NaN or an infinity gives NaN. Error bound
+    /// elsewhere: |error| ≤ γ_h (1 + |y_i|) + 2⁻²³ |m| / √(v + epsilon) for a result y_i, with h ≤ 72 + 4 ⌈log₂ n⌉ for
+    /// lines of n values up to 2²⁶. Does not respect equivalence. Cost: values read once from memory, and twice more
+    /// from a cache; values written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -231,18 +249,23 @@ impl Tensor<f32> {
     /// ```
     ///
     /// # Errors
-    /// [`Argument`](crate::Error::Argument) for an `epsilon` that is negative or not finite; those of [`sum_axis`](Self::sum_axis).
+    /// [`Argument`](crate::Error::Argument) for an `epsilon` that is negative or not finite; those of
+    /// [`sum_axis`](Self::sum_axis).
     pub fn layer_norm(&self, axis: usize, epsilon: f32) -> Result<Tensor<f32>> {
         check_epsilon("layer_norm", epsilon)?;
         self.along(Function::LayerNorm, Some(axis), epsilon)
     }
 
-    /// `x_i / √(Σ x_j² / n + epsilon)` along an axis (Zhang and Sennrich, 2019, without scale). The shapes stay.
+    /// Root-mean-square normalization along an axis, `x_i / √(Σ x_j² / n + epsilon)`.
     ///
-    /// With an `epsilon` of 0 a line of zeros is NaN. On a GPU a line is 0, or NaN where it has infinities, once a partial sum of squares does not fit an
-    /// `f32`, as of values above 1.8·10¹⁹; and squares below 2⁻¹²⁶ may be taken for 0, so that with an `epsilon` of 0 a line of values below 10⁻¹⁹ may be
-    /// infinite. Error bound elsewhere: |error| ≤ γ_h |y_i| + 2⁻¹²⁶ for a result y_i, with h ≤ 72 + ⌈log₂ n⌉ for lines of n values up to 2²⁶. Does not respect equivalence. Cost: values read
-    /// once from memory, and once more from a cache; values written once.
+    /// As in Zhang and Sennrich (2019), without scale. The shapes do not change.
+    ///
+    /// With an `epsilon` of 0, a line of zeros gives NaN. On a GPU, a line whose partial sums of squares do not all fit
+    /// in an `f32`, for example with values above 1.8·10¹⁹, gives 0, and NaN for its infinities; and squares below
+    /// 2⁻¹²⁶ may be flushed to 0, so that with an `epsilon` of 0 a line of values below 10⁻¹⁹ may give infinities.
+    /// Error bound elsewhere: |error| ≤ γ_h |y_i| + 2⁻¹²⁶ for a result y_i, with h ≤ 72 + ⌈log₂ n⌉ for lines of n
+    /// values up to 2²⁶. Does not respect equivalence. Cost: values read once from memory, and once more from a cache;
+    /// values written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -259,9 +282,12 @@ impl Tensor<f32> {
         self.along(Function::RmsNorm, Some(axis), epsilon)
     }
 
-    /// Each element less its [`mean`](Self::mean), divided by its [standard deviation](Self::std): mean 0 and variance 1. The shapes stay.
+    /// Standardizes each element to mean 0 and variance 1: subtracts its [`mean`](Self::mean) and divides by its
+    /// [standard deviation](Self::std).
     ///
-    /// Any rank. An element of equal values is NaN where its variance comes to 0. In all else like
+    /// The shapes do not change.
+    ///
+    /// Any rank. An element of equal values gives NaN if its variance is computed as 0. Otherwise like
     /// [`layer_norm`](Self::layer_norm) with an `epsilon` of 0.
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! Maps of one tensor: functions of each value by itself.
+//! Maps: functions applied to each value independently.
 
 use half::f16;
 
@@ -8,7 +8,7 @@ use crate::ops::maps::{self, Apply, MULTIPLIED};
 use crate::ragged::{DType, Factor, Float, Integer, Scalar};
 use crate::{Error, Result};
 
-/// A scalar as kernels and twins take it: of f16 widened.
+/// The bits of a scalar as kernels and their CPU twins take it: f16 is widened to f32.
 fn word<T: Scalar>(scalar: T) -> u32 {
     match T::DTYPE {
         DType::F16 => bytemuck::cast::<_, f16>(scalar).to_f32().to_bits(),
@@ -17,15 +17,14 @@ fn word<T: Scalar>(scalar: T) -> u32 {
 }
 
 impl<T: Scalar> Tensor<T> {
-    /// The map of that name.
+    /// Applies the map with this name.
     fn map(&self, name: &'static str, scalars: [u32; 2]) -> Result<Tensor<T>> {
         let dtype = T::DTYPE;
         self.unary(Op::Apply(Apply { name, dtype }), &scalars)
     }
 }
 
-/// Maps without a scalar: name, units in the last place and what else the bound has, formula, what is to be known, an
-/// example.
+/// Maps without a scalar: name, error bound in ulps and its absolute part, formula, remarks, example.
 macro_rules! documented {
     ($(fn $name:ident() $ulps:literal $absolute:literal $formula:literal $more:literal $x:literal => $y:literal;)*) => {
         impl<T: Float> Tensor<T> {$(
@@ -51,7 +50,7 @@ macro_rules! documented {
             }
         )*}
 
-        // What is said here is what the table has.
+        // The bounds documented here must match those in the table.
         const _: () = {$(
             assert!(maps::is_bound(stringify!($name), $ulps, !$absolute.is_empty()));
         )*};
@@ -128,7 +127,7 @@ documented! {
 }
 
 impl<T: Float> Tensor<T> {
-    /// `x` where it is above 0, and `slope · x` elsewhere, of every value, layout unchanged.
+    /// Leaky ReLU: `x` where x is above 0, and `slope · x` elsewhere, for every value; the layout is unchanged.
     ///
     /// Respects equivalence. NaN stays NaN. Rounded once. Cost: values read once, written once.
     ///
@@ -145,12 +144,12 @@ impl<T: Float> Tensor<T> {
         self.map("leaky_relu", [slope.to_bits(), 0])
     }
 
-    /// `xʸ` of every value, layout unchanged, for one real y.
+    /// Raises every value to a real power, `xʸ`; the layout is unchanged.
     ///
-    /// As IEEE 754 defines it: x⁰ and 1ʸ are 1, of NaN too; of a negative x a NaN unless y is an integer. Respects
-    /// equivalence for y > 0. Error of `f32`: at most 8 units in the last place and 2⁻¹²⁶: a GPU may take operands and
-    /// results below that for zero. `f16` is computed in `f32` and rounded. Cost: values read once, written once.
-    /// [`powi`](Self::powi) makes squares and cubes by multiplication.
+    /// Follows IEEE 754: x⁰ and 1ʸ are 1, even for NaN; a negative x gives NaN unless y is an integer. Respects
+    /// equivalence for y > 0. Error for `f32`: at most 8 units in the last place plus 2⁻¹²⁶, because a GPU may flush
+    /// operands and results below that to zero. `f16` is computed in `f32` and rounded. Cost: values read once, written
+    /// once. [`powi`](Self::powi) computes squares and cubes by multiplication.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -166,11 +165,11 @@ impl<T: Float> Tensor<T> {
         self.map("powf", [y.to_bits(), 0])
     }
 
-    /// `xⁿ` of every value, layout unchanged, for one integer n.
+    /// Raises every value to an integer power, `xⁿ`; the layout is unchanged.
     ///
-    /// Up to |n| = 8 by multiplication, of 1 / x where n is negative: at most 12 units in the last place, and small
-    /// integers come out exactly. Beyond, as [`powf`](Self::powf). x⁰ is 1. Respects equivalence for n > 0. NaN stays
-    /// NaN but for n = 0. Cost: values read once, written once.
+    /// Up to |n| = 8, powers are computed by multiplication (of 1 / x for negative n): the error is at most 12 units in
+    /// the last place, and small integers are exact. Beyond that, as [`powf`](Self::powf). x⁰ is 1. Respects
+    /// equivalence for n > 0. NaN stays NaN except for n = 0. Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -180,10 +179,11 @@ impl<T: Float> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Argument`](Error::Argument) for |n| above 2²⁴; [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    /// [`Argument`](Error::Argument) for |n| above 2²⁴; [`OutOfMemory`](Error::OutOfMemory),
+    /// [`DeviceLost`](Error::DeviceLost).
     pub fn powi(&self, n: i32) -> Result<Tensor<T>> {
         match n.unsigned_abs() {
-            // A power of NaN, too.
+            // x⁰ is 1 even for NaN.
             0 => self.powf(0.0),
             size if size <= MULTIPLIED => self.map("powi", [(n as f32).to_bits(), 0]),
             size if size <= 1 << 24 => self.powf(n as f32),
@@ -195,10 +195,10 @@ impl<T: Float> Tensor<T> {
         }
     }
 
-    /// `s / x` of every value, layout unchanged.
+    /// Divides a scalar by every value, `s / x`; the layout is unchanged.
     ///
-    /// Does not respect equivalence: divided by 0 it is infinite, of 0 / 0 and ∞ / ∞ a NaN. Error of `f32`: at most 2
-    /// units in the last place and 2⁻¹²⁶: a GPU may take operands and results below that for zero. Cost: values read
+    /// Does not respect equivalence: s / 0 is infinite, and 0 / 0 and ∞ / ∞ are NaN. Error for `f32`: at most 2 units
+    /// in the last place plus 2⁻¹²⁶, because a GPU may flush operands and results below that to zero. Cost: values read
     /// once, written once.
     ///
     /// ```
@@ -216,10 +216,10 @@ impl<T: Float> Tensor<T> {
 }
 
 impl<T: Factor> Tensor<T> {
-    /// `|x|` of every value, layout unchanged.
+    /// Computes `|x|` for every value; the layout is unchanged.
     ///
-    /// Respects equivalence. NaN stays NaN. The least i32 has no absolute value of its own and stays. Exact. Cost:
-    /// values read once, written once.
+    /// Respects equivalence. NaN stays NaN. The least i32 has no positive counterpart and is returned unchanged. Exact.
+    /// Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -234,7 +234,8 @@ impl<T: Factor> Tensor<T> {
         self.map("abs", [0; 2])
     }
 
-    /// 1 of what is above 0, −1 of what is below, and 0 of 0, layout unchanged.
+    /// Computes the sign of every value: 1 for positive values, −1 for negative ones and 0 for 0; the layout is
+    /// unchanged.
     ///
     /// Respects equivalence. A zero keeps its sign, and NaN stays NaN. Cost: values read once, written once.
     ///
@@ -251,7 +252,7 @@ impl<T: Factor> Tensor<T> {
         self.map("sign", [0; 2])
     }
 
-    /// `x²` of every value, layout unchanged.
+    /// Computes `x²` for every value; the layout is unchanged.
     ///
     /// Respects equivalence. Integers wrap; floats are rounded once. Cost: values read once, written once.
     ///
@@ -268,9 +269,9 @@ impl<T: Factor> Tensor<T> {
         self.map("square", [0; 2])
     }
 
-    /// The nearest value between `low` and `high`, both among them, of every value, layout unchanged.
+    /// Clamps every value to the range from `low` to `high`, inclusive; the layout is unchanged.
     ///
-    /// Respects equivalence where 0 lies between them. NaN stays NaN. Exact. Cost: values read once, written once.
+    /// Respects equivalence if the range contains 0. NaN stays NaN. Exact. Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -280,8 +281,8 @@ impl<T: Factor> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Argument`](Error::Argument) where `low` is not at most `high`, as of NaN; [`OutOfMemory`](Error::OutOfMemory),
-    /// [`DeviceLost`](Error::DeviceLost).
+    /// [`Argument`](Error::Argument) unless `low` is at most `high`, so also if one of them is NaN;
+    /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn clamp(&self, low: T, high: T) -> Result<Tensor<T>> {
         if low <= high {
             return self.map("clamp", [word(low), word(high)]);
@@ -293,10 +294,10 @@ impl<T: Factor> Tensor<T> {
         })
     }
 
-    /// `x + s` of every value, layout unchanged: also `&x + s`.
+    /// Adds a scalar to every value, `x + s`, also written `&x + s`; the layout is unchanged.
     ///
-    /// Does not respect equivalence unless s is 0: zeros behind an element become s. Integers wrap; floats are rounded
-    /// once. Cost: values read once, written once.
+    /// Does not respect equivalence unless s is 0: trailing zeros become s. Integers wrap; floats are rounded once.
+    /// Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -311,7 +312,8 @@ impl<T: Factor> Tensor<T> {
         self.map("add_scalar", [word(s), 0])
     }
 
-    /// `s − x` of every value, layout unchanged: also `s - &x`. In all else like [`add_scalar`](Self::add_scalar).
+    /// Subtracts every value from a scalar, `s − x`, also written `s - &x`; otherwise like
+    /// [`add_scalar`](Self::add_scalar).
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -326,11 +328,11 @@ impl<T: Factor> Tensor<T> {
         self.map("sub_from", [word(s), 0])
     }
 
-    /// `x / s` of every value, layout unchanged: also `&x / s`.
+    /// Divides every value by a scalar, `x / s`, also written `&x / s`; the layout is unchanged.
     ///
-    /// Respects equivalence but for s = 0. Of integers the quotient without its fraction, −7 / 2 = −3; the least i32
-    /// divided by −1 wraps to itself. Of floats x / 0 is infinite and 0 / 0 a NaN. Error of `f32`: at most 2 units in
-    /// the last place and 2⁻¹²⁶: a GPU may take operands and results below that for zero. Cost: values read once,
+    /// Respects equivalence except for s = 0. Integer quotients are truncated, −7 / 2 = −3; the least i32 divided by −1
+    /// wraps to itself. For floats x / 0 is infinite and 0 / 0 is NaN. Error for `f32`: at most 2 units in the last
+    /// place plus 2⁻¹²⁶, because a GPU may flush operands and results below that to zero. Cost: values read once,
     /// written once.
     ///
     /// ```
@@ -342,7 +344,8 @@ impl<T: Factor> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Argument`](Error::Argument) for integers divided by 0; [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    /// [`Argument`](Error::Argument) when integers are divided by 0; [`OutOfMemory`](Error::OutOfMemory),
+    /// [`DeviceLost`](Error::DeviceLost).
     pub fn div_scalar(&self, s: T) -> Result<Tensor<T>> {
         let float = matches!(T::DTYPE, DType::F32 | DType::F16);
         if !float && s == T::default() {
@@ -351,11 +354,11 @@ impl<T: Factor> Tensor<T> {
         self.map("div_scalar", [word(s), 0])
     }
 
-    /// What is left of x after division by s, of every value, layout unchanged: of x's sign, as `%` in Rust and `fmod`
-    /// in C.
+    /// Computes the remainder of every value divided by s, with the sign of x, like `%` in Rust and `fmod` in C; the
+    /// layout is unchanged.
     ///
-    /// Respects equivalence. Exact, however much larger x is. NaN of NaN and ±∞; x % ∞ is x. Cost: values read
-    /// once, written once; a division more for each eight bits that a float is larger than s.
+    /// Respects equivalence. Exact, however much larger x is than s. NaN and ±∞ give NaN; x % ∞ is x. Cost: values read
+    /// once, written once; floats take one more division for every eight bits by which x is larger than s.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -366,7 +369,8 @@ impl<T: Factor> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Argument`](Error::Argument) for s = 0 and NaN; [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    /// [`Argument`](Error::Argument) if s is 0 or NaN; [`OutOfMemory`](Error::OutOfMemory),
+    /// [`DeviceLost`](Error::DeviceLost).
     pub fn rem(&self, s: T) -> Result<Tensor<T>> {
         #[expect(clippy::eq_op, reason = "a NaN is not itself")]
         if s == T::default() || s != s {
@@ -384,10 +388,11 @@ fn no_divisor<T: Scalar>(op: &'static str, s: T) -> Error {
     }
 }
 
-/// Bits of integers.
+/// Bitwise operations on integers.
 impl<T: Integer> Tensor<T> {
-    /// The bits that x and s both have, of every value, layout unchanged. Respects equivalence. Cost: values read once,
-    /// written once.
+    /// The bitwise and of every value with s; the layout is unchanged.
+    ///
+    /// Respects equivalence. Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -402,8 +407,9 @@ impl<T: Integer> Tensor<T> {
         self.map("bit_and", [word(s), 0])
     }
 
-    /// The bits that x or s has, of every value, layout unchanged. Does not respect equivalence unless s is 0. Cost:
-    /// values read once, written once.
+    /// The bitwise or of every value with s; the layout is unchanged.
+    ///
+    /// Does not respect equivalence unless s is 0. Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -418,8 +424,9 @@ impl<T: Integer> Tensor<T> {
         self.map("bit_or", [word(s), 0])
     }
 
-    /// The bits that one of x and s has, of every value, layout unchanged. Does not respect equivalence unless s is 0.
-    /// Cost: values read once, written once.
+    /// The bitwise exclusive or of every value with s; the layout is unchanged.
+    ///
+    /// Does not respect equivalence unless s is 0. Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -434,8 +441,9 @@ impl<T: Integer> Tensor<T> {
         self.map("bit_xor", [word(s), 0])
     }
 
-    /// The bits that x has not, of every value, layout unchanged: −x − 1. Does not respect equivalence. Cost: values
-    /// read once, written once.
+    /// The bitwise complement of every value, −x − 1; the layout is unchanged.
+    ///
+    /// Does not respect equivalence. Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -450,8 +458,9 @@ impl<T: Integer> Tensor<T> {
         self.map("bit_not", [0; 2])
     }
 
-    /// The bits of every value moved n places up, layout unchanged: `2ⁿ x`, wrapped. Respects equivalence. Cost: values
-    /// read once, written once.
+    /// Shifts the bits of every value left by n places: `2ⁿ x`, wrapped; the layout is unchanged.
+    ///
+    /// Respects equivalence. Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -462,13 +471,16 @@ impl<T: Integer> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Argument`](Error::Argument) for n above 31; [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    /// [`Argument`](Error::Argument) for n above 31; [`OutOfMemory`](Error::OutOfMemory),
+    /// [`DeviceLost`](Error::DeviceLost).
     pub fn shift_left(&self, n: u32) -> Result<Tensor<T>> {
         self.map("shift_left", [places("shift_left", n)?, 0])
     }
 
-    /// The bits of every value moved n places down, layout unchanged: the sign of i32 stays, so `⌊x / 2ⁿ⌋`. Respects
-    /// equivalence. Cost: values read once, written once.
+    /// Shifts the bits of every value right by n places: `⌊x / 2ⁿ⌋`, since the sign of an i32 is kept; the layout is
+    /// unchanged.
+    ///
+    /// Respects equivalence. Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -484,7 +496,7 @@ impl<T: Integer> Tensor<T> {
     }
 }
 
-/// A number of places that the bits of a word can be moved.
+/// Checks a shift distance.
 fn places(op: &'static str, n: u32) -> Result<u32> {
     if n < 32 {
         return Ok(n);

@@ -1,4 +1,4 @@
-//! The operations of one tensor, and of two element by element.
+//! Operations on one tensor, and element-by-element operations on two.
 
 use super::{Paired, Tensor};
 use crate::ops::Op;
@@ -8,7 +8,7 @@ use crate::ragged::{Pairs, Real, Scalar};
 use crate::{Error, Result, host};
 
 impl<T: Scalar> Tensor<T> {
-    /// Element i of this batch with element i of the other, for operation `op`.
+    /// Pairs element i of this batch with element i of the other, for operation `op`.
     pub(super) fn meet<'a>(
         &'a self,
         op: &'static str,
@@ -27,10 +27,10 @@ impl<T: Scalar> Tensor<T> {
         self.unary(Op::Map(Map { kind, dtype }), scalars)
     }
 
-    /// The same values in memory of their own.
+    /// Copies the values into memory of their own.
     ///
-    /// A clone shares memory, and a view keeps the whole buffer it looks into alive; a copy does neither. Bits are
-    /// kept, those of a NaN too. Cost: values read once, written once.
+    /// A clone shares memory, and a view keeps the whole underlying buffer alive; a copy does neither. Bit patterns are
+    /// preserved, including those of NaNs. Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -45,12 +45,12 @@ impl<T: Scalar> Tensor<T> {
         self.map_by(Kind::Copy, &[])
     }
 
-    /// The elements of two batches one behind the other along `axis`, element by element: `[a, b]`.
+    /// Concatenates the elements of two batches along `axis`, element by element: `[a, b]`.
     ///
-    /// The extent there is the sum, along other axes the larger one, and what neither has is zero. Bits are kept, those
-    /// of a NaN too. Does not respect equivalence: what stands behind a begins where the shape that it carries ends, so
-    /// zeros at that end move b. An element without values counts with its extents. Both batches need one rank. Cost:
-    /// operands read once, result written once.
+    /// The extent along `axis` is the sum, and along each other axis the larger of the two; positions that neither
+    /// covers are zero. Bit patterns are preserved, including those of NaNs. Does not respect equivalence: b begins
+    /// where the stored shape of a ends, so trailing zeros of a shift b. The extents of an element without values count
+    /// too. Both batches must have the same rank. Cost: operands read once, result written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -67,16 +67,17 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Argument`](Error::Argument) for an axis that is not below the rank; those of [`add`](Tensor::add), and
-    /// [`SizeOverflow`](Error::SizeOverflow) for an extent that does not fit as well.
+    /// [`Argument`](Error::Argument) for an axis that is not below the rank; those of [`add`](Tensor::add), and also
+    /// [`SizeOverflow`](Error::SizeOverflow) for an extent that does not fit.
     pub fn concat(&self, other: &Tensor<T>, axis: usize) -> Result<Tensor<T>> {
         self.meet("concat", other)?.concat(axis)
     }
 
-    /// [`concat`](Self::concat) of this batch and all others, in their order; of none, this batch.
+    /// Concatenates this batch and all others, in order, as [`concat`](Self::concat) does; without others, returns this
+    /// batch.
     ///
-    /// Neighbours are joined two by two until one is left: with k batches each value is read and written ⌈log₂ k⌉ times
-    /// at most, in k − 1 dispatches.
+    /// Neighbours are joined in pairs until one batch is left: with k batches, each value is read and written at most
+    /// ⌈log₂ k⌉ times, in k − 1 dispatches.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -88,7 +89,8 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`concat`](Self::concat), before any work for other devices, sizes of batches, ranks and for the axis.
+    /// Those of [`concat`](Self::concat). Wrong devices, batch sizes, ranks and axes are reported before any work
+    /// starts.
     pub fn concat_all(&self, others: &[&Tensor<T>], axis: usize) -> Result<Tensor<T>> {
         let op = "concat_all";
         for other in others {
@@ -119,11 +121,11 @@ impl<T: Scalar> Tensor<T> {
         Ok(all.swap_remove(0))
     }
 
-    /// Two elements along a diagonal, element by element: for matrices `[[a, 0], [0, b]]`.
+    /// Places two elements along a diagonal, element by element: for matrices `[[a, 0], [0, b]]`.
     ///
-    /// b begins where a ends, on every axis; what is left is zero. Any rank, one for both batches: of rank 1 it is
-    /// [`concat`](Self::concat). Bits are kept. Does not respect equivalence: the carried shapes count, those of
-    /// elements without values too. Cost: operands read once, result written once.
+    /// b begins where a ends, on every axis; all other positions are zero. Any rank, the same for both batches; at rank
+    /// 1 it is [`concat`](Self::concat). Bit patterns are preserved. Does not respect equivalence: the stored shapes
+    /// count, including those of elements without values. Cost: operands read once, result written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -137,18 +139,20 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`add`](Tensor::add), and [`SizeOverflow`](Error::SizeOverflow) for an extent that does not fit as
-    /// well.
+    /// Those of [`add`](Tensor::add), and also [`SizeOverflow`](Error::SizeOverflow) for an extent that does not fit.
     pub fn block_diag(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
         self.meet("block_diag", other)?.block_diag()
     }
 }
 
 impl<T: Real> Tensor<T> {
-    /// `a + b`, element by element, each result of the ambient shape: missing entries are zero.
+    /// Adds two batches, `a + b`, element by element; missing entries are zero.
     ///
-    /// An extent of 1 is not special: `[1, 2, 3] + [5] = [6, 2, 3]`. Both batches need one rank. Integers wrap; NaN
-    /// propagates. Respects equivalence: trailing zeros change nothing. Cost: operands read once, result written once.
+    /// Each result has the ambient shape: the smallest box that holds both elements.
+    ///
+    /// An extent of 1 is not special: `[1, 2, 3] + [5] = [6, 2, 3]`. Both batches must have the same rank. Integers
+    /// wrap; NaN propagates. Respects equivalence: trailing zeros change nothing. Cost: operands read once, result
+    /// written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -167,7 +171,7 @@ impl<T: Real> Tensor<T> {
         self.meet("add", other)?.add()
     }
 
-    /// `a − b`, element by element, each result of the ambient shape. In all else like [`add`](Self::add).
+    /// Subtracts two batches, `a − b`, element by element; otherwise like [`add`](Self::add).
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -184,13 +188,16 @@ impl<T: Real> Tensor<T> {
         self.meet("sub", other)?.sub()
     }
 
-    /// `a ⊙ b`, value by value and element by element, each result of the ambient shape: zero outside the overlap.
+    /// Multiplies two batches value by value, `a ⊙ b`, element by element; the result is zero outside the overlap.
     ///
-    /// It is zero there by definition: a NaN or an infinity that meets a missing entry gives 0. So of finite values it
-    /// respects equivalence, and trailing zeros add nothing but trailing zeros; a NaN at one of them would be seen.
-    /// Both batches need one rank, and an extent of 1 is not special. An empty element makes zeros of the other one's.
-    /// Integers wrap; of f32, exact but for one rounding, and a GPU may take subnormal values as 0, which makes NaN of
-    /// an infinity times one of them. Cost: operands read once, result written once.
+    /// Each result has the ambient shape: the smallest box that holds both elements.
+    ///
+    /// The result is zero outside the overlap by definition: a NaN or an infinity paired with a missing entry gives 0.
+    /// For finite values the product therefore respects equivalence: trailing zeros only add trailing zeros. A NaN
+    /// paired with a stored trailing zero, however, gives NaN. Both batches must have the same rank, and an extent of 1
+    /// is not special. If one element is empty, the result is zeros in the shape of the other. Integers wrap. Each f32
+    /// product is rounded once; a GPU may flush subnormal values to 0, so that an infinity times a subnormal gives NaN.
+    /// Cost: operands read once, result written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -207,10 +214,10 @@ impl<T: Real> Tensor<T> {
         self.meet("hadamard", other)?.hadamard()
     }
 
-    /// `−x`: every value, layout unchanged.
+    /// Negates every value, `−x`; the layout is unchanged.
     ///
-    /// Respects equivalence. The sign of a float is turned, that of zero, infinity and NaN too. Integers wrap: the
-    /// least i32 stays, and 2³² − x comes of u32. Exact. Cost: values read once, written once.
+    /// Respects equivalence. Flips the sign of a float, including zero, infinity and NaN. Integers wrap: the least i32
+    /// is its own negative, and u32 gives 2³² − x. Exact. Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -225,10 +232,10 @@ impl<T: Real> Tensor<T> {
         self.map_by(Kind::Neg, &[])
     }
 
-    /// `factor · x`: every value, layout unchanged.
+    /// Multiplies every value by a factor, `factor · x`; the layout is unchanged.
     ///
-    /// Respects equivalence. Integers wrap; NaN and 0 · ∞ give NaN, and on a GPU that takes subnormal values as 0 so do
-    /// these times ∞. Cost: values read once, written once.
+    /// Respects equivalence. Integers wrap. NaN and 0 · ∞ give NaN; on a GPU that flushes subnormal values to 0, so
+    /// does a subnormal times ∞. Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

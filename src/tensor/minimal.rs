@@ -1,4 +1,4 @@
-//! The least shapes that hold what is not zero.
+//! The smallest shapes that hold all nonzero values.
 
 use super::Tensor;
 use crate::ops::reduce::Reduction;
@@ -6,12 +6,13 @@ use crate::ragged::{Layout, Ragged, Real, Shape};
 use crate::{Error, Result, host};
 
 impl<T: Real> Tensor<T> {
-    /// The smallest box of each element that holds every nonzero value: along axis j one more than the largest index at
-    /// which there is one. (0, …, 0) for an element of zeros, or of no values.
+    /// The smallest box of each element that holds every nonzero value: its extent on an axis is one more than the
+    /// largest index with a nonzero value.
     ///
-    /// Any rank. A NaN is not zero; −0 is. Respects equivalence: equivalent elements have one minimal shape. A reading
-    /// call: what was recorded runs, and the shapes come back, no values. Exact. Cost: values read once, a word for
-    /// each axis of an element written.
+    /// An element without nonzero values has the shape (0, …, 0). Any rank. A NaN counts as nonzero; −0 is zero.
+    /// Respects equivalence: equivalent elements have the same minimal shape. Exact. This call reads back from the
+    /// device: it runs the recorded work and returns the shapes, but no values. Cost: values read once, one word
+    /// written for each axis of an element.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -37,12 +38,12 @@ impl<T: Real> Tensor<T> {
         self.layout_of(self.reduce(Reduction::Box)?.download_blocking()?)
     }
 
-    /// The minimal representatives: each element in its [`minimal_shape`](Self::minimal_shape), without the zeros
-    /// behind it.
+    /// Removes the trailing zeros: resizes each element to its [`minimal_shape`](Self::minimal_shape).
     ///
-    /// Equivalent elements become the same one. No operation does this by itself, since it reads: the shapes come back
-    /// from the device, as by [`minimal_shape`](Self::minimal_shape), and then the values are copied on it. Where all
-    /// shapes are minimal already nothing is copied. Bits are kept. Not differentiable: shapes follow from values.
+    /// Equivalent elements become equal. No operation does this implicitly, because it reads back: the shapes come back
+    /// from the device, as with [`minimal_shape`](Self::minimal_shape), and then the values are copied on it. If all
+    /// shapes are already minimal, nothing is copied. Bit patterns are preserved. Not differentiable, because shapes
+    /// depend on values.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -72,11 +73,11 @@ impl<T: Real> Tensor<T> {
         made.map_err(|error| error.named("shrink"))
     }
 
-    /// The degree of each polynomial Σ x_k tᵏ: the index of the last nonzero coefficient. `None` for the zero
-    /// polynomial, whose degree is −∞, so that no number stands for it.
+    /// The degree of each polynomial Σ x_k tᵏ: the index of its last nonzero coefficient, or `None` for the zero
+    /// polynomial, whose degree is −∞.
     ///
-    /// Of rank 1. Respects equivalence. The degree of [`conv`](Tensor::conv) is the sum of both, as long as the product
-    /// of the leading coefficients does not wrap or underflow to zero. A reading call, see
+    /// Rank 1. Respects equivalence. The degree of a [`conv`](Tensor::conv) is the sum of the degrees, unless the
+    /// product of the leading coefficients wraps or underflows to zero. This call reads back from the device, like
     /// [`minimal_shape`](Self::minimal_shape).
     ///
     /// ```
@@ -89,7 +90,7 @@ impl<T: Real> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Rank`](Error::Rank) for anything but series; those of [`minimal_shape`](Self::minimal_shape).
+    /// [`Rank`](Error::Rank) for ranks other than 1; those of [`minimal_shape`](Self::minimal_shape).
     pub async fn degree(&self) -> Result<Vec<Option<usize>>> {
         self.check_series("degree")?;
         degrees(self.minimal_shape().await)
@@ -116,7 +117,7 @@ impl<T: Real> Tensor<T> {
         }
     }
 
-    /// The layout of these extents; this batch's own where it is the same, with what is cached there.
+    /// The layout with these extents, or this batch's own if they are equal, so that plans cached under it are reused.
     fn layout_of(&self, extents: Ragged<u32>) -> Result<Layout> {
         let rank = self.layout.rank();
         let shapes = extents.values().chunks_exact(rank);

@@ -1,4 +1,4 @@
-//! Ragged batches on devices, and their operations.
+//! Ragged batches on devices, and the operations on them.
 
 mod calibrate;
 mod conv_plan;
@@ -55,9 +55,9 @@ use crate::{Error, Result};
 
 /// A ragged batch on a device: values packed end to end, with a shared layout.
 ///
-/// Cheap to clone, immutable, and safe to use from several threads. Operations are methods; each returns a new tensor
-/// and checks everything before any work starts. On a GPU they are recorded and run when something is read, when
-/// enough has piled up, or on [`Device::flush`].
+/// A tensor is cheap to clone, immutable, and safe to use from several threads. Operations are methods; each one
+/// validates its input before any work starts and returns a new tensor. A GPU records operations and runs them when a
+/// result is read, when enough work has accumulated, or on [`Device::flush`].
 ///
 /// ```
 /// use vsla::{Device, Ragged};
@@ -73,7 +73,8 @@ use crate::{Error, Result};
 pub struct Tensor<T: Scalar> {
     device: Device,
     storage: Storage,
-    /// Where the values begin in the storage: the 32-bit word, even for complex values, or for f16 the half of one.
+    /// Where the values begin in the storage, counted in 32-bit words (for complex values too), or in half-words for
+    /// f16.
     base: usize,
     layout: Layout,
     element: std::marker::PhantomData<T>,
@@ -97,12 +98,12 @@ impl<T: Scalar> Tensor<T> {
         }
     }
 
-    /// The device that holds it.
+    /// The device that holds the tensor.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// The shapes of its elements.
+    /// The shapes of the elements.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -117,7 +118,7 @@ impl<T: Scalar> Tensor<T> {
         self.layout.is_empty()
     }
 
-    /// The elements of a range as a batch of their own: a view, no value is copied.
+    /// Returns a range of the elements as a batch: a view that copies no values.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -127,24 +128,24 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::ElementRange`] when the range is not inside the batch.
+    /// [`Error::ElementRange`] when the range does not lie within the batch.
     pub fn elements(&self, range: Range<usize>) -> Result<Tensor<T>> {
         let view = View::Elements(range.start, range.end);
         self.unary(Op::View(view), &[])
     }
 
-    /// The byte at which the values begin in the storage.
+    /// The byte offset at which the values begin in the storage.
     fn begin(&self) -> usize {
         self.base * T::DTYPE.unit()
     }
 
-    /// Both operands of a binary operation must be on one device.
+    /// Checks that both operands of a binary operation are on the same device.
     fn check_device<U: Scalar>(&self, op: &'static str, other: &Tensor<U>) -> Result<()> {
         if self.device.id() == other.device.id() {
             return Ok(());
         }
         let [left, right] = [&self.device, &other.device].map(Device::name);
-        // Two of one name are told apart by when they were opened.
+        // Devices with the same name are told apart by the order in which they were opened.
         let [left, right] = match left == right {
             false => [left, right],
             true => [(left, self.device.id()), (right, other.device.id())]

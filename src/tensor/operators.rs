@@ -1,4 +1,4 @@
-//! `+`, `-`, `*`, `/` and the unary minus, by reference: what they return can fail.
+//! The operators `+`, `-`, `*`, `/` and unary minus on references; each returns a `Result`.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -8,8 +8,8 @@ use crate::ragged::Real;
 
 /// `a + b` is [`a.add(&b)`](Tensor::add).
 ///
-/// The operators take references and return a `Result`, so each step of an expression has its own `?`. Precedence is
-/// Rust's.
+/// The operators take references and return a `Result`, so each step of an expression needs its own `?`. Rust's
+/// operator precedence applies.
 ///
 /// ```
 /// # use vsla::{Device, Ragged};
@@ -38,8 +38,8 @@ impl<T: Real> Sub for &Tensor<T> {
     }
 }
 
-/// `a * b` is [`a.hadamard(&b)`](Tensor::hadamard), value by value: zero outside the overlap. Products of matrices are
-/// [`matmul`](Tensor::matmul).
+/// `a * b` is [`a.hadamard(&b)`](Tensor::hadamard), value by value and zero outside the overlap. For matrix products,
+/// see [`matmul`](Tensor::matmul).
 impl<T: Real> Mul for &Tensor<T> {
     type Output = Result<Tensor<T>>;
 
@@ -93,7 +93,7 @@ impl<T: Real> Div<T> for &Tensor<T> {
     }
 }
 
-/// −s; of integers modulo 2³².
+/// −s, modulo 2³² for integers.
 fn opposite<T: Real>(s: T) -> T {
     let word: u32 = bytemuck::cast(s);
     bytemuck::cast(match T::DTYPE {

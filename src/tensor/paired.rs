@@ -1,4 +1,4 @@
-//! Two batches and which element meets which.
+//! Pairings of the elements of two batches.
 
 use super::Tensor;
 #[cfg(feature = "gpu")]
@@ -10,10 +10,10 @@ use crate::ops::ambient::{Along, Ambient, Combine, Concat};
 use crate::plan::check_work;
 use crate::ragged::{Layout, Pairing, Pairs, Real, Scalar};
 
-/// Two batches with a pairing: the binary operations, on the pairs instead of element by element.
+/// Two batches with a pairing: applies binary operations to the pairs rather than element by element.
 ///
-/// Made by [`Tensor::pair`]. A light view: no operand is copied. Results have one element a pair, in the pairing's
-/// order. Every operation means what the method of the same name on [`Tensor`] means.
+/// Created by [`Tensor::pair`]. A lightweight view: no operand is copied. Results have one element per pair, in the
+/// pairing's order. Every operation does the same as the method of that name on [`Tensor`].
 ///
 /// ```
 /// use vsla::{Device, Pairing, Ragged};
@@ -35,22 +35,22 @@ pub struct Paired<'a, T: Scalar> {
 }
 
 impl<T: Scalar> Tensor<T> {
-    /// This batch and another, with the pairs that the binary operations of the result work on.
+    /// Pairs this batch with another, for the binary operations of [`Paired`].
     ///
     /// # Errors
-    /// [`DeviceMismatch`](crate::Error::DeviceMismatch); [`BatchSize`](crate::Error::BatchSize) for `Elementwise` when
-    /// the batches are not of one size; [`Pairing`](crate::Error::Pairing) for `OneToAll` when this
-    /// batch has not exactly one element; [`PairIndex`](crate::Error::PairIndex) for a listed index out of range;
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch); [`BatchSize`](crate::Error::BatchSize) for `Elementwise` if
+    /// the batches differ in size; [`Pairing`](crate::Error::Pairing) for `OneToAll` unless this batch has exactly one
+    /// element; [`PairIndex`](crate::Error::PairIndex) for a listed index out of range;
     /// [`SizeOverflow`](crate::Error::SizeOverflow) for more than 2³² − 1 pairs; [`TooLarge`](crate::Error::TooLarge)
-    /// for more than the device could hold the offsets of.
+    /// for more pairs than the device can hold offsets for.
     pub fn pair<'a>(&'a self, other: &'a Tensor<T>, pairing: Pairing<'_>) -> Result<Paired<'a, T>> {
         self.check_device("pair", other)?;
         let pairs = Pairs::new("pair", &self.layout, &other.layout, pairing)?;
-        // Each is work, if only to be planned.
+        // Each pair counts as work, because planning visits it.
         check_work("pair", None, pairs.len() as u64, self.device.allowed())?;
         #[cfg(feature = "gpu")]
         if let Backend::Gpu(gpu) = self.device.backend() {
-            // Before any plan makes room for them on the host.
+            // Checked before a plan allocates host memory for the pairs.
             gpu.check_elements("pair", pairs.len())?;
         }
         Ok(Paired {
@@ -101,7 +101,7 @@ impl<T: Scalar> Paired<'_, T> {
         (&self.left.layout, &self.right.layout)
     }
 
-    /// Runs a launch of one result.
+    /// Runs an operation with one result.
     pub(super) fn run<U: Scalar>(&self, op: Op) -> Result<Tensor<U>> {
         self.call(op, &self.operands()).one()
     }

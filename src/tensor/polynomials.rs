@@ -1,4 +1,4 @@
-//! Elements as polynomials: coefficients, the constant one first.
+//! Elements as polynomials, with the constant coefficient first.
 
 use super::{Paired, Tensor};
 use crate::Result;
@@ -7,18 +7,18 @@ use crate::ops::eval::Eval;
 use crate::ragged::Real;
 
 impl<T: Real> Tensor<T> {
-    /// The values `Σ_i c_i t^i` of each polynomial at its own points, which may be of any shape and number: shaped like
-    /// the points.
+    /// Evaluates each polynomial, `Σ_i c_i t^i`, at its own points, in any shape and number; the result has the shape
+    /// of the points.
     ///
-    /// An element of this batch, of rank 1, is the coefficients, the constant one first: [`conv`](Self::conv) is the
-    /// product of polynomials, and [`add`](Self::add) their sum. By Horner's scheme, from the last coefficient on. The
-    /// empty polynomial is 0 everywhere, and where there are no points there are no values. Integers wrap. NaN and
-    /// infinite points give what the scheme gives: `[5]` is 5 everywhere, and an infinity meets a coefficient of 0 as
-    /// NaN. At finite points trailing zeros change nothing.
+    /// An element of this batch, of rank 1, holds the coefficients of a polynomial, the constant one first:
+    /// [`conv`](Self::conv) is the product of polynomials, and [`add`](Self::add) their sum. Evaluation uses Horner's
+    /// scheme, from the last coefficient on. The empty polynomial is 0 everywhere, and an empty element of points gives
+    /// an empty result. Integers wrap. NaN and infinite points give what the scheme gives: `[5]` is 5 everywhere, but
+    /// an infinity times a coefficient of 0 is NaN. At finite points trailing zeros change nothing.
     ///
-    /// Cost: a multiply-add for each coefficient and point. One point is the work of one invocation, one coefficient
-    /// after the other, so a polynomial of millions of coefficients takes milliseconds however few points it has. Error
-    /// bound: with n coefficients, |error| ≤ γ_{2n} Σ|c_i| |t|^i, exact while integers stay below 2²⁴.
+    /// Cost: one multiply-add for each coefficient and point. One invocation evaluates one point, coefficient by
+    /// coefficient, so a polynomial of millions of coefficients takes milliseconds however few points it has. Error
+    /// bound: with n coefficients, |error| ≤ γ_{2n} Σ|c_i| |t|^i, exact for integers below 2²⁴.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -32,9 +32,10 @@ impl<T: Real> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Rank`](crate::Error::Rank) unless the polynomials are of rank 1; [`BatchSize`](crate::Error::BatchSize),
+    /// [`Rank`](crate::Error::Rank) unless the polynomials have rank 1; [`BatchSize`](crate::Error::BatchSize),
     /// [`DeviceMismatch`](crate::Error::DeviceMismatch), [`SizeOverflow`](crate::Error::SizeOverflow),
-    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn eval(&self, points: &Tensor<T>) -> Result<Tensor<T>> {
         self.meet("eval", points)?.eval()
     }

@@ -10,26 +10,28 @@ use crate::{Error, Result};
 use half::f16;
 
 impl<T: Factor> Tensor<T> {
-    /// The matrix product `(A B)_ij = Σ_l A_il B_lj`, element by element: (m, k) times (k, n) gives (m, n), each of its
-    /// own.
+    /// The matrix product `(A B)_ij = Σ_l A_il B_lj`, element by element: (m, k) times (k, n) gives (m, n), with
+    /// extents that may differ from element to element.
     ///
-    /// Rank 2. Where an extent is 0 nothing is read, and k = 0 gives zeros. Integers wrap. A NaN or an infinity spreads
-    /// over the row and the column that it meets, and to no other product. Respects equivalence of finite values, but
-    /// inner extents must be equal; in [`matmul_ambient`](Self::matmul_ambient) they may differ. [`Paired::matmul`]
-    /// multiplies one matrix with all, or listed pairs; [`Paired::product`] multiplies transposes, and adds a bias, an
-    /// activation or a residual.
+    /// Rank 2. An extent of 0 reads nothing, and k = 0 gives zeros. Integers wrap. A NaN or an infinity in A spreads
+    /// over its row of the result, and one in B over its column; no other product is affected. Respects equivalence for
+    /// finite values, but inner extents must be equal; [`matmul_ambient`](Self::matmul_ambient) lets them differ.
+    /// [`Paired::matmul`] multiplies one matrix with all, or listed pairs; [`Paired::product`] multiplies transposes,
+    /// and adds a bias, an activation or a residual.
     ///
-    /// Of `f16`, sums are `f32` and rounded once, when they are whole: ±65,504 times itself does not overflow, and a
-    /// result from ±65,520 on becomes infinite. [`Product::run_f32`] does not round. A GPU may take subnormal factors
-    /// for 0, so that an infinity times one of them is NaN there.
+    /// `f16` products are summed in `f32` and each complete sum is rounded once: ±65,504 times itself does not overflow
+    /// during the sum, and a result from ±65,520 on becomes infinite. [`Product::run_f32`] does not round. A GPU may
+    /// flush subnormal factors to 0, so that an infinity times a subnormal gives NaN there.
     ///
-    /// Cost: 2·m·k·n operations; on a GPU one dispatch for each size of tile (32, 64 and 128, on matrices also 256),
-    /// whatever the number of products. A tile's whole sum is one workgroup's: a small product takes some 40 ms for
-    /// each million of its inner extent (H100); in the native tier a tenth of that, and a dispatch for such products,
-    /// because many invocations share a sum. Results in `f16` take a dispatch more, and on a GPU room for them in
-    /// `f32`; on the CPU `f16` operands take room in `f32`. Error: |error| ≤ γ_h Σ|A_il B_lj| with h = min(k, 512) + ⌈k
-    /// / 512⌉, and the rounding to `f16`; exact for integers below 2²⁴. `f16` on cooperative matrices has another
-    /// bound, see [`Product::tier`]. An element's bits depend on its own factors only.
+    /// Cost: 2·m·k·n operations. On a GPU there is one dispatch for each tile size (32, 64 and 128, and also 256 on
+    /// cooperative matrices), whatever the number of products. One workgroup computes the whole sum of a tile, so a
+    /// small product takes about 40 ms per million of its inner extent (H100). The native tier takes a tenth of that,
+    /// plus one dispatch for such products, because many invocations share a sum. `f16` results take one more dispatch
+    /// and, on a GPU, space for the results in `f32`; on the CPU, `f16` operands take space in `f32`.
+    ///
+    /// Error: |error| ≤ γ_h Σ|A_il B_lj| with h = min(k, 512) + ⌈k / 512⌉, plus the rounding to `f16`; exact for
+    /// integers below 2²⁴. `f16` on cooperative matrices has another bound, see [`Product::tier`]. The bits of an
+    /// element depend only on its own factors.
     ///
     /// ```
     /// use vsla::{Device, Ragged, Shape};
@@ -43,19 +45,20 @@ impl<T: Factor> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Rank`](crate::Error::Rank) unless both are of rank 2; [`InnerExtents`](crate::Error::InnerExtents) with the first pair whose inner
-    /// extents differ; [`BatchSize`](crate::Error::BatchSize), [`DeviceMismatch`](crate::Error::DeviceMismatch),
-    /// [`SizeOverflow`](crate::Error::SizeOverflow) with the element whose result does not fit,
-    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Rank`](crate::Error::Rank) unless both batches have rank 2; [`InnerExtents`](crate::Error::InnerExtents) with
+    /// the first pair whose inner extents differ; [`BatchSize`](crate::Error::BatchSize),
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch), [`SizeOverflow`](crate::Error::SizeOverflow) with the element
+    /// whose result does not fit, [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn matmul(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
         self.meet("matmul", other)?.matmul()
     }
 
-    /// The matrix product with zeros for what a factor lacks: the inner sum ends with the shorter of the two extents.
+    /// The matrix product for inner extents that may differ: missing entries are zero, so the inner sum stops at the
+    /// smaller extent.
     ///
-    /// Respects equivalence: trailing zero rows and columns change nothing but the shape, and in the native tier's long
-    /// sums the rounding. In all else like [`matmul`](Self::matmul).
+    /// Respects equivalence: trailing zero rows and columns change only the shape and, in the native tier's long sums,
+    /// the rounding. Otherwise like [`matmul`](Self::matmul).
     ///
     /// ```
     /// use vsla::{Device, Ragged, Shape};
@@ -68,21 +71,23 @@ impl<T: Factor> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`matmul`](Self::matmul), but for the inner extents.
+    /// Those of [`matmul`](Self::matmul), except for the inner extents.
     pub fn matmul_ambient(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
         self.meet("matmul_ambient", other)?.matmul_ambient()
     }
 }
 
 impl<'a, T: Factor> Paired<'a, T> {
-    /// [`Tensor::matmul`] of every pair. A list of pairs makes it a grouped product: rows of one batch, each group with its own weights.
-    /// A list is planned once for each [`pair`](Tensor::pair): keep the pair where the product is made again.
+    /// [`Tensor::matmul`] of every pair.
+    ///
+    /// A list of pairs gives a grouped product: rows of one batch, each group with its own weights. A list is planned
+    /// once for each [`pair`](Tensor::pair) call, so reuse the `Paired` value to repeat the product.
     ///
     /// ```
     /// use vsla::{Device, Pairing, Ragged, Shape};
     ///
     /// let device = Device::cpu();
-    /// // Groups of two rows and of one, and the weights of two experts.
+    /// // Groups of two rows and of one row, and the weights of two experts.
     /// let rows = [Shape::new(&[2, 1])?, Shape::new(&[1, 1])?];
     /// let x = device.upload(&Ragged::from_shapes(vec![1.0f32, 2.0, 3.0], 2, rows)?)?;
     /// let weights = [Shape::new(&[1, 2])?, Shape::new(&[1, 1])?];
@@ -106,7 +111,7 @@ impl<'a, T: Factor> Paired<'a, T> {
         self.product().ambient().run()
     }
 
-    /// The matrix product of every pair, still to be told more about.
+    /// Builds a matrix product of every pair, with options to set before it runs.
     pub fn product(&self) -> Product<'a, T> {
         Product {
             pair: self.clone(),
@@ -117,16 +122,16 @@ impl<'a, T: Factor> Paired<'a, T> {
     }
 }
 
-/// A matrix product of pairs that is about to be made: `residual + f(scale · A B + bias)`.
+/// A builder for the matrix product of pairs, `residual + f(scale · A B + bias)`.
 ///
-/// Made by [`Paired::product`]. Everything is done while results are in registers: nothing is stored in between, and no
-/// transpose is copied.
+/// Created by [`Paired::product`]. The epilogue is applied while results are in registers: nothing is stored in
+/// between, and no transpose is copied.
 ///
 /// ```
 /// use vsla::{Device, Pairing, Ragged, Shape, product::Activation};
 ///
 /// let device = Device::cpu();
-/// // A layer: rows of three sentences times the transpose of one matrix of weights.
+/// // A layer: the rows of three sentences times the transpose of one weight matrix.
 /// let rows = [Shape::new(&[2, 2])?, Shape::new(&[1, 2])?, Shape::new(&[3, 2])?];
 /// let x = Ragged::from_shapes((0..12).map(|i| i as f32).collect(), 2, rows)?;
 /// let w = Ragged::from_shapes(vec![1.0f32, -1.0], 2, [Shape::new(&[1, 2])?])?;
@@ -146,7 +151,7 @@ pub struct Product<'a, T: Scalar> {
     pub(super) extras: Extras<'a, T>,
 }
 
-/// What a product of these operands is planned for.
+/// The target that a product of these operands is planned for.
 pub(super) fn target<T: Scalar>(
     op: &'static str,
     tier: Tier,
@@ -183,7 +188,7 @@ pub(super) fn target<T: Scalar>(
 }
 
 impl<'a, T: Factor> Product<'a, T> {
-    /// Multiplies the transposes of what the left batch holds, (k, m). Nothing is copied.
+    /// Multiplies the transposes of the left matrices, which are (k, m), without copying.
     ///
     /// ```
     /// use vsla::{Device, Pairing, Ragged, Shape};
@@ -200,18 +205,19 @@ impl<'a, T: Factor> Product<'a, T> {
         self
     }
 
-    /// Multiplies by the transposes of what the right batch holds, (n, k). Nothing is copied.
+    /// Multiplies by the transposes of the right matrices, which are (n, k), without copying.
     pub fn transpose_right(mut self) -> Self {
         self.form.transposed[1] = true;
         self
     }
 
-    /// Makes the products by kernels of that tier, or fails to. See [`Tier`].
+    /// Selects the tier of kernels that compute the products: see [`Tier`].
     ///
-    /// By matrices, which multiply `f16` only, sums are a chain of ⌈k / s⌉ additions of s products, each cut instead of
-    /// rounded: |error| ≤ 4 γ_h Σ|A_il B_lj| with h = s + ⌈k / s⌉, where s is 16 or 8, the side of the device's
-    /// [`matrices`](crate::device::DeviceInfo::matrices). The other tiers keep the bound of [`Tensor::matmul`], and may add up
-    /// in another order. `Auto` goes by the device alone, so an element's bits depend on its factors and on the device.
+    /// On cooperative matrices, which multiply only `f16`, a sum is a chain of ⌈k / s⌉ additions of s products, each
+    /// truncated rather than rounded: |error| ≤ 4 γ_h Σ|A_il B_lj| with h = s + ⌈k / s⌉, where s is 16 or 8, the side
+    /// of the device's [`matrices`](crate::DeviceInfo::matrices). The other tiers keep the bound of [`Tensor::matmul`],
+    /// and may add in another order. `Auto` depends only on the device, so the bits of an element depend only on its
+    /// factors and on the device.
     ///
     /// ```
     /// # use vsla::{Device, Pairing, Ragged, Shape, f16, product::Tier};
@@ -229,28 +235,28 @@ impl<'a, T: Factor> Product<'a, T> {
     /// ```
     ///
     /// # Errors
-    /// [`run`](Self::run) fails with [`Unsupported`](crate::Error::Unsupported), which says what is missing, for [`Tier::Native`] and [`Tier::Matrix`]
-    /// where the device has not what they need, for [`Tier::Matrix`] of other types than `f16`, and for both on the
-    /// CPU.
+    /// [`run`](Self::run) fails with [`Unsupported`](crate::Error::Unsupported), which says what is missing: for
+    /// [`Tier::Native`] and [`Tier::Matrix`] if the device lacks what they need, for [`Tier::Matrix`] with types other
+    /// than `f16`, and for both on the CPU.
     pub fn tier(mut self, tier: Tier) -> Self {
         self.tier = tier;
         self
     }
 
-    /// Lets inner extents differ: [`Tensor::matmul_ambient`].
+    /// Allows different inner extents, as [`Tensor::matmul_ambient`] does.
     pub fn ambient(mut self) -> Self {
         self.form.ambient = true;
         self
     }
 
-    /// The products.
+    /// Computes the products.
     ///
     /// # Errors
-    /// Those of [`Tensor::matmul`]. Of a bias, in the name of `bias`: [`Argument`](crate::Error::Argument) for another
-    /// number of vectors, [`Rank`](crate::Error::Rank), [`Length`](crate::Error::Length) with the vector,
-    /// [`DeviceMismatch`](crate::Error::DeviceMismatch). Of a residual, in the name of `residual`:
-    /// [`ElementCount`](crate::Error::ElementCount), [`Shape`](crate::Error::Shape) with the pair,
-    /// [`DeviceMismatch`](crate::Error::DeviceMismatch).
+    /// Those of [`Tensor::matmul`]. Errors in the bias are reported under the name `bias`:
+    /// [`Argument`](crate::Error::Argument) for a wrong number of vectors, [`Rank`](crate::Error::Rank),
+    /// [`Length`](crate::Error::Length) with the vector, [`DeviceMismatch`](crate::Error::DeviceMismatch). Errors in
+    /// the residual are reported under the name `residual`: [`ElementCount`](crate::Error::ElementCount),
+    /// [`Shape`](crate::Error::Shape) with the pair, [`DeviceMismatch`](crate::Error::DeviceMismatch).
     pub fn run(&self) -> Result<Tensor<T>> {
         self.run_as()
     }
@@ -275,7 +281,7 @@ impl<'a, T: Factor> Product<'a, T> {
 }
 
 impl Product<'_, f16> {
-    /// The products as they are summed, in `f32`, where [`run`](Self::run) rounds to `f16`.
+    /// Computes the products in `f32`, as they are summed, where [`run`](Self::run) rounds to `f16`.
     ///
     /// ```
     /// use vsla::{Device, Pairing, Ragged, Shape, f16};
@@ -298,25 +304,25 @@ impl Product<'_, f16> {
 }
 
 impl<'a, T: Float> Product<'a, T> {
-    /// Multiplies every sum by this factor, before all else.
+    /// Multiplies every sum by this factor, before the other options apply.
     pub fn scale(mut self, factor: f32) -> Self {
         self.extras.scale = Some(factor);
         self
     }
 
-    /// Adds to every row: one vector of n values for all products, or one for each right operand.
+    /// Adds a vector of n values to every row: the same vector for all products, or one for each right operand.
     pub fn bias(mut self, bias: &'a Tensor<T>) -> Self {
         self.extras.bias = Some(bias);
         self
     }
 
-    /// Applies a function to every value, after scale and bias.
+    /// Applies a function to every value, after the scale and the bias.
     pub fn activation(mut self, activation: Activation) -> Self {
         self.extras.activation = activation;
         self
     }
 
-    /// Adds matrices of the results' shapes, last of all.
+    /// Adds matrices of the results' shapes, after everything else.
     pub fn residual(mut self, residual: &'a Tensor<T>) -> Self {
         self.extras.residual = Some(residual);
         self

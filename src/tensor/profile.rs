@@ -1,4 +1,4 @@
-//! Device time of what a closure runs.
+//! Profiling: the device time of the work that a closure records.
 
 use std::time::Duration;
 
@@ -6,36 +6,36 @@ use super::Device;
 use super::device::Backend;
 use crate::Result;
 
-/// One dispatch and how long the device took for it.
+/// One dispatch and the device time that it took.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct KernelTime {
-    /// The operation.
+    /// The operation that it belongs to.
     pub op: &'static str,
-    /// The kernel: stem, element type and flags.
+    /// The kernel: its stem, element type and flags.
     pub kernel: String,
-    /// When it began, counted from the beginning of the first.
+    /// When it began, relative to the start of the first dispatch.
     pub start: Duration,
     /// How long it took.
     pub time: Duration,
 }
 
-/// What [`Device::profile`] saw.
+/// The measurements of [`Device::profile`].
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Profile {
-    /// Sum of the kernels' times. `None` where the device takes no timestamps, as the CPU does not.
+    /// The sum of the kernels' times. `None` if the device has no timestamps; the CPU never has them.
     pub device_time: Option<Duration>,
     /// Every dispatch, in order.
     pub kernels: Vec<KernelTime>,
 }
 
 impl Device {
-    /// Runs `body` and returns, beside its result, the device time of everything it recorded.
+    /// Runs `body` and returns its result together with the device time of everything it recorded.
     ///
-    /// Every dispatch is timed by itself and waits for the one before it, so that a sum of times is no less than an
-    /// unprofiled run takes on the device. The call waits for the device. Work that other threads record meanwhile is
-    /// counted too; a profile inside a profile sees nothing.
+    /// Each dispatch is timed separately and waits for the one before it, so the sum of the times is at least what an
+    /// unprofiled run takes on the device. The call waits for the device. Work that other threads record in the
+    /// meantime is counted too; a profile inside a profile measures nothing.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -59,7 +59,7 @@ impl Device {
                 if !gpu.profile_begin()? {
                     return Ok((body(), Profile::default()));
                 }
-                // Ends the profile also when `body` panics: the next one must not see this one's work.
+                // Ends the profile even if `body` panics: the next profile must not include this one's work.
                 struct End<'a>(Option<&'a crate::gpu::Gpu>);
                 impl Drop for End<'_> {
                     fn drop(&mut self) {

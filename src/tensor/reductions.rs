@@ -7,11 +7,11 @@ use crate::ragged::{Real, Scalar};
 use crate::{Result, host};
 
 impl<T: Real> Tensor<T> {
-    /// `Σ x_i`: one value an element, as a batch of rank 1 and length 1. 0 for an empty element.
+    /// Sums each element, `Σ x_i`: one value per element, as a batch of rank 1 and length 1.
     ///
-    /// Any rank. Integers wrap; NaN propagates, inside its own element. Respects equivalence: trailing zeros add
-    /// nothing. Error bound: |error| ≤ γ_h Σ|x_i| with h ≤ 64 + ⌈log₂ t⌉ for t values, and a GPU may take subnormal
-    /// values as 0; exact while integers stay below 2²⁴. Cost: values read once.
+    /// An empty element gives 0. Any rank. Integers wrap; a NaN propagates within its own element. Respects
+    /// equivalence: trailing zeros add nothing. Error bound: |error| ≤ γ_h Σ|x_i| with h ≤ 64 + ⌈log₂ t⌉ for t values,
+    /// and a GPU may flush subnormal values to 0; exact for integers below 2²⁴. Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -21,17 +21,18 @@ impl<T: Real> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn sum(&self) -> Result<Tensor<T>> {
         self.reduce(Reduction::Sum)
     }
 
-    /// `Σ |x_i|`: one value an element, as a batch of rank 1 and length 1. 0 for an empty element.
+    /// Sums the absolute values of each element, `Σ |x_i|`: one value per element, as a batch of rank 1 and length 1.
     ///
-    /// Any rank. Integers wrap, and so does |−2³¹|, which stays −2³¹; of u32 it is the [`sum`](Self::sum). NaN
-    /// propagates, inside its own element. Respects equivalence: trailing zeros add nothing. Error bound: |error| ≤ γ_h
-    /// ‖x‖₁ with h ≤ 64 + ⌈log₂ t⌉ for t values, and a GPU may take subnormal values as 0; exact while integers stay
-    /// below 2²⁴. Cost: values read once.
+    /// An empty element gives 0. Any rank. Integers wrap, and so does |−2³¹|, which stays −2³¹; for u32 this is the
+    /// [`sum`](Self::sum). A NaN propagates within its own element. Respects equivalence: trailing zeros add nothing.
+    /// Error bound: |error| ≤ γ_h ‖x‖₁ with h ≤ 64 + ⌈log₂ t⌉ for t values, and a GPU may flush subnormal values to 0;
+    /// exact for integers below 2²⁴. Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -46,11 +47,11 @@ impl<T: Real> Tensor<T> {
         self.reduce(Reduction::Norm1)
     }
 
-    /// The largest value of each element, as a batch of rank 1 and length 1. For an empty element −∞, and of integers
-    /// the type's least value.
+    /// The largest value of each element, as a batch of rank 1 and length 1.
     ///
-    /// Any rank. An element with a NaN gives NaN. Of zeros, +0 is above −0. Exact. Does not respect equivalence: the
-    /// values of the carried shape count, no zero beyond it. Cost: values read once.
+    /// An empty element gives −∞, or the least value of an integer type. Any rank. An element with a NaN gives NaN. +0
+    /// is greater than −0. Exact. Does not respect equivalence: only stored values count, not the zeros beyond them.
+    /// Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -65,11 +66,11 @@ impl<T: Real> Tensor<T> {
         self.reduce(Reduction::Max)
     }
 
-    /// Where the largest value of each element is: the index inside the element, row-major on the carried shape, as a
-    /// batch of rank 1 and length 1. `u32::MAX` for an empty element.
+    /// The index of the largest value of each element, as a batch of rank 1 and length 1.
     ///
-    /// Any rank. Of equal values the lowest index; −0 equals 0. An element with a NaN gives the first one's index.
-    /// Exact. Does not respect equivalence: the carried shape counts. Cost: values read once.
+    /// The index is row-major within the element's stored shape; an empty element gives `u32::MAX`. Any rank. Among
+    /// equal values the lowest index wins; −0 equals 0. An element with NaNs gives the index of the first NaN. Exact.
+    /// Does not respect equivalence: the stored shape counts. Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -84,11 +85,11 @@ impl<T: Real> Tensor<T> {
         self.reduce(Reduction::ArgMax)
     }
 
-    /// The smallest value of each element, as a batch of rank 1 and length 1. For an empty element +∞, and of integers
-    /// the type's greatest value.
+    /// The smallest value of each element, as a batch of rank 1 and length 1.
     ///
-    /// Any rank. An element with a NaN gives NaN. Of zeros, −0 is below +0. Exact. Does not respect equivalence: the
-    /// values of the carried shape count, no zero beyond it. Cost: values read once.
+    /// An empty element gives +∞, or the greatest value of an integer type. Any rank. An element with a NaN gives NaN.
+    /// −0 is less than +0. Exact. Does not respect equivalence: only stored values count, not the zeros beyond them.
+    /// Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -103,11 +104,11 @@ impl<T: Real> Tensor<T> {
         self.reduce(Reduction::Min)
     }
 
-    /// Where the smallest value of each element is: the index inside the element, row-major on the carried shape, as a
-    /// batch of rank 1 and length 1. `u32::MAX` for an empty element.
+    /// The index of the smallest value of each element, as a batch of rank 1 and length 1.
     ///
-    /// Any rank. Of equal values the lowest index; −0 equals 0. An element with a NaN gives the first one's index.
-    /// Exact. Does not respect equivalence: the carried shape counts. Cost: values read once.
+    /// The index is row-major within the element's stored shape; an empty element gives `u32::MAX`. Any rank. Among
+    /// equal values the lowest index wins; −0 equals 0. An element with NaNs gives the index of the first NaN. Exact.
+    /// Does not respect equivalence: the stored shape counts. Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -122,13 +123,14 @@ impl<T: Real> Tensor<T> {
         self.reduce(Reduction::ArgMin)
     }
 
-    /// `Σ a_i b_i` over the box that both elements share, element by element: one value each, as a batch of rank 1 and
-    /// length 1. 0 where that box is empty.
+    /// The dot product `Σ a_i b_i` over the box that both elements share, element by element, as a batch of rank 1 and
+    /// length 1.
     ///
-    /// Both batches need one rank. Integers wrap; a NaN in the shared box propagates, one outside it meets a missing
-    /// entry and is not seen. Respects equivalence of finite values: trailing zeros add nothing. Error bound:
-    /// |error| ≤ γ_h Σ|a_i b_i| with h ≤ 64 + ⌈log₂ t⌉ for t products, and a GPU may take subnormal values as 0, which makes NaN of
-    /// an infinity times one of them; exact while integers stay below 2²⁴. Cost: the shared values read once.
+    /// The result is 0 where the shared box is empty. Both batches must have the same rank. Integers wrap. A NaN in the
+    /// shared box propagates; a NaN outside it is paired with a missing entry and has no effect. Respects equivalence
+    /// for finite values: trailing zeros add nothing. Error bound: |error| ≤ γ_h Σ|a_i b_i| with h ≤ 64 + ⌈log₂ t⌉ for
+    /// t products. A GPU may flush subnormal values to 0, so that an infinity times a subnormal gives NaN. Exact for
+    /// integers below 2²⁴. Cost: the shared values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -140,19 +142,20 @@ impl<T: Real> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`BatchSize`](crate::Error::BatchSize), [`Rank`](crate::Error::Rank), [`DeviceMismatch`](crate::Error::DeviceMismatch),
-    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    /// [`BatchSize`](crate::Error::BatchSize), [`Rank`](crate::Error::Rank),
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch), [`TooLarge`](crate::Error::TooLarge),
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn dot(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
         self.meet("dot", other)?.dot()
     }
 
     /// Whether elements are equal up to trailing zeros, element by element: equal wherever both have a value, and zero
-    /// where only one has.
+    /// wherever only one has.
     ///
-    /// Both batches need one rank, any shapes. Empty elements are equivalent to zeros and to each other. −0 equals 0;
-    /// an element with a NaN is equivalent to nothing, itself included. Exact. A reading call: what was recorded runs,
-    /// and one word an element comes back. Cost: values read once, and shared
-    /// ones twice where boxes differ beyond their first axis.
+    /// Both batches must have the same rank; shapes may differ. Empty elements are equivalent to zeros and to each
+    /// other. −0 equals 0. An element with a NaN is equivalent to nothing, not even itself. Exact. This call reads back
+    /// from the device: it runs the recorded work and returns one word per element. Cost: values read once, and shared
+    /// values twice where the shapes differ beyond their first axis.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -186,13 +189,13 @@ impl<T: Real> Tensor<T> {
 }
 
 impl Tensor<f32> {
-    /// `√Σ x_i²`: one value an element, as a batch of rank 1 and length 1. 0 for an empty element.
+    /// The Euclidean norm of each element, `√Σ x_i²`, as a batch of rank 1 and length 1.
     ///
-    /// Any rank. Squares neither overflow nor vanish: an element is scaled by a power of two first, so a norm comes out
-    /// right wherever it is a normal number, and as ∞ above. An element with a NaN gives NaN, otherwise one with an
-    /// infinity gives ∞. Respects equivalence: trailing zeros add nothing. Error bound: |error| ≤ (γ_h / 2 + 4u) ‖x‖
-    /// with h ≤ 64 + ⌈log₂ t⌉ for t values and u = 2⁻²⁴; a GPU may take subnormal values as 0. Cost: values read once
-    /// from memory, and once more from a cache.
+    /// An empty element gives 0. Any rank. Squares neither overflow nor underflow, because each element is first scaled
+    /// by a power of two: the result is accurate wherever the norm is a normal number, and ∞ where it is too large. An
+    /// element with a NaN gives NaN, otherwise one with an infinity gives ∞. Respects equivalence: trailing zeros add
+    /// nothing. Error bound: |error| ≤ (γ_h / 2 + 4u) ‖x‖ with h ≤ 64 + ⌈log₂ t⌉ for t values and u = 2⁻²⁴; a GPU may
+    /// flush subnormal values to 0. Cost: values read once from memory, and once more from a cache.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

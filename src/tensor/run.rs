@@ -1,4 +1,4 @@
-//! Where every operation goes through: operands are checked, a plan is looked up or made, and run.
+//! The single path of every operation: checks the operands, finds or makes a plan, and runs it.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::plan::{Ask, Attachment, Launch, OutputLayout, Plan, Prepared, What, c
 use crate::ragged::{Layout, Pairs, Scalar};
 use crate::{Error, Result, host};
 
-/// Whatever the operation is.
+/// The name in errors that concern the operands of any operation.
 const OP: &str = "operands";
 
 /// An operand without its element type.
@@ -45,9 +45,9 @@ pub(super) struct Call<'a> {
     pub device: &'a Device,
     pub op: Op,
     pub operands: &'a [Operand<'a>],
-    /// Of operations of two operands that are paired.
+    /// The pairs of an operation that has two paired operands.
     pub pairs: Option<&'a Pairs>,
-    /// The constants of the call.
+    /// The scalar parameters of the call.
     pub scalars: &'a [u32],
 }
 
@@ -62,12 +62,12 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The only result.
+    /// Runs the call and returns its only result.
     pub(super) fn one<T: Scalar>(self) -> Result<Tensor<T>> {
         Ok(self.run()?.0)
     }
 
-    /// The only result, and the layout that comes with it.
+    /// Runs the call and returns its only result, with the attached layout.
     pub(super) fn with_layout<T: Scalar>(self) -> Result<(Tensor<T>, Layout)> {
         let operands = self.operands;
         let (result, plan) = self.run()?;
@@ -78,7 +78,7 @@ impl<'a> Call<'a> {
         Ok((result, layout))
     }
 
-    /// The only result, and the plan that it came by.
+    /// Runs the call and returns its only result, with the plan that produced it.
     pub(super) fn run<T: Scalar>(self) -> Result<(Tensor<T>, Arc<Plan>)> {
         let device = self.device;
         let (values, plan) = self.values()?;
@@ -88,7 +88,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Both results.
+    /// Runs the call and returns both results.
     pub(super) fn two<T: Scalar, U: Scalar>(self) -> Result<(Tensor<T>, Tensor<U>)> {
         let device = self.device;
         let (values, plan) = self.values()?;
@@ -126,7 +126,7 @@ impl<'a> Call<'a> {
         Ok((values, plan))
     }
 
-    /// The plan that the device keeps, or a new one.
+    /// The device's cached plan, or a new one.
     fn plan(self) -> Result<Arc<Plan>> {
         let mut inputs = host::room(OP, self.operands.len())?;
         inputs.extend(self.operands.iter().map(|operand| operand.layout));
@@ -222,7 +222,8 @@ fn launched(
                 };
                 inputs.push(GpuInput {
                     buffer,
-                    // A buffer holds less than 2³² halves of words: its size in bytes fits the binding limit.
+                    // The base counts at least half-words, and a buffer has fewer than 2³² of them, because its size in
+                    // bytes is within the binding limit.
                     base: operand.base as u32,
                     layout: operand.layout,
                 });
@@ -239,7 +240,7 @@ fn launched(
 }
 
 impl<T: Scalar> Tensor<T> {
-    /// The operand without its element type.
+    /// The tensor as an operand without its element type.
     pub(super) fn operand(&self) -> Operand<'_> {
         Operand {
             device: &self.device,
@@ -251,7 +252,7 @@ impl<T: Scalar> Tensor<T> {
         }
     }
 
-    /// An operand of this layout and no values, beside this one.
+    /// An operand that has this layout and no values, on this tensor's device.
     pub(super) fn shapes<'a>(&'a self, layout: &'a Layout) -> Operand<'a> {
         Operand {
             bytes: 0..0,
@@ -260,7 +261,7 @@ impl<T: Scalar> Tensor<T> {
         }
     }
 
-    /// An operation on this tensor alone.
+    /// Runs an operation on this tensor alone.
     pub(super) fn unary<U: Scalar>(&self, op: Op, scalars: &[u32]) -> Result<Tensor<U>> {
         Call {
             scalars,
@@ -269,7 +270,7 @@ impl<T: Scalar> Tensor<T> {
         .one()
     }
 
-    /// An operation on this tensor and a layout.
+    /// Runs an operation on this tensor and a layout.
     pub(super) fn onto<U: Scalar>(&self, op: Op, layout: &Layout) -> Result<Tensor<U>> {
         Call::new(&self.device, op, &[self.operand(), self.shapes(layout)]).one()
     }

@@ -7,15 +7,15 @@ use crate::ops::shape_matmul::{Model, ShapeMatmul, Transpose};
 use crate::ragged::{Layout, Offsets, Ragged, Real, Shape, element_count};
 use crate::{Error, Result, host};
 
-/// A batch of shape-matrices on a device: matrices whose entries are vectors, each of its own length.
+/// A batch of shape-matrices on a device: matrices whose entries are vectors, each with its own length.
 ///
 /// Entries are packed end to end, row by row and matrix by matrix, as the elements of one [`Tensor`] of rank 1. An
-/// entry stands for itself followed by zeros; an empty one is a zero. A matrix of polynomials is one, or of filters:
-/// the transfer function of a system with several inputs and outputs.
+/// entry stands for its values followed by zeros; an empty entry is zero. Examples are matrices of polynomials, and
+/// matrices of filters: the transfer function of a system with several inputs and outputs.
 ///
-/// Under the convolution of entries ([`conv_matmul`](Self::conv_matmul)) such matrices are a ring, with
-/// [`identity`](Self::identity). Under their Kronecker product ([`kron_matmul`](Self::kron_matmul)) they are not: that
-/// product is not associative.
+/// With the convolution of entries as product ([`conv_matmul`](Self::conv_matmul)), such matrices form a ring with the
+/// unit [`identity`](Self::identity). With the Kronecker product of entries ([`kron_matmul`](Self::kron_matmul)) they
+/// do not, because that product is not associative.
 ///
 /// ```
 /// use vsla::{Device, ShapeMatrix};
@@ -31,8 +31,8 @@ use crate::{Error, Result, host};
 #[derive(Clone)]
 pub struct ShapeMatrix<T: Real> {
     entries: Tensor<T>,
-    /// Rows and columns of each matrix; its values are the entries. What is planned for these entries in these matrices
-    /// is kept in its cache, so no other entries have it.
+    /// The rows and columns of each matrix; its values stand for the entries. Plans for these matrices are cached under
+    /// this layout and that of the entries.
     grid: Layout,
 }
 
@@ -46,10 +46,10 @@ impl<T: Real> std::fmt::Debug for ShapeMatrix<T> {
 }
 
 impl<T: Real> ShapeMatrix<T> {
-    /// The matrices of these shapes, rows × columns, that have these entries. No value is copied.
+    /// Creates matrices with these entries and these shapes, rows × columns, without copying.
     ///
-    /// `grid` is a layout of rank 2, an element for each matrix, whose values stand for the entries: those of a matrix
-    /// follow those of the one before, row by row.
+    /// `grid` is a layout of rank 2 with an element for each matrix; its values stand for the entries, matrix by matrix
+    /// and row by row.
     ///
     /// ```
     /// # use vsla::{Device, Layout, Ragged, Shape, ShapeMatrix};
@@ -61,8 +61,8 @@ impl<T: Real> ShapeMatrix<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Rank`](Error::Rank) unless the entries are of rank 1 and the grid of rank 2; [`ValueCount`](Error::ValueCount) unless the
-    /// grid has a value for each entry.
+    /// [`Rank`](Error::Rank) unless the entries have rank 1 and the grid has rank 2; [`ValueCount`](Error::ValueCount)
+    /// unless the grid has one value per entry.
     pub fn new(entries: &Tensor<T>, grid: &Layout) -> Result<ShapeMatrix<T>> {
         let op = "shape_matrix";
         for (layout, expected) in [(entries.layout(), 1), (grid, 2)] {
@@ -89,11 +89,12 @@ impl<T: Real> ShapeMatrix<T> {
         })
     }
 
-    /// Matrices from vectors of rows, which are vectors of entries, copied to the device. A matrix without rows is 0 ×
-    /// 0.
+    /// Creates matrices from vectors of rows, which are vectors of entries, and copies them to the device.
+    ///
+    /// A matrix without rows is 0 × 0.
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) with the first matrix that has a row of another number of entries than its first one;
+    /// [`Shape`](Error::Shape) with the first matrix in which the number of entries differs between rows;
     /// [`SizeOverflow`](Error::SizeOverflow); those of [`Device::upload`].
     pub fn from_nested<M, R, E>(device: &Device, matrices: &[M]) -> Result<ShapeMatrix<T>>
     where
@@ -121,8 +122,9 @@ impl<T: Real> ShapeMatrix<T> {
         ShapeMatrix::new(&device.upload(&entries)?, &Layout::from_shapes(2, shapes)?)
     }
 
-    /// The identities of these sizes: `[1]` on the diagonal, empty entries elsewhere. What both products have as a
-    /// unit.
+    /// Creates the identity matrices of these sizes: `[1]` on the diagonal, empty entries elsewhere.
+    ///
+    /// They are the units of both products.
     ///
     /// ```
     /// # use vsla::{Device, ShapeMatrix};
@@ -132,7 +134,8 @@ impl<T: Real> ShapeMatrix<T> {
     /// ```
     ///
     /// # Errors
-    /// [`SizeOverflow`](Error::SizeOverflow), before any work; [`OutOfMemory`](Error::OutOfMemory); those of [`Device::upload`].
+    /// [`SizeOverflow`](Error::SizeOverflow), before any work; [`OutOfMemory`](Error::OutOfMemory); those of
+    /// [`Device::upload`].
     pub fn identity(
         device: &Device,
         sizes: impl IntoIterator<Item = usize>,
@@ -162,7 +165,7 @@ impl<T: Real> ShapeMatrix<T> {
         ShapeMatrix::new(&entries, &grid)
     }
 
-    /// The device that holds them.
+    /// The device that holds the matrices.
     pub fn device(&self) -> &Device {
         self.entries.device()
     }
@@ -172,7 +175,7 @@ impl<T: Real> ShapeMatrix<T> {
         &self.entries
     }
 
-    /// Rows and columns of each matrix, as a layout of rank 2.
+    /// The rows and columns of each matrix, as a layout of rank 2.
     pub fn grid(&self) -> &Layout {
         &self.grid
     }
@@ -187,7 +190,7 @@ impl<T: Real> ShapeMatrix<T> {
         self.grid.is_empty()
     }
 
-    /// All matrices, as vectors of rows of entries, copied to the host.
+    /// Copies all matrices to the host, as vectors of rows of entries.
     ///
     /// # Errors
     /// Those of [`Tensor::download`].
@@ -208,7 +211,7 @@ impl<T: Real> ShapeMatrix<T> {
         let mut entries = entries.iter().map(|entry| host::copied(op, entry));
         let mut matrices = host::room(op, self.grid.len())?;
         for extents in self.grid.extents().chunks_exact(2) {
-            // A matrix without columns has no entries, and perhaps billions of rows.
+            // A matrix without columns has no entries, but may have billions of rows.
             let mut rows = host::room(op, extents[0] as usize)?;
             for _ in 0..extents[0] {
                 let mut row = host::room(op, extents[1] as usize)?;
@@ -222,9 +225,9 @@ impl<T: Real> ShapeMatrix<T> {
         Ok(matrices)
     }
 
-    /// The transposes, `c_ki = a_ik`: entries in another order, each as it is.
+    /// Transposes the matrices, `c_ki = a_ik`: moves the entries without changing them.
     ///
-    /// Under convolution, which commutes, (ab)ᵀ = bᵀaᵀ. Cost: as [`Tensor::reorder`] of the entries.
+    /// Because convolution commutes, (ab)ᵀ = bᵀaᵀ holds under it. Cost: that of [`Tensor::reorder`] of the entries.
     ///
     /// ```
     /// # use vsla::{Device, ShapeMatrix};
@@ -242,7 +245,7 @@ impl<T: Real> ShapeMatrix<T> {
         ShapeMatrix::new(&entries, &grid)
     }
 
-    /// `a + b`, matrix by matrix and entry by entry: [`Tensor::add`] of the entries.
+    /// Adds two batches, `a + b`, matrix by matrix and entry by entry, with [`Tensor::add`].
     ///
     /// ```
     /// # use vsla::{Device, ShapeMatrix};
@@ -254,8 +257,8 @@ impl<T: Real> ShapeMatrix<T> {
     /// ```
     ///
     /// # Errors
-    /// [`BatchSize`](Error::BatchSize) unless there are as many matrices on both sides; [`Shape`](Error::Shape) with the first
-    /// one whose other has not its rows and columns; those of [`Tensor::add`].
+    /// [`BatchSize`](Error::BatchSize) unless there are as many matrices on both sides; [`Shape`](Error::Shape) with
+    /// the first matrix whose rows or columns differ between the sides; those of [`Tensor::add`].
     pub fn add(&self, other: &ShapeMatrix<T>) -> Result<ShapeMatrix<T>> {
         let op = "add";
         if self.len() != other.len() {
@@ -278,23 +281,25 @@ impl<T: Real> ShapeMatrix<T> {
         ShapeMatrix::new(&self.entries.add(&other.entries)?, &self.grid)
     }
 
-    /// The product under convolution, `(ab)_ik = Σ_j a_ij * b_jk`, matrix by matrix: each sum of the longest term's
-    /// length.
+    /// The matrix product with convolution of entries, `(ab)_ik = Σ_j a_ij * b_jk`, matrix by matrix.
     ///
-    /// Associative, with [`identity`](Self::identity) as unit, and well defined up to trailing zeros of entries. An
-    /// empty entry adds nothing; where all terms are empty, or there are none, the result's entry is empty. Integers
-    /// wrap. A NaN or an infinity spreads over the entries of the result that it has a part in, and over no others.
+    /// Each sum has the length of its longest term.
     ///
-    /// Integers go by the definition, and so do entries of f32 whose terms are short, up to some 20 values each, or
-    /// have few values on one side. Others go by transforms of the next power of two from m + n − 1 on, the largest of
-    /// their terms: an entry is transformed once for each length that a result of its row or column has, sums are taken
-    /// of spectra, and every result is transformed back once. That is n³ products of spectra for 3 n² transforms, in
-    /// place of 3 n³. How an entry of the result is made depends on the lengths in its own row and column alone.
+    /// The product is associative, with [`identity`](Self::identity) as unit, and well defined up to trailing zeros of
+    /// entries. An empty entry adds nothing; if all terms are empty, or there are none, the result's entry is empty.
+    /// Integers wrap. A NaN or an infinity spreads only over the entries of the result that it contributes to.
     ///
-    /// Error bound: by the definition, |error| ≤ γ_h Σ|a_i b_j|, h the inner extent and the values of the shorter side
-    /// of the longest term together, exact while integers stay below 2²⁴; by transforms of length L,
-    /// |error| ≤ (1.5 log₂ L + h) u Σ_j ‖a_ij‖₂ ‖b_jk‖₂ with h the inner extent and u = 2⁻²⁴. On a GPU
-    /// transforms take up to 384 MiB of scratch, and entries that do not fit are transformed more than once.
+    /// Integers are convolved directly, and so are f32 entries whose terms are short, up to about 20 values each, or
+    /// have few values on one side. Other entries use transforms whose length is the smallest power of two from m + n −
+    /// 1 on, for the largest of their terms. Each entry is transformed once for each length that occurs in the results
+    /// of its row or column, spectra are multiplied and summed, and each result is transformed back once. For n × n
+    /// matrices that takes n³ products of spectra but only 3 n² transforms, instead of 3 n³. How an entry of the result
+    /// is computed depends only on the lengths in its own row and column.
+    ///
+    /// Error bound: directly, |error| ≤ γ_h Σ|a_i b_j|, where h is the inner extent plus the number of values on the
+    /// shorter side of the longest term, exact for integers below 2²⁴; by transforms of length L, |error| ≤ (1.5 log₂
+    /// L + h) u Σ_j ‖a_ij‖₂ ‖b_jk‖₂ with h the inner extent and u = 2⁻²⁴. On a GPU, transforms take up to 384 MiB of
+    /// scratch, and entries that do not fit are transformed more than once.
     ///
     /// ```
     /// # use vsla::{Device, ShapeMatrix};
@@ -307,21 +312,23 @@ impl<T: Real> ShapeMatrix<T> {
     /// ```
     ///
     /// # Errors
-    /// [`BatchSize`](Error::BatchSize) unless there are as many matrices on both sides; [`InnerExtents`](Error::InnerExtents) with the first
-    /// pair whose inner extents differ; [`DeviceMismatch`](Error::DeviceMismatch);
-    /// [`SizeOverflow`](Error::SizeOverflow) with the matrix whose result does not fit; [`TooLarge`](Error::TooLarge)
-    /// with the entry of the result that a binding does not hold, or with the first matrix that needs a transform of
-    /// more than 2²⁴ values on a GPU; [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    /// [`BatchSize`](Error::BatchSize) unless there are as many matrices on both sides;
+    /// [`InnerExtents`](Error::InnerExtents) with the first pair whose inner extents differ;
+    /// [`DeviceMismatch`](Error::DeviceMismatch); [`SizeOverflow`](Error::SizeOverflow) with the matrix whose result
+    /// does not fit; [`TooLarge`](Error::TooLarge) with the entry of the result that does not fit a binding, or with
+    /// the first matrix that needs a transform of more than 2²⁴ values on a GPU; [`OutOfMemory`](Error::OutOfMemory),
+    /// [`DeviceLost`](Error::DeviceLost).
     pub fn conv_matmul(&self, other: &ShapeMatrix<T>) -> Result<ShapeMatrix<T>> {
         self.product(Model::Convolution, other)
     }
 
-    /// The product under Kronecker products, `(ab)_ik = Σ_j a_ij ⊗ b_jk`, matrix by matrix: each sum of the longest
-    /// term's length.
+    /// The matrix product with Kronecker products of entries, `(ab)_ik = Σ_j a_ij ⊗ b_jk`, matrix by matrix.
     ///
-    /// **It is not associative**, since ⊗ does not distribute over sums of unequal lengths on its right
+    /// Each sum has the length of its longest term.
+    ///
+    /// **It is not associative**, because ⊗ does not distribute over sums of unequal lengths on its right
     /// ([`Tensor::kron`]); nor is it well defined up to trailing zeros of b's entries. [`identity`](Self::identity) is
-    /// a unit on both sides. Sums on the left it distributes over: (a + b)c = ac + bc.
+    /// a unit on both sides. It does distribute over sums on the left: (a + b)c = ac + bc.
     ///
     /// ```
     /// # use vsla::{Device, ShapeMatrix};
@@ -336,10 +343,9 @@ impl<T: Real> ShapeMatrix<T> {
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
-    /// An empty entry adds nothing. Integers wrap; a NaN or an infinity reaches the values that it is a factor of.
-    /// Error bound:
-    /// |error| ≤ γ_h Σ|a b| with h the inner extent, exact while integers stay below 2²⁴. Cost: a multiply-add for each value of each
-    /// term.
+    /// An empty entry adds nothing. Integers wrap; a NaN or an infinity reaches only the values that it is a factor of.
+    /// Error bound: |error| ≤ γ_h Σ|a b| with h the inner extent, exact for integers below 2²⁴. Cost: one multiply-add
+    /// for each value of each term.
     ///
     /// # Errors
     /// Those of [`conv_matmul`](Self::conv_matmul).

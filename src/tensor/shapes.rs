@@ -1,4 +1,4 @@
-//! Other shapes for the same values: slices, padding, reversal, other boxes, other orders of axes, broadcasts.
+//! Changes of shape: slices, padding, reversal, resizing, transposes, reshapes and broadcasts.
 
 use super::Tensor;
 use crate::Result;
@@ -7,30 +7,30 @@ use crate::ops::strided::{How, Strided, View};
 use crate::ragged::{Layout, Scalar};
 
 impl<T: Scalar> Tensor<T> {
-    /// A copy that reads each value in at most one place.
+    /// A copy in which each result value comes from at most one source position.
     pub(super) fn strided(&self, how: How) -> Result<Tensor<T>> {
         let dtype = T::DTYPE;
         self.unary(Op::Strided(Strided { how, dtype }), &[])
     }
 
-    /// The same in this layout.
+    /// The same copy, into this layout.
     pub(super) fn strided_onto(&self, how: How, layout: &Layout) -> Result<Tensor<T>> {
         let dtype = T::DTYPE;
         self.onto(Op::Strided(Strided { how, dtype }), layout)
     }
 
-    /// The same values in a layout of as many.
+    /// Views the values through a layout with the same number of values.
     pub(super) fn seen_as(&self, layout: &Layout) -> Result<Tensor<T>> {
         self.onto(Op::View(View::Divided), layout)
     }
 
-    /// The box from `start` to before `end` of each element, a place for each axis: y_k = x_(k + start), zero where x
-    /// has no such value.
+    /// Takes the box from `start` to before `end` of each element, with one position per axis: y_k = x_(k + start),
+    /// zero where x has no such value.
     ///
-    /// Places count from the element's first value, and may be negative or beyond the element: every result has the
-    /// shape `end − start`, whatever the element's is, and slicing from 0 to n pads or cuts to n. Any element type,
-    /// bits are kept. Respects equivalence: what lies outside reads as the zeros it stands for. An empty element gives
-    /// zeros. Cost: the values inside read once, the result written once.
+    /// Positions count from the element's first value, and may be negative or beyond the element: every result has the
+    /// shape `end − start`, whatever the element's shape, so slicing from 0 to n pads or truncates to n. Any element
+    /// type; bit patterns are preserved. Respects equivalence: positions outside the element read as zeros. An empty
+    /// element gives zeros. Cost: the values inside read once, the result written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -41,8 +41,8 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Rank`](crate::Error::Rank) for another number of places than of axes; [`Argument`](crate::Error::Argument) for an end before its
-    /// start; [`SizeOverflow`](crate::Error::SizeOverflow) with the element whose result does not fit;
+    /// [`Rank`](crate::Error::Rank) unless there is one position per axis; [`Argument`](crate::Error::Argument) for an
+    /// end before its start; [`SizeOverflow`](crate::Error::SizeOverflow) with the element whose result does not fit;
     /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn slice(&self, start: &[i64], end: &[i64]) -> Result<Tensor<T>> {
@@ -50,12 +50,12 @@ impl<T: Scalar> Tensor<T> {
         self.strided(How::Slice { start, end })
     }
 
-    /// Each element with zeros around it, (before, after) for each axis: y_k = x_(k − before), of extent before + n +
+    /// Pads each element with zeros, (before, after) on each axis: y_k = x_(k − before), with extent before + n +
     /// after.
     ///
-    /// Any element type, bits are kept. Zeros after an element are the element still; zeros before it make another one,
-    /// and equivalent elements stay equivalent. An empty element gives zeros. Cost: values read once, the result
-    /// written once.
+    /// Any element type; bit patterns are preserved. Padding after an element gives an equivalent element; padding
+    /// before it gives a different one. Equivalent elements stay equivalent. An empty element gives zeros. Cost: values
+    /// read once, the result written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -66,19 +66,18 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Rank`](crate::Error::Rank) for another number of pairs than of axes; [`SizeOverflow`](crate::Error::SizeOverflow) with the element whose
-    /// result does not fit; [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`DeviceLost`](crate::Error::DeviceLost).
+    /// [`Rank`](crate::Error::Rank) unless there is one pair per axis; [`SizeOverflow`](crate::Error::SizeOverflow)
+    /// with the element whose result does not fit; [`TooLarge`](crate::Error::TooLarge),
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn pad(&self, widths: &[(usize, usize)]) -> Result<Tensor<T>> {
         self.strided(How::Pad(widths.to_vec()))
     }
 
-    /// Each element with its values in reverse along some axes: y_k = x_(n − 1 − k), n the extent that the element
-    /// carries.
+    /// Reverses each element along some axes: y_k = x_(n − 1 − k), where n is the element's stored extent.
     ///
-    /// The layout stays. Any element type, bits are kept. Does not respect equivalence: `[1, 0]` is equivalent to
-    /// `[1]`, and `[0, 1]` is not. An empty element stays empty. Cost: values read once, written once; no axes at all
-    /// cost a copy.
+    /// The layout is unchanged. Any element type; bit patterns are preserved. Does not respect equivalence: `[1, 0]` is
+    /// equivalent to `[1]`, but `[0, 1]` is not. An empty element stays empty. Cost: values read once, written once; an
+    /// empty list of axes costs a copy.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -88,19 +87,19 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Argument`](crate::Error::Argument) for an axis that there is not, or one that comes twice; [`OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`DeviceLost`](crate::Error::DeviceLost).
+    /// [`Argument`](crate::Error::Argument) for an axis that does not exist or occurs twice;
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn flip(&self, axes: &[usize]) -> Result<Tensor<T>> {
         self.strided(How::Flip(axes.to_vec()))
     }
 
-    /// Each element in another box: what fits into it, and zeros where the element has no values. Element i gets the
-    /// shape of element i of `layout`, which the result then shares.
+    /// Resizes each element: truncates it to another box, or pads it with zeros.
     ///
-    /// Where the box is larger this is the promotion x ↦ (x, 0, …, 0), where it is smaller the restriction, which is
-    /// the promotion's adjoint; along every axis it may be either. Any element type, bits are kept. Respects
-    /// equivalence. Cost: the values that stay read once, the result written once; nothing where the shapes are those
-    /// that the elements have.
+    /// Element i gets the shape of element i of `layout`, and the result shares that layout.
+    ///
+    /// Where the box is larger, this is the promotion x ↦ (x, 0, …, 0); where it is smaller, the restriction, which is
+    /// the promotion's adjoint. Each axis may do either. Any element type; bit patterns are preserved. Respects
+    /// equivalence. Cost: the values that stay read once, the result written once; nothing if no shape changes.
     ///
     /// ```
     /// # use vsla::{Device, Layout, Ragged};
@@ -120,9 +119,9 @@ impl<T: Scalar> Tensor<T> {
         self.strided_onto(How::Resize("resize"), layout)
     }
 
-    /// Each element with its axes in another order: axis a of the result is axis `permutation[a]` of the element.
+    /// Permutes the axes of each element: axis a of the result is axis `permutation[a]` of the element.
     ///
-    /// `[1, 0]` turns matrices over their diagonal. Any element type, bits are kept. Respects equivalence. An empty
+    /// `[1, 0]` transposes matrices. Any element type; bit patterns are preserved. Respects equivalence. An empty
     /// element stays empty. Cost: values read once, written once.
     ///
     /// ```
@@ -136,17 +135,17 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Argument`](crate::Error::Argument) for what is not a permutation of the axes; [`TooLarge`](crate::Error::TooLarge),
+    /// [`Argument`](crate::Error::Argument) unless the axes are a permutation; [`TooLarge`](crate::Error::TooLarge),
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn transpose(&self, permutation: &[usize]) -> Result<Tensor<T>> {
         self.strided(How::Transpose(permutation.to_vec()))
     }
 
-    /// The same values in other shapes, perhaps of another rank: element i gets the shape of element i of `layout`. A
-    /// view, no value is copied.
+    /// Views the same values in other shapes, possibly of another rank, without copying: element i gets the shape of
+    /// element i of `layout`.
     ///
-    /// Does not respect equivalence: where values lie depends on the extents that an element carries. Cost: a look at
-    /// the number of values of each element.
+    /// Does not respect equivalence: the position of a value depends on the stored extents. Cost: one check of the
+    /// number of values per element.
     ///
     /// ```
     /// # use vsla::{Device, Layout, Ragged, Shape};
@@ -159,17 +158,18 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Length`](crate::Error::Length) with the first element whose number of values would change; [`BatchSize`](crate::Error::BatchSize).
+    /// [`Length`](crate::Error::Length) with the first element whose number of values would change;
+    /// [`BatchSize`](crate::Error::BatchSize).
     pub fn reshape(&self, layout: &Layout) -> Result<Tensor<T>> {
         self.onto(Op::View(View::Reshape), layout)
     }
 
-    /// Each element with its extents of 1 repeated: element i gets the shape of element i of `layout`, and its value
-    /// where an extent was 1 stands all along that axis.
+    /// Repeats each element along its axes of extent 1: element i gets the shape of element i of `layout`.
     ///
-    /// No operation of this library broadcasts by itself: an extent of 1 is an extent like any other. Other extents
-    /// must be equal; an extent of 1 may also become 0. Any element type, bits are kept. Does not respect equivalence:
-    /// `[5]` is repeated and `[5, 0]` is not. Cost: the result written once, what it repeats read mostly from caches.
+    /// No operation of this library broadcasts implicitly: an extent of 1 is an extent like any other. Other extents
+    /// must be equal; an extent of 1 may also become 0. Any element type; bit patterns are preserved. Does not respect
+    /// equivalence: `[5]` is repeated and `[5, 0]` is not. Cost: the result written once, the repeated values read
+    /// mostly from caches.
     ///
     /// ```
     /// # use vsla::{Device, Layout, Ragged};
@@ -181,8 +181,8 @@ impl<T: Scalar> Tensor<T> {
     ///
     /// # Errors
     /// [`Shape`](crate::Error::Shape) with the first element whose extents do not fit; [`Rank`](crate::Error::Rank),
-    /// [`BatchSize`](crate::Error::BatchSize), [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`DeviceLost`](crate::Error::DeviceLost).
+    /// [`BatchSize`](crate::Error::BatchSize), [`TooLarge`](crate::Error::TooLarge),
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn broadcast(&self, layout: &Layout) -> Result<Tensor<T>> {
         if self.layout == *layout {
             return self.seen_as(layout);

@@ -1,4 +1,4 @@
-//! Block-sparse matrices on devices, and their plain products.
+//! Block-sparse matrices on devices, and their products without an epilogue.
 
 use super::products::target;
 use super::{Device, Product, Tensor};
@@ -9,9 +9,9 @@ use crate::ragged::{Bsr, Float, Scalar, Topology};
 use crate::{Error, Result};
 use half::f16;
 
-/// Block-sparse matrices on a device: a [`Topology`], and a [`Tensor`] with a set of values for each matrix.
+/// Block-sparse matrices on a device: a [`Topology`], and a [`Tensor`] with one element of values for each matrix.
 ///
-/// Cheap to clone and immutable, as a tensor is. The three products of a layer, forward and both backward, share one
+/// Cheap to clone and immutable, like a tensor. The three products of a layer, forward and both backward, share one
 /// topology:
 ///
 /// ```
@@ -23,7 +23,7 @@ use half::f16;
 /// let x = device.upload(&Ragged::from_shapes(vec![1.0f32; 3 * 16], 2, [Shape::new(&[3, 16])?])?)?;
 /// let y = x.matmul_bsr(&w.transposed())?;
 /// assert_eq!(y.download_blocking()?.values(), [4.0; 3 * 8]);
-/// // The gradients, where that of y is y itself: dx = y w, and dw = yᵀ x where w has blocks.
+/// // The gradients, taking y as its own gradient: dx = y w, and dw = yᵀ x where w has blocks.
 /// let dx = y.matmul_bsr(&w)?;
 /// assert_eq!(dx.download_blocking()?.row(0)[..16], [vec![0.0; 8], vec![16.0; 8]].concat());
 /// let dw = y.pair(&x, Pairing::Elementwise)?.product().transpose_left().sampled(&topology)?;
@@ -39,7 +39,7 @@ pub struct BsrTensor<T: Scalar> {
 }
 
 impl Device {
-    /// Copies block-sparse matrices to the device, the values of their blocks alone.
+    /// Copies block-sparse matrices to the device; only the values of their blocks are stored.
     ///
     /// ```
     /// use vsla::{Bsr, Device, Topology};
@@ -60,15 +60,16 @@ impl Device {
 }
 
 impl<T: Scalar> BsrTensor<T> {
-    /// The matrices that have these values, each element of the batch those of one: of whatever shape, as many as the
-    /// blocks have. Copies nothing.
+    /// Creates the matrices from their values, without copying.
+    ///
+    /// Each element of the batch is one matrix, and has as many values as its blocks; its shape does not matter.
     ///
     /// ```
     /// use vsla::{BsrTensor, Device, Ragged, Topology};
     ///
     /// let device = Device::cpu();
     /// let topology = Topology::new([8, 16], [8, 8], &[(0, 1)])?;
-    /// // Values that were computed on the device: a step of a gradient descent.
+    /// // Values computed on the device: one step of gradient descent.
     /// let (w, gradient) = (Ragged::from_rows([[3.0f32; 64]])?, Ragged::from_rows([[2.0f32; 64]])?);
     /// let (w, gradient) = (device.upload(&w)?, device.upload(&gradient)?);
     /// let w = BsrTensor::new(&topology, w.sub(&gradient.scale(0.5)?)?)?;
@@ -77,7 +78,7 @@ impl<T: Scalar> BsrTensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Length`] with the first element of another length.
+    /// [`Error::Length`] with the first element that has another number of values.
     pub fn new(topology: &Topology, values: Tensor<T>) -> Result<BsrTensor<T>> {
         let expected = topology.set();
         let wrong = values
@@ -100,12 +101,12 @@ impl<T: Scalar> BsrTensor<T> {
         })
     }
 
-    /// Where the blocks of what is stored are.
+    /// The positions of the stored blocks.
     pub fn topology(&self) -> &Topology {
         &self.topology
     }
 
-    /// The values of what is stored: for each matrix its blocks in row order, each row-major.
+    /// The stored values: for each matrix its blocks in row order, each block row-major.
     pub fn values(&self) -> &Tensor<T> {
         &self.values
     }
@@ -115,12 +116,12 @@ impl<T: Scalar> BsrTensor<T> {
         self.values.len()
     }
 
-    /// Whether there is no matrix.
+    /// Whether there are no matrices.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// The transposes, over the same values: nothing is copied.
+    /// Returns the transposes, over the same values, without copying.
     pub fn transposed(&self) -> BsrTensor<T> {
         BsrTensor {
             transposed: !self.transposed,
@@ -128,12 +129,12 @@ impl<T: Scalar> BsrTensor<T> {
         }
     }
 
-    /// Whether the matrices are the transposes of what is stored.
+    /// Whether the matrices are the transposes of the stored ones.
     pub fn is_transposed(&self) -> bool {
         self.transposed
     }
 
-    /// Brings what is stored back to the host.
+    /// Copies the stored matrices to the host.
     ///
     /// # Errors
     /// [`DeviceLost`](Error::DeviceLost), [`OutOfMemory`](Error::OutOfMemory).
@@ -153,22 +154,25 @@ impl<T: Scalar> BsrTensor<T> {
 }
 
 impl<T: Float> BsrTensor<T> {
-    /// The product `S B` of the block-sparse matrix with each dense one: (m, k) times (k, n) gives (m, n).
+    /// Multiplies the block-sparse matrix with each dense one, `S B`: (m, k) times (k, n) gives (m, n).
     ///
-    /// Rank 2. Matrix i meets element i of the batch, or the only matrix every element, which may have any number of
-    /// columns each. Only blocks are read: rows without any give zeros, and a NaN or an infinity of a dense matrix is
-    /// met by those rows alone that have a block there. Respects equivalence of the dense matrices, but their inner
-    /// extent must be the block-sparse one's.
+    /// Rank 2. Matrix i is paired with element i of the batch, and a single matrix with every element; each element may
+    /// have any number of columns. Only blocks are read: rows without a block give zeros, and a NaN or an infinity of a
+    /// dense matrix reaches only the rows that have a block there. Respects equivalence of the dense matrices, but
+    /// their inner extent must equal the block-sparse matrix's.
     ///
-    /// Cost: 2 operations for each value of a block and each column; on a GPU a dispatch for operands of up to 32
-    /// columns (in the native tier one up to 16 and one up to 32) and one for the others, whatever their number, and
-    /// one more where a row of blocks has more than 1,920 columns in blocks, or 7,680 on cooperative matrices: so many,
-    /// or up to 2,048 and 8,192, are a piece that is summed apart, in scratch memory after the first. Error: |error| ≤
-    /// γ_h Σ|S_il B_lj| over the t stored columns of a row, with h = min(t, 512) + ⌈t / 480⌉; exact for integers below
-    /// 2²⁴. A product's bits depend on the topology and its own factors only.
+    /// Cost: 2 operations for each value of a block and each column. On a GPU there is one dispatch for operands of up
+    /// to 32 columns (in the native tier one for up to 16 and one for up to 32) and one for the others, whatever their
+    /// number. There is one more dispatch if a block row has more than 1,920 stored columns, or 7,680 on cooperative
+    /// matrices: pieces of that many columns, or up to 2,048 and 8,192, are summed separately, all but the first into
+    /// scratch buffers.
     ///
-    /// Of [`f16`](struct@f16), sums are `f32` and rounded once, when they are whole, which takes a dispatch more: what
-    /// is said of [`Tensor::matmul`] holds here too. [`matmul_f32`](BsrTensor::matmul_f32) does not round.
+    /// Error: |error| ≤ γ_h Σ|S_il B_lj| over the t stored columns of a row, with h = min(t, 512) + ⌈t / 480⌉; exact
+    /// for integers below 2²⁴. The bits of a product depend only on the topology and its own factors.
+    ///
+    /// [`f16`](struct@f16) products are summed in `f32` and each complete sum is rounded once, which takes one more
+    /// dispatch; the remarks on `f16` in [`Tensor::matmul`] apply here too. [`matmul_f32`](BsrTensor::matmul_f32) does
+    /// not round.
     ///
     /// ```
     /// use vsla::{Bsr, Device, Ragged, Shape, Topology};
@@ -183,31 +187,36 @@ impl<T: Float> BsrTensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Rank`](Error::Rank) unless the batch is of rank 2; [`InnerExtents`](Error::InnerExtents) with the first element that does not fit;
-    /// [`BatchSize`](Error::BatchSize), [`DeviceMismatch`](Error::DeviceMismatch),
+    /// [`Rank`](Error::Rank) unless the batch has rank 2; [`InnerExtents`](Error::InnerExtents) with the first element
+    /// that does not fit; [`BatchSize`](Error::BatchSize), [`DeviceMismatch`](Error::DeviceMismatch),
     /// [`SizeOverflow`](Error::SizeOverflow) with the element whose result does not fit, [`TooLarge`](Error::TooLarge),
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn matmul(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
         self.product(other).run()
     }
 
-    /// The same matrices, for products by kernels of that tier, which fail where the device has not what it needs. See
-    /// [`Tier`].
+    /// Returns the same matrices, with the tier of kernels for their products: see [`Tier`].
     ///
-    /// [`Tier::Native`] has kernels of its own, in which sets of invocations share a row's sum, for operands of up to 16 columns, and of up to 32 where
-    /// blocks are 32, 64, 96 or 128 high; others, and [`sampled`](crate::product::Product::sampled) products, take those of the
-    /// baseline. Both tiers keep the bound of [`matmul`](Self::matmul), and may add up in another order.
+    /// A product fails if the device lacks what its tier needs.
     ///
-    /// By matrices, which multiply `f16` only, sums are chains of additions of s products, each cut instead of rounded,
-    /// in the order of the blocks: |error| ≤ 4 γ_h Σ|S_il B_lj| over the t stored columns of a row, with h = s + ⌈t /
-    /// s⌉, where s is 16 or 8, the side of the device's [`matrices`](crate::device::DeviceInfo::matrices). Blocks of eight rows
-    /// use half of each matrix of 16, and are still served best by them: 48 TFLOP/s on an H100 at 10 % of 4096³, where
-    /// `f32` by the kernels of any device has 17. Operands that do not begin at whole quads of words, or whose rows are
-    /// not made of whole ones, and matrices that end inside a block are copied first: a dispatch more, and room for the
-    /// copy. `Auto` goes by the device alone. The CPU has one way, which is both `Auto` and `Baseline`.
+    /// [`Tier::Native`] has its own kernels, in which sets of invocations share the sum of a row, for operands of up to
+    /// 16 columns, and of up to 32 where blocks are 32, 64, 96 or 128 high. Other operands, and
+    /// [`sampled`](crate::Product::sampled) products, use the baseline kernels. Both tiers keep the bound of
+    /// [`matmul`](Self::matmul), and may add in another order.
+    ///
+    /// On cooperative matrices, which multiply only `f16`, sums are chains of additions of s products, each truncated
+    /// rather than rounded, in the order of the blocks: |error| ≤ 4 γ_h Σ|S_il B_lj| over the t stored columns of a
+    /// row, with h = s + ⌈t / s⌉, where s is 16 or 8, the side of the device's
+    /// [`matrices`](crate::DeviceInfo::matrices). Blocks of eight rows use only half of each 16 × 16 matrix, and yet
+    /// this tier is the fastest for them: 48 TFLOP/s on an H100 at 10 % of 4096³, where `f32` by the baseline kernels
+    /// reaches 17. Operands that do not begin on a multiple of four words, operands whose rows are not a multiple of
+    /// four words long, and matrices that end inside a block are copied first, which takes one more dispatch and space
+    /// for the copy. `Auto` depends only on the device. The CPU has one implementation, which is both `Auto` and
+    /// `Baseline`.
     ///
     /// # Errors
-    /// Products fail with [`Unsupported`](Error::Unsupported) as [`Product::tier`](crate::product::Product::tier) says.
+    /// Products fail with [`Unsupported`](Error::Unsupported) under the conditions of
+    /// [`Product::tier`](crate::Product::tier).
     pub fn tier(&self, tier: Tier) -> BsrTensor<T> {
         BsrTensor {
             tier,
@@ -217,7 +226,7 @@ impl<T: Float> BsrTensor<T> {
 }
 
 impl BsrTensor<f16> {
-    /// [`matmul`](Self::matmul) as it is summed, in `f32`.
+    /// [`matmul`](Self::matmul) with results in `f32`, as they are summed.
     ///
     /// ```
     /// use vsla::{Bsr, Device, Ragged, Shape, Topology, f16};
@@ -239,11 +248,11 @@ impl BsrTensor<f16> {
 }
 
 impl<T: Float> Tensor<T> {
-    /// The product `A S` of each dense matrix with the block-sparse one: (m, k) times (k, n) gives (m, n). With
-    /// [`transposed`](BsrTensor::transposed) matrices it is a linear layer, `X Wᵀ`.
+    /// Multiplies each dense matrix with the block-sparse one, `A S`: (m, k) times (k, n) gives (m, n).
     ///
-    /// In all else like [`BsrTensor::matmul`], of which it is the transpose: what holds there for columns holds here
-    /// for rows.
+    /// With [`transposed`](BsrTensor::transposed) matrices it is a linear layer, `X Wᵀ`.
+    ///
+    /// Otherwise like [`BsrTensor::matmul`], of which it is the transpose: rows take the place of columns.
     ///
     /// ```
     /// use vsla::{Bsr, Device, Ragged, Shape, Topology};
@@ -265,7 +274,7 @@ impl<T: Float> Tensor<T> {
 }
 
 impl Tensor<f16> {
-    /// [`matmul_bsr`](Self::matmul_bsr) as it is summed, in `f32`.
+    /// [`matmul_bsr`](Self::matmul_bsr) with results in `f32`, as they are summed.
     ///
     /// ```
     /// use vsla::{Bsr, Device, Ragged, Shape, Topology, f16};
@@ -286,11 +295,10 @@ impl Tensor<f16> {
 }
 
 impl<T: Float> Product<'_, T> {
-    /// The blocks that a topology names of every product `A B`: sampled dense-dense multiplication. The other blocks
-    /// are not computed.
+    /// Computes only the blocks of every product `A B` that a topology lists: sampled dense-dense multiplication.
     ///
-    /// What a block has beyond the edge of the matrix is 0. Cost: 2·k operations for each value of a block; on a GPU a
-    /// dispatch for rows of blocks of up to 32 columns and one for the others, whatever the number of products. Error
+    /// The part of a block beyond the edge of the matrix is 0. Cost: 2·k operations for each value of a block; on a GPU
+    /// one dispatch for block rows of up to 32 columns and one for the others, whatever the number of products. Error
     /// bound, NaN and `f16` as for [`Tensor::matmul`]; [`sampled_f32`](Product::sampled_f32) does not round.
     ///
     /// ```
@@ -307,9 +315,9 @@ impl<T: Float> Product<'_, T> {
     /// ```
     ///
     /// # Errors
-    /// [`Argument`](Error::Argument) where a scale, a bias, an activation, a residual or `ambient` was asked for;
-    /// [`Shape`](Error::Shape) with the element that has not the topology's rows or columns;
-    /// those of [`Tensor::matmul`].
+    /// [`Argument`](Error::Argument) if a scale, a bias, an activation, a residual or `ambient` was set;
+    /// [`Shape`](Error::Shape) with the element whose rows or columns differ from the topology's; those of
+    /// [`Tensor::matmul`].
     pub fn sampled(&self, topology: &Topology) -> Result<BsrTensor<T>> {
         self.sampled_as(topology)
     }
@@ -337,7 +345,7 @@ impl<T: Float> Product<'_, T> {
 }
 
 impl Product<'_, f16> {
-    /// [`sampled`](Self::sampled) as it is summed, in `f32`.
+    /// [`sampled`](Self::sampled) with results in `f32`, as they are summed.
     ///
     /// ```
     /// use vsla::{Device, Pairing, Ragged, Shape, Topology, f16};

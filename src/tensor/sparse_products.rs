@@ -10,20 +10,22 @@ use crate::ops::matmul::Activation;
 use crate::ragged::{Float, Scalar};
 use half::f16;
 
-/// A product of block-sparse matrices with dense ones that is about to be made: `residual + f(scale · P + bias)`, where
-/// P is `S B` or `A S`.
+/// A builder for the product of block-sparse matrices with dense ones, `residual + f(scale · P + bias)`, where P is
+/// `S B` or `A S`.
 ///
-/// Made by [`BsrTensor::product`] and [`Tensor::product_bsr`], and what [`Product`](crate::product::Product) is to dense
-/// products, rounding included: f16 is made of f32 once, last of all. Every value of the result is one, those of rows
-/// without a block too. Cost: that of the product with sums in f32, and on a GPU a dispatch more that reads these and
-/// writes the result, since the sums of a heavy row meet only when all are there: for 8192 × 8192 results in f32 537
-/// MB, which takes an H100 200 µs. On the CPU nothing is stored in between.
+/// Created by [`BsrTensor::product`] and [`Tensor::product_bsr`]. It is the counterpart of [`Product`](crate::Product)
+/// for dense matrices, including the rounding: f32 is rounded to f16 once, at the very end. The epilogue applies to
+/// every value of the result, including rows without a block.
+///
+/// Cost: that of the product with sums in f32. On a GPU one more dispatch reads these sums and writes the result,
+/// because the sums of a heavy row are combined only when all of them are done: for 8192 × 8192 results in f32 it moves
+/// 537 MB, which takes an H100 200 µs. On the CPU nothing is stored in between.
 ///
 /// ```
 /// use vsla::{Bsr, Device, Ragged, Shape, Topology, product::Activation};
 ///
 /// let device = Device::cpu();
-/// // A pruned layer: y = relu(x wᵀ + bias), and its second row of weights has no block.
+/// // A pruned layer, y = relu(x wᵀ + bias), whose second block row of weights has no block.
 /// let topology = Topology::new([16, 8], [8, 8], &[(0, 0)])?;
 /// let w = device.upload_bsr(&Bsr::new(&topology, vec![0.5f32; 64])?)?.transposed();
 /// let x = device.upload(&Ragged::from_shapes(vec![1.0f32; 8], 2, [Shape::new(&[1, 8])?])?)?;
@@ -55,34 +57,35 @@ impl<'a, T: Float> BsrProduct<'a, T> {
         }
     }
 
-    /// Multiplies every sum by this factor, before all else.
+    /// Multiplies every sum by this factor, before the other options apply.
     pub fn scale(mut self, factor: f32) -> Self {
         self.extras.scale = Some(factor);
         self
     }
 
-    /// Adds to every row: one vector of n values for all products, or one for each right operand.
+    /// Adds a vector of n values to every row: the same vector for all products, or one for each right operand.
     pub fn bias(mut self, bias: &'a Tensor<T>) -> Self {
         self.extras.bias = Some(bias);
         self
     }
 
-    /// Applies a function to every value, after scale and bias.
+    /// Applies a function to every value, after the scale and the bias.
     pub fn activation(mut self, activation: Activation) -> Self {
         self.extras.activation = activation;
         self
     }
 
-    /// Adds matrices of the results' shapes, last of all.
+    /// Adds matrices of the results' shapes, after everything else.
     pub fn residual(mut self, residual: &'a Tensor<T>) -> Self {
         self.extras.residual = Some(residual);
         self
     }
 
-    /// The products.
+    /// Computes the products.
     ///
     /// # Errors
-    /// Those of [`BsrTensor::matmul`]; of what the epilogue reads, those of [`Product::run`](crate::product::Product::run).
+    /// Those of [`BsrTensor::matmul`], and for the operands of the epilogue those of
+    /// [`Product::run`](crate::Product::run).
     pub fn run(&self) -> Result<Tensor<T>> {
         self.run_as()
     }
@@ -113,7 +116,7 @@ impl<'a, T: Float> BsrProduct<'a, T> {
 }
 
 impl BsrProduct<'_, f16> {
-    /// The products as they are made, in `f32`, where [`run`](Self::run) rounds to `f16`.
+    /// Computes the products in `f32`, as they are summed, where [`run`](Self::run) rounds to `f16`.
     ///
     /// ```
     /// use vsla::{Bsr, Device, Ragged, Shape, Topology, f16};
@@ -136,8 +139,7 @@ impl BsrProduct<'_, f16> {
 }
 
 impl<T: Float> BsrTensor<T> {
-    /// The product `S B` of the matrix with each dense one, still to be told more about: [`matmul`](Self::matmul) with
-    /// an epilogue.
+    /// Builds the product `S B` of the matrix with each dense one: [`matmul`](Self::matmul) with an epilogue.
     ///
     /// ```
     /// use vsla::{Bsr, Device, Ragged, Shape, Topology};
@@ -156,8 +158,8 @@ impl<T: Float> BsrTensor<T> {
 }
 
 impl<T: Float> Tensor<T> {
-    /// The product `A S` of each dense matrix with the block-sparse one, still to be told more about:
-    /// [`matmul_bsr`](Self::matmul_bsr) with an epilogue.
+    /// Builds the product `A S` of each dense matrix with the block-sparse one: [`matmul_bsr`](Self::matmul_bsr) with
+    /// an epilogue.
     ///
     /// ```
     /// use vsla::{Bsr, Device, Ragged, Shape, Topology};

@@ -1,4 +1,4 @@
-//! Elements on top of each other: stacks, windows and pyramids.
+//! Stacks, windows and pyramids of elements.
 
 use super::Tensor;
 use super::run::Call;
@@ -7,25 +7,26 @@ use crate::ops::strided::{Groups, How, Strided, View};
 use crate::ragged::{Layout, Scalar, check_rank};
 use crate::{Error, Result};
 
-/// What becomes of the last group of a level of a [`pyramid`](Tensor::pyramid) when it is not full.
+/// What a level of a [`pyramid`](Tensor::pyramid) does with its last group if that group is not full.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Remainder {
-    /// It is left out, on every level.
+    /// Drops it, on every level.
     Discard,
-    /// Zero slices fill it up, and it counts on the level above.
+    /// Fills it up with zero slices, so that it counts on the level above.
     Pad,
 }
 
 impl<T: Scalar> Tensor<T> {
-    /// All elements on top of each other: one element of shape (k, ambient…), whose slice i is element i, with zeros up
-    /// to the box that all of them fit in.
+    /// Stacks all elements into one of shape (k, ambient…), whose slice i is element i, zero-padded to the box that
+    /// holds every element.
     ///
-    /// A ragged batch is the same without the zeros, and nothing in this library needs them: a dense stack is for what
-    /// does. Its memory is `layout().padded_total()` values, [`padding_waste`](Layout::padding_waste) of which are
-    /// zeros; a stack of more than `most_bytes` is refused. An empty element becomes a slice of zeros, and no elements
-    /// at all an element of shape (0, …, 0). Any element type, bits are kept. Respects equivalence up to the carried
-    /// box: trailing zeros of elements become trailing zeros of slices. Cost: values read once, the stack written once;
-    /// nothing where all shapes are equal, which is a view.
+    /// A ragged batch holds the same values without the zeros, and nothing in this library needs them: a dense stack is
+    /// for code that does. It takes the memory of `layout().padded_total()` values, of which the fraction
+    /// [`padding_waste`](Layout::padding_waste) is padding; a stack of more than `most_bytes` is refused. An empty
+    /// element becomes a slice of zeros, and a batch without elements becomes one element of shape (0, …, 0). Any
+    /// element type; bit patterns are preserved. Respects equivalence up to the stored box: trailing zeros of elements
+    /// become trailing zeros of slices. Cost: values read once, the stack written once; nothing if all shapes are
+    /// equal, when the result is a view.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -44,8 +45,10 @@ impl<T: Scalar> Tensor<T> {
         self.stacked("stack", Groups::Counts(vec![self.len()]), most_bytes)
     }
 
-    /// A batch of stacks: the first `counts[0]` elements become the first one, the next `counts[1]` the second, and so
-    /// on, each in the box of its own elements. In all else like [`stack`](Self::stack).
+    /// Stacks groups of elements: the first `counts[0]` elements become the first stack, the next `counts[1]` the
+    /// second, and so on.
+    ///
+    /// Each stack has the box of its own elements. Otherwise like [`stack`](Self::stack).
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -57,7 +60,8 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Argument`](Error::Argument) for counts that do not add up to the number of elements; those of [`stack`](Self::stack).
+    /// [`Argument`](Error::Argument) if the counts do not add up to the number of elements; those of
+    /// [`stack`](Self::stack).
     pub fn stack_groups(&self, counts: &[usize], most_bytes: u64) -> Result<Tensor<T>> {
         let op = "stack_groups";
         let sum = counts.iter().fold(0usize, |sum, n| sum.saturating_add(*n));
@@ -71,12 +75,13 @@ impl<T: Scalar> Tensor<T> {
         self.stacked(op, Groups::Counts(counts.to_vec()), most_bytes)
     }
 
-    /// The slices of stacks, each in the box that element i of `shapes` has: what [`stack`](Self::stack) and
-    /// [`stack_groups`](Self::stack_groups) put together, apart again.
+    /// Takes stacks apart into their slices, with the shapes of `shapes`: the inverse of [`stack`](Self::stack) and
+    /// [`stack_groups`](Self::stack_groups).
     ///
-    /// Slices go along the first axis, element after element. `shapes` is the layout that was recorded before, in which
-    /// a box may also be larger or smaller than the slice, as for [`resize`](Self::resize). Any element type, bits are
-    /// kept. Cost: the values that stay read once, the result written once; nothing where no slice changes its shape.
+    /// Slices run along the first axis, element after element. `shapes` is the layout of the elements before they were
+    /// stacked; a shape may also be larger or smaller than its slice, as for [`resize`](Self::resize). Any element
+    /// type; bit patterns are preserved. Cost: the values that stay read once, the result written once; nothing if no
+    /// slice changes its shape.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -88,8 +93,8 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Rank`](Error::Rank) for stacks of rank 1, or shapes that do not have one axis less;
-    /// [`BatchSize`](Error::BatchSize) for another number of shapes than of slices; [`TooLarge`](Error::TooLarge),
+    /// [`Rank`](Error::Rank) for stacks of rank 1, or shapes that do not have one axis fewer;
+    /// [`BatchSize`](Error::BatchSize) unless there is one shape per slice; [`TooLarge`](Error::TooLarge),
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn unstack(&self, shapes: &Layout) -> Result<Tensor<T>> {
         let op = "unstack";
@@ -100,14 +105,15 @@ impl<T: Scalar> Tensor<T> {
         slices.strided_onto(How::Resize(op), shapes)
     }
 
-    /// Windows over the elements as a stream of tensors: ⌊(N − size) / stride⌋ + 1 of them, none for fewer than `size`
-    /// elements. Window w is the dense stack of elements `w · stride` to `w · stride + size − 1`, in the box of its own
-    /// elements.
+    /// Sliding windows over the elements as a stream of N tensors: ⌊(N − size) / stride⌋ + 1 windows, none for fewer
+    /// than `size` elements.
     ///
-    /// Overlapping windows repeat what they share: the memory is about size / stride times that of the batch, and zeros
-    /// up to each window's box; more than `most_bytes` is refused. Any element type, bits are kept. Respects
-    /// equivalence as [`stack`](Self::stack) does. Cost: values read once for each window that they are in, the windows
-    /// written once; nothing where neighbours do not overlap and all shapes are equal.
+    /// Window w is the dense stack of elements `w · stride` to `w · stride + size − 1`, in the box of its own elements.
+    ///
+    /// Overlapping windows repeat the elements that they share: the memory is about size / stride times that of the
+    /// batch, plus the zeros up to each window's box; more than `most_bytes` is refused. Any element type; bit patterns
+    /// are preserved. Respects equivalence as [`stack`](Self::stack) does. Cost: values read once for each window that
+    /// contains them, the windows written once; nothing if the windows do not overlap and all shapes are equal.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -130,14 +136,16 @@ impl<T: Scalar> Tensor<T> {
         self.windows(op, (count, size, stride), most_bytes)
     }
 
-    /// Windows of windows over the elements as a stream: level l holds the windows of `sizes[l]` that do not overlap
-    /// over the level below, the first over the elements. All levels come, the lowest first; level l has rank r + l +
-    /// 1.
+    /// A hierarchy of non-overlapping windows: level l groups every `sizes[l]` entries of the level below, and level 0
+    /// groups the elements.
     ///
-    /// What is left over at the end of a level is less than a window: [`Remainder::Discard`] leaves it out, and
-    /// [`Remainder::Pad`] fills it up with zero slices, so that it counts on the level above as any other. Each level takes
-    /// about the memory of the one below, and more by the zeros up to its windows' boxes; each may take `most_bytes`.
-    /// Cost: that of a [`window`](Self::window) for each level, and nothing where the shapes of a level are all equal.
+    /// Returns all levels, the lowest first; level l has rank r + l + 1.
+    ///
+    /// The entries left over at the end of a level do not fill a window: [`Remainder::Discard`] drops them, and
+    /// [`Remainder::Pad`] fills the window up with zero slices, so that it counts on the level above like any other.
+    /// Each level takes about the memory of the one below, plus the zeros up to its windows' boxes; each may take
+    /// `most_bytes`. Cost: that of a [`window`](Self::window) for each level, and nothing for a level whose shapes are
+    /// all equal.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape, batch::Remainder};
@@ -153,7 +161,7 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Argument`](Error::Argument) for a size of 0; [`Rank`](Error::Rank) for more levels than there are axes up to 8;
+    /// [`Argument`](Error::Argument) for a size of 0; [`Rank`](Error::Rank) for so many levels that the rank exceeds 8;
     /// those of [`stack`](Self::stack).
     pub fn pyramid(
         &self,

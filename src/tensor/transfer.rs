@@ -1,4 +1,4 @@
-//! Between host and device: upload, download, and the application's own buffers.
+//! Transfers between host and device: upload, download, and the application's own buffers.
 
 use super::device::Backend;
 use super::{Device, Storage, Tensor};
@@ -22,21 +22,21 @@ impl Device {
         Ok(Tensor::new(self, storage, 0, layout.clone()))
     }
 
-    /// A tensor over a buffer of the application: nothing is copied.
+    /// Creates a tensor over a buffer of the application, without copying.
     ///
-    /// `offset` is in bytes; complex values lie as two `f32` each. The buffer must be one of this device's, usable
-    /// as storage and for copies, and not mapped. It is the application's: the library only reads it, and never
-    /// hands it out to another tensor.
+    /// `offset` is in bytes; a complex value is two consecutive `f32`. The buffer must belong to this device, be usable
+    /// as storage and for copies, and not be mapped. It remains the application's: the library only reads it, and never
+    /// reuses it for another tensor.
     ///
-    /// Work on the tensor is recorded, and reads the buffer when it runs. Before the application writes to the
-    /// buffer again, by whatever means, it calls [`flush`](Self::flush): what was recorded until then sees the old
-    /// values, and what is recorded afterwards the new ones.
+    /// Work on the tensor is recorded, and reads the buffer when it runs. Before the application writes to the buffer
+    /// again, by any means, it must call [`flush`](Self::flush): work recorded before the flush reads the old values,
+    /// and work recorded afterwards the new ones.
     ///
     /// ```
     /// # use vsla::{Device, Layout, device::{GpuOptions, wgpu}};
     /// # let Ok(device) = Device::gpu(GpuOptions::default()) else { return Ok(()) };
     /// # let (gpu, queue) = device.wgpu().expect("a GPU");
-    /// // The application's own device and queue, those that `device` was made of.
+    /// // Here the application uses the device and queue behind `device`.
     /// let buffer = gpu.create_buffer(&wgpu::BufferDescriptor {
     ///     label: Some("a frame"),
     ///     size: 16,
@@ -46,7 +46,7 @@ impl Device {
     /// let frame = device.import::<u32>(&buffer, 0, &Layout::from_lengths([3, 1])?)?;
     /// let mut sums = Vec::new();
     /// for i in 1..3 {
-    ///     // Without it, the sums of one frame might be those of the next.
+    ///     // Without the flush, the sum of one frame might read the values of the next.
     ///     device.flush()?;
     ///     queue.write_buffer(&buffer, 0, [i, 10, 100, 1000].map(u32::to_ne_bytes).as_flattened());
     ///     sums.push(frame.sum()?);
@@ -56,20 +56,19 @@ impl Device {
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
-    /// A buffer that the application destroys, or maps, makes the calls fail that need it meanwhile, with
-    /// [`Error::Buffer`], and nothing else. To that end each kernel that reads it is submitted by itself, which
-    /// costs the host some ten microseconds; [`copy`](Tensor::copy) makes a tensor without that cost.
+    /// If the application destroys or maps the buffer, only the calls that need it in the meantime fail, with
+    /// [`Error::Buffer`]. To make this possible, each kernel that reads the buffer is submitted separately, which costs
+    /// the host about ten microseconds; [`copy`](Tensor::copy) makes a tensor without that cost.
     ///
     /// # Errors
-    /// [`Unsupported`](Error::Unsupported) on the CPU, for an offset that is not a multiple of the size of a value, for a
-    /// buffer whose size is 0 or not a multiple of 16 (kernels read four values at a time), for one without the usages
-    /// `STORAGE | COPY_SRC`, and for one that is mapped or belongs to another wgpu device or instance;
-    /// [`Buffer`](Error::Buffer) for one that was destroyed; [`ValueCount`](Error::ValueCount) when it is shorter
+    /// [`Unsupported`](Error::Unsupported) on the CPU, for an offset that is not a multiple of the size of a value, for
+    /// a buffer whose size is 0 or not a multiple of 16 (kernels read four values at a time), for a buffer without the
+    /// usages `STORAGE | COPY_SRC`, and for a buffer that is mapped or belongs to another wgpu device or instance;
+    /// [`Buffer`](Error::Buffer) for a buffer that was destroyed; [`ValueCount`](Error::ValueCount) if it is shorter
     /// than the layout; [`TooLarge`](Error::TooLarge) above the binding limit.
     ///
-    /// A buffer of another wgpu device is reported to the error handler of that device, too. If it has none, wgpu
-    /// panics inside this call, which catches it: the message of that panic appears, and a program built to abort
-    /// on panics ends.
+    /// A buffer of another wgpu device is also reported to that device's error handler. If it has none, wgpu panics
+    /// inside this call, which catches the panic: its message appears, and a program built to abort on panics ends.
     #[cfg(feature = "gpu")]
     pub fn import<T: Scalar>(
         &self,
@@ -130,19 +129,19 @@ impl Device {
 }
 
 impl<T: Scalar> Tensor<T> {
-    /// The buffer that holds the values, and the byte at which they begin; `None` on the CPU.
+    /// The buffer that holds the values, and the byte offset at which they begin; `None` on the CPU.
     ///
-    /// The work that writes it is submitted before this returns, so work that the application submits afterwards,
-    /// to the same queue, finds the values. The handle may be kept: nothing else is ever put into this buffer, and
-    /// its memory is freed when the last tensor over it and the last handle are dropped. An application that writes
-    /// to it, while there are tensors over it, calls [`Device::flush`] first. [`Device::import`] has an example,
-    /// and says what becomes of calls that need a buffer which the application destroyed.
+    /// The work that writes the values is submitted before this returns, so work that the application later submits to
+    /// the same queue sees them. The application may keep the handle: the library never puts anything else into this
+    /// buffer, and its memory is freed when the last tensor over it and the last handle are dropped. Before the
+    /// application writes to the buffer while tensors use it, it must call [`Device::flush`]. See [`Device::import`]
+    /// for an example, and for what happens to calls that need a buffer which the application destroyed.
     #[cfg(feature = "gpu")]
     pub fn export(&self) -> Option<(&wgpu::Buffer, u64)> {
         match (&self.storage, self.device.backend()) {
             (Storage::Gpu(buffer), Backend::Gpu(gpu)) => {
                 if let Err(error) = gpu.share(buffer) {
-                    // The device is lost, or the values are: each use of the tensor says so.
+                    // The device or the values are lost: every use of the tensor reports it.
                     log::error!("export: {error}");
                 }
                 Some((&buffer.raw, self.begin() as u64))
@@ -151,7 +150,7 @@ impl<T: Scalar> Tensor<T> {
         }
     }
 
-    /// Brings the batch back to the host, after everything recorded on it.
+    /// Copies the batch to the host, after all work recorded on it.
     ///
     /// # Errors
     /// [`DeviceLost`](Error::DeviceLost), [`OutOfMemory`](Error::OutOfMemory).
@@ -175,10 +174,10 @@ impl<T: Scalar> Tensor<T> {
         host::zeroed("download", self.layout.total())
     }
 
-    /// Brings the values back into a slice of the caller, packed as in the batch.
+    /// Copies the values into a slice, packed as in the batch.
     ///
     /// # Errors
-    /// [`ValueCount`](Error::ValueCount) when the slice has another length; those of [`download`](Self::download).
+    /// [`ValueCount`](Error::ValueCount) if the slice has another length; those of [`download`](Self::download).
     pub async fn download_into(&self, values: &mut [T]) -> Result<()> {
         self.check_count(values)?;
         match (&self.storage, self.device.backend()) {

@@ -14,12 +14,12 @@ impl<T: Scalar> Tensor<T> {
         self.unary(Op::Fft(transform), &[])
     }
 
-    /// The rows of matrices.
+    /// Views matrices as batches of their rows.
     fn rows(&self, op: &'static str) -> Result<Tensor<T>> {
         self.planes(op, Seen::Rows, &self.layout)
     }
 
-    /// Matrices as what they are made of, or the other way round.
+    /// Views matrices as their rows, or rows as matrices.
     fn planes<U: Scalar>(
         &self,
         op: &'static str,
@@ -31,7 +31,7 @@ impl<T: Scalar> Tensor<T> {
 }
 
 impl Tensor<Complex32> {
-    /// The columns of matrices of this layout transformed, where they are.
+    /// Transforms the columns of matrices with this layout, which the result keeps.
     fn transform_columns(
         &self,
         op: &'static str,
@@ -63,16 +63,15 @@ impl Tensor<Complex32> {
             .transform_columns(op, transform, &self.layout)
     }
 
-    /// The discrete Fourier transform of both axes: of each r × c element x,
-    /// `X_kl = Σ_i Σ_j x_ij e^(−2πi (ik/r + jl/c))`, unscaled, each element at its own extents.
+    /// The two-dimensional discrete Fourier transform of each r × c element x,
+    /// `X_kl = Σ_i Σ_j x_ij e^(−2πi (ik/r + jl/c))`, unscaled, at the element's own extents.
     ///
-    /// Rank 2; the layout stays. An empty element stays empty. A NaN or an infinity spreads over its own element and no
-    /// further. Does not respect equivalence: the carried extents count.
+    /// Rank 2; the layout is unchanged. An empty element stays empty. A NaN or an infinity spreads only within its own
+    /// element. Does not respect equivalence: the stored extents count.
     ///
-    /// Cost: that of [`fft`](Self::fft) for c rows of r values and r columns of c values, between two passes that turn
-    /// the elements over their diagonal: values are read and written four times where r and c are transformed in one
-    /// pass. The number of dispatches does not depend on that of the elements. Error: ‖error‖₂ ≤ (b(r) + b(c)) ‖X‖₂,
-    /// where b(n) is the bound of a transform of n values.
+    /// Cost: that of [`fft`](Self::fft) for c rows of r values and r rows of c values, plus two transposes: values are
+    /// read and written four times if r and c each take a single pass. The number of dispatches does not depend on the
+    /// number of elements. Error: ‖error‖₂ ≤ (b(r) + b(c)) ‖X‖₂, where b(n) is the bound for a transform of n values.
     ///
     /// ```
     /// # use vsla::{Complex32, Device, Layout, Ragged, Shape};
@@ -86,13 +85,15 @@ impl Tensor<Complex32> {
     /// ```
     ///
     /// # Errors
-    /// [`Rank`](crate::Error::Rank), [`TooLarge`](crate::Error::TooLarge) with the element whose rows or columns are too long for a GPU,
-    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    /// [`Rank`](crate::Error::Rank), [`TooLarge`](crate::Error::TooLarge) with the element whose rows or columns are
+    /// too long for a GPU, [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn fft2(&self) -> Result<Tensor<Complex32>> {
         self.transform_planes("fft2", Transform::Forward)
     }
 
-    /// The inverse of [`fft2`](Self::fft2): `x_ij = 1/(rc) Σ_k Σ_l X_kl e^(2πi (ik/r + jl/c))`. In all else like it.
+    /// The inverse of [`fft2`](Self::fft2): `x_ij = 1/(rc) Σ_k Σ_l X_kl e^(2πi (ik/r + jl/c))`.
+    ///
+    /// Otherwise like `fft2`.
     ///
     /// ```
     /// # use vsla::{Complex32, Device, Layout, Ragged, Shape};
@@ -110,12 +111,12 @@ impl Tensor<Complex32> {
         self.transform_planes("ifft2", Transform::Inverse)
     }
 
-    /// The inverse of [`rfft2`](Tensor::rfft2): the real r × c elements that have these first ⌊c/2⌋ + 1 columns of a
-    /// spectrum, scaled by 1/(rc).
+    /// The inverse of [`rfft2`](Tensor::rfft2): the real r × c elements whose spectra begin with these ⌊c/2⌋ + 1
+    /// columns, scaled by 1/(rc).
     ///
-    /// `layout` is that of the result, as for [`irfft`](Self::irfft): after `x.rfft2()` it is `x.layout()`. Columns are
-    /// transformed first, and then rows by `irfft`, which leaves out what no real element's spectrum has. In all else
-    /// like [`fft2`](Self::fft2), with half the work.
+    /// `layout` is the layout of the result, as for [`irfft`](Self::irfft): after `x.rfft2()` it is `x.layout()`. The
+    /// columns are transformed first, and then the rows by `irfft`, which ignores the parts that the spectrum of a real
+    /// element cannot have. Otherwise like [`fft2`](Self::fft2), with half the work.
     ///
     /// ```
     /// # use vsla::{Device, Layout, Ragged, Shape};
@@ -127,8 +128,7 @@ impl Tensor<Complex32> {
     /// ```
     ///
     /// # Errors
-    /// [`Shape`](crate::Error::Shape) with the first element that is not r × (⌊c/2⌋ + 1); [`BatchSize`](crate::Error::BatchSize);
-    /// those of [`fft2`](Self::fft2).
+    /// Only the layout of `real` is used; its values are not computed yet.
     pub fn irfft2(&self, layout: &Layout) -> Result<Tensor<f32>> {
         let op = "irfft2";
         self.planes::<Complex32>(op, Seen::SpectraOf, layout)?;
@@ -136,28 +136,30 @@ impl Tensor<Complex32> {
         let columns = self.transform_columns(op, Transform::Inverse, &self.layout)?;
         let rows = columns.rows(op)?;
         drop(columns);
-        // Real rows of this layout, of which there are no values yet.
+        // Real rows of this layout, whose values are not computed yet.
         let real: Tensor<f32> = rows.planes(op, Seen::RowsOf, layout)?;
         let real = rows.irfft(&real.layout).map_err(|error| error.named(op))?;
         real.seen_as(layout)
     }
 
-    /// The discrete Fourier transform `X_k = Σ_j x_j e^(−2πi jk/n)`, unscaled, of each element at its own length n.
+    /// Rank 1; the layout is unchanged. An empty element stays empty, and an element of length 1 is unchanged. A NaN or
+    /// an infinity spreads only within its own element. Does not respect equivalence: the stored length counts.
     ///
-    /// Rank 1; the layout stays. An empty element stays empty, and one of length 1 is kept. A NaN or an infinity
-    /// spreads over its own element and no further. Does not respect equivalence: the carried length counts.
+    /// Rank 1; the layout is unchanged. An empty element stays empty, and an element of length 1 is copied. A NaN or an
+    /// infinity spreads only within its own element. Does not respect equivalence: the stored length counts.
     ///
-    /// Cost: 5 n log₂ n operations where n is a power of two or a product of 2, 3, 5 and 7 from 65 to 2048, 8 n² up to
-    /// 64, and else those of two transforms of the next power of two from 2 n − 1 on. On a GPU values are read once and
-    /// written once up to n = 8192, or 4096 where it is no power of two; above, in two passes up to 2²⁰ and three up to
-    /// 2²⁴, with 8 n bytes of scratch, or in six to nine such passes up to 2²² where it is no power of two; scratch of
-    /// several long elements is bounded by 512 MiB. Error: ‖error‖₂ ≤ u (1 + ¼ log₂ n) ‖X‖₂ with u = 2⁻²⁴ where n is a
-    /// power of two from 32 on, or a product of 2, 3, 5 and 7 from 65 to 2048, and twice that for others; a GPU may
-    /// take subnormal values as 0. An element with an infinity gives NaN and infinities, and not the same ones on every
-    /// device.
+    /// Cost: 5 n log₂ n operations if n is a power of two, or a product of 2, 3, 5 and 7 from 65 to 2048; 8 n² up to
+    /// 64; otherwise those of two transforms whose length is the smallest power of two from 2 n − 1 on. On a GPU,
+    /// values are read once and written once up to n = 8192, or 4096 if n is not a power of two. Above that, powers of
+    /// two take two passes up to 2²⁰ and three up to 2²⁴, with 8 n bytes of scratch; other lengths take six to nine
+    /// such passes, up to 2²². The scratch of several long elements is bounded by 512 MiB.
     ///
-    /// After Cooley and Tukey (1965) in the order of Stockham (1966), and Bluestein (1970) where n has other factors
-    /// than 2, 3, 5 and 7.
+    /// Error: ‖error‖₂ ≤ u (1 + ¼ log₂ n) ‖X‖₂ with u = 2⁻²⁴ if n is a power of two from 32 on, or a product of 2, 3, 5
+    /// and 7 from 65 to 2048, and twice that for other lengths; a GPU may flush subnormal values to 0. An element with
+    /// an infinity gives NaN and infinities, which may differ between devices.
+    ///
+    /// The algorithms are those of Cooley and Tukey (1965) in the order of Stockham (1966), and of Bluestein (1970) if
+    /// n has other factors than 2, 3, 5 and 7.
     ///
     /// ```
     /// # use vsla::{Complex32, Device, Ragged};
@@ -175,7 +177,9 @@ impl Tensor<Complex32> {
         self.transform(Transform::Forward)
     }
 
-    /// The inverse of [`fft`](Self::fft): `x_j = 1/n Σ_k X_k e^(2πi jk/n)`. In all else like it.
+    /// The inverse of [`fft`](Self::fft): `x_j = 1/n Σ_k X_k e^(2πi jk/n)`.
+    ///
+    /// Otherwise like `fft`.
     ///
     /// ```
     /// # use vsla::{Complex32, Device, Ragged};
@@ -192,12 +196,13 @@ impl Tensor<Complex32> {
         self.transform(Transform::Inverse)
     }
 
-    /// The inverse of [`rfft`](Tensor::rfft): the n real values that have these first ⌊n/2⌋ + 1 values of a spectrum,
-    /// the others being their conjugates, scaled by 1/n.
+    /// The inverse of [`rfft`](Tensor::rfft): the n real values whose spectrum begins with these ⌊n/2⌋ + 1 values,
+    /// scaled by 1/n.
     ///
-    /// `layout` is that of the result, since neither n nor its parity shows in the spectrum: after `x.rfft()` it is
-    /// `x.layout()`. An empty element has an empty spectrum. The imaginary parts of X₀, and of X_{n/2} where n is even,
-    /// do not count. NaN, infinity, cost and error are those of [`rfft`](Tensor::rfft).
+    /// The remaining values of the spectrum are conjugates of the given ones. `layout` is the layout of the result,
+    /// because the spectrum shows neither n nor its parity: after `x.rfft()` it is `x.layout()`. An empty element has
+    /// an empty spectrum. The imaginary parts of X₀, and of X_{n/2} if n is even, are ignored. NaN, infinity, cost and
+    /// error are those of [`rfft`](Tensor::rfft).
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -208,7 +213,7 @@ impl Tensor<Complex32> {
     /// ```
     ///
     /// # Errors
-    /// [`Length`](crate::Error::Length) with the first element whose spectrum is not of ⌊n/2⌋ + 1 values;
+    /// [`Length`](crate::Error::Length) with the first element whose spectrum does not have ⌊n/2⌋ + 1 values;
     /// [`BatchSize`](crate::Error::BatchSize); those of [`fft`](Self::fft).
     pub fn irfft(&self, layout: &Layout) -> Result<Tensor<f32>> {
         self.onto(Op::Fft(Transform::RealInverse), layout)
@@ -216,17 +221,18 @@ impl Tensor<Complex32> {
 }
 
 impl Tensor<f32> {
-    /// The first ⌊n/2⌋ + 1 values of the discrete Fourier transform of each element; the others are their conjugates.
+    /// The first ⌊n/2⌋ + 1 values of the discrete Fourier transform of each real element; the others are their
+    /// conjugates.
     ///
-    /// `X_k = Σ_j x_j e^(−2πi jk/n)` for k ≤ n/2, unscaled. Rank 1. An empty element gives an empty one. NaN, infinity
-    /// and the bound of the error are those of [`fft`](Tensor::fft) for n values, but that 32 is among those with twice
-    /// the bound.
+    /// `X_k = Σ_j x_j e^(−2πi jk/n)` for k ≤ n/2, unscaled. Rank 1. An empty element gives an empty result. NaN,
+    /// infinity and the error bound are those of [`fft`](Tensor::fft) for n values, except that n = 32 has twice the
+    /// bound.
     ///
-    /// Cost: where n is even, that of [`fft`](Tensor::fft) for n/2 complex values, z_j = x_2j + i x_(2j+1), which is
-    /// half the work in operations, passes' bytes and scratch. Their spectrum is taken apart before it is first
-    /// written, so no pass is added: a GPU reads and writes once up to n = 16,384, or 8192 where it is no power of two.
-    /// Where n is odd, the cost is that for n complex values, with half of them read and written. Lengths end where
-    /// those of [`fft`](Tensor::fft) do.
+    /// Cost: if n is even, that of [`fft`](Tensor::fft) for n/2 complex values, z_j = x_2j + i x_(2j+1): half the
+    /// operations, memory traffic and scratch. The spectrum of z is separated before it is first written, so this adds
+    /// no pass: a GPU reads and writes once up to n = 16,384, or 8192 if n is not a power of two. If n is odd, the cost
+    /// is that for n complex values, of which half are read and written. The length limits are those of
+    /// [`fft`](Tensor::fft).
     ///
     /// ```
     /// # use vsla::{Complex32, Device, Ragged};
@@ -243,11 +249,11 @@ impl Tensor<f32> {
         self.transform(Transform::Real)
     }
 
-    /// The first ⌊c/2⌋ + 1 columns of the discrete Fourier transform of both axes of each r × c element; the others are
-    /// their conjugates, `X_kl = conj(X_(r−k)(c−l))` with indices mod r and c.
+    /// The first ⌊c/2⌋ + 1 columns of the two-dimensional discrete Fourier transform of each real r × c element.
     ///
+    /// The other columns are conjugates, `X_kl = conj(X_(r−k)(c−l))` with indices mod r and c.
     /// `X_kl = Σ_i Σ_j x_ij e^(−2πi (ik/r + jl/c))` for l ≤ c/2, unscaled. Rank 2; an element of r × 0 values has a
-    /// spectrum of r × 0. In all else like [`fft2`](Tensor::fft2), with half the work.
+    /// spectrum of r × 0. Otherwise like [`fft2`](Tensor::fft2), with half the work.
     ///
     /// ```
     /// # use vsla::{Complex32, Device, Layout, Ragged, Shape};

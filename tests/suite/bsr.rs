@@ -8,7 +8,9 @@ mod matrix;
 mod refusals;
 
 use libtest_mimic::Trial;
-use vsla::{Bsr, BsrTensor, Device, Layout, Pairing, Ragged, Shape, Tensor, Topology, scalar::Float};
+use vsla::{
+    Bsr, BsrTensor, Device, Layout, Pairing, Ragged, Shape, Tensor, Topology, scalar::Float,
+};
 
 use crate::support::bench::{Bench, DeviceTest, tiers};
 use crate::support::compare::{assert_identical, assert_within};

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Error, Layout, Pairing, Ragged, conv::{ConvChoice, ConvMethod, CostTable, HeterogeneityProfile}};
+use vsla::{
+    Device, Error, Layout, Pairing, Ragged,
+    conv::{ConvChoice, ConvMethod, CostTable, HeterogeneityProfile},
+};
 
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::operation::{download, upload};

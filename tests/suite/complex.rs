@@ -1,7 +1,10 @@
 //! Complex values on devices: what holds of every element type, for values of two words.
 
 use libtest_mimic::Trial;
-use vsla::{Complex32, Device, Layout, Ragged, scalar::{DType, Scalar}};
+use vsla::{
+    Complex32, Device, Layout, Ragged,
+    scalar::{DType, Scalar},
+};
 
 use crate::support::bench::Bench;
 use crate::support::operation::{download, upload};

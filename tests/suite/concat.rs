@@ -1,7 +1,9 @@
 //! Elements side by side: along one axis, and along all of them.
 
 use libtest_mimic::Trial;
-use vsla::{Complex32, Device, Error, Layout, Pairing, Ragged, Result, Shape, Tensor, f16, scalar::Scalar};
+use vsla::{
+    Complex32, Device, Error, Layout, Pairing, Ragged, Result, Shape, Tensor, f16, scalar::Scalar,
+};
 
 use crate::support::bench::Bench;
 use crate::support::compare::assert_exact;

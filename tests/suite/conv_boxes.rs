@@ -4,7 +4,10 @@ mod forms;
 mod refusals;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Layout, Pairing, Ragged, Shape, Tensor, conv::{ConvMethod, ConvMode}};
+use vsla::{
+    Device, Layout, Pairing, Ragged, Shape, Tensor,
+    conv::{ConvMethod, ConvMode},
+};
 
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::{U, assert_exact, assert_identical, assert_within};

@@ -1,7 +1,10 @@
 //! The highest correlation and its lag.
 
 use libtest_mimic::Trial;
-use vsla::{Device, Pairing, Ragged, Result, Tensor, conv::{ConvMethod, CorrelateMax}};
+use vsla::{
+    Device, Pairing, Ragged, Result, Tensor,
+    conv::{ConvMethod, CorrelateMax},
+};
 
 use crate::sbd;
 use crate::support::bench::{Bench, DeviceTest};

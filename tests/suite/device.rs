@@ -26,7 +26,11 @@ mod shared;
 mod views;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Layout, Pairing, Ragged, Tensor, conv::{ConvMethod, Convolution}, device::DeviceKind};
+use vsla::{
+    Device, Layout, Pairing, Ragged, Tensor,
+    conv::{ConvMethod, Convolution},
+    device::DeviceKind,
+};
 
 use crate::support::bench::Bench;
 use crate::support::compare::assert_exact;

@@ -1,7 +1,10 @@
 //! Elements as wholes: chosen, put in another order, joined and split.
 
 use libtest_mimic::Trial;
-use vsla::{Complex32, Device, Error, Layout, Permutation, Ragged, Result, Shape, Tensor, f16, scalar::Scalar};
+use vsla::{
+    Complex32, Device, Error, Layout, Permutation, Ragged, Result, Shape, Tensor, f16,
+    scalar::Scalar,
+};
 
 use crate::support::bench::Bench;
 use crate::support::corpus;

@@ -1,7 +1,9 @@
 //! Rows by their indices.
 
 use libtest_mimic::Trial;
-use vsla::{Complex32, Device, Error, Indices, Layout, Pairing, Ragged, Shape, f16, scalar::Scalar};
+use vsla::{
+    Complex32, Device, Error, Indices, Layout, Pairing, Ragged, Shape, f16, scalar::Scalar,
+};
 
 use crate::support::bench::Bench;
 use crate::support::compare::assert_identical;

@@ -1,7 +1,10 @@
 //! f16 on devices: what holds of every element type, for values of half a word, and the conversions.
 
 use libtest_mimic::Trial;
-use vsla::{Device, Layout, Ragged, f16, scalar::{DType, Scalar, f16_from_f64}};
+use vsla::{
+    Device, Layout, Ragged, f16,
+    scalar::{DType, Scalar, f16_from_f64},
+};
 
 use crate::support::bench::Bench;
 use crate::support::operation::{download, upload};

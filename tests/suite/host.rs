@@ -18,7 +18,9 @@ use std::panic::{self, AssertUnwindSafe};
 use std::process::Command;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Error, Layout, Pairing, Result, conv::ConvMethod, device::fail_host_allocation};
+use vsla::{
+    Device, Error, Layout, Pairing, Result, conv::ConvMethod, device::fail_host_allocation,
+};
 
 use crate::support::allocation;
 use crate::support::bench::{self, Bench};

@@ -9,7 +9,11 @@ mod native;
 mod plans;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Error, Layout, Pairing, Ragged, Shape, Tensor, product::{Product, Tier}, scalar::Factor};
+use vsla::{
+    Device, Error, Layout, Pairing, Ragged, Shape, Tensor,
+    product::{Product, Tier},
+    scalar::Factor,
+};
 
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::{assert_exact, assert_identical, assert_within};

@@ -10,7 +10,11 @@ use libtest_mimic::Trial;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use vsla::{Layout, Ragged, Shape, batch::{MAX_RANK, Offsets}, scalar::{DType, Scalar}};
+use vsla::{
+    Layout, Ragged, Shape,
+    batch::{MAX_RANK, Offsets},
+    scalar::{DType, Scalar},
+};
 
 use crate::support::bench::Bench;
 use padded::{padded_boxes, padded_round_trip, padding_waste};

@@ -2,7 +2,10 @@
 //! do.
 
 use libtest_mimic::Trial;
-use vsla::{Bsr, BsrTensor, Complex32, Device, Indices, Layout, Pairing, Permutation, Ragged, Result, Shape, ShapeMatrix, Tensor, Topology, batch::Remainder};
+use vsla::{
+    Bsr, BsrTensor, Complex32, Device, Indices, Layout, Pairing, Permutation, Ragged, Result,
+    Shape, ShapeMatrix, Tensor, Topology, batch::Remainder,
+};
 
 use crate::support::bench::Bench;
 use crate::support::operation::upload;

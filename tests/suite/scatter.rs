@@ -1,7 +1,9 @@
 //! Rows put or added up where indices say.
 
 use libtest_mimic::Trial;
-use vsla::{Complex32, Device, Error, Indices, Layout, Pairing, Ragged, Shape, f16, scalar::Scalar};
+use vsla::{
+    Complex32, Device, Error, Indices, Layout, Pairing, Ragged, Shape, f16, scalar::Scalar,
+};
 
 use crate::gather::some_rows;
 use crate::support::bench::Bench;

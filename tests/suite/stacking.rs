@@ -1,7 +1,9 @@
 //! Stacks, windows and pyramids.
 
 use libtest_mimic::Trial;
-use vsla::{Complex32, Device, Layout, Ragged, Result, Shape, Tensor, f16, batch::Remainder, scalar::Scalar};
+use vsla::{
+    Complex32, Device, Layout, Ragged, Result, Shape, Tensor, batch::Remainder, f16, scalar::Scalar,
+};
 
 use crate::support::bench::Bench;
 use crate::support::compare::{Comparable, assert_exact};

@@ -4,7 +4,13 @@
 use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
-use vsla::{Bsr, BsrTensor, Complex32, Device, Error, Indices, Layout, Pairing, Permutation, Ragged, Result, Shape, ShapeMatrix, Tensor, Topology, batch::Remainder, conv::{ConvMethod, ConvMode}, scalar::Scalar};
+use vsla::{
+    Bsr, BsrTensor, Complex32, Device, Error, Indices, Layout, Pairing, Permutation, Ragged,
+    Result, Shape, ShapeMatrix, Tensor, Topology,
+    batch::Remainder,
+    conv::{ConvMethod, ConvMode},
+    scalar::Scalar,
+};
 
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::operation::{download, upload};

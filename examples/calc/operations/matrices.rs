@@ -1,6 +1,10 @@
 //! Products of matrices.
 
-use vsla::{Device, Pairing, Ragged, product::Product, scalar::{Factor, Float}};
+use vsla::{
+    Device, Pairing, Ragged,
+    product::Product,
+    scalar::{Factor, Float},
+};
 
 use super::{Answer, Call, Grows, Operation, batch};
 use crate::batch::{Args, Number};

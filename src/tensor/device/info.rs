@@ -1,64 +1,63 @@
-//! What a device is.
+//! Descriptions of devices.
 
 use std::fmt;
 
-/// What kind of machine a device is.
+/// The kind of hardware behind a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum DeviceKind {
     /// The CPU device of this library.
     Cpu,
-    /// A GPU with memory of its own.
+    /// A GPU with its own memory.
     Discrete,
     /// A GPU that shares the CPU's memory.
     Integrated,
-    /// A GPU lent by a hypervisor.
+    /// A GPU that a hypervisor provides.
     Virtual,
-    /// A GPU interface that computes on the CPU.
+    /// A software adapter: a GPU interface that computes on the CPU.
     Software,
-    /// What the driver does not tell.
+    /// The driver does not say.
     Other,
 }
 
-/// What a device is, and why it was taken.
+/// A description of a device, and why it was chosen.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DeviceInfo {
-    /// The name its driver gives.
+    /// The name reported by the driver.
     pub name: String,
     /// `cpu`, `vulkan`, `metal` or `dx12`.
     pub backend: String,
-    /// What kind of machine.
+    /// The kind of hardware.
     pub kind: DeviceKind,
     /// The driver and its version; empty for the CPU.
     pub driver: String,
-    /// Why this device was taken; empty in a list.
+    /// Why this device was chosen; empty in a list.
     pub reason: String,
-    /// What kernels may use. `None` for the CPU.
+    /// The limits on kernels. `None` for the CPU.
     pub limits: Option<DeviceLimits>,
-    /// Rows and columns of the cooperative matrices that products of `f16` are made by, 8 or 16, where there are any.
-    /// `None` in a list.
+    /// The side (8 or 16) of the cooperative matrices that multiply `f16`, if the device has them. `None` in a list.
     pub matrices: Option<usize>,
-    /// Whether it runs the native tier's kernels of matrix products: see [`Tier::Native`](crate::product::Tier::Native). `false`
-    /// in a list.
+    /// Whether the device runs the native tier's matrix product kernels: see [`Tier::Native`](crate::Tier::Native).
+    /// `false` in a list.
     pub native: bool,
-    /// Kernels compiled so far, of a closed list.
+    /// The number of kernels compiled so far, from a fixed set.
     pub pipelines: usize,
-    /// Bind groups kept for reuse, of a bounded number.
+    /// The number of bind groups cached for reuse, which is bounded.
     pub bind_groups: usize,
 }
 
-/// What kernels may use on a GPU: its own limits, lowered where the options say so.
+/// The limits that a GPU's kernels observe: the device's own, lowered where the options say so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct DeviceLimits {
-    /// Workgroups in one dimension of a dispatch.
+    /// The most workgroups in one dimension of a dispatch.
     pub workgroups_per_dimension: u32,
-    /// Bytes of workgroup memory.
+    /// The most bytes of workgroup memory.
     pub workgroup_memory: u32,
-    /// Invocations of a workgroup.
+    /// The most invocations in a workgroup.
     pub invocations: u32,
-    /// Bytes of one tensor.
+    /// The most bytes in one tensor.
     pub binding_bytes: u64,
 }
 
@@ -96,14 +95,14 @@ pub(super) fn adapter_info(info: &wgpu::AdapterInfo) -> DeviceInfo {
     }
 }
 
-/// What was made for operations so far.
+/// Counts of objects made for operations so far.
 #[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Counters {
-    /// Plans that the device made.
+    /// Plans made by the device.
     pub plans: u64,
     /// Copies of metadata, work lists and tables to the device.
     pub uploads: u64,
-    /// Layouts that this thread made.
+    /// Layouts made by this thread.
     pub layouts: u64,
 }

@@ -1,6 +1,10 @@
 //! Programs of products: dense, block-sparse, of Kronecker, and of matrices of vectors.
 
-use vsla::{Bsr, BsrTensor, Layout, Pairing, Shape, ShapeMatrix, Topology, f16, product::{Activation, Tier}, scalar::{Factor, Float, Real}};
+use vsla::{
+    Bsr, BsrTensor, Layout, Pairing, Shape, ShapeMatrix, Topology, f16,
+    product::{Activation, Tier},
+    scalar::{Factor, Float, Real},
+};
 
 use super::{Draw, Value};
 

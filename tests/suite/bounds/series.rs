@@ -1,6 +1,10 @@
 //! Programs of convolutions, correlations and transforms.
 
-use vsla::{Complex32, Layout, Paired, Pairing, Result, Tensor, conv::{ConvMethod, ConvMode}, scalar::Real};
+use vsla::{
+    Complex32, Layout, Paired, Pairing, Result, Tensor,
+    conv::{ConvMethod, ConvMode},
+    scalar::Real,
+};
 
 use super::{Draw, Value};
 

@@ -1,6 +1,8 @@
 //! Programs that move values, compute with them one by one, and reduce them.
 
-use vsla::{Complex32, Indices, Layout, Pairing, Permutation, Ragged, f16, batch::Remainder, scalar::Real};
+use vsla::{
+    Complex32, Indices, Layout, Pairing, Permutation, Ragged, batch::Remainder, f16, scalar::Real,
+};
 
 use super::{Draw, Value};
 

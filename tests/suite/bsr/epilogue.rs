@@ -1,6 +1,10 @@
 //! What is done to the sums of block-sparse products.
 
-use vsla::{BsrTensor, Device, Layout, Pairing, Ragged, Shape, Tensor, Topology, f16, product::{Activation, BsrProduct}, scalar::Float};
+use vsla::{
+    BsrTensor, Device, Layout, Pairing, Ragged, Shape, Tensor, Topology, f16,
+    product::{Activation, BsrProduct},
+    scalar::Float,
+};
 
 use super::half::{narrowed, narrowed_matrix};
 use super::{FORMS, Values, batch, dense, matrices, matrix, multiply};

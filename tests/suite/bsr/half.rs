@@ -1,6 +1,9 @@
 //! Products of f16.
 
-use vsla::{Bsr, BsrTensor, Device, Layout, Pairing, Ragged, Tensor, Topology, f16, product::{Product, Tier}};
+use vsla::{
+    Bsr, BsrTensor, Device, Layout, Pairing, Ragged, Tensor, Topology, f16,
+    product::{Product, Tier},
+};
 
 use super::{FORMS, SIDES, Values, batch, dense, matrices, matrix, multiply};
 use crate::support::bench::{DeviceTest, tiers};

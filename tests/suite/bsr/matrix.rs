@@ -1,7 +1,10 @@
 //! Products of f16 on cooperative matrices, where the GPU has them.
 
 use libtest_mimic::Trial;
-use vsla::{Bsr, BsrTensor, Device, Pairing, Ragged, Tensor, Topology, f16, product::{Product, Tier}};
+use vsla::{
+    Bsr, BsrTensor, Device, Pairing, Ragged, Tensor, Topology, f16,
+    product::{Product, Tier},
+};
 
 use super::half::{narrowed, narrowed_matrix, sums};
 use super::{FORMS, SIDES, Values, batch, bits, dense, matrices, matrix, multiply};

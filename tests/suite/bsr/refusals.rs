@@ -1,6 +1,9 @@
 //! Bad input.
 
-use vsla::{Bsr, BsrTensor, Device, Error, Pairing, Ragged, Tensor, Topology, product::{Activation, Product}};
+use vsla::{
+    Bsr, BsrTensor, Device, Error, Pairing, Ragged, Tensor, Topology,
+    product::{Activation, Product},
+};
 
 use super::matrices;
 use crate::support::operation::upload;

@@ -1,6 +1,9 @@
 //! Series: transforms, convolutions, correlations, reductions.
 
-use vsla::{Complex32, Device, Indices, Layout, Pairing, Ragged, Shape, ShapeMatrix, Tensor, conv::{ConvMethod, ConvMode}};
+use vsla::{
+    Complex32, Device, Indices, Layout, Pairing, Ragged, Shape, ShapeMatrix, Tensor,
+    conv::{ConvMethod, ConvMode},
+};
 
 use super::{Rows, Subject, assert_same, beside, boxes_of, bytes, value};
 

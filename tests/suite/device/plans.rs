@@ -1,7 +1,10 @@
 //! What a device plans, it plans once: counted, bounded and given back.
 
 use libtest_mimic::Trial;
-use vsla::{Device, Indices, Layout, Pairing, Ragged, Shape, Tensor, device::DeviceInfo, product::Activation};
+use vsla::{
+    Device, Indices, Layout, Pairing, Ragged, Shape, Tensor, device::DeviceInfo,
+    product::Activation,
+};
 
 use super::{drawn, lengths, numbers};
 use crate::support::bench::Bench;

@@ -6,7 +6,12 @@ mod values;
 
 use std::hash::Hash;
 
-use vsla::{Bsr, Complex32, Device, Error, Indices, Layout, Pairing, Permutation, Ragged, Result, Shape, Topology, batch::{Offsets, Remainder}, conv::{ConvMethod, ConvMode, CostTable, HeterogeneityProfile}};
+use vsla::{
+    Bsr, Complex32, Device, Error, Indices, Layout, Pairing, Permutation, Ragged, Result, Shape,
+    Topology,
+    batch::{Offsets, Remainder},
+    conv::{ConvMethod, ConvMode, CostTable, HeterogeneityProfile},
+};
 
 use values::*;
 

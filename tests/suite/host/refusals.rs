@@ -3,7 +3,12 @@
 use std::iter::{repeat_n, repeat_with};
 use std::time::{Duration, Instant};
 
-use vsla::{Bsr, Complex32, Error, Indices, Layout, Pairing, Ragged, Result, Shape, ShapeMatrix, Tensor, Topology, batch::{Offsets, Remainder}, scalar::Scalar};
+use vsla::{
+    Bsr, Complex32, Error, Indices, Layout, Pairing, Ragged, Result, Shape, ShapeMatrix, Tensor,
+    Topology,
+    batch::{Offsets, Remainder},
+    scalar::Scalar,
+};
 
 use crate::support::allocation;
 use crate::support::bench::cpu;

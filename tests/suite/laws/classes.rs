@@ -4,7 +4,10 @@
 use std::ops::RangeInclusive;
 
 use libtest_mimic::Trial;
-use vsla::{Bsr, BsrTensor, Complex32, Device, Indices, Layout, Pairing, Permutation, Ragged, Result, Shape, ShapeMatrix, Tensor, Topology, batch::Remainder, conv::ConvMode, scalar::Scalar};
+use vsla::{
+    Bsr, BsrTensor, Complex32, Device, Indices, Layout, Pairing, Permutation, Ragged, Result,
+    Shape, ShapeMatrix, Tensor, Topology, batch::Remainder, conv::ConvMode, scalar::Scalar,
+};
 
 use super::{Run, floats, integers};
 use crate::support::bench::Bench;

@@ -3,7 +3,10 @@
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 use libtest_mimic::Trial;
-use vsla::{Device, Ragged, Result, Tensor, f16, scalar::{DType, Float, MapInfo, f16_from_f64}};
+use vsla::{
+    Device, Ragged, Result, Tensor, f16,
+    scalar::{DType, Float, MapInfo, f16_from_f64},
+};
 
 use crate::support::bench::Bench;
 use crate::support::operation::{download, upload};

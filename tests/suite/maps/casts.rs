@@ -1,7 +1,10 @@
 //! Conversions to and from integers: as Rust's `as`, but between integers, where they saturate.
 
 use libtest_mimic::Trial;
-use vsla::{Device, Ragged, Result, Tensor, f16, scalar::{Scalar, f16_from_f64}};
+use vsla::{
+    Device, Ragged, Result, Tensor, f16,
+    scalar::{Scalar, f16_from_f64},
+};
 
 use crate::support::bench::Bench;
 use crate::support::operation::{download, upload};

@@ -2,7 +2,11 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use vsla::{Device, Layout, Pairing, Ragged, Result, Tensor, f16, product::{Activation, Product}, scalar::{Factor, Float}};
+use vsla::{
+    Device, Layout, Pairing, Ragged, Result, Tensor, f16,
+    product::{Activation, Product},
+    scalar::{Factor, Float},
+};
 
 use super::{form, matrices, small_integers};
 use crate::support::operation::{download, upload};

@@ -1,7 +1,10 @@
 //! Products of f16.
 
 use libtest_mimic::Trial;
-use vsla::{Device, Layout, Pairing, Ragged, Tensor, f16, product::{Activation, Product}};
+use vsla::{
+    Device, Layout, Pairing, Ragged, Tensor, f16,
+    product::{Activation, Product},
+};
 
 use super::{TRANSPOSES, depth, factors, form, matrices, small_integers};
 use crate::support::bench::{Bench, DeviceTest, depth_by_matrices, tiers};

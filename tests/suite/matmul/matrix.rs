@@ -1,7 +1,11 @@
 //! Products of f16 on cooperative matrices.
 
 use libtest_mimic::Trial;
-use vsla::{Device, Layout, Pairing, Ragged, Tensor, f16, product::{Activation, Tier}, scalar::Scalar};
+use vsla::{
+    Device, Layout, Pairing, Ragged, Tensor, f16,
+    product::{Activation, Tier},
+    scalar::Scalar,
+};
 
 use super::half::{narrowed, pair};
 use super::{TRANSPOSES, factors, form, matrices, small_integers};

@@ -4,7 +4,10 @@
 use std::collections::BTreeSet;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Layout, Pairing, Ragged, f16, product::{Activation, Tier}};
+use vsla::{
+    Device, Layout, Pairing, Ragged, f16,
+    product::{Activation, Tier},
+};
 
 use super::half::narrowed;
 use super::matrix::among;

@@ -1,6 +1,12 @@
 //! Operations, made.
 
-use vsla::{BsrTensor, Device, Layout, Paired, Ragged, Result, ShapeMatrix, Tensor, batch::Remainder, conv::ConvMethod, product::Activation, scalar::{Factor, Real}};
+use vsla::{
+    BsrTensor, Device, Layout, Paired, Ragged, Result, ShapeMatrix, Tensor,
+    batch::Remainder,
+    conv::ConvMethod,
+    product::Activation,
+    scalar::{Factor, Real},
+};
 
 use super::batch::{Value, each};
 use super::op::{Binary, Entries, Meeting, Op, Sparse, Unary, Whole};

@@ -1,6 +1,6 @@
 //! What must hold of a program that has run.
 
-use vsla::{Bsr, Device, Ragged, f16, conv::ConvMethod};
+use vsla::{Bsr, Device, Ragged, conv::ConvMethod, f16};
 
 use super::batch::{Batch, Kind};
 use super::op::{Binary, Entries, Op, Sparse, Unary};

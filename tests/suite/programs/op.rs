@@ -1,6 +1,10 @@
 //! An operation with all its arguments, as plain data.
 
-use vsla::{Bsr, Indices, Layout, Pairing, Permutation, Ragged, Topology, f16, conv::{ConvMethod, ConvMode}};
+use vsla::{
+    Bsr, Indices, Layout, Pairing, Permutation, Ragged, Topology,
+    conv::{ConvMethod, ConvMode},
+    f16,
+};
 
 use super::batch::element;
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use vsla::{Bsr, Complex32, Layout, Ragged, Shape, Topology, f16, batch::Offsets};
+use vsla::{Bsr, Complex32, Layout, Ragged, Shape, Topology, batch::Offsets, f16};
 
 use super::allocation::peak_in;
 

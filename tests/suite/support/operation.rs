@@ -17,7 +17,10 @@ mod expected;
 use std::sync::Arc;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Layout, Paired, Pairing, Ragged, Result, Shape, Tensor, scalar::{DType, Scalar}};
+use vsla::{
+    Device, Layout, Paired, Pairing, Ragged, Result, Shape, Tensor,
+    scalar::{DType, Scalar},
+};
 
 use super::bench::{Bench, folding_gpu};
 use super::compare::{Comparable, assert_exact, assert_identical};

@@ -2,7 +2,9 @@
 
 use std::hash::Hash;
 
-use vsla::{Bsr, Device, Layout, Pairing, Result, Shape, ShapeMatrix, Topology, f16, product::Activation};
+use vsla::{
+    Bsr, Device, Layout, Pairing, Result, Shape, ShapeMatrix, Topology, f16, product::Activation,
+};
 
 use super::values::*;
 

@@ -1,6 +1,10 @@
 //! Operations on two batches, and on matrices.
 
-use vsla::{Bsr, Layout, Ragged, Shape, Topology, f16, conv::{ConvMethod, ConvMode}};
+use vsla::{
+    Bsr, Layout, Ragged, Shape, Topology,
+    conv::{ConvMethod, ConvMode},
+    f16,
+};
 
 use super::super::op::{Binary, Entries, Meeting, Sparse};
 use super::{Bytes, Kind, MIDDLE, MOST, Op, PAIRS, Random, WORK};

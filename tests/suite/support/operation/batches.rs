@@ -1,6 +1,9 @@
 //! Batches for tests, and their way to a device and back.
 
-use vsla::{Device, Layout, Ragged, Shape, Tensor, scalar::{DType, Scalar}};
+use vsla::{
+    Device, Layout, Ragged, Shape, Tensor,
+    scalar::{DType, Scalar},
+};
 
 use crate::support::corpus::Case;
 use crate::support::number::Number;
