@@ -23,7 +23,7 @@ static HELD: AtomicU64 = AtomicU64::new(0);
 
 /// The most bytes of host memory that one request, together with the tensors of CPU devices, may take.
 ///
-/// Three quarters of the machine's memory (or of the process's control group limit), unless [`set_host_memory_limit`] was
+/// Three quarters of the machine's memory (or of its control group's limit), unless [`set_host_memory_limit`] was
 /// called.
 pub fn host_memory_limit() -> u64 {
     match LIMIT.load(Ordering::Relaxed) {

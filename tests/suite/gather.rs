@@ -1,4 +1,4 @@
-//! Rows by their indices.
+//! Gathering rows by index.
 
 use libtest_mimic::Trial;
 use vsla::{Complex32, Device, Error, Indices, Layout, Pairing, Ragged, Scalar, Shape, f16};

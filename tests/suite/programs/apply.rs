@@ -1,4 +1,4 @@
-//! Operations, made.
+//! Executing operations.
 
 use vsla::{
     Activation, BsrTensor, ConvMethod, Device, Factor, Layout, Paired, Ragged, Real, Remainder,
