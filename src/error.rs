@@ -278,8 +278,9 @@ pub enum Error {
         got: String,
     },
 
-    /// A file that the operation cannot read: it holds something else, is truncated, damaged or too long, or is not a
-    /// file of this format at all.
+    /// A file that the operation cannot read.
+    ///
+    /// It holds something else, is truncated, damaged or too long, or is not a file of this format at all.
     #[error("{op}: at byte {at}: expected {expected}, got {got}")]
     File {
         /// The public operation.
@@ -435,6 +436,7 @@ pub enum Error {
     },
 
     /// A buffer shared with the application, imported or exported, is unusable because it was destroyed or is mapped.
+    ///
     /// Only the call that needs it fails; the rest of the device is unaffected.
     #[error("{op}: {buffer} cannot be used: {reason}")]
     Buffer {

@@ -9,15 +9,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// and are not counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Memory {
-    /// Held by live tensors. On a GPU, also by copies of layouts and plans, which stay as long as their layouts do
-    /// unless they are evicted under a limit or by [`Device::trim`](crate::Device::trim).
+    /// Bytes held by live tensors.
+    ///
+    /// On a GPU, this includes copies of layouts and plans, which stay as long as their layouts do unless they are
+    /// evicted under a limit or by [`Device::trim`](crate::Device::trim).
     pub live: u64,
     /// The maximum of `live` so far.
     pub peak: u64,
     /// Freed by tensors and cached for reuse; [`Device::trim`](crate::Device::trim) releases it.
     pub cached: u64,
-    /// Released by this crate but possibly still in use by recorded or running work. It is freed once the GPU has
-    /// finished that work and the device is polled, which every read does, for example. Always 0 on the CPU.
+    /// Released by this crate but possibly still in use by recorded or running work.
+    ///
+    /// It is freed once the GPU has finished that work and the device is polled; for example, every read polls. Always
+    /// 0 on the CPU.
     pub leaving: u64,
     /// Staging buffers for uploads, downloads, parameters and timestamps. Always 0 on the CPU.
     pub staging: u64,

@@ -59,7 +59,7 @@
 //! | 16 + 16 r | r × u64 | strides in bytes, which must be those of a row-major array with these capacities |
 //! | 16 + 24 r | | the array; values beyond the extents are skipped |
 //!
-//! It is read as a batch of one element. `f64` values stay on the host: [`Ragged::cast`] converts them to `f32`.
+//! It is read as a batch of one element. `f64` is a host-only type: [`Ragged::cast`] converts it to `f32`.
 //!
 //! # Bad files
 //! Reading a file that is truncated, damaged, too long or not a `.vsla` file gives an [`Error`], whatever its header
@@ -226,8 +226,9 @@ impl<T: Stored> Ragged<T> {
         ragged(Source::open(path.as_ref())?)
     }
 
-    /// Like [`read`](Self::read), from a stream, which is read to its end. Reads in large pieces, so a file needs no
-    /// buffering.
+    /// Like [`read`](Self::read), from a stream, which is read to its end.
+    ///
+    /// Reads in large pieces, so a file needs no buffering.
     ///
     /// # Errors
     /// Those of [`read`](Self::read).

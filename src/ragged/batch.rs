@@ -190,8 +190,9 @@ impl<T: Copy> Ragged<T> {
         Ragged::full(layout, T::default())
     }
 
-    /// A batch with computed values: `value(element, index)`, where `index` counts from the start of the element in
-    /// row-major order. Calls `value` once per value, in order.
+    /// A batch with computed values: `value(element, index)`.
+    ///
+    /// `index` counts from the start of the element in row-major order. Calls `value` once per value, in order.
     ///
     /// # Errors
     /// As [`full`](Self::full), checked before the first call.
@@ -319,8 +320,9 @@ impl<T: Copy> Ragged<T> {
         self.layout.padding_waste()
     }
 
-    /// The batch with every value converted. The layout is shared. To convert `f64` to `f16` with a single rounding,
-    /// use [`f16_from_f64`](crate::f16_from_f64).
+    /// The batch with every value converted. The layout is shared.
+    ///
+    /// To convert `f64` to `f16` with a single rounding, use [`f16_from_f64`](crate::f16_from_f64).
     ///
     /// # Panics
     /// When memory runs out.

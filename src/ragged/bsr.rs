@@ -82,8 +82,9 @@ impl<T: Copy> Bsr<T> {
         })
     }
 
-    /// The blocks of a dense row-major matrix that the topology lists. Values beyond the matrix's edge are
-    /// `T::default()`.
+    /// The blocks of a dense row-major matrix that the topology lists.
+    ///
+    /// Block values beyond the matrix's edge are `T::default()`.
     ///
     /// ```
     /// use vsla::{Bsr, Topology};

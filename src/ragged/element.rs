@@ -130,8 +130,10 @@ impl Scalar for f16 {
     const DTYPE: DType = DType::F16;
 }
 
-/// A type of real numbers: `f32`, `i32` or `u32`. Arithmetic, reductions and convolutions are defined on these types.
-/// Complex values are for transforms; `f16` is for storage and matrix products.
+/// A type of real numbers: `f32`, `i32` or `u32`.
+///
+/// Arithmetic, reductions and convolutions are defined on these types. Complex values are for transforms; `f16` is for
+/// storage and matrix products.
 pub trait Real: Factor {}
 
 impl Real for f32 {}
@@ -151,8 +153,9 @@ impl Factor for u32 {}
 
 impl Factor for f16 {}
 
-/// A floating-point type: `f32` or [`f16`](struct@f16). Functions such as [`exp`](crate::Tensor::exp) and matrix
-/// products with scale and bias are defined on these types.
+/// A floating-point type: `f32` or [`f16`](struct@f16).
+///
+/// Functions such as [`exp`](crate::Tensor::exp) and matrix products with scale and bias are defined on these types.
 pub trait Float: Factor {}
 
 impl Float for f32 {}

@@ -272,8 +272,9 @@ impl Layout {
         &self.0.extents
     }
 
-    /// The largest extent along each axis: the smallest box that contains every element. Zeros for an empty batch.
-    /// Computed once.
+    /// The largest extent along each axis: the smallest box that contains every element.
+    ///
+    /// Zeros for an empty batch. Computed once.
     ///
     /// ```
     /// # use vsla::{Layout, Shape};
@@ -285,8 +286,9 @@ impl Layout {
         &self.bounds().most[..self.rank()]
     }
 
-    /// The layout of a range of elements. Copies their offsets and extents only; the full range returns the layout
-    /// itself, shared.
+    /// The layout of a range of elements.
+    ///
+    /// Copies only the offsets and extents of these elements; the full range returns the layout itself, shared.
     ///
     /// # Errors
     /// [`Error::ElementRange`] when the range ends before it starts or beyond the last element.
@@ -336,8 +338,9 @@ impl Layout {
         }
     }
 
-    /// The number of values if every element were padded to the box that contains them all: the number of elements
-    /// times the product of the [`ambient_extents`](Self::ambient_extents). Saturates.
+    /// The number of values if every element were padded to the box that contains them all.
+    ///
+    /// This is the number of elements times the product of the [`ambient_extents`](Self::ambient_extents). Saturates.
     pub fn padded_total(&self) -> u64 {
         let most = self.ambient_extents();
         if self.is_empty() || most.contains(&0) {

@@ -86,8 +86,9 @@ impl Topology {
         Topology::rows(shape, block, (0..rows).map(row))
     }
 
-    /// `each` distinct blocks in every row of the grid, drawn uniformly. Equal seeds give the same blocks on every
-    /// machine.
+    /// `each` distinct blocks in every row of the grid, drawn uniformly.
+    ///
+    /// Equal seeds give the same blocks on every machine.
     ///
     /// # Errors
     /// [`Error::Argument`] for more blocks than the grid has columns; those of [`new`](Self::new).

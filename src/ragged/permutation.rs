@@ -36,8 +36,7 @@ struct Way {
 }
 
 impl Permutation {
-    /// The permutation whose i-th entry is the element that moves to position i: each of 0, 1, …, n − 1 once. Takes one
-    /// pass.
+    /// The permutation that puts these elements in this order: each of 0, 1, …, n − 1 once. Takes one pass.
     ///
     /// # Errors
     /// [`Error::Index`] for an element of n or more, and [`Error::DuplicateIndex`] for an element that occurs twice,
@@ -81,8 +80,9 @@ impl Permutation {
         })
     }
 
-    /// Sorts the elements of a layout by number of values, smallest first. The sort is stable. Takes a few passes over
-    /// the offsets.
+    /// The permutation that sorts the elements of a layout by number of values, smallest first.
+    ///
+    /// The sort is stable and takes a few passes over the offsets.
     ///
     /// ```
     /// # use vsla::{Layout, Permutation};

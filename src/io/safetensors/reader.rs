@@ -44,8 +44,9 @@ impl Reader<File> {
 }
 
 impl<R: Read + Seek> Reader<R> {
-    /// Like [`open`](Reader::open), for any seekable reader, which is used from its start to its end. Use
-    /// `std::io::Cursor::new(bytes)` for bytes in memory.
+    /// Like [`open`](Reader::open), for any seekable reader, which is used from its start to its end.
+    ///
+    /// Use `std::io::Cursor::new(bytes)` for bytes in memory.
     ///
     /// # Errors
     /// Those of [`open`](Reader::open).
