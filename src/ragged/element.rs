@@ -64,10 +64,10 @@ impl fmt::Display for DType {
 
 /// Converts to the nearest `f16`, rounding once, with ties to even.
 ///
-/// Magnitudes from 65,504 to below 65,520 become 65,504, and larger ones become infinite. Magnitudes up to 2⁻²⁵ become
 /// Magnitudes from 65,504 to below 65,520 become 65,504; from 65,520 on they become infinite. Magnitudes up to 2⁻²⁵
 /// become 0; other subnormal results are multiples of 2⁻²⁴. Signs are preserved, and NaN stays NaN. (`f16::from_f64`
 /// rounds twice, or drops bits, and turns 2049.0000001 into 2048.)
+///
 /// ```
 /// use vsla::{Ragged, f16, f16_from_f64};
 ///
