@@ -1,8 +1,8 @@
-//! One error for the whole library.
+//! The error type of the whole library.
 //!
-//! Whatever goes wrong on bad input comes back as an [`Error`] that names the operation, the element of the batch where
-//! there is one, what was expected and what came. Nothing is computed, and nothing is half written, when an operation
-//! returns one.
+//! Every failure on bad input is an [`Error`] that names the operation, the element of the batch if there is one, what
+//! was expected and what was given. An operation that returns an error has computed nothing and left nothing half
+//! written.
 
 mod facts;
 mod text;
@@ -12,10 +12,10 @@ use core::fmt;
 pub(crate) use text::Count;
 use text::{At, Available, Fits, OtherPairings, at_most, offsets_fault};
 
-/// The result of everything in this crate that can fail.
+/// The result of every fallible function in this crate.
 pub type Result<T, E = Error> = core::result::Result<T, E>;
 
-/// One side of an operation that takes two batches.
+/// A side of an operation that takes two batches.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Side {
     /// The batch whose method was called.
@@ -33,10 +33,10 @@ impl fmt::Display for Side {
     }
 }
 
-/// Why an operation did not happen.
+/// The reason why an operation failed.
 ///
-/// The variants carry what a program needs to react; the text is for people. Both name the public operation in `op`
-/// (`"add"`, `"conv"`, `"upload"`, `"offsets"`), and the element of the batch when one is to blame.
+/// The variants carry the data that a program needs to react; the text is for people. Both name the public operation in
+/// `op` (`"add"`, `"conv"`, `"upload"`, `"offsets"`), and the element of the batch if one is at fault.
 ///
 /// ```
 /// use vsla::{Error, Ragged};
@@ -57,143 +57,143 @@ pub enum Error {
     InvalidOffsets {
         /// The public operation.
         op: &'static str,
-        /// The element whose start (for element 0) or end is wrong.
+        /// The element whose start (for element 0) or end is invalid.
         element: usize,
         /// What would have been valid.
         expected: String,
-        /// What came.
+        /// What was given.
         got: String,
     },
 
-    /// A number of values that is not the layout's, or more values for one element than there is room for.
+    /// A number of values that differs from the layout's, or too many values for one element.
     #[error("{op}: {}expected {}{}, got {got}", At(.element), at_most(.element), Count(*.expected, "value"))]
     ValueCount {
         /// The public operation.
         op: &'static str,
         /// The element with too many values; `None` when the batch as a whole has the wrong number.
         element: Option<usize>,
-        /// The exact number for a batch, the largest possible number for one element.
+        /// The exact number for a batch, or the maximum for one element.
         expected: usize,
-        /// The number that came.
+        /// The number that was given.
         got: usize,
     },
 
-    /// An element of another length than the operation needs.
+    /// An element whose length is not what the operation needs.
     #[error("{op}: element {element}: expected {}, got {got}", Count(*.expected, "value"))]
     Length {
         /// The public operation.
         op: &'static str,
         /// The element.
         element: usize,
-        /// The length that it needs.
+        /// The required length.
         expected: usize,
-        /// The length that it has.
+        /// The actual length.
         got: usize,
     },
 
-    /// An element of another shape than the operation needs.
+    /// An element whose shape is not what the operation needs.
     #[error("{op}: element {element}: expected the shape {expected}, got {got}")]
     Shape {
         /// The public operation.
         op: &'static str,
         /// The element.
         element: usize,
-        /// The shape that it needs.
+        /// The required shape.
         expected: String,
-        /// The shape that it has.
+        /// The actual shape.
         got: String,
     },
 
-    /// A size that does not fit 32 bits: an extent, the product of an element's extents, or a total over the batch.
+    /// A size that does not fit in 32 bits: an extent, the product of an element's extents, or a total over the batch.
     #[error("{op}: {}{what} exceeds the {} that 32-bit indices reach", At(.element), u32::MAX)]
     SizeOverflow {
         /// The public operation.
         op: &'static str,
-        /// The first element with which the size does not fit.
+        /// The first element at which the size does not fit.
         element: Option<usize>,
         /// The size that does not fit.
         what: String,
     },
 
-    /// A rank outside `1..=8`, or one that differs from the other ranks of the operation.
+    /// A rank outside `1..=8`, or one that differs from the other ranks in the operation.
     #[error("{op}: {}expected a rank of {expected}, got {got}", At(.element))]
     Rank {
         /// The public operation.
         op: &'static str,
-        /// The element of that rank, when the ranks are given element by element.
+        /// The element with this rank, when each element has its own.
         element: Option<usize>,
-        /// The ranks that would have been valid.
+        /// The valid ranks.
         expected: String,
-        /// The rank that came.
+        /// The rank that was given.
         got: usize,
     },
 
-    /// Two batches of unequal size meet element by element.
+    /// Batches of unequal size in an element-wise operation.
     #[error("{op}: expected batches of equal size, got {} and {right}{}", Count(*.left, "element"), OtherPairings(*.pairing, *.left))]
     BatchSize {
         /// The public operation.
         op: &'static str,
-        /// Elements in the left batch.
+        /// The number of elements in the left batch.
         left: usize,
-        /// Elements in the right batch.
+        /// The number of elements in the right batch.
         right: usize,
-        /// Whether the operation has other [`Pairing`](crate::Pairing)s, which let batches of any size meet.
+        /// Whether the operation supports other [`Pairing`](crate::Pairing)s, which allow batches of different sizes.
         pairing: bool,
     },
 
-    /// A pair of an explicit list names an element that its batch does not have.
+    /// A pair in an explicit list with an index outside its batch.
     #[error("{op}: pair {pair}: the {side} index {index} is outside a batch of {}", Count(*.len, "element"))]
     PairIndex {
         /// The public operation.
         op: &'static str,
         /// The position in the list.
         pair: usize,
-        /// The side whose index is wrong.
+        /// The side whose index is out of range.
         side: Side,
-        /// The index that came.
+        /// The index that was given.
         index: usize,
-        /// Elements in the batch of that side.
+        /// The number of elements in the batch on that side.
         len: usize,
     },
 
-    /// An index of a list that is not below what it counts.
+    /// An index in a list that is out of range.
     #[error("{op}: {}position {position}: the index {index} is not below {len}", At(.element))]
     Index {
         /// The public operation.
         op: &'static str,
-        /// The element whose list it is, where there are several.
+        /// The element that the list belongs to, if there are several lists.
         element: Option<usize>,
         /// The position in the list.
         position: usize,
-        /// The index that came.
+        /// The index that was given.
         index: usize,
-        /// What it must be below: elements of the batch, or the extent of the axis.
+        /// The upper bound, exclusive: the number of elements of the batch, or the extent of the axis.
         len: usize,
     },
 
-    /// An index that comes twice in a list that must not name anything twice.
+    /// A duplicate index in a list whose indices must be distinct.
     #[error("{op}: {}positions {first} and {second} both have the index {index}", At(.element))]
     DuplicateIndex {
         /// The public operation.
         op: &'static str,
-        /// The element whose list it is, where there are several.
+        /// The element that the list belongs to, if there are several lists.
         element: Option<usize>,
         /// The first position in the list.
         first: usize,
-        /// The second one.
+        /// The second position.
         second: usize,
-        /// The index that came.
+        /// The index at both positions.
         index: usize,
     },
 
-    /// A number of elements that is not the batch's.
+    /// A number of elements that differs from the batch's.
     #[error("{op}: expected {}, got {got}", Count(*.expected, "element"))]
     ElementCount {
         /// The public operation.
         op: &'static str,
-        /// Elements of the batch.
+        /// The number of elements in the batch.
         expected: usize,
-        /// The number that came.
+        /// The number that was given.
         got: usize,
     },
 
@@ -204,34 +204,33 @@ pub enum Error {
         op: &'static str,
         /// The pair.
         pair: usize,
-        /// Columns of the left factor.
+        /// The number of columns of the left factor.
         left: usize,
-        /// Rows of the right factor.
+        /// The number of rows of the right factor.
         right: usize,
-        /// What to call so that this pair fits, where a transpose makes it do so.
+        /// The call that makes this pair fit, if transposing a factor does.
         fits: Option<&'static str>,
     },
 
-    /// A block side that a block-sparse matrix cannot have.
+    /// A block side that block-sparse matrices do not support.
     #[error("{op}: expected block sides of 8, 16, 32, 48, 64, 96 or 128, got {got}")]
     BlockSide {
         /// The public operation.
         op: &'static str,
-        /// The side that came.
+        /// The side that was given.
         got: usize,
     },
 
-    /// A block outside the grid of its matrix, or one that is not behind the block before it where row order is
-    /// promised.
+    /// A block outside the grid of its matrix, or one that does not follow its predecessor where row order is required.
     #[error("{op}: block {block}: expected {expected}, got {got}")]
     BlockOrder {
         /// The public operation.
         op: &'static str,
-        /// The position of the block among those that came.
+        /// The index of the block in the given list.
         block: usize,
         /// What would have been valid.
         expected: String,
-        /// The place that came, (row, column).
+        /// The block's position, (row, column).
         got: String,
     },
 
@@ -242,65 +241,66 @@ pub enum Error {
         op: &'static str,
         /// What the pairing needs.
         expected: String,
-        /// Elements that the batch has.
+        /// The number of elements in the batch.
         got: usize,
     },
 
-    /// The method that was asked for cannot serve a pair.
+    /// The requested method does not support a pair.
     #[error("{op}: pair {pair}: the method {method} cannot serve it: {reason}")]
     Method {
         /// The public operation.
         op: &'static str,
-        /// The first pair that it cannot serve.
+        /// The first unsupported pair.
         pair: usize,
         /// The method's name.
         method: &'static str,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
 
-    /// Strides that a convolution cannot have: a 0, or not as many as there are axes.
+    /// Invalid strides for a convolution: a stride of 0, or a number of strides that differs from the number of axes.
     #[error("{op}: expected {expected}, got {got}")]
     Stride {
         /// The public operation.
         op: &'static str,
         /// What would have been valid.
         expected: String,
-        /// The stride, or the number of strides, that came.
+        /// The stride, or the number of strides, that was given.
         got: usize,
     },
 
-    /// A text that is no cost table.
+    /// Text that is not a valid cost table.
     #[error("costs: expected {expected}, got {got:?}")]
     CostTable {
         /// What would have been valid.
         expected: String,
-        /// The word that came; empty at the end of the text.
+        /// The word that was found; empty at the end of the text.
         got: String,
     },
 
-    /// A file that is not what the operation reads: of other contents, cut short, damaged, too long, or no such file at
-    /// all.
+    /// A file that the operation cannot read.
+    ///
+    /// It holds something else, is truncated, damaged or too long, or is not a file of this format at all.
     #[error("{op}: at byte {at}: expected {expected}, got {got}")]
     File {
         /// The public operation.
         op: &'static str,
-        /// The place in the file, from 0.
+        /// The position in the file, counted from 0.
         at: u64,
         /// What would have been valid there.
         expected: String,
-        /// What is there.
+        /// What was found there.
         got: String,
     },
 
-    /// A name that a file of several batches does not have, or one that it has already.
+    /// A name that a file of several batches does not contain, or that it already contains.
     #[error("{op}: expected {expected}, got {got:?}")]
     Name {
         /// The public operation.
         op: &'static str,
         /// What would have been valid.
         expected: String,
-        /// The name that came.
+        /// The name that was given.
         got: String,
     },
 
@@ -311,7 +311,7 @@ pub enum Error {
         op: &'static str,
         /// The path, or "the stream".
         what: String,
-        /// The system's error, for a program.
+        /// The system's error, for programs.
         kind: std::io::ErrorKind,
         /// The system's error, for people.
         message: String,
@@ -322,29 +322,29 @@ pub enum Error {
     ElementRange {
         /// The public operation.
         op: &'static str,
-        /// The first element asked for.
+        /// The first element of the range.
         start: usize,
-        /// One past the last element asked for.
+        /// One past the last element of the range.
         end: usize,
-        /// Elements in the batch.
+        /// The number of elements in the batch.
         len: usize,
     },
 
-    /// An argument that the operation is not defined for.
+    /// An argument for which the operation is not defined.
     #[error("{op}: expected {expected}, got {got}")]
     Argument {
         /// The public operation.
         op: &'static str,
         /// What would have been valid.
         expected: String,
-        /// What came.
+        /// What was given.
         got: String,
     },
 
     /// The operands live on different devices.
     ///
-    /// Each call that opens a device, [`Device::cpu`](crate::Device::cpu) too, opens another one. What is to meet is
-    /// uploaded through one handle or its clones.
+    /// Every call that opens a device opens a new one, including [`Device::cpu`](crate::Device::cpu). Upload operands
+    /// that are used together through one handle or its clones.
     #[error(
         "{op}: expected both operands on one device, got {left} and {right}: upload both through one Device or its clones"
     )]
@@ -357,7 +357,7 @@ pub enum Error {
         right: String,
     },
 
-    /// Something is larger than the device allows one thing of its sort to be, however much memory is free.
+    /// Something exceeds the device's size limit for objects of its kind, regardless of free memory.
     #[error("{op}: {}{what} takes {bytes} bytes, above the device's limit of {limit}", At(.element))]
     TooLarge {
         /// The public operation.
@@ -372,19 +372,18 @@ pub enum Error {
         limit: u64,
     },
 
-    /// A result that takes more memory than the call allowed.
+    /// A result that needs more memory than the call allowed.
     #[error("{op}: the result takes {bytes} bytes, above the {limit} that the call allows")]
     Budget {
         /// The public operation.
         op: &'static str,
         /// The size of the result in bytes.
         bytes: u64,
-        /// What the caller allowed.
+        /// The limit that the caller set.
         limit: u64,
     },
 
-    /// More work than the device's [`with_work_limit`](crate::Device::with_work_limit) allows to one operation. Nothing
-    /// ran.
+    /// More work than [`with_work_limit`](crate::Device::with_work_limit) allows for one operation. Nothing ran.
     #[error(
         "{op}: {}asks for {asked} multiply-adds, above the {allowed} that the device's work limit allows: ask for less at once, or raise the limit",
         At(.element)
@@ -392,63 +391,64 @@ pub enum Error {
     WorkLimit {
         /// The public operation.
         op: &'static str,
-        /// The first element or pair with which it is too much, where they are counted one by one.
+        /// The first element or pair at which the work exceeds the limit, if work is counted per element or pair.
         element: Option<usize>,
-        /// The multiply-adds of the whole operation, or the values that it moves; 2⁶⁴ − 1 stands for that and more.
+        /// The multiply-adds of the whole operation, or the values that it moves; 2⁶⁴ − 1 means that many or more.
         asked: u64,
-        /// What the device allows.
+        /// The device's limit.
         allowed: u64,
     },
 
-    /// The device cannot do this: a capability is missing, or a kernel needs more than its limits grant.
+    /// The device does not support the operation: a capability is missing, or a kernel exceeds the device's limits.
     #[error("{op}: not supported by this device: {what}")]
     Unsupported {
         /// The public operation.
         op: &'static str,
-        /// What is missing.
+        /// The missing capability.
         what: String,
     },
 
-    /// No device fits what was asked for.
+    /// No device matches the request.
     #[error("device: none available: {reason}")]
     NoDevice {
-        /// Why each candidate was refused.
+        /// Why each candidate was rejected.
         reason: String,
     },
 
-    /// Memory ran out. The batches that exist are unharmed.
+    /// Memory ran out. Existing batches are unharmed.
     #[error("{op}: out of memory: expected {bytes} bytes{}", Available(.available))]
     OutOfMemory {
         /// The public operation.
         op: &'static str,
         /// The size of the request that failed.
         bytes: u64,
-        /// What was left, where the device or an option tells.
+        /// What was left, if the device or an option reports it.
         available: Option<u64>,
     },
 
-    /// The device is gone: reset by its driver, unplugged, or destroyed by the application. Its tensors are lost.
+    /// The device is lost: reset by its driver, unplugged, or destroyed by the application. So are its tensors.
     #[error("{op}: device lost: {reason}")]
     DeviceLost {
         /// The public operation.
         op: &'static str,
-        /// What the driver said.
+        /// The driver's message.
         reason: String,
     },
 
-    /// A buffer that the application holds too, imported or exported, cannot be used now: it was destroyed, or is
-    /// mapped. Only the call that needed it fails; everything else on the device goes on.
+    /// A buffer shared with the application, imported or exported, is unusable because it was destroyed or is mapped.
+    ///
+    /// Only the call that needs it fails; the rest of the device is unaffected.
     #[error("{op}: {buffer} cannot be used: {reason}")]
     Buffer {
         /// The public operation.
         op: &'static str,
         /// Which buffer: imported or exported, and its size.
         buffer: String,
-        /// What wgpu said, with the label that the application gave it.
+        /// The message from wgpu, with the label that the application set.
         reason: String,
     },
 
-    /// Values that do not exist: the submission that was to compute them failed. Other tensors are unharmed.
+    /// Values that were never computed because their submission failed. Other tensors are unharmed.
     #[error("{op}: the values were never computed: {reason}")]
     NotComputed {
         /// The public operation.
@@ -457,12 +457,12 @@ pub enum Error {
         reason: String,
     },
 
-    /// The GPU interface refused what this library recorded. That is a bug in this library: please report it.
+    /// wgpu rejected commands recorded by this library. That is a bug in this library: please report it.
     #[error("{op}: the GPU reported an error, a bug in vsla: {message}")]
     Gpu {
         /// The public operation.
         op: &'static str,
-        /// What the interface said.
+        /// The message from wgpu.
         message: String,
     },
 }

@@ -1,9 +1,9 @@
-//! Memory of the host: every allocation whose size depends on a batch is made here, so that one that cannot be had is
-//! an [`Error::OutOfMemory`] and never an abort.
+//! Host memory: all allocations whose size depends on a batch go through this module, so that a failed allocation is an
+//! [`Error::OutOfMemory`] instead of an abort.
 //!
-//! There is one budget for the process. A single request above what is left of it is refused before anything is
-//! allocated, and tensors of the CPU device are taken from it as long as they live ([`hold`]). What is allocated for
-//! the length of a call, or kept by a layout, is not taken from it: it is in proportion to what was checked.
+//! The process has a single budget. A request for more than what is left is refused before anything is allocated.
+//! Tensors of CPU devices are charged to the budget as long as they live ([`hold`]). Allocations that last for one
+//! call, or that a layout owns, are not charged: their size is proportional to data that was checked.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -14,15 +14,17 @@ use bytemuck::Zeroable;
 
 use crate::{Error, Result};
 
-/// What [`set_host_memory_limit`] was given; `UNSET` before.
+/// The argument of [`set_host_memory_limit`], or `UNSET` before the first call.
 static LIMIT: AtomicU64 = AtomicU64::new(UNSET);
 const UNSET: u64 = u64::MAX;
 
-/// Bytes that live tensors of CPU devices take, and what these keep for reuse.
+/// The bytes of live tensors of CPU devices and of the buffers that these devices cache for reuse.
 static HELD: AtomicU64 = AtomicU64::new(0);
 
-/// The most bytes that one request, together with the tensors of CPU devices, may take in host memory: three quarters
-/// of the machine's memory (or of what its control group may use), unless [`set_host_memory_limit`] was called.
+/// The most bytes of host memory that one request, together with the tensors of CPU devices, may take.
+///
+/// Three quarters of the machine's memory (or of its control group's limit), unless [`set_host_memory_limit`] was
+/// called.
 pub fn host_memory_limit() -> u64 {
     match LIMIT.load(Ordering::Relaxed) {
         UNSET => default_limit(),
@@ -30,13 +32,12 @@ pub fn host_memory_limit() -> u64 {
     }
 }
 
-/// Sets the budget of host memory of this process, in bytes.
+/// Sets this process's budget of host memory, in bytes.
 ///
-/// Whatever this library is about to allocate in host memory is sized first: data of constructors, plans, results of
-/// the CPU device, downloads. A request that is larger than this limit, less what tensors of CPU devices hold at the
-/// time, is an [`Error::OutOfMemory`], which says what was asked for and what was left, and nothing is allocated. Below
-/// the limit an allocation that the system refuses is that error, too. What exists is not touched when the limit falls
-/// below it.
+/// This library checks the size of everything that it allocates in host memory: data of constructors, plans, results of
+/// the CPU device, downloads. A request above the limit, less the memory held by tensors of CPU devices at the time, is
+/// an [`Error::OutOfMemory`] with the requested and the remaining bytes, and nothing is allocated. A request below the
+/// limit that the system refuses is the same error. Lowering the limit does not affect existing data.
 ///
 /// ```
 /// use vsla::{Device, Layout, Pairing};
@@ -55,12 +56,12 @@ pub fn set_host_memory_limit(bytes: u64) {
 
 fn default_limit() -> u64 {
     static MACHINE: OnceLock<u64> = OnceLock::new();
-    // More than this the address space does not hold, whatever the machine has.
+    // The address space cannot hold more, regardless of the machine's memory.
     let most = isize::MAX as u64;
     *MACHINE.get_or_init(|| machine_memory().map_or(most, |all| (all / 4 * 3).min(most)))
 }
 
-/// Bytes of memory that this process may use at most, where the system tells.
+/// The bytes of memory that this process may use, if the system reports them.
 #[cfg(not(target_family = "wasm"))]
 fn machine_memory() -> Option<u64> {
     let mut system = sysinfo::System::new();
@@ -75,7 +76,7 @@ fn machine_memory() -> Option<u64> {
     None
 }
 
-/// What is left of the budget.
+/// The bytes left in the budget.
 fn left() -> u64 {
     host_memory_limit().saturating_sub(HELD.load(Ordering::Relaxed))
 }
@@ -88,7 +89,8 @@ fn refused(op: &'static str, bytes: u128, available: Option<u64>) -> Error {
     }
 }
 
-/// Whether `count` things of so many bytes are within the budget. Asked of a whole plan, before its first part is made.
+/// Checks that `count` items of `bytes_each` bytes fit in the budget. Called for a whole plan before building any of
+/// it.
 pub(crate) fn check(op: &'static str, count: impl TryInto<u64>, bytes_each: usize) -> Result<()> {
     let count = count.try_into().unwrap_or(u64::MAX);
     let (bytes, left) = (u128::from(count) * bytes_each as u128, left());
@@ -98,7 +100,7 @@ pub(crate) fn check(op: &'static str, count: impl TryInto<u64>, bytes_each: usiz
     }
 }
 
-/// A part of the budget, given back when it is dropped.
+/// A share of the budget, returned when dropped.
 #[derive(Debug)]
 pub(crate) struct Held(u64);
 
@@ -108,8 +110,8 @@ impl Held {
     }
 }
 
-/// Takes so many bytes from the budget, unless that is more than is left. Threads that ask at once never get more than
-/// there is.
+/// Takes `bytes` bytes from the budget, or fails if fewer are left. Atomic, so concurrent calls never exceed the
+/// budget.
 pub(crate) fn hold(op: &'static str, bytes: u64) -> Result<Held> {
     let limit = host_memory_limit();
     let taken = HELD.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |held| {
@@ -127,8 +129,8 @@ impl Drop for Held {
     }
 }
 
-/// Makes room for `more` values, at least doubling it when it grows, so that pushing one by one is a pass. Nothing
-/// changes when that fails.
+/// Reserves space for `more` values. The capacity at least doubles when it grows, so pushing values one by one takes
+/// linear time. On failure, nothing changes.
 pub(crate) fn reserve<T>(op: &'static str, values: &mut Vec<T>, more: usize) -> Result<()> {
     if values.capacity() - values.len() >= more {
         return Ok(());
@@ -151,7 +153,7 @@ fn grow<T>(op: &'static str, values: &mut Vec<T>, more: usize) -> Result<()> {
     Ok(())
 }
 
-/// An empty vector with room for `count` values, and no more.
+/// An empty vector with capacity for exactly `count` values.
 pub(crate) fn room<T>(op: &'static str, count: usize) -> Result<Vec<T>> {
     let mut values = Vec::new();
     if count > 0 {
@@ -164,20 +166,20 @@ pub(crate) fn room<T>(op: &'static str, count: usize) -> Result<Vec<T>> {
     Ok(values)
 }
 
-/// `count` times one value.
+/// `count` copies of a value.
 pub(crate) fn filled<T: Clone>(op: &'static str, value: T, count: usize) -> Result<Vec<T>> {
     let mut values = room(op, count)?;
     values.resize(count, value);
     Ok(values)
 }
 
-/// `count` zeros, from the system's fresh pages where there are many: no pass over them.
+/// `count` zeros. Large allocations are fresh zero pages from the system and are not written.
 pub(crate) fn zeroed<T: Zeroable>(op: &'static str, count: usize) -> Result<Vec<T>> {
     check(op, count, size_of::<T>())?;
     zeroed_held(op, count)
 }
 
-/// The same for what was taken from the budget before.
+/// As [`zeroed`], for bytes that are already charged to the budget.
 pub(crate) fn zeroed_held<T: Zeroable>(op: &'static str, count: usize) -> Result<Vec<T>> {
     if count > 0 && !injected() {
         let made = bytemuck::allocation::try_zeroed_vec(count);
@@ -189,14 +191,14 @@ pub(crate) fn zeroed_held<T: Zeroable>(op: &'static str, count: usize) -> Result
     }
 }
 
-/// A copy.
+/// A copy of a slice.
 pub(crate) fn copied<T: Copy>(op: &'static str, values: &[T]) -> Result<Vec<T>> {
     let mut copy = room(op, values.len())?;
     copy.extend_from_slice(values);
     Ok(copy)
 }
 
-/// What an iterator of ours yields, which knows how much that is.
+/// Collects an iterator of this crate, whose exact length is trusted.
 pub(crate) fn exact<T, I>(op: &'static str, values: I) -> Result<Vec<T>>
 where
     I: IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
@@ -207,8 +209,8 @@ where
     Ok(all)
 }
 
-/// What a caller's iterator yields. One that promises more than the budget is refused at once; else so much of its
-/// promise is believed as costs little if it is broken.
+/// Collects a caller's iterator. Refuses a size hint above the budget immediately, and otherwise reserves only an
+/// amount that is cheap if the hint turns out to be wrong.
 pub(crate) fn collect<T>(op: &'static str, values: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
     let values = values.into_iter();
     let mut all = promised(op, values.size_hint().0)?;
@@ -218,14 +220,15 @@ pub(crate) fn collect<T>(op: &'static str, values: impl IntoIterator<Item = T>) 
     Ok(all)
 }
 
-/// Room for what a caller's iterator promises, if that is within the budget, and not much before it comes.
+/// An empty vector for the `count` values that a caller's iterator promises, if they fit in the budget. Reserves at
+/// most 64 MiB up front.
 pub(crate) fn promised<T>(op: &'static str, count: usize) -> Result<Vec<T>> {
     const BELIEVED: usize = 1 << 26;
     check(op, count, size_of::<T>())?;
     room(op, count.min(BELIEVED / size_of::<T>().max(1)))
 }
 
-/// The values of an iterator that can fail, as [`collect`].
+/// As [`collect`], for an iterator that can fail.
 pub(crate) fn try_collect<T>(
     op: &'static str,
     values: impl IntoIterator<Item = Result<T>>,
@@ -237,7 +240,7 @@ pub(crate) fn try_collect<T>(
     Ok(all)
 }
 
-/// One value more.
+/// Appends a value.
 #[inline]
 pub(crate) fn push<T>(op: &'static str, values: &mut Vec<T>, value: T) -> Result<()> {
     reserve(op, values, 1)?;
@@ -245,7 +248,7 @@ pub(crate) fn push<T>(op: &'static str, values: &mut Vec<T>, value: T) -> Result
     Ok(())
 }
 
-/// Some values more, which know how many they are.
+/// Appends the values of an iterator of known length.
 #[inline]
 pub(crate) fn extend<T, I>(op: &'static str, values: &mut Vec<T>, more: I) -> Result<()>
 where
@@ -257,7 +260,7 @@ where
     Ok(())
 }
 
-/// An entry more of a map; what was there before.
+/// Inserts an entry into a map and returns the previous value.
 pub(crate) fn insert<K: Eq + Hash, V>(
     op: &'static str,
     map: &mut HashMap<K, V>,
@@ -278,18 +281,18 @@ pub(crate) fn insert<K: Eq + Hash, V>(
     Ok(map.insert(key, value))
 }
 
-/// Allocations that are still made before one fails, and that one; 0 when none is to fail.
+/// The number of allocations up to and including the one that is to fail; 0 when none is.
 static COUNTDOWN: AtomicU64 = AtomicU64::new(0);
 
-/// For tests: the `n`-th allocation from now on, of those that this module makes in the whole process, fails as if
-/// memory had run out; 0 calls it off. Gives what was left of the number before, which is 0 if that allocation has
+/// For tests: makes the `n`-th allocation from now on fail as if memory had run out; 0 cancels. Counts the allocations
+/// of this module in the whole process. Returns the rest of the previous count, which is 0 if that allocation has
 /// failed.
 #[doc(hidden)]
 pub fn fail_host_allocation(n: u64) -> u64 {
     COUNTDOWN.swap(n, Ordering::SeqCst)
 }
 
-/// Whether this allocation is to fail.
+/// Whether this allocation must fail.
 #[inline]
 fn injected() -> bool {
     COUNTDOWN.load(Ordering::Relaxed) != 0 && counted_down()

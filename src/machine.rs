@@ -1,29 +1,33 @@
-//! What both machines share: the count of memory, and device identities.
+//! Shared by the CPU and GPU devices: memory statistics and device ids.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes that a device holds.
+/// Memory statistics of a device, in bytes.
 ///
-/// On a GPU these are the buffers that this crate asked wgpu for; `live + cached + leaving + staging` never exceeds
-/// [`GpuOptions::memory_limit`](crate::device::GpuOptions::memory_limit). Imported buffers are the application's, and are not
-/// counted.
+/// On a GPU they count the buffers that this crate requested from wgpu; `live + cached + leaving + staging` never
+/// exceeds [`GpuOptions::memory_limit`](crate::device::GpuOptions::memory_limit). Imported buffers belong to the application
+/// and are not counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Memory {
-    /// Held by tensors that are alive. On a GPU also by copies of layouts and plans, which stay with the layouts until
-    /// they give way under a limit or to [`Device::trim`](crate::Device::trim).
+    /// Bytes held by live tensors.
+    ///
+    /// On a GPU, this includes copies of layouts and plans, which stay as long as their layouts do unless they are
+    /// evicted under a limit or by [`Device::trim`](crate::Device::trim).
     pub live: u64,
-    /// The largest `live` has been.
+    /// The maximum of `live` so far.
     pub peak: u64,
-    /// Freed and kept for reuse; [`Device::trim`](crate::Device::trim) gives it back.
+    /// Freed by tensors and cached for reuse; [`Device::trim`](crate::Device::trim) releases it.
     pub cached: u64,
-    /// Given up while recorded or running work may still use it. It is freed when the GPU is done with that work and
-    /// the device is polled, by any read for one. Always 0 on the CPU.
+    /// Released by this crate but possibly still in use by recorded or running work.
+    ///
+    /// It is freed once the GPU has finished that work and the device is polled; for example, every read polls. Always
+    /// 0 on the CPU.
     pub leaving: u64,
-    /// Buffers that uploads, downloads, parameters and timestamps go through. Always 0 on the CPU.
+    /// Staging buffers for uploads, downloads, parameters and timestamps. Always 0 on the CPU.
     pub staging: u64,
 }
 
-/// An identity for a device, never given twice.
+/// A unique id for a device; never reused.
 pub(crate) fn next_device_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)

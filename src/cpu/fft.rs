@@ -1,4 +1,4 @@
-//! Transforms of the CPU, each planned on its own and kept.
+//! FFT plans of the CPU device, each planned independently and cached.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ pub(crate) static RFFT: Plans<dyn RealToComplex<f32>> =
 pub(crate) static IRFFT: Plans<dyn ComplexToReal<f32>> =
     Plans::new(|n| RealFftPlanner::new().plan_fft_inverse(n));
 
-/// Forgets all plans. Whoever uses one keeps it.
+/// Drops all cached plans. Plans in use stay alive until their users drop them.
 pub(crate) fn forget() {
     FFT.lock().clear();
     IFFT.lock().clear();
@@ -21,13 +21,14 @@ pub(crate) fn forget() {
     IRFFT.lock().clear();
 }
 
-/// Bytes that the plans of one kind may take together, by [`bytes`]; one that is larger is kept alone.
+/// The most bytes that the cached plans of one kind may take together, by [`bytes`]. A larger plan is cached alone.
 const KEPT: usize = 64 << 20;
 
-/// The transforms of one kind, by length.
+/// The cached transforms of one kind, by length.
 ///
-/// A planner builds on what it made before: one that made 108 makes another transform of 2,700, with other bits, than a
-/// new one. So there is a planner for each length and direction, and a plan depends on these alone.
+/// A planner reuses its earlier plans: after planning length 108, it builds a different transform of length 2,700 than
+/// a new planner does, with bitwise different results. A separate planner for each length and direction makes a plan
+/// depend only on these two.
 pub(crate) struct Plans<P: ?Sized> {
     make: fn(usize) -> Arc<P>,
     kept: Mutex<Kept<P>>,
@@ -60,7 +61,7 @@ impl<P: ?Sized> Plans<P> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The transform of this length, planned now if it is not at hand.
+    /// The transform of this length, planned now if it is not cached.
     pub(crate) fn of(&self, length: usize) -> Arc<P> {
         if let Some(found) = self.lock().plans.get(&length) {
             return found.clone();
@@ -79,8 +80,8 @@ impl<P: ?Sized> Plans<P> {
     }
 }
 
-/// What a plan takes at most, as measured: twiddles, and of a length with a large prime factor those of a convolution
-/// and its filter.
+/// An upper bound on the bytes of a plan, from measurements. A plan holds twiddles and, for a length with a large prime
+/// factor, the twiddles of a convolution and its filter.
 fn bytes(length: usize) -> usize {
     let mut rest = length.max(1);
     for prime in [2, 3, 5, 7, 11] {

@@ -1,4 +1,4 @@
-//! The CPU device: runs the twins of launches with rayon.
+//! The CPU device: runs the CPU kernels of launches, with rayon.
 
 mod fft;
 mod pool;
@@ -19,12 +19,12 @@ use crate::{Result, host};
 /// The CPU as a device.
 pub(crate) struct Cpu {
     pub id: u64,
-    /// Why the CPU was taken.
+    /// Why the CPU was chosen.
     pub why: String,
     pool: Arc<CpuPool>,
 }
 
-/// An operand: these bytes of a buffer.
+/// An operand: a byte range of a buffer, and the layout of its values.
 pub(crate) struct Operand<'a> {
     pub buffer: &'a Arc<CpuBuffer>,
     pub bytes: Range<usize>,
@@ -56,7 +56,7 @@ impl Cpu {
         Ok(Arc::new(words))
     }
 
-    /// Runs the launch's twin.
+    /// Runs the launch's CPU kernel.
     pub(crate) fn run(
         &self,
         launch: &Launch,

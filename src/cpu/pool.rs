@@ -1,4 +1,4 @@
-//! Buffers of the CPU device. Large ones are kept for reuse: fresh pages cost more than most operations on them.
+//! Buffers of the CPU device. Large buffers are reused: fresh pages cost more than most operations on them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,9 +6,9 @@ use crate::host::{self, Held};
 use crate::machine::Memory;
 use crate::{Error, Result};
 
-/// Buffers below this many words come from the allocator, which is good at them.
+/// Buffers below this many words come from the allocator, which handles small sizes well.
 const POOLED: usize = 1 << 16;
-/// Most bytes kept.
+/// The most bytes cached.
 const CACHE_LIMIT: u64 = 1 << 30;
 
 #[derive(Default)]
@@ -20,7 +20,7 @@ struct State {
 #[derive(Default)]
 pub(crate) struct CpuPool(Mutex<State>);
 
-/// Words of one tensor or several views of it, and what they take of the host's budget.
+/// The words of a tensor, possibly shared by several views, and their share of the host's budget.
 pub(crate) struct CpuBuffer {
     words: Vec<u32>,
     held: Option<Held>,
@@ -56,20 +56,20 @@ impl CpuPool {
         state.free = Vec::new();
     }
 
-    /// Gives up what is kept for reuse, and workspaces. True if there was anything.
+    /// Releases all cached buffers and workspaces. Returns whether there were any.
     fn give_up(&self) -> bool {
         let cached = self.memory().cached;
         self.trim();
         super::workspace::KEPT.forget() || cached > 0
     }
 
-    /// `len` words with any contents.
+    /// Allocates `len` words with arbitrary contents.
     pub(crate) fn allocate(self: &Arc<Self>, op: &'static str, len: usize) -> Result<CpuBuffer> {
         let kept = if len >= POOLED { self.kept(len) } else { None };
         let (words, held) = match kept {
             Some(kept) => kept,
             None => match fresh(op, len) {
-                // What is kept for reuse is memory, too.
+                // Cached buffers count against the budget, so release them and try again.
                 Err(Error::OutOfMemory { .. }) if self.give_up() => fresh(op, len)?,
                 made => made?,
             },
@@ -85,7 +85,7 @@ impl CpuPool {
         })
     }
 
-    /// The smallest buffer that is large enough and not more than an eighth larger.
+    /// Takes the smallest cached buffer that is large enough and at most an eighth larger than needed.
     fn kept(&self, len: usize) -> Option<(Vec<u32>, Held)> {
         let mut state = self.lock();
         let best = state
@@ -98,7 +98,7 @@ impl CpuPool {
         let (mut words, held) = state.free.swap_remove(best?);
         state.memory.cached -= held.bytes();
         drop(state);
-        // Buffers keep the length they had; only growth writes.
+        // A cached buffer still has its previous length, so only additional words are written.
         if words.len() < len {
             words.resize(len, 0);
         }
@@ -107,7 +107,7 @@ impl CpuPool {
     }
 }
 
-/// Zeroed pages straight from the system: no pass over them here.
+/// Zeroed pages straight from the system, not written here.
 fn fresh(op: &'static str, len: usize) -> Result<(Vec<u32>, Held)> {
     let held = host::hold(op, len as u64 * 4)?;
     let words = host::zeroed_held(op, len)?;

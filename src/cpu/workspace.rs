@@ -1,16 +1,16 @@
-//! Memory of the CPU's convolutions by transforms, kept between calls: fresh pages cost as much as a transform.
+//! Workspaces for FFT convolutions on the CPU, cached between calls: fresh pages cost as much as a transform.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use realfft::num_complex::Complex32;
 
-/// Those of all CPU devices.
+/// The cached workspaces of all CPU devices.
 pub(super) static KEPT: Workspaces = Workspaces(Mutex::new(Vec::new()));
 
-/// Values of the workspaces that are kept, 4 words each: 256 MiB in all.
+/// The most values in cached workspaces, at 4 words per value: 256 MiB in total.
 const KEPT_VALUES: usize = 1 << 24;
 
-/// Memory of the transforms of one pair.
+/// The working memory for transforming one pair.
 #[derive(Default)]
 pub(crate) struct Workspace {
     pub values: Vec<f32>,
@@ -19,7 +19,7 @@ pub(crate) struct Workspace {
     pub scratch: Vec<Complex32>,
 }
 
-/// Workspaces for the next calls.
+/// The workspaces available for the next calls.
 pub(super) struct Workspaces(Mutex<Vec<Workspace>>);
 
 impl Workspaces {
@@ -27,7 +27,7 @@ impl Workspaces {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives them all back, but those that are in use. True if there were any.
+    /// Frees all workspaces that are not in use. Returns whether there were any.
     pub(super) fn forget(&self) -> bool {
         let kept = std::mem::take(&mut *self.lock());
         !kept.is_empty()
@@ -46,7 +46,7 @@ impl Workspaces {
 }
 
 impl Workspace {
-    /// Calls `body` with a workspace that nobody else has.
+    /// Calls `body` with exclusive use of a workspace.
     pub(crate) fn with<R>(body: impl FnOnce(&mut Workspace) -> R) -> R {
         KEPT.with(body)
     }

@@ -1,8 +1,8 @@
-//! What programs ask of an error.
+//! Accessors of errors, for programs.
 
 use super::Error;
 
-/// The operation that an error names, where its variant has one.
+/// The operation that an error names, if its variant has one.
 macro_rules! operation {
     ($error:expr) => {
         match $error {
@@ -44,7 +44,7 @@ macro_rules! operation {
 }
 
 impl Error {
-    /// What a part of an operation found, in the operation's own name.
+    /// Replaces the name of the operation, for an error from an internal step of operation `name`.
     pub(crate) fn named(mut self, name: &'static str) -> Error {
         if let Some(op) = operation!(&mut self) {
             *op = name;
@@ -61,7 +61,7 @@ impl Error {
         }
     }
 
-    /// The variant's name in snake case, for logs and tables: it does not change when the text does.
+    /// The variant's name in snake case, for logs and tables. It stays the same when the text changes.
     pub fn kind(&self) -> &'static str {
         match self {
             Error::InvalidOffsets { .. } => "invalid_offsets",
@@ -101,7 +101,8 @@ impl Error {
         }
     }
 
-    /// The public operation that failed (`"device"` when no device was found, `"costs"` for the text of a cost table).
+    /// The public operation that failed; `"device"` when no device was found, and `"costs"` for the text of a cost
+    /// table.
     pub fn op(&self) -> &'static str {
         match (operation!(self), self) {
             (Some(op), _) => op,
@@ -110,7 +111,7 @@ impl Error {
         }
     }
 
-    /// The element of the batch that is to blame, or the pair of a pairing; `None` when it is the batch as a whole.
+    /// The element of the batch, or the pair of a pairing, that is at fault; `None` if it is the batch as a whole.
     pub fn element(&self) -> Option<usize> {
         match self {
             Error::InvalidOffsets { element, .. }

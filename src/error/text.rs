@@ -1,8 +1,8 @@
-//! Parts of what errors say.
+//! Parts of error messages.
 
 use core::fmt;
 
-/// An offset is never below 0, so element 0 can only start wrongly, and the others can only end wrongly.
+/// An offset is never below 0, so only element 0 can have an invalid start, and the others only an invalid end.
 pub(super) fn offsets_fault(element: &usize) -> &'static str {
     match element {
         0 => "does not start at 0",
@@ -17,7 +17,7 @@ pub(super) fn at_most(element: &Option<usize>) -> &'static str {
     }
 }
 
-/// `element 3: `, or nothing.
+/// Writes `element 3: `, or nothing.
 pub(super) struct At<'a>(pub &'a Option<usize>);
 
 impl fmt::Display for At<'_> {
@@ -29,7 +29,7 @@ impl fmt::Display for At<'_> {
     }
 }
 
-/// `: unequal batches need a pairing, ...`, or nothing.
+/// Writes `: unequal batches need a pairing, ...`, or nothing.
 pub(super) struct OtherPairings(pub bool, pub usize);
 
 impl fmt::Display for OtherPairings {
@@ -46,7 +46,7 @@ impl fmt::Display for OtherPairings {
     }
 }
 
-/// `: x would fit`, or nothing.
+/// Writes `: it fits with x`, or nothing.
 pub(super) struct Fits<'a>(pub &'a Option<&'static str>);
 
 impl fmt::Display for Fits<'_> {
@@ -69,7 +69,7 @@ impl fmt::Display for Available<'_> {
     }
 }
 
-/// `1 value`, `2 values`.
+/// Writes `1 value`, `2 values`.
 pub(crate) struct Count(pub usize, pub &'static str);
 
 impl fmt::Display for Count {

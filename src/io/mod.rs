@@ -1,7 +1,7 @@
-//! Files and interchange. The `.vsla` file keeps ragged batches and block-sparse matrices, bit for bit.
+//! Files and interchange. A `.vsla` file stores a ragged batch or block-sparse matrices, bit for bit.
 //!
-//! [`Ragged`] and [`Bsr`] have `read` and `write` for paths, `read_from` and `write_to` for streams. [`Any`] reads a file of
-//! which one does not know what it holds.
+//! [`Ragged`] and [`Bsr`] have `read` and `write` for paths, and `read_from` and `write_to` for streams. [`Any`] reads
+//! files whose contents are not known in advance.
 //!
 //! ```
 //! use vsla::{Ragged, io};
@@ -20,7 +20,7 @@
 //! ```
 //!
 //! # Version 2
-//! What is written. All numbers are little-endian, and nothing stands between the parts.
+//! The current format. All numbers are little-endian, and there is no padding between the parts.
 //!
 //! | at byte | type | what |
 //! | ---: | --- | --- |
@@ -32,50 +32,51 @@
 //! | 16 | u64 | number n of elements |
 //! | 24 | u64 | number of values of all elements |
 //! | 32 | n · r × u32 | the extents of each element |
-//! | | | of block-sparse matrices: their topology, as follows |
+//! | | | for block-sparse matrices: their topology, described below |
 //! | | | the values, one element after the other, each row-major |
-//! | last 4 | u32 | CRC-32 of all bytes before it (the one of Ethernet, zip and PNG) |
+//! | last 4 | u32 | CRC-32 of all preceding bytes (as in Ethernet, zip and PNG) |
 //!
-//! Block-sparse matrices are a batch of rank 3, an element of shape (blocks, rows of a block, columns of a block) for
-//! each of them. Their [`Topology`](crate::Topology) is, all u32: rows and columns of the matrix; rows and columns of a
-//! block; the number of blocks; how many of them each row of the grid has; how many each column has; and the column of
-//! each block, in row order. (The columns' counts repeat what the rest says, so that a file is never smaller than the
-//! topology it asks for.)
+//! Block-sparse matrices are stored as a batch of rank 3, one element of shape (blocks, rows of a block, columns of a
+//! block) per matrix. Their [`Topology`](crate::Topology) is stored as, all u32: rows and columns of the matrix; rows
+//! and columns of a block; the number of blocks; the number of blocks in each row of the grid; the number in each
+//! column; and the column of each block, in row order. (The counts per column are redundant. They ensure that a file is
+//! never smaller than the topology that it describes.)
 //!
 //! # Version 1
-//! Read, and no longer written: one dense tensor of any rank to 8. All numbers in the byte order that byte 8 names.
+//! Can be read but is no longer written: a single dense tensor of rank 1 to 8. All numbers are in the byte order given
+//! at byte 8.
 //!
 //! | at byte | type | what |
 //! | ---: | --- | --- |
 //! | 0 | 8 bytes | `VSLAv01` and a 0 |
-//! | 8 | u8 | byte order of the machine that wrote it: 0 little-endian, 1 big-endian |
+//! | 8 | u8 | byte order of the machine that wrote the file: 0 little-endian, 1 big-endian |
 //! | 9 | u8 | rank r, 1 to 8 |
-//! | 10 | u8 | model: 0 convolution, 1 Kronecker; it says nothing about the values and is not kept |
+//! | 10 | u8 | model: 0 convolution, 1 Kronecker; does not affect the values and is discarded |
 //! | 11 | u8 | type of the values: 0 `f64`, 1 `f32` |
 //! | 12 | u32 | 0 |
 //! | 16 | r × u64 | extents |
-//! | 16 + 8 r | r × u64 | capacities: extents of the array that follows, none below the element's own |
-//! | 16 + 16 r | r × u64 | strides in bytes, which must be those of a row-major array of these capacities |
-//! | 16 + 24 r | | the array; what lies beyond the extents is passed over |
+//! | 16 + 8 r | r × u64 | capacities: the extents of the stored array, at least the element's own extents |
+//! | 16 + 16 r | r × u64 | strides in bytes, which must be those of a row-major array with these capacities |
+//! | 16 + 24 r | | the array; values beyond the extents are skipped |
 //!
-//! It opens as a batch of one element. `f64` is for the host: [`Ragged::cast`] makes `f32` of it.
+//! It is read as a batch of one element. `f64` is a host-only type: [`Ragged::cast`] converts it to `f32`.
 //!
 //! # Bad files
-//! A file that is cut short, damaged, too long or no such file at all gives an [`Error`], whatever it says of itself:
-//! [`Error::File`] with the place, or the error that the same shapes give elsewhere. Nothing is reserved because a file
-//! promises it: no more than twice what has been read, or what a file on disk still has.
+//! Reading a file that is truncated, damaged, too long or not a `.vsla` file gives an [`Error`], whatever its header
+//! says: [`Error::File`] with the position, or the error that the same shapes give elsewhere. Sizes in a file are not
+//! trusted when allocating: at most twice the data read so far, or the remaining size of a file on disk, is reserved.
 //!
 //! # Interchange
-//! Each of these is a feature, and off by default.
+//! Each of these is a feature that is off by default.
 //!
 //! * `safetensors`: files for other programs, in the module `safetensors`.
-//! * `ndarray`: elements as views ([`Ragged`]'s `array`, `array_mut`), batches from arrays and from and to padded ones
-//!   (`from_arrays`, `from_padded_array`, `to_padded_array`).
+//! * `ndarray`: elements as array views ([`Ragged`]'s `array`, `array_mut`), and batches from arrays, from padded
+//!   arrays and to padded arrays (`from_arrays`, `from_padded_array`, `to_padded_array`).
 //! * `serde`: [`Ragged`], [`Bsr`], [`Layout`], [`Offsets`], [`Shape`](crate::Shape) and [`Topology`](crate::Topology)
-//!   are `Serialize` and `Deserialize`. What comes in is checked as everywhere: a bad document is an error of serde
-//!   that has the words of this library's, and names the element.
+//!   are `Serialize` and `Deserialize`. Input is validated: a bad document is a serde error with the message of this
+//!   library's [`Error`], which names the element.
 //!
-//! As JSON these are
+//! As JSON, these look like
 //!
 //! ```json
 //! {"lengths": [2, 0, 1], "values": [1.5, 2.5, 3.5]}
@@ -83,14 +84,14 @@
 //! {"topology": {"shape": [16, 16], "block": [8, 8], "rows": [[1], []], "columns": [0, 1]}, "sets": [[0.5, "63 more"]]}
 //! ```
 //!
-//! and a layout is a batch without its values, offsets and a shape are arrays. A topology has the columns of the blocks
-//! of each row of the grid, and how many blocks each column has; block-sparse matrices the values of each, block by
-//! block. In formats that are not for people, such as CBOR, a batch is (rank, extents, values), with as many extents
-//! for each element as the rank says; a topology and block-sparse matrices are their fields in this order. Values are
-//! what serde makes of them: a `Complex32` is two numbers, an `f16` its 16 bits; JSON has no NaN.
+//! A layout looks like a batch without values; offsets and a shape are arrays. A topology lists the columns of the
+//! blocks in each row of the grid, and the number of blocks in each column. Block-sparse matrices list the values of
+//! each matrix, block by block. In binary formats such as CBOR, a batch is (rank, extents, values), with `rank` extents
+//! per element; a topology and block-sparse matrices are their fields in this order. Values are encoded as serde
+//! encodes them: a `Complex32` as two numbers, an `f16` as its 16 bits. JSON has no NaN.
 //!
-//! A document is bounded as a file is. Whatever numbers it promises, memory is made as they come: while it is read at
-//! most 40 bytes for each byte of the document, and 4 KiB.
+//! Memory is bounded as for files: sizes in a document are not trusted, and memory grows as data arrives. Reading takes
+//! at most 40 bytes per byte of the document, plus 4 KiB.
 
 #[cfg(feature = "ndarray")]
 mod ndarray;
@@ -119,15 +120,15 @@ use source::Source;
 
 mod sealed {
     pub trait Sealed: bytemuck::Pod {
-        /// In a header.
+        /// The code of the type in file headers.
         const CODE: u8;
         const NAME: &'static str;
-        /// Bytes of a number; a value may be several.
+        /// The size of a number in bytes. A value may consist of several numbers.
         const NUMBER: usize;
     }
 }
 
-/// A type of values that files hold: `f64`, `f32`, [`f16`](struct@f16), `u32`, `i32` or [`Complex32`]. Sealed.
+/// A type of values that files can store: `f64`, `f32`, [`f16`](struct@f16), `u32`, `i32` or [`Complex32`]. Sealed.
 pub trait Stored: sealed::Sealed {}
 
 macro_rules! stored {
@@ -140,7 +141,7 @@ macro_rules! stored {
 
         impl Stored for $t {}
     )*
-        /// Names of the types by their codes.
+        /// The names of the types, indexed by code.
         const NAMES: &[&str] = &[$($name),*];
     };
 }
@@ -153,7 +154,7 @@ stored! {
     5 Complex32, "c32", 4;
 }
 
-/// What a file of values of one type holds.
+/// The contents of a file, for one type of values.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Contents<T: Stored> {
     /// A ragged batch.
@@ -162,37 +163,37 @@ pub enum Contents<T: Stored> {
     Bsr(Bsr<T>),
 }
 
-/// What a file holds, by the type of its values.
+/// The contents of a file, by the type of its values.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Any {
-    /// Values of 64-bit floating point, for the host.
+    /// 64-bit floating-point values, for use on the host.
     F64(Contents<f64>),
-    /// Values of 32-bit floating point.
+    /// 32-bit floating-point values.
     F32(Contents<f32>),
-    /// Values of 16-bit floating point.
+    /// 16-bit floating-point values.
     F16(Contents<f16>),
-    /// Unsigned integers.
+    /// 32-bit unsigned integers.
     U32(Contents<u32>),
-    /// Integers.
+    /// 32-bit signed integers.
     I32(Contents<i32>),
     /// Complex values.
     C32(Contents<Complex32>),
 }
 
 impl Any {
-    /// Reads a `.vsla` file of any type.
+    /// Reads a `.vsla` file with values of any type.
     ///
     /// # Errors
-    /// Those of [`Ragged::read`], but for the type and the contents.
+    /// Those of [`Ragged::read`], except for mismatched types and contents.
     pub fn read(path: impl AsRef<Path>) -> Result<Any> {
         any(Source::open(path.as_ref())?)
     }
 
-    /// The same from a stream.
+    /// Like [`read`](Self::read), from a stream.
     ///
     /// # Errors
-    /// Those of [`Ragged::read_from`], but for the type and the contents.
+    /// Those of [`Ragged::read_from`], except for mismatched types and contents.
     pub fn read_from(reader: impl Read) -> Result<Any> {
         any(Source::new(reader))
     }
@@ -201,8 +202,8 @@ impl Any {
 impl<T: Stored> Ragged<T> {
     /// Reads a batch from a [`.vsla` file](crate::io), of version 1 or 2.
     ///
-    /// Values come as they were written, bit for bit. One pass over the file, which is checked in full before anything
-    /// is returned.
+    /// Values are preserved bit for bit. Reading takes one pass over the file, which is checked completely before
+    /// anything is returned.
     ///
     /// ```
     /// use vsla::{Layout, Ragged};
@@ -216,15 +217,18 @@ impl<T: Stored> Ragged<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Io`] where the system cannot open or read the file, and for a folder, a device or a named pipe, which is not opened, unless it is one that the
-    /// process has open, as `/dev/stdin`: [`read_from`](Self::read_from) reads any stream; [`Error::File`] for one that
-    /// holds other values or block-sparse matrices, and for one that is cut short, damaged, too long or no such file;
-    /// [`Error::Rank`], [`Error::SizeOverflow`] for shapes that no batch has; [`Error::OutOfMemory`].
+    /// [`Error::Io`] when the system cannot open or read the file. Also for a directory, a device or a named pipe,
+    /// which is not opened, unless this process already has it open, as with `/dev/stdin`;
+    /// [`read_from`](Self::read_from) reads any stream. [`Error::File`] for a file with values of another type or with
+    /// block-sparse matrices, and for one that is truncated, damaged, too long or not a `.vsla` file; [`Error::Rank`]
+    /// and [`Error::SizeOverflow`] for invalid shapes; [`Error::OutOfMemory`].
     pub fn read(path: impl AsRef<Path>) -> Result<Ragged<T>> {
         ragged(Source::open(path.as_ref())?)
     }
 
-    /// The same from a stream, to its end. Large parts are read at once: no buffer is needed in front of a file.
+    /// Like [`read`](Self::read), from a stream, which is read to its end.
+    ///
+    /// Reads in large pieces, so a file needs no buffering.
     ///
     /// # Errors
     /// Those of [`read`](Self::read).
@@ -232,23 +236,23 @@ impl<T: Stored> Ragged<T> {
         ragged(Source::new(reader))
     }
 
-    /// Writes the batch to a [`.vsla` file](crate::io) of version 2, in place of what is there.
+    /// Writes the batch to a [`.vsla` file](crate::io) of version 2, replacing an existing file.
     ///
-    /// It is written beside the path under another name and renamed when it is whole and on disk: who reads the path
-    /// finds what was there before, or all of the batch. Links are followed, so that what they name is replaced; on
-    /// Unix the file keeps its mode. What is no file, as a device, a named pipe or `/dev/stdout`, is written to
-    /// straight. Values are written as they are, NaN too.
+    /// The data is written to a temporary file in the same directory, synced to disk and then renamed, so readers of
+    /// the path see either the previous contents or the whole batch. Symbolic links are followed, and the file that
+    /// they point to is replaced; on Unix the file keeps its mode. Anything that is not a regular file, such as a
+    /// device, a named pipe or `/dev/stdout`, is written to directly. Values are written unchanged, including NaN.
     ///
     /// # Errors
-    /// [`Error::Io`] where the system cannot write it; then what was there is there still.
+    /// [`Error::Io`] when the system cannot write the file; the previous contents are then still there.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
         sink::replace(path.as_ref(), |sink| v2::write_ragged(self, sink))
     }
 
-    /// The same to a stream, which is flushed.
+    /// Like [`write`](Self::write), to a stream, which is flushed.
     ///
     /// # Errors
-    /// [`Error::Io`] when the stream gives one. What was written before is there then.
+    /// [`Error::Io`] when the stream fails. Data written before the failure stays in the stream.
     pub fn write_to(&self, writer: impl Write) -> Result<()> {
         v2::write_ragged(self, &mut Sink::new(writer))
     }
@@ -270,13 +274,13 @@ impl<T: Stored> Bsr<T> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Ragged::read`], [`Error::File`] for one that holds a ragged batch, and those of
+    /// Those of [`Ragged::read`]; [`Error::File`] for a file that holds a ragged batch; those of
     /// [`Topology::new`](crate::Topology::new).
     pub fn read(path: impl AsRef<Path>) -> Result<Bsr<T>> {
         bsr(Source::open(path.as_ref())?)
     }
 
-    /// The same from a stream, to its end.
+    /// Like [`read`](Self::read), from a stream, which is read to its end.
     ///
     /// # Errors
     /// Those of [`read`](Self::read).
@@ -284,24 +288,24 @@ impl<T: Stored> Bsr<T> {
         bsr(Source::new(reader))
     }
 
-    /// Writes topology and values to a [`.vsla` file](crate::io), as [`Ragged::write`] does.
+    /// Writes topology and values to a [`.vsla` file](crate::io), in the same way as [`Ragged::write`].
     ///
     /// # Errors
-    /// [`Error::Io`] where the system cannot write it; then what was there is there still.
+    /// [`Error::Io`] when the system cannot write the file; the previous contents are then still there.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
         sink::replace(path.as_ref(), |sink| v2::write_bsr(self, sink))
     }
 
-    /// The same to a stream, which is flushed.
+    /// Like [`write`](Self::write), to a stream, which is flushed.
     ///
     /// # Errors
-    /// [`Error::Io`] when the stream gives one. What was written before is there then.
+    /// [`Error::Io`] when the stream fails. Data written before the failure stays in the stream.
     pub fn write_to(&self, writer: impl Write) -> Result<()> {
         v2::write_bsr(self, &mut Sink::new(writer))
     }
 }
 
-/// The beginning of a file, as far as one must know it to choose a type.
+/// The start of a file, as far as it is needed to determine the type of the values.
 enum Head {
     One(v1::Head),
     Two(v2::Head),
@@ -327,7 +331,7 @@ impl Head {
         }
     }
 
-    /// Refuses other values than these.
+    /// Fails unless the values are of type `T`.
     fn expect<T: Stored>(&self) -> Result<()> {
         if self.code() == T::CODE {
             return Ok(());
@@ -380,7 +384,7 @@ fn any(mut source: Source<impl Read>) -> Result<Any> {
     })
 }
 
-/// The type that a header names by a code, if it is one of the first `types`.
+/// Checks a type code in a header: only the first `types` codes are valid.
 fn check_type(at: u64, code: u8, types: usize) -> Result<u8> {
     if (code as usize) < types {
         return Ok(code);
@@ -398,7 +402,7 @@ fn wrong(at: u64, expected: impl Into<String>, got: impl Into<String>) -> Error 
     }
 }
 
-/// The layout of elements of these extents, so many for each, as they lie in files and documents.
+/// The layout of elements with these extents, `rank` per element, as stored in files and documents.
 fn layout_of(op: &'static str, rank: usize, extents: Vec<u32>) -> Result<Layout> {
     let elements = extents.len() / rank;
     element_count(op, elements)?;
@@ -420,7 +424,8 @@ fn layout_of(op: &'static str, rank: usize, extents: Vec<u32>) -> Result<Layout>
     Ok(Layout::with_extents_unchecked(offsets, rank, extents))
 }
 
-/// Where blocks are, from the number of each row's and the column of each. The counts add up to the columns.
+/// The positions of blocks, from the number of blocks in each row and the column of each block. The counts must add up
+/// to the number of columns listed.
 fn places(op: &'static str, of_rows: &[u32], columns: &[u32]) -> Result<Vec<(u32, u32)>> {
     let mut places = host::room(op, columns.len())?;
     let rows = of_rows.iter().enumerate();
@@ -429,7 +434,7 @@ fn places(op: &'static str, of_rows: &[u32], columns: &[u32]) -> Result<Vec<(u32
     Ok(places)
 }
 
-/// Turns round the bytes of each number.
+/// Reverses the byte order of each number.
 fn swap(bytes: &mut [u8], number: usize) {
     for bytes in bytes.chunks_exact_mut(number) {
         bytes.reverse();

@@ -1,13 +1,13 @@
-//! Elements as arrays of the `ndarray` crate, and batches from and to them.
+//! Conversions between batches and arrays of the `ndarray` crate.
 
 use ndarray::{ArrayD, ArrayView, ArrayViewD, ArrayViewMutD, Axis, Dimension, IxDyn, Slice};
 
 use crate::error::{Error, Result};
 use crate::ragged::{Layout, Ragged, Shape};
 
-/// With the feature `ndarray`.
+/// Available with the feature `ndarray`.
 impl<T: Copy> Ragged<T> {
-    /// Element `i` as an array, which borrows its values. Copies nothing.
+    /// Element `i` as an array view that borrows its values. Copies nothing.
     ///
     /// ```
     /// use ndarray::array;
@@ -21,30 +21,31 @@ impl<T: Copy> Ragged<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::SizeOverflow`] for an element without values whose other extents `ndarray` cannot multiply.
+    /// [`Error::SizeOverflow`] for an element without values whose other extents overflow when `ndarray` multiplies
+    /// them.
     ///
     /// # Panics
-    /// When there is no element `i`, as indexing a slice does.
+    /// When there is no element `i`.
     pub fn array(&self, i: usize) -> Result<ArrayViewD<'_, T>> {
         let extents = extents(&self.shape(i));
         let view = ArrayViewD::from_shape(extents, self.row(i));
         view.map_err(|_| too_large("array", Some(i), self.shape(i).to_string()))
     }
 
-    /// The same, to be written.
+    /// Like [`array`](Self::array), but mutable.
     ///
     /// # Errors
     /// Those of [`array`](Self::array).
     ///
     /// # Panics
-    /// When there is no element `i`, as indexing a slice does.
+    /// When there is no element `i`.
     pub fn array_mut(&mut self, i: usize) -> Result<ArrayViewMutD<'_, T>> {
         let shape = self.shape(i);
         let view = ArrayViewMutD::from_shape(extents(&shape), &mut self[i]);
         view.map_err(|_| too_large("array_mut", Some(i), shape.to_string()))
     }
 
-    /// A batch of arrays of this rank, copied end to end, whatever order they lie in. One pass.
+    /// A batch of arrays of rank `rank`, copied end to end in one pass. Arrays may have any memory order.
     ///
     /// ```
     /// use ndarray::array;
@@ -57,8 +58,8 @@ impl<T: Copy> Ragged<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Rank`] for a rank outside 1 to 8, and for the first array of another rank; [`Error::SizeOverflow`] names the array that is too large, or
-    /// with which the total passes 2³² − 1.
+    /// [`Error::Rank`] for a rank outside 1 to 8, and for the first array of a different rank; [`Error::SizeOverflow`]
+    /// names the array that is too large, or at which the total exceeds 2³² − 1.
     pub fn from_arrays<'a, D: Dimension>(
         rank: usize,
         arrays: impl IntoIterator<Item = ArrayView<'a, T, D>>,
@@ -89,8 +90,10 @@ impl<T: Copy> Ragged<T> {
         Ragged::from_shapes(values, rank, shapes)
     }
 
-    /// The batch as one dense array, of one axis more than an element: every element at the origin of the box that all
-    /// of them fit in, and `fill` around it. [`to_padded`](Self::to_padded) as an array, which costs as much.
+    /// The batch as one dense array, with one axis more than an element.
+    ///
+    /// Every element is at the origin of a box that fits all elements, with `fill` in the rest of the box. Equals
+    /// [`to_padded`](Self::to_padded) as an array, at the same cost.
     ///
     /// ```
     /// use ndarray::array;
@@ -104,7 +107,7 @@ impl<T: Copy> Ragged<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::SizeOverflow`] where the padded array exceeds the address space.
+    /// [`Error::SizeOverflow`] when the padded array exceeds the address space.
     pub fn to_padded_array(&self, fill: T) -> Result<ArrayD<T>> {
         const OP: &str = "to_padded_array";
 
@@ -121,13 +124,14 @@ impl<T: Copy> Ragged<T> {
         ArrayD::from_shape_vec(extents, self.to_padded(fill)?).map_err(|_| large())
     }
 
-    /// The elements of a padded array: of element i, which is `array[i]`, the box at the origin that the layout says.
-    /// For rows that is a matrix and `Layout::from_lengths(lengths)`. Copies the values that count; the batch has this
-    /// very layout.
+    /// The elements of a padded array: for element i, the box at the origin of `array[i]` with the layout's extents.
+    ///
+    /// For rows, pass a matrix and `Layout::from_lengths(lengths)`. Copies only the values of the elements; the batch
+    /// shares `layout`.
     ///
     /// # Errors
-    /// [`Error::Rank`] for an array that has not one axis more than the elements; [`Error::ValueCount`] for one that has
-    /// not one box for every element; [`Error::Shape`] with the first element that does not fit in its box.
+    /// [`Error::Rank`] unless the array has one axis more than the elements; [`Error::ValueCount`] unless it has one
+    /// box per element; [`Error::Shape`] with the first element that does not fit in its box.
     pub fn from_padded_array<D: Dimension>(
         array: ArrayView<'_, T, D>,
         layout: &Layout,
@@ -180,7 +184,7 @@ fn extents(shape: &Shape) -> IxDyn {
     IxDyn(&extents)
 }
 
-/// Row-major order, whatever order the array lies in.
+/// Appends the array's values in row-major order, whatever its memory order.
 fn append<T: Copy>(values: &mut Vec<T>, array: ArrayViewD<'_, T>) {
     match array.as_slice() {
         Some(all) => values.extend_from_slice(all),

@@ -1,13 +1,13 @@
-//! What a path leads to: a file, which is read and replaced as a whole, or a stream.
+//! Resolves paths: to a regular file, which is read and replaced as a whole, or to a stream.
 
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 
-/// Opens a file to be read, and tells its size; 0 where nobody knows.
+/// Opens a file for reading. Returns its size as well, or 0 if the size is unknown.
 ///
-/// A named pipe, a device or a folder is refused before it is opened, for opening may already wait for ever. What this
-/// process has open, as `/dev/stdin`, is read whatever it is.
+/// Refuses a named pipe, device or directory without opening it, because opening a named pipe can block forever. Paths
+/// to files that this process has open, such as `/dev/stdin`, are read whatever they refer to.
 pub(super) fn open(path: &Path) -> Result<(File, u64)> {
     let about = fs::metadata(path)?;
     if !about.is_file() && !is_open_here(path) {
@@ -18,15 +18,15 @@ pub(super) fn open(path: &Path) -> Result<(File, u64)> {
     Ok((file, if about.is_file() { about.len() } else { 0 }))
 }
 
-/// Where what is written to a path goes.
+/// The destination of a write to a path.
 pub(super) enum Target {
-    /// Beside this file and then in its place, with what is kept of the old one.
+    /// A regular file, replaced by one written next to it; with the metadata of the old file, if there is one.
     File(PathBuf, Option<Metadata>),
-    /// Straight there.
+    /// A stream that is written to directly.
     Stream(File),
 }
 
-/// Follows links to what they name, be it there or not.
+/// Resolves symbolic links, including dangling ones.
 pub(super) fn target(path: &Path) -> Result<Target> {
     let about = match fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -40,12 +40,12 @@ pub(super) fn target(path: &Path) -> Result<Target> {
     if about.is_file() && !is_open_here(path) {
         return Ok(Target::File(fs::canonicalize(path)?, Some(about)));
     }
-    // What another process has written to the same file stays.
+    // Append, so that output of other processes to the same file is preserved.
     let stream = OpenOptions::new().append(true).open(path)?;
     Ok(Target::Stream(stream))
 }
 
-/// What a link to nothing names at last.
+/// The final target of a chain of links that ends at a missing file.
 fn end_of_links(path: &Path) -> PathBuf {
     let mut end = path.to_owned();
     for _ in 0..LINKS {
@@ -57,10 +57,10 @@ fn end_of_links(path: &Path) -> PathBuf {
     end
 }
 
-/// Links that are followed, as the system does.
+/// The most links to follow, as in the system's own limit.
 const LINKS: usize = 40;
 
-/// Whether a path names a file that this process has open, as `/dev/stdout` and `/dev/fd/3` do.
+/// Whether a path names a file that this process has open, such as `/dev/stdout` or `/dev/fd/3`.
 fn is_open_here(path: &Path) -> bool {
     let mut path = path.to_owned();
     for _ in 0..LINKS {

@@ -1,7 +1,7 @@
-//! Host data as documents of serde, checked on the way in. What they look like is said in `io/mod.rs`.
+//! Serde support for host data, validated when deserializing. `io/mod.rs` documents the formats.
 //!
-//! Lists are taken as they come, whatever number of values a document promises, and into one vector for all lists of
-//! lists: so memory stays in proportion to the document.
+//! Lists are read incrementally, ignoring any length that a document promises, and lists of lists go into a single
+//! vector. Memory therefore stays proportional to the document.
 
 use std::marker::PhantomData;
 
@@ -13,7 +13,7 @@ use crate::error::{Count, Error, Result};
 use crate::host;
 use crate::ragged::{Bsr, Layout, MAX_RANK, Offsets, Ragged, Shape, Topology, check_rank, grid};
 
-/// Appends a list to a vector, and tells its length.
+/// Appends a list to a vector and returns its length.
 struct Append<'a, T>(&'a mut Vec<T>);
 
 impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for Append<'_, T> {
@@ -32,7 +32,8 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Append<'_, T> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<usize, A::Error> {
-        // In some formats any number of these takes no bytes at all.
+        // In some formats a value of a zero-sized type takes no bytes, so a small document could hold any number of
+        // them.
         if size_of::<T>() == 0 {
             return Err(A::Error::custom(
                 "expected values of a type that has a size",
@@ -46,7 +47,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Append<'_, T> {
     }
 }
 
-/// A list.
+/// A flat list.
 struct List<T>(Vec<T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
@@ -59,7 +60,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
 
 /// A list of lists.
 struct Lists<T> {
-    /// Of all lists, end to end.
+    /// The values of all lists, end to end.
     values: Vec<T>,
     lengths: Vec<u32>,
 }
@@ -90,7 +91,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Lists<T> {
     }
 }
 
-/// What makes an iterator is a list.
+/// Serializes the iterator that a closure returns as a list.
 struct Listed<F>(F);
 
 impl<I: IntoIterator<Item: Serialize>, F: Fn() -> I> Serialize for Listed<F> {
@@ -99,7 +100,7 @@ impl<I: IntoIterator<Item: Serialize>, F: Fn() -> I> Serialize for Listed<F> {
     }
 }
 
-/// The shapes of a batch as people write them, and its values, if it has any.
+/// The human-readable form of a batch: its shapes, and its values if it has any.
 #[derive(Serialize)]
 struct BatchRef<L, S, V> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -127,8 +128,8 @@ fn serialize_batch<S: Serializer, V: Serialize>(
     batch.serialize(serializer)
 }
 
-/// The same of a layout; a batch has a structure of its own, since flattened ones keep all of a document in memory
-/// before it is looked at, and take fields of any name.
+/// The same for deserializing a layout. A batch has a separate struct because `#[serde(flatten)]` buffers the whole
+/// document in memory and accepts unknown fields.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Shapes {
@@ -162,7 +163,7 @@ impl Shapes {
     }
 }
 
-/// Shapes of so many extents each are all of this rank.
+/// Checks that all shapes are of rank `rank`, given their numbers of extents.
 fn of_rank(rank: usize, extents: &[u32]) -> Result<()> {
     check_rank("layout", rank)?;
     match extents.iter().position(|&extents| extents as usize != rank) {
@@ -176,7 +177,7 @@ fn of_rank(rank: usize, extents: &[u32]) -> Result<()> {
     }
 }
 
-/// A layout as other programs read it: the rank, and as many extents for each element.
+/// The binary form of a layout: the rank, and as many extents per element.
 fn numbers(layout: &Layout) -> (u8, impl Serialize + '_) {
     let extents = Listed(move || {
         let rows = layout.rank() == 1;
@@ -190,7 +191,7 @@ fn numbers(layout: &Layout) -> (u8, impl Serialize + '_) {
     (layout.rank() as u8, extents)
 }
 
-/// An iterator, and how much it yields: formats for programs write that first.
+/// An iterator with its exact length, which binary formats write first.
 struct Sized<I>(I, usize);
 
 impl<I: Iterator> Iterator for Sized<I> {
@@ -298,15 +299,16 @@ impl<'de, T: Copy + Deserialize<'de>> Deserialize<'de> for Ragged<T> {
     }
 }
 
-/// A topology whose every row and column of the grid is there, so that no document is smaller than what it asks for.
+/// A topology that lists every row and column of the grid, so that a document is never smaller than the topology that
+/// it describes.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Places<R, C> {
     shape: [usize; 2],
     block: [usize; 2],
-    /// The columns of the blocks of each row.
+    /// The columns of the blocks in each row.
     rows: R,
-    /// The number of blocks of each column.
+    /// The number of blocks in each column.
     columns: C,
 }
 
@@ -363,7 +365,8 @@ impl<'de> Deserialize<'de> for Topology {
     }
 }
 
-/// Block-sparse matrices: the values of each are a list, so that there are no more of them than the document has.
+/// Block-sparse matrices. The values of each matrix are a separate list, so there cannot be more matrices than the
+/// document contains.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sets<P, V> {

@@ -1,4 +1,4 @@
-//! What is written, and how it takes the place of what was there.
+//! Checksummed writing, and atomic replacement of files.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -12,10 +12,10 @@ use crate::error::{Error, Result};
 
 const OP: &str = "write";
 
-/// Numbers that are turned round at once on a big-endian machine.
+/// The number of values that are byte-swapped at a time on a big-endian machine.
 const PIECE: usize = 1 << 12;
 
-/// A stream, and the sum of what has gone into it.
+/// A writer and the CRC of everything written to it.
 pub(super) struct Sink<W> {
     writer: W,
     /// The path, for errors.
@@ -38,7 +38,7 @@ impl<W: Write> Sink<W> {
         written.map_err(|error| Error::io(OP, &self.name, &error))
     }
 
-    /// Values of numbers of so many bytes.
+    /// Writes values made up of numbers of `number` bytes.
     pub fn values<T: Pod>(&mut self, values: &[T], number: usize) -> Result<()> {
         if cfg!(target_endian = "little") {
             return self.bytes(bytemuck::cast_slice(values));
@@ -50,7 +50,7 @@ impl<W: Write> Sink<W> {
         })
     }
 
-    /// Numbers that are made on the way.
+    /// Writes numbers that are computed on the fly.
     pub fn numbers(&mut self, numbers: impl Iterator<Item = u32>) -> Result<()> {
         let mut piece = Vec::with_capacity(PIECE);
         let mut numbers = numbers.peekable();
@@ -62,22 +62,23 @@ impl<W: Write> Sink<W> {
         Ok(())
     }
 
-    /// Writes the sum of all, and sees that it goes on its way.
+    /// Writes the CRC of everything before it and flushes.
     pub fn end(&mut self) -> Result<()> {
         let sum = self.crc.clone().finalize();
         self.bytes(&sum.to_le_bytes())?;
         self.flush()
     }
 
-    /// Sees that what was written goes on its way.
+    /// Flushes the writer.
     pub fn flush(&mut self) -> Result<()> {
         let flushed = self.writer.flush();
         flushed.map_err(|error| Error::io(OP, &self.name, &error))
     }
 }
 
-/// Writes a file beside the one that `path` leads to, whose place it takes, and whose mode, when it is whole and on
-/// disk. What is no file, as a device or a named pipe, is written to straight.
+/// Writes a file next to the one that `path` refers to, and replaces that file once the new one is complete and on
+/// disk. The new file gets the old one's mode. Anything but a regular file, such as a device or a named pipe, is
+/// written to directly.
 pub(super) fn replace(
     path: &Path,
     write: impl FnOnce(&mut Sink<File>) -> Result<()>,
@@ -93,16 +94,16 @@ pub(super) fn replace(
         Target::File(path, old) => (path, old),
     };
     let (file, beside) = create_beside(&path).map_err(failed)?;
-    // Before there is anything in it that not everyone may read.
+    // Set the mode before writing contents that not everyone may read.
     let alike = keep_mode(&file, old.as_ref()).map_err(failed);
     let mut sink = sink(file);
     let written = alike.and_then(|()| write(&mut sink));
     let written = written.and_then(|()| sink.writer.sync_all().map_err(failed));
-    // Some systems rename no file that is open.
+    // Some systems cannot rename an open file.
     drop(sink);
     let replaced = written.and_then(|()| fs::rename(&beside, &path).map_err(failed));
     if replaced.is_err() {
-        // What went wrong first is what the caller should hear of.
+        // Report the original error, not one from the cleanup.
         let _ = fs::remove_file(&beside);
     }
     replaced
@@ -113,13 +114,13 @@ fn keep_mode(file: &File, old: Option<&Metadata>) -> io::Result<()> {
     old.map_or(Ok(()), |old| file.set_permissions(old.permissions()))
 }
 
-/// Elsewhere the one mode is that nobody may write, which would be in the way of a file that is being written.
+/// Elsewhere the only mode is read-only, which would prevent writing the file.
 #[cfg(not(unix))]
 fn keep_mode(_: &File, _: Option<&Metadata>) -> io::Result<()> {
     Ok(())
 }
 
-/// A new file in the same folder.
+/// Creates a new file in the same directory.
 fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
     let own = path.file_name().ok_or(ErrorKind::InvalidInput)?;
     let mut number = 0u32;

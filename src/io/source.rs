@@ -1,4 +1,4 @@
-//! What is read, as far as it is there.
+//! Checksummed reading that allocates only for data that arrives.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -12,19 +12,19 @@ use crate::host;
 
 pub(super) const OP: &str = "read";
 
-/// Bytes that are asked for before anything of a part has come.
+/// The number of bytes to request before any data of a part has arrived.
 const FIRST: usize = 4096;
 
-/// Bytes that are read and then summed, so that they are in a cache still.
+/// The number of bytes to read before adding them to the CRC, small enough that they are still in the cache.
 const PIECE: usize = 1 << 18;
 
-/// A stream, and the sum of what has come from it.
+/// A reader and the CRC of everything read from it.
 pub(super) struct Source<R> {
     reader: R,
     /// The path, for errors.
     name: String,
     at: u64,
-    /// Bytes that a file has in all; 0 where nobody knows.
+    /// The size of a file in bytes; 0 if unknown.
     size: u64,
     crc: crc32fast::Hasher,
     /// Whether numbers are big-endian.
@@ -55,7 +55,7 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// Bytes that have come.
+    /// The number of bytes read so far.
     pub fn at(&self) -> u64 {
         self.at
     }
@@ -82,8 +82,8 @@ impl<R: Read> Source<R> {
         })
     }
 
-    /// So many values, of numbers of so many bytes. Room is made for what has come: as much again, or what the file has
-    /// left.
+    /// Reads `count` values made up of numbers of `number` bytes. Grows the vector as data arrives: it doubles, or
+    /// makes room for what the file has left.
     pub fn values<T: Pod>(&mut self, count: u64, number: usize, what: &str) -> Result<Vec<T>> {
         let size = size_of::<T>();
         let Ok(count) = usize::try_from(count) else {
@@ -109,7 +109,7 @@ impl<R: Read> Source<R> {
         Ok(values)
     }
 
-    /// The sum of all before it, and then the end.
+    /// Checks the CRC of everything before it, and that the file ends after it.
     pub fn checked_end(mut self) -> Result<()> {
         let (at, sum) = (self.at, self.crc.clone().finalize());
         let stored = self.u32("the CRC-32")?;
@@ -120,7 +120,7 @@ impl<R: Read> Source<R> {
         self.end()
     }
 
-    /// Nothing more.
+    /// Checks that nothing follows.
     pub fn end(mut self) -> Result<()> {
         match self.some(&mut [0])? {
             0 => Ok(()),

@@ -1,4 +1,4 @@
-//! Files of version 1: one dense tensor, with room to grow.
+//! Version 1 of the file format: a single dense tensor with spare capacity.
 
 use std::io::Read;
 
@@ -13,7 +13,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// What follows the name and the version.
+    /// Reads the header after the magic bytes and the version.
     pub fn read(source: &mut Source<impl Read>) -> Result<Head> {
         let [order, rank, model, code] = source.bytes("the header")?;
         for (at, what, got) in [(8, "a byte order", order), (10, "a model", model)] {
@@ -33,7 +33,7 @@ impl Head {
         }
     }
 
-    /// The tensor, as a batch of one.
+    /// Reads the tensor, as a batch of one element.
     pub fn ragged<T: Stored>(self, mut source: Source<impl Read>) -> Result<Ragged<T>> {
         let mut axes = [[0u64; MAX_RANK]; 3];
         for (axis, name) in axes.iter_mut().zip(["extents", "capacities", "strides"]) {
@@ -63,7 +63,7 @@ impl Head {
         let mut values = source.values::<T>(all, T::NUMBER, "the values")?;
         source.end()?;
         if layout.total() > 0 {
-            // The whole array is in memory, so no capacity is out of reach.
+            // The whole array is in memory, so all capacities fit in `usize`.
             pack(&mut values, &extents, capacities);
         }
         values.truncate(layout.total());
@@ -72,7 +72,7 @@ impl Head {
     }
 }
 
-/// Moves the rows of an array that is not full to its beginning.
+/// Compacts the rows of a partly filled array at its start.
 fn pack<T: Copy>(values: &mut [T], extents: &[usize], capacities: &[u64]) {
     let last = extents.len() - 1;
     let length = extents[last];

@@ -1,4 +1,4 @@
-//! Files of version 2: one ragged batch, or block-sparse matrices.
+//! Version 2 of the file format: a ragged batch, or block-sparse matrices.
 
 use std::io::{Read, Write};
 
@@ -9,17 +9,17 @@ use crate::error::{Count, Error, Result};
 use crate::ragged::{Bsr, Layout, Ragged, Topology, check_rank, element_count, grid};
 
 pub(super) struct Head {
-    /// Block-sparse matrices, and not a ragged batch.
+    /// Whether the contents are block-sparse matrices rather than a ragged batch.
     pub blocks: bool,
     pub code: u8,
     rank: usize,
     elements: usize,
-    /// Values of all elements.
+    /// The total number of values of all elements.
     total: u64,
 }
 
 impl Head {
-    /// What follows the name and the version.
+    /// Reads the header after the magic bytes and the version.
     pub fn read(source: &mut Source<impl Read>) -> Result<Head> {
         let [contents, code, rank, zeros @ ..] = source.bytes::<8>("the header")?;
         if contents > 1 {
@@ -108,7 +108,7 @@ impl Head {
         Ok(layout)
     }
 
-    /// The rest of the file.
+    /// Reads the rest of the file.
     fn values<T: Stored>(&self, mut source: Source<impl Read>) -> Result<Vec<T>> {
         let values = source.values(self.total, T::NUMBER, "the values")?;
         source.checked_end()?;

@@ -1,34 +1,34 @@
-//! Two batches of boxes that share their origins: the ambient result, and the fewest axes a kernel must see.
+//! Operations on pairs of boxes with a common origin: the ambient result, and merging of axes.
 
 use rayon::prelude::*;
 
 use crate::ragged::{Layout, Offsets, Pairs, Shape};
 use crate::{Error, Result, host};
 
-/// How the elements of two batches, and of their ambient result, lie in each other.
+/// How the elements of two batches nest in their ambient result.
 #[derive(Debug)]
 pub(crate) enum Boxes {
-    /// All three have the same layout: values meet one by one.
+    /// All three layouts are equal: values pair up one by one.
     Same,
     Nested(Nested),
 }
 
-/// Boxes of two batches in those of a result.
+/// Layouts of two batches whose elements nest in those of a result.
 #[derive(Debug)]
 pub(crate) struct Nested {
-    /// The result's layout, for the caller.
+    /// The result's layout, as the caller sees it.
     pub result: Layout,
-    /// The layouts that a kernel should see, after merging axes whose extents never differ. `None` is the operand's
-    /// own.
+    /// The layouts that a kernel uses, after merging axes whose extents always agree. `None` means the operand's own
+    /// layout.
     pub a: Option<Layout>,
     pub b: Option<Layout>,
     pub c: Layout,
-    /// A bit for each axis that a kernel sees and along which the right box begins where the left one ends.
+    /// A bit mask over the kernel's axes: set where the right box starts at the end of the left one.
     pub concat_axes: u32,
 }
 
 impl Boxes {
-    /// Plans the ambient boxes of the pairs: extent by extent the larger one.
+    /// Plans the ambient boxes of the pairs: the larger extent on every axis.
     pub(crate) fn ambient(
         op: &'static str,
         a: &Layout,
@@ -42,7 +42,7 @@ impl Boxes {
     }
 }
 
-/// Both batches must have one rank.
+/// Checks that both batches have the same rank.
 pub(crate) fn check_ranks(op: &'static str, a: &Layout, b: &Layout) -> Result<()> {
     if a.rank() != b.rank() {
         return Err(Error::Rank {
@@ -56,10 +56,11 @@ pub(crate) fn check_ranks(op: &'static str, a: &Layout, b: &Layout) -> Result<()
 }
 
 impl Nested {
-    /// Plans the results' boxes: along the axes of `concat_axes` the sum of the extents, along others the larger one.
+    /// Plans the boxes of the results: the sum of the extents along the axes in `concat_axes`, the larger extent along
+    /// others.
     ///
-    /// Axis j merges into axis j − 1 when every pair has equal extents on it, and is not side by side: rows of a
-    /// constant width then become vectors. One pass over the pairs, two above rank 1.
+    /// Axis j merges into axis j − 1 when it is not concatenated and all pairs have equal extents on it. For example,
+    /// rows of constant width become vectors. Takes one pass over the pairs for rank 1, and two passes above.
     pub(crate) fn new(
         op: &'static str,
         concat_axes: u32,
@@ -81,7 +82,7 @@ impl Nested {
         let rank = a.rank();
         let mut offsets = Offset::new(op, pairs.len())?;
         let mut extents = host::room(op, pairs.len() * rank)?;
-        // Bit j: some pair differs on axis j, or all are side by side.
+        // Bit j is set if axis j is concatenated or its extents differ in some pair.
         let mut differs = concat_axes;
         for (pair, (x, y)) in pairs.iter().enumerate() {
             let mut size = 1u64;
@@ -128,19 +129,19 @@ impl Nested {
     }
 }
 
-/// Two batches of boxes with the axes merged whose extents agree in every pair: rows of a constant width become
-/// vectors.
+/// The layouts of two batches with those axes merged whose extents agree in every pair. For example, rows of constant
+/// width become vectors.
 #[derive(Debug)]
 pub(crate) struct MergedPair {
-    /// The layouts that a kernel should see. `None` is the operand's own.
+    /// The layouts that a kernel uses. `None` means the operand's own layout.
     pub a: Option<Layout>,
     pub b: Option<Layout>,
-    /// Their rank.
+    /// The rank of these layouts.
     pub rank: usize,
 }
 
 impl MergedPair {
-    /// Looks at the extents of every pair; at none for rank 1 and for equal layouts. Both must have one rank.
+    /// Compares the extents of every pair, unless the rank is 1 or the layouts are equal. Both ranks must be equal.
     pub(crate) fn new(
         op: &'static str,
         a: &Layout,
@@ -156,7 +157,7 @@ impl MergedPair {
                     let (m, n) = (a.extents()[x * rank + axis], b.extents()[y * rank + axis]);
                     differs |= u32::from(m != n) << axis;
                 }
-                // Axis 0 begins a group whether it differs or not.
+                // Stop once nothing can merge. Axis 0 starts a group whether it differs or not.
                 if differs | 1 == all {
                     break;
                 }
@@ -177,10 +178,10 @@ impl MergedPair {
     }
 }
 
-/// The layout with every axis that `differs` leaves out merged into the one before it; `None` when there is none.
+/// The layout with every axis outside the mask `differs` merged into the preceding axis; `None` if no axis merges.
 pub(crate) fn merge(op: &'static str, layout: &Layout, differs: u32) -> Result<Option<Layout>> {
     let rank = layout.rank();
-    // Axis 0 always begins a group.
+    // Axis 0 always starts a group.
     let begins = differs | 1;
     let merged = (begins & ((1 << rank) - 1)).count_ones() as usize;
     if merged == rank {
@@ -193,7 +194,7 @@ pub(crate) fn merge(op: &'static str, layout: &Layout, differs: u32) -> Result<O
     for shape in layout.extents().chunks_exact(rank) {
         let mut extent = 1u32;
         for axis in (0..rank).rev() {
-            // Only an element without values can wrap, and no kernel looks inside one.
+            // The product can wrap only for an element without values, and kernels never read one.
             extent = extent.wrapping_mul(shape[axis]);
             if begins >> axis & 1 == 1 {
                 extents.push(extent);
@@ -210,7 +211,7 @@ pub(crate) fn merge(op: &'static str, layout: &Layout, differs: u32) -> Result<O
     )))
 }
 
-/// The offsets of vectors as long as the longer of each pair, or as both together.
+/// The offsets of vectors as long as the longer of each pair, or as both together when concatenated.
 fn vectors(
     op: &'static str,
     concat_axes: bool,
@@ -235,10 +236,9 @@ fn vectors(
     Ok(offsets.finish())
 }
 
-/// The offsets of what becomes of every two vectors, with all cores; `None` when they do not fit.
+/// The offsets of the results of element-wise pairs, computed in parallel; `None` when the total exceeds 32 bits.
 ///
-/// Most of the time goes into the pages of the result, which the system hands out one by one as they are first
-/// written.
+/// Most of the time goes into page faults on the first write to the result.
 fn elementwise_offsets(
     op: &'static str,
     a: &[u32],
@@ -256,7 +256,7 @@ fn elementwise_offsets(
             for (i, end) in ends.iter_mut().enumerate() {
                 let i = piece * PIECE + i;
                 total += length(a[i + 1] - a[i], b[i + 1] - b[i]);
-                // Right once it is known that the whole fits.
+                // Wraps if the total does not fit; then the result is discarded below.
                 *end = total as u32;
             }
             total
@@ -276,7 +276,7 @@ fn elementwise_offsets(
     Ok(Some(Offsets::from_vec_unchecked(offsets)))
 }
 
-/// Offsets under construction.
+/// A builder of offsets.
 pub(crate) struct Offset {
     op: &'static str,
     offsets: Vec<u32>,
@@ -294,7 +294,7 @@ impl Offset {
         })
     }
 
-    /// The next element has `size` values.
+    /// Appends an element of `size` values.
     #[inline]
     pub(crate) fn push(&mut self, size: u64) -> Result<()> {
         self.total = self.total.saturating_add(size);
@@ -318,9 +318,9 @@ impl Offset {
     }
 }
 
-/// The values of the part that two boxes share.
+/// The number of values in the intersection of two boxes.
 pub(crate) fn overlap(a: &Shape, b: &Shape) -> usize {
-    // Where an extent is 0, the product of the others may be any.
+    // If an extent is 0, the product of the others may be arbitrarily large.
     let shared = a.extents().iter().zip(b.extents());
     match a.is_empty() || b.is_empty() {
         true => 0,

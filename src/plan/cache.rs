@@ -1,10 +1,9 @@
-//! What a device has planned: one cache, bounded by bytes.
+//! A device's plan cache, bounded in bytes.
 //!
-//! A plan is found by the operation, the identities of its operands' layouts, the pairs and the costs that choices
-//! were made by; what else
-//! of a device a plan depends on never changes. It goes when a layout is gone that it was asked for, when it is the
-//! least recently used and there
-//! are too many bytes, or when all of them go.
+//! The cache key is the operation, the identities of its operands' layouts, the pairs and the costs that choices were
+//! based on; anything else about the device that a plan depends on never changes. A plan is evicted when one of the
+//! layouts in its key is dropped, when it is least recently used and the cache exceeds its limit, or when the cache is
+//! cleared.
 
 use core::hash::{BuildHasher, Hash, Hasher};
 use std::collections::HashMap;
@@ -16,17 +15,16 @@ use super::launch::Plan;
 use crate::Result;
 use crate::ragged::{Keeper, Layout, Pairs, hasher};
 
-/// Bytes of plans on the host: enough for a few dozen of batches of a million elements, which take as long to plan as
-/// to run. A device's
-/// copies of them take fewer.
+/// The most bytes of plans on the host. Enough for a few dozen plans for batches of a million elements, which take as
+/// long to plan as to run. A device's copies of plans are smaller.
 const LIMIT: usize = 256 << 20;
 
-/// What is asked for.
+/// A cache lookup.
 pub(crate) struct Ask<'a, O> {
     pub op: O,
     pub inputs: &'a [&'a Layout],
     pub pairs: Option<&'a Pairs>,
-    /// [`CostTable::key`](super::CostTable::key) of the device.
+    /// The device's [`CostTable::key`](super::CostTable::key).
     pub costs: u64,
 }
 
@@ -51,7 +49,7 @@ struct Entry<O> {
     costs: u64,
     plan: Arc<Plan>,
     bytes: usize,
-    /// The number of the call that used it last.
+    /// The value of the call counter at the last use.
     used: u64,
 }
 
@@ -66,7 +64,7 @@ impl<O: Eq> Entry<O> {
     }
 }
 
-/// The plans of a device.
+/// The cached plans of a device.
 pub(crate) struct PlanCache<O> {
     state: Mutex<State<O>>,
     limit: usize,
@@ -76,7 +74,7 @@ struct State<O> {
     entries: Vec<Option<Entry<O>>>,
     free: Vec<u32>,
     by_hash: HashTable<u32>,
-    /// The entries that were asked for with a layout.
+    /// The entries whose key contains a layout, by the layout's id.
     by_layout: HashMap<u64, Vec<u32>, DefaultHashBuilder>,
     bytes: usize,
     calls: u64,
@@ -106,16 +104,16 @@ impl<O> PlanCache<O> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<O>> {
-        // No code that could panic half-way runs under the lock, so a poisoned cache is still whole.
+        // No code under the lock can panic halfway through an update, so a poisoned cache is still consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of plans that were made.
+    /// The number of plans made so far.
     pub(crate) fn made(&self) -> u64 {
         self.lock().made
     }
 
-    /// Forgets all plans. Whoever uses one keeps it.
+    /// Drops all plans from the cache. Plans in use stay alive.
     pub(crate) fn clear(&self) {
         let mut state = self.lock();
         state.by_hash.clear();
@@ -123,24 +121,24 @@ impl<O> PlanCache<O> {
         state.free.clear();
         state.bytes = 0;
         let gone = std::mem::take(&mut state.entries);
-        // A plan may own device memory, whose release takes locks of its own, and the last of a layout: not under this
-        // one.
+        // A plan may own device memory, whose release takes other locks, and may hold the last reference to a layout.
+        // Drop plans without holding this lock.
         drop(state);
         drop(gone);
     }
 }
 
 impl<O: Eq + Hash + Send + 'static> PlanCache<O> {
-    /// The plan that is asked for, made now if it is not there.
+    /// The requested plan, made now if it is not cached.
     ///
-    /// `make` runs without the lock. When two threads make the same plan at once, both get the one that was stored
+    /// `make` runs without the lock. If two threads make the same plan at once, both get the plan that was stored
     /// first.
     pub(crate) fn get_or_make(
         self: &Arc<Self>,
         ask: Ask<'_, O>,
         make: impl FnOnce(&O) -> Result<Plan>,
     ) -> Result<Arc<Plan>> {
-        // Layouts are compared here where they are new, and not under the lock.
+        // Hashing compares new layouts with known ones, so it happens before taking the lock.
         let hash = ask.hash();
         if let Some(found) = self.lock().find(hash, &ask) {
             return Ok(found);
@@ -188,7 +186,7 @@ impl<O: Send> Keeper for PlanCache<O> {
 }
 
 impl<O: Eq> State<O> {
-    /// Finds a plan and marks it as the most recently used.
+    /// Finds a plan and marks it most recently used.
     fn find(&mut self, hash: u64, ask: &Ask<'_, O>) -> Option<Arc<Plan>> {
         self.calls += 1;
         let entries = &self.entries;
@@ -204,7 +202,7 @@ impl<O: Eq> State<O> {
 }
 
 impl<O> State<O> {
-    /// Adds an entry. Those that give way to it.
+    /// Adds an entry, and returns the entries evicted to make room for it.
     fn insert(&mut self, entry: Entry<O>, limit: usize) -> Vec<Entry<O>> {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.entries.push(None);
@@ -228,7 +226,7 @@ impl<O> State<O> {
         if self.bytes <= limit {
             return Vec::new();
         }
-        // A few more than must go, so that the next ones need not look at all of them again.
+        // Evict below the limit, so that the next insertions need not sort all entries again.
         let mut by_use: Vec<(u64, u32)> = self
             .entries
             .iter()
@@ -304,7 +302,7 @@ mod tests {
         assert!(made(&cache, 1, &[&a, &b]));
         assert!(!made(&cache, 1, &[&a.clone(), &layout(4)]));
         assert!(made(&cache, 2, &[&a, &b]) && made(&cache, 1, &[&b, &a]) && made(&cache, 1, &[&a]));
-        // Of one that was built later, the first is kept for as long.
+        // `later` refers to the first layout with its contents and keeps it alive.
         let later = layout(3);
         assert!(!made(&cache, 1, &[&later]));
         drop(a);

@@ -1,4 +1,4 @@
-//! A kernel as data: one WGSL source, the storage it binds, and the closed list of variants it may be built in.
+//! Kernels as data: a WGSL source, its storage bindings, and the complete list of variants that it can be built in.
 
 use crate::ragged::DType;
 
@@ -9,14 +9,14 @@ pub(crate) enum Access {
     Write,
 }
 
-/// One way to build a kernel: the element type and the flags its source is assembled with.
+/// A way to build a kernel: the element type and the flags with which its source is assembled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Variant {
     pub dtype: DType,
     pub flags: &'static [&'static str],
 }
 
-/// Variants with each of these sets of flags for each element type.
+/// Lists a variant for each of these sets of flags and each element type.
 macro_rules! for_each_type {
     ($($flags:expr),+ $(,)?) => {
         &[$(
@@ -28,13 +28,13 @@ macro_rules! for_each_type {
 }
 pub(crate) use for_each_type;
 
-/// A WGSL kernel. Binding 0 is its parameter block (uniform), bindings 1.. are `access` in order.
+/// A WGSL kernel. Binding 0 is its parameter block (uniform); bindings 1.. follow `access` in order.
 ///
-/// Kernels are `static`s of the operations; every one is listed in [`crate::ops::KERNELS`], and nothing outside that
-/// list is ever compiled.
+/// Operations define kernels as `static`s. Every kernel is listed in [`crate::ops::KERNELS`], and only kernels on that
+/// list are ever compiled.
 #[derive(Debug)]
 pub(crate) struct Kernel {
-    /// The stem that the shader, the operation's room and its tests share.
+    /// The file stem shared by the shader, the operation's module and its tests.
     pub stem: &'static str,
     pub source: &'static str,
     pub access: &'static [Access],
@@ -44,8 +44,8 @@ pub(crate) struct Kernel {
 impl Kernel {
     /// The index of the variant for this element type and exactly these flags.
     ///
-    /// Operations only ask for variants that they list themselves, which the shader tests check by building all of
-    /// them; a missing one is reported by name when the launch runs.
+    /// Operations only request variants that they list, and the shader tests check this by building all of them.
+    /// Running a launch with a missing variant reports it by name.
     pub(crate) fn variant(&self, dtype: DType, flags: &[&str]) -> usize {
         let found = self
             .variants
@@ -59,7 +59,7 @@ impl Kernel {
         found.unwrap_or(usize::MAX)
     }
 
-    /// The name shown in profiles and errors: stem, element type and flags.
+    /// The name in profiles and errors: stem, element type and flags.
     pub(crate) fn name(&self, variant: usize) -> String {
         match self.variants.get(variant) {
             Some(v) => {
@@ -75,7 +75,7 @@ impl Kernel {
     }
 }
 
-/// The cooperative matrices of a device, of f16 and with sums in f32: square, and as deep as they are wide.
+/// The size of a device's cooperative matrices, for `f16` with sums in `f32`: M = N = K.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Matrices {
     Eight,
@@ -90,7 +90,7 @@ impl Matrices {
         }
     }
 
-    /// Those that a variant with these flags is for.
+    /// The matrix size of a variant with these flags.
     pub(crate) fn of(flags: &[&str]) -> Matrices {
         match flags.contains(&"EIGHT") {
             true => Matrices::Eight,
@@ -98,7 +98,7 @@ impl Matrices {
         }
     }
 
-    /// Multiply-adds that take as long as one that is done for itself.
+    /// The number of multiply-adds that take as long as a single one without cooperative matrices.
     pub(crate) fn rate(self) -> u64 {
         match self {
             Matrices::Eight => 1,

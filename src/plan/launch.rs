@@ -1,9 +1,9 @@
-//! The seam between operations and the machines: what to run, as plain data.
+//! The interface between operations and devices: what to run, as plain data.
 //!
-//! An operation turns its inputs' layouts into a [`Plan`]: a [`Launch`], or a view. A GPU runs a launch's stages, the
-//! CPU runs the twin, and a
-//! recorded program can store it. A plan never holds its inputs' layouts or storage (it is kept for as long as
-//! these live, and would keep them alive); they are named by position and supplied when it runs.
+//! An operation turns its inputs' layouts into a [`Plan`]: a [`Launch`] or a view. A GPU runs a launch's dispatches,
+//! the CPU runs its CPU kernel, and a recorded program can store it. A plan refers to its inputs by position and
+//! receives them when it runs. It never holds their layouts or storage: it is cached as long as the layouts live, and
+//! would keep them alive forever.
 
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
@@ -12,7 +12,7 @@ use super::kernel::Kernel;
 use crate::Result;
 use crate::ragged::{DType, Identity, Layout, Pairs, Permutation};
 
-/// What is to be done for an operation, for operands of these layouts on one device.
+/// How to run an operation on one device, for operands with certain layouts.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub what: What,
@@ -23,24 +23,24 @@ pub(crate) struct Plan {
 #[derive(Debug)]
 pub(crate) enum What {
     Launch(Launch),
-    /// The values of input 0 from so many values on, in another layout.
+    /// The values of input 0 in another layout, after skipping the first `skipped` values.
     View {
         layout: OutputLayout,
         skipped: usize,
     },
 }
 
-/// What comes with the results and has no values on the device.
+/// Data that accompanies the results but has no values on the device.
 #[derive(Debug)]
 pub(crate) enum Attachment {
     Nothing,
-    /// In which the results are to be seen, or the extents of matrices of them.
+    /// A layout in which to view the results, or the extents of the matrices whose entries the results are.
     Layout(OutputLayout),
-    /// In which the results are.
+    /// The permutation that the results are in.
     Permutation(Permutation),
 }
 
-/// What the device has made of a launch: its own, and made on first use.
+/// Data that the device derives from a launch on first use.
 #[derive(Default)]
 pub(crate) struct Prepared(pub OnceLock<Box<dyn Any + Send + Sync>>);
 
@@ -73,9 +73,8 @@ impl Plan {
         Plan { attached, ..self }
     }
 
-    /// Names layouts with the contents of an input by its position: a batch that keeps its shapes through a loop keeps
-    /// its layout, and
-    /// a plan holds none that it was asked for.
+    /// Replaces layouts whose contents equal an input's by the input's position. A batch that keeps its shapes
+    /// throughout a loop then also keeps its layout, and the plan does not keep the layouts in its own cache key alive.
     pub(crate) fn settle(&mut self, inputs: &[&Layout]) {
         let input = |layout: &Layout| inputs.iter().position(|input| *input == layout);
         let settle = |named: &mut OutputLayout| {
@@ -109,7 +108,7 @@ impl Plan {
         }
     }
 
-    /// What it takes on the host.
+    /// The size of the plan on the host in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let of = |named: &OutputLayout| match named {
             OutputLayout::Input(_) => 0,
@@ -146,7 +145,7 @@ impl OutputLayout {
     }
 }
 
-/// A result: its layout, and the type of its values, which says how many words it takes.
+/// A result: its layout, and the type of its values, which determines how many words it takes.
 #[derive(Clone, Debug)]
 pub(crate) struct Output {
     pub layout: OutputLayout,
@@ -158,33 +157,33 @@ impl Output {
         Output { layout, dtype }
     }
 
-    /// The layout, and the words that its values take.
+    /// The layout and the number of words of its values.
     pub(crate) fn sized<'a>(&'a self, input: impl Fn(usize) -> &'a Layout) -> (&'a Layout, u64) {
         let layout = self.layout.get(input);
         (layout, self.dtype.words(layout.total()) as u64)
     }
 }
 
-/// What a stage binds.
+/// A binding of a dispatch.
 #[derive(Clone, Debug)]
 pub(crate) enum Slot {
-    /// Values of input `i`.
+    /// The values of input `i`.
     Input(usize),
-    /// Values of output `i`.
+    /// The values of output `i`.
     Output(usize),
-    /// Scratch `i` of the launch.
+    /// Scratch buffer `i` of the launch.
     Scratch(usize),
-    /// Offsets, then extents, of input `i`'s layout.
+    /// The offsets, then the extents, of input `i`'s layout.
     InputMeta(usize),
-    /// Offsets, then extents, of a layout that the plan derived.
+    /// The offsets, then the extents, of a layout that the plan derived.
     Meta(Layout),
-    /// Words that the plan made: work lists, pair lists.
+    /// A buffer that the plan made: work lists, pair lists.
     PlanBuffer(Arc<PlanBuffer>),
-    /// Words that are the same for every plan.
+    /// Data that is the same for every plan.
     Table(&'static Table),
 }
 
-/// Words that kernels need whatever the lengths, such as twiddles. Each device keeps one copy, made on first use.
+/// Constant data for kernels, independent of lengths, such as twiddles. Each device makes its copy on first use.
 #[derive(Debug)]
 pub(crate) struct Table {
     /// Unique among tables.
@@ -192,31 +191,32 @@ pub(crate) struct Table {
     pub make: fn() -> Vec<u32>,
 }
 
-/// One word of a stage's parameter block.
+/// A 32-bit parameter of a dispatch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Param {
     U32(u32),
-    /// Where input `i`'s values begin in its buffer, in 32-bit words (even for complex values), or in halves of them
-    /// for f16.
+    /// The offset of input `i`'s values in its buffer, in 32-bit words (even for complex values), or in 16-bit halves
+    /// for `f16`.
     InputBase(usize),
-    /// The `i`-th constant of the call.
+    /// Scalar `i` of the call.
     Scalar(usize),
 }
 
-/// One dispatch: a kernel variant over `groups` workgroups.
+/// A kernel launch: a kernel variant over `groups` workgroups.
 #[derive(Clone, Debug)]
 pub(crate) struct Dispatch {
     pub kernel: &'static Kernel,
     pub variant: usize,
     pub slots: Vec<Slot>,
-    /// The parameter block after its two common words (first workgroup, workgroups in all).
+    /// The parameters that follow the two common ones (first workgroup, number of workgroups).
     pub params: Vec<Param>,
     pub groups: u32,
-    /// Multiply-adds (or values touched) of the whole stage: long stages are split into submissions by it.
+    /// Multiply-adds (or values touched) of the whole dispatch. Long dispatches are split into several submissions by
+    /// cost.
     pub cost: u64,
 }
 
-/// What stages cost together; saturates.
+/// The total cost of dispatches; saturates.
 pub(crate) fn cost_of(dispatches: &[Dispatch]) -> u64 {
     dispatches
         .iter()
@@ -229,16 +229,16 @@ pub(crate) fn cost_of(dispatches: &[Dispatch]) -> u64 {
 pub(crate) struct Launch {
     pub op: &'static str,
     pub outputs: Vec<Output>,
-    /// Sizes in words of the scratch buffers.
+    /// The sizes of the scratch buffers in words.
     pub scratch: Vec<u64>,
     pub dispatches: Vec<Dispatch>,
-    /// What is asked of a device, in multiply-adds, or in values where they are only moved or added: what a work limit
-    /// is compared
-    /// with. Of a GPU those of the stages, with what is multiplied by zeros, unless its stages are counted otherwise.
+    /// The work that is compared with the device's work limit, in multiply-adds, or in values where they are only moved
+    /// or added. On a GPU it is the cost of the dispatches, including multiplications by zeros, unless the operation
+    /// counts it differently.
     pub work: u64,
-    /// Which element meets which, for operations of two operands.
+    /// How elements are paired, for operations with two operands.
     pub pairs: Option<Pairs>,
-    /// The CPU's version of the whole launch.
+    /// The CPU kernel for the whole launch.
     pub twin: CpuKernel,
 }
 
@@ -266,17 +266,17 @@ impl Launch {
     }
 }
 
-/// The CPU's version of a launch. A closure, because a twin may need what was planned: such as the method of each pair.
+/// The CPU version of a launch. A closure, since it may need planned data, such as the method for each pair.
 pub(crate) struct CpuKernel {
     run: Box<Run>,
-    /// What it holds beside the stages.
+    /// The bytes that it holds in addition to the dispatches.
     bytes: usize,
 }
 
 type Run = dyn Fn(&mut CpuArgs<'_>) -> Result<()> + Send + Sync;
 
 impl CpuKernel {
-    /// A twin that may fail when memory runs out, or one that allocates nothing that depends on its operands.
+    /// A kernel that can fail when memory runs out, or that makes no allocation that depends on its operands.
     pub(crate) fn new<R: Outcome>(
         twin: impl Fn(&mut CpuArgs<'_>) -> R + Send + Sync + 'static,
     ) -> CpuKernel {
@@ -286,7 +286,7 @@ impl CpuKernel {
         }
     }
 
-    /// The same twin, which holds so many bytes more.
+    /// The same kernel, accounting for `bytes` more bytes.
     pub(crate) fn holding(self, bytes: usize) -> CpuKernel {
         CpuKernel {
             bytes: self.bytes + bytes,
@@ -299,10 +299,10 @@ impl CpuKernel {
     }
 }
 
-/// What a twin, or a piece of one, comes to.
+/// The result of a CPU kernel, or of a part of one.
 pub(crate) trait Outcome: Send {
     fn outcome(self) -> Result<()>;
-    /// Of all pieces, from that of each.
+    /// Combines the results of all parts.
     fn of(all: Result<()>) -> Self;
 }
 
@@ -330,19 +330,19 @@ impl std::fmt::Debug for CpuKernel {
     }
 }
 
-/// One operand of a CPU twin: bytes to be read as the element type, aligned for it.
+/// An operand of a CPU kernel: bytes aligned for the element type, to be read as that type.
 pub(crate) struct CpuInput<'a> {
     pub bytes: &'a [u8],
     pub layout: &'a Layout,
 }
 
-/// One result: words to be written as the element type, the last of f16 perhaps in part.
+/// A result of a CPU kernel: words to be written as the element type. For `f16`, the last word may be half used.
 pub(crate) struct CpuOutput<'a> {
     pub words: &'a mut [u32],
     pub layout: &'a Layout,
 }
 
-/// What a CPU twin is given.
+/// The arguments of a CPU kernel.
 pub(crate) struct CpuArgs<'a> {
     pub inputs: &'a [CpuInput<'a>],
     pub outputs: &'a mut [CpuOutput<'a>],
@@ -357,14 +357,14 @@ impl<'a> CpuArgs<'a> {
         (bytemuck::cast_slice(input.bytes), input.layout)
     }
 
-    /// The pairing of a launch of two operands.
+    /// The pairs of a launch with two operands.
     pub(crate) fn pairs(&self) -> &'a Pairs {
         self.pairs
             .expect("a launch of two operands is planned with its pairs")
     }
 }
 
-/// Words made by a plan. Devices keep copies of them by their identity.
+/// Data made by a plan. Devices cache copies of it by its identity.
 pub(crate) struct PlanBuffer {
     data: Vec<u32>,
     #[cfg_attr(

@@ -1,4 +1,4 @@
-//! The intermediate form: what an operation is to run, as plain data that needs no GPU to be inspected.
+//! The intermediate form: what an operation runs, as plain data that can be inspected without a GPU.
 
 mod boxes;
 mod cache;

@@ -1,33 +1,33 @@
-//! Work lists: cutting elements of very unequal work into tiles, the longest first.
+//! Work lists: splitting elements of very different cost into tiles, most expensive first.
 
 use std::sync::Arc;
 
 use super::PlanBuffer;
 use crate::{Error, Result, host};
 
-/// Values of one workgroup of a kernel that streams through a ragged batch, finding its elements as it goes.
+/// The number of values per workgroup for a kernel that streams through a ragged batch and locates elements on the way.
 ///
-/// Finding the first element costs a tile a few microseconds of waiting whatever its size, so large tiles are better,
-/// as long as a tile's elements mostly fit the kernel's tables and there are tiles for every core of the device.
-/// A power of two from 1024 to 4096, above which nothing is gained.
+/// Locating its first element costs a tile a few microseconds of latency regardless of its size. Larger tiles are
+/// therefore better, as long as their elements mostly fit the kernel's tables and there are enough tiles for every core
+/// of the device. The result is a power of two from 1024 to 4096; larger tiles gain nothing.
 pub(crate) fn stream_tile(values: usize, elements: usize) -> usize {
     let average = values / elements.max(1);
-    // Most tiles then meet no more elements than a table of 256 takes.
+    // Most tiles then contain no more elements than fit a table of 256.
     let by_table = 224 * average;
-    // 2048 tiles: two rounds of eight for each of 128 cores.
+    // 2048 tiles: two rounds of eight tiles for each of 128 cores.
     let by_cores = values >> 11;
     let tile = by_table.min(by_cores).clamp(1 << 10, 1 << 12);
     1 << tile.ilog2()
 }
 
-/// Tiles of a fixed size of the elements of a batch, for kernels whose work per element differs.
+/// Fixed-size tiles of the elements of a batch, for kernels whose work per element varies.
 #[derive(Debug)]
 pub(crate) struct TileList {
-    /// `[element, first value inside it]` for each tile, costly elements first.
+    /// `[element, first value within it]` for each tile, tiles of expensive elements first.
     pub items: Arc<PlanBuffer>,
-    /// Where each element's tiles begin when they are numbered in element order: `n + 1` words.
+    /// The index of each element's first tile, with tiles numbered in element order: `n + 1` words.
     pub starts: Arc<PlanBuffer>,
-    /// Tiles in all.
+    /// The total number of tiles.
     pub tiles: u32,
 }
 
@@ -37,10 +37,10 @@ pub(crate) fn tiles_of(length: usize, size: usize) -> usize {
 }
 
 impl TileList {
-    /// Cuts element `i` of `lengths` into tiles of `size`; `cost(i)` is the work of one of its tiles.
+    /// Splits element `i` of `lengths` into tiles of `size` values; `cost(i)` is the work per tile.
     ///
-    /// Tiles are put in order of falling cost, to within a factor of two, so that the last workgroups to start are
-    /// short ones. The order changes when a tile runs, never what it computes.
+    /// Sorts tiles by decreasing cost, to within a factor of two, so that the last workgroups to start are short. The
+    /// order affects when a tile runs, never its result.
     pub(crate) fn new(
         op: &'static str,
         lengths: &[u32],

@@ -1,9 +1,9 @@
-//! What is asked of a device, and what it allows.
+//! Checks of an operation against the device's limits.
 
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
 
-/// Work is refused where it is more than allowed.
+/// Fails if the work exceeds the limit.
 pub(crate) fn check_work(
     op: &'static str,
     element: Option<usize>,
@@ -21,10 +21,10 @@ pub(crate) fn check_work(
     }
 }
 
-/// Whether a tensor of this layout fits a binding of so many bytes, or which element makes it too large. Any does where
-/// there is no limit.
+/// Checks that a tensor with this layout fits in a binding of `binding` bytes (`None`: no limit). The error names the
+/// first element that does not fit.
 ///
-/// Asked of results before stages are planned, whose lists may be far larger.
+/// Called for results before dispatches are planned, as their work lists may be far larger.
 pub(crate) fn check_size(
     op: &'static str,
     layout: &Layout,
@@ -36,7 +36,7 @@ pub(crate) fn check_size(
     let Some(limit) = binding.filter(|&limit| bytes > limit) else {
         return Ok(());
     };
-    // The first element that does not fit any more.
+    // The first element that does not fit.
     let fitting = limit / dtype.size() as u64;
     let ends = layout.offsets().as_slice();
     let element = ends.partition_point(|&end| u64::from(end) <= fitting);
@@ -49,13 +49,13 @@ pub(crate) fn check_size(
     })
 }
 
-/// The work of pairs, one after the other.
+/// Accumulates the work of pairs.
 pub(crate) struct WorkSum {
     op: &'static str,
     allowed: u64,
     sum: u64,
     pairs: usize,
-    /// The first pair with which it was too much.
+    /// The first pair at which the sum exceeded the limit.
     first: Option<usize>,
 }
 
@@ -70,12 +70,12 @@ impl WorkSum {
         }
     }
 
-    /// The pairs so far.
+    /// The number of pairs so far.
     pub(crate) fn pairs(&self) -> usize {
         self.pairs
     }
 
-    /// The next pair.
+    /// Adds the work of the next pair.
     pub(crate) fn add(&mut self, work: u64) {
         self.sum = self.sum.saturating_add(work);
         if self.sum > self.allowed && self.first.is_none() {
@@ -84,7 +84,7 @@ impl WorkSum {
         self.pairs += 1;
     }
 
-    /// The work of all pairs, if it is allowed.
+    /// The total work of all pairs, or an error if it exceeds the limit.
     pub(crate) fn total(self) -> Result<u64> {
         check_work(self.op, self.first, self.sum, self.allowed)?;
         Ok(self.sum)

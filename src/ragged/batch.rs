@@ -1,4 +1,4 @@
-//! A batch with its values, on the host.
+//! Batches with their values, on the host.
 
 use core::ops::{Index, IndexMut};
 
@@ -12,10 +12,10 @@ use crate::host;
 
 const OP: &str = "ragged";
 
-/// A batch of elements of one rank whose shapes differ, with its values packed end to end in host memory.
+/// A batch of elements of one rank and different shapes, with its values packed end to end in host memory.
 ///
-/// Elements of rank 1 are called rows here. A row is borrowed as a slice; an element of higher rank is a slice too, of
-/// its values in row-major order, and [`shape`](Self::shape) says how to read it. `T` is any `Copy` type.
+/// Elements of rank 1 are called rows. Every element is borrowed as a slice of its values; for rank 2 and above they
+/// are in row-major order, and [`shape`](Self::shape) gives the extents. `T` is any `Copy` type.
 ///
 /// ```
 /// use vsla::Ragged;
@@ -36,8 +36,8 @@ const OP: &str = "ragged";
 /// ```
 ///
 /// # Printing
-/// `Display` writes a summary line and the values, as their `Debug` writes them and complex ones as `1.0-2.0i`. A
-/// precision applies to every value (`{:.3}`); long batches, rows and axes show their ends only, and all of it with
+/// `Display` writes a summary line and then the values, using their `Debug` format; complex values print as `1.0-2.0i`.
+/// A precision (`{:.3}`) applies to every value. Long batches, rows and axes show only their ends, unless printed with
 /// `{:#}`. `Debug` writes the same.
 #[derive(Clone, PartialEq)]
 pub struct Ragged<T> {
@@ -46,11 +46,11 @@ pub struct Ragged<T> {
 }
 
 impl<T: Copy> Ragged<T> {
-    /// A batch of rows, copied end to end. One pass.
+    /// A batch of these rows, copied end to end in one pass.
     ///
     /// # Errors
-    /// [`Error::SizeOverflow`] names the row with which the total passes 2³² − 1; [`Error::OutOfMemory`] when the rows are more than
-    /// [the host's memory](crate::device::set_host_memory_limit) has room for.
+    /// [`Error::SizeOverflow`] names the row at which the total exceeds 2³² − 1; [`Error::OutOfMemory`] when the rows
+    /// do not fit in [the host's memory](crate::device::set_host_memory_limit).
     pub fn from_rows(rows: impl IntoIterator<Item: AsRef<[T]>>) -> Result<Self> {
         let rows = rows.into_iter();
         let promised = rows.size_hint().0;
@@ -71,7 +71,7 @@ impl<T: Copy> Ragged<T> {
         Ok(Ragged { layout, values })
     }
 
-    /// Packed values, cut into rows of these lengths. The values are not copied.
+    /// Packed values, split into rows of these lengths. The values are not copied.
     ///
     /// # Errors
     /// As [`Offsets::from_lengths`]; [`Error::ValueCount`] when the lengths do not add up to the number of values.
@@ -79,7 +79,7 @@ impl<T: Copy> Ragged<T> {
         Ragged::from_parts(Layout::from_lengths(lengths)?, values)
     }
 
-    /// Packed values, cut into rows at these offsets. The values are not copied.
+    /// Packed values, split into rows at these offsets. The values are not copied.
     ///
     /// # Errors
     /// As [`Offsets::new`]; [`Error::ValueCount`] when the last offset is not the number of values.
@@ -87,7 +87,7 @@ impl<T: Copy> Ragged<T> {
         Ragged::from_parts(Layout::from_offsets(Offsets::new(offsets)?), values)
     }
 
-    /// Packed values, cut into elements of these shapes, each in row-major order. The values are not copied.
+    /// Packed values, split into elements of these shapes, each in row-major order. The values are not copied.
     ///
     /// # Errors
     /// As [`Layout::from_shapes`]; [`Error::ValueCount`] when the sizes do not add up to the number of values.
@@ -116,11 +116,10 @@ impl<T: Copy> Ragged<T> {
         Ragged::from_parts(Layout::from_shapes(rank, shapes)?, values)
     }
 
-    /// Packed values with a layout. Copies nothing; batches made from clones of one layout share what is planned from
-    /// it.
+    /// Packed values with a layout. Copies nothing; batches made from clones of one layout share the plans made for it.
     ///
     /// # Errors
-    /// [`Error::ValueCount`] when the layout is of another number of values.
+    /// [`Error::ValueCount`] when the layout has a different number of values.
     pub fn from_parts(layout: Layout, values: Vec<T>) -> Result<Self> {
         if values.len() != layout.total() {
             return Err(Error::ValueCount {
@@ -133,11 +132,11 @@ impl<T: Copy> Ragged<T> {
         Ok(Ragged { layout, values })
     }
 
-    /// The first `lengths[i]` values of each row of a padded array of `width` columns. Copies the values that count.
+    /// The first `lengths[i]` values of each row of a padded array of `width` columns. Copies only those values.
     ///
     /// # Errors
-    /// [`Error::ValueCount`] when the array has not one row of `width` values for every length, and with the first row
-    /// whose length exceeds the width; [`Error::SizeOverflow`] as [`Offsets::from_lengths`].
+    /// [`Error::ValueCount`] when the array does not have `width` values per length, or for the first row whose length
+    /// exceeds the width; [`Error::SizeOverflow`] as [`Offsets::from_lengths`].
     ///
     /// ```
     /// use vsla::Ragged;
@@ -169,11 +168,10 @@ impl<T: Copy> Ragged<T> {
         Ok(Ragged { layout, values })
     }
 
-    /// A batch of one value everywhere.
+    /// A batch with every value equal to `value`.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] when the values are more than [the host's memory](crate::device::set_host_memory_limit) has room
-    /// for.
+    /// [`Error::OutOfMemory`] when the values do not fit in [the host's memory](crate::device::set_host_memory_limit).
     pub fn full(layout: &Layout, value: T) -> Result<Self> {
         Ok(Ragged {
             layout: layout.clone(),
@@ -181,7 +179,7 @@ impl<T: Copy> Ragged<T> {
         })
     }
 
-    /// A batch of default values, which are zeros for numbers.
+    /// A batch of default values: zeros, for numbers.
     ///
     /// # Errors
     /// As [`full`](Self::full).
@@ -192,11 +190,12 @@ impl<T: Copy> Ragged<T> {
         Ragged::full(layout, T::default())
     }
 
-    /// A batch whose values are computed: `value(element, index)`, with the index counted from the start of the element
-    /// in row-major order. Called once a value, in order.
+    /// A batch with computed values: `value(element, index)`.
+    ///
+    /// `index` counts from the start of the element in row-major order. Calls `value` once per value, in order.
     ///
     /// # Errors
-    /// As [`full`](Self::full), before the first call.
+    /// As [`full`](Self::full), checked before the first call.
     ///
     /// ```
     /// use vsla::{Layout, Ragged};
@@ -217,7 +216,7 @@ impl<T: Copy> Ragged<T> {
         })
     }
 
-    /// The shapes, shared.
+    /// The shapes, in their shared layout.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -227,12 +226,12 @@ impl<T: Copy> Ragged<T> {
         &self.values
     }
 
-    /// All values, end to end, to be written.
+    /// All values, end to end, mutable.
     pub fn values_mut(&mut self) -> &mut [T] {
         &mut self.values
     }
 
-    /// The number of elements (not of values: that is `values().len()`).
+    /// The number of elements. (The number of values is `values().len()`.)
     pub fn len(&self) -> usize {
         self.layout.len()
     }
@@ -245,12 +244,12 @@ impl<T: Copy> Ragged<T> {
     /// The values of element `i`, in row-major order. `batch[i]` is the same.
     ///
     /// # Panics
-    /// When there is no element `i`, as indexing a slice does; [`get`](Self::get) does not.
+    /// When there is no element `i`. [`get`](Self::get) returns `None` instead.
     pub fn row(&self, i: usize) -> &[T] {
         &self.values[self.layout.offsets().range(i)]
     }
 
-    /// The values of element `i`, in row-major order, if there is one.
+    /// The values of element `i`, in row-major order, or `None` if there is no such element.
     pub fn get(&self, i: usize) -> Option<&[T]> {
         (i < self.len()).then(|| self.row(i))
     }
@@ -258,7 +257,7 @@ impl<T: Copy> Ragged<T> {
     /// The shape of element `i`.
     ///
     /// # Panics
-    /// When there is no element `i`, as indexing a slice does.
+    /// When there is no element `i`.
     pub fn shape(&self, i: usize) -> Shape {
         self.layout.shape(i)
     }
@@ -271,22 +270,22 @@ impl<T: Copy> Ragged<T> {
         }
     }
 
-    /// The values of each element in a vector of its own. Copies, and allocates once an element.
+    /// The values of each element as a separate vector. Copies, with one allocation per element.
     ///
     /// # Panics
-    /// When there is no memory for that.
+    /// When memory runs out.
     pub fn to_vecs(&self) -> Vec<Vec<T>> {
         let rows = self.iter().map(|row| host::copied("to_vecs", row));
         or_panic(host::try_collect("to_vecs", rows))
     }
 
-    /// The batch as a dense array: every element at the origin of the box that all of them fit in
-    /// ([`Layout::ambient_extents`]), and `fill` around it. Rows become a matrix as wide as the longest.
+    /// The batch as a dense array, with every element at the origin of its box and `fill` in the rest of the box.
     ///
-    /// Allocates [`Layout::padded_total`] values, which may be very many more than the batch has.
+    /// All boxes have the extents of [`Layout::ambient_extents`], so rows become a matrix as wide as the longest row.
+    /// Allocates [`Layout::padded_total`] values, which may be far more than the batch has.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] when that is more than [the host's memory](crate::device::set_host_memory_limit) has room for.
+    /// [`Error::OutOfMemory`] when they do not fit in [the host's memory](crate::device::set_host_memory_limit).
     ///
     /// ```
     /// use vsla::{Ragged, Shape};
@@ -305,7 +304,7 @@ impl<T: Copy> Ragged<T> {
         if self.values.is_empty() {
             return Ok(padded);
         }
-        // There are values, so no ambient extent is 0, and their product times the length is `total`.
+        // There are values, so no ambient extent is 0, and `total` is the product of the extents times the length.
         let ambient = self.layout.ambient_extents();
         let elements = padded.chunks_exact_mut(total / self.len());
         for (element, (target, values)) in elements.zip(self).enumerate() {
@@ -316,16 +315,17 @@ impl<T: Copy> Ragged<T> {
         Ok(padded)
     }
 
-    /// The share of [`to_padded`](Self::to_padded) that would be padding, as [`Layout::padding_waste`].
+    /// The fraction of [`to_padded`](Self::to_padded) that would be padding; see [`Layout::padding_waste`].
     pub fn padding_waste(&self) -> f64 {
         self.layout.padding_waste()
     }
 
-    /// The batch with every value converted. The layout is shared. [`f16_from_f64`](crate::scalar::f16_from_f64) makes `f16` of
-    /// `f64`, rounded once.
+    /// The batch with every value converted. The layout is shared.
+    ///
+    /// To convert `f64` to `f16` with a single rounding, use [`f16_from_f64`](crate::scalar::f16_from_f64).
     ///
     /// # Panics
-    /// When there is no memory for the values.
+    /// When memory runs out.
     ///
     /// ```
     /// use vsla::Ragged;
@@ -351,7 +351,7 @@ impl<T: Copy> Ragged<T> {
 }
 
 impl Ragged<f32> {
-    /// Values that are uniform in [−1, 1), the same for the same seed on every machine and with any number of threads.
+    /// Uniform values in [−1, 1), identical for equal seeds on every machine and with any number of threads.
     ///
     /// With zᵢ the i-th output of SplitMix64 started at `seed`, value i of the batch is ⌊zᵢ / 2⁴⁰⌋ / 2²³ − 1. Not for
     /// cryptography. Large batches are filled in parallel.
@@ -370,7 +370,7 @@ impl Ragged<f32> {
     /// # Ok::<(), vsla::Error>(())
     /// ```
     pub fn random(layout: &Layout, seed: u64) -> Result<Self> {
-        /// Values a thread should have to do, to be worth waking.
+        /// The fewest values per thread that make waking it worthwhile.
         const CHUNK: usize = 1 << 15;
 
         let total = layout.total();
@@ -392,8 +392,8 @@ impl Ragged<f32> {
     }
 }
 
-/// What a function that copies a batch and returns no [`Result`] does when memory runs out: a panic can be caught,
-/// other than the abort of an allocator.
+/// Unwraps the result of a copy for functions that return no [`Result`]. Running out of memory then panics, which can
+/// be caught, unlike the allocator's abort.
 fn or_panic<T>(made: Result<T>) -> T {
     match made {
         Ok(made) => made,
@@ -401,7 +401,7 @@ fn or_panic<T>(made: Result<T>) -> T {
     }
 }
 
-/// Output `index` of SplitMix64, whose state is a counter: any output can be had without those before it.
+/// Output `index` of SplitMix64. Its state is a counter, so any output can be computed without the previous ones.
 pub(super) fn splitmix64(seed: u64, index: u64) -> u64 {
     const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut z = seed.wrapping_add(STEP.wrapping_mul(index.wrapping_add(1)));
@@ -410,7 +410,7 @@ pub(super) fn splitmix64(seed: u64, index: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Copies a row-major array that is not empty to the origin of a larger one, a last axis at a time.
+/// Copies a non-empty row-major array to the origin of a larger one, one run along the last axis at a time.
 fn place<T: Copy>(values: &[T], extents: &[u32], target: &mut [T], ambient: &[u32]) {
     let last = extents.len() - 1;
     let mut index = [0_u32; MAX_RANK];

@@ -9,10 +9,10 @@ use crate::host;
 
 const OP: &str = "bsr";
 
-/// Block-sparse matrices of one [`Topology`] with their values: block compressed sparse rows.
+/// Block-sparse matrices with the same [`Topology`], with their values, in block compressed sparse row (BSR) format.
 ///
-/// A batch of one or several matrices, a *set* of values for each. A set holds the blocks in row order, each row-major.
-/// What a block holds beyond the edge of the matrix counts for nothing.
+/// A batch of one or more matrices, each with its own *set* of values. A set holds the blocks in row order, each block
+/// row-major. Block values beyond the edge of the matrix are ignored.
 ///
 /// ```
 /// use vsla::Bsr;
@@ -32,7 +32,7 @@ pub struct Bsr<T> {
 }
 
 impl<T: Copy> Bsr<T> {
-    /// One matrix, with these values of its blocks. Copies nothing.
+    /// One matrix with these block values. Copies nothing.
     ///
     /// ```
     /// use vsla::{Bsr, Topology};
@@ -45,12 +45,12 @@ impl<T: Copy> Bsr<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::ValueCount`] when they are not as many as the blocks have.
+    /// [`Error::ValueCount`] when the number of values is not the topology's blocks times the block size.
     pub fn new(topology: &Topology, values: Vec<T>) -> Result<Bsr<T>> {
         Bsr::from_sets(topology, 1, values)
     }
 
-    /// Several matrices, with the values of one after those of the other. Copies nothing.
+    /// Several matrices, whose sets of values follow each other. Copies nothing.
     ///
     /// ```
     /// use vsla::{Bsr, Topology};
@@ -62,8 +62,8 @@ impl<T: Copy> Bsr<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::ValueCount`] when they are not as many as the blocks of so many matrices have;
-    /// [`Error::SizeOverflow`] where these are more than 2³² − 1.
+    /// [`Error::ValueCount`] when the number of values does not match the blocks of `sets` matrices;
+    /// [`Error::SizeOverflow`] when that number exceeds 2³² − 1.
     pub fn from_sets(topology: &Topology, sets: usize, values: Vec<T>) -> Result<Bsr<T>> {
         let layout = topology
             .values_layout(sets)
@@ -82,7 +82,9 @@ impl<T: Copy> Bsr<T> {
         })
     }
 
-    /// The blocks of a dense row-major matrix that a topology names. What they have beyond its edge is `T::default()`.
+    /// The blocks of a dense row-major matrix that the topology lists.
+    ///
+    /// Block values beyond the matrix's edge are `T::default()`.
     ///
     /// ```
     /// use vsla::{Bsr, Topology};
@@ -94,7 +96,7 @@ impl<T: Copy> Bsr<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::ValueCount`] when the matrix has another number of values than the topology's shape.
+    /// [`Error::ValueCount`] when the number of values does not match the topology's shape.
     pub fn sample(topology: &Topology, dense: &[T]) -> Result<Bsr<T>>
     where
         T: Default,
@@ -114,9 +116,10 @@ impl<T: Copy> Bsr<T> {
         Bsr::new(topology, values)
     }
 
-    /// The blocks of a dense row-major matrix that have a value above `tolerance`, in absolute value; a NaN is above
-    /// all. Blocks are kept whole, with the smaller values that they have; a negative tolerance keeps all, and so does
-    /// NaN.
+    /// The blocks of a dense row-major matrix that hold a value above `tolerance` in absolute value.
+    ///
+    /// A NaN value exceeds every tolerance. Blocks are stored whole, including their values below the tolerance. A
+    /// negative or NaN tolerance stores every block.
     ///
     /// ```
     /// use vsla::Bsr;
@@ -130,7 +133,8 @@ impl<T: Copy> Bsr<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::ValueCount`] when `dense` has another number of values than the shape; those of [`Topology::new`].
+    /// [`Error::ValueCount`] when the number of values in `dense` does not match the shape; the errors of
+    /// [`Topology::new`].
     pub fn from_dense(
         shape: [usize; 2],
         block: [usize; 2],
@@ -147,11 +151,14 @@ impl<T: Copy> Bsr<T> {
         Bsr::sample(&Topology::of_sorted(shape, block, &places)?, dense)
     }
 
-    /// One matrix of blocks in any order: their places in the grid, (row, column), and their values one after the
-    /// other. Blocks of one place are added up, in the order in which they come.
+    /// One matrix from blocks in any order.
+    ///
+    /// `blocks` are positions in the grid, (row, column), and `values` are the blocks' values, one block after the
+    /// other. Blocks at the same position are added up, in the given order.
     ///
     /// # Errors
-    /// [`Error::ValueCount`] when the values are not as many as the blocks have; those of [`Topology::from_unsorted`].
+    /// [`Error::ValueCount`] when the number of values does not match the blocks; the errors of
+    /// [`Topology::from_unsorted`].
     ///
     /// ```
     /// use vsla::Bsr;
@@ -187,7 +194,7 @@ impl<T: Copy> Bsr<T> {
         let mut sums = host::filled(OP, T::default(), topology.set())?;
         let mut met = host::filled(OP, false, stored.len())?;
         for (place, values) in blocks.iter().zip(values.chunks_exact(size)) {
-            // Every place is in the topology that was made of them.
+            // Cannot fail: the topology was built from these positions.
             let Ok(at) = stored.binary_search(place) else {
                 continue;
             };
@@ -203,7 +210,7 @@ impl<T: Copy> Bsr<T> {
         Bsr::new(&topology, sums)
     }
 
-    /// Where the blocks are.
+    /// The positions of the blocks.
     pub fn topology(&self) -> &Topology {
         &self.topology
     }
@@ -213,7 +220,7 @@ impl<T: Copy> Bsr<T> {
         self.values.len()
     }
 
-    /// Whether there is no matrix.
+    /// Whether there are no matrices.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -221,17 +228,17 @@ impl<T: Copy> Bsr<T> {
     /// The values of matrix `i`: block after block, each row-major.
     ///
     /// # Panics
-    /// When there is no matrix `i`, as indexing a slice does.
+    /// When there is no matrix `i`.
     pub fn set(&self, i: usize) -> &[T] {
         self.values.row(i)
     }
 
-    /// The values of all matrices, an element of shape (blocks, block rows, block columns) for each.
+    /// The values of all matrices: one element of shape (blocks, block rows, block columns) per matrix.
     pub fn values(&self) -> &Ragged<T> {
         &self.values
     }
 
-    /// Every matrix in full, with `T::default()` where no block is.
+    /// Every matrix as a dense array, with `T::default()` outside the blocks.
     ///
     /// ```
     /// use vsla::{Bsr, Topology};
@@ -243,8 +250,8 @@ impl<T: Copy> Bsr<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::SizeOverflow`] where that is more than 2³² − 1 values, [`Error::OutOfMemory`] where it is more than
-    /// [the host's memory](crate::device::set_host_memory_limit) has room for.
+    /// [`Error::SizeOverflow`] when the dense matrices have more than 2³² − 1 values; [`Error::OutOfMemory`] when they
+    /// do not fit in [the host's memory](crate::device::set_host_memory_limit).
     pub fn to_dense(&self) -> Result<Ragged<T>>
     where
         T: Default,
@@ -274,7 +281,7 @@ impl<T: Copy> Bsr<T> {
     }
 }
 
-/// The topology's drawing; several matrices are counted in front of it.
+/// Writes the topology's drawing, preceded by the number of matrices if it is not 1.
 impl<T: Copy> Display for Bsr<T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.len() {

@@ -1,23 +1,22 @@
-//! What was worked out from a value for any device, kept beside it.
+//! A cache of device-independent data derived from a value, stored next to the value.
 
 use core::any::{Any, TypeId};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::Result;
 
-/// Values of a type and numbers that they were made for. Enough of both for the ways in which kernels read one
-/// topology.
+/// The number of cached entries. Enough for every form in which kernels read one topology.
 const CAPACITY: usize = 16;
 
 type Key = (TypeId, [u32; 2]);
 
-/// A few values of any type, by type and numbers. The oldest goes first.
+/// A small cache of values of any type, keyed by type and two numbers. When full, it evicts the oldest entry.
 #[derive(Default)]
 pub(super) struct Derived(Mutex<Vec<(Key, Arc<dyn Any + Send + Sync>)>>);
 
 impl Derived {
-    /// The value of these numbers, made now if it is not there; without the lock. Of two that are made at once the
-    /// first stays.
+    /// The cached value for `numbers`, made now if it is missing. `make` runs without the lock; if two threads make the
+    /// same value, the first one stored wins.
     pub(super) fn get_or_make<V: Any + Send + Sync>(
         &self,
         numbers: [u32; 2],
@@ -34,7 +33,7 @@ impl Derived {
         }
         let oldest = (all.len() == CAPACITY).then(|| all.remove(0));
         all.push((key, made.clone()));
-        // Devices hear of it: not under this lock.
+        // Dropping the evicted value notifies devices, which must not happen under this lock.
         drop(all);
         drop(oldest);
         Ok(made)

@@ -1,4 +1,4 @@
-//! Printing: a summary line, and nested lists that stay readable however large the batch is.
+//! Printing: a summary line, then nested lists that stay readable for batches of any size.
 
 use core::any::{Any, type_name};
 use core::fmt::{self, Debug, Display, Formatter};
@@ -8,13 +8,13 @@ use num_complex::{Complex, Complex32, Complex64};
 use super::{Layout, Ragged};
 use crate::error::Count;
 
-/// Lists of more items than this are shortened: elements of a batch, entries along an axis.
+/// Longer lists are shortened; applies to the elements of a batch and the entries along an axis.
 const MAX_ITEMS: usize = 8;
 
-/// Items that a shortened list shows at each end.
+/// The number of items that a shortened list shows at each end.
 const END_ITEMS: usize = 3;
 
-/// `5 rows, 628 values, lengths 7..=456`, or `3 elements of rank 2, 24 values, extents (1..=3, 2..=4)`.
+/// Writes `5 rows, 628 values, lengths 7..=456`, or `3 elements of rank 2, 24 values, extents (1..=3, 2..=4)`.
 impl Display for Layout {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let values = Count(self.total(), "value");
@@ -42,7 +42,7 @@ impl Display for Layout {
     }
 }
 
-/// The summary, and the length or shape of each element, shortened as values are.
+/// Writes the summary and the length or shape of each element, shortened like a list of values.
 impl Debug for Layout {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "Layout({self}: ")?;
@@ -71,7 +71,7 @@ impl<T: Copy + Debug + 'static> Debug for Ragged<T> {
     }
 }
 
-/// An array inside `depth` brackets.
+/// Writes an array nested in `depth` brackets.
 fn array<T: Debug + 'static>(
     f: &mut Formatter<'_>,
     extents: &[u32],
@@ -79,7 +79,7 @@ fn array<T: Debug + 'static>(
     depth: usize,
 ) -> fmt::Result {
     let [extent, inner @ ..] = extents else {
-        // No axes are left: this is a value, which sees the caller's width and precision.
+        // No axes are left, so this is a single value, formatted with the caller's width and precision.
         return values.iter().try_for_each(|value| number(f, value));
     };
     let extent = *extent as usize;
@@ -89,7 +89,7 @@ fn array<T: Debug + 'static>(
     })
 }
 
-/// What `Debug` writes, but `1.0-2.0i` for a complex number.
+/// Writes a value as `Debug` does, except that complex numbers become `1.0-2.0i`.
 fn number<T: Debug + 'static>(f: &mut Formatter<'_>, value: &T) -> fmt::Result {
     let any: &dyn Any = value;
     if let Some(z) = any.downcast_ref::<Complex32>() {
@@ -108,9 +108,9 @@ fn complex<F: Debug>(f: &mut Formatter<'_>, z: &Complex<F>) -> fmt::Result {
     }
 }
 
-/// `[first, second, ..., last]`, with items that are lists of `inner` levels themselves on lines of their own.
+/// Writes `[first, second, ..., last]`. Items that are themselves lists of `inner` levels go on separate lines.
 ///
-/// `item` is a trait object because it calls this function again.
+/// `item` is a trait object because it calls this function recursively.
 fn list(
     f: &mut Formatter<'_>,
     len: usize,
@@ -120,7 +120,7 @@ fn list(
 ) -> fmt::Result {
     let separate = |f: &mut Formatter<'_>| match inner {
         0 => f.write_str(", "),
-        // A blank line keeps the arrays of a list apart.
+        // Separates arrays within a list by a blank line.
         _ => write!(
             f,
             ",{}{:indent$}",

@@ -1,11 +1,11 @@
-//! The types of values that a device stores and computes with.
+//! The value types that a device can store and compute with.
 
 use core::fmt;
 
 use half::f16;
 use num_complex::Complex32;
 
-/// The type of a batch's values, as a value.
+/// The type of a batch's values, as a runtime value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum DType {
@@ -15,9 +15,9 @@ pub enum DType {
     I32,
     /// 32-bit unsigned integers; arithmetic wraps.
     U32,
-    /// Complex numbers: two `f32`, the real part and then the imaginary one.
+    /// Complex numbers: two `f32`, the real part followed by the imaginary part.
     C32,
-    /// 16-bit floating point (IEEE 754 binary16), for storage: what is computed is computed in `f32`.
+    /// 16-bit floating point (IEEE 754 binary16). A storage type: computation is in `f32`.
     F16,
 }
 
@@ -33,7 +33,7 @@ impl DType {
         }
     }
 
-    /// Bytes a value takes.
+    /// The size of a value in bytes.
     pub const fn size(self) -> usize {
         match self {
             DType::F16 => 2,
@@ -42,12 +42,12 @@ impl DType {
         }
     }
 
-    /// 32-bit words that so many values take, the last one perhaps in part: what buffers are counted in.
+    /// The number of 32-bit words that `values` values take, rounded up. Buffer sizes are counted in words.
     pub(crate) const fn words(self, values: usize) -> usize {
         (values * self.size()).div_ceil(4)
     }
 
-    /// Bytes of what places in a buffer are counted in: a 32-bit word, or a 16-bit half of one.
+    /// The size in bytes of the unit of buffer offsets: a 32-bit word, or a 16-bit half for `f16`.
     pub(crate) const fn unit(self) -> usize {
         match self {
             DType::F16 => 2,
@@ -62,11 +62,11 @@ impl fmt::Display for DType {
     }
 }
 
-/// The nearest `f16`, and of two that are equally near the one whose last bit is 0: rounded once.
+/// Converts to the nearest `f16`, rounding once, with ties to even.
 ///
-/// What is nearer to 65,504 than 65,520 is gives that, and all beyond becomes infinite; up to 2⁻²⁵ it is 0, and between
-/// a multiple of 2⁻²⁴. Signs stay, and NaN stays NaN. (`f16::from_f64` rounds twice, or drops bits, and makes 2048 of
-/// 2049.0000001.)
+/// Magnitudes from 65,504 to below 65,520 become 65,504; from 65,520 on they become infinite. Magnitudes up to 2⁻²⁵
+/// become 0; other subnormal results are multiples of 2⁻²⁴. Signs are preserved, and NaN stays NaN. (`f16::from_f64`
+/// rounds twice, or drops bits, and turns 2049.0000001 into 2048.)
 ///
 /// ```
 /// use vsla::{Ragged, f16, scalar::f16_from_f64};
@@ -83,8 +83,8 @@ pub fn f16_from_f64(value: f64) -> f16 {
     if apart == value || value.is_nan() {
         return f16::from_f32(near);
     }
-    // Towards zero, with the last bit for all that is left out: a second rounding, to fewer bits, then sees on which
-    // side it is.
+    // Round to odd: truncate towards zero and set the last bit to stand for the discarded bits, so that the second
+    // rounding, to fewer bits, knows on which side of a tie the value lies.
     let cut = near.to_bits() - u32::from(apart.abs() > value.abs());
     f16::from_f32(f32::from_bits(cut | 1))
 }
@@ -101,8 +101,8 @@ mod sealed {
 
 /// A type of values that a device can hold: `f32`, `i32`, `u32`, [`f16`](struct@f16) or [`Complex32`]. Sealed.
 ///
-/// Host containers take any `Copy` type ([`Ragged<f64>`](crate::Ragged), for one); only what goes to a device is bound
-/// to this trait.
+/// Host containers take any `Copy` type, such as [`Ragged<f64>`](crate::Ragged); only values sent to a device need this
+/// trait.
 pub trait Scalar:
     sealed::Sealed + bytemuck::Pod + Default + PartialEq + fmt::Debug + fmt::Display + Send + Sync
 {
@@ -130,8 +130,10 @@ impl Scalar for f16 {
     const DTYPE: DType = DType::F16;
 }
 
-/// A type of real numbers: `f32`, `i32` or `u32`. Arithmetic, reductions and convolutions are defined on these; complex
-/// values are for transforms, and `f16` is for storage and matrix products.
+/// A type of real numbers: `f32`, `i32` or `u32`.
+///
+/// Arithmetic, reductions and convolutions are defined on these types. Complex values are for transforms; `f16` is for
+/// storage and matrix products.
 pub trait Real: Factor {}
 
 impl Real for f32 {}
@@ -140,8 +142,7 @@ impl Real for i32 {}
 
 impl Real for u32 {}
 
-/// A type of the values of matrices that are multiplied, and of numbers that are compared: `f32`, `i32`, `u32` or
-/// [`f16`](struct@f16).
+/// A type that can be multiplied in matrix products and compared: `f32`, `i32`, `u32` or [`f16`](struct@f16).
 pub trait Factor: Scalar + PartialOrd {}
 
 impl Factor for f32 {}
@@ -152,8 +153,9 @@ impl Factor for u32 {}
 
 impl Factor for f16 {}
 
-/// A type of floating-point numbers, of which there are functions such as [`exp`](crate::Tensor::exp), and products
-/// with scale and bias: `f32` or [`f16`](struct@f16).
+/// A floating-point type: `f32` or [`f16`](struct@f16).
+///
+/// Functions such as [`exp`](crate::Tensor::exp) and matrix products with scale and bias are defined on these types.
 pub trait Float: Factor {}
 
 impl Float for f32 {}

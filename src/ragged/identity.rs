@@ -1,4 +1,4 @@
-//! Numbers for values that others keep something of, and word to these when a value is gone.
+//! Process-wide unique ids for values that caches refer to, and notification of these caches when a value is dropped.
 
 use core::hash::{BuildHasher, Hash};
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -7,13 +7,14 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
 use hashbrown::DefaultHashBuilder;
 
-/// What keeps something of values by their numbers, such as a device that has copies of them.
+/// Holds data about values by their ids, such as a device that has copies of them.
 pub(crate) trait Keeper: Send + Sync {
-    /// The value of this number is gone, and the number never comes back. Called without locks of this module.
+    /// Called after the value with this id is dropped; ids are never reused. Called without holding locks of this
+    /// module.
     fn forget(&self, id: u64);
 }
 
-/// A number that no other value of this process has.
+/// An id that no other value in this process has.
 pub(crate) struct Identity {
     id: u64,
     keepers: Mutex<Vec<Weak<dyn Keeper>>>,
@@ -32,7 +33,7 @@ impl Identity {
         self.id
     }
 
-    /// Tells `keeper` when the value is gone.
+    /// Notifies `keeper` when the value is dropped.
     pub(crate) fn kept_by(&self, keeper: &Arc<dyn Keeper>) {
         let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |known: &Weak<dyn Keeper>| {
@@ -48,7 +49,7 @@ impl Identity {
 type Gone = Vec<(Vec<Weak<dyn Keeper>>, u64)>;
 
 thread_local! {
-    /// Values whose keepers are still to be told; none while nobody is.
+    /// Dropped values whose keepers are yet to be notified; `None` unless this thread is notifying keepers.
     static GONE: RefCell<Option<Gone>> = const { RefCell::new(None) };
 }
 
@@ -61,7 +62,8 @@ impl Drop for Identity {
         if keepers.is_empty() {
             return;
         }
-        // What a keeper drops may be the last of another value, and so on: one after the other, however many there are.
+        // A keeper may drop the last reference to another value, whose keepers may do the same. Queue these values
+        // instead of recursing, so that long chains do not overflow the stack.
         let mut own = Some((std::mem::take(keepers), self.id));
         let begun = GONE.try_with(|gone| match &mut *gone.borrow_mut() {
             Some(gone) => {
@@ -88,12 +90,12 @@ impl Drop for Identity {
     }
 }
 
-/// The hash that contents are compared by first. Its seed is the process's.
+/// The hash used to find candidates before contents are compared. Its seed is random per process.
 pub(crate) fn hash_of(contents: impl Hash) -> u64 {
     hasher().hash_one(contents)
 }
 
-/// What makes hashers.
+/// The process-wide hasher builder.
 pub(crate) fn hasher() -> &'static DefaultHashBuilder {
     static BUILDER: LazyLock<DefaultHashBuilder> = LazyLock::new(DefaultHashBuilder::default);
     &BUILDER
@@ -103,7 +105,7 @@ pub(crate) fn hasher() -> &'static DefaultHashBuilder {
 mod tests {
     use super::*;
 
-    /// Keeps a value of its own for each that it is told of.
+    /// Holds one more value for every value that it is notified about.
     #[derive(Default)]
     struct Chain(Mutex<Vec<(u64, Identity)>>);
 
@@ -129,7 +131,7 @@ mod tests {
             next.kept_by(&keeper);
             let id = next.id();
             let mut all = chain.0.lock().unwrap();
-            // The newest first, which is found at once.
+            // Insert at the front, where the search finds it immediately.
             all.insert(0, (of, next));
             if all.len() > 200 {
                 break;

@@ -1,4 +1,4 @@
-//! Lists of indices: which rows of an element an operation takes, or writes to.
+//! Lists of indices: the rows of an element that an operation reads or writes.
 
 use core::fmt;
 use core::hash::{Hash, Hasher};
@@ -10,11 +10,11 @@ use super::identity::hash_of;
 use super::{Layout, Ragged};
 use crate::error::{Count, Error, Result};
 
-/// Lists of indices along the first axis of elements, a list an element: for [`gather`](crate::Tensor::gather),
+/// Lists of indices along the first axis, one list per element, for [`gather`](crate::Tensor::gather),
 /// [`scatter_add`](crate::Tensor::scatter_add) and [`scatter_set`](crate::Tensor::scatter_set).
 ///
-/// Made once, of a batch of rows that it takes over. The same indices are planned and uploaded once; equal ones that
-/// were made apart are planned once, too. Cloning shares.
+/// Takes ownership of a batch of rows. Each `Indices` is planned and uploaded once; separately built equal indices
+/// share the plan, too. Cloning shares.
 ///
 /// ```
 /// use vsla::{Indices, Ragged};
@@ -34,7 +34,7 @@ struct Inner {
 }
 
 impl Indices {
-    /// The lists that are the rows of a batch. Copies the indices no more than the offsets.
+    /// Uses the rows of a batch as lists. Copies neither the indices nor the offsets.
     ///
     /// # Errors
     /// [`Error::Rank`] unless the rank is 1.
@@ -61,7 +61,7 @@ impl Indices {
         self.0.lists.len()
     }
 
-    /// Whether there are no lists. Lists without indices are lists.
+    /// Whether there are no lists. A batch of empty lists is not empty.
     pub fn is_empty(&self) -> bool {
         self.0.lists.is_empty()
     }
@@ -69,7 +69,7 @@ impl Indices {
     /// List `i`.
     ///
     /// # Panics
-    /// When there is no list `i`, as indexing a slice does.
+    /// When there is no list `i`.
     pub fn list(&self, i: usize) -> &[u32] {
         &self.0.values[self.0.lists.offsets().range(i)]
     }
@@ -79,12 +79,12 @@ impl Indices {
         &self.0.values
     }
 
-    /// Where each list lies among the values.
+    /// The layout of the lists within [`values`](Self::values).
     pub(crate) fn lists(&self) -> &Layout {
         &self.0.lists
     }
 
-    /// What was worked out from them, made now if it is not there.
+    /// The cached data derived from these indices, made now if it is missing.
     pub(crate) fn derived<V: Any + Send + Sync>(
         &self,
         make: impl FnOnce() -> Result<Arc<V>>,
@@ -102,7 +102,7 @@ impl PartialEq for Indices {
 
 impl Eq for Indices {}
 
-/// Of all lists, found once.
+/// Hashes all lists. The hash is computed once and cached.
 impl Hash for Indices {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let of = || (self.lists().offsets().as_slice(), self.values());

@@ -1,4 +1,4 @@
-//! The shapes of a batch, shared.
+//! The shapes of a batch, shared between batches.
 
 use core::cell::Cell;
 use core::hash::{Hash, Hasher};
@@ -16,11 +16,11 @@ use crate::host;
 
 const OP: &str = "layout";
 
-/// The shapes of a batch and where its elements lie, without the values.
+/// The shapes of a batch and the positions of its elements, without the values.
 ///
-/// All elements have one rank, 1 to [`MAX_RANK`]; their extents differ freely. A layout is immutable and cloning it
-/// shares it. What a device plans for a layout it keeps for as long as there is one with these contents, so operations
-/// on batches of equal layouts are planned once. A clone is recognised at once; an equal layout that was built apart is
+/// All elements have the same rank, 1 to [`MAX_RANK`]; their extents may differ. A layout is immutable, and cloning
+/// shares it. Devices cache the plans for a layout as long as a layout with equal contents exists, so operations on
+/// batches with equal layouts are planned once. Recognizing a clone costs nothing; a separately built equal layout is
 /// compared once.
 ///
 /// Layouts are equal when their contents are.
@@ -44,31 +44,31 @@ pub struct Layout(Arc<Inner>);
 struct Inner {
     rank: usize,
     offsets: Offsets,
-    /// `len × rank`, or nothing for rank 1, where an extent is a difference of offsets.
+    /// `len × rank` extents. Empty for rank 1, where extents are differences of offsets.
     extents: Vec<u32>,
     bounds: OnceLock<Bounds>,
-    /// Who these contents are; found when somebody asks.
+    /// The identity of these contents, found on first use.
     known: OnceLock<Known>,
 }
 
-/// The layout that stands for all of the same contents: the first of them whose identity was asked for.
+/// The canonical layout for these contents: of all equal layouts, the first whose identity was requested.
 enum Known {
     This(Identity),
     Other(Layout),
 }
 
-/// The layouts that stand for their contents, by the hash of these.
+/// The canonical layouts, by the hash of their contents.
 #[derive(Default)]
 struct Table {
     layouts: HashTable<(u64, Weak<Inner>)>,
-    /// The number of layouts at which those that are gone are looked for.
+    /// The table size at which dropped layouts are swept out.
     sweep_at: usize,
 }
 
 static TABLE: Mutex<Option<Table>> = Mutex::new(None);
 
 impl Table {
-    /// The layout of these contents that is known already, or none: then `layout` is from now on.
+    /// The canonical layout with these contents. If there is none, `layout` becomes canonical and the result is `None`.
     fn find_or_add(&mut self, layout: &Layout) -> Option<Layout> {
         let hash = layout.content_hash();
         let mut found = None;
@@ -103,7 +103,7 @@ struct Bounds {
 }
 
 impl Layout {
-    /// Elements of rank 1 with these lengths. One pass.
+    /// Elements of rank 1 with these lengths. Takes one pass.
     ///
     /// # Errors
     /// As [`Offsets::from_lengths`].
@@ -111,18 +111,18 @@ impl Layout {
         Offsets::from_lengths(lengths).map(Layout::from_offsets)
     }
 
-    /// Elements of rank 1 that lie where the offsets say. Copies nothing.
+    /// Elements of rank 1 at these offsets. Copies nothing.
     pub fn from_offsets(offsets: Offsets) -> Layout {
         Layout::with_extents_unchecked(offsets, 1, Vec::new())
     }
 
-    /// Elements of these shapes, which all have this rank. One pass.
+    /// Elements of these shapes, all of rank `rank`. Takes one pass.
     ///
-    /// The rank is asked for because a batch without elements has one too.
+    /// The rank is a parameter because a batch without elements also has one.
     ///
     /// # Errors
-    /// [`Error::Rank`] for a rank outside 1 to [`MAX_RANK`], and for the first element of another rank;
-    /// the others as [`Offsets::from_lengths`].
+    /// [`Error::Rank`] for a rank outside 1 to [`MAX_RANK`], and for the first element of a different rank; the others
+    /// as [`Offsets::from_lengths`].
     pub fn from_shapes(rank: usize, shapes: impl IntoIterator<Item = Shape>) -> Result<Layout> {
         check_rank(OP, rank)?;
         let shapes = shapes.into_iter();
@@ -153,7 +153,7 @@ impl Layout {
         Ok(Layout::with_extents_unchecked(offsets, rank, extents))
     }
 
-    /// `elements` elements of one shape.
+    /// `elements` elements with the same shape.
     ///
     /// # Errors
     /// As [`Offsets::from_lengths`].
@@ -174,8 +174,8 @@ impl Layout {
         ))
     }
 
-    /// A layout whose parts hold by construction: `rank` extents an element whose product is its length, none for rank
-    /// 1.
+    /// A layout from parts that are valid by construction: `rank` extents per element whose product is its length, or
+    /// no extents for rank 1.
     pub(crate) fn with_extents_unchecked(
         offsets: Offsets,
         rank: usize,
@@ -219,12 +219,12 @@ impl Layout {
         self.0.rank
     }
 
-    /// The number of values of all elements together.
+    /// The total number of values of all elements.
     pub fn total(&self) -> usize {
         self.0.offsets.total()
     }
 
-    /// Where each element starts and ends.
+    /// The positions at which elements start and end.
     pub fn offsets(&self) -> &Offsets {
         &self.0.offsets
     }
@@ -232,7 +232,7 @@ impl Layout {
     /// The shape of element `i`.
     ///
     /// # Panics
-    /// When there is no element `i`, as indexing a slice does.
+    /// When there is no element `i`.
     pub fn shape(&self, i: usize) -> Shape {
         match self.rank() {
             1 => Shape::from_extents_unchecked(&[self.length(i) as u32]),
@@ -250,7 +250,7 @@ impl Layout {
     /// The number of values of element `i`.
     ///
     /// # Panics
-    /// When there is no element `i`, as indexing a slice does.
+    /// When there is no element `i`.
     pub fn length(&self, i: usize) -> usize {
         self.0.offsets.length(i)
     }
@@ -262,17 +262,19 @@ impl Layout {
         self.0.offsets.lengths()
     }
 
-    /// The largest number of values that an element has, 0 for an empty batch. Found once.
+    /// The largest number of values of any element, or 0 for an empty batch. Computed once.
     pub fn max_length(&self) -> usize {
         self.bounds().max_length as usize
     }
 
-    /// The extents of all elements, `rank` for each. Nothing for rank 1, where the offsets say it all.
+    /// The extents of all elements, `rank` for each. Empty for rank 1, where the offsets determine the extents.
     pub fn extents(&self) -> &[u32] {
         &self.0.extents
     }
 
-    /// The largest extent along each axis: the box that every element fits in. Zeros for an empty batch. Found once.
+    /// The largest extent along each axis: the smallest box that contains every element.
+    ///
+    /// Zeros for an empty batch. Computed once.
     ///
     /// ```
     /// # use vsla::{Layout, Shape};
@@ -284,11 +286,12 @@ impl Layout {
         &self.bounds().most[..self.rank()]
     }
 
-    /// The layout of some of the elements, on their own. Copies their part of the offsets and extents and no more; the
-    /// whole range is the layout itself.
+    /// The layout of a range of elements.
+    ///
+    /// Copies only the offsets and extents of these elements; the full range returns the layout itself, shared.
     ///
     /// # Errors
-    /// [`Error::ElementRange`] when the range ends before it starts or beyond the batch.
+    /// [`Error::ElementRange`] when the range ends before it starts or beyond the last element.
     ///
     /// ```
     /// # use vsla::Layout;
@@ -322,10 +325,10 @@ impl Layout {
         Ok(Layout::with_extents_unchecked(offsets, rank, extents))
     }
 
-    /// The share of a padded batch that would be padding: 1 − total / [`padded_total`](Self::padded_total), and 0 when
-    /// that is 0.
+    /// The fraction of a padded batch that would be padding: 1 − total / [`padded_total`](Self::padded_total), or 0
+    /// when `padded_total` is 0.
     pub fn padding_waste(&self) -> f64 {
-        // Not from `padded_total`, which saturates.
+        // Not computed from `padded_total`, which saturates.
         let most = self.ambient_extents().iter();
         let padded = most.fold(self.len() as f64, |size, &extent| size * f64::from(extent));
         if padded == 0.0 {
@@ -335,8 +338,9 @@ impl Layout {
         }
     }
 
-    /// The values that the batch would take if every element were padded to the box that all of them fit in: the number
-    /// of elements times the product of the [`ambient_extents`](Self::ambient_extents). Saturates.
+    /// The number of values if every element were padded to the box that contains them all.
+    ///
+    /// This is the number of elements times the product of the [`ambient_extents`](Self::ambient_extents). Saturates.
     pub fn padded_total(&self) -> u64 {
         let most = self.ambient_extents();
         if self.is_empty() || most.contains(&0) {
@@ -347,18 +351,18 @@ impl Layout {
         })
     }
 
-    /// The number of layouts that this thread has made.
+    /// The number of layouts that this thread has created.
     pub(crate) fn made() -> u64 {
         MADE.get()
     }
 
-    /// The bytes of its contents.
+    /// The size of the contents in bytes.
     pub(crate) fn bytes(&self) -> usize {
         4 * (self.len() + 1 + self.extents().len())
     }
 
-    /// The identity of its contents, which all equal layouts of a time share. Found when it is asked for first:
-    /// contents are hashed then, and compared with those of the same hash.
+    /// The identity of the contents, shared by all equal layouts that exist at the same time. The first call hashes the
+    /// contents and compares them with layouts of equal hash.
     pub(crate) fn identity(&self) -> &Identity {
         let known = self.0.known.get_or_init(|| {
             let mut table = TABLE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -368,17 +372,17 @@ impl Layout {
         });
         match known {
             Known::This(identity) => identity,
-            // That one stands for itself.
+            // `other` is canonical, so this recurses only once.
             Known::Other(other) => other.identity(),
         }
     }
 
-    /// The number of its [`identity`](Self::identity).
+    /// The id of its [`identity`](Self::identity).
     pub(crate) fn id(&self) -> u64 {
         self.identity().id()
     }
 
-    /// Of the contents. Extents say where elements lie.
+    /// The hash of the contents. For ranks above 1, extents determine the offsets.
     fn content_hash(&self) -> u64 {
         let words = match self.rank() {
             1 => self.offsets().as_slice(),
@@ -388,7 +392,7 @@ impl Layout {
         hash_of((self.rank(), bytes))
     }
 
-    /// The least and the largest extent along `axis`.
+    /// The smallest and the largest extent along `axis`.
     pub(super) fn extent_bounds(&self, axis: usize) -> (u32, u32) {
         let bounds = self.bounds();
         (bounds.least[axis], bounds.most[axis])
@@ -434,7 +438,7 @@ impl Bounds {
 impl PartialEq for Layout {
     fn eq(&self, other: &Layout) -> bool {
         let (a, b) = (&*self.0, &*other.0);
-        // `Arc`s of a type that is `Eq` compare their pointers first, so shared offsets cost nothing either.
+        // `Arc`s whose contents are `Eq` compare pointers first, so comparing shared offsets is free.
         Arc::ptr_eq(&self.0, &other.0)
             || (a.rank == b.rank && a.offsets == b.offsets && a.extents == b.extents)
     }
@@ -442,7 +446,7 @@ impl PartialEq for Layout {
 
 impl Eq for Layout {}
 
-/// Of the identity of the contents.
+/// Hashes the identity of the contents.
 impl Hash for Layout {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.id());

@@ -1,9 +1,9 @@
 //! Batches of elements whose shapes differ, on the host: validated once, cheap to share afterwards.
 //!
-//! The values of a batch lie packed end to end; [`Offsets`] say where each element ends, and a [`Shape`] an element
-//! says what it is when the rank is above 1. [`Layout`] is all of that without the values, shared and immutable;
-//! [`Ragged`] is a layout with its values. [`Indices`] are lists of rows to take, an [`Permutation`] is one of elements;
-//! [`Topology`] says which blocks of a block-sparse matrix are there; [`Bsr`] is a topology with its values.
+//! The values of a batch lie packed end to end; [`Offsets`] say where each element ends. For ranks above 1, each
+//! element also has a [`Shape`]. A [`Layout`] is the shapes and offsets without the values, shared and immutable; a
+//! [`Ragged`] is a layout with values. [`Indices`] are lists of rows to take; a [`Permutation`] reorders elements. A
+//! [`Topology`] lists the blocks that a block-sparse matrix stores; a [`Bsr`] is a topology with values.
 //!
 //! ```text
 //! elements   [5, 6, 7]   []   [8, 9]

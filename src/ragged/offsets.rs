@@ -1,4 +1,4 @@
-//! Where each element of a batch starts and ends.
+//! The positions at which the elements of a batch start and end.
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use crate::host;
 
 const OP: &str = "offsets";
 
-/// Where each element of a batch starts and ends: n + 1 positions for n elements.
+/// The positions at which the elements of a batch start and end: n + 1 offsets for n elements.
 ///
-/// The first is 0 and they never decrease, which is checked once, here. Element `i` is
-/// `values[offsets[i]..offsets[i + 1]]`, so an empty element repeats a position. Sizes are 32-bit, because that is what
-/// devices index with: a batch has at most 2³² − 1 values and as many elements. Cloning shares.
+/// The first offset is 0 and offsets never decrease; constructors check this once. Element `i` is
+/// `values[offsets[i]..offsets[i + 1]]`, so an empty element repeats an offset. Sizes are 32-bit because devices use
+/// 32-bit indices: a batch has at most 2³² − 1 values and at most 2³² − 1 elements. Cloning shares.
 ///
 /// ```
 /// use vsla::batch::Offsets;
@@ -29,11 +29,11 @@ const OP: &str = "offsets";
 pub struct Offsets(Arc<Vec<u32>>);
 
 impl Offsets {
-    /// Takes offsets as they are: n + 1 of them, the first 0, never decreasing. One pass; a `Vec` is not copied.
+    /// Checks and takes n + 1 offsets: the first is 0, and they never decrease. Takes one pass; a `Vec` is not copied.
     ///
     /// # Errors
-    /// [`Error::InvalidOffsets`] names the first element that starts or ends at a wrong position;
-    /// [`Error::SizeOverflow`] more than 2³² − 1 elements.
+    /// [`Error::InvalidOffsets`] names the first element that starts or ends at an invalid offset;
+    /// [`Error::SizeOverflow`] for more than 2³² − 1 elements.
     ///
     /// ```
     /// use vsla::batch::Offsets;
@@ -69,11 +69,11 @@ impl Offsets {
         Ok(Offsets(Arc::new(offsets)))
     }
 
-    /// The offsets of elements of these lengths. One pass.
+    /// The offsets of elements with these lengths. Takes one pass.
     ///
     /// # Errors
-    /// [`Error::SizeOverflow`] names the element with which the total passes 2³² − 1; [`Error::OutOfMemory`] when there are more elements than
-    /// [the host's memory](crate::device::set_host_memory_limit) has room for.
+    /// [`Error::SizeOverflow`] names the element at which the total exceeds 2³² − 1; [`Error::OutOfMemory`] when the
+    /// offsets do not fit in [the host's memory](crate::device::set_host_memory_limit).
     pub fn from_lengths(lengths: impl IntoIterator<Item = usize>) -> Result<Offsets> {
         let lengths = lengths.into_iter();
         let promised = lengths.size_hint().0;
@@ -83,7 +83,7 @@ impl Offsets {
         let mut total = 0;
         for length in lengths {
             total = add(total, length).ok_or_else(|| total_overflow(OP, offsets.len() - 1))?;
-            // Checked where room is made, for a check of each length takes as long as its sum.
+            // Checked only when the vector grows: checking every length would take as long as summing them.
             if offsets.len() == offsets.capacity() {
                 element_count(OP, offsets.len())?;
                 host::reserve(OP, &mut offsets, 1)?;
@@ -104,19 +104,19 @@ impl Offsets {
             return Err(total_overflow(OP, u32::MAX as usize / length));
         }
         let offsets = (0..elements + 1).map(|entry| (entry * length) as u32);
-        // `usize` ranges know their lengths.
+        // `extend` does not reallocate, since the iterator's length is exact.
         let mut all = host::room(OP, elements + 1)?;
         all.extend(offsets);
         Ok(Offsets(Arc::new(all)))
     }
 
-    /// Offsets that hold by construction.
+    /// Offsets that are valid by construction.
     pub(crate) fn from_vec_unchecked(offsets: Vec<u32>) -> Offsets {
         debug_assert!(offsets.first() == Some(&0) && never_decreases(&offsets));
         Offsets(Arc::new(offsets))
     }
 
-    /// The offsets of a range of elements that is known to be inside the batch, counted from its first value.
+    /// The offsets of a range of elements, starting at 0 again. The range must lie inside the batch.
     pub(super) fn slice(&self, op: &'static str, elements: Range<usize>) -> Result<Offsets> {
         let base = self.0[elements.start];
         let own = self.0[elements.start..=elements.end].iter();
@@ -124,7 +124,7 @@ impl Offsets {
         Ok(Offsets(Arc::new(own)))
     }
 
-    /// The number of elements, one less than the number of offsets.
+    /// The number of elements: one less than the number of offsets.
     pub fn len(&self) -> usize {
         self.0.len() - 1
     }
@@ -134,20 +134,20 @@ impl Offsets {
         self.len() == 0
     }
 
-    /// The number of values of all elements together.
+    /// The total number of values of all elements.
     pub fn total(&self) -> usize {
         self.0[self.len()] as usize
     }
 
-    /// The n + 1 positions.
+    /// All n + 1 offsets.
     pub fn as_slice(&self) -> &[u32] {
         &self.0
     }
 
-    /// Where element `i` lies among the values.
+    /// The range of element `i` within the values.
     ///
     /// # Panics
-    /// When there is no element `i`, as indexing a slice does.
+    /// When there is no element `i`.
     pub fn range(&self, i: usize) -> Range<usize> {
         let [start, end] = [self.0[i], self.0[i + 1]];
         start as usize..end as usize
@@ -156,7 +156,7 @@ impl Offsets {
     /// The number of values of element `i`.
     ///
     /// # Panics
-    /// When there is no element `i`, as indexing a slice does.
+    /// When there is no element `i`.
     pub fn length(&self, i: usize) -> usize {
         self.range(i).len()
     }
@@ -179,7 +179,7 @@ fn add(total: u32, length: usize) -> Option<u32> {
     total.checked_add(u32::try_from(length).ok()?)
 }
 
-/// A batch whose total stops fitting at `element`.
+/// The error for a total that exceeds 32 bits at `element`.
 pub(crate) fn total_overflow(op: &'static str, element: usize) -> Error {
     Error::SizeOverflow {
         op,
@@ -188,7 +188,7 @@ pub(crate) fn total_overflow(op: &'static str, element: usize) -> Error {
     }
 }
 
-/// Elements are counted in 32 bits as values are. Asked before anything is allocated for them.
+/// Checks that the number of elements fits in 32 bits. Call it before allocating for them.
 pub(crate) fn element_count(op: &'static str, elements: usize) -> Result<()> {
     if elements as u64 > u64::from(u32::MAX) {
         return Err(Error::SizeOverflow {
@@ -200,7 +200,7 @@ pub(crate) fn element_count(op: &'static str, elements: usize) -> Result<()> {
     Ok(())
 }
 
-/// Without an early exit, so that it is compiled to vector instructions; where it fails is looked for afterwards.
+/// Whether offsets never decrease. Has no early exit, so that it vectorizes; the caller locates the failure afterwards.
 fn never_decreases(offsets: &[u32]) -> bool {
     offsets
         .windows(2)

@@ -1,4 +1,4 @@
-//! Which element of one batch meets which element of another.
+//! Pairs of elements from two batches.
 
 use core::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use super::identity::hash_of;
 use crate::error::{Error, Result, Side};
 use crate::host;
 
-/// Which elements of two batches meet.
+/// Determines which elements of two batches are paired.
 ///
 /// | pairing | pairs, in order | needs |
 /// | --- | --- | --- |
@@ -17,21 +17,21 @@ use crate::host;
 /// | `AllToAll` | (0, 0), (0, 1), …, (1, 0), …: pair p is (p / n, p mod n) | nothing |
 /// | `List` | as listed; repeats are allowed | every index inside its batch |
 ///
-/// with n the number of elements on the right. No operand is copied for it. Where many meet one on the right, as rows
-/// of a batch meet the weights of a layer, that is `AllToAll`.
+/// where n is the number of elements on the right. Operands are not copied. To pair many elements with a single one on
+/// the right, such as rows of a batch with the weights of a layer, use `AllToAll`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pairing<'a> {
-    /// The first with the first, the second with the second: what a binary method of a tensor does by itself.
+    /// Element i with element i. Binary tensor methods use this pairing by default.
     Elementwise,
     /// The one element on the left with every element on the right.
     OneToAll,
-    /// Every element on the left with every element on the right; the left one changes slowest.
+    /// Every element on the left with every element on the right. The left index varies slowest.
     AllToAll,
     /// Exactly these pairs of (left, right) indices.
     List(&'a [(u32, u32)]),
 }
 
-/// A pairing that was checked against the sizes of two batches. Cheap to clone.
+/// A pairing that was checked against the sizes of both batches. Cheap to clone.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Pairs {
     kind: Kind,
@@ -47,7 +47,7 @@ enum Kind {
     List(Arc<List>),
 }
 
-/// Pairs, and their hash. Of two that are alike the contents are compared.
+/// Pairs and their hash. Lists with equal hashes are compared by contents.
 #[derive(PartialEq, Eq, Debug)]
 struct List {
     hash: u64,
@@ -61,7 +61,7 @@ impl Hash for List {
 }
 
 impl Pairs {
-    /// Element i with element i.
+    /// Pairs element i with element i.
     pub fn elementwise(op: &'static str, left: &Layout, right: &Layout) -> Result<Pairs> {
         if left.len() != right.len() {
             return Err(Error::BatchSize {
@@ -78,7 +78,7 @@ impl Pairs {
         })
     }
 
-    /// What the caller asked for. A list is checked in one pass and copied.
+    /// The requested pairing. A list is checked in one pass and copied.
     pub fn new(
         op: &'static str,
         left: &Layout,
@@ -113,12 +113,12 @@ impl Pairs {
         })
     }
 
-    /// The number of pairs, and of elements in the result.
+    /// The number of pairs, which is the number of elements in the result.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// The two elements that pair `pair` brings together. Panics where `pair` is not below [`len`](Self::len).
+    /// The (left, right) indices of pair `pair`. Panics unless `pair` is below [`len`](Self::len).
     pub fn get(&self, pair: usize) -> (usize, usize) {
         assert!(pair < self.len, "pair {pair} of {}", self.len);
         match &self.kind {
@@ -138,7 +138,7 @@ impl Pairs {
         (0..self.len).map(|pair| self.get(pair))
     }
 
-    /// The lengths that meet in every pair, in order, until one of them is refused.
+    /// Calls `each` with the two lengths of every pair, in order, until it returns an error.
     pub fn try_lengths(
         &self,
         left: &Layout,
@@ -154,12 +154,12 @@ impl Pairs {
             .try_for_each(|(i, j)| each(a[i + 1] - a[i], b[j + 1] - b[j]))
     }
 
-    /// Whether element i meets element i.
+    /// Whether element i is paired with element i.
     pub fn is_elementwise(&self) -> bool {
         matches!(self.kind, Kind::Elementwise)
     }
 
-    /// What was asked for.
+    /// The pairing that was requested.
     pub fn pairing(&self) -> Pairing<'_> {
         match &self.kind {
             Kind::Elementwise => Pairing::Elementwise,
@@ -169,7 +169,7 @@ impl Pairs {
         }
     }
 
-    /// The bytes of its list.
+    /// The size of the list in bytes; 0 for other pairings.
     pub fn bytes(&self) -> usize {
         match &self.kind {
             Kind::List(list) => size_of_val(&list.pairs[..]),

@@ -1,4 +1,4 @@
-//! Topologies that are known by name.
+//! Named block-sparse patterns.
 
 use super::Topology;
 use super::batch::splitmix64;
@@ -7,10 +7,10 @@ use crate::error::{Error, Result};
 use crate::host;
 
 impl Topology {
-    /// The blocks that hold an entry on the diagonal or below it: what a causal mask leaves.
+    /// The blocks that contain an entry on or below the diagonal, as under a causal mask.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new), as for every pattern.
+    /// Those of [`new`](Self::new), as for all patterns.
     ///
     /// ```
     /// # use vsla::Topology;
@@ -26,7 +26,7 @@ impl Topology {
         })
     }
 
-    /// The blocks that hold an entry (i, j) with |i − j| ≤ `reach`: a band around the diagonal.
+    /// The blocks that contain an entry (i, j) with |i − j| ≤ `reach`: a band around the diagonal.
     ///
     /// # Errors
     /// Those of [`new`](Self::new).
@@ -49,7 +49,7 @@ impl Topology {
         })
     }
 
-    /// The block in column i of row i of the grid, as far as both go.
+    /// The blocks on the diagonal of the grid: block (i, i) for every i within the grid.
     ///
     /// # Errors
     /// Those of [`new`](Self::new).
@@ -66,7 +66,7 @@ impl Topology {
         })
     }
 
-    /// The blocks whose row and column in the grid differ by a multiple of `stride`: of 1, all of them.
+    /// The blocks whose row and column in the grid differ by a multiple of `stride`. A stride of 1 selects all blocks.
     ///
     /// # Errors
     /// [`Error::Argument`] for a stride of 0; those of [`new`](Self::new).
@@ -86,8 +86,9 @@ impl Topology {
         Topology::rows(shape, block, (0..rows).map(row))
     }
 
-    /// `each` blocks in every row of the grid: different ones, drawn evenly, the same for the same seed on every
-    /// machine.
+    /// `each` distinct blocks in every row of the grid, drawn uniformly.
+    ///
+    /// Equal seeds give the same blocks on every machine.
     ///
     /// # Errors
     /// [`Error::Argument`] for more blocks than the grid has columns; those of [`new`](Self::new).
@@ -115,7 +116,7 @@ impl Topology {
         let mut draws = 0;
         let mut below = |bound: usize| {
             draws += 1;
-            // The high half of a product: even to within 2⁻³² for bounds of a grid.
+            // The high half of the product is uniform to within 2⁻³² for bounds as small as a grid's sides.
             ((u128::from(splitmix64(seed, draws)) * bound as u128) >> 64) as usize
         };
         let mut places = host::room(OP, rows * each)?;
@@ -132,7 +133,7 @@ impl Topology {
         Topology::of_sorted(shape, block, &places)
     }
 
-    /// In each row of the grid a range of columns, of so many.
+    /// The topology with one range of columns in each row of the grid. `span` gets the row and the number of columns.
     fn spans(
         shape: [usize; 2],
         block: [usize; 2],
@@ -142,13 +143,13 @@ impl Topology {
         Topology::rows(shape, block, (0..rows).map(|row| span(row, columns)))
     }
 
-    /// These columns of the rows of the grid, which are counted before they are listed.
+    /// The topology with these columns in each row of the grid. Counts the blocks before listing them.
     fn rows<C: ExactSizeIterator<Item = usize>>(
         shape: [usize; 2],
         block: [usize; 2],
         rows: impl Iterator<Item = C> + Clone,
     ) -> Result<Topology> {
-        // Rows and columns are counted one by one; they may be billions.
+        // The orders take memory per row and column even without blocks, and there may be billions of them.
         let sides = grid(shape, block)?;
         host::check(OP, sides[0].max(sides[1]), 3 * 4)?;
         let add = |sum: usize, row: C| sum.saturating_add(row.len());

@@ -1,4 +1,4 @@
-//! An order of the elements of a batch, and the way back.
+//! Permutations of the elements of a batch, with their inverses.
 
 use core::fmt;
 use core::hash::{Hash, Hasher};
@@ -12,9 +12,9 @@ use crate::host;
 
 const OP: &str = "order";
 
-/// An order of the elements of a batch, and its inverse: for [`reorder`](crate::Tensor::reorder).
+/// A permutation of the elements of a batch and its inverse, for [`reorder`](crate::Tensor::reorder).
 ///
-/// That no element is left out or named twice is checked once, here. Cloning shares.
+/// The constructor checks once that every element occurs exactly once. Cloning shares.
 ///
 /// ```
 /// use vsla::Permutation;
@@ -36,11 +36,11 @@ struct Way {
 }
 
 impl Permutation {
-    /// The order in which these elements come: each of 0, 1, …, n − 1 once. One pass.
+    /// The permutation that puts these elements in this order: each of 0, 1, …, n − 1 once. Takes one pass.
     ///
     /// # Errors
-    /// [`Error::Index`] for n or more, [`Error::DuplicateIndex`] for an element that comes twice, both with its position;
-    /// [`Error::SizeOverflow`] for more than 2³² − 1 of them.
+    /// [`Error::Index`] for an element of n or more, and [`Error::DuplicateIndex`] for an element that occurs twice,
+    /// both with the position; [`Error::SizeOverflow`] for more than 2³² − 1 elements.
     ///
     /// ```
     /// # use vsla::Permutation;
@@ -80,8 +80,9 @@ impl Permutation {
         })
     }
 
-    /// The elements of a layout by their numbers of values, the smallest first; those of one size stay in order. A few
-    /// passes over the offsets.
+    /// The permutation that sorts the elements of a layout by number of values, smallest first.
+    ///
+    /// The sort is stable and takes a few passes over the offsets.
     ///
     /// ```
     /// # use vsla::{Layout, Permutation};
@@ -100,7 +101,7 @@ impl Permutation {
         elements.extend(0..lengths.len() as u32);
         let mut sorted = host::zeroed(OP, elements.len())?;
         let mut shift = 0;
-        // By digits, the lowest first: each pass keeps the order of the one before.
+        // A least-significant-digit radix sort: each pass is stable.
         while shift < u32::BITS && layout.max_length() >> shift > 0 {
             let digit = |element: u32| (lengths[element as usize] >> shift) as usize % (1 << DIGIT);
             let mut next = [0u32; (1 << DIGIT) + 1];
@@ -128,7 +129,7 @@ impl Permutation {
         })
     }
 
-    /// The order that undoes this one. Copies nothing.
+    /// The inverse permutation. Copies nothing.
     pub fn inverse(&self) -> Permutation {
         Permutation {
             there: self.back.clone(),
@@ -146,7 +147,7 @@ impl Permutation {
         self.len() == 0
     }
 
-    /// Which element comes first, which second, …
+    /// The element at each position.
     pub fn as_slice(&self) -> &[u32] {
         &self.there.elements
     }
@@ -169,7 +170,7 @@ impl PartialEq for Permutation {
 
 impl Eq for Permutation {}
 
-/// Of all elements, found once.
+/// Hashes all elements. The hash is computed once and cached.
 impl Hash for Permutation {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let hash = self.there.hash.get_or_init(|| hash_of(self.as_slice()));

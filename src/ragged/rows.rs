@@ -1,11 +1,11 @@
-//! The elements of a batch, one after the other.
+//! An iterator over the elements of a batch.
 
 use core::iter::FusedIterator;
 
 /// The values of each element of a [`Ragged`](super::Ragged), in order.
 #[derive(Clone, Debug)]
 pub struct Rows<'a, T> {
-    /// One more than there are elements left.
+    /// One more than the number of remaining elements.
     pub(super) offsets: &'a [u32],
     pub(super) values: &'a [T],
 }

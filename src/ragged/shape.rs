@@ -9,8 +9,8 @@ pub const MAX_RANK: usize = 8;
 
 /// The extents of one element, row-major: rank 1 to [`MAX_RANK`], and a product below 2³².
 ///
-/// An extent of 0 makes the element empty, and stays what it is: (3, 0) is not (0, 0). An extent of 1 is an extent like
-/// any other.
+/// An extent of 0 makes the element empty but is preserved: (3, 0) is not (0, 0). An extent of 1 has no special
+/// meaning.
 ///
 /// ```
 /// use vsla::Shape;
@@ -24,7 +24,7 @@ pub const MAX_RANK: usize = 8;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Shape {
     rank: u8,
-    /// 0 behind the rank, so that equal shapes are equal bytes.
+    /// 0 beyond the rank, so that equal shapes are equal bytes.
     extents: [u32; MAX_RANK],
 }
 
@@ -33,7 +33,7 @@ impl Shape {
     ///
     /// # Errors
     /// [`Error::Rank`] for no extents or more than [`MAX_RANK`]; [`Error::SizeOverflow`] when an extent or the product
-    /// of all of them passes 2³² − 1.
+    /// of all extents exceeds 2³² − 1.
     pub fn new(extents: &[usize]) -> Result<Shape> {
         check_rank("shape", extents.len())?;
         let mut narrow = [0; MAX_RANK];
@@ -45,7 +45,7 @@ impl Shape {
         Ok(Shape::from_extents_unchecked(narrow))
     }
 
-    /// The shape with extents that were checked before.
+    /// The shape with these extents, which the caller has checked.
     pub(crate) fn from_extents_unchecked(extents: &[u32]) -> Shape {
         debug_assert!(matches!(extents.len(), 1..=MAX_RANK) && product(extents).is_some());
         let mut all = [0; MAX_RANK];
@@ -68,7 +68,7 @@ impl Shape {
 
     /// The number of values: the product of the extents.
     pub fn size(&self) -> usize {
-        // The product was checked when the shape was made, or a 0 in it makes 0 of whatever the rest wraps to.
+        // The constructor checked the product. If an extent is 0, the result is 0 even if the other factors wrap.
         let size = self.extents().iter().copied().fold(1, u32::wrapping_mul);
         size as usize
     }
@@ -78,10 +78,10 @@ impl Shape {
         self.extents().contains(&0)
     }
 
-    /// The smallest shape that both fit in: axis by axis the larger extent.
+    /// The smallest shape that contains both: the larger extent on every axis.
     ///
     /// # Errors
-    /// [`Error::Rank`] when the ranks differ; [`Error::SizeOverflow`] when the product of the larger extents passes
+    /// [`Error::Rank`] when the ranks differ; [`Error::SizeOverflow`] when the product of the larger extents exceeds
     /// 2³² − 1.
     pub fn ambient(&self, other: &Shape) -> Result<Shape> {
         if self.rank != other.rank {
@@ -103,8 +103,10 @@ impl Shape {
         }
     }
 
-    /// How many values apart two neighbours along each axis are: 1 on the last axis, and the product of the extents
-    /// behind it on the others. 0 behind the rank, and saturating where an empty shape has no values to address.
+    /// The distance in values between neighbours along each axis.
+    ///
+    /// It is 1 on the last axis, and the product of all later extents on the others. Entries beyond the rank are 0. The
+    /// product saturates for an empty shape, which has no values to address.
     ///
     /// ```
     /// # use vsla::Shape;
@@ -134,7 +136,7 @@ impl fmt::Debug for Shape {
     }
 }
 
-/// `(3)`, `(3, 4)`.
+/// Displays extents as `(3)` or `(3, 4)`.
 struct Extents<'a, T>(&'a [T]);
 
 impl<T: fmt::Display> fmt::Display for Extents<'_, T> {
@@ -168,7 +170,7 @@ fn size_overflow<T: fmt::Display>(op: &'static str, extents: &[T]) -> Error {
     }
 }
 
-/// The product, unless it passes `u32::MAX`. One zero makes it 0, however large the others are.
+/// The product, or `None` if it exceeds `u32::MAX`. A single zero makes it 0, however large the other extents are.
 pub(crate) fn product(extents: &[u32]) -> Option<u32> {
     if extents.contains(&0) {
         return Some(0);

@@ -1,4 +1,4 @@
-//! Which blocks of a block-sparse matrix are there.
+//! The positions of the stored blocks of a block-sparse matrix.
 
 use core::fmt::{self, Display, Formatter};
 use core::hash::{Hash, Hasher};
@@ -13,20 +13,19 @@ use crate::host;
 
 pub(super) const OP: &str = "topology";
 
-/// The sides that a block may have.
+/// The numbers of rows and of columns that a block may have.
 pub(crate) const SIDES: [usize; 7] = [8, 16, 32, 48, 64, 96, 128];
 
-/// Which blocks of a block-sparse matrix are stored: its shape, the shape of a block, and the places of the blocks.
+/// The blocks that a block-sparse matrix stores: the matrix's shape, the shape of a block, and the blocks' positions.
 ///
-/// A block has 8, 16, 32, 48, 64, 96 or 128 rows, and as many or other columns; the grid of blocks begins in the corner
-/// (0, 0). The matrix may have any shape: blocks of the last row and column of the grid may reach beyond it, and what
-/// is stored there counts for nothing. Blocks are in row order, row by row and from left to right; the column order is
-/// kept too, for products with the transpose. A topology is immutable and cloning it shares it, with all that was
-/// planned from it: any number of [`Bsr`](super::Bsr) and [`BsrTensor`](crate::BsrTensor) of different values can have
-/// the same one. It takes 16 bytes for each block, and 4 for each row and column of the grid. A matrix without rows,
-/// columns or blocks is one, too.
+/// A block has 8, 16, 32, 48, 64, 96 or 128 rows, and any of these numbers of columns; the grid of blocks starts at (0,
+/// 0). The matrix may have any shape: blocks in the last row and column of the grid may extend beyond it, and values
+/// stored there are ignored. Blocks are stored in row order, by row and then by column. The column order is stored as
+/// well, for products with the transpose. A topology is immutable, and cloning shares it along with its plans: any
+/// number of [`Bsr`](super::Bsr) and [`BsrTensor`](crate::BsrTensor) with different values can share a topology. It
+/// takes 16 bytes per block, and 4 per row and column of the grid. A matrix without rows, columns or blocks is valid.
 ///
-/// Printing draws it, a character for each block:
+/// Printing draws it with one character per block:
 ///
 /// ```
 /// use vsla::Topology;
@@ -52,22 +51,22 @@ struct Inner {
     block: [usize; 2],
     rows: Order,
     columns: Order,
-    /// One set of values, (blocks, block rows, block columns).
+    /// The layout of one set of values: (blocks, block rows, block columns).
     values: Layout,
     hash: OnceLock<u64>,
     derived: Derived,
 }
 
-/// The blocks of every row of blocks, or of every column.
+/// The blocks grouped by rows of the grid, or by columns.
 pub(crate) struct Order {
-    /// The first block of each row, and the number of all.
+    /// For each row, the position of its first entry; then the number of all blocks.
     pub offsets: Vec<u32>,
-    /// Each block: where it is stored, and its place in the row.
+    /// For each block, its index in storage order and its column. (By columns, its row.)
     pub entries: Vec<[u32; 2]>,
 }
 
 impl Topology {
-    /// The blocks at these places of the grid, (row, column), which must be in row order and different.
+    /// The blocks at these positions in the grid, (row, column), which must be distinct and in row order.
     ///
     /// ```
     /// # use vsla::Topology;
@@ -79,9 +78,9 @@ impl Topology {
     /// ```
     ///
     /// # Errors
-    /// [`Error::BlockSide`] for a side that blocks do not have; [`Error::BlockOrder`] with the first block that is outside
-    /// the grid, or not behind the one before it; [`Error::SizeOverflow`] where the blocks have more than 2³² − 1
-    /// values, or the matrix as many rows or columns.
+    /// [`Error::BlockSide`] for an unsupported block side; [`Error::BlockOrder`] with the first block that is outside
+    /// the grid or does not follow its predecessor; [`Error::SizeOverflow`] when the blocks have more than 2³² − 1
+    /// values in total, or the matrix too many rows or columns for 32 bits.
     pub fn new(shape: [usize; 2], block: [usize; 2], blocks: &[(u32, u32)]) -> Result<Topology> {
         let grid = grid(shape, block)?;
         for (at, &(row, column)) in blocks.iter().enumerate() {
@@ -100,7 +99,7 @@ impl Topology {
         Topology::of_sorted(shape, block, blocks)
     }
 
-    /// The blocks at these places of the grid, (row, column), in any order. Places that are named again count once.
+    /// The blocks at these positions in the grid, (row, column), in any order. Duplicates count once.
     ///
     /// ```
     /// # use vsla::Topology;
@@ -110,7 +109,7 @@ impl Topology {
     /// ```
     ///
     /// # Errors
-    /// Those of [`new`](Self::new), but for the order.
+    /// Those of [`new`](Self::new), except for the order.
     pub fn from_unsorted(
         shape: [usize; 2],
         block: [usize; 2],
@@ -126,10 +125,10 @@ impl Topology {
         Topology::of_sorted(shape, block, &blocks)
     }
 
-    /// The blocks that cover every `true` of a mask: a value for each entry of the matrix, row by row.
+    /// The blocks that cover every `true` of a mask, which has one value per entry of the matrix, row by row.
     ///
     /// # Errors
-    /// [`Error::ValueCount`] when the mask has another number of values; those of [`new`](Self::new).
+    /// [`Error::ValueCount`] when the mask has a different number of values; those of [`new`](Self::new).
     ///
     /// ```
     /// # use vsla::Topology;
@@ -153,7 +152,7 @@ impl Topology {
     ) -> Result<Topology> {
         let [rows, columns] = grid(shape, block)?;
         let values = one_set(block, blocks.len())?;
-        // Both orders, and what fills them.
+        // Room for both orders and for the temporary copy of offsets that fills them.
         host::check(OP, rows.max(columns), 3 * 4)?;
         let by_row = Order::new(rows, blocks.iter().copied())?;
         let by_column = Order::new(columns, blocks.iter().map(|&(row, column)| (column, row)))?;
@@ -168,22 +167,22 @@ impl Topology {
         })))
     }
 
-    /// Rows and columns of the matrix.
+    /// The rows and columns of the matrix.
     pub fn shape(&self) -> [usize; 2] {
         self.0.shape
     }
 
-    /// Rows and columns of a block.
+    /// The rows and columns of a block.
     pub fn block(&self) -> [usize; 2] {
         self.0.block
     }
 
-    /// Rows and columns of the grid of blocks.
+    /// The rows and columns of the grid of blocks.
     pub fn grid(&self) -> [usize; 2] {
         [&self.0.rows, &self.0.columns].map(|order| order.offsets.len() - 1)
     }
 
-    /// The number of blocks that are stored.
+    /// The number of stored blocks.
     pub fn len(&self) -> usize {
         self.0.rows.entries.len()
     }
@@ -193,7 +192,7 @@ impl Topology {
         self.len() == 0
     }
 
-    /// The share of the grid's blocks that are stored; 0 for an empty grid.
+    /// The fraction of the grid's blocks that are stored; 0 for an empty grid.
     pub fn density(&self) -> f64 {
         let [rows, columns] = self.grid().map(|side| side as f64);
         match self.len() {
@@ -202,7 +201,7 @@ impl Topology {
         }
     }
 
-    /// The place of every block in the grid, (row, column), in row order.
+    /// The position of every stored block in the grid, (row, column), in row order.
     pub fn blocks(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         let order = &self.0.rows;
         order
@@ -215,7 +214,7 @@ impl Topology {
             })
     }
 
-    /// The layout of so many sets of values, an element for each of shape (blocks, block rows, block columns).
+    /// The layout of `sets` sets of values: one element of shape (blocks, block rows, block columns) per set.
     ///
     /// ```
     /// # use vsla::Topology;
@@ -226,7 +225,7 @@ impl Topology {
     /// ```
     ///
     /// # Errors
-    /// [`Error::SizeOverflow`] where they are more than 2³² − 1.
+    /// [`Error::SizeOverflow`] when there are more than 2³² − 1 values.
     pub fn values_layout(&self, sets: usize) -> Result<Layout> {
         let one = &self.0.values;
         if sets == 1 {
@@ -235,7 +234,7 @@ impl Topology {
         Layout::uniform(sets, one.shape(0))
     }
 
-    /// Values of one set.
+    /// The number of values of one set.
     pub(crate) fn set(&self) -> usize {
         self.0.values.total()
     }
@@ -248,7 +247,7 @@ impl Topology {
         }
     }
 
-    /// What was worked out from it for these numbers, made now if it is not there.
+    /// The cached data derived from this topology for `numbers`, made now if it is missing.
     pub(crate) fn derived<V: Any + Send + Sync>(
         &self,
         numbers: [u32; 2],
@@ -259,7 +258,7 @@ impl Topology {
 }
 
 impl Order {
-    /// From blocks as they are stored: (row, place in the row).
+    /// Groups blocks, given in storage order as (row, column), by row. (To group by column, pass (column, row).)
     fn new(rows: usize, blocks: impl Iterator<Item = (u32, u32)> + Clone) -> Result<Order> {
         let mut offsets = host::zeroed::<u32>(OP, rows + 1)?;
         for (row, _) in blocks.clone() {
@@ -277,18 +276,18 @@ impl Order {
         Ok(Order { offsets, entries })
     }
 
-    /// The number of blocks of each row.
+    /// The number of blocks in each row.
     pub(crate) fn counts(&self) -> impl Iterator<Item = u32> + '_ {
         self.offsets.windows(2).map(|ends| ends[1] - ends[0])
     }
 
-    /// The blocks of one row.
+    /// The entries of one row.
     pub(crate) fn row(&self, row: usize) -> &[[u32; 2]] {
         &self.entries[self.offsets[row] as usize..self.offsets[row + 1] as usize]
     }
 }
 
-/// The grid of blocks, if they have sides that blocks may have.
+/// The grid of blocks, or an error for an unsupported block side or a matrix that is too large.
 pub(crate) fn grid(shape: [usize; 2], block: [usize; 2]) -> Result<[usize; 2]> {
     if let Some(&side) = block.iter().find(|side| !SIDES.contains(side)) {
         return Err(Error::BlockSide { op: OP, got: side });
@@ -306,7 +305,7 @@ pub(crate) fn grid(shape: [usize; 2], block: [usize; 2]) -> Result<[usize; 2]> {
     Ok([0, 1].map(|axis| shape[axis].div_ceil(block[axis])))
 }
 
-/// The layout of the values of so many blocks, if they are not too many.
+/// The layout of the values of `blocks` blocks, or an error if there are too many.
 pub(super) fn one_set(block: [usize; 2], blocks: usize) -> Result<Layout> {
     let [high, wide] = block;
     let set = Shape::new(&[blocks, high, wide]).and_then(|set| Layout::uniform(1, set));
@@ -332,7 +331,7 @@ fn check_inside(grid: [usize; 2], at: usize, (row, column): (u32, u32)) -> Resul
     })
 }
 
-/// A dense matrix of this shape has as many values.
+/// Checks the number of values of a dense matrix against its shape.
 pub(super) fn check_dense(op: &'static str, shape: [usize; 2], got: usize) -> Result<()> {
     match shape[0].checked_mul(shape[1]) {
         Some(expected) if expected == got => Ok(()),
@@ -345,7 +344,7 @@ pub(super) fn check_dense(op: &'static str, shape: [usize; 2], got: usize) -> Re
     }
 }
 
-/// The blocks that hold an entry that is wanted, in row order.
+/// The blocks that contain an entry accepted by `request`, in row order.
 pub(super) fn covering(
     op: &'static str,
     shape: [usize; 2],
@@ -354,7 +353,7 @@ pub(super) fn covering(
 ) -> Result<Vec<(u32, u32)>> {
     let columns = shape[1].div_ceil(block[1]);
     let mut places = Vec::new();
-    // A matrix without rows may have billions of columns.
+    // A matrix without rows may still have billions of columns, so allocate nothing for it.
     let mut found = host::filled(op, false, if shape[0] == 0 { 0 } else { columns })?;
     for first in (0..shape[0]).step_by(block[0]) {
         found.fill(false);
@@ -389,7 +388,7 @@ impl PartialEq for Topology {
 
 impl Eq for Topology {}
 
-/// Of all places, found once.
+/// Hashes the shapes and all positions. The hash is computed once and cached.
 impl Hash for Topology {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let inner = &*self.0;
@@ -405,11 +404,11 @@ impl Hash for Topology {
     }
 }
 
-/// Rows and columns of a drawing at most.
+/// The most rows and columns of a drawing.
 const DRAWN: usize = 48;
 
-/// A line about it, and a drawing: `■` for a block that is stored, `·` for one that is not. A large grid is drawn
-/// smaller: a character stands for several blocks then, and is `□` where only some of them are stored.
+/// Writes a summary line and a drawing: `■` for a stored block, `·` for one that is not. Large grids are scaled down:
+/// each character then stands for several blocks, with `□` when only some of them are stored.
 impl Display for Topology {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let ([m, n], [rows, columns]) = (self.shape(), self.grid());

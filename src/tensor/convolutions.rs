@@ -41,7 +41,7 @@ impl<T: Real> Tensor<T> {
     /// the stored extents of the elements.
     ///
     /// Each f32 pair is convolved directly, by transforms of its own length, or by overlap-save in blocks, whichever is
-    /// cheapest for its two lengths ([`ConvMethod`](crate::ConvMethod)). [`Paired::method`] forces a method, and
+    /// cheapest for its two lengths ([`ConvMethod`](crate::conv::ConvMethod)). [`Paired::method`] forces a method, and
     /// [`Paired::conv_choice`] reports the choice. Integers are always convolved directly.
     ///
     /// Cost: m·n multiply-adds directly; about 15 L log₂ L operations by transforms of L ≥ m + n − 1 values. On a GPU,

@@ -331,7 +331,7 @@ impl Device {
         }
     }
 
-    /// The cost table by which [`ConvMethod::Auto`](crate::ConvMethod::Auto) chooses how to convolve.
+    /// The cost table by which [`ConvMethod::Auto`](crate::conv::ConvMethod::Auto) chooses how to convolve.
     pub fn costs(&self) -> &CostTable {
         &self.costs
     }

@@ -201,13 +201,13 @@ impl<T: Float> BsrTensor<T> {
     ///
     /// [`Tier::Native`] has its own kernels, in which sets of invocations share the sum of a row, for operands of up to
     /// 16 columns, and of up to 32 where blocks are 32, 64, 96 or 128 high. Other operands, and
-    /// [`sampled`](crate::Product::sampled) products, use the baseline kernels. Both tiers keep the bound of
+    /// [`sampled`](crate::product::Product::sampled) products, use the baseline kernels. Both tiers keep the bound of
     /// [`matmul`](Self::matmul), and may add in another order.
     ///
     /// On cooperative matrices, which multiply only `f16`, sums are chains of additions of s products, each truncated
     /// rather than rounded, in the order of the blocks: |error| ≤ 4 γ_h Σ|S_il B_lj| over the t stored columns of a
     /// row, with h = s + ⌈t / s⌉, where s is 16 or 8, the side of the device's
-    /// [`matrices`](crate::DeviceInfo::matrices). Blocks of eight rows use only half of each 16 × 16 matrix, and yet
+    /// [`matrices`](crate::device::DeviceInfo::matrices). Blocks of eight rows use only half of each 16 × 16 matrix, and yet
     /// this tier is the fastest for them: 48 TFLOP/s on an H100 at 10 % of 4096³, where `f32` by the baseline kernels
     /// reaches 17. Operands that do not begin on a multiple of four words, operands whose rows are not a multiple of
     /// four words long, and matrices that end inside a block are copied first, which takes one more dispatch and space
@@ -216,7 +216,7 @@ impl<T: Float> BsrTensor<T> {
     ///
     /// # Errors
     /// Products fail with [`Unsupported`](Error::Unsupported) under the conditions of
-    /// [`Product::tier`](crate::Product::tier).
+    /// [`Product::tier`](crate::product::Product::tier).
     pub fn tier(&self, tier: Tier) -> BsrTensor<T> {
         BsrTensor {
             tier,

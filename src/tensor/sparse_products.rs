@@ -13,7 +13,7 @@ use half::f16;
 /// A builder for the product of block-sparse matrices with dense ones, `residual + f(scale · P + bias)`, where P is
 /// `S B` or `A S`.
 ///
-/// Created by [`BsrTensor::product`] and [`Tensor::product_bsr`]. It is the counterpart of [`Product`](crate::Product)
+/// Created by [`BsrTensor::product`] and [`Tensor::product_bsr`]. It is the counterpart of [`Product`](crate::product::Product)
 /// for dense matrices, including the rounding: f32 is rounded to f16 once, at the very end. The epilogue applies to
 /// every value of the result, including rows without a block.
 ///
@@ -85,7 +85,7 @@ impl<'a, T: Float> BsrProduct<'a, T> {
     ///
     /// # Errors
     /// Those of [`BsrTensor::matmul`], and for the operands of the epilogue those of
-    /// [`Product::run`](crate::Product::run).
+    /// [`Product::run`](crate::product::Product::run).
     pub fn run(&self) -> Result<Tensor<T>> {
         self.run_as()
     }

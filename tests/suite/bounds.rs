@@ -1,7 +1,8 @@
-//! No kernel reads or writes outside its buffers: random programs of every operation on a device that counts it.
+//! No kernel reads or writes outside its buffers: random programs of all operations on an instrumented device.
 //!
-//! Operands begin anywhere in buffers that mostly end where their data does, and lengths and extents lie at the edges
-//! of what kernels do at once. With `VSLA_INSTRUMENTED=1` the GPUs of all other trials count as well.
+//! Operands start anywhere in buffers, most of which end where their data ends, and lengths and extents are at the
+//! boundaries of what kernels process at once. With `VSLA_INSTRUMENTED=1`, the GPUs of all other trials are
+//! instrumented as well.
 
 mod large;
 mod products;

@@ -1,4 +1,4 @@
-//! Block-sparse matrices: how they are made, and their products.
+//! Block-sparse matrices: construction and products.
 
 mod any;
 mod epilogue;

@@ -1,4 +1,4 @@
-//! Which method convolves a pair: known from lengths alone, forced, refused, and by measured costs.
+//! The choice of a convolution method for a pair: determined by lengths alone, forced, refused, and by measured costs.
 
 use std::time::Duration;
 

@@ -1,6 +1,7 @@
-//! The bits of an element do not depend on its company: on its neighbours, its place, or how many threads there are.
+//! An element's bits do not depend on its neighbours, its position or the number of threads.
 //!
-//! Lengths are mixed and random, up to beyond 8,192: what is planned for one of them must not help another.
+//! Lengths are mixed and random, up to more than 8,192, so that planning for one length would be caught affecting
+//! another.
 
 mod boxes;
 mod products;

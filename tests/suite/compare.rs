@@ -1,4 +1,4 @@
-//! The comparator, fed with results that it must refuse, and with some that it must not.
+//! Tests of the comparator, with results that it must reject and results that it must accept.
 
 mod cases;
 

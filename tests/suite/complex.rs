@@ -1,4 +1,4 @@
-//! Complex values on devices: what holds of every element type, for values of two words.
+//! Complex values on devices: the properties of all element types, for values of two words.
 
 use libtest_mimic::Trial;
 use vsla::{

@@ -1,4 +1,4 @@
-//! Elements side by side: along one axis, and along all of them.
+//! Concatenation of elements, along one axis and along all axes.
 
 use libtest_mimic::Trial;
 use vsla::{

@@ -1,4 +1,4 @@
-//! Convolution with kept spectra.
+//! Convolution with cached spectra.
 
 use libtest_mimic::Trial;
 use vsla::{Device, Error, Layout, Pairing, Ragged};

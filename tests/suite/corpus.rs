@@ -1,4 +1,5 @@
-//! The corpus: that it is what its names promise, or tests over it prove less than they seem to.
+//! Checks that corpus cases have the properties that their names promise; otherwise tests over the corpus prove too
+//! little.
 
 use std::collections::HashSet;
 

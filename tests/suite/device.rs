@@ -1,4 +1,4 @@
-//! The devices themselves: what they are, how they record, wait, remember and fail.
+//! The devices themselves: selection, recording, waiting, caching and failures.
 
 mod bad_input;
 #[cfg(feature = "gpu")]

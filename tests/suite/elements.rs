@@ -1,4 +1,4 @@
-//! Elements as wholes: chosen, put in another order, joined and split.
+//! Whole elements: selected, reordered, joined and split.
 
 use libtest_mimic::Trial;
 use vsla::{

@@ -1,4 +1,4 @@
-//! Polynomials at points.
+//! Evaluation of polynomials.
 
 use libtest_mimic::Trial;
 use vsla::{Device, Layout, Pairing, Ragged, Shape, scalar::DType};

@@ -1,4 +1,4 @@
-//! Discrete Fourier transforms of two axes: against f64, laws, and that an element's bits are its own.
+//! Discrete Fourier transforms of two axes: against f64, laws, and the independence of an element's bits.
 
 use libtest_mimic::Trial;
 use rustfft::FftPlanner;

@@ -1,4 +1,4 @@
-//! Rows by their indices.
+//! Gathering rows by index.
 
 use libtest_mimic::Trial;
 use vsla::{

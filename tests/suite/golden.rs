@@ -1,4 +1,4 @@
-//! Results that were worked out by hand, of every operation that has some: what the algebra is, in numbers.
+//! Results worked out by hand, for every operation that has any: the algebra in numbers.
 
 use libtest_mimic::Trial;
 use vsla::{Device, Ragged, Result, ShapeMatrix, Tensor};

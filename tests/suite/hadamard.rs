@@ -1,4 +1,4 @@
-//! Products value by value.
+//! Element-wise products.
 
 use libtest_mimic::Trial;
 use vsla::{Device, Layout, Ragged};

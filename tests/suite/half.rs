@@ -1,4 +1,4 @@
-//! f16 on devices: what holds of every element type, for values of half a word, and the conversions.
+//! f16 on devices: the properties of all element types, for values of half a word, and conversions.
 
 use libtest_mimic::Trial;
 use vsla::{

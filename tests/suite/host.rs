@@ -1,15 +1,15 @@
-//! Memory of the host runs out: what cannot be had is an error, and everything else goes on.
+//! Host memory runs out: a failed allocation is an error, and everything else continues.
 //!
-//! Budgets and failing allocators are those of a whole process, so each trial here is a process of its own: this
-//! binary, told by [`TASK`] what to do.
+//! Memory budgets and failing allocators affect a whole process, so each trial here is a separate process: this binary,
+//! with the task in [`TASK`].
 //!
-//! | trials | what must hold |
+//! | trials | requirement |
 //! | --- | --- |
-//! | `refuses` | what would take gigabytes is refused at once, in the operation's name, and nothing of it is allocated |
-//! | `injected` | the first, second, third … allocation of ours fails: an error each time, no memory is kept, and what follows is right; on a GPU every fifth, without `VSLA_LONG=1` |
-//! | `large` | the first, second, third … allocation of 16 KiB or more fails, whoever makes it but the crates that multiply and transform: the same, so all of ours are fallible |
-//! | `budget` | tensors of CPU devices take from the budget what they hold, and threads together never more than it is |
-//! | `workspaces` | `trim` gives back the workspaces of the CPU's convolutions |
+//! | `refuses` | requests for gigabytes are refused immediately, in the operation's name, without allocating anything |
+//! | `injected` | the first, second, third … allocation of this library fails: each time an error, no leak, and correct results afterwards; on a GPU every fifth, without `VSLA_LONG=1` |
+//! | `large` | the same for the first, second, third … allocation of 16 KiB or more by any code except the matrix product and FFT crates, so all of this library's are fallible |
+//! | `budget` | tensors of CPU devices take their size from the budget, and threads together never take more than it has |
+//! | `workspaces` | `trim` frees the workspaces of CPU convolutions |
 
 mod programs;
 mod refusals;

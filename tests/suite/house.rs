@@ -1,5 +1,5 @@
-//! The architecture that DESIGN.md draws: no files of the library use each other in a circle, and each of its lines uses
-//! only lines below it.
+//! The architecture in DESIGN.md: no circular dependencies between files, and each layer depends only on layers below
+//! it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,4 @@
-//! `.vsla` files: what is written is read, and what was not written is refused.
+//! `.vsla` files: what is written can be read back, and everything else is rejected.
 
 mod bad;
 #[cfg(feature = "serde")]

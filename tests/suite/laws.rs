@@ -1,5 +1,5 @@
-//! Laws of the algebra, all operations side by side: who respects equivalence and who does not, and what products do
-//! with sums. Here a batch is of any rank from 1 to 3; what holds of one operation alone is tested with it.
+//! Laws of the algebra, across all operations: which ones respect equivalence, and how products distribute over sums.
+//! Batches have ranks 1 to 3. Laws of a single operation are tested with that operation.
 
 mod classes;
 mod rings;

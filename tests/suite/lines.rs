@@ -1,4 +1,4 @@
-//! What is worked out along an axis, or of whole elements: against sums in f64, line by line.
+//! Functions along an axis or over whole elements: against sums in f64, line by line.
 
 use libtest_mimic::Trial;
 use vsla::{Device, Layout, Ragged, Result, Shape, Tensor};

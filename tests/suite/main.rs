@@ -1,13 +1,13 @@
-//! Every test of the library, in one binary, each with a name of its own.
+//! All tests of the library, in a single binary, each with its own name.
 //!
-//! `cargo test conv::` runs one module, `cargo test gpu::` one device. A test that needs a GPU is reported as
-//! ignored where there is none, and as failed there with `VSLA_REQUIRE_GPU=1`. `VSLA_LARGE=1` adds the largest batches,
-//! `VSLA_LONG=1` takes every case where others stand for it, `VSLA_EVERY_LENGTH=folder` measures the error of every
-//! transform length there, and with `VSLA_INSTRUMENTED=1` the kernels of every
-//! trial count their accesses outside buffers, which must be none.
+//! `cargo test conv::` runs one module, `cargo test gpu::` one device. Without a GPU, tests that need one are ignored,
+//! or fail with `VSLA_REQUIRE_GPU=1`. `VSLA_LARGE=1` adds the largest batches. `VSLA_LONG=1` runs every case instead of
+//! a representative selection. `VSLA_EVERY_LENGTH=folder` writes the error of every transform length to this folder.
+//! With `VSLA_INSTRUMENTED=1`, the kernels of all trials count their out-of-bounds buffer accesses, and there must be
+//! none.
 //!
-//! A new file `x.rs` needs a `mod x;` and a line in [`MODULES`]; it offers
-//! `pub fn tests(bench: &Bench) -> Vec<Trial>`.
+//! A new file `x.rs` needs a `mod x;` and an entry in [`MODULES`], and provides `pub fn tests(bench: &Bench) ->
+//! Vec<Trial>`.
 
 mod add;
 #[cfg(feature = "gpu")]

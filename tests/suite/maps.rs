@@ -1,5 +1,5 @@
-//! Maps of the table: each row against f64 within its bound, over all exponents; integers exactly; and as kernels, over
-//! the corpus.
+//! The element-wise functions of the table: each row against f64 within its bound, for all exponents; integers exactly;
+//! and as kernels, over the corpus.
 
 mod bounds;
 mod casts;

@@ -1,4 +1,4 @@
-//! The smallest boxes that hold what is not zero, and what is made of them.
+//! The smallest boxes that contain all non-zero values, and operations based on them.
 
 use fastrand::Rng;
 use libtest_mimic::Trial;

@@ -1,4 +1,4 @@
-//! Operators: each is the method that it stands for, bit by bit, and fails as that does.
+//! Operators: each equals the corresponding method bit by bit, and fails like it.
 
 use libtest_mimic::Trial;
 use vsla::{Device, Ragged, Result, Tensor, scalar::Real};

@@ -1,4 +1,4 @@
-//! Host batches: what they refuse, what they keep, and what they print.
+//! Host batches: validation, contents and printing.
 
 mod padded;
 mod prints;

@@ -1,6 +1,6 @@
-//! Random programs on each device: elements alone against in the batch, and the GPU against the CPU.
+//! Random programs on each device: single elements compared with the batch, and the GPU compared with the CPU.
 //!
-//! `VSLA_PROGRAMS=n` runs so many random ones.
+//! `VSLA_PROGRAMS=n` sets the number of random programs.
 
 use std::collections::BTreeSet;
 use std::fs;

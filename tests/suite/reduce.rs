@@ -1,4 +1,4 @@
-//! Reductions: one value, or one truth, an element.
+//! Reductions: one number or one boolean per element.
 
 mod equivalent;
 mod extremes;

@@ -1,4 +1,4 @@
-//! The reference, against results that were worked out by hand.
+//! The reference, compared with results worked out by hand.
 
 use libtest_mimic::Trial;
 use vsla::{Pairing, Ragged, Shape};

@@ -1,4 +1,4 @@
-//! What calls with wrong operands are told: which operation, which element, what was expected, what came, and what to
+//! Error messages for wrong operands: which operation, which element, what was expected, what was given, and what to
 //! do.
 
 use libtest_mimic::Trial;

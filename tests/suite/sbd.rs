@@ -1,4 +1,4 @@
-//! The shape-based distance, made of the highest correlation: how alike two series are, at their best lag.
+//! The shape-based distance, derived from the highest correlation: how similar two series are at their best lag.
 
 use libtest_mimic::Trial;
 use vsla::{Device, Pairing, Ragged};

@@ -1,4 +1,4 @@
-//! Rows put or added up where indices say.
+//! Rows set or added up at indices.
 
 use libtest_mimic::Trial;
 use vsla::{

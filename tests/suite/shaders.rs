@@ -1,5 +1,5 @@
-//! Every kernel that there is, looked at without a GPU: validated with no more than the web allows, translated to
-//! every back end's language, and its needs counted.
+//! All kernels, checked without a GPU: validated with only the features of WebGPU, translated for every backend, and
+//! compared with resource limits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,4 @@
-//! Slices, padding, reversal and other boxes: what is copied, and what is zero.
+//! Slices, padding, reversal and other boxes: the values copied, and the zeros.
 
 mod forms;
 mod transposes;

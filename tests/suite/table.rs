@@ -1,5 +1,5 @@
-//! The tables of docs/operations.md: what they name is there, and what they say of equivalence is what the laws know.
-//! And those of docs/guarantees.md: every promise names tests that exist.
+//! Tests of documentation tables. In docs/operations.md, every named item exists, and statements on equivalence agree
+//! with the laws. In docs/guarantees.md, every promise names existing tests.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! Work limits: what every operation asks for, counted by hand, and that more than is allowed is refused before it
-//! runs.
+//! Work limits: the work of every operation, counted by hand, and refusal before running if it exceeds the limit.
 
 use std::time::{Duration, Instant};
 

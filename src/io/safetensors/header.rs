@@ -1,4 +1,4 @@
-//! What stands at the beginning of a file: a JSON object of tensors by their names.
+//! The header of a file: a JSON object that maps names to tensors.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -7,18 +7,18 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// The tensors of a file. A tree, which takes its memory in small pieces, as it is filled.
+/// The tensors of a file. A tree, because it allocates in small pieces as it fills.
 pub(super) struct Header(pub BTreeMap<String, Tensor>);
 
 #[derive(Deserialize)]
 pub(super) struct Tensor {
     pub dtype: String,
     pub shape: Extents,
-    /// From the end of the header.
+    /// Start and end, relative to the end of the header.
     pub data_offsets: [u64; 2],
 }
 
-/// The shape of a tensor, as far as batches need it: none of theirs has more than two axes.
+/// The shape of a tensor, limited to what batches need: their tensors have at most two axes.
 pub(super) struct Extents {
     pub rank: usize,
     pub first: [u64; 2],

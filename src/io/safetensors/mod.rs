@@ -1,15 +1,16 @@
-//! Batches in `.safetensors` files, for other programs. With the feature `safetensors`.
+//! Batches in `.safetensors` files, for exchange with other programs. Requires the feature `safetensors`.
 //!
-//! A batch `x` is two tensors of the [format](https://huggingface.co/docs/safetensors), and three above rank 1:
+//! A batch `x` is stored as two tensors of the [format](https://huggingface.co/docs/safetensors), or three above rank
+//! 1:
 //!
 //! | tensor | type | shape | what |
 //! | --- | --- | --- | --- |
-//! | `x.values` | that of the values, `Complex32` as `C64` | (values) | one element after the other, each row-major |
-//! | `x.offsets` | `I64` | (elements + 1) | where each element begins, and the last one ends |
-//! | `x.shape` | `I64` | (elements, rank) | the extents of each element; not there for rank 1 |
+//! | `x.values` | the type of the values, with `Complex32` as `C64` | (values) | elements end to end, each row-major |
+//! | `x.offsets` | `I64` | (elements + 1) | where each element starts, and where the last one ends |
+//! | `x.shape` | `I64` | (elements, rank) | the extents of each element; omitted for rank 1 |
 //!
-//! A file holds any number of batches, of any types. Read are offsets and extents of `I32`, `U32` and `U64` too, and
-//! files that hold other tensors beside them.
+//! A file holds any number of batches, of any types. When reading, offsets and extents may also be `I32`, `U32` or
+//! `U64`, and the file may contain other tensors.
 //!
 //! ```
 //! use vsla::io::safetensors::{Reader, Writer};
@@ -33,25 +34,25 @@
 //! ```
 //!
 //! # In Python
-//! Two lines, for PyTorch's nested tensors:
+//! To load a batch as a PyTorch nested tensor:
 //!
 //! ```python
 //! t = safetensors.torch.load_file("x.safetensors")
 //! x = torch.nested.nested_tensor_from_jagged(t["x.values"], t["x.offsets"])
 //! ```
 //!
-//! or, as a list of arrays of NumPy:
+//! Or as a list of NumPy arrays:
 //!
 //! ```python
 //! t = safetensors.numpy.load_file("x.safetensors")
 //! x = numpy.split(t["x.values"], t["x.offsets"][1:-1])
 //! ```
 //!
-//! Element i of a batch of rank 2 or more is `y[i].reshape(t["y.shape"][i])`, where y is split as x is.
+//! For a batch `y` of rank 2 or more, split `y` in the same way; element i is then `y[i].reshape(t["y.shape"][i])`.
 //!
 //! # Bad files
-//! As of [`.vsla` files](crate::io): every one gives an error, and nothing is reserved that the file does not have. Its
-//! header, of up to 100 MB, takes at most 16 times its size in memory. There is no checksum in this format.
+//! As for [`.vsla` files](crate::io), every bad file gives an error, and no memory is reserved for data that the file
+//! does not have. The header, of at most 100 MB, takes at most 16 times its size in memory. The format has no checksum.
 
 mod header;
 mod reader;
@@ -62,12 +63,12 @@ pub use writer::Writer;
 
 use super::Stored;
 
-/// What the format calls a type of values.
+/// The format's name for a type of values.
 fn dtype<T: Stored>() -> &'static str {
     ["F64", "F32", "F16", "U32", "I32", "C64"][T::CODE as usize]
 }
 
-/// Behind the name of a batch.
+/// The suffixes of a batch's tensors.
 const VALUES: &str = ".values";
 const OFFSETS: &str = ".offsets";
 const SHAPE: &str = ".shape";

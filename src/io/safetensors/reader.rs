@@ -1,4 +1,4 @@
-//! Reading, a batch at a time.
+//! Reading, one batch at a time.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -13,19 +13,19 @@ use crate::ragged::{Layout, Offsets, Ragged, check_rank, product};
 
 const OP: &str = "read";
 
-/// Bytes of a header at most, as the format has it.
+/// The maximum size of a header in bytes, as specified by the format.
 const LONGEST: u64 = 100_000_000;
 
-/// Bytes of numbers that are converted at once.
+/// The number of bytes of integers to convert at a time.
 const PIECE: u64 = 1 << 16;
 
-/// A `.safetensors` file whose header has been read. Each batch is read when it is asked for.
+/// A `.safetensors` file whose header has been read. Batches are read on request.
 pub struct Reader<R> {
     reader: R,
     /// The path, for errors.
     name: String,
     tensors: Header,
-    /// Where the data begins.
+    /// The position at which the data starts.
     data: u64,
 }
 
@@ -33,8 +33,8 @@ impl Reader<File> {
     /// Opens a file and reads its header.
     ///
     /// # Errors
-    /// [`Error::Io`] where the system cannot open or read it, and for what is no file; [`Error::File`] where it is cut short, has data of no tensor, or is no such
-    /// file.
+    /// [`Error::Io`] when the system cannot open or read the file, and for anything but a regular file; [`Error::File`]
+    /// when the file is truncated, contains data that belongs to no tensor, or is not a `.safetensors` file.
     pub fn open(path: impl AsRef<Path>) -> Result<Reader<File>> {
         let name = path.as_ref().display().to_string();
         let opened = paths::open(path.as_ref());
@@ -44,8 +44,9 @@ impl Reader<File> {
 }
 
 impl<R: Read + Seek> Reader<R> {
-    /// The same for anything that can be read at any place, from its beginning to its end:
-    /// `std::io::Cursor::new(bytes)` for bytes in memory.
+    /// Like [`open`](Reader::open), for any seekable reader, which is used from its start to its end.
+    ///
+    /// Use `std::io::Cursor::new(bytes)` for bytes in memory.
     ///
     /// # Errors
     /// Those of [`open`](Reader::open).
@@ -83,7 +84,7 @@ impl<R: Read + Seek> Reader<R> {
         Ok(file)
     }
 
-    /// The data of a file is that of its tensors, one after the other.
+    /// Checks that the data of the tensors covers the file's data without gaps or overlaps.
     fn tile(&self, size: u64) -> Result<()> {
         let tensors = self.tensors.0.values();
         let ranges = tensors.map(|tensor| tensor.data_offsets);
@@ -115,13 +116,13 @@ impl<R: Read + Seek> Reader<R> {
         })
     }
 
-    /// Reads a batch, bit for bit.
+    /// Reads a batch, preserving values bit for bit.
     ///
     /// # Errors
-    /// [`Error::Name`] for a name that is not among [`names`](Self::names); [`Error::File`] for one of another type, and for tensors that
-    /// are no batch; [`Error::InvalidOffsets`], [`Error::ValueCount`], [`Error::Rank`], [`Error::SizeOverflow`] and
-    /// [`Error::Length`], which name the element, for offsets and shapes that do not agree; [`Error::Io`] where the
-    /// system cannot read.
+    /// [`Error::Name`] for a name that is not among [`names`](Self::names); [`Error::File`] for a batch of another
+    /// type, and for tensors that do not form a batch; [`Error::InvalidOffsets`], [`Error::ValueCount`],
+    /// [`Error::Rank`], [`Error::SizeOverflow`] and [`Error::Length`], which name the element, for inconsistent offsets
+    /// and shapes; [`Error::Io`] when the system cannot read.
     pub fn read<T: Stored>(&mut self, name: &str) -> Result<Ragged<T>> {
         let values = self.tensor(name, VALUES)?;
         if values.dtype != dtype::<T>() {
@@ -129,7 +130,7 @@ impl<R: Read + Seek> Reader<R> {
             return Err(wrong(8, expected, values.dtype.as_str()));
         }
         let (count, from) = self.place(name, VALUES, values, 1, size_of::<T>())?;
-        // Before the values, which are more.
+        // Check the layout first, since it is smaller than the values.
         let layout = self.layout(name)?;
         if count != layout.total() {
             return Err(Error::ValueCount {
@@ -148,7 +149,7 @@ impl<R: Read + Seek> Reader<R> {
         Ragged::from_parts(layout, values)
     }
 
-    /// Reads a batch of whatever type it is.
+    /// Reads a batch with values of any type.
     ///
     /// # Errors
     /// Those of [`read`](Self::read).
@@ -177,7 +178,7 @@ impl<R: Read + Seek> Reader<R> {
         })
     }
 
-    /// How many numbers of so many bytes a tensor has, and where they begin.
+    /// The number of values of a tensor, at `size` bytes each, and the position at which they start.
     fn place(
         &self,
         name: &str,
@@ -242,7 +243,7 @@ impl<R: Read + Seek> Reader<R> {
         Ok(Layout::with_extents_unchecked(offsets, rank, extents))
     }
 
-    /// Numbers of 32 bits, of which each has been kept in more.
+    /// Reads integers that are stored with up to 64 bits and must fit in 32.
     fn integers(&mut self, count: usize, at: u64, integer: Integer) -> Result<Vec<u32>> {
         let Integer { size, signed } = integer;
         let mut numbers = host::room(OP, count)?;
@@ -290,7 +291,7 @@ impl<R: Read + Seek> Reader<R> {
     }
 }
 
-/// A type of offsets and extents.
+/// An integer type of offsets and extents.
 #[derive(Clone, Copy)]
 struct Integer {
     size: usize,
@@ -313,7 +314,7 @@ impl Integer {
     }
 }
 
-/// A part of a file may be more than a 32-bit machine can address.
+/// Converts a size to `usize`. On a 32-bit machine, part of a file may be too large to address.
 fn host_size(bytes: u64) -> Result<usize> {
     usize::try_from(bytes).map_err(|_| Error::OutOfMemory {
         op: OP,

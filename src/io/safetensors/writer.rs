@@ -1,4 +1,4 @@
-//! Writing, all batches of a file at once.
+//! Writing all batches of a file at once.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,10 +11,10 @@ use super::{OFFSETS, SHAPE, VALUES, dtype};
 use crate::error::{Error, Result};
 use crate::ragged::Ragged;
 
-/// Numbers that are widened at once.
+/// The number of integers to widen at a time.
 const PIECE: usize = 1 << 12;
 
-/// Batches to be written to one `.safetensors` file. It borrows them: nothing is copied.
+/// Batches to write to one `.safetensors` file. Borrows them: nothing is copied.
 #[derive(Default)]
 pub struct Writer<'a> {
     tensors: Vec<Tensor<'a>>,
@@ -28,9 +28,9 @@ struct Tensor<'a> {
 }
 
 enum Data<'a> {
-    /// The bytes of values, and how many a number of them has.
+    /// The bytes of the values, and the size of one number in bytes.
     Values(&'a [u8], usize),
-    /// Numbers that are kept in 64 bits.
+    /// Integers that are stored with 64 bits.
     Wide(&'a [u32]),
 }
 
@@ -52,7 +52,7 @@ impl<'a> Writer<'a> {
     /// Adds a batch.
     ///
     /// # Errors
-    /// [`Error::Name`] for a name that the file has.
+    /// [`Error::Name`] for a name that was already added.
     pub fn add<T: Stored>(&mut self, name: &str, batch: &'a Ragged<T>) -> Result<&mut Self> {
         let values = format!("{name}{VALUES}");
         if self.tensors.iter().any(|tensor| tensor.name == values) {
@@ -86,24 +86,24 @@ impl<'a> Writer<'a> {
         Ok(self)
     }
 
-    /// Writes the file in place of what is there, as [`Ragged::write`] does: whole or not at all.
+    /// Writes the file, replacing an existing one. Like [`Ragged::write`], it writes the whole file or nothing.
     ///
     /// # Errors
-    /// [`Error::Io`] where the system cannot write it; then what was there is there still.
+    /// [`Error::Io`] when the system cannot write the file; the previous contents are then still there.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
         sink::replace(path.as_ref(), |sink| self.write_all(sink))
     }
 
-    /// The same to a stream, which is flushed.
+    /// Like [`write`](Self::write), to a stream, which is flushed.
     ///
     /// # Errors
-    /// [`Error::Io`] when the stream gives one. What was written before is there then.
+    /// [`Error::Io`] when the stream fails. Data written before the failure stays in the stream.
     pub fn write_to(&self, writer: impl Write) -> Result<()> {
         self.write_all(&mut Sink::new(writer))
     }
 
     fn write_all(&self, sink: &mut Sink<impl Write>) -> Result<()> {
-        // Wide numbers first: then each number lies at a multiple of its size.
+        // Write the widest numbers first, so that each number is aligned to its size.
         let mut tensors: Vec<_> = self.tensors.iter().collect();
         tensors.sort_by_key(|tensor| match tensor.data {
             Data::Wide(_) => 0,

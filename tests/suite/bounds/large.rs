@@ -1,4 +1,4 @@
-//! Tensors as large as a binding may be, with `VSLA_LARGE=1`: on most GPUs 2 GiB, where halves are counted up to 2³⁰.
+//! Tensors at the maximum size of a binding, with `VSLA_LARGE=1`: 2 GiB on most GPUs, where f16 offsets reach 2³⁰.
 
 use libtest_mimic::Trial;
 use vsla::{Complex32, Device, Layout, Ragged, f16, scalar::Scalar};

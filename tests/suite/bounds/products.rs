@@ -1,4 +1,4 @@
-//! Programs of products: dense, block-sparse, of Kronecker, and of matrices of vectors.
+//! Programs of products: dense, block-sparse, Kronecker, and of matrices of vectors.
 
 use vsla::{
     Bsr, BsrTensor, Layout, Pairing, Shape, ShapeMatrix, Topology, f16,

@@ -1,4 +1,4 @@
-//! Programs that move values, compute with them one by one, and reduce them.
+//! Programs that move values, and of element-wise functions and reductions.
 
 use vsla::{
     Complex32, Indices, Layout, Pairing, Permutation, Ragged, batch::Remainder, f16, scalar::Real,

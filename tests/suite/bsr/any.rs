@@ -1,4 +1,4 @@
-//! Whatever topologies proptest comes up with, in every form, with sets of values, epilogues and sampled.
+//! Random topologies from proptest in every form, with sets of values, epilogues and sampled products.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! What is done to the sums of block-sparse products.
+//! Epilogues of block-sparse products.
 
 use vsla::{
     BsrTensor, Device, Layout, Pairing, Ragged, Shape, Tensor, Topology, f16,

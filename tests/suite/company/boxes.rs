@@ -1,4 +1,4 @@
-//! Boxes: transforms and convolutions of two axes, stacks and windows.
+//! Boxes: two-axis transforms and convolutions, stacks and windows.
 
 use vsla::{Complex32, Device, Pairing, Tensor, batch::Remainder, conv::ConvMethod};
 

@@ -1,4 +1,4 @@
-//! What a comparison refuses, and what it accepts.
+//! Cases that a comparison rejects, and cases that it accepts.
 
 use rustfft::num_complex::Complex64;
 use vsla::{Complex32, Ragged, Shape};

@@ -1,4 +1,4 @@
-//! What is computed, in every way that it can be.
+//! Results of convolutions of boxes, in every form in which they can be computed.
 
 use vsla::{Pairing, Ragged, conv::ConvMethod};
 

@@ -1,4 +1,4 @@
-//! What convolutions of boxes refuse.
+//! Arguments that convolutions of boxes reject.
 
 use vsla::conv::Convolution;
 

@@ -1,4 +1,4 @@
-//! Bad input on each device: the error that says what is wrong, and a device that goes on as if nothing had been.
+//! Bad input on each device: the error is specific, and the device continues as if nothing had happened.
 
 use libtest_mimic::Trial;
 use vsla::{Device, Error, Layout, Pairing, Ragged, Shape, Tensor};

@@ -1,4 +1,4 @@
-//! Nothing, which is not an error: batches without elements, and elements without values.
+//! Empty input, which is not an error: batches without elements, and elements without values.
 
 use libtest_mimic::Trial;
 use vsla::{Device, Layout, Pairing, Ragged, Shape};

@@ -1,4 +1,4 @@
-//! Operations that fail for want of memory, or of a device, leave nothing behind.
+//! Operations that fail because memory or the device is missing leave nothing behind.
 
 use libtest_mimic::Trial;
 use vsla::{Error, Pairing, Permutation, Result, Shape, Tensor};

@@ -1,4 +1,4 @@
-//! Whose a handle is: buffers, queues and adapters that are not those of the application's device.
+//! Ownership of wgpu handles: buffers, queues and adapters that do not belong to the application's device.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

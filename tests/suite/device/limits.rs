@@ -1,4 +1,4 @@
-//! Smaller limits than the GPU's own, injected: what must be folded or split is, and what cannot run is refused.
+//! Limits set below the GPU's own: dispatches are folded or split where possible, and refused otherwise.
 
 use libtest_mimic::Trial;
 use vsla::{Complex32, Device, Error, Pairing, Ragged, Tensor};

@@ -1,4 +1,4 @@
-//! A device that is gone: every call says so, nothing hangs, and a second device can be opened.
+//! A lost device: every call reports it, nothing hangs, and a second device can be opened.
 
 use std::sync::mpsc::channel;
 use std::thread;

@@ -1,4 +1,4 @@
-//! What a GPU device holds: counted, limited, reused and given back.
+//! Memory of a GPU device: counted, limited, reused and released.
 
 use libtest_mimic::Trial;
 use vsla::{Device, Error, Layout, Ragged};

@@ -1,4 +1,4 @@
-//! What a device plans, it plans once: counted, bounded and given back.
+//! Every plan of a device is made once; the cache is counted, bounded and releasable.
 
 use libtest_mimic::Trial;
 use vsla::{

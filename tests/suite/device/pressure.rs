@@ -1,4 +1,4 @@
-//! Where memory is short: the limit holds at every moment, what is not in use gives way.
+//! Memory pressure: the limit holds at all times, and unused memory is released under pressure.
 
 use std::future::Future;
 use std::pin::pin;

@@ -1,4 +1,4 @@
-//! Device time.
+//! Profiling of device time.
 
 use std::time::Duration;
 

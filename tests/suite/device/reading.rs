@@ -1,4 +1,4 @@
-//! Bringing values back: under any executor, many at once, and given up half-way.
+//! Downloads: under any executor, many at once, and cancelled halfway.
 
 use std::future::Future;
 use std::pin::{Pin, pin};

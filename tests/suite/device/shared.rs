@@ -1,4 +1,4 @@
-//! Buffers that the application holds beside the library: destroyed, mapped or written to at a bad time.
+//! Buffers shared with the application: destroyed, mapped or written to at a bad time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

@@ -1,4 +1,4 @@
-//! Operands that begin anywhere in their buffers: kernels that read four values at a time must not care.
+//! Operands at any offset in their buffers, including for kernels that read four values at a time.
 
 use libtest_mimic::Trial;
 use vsla::{Device, Layout, Ragged, Shape, Tensor};

@@ -1,6 +1,7 @@
-//! Every length from 1 to 4,096, and longer ones, on a GPU of its own: errors, and the pipelines that it takes.
+//! Every length from 1 to 4,096, and longer ones, on a separate GPU device: errors, and the pipelines needed.
 //!
-//! The whole of it needs a fast GPU and `VSLA_EVERY_LENGTH=folder`, which gets the errors as CSV and as a plot.
+//! The full test needs a fast GPU and `VSLA_EVERY_LENGTH=folder`; it writes the errors to this folder, as CSV and as a
+//! plot.
 
 use std::fmt::Write;
 use std::path::Path;

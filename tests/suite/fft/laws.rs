@@ -1,4 +1,4 @@
-//! What transforms have to do with each other.
+//! Laws that relate transforms to each other.
 
 use rustfft::num_complex::Complex64;
 use vsla::{Complex32, Device, Layout, Ragged};

@@ -1,4 +1,4 @@
-//! Transforms in f64, and how far from them ours may be.
+//! Transforms in f64, and error bounds for the library's transforms.
 
 use rustfft::FftPlanner;
 use rustfft::num_complex::Complex64;

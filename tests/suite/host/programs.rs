@@ -1,5 +1,5 @@
-//! What runs out of memory: for each family of operations a program that makes all that it needs, from the number of
-//! elements on, and gives a hash of all results.
+//! Programs that run out of memory, one per family of operations. Each allocates all that it needs, given the number of
+//! elements, and returns a hash of all results.
 
 mod products;
 mod values;

@@ -1,4 +1,4 @@
-//! What would take gigabytes, with a budget of 16 MiB.
+//! Requests for gigabytes with a budget of 16 MiB.
 
 use std::iter::{repeat_n, repeat_with};
 use std::time::{Duration, Instant};

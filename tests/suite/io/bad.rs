@@ -1,4 +1,4 @@
-//! Files that nobody wrote: each is refused with an error, and costs no more memory than it has bytes, or twice that.
+//! Malformed files: each is rejected with an error, using no more memory than the file's size, or twice that.
 
 use libtest_mimic::Trial;
 use vsla::io::Any;

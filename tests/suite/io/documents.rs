@@ -1,5 +1,4 @@
-//! Documents that nobody wrote: each is refused, or comes back as it is, and takes no more memory than the
-//! documentation says.
+//! Malformed documents: each is rejected or reads as it would be written, using no more memory than documented.
 
 use libtest_mimic::Trial;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Elements as arrays of ndarray, and batches from and to them.
+//! Conversions from and to arrays of the ndarray crate.
 
 use libtest_mimic::Trial;
 use ndarray::{ArrayD, Axis, Slice, array};

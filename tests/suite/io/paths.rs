@@ -1,4 +1,4 @@
-//! Files on disk: whole or not there.
+//! Files on disk: complete or absent.
 
 #[cfg(unix)]
 mod unix;

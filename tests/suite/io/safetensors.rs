@@ -1,4 +1,4 @@
-//! `.safetensors` files: what is written is read, here and by others, and what was not written is refused.
+//! `.safetensors` files: what is written can be read back, here and by others, and everything else is rejected.
 
 mod texts;
 

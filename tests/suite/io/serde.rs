@@ -1,4 +1,4 @@
-//! Documents of serde: what goes out comes in, and what is wrong is refused with the words of this library.
+//! Serde documents: they round-trip, and errors are reported with this library's messages.
 
 use half::f16;
 use libtest_mimic::Trial;

@@ -1,5 +1,5 @@
-//! Equivalence: elements that differ in zeros behind them stand for the same. An operation respects that where
-//! equivalent operands give equivalent results. Each one is in one of two tables.
+//! Equivalence: elements that differ only in trailing zeros are equivalent. An operation respects equivalence if
+//! equivalent operands give equivalent results. Every operation is in one of two tables.
 
 use std::ops::RangeInclusive;
 

@@ -1,4 +1,4 @@
-//! Sums and the products over them. Integers wrap, so every law is exact.
+//! Sums and the products over them. Integer arithmetic wraps, so every law holds exactly.
 
 use libtest_mimic::Trial;
 use vsla::{Device, Layout, Ragged, Result, Shape, ShapeMatrix, Tensor};

@@ -1,4 +1,4 @@
-//! Maps of floats against f64: values of all exponents, all halves, and all that is special.
+//! Maps of floats against f64: values with all exponents, all values of f16, and special values.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 

@@ -1,4 +1,4 @@
-//! Conversions to and from integers: as Rust's `as`, but between integers, where they saturate.
+//! Conversions to and from integers: like Rust's `as`, except between integer types, where they saturate.
 
 use libtest_mimic::Trial;
 use vsla::{

@@ -1,4 +1,4 @@
-//! Maps of integers, which are exact, at both ends of their range.
+//! Maps of integers, which are exact, at both ends of the range.
 
 use libtest_mimic::Trial;
 use vsla::{Device, Ragged};

@@ -1,4 +1,4 @@
-//! Whatever batches of factors proptest comes up with, in every pairing and form and with everything done to the sums.
+//! Random batches of factors from proptest, in every pairing and form and with all epilogues.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! What is done to the sums of dense products.
+//! Epilogues of dense products.
 
 use std::ops::Range;
 

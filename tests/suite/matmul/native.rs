@@ -1,4 +1,4 @@
-//! Products of the native tier: few tiles and long sums, which sets of invocations share.
+//! Products on the native tier: few tiles and long sums, which several sets of invocations share.
 
 #[cfg(feature = "gpu")]
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! What plans of matrix products cost and keep, and when they are refused.
+//! Plans of matrix products: their cost, the memory they hold, and when they are refused.
 
 use libtest_mimic::Trial;
 use vsla::{Device, Error, Layout, Pairing, Ragged, Tensor};

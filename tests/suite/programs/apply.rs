@@ -1,4 +1,4 @@
-//! Operations, made.
+//! Executing operations.
 
 use vsla::{
     BsrTensor, Device, Layout, Paired, Ragged, Result, ShapeMatrix, Tensor,

@@ -1,4 +1,4 @@
-//! Batches of whichever type, on the host and on a device.
+//! Batches of any type, on the host and on a device.
 
 use vsla::{Complex32, Device, Layout, Ragged, Result, Tensor, f16, scalar::Scalar};
 

@@ -1,4 +1,4 @@
-//! Decisions from bytes.
+//! Decodes bytes into decisions.
 
 /// Bytes, taken one after the other; zeros when they are used up.
 pub struct Bytes<'a>(&'a [u8]);

@@ -1,4 +1,4 @@
-//! What must hold of a program that has run.
+//! Properties that must hold after a program has run.
 
 use vsla::{Bsr, Device, Ragged, conv::ConvMethod, f16};
 

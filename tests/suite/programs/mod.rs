@@ -1,11 +1,11 @@
-//! Random programs: bytes become batches and a sequence of operations on them.
+//! Random programs: bytes decode to batches and a sequence of operations on them.
 //!
-//! [`run`] runs the program that some bytes stand for on one device. [`check_alone`] makes each operation again with
-//! single elements of its operands, which must give the same bits; [`check_against`] makes each again on another
-//! device, from the same operands. Any bytes are a program, and the same bytes are the same program on every device,
-//! so that a fuzzer can write them and the suite replay its finds.
+//! [`run`] runs the program that bytes decode to on one device. [`check_alone`] repeats each operation with single
+//! elements of its operands, which must give the same bits. [`check_against`] repeats each operation on another device
+//! with the same operands. Any bytes are a valid program, and the same bytes are the same program on every device, so a
+//! fuzzer can generate them and the suite can replay what it finds.
 //!
-//! Nothing here needs the rest of the suite: `fuzz/` includes this folder by its path.
+//! This code does not depend on the rest of the suite: `fuzz/` includes this folder by path.
 
 mod apply;
 mod batch;

@@ -1,4 +1,4 @@
-//! Padded arrays, from and to.
+//! Conversions from and to padded arrays.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

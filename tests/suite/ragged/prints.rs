@@ -1,4 +1,4 @@
-//! What batches print, to the letter.
+//! The exact text that batches print.
 
 use libtest_mimic::Trial;
 use vsla::{Layout, Ragged};

@@ -1,4 +1,4 @@
-//! Every invalid input, with the error that must come of it, and every error's text.
+//! Every invalid input, with the resulting error, and the text of every error.
 
 use libtest_mimic::Trial;
 use vsla::{Error, Layout, Ragged, Shape, Side, batch::Offsets};

@@ -1,4 +1,4 @@
-//! The largest and the smallest, and where they are.
+//! Maxima and minima, and their indices.
 
 use vsla::{Device, Layout, Ragged};
 

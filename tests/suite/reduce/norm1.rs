@@ -1,4 +1,4 @@
-//! The sum of the magnitudes.
+//! The sum of absolute values.
 
 use libtest_mimic::Trial;
 use vsla::Device;

@@ -1,4 +1,4 @@
-//! Pairs of series that are hard for f32.
+//! Pairs of series that are difficult for f32.
 
 use fastrand::Rng;
 

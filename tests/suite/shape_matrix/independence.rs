@@ -1,4 +1,4 @@
-//! What a product does not depend on: its neighbours, views, and how often it ran.
+//! A product does not depend on neighbours, views, or the number of previous runs.
 
 use vsla::{Device, Layout, Ragged, ShapeMatrix};
 

@@ -1,4 +1,4 @@
-//! Products whose entries meet by Kronecker products.
+//! Products whose entries are combined by Kronecker products.
 
 use vsla::{Device, ShapeMatrix};
 

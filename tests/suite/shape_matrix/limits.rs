@@ -1,4 +1,4 @@
-//! What scratch memory and bindings allow.
+//! Limits of scratch memory and bindings.
 
 use vsla::{Error, Layout, ShapeMatrix};
 

@@ -1,4 +1,4 @@
-//! What is refused.
+//! Arguments that are rejected.
 
 use vsla::{Device, Error, Layout, Result, ShapeMatrix};
 

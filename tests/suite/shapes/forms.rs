@@ -1,4 +1,4 @@
-//! What every operation on shapes gives, value by value.
+//! The result of every operation on shapes, value by value.
 
 use vsla::{Layout, Ragged, Result, Shape, Tensor, scalar::Scalar};
 

@@ -1,4 +1,4 @@
-//! Transposes, of every permutation and size.
+//! Transposes, for all permutations and many sizes.
 
 use vsla::{Complex32, Device, Layout, Ragged, Result, Shape, Tensor, f16, scalar::Scalar};
 

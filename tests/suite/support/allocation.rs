@@ -1,4 +1,5 @@
-//! What memory a thread asks for: the largest piece at once, and the most that it holds; and pieces that are refused.
+//! A global allocator that measures the memory a thread requests (largest allocation and peak) and can refuse
+//! allocations.
 
 #![allow(unsafe_code, reason = "allocators are")]
 
@@ -8,11 +9,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 thread_local! {
     static LARGEST: Cell<usize> = const { Cell::new(0) };
-    /// Bytes held now and at most, since the count began.
+    /// The bytes held now and at the peak, since counting began.
     static HELD: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
 }
 
-/// What `f` gives, and the most bytes that this thread held while it ran, beside what it held before.
+/// The result of `f`, and the peak bytes that this thread held while it ran, on top of what it held before.
 #[cfg(any(feature = "serde", feature = "safetensors"))]
 pub fn peak_in<T>(f: impl FnOnce() -> T) -> (T, usize) {
     HELD.set((0, 0));
@@ -20,26 +21,26 @@ pub fn peak_in<T>(f: impl FnOnce() -> T) -> (T, usize) {
     (outcome, HELD.get().1 as usize)
 }
 
-/// The bytes that this thread gave back while `f` ran, less those that it took.
+/// The bytes that this thread freed while `f` ran, less those that it allocated.
 pub fn freed_in(f: impl FnOnce()) -> i64 {
     HELD.set((0, 0));
     f();
     -HELD.get().0 as i64
 }
 
-/// What `f` gives, and the most bytes that it asked for at once on this thread.
+/// The result of `f`, and the size of its largest single allocation on this thread.
 pub fn largest_in<T>(f: impl FnOnce() -> T) -> (T, usize) {
     LARGEST.set(0);
     let outcome = f();
     (outcome, LARGEST.get())
 }
 
-/// Pieces of at least so many bytes are counted, and the one that is counted down to is refused.
+/// Allocations of at least `LARGE` bytes decrement `COUNTDOWN`; the one that brings it to 0 is refused.
 static LARGE: AtomicUsize = AtomicUsize::new(usize::MAX);
 static COUNTDOWN: AtomicU64 = AtomicU64::new(0);
 
-/// Refuses the `n`-th piece of at least so many bytes that any thread asks for from now on, all of them for `u64::MAX`,
-/// or none for 0; says what was left of the number before.
+/// Refuses the `n`-th allocation of at least `bytes` bytes on any thread from now on, all of them for `u64::MAX`, or
+/// none for 0. Returns the rest of the previous count.
 pub fn refuse(n: u64, bytes: usize) -> u64 {
     LARGE.store(if n == 0 { usize::MAX } else { bytes }, Ordering::SeqCst);
     COUNTDOWN.swap(n, Ordering::SeqCst)
@@ -56,7 +57,7 @@ fn is_refused(bytes: usize) -> bool {
     match left {
         Err(u64::MAX) => true,
         Ok(1) if is_elsewhere(bytes) => {
-            // The next one, then.
+            // Refuse the next one instead.
             COUNTDOWN.store(1, Ordering::SeqCst);
             false
         }
@@ -64,12 +65,13 @@ fn is_refused(bytes: usize) -> bool {
     }
 }
 
-/// Whether a crate asks that cannot be told that there is none: for where it packs factors, and for its twiddles.
+/// Whether the allocation comes from a crate that cannot handle failure: packed factors in gemm, or twiddles in the FFT
+/// crates.
 fn is_elsewhere(bytes: usize) -> bool {
     let large = LARGE.swap(usize::MAX, Ordering::SeqCst);
     let asked = std::backtrace::Backtrace::force_capture().to_string();
     let first: String = asked.lines().take(24).collect::<Vec<_>>().join("\n");
-    // Optimised builds put planners of transforms into the one function that calls them.
+    // Optimized builds inline FFT planners into their only caller.
     let elsewhere = ["gemm", "rustfft", "realfft", "cpu::fft::Plans"]
         .iter()
         .any(|name| first.contains(name));
@@ -86,7 +88,7 @@ struct Watched;
 static WATCHED: Watched = Watched;
 
 fn watch(bytes: usize) {
-    // A thread that ends may free, and even ask, when its cells are gone.
+    // An exiting thread may free, and even allocate, after its thread-locals are gone.
     let _ = LARGEST.try_with(|largest| largest.set(largest.get().max(bytes)));
 }
 
@@ -97,7 +99,7 @@ fn hold(bytes: isize) {
     });
 }
 
-// SAFETY: everything is passed on to the system's allocator.
+// SAFETY: every call is forwarded to the system's allocator.
 unsafe impl GlobalAlloc for Watched {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         watch(layout.size());
@@ -105,7 +107,7 @@ unsafe impl GlobalAlloc for Watched {
             return std::ptr::null_mut();
         }
         hold(layout.size() as isize);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller's contract is the same.
         unsafe { System.alloc(layout) }
     }
 
@@ -115,7 +117,7 @@ unsafe impl GlobalAlloc for Watched {
             return std::ptr::null_mut();
         }
         hold(layout.size() as isize);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller's contract is the same.
         unsafe { System.alloc_zeroed(layout) }
     }
 
@@ -124,9 +126,9 @@ unsafe impl GlobalAlloc for Watched {
         if is_refused(size) {
             return std::ptr::null_mut();
         }
-        // Where it has to move, both are held for a moment.
+        // If the data has to move, both allocations exist for a moment.
         hold(size as isize);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller's contract is the same.
         let moved = unsafe { System.realloc(at, layout, size) };
         let gone = match moved.is_null() {
             true => size,
@@ -138,7 +140,7 @@ unsafe impl GlobalAlloc for Watched {
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         hold(-(layout.size() as isize));
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller's contract is the same.
         unsafe { System.dealloc(at, layout) }
     }
 }

@@ -1,4 +1,4 @@
-//! Makes trials: names them, runs them on each device, and turns a panic into a failure that says where it was.
+//! Creates trials: names them, runs them on each device, and turns a panic into a failure that reports its location.
 
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use libtest_mimic::{Completion, Failed, Trial};
 use vsla::{Device, device::DeviceKind, product::Tier};
 
-/// A test to run on each device, and its name.
+/// A name, and a test to run on each device.
 pub type DeviceTest = (&'static str, fn(&Device));
 
-/// Makes the trials of one module.
+/// Creates the trials of one module.
 pub struct Bench {
     module: &'static str,
 }
@@ -27,7 +27,7 @@ impl Bench {
         Trial::test(format!("{}::{name}", self.module), move || guarded(test))
     }
 
-    /// One trial a device: `module::cpu::name` and `module::gpu::name`.
+    /// One trial per device: `module::cpu::name` and `module::gpu::name`.
     pub fn on_each_device(
         &self,
         name: &str,
@@ -40,13 +40,13 @@ impl Bench {
         ]
     }
 
-    /// [`on_each_device`](Self::on_each_device) for a table of tests.
+    /// [`on_each_device`](Self::on_each_device) for a list of tests.
     pub fn all_on_each_device(&self, tests: &[DeviceTest]) -> Vec<Trial> {
         let of_one = |&(name, test): &DeviceTest| self.on_each_device(name, test);
         tests.iter().flat_map(of_one).collect()
     }
 
-    /// The trial `module::name`, ignored unless an environment variable is set, whose value it gets.
+    /// The trial `module::name`, ignored unless an environment variable is set. The test gets the variable's value.
     #[cfg(feature = "gpu")]
     pub fn on_request(
         &self,
@@ -61,7 +61,7 @@ impl Bench {
         })
     }
 
-    /// The trial `module::name`, ignored where `missing` names what it needs and is not there.
+    /// The trial `module::name`, ignored if `missing` reports that something it needs is missing.
     #[cfg(feature = "safetensors")]
     pub fn unless(
         &self,
@@ -76,7 +76,7 @@ impl Bench {
         })
     }
 
-    /// The trial `module::gpu::name` on the GPU that `open` gives, [`gpu`] or [`folding_gpu`].
+    /// The trial `module::gpu::name` on the GPU that `open` returns, [`gpu`] or [`folding_gpu`].
     pub fn on_gpu(
         &self,
         name: &str,
@@ -95,13 +95,13 @@ impl Bench {
 }
 
 impl Bench {
-    /// The trial `module::gpu::name` on the GPU, ignored where that has no cooperative matrices.
+    /// The trial `module::gpu::name` on the GPU, ignored if the GPU has no cooperative matrices.
     pub fn on_matrices(&self, name: &str, test: impl FnOnce(&Device) + Send + 'static) -> Trial {
         let has = |device: &Device| device.info().matrices.is_some();
         self.where_it_has(name, has, "no cooperative matrices", test)
     }
 
-    /// The same, ignored where the GPU is none for the native tier.
+    /// The same, ignored if the GPU does not support the native tier.
     pub fn on_native(&self, name: &str, test: impl FnOnce(&Device) + Send + 'static) -> Trial {
         let has = |device: &Device| device.info().native;
         self.where_it_has(name, has, "no native tier", test)
@@ -124,44 +124,45 @@ impl Bench {
     }
 }
 
-/// The depth that the documentation promises of sums of so many products by a device's matrices, which may cut and not
-/// round.
+/// The documented depth of sums of `terms` products on a device's cooperative matrices, which may truncate instead of
+/// rounding.
 pub fn depth_by_matrices(device: &Device) -> impl Fn(usize) -> f64 + use<> {
     let side = device.info().matrices.unwrap_or(16);
     move |terms| 4.0 * (side as f64 + terms.div_ceil(side) as f64)
 }
 
-/// The tiers that a device has for every type.
+/// The tiers that a device supports for all types.
 pub fn tiers(device: &Device) -> impl Iterator<Item = Tier> + use<> {
     let native = device.info().native.then_some(Tier::Native);
     [Tier::Baseline].into_iter().chain(native)
 }
 
-/// Whether a device computes on the CPU: there a tenth of the cases has to do where matrices are imitated value by
-/// value.
+/// Whether a device runs on the CPU. Cooperative matrices are then emulated value by value, so tests run only a tenth
+/// of the cases.
 pub fn is_software(device: &Device) -> bool {
     device.info().kind == DeviceKind::Software
 }
 
-/// How often a kernel is repeated that must give the same bits: where invocations run in order, seldom.
+/// How often to repeat a kernel that must give the same bits each time: only twice if invocations run in order.
 pub fn repeats(device: &Device) -> usize {
     if is_software(device) { 2 } else { 1000 }
 }
 
-/// The CPU device of all trials.
+/// The CPU device shared by all trials.
 pub fn cpu() -> &'static Device {
     static CPU: OnceLock<Device> = OnceLock::new();
     CPU.get_or_init(Device::cpu)
 }
 
-/// The GPU of all trials. It fills its results with NaN before it computes them.
+/// The GPU shared by all trials. It fills results with NaN before computing them.
 #[cfg(feature = "gpu")]
 pub fn gpu() -> Result<&'static Device, &'static str> {
     static GPUS: Opened = [const { OnceLock::new() }; DEVICES];
     opened(&GPUS, |_| ())
 }
 
-/// The same GPU, so narrow that dispatches are folded over several dimensions that never are on the other.
+/// The same GPU with limits so low that dispatches must be folded into several dimensions, which never happens on the
+/// other one.
 #[cfg(feature = "gpu")]
 pub fn folding_gpu() -> Result<&'static Device, &'static str> {
     static GPUS: Opened = [const { OnceLock::new() }; DEVICES];
@@ -170,15 +171,15 @@ pub fn folding_gpu() -> Result<&'static Device, &'static str> {
     })
 }
 
-/// The same GPU, whose kernels count their accesses outside buffers.
+/// The same GPU with instrumented kernels that count their out-of-bounds buffer accesses.
 #[cfg(feature = "gpu")]
 pub fn instrumented_gpu() -> Result<&'static Device, &'static str> {
     static GPUS: Opened = [const { OnceLock::new() }; DEVICES];
     opened(&GPUS, |options| options.instrumented = true)
 }
 
-/// The GPU is opened this often, for as many trials at once: a software one runs what comes through one device on one
-/// core.
+/// How many times the GPU is opened, to run as many trials at once. A software GPU runs all work from one device on a
+/// single core.
 #[cfg(feature = "gpu")]
 const DEVICES: usize = 4;
 
@@ -220,12 +221,12 @@ fn gpu_is_required() -> bool {
     std::env::var("VSLA_REQUIRE_GPU").is_ok_and(|value| value == "1")
 }
 
-/// Whether trials take all cases, and not only those that stand for the others.
+/// Whether trials run all cases instead of a representative selection.
 pub fn is_long() -> bool {
     std::env::var("VSLA_LONG").is_ok_and(|value| value == "1")
 }
 
-/// Says on stderr which GPU the trials use, or why there is none.
+/// Prints to stderr which GPU the trials use, or why there is none.
 pub fn announce_gpu() {
     match gpu() {
         Ok(device) => eprintln!("GPU: {}", device.info()),
@@ -235,12 +236,12 @@ pub fn announce_gpu() {
 }
 
 thread_local! {
-    /// Where and with which words the trial on this thread panicked last; `None` outside a trial.
+    /// The location and message of the last panic in the trial on this thread; `None` outside a trial.
     static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Keeps the message of a panic inside a trial for that trial's report, instead of printing it between the
-/// names of the others. A property that is being shrunk panics often; only its last word matters.
+/// Stores the message of a panic inside a trial for that trial's report, instead of printing it between the names of
+/// other trials. A property panics many times while it is being shrunk; only the last message matters.
 pub fn catch_panics_quietly() {
     let default = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
@@ -257,7 +258,7 @@ pub fn catch_panics_quietly() {
     }));
 }
 
-/// The message of the panic that `f` must end in, with its place.
+/// Runs `f`, which must panic, and returns the panic's message and location.
 #[track_caller]
 pub fn panic_of(f: impl FnOnce()) -> String {
     let outcome = panic::catch_unwind(AssertUnwindSafe(f));
@@ -265,13 +266,13 @@ pub fn panic_of(f: impl FnOnce()) -> String {
     PANIC.with_borrow(|kept| kept.clone().unwrap_or_default())
 }
 
-/// Whether the trials' GPUs count accesses outside buffers.
+/// Whether all trials' GPUs count out-of-bounds buffer accesses.
 #[cfg(feature = "gpu")]
 pub fn all_are_instrumented() -> bool {
     std::env::var("VSLA_INSTRUMENTED").is_ok_and(|value| value == "1")
 }
 
-/// Runs `test`, after which no kernel may have reached outside its buffers, where the device is one that counts it.
+/// Runs `test`, then checks that no kernel accessed memory out of bounds, if the device counts such accesses.
 fn within(device: &Device, test: impl FnOnce(&Device)) -> Result<(), Failed> {
     guarded(|| {
         test(device);
@@ -279,7 +280,7 @@ fn within(device: &Device, test: impl FnOnce(&Device)) -> Result<(), Failed> {
     })
 }
 
-/// No kernel reached outside its buffers since this was asked last, where the device is one that counts it.
+/// Asserts that no kernel accessed memory out of bounds since the last check, if the device counts such accesses.
 #[track_caller]
 #[cfg(feature = "gpu")]
 pub fn assert_within(device: &Device) {
@@ -290,7 +291,7 @@ pub fn assert_within(device: &Device) {
 #[cfg(not(feature = "gpu"))]
 pub fn assert_within(_: &Device) {}
 
-/// Runs `test`; a panic becomes the failure's message.
+/// Runs `test`, converting a panic into a failure with its message.
 fn guarded(test: impl FnOnce()) -> Result<(), Failed> {
     PANIC.set(Some(String::new()));
     let outcome = panic::catch_unwind(AssertUnwindSafe(test));
@@ -299,7 +300,7 @@ fn guarded(test: impl FnOnce()) -> Result<(), Failed> {
         if !message.is_empty() {
             return message.into();
         }
-        // The panic came from another thread, whose hook has printed it already.
+        // The panic came from another thread, whose hook has already printed it.
         let text = payload
             .downcast_ref::<String>()
             .map(String::as_str)

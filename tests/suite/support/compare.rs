@@ -1,9 +1,9 @@
-//! The comparator: the one place that decides whether a result is right.
+//! The comparator: the only code that decides whether a result is correct.
 //!
-//! A comparator that cannot fail makes every test above it worthless, so this one checks the layout before the
-//! values, asks `!(difference <= bound)` (which a NaN fails) rather than `difference > bound` (which it passes),
-//! and accepts a NaN or an infinity only where exactly that was expected. `tests/suite/compare.rs` feeds it
-//! results that it must refuse.
+//! A comparator that cannot fail makes every test that uses it worthless. This one checks the layout before the values;
+//! tests `!(difference <= bound)`, which NaN fails, rather than `difference > bound`, which NaN passes; and accepts a
+//! NaN or an infinity only where exactly that is expected. `tests/suite/compare.rs` checks that it rejects wrong
+//! results.
 
 use std::fmt::{self, Display};
 
@@ -15,38 +15,38 @@ use super::reference::Sums;
 /// The unit roundoff of f32.
 pub const U: f64 = 1.0 / (1u64 << 24) as f64;
 
-/// The smallest normal f32: how much each term may lose where a GPU flushes denormals.
+/// The smallest normal f32: the error per term on a GPU that flushes subnormals.
 pub const TINY: f64 = f32::MIN_POSITIVE as f64;
 
 /// Above this, not every integer is an f32, and integer-valued sums stop being exact.
 pub const EXACT_LIMIT: f64 = (1u64 << 24) as f64;
 
-/// γ_h = h·u / (1 − h·u): the relative error of `h` roundings, one after the other.
+/// γ_h = h·u / (1 − h·u): the bound on the relative error of `h` successive roundings.
 pub fn gamma(h: f64) -> f64 {
     assert!(h * U < 0.5, "{h} roundings leave no digits to compare");
     h * U / (1.0 - h * U)
 }
 
-/// The bound of a sum of `terms` terms, of which each passes through at most `h` roundings, `magnitude` being
-/// the sum of the terms' absolute values.
+/// The error bound of a sum of `terms` terms that each pass through at most `h` roundings. `magnitude` is the sum of
+/// the terms' absolute values.
 pub fn sum_bound(h: f64, magnitude: f64, terms: usize) -> f64 {
     gamma(h) * magnitude + terms as f64 * TINY
 }
 
-/// The depth that a reduction of `terms` terms may have: a tree, or any order at all where there are few.
+/// The allowed depth of a reduction of `terms` terms: a tree, or any order if there are few terms.
 pub fn reduction_depth(terms: usize) -> f64 {
     let tree = 64.0 + (terms.max(1) as f64).log2().ceil();
     tree.min(terms as f64)
 }
 
-/// The depth that an inner product inside a convolution may have: blocks, each a chain, and a chain of blocks, of
-/// which the first and the last may be partly filled.
+/// The allowed depth of an inner product inside a convolution: each block is a chain, and the blocks form a chain,
+/// whose first and last block may be partly filled.
 pub fn product_depth(terms: usize) -> f64 {
     (38.0 + (terms as f64 / 128.0).ceil()).min(terms as f64)
 }
 
-/// The bounds of convolutions by transforms: 1.5 log₂ L · u · ‖a‖₂ ‖b‖₂, the same for all values of a pair. No
-/// transform of a GPU is shorter than 64.
+/// The error bounds of FFT convolutions: 1.5 log₂ L · u · ‖a‖₂ ‖b‖₂, the same for all values of a pair. GPU transforms
+/// have a length of at least 64.
 pub fn normwise(
     sums: &Sums<f64>,
     a: &Ragged<f32>,
@@ -70,11 +70,11 @@ pub fn normwise(
     bounds.collect()
 }
 
-/// A value that the comparator knows how to judge.
+/// A value that the comparator can check.
 pub trait Comparable: Scalar + Display {
     fn as_f64(self) -> f64;
 
-    /// Equality of values: zeros are equal whatever their sign, and a NaN equals a NaN.
+    /// Equality of values: zeros are equal regardless of sign, and NaN equals NaN.
     fn same(self, other: Self) -> bool;
 }
 
@@ -108,13 +108,13 @@ impl Comparable for u32 {
     }
 }
 
-/// What an accepted comparison found.
+/// The statistics of a successful comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Report {
     pub values: usize,
     /// The largest |got − expected|.
     pub absolute: f64,
-    /// The largest |got − expected| / |expected| where that is defined.
+    /// The largest |got − expected| / |expected| where defined.
     pub relative: f64,
     /// The largest |got − expected| / bound: 1 is the limit. 0 for an exact comparison.
     pub used: f64,
@@ -130,7 +130,7 @@ impl Display for Report {
     }
 }
 
-/// Compares values one by one: f32 by value (zeros of either sign are equal, NaN equals NaN), integers by bits.
+/// Compares values: f32 by value (zeros are equal regardless of sign, and NaN equals NaN), integers by bits.
 pub fn exact<T: Comparable>(got: &Ragged<T>, expected: &Ragged<T>) -> Result<Report, String> {
     same_layout(got, expected.layout())?;
     judge(got, &widened(expected), |i| {
@@ -138,7 +138,7 @@ pub fn exact<T: Comparable>(got: &Ragged<T>, expected: &Ragged<T>) -> Result<Rep
     })
 }
 
-/// Compares bit by bit, signs of zeros and payloads of NaNs included: for two results of the library itself.
+/// Compares bits, including signs of zeros and NaN payloads. For comparing two results of the library.
 pub fn identical<T: Comparable>(got: &Ragged<T>, expected: &Ragged<T>) -> Result<Report, String> {
     same_layout(got, expected.layout())?;
     judge(got, &widened(expected), |i| {
@@ -147,9 +147,9 @@ pub fn identical<T: Comparable>(got: &Ragged<T>, expected: &Ragged<T>) -> Result
     })
 }
 
-/// Compares with `expected`, allowing each value its own absolute bound.
+/// Compares with `expected`, with a separate absolute bound for each value.
 ///
-/// Where a NaN or an infinity is expected, exactly that must come, and the bound is not looked at.
+/// Where a NaN or an infinity is expected, only exactly that is accepted, and the bound is ignored.
 pub fn within<T: Comparable>(
     got: &Ragged<T>,
     expected: &Ragged<f64>,
@@ -180,7 +180,7 @@ pub fn within<T: Comparable>(
     })
 }
 
-/// [`exact`], panicking with what differs.
+/// [`exact`], but panics with the differences.
 #[track_caller]
 pub fn assert_exact<T: Comparable>(
     what: impl Display,
@@ -190,7 +190,7 @@ pub fn assert_exact<T: Comparable>(
     unwrap(what, exact(got, expected))
 }
 
-/// [`identical`], panicking with what differs.
+/// [`identical`], but panics with the differences.
 #[track_caller]
 pub fn assert_identical<T: Comparable>(
     what: impl Display,
@@ -200,7 +200,7 @@ pub fn assert_identical<T: Comparable>(
     unwrap(what, identical(got, expected))
 }
 
-/// [`within`], panicking with what differs.
+/// [`within`], but panics with the differences.
 #[track_caller]
 pub fn assert_within<T: Comparable>(
     what: impl Display,
@@ -219,7 +219,7 @@ fn unwrap(what: impl Display, outcome: Result<Report, String>) -> Report {
     }
 }
 
-/// The layouts must agree in every number, and the values must be as many as the layout says.
+/// Checks that the layouts agree exactly, and that the number of values matches the layout.
 fn same_layout<T: Comparable>(got: &Ragged<T>, expected: &Layout) -> Result<(), String> {
     let layout = got.layout();
     if layout.rank() != expected.rank() {
@@ -272,18 +272,18 @@ fn widened<T: Comparable>(batch: &Ragged<T>) -> Vec<f64> {
     batch.values().iter().map(|value| value.as_f64()).collect()
 }
 
-/// What a value may be.
+/// What the comparator accepts for a value.
 enum Allowed {
-    /// Only what was expected; whether it is.
+    /// Only the expected value; whether it is equal.
     Equal(bool),
-    /// Anything this near to it.
+    /// Any value within this distance of the expected one.
     Within(f64),
 }
 
-/// How many mismatches a message lists.
+/// The number of mismatches that a message lists.
 const LISTED: usize = 5;
 
-/// Judges every value; the layouts are known to agree.
+/// Checks every value. The layouts must agree.
 fn judge<T: Comparable>(
     got: &Ragged<T>,
     expected: &[f64],
@@ -296,7 +296,7 @@ fn judge<T: Comparable>(
     let mut wrong = 0;
     let mut listed = String::new();
     for (i, (&value, &wanted)) in got.values().iter().zip(expected).enumerate() {
-        // A NaN or an infinity where it belongs is no error; where it does not belong it is an infinite one.
+        // An expected NaN or infinity has no error; an unexpected one has an infinite error.
         let difference = match (value.as_f64() - wanted).abs() {
             _ if value.as_f64() == wanted || (value.as_f64().is_nan() && wanted.is_nan()) => 0.0,
             difference if difference.is_nan() => f64::INFINITY,
@@ -332,15 +332,15 @@ fn judge<T: Comparable>(
     ))
 }
 
-/// The element that holds value `i` of the batch, and the value's index in it.
+/// The element that contains value `i` of the batch, and the value's index within the element.
 fn place(layout: &Layout, i: usize) -> (usize, usize) {
     let offsets = layout.offsets().as_slice();
     let element = offsets.partition_point(|&offset| offset as usize <= i) - 1;
     (element, i - offsets[element] as usize)
 }
 
-/// Compares each element by its 2-norm: ‖got − expected‖ ≤ bound(length) ‖expected‖, for transforms, whose errors
-/// spread.
+/// Compares each element in the 2-norm: ‖got − expected‖ ≤ bound(length) ‖expected‖. For transforms, whose errors
+/// spread over all values.
 pub fn spectral(
     got: &Ragged<Complex32>,
     expected: &Ragged<Complex64>,
@@ -367,7 +367,7 @@ pub fn spectral(
                 "the test is wrong: element {element} allows {allowed:e} of {size:e}"
             ));
         }
-        // A NaN is within no bound.
+        // NaN exceeds every bound.
         if error.is_nan() || error > allowed {
             return Err(format!(
                 "element {element} of {} values is off by {error:.3e}, relative {:.3e}, allowed {allowed:.3e}: {:.4?}",
@@ -385,7 +385,7 @@ pub fn spectral(
     Ok(report)
 }
 
-/// [`spectral`], panicking with what differs.
+/// [`spectral`], but panics with the differences.
 #[track_caller]
 pub fn assert_spectral(
     what: impl Display,

@@ -1,7 +1,7 @@
-//! The corpus: named pairs of ragged batches that every operation must get right on every device.
+//! The corpus: named pairs of ragged batches that every operation must process correctly on every device.
 //!
-//! A case is a recipe; nothing is made before a trial asks for it. The two batches of a case have as many
-//! elements but lengths of their own, so that left and right differ.
+//! A case is a recipe: its data is only created when a trial requests it. Both batches of a case have the same number
+//! of elements, but with different lengths, so that swapping left and right is detected.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use vsla::{Layout, Ragged, Shape};
 
 use super::number::Number;
 
-/// Everything random in the tests begins here.
+/// The seed of all randomness in the tests.
 pub const SEED: u64 = 0x5EED_0F7E_575A_11D5;
 
-/// The five sets of lengths that this library is measured by.
+/// The five sets of lengths used to benchmark this library.
 pub const SETS: [(&str, [usize; 5]); 5] = [
     ("set_mixed", [8, 15, 142, 7, 456]),
     ("set_far_apart", [2, 3, 1000, 5, 2000]),
@@ -22,12 +22,12 @@ pub const SETS: [(&str, [usize; 5]); 5] = [
     ("set_nearly_uniform", [32, 30, 35, 28, 33]),
 ];
 
-/// The multiply-adds that a case of [`small`] may cost: a software GPU does about 10⁹ a second.
+/// The maximum multiply-adds of a case in [`small`]: a software GPU does about 10⁹ per second.
 pub const SMALL_WORK: usize = 20_000_000;
 
-/// A random number generator for one purpose.
+/// A random number generator, seeded by its purpose.
 pub fn rng(purpose: &str) -> Rng {
-    // FNV-1a: unlike the standard library's hash it never changes.
+    // FNV-1a: unlike the standard library's hash, it never changes.
     let hash = purpose
         .bytes()
         .fold(0xCBF2_9CE4_8422_2325, |hash: u64, byte| {
@@ -36,18 +36,18 @@ pub fn rng(purpose: &str) -> Rng {
     Rng::with_seed(SEED ^ hash)
 }
 
-/// What the floats of a case are like.
+/// The kind of float values in a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Uniform in [−1, 1).
     Plain,
     /// The same, with NaN and infinities in some elements.
     Nonfinite,
-    /// Every element at a magnitude of its own, 1e-30 to 1e30, its partner at the inverse.
+    /// Each element has its own magnitude, 1e-30 to 1e30, and its partner has the inverse.
     Magnitudes,
 }
 
-/// One or two batches of the corpus.
+/// A case of the corpus: one or two batches.
 #[derive(Clone)]
 pub struct Case {
     pub name: String,
@@ -64,7 +64,7 @@ impl Case {
         }
     }
 
-    /// Series of these lengths.
+    /// Series with these lengths.
     fn series(
         name: &str,
         lengths: impl Fn() -> (Vec<usize>, Vec<usize>) + Send + Sync + 'static,
@@ -76,7 +76,7 @@ impl Case {
         })
     }
 
-    /// Series of these lengths; the partner has the same lengths in another order.
+    /// Series with these lengths; the right batch has the same lengths in a different order.
     fn shuffled(name: &'static str, lengths: impl Into<Vec<usize>>) -> Case {
         let lengths = lengths.into();
         Case::series(name, move || {
@@ -95,7 +95,7 @@ impl Case {
         (self.layouts)()
     }
 
-    /// Integers so small that every Σ|a_i b_j| is exact in f32, over the whole range for the integer types.
+    /// Integers, for floats so small that every Σ|a_i b_j| is exact in f32, and for integer types over the whole range.
     pub fn integers<T: Number>(&self) -> (Ragged<T>, Ragged<T>) {
         let (left, right) = self.layouts();
         let longest = left.max_length().max(right.max_length()).max(1);
@@ -109,7 +109,7 @@ impl Case {
         (fill(&left, "left"), fill(&right, "right"))
     }
 
-    /// f32 values as the case's content has them.
+    /// f32 values of the case's content.
     pub fn floats(&self) -> (Ragged<f32>, Ragged<f32>) {
         let (left, right) = self.layouts();
         let mut rng = rng(&self.name);
@@ -130,7 +130,7 @@ impl Case {
         (a, b)
     }
 
-    /// The multiply-adds of convolving the case's pairs directly.
+    /// The multiply-adds of directly convolving the case's pairs.
     pub fn work(&self) -> usize {
         let (left, right) = self.layouts();
         left.lengths()
@@ -140,7 +140,7 @@ impl Case {
     }
 }
 
-/// The elements that hold a NaN or an infinity.
+/// Which elements contain a NaN or an infinity.
 pub fn spoilt(batch: &Ragged<f32>) -> Vec<bool> {
     batch
         .iter()
@@ -148,7 +148,7 @@ pub fn spoilt(batch: &Ragged<f32>) -> Vec<bool> {
         .collect()
 }
 
-/// Puts NaN and infinities into every third element, at its start, middle and end by turns.
+/// Puts NaN and infinities into every third element: at the start, middle and end in turn.
 fn spoil(batch: &mut Ragged<f32>) {
     let bad: [&[f32]; 4] = [
         &[f32::NAN],
@@ -175,19 +175,19 @@ fn series(lengths: Vec<usize>) -> Layout {
     Layout::from_lengths(lengths).expect("lengths of a test batch")
 }
 
-/// Lengths drawn from `range`.
+/// Random lengths in `range`.
 fn draw(purpose: &str, elements: usize, range: std::ops::RangeInclusive<usize>) -> Vec<usize> {
     let mut rng = rng(purpose);
     (0..elements).map(|_| rng.usize(range.clone())).collect()
 }
 
-/// The length of the giant: 2²⁰, and 2²⁴ where `VSLA_LARGE=1` allows the memory.
+/// The length of the giant element: 2²⁰, or 2²⁴ if `VSLA_LARGE=1` permits the memory.
 fn giant() -> usize {
     let large = std::env::var("VSLA_LARGE").is_ok_and(|value| value == "1");
     if large { 1 << 24 } else { 1 << 20 }
 }
 
-/// Cases that suit every operation.
+/// Cases that are suitable for every operation.
 fn shared() -> Vec<Case> {
     let mut cases = vec![
         Case::shuffled("empty_batch", []),
@@ -222,7 +222,7 @@ fn shared() -> Vec<Case> {
                 draw("short right", 400, 0..=70),
             )
         }),
-        // More elements than 20 × 20, which is where the folding GPU needs its third dimension.
+        // More than 20 × 20 elements, so the folding GPU needs its third dimension.
         Case::series("tiny_5000", || {
             (
                 draw("few left", 5000, 0..=5),
@@ -254,7 +254,7 @@ fn shared() -> Vec<Case> {
     cases
 }
 
-/// The whole corpus of series.
+/// All cases with series.
 pub fn all() -> Vec<Case> {
     let mut cases = shared();
     cases.extend([
@@ -273,7 +273,7 @@ pub fn all() -> Vec<Case> {
     cases
 }
 
-/// The corpus of series for operations whose work is the product of the lengths.
+/// The cases with series for operations whose work is the product of the lengths.
 pub fn small() -> Vec<Case> {
     let mut cases = shared();
     cases.extend([
@@ -296,9 +296,9 @@ pub fn small() -> Vec<Case> {
     cases
 }
 
-/// Batches of every rank, a case each; extents of 0 and 1 are frequent, and shapes are drawn independently.
+/// Batches of every rank, one case each. Extents of 0 and 1 are frequent, and shapes are drawn independently.
 pub fn boxes() -> Vec<Case> {
-    /// The largest extent at each rank from 1, so that a box's square stays cheap.
+    /// The largest extent for each rank, starting at 1, chosen to keep the square of a box cheap.
     const LARGEST: [usize; 8] = [200, 14, 7, 4, 3, 3, 2, 2];
     let mut cases: Vec<Case> = (1..=LARGEST.len())
         .map(|rank| {

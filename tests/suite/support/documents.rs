@@ -1,4 +1,4 @@
-//! What must hold of documents of serde, whatever is in them. For the suite and for `fuzz/`.
+//! Properties that any serde document must satisfy. Shared by the suite and `fuzz/`.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -6,10 +6,11 @@ use vsla::{Bsr, Complex32, Layout, Ragged, Shape, Topology, batch::Offsets, f16}
 
 use super::allocation::peak_in;
 
-/// Reads a document, which must take no more than this; the share of it that was taken.
+/// Reads a document and checks its memory against the documented bound. Also returns the memory per byte of the
+/// document.
 #[track_caller]
 fn read<T: Serialize + DeserializeOwned>(document: &[u8], json: bool) -> (Option<T>, f64) {
-    // The machine is asked for its memory once, which takes some.
+    // Query the machine's memory now: the first query allocates.
     vsla::device::host_memory_limit();
     let (outcome, peak) = peak_in(|| match json {
         true => serde_json::from_slice::<T>(document).ok(),
@@ -26,8 +27,8 @@ fn read<T: Serialize + DeserializeOwned>(document: &[u8], json: bool) -> (Option
     (outcome, peak as f64 / document.len().max(64) as f64)
 }
 
-/// Reads a document as every type that has some: it is refused, or written as it was read. The most bytes of memory for
-/// each of its own.
+/// Reads a document as every type with serde support: it must be rejected, or be written as it was read. Returns the
+/// largest memory use in bytes per byte of the document.
 #[track_caller]
 pub fn read_as_each(document: &[u8], json: bool) -> f64 {
     #[track_caller]

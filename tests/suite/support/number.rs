@@ -1,4 +1,4 @@
-//! The element types, as the tests need them.
+//! The element types and their properties for tests.
 
 use fastrand::Rng;
 use vsla::{Ragged, scalar::Real};
@@ -6,21 +6,21 @@ use vsla::{Ragged, scalar::Real};
 use super::compare::Comparable;
 use super::reference::Arithmetic;
 
-/// An element type with the type that the reference computes it in.
+/// An element type, with the type in which the reference computes.
 pub trait Number: Comparable + Real {
     type Wide: Arithmetic;
     const NAME: &'static str;
-    /// What no result may contain a trace of.
+    /// A value that must leave no trace in any result.
     const POISON: Self;
-    /// Something to multiply by; odd, so that integers lose nothing, and small, so that floats stay exact.
+    /// A factor for scaling: odd, so that integers lose no information, and small, so that floats stay exact.
     const FACTOR: Self;
 
     fn widen(self) -> Self::Wide;
 
-    /// The reference's result, ready to be compared: every i32, u32 and f64 is an f64.
+    /// The reference's result as f64 for comparison. Every i32, u32 and f64 is exactly an f64.
     fn compared(wide: Self::Wide) -> f64;
 
-    /// A random integer: in ±`limit` for a float, over the whole range for an integer, whose sums wrap.
+    /// A random integer: within ±`limit` for floats, and over the whole range for integers, whose sums wrap.
     fn integer(rng: &mut Rng, limit: i32) -> Self;
 }
 
@@ -81,7 +81,7 @@ impl Number for u32 {
     }
 }
 
-/// A batch as the reference takes it.
+/// The batch converted to the reference's type.
 pub fn widened<T: Number>(batch: &Ragged<T>) -> Ragged<T::Wide> {
     batch.cast(T::widen)
 }

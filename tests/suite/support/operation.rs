@@ -1,15 +1,15 @@
-//! What every operation is put through, whatever it computes.
+//! The checks that every operation must pass.
 //!
-//! | trials | what must hold |
+//! | trials | requirement |
 //! | --- | --- |
-//! | `corpus::<case>` | integers come out exactly, in every element type; floats within their bounds |
-//! | `contained` | NaN and infinity stay in their element: the others have the bits that they have without them |
-//! | `views` | elements inside a larger batch, behind a base offset, give the bits that they give on their own |
-//! | `alone`, `reversed` | an element's bits do not depend on its neighbours or its place |
+//! | `corpus::<case>` | integers are exact in every element type; floats are within their bounds |
+//! | `contained` | NaN and infinity stay in their element: the bits of other elements are the same as without them |
+//! | `views` | elements inside a larger batch, behind a base offset, give the same bits as on their own |
+//! | `alone`, `reversed` | an element's bits do not depend on its neighbours or its position |
 //! | `deterministic` | two runs give the same bits |
-//! | `pairings` | one to all, all to all, lists: as the reference, and with the bits of gathered batches |
-//! | `folded` | a GPU that allows few workgroups in a dimension gives the same integers |
-//! | `errors` | operands that do not fit are refused with the error that says so |
+//! | `pairings` | one to all, all to all, lists: as the reference, and with the same bits as gathered batches |
+//! | `folded` | a GPU that allows few workgroups per dimension gives the same integers |
+//! | `errors` | operands that do not fit are refused with the right error |
 
 mod batches;
 mod expected;
@@ -34,21 +34,21 @@ pub use expected::Expected;
 /// An operation on a pairing.
 pub type PairedFn<T, R> = fn(&Paired<'_, T>) -> Result<Tensor<R>>;
 
-/// What two batches, and the pairs of them that meet, must give.
+/// The expected result for two batches and their pairs of elements.
 pub type Reference<T> = fn(&Ragged<T>, &Ragged<T>, &[(usize, usize)]) -> Expected;
 
-/// An operation on two batches of `T`, or on the first alone, that gives a batch of `R`.
+/// An operation on two batches of `T`, or only on the first, with a batch of `R` as the result.
 pub struct Binary<T: Scalar, R: Scalar> {
-    /// The name that its errors give.
+    /// The operation's name in errors.
     pub name: &'static str,
     pub run: fn(&Tensor<T>, &Tensor<T>) -> Result<Tensor<R>>,
-    /// The same on a pairing; `None` for an operation on one batch.
+    /// The same with a pairing; `None` for an operation on one batch.
     pub paired: Option<PairedFn<T, R>>,
-    /// What must come; `None` where only the bits of several runs are compared.
+    /// The expected result; `None` if only the bits of several runs are compared.
     pub expected: Option<Reference<T>>,
-    /// Whether NaN and infinity may reach values of their element that they have no part in.
+    /// Whether NaN and infinity may spread to other values of their element that do not depend on them.
     pub spreads: bool,
-    /// Whether it is refused for anything but series.
+    /// Whether it accepts only series.
     pub series_only: bool,
 }
 
@@ -63,7 +63,7 @@ impl<T: Scalar, R: Scalar> Copy for Binary<T, R> {}
 type Check = Arc<dyn Fn(&Device, &Case) + Send + Sync>;
 type Plain = Arc<dyn Fn(&Device) + Send + Sync>;
 
-/// The trials of one operation, over all its element types.
+/// The trials of an operation, for all of its element types.
 #[derive(Default)]
 pub struct Operation {
     corpus: Vec<Check>,
@@ -76,7 +76,7 @@ impl Operation {
         Operation::default()
     }
 
-    /// Adds an element type.
+    /// Adds an element type to the trials.
     pub fn with<T: Number, R: Comparable>(mut self, op: Binary<T, R>) -> Operation {
         if op.expected.is_some() {
             self.corpus.push(Arc::new(move |device, case| {
@@ -113,7 +113,7 @@ impl Operation {
         self
     }
 
-    /// The trials, on every device: `corpus` for each case, and the others.
+    /// The trials on every device: `corpus` for each case, and the others.
     pub fn trials(self, bench: &Bench, prefix: &str, corpus: Vec<Case>) -> Vec<Trial> {
         let mut trials = Vec::new();
         let name = |kind: &str| {
@@ -172,7 +172,7 @@ impl Operation {
     }
 }
 
-/// The cases whose bits are compared: every tile edge, one long among short, several ranks.
+/// The cases whose bits are compared: every tile edge, a long element among short ones, several ranks.
 const TELLING: &[&str] = &[
     "one_empty_side",
     "edges_32",
@@ -198,11 +198,11 @@ fn of_kind<C: Clone>(checks: &[(&'static str, C)], kind: &str) -> Vec<C> {
 }
 
 impl<T: Number, R: Comparable> Binary<T, R> {
-    /// Of what it is not refused for.
+    /// The highest rank that the operation accepts.
     fn highest_rank(&self) -> usize {
         match self.name {
             _ if self.series_only => 1,
-            // Convolutions by a method that was asked for get their errors from the pairing.
+            // Convolutions with a forced method report their errors under the pairing's name.
             "conv" | "correlate" | "pair" => 3,
             _ => 8,
         }
@@ -240,7 +240,7 @@ impl<T: Number, R: Comparable> Binary<T, R> {
         self.expected.expect("a reference for this operation")(a, b, pairs)
     }
 
-    /// Poisons some elements, and looks for a trace of it in the others.
+    /// Puts NaN and infinity into some elements, and checks that the other elements' bits do not change.
     fn contained(&self, device: &Device) {
         let mut cases = corpus::small();
         cases.retain(|case| case.content == Content::Nonfinite);
@@ -271,7 +271,7 @@ impl<T: Number, R: Comparable> Binary<T, R> {
     fn views(&self, device: &Device, case: &Case) {
         let (a, b) = any::<T>(case);
         let expected = self.of(device, &a, &b);
-        // Odd base offsets: 5 values before the left operand, 3 before the right one.
+        // Odd base offsets: 5 values before the left operand, and 3 before the right one.
         let (left, right) = (
             embedded(&a, &[3, 0, 2], &[1, 70]),
             embedded(&b, &[3], &[0, 9]),
@@ -343,7 +343,7 @@ impl<T: Number, R: Comparable> Binary<T, R> {
                 continue;
             }
             let (a, b) = case.integers::<T>();
-            // The batches need not be of one size.
+            // The batches may have different sizes.
             let some: Vec<usize> = (0..a.len().min(7)).collect();
             let a = pick(&a, &some);
             let first = (0..a.len()).find(|&i| !a.row(i).is_empty()).unwrap();
@@ -438,7 +438,7 @@ impl<T: Number, R: Comparable> Binary<T, R> {
             let other = upload(&elsewhere, &Ragged::full(&layout, T::default()).unwrap());
             refused((self.run)(&two, &other), "device_mismatch");
         }
-        // A refused call leaves the device as it was.
+        // A refused call must leave the device usable.
         assert!((self.run)(&two, &two).is_ok());
     }
 }
@@ -458,7 +458,7 @@ fn paired_cases() -> Vec<Case> {
     cases
 }
 
-/// Runs an operation on host data.
+/// Uploads two batches, runs an operation on them, and downloads the result.
 #[track_caller]
 pub fn run<T: Scalar, R: Scalar>(
     device: &Device,
@@ -469,7 +469,7 @@ pub fn run<T: Scalar, R: Scalar>(
     download(&op(&upload(device, a), &upload(device, b)).unwrap())
 }
 
-/// Checks results that were worked out by hand, one pair of operands at a time and all of them as a batch.
+/// Checks results worked out by hand, for all pairs of operands as a batch and for each pair separately.
 #[track_caller]
 pub fn golden<T: Comparable, R: Comparable, const N: usize>(
     device: &Device,

@@ -1,12 +1,12 @@
-//! The reference of copies: where each value of a result comes from, said value by value.
+//! The reference for copying operations: specifies the source of every value of a result.
 
 use vsla::{Layout, Ragged};
 
-/// A place in an element: an index along each axis, 0 behind the rank.
+/// A position in an element: an index along each axis, 0 beyond the rank.
 pub type Place = [i64; 8];
 
-/// The batch of layout `y` whose value at place k of element e is that of `x` at `from(e, k)`, an element and a place
-/// in it: zero where there is no such element, or no such place in it.
+/// A batch with layout `y`, where position k of element e is read from `x` at `from(e, k)`, an (element, position)
+/// pair. The value is zero if that element or position does not exist.
 pub fn read<T: Copy + Default>(
     x: &Ragged<T>,
     y: &Layout,

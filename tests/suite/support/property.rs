@@ -1,4 +1,4 @@
-//! Properties: laws that hold for whatever batches proptest comes up with.
+//! Properties: laws that hold for any batches that proptest generates.
 
 use std::ops::RangeInclusive;
 
@@ -9,7 +9,7 @@ use vsla::{Device, Layout, Ragged, Shape};
 
 use super::corpus::SEED;
 
-/// Runs a law on inputs that are the same every time, fewer of them on a GPU, which may be a software one.
+/// Tests a law on inputs that are the same in every run, with fewer inputs on a GPU, which may be a software one.
 #[track_caller]
 pub fn on<S: Strategy>(device: &Device, inputs: S, law: impl Fn(S::Value)) {
     let config = Config {
@@ -29,7 +29,7 @@ pub fn on<S: Strategy>(device: &Device, inputs: S, law: impl Fn(S::Value)) {
     }
 }
 
-/// A value that sums and products of wrap at times.
+/// A value; sums and products of such values sometimes wrap.
 fn integer() -> impl Strategy<Value = i32> {
     prop_oneof![4 => -9..=9i32, 1 => any::<i32>()]
 }
@@ -44,7 +44,7 @@ pub fn batch() -> impl Strategy<Value = Ragged<i32>> {
     vec(row(), 0..12).prop_map(ragged)
 }
 
-/// Two batches of as many series.
+/// Two batches with the same number of series.
 pub fn two_batches() -> impl Strategy<Value = (Ragged<i32>, Ragged<i32>)> {
     vec((row(), row()), 0..12).prop_map(|rows| {
         let (a, b): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
@@ -52,18 +52,18 @@ pub fn two_batches() -> impl Strategy<Value = (Ragged<i32>, Ragged<i32>)> {
     })
 }
 
-/// Three batches of as many series.
+/// Three batches with the same number of series.
 pub fn three_batches() -> impl Strategy<Value = [Ragged<i32>; 3]> {
     vec([row(), row(), row()], 0..6).prop_map(|rows| {
         [0, 1, 2].map(|side| ragged(rows.iter().map(|row| row[side].clone()).collect()))
     })
 }
 
-/// So many batches of one rank and size, each as it is and with zeros behind its elements.
+/// `N` batches of equal rank and size, each as it is and with its elements zero-padded.
 pub fn classes<const N: usize>(
     ranks: RangeInclusive<usize>,
 ) -> impl Strategy<Value = [[Ragged<i32>; 2]; N]> {
-    // Values for the largest element there is, of extents up to 3.
+    // Enough values for the largest possible element, whose extents are up to 3.
     let element = || (vec((0..4usize, 0..3usize), 3), vec(integer(), 27));
     let elements = vec(vec(element(), N), 0..5);
     (ranks, elements).prop_map(|(rank, elements)| {
@@ -84,10 +84,10 @@ pub fn classes<const N: usize>(
     })
 }
 
-/// Pairs of an extent and of what it is longer by, and values.
+/// (Extent, padding) for each axis, and values.
 type Scalar = (Vec<(usize, usize)>, Vec<i32>);
 
-/// The least representative of each element.
+/// The minimal representative of each element: without trailing zeros.
 pub fn shrunk<T: Copy + Default + PartialEq>(batch: &Ragged<T>) -> Ragged<T> {
     let rank = batch.layout().rank();
     let least = batch.layout().shapes().enumerate().map(|(element, shape)| {
@@ -108,7 +108,7 @@ pub fn shrunk<T: Copy + Default + PartialEq>(batch: &Ragged<T>) -> Ragged<T> {
     resized(batch, &layout)
 }
 
-/// Every element in a box of another shape: what lies outside is left out, what is missing is zero.
+/// Every element cut or zero-padded to another shape.
 fn resized<T: Copy + Default>(batch: &Ragged<T>, layout: &Layout) -> Ragged<T> {
     Ragged::from_fn(layout, |element, i| {
         let shape = batch.shape(element);
@@ -125,7 +125,7 @@ fn resized<T: Copy + Default>(batch: &Ragged<T>, layout: &Layout) -> Ragged<T> {
     .unwrap()
 }
 
-/// The index of the i-th value of an element, axis by axis.
+/// The position of the i-th value of an element: an index along each axis.
 fn place(i: usize, shape: &Shape) -> impl Iterator<Item = usize> + use<> {
     let (shape, strides) = (*shape, shape.strides());
     (0..shape.rank()).map(move |axis| i / strides[axis] as usize % shape.extents()[axis] as usize)

@@ -1,8 +1,8 @@
-//! What every operation means, computed the plain way: one element after the other, one term after the other,
-//! floats in f64, integers modulo 2³².
+//! The meaning of every operation, implemented in the simplest way: one element after another, one term after another,
+//! floats in f64 and integers modulo 2³².
 //!
-//! It shares no code with the library but the containers, and works out every result's shape itself. Sums come
-//! with what their error bounds need: how many terms each has, and the sum of their absolute values.
+//! It shares only the containers with the library, and computes the shapes of results itself. Sums come with the data
+//! for their error bounds: the number of terms, and the sum of their absolute values.
 
 mod ambient;
 mod builder;
@@ -21,14 +21,14 @@ pub use scalar::Arithmetic;
 /// A result whose values are sums.
 pub struct Sums<S> {
     pub values: Ragged<S>,
-    /// Of each value, the sum of its terms' absolute values.
+    /// For each value, the sum of its terms' absolute values.
     pub magnitudes: Vec<f64>,
-    /// Of each value, the number of its terms.
+    /// For each value, the number of its terms.
     pub terms: Vec<usize>,
 }
 
 impl<S: Arithmetic> Sums<S> {
-    /// Each value's bound, when `terms` terms are added up with a tree of depth `depth(terms)`.
+    /// The bound of each value when `terms` terms are added with a tree of depth `depth(terms)`.
     pub fn bounds(&self, depth: impl Fn(usize) -> f64) -> Vec<f64> {
         let both = self.magnitudes.iter().zip(&self.terms);
         both.map(|(&magnitude, &terms)| sum_bound(depth(terms), magnitude, terms))
@@ -42,7 +42,7 @@ impl<S: Arithmetic> Sums<S> {
     }
 }
 
-/// The pairs that a pairing names, for batches of `left` and `right` elements.
+/// The pairs of a pairing, for batches of `left` and `right` elements.
 pub fn pairs(pairing: Pairing<'_>, left: usize, right: usize) -> Vec<(usize, usize)> {
     match pairing {
         Pairing::Elementwise => elementwise(left),
@@ -57,7 +57,7 @@ pub fn pairs(pairing: Pairing<'_>, left: usize, right: usize) -> Vec<(usize, usi
     }
 }
 
-/// The pairs of two batches of `len` elements that meet element by element.
+/// The pairs (i, i) of two batches of `len` elements.
 pub fn elementwise(len: usize) -> Vec<(usize, usize)> {
     (0..len).map(|i| (i, i)).collect()
 }
@@ -127,7 +127,7 @@ pub fn argmax<S: Arithmetic>(a: &Ragged<S>) -> Ragged<u32> {
     )
 }
 
-/// The smallest value; the type's greatest for an empty element, and NaN where there is one.
+/// The smallest value; the type's largest value for an empty element, and NaN if the element contains one.
 pub fn min<S: Arithmetic>(a: &Ragged<S>) -> Ragged<S> {
     let least = |row: &[S]| first(row, S::gives_way_to).map_or(S::HIGHEST, |i| row[i]);
     scalars(a.iter().map(least))
@@ -144,7 +144,7 @@ pub fn conv<S: Arithmetic>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)
     slide(a, b, pairs, false)
 }
 
-/// c_{i·n + j} = a_i b_j on every axis, n the extent of b.
+/// c_{i·n + j} = a_i b_j on every axis, where n is the extent of b.
 pub fn kron<S: Arithmetic>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Ragged<S> {
     let rank = a.layout().rank();
     let mut out = Builder::default();
@@ -158,7 +158,7 @@ pub fn kron<S: Arithmetic>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)
         let start = out.values.len();
         out.values.resize(start + full.size(), S::default());
         if full.size() > 0 {
-            // Where a's value goes is where it lies in the result, n times as far along every axis.
+            // In the result, a's value lies at n times its position along every axis.
             let at_right = right.positions_in(&full);
             let at_left = left.spaced_in(&full, &right);
             for (&x, p) in a.row(i).iter().zip(at_left) {
@@ -210,7 +210,7 @@ pub fn eval<S: Arithmetic>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)
     out.finish(b.layout().rank())
 }
 
-/// c_ij = Σ_l a_il b_lj, the sum over as many l as both have; either batch may hold transposes.
+/// c_ij = Σ_l a_il b_lj, summed over all l that both have. Either batch may hold transposes.
 pub fn matmul<S: Arithmetic>(
     a: &Ragged<S>,
     b: &Ragged<S>,
@@ -255,12 +255,12 @@ pub fn matmul<S: Arithmetic>(
     out.finish(2)
 }
 
-/// c_{k+n−1} = Σ_i a_{i+k} b_i, n the length of b.
+/// c_{k+n−1} = Σ_i a_{i+k} b_i, where n is the length of b.
 pub fn correlate<S: Arithmetic>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]) -> Sums<S> {
     slide(a, b, pairs, true)
 }
 
-/// What a mode and strides keep of full convolutions of a's elements with b's.
+/// The values of full convolutions of a's and b's elements that a mode and strides select.
 pub fn kept<S: Arithmetic>(
     full: &Sums<S>,
     extents: &[(Vec<usize>, Vec<usize>)],
@@ -272,7 +272,7 @@ pub fn kept<S: Arithmetic>(
     for (pair, (m, n)) in extents.iter().enumerate() {
         let whole = Extents::of(&full.values, pair);
         let empty = whole.size() == 0;
-        // The places along each axis.
+        // The selected positions along each axis.
         let places: Vec<Vec<usize>> = (0..m.len())
             .map(|axis| {
                 let (m, n) = (m[axis], n[axis]);
@@ -305,7 +305,7 @@ pub fn kept<S: Arithmetic>(
     out.finish(full.values.layout().rank())
 }
 
-/// The highest value of each pair's correlation, and its lag; series only.
+/// The maximum of each pair's correlation, and its lag; series only.
 pub fn correlate_max(
     a: &Ragged<f64>,
     b: &Ragged<f64>,
@@ -323,7 +323,7 @@ pub fn correlate_max(
     (scalars(values), scalars(lags))
 }
 
-/// 1 − max_k c_k / (‖a‖‖b‖), c the correlation, and the lag of the maximum; series only.
+/// 1 − max_k c_k / (‖a‖‖b‖), where c is the correlation, and the lag of the maximum; series only.
 pub fn sbd(
     a: &Ragged<f64>,
     b: &Ragged<f64>,
@@ -345,7 +345,7 @@ pub fn sbd(
     (scalars(distances), scalars(lags))
 }
 
-/// Whether two elements agree after zero-padding.
+/// Whether two elements are equal after zero-padding.
 pub fn equivalent<S: Arithmetic>(
     a: &Ragged<S>,
     b: &Ragged<S>,
@@ -360,7 +360,7 @@ pub fn equivalent<S: Arithmetic>(
     pairs.iter().map(difference).collect()
 }
 
-/// Element (i, j) of the result is `f(a_i, b_j)` in the ambient shape, zero standing for what is missing.
+/// For pair (i, j), the result is `f(a_i, b_j)` in the ambient shape, with missing values as zeros.
 fn combine<S: Arithmetic>(
     a: &Ragged<S>,
     b: &Ragged<S>,
@@ -400,7 +400,7 @@ fn slide<S: Arithmetic>(
         };
         let mut y = b.row(j).to_vec();
         if reversed {
-            // Row-major order turned around turns every axis around.
+            // Reversing row-major order reverses every axis.
             y.reverse();
         }
         let start = out.values.len();
@@ -408,7 +408,8 @@ fn slide<S: Arithmetic>(
         out.magnitudes.resize(start + full.size(), 0.0);
         out.terms.resize(start + full.size(), 0);
         if full.size() > 0 {
-            // Positions are linear in the indices, so the position of i + j is the sum of those of i and j.
+            // Positions are linear in the indices, so the position of index i + j is the sum of the positions of i and
+            // j.
             let (at_left, at_right) = (left.positions_in(&full), right.positions_in(&full));
             for (&x, p) in a.row(i).iter().zip(at_left) {
                 for (&y, &q) in y.iter().zip(&at_right) {
@@ -425,7 +426,7 @@ fn slide<S: Arithmetic>(
     out.finish(rank)
 }
 
-/// One sum an element.
+/// One sum per element.
 fn reduce<S: Arithmetic>(elements: impl Iterator<Item = impl Iterator<Item = S>>) -> Sums<S> {
     let mut out = Builder::default();
     for terms in elements {
@@ -444,11 +445,11 @@ fn reduce<S: Arithmetic>(elements: impl Iterator<Item = impl Iterator<Item = S>>
 }
 
 fn norm(row: &[f64]) -> f64 {
-    // Squares of values between 1e-30 and 1e30 are far inside the range of f64.
+    // Squares of values between 1e-30 and 1e30 are well within the range of f64.
     row.iter().map(|value| value * value).sum::<f64>().sqrt()
 }
 
-/// Where a search ends.
+/// The index at which a search for an extreme value ends: that of the first best value.
 fn first<S: Arithmetic>(row: &[S], moves_on: fn(S, S) -> bool) -> Option<usize> {
     let later = 1..row.len();
     let first = (!row.is_empty()).then_some(0)?;
@@ -458,7 +459,7 @@ fn first<S: Arithmetic>(row: &[S], moves_on: fn(S, S) -> bool) -> Option<usize> 
     ))
 }
 
-/// A rank-1 batch of one value an element.
+/// A rank-1 batch with one value per element.
 pub fn scalars<T: Copy>(values: impl IntoIterator<Item = T>) -> Ragged<T> {
     let values: Vec<T> = values.into_iter().collect();
     let lengths = vec![1; values.len()];

@@ -1,4 +1,4 @@
-//! What must hold of `.safetensors` files, whatever is in them. For the suite and for `fuzz/`.
+//! Properties that any `.safetensors` file must satisfy. Shared by the suite and `fuzz/`.
 
 use std::io::Cursor;
 
@@ -8,11 +8,11 @@ use vsla::{Ragged, Result};
 
 use super::allocation::peak_in;
 
-/// Reads all batches of a file: each is refused, or written as it was read; and no more memory is taken than the
-/// documentation says.
+/// Reads all batches of a file. Each must be rejected, or be written as it was read, and memory must stay within the
+/// documented bound.
 #[track_caller]
 pub fn read_all(file: &[u8]) -> Result<Vec<(String, Result<Any>)>> {
-    // The machine is asked for its memory once, which takes some.
+    // Query the machine's memory now: the first query allocates.
     vsla::device::host_memory_limit();
     let (outcome, peak) = peak_in(|| {
         let reader = Reader::new(Cursor::new(file))?;
@@ -40,7 +40,7 @@ pub fn read_all(file: &[u8]) -> Result<Vec<(String, Result<Any>)>> {
     Ok(names.into_iter().map(read).collect())
 }
 
-/// What was read is written, and read again.
+/// Writes a batch that was read, and reads it again.
 #[track_caller]
 fn again(name: &str, any: &Any) {
     let mut writer = Writer::new();
@@ -60,7 +60,7 @@ fn again(name: &str, any: &Any) {
         .expect("memory can be written to");
     let mut reader = Reader::new(Cursor::new(&first)).expect("what was written");
     let read = reader.read_any(name).expect("what was written");
-    // NaNs are not equal, and the same batch is shown alike.
+    // NaNs do not compare equal, but equal batches print alike.
     assert_eq!(format!("{any:?}"), format!("{read:?}"));
 }
 

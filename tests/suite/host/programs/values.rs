@@ -1,4 +1,4 @@
-//! What programs compute with, made fallibly, and a hash of what they get.
+//! Fallibly allocated input for the programs, and the hash of their results.
 
 use std::hash::{DefaultHasher, Hasher};
 

@@ -1,4 +1,4 @@
-//! Headers that say what is not so.
+//! Headers that contradict the file or themselves.
 
 use vsla::Ragged;
 use vsla::io::safetensors::Writer;

@@ -1,4 +1,4 @@
-//! What bytes stand for: batches, and operations on the batches that there are.
+//! Decodes bytes into batches, and into operations on existing batches.
 
 mod one;
 mod two;

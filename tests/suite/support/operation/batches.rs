@@ -1,4 +1,4 @@
-//! Batches for tests, and their way to a device and back.
+//! Batches for tests, and their upload and download.
 
 use vsla::{
     Device, Layout, Ragged, Shape, Tensor,
@@ -8,7 +8,7 @@ use vsla::{
 use crate::support::corpus::Case;
 use crate::support::number::Number;
 
-/// Floats where `T` is f32, `None` otherwise.
+/// Floats if `T` is f32, `None` otherwise.
 pub(super) fn floats_as<T: Number>(case: &Case) -> Option<(Ragged<T>, Ragged<T>)> {
     (T::DTYPE == DType::F32).then(|| {
         let (a, b) = case.floats();
@@ -19,12 +19,12 @@ pub(super) fn floats_as<T: Number>(case: &Case) -> Option<(Ragged<T>, Ragged<T>)
     })
 }
 
-/// Floats where `T` is f32, integers otherwise.
+/// Floats if `T` is f32, integers otherwise.
 pub(super) fn any<T: Number>(case: &Case) -> (Ragged<T>, Ragged<T>) {
     floats_as(case).unwrap_or_else(|| case.integers())
 }
 
-/// At most a dozen elements, the longest of either side among them.
+/// The indices of at most a dozen elements, including the longest of either side.
 pub(super) fn some_elements<T: Copy>(a: &Ragged<T>, b: &Ragged<T>) -> Vec<usize> {
     let mut chosen: Vec<usize> = (0..a.len()).step_by(a.len().div_ceil(10).max(1)).collect();
     for side in [a, b] {
@@ -35,7 +35,7 @@ pub(super) fn some_elements<T: Copy>(a: &Ragged<T>, b: &Ragged<T>) -> Vec<usize>
     chosen
 }
 
-/// These elements, in this order.
+/// The given elements, in the given order.
 pub fn pick<T: Copy>(batch: &Ragged<T>, elements: &[usize]) -> Ragged<T> {
     let shapes = elements.iter().map(|&i| batch.layout().shape(i));
     let layout = Layout::from_shapes(batch.layout().rank(), shapes).unwrap();
@@ -46,7 +46,7 @@ pub fn pick<T: Copy>(batch: &Ragged<T>, elements: &[usize]) -> Ragged<T> {
     Ragged::from_parts(layout, values).unwrap()
 }
 
-/// The batch between elements of other lengths that are full of poison.
+/// The batch between elements of other lengths that are filled with poison values.
 pub(super) fn embedded<T: Number>(
     batch: &Ragged<T>,
     before: &[usize],
@@ -80,7 +80,7 @@ pub fn rows<T: Copy, const N: usize>(rows: [&[T]; N]) -> Ragged<T> {
     Ragged::from_rows(rows).unwrap()
 }
 
-/// One element of this shape.
+/// A batch with a single element of this shape.
 pub fn one<T: Copy>(extents: &[usize], values: &[T]) -> Ragged<T> {
     let shape = Shape::new(extents).unwrap();
     Ragged::from_shapes(values.to_vec(), extents.len(), [shape]).unwrap()

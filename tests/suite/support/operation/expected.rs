@@ -1,4 +1,4 @@
-//! What an operation should give, and how near.
+//! The expected result of an operation, and its tolerance.
 
 use vsla::{Ragged, scalar::DType};
 
@@ -7,27 +7,27 @@ use crate::support::compare::{Comparable, EXACT_LIMIT, assert_within};
 use crate::support::number::Number;
 use crate::support::reference::Sums;
 
-/// What the reference says a result must be.
+/// The reference's result for an operation.
 pub struct Expected {
     values: Ragged<f64>,
     bounds: Vec<f64>,
     exactness: Exactness,
 }
 
-/// When a result must be exactly the reference's.
+/// When a result must be exactly equal to the reference's.
 enum Exactness {
     /// For all inputs.
     Always,
-    /// For integer-valued inputs whose sums of absolute values, of which this is the largest, stay below 2²⁴.
+    /// For integer-valued inputs whose sums of absolute values stay below 2²⁴; `magnitude` is the largest sum.
     Integers { magnitude: f64 },
-    /// For the same; for others there is nothing to compare with, rounding decides.
+    /// The same, but for other inputs the result is not compared at all, since it depends on rounding.
     OnlyIntegers { magnitude: f64 },
-    /// For none: roots and quotients.
+    /// Never: roots and quotients.
     Never,
 }
 
 impl Expected {
-    /// Values that leave no room for rounding.
+    /// Values that involve no rounding.
     pub fn exact<T: Number>(values: Ragged<T::Wide>) -> Expected {
         Expected::always(values.cast(T::compared))
     }
@@ -45,7 +45,7 @@ impl Expected {
         }
     }
 
-    /// Sums that were added up with trees of `depth(terms)`.
+    /// Sums that are added with trees of depth `depth(terms)`.
     pub fn sums<T: Number>(sums: Sums<T::Wide>, depth: impl Fn(usize) -> f64) -> Expected {
         if T::DTYPE != DType::F32 {
             return Expected::exact::<T>(sums.values);
@@ -59,7 +59,7 @@ impl Expected {
         }
     }
 
-    /// Values whose bounds were worked out elsewhere, of sums whose absolute values add up to `magnitude`.
+    /// Values with given bounds, of sums whose absolute values add up to `magnitude`.
     pub fn bounded(values: Ragged<f64>, bounds: Vec<f64>, magnitude: f64) -> Expected {
         Expected {
             values,
@@ -68,7 +68,7 @@ impl Expected {
         }
     }
 
-    /// Places of maxima, which rounding moves.
+    /// Positions of maxima, which can change through rounding.
     pub fn places(values: Ragged<i32>, magnitude: f64) -> Expected {
         Expected {
             bounds: vec![0.0; values.values().len()],
@@ -77,7 +77,7 @@ impl Expected {
         }
     }
 
-    /// Values that are rounded once.
+    /// Values that are rounded exactly once.
     pub fn rounded<T: Number>(values: Ragged<T::Wide>) -> Expected {
         let values = values.cast(T::compared);
         let largest = values.values().iter().fold(0.0, |m: f64, v| m.max(v.abs()));
@@ -91,7 +91,7 @@ impl Expected {
         }
     }
 
-    /// Values that are never exact, with the bound of each.
+    /// Values that are never exact, with a bound for each.
     pub fn inexact(values: Ragged<f64>, bounds: Vec<f64>) -> Expected {
         Expected {
             values,
@@ -100,7 +100,7 @@ impl Expected {
         }
     }
 
-    /// Compares the result of integer-valued operands.
+    /// Checks the result for integer-valued operands.
     #[track_caller]
     pub(super) fn check_integers<R: Comparable>(&self, what: &str, got: &Ragged<R>) {
         let none = vec![0.0; self.bounds.len()];
@@ -117,7 +117,7 @@ impl Expected {
         };
     }
 
-    /// Compares the result of any operands.
+    /// Checks the result for any operands.
     #[track_caller]
     pub(super) fn check<R: Comparable>(&self, what: &str, got: &Ragged<R>) {
         if !matches!(self.exactness, Exactness::OnlyIntegers { .. }) {
@@ -125,8 +125,8 @@ impl Expected {
         }
     }
 
-    /// As [`check`](Self::check), but where something that is not finite is expected anything such will do, and
-    /// it may have spread over its element.
+    /// Like [`check`](Self::check), but accepts any non-finite value where one is expected, even if it has spread over
+    /// its element.
     #[track_caller]
     pub(super) fn check_spread<R: Comparable>(&self, what: &str, got: &Ragged<R>) {
         if matches!(self.exactness, Exactness::OnlyIntegers { .. }) {
@@ -151,7 +151,7 @@ impl Expected {
     }
 }
 
-/// The bounds of values that are rounded once, and may be flushed to zero.
+/// The bounds of values that are rounded once and may be flushed to zero.
 fn once_rounded(values: &[f64]) -> Vec<f64> {
     let bound =
         |value: &f64| value.abs() * crate::support::compare::U + crate::support::compare::TINY;

@@ -1,4 +1,4 @@
-//! Values of two boxes that meet, or lie side by side.
+//! Operations on the overlap or the union of two boxes, and concatenation.
 
 use vsla::Ragged;
 
@@ -27,7 +27,8 @@ pub fn hadamard<S: Arithmetic>(
     out.finish(a.layout().rank()).values
 }
 
-/// b behind a along every axis that has a bit in `beside`, in the ambient box of both otherwise, zero where neither is.
+/// Concatenation: b follows a along every axis whose bit is set in `beside`. The other axes have the ambient extent,
+/// and values that neither covers are zero.
 pub fn beside<S: Arithmetic>(
     a: &Ragged<S>,
     b: &Ragged<S>,
@@ -46,7 +47,7 @@ pub fn beside<S: Arithmetic>(
             false => left.0[axis].max(right.0[axis]),
         });
         let whole = Extents(whole.collect());
-        // Positions are linear in the indices: b lies as if at the origin, and so much further.
+        // Positions are linear in the indices, so b lies at its positions from the origin plus a constant offset.
         let further = (0..whole.0.len()).fold(0, |at, axis| at * whole.0[axis] + begins[axis]);
         let start = out.values.len();
         out.values.resize(start + whole.size(), S::default());
@@ -61,7 +62,7 @@ pub fn beside<S: Arithmetic>(
     out.finish(a.layout().rank()).values
 }
 
-/// The smallest box that holds all values that are not zero.
+/// The smallest box that contains all non-zero values.
 pub fn shrink<S: Arithmetic>(a: &Ragged<S>) -> Ragged<S> {
     let mut out = Builder::default();
     for (i, row) in a.iter().enumerate() {

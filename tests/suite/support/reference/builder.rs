@@ -1,4 +1,4 @@
-//! Extents and values of results, element by element.
+//! Builds results from the extents and values of each element.
 
 use vsla::{Layout, Ragged, Shape};
 
@@ -34,12 +34,12 @@ impl Extents {
         )
     }
 
-    /// Where this box's values lie in a larger box that shares its origin.
+    /// The positions of this box's values in a larger box with the same origin.
     pub(super) fn positions_in(&self, larger: &Extents) -> Vec<usize> {
         self.spaced_in(larger, &Extents(vec![1; self.0.len()]))
     }
 
-    /// The same when neighbours along each axis are so many apart.
+    /// The same with a spacing of `steps` between neighbours along each axis.
     pub(super) fn spaced_in(&self, larger: &Extents, steps: &Extents) -> Vec<usize> {
         let mut positions = vec![0];
         let mut stride = 1;
@@ -58,7 +58,7 @@ impl Extents {
     }
 }
 
-/// The values of a box in a larger one, zero elsewhere.
+/// The values of a box within a larger one, zero elsewhere.
 pub(super) fn spread<S: Arithmetic>(row: &[S], own: &Extents, larger: &Extents) -> Vec<S> {
     let mut out = vec![S::default(); larger.size()];
     for (&value, position) in row.iter().zip(own.positions_in(larger)) {

@@ -1,10 +1,10 @@
-//! Rows by their indices.
+//! Gathering and scattering rows by index.
 
 use vsla::{Layout, Ragged, Shape};
 
 use super::{Arithmetic, Sums};
 
-/// The rows that the lists name, zeros for those that are not there: one result a pair of an element and a list.
+/// The rows that the lists name, with zeros for rows that do not exist: one result per pair of an element and a list.
 pub fn gather<T: Copy + Default>(
     x: &Ragged<T>,
     lists: &Ragged<u32>,
@@ -26,7 +26,7 @@ pub fn gather<T: Copy + Default>(
     Ragged::from_shapes(values, x.layout().rank(), shapes).unwrap()
 }
 
-/// The rows of `y` added up where the lists say, in elements of these shapes: every pair is of one of them and a list.
+/// The rows of `y` added up at the listed indices, in elements with these shapes. Each pair is a shape and a list.
 pub fn scatter_add<S: Arithmetic>(
     y: &Ragged<S>,
     lists: &Ragged<u32>,

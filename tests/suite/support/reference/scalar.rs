@@ -1,6 +1,6 @@
-//! The numbers that references compute with.
+//! The number types of the reference.
 
-/// The arithmetic of the reference: f64, or integers that wrap.
+/// The reference's arithmetic: f64, or wrapping integers.
 pub trait Arithmetic: Copy + PartialEq + Default {
     const LOWEST: Self;
     const HIGHEST: Self;
@@ -8,10 +8,9 @@ pub trait Arithmetic: Copy + PartialEq + Default {
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
     fn magnitude(self) -> f64;
-    /// Whether a search for the maximum that holds `self` moves on to `other`: a NaN is above everything, and
-    /// the first one stays.
+    /// Whether a search for the maximum moves from `self` to `other`. NaN is above everything, and the first NaN wins.
     fn yields_to(self, other: Self) -> bool;
-    /// The same of a search for the minimum.
+    /// The same in a search for the minimum.
     fn gives_way_to(self, other: Self) -> bool;
 }
 
