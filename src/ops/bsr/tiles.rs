@@ -109,7 +109,7 @@ const fn matrix(
     }
 }
 
-/// Tiles on 16 × 16 matrices, as high as the blocks. Wide tiles reuse what they load of a more.
+/// Tiles on 16 × 16 matrices, as high as the blocks. Wide tiles reuse the loaded values of a more often.
 pub(crate) const SPARSE_SIXTEEN: [SparseTile; 9] = [
     SparseTile {
         depth: 16,

@@ -4,7 +4,7 @@ use crate::plan::CpuArgs;
 use crate::ragged::Layout;
 use crate::{Error, Result};
 
-/// What is applied to a sum before it is stored: `p.epilogue` of the kernel.
+/// The steps applied to a sum before it is stored: `p.epilogue` of the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Epilogue {
     pub scale: bool,
