@@ -1,4 +1,4 @@
-//! Every speed that this library promises, measured and checked in one run.
+//! Measures and checks, in one run, every speed that this library promises.
 //!
 //! ```sh
 //! cargo bench                                # every row, on the GPU if there is one and on the CPU
@@ -9,10 +9,10 @@
 //! cargo bench -- --table benches/results/name.json --beside benches/results/name-pytorch.json
 //! ```
 //!
-//! A row is the median of several runs, device time and wall time apart and the first call for itself. Its results are
-//! compared with a plain host computation in the same run. Clocks of an idle GPU fall, and then everything on it reads
-//! several times too slow: so a second of copies precedes every row, a fixed copy is timed before and after it, and the
-//! row is flagged when that copy was slow.
+//! A row is the median of several runs; device time and wall time are separate, and so is the first call. Results are
+//! checked against a plain host computation in the same run. The clocks of an idle GPU drop, and then every time on it
+//! is several times too long. So a second of copies precedes every row, a reference copy is timed before and after it,
+//! and the row is flagged if that copy was slow.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -86,7 +86,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether all is well.
+/// Runs the benchmarks; returns whether everything is in order.
 fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
     if let Some(path) = &args.table {
         print!("{}", stored(path, args)?);

@@ -1,4 +1,4 @@
-//! Two batches of vectors whose lengths differ, nothing padded: sums, convolutions, and one number for each of these.
+//! Two batches of vectors of different lengths, without padding: sums, convolutions, and the sum of each of these.
 
 use vsla::{Device, Ragged, Result};
 

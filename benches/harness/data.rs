@@ -1,11 +1,11 @@
-//! Lengths, and what the host says the results are.
+//! Lengths, and host-side checks of results.
 
 use rayon::prelude::*;
 use vsla::{Ragged, Shape};
 
 use super::Check;
 
-/// Lengths from 1 to `most` whose probability falls as their `s`-th power.
+/// Lengths from 1 to `most`, whose probability is proportional to their power of −`s`.
 pub struct Zipf {
     rng: fastrand::Rng,
     cumulated: Vec<f64>,
@@ -31,7 +31,7 @@ impl Zipf {
     }
 }
 
-/// Lengths drawn until they add up to `total` or a little more.
+/// Draws lengths until they add up to at least `total`.
 pub fn until(total: usize, mut draw: impl FnMut() -> usize) -> Vec<usize> {
     let mut lengths = Vec::new();
     let mut sum = 0;
@@ -43,17 +43,17 @@ pub fn until(total: usize, mut draw: impl FnMut() -> usize) -> Vec<usize> {
     lengths
 }
 
-/// Whether `c` is the sum of `a` and `b`, in full and bit for bit: an f32 sum is rounded in one way only.
+/// Whether `c` is the sum of `a` and `b`, in full and bit for bit: IEEE 754 leaves f32 addition a single result.
 pub fn check_add(a: &Ragged<f32>, b: &Ragged<f32>, c: &Ragged<f32>) -> Check {
     check_ambient(a, b, c, |x, y| x.unwrap_or(0.0) + y.unwrap_or(0.0))
 }
 
-/// The same of the products value by value.
+/// The same for elementwise products.
 pub fn check_hadamard(a: &Ragged<f32>, b: &Ragged<f32>, c: &Ragged<f32>) -> Check {
     check_ambient(a, b, c, |x, y| x.zip(y).map_or(0.0, |(x, y)| x * y))
 }
 
-/// Whether every row of `c` is a row of `a`, and then one of `b`; zeros where one has none.
+/// Whether every row of `c` is a row of `a` followed by one of `b`, with zeros if one of them has no such row.
 pub fn check_concat(a: &Ragged<f32>, b: &Ragged<f32>, c: &Ragged<f32>) -> Check {
     let wrong = (0..a.len()).into_par_iter().find_any(|&i| {
         let shapes = [a.shape(i), b.shape(i), c.shape(i)].map(rows_and_columns);
@@ -75,7 +75,7 @@ pub fn check_concat(a: &Ragged<f32>, b: &Ragged<f32>, c: &Ragged<f32>) -> Check 
     }
 }
 
-/// Whether every value of `c` is what `meet` makes of those of `a` and `b`, where there are any.
+/// Whether every value of `c` is `meet` of the values of `a` and `b`, each `None` if missing.
 fn check_ambient(
     a: &Ragged<f32>,
     b: &Ragged<f32>,
@@ -105,7 +105,7 @@ fn check_ambient(
     }
 }
 
-/// One row of a matrix, or nothing below it.
+/// A row of a matrix, or an empty slice below its last row.
 fn line(values: &[f32], rows: usize, columns: usize, row: usize) -> &[f32] {
     match row < rows {
         true => &values[row * columns..][..columns],
@@ -120,7 +120,7 @@ fn rows_and_columns(shape: Shape) -> (usize, usize) {
     }
 }
 
-/// Whether two slices are the same, in full and bit for bit.
+/// Whether two slices are equal, in full and bit for bit.
 pub fn check_equal(got: &[f32], expected: &[f32]) -> Check {
     if got.len() != expected.len() {
         return Err(format!(

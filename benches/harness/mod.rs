@@ -1,4 +1,4 @@
-//! How a row is measured.
+//! How rows are measured.
 
 pub mod data;
 pub mod report;
@@ -10,31 +10,31 @@ use std::time::{Duration, Instant};
 use report::{Report, Row};
 use vsla::{Device, Layout, Ragged, Shape, Tensor, device::DeviceInfo};
 
-/// What a measurement gives, or why there is none: the harness itself failed.
+/// The result of a measurement, or an error of the harness itself.
 pub type Outcome<T> = Result<T, Box<dyn Error>>;
-/// What a comparison with the host found: all is right, with a word on what was compared, or the first mismatch.
+/// The result of a comparison with the host: what was compared if everything is correct, or the first mismatch.
 pub type Check = Result<String, String>;
 
-/// How much of everything.
+/// Sizes and limits of all measurements.
 #[derive(Clone, Copy)]
 pub struct Size {
-    /// Whether times mean anything.
+    /// Whether only correctness is checked and times mean nothing.
     pub quick: bool,
     /// Values of a large operand.
     pub values: usize,
-    /// Elements of a batch of many.
+    /// Elements of a batch of many elements.
     pub elements: usize,
     /// The copies of the `peaks` rows: names, and bytes read and written.
     pub footprints: &'static [(&'static str, u64)],
-    /// Bytes that the fixed copy beside every row reads and writes.
+    /// Bytes read and written by the reference copy that is timed with every row.
     pub reference: u64,
     /// Values to copy from: half of the bytes of the largest operation.
     source: usize,
-    /// Operations of a chain, and batches of fresh lengths.
+    /// Operations of a chain, and number of batches with new lengths.
     pub many: usize,
-    /// Copies before a row go on for so long.
+    /// How long to run copies before a row.
     warm: Duration,
-    /// A row is repeated for so long.
+    /// How long to repeat a row.
     pub time: Duration,
     /// The least and the most runs of a row.
     pub runs: (usize, usize),
@@ -50,7 +50,7 @@ const COPIES: &[(&str, u64)] = &[
 ];
 
 impl Size {
-    /// What suits a device.
+    /// The sizes for a device.
     pub fn of(quick: bool, device: &DeviceInfo) -> Size {
         if quick {
             return Size {
@@ -86,50 +86,52 @@ impl Size {
     }
 }
 
-/// Values of an element of the tensor that reference copies copy from.
+/// Values per element of the tensor that reference copies read.
 const CELL: usize = 1024;
 
-/// A device, and what was measured on it.
+/// A device, and its measurements.
 pub struct Bench {
     pub device: Device,
     pub size: Size,
     filter: Option<String>,
     rows: Vec<Row>,
     source: Tensor<f32>,
-    /// The fixed copy at its best.
+    /// The best time of the reference copy.
     reference: Duration,
-    /// Multiply-adds a second, if that was measured.
+    /// Multiply-adds per second, if measured.
     pub multiply_adds: Option<f64>,
 }
 
 /// A row about to be measured.
 pub struct Spec {
     pub name: &'static str,
-    /// What it computes on, with the seeds of what is random.
+    /// The data that it computes on, with the seeds of random data.
     pub data: String,
-    /// Bytes that have to be read and written.
+    /// Bytes that must be read and written.
     pub bytes: u64,
-    /// Multiply-adds that have to be done.
+    /// Multiply-adds that must be done.
     pub multiply_adds: u64,
-    /// The first call, which may also compile and plan.
+    /// The first call, which may include compiling and planning.
     pub first: Duration,
     pub check: Check,
 }
 
-/// Medians.
+/// Median times.
 #[derive(Clone, Copy)]
 pub struct Times {
-    /// `None` where the device takes no timestamps.
+    /// `None` if the device has no timestamps.
     pub device: Option<Duration>,
     pub wall: Duration,
-    /// One of many calls that are waited for together, where that was measured: no profile, and no wait after each.
+    /// Time per call of many calls with a single wait at the end, if measured: no profiling, and no wait after each
+    /// call.
     pub in_row: Option<Duration>,
     pub runs: usize,
 }
 
 impl Times {
-    /// The time that a rate is computed from: on a GPU that of a dispatch, or of a call among many if that is less,
-    /// since the timestamps around a dispatch make it wait for the one before. So is what runs in CUDA graphs measured.
+    /// The time that rates are computed from. On a GPU this is the time of a dispatch, or of one call among many if
+    /// that is less, because the timestamps around a dispatch make it wait for the previous one. CUDA graphs are
+    /// measured in the same way.
     pub fn best_known(&self) -> Duration {
         match (self.device, self.in_row) {
             (Some(device), Some(in_row)) => device.min(in_row),
@@ -167,7 +169,7 @@ impl Bench {
         }
     }
 
-    /// Whether a row was asked for. Ask before making its data.
+    /// Whether a row was requested. Ask before creating its data.
     pub fn wants(&self, name: &str) -> bool {
         self.filter.as_ref().is_none_or(|part| name.contains(part))
     }
@@ -182,7 +184,7 @@ impl Bench {
         Ok(())
     }
 
-    /// A call that may be the first of its kind, with the time until the device is done with it.
+    /// Runs a call that may be the first of its kind, and returns the time until the device has finished it.
     pub fn first<R>(&self, run: impl FnOnce() -> vsla::Result<R>) -> Outcome<(R, Duration)> {
         self.sync()?;
         let began = Instant::now();
@@ -191,7 +193,7 @@ impl Bench {
         Ok((result, began.elapsed()))
     }
 
-    /// Median times of a call; its result is dropped.
+    /// Median times of a call, whose result is dropped.
     pub fn times<R>(&self, mut run: impl FnMut() -> vsla::Result<R>) -> Outcome<Times> {
         let mut once = || -> Outcome<Duration> {
             let began = Instant::now();
@@ -206,7 +208,7 @@ impl Bench {
         let runs = (self.size.time.as_secs_f64() / guess.as_secs_f64().max(1e-7)) as usize;
         let runs = runs.clamp(least, most);
         let mut wall = (0..runs).map(|_| once()).collect::<Outcome<Vec<_>>>()?;
-        // So many that the wait at the end does not count.
+        // Enough that the wait at the end does not matter.
         let many = match self.size.quick {
             true => runs,
             false => {
@@ -231,7 +233,7 @@ impl Bench {
         })
     }
 
-    /// Device times of `runs` calls, all in one go, so that the device is never idle.
+    /// Device times of `runs` calls, submitted together so that the device is never idle.
     fn device_times<R>(
         &self,
         runs: usize,
@@ -254,7 +256,7 @@ impl Bench {
         ))
     }
 
-    /// Keeps the device busy until its clocks are up.
+    /// Keeps the device busy until its clocks have risen.
     pub fn warm(&self) -> Outcome<()> {
         let copied = self.copied(self.size.reference)?;
         let began = Instant::now();
@@ -267,7 +269,7 @@ impl Bench {
         Ok(())
     }
 
-    /// A tensor whose copy reads and writes so many bytes.
+    /// A tensor whose copy reads and writes `bytes` bytes.
     fn copied(&self, bytes: u64) -> Outcome<Tensor<f32>> {
         let cells = (bytes as usize / 8)
             .div_ceil(CELL)
@@ -275,12 +277,12 @@ impl Bench {
         Ok(self.source.elements(0..cells)?)
     }
 
-    /// Our own copy of half as many bytes: what an operation that moves `bytes` is measured by.
+    /// Times a copy that reads and writes `bytes` bytes in total, as a reference for operations that move as many.
     pub fn copy(&self, bytes: u64) -> Outcome<Times> {
         let copied = self.copied(bytes)?;
         let moved = copied.layout().total() as f64 * 8.0;
         let mut times = self.times(|| copied.copy())?;
-        // Cells are whole, and the source may be smaller than what was asked for.
+        // Cells are whole, and the source may be smaller than requested.
         let scale = bytes as f64 / moved;
         times.wall = times.wall.mul_f64(scale);
         times.device = times.device.map(|time| time.mul_f64(scale));
@@ -288,21 +290,21 @@ impl Bench {
         Ok(times)
     }
 
-    /// The tensor that copies are made of and what they read and write, for the rows about copies.
+    /// The source tensor of a copy, and the bytes that copying it reads and writes, for the rows about copies.
     pub fn copy_source(&self, bytes: u64) -> Outcome<(Tensor<f32>, u64)> {
         let copied = self.copied(bytes)?;
         let moved = copied.layout().total() as u64 * 8;
         Ok((copied, moved))
     }
 
-    /// Times the fixed copy.
+    /// Times the reference copy.
     fn reference(&mut self) -> Outcome<Duration> {
         let time = self.copy(self.size.reference)?.best_known();
         self.reference = self.reference.min(time);
         Ok(time)
     }
 
-    /// Measures with warm clocks, between two fixed copies; once more when a GPU was slow at these.
+    /// Measures with warm clocks, between two reference copies; repeats once if these were slow on a GPU.
     pub fn beside<T>(
         &mut self,
         mut measure: impl FnMut(&mut Bench) -> Outcome<T>,
@@ -325,15 +327,15 @@ impl Bench {
         Ok((measured, [before, after]))
     }
 
-    /// Whether the fixed copies beside a row took what they take at their best, to a tenth. The CPU, which other
-    /// programs use too, may take a quarter more.
+    /// Whether the reference copies around a row took at most a tenth longer than their best time. On the CPU, which
+    /// other programs share, a quarter longer is allowed.
     pub fn steady(&self, reference: [Duration; 2]) -> bool {
         let slack = if self.device.is_gpu() { 1.1 } else { 1.25 };
         let most = self.reference.mul_f64(slack);
         self.size.quick || reference.iter().all(|time| *time <= most)
     }
 
-    /// Measures a call and a copy of the same footprint.
+    /// Measures a call, and a copy of the same footprint.
     pub fn measure<R>(
         &mut self,
         spec: Spec,
@@ -351,7 +353,7 @@ impl Bench {
         Ok(row)
     }
 
-    /// A row of measured times.
+    /// Builds a row from measured times.
     pub fn row(&self, spec: Spec, times: Times, reference: [Duration; 2]) -> Row {
         let seconds = times.best_known().as_secs_f64();
         let done = spec.multiply_adds as f64 / seconds;
@@ -378,9 +380,9 @@ impl Bench {
         }
     }
 
-    /// Files a row. An impossible rate is an error: what was timed is not what was meant.
+    /// Records a row. An impossible rate is an error: the measurement did not time what it should.
     pub fn push(&mut self, mut row: Row) {
-        // The fixed copies beside the row may have improved on what was known when it was made.
+        // The best reference time may have improved since the row was built.
         row.steady = self.steady(row.reference);
         row.reference_best = self.reference;
         if self.size.quick {

@@ -1,4 +1,4 @@
-//! What was measured, as a table and as JSON.
+//! Reports of measurements, as a table and as JSON.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use vsla::device::DeviceInfo;
 
 use super::{Check, Times};
 
-/// Everything from one device.
+/// All results for one device.
 pub struct Report {
     pub device: DeviceInfo,
     pub quick: bool,
@@ -23,22 +23,22 @@ pub struct Row {
     pub multiply_adds: u64,
     pub times: Times,
     pub first: Option<Duration>,
-    /// A copy that moves as many bytes.
+    /// The time of a copy that moves as many bytes.
     pub copy: Option<Duration>,
     pub percent_of_copy: Option<f64>,
     pub percent_of_multiply_adds: Option<f64>,
-    /// The fixed copy before and after.
+    /// The reference copy before and after.
     pub reference: [Duration; 2],
     pub reference_best: Duration,
-    /// Whether that copy was as fast as ever.
+    /// Whether the reference copy ran at its best speed.
     pub steady: bool,
     pub aims: Vec<Aim>,
     pub check: Check,
-    /// Further numbers, named with their units.
+    /// Further numbers, whose names include the units.
     pub notes: Vec<(&'static str, f64)>,
 }
 
-/// What a row should reach.
+/// A target for a row.
 pub struct Aim {
     pub what: &'static str,
     pub got: f64,
@@ -79,7 +79,7 @@ impl Row {
         self
     }
 
-    /// Percent of a copy, where the device tells its own time: a GPU.
+    /// Adds a target in percent of a copy, if the device has timestamps, which means a GPU.
     pub fn of_copy(self, aim: f64) -> Row {
         let got = self.percent_of_copy.unwrap_or_default();
         match self.times.device {
@@ -99,7 +99,7 @@ impl Row {
         self
     }
 
-    /// Bytes a second.
+    /// Bytes per second.
     pub fn rate(&self) -> f64 {
         self.bytes as f64 / self.times.best_known().as_secs_f64()
     }
@@ -145,7 +145,7 @@ impl Row {
         ]
     }
 
-    /// The row, for someone who waits.
+    /// The row as one line of progress output.
     pub fn line(&self) -> String {
         let [name, _, device, wall, _, rate, percent, .., verdict] = self.cells();
         format!("{name:34} {device:>10} {wall:>10} µs  {rate:>16} {percent:>12}  {verdict}")
@@ -195,7 +195,7 @@ fn micros(time: Duration) -> String {
     number(time.as_secs_f64() * 1e6)
 }
 
-/// Three digits or so.
+/// Formats a number with about three digits.
 pub fn number(value: f64) -> String {
     match value.abs() {
         x if x >= 100.0 => format!("{value:.0}"),
@@ -204,7 +204,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// The table on stdout.
+/// Prints the table to stdout.
 pub fn print(reports: &[Report]) {
     let header = [
         "row",
@@ -253,7 +253,7 @@ fn notes(row: &Row) -> String {
         .collect()
 }
 
-/// Everything, for a file.
+/// All results as JSON.
 pub fn json(reports: &[Report], took: Duration) -> Value {
     let reports = reports.iter().map(|report| {
         let info = &report.device;

@@ -1,8 +1,8 @@
-//! A stored run as a Markdown table, for the README.
+//! Formats a stored run as Markdown tables, for the README.
 
 use serde_json::Value;
 
-/// The rows whose names contain `filter`, a table for each device that `wanted` takes by its kind.
+/// The rows whose names contain `filter`, in one table for each device whose kind `wanted` accepts.
 pub fn markdown(run: &Value, filter: &str, wanted: impl Fn(&str) -> bool) -> String {
     let mut text = String::new();
     for report in list(&run["devices"]) {
@@ -31,8 +31,8 @@ pub fn markdown(run: &Value, filter: &str, wanted: impl Fn(&str) -> bool) -> Str
     text
 }
 
-/// The rows that `peer` has too, beside its times: a table for each operation, whose columns are the ways the peer does
-/// it.
+/// The rows that `peer` also has, next to its times: a table for each operation, with a column for each way in which
+/// the peer implements it.
 pub fn beside(run: &Value, peer: &Value) -> String {
     let mut text = format!(
         "PyTorch {}, {}; µs, and TFLOP/s of products\n",
@@ -84,7 +84,7 @@ pub fn beside(run: &Value, peer: &Value) -> String {
     text
 }
 
-/// All ways in which the peer does an operation.
+/// All ways in which the peer implements an operation.
 fn ways_of<'a>(peer: &'a Value, operation: &str) -> Vec<&'a str> {
     let mut ways = Vec::new();
     let rows = peer["rows"].as_object().into_iter().flatten();
@@ -102,7 +102,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// The time that rates are computed from, where a device takes timestamps.
+/// The time that rates are computed from, if the device has timestamps.
 fn device(row: &Value) -> Option<f64> {
     let in_row = row["back_to_back_us"].as_f64().unwrap_or(f64::INFINITY);
     row["device_us"].as_f64().map(|device| device.min(in_row))

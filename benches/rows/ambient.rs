@@ -1,11 +1,11 @@
-//! `add`, `hadamard` and `concat` of operands whose lengths differ.
+//! `add`, `hadamard` and `concat` of operands with different lengths.
 
 use vsla::{Layout, Ragged, Result, Shape, Tensor};
 
 use crate::harness::data::{Zipf, check_add, check_concat, check_hadamard, until};
 use crate::harness::{Bench, Check, Outcome, Size, Spec};
 
-/// An operation, its check, and how many values of the operands it has to read.
+/// An operation, its check, and the number of operand values that it must read.
 struct Op {
     run: fn(&Tensor<f32>, &Tensor<f32>) -> Result<Tensor<f32>>,
     check: fn(&Ragged<f32>, &Ragged<f32>, &Ragged<f32>) -> Check,
@@ -18,7 +18,7 @@ const ADD: Op = Op {
     reads: |a, b| a.total() + b.total(),
 };
 
-/// What lies outside the overlap need not be read.
+/// Values outside the overlap need not be read.
 const HADAMARD: Op = Op {
     run: |a, b| a.hadamard(b),
     check: check_hadamard,
@@ -158,7 +158,7 @@ fn row(
     let check = (op.check)(&x, &y, &c.download_blocking()?);
     drop((x, y));
 
-    // Values are read once or written once, and so is what places them, where layouts differ.
+    // Values are read or written once, and so are offsets and extents if layouts differ.
     let operands = [&left, &right, c.layout()];
     let mut words = (op.reads)(&left, &right) + c.layout().total();
     if c.layout() != &left {

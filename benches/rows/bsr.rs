@@ -1,4 +1,4 @@
-//! Block-sparse products. What is counted is what is stored: zeros that no block holds are not work.
+//! Block-sparse products. Only stored blocks count as work, not the zeros elsewhere.
 
 use fastrand::Rng;
 use vsla::{
@@ -17,7 +17,7 @@ enum Product {
     Transposed,
     /// A Sᵀ: a linear layer.
     Layer,
-    /// relu(A Sᵀ + bias): all of a layer, by the product's epilogue.
+    /// relu(A Sᵀ + bias): a complete layer, through the product's epilogue.
     Activated,
     /// The blocks of A B.
     Sampled,
@@ -26,20 +26,20 @@ use Product::{Activated, Layer, Left, Sampled, Transposed};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Rows {
-    /// As many blocks in each.
+    /// The same number of blocks in each row.
     Even,
-    /// As many in all, the i-th heaviest row with 1 / i of the heaviest.
+    /// The same total number of blocks; the i-th heaviest row has 1 / i of the heaviest.
     Zipf,
 }
 use Rows::{Even, Zipf};
 
-/// What operands are stored as, and the results.
+/// The types of stored operands and of results.
 #[derive(Clone, Copy, PartialEq)]
 enum Types {
     F32,
-    /// Results in f32, as they are summed.
+    /// Results in f32, the type of the sums.
     F16,
-    /// Results in f16, too.
+    /// Results in f16 as well.
     Half,
 }
 use Types::{F16, F32, Half};
@@ -47,14 +47,14 @@ use Types::{F16, F32, Half};
 struct Case {
     name: &'static str,
     types: Types,
-    /// Of the matrices.
+    /// Rows and columns of the matrices.
     side: usize,
     block: [usize; 2],
     /// The share of the blocks that are stored.
     density: f64,
     rows: Rows,
     product: Product,
-    /// TFLOP/s that a GPU should reach, or 0.
+    /// Target for a GPU in TFLOP/s, or 0.
     aim: f64,
 }
 
@@ -78,7 +78,7 @@ const fn case(
     }
 }
 
-/// An eighth of the blocks.
+/// With an eighth of the blocks.
 const LARGE: (usize, [usize; 2], f64) = (8192, [64, 64], 0.125);
 const TALL: (usize, [usize; 2], f64) = (8192, [128, 64], 0.125);
 const EIGHTH: (usize, [usize; 2], f64) = (4096, [64, 64], 0.125);
@@ -191,7 +191,7 @@ const CASES: &[Case] = &[
     ),
 ];
 
-/// What the instructions of cooperative matrices reach on an H100, in TFLOP/s.
+/// The rate that cooperative matrix instructions reach on an H100, in TFLOP/s.
 const CEILING: f64 = 640.0;
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
@@ -245,7 +245,7 @@ impl<T: Float> Operands<T> {
 }
 
 impl Operands<f16> {
-    /// As it is summed.
+    /// The product in the type of the sums.
     fn sums(&self, product: Product) -> Result<Tensor<f32>> {
         match product {
             Left => self.s.matmul_f32(&self.b),
@@ -371,7 +371,7 @@ fn row(bench: &mut Bench, case: &Case) -> Outcome<()> {
     let seconds = row.times.best_known().as_secs_f64();
     let rate = 2.0 * (stored * side as u64) as f64 / seconds / 1e12;
     if types != F32 {
-        // The multiply-adds of f32 are no bound.
+        // The f32 multiply-add rate is no bound.
         row.percent_of_multiply_adds = None;
         if gpu {
             row = row.note("% of the instructions' 640 TFLOP/s", 100.0 * rate / CEILING);
@@ -393,7 +393,7 @@ fn row(bench: &mut Bench, case: &Case) -> Outcome<()> {
     Ok(())
 }
 
-/// `each` blocks a row in the mean, in rows of Zipf weight.
+/// A topology with `each` blocks per row on average, distributed over the rows by Zipf's law.
 fn zipf(shape: [usize; 2], block: [usize; 2], grid: [usize; 2], each: usize) -> Result<Topology> {
     let mut rng = Rng::with_seed(50);
     let mut ranks: Vec<usize> = (1..=grid[0]).collect();
@@ -402,7 +402,7 @@ fn zipf(shape: [usize; 2], block: [usize; 2], grid: [usize; 2], each: usize) -> 
         let count = move |&rank: &usize| grid[1].min(heaviest / rank);
         ranks.iter().map(count)
     };
-    // The least scale that gives as many blocks.
+    // The smallest scale that gives as many blocks.
     let most = grid[0] * grid[1];
     let all: Vec<usize> = (1..=most).collect();
     let scale = all.partition_point(|&scale| counts(scale).sum::<usize>() < each * grid[0]);
@@ -415,7 +415,7 @@ fn zipf(shape: [usize; 2], block: [usize; 2], grid: [usize; 2], each: usize) -> 
     Topology::from_unsorted(shape, block, places)
 }
 
-/// What results are compared for.
+/// The parameters of a check.
 struct Checked<'a> {
     topology: &'a Topology,
     types: Types,
@@ -424,7 +424,7 @@ struct Checked<'a> {
 }
 
 impl Checked<'_> {
-    /// Compares some of the results, in f64.
+    /// Compares some of the results with sums in f64.
     fn check(&self, [x, y, bias]: [&Ragged<f32>; 3], s: &Bsr<f32>, got: &[f32]) -> Check {
         const RESULTS: usize = 500;
         let side = self.side;
@@ -468,7 +468,7 @@ impl Checked<'_> {
                 Activated => sum.max(0.0),
                 _ => sum,
             };
-            // Rounded, or cut by matrices; a bias is one addition more.
+            // Matrices may round or truncate; a bias is one more addition.
             let depth = match self.types {
                 F32 => side.min(512) + side.div_ceil(480),
                 F16 | Half => 4 * (16 + side.div_ceil(16)).max(132 + side.div_ceil(1920)),

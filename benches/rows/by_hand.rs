@@ -1,5 +1,5 @@
-//! The CPU device against rustfft and realfft called by hand, on exactly the same lengths: the plans made before, rayon
-//! over the elements, and scratch memory kept.
+//! The CPU device compared with direct calls of rustfft and realfft on exactly the same lengths: with plans made in
+//! advance, rayon over the elements, and reused scratch memory.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,8 +30,8 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     Ok(())
 }
 
-/// Lengths from `least` to 4096, every octave as probable as any other, that a script in another language draws alike:
-/// the multiples of an irrational number are spread evenly.
+/// Lengths from `least` to 4096, with equal probability for each octave. They can be reproduced in any language: the
+/// multiples of an irrational number are evenly distributed.
 fn lengths(elements: usize, least: f64, irrational: f64) -> Vec<usize> {
     let draw = |i| (least * (4096.0 / least).powf((i as f64 * irrational).fract())) as usize;
     (1..=elements).map(draw).collect()
@@ -54,7 +54,7 @@ fn by_length<T>(lengths: &[usize], mut make: impl FnMut(usize) -> T) -> HashMap<
     plans
 }
 
-/// Each element is off by no more than 1e-6 of its norm.
+/// Whether the error of each element is at most 1e-6 of its norm.
 fn near(got: &Ragged<Complex32>, right: &[&mut [Complex32]]) -> Check {
     let size = |x: &[Complex32]| {
         let squares = x.iter().map(|x| f64::from(x.norm_sqr()));
@@ -71,7 +71,7 @@ fn near(got: &Ragged<Complex32>, right: &[&mut [Complex32]]) -> Check {
     }
 }
 
-/// At least so many values of scratch memory.
+/// Scratch memory of at least `values` values.
 fn room<T: Clone>(scratch: &mut Vec<T>, values: usize, zero: T) -> &mut [T] {
     if scratch.len() < values {
         scratch.resize(values, zero);
@@ -129,7 +129,7 @@ fn rfft(bench: &mut Bench) -> Outcome<()> {
         let elements = slices.par_iter_mut().enumerate();
         elements.for_each_init(Default::default, |memory: &mut Memory, (i, out)| {
             let plan = plans[i];
-            // It transforms in place.
+            // The transform overwrites its input.
             let input = room(&mut memory.values, values[i].len(), 0.0);
             input.copy_from_slice(&values[i]);
             let scratch = room(&mut memory.scratch, plan.get_scratch_len(), Complex32::ZERO);
@@ -160,7 +160,7 @@ struct Memory {
 
 type Both = (Arc<dyn RealToComplex<f32>>, Arc<dyn ComplexToReal<f32>>);
 
-/// Both operands of every pair are so long that transforms are chosen, and by hand they are as long as chosen.
+/// Both operands of every pair are long enough that the library uses transforms; the direct calls use the same lengths.
 fn conv(bench: &mut Bench) -> Outcome<()> {
     let of = |irrational| lengths(elements(bench) / 4, 100.0, irrational);
     let (left, right) = (of(GOLDEN), of(SILVER));
@@ -171,7 +171,7 @@ fn conv(bench: &mut Bench) -> Outcome<()> {
         let (a, b) = (a.elements(i..i + 1)?, b.elements(i..i + 1)?);
         let choice = a.pair(&b, Pairing::Elementwise)?.conv_choice()?;
         let own = x[i].len() + y[i].len() - 1;
-        // What is not one transform here is one by hand.
+        // A convolution that is not a single transform in the library is one in the direct calls.
         let length = choice.groups[0].length.filter(|length| *length >= own);
         Ok(length.unwrap_or(own.next_power_of_two()))
     });
@@ -206,7 +206,7 @@ fn conv(bench: &mut Bench) -> Outcome<()> {
             for (x, y) in x_spectrum.iter_mut().zip(y_spectrum) {
                 *x = *x * *y * scale;
             }
-            // What rounding leaves there is refused otherwise.
+            // Must be exactly 0: realfft refuses rounding errors there.
             x_spectrum[0].im = 0.0;
             if length.is_multiple_of(2) {
                 x_spectrum[length / 2].im = 0.0;

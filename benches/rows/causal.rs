@@ -1,18 +1,18 @@
-//! Causal convolutions with kernels that many signals share, and whose spectra are kept.
+//! Causal convolutions with kernels that many signals share, and whose spectra are cached.
 
 use vsla::{Layout, Pairing, Ragged, Result};
 
 use crate::harness::{Bench, Check, Outcome, Spec};
 
-/// Signals and kernels have so many values; the microseconds of the device that are aimed for.
+/// Name, number of values in signals and kernels, and the target device time in microseconds.
 const ROWS: &[(&str, usize, f64)] = &[
     ("conv/causal-1024", 1024, 225.0),
     ("conv/causal-4096", 4096, 1050.0),
     ("conv/causal-16384", 16_384, 8000.0),
 ];
-/// Signals that share a kernel, and kernels.
+/// Signals per kernel, and number of kernels.
 const SHARED: [usize; 2] = [64, 768];
-/// Values of a batch: more signals are several batches of as many.
+/// Values in a batch; more signals are split into several batches of this size.
 const BATCH: usize = 1 << 28;
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
@@ -58,7 +58,7 @@ fn row(bench: &mut Bench, name: &'static str, length: usize, aim: f64) -> Outcom
     let spec = Spec {
         name,
         data: format!("{signals} signals for each of {kernels} kernels, in {batches} batches"),
-        // Signals and results; the kernels are kept.
+        // Signals and results; the kernels are cached.
         bytes: (8 * signals * kernels * length) as u64,
         multiply_adds: 0,
         first,

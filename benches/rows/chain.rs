@@ -1,4 +1,4 @@
-//! Very many small operations: on one layout, and on layouts never seen before.
+//! Very many small operations: on one layout, and on new layouts every time.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
 
 const FACTOR: f32 = 0.999;
 
-/// Each result is the next operand, and then dropped.
+/// Each result becomes the next operand, and is then dropped.
 fn chain(bench: &mut Bench) -> Outcome<()> {
     let many = bench.size.many;
     let start = Ragged::random(&Layout::from_lengths([4096])?, 21)?;
@@ -75,7 +75,7 @@ fn chain(bench: &mut Bench) -> Outcome<()> {
     Ok(())
 }
 
-/// What the device holds, which a loop must not make grow.
+/// Device resources, which must not grow in a loop.
 struct Held {
     memory: Memory,
     pipelines: usize,
@@ -92,7 +92,7 @@ impl Held {
         }
     }
 
-    /// The same loop again held nothing more.
+    /// Checks that repeating the loop allocated nothing more.
     fn same(&self, after: &Held) -> Check {
         let all = self.memory.live + self.memory.cached;
         let then = after.memory.live + after.memory.cached;
@@ -112,12 +112,12 @@ impl Held {
     }
 }
 
-/// Elements of a batch of fresh lengths.
+/// Elements of a batch with new lengths.
 const ELEMENTS: usize = 64;
-/// Results kept to be checked.
+/// Results retained for the check.
 const KEPT: usize = 8;
 
-/// Two batches are uploaded, added and dropped, again and again, with lengths that never were there before.
+/// Uploads, adds and drops two batches repeatedly, with new lengths every time.
 fn fresh(bench: &mut Bench) -> Outcome<()> {
     let many = bench.size.many;
     let warm_up = many / 5;
@@ -216,10 +216,10 @@ fn fresh(bench: &mut Bench) -> Outcome<()> {
     Ok(())
 }
 
-/// The most bind groups that a device keeps.
+/// The most bind groups that a device caches.
 const BIND_GROUPS: usize = 1024;
 
-/// Between the batches after the first few and the last ones nothing grew. Sizes vary, so not everything is constant.
+/// Checks that nothing grew after the warm-up batches. Sizes vary, so not everything is constant.
 fn flat(held: &[(usize, Held)], warm_up: usize) -> Check {
     let settled: Vec<&Held> = held
         .iter()
@@ -236,7 +236,7 @@ fn flat(held: &[(usize, Held)], warm_up: usize) -> Check {
         }
     };
     grew("pipelines", 0, &|held| held.pipelines as u64)?;
-    // They come and go with the buffers of every size.
+    // They are created and evicted with the buffers of every size.
     if let Some(held) = settled.iter().find(|held| held.bind_groups > BIND_GROUPS) {
         return Err(format!("{} bind groups", held.bind_groups));
     }

@@ -1,4 +1,4 @@
-//! Convolutions of batches whose lengths are far apart, each element with one of its own length.
+//! Convolutions of batches with very different lengths, each element with another of its own length.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use vsla::{Layout, Pairing, Ragged, Result, Tensor, conv::ConvMethod};
 
 use crate::harness::{Bench, Check, Outcome, Spec};
 
-/// A row: name, lengths of a round, rounds, and the microseconds of the device that are aimed for.
+/// A row: name, lengths of a round, rounds, and the target device time in microseconds.
 type Sets = (&'static str, &'static [usize], usize, f64);
 
 const MIXED: &[usize] = &[8, 15, 142, 7, 456];
@@ -23,7 +23,7 @@ const SETS: &[Sets] = &[
     ("conv/attention-50k", ATTENTION, 50_000, 530.0),
     ("conv/sensors-50k", SENSORS, 50_000, 270.0),
 ];
-/// What a mixed batch may cost, of what its lengths cost alone.
+/// The most that a mixed batch may cost, relative to the cost of its lengths on their own.
 const OF_GROUPS: f64 = 1.15;
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
@@ -37,7 +37,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
                 .take(set.len() * rounds)
                 .collect();
             let data = format!("{set:?} x {rounds}");
-            // Small batches are the time of a dispatch; what their lengths cost alone says nothing.
+            // Small batches cost about one dispatch, so the cost of their lengths on their own says nothing.
             let groups = if rounds >= 50_000 { set } else { &[] };
             row(bench, name, data, lengths, groups, aim)?;
         }
@@ -54,7 +54,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     DRAWN.iter().try_for_each(|row| drawn(bench, row))
 }
 
-/// Pairs of unlike lengths, drawn from ranges: name, pairs, left and right range, and the method.
+/// Pairs of different lengths, drawn from ranges: name, pairs, left and right range, and the method.
 type Drawn = (
     &'static str,
     usize,
@@ -100,7 +100,7 @@ fn drawn(bench: &mut Bench, row: &Drawn) -> Outcome<()> {
     if !bench.wants(name) {
         return Ok(());
     }
-    // Software GPUs and the CPU get a part.
+    // Software GPUs and the CPU run a fraction.
     let pairs = match bench.size.quick || !bench.device.is_gpu() {
         true => (pairs >> 12).max(1),
         false => pairs,
@@ -210,12 +210,12 @@ fn row(
     Ok(())
 }
 
-/// What part of the bytes elements of this length have.
+/// The share of the bytes that belongs to elements of this length.
 fn share(groups: &[usize], length: usize) -> f64 {
     bytes_of(&[length]) as f64 / bytes_of(groups) as f64
 }
 
-/// The time of a batch of one length, of so many bytes.
+/// The time of a batch of `bytes` bytes in which all elements have one length.
 fn group(bench: &mut Bench, length: usize, bytes: u64) -> Outcome<Duration> {
     let elements = bytes / bytes_of(&[length]);
     let [(_, a), (_, b)] = operands(bench, &vec![length; elements as usize])?;
@@ -223,10 +223,10 @@ fn group(bench: &mut Bench, length: usize, bytes: u64) -> Outcome<Duration> {
     Ok(times.best_known())
 }
 
-/// Compares some of the results, in f64.
+/// Compares some of the results with sums in f64.
 fn check(x: &Ragged<f32>, y: &Ragged<f32>, c: &Tensor<f32>) -> Outcome<Check> {
     let step = (x.len() / 40).max(1);
-    // Neighbours, and some of all along.
+    // Some adjacent results, and some throughout.
     let some: Vec<usize> = (0..x.len().min(10))
         .chain((10..x.len()).step_by(step))
         .collect();
@@ -243,7 +243,7 @@ fn check(x: &Ragged<f32>, y: &Ragged<f32>, c: &Tensor<f32>) -> Outcome<Check> {
     })
 }
 
-/// Whether `got` is the beginning of x * y: against f64, within the bound of transforms.
+/// Whether `got` is a prefix of x * y, compared in f64 within the error bound of transforms.
 pub(super) fn is_product(x: &[f32], y: &[f32], got: &[f32]) -> bool {
     let norm = |x: &[f32]| x.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
     let log = ((x.len() + y.len() - 1) as f64).log2().max(6.0);

@@ -1,4 +1,4 @@
-//! Convolutions of images with small filters, and polynomials at points.
+//! Convolutions of images with small filters.
 
 use vsla::{
     Layout, Pairing, Ragged, Result, Shape,
@@ -7,7 +7,7 @@ use vsla::{
 
 use crate::harness::{Bench, Check, Outcome, Spec};
 
-/// Name, the sides of a filter, what is kept, and every how many.
+/// Name, side of the filter, mode, and stride.
 type Images = (&'static str, usize, ConvMode, usize);
 
 const IMAGES: [Images; 4] = [
@@ -16,7 +16,7 @@ const IMAGES: [Images; 4] = [
     ("conv/images-5x5-valid-2", 5, ConvMode::Valid, 2),
     ("conv/images-31x31", 31, ConvMode::Same, 1),
 ];
-/// Images, and their sides.
+/// Number of images, and their sides.
 const BATCH: usize = 10_000;
 const SIDES: std::ops::RangeInclusive<usize> = 20..=200;
 
@@ -31,7 +31,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
 
 fn row(bench: &mut Bench, &(name, side, mode, stride): &Images) -> Outcome<()> {
     let small = bench.size.quick || !bench.device.is_gpu();
-    // The larger filter is by transforms, if it is left to the library, and these are slower.
+    // The library uses transforms for the larger filter, which are slower.
     let count = BATCH / if small { 1000 } else { 1 } / if side > 5 { 10 } else { 1 };
     let count = count.max(3);
     let mut rng = fastrand::Rng::with_seed(51);
@@ -74,7 +74,7 @@ fn row(bench: &mut Bench, &(name, side, mode, stride): &Images) -> Outcome<()> {
     Ok(())
 }
 
-/// Compares some of the results, in f64.
+/// Compares some of the results with sums in f64.
 fn check(
     x: &Ragged<f32>,
     y: &Ragged<f32>,
@@ -100,7 +100,7 @@ fn check(
         };
         let got = result(i)?;
         let (image, filter) = (x.row(i), y.row(0));
-        // Transforms of at most 2¹⁷ values.
+        // The bound for transforms of at most 2¹⁷ values.
         let bound = 1.5 * 17.0 * norm(image) * norm(filter) / f64::from(1u32 << 24);
         if got.len() != kept(rows) * kept(columns) {
             return Ok(Err(format!("image {i} has {} results", got.len())));
@@ -115,7 +115,7 @@ fn check(
                     sum += f64::from(tap) * f64::from(image[row * columns + column]);
                 }
             }
-            // A NaN is not near.
+            // A NaN counts as wrong.
             let near = (sum - f64::from(got)).abs() <= bound;
             if !near {
                 return Ok(Err(format!(

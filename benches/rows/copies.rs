@@ -1,4 +1,4 @@
-//! Copies of other shapes: on a GPU beside the copy of as many bytes, on the CPU beside a plain loop.
+//! Copies into other shapes: on a GPU compared with a copy of as many bytes, on the CPU with a plain loop.
 
 use rayon::prelude::*;
 use vsla::{Layout, Ragged, Result, Shape, Tensor};
@@ -145,16 +145,16 @@ fn sides(shape: &Shape) -> (usize, usize) {
     (extents[0] as usize, extents[1] as usize)
 }
 
-/// A copy, and the loop that does the same.
+/// A copy, and the equivalent loop.
 struct Copy {
-    /// On a GPU, and on the CPU.
+    /// The row's names on a GPU, and on the CPU.
     names: [&'static str; 2],
     data: &'static str,
-    /// Percent of our own copy's rate at least.
+    /// Target: least percentage of our own copy's rate.
     aim: f64,
     layout: fn(&Size) -> Result<Layout>,
     run: fn(&Tensor<f32>) -> Result<Tensor<f32>>,
-    /// Writes element i of the result, and says how many values it read.
+    /// Writes element i of the result, and returns how many values it read.
     plain: fn(&Ragged<f32>, usize, &mut [f32]) -> usize,
 }
 
@@ -174,7 +174,7 @@ fn row(bench: &mut Bench, copy: Copy) -> Outcome<()> {
     let mut slices = cut(&mut made, result.lengths());
     let each = slices.par_iter_mut().enumerate();
     let read: usize = each.map(|(i, y)| (copy.plain)(&x, i, y)).sum();
-    // What several windows share is needed once.
+    // Values shared by several windows count once.
     let read = read.min(layout.total());
     let bits = |values: &[f32], i: usize| values[i].to_bits();
     let wrong = (0..result.total()).into_par_iter();

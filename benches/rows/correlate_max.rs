@@ -1,4 +1,4 @@
-//! Every recorded gesture against every other: 2,500 pairs of series whose lengths differ.
+//! Every recorded gesture against every other: 2,500 pairs of series of different lengths.
 
 use std::time::Instant;
 
@@ -32,7 +32,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     Ok(())
 }
 
-/// The recordings that come with the examples: test series, and training series.
+/// The recordings that come with the examples: test series and training series.
 pub fn gestures() -> Outcome<[Ragged<f32>; 2]> {
     let series = |text: &str| -> Outcome<Ragged<f32>> {
         let data = text.lines().skip_while(|line| !line.starts_with("@data"));
@@ -114,7 +114,7 @@ fn row<R>(
     Ok(())
 }
 
-/// Every pair against f64: the value, and that the lag is one of the best.
+/// Checks every pair in f64: the value, and that the lag is one of the best.
 pub fn check(
     x: &Ragged<f32>,
     y: &Ragged<f32>,
@@ -153,7 +153,7 @@ pub fn check(
     }
 }
 
-/// The value at every lag, from −(length of y − 1) on.
+/// The correlation at every lag, from −(length of y − 1) on.
 fn correlation(x: &[f32], y: &[f32]) -> Vec<f64> {
     let mut all = vec![0.0; x.len() + y.len() - 1];
     for (i, &weight) in y.iter().rev().enumerate() {

@@ -1,4 +1,4 @@
-//! The CPU device against the loops that one would write without this library: rayon over slices that are ready.
+//! The CPU device compared with hand-written loops: rayon over prepared slices.
 
 use std::time::Instant;
 
@@ -47,7 +47,7 @@ fn uniform(
     })
 }
 
-/// One job done twice: by the library, and by a loop.
+/// The same job done by the library and by a loop.
 pub(super) struct Job<'a> {
     pub name: &'static str,
     pub data: String,
@@ -56,13 +56,13 @@ pub(super) struct Job<'a> {
     pub check: Check,
     pub ours: &'a mut dyn FnMut() -> Result<()>,
     pub plain: &'a mut dyn FnMut(),
-    /// What the other one is called, and how many times its time ours may be.
+    /// The name of the other implementation, and the largest allowed ratio of our time to its time.
     pub aim: (&'static str, f64),
 }
 
 pub(super) const PLAIN: (&str, f64) = ("x a plain loop", 1.3);
 
-/// The two in turn, so that whatever else the machine does hits both.
+/// Runs the two in turn, so that other load on the machine affects both.
 pub(super) fn compare(bench: &mut Bench, job: Job<'_>) -> Outcome<()> {
     let Job { ours, plain, .. } = job;
     let began = Instant::now();
@@ -108,7 +108,7 @@ pub(super) fn compare(bench: &mut Bench, job: Job<'_>) -> Outcome<()> {
     Ok(())
 }
 
-/// The elements of a result, to be written in parallel.
+/// The elements of a result as slices, to be written in parallel.
 pub(super) fn cut<T>(mut values: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
     let mut slices = Vec::new();
     for length in lengths {
@@ -219,14 +219,14 @@ fn conv(
     compare(bench, job)
 }
 
-/// Against f64, each pair within the bound of the method that is chosen for it.
+/// Compares results with f64, each pair within the bound of its chosen method.
 pub(super) fn check_conv(
     a: &Tensor<f32>,
     b: &Tensor<f32>,
     product: &Ragged<f32>,
 ) -> Outcome<Check> {
     let (x, y) = (a.download_blocking()?, b.download_blocking()?);
-    // A pair's choice depends on its own lengths alone, so that of a batch of one is the same.
+    // A pair's choice depends on its own lengths alone, so a batch of one makes the same choice.
     let choices = (0..x.len()).map(|i| {
         let (a, b) = (a.elements(i..i + 1)?, b.elements(i..i + 1)?);
         let choice = a.pair(&b, Pairing::Elementwise)?.conv_choice()?;
@@ -245,7 +245,7 @@ pub(super) fn check_conv(
         }
         let norm = |x: &[f32]| x.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
         let u = f64::from(f32::EPSILON) / 2.0;
-        // Directly as many roundings as there are products; by transforms the same for all values of a pair.
+        // The direct method rounds once for each product; transforms have the same bound for all values of a pair.
         let (of_size, of_pair) = match choices[i].1 {
             None => ((x.len().min(y.len()) as f64 + 1.0) * 2.0 * u, 0.0),
             Some(length) => (0.0, 1.5 * (length as f64).log2() * u * norm(x) * norm(y)),

@@ -1,10 +1,10 @@
-//! Polynomials at points.
+//! Polynomials evaluated at points.
 
 use vsla::{Layout, Ragged};
 
 use crate::harness::{Bench, Check, Outcome, Spec};
 
-/// Name, polynomials, most coefficients, and most points of each.
+/// Name, polynomials, most coefficients, and most points for each polynomial.
 const ROWS: [(&str, usize, usize, usize); 2] = [
     ("eval/short", 1 << 17, 16, 1000),
     ("eval/long", 1 << 11, 4096, 4096),

@@ -1,4 +1,4 @@
-//! Transforms of many elements of one length.
+//! Transforms of many elements of the same length.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use vsla::{Complex32, Layout, Ragged, Shape, Tensor};
 
 use crate::harness::{Bench, Check, Outcome, Spec};
 
-/// Name, length, and the TB/s that are aimed for, counted as one read and one write.
+/// Name, length, and the target in TB/s, counted as one read and one write.
 const COMPLEX: &[(&str, usize, f64)] = &[
     ("fft/256", 256, 2.97),
     ("fft/1024", 1024, 2.97),
@@ -42,16 +42,16 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     Ok(())
 }
 
-/// Elements of this length, of about as many values as the bench has.
+/// A layout of elements of this length, with about as many values in total as `size.values`.
 fn uniform(bench: &Bench, length: usize) -> vsla::Result<Layout> {
     Layout::uniform(bench.size.values / length, Shape::new(&[length])?)
 }
 
 fn complex(bench: &mut Bench, name: &'static str, length: usize, aim: f64) -> Outcome<()> {
-    // Small sizes have one element of the longest lengths.
+    // Small sizes reduce the longest lengths to a single element.
     let length = length.min(bench.size.values);
     let layout = uniform(bench, length)?;
-    // Twice as many real values, in pairs.
+    // Twice as many real values, taken in pairs.
     let parts = Ragged::random(&Layout::from_lengths([2 * layout.total()])?, 21)?;
     let values = parts.values().chunks_exact(2);
     let values = values

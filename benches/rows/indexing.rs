@@ -1,5 +1,4 @@
-//! Rows by their indices, `gather` and `scatter_add`, and whole elements, `select` and `join`; on the CPU beside plain
-//! loops.
+//! Rows by index (`gather`, `scatter_add`) and whole elements (`select`, `join`); on the CPU compared with plain loops.
 
 use rayon::prelude::*;
 use vsla::{Indices, Layout, Pairing, Permutation, Ragged, Result, Shape, Tensor};
@@ -8,7 +7,7 @@ use super::cpu::{Job, compare, cut};
 use crate::harness::data::{Zipf, check_equal, until};
 use crate::harness::{Bench, Outcome, Spec};
 
-/// Values of a row, the name of its rows, and what the kernels aim at in percent of a copy.
+/// Values per row, the names of its benchmark rows, and the kernels' targets in percent of a copy.
 const WIDTHS: [(usize, [&str; 4], [f64; 2]); 3] = [
     (
         1,
@@ -56,7 +55,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     Ok(())
 }
 
-/// All elements in a random order, planned once.
+/// Selects all elements in a random order, planned once.
 fn select(
     bench: &mut Bench,
     names: [&'static str; 2],
@@ -97,7 +96,7 @@ fn select(
     row(bench, names, spec, aim, &ours, &mut out, &mut by_hand)
 }
 
-/// Two halves of a batch.
+/// Joins two halves of a batch.
 fn join(bench: &mut Bench) -> Outcome<()> {
     let names = ["join/zipf", "cpu/join-zipf"];
     if !names.iter().any(|name| bench.wants(name)) {
@@ -136,7 +135,7 @@ fn join(bench: &mut Bench) -> Outcome<()> {
 
 const ZIPF: &str = "Zipf s = 1.2 on 1..=65536";
 
-/// Elements of so many rows, Zipf s = 1.2 on 1..=4096, and for each as many indices of its rows, at random.
+/// Elements whose numbers of rows follow Zipf s = 1.2 on 1..=4096, with as many random row indices for each element.
 fn by_width(
     bench: &mut Bench,
     width: usize,
@@ -208,7 +207,7 @@ fn by_width(
     };
     by_hand(&mut out);
     let scatter = || tensor.scatter_add(&indices, &layout);
-    // The start of each row's list instead of the batch's offsets.
+    // The start of each row's list, instead of the batch's offsets.
     let places = layout.len() * 4 + lists.values().len();
     row(
         bench,
@@ -221,7 +220,7 @@ fn by_width(
     )
 }
 
-/// On a GPU beside a copy, on the CPU beside the loop. `right` is the result.
+/// Compared with a copy on a GPU, and with the loop on the CPU. `right` is the correct result.
 fn row(
     bench: &mut Bench,
     names: [&'static str; 2],
@@ -259,7 +258,7 @@ fn row(
     )
 }
 
-/// A table of vectors, and sentences of words, of which some are frequent.
+/// A table of vectors, and sentences of words with uneven frequencies.
 fn words(bench: &Bench) -> Outcome<(Layout, Ragged<u32>)> {
     let table = match bench.size.quick {
         true => [500, 128],
@@ -296,7 +295,7 @@ fn embedding(bench: &mut Bench) -> Outcome<()> {
     let spec = Spec {
         name: "gather/embedding",
         data: sentences(&words),
-        // The table counts once, as far as it is read.
+        // The table counts once, for the rows that are read.
         bytes: 4
             * (table.values().len() + right.len() + words.values().len() + 4 * words.len()) as u64,
         multiply_adds: 0,

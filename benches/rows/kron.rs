@@ -1,4 +1,4 @@
-//! Kronecker and outer products: next to all of it is writing the result.
+//! Kronecker and outer products, whose cost is almost entirely writing the result.
 
 use rayon::prelude::*;
 use vsla::{Layout, Paired, Pairing, Ragged, Result, Shape, Tensor};
@@ -7,7 +7,7 @@ use super::cpu::{Job, PLAIN, compare, cut};
 use crate::harness::data::Zipf;
 use crate::harness::{Bench, Check, Outcome, Size, Spec};
 
-/// Both operands' layouts, for so many values of the result.
+/// Layouts of both operands for a result of the given size.
 type Layouts = fn(&Size) -> Result<[Layout; 2]>;
 type Op = fn(&Paired<'_, f32>) -> Result<Tensor<f32>>;
 
@@ -28,7 +28,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     beside_a_loop(bench, "cpu/kron-small", small, short)
 }
 
-/// Kronecker products of series, and the loops that one would write for them.
+/// Kronecker products of series, compared with hand-written loops.
 fn beside_a_loop(
     bench: &mut Bench,
     name: &'static str,
@@ -81,7 +81,7 @@ fn short(size: &Size) -> Result<[Layout; 2]> {
     lengths(size, || [0, 1].map(|side| rng[side].usize(2..=8)))
 }
 
-/// Lengths whose products add up to what the result should have.
+/// Lengths whose products add up to the size of the result.
 fn lengths(size: &Size, mut draw: impl FnMut() -> [usize; 2]) -> Result<[Layout; 2]> {
     let (mut left, mut right, mut sum) = (Vec::new(), Vec::new(), 0);
     while sum < size.values {
@@ -125,7 +125,7 @@ fn row(
 
     let operands = [&left, &right, c.layout()];
     let places = |layout: &&Layout| layout.total() + layout.len() + 1;
-    // The kernel finds the result's values by the extents of the operands.
+    // The kernel locates the result's values by the extents of the operands.
     let extents = left.extents().len() + right.extents().len();
     let words = operands.iter().map(places).sum::<usize>() + extents;
     let spec = Spec {

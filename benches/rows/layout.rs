@@ -1,4 +1,4 @@
-//! What the host does for an operation: for layouts it has never seen, and for those it knows.
+//! Host costs of an operation: for new layouts, and for known ones.
 
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ fn ones(bench: &Bench, layout: Layout) -> vsla::Result<Tensor<f32>> {
     bench.device.full(&layout, 1.0)
 }
 
-/// A first `add` of two layouts, in parts: the layouts from their lengths, and the planning and recording of the call.
+/// A first `add` of two layouts, in parts: creating the layouts from lengths, and planning and recording the call.
 fn row_new(bench: &mut Bench, left: &[usize], right: &[usize]) -> Outcome<()> {
     let mut parts: [Vec<Duration>; 4] = Default::default();
     let mut first = None;
@@ -95,13 +95,13 @@ fn row_new(bench: &mut Bench, left: &[usize], right: &[usize]) -> Outcome<()> {
     Ok(())
 }
 
-/// The call alone, when the layouts were added before.
+/// The call alone, for layouts that were added before.
 fn row_cached(bench: &mut Bench, a: &Tensor<f32>, b: &Tensor<f32>) -> Outcome<()> {
     let (c, first) = bench.first(|| a.add(b))?;
     let layout = c.layout().clone();
     drop(c);
     let mut same = true;
-    // Timed together, because one is short. The device works on them meanwhile, so not more.
+    // Timed together, because a single call is too short. The device runs them meanwhile, so the number is limited.
     let calls = if bench.size.quick { 10 } else { 100 };
     let (walls, reference) = bench.beside(|bench| {
         let mut walls = Vec::new();
@@ -110,7 +110,7 @@ fn row_cached(bench: &mut Bench, a: &Tensor<f32>, b: &Tensor<f32>) -> Outcome<()
             let began = Instant::now();
             for _ in 0..calls {
                 let c = a.add(b)?;
-                // The cached layout itself, so that comparing costs nothing.
+                // Compares the address of the cached layout, so that the comparison costs nothing.
                 same &= std::ptr::eq(c.layout().offsets().as_slice(), layout.offsets().as_slice());
             }
             walls.push(began.elapsed() / calls as u32);

@@ -1,4 +1,4 @@
-//! What is worked out along an axis: on a GPU beside the copy of as many bytes.
+//! Reductions and normalizations along an axis: on a GPU compared with a copy of as many bytes.
 
 use rayon::prelude::*;
 use vsla::{Layout, Ragged, Result, Shape, Tensor};
@@ -10,11 +10,11 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     ROWS.iter().try_for_each(|job| row(bench, job))
 }
 
-/// What is measured, and what a line must become.
+/// A measured function, and the expected result of a line.
 struct Job {
     name: &'static str,
     data: &'static str,
-    /// Percent of our own copy's rate at least.
+    /// Target: least percentage of our own copy's rate.
     aim: f64,
     layout: fn(&Size) -> Result<Layout>,
     run: fn(&Tensor<f32>) -> Result<Tensor<f32>>,
@@ -138,7 +138,7 @@ fn layer_norm(x: &[f64]) -> Vec<f64> {
     x.iter().map(|x| (x - mean) / root).collect()
 }
 
-/// Whether every line became what it must.
+/// Whether every line has the expected result.
 fn check(x: &Ragged<f32>, y: &Ragged<f32>, exact: fn(&[f64]) -> Vec<f64>) -> Check {
     let width = match x.layout().rank() {
         1 => None,

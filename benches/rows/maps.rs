@@ -1,5 +1,4 @@
-//! Maps: on a GPU beside the copy of as many bytes, on the CPU beside a plain loop with the functions of the standard
-//! library.
+//! Maps: on a GPU compared with a copy of as many bytes, on the CPU with a plain loop over standard library functions.
 
 use rayon::prelude::*;
 use vsla::{Layout, Ragged, Result, Tensor, f16, scalar::Float};
@@ -22,11 +21,11 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     Ok(())
 }
 
-/// A map, and the loop that does the same.
+/// A map, and the equivalent loop.
 struct Map {
-    /// Of f32 on a GPU, of f32 on the CPU, of f16 on a GPU.
+    /// The row's names: f32 on a GPU, f32 on the CPU, f16 on a GPU.
     names: [&'static str; 3],
-    /// Percent of our own copy's rate at least.
+    /// Target: least percentage of our own copy's rate.
     aim: f64,
     single: fn(&Tensor<f32>) -> Result<Tensor<f32>>,
     half: fn(&Tensor<f16>) -> Result<Tensor<f16>>,
@@ -77,7 +76,7 @@ const MAPS: &[Map] = &[
     },
 ];
 
-/// A type of values, from f32 and to f64.
+/// A value type that converts from f32 and to f64.
 trait Value: Float {
     const ROUNDING: f64;
     fn of(x: f32) -> Self;
@@ -137,7 +136,7 @@ fn row<T: Value>(
     if !bench.device.is_gpu() {
         let plain = map.plain;
         let mut made = vec![0.0f32; layout.total()];
-        // As one would write it.
+        // The straightforward loop.
         let mut by_hand = || {
             made.par_iter_mut()
                 .zip(values.values())

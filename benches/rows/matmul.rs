@@ -1,5 +1,5 @@
-//! Matrix products: large ones, ragged rows times the same weights, groups with weights of their own, and ten thousand
-//! small ones. On the CPU beside the gemm crate, called by hand. Of f32, and of f16 summed in f32.
+//! Matrix products: large ones, ragged rows times the same weights, groups with their own weights, and ten thousand
+//! small ones. On the CPU compared with direct calls of the gemm crate. In f32, and in f16 summed in f32.
 
 use gemm::Parallelism;
 use rayon::prelude::*;
@@ -26,7 +26,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
         true => extents.map(|extent| extent.div_ceil(32)),
         false => extents,
     };
-    // At least so many TFLOP/s.
+    // The target is a minimum in TFLOP/s.
     for (name, extents, aim) in [
         ("matmul/4096", [4096; 3], Some(50.0)),
         ("matmul/4001x3999x4003", [4001, 3999, 4003], None),
@@ -43,7 +43,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
             },
         )?;
     }
-    // Few rows and columns and long sums; then by the kernels of any device.
+    // Few rows and columns and long sums; then the same with the kernels that any device runs.
     for (names, extents) in [
         (
             [
@@ -115,7 +115,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     let groups: Vec<Extents> = (0..if quick { 8 } else { 256 })
         .map(|_| size([rng.usize(16..=511), 128, 128]))
         .collect();
-    // Each group's weights, which are stored in another order.
+    // Each group's weights, which are stored in a different order.
     let weights: Vec<usize> = (0..groups.len()).rev().collect();
     let grouped = |name| Case {
         right: Some(&weights),
@@ -166,14 +166,14 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     half_product(bench, small("matmul/f16-small"))
 }
 
-/// What a row should reach.
+/// The target of a row.
 #[derive(Clone, Copy)]
 enum Aim {
-    /// TFLOP/s.
+    /// At least this many TFLOP/s.
     Rate(f64),
-    /// At most so many microseconds.
+    /// At most this many microseconds.
     Micros(f64),
-    /// Three fifths of what multiply-adds and a copy of the same footprint allow, in calls back to back.
+    /// Three fifths of what multiply-adds and a copy of the same footprint allow, in back-to-back calls.
     Roofline,
 }
 
@@ -208,14 +208,14 @@ fn multiply_adds(extents: &[Extents]) -> u64 {
     each.sum()
 }
 
-/// What a row multiplies.
+/// The products of a row.
 #[derive(Default)]
 struct Case<'a> {
     name: &'static str,
     extents: &'a [Extents],
-    /// The right factor of each product, where it is not the one of its number.
+    /// The right factor of each product, if product i does not take factor i.
     right: Option<&'a [usize]>,
-    /// Whether it is a layer: a bias and relu are the products' epilogue.
+    /// Whether it is a layer, with a bias and relu as the products' epilogue.
     layer: bool,
     tier: Tier,
     aim: Option<Aim>,
@@ -247,7 +247,7 @@ fn half_product(bench: &mut Bench, case: Case<'_>) -> Outcome<()> {
     )
 }
 
-/// Of factors that are stored as T.
+/// Measures products of factors that are stored as T.
 fn products<T: Float + Into<f32>>(
     bench: &mut Bench,
     case: Case<'_>,
@@ -284,12 +284,12 @@ fn products<T: Float + Into<f32>>(
     row.measure(bench, || run(&product), peak, case.aim)
 }
 
-/// The depth that is promised of sums of f32.
+/// The guaranteed summation depth of f32 products.
 fn depth(k: usize) -> f64 {
     (k.min(512) + k.div_ceil(512)) as f64
 }
 
-/// What the instructions of cooperative matrices reach on an H100, in multiply-adds a second.
+/// The rate that cooperative matrix instructions reach on an H100, in multiply-adds per second.
 const INSTRUCTIONS: f64 = 320e12;
 
 /// Which right factor each product takes.
@@ -312,22 +312,22 @@ impl Whose {
     }
 }
 
-/// Products to be measured, and what they are of.
+/// Products to be measured, and their operands.
 struct Measured<'a> {
     name: &'static str,
     extents: &'a [Extents],
     right: &'a [usize],
     factors: [&'a Ragged<f32>; 2],
-    /// What is added to the rows of a layer.
+    /// The bias added to the rows of a layer.
     bias: Option<&'a [f32]>,
-    /// Bytes of a factor's value.
+    /// Bytes per value of a factor.
     bytes: u64,
-    /// The depth of sums that is promised.
+    /// The guaranteed summation depth.
     depth: fn(usize) -> f64,
 }
 
 impl Measured<'_> {
-    /// `peak` is what bounds the work, in multiply-adds a second.
+    /// `peak` is the bound on the work, in multiply-adds per second.
     fn measure(
         self,
         bench: &mut Bench,
@@ -388,7 +388,7 @@ fn shown(extents: &[Extents]) -> String {
     }
 }
 
-/// A thousand values or one of each product, the last of each among them, in f64.
+/// Checks a thousand values, or one of each product, in f64; the last value of each product is among them.
 fn check(
     [a, b]: [&Ragged<f32>; 2],
     bias: Option<&[f32]>,
@@ -435,7 +435,7 @@ fn beside_gemm(bench: &mut Bench, name: &'static str, extents: &[Extents]) -> Ou
     let got = x.matmul(&y)?.download_blocking()?;
     let mut out = vec![1.0f32; got.values().len()];
     let mut slices = cut(&mut out, extents.iter().map(|[m, _, n]| m * n));
-    // One product with all workers, several with one each.
+    // One product uses all workers; several products use one worker each.
     let parallelism = match extents.len() {
         1 => Parallelism::Rayon(0),
         _ => Parallelism::None,
@@ -460,7 +460,7 @@ fn beside_gemm(bench: &mut Bench, name: &'static str, extents: &[Extents]) -> Ou
 fn by_hand([m, k, n]: Extents, a: &[f32], b: &[f32], c: &mut [f32], parallelism: Parallelism) {
     assert!(a.len() == m * k && b.len() == k * n && c.len() == m * n);
     let (k_stride, n_stride) = (k as isize, n as isize);
-    // SAFETY: row-major factors and result of these extents, as was just looked at.
+    // SAFETY: row-major factors and result of these extents, as was just checked.
     #[allow(unsafe_code, reason = "the crate takes pointers")]
     unsafe {
         gemm::gemm(

@@ -1,4 +1,4 @@
-//! The rows, a group to a file.
+//! The rows, one file for each group.
 
 mod ambient;
 mod bsr;
@@ -26,7 +26,7 @@ mod shape_matrix;
 
 use crate::harness::{Bench, Outcome};
 
-/// Every row that was asked for, what the device can do first.
+/// Runs every requested row, the device's peak rates first.
 pub fn all(bench: &mut Bench) -> Outcome<()> {
     peaks::rows(bench)?;
     ambient::rows(bench)?;

@@ -1,4 +1,4 @@
-//! What the device can do at its best: the ceilings of all other rows.
+//! The peak rates of the device, which bound all other rows.
 
 use std::time::Instant;
 
@@ -66,14 +66,14 @@ fn fill(bench: &mut Bench) -> Outcome<()> {
         first,
         check,
     };
-    // Nothing is read, and writing alone may be a little faster than copying: no impossible rate.
+    // Nothing is read, and writing alone may be a little faster than copying, so a higher rate is not impossible.
     let (times, reference) = bench.beside(|bench| bench.times(run))?;
     let row = bench.row(spec, times, reference);
     bench.push(row);
     Ok(())
 }
 
-/// Between host memory, which was touched before, and the device.
+/// Transfers between host memory that was touched before and the device.
 fn transfers(bench: &mut Bench) -> Outcome<()> {
     let layout = Layout::from_lengths([bench.size.values])?;
     let bytes = layout.total() as u64 * 4;

@@ -1,5 +1,5 @@
-//! The rate of multiply-adds, by a kernel that does nothing else. It is no part of the library, and runs beside it on
-//! the same wgpu device.
+//! The rate of multiply-adds, measured by a kernel that does nothing else. The kernel is not part of the library; it
+//! runs on the same wgpu device.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use vsla::{Layout, device::wgpu};
 use crate::harness::{Bench, Check, Outcome, Spec, Times, median};
 
 const WORKGROUP: u32 = 256;
-/// Chains of four that do not depend on each other, and links of each in a round of the loop.
+/// Independent chains of vec4 operations; and, below, links of each chain in one iteration of the loop.
 const CHAINS: u64 = 8;
 const LINKS: u64 = 16;
 
-/// x = x / 2 + 1 settles at exactly 2, wherever it begins.
+/// x = x / 2 + 1 converges to exactly 2, from any start.
 fn source(rounds: u32) -> String {
     let chains = |line: fn(u64) -> String| (0..CHAINS).map(line).collect::<String>();
     let begin = chains(|i| format!("    var x{i} = vec4f(f32(id.x % 97u) + {i}.0);\n"));
@@ -38,7 +38,7 @@ pub fn multiply_add(bench: &mut Bench) -> Outcome<()> {
         false => (8192, 128),
     };
     let invocations = u64::from(groups * WORKGROUP);
-    // The library's memory, as an application would use it in a kernel of its own.
+    // Memory from the library, as an application would use it in its own kernel.
     let layout = Layout::from_lengths([invocations as usize])?;
     let result = bench.device.full(&layout, 0.0f32)?;
     bench.sync()?;
@@ -132,7 +132,7 @@ fn settled(sums: &[f32]) -> Check {
     }
 }
 
-/// Two timestamps and the way back to the host.
+/// Two timestamps, and their readback to the host.
 struct Stamps {
     set: wgpu::QuerySet,
     resolved: wgpu::Buffer,

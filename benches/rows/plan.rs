@@ -1,4 +1,4 @@
-//! What it takes to plan convolutions of lengths never seen before, and to measure what they cost.
+//! The time to plan convolutions of lengths never seen before, and to measure what they cost.
 
 use std::time::{Duration, Instant};
 
@@ -43,7 +43,7 @@ fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// Runs after a first one; `run` is given a seed, and returns what it took.
+/// Runs after a first one; `run` gets a seed and returns the time that it took.
 fn repeated(
     bench: &mut Bench,
     mut run: impl FnMut(&Bench, u64) -> Outcome<Duration>,
@@ -89,7 +89,7 @@ fn push(
     bench.push(row);
 }
 
-/// The method of each pair and what all take, from lengths alone.
+/// The method of each pair and the predicted total time, from lengths alone.
 fn choice(bench: &mut Bench) -> Outcome<()> {
     let mut counted = true;
     let measured = repeated(bench, |bench, seed| {
@@ -116,7 +116,7 @@ fn choice(bench: &mut Bench) -> Outcome<()> {
     Ok(())
 }
 
-/// The call of `conv` for lengths never seen before: a method for each, the work lists, and recording it.
+/// A call of `conv` for new lengths: selecting methods, building the work lists, and recording.
 fn new_lengths(bench: &mut Bench) -> Outcome<()> {
     let mut kept = true;
     let mut known = None;
@@ -153,13 +153,13 @@ const LAYERS: usize = 12;
 /// Operations of a layer.
 const OPERATIONS: usize = 4;
 
-/// A layer's weights, and which element meets them: the only ones, listed.
+/// A layer's weights, and the list that pairs every element with them.
 struct Layer {
     weights: Tensor<f32>,
     list: Vec<(u32, u32)>,
 }
 
-/// The host's time for an operation of a network whose plans are all known: layers with weights of their own, on three
+/// The host time of an operation in a network whose plans are all cached: layers with their own weights, on three
 /// batches in turn.
 fn network(bench: &mut Bench) -> Outcome<()> {
     let width = |layer: usize| 8 + layer % 3;

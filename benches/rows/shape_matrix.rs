@@ -1,4 +1,4 @@
-//! Products of matrices of vectors, beside one convolution for each term.
+//! Products of matrices of vectors, compared with one convolution for each term.
 
 use vsla::{Device, Layout, Pairing, Ragged, Result, Shape, ShapeMatrix, Tensor};
 
@@ -35,7 +35,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
         check,
     };
     let mut row = bench.measure(spec, || a.conv_matmul(&b))?;
-    // The terms of one j are neighbours, in the order of the results.
+    // The terms of one j are consecutive, in the order of the results.
     let entries = side as u32;
     let pairs: Vec<(u32, u32)> = (0..entries.pow(3))
         .map(|at| {
@@ -63,7 +63,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     Ok(())
 }
 
-/// Some entries of the result, in f64.
+/// Compares some entries of the result with sums in f64.
 fn check(a: &Ragged<f32>, b: &Ragged<f32>, c: &Ragged<f32>, side: usize) -> Check {
     for (i, k) in [(0, 0), (side / 2, 1), (side - 1, side - 1)] {
         let got = c.row(i * side + k);
@@ -78,7 +78,7 @@ fn check(a: &Ragged<f32>, b: &Ragged<f32>, c: &Ragged<f32>, side: usize) -> Chec
             let norm = |row: &[f32]| row.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>();
             size += (norm(x) * norm(y)).sqrt();
         }
-        // Transforms of 2048 values, and sums of as many terms as the side.
+        // The bound for transforms of 2048 values, and sums of as many terms as the side.
         let bound = (1.5 * 11.0 + side as f64) * size / f64::from(1 << 24);
         let off = |(got, sum): (&f32, &f64)| (f64::from(*got) - sum).abs() > bound;
         if got.iter().zip(&sum).any(off) {

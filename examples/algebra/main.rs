@@ -1,6 +1,6 @@
 //! Three small jobs for vectors that differ in length: polynomials, a system of filters, and a stream of measurements.
 //!
-//! Start here: each part is a file, shows what it computes, and checks it.
+//! Start here: each part is one file that shows what it computes, and checks it.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
     output::main(|| run(&Args::parse()))
 }
 
-/// The whole job. Its output is returned, not printed: when something fails, nothing has been printed.
+/// Does the whole job and returns its output instead of printing it: if something fails, nothing has been printed.
 fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     if let Some(path) = &args.plot {
         output::check_writable(path)?;

@@ -1,4 +1,4 @@
-//! What the system does to each frequency, before and after.
+//! The frequency response of the system, before and after separation.
 
 use std::error::Error;
 

@@ -1,5 +1,5 @@
-//! Polynomials: a row of coefficients each, the constant first. Their products are convolutions, each as long as its
-//! own factors make it.
+//! Polynomials as rows of coefficients, the constant first. Their products are convolutions, and the factors determine
+//! the length of each.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -44,7 +44,7 @@ pub fn show(device: &Device) -> Result<String, Box<dyn Error>> {
     Ok(text)
 }
 
-/// The products of neighbours, those of these products, and so on to the product of all.
+/// Multiplies neighbours, then neighbours among these products, and so on up to the product of all.
 fn product_tree(factors: Tensor<i32>) -> vsla::Result<Vec<Tensor<i32>>> {
     let mut levels = Vec::new();
     let mut level = factors;
@@ -58,7 +58,7 @@ fn product_tree(factors: Tensor<i32>) -> vsla::Result<Vec<Tensor<i32>>> {
     Ok(levels)
 }
 
-/// Very many, of all degrees at once.
+/// Many polynomials of different degrees at once.
 fn many(device: &Device) -> Result<String, Box<dyn Error>> {
     const PAIRS: usize = 10_000;
 
@@ -88,7 +88,7 @@ fn many(device: &Device) -> Result<String, Box<dyn Error>> {
     ))
 }
 
-/// `1 − x² + 3x⁴`.
+/// Formats a polynomial, such as `1 − x² + 3x⁴`.
 fn written(coefficients: &[i32]) -> String {
     let mut text = String::new();
     for (power, &coefficient) in coefficients.iter().enumerate() {

@@ -1,7 +1,7 @@
-//! A stream of measurements: what a rain gauge counts, interval by interval, in windows of windows.
+//! A stream of measurements: the counts of a rain gauge, interval by interval, summed in nested windows.
 //!
-//! An interval is as long as it rained, and a dry one is empty. The pyramid is dense, so that sums are of whole hours
-//! and days.
+//! An interval has a value for each tip of the gauge, and a dry one is empty. The pyramid is dense, so sums cover whole
+//! hours and days.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -11,7 +11,7 @@ use vsla::{Device, Ragged, batch::Remainder};
 /// Intervals of ten minutes in an hour, and hours in a day.
 const SIZES: [usize; 2] = [6, 24];
 
-/// What a level may take.
+/// Most bytes of a level.
 const MOST_BYTES: u64 = 1 << 26;
 
 pub fn show(device: &Device) -> Result<String, Box<dyn Error>> {
@@ -58,7 +58,7 @@ pub fn show(device: &Device) -> Result<String, Box<dyn Error>> {
     Ok(text)
 }
 
-/// Tips in tenths of a millimetre, the same in every run: showers that come and go.
+/// Tips in tenths of a millimetre, the same in every run: showers of random length.
 fn measured(intervals: usize) -> Ragged<i32> {
     let mut random = fastrand::Rng::with_seed(7);
     let mut shower = 0;
@@ -78,7 +78,7 @@ fn measured(intervals: usize) -> Ragged<i32> {
     Ragged::from_rows(rows.collect::<Vec<_>>()).expect("few values")
 }
 
-/// A bar for each value, as high as it is large.
+/// A bar for each value, with a height in proportion.
 fn bars(values: &[i32]) -> String {
     const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 

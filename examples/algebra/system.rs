@@ -1,7 +1,8 @@
-//! Two talkers, two microphones: a matrix of filters, each of its own length, and the one that takes it apart.
+//! Two talkers, two microphones: a matrix of filters, each of its own length, and the matrix that separates the
+//! talkers.
 //!
-//! What microphone i hears of talker j is h_ij, an impulse response. The adjugate of H has the same filters, and their
-//! product is the determinant on the diagonal and nothing beside it: each talker alone, coloured.
+//! Microphone i hears talker j through the impulse response h_ij. The adjugate of H consists of the same filters, and
+//! its product with H has the determinant on the diagonal and zeros elsewhere: each talker alone, but coloured.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -13,7 +14,7 @@ const FREQUENCIES: usize = 257;
 
 type Matrix = [[Vec<f32>; 2]; 2];
 
-/// Rooms: the direct way is short, the way across comes later and lasts longer.
+/// Rooms: the direct path is short, the cross path arrives later and lasts longer.
 fn heard() -> Matrix {
     let direct = vec![16.0, 0.0, 4.0, 0.0, -2.0];
     let across = vec![0.0, 0.0, 6.0, 5.0, 3.0, 0.0, -2.0, 1.0];
@@ -62,7 +63,7 @@ fn separated(device: &Device) -> vsla::Result<Matrix> {
     Ok([[next(), next()], [next(), next()]])
 }
 
-/// Taps of each filter, a line for each; what is zero to the end is left out.
+/// The taps of each filter, one filter to a line, without trailing zeros.
 fn written(name: char, matrix: &Matrix) -> String {
     const PLACES: [[&str; 2]; 2] = [["₁₁", "₁₂"], ["₂₁", "₂₂"]];
 
@@ -84,17 +85,17 @@ fn written(name: char, matrix: &Matrix) -> String {
     text
 }
 
-/// How loud talker 1 and talker 2 are at the first place, by frequency: in a microphone, and taken apart.
+/// How loud talker 1 and talker 2 are by frequency at the first output: in a microphone, and after separation.
 pub struct Responses {
     pub heard: [Vec<f32>; 2],
     pub separated: [Vec<f32>; 2],
 }
 
-/// In decibels.
+/// The responses in decibels.
 pub fn responses(device: &Device) -> vsla::Result<Responses> {
     let ([heard, _], [separated, _]) = (heard(), separated(device)?);
     let filters: Vec<Vec<f32>> = heard.into_iter().chain(separated).collect();
-    // Zeros behind a filter change nothing but how many frequencies are looked at.
+    // Zeros after a filter only increase the number of frequencies.
     let padded = filters.into_iter().map(|mut filter| {
         filter.resize(2 * (FREQUENCIES - 1), 0.0);
         filter
@@ -126,7 +127,7 @@ mod tests {
             none.iter().chain(&nor).all(|&tap| tap == 0.0),
             "{none:?} {nor:?}"
         );
-        // det H begins with the product of the direct ways.
+        // det H begins with the product of the direct paths.
         assert_eq!((one[0], one.len()), (16.0 * 15.0, other.len()));
         assert_eq!(one, other);
         let responses = responses(&Device::cpu()).unwrap();

@@ -1,8 +1,8 @@
-//! Nested JSON arrays to ragged batches, and back.
+//! Converts nested JSON arrays to ragged batches, and back.
 //!
-//! A batch is an array of elements; an element of rank r is an array r deep, and rectangular. Empty arrays are shapes:
-//! of rank 2, `[[], []]` is (2, 0) and `[]` is (0, 0). So is what is printed, which loses the extents behind a 0.
-//! A complex number is an array of two, `[re, im]`, inside the others.
+//! A batch is an array of elements; an element of rank r is a rectangular array of depth r. Empty arrays have shapes:
+//! at rank 2, `[[], []]` is (2, 0) and `[]` is (0, 0). Output has the same form, which loses the extents after a 0. A
+//! complex number is an array of two, `[re, im]`, inside the others.
 
 use std::io::{self, Write};
 
@@ -16,18 +16,18 @@ use vsla::{
 
 use crate::failure::{Failure, Result};
 
-/// A type of values that is written as JSON.
+/// A value type that can be written as JSON.
 pub trait Written: Copy {
-    /// Writes JSON that reads back as the same bits (but for those of a NaN).
+    /// Writes JSON that reads back as the same bits, except those of a NaN.
     fn write(self, out: &mut dyn Write) -> io::Result<()>;
 }
 
-/// A type of values that is read from JSON too.
+/// A value type that can also be read from JSON.
 pub trait Number: Scalar + Written {
-    /// How many arrays deep a number itself is.
+    /// Array depth of a number itself.
     const DEPTH: usize = 0;
 
-    /// The number, or what is wrong with it.
+    /// The number, or a description of the error.
     fn read(value: &Value) -> core::result::Result<Self, String>;
 }
 
@@ -71,7 +71,7 @@ macro_rules! floats {
                 } else if self.is_infinite() {
                     out.write_all(if self > 0.0 { b"\"inf\"" } else { b"\"-inf\"" })
                 } else {
-                    // The fewest digits that read back as the same, with an exponent where it is large.
+                    // The fewest digits that read back as the same value, with an exponent if it is large.
                     write!(out, "{self:?}")
                 }
             }
@@ -86,7 +86,7 @@ macro_rules! integers {
             fn read(value: &Value) -> core::result::Result<$t, String> {
                 let whole = match (value.as_i64(), value.as_f64()) {
                     (Some(whole), _) => whole,
-                    // 3.0 is JSON for 3. What the cast saturates is out of range anyway.
+                    // JSON may write 3 as 3.0. Anything that the cast saturates is out of range anyway.
                     (None, Some(wide)) if wide.fract() == 0.0 => wide as i64,
                     (None, Some(_)) => return Err(format!("{} is not an integer", shown(value))),
                     (None, None) => {
@@ -109,7 +109,7 @@ integers!(i32, u32);
 
 impl Number for f16 {
     fn read(value: &Value) -> core::result::Result<f16, String> {
-        // Not through the f32, which is rounded already.
+        // Not through f32, which is already rounded.
         let Some(wide) = value.as_f64() else {
             return f32::read(value).map(f16::from_f32);
         };
@@ -146,7 +146,7 @@ impl Written for Complex32 {
     }
 }
 
-/// A JSON value for a message: short, whatever it is.
+/// A JSON value shortened for a message.
 pub fn shown(value: &Value) -> String {
     const LONGEST: usize = 40;
     match value {
@@ -160,7 +160,7 @@ pub fn shown(value: &Value) -> String {
     }
 }
 
-/// The batch that these arrays are. Its rank is `rank`, or how deep its numbers lie: at least 1.
+/// The batch that these arrays describe. Its rank is `rank`, or the array depth of its numbers, but at least 1.
 pub fn read<T: Number>(batch: &Value, rank: Option<usize>) -> Result<Ragged<T>> {
     let Value::Array(elements) = batch else {
         let message = format!("expected an array of elements, got {}", shown(batch));
@@ -180,14 +180,14 @@ pub fn read<T: Number>(batch: &Value, rank: Option<usize>) -> Result<Ragged<T>> 
         let mut extents = [None; MAX_RANK];
         gather(element, 0, &mut extents[..rank], &mut values)
             .map_err(|wrong| Failure::input(Some(i), format!("element {i}: {wrong}")))?;
-        // An axis that is not there is behind one of extent 0.
+        // An axis that is missing comes after an extent of 0.
         let extents = extents.map(|extent| extent.unwrap_or(0));
         shapes.push(Shape::new(&extents[..rank])?);
     }
     Ok(Ragged::from_shapes(values, rank, shapes)?)
 }
 
-/// How many arrays the first number lies in.
+/// The array depth of the first number.
 fn depth_of_numbers(items: &[Value]) -> Option<usize> {
     items.iter().find_map(|item| match item {
         Value::Array(items) => depth_of_numbers(items).map(|depth| depth + 1),
@@ -195,7 +195,7 @@ fn depth_of_numbers(items: &[Value]) -> Option<usize> {
     })
 }
 
-/// How many arrays the deepest array has in it, itself included.
+/// The depth of the deepest array.
 fn depth_of_arrays(items: &[Value]) -> usize {
     let depths = items.iter().map(|item| match item {
         Value::Array(items) => depth_of_arrays(items) + 1,
@@ -204,7 +204,7 @@ fn depth_of_arrays(items: &[Value]) -> usize {
     depths.max().unwrap_or(0)
 }
 
-/// Appends the values below `item`, which is `depth` arrays inside its element, and finds or checks the extents.
+/// Appends the values below `item`, which is `depth` arrays deep in its element, and finds or checks the extents.
 fn gather<T: Number>(
     item: &Value,
     depth: usize,
@@ -253,7 +253,7 @@ fn write_box<T: Written>(extents: &[u32], values: &[T], out: &mut dyn Write) -> 
         return values[0].write(out);
     };
     if extent == 0 {
-        // The extents behind it may be of any size.
+        // The extents after it may have any size.
         return out.write_all(b"[]");
     }
     let size = inner.iter().map(|&extent| extent as usize).product();
@@ -262,7 +262,7 @@ fn write_box<T: Written>(extents: &[u32], values: &[T], out: &mut dyn Write) -> 
     })
 }
 
-/// `[a,b,c]`.
+/// Writes items as `[a,b,c]`.
 pub fn separated<I>(
     out: &mut dyn Write,
     items: impl Iterator<Item = I>,
@@ -278,7 +278,7 @@ pub fn separated<I>(
     out.write_all(b"]")
 }
 
-/// Numbers and arrays that it takes to write an element of this shape: a shape without values can have many arrays.
+/// The numbers and arrays needed to write an element of this shape: a shape without values can have many arrays.
 pub fn written_size(shape: &Shape) -> u64 {
     let mut arrays = 1u64;
     let mut all = 1u64;
@@ -289,7 +289,7 @@ pub fn written_size(shape: &Shape) -> u64 {
     all
 }
 
-/// A batch of any type.
+/// A batch of any value type.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Batch {
     F32(Ragged<f32>),
@@ -301,7 +301,7 @@ pub enum Batch {
 }
 
 impl Batch {
-    /// Numbers and arrays that it takes to write it.
+    /// The numbers and arrays needed to write it.
     pub fn size(&self) -> u64 {
         let layout = match self {
             Batch::F32(batch) => batch.layout(),
@@ -363,7 +363,7 @@ impl From<Ragged<f64>> for Batch {
     }
 }
 
-/// The batches that an operation is given, of one type.
+/// The batches passed to an operation, all of one type.
 #[derive(Debug)]
 pub enum Args {
     F32(Vec<Ragged<f32>>),

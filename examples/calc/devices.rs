@@ -1,4 +1,4 @@
-//! Devices by the word that asks for them: opened once, kept, and opened again after a loss.
+//! Devices by name: opened once, cached, and reopened after a loss.
 
 use vsla::{Device, device::DeviceKind};
 
@@ -8,11 +8,11 @@ use crate::failure::Result;
 #[derive(Default)]
 pub struct Devices {
     opened: [Option<Device>; 3],
-    /// Multiply-adds of one operation at most; `None` for what suits the device.
+    /// Most multiply-adds of one operation; `None` for the device's default.
     pub max_work: Option<u64>,
 }
 
-/// What takes a minute at most on a device of this kind.
+/// Multiply-adds that take at most a minute on a device of this kind.
 fn minute(kind: DeviceKind) -> u64 {
     match kind {
         DeviceKind::Cpu => 100_000_000_000,
@@ -39,7 +39,7 @@ impl Devices {
         Ok(slot.insert(device.with_work_limit(most)).clone())
     }
 
-    /// The next [`get`](Self::get) opens the device anew.
+    /// Makes the next [`get`](Self::get) open the device anew.
     pub fn forget(&mut self, choice: Choice) {
         self.opened[choice as usize] = None;
     }

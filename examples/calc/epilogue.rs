@@ -1,4 +1,4 @@
-//! What may be done to the sums of a product: options that dense and block-sparse ones share.
+//! The epilogue of a product: options that dense and block-sparse products share.
 
 use vsla::{Device, Tensor, product::Activation, scalar::Float};
 
@@ -10,13 +10,13 @@ pub const OPTIONS: [&str; 4] = ["scale", "bias", "activation", "residual"];
 
 pub struct Epilogue<T: Float> {
     pub scale: Option<f32>,
-    /// A vector for all products, or one for each right operand.
+    /// One vector for all products, or one for each right operand.
     pub bias: Option<Tensor<T>>,
     pub activation: Activation,
     pub residual: Option<Tensor<T>>,
 }
 
-/// The product with all that was asked for.
+/// The product with all requested options.
 macro_rules! finished {
     ($product:expr, $epilogue:expr) => {{
         let (mut product, epilogue) = ($product, $epilogue);
@@ -48,7 +48,7 @@ impl<T: Float + Number> Epilogue<T> {
         })
     }
 
-    /// For product `i` of so many that are made one by one.
+    /// The part for product `i`, where `products` products are computed one by one.
     pub fn of(&self, i: usize, products: usize) -> Result<Epilogue<T>> {
         let part = |name: &str, whole: &Option<Tensor<T>>, shared: bool| match whole {
             None => Ok(None),

@@ -1,22 +1,22 @@
-//! Why a line has no answer.
+//! Why a line has no result.
 
 use serde_json::{Value, json};
 
 pub type Result<T> = core::result::Result<T, Failure>;
 
-/// Becomes `{"error": {"kind", "message", "element"}}`.
+/// An error, written as `{"error": {"kind", "message", "element"}}`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Failure {
-    /// One of the kinds that `help` lists, or that of a [`vsla::Error`].
+    /// One of the kinds that `help` lists, or the kind of a [`vsla::Error`].
     pub kind: &'static str,
     pub message: String,
-    /// The element of the batch that is to blame, or the pair of a pairing.
+    /// The element of the batch, or the pair of a pairing, that caused the error.
     pub element: Option<usize>,
     /// The operation of the library that failed.
     pub op: Option<&'static str>,
 }
 
-/// The kinds that are not the library's, for `help`.
+/// The kinds that do not come from the library, for `help`.
 pub const KINDS: &[(&str, &str)] = &[
     ("bad_json", "the line is not UTF-8, not JSON, or too long"),
     (
@@ -52,7 +52,7 @@ impl Failure {
         }
     }
 
-    /// The same with the operation that was asked for, where the library knows what failed by another name.
+    /// The same failure under the name of the requested operation, if the library reports another name.
     pub fn named(self, name: &str) -> Failure {
         match self.op {
             Some(op) if op != name => Failure {
@@ -63,7 +63,7 @@ impl Failure {
         }
     }
 
-    /// Whether the device must be opened again before it can work.
+    /// Whether the device must be reopened before it can be used again.
     pub fn loses_the_device(&self) -> bool {
         matches!(self.kind, "device_lost" | "gpu")
     }

@@ -1,4 +1,4 @@
-//! `.vsla` files: a batch from one, and a batch into one.
+//! Reads a batch from a `.vsla` file, and writes a batch to one.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::batch::{Args, Batch, written_size};
 use crate::failure::Result;
 use crate::operations::{Answer, Call, within};
 
-/// What a file holds; block-sparse matrices in full.
+/// The contents of a file; block-sparse matrices are expanded.
 pub fn read(call: &mut Call<'_>) -> Result<Answer> {
     let file = call.options.text("file")?;
     let limit = call.max_values;
@@ -45,7 +45,7 @@ where
     }
 }
 
-/// Writes a batch, and answers how large the file is.
+/// Writes a batch, and answers with the size of the file.
 pub fn write(call: &mut Call<'_>) -> Result<Answer> {
     let file = call.options.text("file")?;
     match &call.args {

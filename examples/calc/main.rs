@@ -1,8 +1,8 @@
 //! A calculator for ragged batches: JSON lines in, JSON lines out.
 //!
 //! Each line on stdin, `{"op": .., "args": [..], "options": {..}, "device": ..}`, is answered by one line on stdout,
-//! `{"ok": ..}` or `{"error": {"kind", "message", "element"}}`, in order and at once. Every line has an answer, an
-//! empty one too, so that line n of the output belongs to line n of the input. `{"op": "help"}` lists the operations.
+//! `{"ok": ..}` or `{"error": {"kind", "message", "element"}}`, in order and at once. Every line has an answer, even an
+//! empty one, so line n of the output belongs to line n of the input. `{"op": "help"}` lists the operations.
 
 use std::io::{self, BufRead, BufWriter, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -70,7 +70,7 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    // Errors are answers; RUST_LOG=info shows what else the library and wgpu have to say.
+    // Errors are answers; RUST_LOG=info shows other messages of the library and wgpu.
     env_logger::init_from_env(env_logger::Env::default().default_filter_or("off"));
     let args = Args::parse();
     let mut calculator = Calculator {
@@ -87,7 +87,7 @@ fn main() -> ExitCode {
         max_line,
     ) {
         Ok(()) => ExitCode::SUCCESS,
-        // The reader has seen enough: `calc < lines | head -3` is not a failure.
+        // The reader has closed the pipe: `calc < lines | head -3` is not a failure.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
@@ -97,7 +97,7 @@ fn main() -> ExitCode {
 }
 
 struct Calculator {
-    /// For lines that name none.
+    /// For lines that name no device.
     device: Choice,
     max_values: u64,
     devices: Devices,
@@ -111,7 +111,7 @@ fn serve(
     max_line: u64,
 ) -> io::Result<()> {
     loop {
-        // Not kept from line to line: one long line would hold its memory for good.
+        // Not reused from line to line: one long line would keep its memory forever.
         let mut line = Vec::new();
         if input
             .by_ref()
@@ -140,13 +140,13 @@ fn serve(
 
 impl Calculator {
     fn answer(&mut self, line: &[u8]) -> Result<Answer> {
-        // A byte order mark can only be the first thing in a file; it is no part of a line anywhere.
+        // A byte order mark can only start a file; it is not part of any line.
         let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
         let request = Request::parse(line)?;
         let choice = request.device.unwrap_or(self.device);
         let devices = &mut self.devices;
         let max_values = self.max_values;
-        // Nothing is known to panic, but one line must not take the others' answers with it.
+        // No panic is known, but one line must not prevent the answers to others.
         let answered = catch_unwind(AssertUnwindSafe(|| {
             operations::answer(request, devices, choice, max_values)
         }));

@@ -78,7 +78,7 @@ pub fn unexpected(name: &str, expected: &str, got: &Value) -> Failure {
     Failure::request(format!("{name}: expected {expected}, got {}", shown(got)))
 }
 
-/// Every option there is, for `help`.
+/// Every option, for `help`.
 pub const OPTIONS: &[(&str, &str)] = &[
     (
         "dtype",
@@ -263,12 +263,12 @@ impl Options {
             .ok_or_else(|| unexpected("rank", &format!("1 to {MAX_RANK}"), value))
     }
 
-    /// A number of the type of the values.
+    /// A number of the values' type.
     pub fn number<T: Number>(&self, name: &str) -> Result<T> {
         T::read(self.required(name)?).map_err(|wrong| Failure::request(format!("{name}: {wrong}")))
     }
 
-    /// The same, where there is one.
+    /// The same, if the option is given.
     pub fn optional<T: Number>(&self, name: &str) -> Result<Option<T>> {
         match self.0.contains_key(name) {
             true => self.number(name).map(Some),
@@ -276,7 +276,7 @@ impl Options {
         }
     }
 
-    /// Text that must be there.
+    /// A required text.
     pub fn text(&self, name: &str) -> Result<String> {
         let value = self.required(name)?;
         let text = value.as_str().map(str::to_owned);
@@ -316,7 +316,7 @@ impl Options {
         whole_numbers(value).ok_or_else(|| unexpected("lengths", "an array of lengths", value))
     }
 
-    /// Whole numbers of either sign.
+    /// Signed integers.
     pub fn integers(&self, name: &str) -> Result<Vec<i64>> {
         let value = self.required(name)?;
         let items = value.as_array();
@@ -334,7 +334,7 @@ impl Options {
         }
     }
 
-    /// What comes before and after, on each axis.
+    /// The padding before and after, for each axis.
     pub fn widths(&self) -> Result<Vec<(usize, usize)>> {
         let value = self.required("widths")?;
         let both = |item: &Value| match whole_numbers(item)?.as_slice() {
@@ -425,12 +425,12 @@ impl Options {
         }
     }
 
-    /// A list for each element.
+    /// A list of indices for each element.
     pub fn indices(&self) -> Result<Ragged<u32>> {
         batch("indices", self.required("indices")?, 1)
     }
 
-    /// A batch of this rank, where there is one.
+    /// A batch of this rank, if the option is given.
     pub fn batch<T: Number>(&self, name: &str, rank: usize) -> Result<Option<Ragged<T>>> {
         let read = |value| batch(name, value, rank);
         self.0.get(name).map(read).transpose()
@@ -472,7 +472,7 @@ impl Options {
         }
     }
 
-    /// The shapes and their rank, which is 1 where there is neither a shape nor the option `rank`.
+    /// The shapes and their rank, which is 1 if there is neither a shape nor the option `rank`.
     pub fn shapes(&self) -> Result<(usize, Vec<Shape>)> {
         let value = self.required("shapes")?;
         let Value::Array(items) = value else {

@@ -1,4 +1,4 @@
-//! Block-sparse products: each pair on blocks of its own.
+//! Block-sparse products, where each pair has its own blocks.
 
 use vsla::{Bsr, Device, Pairing, Ragged, Shape, Tensor, Topology, scalar::Float};
 
@@ -9,7 +9,7 @@ use crate::operations::{Answer, Call, batch, floats};
 use crate::request::{Options, pair, unexpected, whole_numbers};
 
 impl Options {
-    /// Whether the left factor is the one that is kept in blocks.
+    /// Whether the left factor is the one that is stored in blocks.
     fn sparse_left(&self) -> Result<bool> {
         match self.0.get("sparse") {
             None => Ok(false),
@@ -29,7 +29,7 @@ impl Options {
         }
     }
 
-    /// Places of blocks.
+    /// Grid positions of the blocks.
     fn blocks(&self) -> Result<Option<Vec<(u32, u32)>>> {
         let Some(value) = self.0.get("blocks") else {
             return Ok(None);
@@ -44,7 +44,7 @@ impl Options {
     }
 }
 
-/// A product of floating-point numbers, one factor of which is kept in blocks.
+/// A product of floating-point numbers, one factor of which is stored in blocks.
 pub fn matmul(call: &mut Call<'_>) -> Result<Answer> {
     let options = call.options.clone();
     let device = call.device()?;
@@ -88,7 +88,7 @@ fn layer<T: Float + Number + Into<f64>>(
     })
 }
 
-/// Some blocks of `a b`, and zeros.
+/// Selected blocks of `a b`, with zeros elsewhere.
 pub fn sampled(call: &mut Call<'_>) -> Result<Answer> {
     let options = call.options.clone();
     let (block, blocks) = (options.block()?, options.blocks()?);
@@ -124,7 +124,7 @@ fn sides<T: Copy>(batch: &Ragged<T>, element: usize) -> [usize; 2] {
     [0, 1].map(|axis| shape.extents()[axis] as usize)
 }
 
-/// Every pair of matrices by itself: `one` is given its number, and its factors as batches of one.
+/// Handles every pair of matrices separately: `one` gets the pair's index, and its factors as batches of one.
 fn each<T: Float>(
     device: &Device,
     args: &[Ragged<T>],

@@ -1,4 +1,4 @@
-//! Where to compute, as the examples' command lines say it.
+//! The choice of a device on the examples' command lines.
 
 use vsla::Device;
 

@@ -1,8 +1,8 @@
-//! What the examples' plots are drawn with.
+//! Colours of the examples' plots.
 
 use plotters::prelude::*;
 
-// Two colours that stay apart in every common form of colour blindness.
+// Two colours that remain distinguishable in every common form of colour blindness.
 pub const BLUE: RGBColor = RGBColor(0, 90, 170);
 pub const ORANGE: RGBColor = RGBColor(225, 110, 0);
 pub const INK: RGBColor = RGBColor(40, 40, 40);

@@ -1,18 +1,18 @@
-//! What an example says in the end, and files that it writes.
+//! Output of an example, and the files that it writes.
 
 use std::error::Error;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Does the job and prints its output, or tells what went wrong.
+/// Does the job and prints its output, or an error.
 pub fn main(job: impl FnOnce() -> Result<String, Box<dyn Error>>) -> ExitCode {
-    // Errors are told once, by this program; RUST_LOG=info shows what else the library and wgpu have to say.
+    // This program reports errors once; RUST_LOG=info shows other messages of the library and wgpu.
     env_logger::init_from_env(env_logger::Env::default().default_filter_or("off"));
     let done = job().and_then(|text| Ok(io::stdout().lock().write_all(text.as_bytes())?));
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        // The reader has seen enough: `heterogeneity | head -3` is not a failure.
+        // The reader has closed the pipe: `heterogeneity | head -3` is not a failure.
         Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
@@ -27,7 +27,7 @@ fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
         .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// Finds out before the work, not after it, that a file has no place to go.
+/// Checks before the work, not after it, that a file can be written.
 pub fn check_writable(path: &Path) -> Result<(), Box<dyn Error>> {
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -42,7 +42,7 @@ pub fn check_writable(path: &Path) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Writes a file, or tells which one it could not write.
+/// Writes a file, or returns an error that names it.
 pub fn write(path: &Path, text: &str) -> Result<(), Box<dyn Error>> {
     std::fs::write(path, text).map_err(|error| named(path, &error))
 }

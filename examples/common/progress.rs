@@ -1,11 +1,11 @@
-//! How far the work is.
+//! Progress of the work.
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar on the terminal; hidden when there is none, and when a program reads the result.
+/// A progress bar on the terminal; hidden if there is none, or if a program reads the result.
 pub fn bar(quiet: bool, what: String, steps: usize) -> ProgressBar {
     if quiet || !io::stderr().is_terminal() {
         return ProgressBar::hidden();

@@ -1,16 +1,16 @@
-//! One nearest neighbour: from a table of distances to classes and a confusion table.
+//! One nearest neighbour: from a table of distances to classes and a confusion matrix.
 
 use crate::ts::Dataset;
 
-/// Each test series with its nearest training series, and what follows.
+/// Each test series with its nearest training series, and the resulting classes.
 pub struct Classified {
     /// Labels of both files: the training file's, then those that only the test file has.
     pub labels: Vec<String>,
-    /// For each test series its place in `labels`.
+    /// For each test series, the index of its class in `labels`.
     pub actual: Vec<usize>,
-    /// For each test series the class of its nearest training series.
+    /// For each test series, the class of its nearest training series.
     pub predicted: Vec<usize>,
-    /// For each test series the index of its nearest training series; of several, the first.
+    /// For each test series, the index of its nearest training series; the first of several.
     pub nearest: Vec<usize>,
 }
 
@@ -44,17 +44,17 @@ impl Classified {
         self.actual.len() - self.errors().count()
     }
 
-    /// The share of the test series that got their own class.
+    /// The share of the test series that are assigned their own class.
     pub fn accuracy(&self) -> f64 {
         self.correct() as f64 / self.actual.len() as f64
     }
 
-    /// The indices of the test series that got another class.
+    /// The indices of the test series that are assigned another class.
     pub fn errors(&self) -> impl Iterator<Item = usize> {
         (0..self.actual.len()).filter(|&i| self.actual[i] != self.predicted[i])
     }
 
-    /// How often class i was taken for class j, at [i][j].
+    /// How often class i is classified as class j, at [i][j].
     pub fn confusion(&self) -> Vec<Vec<usize>> {
         let mut table = vec![vec![0; self.labels.len()]; self.labels.len()];
         for (&actual, &predicted) in self.actual.iter().zip(&self.predicted) {

@@ -1,4 +1,4 @@
-//! What the example is about: every test series against every training series, on the device.
+//! The core of the example: distances from every test series to every training series, on the device.
 
 use std::error::Error;
 use std::ops::Range;
@@ -9,31 +9,31 @@ use vsla::{Device, Pairing, Ragged, Tensor};
 
 use crate::scale;
 
-/// Bounds on the pairs and the multiply-adds of one call, so that a large job shows progress and holds little.
+/// Bounds on the pairs and multiply-adds of one call, so that a large job shows progress and uses little memory.
 const CHUNK_PAIRS: usize = 1 << 20;
 const CHUNK_WORK: u64 = 1 << 34;
-/// A job of one call is repeated for its median time until either is reached.
+/// A job of one call is repeated for its median time until either limit is reached.
 const RUNS: usize = 51;
 const RUNS_TIME: Duration = Duration::from_millis(500);
 
-/// All distances, and what they cost.
+/// All distances, and their cost.
 pub struct Distances {
     /// Row-major, test × train.
     pub values: Vec<f32>,
-    /// The lag of each distance: the training series is to be shifted by so many samples to the right.
+    /// The lag of each distance: by how many samples to shift the training series to the right.
     pub lags: Vec<i32>,
-    /// The first call alone, which also compiles what the device runs.
+    /// The first call alone, which includes compilation.
     pub first_call: Duration,
-    /// All pairs, results read back; the median of `runs` repetitions.
+    /// All pairs, with the results read back; the median of `runs` repetitions.
     pub wall: Duration,
-    /// The device's part of that; none on the CPU.
+    /// The device's part of that time; none on the CPU.
     pub device_time: Option<Duration>,
     pub runs: usize,
-    /// A large job is split; the first call is then one part of it.
+    /// A large job is split into several calls, of which `first_call` is one.
     pub calls: usize,
     /// Bytes live on the device while the results of a call are held: series, results, offsets and plans.
     pub device_bytes: u64,
-    /// The same if the series were padded, in each file to its longest.
+    /// The same if the series of each file were padded to its longest.
     pub padded_bytes: u64,
 }
 
@@ -70,7 +70,7 @@ pub fn compute(
             job.call(first_chunk)?;
             walls.push(started.elapsed());
         }
-        // Apart, because measuring on the device costs a little itself.
+        // Separate, because profiling has a small cost of its own.
         if device.is_gpu() {
             for _ in 0..walls.len() {
                 device_times.extend(job.profiled(first_chunk)?.1);
@@ -105,7 +105,7 @@ pub fn compute(
 }
 
 fn upload(device: &Device, series: &[Vec<f64>]) -> vsla::Result<Tensor<f32>> {
-    // Scaled in f64 first: a value of 1e300 is a fine measurement, and no f32.
+    // Scaled in f64 first: 1e300 is a valid measurement, but does not fit f32.
     let scaled = series.iter().map(|series| scale::by_power_of_two(series));
     device.upload(&Ragged::from_rows(scaled)?.cast(|value| value as f32))
 }
@@ -113,7 +113,7 @@ fn upload(device: &Device, series: &[Vec<f64>]) -> vsla::Result<Tensor<f32>> {
 struct Job<'a> {
     device: &'a Device,
     train: Tensor<f32>,
-    /// Ranges of the test series, of bounded work: views, for which nothing is copied.
+    /// Ranges of the test series with bounded work. They are views, so nothing is copied.
     chunks: Vec<Tensor<f32>>,
     /// Bytes that padding would add.
     padding: u64,
@@ -212,7 +212,7 @@ mod tests {
             chunks([1; 5].into_iter(), 400_000, 400_000),
             [0..2, 2..4, 4..5]
         );
-        // Bounded by work: 2³⁴ / 2³², and one series that is too much alone.
+        // Bounded by work: 2³⁴ / 2³², and one series that exceeds the bound alone.
         let lengths = [1 << 12, 1 << 12, 1 << 13, 1 << 12, 1 << 15, 1];
         assert_eq!(
             chunks(lengths.into_iter(), 16, 1 << 20),

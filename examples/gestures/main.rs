@@ -1,9 +1,9 @@
 //! Classifies recordings of different lengths by their nearest neighbour, without padding them.
 //!
 //! The measure is the shape-based distance, 1 − max_k (x ⋆ y)_k / (‖x‖‖y‖) over every lag k of the cross-correlation
-//! (Paparrizos and Gravano, "k-Shape", SIGMOD 2015). Each test series meets each training series on the device; only
-//! one distance and one lag a pair come back. The recordings that come with the example were made with a hand-held
-//! accelerometer; any univariate `.ts` file of the UCR archive will do.
+//! (Paparrizos and Gravano, "k-Shape", SIGMOD 2015). The device compares each test series with each training series;
+//! only one distance and one lag per pair are read back. The bundled recordings were made with a hand-held
+//! accelerometer; any univariate `.ts` file of the UCR archive works.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -73,7 +73,7 @@ fn main() -> ExitCode {
     output::main(|| run(&Args::parse()))
 }
 
-/// The whole job. Its output is returned, not printed: when something fails, nothing has been printed.
+/// Does the whole job and returns its output instead of printing it: if something fails, nothing has been printed.
 fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     if let Some(path) = &args.plot {
         output::check_writable(path)?;
@@ -123,7 +123,7 @@ fn data(args: &Args) -> Result<(Dataset, Dataset), TsError> {
     }
     match (&args.train, &args.test) {
         (Some(train), Some(test)) => Ok((ts::read(train)?, ts::read(test)?)),
-        // The arguments' parser has seen to it that it is both or neither.
+        // The argument parser ensures that both or neither are given.
         _ => Ok((
             bundled!("PickupGestureWiimoteZ_TRAIN.ts")?,
             bundled!("PickupGestureWiimoteZ_TEST.ts")?,
@@ -138,7 +138,7 @@ mod tests {
 
     use super::*;
 
-    /// Against the numbers of an independent implementation, aeon 1.6: `sbd_distance`, `standardize=False`.
+    /// Compared with an independent implementation, aeon 1.6: `sbd_distance`, `standardize=False`.
     #[test]
     fn the_bundled_recordings_give_the_known_answer() {
         let args = Args::parse_from(["gestures"]);

@@ -1,4 +1,4 @@
-//! Draws what was misclassified: each test series over its nearest neighbour, shifted to the best lag.
+//! Plots the misclassified test series, each over its nearest neighbour, shifted to the best lag.
 
 use std::error::Error;
 
@@ -125,7 +125,7 @@ impl Panel {
             .x_label_formatter(&|&x| whole(x))
             .y_label_formatter(&|y| format!("{y:.2}"))
             .draw()?;
-        // The neighbour below and wider, so that both are seen where they agree.
+        // The neighbour is drawn first and wider, so that both are visible where they agree.
         for (curve, color, width) in [(&self.neighbour, NEIGHBOUR, 3), (&self.test, TEST, 2)] {
             match curve.as_slice() {
                 [point] => _ = chart.draw_series([Circle::new(*point, width, color.filled())])?,
@@ -139,7 +139,7 @@ impl Panel {
     }
 }
 
-/// The points of a series of unit norm that begins at `lag`.
+/// The points of a series, scaled to unit norm, that begins at `lag`.
 fn curve(series: &[f64], lag: i32) -> Vec<(f64, f64)> {
     let values = scale::by_power_of_two(series);
     let norm = values.iter().map(|v| v * v).sum::<f64>().sqrt();
@@ -152,7 +152,7 @@ fn curve(series: &[f64], lag: i32) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The least and the greatest, or a range around them where they coincide.
+/// The minimum and the maximum, or a range around them if they coincide.
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
         (low.min(v), high.max(v))
@@ -164,7 +164,7 @@ fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     }
 }
 
-/// A place on the axis of samples; none between two samples.
+/// The label of a position on the sample axis; empty between two samples.
 fn whole(x: f64) -> String {
     let place = x.round();
     if (x - place).abs() > 1e-6 {
@@ -173,7 +173,7 @@ fn whole(x: f64) -> String {
     format!("{}", place as i64)
 }
 
-/// Names from a file may be too long for their place.
+/// Shortens names from a file that are too long for the plot.
 fn clip(name: &str) -> String {
     match name.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", &name[..end]),

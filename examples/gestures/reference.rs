@@ -1,4 +1,4 @@
-//! The distances once more, in f64, straight from the definition: what the device's answer is held against.
+//! Reference distances, computed in f64 directly from the definition, to check the device's results.
 
 use std::collections::BTreeSet;
 
@@ -7,9 +7,9 @@ use rayon::prelude::*;
 
 use crate::scale;
 
-/// Multiply-adds up to which every pair is checked unless the user says otherwise.
+/// Multiply-adds up to which every pair is checked by default.
 const ALL_UP_TO: u64 = 1_000_000_000;
-/// A sample holds this many pairs, or fewer where they would cost more than `SAMPLE_BUDGET` multiply-adds.
+/// A sample has this many pairs, or fewer if they would cost more than `SAMPLE_BUDGET` multiply-adds.
 const SAMPLE_PAIRS: usize = 1_000;
 const SAMPLE_BUDGET: u64 = 10_000_000_000;
 const SAMPLE_SEED: u64 = 7;
@@ -29,14 +29,14 @@ pub enum Check {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Checked {
     pub pairs: usize,
-    /// The largest |distance − reference| of the checked pairs; 0 when there are none.
+    /// The largest |distance − reference| of the checked pairs; 0 if there are none.
     pub worst: f64,
-    /// The same over the pairs at a distance below 1e-4, for which the library promises more digits.
+    /// The same for pairs at a distance below 1e-4, where the library guarantees more digits.
     pub worst_near: f64,
 }
 
 impl Checked {
-    /// Whether the differences are within what the library promises for series up to 4,096 samples.
+    /// Whether the differences are within the library's bounds for series of up to 4,096 samples.
     pub fn within_bounds(&self) -> bool {
         self.worst <= 1e-6 && self.worst_near <= 1e-8
     }
@@ -46,7 +46,7 @@ impl Checked {
 pub fn select(check: Option<Check>, test: &[Vec<f64>], train: &[Vec<f64>]) -> Vec<usize> {
     let pairs = test.len() * train.len();
     let samples = |series: &[Vec<f64>]| series.iter().map(|s| s.len() as u64).sum::<u64>();
-    // Every sample of the one side meets every sample of the other.
+    // Every sample of one side is paired with every sample of the other.
     let work = samples(test).saturating_mul(samples(train));
     match check {
         Some(Check::None) => Vec::new(),
@@ -99,7 +99,7 @@ pub fn check(
     }
 }
 
-/// The larger of two, or NaN if either is: `f64::max` would let a NaN pass unseen.
+/// The larger of two values, or NaN if either is: `f64::max` would hide a NaN.
 fn larger(a: f64, b: f64) -> f64 {
     if a.is_nan() || a > b { a } else { b }
 }
@@ -120,14 +120,14 @@ fn normed(series: &[Vec<f64>]) -> Vec<Normed> {
         .collect()
 }
 
-/// 1 − max over every lag k of Σᵢ xᵢ₊ₖ yᵢ, over ‖x‖‖y‖; 1 where a side is all zeros.
+/// 1 − max over every lag k of Σᵢ xᵢ₊ₖ yᵢ, over ‖x‖‖y‖; 1 if a side is all zeros.
 fn sbd(x: &Normed, y: &Normed, lags: &mut Vec<f64>) -> f64 {
     if x.norm == 0.0 || y.norm == 0.0 {
         return 1.0;
     }
     lags.clear();
     lags.resize(x.values.len() + y.values.len() - 1, 0.0);
-    // Entry q is lag q − (n − 1): the value y[n−1−j] meets x[i] at entry i + j.
+    // Entry q is lag q − (n − 1): y[n−1−j] is multiplied by x[i] at entry i + j.
     for (j, b) in y.values.iter().rev().enumerate() {
         for (lag, a) in lags[j..].iter_mut().zip(&x.values) {
             *lag += a * b;
@@ -174,7 +174,7 @@ mod tests {
                 assert!(!run(&distances).within_bounds());
             }
         }
-        // 1e-7 is little, but not for two equal series.
+        // An error of 1e-7 is small, but too large for two equal series.
         assert!(!run(&[1e-7, right[1], right[2], right[3]]).within_bounds());
     }
 

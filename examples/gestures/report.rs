@@ -1,4 +1,4 @@
-//! The two forms of the result: text for a reader, one JSON object for a program.
+//! The result in two forms: text for a reader, a JSON object for a program.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::distances::Distances;
 use crate::reference::Checked;
 use crate::ts::Dataset;
 
-/// Everything that is known at the end.
+/// Everything to report.
 pub struct Report<'a> {
     pub device: &'a DeviceInfo,
     pub test: &'a Dataset,
@@ -21,9 +21,9 @@ pub struct Report<'a> {
     pub checked: Checked,
 }
 
-/// Column heads longer than this are replaced by the class's number.
+/// Column headers longer than this are replaced by the class's number.
 const LONGEST_HEAD: usize = 4;
-/// More classes than this do not fit a terminal as a table: the most frequent confusions are listed.
+/// With more classes than this, the table does not fit a terminal, and the most frequent confusions are listed instead.
 const MOST_COLUMNS: usize = 40;
 const MOST_LISTED: usize = 40;
 
@@ -42,7 +42,7 @@ impl Report<'_> {
             "n_train": self.train.series.len(),
             "n_test": self.test.series.len(),
             "pairs": self.pairs(),
-            // As f64, in which each f32 has an exact decimal form that reads back the same.
+            // As f64, which represents each f32 exactly and prints it so that it reads back the same.
             "distances": d.values.iter().map(|&v| f64::from(v)).collect::<Vec<f64>>(),
             "checked_pairs": self.checked.pairs,
             "max_abs_error_vs_f64": (self.checked.pairs > 0).then_some(self.checked.worst),
@@ -192,7 +192,7 @@ impl Report<'_> {
     }
 }
 
-/// The heads of a table's rows and columns: the labels, or with them a number where they are too long for a column.
+/// Row and column headers of a table: the labels, or numbered labels if they are too long for a column.
 fn heads(labels: &[String]) -> (Vec<String>, Vec<String>) {
     if labels
         .iter()
@@ -208,7 +208,7 @@ fn heads(labels: &[String]) -> (Vec<String>, Vec<String>) {
     )
 }
 
-/// 2500 as "2,500".
+/// Formats 2500 as "2,500".
 pub fn thousands(n: usize) -> String {
     let digits = n.to_string();
     let mut out = String::new();

@@ -1,16 +1,16 @@
-//! Brings series of any finite scale into a range where squares neither overflow nor vanish.
+//! Scales series to a range where squares neither overflow nor vanish.
 
-/// The series times the power of two that puts its largest magnitude into [1, 2). A series of zeros stays as it is.
+/// The series times the power of two that scales its largest magnitude into [1, 2). A series of zeros is unchanged.
 ///
-/// The shape-based distance does not depend on the scale, and a power of two changes no digit: so values of 1e300,
-/// which f32 cannot hold, and sums of their squares, which f64 cannot, cost no accuracy. (Only digits below 2⁻¹⁰²² of
-/// the largest value can be lost.)
+/// The shape-based distance does not depend on the scale, and a power of two changes no digit. So values of 1e300,
+/// which do not fit f32, and sums of their squares, which do not fit f64, cost no accuracy. (Only digits below 2⁻¹⁰²²
+/// of the largest value can be lost.)
 pub fn by_power_of_two(values: &[f64]) -> Vec<f64> {
     let largest = values.iter().fold(0.0, |a: f64, v| a.max(v.abs()));
     if largest == 0.0 {
         return values.to_vec();
     }
-    // In two steps: 2¹⁰⁷⁴, which lifts the smallest subnormal to 1, is itself beyond f64.
+    // In two steps: 2¹⁰⁷⁴, which scales the smallest subnormal to 1, does not fit f64.
     let exponent = -exponent(largest);
     let (first, second) = (exponent / 2, exponent - exponent / 2);
     let (first, second) = (power_of_two(first), power_of_two(second));

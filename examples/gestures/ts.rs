@@ -11,15 +11,15 @@
 //! 1.5,-2.5:fast
 //! ```
 //!
-//! Header names are matched without regard to case, and names that say nothing about the form of the data are
-//! skipped. What the distance has no meaning for (missing values, several channels, time stamps) is refused with
-//! the number of the line, never guessed at.
+//! Header names are case-insensitive, and names that do not affect the form of the data are skipped. Input for which
+//! the distance is undefined (missing values, several channels, time stamps) is refused with its line number, never
+//! guessed at.
 
 use std::fmt;
 use std::fs;
 use std::path::Path;
 
-/// The series of one file, in its order.
+/// The series of one file, in file order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dataset {
     /// `@problemName`, or the file's name.
@@ -28,15 +28,15 @@ pub struct Dataset {
     pub labels: Vec<String>,
     /// The values of each series, at least one; all finite.
     pub series: Vec<Vec<f64>>,
-    /// For each series its place in `labels`.
+    /// For each series, the index of its class in `labels`.
     pub classes: Vec<usize>,
 }
 
-/// What is wrong with a file, and where.
+/// An error in a file, and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TsError {
     file: String,
-    /// Counted from 1; none when the file could not be read at all.
+    /// Counted from 1; none if the file could not be read at all.
     line: Option<usize>,
     problem: String,
 }
@@ -56,7 +56,7 @@ impl std::error::Error for TsError {}
 ///
 /// # Errors
 ///
-/// A file that cannot be opened, and the first line that cannot be read as a labelled univariate series.
+/// If the file cannot be opened, or for the first line that is not a labelled univariate series.
 pub fn read(path: &Path) -> Result<Dataset, TsError> {
     let file = path.display().to_string();
     match fs::read(path) {
@@ -77,7 +77,7 @@ pub fn read(path: &Path) -> Result<Dataset, TsError> {
 pub fn parse(file: &str, bytes: &[u8]) -> Result<Dataset, TsError> {
     let mut reader = Reader::default();
     let mut number = 0;
-    // Split before decoding, so that bytes that are not UTF-8 can be blamed on their line.
+    // Split before decoding, so that invalid UTF-8 can be reported with its line.
     let parsed = bytes.split(|&byte| byte == b'\n').try_for_each(|line| {
         number += 1;
         let text = str::from_utf8(line).map_err(|_| "the text is not UTF-8".to_owned())?;
@@ -91,7 +91,7 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<Dataset, TsError> {
         .and_then(|()| reader.finish(file))
         .map_err(|problem| TsError {
             file: file.to_owned(),
-            // A file that ends in a line break has no last, empty line.
+            // A file that ends in a line break has no empty last line.
             line: Some(match bytes.last() {
                 Some(b'\n') => number.min(bytes.iter().filter(|&&byte| byte == b'\n').count()),
                 _ => number,
@@ -100,7 +100,7 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<Dataset, TsError> {
         })
 }
 
-/// What has been read so far.
+/// The state of the reader.
 #[derive(Default)]
 struct Reader {
     name: Option<String>,
@@ -263,7 +263,7 @@ fn value(position: usize, text: &str) -> Result<f64, String> {
     }
 }
 
-/// Text of the file, quoted for a message: a line may be megabytes long and hold anything.
+/// Text of the file, shortened for a message: a line may be megabytes long and contain anything.
 fn clip(text: &str) -> String {
     const LONGEST: usize = 24;
     match text.char_indices().nth(LONGEST) {

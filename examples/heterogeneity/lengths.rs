@@ -1,10 +1,10 @@
-//! Where the lengths come from.
+//! Sources of lengths.
 
 use std::error::Error;
 use std::fmt;
 use std::path::Path;
 
-/// Sets of lengths with a name.
+/// Named sets of lengths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum Set {
     /// 8, 15, 142, 7, 456
@@ -23,11 +23,11 @@ pub enum Set {
     LogUniform,
 }
 
-/// Lengths that a random set draws.
+/// Number of lengths that a random set draws.
 const DRAWN: usize = 5;
 
 impl Set {
-    /// `copies` times five lengths.
+    /// Five lengths, times `copies`.
     pub fn lengths(self, copies: usize, seed: u64) -> Vec<usize> {
         let mut rng = fastrand::Rng::with_seed(seed);
         match self {
@@ -57,7 +57,7 @@ impl Set {
     }
 }
 
-/// A word that is no length.
+/// A word that is not a length.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NoLength {
     word: String,
@@ -76,10 +76,10 @@ impl fmt::Display for NoLength {
 
 impl Error for NoLength {}
 
-/// The longest element.
+/// Length of the longest allowed element.
 const MOST: usize = 1 << 24;
 
-/// Whole numbers between commas and white space; what follows a # is a comment.
+/// Parses whole numbers separated by commas and white space; a # starts a comment.
 pub fn parse(text: &str) -> Result<Vec<usize>, NoLength> {
     let mut lengths = Vec::new();
     for (line, text) in text.lines().enumerate() {
@@ -96,7 +96,7 @@ pub fn parse(text: &str) -> Result<Vec<usize>, NoLength> {
     Ok(lengths)
 }
 
-/// The lengths in a file.
+/// Reads the lengths in a file.
 pub fn read(path: &Path) -> Result<Vec<usize>, Box<dyn Error>> {
     let named = |problem: &dyn fmt::Display| format!("{}: {problem}", path.display());
     let bytes = std::fs::read(path).map_err(|error| named(&error))?;

@@ -1,8 +1,7 @@
-//! How much the lengths of a batch differ, what each method should cost for it, and what it does cost, padding
-//! included.
+//! How much the lengths of a batch differ, the predicted cost of each method, and its measured cost, including padding.
 //!
-//! The profile is worked out from the lengths alone; then each element is convolved with itself by the methods that the
-//! library chooses, by one method for all, and padded to the longest.
+//! The profile follows from the lengths alone. Then each element is convolved with itself: by the methods that the
+//! library chooses, by a single method for all, and padded to the longest.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -74,7 +73,7 @@ fn main() -> ExitCode {
     output::main(|| run(&Args::parse()))
 }
 
-/// The whole job. Its output is returned, not printed: when something fails, nothing has been printed.
+/// Does the whole job and returns its output instead of printing it: if something fails, nothing has been printed.
 fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     if let Some(path) = &args.plot {
         output::check_writable(path)?;
@@ -113,7 +112,7 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     Ok(text)
 }
 
-/// What the lengths are called, and the lengths.
+/// The name of the source of the lengths, and the lengths.
 fn source(args: &Args) -> Result<(String, Vec<usize>), Box<dyn Error>> {
     let copies = args.copies as usize;
     let (name, lengths) = if let Some(path) = &args.file {
@@ -127,7 +126,7 @@ fn source(args: &Args) -> Result<(String, Vec<usize>), Box<dyn Error>> {
         let text = args.lengths.join(" ");
         (text.clone(), lengths::parse(&text)?)
     };
-    // What a layout would refuse anyway, before there is memory for it.
+    // A layout would refuse this anyway; check before allocating memory for it.
     if lengths.len().saturating_mul(copies) > u32::MAX as usize {
         return Err(format!("{} lengths {copies} times are too many", lengths.len()).into());
     }

@@ -1,4 +1,4 @@
-//! What the example is about: the same convolutions by every method, and on padded elements.
+//! The core of the example: the same convolutions by every method, and on padded elements.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ pub struct Way {
     padded: bool,
 }
 
-/// In the order of the table and of the bars.
+/// In the order of the table and of the chart.
 pub const WAYS: [Way; 4] = [
     Way {
         name: "chosen",
@@ -38,20 +38,20 @@ pub const WAYS: [Way; 4] = [
     },
 ];
 
-/// A way with its time, or why there is none.
+/// A way with its time, or the reason why there is none.
 pub struct Measured {
     pub way: Way,
     pub time: Result<Duration, String>,
 }
 
-/// Values of a padded batch, and multiply-adds of a direct convolution, above which a way is passed over.
+/// Values of a padded batch, and multiply-adds of a direct convolution, above which a way is skipped.
 const MOST_VALUES: u64 = 1 << 28;
 const MOST_WORK: u64 = 1 << 37;
-/// Turns, until either is reached; the median counts.
+/// Repetitions stop when either limit is reached; the median is reported.
 pub const RUNS: usize = 31;
 const TIME: Duration = Duration::from_millis(1500);
 
-/// Measures every way, in turns, so that whatever else the machine does hits all of them; `progress` counts the turns.
+/// Measures the ways in turn, so that other load on the machine affects all of them; `progress` counts the repetitions.
 pub fn all(
     device: &Device,
     batch: &Ragged<f32>,
@@ -117,7 +117,7 @@ fn convolve(x: &Tensor<f32>, way: Way) -> vsla::Result<Tensor<f32>> {
         .conv()
 }
 
-/// Every element with zeros behind it up to the longest.
+/// Every element, padded with zeros to the longest.
 fn padded(batch: &Ragged<f32>) -> vsla::Result<Ragged<f32>> {
     let longest = batch.layout().max_length();
     let layout = Layout::uniform(batch.len(), Shape::new(&[longest])?)?;
@@ -128,7 +128,7 @@ fn padded(batch: &Ragged<f32>) -> vsla::Result<Ragged<f32>> {
     Ragged::from_parts(layout, values)
 }
 
-/// The time of a call: of the device where it can be had, else until the result is there.
+/// The time of a call: device time if available, otherwise the time until the result is ready.
 fn call(device: &Device, x: &Tensor<f32>, way: Way) -> vsla::Result<Duration> {
     let started = Instant::now();
     let (result, profile) = device.profile(|| convolve(x, way))?;
@@ -140,10 +140,11 @@ fn call(device: &Device, x: &Tensor<f32>, way: Way) -> vsla::Result<Duration> {
     Ok(profile.device_time.unwrap_or_else(|| started.elapsed()))
 }
 
-/// Whether two results are near each other; the second one may have zeros behind each element.
+/// Whether two results are close; the second may have zeros after each element.
 fn agree(chosen: &Ragged<f32>, other: &Ragged<f32>) -> Result<(), String> {
     for (i, (x, y)) in chosen.iter().zip(other.iter()).enumerate() {
-        // Values are at most 1, so ‖x‖² is at most their number. Generous: the tests of the library are not.
+        // Values are at most 1, so ‖x‖² is at most their number. The tolerance is generous; the library's tests are
+        // stricter.
         let slack = 1e-5 * (x.len() as f32 + 1.0);
         let near = x.iter().zip(y).all(|(x, y)| (x - y).abs() <= slack);
         let zeros = y.iter().skip(x.len()).all(|y| y.abs() <= slack);

@@ -1,4 +1,4 @@
-//! A bar for each way, as long as it took.
+//! A bar chart of the time of each way.
 
 use std::error::Error;
 
@@ -12,7 +12,7 @@ const LEFT: i32 = 90;
 const TOP: i32 = 70;
 const BAR: i32 = 26;
 const GAP: i32 = 22;
-/// Room for the number behind the longest bar.
+/// Space for the number after the longest bar.
 const NUMBER: i32 = 190;
 
 /// The chart as SVG text.

@@ -1,4 +1,4 @@
-//! The two forms of the result: text for a reader, one JSON object for a program.
+//! The result in two forms: text for a reader, a JSON object for a program.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use vsla::{
 
 use crate::measure::Measured;
 
-/// Everything that is known at the end.
+/// Everything to report.
 pub struct Report<'a> {
     pub source: &'a str,
     pub device: &'a DeviceInfo,
@@ -21,7 +21,7 @@ pub struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// The predicted time of a way that was measured.
+    /// The predicted time of a measured way.
     fn predicted(&self, name: &str) -> Option<Duration> {
         let all = self.profile.predicted.named();
         all.into_iter().find(|(way, _)| *way == name)?.1

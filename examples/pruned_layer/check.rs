@@ -1,13 +1,13 @@
-//! Whether what was measured is right: every result against the dense product, and some or all against sums in f64.
+//! Checks measured results: all of them against the dense product, and some or all against sums in f64.
 
 use rayon::prelude::*;
 use vsla::io::Stored;
 use vsla::{Bsr, Ragged, f16, scalar::Float};
 
-/// A type that weights, rows and results are stored as.
+/// A type for stored weights, rows and results.
 pub trait Value: Float + Stored {
-    /// What a sum of exact products may be off for each level of the sum, and what a result may be off for being
-    /// stored: both relative.
+    /// Relative error bounds: of a sum of exact products, for each level of the sum; and of rounding a result to this
+    /// type.
     const UNITS: [f64; 2];
 
     fn of(value: f32) -> Self;
@@ -30,7 +30,7 @@ impl Value for f32 {
 }
 
 impl Value for f16 {
-    /// Hardware that multiplies matrices may cut sums off where it could round them.
+    /// Matrix hardware may truncate sums instead of rounding them.
     const UNITS: [f64; 2] = [4.0 * UNIT, 1.0 / 2048.0];
 
     fn of(value: f32) -> f16 {
@@ -42,7 +42,7 @@ impl Value for f16 {
     }
 }
 
-/// Results of each density that are compared with sums in f64.
+/// How many results of each density to compare with sums in f64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Check {
     /// None; every result is compared with the dense layer still
@@ -55,18 +55,18 @@ pub enum Check {
 
 const SAMPLE: usize = 1000;
 
-/// What a result of type T that has so many products and a bias in its sum may be off, where their absolute values add
-/// up to `absolute`. What relu makes of two sums is no further apart than they are.
+/// The error bound of a result of type T whose sum has `terms` products and a bias, with absolute values that add up to
+/// `absolute`. relu does not move two sums farther apart.
 fn bound<T: Value>(terms: usize, absolute: f64) -> f64 {
-    /// Below it f16 has fewer digits.
+    /// Below this magnitude, f16 has fewer digits.
     const SMALLEST: f64 = 1.0 / (1 << 14) as f64;
     let [sum, stored] = T::UNITS;
     let depth = (terms.min(512) + terms.div_ceil(480) + 1) as f64 * sum;
     depth / (1.0 - depth) * absolute + stored * absolute.max(SMALLEST)
 }
 
-/// The results of a density with those of the dense layer with the same weights. `absolute` is the layer of the
-/// absolute values.
+/// Compares the results at one density with those of the dense layer with the same weights. `absolute` is the layer of
+/// the absolute values.
 pub fn against_dense<T: Value>(
     sparse: &Ragged<T>,
     dense: &Ragged<T>,
@@ -78,9 +78,9 @@ pub fn against_dense<T: Value>(
         .zip(absolute.values())
         .position(|((&sparse, &dense), &sum)| {
             let off = (f64::from(sparse.narrow()) - f64::from(dense.narrow())).abs();
-            // Each side may be off by its bound, and so may be the sum that both are relative to.
+            // Each side may have an error up to its bound, and so may the sum to which both are relative.
             let most = 2.0 * bound::<T>(inputs, 1.001 * f64::from(sum));
-            // A NaN is off, too.
+            // A NaN counts as wrong.
             off.is_nan() || off > most
         });
     match wrong {
@@ -94,7 +94,7 @@ pub fn against_dense<T: Value>(
     }
 }
 
-/// Some of the results with sums in f64; how many.
+/// Compares some of the results with sums in f64; returns their number.
 pub fn against_sums<T: Value>(
     check: Check,
     rows: &Ragged<T>,
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_wrong_result_is_noticed() {
-        // One row of ones: 8 · 0.5 + 1, and in the last column 8 · 0.5 − 6.
+        // A row of ones: 8 · 0.5 + 1, and in the last column 8 · 0.5 − 6.
         let topology = Topology::new([8, 8], [8, 8], &[(0, 0)]).unwrap();
         let weights = Bsr::new(&topology, vec![0.5; 64]).unwrap();
         let rows = matrix(1, 8, vec![1.0; 8]);

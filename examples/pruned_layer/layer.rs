@@ -1,4 +1,4 @@
-//! The layer: its weights, and which blocks of them are worth keeping.
+//! The layer: its weights, and the selection of blocks to keep.
 
 use std::error::Error;
 use std::path::Path;
@@ -8,19 +8,19 @@ use vsla::{Bsr, Layout, Ragged, Shape, Topology};
 
 use crate::check::Value;
 
-/// A side of the squares that made-up weights have one scale in.
+/// Side of the square patches within which generated weights share one scale.
 const PATCH: usize = 32;
 
 pub struct Layer {
     /// Outputs and inputs.
     pub shape: [usize; 2],
-    /// Row-major: a row for each output.
+    /// Row-major: one row for each output.
     pub weights: Ragged<f32>,
 }
 
 impl Layer {
-    /// Weights as a trained layer might have them: important in some places and hardly in others. Uniform in [-1, 1),
-    /// times a scale from 0.01 to 1 for each patch.
+    /// Random weights that resemble those of a trained layer, important in some places and negligible in others:
+    /// uniform in [-1, 1), times a scale from 0.01 to 1 for each patch.
     pub fn made_up(shape: [usize; 2], seed: u64) -> vsla::Result<Layer> {
         let layout = Layout::uniform(1, Shape::new(&shape)?)?;
         let mut weights = Ragged::random(&layout, seed)?;
@@ -53,20 +53,20 @@ impl Layer {
         Ok(Layer { shape, weights })
     }
 
-    /// What is added to every row of outputs: uniform numbers.
+    /// The bias of each row of outputs: uniform random numbers.
     pub fn bias<T: Value>(&self, seed: u64) -> vsla::Result<Ragged<T>> {
         let layout = Layout::from_lengths([self.shape[0]])?;
         Ok(Ragged::random(&layout, seed.wrapping_add(2))?.cast(T::of))
     }
 
-    /// What the layer is given: rows of uniform numbers.
+    /// The input of the layer: rows of uniform random numbers.
     pub fn rows<T: Value>(&self, batch: usize, seed: u64) -> vsla::Result<Ragged<T>> {
         let layout = Layout::uniform(1, Shape::new(&[batch, self.shape[1]])?)?;
         Ok(Ragged::random(&layout, seed.wrapping_add(1))?.cast(T::of))
     }
 
-    /// The weights with the blocks of the largest norms only, so large a share of them; shares of as many blocks as the
-    /// one before are left out.
+    /// The weights reduced to the blocks of the largest norms, for each share of the blocks; a share that keeps as many
+    /// blocks as the one before is skipped.
     pub fn pruned<T: Value>(&self, block: [usize; 2], shares: &[f64]) -> vsla::Result<Vec<Bsr<T>>> {
         let weights = self.weights.cast(T::of);
         let order = self.by_norm(block)?;
@@ -83,7 +83,7 @@ impl Layer {
         kept.into_iter().map(of).collect()
     }
 
-    /// All blocks, the largest first; of equals the one in front.
+    /// All blocks in order of falling norm; of equal norms the one in front first.
     fn by_norm(&self, block: [usize; 2]) -> vsla::Result<Vec<(u32, u32)>> {
         let all = Topology::strided(self.shape, block, 1)?;
         let [_, columns] = all.grid();

@@ -1,9 +1,9 @@
-//! What pruning a layer to blocks buys on this device: time, memory, and what it does to the layer's output.
+//! What pruning a layer to blocks gains on this device in time and memory, and how it changes the layer's output.
 //!
-//! A layer is y = relu(x Wᵀ + b) for a batch of rows x. Its weights W are cut into blocks, and only those of the
-//! largest norms are kept, at one density after the other. Each density is measured beside the dense layer, checked
-//! against the dense layer with the same weights, and where the two take as long is found in between. Bias and relu are
-//! the product's epilogue, in both.
+//! A layer is y = relu(x Wᵀ + b) for a batch of rows x. Its weights W are divided into blocks, and only those with the
+//! largest norms are kept, at a series of densities. Each density is measured against the dense layer, and checked
+//! against the dense layer with the same weights; the break-even density is interpolated. Bias and relu are the
+//! epilogue of both products.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -104,7 +104,7 @@ enum Type {
     F16,
 }
 
-/// `64` or `64x128`.
+/// Parses `64` or `64x128`.
 fn sides(text: &str) -> Result<[usize; 2], String> {
     let side = |text: &str| match text.trim().parse() {
         Ok(side @ 1..) => Ok(side),
@@ -142,7 +142,7 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     }
 }
 
-/// The whole job. Its output is returned, not printed: when something fails, nothing has been printed.
+/// Does the whole job and returns its output instead of printing it: if something fails, nothing has been printed.
 fn run_as<T: Value>(args: &Args) -> Result<String, Box<dyn Error>> {
     for path in args.plot.iter().chain(&args.save) {
         output::check_writable(path)?;
@@ -202,7 +202,7 @@ mod tests {
         run(&Args::parse_from(few.iter().chain(arguments)))
     }
 
-    /// A path that goes with the test.
+    /// A path that is deleted after the test.
     struct Temporary(PathBuf);
 
     impl Temporary {
@@ -262,7 +262,7 @@ mod tests {
             Temporary::new("pruned.vsla"),
             Temporary::new("plot.svg"),
         );
-        // Two blocks of ones, the second one smaller: it goes first.
+        // Two blocks of constant weights. The second has the smaller norm, so it is pruned first.
         let shape = Shape::new(&[8, 16]).unwrap();
         let weights = (0..128).map(|i| if i % 16 < 8 { 1.0f64 } else { 0.5 });
         let weights = Ragged::from_shapes(weights.collect(), 2, [shape]).unwrap();

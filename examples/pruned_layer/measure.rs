@@ -1,4 +1,4 @@
-//! What the example is about: the layer with blocks, at each density, beside the dense one.
+//! The core of the example: the block-sparse layer at each density, next to the dense one.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -9,40 +9,40 @@ use vsla::{Bsr, BsrTensor, Device, Pairing, Ragged, Tensor, product::Activation}
 use crate::check::{self, Check, Value};
 use crate::layer::Layer;
 
-/// Turns, until either is reached; the median counts.
+/// Repetitions stop when either limit is reached; the median is reported.
 const RUNS: usize = 31;
 const TIME: Duration = Duration::from_secs(3);
-/// Calls that are made in a row, so that what it takes to begin is shared.
+/// Consecutive calls in one measurement, which share the cost of starting.
 const CALLS: u32 = 4;
 
 pub struct Measured {
     pub dense: Cost,
     /// By density.
     pub pruned: Vec<Pruned>,
-    /// Results that were compared with sums in f64.
+    /// Number of results that were compared with sums in f64.
     pub checked: usize,
 }
 
 pub struct Cost {
     pub time: Duration,
-    /// Those of the product, of stored weights only.
+    /// Operations of the product, for stored weights only.
     pub operations: f64,
-    /// What the weights take on the device, with all that was planned for them.
+    /// Bytes of the weights on the device, including everything planned for them.
     pub bytes: u64,
 }
 
 pub struct Pruned {
     pub cost: Cost,
     pub blocks: usize,
-    /// The share of the blocks that is kept.
+    /// The share of the blocks that are kept.
     pub density: f64,
-    /// ‖y − y'‖ / ‖y‖, of the outputs without pruning and with.
+    /// ‖y − y'‖ / ‖y‖ of the outputs without and with pruning.
     pub error: f64,
 }
 
 impl Measured {
-    /// The density at which blocks take as long as the dense layer, between those that were measured. `None` where they
-    /// are always faster, or never.
+    /// The density, interpolated between those measured, at which blocks take as long as the dense layer. `None` if
+    /// they are always faster, or never.
     pub fn break_even(&self) -> Option<f64> {
         let excess = |p: &Pruned| p.cost.time.as_secs_f64() - self.dense.time.as_secs_f64();
         self.pruned.windows(2).find_map(|pair| {
@@ -59,7 +59,7 @@ enum Weights<T: Value> {
     Blocks(BsrTensor<T>),
 }
 
-/// All of the layer but its weights, on a device.
+/// Everything of the layer except its weights, on a device.
 struct Given<T: Value> {
     rows: Tensor<T>,
     bias: Tensor<T>,
@@ -91,12 +91,12 @@ impl<T: Value> Given<T> {
     }
 }
 
-/// Steps that [`all`] tells the progress of.
+/// Number of steps that [`all`] reports as progress.
 pub fn steps(densities: usize) -> usize {
     densities + RUNS
 }
 
-/// Checks every density, and then measures all of them in turns, so that whatever else the machine does hits each.
+/// Checks every density, then measures all of them in turn, so that other load on the machine affects each of them.
 pub fn all<T: Value>(
     device: &Device,
     layer: &Layer,
@@ -181,7 +181,7 @@ pub fn all<T: Value>(
     })
 }
 
-/// Weights that are brought to the device and used once, and what they then hold there.
+/// Uploads weights and uses them once; returns them with the memory that they then occupy.
 fn held<T: Value>(
     device: &Device,
     given: &Given<T>,
@@ -193,7 +193,7 @@ fn held<T: Value>(
     Ok((weights, device.memory().live.saturating_sub(before)))
 }
 
-/// The time of a call: of the device where it can be had, else until the result is there.
+/// The time of a call: device time if available, otherwise the time until the result is ready.
 fn call<T: Value>(
     device: &Device,
     given: &Given<T>,

@@ -1,4 +1,4 @@
-//! Time over density, with the point from which on blocks do not pay, and below it memory and the error of the output.
+//! Plots time over density, with the break-even point, and below it memory and the error of the output.
 
 use std::error::Error;
 
@@ -81,13 +81,13 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 struct Chart {
     caption: &'static str,
     points: Vec<(f64, f64)>,
-    /// What the dense layer has: a line across.
+    /// The value of the dense layer, drawn as a horizontal line.
     dense: Option<f64>,
     /// A density to mark.
     mark: Option<f64>,
-    /// What is said of it.
+    /// The label of the marked density.
     named: Option<String>,
-    /// What the densities are, on the last of the charts.
+    /// The axis label, on the last of the charts.
     below: &'static str,
 }
 
@@ -121,7 +121,7 @@ impl Chart {
         if let Some(density) = self.mark {
             let line = LineSeries::new([(density, 0.0), (density, top)], FAINT.stroke_width(1));
             chart.draw_series(line)?;
-            // Left of the line where there is no room on its right.
+            // Left of the line if there is no room on its right.
             let (side, at) = match density {
                 0.8.. => (HPos::Right, density - 0.008),
                 _ => (HPos::Left, density + 0.008),

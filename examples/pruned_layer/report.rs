@@ -1,4 +1,4 @@
-//! The two forms of the result: text for a reader, one JSON object for a program.
+//! The result in two forms: text for a reader, a JSON object for a program.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use vsla::device::DeviceInfo;
 use crate::layer::Layer;
 use crate::measure::{Cost, Measured, Pruned};
 
-/// Everything that is known at the end.
+/// Everything to report.
 pub struct Report<'a> {
     pub layer: &'a Layer,
     pub batch: usize,
@@ -29,7 +29,7 @@ fn rate(cost: &Cost) -> f64 {
 }
 
 impl Report<'_> {
-    /// The layer in words.
+    /// A description of the layer.
     pub fn source(&self) -> String {
         let ([m, n], [high, wide]) = (self.layer.shape, self.block);
         format!(
@@ -38,7 +38,7 @@ impl Report<'_> {
         )
     }
 
-    /// Where blocks begin to pay.
+    /// The density up to which blocks are faster, in words.
     pub fn verdict(&self) -> String {
         let dense = self.measured.dense.time;
         let faster = |p: &Pruned| p.cost.time < dense;
@@ -97,7 +97,7 @@ impl Report<'_> {
             self.source(),
             self.device
         )?;
-        // Of what the dense layer takes, for the whole column.
+        // The unit follows the dense layer's time, for the whole column.
         let (time_unit, seconds) = match dense.time.as_micros() {
             ..1000 => ("µs", 1e-6),
             _ => ("ms", 1e-3),

@@ -1,11 +1,11 @@
-//! What the example is about: every sound in every room, whatever their lengths, a batch at a time.
+//! The core of the example: every sound in every room, whatever their lengths, one batch at a time.
 
 use indicatif::ProgressBar;
 use vsla::{Device, Pairing, Ragged, Tensor};
 
 use crate::wav::Sound;
 
-/// Values of the results of one call at most.
+/// Most values in the results of one call.
 const VALUES: usize = 1 << 25;
 
 /// A sound in a room.
@@ -15,7 +15,7 @@ pub struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// The result's channels as pairs of channels: a mono side goes with both channels of the other.
+    /// The result's channels as pairs of channels: a mono side is paired with both channels of the other.
     fn pairs(&self) -> Vec<(usize, usize)> {
         let (m, n) = (self.sound.channels.len(), self.room.channels.len());
         (0..m.max(n))
@@ -46,7 +46,7 @@ pub fn all<E: From<vsla::Error>>(
 ) -> Result<(), E> {
     let mut rest = jobs;
     while !rest.is_empty() {
-        // As many as fit, at least one.
+        // As many as fit, but at least one.
         let mut values = 0;
         let fitting = rest.iter().take_while(|job| {
             values += job.values();
@@ -66,7 +66,7 @@ pub fn all<E: From<vsla::Error>>(
     Ok(())
 }
 
-/// One call for all of them: a batch of the channels of sounds, one of rooms, and a list of what meets what.
+/// One call for all jobs: a batch of the sounds' channels, one of the rooms', and a list of pairs.
 fn convolve(device: &Device, jobs: &[Job<'_>]) -> vsla::Result<Tensor<f32>> {
     let mut list = Vec::new();
     let (mut sounds, mut rooms) = (Channels::default(), Channels::default());
@@ -80,7 +80,7 @@ fn convolve(device: &Device, jobs: &[Job<'_>]) -> vsla::Result<Tensor<f32>> {
     x.pair(&h, Pairing::List(&list))?.conv()
 }
 
-/// Channels of different sounds, each once.
+/// The channels of distinct sounds, each stored once.
 #[derive(Default)]
 struct Channels<'a> {
     rows: Vec<&'a [f32]>,
@@ -88,7 +88,7 @@ struct Channels<'a> {
 }
 
 impl<'a> Channels<'a> {
-    /// The place of the sound's first channel.
+    /// The index of the sound's first channel.
     fn place(&mut self, sound: &'a Sound) -> u32 {
         let same = |&&(known, _): &&(*const Sound, u32)| std::ptr::eq(known, sound);
         if let Some(&(_, place)) = self.known.iter().find(same) {

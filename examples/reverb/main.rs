@@ -1,7 +1,7 @@
-//! Puts sounds into rooms: WAV files of any lengths, convolved with impulse responses of any lengths.
+//! Puts sounds into rooms: WAV files of any length, convolved with impulse responses of any length.
 //!
-//! All channels of all sounds are one ragged batch, those of all responses another, and a list of pairs says what meets
-//! what: one call, in which each pair is convolved at its own length.
+//! All channels of all sounds form one ragged batch, those of all responses another, and a list gives the pairs: one
+//! call convolves each pair at its own length.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -61,11 +61,11 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    // Errors are told once, by this program; RUST_LOG=info shows what else the library and wgpu have to say.
+    // This program reports errors once; RUST_LOG=info shows other messages of the library and wgpu.
     env_logger::init_from_env(env_logger::Env::default().default_filter_or("off"));
     match run(&Args::parse()) {
         Ok(text) => {
-            // A reader who has seen enough is no failure: the files are written.
+            // A closed pipe is no failure: the files are written.
             let _ = io::stdout().lock().write_all(text.as_bytes());
             ExitCode::SUCCESS
         }
@@ -76,7 +76,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The whole job; returns the report.
+/// Does the whole job and returns the report.
 fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     if args.gain.is_some_and(|gain| !gain.is_finite()) {
         return Err("--gain: expected a number of decibels".into());
@@ -169,7 +169,7 @@ fn check_rates(sounds: &[Sound], rooms: &[Sound]) -> Result<(), Box<dyn Error>> 
     }
 }
 
-/// A path for each result; two of one name would overwrite each other.
+/// A path for each result; equal names would overwrite each other.
 fn places(folder: &Path, jobs: &[convolve::Job<'_>]) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     let mut paths: Vec<PathBuf> = Vec::new();
     for job in jobs {
@@ -207,7 +207,7 @@ fn named(path: &Path, problem: &dyn std::fmt::Display) -> Box<dyn Error> {
 mod tests {
     use super::*;
 
-    /// A folder that goes with the test.
+    /// A folder that is deleted after the test.
     pub struct Folder(pub PathBuf);
 
     impl Folder {

@@ -1,4 +1,4 @@
-//! Something to convolve where no files are given: plucked strings, and rooms that are noise that dies away.
+//! Synthetic input if no files are given: plucked strings, and rooms of decaying noise.
 
 use fastrand::Rng;
 
@@ -11,7 +11,7 @@ pub fn strings() -> Vec<Sound> {
     let chord = |frequencies: &[f64], seconds: f64, seed: u64| {
         let mut all = vec![0.0; (seconds * f64::from(RATE)) as usize];
         for (i, &frequency) in frequencies.iter().enumerate() {
-            // One string after the other.
+            // One string after another.
             let start = i * RATE as usize / 8;
             let string = plucked(frequency, all.len() - start, seed + i as u64);
             all[start..]
@@ -52,7 +52,7 @@ fn sound(name: &str, channels: Vec<Vec<f32>>) -> Sound {
     }
 }
 
-/// Karplus and Strong's string: noise in a delay line as long as a period, averaged each time it comes round.
+/// A Karplus–Strong string: noise in a delay line of one period, averaged on each pass.
 fn plucked(frequency: f64, samples: usize, seed: u64) -> Vec<f32> {
     let mut rng = Rng::with_seed(seed);
     let period = (f64::from(RATE) / frequency).round() as usize;
@@ -67,7 +67,7 @@ fn plucked(frequency: f64, samples: usize, seed: u64) -> Vec<f32> {
         .collect()
 }
 
-/// Noise whose amplitude falls to 1/e in `decay` seconds, after the direct sound.
+/// The direct sound, then noise whose amplitude falls to 1/e in `decay` seconds.
 fn noise(seconds: f64, decay: f64, seed: u64) -> Vec<f32> {
     let mut rng = Rng::with_seed(seed);
     let samples = (seconds * f64::from(RATE)) as usize;

@@ -1,4 +1,4 @@
-//! WAV files as channels of f32, whatever they hold.
+//! WAV files of any sample format as channels of f32.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use hound::{SampleFormat, WavReader, WavSpec, WavWriter};
 /// A sound or an impulse response.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sound {
-    /// What the names of results are made of.
+    /// The base of result file names.
     pub name: String,
     pub rate: u32,
     pub format: Format,
-    /// One or two channels of one length, in ±1 where the file held integers.
+    /// One or two channels of equal length, within ±1 if the file holds integers.
     pub channels: Vec<Vec<f32>>,
 }
 
@@ -24,7 +24,7 @@ pub enum Format {
     Float,
 }
 
-/// A file that is not what it should be.
+/// An error in a file.
 #[derive(Debug)]
 pub struct BadWav {
     path: PathBuf,
@@ -46,7 +46,7 @@ fn bad(path: &Path, problem: impl fmt::Display) -> BadWav {
     }
 }
 
-/// The largest magnitude of an integer of so many bits, and one more.
+/// The largest magnitude of an integer of this many bits, plus one.
 fn full_scale(bits: u16) -> f64 {
     2f64.powi(i32::from(bits) - 1)
 }
@@ -96,7 +96,7 @@ pub fn read(path: &Path) -> Result<Sound, BadWav> {
     })
 }
 
-/// Writes a file and returns how many samples were clipped: beyond ±1, which integers cannot hold.
+/// Writes a file and returns the number of clipped samples: those beyond ±1, which integers cannot hold.
 pub fn write(path: &Path, sound: &Sound) -> Result<usize, BadWav> {
     let (sample_format, bits_per_sample) = match sound.format {
         Format::Integer(bits) => (SampleFormat::Int, bits),
@@ -120,7 +120,7 @@ pub fn write(path: &Path, sound: &Sound) -> Result<usize, BadWav> {
                     let scale = full_scale(bits);
                     let rounded = (f64::from(channel[i]) * scale).round();
                     let held = rounded.clamp(-scale, scale - 1.0);
-                    // +1 itself is off by less than a step.
+                    // +1 itself is clipped by less than one step, which does not count.
                     clipped += usize::from((rounded - held).abs() > 1.0);
                     writer.write_sample(held as i32).map_err(failed)?;
                 }

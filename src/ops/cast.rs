@@ -1,4 +1,4 @@
-//! Conversions to and from integers, value by value; those between floats are in `convert`.
+//! Elementwise conversions to and from integers; those between floats are in `convert`.
 //!
 //! Cost: the values read once and written once, in one dispatch. Layouts are shared, never read.
 
@@ -31,13 +31,13 @@ pub(crate) static KERNEL: Kernel = Kernel {
     ],
 };
 
-/// Values that one piece of parallel work on the CPU makes.
+/// Values in one parallel task on the CPU.
 const PIECE: usize = 1 << 14;
 
 fn each<T: Scalar, R: Scalar>(args: &mut CpuArgs<'_>, f: impl Fn(T) -> R + Sync) {
     let (x, _) = args.input::<T>(0);
     let y: &mut [R] = cast_slice_mut(args.outputs[0].words);
-    // The last word of halves may have one more.
+    // The last word may hold one extra half.
     y[..x.len()]
         .par_chunks_mut(PIECE)
         .zip(x.par_chunks(PIECE))
@@ -48,7 +48,7 @@ fn each<T: Scalar, R: Scalar>(args: &mut CpuArgs<'_>, f: impl Fn(T) -> R + Sync)
         });
 }
 
-/// From one type of numbers to another.
+/// A conversion between numeric types.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Cast {
     pub from: DType,
@@ -81,7 +81,7 @@ impl Cast {
             (DType::U32, DType::F16) => (&["FROM_U32"], |args| {
                 each(args, |x: u32| f16::from_f32(x as f32))
             }),
-            // The methods are those of types that have one.
+            // Methods exist only for the pairs above.
             _ => unreachable!("no conversion"),
         };
         Launch {

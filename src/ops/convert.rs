@@ -1,4 +1,4 @@
-//! Conversions between f32 and f16, value by value.
+//! Elementwise conversions between f32 and f16.
 //!
 //! Cost: the values read once and written once, in one dispatch. Layouts are shared, never read.
 
@@ -31,13 +31,13 @@ pub(crate) static KERNEL: Kernel = Kernel {
     ],
 };
 
-/// Who needs f32 of f16 goes by its own name; that of the launch takes this one's place.
+/// The name in errors. If another operation widens f16, the name of its launch replaces this one.
 const OP: &str = "to_f32";
 
-/// Values that one piece of parallel work on the CPU makes.
+/// Values in one parallel task on the CPU.
 const PIECE: usize = 1 << 14;
 
-/// Every value as one of another type of floats.
+/// A conversion to another floating-point type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Convert {
     ToF16,
@@ -74,7 +74,7 @@ impl Convert {
     }
 }
 
-/// So many values from one slot to another, which is of type `dtype`.
+/// Converts `values` values from one slot to another, which is of type `dtype`.
 pub(in crate::ops) fn dispatch(
     dtype: DType,
     values: usize,
@@ -92,8 +92,8 @@ pub(in crate::ops) fn dispatch(
     }
 }
 
-/// Runs a twin for f32 on operands and results of these types. Those of f16 are widened first, and its results are
-/// rounded once, when they are whole.
+/// Runs an f32 CPU kernel on operands and results of these types. f16 operands are widened first, and f16 results are
+/// rounded once, when they are complete.
 pub(in crate::ops) fn in_f32(
     args: &mut CpuArgs<'_>,
     (dtype, result): (DType, DType),
@@ -142,7 +142,7 @@ pub(in crate::ops) fn in_f32(
     Ok(())
 }
 
-/// `x`, rounded; `y` may be longer.
+/// Rounds `x` to f16; `y` may be longer.
 fn narrow(x: &[f32], y: &mut [f16]) {
     y[..x.len()]
         .par_chunks_mut(PIECE)
@@ -150,7 +150,7 @@ fn narrow(x: &[f32], y: &mut [f16]) {
         .for_each(|(y, x)| y.convert_from_f32_slice(x));
 }
 
-/// `x`, exactly.
+/// Widens `x`, which is exact.
 fn widen(x: &[f16], y: &mut [f32]) {
     y.par_chunks_mut(PIECE)
         .zip(x.par_chunks(PIECE))

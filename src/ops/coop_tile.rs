@@ -1,14 +1,14 @@
-//! The text of a tile on cooperative matrices: staging, multiplying and storing. What is loaded, and in which order, is
-//! the kernel's own.
+//! Generates the text of a tile on cooperative matrices: staging, multiplying and storing. The kernel itself decides
+//! what to load, and in which order.
 //!
-//! A workgroup makes `rows` × `columns` sums; each of its subgroups makes `high` × `wide` of them, in matrices of
-//! `side` × `side`: where those are of 8, subgroups may be of fewer than 32 lanes, and then there are more of them than
-//! parts. Both operands are staged as they lie in memory, `depth` inner products at a time, so a transposed one is only
-//! loaded the other way into matrices. Every tile adds up in one order, `side` inner products at a time, so sums do not
+//! A workgroup computes `rows` × `columns` sums; each of its subgroups computes `high` × `wide` of them, in matrices of
+//! `side` × `side`. With 8 × 8 matrices, subgroups may have fewer than 32 lanes, and then there are more subgroups than
+//! parts. Both operands are staged in memory order, `depth` inner products at a time; a transposed one is only loaded
+//! into matrices the other way. Every tile sums in the same order, `side` inner products at a time, so sums do not
 //! depend on its size.
 //!
-//! The kernel has `halves(vec2<u32>) -> vec4<f16>`, and for what is not stored as it is `put_matrix(o, row, column,
-//! scratch, lane, lanes)`, which takes what a subgroup left in `sh_c` from `scratch` on to the result.
+//! The kernel provides `halves(vec2<u32>) -> vec4<f16>` and, for results that are not stored directly, `put_matrix(o,
+//! row, column, scratch, lane, lanes)`, which moves what a subgroup left in `sh_c` from `scratch` on to the result.
 
 use std::fmt::Write;
 
@@ -17,18 +17,18 @@ use std::fmt::Write;
 pub(crate) struct Tile {
     pub rows: u32,
     pub columns: u32,
-    /// Inner products staged at a time.
+    /// Depth along the inner extent that is staged at a time.
     pub depth: u32,
     /// A subgroup's part.
     pub high: u32,
     pub wide: u32,
-    /// Stages that there is memory for.
+    /// Stages that fit the staging memory.
     pub stages: u32,
-    /// Subgroups that take turns at the memory that sums go through.
+    /// Subgroups that take turns at the memory that sums pass through.
     pub turns: u32,
     /// Rows and columns of a matrix: 8 or 16.
     pub side: u32,
-    /// Whether what lies side by side in memory is of one row of a, and of one column of b.
+    /// Whether neighbours in memory belong to one row of a, and to one column of b.
     pub inner: [bool; 2],
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Tile {
 pub(crate) struct Part {
     pub name: &'static str,
     pub inner: bool,
-    /// Rows as they lie in memory, of so many quads of words, eight values.
+    /// Rows in memory order, and the quads of words (eight values) in each.
     rows: u32,
     units: u32,
     invocations: u32,
@@ -46,13 +46,13 @@ pub(crate) struct Part {
 pub(crate) struct Slot {
     /// The register that holds it.
     pub word: String,
-    /// Its row of the part, and its place in that.
+    /// Its row of the part, and its quad in that row.
     pub row: String,
     pub unit: String,
 }
 
 impl Part {
-    /// Quads of words from row to row: an odd number, so that neighbours are in different banks.
+    /// Quads of words from row to row: an odd number, so that neighbouring rows are in different banks.
     fn stride(&self) -> u32 {
         self.units + 1
     }
@@ -61,7 +61,7 @@ impl Part {
         (self.rows * self.units).div_ceil(self.invocations)
     }
 
-    /// What an invocation stages, of the set of registers with that number.
+    /// The slots that an invocation stages, in register set number `set`.
     pub fn slots(&self, set: u32) -> Vec<Slot> {
         let name = self.name;
         let slot = |i| Slot {
@@ -72,21 +72,21 @@ impl Part {
         (0..self.count()).map(slot).collect()
     }
 
-    /// Whether no slot ends behind the part, but where few invocations have one.
+    /// Whether no slot extends beyond the part, unless the part has fewer quads than there are invocations.
     #[cfg(test)]
     pub fn is_whole(&self) -> bool {
         let units = self.rows * self.units;
         units < self.invocations || units.is_multiple_of(self.invocations)
     }
 
-    /// The first row of a slot, and how many rows from there on all invocations together have in it.
+    /// The first row of a slot, and the number of rows from there on that all invocations together load in it.
     pub fn first(&self, slot: u32) -> Option<(u32, u32)> {
         let rows = self.invocations / self.units;
         let whole = self.invocations.is_multiple_of(self.units);
         whole.then_some((slot * rows, rows))
     }
 
-    /// Rows and units of the slots.
+    /// Declares the rows and units of the slots.
     fn places(&self) -> String {
         let (units, all) = (self.units, self.invocations);
         let mut text = String::new();
@@ -95,14 +95,14 @@ impl Part {
             // Eight lanes store rows r and r + 4, which are in different banks.
             let in_fours = "(lid / 32u) * 8u + (lid / 4u % 2u) * 4u + lid % 32u / 8u";
             let wide = 4 * self.rows;
-            // Stages of 48.
+            // Stages of depth 48.
             let in_two = units == 6 && self.inner && wide.is_multiple_of(2 * all);
             let (row, unit) =
                 if units == 4 && self.rows.is_multiple_of(8) || in_two && skipped < wide {
                     let row = format!("{in_fours} + {}u", skipped / 4);
                     (row, "lid % 4u".to_owned())
                 } else if in_two {
-                    // The last two units of rows, of which the first four are above.
+                    // The last two units of each row; the first four are above.
                     let row = "(lid / 16u) * 8u + lid % 8u / 2u * 2u + lid % 16u / 8u";
                     let row = format!("{row} + {}u", (skipped - wide) / 2);
                     (row, "4u + lid % 2u".to_owned())
@@ -126,7 +126,7 @@ impl Part {
         text
     }
 
-    /// The condition under which an invocation has anything to stage, where not all have.
+    /// Adds a condition to the text if not all invocations have something to stage.
     pub fn guarded(&self, text: &str) -> String {
         match self.rows * self.units {
             few if few < self.invocations => format!("if lid < {few}u {{\n{text}}}\n"),
@@ -140,7 +140,7 @@ impl Tile {
         self.rows / self.high * (self.columns / self.wide)
     }
 
-    /// Invocations of a workgroup, as if subgroups were of 32.
+    /// Invocations of a workgroup, assuming subgroups of 32 lanes.
     pub fn invocations(&self) -> u32 {
         32 * self.subgroups()
     }
@@ -159,21 +159,21 @@ impl Tile {
         ]
     }
 
-    /// Values of an element of staged memory. Drivers load matrices of 16 fastest from vectors; Metal loads none of 8
-    /// from them.
+    /// Values per element of staged memory. Drivers load 16 × 16 matrices fastest from vectors; Metal cannot load 8 × 8
+    /// matrices from vectors.
     fn per(&self) -> u32 {
         if self.side == 16 { 4 } else { 1 }
     }
 
-    /// A row of a part of staged memory, in its elements.
+    /// The row pitch of a part in staged memory, in elements.
     fn pitch(&self, part: &Part) -> u32 {
         part.stride() * 8 / self.per()
     }
 
-    /// Workgroup memory, and the kinds of matrices.
+    /// Declares workgroup memory and the matrix types.
     pub fn declarations(&self) -> String {
         let side = self.side;
-        // Where there may be more subgroups than parts, there is room for what the others leave.
+        // If there may be more subgroups than parts, the surplus ones need room for their results.
         let scratch = self.subgroups() / self.turns + u32::from(side == 8);
         let mut text = format!(
             "const WG = {}u;\nconst SIDE = {side}u;\nalias MA = coop_mat{side}x{side}<f16, A>;\nalias MB = coop_mat{side}x{side}<f16, B>;\nalias MC = coop_mat{side}x{side}<f32, C>;\nvar<workgroup> sh_c: array<f32, {}>;\nstruct Subgroup {{ id: u32, lane: u32, lanes: u32 }}\n",
@@ -192,11 +192,11 @@ impl Tile {
         text
     }
 
-    /// Where an invocation loads and stages, where the part and the scratch of its subgroup `s` begin, and the lane
-    /// that it is.
+    /// Where an invocation loads and stages, where the part and the scratch of its subgroup `s` begin, and the
+    /// invocation's lane.
     pub fn places(&self) -> String {
         let (across, count) = (self.columns / self.wide, self.subgroups());
-        // All of a workgroup multiply together, so a subgroup too many makes a part once more, and keeps nothing of it.
+        // All subgroups multiply together, so a surplus one computes a part a second time, and discards the result.
         let [part, scratch, lane] = match self.side {
             8 => [
                 format!("s.id % {count}u"),
@@ -219,7 +219,7 @@ impl Tile {
         text
     }
 
-    /// Registers for so many stages.
+    /// Declares registers for `sets` stages.
     pub fn registers(&self, sets: u32) -> String {
         let mut text = String::new();
         for part in self.parts() {
@@ -230,7 +230,7 @@ impl Tile {
         text
     }
 
-    /// A subgroup's sums, all zero.
+    /// Declares a subgroup's sums as zero.
     pub fn sums(&self) -> String {
         let mut text = String::new();
         for (i, j) in self.matrices() {
@@ -245,7 +245,7 @@ impl Tile {
         (0..high).flat_map(move |i| (0..wide).map(move |j| (i, j)))
     }
 
-    /// A set of registers to memory.
+    /// Stores a set of registers to workgroup memory.
     pub fn stage(&self, set: u32, stage: u32) -> String {
         let mut text = String::new();
         for part in self.parts() {
@@ -272,8 +272,8 @@ impl Tile {
         text
     }
 
-    /// Multiplies what is staged there. `meanwhile`, loads of what comes next, stands behind the first matrices: those
-    /// are waited for first.
+    /// Multiplies a staged stage. `meanwhile`, the loads for the next stage, comes after the loads of the first
+    /// matrices, because those are needed first.
     pub fn multiply(&self, stage: u32, meanwhile: &str) -> String {
         let mut text = String::new();
         for step in 0..self.depth / self.side {
@@ -301,7 +301,7 @@ impl Tile {
             "a" => ("MA", "row_in", self.high / side),
             _ => ("MB", "column_in", self.wide / side),
         };
-        // A row of memory is a row of the matrix where it is stored as it is multiplied.
+        // If an operand is stored as it is multiplied, a row of memory is a row of the matrix.
         let rows = (name == "a") == part.inner;
         let load = if rows { "coopLoadT" } else { "coopLoad" };
         let first = stage * part.rows * pitch;
@@ -318,10 +318,10 @@ impl Tile {
         }
     }
 
-    /// The sums of a whole tile of matrices of 16 at `row0`, `column0`, as they are: to `c`, quads of values, from
-    /// `begin` on, with so many values from row to row; or as f16. Through workgroup memory all the same: a row of a
-    /// matrix is then two sectors that are written whole, where a matrix that is stored to `c` itself writes them by
-    /// halves.
+    /// Stores the sums of a whole tile of 16 × 16 matrices at `row0`, `column0` without an epilogue: to `c`, in quads
+    /// of values, from `begin` on, with a row stride of `stride` values; or as f16. They still go through workgroup
+    /// memory, so that a row of a matrix fills two whole sectors; a matrix stored directly to `c` would write sectors
+    /// by halves.
     pub fn put_as_it_is(&self, begin: &str, stride: &str) -> String {
         let mut text = format!(
             "let stride = {stride} / 4u;\nlet corner = ({begin} + column0 + column_in) / 4u + (row0 + row_in) * stride;\nlet first = corner + lane / 4u * stride + lane % 4u;\nlet first_half = (corner + lane / 2u * stride) / 2u + lane % 2u;\nlet own = scratch + 4u * lane;\nlet halves_wanted = (p.epilogue & RESULT) != 0u;\n"
@@ -341,9 +341,9 @@ impl Tile {
         text
     }
 
-    /// The sums of a tile, matrix after matrix through workgroup memory. All go through one loop, which must stay one:
-    /// the body is long where it does more than store, and compilers do not unroll it to `min(p.groups, 1u)` times a
-    /// constant.
+    /// Stores the sums of a tile, matrix by matrix through workgroup memory. All go through one loop, which must not be
+    /// unrolled, because its body is long if it does more than store; compilers do not unroll a loop that runs
+    /// `min(p.groups, 1u)` times a constant.
     pub fn put(&self) -> String {
         let side = self.side;
         let across = self.wide / side;
@@ -368,8 +368,8 @@ impl Tile {
     }
 }
 
-/// `if` for matrices. What the condition reads is the same in all invocations, but naga takes whatever was in a
-/// variable for not so, and has no matrices behind such an `if`; it has them in loops.
+/// An `if` around matrix code. The condition is uniform across invocations, but naga considers anything read from a
+/// variable non-uniform and allows no matrices under such an `if`; it allows them in loops.
 pub(crate) fn only_if(condition: &str, text: &str) -> String {
     format!("loop {{\nif !({condition}) {{ break; }}\n{text}break;\n}}\n")
 }

@@ -1,4 +1,4 @@
-//! Rows of elements by lists of indices: any order, repetitions, zeros for what is not there.
+//! Gathers rows of elements by lists of indices: in any order, with repetitions, and zeros for rows that do not exist.
 //!
 //! Cost: the rows and the indices read once, the result written once, in one dispatch.
 
@@ -42,7 +42,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     ],
 };
 
-/// The rows that lists name, of values of a type.
+/// The rows at listed indices, over values of one type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Gather {
     pub indices: Indices,
@@ -57,7 +57,7 @@ impl Gather {
     }
 }
 
-/// The shapes that a gather of `x` has: of every pair as many rows as its list is long.
+/// The shapes of a gather from `x`: for each pair, as many rows as its list has indices.
 pub(in crate::ops) fn rows(
     op: &'static str,
     x: &Layout,
@@ -95,7 +95,7 @@ pub(in crate::ops) fn rows(
     Ok(Layout::with_extents_unchecked(offsets, rank, extents))
 }
 
-/// The gather whose result has this layout: its rows are as wide as the layout says.
+/// The gather whose result has this layout, which also determines the width of the rows.
 pub(in crate::ops) fn plan(
     op: &'static str,
     dtype: DType,
@@ -150,7 +150,7 @@ pub(in crate::ops) fn plan(
     })
 }
 
-/// The indices as devices read them, kept with them.
+/// The indices as a plan buffer, cached with them.
 fn words(indices: &Indices) -> Result<Arc<PlanBuffer>> {
     indices.derived(|| Ok(PlanBuffer::new(host::copied("gather", indices.values())?)))
 }
@@ -161,7 +161,7 @@ fn twin<T: bytemuck::Pod + Send + Sync>(args: &mut CpuArgs<'_>, indices: &Indice
     let output = &mut args.outputs[0];
     let c: &mut [T] = bytemuck::cast_slice_mut(output.words);
     let offsets = output.layout.offsets();
-    // The last word of f16 may be half slack.
+    // The last word of f16 may be half unused.
     par_tiles(
         offsets,
         &mut c[..offsets.total()],
@@ -175,7 +175,7 @@ fn twin<T: bytemuck::Pod + Send + Sync>(args: &mut CpuArgs<'_>, indices: &Indice
     );
 }
 
-/// The values from `from` on of the rows of `x` that the list names.
+/// Copies the values from `from` on of the rows of `x` that the list names.
 fn gather_rows<T: bytemuck::Pod>(out: &mut [T], from: usize, width: usize, x: &[T], list: &[u32]) {
     if width == 1 {
         for (value, &index) in out.iter_mut().zip(&list[from..]) {

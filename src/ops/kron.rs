@@ -28,15 +28,15 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: for_each_type![&[], &["BOXES"]],
 };
 
-/// The results' shapes, and the fewest axes that values can be found by.
+/// The results' shapes, and the operands' layouts with the fewest axes that locate every value.
 struct Plan {
     result: Layout,
     rank: usize,
-    /// The operands' layouts with so many axes. `None`: their own, or of one axis, where offsets say it all.
+    /// The operands' layouts with `rank` axes. `None` for their own, or for one axis, where offsets suffice.
     seen: Option<[Layout; 2]>,
 }
 
-/// Which product, of values of a type.
+/// A product of this kind, over values of one type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Kron {
     pub kind: Kind,
@@ -45,17 +45,17 @@ pub(crate) struct Kron {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Kind {
-    /// `a ⊗ b`: the extents of its shapes multiplied, axis by axis.
+    /// `a ⊗ b`: the extents of both shapes multiplied, axis by axis.
     Kron,
-    /// Its shapes end to end.
+    /// The shapes of both, concatenated.
     ///
-    /// It is the Kronecker product of operands that were reshaped to (x…, 1…) and (1…, y…), whose values lie as those
-    /// of vectors.
+    /// It is the Kronecker product of operands reshaped to (x…, 1…) and (1…, y…), whose values are ordered as for
+    /// vectors.
     Outer,
 }
 
 impl Kron {
-    /// The launch for every pair.
+    /// The launch over every pair.
     pub(crate) fn launch(self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<Launch> {
         let dtype = self.dtype;
         let (op, Plan { result, rank, seen }) = match self.kind {
@@ -73,7 +73,7 @@ impl Kron {
         let twin = twin_of!(dtype, twin);
         let tile = stream_tile(result.total(), result.len());
         let ([kind, right], list) = pair_params(op, pairs, b.len())?;
-        // Only where elements begin.
+        // Only the offsets of the elements.
         let c_meta = Slot::Meta(Layout::from_offsets(result.offsets().clone()));
         Ok(Launch {
             op,
@@ -114,8 +114,8 @@ impl Kron {
 
 /// Shapes whose extents are products.
 ///
-/// The digits of a value's index are those of a and b by turns. Axes merge as long as in every pair all of a's digits
-/// that say anything, whose extents are not 1, come before all of b's.
+/// The digits of a value's index alternate between a and b. Axes merge as long as, in every pair, all significant
+/// digits of a (on axes whose extent is not 1) come before all those of b.
 fn boxes(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan> {
     let rank = a.rank();
     if rank != b.rank() {
@@ -136,7 +136,7 @@ fn boxes(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan
         });
     }
     let mut extents = host::room(op, pairs.len() * rank)?;
-    // For axis j, the axes before it whose digit of b stands before one of a on axis j.
+    // For axis j, the earlier axes whose digit of b precedes a digit of a on axis j.
     let mut before = [0u32; MAX_RANK];
     for (x, y) in pairs.iter() {
         let size = a.length(x) as u64 * b.length(y) as u64;
@@ -149,7 +149,7 @@ fn boxes(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan
         let n = &b.extents()[y * rank..][..rank];
         let mut of_b = 0u32;
         for axis in 0..rank {
-            // Not above the size, which fits.
+            // At most the size, which fits.
             extents.push(m[axis] * n[axis]);
             if m[axis] != 1 {
                 before[axis] |= of_b;
@@ -157,7 +157,7 @@ fn boxes(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan
             of_b |= u32::from(n[axis] != 1) << axis;
         }
     }
-    // Bit j: axis j begins a group, the one before being the last such axis.
+    // Bit j: axis j begins a group. `last` is the axis that begins the current group.
     let (mut begins, mut last) = (1u32, 0);
     for (axis, before) in before.iter().enumerate().take(rank).skip(1) {
         if before >> last != 0 {
@@ -180,7 +180,7 @@ fn boxes(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan
     })
 }
 
-/// Shapes that are those of a and of b, one behind the other.
+/// Shapes that concatenate those of a and b.
 fn end_to_end(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan> {
     let rank = a.rank() + b.rank();
     if rank > MAX_RANK {
@@ -256,7 +256,7 @@ pub(super) fn row<T: Arithmetic>(out: &mut [T], from: usize, x: &[T], y: &[T]) {
     }
 }
 
-/// The rows of both operands, which are values and extents, that row `row` of the result is the product of.
+/// The rows of both operands, given as values and extents, whose product is row `row` of the result.
 fn rows<'a, T>(row: usize, operands: [(&'a [T], &[u32]); 2]) -> [&'a [T]; 2] {
     let last = operands[0].1.len() - 1;
     let widths = operands.map(|(_, extents)| extents[last] as usize);
@@ -290,24 +290,24 @@ mod tests {
 
     #[test]
     fn axes_merge_unless_a_digit_of_b_stands_between_two_of_a() {
-        // Columns with rows, what an outer product is.
+        // Columns times rows: an outer product.
         let plan_of = plan(&[&[2, 3, 1], &[4, 1, 1]], &[&[1, 1, 5], &[1, 1, 7]]);
         assert_eq!((plan_of.rank, plan_of.seen.is_none()), (1, true));
         assert_eq!(plan_of.result.shape(0), Shape::new(&[2, 3, 5]).unwrap());
-        // One of two axes; which side the 1 is on may differ from pair to pair.
+        // Two axes remain; which side has the 1 may differ from pair to pair.
         let plan_of = plan(&[&[2, 3, 1], &[4, 2, 2]], &[&[2, 6, 5], &[3, 1, 7]]);
         let [a, b] = plan_of.seen.unwrap();
         assert_eq!(plan_of.rank, 2);
         assert_eq!(a.extents(), [2, 3, 4, 4]);
         assert_eq!(b.extents(), [2, 30, 3, 7]);
-        // A digit of b may stand before one of a that is not on the next axis.
+        // A digit of b may precede a digit of a that is not on the next axis.
         let plan_of = plan(&[&[2, 1, 3]], &[&[2, 1, 2]]);
         let [a, b] = plan_of.seen.unwrap();
         assert_eq!((a.extents(), b.extents()), (&[2, 3][..], &[2, 2][..]));
-        // None.
+        // No axes merge.
         let plan_of = plan(&[&[2, 3], &[1, 1]], &[&[2, 3], &[2, 2]]);
         assert_eq!((plan_of.rank, plan_of.seen.is_none()), (2, true));
-        // What is empty keeps no axes apart, and is (0, 0).
+        // Empty elements keep no axes apart; their shape is (0, 0).
         let plan_of = plan(&[&[2, 3], &[1, 3]], &[&[2, 0], &[1, 2]]);
         assert_eq!(plan_of.rank, 1);
         assert_eq!(plan_of.result.extents(), [0, 0, 1, 6]);

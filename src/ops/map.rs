@@ -1,6 +1,6 @@
-//! Maps of one operand, value by value: scale, neg and copy; and fill, of none.
+//! Elementwise maps of one operand: scale, neg and copy; and fill, which has no operand.
 //!
-//! Cost: the values read once and written once, in one dispatch; fill writes only. Layouts are shared, never read.
+//! Cost: the values read once and written once, in one dispatch; fill only writes. Layouts are shared, never read.
 
 use half::f16;
 use rayon::prelude::*;
@@ -58,10 +58,10 @@ pub(crate) static FILL: Kernel = Kernel {
     }],
 };
 
-/// Values that one piece of parallel work on the CPU makes.
+/// Values in one parallel task on the CPU.
 const PIECE: usize = 1 << 14;
 
-/// A map, of values of a type.
+/// A map over values of one type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Map {
     pub kind: Kind,
@@ -70,29 +70,29 @@ pub(crate) struct Map {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Kind {
-    /// By the call's first scalar.
+    /// Multiplies by the call's first scalar.
     Scale,
     Neg,
-    /// In memory of its own.
+    /// A copy in new memory.
     Copy,
 }
 
 impl Map {
-    /// The launch over the words of `x`.
+    /// The launch over the values of `x`.
     pub(crate) fn launch(self, x: &Layout) -> Launch {
         let dtype = self.dtype;
         type Run = fn(&mut CpuArgs<'_>);
         let (op, flag, seen, twin): (_, &[&str], _, Run) = match (self.kind, dtype) {
             (Kind::Scale, _) => ("scale", &["SCALE"], dtype, twin_of!(dtype, scale_twin)),
-            // Of floats only the sign is turned, so they are seen as words; of integers modulo 2³² there is one
-            // negation.
+            // Negating a float only flips its sign bit, so floats are viewed as words; modulo 2³², signed and unsigned
+            // negation are the same.
             (Kind::Neg, DType::F32) => ("neg", &["NEG"], DType::U32, |args| {
                 each(args, |x: u32| x ^ 1 << 31)
             }),
             (Kind::Neg, _) => ("neg", &["NEG"], DType::I32, |args| {
                 each(args, |x: i32| x.wrapping_neg())
             }),
-            // Words are copied, so one kernel serves all types but f16, which may begin inside one.
+            // Words are copied, so one kernel serves all types except f16, which may start in the middle of a word.
             (Kind::Copy, DType::F16) => ("copy", &["COPY"], dtype, |args| each(args, |x: f16| x)),
             (Kind::Copy, _) => ("copy", &["COPY"], DType::U32, |args| each(args, |x: u32| x)),
         };
@@ -137,7 +137,7 @@ fn each<T: Scalar>(args: &mut CpuArgs<'_>, f: impl Fn(T) -> T + Sync) {
         });
 }
 
-/// A batch of this layout whose values all are the call's scalar, of one word, perhaps two halves, or of two.
+/// A batch of this layout filled with the call's scalar, which is one word (perhaps two halves) or two.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Full {
     pub dtype: DType,

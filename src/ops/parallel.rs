@@ -1,4 +1,4 @@
-//! Parallel walks over ragged results.
+//! Parallel iteration over ragged results.
 
 use std::ops::Range;
 
@@ -8,11 +8,11 @@ use crate::Result;
 use crate::plan::Outcome;
 use crate::ragged::Offsets;
 
-/// Values of one piece of parallel work.
+/// Values in one parallel task.
 const TILE: usize = 1 << 14;
 
-/// Calls `body(element, within, values)` for stretches of `values` that belong to one element, in parallel pieces of
-/// about equal size: `within` is the stretch's range inside its element.
+/// Calls `body(element, within, values)` for parts of `values` that belong to one element, in parallel tasks of about
+/// equal size; `within` is the part's range inside its element.
 pub(crate) fn par_tiles<T: Send, R: Outcome>(
     offsets: &Offsets,
     values: &mut [T],
@@ -24,7 +24,7 @@ pub(crate) fn par_tiles<T: Send, R: Outcome>(
         .enumerate()
         .try_for_each(|(tile, mut chunk)| {
             let mut at = tile * TILE;
-            // The last element that starts at or before `at`: empty ones before it are passed over.
+            // The last element that starts at or before `at`, which skips empty ones.
             let mut element = all.partition_point(|&start| start as usize <= at) - 1;
             while !chunk.is_empty() {
                 let range = offsets.range(element);
@@ -42,10 +42,10 @@ pub(crate) fn par_tiles<T: Send, R: Outcome>(
     R::of(done)
 }
 
-/// Values of a run of elements that is worth a piece of parallel work, when each value is some work.
+/// Values of a run of elements that justify a parallel task, if each value takes some work.
 const RUN: usize = 1 << 12;
 
-/// Calls `body(elements, values)` for runs of whole elements, in parallel: runs of few values, or of one element.
+/// Calls `body(elements, values)` for runs of whole elements, in parallel. A run has few values, or one element.
 pub(crate) fn par_runs<T: Send>(
     offsets: &Offsets,
     values: &mut [T],
@@ -74,7 +74,7 @@ pub(crate) fn par_runs<T: Send>(
     run(offsets.as_slice(), 0..offsets.len(), values, body)
 }
 
-/// Calls `body(i, result)` for every result, in parallel, with about `cost` work items each.
+/// Calls `body(i, result)` for every result, in parallel; each takes about `cost` work items.
 pub(crate) fn par_elements<T: Send>(
     results: &mut [T],
     cost: usize,

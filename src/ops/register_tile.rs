@@ -1,12 +1,12 @@
-//! The text of a tile whose results invocations sum in registers, in squares of four by four: what the kernels of dense
-//! and of block-sparse products share.
+//! Generates the text of a tile that is summed in registers, in squares of four by four: shared by the kernels of dense
+//! and of block-sparse products.
 //!
-//! A stage of a and one of b are in workgroup memory as rows of quads, a row for each step in depth, from where an
+//! Workgroup memory holds a stage of a and one of b as rows of quads, one row for each step in depth, from which an
 //! invocation reads the quads of its squares.
 
 use std::fmt::Write;
 
-/// A tile, what of it an invocation makes, and the depth of a stage.
+/// A tile, the part of it that one invocation computes, and the depth of a stage.
 pub(super) struct RegisterTile {
     pub rows: u32,
     pub columns: u32,
@@ -14,14 +14,14 @@ pub(super) struct RegisterTile {
     pub depth: u32,
 }
 
-/// One of the factors as it is staged: how many values wide it is, rows of a or columns of b.
+/// A factor as it is staged: its width in values, which are rows of a or columns of b.
 pub(super) struct Side {
     pub name: &'static str,
     pub values: u32,
 }
 
 impl Side {
-    /// Quads from a row of the stage to the next: turning them must not lead out of the row.
+    /// Quads from one row of the stage to the next; the swizzle must stay within a row.
     fn pitch(&self) -> u32 {
         self.values.div_ceil(32) * 8
     }
@@ -36,12 +36,12 @@ impl RegisterTile {
         [("a", self.rows), ("b", self.columns)].map(|(name, values)| Side { name, values })
     }
 
-    /// Quads of a side that a stage has, and that an invocation loads.
+    /// Quads of a side that the invocations load for a stage.
     pub fn quads(&self, side: &Side) -> u32 {
         side.values * self.depth / 4
     }
 
-    /// Quads of memory that a stage of a side takes.
+    /// Quads of memory that a stage of a side occupies.
     pub fn staged(&self, side: &Side) -> u32 {
         self.depth * side.pitch()
     }
@@ -55,7 +55,7 @@ impl RegisterTile {
         (slot + 1) * self.invocations() > self.quads(side)
     }
 
-    /// The size of a workgroup, and its memory.
+    /// Declares the workgroup size and its memory.
     pub fn declare(&self, out: &mut String) {
         let _ = writeln!(out, "const WG = {}u;", self.invocations());
         for side in self.sides() {
@@ -65,9 +65,9 @@ impl RegisterTile {
         }
     }
 
-    /// Which quad of the stage is a slot's: `{name}{s}_side`, the first row or column, and `{name}{s}_deep`, its depth.
-    /// Neighbours load along what lies side by side in memory: along the side, or in depth where `{name}_along` does
-    /// not hold.
+    /// Declares which quad of the stage a slot loads: `{name}{s}_side`, its first row or column, and `{name}{s}_deep`,
+    /// its depth. Neighbouring invocations load neighbours in memory: along the side if `{name}_along` holds, otherwise
+    /// in depth.
     pub fn places(&self, side: &Side, out: &mut String) {
         let (name, across, deep) = (side.name, side.values / 4, self.depth / 4);
         for s in 0..self.slots(side) {
@@ -80,8 +80,8 @@ impl RegisterTile {
         }
     }
 
-    /// The invocation's squares: those of a subgroup are near each other, and share what they read, most of all those
-    /// whose numbers are.
+    /// The invocation's squares. Those of a subgroup are close to each other and share what they read, above all those
+    /// of invocations with close numbers.
     pub fn squares(&self, out: &mut String) {
         let [high, wide] = [self.rows / self.part[0], self.columns / self.part[1]];
         let near = high.min(4);
@@ -95,7 +95,7 @@ impl RegisterTile {
         );
     }
 
-    /// Sums that begin.
+    /// Declares the sums as zero.
     pub fn begin(&self, out: &mut String) {
         self.each(|i, q, _, _| {
             let _ = writeln!(out, "    var s{i}_{q} = vec4<E>();");
@@ -119,8 +119,8 @@ impl RegisterTile {
         }
     }
 
-    /// What was loaded, `{name}{s}`, into workgroup memory. A quad's place in its row is turned by its depth: four
-    /// values that follow each other in depth go to four rows, and so to banks of their own.
+    /// Stores the loaded quads `{name}{s}` to workgroup memory. A quad's position in its row is swizzled by its depth,
+    /// so that four values that are consecutive in depth go to four rows in different banks.
     pub fn stage(&self, out: &mut String) {
         for side in self.sides() {
             let (name, pitch) = (side.name, side.pitch());
@@ -159,7 +159,7 @@ impl RegisterTile {
         }
     }
 
-    /// Adds the staged columns of a times the staged rows of b.
+    /// Adds the products of the staged columns of a and the staged rows of b.
     pub fn multiply(&self, out: &mut String) {
         let [high, wide] = self.part;
         for d in 0..self.depth {

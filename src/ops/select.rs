@@ -1,4 +1,4 @@
-//! Elements of a batch in another order, and batches one after the other.
+//! Selected or reordered elements of a batch, and concatenated batches.
 //!
 //! Cost: the values read once and written once; in one dispatch, or one for each batch.
 
@@ -55,7 +55,7 @@ pub(crate) static JOIN: Kernel = Kernel {
     ],
 };
 
-/// All elements in another order, of values of a type.
+/// All elements in another order, over values of one type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Reorder {
     pub order: Permutation,
@@ -75,7 +75,7 @@ impl Reorder {
     }
 }
 
-/// The elements by length, of values of a type. The order comes beside the result.
+/// The elements sorted by length, over values of one type. The permutation is attached to the result.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct SortByLength {
     pub dtype: DType,
@@ -89,7 +89,7 @@ impl SortByLength {
     }
 }
 
-/// Some elements, of values of a type.
+/// Selected elements, over values of one type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Select {
     pub elements: Vec<u32>,
@@ -113,7 +113,7 @@ impl Select {
     }
 }
 
-/// Every index is below the number of elements.
+/// Selects elements by index; every index is below the number of elements.
 pub(super) fn plan(op: &'static str, dtype: DType, x: &Layout, elements: &[u32]) -> Result<Launch> {
     let (from, rank) = (x.offsets().as_slice(), x.rank());
     let mut offsets = host::room(op, elements.len() + 1)?;
@@ -183,7 +183,7 @@ fn twin<T: bytemuck::Pod + Send + Sync>(args: &mut CpuArgs<'_>, elements: &[u32]
     let output = &mut args.outputs[0];
     let c: &mut [T] = bytemuck::cast_slice_mut(output.words);
     let offsets = output.layout.offsets();
-    // The last word of f16 may be half slack.
+    // The last word of f16 may be half unused.
     par_tiles(
         offsets,
         &mut c[..offsets.total()],
@@ -194,7 +194,7 @@ fn twin<T: bytemuck::Pod + Send + Sync>(args: &mut CpuArgs<'_>, elements: &[u32]
     );
 }
 
-/// All elements of several batches, one batch after the other, of values of a type.
+/// All elements of several batches, one batch after the other, over values of one type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Join {
     pub dtype: DType,
@@ -211,7 +211,7 @@ impl Join {
         let mut begin = 0u32;
         let mut dispatches = host::room(OP, batches.len())?;
         offsets.push(0);
-        // Units of a value: words, or halves of them.
+        // Units per value: words, or halves of them.
         let value = (dtype.size() / dtype.unit()) as u32;
         let seen = match dtype {
             DType::F16 => DType::F16,
@@ -263,7 +263,7 @@ impl Join {
     }
 }
 
-/// Bytes of one piece of parallel work.
+/// Bytes in one parallel task.
 const PIECE: usize = 1 << 16;
 
 fn join_twin(args: &mut CpuArgs<'_>) {

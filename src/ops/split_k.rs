@@ -1,13 +1,13 @@
-//! The text of a tile whose inner sums sets of invocations share: what the native kernels of dense and of block-sparse
-//! products have in common.
+//! Generates the text of a tile whose inner sums are split among sets of invocations (split-K): shared by the native
+//! kernels of dense and of block-sparse products.
 //!
-//! Such tiles are few, and their sums are long: what counts is how much is under way at once. Each set goes its own way
-//! through memory, four inner products at a time and neighbours beside each other, without workgroup memory and its
-//! barriers. In the end the sets' sums are added in the sets' order.
+//! Such tiles are few and their sums are long, so what matters is how many loads are in flight. Each set goes through
+//! memory on its own, four inner products at a time, with neighbouring invocations at neighbouring addresses, and
+//! without workgroup memory and its barriers. At the end, the sums of the sets are added in the order of the sets.
 
 use std::fmt::Write;
 
-/// A tile, what of it an invocation makes, and the sets.
+/// A tile, the part of it that one invocation computes, and the number of sets.
 pub(super) struct SplitK {
     pub rows: u32,
     pub columns: u32,
@@ -18,14 +18,14 @@ pub(super) struct SplitK {
 /// One of the factors: the quads of rows of a, or of columns of b, that an invocation multiplies.
 pub(super) struct Side {
     pub name: &'static str,
-    /// The first row or column of the invocation's quads, from the tile's on.
+    /// The first row or column of each of the invocation's quads, relative to the tile.
     pub places: Vec<String>,
-    /// What makes values lie along the other way than they are multiplied.
+    /// The condition under which values are stored in the opposite order to the one in which they are multiplied.
     turned: &'static str,
 }
 
 impl Side {
-    /// The registers, four of each quad: those of its rows or columns, or of its inner products where `{name}_along`
+    /// The registers, four for each quad: one for each row or column, or for each inner product if `{name}_along`
     /// holds.
     pub fn registers(&self) -> impl Iterator<Item = (usize, u32)> + use<> {
         (0..self.places.len()).flat_map(|g| (0..4).map(move |l| (g, l)))
@@ -49,7 +49,7 @@ impl SplitK {
         self.rows * self.columns / 4
     }
 
-    /// How far the quads of an invocation are apart.
+    /// The distance between the quads of an invocation.
     fn apart(&self) -> [u32; 2] {
         [
             4 * self.rows / self.part[0],
@@ -73,7 +73,7 @@ impl SplitK {
         ]
     }
 
-    /// The size of a workgroup, and its memory.
+    /// Declares the workgroup size and its memory.
     pub fn declare(&self, out: &mut String) {
         let _ = writeln!(
             out,
@@ -83,7 +83,7 @@ impl SplitK {
         );
     }
 
-    /// The invocation's set, and its place in it.
+    /// Declares the invocation's set and its position in the set.
     pub fn places(&self, out: &mut String) {
         let (set, across) = (self.set(), self.across());
         let _ = writeln!(
@@ -103,15 +103,15 @@ impl SplitK {
         (0..high).flat_map(move |i| (0..wide / 4).map(move |q| (i, q)))
     }
 
-    /// Sums that begin.
+    /// Declares the sums as zero.
     pub fn begin(&self, out: &mut String) {
         for (i, q) in self.sums() {
             let _ = writeln!(out, "    var s{i}_{q} = vec4<E>();");
         }
     }
 
-    /// Adds four products to each sum, when a's registers have been made those of rows, and b's those of inner
-    /// products.
+    /// Adds four products to each sum, after transposing registers where necessary: a's then hold rows, and b's hold
+    /// inner products.
     pub fn multiply(&self, out: &mut String) {
         for side in self.sides() {
             let name = side.name;
@@ -139,7 +139,7 @@ impl SplitK {
         }
     }
 
-    /// Adds the sums of all sets to those of before, `all`, which an invocation for each quad of the tile keeps.
+    /// Adds the sums of all sets to the previous ones, `all`, which one invocation holds for each quad of the tile.
     pub fn add_up(&self, out: &mut String) {
         let &SplitK {
             part: [_, wide],
@@ -166,7 +166,7 @@ impl SplitK {
         );
     }
 
-    /// Leaves each four whole sums to `put`, as `all` for the `row` and `column` of the tile.
+    /// Passes each four complete sums to `put`, as `all`, with the `row` and `column` in the tile.
     pub fn put(&self, put: &str, out: &mut String) {
         let wide = self.part[1];
         let (set, across, quads) = (self.set(), self.across(), self.quads());

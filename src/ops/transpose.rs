@@ -1,11 +1,11 @@
-//! Matrices turned over their diagonal, each where it was, in tiles by way of workgroup memory: the part of
-//! [`strided`](super::strided) that neither reads nor writes in runs.
+//! Transposes matrices, each at its old offset, in tiles by way of workgroup memory: the part of
+//! [`strided`](super::strided) that neither reads nor writes contiguous runs.
 
 use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, Variant};
 use crate::ragged::DType;
 use crate::{Result, host};
 
-/// The values are bits, of one word or of two.
+/// The values are opaque bits of one or two words.
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "transpose",
     source: include_str!("../../shaders/transpose.wgsl"),
@@ -22,13 +22,13 @@ pub(crate) static KERNEL: Kernel = Kernel {
     ],
 };
 
-/// Rows and columns of the tile of a workgroup.
+/// Rows and columns of a workgroup's tile.
 const SIDE: u32 = 32;
 /// Values of a matrix above which its columns are too far apart for the caches.
 const FAR: u32 = 4096;
 
-/// The stage that turns these matrices, (where it begins, rows, columns) each, of values of one or two words. None
-/// where most values lie in small matrices, whose columns a cache holds: reading down these is faster.
+/// The dispatch that transposes matrices, each given as (begin, rows, columns), of values of one or two words. `None`
+/// if most values are in small matrices, whose columns a cache holds: reading those column by column is faster.
 pub(super) fn dispatch(
     op: &'static str,
     dtype: DType,

@@ -1,4 +1,4 @@
-//! Work of unequal amounts, in units of which each is one invocation's: which unit belongs to what.
+//! Work lists for items with unequal amounts of work, in units of one invocation each: they map every unit to its item.
 
 use crate::plan::PlanBuffer;
 use crate::{Result, host};
@@ -7,14 +7,15 @@ use std::sync::Arc;
 /// The work list that `shaders/lib/entries.wgsl` reads.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Worklist {
-    /// The first entry of each workgroup and the last one of all, then the entries: first unit, and whose it is.
+    /// For each workgroup the index of its first entry, then the index of the last entry of all, then the entries:
+    /// (first unit, item).
     items: Vec<u32>,
     pub units: u32,
     pub groups: u32,
 }
 
 impl Worklist {
-    /// For things of which each has so many units, not more than 2³² − 1 in all; `group` units to a workgroup.
+    /// `things` are pairs (item, units), with at most 2³² − 1 units in all; a workgroup has `group` units.
     pub(super) fn new(
         op: &'static str,
         things: impl Iterator<Item = (u32, usize)>,
@@ -52,7 +53,7 @@ impl Worklist {
     }
 }
 
-/// Things in order of falling cost, to within a factor of two, so that the last workgroups to start are short ones.
+/// Items in order of falling cost, to within a factor of two, so that the last workgroups to start are short.
 pub(super) struct ByCost {
     things: [Vec<u32>; 64],
 }

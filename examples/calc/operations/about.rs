@@ -1,4 +1,4 @@
-//! Files, layouts, devices, and what there is.
+//! Files, layouts, devices, and help.
 
 use serde_json::{Value, json};
 use vsla::{Device, device::DeviceInfo};

@@ -1,4 +1,4 @@
-//! What is worked out along an axis, or of whole elements, under the names of NumPy, SciPy and PyTorch.
+//! Reductions and normalizations along an axis, or of whole elements, under the names of NumPy, SciPy and PyTorch.
 
 use vsla::{Result as Outcome, Tensor};
 
@@ -21,7 +21,7 @@ macro_rules! row {
     };
 }
 
-/// Of whole elements, unless there is an axis.
+/// A reduction of whole elements, or along an axis if there is one.
 macro_rules! reduction {
     ($name:literal, $whole:ident, $along:ident, $about:literal) => {
         row!($name, AXIS, $about, |call| {

@@ -1,4 +1,4 @@
-//! Values of one element, and of two side by side.
+//! Arithmetic on the values of one element, and of two paired elements.
 
 use vsla::{Complex32, Device, Layout, Ragged, f16};
 

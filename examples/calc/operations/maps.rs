@@ -1,4 +1,4 @@
-//! Functions of each value by itself, under the names that NumPy or PyTorch have for them.
+//! Elementwise functions, under their names in NumPy or PyTorch.
 
 use vsla::{Ragged, Result as Outcome, Tensor, scalar::Factor};
 
@@ -6,7 +6,7 @@ use super::{Answer, Call, Grows, Operation, UNARY, batch};
 use crate::batch::{Args, Number};
 use crate::failure::{Failure, Result};
 
-/// The body for whichever type of floating-point numbers the arguments are of.
+/// The body for whichever floating-point type the arguments have.
 macro_rules! float {
     ($call:ident, |$x:ident| $body:expr) => {{
         let device = $call.device()?;
@@ -24,7 +24,7 @@ macro_rules! float {
     }};
 }
 
-/// The body for whichever type of integers the arguments are of.
+/// The body for whichever integer type the arguments have.
 macro_rules! integer {
     ($call:ident, |$x:ident| $body:expr) => {{
         let device = $call.device()?;
@@ -186,7 +186,7 @@ pub const ROWS: &[Operation] = &[
     ),
 ];
 
-/// Maps of all numbers but complex ones.
+/// Maps of all numbers except complex ones.
 #[derive(Clone, Copy)]
 enum Scalars {
     Abs,

@@ -1,4 +1,4 @@
-//! Products of matrices.
+//! Matrix products.
 
 use vsla::{
     Device, Pairing, Ragged,
@@ -94,7 +94,7 @@ fn matmul(call: &mut Call<'_>, ambient: bool) -> Result<Answer> {
     })
 }
 
-/// A product of floating-point numbers, with what may be done to its sums.
+/// A product of floating-point numbers with an optional epilogue.
 fn layer<T: Float + Number>(
     device: &Device,
     args: &[Ragged<T>],

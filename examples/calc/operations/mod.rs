@@ -1,4 +1,4 @@
-//! The table of operations, a file for each topic. A new one is a new row.
+//! The table of operations, one file for each topic. A new operation is a new row.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use crate::request::{Options, Pairs, Request};
 
 pub struct Operation {
     pub name: &'static str,
-    /// Batches that it takes.
+    /// Number of batches that it takes.
     pub args: usize,
     pub options: &'static [&'static str],
     pub grows: Grows,
@@ -21,7 +21,7 @@ pub struct Operation {
     pub run: fn(&mut Call<'_>) -> Result<Answer>,
 }
 
-/// How the size of the answer follows from the arguments: what could exceed the limit is refused before any work.
+/// How the size of the answer follows from the arguments, so that an answer over the limit is refused before any work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Grows {
     /// No larger than the line, or checked by the operation itself.
@@ -40,7 +40,7 @@ pub enum Grows {
     Product,
 }
 
-/// The body for whichever type the arguments are of.
+/// The body for whichever type the arguments have.
 macro_rules! typed {
     ($call:ident, |$device:ident, $args:ident| $body:expr) => {{
         let $device = $call.device()?;
@@ -54,7 +54,7 @@ macro_rules! typed {
     }};
 }
 
-/// The body for whichever type of real numbers the arguments are of.
+/// The body for whichever real type the arguments have.
 macro_rules! real {
     ($call:ident, |$device:ident, $args:ident| $body:expr) => {{
         let $device = $call.device()?;
@@ -80,7 +80,7 @@ macro_rules! unary {
     };
 }
 
-/// A method of two tensors, and of a pairing of them, that every type of real numbers has.
+/// A method of two tensors, or of a pairing of them, that every type of real numbers has.
 macro_rules! binary {
     ($method:ident) => {
         |call| {
@@ -99,7 +99,7 @@ macro_rules! binary {
 const UNARY: &[&str] = &["dtype", "rank"];
 const BINARY: &[&str] = &["dtype", "rank", "pairing"];
 
-// Behind the macros, which they use.
+// After the macros, which they use.
 mod about;
 mod along;
 mod arithmetic;
@@ -124,12 +124,12 @@ const TOPICS: &[&[Operation]] = &[
     about::ROWS,
 ];
 
-/// Every operation there is.
+/// Every operation.
 pub fn operations() -> impl Iterator<Item = &'static Operation> {
     TOPICS.iter().copied().flatten()
 }
 
-/// What an operation is given.
+/// The inputs of an operation.
 pub struct Call<'a> {
     pub args: Args,
     pub options: Options,
@@ -155,7 +155,7 @@ impl Call<'_> {
     }
 }
 
-/// What an operation answers.
+/// The result of an operation.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {
     Batch(Batch),
@@ -166,7 +166,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// Numbers and arrays that it takes to write it.
+    /// The numbers and arrays needed to write it.
     fn size(&self) -> u64 {
         match self {
             Answer::Batch(batch) => batch.size(),
@@ -226,7 +226,7 @@ pub fn answer(
         _ if name.starts_with("bitwise_") || name.ends_with("_shift") => DType::I32,
         _ => DType::F32,
     };
-    // An empty batch does not show its rank.
+    // The JSON of an empty batch does not show its rank.
     let planes =
         (name.ends_with("fft2") || name.starts_with("matmul") || name == "sampled").then_some(2);
     let dtype = request.options.dtype(default)?;
@@ -241,12 +241,12 @@ pub fn answer(
     drop(request.args);
     check_size(operation.grows, &call)?;
     let answer = (operation.run)(&mut call).map_err(|failure| failure.named(name))?;
-    // Whatever was estimated, and for what is as large as the line.
+    // Catches anything that the estimate missed, and answers that are as large as the line.
     within(max_values, &mut [answer.size()].into_iter())?;
     Ok(answer)
 }
 
-/// Refuses an answer above the limit. What the library will refuse anyway passes.
+/// Refuses an answer above the limit. Anything that the library refuses anyway passes.
 fn check_size(grows: Grows, call: &Call<'_>) -> Result<()> {
     if grows == Grows::No {
         return Ok(());
@@ -268,7 +268,7 @@ fn check_size(grows: Grows, call: &Call<'_>) -> Result<()> {
     within_pairs(call.max_values, pairs.as_ref(), [a.len(), b.len()], size)
 }
 
-/// Refuses sizes of the pairs of so many elements on both sides that add up to more than the limit.
+/// Refuses pairs whose sizes add up to more than the limit.
 fn within_pairs(
     limit: u64,
     pairs: Option<&Pairs>,
@@ -292,14 +292,14 @@ fn within_pairs(
     }
 }
 
-/// What takes the extents of both on every axis.
+/// The size of a result that has the sum of both extents on every axis.
 fn summed(a: Shape, b: Shape) -> u64 {
     let extents = a.extents().iter().zip(b.extents());
     let extents: Vec<_> = extents.map(|(&a, &b)| a as usize + b as usize).collect();
     Shape::new(&extents).map_or(1, |shape| written_size(&shape))
 }
 
-/// What a product of these shapes takes when it is written.
+/// The size of a product of these shapes when written.
 fn product_size(a: Shape, b: Shape, transposed: [bool; 2]) -> u64 {
     let (&[a_rows, a_columns], &[b_rows, b_columns]) = (a.extents(), b.extents()) else {
         return 1;
@@ -325,7 +325,7 @@ pub fn batch(batch: impl Into<Batch>) -> Result<Answer> {
     Ok(Answer::Batch(batch.into()))
 }
 
-/// The device and the arguments, for operations on f32 alone.
+/// The device and the arguments, for operations on f32 only.
 pub fn floats<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<f32>])> {
     let device = call.device()?;
     match &call.args {
@@ -334,7 +334,7 @@ pub fn floats<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<f32>])>
     }
 }
 
-/// The device and the arguments, for operations on f16 alone.
+/// The device and the arguments, for operations on f16 only.
 fn halves<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<f16>])> {
     let device = call.device()?;
     match &call.args {

@@ -1,4 +1,4 @@
-//! Values in other places: taken, moved, put together.
+//! Operations that move values: selections, rearrangements, combinations.
 
 use vsla::{Indices, Layout, Pairing, Permutation, Shape, batch::Remainder};
 
@@ -359,7 +359,7 @@ pub const ROWS: &[Operation] = &[
         run: |call| {
             let mut layout = shaped(call)?;
             if layout.is_empty() {
-                // Slices have an axis less.
+                // Slices have one axis fewer.
                 layout = Layout::from_shapes(call.layout(0).rank().max(2) - 1, [])?;
             }
             typed!(call, |device, args| {
@@ -434,21 +434,21 @@ fn indices(call: &Call<'_>) -> Result<Indices> {
     Ok(Indices::new(call.options.indices()?)?)
 }
 
-/// The shapes that the answer is to have.
+/// The requested shapes of the answer.
 fn shaped(call: &Call<'_>) -> Result<Layout> {
     let (rank, shapes) = call.options.shapes()?;
     limit(call, shapes.iter().map(|&shape| Ok(shape)))?;
     Ok(Layout::from_shapes(rank, shapes)?)
 }
 
-/// Refuses an answer of these shapes above the limit. One that does not fit is for the library to refuse.
+/// Refuses an answer of these shapes above the limit. A shape that does not fit is left for the library to refuse.
 fn limit(call: &Call<'_>, shapes: impl Iterator<Item = vsla::Result<Shape>>) -> Result<()> {
     let sizes = shapes.map(|shape| shape.map_or(1, |shape| written_size(&shape)));
     within(call.max_values, &mut { sizes })
 }
 
-/// Refuses so many slices in the box that all elements fit in, if they are above the limit; what they may take in
-/// bytes.
+/// Refuses this many slices, in the box that holds all elements, if they are above the limit; returns the most bytes
+/// that they may take.
 fn dense(call: &Call<'_>, slices: usize) -> Result<u64> {
     let layout = call.layout(0);
     let extents: Vec<_> = layout
@@ -456,15 +456,15 @@ fn dense(call: &Call<'_>, slices: usize) -> Result<u64> {
         .iter()
         .map(|&extent| extent as usize)
         .collect();
-    // Rounded up, for strides that leave some out.
+    // Rounded up, for strides that skip some elements.
     let slice = Shape::new(&extents).map_or(u64::MAX, |shape| written_size(&shape));
     let size = slice.saturating_mul(slices as u64).saturating_add(1);
     within(call.max_values, &mut [size].into_iter())?;
     Ok(call.max_values.saturating_mul(8))
 }
 
-/// The numbers and arrays of a stack of these elements, and of zero slices up to so many, in the box of the elements;
-/// and that box.
+/// The numbers and arrays of a stack of these elements, padded with zero slices up to `slices`, in the box of the
+/// elements; and that box.
 fn stack_size(elements: &[Vec<usize>], slices: usize, rank: usize) -> (u64, Vec<usize>) {
     let mut stack = vec![0; 1 + rank];
     stack[0] = slices;
@@ -482,7 +482,7 @@ fn all_extents(layout: &Layout) -> Vec<Vec<usize>> {
     layout.shapes().map(extents).collect()
 }
 
-/// Refuses windows above the limit, each in the box of its own elements; what they may take in bytes.
+/// Refuses windows above the limit, each in the box of its own elements; returns the most bytes that they may take.
 fn windowed(call: &Call<'_>, size: usize, stride: usize) -> Result<u64> {
     let elements = all_extents(call.layout(0));
     let rank = call.layout(0).rank();
@@ -496,7 +496,7 @@ fn windowed(call: &Call<'_>, size: usize, stride: usize) -> Result<u64> {
     Ok(call.max_values.saturating_mul(8))
 }
 
-/// The same for the levels of a pyramid together.
+/// The same for all levels of a pyramid together.
 fn levels(call: &Call<'_>, sizes: &[usize], filled: bool) -> Result<u64> {
     let mut elements = all_extents(call.layout(0));
     let mut left = call.max_values;
@@ -513,7 +513,7 @@ fn levels(call: &Call<'_>, sizes: &[usize], filled: bool) -> Result<u64> {
     Ok(call.max_values.saturating_mul(8))
 }
 
-/// Refuses stacks of so many elements each above the limit.
+/// Refuses stacks of these numbers of elements above the limit.
 fn limit_groups(call: &Call<'_>, counts: &[usize]) -> Result<()> {
     let mut shapes = call.layout(0).shapes();
     let stacks = counts.iter().map(|&count| {
@@ -529,7 +529,7 @@ fn limit_groups(call: &Call<'_>, counts: &[usize]) -> Result<()> {
     limit(call, stacks)
 }
 
-/// The shape with another extent on the first axis.
+/// The shape with another extent on its first axis.
 fn with_rows(shape: &Shape, rows: usize) -> vsla::Result<Shape> {
     let behind = shape.extents()[1..].iter().map(|&extent| extent as usize);
     Shape::new(&[rows].into_iter().chain(behind).collect::<Vec<_>>())

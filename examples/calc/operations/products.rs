@@ -5,7 +5,7 @@ use vsla::{Pairing, conv::ConvMethod};
 use super::{Answer, BINARY, Grows, Operation, UNARY, batch, floats};
 use crate::request::Pairs;
 
-/// A convolution: a method of two tensors and of a pairing of them, by a method of choice.
+/// A convolution by a selectable method, of two tensors or of a pairing of them.
 macro_rules! convolved {
     ($args:expr, $device:expr, $options:expr, $method:ident) => {{
         let (a, b) = ($device.upload(&$args[0])?, $device.upload(&$args[1])?);
@@ -22,7 +22,7 @@ macro_rules! convolved {
     }};
 }
 
-/// The same, of whose results some are kept.
+/// A convolution of which some results are kept.
 macro_rules! kept {
     ($args:expr, $device:expr, $options:expr, $method:ident) => {{
         let (a, b) = ($device.upload(&$args[0])?, $device.upload(&$args[1])?);

@@ -1,4 +1,4 @@
-//! One value of each element, or of two.
+//! Reductions to one value for each element, or for each pair.
 
 use super::{Answer, BINARY, Grows, Operation, UNARY, batch, floats};
 

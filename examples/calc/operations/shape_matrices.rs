@@ -1,4 +1,4 @@
-//! Matrices whose entries are vectors: batches of rank 1, row by row.
+//! Matrices whose entries are vectors, stored as batches of rank 1, row by row.
 
 use vsla::{Device, Layout, Ragged, Shape, ShapeMatrix, scalar::Real};
 
@@ -66,7 +66,7 @@ pub const ROWS: &[Operation] = &[
     },
 ];
 
-/// Rows and columns of both matrices, whose product is no larger than allowed if lengths meet in this way.
+/// Rows and columns of both matrices, if their product is within the limit; `length` is the length of each term.
 fn grids(call: &Call<'_>, length: fn(u64, u64) -> u64) -> Result<[[usize; 2]; 2]> {
     let inner = call.options.inner()?;
     let (a, b) = (call.layout(0), call.layout(1));
@@ -98,7 +98,7 @@ fn grids(call: &Call<'_>, length: fn(u64, u64) -> u64) -> Result<[[usize; 2]; 2]
     Ok([[rows, inner], [inner, columns]])
 }
 
-/// Rows and columns of a matrix of so many columns.
+/// Rows and columns of a matrix with the given number of columns.
 fn grid(call: &Call<'_>, i: usize) -> Result<[usize; 2]> {
     let (columns, entries) = (call.options.columns()?, call.layout(i).len());
     if columns == 0 || !entries.is_multiple_of(columns) {

@@ -109,7 +109,7 @@ pub const ROWS: &[Operation] = &[
     },
 ];
 
-/// The device and the arguments, for operations on complex values alone.
+/// The device and the arguments, for operations on complex values only.
 fn complex<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<Complex32>])> {
     let device = call.device()?;
     match &call.args {

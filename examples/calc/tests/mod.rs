@@ -1,4 +1,4 @@
-//! Lines and their answers, a file for each topic; and what holds of all lines.
+//! Lines and their answers, one file for each topic; and properties of all lines.
 
 use std::io;
 
@@ -25,7 +25,7 @@ mod reductions;
 mod shape_matrices;
 mod transforms;
 
-/// A line, and what it is answered.
+/// A line, and its answer.
 type Golden = (&'static str, &'static str);
 
 /// A line, and the kind and the element of its error.
@@ -67,7 +67,7 @@ fn calculator(device: Choice) -> Calculator {
     }
 }
 
-/// What comes out for this, a line each.
+/// The answers to this input, one for each line.
 fn run(device: Choice, input: &[u8]) -> Vec<Value> {
     let mut output = Vec::new();
     serve(&mut calculator(device), input, &mut output, MAX_LINE).unwrap();
@@ -79,7 +79,7 @@ fn run(device: Choice, input: &[u8]) -> Vec<Value> {
         .collect()
 }
 
-/// The CPU, and a GPU where there is one.
+/// The CPU, and a GPU if there is one.
 fn choices() -> Vec<Choice> {
     let opened = Devices::default().get(Choice::Gpu);
     match opened {
@@ -94,7 +94,7 @@ fn choices() -> Vec<Choice> {
     }
 }
 
-/// Numbers are equal when their values are: 5 and 5.0 are one answer.
+/// Numbers are equal if their values are: 5 and 5.0 are the same answer.
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
@@ -167,7 +167,7 @@ fn an_unknown_option_is_named_with_those_there_are() {
     let answer = &run(Choice::Cpu, line)[0];
     let message = "sum: unknown option \"axis\": expected dtype, rank";
     assert_eq!(answer["error"]["message"], message);
-    // The operation that was asked for comes first, whatever the library calls what failed.
+    // The requested operation comes first, whatever name the library reports.
     for (line, message) in [
         (
             r#"{"op": "sum", "args": []}"#,
@@ -258,7 +258,7 @@ fn answers_that_would_be_too_large_are_refused() {
     }
 }
 
-/// Small windows beside a large element, which share its box with nobody.
+/// Small windows next to a large element, which must not enlarge their boxes.
 #[test]
 fn windows_are_as_large_as_their_own_elements() {
     let mut rows = vec![vec![1]; 400];
@@ -268,7 +268,7 @@ fn windows_are_as_large_as_their_own_elements() {
     assert_eq!(answer["ok"].as_array().map(Vec::len), Some(200), "{answer}");
 }
 
-/// Operations that change no size are held to the limit, too.
+/// Operations that do not change sizes are held to the limit, too.
 #[test]
 fn every_answer_is_within_the_limit() {
     let numbers = Value::from(vec![vec![1; 1000]; 1100]);
@@ -300,7 +300,7 @@ fn every_answer_is_within_the_limit() {
     }
 }
 
-/// A stream of numbers that is the same in every run.
+/// A stream of pseudorandom numbers, the same in every run.
 struct Stream(u64);
 
 impl Stream {
@@ -405,7 +405,7 @@ fn a_printed_batch_reads_back() {
     );
 }
 
-/// What is answered depends on the machine, or on files.
+/// Operations whose answer depends on the machine, or on files.
 fn untold(operation: &Operation) -> bool {
     ["info", "devices", "help", "read", "write"].contains(&operation.name)
 }
@@ -430,11 +430,11 @@ fn the_table_is_whole() {
                 "{name}: {option}"
             );
         }
-        // Of these each needs a file, and has a test of its own.
+        // Each of these needs a file, and has its own test.
         if operation.options.contains(&"file") {
             continue;
         }
-        // Empty batches are an error of no operation.
+        // Empty batches are no error for any operation.
         let mut line = json!({"op": name, "args": vec![json!([]); operation.args]});
         for (option, value) in [
             ("factor", json!(1)),
@@ -462,7 +462,7 @@ fn the_table_is_whole() {
                 line["options"][option] = value;
             }
         }
-        // Of vectors there are no slices.
+        // Vectors have no slices.
         if name == "unstack" {
             line["options"]["rank"] = json!(2);
         }

@@ -122,7 +122,7 @@ pub const GOLDEN: &[Golden] = &[
         r#"{"op": "stack_groups", "args": [[[1],[2,3],[4]]], "options": {"counts": [2,1]}}"#,
         "[[[1,0],[2,3]],[[4]]]",
     ),
-    // As large as what it holds, and not as the box of all elements: a window that is larger than the batch is none.
+    // The size follows the contents, not the box of all elements: a window larger than the batch yields no result.
     (
         r#"{"op": "window", "args": [[[1],[2]]], "options": {"size": 4000000000, "stride": 1}}"#,
         "[]",

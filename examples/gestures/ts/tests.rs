@@ -1,4 +1,4 @@
-//! What the reader takes, and the line that it blames for what it does not.
+//! Inputs that the reader accepts, and the line that it reports for those that it refuses.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn ok(text: impl AsRef<[u8]>) -> Dataset {
     parse("walks.ts", text.as_ref()).unwrap()
 }
 
-/// The line and the problem of the error that `text` must give.
+/// Asserts that `text` gives an error with this line and problem.
 #[track_caller]
 fn refused(text: impl AsRef<[u8]>, line: usize, problem: &str) {
     let error = parse("walks.ts", text.as_ref()).expect_err("this must not be read");
@@ -33,7 +33,7 @@ fn refused_row(row: &str, problem: &str) {
     refused(format!("{HEAD}1,2:slow\r\n{row}"), 9, problem);
 }
 
-/// As [`refused`], with `row` in place of the header line of that name.
+/// As [`refused`], with `row` instead of the header line of that name.
 #[track_caller]
 fn refused_header(name: &str, row: &str, line: usize, problem: &str) {
     let text: String = HEAD

@@ -1,7 +1,7 @@
-//! Elements side by side: the right one begins where the left one ends, along some axes; the others have the ambient
+//! Concatenation: the right element begins where the left one ends along some axes; the other axes have the ambient
 //! extent.
 //!
-//! These are sums of words: no value has two sources, and a word plus zero keeps its bits, whatever they mean.
+//! It is computed as a sum of words: no value has two sources, and a word plus zero keeps its bits, whatever they mean.
 
 use super::twin::row_of;
 use super::{BOXES, VECTORS};
@@ -13,7 +13,7 @@ use crate::plan::{
 use crate::ragged::{DType, Layout, MAX_RANK, Offsets, Pairs};
 use crate::{Error, Result, host};
 
-/// Whether the elements of two batches can follow each other along `axis`.
+/// Checks that the elements of two batches can be concatenated along `axis`.
 pub(crate) fn check_concat(axis: usize, a: &Layout, b: &Layout) -> Result<()> {
     check_ranks("concat", a, b)?;
     if axis >= a.rank() {
@@ -26,14 +26,14 @@ pub(crate) fn check_concat(axis: usize, a: &Layout, b: &Layout) -> Result<()> {
     Ok(())
 }
 
-/// Elements one after the other, of values of a type.
+/// Concatenated elements, over values of one type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Concat {
     pub along: Along,
     pub dtype: DType,
 }
 
-/// Where the right element begins where the left one ends.
+/// The axes along which elements are concatenated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Along {
     Axis(usize),
@@ -42,10 +42,10 @@ pub(crate) enum Along {
 }
 
 impl Concat {
-    /// The launch for every pair.
+    /// The launch over every pair.
     pub(crate) fn launch(self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<Launch> {
         let dtype = self.dtype;
-        // A bit for every axis.
+        // One bit for each axis.
         let (op, concat_axes) = match self.along {
             Along::Axis(axis) => {
                 check_concat(axis, a, b)?;
@@ -77,7 +77,7 @@ impl Concat {
         let c_meta = Slot::Meta(seen.c);
         let mut params = vec![
             Param::U32(total as u32),
-            // Not a difference.
+            // No subtraction.
             Param::U32(0),
             Param::InputBase(0),
             Param::InputBase(1),
@@ -118,7 +118,7 @@ impl Concat {
     }
 }
 
-/// The layouts that a kernel sees, and the axes along which the right element is displaced.
+/// The layouts that the kernel uses, and the axes along which the right element is displaced.
 struct Seen {
     result: Layout,
     a: Option<Layout>,
@@ -153,7 +153,7 @@ impl Seen {
                     concat_axes,
                 )
             }
-            // The kernel that writes halves knows boxes only: a vector is a row.
+            // The kernel that writes halves supports only boxes, so a vector becomes a row.
             DType::F16 if nested.c.rank() == 1 => {
                 let row = |layout| row(op, layout);
                 (Some(row(a_seen)?), Some(row(b_seen)?), row(&nested.c)?, 2)
@@ -170,7 +170,7 @@ impl Seen {
     }
 }
 
-/// The layout of the words of complex values.
+/// The layout of complex values viewed as words.
 fn doubled(op: &'static str, layout: &Layout) -> Result<Layout> {
     if layout.total() > u32::MAX as usize / 2 {
         return Err(Error::SizeOverflow {
@@ -184,7 +184,7 @@ fn doubled(op: &'static str, layout: &Layout) -> Result<Layout> {
     let mut extents = host::copied(op, layout.extents())?;
     for shape in extents.chunks_exact_mut(layout.rank()) {
         if let Some(last) = shape.last_mut() {
-            // Only an element without values can wrap, and no kernel looks inside one.
+            // Only an element without values can wrap, and no kernel reads from it.
             *last = last.wrapping_mul(2);
         }
     }
@@ -195,7 +195,7 @@ fn doubled(op: &'static str, layout: &Layout) -> Result<Layout> {
     ))
 }
 
-/// Vectors as matrices of one row.
+/// Vectors viewed as matrices of one row.
 fn row(op: &'static str, layout: &Layout) -> Result<Layout> {
     let mut extents = host::room(op, 2 * layout.len())?;
     extents.extend(layout.lengths().flat_map(|length| [1, length as u32]));
@@ -212,7 +212,7 @@ fn twin<T: bytemuck::Pod + Default + Send + Sync>(args: &mut CpuArgs<'_>, concat
     let pairs = args.pairs();
     let output = &mut args.outputs[0];
     let c: &mut [T] = bytemuck::cast_slice_mut(output.words);
-    // The last word of halves may have one more.
+    // The last word may hold one extra half.
     let c = &mut c[..output.layout.total()];
     par_tiles(output.layout.offsets(), c, |element, within, out| {
         let (i, j) = pairs.get(element);
@@ -250,7 +250,7 @@ fn twin<T: bytemuck::Pod + Default + Send + Sync>(args: &mut CpuArgs<'_>, concat
     });
 }
 
-/// Copies what `out`, which begins at `from` of a row, has of `values`, which begin at `begin`.
+/// Copies the part of `values`, which begin at `begin` of a row, that falls into `out`, which begins at `from`.
 fn place<T: Copy>(out: &mut [T], from: usize, values: &[T], begin: usize) {
     let start = begin.max(from);
     let end = (begin + values.len()).min(from + out.len());

@@ -1,5 +1,5 @@
-//! Sums, differences and products value by value: the result has the ambient shape, missing entries are zero.
-//! Beside them copies of two elements side by side.
+//! Elementwise sums, differences and products: the result has the ambient shape, missing entries are zero.
+//! Concatenation uses the same kernels.
 //!
 //! Cost: the operands and their layouts read once, the result written once, in one dispatch.
 
@@ -139,12 +139,12 @@ pub(crate) static BOXES: Kernel = Kernel {
     ],
 };
 
-/// What becomes of two values that meet. The number is what the twin knows it by.
+/// An elementwise operation; its number selects the CPU kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Ambient {
     Add = 0,
     Sub = 1,
-    /// Zero outside the overlap, whatever stands there.
+    /// Zero outside the overlap, whatever the operands hold there.
     Hadamard = 2,
 }
 
@@ -158,7 +158,7 @@ impl Ambient {
     }
 }
 
-/// What becomes of values of a type.
+/// An elementwise operation over values of one type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Combine {
     pub operation: Ambient,
@@ -166,7 +166,7 @@ pub(crate) struct Combine {
 }
 
 impl Combine {
-    /// The launch for every pair.
+    /// The launch over every pair.
     pub(crate) fn launch(self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<Launch> {
         let Combine { operation, dtype } = self;
         let op = operation.op();

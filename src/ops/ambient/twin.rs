@@ -1,4 +1,4 @@
-//! Values that meet, on the CPU: rows in three runs, both there, one there, none.
+//! Elementwise combination on the CPU: each row has up to three runs, with two operands, one and none.
 
 use super::Ambient;
 use crate::ops::{Arithmetic, par_tiles};
@@ -8,7 +8,7 @@ use crate::ragged::MAX_RANK;
 const SUB: u32 = Ambient::Sub as u32;
 const HADAMARD: u32 = Ambient::Hadamard as u32;
 
-/// The operation with the number `OP`, of every pair.
+/// The operation with number `OP`, for every pair.
 pub(super) fn combine<T: Arithmetic, const OP: u32>(args: &mut CpuArgs<'_>) {
     let (a, a_layout) = args.input::<T>(0);
     let (b, b_layout) = args.input::<T>(1);
@@ -39,7 +39,7 @@ pub(super) fn combine<T: Arithmetic, const OP: u32>(args: &mut CpuArgs<'_>) {
     });
 }
 
-/// `out[k] = x[from + k] ∘ y[from + k]`, in three runs: both there, one there, none.
+/// `out[k] = x[from + k] ∘ y[from + k]`, in three runs: both operands present, one present, none.
 fn combine_rows<T: Arithmetic, const OP: u32>(out: &mut [T], from: usize, x: &[T], y: &[T]) {
     let combine = |x: T, y: T| match OP {
         SUB => x.minus(y),
@@ -50,7 +50,7 @@ fn combine_rows<T: Arithmetic, const OP: u32>(out: &mut [T], from: usize, x: &[T
     let mut y = y.get(from..).unwrap_or(&[]);
     let both = x.len().min(y.len()).min(out.len());
     if OP == HADAMARD {
-        // What meets nothing is not looked at: a NaN times a missing zero is zero.
+        // Unpaired values are not read: a NaN times a missing zero is zero.
         (x, y) = (&x[..both], &y[..both]);
     }
     let (head, tail) = out.split_at_mut(both);
@@ -72,7 +72,7 @@ fn combine_rows<T: Arithmetic, const OP: u32>(out: &mut [T], from: usize, x: &[T
     none.fill(T::default());
 }
 
-/// The same along the last axis of boxes, one row after another.
+/// The same for boxes, row by row along the last axis.
 fn combine_boxes<T: Arithmetic, const OP: u32>(
     out: &mut [T],
     from: usize,
@@ -96,7 +96,7 @@ fn combine_boxes<T: Arithmetic, const OP: u32>(
     }
 }
 
-/// Row `row` of the ambient box inside a smaller one, which begins in it at `begins`: empty where it lies outside.
+/// Row `row` of the ambient box within a smaller box placed at `begins`; empty if the row lies outside.
 pub(super) fn row_of<'a, T>(
     row: usize,
     ambient: &[u32],
@@ -108,7 +108,7 @@ pub(super) fn row_of<'a, T>(
     let width = extents[last] as usize;
     let (mut rest, mut at, mut stride) = (row, 0, width);
     for axis in (0..last).rev() {
-        // Before its begin the difference wraps around, which is outside.
+        // An index before `begins` wraps around, which also counts as outside.
         let along = (rest % ambient[axis] as usize).wrapping_sub(begins[axis] as usize);
         rest /= ambient[axis] as usize;
         if along >= extents[axis] as usize {

@@ -1,4 +1,4 @@
-//! Copies of operands that begin, row by row, at whole quads of words.
+//! Copies of operands in which every row begins at a whole quad of words.
 
 use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, Variant};
 use crate::ragged::{DType, Topology};
@@ -20,15 +20,15 @@ pub(crate) static KERNEL: Kernel = Kernel {
     ],
 };
 
-/// An operand whose rows begin at whole quads of words: itself, or a copy.
+/// An operand whose rows begin at whole quads of words: the original, or a copy.
 pub(super) struct Aligned {
     pub slot: Slot,
     pub base: Param,
-    /// Where each matrix begins, and values from row to row.
+    /// Where each matrix begins, and its row stride in values.
     pub places: Vec<[u32; 2]>,
 }
 
-/// Stages before the products, and their results.
+/// Dispatches that copy operands before the products, and the scratch that they fill.
 #[derive(Default)]
 pub(super) struct Copies {
     pub dispatches: Vec<Dispatch>,
@@ -36,7 +36,7 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    /// A stage that copies so many values of an input.
+    /// Adds a dispatch that copies an input into `values` values of scratch.
     fn push(
         &mut self,
         op: &'static str,
@@ -72,7 +72,7 @@ impl Copies {
         Ok(to)
     }
 
-    /// Dense matrices, of (rows, columns) as they are stored and as they are wanted.
+    /// Aligns dense matrices, given as (begin, rows and columns as stored, rows and columns as required).
     pub fn dense(
         &mut self,
         op: &'static str,
@@ -92,7 +92,7 @@ impl Copies {
         let mut places = host::room(op, matrices.len())?;
         let mut at = 0u64;
         for &(begin, [rows, columns], to) in matrices {
-            // Wraps only where there are too many.
+            // Wraps only if there are too many values, which `push` refuses.
             list.extend([begin, at as u32, rows, columns, to[1], to[0]]);
             places.push([at as u32, to[1]]);
             at += u64::from(to[0]) * u64::from(to[1]);
@@ -106,7 +106,7 @@ impl Copies {
         })
     }
 
-    /// Sets of blocks, with zeros where they are beyond the inner extent.
+    /// Aligns sets of blocks, with zeros beyond the inner extent.
     pub fn blocks(
         &mut self,
         op: &'static str,

@@ -1,4 +1,4 @@
-//! Block-sparse products by kernels that any device runs.
+//! Block-sparse products with kernels that run on any device.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, Variant};
 use crate::ragged::{DType, Topology};
 use crate::{Result, host};
 
-/// Chunks of one piece of a row.
+/// Chunks in one piece of a row.
 const CHUNKS: u32 = 4;
 
 macro_rules! variants {
@@ -29,7 +29,7 @@ pub(crate) static MATMUL: Kernel = Kernel {
         Access::Read,
         Access::Write,
     ],
-    // Sums of f16 are f32.
+    // f16 products are summed in f32.
     variants: variants!(
         &["H8"],
         &["H16"],
@@ -76,13 +76,13 @@ pub(crate) static SAMPLED: Kernel = Kernel {
     ),
 };
 
-/// The variant of a kernel that makes such tiles of operands of a type.
+/// The variant of a kernel for these tiles and operands of this type.
 fn variant(kernel: &Kernel, dtype: DType, build: &SparseTile) -> usize {
     let halves = dtype == DType::F16;
     let found = kernel.variants.iter().position(|variant| {
         variant.flags.contains(&build.flag) && variant.flags.contains(&"HALVES") == halves
     });
-    // Every build is listed both ways.
+    // Every tile is listed with and without `HALVES`.
     found.unwrap_or(0)
 }
 
@@ -113,7 +113,7 @@ pub(super) fn dispatches(request: &Request<'_>, native: bool) -> Result<(Vec<Dis
         let [b, c] = product.stored;
         words.extend(form.strides(b));
         words.extend(form.strides(c));
-        // Wraps where the scratch is too large for any device, which is found before anything runs.
+        // Wraps if the scratch is too large for any device, which is detected before anything runs.
         words.extend([scratch as u32, 0, 0, 0]);
         scratch += u64::from(rows.slots) * u64::from(high) * u64::from(product.n);
     }

@@ -1,5 +1,5 @@
-//! What is done to whole sums of block-sparse products, in a stage of its own, which rounds them too: heavy rows are
-//! summed by several kernels.
+//! The epilogue of block-sparse products, in a dispatch of its own, which also rounds, because heavy rows are summed by
+//! several kernels.
 
 use super::{Form, OP, Request};
 use crate::ops::matmul::{Bias, check_bias};
@@ -34,7 +34,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     ],
 };
 
-/// A bias is added to rows of its length, in every product.
+/// Checks that a bias is as long as the rows that it is added to, in every product.
 pub(super) fn check(form: Form, bias: Option<&Layout>, result: &Layout) -> Result<()> {
     match (bias, form.epilogue.bias) {
         (Some(bias), Some(whose)) => {
@@ -45,7 +45,7 @@ pub(super) fn check(form: Form, bias: Option<&Layout>, result: &Layout) -> Resul
     }
 }
 
-/// The stage on sums of f32 in that slot, which are the result's unless that is f16.
+/// The dispatch over the f32 sums in that slot, which is the result itself unless the result is f16.
 pub(super) fn dispatch(request: &Request<'_>, sums: Slot) -> Result<Dispatch> {
     let (epilogue, result) = (request.form.epilogue, request.result);
     let mut words = host::room(OP, 4 * result.len())?;

@@ -1,7 +1,7 @@
-//! Block-sparse products of f16 on cooperative matrices: tiles, kernels and stages.
+//! f16 block-sparse products on cooperative matrices: kernels and dispatches.
 //!
-//! Every tile adds up as many products at a time as matrices are deep, in the order of the blocks, so a product's bits
-//! depend on neither its tile nor on whether operands had to be copied to begin at whole quads of words.
+//! Every tile sums as many products at a time as the matrices are deep, in block order, so a product's bits depend
+//! neither on its tile nor on whether operands had to be copied to begin at whole quads of words.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ const fn variant(flags: &'static [&'static str]) -> Variant {
     }
 }
 
-/// For each height and kind of segment, the four ways in which a and b may lie in memory.
+/// The variants for each height and segment: one for each of the four ways in which a and b may be stored.
 macro_rules! variants {
     ($([$($flag:literal),+]),+; $($more:expr),* $(,)?) => {
         &[$(
@@ -33,8 +33,8 @@ macro_rules! variants {
     };
 }
 
-// What is only read is bound like what is written: loads of what cannot change are moved to just before their use. And
-// a buffer may be bound twice, but not both ways.
+// Read-only operands are also bound read-write: compilers move loads from read-only buffers to just before their use.
+// Also, a buffer may be bound twice only with the same access.
 const ACCESS: [Access; 7] = [
     Access::Write,
     Access::Write,
@@ -71,7 +71,7 @@ pub(crate) static MATMUL: Kernel = Kernel {
         ["EIGHT", "H64", "S8"],
         ["EIGHT", "H96", "S8"],
         ["EIGHT", "H128", "S8"];
-        // No layer takes these.
+        // Never used for layers (a dense factor on the left).
         variant(&["MATRIX", "WIDE32", "S32"]),
         variant(&["MATRIX", "WIDE32", "S32", "ACROSS"]),
         variant(&["MATRIX", "WIDE32", "S8"]),
@@ -107,7 +107,7 @@ pub(crate) static SAMPLED: Kernel = Kernel {
     ),
 };
 
-/// The variant for such tiles, that kind of segment, and sides.
+/// The variant for this tile, this segment, and these storage orders of a and b.
 fn variant_of(
     kernel: &Kernel,
     matrices: Matrices,
@@ -121,33 +121,33 @@ fn variant_of(
             && (has(tile.flag) && has(kind))
             && (has("ACROSS"), has("TURNED")) == (across, turned)
     });
-    // All that `SparseTile::of` and `segment` give are listed.
+    // Everything that `SparseTile::of` and `segment` return is listed.
     found.unwrap_or(usize::MAX)
 }
 
-/// Chunks of one piece of a row, of up to 8,192 inner products: to cut costs a detour of sums by memory, and matrices
-/// are fast enough to make as many while others work on the rest.
+/// Chunks in one piece of a row, of up to 8,192 inner products. Cutting a row sends sums through memory, and matrices
+/// are fast enough to process such a piece while other workgroups do the rest.
 const CHUNKS: u32 = 16;
 
-/// Subgroups that a large GPU has at work at a time, twice.
+/// Twice the number of subgroups that a large GPU runs at a time.
 const AT_ONCE: u64 = 2048;
 
-/// Tiles that a workgroup makes one after the other, at most so many: as far as that leaves work for every core until
-/// the end. A long piece holds up its workgroup at each of them, and short ones leave others without work, so there are
-/// the fewer the more pieces differ.
+/// Number of tiles, at most `most`, that a workgroup computes one after the other, such that work for every core
+/// remains until the end. A long piece delays its workgroup at each tile while short ones leave other workgroups idle,
+/// so the more the pieces differ, the smaller the number.
 fn together(subgroups: u64, rows: &Rows, most: u32) -> u32 {
     let longest = f64::from(rows.longest) * f64::from(rows.pieces) / rows.blocks.max(1) as f64;
     let fit = subgroups as f64 / (AT_ONCE as f64 * longest.max(1.0).powi(2));
     (fit as u32).clamp(1, most)
 }
 
-/// How many columns count for the choice of a tile. Sums of a layer are turned on their way through memory, by turns in
-/// wide tiles, which takes longer than these save.
+/// The number of columns that the choice of a tile is based on. A layer's sums are transposed on their way through
+/// memory; wide tiles do so in turns, which costs more time than they save.
 fn columns(columns: u32, layer: bool) -> u32 {
     if layer { columns.min(WIDE) } else { columns }
 }
 
-/// Workgroups from which on large GPUs have work for every core.
+/// Number of workgroups from which large GPUs have work for every core.
 const CORES: u64 = 128;
 
 pub(super) fn dispatches(
@@ -195,7 +195,7 @@ pub(super) fn dispatches(
         let c = form.strides(product.stored[1]);
         words.extend([a.places[set][0], begin, begins[i], product.n]);
         words.extend([pitch, 0, c[0], c[1]]);
-        // Wraps where the scratch is too large for any device, which is found before anything runs.
+        // Wraps if the scratch is too large for any device, which is detected before anything runs.
         words.extend([partial_sums as u32, 0, 0, 0]);
         partial_sums += u64::from(rows.slots) * u64::from(high) * u64::from(product.n);
     }
@@ -293,7 +293,7 @@ pub(super) fn dispatches(
     Ok((dispatches, scratch))
 }
 
-/// The tile for the blocks of a product: a wide one where few of its columns stay empty and every core has some.
+/// The tile for a sampled product: wide if few of its columns stay empty and there are enough tiles for every core.
 fn sampled_tile(topology: &Topology, tiles: &'static [SparseTile]) -> &'static SparseTile {
     let high = topology.block()[0] as u32;
     let [narrow, wide] = [0, u32::MAX].map(|columns| &tiles[SparseTile::of(tiles, high, columns)]);
@@ -373,8 +373,8 @@ mod tests {
 
     const SIDES: [u32; 7] = [8, 16, 32, 48, 64, 96, 128];
 
-    /// Every block has a listed kernel, whose stages are whole: what all invocations load at once ends where a part of
-    /// a stage does.
+    /// Every block size has a listed kernel, and its stages are whole: each load by all invocations ends where a part
+    /// of a stage does.
     #[test]
     fn every_block_has_a_kernel() {
         let kinds = [Matrices::Eight, Matrices::Sixteen];

@@ -1,4 +1,4 @@
-//! The part of `bsr_matrix.wgsl` that depends on the tile: the walk, and what is loaded and stored.
+//! Generates the part of `bsr_matrix.wgsl` that depends on the tile: the walk over blocks, loads and stores.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use crate::plan::Matrices;
 
 pub(super) fn tile(of: &SparseTile, matrices: Matrices, inner: [bool; 2]) -> Tile {
     Tile {
-        // Blocks of eight rows leave half of a matrix of 16 unused.
+        // Blocks of eight rows leave half of a 16 × 16 matrix unused.
         rows: of.rows.max(matrices.side()),
         columns: of.columns,
         depth: of.depth,
@@ -21,7 +21,7 @@ pub(super) fn tile(of: &SparseTile, matrices: Matrices, inner: [bool; 2]) -> Til
     }
 }
 
-/// What `#generate "bsr_matrix"` stands for.
+/// The text that replaces `#generate "bsr_matrix"`.
 pub(crate) fn generate(flags: &[&str]) -> String {
     let has = |flag| flags.contains(&flag);
     let matrices = Matrices::of(flags);
@@ -57,14 +57,14 @@ struct Writer<'a> {
     out: &'a mut String,
 }
 
-/// What an invocation loads into one register.
+/// The load of one register by an invocation.
 struct Load {
     name: &'static str,
     number: usize,
     word: String,
     row: String,
     unit: String,
-    /// Its segment, by number, and where in it.
+    /// The index of its segment, and the position within it.
     segment: usize,
     within: String,
 }
@@ -74,7 +74,7 @@ impl Writer<'_> {
         let _ = writeln!(self.out, "{text}");
     }
 
-    /// What is loaded, and the segments that it is of, each as an expression for its number.
+    /// The loads and their segments, each segment as an expression for its number.
     fn loads(&self) -> (Vec<Load>, Vec<String>) {
         let mut segments = Vec::new();
         let mut loads = Vec::new();
@@ -87,7 +87,7 @@ impl Writer<'_> {
                 };
                 let (segment, within) = match part.first(number as u32) {
                     _ if size >= self.tile.depth || self.sampled => ("0u".to_owned(), inner),
-                    // Rows from there on, no more than a segment has.
+                    // The slot's rows all lie in one segment.
                     Some((first, rows)) if !part.inner && size.is_multiple_of(rows) => {
                         let begin = first / size;
                         (
@@ -128,9 +128,9 @@ impl Writer<'_> {
         self.line("for (var tile = 0u; tile < t.tiles; tile++) {");
         let text = self.tile.sums();
         self.line(&text);
-        // A step that compilers do not know: loops that they unroll need more registers than there are.
+        // A step that compilers cannot know, to prevent unrolling: unrolled loops need more registers than there are.
         self.line("let one = min(p.groups, 1u);\nfor (var step = 0u; step < t.steps; step += one) {\nworkgroupBarrier();");
-        // Blocks that are made of whole stages leave none half empty.
+        // If blocks consist of whole stages, no stage is partial.
         if !self.sampled && self.segment < self.tile.depth {
             self.end_of_row(&loads, &segments);
         }
@@ -144,7 +144,7 @@ impl Writer<'_> {
         self.line(&format!("c_column += {columns}u;\n}}"));
     }
 
-    /// Zeros behind the last of a row's products.
+    /// Clears the values beyond a row's last inner product.
     fn end_of_row(&mut self, loads: &[Load], segments: &[String]) {
         let depth = self.tile.depth;
         self.line(&format!(
@@ -160,8 +160,8 @@ impl Writer<'_> {
         self.line("}");
     }
 
-    /// The walk along the blocks of a row: what an invocation keeps, and the text that loads a stage and goes on. The
-    /// entry of a stage's block is read a stage ahead, so that no load waits for its place.
+    /// The walk along the blocks of a row: declares an invocation's state, and returns the text that loads a stage and
+    /// advances. The entry of a stage's block is read one stage ahead, so that no load waits for its address.
     fn walk(&mut self, loads: &[Load], segments: &[String]) -> String {
         let (depth, size, columns) = (self.tile.depth, self.segment, self.tile.columns);
         self.line("var column = t.column;\nvar c_column = t.column;\nvar ahead = 0u;");
@@ -214,8 +214,8 @@ impl Writer<'_> {
         text
     }
 
-    /// A load's row of a block. Those that a block of eight lacks are its last one's: they get into no result that is
-    /// kept.
+    /// A load's row of a block. Rows that a block of eight lacks read its last row instead; they affect no result that
+    /// is stored.
     fn block_row(&self, load: &Load) -> String {
         match self.high {
             8 => format!("min({}, 7u)", load.row),
@@ -230,7 +230,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A place in each part, from what `at` gives for a load.
+    /// Loads the registers of each part from the addresses that `at` returns.
     fn gets(&self, loads: &[Load], at: impl Fn(&Load) -> String) -> String {
         let mut text = String::new();
         for part in self.tile.parts() {
@@ -241,8 +241,8 @@ impl Writer<'_> {
         text
     }
 
-    /// From where its segment is. What differs from load to load is a constant wherever it can be: such loads share an
-    /// address.
+    /// A load's address, relative to its segment. What differs between loads is a constant where possible, so that
+    /// these loads share an address.
     fn at(&self, load: &Load) -> String {
         let Load {
             row,
@@ -273,7 +273,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The walk along the inner extent, with columns of b that blocks choose.
+    /// The walk along the inner extent, where the blocks select the columns of b.
     fn sampled_walk(&mut self, loads: &[Load]) -> String {
         let [_, b] = self.tile.inner;
         self.line("var c_column = 0u;\nvar k = 0u;");
@@ -291,7 +291,7 @@ impl Writer<'_> {
         }
         let at = |load: &Load| self.sampled_at(load);
         let depth = self.tile.depth;
-        // The last stage is loaded ahead of nothing.
+        // Nothing uses what is loaded after the last stage.
         self.gets(loads, at) + &format!("k = select(k + {depth}u, 0u, k + {depth}u >= t.inner);\n")
     }
 
@@ -315,7 +315,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Matrix by matrix through workgroup memory: whole tiles by whole lines of a matrix, others value by value.
+    /// Stores matrix by matrix through workgroup memory: whole tiles in whole lines of a matrix, others value by value.
     fn store(&mut self) {
         let turned = self.tile.inner[1] && !self.sampled;
         let whole = self.whole();
@@ -333,7 +333,7 @@ impl Writer<'_> {
         self.line("}");
     }
 
-    /// A matrix to workgroup memory, and from there on by `put`.
+    /// Stores a matrix to workgroup memory, and from there by `put`.
     fn in_turns(&mut self, turned: bool, [i, j]: [u32; 2], put: &str) {
         let store = if turned { "coopStore" } else { "coopStoreT" };
         let staged = format!(
@@ -353,7 +353,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether nothing of a tile is beyond an edge, and its lines begin at quads.
+    /// Whether the tile crosses no edge, and its lines begin at quads.
     fn whole(&self) -> String {
         let (rows, columns) = (self.high, self.tile.columns);
         let across = match self.sampled {
@@ -365,8 +365,8 @@ impl Writer<'_> {
         format!("t.rows_inside == {rows}u && {across}")
     }
 
-    /// A matrix to whole lines of c, so many values side by side at a time: neighbours write what follows theirs, so
-    /// that no sector of memory is written in parts.
+    /// Stores a matrix to whole lines of c, `values` values at a time. Neighbouring invocations write neighbouring
+    /// values, so that no sector of memory is written in parts.
     fn put(&self, turned: bool, [i, j]: [u32; 2], values: u32) -> String {
         let side = self.tile.side;
         let (in_line, all) = (side / values, side * side / values);
@@ -403,7 +403,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Where in c a value of a whole tile is.
+    /// The index in c of a value of a whole tile.
     fn place(&self, turned: bool, row: &str, [first, column]: [String; 2]) -> String {
         match (self.sampled, turned) {
             (true, _) => format!(
@@ -416,10 +416,10 @@ impl Writer<'_> {
         }
     }
 
-    /// A matrix of a tile that has edges.
+    /// Stores a matrix of a tile that crosses an edge.
     fn put_inside(&self, turned: bool, [i, j]: [u32; 2]) -> String {
         let side = self.tile.side;
-        // Eight values each: half a line, or a line where there are enough lanes.
+        // Eight values each: half a line, or a whole line if there are enough lanes.
         let (line, along) = match side {
             16 => ("lane / 2u", "lane % 2u * 8u"),
             _ => ("i", "0u"),

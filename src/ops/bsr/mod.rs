@@ -1,10 +1,8 @@
-//! Products of block-sparse matrices with dense ones, and the blocks of a product of dense ones.
+//! Products of block-sparse matrices with dense ones, and selected blocks of products of dense matrices.
 //!
-//! A product works on f, which is the block-sparse matrix or its transpose: `f b`, and `b f` as the transpose of `fᵀ
-//! bᵀ`. Nothing is
-//! copied for it: the blocks are walked in row or in column order, and strides do the rest. How a row of blocks is cut
-//! depends on the number of its own
-//! blocks only.
+//! A product works on f, which is the block-sparse matrix or its transpose: `f b`; `b f` is computed as the transpose
+//! of `fᵀ bᵀ`. Nothing is copied for this: blocks are traversed in row or in column order, and strides do the rest. How
+//! a row of blocks is cut depends on its own number of blocks alone.
 
 mod align;
 mod baseline;
@@ -51,26 +49,26 @@ pub(crate) static FINISH: Kernel = Kernel {
     }],
 };
 
-/// Rows that a workgroup of `bsr_finish` takes: its STRIP.
+/// Rows for each workgroup of `bsr_finish`: its STRIP.
 const STRIP: u32 = 8;
 
-/// Columns of a workgroup of `bsr_finish`.
+/// Columns for each workgroup of `bsr_finish`.
 const FINISH_COLUMNS: usize = 128;
 
-/// The stage that adds what later pieces of rows left in scratch.
+/// The dispatch that adds the sums that later pieces of rows left in scratch.
 struct Finish<'a> {
     rows: &'a Rows,
-    /// Where in the list the panels begin, and their number.
+    /// Where the panels begin in the list, and their number.
     panels: (u32, usize),
     columns: u64,
     high: u32,
     m: u32,
-    /// Whether a slot of scratch is stored column by column.
+    /// Whether a scratch slot is stored column by column.
     turned: bool,
 }
 
 impl Finish<'_> {
-    /// The panels, as the list has them.
+    /// Appends the panels to the words of the list.
     fn panels(products: &[Extents], words: &mut Vec<u32>) -> Result<()> {
         for (i, product) in products.iter().enumerate().filter(|(_, p)| p.m > 0) {
             let columns = (0..product.n).step_by(FINISH_COLUMNS);
@@ -80,7 +78,7 @@ impl Finish<'_> {
         Ok(())
     }
 
-    /// Of result, order, list and scratch.
+    /// The dispatch; `slots` are result, order, list and scratch.
     fn dispatch(&self, slots: [Slot; 4]) -> Result<Dispatch> {
         let (rows, (first, panels)) = (self.rows, self.panels);
         let strips = self.high / STRIP;
@@ -107,8 +105,7 @@ impl Finish<'_> {
     }
 }
 
-/// The slot for sums, and what follows them: those of f16 are kept in f32 until they are whole, and rounded once where
-/// the result is f16.
+/// The slot for sums, and the dispatch that follows: f16 results are summed in f32 and rounded once.
 fn rounded(result: DType, values: usize, scratch: &mut Vec<u64>) -> (Slot, Option<Dispatch>) {
     if result != DType::F16 {
         return (Slot::Output(0), None);
@@ -119,13 +116,13 @@ fn rounded(result: DType, values: usize, scratch: &mut Vec<u64>) -> (Slot, Optio
     (sums, Some(round))
 }
 
-/// What products are called, whichever side the block-sparse matrix is on.
+/// The operation's name, whichever side the block-sparse matrix is on.
 pub(crate) const OP: &str = "matmul_bsr";
 
-/// What is multiplied.
+/// The options of a block-sparse product.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Form {
-    /// Whether the matrices are the transposes of what is stored.
+    /// Whether the factors are the transposes of the stored matrices.
     pub transposed: bool,
     /// Whether the dense factor is on the left.
     pub dense_left: bool,
@@ -133,12 +130,12 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    /// Whether rows of f are columns of what is stored.
+    /// Whether rows of f are columns of the stored matrix.
     fn by_columns(self) -> bool {
         self.transposed != self.dense_left
     }
 
-    /// Row and column strides of what is stored in rows of so many.
+    /// Row and column strides of a matrix that is stored with this many columns.
     fn strides(self, columns: u32) -> [u32; 2] {
         match self.dense_left {
             false => [columns, 1],
@@ -147,7 +144,7 @@ impl Form {
     }
 }
 
-/// What a product is of: rows of f, the inner extent, and columns of b; and the columns of b and c as they are stored.
+/// The extents of a product: rows of f, the inner extent, and columns of b; and the columns of b and c as stored.
 #[derive(Clone, Copy, Debug)]
 struct Extents {
     m: u32,
@@ -156,7 +153,7 @@ struct Extents {
     stored: [u32; 2],
 }
 
-/// Products that are to be planned.
+/// The products to plan.
 struct Request<'a> {
     form: Form,
     types: (DType, DType),
@@ -169,7 +166,7 @@ struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// The slot for sums, and what follows them: the epilogue, or rounding alone.
+    /// The slot for sums, and the dispatch that follows: the epilogue, or rounding alone.
     fn sums(&self, scratch: &mut Vec<u64>) -> Result<(Slot, Option<Dispatch>)> {
         let (sums, round) = rounded(self.types.1, self.result.total(), scratch);
         let after = match self.form.epilogue == Epilogue::default() {
@@ -180,7 +177,7 @@ impl Request<'_> {
     }
 }
 
-/// (a, b) where a is true, else (b, a).
+/// (a, b) if `first`, otherwise (b, a).
 fn ordered<T>(first: bool, [a, b]: [T; 2]) -> [T; 2] {
     if first { [a, b] } else { [b, a] }
 }
@@ -225,8 +222,8 @@ fn rank_2(op: &'static str, layout: &Layout) -> Result<()> {
     }
 }
 
-/// Products of block-sparse matrices of a topology with dense ones, of operands of a type and with results of a type:
-/// the same, or f32 of f16.
+/// Products of block-sparse matrices of one topology with dense ones. Results have the type of the operands, or are f32
+/// for f16 operands.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct BsrMatmul {
     pub form: Form,
@@ -237,9 +234,8 @@ pub(crate) struct BsrMatmul {
 }
 
 impl BsrMatmul {
-    /// The launch of `f b` for each of the dense matrices. Inputs are the values, one set or as many as there are
-    /// matrices, and the matrices;
-    /// then the bias where there is one, and last the residual.
+    /// The launch of `f b` for each of the dense matrices. The inputs are the block values, in one set or one for each
+    /// matrix, and the matrices; then the bias if there is one, and last the residual.
     pub(crate) fn launch(&self, inputs: &[&Layout], device: Traits<'_>) -> Result<Launch> {
         let BsrMatmul {
             form,
@@ -316,7 +312,7 @@ impl BsrMatmul {
     }
 }
 
-/// So many workgroups, if they can be counted.
+/// The number of workgroups, if it fits.
 fn groups(op: &'static str, tiles: usize, pieces: u32, strips: u32) -> Result<u32> {
     let all = tiles as u128 * u128::from(pieces) * u128::from(strips);
     u32::try_from(all).map_err(|_| Error::SizeOverflow {
@@ -326,13 +322,13 @@ fn groups(op: &'static str, tiles: usize, pieces: u32, strips: u32) -> Result<u3
     })
 }
 
-/// One of the products of dense matrices whose blocks are asked for.
+/// A product of dense matrices of which some blocks are computed.
 pub(super) struct Sample {
     /// Where a, b and c begin.
     pub begins: [u32; 3],
     pub inner: u32,
     /// Row and column strides of a and b.
     pub strides: [[u32; 2]; 2],
-    /// Rows and columns of a and b as they are stored.
+    /// Rows and columns of a and b as stored.
     pub stored: [[u32; 2]; 2],
 }

@@ -1,4 +1,4 @@
-//! How the rows of blocks of a topology are cut, once for each topology.
+//! How the rows of blocks of a topology are cut; computed once for each topology.
 
 use std::sync::Arc;
 
@@ -7,34 +7,34 @@ use crate::plan::PlanBuffer;
 use crate::ragged::Topology;
 use crate::{Result, host};
 
-/// Inner products that are summed at a time, at most.
+/// The most inner products that are summed at a time.
 pub(super) const BLOCK: u32 = 512;
 
-/// Blocks that are summed at a time: those of 480 to 512 inner products.
+/// Blocks that are summed at a time: 480 to 512 inner products.
 pub(super) fn chunk(block_wide: u32) -> u32 {
     BLOCK / block_wide
 }
 
-/// What a device reads of a topology for products by rows, or by columns.
+/// The plan buffer of a topology for products by rows, or by columns.
 pub(super) struct Rows {
     pub words: Arc<PlanBuffer>,
     /// Where the pieces begin, in pairs of words, and their number.
     pub pieces_at: u32,
     pub pieces: u32,
-    /// Pieces, the first ones, that are more than twice as long as all are in the mean.
+    /// Number of pieces, all at the front, that are more than twice as long as the mean.
     pub long: u32,
-    /// Blocks of the longest piece, and of all.
+    /// Blocks of the longest piece, and of all pieces.
     pub longest: u32,
     pub blocks: usize,
-    /// Where the rows that are cut begin, and their number.
+    /// Where the cut rows begin, and their number.
     pub heavy_at: u32,
     pub heavy: u32,
     /// Pieces that are not the first of their row.
     pub slots: u32,
 }
 
-/// Rows of more than so many chunks of blocks are cut after each so many. The longest pieces come first, so that the
-/// last workgroups to start are short.
+/// Cuts rows into pieces of at most `chunks` chunks of blocks. The longest pieces come first, so that the last
+/// workgroups to start are short.
 pub(super) fn rows(topology: &Topology, by_columns: bool, chunks: u32) -> Result<Arc<Rows>> {
     topology.derived([by_columns.into(), chunks], || {
         let order = topology.order(by_columns);
@@ -59,7 +59,7 @@ pub(super) fn rows(topology: &Topology, by_columns: bool, chunks: u32) -> Result
                 host::push(OP, &mut pieces, other)?;
             }
         }
-        // As they were made, which takes no memory as a stable sort does.
+        // Ties keep the original order; unlike a stable sort, this allocates no memory.
         pieces.sort_unstable_by_key(|&[begin, end, row, _]| {
             (std::cmp::Reverse(end - begin), row, begin)
         });
@@ -87,14 +87,14 @@ pub(super) fn rows(topology: &Topology, by_columns: bool, chunks: u32) -> Result
     })
 }
 
-/// What a device reads of a topology whose blocks are the results.
+/// The plan buffer of a topology whose blocks are the results.
 pub(super) struct SampledRows {
     pub words: Arc<PlanBuffer>,
-    /// For wide tiles and for narrow ones: where the pieces begin, in pairs of words, and their number.
+    /// For wide and for narrow tiles: where the pieces begin, in pairs of words, and their number.
     pub pieces: [(u32, u32); 2],
 }
 
-/// As many blocks of a row as fit a tile of so many columns side by side; a row that fits a narrow tile goes there.
+/// Cuts rows into as many adjacent blocks as fit a tile of `columns` columns; a row that fits a narrow tile takes one.
 pub(super) fn sampled_rows(
     topology: &Topology,
     columns: u32,
@@ -125,7 +125,7 @@ pub(super) fn sampled_rows(
     })
 }
 
-/// Tiles of so many columns that the blocks of a product take.
+/// Number of tiles of `columns` columns that cover the blocks of a product.
 pub(super) fn sampled_tiles(topology: &Topology, columns: u32) -> u64 {
     let at_once = columns / topology.block()[1] as u32;
     let tiles = |blocks: u32| u64::from(blocks.div_ceil(at_once));

@@ -1,4 +1,4 @@
-//! The blocks of products of dense matrices.
+//! Selected blocks of products of dense matrices.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::plan::{Launch, Output, OutputLayout, PlanBuffer, check_size};
 use crate::ragged::{DType, Layout, Pairs, Topology};
 use crate::{Error, Result, host};
 
-/// The products as the baseline's kernel reads them.
+/// The products in the format of the baseline's kernel.
 fn words(op: &'static str, products: &[Sample]) -> Result<Arc<PlanBuffer>> {
     let mut words = host::room(op, products.len() * 12)?;
     for product in products {
@@ -23,7 +23,7 @@ fn words(op: &'static str, products: &[Sample]) -> Result<Arc<PlanBuffer>> {
     Ok(PlanBuffer::new(words))
 }
 
-/// The blocks of products, of types as in [`BsrMatmul`](super::BsrMatmul).
+/// Selected blocks of products, with types as in [`BsrMatmul`](super::BsrMatmul).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Sampled {
     pub topology: Topology,
@@ -35,7 +35,7 @@ pub(crate) struct Sampled {
 }
 
 impl Sampled {
-    /// The launch of the blocks of `a b` for each pair.
+    /// The launch that computes the blocks of `a b` for each pair.
     pub(crate) fn launch(
         &self,
         (a, b): (&Layout, &Layout),

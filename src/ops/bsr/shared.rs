@@ -1,5 +1,5 @@
-//! The part of `bsr_matmul.wgsl` that depends on the tile, for tiles whose inner sums sets of invocations share: four
-//! columns of a block at a time.
+//! Generates the part of `bsr_matmul.wgsl` for tiles whose inner sums are split among sets of invocations: four columns
+//! of a block at a time.
 
 use std::fmt::Write;
 
@@ -21,7 +21,7 @@ pub(super) fn text(sets: &SplitK) -> String {
     );
     sets.places(&mut out);
     let sides = sets.sides();
-    // Columns beyond the last are the last one's, and make results that are not stored.
+    // Columns beyond the last one read the last one instead; their results are not stored.
     let _ = writeln!(
         out,
         "    let b_last = t.columns - select(1u, min(t.columns, 4u), b_along && b_quads);"
@@ -79,7 +79,7 @@ pub(super) fn text(sets: &SplitK) -> String {
     out
 }
 
-/// Where the invocation's values are, from the place of four columns of a block on.
+/// Where the invocation's values are, relative to the first of four columns of a block.
 fn places(side: &Side, out: &mut String) {
     let name = side.name;
     for (g, place) in side.places.iter().enumerate() {

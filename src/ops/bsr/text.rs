@@ -1,4 +1,4 @@
-//! The part of `bsr_matmul.wgsl` that depends on the tile: everything between the walk and storing, unrolled.
+//! Generates the part of `bsr_matmul.wgsl` that depends on the tile: everything between the walk and storing, unrolled.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use crate::ops::bsr::tiles::{SPARSE, SPARSE_NATIVE, SparseTile};
 use crate::ops::register_tile::{RegisterTile, Side};
 use crate::ops::split_k::SplitK;
 
-/// What `#generate "bsr_matmul"` stands for.
+/// The text that replaces `#generate "bsr_matmul"`.
 pub(crate) fn generate(flags: &[&str]) -> String {
     let of_flags = |tile: &&SparseTile| flags.contains(&tile.flag);
     let tiles = || SPARSE.iter().chain(&SPARSE_NATIVE);
@@ -80,8 +80,8 @@ impl Writer<'_> {
         self.line("if done >= t.steps {\n        break;\n    }\n    }\n}");
     }
 
-    /// Which half of a stage an invocation's quads are in, and where they are from that half's begin on. A quad lies in
-    /// one half, and in one block.
+    /// Which half of a stage an invocation's quads are in, and their offsets from the beginning of that half. A quad
+    /// lies in one half, and in one block.
     fn places(&mut self, side: &Side) {
         self.registers.places(side, self.out);
         let (name, [stride, deep]) = match side.name {
@@ -109,7 +109,7 @@ impl Writer<'_> {
                 format!("let {id}_upper = {id}_deep >= HALF;"),
                 format!("let {id}_within = {id}_deep % HALF;"),
                 format!("let {id}_count = {count};"),
-                // What is outside is never read, and what stands for it makes results that are not stored.
+                // Values outside are never read; what replaces them affects no result that is stored.
                 format!(
                     "let {id}_at = select(0u, {place} + {id}_within * {deep}, {id}_count > 0u);"
                 ),
@@ -120,7 +120,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The next stage's values from memory. All of them in one branch, so that all are under way together.
+    /// Loads the next stage's values from memory. All loads are in one branch, so that they are in flight together.
     fn load(&mut self) {
         self.line("if t.quads && min(w0.left, w1.left) >= HALF {");
         for side in self.registers.sides() {
@@ -144,8 +144,8 @@ impl Writer<'_> {
         self.line("}");
     }
 
-    /// Adds the sums to what is there, or puts them there. Whole tiles by themselves: so that what is there of all sums
-    /// is under way together.
+    /// Adds the sums to the result, or stores them. Whole tiles have their own branch, so that all loads of earlier
+    /// sums are in flight together.
     fn store(&mut self) {
         let mut put = String::new();
         let [mut add, mut set] = [(); 2].map(|()| String::new());

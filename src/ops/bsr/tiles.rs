@@ -1,33 +1,33 @@
-//! Tiles of block-sparse products: a table for each way to multiply, and which of its tiles a product takes.
+//! Tiles of block-sparse products: a table for each way to multiply, and the rule that selects a product's tile.
 
 use std::ops::RangeInclusive;
 
 use crate::plan::Matrices;
 
-/// A workgroup's tile of a block-sparse product: of one row of blocks, and some columns.
+/// A workgroup's tile of a block-sparse product: one row of blocks and some columns.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct SparseTile {
-    /// What its variants of the kernel are called.
+    /// The flag of its kernel variants.
     pub flag: &'static str,
     pub rows: u32,
     pub columns: u32,
-    /// Rows and columns of what one invocation makes; on cooperative matrices, one subgroup.
+    /// Rows and columns computed by one invocation or, on cooperative matrices, by one subgroup.
     pub part: [u32; 2],
-    /// Inner products staged at a time.
+    /// Depth along the inner extent that is staged at a time.
     pub depth: u32,
-    /// Sets of invocations that share a tile's inner sums, as of a dense tile.
+    /// Sets of invocations that split a tile's inner sums, as in a dense tile.
     pub sets: u32,
-    /// Heights of blocks that it is there for, and columns of a product from which on it is taken.
+    /// Block heights that it supports; and, below, the number of columns from which a product takes it.
     blocks: &'static [u32],
     from: u32,
-    /// Columns up to which it is taken.
+    /// Number of columns up to which a product takes it.
     to: u32,
-    /// Subgroups that take turns at the memory that results go through, where the dense factor is stored transposed: it
-    /// takes more of the rest.
+    /// Subgroups that take turns at the memory that results pass through if the dense factor is stored transposed,
+    /// because its stages then take more of the remaining memory.
     turns: u32,
-    /// Tiles that a workgroup makes side by side at most, where there are many.
+    /// Most adjacent tiles that one workgroup computes, if there are many.
     pub together: u32,
-    /// On cooperative matrices, what blocks are wide in multiples of, the best first: each has its variants.
+    /// On cooperative matrices: segment widths that may divide the block width, best first; each has its own variants.
     segments: &'static [(&'static str, u32)],
 }
 
@@ -53,7 +53,7 @@ const fn sparse(
     }
 }
 
-/// Columns of the baseline's tiles: of a narrow one and of the others.
+/// Columns of the baseline's tiles: of the narrow tile, and of the others.
 pub(crate) const NARROW: u32 = 32;
 pub(crate) const WIDE: u32 = 128;
 
@@ -64,7 +64,7 @@ const fn wide(flag: &'static str, rows: u32, part: [u32; 2], blocks: &'static [u
     }
 }
 
-/// Those of any device, as high as blocks are, or a whole part of them; and one for few columns.
+/// Tiles for every device: as high as the blocks or a whole part of them, and one for few columns.
 pub(crate) const SPARSE: [SparseTile; 6] = [
     sparse(
         "NARROW",
@@ -79,7 +79,7 @@ pub(crate) const SPARSE: [SparseTile; 6] = [
     wide("H64", 64, [8, 8], &[64, 128]),
 ];
 
-/// Those of devices of the native tier for few columns: so many, and blocks of these heights.
+/// Native-tier tiles for few columns: up to `to`, with blocks of these heights.
 pub(crate) const SPARSE_NATIVE: [SparseTile; 2] = [
     SparseTile {
         sets: 32,
@@ -109,7 +109,7 @@ const fn matrix(
     }
 }
 
-/// Those on matrices of 16: as high as blocks are. Wide ones make more of what they load of a.
+/// Tiles on 16 × 16 matrices, as high as the blocks. Wide tiles reuse the loaded values of a more often.
 pub(crate) const SPARSE_SIXTEEN: [SparseTile; 9] = [
     SparseTile {
         depth: 16,
@@ -163,7 +163,7 @@ const fn eight(
     }
 }
 
-/// Those on matrices of 8: as high as blocks are, in 16 KiB. Not measured on a GPU that has them.
+/// Tiles on 8 × 8 matrices, as high as the blocks, in 16 KiB. Not measured on a GPU that has such matrices.
 pub(crate) const SPARSE_EIGHT: [SparseTile; 7] = [
     eight("H8", 8, [8, 32], &[8]),
     eight("H16", 16, [16, 32], &[16]),
@@ -175,7 +175,7 @@ pub(crate) const SPARSE_EIGHT: [SparseTile; 7] = [
 ];
 
 impl SparseTile {
-    /// Those that a device has for blocks of that height, each with the columns of products that take it.
+    /// The tiles of a device for blocks of this height, each with the range of columns for which products take it.
     pub(crate) fn all(
         block_high: u32,
         native: bool,
@@ -195,27 +195,27 @@ impl SparseTile {
         all
     }
 
-    /// The place of the tile for blocks of that height and a product of so many columns: the last that is there for
+    /// The index of the tile for blocks of this height and a product of this many columns: the last one that supports
     /// them.
     pub(crate) fn of(tiles: &[SparseTile], block_high: u32, columns: u32) -> usize {
         let fits = |tile: &SparseTile| tile.blocks.contains(&block_high) && columns >= tile.from;
-        // Every height has a tile for all.
+        // Every height has a tile for any number of columns.
         tiles.iter().rposition(fits).unwrap_or(0)
     }
 
-    /// Subgroups that take turns at the memory that results go through.
+    /// Subgroups that take turns at the memory that results pass through.
     #[cfg(feature = "gpu")]
     pub(crate) fn turns(&self, turned: bool) -> u32 {
         if turned { self.turns } else { 1 }
     }
 
-    /// Subgroups that make a tile, on cooperative matrices.
+    /// Subgroups per tile, on cooperative matrices.
     pub(crate) fn subgroups(&self) -> u32 {
-        // Blocks of eight rows leave half of a matrix of 16 unused.
+        // Blocks of eight rows leave half of a 16 × 16 matrix unused.
         (self.rows / self.part[0]).max(1) * (self.columns / self.part[1])
     }
 
-    /// Inner products of a stage that lie in one block of that width, and the flag for it.
+    /// The flag of the segment width for this block width: the inner products of a stage that lie in one block.
     pub(crate) fn segment(&self, block_wide: u32) -> &'static str {
         let fits = |(_, segment): &&(&str, u32)| block_wide.is_multiple_of(*segment);
         // All widths are multiples of 8.
@@ -225,7 +225,7 @@ impl SparseTile {
             .map_or("S8", |segment| segment.0)
     }
 
-    /// The products of inner extents that lie in one block, for a variant with these flags.
+    /// The segment width of a variant with these flags.
     #[cfg(feature = "gpu")]
     pub(crate) fn segment_of(&self, flags: &[&str]) -> u32 {
         let listed = self.segments.iter().find(|(flag, _)| flags.contains(flag));
@@ -237,7 +237,7 @@ impl SparseTile {
 mod tests {
     use super::*;
 
-    /// Every block side has a tile in every case, which is as high as a block or a whole part of it.
+    /// Every block side has a tile in every case, as high as a block or a whole part of it.
     #[test]
     fn a_sparse_tile_fits_its_blocks() {
         for high in [8, 16, 32, 48, 64, 96, 128] {

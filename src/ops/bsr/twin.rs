@@ -1,4 +1,4 @@
-//! Products of block-sparse matrices on the CPU: a gemm crate, over the blocks of a row at a time.
+//! Block-sparse products on the CPU: the gemm crate, applied to the blocks of one row at a time.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::plan::{CpuArgs, CpuKernel};
 use crate::ragged::{DType, Topology};
 use crate::{Result, host};
 
-/// Columns of b that are gathered at a time, so that what meets them stays in the cache.
+/// Columns of b that are gathered at a time, so that the values paired with them stay in the cache.
 const COLUMNS: usize = 256;
 
 /// A matrix in a slice: value (i, j) at `i · row + j · column`.
@@ -33,12 +33,12 @@ impl<'a> View<'a> {
     }
 }
 
-/// The place of the last of m x n values.
+/// The index of the last of m x n values.
 fn last([m, n]: [usize; 2], row: usize, column: usize) -> usize {
     (m - 1) * row + (n - 1) * column
 }
 
-/// `c = a b`, or `c + a b`, of m x k and k x n values, none of them 0.
+/// `c = a b`, or `c + a b` if `add`, of m x k and k x n values; no extent is 0.
 fn multiply(
     c: &mut [f32],
     [row, column]: [usize; 2],
@@ -51,8 +51,8 @@ fn multiply(
             && last([m, k], a.row, a.column) < a.values.len()
             && last([k, n], b.row, b.column) < b.values.len()
     );
-    // SAFETY: the assertion found the last value of each matrix, and with it all, inside its slice; c is borrowed
-    // alone.
+    // SAFETY: the assertion found the last value of each matrix, and so every value, inside its slice; c is borrowed
+    // exclusively.
     #[allow(unsafe_code, reason = "the crate takes pointers")]
     unsafe {
         gemm::gemm(
@@ -79,7 +79,7 @@ fn multiply(
     }
 }
 
-/// What a worker makes: of one product, rows of c as they are stored.
+/// The work of one worker: rows of c, as stored, of one product.
 struct Job<'a> {
     pair: usize,
     first: usize,
@@ -96,7 +96,7 @@ fn floats(args: &mut CpuArgs<'_>, form: Form, topology: &Topology) -> Result<()>
     let mut c: &mut [f32] = cast_slice_mut(outputs[0].words);
     let args = &*args;
     let block_high = topology.block()[usize::from(form.by_columns())];
-    // Rows of blocks, or some rows of b.
+    // Rows of a job: a row of blocks, or some rows of b.
     let high = if form.dense_left { 64 } else { block_high };
     let mut jobs = Vec::new();
     for pair in 0..layout.len() {
@@ -174,13 +174,13 @@ fn rows(
             blocks.row(entries, inside, b, columns, (out, [stored, 1]), buffers)?;
         }
     }
-    // A bias for each right operand is one for each product, or there is one right operand.
+    // A bias for each right operand is one for each product, unless there is a single right operand.
     let place = (job.pair, job.pair, job.first);
     form.epilogue.apply(args, place, stored, job.out);
     Ok(())
 }
 
-/// The blocks of one set of values, as f has them.
+/// The blocks of one set of values, oriented as in f.
 struct Blocks<'a> {
     set: &'a [f32],
     /// Strides inside a block.
@@ -192,7 +192,7 @@ struct Blocks<'a> {
 }
 
 impl Blocks<'_> {
-    /// `inside` rows of f times some columns of b.
+    /// Multiplies `inside` rows of f by some columns of b.
     fn row(
         &self,
         entries: &[[u32; 2]],
@@ -237,7 +237,8 @@ impl Blocks<'_> {
         Ok(())
     }
 
-    /// The blocks side by side, column after column, and the rows of b that they meet; their number.
+    /// Gathers the blocks side by side, column by column, and the rows of b that they multiply; returns the number of
+    /// rows.
     fn gather(
         &self,
         entries: &[[u32; 2]],

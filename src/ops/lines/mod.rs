@@ -1,8 +1,9 @@
-//! What is worked out along an axis: one value for each line, such as its mean, or every value by what its line comes
-//! to, such as softmax.
+//! Reductions and normalizations along an axis: one value for each line, such as its mean, or every value mapped by the
+//! statistics of its line, such as softmax.
 //!
 //! A line is the values of an element along one axis, or the whole element. Cost: the values read once from memory, and
-//! once or twice more from a cache, or, of lines that are cut, from memory; one value for each line, or all, written.
+//! once or twice more from a cache (from memory for lines that are cut into tiles); one value written for each line, or
+//! all values.
 
 mod plan;
 mod twin;
@@ -15,14 +16,14 @@ use crate::plan::{
 use crate::ragged::{DType, Layout, Shape};
 use crate::{Error, Result, host};
 
-/// `[flags];` ... of f32.
+/// f32 variants from rows of `[flags];`.
 macro_rules! variants {
     ($($flags:tt;)+) => {
         &[$(Variant { dtype: DType::F32, flags: &$flags },)+]
     };
 }
 
-/// Lines of up to 4,096 values, and what becomes of longer ones.
+/// Lines of up to 4,096 values, and the final mapping of longer ones.
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "lines",
     source: include_str!("../../../shaders/lines.wgsl"),
@@ -59,7 +60,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     },
 };
 
-/// Tiles of longer ones.
+/// Statistics of the tiles of longer lines.
 pub(crate) static PARTS: Kernel = Kernel {
     stem: "lines_parts",
     source: include_str!("../../../shaders/lines.wgsl"),
@@ -72,7 +73,7 @@ pub(crate) static PARTS: Kernel = Kernel {
     },
 };
 
-/// What the tiles of a line come to.
+/// Combines the statistics of a line's tiles.
 pub(crate) static FINISH: Kernel = Kernel {
     stem: "lines_finish",
     source: include_str!("../../../shaders/lines_finish.wgsl"),
@@ -90,7 +91,7 @@ pub(crate) static FINISH: Kernel = Kernel {
     },
 };
 
-/// What is worked out.
+/// The function to compute.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Function {
     Sum,
@@ -100,14 +101,14 @@ pub(crate) enum Function {
     LogSumExp,
     Softmax,
     LogSoftmax,
-    /// The difference from the mean by the deviation; the call's scalar is added to the variance.
+    /// The difference from the mean, divided by the standard deviation; the call's scalar is added to the variance.
     LayerNorm,
-    /// By the root of the mean square; the call's scalar is added to it.
+    /// Division by the root mean square; the call's scalar is added to the mean square.
     RmsNorm,
 }
 
 impl Function {
-    /// The method, for lines along an axis and for whole elements.
+    /// The public method, along an axis or for whole elements.
     fn name(self, axis: Option<usize>) -> &'static str {
         let (along, whole) = match self {
             Function::Sum => ("sum_axis", "sum"),
@@ -123,7 +124,7 @@ impl Function {
         if axis.is_some() { along } else { whole }
     }
 
-    /// The flag of what is known of a line, and those of what becomes of it.
+    /// The flag of the statistics, and the flags of the result.
     fn flags(self) -> (&'static str, &'static [&'static str]) {
         match self {
             Function::Sum => ("SUM", &["REDUCED"]),
@@ -138,13 +139,13 @@ impl Function {
         }
     }
 
-    /// Whether a line becomes one value.
+    /// Whether each line yields one value.
     fn reduces(self) -> bool {
         self.flags().1[0] == "REDUCED"
     }
 }
 
-/// A function of f32 along an axis, or, without one, of whole elements.
+/// A function of f32 along an axis, or of whole elements if there is none.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Along {
     pub function: Function,
@@ -152,7 +153,7 @@ pub(crate) struct Along {
 }
 
 impl Along {
-    /// The launch over `x`, whose call has one scalar. `binding`: the bytes of a binding at most.
+    /// The launch over `x`; the call has one scalar. `binding` is the largest size of a binding in bytes.
     pub(crate) fn launch(self, x: &Layout, binding: Option<u64>) -> Result<Launch> {
         let Along { function, axis } = self;
         let op = function.name(axis);
@@ -167,8 +168,8 @@ impl Along {
             true => Some(one_a_line(op, x, axis)?),
             false => None,
         };
-        // Lines without values are as many as the extents say: their work lists would be large before the result is
-        // refused.
+        // Lines without values are as many as the extents say: refuse an oversized result before building their large
+        // work lists.
         let results = result.as_ref().unwrap_or(x);
         check_size(op, results, DType::F32, binding)?;
         let work = x.total().max(results.total()) as u64;
@@ -205,7 +206,7 @@ impl Along {
                 Param::U32(rank),
                 Param::U32(axis),
                 Param::Scalar(0),
-                // Bits that no compiler knows: see `ends.wgsl`.
+                // Bits that no compiler can know: see `ends.wgsl`.
                 Param::U32(u32::MAX),
                 Param::U32(lanes),
                 Param::U32(units),
@@ -255,7 +256,7 @@ impl Along {
             groups: long.tiles,
             cost,
         });
-        // Not that there will be values.
+        // Drops the flag `MAPPED`.
         let finish = if result.is_some() { flags } else { &flags[1..] };
         let to = if result.is_some() {
             Slot::Output(0)
@@ -286,7 +287,7 @@ impl Along {
     }
 }
 
-/// The layout of one value for each line: the shapes without the axis, and one value where no other is left.
+/// The layout of one value per line: the shapes without the axis, or one value if no axis is left.
 fn one_a_line(op: &'static str, x: &Layout, axis: Option<usize>) -> Result<Layout> {
     let Some(axis) = axis.filter(|_| x.rank() > 1) else {
         return Layout::uniform(x.len(), Shape::new(&[1])?).map_err(|error| error.named(op));

@@ -1,4 +1,4 @@
-//! Which invocations go through which line: by its length and step alone, so that a neighbour never changes a result.
+//! Assigns invocations to lines: by a line's length and step alone, so that a neighbour never changes a result.
 
 use crate::ops::worklist::Worklist;
 use crate::plan::PlanBuffer;
@@ -10,18 +10,18 @@ use std::sync::Arc;
 pub(super) const WORKGROUP: usize = 256;
 /// `TILE` of the shader: values of a tile. Longer lines are cut.
 pub(super) const TILE: usize = HELD * WORKGROUP;
-/// Values of a line that an invocation holds, where they lie side by side.
+/// Values that an invocation holds of a contiguous line.
 const HELD: usize = 16;
-/// Invocations to a line whose values lie side by side, and the values of the longest such line. Each class is a
-/// dispatch, and waits for the one before: more of them take longer than some idle invocations.
+/// (Invocations per line, longest line) for contiguous lines. Each class is a dispatch that waits for the one before,
+/// so more classes would cost more than some idle invocations do.
 const BESIDE: [(usize, usize); 4] = [(4, 4 * HELD), (32, 32 * HELD), (64, 64 * HELD), (256, TILE)];
-/// The same where they lie apart.
+/// The same for strided lines.
 const APART: [(usize, usize); 2] = [(8, 1024), (32, TILE)];
 
-/// Powers of two up to the invocations of a workgroup.
+/// One class for each power of two up to the invocations of a workgroup.
 const CLASSES: usize = WORKGROUP.ilog2() as usize + 1;
 
-/// The lines of an element: how many, of how many values, and how far apart these lie.
+/// The lines of an element: their number, the values in each, and the step between those.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Lines {
     pub number: u64,
@@ -30,7 +30,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Those along `axis`, or the whole element as one.
+    /// The lines along `axis`, or the whole element as one line.
     pub(super) fn of(x: &Layout, element: usize, axis: Option<usize>) -> Lines {
         let Some(axis) = axis.filter(|_| x.rank() > 1) else {
             return Lines {
@@ -53,7 +53,7 @@ impl Lines {
         }
     }
 
-    /// Invocations to a line; `None` where it is cut into tiles.
+    /// Invocations per line; `None` if the line is cut into tiles.
     fn lanes(self) -> Option<usize> {
         if self.step > 1 {
             let class = APART.iter().find(|(_, longest)| self.values <= *longest);
@@ -64,11 +64,11 @@ impl Lines {
     }
 }
 
-/// Lines that so many invocations each go through.
+/// Lines that have the same number of invocations each.
 #[derive(Debug)]
 pub(super) struct Class {
     pub lanes: usize,
-    /// Whether their values lie apart.
+    /// Whether their values are strided.
     pub apart: bool,
     pub units: u32,
     pub entries: u32,
@@ -77,14 +77,14 @@ pub(super) struct Class {
     pub values: u64,
 }
 
-/// The lines that are cut.
+/// The lines that are cut into tiles.
 #[derive(Debug)]
 pub(super) struct Long {
     pub tiles: u32,
-    /// `[element, line, tile, number among these]` for each tile.
+    /// `[element, line, tile, number among these lines]` for each tile.
     pub items: Arc<PlanBuffer>,
     pub number: u32,
-    /// `[first tile, tiles, place of the result]` for each line.
+    /// `[first tile, tiles, index of the result]` for each line.
     pub finish: Arc<PlanBuffer>,
 }
 
@@ -96,14 +96,14 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// `result`: the layout of one value a line; without it, lines without values have no work.
+    /// `result` is the layout of one value per line; without it, lines without values need no work.
     pub(super) fn new(
         op: &'static str,
         x: &Layout,
         axis: Option<usize>,
         result: Option<&Layout>,
     ) -> Result<Plan> {
-        // By the logarithm of the invocations to a line, those apart behind the others.
+        // Indexed by the logarithm of the invocations per line; strided lines follow the contiguous ones.
         let mut classes: [Vec<(u32, usize)>; 2 * CLASSES] = Default::default();
         let mut values = [0u64; 2 * CLASSES];
         let (mut items, mut finish) = (Vec::new(), Vec::new());
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!((long.tiles, long.number), (2, 1));
         assert_eq!(long.items.data(), [2, 0, 0, 0, 2, 0, 1, 0]);
         assert_eq!(long.finish.data(), [0, 2, 5]);
-        // Without results of their own, lines without values are left out; columns are lines whose values lie apart.
+        // Without results of their own, lines without values are left out; columns are strided lines.
         let plan = Plan::new("softmax", &x, Some(0), None).unwrap();
         assert_eq!(found(&plan), [(8, true, 128 + 129 + 4097 + 513)]);
         assert!(plan.long.is_none());

@@ -1,4 +1,4 @@
-//! The CPU's version. Sums are made in f64, in parts of a fixed size, so that bits do not depend on the number of
+//! The CPU kernel. Sums are computed in f64, in parts of a fixed size, so that the bits do not depend on the number of
 //! cores.
 
 use rayon::prelude::*;
@@ -11,10 +11,10 @@ use crate::plan::CpuArgs;
 use crate::ragged::Layout;
 use crate::{Result, host};
 
-/// Values of a part of a line.
+/// Values in a part of a line.
 const PART: usize = 1 << 16;
 
-/// What is known of a line: as in `lib/lines.wgsl`, with the mean itself.
+/// Statistics of a line, as in `lib/lines.wgsl`, but with the mean itself.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     first: f64,
@@ -23,7 +23,7 @@ struct Known {
 }
 
 impl Known {
-    /// That of the values of one part.
+    /// The statistics of one part.
     fn of(function: Function, values: impl Iterator<Item = f32> + Clone) -> Known {
         let count = values.clone().count() as f64;
         let sum = |of: fn(f32) -> f64| values.clone().map(of).sum::<f64>();
@@ -49,7 +49,7 @@ impl Known {
         }
     }
 
-    /// That of two parts together.
+    /// The statistics of two parts together.
     fn merge(self, other: Known, function: Function) -> Known {
         let count = self.count + other.count;
         let (first, second) = match function {
@@ -79,7 +79,7 @@ impl Known {
         }
     }
 
-    /// The one value of its line.
+    /// The result of a reduction over the line.
     fn reduced(self, function: Function) -> f32 {
         let value = match function {
             Function::Mean => self.first / self.count,
@@ -91,7 +91,7 @@ impl Known {
         value as f32
     }
 
-    /// What becomes of a value of its line.
+    /// The function that maps each value of the line.
     fn map(self, function: Function, added: f32) -> impl Fn(f32) -> f32 {
         let Known {
             first,
@@ -114,12 +114,12 @@ impl Known {
     }
 }
 
-/// The larger one; NaN if one is.
+/// The larger value; NaN if either is NaN.
 fn larger(x: f32, y: f32) -> f32 {
     if x > y || x.is_nan() { x } else { y }
 }
 
-/// What a line of neighbours comes to. Where it is cut depends on its length alone.
+/// Statistics of a contiguous line. Where it is split depends on its length alone.
 fn known(function: Function, line: &[f32]) -> Known {
     if line.len() <= PART {
         return Known::of(function, line.iter().copied());
@@ -129,7 +129,7 @@ fn known(function: Function, line: &[f32]) -> Known {
     left.merge(right, function)
 }
 
-/// The same of values that lie apart.
+/// The same for a strided line.
 fn known_apart(function: Function, line: &[f32], step: usize, count: usize) -> Known {
     let mut all: Option<Known> = None;
     for begin in (0..count.max(1)).step_by(PART) {
@@ -194,7 +194,7 @@ fn reduce(
     known.reduced(function)
 }
 
-/// Every value of an element.
+/// Maps every value of an element.
 fn map(function: Function, added: f32, lines: Lines, x: &[f32], out: &mut [f32]) -> Result<()> {
     let Lines { values, step, .. } = lines;
     if x.is_empty() {

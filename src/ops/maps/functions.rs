@@ -1,13 +1,13 @@
-//! Functions of f32 for the CPU, without a branch, so that LLVM makes vectors of loops over them, and in `f32` alone.
-//! The shaders compute the same formulas; what they promise is in the table.
+//! Branch-free f32 functions for the CPU, computed in `f32` alone, so that LLVM vectorizes loops over them. The shaders
+//! use the same formulas; the table states the error bounds.
 //!
-//! Products and sums are not fused: without the FMA feature of a CPU, `mul_add` is a call. Constants are split so that
-//! what must be exact is.
+//! Products and sums are not fused: without the CPU's FMA feature, `mul_add` is a function call. Constants are split so
+//! that the products that must be exact are exact.
 
-/// 1.5 · 2²³: added and taken away again, it leaves the nearest integer, ties to even, of what is below 2²².
+/// 1.5 · 2²³: adding and then subtracting it rounds magnitudes below 2²² to the nearest integer, ties to even.
 const MAGIC: f32 = 12_582_912.0;
 
-/// The nearest integer, as a float and as an integer.
+/// The nearest integer, as float and as integer.
 #[inline(always)]
 fn nearest(x: f32) -> (f32, i32) {
     let t = x + MAGIC;
@@ -17,7 +17,7 @@ fn nearest(x: f32) -> (f32, i32) {
     )
 }
 
-/// `x` between two bounds; NaN stays.
+/// Clamps `x` to two bounds; NaN stays NaN.
 #[inline(always)]
 pub(super) fn between(x: f32, low: f32, high: f32) -> f32 {
     let x = if x < low { low } else { x };
@@ -30,7 +30,7 @@ fn signed_as(x: f32, sign: f32) -> f32 {
     f32::from_bits((x.to_bits() & 0x7FFF_FFFF) | (sign.to_bits() & 0x8000_0000))
 }
 
-/// The twelve leading bits of x: products of two such numbers are exact.
+/// The twelve leading bits of x: the product of two such numbers is exact.
 #[inline(always)]
 fn head(x: f32) -> f32 {
     f32::from_bits(x.to_bits() & 0xFFFF_F000)
@@ -44,7 +44,7 @@ fn scaled(x: f32, n: i32) -> f32 {
     x * power(half) * power(n - half)
 }
 
-/// Coefficients from the highest power down.
+/// Evaluates a polynomial by Horner's rule; coefficients from the highest power down.
 #[inline(always)]
 fn polynomial<const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
     let mut y = coefficients[0];
@@ -73,7 +73,7 @@ fn exp_parts(x: f32) -> (i32, f32, f32) {
     (n, r, p * r * r)
 }
 
-/// c eˣ, where c counts before what is too small for f32 is lost.
+/// c eˣ, multiplied by c before the result can underflow.
 #[inline(always)]
 fn exp_times(c: f32, x: f32) -> f32 {
     let (n, r, p) = exp_parts(between(x, -150.0, 89.0));
@@ -115,7 +115,7 @@ fn exp2_near(r: f32) -> f32 {
 #[inline(always)]
 pub(super) fn expm1(x: f32) -> f32 {
     let (n, r, p) = exp_parts(between(x, -18.0, 89.0));
-    // Half of 2ⁿ: all of 2¹²⁸ is infinite.
+    // Half of 2ⁿ, because 2¹²⁸ itself overflows to infinity.
     let half = f32::from_bits(((n + 126) as u32) << 23);
     let y = 2.0 * (half * (r + p) + (half - 0.5));
     if x.abs() < 2.0e-8 { x } else { y }
@@ -153,7 +153,7 @@ fn log_tail(f: f32) -> f32 {
     f * z * p - 0.5 * z
 }
 
-/// The logarithm's values where the formula has none: ∞, −∞ at zero, NaN below.
+/// Patches the logarithm's special cases: ∞ at ∞, −∞ at zero, NaN below zero.
 #[inline(always)]
 fn log_ends(x: f32, y: f32) -> f32 {
     let y = if x == f32::INFINITY { x } else { y };
@@ -169,7 +169,7 @@ pub(super) fn log(x: f32) -> f32 {
 
 #[inline(always)]
 pub(super) fn log2(x: f32) -> f32 {
-    // What log₂ e is above 1.
+    // log₂ e − 1.
     const MORE: f32 = 0.442_695_04;
     let (k, f) = log_parts(x);
     let y = log_tail(f);
@@ -192,7 +192,7 @@ pub(super) fn sign(x: f32) -> f32 {
     if x == 0.0 { x } else { signed_as(1.0, x) }
 }
 
-/// The nearest integer of |x|, and whether x has digits behind the point at all.
+/// The nearest integer to |x|, and whether x is small enough to have a fractional part.
 #[inline(always)]
 fn rounded(x: f32) -> (f32, bool) {
     let size = x.abs();
@@ -219,10 +219,10 @@ pub(super) fn ceil(x: f32) -> f32 {
     signed_as(y, x)
 }
 
-/// Above, `sin` and `cos` take the slow way.
+/// Largest magnitude for which `sin` and `cos` take the fast path.
 pub(super) const NEAR: f32 = 4096.0;
 
-/// (r, q) with x = q π/2 + r, up to [`NEAR`].
+/// (r, q) with x = q π/2 + r, for |x| up to [`NEAR`].
 #[inline(always)]
 fn turned(x: f32) -> (f32, i32) {
     let (k, q) = nearest(x * std::f32::consts::FRAC_2_PI);
@@ -287,7 +287,7 @@ fn times_sigmoid(c: f32, t: f32) -> f32 {
 
 #[inline(always)]
 pub(super) fn silu(x: f32) -> f32 {
-    // An infinity times 0 is none.
+    // Infinity times 0 would be NaN.
     times_sigmoid(between(x, -200.0, f32::INFINITY), x)
 }
 
@@ -322,7 +322,7 @@ pub(super) fn erf(x: f32) -> f32 {
             0.128_379_15,
         ],
     );
-    // −log(1 − erf x), a polynomial without a constant.
+    // −log(1 − erf x), a polynomial without constant term.
     let t = between(x.abs(), 0.0, 4.2);
     let q = t * polynomial(
         t,
@@ -363,7 +363,7 @@ pub(super) fn gelu(x: f32) -> f32 {
             -1.265_512_2,
         ],
     );
-    // Half the square of twelve bits is exact, and the rest is small.
+    // Half the square of a 12-bit number is exact, and the rest is small.
     let high = head(w);
     let rest = s - 0.5 * (w - high) * (w + high);
     let h = 0.5 * high * high;
@@ -386,7 +386,7 @@ pub(super) fn gelu(x: f32) -> f32 {
     signed_as(if x < -14.5 { 0.0 } else { y }, x)
 }
 
-/// |x|ʸ of positive, finite x: the exponent is known to 2⁻³⁰, in two parts.
+/// xʸ for positive, finite x. The exponent of 2 is accurate to 2⁻³⁰, held as the sum of two floats.
 #[inline(always)]
 fn power(x: f32, y: f32) -> f32 {
     // 2 / ln 2.
@@ -395,7 +395,7 @@ fn power(x: f32, y: f32) -> f32 {
     const C_TAIL: f32 = 6.244_568e-4;
     let (k, f) = log_parts(x);
     let m = f + 1.0;
-    // s = f / (2 + f), in two parts: log₂ m = C (s + s³/3 + s⁵/5 + …).
+    // s = f / (2 + f), as a sum of two floats: log₂ m = C (s + s³/3 + s⁵/5 + …).
     let s = f / (m + 1.0);
     let s_head = head(s);
     let m_head = head(m);
@@ -411,30 +411,30 @@ fn power(x: f32, y: f32) -> f32 {
         );
     let log_head = head(C * s + cubic);
     let log_tail = (C_HEAD * s_head - log_head) + (C_HEAD * s_tail + (C_TAIL * s + cubic));
-    // w = k + log₂ m, and then y w, in two parts each.
+    // w = k + log₂ m, then y w, each as a sum of two floats.
     let w_head = head(k + (log_head + log_tail));
     let w_tail = ((k - w_head) + log_head) + log_tail;
     let y_head = head(y);
     let large = y_head * w_head;
     let small = (y - y_head) * w_head + y * w_tail;
-    // Beyond, it is 0 or ∞ at any rate.
+    // Beyond these bounds the result is 0 or ∞ anyway.
     let large = between(large, -160.0, 140.0);
     let small = between(small, -1.0, 1.0);
     let (t, n) = nearest(large + small);
     scaled(exp2_near((large - t) + small), n)
 }
 
-/// xʸ with the ends that IEEE 754 gives it: x⁰ and 1ʸ are 1, of NaN too.
+/// xʸ with the special cases of IEEE 754: x⁰ and 1ʸ are 1, even for NaN.
 #[inline(always)]
 pub(super) fn pow(x: f32, y: f32) -> f32 {
     let size = x.abs();
     let end = size.to_bits().wrapping_sub(1) >= 0x7F7F_FFFF;
     let base = if end { 1.5 } else { size };
     let long = y.abs() > 3.0e10;
-    // So large that it decides alone, and even.
+    // Large enough to overflow or underflow for every base other than 1, and even.
     let exponent = if long { signed_as(3.0e10, y) } else { y };
     let value = power(base, exponent);
-    // Whether y is an integer, and odd.
+    // Whether y is an integer, and whether it is odd.
     let (near, fraction) = rounded(y);
     let integer = !fraction || near == y.abs();
     let odd = integer && y.abs() < 16_777_216.0 && half_is_broken(y);
@@ -460,14 +460,14 @@ pub(super) fn pow(x: f32, y: f32) -> f32 {
     if y == 0.0 || x == 1.0 { 1.0 } else { value }
 }
 
-/// Of integers below 2²⁴: whether half of it is none.
+/// For integers below 2²⁴: whether half of y is not an integer.
 #[inline(always)]
 fn half_is_broken(y: f32) -> bool {
     let half = 0.5 * y.abs();
     (half + 8_388_608.0) - 8_388_608.0 != half
 }
 
-/// By multiplications, up to eight.
+/// The largest |n| that `powi` handles, by multiplications.
 pub(crate) const MULTIPLIED: u32 = 8;
 
 /// xⁿ by multiplications, |n| ≤ 8.

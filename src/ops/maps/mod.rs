@@ -1,4 +1,4 @@
-//! Maps by a table: functions of one value, value by value.
+//! Table-driven elementwise maps: functions of one value.
 //!
 //! Cost: the values read once and written once, in one dispatch. Layouts are shared, never read.
 
@@ -20,7 +20,7 @@ use crate::{Error, Result};
 
 pub(crate) use functions::{MULTIPLIED, exp};
 
-/// Every row in the types that it has kernels of: what is listed here is all that is ever compiled.
+/// Every row of the table, for each type that it has kernels for: no other variant is ever compiled.
 static VARIANTS: [Variant; count()] = variants();
 
 pub(crate) static KERNEL: Kernel = Kernel {
@@ -31,7 +31,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
 };
 
 impl Map {
-    /// The types of its kernels.
+    /// The types it has kernels for.
     const fn types(&self) -> &'static [DType] {
         match self.twin {
             table::CpuKernel::Float(_) => &[DType::F32, DType::F16],
@@ -84,7 +84,7 @@ fn rows() -> impl Iterator<Item = &'static Map> {
     MAPS.iter().copied().flatten()
 }
 
-/// The row of a map for values of a type, and the type of its kernel. What is no row of i32 is the same of u32.
+/// The row of a map for a value type, and the type of its kernel. If there is no i32 row, i32 uses the u32 row.
 fn row(name: &str, dtype: DType) -> Option<(&'static Map, DType)> {
     let of = |dtype: DType| {
         rows()
@@ -97,7 +97,7 @@ fn row(name: &str, dtype: DType) -> Option<(&'static Map, DType)> {
     }
 }
 
-/// Whether the bound of a map of floats is of so many units, and of more or not. For the documentation, which says it.
+/// Whether the bound of a float map is `ulps` units, with or without an absolute part. Checks the documentation.
 pub(crate) const fn is_bound(name: &str, ulps: u32, and_more: bool) -> bool {
     let mut group = 0;
     while group < MAPS.len() {
@@ -123,7 +123,7 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
     i == a.len() && i == b.len()
 }
 
-/// The function `value` of a kernel with these flags.
+/// Generates the function `value` of the kernel with these flags.
 #[cfg(feature = "gpu")]
 pub(crate) fn generate(flags: &[&str]) -> String {
     let found = rows().find(|map| {
@@ -149,7 +149,7 @@ pub(crate) fn generate(flags: &[&str]) -> String {
     text
 }
 
-/// The map of this name, of values of a type.
+/// The map of this name, over values of one type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Apply {
     pub name: &'static str,
@@ -157,7 +157,7 @@ pub(crate) struct Apply {
 }
 
 impl Apply {
-    /// The launch over `x`; the call's scalars are two, whether they are used or not.
+    /// The launch over `x`. The call always has two scalars, used or not.
     pub(crate) fn launch(self, x: &Layout) -> Result<Launch> {
         let Apply { name: op, dtype } = self;
         let (map, seen) = row(op, dtype).ok_or_else(|| Error::Unsupported {
@@ -178,7 +178,7 @@ impl Apply {
                     Param::InputBase(0),
                     Param::Scalar(0),
                     Param::Scalar(1),
-                    // Bits that no compiler knows: see `ends.wgsl`.
+                    // Bits that no compiler can know: see `ends.wgsl`.
                     Param::U32(u32::MAX),
                 ],
                 groups: stream_groups(words),
@@ -196,7 +196,7 @@ impl Apply {
     }
 }
 
-/// Values that one piece of parallel work on the CPU makes.
+/// Values in one parallel task on the CPU.
 const PIECE: usize = 1 << 14;
 
 fn each<T: Scalar>(args: &mut CpuArgs<'_>, run: Run<T>) {
@@ -208,13 +208,13 @@ fn each<T: Scalar>(args: &mut CpuArgs<'_>, run: Run<T>) {
         .for_each(|(y, x)| run(x, y, scalars));
 }
 
-/// The same of f16, by way of as many f32 as a core keeps near.
+/// The same for f16, by way of f32 blocks that fit a core's cache.
 fn halves(args: &mut CpuArgs<'_>, run: Run<f32>) {
     const FEW: usize = 1024;
     let (x, _) = args.input::<f16>(0);
     let scalars = [cast(args.scalars[0]), cast(args.scalars[1])];
     let y: &mut [f16] = cast_slice_mut(args.outputs[0].words);
-    // The last word may have one more.
+    // The last word may hold one extra half.
     y[..x.len()]
         .par_chunks_mut(PIECE)
         .zip(x.par_chunks(PIECE))
@@ -229,7 +229,7 @@ fn halves(args: &mut CpuArgs<'_>, run: Run<f32>) {
         });
 }
 
-/// A map as it is promised: see [`maps`].
+/// A map with its guaranteed error bound: see [`maps`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct MapInfo {
@@ -237,17 +237,16 @@ pub struct MapInfo {
     pub name: &'static str,
     /// The type of its values.
     pub dtype: DType,
-    /// How far a result may be from the exact one, in units of the last place of an `f32`.
+    /// How far a result may be from the exact one, in units in the last place of an `f32`.
     pub ulps: f32,
-    /// And how much farther, whatever its size.
+    /// The absolute error allowed on top, whatever the size of the result.
     pub absolute: f32,
 }
 
-/// Every map that goes by the table of formulas, each type of values by itself, with the error that it is held to on
-/// every device.
+/// All table-driven maps, once for each value type, with the error bound that holds on every device.
 ///
-/// A result of `f32` is at most `ulps` units in the last place, `absolute`, and 2⁻¹²⁶ from the exact one: a GPU may
-/// take operands and results below 2⁻¹²⁶ for zero. A result of `f16` is that of `f32`, rounded.
+/// A result of `f32` differs from the exact one by at most `ulps` units in the last place, plus `absolute`, plus 2⁻¹²⁶:
+/// a GPU may flush operands and results below 2⁻¹²⁶ to zero. A result of `f16` is the `f32` result, rounded.
 ///
 /// ```
 /// let exp = vsla::scalar::maps().find(|map| map.name == "exp").unwrap();

@@ -1,8 +1,8 @@
-//! The maps: a row for each, from which come its kernels, its CPU twin, and the bounds that its tests hold it to.
+//! The table of maps: each row defines a map's kernels, its CPU kernel, and the error bounds that its tests check.
 
 use super::functions::{self as f, NEAR};
 
-/// How far a result may be from the exact one: so many units in its last place, and so much more.
+/// How far a result may be from the exact one: `ulps` units in its last place, plus `absolute`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Bound {
     pub ulps: f32,
@@ -10,7 +10,7 @@ pub(crate) struct Bound {
 }
 
 const EXACT: Bound = within(0.0);
-/// Of one operation that IEEE 754 rounds.
+/// A single operation, correctly rounded per IEEE 754.
 const ROUNDED: Bound = within(0.5);
 
 const fn within(ulps: f32) -> Bound {
@@ -20,13 +20,13 @@ const fn within(ulps: f32) -> Bound {
     }
 }
 
-/// Makes values of others of one type, with two scalars.
+/// Computes values from values of the same type and two scalars.
 pub(crate) type Run<T> = fn(&[T], &mut [T], [T; 2]);
 
-/// What a map does on the CPU, and thereby of which types it is.
+/// The CPU kernel of a map, which also determines its value types.
 #[derive(Clone, Copy)]
 pub(crate) enum CpuKernel {
-    /// Of f32, and of f16 computed in f32.
+    /// f32, and f16 computed in f32.
     Float(Run<f32>),
     I32(Run<i32>),
     U32(Run<u32>),
@@ -40,19 +40,19 @@ pub(crate) enum CpuKernel {
 pub(crate) struct Map {
     /// The public operation.
     pub name: &'static str,
-    /// The flag of its kernels.
+    /// The flag of its variants.
     pub flags: &'static [&'static str],
     /// Files of `shaders/lib` that the expression needs.
     pub uses: &'static [&'static str],
-    /// The result in WGSL, of x and the scalars s and t.
+    /// The result as a WGSL expression of x and the scalars s and t.
     pub wgsl: &'static str,
-    /// Whether the kernel keeps a NaN as it is, whatever the expression makes of it.
+    /// Whether the kernel passes NaN through, whatever the expression makes of it.
     pub keeps_nan: bool,
     pub twin: CpuKernel,
     pub bound: Bound,
 }
 
-/// What a row of the table makes of a value, but of a NaN, which stays.
+/// Replaces the result of a row by the operand if the operand is NaN.
 trait Kept {
     fn kept(self, result: Self) -> Self;
 }
@@ -76,7 +76,7 @@ impl Kept for u32 {
     }
 }
 
-/// Rows of one type of twin, whose expressions see x and the scalars.
+/// Rows of one kind of CPU kernel, whose expressions see x and the scalars.
 macro_rules! rows {
     ($kind:ident: $($name:literal $flag:literal [$($uses:literal),*] $wgsl:literal,
         |$x:ident, $s:pat_param, $t:pat_param| $twin:expr, $bound:expr;)*) => {
@@ -136,7 +136,7 @@ const OTHER_FLOATS: [Map; 3] = [
         flags: &["POWF"],
         uses: &["exp", "log", "power"],
         wgsl: "pow_of(x, s)",
-        // Its zeroth power is 1.
+        // NaN⁰ is 1.
         keeps_nan: false,
         twin: CpuKernel::Float(|x, y, [s, _]| {
             for (y, &x) in y.iter_mut().zip(x) {
@@ -165,13 +165,13 @@ const OTHER_FLOATS: [Map; 3] = [
     },
 ];
 
-/// Near a zero that is not at 0, what is left of x after whole turns has few digits.
+/// Near a zero other than 0, few digits of x are left after range reduction.
 const TURNED: Bound = Bound {
     ulps: 2.0,
     absolute: 6.0e-8,
 };
 
-/// All values the quick way, and then those again that are too large for it.
+/// Computes all values the fast way, then recomputes those too large for it.
 #[inline(always)]
 fn turning(x: &[f32], y: &mut [f32], quick: impl Fn(f32) -> f32, slow: fn(f32) -> f32) {
     let mut all_near = true;
@@ -188,12 +188,12 @@ fn turning(x: &[f32], y: &mut [f32], quick: impl Fn(f32) -> f32, slow: fn(f32) -
     }
 }
 
-/// Of i32 where its sign matters; all else is the same of u32.
+/// i32 rows where the sign matters; everything else uses the u32 rows.
 const I32: [Map; 6] = rows! { I32:
     "abs" "ABS" [] "abs(x)", |x, _, _| x.wrapping_abs(), EXACT;
     "sign" "SIGN" [] "sign(x)", |x, _, _| x.signum(), EXACT;
     "clamp" "CLAMP" [] "min(max(x, s), t)", |x, s, t| x.max(s).min(t), EXACT;
-    // The least number divided by -1 is none, and some processors stop at that.
+    // The least integer divided by -1 overflows, which traps on some processors.
     "div_scalar" "DIV" [] "select(x / select(s, 1, s == -1), -x, s == -1)", |x, s, _| x.wrapping_div(s), EXACT;
     "rem" "REM" [] "select(x % select(s, 1, s == -1), 0, s == -1)", |x, s, _| x.wrapping_rem(s), EXACT;
     "shift_right" "SHIFT_RIGHT" [] "x >> u32(s)", |x, s, _| x.wrapping_shr(s as u32), EXACT;
@@ -216,5 +216,5 @@ const U32: [Map; 14] = rows! { U32:
     "shift_right" "SHIFT_RIGHT" [] "x >> s", |x, s, _| x.wrapping_shr(s), EXACT;
 };
 
-/// All of them.
+/// All rows.
 pub(crate) const MAPS: &[&[Map]] = &[&FLOATS, &OTHER_FLOATS, &I32, &U32];

@@ -1,38 +1,39 @@
-//! What is done to sums before they are stored: scale, bias, activation, residual.
+//! The epilogue of a product, applied to sums before they are stored: scale, bias, activation, residual.
 
 use crate::plan::CpuArgs;
 use crate::ragged::Layout;
 use crate::{Error, Result};
 
-/// What is done to a sum before it is stored: `p.epilogue` of the kernel.
+/// The steps applied to a sum before it is stored: `p.epilogue` of the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Epilogue {
     pub scale: bool,
     pub activation: Activation,
-    /// Whether there is a bias, and whether every product has its own.
+    /// The kind of bias, if there is one.
     pub bias: Option<Bias>,
     pub residual: bool,
 }
 
-/// Whose bias it is.
+/// Which vector of the bias a product adds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Bias {
-    /// The one that there is.
+    /// The only one.
     Shared,
-    /// Element j, for the right operand's element j.
+    /// Element j, for element j of the right operand.
     Right,
 }
 
-/// What a [`Product`](crate::product::Product) or [`BsrProduct`](crate::product::BsrProduct) applies to every result, in f32.
+/// The function that a [`Product`](crate::product::Product) or [`BsrProduct`](crate::product::BsrProduct) applies to every result, in
+/// f32.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Activation {
-    /// Nothing.
+    /// No change.
     #[default]
     Identity,
-    /// max(x, 0), and NaN for NaN.
+    /// max(x, 0); NaN for NaN.
     Relu,
-    /// x Φ(x) = ½ x erfc(−x/√2), within 8 units in the last place or 2⁻¹²⁶; −0 for −∞, and NaN for NaN. Some 40
+    /// x Φ(x) = ½ x erfc(−x/√2), within 8 units in the last place or 2⁻¹²⁶; −0 for −∞, and NaN for NaN. About 40
     /// operations on a GPU.
     Gelu,
 }
@@ -49,7 +50,7 @@ impl Epilogue {
             | u32::from(self.residual) << 4
     }
 
-    /// The number of the input that holds the bias, and that of the residual.
+    /// The input indices of the bias and of the residual.
     pub(in crate::ops) fn inputs(self) -> (Option<usize>, Option<usize>) {
         let bias = self.bias.map(|_| 2);
         let residual = self.residual.then_some(2 + usize::from(bias.is_some()));
@@ -58,7 +59,8 @@ impl Epilogue {
 }
 
 impl Epilogue {
-    /// Value by value, on rows of the result of a pair whose right operand has that number, from one row on; n columns.
+    /// Applies the epilogue on the CPU to rows of n columns of a pair's result, from row `row` on; `right` is the index
+    /// of the pair's right operand.
     pub(in crate::ops) fn apply(
         self,
         args: &CpuArgs<'_>,
@@ -116,11 +118,11 @@ fn gelu(x: f32) -> f32 {
     (0.5 * x * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)) as f32
 }
 
-/// The methods of products that name what is wrong with a bias or a residual: these are no factors.
+/// The method names used in errors about a bias or a residual, which are not factors.
 pub(crate) const BIAS: &str = "bias";
 pub(crate) const RESIDUAL: &str = "residual";
 
-/// Whose the vectors of a bias are: one for all products, or one for each of the `right` operands.
+/// Whether a bias has one vector for all products, or one for each of the `right` operands.
 pub(crate) fn whose_bias(bias: &Layout, right: usize) -> Result<Bias> {
     let op = BIAS;
     if bias.rank() != 1 {
@@ -145,8 +147,7 @@ pub(crate) fn whose_bias(bias: &Layout, right: usize) -> Result<Bias> {
     }
 }
 
-/// A bias is added to rows of its length.
-/// Products are (number of the right operand, columns).
+/// Checks that a bias is as long as the rows that it is added to. Products are (index of the right operand, columns).
 pub(in crate::ops) fn check_bias(
     whose: Bias,
     bias: &Layout,
@@ -169,7 +170,7 @@ pub(in crate::ops) fn check_bias(
     Ok(())
 }
 
-/// A residual has the shapes of the results.
+/// Checks that a residual has the shapes of the results.
 pub(crate) fn check_residual(residual: &Layout, result: &Layout) -> Result<()> {
     let op = RESIDUAL;
     if residual.len() != result.len() {

@@ -1,7 +1,7 @@
-//! Products of f16 on cooperative matrices: tiles, and the part of `matmul_matrix.wgsl` that depends on them.
+//! f16 products on cooperative matrices: tiles, and the generated part of `matmul_matrix.wgsl` that depends on them.
 //!
-//! A workgroup is one, four or eight subgroups. Tiles of all sizes sum in one order, as many products at a time as
-//! matrices are deep, so a product's bits do not depend on its tile.
+//! A workgroup has one, four or eight subgroups. Tiles of all sizes sum in one order, by as many products at a time as
+//! the matrices are deep, so a product's bits do not depend on its tile.
 
 #[cfg(feature = "gpu")]
 use std::fmt::Write;
@@ -14,10 +14,10 @@ use crate::plan::{Access, Kernel, Matrices, Variant};
 use crate::ragged::DType;
 use crate::{Result, host};
 
-/// In the parameters: results are f16.
+/// Parameter flag: results are f16.
 pub(super) const RESULT: u32 = 32;
 
-/// For each tile, the four ways in which factors may be stored.
+/// The variants of each tile: one for each of the four ways in which factors may be stored.
 macro_rules! variants {
     ($([$($flag:literal),+]),+; $($more:expr),*) => {
         &[$(
@@ -39,8 +39,8 @@ const fn variant(flags: &'static [&'static str]) -> Variant {
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "matmul_matrix",
     source: include_str!("../../../shaders/matmul_matrix.wgsl"),
-    // What is only read is bound like what is written: loads of what cannot change are moved to just before their use,
-    // which costs an eighth. And a buffer may be bound twice, but not both ways.
+    // Read-only operands are also bound read-write: compilers move loads from read-only buffers to just before their
+    // use, which costs an eighth. Also, a buffer may be bound twice only with the same access.
     access: &[Access::Write; 7],
     variants: variants!(
         ["T32"], ["T64"], ["T128"], ["T32", "LOOSE"], ["T64", "LOOSE"], ["T128", "LOOSE"],
@@ -52,7 +52,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     ),
 };
 
-/// The tiles, each with its variant of the kernel: for factors of whole aligned quads of words, and for others.
+/// The tiles with their kernel variants: first for factors of whole aligned quads of words, then for loose factors.
 pub(super) fn kinds(form: &Form, matrices: Matrices) -> Vec<Kind> {
     let [left, right] = form.transposed;
     let variant = |tile: &DenseTile, loose| {
@@ -66,7 +66,7 @@ pub(super) fn kinds(form: &Form, matrices: Matrices) -> Vec<Kind> {
     };
     let kind = |tile, loose| Kind {
         kernel: &KERNEL,
-        // All that `DenseTile::of` gives are listed.
+        // Every tile that `DenseTile::of` returns is listed.
         variant: variant(tile, loose).unwrap_or(usize::MAX),
         tile,
         rate: matrices.rate(),
@@ -77,7 +77,7 @@ pub(super) fn kinds(form: &Form, matrices: Matrices) -> Vec<Kind> {
         .collect()
 }
 
-/// The number of the kind for a product whose factors begin there, or none of whose do at whole quads.
+/// The index of the kind for a product whose factors begin at `begins`, `None` if unaligned.
 pub(super) fn kind(
     form: &Form,
     matrices: Matrices,
@@ -97,8 +97,8 @@ pub(super) fn kind(
     tile + if quads { 0 } else { tiles.len() }
 }
 
-/// Products of whole quads go to the same tile for others, where they are little work beside those: a dispatch of their
-/// own would take longer. Both tiles load the same values and add up in the same order, so this changes no bit.
+/// Moves products of whole quads to the same tile for loose factors if they are little work beside those: a dispatch of
+/// their own would take longer. Both tiles load the same values and sum in the same order, so no bit changes.
 pub(super) fn join_few<T>(
     op: &'static str,
     of_kind: &mut [Vec<T>],
@@ -115,7 +115,7 @@ pub(super) fn join_few<T>(
     Ok(())
 }
 
-/// What `#generate "matmul_matrix"` stands for.
+/// The text that replaces `#generate "matmul_matrix"`.
 #[cfg(feature = "gpu")]
 pub(crate) fn generate(flags: &[&str]) -> String {
     let request = |tile: &&DenseTile| flags.contains(&tile.flag);
@@ -126,7 +126,7 @@ pub(crate) fn generate(flags: &[&str]) -> String {
     let tile = Tile {
         rows: of.rows,
         columns: of.columns,
-        // What is put together from words is at work longer on a stage, and less memory lets more workgroups in.
+        // Assembling quads from words makes stages take longer, and less memory per workgroup lets more workgroups run.
         depth: if loose { of.depth.min(32) } else { of.depth },
         high: of.part[0],
         wide: of.part[1],
@@ -165,7 +165,7 @@ impl Writer {
         out += &each(&|part| self.places(part));
         out += &tile.registers(1);
         out += &tile.sums();
-        // Whole stages, what comes next being loaded unconditionally, and what is left of the inner extent.
+        // Whole stages, with an unconditional load of the next one, then the remainder of the inner extent.
         let _ = writeln!(
             out,
             "let stages = o.k / {depth}u;\nlet rest = stages * {depth}u < o.k;\nif stages > 0u {{\n{}}} else if rest {{\n{}}}",
@@ -177,7 +177,7 @@ impl Writer {
             tile.stage(0, 0)
         );
         if tile.side == 8 {
-            // What is twice as many matrices is multiplied in one place.
+            // With twice as many matrices, there is only one copy of the multiplication code.
             let next = format!(
                 "if n < stages {{\n{}}} else if n == stages && rest {{\n{}}}\n",
                 load("n"),
@@ -188,16 +188,16 @@ impl Writer {
                 "for (var n = 1u; n <= stages + u32(rest); n += 1u) {{\n{staged}{}}}",
                 tile.multiply(0, &next)
             );
-            // Metal stores no matrix to vectors.
+            // Metal cannot store a matrix into vectors.
             out += &tile.put();
             out += "}\n";
             return out;
         }
-        // A step that compilers do not know: loops that they unroll need more registers than there are.
+        // A step that compilers cannot know, to prevent unrolling: unrolled loops need more registers than there are.
         out += "let step = min(p.groups, 1u);\n";
         if tile.subgroups() > 4 {
-            // The largest tile is faster with two places to multiply in than with three, though its last loads are in
-            // vain.
+            // The largest tile is faster with two copies of the multiplication than with three, although its last loads
+            // are wasted.
             let next = format!("let next = min(n + 1u, stages - 1u);\n{}", load("next"));
             let _ = writeln!(
                 out,
@@ -221,7 +221,7 @@ impl Writer {
             );
             out += &only_if("rest", &format!("{staged}{}", tile.multiply(0, "")));
         }
-        // As it is where the tile is whole and nothing is left to be done.
+        // Stored directly if the tile is whole and there is no epilogue.
         let _ = writeln!(
             out,
             "let plain = row0 + {rows}u <= o.m && column0 + {columns}u <= o.n && o.n % 4u == 0u && o.c % 4u == 0u && (p.epilogue | RESULT) == RESULT;"
@@ -232,8 +232,8 @@ impl Writer {
         out
     }
 
-    /// Where each slot's values begin, in quads of words where those are whole. Rows and columns outside of the product
-    /// are taken from its edge: they get into no result that is kept.
+    /// Where each slot's values begin, in quads of words if those are whole. Rows and columns outside the product are
+    /// clamped to its edge; they affect no result that is stored.
     fn places(&self, part: &Part) -> String {
         let (name, (extent, origin)) = (part.name, side(part));
         let mut text = match self.loose {
@@ -266,7 +266,7 @@ impl Writer {
         text
     }
 
-    /// A whole stage: the one of that number.
+    /// Loads whole stage number `stage`.
     fn load(&self, part: &Part, stage: &str) -> String {
         let (name, (extent, origin)) = (part.name, side(part));
         let mut text = String::new();
@@ -284,7 +284,7 @@ impl Writer {
         part.guarded(&text)
     }
 
-    /// The stage that goes beyond the last inner product, with zeros from there on.
+    /// Loads the last, partial stage, with zeros beyond the inner extent.
     fn load_last(&self, part: &Part, stage: &str) -> String {
         let (name, (extent, origin)) = (part.name, side(part));
         let depth = self.tile.depth;
@@ -315,7 +315,7 @@ impl Writer {
     }
 }
 
-/// The extent and the origin of an operand's own side.
+/// The extent and the origin of an operand's outer dimension.
 #[cfg(feature = "gpu")]
 fn side(part: &Part) -> (&'static str, &'static str) {
     match part.name {

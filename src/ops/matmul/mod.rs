@@ -1,8 +1,7 @@
-//! Matrix products, each of its own extents.
+//! Matrix products, each with its own extents.
 //!
-//! `(A B)_ij = Σ_l A_il B_lj`, rank 2. Tiles of all products are the work of one dispatch for each size of tile, and a
-//! product's size of tile depends on its own extents: neither the neighbours nor their number change what a product
-//! gives.
+//! `(A B)_ij = Σ_l A_il B_lj`, rank 2. The tiles of all products run in one dispatch for each tile size. A product's
+//! tile size depends on its own extents alone: neither its neighbours nor their number change its result.
 
 mod epilogue;
 mod matrix;
@@ -31,27 +30,28 @@ pub(crate) use matrix::generate as generate_matrix;
 #[cfg(feature = "gpu")]
 pub(crate) use text::generate;
 
-/// How matrix products are made on a GPU: by kernels that need more or less of the device.
-/// [`Product::tier`](crate::product::Product::tier) forces one; the CPU has one way, which is both `Auto` and `Baseline`.
+/// How a GPU computes matrix products: with kernels that require more or less of the device.
+/// [`Product::tier`](crate::product::Product::tier) forces a tier; the CPU has one implementation, for both `Auto` and
+/// `Baseline`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Tier {
-    /// `f16` by matrices where the device has them; all else by the native tier where the device is one for it.
+    /// Matrices for `f16` if the device has them; otherwise the native tier if the device suits it.
     #[default]
     Auto,
-    /// By kernels that any device runs.
+    /// Kernels that run on any device.
     Baseline,
-    /// By kernels for workgroups of up to 1,024 invocations and 32 KiB of memory. Sums of 256 products and more have
-    /// some of their own there, where a product has less than 128 tiles of 64 × 64: sets of invocations share a sum,
-    /// the more the fewer tiles a call has, in one order however many they are. All others take those of the baseline,
-    /// since none that needs more was faster.
+    /// Kernels for workgroups of up to 1,024 invocations and 32 KiB of memory. Sums of 256 products and more have
+    /// dedicated kernels if a product has fewer than 128 tiles of 64 × 64: sets of invocations share a sum, more sets
+    /// the fewer tiles a call has, and always in the same order. All other products use the baseline's kernels, because
+    /// no kernel with larger requirements was faster.
     Native,
-    /// By the device's cooperative matrices, of 16 × 16 or of 8 × 8: those of 16 are some five to ten times as fast on
-    /// large products.
+    /// The device's cooperative matrices, 16 × 16 or 8 × 8: the former are some five to ten times as fast on large
+    /// products.
     Matrix,
 }
 
-/// What a launch is for.
+/// The device and tier that a launch targets.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Target {
     Cpu,
@@ -64,16 +64,16 @@ pub(crate) enum Target {
     },
 }
 
-/// A tile, and the variant of the kernel that makes it.
+/// A tile, and the kernel variant that computes it.
 struct Kind {
     kernel: &'static Kernel,
     variant: usize,
     tile: &'static DenseTile,
-    /// Multiply-adds that take as long as one that is done for itself.
+    /// Multiply-adds that take as long as a single scalar one.
     rate: u64,
 }
 
-/// Each tile for every type.
+/// The variants of each tile, one for every type.
 macro_rules! variants {
     ($([$($tile:literal),+]),+) => {
         &[$(
@@ -107,10 +107,10 @@ pub(crate) static KERNEL: Kernel = Kernel {
     ),
 };
 
-/// The tiles, each with its variant of the kernel.
+/// The tiles with their kernel variants.
 fn kinds(dtype: DType, tiles: &'static [DenseTile]) -> Vec<Kind> {
     let (dtype, halves) = match dtype {
-        // Sums of f16 are f32.
+        // f16 products are summed in f32.
         DType::F16 => (DType::F32, true),
         dtype => (dtype, false),
     };
@@ -130,12 +130,12 @@ fn kinds(dtype: DType, tiles: &'static [DenseTile]) -> Vec<Kind> {
     tiles.iter().map(kind).collect()
 }
 
-/// What is multiplied, and how.
+/// The options of a matrix product.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Form {
     /// Whether each operand holds the transposes of the factors.
     pub transposed: [bool; 2],
-    /// Whether inner extents may differ: the sum ends with the shorter one.
+    /// Whether inner extents may differ, in which case the sum ends at the smaller one.
     pub ambient: bool,
     pub epilogue: Epilogue,
 }
@@ -156,12 +156,12 @@ struct Extents {
     m: u32,
     k: u32,
     n: u32,
-    /// Row strides of the operands as they are stored.
+    /// Row strides of the operands as stored.
     strides: [u32; 2],
 }
 
-/// What makes inner extents equal that are not: of factors (m, k) and (l, n), which are transposes of what is stored
-/// where it says so.
+/// Suggests a change that makes unequal inner extents equal. The factors are (m, k) and (l, n); `transposed` tells
+/// which of them are stored transposed.
 pub(in crate::ops) fn fits(
     transposed: [bool; 2],
     [m, k]: [u32; 2],
@@ -217,7 +217,6 @@ fn products(
             });
         }
     }
-    // The products, and the layout of their results.
     host::check(op, pairs.len(), size_of::<Extents>() + 12)?;
     let mut all = host::room(op, pairs.len())?;
     let mut offsets = Offset::new(op, pairs.len())?;
@@ -240,7 +239,7 @@ fn products(
     Ok((all, result))
 }
 
-/// Products of operands of a type, with results of a type: the same, or f32 of f16.
+/// Products of operands of one type, with results of the same type, or f32 results of f16 operands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Matmul {
     pub form: Form,
@@ -250,7 +249,7 @@ pub(crate) struct Matmul {
 }
 
 impl Matmul {
-    /// The launch for every pair. Input 2 is the bias where there is one, and the last input the residual.
+    /// The launch for every pair. Input 2 is the bias if there is one, and the last input is the residual.
     pub(crate) fn launch(
         &self,
         inputs: &[&Layout],
@@ -278,8 +277,8 @@ impl Matmul {
         }
         let (mut scratch, mut all) = (Vec::new(), Vec::new());
         if target != Target::Cpu {
-            // Sums of f16 are kept in f32 until they are whole, and rounded once: by the kernel itself, where it is one
-            // on matrices and no two of its invocations have values in one word.
+            // f16 results are summed in f32 and rounded once: by the kernel itself if it uses matrices and no two of
+            // its invocations write to the same word.
             let whole = products.iter().all(|product| product.n % 8 == 0);
             let rounds = result == DType::F16 && whole && matches!(target, Target::Matrix { .. });
             let sums = match result {
@@ -303,7 +302,7 @@ impl Matmul {
                 all.push(convert::dispatch(result, values, sums, Param::U32(0), to));
             }
         }
-        // Whatever a GPU multiplies by: multiply-adds of matrices count as others do.
+        // Independent of the kernel: multiply-adds on matrices count like all others.
         let work = products.iter().fold(0, |work: u64, product| {
             let results = u64::from(product.m) * u64::from(product.n);
             work.saturating_add(results.saturating_mul(product.k.max(1).into()))
@@ -386,7 +385,7 @@ fn dispatches(
     let mut words = host::room(op, count.saturating_mul(12))?;
     let mut tiles = Vec::new();
     for (kind, of_kind) in kinds.iter().zip(&mut of_kind) {
-        // The last workgroups to start are short ones; those that take about as long go as they lie in memory.
+        // The last workgroups to start are short; among those of similar length, tiles follow the order in memory.
         of_kind.sort_unstable_by_key(|&(product, _, c, _)| {
             (std::cmp::Reverse(product.k.checked_ilog2()), c)
         });
@@ -399,7 +398,7 @@ fn dispatches(
                 words.extend(product.strides);
                 words.extend([row, column, bias, 0]);
             });
-            // A tile that is not full takes as long.
+            // A partial tile takes as long as a full one.
             let tiles = (words.len() - before) as u64 / 12;
             let tile = u64::from(kind.tile.rows) * u64::from(kind.tile.columns);
             cost = cost.saturating_add(tiles * tile * u64::from(product.k.max(1)));

@@ -1,13 +1,13 @@
-//! The part of `matmul.wgsl` that depends on the tile, for tiles whose inner sums sets of invocations share.
+//! Generates the part of `matmul.wgsl` for tiles whose inner sums are split among sets of invocations.
 
 use std::fmt::Write;
 
 use crate::ops::matmul::tiles::DenseTile;
 use crate::ops::split_k::{Side, SplitK};
 
-/// Inner products that are added up by themselves before they are added to the sum of those before, as every kernel of
-/// small products with long sums does it in the native tier: so many that 64 sets have one each, up to those of the
-/// baseline.
+/// Inner products in a block, which is summed separately before it is added to the previous blocks. All native kernels
+/// for small products with long sums use this size, which gives each of 64 sets one block, up to the baseline's block
+/// size.
 pub(super) const NATIVE_BLOCK: &str = "min(32u * ((o.k + 2047u) / 2048u), BLOCK)";
 
 pub(super) fn text(tile: &DenseTile) -> String {
@@ -68,8 +68,8 @@ pub(super) fn text(tile: &DenseTile) -> String {
     out
 }
 
-/// Where the invocation's values are. Rows and columns beyond the operand's last are the last one's, and make results
-/// that are not stored.
+/// Where the invocation's values are. Rows and columns beyond the operand's last one read the last one instead; their
+/// results are not stored.
 fn places(side: &Side, out: &mut String) {
     let name = side.name;
     let (origin, extent) = match name {
@@ -93,7 +93,7 @@ fn places(side: &Side, out: &mut String) {
     }
 }
 
-/// The values at these places: quads, or others.
+/// Loads the values at these positions, by quads where possible.
 fn from(sides: &[Side; 2], out: &mut String, place: impl Fn(&str, usize, u32) -> String) {
     for side in sides {
         let name = side.name;
@@ -117,7 +117,7 @@ fn load(sides: &[Side; 2], out: &mut String) {
     });
 }
 
-/// The last products, with zeros behind the inner extent.
+/// Loads the last products, with zeros beyond the inner extent.
 fn load_last(sides: &[Side; 2], out: &mut String) {
     from(sides, out, |name, g, l| {
         format!(

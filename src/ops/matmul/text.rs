@@ -1,4 +1,4 @@
-//! The part of `matmul.wgsl` that depends on the tile: everything between loading and storing, unrolled.
+//! Generates the part of `matmul.wgsl` that depends on the tile: everything from loading to storing, unrolled.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::shared::{self, NATIVE_BLOCK};
 use crate::ops::matmul::tiles::{DENSE, DenseTile, NATIVE};
 use crate::ops::register_tile::{RegisterTile, Side};
 
-/// What `#generate "matmul"` stands for.
+/// The text that replaces `#generate "matmul"`.
 pub(crate) fn generate(flags: &[&str]) -> String {
     let request = |tile: &&DenseTile| flags.contains(&tile.flag);
     let tile = NATIVE.iter().find(request).unwrap_or(&DENSE[0]);
@@ -30,7 +30,7 @@ pub(crate) fn generate(flags: &[&str]) -> String {
 
 struct Writer<'a> {
     registers: RegisterTile,
-    /// Whether whole sums stay in registers, too, and not in the result.
+    /// Whether complete sums also stay in registers, instead of accumulating in the result.
     kept: bool,
     out: &'a mut String,
 }
@@ -53,7 +53,7 @@ impl Writer<'_> {
         }
         self.registers.squares(self.out);
         if self.late() {
-            // A loop for each way to load, so that one has the registers.
+            // One loop for each way to load, so that only one of them needs registers.
             for (test, ways) in [("if o.quads {", ["quad"]), ("} else {", ["four"])] {
                 self.line(test);
                 self.sum(&ways);
@@ -68,7 +68,7 @@ impl Writer<'_> {
         self.line("}");
     }
 
-    /// All sums, where quads, other values or either are loaded.
+    /// All sums, loading values in these `ways`: quads, single values, or either.
     fn sum(&mut self, ways: &[&str]) {
         self.load("0u", ways);
         self.line("var begin = 0u;");
@@ -113,7 +113,7 @@ impl Writer<'_> {
         self.line("if last {\n        break;\n    }\n    }");
     }
 
-    /// A line for each quad of sums, whose name is in place of braces.
+    /// A line for each quad of sums, whose name replaces the braces.
     fn of_all_sums(&mut self, line: &str) {
         let mut text = String::new();
         self.registers.each(|i, q, _, _| {
@@ -122,15 +122,15 @@ impl Writer<'_> {
         self.out.push_str(&text);
     }
 
-    /// Whether what is done to whole sums is done when all are stored, so that the loop that makes many of them has the
-    /// registers.
+    /// Whether the epilogue runs only after all sums are stored, so that the main loop of large register tiles has the
+    /// registers to itself.
     fn late(&self) -> bool {
         let [high, wide] = self.registers.part;
         high * wide > 32
     }
 
-    /// Where in the operand an invocation's quads are, from a stage's begin on. Those beyond the operand's last row or
-    /// column are the last one's, and make results that are not stored.
+    /// Where an invocation's quads are in the operand, relative to the beginning of a stage. Quads beyond the operand's
+    /// last row or column read the last one instead; their results are not stored.
     fn places(&mut self, side: &Side) {
         self.registers.places(side, self.out);
         let (name, origin, extent) = bounds(side);
@@ -152,8 +152,8 @@ impl Writer<'_> {
         }
     }
 
-    /// The values of the stage from k on, with zeros behind the inner extent. All of them in one branch, so that all
-    /// are under way together; whole stages, most of all those of quads, without any other question.
+    /// Loads the values of the stage from k on, with zeros beyond the inner extent. All loads are in one branch, so
+    /// that they are in flight together; whole stages need no further tests, above all those of quads.
     fn load(&mut self, k: &str, ways: &[&str]) {
         let depth = self.registers.depth;
         self.line(&format!("if {k} + {depth}u <= o.k {{"));
@@ -178,7 +178,7 @@ impl Writer<'_> {
         for side in self.registers.sides() {
             let name = side.name;
             let last = match way {
-                // Of whole quads.
+                // The last whole quad.
                 "quad" => format!("select((o.k - 1u) & ~3u, o.k - 1u, {name}_along)"),
                 _ => "o.k - 1u".to_owned(),
             };
@@ -199,8 +199,8 @@ impl Writer<'_> {
         self.line("}");
     }
 
-    /// Adds the sums to what is there, or puts them there. Whole large tiles by themselves: so that what is there of
-    /// all sums is under way together.
+    /// Adds the sums to the result, or stores them. Whole large tiles have their own branch, so that all loads of
+    /// earlier sums are in flight together.
     fn store(&mut self) {
         let late = self.late();
         let [mut add, mut set, mut put] = [(); 3].map(|()| String::new());
@@ -228,7 +228,7 @@ impl Writer<'_> {
         ));
     }
 
-    /// Whether the memory of each operand's stage has room for half of the tile, of a subgroup's rows.
+    /// Whether each operand's staging memory has room for half of the tile, which is one subgroup's rows.
     fn fits_operands(&self) -> bool {
         let RegisterTile { rows, columns, .. } = self.registers;
         let fits = |side| 4 * self.registers.staged(&side) >= rows / 2 * columns;
@@ -237,8 +237,8 @@ impl Writer<'_> {
             && self.registers.sides().into_iter().all(fits)
     }
 
-    /// Stores sums, or where rows begin anywhere, and all is done but to store them, does so by way of the operands'
-    /// memory: for what neighbours store together lies side by side then.
+    /// Stores the sums. If rows are unaligned and storing is all that is left to do, stores go through the operands'
+    /// staging memory, so that neighbouring invocations store neighbouring values.
     fn spread(&mut self, put: &str) {
         let half = self.registers.rows / 2;
         let [mut above, mut below] = [(); 2].map(|()| String::new());
@@ -269,7 +269,7 @@ impl Writer<'_> {
         ));
     }
 
-    /// The epilogue, of each sum by the invocation that put it there.
+    /// The epilogue of each sum, run by the invocation that stored it.
     fn finish(&mut self) {
         let &RegisterTile {
             rows,
@@ -292,7 +292,7 @@ impl Writer<'_> {
     }
 }
 
-/// A side's name, and the tile's first row or column and the product's number of them.
+/// A side's name, the first row or column of the tile, and the product's extent on that side.
 fn bounds(side: &Side) -> (&'static str, &'static str, &'static str) {
     match side.name {
         "a" => ("a", "row0", "o.m"),

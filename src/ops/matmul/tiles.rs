@@ -1,7 +1,7 @@
-//! Tiles of dense products: a table for each way to multiply, and which of its tiles a product takes.
+//! Tiles of dense products: a table for each way to multiply, and the rule that selects a product's tile.
 //!
-//! The choice is a function of the product's own shape and of the table, so that neighbours change no bit. Tables are
-//! written from measurements; `docs/performance.md` has those.
+//! The choice depends only on the product's own shape and on the table, so neighbours change no bit. The tables come
+//! from the measurements in `docs/performance.md`.
 
 use crate::plan::Matrices;
 use crate::{Result, host};
@@ -9,23 +9,23 @@ use crate::{Result, host};
 /// A workgroup's tile of a dense product.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct DenseTile {
-    /// What its variants of the kernel are called.
+    /// The flag of its kernel variants.
     pub flag: &'static str,
     pub rows: u32,
     pub columns: u32,
-    /// Rows and columns of what one invocation makes; on cooperative matrices, one subgroup.
+    /// Rows and columns computed by one invocation or, on cooperative matrices, by one subgroup.
     pub part: [u32; 2],
-    /// Inner products staged at a time.
+    /// Depth along the inner extent that is staged at a time.
     pub depth: u32,
-    /// Sets of invocations that share a tile's inner sums, a block each. With more than one nothing is staged.
+    /// Sets of invocations that split a tile's inner sums, a block each. With more than one, nothing is staged.
     pub sets: u32,
-    /// Rows of tiles that are made together, so that what they read of b is still in the cache.
+    /// Rows of tiles that are processed together, so that their values of b stay in the cache.
     pub band: u32,
-    /// Tiles of a product from which on this one is taken. A larger one makes more of what it loads, a smaller one
+    /// The number of tiles from which a product takes this tile. A larger tile reuses loaded values more; a smaller one
     /// leaves work for every core.
     least: u64,
-    /// Whether it is there for factors that are not made of whole aligned quads of words, and for a right factor that
-    /// is stored transposed.
+    /// Whether it supports loose factors, which are not made of whole aligned quads of words; and, below, a right
+    /// factor that is stored transposed.
     pub loose: bool,
     turned: bool,
 }
@@ -45,7 +45,7 @@ const fn dense(flag: &'static str, [rows, columns]: [u32; 2], part: [u32; 2]) ->
     }
 }
 
-/// Those of any device.
+/// Tiles for every device.
 pub(crate) const DENSE: [DenseTile; 3] = [
     dense("T32", [32, 32], [4, 4]),
     DenseTile {
@@ -54,13 +54,13 @@ pub(crate) const DENSE: [DenseTile; 3] = [
     },
     DenseTile {
         least: 128,
-        // It is, but the one before is faster.
+        // Supports loose operands, but T64 is faster.
         loose: false,
         ..dense("T128", [64, 128], [8, 8])
     },
 ];
 
-/// What kernels of the native tier need of a device: invocations and bytes of memory of a workgroup.
+/// Limits that kernels of the native tier require: invocations and bytes of memory per workgroup.
 pub(crate) const NATIVE_INVOCATIONS: u32 = 1024;
 pub(crate) const NATIVE_MEMORY: u32 = 32_768;
 
@@ -72,8 +72,8 @@ const fn native(flag: &'static str, tile: [u32; 2], sets: u32, least: u64) -> De
     }
 }
 
-/// Those of devices that have that: the baseline's, and behind them those for long sums of small products. These add up
-/// in short blocks, one after the other in registers or each by a set of invocations, and so all give the same bits.
+/// Tiles for devices of the native tier: the baseline's, followed by those for long sums of small products. The latter
+/// sum in short blocks, one after the other in registers or one for each set of invocations, so all give the same bits.
 pub(crate) const NATIVE: [DenseTile; 7] = [
     DENSE[0],
     DENSE[1],
@@ -84,11 +84,11 @@ pub(crate) const NATIVE: [DenseTile; 7] = [
     native("SETS", [8, 8], 64, 0),
 ];
 
-/// Inner extents from which on sums are long.
+/// The inner extent from which sums count as long.
 const LONG: u32 = 256;
 
-/// Which of `NATIVE` each of these products takes, (m, k, n) and whether its factors are loose. Small products with
-/// long sums take the largest tile that their values fill often enough: that changes no bit.
+/// The tile in `NATIVE` for each product, given as (m, k, n) and whether its factors are loose. Small products with
+/// long sums all take the largest tile that their values fill often enough, which changes no bit.
 pub(crate) fn native_tiles(op: &'static str, products: &[([u32; 3], bool)]) -> Result<Vec<usize>> {
     let own = |&([m, k, n], loose): &([u32; 3], bool)| {
         let tile = DenseTile::of(&DENSE, [m, n], loose, false);
@@ -101,7 +101,7 @@ pub(crate) fn native_tiles(op: &'static str, products: &[([u32; 3], bool)]) -> R
         let tile = &NATIVE[*tile];
         values >= tile.least * u64::from(tile.rows * tile.columns)
     };
-    // The last is enough however few there are.
+    // The last tile always has enough values.
     let shared = (DENSE.len()..NATIVE.len()).find(enough).unwrap_or(0);
     let tile = |product| match own(product) {
         (_, true) => shared,
@@ -110,9 +110,9 @@ pub(crate) fn native_tiles(op: &'static str, products: &[([u32; 3], bool)]) -> R
     host::exact(op, products.iter().map(tile))
 }
 
-/// Those on matrices of 16.
+/// Tiles on 16 × 16 matrices.
 pub(crate) const DENSE_SIXTEEN: [DenseTile; 4] = [
-    // One subgroup: nothing in it waits for another, and many are on a core.
+    // One subgroup: it never waits for another, and many fit on a core.
     dense("T32", [32, 32], [32, 32]),
     DenseTile {
         depth: 64,
@@ -128,13 +128,13 @@ pub(crate) const DENSE_SIXTEEN: [DenseTile; 4] = [
         depth: 48,
         band: 32,
         least: 128,
-        // It does not fit.
+        // Transposed right factors do not fit.
         turned: false,
         ..dense("T256", [128, 256], [64, 64])
     },
 ];
 
-/// Those on matrices of 8: of what is usual for such matrices, in 16 KiB. Not measured on a GPU that has them.
+/// Tiles on 8 × 8 matrices: conventional sizes, in 16 KiB. Not measured on a GPU that has such matrices.
 pub(crate) const DENSE_EIGHT: [DenseTile; 2] = [
     dense("T32", [32, 32], [16, 16]),
     DenseTile {
@@ -148,16 +148,16 @@ impl DenseTile {
         u64::from(m.div_ceil(self.rows)) * u64::from(n.div_ceil(self.columns))
     }
 
-    /// The place of an m × n product's tile: the largest of which there are enough, and that is there for its factors.
+    /// The index of the tile for an m × n product: the largest that has enough tiles and supports the factors.
     pub(crate) fn of(tiles: &[DenseTile], extents: [u32; 2], loose: bool, turned: bool) -> usize {
         let fits = |tile: &DenseTile| {
             tile.count(extents) >= tile.least && (tile.loose || !loose) && (tile.turned || !turned)
         };
-        // The first is there for all.
+        // The first tile supports every product.
         tiles.iter().rposition(fits).unwrap_or(0)
     }
 
-    /// Calls `f` with the first row and column of every tile of an m × n product, those of a band one after the other.
+    /// Calls `f` with the first row and column of every tile of an m × n product, band by band.
     pub(crate) fn for_each(&self, [m, n]: [u32; 2], mut f: impl FnMut(u32, u32)) {
         let band_rows = self.band * self.rows;
         for band in (0..m).step_by(band_rows as usize) {
@@ -175,7 +175,7 @@ impl DenseTile {
 mod tests {
     use super::*;
 
-    /// Every value of every product is in exactly one tile.
+    /// Every value of every product lies in exactly one tile.
     #[test]
     fn tiles_cover_every_result_once() {
         for (m, n) in [
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(flags(&[[512, 512, 512]]), ["KEPT"]);
         assert_eq!(flags(&[[32, 255, 32]]), ["T32"]);
         assert_eq!(flags(&[[32, 4096, 32]; 1000]), ["KEPT"; 1000]);
-        // Others go their own way, and do not count.
+        // Other products take their own tiles and do not count.
         let mixed = [[1024, 1024, 1024], [32, 4096, 32], [704, 8, 768], [8, 8, 8]];
         assert_eq!(flags(&mixed), ["T128", "SETS", "T64", "T32"]);
         assert!(flags(&[]).is_empty());

@@ -1,4 +1,4 @@
-//! Matrix products on the CPU: a gemm crate for f32, and for f16 widened to it, plain loops for integers.
+//! Matrix products on the CPU: the gemm crate for f32, and for f16 widened to f32; plain loops for integers.
 
 use bytemuck::cast_slice_mut;
 use gemm::Parallelism;
@@ -20,21 +20,21 @@ pub(super) fn of((dtype, result): (DType, DType), form: Form) -> CpuKernel {
     }
 }
 
-/// Multiply-adds of a product that is worth all workers, and of a piece of work for one.
+/// Multiply-adds from which a product is worth all workers, and those of a piece of work for one worker.
 const ALL: u64 = 1 << 27;
 const PIECE: u64 = 1 << 22;
 
-/// Products that are added up one after the other, as the documented bound says; the crate may take more at a time.
+/// Products summed in one run, as the documented error bound requires; the crate itself may take more at a time.
 const BLOCK: usize = 512;
 
-/// Rows of one product's result: what one worker makes.
+/// Rows of one product's result, computed by one worker.
 struct Piece<'a, T> {
     pair: usize,
     row: usize,
     out: &'a mut [T],
 }
 
-/// The results cut into pieces. Products of `all` multiply-adds or more are one.
+/// Cuts the results into pieces. A product of `all` or more multiply-adds is one piece.
 fn pieces<'a, T>(
     args: &CpuArgs<'_>,
     form: &Form,
@@ -54,7 +54,7 @@ fn pieces<'a, T>(
         let row = u64::from(product.n) * u64::from(product.k.max(1));
         let rows = match row * u64::from(product.m) {
             work if work >= all => product.m,
-            // The crate's kernels want tens of rows.
+            // The crate's kernels need tens of rows.
             _ => (PIECE / row.max(1)).clamp(64, u64::from(u32::MAX)) as u32,
         };
         let mut at = 0;
@@ -119,7 +119,7 @@ fn multiply(args: &CpuArgs<'_>, form: &Form, piece: Piece<'_, f32>, parallelism:
     } else {
         let a = &a[a_layout.offsets().range(i)][piece.row * a_row as usize..];
         let b = &b[b_layout.offsets().range(j)];
-        // The last value that each factor has must be there.
+        // The last value read from each factor must exist.
         let last = |rows: usize, row: isize, columns: usize, column: isize| {
             (rows - 1) * row as usize + (columns - 1) * column as usize
         };
@@ -128,7 +128,7 @@ fn multiply(args: &CpuArgs<'_>, form: &Form, piece: Piece<'_, f32>, parallelism:
             let a = &a[begin * a_column as usize..];
             let b = &b[begin * b_row as usize..];
             // SAFETY: the factors are rows x k and k x n values at these strides, which the assertion found inside the
-            // slices, this part of them ends where they end or before, and the result is rows x n values of a slice of
+            // slices; this part of them ends at or before their end; and the result is rows x n values of a slice of
             // its own.
             #[allow(unsafe_code, reason = "the crate takes pointers")]
             unsafe {

@@ -9,7 +9,7 @@ use crate::ops::Arithmetic;
 use crate::plan::CpuArgs;
 use crate::ragged::MAX_RANK;
 
-/// Values that are worth a piece of parallel work.
+/// Values that justify a parallel task.
 const PIECE: usize = 1 << 14;
 
 pub(super) fn minimal<T: Arithmetic>(args: &mut CpuArgs<'_>) {
@@ -31,7 +31,7 @@ pub(super) fn minimal<T: Arithmetic>(args: &mut CpuArgs<'_>) {
         });
 }
 
-/// One more than the largest index of a nonzero value in the range, along every axis; 0 where there is none.
+/// One more than the largest index of a nonzero value in the range, along every axis; 0 if there is none.
 fn ends_of<T: Arithmetic>(row: &[T], extents: &[u32], range: Range<usize>) -> [u32; MAX_RANK] {
     let last = extents.len() - 1;
     let width = extents[last] as usize;

@@ -1,7 +1,7 @@
-//! Reductions: one value an element, or a pair: sum, dot, norm1, norm2, max, argmax, min, argmin, and equality up to
-//! trailing zeros.
+//! Reductions to one value per element, or per pair: sum, dot, norm1, norm2, max, argmax, min, argmin, and equality up
+//! to trailing zeros.
 //!
-//! Cost: the values read once (norm2 twice, the second time from a cache), one word an element written, in one to four
+//! Cost: the values read once (norm2 twice, the second time from a cache), one word per element written, in one to four
 //! dispatches. Memory: 4 or 8 bytes for each 4096 values of elements longer than that.
 
 mod boxes;
@@ -20,14 +20,14 @@ use crate::plan::{
 };
 use crate::ragged::{DType, Layout, MAX_RANK, Pairs, Shape};
 
-/// `[flags] element types;` ...
+/// Variants from rows of `[flags] value types;`.
 macro_rules! variants {
     ($($flags:tt $($dtype:ident)+;)+) => {
         &[$($(Variant { dtype: DType::$dtype, flags: &$flags },)+)+]
     };
 }
 
-/// Elements of up to 4096 values, one invocation or a few an element.
+/// Elements of up to 4096 values, with one or a few invocations per element.
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "reduce",
     source: include_str!("../../../shaders/reduce.wgsl"),
@@ -52,7 +52,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     },
 };
 
-/// Longer ones, a workgroup a tile.
+/// Longer elements, with one workgroup per tile.
 pub(crate) static TILES: Kernel = Kernel {
     stem: "reduce_tiles",
     source: include_str!("../../../shaders/reduce.wgsl"),
@@ -75,7 +75,7 @@ pub(crate) static TILES: Kernel = Kernel {
     },
 };
 
-/// The same of pairs.
+/// `KERNEL` for pairs.
 pub(crate) static PAIR: Kernel = Kernel {
     stem: "reduce_pair",
     source: include_str!("../../../shaders/reduce.wgsl"),
@@ -121,7 +121,7 @@ pub(crate) static PAIR_TILES: Kernel = Kernel {
     },
 };
 
-/// The parts of elements of several tiles.
+/// Combines the parts of elements that span several tiles.
 pub(crate) static FINISH: Kernel = Kernel {
     stem: "reduce_finish",
     source: include_str!("../../../shaders/reduce_finish.wgsl"),
@@ -144,9 +144,9 @@ pub(crate) enum Reduction {
     Sum,
     /// The sum of the magnitudes.
     Norm1,
-    /// The extents of the smallest box that holds what is not zero: a word for each axis.
+    /// The extents of the smallest box that holds every nonzero value: one word per axis.
     Box,
-    /// Of f32 alone.
+    /// For f32 only.
     Norm2,
     Max,
     ArgMax,
@@ -184,13 +184,13 @@ impl Reduction {
 /// A reduction of two operands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum PairReduction {
-    /// The products over the overlap, added up.
+    /// The sum of the products over the overlap.
     Dot,
-    /// 1 where the pair is equal after zero extension, otherwise 0.
+    /// 1 if the pair is equal after zero extension, otherwise 0.
     Equivalent,
 }
 
-/// A reduction of every element, of values of a type.
+/// A reduction of every element, over values of one type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Reduce {
     pub reduction: Reduction,
@@ -202,9 +202,9 @@ impl Reduce {
         let Reduce { reduction, dtype } = self;
         let op = reduction.op();
         let seen = match reduction {
-            // Addition modulo 2³² is one operation on both integer types.
+            // Modulo 2³², addition is the same for both integer types.
             Reduction::Sum | Reduction::Norm1 => unsigned(dtype),
-            // Integers of either type are zero alike.
+            // Zero has the same bits in both integer types.
             Reduction::Box => unsigned(dtype),
             _ => dtype,
         };
@@ -229,7 +229,7 @@ impl Reduce {
             &Recipe {
                 flags: reduction.flags(),
                 shape: match (reduction, dtype) {
-                    // What has no sign is its own magnitude.
+                    // An unsigned value is its own magnitude.
                     (Reduction::Norm1, DType::F32 | DType::I32) => &["ABS"],
                     _ => &[],
                 },
@@ -269,7 +269,7 @@ impl Reduce {
     }
 }
 
-/// A reduction of every pair, of values of a type.
+/// A reduction of every pair, over values of one type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct ReducePairs {
     pub reduction: PairReduction,
@@ -340,7 +340,7 @@ impl ReducePairs {
     }
 }
 
-/// Wrapping sums, products and equality of i32 are those of the same bits as u32.
+/// Wrapping sums, products and equality are the same for i32 as for its bits as u32.
 fn unsigned(dtype: DType) -> DType {
     match dtype {
         DType::F32 => DType::F32,
@@ -348,12 +348,12 @@ fn unsigned(dtype: DType) -> DType {
     }
 }
 
-/// The layout of so many words for each of `elements`.
+/// The layout of `words` words for each of `elements`.
 fn words_each(op: &'static str, elements: usize, words: usize) -> Result<Layout> {
     Layout::uniform(elements, Shape::new(&[words])?).map_err(|error| error.named(op))
 }
 
-/// Sorts the pairs by the number of values that the kernel goes through for each.
+/// Classifies the pairs by the number of values that the kernel reads for each.
 fn classes(
     (op, reduction): (&'static str, PairReduction),
     a: &Layout,
@@ -379,23 +379,23 @@ fn classes(
     Classes::new(op, pairs.iter().map(|(i, j)| size(i, j)))
 }
 
-/// What the stages of a reduction have in common.
+/// What the dispatches of a reduction have in common.
 struct Recipe<'a> {
     flags: &'static [&'static str],
-    /// Flags behind the stage's own.
+    /// Flags after the dispatch's own.
     shape: &'a [&'static str],
     dtype: DType,
-    /// Words of a part's accumulator.
+    /// Words of a partial accumulator.
     part_words: u64,
     /// For short elements, and for tiles.
     kernels: [&'static Kernel; 2],
     inputs: &'a [Slot],
     params: &'a [Param],
-    /// Those of the last stage.
+    /// Parameters of the last dispatch.
     finish: &'a [Param],
 }
 
-/// The stages for the classes that have elements, and their scratch.
+/// The dispatches for the nonempty classes, and their scratch sizes.
 fn dispatches(classes: &Classes, recipe: &Recipe<'_>) -> (Vec<Dispatch>, Vec<u64>) {
     let dispatch =
         |kernel: usize, name, count: u32, items: Option<&Arc<PlanBuffer>>, groups, cost| {
@@ -426,7 +426,7 @@ fn dispatches(classes: &Classes, recipe: &Recipe<'_>) -> (Vec<Dispatch>, Vec<u64
     let mut dispatches = Vec::new();
     let mut scratch = Vec::new();
     if classes.short > 0 {
-        // Every element is looked at; those of another class are passed over.
+        // Every element is visited; those of other classes are skipped.
         let groups = classes.elements.div_ceil(plan::WORKGROUP) as u32;
         let cost = (classes.short * plan::SHORT) as u64;
         dispatches.push(dispatch(

@@ -1,4 +1,4 @@
-//! How elements are cut: by their own size alone, so that a neighbour never changes a result.
+//! How elements are split: by their own size alone, so that a neighbour never changes a result.
 
 use std::sync::Arc;
 
@@ -7,43 +7,43 @@ use crate::{Error, Result, host};
 
 /// Invocations of a workgroup.
 pub(super) const WORKGROUP: usize = 256;
-/// Up to this many values an element is one invocation's.
+/// An element of up to this many values takes one invocation.
 pub(super) const SHORT: usize = 32;
-/// Invocations that share an element that is not short, and needs no tiles.
+/// Invocations that share an element of up to `MIDDLE` values.
 pub(super) const LANES: usize = 32;
-/// Above this many values an element is cut into tiles.
+/// An element of more values is cut into tiles.
 const MIDDLE: u64 = 1024;
 /// Values of a tile.
 pub(super) const TILE: u64 = 4096;
-/// Words of an item of `Classes::tiles` and of `Classes::finish`.
+/// Words of an item of `Classes::tiles`, and below, of `Classes::finish`.
 pub(super) const TILE_WORDS: usize = 3;
 pub(super) const FINISH_WORDS: usize = 3;
-/// The slot of a tile that is its element's only one.
+/// The slot of a tile that is the only one of its element.
 const NO_SLOT: u32 = u32::MAX;
 
-/// The elements of a batch by size, with the work lists that the kernels need.
+/// The elements of a batch classified by size, with the work lists of the kernels.
 #[derive(Debug, Default)]
 pub(super) struct Classes {
     pub elements: usize,
-    /// Values of all, or of as many as long as the longest.
+    /// Values of all elements, or an upper bound.
     pub values: u64,
-    /// Of up to `SHORT` values.
+    /// Number of elements of up to `SHORT` values.
     pub short: usize,
-    /// Of up to `MIDDLE`.
+    /// Number of longer elements of up to `MIDDLE` values.
     pub middle: usize,
     pub middle_values: u64,
-    /// Their indices, unless that is all elements.
+    /// Indices of the middle elements, unless they are the whole batch.
     pub middle_items: Option<Arc<PlanBuffer>>,
-    /// `[element, first value, slot]` for each tile of the longer ones.
+    /// `[element, first value, slot]` for each tile of the longer elements.
     pub tiles: Option<Arc<PlanBuffer>>,
     /// `[element, first slot, slots]` for each element of several tiles.
     pub finish: Option<Arc<PlanBuffer>>,
-    /// Slots in all.
+    /// Total number of slots.
     pub parts: u32,
 }
 
 impl Classes {
-    /// Elements of so many values at most, which are few.
+    /// Elements that all have at most `most` values, which is short.
     pub(super) fn all_short(elements: usize, most: u64) -> Classes {
         Classes {
             elements,
@@ -53,7 +53,7 @@ impl Classes {
         }
     }
 
-    /// Sorts elements of these sizes. One pass.
+    /// Classifies elements of these sizes in one pass.
     pub(super) fn new(op: &'static str, sizes: impl Iterator<Item = u64>) -> Result<Classes> {
         let mut classes = Classes::default();
         let (mut middle, mut tiles, mut finish) = (Vec::new(), Vec::new(), Vec::new());
@@ -79,7 +79,7 @@ impl Classes {
                 })?;
                 host::reserve(op, &mut tiles, TILE_WORDS * count as usize)?;
                 for tile in 0..count {
-                    // Only two boxes together have places beyond 32 bits, which no GPU holds: there the twin runs.
+                    // Only two boxes together exceed 32 bits, and no GPU holds those: the CPU kernel runs.
                     let at = u64::from(tile) * TILE;
                     tiles.extend([element, at as u32, first + tile]);
                 }

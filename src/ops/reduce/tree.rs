@@ -4,10 +4,11 @@ use std::ops::Range;
 
 /// Values of a tile.
 pub(super) const TILE: usize = 512;
-/// Tiles from which the halves of an element are worth two threads.
+/// Number of tiles from which the two halves of an element are worth two threads.
 const SPLIT: usize = 64;
 
-/// `tile` of every tile of `0..size`, combined in a balanced tree. Depends on `size` alone, however many threads run.
+/// Combines `tile(range)` over the tiles of `0..size` in a balanced tree, which depends on `size` alone, not on the
+/// number of threads.
 pub(super) fn tree<A: Send>(
     size: usize,
     tile: &(impl Fn(Range<usize>) -> A + Sync),

@@ -1,4 +1,4 @@
-//! The reductions on the CPU: tiles of 512 values in 16 lanes, combined by halves.
+//! The reductions on the CPU: tiles of 512 values in 16 lanes, combined pairwise by halving.
 
 use std::ops::Range;
 
@@ -32,17 +32,17 @@ pub(super) fn of_pairs(reduction: PairReduction, dtype: DType) -> CpuKernel {
     }
 }
 
-/// Partial sums inside a tile.
+/// Independent partial sums in a tile.
 const LANES: usize = 16;
 
-/// Writes `body(element)` for every element, or pair, of the result.
+/// Writes `body(i)` for every element, or pair, `i` of the result.
 fn each<U: Scalar>(args: &mut CpuArgs<'_>, values: usize, body: impl Fn(usize) -> U + Sync) {
     let results: &mut [U] = bytemuck::cast_slice_mut(args.outputs[0].words);
     let cost = values / results.len().max(1);
     par_elements(results, cost, |i, result| *result = body(i));
 }
 
-/// The lanes' sums, by halves.
+/// Sums the lanes by halving.
 fn fold<T: Arithmetic>(mut lanes: [T; LANES]) -> T {
     let mut half = LANES / 2;
     while half > 0 {
@@ -62,7 +62,7 @@ fn norm1<T: Arithmetic>(args: &mut CpuArgs<'_>) {
     sum_of(args, T::magnitude);
 }
 
-/// The sum of what `term` makes of every value.
+/// Sums `term(value)` over every element.
 fn sum_of<T: Arithmetic>(args: &mut CpuArgs<'_>, term: impl Fn(T) -> T + Copy + Sync) {
     let (x, layout) = args.input::<T>(0);
     each(args, layout.total(), |i| {
@@ -103,7 +103,7 @@ fn dot<T: Arithmetic>(args: &mut CpuArgs<'_>) {
     let (a, a_layout) = args.input::<T>(0);
     let (b, b_layout) = args.input::<T>(1);
     let pairs = args.pairs();
-    // Of each pair the smaller operand, on average.
+    // Counts an average left element for each pair.
     let values = a_layout.total().saturating_mul(pairs.len()) / a_layout.len().max(1);
     each(args, values, |p| {
         let (i, j) = pairs.get(p);
@@ -126,7 +126,7 @@ fn dot<T: Arithmetic>(args: &mut CpuArgs<'_>) {
     });
 }
 
-/// The box that two boxes share.
+/// The intersection of two boxes.
 struct Both<'a> {
     extents: Vec<u32>,
     x: &'a [u32],
@@ -144,11 +144,11 @@ impl<'a> Both<'a> {
     }
 
     fn size(&self) -> usize {
-        // An operand's size fits, so that of a box inside it does, unless it is 0 whatever the rest wraps to.
+        // An operand's size fits 32 bits, so a box inside it fits too, unless it is 0, whatever the rest wraps to.
         self.extents.iter().copied().fold(1, u32::wrapping_mul) as usize
     }
 
-    /// Copies the shared values `range`, in row-major order, out of both; says how many those are.
+    /// Copies the values `range` of the intersection, in row-major order, out of both; returns their number.
     fn gather<T: Copy>(
         &self,
         range: Range<usize>,
@@ -169,7 +169,7 @@ impl<'a> Both<'a> {
         count
     }
 
-    /// Where a row of the shared box begins in either box.
+    /// Where a row of the intersection begins in each box.
     fn row(&self, row: usize) -> (usize, usize) {
         let last = self.extents.len() - 1;
         let mut rest = row;
@@ -196,7 +196,7 @@ fn norm_exponent(magnitude: u32) -> u32 {
     (magnitude >> 23).max(1)
 }
 
-/// The power of two, in range for every exponent, that brings the magnitude between 2 and 4.
+/// The power of two that scales the magnitude into 2 to 4; in range for every exponent.
 fn norm_scale(magnitude: u32) -> f32 {
     f32::from_bits((255 - norm_exponent(magnitude)) << 23)
 }
@@ -233,7 +233,7 @@ fn norm_tile(x: &[f32]) -> Norm {
 fn norm_combine(x: Norm, y: Norm) -> Norm {
     let (high, low) = if x.0 < y.0 { (y, x) } else { (x, y) };
     let apart = norm_exponent(high.0) - norm_exponent(low.0);
-    // 2 to the power of -2 apart; below the smallest normal number nothing of the sum is left.
+    // 2 to the power of -2 · `apart`; below the smallest normal number the smaller sum contributes nothing.
     let scale = match apart {
         0..=63 => f32::from_bits((127 - 2 * apart) << 23),
         _ => 0.0,
@@ -242,7 +242,7 @@ fn norm_combine(x: Norm, y: Norm) -> Norm {
 }
 
 fn norm_result((top, squares): Norm) -> f32 {
-    // Infinities and NaN are told by the magnitude alone; the sum beside them means nothing.
+    // The magnitude alone tells infinities and NaN; the sum is then meaningless.
     match top {
         0 => 0.0,
         INFINITE => f32::INFINITY,
@@ -251,15 +251,15 @@ fn norm_result((top, squares): Norm) -> f32 {
     }
 }
 
-/// Values by an integer that is in their order: the largest one for NaN.
+/// Maps values to integer keys of the same order; NaN has the largest key.
 trait Ordered: Scalar {
-    /// The key of the lowest value, of which there is none below; of the highest in the other order.
+    /// The key of the lowest value; in reversed order, the key of the highest.
     const LOWEST: i32;
 
     fn key(self) -> i32;
     fn of_key(key: i32) -> Self;
 
-    /// The key in the other order: the largest one for NaN still.
+    /// The key in reversed order; NaN still has the largest.
     fn turned_key(self) -> i32 {
         !self.key()
     }
@@ -268,13 +268,13 @@ trait Ordered: Scalar {
         Self::of_key(!key)
     }
 
-    /// The value with equal values made the same: zeros of either sign.
+    /// The value in canonical form: equal values have equal bits, so −0 becomes 0.
     fn settled(self) -> Self {
         self
     }
 }
 
-/// Turns the order of negative floats, whose magnitude's bits grow downwards. Its own inverse.
+/// Reverses the order of negative floats, whose bits grow with the magnitude. Its own inverse.
 fn flip(bits: i32) -> i32 {
     bits ^ ((bits >> 31) as u32 >> 1) as i32
 }
@@ -292,7 +292,7 @@ impl Ordered for f32 {
     }
 
     fn of_key(key: i32) -> f32 {
-        // The largest key is the bits of a NaN.
+        // The largest key is the bit pattern of a NaN.
         f32::from_bits(flip(key) as u32)
     }
 
@@ -311,7 +311,7 @@ impl Ordered for f32 {
     }
 
     fn settled(self) -> f32 {
-        // −0 + 0 is 0, and nothing else changes.
+        // −0 + 0 is 0; nothing else changes.
         self + 0.0
     }
 }
@@ -348,7 +348,7 @@ fn min<T: Ordered>(args: &mut CpuArgs<'_>) {
     highest(args, T::turned_key, T::of_turned_key);
 }
 
-/// The value of the highest key.
+/// The value with the highest key.
 fn highest<T: Ordered>(
     args: &mut CpuArgs<'_>,
     key: impl Fn(T) -> i32 + Copy + Sync,
@@ -374,12 +374,12 @@ fn place_of_highest<T: Ordered>(args: &mut CpuArgs<'_>, key: impl Fn(T) -> i32 +
     let (x, layout) = args.input::<T>(0);
     each(args, layout.total(), |i| {
         let row = &x[layout.offsets().range(i)];
-        // The largest key and the tile that has it; which value it is needs one more look at that tile.
+        // The largest key and where its tile starts; that tile is scanned again for the index.
         let tile = |tile: Range<usize>| {
             let keys = row[tile.clone()].iter().map(|&x| key(x));
             (keys.fold(i32::MIN, i32::max), tile.start)
         };
-        // The left part has the lower indices: it wins a tie.
+        // The left part has the lower indices, so it wins ties.
         let combine = |x: (i32, usize), y: (i32, usize)| if y.0 > x.0 { y } else { x };
         let (top, start) = tree(row.len(), &tile, &combine);
         let first = row[start..].iter().position(|&x| key(x) == top);
@@ -401,7 +401,7 @@ fn equivalent<T: Arithmetic>(args: &mut CpuArgs<'_>) {
             equal_rows(x, y)
         } else {
             let (x_extents, y_extents) = (x_shape.extents(), y_shape.extents());
-            // Rows of one width meet as they are; what one box has alone must be zero.
+            // Rows that both boxes have must match; rows that only one box has must be zero.
             rows_match(x, x_extents, y, y_extents, equal_rows)
                 && rows_match(y, y_extents, x, x_extents, |row, other| {
                     !other.is_empty() || equal_rows(row, &[])
@@ -411,7 +411,7 @@ fn equivalent<T: Arithmetic>(args: &mut CpuArgs<'_>) {
     });
 }
 
-/// Whether both are equal, and what is left of the longer one is zero.
+/// Whether both are equal, and the excess of the longer one is zero.
 fn equal_rows<T: Arithmetic>(x: &[T], y: &[T]) -> bool {
     let both = x.len().min(y.len());
     let zero = |rest: &[T]| {
@@ -422,7 +422,7 @@ fn equal_rows<T: Arithmetic>(x: &[T], y: &[T]) -> bool {
     tree(both, &tile, &|x, y| x && y) && zero(&x[both..]) && zero(&y[both..])
 }
 
-/// Whether `test(row, other's row)` holds for every row of a box; the other's row is empty where it has none.
+/// Whether `test(row, other's row)` holds for every row of a box; the other's row is empty if it does not exist.
 fn rows_match<T>(
     x: &[T],
     x_extents: &[u32],

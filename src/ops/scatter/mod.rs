@@ -1,12 +1,11 @@
-//! Rows put where lists of indices say: added up, or set.
+//! Rows scattered to lists of indices: added up, or set.
 //!
-//! Sums: a plan on the host turns the lists round, so that each row of the result knows its sources. Their order, and
-//! how they are
-//! cut, depend on the indices alone.
+//! Sums: a plan on the host inverts the lists, so that each row of the result knows its sources. Their order, and where
+//! they are cut, depend on the indices alone.
 //!
 //! Cost: the rows read once, 4 bytes for each of them and for each row of the result, the result written once, in one
-//! dispatch; one more for each power of 64 that the most frequent index occurs. Scratch: a 64th of the rows of
-//! indices that occur more than 64 times. To set rows is a gather with the lists turned round.
+//! dispatch; one more for each power of 64 in the number of times that the most frequent index occurs. Scratch: a 64th
+//! of the rows of indices that occur more than 64 times. Setting rows is a gather with inverted lists.
 
 mod twin;
 
@@ -46,13 +45,13 @@ pub(crate) static ADD: Kernel = Kernel {
     ],
 };
 
-/// Sources that a row is added up from at once. More are cut into as many at a time, and their sums are added up in the
-/// same way.
+/// Sources that are summed into a row at once. Longer lists are cut into groups of this many, whose sums are added up
+/// in the same way.
 const FAN: usize = 64;
-/// A source that lies among the sums of the stage before.
+/// Marks a source among the sums of the previous dispatch.
 const SUMS: u32 = 1 << 31;
 
-/// Rows added up where lists say, of values of a type.
+/// Adds rows up at listed indices, over values of one type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Add {
     pub indices: Indices,
@@ -60,9 +59,8 @@ pub(crate) struct Add {
 }
 
 impl Add {
-    /// The launch that adds the rows of `y` up, in the layout of `target`, which comes as operand 1. Each pair is of
-    /// an element of that
-    /// and a list.
+    /// The launch that adds up the rows of `y` in the layout of `target`, which is operand 1. Each pair is an element
+    /// of `target` and a list.
     pub(crate) fn launch(&self, y: &Layout, target: &Layout, pairs: &Pairs) -> Result<Launch> {
         const OP: &str = "scatter_add";
         let Add { indices, dtype } = self;
@@ -88,7 +86,7 @@ impl Add {
     }
 }
 
-/// Rows put where lists say, into zeros, of values of a type.
+/// Writes rows at listed indices into zeros, over values of one type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Set {
     pub indices: Indices,
@@ -96,7 +94,7 @@ pub(crate) struct Set {
 }
 
 impl Set {
-    /// The launch that puts the rows of `y` into the layout of `target`, which comes as operand 1.
+    /// The launch that writes the rows of `y` into the layout of `target`, which is operand 1.
     pub(crate) fn launch(&self, y: &Layout, target: &Layout) -> Result<Launch> {
         const OP: &str = "scatter_set";
         let pairs = Pairs::elementwise(OP, target, self.indices.lists())?;
@@ -106,7 +104,7 @@ impl Set {
     }
 }
 
-/// The batch has the shapes of a gather from `target`.
+/// Checks that `y` has the shapes of a gather from `target`.
 fn check(
     op: &'static str,
     y: &Layout,
@@ -143,13 +141,13 @@ fn check(
     }
 }
 
-/// Lists of sources, of each row of a batch.
+/// For each row of a batch, the list of its sources.
 struct Lists {
-    /// Of each element of the batch: its first row, the values of a row. Elements without values have no rows here.
+    /// For each element: its first row and the values per row. Elements without values have no rows here.
     elements: Vec<[u32; 2]>,
-    /// Where the list of each row begins, and the end.
+    /// Where the list of each row begins, followed by the end.
     starts: Vec<u32>,
-    /// Where a source begins among the values.
+    /// Where each source begins among the values.
     sources: Vec<u32>,
 }
 
@@ -173,8 +171,8 @@ impl Lists {
             rows += extent;
         }
         let row_end = |element: usize| elements.get(element + 1).map_or(rows, |next| next[0]);
-        // Each row's number of sources, behind its place; then where its list begins; then, while it is filled, its
-        // end.
+        // A counting sort. Index row + 2 first counts the row's sources; after the prefix sum, index row + 1 is where
+        // the row's list begins, and, once the list is filled, where it ends.
         let mut starts = host::zeroed::<u32>(op, rows as usize + 2)?;
         for (element, list) in pairs.iter() {
             let (first, end) = (elements[element][0], row_end(element));
@@ -213,7 +211,8 @@ impl Lists {
         &self.sources[self.starts[row] as usize..self.starts[row + 1] as usize]
     }
 
-    /// The lists of rows of more than [`FAN`] sources, each a batch element of its own, and which rows these are.
+    /// The lists of rows with more than [`FAN`] sources, each as a batch element of its own, and the indices of these
+    /// rows.
     fn long(&self, op: &'static str) -> Result<(Lists, Vec<usize>)> {
         let mut long = Lists {
             elements: Vec::new(),
@@ -225,7 +224,7 @@ impl Lists {
         for row in 0..self.starts.len() - 1 {
             let sources = self.row(row);
             if sources.len() > FAN {
-                // The last element that begins at or before the row: those without rows before it are passed over.
+                // The last element that begins at or before the row, which skips elements without rows.
                 element += self.elements[element..].partition_point(|e| e[0] as usize <= row) - 1;
                 let width = self.elements[element][1];
                 host::push(op, &mut long.elements, [rows.len() as u32, width])?;
@@ -237,9 +236,8 @@ impl Lists {
         Ok((long, rows))
     }
 
-    /// Lists of elements of one row each, cut into rows of [`FAN`] sources: the layout of the sums, where each is a
-    /// row,
-    /// the cut lists, and lists of these sums.
+    /// Cuts lists of one-row elements into groups of [`FAN`] sources. Returns the layout of the sums, with one row for
+    /// each group, the groups, and the lists of these sums.
     fn cut(self, op: &'static str) -> Result<(Layout, Lists, Lists)> {
         let mut cut = Lists {
             elements: host::room(op, self.elements.len())?,
@@ -265,15 +263,14 @@ impl Lists {
         }
         host::push(op, &mut cut.starts, self.sources.len() as u32)?;
         cut.sources = self.sources;
-        // Fewer than the values that they are sums of.
+        // Fewer than the values that they sum, so the offsets fit.
         let layout = Layout::from_offsets(crate::ragged::Offsets::from_vec_unchecked(ends));
         Ok((layout, cut, sums))
     }
 }
 
-/// The stages that add long lists up, their scratch, and the lists of the result with sums for what was added up;
-/// `None` where
-/// no list is long.
+/// The dispatches that sum long lists, their scratch sizes, and the lists of the result, which refer to these sums;
+/// `None` if no list is long.
 fn sums(
     op: &'static str,
     dtype: DType,
@@ -313,7 +310,7 @@ fn sums(
     Ok((dispatches, scratch, Some(last)))
 }
 
-/// [`Lists`] as devices have them.
+/// [`Lists`] as plan buffers.
 #[derive(Clone)]
 struct Tables {
     elements: Arc<PlanBuffer>,
@@ -368,7 +365,8 @@ fn dispatch(
     }
 }
 
-/// Of each row of the result, which row of the batch goes there: `u32::MAX`, which no element has, where none does.
+/// For each row of the result, the row of `y` that is written there; `u32::MAX`, which is out of bounds, if there is
+/// none.
 fn turned(op: &'static str, indices: &Indices, target: &Layout) -> Result<Indices> {
     let lengths = (0..target.len()).map(|element| match target.length(element) {
         0 => 0,
@@ -393,7 +391,7 @@ fn turned(op: &'static str, indices: &Indices, target: &Layout) -> Result<Indice
             }
             let before = match rows.get_mut(index as usize) {
                 Some(row) => std::mem::replace(row, position as u32),
-                // Of no values, and perhaps of billions of rows.
+                // Rows without values, of which there may be billions.
                 None => host::insert(op, &mut seen, index, position as u32)?.unwrap_or(u32::MAX),
             };
             if before != u32::MAX {

@@ -1,4 +1,4 @@
-//! The sums on the CPU, in the order of the kernel.
+//! The sums on the CPU, in the same order as the kernel.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -11,13 +11,13 @@ use crate::plan::CpuArgs;
 use crate::{Result, host};
 
 const OP: &str = "scatter_add";
-/// Values of an element that a cache holds. What is added up there goes where it belongs as it is read.
+/// Largest element, in values, that a cache holds. Its sums are accumulated in the order of the sources.
 const NEAR: usize = 1 << 16;
-/// Sources at most that are added up in one chain.
+/// Most sources that are summed in a single chain.
 const CHAIN: u32 = 8;
 
-/// The sources of every element in the order in which they lie, each with its row in the element; of rows that are no
-/// chain, none. Only the CPU needs them: they are made when it first adds up.
+/// The sources of every element in memory order, each with its row in the element, or `u32::MAX` for a row with more
+/// than `CHAIN` sources. Only the CPU needs them, so they are built when it first runs.
 pub(super) type BySource = OnceLock<Vec<[u32; 2]>>;
 
 pub(super) fn add_up<T: Arithmetic>(
@@ -54,7 +54,7 @@ pub(super) fn add_up<T: Arithmetic>(
         if size > NEAR {
             return rows.put(row, k, width, out);
         }
-        // The first and the last row may lie in other stretches too.
+        // The first and the last row may extend into other tiles.
         let begun = ((width - k) % width).min(out.len());
         let (begun, whole) = out.split_at_mut(begun);
         rows.put(row, k, width, begun);
@@ -67,7 +67,7 @@ pub(super) fn add_up<T: Arithmetic>(
     Ok(())
 }
 
-/// The lists of sources of all rows, and what they point to.
+/// The source lists of all rows, and the values that they refer to.
 struct Rows<'a, T> {
     y: &'a [T],
     starts: &'a [u32],
@@ -79,7 +79,7 @@ impl<T: Arithmetic> Rows<'_, T> {
         &self.sources[self.starts[row] as usize..self.starts[row + 1] as usize]
     }
 
-    /// Of elements, which are (first row, rows, whether a cache holds them).
+    /// Builds [`BySource`] for elements given as (first row, rows, whether a cache holds them).
     fn by_source(
         &self,
         elements: impl Iterator<Item = (usize, usize, bool)>,
@@ -113,7 +113,7 @@ impl<T: Arithmetic> Rows<'_, T> {
         Ok(all)
     }
 
-    /// Whole rows from `row` on, of an element that begins with row `first` and has these sources.
+    /// Writes whole rows from `row` on, of the element that begins with row `first` and has these sources.
     fn put_near(
         &self,
         row: usize,
@@ -156,7 +156,7 @@ impl<T: Arithmetic> Rows<'_, T> {
         }
     }
 
-    /// Values of rows, from value k of `row` on.
+    /// Writes values of consecutive rows, starting at value k of `row`.
     fn put(&self, mut row: usize, mut k: usize, width: usize, mut out: &mut [T]) {
         let y = self.y;
         while !out.is_empty() {
@@ -180,17 +180,17 @@ impl<T: Arithmetic> Rows<'_, T> {
     }
 }
 
-/// Values of a row that are added up together.
+/// Values of a row that are summed together.
 const WIDE: usize = 16;
 
-/// A row of the result, as the kernel adds it up.
+/// One row of the result, summed in the order of the kernel.
 struct Sum<'a, T> {
     y: &'a [T],
     sources: &'a [u32],
 }
 
 impl<T: Arithmetic> Sum<'_, T> {
-    /// The values from k on.
+    /// Writes the values from k on.
     fn put(&self, mut k: usize, out: &mut [T]) {
         let mut chunks = out.chunks_exact_mut(WIDE);
         for chunk in &mut chunks {
@@ -214,7 +214,7 @@ impl<T: Arithmetic> Sum<'_, T> {
         self.terms(cuts, 0..count, k)
     }
 
-    /// The sum of these terms, by eights.
+    /// Sums these terms in groups of eight.
     fn terms<const W: usize>(&self, cuts: u32, terms: Range<usize>, k: usize) -> [T; W] {
         let mut all = [T::default(); W];
         for first in terms.clone().step_by(8) {
@@ -231,7 +231,7 @@ impl<T: Arithmetic> Sum<'_, T> {
         all
     }
 
-    /// A source, or where sources were cut, the sum of up to 64 terms that were cut once less.
+    /// A source or, if the sources were cut, the sum of up to 64 terms of the level below.
     fn term<const W: usize>(&self, cuts: u32, term: usize, k: usize) -> [T; W] {
         let Some(less) = cuts.checked_sub(1) else {
             let mut values = [T::default(); W];

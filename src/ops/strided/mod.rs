@@ -1,11 +1,11 @@
-//! Copies in which each value of the result is at most one value of the source: slices, padding, reversal, other boxes,
-//! broadcasts, stacks and windows.
+//! Strided copies, in which each value of the result is at most one value of the source: slices, padding, reversal,
+//! other boxes, broadcasts, stacks and windows.
 //!
-//! An element of the result reads one element of the source, axis by axis: along an axis of the result, from a shift
-//! on, backwards, or one value over and over. What lies outside the source's box is zero. Axes that need not be told
-//! apart are merged first, so that nearly everything becomes runs of values.
+//! An element of the result reads one element of the source, axis by axis. Along an axis of the result, it reads from a
+//! shift on, backwards, or the same value repeatedly. Anything outside the source's box is zero. Axes that can be
+//! merged are merged first, so that nearly everything becomes contiguous runs.
 //!
-//! Cost: the values that are there read once, the result written once, in one dispatch.
+//! Cost: the source values that are used read once, the result written once, in one dispatch.
 
 mod rules;
 mod stacks;
@@ -24,7 +24,7 @@ pub(crate) use rules::{How, Strided};
 pub(crate) use stacks::Groups;
 pub(crate) use views::View;
 
-/// What all variants bind: x and its metadata, the result and its.
+/// The bindings of all variants: x and its metadata, the result and its metadata.
 const BOUND: &[Access] = &[Access::Read, Access::Read, Access::Write, Access::Read];
 
 pub(crate) static RUNS: Kernel = Kernel {
@@ -75,11 +75,11 @@ pub(crate) static BOXES: Kernel = Kernel {
     ],
 };
 
-/// A shift so far reads nothing, whatever it is: no extent is larger.
+/// A shift this large reads nothing: no extent exceeds it.
 const FAR: i64 = 1 << 40;
 
-/// The shift as a kernel gets it, which counts in units of so many words. One that is cut reads nothing: an element on
-/// a GPU has fewer than 2³¹ units.
+/// The shift as passed to a kernel, which counts in units of `words` words. A clamped shift reads nothing: an element
+/// on a GPU has fewer than 2³¹ units.
 fn on_gpu(shift: i64, words: u32) -> u32 {
     let far = i64::from(i32::MAX) / i64::from(words.max(1));
     shift.clamp(-far, far) as u32
@@ -88,26 +88,26 @@ fn on_gpu(shift: i64, words: u32) -> u32 {
 /// How one axis of the source is read.
 #[derive(Clone, Copy, Debug)]
 struct Axis {
-    /// The axis of the result that it is read along.
+    /// The axis of the result along which this axis is read.
     along: usize,
-    /// The place in the source of the result's first value; may lie outside.
+    /// The source index of the result's first value; may lie outside.
     shift: i64,
     backwards: bool,
 }
 
-/// How an element of the source is read, and which.
+/// Which element of the source is read, and how.
 #[derive(Clone, Debug)]
 struct Reading {
     /// One for each axis of the source.
     axes: Vec<Axis>,
     /// Whether an extent of 1 is repeated.
     repeat: bool,
-    /// Element e of the result reads element `e / size · stride + e % size`, for (size, stride): itself for (1, 1).
+    /// Element e of the result reads element `e / size · stride + e % size` for (size, stride); (1, 1) is the identity.
     windows: (u32, u32),
 }
 
 impl Reading {
-    /// Every axis along itself, from these places on.
+    /// Reads every axis along itself, starting at these indices.
     fn shifted(shifts: impl IntoIterator<Item = i64>) -> Reading {
         let axes = shifts.into_iter().enumerate().map(|(along, shift)| Axis {
             along,
@@ -121,18 +121,18 @@ impl Reading {
         }
     }
 
-    /// Every axis along itself, from its beginning.
+    /// Reads every axis along itself, from its start.
     fn plain(rank: usize) -> Reading {
         Reading::shifted(std::iter::repeat_n(0, rank))
     }
 
-    /// The element that element `e` of the result reads; perhaps none that there is.
+    /// The element that element `e` of the result reads; may not exist.
     fn source(&self, e: usize) -> usize {
         let (size, stride) = self.windows;
         e / size as usize * stride as usize + e % size as usize
     }
 
-    /// Bit a: along axis a of the result every element reads the whole of one axis of its source.
+    /// Bit a: along axis a of the result, every element reads the whole of one axis of its source.
     fn whole(&self, x: &Layout, y: &Layout) -> u32 {
         let rank = x.rank();
         let mut whole = 0;
@@ -140,7 +140,7 @@ impl Reading {
             whole |= u32::from(axis.shift == 0) << axis.along;
         }
         if rank == 1 {
-            // Nothing merges with the only axis, and runs may end anywhere.
+            // There is nothing to merge the only axis with, and runs may end anywhere.
             return if self.repeat { 0 } else { whole };
         }
         for e in 0..y.len() {
@@ -160,15 +160,15 @@ impl Reading {
     }
 }
 
-/// What the kernels and the twin see of a copy: its axes merged as far as they go.
+/// A copy as the kernels see it: with its axes merged as far as possible.
 #[derive(Clone, Debug)]
 struct Seen {
     reading: Reading,
-    /// `None` is the layout itself.
+    /// `None` for the original layout.
     x: Option<Layout>,
     y: Option<Layout>,
-    /// Whether values that follow each other in the result do so in the source, forward or all of them backwards: of
-    /// rank 1, or of rank 2 whose rows are whole.
+    /// Whether contiguous values of the result are contiguous in the source, all forward or all backwards: rank 1, or
+    /// rank 2 with whole rows.
     runs: bool,
 }
 
@@ -180,7 +180,7 @@ impl Seen {
         for (j, axis) in reading.axes.iter().enumerate() {
             of_result[axis.along] = j;
         }
-        // Bit a: axis a of the result, and bit j: axis j of the source, begins a group of axes that become one.
+        // Bit a (axis a of the result) and bit j (axis j of the source) mark the first axis of each merged group.
         let (mut begins, mut x_begins) = (0u32, 0u32);
         for a in 0..rank {
             let j = of_result[a];
@@ -197,7 +197,7 @@ impl Seen {
         let axes = axes.filter(|(j, _)| x_begins >> j & 1 == 1);
         let axes: Vec<Axis> = axes
             .map(|(_, axis)| Axis {
-                // Groups before it.
+                // The number of groups before it.
                 along: (begins & ((1 << axis.along) - 1)).count_ones() as usize,
                 ..*axis
             })
@@ -208,7 +208,7 @@ impl Seen {
             [outer, inner] => {
                 (outer.along, inner.along) == (0, 1)
                     && !(outer.backwards || inner.backwards || reading.repeat)
-                    // All axes of the inner group are whole if the last one begins it, or joins it.
+                    // All axes of the inner group are whole if the last axis begins it or joins it.
                     && (0..rank).skip(1).all(|a| {
                         begins >> a == 0 || whole >> a & 1 == 1
                     })
@@ -269,7 +269,7 @@ fn launch(
         (&BOXES, BOXES.variant(seen, flags))
     };
     let dispatch = match dtype {
-        // Halves of one word may belong to two workgroups.
+        // Two workgroups may write the halves of one word.
         DType::F16 => None,
         _ => match turned(&seen, x) {
             Some(matrices) => transpose::dispatch(op, dtype, matrices)?,
@@ -312,7 +312,7 @@ fn launch(
     })
 }
 
-/// Element e of the result is element `e / size · stride + e % size` in another box, or zeros where there is none.
+/// Element e of the result is element `e / size · stride + e % size` in another box, or zeros if there is none.
 fn windows(
     op: &'static str,
     dtype: DType,
@@ -327,15 +327,14 @@ fn windows(
     launch(op, dtype, x, &reading, y)
 }
 
-/// The CPU's version.
+/// The CPU kernel.
 fn twin(dtype: DType, seen: Seen) -> CpuKernel {
     let bytes = |seen: &Option<Layout>| seen.as_ref().map_or(0, Layout::bytes);
     let bytes = bytes(&seen.x) + bytes(&seen.y);
     CpuKernel::new(twin::of(dtype, seen)).holding(bytes)
 }
 
-/// The matrices that a copy turns over their diagonal, (where it begins, rows, columns) each, where it does no more
-/// than that: perhaps several of one shape to an element.
+/// If the copy only transposes matrices: (begin, rows, columns) of each. An element may hold several of one shape.
 fn turned<'a>(seen: &'a Seen, x: &'a Layout) -> Option<impl Iterator<Item = [u32; 3]> + 'a> {
     let axes: Vec<usize> = seen.reading.axes.iter().map(|axis| axis.along).collect();
     let rank = axes.len();
@@ -352,7 +351,7 @@ fn turned<'a>(seen: &'a Seen, x: &'a Layout) -> Option<impl Iterator<Item = [u32
                     [count, rows, columns] => (count, rows, columns),
                     _ => (1, extents[0], extents[1]),
                 };
-                // One without values begins nowhere, and its product may not fit.
+                // A matrix without values is skipped: its product may not fit.
                 let count = if rows == 0 || columns == 0 { 0 } else { count };
                 (0..count).map(move |i| [begin + i * rows * columns, rows, columns])
             }),
@@ -363,7 +362,7 @@ fn turned<'a>(seen: &'a Seen, x: &'a Layout) -> Option<impl Iterator<Item = [u32
 mod tests {
     use super::*;
 
-    /// Shifts as far as a buffer of 4 GiB reaches: an f16 element there has 2³¹ − 8 values, a complex one 2²⁹ − 2.
+    /// The largest shifts in a buffer of 4 GiB: an f16 element there has 2³¹ − 8 values, a complex one 2²⁹ − 2.
     #[test]
     fn far_shifts_reach_kernels_as_they_are() {
         for (dtype, longest) in [
@@ -385,7 +384,7 @@ mod tests {
                     );
                 }
             }
-            // What reaches further reads nothing, and does not come round.
+            // A larger shift reads nothing and does not wrap around.
             for shift in [longest, 1 << 31, 1 << 32, FAR] {
                 let there = on_gpu(shift, words) as i32;
                 assert!(i64::from(there) >= longest, "{dtype:?} {shift}: {there}");

@@ -1,4 +1,4 @@
-//! The rules for shapes, and how each operation reads its source.
+//! Shape rules, and how each operation reads its source.
 
 use super::stacks::{Groups, stack};
 use super::{Reading, launch, windows};
@@ -6,7 +6,7 @@ use crate::plan::{Launch, Offset, Plan};
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result, host};
 
-/// A layout of as many elements as `x` has, of these extents.
+/// A layout of `elements` elements of these extents.
 fn layout(
     op: &'static str,
     elements: usize,
@@ -25,7 +25,7 @@ fn layout(
                 element: Some(element),
                 what: format!("an extent of {wanted}"),
             })?;
-            // One 0 makes it 0, whatever the others are.
+            // A single 0 makes the size 0, whatever the other extents are.
             size = match (size, wanted) {
                 (0, _) | (_, 0) => 0,
                 _ => size.saturating_mul(wanted),
@@ -51,7 +51,7 @@ fn extent_of(x: &Layout, element: usize, axis: usize) -> u64 {
     }
 }
 
-/// One argument for each axis.
+/// Checks that there is one argument for each axis.
 fn check_axes(op: &'static str, x: &Layout, got: usize) -> Result<()> {
     match got == x.rank() {
         true => Ok(()),
@@ -64,7 +64,7 @@ fn check_axes(op: &'static str, x: &Layout, got: usize) -> Result<()> {
     }
 }
 
-/// A copy in which each value is at most one of the source, of values of a type.
+/// A strided copy, in which each value is at most one value of the source, over values of one type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Strided {
     pub how: How,
@@ -73,20 +73,20 @@ pub(crate) struct Strided {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum How {
-    /// The box from one place to another, which may lie outside.
+    /// The box from start to end, which may extend outside.
     Slice { start: Vec<i64>, end: Vec<i64> },
-    /// Zeros before and after, along each axis.
+    /// Zeros before and after along each axis.
     Pad(Vec<(usize, usize)>),
-    /// Backwards along these axes.
+    /// Reversal of these axes.
     Flip(Vec<usize>),
     /// Axis a of the result is axis `permutation[a]` of the source.
     Transpose(Vec<usize>),
-    /// In boxes of operand 1, by the name of the operation that asks.
+    /// Boxes of the shapes of operand 1, with the name of the calling operation for errors.
     Resize(&'static str),
-    /// Extents of 1 repeated, to the shapes of operand 1.
+    /// Repeats extents of 1 to match the shapes of operand 1.
     Broadcast,
-    /// Groups of elements as elements of one more axis, of so many bytes at most, by the name of the operation that
-    /// asks.
+    /// Stacks groups of elements along a new first axis, into at most `most` bytes, with the name of the calling
+    /// operation for errors.
     Stack {
         op: &'static str,
         groups: Groups,
@@ -176,7 +176,7 @@ fn check_alike(op: &'static str, x: &Layout, y: &Layout) -> Result<()> {
     check_count(op, x, y)
 }
 
-/// As many elements in `y` as in `x`.
+/// Checks that `y` has as many elements as `x`.
 pub(super) fn check_count(op: &'static str, x: &Layout, y: &Layout) -> Result<()> {
     match x.len() == y.len() {
         true => Ok(()),
@@ -220,7 +220,7 @@ fn transpose(dtype: DType, x: &Layout, permutation: &[usize]) -> Result<Launch> 
             extents.extend(permutation.iter().map(|&axis| of[axis]));
         }
     }
-    // Every element keeps its number of values, and so its place.
+    // Every element has as many values as before, so the offsets stay the same.
     let y = Layout::with_extents_unchecked(x.offsets().clone(), rank, extents);
     launch(op, dtype, x, &reading, &y)
 }

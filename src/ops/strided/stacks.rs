@@ -1,7 +1,7 @@
-//! The layouts of dense stacks: groups of elements, each an element of one more axis.
+//! The layouts of dense stacks: groups of elements along a new first axis.
 //!
-//! Slices of a stack follow each other, so a batch of stacks is also a batch of slices, each an element in the box of
-//! its group. That is what is computed; the stacks are another layout of the same values.
+//! Slices of a stack are contiguous, so a batch of stacks is also a batch of slices, each an element in the box of its
+//! group. The slices are computed; the stacks are another layout of the same values.
 
 use std::ops::Range;
 
@@ -10,12 +10,12 @@ use crate::plan::{Attachment, Offset, OutputLayout, Plan};
 use crate::ragged::{DType, Layout, MAX_RANK, element_count};
 use crate::{Error, Result, host};
 
-/// Which elements are stacked on which.
+/// Which elements form each stack.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Groups {
-    /// So many elements each, one group behind the other.
+    /// Consecutive groups of these sizes.
     Counts(Vec<usize>),
-    /// So many windows of `size` elements, the beginnings of two `stride` apart; the last ones may reach beyond the
+    /// `count` windows of `size` elements, which begin `stride` elements apart; the last ones may extend beyond the
     /// batch.
     Windows {
         count: usize,
@@ -39,9 +39,9 @@ impl Groups {
         }
     }
 
-    /// The windows as slices are read by: size and stride.
+    /// Size and stride of the windows from which slices are read.
     fn windows(&self) -> (u32, u32) {
-        // Larger than any batch is as good as any other number that is.
+        // Any number beyond the batch size has the same effect.
         let narrow = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         match *self {
             Groups::Counts(_) => (1, 1),
@@ -50,18 +50,18 @@ impl Groups {
     }
 }
 
-/// The stacks of groups of a batch, seen in two ways.
+/// The stacks of groups of a batch, in both layouts.
 struct Stacks {
-    /// All slices, as elements.
+    /// Every slice as an element.
     slices: Layout,
-    /// The stacks.
+    /// The stacks as elements.
     stacked: Layout,
-    /// Whether the slices are the first elements as they are.
+    /// Whether the slices are the first elements of the batch, unchanged.
     as_they_are: bool,
 }
 
-/// The stacks of these groups of `x`, of at most `most` bytes for values of type `dtype`; or their slices, and the
-/// layout of stacks beside them.
+/// Stacks these groups of `x` into at most `most` bytes of type `dtype`: a view, or a launch that makes the slices with
+/// the layout of the stacks attached.
 pub(super) fn stack(
     op: &'static str,
     dtype: DType,
@@ -98,7 +98,7 @@ fn check_budget(op: &'static str, bytes: u64, limit: u64) -> Result<()> {
 
 fn made(op: &'static str, dtype: DType, x: &Layout, groups: &Groups, most: u64) -> Result<Stacks> {
     let rank = x.rank();
-    // Before room is made for anything.
+    // Checked before anything is allocated.
     let (mut slices, mut bytes) = (0usize, 0u64);
     for group in groups.ranges() {
         slices = slices.saturating_add(group.len());
@@ -145,7 +145,7 @@ fn made(op: &'static str, dtype: DType, x: &Layout, groups: &Groups, most: u64) 
     })
 }
 
-/// The box of those elements of a range that there are.
+/// The ambient box of the elements of a range, as far as they exist.
 fn ambient(x: &Layout, group: Range<usize>) -> [u32; MAX_RANK] {
     let mut most = [0; MAX_RANK];
     for i in group.start.min(x.len())..group.end.min(x.len()) {
@@ -166,7 +166,7 @@ fn size(extents: &[u32]) -> u64 {
     }
 }
 
-/// The elements of `x` seen as the slices along their first axis.
+/// The elements of `x` viewed as slices along their first axis.
 pub(super) fn slices(op: &'static str, x: &Layout) -> Result<Layout> {
     let rank = x.rank();
     if rank == 1 {

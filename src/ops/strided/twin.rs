@@ -1,4 +1,4 @@
-//! The copies on the CPU, row by row.
+//! The strided copies on the CPU, row by row.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::ragged::{DType, Layout, MAX_RANK};
 
 type Made = Box<dyn Fn(&mut CpuArgs<'_>) + Send + Sync>;
 
-/// The twin for values of this type, of which only the size matters.
+/// The CPU kernel for values of this type, of which only the size matters.
 pub(super) fn of(dtype: DType, seen: Seen) -> Made {
     match dtype {
         DType::F16 => Box::new(move |args| twin::<u16>(args, &seen)),
@@ -58,7 +58,7 @@ fn twin<T: Pod + Send + Sync>(args: &mut CpuArgs<'_>, seen: &Seen) {
     });
 }
 
-/// `out[k] = x[from + k]`, zero outside.
+/// `out[k] = x[from + k]`, or zero outside `x`.
 fn run<T: Pod>(out: &mut [T], from: i64, x: &[T]) {
     let before = from.saturating_neg().clamp(0, out.len() as i64) as usize;
     let (none, rest) = out.split_at_mut(before);
@@ -71,12 +71,12 @@ fn run<T: Pod>(out: &mut [T], from: i64, x: &[T]) {
     none.fill(T::zeroed());
 }
 
-/// How one element is read, axis by axis of the result.
+/// How one element is read, for each axis of the result.
 struct Steps {
     rank: usize,
-    /// Where the result's first value is read, inside the source or not.
+    /// Where the result's first value is read; possibly outside the source.
     begin: i64,
-    /// (extent, places that have something to read, distance of two)
+    /// (extent, indices that have a source value, step in the source)
     axes: [(usize, Range<usize>, i64); MAX_RANK],
 }
 
@@ -117,11 +117,11 @@ impl Steps {
     }
 }
 
-/// Values `within` of an element, one row of the result after another.
+/// Writes values `within` of an element, row by row.
 fn boxes<T: Pod>(mut out: &mut [T], within: Range<usize>, x: &[T], steps: &Steps) {
     let last = steps.rank - 1;
     let (width, there, step) = &steps.axes[last];
-    // The row, as places along the other axes.
+    // The row, as indices along the other axes.
     let mut row = [0; MAX_RANK];
     let mut rest = within.start / width;
     for axis in (0..last).rev() {

@@ -1,4 +1,4 @@
-//! The same values in another layout: nothing is copied.
+//! Views: the same values in another layout, without a copy.
 
 use super::rules::check_count;
 use super::stacks::slices;
@@ -9,13 +9,13 @@ use crate::{Error, Result};
 /// The values of a batch, or of some of its elements, in another layout.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum View {
-    /// The elements from one to before another.
+    /// A range of elements: start, end.
     Elements(usize, usize),
-    /// Elements of other shapes of as many values: those of operand 1.
+    /// Elements with the same numbers of values in the shapes of operand 1.
     Reshape,
-    /// Operand 1's elements, which divide the same values, as inner steps of operations see them.
+    /// Operand 1's elements, which divide the same values, for inner steps of operations.
     Divided,
-    /// The slices along the first axis, by the name of the operation that asks.
+    /// The slices along the first axis, with the name of the calling operation for errors.
     Slices(&'static str),
 }
 
@@ -38,7 +38,7 @@ impl View {
     }
 }
 
-/// The error by the name of the operation.
+/// The error under the name of the operation.
 fn elements(error: Error) -> Error {
     match error {
         Error::ElementRange {
@@ -53,7 +53,7 @@ fn elements(error: Error) -> Error {
     }
 }
 
-/// Whether elements of `x` may be seen as those of `y`: each of as many values.
+/// Checks that elements of `x` may be viewed as those of `y`: each has as many values.
 fn check_reshape(x: &Layout, y: &Layout) -> Result<()> {
     let op = "reshape";
     check_count(op, x, y)?;
