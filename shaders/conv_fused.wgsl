@@ -19,7 +19,7 @@ struct Params {
 @group(0) @binding(1) var<storage, read> a: array<f32>;
 @group(0) @binding(2) var<storage, read> b: array<f32>;
 #if MAX
-@group(0) @binding(3) var<storage, read_write> bests: array<u32>;
+@group(0) @binding(3) var<storage, read_write> c: array<u32>;
 #else
 @group(0) @binding(3) var<storage, read_write> c: array<f32>;
 #endif
@@ -108,8 +108,8 @@ fn keep(item: Item, mine: Best, j: u32, exchange: u32, threads: u32) {
         }
     }
     if j == 0u && item.write != 0u {
-        bests[2u * item.c_at] = bitcast<u32>(best.value);
-        bests[2u * item.c_at + 1u] = best.index;
+        c[2u * item.c_at] = bitcast<u32>(best.value);
+        c[2u * item.c_at + 1u] = best.index;
     }
 }
 #else

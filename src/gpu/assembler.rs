@@ -171,3 +171,6 @@ fn expand(
         Err("#if without #endif".to_owned())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,21 @@ pub(crate) enum Access {
     Write,
 }
 
+/// The names of what a kernel binds and of its parameters, in the shader's order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Interface {
+    pub slots: &'static [&'static str],
+    pub access: &'static [Access],
+    pub params: &'static [Field],
+}
+
+/// A field of the shader's `Params`, and its words; or the fields that several shaders begin with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Field {
+    Words(&'static str, usize),
+    Of(&'static [Field]),
+}
+
 /// One way to build a kernel: the element type and the flags its source is assembled with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Variant {
@@ -28,7 +43,7 @@ macro_rules! for_each_type {
 }
 pub(crate) use for_each_type;
 
-/// A WGSL kernel. Binding 0 is its parameter block (uniform), bindings 1.. are `access` in order.
+/// A WGSL kernel. Binding 0 is its parameter block (uniform), bindings 1.. are the interface's slots in order.
 ///
 /// Kernels are `static`s of the operations; every one is listed in [`crate::ops::KERNELS`], and nothing outside that
 /// list is ever compiled.
@@ -37,7 +52,7 @@ pub(crate) struct Kernel {
     /// The stem that the shader, the operation's room and its tests share.
     pub stem: &'static str,
     pub source: &'static str,
-    pub access: &'static [Access],
+    pub interface: Interface,
     pub variants: &'static [Variant],
 }
 

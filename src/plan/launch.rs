@@ -8,9 +8,9 @@
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
-use super::kernel::Kernel;
+use super::dispatch::{Dispatch, PlanBuffer, Slot};
 use crate::Result;
-use crate::ragged::{DType, Identity, Layout, Pairs, Permutation};
+use crate::ragged::{DType, Layout, Pairs, Permutation};
 
 /// What is to be done for an operation, for operands of these layouts on one device.
 #[derive(Debug)]
@@ -165,65 +165,6 @@ impl Output {
     }
 }
 
-/// What a stage binds.
-#[derive(Clone, Debug)]
-pub(crate) enum Slot {
-    /// Values of input `i`.
-    Input(usize),
-    /// Values of output `i`.
-    Output(usize),
-    /// Scratch `i` of the launch.
-    Scratch(usize),
-    /// Offsets, then extents, of input `i`'s layout.
-    InputMeta(usize),
-    /// Offsets, then extents, of a layout that the plan derived.
-    Meta(Layout),
-    /// Words that the plan made: work lists, pair lists.
-    PlanBuffer(Arc<PlanBuffer>),
-    /// Words that are the same for every plan.
-    Table(&'static Table),
-}
-
-/// Words that kernels need whatever the lengths, such as twiddles. Each device keeps one copy, made on first use.
-#[derive(Debug)]
-pub(crate) struct Table {
-    /// Unique among tables.
-    pub name: &'static str,
-    pub make: fn() -> Vec<u32>,
-}
-
-/// One word of a stage's parameter block.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Param {
-    U32(u32),
-    /// Where input `i`'s values begin in its buffer, in 32-bit words (even for complex values), or in halves of them
-    /// for f16.
-    InputBase(usize),
-    /// The `i`-th constant of the call.
-    Scalar(usize),
-}
-
-/// One dispatch: a kernel variant over `groups` workgroups.
-#[derive(Clone, Debug)]
-pub(crate) struct Dispatch {
-    pub kernel: &'static Kernel,
-    pub variant: usize,
-    pub slots: Vec<Slot>,
-    /// The parameter block after its two common words (first workgroup, workgroups in all).
-    pub params: Vec<Param>,
-    pub groups: u32,
-    /// Multiply-adds (or values touched) of the whole stage: long stages are split into submissions by it.
-    pub cost: u64,
-}
-
-/// What stages cost together; saturates.
-pub(crate) fn cost_of(dispatches: &[Dispatch]) -> u64 {
-    dispatches
-        .iter()
-        .map(|dispatch| dispatch.cost)
-        .fold(0, u64::saturating_add)
-}
-
 /// A planned operation. See the module documentation.
 #[derive(Debug)]
 pub(crate) struct Launch {
@@ -361,42 +302,5 @@ impl<'a> CpuArgs<'a> {
     pub(crate) fn pairs(&self) -> &'a Pairs {
         self.pairs
             .expect("a launch of two operands is planned with its pairs")
-    }
-}
-
-/// Words made by a plan. Devices keep copies of them by their identity.
-pub(crate) struct PlanBuffer {
-    data: Vec<u32>,
-    #[cfg_attr(
-        not(feature = "gpu"),
-        allow(dead_code, reason = "only GPU devices keep copies")
-    )]
-    identity: Identity,
-}
-
-impl PlanBuffer {
-    pub(crate) fn new(data: Vec<u32>) -> Arc<PlanBuffer> {
-        Arc::new(PlanBuffer {
-            data,
-            identity: Identity::new(),
-        })
-    }
-
-    pub(crate) fn data(&self) -> &[u32] {
-        &self.data
-    }
-
-    #[cfg_attr(
-        not(feature = "gpu"),
-        allow(dead_code, reason = "only GPU devices keep copies")
-    )]
-    pub(crate) fn identity(&self) -> &Identity {
-        &self.identity
-    }
-}
-
-impl std::fmt::Debug for PlanBuffer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Words({})", self.data.len())
     }
 }

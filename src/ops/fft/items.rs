@@ -1,6 +1,7 @@
-//! Elements to be transformed, and how kernels read and write them.
+//! Elements to be transformed, how kernels read and write them, and what each kernel is given.
 
 use super::Transform;
+use crate::plan::{params, slots};
 
 /// An element to be transformed: where it begins in x and in y, in values, its length, and the bits of its factor.
 pub(super) type Item = [u32; 4];
@@ -31,4 +32,47 @@ impl Modes {
     pub(super) fn are_real(self) -> bool {
         (self.load | self.store) & REAL != 0
     }
+}
+
+slots! {
+    pub(super) struct Slots { x: Read, y: Write, items: Read, twiddles: Read }
+}
+
+slots! {
+    pub(super) struct TinySlots { x: Read, y: Write, items: Read, turns: Read }
+}
+
+slots! {
+    pub(super) struct RealSlots { x: Read, y: Write, items: Read, twiddles: Read, halves: Read }
+}
+
+slots! {
+    pub(super) struct BluesteinSlots { x: Read, y: Write, items: Read, twiddles: Read, filters: Read }
+}
+
+slots! {
+    pub(super) struct FilterSlots { y: Write, items: Read, twiddles: Read, turns: Read }
+}
+
+params! {
+    /// Those of `fft_params.wgsl`, which the kernels of items begin with.
+    pub(super) struct Params {
+        first_item, items, x_first, x_step, y_first, y_step, length, factor, x_base, load, store,
+     }
+}
+
+params! {
+    pub(super) struct TinyParams { of_items: Params, lanes }
+}
+
+params! {
+    pub(super) struct BluesteinParams { of_items: Params, filters }
+}
+
+params! {
+    pub(super) struct FilterParams { first_item, items }
+}
+
+params! {
+    pub(super) struct SmoothParams { of_items: Params, first_task, per_group, radices, twiddles, halves }
 }

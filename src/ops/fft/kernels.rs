@@ -2,8 +2,12 @@
 
 use std::fmt::Write;
 
+use super::items::{
+    BluesteinParams, BluesteinSlots, FilterParams, FilterSlots, Params, RealSlots, Slots,
+    TinyParams, TinySlots,
+};
 use crate::ops::butterfly::{Generator, Kind, Transform};
-use crate::plan::{Access, Kernel, Table, Variant};
+use crate::plan::{Interface, Kernel, Table, Variant};
 use crate::ragged::DType;
 
 /// log2 of the shortest and the longest power of two with a kernel.
@@ -42,7 +46,7 @@ pub(super) const fn flags(log: u32) -> &'static [&'static str] {
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "fft",
     source: include_str!("../../../shaders/fft.wgsl"),
-    access: &[Access::Read, Access::Write, Access::Read, Access::Read],
+    interface: Interface::of::<Slots, Params>(),
     variants: &[
         variant(5),
         variant(6),
@@ -59,7 +63,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
 pub(crate) static TINY_KERNEL: Kernel = Kernel {
     stem: "fft_tiny",
     source: include_str!("../../../shaders/fft_tiny.wgsl"),
-    access: &[Access::Read, Access::Write, Access::Read, Access::Read],
+    interface: Interface::of::<TinySlots, TinyParams>(),
     variants: &[Variant {
         dtype: DType::C32,
         flags: &[],
@@ -69,20 +73,14 @@ pub(crate) static TINY_KERNEL: Kernel = Kernel {
 pub(crate) static FILTER: Kernel = Kernel {
     stem: "fft_filter",
     source: include_str!("../../../shaders/fft_filter.wgsl"),
-    access: &[Access::Write, Access::Read, Access::Read, Access::Read],
+    interface: Interface::of::<FilterSlots, FilterParams>(),
     variants: BLUESTEIN.variants,
 };
 
 pub(crate) static BLUESTEIN: Kernel = Kernel {
     stem: "fft_bluestein",
     source: include_str!("../../../shaders/fft_bluestein.wgsl"),
-    access: &[
-        Access::Read,
-        Access::Write,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-    ],
+    interface: Interface::of::<BluesteinSlots, BluesteinParams>(),
     variants: &[
         variant(8),
         variant(9),
@@ -96,7 +94,7 @@ pub(crate) static BLUESTEIN: Kernel = Kernel {
 pub(crate) static REAL: Kernel = Kernel {
     stem: "fft_real",
     source: include_str!("../../../shaders/fft_real.wgsl"),
-    access: BLUESTEIN.access,
+    interface: Interface::of::<RealSlots, Params>(),
     variants: KERNEL.variants,
 };
 

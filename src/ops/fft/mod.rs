@@ -8,6 +8,7 @@ mod long;
 mod plan;
 pub(crate) mod planes;
 mod smooth;
+mod stages;
 mod twin;
 
 use crate::plan::{Dispatch, Launch, Offset, Output, OutputLayout, Param, Slot, cost_of};

@@ -11,7 +11,9 @@ use std::f64::consts::TAU;
 
 use super::butterfly::{Generator, Kind, Transform};
 use super::fft::HALF;
-use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, Table, Variant};
+use crate::plan::{
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Table, Variant, params, slots,
+};
 use crate::ragged::DType;
 use crate::{Result, host};
 
@@ -79,16 +81,18 @@ impl Build {
     }
 }
 
+slots! {
+    struct Slots { x: Read, y: Write, tasks: Read, twiddles: Read, roots: Read }
+}
+
+params! {
+    struct Params { x_base, load, store }
+}
+
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "fft_pass",
     source: include_str!("../../../shaders/fft_pass.wgsl"),
-    access: &[
-        Access::Read,
-        Access::Write,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-    ],
+    interface: Interface::of::<Slots, Params>(),
     variants: &[
         variant(&["R64", "FIRST"]),
         variant(&["R64", "HALVES"]),
@@ -319,25 +323,24 @@ fn dispatch(alike: Alike, tasks: Vec<u32>) -> Dispatch {
         _ => LATER,
     };
     let groups = (tasks.len() / 8) as u32;
-    Dispatch {
-        kernel: &KERNEL,
-        variant: KERNEL.variant(DType::C32, build.flags[end]),
-        slots: vec![
-            slot(alike.from),
-            slot(alike.to),
-            Slot::PlanBuffer(PlanBuffer::new(tasks)),
-            Slot::Table(&TWIDDLES),
-            Slot::Table(&ROOTS),
-        ],
-        params: vec![
-            match alike.from {
+    Dispatch::new(
+        (&KERNEL, KERNEL.variant(DType::C32, build.flags[end])),
+        Slots {
+            x: slot(alike.from),
+            y: slot(alike.to),
+            tasks: Slot::PlanBuffer(PlanBuffer::new(tasks)),
+            twiddles: Slot::Table(&TWIDDLES),
+            roots: Slot::Table(&ROOTS),
+        },
+        Params {
+            x_base: match alike.from {
                 Place::Operand(i) => Param::InputBase(i),
                 _ => Param::U32(0),
             },
-            Param::U32(alike.load),
-            Param::U32(alike.store),
-        ],
+            load: Param::U32(alike.load),
+            store: Param::U32(alike.store),
+        },
         groups,
-        cost: u64::from(groups) << (build.log_radix() + build.columns + 4),
-    }
+        u64::from(groups) << (build.log_radix() + build.columns + 4),
+    )
 }
