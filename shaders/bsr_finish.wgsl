@@ -1,6 +1,6 @@
 // What the later pieces of heavy rows of blocks gave, added to what the first ones left in c, in order.
 //
-// A workgroup takes STRIP rows of a row of blocks and WG columns of one product. `order` holds from p.heavy on two
+// A workgroup takes STRIP rows of a row of blocks and FINISH_COLUMNS columns of one product. `order` holds from p.heavy on two
 // entries for each heavy row: (row of blocks, pieces after the first), (the first one's slot counted from 0, 0).
 // `list`: see bsr_matmul.
 
@@ -25,12 +25,10 @@ struct Params {
 @group(0) @binding(3) var<storage, read> list: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read> scratch: array<E>;
 
-const WG = 128u;
-const STRIP = 8u;
 
 #include "grid"
 
-@compute @workgroup_size(WG)
+@compute @workgroup_size(FINISH_COLUMNS)
 fn main(
     @builtin(workgroup_id) wid: vec3<u32>,
     @builtin(num_workgroups) count: vec3<u32>,

@@ -2,7 +2,7 @@
 //
 // A workgroup does items of one class. Classes follow each other in `items` and over workgroups, and `ends` says where
 // each ends: (workgroup, item), two classes in a vec4. An item is (a begin, b begin, c begin, lengths): the length of a
-// in 14 bits, of b in 14 bits, then FLIPPED and WINDOWED. A windowed item has in the place of `c begin` the index of
+// in 14 bits, of b in 14 bits, then REVERSED and WINDOWED. A windowed item has in the place of `c begin` the index of
 // its window, (c begin, results to skip, results to write); others write all results.
 //
 // MAX: of an item's results only the largest is written, and its index, as two words from 2 `c begin` on.
@@ -25,9 +25,6 @@ struct Params {
 #endif
 @group(0) @binding(4) var<storage, read> items: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read> twiddles: array<vec2<f32>>;
-
-const FLIPPED = 1u << 28u;
-const WINDOWED = 1u << 29u;
 
 struct Item {
     a_at: u32,
@@ -53,14 +50,14 @@ fn item_of(i: u32, end: u32) -> Item {
         return Item(0u, 0u, 1u, 0u, 0u, 0u, 0u, 0u);
     }
     let item = items[i];
-    let m = item.w & 0x3fffu;
-    let n = (item.w >> 14u) & 0x3fffu;
+    let m = item.w & ((1u << LENGTH_BITS) - 1u);
+    let n = (item.w >> LENGTH_BITS) & ((1u << LENGTH_BITS) - 1u);
     var window = vec4(item.z, 0u, m + n - 1u, 0u);
     if (item.w & WINDOWED) != 0u {
         window = items[item.z];
     }
     let b_at = p.b_base + item.y;
-    if (item.w & FLIPPED) != 0u {
+    if (item.w & REVERSED) != 0u {
         return Item(p.a_base + item.x, b_at + n - 1u, 0xffffffffu, m, n, window.x, window.y, window.z);
     }
     return Item(p.a_base + item.x, b_at, 1u, m, n, window.x, window.y, window.z);

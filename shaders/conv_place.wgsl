@@ -22,9 +22,7 @@ struct Params {
 @group(0) @binding(3) var<storage, read> items: array<u32>;
 @group(0) @binding(4) var<storage, read> boxes: array<vec4<u32>>;
 
-const WG = 256u;
 // Values that an invocation makes.
-const EACH = 4u;
 
 #include "grid"
 #include "entries"

@@ -24,17 +24,6 @@ struct Params {
 @group(0) @binding(4) var<storage, read> twiddles: array<vec2<f32>>;
 @group(0) @binding(5) var<storage, read> roots: array<vec2<f32>>;
 
-// In the place of the modes of a single element's values:
-const PLAIN = 0x100u; // nothing but values, as between passes
-const FILTER = 0x200u; // Bluestein's, which is read from nowhere
-const PRODUCT = 0x400u; // of two spectra, for an inverse transform
-// Beside those:
-const CHIRP = 0x800u; // times Bluestein's chirp
-// In the place of both:
-const RIGHT_ANGLE = 0x1000u; // 2 N real values, of the polynomial modulo x^N = -i
-const BACKWARDS = 0x2000u; // the same, from the last value to the first
-// Of 2 n real values, as n complex ones: with REAL in pairs, with HALF what `fft_halves.wgsl` makes of them.
-const PAIRED = 0x4000u;
 const PAIRS = REAL | PAIRED;
 const FOLDED = HALF | EXCHANGED | PAIRED;
 const PAIRS_BACK = REAL | EXCHANGED | PAIRED;

@@ -38,9 +38,7 @@ struct Params {
 #endif
 #endif
 
-const WG = 256u;
 // TILE is also in src/ops/lines/plan.rs.
-const TILE = 4096u;
 
 #include "grid"
 #include "entries"

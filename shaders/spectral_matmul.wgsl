@@ -20,9 +20,7 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> y: array<vec2<f32>>;
 @group(0) @binding(3) var<storage, read> list: array<vec4<u32>>;
 
-const WG = 64u;
 // In the place of a spectrum that there is none: of an empty entry, or outside the matrix.
-const NONE = 0xffffffffu;
 
 #include "grid"
 

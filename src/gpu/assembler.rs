@@ -1,8 +1,12 @@
 //! Puts a kernel's WGSL text together: generated header, `#include` from `shaders/lib`, `#generate` from Rust, `#if
 //! FLAG`.
 //!
+//! The header names the kernel, and has the constants that it shares with its planner.
+//!
 //! Flags are the variant's own, plus its element type (`F32`, `I32`, `U32`, `C32`, `F16`). The header defines `E`, the
 //! element type: for f16 the word that holds two. Before it stand the extensions that the flag `MATRIX` asks for.
+
+use std::fmt::Write as _;
 
 use crate::plan::Kernel;
 use crate::ragged::DType;
@@ -96,6 +100,9 @@ pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String
             other => other.name(),
         }
     );
+    for (name, value) in kernel.constants.iter().copied().flatten() {
+        let _ = writeln!(out, "const {name} = {value}u;");
+    }
     let mut included = Vec::new();
     expand(kernel.source, &flags, &mut included, &mut out)
         .map_err(|e| format!("{}.wgsl: {e}", kernel.stem))?;

@@ -7,7 +7,7 @@ use half::f16;
 use rayon::prelude::*;
 
 use super::convert::{Params, Slots};
-use super::stream_groups;
+use super::{STREAM, stream_groups};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot,
     Variant,
@@ -24,6 +24,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "cast",
     source: include_str!("../../shaders/cast.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[STREAM],
     variants: from![
         I32 "FROM_F32", I32 "FROM_F16", I32 "FROM_U32",
         U32 "FROM_F32", U32 "FROM_F16", U32 "FROM_I32",

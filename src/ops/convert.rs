@@ -7,7 +7,7 @@ use half::f16;
 use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
-use super::stream_groups;
+use super::{STREAM, stream_groups};
 use crate::plan::{
     CpuArgs, CpuInput, CpuKernel, CpuOutput, Dispatch, Interface, Kernel, Launch, Output,
     OutputLayout, Param, Slot, Variant, params, slots,
@@ -27,6 +27,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "convert",
     source: include_str!("../../shaders/convert.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[STREAM],
     variants: &[
         Variant {
             dtype: DType::F16,

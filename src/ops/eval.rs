@@ -1,16 +1,16 @@
 //! Polynomials at points: `Σ_i c_i t^i` by Horner's scheme, degree times a multiply-add a point.
 
 use super::worklist::{ByCost, Worklist};
-use super::{Arithmetic, pair_params, par_tiles, twin_of};
+use super::{Arithmetic, PAIRING, pair_params, par_tiles, twin_of};
 use crate::ops::conv::choice::check_rank;
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Output, OutputLayout, Param,
-    PlanBuffer, Slot, for_each_type, params, slots,
+    PlanBuffer, Slot, constants, for_each_type, params, slots,
 };
 use crate::ragged::{DType, Layout, Pairing, Pairs};
 use crate::{Result, host};
 
-/// `WG` of the shader: points of a workgroup.
+/// Points of a workgroup, one for each invocation.
 const WG: usize = 256;
 /// Points that the CPU works on together.
 const LANES: usize = 32;
@@ -30,6 +30,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "eval",
     source: include_str!("../../shaders/eval.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![WG], PAIRING],
     variants: for_each_type!(&[]),
 };
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use half::f16;
 
-use super::{pair_params, par_tiles};
+use super::{PAIRING, pair_params, par_tiles};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param,
     PlanBuffer, Slot, Variant, params, slots, stream_tile,
@@ -28,6 +28,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "gather",
     source: include_str!("../../shaders/gather.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[PAIRING],
     variants: &[
         Variant {
             dtype: DType::U32,

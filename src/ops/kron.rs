@@ -5,7 +5,7 @@
 use std::iter::repeat_n;
 
 use super::Arithmetic;
-use super::{pair_params, par_tiles, twin_of};
+use super::{PAIRING, pair_params, par_tiles, twin_of};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Output, OutputLayout, Param,
     PlanBuffer, Slot, for_each_type, merge, params, slots, stream_tile,
@@ -27,6 +27,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "kron",
     source: include_str!("../../shaders/kron.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[PAIRING],
     variants: for_each_type![&[], &["BOXES"]],
 };
 

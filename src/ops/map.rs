@@ -5,7 +5,7 @@
 use half::f16;
 use rayon::prelude::*;
 
-use super::{Arithmetic, stream_groups, twin_of};
+use super::{Arithmetic, STREAM, stream_groups, twin_of};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot,
     Variant, params, slots,
@@ -24,6 +24,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "map",
     source: include_str!("../../shaders/map.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[STREAM],
     variants: &[
         Variant {
             dtype: DType::F32,
@@ -68,6 +69,7 @@ pub(crate) static FILL: Kernel = Kernel {
     stem: "fill",
     source: include_str!("../../shaders/map.wgsl"),
     interface: Interface::of::<FillSlots, FillParams>(),
+    constants: &[STREAM],
     variants: &[Variant {
         dtype: DType::U32,
         flags: &["FILL"],

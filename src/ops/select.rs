@@ -5,7 +5,7 @@
 use half::f16;
 use rayon::prelude::*;
 
-use super::{par_tiles, stream_groups};
+use super::{STREAM, par_tiles, stream_groups};
 use crate::plan::{
     Attachment, CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout,
     Param, Plan, PlanBuffer, Slot, Variant, cost_of, params, slots, stream_tile,
@@ -25,6 +25,7 @@ pub(crate) static SELECT: Kernel = Kernel {
     stem: "select",
     source: include_str!("../../shaders/gather.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[],
     variants: &[
         Variant {
             dtype: DType::U32,
@@ -53,6 +54,7 @@ pub(crate) static JOIN: Kernel = Kernel {
     stem: "join",
     source: include_str!("../../shaders/join.wgsl"),
     interface: Interface::of::<JoinSlots, JoinParams>(),
+    constants: &[STREAM],
     variants: &[
         Variant {
             dtype: DType::U32,

@@ -1,7 +1,9 @@
 //! Matrices turned over their diagonal, each where it was, in tiles by way of workgroup memory: the part of
 //! [`strided`](super::strided) that neither reads nor writes in runs.
 
-use crate::plan::{Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, params, slots};
+use crate::plan::{
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, slots,
+};
 use crate::ragged::DType;
 use crate::{Result, host};
 
@@ -18,6 +20,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "transpose",
     source: include_str!("../../shaders/transpose.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![SIDE]],
     variants: &[
         Variant {
             dtype: DType::U32,

@@ -24,6 +24,17 @@ pub(crate) enum Field {
     Of(&'static [Field]),
 }
 
+/// Numbers that a shader and its planner must agree on, by the name that both know them by.
+pub(crate) type Constants = &'static [(&'static str, u32)];
+
+/// Constants of this scope, under their own names.
+macro_rules! constants {
+    ($($name:ident),+ $(,)?) => {
+        &[$((stringify!($name), $name as u32)),+]
+    };
+}
+pub(crate) use constants;
+
 /// One way to build a kernel: the element type and the flags its source is assembled with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Variant {
@@ -53,6 +64,8 @@ pub(crate) struct Kernel {
     pub stem: &'static str,
     pub source: &'static str,
     pub interface: Interface,
+    /// What the assembler writes before the source.
+    pub constants: &'static [Constants],
     pub variants: &'static [Variant],
 }
 

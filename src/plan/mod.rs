@@ -13,7 +13,9 @@ pub(crate) use cache::{Ask, PlanCache};
 pub(crate) use dispatch::{
     Dispatch, Param, Params, PlanBuffer, Slot, Slots, Table, Words, cost_of, params, slots,
 };
-pub(crate) use kernel::{Access, Field, Interface, Kernel, Matrices, Variant, for_each_type};
+pub(crate) use kernel::{
+    Access, Constants, Field, Interface, Kernel, Matrices, Variant, constants, for_each_type,
+};
 pub(crate) use launch::{
     Attachment, CpuArgs, CpuInput, CpuKernel, CpuOutput, Launch, Outcome, Output, OutputLayout,
     Plan, Prepared, What,

@@ -222,6 +222,7 @@ fn main(@builtin(local_invocation_index) lid: u32) {
 }
 ",
     interface: Interface::of::<Slots, Params>(),
+    constants: &[],
     variants: &[
         broken(&[]),
         broken(&["LOADS"]),

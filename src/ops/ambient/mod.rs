@@ -8,7 +8,7 @@ mod twin;
 
 pub(crate) use self::concat::{Along, Concat, check_concat};
 use self::twin::combine;
-use super::{pair_params, stream_groups, twin_of};
+use super::{PAIRING, STREAM, pair_params, stream_groups, twin_of};
 use crate::Result;
 use crate::plan::{
     Boxes, CpuKernel, Dispatch, Interface, Kernel, Launch, Nested, Output, OutputLayout, Param,
@@ -42,6 +42,7 @@ pub(crate) static FLAT: Kernel = Kernel {
     stem: "ambient_flat",
     source: include_str!("../../../shaders/ambient_flat.wgsl"),
     interface: Interface::of::<FlatSlots, FlatParams>(),
+    constants: &[STREAM],
     variants: for_each_type![&[], &["PRODUCT"]],
 };
 
@@ -49,6 +50,7 @@ pub(crate) static VECTORS: Kernel = Kernel {
     stem: "ambient",
     source: include_str!("../../../shaders/ambient.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[PAIRING],
     variants: &[
         Variant {
             dtype: DType::F32,
@@ -85,6 +87,7 @@ pub(crate) static BOXES: Kernel = Kernel {
     stem: "ambient_boxes",
     source: include_str!("../../../shaders/ambient_boxes.wgsl"),
     interface: Interface::of::<Slots, BoxParams>(),
+    constants: &[PAIRING],
     variants: &[
         Variant {
             dtype: DType::F32,

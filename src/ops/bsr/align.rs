@@ -1,8 +1,13 @@
 //! Copies of operands that begin, row by row, at whole quads of words.
 
-use crate::plan::{Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, params, slots};
+use crate::plan::{
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, slots,
+};
 use crate::ragged::{DType, Topology};
 use crate::{Error, Result, host};
+
+/// Quads of a workgroup, one for each invocation.
+const WG: u32 = 256;
 
 slots! {
     struct Slots { y: Write, x: Read, list: Read }
@@ -16,6 +21,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "bsr_align",
     source: include_str!("../../../shaders/bsr_align.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![WG]],
     variants: &[
         Variant {
             dtype: DType::F16,
@@ -79,7 +85,7 @@ impl Copies {
                 high,
                 wide,
             },
-            quads.div_ceil(256),
+            quads.div_ceil(WG),
             values,
         ));
         Ok(to)

@@ -37,6 +37,7 @@ pub(crate) static MATMUL: Kernel = Kernel {
     stem: "bsr_matmul",
     source: include_str!("../../../shaders/bsr_matmul.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[],
     // Sums of f16 are f32.
     variants: variants!(
         &["H8"],
@@ -62,6 +63,7 @@ pub(crate) static SAMPLED: Kernel = Kernel {
     stem: "bsr_sampled",
     source: include_str!("../../../shaders/bsr_matmul.wgsl"),
     interface: Interface::of::<SampledSlots, Params>(),
+    constants: &[],
     variants: variants!(
         &["SAMPLED", "H8"],
         &["SAMPLED", "H16"],

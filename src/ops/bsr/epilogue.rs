@@ -2,8 +2,8 @@
 //! summed by several kernels.
 
 use super::{Form, OP, Request};
-use crate::ops::matmul::{Bias, check_bias};
-use crate::ops::stream_groups;
+use crate::ops::matmul::{Bias, Epilogue, check_bias};
+use crate::ops::{STREAM, stream_groups};
 use crate::plan::{Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, params, slots};
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
@@ -20,6 +20,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "bsr_epilogue",
     source: include_str!("../../../shaders/bsr_epilogue.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[Epilogue::BITS, STREAM],
     variants: &[
         Variant {
             dtype: DType::F32,

@@ -57,6 +57,7 @@ pub(crate) static MATMUL: Kernel = Kernel {
     stem: "bsr_matrix",
     source: include_str!("../../../shaders/bsr_matrix.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[],
     variants: variants!(
         ["H8", "S16"],
         ["H8", "S8"],
@@ -95,6 +96,7 @@ pub(crate) static SAMPLED: Kernel = Kernel {
     stem: "bsr_matrix_sampled",
     source: MATMUL.source,
     interface: Interface::of::<SampledSlots, Params>(),
+    constants: &[],
     variants: variants!(
         ["SAMPLED", "H8"],
         ["SAMPLED", "H16"],

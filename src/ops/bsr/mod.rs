@@ -25,7 +25,7 @@ use super::matmul::{Epilogue, Target, check_residual};
 use super::{Traits, convert};
 use crate::plan::{
     Dispatch, Interface, Kernel, Launch, Offset, Output, OutputLayout, Param, Slot, Variant,
-    check_size, params, slots,
+    check_size, constants, params, slots,
 };
 use crate::ragged::{DType, Layout, Shape, Topology};
 use crate::{Error, Result, host};
@@ -53,13 +53,14 @@ pub(crate) static FINISH: Kernel = Kernel {
     stem: "bsr_finish",
     source: include_str!("../../../shaders/bsr_finish.wgsl"),
     interface: Interface::of::<FinishSlots, FinishParams>(),
+    constants: &[constants![FINISH_COLUMNS, STRIP]],
     variants: &[Variant {
         dtype: DType::F32,
         flags: &[],
     }],
 };
 
-/// Rows that a workgroup of `bsr_finish` takes: its STRIP.
+/// Rows that a workgroup of `bsr_finish` takes.
 const STRIP: u32 = 8;
 
 /// Columns of a workgroup of `bsr_finish`.

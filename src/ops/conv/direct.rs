@@ -1,15 +1,15 @@
 //! Convolution as it is written: m·n multiply-adds a pair, seven results an invocation.
 
 use crate::ops::conv::choice::ConvMode;
-use crate::ops::pair_params;
 use crate::ops::worklist::Worklist;
+use crate::ops::{PAIRING, pair_params};
 use crate::plan::{
-    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, for_each_type, params, slots,
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, constants, for_each_type, params, slots,
 };
 use crate::ragged::{DType, Layout, Pairs};
 use crate::{Result, host};
 
-/// Strips of a workgroup, and results of a strip: `WG` and `R` of the shader.
+/// Strips of a workgroup, and results of a strip.
 const WG: usize = 128;
 const R: usize = 7;
 /// The left operand gives the taps only where it is the shorter one and the right one is longer than this: among short
@@ -33,6 +33,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "conv_direct",
     source: include_str!("../../../shaders/conv_direct.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![WG, R], PAIRING, ConvMode::CODES],
     variants: for_each_type!(&[]),
 };
 

@@ -11,7 +11,7 @@ pub(super) mod text;
 use crate::ops::butterfly::{Kind, Transform};
 use crate::ops::conv::choice::FEW_RESULTS;
 use crate::plan::{
-    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Table, Variant, params, slots,
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Table, Variant, constants, params, slots,
 };
 use crate::ragged::DType;
 use crate::{Result, host};
@@ -28,6 +28,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "conv_fused",
     source: include_str!("../../../shaders/conv_fused.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![REVERSED, WINDOWED, LENGTH_BITS]],
     variants: &[
         Variant {
             dtype: DType::F32,
@@ -206,8 +207,10 @@ pub(crate) fn holds(length: u32) -> bool {
     CLASSES.last().is_some_and(|class| length <= class.length)
 }
 
-const REVERSED: u32 = 1 << 28;
-const WINDOWED: u32 = 1 << 29;
+/// Bits of a length in an item.
+const LENGTH_BITS: u32 = 14;
+const REVERSED: u32 = 1 << (2 * LENGTH_BITS);
+const WINDOWED: u32 = REVERSED << 1;
 
 /// An operand: its values, and where they begin.
 #[derive(Clone, Debug)]
@@ -339,7 +342,7 @@ impl List {
 
     #[inline(always)]
     fn push(&mut self, class: usize, item: &Item) -> Result<()> {
-        let mut lengths = item.m | item.n << 14;
+        let mut lengths = item.m | item.n << LENGTH_BITS;
         if item.reversed {
             lengths |= REVERSED;
         }

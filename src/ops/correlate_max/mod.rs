@@ -8,11 +8,11 @@ mod tiles;
 mod twin;
 
 use super::conv::{ConvRequest, Item, Items, Operand, result_length};
-use super::{Traits, pair_params};
+use super::{PAIRING, Traits, pair_params};
 use crate::ops::conv::choice::{ConvMethod, Window};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, PlanBuffer, Slot,
-    Variant, cost_of, params, slots,
+    Variant, constants, cost_of, params, slots,
 };
 use crate::ragged::{DType, Layout, Pairs, Shape};
 use crate::{Result, host};
@@ -35,6 +35,7 @@ pub(crate) static TILES: Kernel = Kernel {
     stem: "correlate_max",
     source: include_str!("../../../shaders/correlate_max.wgsl"),
     interface: Interface::of::<TileSlots, TileParams>(),
+    constants: &[PAIRING, tiles::CUT],
     variants: &[
         Variant {
             dtype: DType::F32,
@@ -61,11 +62,12 @@ pub(crate) static FINISH: Kernel = Kernel {
     stem: "correlate_max_finish",
     source: include_str!("../../../shaders/correlate_max_finish.wgsl"),
     interface: Interface::of::<FinishSlots, FinishParams>(),
+    constants: &[PAIRING, constants![WG]],
     variants: TILES.variants,
 };
 
 /// Invocations of the finishing kernel, a pair each.
-const FINISH_PAIRS: usize = 256;
+const WG: usize = 256;
 
 /// What is sought.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -210,7 +212,7 @@ impl CorrelateMax {
                 pair_right,
                 minus_infinity,
             },
-            pairs.len().div_ceil(FINISH_PAIRS) as u32,
+            pairs.len().div_ceil(WG) as u32,
             u64::from(plan.partials),
         ));
         let work = match request.costs.is_cpu() {

@@ -15,6 +15,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "normalize",
     source: include_str!("../../../shaders/normalize.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[],
     variants: &[Variant {
         dtype: DType::F32,
         flags: &[],

@@ -1,7 +1,7 @@
 //! Elements to be transformed, how kernels read and write them, and what each kernel is given.
 
 use super::Transform;
-use crate::plan::{params, slots};
+use crate::plan::{Constants, constants, params, slots};
 
 /// An element to be transformed: where it begins in x and in y, in values, its length, and the bits of its factor.
 pub(super) type Item = [u32; 4];
@@ -13,9 +13,18 @@ pub(super) struct Modes {
     pub store: u32,
 }
 
+/// Real values alone.
 pub(super) const REAL: u32 = 1;
+/// The first n / 2 + 1 values of a spectrum whose others are their conjugates; here n is odd.
 pub(crate) const HALF: u32 = 2;
+/// Real and imaginary parts.
 const EXCHANGED: u32 = 4;
+pub(crate) const MODES: Constants = constants![REAL, HALF, EXCHANGED];
+
+/// Of an item of a filter, above its length: that its values are pairs of real ones, and where its filter's number is.
+pub(super) const HALVED: u32 = 1 << 13;
+pub(super) const NUMBER_SHIFT: u32 = 14;
+pub(super) const FILTERED: Constants = constants![HALVED, NUMBER_SHIFT];
 
 impl Modes {
     pub(super) fn of(transform: Transform) -> Modes {

@@ -15,7 +15,7 @@ use crate::plan::{Dispatch, Launch, Offset, Output, OutputLayout, Param, Slot, c
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
 
-pub(crate) use items::HALF;
+pub(crate) use items::{HALF, MODES};
 pub(crate) use kernels::{BLUESTEIN, FILTER, KERNEL, REAL, TINY_KERNEL};
 #[cfg(feature = "gpu")]
 pub(crate) use kernels::{generate, generate_bluestein, generate_filter, generate_real};

@@ -16,7 +16,7 @@
 
 use std::collections::BTreeMap;
 
-use super::items::{Item, Modes};
+use super::items::{HALVED, Item, Modes, NUMBER_SHIFT};
 use super::stages::{Beside, FILTERS, Items, Way, cost, dispatch, filter_dispatch};
 use super::{FftLimits, Transform, kernels, long, smooth};
 use crate::ops::conv::choice::transform_work;
@@ -246,9 +246,6 @@ struct Convolutions {
     items: Vec<Item>,
 }
 
-/// Of an item of a filter: that its values are pairs of real ones.
-const HALVED: u32 = 1 << 13;
-
 /// Values of a filter: the chirp, the transform of it, and the points of the half circle.
 fn filter(log: u32) -> u32 {
     2 << log
@@ -280,7 +277,8 @@ fn turns(
             used += filter(log);
             let one = [begin, 0, convolved(&alike[0]), 0];
             let numbered = |number: u32| {
-                let item = move |&[x, y, n, factor]: &Item| [x, y, n | number << 14, factor];
+                let item =
+                    move |&[x, y, n, factor]: &Item| [x, y, n | number << NUMBER_SHIFT, factor];
                 alike.iter().map(item)
             };
             match turn.last_mut() {

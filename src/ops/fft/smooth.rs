@@ -12,7 +12,7 @@ use std::f64::consts::{PI, TAU};
 use std::fmt::Write;
 use std::sync::OnceLock;
 
-use super::items::{Item, Slots, SmoothParams};
+use super::items::{Item, MODES, Slots, SmoothParams};
 use crate::plan::{Interface, Kernel, Table, Variant};
 use crate::ragged::DType;
 use crate::{Result, host};
@@ -42,6 +42,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "fft_smooth",
     source: include_str!("../../../shaders/fft_smooth.wgsl"),
     interface: Interface::of::<Slots, SmoothParams>(),
+    constants: &[MODES],
     variants: &[Variant {
         dtype: DType::C32,
         flags: &[],

@@ -47,6 +47,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "lines",
     source: include_str!("../../../shaders/lines.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[plan::CUT],
     variants: variants! {
         ["SUM", "REDUCED", "HELD"];
         ["SUM", "REDUCED", "APART"];
@@ -78,6 +79,7 @@ pub(crate) static PARTS: Kernel = Kernel {
     stem: "lines_parts",
     source: include_str!("../../../shaders/lines.wgsl"),
     interface: Interface::of::<PartSlots, Params>(),
+    constants: &[plan::CUT],
     variants: variants! {
         ["SUM", "PART"];
         ["MOMENTS", "PART"];
@@ -91,6 +93,7 @@ pub(crate) static FINISH: Kernel = Kernel {
     stem: "lines_finish",
     source: include_str!("../../../shaders/lines_finish.wgsl"),
     interface: Interface::of::<FinishSlots, FinishParams>(),
+    constants: &[],
     variants: variants! {
         ["SUM", "REDUCED"];
         ["SUM", "REDUCED", "MEAN"];
@@ -251,7 +254,7 @@ impl Along {
         };
         let items = Slot::PlanBuffer(long.items.clone());
         let cost = u64::from(long.tiles) * plan::TILE as u64;
-        let tiles = params([plan::WORKGROUP as u32, 0, 0]);
+        let tiles = params([plan::WG as u32, 0, 0]);
         dispatches.push(Dispatch::new(
             (&PARTS, PARTS.variant(DType::F32, &with(&[], &["PART"]))),
             PartSlots {

@@ -1,15 +1,16 @@
 //! Which invocations go through which line: by its length and step alone, so that a neighbour never changes a result.
 
 use crate::ops::worklist::Worklist;
-use crate::plan::PlanBuffer;
+use crate::plan::{Constants, PlanBuffer, constants};
 use crate::ragged::Layout;
 use crate::{Error, Result, host};
 use std::sync::Arc;
 
 /// `WG` of the shader: invocations of a workgroup.
-pub(super) const WORKGROUP: usize = 256;
+pub(super) const WG: usize = 256;
 /// `TILE` of the shader: values of a tile. Longer lines are cut.
-pub(super) const TILE: usize = HELD * WORKGROUP;
+pub(super) const TILE: usize = HELD * WG;
+pub(super) const CUT: Constants = constants![WG, TILE];
 /// Values of a line that an invocation holds, where they lie side by side.
 const HELD: usize = 16;
 /// Invocations to a line whose values lie side by side, and the values of the longest such line. Each class is a
@@ -19,7 +20,7 @@ const BESIDE: [(usize, usize); 4] = [(4, 4 * HELD), (32, 32 * HELD), (64, 64 * H
 const APART: [(usize, usize); 2] = [(8, 1024), (32, TILE)];
 
 /// Powers of two up to the invocations of a workgroup.
-const CLASSES: usize = WORKGROUP.ilog2() as usize + 1;
+const CLASSES: usize = WG.ilog2() as usize + 1;
 
 /// The lines of an element: how many, of how many values, and how far apart these lie.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -147,7 +148,7 @@ impl Plan {
                 continue;
             }
             let lanes = 1 << (class % CLASSES);
-            let units = Worklist::new(op, elements.into_iter(), WORKGROUP / lanes)?;
+            let units = Worklist::new(op, elements.into_iter(), WG / lanes)?;
             planned.push(Class {
                 lanes,
                 apart: class >= CLASSES,

@@ -11,7 +11,7 @@ use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
 use self::table::{MAPS, Map, Run};
-use super::stream_groups;
+use super::{STREAM, stream_groups};
 use crate::plan::{
     CpuArgs, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot, Variant,
     params, slots,
@@ -36,6 +36,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "map_table",
     source: include_str!("../../../shaders/map_table.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[STREAM],
     variants: &VARIANTS,
 };
 

@@ -6,11 +6,11 @@
 #[cfg(feature = "gpu")]
 use std::fmt::Write;
 
-use super::{Extents, Form, Kind};
+use super::{Epilogue, Extents, Form, Kind};
 #[cfg(feature = "gpu")]
 use crate::ops::coop_tile::{Part, Slot, Tile, only_if};
 use crate::ops::matmul::tiles::DenseTile;
-use crate::plan::{Interface, Kernel, Matrices, Variant, slots};
+use crate::plan::{Interface, Kernel, Matrices, Variant, constants, slots};
 use crate::ragged::DType;
 use crate::{Result, host};
 
@@ -62,6 +62,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     // What is only read is bound like what is written: loads of what cannot change are moved to just before their use,
     // which costs an eighth. And a buffer may be bound twice, but not both ways.
     interface: Interface::of::<Slots, super::Params>(),
+    constants: &[Epilogue::BITS, constants![RESULT]],
     variants: variants!(
         ["T32"], ["T64"], ["T128"], ["T32", "LOOSE"], ["T64", "LOOSE"], ["T128", "LOOSE"],
         ["EIGHT", "T32"], ["EIGHT", "T64"], ["EIGHT", "T32", "LOOSE"], ["EIGHT", "T64", "LOOSE"];

@@ -13,11 +13,12 @@ mod text;
 pub(crate) mod tiles;
 mod twin;
 
+use self::twin::BLOCK;
 use super::{Traits, convert};
 use crate::ops::matmul::tiles::{DENSE, DenseTile, NATIVE, native_tiles};
 use crate::plan::{
     Dispatch, Interface, Kernel, Launch, Matrices, Offset, Output, OutputLayout, Param, PlanBuffer,
-    Slot, Variant, check_size, params, slots,
+    Slot, Variant, check_size, constants, params, slots,
 };
 use crate::ragged::{DType, Layout, Pairs, Shape};
 use crate::{Error, Result, host};
@@ -99,6 +100,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "matmul",
     source: include_str!("../../../shaders/matmul.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[Epilogue::BITS, constants![BLOCK]],
     variants: variants!(
         ["T32"],
         ["T64"],

@@ -25,7 +25,7 @@ const ALL: u64 = 1 << 27;
 const PIECE: u64 = 1 << 22;
 
 /// Products that are added up one after the other, as the documented bound says; the crate may take more at a time.
-const BLOCK: usize = 512;
+pub(super) const BLOCK: usize = 512;
 
 /// Rows of one product's result: what one worker makes.
 struct Piece<'a, T> {

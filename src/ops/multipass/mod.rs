@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
 use super::butterfly::{Generator, Kind, Transform};
-use super::fft::HALF;
+use super::fft::{HALF, MODES};
 use crate::plan::{
-    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Table, Variant, params, slots,
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Table, Variant, constants, params, slots,
 };
 use crate::ragged::DType;
 use crate::{Result, host};
@@ -93,6 +93,18 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "fft_pass",
     source: include_str!("../../../shaders/fft_pass.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[
+        MODES,
+        constants![
+            PLAIN,
+            FILTER,
+            PRODUCT,
+            CHIRP,
+            RIGHT_ANGLE,
+            BACKWARDS,
+            PAIRED
+        ],
+    ],
     variants: &[
         variant(&["R64", "FIRST"]),
         variant(&["R64", "HALVES"]),
@@ -231,15 +243,20 @@ pub(crate) fn back(passes: usize, from: Spot, aside: Spot, late: Spot, to: Spot)
     }
 }
 
-/// What values are made of: `p.load` or `p.store` of the kernel.
+// What values are made of: `p.load` or `p.store` of the kernel. In the place of the modes of a single element:
+
+/// Nothing but values, as between passes.
+pub(crate) const PLAIN: u32 = 0x100;
+/// Bluestein's, which is read from nowhere.
 pub(crate) const FILTER: u32 = 0x200;
+/// Of two spectra, for an inverse transform.
 pub(crate) const PRODUCT: u32 = 0x400;
+/// Beside those: times Bluestein's chirp.
 pub(crate) const CHIRP: u32 = 0x800;
-/// 2 N real values, and the same from the last to the first.
+/// In the place of both: 2 N real values, of the polynomial modulo x^N = -i, and the same from the last to the first.
 pub(crate) const RIGHT_ANGLE: u32 = 0x1000;
 pub(crate) const BACKWARDS: u32 = 0x2000;
-pub(crate) const PLAIN: u32 = 0x100;
-/// 2 n real values, as n complex ones.
+/// Of 2 n real values, as n complex ones: with `REAL` in pairs, with `HALF` what `fft_halves.wgsl` makes of them.
 pub(crate) const PAIRED: u32 = 0x4000;
 
 /// Passes of a transform of 2^log values that are stored so.

@@ -12,7 +12,7 @@ mod twin;
 use std::sync::Arc;
 
 use self::plan::{Classes, FINISH_WORDS, TILE_WORDS};
-use super::pair_params;
+use super::{PAIRING, pair_params};
 use crate::Result;
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, MergedPair, Output, OutputLayout, Param,
@@ -66,6 +66,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "reduce",
     source: include_str!("../../../shaders/reduce.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[plan::CUT],
     variants: variants! {
         ["SUM", "THREAD"] F32 U32;
         ["SUM", "LANES"] F32 U32;
@@ -91,6 +92,7 @@ pub(crate) static TILES: Kernel = Kernel {
     stem: "reduce_tiles",
     source: include_str!("../../../shaders/reduce.wgsl"),
     interface: Interface::of::<TileSlots, Params>(),
+    constants: &[plan::CUT],
     variants: variants! {
         ["SUM", "TILES"] F32 U32;
         ["SUM", "TILES", "ABS"] F32 U32;
@@ -108,6 +110,7 @@ pub(crate) static PAIR: Kernel = Kernel {
     stem: "reduce_pair",
     source: include_str!("../../../shaders/reduce.wgsl"),
     interface: Interface::of::<PairSlots, Params>(),
+    constants: &[plan::CUT, PAIRING],
     variants: variants! {
         ["SUM", "THREAD", "PAIRS", "RANK1"] F32 U32;
         ["SUM", "LANES", "PAIRS", "RANK1"] F32 U32;
@@ -124,6 +127,7 @@ pub(crate) static PAIR_TILES: Kernel = Kernel {
     stem: "reduce_pair_tiles",
     source: include_str!("../../../shaders/reduce.wgsl"),
     interface: Interface::of::<PairTileSlots, Params>(),
+    constants: &[plan::CUT, PAIRING],
     variants: variants! {
         ["SUM", "TILES", "PAIRS", "RANK1"] F32 U32;
         ["SUM", "TILES", "PAIRS"] F32 U32;
@@ -137,6 +141,7 @@ pub(crate) static FINISH: Kernel = Kernel {
     stem: "reduce_finish",
     source: include_str!("../../../shaders/reduce_finish.wgsl"),
     interface: Interface::of::<FinishSlots, FinishParams>(),
+    constants: &[],
     variants: variants! {
         ["SUM"] F32 U32;
         ["BOX"] F32 U32;
@@ -463,13 +468,13 @@ fn dispatches(classes: &Classes, recipe: &Recipe<'_>) -> (Vec<Dispatch>, Vec<u64
     let mut scratch = Vec::new();
     if classes.short > 0 {
         // Every element is looked at; those of another class are passed over.
-        let groups = classes.elements.div_ceil(plan::WORKGROUP) as u32;
+        let groups = classes.elements.div_ceil(plan::WG) as u32;
         let cost = (classes.short * plan::SHORT) as u64;
         let count = classes.elements as u32;
         dispatches.push(dispatch("THREAD", count, None, groups, cost));
     }
     if classes.middle > 0 {
-        let groups = classes.middle.div_ceil(plan::WORKGROUP / plan::LANES) as u32;
+        let groups = classes.middle.div_ceil(plan::WG / plan::LANES_EACH) as u32;
         let items = classes.middle_items.as_ref();
         let cost = classes.middle_values;
         let count = classes.middle as u32;

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::plan::PlanBuffer;
+use crate::plan::{Constants, PlanBuffer, constants};
 use crate::{Error, Result, host};
 
 /// Invocations of a workgroup.
-pub(super) const WORKGROUP: usize = 256;
+pub(super) const WG: usize = 256;
 /// Up to this many values an element is one invocation's.
 pub(super) const SHORT: usize = 32;
 /// Invocations that share an element that is not short, and needs no tiles.
-pub(super) const LANES: usize = 32;
+pub(super) const LANES_EACH: usize = 32;
 /// Above this many values an element is cut into tiles.
 const MIDDLE: u64 = 1024;
 /// Values of a tile.
@@ -20,6 +20,7 @@ pub(super) const TILE_WORDS: usize = 3;
 pub(super) const FINISH_WORDS: usize = 3;
 /// The slot of a tile that is its element's only one.
 const NO_SLOT: u32 = u32::MAX;
+pub(super) const CUT: Constants = constants![WG, SHORT, LANES_EACH, TILE, NO_SLOT];
 
 /// The elements of a batch by size, with the work lists that the kernels need.
 #[derive(Debug, Default)]

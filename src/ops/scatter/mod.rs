@@ -17,7 +17,7 @@ use self::twin::{BySource, add_up};
 use super::{gather, twin_of};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, PlanBuffer, Slot,
-    Variant, cost_of, params, slots, stream_tile,
+    Variant, constants, cost_of, params, slots, stream_tile,
 };
 use crate::ragged::{DType, Indices, Layout, Pairs, Ragged};
 use crate::{Error, Result, host};
@@ -36,6 +36,7 @@ pub(crate) static ADD: Kernel = Kernel {
     stem: "scatter_add",
     source: include_str!("../../../shaders/scatter_add.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![SUMS]],
     variants: &[
         Variant {
             dtype: DType::F32,

@@ -12,7 +12,7 @@ use super::{select, twin_of};
 use crate::ops::fft::FftLimits;
 use crate::plan::{
     Attachment, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Output, OutputLayout,
-    Param, Plan, PlanBuffer, Slot, check_size, cost_of, for_each_type, params, slots,
+    Param, Plan, PlanBuffer, Slot, check_size, constants, cost_of, for_each_type, params, slots,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result, host};
@@ -34,6 +34,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "shape_matmul",
     source: include_str!("../../../shaders/shape_matmul.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![TILE]],
     variants: for_each_type![&[], &["KRON"]],
 };
 

@@ -12,7 +12,9 @@ use std::ops::Range;
 
 use super::Products;
 use crate::ops::fft::{self, FftLimits, Transform};
-use crate::plan::{Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, params, slots};
+use crate::plan::{
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, slots,
+};
 use crate::ragged::{DType, Layout, Offsets};
 use crate::{Error, Result, host};
 pub(super) use blocks::work;
@@ -34,6 +36,7 @@ pub(crate) static SPECTRAL: Kernel = Kernel {
     stem: "spectral_matmul",
     source: include_str!("../../../shaders/spectral_matmul.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![WG, NONE]],
     variants: &[Variant {
         dtype: DType::F32,
         flags: &[],
@@ -44,6 +47,7 @@ pub(crate) static FIT: Kernel = Kernel {
     stem: "zero_pad",
     source: include_str!("../../../shaders/zero_pad.wgsl"),
     interface: Interface::of::<Slots, PadParams>(),
+    constants: &[constants![PIECES]],
     variants: &[Variant {
         dtype: DType::U32,
         flags: &[],

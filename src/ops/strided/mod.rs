@@ -44,6 +44,7 @@ pub(crate) static RUNS: Kernel = Kernel {
     stem: "strided",
     source: include_str!("../../../shaders/strided.wgsl"),
     interface: Interface::of::<Slots, RunParams>(),
+    constants: &[],
     variants: &[
         Variant {
             dtype: DType::U32,
@@ -60,6 +61,7 @@ pub(crate) static BOXES: Kernel = Kernel {
     stem: "strided_boxes",
     source: include_str!("../../../shaders/strided_boxes.wgsl"),
     interface: Interface::of::<Slots, BoxParams>(),
+    constants: &[],
     variants: &[
         Variant {
             dtype: DType::U32,

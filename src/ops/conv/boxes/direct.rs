@@ -2,13 +2,16 @@
 
 use crate::Result;
 use crate::ops::conv::ConvRequest;
+use crate::ops::conv::choice::ConvMode;
 use crate::ops::conv::direct::Slots;
-use crate::ops::pair_params;
 use crate::ops::worklist::{ByCost, Worklist};
-use crate::plan::{Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, for_each_type, params};
+use crate::ops::{PAIRING, pair_params};
+use crate::plan::{
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, constants, for_each_type, params,
+};
 use crate::ragged::{Layout, Pairs};
 
-/// Strips of a workgroup, and results of a strip: `WG` and `R` of the shader.
+/// Strips of a workgroup, and results of a strip.
 const WG: usize = 128;
 const R: u64 = 8;
 
@@ -23,6 +26,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "conv_boxes",
     source: include_str!("../../../../shaders/conv_boxes.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![WG, R], PAIRING, ConvMode::CODES],
     variants: for_each_type!(&[]),
 };
 

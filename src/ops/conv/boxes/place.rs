@@ -2,12 +2,15 @@
 
 use crate::ops::conv::choice::AXES;
 use crate::ops::worklist::Worklist;
-use crate::plan::{Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, params, slots};
+use crate::plan::{
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, slots,
+};
 use crate::ragged::DType;
 use crate::{Result, host};
 
-/// Values of a workgroup: `WG * EACH` of the shader.
-const GROUP: usize = 1024;
+/// Invocations of a workgroup, and values of each.
+const WG: usize = 256;
+const EACH: usize = 4;
 
 slots! {
     struct Slots { from_values: Read, to_values: Write, items: Read, boxes: Read }
@@ -21,6 +24,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "conv_place",
     source: include_str!("../../../../shaders/conv_place.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![WG, EACH]],
     variants: &[Variant {
         dtype: DType::U32,
         flags: &[],
@@ -67,7 +71,7 @@ pub(super) fn dispatch(
         words.extend(each.first.into_iter().chain(each.extents));
     }
     let values: usize = counts.iter().sum();
-    let units = Worklist::new(op, (0..).zip(counts), GROUP)?;
+    let units = Worklist::new(op, (0..).zip(counts), WG * EACH)?;
     let (groups, count, entries) = (units.groups, units.units, units.entries());
     let [stride_0, stride_1, stride_2] = strides.map(Param::U32);
     Ok(Dispatch::new(

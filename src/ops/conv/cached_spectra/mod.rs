@@ -76,6 +76,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "conv_cached",
     source: include_str!("../../../../shaders/conv_cached.wgsl"),
     interface: Interface::of::<Slots, Params>(),
+    constants: &[],
     variants: &[
         variant(&["N256"]),
         variant(&["N512"]),

@@ -1,5 +1,6 @@
 //! Which results of a convolution are kept, and how two boxes meet for them.
 
+use crate::plan::Constants;
 use crate::ragged::{Layout, Pairs};
 use crate::{Error, Result};
 
@@ -25,6 +26,14 @@ pub enum ConvMode {
     Valid,
     /// As many as the left operand has values, from the beginning: of a filter that only looks back.
     Causal,
+}
+
+impl ConvMode {
+    /// `p.mode` of the kernels, where it is neither of those that begin with the first result.
+    pub(crate) const CODES: Constants = &[
+        ("SAME", ConvMode::Same as u32),
+        ("VALID", ConvMode::Valid as u32),
+    ];
 }
 
 /// The most axes of a convolution.
