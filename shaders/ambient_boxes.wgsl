@@ -18,9 +18,7 @@ struct Params {
     pair_right: u32,
     pair_left: u32,
     rank: u32,
-#if CONCAT
     beside: u32,
-#endif
 }
 
 @group(0) @binding(0) var<uniform> p: Params;

@@ -18,7 +18,6 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> c: array<vec4<E>>;
 
 const WG = 256u;
-const TILE = 2048u;
 
 #include "grid"
 #include "shifted"
@@ -52,8 +51,8 @@ fn main(
     if group >= p.groups {
         return;
     }
-    let end = min((p.total + 3u) / 4u, (group + 1u) * (TILE / 4u));
-    for (var q = group * (TILE / 4u) + lid; q < end; q += WG) {
+    let end = min((p.total + 3u) / 4u, (group + 1u) * (STREAM_TILE / 4u));
+    for (var q = group * (STREAM_TILE / 4u) + lid; q < end; q += WG) {
         let x = a_quad(q);
         let y = b_quad(q);
         c[q] = combine(x, y);

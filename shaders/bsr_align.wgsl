@@ -23,7 +23,6 @@ struct Params {
 @group(0) @binding(2) var<storage, read> x: array<u32>;
 @group(0) @binding(3) var<storage, read> list: array<vec2<u32>>;
 
-const WG = 256u;
 
 #include "grid"
 

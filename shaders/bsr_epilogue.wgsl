@@ -29,15 +29,7 @@ struct Params {
 @group(0) @binding(5) var<storage, read> sums: array<vec4<E>>;
 
 const WG = 256u;
-const TILE = 2048u;
-const QUADS = TILE / (4u * WG);
-
-// Flags of p.epilogue.
-const SCALE = 1u;
-const BIAS = 2u;
-const RELU = 4u;
-const GELU = 8u;
-const RESIDUAL = 16u;
+const QUADS = STREAM_TILE / (4u * WG);
 
 #include "grid"
 #include "gelu"
@@ -133,7 +125,7 @@ fn main(
     }
     let quads = (p.total + 3u) / 4u;
     for (var k = 0u; k < QUADS; k += 1u) {
-        let q = group * (TILE / 4u) + k * WG + lid;
+        let q = group * (STREAM_TILE / 4u) + k * WG + lid;
         if q >= quads {
             return;
         }

@@ -1,8 +1,8 @@
 // Adds the results of the later pieces of split block rows to those of the first pieces in c, in order.
 //
-// A workgroup handles STRIP rows of a block row and WG columns of one product. From p.heavy on, `order` holds two
-// entries for each split block row: (block row, pieces after the first), (slot of the first of these, counted from 0,
-// 0). `list`: see bsr_matmul.wgsl.
+// A workgroup takes STRIP rows of a row of blocks and FINISH_COLUMNS columns of one product. `order` holds from p.heavy on two
+// entries for each heavy row: (row of blocks, pieces after the first), (the first one's slot counted from 0, 0).
+// `list`: see bsr_matmul.
 
 struct Params {
     first_group: u32,
@@ -25,12 +25,10 @@ struct Params {
 @group(0) @binding(3) var<storage, read> list: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read> scratch: array<E>;
 
-const WG = 128u;
-const STRIP = 8u;
 
 #include "grid"
 
-@compute @workgroup_size(WG)
+@compute @workgroup_size(FINISH_COLUMNS)
 fn main(
     @builtin(workgroup_id) wid: vec3<u32>,
     @builtin(num_workgroups) count: vec3<u32>,

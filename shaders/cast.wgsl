@@ -83,7 +83,7 @@ fn main(
     // An empty batch has no workgroups.
     let quads = (p.total - 1u) / 4u + 1u;
     for (var k = 0u; k < QUADS; k += 1u) {
-        let q = group * (TILE / 4u) + k * WG + lid;
+        let q = group * (STREAM_TILE / 4u) + k * WG + lid;
         if q < quads {
             let values = vec4(
                 cast_of(bits_of(4u * q)),

@@ -35,8 +35,6 @@ struct Params {
 @group(0) @binding(7) var<storage, read> items: array<u32>;
 @group(0) @binding(8) var<storage, read> pair_list: array<u32>;
 
-const WG = 128u;
-const R = 7u;
 const CHUNK = 252u; // 36 * R
 
 var<workgroup> sh_values: array<E, WG * R>;

@@ -1,10 +1,9 @@
 // c = a * b for the items of a work list: transforms, product and inverse in one kernel, or direct sums if short.
 //
-// A workgroup processes items of one class. Classes are consecutive in `items` and over workgroups, and `ends` says
-// where each ends: (workgroup, item), two classes per vec4. An item is (offset in a, offset in b, offset in c,
-// lengths): the length of a in 14 bits, of b in 14 bits, then FLIPPED and WINDOWED. A windowed item has, instead of the
-// offset in c, the index of its window, (offset in c, results to skip, results to write); other items write all
-// results.
+// A workgroup does items of one class. Classes follow each other in `items` and over workgroups, and `ends` says where
+// each ends: (workgroup, item), two classes in a vec4. An item is (a begin, b begin, c begin, lengths): the length of a
+// in 14 bits, of b in 14 bits, then REVERSED and WINDOWED. A windowed item has in the place of `c begin` the index of
+// its window, (c begin, results to skip, results to write); others write all results.
 //
 // MAX: only the largest result of an item and its index are written, as two words from word 2 · (offset in c) on.
 
@@ -20,15 +19,12 @@ struct Params {
 @group(0) @binding(1) var<storage, read> a: array<f32>;
 @group(0) @binding(2) var<storage, read> b: array<f32>;
 #if MAX
-@group(0) @binding(3) var<storage, read_write> bests: array<u32>;
+@group(0) @binding(3) var<storage, read_write> c: array<u32>;
 #else
 @group(0) @binding(3) var<storage, read_write> c: array<f32>;
 #endif
 @group(0) @binding(4) var<storage, read> items: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read> twiddles: array<vec2<f32>>;
-
-const FLIPPED = 1u << 28u;
-const WINDOWED = 1u << 29u;
 
 struct Item {
     a_at: u32,
@@ -54,14 +50,14 @@ fn item_of(i: u32, end: u32) -> Item {
         return Item(0u, 0u, 1u, 0u, 0u, 0u, 0u, 0u);
     }
     let item = items[i];
-    let m = item.w & 0x3fffu;
-    let n = (item.w >> 14u) & 0x3fffu;
+    let m = item.w & ((1u << LENGTH_BITS) - 1u);
+    let n = (item.w >> LENGTH_BITS) & ((1u << LENGTH_BITS) - 1u);
     var window = vec4(item.z, 0u, m + n - 1u, 0u);
     if (item.w & WINDOWED) != 0u {
         window = items[item.z];
     }
     let b_at = p.b_base + item.y;
-    if (item.w & FLIPPED) != 0u {
+    if (item.w & REVERSED) != 0u {
         return Item(p.a_base + item.x, b_at + n - 1u, 0xffffffffu, m, n, window.x, window.y, window.z);
     }
     return Item(p.a_base + item.x, b_at, 1u, m, n, window.x, window.y, window.z);
@@ -109,8 +105,8 @@ fn keep(item: Item, mine: Best, j: u32, exchange: u32, threads: u32) {
         }
     }
     if j == 0u && item.write != 0u {
-        bests[2u * item.c_at] = bitcast<u32>(best.value);
-        bests[2u * item.c_at + 1u] = best.index;
+        c[2u * item.c_at] = bitcast<u32>(best.value);
+        c[2u * item.c_at + 1u] = best.index;
     }
 }
 #else

@@ -22,9 +22,7 @@ struct Params {
 @group(0) @binding(3) var<storage, read> items: array<u32>;
 @group(0) @binding(4) var<storage, read> boxes: array<vec4<u32>>;
 
-const WG = 256u;
 // Values per invocation.
-const EACH = 4u;
 
 #include "grid"
 #include "entries"
@@ -45,7 +43,7 @@ fn main(
             return;
         }
         let entry = entry_of(group, unit);
-        let head = boxes[3u * entry.y]; // to: offset, plane, row; from: offset
+        let head = boxes[3u * entry.y]; // to: begin, plane, row; from: begin
         let more = boxes[3u * entry.y + 1u]; // from: plane, row; first indices of planes and rows
         let last = boxes[3u * entry.y + 2u]; // first index of columns; extents
         let i = unit - entry.x;

@@ -64,7 +64,7 @@ fn main(
     }
     let quads = (p.total + 3u) / 4u;
     for (var k = 0u; k < QUADS; k += 1u) {
-        let q = group * (TILE / 4u) + k * WG + lid;
+        let q = group * (STREAM_TILE / 4u) + k * WG + lid;
         if q < quads {
             y[q] = quad(p.x_base + 4u * q);
         }

@@ -20,7 +20,6 @@ struct Params {
 @group(0) @binding(5) var<storage, read_write> lag: array<i32>;
 @group(0) @binding(6) var<storage, read> pair_list: array<u32>;
 
-const WG = 256u;
 
 #include "grid"
 #include "nan"

@@ -22,7 +22,6 @@ struct Params {
 @group(0) @binding(7) var<storage, read> items: array<u32>;
 @group(0) @binding(8) var<storage, read> pair_list: array<u32>;
 
-const WG = 256u;
 
 #include "grid"
 #include "pairs"

@@ -44,10 +44,10 @@ fn main(
     let i = group * (WG / THREADS) + slot;
     let at = slot * LENGTH;
     var item = item_at(i);
-    let filter_at = p.filters + (item.z >> 14u) * (2u * LENGTH);
+    let filter_at = p.filters + (item.z >> NUMBER_SHIFT) * (2u * LENGTH);
     let halves_at = filter_at + LENGTH + LENGTH / 2u;
-    let halved = (item.z & 0x2000u) != 0u;
-    item.z = item.z & 0x1fffu;
+    let halved = (item.z & HALVED) != 0u;
+    item.z = item.z & (HALVED - 1u);
     var v: array<vec2<f32>, HELD>;
     var h: array<vec2<f32>, HELD>;
     if halved {
@@ -60,7 +60,7 @@ fn main(
     load_spectrum(&h, item, j, filter_at);
     backward(&v, &h, j, at);
     turn_values(&v, item, j, filter_at);
-    if (p.store & 3u) == HALF {
+    if (p.store & (REAL | HALF)) == HALF {
         mirror(&v, &h, item.z, j, at);
     }
     if halved {

@@ -24,17 +24,6 @@ struct Params {
 @group(0) @binding(4) var<storage, read> twiddles: array<vec2<f32>>;
 @group(0) @binding(5) var<storage, read> roots: array<vec2<f32>>;
 
-// Instead of the modes of a single element's values:
-const PLAIN = 0x100u; // plain values, as between passes
-const FILTER = 0x200u; // Bluestein's filter, which is computed instead of read
-const PRODUCT = 0x400u; // of two spectra, for an inverse transform
-// In addition to those modes:
-const CHIRP = 0x800u; // times Bluestein's chirp
-// Instead of both:
-const RIGHT_ANGLE = 0x1000u; // 2 N real values, of the polynomial modulo x^N = -i
-const BACKWARDS = 0x2000u; // the same, from the last value to the first
-// 2 n real values as n complex ones: with REAL in pairs, with HALF as in `fft_halves.wgsl`.
-const PAIRED = 0x4000u;
 const PAIRS = REAL | PAIRED;
 const FOLDED = HALF | EXCHANGED | PAIRED;
 const PAIRS_BACK = REAL | EXCHANGED | PAIRED;

@@ -34,7 +34,7 @@ fn main(
     let at = slot * LENGTH;
     let i = group * (WG / THREADS) + slot;
     let item = item_at(i);
-    let back = (p.store & 3u) == REAL;
+    let back = (p.store & (REAL | HALF)) == REAL;
     var v: array<vec2<f32>, HELD>;
     if item.z > 0u {
         if back {

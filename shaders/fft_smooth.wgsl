@@ -103,7 +103,7 @@ fn store_pairs(lid: u32, t: Task) {
 fn load_real(lid: u32, t: Task) {
     if t.halves == 0u {
         load_odd(lid, t);
-    } else if (p.load & 3u) == REAL {
+    } else if (p.load & (REAL | HALF)) == REAL {
         load_pairs(lid, t);
     } else {
         load_spectrum(lid, t);
@@ -113,7 +113,7 @@ fn load_real(lid: u32, t: Task) {
 fn store_real(lid: u32, t: Task) {
     if t.halves == 0u {
         store_odd(lid, t);
-    } else if (p.store & 3u) == REAL {
+    } else if (p.store & (REAL | HALF)) == REAL {
         store_pairs(lid, t);
     } else {
         store_spectrum(lid, t);
@@ -145,7 +145,7 @@ fn main(
         radices = task.w;
         s.twiddles = places.x;
     }
-    let complex = ((p.load | p.store) & 3u) == 0u;
+    let complex = ((p.load | p.store) & (REAL | HALF)) == 0u;
     if !complex {
         load_real(lid, t);
         workgroupBarrier();

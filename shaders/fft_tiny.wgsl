@@ -12,7 +12,6 @@ struct Params {
 @group(0) @binding(3) var<storage, read> items: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read> turns: array<vec2<f32>>;
 
-const WG = 256u;
 
 // The values and the roots of unity of each item.
 var<workgroup> sh_values: array<vec2<f32>, WG>;
@@ -44,7 +43,7 @@ fn main(
     if !halved {
         sh_values[lid] = value_in(item, k);
     } else if k < n {
-        if (p.load & 3u) == REAL {
+        if (p.load & (REAL | HALF)) == REAL {
             sh_values[lid] = pair_in(p.x_base + item.x + 2u * k);
         } else {
             let begin = (p.x_base >> 1u) + item.x;
@@ -73,7 +72,7 @@ fn main(
     }
     if !halved {
         value_out(item, k, sum);
-    } else if (p.store & 3u) == REAL {
+    } else if (p.store & (REAL | HALF)) == REAL {
         pair_out(item.y + 2u * k, sum.yx * bitcast<f32>(item.w));
     } else {
         y[item.y + k] = unfolded(turn(k, 2u * n), sum, sh_values[at + select(n - k, 0u, k == 0u)]);

@@ -16,7 +16,6 @@ struct Params {
 @group(0) @binding(2) var<storage, read> x: array<vec4<u32>>;
 
 const WG = 256u;
-const TILE = 2048u;
 
 #include "grid"
 #include "units"
@@ -44,8 +43,8 @@ fn main(
         return;
     }
     let quads = (p.end + QUAD - 1u) / QUAD;
-    for (var k = lid; k < TILE / 4u; k += WG) {
-        let q = p.begin / QUAD + group * (TILE / 4u) + k;
+    for (var k = lid; k < STREAM_TILE / 4u; k += WG) {
+        let q = p.begin / QUAD + group * (STREAM_TILE / 4u) + k;
         if q < quads {
             if q * QUAD < p.begin {
                 y[q] = first_words(q);

@@ -1,11 +1,10 @@
 // Reduces each line of the elements of x (the values along an axis) to one value, or maps every value by the statistics
 // of its line. The functions are in lib/lines.wgsl.
 //
-// HELD and APART: p.lanes invocations process a line; the units of `items` are lines. HELD: neighbouring invocations
-// process neighbouring values, with up to 16 values per invocation in registers. APART: neighbouring invocations
-// process neighbouring lines. PART and APPLY: tiles of longer lines, one workgroup each, [element, line, tile, index
-// among the long lines] in `items`. PART writes the statistics of a tile to `out`; APPLY reads the prepared constants
-// of a line from `known`.
+// HELD and APART: lines that p.lanes invocations go through; the units of `items` are lines. HELD: values side by side,
+// up to 16 of them an invocation's, in registers. APART: neighbouring invocations go through neighbouring lines. PART
+// and APPLY: tiles of longer lines, a workgroup each, [element, line, tile, number among the long ones] in `items`;
+// what a tile comes to is left in `out`, and what the values of a line need to know of it is found in `of_lines`.
 
 struct Params {
     first_group: u32,
@@ -32,16 +31,14 @@ struct Params {
 @group(0) @binding(3) var<storage, read> x: array<f32>;
 @group(0) @binding(4) var<storage, read> x_meta: array<u32>;
 #if APPLY
-@group(0) @binding(5) var<storage, read> known: array<vec4<f32>>;
+@group(0) @binding(5) var<storage, read> of_lines: array<vec4<f32>>;
 #else
 #if !PART
-@group(0) @binding(5) var<storage, read> out_meta: array<u32>;
+@group(0) @binding(5) var<storage, read> of_lines: array<u32>;
 #endif
 #endif
 
-const WG = 256u;
 // TILE is also in src/ops/lines/plan.rs.
-const TILE = 4096u;
 
 #include "grid"
 #include "entries"
@@ -375,7 +372,7 @@ fn main(
     let line = line_of(items[4u * group], items[4u * group + 1u]);
     let begin = items[4u * group + 2u] * TILE;
     let end = min(begin + TILE, line.count);
-    let all = known[items[4u * group + 3u]];
+    let all = of_lines[items[4u * group + 3u]];
     for (var k = begin + lid; k < end; k += WG) {
         let at = line.begin + k * line.step;
         out[at] = value(x[p.x_base + at], all);
@@ -409,7 +406,7 @@ fn main(
     }
 #if REDUCED
     if lane == 0u {
-        out[out_meta[e] + number] = reduced(all);
+        out[of_lines[e] + number] = reduced(all);
     }
 #else
     let needed = prepared(all);

@@ -22,9 +22,8 @@ struct Params {
 #endif
 
 const WG = 256u;
-const TILE = 2048u;
 // Quads per invocation, all loaded before any is stored.
-const QUADS = TILE / (4u * WG);
+const QUADS = STREAM_TILE / (4u * WG);
 
 #include "grid"
 #if !FILL
@@ -72,7 +71,7 @@ fn main(
     let s = bitcast<E>(p.scalar);
 #endif
     let quads = (p.total + 3u) / 4u;
-    let first = group * (TILE / 4u) + lid;
+    let first = group * (STREAM_TILE / 4u) + lid;
     var values: array<vec4<E>, QUADS>;
     for (var k = 0u; k < QUADS; k += 1u) {
         let q = first + k * WG;

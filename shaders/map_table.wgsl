@@ -27,9 +27,8 @@ alias V = E;
 const PER_WORD = 1u;
 #endif
 const WG = 256u;
-const TILE = 2048u;
 // Quads per invocation, all loaded before any is stored.
-const QUADS = TILE / (4u * WG);
+const QUADS = STREAM_TILE / (4u * WG);
 
 #include "grid"
 #include "shifted"
@@ -96,7 +95,7 @@ fn main(
     let t = bitcast<V>(p.t);
     // An empty batch has no workgroups.
     let quads = (p.values - 1u) / (4u * PER_WORD) + 1u;
-    let first = group * (TILE / 4u) + lid;
+    let first = group * (STREAM_TILE / 4u) + lid;
     var values: array<vec4<E>, QUADS>;
     for (var k = 0u; k < QUADS; k += 1u) {
         let q = first + k * WG;

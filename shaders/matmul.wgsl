@@ -24,7 +24,6 @@ alias Stored = E;
 @group(0) @binding(5) var<storage, read> bias: array<Stored>;
 @group(0) @binding(6) var<storage, read> residual: array<Stored>;
 
-const BLOCK = 512u;
 
 #include "grid"
 #include "product"

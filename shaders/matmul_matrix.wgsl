@@ -24,7 +24,6 @@
 #include "product"
 
 // Flag of p.epilogue: c is f16.
-const RESULT = 32u;
 
 fn bias_value(i: u32) -> f32 {
     return half_of(bias[i / 2u], i);

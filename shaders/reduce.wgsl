@@ -4,10 +4,9 @@
 // SUM of the products over the overlap, and EQUAL after zero extension. RANK1: the elements of pairs are vectors;
 // otherwise they are boxes of p.rank axes.
 //
-// The method depends only on the element's own size. THREAD: elements of up to SHORT values, one invocation each.
-// LANES: the elements listed in items (all, if none are listed), LANE_COUNT invocations each. TILES: [element, first
-// value, slot] in items, one workgroup each; a tile writes its part to partials[slot], unless it is the only tile of
-// its element.
+// How depends on the element's own size alone. THREAD: elements of up to SHORT values, one an invocation. LANES: the
+// elements listed in items (all, when nothing is listed), LANES_EACH invocations each. TILES: [element, first value,
+// slot] in items, a workgroup each; a tile that is not its element's only one leaves its part in partials[slot].
 
 struct Params {
     first_group: u32,
@@ -41,11 +40,7 @@ struct Params {
 #endif
 #endif
 
-const WG = 256u;
-// SHORT, LANE_COUNT and TILE are also in src/ops/reduce/plan.rs.
-const SHORT = 32u;
-const LANE_COUNT = 32u;
-const TILE = 4096u;
+// SHORT, LANES_EACH and TILE are also in src/ops/reduce/plan.rs.
 
 #include "grid"
 #include "reduce"
@@ -314,8 +309,8 @@ fn main(
     }
 #endif
 #if LANES
-    let at = group * (WG / LANE_COUNT) + lid / LANE_COUNT;
-    let lane = lid % LANE_COUNT;
+    let at = group * (WG / LANES_EACH) + lid / LANES_EACH;
+    let lane = lid % LANES_EACH;
     var e = at;
     var acc = nothing();
     if at < p.count {
@@ -323,9 +318,9 @@ fn main(
             e = items[at];
         }
         let item = open(e);
-        acc = reduce_run(item, lane, item.size, LANE_COUNT);
+        acc = reduce_run(item, lane, item.size, LANES_EACH);
     }
-    acc = tree(acc, lid, LANE_COUNT);
+    acc = tree(acc, lid, LANES_EACH);
     if lane == 0u && at < p.count {
         put(e, acc);
     }
@@ -337,7 +332,7 @@ fn main(
     let item = open(e);
     let acc = tree(reduce_run(item, first + lid, min(first + TILE, item.size), WG), lid, WG);
     if lid == 0u {
-        if slot == 0xffffffffu {
+        if slot == NO_SLOT {
             put(e, acc);
         } else {
 #if BOX

@@ -3,9 +3,7 @@
 struct Params {
     first_group: u32,
     groups: u32,
-#if BOX
     rank: u32,
-#endif
 }
 
 @group(0) @binding(0) var<uniform> p: Params;

@@ -28,7 +28,6 @@ struct Params {
 const WG = 256u;
 // Elements that fit in the tables.
 const SPAN = 256u;
-const SUMS = 0x80000000u;
 const EIGHT = 8u;
 
 struct Entry {

@@ -25,7 +25,6 @@ struct Params {
 @group(0) @binding(7) var<storage, read> entries: array<vec4<u32>>;
 
 const WG = 256u;
-const TILE = 512u;
 // Elements that fit in the tables.
 const SPAN = 256u;
 

@@ -13,7 +13,7 @@ struct Params {
     first_group: u32,
     groups: u32,
     tables: u32,
-    add: u32, // whether to add to the stored results
+    add: u32, // to what is there
 }
 
 @group(0) @binding(0) var<uniform> p: Params;
@@ -21,9 +21,7 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> y: array<vec2<f32>>;
 @group(0) @binding(3) var<storage, read> list: array<vec4<u32>>;
 
-const WG = 64u;
 // Instead of the offset of a spectrum, marks that there is none: for an empty entry, or outside the matrix.
-const NONE = 0xffffffffu;
 
 #include "grid"
 

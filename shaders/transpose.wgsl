@@ -21,7 +21,6 @@ alias Value = u32;
 @group(0) @binding(3) var<storage, read> tiles: array<vec4<u32>>;
 
 const WG = 256u;
-const SIDE = 32u;
 const STEP = WG / SIDE;
 #if C32
 const WORDS = 2u;

@@ -16,7 +16,6 @@ struct Params {
 @group(0) @binding(3) var<storage, read> list: array<vec4<u32>>;
 
 const WG = 256u;
-const PIECES = 4u;
 const LANES = WG / PIECES;
 
 #include "grid"

@@ -15,7 +15,6 @@ struct Params {
 @group(0) @binding(2) var<storage, read> x: array<u32>;
 
 const WG = 256u;
-const TILE = 2048u;
-const QUADS = TILE / (4u * WG);
+const QUADS = STREAM_TILE / (4u * WG);
 
 #include "grid"

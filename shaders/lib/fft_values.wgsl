@@ -1,16 +1,13 @@
 // Loads and stores the values of a transform, for an item (offset in x, offset in y, n, bits of the factor).
 //
-// p.load says what x holds, p.store what y receives. An inverse transform is the forward one between two exchanges of
-// real and imaginary parts.
-const REAL = 1u; // real values only
-const HALF = 2u; // the first n / 2 + 1 values of a spectrum; the others are their conjugates; here n is odd
-const EXCHANGED = 4u;
+// p.load says what x holds, p.store what y takes. An inverse transform is the forward one between two exchanges of real
+// and imaginary part.
 
 // Value i, or zero from n on. p.x_base is in words.
 fn value_in(item: vec4<u32>, i: u32) -> vec2<f32> {
     var z = vec2(0.0);
     if i < item.z {
-        switch p.load & 3u {
+        switch p.load & (REAL | HALF) {
             case REAL: {
                 let at = p.x_base + item.x + i;
                 let two = x[at >> 1u];
@@ -35,7 +32,7 @@ fn value_in(item: vec4<u32>, i: u32) -> vec2<f32> {
 
 fn value_out(item: vec4<u32>, i: u32, value: vec2<f32>) {
     let z = select(value, value.yx, (p.store & EXCHANGED) != 0u) * bitcast<f32>(item.w);
-    switch p.store & 3u {
+    switch p.store & (REAL | HALF) {
         case REAL: {
             if i < item.z {
                 let at = item.y + i;

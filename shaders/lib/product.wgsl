@@ -17,13 +17,6 @@ struct Params {
     scale: E,
 }
 
-// Flags of p.epilogue.
-const SCALE = 1u;
-const BIAS = 2u;
-const RELU = 4u;
-const GELU = 8u;
-const RESIDUAL = 16u;
-
 const RAMP = vec4<u32>(0u, 1u, 2u, 3u);
 
 #if F32

@@ -6,9 +6,6 @@
 // the same bank.
 //
 // Sums are blocked: 28 taps, then a chunk, then all, a depth of 28 + 9 + ⌈n / 252⌉ for n taps.
-const WG = 64u;
-const R = 7u;
-const TILE = 448u; // WG * R
 const BLOCK = 28u; // 4 * R
 const CHUNK = 252u; // 9 * BLOCK
 

@@ -1,11 +1,11 @@
 //! Assembles a kernel's WGSL source.
 //!
-//! The source consists of a generated header and the kernel's text, in which `#include` inserts files of `shaders/lib`,
-//! `#generate` inserts text made in Rust, and `#if FLAG` selects lines.
+//! The header names the kernel, and has the constants that it shares with its planner.
 //!
-//! Flags are those of the variant plus its element type (`F32`, `I32`, `U32`, `C32`, `F16`). The header defines `E`,
-//! the element type; for f16 `E` is a word that holds two values. The `enable` directives that the flag `MATRIX`
-//! requires come before it.
+//! Flags are the variant's own, plus its element type (`F32`, `I32`, `U32`, `C32`, `F16`). The header defines `E`, the
+//! element type: for f16 the word that holds two. Before it stand the extensions that the flag `MATRIX` asks for.
+
+use std::fmt::Write as _;
 
 use crate::plan::Kernel;
 use crate::ragged::DType;
@@ -99,6 +99,9 @@ pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String
             other => other.name(),
         }
     );
+    for (name, value) in kernel.constants.iter().copied().flatten() {
+        let _ = writeln!(out, "const {name} = {value}u;");
+    }
     let mut included = Vec::new();
     expand(kernel.source, &flags, &mut included, &mut out)
         .map_err(|e| format!("{}.wgsl: {e}", kernel.stem))?;
@@ -174,3 +177,6 @@ fn expand(
         Err("#if without #endif".to_owned())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -102,7 +102,7 @@ impl Pipelines {
         let start = std::time::Instant::now();
         let mut source = assemble(kernel, variant).map_err(|message| Error::Gpu { op, message })?;
         check_needs(op, &name, &source, limits)?;
-        let mut buffers = kernel.access.len();
+        let mut buffers = kernel.interface.access.len();
         if let Some(watch) = &self.watch {
             buffers += 1;
             source = watch.instrument(op, &name, &source, buffers)?;
@@ -116,7 +116,7 @@ impl Pipelines {
                 ),
             });
         }
-        let (layout, pipeline_layout) = self.layouts(device, op, kernel.access)?;
+        let (layout, pipeline_layout) = self.layouts(device, op, kernel.interface.access)?;
         let raw = caught(device, op, || {
             let descriptor = wgpu::ShaderModuleDescriptor {
                 label: Some(&name),
@@ -145,7 +145,7 @@ impl Pipelines {
         Ok(Pipeline {
             raw,
             layout,
-            access: kernel.access,
+            access: kernel.interface.access,
             name,
         })
     }

@@ -6,9 +6,10 @@ use bytemuck::cast_slice_mut;
 use half::f16;
 use rayon::prelude::*;
 
-use super::stream_groups;
+use super::convert::{Params, Slots};
+use super::{STREAM, stream_groups};
 use crate::plan::{
-    Access, CpuArgs, CpuKernel, Dispatch, Kernel, Launch, Output, OutputLayout, Param, Slot,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot,
     Variant,
 };
 use crate::ragged::{DType, Layout, Scalar};
@@ -22,7 +23,8 @@ macro_rules! from {
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "cast",
     source: include_str!("../../shaders/cast.wgsl"),
-    access: &[Access::Write, Access::Read],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[STREAM],
     variants: from![
         I32 "FROM_F32", I32 "FROM_F16", I32 "FROM_U32",
         U32 "FROM_F32", U32 "FROM_F16", U32 "FROM_I32",
@@ -93,14 +95,19 @@ impl Cast {
             },
             outputs: vec![Output::new(to, OutputLayout::Input(0))],
             scratch: Vec::new(),
-            dispatches: vec![Dispatch {
-                kernel: &KERNEL,
-                variant: KERNEL.variant(to, flag),
-                slots: vec![Slot::Output(0), Slot::Input(0)],
-                params: vec![Param::U32(x.total() as u32), Param::InputBase(0)],
-                groups: stream_groups(x.total()),
-                cost: x.total() as u64,
-            }],
+            dispatches: vec![Dispatch::new(
+                (&KERNEL, KERNEL.variant(to, flag)),
+                Slots {
+                    y: Slot::Output(0),
+                    x: Slot::Input(0),
+                },
+                Params {
+                    total: Param::U32(x.total() as u32),
+                    x_base: Param::InputBase(0),
+                },
+                stream_groups(x.total()),
+                x.total() as u64,
+            )],
             pairs: None,
             work: x.total() as u64,
             twin: CpuKernel::new(twin),

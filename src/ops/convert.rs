@@ -7,18 +7,27 @@ use half::f16;
 use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
-use super::stream_groups;
+use super::{STREAM, stream_groups};
 use crate::plan::{
-    Access, CpuArgs, CpuInput, CpuKernel, CpuOutput, Dispatch, Kernel, Launch, Output,
-    OutputLayout, Param, Slot, Variant,
+    CpuArgs, CpuInput, CpuKernel, CpuOutput, Dispatch, Interface, Kernel, Launch, Output,
+    OutputLayout, Param, Slot, Variant, params, slots,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
 
+slots! {
+    pub(super) struct Slots { y: Write, x: Read }
+}
+
+params! {
+    pub(super) struct Params { total, x_base }
+}
+
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "convert",
     source: include_str!("../../shaders/convert.wgsl"),
-    access: &[Access::Write, Access::Read],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[STREAM],
     variants: &[
         Variant {
             dtype: DType::F16,
@@ -82,14 +91,16 @@ pub(in crate::ops) fn dispatch(
     base: Param,
     to: Slot,
 ) -> Dispatch {
-    Dispatch {
-        kernel: &KERNEL,
-        variant: KERNEL.variant(dtype, &[]),
-        slots: vec![to, from],
-        params: vec![Param::U32(values as u32), base],
-        groups: stream_groups(values),
-        cost: values as u64,
-    }
+    Dispatch::new(
+        (&KERNEL, KERNEL.variant(dtype, &[])),
+        Slots { y: to, x: from },
+        Params {
+            total: Param::U32(values as u32),
+            x_base: base,
+        },
+        stream_groups(values),
+        values as u64,
+    )
 }
 
 /// Runs an f32 CPU kernel on operands and results of these types. f16 operands are widened first, and f16 results are

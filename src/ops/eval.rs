@@ -1,33 +1,36 @@
 //! Evaluates polynomials at points: `Σ_i c_i t^i` by Horner's scheme, one multiply-add per point and degree.
 
 use super::worklist::{ByCost, Worklist};
-use super::{Arithmetic, pair_params, par_tiles, twin_of};
+use super::{Arithmetic, PAIRING, pair_params, par_tiles, twin_of};
 use crate::ops::conv::choice::check_rank;
 use crate::plan::{
-    Access, CpuArgs, CpuKernel, Dispatch, Kernel, Launch, Offset, Output, OutputLayout, Param,
-    PlanBuffer, Slot, for_each_type,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Output, OutputLayout, Param,
+    PlanBuffer, Slot, constants, for_each_type, params, slots,
 };
 use crate::ragged::{DType, Layout, Pairing, Pairs};
 use crate::{Result, host};
 
-/// Points per workgroup: `WG` of the shader.
+/// Points of a workgroup, one for each invocation.
 const WG: usize = 256;
 /// Points that the CPU evaluates together.
 const LANES: usize = 32;
 
+slots! {
+    struct Slots {
+        x: Read, x_meta: Read, y: Read, y_meta: Read, c: Write, c_meta: Read, items: Read,
+        pair_list: Read,
+    }
+}
+
+params! {
+    struct Params { x_base, y_base, units, entries, pair_kind, pair_right }
+}
+
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "eval",
     source: include_str!("../../shaders/eval.wgsl"),
-    access: &[
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Write,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-    ],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![WG], PAIRING],
     variants: for_each_type!(&[]),
 };
 
@@ -58,9 +61,10 @@ impl Eval {
         }
         let points = |pair: u32| (pair, b.length(pairs.get(pair as usize).1));
         let units = Worklist::new(op, by_cost.iter().map(points), WG)?;
-        let ([kind, right], list) = pair_params(op, pairs, b.len())?;
+        let (groups, count, entries) = (units.groups, units.units, units.entries());
+        let ([pair_kind, pair_right], list) = pair_params(op, pairs, b.len())?;
         let c_meta = result.map_or(Slot::InputMeta(1), Slot::Meta);
-        let list = list.map_or(c_meta.clone(), |list| {
+        let pair_list = list.map_or(c_meta.clone(), |list| {
             Slot::PlanBuffer(PlanBuffer::new(list))
         });
         Ok(Launch {
@@ -68,30 +72,29 @@ impl Eval {
             outputs: vec![Output::new(dtype, output)],
             scratch: Vec::new(),
             work: cost,
-            dispatches: vec![Dispatch {
-                kernel: &KERNEL,
-                variant: KERNEL.variant(dtype, &[]),
-                params: vec![
-                    Param::InputBase(0),
-                    Param::InputBase(1),
-                    Param::U32(units.units),
-                    Param::U32(units.entries()),
-                    kind,
-                    right,
-                ],
-                groups: units.groups,
-                cost,
-                slots: vec![
-                    Slot::Input(0),
-                    Slot::InputMeta(0),
-                    Slot::Input(1),
-                    Slot::InputMeta(1),
-                    Slot::Output(0),
+            dispatches: vec![Dispatch::new(
+                (&KERNEL, KERNEL.variant(dtype, &[])),
+                Slots {
+                    x: Slot::Input(0),
+                    x_meta: Slot::InputMeta(0),
+                    y: Slot::Input(1),
+                    y_meta: Slot::InputMeta(1),
+                    c: Slot::Output(0),
                     c_meta,
-                    Slot::PlanBuffer(units.words()),
-                    list,
-                ],
-            }],
+                    items: Slot::PlanBuffer(units.words()),
+                    pair_list,
+                },
+                Params {
+                    x_base: Param::InputBase(0),
+                    y_base: Param::InputBase(1),
+                    units: Param::U32(count),
+                    entries: Param::U32(entries),
+                    pair_kind,
+                    pair_right,
+                },
+                groups,
+                cost,
+            )],
             pairs: Some(pairs.clone()),
             twin: CpuKernel::new(twin_of!(dtype, twin)),
         })

@@ -6,26 +6,29 @@ use std::sync::Arc;
 
 use half::f16;
 
-use super::{pair_params, par_tiles};
+use super::{PAIRING, pair_params, par_tiles};
 use crate::plan::{
-    Access, CpuArgs, CpuKernel, Dispatch, Kernel, Launch, Output, OutputLayout, Param, PlanBuffer,
-    Slot, Variant, stream_tile,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param,
+    PlanBuffer, Slot, Variant, params, slots, stream_tile,
 };
 use crate::ragged::{DType, Indices, Layout, Offsets, Pairs, product, total_overflow};
 use crate::{Error, Result, host};
 
+slots! {
+    struct Slots {
+        x: Read, x_meta: Read, c: Write, c_meta: Read, index: Read, index_meta: Read, pair_list: Read,
+    }
+}
+
+params! {
+    struct Params { total, x_base, elements, tile, pair_kind, pair_right }
+}
+
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "gather",
     source: include_str!("../../shaders/gather.wgsl"),
-    access: &[
-        Access::Read,
-        Access::Read,
-        Access::Write,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-    ],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[PAIRING],
     variants: &[
         Variant {
             dtype: DType::U32,
@@ -109,32 +112,31 @@ pub(in crate::ops) fn plan(
         _ => (DType::U32, &[]),
     };
     let tile = stream_tile(result.total(), result.len());
-    let ([kind, right], list) = pair_params(op, pairs, indices.len())?;
+    let ([pair_kind, pair_right], list) = pair_params(op, pairs, indices.len())?;
     let c_meta = Slot::Meta(result.clone());
     let (indices, lists) = (indices.clone(), indices.lists().clone());
-    let dispatch = Dispatch {
-        kernel: &KERNEL,
-        variant: KERNEL.variant(seen, flags),
-        slots: vec![
-            Slot::Input(0),
-            Slot::InputMeta(0),
-            Slot::Output(0),
-            c_meta.clone(),
-            Slot::PlanBuffer(words(&indices)?),
-            Slot::Meta(lists),
-            list.map_or(c_meta, |list| Slot::PlanBuffer(PlanBuffer::new(list))),
-        ],
-        params: vec![
-            Param::U32(result.total() as u32),
-            Param::InputBase(0),
-            Param::U32(result.len() as u32),
-            Param::U32(tile as u32),
-            kind,
-            right,
-        ],
-        groups: result.total().div_ceil(tile) as u32,
-        cost: dtype.words(result.total()) as u64,
-    };
+    let dispatch = Dispatch::new(
+        (&KERNEL, KERNEL.variant(seen, flags)),
+        Slots {
+            x: Slot::Input(0),
+            x_meta: Slot::InputMeta(0),
+            c: Slot::Output(0),
+            c_meta: c_meta.clone(),
+            index: Slot::PlanBuffer(words(&indices)?),
+            index_meta: Slot::Meta(lists),
+            pair_list: list.map_or(c_meta, |list| Slot::PlanBuffer(PlanBuffer::new(list))),
+        },
+        Params {
+            total: Param::U32(result.total() as u32),
+            x_base: Param::InputBase(0),
+            elements: Param::U32(result.len() as u32),
+            tile: Param::U32(tile as u32),
+            pair_kind,
+            pair_right,
+        },
+        result.total().div_ceil(tile) as u32,
+        dtype.words(result.total()) as u64,
+    );
     Ok(Launch {
         op,
         outputs: vec![Output::new(dtype, OutputLayout::New(result))],

@@ -5,26 +5,29 @@
 use std::iter::repeat_n;
 
 use super::Arithmetic;
-use super::{pair_params, par_tiles, twin_of};
+use super::{PAIRING, pair_params, par_tiles, twin_of};
 use crate::plan::{
-    Access, CpuArgs, CpuKernel, Dispatch, Kernel, Launch, Offset, Output, OutputLayout, Param,
-    PlanBuffer, Slot, for_each_type, merge, stream_tile,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Output, OutputLayout, Param,
+    PlanBuffer, Slot, for_each_type, merge, params, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, MAX_RANK, Pairs};
 use crate::{Error, Result, host};
 
+slots! {
+    struct Slots {
+        a: Read, a_meta: Read, b: Read, b_meta: Read, c: Write, c_meta: Read, pair_list: Read,
+    }
+}
+
+params! {
+    struct Params { total, a_base, b_base, elements, tile, pair_kind, pair_right, pair_left, rank }
+}
+
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "kron",
     source: include_str!("../../shaders/kron.wgsl"),
-    access: &[
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Write,
-        Access::Read,
-        Access::Read,
-    ],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[PAIRING],
     variants: for_each_type![&[], &["BOXES"]],
 };
 
@@ -72,39 +75,38 @@ impl Kron {
         };
         let twin = twin_of!(dtype, twin);
         let tile = stream_tile(result.total(), result.len());
-        let ([kind, right], list) = pair_params(op, pairs, b.len())?;
+        let ([pair_kind, pair_right], list) = pair_params(op, pairs, b.len())?;
         // Only the offsets of the elements.
         let c_meta = Slot::Meta(Layout::from_offsets(result.offsets().clone()));
         Ok(Launch {
             op,
             scratch: Vec::new(),
             work: result.total() as u64,
-            dispatches: vec![Dispatch {
-                kernel: &KERNEL,
-                variant: KERNEL.variant(dtype, flags),
-                slots: vec![
-                    Slot::Input(0),
+            dispatches: vec![Dispatch::new(
+                (&KERNEL, KERNEL.variant(dtype, flags)),
+                Slots {
+                    a: Slot::Input(0),
                     a_meta,
-                    Slot::Input(1),
+                    b: Slot::Input(1),
                     b_meta,
-                    Slot::Output(0),
-                    c_meta.clone(),
-                    list.map_or(c_meta, |list| Slot::PlanBuffer(PlanBuffer::new(list))),
-                ],
-                params: vec![
-                    Param::U32(result.total() as u32),
-                    Param::InputBase(0),
-                    Param::InputBase(1),
-                    Param::U32(pairs.len() as u32),
-                    Param::U32(tile as u32),
-                    kind,
-                    right,
-                    Param::U32(a.len() as u32),
-                    Param::U32(rank as u32),
-                ],
-                groups: result.total().div_ceil(tile) as u32,
-                cost: result.total() as u64,
-            }],
+                    c: Slot::Output(0),
+                    c_meta: c_meta.clone(),
+                    pair_list: list.map_or(c_meta, |list| Slot::PlanBuffer(PlanBuffer::new(list))),
+                },
+                Params {
+                    total: Param::U32(result.total() as u32),
+                    a_base: Param::InputBase(0),
+                    b_base: Param::InputBase(1),
+                    elements: Param::U32(pairs.len() as u32),
+                    tile: Param::U32(tile as u32),
+                    pair_kind,
+                    pair_right,
+                    pair_left: Param::U32(a.len() as u32),
+                    rank: Param::U32(rank as u32),
+                },
+                result.total().div_ceil(tile) as u32,
+                result.total() as u64,
+            )],
             outputs: vec![Output::new(dtype, OutputLayout::New(result))],
             pairs: Some(pairs.clone()),
             twin: CpuKernel::new(move |args| twin(args, rank, seen.as_ref())),

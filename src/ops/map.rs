@@ -5,17 +5,26 @@
 use half::f16;
 use rayon::prelude::*;
 
-use super::{Arithmetic, stream_groups, twin_of};
+use super::{Arithmetic, STREAM, stream_groups, twin_of};
 use crate::plan::{
-    Access, CpuArgs, CpuKernel, Dispatch, Kernel, Launch, Output, OutputLayout, Param, Slot,
-    Variant,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot,
+    Variant, params, slots,
 };
 use crate::ragged::{DType, Layout, Scalar};
+
+slots! {
+    struct Slots { y: Write, x: Read }
+}
+
+params! {
+    struct Params { total, x_base, scalar }
+}
 
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "map",
     source: include_str!("../../shaders/map.wgsl"),
-    access: &[Access::Write, Access::Read],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[STREAM],
     variants: &[
         Variant {
             dtype: DType::F32,
@@ -48,10 +57,19 @@ pub(crate) static KERNEL: Kernel = Kernel {
     ],
 };
 
+slots! {
+    struct FillSlots { y: Write }
+}
+
+params! {
+    struct FillParams { total, x_base, scalar, second }
+}
+
 pub(crate) static FILL: Kernel = Kernel {
     stem: "fill",
     source: include_str!("../../shaders/map.wgsl"),
-    access: &[Access::Write],
+    interface: Interface::of::<FillSlots, FillParams>(),
+    constants: &[STREAM],
     variants: &[Variant {
         dtype: DType::U32,
         flags: &["FILL"],
@@ -96,7 +114,7 @@ impl Map {
             (Kind::Copy, DType::F16) => ("copy", &["COPY"], dtype, |args| each(args, |x: f16| x)),
             (Kind::Copy, _) => ("copy", &["COPY"], DType::U32, |args| each(args, |x: u32| x)),
         };
-        let factor = match self.kind {
+        let scalar = match self.kind {
             Kind::Scale => Param::Scalar(0),
             Kind::Neg | Kind::Copy => Param::U32(0),
         };
@@ -106,14 +124,20 @@ impl Map {
             outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
             scratch: Vec::new(),
             work: words as u64,
-            dispatches: vec![Dispatch {
-                kernel: &KERNEL,
-                variant: KERNEL.variant(seen, flag),
-                slots: vec![Slot::Output(0), Slot::Input(0)],
-                params: vec![Param::U32(words as u32), Param::InputBase(0), factor],
-                groups: stream_groups(words),
-                cost: words as u64,
-            }],
+            dispatches: vec![Dispatch::new(
+                (&KERNEL, KERNEL.variant(seen, flag)),
+                Slots {
+                    y: Slot::Output(0),
+                    x: Slot::Input(0),
+                },
+                Params {
+                    total: Param::U32(words as u32),
+                    x_base: Param::InputBase(0),
+                    scalar,
+                },
+                stream_groups(words),
+                words as u64,
+            )],
             pairs: None,
             twin: CpuKernel::new(twin),
         }
@@ -153,19 +177,18 @@ impl Full {
             outputs: vec![Output::new(*dtype, OutputLayout::New(layout.clone()))],
             scratch: Vec::new(),
             work: words as u64,
-            dispatches: vec![Dispatch {
-                kernel: &FILL,
-                variant: FILL.variant(DType::U32, &["FILL"]),
-                slots: vec![Slot::Output(0)],
-                params: vec![
-                    Param::U32(words as u32),
-                    Param::U32(0),
-                    Param::Scalar(0),
-                    Param::Scalar(dtype.words(1) - 1),
-                ],
-                groups: stream_groups(words),
-                cost: words as u64,
-            }],
+            dispatches: vec![Dispatch::new(
+                (&FILL, FILL.variant(DType::U32, &["FILL"])),
+                FillSlots { y: Slot::Output(0) },
+                FillParams {
+                    total: Param::U32(words as u32),
+                    x_base: Param::U32(0),
+                    scalar: Param::Scalar(0),
+                    second: Param::Scalar(dtype.words(1) - 1),
+                },
+                stream_groups(words),
+                words as u64,
+            )],
             pairs: None,
             twin: CpuKernel::new(|args| {
                 let (scalar, words) = (args.scalars, &mut *args.outputs[0].words);

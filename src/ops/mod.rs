@@ -41,7 +41,7 @@ mod extremes;
 pub(crate) use op::{Asked, Op};
 pub(crate) use traits::Traits;
 
-use crate::plan::{Kernel, Param};
+use crate::plan::{Constants, Kernel, Param, constants};
 use crate::ragged::{Pairs, Real};
 use crate::{Result, host};
 
@@ -187,8 +187,16 @@ macro_rules! wrapping {
 }
 wrapping!(i32: i32::wrapping_abs, u32: |x| x);
 
-/// Values that a workgroup of a streaming kernel writes: `TILE` of the shaders.
+/// Values that a workgroup of the streaming kernels makes.
 const STREAM_TILE: usize = 2048;
+const STREAM: Constants = constants![STREAM_TILE];
+
+/// How elements of two batches meet: `pair_kind` of `shaders/lib/pairs.wgsl`. Of others there is a list.
+const ELEMENTWISE: u32 = 0;
+const ONE_TO_ALL: u32 = 1;
+const ALL_TO_ALL: u32 = 2;
+const LISTED: u32 = 3;
+const PAIRING: Constants = constants![ELEMENTWISE, ONE_TO_ALL, ALL_TO_ALL];
 
 /// Workgroups of a streaming kernel over `values` values.
 fn stream_groups(values: usize) -> u32 {
@@ -203,13 +211,13 @@ fn pair_params(
 ) -> Result<([Param; 2], Option<Vec<u32>>)> {
     use crate::Pairing;
     let (kind, list): (u32, Option<Vec<u32>>) = match pairs.pairing() {
-        Pairing::Elementwise => (0, None),
-        Pairing::OneToAll => (1, None),
-        Pairing::AllToAll => (2, None),
+        Pairing::Elementwise => (ELEMENTWISE, None),
+        Pairing::OneToAll => (ONE_TO_ALL, None),
+        Pairing::AllToAll => (ALL_TO_ALL, None),
         Pairing::List(pairs) => {
             let mut list = host::room(op, 2 * pairs.len())?;
             list.extend(pairs.iter().flat_map(|&(l, r)| [l, r]));
-            (3, Some(list))
+            (LISTED, Some(list))
         }
     };
     Ok(([Param::U32(kind), Param::U32(right as u32)], list))

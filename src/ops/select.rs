@@ -5,24 +5,27 @@
 use half::f16;
 use rayon::prelude::*;
 
-use super::{par_tiles, stream_groups};
+use super::{STREAM, par_tiles, stream_groups};
 use crate::plan::{
-    Access, Attachment, CpuArgs, CpuKernel, Dispatch, Kernel, Launch, Output, OutputLayout, Param,
-    Plan, PlanBuffer, Slot, Variant, cost_of, stream_tile,
+    Attachment, CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout,
+    Param, Plan, PlanBuffer, Slot, Variant, cost_of, params, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Offsets, Permutation, total_overflow};
 use crate::{Error, Result, host};
 
+slots! {
+    struct Slots { x: Read, x_meta: Read, c: Write, c_meta: Read, list: Read }
+}
+
+params! {
+    struct Params { total, x_base, elements, tile }
+}
+
 pub(crate) static SELECT: Kernel = Kernel {
     stem: "select",
     source: include_str!("../../shaders/gather.wgsl"),
-    access: &[
-        Access::Read,
-        Access::Read,
-        Access::Write,
-        Access::Read,
-        Access::Read,
-    ],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[],
     variants: &[
         Variant {
             dtype: DType::U32,
@@ -39,10 +42,19 @@ pub(crate) static SELECT: Kernel = Kernel {
     ],
 };
 
+slots! {
+    struct JoinSlots { y: Write, x: Read }
+}
+
+params! {
+    struct JoinParams { begin, end, x_base }
+}
+
 pub(crate) static JOIN: Kernel = Kernel {
     stem: "join",
     source: include_str!("../../shaders/join.wgsl"),
-    access: &[Access::Write, Access::Read],
+    interface: Interface::of::<JoinSlots, JoinParams>(),
+    constants: &[STREAM],
     variants: &[
         Variant {
             dtype: DType::U32,
@@ -144,25 +156,24 @@ pub(super) fn plan(op: &'static str, dtype: DType, x: &Layout, elements: &[u32])
     };
     let tile = stream_tile(result.total(), result.len());
     let elements = PlanBuffer::new(host::copied(op, elements)?);
-    let dispatch = Dispatch {
-        kernel: &SELECT,
-        variant: SELECT.variant(seen, flags),
-        slots: vec![
-            Slot::Input(0),
-            Slot::InputMeta(0),
-            Slot::Output(0),
-            Slot::Meta(result.clone()),
-            Slot::PlanBuffer(elements.clone()),
-        ],
-        params: vec![
-            Param::U32(result.total() as u32),
-            Param::InputBase(0),
-            Param::U32(result.len() as u32),
-            Param::U32(tile as u32),
-        ],
-        groups: result.total().div_ceil(tile) as u32,
-        cost: dtype.words(result.total()) as u64,
-    };
+    let dispatch = Dispatch::new(
+        (&SELECT, SELECT.variant(seen, flags)),
+        Slots {
+            x: Slot::Input(0),
+            x_meta: Slot::InputMeta(0),
+            c: Slot::Output(0),
+            c_meta: Slot::Meta(result.clone()),
+            list: Slot::PlanBuffer(elements.clone()),
+        },
+        Params {
+            total: Param::U32(result.total() as u32),
+            x_base: Param::InputBase(0),
+            elements: Param::U32(result.len() as u32),
+            tile: Param::U32(tile as u32),
+        },
+        result.total().div_ceil(tile) as u32,
+        dtype.words(result.total()) as u64,
+    );
     Ok(Launch {
         op,
         outputs: vec![Output::new(dtype, OutputLayout::New(result))],
@@ -232,21 +243,23 @@ impl Join {
             offsets.extend(batch.offsets().as_slice()[1..].iter().map(|at| begin + at));
             extents.extend_from_slice(batch.extents());
             let words = dtype.words(end as usize) - (begin as usize * dtype.size() / 16 * 4);
-            dispatches.push(Dispatch {
-                kernel: &JOIN,
-                variant: JOIN.variant(seen, &[]),
-                slots: vec![Slot::Output(0), Slot::Input(i)],
-                params: vec![
-                    Param::U32(begin.wrapping_mul(value)),
-                    Param::U32(end.wrapping_mul(value)),
-                    Param::InputBase(i),
-                ],
-                groups: match batch.total() {
+            dispatches.push(Dispatch::new(
+                (&JOIN, JOIN.variant(seen, &[])),
+                JoinSlots {
+                    y: Slot::Output(0),
+                    x: Slot::Input(i),
+                },
+                JoinParams {
+                    begin: Param::U32(begin.wrapping_mul(value)),
+                    end: Param::U32(end.wrapping_mul(value)),
+                    x_base: Param::InputBase(i),
+                },
+                match batch.total() {
                     0 => 0,
                     _ => stream_groups(words),
                 },
-                cost: words as u64,
-            });
+                words as u64,
+            ));
             begin = end;
         }
         let offsets = Offsets::from_vec_unchecked(offsets);

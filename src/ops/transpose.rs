@@ -1,15 +1,26 @@
 //! Transposes matrices, each at its old offset, in tiles by way of workgroup memory: the part of
 //! [`strided`](super::strided) that neither reads nor writes contiguous runs.
 
-use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, Variant};
+use crate::plan::{
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, slots,
+};
 use crate::ragged::DType;
 use crate::{Result, host};
+
+slots! {
+    struct Slots { x: Read, y: Write, tiles: Read }
+}
+
+params! {
+    struct Params { x_base }
+}
 
 /// The values are opaque bits of one or two words.
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "transpose",
     source: include_str!("../../shaders/transpose.wgsl"),
-    access: &[Access::Read, Access::Write, Access::Read],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![SIDE]],
     variants: &[
         Variant {
             dtype: DType::U32,
@@ -46,23 +57,25 @@ pub(super) fn dispatch(
             far += u64::from(size);
         }
     }
-    Ok((2 * far > all).then(|| Dispatch {
-        kernel: &KERNEL,
-        variant: KERNEL.variant(
-            match dtype {
-                DType::C32 => DType::C32,
-                _ => DType::U32,
+    let seen = match dtype {
+        DType::C32 => DType::C32,
+        _ => DType::U32,
+    };
+    Ok((2 * far > all).then(|| {
+        let groups = (tiles.len() / 4) as u32;
+        Dispatch::new(
+            (&KERNEL, KERNEL.variant(seen, &[])),
+            Slots {
+                x: Slot::Input(0),
+                y: Slot::Output(0),
+                tiles: Slot::PlanBuffer(PlanBuffer::new(tiles)),
             },
-            &[],
-        ),
-        groups: (tiles.len() / 4) as u32,
-        slots: vec![
-            Slot::Input(0),
-            Slot::Output(0),
-            Slot::PlanBuffer(PlanBuffer::new(tiles)),
-        ],
-        params: vec![Param::InputBase(0)],
-        cost: all,
+            Params {
+                x_base: Param::InputBase(0),
+            },
+            groups,
+            all,
+        )
     }))
 }
 

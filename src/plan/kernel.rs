@@ -9,6 +9,32 @@ pub(crate) enum Access {
     Write,
 }
 
+/// The names of what a kernel binds and of its parameters, in the shader's order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Interface {
+    pub slots: &'static [&'static str],
+    pub access: &'static [Access],
+    pub params: &'static [Field],
+}
+
+/// A field of the shader's `Params`, and its words; or the fields that several shaders begin with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Field {
+    Words(&'static str, usize),
+    Of(&'static [Field]),
+}
+
+/// Numbers that a shader and its planner must agree on, by the name that both know them by.
+pub(crate) type Constants = &'static [(&'static str, u32)];
+
+/// Constants of this scope, under their own names.
+macro_rules! constants {
+    ($($name:ident),+ $(,)?) => {
+        &[$((stringify!($name), $name as u32)),+]
+    };
+}
+pub(crate) use constants;
+
 /// A way to build a kernel: the element type and the flags with which its source is assembled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Variant {
@@ -28,7 +54,7 @@ macro_rules! for_each_type {
 }
 pub(crate) use for_each_type;
 
-/// A WGSL kernel. Binding 0 is its parameter block (uniform); bindings 1.. follow `access` in order.
+/// A WGSL kernel. Binding 0 is its parameter block (uniform), bindings 1.. are the interface's slots in order.
 ///
 /// Operations define kernels as `static`s. Every kernel is listed in [`crate::ops::KERNELS`], and only kernels on that
 /// list are ever compiled.
@@ -37,7 +63,9 @@ pub(crate) struct Kernel {
     /// The file stem shared by the shader, the operation's module and its tests.
     pub stem: &'static str,
     pub source: &'static str,
-    pub access: &'static [Access],
+    pub interface: Interface,
+    /// What the assembler writes before the source.
+    pub constants: &'static [Constants],
     pub variants: &'static [Variant],
 }
 

@@ -8,9 +8,9 @@
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
-use super::kernel::Kernel;
+use super::dispatch::{Dispatch, PlanBuffer, Slot};
 use crate::Result;
-use crate::ragged::{DType, Identity, Layout, Pairs, Permutation};
+use crate::ragged::{DType, Layout, Pairs, Permutation};
 
 /// How to run an operation on one device, for operands with certain layouts.
 #[derive(Debug)]
@@ -164,66 +164,6 @@ impl Output {
     }
 }
 
-/// A binding of a dispatch.
-#[derive(Clone, Debug)]
-pub(crate) enum Slot {
-    /// The values of input `i`.
-    Input(usize),
-    /// The values of output `i`.
-    Output(usize),
-    /// Scratch buffer `i` of the launch.
-    Scratch(usize),
-    /// The offsets, then the extents, of input `i`'s layout.
-    InputMeta(usize),
-    /// The offsets, then the extents, of a layout that the plan derived.
-    Meta(Layout),
-    /// A buffer that the plan made: work lists, pair lists.
-    PlanBuffer(Arc<PlanBuffer>),
-    /// Data that is the same for every plan.
-    Table(&'static Table),
-}
-
-/// Constant data for kernels, independent of lengths, such as twiddles. Each device makes its copy on first use.
-#[derive(Debug)]
-pub(crate) struct Table {
-    /// Unique among tables.
-    pub name: &'static str,
-    pub make: fn() -> Vec<u32>,
-}
-
-/// A 32-bit parameter of a dispatch.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Param {
-    U32(u32),
-    /// The offset of input `i`'s values in its buffer, in 32-bit words (even for complex values), or in 16-bit halves
-    /// for `f16`.
-    InputBase(usize),
-    /// Scalar `i` of the call.
-    Scalar(usize),
-}
-
-/// A kernel launch: a kernel variant over `groups` workgroups.
-#[derive(Clone, Debug)]
-pub(crate) struct Dispatch {
-    pub kernel: &'static Kernel,
-    pub variant: usize,
-    pub slots: Vec<Slot>,
-    /// The parameters that follow the two common ones (first workgroup, number of workgroups).
-    pub params: Vec<Param>,
-    pub groups: u32,
-    /// Multiply-adds (or values touched) of the whole dispatch. Long dispatches are split into several submissions by
-    /// cost.
-    pub cost: u64,
-}
-
-/// The total cost of dispatches; saturates.
-pub(crate) fn cost_of(dispatches: &[Dispatch]) -> u64 {
-    dispatches
-        .iter()
-        .map(|dispatch| dispatch.cost)
-        .fold(0, u64::saturating_add)
-}
-
 /// A planned operation. See the module documentation.
 #[derive(Debug)]
 pub(crate) struct Launch {
@@ -361,42 +301,5 @@ impl<'a> CpuArgs<'a> {
     pub(crate) fn pairs(&self) -> &'a Pairs {
         self.pairs
             .expect("a launch of two operands is planned with its pairs")
-    }
-}
-
-/// Data made by a plan. Devices cache copies of it by its identity.
-pub(crate) struct PlanBuffer {
-    data: Vec<u32>,
-    #[cfg_attr(
-        not(feature = "gpu"),
-        allow(dead_code, reason = "only GPU devices keep copies")
-    )]
-    identity: Identity,
-}
-
-impl PlanBuffer {
-    pub(crate) fn new(data: Vec<u32>) -> Arc<PlanBuffer> {
-        Arc::new(PlanBuffer {
-            data,
-            identity: Identity::new(),
-        })
-    }
-
-    pub(crate) fn data(&self) -> &[u32] {
-        &self.data
-    }
-
-    #[cfg_attr(
-        not(feature = "gpu"),
-        allow(dead_code, reason = "only GPU devices keep copies")
-    )]
-    pub(crate) fn identity(&self) -> &Identity {
-        &self.identity
-    }
-}
-
-impl std::fmt::Debug for PlanBuffer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Words({})", self.data.len())
     }
 }

@@ -2,6 +2,7 @@
 
 mod boxes;
 mod cache;
+mod dispatch;
 mod kernel;
 mod launch;
 mod tiles;
@@ -9,10 +10,15 @@ mod work;
 
 pub(crate) use boxes::{Boxes, MergedPair, Nested, Offset, check_ranks, merge, overlap};
 pub(crate) use cache::{Ask, PlanCache};
-pub(crate) use kernel::{Access, Kernel, Matrices, Variant, for_each_type};
+pub(crate) use dispatch::{
+    Dispatch, Param, Params, PlanBuffer, Slot, Slots, Table, Words, cost_of, params, slots,
+};
+pub(crate) use kernel::{
+    Access, Constants, Field, Interface, Kernel, Matrices, Variant, constants, for_each_type,
+};
 pub(crate) use launch::{
-    Attachment, CpuArgs, CpuInput, CpuKernel, CpuOutput, Dispatch, Launch, Outcome, Output,
-    OutputLayout, Param, Plan, PlanBuffer, Prepared, Slot, Table, What, cost_of,
+    Attachment, CpuArgs, CpuInput, CpuKernel, CpuOutput, Launch, Outcome, Output, OutputLayout,
+    Plan, Prepared, What,
 };
 pub(crate) use tiles::{TileList, stream_tile};
 pub(crate) use work::{WorkSum, check_size, check_work};

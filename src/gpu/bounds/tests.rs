@@ -6,8 +6,8 @@ use naga::{AddressSpace, Expression, Function, Handle, Module, Statement, TypeIn
 use super::*;
 use crate::gpu::{Gpu, GpuInput, GpuOptions, Wait};
 use crate::plan::{
-    Access, CpuKernel, Dispatch, Kernel, Launch, Output, OutputLayout, Param, Prepared, Slot,
-    Variant,
+    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Prepared, Slot,
+    Variant, params, slots,
 };
 use crate::ragged::{DType, Layout};
 
@@ -172,6 +172,14 @@ fn no_access_of_any_kernel_escapes() {
     assert!(arrays <= RECORDS, "{arrays} records");
 }
 
+slots! {
+    struct Slots { y: Write, x: Read }
+}
+
+params! {
+    struct Params { total }
+}
+
 /// Kernels that access out of bounds, each in one way, in one invocation of many.
 static BROKEN: Kernel = Kernel {
     stem: "broken",
@@ -213,7 +221,8 @@ fn main(@builtin(local_invocation_index) lid: u32) {
 #endif
 }
 ",
-    access: &[Access::Write, Access::Read],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[],
     variants: &[
         broken(&[]),
         broken(&["LOADS"]),
@@ -253,14 +262,18 @@ fn run(gpu: &Gpu, variant: usize, input: &Arc<GpuBuffer>, layout: &Layout) -> Ar
         op: "broken",
         outputs: vec![Output::new(DType::F32, OutputLayout::Input(0))],
         scratch: Vec::new(),
-        dispatches: vec![Dispatch {
-            kernel: &BROKEN,
-            variant,
-            slots: vec![Slot::Output(0), Slot::Input(0)],
-            params: vec![Param::U32(layout.total() as u32)],
-            groups: 1,
-            cost: 1,
-        }],
+        dispatches: vec![Dispatch::new(
+            (&BROKEN, variant),
+            Slots {
+                y: Slot::Output(0),
+                x: Slot::Input(0),
+            },
+            Params {
+                total: Param::U32(layout.total() as u32),
+            },
+            1,
+            1,
+        )],
         work: 1,
         pairs: None,
         twin: CpuKernel::new(|_| ()),

@@ -3,13 +3,10 @@
 //!
 //! It is computed as a sum of words: no value has two sources, and a word plus zero keeps its bits, whatever they mean.
 
+use super::Stage;
 use super::twin::row_of;
-use super::{BOXES, VECTORS};
-use crate::ops::{pair_params, par_tiles};
-use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Launch, Nested, Output, OutputLayout, Param, PlanBuffer, Slot,
-    check_ranks, stream_tile,
-};
+use crate::ops::par_tiles;
+use crate::plan::{CpuArgs, CpuKernel, Launch, Nested, Output, OutputLayout, Param, check_ranks};
 use crate::ragged::{DType, Layout, MAX_RANK, Offsets, Pairs};
 use crate::{Error, Result, host};
 
@@ -54,63 +51,27 @@ impl Concat {
             Along::Diagonal => ("block_diag", (1 << a.rank()) - 1),
         };
         let seen = Seen::new(op, concat_axes, dtype, a, b, pairs)?;
-        let rank = seen.c.rank();
-        let word = if dtype == DType::F16 {
-            dtype
-        } else {
-            DType::U32
-        };
-        let (kernel, flags): (_, &[&str]) = match rank {
-            1 => (&VECTORS, &["CONCAT"]),
-            2 => (&BOXES, &["CONCAT", "RANK2"]),
-            _ => (&BOXES, &["CONCAT"]),
-        };
         let twin = match dtype {
             DType::F32 | DType::I32 | DType::U32 => twin::<u32>,
             DType::F16 => twin::<u16>,
             DType::C32 => twin::<[u32; 2]>,
         };
         let total = seen.c.total();
-        let tile = stream_tile(total, seen.c.len());
-        let ([kind, right], list) = pair_params(op, pairs, b.len())?;
-        let meta = |seen: Option<Layout>, i| seen.map_or(Slot::InputMeta(i), Slot::Meta);
-        let c_meta = Slot::Meta(seen.c);
-        let mut params = vec![
-            Param::U32(total as u32),
-            // No subtraction.
-            Param::U32(0),
-            Param::InputBase(0),
-            Param::InputBase(1),
-            Param::U32(pairs.len() as u32),
-            Param::U32(tile as u32),
-            kind,
-            right,
-            Param::U32(a.len() as u32),
-            Param::U32(rank as u32),
-        ];
-        if rank > 1 {
-            params.push(Param::U32(seen.concat_axes));
-        }
+        let stage = Stage {
+            flag: Some("CONCAT"),
+            dtype: match dtype {
+                DType::F16 => dtype,
+                _ => DType::U32,
+            },
+            subtract: Param::U32(0),
+            concat_axes: seen.concat_axes,
+        };
+        let dispatch = stage.dispatch(op, [a, b], [seen.a, seen.b], seen.c, pairs)?;
         Ok(Launch {
             op,
             scratch: Vec::new(),
             work: total as u64,
-            dispatches: vec![Dispatch {
-                kernel,
-                variant: kernel.variant(word, flags),
-                slots: vec![
-                    Slot::Input(0),
-                    meta(seen.a, 0),
-                    Slot::Input(1),
-                    meta(seen.b, 1),
-                    Slot::Output(0),
-                    c_meta.clone(),
-                    list.map_or(c_meta, |list| Slot::PlanBuffer(PlanBuffer::new(list))),
-                ],
-                params,
-                groups: total.div_ceil(tile) as u32,
-                cost: total as u64,
-            }],
+            dispatches: vec![dispatch],
             outputs: vec![Output::new(dtype, OutputLayout::New(seen.result))],
             pairs: Some(pairs.clone()),
             twin: CpuKernel::new(move |args| twin(args, concat_axes)),

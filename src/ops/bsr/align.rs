@@ -1,13 +1,27 @@
 //! Copies of operands in which every row begins at a whole quad of words.
 
-use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, Variant};
+use crate::plan::{
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, slots,
+};
 use crate::ragged::{DType, Topology};
 use crate::{Error, Result, host};
+
+/// Quads of a workgroup, one for each invocation.
+const WG: u32 = 256;
+
+slots! {
+    struct Slots { y: Write, x: Read, list: Read }
+}
+
+params! {
+    struct Params { x_base, total, count, block_high, block_wide, high, wide }
+}
 
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "bsr_align",
     source: include_str!("../../../shaders/bsr_align.wgsl"),
-    access: &[Access::Write, Access::Read, Access::Read],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![WG]],
     variants: &[
         Variant {
             dtype: DType::F16,
@@ -54,21 +68,26 @@ impl Copies {
         let to = Slot::Scratch(self.scratch.len());
         self.scratch.push((values / 2).max(1));
         let quads = (values / 8) as u32;
-        self.dispatches.push(Dispatch {
-            kernel: &KERNEL,
-            variant: KERNEL.variant(DType::F16, flags),
-            slots: vec![
-                to.clone(),
-                Slot::Input(input),
-                Slot::PlanBuffer(PlanBuffer::new(list)),
-            ],
-            params: [Param::InputBase(input), Param::U32(quads)]
-                .into_iter()
-                .chain(params.map(Param::U32))
-                .collect(),
-            groups: quads.div_ceil(256),
-            cost: values,
-        });
+        let [count, block_high, block_wide, high, wide] = params.map(Param::U32);
+        self.dispatches.push(Dispatch::new(
+            (&KERNEL, KERNEL.variant(DType::F16, flags)),
+            Slots {
+                y: to.clone(),
+                x: Slot::Input(input),
+                list: Slot::PlanBuffer(PlanBuffer::new(list)),
+            },
+            Params {
+                x_base: Param::InputBase(input),
+                total: Param::U32(quads),
+                count,
+                block_high,
+                block_wide,
+                high,
+                wide,
+            },
+            quads.div_ceil(WG),
+            values,
+        ));
         Ok(to)
     }
 

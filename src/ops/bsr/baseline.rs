@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::plan::{self, Rows};
-use super::{Finish, OP, Request, groups, ordered, rounded};
+use super::{Finish, FinishSlots, OP, Request, groups, ordered, rounded};
 use crate::ops::bsr::tiles::{NARROW, SparseTile, WIDE};
-use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, Variant};
+use crate::plan::{Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, params, slots};
 use crate::ragged::{DType, Topology};
 use crate::{Result, host};
 
@@ -18,17 +18,26 @@ macro_rules! variants {
     };
 }
 
+slots! {
+    struct Slots { a: Read, b: Read, c: Write, order: Read, list: Read, scratch: Write }
+}
+
+slots! {
+    struct SampledSlots { a: Read, b: Read, c: Write, order: Read, list: Read }
+}
+
+params! {
+    struct Params {
+        a_base, b_base, pieces, piece_count, strips, panels, block_high, block_wide, high, wide,
+        block_row, block_column, chunk,
+    }
+}
+
 pub(crate) static MATMUL: Kernel = Kernel {
     stem: "bsr_matmul",
     source: include_str!("../../../shaders/bsr_matmul.wgsl"),
-    access: &[
-        Access::Read,
-        Access::Read,
-        Access::Write,
-        Access::Read,
-        Access::Read,
-        Access::Write,
-    ],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[],
     // f16 products are summed in f32.
     variants: variants!(
         &["H8"],
@@ -53,13 +62,8 @@ pub(crate) static MATMUL: Kernel = Kernel {
 pub(crate) static SAMPLED: Kernel = Kernel {
     stem: "bsr_sampled",
     source: include_str!("../../../shaders/bsr_matmul.wgsl"),
-    access: &[
-        Access::Read,
-        Access::Read,
-        Access::Write,
-        Access::Read,
-        Access::Read,
-    ],
+    interface: Interface::of::<SampledSlots, Params>(),
+    constants: &[],
     variants: variants!(
         &["SAMPLED", "H8"],
         &["SAMPLED", "H16"],
@@ -146,38 +150,34 @@ pub(super) fn dispatches(request: &Request<'_>, native: bool) -> Result<(Vec<Dis
     let mut all = Vec::new();
     for ((build, _), &(first, panels, columns)) in builds.iter().zip(&parts) {
         let strips = high.div_ceil(build.rows);
-        let params = [
-            rows.pieces_at,
-            rows.pieces,
-            strips,
-            first,
-            high,
-            wide,
-            m,
-            k,
-            block_row,
-            block_column,
-            plan::chunk(wide) * wide / build.depth,
-        ];
-        let params = params.map(Param::U32);
-        all.push(Dispatch {
-            kernel: &MATMUL,
-            variant: variant(&MATMUL, dtype, build),
-            slots: vec![
-                Slot::Input(0),
-                Slot::Input(1),
-                sums.clone(),
-                order(),
-                Slot::PlanBuffer(list.clone()),
-                Slot::Scratch(0),
-            ],
-            params: [Param::InputBase(0), Param::InputBase(1)]
-                .into_iter()
-                .chain(params)
-                .collect(),
-            groups: groups(OP, panels, rows.pieces, strips)?,
-            cost: columns.saturating_mul(topology.set() as u64 + u64::from(m)),
-        });
+        all.push(Dispatch::new(
+            (&MATMUL, variant(&MATMUL, dtype, build)),
+            Slots {
+                a: Slot::Input(0),
+                b: Slot::Input(1),
+                c: sums.clone(),
+                order: order(),
+                list: Slot::PlanBuffer(list.clone()),
+                scratch: Slot::Scratch(0),
+            },
+            Params {
+                a_base: Param::InputBase(0),
+                b_base: Param::InputBase(1),
+                pieces: Param::U32(rows.pieces_at),
+                piece_count: Param::U32(rows.pieces),
+                strips: Param::U32(strips),
+                panels: Param::U32(first),
+                block_high: Param::U32(high),
+                block_wide: Param::U32(wide),
+                high: Param::U32(m),
+                wide: Param::U32(k),
+                block_row: Param::U32(block_row),
+                block_column: Param::U32(block_column),
+                chunk: Param::U32(plan::chunk(wide) * wide / build.depth),
+            },
+            groups(OP, panels, rows.pieces, strips)?,
+            columns.saturating_mul(topology.set() as u64 + u64::from(m)),
+        ));
     }
     let finish = Finish {
         rows: &rows,
@@ -187,7 +187,12 @@ pub(super) fn dispatches(request: &Request<'_>, native: bool) -> Result<(Vec<Dis
         m,
         turned: false,
     };
-    all.push(finish.dispatch([sums, order(), Slot::PlanBuffer(list), Slot::Scratch(0)])?);
+    all.push(finish.dispatch(FinishSlots {
+        c: sums,
+        order: order(),
+        list: Slot::PlanBuffer(list),
+        scratch: Slot::Scratch(0),
+    })?);
     all.extend(after);
     all.retain(|dispatch| dispatch.groups > 0);
     Ok((all, scratch))
@@ -208,37 +213,33 @@ pub(super) fn sampled(
     let mut all = Vec::new();
     for ((build, _), (at, pieces)) in SparseTile::all(high, false).into_iter().zip(rows.pieces) {
         let strips = high.div_ceil(build.rows);
-        let params = [
-            at,
-            pieces,
-            strips,
-            0,
-            high,
-            wide,
-            m,
-            n,
-            0,
-            0,
-            plan::BLOCK / build.depth,
-        ];
-        let params = params.map(Param::U32);
-        all.push(Dispatch {
-            kernel: &SAMPLED,
-            variant: variant(&SAMPLED, dtype, build),
-            slots: vec![
-                Slot::Input(0),
-                Slot::Input(1),
-                sums.clone(),
-                Slot::PlanBuffer(rows.words.clone()),
-                Slot::PlanBuffer(list.clone()),
-            ],
-            params: [Param::InputBase(0), Param::InputBase(1)]
-                .into_iter()
-                .chain(params)
-                .collect(),
-            groups: groups("sampled", pairs, pieces, strips)?,
+        all.push(Dispatch::new(
+            (&SAMPLED, variant(&SAMPLED, dtype, build)),
+            SampledSlots {
+                a: Slot::Input(0),
+                b: Slot::Input(1),
+                c: sums.clone(),
+                order: Slot::PlanBuffer(rows.words.clone()),
+                list: Slot::PlanBuffer(list.clone()),
+            },
+            Params {
+                a_base: Param::InputBase(0),
+                b_base: Param::InputBase(1),
+                pieces: Param::U32(at),
+                piece_count: Param::U32(pieces),
+                strips: Param::U32(strips),
+                panels: Param::U32(0),
+                block_high: Param::U32(high),
+                block_wide: Param::U32(wide),
+                high: Param::U32(m),
+                wide: Param::U32(n),
+                block_row: Param::U32(0),
+                block_column: Param::U32(0),
+                chunk: Param::U32(plan::BLOCK / build.depth),
+            },
+            groups("sampled", pairs, pieces, strips)?,
             cost,
-        });
+        ));
     }
     all.extend(round);
     all.retain(|dispatch| dispatch.groups > 0);

@@ -2,22 +2,25 @@
 //! several kernels.
 
 use super::{Form, OP, Request};
-use crate::ops::matmul::{Bias, check_bias};
-use crate::ops::stream_groups;
-use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, Variant};
+use crate::ops::matmul::{Bias, Epilogue, check_bias};
+use crate::ops::{STREAM, stream_groups};
+use crate::plan::{Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, params, slots};
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
+
+slots! {
+    struct Slots { y: Write, list: Read, bias: Read, residual: Read, sums: Read }
+}
+
+params! {
+    struct Params { total, products, epilogue, bias_base, residual_base, scale }
+}
 
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "bsr_epilogue",
     source: include_str!("../../../shaders/bsr_epilogue.wgsl"),
-    access: &[
-        Access::Write,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-    ],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[Epilogue::BITS, STREAM],
     variants: &[
         Variant {
             dtype: DType::F32,
@@ -72,22 +75,27 @@ pub(super) fn dispatch(request: &Request<'_>, sums: Slot) -> Result<Dispatch> {
         _ => (&[], sums, Slot::PlanBuffer(list.clone())),
     };
     let values = result.total();
-    Ok(Dispatch {
-        kernel: &KERNEL,
-        variant: KERNEL.variant(DType::F32, flags),
-        slots: vec![y, Slot::PlanBuffer(list), bias, residual, sums],
-        params: vec![
-            Param::U32(values as u32),
-            Param::U32(products as u32),
-            Param::U32(epilogue.bits()),
+    Ok(Dispatch::new(
+        (&KERNEL, KERNEL.variant(DType::F32, flags)),
+        Slots {
+            y,
+            list: Slot::PlanBuffer(list),
+            bias,
+            residual,
+            sums,
+        },
+        Params {
+            total: Param::U32(values as u32),
+            products: Param::U32(products as u32),
+            epilogue: Param::U32(epilogue.bits()),
             bias_base,
             residual_base,
-            match epilogue.scale {
+            scale: match epilogue.scale {
                 true => Param::Scalar(0),
                 false => Param::U32(0),
             },
-        ],
-        groups: stream_groups(values),
-        cost: 8 * values as u64,
-    })
+        },
+        stream_groups(values),
+        8 * values as u64,
+    ))
 }

@@ -7,10 +7,12 @@ use std::sync::Arc;
 
 use super::align::Copies;
 use super::plan::{self, Rows};
-use super::{Extents, Finish, OP, Request, Sample, groups, ordered};
+use super::{Extents, Finish, FinishSlots, OP, Request, Sample, groups, ordered};
 use crate::ops::bsr::tiles::{SparseTile, WIDE};
 use crate::ops::matmul::Epilogue;
-use crate::plan::{Access, Dispatch, Kernel, Matrices, Param, PlanBuffer, Slot, Variant};
+use crate::plan::{
+    Dispatch, Interface, Kernel, Matrices, Param, PlanBuffer, Slot, Variant, params, slots,
+};
 use crate::ragged::{DType, Topology};
 use crate::{Result, host};
 
@@ -35,20 +37,27 @@ macro_rules! variants {
 
 // Read-only operands are also bound read-write: compilers move loads from read-only buffers to just before their use.
 // Also, a buffer may be bound twice only with the same access.
-const ACCESS: [Access; 7] = [
-    Access::Write,
-    Access::Write,
-    Access::Write,
-    Access::Write,
-    Access::Read,
-    Access::Read,
-    Access::Write,
-];
+slots! {
+    struct Slots {
+        a: Write, b: Write, c: Write, c_words: Write, order: Read, list: Read, scratch: Write,
+    }
+}
+
+slots! {
+    struct SampledSlots { a: Write, b: Write, c: Write, c_words: Write, order: Read, list: Read }
+}
+
+params! {
+    struct Params {
+        a_base, b_base, pieces, piece_count, long_count, panels, block_wide, high, wide, halves,
+    }
+}
 
 pub(crate) static MATMUL: Kernel = Kernel {
     stem: "bsr_matrix",
     source: include_str!("../../../shaders/bsr_matrix.wgsl"),
-    access: &ACCESS,
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[],
     variants: variants!(
         ["H8", "S16"],
         ["H8", "S8"],
@@ -86,7 +95,8 @@ pub(crate) static MATMUL: Kernel = Kernel {
 pub(crate) static SAMPLED: Kernel = Kernel {
     stem: "bsr_matrix_sampled",
     source: MATMUL.source,
-    access: ACCESS.split_at(6).0,
+    interface: Interface::of::<SampledSlots, Params>(),
+    constants: &[],
     variants: variants!(
         ["SAMPLED", "H8"],
         ["SAMPLED", "H16"],
@@ -249,35 +259,33 @@ pub(super) fn dispatches(
         if *count == 0 {
             continue;
         }
-        let params = [
-            rows.pieces_at,
-            rows.pieces,
-            rows.long,
-            *first,
-            wide,
-            m,
-            k,
-            u32::from(halves),
-        ];
-        dispatches.push(Dispatch {
-            kernel: &MATMUL,
-            variant: variant_of(&MATMUL, matrices, build, build.segment(wide), sides),
-            slots: vec![
-                a.slot.clone(),
-                b.slot.clone(),
-                sums.clone(),
-                sums.clone(),
-                order.clone(),
-                Slot::PlanBuffer(list.clone()),
-                scratch_slot.clone(),
-            ],
-            params: [a.base, b.base]
-                .into_iter()
-                .chain(params.map(Param::U32))
-                .collect(),
-            groups: groups(OP, *count, rows.pieces, 1)?,
-            cost: columns.saturating_mul(topology.set() as u64 + u64::from(m)) / matrices.rate(),
-        });
+        let variant = variant_of(&MATMUL, matrices, build, build.segment(wide), sides);
+        dispatches.push(Dispatch::new(
+            (&MATMUL, variant),
+            Slots {
+                a: a.slot.clone(),
+                b: b.slot.clone(),
+                c: sums.clone(),
+                c_words: sums.clone(),
+                order: order.clone(),
+                list: Slot::PlanBuffer(list.clone()),
+                scratch: scratch_slot.clone(),
+            },
+            Params {
+                a_base: a.base,
+                b_base: b.base,
+                pieces: Param::U32(rows.pieces_at),
+                piece_count: Param::U32(rows.pieces),
+                long_count: Param::U32(rows.long),
+                panels: Param::U32(*first),
+                block_wide: Param::U32(wide),
+                high: Param::U32(m),
+                wide: Param::U32(k),
+                halves: Param::U32(u32::from(halves)),
+            },
+            groups(OP, *count, rows.pieces, 1)?,
+            columns.saturating_mul(topology.set() as u64 + u64::from(m)) / matrices.rate(),
+        ));
     }
     let finish = Finish {
         rows: &rows,
@@ -287,7 +295,12 @@ pub(super) fn dispatches(
         m,
         turned: form.dense_left,
     };
-    dispatches.push(finish.dispatch([sums, order, Slot::PlanBuffer(list), scratch_slot])?);
+    dispatches.push(finish.dispatch(FinishSlots {
+        c: sums,
+        order,
+        list: Slot::PlanBuffer(list),
+        scratch: scratch_slot,
+    })?);
     dispatches.extend(after);
     dispatches.retain(|dispatch| dispatch.groups > 0);
     Ok((dispatches, scratch))
@@ -340,28 +353,34 @@ pub(super) fn sampled(
         words.extend([b_pitch, a_pitch, 0, 0, 0, 0, 0, 0]);
     }
     let (at, pieces) = rows.pieces[0];
-    let halves = u32::from(result_type == DType::F16);
-    let params = [at, pieces, 0, 0, wide, m, n, halves];
     let [across, turned] = [transposed[0], transposed[1]];
+    let variant = variant_of(&SAMPLED, matrices, build, "SAMPLED", [across, turned]);
     let mut dispatches = copies.dispatches;
-    dispatches.push(Dispatch {
-        kernel: &SAMPLED,
-        variant: variant_of(&SAMPLED, matrices, build, "SAMPLED", [across, turned]),
-        slots: vec![
-            a.slot,
-            b.slot,
-            Slot::Output(0),
-            Slot::Output(0),
-            Slot::PlanBuffer(rows.words.clone()),
-            Slot::PlanBuffer(PlanBuffer::new(words)),
-        ],
-        params: [a.base, b.base]
-            .into_iter()
-            .chain(params.map(Param::U32))
-            .collect(),
-        groups: groups(op, products.len(), pieces, 1)?,
-        cost: cost / matrices.rate(),
-    });
+    dispatches.push(Dispatch::new(
+        (&SAMPLED, variant),
+        SampledSlots {
+            a: a.slot,
+            b: b.slot,
+            c: Slot::Output(0),
+            c_words: Slot::Output(0),
+            order: Slot::PlanBuffer(rows.words.clone()),
+            list: Slot::PlanBuffer(PlanBuffer::new(words)),
+        },
+        Params {
+            a_base: a.base,
+            b_base: b.base,
+            pieces: Param::U32(at),
+            piece_count: Param::U32(pieces),
+            long_count: Param::U32(0),
+            panels: Param::U32(0),
+            block_wide: Param::U32(wide),
+            high: Param::U32(m),
+            wide: Param::U32(n),
+            halves: Param::U32(u32::from(result_type == DType::F16)),
+        },
+        groups(op, products.len(), pieces, 1)?,
+        cost / matrices.rate(),
+    ));
     dispatches.retain(|dispatch| dispatch.groups > 0);
     Ok((dispatches, copies.scratch))
 }

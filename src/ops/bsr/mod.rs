@@ -22,8 +22,8 @@ mod twin;
 use super::matmul::{Epilogue, Target, check_residual};
 use super::{Traits, convert};
 use crate::plan::{
-    Access, Dispatch, Kernel, Launch, Offset, Output, OutputLayout, Param, Slot, Variant,
-    check_size,
+    Dispatch, Interface, Kernel, Launch, Offset, Output, OutputLayout, Param, Slot, Variant,
+    check_size, constants, params, slots,
 };
 use crate::ragged::{DType, Layout, Shape, Topology};
 use crate::{Error, Result, host};
@@ -39,17 +39,26 @@ pub(crate) use sampled::Sampled;
 #[cfg(feature = "gpu")]
 pub(crate) use text::generate;
 
+slots! {
+    struct FinishSlots { c: Write, order: Read, list: Read, scratch: Read }
+}
+
+params! {
+    struct FinishParams { heavy, heavy_count, strips, panels, block_high, high, turned }
+}
+
 pub(crate) static FINISH: Kernel = Kernel {
     stem: "bsr_finish",
     source: include_str!("../../../shaders/bsr_finish.wgsl"),
-    access: &[Access::Write, Access::Read, Access::Read, Access::Read],
+    interface: Interface::of::<FinishSlots, FinishParams>(),
+    constants: &[constants![FINISH_COLUMNS, STRIP]],
     variants: &[Variant {
         dtype: DType::F32,
         flags: &[],
     }],
 };
 
-/// Rows for each workgroup of `bsr_finish`: its STRIP.
+/// Rows that a workgroup of `bsr_finish` takes.
 const STRIP: u32 = 8;
 
 /// Columns for each workgroup of `bsr_finish`.
@@ -78,30 +87,26 @@ impl Finish<'_> {
         Ok(())
     }
 
-    /// The dispatch; `slots` are result, order, list and scratch.
-    fn dispatch(&self, slots: [Slot; 4]) -> Result<Dispatch> {
+    fn dispatch(&self, slots: FinishSlots) -> Result<Dispatch> {
         let (rows, (first, panels)) = (self.rows, self.panels);
         let strips = self.high / STRIP;
-        let turned = u32::from(self.turned);
-        let params = [
-            rows.heavy_at,
-            rows.heavy,
-            strips,
-            first,
-            self.high,
-            self.m,
-            turned,
-        ];
-        Ok(Dispatch {
-            kernel: &FINISH,
-            variant: FINISH.variant(DType::F32, &[]),
-            slots: slots.into(),
-            params: params.map(Param::U32).into(),
-            groups: groups(OP, panels, rows.heavy, strips)?,
-            cost: self
-                .columns
-                .saturating_mul(u64::from(self.high) * u64::from(rows.slots)),
-        })
+        let params = FinishParams {
+            heavy: Param::U32(rows.heavy_at),
+            heavy_count: Param::U32(rows.heavy),
+            strips: Param::U32(strips),
+            panels: Param::U32(first),
+            block_high: Param::U32(self.high),
+            high: Param::U32(self.m),
+            turned: Param::U32(u32::from(self.turned)),
+        };
+        let cost = u64::from(self.high) * u64::from(rows.slots);
+        Ok(Dispatch::new(
+            (&FINISH, FINISH.variant(DType::F32, &[])),
+            slots,
+            params,
+            groups(OP, panels, rows.heavy, strips)?,
+            self.columns.saturating_mul(cost),
+        ))
     }
 }
 

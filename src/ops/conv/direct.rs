@@ -1,32 +1,39 @@
 //! Direct convolution: m·n multiply-adds per pair, seven results per invocation.
 
 use crate::ops::conv::choice::ConvMode;
-use crate::ops::pair_params;
 use crate::ops::worklist::Worklist;
-use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, for_each_type};
+use crate::ops::{PAIRING, pair_params};
+use crate::plan::{
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, constants, for_each_type, params, slots,
+};
 use crate::ragged::{DType, Layout, Pairs};
 use crate::{Result, host};
 
-/// Strips per workgroup, and results per strip: `WG` and `R` of the shader.
+/// Strips of a workgroup, and results of a strip.
 const WG: usize = 128;
 const R: usize = 7;
 /// The left operand provides the taps only where it is the shorter one and the right one is longer than this. For short
 /// pairs it makes no difference, and a batch of them should take one dispatch.
 const SHORT: usize = 64;
 
+slots! {
+    pub(super) struct Slots {
+        x: Read, x_meta: Read, y: Read, y_meta: Read, c: Write, c_meta: Read, items: Read,
+        pair_list: Read,
+    }
+}
+
+params! {
+    struct Params {
+        x_base, y_base, x_backwards, y_backwards, swapped, units, entries, pair_kind, pair_right, mode,
+    }
+}
+
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "conv_direct",
     source: include_str!("../../../shaders/conv_direct.wgsl"),
-    access: &[
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Write,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-    ],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![WG, R], PAIRING, ConvMode::CODES],
     variants: for_each_type!(&[]),
 };
 
@@ -65,8 +72,8 @@ pub(super) fn dispatches(
         let magnitude = if swapped { m } else { n }.max(SHORT).ilog2() - SHORT.ilog2();
         host::push(op, &mut side.pairs[magnitude as usize], p as u32)?;
     }
-    let ([kind, right], list) = pair_params(op, pairs, b.len())?;
-    let list = list.map_or_else(
+    let ([pair_kind, pair_right], list) = pair_params(op, pairs, b.len())?;
+    let pair_list = list.map_or_else(
         || Slot::Meta(result.clone()),
         |list| Slot::PlanBuffer(PlanBuffer::new(list)),
     );
@@ -81,34 +88,33 @@ pub(super) fn dispatches(
         let (units, entries, groups) = (work.units, work.entries(), work.groups);
         let (x, y) = (swapped, 1 - swapped);
         let backwards = |operand: usize| Param::U32(u32::from(correlate && operand == 1));
-        dispatches.push(Dispatch {
-            kernel: &KERNEL,
-            variant: KERNEL.variant(dtype, &[]),
-            slots: vec![
-                Slot::Input(x),
-                Slot::InputMeta(x),
-                Slot::Input(y),
-                Slot::InputMeta(y),
-                Slot::Output(0),
-                Slot::Meta(result.clone()),
-                Slot::PlanBuffer(work.words()),
-                list.clone(),
-            ],
+        dispatches.push(Dispatch::new(
+            (&KERNEL, KERNEL.variant(dtype, &[])),
+            Slots {
+                x: Slot::Input(x),
+                x_meta: Slot::InputMeta(x),
+                y: Slot::Input(y),
+                y_meta: Slot::InputMeta(y),
+                c: Slot::Output(0),
+                c_meta: Slot::Meta(result.clone()),
+                items: Slot::PlanBuffer(work.words()),
+                pair_list: pair_list.clone(),
+            },
+            Params {
+                x_base: Param::InputBase(x),
+                y_base: Param::InputBase(y),
+                x_backwards: backwards(x),
+                y_backwards: backwards(y),
+                swapped: Param::U32(swapped as u32),
+                units: Param::U32(units),
+                entries: Param::U32(entries),
+                pair_kind,
+                pair_right,
+                mode: Param::U32(mode as u32),
+            },
             groups,
-            cost: side.cost,
-            params: vec![
-                Param::InputBase(x),
-                Param::InputBase(y),
-                backwards(x),
-                backwards(y),
-                Param::U32(swapped as u32),
-                Param::U32(units),
-                Param::U32(entries),
-                kind,
-                right,
-                Param::U32(mode as u32),
-            ],
-        });
+            side.cost,
+        ));
     }
     Ok(dispatches)
 }

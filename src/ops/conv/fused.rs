@@ -11,20 +11,25 @@ pub(super) mod text;
 
 use crate::ops::butterfly::{Kind, Transform};
 use crate::ops::conv::choice::FEW_RESULTS;
-use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, Table, Variant};
+use crate::plan::{
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Table, Variant, constants, params, slots,
+};
 use crate::ragged::DType;
 use crate::{Result, host};
+
+slots! {
+    struct Slots { a: Read, b: Read, c: Write, items: Read, twiddles: Read }
+}
+
+params! {
+    struct Params { a_base, b_base, ends: [ENDS] }
+}
 
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "conv_fused",
     source: include_str!("../../../shaders/conv_fused.wgsl"),
-    access: &[
-        Access::Read,
-        Access::Read,
-        Access::Write,
-        Access::Read,
-        Access::Read,
-    ],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![REVERSED, WINDOWED, LENGTH_BITS]],
     variants: &[
         Variant {
             dtype: DType::F32,
@@ -52,6 +57,9 @@ pub(crate) static KERNEL: Kernel = Kernel {
         },
     ],
 };
+
+/// Words of the parameters that say where the classes of a build end, two each: workgroups and items.
+const ENDS: usize = 24;
 
 /// A build of the kernel. Long transforms take more registers and memory, and every item of the same build pays for
 /// them, so short ones have builds of their own.
@@ -202,8 +210,10 @@ pub(crate) fn holds(length: u32) -> bool {
     CLASSES.last().is_some_and(|class| length <= class.length)
 }
 
-const REVERSED: u32 = 1 << 28;
-const WINDOWED: u32 = 1 << 29;
+/// Bits of a length in an item.
+const LENGTH_BITS: u32 = 14;
+const REVERSED: u32 = 1 << (2 * LENGTH_BITS);
+const WINDOWED: u32 = REVERSED << 1;
 
 /// An operand: the buffer of its values, and the offset of the first.
 #[derive(Clone, Debug)]
@@ -336,7 +346,7 @@ impl List {
 
     #[inline(always)]
     fn push(&mut self, class: usize, item: &Item) -> Result<()> {
-        let mut lengths = item.m | item.n << 14;
+        let mut lengths = item.m | item.n << LENGTH_BITS;
         if item.reversed {
             lengths |= REVERSED;
         }
@@ -355,13 +365,14 @@ impl List {
     }
 
     fn dispatch(self, a: &Operand, b: &Operand, c: &Slot) -> Result<Dispatch> {
-        let mut params = vec![a.base, b.base];
+        let mut ends = [Param::U32(0); ENDS];
         let (mut groups, mut before, mut cost) = (0, 0, 0);
-        for class in self.build.classes.iter().rev() {
+        for (number, class) in self.build.classes.iter().rev().enumerate() {
             let items = self.counts.class(class);
             groups += items.div_ceil(1 << (self.build.log_group - class.log_lanes()));
             before += items;
-            params.extend([Param::U32(groups as u32), Param::U32(before as u32)]);
+            ends[2 * number] = Param::U32(groups as u32);
+            ends[2 * number + 1] = Param::U32(before as u32);
             // Butterflies take fifteen operations per value and bit; direct items take products.
             cost += items as u64
                 * match class.length {
@@ -371,20 +382,23 @@ impl List {
         }
         let mut words = self.words;
         host::extend(self.op, &mut words, self.windows)?;
-        Ok(Dispatch {
-            kernel: &KERNEL,
-            variant: KERNEL.variant(DType::F32, self.build.flags),
-            slots: vec![
-                a.values.clone(),
-                b.values.clone(),
-                c.clone(),
-                Slot::PlanBuffer(PlanBuffer::new(words)),
-                Slot::Table(&TWIDDLES),
-            ],
-            params,
-            groups: groups as u32,
+        Ok(Dispatch::new(
+            (&KERNEL, KERNEL.variant(DType::F32, self.build.flags)),
+            Slots {
+                a: a.values.clone(),
+                b: b.values.clone(),
+                c: c.clone(),
+                items: Slot::PlanBuffer(PlanBuffer::new(words)),
+                twiddles: Slot::Table(&TWIDDLES),
+            },
+            Params {
+                a_base: a.base,
+                b_base: b.base,
+                ends,
+            },
+            groups as u32,
             cost,
-        })
+        ))
     }
 }
 

@@ -9,11 +9,11 @@ mod tiles;
 mod twin;
 
 use super::conv::{ConvRequest, Item, Items, Operand, result_length};
-use super::{Traits, pair_params};
+use super::{PAIRING, Traits, pair_params};
 use crate::ops::conv::choice::{ConvMethod, Window};
 use crate::plan::{
-    Access, CpuKernel, Dispatch, Kernel, Launch, Output, OutputLayout, Param, PlanBuffer, Slot,
-    Variant, cost_of,
+    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, PlanBuffer, Slot,
+    Variant, constants, cost_of, params, slots,
 };
 use crate::ragged::{DType, Layout, Pairs, Shape};
 use crate::{Result, host};
@@ -21,19 +21,22 @@ use tiles::Tiles;
 
 pub(crate) use normalize::KERNEL as NORMALIZE;
 
+slots! {
+    struct TileSlots {
+        a: Read, a_meta: Read, b: Read, b_meta: Read, partials: Write, items: Read, starts: Read,
+        pair_list: Read,
+    }
+}
+
+params! {
+    struct TileParams { a_base, b_base, reversed, listed, pair_kind, pair_right, minus_infinity }
+}
+
 pub(crate) static TILES: Kernel = Kernel {
     stem: "correlate_max",
     source: include_str!("../../../shaders/correlate_max.wgsl"),
-    access: &[
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Write,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-    ],
+    interface: Interface::of::<TileSlots, TileParams>(),
+    constants: &[PAIRING, tiles::CUT],
     variants: &[
         Variant {
             dtype: DType::F32,
@@ -46,22 +49,26 @@ pub(crate) static TILES: Kernel = Kernel {
     ],
 };
 
+slots! {
+    struct FinishSlots {
+        partials: Read, starts: Read, b_meta: Read, value: Write, lag: Write, pair_list: Read,
+    }
+}
+
+params! {
+    struct FinishParams { pairs, listed, pair_kind, pair_right, minus_infinity }
+}
+
 pub(crate) static FINISH: Kernel = Kernel {
     stem: "correlate_max_finish",
     source: include_str!("../../../shaders/correlate_max_finish.wgsl"),
-    access: &[
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Write,
-        Access::Write,
-        Access::Read,
-    ],
+    interface: Interface::of::<FinishSlots, FinishParams>(),
+    constants: &[PAIRING, constants![WG]],
     variants: TILES.variants,
 };
 
 /// Invocations per workgroup of the finishing kernel, one per pair.
-const FINISH_PAIRS: usize = 256;
+const WG: usize = 256;
 
 /// The quantity to search for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -110,9 +117,9 @@ impl CorrelateMax {
         let work = request.work(a, b, pairs, &choices)?;
         let plan = Tiles::new(op, a, b, pairs, &choices)?;
         let result = Layout::uniform(pairs.len(), Shape::new(&[1])?)?;
-        let ([kind, right], list) = pair_params(op, pairs, b.len())?;
+        let ([pair_kind, pair_right], list) = pair_params(op, pairs, b.len())?;
         let unused = || Slot::Meta(result.clone());
-        let list = list.map_or_else(unused, |list| Slot::PlanBuffer(PlanBuffer::new(list)));
+        let pair_list = list.map_or_else(unused, |list| Slot::PlanBuffer(PlanBuffer::new(list)));
         let (items, starts) = match &plan.list {
             Some(t) => (
                 Slot::PlanBuffer(t.items.clone()),
@@ -163,52 +170,52 @@ impl CorrelateMax {
             let items = host::exact(op, items)?;
             dispatches.extend(Items::seeking(op, &items)?.dispatches(&a, &b, &Slot::Scratch(0))?);
         }
-        dispatches.extend((plan.groups > 0).then(|| Dispatch {
-            kernel: &TILES,
-            variant: TILES.variant(DType::F32, flags),
-            slots: vec![
-                a_values,
-                Slot::InputMeta(0),
-                b_values,
-                Slot::InputMeta(1),
-                Slot::Scratch(0),
-                items,
-                starts.clone(),
-                list.clone(),
-            ],
-            params: vec![
-                a_base,
-                b_base,
-                Param::U32(1),
-                listed,
-                kind,
-                right,
-                minus_infinity,
-            ],
-            groups: plan.groups,
-            cost: plan.cost,
+        dispatches.extend((plan.groups > 0).then(|| {
+            Dispatch::new(
+                (&TILES, TILES.variant(DType::F32, flags)),
+                TileSlots {
+                    a: a_values,
+                    a_meta: Slot::InputMeta(0),
+                    b: b_values,
+                    b_meta: Slot::InputMeta(1),
+                    partials: Slot::Scratch(0),
+                    items,
+                    starts: starts.clone(),
+                    pair_list: pair_list.clone(),
+                },
+                TileParams {
+                    a_base,
+                    b_base,
+                    reversed: Param::U32(1),
+                    listed,
+                    pair_kind,
+                    pair_right,
+                    minus_infinity,
+                },
+                plan.groups,
+                plan.cost,
+            )
         }));
-        dispatches.push(Dispatch {
-            kernel: &FINISH,
-            variant: FINISH.variant(DType::F32, flags),
-            slots: vec![
-                Slot::Scratch(0),
+        dispatches.push(Dispatch::new(
+            (&FINISH, FINISH.variant(DType::F32, flags)),
+            FinishSlots {
+                partials: Slot::Scratch(0),
                 starts,
-                Slot::InputMeta(1),
-                Slot::Output(0),
-                Slot::Output(1),
-                list,
-            ],
-            params: vec![
-                Param::U32(pairs.len() as u32),
+                b_meta: Slot::InputMeta(1),
+                value: Slot::Output(0),
+                lag: Slot::Output(1),
+                pair_list,
+            },
+            FinishParams {
+                pairs: Param::U32(pairs.len() as u32),
                 listed,
-                kind,
-                right,
+                pair_kind,
+                pair_right,
                 minus_infinity,
-            ],
-            groups: pairs.len().div_ceil(FINISH_PAIRS) as u32,
-            cost: u64::from(plan.partials),
-        });
+            },
+            pairs.len().div_ceil(WG) as u32,
+            u64::from(plan.partials),
+        ));
         let work = match request.costs.is_cpu() {
             true => work,
             false => work.max(cost_of(&dispatches)),

@@ -1,12 +1,21 @@
 //! Scales every element to unit norm, for the shape-based distance.
 
-use crate::plan::{Access, Dispatch, Kernel, Param, Slot, Variant};
+use crate::plan::{Dispatch, Interface, Kernel, Param, Slot, Variant, params, slots};
 use crate::ragged::{DType, Layout};
+
+slots! {
+    struct Slots { x: Read, x_meta: Read, y: Write }
+}
+
+params! {
+    struct Params { x_base }
+}
 
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "normalize",
     source: include_str!("../../../shaders/normalize.wgsl"),
-    access: &[Access::Read, Access::Read, Access::Write],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[],
     variants: &[Variant {
         dtype: DType::F32,
         flags: &[],
@@ -15,18 +24,19 @@ pub(crate) static KERNEL: Kernel = Kernel {
 
 /// The dispatch that writes input `input`, scaled, to the scratch buffer `temp`.
 pub(super) fn dispatch(x: &Layout, input: usize, temp: usize) -> Dispatch {
-    Dispatch {
-        kernel: &KERNEL,
-        variant: 0,
-        slots: vec![
-            Slot::Input(input),
-            Slot::InputMeta(input),
-            Slot::Scratch(temp),
-        ],
-        params: vec![Param::InputBase(input)],
-        groups: x.len() as u32,
-        cost: x.total() as u64,
-    }
+    Dispatch::new(
+        (&KERNEL, 0),
+        Slots {
+            x: Slot::Input(input),
+            x_meta: Slot::InputMeta(input),
+            y: Slot::Scratch(temp),
+        },
+        Params {
+            x_base: Param::InputBase(input),
+        },
+        x.len() as u32,
+        x.total() as u64,
+    )
 }
 
 /// Values that are summed one after another before their sum is added to the next level.

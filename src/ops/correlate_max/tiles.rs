@@ -2,12 +2,15 @@
 
 use crate::ops::conv::choice::{Choice, Choices, ConvMethod};
 use crate::ops::conv::{ConvRequest, holds, result_length};
-use crate::plan::TileList;
+use crate::plan::{Constants, TileList, constants};
 use crate::ragged::{Layout, Pairs};
 use crate::{Error, Result, host};
 
-/// Lags per workgroup of the direct method: `TILE` of shaders/lib/taps.wgsl.
-const TILE: usize = 448;
+/// Invocations of a workgroup that convolves directly, lags of each, and all of them.
+const WG: usize = 64;
+const R: usize = 7;
+const TILE: usize = WG * R;
+pub(super) const CUT: Constants = constants![WG, R, TILE];
 
 /// The workgroups that search all lags.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
-//! Elements to transform, and how kernels read and write them.
+//! Elements to be transformed, how kernels read and write them, and what each kernel is given.
 
 use super::Transform;
+use crate::plan::{Constants, constants, params, slots};
 
 /// An element to transform: its offsets in x and in y, in values, its length, and the bits of its factor.
 pub(super) type Item = [u32; 4];
@@ -12,9 +13,18 @@ pub(super) struct Modes {
     pub store: u32,
 }
 
+/// Real values alone.
 pub(super) const REAL: u32 = 1;
+/// The first n / 2 + 1 values of a spectrum whose others are their conjugates; here n is odd.
 pub(crate) const HALF: u32 = 2;
+/// Real and imaginary parts.
 const EXCHANGED: u32 = 4;
+pub(crate) const MODES: Constants = constants![REAL, HALF, EXCHANGED];
+
+/// Of an item of a filter, above its length: that its values are pairs of real ones, and where its filter's number is.
+pub(super) const HALVED: u32 = 1 << 13;
+pub(super) const NUMBER_SHIFT: u32 = 14;
+pub(super) const FILTERED: Constants = constants![HALVED, NUMBER_SHIFT];
 
 impl Modes {
     pub(super) fn of(transform: Transform) -> Modes {
@@ -31,4 +41,47 @@ impl Modes {
     pub(super) fn are_real(self) -> bool {
         (self.load | self.store) & REAL != 0
     }
+}
+
+slots! {
+    pub(super) struct Slots { x: Read, y: Write, items: Read, twiddles: Read }
+}
+
+slots! {
+    pub(super) struct TinySlots { x: Read, y: Write, items: Read, turns: Read }
+}
+
+slots! {
+    pub(super) struct RealSlots { x: Read, y: Write, items: Read, twiddles: Read, halves: Read }
+}
+
+slots! {
+    pub(super) struct BluesteinSlots { x: Read, y: Write, items: Read, twiddles: Read, filters: Read }
+}
+
+slots! {
+    pub(super) struct FilterSlots { y: Write, items: Read, twiddles: Read, turns: Read }
+}
+
+params! {
+    /// Those of `fft_params.wgsl`, which the kernels of items begin with.
+    pub(super) struct Params {
+        first_item, items, x_first, x_step, y_first, y_step, length, factor, x_base, load, store,
+     }
+}
+
+params! {
+    pub(super) struct TinyParams { of_items: Params, lanes }
+}
+
+params! {
+    pub(super) struct BluesteinParams { of_items: Params, filters }
+}
+
+params! {
+    pub(super) struct FilterParams { first_item, items }
+}
+
+params! {
+    pub(super) struct SmoothParams { of_items: Params, first_task, per_group, radices, twiddles, halves }
 }

@@ -2,8 +2,12 @@
 
 use std::fmt::Write;
 
+use super::items::{
+    BluesteinParams, BluesteinSlots, FILTERED, FilterParams, FilterSlots, MODES, Params, RealSlots,
+    Slots, TinyParams, TinySlots,
+};
 use crate::ops::butterfly::{Generator, Kind, Transform};
-use crate::plan::{Access, Kernel, Table, Variant};
+use crate::plan::{Interface, Kernel, Table, Variant, constants};
 use crate::ragged::DType;
 
 /// log2 of the shortest and of the longest power of two with a kernel.
@@ -13,6 +17,7 @@ pub(super) const LOG_LONGEST: u32 = 13;
 pub(super) const TINY: usize = 64;
 
 pub(super) const LOG_GROUP: u32 = 8;
+const WG: u32 = 1 << LOG_GROUP;
 
 /// The flag of each length, from log2 = 5 on.
 const FLAGS: [&[&str]; 9] = [
@@ -42,7 +47,8 @@ pub(super) const fn flags(log: u32) -> &'static [&'static str] {
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "fft",
     source: include_str!("../../../shaders/fft.wgsl"),
-    access: &[Access::Read, Access::Write, Access::Read, Access::Read],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[MODES],
     variants: &[
         variant(5),
         variant(6),
@@ -59,7 +65,8 @@ pub(crate) static KERNEL: Kernel = Kernel {
 pub(crate) static TINY_KERNEL: Kernel = Kernel {
     stem: "fft_tiny",
     source: include_str!("../../../shaders/fft_tiny.wgsl"),
-    access: &[Access::Read, Access::Write, Access::Read, Access::Read],
+    interface: Interface::of::<TinySlots, TinyParams>(),
+    constants: &[MODES, constants![WG]],
     variants: &[Variant {
         dtype: DType::C32,
         flags: &[],
@@ -69,20 +76,16 @@ pub(crate) static TINY_KERNEL: Kernel = Kernel {
 pub(crate) static FILTER: Kernel = Kernel {
     stem: "fft_filter",
     source: include_str!("../../../shaders/fft_filter.wgsl"),
-    access: &[Access::Write, Access::Read, Access::Read, Access::Read],
+    interface: Interface::of::<FilterSlots, FilterParams>(),
+    constants: &[FILTERED],
     variants: BLUESTEIN.variants,
 };
 
 pub(crate) static BLUESTEIN: Kernel = Kernel {
     stem: "fft_bluestein",
     source: include_str!("../../../shaders/fft_bluestein.wgsl"),
-    access: &[
-        Access::Read,
-        Access::Write,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-    ],
+    interface: Interface::of::<BluesteinSlots, BluesteinParams>(),
+    constants: &[MODES, FILTERED],
     variants: &[
         variant(8),
         variant(9),
@@ -96,7 +99,8 @@ pub(crate) static BLUESTEIN: Kernel = Kernel {
 pub(crate) static REAL: Kernel = Kernel {
     stem: "fft_real",
     source: include_str!("../../../shaders/fft_real.wgsl"),
-    access: BLUESTEIN.access,
+    interface: Interface::of::<RealSlots, Params>(),
+    constants: &[MODES],
     variants: KERNEL.variants,
 };
 
@@ -264,7 +268,7 @@ impl Held<'_> {
             false => format!("if j + {i}u < item.z {{ {text} }}"),
         };
         self.begin("load_values", "");
-        self.line("if (p.load & 3u) == 0u {");
+        self.line("if (p.load & (REAL | HALF)) == 0u {");
         self.line("let begin = (p.x_base >> 1u) + item.x + j;");
         self.line("if item.z > 0u {");
         self.each(values, |s, i| {
@@ -280,7 +284,7 @@ impl Held<'_> {
         });
         self.line("}\n}");
         self.begin("store_values", "");
-        self.line("if (p.store & 3u) == 0u {");
+        self.line("if (p.store & (REAL | HALF)) == 0u {");
         self.line("let factor = bitcast<f32>(item.w);");
         self.line("let to = item.y + j;");
         self.line("if (p.store & EXCHANGED) != 0u {");
@@ -357,7 +361,7 @@ pub(crate) fn generate_bluestein(flags: &[&str]) -> String {
     held.line("}\n}");
     let inside = |i: u32, text: String| format!("if j + {i}u < item.z {{ {text} }}");
     held.begin("load_halved", ", halves_at: u32");
-    held.line("if (p.load & 3u) == REAL {");
+    held.line("if (p.load & (REAL | HALF)) == REAL {");
     held.line("let begin = p.x_base + item.x + 2u * j;");
     held.each(all / 2, |s, i| {
         inside(i, format!("(*v)[{s}] = pair_in(begin + {}u);", 2 * i))
@@ -392,7 +396,7 @@ pub(crate) fn generate_bluestein(flags: &[&str]) -> String {
     held.line(&format!(
         "fn store_halved(v: {array}, m: {array}, item: vec4<u32>, j: u32, halves_at: u32) {{"
     ));
-    held.line("if (p.store & 3u) == REAL {");
+    held.line("if (p.store & (REAL | HALF)) == REAL {");
     held.line("let factor = bitcast<f32>(item.w);");
     held.each(all / 2, |s, i| {
         inside(

@@ -8,13 +8,14 @@ mod long;
 mod plan;
 pub(crate) mod planes;
 mod smooth;
+mod stages;
 mod twin;
 
 use crate::plan::{Dispatch, Launch, Offset, Output, OutputLayout, Param, Slot, cost_of};
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
 
-pub(crate) use items::HALF;
+pub(crate) use items::{HALF, MODES};
 pub(crate) use kernels::{BLUESTEIN, FILTER, KERNEL, REAL, TINY_KERNEL};
 #[cfg(feature = "gpu")]
 pub(crate) use kernels::{generate, generate_bluestein, generate_filter, generate_real};

@@ -16,29 +16,14 @@
 //! Elements of one method are the items of one dispatch; short ones share a workgroup.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use super::items::{Item, Modes};
+use super::items::{HALVED, Item, Modes, NUMBER_SHIFT};
+use super::stages::{Beside, FILTERS, Items, Way, cost, dispatch, filter_dispatch};
 use super::{FftLimits, Transform, kernels, long, smooth};
 use crate::ops::conv::choice::transform_work;
-use crate::plan::{Dispatch, Param, PlanBuffer, Slot};
-use crate::ragged::{DType, Layout};
+use crate::plan::{Dispatch, PlanBuffer};
+use crate::ragged::Layout;
 use crate::{Result, host};
-
-/// The scratch buffer of Bluestein's filters; [`long`] uses others.
-const FILTERS: usize = 0;
-
-/// How an element is transformed, with log2 of the lanes (`Tiny`) or of the power of two.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Way {
-    Tiny(u32),
-    Power(u32),
-    /// Real values, as half as many complex ones.
-    Half(u32),
-    Bluestein(u32),
-    /// Mixed radices.
-    Smooth,
-}
 
 /// Whether the element fits a workgroup.
 enum Size {
@@ -118,15 +103,6 @@ pub(super) fn too_long(transform: Transform, n: &Layout) -> Option<(usize, usize
     let element = n.lengths().position(|n| !reaches(transform, n))?;
     let longest = longest(n.length(element).is_power_of_two());
     Some((element, longest))
-}
-
-/// A part of the work list: the items of one method.
-struct Items {
-    list: Arc<PlanBuffer>,
-    first: usize,
-    count: usize,
-    /// `x_first` to `factor` of `fft_items.wgsl`, or zeros if the items are not even.
-    even: [u32; 6],
 }
 
 /// The six numbers that describe items of one length at equal distances in x and in y; zeros for any other items.
@@ -229,25 +205,27 @@ pub(super) fn dispatches(
     let tasks = part(&tasks);
     let modes = Modes::of(transform);
     let (mut dispatches, mut scratch) = long::dispatches(op, &in_passes, modes, room.scratch)?;
-    dispatches.extend(parts.iter().map(|(way, items)| {
-        let mut dispatch = dispatch(items, *way, modes, None);
-        if *way == Way::Smooth {
-            dispatch.params.push(Param::U32(tasks.first as u32));
-            dispatch.params.extend(common.map(Param::U32));
-            dispatch.groups = (tasks.count / smooth::TASK) as u32;
-            dispatch.cost = u64::from(dispatch.groups) * cost(smooth::LOG_LONGEST);
-        }
-        dispatch
-    }));
+    let beside = Beside {
+        first_task: tasks.first,
+        tasks: tasks.count,
+        alike: common,
+        filters: 0,
+    };
+    let stages = parts.iter();
+    dispatches.extend(stages.map(|(way, items)| dispatch(items, *way, modes, beside)));
     for turn in &turns {
         let parts: Vec<(Items, Items)> = turn
             .iter()
             .map(|class| (part(&class.filters), part(&class.items)))
             .collect();
         let both = || turn.iter().zip(&parts);
-        dispatches.extend(both().map(|(class, (filters, _))| class.filter_dispatch(filters)));
+        dispatches.extend(both().map(|(class, (filters, _))| filter_dispatch(class.log, filters)));
         dispatches.extend(both().map(|(class, (_, items))| {
-            dispatch(items, Way::Bluestein(class.log), modes, Some(class.begin))
+            let beside = Beside {
+                filters: class.begin,
+                ..Beside::default()
+            };
+            dispatch(items, Way::Bluestein(class.log), modes, beside)
         }));
     }
     let ends = classes().map(|class| class.begin + filter(class.log) * class.filters.len() as u32);
@@ -268,9 +246,6 @@ struct Convolutions {
     /// The third word holds the length in its low 13 bits, [`HALVED`], and above it the number of the filter.
     items: Vec<Item>,
 }
-
-/// In the length of a Bluestein item: its values are pairs of real ones.
-const HALVED: u32 = 1 << 13;
 
 /// Values per filter: the chirp, its transform, and the roots on the half circle.
 fn filter(log: u32) -> u32 {
@@ -304,7 +279,8 @@ fn turns(
             used += filter(log);
             let one = [begin, 0, convolved(&alike[0]), 0];
             let numbered = |number: u32| {
-                let item = move |&[x, y, n, factor]: &Item| [x, y, n | number << 14, factor];
+                let item =
+                    move |&[x, y, n, factor]: &Item| [x, y, n | number << NUMBER_SHIFT, factor];
                 alike.iter().map(item)
             };
             match turn.last_mut() {
@@ -325,104 +301,6 @@ fn turns(
         host::push(op, &mut turns, turn)?;
     }
     Ok(turns)
-}
-
-impl Convolutions {
-    fn filter_dispatch(&self, filters: &Items) -> Dispatch {
-        Dispatch {
-            kernel: &kernels::FILTER,
-            variant: kernels::FILTER.variant(DType::C32, kernels::flags(self.log)),
-            slots: vec![
-                Slot::Scratch(FILTERS),
-                Slot::PlanBuffer(filters.list.clone()),
-                Slot::Table(&kernels::TWIDDLES),
-                Slot::Table(&kernels::TURNS),
-            ],
-            params: vec![
-                Param::U32(filters.first as u32),
-                Param::U32(filters.count as u32),
-            ],
-            groups: filters.count.div_ceil(kernels::per_group(self.log)) as u32,
-            cost: filters.count as u64 * cost(self.log),
-        }
-    }
-}
-
-/// The operations of a transform of 2^log values.
-fn cost(log: u32) -> u64 {
-    (5 * u64::from(log)) << log
-}
-
-/// The dispatch of the items of one method.
-fn dispatch(items: &Items, way: Way, modes: Modes, filters: Option<u32>) -> Dispatch {
-    const TWIDDLES: Slot = Slot::Table(&kernels::TWIDDLES);
-    const TURNS: Slot = Slot::Table(&kernels::TURNS);
-    const HALVES: Slot = Slot::Table(&kernels::HALVES);
-    let (kernel, flags, tables, last, per_group, cost): (_, _, &[Slot], _, _, _) = match way {
-        Way::Tiny(log) => (
-            &kernels::TINY_KERNEL,
-            &[][..],
-            &[TURNS],
-            Some(1 << log),
-            1 << (kernels::LOG_GROUP - log),
-            1 << (2 * log),
-        ),
-        Way::Power(log) => (
-            &kernels::KERNEL,
-            kernels::flags(log),
-            &[TWIDDLES],
-            None,
-            kernels::per_group(log),
-            cost(log),
-        ),
-        Way::Half(log) => (
-            &kernels::REAL,
-            kernels::flags(log),
-            &[TWIDDLES, HALVES],
-            None,
-            kernels::per_group(log),
-            cost(log + 1),
-        ),
-        // The caller sets the groups and the cost, which follow from the tasks.
-        Way::Smooth => (
-            &smooth::KERNEL,
-            &[][..],
-            &[Slot::Table(&smooth::TWIDDLES)],
-            None,
-            1,
-            1,
-        ),
-        Way::Bluestein(log) => (
-            &kernels::BLUESTEIN,
-            kernels::flags(log),
-            &[TWIDDLES, Slot::Scratch(FILTERS)],
-            filters,
-            kernels::per_group(log),
-            2 * cost(log),
-        ),
-    };
-    let mut slots = vec![
-        Slot::Input(0),
-        Slot::Output(0),
-        Slot::PlanBuffer(items.list.clone()),
-    ];
-    slots.extend_from_slice(tables);
-    let mut params = vec![
-        Param::U32(items.first as u32),
-        Param::U32(items.count as u32),
-    ];
-    params.extend(items.even.map(Param::U32));
-    params.push(Param::InputBase(0));
-    params.extend([Param::U32(modes.load), Param::U32(modes.store)]);
-    params.extend(last.map(Param::U32));
-    Dispatch {
-        kernel,
-        variant: kernel.variant(DType::C32, flags),
-        slots,
-        params,
-        groups: items.count.div_ceil(per_group) as u32,
-        cost: items.count as u64 * cost,
-    }
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ use std::f64::consts::{PI, TAU};
 use std::fmt::Write;
 use std::sync::OnceLock;
 
-use super::items::Item;
-use crate::plan::{Access, Kernel, Table, Variant};
+use super::items::{Item, MODES, Slots, SmoothParams};
+use crate::plan::{Interface, Kernel, Table, Variant};
 use crate::ragged::DType;
 use crate::{Result, host};
 
@@ -41,7 +41,8 @@ const SHORTEST: u32 = super::kernels::TINY as u32 / 2 + 1;
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "fft_smooth",
     source: include_str!("../../../shaders/fft_smooth.wgsl"),
-    access: &[Access::Read, Access::Write, Access::Read, Access::Read],
+    interface: Interface::of::<Slots, SmoothParams>(),
+    constants: &[MODES],
     variants: &[Variant {
         dtype: DType::C32,
         flags: &[],

@@ -10,8 +10,8 @@ mod twin;
 
 use self::plan::{Lines, Plan};
 use crate::plan::{
-    Access, CpuKernel, Dispatch, Kernel, Launch, Offset, Output, OutputLayout, Param, Slot,
-    Variant, check_size,
+    CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Output, OutputLayout, Param, Slot,
+    Variant, check_size, params, slots,
 };
 use crate::ragged::{DType, Layout, Shape};
 use crate::{Error, Result, host};
@@ -23,17 +23,32 @@ macro_rules! variants {
     };
 }
 
+slots! {
+    struct Slots { out: Write, items: Read, x: Read, x_meta: Read, of_lines: Read }
+}
+
+slots! {
+    struct PartSlots { out: Write, items: Read, x: Read, x_meta: Read }
+}
+
+slots! {
+    struct FinishSlots { out: Write, items: Read, parts: Read }
+}
+
+params! {
+    struct Params { x_base, elements, rank, axis, eps, ones, lanes, units, entries }
+}
+
+params! {
+    struct FinishParams { eps, ones }
+}
+
 /// Lines of up to 4,096 values, and the final mapping of longer ones.
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "lines",
     source: include_str!("../../../shaders/lines.wgsl"),
-    access: &[
-        Access::Write,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-    ],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[plan::CUT],
     variants: variants! {
         ["SUM", "REDUCED", "HELD"];
         ["SUM", "REDUCED", "APART"];
@@ -64,7 +79,8 @@ pub(crate) static KERNEL: Kernel = Kernel {
 pub(crate) static PARTS: Kernel = Kernel {
     stem: "lines_parts",
     source: include_str!("../../../shaders/lines.wgsl"),
-    access: &[Access::Write, Access::Read, Access::Read, Access::Read],
+    interface: Interface::of::<PartSlots, Params>(),
+    constants: &[plan::CUT],
     variants: variants! {
         ["SUM", "PART"];
         ["MOMENTS", "PART"];
@@ -77,7 +93,8 @@ pub(crate) static PARTS: Kernel = Kernel {
 pub(crate) static FINISH: Kernel = Kernel {
     stem: "lines_finish",
     source: include_str!("../../../shaders/lines_finish.wgsl"),
-    access: &[Access::Write, Access::Read, Access::Read],
+    interface: Interface::of::<FinishSlots, FinishParams>(),
+    constants: &[],
     variants: variants! {
         ["SUM", "REDUCED"];
         ["SUM", "REDUCED", "MEAN"];
@@ -199,63 +216,58 @@ impl Along {
             Some(axis) => (x.rank() as u32, axis as u32),
             None => (0, 0),
         };
-        let params = |[lanes, units, entries]: [u32; 3]| {
-            vec![
-                Param::InputBase(0),
-                Param::U32(x.len() as u32),
-                Param::U32(rank),
-                Param::U32(axis),
-                Param::Scalar(0),
-                // Bits that no compiler can know: see `ends.wgsl`.
-                Param::U32(u32::MAX),
-                Param::U32(lanes),
-                Param::U32(units),
-                Param::U32(entries),
-            ]
+        // Bits that no compiler knows: see `ends.wgsl`.
+        let ones = Param::U32(u32::MAX);
+        let params = |[lanes, units, entries]: [u32; 3]| Params {
+            x_base: Param::InputBase(0),
+            elements: Param::U32(x.len() as u32),
+            rank: Param::U32(rank),
+            axis: Param::U32(axis),
+            eps: Param::Scalar(0),
+            ones,
+            lanes: Param::U32(lanes),
+            units: Param::U32(units),
+            entries: Param::U32(entries),
         };
         let with =
             |before: &[&'static str], last: &[&'static str]| [&[family], before, last].concat();
-        let (values, meta) = (Slot::Input(0), Slot::InputMeta(0));
-        let out_meta = result.map_or(meta.clone(), |result| Slot::Meta(result.clone()));
+        let (x_values, x_meta) = (Slot::Input(0), Slot::InputMeta(0));
+        let out_meta = result.map_or(x_meta.clone(), |result| Slot::Meta(result.clone()));
         let mut dispatches = Vec::new();
         for class in &plan.classes {
-            dispatches.push(Dispatch {
-                kernel: &KERNEL,
-                variant: KERNEL.variant(
-                    DType::F32,
-                    &with(flags, if class.apart { &["APART"] } else { &["HELD"] }),
-                ),
-                slots: vec![
-                    Slot::Output(0),
-                    Slot::PlanBuffer(class.words.clone()),
-                    values.clone(),
-                    meta.clone(),
-                    out_meta.clone(),
-                ],
-                params: params([class.lanes as u32, class.units, class.entries]),
-                groups: class.groups,
-                cost: class.values,
-            });
+            let flags = with(flags, if class.apart { &["APART"] } else { &["HELD"] });
+            dispatches.push(Dispatch::new(
+                (&KERNEL, KERNEL.variant(DType::F32, &flags)),
+                Slots {
+                    out: Slot::Output(0),
+                    items: Slot::PlanBuffer(class.words.clone()),
+                    x: x_values.clone(),
+                    x_meta: x_meta.clone(),
+                    of_lines: out_meta.clone(),
+                },
+                params([class.lanes as u32, class.units, class.entries]),
+                class.groups,
+                class.values,
+            ));
         }
         let Some(long) = &plan.long else {
             return (dispatches, Vec::new());
         };
         let items = Slot::PlanBuffer(long.items.clone());
         let cost = u64::from(long.tiles) * plan::TILE as u64;
-        let tiles = params([plan::WORKGROUP as u32, 0, 0]);
-        dispatches.push(Dispatch {
-            kernel: &PARTS,
-            variant: PARTS.variant(DType::F32, &with(&[], &["PART"])),
-            slots: vec![
-                Slot::Scratch(0),
-                items.clone(),
-                values.clone(),
-                meta.clone(),
-            ],
-            params: tiles.clone(),
-            groups: long.tiles,
+        let tiles = params([plan::WG as u32, 0, 0]);
+        dispatches.push(Dispatch::new(
+            (&PARTS, PARTS.variant(DType::F32, &with(&[], &["PART"]))),
+            PartSlots {
+                out: Slot::Scratch(0),
+                items: items.clone(),
+                x: x_values.clone(),
+                x_meta: x_meta.clone(),
+            },
+            tiles,
+            long.tiles,
             cost,
-        });
+        ));
         // Drops the flag `MAPPED`.
         let finish = if result.is_some() { flags } else { &flags[1..] };
         let to = if result.is_some() {
@@ -263,25 +275,39 @@ impl Along {
         } else {
             Slot::Scratch(1)
         };
-        dispatches.push(Dispatch {
-            kernel: &FINISH,
-            variant: FINISH.variant(DType::F32, &with(finish, &[])),
-            slots: vec![to, Slot::PlanBuffer(long.finish.clone()), Slot::Scratch(0)],
-            params: vec![Param::Scalar(0), Param::U32(u32::MAX)],
-            groups: long.number,
-            cost: u64::from(long.tiles),
-        });
+        dispatches.push(Dispatch::new(
+            (&FINISH, FINISH.variant(DType::F32, &with(finish, &[]))),
+            FinishSlots {
+                out: to,
+                items: Slot::PlanBuffer(long.finish.clone()),
+                parts: Slot::Scratch(0),
+            },
+            FinishParams {
+                eps: Param::Scalar(0),
+                ones,
+            },
+            long.number,
+            u64::from(long.tiles),
+        ));
         let mut scratch = vec![4 * u64::from(long.tiles)];
         if result.is_none() {
             scratch.push(4 * u64::from(long.number));
-            dispatches.push(Dispatch {
-                kernel: &KERNEL,
-                variant: KERNEL.variant(DType::F32, &with(flags, &["APPLY"])),
-                slots: vec![Slot::Output(0), items, values, meta, Slot::Scratch(1)],
-                params: tiles,
-                groups: long.tiles,
+            dispatches.push(Dispatch::new(
+                (
+                    &KERNEL,
+                    KERNEL.variant(DType::F32, &with(flags, &["APPLY"])),
+                ),
+                Slots {
+                    out: Slot::Output(0),
+                    items,
+                    x: x_values,
+                    x_meta,
+                    of_lines: Slot::Scratch(1),
+                },
+                tiles,
+                long.tiles,
                 cost,
-            });
+            ));
         }
         (dispatches, scratch)
     }

@@ -1,15 +1,16 @@
 //! Assigns invocations to lines: by a line's length and step alone, so that a neighbour never changes a result.
 
 use crate::ops::worklist::Worklist;
-use crate::plan::PlanBuffer;
+use crate::plan::{Constants, PlanBuffer, constants};
 use crate::ragged::Layout;
 use crate::{Error, Result, host};
 use std::sync::Arc;
 
 /// `WG` of the shader: invocations of a workgroup.
-pub(super) const WORKGROUP: usize = 256;
+pub(super) const WG: usize = 256;
 /// `TILE` of the shader: values of a tile. Longer lines are cut.
-pub(super) const TILE: usize = HELD * WORKGROUP;
+pub(super) const TILE: usize = HELD * WG;
+pub(super) const CUT: Constants = constants![WG, TILE];
 /// Values that an invocation holds of a contiguous line.
 const HELD: usize = 16;
 /// (Invocations per line, longest line) for contiguous lines. Each class is a dispatch that waits for the one before,
@@ -19,7 +20,7 @@ const BESIDE: [(usize, usize); 4] = [(4, 4 * HELD), (32, 32 * HELD), (64, 64 * H
 const APART: [(usize, usize); 2] = [(8, 1024), (32, TILE)];
 
 /// One class for each power of two up to the invocations of a workgroup.
-const CLASSES: usize = WORKGROUP.ilog2() as usize + 1;
+const CLASSES: usize = WG.ilog2() as usize + 1;
 
 /// The lines of an element: their number, the values in each, and the step between those.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -147,7 +148,7 @@ impl Plan {
                 continue;
             }
             let lanes = 1 << (class % CLASSES);
-            let units = Worklist::new(op, elements.into_iter(), WORKGROUP / lanes)?;
+            let units = Worklist::new(op, elements.into_iter(), WG / lanes)?;
             planned.push(Class {
                 lanes,
                 apart: class >= CLASSES,

@@ -11,9 +11,10 @@ use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
 use self::table::{MAPS, Map, Run};
-use super::stream_groups;
+use super::{STREAM, stream_groups};
 use crate::plan::{
-    Access, CpuArgs, Dispatch, Kernel, Launch, Output, OutputLayout, Param, Slot, Variant,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot, Variant,
+    params, slots,
 };
 use crate::ragged::{DType, Layout, Scalar};
 use crate::{Error, Result};
@@ -23,10 +24,19 @@ pub(crate) use functions::{MULTIPLIED, exp};
 /// Every row of the table, for each type that it has kernels for: no other variant is ever compiled.
 static VARIANTS: [Variant; count()] = variants();
 
+slots! {
+    struct Slots { y: Write, x: Read }
+}
+
+params! {
+    struct Params { values, x_base, s, t, ones }
+}
+
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "map_table",
     source: include_str!("../../../shaders/map_table.wgsl"),
-    access: &[Access::Write, Access::Read],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[STREAM],
     variants: &VARIANTS,
 };
 
@@ -169,21 +179,23 @@ impl Apply {
             op,
             outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
             scratch: Vec::new(),
-            dispatches: vec![Dispatch {
-                kernel: &KERNEL,
-                variant: KERNEL.variant(seen, map.flags),
-                slots: vec![Slot::Output(0), Slot::Input(0)],
-                params: vec![
-                    Param::U32(x.total() as u32),
-                    Param::InputBase(0),
-                    Param::Scalar(0),
-                    Param::Scalar(1),
+            dispatches: vec![Dispatch::new(
+                (&KERNEL, KERNEL.variant(seen, map.flags)),
+                Slots {
+                    y: Slot::Output(0),
+                    x: Slot::Input(0),
+                },
+                Params {
+                    values: Param::U32(x.total() as u32),
+                    x_base: Param::InputBase(0),
+                    s: Param::Scalar(0),
+                    t: Param::Scalar(1),
                     // Bits that no compiler can know: see `ends.wgsl`.
-                    Param::U32(u32::MAX),
-                ],
-                groups: stream_groups(words),
-                cost: words as u64,
-            }],
+                    ones: Param::U32(u32::MAX),
+                },
+                stream_groups(words),
+                words as u64,
+            )],
             pairs: None,
             work: x.total() as u64,
             twin: crate::plan::CpuKernel::new(move |args| match map.twin {

@@ -1,6 +1,6 @@
 //! The epilogue of a product, applied to sums before they are stored: scale, bias, activation, residual.
 
-use crate::plan::CpuArgs;
+use crate::plan::{Constants, CpuArgs, constants};
 use crate::ragged::Layout;
 use crate::{Error, Result};
 
@@ -12,6 +12,14 @@ pub(crate) struct Epilogue {
     /// The kind of bias, if there is one.
     pub bias: Option<Bias>,
     pub residual: bool,
+}
+
+mod bits {
+    pub const SCALE: u32 = 1;
+    pub const BIAS: u32 = 2;
+    pub const RELU: u32 = 4;
+    pub const GELU: u32 = 8;
+    pub const RESIDUAL: u32 = 16;
 }
 
 /// Which vector of the bias a product adds.
@@ -39,15 +47,23 @@ pub enum Activation {
 }
 
 impl Epilogue {
+    /// What `p.epilogue` of the kernels is made of.
+    pub(in crate::ops) const BITS: Constants = {
+        use bits::*;
+        constants![SCALE, BIAS, RELU, GELU, RESIDUAL]
+    };
+
     pub(in crate::ops) fn bits(self) -> u32 {
-        u32::from(self.scale)
-            | u32::from(self.bias.is_some()) << 1
-            | match self.activation {
-                Activation::Identity => 0,
-                Activation::Relu => 4,
-                Activation::Gelu => 8,
-            }
-            | u32::from(self.residual) << 4
+        let if_so = |so: bool, bit: u32| if so { bit } else { 0 };
+        let activation = match self.activation {
+            Activation::Identity => 0,
+            Activation::Relu => bits::RELU,
+            Activation::Gelu => bits::GELU,
+        };
+        if_so(self.scale, bits::SCALE)
+            | if_so(self.bias.is_some(), bits::BIAS)
+            | activation
+            | if_so(self.residual, bits::RESIDUAL)
     }
 
     /// The input indices of the bias and of the residual.

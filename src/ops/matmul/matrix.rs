@@ -6,11 +6,11 @@
 #[cfg(feature = "gpu")]
 use std::fmt::Write;
 
-use super::{Extents, Form, Kind};
+use super::{Epilogue, Extents, Form, Kind};
 #[cfg(feature = "gpu")]
 use crate::ops::coop_tile::{Part, Slot, Tile, only_if};
 use crate::ops::matmul::tiles::DenseTile;
-use crate::plan::{Access, Kernel, Matrices, Variant};
+use crate::plan::{Interface, Kernel, Matrices, Variant, constants, slots};
 use crate::ragged::DType;
 use crate::{Result, host};
 
@@ -36,12 +36,33 @@ const fn variant(flags: &'static [&'static str]) -> Variant {
     }
 }
 
+slots! {
+    pub(super) struct Slots {
+        a: Write, b: Write, c: Write, list: Write, bias: Write, residual: Write, c_words: Write,
+    }
+}
+
+impl From<super::Slots> for Slots {
+    fn from(slots: super::Slots) -> Slots {
+        Slots {
+            a: slots.a,
+            b: slots.b,
+            c_words: slots.c.clone(),
+            c: slots.c,
+            list: slots.list,
+            bias: slots.bias,
+            residual: slots.residual,
+        }
+    }
+}
+
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "matmul_matrix",
     source: include_str!("../../../shaders/matmul_matrix.wgsl"),
     // Read-only operands are also bound read-write: compilers move loads from read-only buffers to just before their
     // use, which costs an eighth. Also, a buffer may be bound twice only with the same access.
-    access: &[Access::Write; 7],
+    interface: Interface::of::<Slots, super::Params>(),
+    constants: &[Epilogue::BITS, constants![RESULT]],
     variants: variants!(
         ["T32"], ["T64"], ["T128"], ["T32", "LOOSE"], ["T64", "LOOSE"], ["T128", "LOOSE"],
         ["EIGHT", "T32"], ["EIGHT", "T64"], ["EIGHT", "T32", "LOOSE"], ["EIGHT", "T64", "LOOSE"];

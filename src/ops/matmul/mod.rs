@@ -12,11 +12,12 @@ mod text;
 pub(crate) mod tiles;
 mod twin;
 
+use self::twin::BLOCK;
 use super::{Traits, convert};
 use crate::ops::matmul::tiles::{DENSE, DenseTile, NATIVE, native_tiles};
 use crate::plan::{
-    Access, Dispatch, Kernel, Launch, Matrices, Offset, Output, OutputLayout, Param, PlanBuffer,
-    Slot, Variant, check_size,
+    Dispatch, Interface, Kernel, Launch, Matrices, Offset, Output, OutputLayout, Param, PlanBuffer,
+    Slot, Variant, check_size, constants, params, slots,
 };
 use crate::ragged::{DType, Layout, Pairs, Shape};
 use crate::{Error, Result, host};
@@ -85,17 +86,21 @@ macro_rules! variants {
     };
 }
 
+slots! {
+    struct Slots { a: Read, b: Read, c: Write, list: Read, bias: Read, residual: Read }
+}
+
+params! {
+    struct Params {
+        a_base, b_base, tiles, a_transposed, b_transposed, epilogue, bias_base, residual_base, scale,
+    }
+}
+
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "matmul",
     source: include_str!("../../../shaders/matmul.wgsl"),
-    access: &[
-        Access::Read,
-        Access::Read,
-        Access::Write,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-    ],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[Epilogue::BITS, constants![BLOCK]],
     variants: variants!(
         ["T32"],
         ["T64"],
@@ -416,35 +421,37 @@ fn dispatches(
         .iter()
         .zip(tiles)
         .filter(|(_, (_, count, _))| *count > 0)
-        .map(|(kind, (first, count, cost))| Dispatch {
-            kernel: kind.kernel,
-            variant: kind.variant,
-            slots: vec![
-                Slot::Input(0),
-                Slot::Input(1),
-                sums.clone(),
-                Slot::PlanBuffer(list.clone()),
-                bias.clone(),
-                residual.clone(),
-                sums.clone(),
-            ][..kind.kernel.access.len()]
-                .to_vec(),
-            params: vec![
-                Param::InputBase(0),
-                Param::InputBase(1),
-                Param::U32(first as u32),
-                Param::U32(u32::from(form.transposed[0])),
-                Param::U32(u32::from(form.transposed[1])),
-                Param::U32(bits),
+        .map(|(kind, (first, count, cost))| {
+            let params = Params {
+                a_base: Param::InputBase(0),
+                b_base: Param::InputBase(1),
+                tiles: Param::U32(first as u32),
+                a_transposed: Param::U32(u32::from(form.transposed[0])),
+                b_transposed: Param::U32(u32::from(form.transposed[1])),
+                epilogue: Param::U32(bits),
                 bias_base,
                 residual_base,
-                match form.epilogue.scale {
+                scale: match form.epilogue.scale {
                     true => Param::Scalar(0),
                     false => Param::U32(0),
                 },
-            ],
-            groups: count as u32,
-            cost,
+            };
+            let slots = Slots {
+                a: Slot::Input(0),
+                b: Slot::Input(1),
+                c: sums.clone(),
+                list: Slot::PlanBuffer(list.clone()),
+                bias: bias.clone(),
+                residual: residual.clone(),
+            };
+            let (variant, groups) = ((kind.kernel, kind.variant), count as u32);
+            match target {
+                Target::Matrix { .. } => {
+                    let slots = matrix::Slots::from(slots);
+                    Dispatch::new(variant, slots, params, groups, cost)
+                }
+                _ => Dispatch::new(variant, slots, params, groups, cost),
+            }
         });
     Ok(dispatches.collect())
 }

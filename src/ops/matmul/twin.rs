@@ -25,7 +25,7 @@ const ALL: u64 = 1 << 27;
 const PIECE: u64 = 1 << 22;
 
 /// Products summed in one run, as the documented error bound requires; the crate itself may take more at a time.
-const BLOCK: usize = 512;
+pub(super) const BLOCK: usize = 512;
 
 /// Rows of one product's result, computed by one worker.
 struct Piece<'a, T> {

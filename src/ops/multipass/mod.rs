@@ -11,8 +11,10 @@ use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
 use super::butterfly::{Generator, Kind, Transform};
-use super::fft::HALF;
-use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, Table, Variant};
+use super::fft::{HALF, MODES};
+use crate::plan::{
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Table, Variant, constants, params, slots,
+};
 use crate::ragged::DType;
 use crate::{Result, host};
 
@@ -80,15 +82,29 @@ impl Build {
     }
 }
 
+slots! {
+    struct Slots { x: Read, y: Write, tasks: Read, twiddles: Read, roots: Read }
+}
+
+params! {
+    struct Params { x_base, load, store }
+}
+
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "fft_pass",
     source: include_str!("../../../shaders/fft_pass.wgsl"),
-    access: &[
-        Access::Read,
-        Access::Write,
-        Access::Read,
-        Access::Read,
-        Access::Read,
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[
+        MODES,
+        constants![
+            PLAIN,
+            FILTER,
+            PRODUCT,
+            CHIRP,
+            RIGHT_ANGLE,
+            BACKWARDS,
+            PAIRED
+        ],
     ],
     variants: &[
         variant(&["R64", "FIRST"]),
@@ -228,15 +244,20 @@ pub(crate) fn back(passes: usize, from: Spot, aside: Spot, late: Spot, to: Spot)
     }
 }
 
-/// Flags of the load and store modes: `p.load` and `p.store` of the kernel.
+// What values are made of: `p.load` or `p.store` of the kernel. In the place of the modes of a single element:
+
+/// Nothing but values, as between passes.
+pub(crate) const PLAIN: u32 = 0x100;
+/// Bluestein's, which is read from nowhere.
 pub(crate) const FILTER: u32 = 0x200;
+/// Of two spectra, for an inverse transform.
 pub(crate) const PRODUCT: u32 = 0x400;
+/// Beside those: times Bluestein's chirp.
 pub(crate) const CHIRP: u32 = 0x800;
-/// 2 N real values for a right-angle transform, and the same in reverse order.
+/// In the place of both: 2 N real values, of the polynomial modulo x^N = -i, and the same from the last to the first.
 pub(crate) const RIGHT_ANGLE: u32 = 0x1000;
 pub(crate) const BACKWARDS: u32 = 0x2000;
-pub(crate) const PLAIN: u32 = 0x100;
-/// 2 n real values as n complex ones.
+/// Of 2 n real values, as n complex ones: with `REAL` in pairs, with `HALF` what `fft_halves.wgsl` makes of them.
 pub(crate) const PAIRED: u32 = 0x4000;
 
 /// The number of passes of a transform of 2^log values with this store mode.
@@ -320,25 +341,24 @@ fn dispatch(alike: Alike, tasks: Vec<u32>) -> Dispatch {
         _ => LATER,
     };
     let groups = (tasks.len() / 8) as u32;
-    Dispatch {
-        kernel: &KERNEL,
-        variant: KERNEL.variant(DType::C32, build.flags[end]),
-        slots: vec![
-            slot(alike.from),
-            slot(alike.to),
-            Slot::PlanBuffer(PlanBuffer::new(tasks)),
-            Slot::Table(&TWIDDLES),
-            Slot::Table(&ROOTS),
-        ],
-        params: vec![
-            match alike.from {
+    Dispatch::new(
+        (&KERNEL, KERNEL.variant(DType::C32, build.flags[end])),
+        Slots {
+            x: slot(alike.from),
+            y: slot(alike.to),
+            tasks: Slot::PlanBuffer(PlanBuffer::new(tasks)),
+            twiddles: Slot::Table(&TWIDDLES),
+            roots: Slot::Table(&ROOTS),
+        },
+        Params {
+            x_base: match alike.from {
                 Place::Operand(i) => Param::InputBase(i),
                 _ => Param::U32(0),
             },
-            Param::U32(alike.load),
-            Param::U32(alike.store),
-        ],
+            load: Param::U32(alike.load),
+            store: Param::U32(alike.store),
+        },
         groups,
-        cost: u64::from(groups) << (build.log_radix() + build.columns + 4),
-    }
+        u64::from(groups) << (build.log_radix() + build.columns + 4),
+    )
 }

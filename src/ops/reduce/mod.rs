@@ -12,11 +12,11 @@ mod twin;
 use std::sync::Arc;
 
 use self::plan::{Classes, FINISH_WORDS, TILE_WORDS};
-use super::pair_params;
+use super::{PAIRING, pair_params};
 use crate::Result;
 use crate::plan::{
-    Access, CpuKernel, Dispatch, Kernel, Launch, MergedPair, Output, OutputLayout, Param,
-    PlanBuffer, Slot, Variant, check_ranks, overlap,
+    CpuKernel, Dispatch, Interface, Kernel, Launch, MergedPair, Output, OutputLayout, Param,
+    PlanBuffer, Slot, Variant, check_ranks, overlap, params, slots,
 };
 use crate::ragged::{DType, Layout, MAX_RANK, Pairs, Shape};
 
@@ -27,11 +27,46 @@ macro_rules! variants {
     };
 }
 
+slots! {
+    struct Slots { out: Write, items: Read, a: Read, a_meta: Read }
+}
+
+slots! {
+    struct TileSlots { out: Write, items: Read, a: Read, a_meta: Read, partials: Write }
+}
+
+slots! {
+    struct PairSlots {
+        out: Write, items: Read, a: Read, a_meta: Read, b: Read, b_meta: Read, pair_list: Read,
+     }
+}
+
+slots! {
+    struct PairTileSlots {
+        out: Write, items: Read, a: Read, a_meta: Read, b: Read, b_meta: Read, pair_list: Read,
+        partials: Write,
+     }
+}
+
+slots! {
+    struct FinishSlots { out: Write, items: Read, partials: Read }
+}
+
+params! {
+    /// Of elements and of pairs, which have more of them.
+    struct Params { count, listed, a_base, b_base, rank, pair_kind, a_elements, pair_right }
+}
+
+params! {
+    struct FinishParams { rank }
+}
+
 /// Elements of up to 4096 values, with one or a few invocations per element.
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "reduce",
     source: include_str!("../../../shaders/reduce.wgsl"),
-    access: &[Access::Write, Access::Read, Access::Read, Access::Read],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[plan::CUT],
     variants: variants! {
         ["SUM", "THREAD"] F32 U32;
         ["SUM", "LANES"] F32 U32;
@@ -56,13 +91,8 @@ pub(crate) static KERNEL: Kernel = Kernel {
 pub(crate) static TILES: Kernel = Kernel {
     stem: "reduce_tiles",
     source: include_str!("../../../shaders/reduce.wgsl"),
-    access: &[
-        Access::Write,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Write,
-    ],
+    interface: Interface::of::<TileSlots, Params>(),
+    constants: &[plan::CUT],
     variants: variants! {
         ["SUM", "TILES"] F32 U32;
         ["SUM", "TILES", "ABS"] F32 U32;
@@ -79,15 +109,8 @@ pub(crate) static TILES: Kernel = Kernel {
 pub(crate) static PAIR: Kernel = Kernel {
     stem: "reduce_pair",
     source: include_str!("../../../shaders/reduce.wgsl"),
-    access: &[
-        Access::Write,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-    ],
+    interface: Interface::of::<PairSlots, Params>(),
+    constants: &[plan::CUT, PAIRING],
     variants: variants! {
         ["SUM", "THREAD", "PAIRS", "RANK1"] F32 U32;
         ["SUM", "LANES", "PAIRS", "RANK1"] F32 U32;
@@ -103,16 +126,8 @@ pub(crate) static PAIR: Kernel = Kernel {
 pub(crate) static PAIR_TILES: Kernel = Kernel {
     stem: "reduce_pair_tiles",
     source: include_str!("../../../shaders/reduce.wgsl"),
-    access: &[
-        Access::Write,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Write,
-    ],
+    interface: Interface::of::<PairTileSlots, Params>(),
+    constants: &[plan::CUT, PAIRING],
     variants: variants! {
         ["SUM", "TILES", "PAIRS", "RANK1"] F32 U32;
         ["SUM", "TILES", "PAIRS"] F32 U32;
@@ -125,7 +140,8 @@ pub(crate) static PAIR_TILES: Kernel = Kernel {
 pub(crate) static FINISH: Kernel = Kernel {
     stem: "reduce_finish",
     source: include_str!("../../../shaders/reduce_finish.wgsl"),
-    access: &[Access::Write, Access::Read, Access::Read],
+    interface: Interface::of::<FinishSlots, FinishParams>(),
+    constants: &[],
     variants: variants! {
         ["SUM"] F32 U32;
         ["BOX"] F32 U32;
@@ -217,13 +233,7 @@ impl Reduce {
             _ => 1,
         };
         let result = words_each(op, x.len(), words)?;
-        let of_boxes = [
-            Param::InputBase(0),
-            Param::U32(0),
-            Param::U32(x.rank() as u32),
-            Param::U32(0),
-            Param::U32(x.len() as u32),
-        ];
+        let zero = Param::U32(0);
         let (dispatches, scratch) = dispatches(
             &classes,
             &Recipe {
@@ -239,15 +249,17 @@ impl Reduce {
                     Reduction::Norm2 | Reduction::ArgMax | Reduction::ArgMin => 2,
                     Reduction::Box => MAX_RANK as u64,
                 },
-                kernels: [&KERNEL, &TILES],
-                inputs: &[Slot::Input(0), Slot::InputMeta(0)],
-                params: match reduction {
-                    Reduction::Box => &of_boxes,
-                    _ => &of_boxes[..1],
-                },
-                finish: match reduction {
-                    Reduction::Box => &of_boxes[2..3],
-                    _ => &[],
+                a: [Slot::Input(0), Slot::InputMeta(0)],
+                right: None,
+                params: Params {
+                    count: zero,
+                    listed: zero,
+                    a_base: Param::InputBase(0),
+                    b_base: zero,
+                    rank: Param::U32(x.rank() as u32),
+                    pair_kind: zero,
+                    a_elements: Param::U32(x.len() as u32),
+                    pair_right: zero,
                 },
             },
         );
@@ -287,7 +299,7 @@ impl ReducePairs {
         let merged = MergedPair::new(op, a, b, pairs)?;
         let classes = classes((op, reduction), a, b, pairs, &merged)?;
         let result = words_each(op, pairs.len(), 1)?;
-        let ([kind, right], list) = pair_params(op, pairs, b.len())?;
+        let ([pair_kind, pair_right], list) = pair_params(op, pairs, b.len())?;
         let meta = |seen: &Option<Layout>, i| seen.clone().map_or(Slot::InputMeta(i), Slot::Meta);
         let a_meta = meta(&merged.a, 0);
         let list = list.map_or(a_meta.clone(), |list| {
@@ -303,23 +315,18 @@ impl ReducePairs {
                 },
                 dtype: unsigned(dtype),
                 part_words: 1,
-                kernels: [&PAIR, &PAIR_TILES],
-                inputs: &[
-                    Slot::Input(0),
-                    a_meta,
-                    Slot::Input(1),
-                    meta(&merged.b, 1),
-                    list,
-                ],
-                params: &[
-                    Param::InputBase(0),
-                    Param::InputBase(1),
-                    Param::U32(merged.rank as u32),
-                    kind,
-                    Param::U32(a.len() as u32),
-                    right,
-                ],
-                finish: &[],
+                a: [Slot::Input(0), a_meta],
+                right: Some([Slot::Input(1), meta(&merged.b, 1), list]),
+                params: Params {
+                    count: Param::U32(0),
+                    listed: Param::U32(0),
+                    a_base: Param::InputBase(0),
+                    b_base: Param::InputBase(1),
+                    rank: Param::U32(merged.rank as u32),
+                    pair_kind,
+                    a_elements: Param::U32(a.len() as u32),
+                    pair_right,
+                },
             },
         );
         Ok(Launch {
@@ -387,89 +394,112 @@ struct Recipe<'a> {
     dtype: DType,
     /// Words of a partial accumulator.
     part_words: u64,
-    /// For short elements, and for tiles.
-    kernels: [&'static Kernel; 2],
-    inputs: &'a [Slot],
-    params: &'a [Param],
-    /// Parameters of the last dispatch.
-    finish: &'a [Param],
+    /// Values and where they are, and those of a right operand with the list of pairs.
+    a: [Slot; 2],
+    right: Option<[Slot; 3]>,
+    /// All but the elements of a stage.
+    params: Params,
 }
 
 /// The dispatches for the nonempty classes, and their scratch sizes.
 fn dispatches(classes: &Classes, recipe: &Recipe<'_>) -> (Vec<Dispatch>, Vec<u64>) {
     let dispatch =
-        |kernel: usize, name, count: u32, items: Option<&Arc<PlanBuffer>>, groups, cost| {
+        |name: &'static str, count: u32, listed: Option<&Arc<PlanBuffer>>, groups, cost| {
             let mut flags = recipe.flags.to_vec();
             flags.push(name);
             flags.extend(recipe.shape);
-            let listed = items.is_some();
-            let items = items.map_or(recipe.inputs[1].clone(), |items| {
-                Slot::PlanBuffer(items.clone())
-            });
-            let mut slots = vec![Slot::Output(0), items];
-            slots.extend_from_slice(recipe.inputs);
-            if kernel == 1 {
-                slots.push(Slot::Scratch(0));
-            }
-            let mut params = vec![Param::U32(count), Param::U32(u32::from(listed))];
-            params.extend_from_slice(recipe.params);
-            let kernel = recipe.kernels[kernel];
-            Dispatch {
-                kernel,
-                variant: kernel.variant(recipe.dtype, &flags),
-                slots,
-                params,
-                groups,
-                cost,
+            let [a, a_meta] = recipe.a.clone();
+            let (out, partials) = (Slot::Output(0), Slot::Scratch(0));
+            let items = listed.map_or(a_meta.clone(), |items| Slot::PlanBuffer(items.clone()));
+            let params = Params {
+                count: Param::U32(count),
+                listed: Param::U32(u32::from(listed.is_some())),
+                ..recipe.params
+            };
+            let of = |kernel: &'static Kernel| (kernel, kernel.variant(recipe.dtype, &flags));
+            match (recipe.right.clone(), name) {
+                (None, "TILES") => {
+                    let slots = TileSlots {
+                        out,
+                        items,
+                        a,
+                        a_meta,
+                        partials,
+                    };
+                    Dispatch::new(of(&TILES), slots, params, groups, cost)
+                }
+                (None, _) => {
+                    let slots = Slots {
+                        out,
+                        items,
+                        a,
+                        a_meta,
+                    };
+                    Dispatch::new(of(&KERNEL), slots, params, groups, cost)
+                }
+                (Some([b, b_meta, pair_list]), "TILES") => {
+                    let slots = PairTileSlots {
+                        out,
+                        items,
+                        a,
+                        a_meta,
+                        b,
+                        b_meta,
+                        pair_list,
+                        partials,
+                    };
+                    Dispatch::new(of(&PAIR_TILES), slots, params, groups, cost)
+                }
+                (Some([b, b_meta, pair_list]), _) => {
+                    let slots = PairSlots {
+                        out,
+                        items,
+                        a,
+                        a_meta,
+                        b,
+                        b_meta,
+                        pair_list,
+                    };
+                    Dispatch::new(of(&PAIR), slots, params, groups, cost)
+                }
             }
         };
     let mut dispatches = Vec::new();
     let mut scratch = Vec::new();
     if classes.short > 0 {
         // Every element is visited; those of other classes are skipped.
-        let groups = classes.elements.div_ceil(plan::WORKGROUP) as u32;
+        let groups = classes.elements.div_ceil(plan::WG) as u32;
         let cost = (classes.short * plan::SHORT) as u64;
-        dispatches.push(dispatch(
-            0,
-            "THREAD",
-            classes.elements as u32,
-            None,
-            groups,
-            cost,
-        ));
+        let count = classes.elements as u32;
+        dispatches.push(dispatch("THREAD", count, None, groups, cost));
     }
     if classes.middle > 0 {
-        let groups = classes.middle.div_ceil(plan::WORKGROUP / plan::LANES) as u32;
+        let groups = classes.middle.div_ceil(plan::WG / plan::LANES_EACH) as u32;
         let items = classes.middle_items.as_ref();
         let cost = classes.middle_values;
-        dispatches.push(dispatch(
-            0,
-            "LANES",
-            classes.middle as u32,
-            items,
-            groups,
-            cost,
-        ));
+        let count = classes.middle as u32;
+        dispatches.push(dispatch("LANES", count, items, groups, cost));
     }
     if let Some(tiles) = &classes.tiles {
         let groups = (tiles.data().len() / TILE_WORDS) as u32;
         let cost = u64::from(groups) * plan::TILE;
-        dispatches.push(dispatch(1, "TILES", groups, Some(tiles), groups, cost));
+        dispatches.push(dispatch("TILES", groups, Some(tiles), groups, cost));
         scratch.push(recipe.part_words * u64::from(classes.parts.max(1)));
     }
     if let Some(finish) = &classes.finish {
-        dispatches.push(Dispatch {
-            kernel: &FINISH,
-            variant: FINISH.variant(recipe.dtype, recipe.flags),
-            slots: vec![
-                Slot::Output(0),
-                Slot::PlanBuffer(finish.clone()),
-                Slot::Scratch(0),
-            ],
-            params: recipe.finish.to_vec(),
-            groups: (finish.data().len() / FINISH_WORDS) as u32,
-            cost: u64::from(classes.parts),
-        });
+        dispatches.push(Dispatch::new(
+            (&FINISH, FINISH.variant(recipe.dtype, recipe.flags)),
+            FinishSlots {
+                out: Slot::Output(0),
+                items: Slot::PlanBuffer(finish.clone()),
+                partials: Slot::Scratch(0),
+            },
+            FinishParams {
+                rank: recipe.params.rank,
+            },
+            (finish.data().len() / FINISH_WORDS) as u32,
+            u64::from(classes.parts),
+        ));
     }
     (dispatches, scratch)
 }

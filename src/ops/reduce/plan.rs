@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::plan::PlanBuffer;
+use crate::plan::{Constants, PlanBuffer, constants};
 use crate::{Error, Result, host};
 
 /// Invocations of a workgroup.
-pub(super) const WORKGROUP: usize = 256;
+pub(super) const WG: usize = 256;
 /// An element of up to this many values takes one invocation.
 pub(super) const SHORT: usize = 32;
 /// Invocations that share an element of up to `MIDDLE` values.
-pub(super) const LANES: usize = 32;
+pub(super) const LANES_EACH: usize = 32;
 /// An element of more values is cut into tiles.
 const MIDDLE: u64 = 1024;
 /// Values of a tile.
@@ -20,6 +20,7 @@ pub(super) const TILE_WORDS: usize = 3;
 pub(super) const FINISH_WORDS: usize = 3;
 /// The slot of a tile that is the only one of its element.
 const NO_SLOT: u32 = u32::MAX;
+pub(super) const CUT: Constants = constants![WG, SHORT, LANES_EACH, TILE, NO_SLOT];
 
 /// The elements of a batch classified by size, with the work lists of the kernels.
 #[derive(Debug, Default)]

@@ -15,24 +15,27 @@ use std::sync::Arc;
 use self::twin::{BySource, add_up};
 use super::{gather, twin_of};
 use crate::plan::{
-    Access, CpuKernel, Dispatch, Kernel, Launch, Output, OutputLayout, Param, PlanBuffer, Slot,
-    Variant, cost_of, stream_tile,
+    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, PlanBuffer, Slot,
+    Variant, constants, cost_of, params, slots, stream_tile,
 };
 use crate::ragged::{DType, Indices, Layout, Pairs, Ragged};
 use crate::{Error, Result, host};
 
+slots! {
+    struct Slots {
+        y: Read, sums: Read, c: Write, c_meta: Read, elements: Read, starts: Read, sources: Read,
+    }
+}
+
+params! {
+    struct Params { total, y_base, elements, tile }
+}
+
 pub(crate) static ADD: Kernel = Kernel {
     stem: "scatter_add",
     source: include_str!("../../../shaders/scatter_add.wgsl"),
-    access: &[
-        Access::Read,
-        Access::Read,
-        Access::Write,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-    ],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![SUMS]],
     variants: &[
         Variant {
             dtype: DType::F32,
@@ -342,27 +345,26 @@ fn dispatch(
     let total = layout.total();
     let tile = stream_tile(total, layout.len());
     let cost = (total + tables.sources.data().len()) as u64;
-    Dispatch {
-        kernel: &ADD,
-        variant: ADD.variant(seen, &[]),
-        slots: vec![
-            Slot::Input(0),
-            sums.map_or(Slot::Input(0), Slot::Scratch),
-            output,
-            Slot::Meta(layout.clone()),
-            Slot::PlanBuffer(tables.elements),
-            Slot::PlanBuffer(tables.starts),
-            Slot::PlanBuffer(tables.sources),
-        ],
-        params: vec![
-            Param::U32(total as u32),
-            Param::InputBase(0),
-            Param::U32(layout.len() as u32),
-            Param::U32(tile as u32),
-        ],
-        groups: total.div_ceil(tile) as u32,
+    Dispatch::new(
+        (&ADD, ADD.variant(seen, &[])),
+        Slots {
+            y: Slot::Input(0),
+            sums: sums.map_or(Slot::Input(0), Slot::Scratch),
+            c: output,
+            c_meta: Slot::Meta(layout.clone()),
+            elements: Slot::PlanBuffer(tables.elements),
+            starts: Slot::PlanBuffer(tables.starts),
+            sources: Slot::PlanBuffer(tables.sources),
+        },
+        Params {
+            total: Param::U32(total as u32),
+            y_base: Param::InputBase(0),
+            elements: Param::U32(layout.len() as u32),
+            tile: Param::U32(tile as u32),
+        },
+        total.div_ceil(tile) as u32,
         cost,
-    }
+    )
 }
 
 /// For each row of the result, the row of `y` that is written there; `u32::MAX`, which is out of bounds, if there is

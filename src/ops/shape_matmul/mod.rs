@@ -11,8 +11,8 @@ mod twin;
 use super::{select, twin_of};
 use crate::ops::fft::FftLimits;
 use crate::plan::{
-    Access, Attachment, CpuKernel, Dispatch, Kernel, Launch, Offset, Output, OutputLayout, Param,
-    Plan, PlanBuffer, Slot, check_size, cost_of, for_each_type,
+    Attachment, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Output, OutputLayout,
+    Param, Plan, PlanBuffer, Slot, check_size, constants, cost_of, for_each_type, params, slots,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result, host};
@@ -20,18 +20,21 @@ use crate::{Error, Result, host};
 pub(crate) use spectral::{FIT, SPECTRAL};
 use twin::direct as direct_twin;
 
+slots! {
+    struct Slots {
+        a: Read, a_meta: Read, b: Read, b_meta: Read, c: Write, c_meta: Read, entries: Read,
+    }
+}
+
+params! {
+    struct Params { total, a_base, b_base, elements }
+}
+
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "shape_matmul",
     source: include_str!("../../../shaders/shape_matmul.wgsl"),
-    access: &[
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Write,
-        Access::Read,
-        Access::Read,
-    ],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![TILE]],
     variants: for_each_type![&[], &["KRON"]],
 };
 
@@ -333,27 +336,28 @@ impl Products {
             Model::Convolution => &[],
             Model::Kronecker => &["KRON"],
         };
-        let entries = offsets.len() as u32 - 1;
-        Ok((total > 0).then(|| Dispatch {
-            kernel: &KERNEL,
-            variant: KERNEL.variant(dtype, flags),
-            slots: vec![
-                Slot::Input(0),
-                Slot::InputMeta(0),
-                Slot::Input(1),
-                Slot::InputMeta(1),
-                Slot::Output(0),
-                Slot::PlanBuffer(PlanBuffer::new(offsets)),
-                Slot::PlanBuffer(PlanBuffer::new(list)),
-            ],
-            params: vec![
-                Param::U32(total),
-                Param::InputBase(0),
-                Param::InputBase(1),
-                Param::U32(entries),
-            ],
-            groups: (total as usize).div_ceil(TILE) as u32,
-            cost: self.work,
+        let elements = offsets.len() as u32 - 1;
+        Ok((total > 0).then(|| {
+            Dispatch::new(
+                (&KERNEL, KERNEL.variant(dtype, flags)),
+                Slots {
+                    a: Slot::Input(0),
+                    a_meta: Slot::InputMeta(0),
+                    b: Slot::Input(1),
+                    b_meta: Slot::InputMeta(1),
+                    c: Slot::Output(0),
+                    c_meta: Slot::PlanBuffer(PlanBuffer::new(offsets)),
+                    entries: Slot::PlanBuffer(PlanBuffer::new(list)),
+                },
+                Params {
+                    total: Param::U32(total),
+                    a_base: Param::InputBase(0),
+                    b_base: Param::InputBase(1),
+                    elements: Param::U32(elements),
+                },
+                (total as usize).div_ceil(TILE) as u32,
+                self.work,
+            )
         }))
     }
 }

@@ -12,16 +12,31 @@ use std::ops::Range;
 
 use super::Products;
 use crate::ops::fft::{self, FftLimits, Transform};
-use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, Variant};
+use crate::plan::{
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, slots,
+};
 use crate::ragged::{DType, Layout, Offsets};
 use crate::{Error, Result, host};
 pub(super) use blocks::work;
 use blocks::{Block, blocks};
 
+slots! {
+    struct Slots { x: Read, y: Write, list: Read }
+}
+
+params! {
+    struct Params { tables, add }
+}
+
+params! {
+    struct PadParams { x_base, pieces }
+}
+
 pub(crate) static SPECTRAL: Kernel = Kernel {
     stem: "spectral_matmul",
     source: include_str!("../../../shaders/spectral_matmul.wgsl"),
-    access: &[Access::Read, Access::Write, Access::Read],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![WG, NONE]],
     variants: &[Variant {
         dtype: DType::F32,
         flags: &[],
@@ -31,7 +46,8 @@ pub(crate) static SPECTRAL: Kernel = Kernel {
 pub(crate) static FIT: Kernel = Kernel {
     stem: "zero_pad",
     source: include_str!("../../../shaders/zero_pad.wgsl"),
-    access: SPECTRAL.access,
+    interface: Interface::of::<Slots, PadParams>(),
+    constants: &[constants![PIECES]],
     variants: &[Variant {
         dtype: DType::U32,
         flags: &[],
@@ -261,21 +277,20 @@ impl Turn {
         )?);
         let mut list = host::room(op, 4 * (self.work.len() + self.tables.len()))?;
         list.extend(self.work.iter().chain(&self.tables).flatten());
-        dispatches.push(Dispatch {
-            kernel: &SPECTRAL,
-            variant: 0,
-            slots: vec![
-                Slot::Scratch(SPECTRA),
-                Slot::Scratch(SUMS),
-                Slot::PlanBuffer(PlanBuffer::new(list)),
-            ],
-            params: vec![
-                Param::U32(self.work.len() as u32),
-                Param::U32(u32::from(self.goes_on)),
-            ],
-            groups: self.work.len() as u32 / 2,
-            cost: self.cost,
-        });
+        dispatches.push(Dispatch::new(
+            (&SPECTRAL, 0),
+            Slots {
+                x: Slot::Scratch(SPECTRA),
+                y: Slot::Scratch(SUMS),
+                list: Slot::PlanBuffer(PlanBuffer::new(list)),
+            },
+            Params {
+                tables: Param::U32(self.work.len() as u32),
+                add: Param::U32(u32::from(self.goes_on)),
+            },
+            self.work.len() as u32 / 2,
+            self.cost,
+        ));
         if self.ends {
             let places = [SUMS, VALUES];
             dispatches.extend(transform(
@@ -316,14 +331,20 @@ fn zero_pad(
         return Ok(None);
     }
     let list = host::copied(op, pieces.as_flattened())?;
-    Ok(Some(Dispatch {
-        kernel: &FIT,
-        variant: 0,
-        slots: vec![from, to, Slot::PlanBuffer(PlanBuffer::new(list))],
-        params: vec![base, Param::U32(pieces.len() as u32)],
-        groups: pieces.len().div_ceil(PIECES) as u32,
-        cost: pieces.len() as u64 * u64::from(PIECE),
-    }))
+    Ok(Some(Dispatch::new(
+        (&FIT, 0),
+        Slots {
+            x: from,
+            y: to,
+            list: Slot::PlanBuffer(PlanBuffer::new(list)),
+        },
+        PadParams {
+            x_base: base,
+            pieces: Param::U32(pieces.len() as u32),
+        },
+        pieces.len().div_ceil(PIECES) as u32,
+        pieces.len() as u64 * u64::from(PIECE),
+    )))
 }
 
 /// The dispatches of all results that are computed by transforms, and the words of their scratch buffers.

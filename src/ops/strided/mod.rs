@@ -15,8 +15,8 @@ mod views;
 use super::transpose;
 use crate::Result;
 use crate::plan::{
-    Access, CpuKernel, Dispatch, Kernel, Launch, Output, OutputLayout, Param, Slot, Variant, merge,
-    stream_tile,
+    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot, Variant,
+    merge, params, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, MAX_RANK};
 
@@ -24,13 +24,27 @@ pub(crate) use rules::{How, Strided};
 pub(crate) use stacks::Groups;
 pub(crate) use views::View;
 
-/// The bindings of all variants: x and its metadata, the result and its metadata.
-const BOUND: &[Access] = &[Access::Read, Access::Read, Access::Write, Access::Read];
+slots! {
+    struct Slots { x: Read, x_meta: Read, c: Write, c_meta: Read }
+}
+
+params! {
+    struct RunParams {
+        total, elements, tile, x_base, x_elements, rank, size, stride, shift, turned, words,
+    }
+}
+
+params! {
+    struct BoxParams {
+        total, elements, tile, x_base, x_elements, rank, size, stride, along, flags, shift: [MAX_RANK],
+    }
+}
 
 pub(crate) static RUNS: Kernel = Kernel {
     stem: "strided",
     source: include_str!("../../../shaders/strided.wgsl"),
-    access: BOUND,
+    interface: Interface::of::<Slots, RunParams>(),
+    constants: &[],
     variants: &[
         Variant {
             dtype: DType::U32,
@@ -46,7 +60,8 @@ pub(crate) static RUNS: Kernel = Kernel {
 pub(crate) static BOXES: Kernel = Kernel {
     stem: "strided_boxes",
     source: include_str!("../../../shaders/strided_boxes.wgsl"),
-    access: BOUND,
+    interface: Interface::of::<Slots, BoxParams>(),
+    constants: &[],
     variants: &[
         Variant {
             dtype: DType::U32,
@@ -233,41 +248,6 @@ fn launch(
     y: &Layout,
 ) -> Result<Launch> {
     let seen = Seen::new(op, reading, x, y)?;
-    let rank = seen.reading.axes.len();
-    let total = y.total();
-    let tile = stream_tile(total, y.len());
-    let (size, stride) = seen.reading.windows;
-    let mut params: Vec<Param> = [total, y.len(), tile].map(|n| Param::U32(n as u32)).into();
-    params.push(Param::InputBase(0));
-    params.extend([x.len() as u32, rank as u32, size, stride].map(Param::U32));
-    let axes = &seen.reading.axes;
-    let words = dtype.words(1) as u32;
-    let (kernel, variant) = if seen.runs {
-        let axis = axes[0];
-        params
-            .extend([on_gpu(axis.shift, words), u32::from(axis.backwards), words].map(Param::U32));
-        let seen = match dtype {
-            DType::F16 => DType::F16,
-            _ => DType::U32,
-        };
-        (&RUNS, RUNS.variant(seen, &[]))
-    } else {
-        let (mut along, mut flags) = (0, u32::from(seen.reading.repeat) << 8);
-        let mut shifts = [0; MAX_RANK];
-        for (j, axis) in axes.iter().enumerate() {
-            along |= (axis.along as u32) << (4 * j);
-            flags |= u32::from(axis.backwards) << j;
-            shifts[j] = on_gpu(axis.shift, 1);
-        }
-        params.extend([along, flags].map(Param::U32));
-        params.extend(shifts.map(Param::U32));
-        let seen = match dtype {
-            DType::F16 | DType::C32 => dtype,
-            _ => DType::U32,
-        };
-        let flags: &[&str] = if rank == 2 { &["RANK2"] } else { &[] };
-        (&BOXES, BOXES.variant(seen, flags))
-    };
     let dispatch = match dtype {
         // Two workgroups may write the halves of one word.
         DType::F16 => None,
@@ -288,24 +268,87 @@ fn launch(
         });
     }
     let meta = |seen: &Option<Layout>, own| seen.clone().map_or(own, Slot::Meta);
-    let cost = dtype.words(total) as u64;
+    let slots = Slots {
+        x: Slot::Input(0),
+        x_meta: meta(&seen.x, Slot::InputMeta(0)),
+        c: Slot::Output(0),
+        c_meta: meta(&seen.y, Slot::Meta(y.clone())),
+    };
+    let axes = &seen.reading.axes;
+    let rank = axes.len();
+    let total = y.total();
+    let tile = stream_tile(total, y.len());
+    let [total_param, elements, tile_param] = [total, y.len(), tile].map(|n| Param::U32(n as u32));
+    let [x_elements, rank_param] = [x.len(), rank].map(|n| Param::U32(n as u32));
+    let (size, stride) = seen.reading.windows;
+    let [size, stride] = [size, stride].map(Param::U32);
+    let (groups, cost) = (total.div_ceil(tile) as u32, dtype.words(total) as u64);
+    let dispatch = if seen.runs {
+        let axis = axes[0];
+        let words = dtype.words(1) as u32;
+        let kind = match dtype {
+            DType::F16 => DType::F16,
+            _ => DType::U32,
+        };
+        let params = RunParams {
+            total: total_param,
+            elements,
+            tile: tile_param,
+            x_base: Param::InputBase(0),
+            x_elements,
+            rank: rank_param,
+            size,
+            stride,
+            shift: Param::U32(on_gpu(axis.shift, words)),
+            turned: Param::U32(u32::from(axis.backwards)),
+            words: Param::U32(words),
+        };
+        Dispatch::new(
+            (&RUNS, RUNS.variant(kind, &[])),
+            slots,
+            params,
+            groups,
+            cost,
+        )
+    } else {
+        let (mut along, mut flags) = (0, u32::from(seen.reading.repeat) << 8);
+        let mut shift = [Param::U32(0); MAX_RANK];
+        for (j, axis) in axes.iter().enumerate() {
+            along |= (axis.along as u32) << (4 * j);
+            flags |= u32::from(axis.backwards) << j;
+            shift[j] = Param::U32(on_gpu(axis.shift, 1));
+        }
+        let kind = match dtype {
+            DType::F16 | DType::C32 => dtype,
+            _ => DType::U32,
+        };
+        let params = BoxParams {
+            total: total_param,
+            elements,
+            tile: tile_param,
+            x_base: Param::InputBase(0),
+            x_elements,
+            rank: rank_param,
+            size,
+            stride,
+            along: Param::U32(along),
+            flags: Param::U32(flags),
+            shift,
+        };
+        let flags: &[&str] = if rank == 2 { &["RANK2"] } else { &[] };
+        Dispatch::new(
+            (&BOXES, BOXES.variant(kind, flags)),
+            slots,
+            params,
+            groups,
+            cost,
+        )
+    };
     Ok(Launch {
         op,
         scratch: Vec::new(),
         work: cost,
-        dispatches: vec![Dispatch {
-            kernel,
-            variant,
-            slots: vec![
-                Slot::Input(0),
-                meta(&seen.x, Slot::InputMeta(0)),
-                Slot::Output(0),
-                meta(&seen.y, Slot::Meta(y.clone())),
-            ],
-            params,
-            groups: total.div_ceil(tile) as u32,
-            cost,
-        }],
+        dispatches: vec![dispatch],
         outputs: vec![Output::new(dtype, OutputLayout::New(y.clone()))],
         pairs: None,
         twin: twin(dtype, seen),

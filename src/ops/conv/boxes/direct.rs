@@ -2,28 +2,31 @@
 
 use crate::Result;
 use crate::ops::conv::ConvRequest;
-use crate::ops::pair_params;
+use crate::ops::conv::choice::ConvMode;
+use crate::ops::conv::direct::Slots;
 use crate::ops::worklist::{ByCost, Worklist};
-use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, for_each_type};
+use crate::ops::{PAIRING, pair_params};
+use crate::plan::{
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, constants, for_each_type, params,
+};
 use crate::ragged::{Layout, Pairs};
 
-/// Strips per workgroup, and results per strip: `WG` and `R` of the shader.
+/// Strips of a workgroup, and results of a strip.
 const WG: usize = 128;
 const R: u64 = 8;
+
+params! {
+    struct Params {
+        x_base, y_base, y_backwards, units, entries, pair_kind, pair_right, pair_left, elements, rank,
+        mode, stride_0, stride_1, stride_2,
+    }
+}
 
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "conv_boxes",
     source: include_str!("../../../../shaders/conv_boxes.wgsl"),
-    access: &[
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-        Access::Write,
-        Access::Read,
-        Access::Read,
-        Access::Read,
-    ],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![WG, R], PAIRING, ConvMode::CODES],
     variants: for_each_type!(&[]),
 };
 
@@ -53,40 +56,42 @@ pub(super) fn dispatches(
         (pair, (planes * rows.div_ceil(R) * columns) as usize)
     };
     let units = Worklist::new(op, by_cost.iter().map(strips), WG)?;
-    let ([kind, right], list) = pair_params(op, pairs, b.len())?;
+    let ([pair_kind, pair_right], list) = pair_params(op, pairs, b.len())?;
     let c_meta = Slot::Meta(result.clone());
-    let list = list.map_or(c_meta.clone(), |list| {
+    let pair_list = list.map_or(c_meta.clone(), |list| {
         Slot::PlanBuffer(PlanBuffer::new(list))
     });
-    let mut params = vec![
-        Param::InputBase(0),
-        Param::InputBase(1),
-        Param::U32(correlate.into()),
-        Param::U32(units.units),
-        Param::U32(units.entries()),
-        kind,
-        right,
-        Param::U32(a.len() as u32),
-        Param::U32(pairs.len() as u32),
-        Param::U32(a.rank() as u32),
-        Param::U32(request.window.mode as u32),
-    ];
-    params.extend(request.window.strides(a.rank()).map(Param::U32));
-    Ok(vec![Dispatch {
-        kernel: &KERNEL,
-        variant: KERNEL.variant(request.dtype, &[]),
-        params,
-        groups: units.groups,
-        cost,
-        slots: vec![
-            Slot::Input(0),
-            Slot::InputMeta(0),
-            Slot::Input(1),
-            Slot::InputMeta(1),
-            Slot::Output(0),
+    let (groups, count, entries) = (units.groups, units.units, units.entries());
+    let [stride_0, stride_1, stride_2] = request.window.strides(a.rank()).map(Param::U32);
+    Ok(vec![Dispatch::new(
+        (&KERNEL, KERNEL.variant(request.dtype, &[])),
+        Slots {
+            x: Slot::Input(0),
+            x_meta: Slot::InputMeta(0),
+            y: Slot::Input(1),
+            y_meta: Slot::InputMeta(1),
+            c: Slot::Output(0),
             c_meta,
-            Slot::PlanBuffer(units.words()),
-            list,
-        ],
-    }])
+            items: Slot::PlanBuffer(units.words()),
+            pair_list,
+        },
+        Params {
+            x_base: Param::InputBase(0),
+            y_base: Param::InputBase(1),
+            y_backwards: Param::U32(correlate.into()),
+            units: Param::U32(count),
+            entries: Param::U32(entries),
+            pair_kind,
+            pair_right,
+            pair_left: Param::U32(a.len() as u32),
+            elements: Param::U32(pairs.len() as u32),
+            rank: Param::U32(a.rank() as u32),
+            mode: Param::U32(request.window.mode as u32),
+            stride_0,
+            stride_1,
+            stride_2,
+        },
+        groups,
+        cost,
+    )])
 }

@@ -2,17 +2,29 @@
 
 use crate::ops::conv::choice::AXES;
 use crate::ops::worklist::Worklist;
-use crate::plan::{Access, Dispatch, Kernel, Param, PlanBuffer, Slot, Variant};
+use crate::plan::{
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, slots,
+};
 use crate::ragged::DType;
 use crate::{Result, host};
 
-/// Values per workgroup: `WG * EACH` of the shader.
-const GROUP: usize = 1024;
+/// Invocations of a workgroup, and values of each.
+const WG: usize = 256;
+const EACH: usize = 4;
+
+slots! {
+    struct Slots { from_values: Read, to_values: Write, items: Read, boxes: Read }
+}
+
+params! {
+    struct Params { from_base, units, entries, stride_0, stride_1, stride_2 }
+}
 
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "conv_place",
     source: include_str!("../../../../shaders/conv_place.wgsl"),
-    access: &[Access::Read, Access::Write, Access::Read, Access::Read],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![WG, EACH]],
     variants: &[Variant {
         dtype: DType::U32,
         flags: &[],
@@ -60,20 +72,26 @@ pub(super) fn dispatch(
         words.extend(each.first.into_iter().chain(each.extents));
     }
     let values: usize = counts.iter().sum();
-    let units = Worklist::new(op, (0..).zip(counts), GROUP)?;
-    let mut params = vec![base, Param::U32(units.units), Param::U32(units.entries())];
-    params.extend(strides.map(Param::U32));
-    Ok(Dispatch {
-        kernel: &KERNEL,
-        variant: KERNEL.variant(DType::U32, &[]),
-        params,
-        groups: units.groups,
-        cost: values as u64,
-        slots: vec![
-            from,
-            to,
-            Slot::PlanBuffer(units.words()),
-            Slot::PlanBuffer(PlanBuffer::new(words)),
-        ],
-    })
+    let units = Worklist::new(op, (0..).zip(counts), WG * EACH)?;
+    let (groups, count, entries) = (units.groups, units.units, units.entries());
+    let [stride_0, stride_1, stride_2] = strides.map(Param::U32);
+    Ok(Dispatch::new(
+        (&KERNEL, KERNEL.variant(DType::U32, &[])),
+        Slots {
+            from_values: from,
+            to_values: to,
+            items: Slot::PlanBuffer(units.words()),
+            boxes: Slot::PlanBuffer(PlanBuffer::new(words)),
+        },
+        Params {
+            from_base: base,
+            units: Param::U32(count),
+            entries: Param::U32(entries),
+            stride_0,
+            stride_1,
+            stride_2,
+        },
+        groups,
+        values as u64,
+    ))
 }

@@ -20,8 +20,8 @@ use crate::cpu::Workspace;
 use crate::ops::conv::choice::{CostTable, transform_work};
 use crate::ops::par_runs;
 use crate::plan::{
-    Access, CpuArgs, CpuKernel, Dispatch, Kernel, Launch, Offset, Output, OutputLayout, Param,
-    PlanBuffer, Slot, Table, Variant, cost_of,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Output, OutputLayout, Param,
+    PlanBuffer, Slot, Table, Variant, cost_of, params, slots,
 };
 use crate::ragged::{DType, Layout, Offsets, Pairs};
 use crate::{Result, host};
@@ -65,16 +65,19 @@ const fn variant(flags: &'static [&'static str]) -> Variant {
     Variant { dtype, flags }
 }
 
+slots! {
+    struct Slots { a: Read, spectra: Read, c: Write, items: Read, twiddles: Read }
+}
+
+params! {
+    struct Params { a_base, items, rounds, spectra }
+}
+
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "conv_cached",
     source: include_str!("../../../../shaders/conv_cached.wgsl"),
-    access: &[
-        Access::Read,
-        Access::Read,
-        Access::Write,
-        Access::Read,
-        Access::Read,
-    ],
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[],
     variants: &[
         variant(&["N256"]),
         variant(&["N512"]),
@@ -225,25 +228,25 @@ fn dispatch(
     let slots = group(known) >> known.log_lanes();
     let length = u64::from(known.length);
     let transforms: u64 = items.iter().map(|item| 1 + u64::from(item[3])).sum();
-    Ok(Some(Dispatch {
-        kernel: &KERNEL,
-        variant: KERNEL.variant(DType::F32, flags),
-        slots: vec![
+    let words = host::copied(op, items.as_flattened())?;
+    Ok(Some(Dispatch::new(
+        (&KERNEL, KERNEL.variant(DType::F32, flags)),
+        Slots {
             a,
             spectra,
-            Slot::Output(0),
-            Slot::PlanBuffer(PlanBuffer::new(host::copied(op, items.as_flattened())?)),
-            Slot::Table(&TWIDDLES),
-        ],
-        params: vec![
-            Param::InputBase(0),
-            Param::U32(count as u32),
-            Param::U32(rounds as u32),
-            Param::U32(transform.into()),
-        ],
-        groups: count.div_ceil(rounds).div_ceil(slots as usize) as u32,
-        cost: transforms * 5 * length * u64::from(known.length.ilog2()),
-    }))
+            c: Slot::Output(0),
+            items: Slot::PlanBuffer(PlanBuffer::new(words)),
+            twiddles: Slot::Table(&TWIDDLES),
+        },
+        Params {
+            a_base: Param::InputBase(0),
+            items: Param::U32(count as u32),
+            rounds: Param::U32(rounds as u32),
+            spectra: Param::U32(transform.into()),
+        },
+        count.div_ceil(rounds).div_ceil(slots as usize) as u32,
+        transforms * 5 * length * u64::from(known.length.ilog2()),
+    )))
 }
 
 /// Which results to compute.

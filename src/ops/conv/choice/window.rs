@@ -1,5 +1,6 @@
 //! The results of a convolution to keep, and the geometry of two boxes that are convolved.
 
+use crate::plan::Constants;
 use crate::ragged::{Layout, Pairs};
 use crate::{Error, Result};
 
@@ -25,6 +26,14 @@ pub enum ConvMode {
     Valid,
     /// As many results as the left operand has values, from the beginning: those of a causal filter.
     Causal,
+}
+
+impl ConvMode {
+    /// `p.mode` of the kernels, where it is neither of those that begin with the first result.
+    pub(crate) const CODES: Constants = &[
+        ("SAME", ConvMode::Same as u32),
+        ("VALID", ConvMode::Valid as u32),
+    ];
 }
 
 /// The most axes of a convolution.

@@ -1,0 +1,86 @@
+//! That Rust and WGSL say the same of every kernel.
+
+use naga::{AddressSpace, Module, StorageAccess, TypeInner};
+
+use super::assemble;
+use crate::gpu::pipelines::PARAM_WORDS;
+use crate::plan::{Access, Field, Interface};
+
+/// The names of a shader's parameters behind the first two, with their words.
+fn params(module: &Module) -> Vec<(String, usize)> {
+    let mut globals = module.global_variables.iter();
+    let (_, block) = globals
+        .find(|(_, global)| global.space == AddressSpace::Uniform)
+        .unwrap();
+    let TypeInner::Struct { members, .. } = &module.types[block.ty].inner else {
+        panic!("the parameters are no structure");
+    };
+    let mut layouter = naga::proc::Layouter::default();
+    layouter.update(module.to_ctx()).unwrap();
+    let mut at = 0;
+    let mut names = members.iter().map(|member| {
+        // A gap would be a word that nobody fills in.
+        assert_eq!(member.offset, at, "{:?}", member.name);
+        let size = layouter[member.ty].size;
+        at += size;
+        (member.name.clone().unwrap(), size as usize / 4)
+    });
+    for common in ["first_group", "groups"] {
+        assert_eq!(names.next(), Some((common.to_owned(), 1)));
+    }
+    names.collect()
+}
+
+/// The names of a shader's bindings from 1 on, and how they are bound.
+fn slots(module: &Module) -> Vec<(String, Access)> {
+    let mut slots: Vec<_> = module
+        .global_variables
+        .iter()
+        .filter_map(|(_, global)| {
+            let AddressSpace::Storage { access } = global.space else {
+                return None;
+            };
+            let access = match access.contains(StorageAccess::STORE) {
+                true => Access::Write,
+                false => Access::Read,
+            };
+            let number = global.binding.unwrap().binding;
+            Some((number, (global.name.clone().unwrap(), access)))
+        })
+        .collect();
+    slots.sort_by_key(|(number, _)| *number);
+    slots.into_iter().map(|(_, slot)| slot).collect()
+}
+
+fn flat(fields: &[Field], to: &mut Vec<(String, usize)>) {
+    for field in fields {
+        match *field {
+            Field::Words(name, words) => to.push((name.to_owned(), words)),
+            Field::Of(fields) => flat(fields, to),
+        }
+    }
+}
+
+#[test]
+fn names_of_slots_and_parameters_are_those_of_the_shader() {
+    for kernel in crate::ops::KERNELS {
+        let Interface {
+            slots: names,
+            access,
+            params: fields,
+        } = kernel.interface;
+        let names = names.iter().map(|name| name.to_string());
+        let expected: Vec<_> = names.zip(access.iter().copied()).collect();
+        let mut words = Vec::new();
+        flat(fields, &mut words);
+        assert!(words.iter().map(|word| word.1).sum::<usize>() <= PARAM_WORDS);
+        for variant in 0..kernel.variants.len() {
+            let name = kernel.name(variant);
+            let text = assemble(kernel, variant).unwrap();
+            let module = naga::front::wgsl::parse_str(&text)
+                .unwrap_or_else(|error| panic!("{}", error.emit_to_string_with_path(&text, &name)));
+            assert_eq!(params(&module), words, "{name}");
+            assert_eq!(slots(&module), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! A dispatch: a kernel variant, the buffers that it binds and the words of its parameter block, by name.
+//!
+//! WGSL says in a binding's number and in a field's place which buffer and which word of the parameter block is what.
+//! Rust says it in two structures a kernel, made by [`slots!`] and [`params!`], of which a [`Dispatch`] is made: the
+//! compiler sees that nothing is missing or there twice, and one test compares their names and order with the module of
+//! every variant. Planning turns them into lists; nothing compares names when a kernel runs.
+
+use std::sync::Arc;
+
+use super::kernel::{Access, Field, Interface, Kernel};
+use crate::ragged::{Identity, Layout};
+
+/// A binding of a dispatch.
+#[derive(Clone, Debug)]
+pub(crate) enum Slot {
+    /// The values of input `i`.
+    Input(usize),
+    /// The values of output `i`.
+    Output(usize),
+    /// Scratch buffer `i` of the launch.
+    Scratch(usize),
+    /// The offsets, then the extents, of input `i`'s layout.
+    InputMeta(usize),
+    /// The offsets, then the extents, of a layout that the plan derived.
+    Meta(Layout),
+    /// A buffer that the plan made: work lists, pair lists.
+    PlanBuffer(Arc<PlanBuffer>),
+    /// Data that is the same for every plan.
+    Table(&'static Table),
+}
+
+/// Constant data for kernels, independent of lengths, such as twiddles. Each device makes its copy on first use.
+#[derive(Debug)]
+pub(crate) struct Table {
+    /// Unique among tables.
+    pub name: &'static str,
+    pub make: fn() -> Vec<u32>,
+}
+
+/// A 32-bit parameter of a dispatch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Param {
+    U32(u32),
+    /// The offset of input `i`'s values in its buffer, in 32-bit words (even for complex values), or in 16-bit halves
+    /// for `f16`.
+    InputBase(usize),
+    /// Scalar `i` of the call.
+    Scalar(usize),
+}
+
+/// A kernel launch: a kernel variant over `groups` workgroups.
+#[derive(Clone, Debug)]
+pub(crate) struct Dispatch {
+    pub kernel: &'static Kernel,
+    pub variant: usize,
+    pub slots: Vec<Slot>,
+    /// The parameters that follow the two common ones (first workgroup, number of workgroups).
+    pub params: Vec<Param>,
+    pub groups: u32,
+    /// Multiply-adds (or values touched) of the whole dispatch. Long dispatches are split into several submissions by
+    /// cost.
+    pub cost: u64,
+}
+
+impl Dispatch {
+    pub(crate) fn new<S: Slots, P: Params>(
+        (kernel, variant): (&'static Kernel, usize),
+        slots: S,
+        params: P,
+        groups: u32,
+        cost: u64,
+    ) -> Dispatch {
+        debug_assert_eq!(Interface::of::<S, P>(), kernel.interface, "{}", kernel.stem);
+        let mut words = Vec::with_capacity(kernel.interface.params.len());
+        params.append(&mut words);
+        Dispatch {
+            kernel,
+            variant,
+            slots: slots.list(),
+            params: words,
+            groups,
+            cost,
+        }
+    }
+}
+
+/// The total cost of dispatches; saturates.
+pub(crate) fn cost_of(dispatches: &[Dispatch]) -> u64 {
+    dispatches
+        .iter()
+        .map(|dispatch| dispatch.cost)
+        .fold(0, u64::saturating_add)
+}
+
+/// Data made by a plan. Devices cache copies of it by its identity.
+pub(crate) struct PlanBuffer {
+    data: Vec<u32>,
+    #[cfg_attr(
+        not(feature = "gpu"),
+        allow(dead_code, reason = "only GPU devices keep copies")
+    )]
+    identity: Identity,
+}
+
+impl PlanBuffer {
+    pub(crate) fn new(data: Vec<u32>) -> Arc<PlanBuffer> {
+        Arc::new(PlanBuffer {
+            data,
+            identity: Identity::new(),
+        })
+    }
+
+    pub(crate) fn data(&self) -> &[u32] {
+        &self.data
+    }
+
+    #[cfg_attr(
+        not(feature = "gpu"),
+        allow(dead_code, reason = "only GPU devices keep copies")
+    )]
+    pub(crate) fn identity(&self) -> &Identity {
+        &self.identity
+    }
+}
+
+impl std::fmt::Debug for PlanBuffer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Words({})", self.data.len())
+    }
+}
+
+/// What one kernel binds, after the parameter block.
+pub(crate) trait Slots {
+    const NAMES: &'static [&'static str];
+    const ACCESS: &'static [Access];
+    fn list(self) -> Vec<Slot>;
+}
+
+/// The parameters of one kernel, after the two that all have.
+pub(crate) trait Params: Words {
+    const NAMES: &'static [Field];
+}
+
+impl Interface {
+    pub(crate) const fn of<S: Slots, P: Params>() -> Interface {
+        Interface {
+            slots: S::NAMES,
+            access: S::ACCESS,
+            params: P::NAMES,
+        }
+    }
+}
+
+/// A part of a dispatch's parameters: one word, an array, or the parameters that several kernels begin with.
+pub(crate) trait Words {
+    fn append(self, to: &mut Vec<Param>);
+}
+
+impl Words for Param {
+    fn append(self, to: &mut Vec<Param>) {
+        to.push(self);
+    }
+}
+
+impl<const N: usize> Words for [Param; N] {
+    fn append(self, to: &mut Vec<Param>) {
+        to.extend(self);
+    }
+}
+
+/// A structure with a [`Slot`] for each binding from 1 on, `name: Read` or `name: Write`.
+macro_rules! slots {
+    ($(#[$about:meta])* $vis:vis struct $name:ident { $($slot:ident: $access:ident),+ $(,)? }) => {
+        $(#[$about])*
+        $vis struct $name {
+            $(pub $slot: $crate::plan::Slot),+
+        }
+
+        impl $crate::plan::Slots for $name {
+            const NAMES: &'static [&'static str] = &[$(stringify!($slot)),+];
+            const ACCESS: &'static [$crate::plan::Access] = &[$($crate::plan::Access::$access),+];
+
+            fn list(self) -> Vec<$crate::plan::Slot> {
+                vec![$(self.$slot),+]
+            }
+        }
+    };
+}
+pub(crate) use slots;
+
+/// A structure with a [`Param`] for each field of the shader's `Params` behind the first two. `name: [n]` is an array of
+/// as many words, and `name: Others` stands for all fields of another such structure.
+macro_rules! params {
+    ($(#[$about:meta])* $vis:vis struct $name:ident { $($param:ident $(: $kind:tt)?),+ $(,)? }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy)]
+        $vis struct $name {
+            $(pub $param: $crate::plan::params!(@type $($kind)?)),+
+        }
+
+        impl $crate::plan::Params for $name {
+            const NAMES: &'static [$crate::plan::Field] = &[$($crate::plan::params!(@field $param $($kind)?)),+];
+        }
+
+        impl $crate::plan::Words for $name {
+            fn append(self, to: &mut Vec<$crate::plan::Param>) {
+                $($crate::plan::Words::append(self.$param, to);)+
+            }
+        }
+    };
+    (@type) => { $crate::plan::Param };
+    (@type [$n:expr]) => { [$crate::plan::Param; $n] };
+    (@type $other:ident) => { $other };
+    (@field $name:ident) => { $crate::plan::Field::Words(stringify!($name), 1) };
+    (@field $name:ident [$n:expr]) => { $crate::plan::Field::Words(stringify!($name), $n) };
+    (@field $name:ident $other:ident) => { $crate::plan::Field::Of(<$other as $crate::plan::Params>::NAMES) };
+}
+pub(crate) use params;
