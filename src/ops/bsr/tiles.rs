@@ -233,6 +233,16 @@ impl SparseTile {
     }
 }
 
+impl Matrices {
+    /// The tiles of block-sparse products on these matrices.
+    pub(crate) fn sparse(self) -> &'static [SparseTile] {
+        match self {
+            Matrices::Eight => &SPARSE_EIGHT,
+            Matrices::Sixteen => &SPARSE_SIXTEEN,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,16 +261,6 @@ mod tests {
                 assert_eq!(tile.columns, if columns <= 32 { NARROW } else { WIDE });
                 assert!(high.is_multiple_of(tile.rows) || tile.flag == "NARROW");
             }
-        }
-    }
-}
-
-impl Matrices {
-    /// The tiles of block-sparse products on these matrices.
-    pub(crate) fn sparse(self) -> &'static [SparseTile] {
-        match self {
-            Matrices::Eight => &SPARSE_EIGHT,
-            Matrices::Sixteen => &SPARSE_SIXTEEN,
         }
     }
 }

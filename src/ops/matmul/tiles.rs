@@ -171,6 +171,16 @@ impl DenseTile {
     }
 }
 
+impl Matrices {
+    /// The tiles of dense products on these matrices.
+    pub(crate) fn dense(self) -> &'static [DenseTile] {
+        match self {
+            Matrices::Eight => &DENSE_EIGHT,
+            Matrices::Sixteen => &DENSE_SIXTEEN,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,15 +254,5 @@ mod tests {
         let mixed = [[1024, 1024, 1024], [32, 4096, 32], [704, 8, 768], [8, 8, 8]];
         assert_eq!(flags(&mixed), ["T128", "SETS", "T64", "T32"]);
         assert!(flags(&[]).is_empty());
-    }
-}
-
-impl Matrices {
-    /// The tiles of dense products on these matrices.
-    pub(crate) fn dense(self) -> &'static [DenseTile] {
-        match self {
-            Matrices::Eight => &DENSE_EIGHT,
-            Matrices::Sixteen => &DENSE_SIXTEEN,
-        }
     }
 }
