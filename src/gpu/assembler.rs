@@ -7,7 +7,7 @@
 
 use std::fmt::Write as _;
 
-use crate::plan::Kernel;
+use crate::plan::{Generate, Kernel};
 use crate::ragged::DType;
 
 /// The files of `shaders/lib`, by the name used in `#include "name"`.
@@ -78,7 +78,11 @@ const LIBRARY: &[(&str, &str)] = &[
 ];
 
 /// The complete WGSL of a variant; the error says which directive is wrong.
-pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String> {
+pub(crate) fn assemble(
+    kernel: &Kernel,
+    variant: usize,
+    generators: &[Generate],
+) -> Result<String, String> {
     let v = kernel
         .variants
         .get(variant)
@@ -103,14 +107,14 @@ pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String
         let _ = writeln!(out, "const {name} = {value}u;");
     }
     let mut included = Vec::new();
-    expand(kernel.source, &flags, &mut included, &mut out)
+    expand(kernel.source, (&flags, generators), &mut included, &mut out)
         .map_err(|e| format!("{}.wgsl: {e}", kernel.stem))?;
     Ok(out)
 }
 
 fn expand(
     text: &str,
-    flags: &[&str],
+    (flags, generators): (&[&str], &[Generate]),
     included: &mut Vec<String>,
     out: &mut String,
 ) -> Result<(), String> {
@@ -149,18 +153,18 @@ fn expand(
                     .find(|(n, _)| *n == name)
                     .ok_or_else(|| at(&format!("no shaders/lib/{name}.wgsl")))?;
                 included.push(name.to_owned());
-                expand(text, flags, included, out)?;
+                expand(text, (flags, generators), included, out)?;
             }
             Some("#generate") => {
                 let name = words
                     .next()
                     .map(|w| w.trim_matches('"'))
                     .ok_or_else(|| at("#generate without a name"))?;
-                let (_, generate) = crate::ops::GENERATORS
+                let (_, generate) = generators
                     .iter()
                     .find(|(n, _)| *n == name)
-                    .ok_or_else(|| at(&format!("nothing generates {name}")))?;
-                expand(&generate(flags), flags, included, out)?;
+                    .ok_or_else(|| at(&format!("no generator is named {name}")))?;
+                expand(&generate(flags), (flags, generators), included, out)?;
             }
             Some(word) if word.starts_with('#') => {
                 return Err(at(&format!("unknown directive {word}")));

@@ -41,6 +41,8 @@ mod extremes;
 pub(crate) use op::{Asked, Op};
 pub(crate) use traits::Traits;
 
+#[cfg(feature = "gpu")]
+use crate::plan::Generate;
 use crate::plan::{Constants, Kernel, Param, constants};
 use crate::ragged::{Pairs, Real};
 use crate::{Result, host};
@@ -122,7 +124,6 @@ pub(crate) static GENERATORS: &[Generate] = &[
 
 /// The name of a generator, and the function that writes its WGSL for the given flags.
 #[cfg(feature = "gpu")]
-pub(crate) type Generate = (&'static str, fn(&[&str]) -> String);
 
 /// Instantiates a generic CPU kernel for an element type.
 macro_rules! twin_of {
@@ -237,7 +238,7 @@ pub fn kernels() -> Vec<(String, String)> {
     let mut all = Vec::new();
     for kernel in KERNELS {
         for variant in 0..kernel.variants.len() {
-            let text = crate::gpu::assemble(kernel, variant)
+            let text = crate::gpu::assemble(kernel, variant, GENERATORS)
                 .unwrap_or_else(|wrong| format!("// cannot be assembled: {wrong}"));
             all.push((kernel.name(variant), text));
         }

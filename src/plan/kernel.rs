@@ -27,6 +27,9 @@ pub(crate) enum Field {
 /// Numbers that a shader and its planner must agree on, by the name that both know them by.
 pub(crate) type Constants = &'static [(&'static str, u32)];
 
+/// A name that `#generate "name"` in a shader refers to, and what writes its WGSL for the flags of a variant.
+pub(crate) type Generate = (&'static str, fn(&[&str]) -> String);
+
 /// Constants of this scope, under their own names.
 macro_rules! constants {
     ($($name:ident),+ $(,)?) => {

@@ -14,7 +14,8 @@ pub(crate) use dispatch::{
     Dispatch, Param, Params, PlanBuffer, Slot, Slots, Table, Words, cost_of, params, slots,
 };
 pub(crate) use kernel::{
-    Access, Constants, Field, Interface, Kernel, Matrices, Variant, constants, for_each_type,
+    Access, Constants, Field, Generate, Interface, Kernel, Matrices, Variant, constants,
+    for_each_type,
 };
 pub(crate) use launch::{
     Attachment, CpuArgs, CpuInput, CpuKernel, CpuOutput, Launch, Outcome, Output, OutputLayout,

@@ -11,6 +11,7 @@ mod elements;
 mod extras;
 mod indexing;
 mod kron;
+mod lags;
 mod lines;
 mod maps;
 mod methods;
@@ -35,8 +36,8 @@ use std::sync::Arc;
 
 pub use conv_plan::ConvPlan;
 pub use convolution::Convolution;
-pub use convolutions::{CorrelateMax, Sbd};
 pub use device::{Counters, Device, DeviceInfo, DeviceKind, DeviceLimits};
+pub use lags::{CorrelateMax, Sbd};
 pub use paired::Paired;
 pub use products::Product;
 pub use profile::{KernelTime, Profile};
