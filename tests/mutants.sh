@@ -133,7 +133,7 @@ map @ vec4(low.w, high.xyz) @ vec4(low.w, high.xyy) @ map::gpu
 map @ ^ vec4(0x80000000u) @ ^ vec4(0x80000001u) @ map::gpu::neg
 map @ -x_quad(q) @ x_quad(q) @ map::gpu::neg
 fill @ p.total + 3u @ p.total + 2u @ map::gpu
-fill @ group * (TILE / 4u) @ group * (TILE / 4u - 1u) @ map::gpu
+fill @ group * (STREAM_TILE / 4u) @ group * (STREAM_TILE / 4u - 1u) @ map::gpu
 conv_direct @ if k >= o.m @ if k > o.m @ conv::gpu
 conv_direct @ o.m - 1u - k @ o.m - k @ conv::gpu
 conv_direct @ o.n - 1u - j @ o.n - j @ conv::gpu
@@ -234,7 +234,7 @@ lines HELD EXP @ var top = top4(a, k, end, lanes) @ var top = top4(b, k1, end, l
 lines APART EXP @ x[base + k * line.step] - shift @ x[base + k * line.step] @ lines::gpu
 lines MOMENTS @ fma(-sums.x, rest, sums.y) @ sums.y @ lines::gpu
 lines MOMENTS @ return vec4(near, rest @ return vec4(near, 0.0 @ lines::gpu
-lines @ out[out_meta[e] + number] @ out[out_meta[e]] @ lines::gpu
+lines @ out[of_lines[e] + number] @ out[of_lines[e]] @ lines::gpu
 lines APPLY @ items[4u * group + 3u] @ 0u @ lines::gpu
 lines_parts @ begin + TILE, line.count @ begin + TILE - 1u, line.count @ lines::gpu
 lines_finish MOMENTS @ d * d * (a.w * share) @ d * d * share @ lines::gpu
@@ -261,7 +261,7 @@ reduce_finish @ out[e * p.rank + axis] @ out[e + axis] @ minimal_shape::gpu::a_l
 reduce @ apart <= 63u @ apart <= 3u @ reduce::gpu
 reduce @ 255u - norm_exponent @ 254u - norm_exponent @ reduce::gpu
 reduce_tiles @ first + TILE, item.size @ first + TILE - 1u, item.size @ reduce::gpu
-reduce_tiles @ slot == 0xffffffffu @ slot == 0xfffffffeu @ reduce::gpu
+reduce_tiles @ slot == NO_SLOT @ slot == NO_SLOT - 1u @ reduce::gpu
 reduce_pair @ i < item.a_size @ i <= item.a_size @ reduce::gpu
 reduce_pair @ min(a_size, b_size) @ max(a_size, b_size) @ reduce::gpu
 reduce_pair @ along < a_extent @ along <= a_extent @ reduce::gpu
@@ -480,14 +480,14 @@ fft_filter @ min(i, LENGTH - i) @ i @ fft::gpu::fft::random
 fft_filter @ vec2(value.x, -value.y) @ value @ fft::gpu::fft::random
 fft_filter @ turn(k, 2u * item.z) @ turn(k, item.z) @ fft::gpu::rfft::even
 fft_bluestein @ k == 0u || k >= n @ k >= n @ fft::gpu::rfft::even
-fft_bluestein @ item.z >> 14u @ 0u * item.z @ fft::gpu::fft::random
+fft_bluestein @ item.z >> NUMBER_SHIFT @ 0u * item.z @ fft::gpu::fft::random
 fft_pass @ c_mul(value, chirp(i @ c_mul(value, chirp(0u * i @ fft::gpu::fft::long
 fft_pass @ (square * 256u) @ (square * 128u) @ fft::gpu::fft::long
 fft_pass @ item.z - 1u - inside @ inside @ conv::gpu
 fft_pass @ (item.z - b) & ( @ (item.z - b + 1u) & ( @ fft::gpu::rfft::long
 conv_fused @ q + 1u - item.n, q @ q + 2u - item.n, q @ conv::gpu
 conv_fused @ min(item.m, q + 1u) @ min(item.m, q) @ conv::gpu
-conv_fused @ (item.w & FLIPPED) != 0u @ (item.w & FLIPPED) == 0u @ conv::gpu
+conv_fused @ (item.w & REVERSED) != 0u @ (item.w & REVERSED) == 0u @ conv::gpu
 conv_fused @ if at < item.write @ if at <= item.write @ conv::gpu
 conv_fused @ if y.index == NOWHERE @ if y.index != NOWHERE @ correlate_max::gpu
 MUTANTS
