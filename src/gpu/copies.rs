@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use hashbrown::DefaultHashBuilder;
+
 use super::pool::GpuBuffer;
 use crate::Result;
 use crate::ragged::{Identity, Keeper};
@@ -72,7 +74,7 @@ pub(crate) struct Copies(Mutex<Places>);
 #[derive(Default)]
 struct Places {
     /// The slots of layouts and plan buffers, by identity.
-    kept: HashMap<u64, Arc<Copied>>,
+    kept: HashMap<u64, Arc<Copied>, DefaultHashBuilder>,
     places: Vec<Weak<Copied>>,
     /// The number of slots at which dead ones are removed.
     sweep_at: usize,

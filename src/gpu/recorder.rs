@@ -12,6 +12,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use hashbrown::DefaultHashBuilder;
+
 use super::account::{Leaving, Use};
 use super::bounds::Watch;
 use super::errors::{Health, caught, cause, is_lost};
@@ -59,7 +61,7 @@ pub(crate) struct Recorder {
     params: Held,
     param_stride: u64,
     param_data: Vec<u8>,
-    bind_groups: HashMap<BindKey, wgpu::BindGroup>,
+    bind_groups: HashMap<BindKey, wgpu::BindGroup, DefaultHashBuilder>,
     uploads: Uploads,
     pub profiler: Option<Profiler>,
 }
@@ -104,7 +106,7 @@ impl Recorder {
             params,
             param_stride,
             param_data: Vec::new(),
-            bind_groups: HashMap::new(),
+            bind_groups: HashMap::default(),
             uploads: Uploads::default(),
             profiler: None,
         })

@@ -6,14 +6,13 @@
 //! cleared.
 
 use core::hash::{BuildHasher, Hash, Hasher};
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hashbrown::{DefaultHashBuilder, HashTable};
+use hashbrown::HashTable;
 
 use super::launch::Plan;
 use crate::Result;
-use crate::ragged::{Keeper, Layout, Pairs, hasher};
+use crate::ragged::{Keeper, Layout, Pairs, hash_of, hasher};
 
 /// The most bytes of plans on the host. Enough for a few dozen plans for batches of a million elements, which take as
 /// long to plan as to run. A device's copies of plans are smaller.
@@ -74,8 +73,8 @@ struct State<O> {
     entries: Vec<Option<Entry<O>>>,
     free: Vec<u32>,
     by_hash: HashTable<u32>,
-    /// The entries whose key contains a layout, by the layout's id.
-    by_layout: HashMap<u64, Vec<u32>, DefaultHashBuilder>,
+    /// The layouts in the keys of entries: `(id of the layout, entry)`, by the id.
+    by_layout: HashTable<(u64, u32)>,
     bytes: usize,
     calls: u64,
     made: u64,
@@ -94,7 +93,7 @@ impl<O> PlanCache<O> {
                 entries: Vec::new(),
                 free: Vec::new(),
                 by_hash: HashTable::new(),
-                by_layout: HashMap::with_hasher(hasher().clone()),
+                by_layout: HashTable::new(),
                 bytes: 0,
                 calls: 0,
                 made: 0,
@@ -175,11 +174,13 @@ impl<O: Eq + Hash + Send + 'static> PlanCache<O> {
 impl<O: Send> Keeper for PlanCache<O> {
     fn forget(&self, id: u64) {
         let mut state = self.lock();
-        let slots = state.by_layout.remove(&id).unwrap_or_default();
-        let gone: Vec<_> = slots
-            .into_iter()
-            .filter_map(|slot| state.remove(slot))
-            .collect();
+        let mut gone = Vec::new();
+        let hash = hash_of(id);
+        while let Some(&(_, slot)) = state.by_layout.find(hash, |(of, _)| *of == id)
+            && let Some(entry) = state.remove(slot)
+        {
+            gone.push(entry);
+        }
         drop(state);
         drop(gone);
     }
@@ -208,11 +209,10 @@ impl<O> State<O> {
             self.entries.push(None);
             self.entries.len() as u32 - 1
         });
-        for id in &entry.inputs {
-            let slots = self.by_layout.entry(*id).or_default();
-            if slots.last() != Some(&slot) {
-                slots.push(slot);
-            }
+        for &id in &entry.inputs {
+            let one = (id, slot);
+            self.by_layout
+                .insert_unique(hash_of(id), one, |(id, _)| hash_of(id));
         }
         self.bytes += entry.bytes;
         let (hash, kept) = (entry.hash, slot);
@@ -250,12 +250,13 @@ impl<O> State<O> {
         if let Ok(found) = self.by_hash.find_entry(entry.hash, |other| *other == slot) {
             found.remove();
         }
-        for id in &entry.inputs {
-            if let Some(slots) = self.by_layout.get_mut(id) {
-                slots.retain(|other| *other != slot);
-                if slots.is_empty() {
-                    self.by_layout.remove(id);
-                }
+        for &id in &entry.inputs {
+            let one = (id, slot);
+            if let Ok(found) = self
+                .by_layout
+                .find_entry(hash_of(id), |other| *other == one)
+            {
+                found.remove();
             }
         }
         self.bytes -= entry.bytes;

@@ -40,7 +40,7 @@ pub use rows::Rows;
 pub use shape::{MAX_RANK, Shape};
 pub use topology::Topology;
 
-pub(crate) use identity::{Identity, Keeper, hasher};
+pub(crate) use identity::{Identity, Keeper, hash_of, hasher};
 pub(crate) use offsets::{element_count, total_overflow};
 pub(crate) use pairing::Pairs;
 pub(crate) use shape::{check_rank, product};

@@ -128,21 +128,32 @@ impl<'a> Call<'a> {
 
     /// The device's cached plan, or a new one.
     fn plan(self) -> Result<Arc<Plan>> {
-        let mut inputs = host::room(OP, self.operands.len())?;
-        inputs.extend(self.operands.iter().map(|operand| operand.layout));
+        // Most operations have one or two operands: no allocation for these.
+        match self.operands {
+            [x] => self.plan_for(&[x.layout]),
+            [x, y] => self.plan_for(&[x.layout, y.layout]),
+            all => {
+                let mut inputs = host::room(OP, all.len())?;
+                inputs.extend(all.iter().map(|operand| operand.layout));
+                self.plan_for(&inputs)
+            }
+        }
+    }
+
+    fn plan_for(self, inputs: &[&Layout]) -> Result<Arc<Plan>> {
         let asked = Asked {
-            inputs: &inputs,
+            inputs,
             pairs: self.pairs,
             device: self.device.traits(),
         };
         if !self.op.is_kept() {
             let mut plan = self.op.plan(&asked)?;
-            plan.settle(&inputs);
+            plan.settle(inputs);
             return Ok(Arc::new(plan));
         }
         let ask = Ask {
             op: self.op,
-            inputs: &inputs,
+            inputs,
             pairs: self.pairs,
             costs: asked.device.costs.key(),
         };
