@@ -217,20 +217,19 @@ pub fn matmul<S: Arithmetic>(
     pairs: &[(usize, usize)],
     transposed: [bool; 2],
 ) -> Sums<S> {
+    // Row by row, so that the innermost loop below runs along rows.
     let factor = |batch: &Ragged<S>, i: usize, transposed: bool| {
         let shape = batch.shape(i);
         let [rows, columns] = [0, 1].map(|axis| shape.extents()[axis] as usize);
-        let row = batch.row(i).to_vec();
-        let (m, n) = if transposed {
-            (columns, rows)
-        } else {
-            (rows, columns)
-        };
-        let at = move |i: usize, j: usize| match transposed {
-            true => row[j * columns + i],
-            false => row[i * columns + j],
-        };
-        (m, n, at)
+        let row = batch.row(i);
+        match transposed {
+            false => (rows, columns, row.to_vec()),
+            true => {
+                let turned =
+                    (0..columns).flat_map(|j| (0..rows).map(move |i| row[i * columns + j]));
+                (columns, rows, turned.collect())
+            }
+        }
     };
     let mut out = Builder::default();
     for &(i, j) in pairs {
@@ -238,16 +237,19 @@ pub fn matmul<S: Arithmetic>(
         let (right, n, y) = factor(b, j, transposed[1]);
         let inner = left.min(right);
         for row in 0..m {
-            for column in 0..n {
-                let (mut sum, mut magnitude) = (S::default(), 0.0);
-                for l in 0..inner {
-                    let product = x(row, l).times(y(l, column));
-                    sum = sum.plus(product);
-                    magnitude += product.magnitude();
+            let start = out.values.len();
+            out.values.resize(start + n, S::default());
+            out.magnitudes.resize(start + n, 0.0);
+            out.terms.resize(start + n, inner);
+            let (sums, magnitudes) = (&mut out.values[start..], &mut out.magnitudes[start..]);
+            for l in 0..inner {
+                let x = x[row * left + l];
+                let results = sums.iter_mut().zip(magnitudes.iter_mut());
+                for ((sum, magnitude), y) in results.zip(&y[l * n..(l + 1) * n]) {
+                    let product = x.times(*y);
+                    *sum = sum.plus(product);
+                    *magnitude += product.magnitude();
                 }
-                out.values.push(sum);
-                out.magnitudes.push(magnitude);
-                out.terms.push(inner);
             }
         }
         out.shapes.push(Extents(vec![m, n]));
