@@ -53,8 +53,11 @@ fn entry_of(e: u32) -> Entry {
     let pair = pair_of(e);
     let a_start = a_meta[pair.x];
     let b_start = b_meta[pair.y];
-    let lengths = vec2(a_meta[pair.x + 1u] - a_start, b_meta[pair.y + 1u] - b_start);
-    return Entry(vec4(p.a_base + a_start, p.b_base + b_start, met_lengths(lengths)));
+    var lengths = vec2(a_meta[pair.x + 1u] - a_start, b_meta[pair.y + 1u] - b_start);
+    if OVERLAP {
+        lengths = vec2(min(lengths.x, lengths.y));
+    }
+    return Entry(vec4(p.a_base + a_start, p.b_base + b_start, lengths));
 }
 
 #include "tables"

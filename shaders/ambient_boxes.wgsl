@@ -181,10 +181,11 @@ fn result(v: u32, tile: Tile) -> R {
     let place = place_of(v - start_in_tile(e, tile), entry_in_tile(e, tile));
     var x = V();
     var y = V();
-    if place.in_a {
+    // What meets nothing is not loaded where it does not count.
+    if place.in_a && (place.in_b || !OVERLAP) {
         x = load_a(place.a);
     }
-    if place.in_b {
+    if place.in_b && (place.in_a || !OVERLAP) {
         y = load_b(place.b);
     }
     return met(x, y, place.in_a, place.in_b);

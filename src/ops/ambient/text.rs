@@ -14,13 +14,13 @@ fn found(flags: &[&str]) -> Option<(&'static Row, DType)> {
 }
 
 /// The types V, of what is computed, and R, of a result; `value` of all operands; of two also `met`, which knows what a
-/// missing entry is, and `met_lengths`, what of two lengths counts.
+/// missing entry is, and whether only the `OVERLAP` counts.
 pub(crate) fn generate_met(flags: &[&str]) -> String {
     let Some((row, dtype)) = found(flags) else {
         // Words side by side, one of which is zero.
         return "alias V = E;\nalias R = E;\n\
                 fn met(x: V, y: V, in_a: bool, in_b: bool) -> R {\n    return x + y;\n}\n\
-                fn met_lengths(lengths: vec2<u32>) -> vec2<u32> {\n    return lengths;\n}\n"
+                const OVERLAP = false;\n"
             .to_owned();
     };
     let mut text = String::new();
@@ -51,15 +51,12 @@ pub(crate) fn generate_met(flags: &[&str]) -> String {
         Missing::Overlap => "select(R(), value(x, y), in_a && in_b)",
         Missing::Alone => "select(select(y, x, in_a), value(x, y), in_a && in_b)",
     };
-    let lengths = match row.missing {
-        Missing::Overlap => "vec2(min(lengths.x, lengths.y))",
-        _ => "lengths",
-    };
     text.push_str(&format!(
         "fn value(x: V, y: V) -> R {{\n    return {};\n}}\n\
          fn met(x: V, y: V, in_a: bool, in_b: bool) -> R {{\n    return {met};\n}}\n\
-         fn met_lengths(lengths: vec2<u32>) -> vec2<u32> {{\n    return {lengths};\n}}\n",
-        row.wgsl
+         const OVERLAP = {};\n",
+        row.wgsl,
+        row.missing == Missing::Overlap
     ));
     text
 }
