@@ -111,8 +111,8 @@ macro_rules! documented {
             ///
             /// # Errors
             /// Those of [`Tensor::add`].
-            pub fn $name(self, other: &Tensor<T>) -> Result<Tensor<$result>> {
-                of_two(stringify!($name), self, other.into())
+            pub fn $name(&self, other: &Tensor<T>) -> Result<Tensor<$result>> {
+                of_two(stringify!($name), *self, other.into())
             }
         }
 
@@ -179,8 +179,8 @@ macro_rules! on_the_left {
             ///
             /// # Errors
             /// Those of [`Tensor::add`].
-            pub fn $name(self, other: &Tensor<T>) -> Result<Tensor<T>> {
-                of_two(stringify!($name), self, other.into())
+            pub fn $name(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
+                of_two(stringify!($name), *self, other.into())
             }
         )*}
     };

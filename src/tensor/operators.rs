@@ -179,7 +179,7 @@ macro_rules! spread {
             type Output = Result<Tensor<T>>;
 
             fn $name(self, other: &Tensor<T>) -> Result<Tensor<T>> {
-                Spread::$method(self, other)
+                Spread::$method(&self, other)
             }
         }
     )*};

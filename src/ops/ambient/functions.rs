@@ -1,6 +1,8 @@
 //! Functions of two f32 for the CPU, without a branch, so that LLVM makes vectors of loops over them. The shaders
 //! compute the same formulas.
 
+use std::f32::consts::{FRAC_PI_2, FRAC_PI_4, PI};
+
 /// The integers in the order of the floats, −0 just below +0.
 #[inline(always)]
 fn order(x: f32) -> i32 {
@@ -43,17 +45,17 @@ pub(super) fn atan2(y: f32, x: f32) -> f32 {
     let p = ((8.053_745e-2 * z - 0.138_776_85) * z + 0.199_777_1) * z - 0.333_329_5;
     let r = t + t * z * p;
     let r = if far {
-        0.785_398_2 + (r - 2.185_569_4e-8)
+        FRAC_PI_4 + (r - 2.185_569_4e-8)
     } else {
         r
     };
     let r = if a > b {
-        1.570_796_4 - (r + 4.371_139e-8)
+        FRAC_PI_2 - (r + 4.371_139e-8)
     } else {
         r
     };
     let r = if x.is_sign_negative() {
-        3.141_592_7 - (r + 8.742_278e-8)
+        PI - (r + 8.742_278e-8)
     } else {
         r
     };

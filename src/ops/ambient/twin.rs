@@ -26,7 +26,7 @@ fn by_type(args: &mut CpuArgs<'_>, row: &Row, seen: DType, walk: impl Walk) {
         Function::Float(run) if seen == DType::F16 => walk.two(args, halves(run)),
         Function::FloatMask(run) if seen == DType::F16 => {
             walk.two(args, |x: &[f16], y: &[f16], r: &mut [u32]| {
-                in_chunks(x, y, r, |x, y, r| run(x, y, r));
+                in_chunks(x, y, r, run);
             });
         }
         Function::Float(run) => walk.two(args, run),

@@ -180,7 +180,10 @@ fn operators(device: &Device) {
         all(&(v.each() / &x).unwrap()),
         [vec![2.0, 1.0, 0.5], vec![0.5]]
     );
-    assert_eq!(all(&(&x / &x).unwrap()), [vec![1.0; 3], vec![1.0]]);
+    assert_eq!(
+        all(&(&plus / &x).unwrap()),
+        [vec![3.0, 2.0, 1.5], vec![1.5]]
+    );
     assert_eq!(all(&(x.copy().unwrap() - v.each()).unwrap()), all(&minus));
     let halves = x.to_f16().unwrap();
     let doubled = download(&(&halves + &halves).unwrap());
