@@ -1,15 +1,15 @@
-// c = a + b or a - b with missing values taken as zero, or with PRODUCT a b, for every pair of boxes of p.rank axes.
-// RANK2: matrices. CONCAT: b begins where a ends, along the axes whose bits are set in p.beside; words are added, one
-// of which is zero.
+// c = f(a, b) for every pair of boxes of p.rank axes, where `met` knows what a missing entry is: f is a row of the table
+// in src/ops/ambient. RANK2: of matrices. CONCAT: b begins where a ends, along the axes whose bits p.beside has, and
+// words are added, one of which is zero.
 //
-// Tiles and tables as in ambient.wgsl. An invocation makes one value at a time and uses few registers, so that many
-// invocations run at once and hide each other's load latency.
+// Tiles and tables as in ambient.wgsl. An invocation makes one value at a time: registers are few, so that many
+// invocations run at once and hide each other's loads.
 
 struct Params {
     first_group: u32,
     groups: u32,
     total: u32,
-    subtract: u32,
+    ones: u32,
     a_base: u32,
     b_base: u32,
     elements: u32,
@@ -26,25 +26,25 @@ struct Params {
 @group(0) @binding(2) var<storage, read> a_meta: array<u32>;
 @group(0) @binding(3) var<storage, read> b: array<E>;
 @group(0) @binding(4) var<storage, read> b_meta: array<u32>;
-@group(0) @binding(5) var<storage, read_write> c: array<E>;
+@group(0) @binding(5) var<storage, read_write> c: array<C>;
 @group(0) @binding(6) var<storage, read> c_meta: array<u32>;
 @group(0) @binding(7) var<storage, read> pair_list: array<u32>;
 
 const WG = 256u;
-// Elements that fit in the tables.
+// Elements that the tables hold.
 const SPAN = 64u;
 
-// The data that an element's values need, in loads of 16 bytes.
+// What an element's values need, in loads of 16 bytes.
 struct Entry {
 #if RANK2
-    // offset in a, offset in b, width of c, bits of 1 / width
+    // a, b, width of c, the bits of 1 / width
     at: vec4<u32>,
     // height and width of a, of b
     extents: vec4<u32>,
 #else
-    // offsets in a and b
+    // a, b
     at: vec2<u32>,
-    // offsets of the extents of a, b and c
+    // where the extents of a, b and c begin
     extents: vec3<u32>,
 #endif
 }
@@ -52,7 +52,7 @@ struct Entry {
 #include "grid"
 #include "pairs"
 #include "search"
-#include "combine"
+#generate "met"
 
 fn entry_of(e: u32) -> Entry {
     let pair = pair_of(e);
@@ -76,24 +76,41 @@ fn entry_of(e: u32) -> Entry {
 #include "tables"
 
 #if F16
-fn load_a(at: u32) -> u32 {
-    return (a[at / 2u] >> (16u * (at % 2u))) & 0xffffu;
+// The half at place `at`, which is in this word.
+fn half_in(word: u32, at: u32) -> V {
+    let half = (word >> (16u * (at % 2u))) & 0xffffu;
+#if CONCAT
+    return half;
+#else
+    return unpack2x16float(half).x;
+#endif
 }
 
-fn load_b(at: u32) -> u32 {
-    return (b[at / 2u] >> (16u * (at % 2u))) & 0xffffu;
+fn load_a(at: u32) -> V {
+    return half_in(a[at / 2u], at);
+}
+
+fn load_b(at: u32) -> V {
+    return half_in(b[at / 2u], at);
 }
 #else
-fn load_a(at: u32) -> E {
+fn load_a(at: u32) -> V {
     return a[at];
 }
 
-fn load_b(at: u32) -> E {
+fn load_b(at: u32) -> V {
     return b[at];
 }
 #endif
 
-// The offsets of a value in a and b, and whether it exists there.
+#if MASK
+alias C = u32;
+#else
+// Of f16 the word that holds two.
+alias C = E;
+#endif
+
+// Where a value lies in a and b, and whether it does.
 struct Place {
     a: u32,
     b: u32,
@@ -101,8 +118,8 @@ struct Place {
     in_b: bool,
 }
 
-// Index in b of index i of c, along an axis on which a has `extent`. Before b the difference wraps around and is out of
-// range.
+// Where index i of c lies in b, along an axis of which a has `extent`: in front of b the difference wraps around, and
+// is outside.
 fn in_right(i: u32, extent: u32, axis: u32) -> u32 {
 #if CONCAT
     return i - select(0u, extent, ((p.beside >> axis) & 1u) != 0u);
@@ -159,27 +176,56 @@ fn place_of(i: u32, entry: Entry) -> Place {
 #endif
 
 // Value v of c.
-fn value(v: u32, tile: Tile) -> E {
+fn result(v: u32, tile: Tile) -> R {
     let e = place_in_tile(v, tile);
     let place = place_of(v - start_in_tile(e, tile), entry_in_tile(e, tile));
-    var x = E(0);
-    var y = E(0);
-#if PRODUCT
-    // Zero outside the overlap, whatever the operands hold there.
-    if place.in_a && place.in_b {
-        x = load_a(place.a);
-        y = load_b(place.b);
-    }
-#else
-    if place.in_a {
+    var x = V();
+    var y = V();
+    // What meets nothing is not loaded where it does not count.
+    if place.in_a && (place.in_b || !OVERLAP) {
         x = load_a(place.a);
     }
-    if place.in_b {
+    if place.in_b && (place.in_a || !OVERLAP) {
         y = load_b(place.b);
     }
-#endif
-    return combine(vec4(x), vec4(y)).x;
+    return met(x, y, place.in_a, place.in_b);
 }
+
+#if F16
+#if !MASK
+#if CONCAT
+fn bits_of(half: R) -> u32 {
+    return half;
+}
+#else
+#include "half_bits"
+
+fn bits_of(half: R) -> u32 {
+    return half_bits(half);
+}
+#endif
+
+// Halves of the word with value v. A tile begins with a whole one.
+fn stored(v: u32, tile: Tile) {
+    var word = bits_of(result(v, tile));
+    if v + 1u < tile.end {
+        word |= (bits_of(result(v + 1u, tile)) << 16u);
+    }
+    c[v / 2u] = word;
+}
+const STEP = 2u;
+#else
+fn stored(v: u32, tile: Tile) {
+    c[v] = result(v, tile);
+}
+const STEP = 1u;
+#endif
+#else
+fn stored(v: u32, tile: Tile) {
+    c[v] = result(v, tile);
+}
+const STEP = 1u;
+#endif
 
 @compute @workgroup_size(WG)
 fn main(
@@ -192,18 +238,7 @@ fn main(
         return;
     }
     let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
-#if F16
-    // Writes whole words; a tile begins at one.
-    for (var v = tile.start + 2u * lid; v < tile.end; v += 2u * WG) {
-        var word = value(v, tile);
-        if v + 1u < tile.end {
-            word |= (value(v + 1u, tile) << 16u);
-        }
-        c[v / 2u] = word;
+    for (var v = tile.start + STEP * lid; v < tile.end; v += STEP * WG) {
+        stored(v, tile);
     }
-#else
-    for (var v = tile.start + lid; v < tile.end; v += WG) {
-        c[v] = value(v, tile);
-    }
-#endif
 }

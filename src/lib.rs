@@ -91,7 +91,7 @@ pub use error::{Error, Result, Side};
 pub use half::f16;
 pub use num_complex::Complex32;
 pub use ragged::{Bsr, Indices, Layout, Pairing, Permutation, Ragged, Shape, Topology};
-pub use tensor::{BsrTensor, Device, Paired, ShapeMatrix, Tensor};
+pub use tensor::{BsrTensor, Device, Paired, ShapeMatrix, Spread, Tensor};
 
 /// Parts of batches.
 pub mod batch {
@@ -130,8 +130,9 @@ pub mod product {
     pub use crate::tensor::{BsrProduct, Product};
 }
 
-/// Types of values, and the functions of one value.
+/// Types of values, and the functions of them.
 pub mod scalar {
+    pub use crate::ops::ambient::functions;
     pub use crate::ops::maps::{MapInfo, maps};
     pub use crate::ragged::{DType, Factor, Float, Integer, Real, Scalar, f16_from_f64};
 }

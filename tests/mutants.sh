@@ -84,12 +84,8 @@ while IFS= read -r line; do
     printf '%-12s %s\n' "$outcome" "$line"
 done <<'MUTANTS'
 ambient @ v + 4u <= end @ v + 3u <= end @ add::gpu
-ambient @ if i < entry.at.z @ if i <= entry.at.z @ add::gpu
-ambient @ if j < entry.at.w @ if j <= entry.at.w @ add::gpu
 ambient @ while u >= end @ while u > end @ add::gpu
-ambient @ x - y, p.subtract != 0u @ x + y, p.subtract != 0u @ add::gpu
 ambient @ vec2(min(lengths.x, lengths.y)) @ vec2(max(lengths.x, lengths.y)) @ hadamard::gpu
-ambient @ at / 4u + 1u, arrayLength @ at / 4u, arrayLength @ add::gpu
 ambient @ i + 2u, i + 3u) < @ i + 2u, i + 2u) < @ add::gpu
 ambient @ let j = i + 4u * WG @ let j = i + 2u * WG @ device::gpu::recording
 ambient @ if q + WG < end @ if q + WG + 1u < end @ device::gpu::recording
@@ -109,11 +105,8 @@ ambient @ return b_run(entry.y, i - entry.z @ return b_run(entry.y, i @ concat::
 ambient_boxes @ >> axis) & 1u) != 0u @ >> axis) & 1u) == 0u @ concat::gpu::every_axis
 ambient_boxes @ in_right(along, extents.y, 1u) @ in_right(along, extents.y, 0u) @ concat::gpu::every_axis
 ambient_boxes @ in_right(along, a_extent, axis) @ in_right(along, a_extent, 0u) @ concat::gpu::every_axis
-ambient_boxes @ v + 1u, tile) << 16u @ v + 1u, tile) << 15u @ concat::gpu::every_axis
-ambient_boxes @ b[at / 2u] >> (16u @ b[at / 2u] >> (0u @ concat::gpu::every_axis
 ambient_boxes @ last - first + 1u @ last - first @ add::gpu
 ambient_boxes @ tile) <= v @ tile) < v @ add::gpu
-ambient_boxes @ place.in_a && place.in_b @ place.in_a || place.in_b @ hadamard::gpu
 ambient_boxes @ row < extents.x @ row <= extents.x @ add::gpu
 ambient_boxes @ along < extents.w @ along <= extents.w @ add::gpu
 ambient_boxes @ i - row * width >= width @ i - row * width > width @ add::gpu
@@ -121,8 +114,17 @@ ambient_boxes @ along < a_extent @ along <= a_extent @ add::gpu
 ambient_boxes @ rest < b_meta[ @ rest <= b_meta[ @ add::gpu
 ambient_boxes @ a_stride *= a_extent @ a_stride *= b_extent @ add::gpu
 ambient_boxes @ tile.start + lid; v < tile.end @ tile.start + lid; v <= tile.end @ add::gpu
-ambient_flat @ x - y @ x + y @ add::gpu
-ambient_flat @ x * y @ x + y @ hadamard::gpu
+ambient @ let in_a = i < entry.at.z @ let in_a = i <= entry.at.z @ functions::gpu::in_every_shape
+ambient @ let in_b = j < entry.at.w @ let in_b = j <= entry.at.w @ functions::gpu::in_every_shape
+ambient @ < vec4(entry.w) @ <= vec4(entry.w) @ functions::gpu::in_every_shape
+ambient_boxes @ v + 1u, tile)) << 16u @ v + 1u, tile)) << 15u @ functions::gpu::in_every_shape
+ambient_boxes @ word >> (16u @ word >> (0u @ functions::gpu::in_every_shape
+broadcast @ inner *= c_meta[extents + k] @ inner += c_meta[extents + k] @ functions::gpu::spread::along_every_axis
+broadcast @ at == spans.y @ at > spans.y @ functions::gpu::spread::along_every_axis
+broadcast @ within == spans.x @ within > spans.x @ functions::gpu::spread::along_every_axis
+broadcast @ (i / spans.x) % spans.y @ i % spans.y @ functions::gpu::spread::along_every_axis
+broadcast @ (mode & ONE) != 0u @ (mode & ONE) == 0u @ functions::gpu::spread::one_for_all
+broadcast @ if v + 4u <= end @ if v + 3u <= end @ functions::gpu::spread::each
 ambient_flat @ p.total + 3u @ p.total + 2u @ add::gpu
 ambient_flat @ vec4(low.zw, high.xy) @ vec4(low.zw, high.yx) @ device::gpu::views
 ambient_flat @ at + 1u, arrayLength(&a) @ at, arrayLength(&a) @ device::gpu::views

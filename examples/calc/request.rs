@@ -159,6 +159,10 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "axis",
         "an axis; by default 0, or of reductions the whole element",
     ),
+    (
+        "each",
+        "true: the last argument has one value an element, which meets all of the other's (\"axis\": a vector along it)",
+    ),
     ("eps", "a number, 1e-5 by default: added to a variance"),
     ("elements", "[index, ..]: elements by their indices"),
     (
@@ -348,6 +352,15 @@ impl Options {
 
     pub fn axis(&self) -> Result<usize> {
         Ok(self.optional_axis()?.unwrap_or(0))
+    }
+
+    /// Whether the last argument has one value an element.
+    pub fn each(&self) -> Result<bool> {
+        match self.0.get("each") {
+            None => Ok(false),
+            Some(Value::Bool(each)) => Ok(*each),
+            Some(other) => Err(unexpected("each", "true or false", other)),
+        }
     }
 
     pub fn optional_axis(&self) -> Result<Option<usize>> {

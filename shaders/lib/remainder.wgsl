@@ -28,3 +28,15 @@ fn remainder(x: f32, s: f32) -> f32 {
     let exponent = select(0u, b.y - up, moved >= 0x800000u);
     return signed_as(bitcast<f32>((exponent << 23u) | (moved & 0x7fffffu)), x);
 }
+
+// The same of any s: of 0 there is none, and x lies below an infinity.
+fn remainder_of(x: f32, s: f32) -> f32 {
+    let none = is_nan(x) || is_nan(s) || (bitcast<u32>(s) & 0x7fffffffu) == 0u || is_infinite(x);
+    if none {
+        return select(no_number(x), no_number(s), is_nan(s));
+    }
+    if is_infinite(s) {
+        return x;
+    }
+    return remainder(x, s);
+}

@@ -13,7 +13,8 @@ use crate::ragged::DType;
 /// The files of `shaders/lib`, by the name used in `#include "name"`.
 const LIBRARY: &[(&str, &str)] = &[
     ("best", include_str!("../../shaders/lib/best.wgsl")),
-    ("combine", include_str!("../../shaders/lib/combine.wgsl")),
+    ("atan2", include_str!("../../shaders/lib/atan2.wgsl")),
+    ("compare", include_str!("../../shaders/lib/compare.wgsl")),
     ("entries", include_str!("../../shaders/lib/entries.wgsl")),
     (
         "converted",

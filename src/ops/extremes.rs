@@ -2,7 +2,7 @@
 //!
 //! Each must be planned, or refused with a size error. Tests are built with overflow checks.
 
-use super::ambient::{Along, Ambient, Combine, Concat};
+use super::ambient::{Along, Combine, Concat};
 use super::conv::Conv;
 use super::convert::Convert;
 use super::correlate_max::{CorrelateMax, Seek};
@@ -128,8 +128,8 @@ fn pairs_of_series() {
         let what = format!("{a} and {b}");
         let check = |op: Op| refused_or_planned(&what, planned(&op, &[a, b], Some(pairs), None));
         for dtype in [DType::F32, DType::I32] {
-            for operation in [Ambient::Add, Ambient::Hadamard] {
-                check(Op::Combine(Combine { operation, dtype }));
+            for name in ["add", "hadamard", "maximum"] {
+                check(Op::Combine(Combine { name, dtype }));
             }
             for along in [Along::Axis(0), Along::Diagonal] {
                 check(Op::Concat(Concat { along, dtype }));
@@ -274,8 +274,8 @@ fn pairs_of_matrices() {
         let what = format!("{a} and {b}");
         let check = |op: Op| refused_or_planned(&what, planned(&op, &[a, b], Some(pairs), None));
         let dtype = DType::F32;
-        let operation = Ambient::Add;
-        check(Op::Combine(Combine { operation, dtype }));
+        let name = "add";
+        check(Op::Combine(Combine { name, dtype }));
         for axis in [0, 1] {
             let (along, dtype) = (Along::Axis(axis), DType::F16);
             check(Op::Concat(Concat { along, dtype }));

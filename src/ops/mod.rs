@@ -53,6 +53,8 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &ambient::FLAT,
     &ambient::VECTORS,
     &ambient::BOXES,
+    &ambient::BROADCAST,
+    &ambient::BROADCAST_THREE,
     &gather::KERNEL,
     &scatter::ADD,
     &select::SELECT,
@@ -112,6 +114,10 @@ pub(crate) static GENERATORS: &[Generate] = &[
     ("matmul", matmul::generate),
     ("bsr_matmul", bsr::generate),
     ("map_table", maps::generate),
+    ("met", ambient::generate_met),
+    ("loads", ambient::generate_loads),
+    ("spread_four", ambient::generate_spread_four),
+    ("spread_one", ambient::generate_spread_one),
     ("bsr_matrix", bsr::generate_matrix),
     ("matmul_matrix", matmul::generate_matrix),
     ("fft", fft::generate),
@@ -145,7 +151,6 @@ pub(crate) trait Arithmetic: Real {
     /// The additive identity: adding it to a value changes no bit of the value.
     const NOTHING: Self;
     fn plus(self, other: Self) -> Self;
-    fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
     /// The absolute value; `i32::MIN` wraps to itself.
     fn magnitude(self) -> Self;
@@ -155,9 +160,6 @@ impl Arithmetic for f32 {
     const NOTHING: f32 = -0.0;
     fn plus(self, other: f32) -> f32 {
         self + other
-    }
-    fn minus(self, other: f32) -> f32 {
-        self - other
     }
     fn times(self, other: f32) -> f32 {
         self * other
@@ -173,9 +175,6 @@ macro_rules! wrapping {
             const NOTHING: $t = 0;
             fn plus(self, other: $t) -> $t {
                 self.wrapping_add(other)
-            }
-            fn minus(self, other: $t) -> $t {
-                self.wrapping_sub(other)
             }
             fn times(self, other: $t) -> $t {
                 self.wrapping_mul(other)

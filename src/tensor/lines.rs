@@ -24,7 +24,7 @@ impl Tensor<f32> {
     /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn mean(&self) -> Result<Tensor<f32>> {
-        self.along(Function::Mean, None, 0.0)
+        self.line(Function::Mean, None, 0.0)
     }
 
     /// The population variance `v = Σ (x_i − m)² / n` of each element about its [`mean`](Self::mean) m, as a batch of
@@ -49,7 +49,7 @@ impl Tensor<f32> {
     /// # Errors
     /// Those of [`mean`](Self::mean).
     pub fn var(&self) -> Result<Tensor<f32>> {
-        self.along(Function::Var, None, 0.0)
+        self.line(Function::Var, None, 0.0)
     }
 
     /// The standard deviation of each element: the square root of its [`var`](Self::var).
@@ -66,7 +66,7 @@ impl Tensor<f32> {
     /// # Errors
     /// Those of [`mean`](Self::mean).
     pub fn std(&self) -> Result<Tensor<f32>> {
-        self.along(Function::Std, None, 0.0)
+        self.line(Function::Std, None, 0.0)
     }
 
     /// `log Σ exp x_i` of each element, as a batch of rank 1 and length 1.
@@ -87,7 +87,7 @@ impl Tensor<f32> {
     /// # Errors
     /// Those of [`mean`](Self::mean).
     pub fn log_sum_exp(&self) -> Result<Tensor<f32>> {
-        self.along(Function::LogSumExp, None, 0.0)
+        self.line(Function::LogSumExp, None, 0.0)
     }
 
     /// Sums along an axis, `Σ x_i`.
@@ -111,7 +111,7 @@ impl Tensor<f32> {
     /// [`SizeOverflow`](crate::Error::SizeOverflow) with the element that has too many lines; and those of
     /// [`mean`](Self::mean).
     pub fn sum_axis(&self, axis: usize) -> Result<Tensor<f32>> {
-        self.along(Function::Sum, Some(axis), 0.0)
+        self.line(Function::Sum, Some(axis), 0.0)
     }
 
     /// The [`mean`](Self::mean) along an axis.
@@ -129,7 +129,7 @@ impl Tensor<f32> {
     /// # Errors
     /// Those of [`sum_axis`](Self::sum_axis).
     pub fn mean_axis(&self, axis: usize) -> Result<Tensor<f32>> {
-        self.along(Function::Mean, Some(axis), 0.0)
+        self.line(Function::Mean, Some(axis), 0.0)
     }
 
     /// The variance, [`var`](Self::var), along an axis.
@@ -147,7 +147,7 @@ impl Tensor<f32> {
     /// # Errors
     /// Those of [`sum_axis`](Self::sum_axis).
     pub fn var_axis(&self, axis: usize) -> Result<Tensor<f32>> {
-        self.along(Function::Var, Some(axis), 0.0)
+        self.line(Function::Var, Some(axis), 0.0)
     }
 
     /// The standard deviation, [`std`](Self::std), along an axis.
@@ -165,7 +165,7 @@ impl Tensor<f32> {
     /// # Errors
     /// Those of [`sum_axis`](Self::sum_axis).
     pub fn std_axis(&self, axis: usize) -> Result<Tensor<f32>> {
-        self.along(Function::Std, Some(axis), 0.0)
+        self.line(Function::Std, Some(axis), 0.0)
     }
 
     /// [`log_sum_exp`](Self::log_sum_exp) along an axis.
@@ -183,7 +183,7 @@ impl Tensor<f32> {
     /// # Errors
     /// Those of [`sum_axis`](Self::sum_axis).
     pub fn log_sum_exp_axis(&self, axis: usize) -> Result<Tensor<f32>> {
-        self.along(Function::LogSumExp, Some(axis), 0.0)
+        self.line(Function::LogSumExp, Some(axis), 0.0)
     }
 
     /// Softmax along an axis: weights `exp(x_i − M) / Σ_j exp(x_j − M)` that sum to one, with M the largest value of
@@ -206,7 +206,7 @@ impl Tensor<f32> {
     /// # Errors
     /// Those of [`sum_axis`](Self::sum_axis).
     pub fn softmax(&self, axis: usize) -> Result<Tensor<f32>> {
-        self.along(Function::Softmax, Some(axis), 0.0)
+        self.line(Function::Softmax, Some(axis), 0.0)
     }
 
     /// The logarithm of [`softmax`](Self::softmax), `(x_i − M) − log Σ_j exp(x_j − M)`, along an axis.
@@ -228,7 +228,7 @@ impl Tensor<f32> {
     /// # Errors
     /// Those of [`sum_axis`](Self::sum_axis).
     pub fn log_softmax(&self, axis: usize) -> Result<Tensor<f32>> {
-        self.along(Function::LogSoftmax, Some(axis), 0.0)
+        self.line(Function::LogSoftmax, Some(axis), 0.0)
     }
 
     /// Layer normalization along an axis, `(x_i − m) / √(v + epsilon)`, with m the mean and v the variance of the line.
@@ -253,7 +253,7 @@ impl Tensor<f32> {
     /// [`sum_axis`](Self::sum_axis).
     pub fn layer_norm(&self, axis: usize, epsilon: f32) -> Result<Tensor<f32>> {
         check_epsilon("layer_norm", epsilon)?;
-        self.along(Function::LayerNorm, Some(axis), epsilon)
+        self.line(Function::LayerNorm, Some(axis), epsilon)
     }
 
     /// Root-mean-square normalization along an axis, `x_i / √(Σ x_j² / n + epsilon)`.
@@ -279,7 +279,7 @@ impl Tensor<f32> {
     /// Those of [`layer_norm`](Self::layer_norm).
     pub fn rms_norm(&self, axis: usize, epsilon: f32) -> Result<Tensor<f32>> {
         check_epsilon("rms_norm", epsilon)?;
-        self.along(Function::RmsNorm, Some(axis), epsilon)
+        self.line(Function::RmsNorm, Some(axis), epsilon)
     }
 
     /// Standardizes each element to mean 0 and variance 1: subtracts its [`mean`](Self::mean) and divides by its
@@ -301,10 +301,10 @@ impl Tensor<f32> {
     /// # Errors
     /// Those of [`mean`](Self::mean).
     pub fn standardize(&self) -> Result<Tensor<f32>> {
-        self.along(Function::LayerNorm, None, 0.0)
+        self.line(Function::LayerNorm, None, 0.0)
     }
 
-    fn along(&self, function: Function, axis: Option<usize>, scalar: f32) -> Result<Tensor<f32>> {
+    fn line(&self, function: Function, axis: Option<usize>, scalar: f32) -> Result<Tensor<f32>> {
         let op = Op::Along(Along { function, axis });
         self.unary(op, &[scalar.to_bits()])
     }

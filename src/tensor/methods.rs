@@ -1,10 +1,11 @@
 //! Operations on one tensor, and element-by-element operations on two.
 
-use super::{Paired, Tensor};
+use super::functions::of_two;
+use super::{Paired, Spread, Tensor};
 use crate::ops::Op;
 use crate::ops::ambient::check_concat;
 use crate::ops::map::{Kind, Map};
-use crate::ragged::{Pairs, Real, Scalar};
+use crate::ragged::{Factor, Pairs, Real, Scalar};
 use crate::{Error, Result, host};
 
 impl<T: Scalar> Tensor<T> {
@@ -145,13 +146,14 @@ impl<T: Scalar> Tensor<T> {
     }
 }
 
-impl<T: Real> Tensor<T> {
+impl<T: Factor> Tensor<T> {
     /// Adds two batches, `a + b`, element by element; missing entries are zero.
     ///
     /// Each result has the ambient shape: the smallest box that holds both elements.
     ///
     /// An extent of 1 is not special: `[1, 2, 3] + [5] = [6, 2, 3]`. Both batches must have the same rank. Integers
-    /// wrap; NaN propagates. Respects equivalence: trailing zeros change nothing. Cost: operands read once, result
+    /// wrap; NaN propagates. Respects equivalence: trailing zeros change nothing. `other` may be spread over the
+    /// elements of this batch: see [`Spread`]. `f16` is computed in `f32` and rounded. Cost: operands read once, result
     /// written once.
     ///
     /// ```
@@ -167,8 +169,8 @@ impl<T: Real> Tensor<T> {
     /// [`BatchSize`](Error::BatchSize), [`Rank`](Error::Rank), [`DeviceMismatch`](Error::DeviceMismatch),
     /// [`SizeOverflow`](Error::SizeOverflow) with the element whose result does not fit,
     /// [`TooLarge`](Error::TooLarge), [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
-    pub fn add(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
-        self.meet("add", other)?.add()
+    pub fn add<'a>(&self, other: impl Into<Spread<'a, T>>) -> Result<Tensor<T>> {
+        of_two("add", self.into(), other.into())
     }
 
     /// Subtracts two batches, `a − b`, element by element; otherwise like [`add`](Self::add).
@@ -184,8 +186,8 @@ impl<T: Real> Tensor<T> {
     ///
     /// # Errors
     /// Those of [`add`](Self::add).
-    pub fn sub(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
-        self.meet("sub", other)?.sub()
+    pub fn sub<'a>(&self, other: impl Into<Spread<'a, T>>) -> Result<Tensor<T>> {
+        of_two("sub", self.into(), other.into())
     }
 
     /// Multiplies two batches value by value, `a ⊙ b`, element by element; the result is zero outside the overlap.
@@ -210,10 +212,12 @@ impl<T: Real> Tensor<T> {
     ///
     /// # Errors
     /// Those of [`add`](Self::add).
-    pub fn hadamard(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
-        self.meet("hadamard", other)?.hadamard()
+    pub fn hadamard<'a>(&self, other: impl Into<Spread<'a, T>>) -> Result<Tensor<T>> {
+        of_two("hadamard", self.into(), other.into())
     }
+}
 
+impl<T: Real> Tensor<T> {
     /// Negates every value, `−x`; the layout is unchanged.
     ///
     /// Respects equivalence. Flips the sign of a float, including zero, infinity and NaN. Integers wrap: the least i32

@@ -2,9 +2,9 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use super::Tensor;
+use super::{Spread, Tensor};
 use crate::Result;
-use crate::ragged::Real;
+use crate::ragged::{Factor, Real};
 
 /// `a + b` is [`a.add(&b)`](Tensor::add).
 ///
@@ -21,7 +21,7 @@ use crate::ragged::Real;
 /// assert_eq!(y.download_blocking()?.to_vecs(), [vec![0.25, 0.0, -0.25], vec![]]);
 /// # Ok::<(), vsla::Error>(())
 /// ```
-impl<T: Real> Add for &Tensor<T> {
+impl<T: Factor> Add for &Tensor<T> {
     type Output = Result<Tensor<T>>;
 
     fn add(self, other: &Tensor<T>) -> Result<Tensor<T>> {
@@ -30,7 +30,7 @@ impl<T: Real> Add for &Tensor<T> {
 }
 
 /// `a - b` is [`a.sub(&b)`](Tensor::sub).
-impl<T: Real> Sub for &Tensor<T> {
+impl<T: Factor> Sub for &Tensor<T> {
     type Output = Result<Tensor<T>>;
 
     fn sub(self, other: &Tensor<T>) -> Result<Tensor<T>> {
@@ -40,11 +40,20 @@ impl<T: Real> Sub for &Tensor<T> {
 
 /// `a * b` is [`a.hadamard(&b)`](Tensor::hadamard), value by value and zero outside the overlap. For matrix products,
 /// see [`matmul`](Tensor::matmul).
-impl<T: Real> Mul for &Tensor<T> {
+impl<T: Factor> Mul for &Tensor<T> {
     type Output = Result<Tensor<T>>;
 
     fn mul(self, other: &Tensor<T>) -> Result<Tensor<T>> {
         self.hadamard(other)
+    }
+}
+
+/// `a / b` is [`a.div(&b)`](Tensor::div), value by value: zero outside the overlap.
+impl<T: Factor> Div for &Tensor<T> {
+    type Output = Result<Tensor<T>>;
+
+    fn div(self, other: &Tensor<T>) -> Result<Tensor<T>> {
+        Tensor::div(self, other)
     }
 }
 
@@ -141,4 +150,43 @@ impl Div<&Tensor<f32>> for f32 {
     fn div(self, x: &Tensor<f32>) -> Result<Tensor<f32>> {
         x.div_from(self)
     }
+}
+
+/// An operator whose operand on one side is spread over the elements of the other: a tensor by reference or by value,
+/// as it comes of a step before.
+macro_rules! spread {
+    ($($trait:ident $name:ident $sign:literal $method:ident;)*) => {$(
+        #[doc = concat!("`x ", $sign, " v.each()` is [`x.", stringify!($method), "(v.each())`](Tensor::", stringify!($method), ").")]
+        impl<T: Factor> $trait<Spread<'_, T>> for &Tensor<T> {
+            type Output = Result<Tensor<T>>;
+
+            fn $name(self, other: Spread<'_, T>) -> Result<Tensor<T>> {
+                self.$method(other)
+            }
+        }
+
+        #[doc = concat!("`x ", $sign, " v.each()` is [`x.", stringify!($method), "(v.each())`](Tensor::", stringify!($method), ").")]
+        impl<T: Factor> $trait<Spread<'_, T>> for Tensor<T> {
+            type Output = Result<Tensor<T>>;
+
+            fn $name(self, other: Spread<'_, T>) -> Result<Tensor<T>> {
+                Tensor::$method(&self, other)
+            }
+        }
+
+        #[doc = concat!("`v.each() ", $sign, " x` is [`v.each().", stringify!($method), "(&x)`](Spread::", stringify!($method), ").")]
+        impl<T: Factor> $trait<&Tensor<T>> for Spread<'_, T> {
+            type Output = Result<Tensor<T>>;
+
+            fn $name(self, other: &Tensor<T>) -> Result<Tensor<T>> {
+                Spread::$method(&self, other)
+            }
+        }
+    )*};
+}
+spread! {
+    Add add "+" add;
+    Sub sub "-" sub;
+    Mul mul "*" hadamard;
+    Div div "/" div;
 }

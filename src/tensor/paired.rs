@@ -6,9 +6,9 @@ use super::device::Backend;
 use super::run::{Call, Operand};
 use crate::Result;
 use crate::ops::Op;
-use crate::ops::ambient::{Along, Ambient, Combine, Concat};
+use crate::ops::ambient::{Along, Combine, Concat};
 use crate::plan::check_work;
-use crate::ragged::{Layout, Pairing, Pairs, Real, Scalar};
+use crate::ragged::{Factor, Layout, Pairing, Pairs, Scalar};
 
 /// Two batches with a pairing: applies binary operations to the pairs rather than element by element.
 ///
@@ -114,13 +114,13 @@ impl<T: Scalar> Paired<'_, T> {
     }
 }
 
-impl<T: Real> Paired<'_, T> {
+impl<T: Factor> Paired<'_, T> {
     /// [`Tensor::add`] of every pair.
     ///
     /// # Errors
     /// Those of [`Tensor::add`].
     pub fn add(&self) -> Result<Tensor<T>> {
-        self.ambient(Ambient::Add)
+        self.combine("add")
     }
 
     /// [`Tensor::sub`] of every pair.
@@ -128,7 +128,7 @@ impl<T: Real> Paired<'_, T> {
     /// # Errors
     /// Those of [`Tensor::add`].
     pub fn sub(&self) -> Result<Tensor<T>> {
-        self.ambient(Ambient::Sub)
+        self.combine("sub")
     }
 
     /// [`Tensor::hadamard`] of every pair.
@@ -136,11 +136,12 @@ impl<T: Real> Paired<'_, T> {
     /// # Errors
     /// Those of [`Tensor::add`].
     pub fn hadamard(&self) -> Result<Tensor<T>> {
-        self.ambient(Ambient::Hadamard)
+        self.combine("hadamard")
     }
 
-    fn ambient(&self, operation: Ambient) -> Result<Tensor<T>> {
+    /// The function of that name.
+    pub(super) fn combine<R: Scalar>(&self, name: &'static str) -> Result<Tensor<R>> {
         let dtype = T::DTYPE;
-        self.run(Op::Combine(Combine { operation, dtype }))
+        self.run(Op::Combine(Combine { name, dtype }))
     }
 }

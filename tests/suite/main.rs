@@ -28,6 +28,7 @@ mod elements;
 mod eval;
 mod fft;
 mod fft2;
+mod functions;
 mod gather;
 mod golden;
 mod hadamard;
@@ -89,6 +90,7 @@ const MODULES: &[Module] = &[
     ("eval", eval::tests),
     ("fft", fft::tests),
     ("fft2", fft2::tests),
+    ("functions", functions::tests),
     ("golden", golden::tests),
     ("hadamard", hadamard::tests),
     ("gather", gather::tests),

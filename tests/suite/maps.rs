@@ -1,7 +1,7 @@
 //! The element-wise functions of the table: each row against f64 within its bound, for all exponents; integers exactly;
 //! and as kernels, over the corpus.
 
-mod bounds;
+pub mod bounds;
 mod casts;
 mod integers;
 

@@ -44,12 +44,13 @@ const STORAGE_BUFFERS: usize = 8;
 const PARAMETERS: u32 = 128;
 /// More variants than this are no longer a list that can be compiled and looked through. Many of them are tiles of
 /// cooperative matrices.
-const KERNELS: usize = 700;
+const KERNELS: usize = 1000;
 /// Of these, the transforms and what convolves by them.
 const ENGINE: usize = 64;
 
 /// Kernels that are built from another stem's file, because they bind less or more of it.
 const SHARED_FILES: &[(&str, &str)] = &[
+    ("broadcast_three", "broadcast"),
     ("fill", "map"),
     ("select", "gather"),
     ("reduce_tiles", "reduce"),

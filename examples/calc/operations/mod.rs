@@ -103,6 +103,7 @@ const BINARY: &[&str] = &["dtype", "rank", "pairing"];
 mod about;
 mod along;
 mod arithmetic;
+mod functions;
 mod maps;
 mod matrices;
 mod places;
@@ -113,6 +114,7 @@ mod transforms;
 
 const TOPICS: &[&[Operation]] = &[
     arithmetic::ROWS,
+    functions::ROWS,
     maps::ROWS,
     places::ROWS,
     along::ROWS,
@@ -253,6 +255,11 @@ fn check_size(grows: Grows, call: &Call<'_>) -> Result<()> {
     }
     let (a, b) = (call.layout(0), call.layout(1));
     let transposed = call.options.transposed()?;
+    if grows == Grows::Ambient && (call.options.each()? || call.options.optional_axis()?.is_some())
+    {
+        // As large as an operand.
+        return Ok(());
+    }
     let size = |i: usize, j: usize| match grows {
         Grows::No | Grows::Pair => 2,
         Grows::Ambient => a

@@ -16,6 +16,7 @@ use crate::{Calculator, EXAMPLES, serve};
 mod along;
 mod arithmetic;
 mod files;
+mod functions;
 mod lines;
 mod maps;
 mod matrices;
@@ -33,6 +34,7 @@ type Refused = (&'static str, &'static str, Option<u64>);
 
 const GOLDEN: &[&[Golden]] = &[
     arithmetic::GOLDEN,
+    functions::GOLDEN,
     maps::GOLDEN,
     places::GOLDEN,
     along::GOLDEN,
@@ -46,6 +48,7 @@ const GOLDEN: &[&[Golden]] = &[
 
 const REFUSED: &[&[Refused]] = &[
     arithmetic::REFUSED,
+    functions::REFUSED,
     maps::REFUSED,
     places::REFUSED,
     along::REFUSED,

@@ -6,7 +6,7 @@
 use super::Stage;
 use super::twin::row_of;
 use crate::ops::par_tiles;
-use crate::plan::{CpuArgs, CpuKernel, Launch, Nested, Output, OutputLayout, Param, check_ranks};
+use crate::plan::{CpuArgs, CpuKernel, Launch, Nested, Output, OutputLayout, check_ranks};
 use crate::ragged::{DType, Layout, MAX_RANK, Offsets, Pairs};
 use crate::{Error, Result, host};
 
@@ -58,12 +58,11 @@ impl Concat {
         };
         let total = seen.c.total();
         let stage = Stage {
-            flag: Some("CONCAT"),
+            flags: [&["CONCAT"], &["CONCAT", "RANK2"]],
             dtype: match dtype {
                 DType::F16 => dtype,
                 _ => DType::U32,
             },
-            subtract: Param::U32(0),
             concat_axes: seen.concat_axes,
         };
         let dispatch = stage.dispatch(op, [a, b], [seen.a, seen.b], seen.c, pairs)?;

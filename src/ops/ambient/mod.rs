@@ -1,27 +1,40 @@
-//! Elementwise sums, differences and products: the result has the ambient shape, missing entries are zero.
-//! Concatenation uses the same kernels.
+//! Functions of two values, value by value: the result has the ambient shape, and each function says what a missing
+//! entry is. Beside them copies of two elements side by side.
 //!
 //! Cost: the operands and their layouts read once, the result written once, in one dispatch.
 
+mod broadcast;
 mod concat;
+mod functions;
+mod spread;
+mod table;
+#[cfg(feature = "gpu")]
+mod text;
 mod twin;
 
+pub(crate) use self::broadcast::{Broadcast, KERNEL as BROADCAST, THREE_KERNEL as BROADCAST_THREE};
 pub(crate) use self::concat::{Along, Concat, check_concat};
-use self::twin::combine;
-use super::{PAIRING, STREAM, pair_params, stream_groups, twin_of};
-use crate::Result;
+pub(crate) use self::spread::Mode;
+use self::table::{Row, THREE, TWO};
+#[cfg(feature = "gpu")]
+pub(crate) use self::text::{
+    generate_loads, generate_met, generate_spread_four, generate_spread_one,
+};
+use super::maps::{MapInfo, same};
+use super::{PAIRING, STREAM, pair_params, stream_groups};
 use crate::plan::{
     Boxes, CpuKernel, Dispatch, Interface, Kernel, Launch, Nested, Output, OutputLayout, Param,
-    PlanBuffer, Slot, Variant, for_each_type, params, slots, stream_tile,
+    PlanBuffer, Slot, Variant, params, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Pairs};
+use crate::{Error, Result};
 
 slots! {
     struct FlatSlots { a: Read, b: Read, c: Write }
 }
 
 params! {
-    struct FlatParams { total, subtract, a_base, b_base }
+    struct FlatParams { total, ones, a_base, b_base }
 }
 
 slots! {
@@ -31,19 +44,23 @@ slots! {
 }
 
 params! {
-    struct Params { total, subtract, a_base, b_base, elements, tile, pair_kind, pair_right }
+    struct Params { total, ones, a_base, b_base, elements, tile, pair_kind, pair_right }
 }
 
 params! {
     struct BoxParams { of_vectors: Params, pair_left, rank, beside }
 }
 
+/// Bits that no compiler knows: see `ends.wgsl`.
+const ONES: Param = Param::U32(u32::MAX);
+
+/// The same for elements of one shape, without a look at layouts.
 pub(crate) static FLAT: Kernel = Kernel {
     stem: "ambient_flat",
     source: include_str!("../../../shaders/ambient_flat.wgsl"),
     interface: Interface::of::<FlatSlots, FlatParams>(),
     constants: &[STREAM],
-    variants: for_each_type![&[], &["PRODUCT"]],
+    variants: &variants::<{ count(TWO) }>(TWO, &[0], &[]),
 };
 
 pub(crate) static VECTORS: Kernel = Kernel {
@@ -51,36 +68,14 @@ pub(crate) static VECTORS: Kernel = Kernel {
     source: include_str!("../../../shaders/ambient.wgsl"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[PAIRING],
-    variants: &[
-        Variant {
-            dtype: DType::F32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::I32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::F32,
-            flags: &["PRODUCT"],
-        },
-        Variant {
-            dtype: DType::I32,
-            flags: &["PRODUCT"],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &["PRODUCT"],
-        },
-        Variant {
+    variants: &variants::<{ count(TWO) + 1 }>(
+        TWO,
+        &[0],
+        &[Variant {
             dtype: DType::U32,
             flags: &["CONCAT"],
-        },
-    ],
+        }],
+    ),
 };
 
 pub(crate) static BOXES: Kernel = Kernel {
@@ -88,124 +83,151 @@ pub(crate) static BOXES: Kernel = Kernel {
     source: include_str!("../../../shaders/ambient_boxes.wgsl"),
     interface: Interface::of::<Slots, BoxParams>(),
     constants: &[PAIRING],
-    variants: &[
-        Variant {
-            dtype: DType::F32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::I32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::F32,
-            flags: &["RANK2"],
-        },
-        Variant {
-            dtype: DType::I32,
-            flags: &["RANK2"],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &["RANK2"],
-        },
-        Variant {
-            dtype: DType::F32,
-            flags: &["PRODUCT"],
-        },
-        Variant {
-            dtype: DType::I32,
-            flags: &["PRODUCT"],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &["PRODUCT"],
-        },
-        Variant {
-            dtype: DType::F32,
-            flags: &["PRODUCT", "RANK2"],
-        },
-        Variant {
-            dtype: DType::I32,
-            flags: &["PRODUCT", "RANK2"],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &["PRODUCT", "RANK2"],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &["CONCAT"],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &["CONCAT", "RANK2"],
-        },
-        Variant {
-            dtype: DType::F16,
-            flags: &["CONCAT"],
-        },
-        Variant {
-            dtype: DType::F16,
-            flags: &["CONCAT", "RANK2"],
-        },
-    ],
+    variants: &variants::<{ 2 * count(TWO) + 4 }>(
+        TWO,
+        &[0, 1],
+        &[
+            Variant {
+                dtype: DType::U32,
+                flags: &["CONCAT"],
+            },
+            Variant {
+                dtype: DType::U32,
+                flags: &["CONCAT", "RANK2"],
+            },
+            Variant {
+                dtype: DType::F16,
+                flags: &["CONCAT"],
+            },
+            Variant {
+                dtype: DType::F16,
+                flags: &["CONCAT", "RANK2"],
+            },
+        ],
+    ),
 };
 
-/// An elementwise operation; its number selects the CPU kernel.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Ambient {
-    Add = 0,
-    Sub = 1,
-    /// Zero outside the overlap, whatever the operands hold there.
-    Hadamard = 2,
+/// Every row of a table in the types that it has kernels of.
+const fn count(table: &[&[Row]]) -> usize {
+    let (mut group, mut n) = (0, 0);
+    while group < table.len() {
+        let mut row = 0;
+        while row < table[group].len() {
+            n += table[group][row].types().len();
+            row += 1;
+        }
+        group += 1;
+    }
+    n
 }
 
-impl Ambient {
-    fn op(self) -> &'static str {
-        match self {
-            Ambient::Add => "add",
-            Ambient::Sub => "sub",
-            Ambient::Hadamard => "hadamard",
+/// Their variants with these of their flags, and more.
+const fn variants<const N: usize>(
+    table: &'static [&'static [Row]],
+    flags: &[usize],
+    more: &[Variant],
+) -> [Variant; N] {
+    let mut all = [Variant {
+        dtype: DType::F32,
+        flags: &[],
+    }; N];
+    let (mut n, mut set) = (0, 0);
+    while set < flags.len() {
+        let mut group = 0;
+        while group < table.len() {
+            let mut row = 0;
+            while row < table[group].len() {
+                let it = &table[group][row];
+                let mut at = 0;
+                while at < it.types().len() {
+                    all[n] = Variant {
+                        dtype: it.types()[at],
+                        flags: it.flags[flags[set]],
+                    };
+                    n += 1;
+                    at += 1;
+                }
+                row += 1;
+            }
+            group += 1;
         }
+        set += 1;
+    }
+    let mut at = 0;
+    while at < more.len() {
+        all[n] = more[at];
+        n += 1;
+        at += 1;
+    }
+    all
+}
+
+/// Every function of two and of three operands that goes by the table, each type of values by itself, with the error
+/// that it is held to on every device, as [`maps`](crate::scalar::maps) says it. That of `mul_add` is beside half a unit in the
+/// last place of its product.
+///
+/// ```
+/// let div = vsla::scalar::functions().find(|function| function.name == "div").unwrap();
+/// assert_eq!((div.dtype, div.ulps), (vsla::scalar::DType::F32, 2.0));
+/// ```
+pub fn functions() -> impl Iterator<Item = MapInfo> {
+    TWO.iter().chain(THREE).copied().flatten().flat_map(|row| {
+        row.types().iter().map(|&dtype| MapInfo {
+            name: row.name,
+            dtype,
+            ulps: row.bound.ulps,
+            absolute: row.bound.absolute,
+        })
+    })
+}
+
+/// Whether the bound of a function of two floats is of so many units. For the documentation, which says it.
+pub(crate) const fn is_bound(name: &str, ulps: u32) -> bool {
+    let mut group = 0;
+    while group < TWO.len() {
+        let mut row = 0;
+        while row < TWO[group].len() {
+            let it = &TWO[group][row];
+            if same(it.name.as_bytes(), name.as_bytes()) {
+                return it.bound.ulps == ulps as f32;
+            }
+            row += 1;
+        }
+        group += 1;
+    }
+    false
+}
+
+fn unsupported(op: &'static str, dtype: DType) -> Error {
+    Error::Unsupported {
+        op,
+        what: format!("values of {dtype}"),
     }
 }
 
-/// An elementwise operation over values of one type.
+/// The function of this name, of values of a type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Combine {
-    pub operation: Ambient,
+    pub name: &'static str,
     pub dtype: DType,
 }
 
 impl Combine {
-    /// The launch over every pair.
+    /// The launch for every pair.
     pub(crate) fn launch(self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<Launch> {
-        let Combine { operation, dtype } = self;
-        let op = operation.op();
+        let Combine { name: op, dtype } = self;
+        let (row, seen) = table::row(TWO, op, dtype).ok_or_else(|| unsupported(op, dtype))?;
+        let result_type = if row.is_mask() { DType::U32 } else { dtype };
         let boxes = Boxes::ambient(op, a, b, pairs)?;
-        let twin = match operation {
-            Ambient::Add => twin_of!(dtype, combine, { Ambient::Add as u32 }),
-            Ambient::Sub => twin_of!(dtype, combine, { Ambient::Sub as u32 }),
-            Ambient::Hadamard => twin_of!(dtype, combine, { Ambient::Hadamard as u32 }),
-        };
-        let subtract = Param::U32(u32::from(operation == Ambient::Sub));
-        let product = operation == Ambient::Hadamard;
+        let twin = CpuKernel::new(move |args| twin::combine(args, row, seen));
         let launch = match boxes {
             Boxes::Same => Launch {
                 op,
-                outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
+                outputs: vec![Output::new(result_type, OutputLayout::Input(0))],
                 scratch: Vec::new(),
                 work: a.total() as u64,
                 dispatches: vec![Dispatch::new(
-                    (
-                        &FLAT,
-                        FLAT.variant(dtype, if product { &["PRODUCT"] } else { &[] }),
-                    ),
+                    (&FLAT, FLAT.variant(seen, row.flags[0])),
                     FlatSlots {
                         a: Slot::Input(0),
                         b: Slot::Input(1),
@@ -213,7 +235,7 @@ impl Combine {
                     },
                     FlatParams {
                         total: Param::U32(a.total() as u32),
-                        subtract,
+                        ones: ONES,
                         a_base: Param::InputBase(0),
                         b_base: Param::InputBase(1),
                     },
@@ -221,7 +243,7 @@ impl Combine {
                     a.total() as u64,
                 )],
                 pairs: Some(pairs.clone()),
-                twin: CpuKernel::new(twin),
+                twin,
             },
             Boxes::Nested(Nested {
                 result,
@@ -231,9 +253,8 @@ impl Combine {
                 ..
             }) => {
                 let stage = Stage {
-                    flag: product.then_some("PRODUCT"),
-                    dtype,
-                    subtract,
+                    flags: row.flags,
+                    dtype: seen,
                     concat_axes: 0,
                 };
                 Launch {
@@ -241,9 +262,9 @@ impl Combine {
                     scratch: Vec::new(),
                     work: result.total() as u64,
                     dispatches: vec![stage.dispatch(op, [a, b], [a_seen, b_seen], c, pairs)?],
-                    outputs: vec![Output::new(dtype, OutputLayout::New(result))],
+                    outputs: vec![Output::new(result_type, OutputLayout::New(result))],
                     pairs: Some(pairs.clone()),
-                    twin: CpuKernel::new(twin),
+                    twin,
                 }
             }
         };
@@ -253,10 +274,9 @@ impl Combine {
 
 /// What pairs become where values are found by their shapes.
 struct Stage {
-    /// `PRODUCT` or `CONCAT`.
-    flag: Option<&'static str>,
+    /// Of vectors and boxes, and of matrices.
+    flags: [&'static [&'static str]; 2],
     dtype: DType,
-    subtract: Param,
     /// Of a concatenation, a bit for each axis along which the right element is displaced.
     concat_axes: u32,
 }
@@ -288,7 +308,7 @@ impl Stage {
         };
         let params = Params {
             total: Param::U32(total as u32),
-            subtract: self.subtract,
+            ones: ONES,
             a_base: Param::InputBase(0),
             b_base: Param::InputBase(1),
             elements: Param::U32(pairs.len() as u32),
@@ -296,10 +316,9 @@ impl Stage {
             pair_kind,
             pair_right,
         };
-        let mut flags: Vec<&str> = self.flag.into_iter().collect();
         let (groups, cost) = (total.div_ceil(tile) as u32, total as u64);
         if rank == 1 {
-            let variant = VECTORS.variant(self.dtype, &flags);
+            let variant = VECTORS.variant(self.dtype, self.flags[0]);
             return Ok(Dispatch::new(
                 (&VECTORS, variant),
                 slots,
@@ -308,16 +327,13 @@ impl Stage {
                 cost,
             ));
         }
-        if rank == 2 {
-            flags.push("RANK2");
-        }
         let params = BoxParams {
             of_vectors: params,
             pair_left: Param::U32(a.len() as u32),
             rank: Param::U32(rank as u32),
             beside: Param::U32(self.concat_axes),
         };
-        let variant = BOXES.variant(self.dtype, &flags);
+        let variant = BOXES.variant(self.dtype, self.flags[usize::from(rank == 2)]);
         Ok(Dispatch::new(
             (&BOXES, variant),
             slots,

@@ -1,102 +1,221 @@
-//! Elementwise combination on the CPU: each row has up to three runs, with two operands, one and none.
+//! Functions of values that meet, on the CPU: rows in three runs, both there, one there, none; and chunks of values
+//! that meet spread ones.
 
-use super::Ambient;
-use crate::ops::{Arithmetic, par_tiles};
+use bytemuck::{Pod, cast_slice_mut};
+use half::f16;
+use half::slice::HalfFloatSliceExt;
+
+use super::spread::{FEW, Mode, SHORT, spread};
+use super::table::{Function, Missing, Row};
+use crate::ops::par_tiles;
 use crate::plan::CpuArgs;
-use crate::ragged::MAX_RANK;
+use crate::ragged::{DType, MAX_RANK};
 
-const SUB: u32 = Ambient::Sub as u32;
-const HADAMARD: u32 = Ambient::Hadamard as u32;
-
-/// The operation with number `OP`, for every pair.
-pub(super) fn combine<T: Arithmetic, const OP: u32>(args: &mut CpuArgs<'_>) {
-    let (a, a_layout) = args.input::<T>(0);
-    let (b, b_layout) = args.input::<T>(1);
-    let pairs = args.pairs();
-    let output = &mut args.outputs[0];
-    let c: &mut [T] = bytemuck::cast_slice_mut(output.words);
-    let rank = output.layout.rank();
-    par_tiles(output.layout.offsets(), c, |element, within, out| {
-        let (i, j) = pairs.get(element);
-        let x = &a[a_layout.offsets().range(i)];
-        let y = &b[b_layout.offsets().range(j)];
-        if rank == 1 || a_layout.shape(i) == b_layout.shape(j) {
-            combine_rows::<T, OP>(out, within.start, x, y);
-        } else {
-            let (shape, x_shape, y_shape) = (
-                output.layout.shape(element),
-                a_layout.shape(i),
-                b_layout.shape(j),
-            );
-            combine_boxes::<T, OP>(
-                out,
-                within.start,
-                shape.extents(),
-                (x, x_shape.extents()),
-                (y, y_shape.extents()),
-            );
-        }
-    });
+/// What is done with the operands of a launch by a function of two types of values.
+trait Walk {
+    fn two<T: Pod + Send + Sync, R: Pod + Send + Sync>(
+        self,
+        args: &mut CpuArgs<'_>,
+        run: impl Fn(&[T], &[T], &mut [R]) + Sync,
+    );
 }
 
-/// `out[k] = x[from + k] ∘ y[from + k]`, in three runs: both operands present, one present, none.
-fn combine_rows<T: Arithmetic, const OP: u32>(out: &mut [T], from: usize, x: &[T], y: &[T]) {
-    let combine = |x: T, y: T| match OP {
-        SUB => x.minus(y),
-        HADAMARD => x.times(y),
-        _ => x.plus(y),
-    };
-    let mut x = x.get(from..).unwrap_or(&[]);
-    let mut y = y.get(from..).unwrap_or(&[]);
-    let both = x.len().min(y.len()).min(out.len());
-    if OP == HADAMARD {
-        // Unpaired values are not read: a NaN times a missing zero is zero.
-        (x, y) = (&x[..both], &y[..both]);
-    }
-    let (head, tail) = out.split_at_mut(both);
-    for ((o, &x), &y) in head.iter_mut().zip(x).zip(y) {
-        *o = combine(x, y);
-    }
-    let (x, y) = (&x[both..], &y[both..]);
-    let one = x.len().max(y.len()).min(tail.len());
-    let (one, none) = tail.split_at_mut(one);
-    if x.len() > y.len() {
-        for (o, &x) in one.iter_mut().zip(x) {
-            *o = combine(x, T::default());
+/// Calls the walk with the row's function for values of a type.
+fn by_type(args: &mut CpuArgs<'_>, row: &Row, seen: DType, walk: impl Walk) {
+    match row.function {
+        Function::Float(run) if seen == DType::F16 => walk.two(args, halves(run)),
+        Function::FloatMask(run) if seen == DType::F16 => {
+            walk.two(args, |x: &[f16], y: &[f16], r: &mut [u32]| {
+                in_chunks(x, y, r, run);
+            });
         }
-    } else {
-        for (o, &y) in one.iter_mut().zip(y) {
-            *o = combine(T::default(), y);
-        }
+        Function::Float(run) => walk.two(args, run),
+        Function::I32(run) => walk.two(args, run),
+        Function::U32(run) | Function::U32Mask(run) => walk.two(args, run),
+        Function::FloatMask(run) => walk.two(args, run),
+        Function::I32Mask(run) => walk.two(args, run),
+        // Those have a walk of their own.
+        Function::FloatThree(_) | Function::U32Three(_) | Function::Choice => {}
     }
-    none.fill(T::default());
 }
 
-/// The same for boxes, row by row along the last axis.
-fn combine_boxes<T: Arithmetic, const OP: u32>(
-    out: &mut [T],
-    from: usize,
-    extents: &[u32],
-    (x, x_extents): (&[T], &[u32]),
-    (y, y_extents): (&[T], &[u32]),
+/// A function of halves, by way of f32.
+fn halves(run: fn(&[f32], &[f32], &mut [f32])) -> impl Fn(&[f16], &[f16], &mut [f16]) + Sync {
+    move |x, y, r| {
+        in_chunks(x, y, r, |x, y, r: &mut [f16]| match r.len() <= SHORT {
+            true => rounded::<SHORT>(r, |wide| run(x, y, wide)),
+            false => rounded::<FEW>(r, |wide| run(x, y, wide)),
+        });
+    }
+}
+
+/// At most N values, made in f32.
+fn rounded<const N: usize>(r: &mut [f16], make: impl FnOnce(&mut [f32])) {
+    let mut wide = [0.0; N];
+    let wide = &mut wide[..r.len()];
+    make(wide);
+    r.convert_from_f32_slice(wide);
+}
+
+/// As many values of both as f32 as a core keeps near.
+fn in_chunks<R>(x: &[f16], y: &[f16], r: &mut [R], run: impl FnMut(&[f32], &[f32], &mut [R])) {
+    // Room that is not used would have to be cleared as well.
+    match r.len() <= SHORT {
+        true => in_chunks_of::<SHORT, R>(x, y, r, run),
+        false => in_chunks_of::<FEW, R>(x, y, r, run),
+    }
+}
+
+fn in_chunks_of<const N: usize, R>(
+    x: &[f16],
+    y: &[f16],
+    r: &mut [R],
+    mut run: impl FnMut(&[f32], &[f32], &mut [R]),
 ) {
-    let last = extents.len() - 1;
-    let width = extents[last] as usize;
-    let mut out = out;
-    let mut at = from;
-    while !out.is_empty() {
-        let take = (width - at % width).min(out.len());
-        let (head, tail) = out.split_at_mut(take);
-        let row = at / width;
-        let x_row = row_of(row, extents, &[0; MAX_RANK], x_extents, x);
-        let y_row = row_of(row, extents, &[0; MAX_RANK], y_extents, y);
-        combine_rows::<T, OP>(head, at % width, x_row, y_row);
-        out = tail;
-        at += take;
+    let (mut left, mut right) = ([0.0; N], [0.0; N]);
+    for ((x, y), r) in x.chunks(N).zip(y.chunks(N)).zip(r.chunks_mut(N)) {
+        let (left, right) = (&mut left[..x.len()], &mut right[..y.len()]);
+        x.convert_to_f32_slice(left);
+        y.convert_to_f32_slice(right);
+        run(left, right, r);
     }
 }
 
-/// Row `row` of the ambient box within a smaller box placed at `begins`; empty if the row lies outside.
+/// A row of the table, of every pair.
+pub(super) fn combine(args: &mut CpuArgs<'_>, row: &Row, seen: DType) {
+    by_type(args, row, seen, Ambient(row.missing));
+}
+
+struct Ambient(Missing);
+
+impl Walk for Ambient {
+    fn two<T: Pod + Send + Sync, R: Pod + Send + Sync>(
+        self,
+        args: &mut CpuArgs<'_>,
+        run: impl Fn(&[T], &[T], &mut [R]) + Sync,
+    ) {
+        let (a, a_layout) = args.input::<T>(0);
+        let (b, b_layout) = args.input::<T>(1);
+        let pairs = args.pairs();
+        let output = &mut args.outputs[0];
+        let c: &mut [R] = cast_slice_mut(output.words);
+        // The last word of halves may have one more.
+        let c = &mut c[..output.layout.total()];
+        let rank = output.layout.rank();
+        let rows = Rows {
+            missing: self.0,
+            run,
+        };
+        par_tiles(output.layout.offsets(), c, |element, within, out| {
+            let (i, j) = pairs.get(element);
+            let x = &a[a_layout.offsets().range(i)];
+            let y = &b[b_layout.offsets().range(j)];
+            if rank == 1 || a_layout.shape(i) == b_layout.shape(j) {
+                rows.row(out, within.start, x, y);
+            } else {
+                let (shape, x_shape, y_shape) = (
+                    output.layout.shape(element),
+                    a_layout.shape(i),
+                    b_layout.shape(j),
+                );
+                rows.boxes(
+                    out,
+                    within.start,
+                    shape.extents(),
+                    (x, x_shape.extents()),
+                    (y, y_shape.extents()),
+                );
+            }
+        });
+    }
+}
+
+/// A function, and what it makes of missing entries.
+struct Rows<F> {
+    missing: Missing,
+    run: F,
+}
+
+/// Zeros that values meet at once.
+const ZEROS: usize = 64;
+
+impl<F> Rows<F> {
+    /// `out[k] = f(x[from + k], y[from + k])`, in three runs: both there, one there, none.
+    fn row<T: Pod, R: Pod>(&self, out: &mut [R], from: usize, x: &[T], y: &[T])
+    where
+        F: Fn(&[T], &[T], &mut [R]),
+    {
+        let x = x.get(from..).unwrap_or(&[]);
+        let y = y.get(from..).unwrap_or(&[]);
+        let both = x.len().min(y.len()).min(out.len());
+        let (head, tail) = out.split_at_mut(both);
+        if both > 0 {
+            (self.run)(&x[..both], &y[..both], head);
+        }
+        if tail.is_empty() {
+            return;
+        }
+        let (x, y) = (&x[both..], &y[both..]);
+        let one = x.len().max(y.len()).min(tail.len());
+        let (one, none) = tail.split_at_mut(one);
+        match self.missing {
+            Missing::Overlap => {
+                one.fill(R::zeroed());
+                none.fill(R::zeroed());
+            }
+            Missing::Alone => {
+                let there = if x.len() > y.len() { x } else { y };
+                // Its results are of the operands' type.
+                one.copy_from_slice(bytemuck::cast_slice(&there[..one.len()]));
+                none.fill(R::zeroed());
+            }
+            Missing::Zero => {
+                let zeros = [T::zeroed(); ZEROS];
+                let left = x.len() > y.len();
+                let there = if left { x } else { y };
+                for (out, there) in one.chunks_mut(ZEROS).zip(there.chunks(ZEROS)) {
+                    let (there, zeros) = (&there[..out.len()], &zeros[..out.len()]);
+                    match left {
+                        true => (self.run)(there, zeros, out),
+                        false => (self.run)(zeros, there, out),
+                    }
+                }
+                for out in none.chunks_mut(ZEROS) {
+                    (self.run)(&zeros[..out.len()], &zeros[..out.len()], out);
+                }
+            }
+        }
+    }
+
+    /// The same along the last axis of boxes, one row after another.
+    fn boxes<T: Pod, R: Pod>(
+        &self,
+        out: &mut [R],
+        from: usize,
+        extents: &[u32],
+        (x, x_extents): (&[T], &[u32]),
+        (y, y_extents): (&[T], &[u32]),
+    ) where
+        F: Fn(&[T], &[T], &mut [R]),
+    {
+        let last = extents.len() - 1;
+        let width = extents[last] as usize;
+        let mut out = out;
+        let mut at = from;
+        while !out.is_empty() {
+            let take = (width - at % width).min(out.len());
+            let (head, tail) = out.split_at_mut(take);
+            let row = at / width;
+            let x_row = row_of(row, extents, &[0; MAX_RANK], x_extents, x);
+            let y_row = row_of(row, extents, &[0; MAX_RANK], y_extents, y);
+            self.row(head, at % width, x_row, y_row);
+            out = tail;
+            at += take;
+        }
+    }
+}
+
+/// Row `row` of the ambient box inside a smaller one, which begins in it at `begins`: empty where it lies outside.
 pub(super) fn row_of<'a, T>(
     row: usize,
     ambient: &[u32],
@@ -108,7 +227,7 @@ pub(super) fn row_of<'a, T>(
     let width = extents[last] as usize;
     let (mut rest, mut at, mut stride) = (row, 0, width);
     for axis in (0..last).rev() {
-        // An index before `begins` wraps around, which also counts as outside.
+        // Before its begin the difference wraps around, which is outside.
         let along = (rest % ambient[axis] as usize).wrapping_sub(begins[axis] as usize);
         rest /= ambient[axis] as usize;
         if along >= extents[axis] as usize {
@@ -118,4 +237,51 @@ pub(super) fn row_of<'a, T>(
         stride *= extents[axis] as usize;
     }
     values.get(at..at + width).unwrap_or(&[])
+}
+
+/// A row of the table, of operands some of which are spread.
+pub(super) fn combine_spread(
+    args: &mut CpuArgs<'_>,
+    (row, seen): (&Row, DType),
+    modes: &[Mode; 3],
+) {
+    match row.function {
+        Function::FloatThree(run) if seen == DType::F16 => {
+            spread(args, modes, |x: &[f16], y: &[f16], z: &[f16], r| {
+                // They come in chunks already.
+                let mut third = [0.0; FEW];
+                let third = &mut third[..r.len()];
+                z.convert_to_f32_slice(third);
+                in_chunks(x, y, r, |x, y, r: &mut [f16]| {
+                    rounded::<FEW>(r, |wide| run(x, y, third, wide));
+                });
+            });
+        }
+        Function::FloatThree(run) => spread(args, modes, run),
+        Function::U32Three(run) => spread(args, modes, run),
+        Function::Choice if seen == DType::F16 => spread(args, modes, choose::<u16>),
+        Function::Choice => spread(args, modes, choose::<u32>),
+        _ => by_type(args, row, seen, SpreadTwo(modes)),
+    }
+}
+
+/// The first where the mask is not 0, and elsewhere the second.
+fn choose<T: Copy>(mask: &[u32], x: &[T], y: &[T], r: &mut [T]) {
+    for (((r, &mask), &x), &y) in r.iter_mut().zip(mask).zip(x).zip(y) {
+        *r = if mask != 0 { x } else { y };
+    }
+}
+
+struct SpreadTwo<'a>(&'a [Mode; 3]);
+
+impl Walk for SpreadTwo<'_> {
+    fn two<T: Pod + Send + Sync, R: Pod + Send + Sync>(
+        self,
+        args: &mut CpuArgs<'_>,
+        run: impl Fn(&[T], &[T], &mut [R]) + Sync,
+    ) {
+        spread(args, self.0, |x: &[T], y: &[T], _: &[T], r: &mut [R]| {
+            run(x, y, r);
+        });
+    }
 }

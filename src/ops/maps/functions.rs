@@ -426,7 +426,7 @@ fn power(x: f32, y: f32) -> f32 {
 
 /// xʸ with the special cases of IEEE 754: x⁰ and 1ʸ are 1, even for NaN.
 #[inline(always)]
-pub(super) fn pow(x: f32, y: f32) -> f32 {
+pub(crate) fn pow(x: f32, y: f32) -> f32 {
     let size = x.abs();
     let end = size.to_bits().wrapping_sub(1) >= 0x7F7F_FFFF;
     let base = if end { 1.5 } else { size };

@@ -10,6 +10,7 @@ use half::f16;
 use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
+pub(crate) use self::table::Bound;
 use self::table::{MAPS, Map, Run};
 use super::{STREAM, stream_groups};
 use crate::plan::{
@@ -19,7 +20,7 @@ use crate::plan::{
 use crate::ragged::{DType, Layout, Scalar};
 use crate::{Error, Result};
 
-pub(crate) use functions::{MULTIPLIED, exp};
+pub(crate) use functions::{MULTIPLIED, exp, pow};
 
 /// Every row of the table, for each type that it has kernels for: no other variant is ever compiled.
 static VARIANTS: [Variant; count()] = variants();
@@ -125,7 +126,7 @@ pub(crate) const fn is_bound(name: &str, ulps: u32, and_more: bool) -> bool {
     false
 }
 
-const fn same(a: &[u8], b: &[u8]) -> bool {
+pub(super) const fn same(a: &[u8], b: &[u8]) -> bool {
     let mut i = 0;
     while i < a.len() && i < b.len() && a[i] == b[i] {
         i += 1;

@@ -1,7 +1,10 @@
 //! Programs that move values, and of element-wise functions and reductions.
 
 use vsla::{
-    Complex32, Indices, Layout, Pairing, Permutation, Ragged, batch::Remainder, f16, scalar::Real,
+    Complex32, Indices, Layout, Pairing, Permutation, Ragged, Tensor,
+    batch::Remainder,
+    f16,
+    scalar::{Factor, Real},
 };
 
 use super::{Draw, Value};
@@ -10,6 +13,8 @@ pub const KERNELS: &[&str] = &[
     "ambient",
     "ambient_boxes",
     "ambient_flat",
+    "broadcast",
+    "broadcast_three",
     "cast",
     "convert",
     "fill",
@@ -153,6 +158,10 @@ fn computed<T: Value + Real>(d: &mut Draw<'_>) {
         d.ran("add", x.add(other));
         d.ran("sub", x.sub(other));
         d.ran("hadamard", x.hadamard(other));
+        d.ran("div", x.div(other));
+        d.ran("maximum", x.maximum(other));
+        d.ran("less", x.less(other));
+        d.ran("mul_add", x.mul_add(other, &z));
         d.ran("dot", x.dot(other));
         d.ran("equivalent", x.equivalent_blocking(other));
     }
@@ -168,6 +177,7 @@ fn computed<T: Value + Real>(d: &mut Draw<'_>) {
         d.ran("paired dot", pair.dot());
         d.ran("paired equivalent", pair.equivalent_blocking());
     }
+    spread(d, &x);
     d.ran("neg", x.neg());
     d.ran("scale", x.scale(T::of(3)));
     d.ran("sum", x.sum());
@@ -178,6 +188,23 @@ fn computed<T: Value + Real>(d: &mut Draw<'_>) {
     d.ran("argmin", x.argmin());
     d.ran("minimal_shape", x.minimal_shape_blocking());
     d.ran("shrink", x.shrink_blocking());
+}
+
+/// Vectors over the elements of another batch.
+fn spread<T: Value + Factor>(d: &mut Draw<'_>, x: &Tensor<T>) {
+    let ones = d.tensor::<T>(&Layout::from_lengths(vec![1; x.len()]).unwrap());
+    let axis = d.rng.usize(..x.layout().rank());
+    let extents = x
+        .layout()
+        .shapes()
+        .map(|shape| shape.extents()[axis] as usize);
+    let vectors = d.tensor::<T>(&Layout::from_lengths(extents).unwrap());
+    d.ran("add each", x.add(ones.each()));
+    d.ran("sub along", vectors.along(axis).sub(x));
+    d.ran("less along", x.less(vectors.along(axis)));
+    let mask = d.tensor::<u32>(x.layout());
+    d.ran("mul_add along", x.mul_add(vectors.along(axis), ones.each()));
+    d.ran("if_else along", mask.if_else(vectors.along(axis), x));
 }
 
 fn scattered<T: Value + Real>(d: &mut Draw<'_>) {
@@ -213,6 +240,11 @@ fn floats(d: &mut Draw<'_>) {
     let half = d.drawn::<f16>(rank, n);
     d.ran("to_f32", half.to_f32());
     d.ran("exp of halves", half.exp());
+    let other = d.drawn::<f16>(rank, n);
+    d.ran("add halves", half.add(&other));
+    d.ran("less halves", half.less(&other));
+    d.ran("maximum of halves", half.maximum(&half));
+    spread(d, &half);
     let integers = d.drawn::<i32>(rank, n);
     d.ran("abs", integers.abs());
     d.ran("to_f32", integers.to_f32());

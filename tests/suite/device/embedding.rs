@@ -323,12 +323,14 @@ fn import_and_export() {
         );
         let y = upload(&device, &numbers(&lengths([1, 4, 2]), 0));
         let there = upload(&device, &expected);
-        for op in [
-            vsla::Tensor::add,
-            vsla::Tensor::conv,
-            vsla::Tensor::correlate,
-            vsla::Tensor::dot,
-        ] {
+        type Both = fn(&vsla::Tensor<f32>, &vsla::Tensor<f32>) -> vsla::Result<vsla::Tensor<f32>>;
+        let all: [Both; 4] = [
+            |x, y| x.add(y),
+            |x, y| x.conv(y),
+            |x, y| x.correlate(y),
+            |x, y| x.dot(y),
+        ];
+        for op in all {
             assert_exact(
                 offset,
                 &download(&op(&x, &y).unwrap()),

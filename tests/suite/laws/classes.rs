@@ -14,6 +14,10 @@ use crate::support::bench::Bench;
 use crate::support::operation::{rows, run};
 use crate::support::property::{self, shrunk};
 
+/// As `f32` has them.
+const PI: f64 = std::f32::consts::PI as f64;
+const FRAC_PI_2: f64 = std::f32::consts::FRAC_PI_2 as f64;
+
 /// An operation that respects equivalence.
 struct Respecting {
     name: &'static str,
@@ -66,6 +70,13 @@ respecting! {
     "add", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.add(y));
     "sub", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.sub(y));
     "hadamard", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.hadamard(y));
+    "div", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.div(y));
+    "remainder", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.remainder(y));
+    "not_equal", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.not_equal(y));
+    "less", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.less(y));
+    "greater", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.greater(y));
+    "mul_add", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.mul_add(y, y));
+    "if_else", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.less(y)?.if_else(x, y));
     "scale", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.scale(-3));
     "expm1", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.abs()?.expm1());
     "log1p", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.abs()?.log1p());
@@ -210,6 +221,20 @@ respecting! {
 }
 
 depending! {
+    "pow", [&[0], &[0, 0]], [&[0], &[0, 0]] => [&[1.], &[1., 1.]],
+        |d, a, b| floats(d, a, b, |x, y| x.pow(y));
+    "atan2", [&[1], &[1, 0]], [&[0, -1], &[0, -1]] => [&[FRAC_PI_2, 0.], &[FRAC_PI_2, PI]],
+        |d, a, b| floats(d, a, b, |x, y| x.atan2(y));
+    "maximum", [&[-1], &[-1, 0]], [&[-2, -3], &[-2, -3]] => [&[-1., -3.], &[-1., 0.]],
+        |d, a, b| integers(d, a, b, |x, y| x.maximum(y));
+    "minimum", [&[1], &[1, 0]], [&[2, 3], &[2, 3]] => [&[1., 3.], &[1., 0.]],
+        |d, a, b| integers(d, a, b, |x, y| x.minimum(y));
+    "equal", [&[1], &[1, 0]], [&[1], &[1, 0]] => [&[1.], &[1., 1.]],
+        |d, a, b| integers(d, a, b, |x, y| x.equal(y));
+    "less_equal", [&[1], &[1, 0]], [&[1], &[1, 0]] => [&[1.], &[1., 1.]],
+        |d, a, b| integers(d, a, b, |x, y| x.less_equal(y));
+    "greater_equal", [&[1], &[1, 0]], [&[1], &[1, 0]] => [&[1.], &[1., 1.]],
+        |d, a, b| integers(d, a, b, |x, y| x.greater_equal(y));
     "exp", [&[0], &[0, 0]], [&[], &[]] => [&[1.], &[1., 1.]],
         |d, a, b| floats(d, a, b, |x, _| x.exp());
     "exp2", [&[0], &[0, 0]], [&[], &[]] => [&[1.], &[1., 1.]],

@@ -11,8 +11,8 @@ use vsla::{
 use crate::support::bench::Bench;
 use crate::support::operation::{download, upload};
 
-/// A type that maps are tested in.
-trait Value: Float {
+/// A type that functions of floats are tested in.
+pub trait Value: Float {
     const NAN: Self;
     /// Digits behind the first one, and the exponent of the smallest normal number.
     const DIGITS: i32;
@@ -276,7 +276,7 @@ fn check<T: Value>(device: &Device, row: &Row, run: fn(&Tensor<T>, f64, f64) -> 
 }
 
 /// Whether `got` is as near to the exact result as it is promised.
-fn near<T: Value>(bound: &MapInfo, exact: f64, got: f64) -> bool {
+pub fn near<T: Value>(bound: &MapInfo, exact: f64, got: f64) -> bool {
     if exact.is_nan() || got.is_nan() {
         return exact.is_nan() && got.is_nan();
     }

@@ -1,0 +1,169 @@
+// c = f(a, b), or with THREE f(a, b, d), value by value, where operands of c's layout meet vectors that are spread over
+// its elements: f is a row of the table in src/ops/ambient.
+//
+// A mode says what an operand is: WHOLE, of c's layout; otherwise each element of c meets a vector of its own, or with
+// ONE the only one, which lies along an axis, and with an axis of p.rank has one value for all. Tiles and tables as in
+// ambient.wgsl; four consecutive values of c an invocation.
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    total: u32,
+    ones: u32,
+    elements: u32,
+    tile: u32,
+    rank: u32,
+    a_base: u32,
+    a_mode: u32,
+    b_base: u32,
+    b_mode: u32,
+#if THREE
+    d_base: u32,
+    d_mode: u32,
+#endif
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read> a: array<A>;
+@group(0) @binding(2) var<storage, read> a_meta: array<u32>;
+@group(0) @binding(3) var<storage, read> b: array<B>;
+@group(0) @binding(4) var<storage, read> b_meta: array<u32>;
+#if THREE
+@group(0) @binding(5) var<storage, read> d: array<D>;
+@group(0) @binding(6) var<storage, read> d_meta: array<u32>;
+@group(0) @binding(7) var<storage, read_write> c: array<C>;
+@group(0) @binding(8) var<storage, read> c_meta: array<u32>;
+#else
+@group(0) @binding(5) var<storage, read_write> c: array<C>;
+@group(0) @binding(6) var<storage, read> c_meta: array<u32>;
+#endif
+
+const WG = 256u;
+// Elements that the tables hold.
+const SPAN = 64u;
+
+// How an operand lies in an element: where its vector begins, values that meet one of it side by side, its length.
+struct Entry {
+    a: vec3<u32>,
+    b: vec3<u32>,
+#if THREE
+    d: vec3<u32>,
+#endif
+}
+
+#include "grid"
+#include "search"
+#generate "met"
+#generate "loads"
+
+// Values side by side that meet one of a vector along an axis of element e, and its extent.
+fn spans_of(e: u32, mode: u32) -> vec2<u32> {
+    let axis = mode & 0xffu;
+    if mode == WHOLE || axis >= p.rank {
+        return vec2(1u);
+    }
+    if p.rank == 1u {
+        return vec2(1u, c_meta[e + 1u] - c_meta[e]);
+    }
+    let extents = p.elements + 1u + p.rank * e;
+    var inner = 1u;
+    for (var k = axis + 1u; k < p.rank; k += 1u) {
+        inner *= c_meta[extents + k];
+    }
+    return vec2(inner, c_meta[extents + axis]);
+}
+
+// Which element of an operand meets element e.
+fn vector_of(e: u32, mode: u32) -> u32 {
+    return select(e, 0u, mode == WHOLE || (mode & ONE) != 0u);
+}
+
+fn entry_of(e: u32) -> Entry {
+    return Entry(
+        vec3(p.a_base + a_meta[vector_of(e, p.a_mode)], spans_of(e, p.a_mode)),
+        vec3(p.b_base + b_meta[vector_of(e, p.b_mode)], spans_of(e, p.b_mode)),
+#if THREE
+        vec3(p.d_base + d_meta[vector_of(e, p.d_mode)], spans_of(e, p.d_mode)),
+#endif
+    );
+}
+
+#include "tables"
+
+// Where in its vector value i of an element lies, by what one and all of its values span.
+fn along(i: u32, spans: vec2<u32>) -> u32 {
+    return (i / spans.x) % spans.y;
+}
+
+// The places of values i .. i + 4, which are all in one element.
+fn along_four(i: u32, spans: vec2<u32>) -> vec4<u32> {
+    if spans.y == 1u {
+        return vec4<u32>();
+    }
+    let row = i / spans.x;
+    var within = i - row * spans.x;
+    var at = row % spans.y;
+    var places = vec4(at);
+    for (var k = 1u; k < 4u; k += 1u) {
+        within += 1u;
+        if within == spans.x {
+            within = 0u;
+            at += 1u;
+            at = select(at, 0u, at == spans.y);
+        }
+        places[k] = at;
+    }
+    return places;
+}
+
+// Four values from v on, all in one element, of which the first is i.
+fn four(v: u32, i: u32, entry: Entry) -> vec4<R> {
+#generate "spread_four"
+}
+
+// Value v, which is i of its element.
+fn one(v: u32, i: u32, entry: Entry) -> R {
+#generate "spread_one"
+}
+
+// Four values of c from v on.
+fn quad(v: u32, tile: Tile) -> vec4<R> {
+    var e = place_in_tile(v, tile);
+    var start = start_in_tile(e, tile);
+    var end = start_in_tile(e + 1u, tile);
+    var entry = entry_in_tile(e, tile);
+    if v + 4u <= end {
+        return four(v, v - start, entry);
+    }
+    var results = vec4<R>();
+    for (var k = 0u; k < 4u; k += 1u) {
+        let u = v + k;
+        if u < p.total {
+            while u >= end {
+                e += 1u;
+                start = end;
+                end = start_in_tile(e + 1u, tile);
+                entry = entry_in_tile(e, tile);
+            }
+            results[k] = one(u, u - start, entry);
+        }
+    }
+    return results;
+}
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, groups);
+    if group >= p.groups {
+        return;
+    }
+    let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
+    let end = (tile.end + 3u) / 4u;
+    for (var q = tile.start / 4u + lid; q < end; q += WG) {
+        c[q] = packed(quad(4u * q, tile));
+    }
+}

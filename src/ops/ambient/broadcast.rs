@@ -1,0 +1,222 @@
+//! Operands of one layout with vectors that are spread over its elements.
+//!
+//! Cost: the operands of the result's layout and its offsets read once, the result written once, in one dispatch; a
+//! spread operand is read once from memory, and from a cache after that.
+
+use super::spread::Mode;
+use super::table::{self, THREE, TWO};
+use super::{ONES, count, twin, unsupported, variants};
+use crate::plan::{
+    Constants, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot,
+    constants, params, slots, stream_tile,
+};
+use crate::ragged::{DType, Layout};
+use crate::{Error, Result};
+
+slots! {
+    struct Slots { a: Read, a_meta: Read, b: Read, b_meta: Read, c: Write, c_meta: Read }
+}
+
+slots! {
+    struct ThreeSlots {
+        a: Read, a_meta: Read, b: Read, b_meta: Read, d: Read, d_meta: Read, c: Write, c_meta: Read,
+    }
+}
+
+params! {
+    struct Params { total, ones, elements, tile, rank, a_base, a_mode, b_base, b_mode }
+}
+
+params! {
+    struct ThreeParams { of_two: Params, d_base, d_mode }
+}
+
+/// What a mode says beside an axis: the operand is whole, or its only vector serves all elements.
+const WHOLE: u32 = u32::MAX;
+const ONE: u32 = 1 << 8;
+const MODES: Constants = constants![WHOLE, ONE];
+
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "broadcast",
+    source: include_str!("../../../shaders/broadcast.wgsl"),
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[MODES],
+    variants: &variants::<{ count(TWO) }>(TWO, &[0], &[]),
+};
+
+pub(crate) static THREE_KERNEL: Kernel = Kernel {
+    stem: "broadcast_three",
+    source: KERNEL.source,
+    interface: Interface::of::<ThreeSlots, ThreeParams>(),
+    constants: &[MODES],
+    variants: &variants::<{ count(THREE) }>(THREE, &[0], &[]),
+};
+
+/// The function of this name, of two operands or three, of values of a type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Broadcast {
+    pub name: &'static str,
+    pub dtype: DType,
+    /// Of all operands, at least one of which is whole.
+    pub modes: [Mode; 3],
+}
+
+impl Broadcast {
+    pub(crate) fn launch(self, inputs: &[&Layout]) -> Result<Launch> {
+        let Broadcast {
+            name: op,
+            dtype,
+            modes,
+        } = self;
+        let three = inputs.len() == 3;
+        let table = if three { THREE } else { TWO };
+        let (row, seen) = table::row(table, op, dtype).ok_or_else(|| unsupported(op, dtype))?;
+        let whole = modes.iter().position(|mode| *mode == Mode::Whole);
+        let whole = whole.unwrap_or_default();
+        let c = inputs[whole];
+        for (i, &v) in inputs.iter().enumerate() {
+            modes[i].check(op, v, c, i < whole)?;
+        }
+        let tile = stream_tile(c.total(), c.len());
+        let meta = |i: usize| match modes[i] {
+            Mode::Whole => Slot::InputMeta(whole),
+            _ => Slot::InputMeta(i),
+        };
+        let mode = |i: usize| Param::U32(modes[i].word(c.rank(), inputs[i].len() == 1));
+        let params = Params {
+            total: Param::U32(c.total() as u32),
+            ones: ONES,
+            elements: Param::U32(c.len() as u32),
+            tile: Param::U32(tile as u32),
+            rank: Param::U32(c.rank() as u32),
+            a_base: Param::InputBase(0),
+            a_mode: mode(0),
+            b_base: Param::InputBase(1),
+            b_mode: mode(1),
+        };
+        let (a, a_meta, b, b_meta) = (Slot::Input(0), meta(0), Slot::Input(1), meta(1));
+        let (result, c_meta) = (Slot::Output(0), Slot::InputMeta(whole));
+        let (groups, cost) = (c.total().div_ceil(tile) as u32, c.total() as u64);
+        let dispatch = match three {
+            false => Dispatch::new(
+                (&KERNEL, KERNEL.variant(seen, row.flags[0])),
+                Slots {
+                    a,
+                    a_meta,
+                    b,
+                    b_meta,
+                    c: result,
+                    c_meta,
+                },
+                params,
+                groups,
+                cost,
+            ),
+            true => Dispatch::new(
+                (&THREE_KERNEL, THREE_KERNEL.variant(seen, row.flags[0])),
+                ThreeSlots {
+                    a,
+                    a_meta,
+                    b,
+                    b_meta,
+                    d: Slot::Input(2),
+                    d_meta: meta(2),
+                    c: result,
+                    c_meta,
+                },
+                ThreeParams {
+                    of_two: params,
+                    d_base: Param::InputBase(2),
+                    d_mode: mode(2),
+                },
+                groups,
+                cost,
+            ),
+        };
+        let result_type = if row.is_mask() { DType::U32 } else { dtype };
+        Ok(Launch {
+            op,
+            outputs: vec![Output::new(result_type, OutputLayout::Input(whole))],
+            scratch: Vec::new(),
+            work: c.total() as u64,
+            dispatches: vec![dispatch],
+            pairs: None,
+            twin: CpuKernel::new(move |args| {
+                twin::combine_spread(args, (row, seen), &modes);
+            }),
+        })
+    }
+}
+
+impl Mode {
+    /// Whether `v` can lie so in the elements of `x`, and comes in front of it.
+    fn check(self, op: &'static str, v: &Layout, x: &Layout, in_front: bool) -> Result<()> {
+        let all = matches!(self, Mode::Along(_)) && v.len() == 1;
+        if v.len() != x.len() && !all {
+            let (left, right) = match in_front {
+                true => (v.len(), x.len()),
+                false => (x.len(), v.len()),
+            };
+            return Err(Error::BatchSize {
+                op,
+                left,
+                right,
+                pairing: false,
+            });
+        }
+        match self {
+            Mode::Whole => Ok(()),
+            Mode::Each => {
+                let other = v.lengths().position(|length| length != 1);
+                lengths(op, other.map(|element| (element, 1, v.length(element))))
+            }
+            Mode::Along(axis) => {
+                if axis >= x.rank() {
+                    return Err(Error::Argument {
+                        op,
+                        expected: format!("an axis below the rank, {}", x.rank()),
+                        got: axis.to_string(),
+                    });
+                }
+                if v.rank() != 1 {
+                    return Err(Error::Rank {
+                        op,
+                        element: None,
+                        expected: "1, of vectors along an axis".to_owned(),
+                        got: v.rank(),
+                    });
+                }
+                let extent = |element: usize| match x.rank() {
+                    1 => x.length(element),
+                    rank => x.extents()[element * rank + axis] as usize,
+                };
+                let length = |element: usize| v.length(if all { 0 } else { element });
+                let other = (0..x.len()).find(|&e| extent(e) != length(e));
+                lengths(op, other.map(|e| (e, extent(e), length(e))))
+            }
+        }
+    }
+
+    /// What the kernel knows it by.
+    fn word(self, rank: usize, one: bool) -> u32 {
+        let (axis, one) = match self {
+            Mode::Whole => return WHOLE,
+            Mode::Each => (rank, false),
+            Mode::Along(axis) => (axis, one),
+        };
+        axis as u32 | if one { ONE } else { 0 }
+    }
+}
+
+/// An element whose length is another one than is needed.
+fn lengths(op: &'static str, wrong: Option<(usize, usize, usize)>) -> Result<()> {
+    match wrong {
+        None => Ok(()),
+        Some((element, expected, got)) => Err(Error::Length {
+            op,
+            element,
+            expected,
+            got,
+        }),
+    }
+}

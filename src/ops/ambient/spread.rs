@@ -1,0 +1,157 @@
+//! Operands that are spread over the elements of others, on the CPU: chunks of values that meet.
+
+use bytemuck::{Pod, cast_slice_mut};
+
+use crate::ops::par_tiles;
+use crate::plan::CpuArgs;
+use crate::ragged::Layout;
+
+/// How an operand lies in the elements of the result.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Mode {
+    /// Value by value: it has the result's layout.
+    Whole,
+    /// One value for all of an element.
+    Each,
+    /// A vector along this axis.
+    Along(usize),
+}
+
+/// Values that the twins take at once, and where there are no more.
+pub(super) const FEW: usize = 1024;
+pub(super) const SHORT: usize = 64;
+
+/// An operand of the CPU.
+struct Source<'a, T> {
+    values: &'a [T],
+    layout: &'a Layout,
+    mode: Mode,
+}
+
+impl<T: Pod> Source<'_, T> {
+    /// What meets values `at` and following of an element, which begins at `start`: its own, or spread in `room`.
+    fn chunk<'r>(
+        &'r self,
+        (element, start): (usize, usize),
+        extents: &[u32],
+        at: usize,
+        room: &'r mut [T],
+    ) -> &'r [T] {
+        let axis = match self.mode {
+            Mode::Whole => return &self.values[start + at..start + at + room.len()],
+            Mode::Each => {
+                room.fill(self.values[element]);
+                return room;
+            }
+            Mode::Along(axis) => axis,
+        };
+        let element = if self.layout.len() == 1 { 0 } else { element };
+        let vector = &self.values[self.layout.offsets().range(element)];
+        let inner: usize = extents[axis + 1..].iter().map(|&e| e as usize).product();
+        let (mut filled, mut at) = (0, at);
+        while filled < room.len() {
+            let left = room.len() - filled;
+            let i = at / inner % vector.len();
+            let take = match inner {
+                1 => {
+                    let take = left.min(vector.len() - i);
+                    room[filled..filled + take].copy_from_slice(&vector[i..i + take]);
+                    take
+                }
+                _ => {
+                    let take = left.min(inner - at % inner);
+                    room[filled..filled + take].fill(vector[i]);
+                    take
+                }
+            };
+            filled += take;
+            at += take;
+        }
+        room
+    }
+}
+
+/// Calls `run` for chunks of the operands' values that meet, of which two are of one type. Of two operands there is no
+/// third.
+pub(super) fn spread<A: Pod + Send + Sync, T: Pod + Send + Sync, R: Pod + Send + Sync>(
+    args: &mut CpuArgs<'_>,
+    modes: &[Mode; 3],
+    run: impl Fn(&[A], &[T], &[T], &mut [R]) + Sync,
+) {
+    let three = args.inputs.len() == 3;
+    let (a, a_layout) = args.input::<A>(0);
+    let of = |i: usize| {
+        let (values, layout) = args.input::<T>(i);
+        Source {
+            values,
+            layout,
+            mode: modes[i],
+        }
+    };
+    let (x, y, z) = (
+        Source {
+            values: a,
+            layout: a_layout,
+            mode: modes[0],
+        },
+        of(1),
+        of(if three { 2 } else { 1 }),
+    );
+    let output = &mut args.outputs[0];
+    let layout = output.layout;
+    let c: &mut [R] = cast_slice_mut(output.words);
+    // The last word of halves may have one more.
+    let c = &mut c[..layout.total()];
+    par_tiles(layout.offsets(), c, |element, within, out| {
+        let place = (element, layout.offsets().range(element).start);
+        let shape = layout.shape(element);
+        let chunk = Chunk {
+            sources: (&x, &y, three.then_some(&z)),
+            extents: shape.extents(),
+            place,
+        };
+        // Room that is not used would have to be cleared as well.
+        match out.len() <= SHORT {
+            true => chunk.run::<SHORT, R>(within.start, out, &run),
+            false => chunk.run::<FEW, R>(within.start, out, &run),
+        }
+    });
+}
+
+/// The operands of an element.
+struct Chunk<'a, A, T> {
+    sources: (
+        &'a Source<'a, A>,
+        &'a Source<'a, T>,
+        Option<&'a Source<'a, T>>,
+    ),
+    extents: &'a [u32],
+    place: (usize, usize),
+}
+
+impl<A: Pod, T: Pod> Chunk<'_, A, T> {
+    /// `N` values at a time, of which the first is `from` of its element.
+    fn run<const N: usize, R>(
+        &self,
+        from: usize,
+        out: &mut [R],
+        run: &impl Fn(&[A], &[T], &[T], &mut [R]),
+    ) {
+        let (mut p, mut q, mut r) = ([A::zeroed(); N], [T::zeroed(); N], [T::zeroed(); N]);
+        let (x, y, z) = self.sources;
+        for (k, out) in out.chunks_mut(N).enumerate() {
+            let (n, at) = (out.len(), from + k * N);
+            let x = x.chunk(self.place, self.extents, at, &mut p[..n]);
+            let y = y.chunk(self.place, self.extents, at, &mut q[..n]);
+            match z {
+                Some(z) => run(
+                    x,
+                    y,
+                    z.chunk(self.place, self.extents, at, &mut r[..n]),
+                    out,
+                ),
+                None => run(x, y, &[], out),
+            }
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! The functions of two and of three values: a row for each, from which come its kernels, its CPU twin, and the bound
+//! that its tests hold it to.
+
+use super::functions as f;
+use crate::ops::maps::{Bound, pow};
+use crate::ragged::DType;
+
+const EXACT: Bound = within(0.0);
+/// Of one operation that IEEE 754 rounds.
+const ROUNDED: Bound = within(0.5);
+
+const fn within(ulps: f32) -> Bound {
+    Bound {
+        ulps,
+        absolute: 0.0,
+    }
+}
+
+/// What an entry is that one of two operands does not have in the ambient shape. Where both are missing the result is
+/// that of two zeros for `Zero`, and otherwise 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Missing {
+    /// It is zero.
+    Zero,
+    /// The result is 0, whatever the other operand has.
+    Overlap,
+    /// The result is the value of the other operand.
+    Alone,
+}
+
+/// Makes values of others, one by one.
+pub(super) type Run<T, R> = fn(&[T], &[T], &mut [R]);
+pub(super) type RunThree<T> = fn(&[T], &[T], &[T], &mut [T]);
+
+/// What a function does on the CPU, and thereby of which types it is. Masks are u32.
+#[derive(Clone, Copy)]
+pub(super) enum Function {
+    /// Of f32, and of f16 computed in f32.
+    Float(Run<f32, f32>),
+    I32(Run<i32, i32>),
+    U32(Run<u32, u32>),
+    FloatMask(Run<f32, u32>),
+    I32Mask(Run<i32, u32>),
+    U32Mask(Run<u32, u32>),
+    FloatThree(RunThree<f32>),
+    U32Three(RunThree<u32>),
+    /// Of a mask and two operands of any type, of which bits are copied.
+    Choice,
+}
+
+/// One function.
+#[cfg_attr(
+    not(feature = "gpu"),
+    allow(dead_code, reason = "only GPUs have kernels to write")
+)]
+pub(super) struct Row {
+    /// The public operation.
+    pub name: &'static str,
+    /// The flags of its kernels, and of those for matrices.
+    pub flags: [&'static [&'static str]; 2],
+    /// Files of `shaders/lib` that the expression needs.
+    pub uses: &'static [&'static str],
+    /// The result in WGSL, of x, y, and z where there are three.
+    pub wgsl: &'static str,
+    pub missing: Missing,
+    pub function: Function,
+    pub bound: Bound,
+}
+
+impl Row {
+    /// The types of its kernels. What is no row of i32 is the same of u32.
+    pub(super) const fn types(&self) -> &'static [DType] {
+        match self.function {
+            Function::Float(_) | Function::FloatMask(_) | Function::FloatThree(_) => {
+                &[DType::F32, DType::F16]
+            }
+            Function::I32(_) | Function::I32Mask(_) => &[DType::I32],
+            Function::U32(_) | Function::U32Mask(_) | Function::U32Three(_) => &[DType::U32],
+            Function::Choice => &[DType::U32, DType::F16],
+        }
+    }
+
+    pub(super) const fn is_mask(&self) -> bool {
+        matches!(
+            self.function,
+            Function::FloatMask(_) | Function::I32Mask(_) | Function::U32Mask(_)
+        )
+    }
+}
+
+macro_rules! rows {
+    ($kind:ident $missing:ident:
+        $($name:literal $($flag:literal)+ [$($uses:literal),*] $wgsl:literal, |$x:ident, $y:ident| $twin:expr, $bound:expr;)*) => {
+        &[$(Row {
+            name: $name,
+            flags: [&[$($flag),+], &[$($flag),+, "RANK2"]],
+            uses: &[$($uses),*],
+            wgsl: $wgsl,
+            missing: Missing::$missing,
+            function: Function::$kind(|x, y, r| {
+                for ((r, &$x), &$y) in r.iter_mut().zip(x).zip(y) {
+                    *r = $twin;
+                }
+            }),
+            bound: $bound,
+        }),*]
+    };
+}
+
+/// Of two operands.
+pub(super) const TWO: &[&[Row]] = &[
+    rows! { Float Zero:
+        "add" "ADD" [] "x + y", |x, y| x + y, ROUNDED;
+        "sub" "SUB" [] "x - y", |x, y| x - y, ROUNDED;
+    },
+    rows! { Float Overlap:
+        "hadamard" "HADAMARD" [] "x * y", |x, y| x * y, ROUNDED;
+        "div" "DIV" ["exp", "quotient"] "divided(x, y)", |x, y| x / y, within(2.0);
+        "remainder" "REMAINDER" ["remainder"] "remainder_of(x, y)", |x, y| x % y, EXACT;
+        "pow" "POW" ["exp", "log", "power"] "pow_of(x, y)", |x, y| pow(x, y), within(8.0);
+        "atan2" "ATAN2" ["exp", "quotient", "atan2"] "atan2_of(x, y)", |x, y| f::atan2(x, y), within(4.0);
+    },
+    rows! { Float Alone:
+        "maximum" "MAXIMUM" ["compare"] "larger(x, y)", |x, y| f::larger(x, y), EXACT;
+        "minimum" "MINIMUM" ["compare"] "smaller(x, y)", |x, y| f::smaller(x, y), EXACT;
+    },
+    rows! { FloatMask Zero:
+        "equal" "EQUAL" "MASK" ["compare"] "u32(is_equal(x, y))", |x, y| u32::from(x == y), EXACT;
+        "not_equal" "NOT_EQUAL" "MASK" ["compare"] "u32(!is_equal(x, y))", |x, y| u32::from(x != y), EXACT;
+        "less" "LESS" "MASK" ["compare"] "u32(is_less(x, y))", |x, y| u32::from(x < y), EXACT;
+        "less_equal" "LESS_EQUAL" "MASK" ["compare"] "u32(is_less(x, y) || is_equal(x, y))", |x, y| u32::from(x <= y), EXACT;
+        "greater" "GREATER" "MASK" ["compare"] "u32(is_less(y, x))", |x, y| u32::from(x > y), EXACT;
+        "greater_equal" "GREATER_EQUAL" "MASK" ["compare"] "u32(is_less(y, x) || is_equal(x, y))", |x, y| u32::from(x >= y), EXACT;
+    },
+    rows! { I32 Overlap:
+        // The least number divided by -1 is none, and some processors stop at that, or at 0.
+        "div" "DIV" [] "select(select(x / select(y, 1, y == 0 || y == -1), -x, y == -1), 0, y == 0)", |x, y| if y == 0 { 0 } else { x.wrapping_div(y) }, EXACT;
+        "remainder" "REMAINDER" [] "select(x % select(y, 1, y == 0 || y == -1), 0, y == 0 || y == -1)", |x, y| if y == 0 { 0 } else { x.wrapping_rem(y) }, EXACT;
+    },
+    rows! { I32 Alone:
+        "maximum" "MAXIMUM" [] "max(x, y)", |x, y| x.max(y), EXACT;
+        "minimum" "MINIMUM" [] "min(x, y)", |x, y| x.min(y), EXACT;
+    },
+    rows! { I32Mask Zero:
+        "less" "LESS" "MASK" [] "u32(x < y)", |x, y| u32::from(x < y), EXACT;
+        "less_equal" "LESS_EQUAL" "MASK" [] "u32(x <= y)", |x, y| u32::from(x <= y), EXACT;
+        "greater" "GREATER" "MASK" [] "u32(x > y)", |x, y| u32::from(x > y), EXACT;
+        "greater_equal" "GREATER_EQUAL" "MASK" [] "u32(x >= y)", |x, y| u32::from(x >= y), EXACT;
+    },
+    rows! { U32 Zero:
+        "add" "ADD" [] "x + y", |x, y| x.wrapping_add(y), EXACT;
+        "sub" "SUB" [] "x - y", |x, y| x.wrapping_sub(y), EXACT;
+    },
+    rows! { U32 Overlap:
+        "hadamard" "HADAMARD" [] "x * y", |x, y| x.wrapping_mul(y), EXACT;
+        "div" "DIV" [] "select(x / max(y, 1u), 0u, y == 0u)", |x, y| x.checked_div(y).unwrap_or(0), EXACT;
+        "remainder" "REMAINDER" [] "select(x % max(y, 1u), 0u, y == 0u)", |x, y| x.checked_rem(y).unwrap_or(0), EXACT;
+    },
+    rows! { U32 Alone:
+        "maximum" "MAXIMUM" [] "max(x, y)", |x, y| x.max(y), EXACT;
+        "minimum" "MINIMUM" [] "min(x, y)", |x, y| x.min(y), EXACT;
+    },
+    rows! { U32Mask Zero:
+        "equal" "EQUAL" "MASK" [] "u32(x == y)", |x, y| u32::from(x == y), EXACT;
+        "not_equal" "NOT_EQUAL" "MASK" [] "u32(x != y)", |x, y| u32::from(x != y), EXACT;
+        "less" "LESS" "MASK" [] "u32(x < y)", |x, y| u32::from(x < y), EXACT;
+        "less_equal" "LESS_EQUAL" "MASK" [] "u32(x <= y)", |x, y| u32::from(x <= y), EXACT;
+        "greater" "GREATER" "MASK" [] "u32(x > y)", |x, y| u32::from(x > y), EXACT;
+        "greater_equal" "GREATER_EQUAL" "MASK" [] "u32(x >= y)", |x, y| u32::from(x >= y), EXACT;
+    },
+];
+
+/// Of three operands, which are brought to one shape first.
+pub(super) const THREE: &[&[Row]] = &[&[
+    Row {
+        name: "mul_add",
+        flags: [&["MUL_ADD", "THREE"], &[]],
+        uses: &[],
+        // Rounded twice on every device.
+        wgsl: "opaque(x * y) + z",
+        missing: Missing::Zero,
+        function: Function::FloatThree(|x, y, z, r| {
+            for (((r, &x), &y), &z) in r.iter_mut().zip(x).zip(y).zip(z) {
+                *r = x * y + z;
+            }
+        }),
+        // Beside half a unit of the product.
+        bound: ROUNDED,
+    },
+    Row {
+        name: "mul_add",
+        flags: [&["MUL_ADD", "THREE"], &[]],
+        uses: &[],
+        wgsl: "x * y + z",
+        missing: Missing::Zero,
+        function: Function::U32Three(|x, y, z, r| {
+            for (((r, &x), &y), &z) in r.iter_mut().zip(x).zip(y).zip(z) {
+                *r = x.wrapping_mul(y).wrapping_add(z);
+            }
+        }),
+        bound: EXACT,
+    },
+    Row {
+        name: "if_else",
+        flags: [&["IF_ELSE", "THREE"], &[]],
+        uses: &[],
+        wgsl: "select(z, y, x != 0u)",
+        missing: Missing::Zero,
+        function: Function::Choice,
+        bound: EXACT,
+    },
+]];
+
+/// The row of a function of values of a type, and the type of its kernel.
+pub(super) fn row(
+    table: &'static [&'static [Row]],
+    name: &str,
+    dtype: DType,
+) -> Option<(&'static Row, DType)> {
+    let of = |dtype: DType| {
+        let mut rows = table.iter().copied().flatten();
+        let row = rows.find(|row| row.name == name && row.types().contains(&dtype));
+        row.map(|row| (row, dtype))
+    };
+    match dtype {
+        DType::F16 | DType::U32 => of(dtype),
+        // Only bits count for what is no row of these.
+        _ => of(dtype).or_else(|| of(DType::U32)),
+    }
+}

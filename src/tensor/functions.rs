@@ -1,0 +1,248 @@
+//! Functions of two and of three operands, value by value.
+
+use super::run::Call;
+use super::{Paired, Spread, Tensor};
+use crate::Result;
+use crate::ops::Op;
+use crate::ops::ambient::{self, Broadcast, Mode};
+use crate::plan::{Boxes, check_work};
+use crate::ragged::{Factor, Float, Pairs, Scalar};
+
+/// The function of that name, of two operands of which one at least is whole.
+pub(super) fn of_two<T: Scalar + Factor, R: Scalar>(
+    name: &'static str,
+    left: Spread<'_, T>,
+    right: Spread<'_, T>,
+) -> Result<Tensor<R>> {
+    if left.mode == Mode::Whole && right.mode == Mode::Whole {
+        return left.tensor.meet(name, right.tensor)?.combine(name);
+    }
+    let op = Op::Broadcast(Broadcast {
+        name,
+        dtype: T::DTYPE,
+        modes: [left.mode, right.mode, Mode::Whole],
+    });
+    let operands = [left.tensor.operand(), right.tensor.operand()];
+    Call::new(&left.tensor.device, op, &operands).one()
+}
+
+/// The function of that name, of three operands, of which those that are whole are brought to their ambient shapes.
+fn of_three<A: Scalar, T: Scalar>(
+    name: &'static str,
+    first: &Tensor<A>,
+    second: Spread<'_, T>,
+    third: Spread<'_, T>,
+) -> Result<Tensor<T>> {
+    let named = |error: crate::Error| error.named(name);
+    let mut layout = first.layout.clone();
+    for operand in [second, third] {
+        first.check_device(name, operand.tensor)?;
+        if operand.mode != Mode::Whole {
+            continue;
+        }
+        let pairs = Pairs::elementwise(name, &layout, &operand.tensor.layout)?;
+        let boxes = Boxes::ambient(name, &layout, &operand.tensor.layout, &pairs)?;
+        if let Boxes::Nested(nested) = boxes {
+            layout = nested.result;
+        }
+    }
+    check_work(name, None, layout.total() as u64, first.device.allowed())?;
+    let wide = |operand: Spread<'_, T>| match operand.mode == Mode::Whole
+        && operand.tensor.layout != layout
+    {
+        true => operand.tensor.resize(&layout).map_err(named),
+        false => Ok(operand.tensor.clone()),
+    };
+    let first = match first.layout == layout {
+        true => first.clone(),
+        false => first.resize(&layout).map_err(named)?,
+    };
+    let op = Op::Broadcast(Broadcast {
+        name,
+        dtype: T::DTYPE,
+        modes: [Mode::Whole, second.mode, third.mode],
+    });
+    let (second, third) = (wide(second)?, wide(third)?);
+    let operands = [first.operand(), second.operand(), third.operand()];
+    Call::new(&first.device, op, &operands).one()
+}
+
+/// Functions of two operands: type of operands, name, type of results, units in the last place, formula, what is to be
+/// known, what a missing entry is, an example.
+macro_rules! documented {
+    ($(fn $name:ident($kind:ident) -> $result:ty, $ulps:literal: $formula:literal $more:literal $missing:literal
+        $x:literal $y:literal => $r:literal;)*) => {$(
+        impl<T: $kind> Tensor<T> {
+            #[doc = $formula]
+            ///
+            #[doc = $more]
+            #[doc = $missing]
+            /// An extent of 1 is not special; `other` may be spread over the elements of this batch: see [`Spread`].
+            /// `f16` is computed in `f32`. Cost: operands read once, result written once.
+            ///
+            /// ```
+            /// # use vsla::{Device, Ragged};
+            /// # let device = Device::cpu();
+            #[doc = concat!("let a = device.upload(&Ragged::from_rows([vec!", $x, ", vec![]])?)?;")]
+            #[doc = concat!("let b = device.upload(&Ragged::from_rows([vec!", $y, ", vec![]])?)?;")]
+            #[doc = concat!("assert_eq!(a.", stringify!($name), "(&b)?.download_blocking()?.to_vecs(), [vec!", $r, ", vec![]]);")]
+            /// # Ok::<(), vsla::Error>(())
+            /// ```
+            ///
+            /// # Errors
+            /// Those of [`add`](Tensor::add).
+            pub fn $name<'a>(&self, other: impl Into<Spread<'a, T>>) -> Result<Tensor<$result>> {
+                of_two(stringify!($name), self.into(), other.into())
+            }
+        }
+
+        impl<T: $kind> Paired<'_, T> {
+            #[doc = concat!("[`Tensor::", stringify!($name), "`] of every pair.")]
+            ///
+            /// # Errors
+            /// Those of [`Tensor::add`].
+            pub fn $name(&self) -> Result<Tensor<$result>> {
+                self.combine(stringify!($name))
+            }
+        }
+
+        impl<T: $kind> Spread<'_, T> {
+            #[doc = concat!("[`Tensor::", stringify!($name), "`] with this on the left.")]
+            ///
+            /// # Errors
+            /// Those of [`Tensor::add`].
+            pub fn $name(&self, other: &Tensor<T>) -> Result<Tensor<$result>> {
+                of_two(stringify!($name), *self, other.into())
+            }
+        }
+
+        // What is said here is what the table has.
+        const _: () = assert!(ambient::is_bound(stringify!($name), $ulps));
+    )*};
+}
+
+documented! {
+    fn div(Factor) -> T, 2: "`a / b`, value by value, each result of the ambient shape."
+        "Of integers the quotient without its fraction, −7 / 2 = −3: 0 where b is 0, and the least i32 divided by −1 wraps to itself. Of floats x / 0 is infinite, 0 / 0 and ∞ / ∞ are NaN, and the error of `f32` is at most 2 units in the last place and 2⁻¹²⁶: a GPU may take operands and results below that for zero."
+        "0 where either entry is missing, whatever stands there; so it respects equivalence of integers, and of floats does not, since 0 / 0 is NaN."
+        "[6.0f32, 1.0, 5.0]" "[4.0f32, 0.0]" => "[1.5, f32::INFINITY, 0.0]";
+    fn remainder(Factor) -> T, 0: "What is left of a after division by b, value by value, each result of the ambient shape: of a's sign, as `%` in Rust and `fmod` in C."
+        "Exact. Of integers 0 where b is 0; of floats NaN for b = 0, a = ±∞ and NaN, and a where b is infinite. A division more for each eight bits that a float is larger than b."
+        "0 where either entry is missing; so it respects equivalence of integers, and of floats does not."
+        "[7.5f32, -7.5, 1.0]" "[2.0f32, 2.0]" => "[1.5, -1.5, 0.0]";
+    fn pow(Float) -> T, 8: "`aᵇ`, value by value, each result of the ambient shape."
+        "As IEEE 754 defines it: x⁰ and 1ʸ are 1, of NaN too; of a negative a a NaN unless b is an integer. Error of `f32`: at most 8 units in the last place and 2⁻¹²⁶: a GPU may take operands and results below that for zero."
+        "0 where either entry is missing. Does not respect equivalence: 0⁰ is 1."
+        "[0.0f32, 1.0, 5.0]" "[0.0f32, 9.0]" => "[1.0, 1.0, 0.0]";
+    fn atan2(Float) -> T, 4: "The angle of the point (b, a), from −π to π, value by value, each result of the ambient shape: the arc tangent of a / b where b is above 0."
+        "As IEEE 754 defines it, also of zeros and infinities with their signs; NaN where either is. Error of `f32`: at most 4 units in the last place and 2⁻¹²⁶: a GPU may take operands and results below that for zero."
+        "0 where either entry is missing. Does not respect equivalence: of (−1, 0) it is π."
+        "[0.0f32, 0.0, 1.0]" "[1.0f32, -1.0]" => "[0.0, std::f32::consts::PI, 0.0]";
+    fn maximum(Factor) -> T, 0: "The larger value, value by value, each result of the ambient shape."
+        "NaN where either is; −0 lies below +0. Exact."
+        "A missing entry takes no part: the result is the other value, and 0 where both are missing. Does not respect equivalence, since a zero behind takes part."
+        "[1.0f32, -5.0, -7.0]" "[2.0f32, -6.0]" => "[2.0, -5.0, -7.0]";
+    fn minimum(Factor) -> T, 0: "The smaller value, value by value, each result of the ambient shape."
+        "NaN where either is; −0 lies below +0. Exact."
+        "A missing entry takes no part: the result is the other value, and 0 where both are missing. Does not respect equivalence, since a zero behind takes part."
+        "[1.0f32, -5.0, 7.0]" "[2.0f32, -6.0]" => "[1.0, -6.0, 7.0]";
+    fn equal(Factor) -> u32, 0: "1 where the values are equal and 0 elsewhere, value by value, each result of the ambient shape."
+        "−0 equals +0, and NaN equals nothing. Exact, of subnormal numbers too."
+        "A missing entry is 0. Does not respect equivalence: two zeros are equal, and make a 1."
+        "[1.0f32, 2.0, 0.0]" "[1.0f32, 3.0]" => "[1, 0, 1]";
+    fn not_equal(Factor) -> u32, 0: "1 where the values differ and 0 elsewhere, value by value, each result of the ambient shape."
+        "−0 equals +0, and NaN differs from all, itself too. Exact, of subnormal numbers too."
+        "A missing entry is 0. Respects equivalence."
+        "[1.0f32, 2.0, 0.0]" "[1.0f32, 3.0]" => "[0, 1, 0]";
+    fn less(Factor) -> u32, 0: "1 where a is below b and 0 elsewhere, value by value, each result of the ambient shape."
+        "0 where either is NaN; −0 equals +0. Exact, of subnormal numbers too."
+        "A missing entry is 0. Respects equivalence."
+        "[1.0f32, 4.0, -1.0]" "[2.0f32, 3.0]" => "[1, 0, 1]";
+    fn less_equal(Factor) -> u32, 0: "1 where a is at most b and 0 elsewhere, value by value, each result of the ambient shape."
+        "0 where either is NaN; −0 equals +0. Exact, of subnormal numbers too."
+        "A missing entry is 0. Does not respect equivalence: two zeros make a 1."
+        "[1.0f32, 4.0, 0.0]" "[2.0f32, 3.0]" => "[1, 0, 1]";
+    fn greater(Factor) -> u32, 0: "1 where a is above b and 0 elsewhere, value by value, each result of the ambient shape."
+        "0 where either is NaN; −0 equals +0. Exact, of subnormal numbers too."
+        "A missing entry is 0. Respects equivalence."
+        "[1.0f32, 4.0, 1.0]" "[2.0f32, 3.0]" => "[0, 1, 1]";
+    fn greater_equal(Factor) -> u32, 0: "1 where a is at least b and 0 elsewhere, value by value, each result of the ambient shape."
+        "0 where either is NaN; −0 equals +0. Exact, of subnormal numbers too."
+        "A missing entry is 0. Does not respect equivalence: two zeros make a 1."
+        "[1.0f32, 4.0, 0.0]" "[2.0f32, 3.0]" => "[0, 1, 1]";
+}
+
+macro_rules! on_the_left {
+    ($($name:ident)*) => {
+        impl<T: Factor> Spread<'_, T> {$(
+            #[doc = concat!("[`Tensor::", stringify!($name), "`] with this on the left.")]
+            ///
+            /// # Errors
+            /// Those of [`Tensor::add`].
+            pub fn $name(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
+                of_two(stringify!($name), *self, other.into())
+            }
+        )*}
+    };
+}
+on_the_left!(add sub hadamard);
+
+impl<T: Factor> Tensor<T> {
+    /// `x · factor + addend`, value by value, each result of the ambient shape of the three.
+    ///
+    /// The product is rounded, and then the sum; integers wrap; `f16` is computed in `f32` and rounded at the end. A
+    /// missing entry is zero, so it respects equivalence of finite values; a NaN or an infinity that meets a missing
+    /// factor gives NaN. Factor and addend may be spread over the elements of the ambient shapes: see [`Spread`]. Cost:
+    /// operands read once, result written once, in one dispatch; what is whole and not of the ambient shapes is copied
+    /// to them first.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// # let device = Device::cpu();
+    /// let x = device.upload(&Ragged::from_shapes(vec![1.0f32, 2.0, 3.0, 4.0], 2, [Shape::new(&[2, 2])?])?)?;
+    /// let weight = device.upload(&Ragged::from_rows([[10.0f32, 100.0]])?)?;
+    /// let bias = device.upload(&Ragged::from_rows([[0.5f32, 0.25]])?)?;
+    /// let y = x.mul_add(weight.along(1), bias.along(1))?;
+    /// assert_eq!(y.download_blocking()?.row(0), [10.5, 200.25, 30.5, 400.25]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`add`](Tensor::add).
+    pub fn mul_add<'a>(
+        &self,
+        factor: impl Into<Spread<'a, T>>,
+        addend: impl Into<Spread<'a, T>>,
+    ) -> Result<Tensor<T>> {
+        of_three("mul_add", self, factor.into(), addend.into())
+    }
+}
+
+impl Tensor<u32> {
+    /// `a` where this mask is not 0, and `b` elsewhere, value by value, each result of the ambient shape of the three.
+    ///
+    /// Masks come of comparisons such as [`less`](Tensor::less). Bits are kept, those of a NaN too, and what is not
+    /// chosen is not looked at. A missing entry is zero, of the mask too; so it respects equivalence. Both may be
+    /// spread over the elements of the ambient shapes: see [`Spread`]. Cost: operands read once, result written once,
+    /// in one dispatch; what is whole and not of the ambient shapes is copied to them first.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// # let device = Device::cpu();
+    /// let x = device.upload(&Ragged::from_rows([vec![1.0f32, f32::NAN, 3.0], vec![]])?)?;
+    /// let zero = device.upload(&Ragged::from_rows([[0.0f32], [0.0]])?)?;
+    /// let cleaned = x.equal(&x)?.if_else(&x, zero.each())?;
+    /// assert_eq!(cleaned.download_blocking()?.to_vecs(), [vec![1.0, 0.0, 3.0], vec![]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`add`](Tensor::add).
+    pub fn if_else<'a, T: Factor>(
+        &self,
+        a: impl Into<Spread<'a, T>>,
+        b: impl Into<Spread<'a, T>>,
+    ) -> Result<Tensor<T>> {
+        of_three("if_else", self, a.into(), b.into())
+    }
+}

@@ -1,0 +1,266 @@
+//! Operands that are spread over elements: the bits that the same values give where each stands for itself.
+
+use libtest_mimic::Trial;
+use vsla::{Device, Layout, Ragged, Spread, Tensor, f16};
+
+use super::{
+    Value, assert_same, bits, called, called_spread, displaced, drawn, layout, of_every_type,
+    telling,
+};
+use crate::support::bench::Bench;
+use crate::support::corpus::rng;
+use crate::support::operation::{download, one, pick, rows, upload};
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    bench.all_on_each_device(&[
+        ("spread::each", each),
+        ("spread::along_every_axis", along),
+        ("spread::one_for_all", one_for_all),
+        ("spread::alone", alone),
+        ("spread::nan_stays_within_its_element", contained),
+        ("spread::operators", operators),
+        ("spread::pipeline", pipeline),
+        ("spread::refused", refused),
+    ])
+}
+
+/// Boxes whose elements lie in tables and beyond them.
+fn layouts() -> Vec<Layout> {
+    let mut deep = [2; vsla::batch::MAX_RANK];
+    deep[3] = 3;
+    let many: Vec<usize> = (0..700).map(|i| i * 7 % 5).collect();
+    vec![
+        Layout::from_lengths([1, 0, 2500, 5, 3, 70]).unwrap(),
+        Layout::from_lengths(many).unwrap(),
+        layout(2, &[&[3, 5], &[0, 4], &[40, 33], &[1, 1], &[7, 1], &[1, 9]]),
+        layout(3, &[&[2, 3, 4], &[1, 5, 2], &[0, 0, 0], &[13, 1, 7]]),
+        layout(8, &[&deep, &[1; 8]]),
+    ]
+}
+
+/// The vector of an element whose value an index of a box meets: along an axis, or one for all.
+fn whole<T: Value>(x: &Layout, v: &Ragged<T>, axis: Option<usize>) -> Ragged<T> {
+    Ragged::from_fn(x, |element, i| {
+        let shape = x.shape(element);
+        let vector = v.row(if v.len() == 1 { 0 } else { element });
+        let Some(axis) = axis else { return vector[0] };
+        let inner: usize = shape.extents()[axis + 1..]
+            .iter()
+            .map(|&e| e as usize)
+            .product();
+        vector[i / inner % shape.extents()[axis] as usize]
+    })
+    .unwrap()
+}
+
+/// Both sides, with the bits of the operation on operands that are whole.
+#[track_caller]
+fn check<T: Value>(x: &Tensor<T>, v: Spread<'_, T>, whole: &Tensor<T>) {
+    for name in telling::<T>() {
+        for (got, expected) in [
+            (called(name, x, v), called(name, x, whole.into())),
+            (called_spread(name, v, x), called(name, whole, x.into())),
+        ] {
+            let (got, expected) = (got.unwrap(), expected.unwrap());
+            assert_eq!(got.layout(), expected.layout());
+            for element in 0..got.len() {
+                let what = format!("{name} of {}, element {element}", T::DTYPE);
+                assert_same(&what, &got, &expected, element, element);
+            }
+        }
+    }
+}
+
+fn each(device: &Device) {
+    of_every_type!(each_of(device));
+}
+
+fn each_of<T: Value>(device: &Device) {
+    for (k, layout) in layouts().iter().enumerate() {
+        let x = displaced(device, &drawn::<T>(layout, "x"), k);
+        let v = drawn::<T>(&Layout::from_lengths(vec![1; layout.len()]).unwrap(), "v");
+        let whole = upload(device, &whole(layout, &v, None));
+        check(&x, displaced(device, &v, 3 * k % 4).each(), &whole);
+    }
+}
+
+fn along(device: &Device) {
+    of_every_type!(along_of(device));
+}
+
+fn along_of<T: Value>(device: &Device) {
+    for (k, layout) in layouts().iter().enumerate() {
+        let x = displaced(device, &drawn::<T>(layout, "x"), k);
+        for axis in 0..layout.rank() {
+            let lengths = layout.shapes().map(|shape| shape.extents()[axis] as usize);
+            let v = drawn::<T>(&Layout::from_lengths(lengths).unwrap(), "v");
+            let whole = upload(device, &whole(layout, &v, Some(axis)));
+            check(&x, displaced(device, &v, axis).along(axis), &whole);
+        }
+    }
+}
+
+fn one_for_all(device: &Device) {
+    of_every_type!(one_for_all_of(device));
+}
+
+fn one_for_all_of<T: Value>(device: &Device) {
+    let layout = layout(3, &[&[2, 5, 3], &[7, 5, 1], &[0, 5, 2], &[1, 5, 700]]);
+    let x = displaced(device, &drawn::<T>(&layout, "x"), 1);
+    let v = drawn::<T>(&Layout::from_lengths([5]).unwrap(), "v");
+    let whole = upload(device, &whole(&layout, &v, Some(1)));
+    check(&x, displaced(device, &v, 3).along(1), &whole);
+}
+
+fn alone(device: &Device) {
+    let layout = layout(2, &[&[31, 40], &[3, 1], &[5, 7]]);
+    let mut rng = rng("spread alone");
+    let x = Ragged::from_fn(&layout, |_, _| rng.f32() * 4.0 - 2.0).unwrap();
+    let v = Ragged::from_fn(&Layout::from_lengths([31, 3, 5]).unwrap(), |_, _| rng.f32()).unwrap();
+    let (a, b) = (upload(device, &x), upload(device, &v));
+    for name in telling::<f32>() {
+        let all = called(name, &a, b.along(0)).unwrap();
+        for element in 0..3 {
+            let (a, b) = (
+                upload(device, &pick(&x, &[element])),
+                upload(device, &pick(&v, &[element])),
+            );
+            let single = called(name, &a, b.along(0)).unwrap();
+            assert_eq!(bits(&all, element), bits(&single, 0), "{name}");
+        }
+    }
+}
+
+fn contained(device: &Device) {
+    let x = upload(
+        device,
+        &Ragged::from_rows([vec![1.0f32, 2.0, 3.0], vec![2.0; 3], vec![4.0; 3]]).unwrap(),
+    );
+    let ones = |poison: f32| upload(device, &rows([&[2.0f32], &[poison], &[3.0]]));
+    let vectors = |poison: f32| {
+        upload(
+            device,
+            &rows([&[2.0f32, 1.0, 5.0], &[1.0, poison, 1.0], &[3.0; 3]]),
+        )
+    };
+    for poison in [f32::NAN, f32::INFINITY] {
+        for name in telling::<f32>() {
+            let [clean, bad] = [1.0, poison].map(|v| called(name, &x, ones(v).each()).unwrap());
+            for element in [0, 2] {
+                assert_eq!(bits(&clean, element), bits(&bad, element), "{name}");
+            }
+            let [clean, bad] =
+                [1.0, poison].map(|v| called(name, &x, vectors(v).along(0)).unwrap());
+            for element in [0, 2] {
+                assert_eq!(bits(&clean, element), bits(&bad, element), "{name}");
+            }
+            // Along an axis only what it meets.
+            assert_eq!(bits(&clean, 1)[0], bits(&bad, 1)[0], "{name}");
+        }
+    }
+}
+
+fn operators(device: &Device) {
+    let x = upload(device, &rows([&[1.0f32, 2.0, 4.0], &[8.0]]));
+    let v = upload(device, &rows([&[2.0f32], &[4.0]]));
+    let (plus, minus) = ((&x + v.each()).unwrap(), (&x - v.each()).unwrap());
+    let (times, over) = ((&x * v.each()).unwrap(), (&x / v.each()).unwrap());
+    let all = |y: &Tensor<f32>| download(y).to_vecs();
+    assert_eq!(all(&plus), [vec![3.0, 4.0, 6.0], vec![12.0]]);
+    assert_eq!(all(&minus), [vec![-1.0, 0.0, 2.0], vec![4.0]]);
+    assert_eq!(all(&times), [vec![2.0, 4.0, 8.0], vec![32.0]]);
+    assert_eq!(all(&over), [vec![0.5, 1.0, 2.0], vec![2.0]]);
+    assert_eq!(all(&(v.each() + &x).unwrap()), all(&plus));
+    assert_eq!(all(&(v.each() * &x).unwrap()), all(&times));
+    assert_eq!(
+        all(&(v.each() - &x).unwrap()),
+        [vec![1.0, 0.0, -2.0], vec![-4.0]]
+    );
+    assert_eq!(
+        all(&(v.each() / &x).unwrap()),
+        [vec![2.0, 1.0, 0.5], vec![0.5]]
+    );
+    assert_eq!(
+        all(&(&plus / &x).unwrap()),
+        [vec![3.0, 2.0, 1.5], vec![1.5]]
+    );
+    assert_eq!(all(&(x.copy().unwrap() - v.each()).unwrap()), all(&minus));
+    let halves = x.to_f16().unwrap();
+    let doubled = download(&(&halves + &halves).unwrap());
+    assert_eq!(doubled.row(1), [f16::from_f32(16.0)]);
+}
+
+/// Scaled to mean 0 and variance 1, and a layer with a bias.
+fn pipeline(device: &Device) {
+    let x = Ragged::from_rows([vec![1.0f32, 3.0], vec![2.0, 2.0, 8.0, 8.0]]).unwrap();
+    let x = upload(device, &x);
+    let mean = x.mean().unwrap();
+    let z = ((&x - mean.each()).unwrap() / x.std().unwrap().each()).unwrap();
+    assert_eq!(
+        download(&z).to_vecs(),
+        [vec![-1.0, 1.0], vec![-1.0, -1.0, 1.0, 1.0]]
+    );
+    let rows = upload(device, &one(&[2, 2], &[1.0f32, 2.0, 3.0, 4.0]));
+    let weights = upload(device, &one(&[2, 3], &[1.0f32, 0.0, 1.0, 0.0, 1.0, 1.0]));
+    let bias = upload(device, &one(&[3], &[10.0f32, 20.0, 30.0]));
+    let y = (&rows.matmul(&weights).unwrap() + bias.along(1)).unwrap();
+    assert_eq!(download(&y).row(0), [11.0, 22.0, 33.0, 13.0, 24.0, 37.0]);
+}
+
+fn refused(device: &Device) {
+    let x = upload(device, &drawn::<f32>(&layout(2, &[&[2, 3], &[2, 4]]), "x"));
+    let ones = upload(device, &rows([&[1.0f32], &[2.0]]));
+    let few = upload(device, &rows([&[1.0f32]]));
+    let uneven = upload(device, &rows([&[1.0f32], &[2.0, 3.0]]));
+    let vectors = upload(device, &rows([&[1.0f32, 2.0, 3.0], &[1.0, 2.0, 3.0]]));
+    let text = |error: vsla::Error| error.to_string();
+    for (got, expected) in [
+        (
+            x.div(few.each()),
+            "div: expected batches of equal size, got 2 elements and 1",
+        ),
+        (
+            few.each().div(&x),
+            "div: expected batches of equal size, got 1 element and 2",
+        ),
+        (
+            x.maximum(uneven.each()),
+            "maximum: element 1: expected 1 value, got 2",
+        ),
+        (
+            x.add(vectors.along(1)),
+            "add: element 1: expected 4 values, got 3",
+        ),
+        (
+            vectors.along(1).sub(&x),
+            "sub: element 1: expected 4 values, got 3",
+        ),
+        (
+            x.atan2(few.along(0)),
+            "atan2: element 0: expected 2 values, got 1",
+        ),
+        (
+            x.pow(vectors.along(2)),
+            "pow: expected an axis below the rank, 2, got 2",
+        ),
+        (
+            x.hadamard(x.along(0)),
+            "hadamard: expected a rank of 1, of vectors along an axis, got 2",
+        ),
+    ] {
+        assert_eq!(got.map_err(text).unwrap_err(), expected);
+    }
+    assert_eq!(x.less(&ones).unwrap_err().kind(), "rank");
+    let elsewhere = upload(&Device::cpu(), &rows([&[1.0f32], &[2.0]]));
+    if device.is_gpu() {
+        assert_eq!(
+            x.div(elsewhere.each()).unwrap_err().kind(),
+            "device_mismatch"
+        );
+    }
+    let limited = device.with_work_limit(5);
+    let x = upload(&limited, &one(&[6], &[1.0f32; 6]));
+    let v = upload(&limited, &one(&[1], &[1.0f32]));
+    assert_eq!(x.div(v.each()).unwrap_err().kind(), "work_limit");
+    assert_eq!(x.div(&x).unwrap_err().kind(), "work_limit");
+}
