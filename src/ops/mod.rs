@@ -128,9 +128,6 @@ pub(crate) static GENERATORS: &[Generate] = &[
     ("fft_pass", multipass::generate),
 ];
 
-/// The name of a generator, and the function that writes its WGSL for the given flags.
-#[cfg(feature = "gpu")]
-
 /// Instantiates a generic CPU kernel for an element type.
 macro_rules! twin_of {
     ($dtype:expr, $twin:ident $(, $constant:expr)*) => {

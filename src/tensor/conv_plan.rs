@@ -45,7 +45,7 @@ pub struct ConvPlan {
 impl Paired<'_, f32> {
     /// Transforms the elements of the right operand, to convolve those of the left operand with them: see [`ConvPlan`].
     ///
-    /// Rank 1. Cost: one transform per kernel. [`method`](Self::method) is ignored.
+    /// Rank 1. Cost: one transform per kernel.
     ///
     /// # Errors
     /// [`Rank`](Error::Rank) unless both batches have rank 1; [`SizeOverflow`](Error::SizeOverflow),

@@ -9,7 +9,8 @@ use crate::{Error, Result};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum ConvMethod {
-    /// Convolves each pair by the method that is cheapest for its two lengths, according to the device's [`CostTable`].
+    /// Convolves each pair by the method that is cheapest for its two lengths, according to the device's
+    /// [`CostTable`](crate::conv::CostTable).
     #[default]
     Auto,
     /// Computes the definition, with m·n multiply-adds: exact for integers, and fastest for short operands.
