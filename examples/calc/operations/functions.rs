@@ -53,7 +53,7 @@ macro_rules! function {
 
 pub const ROWS: &[Operation] = &[
     function!("divide", div, "a / b, value by value; 0 where either has none", F32 F16 I32 U32),
-    function!("fmod", remainder, "what is left of a / b, of a's sign", F32 F16 I32 U32),
+    function!("fmod_by", remainder, "what is left of a / b, of a's sign", F32 F16 I32 U32),
     function!("maximum", maximum, "the larger value, or the only one", F32 F16 I32 U32),
     function!("minimum", minimum, "the smaller value, or the only one", F32 F16 I32 U32),
     function!("power", pow, "a to the power of b (f32 or f16)", F32 F16),
