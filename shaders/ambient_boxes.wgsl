@@ -1,6 +1,6 @@
-// c = f(a, b) for every pair of boxes of p.rank axes, where `met` knows what a missing entry is: f is a row of the table
-// in src/ops/ambient. RANK2: of matrices. CONCAT: b begins where a ends, along the axes whose bits p.beside has, and
-// words are added, one of which is zero.
+// c = f(a, b) for every pair of boxes of p.rank axes, where `met` knows what a missing entry is: f is a row of the
+// table in src/ops/ambient. RANK2: of matrices. CONCAT: b begins where a ends, along the axes whose bits p.beside has,
+// and words are added, one of which is zero.
 //
 // Tiles and tables as in ambient.wgsl. An invocation makes one value at a time: registers are few, so that many
 // invocations run at once and hide each other's loads.

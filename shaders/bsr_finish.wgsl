@@ -1,7 +1,7 @@
 // Adds the results of the later pieces of split block rows to those of the first pieces in c, in order.
 //
-// A workgroup takes STRIP rows of a row of blocks and FINISH_COLUMNS columns of one product. `order` holds from p.heavy on two
-// entries for each heavy row: (row of blocks, pieces after the first), (the first one's slot counted from 0, 0).
+// A workgroup takes STRIP rows of a row of blocks and FINISH_COLUMNS columns of one product. `order` holds from p.heavy
+// on two entries for each heavy row: (row of blocks, pieces after the first), (the first one's slot counted from 0, 0).
 // `list`: see bsr_matmul.
 
 struct Params {

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Memory statistics of a device, in bytes.
 ///
 /// On a GPU they count the buffers that this crate requested from wgpu; `live + cached + leaving + staging` never
-/// exceeds [`GpuOptions::memory_limit`](crate::device::GpuOptions::memory_limit). Imported buffers belong to the application
-/// and are not counted.
+/// exceeds [`GpuOptions::memory_limit`](crate::device::GpuOptions::memory_limit). Imported buffers belong to the
+/// application and are not counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Memory {
     /// Bytes held by live tensors.

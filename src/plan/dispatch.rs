@@ -188,8 +188,8 @@ macro_rules! slots {
 }
 pub(crate) use slots;
 
-/// A structure with a [`Param`] for each field of the shader's `Params` behind the first two. `name: [n]` is an array of
-/// as many words, and `name: Others` stands for all fields of another such structure.
+/// A structure with a [`Param`] for each field of the shader's `Params` behind the first two. `name: [n]` is an array
+/// of as many words, and `name: Others` stands for all fields of another such structure.
 macro_rules! params {
     ($(#[$about:meta])* $vis:vis struct $name:ident { $($param:ident $(: $kind:tt)?),+ $(,)? }) => {
         $(#[$about])*

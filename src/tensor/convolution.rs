@@ -137,13 +137,13 @@ impl<T: Real> Convolution<'_, T> {
         }
     }
 
-    /// Reports what [`conv`](Self::conv) will do, without running it: how many pairs use which method, and the predicted
-    /// time.
+    /// Reports what [`conv`](Self::conv) will do, without running it: how many pairs use which method, and the
+    /// predicted time.
     ///
-    /// The method of a pair depends on its own two shapes, on the device's [`CostTable`](crate::conv::CostTable), and on
-    /// [`method`](Self::method), [`mode`](Self::mode) and [`stride`](Self::stride), but never on other pairs. For boxes,
-    /// the reported length is that of the transforms of the boxes laid out as vectors. [`correlate`](Self::correlate)
-    /// makes the same choice. Cost: about 20 ns per pair on the host.
+    /// The method of a pair depends on its own two shapes, on the device's [`CostTable`](crate::conv::CostTable), and
+    /// on [`method`](Self::method), [`mode`](Self::mode) and [`stride`](Self::stride), but never on other pairs. For
+    /// boxes, the reported length is that of the transforms of the boxes laid out as vectors.
+    /// [`correlate`](Self::correlate) makes the same choice. Cost: about 20 ns per pair on the host.
     ///
     /// ```
     /// # use vsla::{Device, Pairing, Ragged, conv::ConvMethod};

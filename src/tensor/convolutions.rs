@@ -13,12 +13,12 @@ impl<T: Real> Tensor<T> {
     /// This is polynomial multiplication, in as many variables as there are axes: commutative, with unit `[1]`, and
     /// well defined up to trailing zeros. If a side is empty, the result is empty, of shape (0, …, 0). Integers wrap. A
     /// NaN or an infinity may spread over the whole result of its pair, including values that it is not a factor of,
-    /// but not to other pairs. [`Convolution::mode`] and [`Convolution::stride`] keep part of the results; which part depends on
-    /// the stored extents of the elements.
+    /// but not to other pairs. [`Convolution::mode`] and [`Convolution::stride`] keep part of the results; which part
+    /// depends on the stored extents of the elements.
     ///
     /// Each f32 pair is convolved directly, by transforms of its own length, or by overlap-save in blocks, whichever is
-    /// cheapest for its two lengths ([`ConvMethod`](crate::conv::ConvMethod)). [`Convolution::method`] forces a method, and
-    /// [`Paired::conv_choice`] reports the choice. Integers are always convolved directly.
+    /// cheapest for its two lengths ([`ConvMethod`](crate::conv::ConvMethod)). [`Convolution::method`] forces a method,
+    /// and [`Paired::conv_choice`] reports the choice. Integers are always convolved directly.
     ///
     /// Cost: m·n multiply-adds directly; about 15 L log₂ L operations by transforms of L ≥ m + n − 1 values. On a GPU,
     /// transforms up to L = 8192, which the blocks use, read the operands once and write the result once; longer ones,

@@ -215,9 +215,9 @@ impl<'a, T: Factor> Product<'a, T> {
     ///
     /// On cooperative matrices, which multiply only `f16`, a sum is a chain of ⌈k / s⌉ additions of s products, each
     /// truncated rather than rounded: |error| ≤ 4 γ_h Σ|A_il B_lj| with h = s + ⌈k / s⌉, where s is 16 or 8, the side
-    /// of the device's [`matrices`](crate::device::DeviceInfo::matrices). The other tiers keep the bound of [`Tensor::matmul`],
-    /// and may add in another order. `Auto` depends only on the device, so the bits of an element depend only on its
-    /// factors and on the device.
+    /// of the device's [`matrices`](crate::device::DeviceInfo::matrices). The other tiers keep the bound of
+    /// [`Tensor::matmul`], and may add in another order. `Auto` depends only on the device, so the bits of an element
+    /// depend only on its factors and on the device.
     ///
     /// ```
     /// # use vsla::{Device, Pairing, Ragged, Shape, f16, product::Tier};

@@ -207,12 +207,12 @@ impl<T: Float> BsrTensor<T> {
     /// On cooperative matrices, which multiply only `f16`, sums are chains of additions of s products, each truncated
     /// rather than rounded, in the order of the blocks: |error| ≤ 4 γ_h Σ|S_il B_lj| over the t stored columns of a
     /// row, with h = s + ⌈t / s⌉, where s is 16 or 8, the side of the device's
-    /// [`matrices`](crate::device::DeviceInfo::matrices). Blocks of eight rows use only half of each 16 × 16 matrix, and yet
-    /// this tier is the fastest for them: 48 TFLOP/s on an H100 at 10 % of 4096³, where `f32` by the baseline kernels
-    /// reaches 17. Operands that do not begin on a multiple of four words, operands whose rows are not a multiple of
-    /// four words long, and matrices that end inside a block are copied first, which takes one more dispatch and space
-    /// for the copy. `Auto` depends only on the device. The CPU has one implementation, which is both `Auto` and
-    /// `Baseline`.
+    /// [`matrices`](crate::device::DeviceInfo::matrices). Blocks of eight rows use only half of each 16 × 16 matrix,
+    /// and yet this tier is the fastest for them: 48 TFLOP/s on an H100 at 10 % of 4096³, where `f32` by the baseline
+    /// kernels reaches 17. Operands that do not begin on a multiple of four words, operands whose rows are not a
+    /// multiple of four words long, and matrices that end inside a block are copied first, which takes one more
+    /// dispatch and space for the copy. `Auto` depends only on the device. The CPU has one implementation, which is
+    /// both `Auto` and `Baseline`.
     ///
     /// # Errors
     /// Products fail with [`Unsupported`](Error::Unsupported) under the conditions of

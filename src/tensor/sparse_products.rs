@@ -13,9 +13,9 @@ use half::f16;
 /// A builder for the product of block-sparse matrices with dense ones, `residual + f(scale · P + bias)`, where P is
 /// `S B` or `A S`.
 ///
-/// Created by [`BsrTensor::product`] and [`Tensor::product_bsr`]. It is the counterpart of [`Product`](crate::product::Product)
-/// for dense matrices, including the rounding: f32 is rounded to f16 once, at the very end. The epilogue applies to
-/// every value of the result, including rows without a block.
+/// Created by [`BsrTensor::product`] and [`Tensor::product_bsr`]. It is the counterpart of
+/// [`Product`](crate::product::Product) for dense matrices, including the rounding: f32 is rounded to f16 once, at the
+/// very end. The epilogue applies to every value of the result, including rows without a block.
 ///
 /// Cost: that of the product with sums in f32. On a GPU one more dispatch reads these sums and writes the result,
 /// because the sums of a heavy row are combined only when all of them are done: for 8192 × 8192 results in f32 it moves

@@ -120,8 +120,8 @@ impl House {
             .is_some_and(|target| target.last() == end)
     }
 
-    /// The files that each file uses, and by which path. What a `mod.rs` takes from its own room is not counted: it is the
-    /// room's face, and the files inside may use it.
+    /// The files that each file uses, and by which path. What a `mod.rs` takes from its own room is not counted: it is
+    /// the room's face, and the files inside may use it.
     fn arrows(&self) -> BTreeMap<&Names, BTreeMap<&Names, &Names>> {
         let mut arrows = BTreeMap::<_, BTreeMap<_, _>>::new();
         for (module, file) in &self.0 {

@@ -163,8 +163,8 @@ const fn variants<const N: usize>(
 }
 
 /// Every function of two and of three operands that goes by the table, each type of values by itself, with the error
-/// that it is held to on every device, as [`maps`](crate::scalar::maps) says it. That of `mul_add` is beside half a unit in the
-/// last place of its product.
+/// that it is held to on every device, as [`maps`](crate::scalar::maps) says it. That of `mul_add` is beside half a
+/// unit in the last place of its product.
 ///
 /// ```
 /// let div = vsla::scalar::functions().find(|function| function.name == "div").unwrap();

@@ -38,8 +38,8 @@ pub struct DeviceInfo {
     pub limits: Option<DeviceLimits>,
     /// The side (8 or 16) of the cooperative matrices that multiply `f16`, if the device has them. `None` in a list.
     pub matrices: Option<usize>,
-    /// Whether the device runs the native tier's matrix product kernels: see [`Tier::Native`](crate::product::Tier::Native).
-    /// `false` in a list.
+    /// Whether the device runs the native tier's matrix product kernels: see
+    /// [`Tier::Native`](crate::product::Tier::Native). `false` in a list.
     pub native: bool,
     /// The number of kernels compiled so far, from a fixed set.
     pub pipelines: usize,
