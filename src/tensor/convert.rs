@@ -77,24 +77,24 @@ macro_rules! casts {
 }
 
 casts! {
-    f32 fn to_i32() i32 "Every value without its fraction as an `i32`; of what does not fit the nearest that does, and 0 of NaN: as Rust's `as`."
+    f32 fn to_i32() i32 "Truncates every value to an `i32`, saturating at the ends of its range; NaN gives 0. Like Rust's `as`."
         "[-1.9f32, 3e9, f32::NAN]" => "[-1, i32::MAX, 0]";
-    f32 fn to_u32() u32 "Every value without its fraction as a `u32`; of what does not fit the nearest that does, and 0 of NaN: as Rust's `as`."
+    f32 fn to_u32() u32 "Truncates every value to a `u32`, saturating at the ends of its range; NaN gives 0. Like Rust's `as`."
         "[1.9f32, -3.0, f32::INFINITY]" => "[1, 0, u32::MAX]";
-    f16 fn to_i32() i32 "Every value without its fraction as an `i32`; the nearest of infinity, and 0 of NaN: as Rust's `as`."
+    f16 fn to_i32() i32 "Truncates every value to an `i32`; infinities saturate, and NaN gives 0. Like Rust's `as`."
         "[f16::NEG_INFINITY, f16::MAX]" => "[i32::MIN, 65504]";
-    f16 fn to_u32() u32 "Every value without its fraction as a `u32`; of what does not fit the nearest that does, and 0 of NaN: as Rust's `as`."
+    f16 fn to_u32() u32 "Truncates every value to a `u32`, saturating at the ends of its range; NaN gives 0. Like Rust's `as`."
         "[f16::NEG_ONE, f16::MAX]" => "[0, 65504]";
-    u32 fn to_i32() i32 "Every value as an `i32`; 2³¹ − 1 of what is above. It does not wrap."
+    u32 fn to_i32() i32 "Converts every value to an `i32`; larger values give 2³¹ − 1 and do not wrap."
         "[7u32, u32::MAX]" => "[7, i32::MAX]";
-    i32 fn to_u32() u32 "Every value as a `u32`; 0 of what is below. It does not wrap."
+    i32 fn to_u32() u32 "Converts every value to a `u32`; negative values give 0 and do not wrap."
         "[7i32, -7]" => "[7, 0]";
-    i32 fn to_f32() f32 "Every value as the nearest `f32`, ties to even; exactly up to 2²⁴."
+    i32 fn to_f32() f32 "Converts every value to the nearest `f32`, ties to even; exact up to 2²⁴."
         "[-7i32, (1 << 24) + 1]" => "[-7.0, 16777216.0]";
-    u32 fn to_f32() f32 "Every value as the nearest `f32`, ties to even; exactly up to 2²⁴."
+    u32 fn to_f32() f32 "Converts every value to the nearest `f32`, ties to even; exact up to 2²⁴."
         "[7u32, (1 << 24) + 3]" => "[7.0, 16777220.0]";
-    i32 fn to_f16() f16 "Every value as the nearest `f16`, ties to even; exactly up to 2,048, and infinite from ±65,520 on."
+    i32 fn to_f16() f16 "Converts every value to the nearest `f16`, ties to even; exact up to 2,048, and infinite from ±65,520 on."
         "[-7i32, 2049, 1 << 20]" => "[f16::from_f32(-7.0), f16::from_f32(2048.0), f16::INFINITY]";
-    u32 fn to_f16() f16 "Every value as the nearest `f16`, ties to even; exactly up to 2,048, and infinite from 65,520 on."
+    u32 fn to_f16() f16 "Converts every value to the nearest `f16`, ties to even; exact up to 2,048, and infinite from 65,520 on."
         "[7u32, 2051, 1 << 20]" => "[f16::from_f32(7.0), f16::from_f32(2052.0), f16::INFINITY]";
 }

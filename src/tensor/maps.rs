@@ -32,7 +32,7 @@ macro_rules! documented {
             ///
             #[doc = $more]
             #[doc = concat!(
-                " NaN stays NaN. Error of `f32`: at most ", $ulps, " units in the last place", $absolute, " and 2⁻¹²⁶: a GPU may take operands and results below that for zero. ",
+                " NaN stays NaN. Error for `f32`: at most ", $ulps, " units in the last place", $absolute, " plus 2⁻¹²⁶, because a GPU may flush operands and results below that to zero. ",
                 "`f16` is computed in `f32` and rounded. Cost: values read once, written once.",
             )]
             ///
@@ -58,71 +58,71 @@ macro_rules! documented {
 }
 
 documented! {
-    fn exp() 2 "" "`eˣ` of every value, layout unchanged."
-        "Does not respect equivalence: e⁰ is 1. Infinite above 88.72, and 0 of −∞."
+    fn exp() 2 "" "Computes `eˣ` for every value; the layout is unchanged."
+        "Does not respect equivalence: e⁰ is 1. The result is infinite above 88.72, and 0 for −∞."
         "[0.0f32, -f32::INFINITY, 100.0]" => "[1.0, 0.0, f32::INFINITY]";
-    fn exp2() 2 "" "`2ˣ` of every value, layout unchanged."
-        "Does not respect equivalence: 2⁰ is 1. Of integers from −126 to 127 without error; infinite from 128 on, and 0 of −∞."
+    fn exp2() 2 "" "Computes `2ˣ` for every value; the layout is unchanged."
+        "Does not respect equivalence: 2⁰ is 1. Exact for integers from −126 to 127; infinite from 128 on, and 0 for −∞."
         "[3.0f32, -1.0, 0.0, 128.0]" => "[8.0, 0.5, 1.0, f32::INFINITY]";
-    fn expm1() 3 "" "`eˣ − 1` of every value, layout unchanged, also where x is small."
-        "Respects equivalence. −1 of −∞; a zero keeps its sign."
+    fn expm1() 3 "" "Computes `eˣ − 1` for every value, accurate for small x; the layout is unchanged."
+        "Respects equivalence. −∞ gives −1; a zero keeps its sign."
         "[0.0f32, 1e-10, -100.0]" => "[0.0, 1e-10, -1.0]";
-    fn log() 2 "" "`log x`, to the base e, of every value, layout unchanged."
-        "Does not respect equivalence: of 0 it is −∞. NaN below 0, ∞ of ∞."
+    fn log() 2 "" "Computes the natural logarithm, `log x`, of every value; the layout is unchanged."
+        "Does not respect equivalence: log 0 is −∞. Negative values give NaN, and ∞ gives ∞."
         "[1.0f32, 0.0, f32::INFINITY]" => "[0.0, -f32::INFINITY, f32::INFINITY]";
-    fn log2() 2 "" "`log₂ x` of every value, layout unchanged."
-        "Does not respect equivalence: of 0 it is −∞. NaN below 0, ∞ of ∞; of powers of two without error."
+    fn log2() 2 "" "Computes `log₂ x` for every value; the layout is unchanged."
+        "Does not respect equivalence: log₂ 0 is −∞. Negative values give NaN, and ∞ gives ∞; exact for powers of two."
         "[8.0f32, 0.25, 1.0, 0.0]" => "[3.0, -2.0, 0.0, -f32::INFINITY]";
-    fn log1p() 4 "" "`log(1 + x)` of every value, layout unchanged, also where x is small."
-        "Respects equivalence. −∞ of −1, NaN below, ∞ of ∞; a zero keeps its sign."
+    fn log1p() 4 "" "Computes `log(1 + x)` for every value, accurate for small x; the layout is unchanged."
+        "Respects equivalence. −1 gives −∞, values below −1 give NaN, and ∞ gives ∞; a zero keeps its sign."
         "[0.0f32, 1e-10, -1.0]" => "[0.0, 1e-10, -f32::INFINITY]";
-    fn sqrt() 1 "" "`√x` of every value, layout unchanged."
-        "Respects equivalence. NaN below 0, ∞ of ∞; a zero keeps its sign, and of a square that `f32` holds the root comes without error."
+    fn sqrt() 1 "" "Computes `√x` for every value; the layout is unchanged."
+        "Respects equivalence. Negative values give NaN, and ∞ gives ∞; a zero keeps its sign. Exact if x is a square that `f32` represents."
         "[9.0f32, 0.0, 2.25]" => "[3.0, 0.0, 1.5]";
-    fn rsqrt() 2 "" "`1 / √x` of every value, layout unchanged."
-        "Does not respect equivalence: of 0 it is ∞, of the zero's sign. NaN below 0, 0 of ∞."
+    fn rsqrt() 2 "" "Computes `1 / √x` for every value; the layout is unchanged."
+        "Does not respect equivalence: a zero gives ∞ with the sign of the zero. Negative values give NaN, and ∞ gives 0."
         "[4.0f32, 0.0, f32::INFINITY]" => "[0.5, f32::INFINITY, 0.0]";
-    fn reciprocal() 2 "" "`1 / x` of every value, layout unchanged."
-        "Does not respect equivalence: of 0 it is ∞, of the zero's sign. 0 of ∞."
+    fn reciprocal() 2 "" "Computes `1 / x` for every value; the layout is unchanged."
+        "Does not respect equivalence: a zero gives ∞ with the sign of the zero. ∞ gives 0."
         "[4.0f32, 0.0, -0.5]" => "[0.25, f32::INFINITY, -2.0]";
-    fn sin() 2 " plus 6 · 10⁻⁸" "`sin x` of every value, layout unchanged."
-        "Respects equivalence. The bound holds for every finite x, however large; NaN of ±∞. A zero keeps its sign."
+    fn sin() 2 " plus 6 · 10⁻⁸" "Computes `sin x` for every value; the layout is unchanged."
+        "Respects equivalence. The bound holds for every finite x, however large; ±∞ gives NaN. A zero keeps its sign."
         "[0.0f32, 1e-10]" => "[0.0, 1e-10]";
-    fn cos() 2 " plus 6 · 10⁻⁸" "`cos x` of every value, layout unchanged."
-        "Does not respect equivalence: of 0 it is 1. The bound holds for every finite x, however large; NaN of ±∞."
+    fn cos() 2 " plus 6 · 10⁻⁸" "Computes `cos x` for every value; the layout is unchanged."
+        "Does not respect equivalence: cos 0 is 1. The bound holds for every finite x, however large; ±∞ gives NaN."
         "[0.0f32, 1e-10]" => "[1.0, 1.0]";
-    fn tanh() 4 "" "`tanh x` of every value, layout unchanged."
-        "Respects equivalence. ±1 of ±∞; a zero keeps its sign."
+    fn tanh() 4 "" "Computes `tanh x` for every value; the layout is unchanged."
+        "Respects equivalence. ±∞ gives ±1; a zero keeps its sign."
         "[0.0f32, 50.0, -50.0]" => "[0.0, 1.0, -1.0]";
-    fn sigmoid() 6 "" "`1 / (1 + e⁻ˣ)` of every value, layout unchanged."
-        "Does not respect equivalence: of 0 it is ½. 0 of −∞ and 1 of ∞, without overflow between."
+    fn sigmoid() 6 "" "Computes the logistic sigmoid, `1 / (1 + e⁻ˣ)`, of every value; the layout is unchanged."
+        "Does not respect equivalence: 0 gives ½. −∞ gives 0 and ∞ gives 1; no finite x overflows."
         "[0.0f32, 100.0, -f32::INFINITY]" => "[0.5, 1.0, 0.0]";
-    fn silu() 6 "" "`x / (1 + e⁻ˣ)` of every value, layout unchanged; also called swish."
-        "Respects equivalence. −0 of −∞."
+    fn silu() 6 "" "Computes `x / (1 + e⁻ˣ)`, also called swish, for every value; the layout is unchanged."
+        "Respects equivalence. −∞ gives −0."
         "[0.0f32, 100.0, -f32::INFINITY]" => "[0.0, 100.0, 0.0]";
-    fn softplus() 5 "" "`log(1 + eˣ)` of every value, layout unchanged."
-        "Does not respect equivalence: of 0 it is log 2. 0 of −∞ and ∞ of ∞, without overflow between."
+    fn softplus() 5 "" "Computes `log(1 + eˣ)` for every value; the layout is unchanged."
+        "Does not respect equivalence: 0 gives log 2. −∞ gives 0 and ∞ gives ∞; no finite x overflows."
         "[100.0f32, -f32::INFINITY]" => "[100.0, 0.0]";
-    fn erf() 3 "" "The error function, `2/√π ∫ e^(−t²) dt` from 0 to x, of every value, layout unchanged."
-        "Respects equivalence. ±1 of ±∞; a zero keeps its sign."
+    fn erf() 3 "" "Computes the error function, `2/√π ∫ e^(−t²) dt` from 0 to x, of every value; the layout is unchanged."
+        "Respects equivalence. ±∞ gives ±1; a zero keeps its sign."
         "[0.0f32, 5.0, -5.0]" => "[0.0, 1.0, -1.0]";
-    fn gelu() 10 "" "`x Φ(x) = ½ x (1 + erf(x / √2))` of every value, layout unchanged."
-        "Respects equivalence. −0 of −∞. [`gelu_tanh`](Self::gelu_tanh) is the approximation that some networks were trained with."
+    fn gelu() 10 "" "Computes `x Φ(x) = ½ x (1 + erf(x / √2))` for every value; the layout is unchanged."
+        "Respects equivalence. −∞ gives −0. [`gelu_tanh`](Self::gelu_tanh) is the approximation that some networks were trained with."
         "[0.0f32, 20.0, -20.0]" => "[0.0, 20.0, 0.0]";
-    fn gelu_tanh() 6 " plus 6 · 10⁻⁸" "`½ x (1 + tanh(√(2/π) (x + 0.044715 x³)))` of every value, layout unchanged: an approximation of [`gelu`](Self::gelu)."
-        "Respects equivalence. −0 of −∞."
+    fn gelu_tanh() 6 " plus 6 · 10⁻⁸" "Computes `½ x (1 + tanh(√(2/π) (x + 0.044715 x³)))`, an approximation of [`gelu`](Self::gelu), for every value; the layout is unchanged."
+        "Respects equivalence. −∞ gives −0."
         "[0.0f32, 20.0, -20.0]" => "[0.0, 20.0, 0.0]";
-    fn relu() 0 "" "`x` where it is above 0, and 0 elsewhere, of every value, layout unchanged."
+    fn relu() 0 "" "Computes `max(x, 0)` for every value; the layout is unchanged."
         "Respects equivalence."
         "[1.5f32, -2.0, 0.0]" => "[1.5, 0.0, 0.0]";
-    fn floor() 0 "" "The largest integer that is not above x, of every value, layout unchanged."
-        "Respects equivalence. Infinities and the sign of a zero stay."
+    fn floor() 0 "" "Rounds every value down to an integer; the layout is unchanged."
+        "Respects equivalence. Infinities and the sign of a zero are preserved."
         "[1.5f32, -1.5, 2.0]" => "[1.0, -2.0, 2.0]";
-    fn ceil() 0 "" "The smallest integer that is not below x, of every value, layout unchanged."
-        "Respects equivalence. Infinities and the sign of a zero stay."
+    fn ceil() 0 "" "Rounds every value up to an integer; the layout is unchanged."
+        "Respects equivalence. Infinities and the sign of a zero are preserved."
         "[1.5f32, -1.5, 2.0]" => "[2.0, -1.0, 2.0]";
-    fn round() 0 "" "The nearest integer, of two the even one, of every value, layout unchanged."
-        "Respects equivalence. Infinities and the sign of a zero stay."
+    fn round() 0 "" "Rounds every value to the nearest integer, ties to even; the layout is unchanged."
+        "Respects equivalence. Infinities and the sign of a zero are preserved."
         "[0.5f32, 1.5, 2.5, -0.6]" => "[0.0, 2.0, 2.0, -1.0]";
 }
 
