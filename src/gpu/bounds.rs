@@ -20,7 +20,7 @@ use crate::{Error, Result};
 /// array at that time.
 const RECORD: usize = 3;
 /// Capacity in records: kernels times arrays per kernel.
-const RECORDS: usize = 8192;
+const RECORDS: usize = 16_384;
 
 /// The counters of an instrumented device.
 pub(crate) struct Watch {
