@@ -122,8 +122,8 @@ fn workgroup_memory() {
     let (i, j) = (upload(&device, &i), upload(&device, &j));
     unsupported(i.conv(&j), "conv", "conv_direct.i32");
     unsupported(x.correlate_max(&y), "correlate_max", "correlate_max.f32");
-    unsupported(x.sbd(&y), "sbd", "unit.f32");
-    unsupported(x.add(&y), "add", "ambient.f32");
+    unsupported(x.sbd(&y), "sbd", "normalize.f32");
+    unsupported(x.add(&y), "add", "ambient.f32.add");
     // What needs no workgroup memory still runs.
     assert_exact(
         "scale",
@@ -175,7 +175,7 @@ fn invocations() {
     let (a, b) = (numbers(&lengths([5, 6]), 0), numbers(&lengths([6, 5]), 1));
     let (x, y) = (upload(&device, &a), upload(&device, &b));
     unsupported(x.scale(2.0), "scale", "map.f32.scale");
-    unsupported(x.add(&y), "add", "ambient.f32");
+    unsupported(x.add(&y), "add", "ambient.f32.add");
     unsupported(
         x.correlate_max(&y),
         "correlate_max",

@@ -65,11 +65,11 @@ fn has_an_entry_a_kernel(device: &Device) {
     assert_eq!(
         seen,
         [
-            ("sbd", "unit.f32"),
-            ("sbd", "unit.f32"),
+            ("sbd", "normalize.f32"),
+            ("sbd", "normalize.f32"),
             ("sbd", "correlate_max.f32.sbd"),
             ("sbd", "correlate_max_finish.f32.sbd"),
-            ("add", "ambient.f32"),
+            ("add", "ambient.f32.add"),
         ],
         "what was recorded before and after has no part in it"
     );
