@@ -92,9 +92,9 @@ impl<T: Real> Convolution<'_, T> {
     /// let (x, y) = (device.upload(&image)?, device.upload(&block)?);
     /// let pair = x.pair(&y, Pairing::Elementwise)?.convolution().mode(ConvMode::Valid);
     /// // Sums over blocks of 2 by 2 that do not overlap.
-    /// let sums = pair.convolution().stride(&[2, 2]).conv()?.download_blocking()?;
+    /// let sums = pair.stride(&[2, 2]).conv()?.download_blocking()?;
     /// assert_eq!(sums.values(), [10, 18, 42, 50]);
-    /// assert_eq!(pair.convolution().stride(&[2, 0]).conv().unwrap_err().kind(), "stride");
+    /// assert_eq!(pair.stride(&[2, 0]).conv().unwrap_err().kind(), "stride");
     /// # Ok::<(), vsla::Error>(())
     /// ```
     #[must_use]
