@@ -7,7 +7,7 @@ use libtest_mimic::Trial;
 use vsla::{Device, Pairing, Ragged, conv::ConvMethod};
 
 use super::{Tests, agrees_with_the_cpu, directly, drawn, lengths, numbers};
-use crate::support::bench::{Bench, is_long};
+use crate::support::bench::Bench;
 use crate::support::compare::{assert_exact, assert_identical};
 use crate::support::operation::{download, run, upload};
 
@@ -246,10 +246,7 @@ fn more_than_65535_workgroups(device: &Device) {
         &run(device, &a, &b, |x, y| directly(x, y)?.conv()),
         &expected,
     );
-    // As many elements are a case of the corpus, which every operation is put through.
-    if is_long() {
-        agrees_with_the_cpu(device, &a, &b);
-    }
+    agrees_with_the_cpu(device, &a, &b);
 }
 
 /// So many values that a workgroup takes several thousand of them.

@@ -154,6 +154,22 @@ pub fn cpu() -> &'static Device {
     CPU.get_or_init(Device::cpu)
 }
 
+/// Runs a program that must not allocate tensor memory, and returns its result.
+///
+/// Other trials share the device and may allocate or free memory at the same time, so the program runs until its
+/// device's live memory is the same before and after. A program that allocates never leaves it unchanged for long.
+pub fn without_allocating<T>(device: &Device, program: impl Fn() -> T) -> T {
+    for _ in 0..200 {
+        let before = device.memory().live;
+        let result = program();
+        if device.memory().live == before {
+            return result;
+        }
+        std::thread::sleep(core::time::Duration::from_millis(5));
+    }
+    panic!("this program must not allocate tensor memory");
+}
+
 /// The GPU shared by all trials. It fills results with NaN before computing them.
 #[cfg(feature = "gpu")]
 pub fn gpu() -> Result<&'static Device, &'static str> {
