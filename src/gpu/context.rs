@@ -52,7 +52,8 @@ pub struct GpuOptions {
     pub memory_limit: Option<u64>,
     /// Maximum bytes of freed buffers to cache for reuse. `None`: 4 GiB.
     pub cache_limit: Option<u64>,
-    /// Fill every result with NaN before computing it, so that values that no kernel wrote are visible.
+    /// Fill every result with NaN before computing it, so that values that no kernel wrote are visible, and bind
+    /// buffers only as far as their data.
     pub poison: bool,
     /// Compile kernels with wgpu's runtime checks.
     ///
@@ -259,6 +260,7 @@ impl Gpu {
             device.clone(),
             largest,
             options.cache_limit.unwrap_or(CACHE_LIMIT),
+            options.poison || options.instrumented,
             Account::new(options.memory_limit, sizes, stride)?,
         );
         let recorder = Recorder::new(&device, &pool, sizes.dispatches)?;

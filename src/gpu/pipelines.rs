@@ -217,10 +217,11 @@ fn trusted(
 ) -> wgpu::ShaderModule {
     // SAFETY: an unchecked shader must keep its accesses inside the bound ranges, and its loops finite.
     //
-    // A bound range ends where the data ends: `Recorder::bind_group` binds every storage buffer with its requested
-    // size, rounded up to a quad of words (16 bytes), and an imported buffer with its own size. `arrayLength` of a
-    // binding is the end of the range that a kernel may access. The words after the data in the last quad have no
-    // meaning: a kernel may read and overwrite them, but nothing beyond.
+    // Kernels access a buffer's data, rounded up to a quad of words (16 bytes), and nothing beyond: the words after the
+    // data in the last quad have no meaning. `Recorder::bind_group` binds the whole of a buffer, which the pool made no
+    // smaller than its data, and an imported buffer with its own size. Devices with `GpuOptions::poison` or
+    // instrumented kernels, on which the suite runs, bind buffers only as far as their data, so that `arrayLength` is
+    // the end of the range that a kernel may access.
     //
     // Kernels take indices from three sources: the parameter block and the lists that a plan made on the host; offsets
     // and extents of layouts, which were checked when the layouts were made; and the caller's indices, which kernels

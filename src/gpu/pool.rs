@@ -61,6 +61,8 @@ pub(crate) struct Pool {
     largest: u64,
     /// Maximum bytes cached for reuse.
     cache_limit: u64,
+    /// Whether bindings end where the data ends, not where the buffer ends.
+    exact: bool,
     /// Notified whenever a readback buffer is freed or destroyed.
     pub freed: Freed,
 }
@@ -71,7 +73,8 @@ pub(crate) struct GpuBuffer {
     /// Never reused for another buffer, so that a cache keyed by it cannot confuse two buffers.
     pub id: u64,
     bytes: u64,
-    /// Bytes bound to kernels: the requested size, rounded up to whole quads of words.
+    /// Bytes bound to kernels: the whole buffer, so that the next tensor in it can reuse its bind groups; if the pool is
+    /// exact, the requested size, rounded up to whole quads of words.
     pub bound: u64,
     /// Whether the application owns it.
     lent: bool,
@@ -82,7 +85,7 @@ pub(crate) struct GpuBuffer {
     pool: Arc<Pool>,
 }
 
-/// The bytes that kernels may access of a buffer of `words` words.
+/// The bytes that kernels need of a buffer of `words` words.
 fn bound_of(words: u64) -> u64 {
     (words * 4).next_multiple_of(QUAD).max(QUAD)
 }
@@ -116,6 +119,7 @@ impl Pool {
         device: wgpu::Device,
         largest: u64,
         cache_limit: u64,
+        exact: bool,
         account: Account,
     ) -> Arc<Pool> {
         Arc::new(Pool {
@@ -132,6 +136,7 @@ impl Pool {
             recorded: AtomicU64::new(0),
             submitted: AtomicU64::new(0),
             cache_limit,
+            exact,
             freed: Freed::default(),
         })
     }
@@ -197,7 +202,10 @@ impl Pool {
             raw,
             id,
             bytes,
-            bound: bound_of(words),
+            bound: match self.exact {
+                true => bound_of(words),
+                false => bytes,
+            },
             lent: false,
             exported: AtomicBool::new(false),
             written: AtomicU64::new(0),
