@@ -125,7 +125,7 @@ impl PlanBuffer {
 
 impl std::fmt::Debug for PlanBuffer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Words({})", self.data.len())
+        write!(f, "PlanBuffer({})", self.data.len())
     }
 }
 

@@ -266,7 +266,7 @@ impl Outcome for Result<()> {
 
 impl std::fmt::Debug for CpuKernel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Twin")
+        f.write_str("CpuKernel")
     }
 }
 

@@ -168,7 +168,7 @@ fn wrong(plan: &Plan, expected: &str, got: usize) -> Error {
     };
     Error::Gpu {
         op,
-        message: format!("{got} results instead of {expected}"),
+        message: format!("{got} results, but expected {expected}"),
     }
 }
 

@@ -364,7 +364,7 @@ fn refusals(device: &Device) {
         assert_eq!((error.op(), error.kind()), (op, kind), "{error}");
         assert!(error.to_string().contains(text), "{error}");
     };
-    let axis = "expected an axis below the rank, 1, got 1";
+    let axis = "expected an axis below the rank of 1, got 1";
     refused(series.concat(&series, 1), "concat", "argument", axis);
     refused(matrix.concat(&matrix, 2), "concat", "argument", "2, got 2");
     refused(

@@ -411,7 +411,7 @@ fn refusals(device: &Device) {
         assert!(
             error
                 .to_string()
-                .contains("an axis below the rank, 2, got 2"),
+                .contains("an axis below the rank of 2, got 2"),
             "{error}"
         );
     }

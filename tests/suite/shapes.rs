@@ -321,20 +321,23 @@ fn refused(device: &Device) {
     };
     expect(
         x.slice(&[3], &[2]),
-        "slice: expected an end along axis 0 that is not before the start 3, got 2",
+        "slice: expected an end along axis 0 of at least the start, 3, got 2",
     );
     expect(
         x.slice(&[0], &[1, 1]),
-        "slice: expected a rank of 1, the batch's, got 2",
+        "slice: expected a rank of 1, as in the batch, got 2",
     );
-    expect(x.pad(&[]), "pad: expected a rank of 1, the batch's, got 0");
+    expect(
+        x.pad(&[]),
+        "pad: expected a rank of 1, as in the batch, got 0",
+    );
     expect(
         x.flip(&[0, 0]),
-        "flip: expected different axes below 1, got [0, 0]",
+        "flip: expected distinct axes below 1, got [0, 0]",
     );
     expect(
         x.flip(&[1]),
-        "flip: expected different axes below 1, got [1]",
+        "flip: expected distinct axes below 1, got [1]",
     );
     let wrong = "transpose: expected a permutation of the axes 0 to 0, got ";
     expect(x.transpose(&[1]), &format!("{wrong}[1]"));

@@ -331,7 +331,7 @@ fn refused(device: &Device) {
     }
     expect(
         x.stack(23),
-        "stack: the result takes 24 bytes, above the 23 that the call allows",
+        "stack: the result takes 24 bytes, above the call's limit of 23",
     );
     assert!(x.stack(24).is_ok());
     // Once it is planned it is refused as well.

@@ -449,7 +449,7 @@ fn minutes_are_refused_at_once(device: &Device) {
     let error = many.pair(&many, Pairing::AllToAll).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "pair: asks for 10004569 multiply-adds, above the 1000000 that the device's work limit allows: ask for less at once, or raise the limit"
+        "pair: needs 10004569 multiply-adds, above the device's work limit of 1000000: split the work or raise the limit"
     );
     let lists = Indices::new(Ragged::from_rows(vec![[0u32; 0]; 3163]).unwrap()).unwrap();
     let refused = many.gather_paired(&lists, Pairing::AllToAll).unwrap_err();

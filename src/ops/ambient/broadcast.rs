@@ -174,7 +174,7 @@ impl Mode {
                 if axis >= x.rank() {
                     return Err(Error::Argument {
                         op,
-                        expected: format!("an axis below the rank, {}", x.rank()),
+                        expected: format!("an axis below the rank of {}", x.rank()),
                         got: axis.to_string(),
                     });
                 }
@@ -182,7 +182,7 @@ impl Mode {
                     return Err(Error::Rank {
                         op,
                         element: None,
-                        expected: "1, of vectors along an axis".to_owned(),
+                        expected: "1 for vectors along an axis".to_owned(),
                         got: v.rank(),
                     });
                 }

@@ -16,7 +16,7 @@ pub(crate) fn check_concat(axis: usize, a: &Layout, b: &Layout) -> Result<()> {
     if axis >= a.rank() {
         return Err(Error::Argument {
             op: "concat",
-            expected: format!("an axis below the rank, {}", a.rank()),
+            expected: format!("an axis below the rank of {}", a.rank()),
             got: axis.to_string(),
         });
     }
@@ -136,7 +136,7 @@ fn doubled(op: &'static str, layout: &Layout) -> Result<Layout> {
         return Err(Error::SizeOverflow {
             op,
             element: None,
-            what: format!("the words of {} complex values", layout.total()),
+            what: format!("the word count of {} complex values", layout.total()),
         });
     }
     let offsets = layout.offsets().as_slice().iter().map(|at| 2 * at);

@@ -423,7 +423,7 @@ fn import_of_the_unfit() {
     for offset in [1, 2, 3, 5, 79, u64::MAX] {
         let error = refused(&buffer, offset, "unsupported").to_string();
         let wrong =
-            format!("an offset of {offset} bytes, which must be a multiple of the 4 of a value");
+            format!("an offset of {offset} bytes, which is not a multiple of the value size, 4");
         assert!(error.ends_with(&wrong), "{error}");
     }
     for (offset, there) in [(64, 4), (76, 1), (80, 0), (84, 0), (u64::MAX - 3, 0)] {

@@ -296,6 +296,6 @@ fn are_shown() {
     });
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "device: expected 1 or more workgroups in a dimension, got 0"
+        "device: expected at least 1 workgroup per dimension, got 0"
     );
 }

@@ -241,11 +241,11 @@ fn refused(device: &Device) {
         ),
         (
             x.pow(vectors.along(2)),
-            "pow: expected an axis below the rank, 2, got 2",
+            "pow: expected an axis below the rank of 2, got 2",
         ),
         (
             x.hadamard(x.along(0)),
-            "hadamard: expected a rank of 1, of vectors along an axis, got 2",
+            "hadamard: expected a rank of 1 for vectors along an axis, got 2",
         ),
     ] {
         assert_eq!(got.map_err(text).unwrap_err(), expected);

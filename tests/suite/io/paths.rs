@@ -137,7 +137,7 @@ fn refused() {
         batch(1).write(&path).unwrap_err(),
         Ragged::<f32>::read(&path).unwrap_err(),
     ] {
-        let text = format!("{}: a folder, and no file", path.display());
+        let text = format!("{}: a directory, not a file", path.display());
         assert!(error.to_string().ends_with(&text), "{error}");
         assert_eq!(kind_of(error), ErrorKind::IsADirectory);
     }

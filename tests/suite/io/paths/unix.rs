@@ -62,7 +62,7 @@ pub fn named_pipes() {
     let refused = |read: fn(&Path) -> Result<()>| {
         let path = path.clone();
         let error = soon(move || read(&path)).unwrap_err();
-        let text = "a named pipe, and no file: open it, and read from the stream";
+        let text = "a named pipe, not a file: open it and read from the stream";
         assert!(error.to_string().ends_with(text), "{error}");
         assert_eq!(kind_of(error), ErrorKind::InvalidInput);
     };
@@ -113,7 +113,7 @@ pub fn devices() {
     for device in ["/dev/null", "/dev/zero"] {
         let error = soon(move || Any::read(device)).unwrap_err();
         assert!(
-            error.to_string().contains(": a device, and no file"),
+            error.to_string().contains(": a device, not a file"),
             "{error}"
         );
         assert_eq!(kind_of(error), ErrorKind::InvalidInput);
