@@ -416,7 +416,7 @@ pub enum Error {
     },
 
     /// Memory ran out. Existing batches are unharmed.
-    #[error("{op}: out of memory: expected {bytes} bytes{}", Available(.available))]
+    #[error("{op}: out of memory: needed {bytes} bytes{}", Available(.available))]
     OutOfMemory {
         /// The public operation.
         op: &'static str,

@@ -63,7 +63,7 @@ pub(super) struct Available<'a>(pub &'a Option<u64>);
 impl fmt::Display for Available<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Some(bytes) => write!(f, ", got {bytes}"),
+            Some(bytes) => write!(f, ", {bytes} available"),
             None => Ok(()),
         }
     }

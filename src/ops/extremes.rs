@@ -216,7 +216,7 @@ fn lags_are_counted() {
         )
     };
     assert!(launch(1 << 31, 1).is_ok());
-    assert!(launch(u32::MAX as usize, 0).is_ok(), "there are none");
+    assert!(launch(u32::MAX as usize, 0).is_ok(), "there are no lags");
     let error = launch((1 << 31) + 1, 1).unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -478,7 +478,7 @@ fn the_table_is_whole() {
     for (option, _) in OPTIONS {
         assert!(
             operations().any(|o| o.options.contains(option)),
-            "{option} is of no use"
+            "{option} has no effect"
         );
     }
     let help = &run(Choice::Cpu, br#"{"op": "help"}"#)[0]["ok"];

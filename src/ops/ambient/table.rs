@@ -51,7 +51,7 @@ pub(super) enum Function {
 /// One function.
 #[cfg_attr(
     not(feature = "gpu"),
-    allow(dead_code, reason = "only GPUs have kernels to write")
+    allow(dead_code, reason = "kernels are generated only for GPUs")
 )]
 pub(super) struct Row {
     /// The public operation.

@@ -405,7 +405,7 @@ fn every_error_has_its_text() {
             },
             "out_of_memory",
             None,
-            "conv: out of memory: expected 20 bytes, got 10",
+            "conv: out of memory: needed 20 bytes, 10 available",
         ),
         (
             Error::OutOfMemory {
@@ -415,7 +415,7 @@ fn every_error_has_its_text() {
             },
             "out_of_memory",
             None,
-            "conv: out of memory: expected 20 bytes",
+            "conv: out of memory: needed 20 bytes",
         ),
         (
             Error::DeviceLost {
