@@ -1,7 +1,7 @@
 //! Concatenation: the right element begins where the left one ends along some axes; the other axes have the ambient
 //! extent.
 //!
-//! It is computed as a sum of words: no value has two sources, and a word plus zero keeps its bits, whatever they mean.
+//! Computed as a sum of 32-bit words: no value has two sources, and a word plus zero keeps its bits, whatever the type.
 
 use super::Stage;
 use super::twin::row_of;
