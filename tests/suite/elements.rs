@@ -35,7 +35,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// Two operations of which the second undoes the first.
+/// Two operations of which the second inverts the first.
 fn back_and_forth<T: Number>(
     name: &'static str,
     run: fn(&Tensor<T>, &Tensor<T>) -> Result<Tensor<T>>,

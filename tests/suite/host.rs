@@ -110,7 +110,7 @@ fn one_by_one(
 ) {
     let expected = program(device).unwrap();
     // What is made on first use is there by now.
-    assert_eq!(program(device), Ok(expected), "the same program again");
+    assert_eq!(program(device), Ok(expected), "repeated program");
     device.trim();
     let live = device.memory().live;
     // Runs of a software device are slow; with VSLA_LONG=1 it has all failures, too.
@@ -139,7 +139,7 @@ fn one_by_one(
         assert_eq!(device.memory().live, live, "after allocation {n}");
         if left > 0 {
             let all = n - left;
-            assert!(all > 4, "{all} allocations are suspiciously few");
+            assert!(all > 4, "only {all} allocations");
             println!("{all} allocations");
             return;
         }
@@ -198,7 +198,7 @@ fn budget() {
     drop(all);
     assert!(
         devices[1].full(&mebibyte, 0.0f32).is_err(),
-        "the other device keeps them"
+        "the other device keeps the memory"
     );
     devices[0].trim();
     devices[1].full(&mebibyte, 0.0f32).unwrap();

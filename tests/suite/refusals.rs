@@ -16,7 +16,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// Operands that do not fit each other, on one device; `other` is on another one.
+/// Operands that do not match, on one device; `other` is on another device.
 struct Operands {
     two: Tensor<f32>,
     three: Tensor<f32>,
@@ -246,7 +246,7 @@ fn tall(x: &Operands) -> Tensor<f32> {
     x.wide.device().full(&shapes(&[[24, 3]]), 1.0).unwrap()
 }
 
-/// Two handles that were opened apart are told apart, and clones of one are one device.
+/// Separately opened handles are different devices, and clones are the same device.
 fn two_cpus() {
     let batch = Ragged::from_rows([vec![1.0f32]]).unwrap();
     let [a, b] = [Device::cpu(), Device::cpu()];

@@ -189,7 +189,7 @@ fn broadcasts(device: &Device) {
     assert_eq!(x.broadcast(&boxes).unwrap_err().kind(), "rank");
 }
 
-/// A kernel that divides by the width in f32 must come out at the right row.
+/// A kernel that divides by the width in f32 must find the right row.
 fn rows_of_any_width(device: &Device) {
     let shape = |height: usize, width: usize| Shape::new(&[height, width]).unwrap();
     let widths = Layout::from_shapes(2, (1..300).map(|width| shape(7, width))).unwrap();
@@ -206,7 +206,7 @@ fn rows_of_any_width(device: &Device) {
     assert_exact("tall", &got, &flipped(&x, &[1]));
 }
 
-/// Lengths around the quads, behind every base; values of half a word and of two.
+/// Lengths around multiples of a quad, at every base; values of half a word and of two words.
 fn every_type(device: &Device) {
     let shapes: Vec<Layout> = vec![
         Layout::from_lengths([1, 2, 4, 8, 0, 1, 3, 7, 9, 17, 70, 5000, 3, 2]).unwrap(),

@@ -108,7 +108,7 @@ fn is_refused(device: &Device) {
     );
 
     refused(two.elements(1..3), "element_range", "elements", None);
-    #[expect(clippy::reversed_empty_ranges, reason = "it is what must be refused")]
+    #[expect(clippy::reversed_empty_ranges, reason = "this must be refused")]
     refused(two.elements(2..1), "element_range", "elements", None);
     refused(
         two.elements(usize::MAX..usize::MAX),

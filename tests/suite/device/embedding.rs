@@ -65,7 +65,7 @@ impl Application {
         Application::open(wgpu::Limits::default(), wgpu::Features::empty())
     }
 
-    /// One whose storage buffers can be mapped, where there is such a thing.
+    /// A device whose storage buffers can be mapped, if the adapter supports it.
     pub fn with_mappable_buffers() -> Option<Application> {
         let mappable = wgpu::Features::MAPPABLE_PRIMARY_BUFFERS;
         let application = Application::unguarded();
@@ -217,7 +217,7 @@ fn odd_limits() {
     application.assert_quiet();
 }
 
-/// A device that kernels do not fit is refused once, for all that it lacks, and one that just suffices runs them.
+/// A device with insufficient limits is refused once, naming all of them, and a device that just suffices works.
 fn limits_below_the_baseline() {
     let least = wgpu::Limits {
         max_storage_buffers_per_shader_stage: 8,
@@ -290,7 +290,7 @@ fn limits_below_the_baseline() {
     application.assert_quiet();
 }
 
-/// Two devices of ours in one queue: they are two, and do not disturb each other.
+/// Two library devices on one queue are distinct, and do not disturb each other.
 fn two_on_one_device() {
     let application = Application::new(wgpu::Limits::default());
     let (one, other) = (application.vsla(), application.vsla());

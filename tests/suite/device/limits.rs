@@ -137,7 +137,7 @@ fn workgroup_memory() {
     );
 }
 
-/// What 32 KiB would hold goes in passes.
+/// Transforms that would fit in 32 KiB are computed in passes.
 fn transforms_in_passes() {
     let device = own_gpu(|options| {
         options.max_workgroup_memory = Some(1 << 14);

@@ -187,7 +187,7 @@ fn constructors() {
     named("ragged", || Ragged::<f32>::zeros(&large));
     named("ragged", || {
         Ragged::from_fn(&large, |_, _| -> f32 {
-            panic!("called for values that have no room")
+            panic!("called for values without memory")
         })
     });
     named("random", || Ragged::random(&large, 1));
@@ -212,7 +212,7 @@ fn constructors() {
         Bsr::from_dense([0, side], [8, 8], &[0.0f32; 0], 0.0)
     });
     let shapes = Layout::uniform(1, Shape::new(&[20_000, 20_000]).unwrap());
-    assert!(shapes.is_ok(), "one element is no more for its values");
+    assert!(shapes.is_ok(), "one element takes no more for its values");
 }
 
 fn conversions() {

@@ -74,7 +74,7 @@ fn long() {
     );
     assert!(
         most[0] > 8.0 && most[1] > 16.0,
-        "{most:?}: these are not the worst"
+        "{most:?}: other documents are worse"
     );
 }
 

@@ -323,7 +323,7 @@ fn no_python() -> Option<String> {
         .stderr(Stdio::null())
         .status();
     let found = ran.is_ok_and(|status| status.success());
-    (!found).then(|| "python3 with safetensors and numpy is not here".to_owned())
+    (!found).then(|| "python3 with safetensors and numpy is not available".to_owned())
 }
 
 /// The two lines of the documentation; and a file that Python has written.

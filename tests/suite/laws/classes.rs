@@ -402,12 +402,12 @@ fn one_row(vector: &Layout) -> Result<Layout> {
     Layout::uniform(1, Shape::new(&[1, vector.length(0)])?)
 }
 
-/// The odd one of the two numbers of real values that have a spectrum of so many.
+/// The odd one of the two numbers of real values whose spectrum has this length.
 fn odd(spectrum: &Layout) -> Result<Layout> {
     Layout::from_lengths([2 * spectrum.length(0) - 1])
 }
 
-/// The shapes that go by those of a batch of matrices.
+/// The shapes derived from those of a batch of matrices.
 fn of_shapes<T: Scalar>(x: &Tensor<T>, of: impl Fn([u32; 2]) -> [u32; 2]) -> Result<Layout> {
     let shapes = x.layout().shapes().map(|shape| {
         let extents = of([shape.extents()[0], shape.extents()[1]]);

@@ -19,7 +19,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     refusals.chain([texts]).collect()
 }
 
-/// Something invalid, and the error that must come of it.
+/// An invalid call, and the error that it must return.
 struct Refusal {
     name: &'static str,
     make: fn() -> Error,
@@ -259,7 +259,7 @@ const REFUSALS: &[Refusal] = &[
     },
     Refusal {
         name: "range_that_ends_before_it_starts",
-        #[allow(clippy::reversed_empty_ranges, reason = "it is what must be refused")]
+        #[allow(clippy::reversed_empty_ranges, reason = "this must be refused")]
         make: || lengths(&[1]).range(1..0).unwrap_err(),
         kind: "element_range",
         element: None,

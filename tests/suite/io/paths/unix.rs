@@ -58,7 +58,7 @@ pub fn named_pipes() {
     let folder = Folder::new("pipes");
     let path: PathBuf = folder.0.join("pipe");
     let made = Command::new("mkfifo").arg(&path).status();
-    assert!(made.expect("mkfifo is here").success());
+    assert!(made.expect("mkfifo is available").success());
     let refused = |read: fn(&Path) -> Result<()>| {
         let path = path.clone();
         let error = soon(move || read(&path)).unwrap_err();
