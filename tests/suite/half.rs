@@ -48,7 +48,7 @@ fn numbered(layout: &Layout) -> Ragged<f16> {
     .unwrap()
 }
 
-/// Of even and odd numbers of values.
+/// Batches of even and odd numbers of values.
 fn layouts() -> [Layout; 5] {
     let layout = |lengths: &[usize]| Layout::from_lengths(lengths.iter().copied()).unwrap();
     [

@@ -149,7 +149,7 @@ fn one_by_one(
     }
 }
 
-/// Sixteen threads ask for more than there is, of two devices.
+/// Sixteen threads request more memory on two devices than the limit allows.
 fn budget() {
     const LIMIT: u64 = 64 << 20;
     assert!(vsla::device::host_memory_limit() > LIMIT);
@@ -204,8 +204,8 @@ fn budget() {
     devices[1].full(&mebibyte, 0.0f32).unwrap();
 }
 
-/// What a trim gives back after transforms of one length, and after a convolution by them: as much more as its
-/// workspace takes.
+/// The memory that a trim frees after transforms of one length, and after a convolution by them: larger by the
+/// convolution's workspace.
 fn workspaces() {
     const N: usize = 1 << 20;
     // Made anew each time: a layout keeps the plans of its launches.

@@ -22,7 +22,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     ]
 }
 
-/// Reads a file, which must not reserve what it only promises.
+/// Reads a file, which must not reserve memory that only its header claims.
 #[track_caller]
 fn read(file: &[u8]) -> Result<Any> {
     let (outcome, largest) = largest_in(|| Any::read_from(file));
@@ -79,7 +79,7 @@ fn too_long() {
     }
 }
 
-/// A sum finds every byte that was changed, and the head of a file without one is strict.
+/// A checksum detects every changed byte, and headers of files without one are strict.
 fn flipped() {
     for (name, file) in FILES {
         for at in 0..file.len() {
@@ -95,7 +95,7 @@ fn flipped() {
     }
 }
 
-/// Every value of every byte of a header, with the sum put right: what is read then is what was written.
+/// Every value of every header byte, with a corrected checksum: if the file is read, its contents are the written ones.
 fn headers() {
     for (name, file) in FILES {
         for at in 0..file.len().min(120) {
@@ -191,7 +191,7 @@ fn claims() {
     read(&summed(file)).unwrap_err();
 }
 
-/// What the fuzzer of `fuzz/` kept, each of a path of its own through the code.
+/// The corpus of the fuzzer in `fuzz/`, one input per code path.
 fn found_by_fuzzing() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/io/found");
     let mut files = 0;

@@ -35,7 +35,7 @@ fn views() {
     assert_eq!(rows.array(1).unwrap().shape(), [0]);
 }
 
-/// Transposed, reversed, with a stride, a part of a larger one: what counts is the order of indices.
+/// Transposed, reversed, strided and partial arrays: only the order of indices matters.
 fn any_order() {
     let whole = ArrayD::from_shape_fn(vec![4, 5, 6], |at| {
         (at[0] * 100 + at[1] * 10 + at[2]) as i32

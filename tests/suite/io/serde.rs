@@ -18,7 +18,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     ]
 }
 
-/// Writes and reads, in a format with names and in one without.
+/// Writes and reads, in a format with field names and in one without.
 #[track_caller]
 fn round_trip<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(
     value: &T,
@@ -230,7 +230,7 @@ fn refused() {
     }
 }
 
-/// The errors of a binary format have no words; what is refused with names is refused without.
+/// Whatever a format with field names refuses, a binary format refuses too, with other texts.
 fn refused_in_binary() {
     fn refuse<T: DeserializeOwned>(document: impl Serialize) {
         let bytes = postcard::to_allocvec(&document).unwrap();

@@ -81,8 +81,7 @@ pub fn named_pipes() {
     assert_eq!(folder.names(), ["pipe"]);
 }
 
-/// A device to write to, of which a library that replaces it does no harm: of one's own, or one that this user cannot
-/// replace.
+/// A device to write to, which a library may replace without harm: a separate one, or one that this user cannot replace.
 fn device(folder: &Folder, name: &str, minor: &str) -> Option<PathBuf> {
     let own = folder.0.join(name);
     let mut make = Command::new("mknod");
@@ -120,7 +119,7 @@ pub fn devices() {
     }
 }
 
-/// As `/dev/stdout` and `/dev/stdin`, whatever a shell made of them.
+/// `/dev/stdout` and `/dev/stdin`, however a shell has redirected them.
 #[cfg(target_os = "linux")]
 pub fn what_is_open_here() {
     use std::os::fd::AsRawFd;
