@@ -81,7 +81,8 @@ pub fn named_pipes() {
     assert_eq!(folder.names(), ["pipe"]);
 }
 
-/// A device to write to, which a library may replace without harm: a separate one, or one that this user cannot replace.
+/// A device to write to, which a library may replace without harm: a separate one, or one that this user cannot
+/// replace.
 fn device(folder: &Folder, name: &str, minor: &str) -> Option<PathBuf> {
     let own = folder.0.join(name);
     let mut make = Command::new("mknod");
