@@ -1,9 +1,10 @@
-// c = f(a, b), or with THREE f(a, b, d), value by value, where operands of c's layout meet vectors that are spread over
-// its elements: f is a row of the table in src/ops/ambient.
+// c = f(a, b), or with THREE c = f(a, b, d), value by value, where operands may be vectors that are spread over the
+// elements of c: f is a row of the table in src/ops/ambient.
 //
-// A mode says what an operand is: WHOLE, of c's layout; otherwise each element of c meets a vector of its own, or with
-// ONE the only one, which lies along an axis, and with an axis of p.rank has one value for all. Tiles and tables as in
-// ambient.wgsl; four consecutive values of c an invocation.
+// The mode of an operand is WHOLE if it has c's layout. Otherwise it is the axis along which a vector is spread over
+// each element: element e uses vector e, or with the flag ONE all elements use the only vector. An axis of p.rank means
+// one value for the whole element. Tiles and tables are as in ambient.wgsl; an invocation computes four consecutive
+// values of c.
 
 struct Params {
     first_group: u32,
@@ -39,10 +40,11 @@ struct Params {
 #endif
 
 const WG = 256u;
-// Elements that the tables hold.
+// The capacity of the tables, in elements.
 const SPAN = 64u;
 
-// How an operand lies in an element: where its vector begins, values that meet one of it side by side, its length.
+// How an operand is spread over an element: the start of its vector, the number of consecutive values that use the same
+// value of the vector, and the vector's length.
 struct Entry {
     a: vec3<u32>,
     b: vec3<u32>,
@@ -56,7 +58,8 @@ struct Entry {
 #generate "met"
 #generate "loads"
 
-// Values side by side that meet one of a vector along an axis of element e, and its extent.
+// For a vector along an axis of element e: the number of consecutive values that use one value of it, and the axis's
+// extent.
 fn spans_of(e: u32, mode: u32) -> vec2<u32> {
     let axis = mode & 0xffu;
     if mode == WHOLE || axis >= p.rank {
@@ -73,7 +76,7 @@ fn spans_of(e: u32, mode: u32) -> vec2<u32> {
     return vec2(inner, c_meta[extents + axis]);
 }
 
-// Which element of an operand meets element e.
+// The element of an operand that is used for element e.
 fn vector_of(e: u32, mode: u32) -> u32 {
     return select(e, 0u, mode == WHOLE || (mode & ONE) != 0u);
 }
@@ -90,12 +93,12 @@ fn entry_of(e: u32) -> Entry {
 
 #include "tables"
 
-// Where in its vector value i of an element lies, by what one and all of its values span.
+// The index in the vector of value i of an element; `spans` as returned by spans_of.
 fn along(i: u32, spans: vec2<u32>) -> u32 {
     return (i / spans.x) % spans.y;
 }
 
-// The places of values i .. i + 4, which are all in one element.
+// The indices in the vector of values i to i + 3, which are all in one element.
 fn along_four(i: u32, spans: vec2<u32>) -> vec4<u32> {
     if spans.y == 1u {
         return vec4<u32>();
@@ -116,17 +119,17 @@ fn along_four(i: u32, spans: vec2<u32>) -> vec4<u32> {
     return places;
 }
 
-// Four values from v on, all in one element, of which the first is i.
+// Four values of c from v on, which are all in one element and begin at its value i.
 fn four(v: u32, i: u32, entry: Entry) -> vec4<R> {
 #generate "spread_four"
 }
 
-// Value v, which is i of its element.
+// Value v of c, which is value i of its element.
 fn one(v: u32, i: u32, entry: Entry) -> R {
 #generate "spread_one"
 }
 
-// Four values of c from v on.
+// Four values of c from v on, in any elements.
 fn quad(v: u32, tile: Tile) -> vec4<R> {
     var e = place_in_tile(v, tile);
     var start = start_in_tile(e, tile);

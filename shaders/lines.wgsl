@@ -1,10 +1,11 @@
 // Reduces each line of the elements of x (the values along an axis) to one value, or maps every value by the statistics
 // of its line. The functions are in lib/lines.wgsl.
 //
-// HELD and APART: lines that p.lanes invocations go through; the units of `items` are lines. HELD: values side by side,
-// up to 16 of them an invocation's, in registers. APART: neighbouring invocations go through neighbouring lines. PART
-// and APPLY: tiles of longer lines, a workgroup each, [element, line, tile, number among the long ones] in `items`;
-// what a tile comes to is left in `out`, and what the values of a line need to know of it is found in `of_lines`.
+// HELD and APART: p.lanes invocations share a line; the units of `items` are lines. HELD: the values of a line are
+// consecutive, and each invocation keeps up to 16 of them in registers. APART: neighbouring invocations process
+// neighbouring lines. PART and APPLY: longer lines are cut into tiles, one workgroup each, listed in `items` as
+// [element, line, tile, number of the line among the long lines]. PART writes the statistics of each tile to `out`;
+// APPLY reads the constants of each line from `of_lines`.
 
 struct Params {
     first_group: u32,
@@ -15,7 +16,7 @@ struct Params {
     rank: u32,
     axis: u32,
     eps: f32,
-    ones: u32, // all set, but unknown to the compiler: see ends.wgsl
+    ones: u32, // all bits set, unknown to the compiler: see ends.wgsl
     lanes: u32, // a power of two
     units: u32,
     entries: u32, // offset of the entries in items
@@ -71,8 +72,8 @@ fn line_of(e: u32, number: u32) -> Line {
 var<workgroup> sh_sums: array<vec2<f32>, WG>;
 var<workgroup> sh_keys: array<u32, WG>;
 
-// The sum over the invocations that share a line, which are `apart` indices apart; all of them get it. Must be called
-// in uniform control flow.
+// The sum over the invocations that share a line, whose indices are `apart` apart; all of them receive it. Must be
+// called in uniform control flow.
 fn tree_sum(v: vec2<f32>, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec2<f32> {
     if lanes == 1u {
         return v;

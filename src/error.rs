@@ -105,7 +105,7 @@ pub enum Error {
     },
 
     /// A size that does not fit in 32 bits: an extent, the product of an element's extents, or a total over the batch.
-    #[error("{op}: {}{what} exceeds the {} that 32-bit indices reach", At(.element), u32::MAX)]
+    #[error("{op}: {}{what} exceeds the 32-bit index limit of {}", At(.element), u32::MAX)]
     SizeOverflow {
         /// The public operation.
         op: &'static str,
@@ -246,7 +246,7 @@ pub enum Error {
     },
 
     /// The requested method does not support a pair.
-    #[error("{op}: pair {pair}: the method {method} cannot serve it: {reason}")]
+    #[error("{op}: pair {pair}: the method {method} does not support it: {reason}")]
     Method {
         /// The public operation.
         op: &'static str,
@@ -373,7 +373,7 @@ pub enum Error {
     },
 
     /// A result that needs more memory than the call allowed.
-    #[error("{op}: the result takes {bytes} bytes, above the {limit} that the call allows")]
+    #[error("{op}: the result takes {bytes} bytes, above the call's limit of {limit}")]
     Budget {
         /// The public operation.
         op: &'static str,
@@ -385,7 +385,7 @@ pub enum Error {
 
     /// More work than [`with_work_limit`](crate::Device::with_work_limit) allows for one operation. Nothing ran.
     #[error(
-        "{op}: {}asks for {asked} multiply-adds, above the {allowed} that the device's work limit allows: ask for less at once, or raise the limit",
+        "{op}: {}needs {asked} multiply-adds, above the device's work limit of {allowed}: split the work or raise the limit",
         At(.element)
     )]
     WorkLimit {
@@ -416,7 +416,7 @@ pub enum Error {
     },
 
     /// Memory ran out. Existing batches are unharmed.
-    #[error("{op}: out of memory: expected {bytes} bytes{}", Available(.available))]
+    #[error("{op}: out of memory: needed {bytes} bytes{}", Available(.available))]
     OutOfMemory {
         /// The public operation.
         op: &'static str,
@@ -458,7 +458,7 @@ pub enum Error {
     },
 
     /// wgpu rejected commands recorded by this library. That is a bug in this library: please report it.
-    #[error("{op}: the GPU reported an error, a bug in vsla: {message}")]
+    #[error("{op}: the GPU reported an error, which is a bug in vsla: {message}")]
     Gpu {
         /// The public operation.
         op: &'static str,

@@ -57,7 +57,7 @@
     allow(
         dead_code,
         unused_imports,
-        reason = "plans describe GPU work too, which this build does not read"
+        reason = "plans also describe GPU work, which this build does not read"
     )
 )]
 

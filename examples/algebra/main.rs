@@ -29,17 +29,17 @@ Examples:
 
 Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments are wrong.";
 
-/// Compute with polynomials, with a matrix of filters, and with a stream of measurements
+/// Compute with polynomials, a matrix of filters, and a stream of measurements
 #[derive(Parser)]
 #[command(name = "algebra", version, after_help = EXAMPLES)]
 struct Args {
-    /// What to show; all of it by default
+    /// What to show; everything by default
     #[arg(value_enum)]
     parts: Vec<Part>,
-    /// Where to compute; auto takes a GPU if there is one, else the CPU
+    /// Device to compute on; auto uses a GPU if there is one, else the CPU
     #[arg(long, value_enum, default_value = "auto")]
     device: Choice,
-    /// Draw what the system does to each frequency
+    /// Plot the system's frequency response
     #[arg(long, value_name = "OUT.svg")]
     plot: Option<PathBuf>,
 }
@@ -48,9 +48,9 @@ struct Args {
 enum Part {
     /// Products of polynomials, which are convolutions of their coefficients
     Polynomials,
-    /// Two talkers in two microphones, and the filters that separate them
+    /// Two talkers recorded by two microphones, and the filters that separate them
     System,
-    /// A rain gauge, by the hour and by the day: windows of windows
+    /// A rain gauge, summed by hour and by day: windows of windows
     Stream,
 }
 
@@ -78,7 +78,7 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     }
     if let Some(path) = &args.plot {
         output::write(path, &plot::svg(&system::responses(&device)?)?)?;
-        text += &format!("\ndrawn in {}\n", path.display());
+        text += &format!("\nplot: {}\n", path.display());
     }
     Ok(text)
 }

@@ -20,7 +20,7 @@ pub fn svg(responses: &Responses) -> Result<String, Box<dyn Error>> {
         let (left, right) = root.margin(44, 8, 8, 8).split_horizontally(372);
         for (area, name, levels) in [
             (left, "in microphone 1", &responses.heard),
-            (right, "taken apart: G H", &responses.separated),
+            (right, "separated: G H", &responses.separated),
         ] {
             panel(&area, name, levels)?;
         }
@@ -47,7 +47,7 @@ where
         .light_line_style(WHITE)
         .bold_line_style(FAINT.mix(0.3))
         .label_style(font(12, FAINT))
-        .x_desc("frequency, of the sampling rate")
+        .x_desc("frequency as a fraction of the sampling rate")
         .y_desc("dB")
         .x_labels(6)
         .y_labels(7)

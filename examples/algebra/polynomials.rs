@@ -30,10 +30,7 @@ pub fn show(device: &Device) -> Result<String, Box<dyn Error>> {
             written(coefficients)
         )?;
     }
-    writeln!(
-        text,
-        "\n  times each other, neighbour by neighbour, in one call for each level:"
-    )?;
+    writeln!(text, "\n  products of neighbours, with one call per level:")?;
     for level in product_tree(device.upload(&factors)?)? {
         writeln!(text)?;
         for coefficients in &level.download_blocking()? {
@@ -83,7 +80,7 @@ fn many(device: &Device) -> Result<String, Box<dyn Error>> {
         return Err(format!("the sums of products are off by {off}").into());
     }
     Ok(format!(
-        "\n  {PAIRS} products of degrees 0 to {}, and their values at 1: {time:.1?}; off by {off:.0e} at most\n",
+        "\n  {PAIRS} products of degrees 0 to {}, and their values at 1: {time:.1?}; error at most {off:.0e}\n",
         product.layout().max_length() - 1,
     ))
 }

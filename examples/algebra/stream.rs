@@ -26,7 +26,7 @@ pub fn show(device: &Device) -> Result<String, Box<dyn Error>> {
     let all: i32 = intervals.values().iter().sum();
     for sums in [&hours, &days] {
         if sums.values().iter().sum::<i32>() != all {
-            return Err("a level has lost some rain".into());
+            return Err("a level does not sum to the total rainfall".into());
         }
     }
     let dry = intervals.iter().filter(|tips| tips.is_empty()).count();
@@ -42,7 +42,7 @@ pub fn show(device: &Device) -> Result<String, Box<dyn Error>> {
     for (day, hours) in hours.values().chunks(SIZES[1]).enumerate() {
         writeln!(
             text,
-            "  day {}  {:<24}  {:4.1} mm, the heaviest tip {:.1} mm",
+            "  day {}  {:<24}  {:4.1} mm, at most {:.1} mm in one interval",
             day + 1,
             bars(hours),
             f64::from(days[day][0]) / 10.0,
@@ -51,7 +51,7 @@ pub fn show(device: &Device) -> Result<String, Box<dyn Error>> {
     }
     writeln!(
         text,
-        "\n  The last hour and day are filled up with zeros. Complete are {} hours and {} days.",
+        "\n  The last hour and day are padded with zeros. {} hours and {} days are complete.",
         complete[0].len(),
         complete[1].len(),
     )?;
@@ -94,7 +94,7 @@ mod tests {
     fn hours_and_days_are_counted() {
         let text = show(&Device::cpu()).unwrap();
         assert!(text.contains("463 intervals"), "{text}");
-        assert!(text.contains("Complete are 77 hours and 3 days."), "{text}");
+        assert!(text.contains("77 hours and 3 days are complete."), "{text}");
         assert_eq!(text.matches("  day ").count(), 4, "{text}");
     }
 

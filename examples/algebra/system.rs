@@ -33,21 +33,18 @@ pub fn show(device: &Device) -> Result<String, Box<dyn Error>> {
     let mut text = String::from("\nA system\n\n");
     writeln!(
         text,
-        "  What microphone i hears of talker j is filtered by h_ij:\n"
+        "  The path from talker j to microphone i is the filter h_ij:\n"
     )?;
     text += &written('h', &heard());
-    writeln!(
-        text,
-        "\n  These filters take the talkers apart, G = adj H:\n"
-    )?;
+    writeln!(text, "\n  These filters separate the talkers, G = adj H:\n")?;
     text += &written('g', &adjugate(heard()));
-    writeln!(text, "\n  G H, one product of matrices of filters:\n")?;
+    writeln!(text, "\n  G H, as one product of filter matrices:\n")?;
     let separated = separated(device)?;
     text += &written(' ', &separated);
     let [[one, _], [_, other]] = &separated;
     writeln!(
         text,
-        "\n  Nothing of the other talker is left, and each is heard through det H{}.",
+        "\n  The other talker is removed, and each talker is filtered by det H{}.",
         if one == other { "" } else { ", nearly" },
     )?;
     Ok(text)

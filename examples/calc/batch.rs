@@ -154,7 +154,7 @@ pub fn shown(value: &Value) -> String {
         Value::Object(_) => "an object".to_owned(),
         Value::String(text) if text.chars().nth(LONGEST).is_some() => {
             let start: String = text.chars().take(LONGEST).collect();
-            format!("{:?} and more", start)
+            format!("{:?} with further fields", start)
         }
         other => other.to_string(),
     }
@@ -213,14 +213,14 @@ fn gather<T: Number>(
 ) -> core::result::Result<(), String> {
     let rank = extents.len();
     match item {
-        Value::Array(_) if depth == rank && T::DEPTH == 0 => Err(format!(
-            "expected rank {rank}, got an array deeper than that"
-        )),
+        Value::Array(_) if depth == rank && T::DEPTH == 0 => {
+            Err(format!("expected rank {rank}, got a deeper array"))
+        }
         Value::Array(items) if depth < rank => {
             let extent = *extents[depth].get_or_insert(items.len());
             if extent != items.len() {
                 return Err(format!(
-                    "not rectangular: an array of {} beside one of {extent} on axis {depth}",
+                    "not rectangular: lengths {} and {extent} on axis {depth}",
                     items.len()
                 ));
             }
@@ -234,7 +234,7 @@ fn gather<T: Number>(
         }
         other if depth == 0 => Err(format!("expected an array, got {}", shown(other))),
         other => Err(format!(
-            "expected rank {rank}, got {} where an array of rank {} should be",
+            "expected rank {rank}, got {} in place of an array of rank {}",
             shown(other),
             rank - depth
         )),
@@ -381,7 +381,11 @@ impl Args {
             DType::U32 => Args::U32(read_all(args, rank)?),
             DType::C32 => Args::C32(read_all(args, rank)?),
             DType::F16 => Args::F16(read_all(args, rank)?),
-            other => return Err(Failure::request(format!("no values of type {other}"))),
+            other => {
+                return Err(Failure::request(format!(
+                    "values of type {other} are not supported"
+                )));
+            }
         })
     }
 }

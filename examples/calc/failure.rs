@@ -21,13 +21,13 @@ pub const KINDS: &[(&str, &str)] = &[
     ("bad_json", "the line is not UTF-8, not JSON, or too long"),
     (
         "bad_request",
-        "the object asks for something that there is not: an unknown operation or option",
+        "the object names an unknown operation or option",
     ),
     (
         "bad_input",
-        "an argument is not a batch of the type and rank that it should be",
+        "an argument is not a batch of the expected type and rank",
     ),
-    ("limit", "the answer would be larger than --max-values"),
+    ("limit", "the answer would exceed --max-values"),
     ("internal", "a bug: please report it"),
 ];
 

@@ -21,7 +21,7 @@ pub fn read(call: &mut Call<'_>) -> Result<Answer> {
         Any::U32(contents) => dense(contents, limit)?.into(),
         Any::I32(contents) => dense(contents, limit)?.into(),
         Any::C32(contents) => dense(contents, limit)?.into(),
-        other => unreachable!("a type that calc does not know: {other:?}"),
+        other => unreachable!("a type that calc does not support: {other:?}"),
     }))
 }
 

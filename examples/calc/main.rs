@@ -31,11 +31,11 @@ mod tests;
 
 const EXAMPLES: &str = r#"Each line of stdin is an object:
   op       the operation; {"op": "help"} lists them with their options
-  args     its batches. A batch is an array of elements, an element of rank r an array r deep.
+  args     its batches. A batch is an array of elements, an element of rank r is an array nested r deep.
            "nan", "inf" and "-inf" are numbers; of type c32 (complex) a number is [re, im]
   options  an object, for instance {"dtype": "i32", "pairing": "all_to_all"}
-  device   "auto", "cpu" or "gpu" in place of the flag
-and is answered by one line, {"ok": ..} or {"error": {"kind", "message", "element"}}.
+  device   "auto", "cpu" or "gpu"; overrides the flag
+Each line is answered by one line, {"ok": ..} or {"error": {"kind", "message", "element"}}.
 
 Examples:
   echo '{"op": "add", "args": [[[1, 2, 3], []], [[10], [20, 30]]]}' | calc
@@ -48,23 +48,23 @@ Examples:
     {"ok":[[[10.0,0.0],[-2.0,2.0],[-2.0,0.0]]]}
   echo '{"op": "info", "device": "gpu"}' | calc
 
-From the sources, calc is: cargo run --release --example calc --"#;
+From the source tree, run calc as: cargo run --release --example calc --"#;
 
-/// Compute with ragged batches, a JSON line at a time
+/// Compute with ragged batches, one JSON line at a time
 #[derive(Parser)]
 #[command(name = "calc", version, after_help = EXAMPLES)]
 struct Args {
-    /// Where to compute what names no device of its own
+    /// Device for requests that name none
     #[arg(long, value_enum, default_value = "auto")]
     device: Choice,
-    /// The longest line to read, in MiB; a longer one is passed over and answered by an error
+    /// The longest line to read, in MiB; a longer line is skipped and answered with an error
     #[arg(long, value_name = "MIB", default_value_t = 64)]
     max_line: u32,
-    /// The most numbers and arrays that an answer may have
+    /// The most numbers and arrays in an answer
     #[arg(long, value_name = "N", default_value_t = 1 << 26)]
     max_values: u64,
-    /// The most multiply-adds that one operation may ask for [default: what takes a minute at most: 10^11 on the CPU,
-    /// 10^13 on a GPU, 10^10 on a software one]
+    /// The most multiply-adds in one operation [default: what takes at most a minute: 10^11 on the CPU,
+    /// 10^13 on a GPU, 10^10 on a software GPU]
     #[arg(long, value_name = "N")]
     max_work: Option<u64>,
 }

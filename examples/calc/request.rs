@@ -82,11 +82,11 @@ pub fn unexpected(name: &str, expected: &str, got: &Value) -> Failure {
 pub const OPTIONS: &[(&str, &str)] = &[
     (
         "dtype",
-        "\"f32\" (default, but for transforms of complex values and for bits, of i32), \"i32\", \"u32\", \"f16\" or \"c32\", complex: the type of the values",
+        "\"f32\" (default, except for complex transforms, c32, and bit operations, i32), \"i32\", \"u32\", \"f16\" or \"c32\", complex: the type of the values",
     ),
     (
         "rank",
-        "1 to 8: where the arrays do not show it; default: how deep the numbers lie",
+        "1 to 8, needed if the arrays do not show it; default: the nesting depth of the numbers",
     ),
     (
         "pairing",
@@ -94,31 +94,28 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "method",
-        "\"auto\" (default), \"direct\", \"fft\" or \"overlap_save\": how pairs are convolved",
+        "\"auto\" (default), \"direct\", \"fft\" or \"overlap_save\": the convolution method",
     ),
     (
         "transpose",
-        "\"left\", \"right\" or \"both\": factors of which the transposes are multiplied",
+        "\"left\", \"right\" or \"both\": the factors to transpose",
     ),
     (
         "scale",
-        "a number: what sums are multiplied by (f32 or f16, as of the next three)",
+        "a number: the factor of all sums (f32 or f16, like the next three)",
     ),
     (
         "bias",
-        "[[number, ..], ..]: one vector that is added to all rows, or one for each right matrix",
+        "[[number, ..], ..]: one vector added to all rows, or one per right matrix",
     ),
     (
         "activation",
-        "\"relu\" or \"gelu\": what is applied to each value",
+        "\"relu\" or \"gelu\": the function applied to each value",
     ),
-    (
-        "residual",
-        "matrices of the answer's shapes, which are added last",
-    ),
+    ("residual", "matrices of the answer's shapes, added last"),
     (
         "sparse",
-        "\"left\" or \"right\" (default): the factor that is kept in blocks",
+        "\"left\" or \"right\" (default): the block-sparse factor",
     ),
     (
         "block",
@@ -126,20 +123,20 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "tolerance",
-        "a number, 0 by default: blocks of no larger values, in absolute value, are dropped",
+        "a number, 0 by default: blocks without a larger absolute value are dropped",
     ),
     (
         "blocks",
-        "[[row, column], ..]: the blocks to compute, counted in blocks; all by default",
+        "[[row, column], ..]: the blocks to compute, in units of blocks; all by default",
     ),
     ("file", "the path of a .vsla file"),
     ("factor", "a number"),
     ("negative_slope", "a number, 0.01 by default"),
     ("exponent", "a number"),
-    ("min", "a number: the least that is left"),
-    ("max", "a number: the largest that is left"),
-    ("places", "0 to 31: how far bits are moved"),
-    ("value", "a number, [re, im] of type c32"),
+    ("min", "a number: the lower bound"),
+    ("max", "a number: the upper bound"),
+    ("places", "0 to 31: the shift distance"),
+    ("value", "a number, or [re, im] for type c32"),
     (
         "lengths",
         "[n, ..]: the number of values of each element of the answer",
@@ -147,52 +144,58 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("shapes", "[[extent, ..], ..]: the shape of each element"),
     (
         "start",
-        "[place, ..]: the first place on each axis, which may be negative",
+        "[index, ..]: the first index along each axis, which may be negative",
     ),
     (
         "end",
-        "[place, ..]: the place behind the last, on each axis",
+        "[index, ..]: the index after the last, along each axis",
     ),
-    ("widths", "[[before, after], ..]: zeros on each axis"),
+    (
+        "widths",
+        "[[before, after], ..]: the number of zeros along each axis",
+    ),
     ("axes", "[axis, ..], from 0"),
     (
         "axis",
-        "an axis; by default 0, or of reductions the whole element",
+        "an axis; default: 0, or the whole element for reductions",
     ),
     (
         "each",
-        "true: the last argument has one value an element, which meets all of the other's (\"axis\": a vector along it)",
+        "true: the last argument has one value per element, combined with all values of the other's (with \"axis\": a vector along it)",
     ),
     ("eps", "a number, 1e-5 by default: added to a variance"),
     ("elements", "[index, ..]: elements by their indices"),
     (
         "inner",
-        "columns of the left matrix, and rows of the right one",
+        "the columns of the left matrix and rows of the right matrix",
     ),
     ("columns", "columns of the matrices, at least 1"),
-    ("counts", "[count, ..]: how many elements each part takes"),
+    ("counts", "[count, ..]: the number of elements in each part"),
     ("size", "the number of elements of a window"),
     (
         "stride",
-        "elements from the first of a window to that of the next",
+        "the number of elements from the start of one window to the start of the next",
     ),
-    ("sizes", "[size, ..]: sizes of windows, level by level"),
+    ("sizes", "[size, ..]: the window size of each level"),
     (
         "flush",
-        "\"discard\" (default) or \"pad\": what becomes of the last group of a level that is not full",
+        "\"discard\" (default) or \"pad\": what to do with an incomplete last group of a level",
     ),
     (
         "mode",
-        "\"full\" (default), \"same\", \"valid\" or \"causal\": which results of a convolution are kept",
+        "\"full\" (default), \"same\", \"valid\" or \"causal\": which results of a convolution to keep",
     ),
-    ("strides", "[stride, ..]: of these, every s-th on each axis"),
+    (
+        "strides",
+        "[stride, ..]: keep every s-th result along each axis",
+    ),
     (
         "indices",
-        "[[index, ..], ..]: a list of rows for each element",
+        "[[index, ..], ..]: a list of row indices for each element",
     ),
     (
         "range",
-        "[start, end]: the elements from start on, before end",
+        "[start, end]: the elements from start to before end",
     ),
 ];
 

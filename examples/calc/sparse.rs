@@ -52,7 +52,7 @@ pub fn matmul(call: &mut Call<'_>) -> Result<Answer> {
         Args::F32(args) => batch(layer(&device, args, &options)?),
         Args::F16(args) => batch(layer(&device, args, &options)?),
         _ => Err(Failure::request(
-            "dtype: this operation takes f32 or f16 alone",
+            "dtype: this operation takes only f32 or f16",
         )),
     }
 }
@@ -67,7 +67,7 @@ fn layer<T: Float + Number + Into<f64>>(
     let left = options.sparse_left()?;
     let transposed = options.transposed()?;
     if transposed[usize::from(left)] {
-        let message = "transpose: expected the side that is kept in blocks";
+        let message = "transpose: expected the block-sparse side";
         return Err(Failure::request(message));
     }
     let epilogue = Epilogue::read(device, options)?;

@@ -8,7 +8,7 @@ pub enum Choice {
     Auto,
     /// The CPU
     Cpu,
-    /// A GPU, which may be a software rasteriser; an error if there is none
+    /// A GPU, which may be a software rasteriser; fails if there is none
     Gpu,
 }
 

@@ -44,7 +44,7 @@ Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments a
 
 /// Classify time series of different lengths by their nearest neighbour under the shape-based distance
 ///
-/// Without --train and --test it uses the recordings that come with it: 50 training and 50 test series of 29 to 361
+/// Without --train and --test it uses the included recordings: 50 training and 50 test series of 29 to 361
 /// samples, a gesture made by ten people with a hand-held accelerometer; the class is the person.
 #[derive(Parser)]
 #[command(name = "gestures", version, after_help = EXAMPLES)]
@@ -55,16 +55,16 @@ struct Args {
     /// The series to classify
     #[arg(long, value_name = "FILE", requires = "train")]
     test: Option<PathBuf>,
-    /// Where to compute; auto takes a GPU if there is one, else the CPU
+    /// Device to compute on; auto uses a GPU if there is one, else the CPU
     #[arg(long, value_enum, default_value = "auto")]
     device: Choice,
-    /// How many distances to check against f64; by default all up to 10^9 multiply-adds, else a sample
+    /// How many distances to check against f64; by default all if they take at most 10^9 multiply-adds, else a sample
     #[arg(long, value_enum)]
     check: Option<Check>,
     /// Draw each misclassified series over its nearest neighbour
     #[arg(long, value_name = "OUT.svg")]
     plot: Option<PathBuf>,
-    /// Print one JSON object, and nothing else
+    /// Print only one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(
             svg.matches("classified").count() - 1,
             15,
-            "a title each, and the plot's"
+            "one title per panel and one for the plot"
         );
     }
 

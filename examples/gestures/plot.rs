@@ -66,7 +66,7 @@ fn draw_header(area: &Area<'_>, test: &Dataset, errors: usize) -> Result<(), Box
     let total = test.series.len();
     let title = match errors {
         0 => format!(
-            "{}: all {total} test series found their class",
+            "{}: all {total} test series classified correctly",
             clip(&test.name)
         ),
         _ => format!(

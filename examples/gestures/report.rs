@@ -132,7 +132,7 @@ impl Report<'_> {
                 thousands(pairs)
             ),
             _ => format!(
-                "UP TO {worst:.1e} FROM f64 ({} checked): more than the library promises",
+                "UP TO {worst:.1e} FROM f64 ({} checked): above the library's error bound",
                 thousands(pairs)
             ),
         }
@@ -150,7 +150,10 @@ impl Report<'_> {
         let counts = table.iter().flatten().map(|n| n.to_string().len());
         let cell = counts.chain(width(&columns)).max().unwrap_or_default();
 
-        writeln!(out, "confusion    rows: actual class, columns: class found")?;
+        writeln!(
+            out,
+            "confusion    rows: actual class, columns: predicted class"
+        )?;
         write!(out, "  {:head$}  ", "")?;
         for column in columns {
             write!(out, " {column:>cell$}")?;
@@ -179,7 +182,7 @@ impl Report<'_> {
         confusions.sort_by_key(|&(count, i, j)| (usize::MAX - count, i, j));
         writeln!(
             out,
-            "confusion    actual class → class found, most frequent first"
+            "confusion    actual class → predicted class, most frequent first"
         )?;
         for (count, i, j) in confusions.iter().take(MOST_LISTED) {
             writeln!(out, "  {count:>6} × {} → {}", labels[*i], labels[*j])?;

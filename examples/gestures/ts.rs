@@ -123,7 +123,7 @@ impl Reader {
             Some(header) => self.header(header),
             None if self.in_data => self.row(line),
             None => Err(format!(
-                "{} before @data: only @ lines and # comments may stand here",
+                "{} before @data: only @ lines and # comments are allowed here",
                 clip(line)
             )),
         }
@@ -139,12 +139,12 @@ impl Reader {
             }
             "univariate" if !flag(&name, words.next())? => {
                 return Err(
-                    "series of several channels are not supported (@univariate false)".to_owned(),
+                    "series with several channels are not supported (@univariate false)".to_owned(),
                 );
             }
             "dimension" | "dimensions" if words.clone().next() != Some("1") => {
                 return Err(format!(
-                    "series of several channels are not supported (@{name} {})",
+                    "series with several channels are not supported (@{name} {})",
                     words.next().unwrap_or_default()
                 ));
             }
@@ -161,7 +161,7 @@ impl Reader {
                 }
                 let labels: Vec<String> = words.map(str::to_owned).collect();
                 if labels.is_empty() {
-                    return Err("@classLabel true names no labels".to_owned());
+                    return Err("@classLabel true lists no labels".to_owned());
                 }
                 if let Some(label) = labels.iter().find(|l| l.contains(char::is_control)) {
                     return Err(format!("the label {} is not printable", clip(label)));
@@ -182,7 +182,7 @@ impl Reader {
             return Err("series with time stamps are not supported".to_owned());
         }
         let Some((values, label)) = line.rsplit_once(':') else {
-            return Err("no class label behind the values: is the file truncated?".to_owned());
+            return Err("no class label after the values: is the file truncated?".to_owned());
         };
         let channels = values.split(':').count();
         if channels > 1 {
@@ -227,7 +227,7 @@ impl Reader {
             return Err("no @data line: the file is truncated, or not a .ts file".to_owned());
         }
         if self.series.is_empty() {
-            return Err("no series behind @data".to_owned());
+            return Err("no series after @data".to_owned());
         }
         let stem = || Path::new(file).file_stem().unwrap_or_default();
         Ok(Dataset {

@@ -49,22 +49,22 @@ struct Args {
     /// A file of lengths
     #[arg(long, value_name = "FILE", conflicts_with = "set")]
     file: Option<PathBuf>,
-    /// Lengths with a name
+    /// A named set of lengths
     #[arg(long, value_enum, default_value = "mixed")]
     set: Set,
-    /// How often the lengths are repeated; a random set draws five for each
+    /// How often the lengths are repeated; a random set draws five lengths per repetition
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     copies: u32,
-    /// What random lengths and values depend on
+    /// The seed of random lengths and values
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Where to compute; auto takes a GPU if there is one, else the CPU
+    /// Device to compute on; auto uses a GPU if there is one, else the CPU
     #[arg(long, value_enum, default_value = "auto")]
     device: Choice,
-    /// Draw the times as bars
+    /// Plot the times as bars
     #[arg(long, value_name = "OUT.svg")]
     plot: Option<PathBuf>,
-    /// Print one JSON object, and nothing else
+    /// Print only one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -88,7 +88,7 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
         let x = device.upload(&batch)?;
         x.pair(&x, Pairing::Elementwise)?.conv_choice()?
     };
-    let bar = progress::bar(args.json, format!("turns on {}", info.name), measure::RUNS);
+    let bar = progress::bar(args.json, format!("runs on {}", info.name), measure::RUNS);
     let measured = measure::all(&device, &batch, &bar)?;
     bar.finish_and_clear();
     if let Some(path) = &args.plot {
@@ -128,7 +128,11 @@ fn source(args: &Args) -> Result<(String, Vec<usize>), Box<dyn Error>> {
     };
     // A layout would refuse this anyway; check before allocating memory for it.
     if lengths.len().saturating_mul(copies) > u32::MAX as usize {
-        return Err(format!("{} lengths {copies} times are too many", lengths.len()).into());
+        return Err(format!(
+            "{} lengths repeated {copies} times are too many",
+            lengths.len()
+        )
+        .into());
     }
     Ok((format!("{name}, {copies} times"), lengths.repeat(copies)))
 }

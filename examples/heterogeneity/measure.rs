@@ -107,7 +107,7 @@ fn passed_over(way: Way, layout: &Layout) -> Option<String> {
         return Some(format!("{values} values if padded: not measured"));
     }
     (way.method == ConvMethod::Direct && work > MOST_WORK)
-        .then(|| format!("{work} multiply-adds directly: not measured"))
+        .then(|| format!("{work} multiply-adds for the direct method: not measured"))
 }
 
 fn convolve(x: &Tensor<f32>, way: Way) -> vsla::Result<Tensor<f32>> {
@@ -149,7 +149,9 @@ fn agree(chosen: &Ragged<f32>, other: &Ragged<f32>) -> Result<(), String> {
         let near = x.iter().zip(y).all(|(x, y)| (x - y).abs() <= slack);
         let zeros = y.iter().skip(x.len()).all(|y| y.abs() <= slack);
         if x.len() > y.len() || !near || !zeros {
-            return Err(format!("element {i} is not what the chosen method gives"));
+            return Err(format!(
+                "element {i} differs from the chosen method's result"
+            ));
         }
     }
     Ok(())

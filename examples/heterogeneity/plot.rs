@@ -26,7 +26,7 @@ pub fn svg(source: &str, device: &str, measured: &[Measured]) -> Result<String, 
         root.fill(&WHITE)?;
         let title: String = source.chars().take(70).collect();
         root.draw(&Text::new(title, (12, 14), font(18, INK)))?;
-        let about = format!("each element convolved with itself; time of a call on {device}");
+        let about = format!("each element convolved with itself; time per call on {device}");
         root.draw(&Text::new(about, (12, 40), font(13, FAINT)))?;
         for (place, measured) in measured.iter().enumerate() {
             let y = TOP + place as i32 * (BAR + GAP);

@@ -85,7 +85,7 @@ pub fn against_dense<T: Value>(
         });
     match wrong {
         None if sparse.layout() == dense.layout() => Ok(()),
-        None => Err("is of another shape than the dense layer".to_owned()),
+        None => Err("has a different shape than the dense layer".to_owned()),
         Some(at) => Err(format!(
             "result {at} is {} where the dense layer has {}",
             sparse.values()[at],

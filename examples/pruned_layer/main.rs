@@ -38,19 +38,21 @@ Examples:
   cargo run --release --example pruned_layer -- --file weights.vsla --densities 0.1,0.2 --save pruned.vsla
   cargo run --release --example pruned_layer -- --device cpu --json > result.json
 
-The layer is y = relu(x W' + bias). Its weights W are cut into blocks, and a density keeps that share of them: the blocks of the
-largest norms. Bias and rows are made up, and without --file the weights: uniform, with a scale of its own for each 32 x 32 of them.
+The layer is y = relu(x W' + bias). Its weights W are cut into blocks, and a density keeps that share of them: the
+blocks of largest norm. Bias and rows are random, and so are the weights without --file: uniform, with a separate scale
+for each 32 x 32 of them.
 
-What is printed, and drawn with --plot, for every density and for the dense layer:
-  time          of one call; of the device where it tells, else until the result is there
-  GFLOP/s       by the operations on stored weights: those on zeros that no block holds are not counted
-  memory        that the weights take on the device, with what was planned for them
+For every density and for the dense layer, the program prints (and plots with --plot):
+  time          of one call: device time if the device reports it, else the time until the result is available
+  GFLOP/s       by the operations on stored weights only, not on zeros outside the stored blocks
+  memory        of the weights on the device, including their plan
   output error  |y - y'| / |y|, of the outputs y of the whole weights and y' of the kept blocks
-The break-even is the density up to which blocks are faster than the dense layer, between those that were measured.
+The break-even is the density up to which blocks are faster than the dense layer, interpolated between the measured
+densities.
 
 Exit status: 0 on success, 1 if a file, the device or a check fails, 2 if the arguments are wrong.";
 
-/// Prune a layer's weights to blocks, and measure up to which density that pays on this device
+/// Prune a layer's weights to blocks, and measure up to which density this pays off on this device
 #[derive(Parser)]
 #[command(name = "pruned_layer", version, after_help = EXAMPLES)]
 struct Args {
@@ -60,13 +62,13 @@ struct Args {
     /// The weights: a .vsla file of one matrix of f32, or of f64, which is rounded
     #[arg(long, value_name = "FILE.vsla")]
     file: Option<PathBuf>,
-    /// Rows that the layer is given at once
+    /// Rows of input per call of the layer
     #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
     batch: u32,
     /// Rows and columns of a block, each 8, 16, 32, 48, 64, 96 or 128
     #[arg(long, value_name = "N or MxN", default_value = "32", value_parser = block)]
     block: [usize; 2],
-    /// What weights, bias, rows and results are stored as; sums are f32
+    /// The type of weights, bias, rows and results; sums are f32
     #[arg(long, value_enum, default_value = "f32")]
     dtype: Type,
     /// Shares of the blocks to keep, from 0 to 1
@@ -78,22 +80,22 @@ struct Args {
         value_parser = share
     )]
     densities: Vec<f64>,
-    /// What made-up numbers depend on: the same seed, the same numbers
+    /// The seed of random numbers: the same seed gives the same numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// How many results of each density to check against sums in f64
     #[arg(long, value_enum, default_value = "sample")]
     check: Check,
-    /// Where to compute; auto takes a GPU if there is one, else the CPU
+    /// Device to compute on; auto uses a GPU if there is one, else the CPU
     #[arg(long, value_enum, default_value = "auto")]
     device: Choice,
-    /// Write the weights at the lowest density, as block-sparse
+    /// Write the weights of the lowest density as block-sparse
     #[arg(long, value_name = "OUT.vsla")]
     save: Option<PathBuf>,
-    /// Draw time, memory and output error over the densities
+    /// Plot time, memory and output error over the densities
     #[arg(long, value_name = "OUT.svg")]
     plot: Option<PathBuf>,
-    /// Print one JSON object, and nothing else
+    /// Print only one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -108,7 +110,7 @@ enum Type {
 fn sides(text: &str) -> Result<[usize; 2], String> {
     let side = |text: &str| match text.trim().parse() {
         Ok(side @ 1..) => Ok(side),
-        _ => Err(format!("{text:?} is no number of rows or columns")),
+        _ => Err(format!("{text:?} is not a number of rows or columns")),
     };
     match text.split_once('x') {
         Some((rows, columns)) => Ok([side(rows)?, side(columns)?]),
@@ -127,7 +129,7 @@ fn block(text: &str) -> Result<[usize; 2], String> {
 fn share(text: &str) -> Result<f64, String> {
     match text.trim().parse() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err(format!("{text:?} is no share from 0 to 1")),
+        _ => Err(format!("{text:?} is not a share from 0 to 1")),
     }
 }
 
@@ -161,7 +163,7 @@ fn run_as<T: Value>(args: &Args) -> Result<String, Box<dyn Error>> {
     densities.dedup();
     let pruned = layer.pruned::<T>(args.block, &densities)?;
 
-    let what = format!("checks and turns on {}", info.name);
+    let what = format!("checks and runs on {}", info.name);
     let bar = progress::bar(args.json, what, measure::steps(pruned.len()));
     let rows = layer.rows(args.batch as usize, args.seed)?;
     let bias = layer.bias(args.seed)?;

@@ -24,7 +24,7 @@ pub fn svg(report: &Report<'_>) -> Result<String, Box<dyn Error>> {
         let (header, charts) = root.split_vertically(HEADER);
         header.draw(&Text::new(report.source(), (12, 14), font(18, INK)))?;
         let about = format!(
-            "relu(x Wᵀ + bias) with the blocks of the largest norms, on {}",
+            "relu(x Wᵀ + bias) with the blocks of largest norm, on {}",
             report.device.name
         );
         header.draw(&Text::new(about, (12, 40), font(13, FAINT)))?;
@@ -44,7 +44,7 @@ pub fn svg(report: &Report<'_>) -> Result<String, Box<dyn Error>> {
         let mark = measured.break_even();
         let named = mark.map(|density| format!("break-even {density:.2}"));
         Chart {
-            caption: "time of a call, ms",
+            caption: "time per call, ms",
             points: of(&|pruned| millis(&pruned.cost)),
             dense: Some(millis(&measured.dense)),
             mark,
@@ -62,12 +62,12 @@ pub fn svg(report: &Report<'_>) -> Result<String, Box<dyn Error>> {
         }
         .draw(&memory)?;
         Chart {
-            caption: "error of the output, as a share of its norm",
+            caption: "output error, relative to the output's norm",
             points: of(&|pruned| pruned.error),
             dense: None,
             mark,
             named: None,
-            below: "density: the share of the blocks that is kept",
+            below: "density: the share of blocks kept",
         }
         .draw(&errors)?;
         root.present()?;

@@ -45,9 +45,9 @@ impl Report<'_> {
         let pruned = &self.measured.pruned;
         let of_none = match self.measured.break_even() {
             Some(density) => return format!("at a density of {density:.2}"),
-            None if pruned.iter().all(faster) => "blocks are faster at each",
-            None if pruned.iter().any(faster) => "blocks are slower at the lowest only",
-            None => "the dense layer is faster at each",
+            None if pruned.iter().all(faster) => "blocks are faster at every density",
+            None if pruned.iter().any(faster) => "blocks are slower only at the lowest density",
+            None => "the dense layer is faster at every density",
         };
         format!("at none of these densities: {of_none}")
     }

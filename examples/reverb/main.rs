@@ -29,14 +29,14 @@ Examples:
   cargo run --release --example reverb -- voice.wav --response church.wav --gain -12
 
 Each result is as long as sound and response together, and is written as SOUND-RESPONSE.wav in the sound's format. It is
-scaled to a peak of -1 dB, or by --gain; samples that then do not fit an integer format are clipped, and reported.
+scaled to a peak of -1 dB, or by --gain; samples that then do not fit an integer format are clipped and reported.
 
 Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments are wrong.";
 
 /// Convolve WAV files with impulse responses
 ///
-/// Every sound meets every response. Both may be mono or stereo, of 8, 16, 24 or 32 bits or of 32-bit floats; their
-/// sample rates must agree. Without files it makes some: plucked strings, and rooms of noise that dies away.
+/// Convolves every sound with every response. Both may be mono or stereo, of 8, 16, 24 or 32 bits or of 32-bit floats;
+/// their sample rates must match. Without files it synthesizes some: plucked strings, and rooms of decaying noise.
 #[derive(Parser)]
 #[command(name = "reverb", version, after_help = EXAMPLES)]
 struct Args {
@@ -46,16 +46,16 @@ struct Args {
     /// Impulse responses
     #[arg(long, value_name = "RESPONSE.wav", num_args = 1.., requires = "sounds")]
     response: Vec<PathBuf>,
-    /// Where the results go; made if it is not there
+    /// Folder for the results; created if missing
     #[arg(long, value_name = "FOLDER", default_value = "reverb-out")]
     out: PathBuf,
-    /// Scale results by so many decibels instead of to a peak of -1 dB
+    /// Scale results by this gain in decibels instead of to a peak of -1 dB
     #[arg(long, value_name = "DB", allow_negative_numbers = true)]
     gain: Option<f32>,
-    /// Write 32-bit floats, whatever the sounds are
+    /// Write 32-bit floats, whatever the sounds' format
     #[arg(long)]
     float: bool,
-    /// Where to compute; auto takes a GPU if there is one, else the CPU
+    /// Device to compute on; auto uses a GPU if there is one, else the CPU
     #[arg(long, value_enum, default_value = "auto")]
     device: Choice,
 }
@@ -101,7 +101,7 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
         for sound in sounds.iter().chain(&rooms) {
             let path = args.out.join(format!("{}.wav", sound.name));
             wav::write(&path, sound)?;
-            report += &format!("made    {}, {}\n", path.display(), described(sound));
+            report += &format!("created {}, {}\n", path.display(), described(sound));
         }
     }
 

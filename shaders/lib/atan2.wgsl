@@ -1,9 +1,9 @@
-// The angle of the point (x, y), from −π to π: the quotient of the smaller coordinate by the larger one, above tan π/8
-// turned by π/4, a polynomial, and quarter turns back.
+// The angle of the point (x, y), from −π to π: a polynomial of the smaller coordinate divided by the larger one, taken
+// from π/4 if the quotient is above tan π/8, and then mapped to the octant of the point.
 fn atan2_of(y: f32, x: f32) -> f32 {
     let a = abs(y);
     let b = abs(x);
-    // Neither 0 / 0 nor ∞ / ∞, no sum that overflows, and no difference that is subnormal.
+    // Avoids 0 / 0, ∞ / ∞, sums that overflow, and subnormal differences.
     let both = is_infinite(x) && is_infinite(y);
     let steep = !both && a > b;
     let larger = select(b, a, steep);

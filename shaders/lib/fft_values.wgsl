@@ -1,7 +1,7 @@
 // Loads and stores the values of a transform, for an item (offset in x, offset in y, n, bits of the factor).
 //
-// p.load says what x holds, p.store what y takes. An inverse transform is the forward one between two exchanges of real
-// and imaginary part.
+// p.load gives the format of x, p.store that of y. An inverse transform is a forward transform between two exchanges of
+// real and imaginary part.
 
 // Value i, or zero from n on. p.x_base is in words.
 fn value_in(item: vec4<u32>, i: u32) -> vec2<f32> {

@@ -3,7 +3,7 @@ fn head(x: f32) -> f32 {
     return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
 }
 
-// xʸ of positive, finite x. The logarithm is known to 2⁻³⁰, in two parts, and so is its product with y.
+// xʸ for positive, finite x. The logarithm has an error of 2⁻³⁰, in two parts, and so has its product with y.
 fn power(x: f32, y: f32) -> f32 {
     let parts = log_parts(x);
     let f = parts.y;
@@ -25,22 +25,22 @@ fn power(x: f32, y: f32) -> f32 {
     let w_head = head(parts.x + (log_head + log_rest));
     let w_tail = opaque(opaque(parts.x - w_head) + log_head) + log_rest;
     let y_head = head(y);
-    // Beyond, it is 0 or ∞ at any rate.
+    // Beyond this range the result is 0 or ∞ anyway.
     let large = clamp(y_head * w_head, -160.0, 140.0);
     let small = clamp(fma(y - y_head, w_head, y * w_tail), -1.0, 1.0);
     let n = round(large + small);
     return scaled(exp2_near(opaque(large - n) + small), i32(n));
 }
 
-// The ends are those of IEEE 754: x⁰ and 1ʸ are 1, of NaN too. Without a branch: Mesa's software GPU mixes up
-// invocations that return early inside of others' loops.
+// Special cases follow IEEE 754: x⁰ and 1ʸ are 1, even for NaN. Branchless, because Mesa's software GPU mixes up
+// invocations that return early while others are in a loop.
 fn pow_of(x: f32, y: f32) -> f32 {
     let size = abs(x);
     let integer = abs(y) >= 8388608.0 || round(y) == y;
     let odd = abs(y) < 16777216.0 && integer && round(0.5 * y) != 0.5 * y;
     let least = size < 0x1p-126f;
     let end = least || is_infinite(x);
-    // So large that it decides alone.
+    // Beyond this, only the sign of y matters.
     let exponent = select(clamp(y, -3.0e10, 3.0e10), 0.0, is_nan(y));
     var value = power(select(size, 1.5, end || is_nan(x)), exponent);
     value = select(value, select(0.0, infinity_like(size), least == (y < 0.0)), end);

@@ -29,7 +29,7 @@ fn remainder(x: f32, s: f32) -> f32 {
     return signed_as(bitcast<f32>((exponent << 23u) | (moved & 0x7fffffu)), x);
 }
 
-// The same of any s: of 0 there is none, and x lies below an infinity.
+// The same for any s: NaN for s = 0, and x for an infinite s.
 fn remainder_of(x: f32, s: f32) -> f32 {
     let none = is_nan(x) || is_nan(s) || (bitcast<u32>(s) & 0x7fffffffu) == 0u || is_infinite(x);
     if none {

@@ -125,7 +125,7 @@ fn convolve_tile(w: Meeting, q0: u32, lid: u32) -> array<E, R> {
     return all;
 }
 
-// The operands of pair i of the plan, as p.a_base, p.b_base and p.reversed say.
+// The operands of pair i of the plan, located by p.a_base and p.b_base, reversed if p.reversed is set.
 fn meeting_of(i: u32) -> Meeting {
     let pair = pair_of(i);
     let a_start = a_meta[pair.x];

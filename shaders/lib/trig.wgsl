@@ -25,8 +25,8 @@ fn turned(x: f32) -> Turned {
         let r = opaque(fma(k, -4.83751297e-4, opaque(fma(k, -1.5703125, x))));
         return Turned(i32(k), fma(k, -7.54978996e-8, r));
     }
-    // In integers, for any exponent: 24 bits of x times the digits of 2 / π, without those that only give whole turns
-    // and those that are too small.
+    // Integer arithmetic, for any exponent: 24 bits of x times the digits of 2 / π, without the digits that contribute
+    // only full turns and those that are too small.
     let bits = bitcast<u32>(x);
     let first = ((bits >> 23u) & 0xffu) - 120u;
     let at = first / 32u;
@@ -40,8 +40,8 @@ fn turned(x: f32) -> Turned {
     let middle = m * w.y;
     let low = middle + high_word(m, w.z);
     let high = m * w.x + high_word(m, w.y) + select(0u, 1u, low < middle);
-    // Two bits count quarter turns, and the rest is the fraction. From half a quarter on, the quarter is rounded up and
-    // the fraction becomes negative.
+    // The top two bits count quarter turns, the rest is the fraction. From half a quarter turn on, the count is rounded
+    // up and the fraction becomes negative.
     let fraction = (high << 2u) | (low >> 30u);
     let q = i32((high >> 30u) + (fraction >> 31u));
     let r = f32(bitcast<i32>(fraction)) * 3.65729530e-10;

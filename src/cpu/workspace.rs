@@ -67,7 +67,7 @@ mod tests {
             })
         };
         assert_eq!((fit(5), fit(KEPT_VALUES + 1)), (0, 5));
-        assert_eq!(fit(7), 0, "too large to be kept");
+        assert_eq!(fit(7), 0, "too large to cache");
         assert!(all.forget() && !all.forget());
         assert_eq!(fit(7), 0);
     }

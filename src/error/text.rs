@@ -46,13 +46,13 @@ impl fmt::Display for OtherPairings {
     }
 }
 
-/// Writes `: it fits with x`, or nothing.
+/// Writes `: the pair fits with x`, or nothing.
 pub(super) struct Fits<'a>(pub &'a Option<&'static str>);
 
 impl fmt::Display for Fits<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Some(what) => write!(f, ": it fits with {what}"),
+            Some(what) => write!(f, ": the pair fits with {what}"),
             None => Ok(()),
         }
     }
@@ -63,7 +63,7 @@ pub(super) struct Available<'a>(pub &'a Option<u64>);
 impl fmt::Display for Available<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Some(bytes) => write!(f, ", got {bytes}"),
+            Some(bytes) => write!(f, ", {bytes} available"),
             None => Ok(()),
         }
     }

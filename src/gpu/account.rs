@@ -223,7 +223,7 @@ impl Account {
 
     /// Releases a buffer of another use.
     pub(super) fn leave(&mut self, leaving: Leaving) {
-        debug_assert!(leaving.what != Use::Tensor, "these are kept first");
+        debug_assert!(leaving.what != Use::Tensor, "tensors are cached first");
         self.going.push(leaving);
     }
 

@@ -58,7 +58,7 @@ impl Watch {
         let made = instrumented(source, binding, places.len())
             .and_then(|made| match places.len() + made.arrays.len() <= RECORDS {
                 true => Ok(made),
-                false => Err("more arrays than there are records".to_owned()),
+                false => Err("more arrays than records".to_owned()),
             })
             .map_err(|message| Error::Gpu {
                 op,
@@ -103,7 +103,7 @@ struct Instrumented {
     /// The subject of each record, in order: an array, or the components of its vectors.
     arrays: Vec<String>,
     /// Number of rewritten array indices, not counting component indices.
-    #[cfg_attr(not(test), allow(dead_code, reason = "the test counts them"))]
+    #[cfg_attr(not(test), allow(dead_code, reason = "counted by the test"))]
     accesses: usize,
 }
 
@@ -331,7 +331,7 @@ fn matrix_behind(before: &str, after: &str, per: u32) -> Result<Option<String>, 
             .is_some_and(|until| until.contains("let stride = SIDE;"))
         {
             true => Ok(last_of("SIDE")),
-            false => Err("a pointer is kept that no matrix is stored to".to_owned()),
+            false => Err("a pointer to which no matrix is stored".to_owned()),
         };
     }
     Ok(None)

@@ -97,11 +97,11 @@ pub(crate) async fn choose(options: &GpuOptions) -> Result<(wgpu::Adapter, Strin
     let wanted = options
         .adapter
         .clone()
-        .map(|name| (name, "the options name it"))
+        .map(|name| (name, "named in the options"))
         .or_else(|| {
             std::env::var("WGPU_ADAPTER_NAME")
                 .ok()
-                .map(|name| (name, "WGPU_ADAPTER_NAME names it"))
+                .map(|name| (name, "named in WGPU_ADAPTER_NAME"))
         });
     let found = adapters().await;
     let names: Vec<String> = found.iter().map(|a| a.get_info().name).collect();
@@ -114,14 +114,14 @@ pub(crate) async fn choose(options: &GpuOptions) -> Result<(wgpu::Adapter, Strin
             match at.and_then(|at| found.into_iter().nth(at)) {
                 Some(adapter) => Ok((adapter, why.to_owned())),
                 None => Err(Error::NoDevice {
-                    reason: format!("no adapter is named like {wanted:?}, there are: {names:?}"),
+                    reason: format!("no adapter name contains {wanted:?}; available: {names:?}"),
                 }),
             }
         }
         None => match found.into_iter().next() {
             Some(adapter) => {
                 let why = match adapter.get_info().device_type {
-                    wgpu::DeviceType::Cpu => "there is no other adapter than this software one",
+                    wgpu::DeviceType::Cpu => "the only adapter is a software adapter",
                     _ => "the first adapter of the fastest kind",
                 };
                 Ok((adapter, why.to_owned()))
@@ -168,7 +168,10 @@ fn experimental() -> wgpu::ExperimentalFeatures {
     // whole subgroups. `matrices` does the former, and the kernels of the closed list consist of whole subgroups of 32
     // lanes or of a divisor of 32. Matrices are only loaded from and stored to workgroup memory, and `bounds.rs` checks
     // the first and the last value of each.
-    #[allow(unsafe_code, reason = "experimental features must be asked for so")]
+    #[allow(
+        unsafe_code,
+        reason = "wgpu requires `unsafe` to enable experimental features"
+    )]
     unsafe {
         wgpu::ExperimentalFeatures::enabled()
     }
@@ -180,7 +183,7 @@ pub(crate) async fn open(options: &GpuOptions, generators: &'static [Generate]) 
     let limits = adapter.limits();
     if let Some(what) = lacking(&limits) {
         return Err(Error::NoDevice {
-            reason: format!("{} does not suffice: {what}", adapter.get_info().name),
+            reason: format!("{} is insufficient: {what}", adapter.get_info().name),
         });
     }
     let (invocations, memory) = (
@@ -234,7 +237,7 @@ impl Gpu {
         if options.max_workgroups_per_dimension == Some(0) {
             return Err(Error::Argument {
                 op: "device",
-                expected: "1 or more workgroups in a dimension".to_owned(),
+                expected: "at least 1 workgroup per dimension".to_owned(),
                 got: "0".to_owned(),
             });
         }
@@ -355,7 +358,7 @@ pub(super) fn lacking(limits: &wgpu::Limits) -> Option<String> {
     let short: Vec<String> = needs
         .iter()
         .filter(|(_, has, needs)| has < needs)
-        .map(|(name, has, needs)| format!("{name} is {has}, at least {needs} is needed"))
+        .map(|(name, has, needs)| format!("{name} is {has}, but at least {needs} is required"))
         .collect();
     (!short.is_empty()).then(|| short.join("; "))
 }

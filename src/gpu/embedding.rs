@@ -90,13 +90,13 @@ impl Gpu {
         if is_lost(&device) {
             return Err(Error::DeviceLost {
                 op: OP,
-                reason: "it was lost before".to_owned(),
+                reason: "the device was already lost".to_owned(),
             });
         }
         let (info, own) = (adapter.get_info(), device.adapter_info());
         if info != own {
             return unfit(format!(
-                "the adapter is {} ({}), and the device is one of {} ({})",
+                "the adapter is {} ({}), but the device belongs to {} ({})",
                 info.name, info.backend, own.name, own.backend
             ));
         }
@@ -104,7 +104,7 @@ impl Gpu {
             return unfit(what);
         }
         if !is_queue_of(&device, &queue) {
-            return unfit("the queue is that of another wgpu device".to_owned());
+            return unfit("the queue belongs to another wgpu device".to_owned());
         }
         let why = "the application's own device".to_owned();
         let health = Arc::new(Health::default());
@@ -117,7 +117,7 @@ impl Gpu {
         if !made(&self.device, &buffer) {
             // A lost device does not report errors.
             if is_lost(&self.device) {
-                let reason = "no buffer of it can be used".to_owned();
+                let reason = "its buffers cannot be used".to_owned();
                 return Err(self.health.note(Error::DeviceLost { op, reason }));
             }
             return Err(Error::Unsupported {

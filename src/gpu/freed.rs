@@ -74,7 +74,7 @@ mod tests {
         });
         assert!(
             freed.wait(seen, Duration::ZERO),
-            "an event that was before the wait"
+            "an event from before the wait"
         );
     }
 }

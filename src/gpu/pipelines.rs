@@ -118,7 +118,7 @@ impl Pipelines {
             return Err(Error::Unsupported {
                 op,
                 what: format!(
-                    "kernel {name} needs {buffers} storage buffers, the device allows {}",
+                    "kernel {name} needs {buffers} storage buffers, but the device allows {}",
                     limits.storage_buffers
                 ),
             });
@@ -268,7 +268,7 @@ fn check_needs(op: &'static str, name: &str, source: &str, limits: &Limits) -> R
         return Err(Error::Unsupported {
             op,
             what: format!(
-                "kernel {name} needs {memory} bytes of workgroup memory, the device allows {}",
+                "kernel {name} needs {memory} bytes of workgroup memory, but the device allows {}",
                 limits.workgroup_memory
             ),
         });
@@ -277,7 +277,7 @@ fn check_needs(op: &'static str, name: &str, source: &str, limits: &Limits) -> R
         return Err(Error::Unsupported {
             op,
             what: format!(
-                "kernel {name} needs {invocations} invocations a workgroup, the device allows {}",
+                "kernel {name} needs {invocations} invocations per workgroup, but the device allows {}",
                 limits.invocations
             ),
         });

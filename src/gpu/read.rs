@@ -162,7 +162,7 @@ impl Gpu {
         if !elsewhere {
             self.device
                 .poll(wait_for(piece.submission))
-                .map_err(|e| failed(format!("the GPU does not answer: {e}")))?;
+                .map_err(|e| failed(format!("the GPU does not respond: {e}")))?;
             self.health.check(op)?;
         }
         piece

@@ -349,7 +349,7 @@ impl Gpu {
             self.health.check(op)?;
             // Work on a lost device never completes, and only the application may have been notified.
             if is_lost(&self.device) {
-                return lost("its work does not end".to_owned());
+                return lost("its work never completes".to_owned());
             }
             match waited {
                 Ok(_) => {

@@ -389,7 +389,7 @@ fn check_type(at: u64, code: u8, types: usize) -> Result<u8> {
     if (code as usize) < types {
         return Ok(code);
     }
-    let expected = format!("the code of a type, 0 to {}", types - 1);
+    let expected = format!("a type code from 0 to {}", types - 1);
     Err(wrong(at, expected, code.to_string()))
 }
 

@@ -83,10 +83,10 @@ fn is_open_here(path: &Path) -> bool {
 
 fn no_file(found: FileType) -> Error {
     if found.is_dir() {
-        return Error::new(ErrorKind::IsADirectory, "a folder, and no file");
+        return Error::new(ErrorKind::IsADirectory, "a directory, not a file");
     }
     let text = format!(
-        "{}, and no file: open it, and read from the stream",
+        "{}, not a file: open it and read from the stream",
         name(found)
     );
     Error::new(ErrorKind::InvalidInput, text)

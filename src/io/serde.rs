@@ -36,7 +36,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Append<'_, T> {
         // them.
         if size_of::<T>() == 0 {
             return Err(A::Error::custom(
-                "expected values of a type that has a size",
+                "expected values of a type that is not zero-sized",
             ));
         }
         let before = self.0.len();
@@ -155,7 +155,7 @@ impl Shapes {
                 .and_then(|()| layout_of("layout", rank, shapes.values)),
             _ => {
                 return Err(E::custom(
-                    "expected `lengths`, or `rank` and `shapes`, and nothing else beside values",
+                    "expected either `lengths`, or `rank` and `shapes`, and no other field beside `values`",
                 ));
             }
         };
@@ -336,12 +336,12 @@ impl Places<Lists<u32>, List<u32>> {
         let [rows, columns] = grid(self.shape, self.block)?;
         let listed = self.rows.lengths.len();
         if listed != rows {
-            let expected = format!("the blocks of {} of the grid", Count(rows, "row"));
+            let expected = format!("block lists for the grid's {}", Count(rows, "row"));
             return Err(wrong(expected, Count(listed, "row").to_string()));
         }
         let listed = self.columns.0.len();
         if listed != columns {
-            let expected = format!("the counts of {} of the grid", Count(columns, "column"));
+            let expected = format!("block counts for the grid's {}", Count(columns, "column"));
             return Err(wrong(expected, Count(listed, "column").to_string()));
         }
         let places = places("topology", &self.rows.lengths, &self.rows.values)?;
@@ -351,7 +351,7 @@ impl Places<Lists<u32>, List<u32>> {
             .enumerate()
             .find(|(_, (count, listed))| count != *listed);
         if let Some((column, (count, &listed))) = wrong_one {
-            let expected = format!("a count of column {column} of {count}");
+            let expected = format!("a count of {count} for column {column}");
             return Err(wrong(expected, listed.to_string()));
         }
         Ok(topology)

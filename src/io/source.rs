@@ -114,7 +114,7 @@ impl<R: Read> Source<R> {
         let (at, sum) = (self.at, self.crc.clone().finalize());
         let stored = self.u32("the CRC-32")?;
         if stored != sum {
-            let expected = format!("the CRC-32 {sum:08x} of all before it");
+            let expected = format!("the CRC-32 {sum:08x} of the preceding bytes");
             return Err(wrong(at, expected, format!("{stored:08x}")));
         }
         self.end()
@@ -124,7 +124,7 @@ impl<R: Read> Source<R> {
     pub fn end(mut self) -> Result<()> {
         match self.some(&mut [0])? {
             0 => Ok(()),
-            _ => Err(wrong(self.at, "the end", "more")),
+            _ => Err(wrong(self.at, "the end of the file", "more bytes")),
         }
     }
 
@@ -134,9 +134,9 @@ impl<R: Read> Source<R> {
             while here < piece.len() {
                 let came = self.some(&mut piece[here..])?;
                 if came == 0 {
-                    let missing = Count(piece.len() - here, "byte");
-                    let expected = format!("at least {missing} more of {what}");
-                    return Err(wrong(self.at, expected, "the end"));
+                    let missing = Count(piece.len() - here, "more byte");
+                    let expected = format!("at least {missing} of {what}");
+                    return Err(wrong(self.at, expected, "the end of the file"));
                 }
                 here += came;
                 self.at += came as u64;

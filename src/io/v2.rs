@@ -30,7 +30,7 @@ impl Head {
         if contents == 1 && rank != 3 {
             return Err(wrong(
                 10,
-                "a rank of 3, for block-sparse matrices",
+                "a rank of 3 for block-sparse matrices",
                 rank.to_string(),
             ));
         }
@@ -66,7 +66,7 @@ impl Head {
         let of_columns = source.values::<u32>(columns as u64, 4, what)?;
         let listed: u64 = of_rows.iter().map(|&count| u64::from(count)).sum();
         if listed != u64::from(blocks) {
-            let expected = format!("counts of rows that add up to {blocks}");
+            let expected = format!("row counts that add up to {blocks}");
             return Err(wrong(begin + 20, expected, listed.to_string()));
         }
         let listed = source.values::<u32>(blocks.into(), 4, what)?;
@@ -80,7 +80,7 @@ impl Head {
             .find(|(_, (count, listed))| count != *listed)
         {
             let at = begin + 20 + 4 * (of_rows.len() + column) as u64;
-            let expected = format!("a count of column {column} of {count}");
+            let expected = format!("a count of {count} for column {column}");
             return Err(wrong(at, expected, listed.to_string()));
         }
         let set = topology.values_layout(1)?.shape(0);

@@ -216,11 +216,11 @@ fn lags_are_counted() {
         )
     };
     assert!(launch(1 << 31, 1).is_ok());
-    assert!(launch(u32::MAX as usize, 0).is_ok(), "there are none");
+    assert!(launch(u32::MAX as usize, 0).is_ok(), "there are no lags");
     let error = launch((1 << 31) + 1, 1).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "correlate_max: element 0: lags of series of 2147483649 values: twice their number exceeds the 4294967295 that 32-bit indices reach"
+        "correlate_max: element 0: twice the number of lags of series of 2147483649 values exceeds the 32-bit index limit of 4294967295"
     );
 }
 

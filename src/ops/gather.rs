@@ -86,7 +86,7 @@ pub(in crate::ops) fn rows(
             product(&extents[from..]).ok_or_else(|| Error::SizeOverflow {
                 op,
                 element: Some(pair),
-                what: "the number of values of its rows".into(),
+                what: "the number of values in its rows".into(),
             })?
         };
         total = total

@@ -124,7 +124,7 @@ fn boxes(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan
         return Err(Error::Rank {
             op,
             element: None,
-            expected: format!("{rank}, the left batch's"),
+            expected: format!("{rank}, as in the left batch"),
             got: b.rank(),
         });
     }

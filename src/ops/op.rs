@@ -66,8 +66,7 @@ impl<'a> Asked<'a> {
 
     /// The pairs of an operation on two operands.
     fn pairs(&self) -> &'a Pairs {
-        self.pairs
-            .expect("an operation of two operands is asked for with its pairs")
+        self.pairs.expect("an operation of two operands has pairs")
     }
 }
 

@@ -233,7 +233,7 @@ impl Join {
                 return Err(Error::Rank {
                     op: OP,
                     element: None,
-                    expected: format!("{rank}, the first batch's"),
+                    expected: format!("{rank}, as in the first batch"),
                     got: batch.rank(),
                 });
             }

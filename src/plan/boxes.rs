@@ -48,7 +48,7 @@ pub(crate) fn check_ranks(op: &'static str, a: &Layout, b: &Layout) -> Result<()
         return Err(Error::Rank {
             op,
             element: None,
-            expected: format!("{}, the left batch's", a.rank()),
+            expected: format!("{}, as in the left batch", a.rank()),
             got: b.rank(),
         });
     }
@@ -309,7 +309,7 @@ impl Offset {
         Error::SizeOverflow {
             op: self.op,
             element: Some(self.offsets.len() - 1),
-            what: format!("a result of {} values so far", self.total),
+            what: format!("a result of at least {} values", self.total),
         }
     }
 

@@ -329,12 +329,12 @@ mod tests {
         let cache = Arc::new(PlanCache::with_limit(16 * one));
         let a = layout(5);
         assert!((0..16).all(|op| made(&cache, op, &[&a])));
-        assert!(!made(&cache, 0, &[&a]), "a full cache keeps everything");
+        assert!(!made(&cache, 0, &[&a]), "a full cache evicts nothing");
         assert!(made(&cache, 16, &[&a]));
         assert!(sizes(&cache).2 <= 16 * one);
-        assert!(!made(&cache, 0, &[&a]), "one in use stays");
-        assert!(!made(&cache, 16, &[&a]), "as does the newest");
-        assert!(made(&cache, 1, &[&a]), "the oldest went");
+        assert!(!made(&cache, 0, &[&a]), "a plan in use stays");
+        assert!(!made(&cache, 16, &[&a]), "the newest plan stays");
+        assert!(made(&cache, 1, &[&a]), "the oldest plan is evicted");
         cache.clear();
         assert_eq!(sizes(&cache), (0, 0, 0));
         assert!(made(&cache, 0, &[&a]));

@@ -97,7 +97,7 @@ pub(crate) struct PlanBuffer {
     data: Vec<u32>,
     #[cfg_attr(
         not(feature = "gpu"),
-        allow(dead_code, reason = "only GPU devices keep copies")
+        allow(dead_code, reason = "only GPU devices cache copies")
     )]
     identity: Identity,
 }
@@ -116,7 +116,7 @@ impl PlanBuffer {
 
     #[cfg_attr(
         not(feature = "gpu"),
-        allow(dead_code, reason = "only GPU devices keep copies")
+        allow(dead_code, reason = "only GPU devices cache copies")
     )]
     pub(crate) fn identity(&self) -> &Identity {
         &self.identity
@@ -125,7 +125,7 @@ impl PlanBuffer {
 
 impl std::fmt::Debug for PlanBuffer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Words({})", self.data.len())
+        write!(f, "PlanBuffer({})", self.data.len())
     }
 }
 

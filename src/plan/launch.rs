@@ -266,7 +266,7 @@ impl Outcome for Result<()> {
 
 impl std::fmt::Debug for CpuKernel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Twin")
+        f.write_str("CpuKernel")
     }
 }
 
@@ -299,7 +299,6 @@ impl<'a> CpuArgs<'a> {
 
     /// The pairs of a launch with two operands.
     pub(crate) fn pairs(&self) -> &'a Pairs {
-        self.pairs
-            .expect("a launch of two operands is planned with its pairs")
+        self.pairs.expect("a launch of two operands has pairs")
     }
 }

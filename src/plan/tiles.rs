@@ -58,7 +58,10 @@ impl TileList {
             tiles = all.ok_or_else(|| Error::SizeOverflow {
                 op,
                 element: Some(i),
-                what: format!("{} tiles so far", u64::from(tiles) + u64::from(count)),
+                what: format!(
+                    "a work list of at least {} tiles",
+                    u64::from(tiles) + u64::from(count)
+                ),
             })?;
             of_class[class(i)] += count;
         }

@@ -266,7 +266,7 @@ mod tests {
             pairs(1 << 16, 1 << 16, Pairing::AllToAll)
                 .map_err(text)
                 .unwrap_err(),
-            "pair: a batch of 4294967296 pairs exceeds the 4294967295 that 32-bit indices reach"
+            "pair: a batch of 4294967296 pairs exceeds the 32-bit index limit of 4294967295"
         );
     }
 

@@ -109,7 +109,7 @@ impl Topology {
     ) -> Result<Topology> {
         let [rows, columns] = grid(shape, block)?;
         if each > columns {
-            let most = format!("at most {columns} blocks in a row, the grid's columns");
+            let most = format!("at most {columns} blocks per row, one per grid column");
             return Err(refused(&most, each));
         }
         one_set(block, rows.saturating_mul(each))?;

@@ -180,6 +180,6 @@ impl Hash for Permutation {
 
 impl fmt::Debug for Permutation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Order({})", Count(self.len(), "element"))
+        write!(f, "Permutation({})", Count(self.len(), "element"))
     }
 }

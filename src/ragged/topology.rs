@@ -91,7 +91,7 @@ impl Topology {
                 return Err(Error::BlockOrder {
                     op: OP,
                     block: at,
-                    expected: format!("one behind ({}, {})", before.0, before.1),
+                    expected: format!("a block after ({}, {})", before.0, before.1),
                     got: format!("({row}, {column})"),
                 });
             }
@@ -299,7 +299,7 @@ pub(crate) fn grid(shape: [usize; 2], block: [usize; 2]) -> Result<[usize; 2]> {
         return Err(Error::SizeOverflow {
             op: OP,
             element: None,
-            what: format!("a side of {extent} in whole blocks"),
+            what: format!("a side of {extent}, rounded up to whole blocks,"),
         });
     }
     Ok([0, 1].map(|axis| shape[axis].div_ceil(block[axis])))
@@ -313,7 +313,7 @@ pub(super) fn one_set(block: [usize; 2], blocks: usize) -> Result<Layout> {
         Error::SizeOverflow { .. } => Error::SizeOverflow {
             op: OP,
             element: None,
-            what: format!("{} of {high} x {wide}", Count(blocks, "block")),
+            what: format!("the size of {} of {high} x {wide}", Count(blocks, "block")),
         },
         other => other.named(OP),
     })
@@ -326,7 +326,7 @@ fn check_inside(grid: [usize; 2], at: usize, (row, column): (u32, u32)) -> Resul
     Err(Error::BlockOrder {
         op: OP,
         block: at,
-        expected: format!("one inside the grid of {} x {}", grid[0], grid[1]),
+        expected: format!("a block inside the grid of {} x {}", grid[0], grid[1]),
         got: format!("({row}, {column})"),
     })
 }

@@ -74,8 +74,8 @@ impl Device {
             });
             match opened {
                 Ok(Some(gpu)) => Device::on_gpu(gpu),
-                Ok(None) => Device::on_cpu("the only GPU adapter here is a software one"),
-                Err(error) => Device::on_cpu(&format!("there is no GPU to use: {error}")),
+                Ok(None) => Device::on_cpu("the only GPU adapter is a software adapter"),
+                Err(error) => Device::on_cpu(&format!("no usable GPU: {error}")),
             }
         }
         #[cfg(not(feature = "gpu"))]
@@ -84,7 +84,7 @@ impl Device {
 
     /// The CPU, with all its cores.
     pub fn cpu() -> Device {
-        Device::on_cpu("asked for")
+        Device::on_cpu("requested")
     }
 
     fn on_cpu(why: &str) -> Device {
@@ -398,8 +398,8 @@ impl Device {
     /// let error = x.conv(&x).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "conv: element 0: asks for 4000100 multiply-adds, above the 1000000 that the device's work limit allows: \
-    ///      ask for less at once, or raise the limit"
+    ///     "conv: element 0: needs 4000100 multiply-adds, above the device's work limit of 1000000: \
+    ///      split the work or raise the limit"
     /// );
     /// assert!(matches!(error, Error::WorkLimit { asked: 4_000_100, allowed: 1_000_000, .. }));
     /// # Ok::<(), vsla::Error>(())

@@ -1,4 +1,4 @@
-//! Functions of two and of three operands, value by value.
+//! Value-by-value functions of two and three operands.
 
 use super::run::Call;
 use super::{Paired, Spread, Tensor};
@@ -8,7 +8,7 @@ use crate::ops::ambient::{self, Broadcast, Mode};
 use crate::plan::{Boxes, check_work};
 use crate::ragged::{Factor, Float, Pairs, Scalar};
 
-/// The function of that name, of two operands of which one at least is whole.
+/// Applies the function with this name to two operands, at least one of which is whole.
 pub(super) fn of_two<T: Scalar + Factor, R: Scalar>(
     name: &'static str,
     left: Spread<'_, T>,
@@ -26,7 +26,7 @@ pub(super) fn of_two<T: Scalar + Factor, R: Scalar>(
     Call::new(&left.tensor.device, op, &operands).one()
 }
 
-/// The function of that name, of three operands, of which those that are whole are brought to their ambient shapes.
+/// Applies the function with this name to three operands; whole operands are resized to their ambient shapes.
 fn of_three<A: Scalar, T: Scalar>(
     name: &'static str,
     first: &Tensor<A>,
@@ -67,8 +67,8 @@ fn of_three<A: Scalar, T: Scalar>(
     Call::new(&first.device, op, &operands).one()
 }
 
-/// Functions of two operands: type of operands, name, type of results, units in the last place, formula, what is to be
-/// known, what a missing entry is, an example.
+/// Functions of two operands: name, operand type, result type, error bound in ulp, formula, remarks, the treatment of
+/// missing entries, and an example.
 macro_rules! documented {
     ($(fn $name:ident($kind:ident) -> $result:ty, $ulps:literal: $formula:literal $more:literal $missing:literal
         $x:literal $y:literal => $r:literal;)*) => {$(
@@ -77,7 +77,7 @@ macro_rules! documented {
             ///
             #[doc = $more]
             #[doc = $missing]
-            /// An extent of 1 is not special; `other` may be spread over the elements of this batch: see [`Spread`].
+            /// An extent of 1 is not broadcast; `other` may be spread over the elements of this batch: see [`Spread`].
             /// `f16` is computed in `f32`. Cost: operands read once, result written once.
             ///
             /// ```
@@ -107,7 +107,7 @@ macro_rules! documented {
         }
 
         impl<T: $kind> Spread<'_, T> {
-            #[doc = concat!("[`Tensor::", stringify!($name), "`] with this on the left.")]
+            #[doc = concat!("[`Tensor::", stringify!($name), "`] with this operand on the left.")]
             ///
             /// # Errors
             /// Those of [`Tensor::add`].
@@ -116,66 +116,66 @@ macro_rules! documented {
             }
         }
 
-        // What is said here is what the table has.
+        // The documented bound is the table's.
         const _: () = assert!(ambient::is_bound(stringify!($name), $ulps));
     )*};
 }
 
 documented! {
-    fn div(Factor) -> T, 2: "`a / b`, value by value, each result of the ambient shape."
-        "Of integers the quotient without its fraction, −7 / 2 = −3: 0 where b is 0, and the least i32 divided by −1 wraps to itself. Of floats x / 0 is infinite, 0 / 0 and ∞ / ∞ are NaN, and the error of `f32` is at most 2 units in the last place and 2⁻¹²⁶: a GPU may take operands and results below that for zero."
-        "0 where either entry is missing, whatever stands there; so it respects equivalence of integers, and of floats does not, since 0 / 0 is NaN."
+    fn div(Factor) -> T, 2: "Computes `a / b` value by value; results have the ambient shapes."
+        "Integer division truncates, −7 / 2 = −3; it gives 0 where b is 0, and the least i32 divided by −1 wraps to itself. For floats, x / 0 is infinite, 0 / 0 and ∞ / ∞ are NaN, and the error for `f32` is at most 2 units in the last place plus 2⁻¹²⁶, because a GPU may flush operands and results below that to zero."
+        "Gives 0 where either entry is missing, whatever the other entry is. So it respects equivalence for integers, but not for floats, since 0 / 0 is NaN."
         "[6.0f32, 1.0, 5.0]" "[4.0f32, 0.0]" => "[1.5, f32::INFINITY, 0.0]";
-    fn remainder(Factor) -> T, 0: "What is left of a after division by b, value by value, each result of the ambient shape: of a's sign, as `%` in Rust and `fmod` in C."
-        "Exact. Of integers 0 where b is 0; of floats NaN for b = 0, a = ±∞ and NaN, and a where b is infinite. A division more for each eight bits that a float is larger than b."
-        "0 where either entry is missing; so it respects equivalence of integers, and of floats does not."
+    fn remainder(Factor) -> T, 0: "Computes the remainder of `a / b` value by value, with the sign of a, like `%` in Rust and `fmod` in C; results have the ambient shapes."
+        "Exact. For integers, 0 where b is 0; for floats, NaN for b = 0, a = ±∞ and NaN, and a where b is infinite. Takes one more division for every eight bits by which a float is larger than b."
+        "Gives 0 where either entry is missing. So it respects equivalence for integers, but not for floats."
         "[7.5f32, -7.5, 1.0]" "[2.0f32, 2.0]" => "[1.5, -1.5, 0.0]";
-    fn pow(Float) -> T, 8: "`aᵇ`, value by value, each result of the ambient shape."
-        "As IEEE 754 defines it: x⁰ and 1ʸ are 1, of NaN too; of a negative a a NaN unless b is an integer. Error of `f32`: at most 8 units in the last place and 2⁻¹²⁶: a GPU may take operands and results below that for zero."
-        "0 where either entry is missing. Does not respect equivalence: 0⁰ is 1."
+    fn pow(Float) -> T, 8: "Computes `aᵇ` value by value; results have the ambient shapes."
+        "Follows IEEE 754: x⁰ and 1ʸ are 1, even for NaN; a negative a gives NaN unless b is an integer. Error for `f32`: at most 8 units in the last place plus 2⁻¹²⁶, because a GPU may flush operands and results below that to zero."
+        "Gives 0 where either entry is missing. Does not respect equivalence: 0⁰ is 1."
         "[0.0f32, 1.0, 5.0]" "[0.0f32, 9.0]" => "[1.0, 1.0, 0.0]";
-    fn atan2(Float) -> T, 4: "The angle of the point (b, a), from −π to π, value by value, each result of the ambient shape: the arc tangent of a / b where b is above 0."
-        "As IEEE 754 defines it, also of zeros and infinities with their signs; NaN where either is. Error of `f32`: at most 4 units in the last place and 2⁻¹²⁶: a GPU may take operands and results below that for zero."
-        "0 where either entry is missing. Does not respect equivalence: of (−1, 0) it is π."
+    fn atan2(Float) -> T, 4: "Computes the angle of the point (b, a), from −π to π, value by value: the arc tangent of a / b where b is above 0; results have the ambient shapes."
+        "Follows IEEE 754, including signed zeros and infinities; NaN where either operand is. Error for `f32`: at most 4 units in the last place plus 2⁻¹²⁶, because a GPU may flush operands and results below that to zero."
+        "Gives 0 where either entry is missing. Does not respect equivalence: the angle of (−1, 0) is π."
         "[0.0f32, 0.0, 1.0]" "[1.0f32, -1.0]" => "[0.0, std::f32::consts::PI, 0.0]";
-    fn maximum(Factor) -> T, 0: "The larger value, value by value, each result of the ambient shape."
-        "NaN where either is; −0 lies below +0. Exact."
-        "A missing entry takes no part: the result is the other value, and 0 where both are missing. Does not respect equivalence, since a zero behind takes part."
+    fn maximum(Factor) -> T, 0: "Takes the larger value, value by value; results have the ambient shapes."
+        "NaN where either operand is; −0 is below +0. Exact."
+        "A missing entry is ignored: the result is the other value, and 0 where both are missing. Does not respect equivalence, since a trailing zero is not ignored."
         "[1.0f32, -5.0, -7.0]" "[2.0f32, -6.0]" => "[2.0, -5.0, -7.0]";
-    fn minimum(Factor) -> T, 0: "The smaller value, value by value, each result of the ambient shape."
-        "NaN where either is; −0 lies below +0. Exact."
-        "A missing entry takes no part: the result is the other value, and 0 where both are missing. Does not respect equivalence, since a zero behind takes part."
+    fn minimum(Factor) -> T, 0: "Takes the smaller value, value by value; results have the ambient shapes."
+        "NaN where either operand is; −0 is below +0. Exact."
+        "A missing entry is ignored: the result is the other value, and 0 where both are missing. Does not respect equivalence, since a trailing zero is not ignored."
         "[1.0f32, -5.0, 7.0]" "[2.0f32, -6.0]" => "[1.0, -6.0, 7.0]";
-    fn equal(Factor) -> u32, 0: "1 where the values are equal and 0 elsewhere, value by value, each result of the ambient shape."
-        "−0 equals +0, and NaN equals nothing. Exact, of subnormal numbers too."
-        "A missing entry is 0. Does not respect equivalence: two zeros are equal, and make a 1."
+    fn equal(Factor) -> u32, 0: "Gives 1 where the values are equal and 0 elsewhere; results have the ambient shapes."
+        "−0 equals +0, and NaN equals nothing. Exact, even for subnormal numbers."
+        "A missing entry is 0. Does not respect equivalence: two zeros are equal and give 1."
         "[1.0f32, 2.0, 0.0]" "[1.0f32, 3.0]" => "[1, 0, 1]";
-    fn not_equal(Factor) -> u32, 0: "1 where the values differ and 0 elsewhere, value by value, each result of the ambient shape."
-        "−0 equals +0, and NaN differs from all, itself too. Exact, of subnormal numbers too."
+    fn not_equal(Factor) -> u32, 0: "Gives 1 where the values differ and 0 elsewhere; results have the ambient shapes."
+        "−0 equals +0, and NaN differs from everything, itself included. Exact, even for subnormal numbers."
         "A missing entry is 0. Respects equivalence."
         "[1.0f32, 2.0, 0.0]" "[1.0f32, 3.0]" => "[0, 1, 0]";
-    fn less(Factor) -> u32, 0: "1 where a is below b and 0 elsewhere, value by value, each result of the ambient shape."
-        "0 where either is NaN; −0 equals +0. Exact, of subnormal numbers too."
+    fn less(Factor) -> u32, 0: "Gives 1 where a is below b and 0 elsewhere; results have the ambient shapes."
+        "Gives 0 where either operand is NaN; −0 equals +0. Exact, even for subnormal numbers."
         "A missing entry is 0. Respects equivalence."
         "[1.0f32, 4.0, -1.0]" "[2.0f32, 3.0]" => "[1, 0, 1]";
-    fn less_equal(Factor) -> u32, 0: "1 where a is at most b and 0 elsewhere, value by value, each result of the ambient shape."
-        "0 where either is NaN; −0 equals +0. Exact, of subnormal numbers too."
-        "A missing entry is 0. Does not respect equivalence: two zeros make a 1."
+    fn less_equal(Factor) -> u32, 0: "Gives 1 where a is at most b and 0 elsewhere; results have the ambient shapes."
+        "Gives 0 where either operand is NaN; −0 equals +0. Exact, even for subnormal numbers."
+        "A missing entry is 0. Does not respect equivalence: two zeros give 1."
         "[1.0f32, 4.0, 0.0]" "[2.0f32, 3.0]" => "[1, 0, 1]";
-    fn greater(Factor) -> u32, 0: "1 where a is above b and 0 elsewhere, value by value, each result of the ambient shape."
-        "0 where either is NaN; −0 equals +0. Exact, of subnormal numbers too."
+    fn greater(Factor) -> u32, 0: "Gives 1 where a is above b and 0 elsewhere; results have the ambient shapes."
+        "Gives 0 where either operand is NaN; −0 equals +0. Exact, even for subnormal numbers."
         "A missing entry is 0. Respects equivalence."
         "[1.0f32, 4.0, 1.0]" "[2.0f32, 3.0]" => "[0, 1, 1]";
-    fn greater_equal(Factor) -> u32, 0: "1 where a is at least b and 0 elsewhere, value by value, each result of the ambient shape."
-        "0 where either is NaN; −0 equals +0. Exact, of subnormal numbers too."
-        "A missing entry is 0. Does not respect equivalence: two zeros make a 1."
+    fn greater_equal(Factor) -> u32, 0: "Gives 1 where a is at least b and 0 elsewhere; results have the ambient shapes."
+        "Gives 0 where either operand is NaN; −0 equals +0. Exact, even for subnormal numbers."
+        "A missing entry is 0. Does not respect equivalence: two zeros give 1."
         "[1.0f32, 4.0, 0.0]" "[2.0f32, 3.0]" => "[0, 1, 1]";
 }
 
 macro_rules! on_the_left {
     ($($name:ident)*) => {
         impl<T: Factor> Spread<'_, T> {$(
-            #[doc = concat!("[`Tensor::", stringify!($name), "`] with this on the left.")]
+            #[doc = concat!("[`Tensor::", stringify!($name), "`] with this operand on the left.")]
             ///
             /// # Errors
             /// Those of [`Tensor::add`].
@@ -188,13 +188,13 @@ macro_rules! on_the_left {
 on_the_left!(add sub hadamard);
 
 impl<T: Factor> Tensor<T> {
-    /// `x · factor + addend`, value by value, each result of the ambient shape of the three.
+    /// Computes `x · factor + addend` value by value; results have the ambient shapes of the three operands.
     ///
     /// The product is rounded, and then the sum; integers wrap; `f16` is computed in `f32` and rounded at the end. A
-    /// missing entry is zero, so it respects equivalence of finite values; a NaN or an infinity that meets a missing
-    /// factor gives NaN. Factor and addend may be spread over the elements of the ambient shapes: see [`Spread`]. Cost:
-    /// operands read once, result written once, in one dispatch; what is whole and not of the ambient shapes is copied
-    /// to them first.
+    /// missing entry is zero, so it respects equivalence for finite values; a NaN or an infinity with a missing factor
+    /// gives NaN. Factor and addend may be spread over the elements of the ambient shapes: see [`Spread`]. Cost:
+    /// operands read once, result written once, in one dispatch; whole operands of other shapes are first copied to the
+    /// ambient shapes.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -219,12 +219,12 @@ impl<T: Factor> Tensor<T> {
 }
 
 impl Tensor<u32> {
-    /// `a` where this mask is not 0, and `b` elsewhere, value by value, each result of the ambient shape of the three.
+    /// Takes `a` where this mask is not 0, and `b` elsewhere; results have the ambient shapes of the three operands.
     ///
-    /// Masks come of comparisons such as [`less`](Tensor::less). Bits are kept, those of a NaN too, and what is not
-    /// chosen is not looked at. A missing entry is zero, of the mask too; so it respects equivalence. Both may be
-    /// spread over the elements of the ambient shapes: see [`Spread`]. Cost: operands read once, result written once,
-    /// in one dispatch; what is whole and not of the ambient shapes is copied to them first.
+    /// Comparisons such as [`less`](Tensor::less) return masks. Bits are preserved, including those of a NaN, and the
+    /// value that is not chosen has no effect. A missing entry is zero, also in the mask, so it respects equivalence.
+    /// `a` and `b` may be spread over the elements of the ambient shapes: see [`Spread`]. Cost: operands read once,
+    /// result written once, in one dispatch; whole operands of other shapes are first copied to the ambient shapes.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

@@ -43,7 +43,7 @@ impl<T: Real> Tensor<T> {
     /// ```
     ///
     /// Cost: operands read once, result written once, and the writes dominate. Results grow fast: the product of two
-    /// elements of 65,536 values has one value more than 32-bit indices reach.
+    /// elements of 65,536 values has one value more than 32-bit indices can address.
     ///
     /// # Errors
     /// [`BatchSize`](crate::Error::BatchSize), [`Rank`](crate::Error::Rank),

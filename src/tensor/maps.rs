@@ -289,7 +289,7 @@ impl<T: Factor> Tensor<T> {
         }
         Err(Error::Argument {
             op: "clamp",
-            expected: "a lower bound that is at most the upper one".to_owned(),
+            expected: "a lower bound that does not exceed the upper bound".to_owned(),
             got: format!("{low} and {high}"),
         })
     }
@@ -503,7 +503,7 @@ fn places(op: &'static str, n: u32) -> Result<u32> {
     }
     Err(Error::Argument {
         op,
-        expected: "at most 31 places".to_owned(),
+        expected: "a shift of at most 31 bits".to_owned(),
         got: n.to_string(),
     })
 }

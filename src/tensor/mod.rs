@@ -153,7 +153,7 @@ impl<T: Scalar> Tensor<T> {
         let [left, right] = match left == right {
             false => [left, right],
             true => [(left, self.device.id()), (right, other.device.id())]
-                .map(|(name, id)| format!("{name} opened as number {id}")),
+                .map(|(name, id)| format!("{name} opened as device {id}")),
         };
         Err(Error::DeviceMismatch { op, left, right })
     }

@@ -168,7 +168,7 @@ fn wrong(plan: &Plan, expected: &str, got: usize) -> Error {
     };
     Error::Gpu {
         op,
-        message: format!("{got} results instead of {expected}"),
+        message: format!("{got} results, but expected {expected}"),
     }
 }
 
@@ -205,7 +205,10 @@ fn launched(
             for operand in operands {
                 #[cfg_attr(
                     not(feature = "gpu"),
-                    allow(irrefutable_let_patterns, reason = "there is no other storage then")
+                    allow(
+                        irrefutable_let_patterns,
+                        reason = "the CPU is the only storage in this build"
+                    )
                 )]
                 let Storage::Cpu(buffer) = operand.storage else {
                     return Err(elsewhere());

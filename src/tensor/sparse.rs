@@ -328,7 +328,8 @@ impl<T: Float> Product<'_, T> {
             return Err(Error::Argument {
                 op: "sampled",
                 expected: "a plain product".to_owned(),
-                got: "one with a scale, bias, activation or residual, or an ambient one".to_owned(),
+                got: "a product with a scale, bias, activation or residual, or an ambient product"
+                    .to_owned(),
             });
         }
         let (left, right) = (pair.left, pair.right);

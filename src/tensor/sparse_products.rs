@@ -35,7 +35,7 @@ use half::f16;
 /// # Ok::<(), vsla::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "nothing happens before `run`"]
+#[must_use = "does nothing until `run` is called"]
 pub struct BsrProduct<'a, T: Scalar> {
     sparse: &'a BsrTensor<T>,
     dense: &'a Tensor<T>,

@@ -1,18 +1,18 @@
-//! Operands that are spread over the elements of another batch: broadcasting by name.
+//! Explicit broadcasting: operands that are spread over the elements of another batch.
 
 use super::Tensor;
 use crate::ops::ambient::Mode;
 use crate::ragged::Scalar;
 
-/// An operand of a function of values: a tensor as it is, or spread over the elements of the other operand.
+/// An operand of a value-by-value function: a whole tensor, or one spread over the elements of the other operand.
 ///
-/// Nothing is spread by its extents, so an extent of 1 is an extent like any other: [`each`](Tensor::each) and
-/// [`along`](Tensor::along) say what is meant. Every function of two tensors, such as [`add`](Tensor::add) and
-/// [`div`](Tensor::div), takes one on its right, and as an operator on either side; what it gives has the shapes of the
-/// whole operand. A `&Tensor` becomes one that is whole.
+/// Extents never decide whether an operand is spread, so an extent of 1 is like any other:
+/// [`each`](Tensor::each) and [`along`](Tensor::along) request it explicitly. Every function of two tensors, such as
+/// [`add`](Tensor::add) and [`div`](Tensor::div), takes a spread operand on its right, and every operator on either
+/// side; the result has the shapes of the whole operand. A `&Tensor` converts to a whole operand.
 ///
-/// Cost: the whole operand read once, the result written once; what is spread is read from memory once, and nothing is
-/// copied for it.
+/// Cost: the whole operand read once, the result written once; a spread operand is read from memory once and is not
+/// copied.
 ///
 /// ```
 /// # use vsla::{Device, Ragged};
@@ -44,11 +44,11 @@ impl<'a, T: Scalar> From<&'a Tensor<T>> for Spread<'a, T> {
 }
 
 impl<T: Scalar> Tensor<T> {
-    /// The one value of each element, to meet every value of the other operand's element.
+    /// Spreads the only value of each element over all values of the other operand's element.
     ///
-    /// What [`mean`](Tensor::mean), [`sum`](Tensor::sum) and [`max`](Tensor::max) give has one value an element. A NaN
-    /// stays within its element. Nothing is done until an operation takes it, and that refuses a batch of another size
-    /// and, naming the element, another number of values.
+    /// The results of [`mean`](Tensor::mean), [`sum`](Tensor::sum) and [`max`](Tensor::max) have one value per element.
+    /// A NaN stays within its element. Nothing is computed until an operation uses this operand. The operation fails if
+    /// the batches differ in size, or, naming the element, if an element has another number of values.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -64,13 +64,13 @@ impl<T: Scalar> Tensor<T> {
         Spread { tensor: self, mode }
     }
 
-    /// The vector of each element, to lie along an axis of the other operand's element: value i of it meets all that
-    /// has index i there. A batch of one vector serves all elements.
+    /// Lays the vector of each element along an axis of the other operand's element: its value i is paired with all
+    /// values of index i on that axis. A batch of one vector is used for all elements.
     ///
-    /// Its length is the extent of that axis in every element, also where an element has no values; 1 is not special. A
-    /// NaN stays within its element. Nothing is done until an operation takes it, and that refuses an axis that is not
-    /// below the rank, a rank other than 1, a batch of another size, and, naming the element and both extents, another
-    /// length.
+    /// The vector's length must be the extent of that axis in every element, even in an element without values; a
+    /// length of 1 is not special. A NaN stays within its element. Nothing is computed until an operation uses this
+    /// operand. The operation fails for an axis that is not below the rank, for vectors of a rank other than 1, if the
+    /// batches differ in size, or, naming the element and both extents, if a length differs.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};

@@ -84,7 +84,7 @@ impl Device {
         let needed = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
         if !buffer.usage().contains(needed) {
             return unsupported(format!(
-                "a buffer of usages {:?}, which lacks some of {needed:?}",
+                "a buffer with usages {:?}, but {needed:?} are required",
                 buffer.usage()
             ));
         }
@@ -97,7 +97,7 @@ impl Device {
         }
         if !offset.is_multiple_of(size) {
             return unsupported(format!(
-                "an offset of {offset} bytes, which must be a multiple of the {size} of a value"
+                "an offset of {offset} bytes, which is not a multiple of the value size, {size}"
             ));
         }
         let there = buffer.size().saturating_sub(offset) / size;
@@ -234,7 +234,10 @@ impl<T: Scalar> Tensor<T> {
     fn copy_from_cpu(&self, values: &mut [T]) -> Result<()> {
         #[cfg_attr(
             not(feature = "gpu"),
-            allow(irrefutable_let_patterns, reason = "the CPU is then the only storage")
+            allow(
+                irrefutable_let_patterns,
+                reason = "the CPU is the only storage in this build"
+            )
         )]
         if let Storage::Cpu(buffer) = &self.storage {
             let to: &mut [u8] = bytemuck::cast_slice_mut(values);

@@ -94,7 +94,7 @@ fn sub_goldens(device: &Device) {
     golden::<u32, u32, 1>(device, |x, y| x.sub(y), [(&[1, 1], &[2], &[u32::MAX, 1])]);
 }
 
-/// NumPy would repeat an extent of 1; here it is a box like any other, and addition commutes.
+/// An extent of 1 is not broadcast as in NumPy, and addition commutes.
 fn extents_of_one(device: &Device) {
     type Case = [([usize; 2], &'static [i32]); 3];
     let cases: [Case; 3] = [
@@ -171,7 +171,7 @@ fn integers_wrap(device: &Device) {
     golden::<u32, u32, 1>(device, |x, y| x.add(y), [(&[u32::MAX, 7], &[2], &[1, 7])]);
 }
 
-/// Tiles of 1,024 values that meet about 256 vectors or 64 matrices, which is what the kernels' tables hold.
+/// Tiles of 1,024 values that overlap about 256 vectors or 64 matrices, the capacity of the kernels' tables.
 fn full_tables(device: &Device) {
     let check = |left: &Layout, right: &Layout| {
         let a = Ragged::from_fn(left, |element, i| (element * 31 + i * 7) as i32).unwrap();
@@ -227,7 +227,7 @@ fn full_tables(device: &Device) {
     }
 }
 
-/// A kernel that divides by the width in f32 must come out at the right row: narrow and tall, and every width.
+/// A kernel that divides by the width in f32 must find the right row: narrow and tall boxes, and every width.
 fn rows_of_any_width(device: &Device) {
     let shape = |height: usize, width: usize| Shape::new(&[height, width]).unwrap();
     let widths = Layout::from_shapes(2, (1..300).map(|width| shape(7, width))).unwrap();

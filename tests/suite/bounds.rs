@@ -38,7 +38,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// A view of halves from an odd place on is made of two quads, of which the second may be behind the last.
+/// A quad of halves from an odd offset on spans two quads, of which the second may be past the end.
 fn copies_of_halves(device: &Device) {
     for length in [1, 7, 8, 9, 15, 16, 119, 127] {
         let layout = Layout::from_lengths([length, 1]).unwrap();
@@ -116,7 +116,7 @@ fn every_kernel_is_in_a_program() {
     assert_eq!(all, here.into_iter().map(str::to_string).collect());
 }
 
-/// A type of values, of which this is one.
+/// A type of values that are made from integers.
 trait Value: Scalar {
     fn of(i: u32) -> Self;
 }
@@ -145,7 +145,7 @@ struct Draw<'d> {
     rng: fastrand::Rng,
     /// The number of the program: kinds of programs take turns.
     turn: usize,
-    /// By operation, whether it has given a result yet: many are refused what is drawn.
+    /// By operation, whether it has returned a result yet: many drawn operands are invalid.
     tried: BTreeMap<&'static str, bool>,
 }
 
@@ -175,7 +175,7 @@ impl Draw<'_> {
         Layout::from_shapes(rank, shapes).unwrap()
     }
 
-    /// A batch of this layout, at any place of a buffer that mostly ends behind it.
+    /// A batch of this layout at a random offset of a buffer, which mostly ends with the batch.
     fn tensor<T: Value>(&mut self, layout: &Layout) -> Tensor<T> {
         let rank = layout.rank();
         let stranger = |length: usize| {
@@ -203,7 +203,7 @@ impl Draw<'_> {
         self.tensor(&layout)
     }
 
-    /// Takes what an operation gave. Where it was refused, there is nothing to look at.
+    /// Records the result of an operation; errors are ignored.
     fn ran<R>(&mut self, op: &'static str, result: Result<R>) -> Option<R> {
         *self.tried.entry(op).or_default() |= result.is_ok();
         result.ok()

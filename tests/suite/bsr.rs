@@ -77,7 +77,7 @@ fn matrix(topology: &Topology, sets: usize, values: Values) -> Bsr<f32> {
     Bsr::from_sets(topology, sets, values).unwrap()
 }
 
-/// Whether what is stored is transposed, and whether the dense factor is on the left.
+/// Whether the stored matrix is transposed, and whether the dense factor is on the left.
 const FORMS: [[bool; 2]; 4] = [[false, false], [true, false], [false, true], [true, true]];
 
 fn multiply<T: Float>(s: &BsrTensor<T>, x: &Tensor<T>, [transposed, left]: [bool; 2]) -> Tensor<T> {
@@ -93,7 +93,7 @@ fn multiply<T: Float>(s: &BsrTensor<T>, x: &Tensor<T>, [transposed, left]: [bool
     }
 }
 
-/// The dense matrices of a product in one form, of so many columns, or rows, each.
+/// The dense matrices of a product in one form, with the given numbers of columns (or rows).
 fn dense(topology: &Topology, [transposed, left]: [bool; 2], counts: &[usize]) -> Layout {
     let inner = topology.shape()[usize::from(transposed == left)];
     matrices(
@@ -219,7 +219,7 @@ fn whole_quads(device: &Device) {
     }
 }
 
-/// Rows that are cut into pieces, beside rows that are not, with an edge inside the last block.
+/// Rows that are split next to rows that are not, with the matrix edge inside the last block.
 fn heavy_rows(device: &Device) {
     for (block, columns) in [
         ([16, 8], 600),
@@ -264,7 +264,7 @@ fn narrow(device: &Device) {
     check_sampled(device, &topology, &[5], Values::Integers);
 }
 
-/// Values of several matrices over one topology.
+/// Several matrices with one topology.
 fn sets(device: &Device) {
     let topology = Topology::strided([50, 70], [16, 8], 3).unwrap();
     check(device, &topology, 4, &[3, 40, 0, 1], Values::Integers);
@@ -369,7 +369,7 @@ fn alone(device: &Device) {
     }
 }
 
-/// Only in rows that have a block where it is, and in its column.
+/// A NaN appears only in rows with a block at its position, and in its column.
 fn not_a_number_stays(device: &Device) {
     let topology = Topology::new([40, 40], [8, 8], &[(0, 0), (1, 1), (3, 1), (3, 2)]).unwrap();
     let s = Bsr::new(&topology, vec![1.0f32; topology.len() * 64]).unwrap();

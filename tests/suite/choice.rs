@@ -108,7 +108,7 @@ fn a_method_that_cannot_serve_a_pair(device: &Device) {
                 ("method", op, Some(1))
             );
             let text = format!(
-                "{op}: pair 1: the method {method} cannot serve it: values of i32 are convolved directly only"
+                "{op}: pair 1: the method {method} does not support it: values of i32 support only the direct method"
             );
             assert_eq!(error.to_string(), text);
         }
@@ -128,7 +128,9 @@ fn a_method_that_cannot_serve_a_pair(device: &Device) {
         .conv()
         .unwrap_err();
     assert!(
-        error.to_string().ends_with("this device has no transforms"),
+        error
+            .to_string()
+            .ends_with("this device supports no transforms"),
         "{error}"
     );
 }

@@ -1,4 +1,4 @@
-//! Complex values on devices: the properties of all element types, for values of two words.
+//! Complex values on devices: the properties of all element types, for values of two words each.
 
 use libtest_mimic::Trial;
 use vsla::{
@@ -26,7 +26,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// A batch in which no two words are alike.
+/// A batch in which no two words are equal.
 fn numbered(layout: &Layout) -> Ragged<Complex32> {
     let offsets = layout.offsets().clone();
     Ragged::from_fn(layout, |element, i| {

@@ -133,7 +133,7 @@ fn goldens(device: &Device) {
     assert_exact("of series", &series, &rows([&[1, 2, 3]]));
 }
 
-/// The result of an operation on batches whose values all differ, every one and every base odd, against the reference.
+/// Compares an operation with the reference, on batches of distinct odd values at odd offsets.
 fn check_type<T: Scalar>(
     device: &Device,
     (a, b): (&Layout, &Layout),
@@ -226,7 +226,7 @@ fn every_axis_and_type(device: &Device) {
     }
 }
 
-/// Ends of either side in every place of a quad: short ones, and long ones that fill tiles.
+/// Elements that end at every offset within a quad: short elements, and long ones that fill tiles.
 fn every_end(device: &Device) {
     let short = (0..12 * 12).map(|i| (i / 12, i % 12));
     let long = (0..16).map(|i| (6000 + i / 4, 5000 + i % 4));
@@ -272,7 +272,7 @@ fn extents_of_empties(device: &Device) {
     assert_exact("none", &got, &one(&[8, 0], &[]));
 }
 
-/// Equal up to trailing zeros, and yet what is made of them is not.
+/// Operands that are equal up to trailing zeros, with results that are not.
 fn trailing_zeros(device: &Device) {
     let (a, padded, b) = (rows([&[1]]), rows([&[1, 0]]), rows([&[2]]));
     let (x, y) = (upload(device, &a), upload(device, &padded));
@@ -364,7 +364,7 @@ fn refusals(device: &Device) {
         assert_eq!((error.op(), error.kind()), (op, kind), "{error}");
         assert!(error.to_string().contains(text), "{error}");
     };
-    let axis = "expected an axis below the rank, 1, got 1";
+    let axis = "expected an axis below the rank of 1, got 1";
     refused(series.concat(&series, 1), "concat", "argument", axis);
     refused(matrix.concat(&matrix, 2), "concat", "argument", "2, got 2");
     refused(

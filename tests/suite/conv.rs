@@ -324,8 +324,8 @@ fn long_by_long(device: &Device) {
     }
 }
 
-/// Ten million multiply-adds a result are too many for a reference: [1, 1, ..] times [1, 1, ..] is a triangle, and what
-/// it is off by has a bound.
+/// Ten million multiply-adds a result are too many for a reference: [1, 1, ..] times [1, 1, ..] is a triangle, and the
+/// error has a bound.
 fn a_million_by_a_million(device: &Device) {
     for (m, n) in [(1_000_000, 1_000_000), (2_100_000, 70_000)] {
         let ones = |n| upload(device, &Ragged::from_rows([vec![1.0f32; n]]).unwrap());

@@ -105,7 +105,7 @@ fn goldens(device: &Device) {
     assert_eq!(got.layout().shape(0), Shape::new(&[0, 0]).unwrap());
 }
 
-/// Operands that meet in every way: longer, shorter, empty, alike, of one value.
+/// Operands paired in every way: longer, shorter, empty, equal, with one value.
 fn operands(rank: usize) -> (Layout, Layout) {
     let largest = [90, 13, 6][rank - 1];
     let mut rng = rng(&format!("modes {rank}"));
@@ -146,7 +146,7 @@ fn extents(a: &Layout, b: &Layout, pairs: &[(usize, usize)]) -> Vec<(Vec<usize>,
     pairs.iter().map(|&(i, j)| (of(a, i), of(b, j))).collect()
 }
 
-/// As [`normwise`], for what is kept.
+/// Like [`normwise`], for the kept results.
 fn bounds(
     kept: &Sums<f64>,
     a: &Ragged<f32>,
@@ -242,7 +242,7 @@ fn every_mode(device: &Device, mode: ConvMode) {
     }
 }
 
-/// Integers wrap, and come out exactly.
+/// Integers wrap and are exact.
 fn integers(device: &Device) {
     for rank in 1..=3 {
         let (left, right) = operands(rank);
@@ -316,7 +316,7 @@ fn pairings(device: &Device) {
     }
 }
 
-/// A NaN stays in its pair, whatever the method.
+/// A NaN stays in its pair with every method.
 fn contained(device: &Device) {
     for rank in 1..=3 {
         let (left, right) = operands(rank);

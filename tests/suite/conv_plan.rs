@@ -72,7 +72,7 @@ fn both_modes(device: &Device, x: &Ragged<f32>, y: &Ragged<f32>, pairs: &[(u32, 
     }
 }
 
-/// Several signals to a kernel, in one block and in many, in any order.
+/// Several signals per kernel, in one block and in many, in any order.
 fn shared_kernels(device: &Device) {
     let signals = [1024, 0, 1, 100, 257, 700, 2049, 3000, 1024, 255];
     let kernels = [1024, 1, 0, 256, 257, 512, 3];
@@ -81,7 +81,7 @@ fn shared_kernels(device: &Device) {
     both_modes(device, &random(&signals, 1), &random(&kernels, 2), &pairs);
 }
 
-/// Kernels of two parts and three on a GPU, met by shorter and longer signals.
+/// Kernels of two and three parts on a GPU, applied to shorter and longer signals.
 fn long_kernels(device: &Device) {
     let signals = [9000, 1, 4096, 4097, 5000];
     let kernels = [4096, 4097, 8193, 2000];
@@ -98,7 +98,7 @@ fn long_kernels(device: &Device) {
     both_modes(device, &random(&signals, 3), &random(&kernels, 4), &pairs);
 }
 
-/// A pair's bits do not depend on what else is in the batch, nor on who shares its kernel.
+/// A pair's bits do not depend on the rest of the batch, nor on which pairs share its kernel.
 fn the_same_alone(device: &Device) {
     let signals = upload(device, &random(&[600, 300, 900, 600, 50], 5));
     let kernels = upload(device, &random(&[300, 600], 6));
@@ -113,7 +113,7 @@ fn the_same_alone(device: &Device) {
     }
 }
 
-/// A plan outlives the signals it was made with, and meets others.
+/// A plan outlives the signals it was made with, and is used with others.
 fn poison_stays(device: &Device) {
     let kernels = upload(device, &random(&[300, 300], 7));
     let plan = {

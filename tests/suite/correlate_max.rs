@@ -81,7 +81,7 @@ fn value_by_fft() -> Binary<f32, f32> {
     }
 }
 
-/// The bits of the lag; [`lags`] says whether it is right.
+/// Compares the bits of the lag; [`lags`] checks whether it is right.
 fn lag_by_fft() -> Binary<f32, i32> {
     Binary {
         run: |x, y| Ok(by(ConvMethod::Fft, x, y)?.lag),
@@ -169,7 +169,7 @@ fn largest_of_each(sums: &reference::Sums<f64>, bounds: Vec<f64>) -> Vec<f64> {
 
 const NAN: f32 = f32::NAN;
 
-/// What comes of each pair: value and lag, or distance and lag.
+/// The result of each pair: value and lag, or distance and lag.
 pub type Both = (Ragged<f32>, Ragged<i32>);
 
 fn correlate_max(device: &Device, a: &Ragged<f32>, b: &Ragged<f32>) -> Both {
@@ -335,7 +335,7 @@ fn finds_every_lag(device: &Device) {
     );
 }
 
-/// Rounding may prefer another lag, but only one whose correlation is as high within the bounds.
+/// Rounding may select another lag, but only if its correlation is equally high within the error bounds.
 fn lags(device: &Device, case: &Case) {
     let (x, y) = case.floats();
     let (a, b) = (widened(&x), widened(&y));

@@ -79,7 +79,7 @@ fn lengths(lengths: impl IntoIterator<Item = usize>) -> Layout {
     Layout::from_lengths(lengths).unwrap()
 }
 
-/// Small integers that tell places apart.
+/// Small integers that identify their positions.
 fn numbers(layout: &Layout, seed: usize) -> Ragged<f32> {
     Ragged::from_fn(layout, |element, i| {
         ((element * 31 + i * 7 + seed * 5) % 13) as f32 - 6.0
@@ -103,7 +103,7 @@ type Tests<'a> = &'a [(&'a str, fn(&Device))];
 /// An operation on two batches, and its results, lags as floats.
 type Op = fn(&Tensor<f32>, &Tensor<f32>) -> vsla::Result<Vec<Ragged<f32>>>;
 
-/// Every operation on f32. Results of integers are exact, but for those of `sbd` and `norm2`.
+/// Every operation on f32. Results for integer values are exact, except those of `sbd` and `norm2`.
 const EVERY_OP: &[(&str, Op)] = &[
     ("add", |x, y| Ok(vec![x.add(y)?.download_blocking()?])),
     ("sub", |x, y| Ok(vec![x.sub(y)?.download_blocking()?])),

@@ -35,7 +35,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// Two operations of which the second undoes the first.
+/// Two operations of which the second inverts the first.
 fn back_and_forth<T: Number>(
     name: &'static str,
     run: fn(&Tensor<T>, &Tensor<T>) -> Result<Tensor<T>>,
@@ -199,7 +199,7 @@ fn join_refusals(device: &Device) {
     let wrong = x.join(&[&x, &boxes]).unwrap_err();
     assert_eq!(
         wrong.to_string(),
-        "join: expected a rank of 1, the first batch's, got 2"
+        "join: expected a rank of 1, as in the first batch, got 2"
     );
     if device.is_gpu() {
         let elsewhere = upload(&Device::cpu(), &rows([&[1]]));

@@ -203,8 +203,9 @@ fn powers_of_two(device: &Device, op: Op) {
     op.check(device, lengths);
 }
 
-/// Longer than a workgroup holds: passes of every radix, two and three of them, and Bluestein's way by them. Elements
-/// of one length share its filter, and real ones of twice as many values. Even ones begin anywhere.
+/// Lengths beyond one workgroup: passes of every radix, two and three of them, and Bluestein's algorithm by passes.
+/// Elements of one length share its filter, also with real elements of twice the length. Even lengths begin at any
+/// offset.
 fn long(device: &Device, op: Op) {
     op.check(device, [16_384, 6, 5000, 10_007, 65_536, 10_007, 65_537]);
     op.check(device, [1 << 15, 20_014, 1 << 17, 0, 100_000, 8193, 10_006]);
@@ -213,8 +214,8 @@ fn long(device: &Device, op: Op) {
     op.check(device, [1 << 21]);
 }
 
-/// Of real values, even numbers that have their own ways as half as many complex ones: short, by stages, by Bluestein's
-/// convolution in a workgroup and in passes, and three passes.
+/// Even lengths of real transforms, which are computed as complex transforms of half the length: short, by stages, by
+/// Bluestein's convolution in a workgroup and in passes, and three passes.
 fn even(device: &Device, op: Op) {
     op.check(
         device,

@@ -72,7 +72,7 @@ fn extents(layout: &Layout, element: usize) -> [usize; 2] {
     [shape.extents()[0] as usize, shape.extents()[1] as usize]
 }
 
-/// The transform of an element in f64, along one axis after the other.
+/// The transform of an element in f64, along one axis and then the other.
 fn transform(x: &[Complex64], [rows, columns]: [usize; 2], inverse: bool) -> Vec<Complex64> {
     let mut y = x.to_vec();
     if y.is_empty() {
@@ -185,7 +185,7 @@ fn integers(device: &Device) {
     assert_eq!(got.row(3), real(&[4.0, 6.0]));
 }
 
-/// A one at the origin is flat, and one elsewhere is as large everywhere.
+/// The spectrum of a 1 at the origin is constant; of a 1 elsewhere, it has constant magnitude.
 fn deltas(device: &Device) {
     let layout = layout(&SHAPES);
     let at = |place: fn(usize) -> usize| {
@@ -284,7 +284,7 @@ fn alone(device: &Device) {
     }
 }
 
-/// The inverse of real values turns its operand where it lies, which in a view is not at the beginning.
+/// The inverse transform to real values transposes its operand in place, which in a view is not at offset 0.
 fn views(device: &Device) {
     let real = layout(&SHAPES);
     let x = upload(device, &random(&real, 6).cast(|z| z.re));

@@ -1,5 +1,5 @@
-//! Functions of two and of three operands by the table: against independent references, of values that meet in boxes,
-//! in pairings, and spread over elements.
+//! All table functions of two and three operands against independent references: with ambient shapes, pairings, and
+//! operands spread over elements.
 
 mod bounds;
 mod spread;
@@ -106,8 +106,8 @@ pub fn of_floats(name: &str, x: f64, y: f64) -> f64 {
     }
 }
 
-/// One for each way that missing entries are met, and for masks: the others differ in an expression, which goes by all
-/// kernels alike, and each is a kernel that a software GPU compiles for a second.
+/// One function for each treatment of missing entries, and for masks. The others differ only in an expression, and a
+/// software GPU takes a second to compile each kernel.
 fn telling<T: Value>() -> impl Iterator<Item = &'static str> {
     let some = |name: &&str| T::is_float() || ["sub", "div", "maximum", "equal"].contains(name);
     ["sub", "div", "maximum", "equal", "pow"]
@@ -248,7 +248,7 @@ fn called_paired<T: Value>(name: &str, pair: &Paired<'_, T>) -> Result<Ragged<f6
     Ok(all_names!(name, pair(), T::paired_floats(name, pair)))
 }
 
-/// Every index of a box, in order, and where it lies in another box.
+/// Every index of a box, in order, and its position in another box.
 pub fn places(shape: Shape, other: Shape) -> impl Iterator<Item = Option<usize>> {
     let extents: Vec<usize> = shape.extents().iter().map(|&e| e as usize).collect();
     let others: Vec<usize> = other.extents().iter().map(|&e| e as usize).collect();
@@ -265,7 +265,7 @@ pub fn places(shape: Shape, other: Shape) -> impl Iterator<Item = Option<usize>>
     })
 }
 
-/// What a function gives of values one of which may be missing.
+/// The result of a function of two values, either of which may be missing.
 fn met<T: Value>(name: &str, x: Option<T>, y: Option<T>) -> f64 {
     let zero = T::small(0);
     match name {
@@ -304,8 +304,7 @@ fn elementwise(n: usize) -> Vec<(usize, usize)> {
     (0..n).map(|i| (i, i)).collect()
 }
 
-/// Equal layouts and values: exactly, but for functions of floats that are rounded, of which small numbers lie far from
-/// each other.
+/// Asserts equal layouts and values: exactly, except for float functions that round.
 #[track_caller]
 pub fn assert_near<T: Value>(name: &str, got: &Ragged<f64>, expected: &Ragged<f64>) {
     assert_eq!(got.layout(), expected.layout(), "{name} of {}", T::DTYPE);
@@ -333,7 +332,7 @@ pub fn drawn<T: Value>(layout: &Layout, seed: &str) -> Ragged<T> {
     Ragged::from_fn(layout, |_, _| T::small(rng.i32(-5..=5))).unwrap()
 }
 
-/// The batch behind an element of so many values, so that it begins there in its buffer.
+/// The batch as a view behind an element of this many values, so that it begins at that offset in its buffer.
 pub fn displaced<T: Value>(device: &Device, batch: &Ragged<T>, by: usize) -> Tensor<T> {
     let rank = batch.layout().rank();
     let mut extents = vec![1; rank];
@@ -491,7 +490,7 @@ fn pairings_of<T: Value>(device: &Device) {
     }
 }
 
-/// Bits of f64, which tell results apart; all NaN are one.
+/// Bits of f64 that distinguish results; all NaNs are equal.
 pub fn bits(batch: &Ragged<f64>, element: usize) -> Vec<u64> {
     let bit = |&x: &f64| if x.is_nan() { u64::MAX } else { x.to_bits() };
     batch.row(element).iter().map(bit).collect()
@@ -508,7 +507,7 @@ pub fn assert_same(what: &str, x: &Ragged<f64>, y: &Ragged<f64>, i: usize, j: us
     assert_eq!(left.len(), right.len(), "{what}");
 }
 
-/// An element gives the bits in company that it gives alone, whichever kernel it goes by.
+/// An element has the same bits in a batch as alone, whichever kernel computes it.
 fn alone(device: &Device) {
     let lengths = [[30, 1030, 5], [30, 1000, 9]];
     let [left, right] = lengths.map(|lengths| Layout::from_lengths(lengths).unwrap());

@@ -28,8 +28,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// Some rows of elements of these shapes, more than once and in no order, and some that are not there: what an element
-/// gets depends on its own rows alone.
+/// Row indices for elements of these shapes: repeated, unordered, and some out of range. An element's list depends only
+/// on its own number of rows.
 pub fn some_rows(layout: &Layout) -> Ragged<u32> {
     let lists = layout.shapes().map(|shape| {
         let n = shape.extents()[0];
@@ -113,7 +113,7 @@ fn keeps_bits(device: &Device) {
     );
 }
 
-/// Rows of every width modulo a quad, in every type, from every base, of one element and of many.
+/// Rows of every width modulo a quad, in every type, from every base, for one element and for many.
 fn every_type_width_and_base(device: &Device) {
     fn of<T: Scalar>(device: &Device, value: impl Fn(u32) -> T) {
         for width in [1, 2, 3, 4, 5, 7, 8, 9, 12, 17, 64] {
@@ -175,7 +175,7 @@ fn pairings_of_lists(device: &Device) {
     }
 }
 
-/// The same indices give results of one layout, so what follows is planned once too.
+/// Equal indices give results with one layout, so the operations after them are planned only once.
 fn plans_once(device: &Device) {
     let x = upload(device, &rows([&[1, 2, 3][..], &[4, 5]]));
     let lists = indices([&[0, 0], &[1]]);

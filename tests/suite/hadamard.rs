@@ -94,7 +94,7 @@ fn goldens(device: &Device) {
     );
 }
 
-/// A NaN that meets a value stays one; a missing entry makes a zero of anything, and that zero is not negative.
+/// A NaN times a value is NaN; a missing entry gives +0, whatever the other value.
 fn what_meets_nothing(device: &Device) {
     let (nan, inf) = (f32::NAN, f32::INFINITY);
     golden::<f32, f32, 5>(
@@ -172,7 +172,7 @@ fn commutes(device: &Device) {
     });
 }
 
-/// Of finite values, representatives that differ in trailing zeros give ones that do.
+/// For finite values, operands that differ in trailing zeros give results that do.
 fn trailing_zeros(device: &Device) {
     property::on(device, property::two_batches(), |(a, b)| {
         let product = run(device, &a, &b, |x, y| x.hadamard(y));

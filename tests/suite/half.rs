@@ -48,7 +48,7 @@ fn numbered(layout: &Layout) -> Ragged<f16> {
     .unwrap()
 }
 
-/// Of even and odd numbers of values.
+/// Batches of even and odd numbers of values.
 fn layouts() -> [Layout; 5] {
     let layout = |lengths: &[usize]| Layout::from_lengths(lengths.iter().copied()).unwrap();
     [
@@ -119,8 +119,7 @@ fn full(device: &Device) {
     }
 }
 
-/// Every value, every boundary between two neighbours, and both f32 beside the boundary; up to infinity and of both
-/// signs.
+/// Every f16, every midpoint between two neighbours, and the two f32 next to it, up to infinity and with both signs.
 fn rounds_to_the_nearest(device: &Device) {
     let (mut inputs, mut expected) = (Vec::new(), Vec::new());
     for sign in [0, 0x8000u16] {
@@ -154,7 +153,7 @@ fn rounds_to_the_nearest(device: &Device) {
     }
 }
 
-/// Of f64, in one step: on either side of every boundary, as near as f64 comes to it.
+/// Rounds f64 in one step: on either side of every boundary, as near as f64 allows.
 fn rounds_f64_once() {
     let round = |x: f64| f16_from_f64(x).to_bits();
     for bits in 0..0x7C00u16 {

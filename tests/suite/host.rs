@@ -110,7 +110,7 @@ fn one_by_one(
 ) {
     let expected = program(device).unwrap();
     // What is made on first use is there by now.
-    assert_eq!(program(device), Ok(expected), "the same program again");
+    assert_eq!(program(device), Ok(expected), "repeated program");
     device.trim();
     let live = device.memory().live;
     // Runs of a software device are slow; with VSLA_LONG=1 it has all failures, too.
@@ -139,7 +139,7 @@ fn one_by_one(
         assert_eq!(device.memory().live, live, "after allocation {n}");
         if left > 0 {
             let all = n - left;
-            assert!(all > 4, "{all} allocations are suspiciously few");
+            assert!(all > 4, "only {all} allocations");
             println!("{all} allocations");
             return;
         }
@@ -149,7 +149,7 @@ fn one_by_one(
     }
 }
 
-/// Sixteen threads ask for more than there is, of two devices.
+/// Sixteen threads request more memory on two devices than the limit allows.
 fn budget() {
     const LIMIT: u64 = 64 << 20;
     assert!(vsla::device::host_memory_limit() > LIMIT);
@@ -193,19 +193,19 @@ fn budget() {
     let error = devices[1].full(&mebibyte, 0.0f32).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "full: out of memory: expected 1048576 bytes, got 0"
+        "full: out of memory: needed 1048576 bytes, 0 available"
     );
     drop(all);
     assert!(
         devices[1].full(&mebibyte, 0.0f32).is_err(),
-        "the other device keeps them"
+        "the other device keeps the memory"
     );
     devices[0].trim();
     devices[1].full(&mebibyte, 0.0f32).unwrap();
 }
 
-/// What a trim gives back after transforms of one length, and after a convolution by them: as much more as its
-/// workspace takes.
+/// The memory that a trim frees after transforms of one length, and after a convolution by them: larger by the
+/// convolution's workspace.
 fn workspaces() {
     const N: usize = 1 << 20;
     // Made anew each time: a layout keeps the plans of its launches.

@@ -1,4 +1,4 @@
-//! `.vsla` files: what is written can be read back, and everything else is rejected.
+//! `.vsla` files: written files can be read back, and everything else is rejected.
 
 mod bad;
 #[cfg(feature = "serde")]

@@ -43,7 +43,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// The corpus, but for what has very many results and nothing that smaller ones have not.
+/// The corpus, without cases of very many results that add nothing to smaller ones.
 fn cases(rank: usize) -> Vec<Case> {
     let mut cases = [corpus::small(), corpus::boxes()].concat();
     let left_out = [
@@ -151,7 +151,7 @@ fn empty_elements(device: &Device) {
     assert_exact("outer", &got, &Ragged::full(&nothing, 1).unwrap());
 }
 
-/// Batches in which all, some or none of the axes can be taken as one.
+/// Batches in which all, some or none of the axes can be merged.
 fn axes_that_merge(device: &Device) {
     let cases: [[[usize; 4]; 4]; 6] = [
         // An outer product.

@@ -18,7 +18,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// An operation on batches of integers; of one that takes one batch, the second counts for nothing.
+/// An operation on batches of integers; operations on one batch ignore the second.
 type Run = fn(&Device, &Ragged<i32>, &Ragged<i32>) -> Ragged<f64>;
 
 /// Runs an operation on integers, which wrap.

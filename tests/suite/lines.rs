@@ -367,7 +367,7 @@ fn weights_sum_to_one(device: &Device) {
     }
 }
 
-/// A line's bits are those that it has as a batch of its own.
+/// A line has the same bits as in a batch of its own.
 fn lines_do_not_meet(device: &Device) {
     let x = batch("lines", &[&[5, 60], &[3, 700], &[2, 9000]]);
     for function in ALL {
@@ -411,7 +411,7 @@ fn refusals(device: &Device) {
         assert!(
             error
                 .to_string()
-                .contains("an axis below the rank, 2, got 2"),
+                .contains("an axis below the rank of 2, got 2"),
             "{error}"
         );
     }

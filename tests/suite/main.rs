@@ -66,7 +66,7 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Trial};
 use support::bench::{self, Bench};
 
-/// A module's name, which begins the names of its trials, and what makes them.
+/// A module's name, which is the prefix of its trials' names, and the function that creates them.
 type Module = (&'static str, fn(&Bench) -> Vec<Trial>);
 
 // A module that is declared above but forgotten here is reported by the compiler: its `tests` is never used.

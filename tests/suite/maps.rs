@@ -52,7 +52,7 @@ fn abs<T: Number>() -> Binary<T, T> {
     }
 }
 
-/// Views of f16 that begin anywhere in a quad of words, and end anywhere: neighbours give no bit, and get none.
+/// Views of f16 that begin and end anywhere in a quad of words: neighbouring values are neither used nor changed.
 fn halves_at_every_base(device: &Device) {
     for base in 0..9 {
         for length in [1, 2, 3, 7, 8, 9, 4097] {

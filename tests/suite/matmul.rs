@@ -150,7 +150,7 @@ fn check_random_by(
     assert_within("random", &got, &expected.values, &expected.bounds(depth));
 }
 
-/// Around every edge of a tile and of a stage, in one batch.
+/// Extents around every edge of a tile and of a stage of the inner extent, in one batch.
 fn edges(device: &Device) {
     let sides = [1, 2, 15, 16, 17, 31, 32, 33, 63, 65, 128, 130];
     let mut rng = rng("edges of matrices");
@@ -177,7 +177,7 @@ fn integers(device: &Device) {
     }
 }
 
-/// Enough tiles for those of 64 and of 128, with edges that are not full.
+/// Enough tiles of 64 and of 128, with partial tiles at the edges.
 fn larger_tiles(device: &Device) {
     let extents = [[721, 17, 725], [1409, 5, 1540], [1538, 3, 1407], [3, 4, 5]];
     for transposed in TRANSPOSES {
@@ -381,7 +381,7 @@ fn one_giant_among_dwarfs(device: &Device) {
     check::<f32>(device, &extents, [false; 2]);
 }
 
-/// The boxes of rank 2 that all operations meet, forwards and backwards.
+/// The rank-2 boxes that all operations are tested with, forwards and backwards.
 fn corpus(device: &Device) {
     for case in corpus::boxes() {
         if case.layouts().0.rank() != 2 {
@@ -401,7 +401,7 @@ fn corpus(device: &Device) {
     }
 }
 
-/// The bits do not depend on how many workers there are, nor on what else they do.
+/// The bits depend neither on the number of workers nor on their other work.
 fn one_worker_or_many() {
     let extents = [[600, 900, 500], [300, 700, 200], [5, 3, 2], [90, 600, 90]];
     let (left, right) = factors(&extents, [false, false]);
@@ -436,7 +436,7 @@ fn errors(device: &Device) {
     let error = a.matmul(&b).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "matmul: pair 1: expected equal inner extents, got 5 and 4: it fits with product().transpose_left()"
+        "matmul: pair 1: expected equal inner extents, got 5 and 4: the pair fits with product().transpose_left()"
     );
     assert_eq!((error.kind(), error.element()), ("inner_extents", Some(1)));
     let error = a.matmul(&matrix(&[[3, 2]])).unwrap_err();

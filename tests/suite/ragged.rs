@@ -123,7 +123,7 @@ fn offsets_from_every_source() {
     assert_eq!(Offsets::uniform(2, 0), Offsets::new([0, 0, 0]));
 }
 
-/// Counts down, promises whatever it was told to promise, and starts over after its end.
+/// An iterator that counts down, returns the given size hint, and starts over after its end.
 struct Liar {
     left: usize,
     promise: (usize, Option<usize>),
@@ -223,7 +223,7 @@ fn shapes() {
     assert_ne!(
         shape(&[3, 0]),
         shape(&[0, 0]),
-        "so do the other extents of an empty shape"
+        "the other extents of an empty shape count too"
     );
     assert_eq!(shape(&[1 << 31, 1 << 31, 0]).size(), 0, "one 0 is enough");
     assert_eq!(shape(&[0, 1 << 31, 1 << 31]).size(), 0);

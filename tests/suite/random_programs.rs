@@ -35,7 +35,7 @@ fn check(what: &str, bytes: &[u8], device: &Device) -> Vec<String> {
 
 fn random(device: &Device) {
     let programs = match std::env::var("VSLA_PROGRAMS") {
-        Ok(number) => number.parse().expect("VSLA_PROGRAMS is a number"),
+        Ok(number) => number.parse().expect("VSLA_PROGRAMS must be a number"),
         Err(_) if is_software(device) => 100,
         Err(_) => 400,
     };
@@ -55,7 +55,7 @@ fn random(device: &Device) {
     assert!(names.len() > 55, "{names:?}");
 }
 
-/// A check that cannot fail proves nothing: one bit of a result that is changed is found.
+/// Tests the check itself: it detects one changed bit of a result.
 fn a_wrong_result_is_seen() {
     let mut rng = rng("programs::wrong");
     let mut seen = 0;
@@ -86,7 +86,7 @@ fn a_wrong_result_is_seen() {
     assert!(seen > 20, "{seen}");
 }
 
-/// What the fuzzer of `fuzz/` kept, each of a path of its own.
+/// The corpus of the fuzzer in `fuzz/`, one input per code path.
 fn found_by_fuzzing(device: &Device) {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/programs/found");
     let mut files = 0;

@@ -150,7 +150,7 @@ fn norm2() -> Binary<f32, f32> {
     }
 }
 
-/// The root halves the sum's relative error and adds its own; what a GPU may flush is a value's whole square.
+/// The root halves the sum's relative error and adds its own; a GPU may flush a value's whole square.
 fn norm2_bounds(norms: &Ragged<f64>, terms: &[usize]) -> Vec<f64> {
     let both = norms.values().iter().zip(terms);
     both.map(|(norm, &terms)| (gamma(reduction_depth(terms)) / 2.0 + 4.0 * U) * norm + TINY)
@@ -246,7 +246,7 @@ fn sum_of_one_sign(device: &Device) {
     );
 }
 
-/// The pairs ±v cancel exactly, whatever their order, only in an exact sum; the bound says what is allowed.
+/// Pairs ±v cancel exactly only in an exact sum; the bound limits the remaining error.
 fn sum_cancelling(device: &Device) {
     let mut random = rng("cancelling");
     let mut values: Vec<f32> = (0..5000)

@@ -16,7 +16,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// Operands that do not fit each other, on one device; `other` is on another one.
+/// Operands that do not match, on one device; `other` is on another device.
 struct Operands {
     two: Tensor<f32>,
     three: Tensor<f32>,
@@ -155,17 +155,17 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| x.two.stack_groups(&[1, 2], 1 << 20) => "stack_groups: expected counts that add up to 2, got 3",
     |x: &Operands| x.matrices.unstack(&vectors(&[4, 4])) => "unstack: expected batches of equal size, got 5 elements and 2",
     // Ranks.
-    |x: &Operands| x.two.add(&x.matrices) => "add: expected a rank of 1, the left batch's, got 2",
-    |x: &Operands| x.two.concat(&x.matrices, 0) => "concat: expected a rank of 1, the left batch's, got 2",
-    |x: &Operands| x.two.concat_all(&[&x.matrices], 0) => "concat_all: expected a rank of 1, the left batch's, got 2",
-    |x: &Operands| x.two.block_diag(&x.matrices) => "block_diag: expected a rank of 1, the left batch's, got 2",
-    |x: &Operands| x.two.conv(&x.matrices) => "conv: expected a rank of 1, the left batch's, got 2",
-    |x: &Operands| x.two.correlate(&x.matrices) => "correlate: expected a rank of 1, the left batch's, got 2",
+    |x: &Operands| x.two.add(&x.matrices) => "add: expected a rank of 1, as in the left batch, got 2",
+    |x: &Operands| x.two.concat(&x.matrices, 0) => "concat: expected a rank of 1, as in the left batch, got 2",
+    |x: &Operands| x.two.concat_all(&[&x.matrices], 0) => "concat_all: expected a rank of 1, as in the left batch, got 2",
+    |x: &Operands| x.two.block_diag(&x.matrices) => "block_diag: expected a rank of 1, as in the left batch, got 2",
+    |x: &Operands| x.two.conv(&x.matrices) => "conv: expected a rank of 1, as in the left batch, got 2",
+    |x: &Operands| x.two.correlate(&x.matrices) => "correlate: expected a rank of 1, as in the left batch, got 2",
     |x: &Operands| x.matrices.correlate_max(&x.matrices) => "correlate_max: expected a rank of 1, got 2",
     |x: &Operands| x.matrices.sbd(&x.matrices) => "sbd: expected a rank of 1, got 2",
-    |x: &Operands| x.two.dot(&x.matrices) => "dot: expected a rank of 1, the left batch's, got 2",
-    |x: &Operands| x.two.equivalent_blocking(&x.matrices) => "equivalent: expected a rank of 1, the left batch's, got 2",
-    |x: &Operands| x.two.kron(&x.matrices) => "kron: expected a rank of 1, the left batch's, got 2",
+    |x: &Operands| x.two.dot(&x.matrices) => "dot: expected a rank of 1, as in the left batch, got 2",
+    |x: &Operands| x.two.equivalent_blocking(&x.matrices) => "equivalent: expected a rank of 1, as in the left batch, got 2",
+    |x: &Operands| x.two.kron(&x.matrices) => "kron: expected a rank of 1, as in the left batch, got 2",
     |x: &Operands| x.matrices.matmul(&x.two) => "matmul: expected a rank of 2, got 1",
     |x: &Operands| x.two.matmul_ambient(&x.two) => "matmul_ambient: expected a rank of 2, got 1",
     |x: &Operands| x.matrices.rfft() => "rfft: expected a rank of 1, got 2",
@@ -175,11 +175,11 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| x.spectra.irfft(&shapes(&[[2, 2], [2, 2]])) => "irfft: expected a rank of 1, got 2",
     |x: &Operands| x.matrices.pair(&x.matrices, Pairing::Elementwise)?.conv_plan() => "conv_plan: expected a rank of 1, got 2",
     |x: &Operands| x.two.pair(&x.two, Pairing::Elementwise)?.conv_plan()?.causal(&x.matrices) => "ConvPlan::causal: expected a rank of 1, got 2",
-    |x: &Operands| x.two.resize(&shapes(&[[1, 1], [1, 1]])) => "resize: expected a rank of 1, the batch's, got 2",
+    |x: &Operands| x.two.resize(&shapes(&[[1, 1], [1, 1]])) => "resize: expected a rank of 1, as in the batch, got 2",
     |x: &Operands| x.two.transpose(&[1, 0]) => "transpose: expected a permutation of the axes 0 to 0, got [1, 0]",
-    |x: &Operands| x.two.slice(&[0, 0], &[1, 1]) => "slice: expected a rank of 1, the batch's, got 2",
-    |x: &Operands| x.two.pad(&[]) => "pad: expected a rank of 1, the batch's, got 0",
-    |x: &Operands| x.two.flip(&[1]) => "flip: expected different axes below 1, got [1]",
+    |x: &Operands| x.two.slice(&[0, 0], &[1, 1]) => "slice: expected a rank of 1, as in the batch, got 2",
+    |x: &Operands| x.two.pad(&[]) => "pad: expected a rank of 1, as in the batch, got 0",
+    |x: &Operands| x.two.flip(&[1]) => "flip: expected distinct axes below 1, got [1]",
     |x: &Operands| x.two.unstack(&vectors(&[1])) => "unstack: expected a rank of 2 to 8, got 1",
     |x: &Operands| x.sparse.matmul(&x.two) => "matmul_bsr: expected a rank of 2, got 1",
     |x: &Operands| ShapeMatrix::new(&x.matrices, &shapes(&[[1, 2]])) => "shape_matrix: expected a rank of 1, got 2",
@@ -195,15 +195,15 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| square(x).bias(&x.other).run() => "bias: expected both operands on one device, got A and B: upload both through one Device or its clones",
     |x: &Operands| square(x).residual(&x.other).run() => "residual: expected both operands on one device, got A and B: upload both through one Device or its clones",
     // Inner extents, and what would fit.
-    |x: &Operands| x.matrices.matmul(&x.wide) => "matmul: pair 1: expected equal inner extents, got 4 and 8: it fits with product().transpose_right()",
-    |x: &Operands| x.wide.matmul(&x.matrices) => "matmul: pair 0: expected equal inner extents, got 4 and 2: it fits with product().transpose_right()",
-    |x: &Operands| x.matrices.matmul(&x.matrices) => "matmul: pair 0: expected equal inner extents, got 4 and 2: it fits with product().transpose_right()",
-    |x: &Operands| square(x).transpose_left().run() => "matmul: pair 1: expected equal inner extents, got 8 and 4: it fits with the left factor as it is, without transpose_left()",
+    |x: &Operands| x.matrices.matmul(&x.wide) => "matmul: pair 1: expected equal inner extents, got 4 and 8: the pair fits with product().transpose_right()",
+    |x: &Operands| x.wide.matmul(&x.matrices) => "matmul: pair 0: expected equal inner extents, got 4 and 2: the pair fits with product().transpose_right()",
+    |x: &Operands| x.matrices.matmul(&x.matrices) => "matmul: pair 0: expected equal inner extents, got 4 and 2: the pair fits with product().transpose_right()",
+    |x: &Operands| square(x).transpose_left().run() => "matmul: pair 1: expected equal inner extents, got 8 and 4: the pair fits with the left factor as it is, without transpose_left()",
     |x: &Operands| x.sparse.matmul(&x.wide.elements(0..1)?) => "matmul_bsr: pair 0: expected equal inner extents, got 24 and 4",
-    |x: &Operands| x.sparse.matmul(&x.wide.device().full(&shapes(&[[16, 2]]), 1.0)?) => "matmul_bsr: pair 0: expected equal inner extents, got 24 and 16: it fits with transposed() of the block-sparse matrix",
-    |x: &Operands| x.sparse.matmul(&x.wide.device().full(&shapes(&[[2, 24]]), 1.0)?) => "matmul_bsr: pair 0: expected equal inner extents, got 24 and 2: it fits with transpose(&[1, 0]) of the dense one",
+    |x: &Operands| x.sparse.matmul(&x.wide.device().full(&shapes(&[[16, 2]]), 1.0)?) => "matmul_bsr: pair 0: expected equal inner extents, got 24 and 16: the pair fits with transposed() of the block-sparse matrix",
+    |x: &Operands| x.sparse.matmul(&x.wide.device().full(&shapes(&[[2, 24]]), 1.0)?) => "matmul_bsr: pair 0: expected equal inner extents, got 24 and 2: the pair fits with transpose(&[1, 0]) of the dense one",
     |x: &Operands| x.wide.matmul_bsr(&x.sparse) => "matmul_bsr: pair 0: expected equal inner extents, got 4 and 16",
-    |x: &Operands| x.grid.conv_matmul(&x.grid) => "conv_matmul: pair 0: expected equal inner extents, got 3 and 2: it fits with transpose() of the right matrix",
+    |x: &Operands| x.grid.conv_matmul(&x.grid) => "conv_matmul: pair 0: expected equal inner extents, got 3 and 2: the pair fits with transpose() of the right matrix",
     |x: &Operands| x.wide.pair(&x.wide, Pairing::Elementwise)?.product().sampled(&x.topology) => "sampled: element 0: expected the shape (16, 4), got (4, 4)",
     |x: &Operands| square(x).sampled(&x.topology) => "sampled: element 0: expected the shape (16, 4), got (4, 4)",
     // What products add.
@@ -214,13 +214,13 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| x.sparse.product(&tall(x)).bias(&x.three).run() => "bias: expected 1 vector, got 3",
     |x: &Operands| x.sparse.product(&tall(x)).residual(&x.one).run() => "residual: element 0: expected the shape (16, 3), got (3)",
     // Arguments.
-    |x: &Operands| x.two.concat(&x.two, 1) => "concat: expected an axis below the rank, 1, got 1",
-    |x: &Operands| x.two.concat_all(&[&x.two], 1) => "concat_all: expected an axis below the rank, 1, got 1",
+    |x: &Operands| x.two.concat(&x.two, 1) => "concat: expected an axis below the rank of 1, got 1",
+    |x: &Operands| x.two.concat_all(&[&x.two], 1) => "concat_all: expected an axis below the rank of 1, got 1",
     |x: &Operands| x.boxes.pair(&x.boxes, Pairing::Elementwise)?.convolution().stride(&[1, 0, 1]).conv() => "conv: expected strides of 1 or more, got 0",
     |x: &Operands| x.boxes.pair(&x.boxes, Pairing::Elementwise)?.convolution().stride(&[2]).correlate() => "correlate: expected a stride for each axis, 3 in all, got 1",
     |x: &Operands| x.two.window(0, 1, 1 << 20) => "window: expected a size of at least 1, got 0",
     |x: &Operands| x.two.pyramid(&[0], Remainder::Pad, 1 << 20) => "pyramid: expected a size of at least 1, got 0",
-    |x: &Operands| x.two.stack(4) => "stack: the result takes 32 bytes, above the 4 that the call allows",
+    |x: &Operands| x.two.stack(4) => "stack: the result takes 32 bytes, above the call's limit of 4",
     |x: &Operands| x.spectra.irfft(&vectors(&[4, 9])) => "irfft: element 1: expected 5 values, got 2",
     |x: &Operands| x.two.scatter_add(&lists(&[&[0], &[2]]), &vectors(&[4, 2])) => "scatter_add: element 0: expected the shape (1), got (4)",
     |x: &Operands| x.two.scatter_set(&lists(&[&[0, 1, 2, 3], &[1, 1]]), &vectors(&[4, 2])) => "scatter_set: element 1: positions 0 and 1 both have the index 1",
@@ -246,7 +246,7 @@ fn tall(x: &Operands) -> Tensor<f32> {
     x.wide.device().full(&shapes(&[[24, 3]]), 1.0).unwrap()
 }
 
-/// Two handles that were opened apart are told apart, and clones of one are one device.
+/// Separately opened handles are different devices, and clones are the same device.
 fn two_cpus() {
     let batch = Ragged::from_rows([vec![1.0f32]]).unwrap();
     let [a, b] = [Device::cpu(), Device::cpu()];

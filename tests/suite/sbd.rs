@@ -58,7 +58,7 @@ fn distance() -> Binary<f32, f32> {
     }
 }
 
-/// The bits of the lag, for what compares bits; [`accuracy`] says whether it is right.
+/// The bits of the lag, for comparing bits; [`accuracy`] checks whether it is right.
 fn distance_lag() -> Binary<f32, i32> {
     Binary {
         name: "sbd",

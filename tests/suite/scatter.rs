@@ -33,8 +33,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// Where the rows of elements of these shapes go, some nowhere, and a third of them to one place: of each element its
-/// own shape decides.
+/// Target indices for the rows of elements of these shapes: some out of range, a third of them equal. An element's list
+/// depends only on its own shape.
 fn places(layout: &Layout) -> (Ragged<u32>, Layout) {
     let target = |shape: &Shape| {
         let mut extents: Vec<usize> = shape.extents().iter().map(|&n| n as usize).collect();
@@ -166,7 +166,7 @@ fn frequent_indices(device: &Device) {
     }
 }
 
-/// Elements of some tens of thousands of values, in rows that no power of two is made of: whatever cuts them cuts rows.
+/// Elements of tens of thousands of values, in rows whose lengths divide no power of two, so that tiles cut rows.
 fn cut_rows(device: &Device) {
     let shapes = [[5, 3], [5000, 7], [3000, 11], [700, 50], [9000, 13]];
     let shapes = shapes.map(|extents| Shape::new(&extents).unwrap());

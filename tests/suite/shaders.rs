@@ -37,15 +37,15 @@ const WORKGROUP_MEMORY: u32 = 16_384;
 /// Kernels that take more are for devices that have it, which most do: the flag that marks them, and their bytes.
 const WIDE: (&str, u32) = (".n8192", 32_768);
 const INVOCATIONS: u32 = 256;
-/// Those of the native tier, and what marks its kernels.
+/// The kernels of the native tier, and the flag that marks them.
 const NATIVE: (&str, u32, u32) = (".native.", 32_768, 1024);
 const STORAGE_BUFFERS: usize = 8;
-/// A kernel's parameter block at most.
+/// The maximum size of a kernel's parameter block.
 const PARAMETERS: u32 = 128;
-/// More variants than this are no longer a list that can be compiled and looked through. Many of them are tiles of
-/// cooperative matrices.
+/// The maximum number of variants, so that all can be compiled and reviewed. Many of them are tiles of cooperative
+/// matrices.
 const KERNELS: usize = 1000;
-/// Of these, the transforms and what convolves by them.
+/// Of these, the variants of transforms and of convolutions by transforms.
 const ENGINE: usize = 64;
 
 /// Kernels that are built from another stem's file, because they bind less or more of it.
@@ -77,7 +77,7 @@ fn one_kernel(name: &str, source: &str) {
         }
         assert!(
             !line.trim_start().starts_with('#'),
-            "{name}: a directive was left: {line}"
+            "{name}: unprocessed directive: {line}"
         );
     }
     let (module, info) = validated(name, source);
@@ -99,7 +99,7 @@ const MATRICES: Capabilities = Capabilities::COOPERATIVE_MATRIX
 /// What a device with matrices has. Kernels of four subgroups take half of it, so that two workgroups are at work at
 /// once.
 const MATRICES_MEMORY: u32 = 49_152;
-/// Those of 8 x 8 keep to what every device has.
+/// Kernels for 8 x 8 matrices stay within the limits of every device.
 const EIGHT: &str = ".eight.";
 const EIGHT_SUBGROUPS: &[&str] = &[".t256", ".wide64"];
 
@@ -118,7 +118,7 @@ fn validated(name: &str, source: &str) -> (Module, ModuleInfo) {
     (module, info)
 }
 
-/// Counts what the kernel asks of a device, and looks at its bindings.
+/// Computes the kernel's device requirements, and checks its bindings.
 fn check_needs(name: &str, module: &Module) -> Result<(), String> {
     let mut layouter = Layouter::default();
     layouter
@@ -303,7 +303,7 @@ fn the_list() {
     assert_eq!(
         names.len(),
         kernels.len(),
-        "a name stands twice in {names:?}"
+        "a name occurs twice in {names:?}"
     );
     for (name, source) in &kernels {
         assert!(
@@ -386,7 +386,7 @@ fn every_line_is_used() {
                 let directive = line.trim_start().starts_with('#');
                 assert!(
                     directive || alive.contains(line),
-                    "{folder}/{stem}.wgsl, line {}, is in no kernel: {line}",
+                    "{folder}/{stem}.wgsl, line {}, is not part of any kernel: {line}",
                     number + 1
                 );
             }
@@ -394,7 +394,7 @@ fn every_line_is_used() {
     }
 }
 
-/// The checks above refuse what they are there to refuse.
+/// The checks above detect the errors that they are for.
 fn the_checks_can_fail() {
     let kernel = |declarations: &str, size: u32| {
         format!("{declarations}\n@compute @workgroup_size({size}) fn main() {{}}")

@@ -156,7 +156,8 @@ impl Case {
 /// A product in plain arithmetic.
 struct Reference<S> {
     entries: Ragged<S>,
-    /// Of each value, the sum of its terms' absolute values, and its entry's Σ_j ‖a_ij‖ ‖b_jk‖ and inner extent.
+    /// For each value, the sum of its terms' absolute values, and its entry's Σ_j ‖a_ij‖ ‖b_jk‖
+    /// and inner extent.
     magnitudes: Vec<f64>,
     norms: Vec<f64>,
     inner: Vec<usize>,
@@ -229,7 +230,7 @@ where
 }
 
 impl Reference<f64> {
-    /// Bounds of sums by transforms, which those by the definition keep as well.
+    /// Error bounds of sums by transforms, which direct sums also meet.
     fn bounds(&self) -> Vec<f64> {
         let lengths = self
             .entries
@@ -402,7 +403,7 @@ fn floats(device: &Device) {
     }
 }
 
-/// Integer-valued f32 come out exactly where nothing is transformed: short entries, and few values on one side.
+/// Integer-valued f32 are exact without transforms: short entries, and few values on one side.
 fn short_entries_are_exact(device: &Device) {
     let mut few = cases()[5].clone();
     few.name = "few";

@@ -187,7 +187,7 @@ fn broadcasts(device: &Device) {
     assert_eq!(x.broadcast(&boxes).unwrap_err().kind(), "rank");
 }
 
-/// A kernel that divides by the width in f32 must come out at the right row.
+/// A kernel that divides by the width in f32 must find the right row.
 fn rows_of_any_width(device: &Device) {
     let shape = |height: usize, width: usize| Shape::new(&[height, width]).unwrap();
     let widths = Layout::from_shapes(2, (1..300).map(|width| shape(7, width))).unwrap();
@@ -204,7 +204,7 @@ fn rows_of_any_width(device: &Device) {
     assert_exact("tall", &got, &flipped(&x, &[1]));
 }
 
-/// Lengths around the quads, behind every base; values of half a word and of two.
+/// Lengths around multiples of a quad, at every base; values of half a word and of two words.
 fn every_type(device: &Device) {
     let shapes: Vec<Layout> = vec![
         Layout::from_lengths([1, 2, 4, 8, 0, 1, 3, 7, 9, 17, 70, 5000, 3, 2]).unwrap(),
@@ -319,20 +319,23 @@ fn refused(device: &Device) {
     };
     expect(
         x.slice(&[3], &[2]),
-        "slice: expected an end along axis 0 that is not before the start 3, got 2",
+        "slice: expected an end along axis 0 of at least the start, 3, got 2",
     );
     expect(
         x.slice(&[0], &[1, 1]),
-        "slice: expected a rank of 1, the batch's, got 2",
+        "slice: expected a rank of 1, as in the batch, got 2",
     );
-    expect(x.pad(&[]), "pad: expected a rank of 1, the batch's, got 0");
+    expect(
+        x.pad(&[]),
+        "pad: expected a rank of 1, as in the batch, got 0",
+    );
     expect(
         x.flip(&[0, 0]),
-        "flip: expected different axes below 1, got [0, 0]",
+        "flip: expected distinct axes below 1, got [0, 0]",
     );
     expect(
         x.flip(&[1]),
-        "flip: expected different axes below 1, got [1]",
+        "flip: expected distinct axes below 1, got [1]",
     );
     let wrong = "transpose: expected a permutation of the axes 0 to 0, got ";
     expect(x.transpose(&[1]), &format!("{wrong}[1]"));

@@ -55,8 +55,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// Every element a stack of its own, so that it may stand anywhere in a batch, and apart again in the other batch's
-/// box.
+/// Makes every element a separate stack, so that it may be anywhere in a batch, and unstacks it to the box of the other
+/// batch.
 fn towers<T: Number>() -> Binary<T, T> {
     Binary {
         name: "stack_groups",
@@ -73,7 +73,7 @@ fn towers<T: Number>() -> Binary<T, T> {
     }
 }
 
-/// The stacks of these elements, those beyond the batch as zeros.
+/// The stacks of these elements, with zeros for elements beyond the batch.
 fn stacked<T: Copy + Default>(x: &Ragged<T>, groups: &[Vec<usize>]) -> Ragged<T> {
     let rank = x.layout().rank();
     let shapes = groups.iter().map(|group| {
@@ -256,7 +256,7 @@ fn of_type<T: Scalar>(device: &Device, value: impl Fn(usize) -> T) {
     }
 }
 
-/// Stacks of stacks are one flat stack where all inner counts are equal, and only there.
+/// Stacks of stacks equal one flat stack if and only if all inner counts are equal.
 fn nested(device: &Device) {
     let x = upload(device, &rows([&[1][..], &[2, 3], &[4, 5, 6], &[7]]));
     let flat = x.stack(ENOUGH).unwrap();
@@ -332,7 +332,7 @@ fn refused(device: &Device) {
     }
     expect(
         x.stack(23),
-        "stack: the result takes 24 bytes, above the 23 that the call allows",
+        "stack: the result takes 24 bytes, above the call's limit of 23",
     );
     assert!(x.stack(24).is_ok());
     // Once it is planned it is refused as well.

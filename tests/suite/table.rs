@@ -123,7 +123,7 @@ fn check(names: &[String]) {
     assert!(rows > 40, "{rows}");
 }
 
-/// What stands between backticks.
+/// The texts between backticks.
 fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }

@@ -14,7 +14,7 @@ use vsla::{
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::operation::{download, upload};
 
-/// An operation, and what it asks for to within a factor of four: the most of its parts.
+/// An operation, and its counted work to within a factor of four: the maximum over its parts.
 struct Counted {
     name: &'static str,
     work: f64,
@@ -40,8 +40,8 @@ const fn transform(n: f64, log: f64) -> f64 {
     2.5 * n * log
 }
 
-/// Of the operands of [`x`] and [`y`]: their values, those of the ambient result, those that overlap, and the products
-/// of all pairs.
+/// For the operands of [`x`] and [`y`]: the numbers of their values, of the ambient result's values, of overlapping
+/// values, and of products over all pairs.
 const X: f64 = 1300.;
 const AMBIENT: f64 = 1905.;
 const OVERLAP: f64 = 1000.;
@@ -257,10 +257,10 @@ counted! {
     "matrix_transpose", X, |d| square_of(&ones::<f32>(d, &[400, 100, 300, 500]))?.transpose();
 }
 
-/// What only looks at what is there, or says what will be multiplied.
+/// Operations that only inspect operands or report the choice of a method.
 const FREE: [&str; 5] = ["elements", "reshape", "split", "pair", "product_bsr"];
 
-/// Whether it is known what an operation asks for.
+/// Whether the work of an operation is known.
 pub fn is_counted(name: &str) -> bool {
     FREE.contains(&name) || COUNTED.iter().any(|counted| counted.name == name)
 }
@@ -338,7 +338,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// What an operation of the list is called in errors: by its first word, unless that is how and not what.
+/// The name of a listed operation in errors: its first word, unless that names a variant.
 fn called(name: &'static str) -> &'static str {
     match name.split(' ').next() {
         Some("mode" | "stride") => "conv",
@@ -351,14 +351,14 @@ fn called(name: &'static str) -> &'static str {
     }
 }
 
-/// Operations whose operand is made by one that asks for as much, or more.
+/// Operations whose operand is made by an operation with as much work, or more.
 const PREPARED: [(&str, &str); 3] = [
     ("to_f32", "to_f16"),
     ("unstack", "stack"),
     ("causal", "conv_plan"),
 ];
 
-/// Each part of the operation is refused below what it asks for, and runs with that.
+/// Each part of the operation fails below its work and runs with exactly that limit.
 fn is_limited(device: &Device, counted: &Counted) {
     let mut allowed = 16;
     let mut refusals = 0;
@@ -392,7 +392,7 @@ fn is_limited(device: &Device, counted: &Counted) {
     let (asked, work) = (allowed as f64, counted.work);
     assert!(
         refusals > 0 && asked <= 4.0 * work && work <= 4.0 * asked,
-        "asks for {asked}, which is {work}"
+        "counted work {asked}, expected {work}"
     );
 }
 
@@ -449,7 +449,7 @@ fn minutes_are_refused_at_once(device: &Device) {
     let error = many.pair(&many, Pairing::AllToAll).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "pair: asks for 10004569 multiply-adds, above the 1000000 that the device's work limit allows: ask for less at once, or raise the limit"
+        "pair: needs 10004569 multiply-adds, above the device's work limit of 1000000: split the work or raise the limit"
     );
     let lists = Indices::new(Ragged::from_rows(vec![[0u32; 0]; 3163]).unwrap()).unwrap();
     let refused = many.gather_paired(&lists, Pairing::AllToAll).unwrap_err();
@@ -470,8 +470,8 @@ fn nothing_asks_for_nothing(device: &Device) {
     assert!(x.elements(0..1).is_ok() && x.split(&[1, 1]).is_ok() && x.download_blocking().is_ok());
 }
 
-/// Tensors of a device with and without a limit meet, and the left one's counts. A launch that was planned without one
-/// is refused too.
+/// If only some operands come from a handle with a limit, the left operand's handle decides, even for a launch that was
+/// planned without a limit.
 fn limits_are_of_handles(device: &Device) {
     let x = ones::<f32>(device, &[1000]);
     assert_eq!(device.work_limit(), None);

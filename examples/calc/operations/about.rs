@@ -14,7 +14,7 @@ pub const ROWS: &[Operation] = &[
         args: 0,
         options: &["file"],
         grows: Grows::No,
-        about: "what a .vsla file holds; block-sparse matrices with the zeros that no block holds",
+        about: "reads a .vsla file; block-sparse matrices become dense",
         run: files::read,
     },
     Operation {
@@ -22,7 +22,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "file"],
         grows: Grows::No,
-        about: "writes x to a .vsla file, in place of what is there; answers its size in bytes",
+        about: "writes x to a .vsla file, replacing it if it exists; answers its size in bytes",
         run: files::write,
     },
     Operation {
@@ -30,7 +30,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: UNARY,
         grows: Grows::No,
-        about: "how the batch lies in memory: shapes, offsets, and the share that padding would waste",
+        about: "the memory layout of the batch: shapes, offsets, and the share that padding would waste",
         run: layout,
     },
     Operation {
@@ -38,7 +38,7 @@ pub const ROWS: &[Operation] = &[
         args: 0,
         options: &[],
         grows: Grows::No,
-        about: "the device, why it was taken, and its memory in bytes",
+        about: "the device, why it was chosen, and its memory in bytes",
         run: |call| {
             let device = call.device()?;
             let (mut info, memory) = (described(&device.info()), device.memory());
@@ -52,7 +52,7 @@ pub const ROWS: &[Operation] = &[
         args: 0,
         options: &[],
         grows: Grows::No,
-        about: "every device of this machine",
+        about: "all devices of this machine",
         run: |_| Ok(Answer::Json(Device::list().iter().map(described).collect())),
     },
     Operation {
@@ -108,7 +108,7 @@ fn help() -> Value {
         "operations": operations.collect::<Vec<_>>(),
         "options": table(OPTIONS),
         "device": "auto, cpu or gpu; default: the flag --device",
-        "args": "batches: arrays of elements; an element of rank r is an array r deep; \"nan\", \"inf\" and \"-inf\" are numbers",
+        "args": "batches: arrays of elements; an element of rank r is an array nested r deep; \"nan\", \"inf\" and \"-inf\" are numbers",
         "errors": table(KINDS),
     })
 }

@@ -39,7 +39,7 @@ pub const ROWS: &[Operation] = &[
         "mean",
         mean,
         mean_axis,
-        "the mean of each element, or along an axis (f32, as all here)"
+        "the mean of each element, or along an axis (f32, like all operations of this group)"
     ),
     reduction!(
         "var",
@@ -47,21 +47,26 @@ pub const ROWS: &[Operation] = &[
         var_axis,
         "the mean square of the differences from the mean"
     ),
-    reduction!("std", std, std_axis, "the root of the variance"),
+    reduction!("std", std, std_axis, "the square root of the variance"),
     reduction!(
         "logsumexp",
         log_sum_exp,
         log_sum_exp_axis,
-        "log of the sum of exp(x)"
+        "the log of the sum of exp(x)"
     ),
     row!("sum_axis", AXIS, "the sums along an axis", |call| {
         let axis = call.options.axis()?;
         of(call, |x| x.sum_axis(axis))
     }),
-    row!("softmax", AXIS, "exp(x) by its sum along an axis", |call| {
-        let axis = call.options.axis()?;
-        of(call, |x| x.softmax(axis))
-    }),
+    row!(
+        "softmax",
+        AXIS,
+        "exp(x) divided by its sum along an axis",
+        |call| {
+            let axis = call.options.axis()?;
+            of(call, |x| x.softmax(axis))
+        }
+    ),
     row!("log_softmax", AXIS, "the logarithm of softmax", |call| {
         let axis = call.options.axis()?;
         of(call, |x| x.log_softmax(axis))
@@ -87,7 +92,7 @@ pub const ROWS: &[Operation] = &[
     row!(
         "standardize",
         UNARY,
-        "each element less its mean, by its deviation",
+        "each element minus its mean, divided by its standard deviation",
         |call| { of(call, Tensor::standardize) }
     ),
 ];

@@ -29,7 +29,7 @@ pub const ROWS: &[Operation] = &[
         args: 2,
         options: BINARY,
         grows: Grows::Ambient,
-        about: "a * b, value by value; zero where either has none",
+        about: "a * b, value by value; zero where either value is missing",
         run: binary!(hadamard),
     },
     Operation {
@@ -85,7 +85,7 @@ pub const ROWS: &[Operation] = &[
         args: 0,
         options: &["dtype", "rank", "shapes", "value"],
         grows: Grows::No,
-        about: "a batch of these shapes with one value everywhere",
+        about: "a batch of these shapes, filled with one value",
         run: full,
     },
     Operation {

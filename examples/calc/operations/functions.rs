@@ -52,10 +52,10 @@ macro_rules! function {
 }
 
 pub const ROWS: &[Operation] = &[
-    function!("divide", div, "a / b, value by value; 0 where either has none", F32 F16 I32 U32),
-    function!("fmod_by", remainder, "what is left of a / b, of a's sign", F32 F16 I32 U32),
-    function!("maximum", maximum, "the larger value, or the only one", F32 F16 I32 U32),
-    function!("minimum", minimum, "the smaller value, or the only one", F32 F16 I32 U32),
+    function!("divide", div, "a / b, value by value; 0 where either value is missing", F32 F16 I32 U32),
+    function!("fmod_by", remainder, "the remainder of a / b, with a's sign", F32 F16 I32 U32),
+    function!("maximum", maximum, "the larger value, or the only value", F32 F16 I32 U32),
+    function!("minimum", minimum, "the smaller value, or the only value", F32 F16 I32 U32),
     function!("power", pow, "a to the power of b (f32 or f16)", F32 F16),
     function!("arctan2", atan2, "the angle of the point (b, a) (f32 or f16)", F32 F16),
     function!("equal", equal, "1 where a = b; missing entries are zero", F32 F16 I32 U32),
@@ -69,7 +69,7 @@ pub const ROWS: &[Operation] = &[
         args: 3,
         options: FLAT,
         grows: Grows::Ambient,
-        about: "a + b * c, value by value; c may be spread",
+        about: "a + b * c, value by value; c may be broadcast",
         run: |call| three(call, Three::MulAdd),
     },
     Operation {
@@ -77,7 +77,7 @@ pub const ROWS: &[Operation] = &[
         args: 3,
         options: FLAT,
         grows: Grows::Ambient,
-        about: "b where a is not 0, and c elsewhere; c may be spread",
+        about: "b where a is not 0, c elsewhere; c may be broadcast",
         run: |call| three(call, Three::Where),
     },
 ];
@@ -120,7 +120,7 @@ fn three(call: &mut Call<'_>, which: Three) -> Result<Answer> {
         Args::I32(args) => of!(args),
         Args::U32(args) => of!(args),
         Args::C32(_) => Err(Failure::request(
-            "dtype: this operation takes no complex numbers",
+            "dtype: this operation does not support complex numbers",
         )),
     }
 }

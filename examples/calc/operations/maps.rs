@@ -67,9 +67,13 @@ const SCALAR: &[&str] = &["dtype", "rank", "value"];
 const PLACES: &[&str] = &["dtype", "rank", "places"];
 
 pub const ROWS: &[Operation] = &[
-    function!("exp", exp, "e to the x (f32 or f16, as all functions here)"),
-    function!("exp2", exp2, "2 to the x"),
-    function!("expm1", expm1, "e to the x, less 1"),
+    function!(
+        "exp",
+        exp,
+        "e to the power of x (f32 or f16, like all functions of this group)"
+    ),
+    function!("exp2", exp2, "2 to the power of x"),
+    function!("expm1", expm1, "e to the power of x, minus 1"),
     function!("log", log, "the natural logarithm"),
     function!("log2", log2, "the logarithm to the base 2"),
     function!("log1p", log1p, "log(1 + x)"),
@@ -83,16 +87,20 @@ pub const ROWS: &[Operation] = &[
     function!("silu", silu, "x sigmoid(x)"),
     function!("softplus", softplus, "log(1 + exp(x))"),
     function!("erf", erf, "the error function"),
-    function!("gelu", gelu, "x times the normal distribution up to x"),
-    function!("gelu_tanh", gelu_tanh, "its approximation by tanh"),
-    function!("relu", relu, "x above 0, else 0"),
+    function!(
+        "gelu",
+        gelu,
+        "x times the standard normal distribution function of x"
+    ),
+    function!("gelu_tanh", gelu_tanh, "gelu, approximated with tanh"),
+    function!("relu", relu, "x if above 0, else 0"),
     function!("floor", floor, "the largest integer not above x"),
     function!("ceil", ceil, "the smallest integer not below x"),
     function!("round", round, "the nearest integer, ties to even"),
     row!(
         "leaky_relu",
         &["dtype", "rank", "negative_slope"],
-        "x above 0, else negative_slope * x",
+        "x if above 0, else negative_slope * x",
         |call| {
             let slope = call.options.optional("negative_slope")?.unwrap_or(0.01);
             float!(call, |x| x.leaky_relu(slope)?)
@@ -101,7 +109,7 @@ pub const ROWS: &[Operation] = &[
     row!(
         "pow",
         &["dtype", "rank", "exponent"],
-        "x to the exponent, a number; an integer of at most 8 by multiplication",
+        "x to the power of exponent; by multiplication for integer exponents of at most 8",
         |call| {
             let y: f32 = call.options.number("exponent")?;
             let whole = y.fract() == 0.0 && y.abs() <= 16_777_216.0;
@@ -133,43 +141,43 @@ pub const ROWS: &[Operation] = &[
     row!(
         "div_scalar",
         SCALAR,
-        "x / value; of integers without the fraction",
+        "x / value; integer division truncates",
         |call| { number(call, Scalars::Divide) }
     ),
     row!(
         "fmod",
         SCALAR,
-        "what is left of x after division by value, of x's sign",
+        "the remainder of x / value, with x's sign",
         |call| number(call, Scalars::Remainder)
     ),
     row!(
         "bitwise_and",
         SCALAR,
-        "bits of x and value (i32 or u32)",
+        "bitwise AND of x and value (i32 or u32)",
         |call| { integer!(call, |x| x.bit_and(call.options.number("value")?)?) }
     ),
     row!(
         "bitwise_or",
         SCALAR,
-        "bits of x or value (i32 or u32)",
+        "bitwise OR of x and value (i32 or u32)",
         |call| { integer!(call, |x| x.bit_or(call.options.number("value")?)?) }
     ),
     row!(
         "bitwise_xor",
         SCALAR,
-        "bits of one of x and value (i32 or u32)",
+        "bitwise XOR of x and value (i32 or u32)",
         |call| integer!(call, |x| x.bit_xor(call.options.number("value")?)?)
     ),
     row!(
         "bitwise_not",
         UNARY,
-        "the other bits of x (i32 or u32)",
+        "bitwise NOT of x (i32 or u32)",
         |call| { integer!(call, |x| x.bit_not()?) }
     ),
     row!(
         "left_shift",
         PLACES,
-        "bits moved up by places (i32 or u32)",
+        "x shifted left by places (i32 or u32)",
         |call| {
             let places: u32 = call.options.number("places")?;
             integer!(call, |x| x.shift_left(places)?)
@@ -178,7 +186,7 @@ pub const ROWS: &[Operation] = &[
     row!(
         "right_shift",
         PLACES,
-        "bits moved down by places, the sign of i32 stays (i32 or u32)",
+        "x shifted right by places, preserving the sign of i32 (i32 or u32)",
         |call| {
             let places: u32 = call.options.number("places")?;
             integer!(call, |x| x.shift_right(places)?)
@@ -219,7 +227,7 @@ fn number(call: &mut Call<'_>, which: Scalars) -> Result<Answer> {
         Args::I32(args) => batch(of(call, &device.upload(&args[0])?, which)?),
         Args::U32(args) => batch(of(call, &device.upload(&args[0])?, which)?),
         Args::C32(_) => Err(Failure::request(
-            "dtype: this operation takes no complex numbers",
+            "dtype: this operation does not support complex numbers",
         )),
     }
 }

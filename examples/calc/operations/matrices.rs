@@ -30,7 +30,7 @@ pub const ROWS: &[Operation] = &[
         args: 2,
         options: MATMUL,
         grows: Grows::Product,
-        about: "residual + activation(scale * a b + bias) of each pair of matrices (rank 2)",
+        about: "residual + activation(scale * a b + bias) for each pair of matrices (rank 2)",
         run: |call| matmul(call, false),
     },
     Operation {
@@ -38,7 +38,7 @@ pub const ROWS: &[Operation] = &[
         args: 2,
         options: MATMUL,
         grows: Grows::Product,
-        about: "the same, where inner extents may differ: missing entries are zero (rank 2)",
+        about: "the same for inner extents that may differ: missing entries are zero (rank 2)",
         run: |call| matmul(call, true),
     },
     Operation {
@@ -57,7 +57,7 @@ pub const ROWS: &[Operation] = &[
             "residual",
         ],
         grows: Grows::Product,
-        about: "matmul, with the right matrix, or the left one, kept in the blocks that hold a value above the tolerance (rank 2, f32 or f16; that one may be transposed)",
+        about: "matmul with the right or the left matrix block-sparse: only blocks with a value above the tolerance are stored (rank 2, f32 or f16; only this matrix may be transposed)",
         run: sparse::matmul,
     },
     Operation {
@@ -65,7 +65,7 @@ pub const ROWS: &[Operation] = &[
         args: 2,
         options: &["dtype", "rank", "transpose", "block", "blocks"],
         grows: Grows::Product,
-        about: "some blocks of a b of each pair of matrices, and zeros elsewhere (rank 2, f32)",
+        about: "selected blocks of a b for each pair of matrices, zeros elsewhere (rank 2, f32)",
         run: sparse::sampled,
     },
 ];

@@ -337,7 +337,7 @@ pub fn floats<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<f32>])>
     let device = call.device()?;
     match &call.args {
         Args::F32(args) => Ok((device, args)),
-        _ => Err(Failure::request("dtype: this operation takes f32 alone")),
+        _ => Err(Failure::request("dtype: this operation takes only f32")),
     }
 }
 
@@ -346,6 +346,6 @@ fn halves<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<f16>])> {
     let device = call.device()?;
     match &call.args {
         Args::F16(args) => Ok((device, args)),
-        _ => Err(Failure::request("dtype: this operation takes f16 alone")),
+        _ => Err(Failure::request("dtype: this operation takes only f16")),
     }
 }

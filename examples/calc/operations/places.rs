@@ -13,7 +13,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "start", "end"],
         grows: Grows::No,
-        about: "the places from start on, before end, on each axis; zeros where an element has none",
+        about: "the entries from start to before end along each axis; zeros outside the element",
         run: |call| {
             let [start, end] = ["start", "end"].map(|name| call.options.integers(name));
             let (start, end) = (start?, end?);
@@ -34,7 +34,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "widths"],
         grows: Grows::No,
-        about: "each element with zeros before and after it, on each axis",
+        about: "each element padded with zeros before and after, along each axis",
         run: |call| {
             let widths = call.options.widths()?;
             let padded = call.layout(0).shapes().map(|shape| {
@@ -56,7 +56,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "shapes"],
         grows: Grows::No,
-        about: "each element in a box of these extents: what fits, and zeros",
+        about: "each element cropped or zero-padded to these extents",
         run: |call| {
             let layout = shaped(call)?;
             typed!(call, |device, args| {
@@ -70,7 +70,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "axes"],
         grows: Grows::No,
-        about: "each element in reverse along axes, all of them by default",
+        about: "each element reversed along axes, all by default",
         run: |call| {
             let axes = match call.options.axes()? {
                 Some(axes) => axes,
@@ -87,7 +87,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "indices", "pairing"],
         grows: Grows::No,
-        about: "the rows of each element that a list names; zeros for an index that it does not have. Pairs are of an element and a list",
+        about: "the listed rows of each element; zeros for an index outside it. A pair is an element and a list",
         run: |call| {
             let (indices, pairs) = (indices(call)?, call.options.pairs()?);
             let layout = call.layout(0);
@@ -112,7 +112,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "indices", "shapes", "pairing"],
         grows: Grows::No,
-        about: "rows added up where a list for each element says, in elements of these shapes. Pairs are of a shape and a list, an element each",
+        about: "rows added at the indices of a list to zeros of these shapes. A pair is a shape and a list, with one element of rows per pair",
         run: |call| {
             let (indices, layout) = (indices(call)?, shaped(call)?);
             let pairs = call.options.pairs()?;
@@ -133,7 +133,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "indices", "shapes"],
         grows: Grows::No,
-        about: "rows put where a list for each element says, in elements of these shapes",
+        about: "rows written at the indices of a list into zeros of these shapes",
         run: |call| {
             let (indices, layout) = (indices(call)?, shaped(call)?);
             typed!(call, |device, args| {
@@ -147,7 +147,7 @@ pub const ROWS: &[Operation] = &[
         args: 2,
         options: &["dtype", "rank", "pairing", "axis"],
         grows: Grows::Sums,
-        about: "a and behind it b, along an axis",
+        about: "a followed by b along an axis",
         run: |call| {
             let axis = call.options.axis()?;
             let pairs = call.options.pairs()?;
@@ -163,7 +163,7 @@ pub const ROWS: &[Operation] = &[
         args: 3,
         options: &["dtype", "rank", "axis"],
         grows: Grows::No,
-        about: "a, behind it b, and behind that c, along an axis",
+        about: "a followed by b and c along an axis",
         run: |call| {
             let axis = call.options.axis()?;
             let layouts = [0, 1, 2].map(|i| call.layout(i));
@@ -191,7 +191,7 @@ pub const ROWS: &[Operation] = &[
         args: 2,
         options: BINARY,
         grows: Grows::Sums,
-        about: "a and b along the diagonal, and zeros",
+        about: "a and b on the diagonal, zeros elsewhere",
         run: |call| {
             let pairs = call.options.pairs()?;
             let pairing = pairs.as_ref().map_or(Pairing::Elementwise, Pairs::pairing);
@@ -206,7 +206,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "elements"],
         grows: Grows::No,
-        about: "the elements with these indices, in any order and as often as they are named",
+        about: "the elements with these indices, in any order and with repetitions",
         run: |call| {
             let elements = call.options.elements()?;
             let layout = call.layout(0);
@@ -223,7 +223,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "elements"],
         grows: Grows::No,
-        about: "all elements in another order: a permutation of their indices",
+        about: "all elements, reordered by a permutation of their indices",
         run: |call| {
             let order = Permutation::new(call.options.elements()?)?;
             typed!(call, |device, args| {
@@ -237,7 +237,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: UNARY,
         grows: Grows::No,
-        about: "the elements by their numbers of values, the smallest first",
+        about: "the elements sorted by number of values, smallest first",
         run: |call| {
             typed!(call, |device, args| {
                 let x = device.upload(&args[0])?;
@@ -263,7 +263,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "counts"],
         grows: Grows::No,
-        about: "batches of so many elements each, as views",
+        about: "consecutive batches with these element counts, as views",
         run: |call| {
             let counts = call.options.counts()?;
             typed!(call, |device, args| {
@@ -280,7 +280,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "axes"],
         grows: Grows::No,
-        about: "each element with its axes in another order, in reverse by default",
+        about: "each element with its axes permuted, reversed by default",
         run: |call| {
             let axes = match call.options.axes()? {
                 Some(axes) => axes,
@@ -311,7 +311,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "shapes"],
         grows: Grows::No,
-        about: "each element with its extents of 1 repeated, up to these shapes",
+        about: "each element with its extents of 1 repeated to match these shapes",
         run: |call| {
             let layout = shaped(call)?;
             typed!(call, |device, args| {
@@ -325,7 +325,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: UNARY,
         grows: Grows::No,
-        about: "all elements on top of each other: one element, with zeros up to the largest extents",
+        about: "all elements stacked into one, zero-padded to the largest extents",
         run: |call| {
             let most = dense(call, call.layout(0).len())?;
             typed!(call, |device, args| {
@@ -339,7 +339,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "counts"],
         grows: Grows::No,
-        about: "so many elements on top of each other for each count, with zeros up to the largest extents of these",
+        about: "one stack of consecutive elements per count, zero-padded to their largest extents",
         run: |call| {
             let counts = call.options.counts()?;
             limit_groups(call, &counts)?;
@@ -355,7 +355,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "shapes"],
         grows: Grows::No,
-        about: "the slices along the first axis, each in a box of these extents",
+        about: "the slices along the first axis, each cropped or zero-padded to these extents",
         run: |call| {
             let mut layout = shaped(call)?;
             if layout.is_empty() {
@@ -373,7 +373,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "size", "stride"],
         grows: Grows::No,
-        about: "stacks of size elements, the first of each stride elements behind the first of the one before",
+        about: "stacks of size consecutive elements, each starting stride elements after the previous one",
         run: |call| {
             let (size, stride) = (call.options.size("size")?, call.options.size("stride")?);
             let most = windowed(call, size, stride)?;
@@ -388,7 +388,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "sizes", "flush"],
         grows: Grows::No,
-        about: "windows of windows that do not overlap: a batch for each level",
+        about: "non-overlapping windows of windows: one batch per level",
         run: |call| {
             let (sizes, flush) = (call.options.sizes()?, call.options.flush()?);
             let most = levels(call, &sizes, matches!(flush, Remainder::Pad))?;
@@ -406,7 +406,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: UNARY,
         grows: Grows::No,
-        about: "each element without the zeros behind its values",
+        about: "each element without its trailing zeros",
         run: |call| {
             real!(call, |device, args| {
                 let x = device.upload(&args[0])?;
@@ -419,7 +419,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: UNARY,
         grows: Grows::No,
-        about: "the extents of each element without the zeros behind its values",
+        about: "the extents of each element without its trailing zeros",
         run: |call| {
             real!(call, |device, args| {
                 let shapes = device.upload(&args[0])?.minimal_shape_blocking()?;

@@ -72,7 +72,7 @@ pub const ROWS: &[Operation] = &[
         args: 2,
         options: BINARY,
         grows: Grows::Lengths,
-        about: "the convolution of each pair, as many values as its left side has, by a ConvPlan (f32, rank 1)",
+        about: "the convolution of each pair, cut to the length of its left side, by a ConvPlan (f32, rank 1)",
         run: |call| {
             let pairs = call.options.pairs()?;
             let (device, args) = floats(call)?;
@@ -117,7 +117,7 @@ pub const ROWS: &[Operation] = &[
         args: 2,
         options: BINARY,
         grows: Grows::Sizes,
-        about: "the Kronecker product of each pair, by the shapes that they carry",
+        about: "the Kronecker product of each pair, on the stored shapes",
         run: binary!(kron),
     },
     Operation {
@@ -133,7 +133,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: UNARY,
         grows: Grows::No,
-        about: "the degree of each polynomial; null of zero (rank 1)",
+        about: "the degree of each polynomial; null for zero (rank 1)",
         run: |call| {
             real!(call, |device, args| {
                 let degrees = device.upload(&args[0])?.degree_blocking()?;
@@ -146,7 +146,7 @@ pub const ROWS: &[Operation] = &[
         args: 2,
         options: BINARY,
         grows: Grows::Lengths,
-        about: "each polynomial, its constant coefficient first, at the points of the other element",
+        about: "each polynomial, constant coefficient first, evaluated at the points of the other element",
         run: binary!(eval),
     },
 ];

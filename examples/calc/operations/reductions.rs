@@ -8,7 +8,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: UNARY,
         grows: Grows::No,
-        about: "the sum of each element; 0 of an empty one",
+        about: "the sum of each element; 0 for an empty element",
         run: unary!(sum),
     },
     Operation {
@@ -27,7 +27,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: UNARY,
         grows: Grows::No,
-        about: "the largest value of each element; -inf (or the least integer) of an empty one",
+        about: "the largest value of each element; -inf (or the least integer) for an empty element",
         run: unary!(max),
     },
     Operation {
@@ -35,7 +35,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: UNARY,
         grows: Grows::No,
-        about: "the index of the largest value of each element; 4294967295 for an empty one",
+        about: "the index of the largest value of each element; 4294967295 for an empty element",
         run: unary!(argmax),
     },
     Operation {
@@ -43,7 +43,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: UNARY,
         grows: Grows::No,
-        about: "the smallest value of each element; inf (or the largest integer) of an empty one",
+        about: "the smallest value of each element; inf (or the largest integer) for an empty element",
         run: unary!(min),
     },
     Operation {
@@ -51,7 +51,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: UNARY,
         grows: Grows::No,
-        about: "the index of the smallest value of each element; 4294967295 for an empty one",
+        about: "the index of the smallest value of each element; 4294967295 for an empty element",
         run: unary!(argmin),
     },
     Operation {

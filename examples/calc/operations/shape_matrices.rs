@@ -13,7 +13,7 @@ pub const ROWS: &[Operation] = &[
         args: 2,
         options: OPTIONS,
         grows: Grows::No,
-        about: "the product of two matrices of vectors under convolution: entries row by row (rank 1)",
+        about: "the product of two matrices whose entries are vectors multiplied by convolution; entries row by row (rank 1)",
         run: |call| {
             let grids = grids(call, u64::saturating_add)?;
             real!(call, |device, args| {
@@ -27,7 +27,7 @@ pub const ROWS: &[Operation] = &[
         args: 2,
         options: OPTIONS,
         grows: Grows::No,
-        about: "the same under the Kronecker product, which is not associative (rank 1)",
+        about: "the same with the Kronecker product of entries, which is not associative (rank 1)",
         run: |call| {
             let grids = grids(call, u64::saturating_mul)?;
             real!(call, |device, args| {
@@ -41,7 +41,7 @@ pub const ROWS: &[Operation] = &[
         args: 2,
         options: &["dtype", "columns"],
         grows: Grows::Ambient,
-        about: "the sum of two matrices of vectors: entries row by row (rank 1)",
+        about: "the sum of two matrices of vectors; entries row by row (rank 1)",
         run: |call| {
             let grids = [grid(call, 0)?, grid(call, 1)?];
             real!(call, |device, args| {
@@ -55,7 +55,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "columns"],
         grows: Grows::No,
-        about: "a matrix of vectors with its rows as columns: entries row by row (rank 1)",
+        about: "the transpose of a matrix of vectors; entries row by row (rank 1)",
         run: |call| {
             let grids = [grid(call, 0)?];
             real!(call, |device, args| {
@@ -73,7 +73,7 @@ fn grids(call: &Call<'_>, length: fn(u64, u64) -> u64) -> Result<[[usize; 2]; 2]
     for (i, layout) in [a, b].into_iter().enumerate() {
         if !layout.len().is_multiple_of(inner.max(1)) || (inner == 0 && !layout.is_empty()) {
             let message = format!(
-                "argument {i}: {} entries are no rows of {inner}",
+                "argument {i}: {} entries do not form rows of {inner}",
                 layout.len()
             );
             return Err(Failure::request(message));
@@ -102,7 +102,7 @@ fn grids(call: &Call<'_>, length: fn(u64, u64) -> u64) -> Result<[[usize; 2]; 2]
 fn grid(call: &Call<'_>, i: usize) -> Result<[usize; 2]> {
     let (columns, entries) = (call.options.columns()?, call.layout(i).len());
     if columns == 0 || !entries.is_multiple_of(columns) {
-        let message = format!("argument {i}: {entries} entries are no rows of {columns}");
+        let message = format!("argument {i}: {entries} entries do not form rows of {columns}");
         return Err(Failure::request(message));
     }
     Ok([entries / columns, columns])

@@ -34,7 +34,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: UNARY,
         grows: Grows::No,
-        about: "the first n/2 + 1 values of fft, of n real values; answers complex ones (f32, rank 1)",
+        about: "the first n/2 + 1 values of the fft of n real values; the answer is complex (f32, rank 1)",
         run: |call| {
             let (device, args) = floats(call)?;
             batch(device.upload(&args[0])?.rfft()?.download_blocking()?)
@@ -45,7 +45,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "lengths"],
         grows: Grows::No,
-        about: "the inverse of rfft: real values, as many as lengths says (c32, rank 1)",
+        about: "the inverse of rfft: real values, with lengths giving their number (c32, rank 1)",
         run: |call| {
             let layout = Layout::from_lengths(call.options.lengths()?)?;
             let (device, args) = complex(call)?;
@@ -58,7 +58,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: UNARY,
         grows: Grows::No,
-        about: "the discrete Fourier transform of both axes of each element (c32, rank 2)",
+        about: "the discrete Fourier transform along both axes of each element (c32, rank 2)",
         run: |call| {
             let (device, args) = complex(call)?;
             batch(device.upload(&args[0])?.fft2()?.download_blocking()?)
@@ -80,7 +80,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: UNARY,
         grows: Grows::No,
-        about: "the first c/2 + 1 columns of fft2, of r x c real values; answers complex ones (f32, rank 2)",
+        about: "the first c/2 + 1 columns of the fft2 of r x c real values; the answer is complex (f32, rank 2)",
         run: |call| {
             let (device, args) = floats(call)?;
             batch(device.upload(&args[0])?.rfft2()?.download_blocking()?)
@@ -91,7 +91,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "lengths"],
         grows: Grows::No,
-        about: "the inverse of rfft2: real elements, with as many columns as lengths says (c32, rank 2)",
+        about: "the inverse of rfft2: real elements, with lengths giving their numbers of columns (c32, rank 2)",
         run: |call| {
             let columns = call.options.lengths()?;
             let (device, args) = complex(call)?;
@@ -114,6 +114,6 @@ fn complex<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<Complex32>
     let device = call.device()?;
     match &call.args {
         Args::C32(args) => Ok((device, args)),
-        _ => Err(Failure::request("dtype: this operation takes c32 alone")),
+        _ => Err(Failure::request("dtype: this operation takes only c32")),
     }
 }

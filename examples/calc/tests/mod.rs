@@ -190,7 +190,7 @@ fn an_unknown_option_is_named_with_those_there_are() {
         ),
         (
             r#"{"op": "concat", "args": [[[1]], [[2]]], "options": {"axis": 1}}"#,
-            "concat: expected an axis below the rank, 1, got 1",
+            "concat: expected an axis below the rank of 1, got 1",
         ),
     ] {
         assert_eq!(
@@ -478,7 +478,7 @@ fn the_table_is_whole() {
     for (option, _) in OPTIONS {
         assert!(
             operations().any(|o| o.options.contains(option)),
-            "{option} is of no use"
+            "{option} has no effect"
         );
     }
     let help = &run(Choice::Cpu, br#"{"op": "help"}"#)[0]["ok"];
@@ -523,7 +523,7 @@ fn what_would_take_minutes_is_refused() {
         };
         let failure = strict.answer(conv.as_bytes()).err().unwrap();
         assert_eq!((failure.kind, failure.element), ("work_limit", Some(0)));
-        assert!(failure.message.contains("above the 15 that"), "{failure:?}");
+        assert!(failure.message.contains("work limit of 15"), "{failure:?}");
         assert!(calculator(choice).answer(conv.as_bytes()).is_ok());
         let device = Devices::default().get(choice).unwrap();
         let most = device.work_limit().unwrap();

@@ -130,7 +130,7 @@ fn a_series_needs_a_known_label() {
     refused_row("1,2:", "the class label is empty");
     refused_row("1,2:Fast", "the label \"Fast\" is not in @classLabel");
     refused_header("classLabel", "@classLabel false", 6, "no class labels");
-    refused_header("classLabel", "@classLabel true", 6, "names no labels");
+    refused_header("classLabel", "@classLabel true", 6, "lists no labels");
     refused_header("classLabel", "@classLabel true a\u{7}", 6, "printable");
     refused_header("classLabel", "", 7, "@data before @classLabel");
     refused_header("classLabel", "@targetLabel true", 6, "regression");

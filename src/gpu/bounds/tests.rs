@@ -156,7 +156,10 @@ fn check(name: &str, source: &str) -> Instrumented {
     assert_eq!(escaped(&after), None, "{name}");
     assert!(escaped(&before).is_some(), "{name} reads no array at all");
     let main = &after.entry_points[0].function.body;
-    assert!(silent_ends(&after, main) == 0, "{name} ends without a word");
+    assert!(
+        silent_ends(&after, main) == 0,
+        "{name} ends without a report"
+    );
     made
 }
 
@@ -326,7 +329,7 @@ fn kernels_that_reach_outside_are_caught() {
         ),
     ] {
         assert_eq!(counted(variant), [expected]);
-        assert_eq!(counted(0), [""; 0], "what was told is told once");
+        assert_eq!(counted(0), [""; 0], "each access is reported once");
     }
     // The same buffers, reused with another size, end at that size.
     let before = input.id;
@@ -334,7 +337,7 @@ fn kernels_that_reach_outside_are_caught() {
     let layout = Layout::from_lengths([17]).unwrap();
     let bytes = bytemuck::cast_slice(&[0.5f32; 17]);
     let input = gpu.upload("broken", &layout, DType::F32, bytes).unwrap();
-    assert_eq!(input.id, before, "another buffer was taken");
+    assert_eq!(input.id, before, "a different buffer was used");
     run(&gpu, 1, &input, &layout);
     assert_eq!(
         gpu.accesses_outside().unwrap(),

@@ -32,7 +32,7 @@ impl<'de> Deserialize<'de> for Header {
             type Value = Header;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of tensors by name")
+                f.write_str("an object that maps names to tensors")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Header, A::Error> {
@@ -46,7 +46,9 @@ impl<'de> Deserialize<'de> for Header {
                         Entry::Vacant(entry) => drop(entry.insert(map.next_value()?)),
                         Entry::Occupied(entry) => {
                             let name = entry.key();
-                            return Err(A::Error::custom(format_args!("two tensors {name:?}")));
+                            return Err(A::Error::custom(format_args!(
+                                "two tensors named {name:?}"
+                            )));
                         }
                     }
                 }

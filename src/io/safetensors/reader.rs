@@ -64,7 +64,7 @@ impl<R: Read + Seek> Reader<R> {
         let size = file.reader.seek(SeekFrom::End(0));
         let size = size.map_err(|error| file.failed(error))?;
         if size < 8 {
-            return Err(wrong(size, "at least 8 bytes", "the end"));
+            return Err(wrong(size, "at least 8 bytes", "the end of the file"));
         }
         let mut length = [0; 8];
         file.read_at(0, &mut length)?;
@@ -93,7 +93,7 @@ impl<R: Read + Seek> Reader<R> {
         let mut end = 0;
         for [from, to] in ranges {
             if from != end || to < from {
-                let expected = format!("data from {end} on for the next tensor");
+                let expected = format!("the next tensor's data to start at {end}");
                 return Err(wrong(8, expected, format!("{from} to {to}")));
             }
             end = to;
@@ -173,7 +173,7 @@ impl<R: Read + Seek> Reader<R> {
         let tensor = self.tensors.0.get(&format!("{name}{suffix}"));
         tensor.ok_or_else(|| Error::Name {
             op: OP,
-            expected: "the name of a batch that the file has".into(),
+            expected: "the name of a batch in the file".into(),
             got: name.to_owned(),
         })
     }
@@ -198,7 +198,7 @@ impl<R: Read + Seek> Reader<R> {
             .try_fold(1u64, |n, &k| n.checked_mul(k));
         let bytes = count.and_then(|count| count.checked_mul(size as u64));
         if bytes != Some(to - from) {
-            let expected = format!("{name}{suffix} of as many bytes as its shape has");
+            let expected = format!("a byte count of {name}{suffix} that matches its shape");
             return Err(wrong(8, expected, (to - from).to_string()));
         }
         let count = host_size((to - from) / size as u64)?;
@@ -265,7 +265,7 @@ impl<R: Read + Seek> Reader<R> {
                 };
                 if value > u64::from(most) {
                     let at = next + (number * size) as u64;
-                    let expected = format!("an integer of 0 to {most}");
+                    let expected = format!("an integer from 0 to {most}");
                     let got = match (signed, size) {
                         (true, 4) => (value as i32).to_string(),
                         (true, _) => (value as i64).to_string(),

@@ -58,7 +58,7 @@ impl<'a> Writer<'a> {
         if self.tensors.iter().any(|tensor| tensor.name == values) {
             return Err(Error::Name {
                 op: "write",
-                expected: "a name for each batch".into(),
+                expected: "a distinct name for each batch".into(),
                 got: name.to_owned(),
             });
         }

@@ -1,7 +1,7 @@
-//! Operands of one layout with vectors that are spread over its elements.
+//! Value-by-value functions of whole operands and of vectors that are spread over their elements.
 //!
-//! Cost: the operands of the result's layout and its offsets read once, the result written once, in one dispatch; a
-//! spread operand is read once from memory, and from a cache after that.
+//! Cost: the whole operands and the result's offsets read once, the result written once, in one dispatch; a spread
+//! operand is read from memory once, and then from a cache.
 
 use super::spread::Mode;
 use super::table::{self, THREE, TWO};
@@ -31,7 +31,8 @@ params! {
     struct ThreeParams { of_two: Params, d_base, d_mode }
 }
 
-/// What a mode says beside an axis: the operand is whole, or its only vector serves all elements.
+/// Values of a mode parameter other than an axis: the operand is whole, or (a flag) its only vector is used for all
+/// elements.
 const WHOLE: u32 = u32::MAX;
 const ONE: u32 = 1 << 8;
 const MODES: Constants = constants![WHOLE, ONE];
@@ -52,12 +53,12 @@ pub(crate) static THREE_KERNEL: Kernel = Kernel {
     variants: &variants::<{ count(THREE) }>(THREE, &[0], &[]),
 };
 
-/// The function of this name, of two operands or three, of values of a type.
+/// A function of two or three operands, by name, over values of one type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Broadcast {
     pub name: &'static str,
     pub dtype: DType,
-    /// Of all operands, at least one of which is whole.
+    /// The modes of all operands, at least one of which is whole.
     pub modes: [Mode; 3],
 }
 
@@ -149,7 +150,7 @@ impl Broadcast {
 }
 
 impl Mode {
-    /// Whether `v` can lie so in the elements of `x`, and comes in front of it.
+    /// Checks that `v` can be spread over the elements of `x` in this mode. `in_front`: `v` is the left operand.
     fn check(self, op: &'static str, v: &Layout, x: &Layout, in_front: bool) -> Result<()> {
         let all = matches!(self, Mode::Along(_)) && v.len() == 1;
         if v.len() != x.len() && !all {
@@ -174,7 +175,7 @@ impl Mode {
                 if axis >= x.rank() {
                     return Err(Error::Argument {
                         op,
-                        expected: format!("an axis below the rank, {}", x.rank()),
+                        expected: format!("an axis below the rank of {}", x.rank()),
                         got: axis.to_string(),
                     });
                 }
@@ -182,7 +183,7 @@ impl Mode {
                     return Err(Error::Rank {
                         op,
                         element: None,
-                        expected: "1, of vectors along an axis".to_owned(),
+                        expected: "1 for vectors along an axis".to_owned(),
                         got: v.rank(),
                     });
                 }
@@ -197,7 +198,7 @@ impl Mode {
         }
     }
 
-    /// What the kernel knows it by.
+    /// The mode parameter of the kernel.
     fn word(self, rank: usize, one: bool) -> u32 {
         let (axis, one) = match self {
             Mode::Whole => return WHOLE,
@@ -208,7 +209,7 @@ impl Mode {
     }
 }
 
-/// An element whose length is another one than is needed.
+/// Reports an element of the wrong length, as (element, expected, got).
 fn lengths(op: &'static str, wrong: Option<(usize, usize, usize)>) -> Result<()> {
     match wrong {
         None => Ok(()),

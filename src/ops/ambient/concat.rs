@@ -1,7 +1,7 @@
 //! Concatenation: the right element begins where the left one ends along some axes; the other axes have the ambient
 //! extent.
 //!
-//! It is computed as a sum of words: no value has two sources, and a word plus zero keeps its bits, whatever they mean.
+//! Computed as a sum of 32-bit words: no value has two sources, and a word plus zero keeps its bits, whatever the type.
 
 use super::Stage;
 use super::twin::row_of;
@@ -16,7 +16,7 @@ pub(crate) fn check_concat(axis: usize, a: &Layout, b: &Layout) -> Result<()> {
     if axis >= a.rank() {
         return Err(Error::Argument {
             op: "concat",
-            expected: format!("an axis below the rank, {}", a.rank()),
+            expected: format!("an axis below the rank of {}", a.rank()),
             got: axis.to_string(),
         });
     }
@@ -136,7 +136,7 @@ fn doubled(op: &'static str, layout: &Layout) -> Result<Layout> {
         return Err(Error::SizeOverflow {
             op,
             element: None,
-            what: format!("the words of {} complex values", layout.total()),
+            what: format!("the word count of {} complex values", layout.total()),
         });
     }
     let offsets = layout.offsets().as_slice().iter().map(|at| 2 * at);

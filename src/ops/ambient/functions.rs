@@ -1,16 +1,16 @@
-//! Functions of two f32 for the CPU, without a branch, so that LLVM makes vectors of loops over them. The shaders
-//! compute the same formulas.
+//! Branchless functions of two f32 for the CPU, so that LLVM vectorizes loops over them. The shaders use the same
+//! formulas.
 
 use std::f32::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
-/// The integers in the order of the floats, −0 just below +0.
+/// Maps floats to integers in the same order, with −0 just below +0.
 #[inline(always)]
 fn order(x: f32) -> i32 {
     let bits = x.to_bits() as i32;
     bits ^ ((bits >> 31) & i32::MAX)
 }
 
-/// The one that is a NaN, the left one of two, or else `value`.
+/// The operand that is NaN (the left one if both are), or else `value`.
 #[inline(always)]
 fn kept(x: f32, y: f32, value: f32) -> f32 {
     let value = if y.is_nan() { y } else { value };
@@ -27,18 +27,18 @@ pub(super) fn smaller(x: f32, y: f32) -> f32 {
     kept(x, y, if order(x) < order(y) { x } else { y })
 }
 
-/// The angle of the point (x, y), from −π to π, with the ends that IEEE 754 gives it.
+/// The angle of the point (x, y), from −π to π, with the special cases of IEEE 754.
 #[inline(always)]
 pub(super) fn atan2(y: f32, x: f32) -> f32 {
     let (a, b) = (y.abs(), x.abs());
     let (low, high) = if a > b { (b, a) } else { (a, b) };
-    // Neither 0 / 0 nor ∞ / ∞, and no sum that overflows.
+    // Avoids 0 / 0, ∞ / ∞ and sums that overflow.
     let high = if high == 0.0 { 1.0 } else { high };
     let both = low == f32::INFINITY;
     let (low, high) = if both { (1.0, 1.0) } else { (low, high) };
     let scale = if high > 1.0e37 { 0.0625 } else { 1.0 };
     let (low, high) = (low * scale, high * scale);
-    // Above tan π/8, from π/4.
+    // Above tan π/8, measures the angle from π/4.
     let far = low > 0.414_213_57 * high;
     let t = if far { low - high } else { low } / if far { high + low } else { high };
     let z = t * t;

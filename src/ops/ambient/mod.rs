@@ -1,5 +1,5 @@
-//! Functions of two values, value by value: the result has the ambient shape, and each function says what a missing
-//! entry is. Beside them copies of two elements side by side.
+//! Value-by-value functions: results have the ambient shapes, and each function defines how missing entries count. Also
+//! concatenation.
 //!
 //! Cost: the operands and their layouts read once, the result written once, in one dispatch.
 
@@ -51,10 +51,10 @@ params! {
     struct BoxParams { of_vectors: Params, pair_left, rank, beside }
 }
 
-/// Bits that no compiler knows: see `ends.wgsl`.
+/// All bits set, in a parameter so that compilers do not know the value: see `ends.wgsl`.
 const ONES: Param = Param::U32(u32::MAX);
 
-/// The same for elements of one shape, without a look at layouts.
+/// The same for pairs of elements of equal shapes, without reading layouts.
 pub(crate) static FLAT: Kernel = Kernel {
     stem: "ambient_flat",
     source: include_str!("../../../shaders/ambient_flat.wgsl"),
@@ -107,7 +107,7 @@ pub(crate) static BOXES: Kernel = Kernel {
     ),
 };
 
-/// Every row of a table in the types that it has kernels of.
+/// The number of kernels of a table: one per row and kernel type.
 const fn count(table: &[&[Row]]) -> usize {
     let (mut group, mut n) = (0, 0);
     while group < table.len() {
@@ -121,7 +121,7 @@ const fn count(table: &[&[Row]]) -> usize {
     n
 }
 
-/// Their variants with these of their flags, and more.
+/// The variants of a table's kernels, once for each set of flags in `flags`, and then `more`.
 const fn variants<const N: usize>(
     table: &'static [&'static [Row]],
     flags: &[usize],
@@ -162,9 +162,10 @@ const fn variants<const N: usize>(
     all
 }
 
-/// Every function of two and of three operands that goes by the table, each type of values by itself, with the error
-/// that it is held to on every device, as [`maps`](crate::scalar::maps) says it. That of `mul_add` is beside half a
-/// unit in the last place of its product.
+/// All value-by-value functions of two and three operands, one entry per value type, with their error bounds.
+///
+/// The bounds hold on every device and have the form described at [`maps`](crate::scalar::maps). The bound of `mul_add`
+/// is in addition to half a unit in the last place of its product.
 ///
 /// ```
 /// let div = vsla::scalar::functions().find(|function| function.name == "div").unwrap();
@@ -181,7 +182,7 @@ pub fn functions() -> impl Iterator<Item = MapInfo> {
     })
 }
 
-/// Whether the bound of a function of two floats is of so many units. For the documentation, which says it.
+/// Whether this is the error bound of a function of two floats, in ulp. Checks the numbers in the documentation.
 pub(crate) const fn is_bound(name: &str, ulps: u32) -> bool {
     let mut group = 0;
     while group < TWO.len() {
@@ -205,7 +206,7 @@ fn unsupported(op: &'static str, dtype: DType) -> Error {
     }
 }
 
-/// The function of this name, of values of a type.
+/// A function of two operands, by name, over values of one type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Combine {
     pub name: &'static str,
@@ -213,7 +214,7 @@ pub(crate) struct Combine {
 }
 
 impl Combine {
-    /// The launch for every pair.
+    /// The launch over every pair.
     pub(crate) fn launch(self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<Launch> {
         let Combine { name: op, dtype } = self;
         let (row, seen) = table::row(TWO, op, dtype).ok_or_else(|| unsupported(op, dtype))?;
@@ -272,17 +273,17 @@ impl Combine {
     }
 }
 
-/// What pairs become where values are found by their shapes.
+/// A dispatch that locates the values of each pair by its shapes.
 struct Stage {
-    /// Of vectors and boxes, and of matrices.
+    /// Flags of the kernel for vectors and boxes, and of the kernel for matrices.
     flags: [&'static [&'static str]; 2],
     dtype: DType,
-    /// Of a concatenation, a bit for each axis along which the right element is displaced.
+    /// One bit for each axis along which a concatenation displaces the right element; otherwise 0.
     concat_axes: u32,
 }
 
 impl Stage {
-    /// The dispatch for operands that are seen in these layouts, or in their own, and a result that is seen as `c`.
+    /// The dispatch for operands that are viewed in these layouts (`None`: their own), and a result viewed as `c`.
     fn dispatch(
         self,
         op: &'static str,

@@ -1,4 +1,4 @@
-//! Operands that are spread over the elements of others, on the CPU: chunks of values that meet.
+//! Spread operands on the CPU: materializes them chunk by chunk.
 
 use bytemuck::{Pod, cast_slice_mut};
 
@@ -6,22 +6,22 @@ use crate::ops::par_tiles;
 use crate::plan::CpuArgs;
 use crate::ragged::Layout;
 
-/// How an operand lies in the elements of the result.
+/// How an operand is spread over the elements of the result.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Mode {
-    /// Value by value: it has the result's layout.
+    /// Not spread: the operand has the result's layout.
     Whole,
-    /// One value for all of an element.
+    /// One value for the whole element.
     Each,
     /// A vector along this axis.
     Along(usize),
 }
 
-/// Values that the twins take at once, and where there are no more.
+/// Values per chunk of the CPU kernels, in general and for short elements.
 pub(super) const FEW: usize = 1024;
 pub(super) const SHORT: usize = 64;
 
-/// An operand of the CPU.
+/// An operand on the CPU.
 struct Source<'a, T> {
     values: &'a [T],
     layout: &'a Layout,
@@ -29,7 +29,8 @@ struct Source<'a, T> {
 }
 
 impl<T: Pod> Source<'_, T> {
-    /// What meets values `at` and following of an element, which begins at `start`: its own, or spread in `room`.
+    /// The operand's values for an element, which begins at `start`, from its value `at` on: a slice of the operand, or
+    /// spread into `room`.
     fn chunk<'r>(
         &'r self,
         (element, start): (usize, usize),
@@ -71,8 +72,9 @@ impl<T: Pod> Source<'_, T> {
     }
 }
 
-/// Calls `run` for chunks of the operands' values that meet, of which two are of one type. Of two operands there is no
-/// third.
+/// Calls `run` for corresponding chunks of the operands and the result.
+///
+/// The second and third operand have the same type; with two operands, the third slice is empty.
 pub(super) fn spread<A: Pod + Send + Sync, T: Pod + Send + Sync, R: Pod + Send + Sync>(
     args: &mut CpuArgs<'_>,
     modes: &[Mode; 3],
@@ -100,7 +102,7 @@ pub(super) fn spread<A: Pod + Send + Sync, T: Pod + Send + Sync, R: Pod + Send +
     let output = &mut args.outputs[0];
     let layout = output.layout;
     let c: &mut [R] = cast_slice_mut(output.words);
-    // The last word of halves may have one more.
+    // The last word may hold one extra half.
     let c = &mut c[..layout.total()];
     par_tiles(layout.offsets(), c, |element, within, out| {
         let place = (element, layout.offsets().range(element).start);
@@ -110,7 +112,7 @@ pub(super) fn spread<A: Pod + Send + Sync, T: Pod + Send + Sync, R: Pod + Send +
             extents: shape.extents(),
             place,
         };
-        // Room that is not used would have to be cleared as well.
+        // Short elements use short buffers, because a buffer is cleared even where it is unused.
         match out.len() <= SHORT {
             true => chunk.run::<SHORT, R>(within.start, out, &run),
             false => chunk.run::<FEW, R>(within.start, out, &run),
@@ -118,7 +120,7 @@ pub(super) fn spread<A: Pod + Send + Sync, T: Pod + Send + Sync, R: Pod + Send +
     });
 }
 
-/// The operands of an element.
+/// The operands of one element.
 struct Chunk<'a, A, T> {
     sources: (
         &'a Source<'a, A>,
@@ -130,7 +132,7 @@ struct Chunk<'a, A, T> {
 }
 
 impl<A: Pod, T: Pod> Chunk<'_, A, T> {
-    /// `N` values at a time, of which the first is `from` of its element.
+    /// Processes `N` values at a time, starting with value `from` of the element.
     fn run<const N: usize, R>(
         &self,
         from: usize,

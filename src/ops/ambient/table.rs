@@ -1,12 +1,12 @@
-//! The functions of two and of three values: a row for each, from which come its kernels, its CPU twin, and the bound
-//! that its tests hold it to.
+//! The table of functions of two and three values: each row defines the function's GPU kernels, its CPU kernel, and the
+//! error bound that its tests check.
 
 use super::functions as f;
 use crate::ops::maps::{Bound, pow};
 use crate::ragged::DType;
 
 const EXACT: Bound = within(0.0);
-/// Of one operation that IEEE 754 rounds.
+/// The bound of one correctly rounded operation.
 const ROUNDED: Bound = within(0.5);
 
 const fn within(ulps: f32) -> Bound {
@@ -16,26 +16,26 @@ const fn within(ulps: f32) -> Bound {
     }
 }
 
-/// What an entry is that one of two operands does not have in the ambient shape. Where both are missing the result is
-/// that of two zeros for `Zero`, and otherwise 0.
+/// How an entry of the ambient shape counts that one of two operands does not have. Where both are missing, the result
+/// is that of two zeros for `Zero`, and otherwise 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Missing {
-    /// It is zero.
+    /// It counts as zero.
     Zero,
-    /// The result is 0, whatever the other operand has.
+    /// The result is 0, whatever the other operand's value.
     Overlap,
-    /// The result is the value of the other operand.
+    /// The result is the other operand's value.
     Alone,
 }
 
-/// Makes values of others, one by one.
+/// Computes results value by value.
 pub(super) type Run<T, R> = fn(&[T], &[T], &mut [R]);
 pub(super) type RunThree<T> = fn(&[T], &[T], &[T], &mut [T]);
 
-/// What a function does on the CPU, and thereby of which types it is. Masks are u32.
+/// A function's CPU implementation, which also determines its types. Masks are u32.
 #[derive(Clone, Copy)]
 pub(super) enum Function {
-    /// Of f32, and of f16 computed in f32.
+    /// For f32, and for f16 computed in f32.
     Float(Run<f32, f32>),
     I32(Run<i32, i32>),
     U32(Run<u32, u32>),
@@ -44,23 +44,23 @@ pub(super) enum Function {
     U32Mask(Run<u32, u32>),
     FloatThree(RunThree<f32>),
     U32Three(RunThree<u32>),
-    /// Of a mask and two operands of any type, of which bits are copied.
+    /// Selects by a mask between two operands of any type; copies bits.
     Choice,
 }
 
-/// One function.
+/// One function over one type of values.
 #[cfg_attr(
     not(feature = "gpu"),
-    allow(dead_code, reason = "only GPUs have kernels to write")
+    allow(dead_code, reason = "kernels are generated only for GPUs")
 )]
 pub(super) struct Row {
     /// The public operation.
     pub name: &'static str,
-    /// The flags of its kernels, and of those for matrices.
+    /// The flags of its kernels, and of its kernels for matrices.
     pub flags: [&'static [&'static str]; 2],
     /// Files of `shaders/lib` that the expression needs.
     pub uses: &'static [&'static str],
-    /// The result in WGSL, of x, y, and z where there are three.
+    /// The result as a WGSL expression in x, y, and, for three operands, z.
     pub wgsl: &'static str,
     pub missing: Missing,
     pub function: Function,
@@ -68,7 +68,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// The types of its kernels. What is no row of i32 is the same of u32.
+    /// The types of its kernels. Functions without an i32 row use the u32 row for i32.
     pub(super) const fn types(&self) -> &'static [DType] {
         match self.function {
             Function::Float(_) | Function::FloatMask(_) | Function::FloatThree(_) => {
@@ -107,7 +107,7 @@ macro_rules! rows {
     };
 }
 
-/// Of two operands.
+/// The functions of two operands.
 pub(super) const TWO: &[&[Row]] = &[
     rows! { Float Zero:
         "add" "ADD" [] "x + y", |x, y| x + y, ROUNDED;
@@ -133,7 +133,7 @@ pub(super) const TWO: &[&[Row]] = &[
         "greater_equal" "GREATER_EQUAL" "MASK" ["compare"] "u32(is_less(y, x) || is_equal(x, y))", |x, y| u32::from(x >= y), EXACT;
     },
     rows! { I32 Overlap:
-        // The least number divided by -1 is none, and some processors stop at that, or at 0.
+        // The least number divided by -1 overflows; some processors trap on that, or on division by 0.
         "div" "DIV" [] "select(select(x / select(y, 1, y == 0 || y == -1), -x, y == -1), 0, y == 0)", |x, y| if y == 0 { 0 } else { x.wrapping_div(y) }, EXACT;
         "remainder" "REMAINDER" [] "select(x % select(y, 1, y == 0 || y == -1), 0, y == 0 || y == -1)", |x, y| if y == 0 { 0 } else { x.wrapping_rem(y) }, EXACT;
     },
@@ -170,13 +170,13 @@ pub(super) const TWO: &[&[Row]] = &[
     },
 ];
 
-/// Of three operands, which are brought to one shape first.
+/// The functions of three operands, which are first resized to one shape.
 pub(super) const THREE: &[&[Row]] = &[&[
     Row {
         name: "mul_add",
         flags: [&["MUL_ADD", "THREE"], &[]],
         uses: &[],
-        // Rounded twice on every device.
+        // `opaque` prevents a fused multiply-add, so that every device rounds twice.
         wgsl: "opaque(x * y) + z",
         missing: Missing::Zero,
         function: Function::FloatThree(|x, y, z, r| {
@@ -184,7 +184,7 @@ pub(super) const THREE: &[&[Row]] = &[&[
                 *r = x * y + z;
             }
         }),
-        // Beside half a unit of the product.
+        // In addition to half an ulp of the product.
         bound: ROUNDED,
     },
     Row {
@@ -211,7 +211,7 @@ pub(super) const THREE: &[&[Row]] = &[&[
     },
 ]];
 
-/// The row of a function of values of a type, and the type of its kernel.
+/// The row of a function for values of a type, and the type of its kernel.
 pub(super) fn row(
     table: &'static [&'static [Row]],
     name: &str,
@@ -224,7 +224,7 @@ pub(super) fn row(
     };
     match dtype {
         DType::F16 | DType::U32 => of(dtype),
-        // Only bits count for what is no row of these.
+        // Functions without a row for these types work on bits, so the u32 row applies.
         _ => of(dtype).or_else(|| of(DType::U32)),
     }
 }

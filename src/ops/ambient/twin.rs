@@ -1,5 +1,5 @@
-//! Functions of values that meet, on the CPU: rows in three runs, both there, one there, none; and chunks of values
-//! that meet spread ones.
+//! CPU kernels of value-by-value functions: pairs row by row in three runs (both operands present, one, none), and
+//! spread operands chunk by chunk.
 
 use bytemuck::{Pod, cast_slice_mut};
 use half::f16;
@@ -11,7 +11,7 @@ use crate::ops::par_tiles;
 use crate::plan::CpuArgs;
 use crate::ragged::{DType, MAX_RANK};
 
-/// What is done with the operands of a launch by a function of two types of values.
+/// A traversal of a launch's operands that applies a function from values of one type to values of another.
 trait Walk {
     fn two<T: Pod + Send + Sync, R: Pod + Send + Sync>(
         self,
@@ -20,7 +20,7 @@ trait Walk {
     );
 }
 
-/// Calls the walk with the row's function for values of a type.
+/// Runs the traversal with the row's function for values of a type.
 fn by_type(args: &mut CpuArgs<'_>, row: &Row, seen: DType, walk: impl Walk) {
     match row.function {
         Function::Float(run) if seen == DType::F16 => walk.two(args, halves(run)),
@@ -34,12 +34,12 @@ fn by_type(args: &mut CpuArgs<'_>, row: &Row, seen: DType, walk: impl Walk) {
         Function::U32(run) | Function::U32Mask(run) => walk.two(args, run),
         Function::FloatMask(run) => walk.two(args, run),
         Function::I32Mask(run) => walk.two(args, run),
-        // Those have a walk of their own.
+        // `combine_spread` handles these itself.
         Function::FloatThree(_) | Function::U32Three(_) | Function::Choice => {}
     }
 }
 
-/// A function of halves, by way of f32.
+/// A function of halves, computed in f32.
 fn halves(run: fn(&[f32], &[f32], &mut [f32])) -> impl Fn(&[f16], &[f16], &mut [f16]) + Sync {
     move |x, y, r| {
         in_chunks(x, y, r, |x, y, r: &mut [f16]| match r.len() <= SHORT {
@@ -49,7 +49,7 @@ fn halves(run: fn(&[f32], &[f32], &mut [f32])) -> impl Fn(&[f16], &[f16], &mut [
     }
 }
 
-/// At most N values, made in f32.
+/// Rounds at most N values that `make` computes in f32.
 fn rounded<const N: usize>(r: &mut [f16], make: impl FnOnce(&mut [f32])) {
     let mut wide = [0.0; N];
     let wide = &mut wide[..r.len()];
@@ -57,9 +57,9 @@ fn rounded<const N: usize>(r: &mut [f16], make: impl FnOnce(&mut [f32])) {
     r.convert_from_f32_slice(wide);
 }
 
-/// As many values of both as f32 as a core keeps near.
+/// Converts both operands to f32 in chunks that stay in a core's cache.
 fn in_chunks<R>(x: &[f16], y: &[f16], r: &mut [R], run: impl FnMut(&[f32], &[f32], &mut [R])) {
-    // Room that is not used would have to be cleared as well.
+    // Short inputs use short buffers, because a buffer is cleared even where it is unused.
     match r.len() <= SHORT {
         true => in_chunks_of::<SHORT, R>(x, y, r, run),
         false => in_chunks_of::<FEW, R>(x, y, r, run),
@@ -81,7 +81,7 @@ fn in_chunks_of<const N: usize, R>(
     }
 }
 
-/// A row of the table, of every pair.
+/// Computes a row of the table for every pair.
 pub(super) fn combine(args: &mut CpuArgs<'_>, row: &Row, seen: DType) {
     by_type(args, row, seen, Ambient(row.missing));
 }
@@ -99,7 +99,7 @@ impl Walk for Ambient {
         let pairs = args.pairs();
         let output = &mut args.outputs[0];
         let c: &mut [R] = cast_slice_mut(output.words);
-        // The last word of halves may have one more.
+        // The last word may hold one extra half.
         let c = &mut c[..output.layout.total()];
         let rank = output.layout.rank();
         let rows = Rows {
@@ -130,17 +130,17 @@ impl Walk for Ambient {
     }
 }
 
-/// A function, and what it makes of missing entries.
+/// A function, and how it treats missing entries.
 struct Rows<F> {
     missing: Missing,
     run: F,
 }
 
-/// Zeros that values meet at once.
+/// The number of missing entries that are processed at once, as zeros.
 const ZEROS: usize = 64;
 
 impl<F> Rows<F> {
-    /// `out[k] = f(x[from + k], y[from + k])`, in three runs: both there, one there, none.
+    /// `out[k] = f(x[from + k], y[from + k])`, in three runs: both operands present, one, none.
     fn row<T: Pod, R: Pod>(&self, out: &mut [R], from: usize, x: &[T], y: &[T])
     where
         F: Fn(&[T], &[T], &mut [R]),
@@ -165,7 +165,7 @@ impl<F> Rows<F> {
             }
             Missing::Alone => {
                 let there = if x.len() > y.len() { x } else { y };
-                // Its results are of the operands' type.
+                // Functions of this kind return the operands' type.
                 one.copy_from_slice(bytemuck::cast_slice(&there[..one.len()]));
                 none.fill(R::zeroed());
             }
@@ -187,7 +187,7 @@ impl<F> Rows<F> {
         }
     }
 
-    /// The same along the last axis of boxes, one row after another.
+    /// The same for boxes, row by row along the last axis.
     fn boxes<T: Pod, R: Pod>(
         &self,
         out: &mut [R],
@@ -215,7 +215,7 @@ impl<F> Rows<F> {
     }
 }
 
-/// Row `row` of the ambient box inside a smaller one, which begins in it at `begins`: empty where it lies outside.
+/// Row `row` of the ambient box, in a smaller box that begins at `begins` inside it; empty if the row is outside.
 pub(super) fn row_of<'a, T>(
     row: usize,
     ambient: &[u32],
@@ -227,7 +227,7 @@ pub(super) fn row_of<'a, T>(
     let width = extents[last] as usize;
     let (mut rest, mut at, mut stride) = (row, 0, width);
     for axis in (0..last).rev() {
-        // Before its begin the difference wraps around, which is outside.
+        // Before the beginning, the difference wraps around to a value outside.
         let along = (rest % ambient[axis] as usize).wrapping_sub(begins[axis] as usize);
         rest /= ambient[axis] as usize;
         if along >= extents[axis] as usize {
@@ -239,7 +239,7 @@ pub(super) fn row_of<'a, T>(
     values.get(at..at + width).unwrap_or(&[])
 }
 
-/// A row of the table, of operands some of which are spread.
+/// Computes a row of the table for operands of which some are spread.
 pub(super) fn combine_spread(
     args: &mut CpuArgs<'_>,
     (row, seen): (&Row, DType),
@@ -248,7 +248,7 @@ pub(super) fn combine_spread(
     match row.function {
         Function::FloatThree(run) if seen == DType::F16 => {
             spread(args, modes, |x: &[f16], y: &[f16], z: &[f16], r| {
-                // They come in chunks already.
+                // `spread` passes at most FEW values.
                 let mut third = [0.0; FEW];
                 let third = &mut third[..r.len()];
                 z.convert_to_f32_slice(third);
@@ -265,7 +265,7 @@ pub(super) fn combine_spread(
     }
 }
 
-/// The first where the mask is not 0, and elsewhere the second.
+/// `x` where the mask is not 0, and `y` elsewhere.
 fn choose<T: Copy>(mask: &[u32], x: &[T], y: &[T], r: &mut [T]) {
     for (((r, &mask), &x), &y) in r.iter_mut().zip(mask).zip(x).zip(y) {
         *r = if mask != 0 { x } else { y };

@@ -62,7 +62,7 @@ impl Copies {
             return Err(Error::SizeOverflow {
                 op,
                 element: None,
-                what: format!("copies of {values} values"),
+                what: format!("a copy of {values} values"),
             });
         }
         let to = Slot::Scratch(self.scratch.len());

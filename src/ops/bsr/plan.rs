@@ -168,7 +168,10 @@ mod tests {
             assert!(slots[1..].iter().all(|&slot| slot == 1));
             assert_eq!(slots[0] as usize, topology.grid()[usize::from(by_columns)]);
             let heavy = if chunks == 4 { 25 } else { 12 };
-            assert!(by_columns || rows.heavy == heavy, "those of 41 and of 700");
+            assert!(
+                by_columns || rows.heavy == heavy,
+                "the rows with 41 and with 700 blocks"
+            );
         }
     }
 }

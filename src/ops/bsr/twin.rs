@@ -53,7 +53,7 @@ fn multiply(
     );
     // SAFETY: the assertion found the last value of each matrix, and so every value, inside its slice; c is borrowed
     // exclusively.
-    #[allow(unsafe_code, reason = "the crate takes pointers")]
+    #[allow(unsafe_code, reason = "`gemm` takes pointers")]
     unsafe {
         gemm::gemm(
             m,

@@ -152,7 +152,7 @@ impl ConvRequest<'_> {
                     op: self.op,
                     pair,
                     method,
-                    reason: "this device has only the direct one for it".to_owned(),
+                    reason: "this device supports only the direct method for it".to_owned(),
                 }),
             },
         }

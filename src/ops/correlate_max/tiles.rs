@@ -97,9 +97,8 @@ pub(super) fn choices(
             op: request.op,
             pair,
             method: request.method.name(),
-            reason:
-                "this device looks for the best lag directly, or by one transform of a workgroup"
-                    .to_owned(),
+            reason: "this device finds the best lag directly, or with one transform per workgroup"
+                .to_owned(),
         }),
     }
 }
@@ -111,7 +110,7 @@ fn check_lags(op: &'static str, pair: usize, longer: usize) -> Result<()> {
         true => Err(Error::SizeOverflow {
             op,
             element: Some(pair),
-            what: format!("lags of series of {longer} values: twice their number"),
+            what: format!("twice the number of lags of series of {longer} values"),
         }),
     }
 }

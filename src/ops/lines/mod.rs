@@ -177,7 +177,7 @@ impl Along {
         if let Some(axis) = axis.filter(|axis| *axis >= x.rank()) {
             return Err(Error::Argument {
                 op,
-                expected: format!("an axis below the rank, {}", x.rank()),
+                expected: format!("an axis below the rank of {}", x.rank()),
                 got: axis.to_string(),
             });
         }

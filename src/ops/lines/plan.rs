@@ -137,7 +137,10 @@ impl Plan {
                 tiles = more.ok_or_else(|| Error::SizeOverflow {
                     op,
                     element: Some(element),
-                    what: format!("{} tiles so far", u64::from(tiles) + each as u64),
+                    what: format!(
+                        "a work list of at least {} tiles",
+                        u64::from(tiles) + each as u64
+                    ),
                 })?;
                 number += 1;
             }

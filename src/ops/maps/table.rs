@@ -35,7 +35,7 @@ pub(crate) enum CpuKernel {
 /// One map.
 #[cfg_attr(
     not(feature = "gpu"),
-    allow(dead_code, reason = "only GPUs have kernels to write")
+    allow(dead_code, reason = "kernels are generated only for GPUs")
 )]
 pub(crate) struct Map {
     /// The public operation.

@@ -130,7 +130,7 @@ fn multiply(args: &CpuArgs<'_>, form: &Form, piece: Piece<'_, f32>, parallelism:
             // SAFETY: the factors are rows x k and k x n values at these strides, which the assertion found inside the
             // slices; this part of them ends at or before their end; and the result is rows x n values of a slice of
             // its own.
-            #[allow(unsafe_code, reason = "the crate takes pointers")]
+            #[allow(unsafe_code, reason = "`gemm` takes pointers")]
             unsafe {
                 gemm::gemm(
                     rows,

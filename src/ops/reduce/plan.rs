@@ -76,7 +76,10 @@ impl Classes {
                 classes.parts = parts.ok_or_else(|| Error::SizeOverflow {
                     op,
                     element: Some(element as usize),
-                    what: format!("{} tiles so far", u64::from(first) + u64::from(count)),
+                    what: format!(
+                        "a work list of at least {} tiles",
+                        u64::from(first) + u64::from(count)
+                    ),
                 })?;
                 host::reserve(op, &mut tiles, TILE_WORDS * count as usize)?;
                 for tile in 0..count {

@@ -119,7 +119,7 @@ fn check(
         return Err(Error::Rank {
             op,
             element: None,
-            expected: format!("{}, the result's", target.rank()),
+            expected: format!("{}, as in the result", target.rank()),
             got: y.rank(),
         });
     }

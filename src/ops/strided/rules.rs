@@ -58,7 +58,7 @@ fn check_axes(op: &'static str, x: &Layout, got: usize) -> Result<()> {
         false => Err(Error::Rank {
             op,
             element: None,
-            expected: format!("{}, the batch's", x.rank()),
+            expected: format!("{}, as in the batch", x.rank()),
             got,
         }),
     }
@@ -117,7 +117,7 @@ fn slice(dtype: DType, x: &Layout, start: &[i64], end: &[i64]) -> Result<Launch>
         return Err(Error::Argument {
             op,
             expected: format!(
-                "an end along axis {axis} that is not before the start {}",
+                "an end along axis {axis} of at least the start, {}",
                 start[axis]
             ),
             got: end[axis].to_string(),
@@ -151,7 +151,7 @@ fn flip(dtype: DType, x: &Layout, axes: &[usize]) -> Result<Launch> {
         if axis >= rank || turned >> axis & 1 == 1 {
             return Err(Error::Argument {
                 op,
-                expected: format!("different axes below {rank}"),
+                expected: format!("distinct axes below {rank}"),
                 got: format!("{axes:?}"),
             });
         }
@@ -169,7 +169,7 @@ fn check_alike(op: &'static str, x: &Layout, y: &Layout) -> Result<()> {
         return Err(Error::Rank {
             op,
             element: None,
-            expected: format!("{}, the batch's", x.rank()),
+            expected: format!("{}, as in the batch", x.rank()),
             got: y.rank(),
         });
     }

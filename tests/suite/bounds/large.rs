@@ -19,7 +19,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     ]
 }
 
-/// Moves the last values of one element that fills a binding, as copies that shift, turn, and select do.
+/// Moves the last values of an element that fills a binding: by shifting, reversing and selecting copies.
 fn at_the_limit<T: Value>() {
     let device = instrumented_gpu().unwrap();
     let total = most::<T>(device);
@@ -97,7 +97,7 @@ fn most<T: Scalar>(device: &Device) -> usize {
     usize::try_from(bytes).unwrap() / size_of::<T>()
 }
 
-/// One value more is an error that says so, and so is a result of such a size.
+/// One value more is an error that names the limit, for operands and for results.
 fn refused() {
     let device = instrumented_gpu().unwrap();
     let total = most::<f16>(device);

@@ -37,7 +37,7 @@ const TIERS: &[Tier] = &[Tier::Auto, Tier::Baseline, Tier::Native];
 /// Inner extents of whole stages, of parts of them, and of many.
 const INNER: &[usize] = &[0, 1, 3, 4, 8, 15, 16, 17, 40, 64, 130, 300];
 
-/// Layouts of factors that fit, stored transposed or not, and those of the products.
+/// Layouts of matching factors, stored transposed or not, and of their products.
 fn factors(d: &mut Draw<'_>, elements: usize, [left, right]: [bool; 2]) -> [Layout; 3] {
     let mut shapes = [const { Vec::new() }; 3];
     let large: &[usize] = &[1, 2, 5, 8, 16, 31, 33, 64, 70, 129];

@@ -117,7 +117,7 @@ fn moved<T: Value>(d: &mut Draw<'_>) {
     d.ran("scatter_set", x.scatter_set(&places, &target));
 }
 
-/// Lists of rows, some of which are not there.
+/// Lists of row indices, some of them out of range.
 fn indices(d: &mut Draw<'_>, lists: usize) -> Indices {
     let rows = (0..lists).map(|_| {
         let count = d.of(&[0, 1, 3, 4, 9, 70]);
@@ -126,7 +126,7 @@ fn indices(d: &mut Draw<'_>, lists: usize) -> Indices {
     Indices::new(Ragged::from_rows(rows.collect::<Vec<_>>()).unwrap()).unwrap()
 }
 
-/// For each row of each element a different row of one that is larger.
+/// Maps each row of each element to a different row of a larger element.
 fn places(d: &mut Draw<'_>, x: &Layout) -> (Indices, Layout) {
     let more = d.rng.usize(..5);
     let mut lists = Vec::new();

@@ -56,7 +56,7 @@ fn told<'a, T: Float>(
     product
 }
 
-/// A batch behind an element of three values that are not its own.
+/// A batch that is a view behind an element of three other values.
 fn behind<T: Float>(device: &Device, batch: &Ragged<T>, other: T) -> Tensor<T> {
     let rank = batch.layout().rank();
     let first = Shape::new(&[3, 1][..rank]).unwrap();
@@ -67,7 +67,7 @@ fn behind<T: Float>(device: &Device, batch: &Ragged<T>, other: T) -> Tensor<T> {
     whole.elements(1..1 + batch.len()).unwrap()
 }
 
-/// Exact, against the plain product, which has tests of its own. Biases are one for all, or one for each right operand.
+/// Exact comparison with the plain product, which is tested elsewhere. Biases: one for all, or one per right operand.
 pub fn check(device: &Device, topology: &Topology, sets: usize, counts: &[usize]) {
     let s = matrix(topology, sets, Values::Integers);
     let there = device.upload_bsr(&s).unwrap();

@@ -78,7 +78,7 @@ fn integers(device: &Device) {
     }
 }
 
-/// The bits of the same product of f32, and those rounded, by the kernels that make both.
+/// The bits equal those of the f32 product, and of its rounding, for the kernels with f32 and f16 results.
 fn check(device: &Device, topology: &Topology, counts: &[usize]) {
     let s = narrowed_matrix(&matrix(topology, 1, Values::Random));
     let halves = device.upload_bsr(&s).unwrap();
@@ -154,7 +154,7 @@ fn sampled_as_of_f32(device: &Device) {
     }
 }
 
-/// Sums beyond what an f16 holds, and what is rounded to infinity.
+/// Sums beyond the range of f16, and values that round to infinity.
 fn range(device: &Device) {
     let topology = Topology::new([8, 16], [8, 8], &[(0, 0), (0, 1)]).unwrap();
     // The one square is taken away by the other.
@@ -183,7 +183,7 @@ fn range(device: &Device) {
     assert_eq!(got.values(), [f16::INFINITY; 8]);
 }
 
-/// Operands that begin at any half of a word.
+/// Operands that begin at either half of a word.
 fn at_every_base(device: &Device) {
     let topology = Topology::random([20, 30], [8, 8], 2, 5).unwrap();
     let counts = [3, 1, 35];

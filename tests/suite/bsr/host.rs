@@ -97,7 +97,7 @@ fn dense() {
     let mut values = [0.0f32; 64];
     values[3] = f32::NAN;
     let bsr = Bsr::from_dense([8, 8], [8, 8], &values, f64::INFINITY).unwrap();
-    assert_eq!(bsr.topology().len(), 1, "NaN is above any tolerance");
+    assert_eq!(bsr.topology().len(), 1, "NaN exceeds any tolerance");
     let doubles = Bsr::from_dense([8, 8], [8, 8], &[1.0f64; 64], 0.5).unwrap();
     assert_eq!(doubles.set(0), [1.0; 64]);
 }
@@ -116,7 +116,7 @@ fn duplicates() {
     assert!(one.set(0)[0].is_sign_negative(), "one block keeps its bits");
 }
 
-/// Against what the patterns say of single entries.
+/// Compares patterns with their definition for single entries.
 fn patterns() {
     let entries = |shape: [usize; 2], block, keep: &dyn Fn(usize, usize) -> bool| {
         let mask: Vec<_> = (0..shape[0] * shape[1])
@@ -160,7 +160,7 @@ fn random_patterns() {
     }
     assert!(
         met.iter().all(|&met| (1..=20).contains(&met)),
-        "{met:?}: 8 each are expected"
+        "{met:?}: expected 8 each"
     );
     let all = Topology::random([9, 17], [8, 8], 3, 1).unwrap();
     assert_eq!(all, Topology::strided([9, 17], [8, 8], 1).unwrap());
@@ -194,7 +194,7 @@ fn drawings() {
     assert_eq!(format!("{:?}", two.unwrap()), text);
 }
 
-/// Sets of values of one size have one layout, and with it what is planned.
+/// Sets of values of equal size share one layout, and so the plans.
 fn sharing() {
     let topology = Topology::block_diagonal([80, 80], [8, 8]).unwrap();
     let [one, two] = [1, 2].map(|sets| topology.values_layout(sets).unwrap());

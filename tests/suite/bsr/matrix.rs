@@ -40,7 +40,7 @@ fn on_matrices(device: &Device, s: &Bsr<f32>) -> BsrTensor<f16> {
     there.tier(Tier::Matrix)
 }
 
-/// Every form of the product against that of the dense matrices, as it is summed and as f16.
+/// Every form of the product, with f32 and f16 results, against the product of the dense matrices.
 fn check(device: &Device, topology: &Topology, sets: usize, counts: &[usize], values: Values) {
     let s = matrix(topology, sets, values);
     let there = on_matrices(device, &s);
@@ -150,7 +150,7 @@ fn refused(device: &Device) {
     }
 }
 
-/// Blocks of one height and every width, in matrices that they fill and that they do not.
+/// Blocks of one height and every width, in matrices that are and are not whole multiples of them.
 fn blocks(device: &Device, high: usize) {
     let mut rng = rng("matrices");
     for wide in SIDES {
@@ -168,7 +168,7 @@ fn blocks(device: &Device, high: usize) {
     }
 }
 
-/// Rows that are cut into pieces, beside rows that are not.
+/// Rows that are split next to rows that are not.
 fn heavy_rows(device: &Device) {
     for (block, columns) in [([16, 8], 1100), ([48, 128], 66), ([64, 64], 130)] {
         let shape = [4 * block[0], columns * block[1]];
@@ -181,7 +181,7 @@ fn heavy_rows(device: &Device) {
     }
 }
 
-/// Tiles side by side, and several of them by one workgroup, with a part of one behind them.
+/// Adjacent tiles, several of them computed by one workgroup, followed by a partial tile.
 fn many_tiles(device: &Device) {
     for block in [[16, 8], [32, 32], [48, 16]] {
         let topology = Topology::random([2 * block[0], 96], block, 2, 7).unwrap();
@@ -236,8 +236,8 @@ fn alone(device: &Device) {
     }
 }
 
-/// Only in rows that have a block where it is, in its column, and not even where another stage has nothing left to
-/// multiply.
+/// A NaN appears only in rows with a block at its position, in its column, and not where another stage has nothing left
+/// to multiply.
 fn infinities_stay(device: &Device) {
     for block in [[8, 8], [16, 16], [32, 48], [64, 8]] {
         let shape = [4 * block[0], 5 * block[1]];
@@ -281,7 +281,7 @@ fn infinities_stay(device: &Device) {
     }
 }
 
-/// What blocks hold beyond the matrix, and what lies behind an operand in its buffer, is as good as zero.
+/// Block values beyond the matrix, and values behind an operand in its buffer, count as zero.
 fn beyond_the_edge(device: &Device) {
     let topology = Topology::new([11, 13], [8, 16], &[(0, 0), (1, 0)]).unwrap();
     let s = matrix(&topology, 2, Values::Integers);

@@ -12,7 +12,7 @@ pub fn on_host() {
     let new = |places: &[(u32, u32)]| Topology::new([20, 30], [8, 8], places).unwrap_err();
     assert_eq!(
         new(&[(0, 1), (1, 2), (1, 0)]).to_string(),
-        "topology: block 2: expected one behind (1, 2), got (1, 0)"
+        "topology: block 2: expected a block after (1, 2), got (1, 0)"
     );
     assert!(matches!(
         new(&[(1, 1), (1, 1)]),
@@ -20,7 +20,7 @@ pub fn on_host() {
     ));
     assert_eq!(
         new(&[(0, 1), (0, 4)]).to_string(),
-        "topology: block 1: expected one inside the grid of 3 x 4, got (0, 4)"
+        "topology: block 1: expected a block inside the grid of 3 x 4, got (0, 4)"
     );
     let error = Topology::from_unsorted([20, 30], [8, 8], [(2, 3), (3, 0)]).unwrap_err();
     assert_eq!(
@@ -50,7 +50,7 @@ pub fn on_host() {
     let error = Topology::random([20, 30], [8, 16], 3, 1).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "topology: expected at most 2 blocks in a row, the grid's columns, got 3"
+        "topology: expected at most 2 blocks per row, one per grid column, got 3"
     );
     assert_eq!(Topology::random([20, 30], [8, 16], 0, 1).unwrap().len(), 0);
     assert!(Topology::random([20, 0], [8, 16], 1, 1).is_err());
@@ -118,7 +118,7 @@ pub fn on_device(device: &Device) {
     assert_eq!(
         error.to_string(),
         "matmul_bsr: pair 1: expected equal inner extents, got 24 and 16: \
-         it fits with transposed() of the block-sparse matrix"
+         the pair fits with transposed() of the block-sparse matrix"
     );
     let error = s.transposed().matmul(&x).unwrap_err();
     assert_eq!(error.element(), Some(0));
@@ -126,7 +126,7 @@ pub fn on_device(device: &Device) {
     assert_eq!(
         error.to_string(),
         "matmul_bsr: pair 1: expected equal inner extents, got 24 and 16: \
-         it fits with transposed() of the block-sparse matrix"
+         the pair fits with transposed() of the block-sparse matrix"
     );
     let error = sets(3).matmul(&dense(&[[24, 2], [24, 2]])).unwrap_err();
     assert_eq!((error.kind(), error.op()), ("batch_size", "matmul_bsr"));
@@ -179,7 +179,7 @@ pub fn on_device(device: &Device) {
     let error = pair.product().scale(2.0).sampled(&topology).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "sampled: expected a plain product, got one with a scale, bias, activation or residual, or an ambient one"
+        "sampled: expected a plain product, got a product with a scale, bias, activation or residual, or an ambient product"
     );
     assert_eq!(
         fails(pair.product().activation(Activation::Relu)),

@@ -32,7 +32,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
     },
 ];
 
-/// Rows and columns whose transforms build on each other's where one planner makes them; the longest last.
+/// Rows and columns whose transforms reuse each other's parts if one planner makes them; the longest last.
 const EXTENTS: &[[usize; 2]] = &[
     [108, 3],
     [109, 27],

@@ -103,10 +103,10 @@ fn halves(device: &Device, picked: &[usize]) -> Rows {
     ])
 }
 
-/// Columns of right operands, or rows of left ones.
+/// Columns of right operands, or rows of left operands.
 const COLUMNS: &[usize] = &[1, 3, 16, 32, 33, 129, 0, 300, 40];
 
-/// One block-sparse matrix with rows of many blocks and of none, by dense ones of several widths, from either side.
+/// A block-sparse matrix with rows of many blocks and of none, times dense matrices of several widths, on either side.
 fn bsr(device: &Device, picked: &[usize]) -> Rows {
     let many = (0..170).map(|column| (1, column));
     let topology =

@@ -85,7 +85,7 @@ const LENGTHS: &[usize] = &[
     5000, 8191, 8192, 8193, 8232, 8748, 9000, 9973, 10_000, 12_167,
 ];
 
-/// Lengths of what elements meet.
+/// Lengths of the other operands.
 fn other(i: usize) -> usize {
     LENGTHS[(i * 7 + 3) % LENGTHS.len()]
 }
@@ -231,7 +231,7 @@ fn scatter_add(device: &Device, picked: &[usize]) -> Rows {
     bytes(&x.scatter_add(&lists, &layout).unwrap())
 }
 
-/// Products of matrices of 2 x 2 vectors, of which some go by transforms.
+/// Products of 2 x 2 matrices of vectors, some of which use transforms.
 fn shape_matrices(device: &Device, picked: &[usize]) -> Rows {
     let entries = |seed: usize| {
         let length = |entry: usize| LENGTHS[(entry * (seed + 4) + seed * 5) % LENGTHS.len()] / 2;

@@ -6,7 +6,7 @@ use vsla::{Complex32, Ragged, Shape};
 use super::Outcome;
 use crate::support::compare::{self, U, exact, identical, within};
 
-/// A comparison that must fail, with what its message must say.
+/// A comparison that must fail, with the text that its message must contain.
 pub(super) struct Refused {
     pub(super) name: &'static str,
     pub(super) says: &'static [&'static str],

@@ -8,7 +8,7 @@ use crate::support::number::{Number, widened};
 use crate::support::operation::{Binary, Expected};
 use crate::support::reference::{self, Sums};
 
-/// By what the library chooses.
+/// With the method that the library chooses.
 pub(super) fn plain<T: Number>(correlate: bool) -> Binary<T, T> {
     macro_rules! binary {
         ($op:ident) => {

@@ -48,7 +48,10 @@ pub fn refusals(device: &Device) {
     let error = four.correlate(&four).unwrap_err().to_string();
     assert_eq!(error, "correlate: expected a rank of 1 to 3, got 4");
     let error = x.conv(&boxes(&[2])).unwrap_err().to_string();
-    assert_eq!(error, "conv: expected a rank of 2, the left batch's, got 1");
+    assert_eq!(
+        error,
+        "conv: expected a rank of 2, as in the left batch, got 1"
+    );
     // 2³² results.
     let (wide, high) = (boxes(&[1, 65_536]), boxes(&[65_536, 1]));
     let error = wide.conv(&high).unwrap_err();

@@ -65,11 +65,17 @@ fn is_refused(device: &Device) {
     refused(two.dot(&three), "batch_size", "dot", None);
 
     let text = refused(two.add(&flat), "rank", "add", None).to_string();
-    assert_eq!(text, "add: expected a rank of 1, the left batch's, got 2");
+    assert_eq!(
+        text,
+        "add: expected a rank of 1, as in the left batch, got 2"
+    );
     refused(flat.sub(&two), "rank", "sub", None);
     refused(two.dot(&flat), "rank", "dot", None);
     let text = refused(flat.conv(&two), "rank", "conv", None).to_string();
-    assert_eq!(text, "conv: expected a rank of 2, the left batch's, got 1");
+    assert_eq!(
+        text,
+        "conv: expected a rank of 2, as in the left batch, got 1"
+    );
     refused(two.correlate(&flat), "rank", "correlate", None);
     refused(flat.correlate_max(&flat), "rank", "correlate_max", None);
     refused(flat.sbd(&flat), "rank", "sbd", None);
@@ -102,7 +108,7 @@ fn is_refused(device: &Device) {
     );
 
     refused(two.elements(1..3), "element_range", "elements", None);
-    #[expect(clippy::reversed_empty_ranges, reason = "it is what must be refused")]
+    #[expect(clippy::reversed_empty_ranges, reason = "this must be refused")]
     refused(two.elements(2..1), "element_range", "elements", None);
     refused(
         two.elements(usize::MAX..usize::MAX),

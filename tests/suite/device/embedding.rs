@@ -65,7 +65,7 @@ impl Application {
         Application::open(wgpu::Limits::default(), wgpu::Features::empty())
     }
 
-    /// One whose storage buffers can be mapped, where there is such a thing.
+    /// A device whose storage buffers can be mapped, if the adapter supports it.
     pub fn with_mappable_buffers() -> Option<Application> {
         let mappable = wgpu::Features::MAPPABLE_PRIMARY_BUFFERS;
         let application = Application::unguarded();
@@ -217,7 +217,7 @@ fn odd_limits() {
     application.assert_quiet();
 }
 
-/// A device that kernels do not fit is refused once, for all that it lacks, and one that just suffices runs them.
+/// A device with insufficient limits is refused once, naming all of them, and a device that just suffices works.
 fn limits_below_the_baseline() {
     let least = wgpu::Limits {
         max_storage_buffers_per_shader_stage: 8,
@@ -290,7 +290,7 @@ fn limits_below_the_baseline() {
     application.assert_quiet();
 }
 
-/// Two devices of ours in one queue: they are two, and do not disturb each other.
+/// Two library devices on one queue are distinct, and do not disturb each other.
 fn two_on_one_device() {
     let application = Application::new(wgpu::Limits::default());
     let (one, other) = (application.vsla(), application.vsla());
@@ -423,7 +423,7 @@ fn import_of_the_unfit() {
     for offset in [1, 2, 3, 5, 79, u64::MAX] {
         let error = refused(&buffer, offset, "unsupported").to_string();
         let wrong =
-            format!("an offset of {offset} bytes, which must be a multiple of the 4 of a value");
+            format!("an offset of {offset} bytes, which is not a multiple of the value size, 4");
         assert!(error.ends_with(&wrong), "{error}");
     }
     for (offset, there) in [(64, 4), (76, 1), (80, 0), (84, 0), (u64::MAX - 3, 0)] {

@@ -43,7 +43,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         .collect()
 }
 
-/// Buffers of 80 and of 1600 bytes in turn, so many of each, and full of this value.
+/// `count` buffers in runs of `run`, alternately of 80 and of 1600 bytes, filled with this value.
 fn buffers(application: &Application, count: usize, run: usize, value: f32) -> Vec<wgpu::Buffer> {
     let length = |i: usize| if (i / run).is_multiple_of(2) { 20 } else { 400 };
     (0..count)
@@ -65,7 +65,7 @@ fn foreign(device: &Device, buffer: &wgpu::Buffer) {
     assert!(text.contains("another wgpu device or instance"), "{text}");
 }
 
-/// Their numbers are those of buffers here, of equal size and of another, or of none: never is one read for the other.
+/// Foreign buffers with the ids of buffers here, of equal or other size, or of none: they are never confused.
 fn buffers_of_another_instance() {
     let (here, there) = (
         Application::new(wgpu::Limits::default()),
@@ -90,7 +90,7 @@ fn buffers_of_another_instance() {
         .count();
     assert!(
         twins(true) > 0 && twins(false) > 0 && unknown > 0,
-        "the test is wrong: numbers do not meet"
+        "the test is wrong: no ids coincide"
     );
     for buffer in &elsewhere {
         foreign(&device, buffer);
@@ -119,7 +119,7 @@ fn buffers_of_another_instance() {
     assert_eq!(download(&imported).values(), [2.0; 5]);
 }
 
-/// Nobody handles the errors of that device, so wgpu panics: not out of the call, and the device goes on.
+/// That device has no error handler, so wgpu panics; the call catches the panic, and the device keeps working.
 fn buffers_that_nobody_guards() {
     let here = Application::new(wgpu::Limits::default());
     let device = here.vsla();
@@ -158,7 +158,7 @@ fn one_buffer_from_many_threads() {
     application.assert_quiet();
 }
 
-/// It is refused while it is mapped, stays mapped, and can be imported and mapped afterwards.
+/// A mapped buffer is refused and stays mapped; afterwards it can be imported and mapped.
 fn a_mapped_buffer() {
     let application = Application::new(wgpu::Limits::default());
     let device = application.vsla();
@@ -240,7 +240,7 @@ fn queues_of_others() {
     there.assert_quiet();
 }
 
-/// The right queue is known while it works, and while the application polls on its own.
+/// The right queue is recognized while it is busy, and while the application polls it.
 fn a_busy_queue() {
     let application = Application::new(wgpu::Limits::default());
     let device = application.vsla();
@@ -270,7 +270,7 @@ fn a_busy_queue() {
             assert!(download(&sum).values().iter().all(|v| *v == 4.0));
         }
         done.store(true, Ordering::Relaxed);
-        assert!(called.load(Ordering::Relaxed), "its callbacks are called");
+        assert!(called.load(Ordering::Relaxed), "its callbacks run");
     });
     application.assert_quiet();
 }

@@ -137,7 +137,7 @@ fn workgroup_memory() {
     );
 }
 
-/// What 32 KiB would hold goes in passes.
+/// Transforms that would fit in 32 KiB are computed in passes.
 fn transforms_in_passes() {
     let device = own_gpu(|options| {
         options.max_workgroup_memory = Some(1 << 14);
@@ -296,6 +296,6 @@ fn are_shown() {
     });
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "device: expected 1 or more workgroups in a dimension, got 0"
+        "device: expected at least 1 workgroup per dimension, got 0"
     );
 }

@@ -74,7 +74,7 @@ fn lost<R>(outcome: Result<R, Error>, op: &str) {
     );
 }
 
-/// Every call that there is, on a device that is gone.
+/// Every call on a lost device.
 fn all_lost(device: &Device, x: &Tensor<f32>, y: &Tensor<f32>) {
     lost(device.upload(&numbers(&lengths([4]), 0)), "upload");
     lost(device.full(&lengths([4]), 1.0f32), "full");
@@ -134,7 +134,7 @@ fn with_work_recorded() {
     works(&own_gpu(|_| ()));
 }
 
-/// A future that is waiting when the device goes is woken.
+/// A future that is waiting when the device is lost is woken.
 fn while_reading() {
     let device = own_gpu(|_| ());
     let large = Ragged::full(&lengths([10_000_000]), 1.0f32).unwrap();
@@ -213,7 +213,7 @@ fn the_applications_own() {
     works(&Application::new(wgpu::Limits::default()).vsla());
 }
 
-/// The ring of upload buffers is in use when the device goes: nobody waits for buffers that will not come back.
+/// The ring of upload buffers is in use when the device is lost: no call waits for buffers that are never returned.
 fn full_ring(device: &Device) {
     let large = Ragged::full(&lengths([26_000_000]), 1.0f32).unwrap();
     drop(device.upload(&large));
@@ -226,7 +226,7 @@ fn full_ring(device: &Device) {
         .upload(&numbers(&lengths([4]), 0))
         .and_then(|x| x.download_blocking());
     assert_eq!(x.unwrap_err().kind(), "device_lost");
-    assert!(errors > 0, "400 MB went to a device that is gone");
+    assert!(errors > 0, "400 MB were sent to a lost device");
 }
 
 fn with_full_upload_buffers() {

@@ -80,7 +80,7 @@ fn is_counted_and_given_back() {
     assert_eq!(
         device.memory().live,
         live,
-        "a view and a clone take nothing, and keep it"
+        "a view and a clone take no memory, but keep it alive"
     );
     device.trim();
     assert_exact(
@@ -196,8 +196,8 @@ fn fresh_batches_leave_it_flat() {
     assert!(last.peak < 1 << 20, "{last:?}");
 }
 
-/// Buffers that stay alive need bind groups of their own, of which only so many are kept.
-/// Every sum is the operand of the next, and what is cached with its layout must not pile up behind the first's.
+/// Live buffers need separate bind groups, of which only a limited number is cached.
+/// Every sum is an operand of the next; data cached with its layout must not accumulate on the first layout.
 fn a_running_sum_stays_flat() {
     let device = own_gpu(|_| ());
     let (first, step) = (
@@ -236,7 +236,7 @@ fn bind_groups_are_bounded() {
     assert_eq!(
         device.info().bind_groups,
         0,
-        "they would keep the memory that was given back"
+        "they would keep the released memory"
     );
 }
 
@@ -281,7 +281,7 @@ fn poison_fills_what_no_kernel_writes() {
     let (buffer, offset) = x.export().unwrap();
     assert_eq!(offset, 0);
     let words = buffer.size() as usize / 4;
-    assert!(words > 8, "no slack to look at");
+    assert!(words > 8, "no slack to test");
     let whole = device.import::<f32>(buffer, 0, &lengths([words])).unwrap();
     let values = download(&whole);
     let values = values.values();

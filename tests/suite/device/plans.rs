@@ -64,7 +64,7 @@ fn network(device: &Device) -> Vec<Layer> {
     (0..LAYERS).map(layer).collect()
 }
 
-/// Sequences of up to so many rows.
+/// Sequences of up to this many rows.
 fn batch(device: &Device, seed: usize) -> Tensor<f32> {
     let mut rng = rng(&format!("plans {seed}"));
     let shapes = (0..64).map(|_| Shape::new(&[rng.usize(0..20), WIDTH]).unwrap());
@@ -97,9 +97,8 @@ fn forward(layers: &[Layer], x: &Tensor<f32>) -> Tensor<f32> {
     sums.join(&[&more]).unwrap()
 }
 
-/// Twelve layers, each with its own weights, on three batches in turn: after the first round no plan is made, nothing
-/// is copied to the device
-/// but values, and no layout is made but those of new lists.
+/// Twelve layers, each with its own weights, on three batches in turn: after the first round no plan is made, only
+/// values are copied to the device, and only new lists make layouts.
 fn of_a_network_are_made_once(device: &Device) {
     let layers = network(device);
     let batches = [0, 1, 2].map(|seed| batch(device, seed));
@@ -121,7 +120,7 @@ fn of_a_network_are_made_once(device: &Device) {
     }
 }
 
-/// Layouts, lists of pairs and lists of rows are known by what they hold.
+/// Layouts, lists of pairs and lists of rows are identified by their contents.
 fn equal_contents_are_one(device: &Device) {
     let made = || drawn("plans equal", 40, 9);
     let pairs = || -> Vec<(u32, u32)> { (0..60).map(|i| (i * 7 % 40, i * 3 % 40)).collect() };
@@ -150,7 +149,7 @@ fn equal_contents_are_one(device: &Device) {
     assert!(use_it(&other).layout() == &resized && device.counters().plans > after.plans);
 }
 
-/// A plan is kept for as long as there is a layout with the contents of each that it was made for.
+/// A plan is cached as long as layouts with the contents of all its operands exist.
 fn go_with_their_layouts(device: &Device) {
     let layout = drawn("plans going", 40, 9);
     let x = upload(device, &numbers(&layout, 0));

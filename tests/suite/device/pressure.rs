@@ -105,7 +105,7 @@ fn is_out_of_memory(error: &Error) -> bool {
     )
 }
 
-/// Threads that take what they can get, all at once.
+/// Threads that allocate as much as they can, all at once.
 fn eight_threads() {
     let limit = 64 * MIB;
     let device = limited(limit);
@@ -140,7 +140,7 @@ fn eight_threads() {
             }
         });
     });
-    assert!(refused.into_inner() > 0, "nobody met the limit");
+    assert!(refused.into_inner() > 0, "no thread reached the limit");
     device.trim();
     let memory = device.memory();
     assert_eq!((memory.live, memory.cached), (0, 0), "{memory:?}");
@@ -215,7 +215,7 @@ fn plans_give_way() {
         }
         assert!(
             device.memory().live > 16 * MIB,
-            "nothing is kept: {:?}",
+            "nothing is cached: {:?}",
             device.memory()
         );
     });
@@ -286,7 +286,7 @@ fn staging_is_counted() {
     }
 }
 
-/// Takes all but `left` bytes of what is left for tensors.
+/// Allocates all but `left` of the bytes available for tensors.
 pub fn fill(device: &Device, left: u64) -> Vec<Tensor<f32>> {
     let too_much = Ragged::full(&lengths([1 << 22]), 0.0f32).unwrap();
     let mut all = match device.upload(&too_much) {
@@ -310,7 +310,7 @@ pub fn fill(device: &Device, left: u64) -> Vec<Tensor<f32>> {
     ballast
 }
 
-/// Not a byte is free for tensors, and eight threads read what there is.
+/// Eight threads read tensors while no byte is free for tensors.
 fn a_full_device_is_read() {
     let device = limited(8 * MIB);
     let tensors = fill(&device, 0);
@@ -360,7 +360,7 @@ fn reads_that_are_dropped() {
     assert_eq!((memory.staging, memory.leaving), (own, 0), "{memory:?}");
 }
 
-/// It holds the only buffer, and others are told so.
+/// One call holds the only buffer, and other calls get an error.
 fn a_read_that_nobody_polls() {
     let device = limited(4 * MIB);
     let tensors = fill(&device, 0);

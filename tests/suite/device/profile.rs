@@ -32,7 +32,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// Whether the device takes timestamps; not every one does.
+/// Whether the device supports timestamps.
 fn timed(device: &Device) -> bool {
     device
         .wgpu()
@@ -71,7 +71,7 @@ fn has_an_entry_a_kernel(device: &Device) {
             ("sbd", "correlate_max_finish.f32.sbd"),
             ("add", "ambient.f32.add"),
         ],
-        "what was recorded before and after has no part in it"
+        "work recorded before and after is not included"
     );
     for pair in profile.kernels.windows(2) {
         assert!(pair[0].start <= pair[1].start, "{profile:?}");

@@ -169,7 +169,7 @@ fn given_up(device: &Device) {
     assert_exact("the same, async", &block_on(tensor.download()).unwrap(), &x);
 }
 
-/// More bytes than all upload buffers together hold, in one tensor and in several.
+/// More bytes than all upload buffers hold together, in one tensor and in several.
 fn more_than_the_ring(device: &Device) {
     let layout = lengths([1, 0, 26_999_999]);
     let batches = [0, 1].map(|seed| {

@@ -49,7 +49,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials.collect()
 }
 
-/// What was recorded on a tensor sees its values, whatever is uploaded into its memory later.
+/// Recorded work on a tensor uses its values, whatever is later uploaded into its memory.
 fn memory_is_reused_in_order(device: &Device) {
     for length in [1, 100, 300_000, 5_000_000] {
         let layout = lengths([length]);
@@ -72,7 +72,7 @@ fn memory_is_reused_in_order(device: &Device) {
     }
 }
 
-/// On a device of its own the same memory does come back, while what reads it is only recorded.
+/// On a separate device the same memory is reused while the work that reads it is only recorded.
 #[cfg(feature = "gpu")]
 fn a_dropped_buffer_comes_back() {
     let device = super::own_gpu(|_| ());
@@ -107,7 +107,7 @@ fn a_dropped_buffer_comes_back() {
     assert_exact("7", &download(&third), &Ragged::full(&layout, 7.0).unwrap());
 }
 
-/// The offsets and plans of layouts that are gone make room for others of the same size.
+/// The offsets and plans of dropped layouts make room for others of the same size.
 fn layouts_are_reused_in_order(device: &Device) {
     let mut results = Vec::new();
     for i in 0..60 {
@@ -153,7 +153,7 @@ fn layouts_are_reused_in_order(device: &Device) {
     }
 }
 
-/// Two threads record at once while a third one only makes mistakes.
+/// Two threads record at once while a third one causes only errors.
 fn two_threads(device: &Device) {
     let start = Barrier::new(3);
     thread::scope(|scope| {
@@ -200,7 +200,7 @@ fn two_threads(device: &Device) {
     });
 }
 
-/// Plans and metadata of one layout, made by whoever comes first.
+/// Plans and metadata of one layout, made by whichever thread is first.
 fn one_layout_from_many_threads(device: &Device) {
     for round in 0..10 {
         let layouts = [
@@ -226,7 +226,7 @@ fn one_layout_from_many_threads(device: &Device) {
     }
 }
 
-/// More dispatches than one submission takes, each needing the one before.
+/// More dispatches than fit in one submission, each depending on the previous one.
 fn long_chains(device: &Device) {
     let x = numbers(&lengths([5, 0, 60]), 3);
     let mut tensor = upload(device, &x);

@@ -47,7 +47,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         .collect()
 }
 
-/// The error of one call: it names operation, buffer, and the reason with the application's label.
+/// The error of one call: it names the operation, the buffer, and the reason with the application's label.
 #[track_caller]
 fn blamed<R>(outcome: Result<R, Error>, op: &str, buffer: &str, reason: &str) {
     let Err(error) = outcome else {
@@ -181,7 +181,7 @@ fn destroyed_after_it_is_used() {
     application.assert_quiet();
 }
 
-/// Threads that do not use it do not notice, and those that do get right values until they get the error.
+/// Threads that do not use the buffer are unaffected; threads that do get right values until they get the error.
 fn destroyed_under_threads() {
     let application = Application::new(wgpu::Limits::default());
     let device = application.vsla();
@@ -242,7 +242,7 @@ fn destroyed_before_it_is_imported() {
     application.assert_quiet();
 }
 
-/// It cannot be used while it is mapped, or is about to be; afterwards it can.
+/// A buffer cannot be used while it is mapped or its mapping is pending; afterwards it can.
 fn mapped() {
     let Some(application) = Application::with_mappable_buffers() else {
         return;
@@ -330,8 +330,8 @@ fn exports_are_submitted() {
     application.assert_quiet();
 }
 
-/// The application keeps the handles of tensors that are gone, and writes to them all the time: to no value, plan
-/// or layout of ours.
+/// The application keeps the buffers of dropped tensors and writes to them all the time. No value, plan or layout of the
+/// library changes.
 fn exports_are_never_reused() {
     let application = Application::new(wgpu::Limits::default());
     let device = application.vsla();
@@ -375,7 +375,7 @@ fn exports_are_never_reused() {
     application.assert_quiet();
 }
 
-/// They leave what is live, and are not kept for reuse.
+/// Shared buffers leave the live memory, and are not cached for reuse.
 fn exports_are_freed() {
     let application = Application::new(wgpu::Limits::default());
     let device = application.vsla();
@@ -392,11 +392,11 @@ fn exports_are_freed() {
     application.queue.write_buffer(&kept, 0, &[0; 64]);
     assert_eq!(download(&y).values()[..20], [2.0; 20]);
     drop(y);
-    assert!(device.memory().cached > 0, "others are kept");
+    assert!(device.memory().cached > 0, "other buffers are cached");
     application.assert_quiet();
 }
 
-/// What is recorded before a flush sees the old values, and what comes after it the new ones.
+/// Work recorded before a flush uses the old values, and later work the new ones.
 fn written_again_after_a_flush() {
     let application = Application::new(wgpu::Limits::default());
     let device = application.vsla();

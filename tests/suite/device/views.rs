@@ -39,7 +39,7 @@ fn embedded(device: &Device, batch: &Ragged<f32>, before: usize, after: usize) -
     view
 }
 
-/// Every base modulo four of either operand, with nothing behind it and with a little.
+/// Every base modulo four of either operand, with and without values after it.
 fn at_every_base(device: &Device) {
     let same = lengths([5, 0, 1, 70, 2, 9]);
     for (left, right) in [

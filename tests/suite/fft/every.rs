@@ -26,7 +26,7 @@ pub fn trials(bench: &Bench) -> Vec<Trial> {
 
 const OPS: [Op; 4] = [Op::Fft, Op::Ifft, Op::Rfft, Op::Irfft];
 
-/// More pipelines than this no transform or convolution takes, whatever the lengths.
+/// The most pipelines that transforms and convolutions need, for any lengths.
 const PIPELINES: usize = 64;
 
 /// A GPU that has compiled nothing yet.
@@ -41,7 +41,7 @@ fn assert_closed(device: &Device) {
     assert!((10..=PIPELINES).contains(&compiled), "{compiled} pipelines");
 }
 
-/// Transforms of all lengths in one batch, whose filters take turns in the scratch, and convolutions.
+/// Transforms of all lengths in one batch, whose filters share the scratch buffers one after another, and convolutions.
 fn closed_list() {
     let device = fresh();
     let lengths = || 1..=4096;

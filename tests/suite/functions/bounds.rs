@@ -22,7 +22,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         .collect()
 }
 
-/// All pairs of what is special, then samples in some orders, and neighbours.
+/// All pairs of special values, then samples in several orders, and neighbours.
 fn operands<T: Samples>() -> (Vec<T>, Vec<T>) {
     let special: Vec<T> = [
         0.0,

@@ -1,4 +1,4 @@
-//! Operands that are spread over elements: the bits that the same values give where each stands for itself.
+//! Operands that are spread over elements give the same bits as materialized operands.
 
 use libtest_mimic::Trial;
 use vsla::{Device, Layout, Ragged, Spread, Tensor, f16};
@@ -24,7 +24,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     ])
 }
 
-/// Boxes whose elements lie in tables and beyond them.
+/// Boxes with few enough elements for the tables, and with more.
 fn layouts() -> Vec<Layout> {
     let mut deep = [2; vsla::batch::MAX_RANK];
     deep[3] = 3;
@@ -38,7 +38,7 @@ fn layouts() -> Vec<Layout> {
     ]
 }
 
-/// The vector of an element whose value an index of a box meets: along an axis, or one for all.
+/// Materializes a spread operand for boxes: along an axis, or one value per element.
 fn whole<T: Value>(x: &Layout, v: &Ragged<T>, axis: Option<usize>) -> Ragged<T> {
     Ragged::from_fn(x, |element, i| {
         let shape = x.shape(element);
@@ -241,11 +241,11 @@ fn refused(device: &Device) {
         ),
         (
             x.pow(vectors.along(2)),
-            "pow: expected an axis below the rank, 2, got 2",
+            "pow: expected an axis below the rank of 2, got 2",
         ),
         (
             x.hadamard(x.along(0)),
-            "hadamard: expected a rank of 1, of vectors along an axis, got 2",
+            "hadamard: expected a rank of 1 for vectors along an axis, got 2",
         ),
     ] {
         assert_eq!(got.map_err(text).unwrap_err(), expected);

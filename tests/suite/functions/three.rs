@@ -81,7 +81,7 @@ fn mul_add_of<T: Value>(device: &Device) {
     }
 }
 
-/// 1 + 2⁻¹² squared is not a float: what is lost of it must not come back.
+/// (1 + 2⁻¹²)² is not a float: the product must be rounded before the sum.
 fn rounds_twice(device: &Device) {
     let x = 1.0 + f32::EPSILON * 2048.0;
     let [a, b, c] = [x, x, -1.0].map(|x| upload(device, &one(&[5], &[x; 5])));

@@ -14,9 +14,9 @@ use crate::support::allocation;
 use crate::support::bench::cpu;
 
 const LIMIT: u64 = 16 << 20;
-/// As many empty elements as all to all are barely less than 2³² pairs.
+/// The number of empty elements whose all-to-all pairs are just below 2³².
 const MANY: usize = 65_535;
-/// Nothing of it can be counted one by one within the time.
+/// A number too large to be counted one by one within the time limit.
 const BILLIONS: usize = 4_000_000_000;
 
 fn empties<T: Scalar>(rank: usize, elements: usize) -> Tensor<T> {
@@ -35,7 +35,7 @@ fn endless<T>(value: impl FnMut() -> T) -> impl Iterator<Item = T> {
     repeat_with(value).filter(|_| true)
 }
 
-/// Promises what it does not have.
+/// An iterator with a false size hint.
 struct Liar;
 
 impl Iterator for Liar {
@@ -187,7 +187,7 @@ fn constructors() {
     named("ragged", || Ragged::<f32>::zeros(&large));
     named("ragged", || {
         Ragged::from_fn(&large, |_, _| -> f32 {
-            panic!("called for values that have no room")
+            panic!("called for values without memory")
         })
     });
     named("random", || Ragged::random(&large, 1));
@@ -212,7 +212,7 @@ fn constructors() {
         Bsr::from_dense([0, side], [8, 8], &[0.0f32; 0], 0.0)
     });
     let shapes = Layout::uniform(1, Shape::new(&[20_000, 20_000]).unwrap());
-    assert!(shapes.is_ok(), "one element is no more for its values");
+    assert!(shapes.is_ok(), "one element takes no more for its values");
 }
 
 fn conversions() {

@@ -22,7 +22,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     ]
 }
 
-/// Reads a file, which must not reserve what it only promises.
+/// Reads a file, which must not reserve memory that only its header claims.
 #[track_caller]
 fn read(file: &[u8]) -> Result<Any> {
     let (outcome, largest) = largest_in(|| Any::read_from(file));
@@ -57,7 +57,11 @@ fn cut_short() {
             let Error::File { at, got, .. } = error else {
                 panic!("{name} to {end}: {error}");
             };
-            assert_eq!((at, got.as_str()), (end as u64, "the end"), "{name}");
+            assert_eq!(
+                (at, got.as_str()),
+                (end as u64, "the end of the file"),
+                "{name}"
+            );
         }
     }
 }
@@ -66,13 +70,16 @@ fn too_long() {
     for (name, file) in FILES {
         for tail in [&[0][..], &[0; 4], file] {
             let error = read(&[file, tail].concat()).expect_err(name);
-            let text = format!("read: at byte {}: expected the end, got more", file.len());
+            let text = format!(
+                "read: at byte {}: expected the end of the file, got more bytes",
+                file.len()
+            );
             assert_eq!(error.to_string(), text, "{name}");
         }
     }
 }
 
-/// A sum finds every byte that was changed, and the head of a file without one is strict.
+/// A checksum detects every changed byte, and headers of files without one are strict.
 fn flipped() {
     for (name, file) in FILES {
         for at in 0..file.len() {
@@ -88,7 +95,7 @@ fn flipped() {
     }
 }
 
-/// Every value of every byte of a header, with the sum put right: what is read then is what was written.
+/// Every value of every header byte, with a corrected checksum: if the file is read, its contents are the written ones.
 fn headers() {
     for (name, file) in FILES {
         for at in 0..file.len().min(120) {
@@ -184,7 +191,7 @@ fn claims() {
     read(&summed(file)).unwrap_err();
 }
 
-/// What the fuzzer of `fuzz/` kept, each of a path of its own through the code.
+/// The corpus of the fuzzer in `fuzz/`, one input per code path.
 fn found_by_fuzzing() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/io/found");
     let mut files = 0;
@@ -212,7 +219,7 @@ fn texts() {
         ),
         (
             f32_of(vec![]),
-            "read: at byte 0: expected at least 8 bytes more of the header, got the end",
+            "read: at byte 0: expected at least 8 more bytes of the header, got the end of the file",
         ),
         (
             f32_of(with("f32", 8, &[2])),
@@ -220,7 +227,7 @@ fn texts() {
         ),
         (
             f32_of(with("f32", 9, &[6])),
-            "read: at byte 9: expected the code of a type, 0 to 5, got 6",
+            "read: at byte 9: expected a type code from 0 to 5, got 6",
         ),
         (
             f32_of(with("f32", 9, &[4])),
@@ -244,15 +251,15 @@ fn texts() {
         ),
         (
             f32_of(with("f32", 20, &[1])),
-            "read: a batch of 4294967299 elements exceeds the 4294967295 that 32-bit indices reach",
+            "read: a batch of 4294967299 elements exceeds the 32-bit index limit of 4294967295",
         ),
         (
             f32_of(with("f32", 32, &[255; 8])),
-            "read: element 0: the product of the extents exceeds the 4294967295 that 32-bit indices reach",
+            "read: element 0: the product of the extents exceeds the 32-bit index limit of 4294967295",
         ),
         (
             f32_of(with("f32-nan", 32, &[255; 8])),
-            "read: element 1: the total number of values exceeds the 4294967295 that 32-bit indices reach",
+            "read: element 1: the total number of values exceeds the 32-bit index limit of 4294967295",
         ),
         (
             f32_of([&file("f32")[..63], &[77], &file("f32")[64..]].concat()),
@@ -280,7 +287,7 @@ fn texts() {
         ),
         (
             f32_of(with("v1-f64-3", 11, &[2])),
-            "read: at byte 11: expected the code of a type, 0 to 1, got 2",
+            "read: at byte 11: expected a type code from 0 to 1, got 2",
         ),
         (
             f32_of(with("v1-f64-3", 15, &[1])),
@@ -296,7 +303,7 @@ fn texts() {
         ),
         (
             Ragged::<f64>::read_from(&with("v1-f64-5x7", 32, &[255; 8])[..]).unwrap_err(),
-            "read: element 0: the array exceeds the 4294967295 that 32-bit indices reach",
+            "read: element 0: the array exceeds the 32-bit index limit of 4294967295",
         ),
         (
             bsr_of(file("f32").to_vec()),
@@ -304,7 +311,7 @@ fn texts() {
         ),
         (
             bsr_of(with("bsr-f32", 10, &[1])),
-            "read: at byte 10: expected a rank of 3, for block-sparse matrices, got 1",
+            "read: at byte 10: expected a rank of 3 for block-sparse matrices, got 1",
         ),
         (
             bsr_of(with("bsr-f32", 52, &[9])),
@@ -312,19 +319,19 @@ fn texts() {
         ),
         (
             bsr_of(with("bsr-f32", 64, &[0])),
-            "read: at byte 64: expected counts of rows that add up to 3, got 2",
+            "read: at byte 64: expected row counts that add up to 3, got 2",
         ),
         (
             bsr_of(with("bsr-f32", 76, &[2])),
-            "read: at byte 76: expected a count of column 0 of 1, got 2",
+            "read: at byte 76: expected a count of 1 for column 0, got 2",
         ),
         (
             bsr_of(with("bsr-f32", 84, &[2])),
-            "topology: block 0: expected one inside the grid of 3 x 2, got (0, 2)",
+            "topology: block 0: expected a block inside the grid of 3 x 2, got (0, 2)",
         ),
         (
             bsr_of(with("bsr-f32", 88, &[1])),
-            "topology: block 2: expected one behind (2, 1), got (2, 1)",
+            "topology: block 2: expected a block after (2, 1), got (2, 1)",
         ),
         (
             bsr_of(with("bsr-f32", 36, &[16, 0, 0, 0, 8])),

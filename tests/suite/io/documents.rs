@@ -17,7 +17,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     ]
 }
 
-/// What takes most memory for each byte, at lengths just above those at which vectors grow.
+/// The documents with the most memory per byte, at lengths just above those at which vectors grow.
 fn long() {
     let mut most = [0.0f64; 2];
     for n in [65, 1000, 1025, 4097, 100_000, (1 << 17) + 1] {
@@ -74,7 +74,7 @@ fn long() {
     );
     assert!(
         most[0] > 8.0 && most[1] > 16.0,
-        "{most:?}: these are not the worst"
+        "{most:?}: other documents are worse"
     );
 }
 
@@ -160,7 +160,7 @@ fn mutated() {
     }
 }
 
-/// What the fuzzer of `fuzz/` kept, each of a path of its own through the code.
+/// The corpus of the fuzzer in `fuzz/`, one input per code path.
 fn found_by_fuzzing() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/io/documents");
     let mut files = 0;

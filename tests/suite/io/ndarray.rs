@@ -35,7 +35,7 @@ fn views() {
     assert_eq!(rows.array(1).unwrap().shape(), [0]);
 }
 
-/// Transposed, reversed, with a stride, a part of a larger one: what counts is the order of indices.
+/// Transposed, reversed, strided and partial arrays: only the order of indices matters.
 fn any_order() {
     let whole = ArrayD::from_shape_fn(vec![4, 5, 6], |at| {
         (at[0] * 100 + at[1] * 10 + at[2]) as i32
@@ -148,15 +148,15 @@ fn refused() {
                 [ArrayD::<()>::from_elem(vec![1 << 20, 1 << 20], ()).view()],
             )
             .unwrap_err(),
-            "from_arrays: element 0: the product of the extents (1048576, 1048576) exceeds the 4294967295 that 32-bit indices reach",
+            "from_arrays: element 0: the product of the extents (1048576, 1048576) exceeds the 32-bit index limit of 4294967295",
         ),
         (
             empty.array(1).unwrap_err(),
-            "array: element 1: (4294967295, 4294967295, 4294967295, 0) exceeds the 4294967295 that 32-bit indices reach",
+            "array: element 1: (4294967295, 4294967295, 4294967295, 0) exceeds the 32-bit index limit of 4294967295",
         ),
         (
             wide.to_padded_array(0).unwrap_err(),
-            "to_padded_array: a padded array of 8 elements of rank 8, 8000 values, extents (1..=1000, 1..=1000, 1..=1000, 1..=1000, 1..=1000, 1..=1000, 1..=1000, 1..=1000) exceeds the 4294967295 that 32-bit indices reach",
+            "to_padded_array: a padded array of 8 elements of rank 8, 8000 values, extents (1..=1000, 1..=1000, 1..=1000, 1..=1000, 1..=1000, 1..=1000, 1..=1000, 1..=1000) exceeds the 32-bit index limit of 4294967295",
         ),
     ];
     for (error, text) in cases {

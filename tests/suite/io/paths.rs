@@ -33,7 +33,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     ]
 }
 
-/// A folder of its own, which goes when the test is over.
+/// A separate folder, which is deleted after the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -84,7 +84,7 @@ fn round_trip() {
     assert_eq!(folder.names(), ["batch.vsla", "matrix.vsla"]);
 }
 
-/// Of a file on disk as much is reserved as it has, whatever it promises.
+/// For a file on disk, at most its size is reserved, whatever its header claims.
 fn claims() {
     let folder = Folder::new("claims");
     let path = folder.0.join("claims.vsla");
@@ -137,14 +137,14 @@ fn refused() {
         batch(1).write(&path).unwrap_err(),
         Ragged::<f32>::read(&path).unwrap_err(),
     ] {
-        let text = format!("{}: a folder, and no file", path.display());
+        let text = format!("{}: a directory, not a file", path.display());
         assert!(error.to_string().ends_with(&text), "{error}");
         assert_eq!(kind_of(error), ErrorKind::IsADirectory);
     }
     assert_eq!(folder.names(), ["batch.vsla"]);
 }
 
-/// Whoever reads while others write finds one of their batches, all of it.
+/// A reader that runs while others write finds one of their batches, complete.
 fn at_once() {
     let folder = Folder::new("at-once");
     let path = &folder.0.join("batch.vsla");
@@ -165,7 +165,7 @@ fn at_once() {
     assert_eq!(folder.names(), ["batch.vsla"]);
 }
 
-/// Gives and takes so many bytes, and then fails.
+/// Reads and writes this many bytes, and then fails.
 struct Failing(usize);
 
 impl Read for Failing {

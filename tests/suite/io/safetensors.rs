@@ -1,4 +1,4 @@
-//! `.safetensors` files: what is written can be read back, here and by others, and everything else is rejected.
+//! `.safetensors` files: written files can be read back, here and by others, and everything else is rejected.
 
 mod texts;
 
@@ -46,7 +46,7 @@ fn written(writer: &Writer<'_>) -> Vec<u8> {
     file
 }
 
-/// A header, and data behind it.
+/// A file with this header, followed by data.
 fn file(header: &str, data: &[u8]) -> Vec<u8> {
     let length = (header.len() as u64).to_le_bytes();
     [&length, header.as_bytes(), data].concat()
@@ -86,7 +86,7 @@ fn golden() {
     assert_eq!(open(&nothing).unwrap().names().count(), 0);
 }
 
-/// Bits that go out come in, and the format's own library finds nothing wrong with the file.
+/// The bits are preserved, and the format's own library accepts the file.
 #[track_caller]
 fn round_trip<T: Stored>(batch: &Ragged<T>) {
     let file = written(Writer::new().add("a", batch).unwrap());
@@ -214,7 +214,7 @@ fn paths() {
     assert_eq!((error.kind(), error.op()), ("io", "read"));
 }
 
-/// Files to be damaged: two batches, one with a shape.
+/// A file to be damaged: two batches, one with a shape.
 fn sound() -> Vec<u8> {
     let x = Ragged::from_rows([vec![1.5f32, 2.5], vec![], vec![3.5]]).unwrap();
     let shapes = [[2, 2], [0, 3]].map(|extents| Shape::new(&extents).unwrap());
@@ -222,7 +222,7 @@ fn sound() -> Vec<u8> {
     written(Writer::new().add("x", &x).unwrap().add("y", &y).unwrap())
 }
 
-/// Reads all of a file, which must not reserve what it only promises. Whether all could be read.
+/// Reads a whole file, which must not reserve memory that only its header claims. Returns whether all could be read.
 #[track_caller]
 fn read_all(file: &[u8]) -> Result<()> {
     let (outcome, largest) = largest_in(|| {
@@ -323,7 +323,7 @@ fn no_python() -> Option<String> {
         .stderr(Stdio::null())
         .status();
     let found = ran.is_ok_and(|status| status.success());
-    (!found).then(|| "python3 with safetensors and numpy is not here".to_owned())
+    (!found).then(|| "python3 with safetensors and numpy is not available".to_owned())
 }
 
 /// The two lines of the documentation; and a file that Python has written.
@@ -393,7 +393,7 @@ safetensors.numpy.save_file({
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// What takes most memory for each byte of a header, and what promises more than is there.
+/// Headers with the most memory per byte, and headers that claim more data than exists.
 fn bounded() {
     for n in [1, 10, 1000, 20_000] {
         let listed = |of: &dyn Fn(usize) -> String| {
@@ -464,7 +464,7 @@ fn bounded() {
     assert!(largest < 4096, "{largest}");
 }
 
-/// What the fuzzer of `fuzz/` kept, each of a path of its own through the code.
+/// The corpus of the fuzzer in `fuzz/`, one input per code path.
 fn found_by_fuzzing() {
     let folder = concat!(
         env!("CARGO_MANIFEST_DIR"),

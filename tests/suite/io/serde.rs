@@ -18,7 +18,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     ]
 }
 
-/// Writes and reads, in a format with names and in one without.
+/// Writes and reads, in a format with field names and in one without.
 #[track_caller]
 fn round_trip<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(
     value: &T,
@@ -115,8 +115,9 @@ fn refused() {
             .to_owned()
     }
 
-    let overflow = "exceeds the 4294967295 that 32-bit indices reach";
-    let one_way = "expected `lengths`, or `rank` and `shapes`, and nothing else beside values";
+    let overflow = "exceeds the 32-bit index limit of 4294967295";
+    let one_way =
+        "expected either `lengths`, or `rank` and `shapes`, and no other field beside `values`";
     let cases = [
         (
             of::<Offsets>("[0, 3, 2]"),
@@ -174,13 +175,13 @@ fn refused() {
             of::<Topology>(
                 r#"{"shape": [8, 8], "block": [8, 8], "rows": [[0, 1]], "columns": [2]}"#,
             ),
-            "topology: block 1: expected one inside the grid of 1 x 1, got (0, 1)",
+            "topology: block 1: expected a block inside the grid of 1 x 1, got (0, 1)",
         ),
         (
             of::<Topology>(
                 r#"{"shape": [8, 16], "block": [8, 8], "rows": [[1, 0]], "columns": [1, 1]}"#,
             ),
-            "topology: block 1: expected one behind (0, 1), got (0, 0)",
+            "topology: block 1: expected a block after (0, 1), got (0, 0)",
         ),
         (
             of::<Topology>(r#"{"shape": [8, 8], "block": [8, 9], "rows": [[]], "columns": [0]}"#),
@@ -191,17 +192,17 @@ fn refused() {
             of::<Topology>(
                 r#"{"shape": [4294967000, 8], "block": [8, 8], "rows": [[]], "columns": [0]}"#,
             ),
-            "topology: expected the blocks of 536870875 rows of the grid, got 1 row",
+            "topology: expected block lists for the grid's 536870875 rows, got 1 row",
         ),
         (
             of::<Topology>(
                 r#"{"shape": [8, 4294967000], "block": [8, 8], "rows": [[]], "columns": [0, 0]}"#,
             ),
-            "topology: expected the counts of 536870875 columns of the grid, got 2 columns",
+            "topology: expected block counts for the grid's 536870875 columns, got 2 columns",
         ),
         (
             of::<Topology>(r#"{"shape": [8, 8], "block": [8, 8], "rows": [[0]], "columns": [0]}"#),
-            "topology: expected a count of column 0 of 1, got 0",
+            "topology: expected a count of 1 for column 0, got 0",
         ),
         (
             of::<Topology>(r#"{"shape": [8, 8], "block": [8, 8], "blocks": [[0, 0]]}"#),
@@ -221,7 +222,7 @@ fn refused() {
         ),
         (
             of::<Ragged<()>>(r#"{"lengths": [1], "values": [null]}"#),
-            "expected values of a type that has a size",
+            "expected values of a type that is not zero-sized",
         ),
     ];
     for (error, text) in cases {
@@ -229,7 +230,7 @@ fn refused() {
     }
 }
 
-/// The errors of a binary format have no words; what is refused with names is refused without.
+/// Whatever a format with field names refuses, a binary format refuses too, with other texts.
 fn refused_in_binary() {
     fn refuse<T: DeserializeOwned>(document: impl Serialize) {
         let bytes = postcard::to_allocvec(&document).unwrap();

@@ -14,7 +14,7 @@ use crate::support::bench::Bench;
 use crate::support::operation::{rows, run};
 use crate::support::property::{self, shrunk};
 
-/// As `f32` has them.
+/// π rounded to `f32`.
 const PI: f64 = std::f32::consts::PI as f64;
 const FRAC_PI_2: f64 = std::f32::consts::FRAC_PI_2 as f64;
 
@@ -362,13 +362,13 @@ depending! {
         |d, a, b| integers(d, a, b, |x, y| x.join(&[y])?.sort_by_length()?.0.elements(0..1));
 }
 
-/// On which sides an operation is known to respect equivalence, if on any. Of one that takes one operand, on the left.
+/// The sides on which an operation is known to respect equivalence, if any; the left for operations on one operand.
 pub fn sides_of(name: &str) -> Option<[bool; 2]> {
     let law = RESPECTING.iter().find(|law| law.name == name)?;
     Some(law.sides)
 }
 
-/// Whether it is known not to, on one side at least.
+/// Whether it is known not to respect equivalence on at least one side.
 pub fn goes_by_shape(name: &str) -> bool {
     DEPENDING.iter().any(|example| example.name == name)
 }
@@ -382,7 +382,7 @@ fn lists(x: &Ragged<i32>, length: fn(usize) -> usize, index: fn(usize) -> u32) -
     Indices::new(Ragged::from_rows(rows).unwrap()).unwrap()
 }
 
-/// As many vectors of five values: no element is longer.
+/// One vector of five values per element of `x`; no element is longer.
 fn five(x: &Ragged<i32>) -> Layout {
     Layout::from_lengths(vec![5; x.len()]).unwrap()
 }
@@ -402,12 +402,12 @@ fn one_row(vector: &Layout) -> Result<Layout> {
     Layout::uniform(1, Shape::new(&[1, vector.length(0)])?)
 }
 
-/// The odd one of the two numbers of real values that have a spectrum of so many.
+/// The odd one of the two numbers of real values whose spectrum has this length.
 fn odd(spectrum: &Layout) -> Result<Layout> {
     Layout::from_lengths([2 * spectrum.length(0) - 1])
 }
 
-/// The shapes that go by those of a batch of matrices.
+/// The shapes derived from those of a batch of matrices.
 fn of_shapes<T: Scalar>(x: &Tensor<T>, of: impl Fn([u32; 2]) -> [u32; 2]) -> Result<Layout> {
     let shapes = x.layout().shapes().map(|shape| {
         let extents = of([shape.extents()[0], shape.extents()[1]]);

@@ -171,7 +171,7 @@ fn products_meet(device: &Device) {
     });
 }
 
-/// Entries up to zeros behind them: sums are as long as the longest.
+/// Entries up to trailing zeros: sums are as long as the longest term.
 fn least(matrix: &ShapeMatrix<i32>) -> Ragged<i32> {
     shrunk(&matrix.entries().download_blocking().unwrap())
 }
@@ -227,7 +227,7 @@ fn matrices_of_model_b(device: &Device) {
     );
 }
 
-/// Of every class there is one, which products of polynomials know the size of.
+/// Every equivalence class has one minimal element, whose size in products of polynomials is known.
 fn least_representatives(device: &Device) {
     property::on(
         device,

@@ -14,7 +14,7 @@ use crate::support::operation::{download, upload};
 /// A type that functions of floats are tested in.
 pub trait Value: Float {
     const NAN: Self;
-    /// Digits behind the first one, and the exponent of the smallest normal number.
+    /// Digits after the first one, and the exponent of the smallest normal number.
     const DIGITS: i32;
     const LEAST: i32;
     const LARGEST: f64;
@@ -82,7 +82,7 @@ impl Value for f16 {
     }
 }
 
-/// The distance of neighbours of x among numbers of so many digits.
+/// The spacing around x of numbers with this many digits.
 fn unit(x: f64, digits: i32, least: i32) -> f64 {
     let exponent = if x == 0.0 {
         least
@@ -94,7 +94,7 @@ fn unit(x: f64, digits: i32, least: i32) -> f64 {
 
 type Reference = fn(f64, f64, f64) -> f64;
 
-/// A row as it is called, of each type, with some pairs of scalars.
+/// A map by its public name, for each type, with some pairs of scalars.
 struct Row {
     name: &'static str,
     single: fn(&Tensor<f32>, f64, f64) -> Result<Tensor<f32>>,
@@ -181,7 +181,7 @@ fn sigmoid(x: f64) -> f64 {
     }
 }
 
-/// Odd functions, and those near them, whose zeros keep their sign.
+/// Odd functions and similar ones, whose zeros keep their sign.
 const KEEP_ZEROS: &[&str] = &[
     "sign",
     "floor",
@@ -275,7 +275,7 @@ fn check<T: Value>(device: &Device, row: &Row, run: fn(&Tensor<T>, f64, f64) -> 
     );
 }
 
-/// Whether `got` is as near to the exact result as it is promised.
+/// Whether `got` is within the documented error of the exact result.
 pub fn near<T: Value>(bound: &MapInfo, exact: f64, got: f64) -> bool {
     if exact.is_nan() || got.is_nan() {
         return exact.is_nan() && got.is_nan();

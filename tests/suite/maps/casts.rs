@@ -31,7 +31,7 @@ fn check<T: Scalar, R: Scalar>(
     }
 }
 
-/// Every exponent, and what is next to numbers where something turns.
+/// Every exponent, and the neighbours of numbers at which the behaviour changes.
 fn of_f32(device: &Device) {
     let mut values = vec![
         f32::NAN,

@@ -10,7 +10,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     bench.all_on_each_device(&[("integers::i32", signed), ("integers::u32", unsigned)])
 }
 
-/// Both ends, what is near them, powers of two, and some more.
+/// Both ends of the range and values near them, powers of two, and some others.
 fn words() -> Vec<u32> {
     let mut words: Vec<u32> = (0..32)
         .flat_map(|i| [1 << i, (1u32 << i).wrapping_sub(1), !(1 << i)])

@@ -22,13 +22,13 @@ struct Case {
     list: Vec<(usize, usize)>,
     transposed: [bool; 2],
     scale: Option<f32>,
-    /// One bias for all, where they have as many columns, or one for each.
+    /// One bias for all products, if they have equally many columns, or one for each.
     bias: Option<bool>,
     activation: Activation,
     residual: bool,
 }
 
-/// Few values mostly, and around the edges of tiles and of what is summed at a time.
+/// Mostly small extents, and extents around the edges of tiles and of blocks of the sum.
 fn side() -> impl Strategy<Value = usize> {
     prop_oneof![6 => 0..9usize, 3 => 9..70usize, 1 => 120..140usize]
 }

@@ -19,7 +19,7 @@ pub(super) fn epilogues(device: &Device) {
     epilogue(device, &[[1411, 4, 1540]], 15..16);
 }
 
-/// Products with as many columns each, and these parts of what is applied to them.
+/// Products with equally many columns, and these parts of the epilogue.
 fn epilogue(device: &Device, extents: &[[usize; 3]], parts: Range<usize>) {
     let columns = extents[0][2];
     let (left, right) = factors(extents, [false; 2]);
@@ -113,7 +113,7 @@ pub(super) fn gelu(device: &Device) {
     }
 }
 
-/// Rows of one batch, each group with weights and a bias of its own.
+/// Groups of rows of one batch, each with its own weights and bias.
 pub(super) fn every_bias_of_its_own(device: &Device) {
     let x = small_integers::<f32>(&matrices([[4, 6], [1, 6], [35, 6]]), "rows");
     let w = small_integers::<f32>(&matrices([[6, 3], [6, 5]]), "groups");

@@ -37,7 +37,7 @@ pub(super) fn pair(x: &Tensor<f16>, y: &Tensor<f16>, work: impl Fn(Product<'_, f
     work(x.pair(y, Pairing::Elementwise).unwrap().product());
 }
 
-/// Exact, with sums of every size that an f16 holds exactly and of larger ones.
+/// Exact results, with sums of every size that f16 represents exactly, and larger sums.
 fn integers(device: &Device) {
     let extents = [
         [1, 1, 1],
@@ -83,7 +83,7 @@ fn random(device: &Device) {
     });
 }
 
-/// The sums are those of the widened factors, and what is stored is their rounding, to the bit.
+/// The sums equal those of the widened factors, and the stored values are their rounding, to the bit.
 fn as_of_f32(device: &Device) {
     let extents: Vec<[usize; 3]> = (0..40)
         .map(|i| [i * 7 % 41, i * 11 % 37, i * 5 % 43])
@@ -123,7 +123,7 @@ fn empty(device: &Device) {
     }
 }
 
-/// Sums are f32, and only what is rounded to f16 overflows; what is not a number stays where it belongs.
+/// Sums are f32, and only the rounding to f16 overflows; a NaN stays in its row or column.
 fn range(device: &Device) {
     let max = f16::MAX;
     let row = |values: &[f16]| {
@@ -199,7 +199,7 @@ fn pairings(device: &Device) {
     );
 }
 
-/// Factors that begin in either half of a word, bias and residual too.
+/// Factors, biases and residuals that begin in either half of a word.
 fn at_every_base(device: &Device) {
     let extents = [[7, 9, 5], [33, 17, 35]];
     let (left, right) = factors(&extents, [false; 2]);

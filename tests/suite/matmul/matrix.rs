@@ -28,8 +28,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// One product for each tile, and what the largest is not for goes to the next: extents that are whole stages and quads
-/// of words, with a rest of the inner extent, and with rows and columns that tiles are not full of.
+/// One product for each tile size: extents of whole stages and quads of words, with a remainder of the inner extent,
+/// and with rows and columns that do not fill tiles.
 const SIXTEEN: [[usize; 3]; 13] = [
     [32, 64, 32],
     [24, 72, 40],
@@ -82,12 +82,12 @@ fn refused(device: &Device) {
     });
 }
 
-/// A batch behind some values that are not numbers, and before some.
+/// A batch with NaNs before and after it in its buffer.
 fn among_nans(device: &Device, batch: &Ragged<f16>, base: usize) -> Tensor<f16> {
     among(device, batch, base, f16::NAN)
 }
 
-/// A batch behind some values that are not its own, and before some.
+/// A batch with other values before and after it in its buffer.
 pub(super) fn among<T: Scalar>(
     device: &Device,
     batch: &Ragged<T>,
@@ -205,7 +205,7 @@ fn infinities_stay(device: &Device) {
     });
 }
 
-/// What is done to exact sums is what the other kernel does to them.
+/// The epilogue of exact sums gives the same results as in the other kernel.
 fn epilogues(device: &Device) {
     let extents = [
         [33, 40, 7],
@@ -265,8 +265,8 @@ fn alone(device: &Device) {
     }
 }
 
-/// wgpu says too little about workgroup memory to the driver for what is staged to be safe by the letter: that it is
-/// in fact is seen here, and nowhere else.
+/// wgpu tells the driver too little about workgroup memory to guarantee that the staged data is safe. Only this test
+/// shows that it is.
 fn a_thousand_times(device: &Device) {
     // One product for each kernel.
     let tiles: &[usize] = match device.info().matrices {

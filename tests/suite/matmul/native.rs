@@ -65,7 +65,7 @@ fn extents() -> Vec<[usize; 3]> {
     drawn.chain(others).collect()
 }
 
-/// One product for each kernel that the baseline does not have, if it is made alone.
+/// One product, computed alone, for each kernel that the baseline does not have.
 const EVERY: [[usize; 3]; 4] = [
     [40, 1000, 72],
     [16, 513, 645],
@@ -73,7 +73,7 @@ const EVERY: [[usize; 3]; 4] = [
     [33, 261, 5125],
 ];
 
-/// The depth of these sums, which is at most what the documentation promises.
+/// The depth of these sums, which is at most the documented depth.
 fn depth(terms: usize) -> f64 {
     let block = (32 * terms.div_ceil(2048)).min(512);
     let blocks = terms.min(block) + terms.div_ceil(block);
@@ -207,7 +207,7 @@ fn not_a_number_stays(device: &Device) {
     }
 }
 
-/// What is done to exact sums is what the baseline does to them.
+/// The epilogue of exact sums gives the same results as in the baseline.
 fn epilogues(device: &Device) {
     for of in EVERY {
         let (left, right) = factors(&[of], [false; 2]);
@@ -227,8 +227,8 @@ fn epilogues(device: &Device) {
     }
 }
 
-/// The same bits in any company, which decides who shares a sum, in any place, and loaded either way; those of halves
-/// are those of what they stand for.
+/// The same bits in any batch (which decides which invocations share a sum), at any offset, and with either way of
+/// loading; halves give the bits of their values in f32.
 fn alone(device: &Device) {
     let others = [[4, 10_000, 4], [64, 64, 64]];
     let extents: Vec<_> = EVERY.into_iter().chain(others).collect();
@@ -275,7 +275,7 @@ fn many_times(device: &Device) {
     }
 }
 
-/// A device that has not what a tier needs says so, and the others are there.
+/// A device that lacks what a tier needs returns an error, and the other tiers work.
 fn refused(device: &Device) {
     let one = upload(device, &Ragged::full(&matrices([[1, 1]]), 1.0f32).unwrap());
     let pair = one.pair(&one, Pairing::Elementwise).unwrap();

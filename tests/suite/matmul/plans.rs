@@ -30,7 +30,7 @@ fn ones(device: &Device, layout: &Layout) -> Tensor<f32> {
     upload(device, &Ragged::full(layout, 1.0).unwrap())
 }
 
-/// Every layer is the operand of the next, and what is cached with its layout must not pile up behind the first's.
+/// Every layer is an operand of the next; data cached with its layout must not accumulate on the first layout.
 fn layers_stay_flat() {
     let device = own_gpu(|_| ());
     let x = ones(&device, &matrices((0..300).map(|i| [i % 7, 6])));

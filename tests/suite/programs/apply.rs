@@ -350,7 +350,7 @@ where
     Ok(c.entries().clone())
 }
 
-/// The tensor of a type that a value is known to have.
+/// The tensor in a value whose type is known.
 trait TypedAs<T: vsla::scalar::Scalar> {
     fn typed(&self) -> &Tensor<T>;
 }

@@ -97,7 +97,7 @@ impl Batch {
         each!(Batch, self, x => element(x, i).into())
     }
 
-    /// The same bits; NaNs are alike, whatever their bits.
+    /// The same bits; all NaNs are equal.
     pub fn same(&self, other: &Batch) -> bool {
         fn bits<T: Scalar>(x: &Ragged<T>, y: &Ragged<T>, is_nan: fn(T) -> bool) -> bool {
             let mut both = x.values().iter().zip(y.values());
@@ -114,7 +114,7 @@ impl Batch {
         }
     }
 
-    /// The values in f64, real and imaginary parts one after the other.
+    /// The values in f64, with real and imaginary parts alternating.
     pub fn wide(&self) -> Vec<f64> {
         match self {
             Batch::F32(x) => x.values().iter().map(|&v| v.into()).collect(),

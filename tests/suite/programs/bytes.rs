@@ -1,6 +1,6 @@
 //! Decodes bytes into decisions.
 
-/// Bytes, taken one after the other; zeros when they are used up.
+/// A stream of bytes, followed by zeros.
 pub struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {
@@ -27,7 +27,7 @@ impl Bytes<'_> {
         usize::from(self.u8()) % n.max(1)
     }
 
-    /// Once in so many times.
+    /// True once in `n` times.
     pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == n - 1
     }

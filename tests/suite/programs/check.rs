@@ -8,14 +8,14 @@ use super::{Run, Step};
 
 /// The unit roundoff of f32.
 const U: f64 = 1.0 / (1u64 << 24) as f64;
-/// Depth of a sum, of any operation here: the longest are products of 8,192 values by matrices of 8 x 8, of which
-/// 4 γ_h is promised.
+/// The largest depth of a sum in any operation here: products with an inner extent of 8,192 on 8 x 8 matrices, with a
+/// documented bound of 4 γ_h.
 const DEPTH: f64 = 4.0 * (8.0 + 8192.0 / 8.0);
-/// What subnormal terms that are taken for 0 may add up to.
+/// The maximum sum of subnormal terms that are flushed to 0.
 const SMALL: f64 = 8192.0 * f32::MIN_POSITIVE as f64;
-/// From here on sums may overflow on one device alone.
+/// From this magnitude on, sums may overflow on one device but not on another.
 const LARGE: f64 = 1e37;
-/// What transforms may differ by, relative to norms.
+/// The maximum difference of transforms, relative to norms.
 const NORMWISE: f64 = 2.0 * 2.0 * 1.5 * 14.0 * U + 2.0 * 232.0 * U;
 
 /// Elements of each operation that are made alone.
@@ -73,11 +73,11 @@ pub fn check_alone(run: &Run, device: &Device) -> Result<(), String> {
     Ok(())
 }
 
-/// Makes every operation again on another device, from the same operands: integers and whatever is exact must be
-/// equal, other floats within the bounds that are documented.
+/// Repeats every operation on another device, with the same operands: integers and other exact results must be equal,
+/// other floats must be within the documented bounds.
 ///
 /// # Errors
-/// A description of the first that is not.
+/// A description of the first result that is not.
 pub fn check_against(run: &Run, other: &Device) -> Result<(), String> {
     for step in &run.steps {
         let operands = run.operands(step);
@@ -148,12 +148,12 @@ pub fn check_against(run: &Run, other: &Device) -> Result<(), String> {
     Ok(())
 }
 
-/// How near two devices must come to each other.
+/// How closely two devices must agree.
 enum Judge {
     Bits,
     /// One rounding, which is right on both; subnormal results may be 0.
     Rounded,
-    /// Sums of products, with what the sum of their magnitudes allows; exact where all are small integers.
+    /// Sums of products, within a bound by the sum of their magnitudes; exact if all are small integers.
     Summed {
         exact: bool,
     },
@@ -256,7 +256,7 @@ impl Judge {
                 Ok(())
             }
             Judge::Summed { exact } => {
-                let magnitudes = magnitudes.expect("made for this").wide();
+                let magnitudes = magnitudes.expect("allocated for this").wide();
                 let half = matches!(here, Batch::F16(_));
                 let most = magnitudes
                     .iter()
@@ -317,7 +317,7 @@ impl Judge {
     }
 }
 
-/// ‖a‖₂ ‖b‖₂ of what an element of the result is made of.
+/// ‖a‖₂ ‖b‖₂ of the operands of an element of the result.
 fn normwise(op: &Op, operands: &[&Batch]) -> impl Fn(usize) -> f64 {
     let norms = |batch: &Batch| -> Vec<f64> {
         let (values, layout) = (batch.wide(), batch.layout());

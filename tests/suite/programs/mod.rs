@@ -25,7 +25,7 @@ use op::Op;
 /// Operations of a program at most.
 const STEPS: usize = 12;
 
-/// What a program did on one device.
+/// The results of a program on one device.
 pub struct Run {
     /// Each operation, its operands among the batches, and its results: among the batches too, or the error it gave.
     pub steps: Vec<Step>,
@@ -61,7 +61,7 @@ impl Step {
     }
 }
 
-/// Runs the program that these bytes stand for. What an operation refuses is a step like any other.
+/// Runs the program that these bytes encode. An operation that returns an error is a step like any other.
 pub fn run(bytes: &[u8], device: &Device) -> Run {
     let mut bytes = bytes::Bytes::new(bytes);
     let mut values: Vec<Value> = Vec::new();

@@ -27,7 +27,7 @@ impl Meeting {
         }
     }
 
-    /// The pairs of batches of so many elements, as far as they have them.
+    /// The pairs that are valid for batches of these sizes.
     pub fn pairs(&self, left: usize, right: usize) -> Vec<(usize, usize)> {
         match self {
             Meeting::Elementwise => (0..left.min(right)).map(|i| (i, i)).collect(),
@@ -45,7 +45,7 @@ impl Meeting {
     }
 }
 
-/// Operations of two operands that meet.
+/// Operations of two operands, value by value.
 #[derive(Clone, Debug)]
 pub enum Binary {
     Add,
@@ -141,7 +141,7 @@ pub enum Entries {
     Kron,
 }
 
-/// Block-sparse matrices and dense ones.
+/// Products of block-sparse and dense matrices.
 #[derive(Clone, Debug)]
 pub enum Sparse {
     F32(Bsr<f32>, Ragged<f32>),
@@ -156,14 +156,14 @@ pub enum Op {
     Whole(Whole),
     /// Matrices of vectors, with their grids.
     Entries(Entries, [Layout; 2]),
-    /// The first: the dense one is on the left. The second: the block-sparse one is transposed.
+    /// The first: the dense matrix is on the left. The second: the block-sparse matrix is transposed.
     Sparse(Sparse, [bool; 2]),
-    /// The blocks of products of f32, the right one transposed.
+    /// Sampled blocks of f32 products, with the right matrix transposed.
     Sampled(Topology, [Ragged<f32>; 2]),
 }
 
 impl Op {
-    /// What makes element `pair` of the result out of one element of each operand, and which.
+    /// The operation that computes element `pair` of the result from single elements, and which elements.
     pub fn alone(&self, pair: usize, lengths: &[usize]) -> Option<(Op, Vec<usize>)> {
         let range = |layout: &Layout| layout.range(pair..pair + 1).expect("an element");
         let list = |indices: &Indices, i: usize| {

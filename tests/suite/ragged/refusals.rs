@@ -19,7 +19,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     refusals.chain([texts]).collect()
 }
 
-/// Something invalid, and the error that must come of it.
+/// An invalid call, and the error that it must return.
 struct Refusal {
     name: &'static str,
     make: fn() -> Error,
@@ -55,56 +55,56 @@ const REFUSALS: &[Refusal] = &[
         make: || Layout::from_lengths([1, u32::MAX as usize - 1, 0, 1, 5]).unwrap_err(),
         kind: "size_overflow",
         element: Some(3),
-        text: "offsets: element 3: the total number of values exceeds the 4294967295 that 32-bit indices reach",
+        text: "offsets: element 3: the total number of values exceeds the 32-bit index limit of 4294967295",
     },
     Refusal {
         name: "total_of_lengths_of_unknown_number",
         make: || Offsets::from_lengths((0..9).filter(|i| i % 2 == 0).map(|_| 1 << 30)).unwrap_err(),
         kind: "size_overflow",
         element: Some(3),
-        text: "offsets: element 3: the total number of values exceeds the 4294967295 that 32-bit indices reach",
+        text: "offsets: element 3: the total number of values exceeds the 32-bit index limit of 4294967295",
     },
     Refusal {
         name: "one_length",
         make: || Offsets::from_lengths([0, usize::MAX, usize::MAX]).unwrap_err(),
         kind: "size_overflow",
         element: Some(1),
-        text: "offsets: element 1: the total number of values exceeds the 4294967295 that 32-bit indices reach",
+        text: "offsets: element 1: the total number of values exceeds the 32-bit index limit of 4294967295",
     },
     Refusal {
         name: "total_of_uniform_lengths",
         make: || Offsets::uniform(1 << 16, 1 << 16).unwrap_err(),
         kind: "size_overflow",
         element: Some(65535),
-        text: "offsets: element 65535: the total number of values exceeds the 4294967295 that 32-bit indices reach",
+        text: "offsets: element 65535: the total number of values exceeds the 32-bit index limit of 4294967295",
     },
     Refusal {
         name: "number_of_elements",
         make: || Offsets::uniform(1 << 32, 0).unwrap_err(),
         kind: "size_overflow",
         element: None,
-        text: "offsets: a batch of 4294967296 elements exceeds the 4294967295 that 32-bit indices reach",
+        text: "offsets: a batch of 4294967296 elements exceeds the 32-bit index limit of 4294967295",
     },
     Refusal {
         name: "number_of_lengths",
         make: || Offsets::from_lengths(std::iter::repeat(0)).unwrap_err(),
         kind: "size_overflow",
         element: None,
-        text: "offsets: a batch of 18446744073709551615 elements exceeds the 4294967295 that 32-bit indices reach",
+        text: "offsets: a batch of 18446744073709551615 elements exceeds the 32-bit index limit of 4294967295",
     },
     Refusal {
         name: "number_of_rows",
         make: || Ragged::from_rows(std::iter::repeat([0.0])).unwrap_err(),
         kind: "size_overflow",
         element: None,
-        text: "ragged: a batch of 18446744073709551615 elements exceeds the 4294967295 that 32-bit indices reach",
+        text: "ragged: a batch of 18446744073709551615 elements exceeds the 32-bit index limit of 4294967295",
     },
     Refusal {
         name: "number_of_shapes",
         make: || Layout::from_shapes(2, std::iter::repeat(shape(&[0, 1]))).unwrap_err(),
         kind: "size_overflow",
         element: None,
-        text: "layout: a batch of 18446744073709551615 elements exceeds the 4294967295 that 32-bit indices reach",
+        text: "layout: a batch of 18446744073709551615 elements exceeds the 32-bit index limit of 4294967295",
     },
     Refusal {
         name: "total_of_shapes",
@@ -114,7 +114,7 @@ const REFUSALS: &[Refusal] = &[
         },
         kind: "size_overflow",
         element: Some(1),
-        text: "offsets: element 1: the total number of values exceeds the 4294967295 that 32-bit indices reach",
+        text: "offsets: element 1: the total number of values exceeds the 32-bit index limit of 4294967295",
     },
     Refusal {
         name: "total_of_rows",
@@ -122,14 +122,14 @@ const REFUSALS: &[Refusal] = &[
         make: || Ragged::from_rows([&[(); 1 << 31], &[(); 1 << 31]]).unwrap_err(),
         kind: "size_overflow",
         element: Some(1),
-        text: "ragged: element 1: the total number of values exceeds the 4294967295 that 32-bit indices reach",
+        text: "ragged: element 1: the total number of values exceeds the 32-bit index limit of 4294967295",
     },
     Refusal {
         name: "product_of_extents",
         make: || Shape::new(&[1 << 16, 1 << 16]).unwrap_err(),
         kind: "size_overflow",
         element: None,
-        text: "shape: the product of the extents (65536, 65536) exceeds the 4294967295 that 32-bit indices reach",
+        text: "shape: the product of the extents (65536, 65536) exceeds the 32-bit index limit of 4294967295",
     },
     Refusal {
         name: "product_that_wraps_to_zero",
@@ -137,14 +137,14 @@ const REFUSALS: &[Refusal] = &[
         kind: "size_overflow",
         element: None,
         text: "shape: the product of the extents (2147483648, 2147483648, 2147483648, 2147483648, 2147483648, \
-               2147483648, 2147483648, 2147483648) exceeds the 4294967295 that 32-bit indices reach",
+               2147483648, 2147483648, 2147483648) exceeds the 32-bit index limit of 4294967295",
     },
     Refusal {
         name: "one_extent",
         make: || Shape::new(&[0, 1 << 32]).unwrap_err(),
         kind: "size_overflow",
         element: None,
-        text: "shape: the product of the extents (0, 4294967296) exceeds the 4294967295 that 32-bit indices reach",
+        text: "shape: the product of the extents (0, 4294967296) exceeds the 32-bit index limit of 4294967295",
     },
     Refusal {
         name: "product_of_ambient_extents",
@@ -155,7 +155,7 @@ const REFUSALS: &[Refusal] = &[
         },
         kind: "size_overflow",
         element: None,
-        text: "ambient: the product of the extents (1048576, 1048576) exceeds the 4294967295 that 32-bit indices reach",
+        text: "ambient: the product of the extents (1048576, 1048576) exceeds the 32-bit index limit of 4294967295",
     },
     Refusal {
         name: "rank_0",
@@ -259,7 +259,7 @@ const REFUSALS: &[Refusal] = &[
     },
     Refusal {
         name: "range_that_ends_before_it_starts",
-        #[allow(clippy::reversed_empty_ranges, reason = "it is what must be refused")]
+        #[allow(clippy::reversed_empty_ranges, reason = "this must be refused")]
         make: || lengths(&[1]).range(1..0).unwrap_err(),
         kind: "element_range",
         element: None,
@@ -371,12 +371,12 @@ fn every_error_has_its_text() {
         (
             Error::Name {
                 op: "read",
-                expected: "the name of a batch that the file has".into(),
+                expected: "the name of a batch in the file".into(),
                 got: "x\n".into(),
             },
             "name",
             None,
-            "read: expected the name of a batch that the file has, got \"x\\n\"",
+            "read: expected the name of a batch in the file, got \"x\\n\"",
         ),
         (
             Error::Io {
@@ -405,7 +405,7 @@ fn every_error_has_its_text() {
             },
             "out_of_memory",
             None,
-            "conv: out of memory: expected 20 bytes, got 10",
+            "conv: out of memory: needed 20 bytes, 10 available",
         ),
         (
             Error::OutOfMemory {
@@ -415,7 +415,7 @@ fn every_error_has_its_text() {
             },
             "out_of_memory",
             None,
-            "conv: out of memory: expected 20 bytes",
+            "conv: out of memory: needed 20 bytes",
         ),
         (
             Error::DeviceLost {
@@ -433,7 +433,7 @@ fn every_error_has_its_text() {
             },
             "gpu",
             None,
-            "conv: the GPU reported an error, a bug in vsla: binding 3",
+            "conv: the GPU reported an error, which is a bug in vsla: binding 3",
         ),
     ];
     for (error, kind, element, text) in errors {

@@ -132,7 +132,7 @@ pub(super) fn equivalent_errors(device: &Device) {
     assert_eq!((error.kind(), error.op()), ("rank", "equivalent"));
 }
 
-/// Each element beside itself with zeros behind it, and beside itself with one value changed, wherever that is.
+/// Each element compared with itself zero-padded, and with itself with one value changed, at every position.
 pub(super) fn equivalent_corpus(device: &Device, case: &Case) {
     let (a, b) = case.integers::<i32>();
     let expected = reference::equivalent(&a, &b, &elementwise(a.len()));

@@ -5,7 +5,7 @@ use fastrand::Rng;
 /// Two series.
 pub type Series = (Vec<f32>, Vec<f32>);
 
-/// Pairs of series that are hard for f32, one family after the other.
+/// Families of pairs of series that are hard for f32.
 pub struct Family {
     pub name: &'static str,
     /// The two series, of about this length.

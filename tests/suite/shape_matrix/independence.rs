@@ -54,7 +54,7 @@ pub(super) fn contained(device: &Device) {
     }
 }
 
-/// A matrix gives the bits that it gives among others, wherever it stands.
+/// A matrix gives the same bits alone and at any position in a batch.
 pub(super) fn alone(device: &Device) {
     for case in cases() {
         let [a, b] = case.floats();
@@ -72,7 +72,7 @@ pub(super) fn alone(device: &Device) {
     }
 }
 
-/// Entries inside a larger batch, behind a base offset.
+/// Entries inside a larger batch, at a base offset.
 pub(super) fn views(device: &Device) {
     for case in cases() {
         let both = case.floats();

@@ -6,7 +6,7 @@ use super::{Case, grid, run};
 use crate::support::compare::assert_identical;
 use crate::support::operation::pick;
 
-/// With little scratch blocks take turns, are cut along the inner extent, and fall into smaller ones; bits stay.
+/// With little scratch, blocks run one after another, are cut along the inner extent and split further; bits are equal.
 pub(super) fn little_scratch() {
     use crate::device::own_gpu;
     let plenty = own_gpu(|options| options.poison = true);

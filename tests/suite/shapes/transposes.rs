@@ -60,7 +60,7 @@ pub(super) fn matrices(device: &Device) {
     }
 }
 
-/// Every order of up to four axes, and one of more.
+/// Every permutation of up to four axes, and one of more axes.
 pub(super) fn transposed(device: &Device) {
     let x = one(&[2, 3], &[1, 2, 3, 4, 5, 6]);
     let got = run(device, &x, &x, |x, _| x.transpose(&[1, 0]));
@@ -101,7 +101,7 @@ pub(super) fn transposed(device: &Device) {
     assert_exact("eight axes", &got, &permuted(&x, &permutation));
 }
 
-/// Matrices of one tile and of several, by turns, alone and several to an element, of every type.
+/// Matrices of one tile and of several, alternating, alone and several per element, of every type.
 pub(super) fn turned_matrices(device: &Device) {
     let sides = [
         [60, 60],

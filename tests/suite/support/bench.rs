@@ -278,7 +278,7 @@ pub fn catch_panics_quietly() {
 #[track_caller]
 pub fn panic_of(f: impl FnOnce()) -> String {
     let outcome = panic::catch_unwind(AssertUnwindSafe(f));
-    assert!(outcome.is_err(), "no panic came");
+    assert!(outcome.is_err(), "no panic occurred");
     PANIC.with_borrow(|kept| kept.clone().unwrap_or_default())
 }
 

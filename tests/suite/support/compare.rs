@@ -45,8 +45,9 @@ pub fn product_depth(terms: usize) -> f64 {
     (38.0 + (terms as f64 / 128.0).ceil()).min(terms as f64)
 }
 
-/// The error bounds of FFT convolutions: 1.5 log₂ L · u · ‖a‖₂ ‖b‖₂, the same for all values of a pair. GPU transforms
-/// have a length of at least 64.
+/// The error bounds of FFT convolutions: 1.5 log₂ L · u · ‖a‖₂ ‖b‖₂, the same for all values of a pair.
+///
+/// GPU transforms have a length of at least 64.
 pub fn normwise(
     sums: &Sums<f64>,
     a: &Ragged<f32>,
@@ -339,8 +340,9 @@ fn place(layout: &Layout, i: usize) -> (usize, usize) {
     (element, i - offsets[element] as usize)
 }
 
-/// Compares each element in the 2-norm: ‖got − expected‖ ≤ bound(length) ‖expected‖. For transforms, whose errors
-/// spread over all values.
+/// Compares each element in the 2-norm: ‖got − expected‖ ≤ bound(length) ‖expected‖.
+///
+/// For transforms, whose errors spread over all values.
 pub fn spectral(
     got: &Ragged<Complex32>,
     expected: &Ragged<Complex64>,

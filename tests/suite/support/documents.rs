@@ -41,7 +41,7 @@ pub fn read_as_each(document: &[u8], json: bool) -> f64 {
             };
             let first = written(&value);
             let (again, _) = read::<T>(&first, json);
-            assert!(written(&again.expect("what was written reads")) == first);
+            assert!(written(&again.expect("written files can be read")) == first);
         }
         share
     }

@@ -250,7 +250,7 @@ impl<'a> Choosing<'a> {
             choose()
         } else {
             Err(format!(
-                "values of {} are convolved directly only",
+                "values of {} support only the direct method",
                 self.dtype
             ))
         };

@@ -188,7 +188,7 @@ impl HeterogeneityProfile {
         }
         if self.total > 0 && self.fft_gain() < LITTLE_GAIN {
             points.push(format!(
-                "transforms gain little here: direct convolution takes {:.2} times their operations",
+                "transforms gain little here: direct convolution takes {:.2} times as many operations",
                 self.fft_gain()
             ));
         }

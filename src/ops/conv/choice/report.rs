@@ -124,6 +124,6 @@ impl fmt::Display for ConvChoice {
         }
         let pairs = self.groups.iter().map(|group| group.pairs).sum();
         let pairs = Count(pairs, "pair").to_string();
-        write!(f, "{:24} {pairs:>16}  {:>10.1?}", "in all", self.predicted)
+        write!(f, "{:24} {pairs:>16}  {:>10.1?}", "total", self.predicted)
     }
 }

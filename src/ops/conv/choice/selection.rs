@@ -22,9 +22,9 @@ impl CostTable {
         method: ConvMethod,
     ) -> Result<(Choice, f64), String> {
         let none = |values: u64, what: &str, longest: usize| match longest {
-            0 => "this device has no transforms".to_owned(),
+            0 => "this device supports no transforms".to_owned(),
             longest => {
-                format!("{what} takes a transform of {values} values, and the longest is {longest}")
+                format!("{what} needs a transform of {values} values, but the longest is {longest}")
             }
         };
         match method {
@@ -54,7 +54,9 @@ impl CostTable {
         let transformed = |method| {
             let chosen = match fits {
                 true => self.choose(flat.m, flat.n, method),
-                false => Err("its vectors have more values than 32-bit indices reach".to_owned()),
+                false => {
+                    Err("its vectors have more values than 32-bit indices can address".to_owned())
+                }
             };
             chosen.map(|(choice, cost)| (choice, cost + copies))
         };
@@ -247,12 +249,12 @@ mod tests {
         let refused = gpu.choose(long, long + 2, ConvMethod::Fft).unwrap_err();
         assert_eq!(
             refused,
-            "it takes a transform of 8388609 values, and the longest is 8388608"
+            "it needs a transform of 8388609 values, but the longest is 8388608"
         );
         let refused = gpu.choose(1 << 30, 1 << 30, ConvMethod::OverlapSave);
         assert_eq!(
             refused.unwrap_err(),
-            "a block takes a transform of 2147483648 values, and the longest is 8192"
+            "a block needs a transform of 2147483648 values, but the longest is 8192"
         );
     }
 
@@ -328,21 +330,21 @@ mod tests {
         };
         assert_eq!(
             refused(DType::I32, ConvMethod::Fft, &CostTable::cpu()),
-            "conv: pair 1: the method fft cannot serve it: values of i32 are convolved directly only"
+            "conv: pair 1: the method fft does not support it: values of i32 support only the direct method"
         );
         let short: CostTable = "cpu workers=1 launch=0 item=1 multiply_add=1 result=1 fft="
             .parse()
             .unwrap();
         assert_eq!(
             refused(DType::F32, ConvMethod::OverlapSave, &short),
-            "conv: pair 1: the method overlap_save cannot serve it: this device has no transforms"
+            "conv: pair 1: the method overlap_save does not support it: this device supports no transforms"
         );
         let reason = CostTable::cpu()
             .choose(1 << 31, 2, ConvMethod::Fft)
             .unwrap_err();
         assert_eq!(
             reason,
-            "it takes a transform of 2147483649 values, and the longest is 2147483648"
+            "it needs a transform of 2147483649 values, but the longest is 2147483648"
         );
     }
 

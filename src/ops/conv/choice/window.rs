@@ -72,7 +72,7 @@ impl Window {
             return Err(Error::Rank {
                 op,
                 element: None,
-                expected: format!("{rank}, the left batch's"),
+                expected: format!("{rank}, as in the left batch"),
                 got: b.rank(),
             });
         }

@@ -37,7 +37,7 @@ pub fn filled<T: Scalar>(
     device.upload(&Ragged::from_parts(layout.clone(), values)?)
 }
 
-/// Vectors of 0 to 4 values, and longer ones among them.
+/// Vectors of 0 to 4 values, with some longer vectors.
 pub fn series_layout(n: usize, seed: usize, long: &[usize]) -> Result<Layout> {
     let short = move |i: usize| (i * 7 + seed) % 5;
     Layout::from_lengths((0..n).map(short).chain(long.iter().copied()))
@@ -57,7 +57,7 @@ pub fn matrices(device: &Device, n: usize, shape: fn(usize) -> [usize; 2]) -> Re
     filled(device, &matrix_layout(n, shape)?, number)
 }
 
-/// Results, as one number.
+/// A hash of results.
 #[derive(Default)]
 pub struct Sum(pub DefaultHasher);
 

@@ -58,11 +58,11 @@ pub fn named_pipes() {
     let folder = Folder::new("pipes");
     let path: PathBuf = folder.0.join("pipe");
     let made = Command::new("mkfifo").arg(&path).status();
-    assert!(made.expect("mkfifo is here").success());
+    assert!(made.expect("mkfifo is available").success());
     let refused = |read: fn(&Path) -> Result<()>| {
         let path = path.clone();
         let error = soon(move || read(&path)).unwrap_err();
-        let text = "a named pipe, and no file: open it, and read from the stream";
+        let text = "a named pipe, not a file: open it and read from the stream";
         assert!(error.to_string().ends_with(text), "{error}");
         assert_eq!(kind_of(error), ErrorKind::InvalidInput);
     };
@@ -81,7 +81,7 @@ pub fn named_pipes() {
     assert_eq!(folder.names(), ["pipe"]);
 }
 
-/// A device to write to, of which a library that replaces it does no harm: of one's own, or one that this user cannot
+/// A device to write to, which a library may replace without harm: a separate one, or one that this user cannot
 /// replace.
 fn device(folder: &Folder, name: &str, minor: &str) -> Option<PathBuf> {
     let own = folder.0.join(name);
@@ -113,14 +113,14 @@ pub fn devices() {
     for device in ["/dev/null", "/dev/zero"] {
         let error = soon(move || Any::read(device)).unwrap_err();
         assert!(
-            error.to_string().contains(": a device, and no file"),
+            error.to_string().contains(": a device, not a file"),
             "{error}"
         );
         assert_eq!(kind_of(error), ErrorKind::InvalidInput);
     }
 }
 
-/// As `/dev/stdout` and `/dev/stdin`, whatever a shell made of them.
+/// `/dev/stdout` and `/dev/stdin`, however a shell has redirected them.
 #[cfg(target_os = "linux")]
 pub fn what_is_open_here() {
     use std::os::fd::AsRawFd;

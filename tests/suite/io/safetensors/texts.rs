@@ -40,7 +40,7 @@ pub(super) fn texts() {
     let cases = [
         (
             open(&[0; 7]).err().unwrap(),
-            "read: at byte 7: expected at least 8 bytes, got the end",
+            "read: at byte 7: expected at least 8 bytes, got the end of the file",
         ),
         (
             claim(3),
@@ -52,7 +52,7 @@ pub(super) fn texts() {
         ),
         (
             of("[]", &[]),
-            "read: at byte 8: expected a JSON object of tensors, got invalid type: sequence, expected an object of tensors by name at line 1 column 0",
+            "read: at byte 8: expected a JSON object of tensors, got invalid type: sequence, expected an object that maps names to tensors at line 1 column 0",
         ),
         (
             of("{}", &[1]),
@@ -60,21 +60,21 @@ pub(super) fn texts() {
         ),
         (
             of("{}", &[]),
-            r#"read: expected the name of a batch that the file has, got "x""#,
+            r#"read: expected the name of a batch in the file, got "x""#,
         ),
         (
             of(
                 r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#,
                 &[1],
             ),
-            r#"read: at byte 8: expected a JSON object of tensors, got two tensors "a" at line 1 column 56"#,
+            r#"read: at byte 8: expected a JSON object of tensors, got two tensors named "a" at line 1 column 56"#,
         ),
         (
             of(
                 r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}"#,
                 &[1, 2],
             ),
-            "read: at byte 8: expected data from 0 on for the next tensor, got 1 to 2",
+            "read: at byte 8: expected the next tensor's data to start at 0, got 1 to 2",
         ),
         (
             of(
@@ -93,7 +93,7 @@ pub(super) fn texts() {
         ),
         (
             batch(r#""dtype":"F32","shape":[4611686018427387907]"#, good, None),
-            "read: at byte 8: expected x.values of as many bytes as its shape has, got 12",
+            "read: at byte 8: expected a byte count of x.values that matches its shape, got 12",
         ),
         (
             batch(three, (r#""dtype":"F64","shape":[3]"#, &[0, 1, 3]), None),
@@ -101,7 +101,7 @@ pub(super) fn texts() {
         ),
         (
             batch(three, (two, &[0, -1, 3]), None),
-            "read: at byte 153: expected an integer of 0 to 4294967295, got -1",
+            "read: at byte 153: expected an integer from 0 to 4294967295, got -1",
         ),
         (
             batch(three, (r#""dtype":"I64","shape":[0]"#, &[]), None),
@@ -149,7 +149,7 @@ pub(super) fn texts() {
                 good,
                 Some((r#""dtype":"I64","shape":[2,2]"#, &[1, 1, 1 << 17, 1 << 17])),
             ),
-            "read: element 1: the product of the extents exceeds the 4294967295 that 32-bit indices reach",
+            "read: element 1: the product of the extents exceeds the 32-bit index limit of 4294967295",
         ),
     ];
     for (error, text) in cases {
@@ -164,6 +164,6 @@ pub(super) fn texts() {
         .unwrap();
     assert_eq!(
         twice.to_string(),
-        r#"write: expected a name for each batch, got "x""#
+        r#"write: expected a distinct name for each batch, got "x""#
     );
 }

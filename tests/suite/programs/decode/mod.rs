@@ -25,7 +25,7 @@ const MIDDLE: [usize; 20] = [
 ];
 const SHORT: [usize; 8] = [0, 1, 2, 3, 4, 5, 8, 9];
 
-/// A step that the bytes have, if they name one that fits the batches that there are.
+/// The step that the bytes encode, if it fits the existing batches.
 pub fn step(bytes: &mut Bytes<'_>, values: &[(Kind, Layout)]) -> Option<(Op, Vec<usize>)> {
     let at = bytes.below(values.len());
     let (kind, x) = &values[at];

@@ -6,7 +6,7 @@ use super::super::op::{Unary, Whole};
 use super::two::{meeting, partner};
 use super::{Bytes, Kind, MOST, Op, PAIRS, Random};
 
-/// Values kept as they are, at other places.
+/// Operations that move values unchanged.
 pub fn placed(bytes: &mut Bytes<'_>, x: &Layout) -> Option<Unary> {
     let rank = x.rank();
     // Now and then one axis too few.
@@ -95,7 +95,7 @@ pub fn reduced(bytes: &mut Bytes<'_>, kind: Kind) -> Unary {
     }
 }
 
-/// What only values of one type know.
+/// Operations of one value type only.
 pub fn of_type(bytes: &mut Bytes<'_>, kind: Kind, x: &Layout) -> Option<Unary> {
     // An inverse transform says how long its results are.
     let real = |bytes: &mut Bytes<'_>| {

@@ -9,7 +9,7 @@ use vsla::{
 use super::super::op::{Binary, Entries, Meeting, Sparse};
 use super::{Bytes, Kind, MIDDLE, MOST, Op, PAIRS, Random, WORK};
 
-/// Another batch of the same type, or the same one; of the same rank where there is one.
+/// Another batch of the same type, or the same batch; of the same rank if one exists.
 pub fn partner(bytes: &mut Bytes<'_>, values: &[(Kind, Layout)], at: usize) -> usize {
     let (kind, layout) = &values[at];
     let from = bytes.below(values.len());
