@@ -268,6 +268,7 @@ impl<O> State<O> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Shape;
     use crate::plan::OutputLayout;
 
     fn layout(length: usize) -> Layout {
@@ -308,6 +309,22 @@ mod tests {
         assert!(!made(&cache, 1, &[&later]));
         drop(a);
         assert!(!made(&cache, 1, &[&later]));
+    }
+
+    /// Only a sample of a large layout is hashed, so most of these have equal hashes.
+    #[test]
+    fn large_layouts_are_compared() {
+        let of = |longer: usize| {
+            let length = |i| 1 + usize::from(i == longer) + 2 * usize::from(i == longer + 1);
+            Layout::from_shapes(2, (0..20_000).map(|i| Shape::new(&[length(i), 1]).unwrap()))
+                .unwrap()
+        };
+        let layouts: Vec<Layout> = (0..200).map(|i| of(97 * i)).collect();
+        let ids: std::collections::HashSet<u64> = layouts.iter().map(Layout::id).collect();
+        assert_eq!(ids.len(), layouts.len());
+        for (i, layout) in layouts.iter().enumerate() {
+            assert_eq!(of(97 * i).id(), layout.id());
+        }
     }
 
     #[test]

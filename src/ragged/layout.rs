@@ -1,13 +1,14 @@
 //! The shapes of a batch, shared between batches.
 
 use core::cell::Cell;
-use core::hash::{Hash, Hasher};
+use core::hash::{BuildHasher, Hash, Hasher};
 use core::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
+use bytemuck::cast_slice;
 use hashbrown::HashTable;
 
-use super::identity::{Identity, hash_of};
+use super::identity::{Identity, hash_of, hasher};
 use super::offsets::{element_count, total_overflow};
 use super::shape::{MAX_RANK, check_rank, product};
 use super::{Offsets, Shape};
@@ -382,14 +383,27 @@ impl Layout {
         self.identity().id()
     }
 
-    /// The hash of the contents. For ranks above 1, extents determine the offsets.
+    /// A hash of the contents. For ranks above 1, extents determine the offsets.
+    ///
+    /// Of a large batch only a sample is hashed, so that a layout used once costs little; equal hashes are followed by a
+    /// comparison of all contents.
     fn content_hash(&self) -> u64 {
+        const SAMPLED_FROM: usize = 1 << 13;
+        const RUN: usize = 64;
         let words = match self.rank() {
             1 => self.offsets().as_slice(),
             _ => self.extents(),
         };
-        let bytes: &[u8] = bytemuck::cast_slice(words);
-        hash_of((self.rank(), bytes))
+        if words.len() < SAMPLED_FROM {
+            return hash_of((self.rank(), cast_slice::<u32, u8>(words)));
+        }
+        let mut state = hasher().build_hasher();
+        (self.rank(), words.len(), self.total()).hash(&mut state);
+        let stride = words.len() / (SAMPLED_FROM / RUN);
+        for run in words.chunks(stride) {
+            state.write(cast_slice(&run[..RUN.min(run.len())]));
+        }
+        state.finish()
     }
 
     /// The smallest and the largest extent along `axis`.
