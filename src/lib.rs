@@ -25,8 +25,8 @@
 //! * [`Ragged`] is a batch on the host. [`Layout`] holds only its shapes; it is shared and validated once.
 //! * [`Device`] is a handle to a GPU or to the CPU. [`Tensor`] is a batch on a device, immutable and cheap to clone.
 //!   Operations are methods of [`Tensor`], or of [`Paired`] when the elements of two batches are not paired one to one.
-//! * [`Tensor::matmul`] multiplies matrices of any mix of sizes. [`Paired::product`] adds transposes and a fused
-//!   epilogue (scale, bias, activation, residual). [`BsrTensor::matmul`] multiplies by block-sparse matrices.
+//! * [`Tensor::matmul`] multiplies matrices of any mix of sizes, dense or block-sparse. [`Tensor::product`] adds
+//!   transposes and a fused epilogue (scale, bias, activation, residual).
 //! * [`Indices`] and [`Permutation`] select the rows and elements that an operation takes. [`Topology`], [`Bsr`] and
 //!   [`BsrTensor`] are block-sparse matrices. [`ShapeMatrix`] is a matrix whose entries are vectors of any length.
 //! * [`io`] covers files ([`Ragged::read`] and [`Ragged::write`]) and interchange with other libraries.
@@ -125,9 +125,14 @@ pub mod device {
 }
 
 /// Matrix products with options: transposes, epilogues, tiers.
+///
+/// One word stands for all transposes. [`Tensor::transpose`] permutes the axes of every element, into a copy;
+/// [`ShapeMatrix::transpose`] also copies. [`BsrTensor::transpose`] copies nothing.
+/// [`transpose_left`](Product::transpose_left) and [`transpose_right`](Product::transpose_right) multiply transposes
+/// without making them.
 pub mod product {
     pub use crate::ops::matmul::{Activation, Tier};
-    pub use crate::tensor::{BsrProduct, Product};
+    pub use crate::tensor::{Product, RightFactor};
 }
 
 /// Types of values, and the functions of them.

@@ -242,7 +242,7 @@ fn half_product(bench: &mut Bench, case: Case<'_>) -> Outcome<()> {
         case,
         f16::from_f32,
         depth,
-        |product| product.run_f32(),
+        |product| product.clone().to::<f32>().run(),
         peak,
     )
 }

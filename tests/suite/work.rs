@@ -243,10 +243,10 @@ counted! {
     };
     "matmul_ambient", 60_000., |d| matrix::<i32>(d, [40, 60]).matmul_ambient(&matrix(d, [50, 30]));
     "BsrTensor::matmul", 1536. * 40., |d| blocks(d)?.matmul(&matrix(d, [64, 40]));
-    "matmul_bsr", 1536. * 40., |d| matrix::<f32>(d, [40, 64]).matmul_bsr(&blocks(d)?);
+    "matmul by blocks", 1536. * 40., |d| matrix::<f32>(d, [40, 64]).matmul(&blocks(d)?);
     "sampled", 1536. * 30., |d| {
         let (a, b) = (matrix::<f32>(d, [64, 30]), matrix(d, [30, 64]));
-        a.pair(&b, Pairing::Elementwise)?.product().sampled(&topology()?)
+        a.product(&b).sampled(&topology()?)
     };
     "conv_matmul", PRODUCTS, |d| row_of(&x::<i32>(d))?.conv_matmul(&column_of(&y(d))?);
     "conv_matmul by transforms", 7. * transform(2048., 11.), |d| {
@@ -258,7 +258,7 @@ counted! {
 }
 
 /// Operations that only inspect operands or report the choice of a method.
-const FREE: [&str; 5] = ["elements", "reshape", "split", "pair", "product_bsr"];
+const FREE: [&str; 5] = ["elements", "reshape", "split", "pair", "product"];
 
 /// Whether the work of an operation is known.
 pub fn is_counted(name: &str) -> bool {
@@ -343,7 +343,7 @@ fn called(name: &'static str) -> &'static str {
     match name.split(' ').next() {
         Some("mode" | "stride") => "conv",
         Some("causal") => "ConvPlan::causal",
-        Some("BsrTensor::matmul") => "matmul_bsr",
+        Some("BsrTensor::matmul") => "matmul",
         Some("matrix_add") => "add",
         Some("matrix_transpose") => "transpose",
         Some(word) => word,

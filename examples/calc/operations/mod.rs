@@ -112,6 +112,8 @@ mod reductions;
 mod shape_matrices;
 mod transforms;
 
+pub use matrices::formed;
+
 const TOPICS: &[&[Operation]] = &[
     arithmetic::ROWS,
     functions::ROWS,

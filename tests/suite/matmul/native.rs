@@ -252,7 +252,7 @@ fn alone(device: &Device) {
                 assert_eq!(got.row(0), whole.row(i), "element {i}, {base}");
                 let pair = u.pair(&v, Pairing::Elementwise).unwrap();
                 let product = form(pair.product(), transposed).tier(Tier::Native);
-                let got = download(&product.run_f32().unwrap());
+                let got = download(&product.clone().to::<f32>().run().unwrap());
                 assert_eq!(got.row(0), whole.row(i), "halves of {i}, {base}");
             }
         }

@@ -92,7 +92,7 @@ pub fn bsr(device: &Device, n: usize) -> Result<u64> {
     let dense = Layout::uniform(1, Shape::new(&[side, 12])?)?;
     let b = filled(device, &dense, number)?;
     sum.add(a.matmul(&b)?)?;
-    sum.add(a.transposed().matmul(&b)?)?;
+    sum.add(a.transpose().matmul(&b)?)?;
     let bias = filled(device, &Layout::from_lengths([12])?, number)?;
     sum.add(
         a.product(&b)
