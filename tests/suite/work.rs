@@ -72,8 +72,8 @@ counted! {
     "scale", X, |d| x::<f32>(d).scale(2.);
     "neg", X, |d| x::<i32>(d).neg();
     "copy", X, |d| x::<f32>(d).copy();
-    "to_f16", X, |d| x::<f32>(d).to_f16();
-    "to_f32", X, |d| x::<f32>(d).to_f16()?.to_f32();
+    "to", X, |d| x::<f32>(d).to::<f16>();
+    "to f32", X, |d| x::<f32>(d).to::<f16>()?.to::<f32>();
     "expm1", X, |d| x::<f32>(d).expm1();
     "log1p", X, |d| x::<f32>(d).log1p();
     "sqrt", X, |d| x::<f32>(d).sqrt();
@@ -114,8 +114,8 @@ counted! {
     "bit_not", X, |d| x::<u32>(d).bit_not();
     "shift_left", X, |d| x::<u32>(d).shift_left(1);
     "shift_right", X, |d| x::<u32>(d).shift_right(1);
-    "to_i32", X, |d| x::<u32>(d).to_i32();
-    "to_u32", X, |d| x::<i32>(d).to_u32();
+    "to i32", X, |d| x::<u32>(d).to::<i32>();
+    "to u32", X, |d| x::<i32>(d).to::<u32>();
     "sum", X, |d| x::<f32>(d).sum();
     "norm1", X, |d| x::<f32>(d).norm1();
     "norm2", X, |d| x::<f32>(d).norm2();
@@ -239,7 +239,7 @@ counted! {
     "matmul", 60_000., |d| matrix::<f32>(d, [40, 50]).matmul(&matrix(d, [50, 30]));
     "matmul of f16", 60_000., |d| {
         let (a, b) = (matrix::<f32>(d, [40, 50]), matrix::<f32>(d, [50, 30]));
-        a.to_f16()?.matmul(&b.to_f16()?)
+        a.to::<f16>()?.matmul(&b.to::<f16>()?)
     };
     "matmul_ambient", 60_000., |d| matrix::<i32>(d, [40, 60]).matmul_ambient(&matrix(d, [50, 30]));
     "BsrTensor::matmul", 1536. * 40., |d| blocks(d)?.matmul(&matrix(d, [64, 40]));
@@ -352,11 +352,7 @@ fn called(name: &'static str) -> &'static str {
 }
 
 /// Operations whose operand is made by an operation with as much work, or more.
-const PREPARED: [(&str, &str); 3] = [
-    ("to_f32", "to_f16"),
-    ("unstack", "stack"),
-    ("causal", "conv_plan"),
-];
+const PREPARED: [(&str, &str); 2] = [("unstack", "stack"), ("causal", "conv_plan")];
 
 /// Each part of the operation fails below its work and runs with exactly that limit.
 fn is_limited(device: &Device, counted: &Counted) {

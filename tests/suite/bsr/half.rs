@@ -74,14 +74,14 @@ fn integers(device: &Device) {
 fn check(device: &Device, topology: &Topology, counts: &[usize]) {
     let s = narrowed_matrix(&matrix(topology, 1, Values::Random));
     let halves = device.upload_bsr(&s).unwrap();
-    let wide = BsrTensor::new(topology, halves.values().to_f32().unwrap()).unwrap();
+    let wide = BsrTensor::new(topology, halves.values().to::<f32>().unwrap()).unwrap();
     for (form, tier) in FORMS
         .into_iter()
         .flat_map(|form| tiers(device).map(move |tier| (form, tier)))
     {
         let x = batch(&dense(topology, form, counts), Values::Random, "dense");
         let x = upload(device, &narrowed(&x));
-        let widened = x.to_f32().unwrap();
+        let widened = x.to::<f32>().unwrap();
         let expected = product(&wide, &widened, form).tier(tier).run().unwrap();
         let halves = product(&halves, &x, form).tier(tier);
         let got = download(&halves.clone().to::<f32>().run().unwrap());
@@ -90,7 +90,7 @@ fn check(device: &Device, topology: &Topology, counts: &[usize]) {
             &got,
             &download(&expected),
         );
-        let rounded = download(&expected.to_f16().unwrap());
+        let rounded = download(&expected.to::<f16>().unwrap());
         assert_eq!(download(&halves.run().unwrap()), rounded);
     }
 }
@@ -123,7 +123,7 @@ fn sampled_as_of_f32(device: &Device) {
                 upload(device, &narrowed(&batch(layout, Values::Random, name)))
             };
             let (a, b) = (values(&left, "left"), values(&right, "right"));
-            let (wide_a, wide_b) = (a.to_f32().unwrap(), b.to_f32().unwrap());
+            let (wide_a, wide_b) = (a.to::<f32>().unwrap(), b.to::<f32>().unwrap());
             let pair = wide_a.pair(&wide_b, Pairing::Elementwise).unwrap();
             let mut wide = pair.product();
             if transposed[0] {
@@ -133,7 +133,7 @@ fn sampled_as_of_f32(device: &Device) {
                 wide = wide.transpose_right();
             }
             let expected = wide.sampled(&topology).unwrap();
-            let rounded = download(&expected.values().to_f16().unwrap());
+            let rounded = download(&expected.values().to::<f16>().unwrap());
             let expected = download(expected.values());
             of_dense([&a, &b], transposed, |product| {
                 let product = product.tier(Tier::Baseline);

@@ -60,7 +60,7 @@ const MORE_OPS: &[(&str, Op)] = &[
     ("flip", |x, _| x.flip(&[0])?.download_blocking().map(drop)),
     ("min", |x, _| x.min()?.download_blocking().map(drop)),
     ("f16", |x, _| {
-        x.to_f16()?.to_f32()?.download_blocking().map(drop)
+        x.to::<f16>()?.to::<f32>()?.download_blocking().map(drop)
     }),
     ("matmul", |x, _| {
         let shapes = (0..12).map(|i| Shape::new(&[i + 1, 20]).unwrap());

@@ -185,7 +185,7 @@ fn operators(device: &Device) {
         [vec![3.0, 2.0, 1.5], vec![1.5]]
     );
     assert_eq!(all(&(x.copy().unwrap() - v.each()).unwrap()), all(&minus));
-    let halves = x.to_f16().unwrap();
+    let halves = x.to::<f16>().unwrap();
     let doubled = download(&(&halves + &halves).unwrap());
     assert_eq!(doubled.row(1), [f16::from_f32(16.0)]);
 }

@@ -167,9 +167,9 @@ fn arithmetic(device: &Device, n: usize) -> Result<u64> {
     sum.add(a.neg()?)?;
     sum.add(a.scale(3.0)?)?;
     sum.add(a.copy()?)?;
-    sum.add(a.to_f16()?.to_f32()?)?;
+    sum.add(a.to::<f16>()?.to::<f32>()?)?;
     sum.add(a.concat(&b, 0)?)?;
-    sum.add(a.to_f16()?.concat(&b.to_f16()?, 0)?)?;
+    sum.add(a.to::<f16>()?.concat(&b.to::<f16>()?, 0)?)?;
     sum.add(a.rfft()?.concat(&b.rfft()?, 0)?)?;
     sum.add(device.full(a.layout(), 2u32)?)?;
     let pairs = listed(n, |i| (i as u32, (n - 1 - i) as u32))?;

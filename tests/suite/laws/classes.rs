@@ -99,11 +99,11 @@ respecting! {
     "bit_and", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.bit_and(6));
     "shift_left", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.shift_left(3));
     "shift_right", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.shift_right(3));
-    "to_i32", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to_i32());
-    "to_u32", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.to_u32());
+    "to i32", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to::<i32>());
+    "to u32", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.to::<u32>());
     "copy", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.copy());
-    "to_f16", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to_f16());
-    "to_f32", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to_f16()?.to_f32());
+    "to", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to::<f16>());
+    "to f32", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to::<f16>()?.to::<f32>());
     "sum", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.sum());
     "sum_axis", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.sum_axis(0));
     "norm2", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm2());

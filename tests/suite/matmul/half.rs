@@ -93,11 +93,11 @@ fn as_of_f32(device: &Device) {
         let (left, right) = factors(&extents, transposed);
         let a = upload(device, &narrowed(&Ragged::random(&left, 7).unwrap()));
         let b = upload(device, &narrowed(&Ragged::random(&right, 8).unwrap()));
-        let (wide_a, wide_b) = (a.to_f32().unwrap(), b.to_f32().unwrap());
+        let (wide_a, wide_b) = (a.to::<f32>().unwrap(), b.to::<f32>().unwrap());
         let wide = wide_a.pair(&wide_b, Pairing::Elementwise).unwrap();
         for tier in tiers(device) {
             let expected = form(wide.product(), transposed).tier(tier).run().unwrap();
-            let rounded = download(&expected.to_f16().unwrap());
+            let rounded = download(&expected.to::<f16>().unwrap());
             let expected = download(&expected);
             pair(&a, &b, |product| {
                 let product = form(product, transposed).tier(tier);
@@ -264,7 +264,7 @@ fn epilogues(device: &Device) {
     let residual =
         narrowed(&Ragged::random(&matrices(extents.map(|[m, _, n]| [m, n])), 14).unwrap());
     let halves = [&a, &b, &bias, &residual].map(|batch| upload(device, batch));
-    let wide = halves.each_ref().map(|half| half.to_f32().unwrap());
+    let wide = halves.each_ref().map(|half| half.to::<f32>().unwrap());
     for parts in 0..32 {
         let has = |bit: usize| parts & bit != 0;
         macro_rules! product {
@@ -294,7 +294,7 @@ fn epilogues(device: &Device) {
             let got = product!(&halves).tier(tier).to::<f32>().run().unwrap();
             assert_identical(parts, &download(&got), &download(&expected));
             let got = download(&product!(&halves).tier(tier).run().unwrap());
-            assert_eq!(got, download(&expected.to_f16().unwrap()), "{parts}");
+            assert_eq!(got, download(&expected.to::<f16>().unwrap()), "{parts}");
         }
     }
 }

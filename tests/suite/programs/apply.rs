@@ -128,11 +128,11 @@ fn unary(op: &Unary, x: &Value) -> Result<Value> {
                 .into()
         }
         Unary::Norm2 => float(x).norm2()?.into(),
-        Unary::ToF16 => float(x).to_f16()?.into(),
+        Unary::ToF16 => float(x).to::<f16>()?.into(),
         Unary::Rfft => float(x).rfft()?.into(),
         Unary::Rfft2 => float(x).rfft2()?.into(),
         Unary::ToF32 => match x {
-            Value::F16(x) => x.to_f32()?.into(),
+            Value::F16(x) => x.to::<f32>()?.into(),
             other => unreachable!("{other:?}"),
         },
         Unary::Fft => complex(x).fft()?.into(),

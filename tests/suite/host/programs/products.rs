@@ -22,7 +22,7 @@ pub fn matmul(device: &Device, n: usize) -> Result<u64> {
     )?;
     sum.add(a.matmul(&b)?)?;
     sum.add(a.matmul_ambient(&a)?)?;
-    sum.add(a.to_f16()?.matmul(&b.to_f16()?)?)?;
+    sum.add(a.to::<f16>()?.matmul(&b.to::<f16>()?)?)?;
     let pairs = listed(n - 1, |i| (1 + i as u32, (n - 1 - i) as u32))?;
     let bias = Layout::from_lengths((0..n).map(|i| if i == 0 { 90 } else { 1 + i % 4 }))?;
     let bias = filled(device, &bias, number)?;
@@ -103,7 +103,7 @@ pub fn bsr(device: &Device, n: usize) -> Result<u64> {
     )?;
     let halves = listed(64 * topology.len(), |i| f16::from_f32(number(i)))?;
     let halves = device.upload_bsr(&Bsr::new(&topology, halves)?)?;
-    sum.add(halves.matmul(&b.to_f16()?)?)?;
+    sum.add(halves.matmul(&b.to::<f16>()?)?)?;
     let pair = b.pair(&b, Pairing::Elementwise)?;
     let sampled = pair.product().transpose_right().sampled(&topology)?;
     sum.host(sampled.download_blocking()?.values());
