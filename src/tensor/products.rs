@@ -99,11 +99,11 @@ impl<T: Factor> Tensor<T> {
 impl<'a, T: Factor> Paired<'a, T> {
     /// [`Tensor::matmul`] of every pair.
     ///
-    /// A list of pairs gives a grouped product: rows of one batch, each group with its own weights. A list is planned
-    /// once for each [`pair`](Tensor::pair) call, so reuse the `Paired` value to repeat the product.
+    /// A list of pairs gives a grouped product: rows of one batch, each group with its own weights. Keep the
+    /// [`PairList`](crate::PairList) to repeat the product.
     ///
     /// ```
-    /// use vsla::{Device, Pairing, Ragged, Shape};
+    /// use vsla::{Device, PairList, Pairing, Ragged, Shape};
     ///
     /// let device = Device::cpu();
     /// // Groups of two rows and of one row, and the weights of two experts.
@@ -111,7 +111,8 @@ impl<'a, T: Factor> Paired<'a, T> {
     /// let x = device.upload(&Ragged::from_shapes(vec![1.0f32, 2.0, 3.0], 2, rows)?)?;
     /// let weights = [Shape::new(&[1, 2])?, Shape::new(&[1, 1])?];
     /// let w = device.upload(&Ragged::from_shapes(vec![1.0f32, -1.0, 10.0], 2, weights)?)?;
-    /// let y = x.pair(&w, Pairing::List(&[(0, 1), (1, 0)]))?.matmul()?;
+    /// let of_expert = PairList::new([(0, 1), (1, 0)])?;
+    /// let y = x.pair(&w, Pairing::List(&of_expert))?.matmul()?;
     /// assert_eq!(y.download_blocking()?.to_vecs(), [vec![10.0, 20.0], vec![3.0, -3.0]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```

@@ -17,7 +17,7 @@ use crate::support::bench::{Bench, DeviceTest, tiers};
 use crate::support::compare::{assert_identical, assert_within};
 use crate::support::corpus::rng;
 use crate::support::number::{Number, widened};
-use crate::support::operation::{download, upload};
+use crate::support::operation::{download, pair_list, upload};
 use crate::support::reference;
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
@@ -440,7 +440,7 @@ fn pairings(device: &Device) {
     );
     let (x, y) = (upload(device, &a), upload(device, &b));
     let list = [(1, 2), (0, 0), (1, 2)];
-    for pairing in [Pairing::AllToAll, Pairing::List(&list)] {
+    for pairing in [Pairing::AllToAll, Pairing::List(&pair_list(&list))] {
         let pairs = reference::pairs(pairing, 2, 3);
         let expected = reference::matmul(&widened(&a), &widened(&b), &pairs, [false; 2]);
         let product = x.pair(&y, pairing).unwrap();

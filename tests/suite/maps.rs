@@ -68,10 +68,7 @@ fn halves_at_every_base(device: &Device) {
             .unwrap();
             let view = upload(device, &batch).elements(1..2).unwrap();
             let got = download(&view.abs().unwrap());
-            let expected = batch
-                .row(1)
-                .iter()
-                .map(|x| f16::from_f32(x.to::<f32>().abs()));
+            let expected = batch.row(1).iter().map(|x| f16::from_f32(x.to_f32().abs()));
             assert!(
                 got.values().iter().copied().eq(expected),
                 "{length} from {base}: {:?}",

@@ -8,7 +8,7 @@ use vsla::{
 };
 
 use crate::support::bench::Bench;
-use crate::support::operation::upload;
+use crate::support::operation::{pair_list, upload};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = bench.all_on_each_device(&[("texts", texts)]);
@@ -133,7 +133,7 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| x.two.outer(&x.three) => "outer: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
     |x: &Operands| x.two.pair(&x.three, Pairing::Elementwise).map(drop) => "pair: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
     |x: &Operands| x.two.pair(&x.three, Pairing::OneToAll).map(drop) => "pair: the pairing expected a left batch of 1 element, got 2",
-    |x: &Operands| x.two.pair(&x.three, Pairing::List(&[(0, 0), (2, 0)])).map(drop) => "pair: pair 1: the left index 2 is outside a batch of 2 elements",
+    |x: &Operands| x.two.pair(&x.three, Pairing::List(&pair_list([(0, 0), (2, 0)]))).map(drop) => "pair: pair 1: the left index 2 is outside a batch of 2 elements",
     |x: &Operands| x.matrices.matmul(&x.boxes) => "matmul: expected a rank of 2, got 3",
     |x: &Operands| x.spectra.irfft(&vectors(&[4])) => "irfft: expected batches of equal size, got 2 elements and 1",
     |x: &Operands| x.two.resize(&vectors(&[4])) => "resize: expected batches of equal size, got 2 elements and 1",
@@ -236,7 +236,7 @@ fn lists(rows: &[&[u32]]) -> Indices {
 /// Products of (4, 4) and (8, 4) by (4, 4) and (4, 4).
 fn square(x: &Operands) -> vsla::product::Product<'_, f32> {
     x.wide
-        .pair(&x.wide, Pairing::List(&[(0, 0), (1, 0)]))
+        .pair(&x.wide, Pairing::List(&pair_list([(0, 0), (1, 0)])))
         .unwrap()
         .product()
 }

@@ -72,8 +72,8 @@ counted! {
     "scale", X, |d| x::<f32>(d).scale(2.);
     "neg", X, |d| x::<i32>(d).neg();
     "copy", X, |d| x::<f32>(d).copy();
-    "to", X, |d| x::<f32>(d).to::<f16>();
-    "to f32", X, |d| x::<f32>(d).to::<f16>()?.to::<f32>();
+    "to", X, |d| x::<f32>(d).to::<vsla::f16>();
+    "to f32", X, |d| x::<f32>(d).to::<vsla::f16>()?.to::<f32>();
     "expm1", X, |d| x::<f32>(d).expm1();
     "log1p", X, |d| x::<f32>(d).log1p();
     "sqrt", X, |d| x::<f32>(d).sqrt();
@@ -239,7 +239,7 @@ counted! {
     "matmul", 60_000., |d| matrix::<f32>(d, [40, 50]).matmul(&matrix(d, [50, 30]));
     "matmul of f16", 60_000., |d| {
         let (a, b) = (matrix::<f32>(d, [40, 50]), matrix::<f32>(d, [50, 30]));
-        a.to::<f16>()?.matmul(&b.to::<f16>()?)
+        a.to::<vsla::f16>()?.matmul(&b.to::<vsla::f16>()?)
     };
     "matmul_ambient", 60_000., |d| matrix::<i32>(d, [40, 60]).matmul_ambient(&matrix(d, [50, 30]));
     "BsrTensor::matmul", 1536. * 40., |d| blocks(d)?.matmul(&matrix(d, [64, 40]));

@@ -8,6 +8,7 @@ use vsla::{
 };
 
 use super::{Draw, Value};
+use crate::support::operation::pair_list;
 
 pub const KERNELS: &[&str] = &[
     "ambient",
@@ -73,7 +74,7 @@ fn moved<T: Value>(d: &mut Draw<'_>) {
     d.ran("concat", x.concat(&y, axis));
     d.ran("concat_all", x.concat_all(&[&y, &x], axis));
     d.ran("block_diag", x.block_diag(&y));
-    for pairing in [Pairing::AllToAll, Pairing::List(&[(0, 0)])] {
+    for pairing in [Pairing::AllToAll, Pairing::List(&pair_list([(0, 0)]))] {
         if let Ok(pair) = x.pair(&y, pairing) {
             d.ran("paired concat", pair.concat(axis));
         }
@@ -170,7 +171,7 @@ fn computed<T: Value + Real>(d: &mut Draw<'_>) {
     let list: Vec<(u32, u32)> = (0..7)
         .map(|_| (d.rng.u32(..p as u32), d.rng.u32(..q as u32)))
         .collect();
-    for pairing in [Pairing::AllToAll, Pairing::List(&list)] {
+    for pairing in [Pairing::AllToAll, Pairing::List(&pair_list(&list))] {
         let pair = few.pair(&fewer, pairing).unwrap();
         d.ran("paired add", pair.add());
         d.ran("paired hadamard", pair.hadamard());

@@ -1,7 +1,7 @@
 //! Operands that are spread over elements give the same bits as materialized operands.
 
 use libtest_mimic::Trial;
-use vsla::{Device, Layout, Ragged, Spread, Tensor, f16};
+use vsla::{Device, Layout, Ragged, Tensor, batch::Spread, f16};
 
 use super::{
     Value, assert_same, bits, called, called_spread, displaced, drawn, layout, of_every_type,

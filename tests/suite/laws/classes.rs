@@ -102,8 +102,8 @@ respecting! {
     "to i32", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to::<i32>());
     "to u32", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.to::<u32>());
     "copy", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.copy());
-    "to", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to::<f16>());
-    "to f32", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to::<f16>()?.to::<f32>());
+    "to", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to::<vsla::f16>());
+    "to f32", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to::<vsla::f16>()?.to::<f32>());
     "sum", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.sum());
     "sum_axis", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.sum_axis(0));
     "norm2", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm2());

@@ -56,8 +56,8 @@ fn of_f32(device: &Device) {
 
 fn of_f16(device: &Device) {
     let values: Vec<f16> = (0..=u16::MAX).map(f16::from_bits).collect();
-    check(device, &values, |x| x.to_i32(), |x| x.to_f32() as i32);
-    check(device, &values, |x| x.to_u32(), |x| x.to_f32() as u32);
+    check(device, &values, |x| x.to::<i32>(), |x| x.to_f32() as i32);
+    check(device, &values, |x| x.to::<u32>(), |x| x.to_f32() as u32);
 }
 
 fn of_integers(device: &Device) {

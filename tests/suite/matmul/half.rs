@@ -10,7 +10,7 @@ use super::{TRANSPOSES, depth, factors, form, matrices, small_integers};
 use crate::support::bench::{Bench, DeviceTest, depth_by_matrices, tiers};
 use crate::support::compare::{assert_identical, assert_within};
 use crate::support::number::widened;
-use crate::support::operation::{download, upload};
+use crate::support::operation::{download, pair_list, upload};
 use crate::support::reference;
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
@@ -181,7 +181,7 @@ fn pairings(device: &Device) {
     let (x, y) = (upload(device, &narrowed(&a)), upload(device, &narrowed(&b)));
     for pairing in [
         Pairing::AllToAll,
-        Pairing::List(&[(1, 1), (0, 1), (2, 0), (1, 1)]),
+        Pairing::List(&pair_list([(1, 1), (0, 1), (2, 0), (1, 1)])),
     ] {
         let pairs = reference::pairs(pairing, a.len(), b.len());
         let expected = reference::matmul(&widened(&a), &widened(&b), &pairs, [false; 2]);

@@ -128,7 +128,7 @@ fn unary(op: &Unary, x: &Value) -> Result<Value> {
                 .into()
         }
         Unary::Norm2 => float(x).norm2()?.into(),
-        Unary::ToF16 => float(x).to::<f16>()?.into(),
+        Unary::ToF16 => float(x).to::<vsla::f16>()?.into(),
         Unary::Rfft => float(x).rfft()?.into(),
         Unary::Rfft2 => float(x).rfft2()?.into(),
         Unary::ToF32 => match x {

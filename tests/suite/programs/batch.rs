@@ -132,7 +132,7 @@ impl Batch {
     pub fn abs(&self) -> Batch {
         match self {
             Batch::F32(x) => x.cast(f32::abs).into(),
-            Batch::F16(x) => x.cast(|v| f16::from_f32(v.to::<f32>().abs())).into(),
+            Batch::F16(x) => x.cast(|v| f16::from_f32(v.to_f32().abs())).into(),
             other => other.clone(),
         }
     }

@@ -353,7 +353,7 @@ fn abs_op(op: &Op) -> Op {
         let values = bsr.values().cast(abs).into_parts().1;
         Bsr::from_sets(bsr.topology(), bsr.len(), values).expect("as many")
     }
-    let half = |v: f16| f16::from_f32(v.to::<f32>().abs());
+    let half = |v: f16| f16::from_f32(v.to_f32().abs());
     match &mut op {
         Op::Binary(Binary::Matmul { bias, residual, .. }, _) => {
             bias.iter_mut().chain(residual).for_each(abs);

@@ -3,7 +3,8 @@
 use std::hash::Hash;
 
 use vsla::{
-    Bsr, Device, Layout, Pairing, Result, Shape, ShapeMatrix, Topology, f16, product::Activation,
+    Bsr, Device, Layout, PairList, Pairing, Result, Shape, ShapeMatrix, Topology, f16,
+    product::Activation,
 };
 
 use super::values::*;
@@ -23,7 +24,7 @@ pub fn matmul(device: &Device, n: usize) -> Result<u64> {
     sum.add(a.matmul(&b)?)?;
     sum.add(a.matmul_ambient(&a)?)?;
     sum.add(a.to::<f16>()?.matmul(&b.to::<f16>()?)?)?;
-    let pairs = listed(n - 1, |i| (1 + i as u32, (n - 1 - i) as u32))?;
+    let pairs = PairList::new(listed(n - 1, |i| (1 + i as u32, (n - 1 - i) as u32))?)?;
     let bias = Layout::from_lengths((0..n).map(|i| if i == 0 { 90 } else { 1 + i % 4 }))?;
     let bias = filled(device, &bias, number)?;
     let pair = a.pair(&b, Pairing::List(&pairs))?;
