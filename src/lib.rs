@@ -129,8 +129,8 @@ pub mod device {
 ///
 /// One word stands for all transposes. [`Tensor::transpose`] permutes the axes of every element, into a copy;
 /// [`ShapeMatrix::transpose`] also copies. [`BsrTensor::transpose`] copies nothing.
-/// [`transpose_left`](Product::transpose_left) and [`transpose_right`](Product::transpose_right) multiply transposes
-/// without making them.
+/// [`transpose_left`](product::Product::transpose_left) and [`transpose_right`](product::Product::transpose_right)
+/// multiply transposes without making them.
 pub mod product {
     pub use crate::ops::matmul::{Activation, Tier};
     pub use crate::tensor::{Product, RightFactor};

@@ -16,8 +16,8 @@ use crate::{Error, Result};
 /// A builder for matrix products, `residual + f(scale · A B + bias)`, with results of type `R`.
 ///
 /// Created by [`Tensor::product`] and [`BsrTensor::product`], whose factors are paired element by element, and by
-/// [`Paired::product`]. Either factor may be block-sparse ([`BsrTensor`]). An option that the factors do not allow is an
-/// error of [`run`](Self::run), before any work.
+/// [`Paired::product`](super::Paired::product). Either factor may be block-sparse ([`BsrTensor`]). An option that the
+/// factors do not allow is an error of [`run`](Self::run), before any work.
 ///
 /// | option | two dense factors | a block-sparse factor |
 /// | --- | --- | --- |

@@ -149,7 +149,7 @@ impl<T: Float> BsrTensor<T> {
     /// Error: |error| ≤ γ_h Σ|S_il B_lj| over the t stored columns of a row, with h = min(t, 512) + ⌈t / 480⌉; exact
     /// for integers below 2²⁴. The bits of a product depend only on the topology and its own factors.
     ///
-    /// [`f16`](struct@f16) products are summed in `f32` and each complete sum is rounded once, which takes one more
+    /// [`f16`](struct@crate::f16) products are summed in `f32` and each complete sum is rounded once, which takes one more
     /// dispatch; the remarks on `f16` in [`Tensor::matmul`] apply here too. [`Product::to`](crate::product::Product::to)
     /// gives results that are not rounded.
     ///
