@@ -147,7 +147,7 @@ fn devices(args: &Args) -> vsla::Result<Vec<Device>> {
         checked: args.checked,
         ..vsla::device::GpuOptions::default()
     };
-    Ok(match (args.device, Device::gpu(options)) {
+    Ok(match (args.device, Device::gpu_blocking(options)) {
         (Choice::Cpu, _) => vec![Device::cpu()],
         (Choice::Gpu, gpu) => vec![gpu?],
         (Choice::All, Ok(gpu)) => vec![gpu, Device::cpu()],

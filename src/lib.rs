@@ -25,10 +25,10 @@
 //! * [`Ragged`] is a batch on the host. [`Layout`] holds only its shapes; it is shared and validated once.
 //! * [`Device`] is a handle to a GPU or to the CPU. [`Tensor`] is a batch on a device, immutable and cheap to clone.
 //!   Operations are methods of [`Tensor`], or of [`Paired`] when the elements of two batches are not paired one to one.
-//! * [`Tensor::matmul`] multiplies matrices of any mix of sizes. [`Paired::product`] adds transposes and a fused
-//!   epilogue (scale, bias, activation, residual). [`BsrTensor::matmul`] multiplies by block-sparse matrices.
-//! * [`Indices`] and [`Permutation`] select the rows and elements that an operation takes. [`Topology`], [`Bsr`] and
-//!   [`BsrTensor`] are block-sparse matrices. [`ShapeMatrix`] is a matrix whose entries are vectors of any length.
+//! * [`Tensor::matmul`] multiplies matrices of any mix of sizes, dense or block-sparse. [`Tensor::product`] adds
+//!   transposes and a fused epilogue (scale, bias, activation, residual).
+//! * [`Indices`] and [`Permutation`] select the rows and elements that an operation takes, and a [`PairList`] the pairs.
+//!   [`Topology`], [`Bsr`] and [`BsrTensor`] are block-sparse matrices. [`ShapeMatrix`] is a matrix whose entries are vectors of any length.
 //! * [`io`] covers files ([`Ragged::read`] and [`Ragged::write`]) and interchange with other libraries.
 //! * [`pages::operations`] tabulates every operation with its behaviour under trailing zeros (equivalence) and its
 //!   tests. [`pages::coming_from`] maps the ragged batches of PyTorch, TensorFlow, Awkward Array and FlashAttention to
@@ -38,7 +38,7 @@
 //! # What a call costs
 //! On a GPU, a call validates its input, plans and records work; nothing waits until you read a result. The device
 //! caches the plan of an operation under the layouts of its operands, so a second call on the same layouts plans
-//! nothing. The set of kernels is fixed (`kernels()` lists them), and each is compiled on first use.
+//! nothing. A method that waits is async, and has a blocking form whose name ends in `_blocking`. The set of kernels is fixed (`kernels()` lists them), and each is compiled on first use.
 //!
 //! # Numerics
 //! Both devices compute f32 in f32, in a fixed order: two runs give the same bits, and the result of an element does
@@ -87,16 +87,17 @@ mod plan;
 mod ragged;
 mod tensor;
 
-pub use error::{Error, Result, Side};
+pub use error::{Error, Result};
 pub use half::f16;
 pub use num_complex::Complex32;
-pub use ragged::{Bsr, Indices, Layout, Pairing, Permutation, Ragged, Shape, Topology};
-pub use tensor::{BsrTensor, Device, Paired, ShapeMatrix, Spread, Tensor};
+pub use ragged::{Bsr, Indices, Layout, PairList, Pairing, Permutation, Ragged, Shape, Topology};
+pub use tensor::{BsrTensor, Device, Paired, ShapeMatrix, Tensor};
 
-/// Parts of batches.
+/// Parts of batches, and what operations say of their operands.
 pub mod batch {
+    pub use crate::error::Side;
     pub use crate::ragged::{MAX_RANK, Offsets, Rows};
-    pub use crate::tensor::Remainder;
+    pub use crate::tensor::{Remainder, Spread};
 }
 
 /// Convolution: methods and their costs, kernels prepared once, correlation peaks and the shape-based distance.
@@ -125,9 +126,14 @@ pub mod device {
 }
 
 /// Matrix products with options: transposes, epilogues, tiers.
+///
+/// One word stands for all transposes. [`Tensor::transpose`] permutes the axes of every element, into a copy;
+/// [`ShapeMatrix::transpose`] also copies. [`BsrTensor::transpose`] copies nothing.
+/// [`transpose_left`](product::Product::transpose_left) and [`transpose_right`](product::Product::transpose_right)
+/// multiply transposes without making them.
 pub mod product {
     pub use crate::ops::matmul::{Activation, Tier};
-    pub use crate::tensor::{BsrProduct, Product};
+    pub use crate::tensor::{Product, RightFactor};
 }
 
 /// Types of values, and the functions of them.

@@ -2,9 +2,9 @@
 
 use fastrand::Rng;
 use vsla::{
-    Bsr, BsrTensor, Layout, Pairing, Ragged, Result, Shape, Tensor, Topology, f16,
-    product::{Activation, BsrProduct},
-    scalar::Float,
+    Bsr, BsrTensor, Layout, Ragged, Result, Shape, Tensor, Topology, f16,
+    product::{Activation, Product as Builder},
+    scalar::{Float, Scalar},
 };
 
 use crate::harness::{Bench, Check, Outcome, Spec};
@@ -204,11 +204,10 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
 }
 
 /// Operands on the device.
-struct Operands<T: vsla::scalar::Scalar> {
+struct Operands<T: Scalar> {
     a: Tensor<T>,
     b: Tensor<T>,
     s: BsrTensor<T>,
-    flipped: BsrTensor<T>,
     bias: Tensor<T>,
 }
 
@@ -218,45 +217,30 @@ impl<T: Float> Operands<T> {
         Ok(Operands {
             a: bench.device.upload(x)?,
             b: bench.device.upload(y)?,
-            flipped: s.transposed(),
             s,
             bias: bench.device.upload(bias)?,
         })
     }
 
-    fn activated(&self) -> BsrProduct<'_, T> {
-        let product = self.b.product_bsr(&self.flipped);
-        product.bias(&self.bias).activation(Activation::Relu)
-    }
-
-    fn product(&self, product: Product) -> Result<Tensor<T>> {
+    /// The product, before it runs.
+    fn product(&self, product: Product) -> Builder<'_, T> {
+        let Operands { a, b, s, bias } = self;
         match product {
-            Left => self.s.matmul(&self.b),
-            Transposed => self.flipped.matmul(&self.b),
-            Layer => self.b.matmul_bsr(&self.flipped),
-            Activated => self.activated().run(),
-            Sampled => {
-                let pair = self.a.pair(&self.b, Pairing::Elementwise)?;
-                let sampled = pair.product().sampled(self.s.topology())?;
-                Ok(sampled.values().clone())
+            Left => s.product(b),
+            Transposed => s.product(b).transpose_left(),
+            Layer => b.product(s).transpose_right(),
+            Activated => {
+                let layer = b.product(s).transpose_right();
+                layer.bias(bias).activation(Activation::Relu)
             }
+            Sampled => a.product(b),
         }
     }
-}
 
-impl Operands<f16> {
-    /// The product in the type of the sums.
-    fn sums(&self, product: Product) -> Result<Tensor<f32>> {
+    fn run<R: Scalar>(&self, product: Product, builder: Builder<'_, T, R>) -> Result<Tensor<R>> {
         match product {
-            Left => self.s.matmul_f32(&self.b),
-            Transposed => self.flipped.matmul_f32(&self.b),
-            Layer => self.b.matmul_bsr_f32(&self.flipped),
-            Activated => self.activated().run_f32(),
-            Sampled => {
-                let pair = self.a.pair(&self.b, Pairing::Elementwise)?;
-                let sampled = pair.product().sampled_f32(self.s.topology())?;
-                Ok(sampled.values().clone())
-            }
+            Sampled => Ok(builder.sampled(self.s.topology())?.values().clone()),
+            _ => builder.run(),
         }
     }
 }
@@ -311,15 +295,24 @@ fn row(bench: &mut Bench, case: &Case) -> Outcome<()> {
     let run: Box<dyn Fn() -> Result<Got>> = match types {
         F32 => {
             let operands = Operands::new(bench, [&x, &y, &bias], &s)?;
-            Box::new(move || Ok(Got::Wide(operands.product(product)?)))
+            Box::new(move || {
+                let builder = operands.product(product);
+                Ok(Got::Wide(operands.run(product, builder)?))
+            })
         }
         _ => {
             let [x, y, bias, values] = halves;
             let s = Bsr::new(&topology, values.into_parts().1)?;
             let operands = Operands::new(bench, [&x, &y, &bias], &s)?;
             match types {
-                Half => Box::new(move || Ok(Got::Half(operands.product(product)?))),
-                _ => Box::new(move || Ok(Got::Wide(operands.sums(product)?))),
+                Half => Box::new(move || {
+                    let builder = operands.product(product);
+                    Ok(Got::Half(operands.run(product, builder)?))
+                }),
+                _ => Box::new(move || {
+                    let builder = operands.product(product).to::<f32>();
+                    Ok(Got::Wide(operands.run(product, builder)?))
+                }),
             }
         }
     };

@@ -1,6 +1,6 @@
 //! Causal convolutions with kernels that many signals share, and whose spectra are cached.
 
-use vsla::{Layout, Pairing, Ragged, Result};
+use vsla::{Layout, PairList, Pairing, Ragged, Result};
 
 use crate::harness::{Bench, Check, Outcome, Spec};
 
@@ -33,9 +33,8 @@ fn row(bench: &mut Bench, name: &'static str, length: usize, aim: f64) -> Outcom
     let x = Ragged::random(&layout(together * kernels)?, 34)?;
     let y = Ragged::random(&layout(kernels)?, 35)?;
     let (a, b) = (bench.device.upload(&x)?, bench.device.upload(&y)?);
-    let pairs: Vec<(u32, u32)> = (0..(together * kernels) as u32)
-        .map(|i| (i, i % kernels as u32))
-        .collect();
+    let pairs = (0..(together * kernels) as u32).map(|i| (i, i % kernels as u32));
+    let pairs = PairList::new(pairs)?;
     let ((plan, c), first) = bench.first(|| {
         let plan = a.pair(&b, Pairing::List(&pairs))?.conv_plan()?;
         let c = plan.causal(&a)?;

@@ -4,7 +4,7 @@
 use gemm::Parallelism;
 use rayon::prelude::*;
 use vsla::{
-    Layout, Pairing, Ragged, Result, Shape, Tensor, f16,
+    Layout, PairList, Pairing, Ragged, Result, Shape, Tensor, f16,
     product::{Activation, Product, Tier},
     scalar::Float,
 };
@@ -242,7 +242,7 @@ fn half_product(bench: &mut Bench, case: Case<'_>) -> Outcome<()> {
         case,
         f16::from_f32,
         depth,
-        |product| product.run_f32(),
+        |product| product.clone().to::<f32>().run(),
         peak,
     )
 }
@@ -267,7 +267,7 @@ fn products<T: Float + Into<f32>>(
     let [a, b, bias] = stored.each_ref().map(|batch| batch.cast(T::into));
     let [x, y, z] = stored.map(|batch| bench.device.upload(&batch));
     let (x, y, z) = (x?, y?, z?);
-    let pairing = Whose::new(case.right);
+    let pairing = Whose::new(case.right)?;
     let mut product = x.pair(&y, pairing.pairing())?.product().tier(case.tier);
     if case.layer {
         product = product.bias(&z).activation(Activation::Relu);
@@ -293,15 +293,15 @@ fn depth(k: usize) -> f64 {
 const INSTRUCTIONS: f64 = 320e12;
 
 /// Which right factor each product takes.
-struct Whose(Option<Vec<(u32, u32)>>);
+struct Whose(Option<PairList>);
 
 impl Whose {
-    fn new(right: Option<&[usize]>) -> Whose {
+    fn new(right: Option<&[usize]>) -> Result<Whose> {
         let listed = |right: &[usize]| {
             let pairs = right.iter().enumerate();
-            pairs.map(|(i, &j)| (i as u32, j as u32)).collect()
+            PairList::new(pairs.map(|(i, &j)| (i as u32, j as u32)))
         };
-        Whose(right.map(listed))
+        Ok(Whose(right.map(listed).transpose()?))
     }
 
     fn pairing(&self) -> Pairing<'_> {

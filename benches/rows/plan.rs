@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use vsla::{
-    Layout, Pairing, Shape, Tensor,
+    Layout, PairList, Pairing, Shape, Tensor,
     conv::{ConvChoice, ConvMethod, CostTable},
 };
 
@@ -156,7 +156,7 @@ const OPERATIONS: usize = 4;
 /// A layer's weights, and the list that pairs every element with them.
 struct Layer {
     weights: Tensor<f32>,
-    list: Vec<(u32, u32)>,
+    list: PairList,
 }
 
 /// The host time of an operation in a network whose plans are all cached: layers with their own weights, on three
@@ -167,7 +167,7 @@ fn network(bench: &mut Bench) -> Outcome<()> {
         let shape = Shape::new(&[width(layer), width(layer + 1)])?;
         Ok(Layer {
             weights: bench.device.full(&Layout::uniform(1, shape)?, 0.1)?,
-            list: (0..64).map(|element| (element, 0)).collect(),
+            list: PairList::new((0..64).map(|element| (element, 0)))?,
         })
     });
     let layers = layers.collect::<vsla::Result<Vec<_>>>()?;

@@ -1,6 +1,6 @@
 //! Products of matrices of vectors, compared with one convolution for each term.
 
-use vsla::{Device, Layout, Pairing, Ragged, Result, Shape, ShapeMatrix, Tensor};
+use vsla::{Device, Layout, PairList, Pairing, Ragged, Result, Shape, ShapeMatrix, Tensor};
 
 use crate::harness::{Bench, Check, Outcome, Spec};
 
@@ -37,12 +37,11 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     let mut row = bench.measure(spec, || a.conv_matmul(&b))?;
     // The terms of one j are consecutive, in the order of the results.
     let entries = side as u32;
-    let pairs: Vec<(u32, u32)> = (0..entries.pow(3))
-        .map(|at| {
-            let (j, i, k) = (at / entries.pow(2), at / entries % entries, at % entries);
-            (i * entries + j, j * entries + k)
-        })
-        .collect();
+    let pairs = (0..entries.pow(3)).map(|at| {
+        let (j, i, k) = (at / entries.pow(2), at / entries % entries, at % entries);
+        (i * entries + j, j * entries + k)
+    });
+    let pairs = PairList::new(pairs)?;
     let pair = a.entries().pair(b.entries(), Pairing::List(&pairs))?;
     let one_by_one = || -> Result<Tensor<f32>> {
         let terms = pair.conv()?;

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt::Write;
 use std::time::Instant;
 
-use vsla::{Device, Layout, Pairing, Ragged, Tensor};
+use vsla::{Device, Layout, PairList, Pairing, Ragged, Tensor};
 
 /// The cyclotomic polynomials of the divisors of 24. Their product is x²⁴ − 1.
 const CYCLOTOMIC: [(u32, &[i32]); 8] = [
@@ -46,9 +46,8 @@ fn product_tree(factors: Tensor<i32>) -> vsla::Result<Vec<Tensor<i32>>> {
     let mut levels = Vec::new();
     let mut level = factors;
     while level.len() > 1 {
-        let neighbours: Vec<_> = (0..level.len() as u32 / 2)
-            .map(|i| (2 * i, 2 * i + 1))
-            .collect();
+        let pairs = level.len() as u32 / 2;
+        let neighbours = PairList::new((0..pairs).map(|i| (2 * i, 2 * i + 1)))?;
         level = level.pair(&level, Pairing::List(&neighbours))?.conv()?;
         levels.push(level.clone());
     }

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use serde_json::{Map, Value};
 use vsla::{
-    Pairing, Ragged, Shape,
+    PairList, Pairing, Ragged, Shape,
     batch::{MAX_RANK, Remainder},
     conv::{ConvMethod, ConvMode},
     product::Activation,
@@ -207,7 +207,7 @@ pub struct Options(pub Map<String, Value>);
 pub enum Pairs {
     OneToAll,
     AllToAll,
-    List(Vec<(u32, u32)>),
+    List(PairList),
 }
 
 impl Pairs {
@@ -464,15 +464,16 @@ impl Options {
             Value::Array(items) => {
                 let pair = |(i, item)| pair(item).ok_or((i, item));
                 let pairs = items.iter().enumerate().map(pair);
-                let pairs = pairs.collect::<core::result::Result<_, _>>();
-                Pairs::List(pairs.map_err(|(i, item)| Failure {
+                let pairs = pairs.collect::<core::result::Result<Vec<_>, _>>();
+                let pairs = pairs.map_err(|(i, item)| Failure {
                     element: Some(i),
                     ..unexpected(
                         &format!("pairing: pair {i}"),
                         "[left, right], two indices",
                         item,
                     )
-                })?)
+                })?;
+                Pairs::List(PairList::new(pairs)?)
             }
             other => return Err(unexpected("pairing", EXPECTED, other)),
         }))

@@ -5,7 +5,7 @@ use vsla::{Bsr, Device, Pairing, Ragged, Shape, Tensor, Topology, scalar::Float}
 use crate::batch::{Args, Number};
 use crate::epilogue::{Epilogue, finished};
 use crate::failure::{Failure, Result};
-use crate::operations::{Answer, Call, batch, floats};
+use crate::operations::{Answer, Call, batch, floats, formed};
 use crate::request::{Options, pair, unexpected, whole_numbers};
 
 impl Options {
@@ -74,14 +74,12 @@ fn layer<T: Float + Number + Into<f64>>(
     each(device, args, |i, [a, b]| {
         let (dense, sparse) = if left { (b, &args[0]) } else { (a, &args[1]) };
         let s = Bsr::from_dense(sides(sparse, i), block, sparse.row(i), tolerance.into())?;
-        let mut s = device.upload_bsr(&s)?;
-        if transposed != [false; 2] {
-            s = s.transposed();
-        }
+        let s = device.upload_bsr(&s)?;
         let product = match left {
             true => s.product(dense),
-            false => dense.product_bsr(&s),
+            false => dense.product(&s),
         };
+        let product = formed(product, transposed);
         let epilogue = epilogue.of(i, args[0].len())?;
         let product = finished!(product, &epilogue);
         Ok(product.run()?.download_blocking()?)
@@ -103,15 +101,7 @@ pub fn sampled(call: &mut Call<'_>) -> Result<Answer> {
             Some(blocks) => Topology::from_unsorted(shape, block, blocks.iter().copied())?,
             None => Topology::strided(shape, block, 1)?,
         };
-        let pair = a.pair(b, Pairing::Elementwise)?;
-        let mut product = pair.product();
-        if left {
-            product = product.transpose_left();
-        }
-        if right {
-            product = product.transpose_right();
-        }
-        Ok(product
+        Ok(formed(a.product(b), [left, right])
             .sampled(&topology)?
             .download_blocking()?
             .to_dense()?)

@@ -24,7 +24,7 @@ impl Choice {
 
 #[cfg(feature = "gpu")]
 fn gpu() -> vsla::Result<Device> {
-    Device::gpu(vsla::device::GpuOptions::default())
+    Device::gpu_blocking(vsla::device::GpuOptions::default())
 }
 
 #[cfg(not(feature = "gpu"))]

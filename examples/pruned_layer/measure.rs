@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
-use vsla::{Bsr, BsrTensor, Device, Pairing, Ragged, Tensor, product::Activation};
+use vsla::{Bsr, BsrTensor, Device, Ragged, Tensor, product::Activation};
 
 use crate::check::{self, Check, Value};
 use crate::layer::Layer;
@@ -76,18 +76,12 @@ impl<T: Value> Given<T> {
     /// relu(x Wᵀ + bias).
     fn outputs(&self, weights: &Weights<T>) -> vsla::Result<Tensor<T>> {
         let Given { rows, bias } = self;
-        match weights {
-            Weights::Dense(w) => {
-                let pair = rows.pair(w, Pairing::Elementwise)?;
-                let product = pair.product().transpose_right();
-                product.bias(bias).activation(Activation::Relu).run()
-            }
-            Weights::Blocks(w) => {
-                let transposed = w.transposed();
-                let product = rows.product_bsr(&transposed);
-                product.bias(bias).activation(Activation::Relu).run()
-            }
-        }
+        let product = match weights {
+            Weights::Dense(w) => rows.product(w),
+            Weights::Blocks(w) => rows.product(w),
+        };
+        let product = product.transpose_right().bias(bias);
+        product.activation(Activation::Relu).run()
     }
 }
 

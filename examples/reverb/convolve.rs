@@ -1,7 +1,7 @@
 //! The core of the example: every sound in every room, whatever their lengths, one batch at a time.
 
 use indicatif::ProgressBar;
-use vsla::{Device, Pairing, Ragged, Tensor};
+use vsla::{Device, PairList, Pairing, Ragged, Tensor};
 
 use crate::wav::Sound;
 
@@ -77,7 +77,7 @@ fn convolve(device: &Device, jobs: &[Job<'_>]) -> vsla::Result<Tensor<f32>> {
     }
     let x = device.upload(&Ragged::from_rows(sounds.rows)?)?;
     let h = device.upload(&Ragged::from_rows(rooms.rows)?)?;
-    x.pair(&h, Pairing::List(&list))?.conv()
+    x.pair(&h, Pairing::List(&PairList::new(list)?))?.conv()
 }
 
 /// The channels of distinct sounds, each stored once.

@@ -21,6 +21,12 @@ pub(crate) fn forget() {
     IRFFT.lock().clear();
 }
 
+/// An upper bound on the bytes of all cached plans.
+pub(super) fn bytes_kept() -> u64 {
+    let complex = FFT.lock().bytes + IFFT.lock().bytes;
+    (complex + RFFT.lock().bytes + IRFFT.lock().bytes) as u64
+}
+
 /// The most bytes that the cached plans of one kind may take together, by [`bytes`]. A larger plan is cached alone.
 const KEPT: usize = 64 << 20;
 

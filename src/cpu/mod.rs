@@ -41,7 +41,10 @@ impl Cpu {
     }
 
     pub(crate) fn memory(&self) -> Memory {
-        self.pool.memory()
+        Memory {
+            shared: workspace::KEPT.bytes() + fft::bytes_kept(),
+            ..self.pool.memory()
+        }
     }
 
     pub(crate) fn trim(&self) {

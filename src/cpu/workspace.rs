@@ -33,6 +33,16 @@ impl Workspaces {
         !kept.is_empty()
     }
 
+    /// The bytes of the workspaces that are not in use.
+    pub(super) fn bytes(&self) -> u64 {
+        let of = |workspace: &Workspace| {
+            let spectra = [&workspace.spectrum, &workspace.taps, &workspace.scratch];
+            let complex: usize = spectra.iter().map(|values| values.capacity()).sum();
+            workspace.values.capacity() * size_of::<f32>() + complex * size_of::<Complex32>()
+        };
+        self.lock().iter().map(of).sum::<usize>() as u64
+    }
+
     fn with<R>(&self, body: impl FnOnce(&mut Workspace) -> R) -> R {
         let mut workspace = self.lock().pop().unwrap_or_default();
         let result = body(&mut workspace);
@@ -66,9 +76,12 @@ mod tests {
                 before
             })
         };
-        assert_eq!((fit(5), fit(KEPT_VALUES + 1)), (0, 5));
+        assert_eq!((all.bytes(), fit(5)), (0, 0));
+        assert!(all.bytes() >= 5 * 4);
+        assert_eq!(fit(KEPT_VALUES + 1), 5);
         assert_eq!(fit(7), 0, "too large to cache");
         assert!(all.forget() && !all.forget());
+        assert_eq!(all.bytes(), 0);
         assert_eq!(fit(7), 0);
     }
 }

@@ -131,6 +131,7 @@ impl Account {
             cached: self.cached,
             leaving: self.leaving,
             staging: self.staging.iter().sum(),
+            shared: 0,
         }
     }
 

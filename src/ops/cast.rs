@@ -6,7 +6,7 @@ use bytemuck::cast_slice_mut;
 use half::f16;
 use rayon::prelude::*;
 
-use super::convert::{Params, Slots};
+use super::convert::{OP, Params, Slots};
 use super::{STREAM, stream_groups};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot,
@@ -87,12 +87,7 @@ impl Cast {
             _ => unreachable!("no conversion"),
         };
         Launch {
-            op: match to {
-                DType::I32 => "to_i32",
-                DType::U32 => "to_u32",
-                DType::F32 => "to_f32",
-                _ => "to_f16",
-            },
+            op: OP,
             outputs: vec![Output::new(to, OutputLayout::Input(0))],
             scratch: Vec::new(),
             dispatches: vec![Dispatch::new(

@@ -41,7 +41,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
 };
 
 /// The name in errors. If another operation widens f16, the name of its launch replaces this one.
-const OP: &str = "to_f32";
+pub(super) const OP: &str = "to";
 
 /// Values in one parallel task on the CPU.
 const PIECE: usize = 1 << 14;
@@ -55,18 +55,18 @@ pub(crate) enum Convert {
 
 impl Convert {
     pub(crate) fn launch(self, x: &Layout) -> Launch {
-        let (op, dtype, twin): (_, _, fn(&mut CpuArgs<'_>)) = match self {
-            Convert::ToF16 => ("to_f16", DType::F16, |args| {
+        let (dtype, twin): (_, fn(&mut CpuArgs<'_>)) = match self {
+            Convert::ToF16 => (DType::F16, |args| {
                 let (x, _) = args.input::<f32>(0);
                 narrow(x, cast_slice_mut(args.outputs[0].words));
             }),
-            Convert::ToF32 => (OP, DType::F32, |args| {
+            Convert::ToF32 => (DType::F32, |args| {
                 let (x, _) = args.input::<f16>(0);
                 widen(x, cast_slice_mut(args.outputs[0].words));
             }),
         };
         Launch {
-            op,
+            op: OP,
             outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
             scratch: Vec::new(),
             work: x.total() as u64,

@@ -407,7 +407,7 @@ fn much_of_nothing_is_refused_before_it_is_planned() {
                 target,
             };
             let planned = on_gpu(&Op::Bsr(product), &[&values, &dense], None, binding);
-            refused("matmul_bsr", planned);
+            refused("matmul", planned);
         }
         let (a, b) = (layout(8, 0), layout(0, 8));
         let pairs = pairs_of(&a, &b);

@@ -213,7 +213,7 @@ fn pair_params(
         Pairing::AllToAll => (ALL_TO_ALL, None),
         Pairing::List(pairs) => {
             let mut list = host::room(op, 2 * pairs.len())?;
-            list.extend(pairs.iter().flat_map(|&(l, r)| [l, r]));
+            list.extend(pairs.as_slice().iter().flat_map(|&(l, r)| [l, r]));
             (LISTED, Some(list))
         }
     };

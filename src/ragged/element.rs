@@ -143,15 +143,26 @@ impl Real for i32 {}
 impl Real for u32 {}
 
 /// A type that can be multiplied in matrix products and compared: `f32`, `i32`, `u32` or [`f16`](struct@f16).
-pub trait Factor: Scalar + PartialOrd {}
+pub trait Factor: Scalar + PartialOrd {
+    /// The type in which products are summed: `f32` for [`f16`](struct@f16), otherwise the type itself.
+    type Sum: Factor;
+}
 
-impl Factor for f32 {}
+impl Factor for f32 {
+    type Sum = f32;
+}
 
-impl Factor for i32 {}
+impl Factor for i32 {
+    type Sum = i32;
+}
 
-impl Factor for u32 {}
+impl Factor for u32 {
+    type Sum = u32;
+}
 
-impl Factor for f16 {}
+impl Factor for f16 {
+    type Sum = f32;
+}
 
 /// A floating-point type: `f32` or [`f16`](struct@f16).
 ///

@@ -34,7 +34,7 @@ pub use element::{DType, Factor, Float, Integer, Real, Scalar, f16_from_f64};
 pub use indices::Indices;
 pub use layout::Layout;
 pub use offsets::Offsets;
-pub use pairing::Pairing;
+pub use pairing::{PairList, Pairing};
 pub use permutation::Permutation;
 pub use rows::Rows;
 pub use shape::{MAX_RANK, Shape};

@@ -1,11 +1,12 @@
 //! Pairs of elements from two batches.
 
+use core::fmt;
 use core::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::Layout;
 use super::identity::hash_of;
-use crate::error::{Error, Result, Side};
+use crate::error::{Count, Error, Result, Side};
 use crate::host;
 
 /// Determines which elements of two batches are paired.
@@ -27,8 +28,72 @@ pub enum Pairing<'a> {
     OneToAll,
     /// Every element on the left with every element on the right. The left index varies slowest.
     AllToAll,
-    /// Exactly these pairs of (left, right) indices.
-    List(&'a [(u32, u32)]),
+    /// Exactly these pairs.
+    List(&'a PairList),
+}
+
+/// A list of (left, right) indices, for [`Pairing::List`].
+///
+/// The list and its hash are computed once, here; a pairing of batches with it compares their sizes with the largest
+/// indices, whatever the number of pairs. Keep the list for as long as it recurs, such as through a training loop: the
+/// plans and device copies that were made for it are then found without reading it. Equal lists that were made
+/// separately share plans, too. Cloning shares.
+///
+/// ```
+/// use vsla::{Device, PairList, Pairing, Ragged};
+///
+/// let device = Device::cpu();
+/// let x = device.upload(&Ragged::from_rows([vec![1, 2], vec![3]])?)?;
+/// let crosswise = PairList::new([(0, 1), (1, 0)])?;
+/// let mut y = x.clone();
+/// for _ in 0..3 {
+///     y = y.pair(&x, Pairing::List(&crosswise))?.add()?;
+/// }
+/// assert_eq!(y.download_blocking()?.to_vecs(), [vec![10, 2], vec![6, 6]]);
+/// # Ok::<(), vsla::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct PairList(Arc<List>);
+
+impl PairList {
+    /// Makes a list. Any indices are valid: [`Tensor::pair`](crate::Tensor::pair) compares them with the batches.
+    ///
+    /// # Errors
+    /// [`Error::SizeOverflow`] for more than 2³² − 1 pairs; [`Error::OutOfMemory`].
+    pub fn new(pairs: impl IntoIterator<Item = (u32, u32)>) -> Result<PairList> {
+        let op = "pairs";
+        let pairs = host::collect(op, pairs)?;
+        pair_count(op, pairs.len() as u128)?;
+        let ends = pairs.iter().fold([0; 2], |[left, right], &(l, r)| {
+            [left.max(l as usize + 1), right.max(r as usize + 1)]
+        });
+        Ok(PairList(Arc::new(List {
+            hash: hash_of(&pairs[..]),
+            pairs,
+            ends,
+        })))
+    }
+
+    /// The number of pairs.
+    pub fn len(&self) -> usize {
+        self.0.pairs.len()
+    }
+
+    /// Whether there are no pairs.
+    pub fn is_empty(&self) -> bool {
+        self.0.pairs.is_empty()
+    }
+
+    /// The pairs.
+    pub fn as_slice(&self) -> &[(u32, u32)] {
+        &self.0.pairs
+    }
+}
+
+impl fmt::Debug for PairList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PairList({})", Count(self.len(), "pair"))
+    }
 }
 
 /// A pairing that was checked against the sizes of both batches. Cheap to clone.
@@ -44,14 +109,16 @@ enum Kind {
     Elementwise,
     OneToAll,
     AllToAll,
-    List(Arc<List>),
+    List(PairList),
 }
 
 /// Pairs and their hash. Lists with equal hashes are compared by contents.
-#[derive(PartialEq, Eq, Debug)]
+#[derive(PartialEq, Eq)]
 struct List {
     hash: u64,
     pairs: Vec<(u32, u32)>,
+    /// The sizes of the smallest batches that hold all indices.
+    ends: [usize; 2],
 }
 
 impl Hash for List {
@@ -78,7 +145,7 @@ impl Pairs {
         })
     }
 
-    /// The requested pairing. A list is checked in one pass and copied.
+    /// The requested pairing. Of a list, only the sizes that it needs are compared.
     pub fn new(
         op: &'static str,
         left: &Layout,
@@ -96,14 +163,12 @@ impl Pairs {
             }
             Pairing::OneToAll => (Kind::OneToAll, right.len()),
             Pairing::AllToAll => (Kind::AllToAll, all(op, left.len(), right.len())?),
-            Pairing::List(pairs) => {
-                pair_count(op, pairs.len() as u128)?;
-                check_list(op, left.len(), right.len(), pairs)?;
-                let list = List {
-                    hash: hash_of(pairs),
-                    pairs: host::copied(op, pairs)?,
-                };
-                (Kind::List(Arc::new(list)), pairs.len())
+            Pairing::List(list) => {
+                let [least_left, least_right] = list.0.ends;
+                if left.len() < least_left || right.len() < least_right {
+                    check_list(op, left.len(), right.len(), list.as_slice())?;
+                }
+                (Kind::List(list.clone()), list.len())
             }
         };
         Ok(Pairs {
@@ -127,7 +192,7 @@ impl Pairs {
             // A pair exists, so the right batch is not empty.
             Kind::AllToAll => (pair / self.right, pair % self.right),
             Kind::List(list) => {
-                let (left, right) = list.pairs[pair];
+                let (left, right) = list.as_slice()[pair];
                 (left as usize, right as usize)
             }
         }
@@ -165,14 +230,14 @@ impl Pairs {
             Kind::Elementwise => Pairing::Elementwise,
             Kind::OneToAll => Pairing::OneToAll,
             Kind::AllToAll => Pairing::AllToAll,
-            Kind::List(list) => Pairing::List(&list.pairs),
+            Kind::List(list) => Pairing::List(list),
         }
     }
 
     /// The size of the list in bytes; 0 for other pairings.
     pub fn bytes(&self) -> usize {
         match &self.kind {
-            Kind::List(list) => size_of_val(&list.pairs[..]),
+            Kind::List(list) => size_of_val(list.as_slice()),
             _ => 0,
         }
     }
@@ -218,6 +283,10 @@ fn check_list(op: &'static str, left: usize, right: usize, pairs: &[(u32, u32)])
 mod tests {
     use super::*;
 
+    fn listed(pairs: &[(u32, u32)]) -> PairList {
+        PairList::new(pairs.iter().copied()).unwrap()
+    }
+
     fn layout(elements: usize) -> Layout {
         Layout::from_lengths(vec![1; elements]).unwrap()
     }
@@ -236,10 +305,10 @@ mod tests {
         assert_eq!(pairs(1, 3, Pairing::OneToAll), Ok(all[..3].into()));
         let list = [(1, 0), (0, 2), (1, 0)];
         assert_eq!(
-            pairs(2, 3, Pairing::List(&list)),
+            pairs(2, 3, Pairing::List(&listed(&list))),
             Ok(vec![(1, 0), (0, 2), (1, 0)])
         );
-        for pairing in [Pairing::AllToAll, Pairing::List(&[])] {
+        for pairing in [Pairing::AllToAll, Pairing::List(&listed(&[]))] {
             assert_eq!(pairs(2, 0, pairing), Ok(vec![]));
         }
         assert_eq!(pairs(2, 2, Pairing::Elementwise), Ok(vec![(0, 0), (1, 1)]));
@@ -257,9 +326,9 @@ mod tests {
             pairs(2, 3, Pairing::OneToAll).map_err(text).unwrap_err(),
             "pair: the pairing expected a left batch of 1 element, got 2"
         );
-        let list = Pairing::List(&[(1, 2), (0, 3)]);
+        let list = listed(&[(1, 2), (0, 3)]);
         assert_eq!(
-            pairs(2, 3, list).map_err(text).unwrap_err(),
+            pairs(2, 3, Pairing::List(&list)).map_err(text).unwrap_err(),
             "pair: pair 1: the right index 3 is outside a batch of 3 elements"
         );
         assert_eq!(
@@ -273,15 +342,15 @@ mod tests {
     #[test]
     fn lists_are_known_by_their_contents() {
         let (a, b) = (layout(1), layout(1));
-        let new = |pairing| Pairs::new("pair", &a, &b, pairing).unwrap();
+        let new = |pairing: Pairing<'_>| Pairs::new("pair", &a, &b, pairing).unwrap();
         let all = || {
             [
                 Pairs::elementwise("add", &a, &b).unwrap(),
                 new(Pairing::OneToAll),
                 new(Pairing::AllToAll),
-                new(Pairing::List(&[])),
-                new(Pairing::List(&[(0, 0)])),
-                new(Pairing::List(&[(0, 0), (0, 0)])),
+                new(Pairing::List(&listed(&[]))),
+                new(Pairing::List(&listed(&[(0, 0)]))),
+                new(Pairing::List(&listed(&[(0, 0), (0, 0)]))),
             ]
         };
         for (i, x) in all().iter().enumerate() {

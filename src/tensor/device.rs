@@ -59,7 +59,7 @@ impl Device {
     /// Opens a real GPU if there is one, and the CPU otherwise; [`info`](Self::info) says which one, and why.
     ///
     /// Software rasterisers are skipped, because this library's CPU device is faster. To use one anyway, name it in the
-    /// environment (`WGPU_ADAPTER_NAME=llvmpipe`) or open it with [`Device::gpu`].
+    /// environment (`WGPU_ADAPTER_NAME=llvmpipe`) or open it with [`Device::gpu`]. Blocks the thread.
     pub fn auto() -> Device {
         #[cfg(feature = "gpu")]
         {
@@ -116,20 +116,20 @@ impl Device {
     /// [`NoDevice`](crate::Error::NoDevice) when there is no adapter, or none with the requested name;
     /// [`Argument`](crate::Error::Argument) for 0 workgroups in a dimension.
     #[cfg(feature = "gpu")]
-    pub fn gpu(options: GpuOptions) -> Result<Device> {
-        pollster::block_on(Device::gpu_async(options))
-    }
-
-    /// The async version of [`Device::gpu`].
-    ///
-    /// # Errors
-    /// Those of [`Device::gpu`].
-    #[cfg(feature = "gpu")]
-    pub async fn gpu_async(options: GpuOptions) -> Result<Device> {
+    pub async fn gpu(options: GpuOptions) -> Result<Device> {
         Ok(Device::on_gpu(gpu::open(&options, GENERATORS).await?))
     }
 
-    /// Lists every device of this machine: GPU adapters, the preferred one first, then the CPU.
+    /// [`gpu`](Self::gpu), blocking the thread.
+    ///
+    /// # Errors
+    /// Those of [`gpu`](Self::gpu).
+    #[cfg(feature = "gpu")]
+    pub fn gpu_blocking(options: GpuOptions) -> Result<Device> {
+        pollster::block_on(Device::gpu(options))
+    }
+
+    /// Lists every device of this machine: GPU adapters, the preferred one first, then the CPU. Blocks the thread.
     pub fn list() -> Vec<DeviceInfo> {
         let cpu = DeviceInfo {
             reason: String::new(),
@@ -270,7 +270,8 @@ impl Device {
         }
     }
 
-    /// The bytes that the device holds: in live tensors, cached for reuse, about to be freed, and in staging buffers.
+    /// The bytes that the device holds: in live tensors, cached for reuse, about to be freed, in staging buffers, and
+    /// shared with other devices.
     pub fn memory(&self) -> Memory {
         match &self.backend {
             Backend::Cpu(cpu) => cpu.memory(),
@@ -285,9 +286,7 @@ impl Device {
     /// Submits recorded work without waiting for it. Memory that this work still uses counts as [`Memory::leaving`]
     /// until the work is done.
     ///
-    /// On the CPU, this also releases memory that all CPU devices share and that [`memory`](Self::memory) does not
-    /// count: FFT plans, at most about 64 MiB for each kind (`fft`, `ifft`, `rfft`, `irfft`) or the single longest
-    /// plan, and the workspaces of convolutions, at most 256 MiB.
+    /// On the CPU, this also releases [`Memory::shared`], which all CPU devices share.
     pub fn trim(&self) {
         self.plans.clear();
         match &self.backend {

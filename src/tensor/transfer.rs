@@ -34,7 +34,7 @@ impl Device {
     ///
     /// ```
     /// # use vsla::{Device, Layout, device::{GpuOptions, wgpu}};
-    /// # let Ok(device) = Device::gpu(GpuOptions::default()) else { return Ok(()) };
+    /// # let Ok(device) = Device::gpu_blocking(GpuOptions::default()) else { return Ok(()) };
     /// # let (gpu, queue) = device.wgpu().expect("a GPU");
     /// // Here the application uses the device and queue behind `device`.
     /// let buffer = gpu.create_buffer(&wgpu::BufferDescriptor {

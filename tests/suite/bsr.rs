@@ -9,14 +9,15 @@ mod refusals;
 
 use libtest_mimic::Trial;
 use vsla::{
-    Bsr, BsrTensor, Device, Layout, Pairing, Ragged, Shape, Tensor, Topology, scalar::Float,
+    Bsr, BsrTensor, Device, Layout, Pairing, Ragged, Shape, Tensor, Topology, product::Product,
+    scalar::Float,
 };
 
 use crate::support::bench::{Bench, DeviceTest, tiers};
 use crate::support::compare::{assert_identical, assert_within};
 use crate::support::corpus::rng;
 use crate::support::number::{Number, widened};
-use crate::support::operation::{download, upload};
+use crate::support::operation::{download, pair_list, upload};
 use crate::support::reference;
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
@@ -80,17 +81,17 @@ fn matrix(topology: &Topology, sets: usize, values: Values) -> Bsr<f32> {
 /// Whether the stored matrix is transposed, and whether the dense factor is on the left.
 const FORMS: [[bool; 2]; 4] = [[false, false], [true, false], [false, true], [true, true]];
 
-fn multiply<T: Float>(s: &BsrTensor<T>, x: &Tensor<T>, [transposed, left]: [bool; 2]) -> Tensor<T> {
-    let s = if transposed {
-        s.transposed()
-    } else {
-        s.clone()
-    };
-    assert_eq!(s.is_transposed(), transposed);
-    match left {
-        false => s.matmul(x).unwrap(),
-        true => x.matmul_bsr(&s).unwrap(),
+fn product<'a, T: Float>(s: &'a BsrTensor<T>, x: &'a Tensor<T>, form: [bool; 2]) -> Product<'a, T> {
+    match form {
+        [false, false] => s.product(x),
+        [true, false] => s.product(x).transpose_left(),
+        [false, true] => x.product(s),
+        [true, true] => x.product(s).transpose_right(),
     }
+}
+
+fn multiply<T: Float>(s: &BsrTensor<T>, x: &Tensor<T>, form: [bool; 2]) -> Tensor<T> {
+    product(s, x, form).run().unwrap()
 }
 
 /// The dense matrices of a product in one form, with the given numbers of columns (or rows).
@@ -126,7 +127,8 @@ fn check(device: &Device, topology: &Topology, sets: usize, counts: &[usize], va
         };
         let x = upload(device, &x);
         for tier in tiers(device) {
-            let got = download(&multiply(&there.tier(tier), &x, form));
+            let got = product(&there, &x, form).tier(tier).run().unwrap();
+            let got = download(&got);
             let what = format!("{form:?} {values:?} {tier:?} {topology}");
             assert_within(&what, &got, &expected.values, &bounds);
         }
@@ -305,13 +307,12 @@ fn views(device: &Device) {
         .into_iter()
         .flat_map(|form| tiers(device).map(move |tier| (form, tier)))
     {
-        let (s, part) = (s.tier(tier), part.tier(tier));
         let x = upload(
             device,
             &batch(&dense(&topology, form, &counts), Values::Random, "x"),
         );
-        let whole = download(&multiply(&s, &x, form));
-        let got = download(&multiply(&part, &x.elements(1..4).unwrap(), form));
+        let run = |s, x| download(&product(s, x, form).tier(tier).run().unwrap());
+        let (whole, got) = (run(&s, &x), run(&part, &x.elements(1..4).unwrap()));
         let rows = (1..4).flat_map(|i| whole.row(i).to_vec()).collect();
         let layout = whole.layout().range(1..4).unwrap();
         let expected = Ragged::from_parts(layout, rows).unwrap();
@@ -439,7 +440,7 @@ fn pairings(device: &Device) {
     );
     let (x, y) = (upload(device, &a), upload(device, &b));
     let list = [(1, 2), (0, 0), (1, 2)];
-    for pairing in [Pairing::AllToAll, Pairing::List(&list)] {
+    for pairing in [Pairing::AllToAll, Pairing::List(&pair_list(&list))] {
         let pairs = reference::pairs(pairing, 2, 3);
         let expected = reference::matmul(&widened(&a), &widened(&b), &pairs, [false; 2]);
         let product = x.pair(&y, pairing).unwrap();

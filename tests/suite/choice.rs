@@ -9,7 +9,7 @@ use vsla::{
 };
 
 use crate::support::bench::{Bench, DeviceTest};
-use crate::support::operation::{download, upload};
+use crate::support::operation::{download, pair_list, upload};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let each: &[DeviceTest] = &[
@@ -57,7 +57,7 @@ fn needs_no_device() {
     assert!(nothing.groups.is_empty() && nothing.predicted == Duration::ZERO);
     // A list of pairs, and a batch that is no batch of series.
     let a = Layout::from_lengths([5, 700]).unwrap();
-    let list = Pairing::List(&[(1, 1), (0, 1), (1, 1)]);
+    let list = Pairing::List(&pair_list([(1, 1), (0, 1), (1, 1)]));
     let listed = ConvChoice::new((&a, &a), list, ConvMethod::Auto, &gpu).unwrap();
     assert_eq!(
         listed.groups.iter().map(|group| group.pairs).sum::<usize>(),

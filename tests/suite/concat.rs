@@ -10,7 +10,7 @@ use crate::support::compare::assert_exact;
 use crate::support::corpus;
 use crate::support::number::{Number, widened};
 use crate::support::operation::{
-    Binary, Expected, Operation, PairedFn, download, golden, one, rows, run, upload,
+    Binary, Expected, Operation, PairedFn, download, golden, one, pair_list, rows, run, upload,
 };
 use crate::support::property;
 use crate::support::reference;
@@ -301,7 +301,9 @@ fn pairs_of_every_type(device: &Device) {
         let expected = batch(&[&[1, 2, 3, 4], &[1, 2, 3, 5, 6], &[4], &[5, 6]]);
         assert_eq!(download(&all.concat(0).unwrap()), download(&expected));
         assert_eq!(download(&all.block_diag().unwrap()), download(&expected));
-        let list = a.pair(&b, Pairing::List(&[(1, 1), (0, 0)])).unwrap();
+        let list = a
+            .pair(&b, Pairing::List(&pair_list([(1, 1), (0, 0)])))
+            .unwrap();
         let expected = batch(&[&[5, 6], &[1, 2, 3, 4]]);
         assert_eq!(download(&list.concat(0).unwrap()), download(&expected));
     }

@@ -13,7 +13,7 @@ use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::{U, assert_exact, assert_identical, assert_within};
 use crate::support::corpus::{self, Case, rng};
 use crate::support::number::widened;
-use crate::support::operation::{Operation, download, one, pick, run, upload};
+use crate::support::operation::{Operation, download, one, pair_list, pick, run, upload};
 use crate::support::reference::{self, Sums};
 use forms::{direct, plain, transformed};
 
@@ -292,8 +292,8 @@ fn pairings(device: &Device) {
         for (a, pairing) in [
             (&filter, Pairing::OneToAll),
             (&a, Pairing::AllToAll),
-            (&a, Pairing::List(&list)),
-            (&a, Pairing::List(&[])),
+            (&a, Pairing::List(&pair_list(&list))),
+            (&a, Pairing::List(&pair_list([]))),
         ] {
             let pairs = reference::pairs(pairing, a.len(), b.len());
             let sums = reference::conv(&widened(a), &widened(&b), &pairs);

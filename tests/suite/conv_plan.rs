@@ -7,7 +7,7 @@ use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::{assert_within, normwise};
 use crate::support::corpus;
 use crate::support::number::widened;
-use crate::support::operation::{Binary, Expected, Operation, download, rows, upload};
+use crate::support::operation::{Binary, Expected, Operation, download, pair_list, rows, upload};
 use crate::support::reference;
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
@@ -51,7 +51,9 @@ fn random(lengths: &[usize], seed: u64) -> Ragged<f32> {
 /// Both modes for these pairs, against f64.
 fn both_modes(device: &Device, x: &Ragged<f32>, y: &Ragged<f32>, pairs: &[(u32, u32)]) {
     let (signals, kernels) = (upload(device, x), upload(device, y));
-    let pair = signals.pair(&kernels, Pairing::List(pairs)).unwrap();
+    let pair = signals
+        .pair(&kernels, Pairing::List(&pair_list(&pairs)))
+        .unwrap();
     let plan = pair.conv_plan().unwrap();
     let pairs: Vec<(usize, usize)> = pairs
         .iter()
@@ -103,11 +105,15 @@ fn the_same_alone(device: &Device) {
     let signals = upload(device, &random(&[600, 300, 900, 600, 50], 5));
     let kernels = upload(device, &random(&[300, 600], 6));
     let pairs = [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (0, 1), (2, 1)];
-    let pair = signals.pair(&kernels, Pairing::List(&pairs)).unwrap();
+    let pair = signals
+        .pair(&kernels, Pairing::List(&pair_list(&pairs)))
+        .unwrap();
     let plan = pair.conv_plan().unwrap();
     let all = download(&plan.conv(&signals).unwrap());
     for (p, &pair) in pairs.iter().enumerate() {
-        let pair = signals.pair(&kernels, Pairing::List(&[pair])).unwrap();
+        let pair = signals
+            .pair(&kernels, Pairing::List(&pair_list([pair])))
+            .unwrap();
         let alone = download(&pair.conv_plan().unwrap().conv(&signals).unwrap());
         assert_eq!(all.row(p), alone.row(0), "pair {p}");
     }

@@ -72,7 +72,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
 pub fn own_gpu(adjust: impl FnOnce(&mut vsla::device::GpuOptions)) -> Device {
     let mut options = vsla::device::GpuOptions::default();
     adjust(&mut options);
-    Device::gpu(options).unwrap()
+    Device::gpu_blocking(options).unwrap()
 }
 
 fn lengths(lengths: impl IntoIterator<Item = usize>) -> Layout {
@@ -252,7 +252,7 @@ fn a_name_that_nothing_has() {
             adapter: Some("no such adapter".to_string()),
             ..Default::default()
         };
-        let error = Device::gpu(options).unwrap_err();
+        let error = Device::gpu_blocking(options).unwrap_err();
         assert_eq!(
             (error.kind(), error.op(), error.element()),
             ("no_device", "device", None)

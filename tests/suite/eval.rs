@@ -8,7 +8,7 @@ use crate::support::compare::{assert_exact, assert_identical, assert_within, sum
 use crate::support::corpus::{self, rng};
 use crate::support::number::{Number, widened};
 use crate::support::operation::{
-    Binary, Expected, Operation, download, golden, one, pick, rows, run, upload,
+    Binary, Expected, Operation, download, golden, one, pair_list, pick, rows, run, upload,
 };
 use crate::support::property;
 use crate::support::reference::{self, Sums};
@@ -155,8 +155,8 @@ fn pairings(device: &Device) {
     for (a, pairing) in [
         (&only, Pairing::OneToAll),
         (&a, Pairing::AllToAll),
-        (&a, Pairing::List(&list)),
-        (&a, Pairing::List(&[])),
+        (&a, Pairing::List(&pair_list(&list))),
+        (&a, Pairing::List(&pair_list([]))),
     ] {
         let pairs = reference::pairs(pairing, a.len(), b.len());
         let expected = reference::eval(a, &b, &pairs).values;

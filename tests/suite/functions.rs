@@ -7,11 +7,11 @@ mod three;
 
 use libtest_mimic::Trial;
 use vsla::scalar::Factor;
-use vsla::{Device, Layout, Paired, Pairing, Ragged, Result, Shape, Spread, Tensor, f16};
+use vsla::{Device, Layout, Paired, Pairing, Ragged, Result, Shape, Tensor, batch::Spread, f16};
 
 use crate::support::bench::Bench;
 use crate::support::corpus::rng;
-use crate::support::operation::{download, one, pick, upload};
+use crate::support::operation::{download, one, pair_list, pick, upload};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = vec![bench.host("every_row_is_tested", every_row_is_tested)];
@@ -482,7 +482,8 @@ fn pairings_of<T: Value>(device: &Device) {
             let got = called_paired(name, &x.pair(&y, pairing).unwrap()).unwrap();
             assert_near::<T>(name, &got, &ambient(name, &a, &b, &pairs));
         }
-        let got = called_paired(name, &y.pair(&x, Pairing::List(&list)).unwrap()).unwrap();
+        let got =
+            called_paired(name, &y.pair(&x, Pairing::List(&pair_list(&list))).unwrap()).unwrap();
         assert_near::<T>(name, &got, &ambient(name, &b, &a, &listed));
         let same = y.pair(&y, Pairing::Elementwise).unwrap();
         let got = called_paired(name, &same).unwrap();

@@ -9,7 +9,9 @@ use crate::support::bench::Bench;
 use crate::support::compare::assert_identical;
 use crate::support::corpus;
 use crate::support::number::{Number, widened};
-use crate::support::operation::{Binary, Expected, Operation, download, one, rows, upload};
+use crate::support::operation::{
+    Binary, Expected, Operation, download, one, pair_list, rows, upload,
+};
 use crate::support::reference::{self, elementwise};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
@@ -167,8 +169,8 @@ fn pairings_of_lists(device: &Device) {
     let all = upload(device, &x);
     for pairing in [
         Pairing::AllToAll,
-        Pairing::List(&[(3, 2), (0, 0), (0, 0), (2, 1), (1, 2)]),
-        Pairing::List(&[]),
+        Pairing::List(&pair_list([(3, 2), (0, 0), (0, 0), (2, 1), (1, 2)])),
+        Pairing::List(&pair_list([])),
     ] {
         let got = all.gather_paired(&listed, pairing).unwrap();
         assert_identical(format!("{pairing:?}"), &download(&got), &of(&x, pairing));
@@ -205,7 +207,7 @@ fn refusals(device: &Device) {
         wrong.kind()
     };
     assert_eq!(refused(Pairing::OneToAll), "pairing");
-    assert_eq!(refused(Pairing::List(&[(0, 3)])), "pair_index");
+    assert_eq!(refused(Pairing::List(&pair_list([(0, 3)]))), "pair_index");
     let matrix = Indices::new(one(&[1, 2], &[0, 1])).unwrap_err();
     assert_eq!((matrix.op(), matrix.kind()), ("indices", "rank"));
 }

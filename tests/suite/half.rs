@@ -147,7 +147,7 @@ fn rounds_to_the_nearest(device: &Device) {
         }
     }
     let x = upload(device, &Ragged::from_rows([&inputs]).unwrap());
-    let got = download(&x.to_f16().unwrap());
+    let got = download(&x.to::<f16>().unwrap());
     for ((x, got), expected) in inputs.iter().zip(got.values()).zip(expected) {
         assert_eq!(got.to_bits(), expected, "{x:e}");
     }
@@ -213,7 +213,7 @@ fn rounds_specials(device: &Device) {
         (0xFFBF_FFFF, 0xFFFF),
     ];
     let x = Ragged::from_rows([bits.map(|(wide, _)| f32::from_bits(wide))]).unwrap();
-    let got = download(&upload(device, &x).to_f16().unwrap());
+    let got = download(&upload(device, &x).to::<f16>().unwrap());
     let got: Vec<u16> = got.values().iter().map(|half| half.to_bits()).collect();
     assert_eq!(got, bits.map(|(_, half)| half));
 }
@@ -221,7 +221,7 @@ fn rounds_specials(device: &Device) {
 fn widens_every_value(device: &Device) {
     let all: Vec<f16> = (0..=u16::MAX).map(f16::from_bits).collect();
     let x = Ragged::from_rows([&all]).unwrap();
-    let got = download(&upload(device, &x).to_f32().unwrap());
+    let got = download(&upload(device, &x).to::<f32>().unwrap());
     for (half, got) in all.iter().zip(got.values()) {
         let bits = u32::from(half.to_bits());
         let (sign, exponent, fraction) = (bits >> 15, bits >> 10 & 31, bits & 1023);
@@ -246,10 +246,10 @@ fn converts_at_every_base(device: &Device) {
             let wide = halves.cast(|half| half.to_f32_const());
             let expected = Ragged::from_rows([wide.row(1)]).unwrap();
             let view = upload(device, &halves).elements(1..2).unwrap();
-            let got = download(&view.to_f32().unwrap());
+            let got = download(&view.to::<f32>().unwrap());
             assert_eq!(got, expected, "{length} from {base}");
             let view = upload(device, &wide).elements(1..2).unwrap();
-            let got = download(&view.to_f16().unwrap());
+            let got = download(&view.to::<f16>().unwrap());
             assert_eq!(got.values(), halves.row(1), "{length} from {base}");
         }
     }
@@ -258,9 +258,9 @@ fn converts_at_every_base(device: &Device) {
 fn converts_ragged_batches(device: &Device) {
     for layout in layouts() {
         let batch = numbered(&layout);
-        let wide = upload(device, &batch).to_f32().unwrap();
+        let wide = upload(device, &batch).to::<f32>().unwrap();
         assert_eq!(download(&wide), batch.cast(|half| half.to_f32_const()));
-        assert_eq!(download(&wide.to_f16().unwrap()), batch);
+        assert_eq!(download(&wide.to::<f16>().unwrap()), batch);
     }
 }
 
@@ -306,7 +306,7 @@ mod gpu {
         };
         assert_eq!(device.upload(&numbered(&too_large)).unwrap_err(), expected);
         let half = device.full(&Layout::from_lengths([1030]).unwrap(), f16::ONE);
-        let wide = half.unwrap().to_f32();
+        let wide = half.unwrap().to::<f32>();
         assert_eq!(wide.unwrap_err().kind(), "too_large");
     }
 

@@ -9,7 +9,7 @@
 //! | `injected` | the first, second, third … allocation of this library fails: each time an error, no leak, and correct results afterwards; on a GPU every fifth, without `VSLA_LONG=1` |
 //! | `large` | the same for the first, second, third … allocation of 16 KiB or more by any code except the matrix product and FFT crates, so all of this library's are fallible |
 //! | `budget` | tensors of CPU devices take their size from the budget, and threads together never take more than it has |
-//! | `workspaces` | `trim` frees the workspaces of CPU convolutions |
+//! | `workspaces` | workspaces of CPU convolutions and FFT plans are counted, and `trim` frees them |
 
 mod programs;
 mod refusals;
@@ -214,19 +214,24 @@ fn workspaces() {
         work(&Device::cpu());
         // Has no tensors of its own.
         let other = Device::cpu();
-        allocation::freed_in(|| other.trim())
+        let counted = other.memory().shared;
+        let freed = allocation::freed_in(|| other.trim());
+        assert_eq!(other.memory().shared, 0);
+        (freed, counted)
     };
     freed_after(&|_| ());
-    let plans = freed_after(&|device| {
+    assert_eq!(Device::cpu().memory().shared, 0);
+    let (plans, counted_plans) = freed_after(&|device| {
         let whole = layout(&[N]);
         let x = device.full(&whole, 1.0f32).unwrap();
         x.rfft().unwrap().irfft(&whole).unwrap();
     });
-    let all = freed_after(&|device| {
+    let (all, counted) = freed_after(&|device| {
         let [a, b] = [N / 2, N / 2 + 1].map(|n| device.full(&layout(&[n]), 1.0f32).unwrap());
         let pair = a.pair(&b, Pairing::Elementwise).unwrap();
         pair.convolution().method(ConvMethod::Fft).conv().unwrap();
     });
     let workspace = 3 * 4 * N as i64;
     assert!(plans > 0 && all - plans >= workspace, "{plans} and {all}");
+    assert!(counted_plans > 0 && counted - counted_plans >= workspace as u64);
 }

@@ -14,6 +14,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     vec![
         bench.host("no_circles", no_circles),
         bench.host("lines_use_lines_below", lines_use_lines_below),
+        bench.host("front_page", front_page),
     ]
 }
 
@@ -302,4 +303,41 @@ fn lines_use_lines_below() {
         }
     }
     assert!(found.is_empty(), "upwards:\n{}", found.join("\n"));
+}
+
+/// The front page of the documentation lists few items, and each item has one path.
+fn front_page() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/lib.rs");
+    let text = fs::read_to_string(path).unwrap();
+    let (mut root, mut paths) = (Vec::new(), Vec::new());
+    exports(text.parse().unwrap(), &mut root, &mut paths);
+    assert!(root.contains(&"Tensor".to_owned()) && root.contains(&"conv".to_owned()));
+    assert!(root.len() <= 25, "{} items: {root:?}", root.len());
+    let count = paths.len();
+    let unique: BTreeSet<_> = paths.iter().map(|path| path.last()).collect();
+    assert_eq!(unique.len(), count, "twice: {paths:?}");
+}
+
+/// The names that the items of a module export, without those that the documentation hides, and the paths of all items
+/// inside.
+fn exports(tokens: TokenStream, names: &mut Vec<String>, paths: &mut Vec<Names>) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let text: Vec<String> = tokens.iter().map(ToString::to_string).collect();
+    for i in 1..tokens.len() {
+        let hidden = i > 1 && text[i - 2].replace(' ', "") == "[doc(hidden)]";
+        if text[i - 1] != "pub" || hidden {
+            continue;
+        } else if text[i] == "use" {
+            let end = i + text[i..].iter().position(|word| word == ";").unwrap();
+            let mut file = File::default();
+            file.import(&tokens[i + 1..end], &[]);
+            names.extend(file.imported.keys().cloned());
+            paths.extend(file.imported.into_values());
+        } else if text[i] == "mod" {
+            names.push(text[i + 1].clone());
+            if let TokenTree::Group(group) = &tokens[i + 2] {
+                exports(group.stream(), &mut Vec::new(), paths);
+            }
+        }
+    }
 }

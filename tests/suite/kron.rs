@@ -10,7 +10,7 @@ use crate::support::compare::assert_exact;
 use crate::support::corpus::{self, Case};
 use crate::support::number::{Number, widened};
 use crate::support::operation::{
-    Binary, Expected, Operation, download, golden, one, rows, run, upload,
+    Binary, Expected, Operation, download, golden, one, pair_list, rows, run, upload,
 };
 use crate::support::property;
 use crate::support::reference;
@@ -330,7 +330,11 @@ fn outer_pairings(device: &Device) {
     let b = b.unwrap();
     let (x, y) = (upload(device, &a), upload(device, &b));
     let list = [(2, 1), (0, 0), (1, 1), (2, 0)];
-    for pairing in [Pairing::AllToAll, Pairing::List(&list), Pairing::List(&[])] {
+    for pairing in [
+        Pairing::AllToAll,
+        Pairing::List(&pair_list(&list)),
+        Pairing::List(&pair_list([])),
+    ] {
         let pairs = reference::pairs(pairing, a.len(), b.len());
         let expected = reference::outer(&a, &b, &pairs);
         let got = x.pair(&y, pairing).unwrap().outer().unwrap();

@@ -19,7 +19,7 @@ use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::{assert_exact, assert_identical, assert_within};
 use crate::support::corpus::{self, rng};
 use crate::support::number::{Number, widened};
-use crate::support::operation::{download, pick, upload};
+use crate::support::operation::{download, pair_list, pick, upload};
 use crate::support::reference;
 use epilogue::{epilogues, every_bias_of_its_own, gelu};
 
@@ -248,7 +248,7 @@ fn pairings(device: &Device) {
     let b = small_integers::<f32>(&matrices([[5, 2], [5, 33]]), "inputs");
     let (x, y) = (upload(device, &a), upload(device, &b));
     let list = [(1, 1), (0, 1), (2, 0), (1, 1), (0, 0)];
-    for pairing in [Pairing::AllToAll, Pairing::List(&list)] {
+    for pairing in [Pairing::AllToAll, Pairing::List(&pair_list(&list))] {
         let pairs = reference::pairs(pairing, a.len(), b.len());
         let expected = reference::matmul(&widened(&a), &widened(&b), &pairs, [false; 2]);
         let got = download(&x.pair(&y, pairing).unwrap().matmul().unwrap());

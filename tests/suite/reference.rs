@@ -4,6 +4,7 @@ use libtest_mimic::Trial;
 use vsla::{Pairing, Ragged, Shape};
 
 use crate::support::bench::Bench;
+use crate::support::operation::pair_list;
 use crate::support::reference::{self, Arithmetic, Sums, elementwise, pairs};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
@@ -364,7 +365,7 @@ fn pairings() {
     );
     assert_eq!(pairs(Pairing::AllToAll, 2, 0), []);
     assert_eq!(
-        pairs(Pairing::List(&[(2, 1), (0, 0)]), 3, 2),
+        pairs(Pairing::List(&pair_list([(2, 1), (0, 0)])), 3, 2),
         [(2, 1), (0, 0)]
     );
     let a = rows([&[1][..], &[1, 1]]);

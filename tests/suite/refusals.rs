@@ -8,7 +8,7 @@ use vsla::{
 };
 
 use crate::support::bench::Bench;
-use crate::support::operation::upload;
+use crate::support::operation::{pair_list, upload};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = bench.all_on_each_device(&[("texts", texts)]);
@@ -133,7 +133,7 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| x.two.outer(&x.three) => "outer: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
     |x: &Operands| x.two.pair(&x.three, Pairing::Elementwise).map(drop) => "pair: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
     |x: &Operands| x.two.pair(&x.three, Pairing::OneToAll).map(drop) => "pair: the pairing expected a left batch of 1 element, got 2",
-    |x: &Operands| x.two.pair(&x.three, Pairing::List(&[(0, 0), (2, 0)])).map(drop) => "pair: pair 1: the left index 2 is outside a batch of 2 elements",
+    |x: &Operands| x.two.pair(&x.three, Pairing::List(&pair_list([(0, 0), (2, 0)]))).map(drop) => "pair: pair 1: the left index 2 is outside a batch of 2 elements",
     |x: &Operands| x.matrices.matmul(&x.boxes) => "matmul: expected a rank of 2, got 3",
     |x: &Operands| x.spectra.irfft(&vectors(&[4])) => "irfft: expected batches of equal size, got 2 elements and 1",
     |x: &Operands| x.two.resize(&vectors(&[4])) => "resize: expected batches of equal size, got 2 elements and 1",
@@ -181,7 +181,7 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| x.two.pad(&[]) => "pad: expected a rank of 1, as in the batch, got 0",
     |x: &Operands| x.two.flip(&[1]) => "flip: expected distinct axes below 1, got [1]",
     |x: &Operands| x.two.unstack(&vectors(&[1])) => "unstack: expected a rank of 2 to 8, got 1",
-    |x: &Operands| x.sparse.matmul(&x.two) => "matmul_bsr: expected a rank of 2, got 1",
+    |x: &Operands| x.sparse.matmul(&x.two) => "matmul: expected a rank of 2, got 1",
     |x: &Operands| ShapeMatrix::new(&x.matrices, &shapes(&[[1, 2]])) => "shape_matrix: expected a rank of 1, got 2",
     |x: &Operands| x.matrices.degree_blocking() => "degree: expected a rank of 1, got 2",
     // Devices.
@@ -191,7 +191,7 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| x.two.join(&[&x.other]) => "join: expected both operands on one device, got A and B: upload both through one Device or its clones",
     |x: &Operands| x.two.pair(&x.other, Pairing::AllToAll).map(drop) => "pair: expected both operands on one device, got A and B: upload both through one Device or its clones",
     |x: &Operands| x.two.pair(&x.two, Pairing::Elementwise)?.conv_plan()?.causal(&x.other) => "ConvPlan::causal: expected both operands on one device, got A and B: upload both through one Device or its clones",
-    |x: &Operands| x.sparse.matmul(&x.other) => "matmul_bsr: expected both operands on one device, got A and B: upload both through one Device or its clones",
+    |x: &Operands| x.sparse.matmul(&x.other) => "matmul: expected both operands on one device, got A and B: upload both through one Device or its clones",
     |x: &Operands| square(x).bias(&x.other).run() => "bias: expected both operands on one device, got A and B: upload both through one Device or its clones",
     |x: &Operands| square(x).residual(&x.other).run() => "residual: expected both operands on one device, got A and B: upload both through one Device or its clones",
     // Inner extents, and what would fit.
@@ -199,12 +199,12 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| x.wide.matmul(&x.matrices) => "matmul: pair 0: expected equal inner extents, got 4 and 2: the pair fits with product().transpose_right()",
     |x: &Operands| x.matrices.matmul(&x.matrices) => "matmul: pair 0: expected equal inner extents, got 4 and 2: the pair fits with product().transpose_right()",
     |x: &Operands| square(x).transpose_left().run() => "matmul: pair 1: expected equal inner extents, got 8 and 4: the pair fits with the left factor as it is, without transpose_left()",
-    |x: &Operands| x.sparse.matmul(&x.wide.elements(0..1)?) => "matmul_bsr: pair 0: expected equal inner extents, got 24 and 4",
-    |x: &Operands| x.sparse.matmul(&x.wide.device().full(&shapes(&[[16, 2]]), 1.0)?) => "matmul_bsr: pair 0: expected equal inner extents, got 24 and 16: the pair fits with transposed() of the block-sparse matrix",
-    |x: &Operands| x.sparse.matmul(&x.wide.device().full(&shapes(&[[2, 24]]), 1.0)?) => "matmul_bsr: pair 0: expected equal inner extents, got 24 and 2: the pair fits with transpose(&[1, 0]) of the dense one",
-    |x: &Operands| x.wide.matmul_bsr(&x.sparse) => "matmul_bsr: pair 0: expected equal inner extents, got 4 and 16",
+    |x: &Operands| x.sparse.matmul(&x.wide.elements(0..1)?) => "matmul: pair 0: expected equal inner extents, got 24 and 4",
+    |x: &Operands| x.sparse.matmul(&x.wide.device().full(&shapes(&[[16, 2]]), 1.0)?) => "matmul: pair 0: expected equal inner extents, got 24 and 16: the pair fits with transpose() of the block-sparse matrix",
+    |x: &Operands| x.sparse.matmul(&x.wide.device().full(&shapes(&[[2, 24]]), 1.0)?) => "matmul: pair 0: expected equal inner extents, got 24 and 2: the pair fits with transpose(&[1, 0]) of the dense one",
+    |x: &Operands| x.wide.matmul(&x.sparse) => "matmul: pair 0: expected equal inner extents, got 4 and 16",
     |x: &Operands| x.grid.conv_matmul(&x.grid) => "conv_matmul: pair 0: expected equal inner extents, got 3 and 2: the pair fits with transpose() of the right matrix",
-    |x: &Operands| x.wide.pair(&x.wide, Pairing::Elementwise)?.product().sampled(&x.topology) => "sampled: element 0: expected the shape (16, 4), got (4, 4)",
+    |x: &Operands| x.wide.product(&x.wide).sampled(&x.topology) => "sampled: element 0: expected the shape (16, 4), got (4, 4)",
     |x: &Operands| square(x).sampled(&x.topology) => "sampled: element 0: expected the shape (16, 4), got (4, 4)",
     // What products add.
     |x: &Operands| square(x).bias(&x.three).run() => "bias: expected 1 vector for all products, or 2, one for each right operand, got 3",
@@ -236,7 +236,7 @@ fn lists(rows: &[&[u32]]) -> Indices {
 /// Products of (4, 4) and (8, 4) by (4, 4) and (4, 4).
 fn square(x: &Operands) -> vsla::product::Product<'_, f32> {
     x.wide
-        .pair(&x.wide, Pairing::List(&[(0, 0), (1, 0)]))
+        .pair(&x.wide, Pairing::List(&pair_list([(0, 0), (1, 0)])))
         .unwrap()
         .product()
 }

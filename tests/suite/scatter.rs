@@ -10,7 +10,9 @@ use crate::support::bench::Bench;
 use crate::support::compare::{assert_exact, assert_identical, assert_within};
 use crate::support::corpus;
 use crate::support::number::{Number, widened};
-use crate::support::operation::{Binary, Expected, Operation, download, one, pick, rows, upload};
+use crate::support::operation::{
+    Binary, Expected, Operation, download, one, pair_list, pick, rows, upload,
+};
 use crate::support::reference::{self, elementwise};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
@@ -207,9 +209,9 @@ fn add_pairings(device: &Device) {
         (&x, Pairing::AllToAll),
         (
             &x,
-            Pairing::List(&[(3, 2), (0, 0), (0, 0), (2, 1), (1, 2), (0, 2)]),
+            Pairing::List(&pair_list([(3, 2), (0, 0), (0, 0), (2, 1), (1, 2), (0, 2)])),
         ),
-        (&x, Pairing::List(&[])),
+        (&x, Pairing::List(&pair_list([]))),
     ] {
         let pairs = reference::pairs(pairing, x.len(), lists.len());
         let like = reference::gather(x, &lists, &pairs);

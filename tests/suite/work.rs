@@ -72,8 +72,8 @@ counted! {
     "scale", X, |d| x::<f32>(d).scale(2.);
     "neg", X, |d| x::<i32>(d).neg();
     "copy", X, |d| x::<f32>(d).copy();
-    "to_f16", X, |d| x::<f32>(d).to_f16();
-    "to_f32", X, |d| x::<f32>(d).to_f16()?.to_f32();
+    "to", X, |d| x::<f32>(d).to::<vsla::f16>();
+    "to f32", X, |d| x::<f32>(d).to::<vsla::f16>()?.to::<f32>();
     "expm1", X, |d| x::<f32>(d).expm1();
     "log1p", X, |d| x::<f32>(d).log1p();
     "sqrt", X, |d| x::<f32>(d).sqrt();
@@ -114,8 +114,8 @@ counted! {
     "bit_not", X, |d| x::<u32>(d).bit_not();
     "shift_left", X, |d| x::<u32>(d).shift_left(1);
     "shift_right", X, |d| x::<u32>(d).shift_right(1);
-    "to_i32", X, |d| x::<u32>(d).to_i32();
-    "to_u32", X, |d| x::<i32>(d).to_u32();
+    "to i32", X, |d| x::<u32>(d).to::<i32>();
+    "to u32", X, |d| x::<i32>(d).to::<u32>();
     "sum", X, |d| x::<f32>(d).sum();
     "norm1", X, |d| x::<f32>(d).norm1();
     "norm2", X, |d| x::<f32>(d).norm2();
@@ -239,14 +239,14 @@ counted! {
     "matmul", 60_000., |d| matrix::<f32>(d, [40, 50]).matmul(&matrix(d, [50, 30]));
     "matmul of f16", 60_000., |d| {
         let (a, b) = (matrix::<f32>(d, [40, 50]), matrix::<f32>(d, [50, 30]));
-        a.to_f16()?.matmul(&b.to_f16()?)
+        a.to::<vsla::f16>()?.matmul(&b.to::<vsla::f16>()?)
     };
     "matmul_ambient", 60_000., |d| matrix::<i32>(d, [40, 60]).matmul_ambient(&matrix(d, [50, 30]));
     "BsrTensor::matmul", 1536. * 40., |d| blocks(d)?.matmul(&matrix(d, [64, 40]));
-    "matmul_bsr", 1536. * 40., |d| matrix::<f32>(d, [40, 64]).matmul_bsr(&blocks(d)?);
+    "matmul by blocks", 1536. * 40., |d| matrix::<f32>(d, [40, 64]).matmul(&blocks(d)?);
     "sampled", 1536. * 30., |d| {
         let (a, b) = (matrix::<f32>(d, [64, 30]), matrix(d, [30, 64]));
-        a.pair(&b, Pairing::Elementwise)?.product().sampled(&topology()?)
+        a.product(&b).sampled(&topology()?)
     };
     "conv_matmul", PRODUCTS, |d| row_of(&x::<i32>(d))?.conv_matmul(&column_of(&y(d))?);
     "conv_matmul by transforms", 7. * transform(2048., 11.), |d| {
@@ -258,7 +258,7 @@ counted! {
 }
 
 /// Operations that only inspect operands or report the choice of a method.
-const FREE: [&str; 5] = ["elements", "reshape", "split", "pair", "product_bsr"];
+const FREE: [&str; 5] = ["elements", "reshape", "split", "pair", "product"];
 
 /// Whether the work of an operation is known.
 pub fn is_counted(name: &str) -> bool {
@@ -343,7 +343,7 @@ fn called(name: &'static str) -> &'static str {
     match name.split(' ').next() {
         Some("mode" | "stride") => "conv",
         Some("causal") => "ConvPlan::causal",
-        Some("BsrTensor::matmul") => "matmul_bsr",
+        Some("BsrTensor::matmul") => "matmul",
         Some("matrix_add") => "add",
         Some("matrix_transpose") => "transpose",
         Some(word) => word,
@@ -352,11 +352,7 @@ fn called(name: &'static str) -> &'static str {
 }
 
 /// Operations whose operand is made by an operation with as much work, or more.
-const PREPARED: [(&str, &str); 3] = [
-    ("to_f32", "to_f16"),
-    ("unstack", "stack"),
-    ("causal", "conv_plan"),
-];
+const PREPARED: [(&str, &str); 2] = [("unstack", "stack"), ("causal", "conv_plan")];
 
 /// Each part of the operation fails below its work and runs with exactly that limit.
 fn is_limited(device: &Device, counted: &Counted) {

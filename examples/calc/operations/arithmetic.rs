@@ -66,7 +66,7 @@ pub const ROWS: &[Operation] = &[
         about: "the nearest f16 of each value, ties to even (f32)",
         run: |call| {
             let (device, args) = floats(call)?;
-            batch(device.upload(&args[0])?.to_f16()?.download_blocking()?)
+            batch(device.upload(&args[0])?.to::<f16>()?.download_blocking()?)
         },
     },
     Operation {
@@ -77,7 +77,7 @@ pub const ROWS: &[Operation] = &[
         about: "each value as f32 (f16)",
         run: |call| {
             let (device, args) = halves(call)?;
-            batch(device.upload(&args[0])?.to_f32()?.download_blocking()?)
+            batch(device.upload(&args[0])?.to::<f32>()?.download_blocking()?)
         },
     },
     Operation {

@@ -1,6 +1,6 @@
 //! Functions of two and three operands, under their names in NumPy or PyTorch; the last may be spread.
 
-use vsla::{Ragged, Result as Outcome, Spread, Tensor, scalar::Factor};
+use vsla::{Ragged, Result as Outcome, Tensor, batch::Spread, scalar::Factor};
 
 use super::{Answer, Call, Grows, Operation, batch};
 use crate::batch::{Args, Batch, Number};

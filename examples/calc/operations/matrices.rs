@@ -89,7 +89,10 @@ fn matmul(call: &mut Call<'_>, ambient: bool) -> Result<Answer> {
     real!(call, |device, args| {
         let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
         let pair = a.pair(&b, pairing)?;
-        let product = formed(pair.product(), &options, ambient)?;
+        let mut product = formed(pair.product(), options.transposed()?);
+        if ambient {
+            product = product.ambient();
+        }
         batch(product.run()?.download_blocking()?)
     })
 }
@@ -105,24 +108,24 @@ fn layer<T: Float + Number>(
     let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
     let pair = a.pair(&b, pairing)?;
     let epilogue = Epilogue::read(device, options)?;
-    let product = finished!(formed(pair.product(), options, ambient)?, &epilogue);
+    let mut product = formed(pair.product(), options.transposed()?);
+    if ambient {
+        product = product.ambient();
+    }
+    let product = finished!(product, &epilogue);
     Ok(product.run()?.download_blocking()?)
 }
 
-fn formed<'a, T: Factor>(
+/// The product, with these factors transposed.
+pub fn formed<'a, T: Factor>(
     mut product: Product<'a, T>,
-    options: &Options,
-    ambient: bool,
-) -> Result<Product<'a, T>> {
-    let [left, right] = options.transposed()?;
+    [left, right]: [bool; 2],
+) -> Product<'a, T> {
     if left {
         product = product.transpose_left();
     }
     if right {
         product = product.transpose_right();
     }
-    if ambient {
-        product = product.ambient();
-    }
-    Ok(product)
+    product
 }

@@ -112,6 +112,8 @@ mod reductions;
 mod shape_matrices;
 mod transforms;
 
+pub use matrices::formed;
+
 const TOPICS: &[&[Operation]] = &[
     arithmetic::ROWS,
     functions::ROWS,
@@ -292,7 +294,8 @@ fn within_pairs(
             within(limit, &mut (0..a).flat_map(row))
         }
         Some(Pairs::List(pairs)) => {
-            let pairs = pairs.iter().map(|&(i, j)| (i as usize, j as usize));
+            let pairs = pairs.as_slice().iter();
+            let pairs = pairs.map(|&(i, j)| (i as usize, j as usize));
             let valid = pairs.filter(|&(i, j)| i < a && j < b);
             within(limit, &mut { valid }.map(|(i, j)| size(i, j)))
         }

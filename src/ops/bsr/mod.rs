@@ -122,7 +122,7 @@ fn rounded(result: DType, values: usize, scratch: &mut Vec<u64>) -> (Slot, Optio
 }
 
 /// The operation's name, whichever side the block-sparse matrix is on.
-pub(crate) const OP: &str = "matmul_bsr";
+pub(crate) const OP: &str = "matmul";
 
 /// The options of a block-sparse product.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -194,7 +194,7 @@ fn extents(form: Form, topology: &Topology, pair: usize, dense: Shape) -> Result
     if inner != k {
         let [left, right] = ordered(!form.dense_left, [k, inner]).map(|side| side as usize);
         let fits = match (inner == m, n == k) {
-            (true, _) => Some("transposed() of the block-sparse matrix"),
+            (true, _) => Some("transpose() of the block-sparse matrix"),
             (_, true) => Some("transpose(&[1, 0]) of the dense one"),
             _ => None,
         };

@@ -31,8 +31,7 @@ pub(crate) enum Bias {
     Right,
 }
 
-/// The function that a [`Product`](crate::product::Product) or [`BsrProduct`](crate::product::BsrProduct) applies to
-/// every result, in f32.
+/// The function that a [`Product`](crate::product::Product) applies to every result, in f32.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Activation {

@@ -115,9 +115,9 @@ fn refused() {
         matches!(error, vsla::Error::TooLarge { op: "pad", .. }),
         "{error}"
     );
-    let error = x.to_f32().unwrap_err();
+    let error = x.to::<f32>().unwrap_err();
     assert!(
-        matches!(error, vsla::Error::TooLarge { op: "to_f32", .. }),
+        matches!(error, vsla::Error::TooLarge { op: "to", .. }),
         "{error}"
     );
 }

@@ -56,7 +56,7 @@ fn dense<T: Value + Factor>(d: &mut Draw<'_>) {
     let count = d.of(&[1, 4]);
     let [left, right, _] = factors(d, count, turned);
     let (a, b) = (d.tensor::<T>(&left), d.tensor::<T>(&right));
-    let mut product = a.pair(&b, Pairing::Elementwise).unwrap().product();
+    let mut product = a.product(&b);
     if turned[0] {
         product = product.transpose_left();
     }
@@ -125,7 +125,7 @@ fn sparse<T: Value + Float>(d: &mut Draw<'_>) {
     let Some(f) = d.ran("bsr", BsrTensor::new(&topology, values)) else {
         return;
     };
-    for f in [f.clone(), f.transposed()] {
+    for f in [f.clone(), f.transpose()] {
         let [m, k] = if f.is_transposed() {
             [shape[1], shape[0]]
         } else {
@@ -140,15 +140,15 @@ fn sparse<T: Value + Float>(d: &mut Draw<'_>) {
         );
         let residual = d.tensor::<T>(&whole);
         for tier in TIERS {
-            let f = f.tier(*tier);
-            d.ran("bsr.matmul", f.matmul(&right));
-            d.ran("matmul_bsr", left.matmul_bsr(&f));
+            d.ran("S B", f.product(&right).tier(*tier).run());
+            d.ran("A S", left.product(&f).tier(*tier).run());
             let product = f
                 .product(&right)
+                .tier(*tier)
                 .scale(2.0)
                 .activation(Activation::Gelu)
                 .residual(&residual);
-            d.ran("bsr.product", product.run());
+            d.ran("S B with an epilogue", product.run());
         }
     }
     let inner = d.of(INNER);

@@ -8,6 +8,7 @@ use vsla::{
 };
 
 use super::{Draw, Value};
+use crate::support::operation::pair_list;
 
 pub const KERNELS: &[&str] = &[
     "ambient",
@@ -73,7 +74,7 @@ fn moved<T: Value>(d: &mut Draw<'_>) {
     d.ran("concat", x.concat(&y, axis));
     d.ran("concat_all", x.concat_all(&[&y, &x], axis));
     d.ran("block_diag", x.block_diag(&y));
-    for pairing in [Pairing::AllToAll, Pairing::List(&[(0, 0)])] {
+    for pairing in [Pairing::AllToAll, Pairing::List(&pair_list([(0, 0)]))] {
         if let Ok(pair) = x.pair(&y, pairing) {
             d.ran("paired concat", pair.concat(axis));
         }
@@ -170,7 +171,7 @@ fn computed<T: Value + Real>(d: &mut Draw<'_>) {
     let list: Vec<(u32, u32)> = (0..7)
         .map(|_| (d.rng.u32(..p as u32), d.rng.u32(..q as u32)))
         .collect();
-    for pairing in [Pairing::AllToAll, Pairing::List(&list)] {
+    for pairing in [Pairing::AllToAll, Pairing::List(&pair_list(&list))] {
         let pair = few.pair(&fewer, pairing).unwrap();
         d.ran("paired add", pair.add());
         d.ran("paired hadamard", pair.hadamard());
@@ -234,11 +235,11 @@ fn floats(d: &mut Draw<'_>) {
     d.ran("norm2", x.norm2());
     d.ran("softmax", x.softmax(rank - 1));
     d.ran("var_axis", x.var_axis(0));
-    d.ran("to_f16", x.to_f16());
+    d.ran("to_f16", x.to::<f16>());
     d.ran("exp", x.exp());
-    d.ran("to_i32", x.to_i32());
+    d.ran("to_i32", x.to::<i32>());
     let half = d.drawn::<f16>(rank, n);
-    d.ran("to_f32", half.to_f32());
+    d.ran("to_f32", half.to::<f32>());
     d.ran("exp of halves", half.exp());
     let other = d.drawn::<f16>(rank, n);
     d.ran("add halves", half.add(&other));
@@ -247,7 +248,7 @@ fn floats(d: &mut Draw<'_>) {
     spread(d, &half);
     let integers = d.drawn::<i32>(rank, n);
     d.ran("abs", integers.abs());
-    d.ran("to_f32", integers.to_f32());
+    d.ran("to_f32", integers.to::<f32>());
     // One element of many tiles.
     let layout = Layout::from_lengths([3, d.of(&[8192, 8193, 20_001])]).unwrap();
     let (x, y) = (d.tensor::<f32>(&layout), d.tensor::<f32>(&layout));

@@ -1,13 +1,13 @@
 //! Epilogues of block-sparse products.
 
 use vsla::{
-    BsrTensor, Device, Layout, Pairing, Ragged, Shape, Tensor, Topology, f16,
-    product::{Activation, BsrProduct},
+    Device, Layout, Pairing, Ragged, Shape, Tensor, Topology, f16,
+    product::{Activation, Product},
     scalar::Float,
 };
 
 use super::half::{narrowed, narrowed_matrix};
-use super::{FORMS, Values, batch, dense, matrices, matrix, multiply};
+use super::{FORMS, Values, batch, dense, matrices, matrix, multiply, product};
 use crate::support::bench::DeviceTest;
 use crate::support::compare::assert_within;
 use crate::support::operation::{download, upload};
@@ -19,28 +19,13 @@ pub const TESTS: &[DeviceTest] = &[
     ("epilogue::errors", errors),
 ];
 
-fn product<'a, T: Float>(
-    s: &'a BsrTensor<T>,
-    x: &'a Tensor<T>,
-    dense_left: bool,
-) -> BsrProduct<'a, T> {
-    match dense_left {
-        false => s.product(x),
-        true => x.product_bsr(s),
-    }
-}
-
-fn turned<T: Float>(s: BsrTensor<T>, transposed: bool) -> BsrTensor<T> {
-    if transposed { s.transposed() } else { s }
-}
-
 /// Some of scale, bias, activation and residual, by bits.
 fn told<'a, T: Float>(
-    mut product: BsrProduct<'a, T>,
+    mut product: Product<'a, T>,
     parts: usize,
     bias: &'a Tensor<T>,
     residual: &'a Tensor<T>,
-) -> BsrProduct<'a, T> {
+) -> Product<'a, T> {
     if parts & 1 != 0 {
         product = product.scale(0.5);
     }
@@ -99,22 +84,20 @@ pub fn check(device: &Device, topology: &Topology, sets: usize, counts: &[usize]
             })
             .unwrap()
         };
-        let turned_there = turned(there.clone(), transposed);
         let (bias, added) = (behind(device, &biases, 7.0), behind(device, &residual, 7.0));
         for parts in 0..16 {
-            let product = told(product(&turned_there, &y, left), parts, &bias, &added);
+            let product = told(product(&there, &y, form), parts, &bias, &added);
             let got = download(&product.run().unwrap());
             assert_eq!(got, expected(parts), "{form:?} {parts} {topology}");
         }
         // Of f16, as it is made and rounded, with operands that begin anywhere.
-        let turned_halves = turned(halves.clone(), transposed);
         let y = upload(device, &narrowed(&x));
         let seven = f16::from_f32(7.0);
         let bias = behind(device, &narrowed(&biases), seven);
         let added = behind(device, &narrowed(&residual), seven);
         for parts in [2, 5, 15] {
-            let product = told(product(&turned_halves, &y, left), parts, &bias, &added);
-            let got = download(&product.run_f32().unwrap());
+            let product = told(product(&halves, &y, form), parts, &bias, &added);
+            let got = download(&product.clone().to::<f32>().run().unwrap());
             assert_eq!(got, expected(parts), "{form:?} {parts} {topology}");
             let rounded = download(&product.run().unwrap());
             assert_eq!(rounded, got.cast(f16::from_f32), "{form:?} {parts}");
@@ -168,7 +151,7 @@ fn alone(device: &Device) {
     let bias = Ragged::random(&Layout::from_lengths([24]).unwrap(), 5).unwrap();
     let bias = upload(device, &bias);
     let make = |x: &Tensor<f32>| {
-        let product = x.product_bsr(&s).scale(0.3).bias(&bias);
+        let product = x.product(&s).scale(0.3).bias(&bias);
         download(&product.activation(Activation::Gelu).run().unwrap())
     };
     let whole = make(&x);

@@ -5,7 +5,7 @@ use vsla::{
     product::{Product, Tier},
 };
 
-use super::{FORMS, SIDES, Values, batch, dense, matrices, matrix, multiply};
+use super::{FORMS, SIDES, Values, batch, dense, matrices, matrix, multiply, product};
 use crate::support::bench::{DeviceTest, tiers};
 use crate::support::compare::assert_identical;
 use crate::support::corpus::rng;
@@ -33,19 +33,11 @@ pub fn narrowed_matrix(s: &Bsr<f32>) -> Bsr<f16> {
 }
 
 /// As it is summed.
-pub fn sums(s: &BsrTensor<f16>, x: &Tensor<f16>, [transposed, left]: [bool; 2]) -> Tensor<f32> {
-    let s = if transposed {
-        s.transposed()
-    } else {
-        s.clone()
-    };
-    match left {
-        false => s.matmul_f32(x).unwrap(),
-        true => x.matmul_bsr_f32(&s).unwrap(),
-    }
+pub fn sums(s: &BsrTensor<f16>, x: &Tensor<f16>, form: [bool; 2]) -> Tensor<f32> {
+    product(s, x, form).to::<f32>().run().unwrap()
 }
 
-fn product([a, b]: [&Tensor<f16>; 2], [left, right]: [bool; 2], work: impl Fn(Product<'_, f16>)) {
+fn of_dense([a, b]: [&Tensor<f16>; 2], [left, right]: [bool; 2], work: impl Fn(Product<'_, f16>)) {
     let pair = a.pair(b, Pairing::Elementwise).unwrap();
     let mut product = pair.product();
     if left {
@@ -82,23 +74,24 @@ fn integers(device: &Device) {
 fn check(device: &Device, topology: &Topology, counts: &[usize]) {
     let s = narrowed_matrix(&matrix(topology, 1, Values::Random));
     let halves = device.upload_bsr(&s).unwrap();
-    let wide = BsrTensor::new(topology, halves.values().to_f32().unwrap()).unwrap();
+    let wide = BsrTensor::new(topology, halves.values().to::<f32>().unwrap()).unwrap();
     for (form, tier) in FORMS
         .into_iter()
         .flat_map(|form| tiers(device).map(move |tier| (form, tier)))
     {
-        let (halves, wide) = (halves.tier(tier), wide.tier(tier));
         let x = batch(&dense(topology, form, counts), Values::Random, "dense");
         let x = upload(device, &narrowed(&x));
-        let expected = multiply(&wide, &x.to_f32().unwrap(), form);
-        let got = download(&sums(&halves, &x, form));
+        let widened = x.to::<f32>().unwrap();
+        let expected = product(&wide, &widened, form).tier(tier).run().unwrap();
+        let halves = product(&halves, &x, form).tier(tier);
+        let got = download(&halves.clone().to::<f32>().run().unwrap());
         assert_identical(
             format!("{form:?} {tier:?} {topology}"),
             &got,
             &download(&expected),
         );
-        let rounded = download(&expected.to_f16().unwrap());
-        assert_eq!(download(&multiply(&halves, &x, form)), rounded);
+        let rounded = download(&expected.to::<f16>().unwrap());
+        assert_eq!(download(&halves.run().unwrap()), rounded);
     }
 }
 
@@ -130,7 +123,7 @@ fn sampled_as_of_f32(device: &Device) {
                 upload(device, &narrowed(&batch(layout, Values::Random, name)))
             };
             let (a, b) = (values(&left, "left"), values(&right, "right"));
-            let (wide_a, wide_b) = (a.to_f32().unwrap(), b.to_f32().unwrap());
+            let (wide_a, wide_b) = (a.to::<f32>().unwrap(), b.to::<f32>().unwrap());
             let pair = wide_a.pair(&wide_b, Pairing::Elementwise).unwrap();
             let mut wide = pair.product();
             if transposed[0] {
@@ -140,11 +133,11 @@ fn sampled_as_of_f32(device: &Device) {
                 wide = wide.transpose_right();
             }
             let expected = wide.sampled(&topology).unwrap();
-            let rounded = download(&expected.values().to_f16().unwrap());
+            let rounded = download(&expected.values().to::<f16>().unwrap());
             let expected = download(expected.values());
-            product([&a, &b], transposed, |product| {
+            of_dense([&a, &b], transposed, |product| {
                 let product = product.tier(Tier::Baseline);
-                let got = product.sampled_f32(&topology).unwrap();
+                let got = product.clone().to::<f32>().sampled(&topology).unwrap();
                 let what = format!("{transposed:?} {topology}");
                 assert_identical(what, &download(got.values()), &expected);
                 let got = product.sampled(&topology).unwrap();
@@ -169,7 +162,7 @@ fn range(device: &Device) {
         device,
         &Ragged::full(&matrices([[16, 1]]), f16::MAX).unwrap(),
     );
-    let got = download(&s.matmul_f32(&large).unwrap());
+    let got = download(&s.product(&large).to::<f32>().run().unwrap());
     assert_eq!(got.values(), [0.0; 8]);
     let ones = upload(
         device,
@@ -177,7 +170,7 @@ fn range(device: &Device) {
     );
     let most = Bsr::new(&topology, vec![f16::MAX; 128]).unwrap();
     let most = device.upload_bsr(&most).unwrap();
-    let got = download(&most.matmul_f32(&ones).unwrap());
+    let got = download(&most.product(&ones).to::<f32>().run().unwrap());
     assert_eq!(got.values(), [16.0 * 65504.0; 8]);
     let got = download(&most.matmul(&ones).unwrap());
     assert_eq!(got.values(), [f16::INFINITY; 8]);
@@ -229,7 +222,7 @@ fn empty(device: &Device) {
     let one = Topology::new([8, 8], [8, 8], &[(0, 0)]).unwrap();
     let [a, b] = [[8, 0], [0, 8]]
         .map(|shape| upload(device, &Ragged::full(&matrices([shape]), f16::ONE).unwrap()));
-    product([&a, &b], [false; 2], |product| {
+    of_dense([&a, &b], [false; 2], |product| {
         let got = product.sampled(&one).unwrap();
         assert_eq!(download(got.values()).values(), [f16::ZERO; 64]);
     });
@@ -243,14 +236,18 @@ fn errors(device: &Device) {
         device,
         &Ragged::full(&matrices([[8, 2]]), f16::ONE).unwrap(),
     );
-    let error = s.matmul_f32(&x).unwrap_err();
+    let error = s.product(&x).to::<f32>().run().unwrap_err();
     assert_eq!((error.kind(), error.element()), ("inner_extents", Some(0)));
-    let error = x.matmul_bsr_f32(&s.transposed()).unwrap_err();
-    assert_eq!((error.kind(), error.op()), ("inner_extents", "matmul_bsr"));
-    product([&x, &x], [false, true], |product| {
-        let error = product.sampled_f32(&topology).unwrap_err();
+    let error = x.product(&s.transpose()).to::<f32>().run().unwrap_err();
+    assert_eq!((error.kind(), error.op()), ("inner_extents", "matmul"));
+    of_dense([&x, &x], [false, true], |product| {
+        let error = product.clone().to::<f32>().sampled(&topology).unwrap_err();
         assert_eq!((error.kind(), error.op()), ("shape", "sampled"));
-        let error = product.scale(2.0).sampled_f32(&topology).unwrap_err();
+        let error = product
+            .scale(2.0)
+            .to::<f32>()
+            .sampled(&topology)
+            .unwrap_err();
         assert_eq!(error.kind(), "argument");
     });
 }

@@ -2,7 +2,7 @@
 
 use libtest_mimic::Trial;
 use vsla::{
-    Bsr, BsrTensor, Device, Pairing, Ragged, Tensor, Topology, f16,
+    Bsr, BsrTensor, Device, Ragged, Tensor, Topology, f16,
     product::{Product, Tier},
 };
 
@@ -36,8 +36,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
 }
 
 fn on_matrices(device: &Device, s: &Bsr<f32>) -> BsrTensor<f16> {
-    let there = device.upload_bsr(&narrowed_matrix(s)).unwrap();
-    there.tier(Tier::Matrix)
+    device.upload_bsr(&narrowed_matrix(s)).unwrap()
 }
 
 /// Every form of the product, with f32 and f16 results, against the product of the dense matrices.
@@ -72,7 +71,7 @@ fn check(device: &Device, topology: &Topology, sets: usize, counts: &[usize], va
 }
 
 fn product<'a>([a, b]: [&'a Tensor<f16>; 2], [left, right]: [bool; 2]) -> Product<'a, f16> {
-    let mut product = a.pair(b, Pairing::Elementwise).unwrap().product();
+    let mut product = a.product(b);
     if left {
         product = product.transpose_left();
     }
@@ -102,7 +101,7 @@ fn check_sampled(device: &Device, topology: &Topology, inner: &[usize], values: 
         let bounds = Ragged::from_parts(layout.clone(), bounds).unwrap();
         let (x, y) = (upload(device, &a), upload(device, &b));
         let product = product([&x, &y], transposed);
-        let sums = product.sampled_f32(topology).unwrap();
+        let sums = product.clone().to::<f32>().sampled(topology).unwrap();
         let sums = sums.download_blocking().unwrap();
         for (i, &k) in inner.iter().enumerate() {
             let sample = |dense: &[f64]| {
@@ -134,14 +133,15 @@ fn refused(device: &Device) {
         &Ragged::full(&matrices([[8, 8]]), f16::ONE).unwrap(),
     );
     let eight = vec![f16::from_f32(8.0); 64];
-    let got = s.tier(Tier::Baseline).matmul(&x).unwrap();
+    let got = s.product(&x).tier(Tier::Baseline).run().unwrap();
     assert_eq!(download(&got).values(), eight);
-    match s.tier(Tier::Matrix).matmul(&x) {
+    match s.product(&x).tier(Tier::Matrix).run() {
         Ok(got) => assert_eq!(download(&got).values(), eight),
         Err(error) => {
-            assert_eq!((error.kind(), error.op()), ("unsupported", "matmul_bsr"));
-            let error = x.matmul_bsr_f32(&s.tier(Tier::Matrix)).unwrap_err();
-            assert_eq!((error.kind(), error.op()), ("unsupported", "matmul_bsr"));
+            assert_eq!((error.kind(), error.op()), ("unsupported", "matmul"));
+            let product_of_sums = x.product(&s).tier(Tier::Matrix).to::<f32>();
+            let error = product_of_sums.run().unwrap_err();
+            assert_eq!((error.kind(), error.op()), ("unsupported", "matmul"));
             let error = product([&x, &x], [false; 2])
                 .sampled(&topology)
                 .unwrap_err();
@@ -252,7 +252,7 @@ fn infinities_stay(device: &Device) {
         for value in [f16::NAN, f16::INFINITY] {
             let mut x = Ragged::full(&matrices([[shape[1], 40]]), f16::ONE).unwrap();
             x.values_mut()[(block[1] + 2) * 40 + 7] = value;
-            let got = download(&s.matmul_f32(&upload(device, &x)).unwrap());
+            let got = download(&s.product(&upload(device, &x)).to::<f32>().run().unwrap());
             let expected = |blocks: usize| (blocks * block[1]) as f32;
             for (at, &got) in got.row(0).iter().enumerate() {
                 let (row, column) = (at / 40 / block[0], at % 40);
@@ -268,7 +268,7 @@ fn infinities_stay(device: &Device) {
         infinite[block[0] * block[1]] = f32::INFINITY;
         let s = on_matrices(device, &Bsr::new(&topology, infinite).unwrap());
         let x = Ragged::full(&matrices([[shape[1], 40]]), f16::ONE).unwrap();
-        let got = download(&s.matmul_f32(&upload(device, &x)).unwrap());
+        let got = download(&s.product(&upload(device, &x)).to::<f32>().run().unwrap());
         for (at, &got) in got.row(0).iter().enumerate() {
             let row = at / 40;
             let blocks = [1, 1, 0, 3][row / block[0]];
@@ -297,7 +297,7 @@ fn beyond_the_edge(device: &Device) {
         BsrTensor::new(&topology, both.values().elements(1..2).unwrap()).unwrap()
     };
     let s = second(cpu(), &s);
-    let spoilt = second(device, &spoilt).tier(Tier::Matrix);
+    let spoilt = second(device, &spoilt);
     for form in FORMS {
         let layout = dense(&topology, form, &[3, 40, 5]);
         let mut x = narrowed(&batch(&layout, Values::Integers, "x"));
@@ -320,7 +320,7 @@ fn beyond_the_edge(device: &Device) {
         };
         let (a, b) = (infinite([m, 2]), infinite([2, n]));
         let product = product([&a, &b], [false; 2]);
-        let got = product.sampled_f32(&topology).unwrap();
+        let got = product.clone().to::<f32>().sampled(&topology).unwrap();
         let expected = Bsr::sample(&topology, &vec![f32::INFINITY; m * n]).unwrap();
         let got = got.download_blocking().unwrap();
         assert_eq!(got.set(0), expected.set(0), "{topology}");
@@ -388,7 +388,16 @@ fn a_thousand_times(device: &Device) {
             }
         }
         let product = product([&straight, &turned], [false; 2]);
-        let sampled = || download(product.sampled_f32(&topology).unwrap().values());
+        let sampled = || {
+            download(
+                product
+                    .clone()
+                    .to::<f32>()
+                    .sampled(&topology)
+                    .unwrap()
+                    .values(),
+            )
+        };
         let first = sampled();
         for _ in 0..repeats(device) {
             assert_identical("sampled again", &sampled(), &first);

@@ -6,7 +6,7 @@ use vsla::{
 };
 
 use super::matrices;
-use crate::support::operation::upload;
+use crate::support::operation::{download, upload};
 
 pub fn on_host() {
     let new = |places: &[(u32, u32)]| Topology::new([20, 30], [8, 8], places).unwrap_err();
@@ -117,19 +117,19 @@ pub fn on_device(device: &Device) {
     let error = s.matmul(&x).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "matmul_bsr: pair 1: expected equal inner extents, got 24 and 16: \
-         the pair fits with transposed() of the block-sparse matrix"
+        "matmul: pair 1: expected equal inner extents, got 24 and 16: \
+         the pair fits with transpose() of the block-sparse matrix"
     );
-    let error = s.transposed().matmul(&x).unwrap_err();
+    let error = s.transpose().matmul(&x).unwrap_err();
     assert_eq!(error.element(), Some(0));
-    let error = dense(&[[2, 16], [2, 24]]).matmul_bsr(&s).unwrap_err();
+    let error = dense(&[[2, 16], [2, 24]]).matmul(&s).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "matmul_bsr: pair 1: expected equal inner extents, got 24 and 16: \
-         the pair fits with transposed() of the block-sparse matrix"
+        "matmul: pair 1: expected equal inner extents, got 24 and 16: \
+         the pair fits with transpose() of the block-sparse matrix"
     );
     let error = sets(3).matmul(&dense(&[[24, 2], [24, 2]])).unwrap_err();
-    assert_eq!((error.kind(), error.op()), ("batch_size", "matmul_bsr"));
+    assert_eq!((error.kind(), error.op()), ("batch_size", "matmul"));
     let series = upload(device, &Ragged::from_rows([vec![1.0f32; 24]]).unwrap());
     assert_eq!(s.matmul(&series).unwrap_err().kind(), "rank");
     let wide = dense(&[[1 << 28, 0]]);
@@ -137,7 +137,7 @@ pub fn on_device(device: &Device) {
     let none = device
         .upload_bsr(&Bsr::new(&none, vec![0.0f32; 0]).unwrap())
         .unwrap();
-    let error = wide.matmul_bsr(&none.transposed()).unwrap_err();
+    let error = wide.matmul(&none.transpose()).unwrap_err();
     assert_eq!((error.kind(), error.element()), ("size_overflow", Some(0)));
     let error = BsrTensor::new(&topology, dense(&[[2, 64], [2, 63]])).unwrap_err();
     assert!(matches!(
@@ -155,6 +155,7 @@ pub fn on_device(device: &Device) {
         "device_mismatch"
     );
 
+    options_of_dense_factors(&s, &dense(&[[24, 2]]), &dense(&[[2, 16]]));
     let (a, b) = (dense(&[[16, 2], [16, 3]]), dense(&[[2, 24], [3, 24]]));
     let product = |a: &Tensor<f32>, b: &Tensor<f32>| {
         let pair = a.pair(b, Pairing::Elementwise).unwrap();
@@ -179,7 +180,7 @@ pub fn on_device(device: &Device) {
     let error = pair.product().scale(2.0).sampled(&topology).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "sampled: expected a plain product, got a product with a scale, bias, activation or residual, or an ambient product"
+        "sampled: expected a plain product of dense matrices, got a product with a scale, bias, activation or residual, or an ambient product"
     );
     assert_eq!(
         fails(pair.product().activation(Activation::Relu)),
@@ -188,4 +189,36 @@ pub fn on_device(device: &Device) {
     assert_eq!(fails(pair.product().ambient()), "argument");
     assert_eq!(fails(pair.product().bias(&series)), "argument");
     assert_eq!(fails(pair.product().residual(&a)), "argument");
+}
+
+/// Options that a block-sparse factor does not allow, with it on either side.
+fn options_of_dense_factors(s: &BsrTensor<f32>, right: &Tensor<f32>, left: &Tensor<f32>) {
+    let before = s.values().device().counters().plans;
+    let fails = |product: Product<'_, f32>| {
+        let error = product.run().unwrap_err();
+        assert_eq!((error.kind(), error.op()), ("argument", "matmul"));
+        error.to_string()
+    };
+    let ambient = "matmul: expected two dense factors, got ambient() with a block-sparse one";
+    assert_eq!(fails(s.product(right).ambient()), ambient);
+    assert_eq!(fails(left.product(s).ambient()), ambient);
+    let dense =
+        "matmul: expected a dense factor as it is: transpose(&[1, 0]) makes a transpose, got";
+    let error = fails(s.product(right).transpose_right());
+    assert_eq!(error, format!("{dense} transpose_right()"));
+    let error = fails(left.product(s).transpose_left());
+    assert_eq!(error, format!("{dense} transpose_left()"));
+    for product in [s.product(right), left.product(s)] {
+        let error = product.sampled(s.topology()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "sampled: expected a plain product of dense matrices, got a product with a block-sparse factor"
+        );
+    }
+    assert_eq!(s.values().device().counters().plans, before);
+    let turned = s.transpose();
+    assert!(turned.is_transposed() && !s.is_transposed());
+    let [plain, twice] = [s.product(right), turned.product(right).transpose_left()];
+    let [plain, twice] = [plain, twice].map(|product| download(&product.run().unwrap()));
+    assert_eq!(plain, twice);
 }

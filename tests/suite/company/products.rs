@@ -1,6 +1,6 @@
 //! Matrix products, dense and block-sparse.
 
-use vsla::{Bsr, Device, Pairing, Tensor, Topology, f16, product::Activation};
+use vsla::{Bsr, Device, Tensor, Topology, f16, product::Activation};
 
 use super::{Rows, Subject, beside, boxes_of, bytes, value};
 
@@ -64,7 +64,7 @@ fn floats(device: &Device, picked: &[usize]) -> Rows {
     let residual = matrix(5, |[m, _, n]| [m, n]);
     let bias = boxes_of(device, picked, |i| [EXTENTS[i][2]], |i, at| value(6, i, at));
     let product = |x: &Tensor<f32>, y: &Tensor<f32>, [left, right]: [bool; 2]| {
-        let mut product = x.pair(y, Pairing::Elementwise).unwrap().product();
+        let mut product = x.product(y);
         if left {
             product = product.transpose_left();
         }
@@ -96,10 +96,10 @@ fn halves(device: &Device, picked: &[usize]) -> Rows {
         |i| [EXTENTS[i][1], EXTENTS[i][2]],
         |i, at| value16(2, i, at),
     );
-    let product = a.pair(&b, Pairing::Elementwise).unwrap().product();
+    let product = a.product(&b);
     beside([
         bytes(&product.run().unwrap()),
-        bytes(&product.run_f32().unwrap()),
+        bytes(&product.clone().to::<f32>().run().unwrap()),
     ])
 }
 
@@ -142,13 +142,13 @@ fn bsr(device: &Device, picked: &[usize]) -> Rows {
         |i| [COLUMNS[i], 1360],
         |i, at| value(5, i, at),
     );
-    let sampled = wide.pair(&tall, Pairing::Elementwise).unwrap().product();
+    let sampled = wide.product(&tall);
     let sampled = sampled.sampled(&topology).unwrap();
     beside([
         bytes(&s.matmul(&right(1360)).unwrap()),
-        bytes(&s.transposed().matmul(&right(41)).unwrap()),
-        bytes(&left(41).matmul_bsr(&s).unwrap()),
-        bytes(&left(1360).matmul_bsr(&s.transposed()).unwrap()),
+        bytes(&s.transpose().matmul(&right(41)).unwrap()),
+        bytes(&left(41).matmul(&s).unwrap()),
+        bytes(&left(1360).matmul(&s.transpose()).unwrap()),
         bytes(sampled.values()),
     ])
 }

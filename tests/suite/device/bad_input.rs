@@ -6,7 +6,7 @@ use vsla::{Device, Error, Layout, Pairing, Ragged, Shape, Tensor};
 use super::{Tests, lengths, numbers};
 use crate::support::bench::Bench;
 use crate::support::compare::assert_exact;
-use crate::support::operation::{download, upload};
+use crate::support::operation::{download, pair_list, upload};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let tests: Tests<'_> = &[
@@ -89,19 +89,19 @@ fn is_refused(device: &Device) {
         None,
     );
     refused(
-        two.pair(&three, Pairing::List(&[(0, 0), (1, 2), (2, 0)])),
+        two.pair(&three, Pairing::List(&pair_list([(0, 0), (1, 2), (2, 0)]))),
         "pair_index",
         "pair",
         Some(2),
     );
     refused(
-        two.pair(&three, Pairing::List(&[(0, u32::MAX)])),
+        two.pair(&three, Pairing::List(&pair_list([(0, u32::MAX)]))),
         "pair_index",
         "pair",
         Some(0),
     );
     refused(
-        none.pair(&none, Pairing::List(&[(0, 0)])),
+        none.pair(&none, Pairing::List(&pair_list([(0, 0)]))),
         "pair_index",
         "pair",
         Some(0),
@@ -148,7 +148,7 @@ fn is_refused(device: &Device) {
 fn results_that_overflow(device: &Device) {
     let long = upload(device, &Ragged::full(&lengths([70_000]), 1.0f32).unwrap());
     let list = vec![(0, 0); 70_000];
-    let pair = || long.pair(&long, Pairing::List(&list)).unwrap();
+    let pair = || long.pair(&long, Pairing::List(&pair_list(&list))).unwrap();
     let per_sum = u32::MAX as usize / 70_000;
     let per_product = u32::MAX as usize / 139_999;
     refused(pair().add(), "size_overflow", "add", Some(per_sum));
@@ -215,7 +215,7 @@ fn between_good_calls(device: &Device) {
         refused(sum.add(&short), "batch_size", "add", None);
         sum = sum.add(&x).unwrap();
         refused(
-            short.pair(&sum, Pairing::List(&[(0, 3)])),
+            short.pair(&sum, Pairing::List(&pair_list([(0, 3)]))),
             "pair_index",
             "pair",
             Some(0),

@@ -5,7 +5,7 @@ use vsla::{Device, Layout, Pairing, Ragged, Shape};
 
 use super::{EVERY_OP, Tests, agrees_with_the_cpu, lengths, numbers};
 use crate::support::bench::Bench;
-use crate::support::operation::{download, upload};
+use crate::support::operation::{download, pair_list, upload};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let tests: Tests<'_> = &[
@@ -62,8 +62,8 @@ fn no_pairs(device: &Device) {
         x.pair(&nothing, Pairing::AllToAll),
         nothing.pair(&x, Pairing::AllToAll),
         one.pair(&nothing, Pairing::OneToAll),
-        x.pair(&x, Pairing::List(&[])),
-        nothing.pair(&nothing, Pairing::List(&[])),
+        x.pair(&x, Pairing::List(&pair_list([]))),
+        nothing.pair(&nothing, Pairing::List(&pair_list([]))),
     ];
     for pair in pairings {
         let pair = pair.unwrap();

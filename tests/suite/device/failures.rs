@@ -6,7 +6,7 @@ use vsla::{Error, Pairing, Permutation, Result, Shape, Tensor};
 use super::pressure::{MIB, fill, limited};
 use super::{EVERY_OP, drawn, lengths, numbers, own_gpu};
 use crate::support::bench::{Bench, gpu};
-use crate::support::operation::upload;
+use crate::support::operation::{pair_list, upload};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let tests: &[(&str, fn())] = &[
@@ -40,7 +40,7 @@ const MORE_OPS: &[(&str, Op)] = &[
     }),
     ("a list", |x, y| {
         let list: Vec<(u32, u32)> = (0..500).map(|i| (i * 3 % 40, i * 7 % 40)).collect();
-        x.pair(y, Pairing::List(&list))?
+        x.pair(y, Pairing::List(&pair_list(&list)))?
             .dot()?
             .download_blocking()
             .map(drop)
@@ -60,7 +60,10 @@ const MORE_OPS: &[(&str, Op)] = &[
     ("flip", |x, _| x.flip(&[0])?.download_blocking().map(drop)),
     ("min", |x, _| x.min()?.download_blocking().map(drop)),
     ("f16", |x, _| {
-        x.to_f16()?.to_f32()?.download_blocking().map(drop)
+        x.to::<vsla::f16>()?
+            .to::<f32>()?
+            .download_blocking()
+            .map(drop)
     }),
     ("matmul", |x, _| {
         let shapes = (0..12).map(|i| Shape::new(&[i + 1, 20]).unwrap());

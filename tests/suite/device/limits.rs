@@ -290,7 +290,7 @@ fn are_shown() {
     assert_eq!(limits.workgroup_memory, own.workgroup_memory.min(20_000));
     assert_eq!((limits.invocations, limits.binding_bytes), (99, 12_345));
     assert!(own.binding_bytes < u64::MAX, "limits are never raised");
-    let refused = vsla::Device::gpu(vsla::device::GpuOptions {
+    let refused = vsla::Device::gpu_blocking(vsla::device::GpuOptions {
         max_workgroups_per_dimension: Some(0),
         ..vsla::device::GpuOptions::default()
     });

@@ -10,7 +10,7 @@ use super::{drawn, lengths, numbers};
 use crate::support::bench::Bench;
 use crate::support::compare::assert_identical;
 use crate::support::corpus::rng;
-use crate::support::operation::{download, upload};
+use crate::support::operation::{download, pair_list, upload};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let tests: super::Tests<'_> = &[
@@ -19,6 +19,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             of_a_network_are_made_once,
         ),
         ("plans::equal_contents_are_one", equal_contents_are_one),
+        ("plans::of_a_kept_list", of_a_kept_list),
         ("plans::go_with_their_layouts", go_with_their_layouts),
         ("plans::are_given_back", are_given_back),
         (
@@ -82,7 +83,7 @@ fn forward(layers: &[Layer], x: &Tensor<f32>) -> Tensor<f32> {
     }
     let list: Vec<(u32, u32)> = (0..32).map(|i| (i, 63 - i)).collect();
     let halves = (x.elements(0..32).unwrap(), x.elements(32..64).unwrap());
-    let pair = x.pair(&x, Pairing::List(&list)).unwrap();
+    let pair = x.pair(&x, Pairing::List(&pair_list(&list))).unwrap();
     let sums = pair.add().unwrap().sum().unwrap();
     let first = Indices::new(Ragged::from_rows((0..32).map(|_| [0u32, 2])).unwrap()).unwrap();
     let ends = halves.1.gather(&first).unwrap().transpose(&[1, 0]).unwrap();
@@ -120,6 +121,26 @@ fn of_a_network_are_made_once(device: &Device) {
     }
 }
 
+/// A list that is made once and used in a loop, by several operations: after the first round no plan is made, nothing is
+/// copied to the device, and no layout is made.
+fn of_a_kept_list(device: &Device) {
+    let list = pair_list((0..1000).map(|i| (i * 7 % 40, i % 64)).collect::<Vec<_>>());
+    let x = upload(device, &numbers(&drawn("plans list left", 40, 9), 0));
+    let y = upload(device, &numbers(&drawn("plans list right", 64, 9), 1));
+    let round = || {
+        let pair = x.pair(&y, Pairing::List(&list)).unwrap();
+        let sums = pair.add().unwrap().sum().unwrap();
+        sums.add(&pair.dot().unwrap()).unwrap()
+    };
+    let first = round();
+    for _ in 0..3 {
+        let before = device.counters();
+        let again = round();
+        assert_eq!(device.counters(), before);
+        assert_identical("a kept list", &download(&again), &download(&first));
+    }
+}
+
 /// Layouts, lists of pairs and lists of rows are identified by their contents.
 fn equal_contents_are_one(device: &Device) {
     let made = || drawn("plans equal", 40, 9);
@@ -131,7 +152,7 @@ fn equal_contents_are_one(device: &Device) {
             upload(device, &numbers(layout, 0)),
             upload(device, &numbers(layout, 1)),
         );
-        let paired = x.pair(&y, Pairing::List(&pairs())).unwrap();
+        let paired = x.pair(&y, Pairing::List(&pair_list(&pairs()))).unwrap();
         let gathered = x.gather(&Indices::new(rows()).unwrap()).unwrap();
         let both = paired.hadamard().unwrap().join(&[&gathered]).unwrap();
         download(&both.resize(&drawn("plans resized", 100, 5)).unwrap())

@@ -13,7 +13,7 @@ use super::{drawn, lengths, numbers, own_gpu};
 use crate::support::bench::{Bench, gpu};
 use crate::support::compare::assert_exact;
 use crate::support::corpus::rng;
-use crate::support::operation::{download, upload};
+use crate::support::operation::{download, pair_list, upload};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let tests: &[(&str, fn())] = &[
@@ -205,7 +205,7 @@ fn plans_give_way() {
     watched(&device, limit, || {
         let pairs = lists
             .iter()
-            .map(|list| x.pair(&x, Pairing::List(list)).unwrap());
+            .map(|list| x.pair(&x, Pairing::List(&pair_list(&list))).unwrap());
         let pairs: Vec<_> = pairs.collect();
         for _ in 0..3 {
             for pair in &pairs {
@@ -385,7 +385,7 @@ fn small_limits() {
             memory_limit: Some(limit),
             ..Default::default()
         };
-        match Device::gpu(options) {
+        match Device::gpu_blocking(options) {
             Ok(_) => true,
             Err(error) => {
                 let Error::OutOfMemory {

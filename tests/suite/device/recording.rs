@@ -9,7 +9,7 @@ use vsla::{Device, Pairing, Ragged, conv::ConvMethod};
 use super::{Tests, agrees_with_the_cpu, directly, drawn, lengths, numbers};
 use crate::support::bench::Bench;
 use crate::support::compare::{assert_exact, assert_identical};
-use crate::support::operation::{download, run, upload};
+use crate::support::operation::{download, pair_list, run, upload};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let tests: Tests<'_> = &[
@@ -118,7 +118,7 @@ fn layouts_are_reused_in_order(device: &Device) {
         let [a, b] = layouts.each_ref().map(|layout| numbers(layout, i));
         let (x, y) = (upload(device, &a), upload(device, &b));
         let list = [(i as u32, 3), (7, i as u32)];
-        let listed = x.pair(&y, Pairing::List(&list)).unwrap();
+        let listed = x.pair(&y, Pairing::List(&pair_list(&list))).unwrap();
         let listed = listed
             .convolution()
             .method(ConvMethod::Direct)
@@ -146,7 +146,7 @@ fn layouts_are_reused_in_order(device: &Device) {
         );
         let list = [(i as u32, 3), (7, i as u32)];
         let expected = run(&cpu, &a, &b, |x, y| {
-            let pair = x.pair(y, Pairing::List(&list))?;
+            let pair = x.pair(y, Pairing::List(&pair_list(&list)))?;
             pair.convolution().method(ConvMethod::Direct).conv()
         });
         assert_exact(i, &download(&listed), &expected);
@@ -193,7 +193,7 @@ fn two_threads(device: &Device) {
             start.wait();
             for _ in 0..500 {
                 assert!(x.add(&y).is_err() && x.conv(&y).is_err());
-                assert!(x.pair(&y, Pairing::List(&[(0, 2)])).is_err());
+                assert!(x.pair(&y, Pairing::List(&pair_list([(0, 2)]))).is_err());
                 assert!(x.download_into_blocking(&mut []).is_err());
             }
         });

@@ -1,7 +1,7 @@
 //! Operands that are spread over elements give the same bits as materialized operands.
 
 use libtest_mimic::Trial;
-use vsla::{Device, Layout, Ragged, Spread, Tensor, f16};
+use vsla::{Device, Layout, Ragged, Tensor, batch::Spread, f16};
 
 use super::{
     Value, assert_same, bits, called, called_spread, displaced, drawn, layout, of_every_type,
@@ -185,7 +185,7 @@ fn operators(device: &Device) {
         [vec![3.0, 2.0, 1.5], vec![1.5]]
     );
     assert_eq!(all(&(x.copy().unwrap() - v.each()).unwrap()), all(&minus));
-    let halves = x.to_f16().unwrap();
+    let halves = x.to::<f16>().unwrap();
     let doubled = download(&(&halves + &halves).unwrap());
     assert_eq!(doubled.row(1), [f16::from_f32(16.0)]);
 }

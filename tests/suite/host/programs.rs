@@ -7,8 +7,8 @@ mod values;
 use std::hash::Hash;
 
 use vsla::{
-    Bsr, Complex32, Device, Error, Indices, Layout, Pairing, Permutation, Ragged, Result, Shape,
-    Topology,
+    Bsr, Complex32, Device, Error, Indices, Layout, PairList, Pairing, Permutation, Ragged, Result,
+    Shape, Topology,
     batch::{Offsets, Remainder},
     conv::{ConvMethod, ConvMode, CostTable, HeterogeneityProfile},
 };
@@ -167,12 +167,12 @@ fn arithmetic(device: &Device, n: usize) -> Result<u64> {
     sum.add(a.neg()?)?;
     sum.add(a.scale(3.0)?)?;
     sum.add(a.copy()?)?;
-    sum.add(a.to_f16()?.to_f32()?)?;
+    sum.add(a.to::<vsla::f16>()?.to::<f32>()?)?;
     sum.add(a.concat(&b, 0)?)?;
-    sum.add(a.to_f16()?.concat(&b.to_f16()?, 0)?)?;
+    sum.add(a.to::<vsla::f16>()?.concat(&b.to::<vsla::f16>()?, 0)?)?;
     sum.add(a.rfft()?.concat(&b.rfft()?, 0)?)?;
     sum.add(device.full(a.layout(), 2u32)?)?;
-    let pairs = listed(n, |i| (i as u32, (n - 1 - i) as u32))?;
+    let pairs = PairList::new(listed(n, |i| (i as u32, (n - 1 - i) as u32))?)?;
     let pair = a.pair(&b, Pairing::List(&pairs))?;
     sum.add(pair.add()?)?;
     sum.add(pair.concat(0)?)?;
@@ -209,7 +209,7 @@ fn reductions(device: &Device, n: usize) -> Result<u64> {
     a.equivalent_blocking(&b)?.hash(&mut sum.0);
     sum.layout(a.shrink_blocking()?.layout());
     a.degree_blocking()?.hash(&mut sum.0);
-    let pairs = listed(n, |i| (i as u32, (n - 1 - i) as u32))?;
+    let pairs = PairList::new(listed(n, |i| (i as u32, (n - 1 - i) as u32))?)?;
     sum.add(a.pair(&b, Pairing::List(&pairs))?.dot()?)?;
     let (a, b) = (
         matrices(device, n, |i| [i % 3, 2])?,
@@ -229,9 +229,9 @@ fn convolutions(device: &Device, n: usize) -> Result<u64> {
     );
     sum.add(a.conv(&b)?)?;
     sum.add(a.correlate(&b)?)?;
-    let pairs = listed(n + long.len(), |i| {
+    let pairs = PairList::new(listed(n + long.len(), |i| {
         (i as u32, (n + long.len() - 1 - i) as u32)
-    })?;
+    })?)?;
     let pair = a.pair(&b, Pairing::List(&pairs))?;
     for method in [
         ConvMethod::Auto,
@@ -313,7 +313,7 @@ fn best_lags(device: &Device, n: usize) -> Result<u64> {
     sum.add(best.value)?;
     sum.add(best.lag)?;
     sum.add(a.sbd(&b)?.distance)?;
-    let pairs = listed(n, |i| (i as u32, (n + 1 - i) as u32))?;
+    let pairs = PairList::new(listed(n, |i| (i as u32, (n + 1 - i) as u32))?)?;
     sum.add(a.pair(&b, Pairing::List(&pairs))?.correlate_max()?.lag)?;
     sum.value()
 }
@@ -322,7 +322,7 @@ fn polynomials(device: &Device, n: usize) -> Result<u64> {
     let mut sum = Sum::default();
     let (a, b) = (series(device, n, 0, &[])?, series(device, n, 3, &[])?);
     sum.add(a.eval(&b)?)?;
-    let pairs = listed(n, |i| (i as u32, (n - 1 - i) as u32))?;
+    let pairs = PairList::new(listed(n, |i| (i as u32, (n - 1 - i) as u32))?)?;
     sum.add(a.pair(&b, Pairing::List(&pairs))?.eval()?)?;
     sum.value()
 }
@@ -415,7 +415,7 @@ fn indices(device: &Device, n: usize) -> Result<u64> {
     let gathered = x.gather(&lists(2)?)?;
     sum.add(gathered.scatter_set(&lists(2)?, x.layout())?)?;
     sum.add(gathered.scatter_add(&lists(2)?, x.layout())?)?;
-    let pairs = listed(n, |i| (i as u32, (n - 1 - i) as u32))?;
+    let pairs = PairList::new(listed(n, |i| (i as u32, (n - 1 - i) as u32))?)?;
     sum.add(x.gather_paired(&lists(2)?, Pairing::List(&pairs))?)?;
     // More rows than are added up at once.
     let many = Layout::from_lengths([5000])?;

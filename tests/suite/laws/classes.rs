@@ -99,11 +99,11 @@ respecting! {
     "bit_and", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.bit_and(6));
     "shift_left", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.shift_left(3));
     "shift_right", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.shift_right(3));
-    "to_i32", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to_i32());
-    "to_u32", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.to_u32());
+    "to i32", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to::<i32>());
+    "to u32", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.to::<u32>());
     "copy", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.copy());
-    "to_f16", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to_f16());
-    "to_f32", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to_f16()?.to_f32());
+    "to", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to::<vsla::f16>());
+    "to f32", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.to::<vsla::f16>()?.to::<f32>());
     "sum", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.sum());
     "sum_axis", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.sum_axis(0));
     "norm2", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm2());
@@ -194,16 +194,16 @@ respecting! {
         x.matmul(&y.resize(&shapes(|[_, n], k| [k, n], y)?)?)
     });
     "matmul_ambient", 2..=2, BOTH, |d, a, b| integers(d, a, b, |x, y| x.matmul_ambient(y));
-    "bsr_matmul", 2..=2, LEFT, |d, a, b| floats(d, a, b, |x, _| {
+    "S B", 2..=2, LEFT, |d, a, b| floats(d, a, b, |x, _| {
         blocks(d)?.matmul(&x.resize(&of_shapes(x, |[_, n]| [5, n])?)?)
     });
-    "matmul_bsr", 2..=2, LEFT, |d, a, b| floats(d, a, b, |x, _| {
-        x.resize(&of_shapes(x, |[m, _]| [m, 5])?)?.matmul_bsr(&blocks(d)?.transposed())
+    "A S", 2..=2, LEFT, |d, a, b| floats(d, a, b, |x, _| {
+        x.resize(&of_shapes(x, |[m, _]| [m, 5])?)?.matmul(&blocks(d)?.transpose())
     });
     "sampled", 2..=2, BOTH, |d, a, b| floats(d, a, b, |x, y| {
         let x = x.resize(&of_shapes(x, |_| [11, 5])?)?;
         let y = y.resize(&of_shapes(y, |_| [5, 5])?)?;
-        let sampled = x.pair(&y, Pairing::Elementwise)?.product().sampled(blocks(d)?.topology())?;
+        let sampled = x.product(&y).sampled(blocks(d)?.topology())?;
         sampled.values().copy()
     });
     "conv_matmul", 1..=1, BOTH, |d, a, b| integers(d, a, b, |x, y| {

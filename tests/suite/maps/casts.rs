@@ -50,14 +50,14 @@ fn of_f32(device: &Device) {
             values.extend([near, -near]);
         }
     }
-    check(device, &values, |x| x.to_i32(), |x| x as i32);
-    check(device, &values, |x| x.to_u32(), |x| x as u32);
+    check(device, &values, |x| x.to::<i32>(), |x| x as i32);
+    check(device, &values, |x| x.to::<u32>(), |x| x as u32);
 }
 
 fn of_f16(device: &Device) {
     let values: Vec<f16> = (0..=u16::MAX).map(f16::from_bits).collect();
-    check(device, &values, |x| x.to_i32(), |x| x.to_f32() as i32);
-    check(device, &values, |x| x.to_u32(), |x| x.to_f32() as u32);
+    check(device, &values, |x| x.to::<i32>(), |x| x.to_f32() as i32);
+    check(device, &values, |x| x.to::<u32>(), |x| x.to_f32() as u32);
 }
 
 fn of_integers(device: &Device) {
@@ -71,19 +71,29 @@ fn of_integers(device: &Device) {
     check(
         device,
         &words,
-        |x| x.to_i32(),
+        |x| x.to::<i32>(),
         |x| i32::try_from(x).unwrap_or(i32::MAX),
     );
-    check(device, &words, |x| x.to_f32(), |x| x as f32);
-    check(device, &words, |x| x.to_f16(), |x| f16_from_f64(x.into()));
+    check(device, &words, |x| x.to::<f32>(), |x| x as f32);
+    check(
+        device,
+        &words,
+        |x| x.to::<f16>(),
+        |x| f16_from_f64(x.into()),
+    );
     check(
         device,
         &signed,
-        |x| x.to_u32(),
+        |x| x.to::<u32>(),
         |x| u32::try_from(x).unwrap_or(0),
     );
-    check(device, &signed, |x| x.to_f32(), |x| x as f32);
-    check(device, &signed, |x| x.to_f16(), |x| f16_from_f64(x.into()));
+    check(device, &signed, |x| x.to::<f32>(), |x| x as f32);
+    check(
+        device,
+        &signed,
+        |x| x.to::<f16>(),
+        |x| f16_from_f64(x.into()),
+    );
 }
 
 fn at_every_base(device: &Device) {
@@ -96,16 +106,16 @@ fn at_every_base(device: &Device) {
             ];
             let x = upload(device, &Ragged::from_rows(&rows).unwrap());
             let view = x.elements(1..2).unwrap();
-            let halves = view.to_f16().unwrap();
+            let halves = view.to::<f16>().unwrap();
             let expected: Vec<f16> = rows[1].iter().map(|&x| f16::from_f32(x as f32)).collect();
             assert_eq!(download(&halves).values(), expected, "{length} from {base}");
             // The other way, from inside a word.
             let all = x
-                .to_f16()
+                .to::<f16>()
                 .unwrap()
                 .elements(1..2)
                 .unwrap()
-                .to_i32()
+                .to::<i32>()
                 .unwrap();
             let expected: Vec<i32> = expected.iter().map(|x| x.to_f32() as i32).collect();
             assert_eq!(download(&all).values(), expected, "{length} from {base}");

@@ -9,7 +9,7 @@ use vsla::{
 };
 
 use super::{form, matrices, small_integers};
-use crate::support::operation::{download, upload};
+use crate::support::operation::{download, pair_list, upload};
 use crate::support::{property, reference};
 
 #[derive(Clone, Debug)]
@@ -100,7 +100,9 @@ pub fn floats(device: &Device) {
 
 pub fn halves(device: &Device) {
     property::on(device, cases(), |case| {
-        check::<f16>(device, &case, f16::from_f32, |product| product.run_f32());
+        check::<f16>(device, &case, f16::from_f32, |product| {
+            product.clone().to::<f32>().run()
+        });
     });
 }
 
@@ -115,11 +117,8 @@ fn check<T: Factor + Float>(
     let left = matrices(left.map(|(&m, &k)| turned([m, k], case.transposed[0])));
     let right = case.columns.iter().zip(&case.inner);
     let right = matrices(right.map(|(&n, &k)| turned([k, n], case.transposed[1])));
-    let list: Vec<_> = case
-        .list
-        .iter()
-        .map(|&(i, j)| (i as u32, j as u32))
-        .collect();
+    let list = case.list.iter().map(|&(i, j)| (i as u32, j as u32));
+    let list = pair_list(list.collect::<Vec<_>>());
     let pairing = [
         Pairing::Elementwise,
         Pairing::OneToAll,

@@ -10,7 +10,7 @@ use super::{TRANSPOSES, depth, factors, form, matrices, small_integers};
 use crate::support::bench::{Bench, DeviceTest, depth_by_matrices, tiers};
 use crate::support::compare::{assert_identical, assert_within};
 use crate::support::number::widened;
-use crate::support::operation::{download, upload};
+use crate::support::operation::{download, pair_list, upload};
 use crate::support::reference;
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
@@ -34,7 +34,7 @@ pub(super) fn narrowed(batch: &Ragged<f32>) -> Ragged<f16> {
 }
 
 pub(super) fn pair(x: &Tensor<f16>, y: &Tensor<f16>, work: impl Fn(Product<'_, f16>)) {
-    work(x.pair(y, Pairing::Elementwise).unwrap().product());
+    work(x.product(y));
 }
 
 /// Exact results, with sums of every size that f16 represents exactly, and larger sums.
@@ -56,7 +56,7 @@ fn integers(device: &Device) {
         let (x, y) = (upload(device, &narrowed(&a)), upload(device, &narrowed(&b)));
         pair(&x, &y, |product| {
             let product = form(product, transposed);
-            let sums = download(&product.run_f32().unwrap());
+            let sums = download(&product.clone().to::<f32>().run().unwrap());
             assert_eq!(sums.cast(f64::from), expected, "{transposed:?}");
             let rounded = download(&product.run().unwrap());
             assert_eq!(rounded, expected.cast(f16::from_f64), "{transposed:?}");
@@ -76,7 +76,7 @@ fn random(device: &Device) {
     let expected = reference::matmul(&wide_a, &wide_b, &pairs, [false; 2]);
     let (x, y) = (upload(device, &a), upload(device, &b));
     pair(&x, &y, |product| {
-        let sums = download(&product.run_f32().unwrap());
+        let sums = download(&product.clone().to::<f32>().run().unwrap());
         let by_matrices = depth_by_matrices(device);
         let deepest = |k| depth(k).max(by_matrices(k));
         assert_within("sums", &sums, &expected.values, &expected.bounds(deepest));
@@ -93,15 +93,15 @@ fn as_of_f32(device: &Device) {
         let (left, right) = factors(&extents, transposed);
         let a = upload(device, &narrowed(&Ragged::random(&left, 7).unwrap()));
         let b = upload(device, &narrowed(&Ragged::random(&right, 8).unwrap()));
-        let (wide_a, wide_b) = (a.to_f32().unwrap(), b.to_f32().unwrap());
+        let (wide_a, wide_b) = (a.to::<f32>().unwrap(), b.to::<f32>().unwrap());
         let wide = wide_a.pair(&wide_b, Pairing::Elementwise).unwrap();
         for tier in tiers(device) {
             let expected = form(wide.product(), transposed).tier(tier).run().unwrap();
-            let rounded = download(&expected.to_f16().unwrap());
+            let rounded = download(&expected.to::<f16>().unwrap());
             let expected = download(&expected);
             pair(&a, &b, |product| {
                 let product = form(product, transposed).tier(tier);
-                let sums = download(&product.run_f32().unwrap());
+                let sums = download(&product.clone().to::<f32>().run().unwrap());
                 assert_identical(format!("{transposed:?} {tier:?}"), &sums, &expected);
                 assert_eq!(download(&product.run().unwrap()), rounded);
             });
@@ -145,7 +145,7 @@ fn range(device: &Device) {
         let (x, y) = (upload(device, &a), upload(device, &b));
         pair(&x, &y, |product| {
             let product = product.transpose_right();
-            let got = download(&product.run_f32().unwrap()).values()[0];
+            let got = download(&product.clone().to::<f32>().run().unwrap()).values()[0];
             assert!(
                 got == sum as f32 || got.is_nan() && sum.is_nan(),
                 "{got} {sum}"
@@ -181,7 +181,7 @@ fn pairings(device: &Device) {
     let (x, y) = (upload(device, &narrowed(&a)), upload(device, &narrowed(&b)));
     for pairing in [
         Pairing::AllToAll,
-        Pairing::List(&[(1, 1), (0, 1), (2, 0), (1, 1)]),
+        Pairing::List(&pair_list([(1, 1), (0, 1), (2, 0), (1, 1)])),
     ] {
         let pairs = reference::pairs(pairing, a.len(), b.len());
         let expected = reference::matmul(&widened(&a), &widened(&b), &pairs, [false; 2]);
@@ -224,7 +224,15 @@ fn at_every_base(device: &Device) {
         let bias = Ragged::from_lengths(padded, [base, 5, 35]).unwrap();
         let bias = upload(device, &bias).elements(1..3).unwrap();
         let pair = a.pair(&b, Pairing::Elementwise).unwrap();
-        download(&pair.product().bias(&bias).residual(&c).run_f32().unwrap())
+        download(
+            &pair
+                .product()
+                .bias(&bias)
+                .residual(&c)
+                .to::<f32>()
+                .run()
+                .unwrap(),
+        )
     };
     let expected = made(0);
     for base in 1..8 {
@@ -256,13 +264,13 @@ fn epilogues(device: &Device) {
     let residual =
         narrowed(&Ragged::random(&matrices(extents.map(|[m, _, n]| [m, n])), 14).unwrap());
     let halves = [&a, &b, &bias, &residual].map(|batch| upload(device, batch));
-    let wide = halves.each_ref().map(|half| half.to_f32().unwrap());
+    let wide = halves.each_ref().map(|half| half.to::<f32>().unwrap());
     for parts in 0..32 {
         let has = |bit: usize| parts & bit != 0;
         macro_rules! product {
             ($of:expr) => {{
                 let [a, b, bias, residual] = $of;
-                let mut product = a.pair(b, Pairing::Elementwise).unwrap().product();
+                let mut product = a.product(b);
                 if has(1) {
                     product = product.scale(0.3);
                 }
@@ -283,10 +291,10 @@ fn epilogues(device: &Device) {
         }
         for tier in tiers(device) {
             let expected = product!(&wide).tier(tier).run().unwrap();
-            let got = product!(&halves).tier(tier).run_f32().unwrap();
+            let got = product!(&halves).tier(tier).to::<f32>().run().unwrap();
             assert_identical(parts, &download(&got), &download(&expected));
             let got = download(&product!(&halves).tier(tier).run().unwrap());
-            assert_eq!(got, download(&expected.to_f16().unwrap()), "{parts}");
+            assert_eq!(got, download(&expected.to::<f16>().unwrap()), "{parts}");
         }
     }
 }

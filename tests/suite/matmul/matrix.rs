@@ -136,12 +136,12 @@ fn integers(device: &Device) {
         let b = narrowed(&small_integers(&right, "matrices right"));
         let (x, y) = (upload(cpu(), &a), upload(cpu(), &b));
         let both = x.pair(&y, Pairing::Elementwise).unwrap();
-        let expected = download(&form(both.product(), transposed).run_f32().unwrap());
+        let expected = download(&form(both.product(), transposed).to::<f32>().run().unwrap());
         for &base in bases {
             let (x, y) = (among_nans(device, &a, base), among_nans(device, &b, base));
             pair(&x, &y, |product| {
                 let product = form(product, transposed).tier(Tier::Matrix);
-                let sums = download(&product.run_f32().unwrap());
+                let sums = download(&product.clone().to::<f32>().run().unwrap());
                 assert_eq!(sums, expected, "{transposed:?} {base}");
                 if base == 8 {
                     let rounded = download(&product.run().unwrap());
@@ -168,7 +168,7 @@ fn random(device: &Device) {
         let (x, y) = (upload(device, &a), upload(device, &b));
         pair(&x, &y, |product| {
             let product = form(product, transposed).tier(Tier::Matrix);
-            let sums = download(&product.run_f32().unwrap());
+            let sums = download(&product.clone().to::<f32>().run().unwrap());
             let bounds = expected.bounds(depth_by_matrices(device));
             assert_within("sums", &sums, &expected.values, &bounds);
         });
@@ -191,7 +191,7 @@ fn infinities_stay(device: &Device) {
     b.values_mut()[begin + column] = f16::NAN;
     let (x, y) = (upload(device, &a), upload(device, &b));
     pair(&x, &y, |product| {
-        let sums = download(&product.tier(Tier::Matrix).run_f32().unwrap());
+        let sums = download(&product.tier(Tier::Matrix).to::<f32>().run().unwrap());
         for (i, &[_, k, n]) in every_tile.iter().enumerate() {
             for (at, &value) in sums.row(i).iter().enumerate() {
                 let right = match (i == strange, at % n == column, at / n == row) {
@@ -228,7 +228,7 @@ fn epilogues(device: &Device) {
             let [(matrix, rounded), (baseline, _)] = [Tier::Matrix, Tier::Baseline].map(|tier| {
                 let product = both.product().tier(tier).scale(scale).bias(&bias);
                 let product = product.activation(activation).residual(&residual);
-                let sums = download(&product.run_f32().unwrap());
+                let sums = download(&product.clone().to::<f32>().run().unwrap());
                 (sums, download(&product.run().unwrap()))
             });
             assert_eq!(rounded, narrowed(&matrix), "{of:?} {activation:?}");
@@ -280,9 +280,9 @@ fn a_thousand_times(device: &Device) {
         let y = upload(device, &narrowed(&Ragged::random(&right, 24).unwrap()));
         pair(&x, &y, |product| {
             let product = form(product, transposed).tier(Tier::Matrix);
-            let first = product.run_f32().unwrap();
+            let first = product.clone().to::<f32>().run().unwrap();
             for _ in 0..repeats(device) {
-                let again = product.run_f32().unwrap();
+                let again = product.clone().to::<f32>().run().unwrap();
                 let same = again.equivalent_blocking(&first).unwrap();
                 assert!(same.iter().all(|&same| same), "{transposed:?}");
             }

@@ -20,7 +20,7 @@ use crate::device::own_gpu;
 use crate::support::bench::gpu;
 use crate::support::bench::{Bench, DeviceTest, repeats, tiers};
 use crate::support::compare::assert_identical;
-use crate::support::operation::{download, upload};
+use crate::support::operation::{download, pair_list, upload};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let tests: &[DeviceTest] = &[
@@ -165,7 +165,7 @@ fn pairings(device: &Device) {
     let b = small_integers::<f32>(&matrices([[700, 2], [700, 33]]), "right");
     let (x, y) = (upload(device, &a), upload(device, &b));
     let list = [(1, 1), (0, 1), (2, 0), (1, 1), (0, 0)];
-    for pairing in [Pairing::AllToAll, Pairing::List(&list)] {
+    for pairing in [Pairing::AllToAll, Pairing::List(&pair_list(&list))] {
         let pair = x.pair(&y, pairing).unwrap();
         let [native, baseline] = [Tier::Native, Tier::Baseline]
             .map(|tier| download(&pair.product().tier(tier).run().unwrap()));
@@ -252,7 +252,7 @@ fn alone(device: &Device) {
                 assert_eq!(got.row(0), whole.row(i), "element {i}, {base}");
                 let pair = u.pair(&v, Pairing::Elementwise).unwrap();
                 let product = form(pair.product(), transposed).tier(Tier::Native);
-                let got = download(&product.run_f32().unwrap());
+                let got = download(&product.clone().to::<f32>().run().unwrap());
                 assert_eq!(got.row(0), whole.row(i), "halves of {i}, {base}");
             }
         }

@@ -59,7 +59,7 @@ impl Op {
                         device.upload(dense)?,
                     );
                     let product = if *left {
-                        dense.matmul_bsr(&bsr)
+                        dense.matmul(&bsr)
                     } else {
                         bsr.matmul(&dense)
                     };
@@ -71,9 +71,9 @@ impl Op {
                         device.upload(dense)?,
                     );
                     let product = if *left {
-                        dense.matmul_bsr_f32(&bsr)
+                        dense.product(&bsr).to::<f32>().run()
                     } else {
-                        bsr.matmul_f32(&dense)
+                        bsr.product(&dense).to::<f32>().run()
                     };
                     product?.into()
                 }
@@ -89,7 +89,7 @@ impl Op {
 }
 
 fn turned<T: vsla::scalar::Scalar>(bsr: BsrTensor<T>, transposed: bool) -> BsrTensor<T> {
-    if transposed { bsr.transposed() } else { bsr }
+    if transposed { bsr.transpose() } else { bsr }
 }
 
 fn unary(op: &Unary, x: &Value) -> Result<Value> {
@@ -128,11 +128,11 @@ fn unary(op: &Unary, x: &Value) -> Result<Value> {
                 .into()
         }
         Unary::Norm2 => float(x).norm2()?.into(),
-        Unary::ToF16 => float(x).to_f16()?.into(),
+        Unary::ToF16 => float(x).to::<vsla::f16>()?.into(),
         Unary::Rfft => float(x).rfft()?.into(),
         Unary::Rfft2 => float(x).rfft2()?.into(),
         Unary::ToF32 => match x {
-            Value::F16(x) => x.to_f32()?.into(),
+            Value::F16(x) => x.to::<f32>()?.into(),
             other => unreachable!("{other:?}"),
         },
         Unary::Fft => complex(x).fft()?.into(),
@@ -208,7 +208,8 @@ fn binary(
         } => match (a, b) {
             (Value::F16(x), Value::F16(y)) => {
                 formed(x.pair(y, pairing)?.product(), *transposed, *ambient)
-                    .run_f32()?
+                    .to::<f32>()
+                    .run()?
                     .into()
             }
             other => unreachable!("{other:?}"),

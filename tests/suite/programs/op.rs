@@ -1,7 +1,7 @@
 //! An operation with all its arguments, as plain data.
 
 use vsla::{
-    Bsr, Indices, Layout, Pairing, Permutation, Ragged, Topology,
+    Bsr, Indices, Layout, PairList, Pairing, Permutation, Ragged, Topology,
     conv::{ConvMethod, ConvMode},
     f16,
 };
@@ -14,7 +14,7 @@ pub enum Meeting {
     Elementwise,
     OneToAll,
     AllToAll,
-    List(Vec<(u32, u32)>),
+    List(PairList),
 }
 
 impl Meeting {
@@ -38,7 +38,10 @@ impl Meeting {
                 (0..left).flat_map(row).collect()
             }
             Meeting::List(pairs) => {
-                let pairs = pairs.iter().map(|&(i, j)| (i as usize, j as usize));
+                let pairs = pairs
+                    .as_slice()
+                    .iter()
+                    .map(|&(i, j)| (i as usize, j as usize));
                 pairs.filter(|&(i, j)| i < left && j < right).collect()
             }
         }

@@ -1,7 +1,10 @@
 //! Every invalid input, with the resulting error, and the text of every error.
 
 use libtest_mimic::Trial;
-use vsla::{Error, Layout, Ragged, Shape, Side, batch::Offsets};
+use vsla::{
+    Error, Layout, Ragged, Shape,
+    batch::{Offsets, Side},
+};
 
 use super::{lengths, shape};
 use crate::support::bench::Bench;

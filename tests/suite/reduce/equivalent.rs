@@ -5,7 +5,7 @@ use vsla::{Device, Pairing, Ragged};
 use super::{INF, NAN};
 use crate::support::corpus::{Case, rng};
 use crate::support::number::Number;
-use crate::support::operation::{one, rows, run, upload};
+use crate::support::operation::{one, pair_list, rows, run, upload};
 use crate::support::reference::{self, elementwise};
 
 fn equivalence<T: Number>(device: &Device, a: &Ragged<T>, b: &Ragged<T>) -> Vec<bool> {
@@ -73,7 +73,7 @@ pub(super) fn equivalent_pairings(device: &Device) {
     let (x, y) = (upload(device, &a), upload(device, &b));
     for pairing in [
         Pairing::AllToAll,
-        Pairing::List(&[(2, 1), (2, 2), (0, 0), (0, 0)]),
+        Pairing::List(&pair_list([(2, 1), (2, 2), (0, 0), (0, 0)])),
     ] {
         let expected = reference::equivalent(&a, &b, &reference::pairs(pairing, 3, 4));
         assert!(expected.contains(&true) && expected.contains(&false));

@@ -218,7 +218,7 @@ fn opened(
             ..Default::default()
         };
         adjust(&mut options);
-        Device::gpu(options).map_err(|error| error.to_string())
+        Device::gpu_blocking(options).map_err(|error| error.to_string())
     });
     opened.as_ref().map_err(String::as_str)
 }

@@ -28,7 +28,7 @@ use super::corpus::{self, Case, Content};
 use super::number::Number;
 use super::reference::{self, elementwise};
 use batches::{any, embedded, floats_as, some_elements};
-pub use batches::{download, one, pick, rows, upload};
+pub use batches::{download, one, pair_list, pick, rows, upload};
 pub use expected::Expected;
 
 /// An operation on a pairing.
@@ -359,8 +359,8 @@ impl<T: Number, R: Comparable> Binary<T, R> {
             for (name, left, pairing) in [
                 ("one to all", &only, Pairing::OneToAll),
                 ("all to all", &a, Pairing::AllToAll),
-                ("a list", &a, Pairing::List(&list)),
-                ("an empty list", &a, Pairing::List(&[])),
+                ("a list", &a, Pairing::List(&pair_list(&list))),
+                ("an empty list", &a, Pairing::List(&pair_list([]))),
                 ("none to all", &nothing, Pairing::AllToAll),
             ] {
                 let what = self.label(&case, name);
@@ -420,8 +420,14 @@ impl<T: Number, R: Comparable> Binary<T, R> {
             |pairing: Pairing<'_>| two.pair(&three, pairing).and_then(|pair| paired(&pair));
         refused(through(Pairing::Elementwise), "batch_size");
         refused(through(Pairing::OneToAll), "pairing");
-        refused(through(Pairing::List(&[(0, 0), (2, 0)])), "pair_index");
-        refused(through(Pairing::List(&[(0, 0), (0, 3)])), "pair_index");
+        refused(
+            through(Pairing::List(&pair_list([(0, 0), (2, 0)]))),
+            "pair_index",
+        );
+        refused(
+            through(Pairing::List(&pair_list([(0, 0), (0, 3)]))),
+            "pair_index",
+        );
         let shapes = [[1, 2], [2, 0]].map(|extents| Shape::new(&extents).unwrap());
         let layout = Layout::from_shapes(2, shapes).unwrap();
         let matrices = upload(device, &Ragged::full(&layout, T::default()).unwrap());

@@ -51,6 +51,7 @@ pub fn pairs(pairing: Pairing<'_>, left: usize, right: usize) -> Vec<(usize, usi
             .flat_map(|i| (0..right).map(move |j| (i, j)))
             .collect(),
         Pairing::List(list) => list
+            .as_slice()
             .iter()
             .map(|&(i, j)| (i as usize, j as usize))
             .collect(),

@@ -19,7 +19,7 @@ use crate::ops::twin_of;
 use crate::plan::{
     CpuKernel, Dispatch, Launch, Offset, Output, OutputLayout, Param, Slot, check_size, cost_of,
 };
-use crate::ragged::{DType, Layout, Pairing, Pairs};
+use crate::ragged::{DType, Layout, PairList, Pairing, Pairs};
 use crate::{Result, host};
 
 /// The launch for boxes, or for a part of the results. The layouts must have been checked.
@@ -214,7 +214,8 @@ impl<'a> Turn<'a> {
             )?
         } else {
             let (a, b) = self.operands;
-            let pairs = Pairs::new(request.op, a, b, Pairing::List(&self.meet))?;
+            let meet = PairList::new(self.meet.iter().copied())?;
+            let pairs = Pairs::new(request.op, a, b, Pairing::List(&meet))?;
             gpu::dispatches(request, correlate, (a, b), &pairs, &choices, &self.whole)?
         };
         for dispatch in &mut made {

@@ -5,7 +5,7 @@
 use super::*;
 use crate::plan::{MergedPair, Nested, overlap, stream_tile};
 use crate::ragged::{DType, Layout, Pairs, Shape};
-use crate::{Pairing, Result};
+use crate::{PairList, Pairing, Result};
 
 /// Lengths at the limits, and some random ones.
 pub(crate) fn lengths() -> Vec<u64> {
@@ -123,7 +123,7 @@ fn choices_are_told_for_any_lengths() {
                 Pairing::AllToAll,
                 Pairing::Elementwise,
                 Pairing::OneToAll,
-                Pairing::List(&[(0, 0)]),
+                Pairing::List(&PairList::new([(0, 0)]).unwrap()),
             ]) {
                 if let Ok(choice) = ConvChoice::new((a, b), pairing, method, &costs) {
                     let parts: f64 = choice

@@ -3,7 +3,8 @@
 use std::hash::Hash;
 
 use vsla::{
-    Bsr, Device, Layout, Pairing, Result, Shape, ShapeMatrix, Topology, f16, product::Activation,
+    Bsr, Device, Layout, PairList, Pairing, Result, Shape, ShapeMatrix, Topology, f16,
+    product::Activation,
 };
 
 use super::values::*;
@@ -22,8 +23,8 @@ pub fn matmul(device: &Device, n: usize) -> Result<u64> {
     )?;
     sum.add(a.matmul(&b)?)?;
     sum.add(a.matmul_ambient(&a)?)?;
-    sum.add(a.to_f16()?.matmul(&b.to_f16()?)?)?;
-    let pairs = listed(n - 1, |i| (1 + i as u32, (n - 1 - i) as u32))?;
+    sum.add(a.to::<f16>()?.matmul(&b.to::<f16>()?)?)?;
+    let pairs = PairList::new(listed(n - 1, |i| (1 + i as u32, (n - 1 - i) as u32))?)?;
     let bias = Layout::from_lengths((0..n).map(|i| if i == 0 { 90 } else { 1 + i % 4 }))?;
     let bias = filled(device, &bias, number)?;
     let pair = a.pair(&b, Pairing::List(&pairs))?;
@@ -92,7 +93,7 @@ pub fn bsr(device: &Device, n: usize) -> Result<u64> {
     let dense = Layout::uniform(1, Shape::new(&[side, 12])?)?;
     let b = filled(device, &dense, number)?;
     sum.add(a.matmul(&b)?)?;
-    sum.add(a.transposed().matmul(&b)?)?;
+    sum.add(a.transpose().matmul(&b)?)?;
     let bias = filled(device, &Layout::from_lengths([12])?, number)?;
     sum.add(
         a.product(&b)
@@ -103,7 +104,7 @@ pub fn bsr(device: &Device, n: usize) -> Result<u64> {
     )?;
     let halves = listed(64 * topology.len(), |i| f16::from_f32(number(i)))?;
     let halves = device.upload_bsr(&Bsr::new(&topology, halves)?)?;
-    sum.add(halves.matmul(&b.to_f16()?)?)?;
+    sum.add(halves.matmul(&b.to::<f16>()?)?)?;
     let pair = b.pair(&b, Pairing::Elementwise)?;
     let sampled = pair.product().transpose_right().sampled(&topology)?;
     sum.host(sampled.download_blocking()?.values());

@@ -1,7 +1,7 @@
 //! Operations on two batches, and on matrices.
 
 use vsla::{
-    Bsr, Layout, Ragged, Shape, Topology,
+    Bsr, Layout, PairList, Ragged, Shape, Topology,
     conv::{ConvMethod, ConvMode},
     f16,
 };
@@ -35,7 +35,7 @@ pub fn meeting(bytes: &mut Bytes<'_>, left: usize, right: usize) -> Meeting {
             bytes.below(12)
         };
         let pair = |_| (bytes.below(left) as u32, bytes.below(right) as u32);
-        Meeting::List((0..pairs).map(pair).collect())
+        Meeting::List(PairList::new((0..pairs).map(pair)).unwrap())
     };
     match bytes.below(8) {
         0..=3 if left == right || bytes.one_in(16) => Meeting::Elementwise,

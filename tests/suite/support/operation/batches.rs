@@ -1,7 +1,7 @@
 //! Batches for tests, and their upload and download.
 
 use vsla::{
-    Device, Layout, Ragged, Shape, Tensor,
+    Device, Layout, PairList, Ragged, Shape, Tensor,
     scalar::{DType, Scalar},
 };
 
@@ -63,6 +63,11 @@ pub(super) fn embedded<T: Number>(
     let poison = |lengths: &[usize]| vec![T::POISON; lengths.iter().sum()];
     let values = [poison(before), batch.values().to_vec(), poison(after)].concat();
     Ragged::from_parts(layout, values).unwrap()
+}
+
+/// These pairs.
+pub fn pair_list(pairs: impl AsRef<[(u32, u32)]>) -> PairList {
+    PairList::new(pairs.as_ref().iter().copied()).unwrap()
 }
 
 #[track_caller]
