@@ -7,7 +7,7 @@
 
 use std::fmt::Write as _;
 
-use crate::plan::{Generate, Kernel};
+use crate::plan::{Kernel, Listed};
 use crate::ragged::DType;
 
 /// The files of `shaders/lib`, by the name used in `#include "name"`.
@@ -79,17 +79,13 @@ const LIBRARY: &[(&str, &str)] = &[
 ];
 
 /// The complete WGSL of a variant; the error says which directive is wrong.
-pub(crate) fn assemble(
-    kernel: &Kernel,
-    variant: usize,
-    generators: &[Generate],
-) -> Result<String, String> {
+pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String> {
     let v = kernel
         .variants
         .get(variant)
         .ok_or_else(|| format!("kernel {} has no such variant", kernel.stem))?;
-    let dtype_flag = v.dtype.name().to_uppercase();
-    let mut flags: Vec<&str> = v.flags.to_vec();
+    let dtype_flag = v.dtype().name().to_uppercase();
+    let mut flags: Vec<&str> = v.flags().into_owned();
     flags.push(&dtype_flag);
     let enabled = match flags.contains(&"MATRIX") {
         true => "enable f16;\nenable wgpu_cooperative_matrix;\n",
@@ -98,7 +94,7 @@ pub(crate) fn assemble(
     let mut out = format!(
         "// {}\n{enabled}alias E = {};\n",
         kernel.name(variant),
-        match v.dtype {
+        match v.dtype() {
             DType::C32 => "vec2<f32>",
             DType::F16 => "u32",
             other => other.name(),
@@ -108,14 +104,14 @@ pub(crate) fn assemble(
         let _ = writeln!(out, "const {name} = {value}u;");
     }
     let mut included = Vec::new();
-    expand(kernel.source, (&flags, generators), &mut included, &mut out)
+    expand(kernel.source, (&flags, v), &mut included, &mut out)
         .map_err(|e| format!("{}.wgsl: {e}", kernel.stem))?;
     Ok(out)
 }
 
 fn expand(
     text: &str,
-    (flags, generators): (&[&str], &[Generate]),
+    (flags, variant): (&[&str], &dyn Listed),
     included: &mut Vec<String>,
     out: &mut String,
 ) -> Result<(), String> {
@@ -154,18 +150,17 @@ fn expand(
                     .find(|(n, _)| *n == name)
                     .ok_or_else(|| at(&format!("no shaders/lib/{name}.wgsl")))?;
                 included.push(name.to_owned());
-                expand(text, (flags, generators), included, out)?;
+                expand(text, (flags, variant), included, out)?;
             }
             Some("#generate") => {
                 let name = words
                     .next()
                     .map(|w| w.trim_matches('"'))
                     .ok_or_else(|| at("#generate without a name"))?;
-                let (_, generate) = generators
-                    .iter()
-                    .find(|(n, _)| *n == name)
-                    .ok_or_else(|| at(&format!("no generator is named {name}")))?;
-                expand(&generate(flags), (flags, generators), included, out)?;
+                let text = variant
+                    .generate(name)
+                    .ok_or_else(|| at(&format!("nothing generates {name}")))?;
+                expand(&text, (flags, variant), included, out)?;
             }
             Some(word) if word.starts_with('#') => {
                 return Err(at(&format!("unknown directive {word}")));

@@ -3,15 +3,12 @@
 use std::fmt::Write;
 
 use super::shared;
-use crate::ops::bsr::tiles::{SPARSE, SPARSE_NATIVE, SparseTile};
+use crate::ops::bsr::tiles::SparseTile;
 use crate::ops::register_tile::{RegisterTile, Side};
 use crate::ops::split_k::SplitK;
 
 /// The text that replaces `#generate "bsr_matmul"`.
-pub(crate) fn generate(flags: &[&str]) -> String {
-    let of_flags = |tile: &&SparseTile| flags.contains(&tile.flag);
-    let tiles = || SPARSE.iter().chain(&SPARSE_NATIVE);
-    let tile = tiles().find(of_flags).unwrap_or(&SPARSE[0]);
+pub(super) fn generate(tile: &SparseTile, sampled: bool) -> String {
     let mut out = format!(
         "const HIGH = {}u;\nconst WIDE = {}u;\n",
         tile.rows, tile.columns
@@ -32,7 +29,7 @@ pub(crate) fn generate(flags: &[&str]) -> String {
             part: tile.part,
             depth: tile.depth,
         },
-        sampled: flags.contains(&"SAMPLED"),
+        sampled,
         out: &mut out,
     }
     .tile();

@@ -1,5 +1,7 @@
 //! The kernels of short transforms, and the WGSL that Rust writes for them.
 
+use std::borrow::Cow;
+#[cfg(feature = "gpu")]
 use std::fmt::Write;
 
 use super::items::{
@@ -7,7 +9,7 @@ use super::items::{
     Slots, TinyParams, TinySlots,
 };
 use crate::ops::butterfly::{Generator, Kind, Transform};
-use crate::plan::{Interface, Kernel, Table, Variant, constants};
+use crate::plan::{Interface, Kernel, Listed, Table, Variant, constants, place_of};
 use crate::ragged::DType;
 
 /// log2 of the shortest and of the longest power of two with a kernel.
@@ -19,29 +21,56 @@ pub(super) const TINY: usize = 64;
 pub(super) const LOG_GROUP: u32 = 8;
 const WG: u32 = 1 << LOG_GROUP;
 
-/// The flag of each length, from log2 = 5 on.
-const FLAGS: [&[&str]; 9] = [
-    &["N32"],
-    &["N64"],
-    &["N128"],
-    &["N256"],
-    &["N512"],
-    &["N1024"],
-    &["N2048"],
-    &["N4096"],
-    &["N8192"],
-];
+/// Transforms of 2^log values: a build of a kernel.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Length(u32);
 
-const fn variant(log: u32) -> Variant {
-    Variant {
-        dtype: DType::C32,
-        flags: flags(log),
+const fn lengths<const N: usize>(shortest: u32) -> [Length; N] {
+    let mut all = [Length(shortest); N];
+    let mut i = 0;
+    while i < N {
+        all[i].0 += i as u32;
+        i += 1;
     }
+    all
 }
 
-/// The flags of the variant for transforms of 2^log values.
-pub(super) const fn flags(log: u32) -> &'static [&'static str] {
-    FLAGS[(log - LOG_SHORTEST) as usize]
+static LENGTHS: [Length; 9] = lengths(LOG_SHORTEST);
+/// The lengths of Bluestein's convolutions.
+static CONVOLUTIONS: [Length; 6] = lengths(8);
+
+/// The variant of [`KERNEL`] and of [`REAL`] for transforms of 2^log values.
+pub(super) fn variant(log: u32) -> usize {
+    place_of(&LENGTHS, &Length(log))
+}
+
+/// The variant of [`BLUESTEIN`] and of [`FILTER`] for convolutions of 2^log values.
+pub(super) fn convolution(log: u32) -> usize {
+    place_of(&CONVOLUTIONS, &Length(log))
+}
+
+impl Listed for Length {
+    fn dtype(&self) -> DType {
+        DType::C32
+    }
+
+    fn flags(&self) -> Cow<'static, [&'static str]> {
+        const FLAGS: [&str; 9] = [
+            "N32", "N64", "N128", "N256", "N512", "N1024", "N2048", "N4096", "N8192",
+        ];
+        vec![FLAGS[(self.0 - LOG_SHORTEST) as usize]].into()
+    }
+
+    #[cfg(feature = "gpu")]
+    fn generate(&self, part: &str) -> Option<String> {
+        match part {
+            "fft" => Some(generate(self.0)),
+            "fft_real" => Some(generate_real(self.0)),
+            "fft_filter" => Some(generate_filter(self.0)),
+            "fft_bluestein" => Some(generate_bluestein(self.0)),
+            _ => None,
+        }
+    }
 }
 
 pub(crate) static KERNEL: Kernel = Kernel {
@@ -49,17 +78,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     source: include_str!("../../../shaders/fft.wgsl"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[MODES],
-    variants: &[
-        variant(5),
-        variant(6),
-        variant(7),
-        variant(8),
-        variant(9),
-        variant(10),
-        variant(11),
-        variant(12),
-        variant(13),
-    ],
+    variants: &LENGTHS,
 };
 
 pub(crate) static TINY_KERNEL: Kernel = Kernel {
@@ -78,7 +97,7 @@ pub(crate) static FILTER: Kernel = Kernel {
     source: include_str!("../../../shaders/fft_filter.wgsl"),
     interface: Interface::of::<FilterSlots, FilterParams>(),
     constants: &[FILTERED],
-    variants: BLUESTEIN.variants,
+    variants: &CONVOLUTIONS,
 };
 
 pub(crate) static BLUESTEIN: Kernel = Kernel {
@@ -86,14 +105,7 @@ pub(crate) static BLUESTEIN: Kernel = Kernel {
     source: include_str!("../../../shaders/fft_bluestein.wgsl"),
     interface: Interface::of::<BluesteinSlots, BluesteinParams>(),
     constants: &[MODES, FILTERED],
-    variants: &[
-        variant(8),
-        variant(9),
-        variant(10),
-        variant(11),
-        variant(12),
-        variant(13),
-    ],
+    variants: &CONVOLUTIONS,
 };
 
 pub(crate) static REAL: Kernel = Kernel {
@@ -101,7 +113,7 @@ pub(crate) static REAL: Kernel = Kernel {
     source: include_str!("../../../shaders/fft_real.wgsl"),
     interface: Interface::of::<RealSlots, Params>(),
     constants: &[MODES],
-    variants: KERNEL.variants,
+    variants: &LENGTHS,
 };
 
 /// log2 of the values that an invocation holds.
@@ -202,13 +214,9 @@ pub(super) static HALVES: Table = Table {
     },
 };
 
-/// log2 of a kernel's length, its constants and workgroup memory as WGSL, and the functions of its transforms.
+/// A kernel's constants and workgroup memory as WGSL, and the functions of its transforms.
 #[cfg(feature = "gpu")]
-fn written(flags: &[&str]) -> (u32, String, [String; 2]) {
-    let named = |log: &u32| flags.contains(&self::flags(*log)[0]);
-    let log = (LOG_SHORTEST..=LOG_LONGEST)
-        .find(named)
-        .unwrap_or(LOG_LONGEST);
+fn written(log: u32) -> (String, [String; 2]) {
     let constants = format!(
         "const WG = {}u;\nconst LENGTH = {}u;\nconst HELD = {}u;\nconst THREADS = LENGTH / HELD;\n\
          var<workgroup> sh_exchange: array<f32, WG * HELD>;\n",
@@ -221,7 +229,7 @@ fn written(flags: &[&str]) -> (u32, String, [String; 2]) {
     for shorter in LOG_SHORTEST..log {
         functions(&mut generator, shorter);
     }
-    (log, constants, functions(&mut generator, log))
+    (constants, functions(&mut generator, log))
 }
 
 /// Writes functions that loop over the values that an invocation holds, unrolled.
@@ -305,8 +313,8 @@ impl Held<'_> {
 
 /// Writes the part of `fft.wgsl` that depends on the length.
 #[cfg(feature = "gpu")]
-pub(crate) fn generate(flags: &[&str]) -> String {
-    let (log, mut out, [forward, _]) = written(flags);
+fn generate(log: u32) -> String {
+    let (mut out, [forward, _]) = written(log);
     out.push_str(&forward);
     Held::new(&mut out, log).input_and_output(1 << held(log), true);
     out
@@ -314,8 +322,8 @@ pub(crate) fn generate(flags: &[&str]) -> String {
 
 /// Writes the part of `fft_filter.wgsl` that depends on the length.
 #[cfg(feature = "gpu")]
-pub(crate) fn generate_filter(flags: &[&str]) -> String {
-    let (log, mut out, [forward, _]) = written(flags);
+fn generate_filter(log: u32) -> String {
+    let (mut out, [forward, _]) = written(log);
     out.push_str(&forward);
     let all = 1 << held(log);
     let mut held = Held::new(&mut out, log);
@@ -342,8 +350,8 @@ pub(crate) fn generate_filter(flags: &[&str]) -> String {
 
 /// Writes the part of `fft_bluestein.wgsl` that depends on the length. Values and results occupy the first half.
 #[cfg(feature = "gpu")]
-pub(crate) fn generate_bluestein(flags: &[&str]) -> String {
-    let (log, mut out, functions) = written(flags);
+fn generate_bluestein(log: u32) -> String {
+    let (mut out, functions) = written(log);
     functions.iter().for_each(|function| out.push_str(function));
     let all = 1 << held(log);
     let mut held = Held::new(&mut out, log);
@@ -422,8 +430,8 @@ pub(crate) fn generate_bluestein(flags: &[&str]) -> String {
 
 /// Writes the part of `fft_real.wgsl` that depends on the length. Real values may begin at an odd word.
 #[cfg(feature = "gpu")]
-pub(crate) fn generate_real(flags: &[&str]) -> String {
-    let (log, mut out, [forward, _]) = written(flags);
+fn generate_real(log: u32) -> String {
+    let (mut out, [forward, _]) = written(log);
     out.push_str(&forward);
     let all = 1 << held(log);
     let array = format!("ptr<function, array<vec2<f32>, {all}>>");

@@ -6,6 +6,7 @@
 //!
 //! An even number n of real values is transformed as n / 2 complex ones, as in `fft_real.wgsl`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::f64::consts::{PI, TAU};
 #[cfg(feature = "gpu")]
@@ -13,7 +14,7 @@ use std::fmt::Write;
 use std::sync::OnceLock;
 
 use super::items::{Item, MODES, Slots, SmoothParams};
-use crate::plan::{Interface, Kernel, Table, Variant};
+use crate::plan::{Interface, Kernel, Listed, Table};
 use crate::ragged::DType;
 use crate::{Result, host};
 
@@ -43,11 +44,27 @@ pub(crate) static KERNEL: Kernel = Kernel {
     source: include_str!("../../../shaders/fft_smooth.wgsl"),
     interface: Interface::of::<Slots, SmoothParams>(),
     constants: &[MODES],
-    variants: &[Variant {
-        dtype: DType::C32,
-        flags: &[],
-    }],
+    variants: &[Only],
 };
+
+/// The only build.
+#[derive(Debug)]
+struct Only;
+
+impl Listed for Only {
+    fn dtype(&self) -> DType {
+        DType::C32
+    }
+
+    fn flags(&self) -> Cow<'static, [&'static str]> {
+        Cow::Borrowed(&[])
+    }
+
+    #[cfg(feature = "gpu")]
+    fn generate(&self, part: &str) -> Option<String> {
+        (part == "fft_smooth").then(generate)
+    }
+}
 
 /// How a given number of complex values is transformed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -179,7 +196,7 @@ pub(super) fn tasks(
 
 /// Writes the part of `fft_smooth.wgsl` that depends on the size and on the radix.
 #[cfg(feature = "gpu")]
-pub(crate) fn generate(_: &[&str]) -> String {
+fn generate() -> String {
     let mut out =
         format!("const WG = {GROUP}u;\nvar<workgroup> sh_exchange: array<vec2<f32>, {LONGEST}>;\n");
     for (radix, butterflies) in RADICES {

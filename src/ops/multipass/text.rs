@@ -3,27 +3,26 @@
 use std::f64::consts::TAU;
 use std::fmt::Write;
 
-use super::{BUILDS, Build, transform};
+use super::{Build, End, PASSES, Pass, transform};
 use crate::ops::butterfly::Generator;
 
 /// Writes the part of the kernel that depends on its build.
-pub(crate) fn generate(flags: &[&str]) -> String {
-    let request = |build: &&Build| flags.contains(&build.flags[0][0]);
-    let build = BUILDS.iter().find(request).unwrap_or(&BUILDS[0]);
-    let first = flags.contains(&"FIRST");
-    let (log_r, log_group, held) = (build.log_radix(), build.log_group(), build.held);
+pub(super) fn generate(build: &Build) -> String {
+    let &Build { ref pass, end } = build;
+    let first = end == End::First;
+    let (log_r, log_group, held) = (pass.log_radix(), pass.log_group(), pass.held);
     let mut out = format!(
         "const LOG_R = {log_r}u;\nconst LOG_T = {}u;\nconst C = {}u;\nconst WG = {}u;\nconst HELD = {}u;\n\
          var<workgroup> sh_exchange: array<f32, {}>;\n",
         log_r - held,
-        1 << build.columns,
+        1 << pass.columns,
         1 << log_group,
         1 << held,
-        1 << (log_r + build.columns),
+        1 << (log_r + pass.columns),
     );
     // All builds share one table.
     let mut generator = Generator::new();
-    for other in BUILDS {
+    for other in &PASSES {
         for other_first in [false, true] {
             let text = generator.function(&transform(other, other_first));
             if other_first == first && other.log_radix() == log_r {
@@ -31,10 +30,10 @@ pub(crate) fn generate(flags: &[&str]) -> String {
             }
         }
     }
-    write_transfers(&mut out, build, flags);
+    write_transfers(&mut out, pass, end);
     if !first {
-        if flags.contains(&"HALVES") {
-            write_mirror(&mut out, build);
+        if end == End::Halves {
+            write_mirror(&mut out, pass);
         }
         let powers = (0..held).map(|i| format!(", root(unit << {}u)", log_r - held + i));
         let _ = writeln!(
@@ -51,8 +50,8 @@ pub(crate) fn generate(flags: &[&str]) -> String {
 ///
 /// Where the distance is N / E, the twiddles of right-angle transforms and of halves are the first value's twiddle
 /// times constants.
-fn write_transfers(out: &mut String, build: &Build, flags: &[&str]) {
-    let held = 1u32 << build.held;
+fn write_transfers(out: &mut String, pass: &Pass, end: End) {
+    let held = 1u32 << pass.held;
     let array = format!("v: ptr<function, array<vec2<f32>, {held}>>");
     let both = format!("{array}, m: ptr<function, array<vec2<f32>, {held}>>");
     let item = "item: vec4<u32>";
@@ -72,7 +71,7 @@ fn write_transfers(out: &mut String, build: &Build, flags: &[&str]) {
         let _ = writeln!(out, "}}");
     };
     let in_order = [("", "(*v)[$] = x[start + $u * step];")];
-    if flags.contains(&"FIRST") {
+    if end == End::First {
         write("load", &array, 0.0, &in_order);
         write(
             "load_product",
@@ -139,7 +138,7 @@ fn write_transfers(out: &mut String, build: &Build, flags: &[&str]) {
         return;
     }
     write("load", &array, 0.0, &in_order);
-    if flags.contains(&"HALVES") {
+    if end == End::Halves {
         write(
             "chirp_values",
             &format!("{array}, {item}"),
@@ -213,9 +212,9 @@ fn write_transfers(out: &mut String, build: &Build, flags: &[&str]) {
 
 /// Writes `mirror`, which fetches the mirror of each value of an invocation: the value of column `column` in row `rows`
 /// minus the value's own row.
-fn write_mirror(out: &mut String, build: &Build) {
-    let (held, columns) = (1u32 << build.held, build.columns);
-    let threads = 1u32 << (build.log_radix() - build.held);
+fn write_mirror(out: &mut String, pass: &Pass) {
+    let (held, columns) = (1u32 << pass.held, pass.columns);
+    let threads = 1u32 << (pass.log_radix() - pass.held);
     let array = format!("ptr<function, array<vec2<f32>, {held}>>");
     let _ = writeln!(
         out,
@@ -230,7 +229,7 @@ fn write_mirror(out: &mut String, build: &Build) {
         }
         let _ = writeln!(out, "    workgroupBarrier();");
         for s in 0..held {
-            let (k, mask) = (s * threads, (1u32 << build.log_radix()) - 1);
+            let (k, mask) = (s * threads, (1u32 << pass.log_radix()) - 1);
             let _ = writeln!(
                 out,
                 "    (*m)[{s}].{part} = sh_exchange[(((last - {k}u) & {mask}u) << {columns}u) + column];"

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use super::{CLASSES, PARTS, flag};
+#[cfg(feature = "gpu")]
+use super::Build;
+use super::CLASSES;
 use crate::ops::butterfly::{Generator, Kind, Transform};
 use crate::ops::conv::fused::{Class, text::write_load};
 
@@ -30,17 +32,14 @@ fn transforms(generator: &mut Generator, class: &Class, product: bool) -> String
 
 /// Writes the WGSL of `#generate "conv_cached"`.
 #[cfg(feature = "gpu")]
-pub(crate) fn generate(flags: &[&str]) -> String {
-    let parts = flags.contains(&PARTS);
-    let last = CLASSES.len() - 1;
-    let known = |class: &Class| flags.contains(&flag(class));
-    let built = CLASSES.iter().position(known).unwrap_or(last);
+pub(super) fn generate(build: &Build) -> String {
+    let parts = build.parts;
     // Every build generates all classes, so that all builds share one table of twiddles.
     let mut generator = Generator::padded();
     let mut out = String::new();
-    for (i, class) in CLASSES.iter().enumerate() {
+    for class in CLASSES {
         let text = transforms(&mut generator, class, !parts);
-        if i == built {
+        if *class == build.class {
             let group = super::group(class);
             let words = generator.words(&class.transform(Kind::ForwardRightAngle));
             let _ = writeln!(
