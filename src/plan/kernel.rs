@@ -44,6 +44,11 @@ pub(crate) trait Listed: fmt::Debug + Sync {
     fn dtype(&self) -> DType;
     /// The flags with which the source is assembled, in the order that the variant's name has them.
     fn flags(&self) -> Cow<'static, [&'static str]>;
+    /// The numbers of the row: constants of the shader, by which `#for` counts.
+    #[cfg(feature = "gpu")]
+    fn numbers(&self) -> Vec<(&'static str, u32)> {
+        Vec::new()
+    }
     /// The text that replaces `#generate "part"`; `None` if the kernel has no such part.
     #[cfg(feature = "gpu")]
     fn generate(&self, _part: &str) -> Option<String> {

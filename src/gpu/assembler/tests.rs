@@ -2,9 +2,10 @@
 
 use naga::{AddressSpace, Module, StorageAccess, TypeInner};
 
-use super::assemble;
+use super::{Expansion, assemble};
 use crate::gpu::pipelines::PARAM_WORDS;
-use crate::plan::{Access, Field, Interface};
+use crate::plan::{Access, Field, Interface, Variant};
+use crate::ragged::DType;
 
 /// The names of a shader's parameters behind the first two, with their words.
 fn params(module: &Module) -> Vec<(String, usize)> {
@@ -82,5 +83,42 @@ fn names_of_slots_and_parameters_are_those_of_the_shader() {
             assert_eq!(params(&module), words, "{name}");
             assert_eq!(slots(&module), expected, "{name}");
         }
+    }
+}
+
+#[test]
+fn loops_write_their_lines_once_for_each_value() {
+    let plain = Variant {
+        dtype: DType::F32,
+        flags: &["ON"],
+    };
+    let expand = |text: &'static str| {
+        let mut expansion = Expansion {
+            flags: &["ON"],
+            variant: &plain,
+            numbers: vec![("COUNT", 4), ("STEP", 16)],
+            included: Vec::new(),
+            out: String::new(),
+        };
+        let lines: Vec<&str> = text.lines().collect();
+        expansion.expand(&lines).map(|()| expansion.out)
+    };
+    let twice = "#for s COUNT / 2\nv[$(s)] = x[$(STEP + 2 * s * STEP + 1)u];\n#endfor\nend";
+    assert_eq!(
+        expand(twice).unwrap(),
+        "v[0] = x[17u];\nv[1] = x[49u];\nend\n"
+    );
+    let nested = "#for i 2\n#if !ON\nno\n#else\n#for j i + 1\n$(i)$(j)\n#endfor\n#endif\n#endfor";
+    assert_eq!(expand(nested).unwrap(), "00\n10\n11\n");
+    for wrong in [
+        "#for s COUNT\n$(s)",
+        "#for s MANY\n#endfor",
+        "#for s 1\n$(t)\n#endfor",
+        "$(s)",
+        "#for",
+        "#endfor",
+        "$(1 / 0)",
+    ] {
+        assert!(expand(wrong).is_err(), "{wrong}");
     }
 }

@@ -4,6 +4,9 @@ use super::table::{Missing, Row};
 use crate::ragged::DType;
 
 /// The text that replaces `#generate "part"` in a kernel of a row, or of copies.
+///
+/// Uses: `E`, `a`, `b`, `d`, and what the row's expression does; the parts of spread operands also `p`, `v`, `i`,
+/// `entry`, `along`, `along_four`. Defines: what each part says.
 pub(super) fn generate(row: Option<&Row>, dtype: DType, part: &str) -> Option<String> {
     match (part, row) {
         ("met", None) => Some(SIDE_BY_SIDE.to_owned()),

@@ -22,6 +22,9 @@ pub(super) fn tile(of: &SparseTile, matrices: Matrices, inner: [bool; 2]) -> Til
 }
 
 /// The text that replaces `#generate "bsr_matrix"`.
+///
+/// Uses: `p`, `a`, `b`, `order`, `Tile`, `halves`, `put_8`, `put_4`, `put_eight`. Defines: `HIGH`, `DEPTH`, what
+/// [`Tile::declarations`] does, `make_tiles(t, lid, s)`.
 pub(super) fn generate(of: &SparseTile, tile: Tile, segment: u32, sampled: bool) -> String {
     let mut out = format!(
         "const HIGH = {}u;\nconst DEPTH = {}u;\n{}fn make_tiles(t: Tile, lid: u32, s: Subgroup) {{\n{}",

@@ -8,6 +8,10 @@ use crate::ops::register_tile::{RegisterTile, Side};
 use crate::ops::split_k::SplitK;
 
 /// The text that replaces `#generate "bsr_matmul"`.
+///
+/// Uses: `E`, `p`, `c`, `scratch`, `Tile`, `HALF`, `begin`, `advance`, `inside`, `columns_of`, `column_of`, `there`,
+/// `turned`, `mul_add`, `put_quad`, and of each factor `a_quad` and `a_values`. Defines: `HIGH`, `WIDE`, `WG`, `sh_a`,
+/// `sh_b`, `make_tile(t, lid)`.
 pub(super) fn generate(tile: &SparseTile, sampled: bool) -> String {
     let mut out = format!(
         "const HIGH = {}u;\nconst WIDE = {}u;\n",

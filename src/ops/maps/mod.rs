@@ -158,7 +158,9 @@ pub(super) const fn same(a: &[u8], b: &[u8]) -> bool {
     i == a.len() && i == b.len()
 }
 
-/// Generates the function `value` of a map's kernels.
+/// Generates the function `value(x, s, t)` of a map's kernels.
+///
+/// Uses: `V`, `is_nan`, and what the row's expression does.
 #[cfg(feature = "gpu")]
 fn generate(map: &Map) -> String {
     let mut text = String::new();

@@ -207,6 +207,9 @@ impl Writer {
     }
 
     /// The text that replaces `#generate "matmul_matrix"`.
+    ///
+    /// Uses: `p`, `a`, `b`, `c`, `Product`, `RESULT`, `a_unit_from`, `b_unit_from`, `values_left`, `sums_at`,
+    /// `put_halves`, `put_matrix`, `halves`. Defines: what [`Tile::declarations`] does, `make_tile(o, lid, s)`.
     fn text(&self) -> String {
         let Tile {
             rows,

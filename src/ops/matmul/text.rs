@@ -7,6 +7,9 @@ use crate::ops::matmul::tiles::DenseTile;
 use crate::ops::register_tile::{RegisterTile, Side};
 
 /// The text that replaces `#generate "matmul"`.
+///
+/// Uses: `E`, `p`, `c`, `Product`, `BLOCK`, `RAMP`, `turned`, `mul_add`, `put_quad`, and of each factor `a_quad` and
+/// `a_four`. Defines: `WG`, `sh_a`, `sh_b`, `make_tile(o, lid)`.
 pub(super) fn generate(tile: &DenseTile) -> String {
     if tile.sets > 1 {
         return shared::text(tile);

@@ -161,6 +161,21 @@ impl Listed for Build {
         ])
     }
 
+    /// A workgroup has C columns, and an invocation `HELD` of the values of one, which are 2^LOG_T apart.
+    #[cfg(feature = "gpu")]
+    fn numbers(&self) -> Vec<(&'static str, u32)> {
+        let pass = &self.pass;
+        let log_t = pass.log_radix() - pass.held;
+        vec![
+            ("LOG_R", pass.log_radix()),
+            ("LOG_T", log_t),
+            ("C", 1 << pass.columns),
+            ("WG", 1 << pass.log_group()),
+            ("HELD", 1 << pass.held),
+            ("THREADS", 1 << log_t),
+        ]
+    }
+
     #[cfg(feature = "gpu")]
     fn generate(&self, part: &str) -> Option<String> {
         (part == "fft_pass").then(|| text::generate(self))

@@ -16,6 +16,8 @@ use super::fused::Class;
 use super::spectral::OverlapSave;
 use super::{check_rank, result_length};
 use crate::cpu::Workspace;
+#[cfg(feature = "gpu")]
+use crate::ops::butterfly::{Generator, Kind};
 use crate::ops::conv::choice::{CostTable, transform_work};
 use crate::ops::par_runs;
 use crate::plan::{
@@ -55,10 +57,8 @@ static BUILDS: [Build; CLASSES.len() + 1] = {
     }; CLASSES.len() + 1];
     let mut i = 0;
     while i < CLASSES.len() {
-        all[i] = Build {
-            class: CLASSES[i],
-            parts: false,
-        };
+        all[i].class = CLASSES[i];
+        all[i].parts = false;
         i += 1;
     }
     all
@@ -70,14 +70,23 @@ impl Listed for Build {
     }
 
     fn flags(&self) -> Cow<'static, [&'static str]> {
-        let class = match self.class.length {
-            256 => "N256",
-            512 => "N512",
-            1024 => "N1024",
-            2048 => "N2048",
-            _ => "N4096",
-        };
+        const NAMES: [&str; CLASSES.len()] = ["N256", "N512", "N1024", "N2048", "N4096"];
+        let class = NAMES[self.class.length.ilog2() as usize - 8];
         named(&[(!self.parts, class), (self.parts, "PARTS")])
+    }
+
+    /// `THREADS` compute a transform of `LENGTH` values through `WORDS` words, and each holds `HELD` values.
+    #[cfg(feature = "gpu")]
+    fn numbers(&self) -> Vec<(&'static str, u32)> {
+        let class = &self.class;
+        let transform = class.transform(Kind::ForwardRightAngle);
+        vec![
+            ("WG", group(class)),
+            ("LENGTH", class.length),
+            ("HELD", 1 << class.held),
+            ("THREADS", 1 << class.log_lanes()),
+            ("WORDS", Generator::padded().words(&transform)),
+        ]
     }
 
     #[cfg(feature = "gpu")]

@@ -30,6 +30,9 @@ fn transforms(generator: &mut Generator, class: &Class) -> String {
 }
 
 /// Writes the WGSL of `#generate "conv_fused"`.
+///
+/// Uses: `p.ends`, `a`, `b`, `item_of`, `convolve_directly`, `store`; or `Best`, `NOWHERE`, `seen`, `keep`; and what
+/// [`Generator::function`] says. Defines: `WG`, `LANES`, `sh_exchange`, `convolve(group, lid)`.
 #[cfg(feature = "gpu")]
 pub(super) fn generate(build: &Build) -> String {
     let mut generator = Generator::padded();
@@ -139,7 +142,7 @@ fn write_class(out: &mut String, class: &Class, words: u32, seek: bool) {
 }
 
 /// Writes the code that loads an operand mod z^N + i: value n + N is added to place n, times -i.
-pub(in crate::ops::conv) fn write_load(out: &mut String, class: &Class, side: &str, name: &str) {
+fn write_load(out: &mut String, class: &Class, side: &str, name: &str) {
     let threads = 1u32 << class.log_lanes();
     let held = 1u32 << class.held;
     let step = if side == "b" { " * item.b_step" } else { "" };
