@@ -122,3 +122,50 @@ fn loops_write_their_lines_once_for_each_value() {
         assert!(expand(wrong).is_err(), "{wrong}");
     }
 }
+
+/// What readers find in `shaders/expanded`: a variant of each generator.
+const EXPANDED: [&str; 15] = [
+    "ambient.f16.less.mask",
+    "broadcast.f32.sub",
+    "bsr_matmul.f32.h16",
+    "bsr_matrix.f32.matrix.h16.s16",
+    "conv_cached.f32.n256",
+    "conv_fused.f32.large",
+    "fft.c32.n32",
+    "fft_bluestein.c32.n256",
+    "fft_pass.c32.r64.halves",
+    "fft_real.c32.n32",
+    "fft_smooth.c32",
+    "map_table.f32.exp",
+    "matmul.f32.native.sets",
+    "matmul.f32.t32",
+    "matmul_matrix.f32.matrix.t32",
+];
+
+/// `VSLA_BLESS=1` writes them anew. A published package has none.
+#[test]
+fn expansions_are_current() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders/expanded");
+    let bless = std::env::var_os("VSLA_BLESS").is_some();
+    if !bless && !folder.exists() {
+        return;
+    }
+    let kernels = crate::ops::kernels();
+    for name in EXPANDED {
+        let (_, text) = kernels.iter().find(|(known, _)| known == name).unwrap();
+        let file = folder.join(format!("{name}.wgsl"));
+        if bless {
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(&file, text).unwrap();
+        }
+        let found = std::fs::read_to_string(&file).unwrap_or_default();
+        assert!(found == *text, "{name}: run this test with VSLA_BLESS=1");
+    }
+    let mut files = std::fs::read_dir(&folder).unwrap();
+    assert!(files.all(|file| {
+        let name = file.unwrap().file_name();
+        EXPANDED
+            .iter()
+            .any(|known| name == *format!("{known}.wgsl"))
+    }));
+}
