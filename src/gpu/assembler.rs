@@ -118,6 +118,8 @@ pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String
     expansion
         .expand(&lines)
         .map_err(|e| format!("{}.wgsl: {e}", kernel.stem))?;
+    #[cfg(vsla_mutant)]
+    mutant::mutate(kernel.stem, &flags, &mut expansion.out);
     Ok(expansion.out)
 }
 
@@ -280,6 +282,9 @@ fn end_of_for(lines: &[&str]) -> Option<usize> {
         depth < 0
     })
 }
+
+#[cfg(vsla_mutant)]
+pub(super) mod mutant;
 
 #[cfg(test)]
 mod tests;

@@ -101,6 +101,8 @@ impl Pipelines {
         let name = kernel.name(variant);
         let start = std::time::Instant::now();
         let mut source = assemble(kernel, variant).map_err(|message| Error::Gpu { op, message })?;
+        #[cfg(vsla_mutant)]
+        super::assembler::mutant::report(&source);
         check_needs(op, &name, &source, limits)?;
         let mut buffers = kernel.interface.access.len();
         if let Some(watch) = &self.watch {
