@@ -121,12 +121,12 @@ fn along_four(i: u32, spans: vec2<u32>) -> vec4<u32> {
 
 // Four values of c from v on, which are all in one element and begin at its value i.
 fn four(v: u32, i: u32, entry: Entry) -> vec4<R> {
-#generate "spread_four"
+    #generate "spread_four"
 }
 
 // Value v of c, which is value i of its element.
 fn one(v: u32, i: u32, entry: Entry) -> R {
-#generate "spread_one"
+    #generate "spread_one"
 }
 
 // Four values of c from v on, in any elements.

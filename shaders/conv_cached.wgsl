@@ -55,7 +55,110 @@ fn store(item: Item, at: u32, value: f32) {
     }
 }
 
+var<workgroup> sh_exchange: array<f32, WORDS * (WG / THREADS)>;
+
 #generate "conv_cached"
+
+// A right-angle transform holds value n + LENGTH, times -i, at place n. The second half of the results is in negated
+// imaginary parts.
+#if PARTS
+fn convolve(group: u32, lid: u32) {
+    let j = lid;
+    let item = item_of(group);
+    var sum: array<vec2<f32>, HELD>;
+    for (var part = 0u; part < item.parts; part += 1u) {
+        var v: array<vec2<f32>, HELD>;
+        // Windows begin at multiples of the transform's length, the first one of an element a transform's length before
+        // it.
+        let start = i32(item.start) - i32(part * LENGTH);
+        if start >= 0 {
+            let begin = u32(start) + j;
+#for s HELD
+            if begin + $(s * THREADS)u < item.values { v[$(s)].x = a[item.a_at + begin + $(s * THREADS)u]; }
+#endfor
+        }
+        if start + $(LENGTH) >= 0 {
+            let begin = u32(start + $(LENGTH)) + j;
+#for s HELD
+            if begin + $(s * THREADS)u < item.values { v[$(s)].y = -a[item.a_at + begin + $(s * THREADS)u]; }
+#endfor
+        }
+        forward(&v, j, 0u);
+        let h_at = item.spectrum + part * LENGTH + j;
+#for s HELD
+        sum[$(s)] = c_add(sum[$(s)], v[$(s)], spectra[h_at + $(s * THREADS)u]);
+#endfor
+    }
+    inverse(&sum, j, 0u);
+    let at = j - item.skip;
+    if item.skip < LENGTH {
+#for s HELD
+        store(item, at + $(s * THREADS)u, sum[$(s)].x);
+#endfor
+    }
+    if item.skip + item.write > LENGTH {
+#for s HELD
+        store(item, at + $(LENGTH + s * THREADS)u, -sum[$(s)].y);
+#endfor
+    }
+}
+#else
+fn convolve(group: u32, lid: u32) {
+    let j = lid % THREADS;
+    let slot = lid / THREADS;
+    let first = (group * (WG / THREADS) + slot) * p.rounds;
+    let exchange = slot * WORDS;
+    var v: array<vec2<f32>, HELD>;
+    var h: array<vec2<f32>, HELD>;
+    for (var round = 0u; round < p.rounds; round += 1u) {
+        let item = item_of(first + round);
+        let a_at = item.a_at + j;
+        let a_left = i32(item.values) - i32(j);
+#for s HELD
+        v[$(s)] = vec2(0.0);
+#endfor
+        if a_left > 0 {
+#for s HELD
+            if a_left > $(s * THREADS) { v[$(s)].x = a[a_at + $(s * THREADS)u]; }
+#endfor
+        }
+        // Most signals end before the second half; one branch then skips all of it.
+        if a_left > $(LENGTH) {
+#for s HELD
+            if a_left > $(LENGTH + s * THREADS) { v[$(s)].y = -a[a_at + $(LENGTH + s * THREADS)u]; }
+#endfor
+        }
+        if p.spectra == 0u && round == 0u {
+#for s HELD
+            h[$(s)] = spectra[item.spectrum + j + $(s * THREADS)u];
+#endfor
+        }
+        forward(&v, j, exchange);
+        if p.spectra != 0u {
+            if item.write != 0u {
+                let at = 2u * (item.c_at + j);
+#for s HELD
+                c[at + $(2 * s * THREADS)u] = v[$(s)].x;
+                c[at + $(2 * s * THREADS + 1)u] = v[$(s)].y;
+#endfor
+            }
+            continue;
+        }
+        inverse(&v, &h, j, exchange);
+        let at = j - item.skip;
+        if item.skip < LENGTH {
+#for s HELD
+            store(item, at + $(s * THREADS)u, v[$(s)].x);
+#endfor
+        }
+        if item.skip + item.write > LENGTH {
+#for s HELD
+            store(item, at + $(LENGTH + s * THREADS)u, -v[$(s)].y);
+#endfor
+        }
+    }
+}
+#endif
 
 @compute @workgroup_size(WG)
 fn main(

@@ -16,7 +16,52 @@ struct Params {
 #include "fft_items"
 #include "complex"
 #include "fft_values"
+
+var<workgroup> sh_exchange: array<f32, WG * HELD>;
+
 #generate "fft"
+
+// Complex values are not tested one by one, so that all loads are in flight at once.
+fn load_values(v: ptr<function, array<vec2<f32>, HELD>>, item: vec4<u32>, j: u32) {
+    if (p.load & (REAL | HALF)) == 0u {
+        let begin = (p.x_base >> 1u) + item.x + j;
+        if item.z > 0u {
+#for s HELD
+            (*v)[$(s)] = x[begin + $(s * THREADS)u];
+#endfor
+        }
+        if (p.load & EXCHANGED) != 0u {
+#for s HELD
+            (*v)[$(s)] = (*v)[$(s)].yx;
+#endfor
+        }
+    } else {
+#for s HELD
+        (*v)[$(s)] = value_in(item, j + $(s * THREADS)u);
+#endfor
+    }
+}
+
+fn store_values(v: ptr<function, array<vec2<f32>, HELD>>, item: vec4<u32>, j: u32) {
+    if (p.store & (REAL | HALF)) == 0u {
+        let factor = bitcast<f32>(item.w);
+        let to = item.y + j;
+        if (p.store & EXCHANGED) != 0u {
+#for s HELD
+            (*v)[$(s)] = (*v)[$(s)].yx * factor;
+#endfor
+        }
+        if item.z > 0u {
+#for s HELD
+            y[to + $(s * THREADS)u] = (*v)[$(s)];
+#endfor
+        }
+    } else {
+#for s HELD
+        value_out(item, j + $(s * THREADS)u, (*v)[$(s)]);
+#endfor
+    }
+}
 
 @compute @workgroup_size(WG)
 fn main(

@@ -27,7 +27,130 @@ fn mirrored(k: u32, n: u32) -> u32 {
     return select(n - k, k, k == 0u || k >= n);
 }
 
+var<workgroup> sh_exchange: array<f32, WG * HELD>;
+
 #generate "fft_bluestein"
+
+// Values and results occupy the first half.
+fn load_values(v: ptr<function, array<vec2<f32>, HELD>>, item: vec4<u32>, j: u32) {
+    if (p.load & (REAL | HALF)) == 0u {
+        let begin = (p.x_base >> 1u) + item.x + j;
+        if item.z > 0u {
+#for s HELD / 2
+            if j + $(s * THREADS)u < item.z { (*v)[$(s)] = x[begin + $(s * THREADS)u]; }
+#endfor
+        }
+        if (p.load & EXCHANGED) != 0u {
+#for s HELD / 2
+            (*v)[$(s)] = (*v)[$(s)].yx;
+#endfor
+        }
+    } else {
+#for s HELD / 2
+        (*v)[$(s)] = value_in(item, j + $(s * THREADS)u);
+#endfor
+    }
+}
+
+fn store_values(v: ptr<function, array<vec2<f32>, HELD>>, item: vec4<u32>, j: u32) {
+    if (p.store & (REAL | HALF)) == 0u {
+        let factor = bitcast<f32>(item.w);
+        let to = item.y + j;
+        if (p.store & EXCHANGED) != 0u {
+#for s HELD / 2
+            (*v)[$(s)] = (*v)[$(s)].yx * factor;
+#endfor
+        }
+        if item.z > 0u {
+#for s HELD / 2
+            if j + $(s * THREADS)u < item.z { y[to + $(s * THREADS)u] = (*v)[$(s)]; }
+#endfor
+        }
+    } else {
+#for s HELD / 2
+        value_out(item, j + $(s * THREADS)u, (*v)[$(s)]);
+#endfor
+    }
+}
+
+fn turn_values(v: ptr<function, array<vec2<f32>, HELD>>, item: vec4<u32>, j: u32, filter_at: u32) {
+    let begin = filter_at + j;
+#for s HELD / 2
+    if j + $(s * THREADS)u < item.z { (*v)[$(s)] = c_mul((*v)[$(s)], filters[begin + $(s * THREADS)u]); }
+#endfor
+}
+
+fn load_spectrum(v: ptr<function, array<vec2<f32>, HELD>>, item: vec4<u32>, j: u32, filter_at: u32) {
+    let begin = filter_at + LENGTH / 2u + j;
+    if item.z > 0u {
+#for s HELD
+        (*v)[$(s)] = filters[begin + $(s * THREADS)u];
+#endfor
+    }
+}
+
+fn load_halved(v: ptr<function, array<vec2<f32>, HELD>>, item: vec4<u32>, j: u32, halves_at: u32) {
+    if (p.load & (REAL | HALF)) == REAL {
+        let begin = p.x_base + item.x + 2u * j;
+#for s HELD / 2
+        if j + $(s * THREADS)u < item.z { (*v)[$(s)] = pair_in(begin + $(2 * s * THREADS)u); }
+#endfor
+    } else {
+        let begin = (p.x_base >> 1u) + item.x;
+#for s HELD / 2
+        if j + $(s * THREADS)u < item.z {
+            (*v)[$(s)] = folded(
+                j + $(s * THREADS)u, filters[halves_at + j + $(s * THREADS)u],
+                x[begin + j + $(s * THREADS)u], x[begin + item.z - j - $(s * THREADS)u]
+            );
+        }
+#endfor
+    }
+}
+
+fn mirror(v: ptr<function, array<vec2<f32>, HELD>>, m: ptr<function, array<vec2<f32>, HELD>>, n: u32, j: u32, at: u32) {
+    workgroupBarrier();
+#for s HELD / 2
+    sh_exchange[at + j + $(s * THREADS)u] = (*v)[$(s)].x;
+#endfor
+    workgroupBarrier();
+#for s HELD / 2
+    (*m)[$(s)].x = sh_exchange[at + mirrored(j + $(s * THREADS)u, n)];
+#endfor
+    workgroupBarrier();
+#for s HELD / 2
+    sh_exchange[at + j + $(s * THREADS)u] = (*v)[$(s)].y;
+#endfor
+    workgroupBarrier();
+#for s HELD / 2
+    (*m)[$(s)].y = sh_exchange[at + mirrored(j + $(s * THREADS)u, n)];
+#endfor
+}
+
+fn store_halved(
+    v: ptr<function, array<vec2<f32>, HELD>>,
+    m: ptr<function, array<vec2<f32>, HELD>>,
+    item: vec4<u32>,
+    j: u32,
+    halves_at: u32,
+) {
+    if (p.store & (REAL | HALF)) == REAL {
+        let factor = bitcast<f32>(item.w);
+#for s HELD / 2
+        if j + $(s * THREADS)u < item.z { pair_out(item.y + 2u * (j + $(s * THREADS)u), (*v)[$(s)].yx * factor); }
+#endfor
+    } else {
+#for s HELD / 2
+        if j + $(s * THREADS)u < item.z {
+            y[item.y + j + $(s * THREADS)u] = unfolded(
+                filters[halves_at + j + $(s * THREADS)u],
+                (*v)[$(s)], (*m)[$(s)]
+            );
+        }
+#endfor
+        if j == 0u && item.z > 0u { y[item.y + item.z] = vec2((*v)[0].x - (*v)[0].y, 0.0); }
+    }
+}
 
 @compute @workgroup_size(WG)
 fn main(

@@ -48,7 +48,33 @@ fn halves_out(item: vec4<u32>, k: u32) {
     }
 }
 
+var<workgroup> sh_exchange: array<f32, WG * HELD>;
+
 #generate "fft_filter"
+
+fn load_filter(v: ptr<function, array<vec2<f32>, HELD>>, item: vec4<u32>, j: u32) {
+#for s HELD
+    (*v)[$(s)] = filter_value(item.z, j + $(s * THREADS)u);
+#endfor
+}
+
+fn store_chirp(v: ptr<function, array<vec2<f32>, HELD>>, item: vec4<u32>, j: u32) {
+#for s HELD / 2
+    chirp_out(item, j + $(s * THREADS)u, (*v)[$(s)]);
+#endfor
+}
+
+fn store_spectrum(v: ptr<function, array<vec2<f32>, HELD>>, item: vec4<u32>, j: u32) {
+#for s HELD
+    spectrum_out(item, j + $(s * THREADS)u, (*v)[$(s)]);
+#endfor
+}
+
+fn store_halves(v: ptr<function, array<vec2<f32>, HELD>>, item: vec4<u32>, j: u32) {
+#for s HELD / 2
+    halves_out(item, j + $(s * THREADS)u);
+#endfor
+}
 
 @compute @workgroup_size(WG)
 fn main(

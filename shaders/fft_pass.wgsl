@@ -28,6 +28,8 @@ const PAIRS = REAL | PAIRED;
 const FOLDED = HALF | EXCHANGED | PAIRED;
 const PAIRS_BACK = REAL | EXCHANGED | PAIRED;
 
+var<workgroup> sh_exchange: array<f32, HELD * THREADS * C>;
+
 #include "grid"
 #include "complex"
 #include "fft_values"
@@ -61,6 +63,8 @@ fn chirp(k: u32, n: u32) -> vec2<f32> {
     }
     return half_turn(square, n);
 }
+
+// Value s of an invocation is `step` behind the one before it.
 
 #if FIRST
 // Real value i, or zero from n on. Without a branch, loads do not wait for each other.
@@ -105,6 +109,43 @@ fn first_value(item: vec4<u32>, log_n: u32, i: u32) -> vec2<f32> {
     }
     return value;
 }
+fn load_product(v: ptr<function, array<vec2<f32>, HELD>>, first: u32, second: u32, start: u32, step: u32) {
+#for s HELD
+    (*v)[$(s)] = c_mul(x[first + start + $(s)u * step], x[second + start + $(s)u * step]).yx;
+#endfor
+}
+
+fn load_pairs(v: ptr<function, array<vec2<f32>, HELD>>, item: vec4<u32>, start: u32, step: u32) {
+    let at = p.x_base + item.x + 2u * start;
+    if (at & 1u) == 0u {
+#for s HELD
+        (*v)[$(s)] = x[(at >> 1u) + $(s)u * step];
+#endfor
+    } else {
+#for s HELD
+        (*v)[$(s)] = pair_in(at + $(s)u * 2u * step);
+#endfor
+    }
+}
+
+fn load_first(
+    v: ptr<function, array<vec2<f32>, HELD>>,
+    item: vec4<u32>,
+    log_n: u32,
+    start: u32,
+    step: u32,
+) {
+#for s HELD
+    (*v)[$(s)] = first_value(item, log_n, start + $(s)u * step);
+#endfor
+}
+
+fn store(v: ptr<function, array<vec2<f32>, HELD>>, start: u32, step: u32) {
+#for s HELD
+    y[start + $(s)u * step] = (*v)[$(s)];
+#endfor
+}
+
 #else
 #if HALVES
 // The column of an invocation. Its mirror, column n - b modulo the number of columns, is C / 2 invocations away, so
@@ -120,6 +161,70 @@ fn column_of(item: vec4<u32>, first: u32, c: u32, log_columns: u32) -> u32 {
     let single = i == 0u && odd == 0u;
     let above = middle + select(i + odd, 1u << (log_columns - 1u), single);
     return select(above, middle - i, c < C / 2u) & ((1u << log_columns) - 1u);
+}
+
+fn chirp_values(v: ptr<function, array<vec2<f32>, HELD>>, item: vec4<u32>, start: u32, step: u32) {
+#for s HELD
+    (*v)[$(s)] = c_mul((*v)[$(s)].yx, chirp(min(start + $(s)u * step, item.z - 1u), item.z));
+#endfor
+}
+
+// Value 0 is its own mirror, and the one extra result is computed from it alone.
+fn store_ends(
+    v: ptr<function, array<vec2<f32>, HELD>>,
+    m: ptr<function, array<vec2<f32>, HELD>>,
+    item: vec4<u32>,
+    start: u32,
+) {
+    if start == 0u {
+        (*m)[0] = (*v)[0];
+        y[item.y + item.z] = vec2((*v)[0].x - (*v)[0].y, 0.0);
+    }
+}
+
+fn store_some_halves(
+    v: ptr<function, array<vec2<f32>, HELD>>,
+    m: ptr<function, array<vec2<f32>, HELD>>,
+    item: vec4<u32>,
+    start: u32,
+    step: u32,
+) {
+    store_ends(v, m, item, start);
+    let to = item.y + start;
+#for s HELD
+    if start + $(s)u * step < item.z {
+        y[to + $(s)u * step] = unfolded(half_turn(start + $(s)u * step, item.z), (*v)[$(s)], (*m)[$(s)]);
+    }
+#endfor
+}
+
+// Fetches the mirror of each value of an invocation: the value of column `column` in row `rows` minus the value's own.
+fn mirror(
+    v: ptr<function, array<vec2<f32>, HELD>>,
+    m: ptr<function, array<vec2<f32>, HELD>>,
+    j: u32,
+    c: u32,
+    column: u32,
+    rows: u32,
+) {
+    let put = j * C + c;
+    let last = rows - j;
+    workgroupBarrier();
+#for s HELD
+    sh_exchange[put + $(s * THREADS * C)u] = (*v)[$(s)].x;
+#endfor
+    workgroupBarrier();
+#for s HELD
+    (*m)[$(s)].x = sh_exchange[((last - $(s * THREADS)u) & ((1u << LOG_R) - 1u)) * C + column];
+#endfor
+    workgroupBarrier();
+#for s HELD
+    sh_exchange[put + $(s * THREADS * C)u] = (*v)[$(s)].y;
+#endfor
+    workgroupBarrier();
+#for s HELD
+    (*m)[$(s)].y = sh_exchange[((last - $(s * THREADS)u) & ((1u << LOG_R) - 1u)) * C + column];
+#endfor
 }
 #else
 // The column of an invocation, rotated so that writes begin at a 32-byte sector of y: a partial write of a sector costs
@@ -163,8 +268,33 @@ fn last_value(item: vec4<u32>, i: u32, value: vec2<f32>) {
         value_out(item, i, z);
     }
 }
+
+fn store_pairs(v: ptr<function, array<vec2<f32>, HELD>>, item: vec4<u32>, start: u32, step: u32) {
+    let factor = bitcast<f32>(item.w);
+#for s HELD
+    pair_out(item.y + 2u * (start + $(s)u * step), (*v)[$(s)].yx * factor);
+#endfor
+}
+
+fn store_last(v: ptr<function, array<vec2<f32>, HELD>>, item: vec4<u32>, start: u32, step: u32) {
+#for s HELD
+    last_value(item, start + $(s)u * step, (*v)[$(s)]);
+#endfor
+}
+
+fn store(v: ptr<function, array<vec2<f32>, HELD>>, start: u32, step: u32) {
+#for s HELD
+    y[start + $(s)u * step] = (*v)[$(s)];
+#endfor
+}
 #endif
 #endif
+
+fn load(v: ptr<function, array<vec2<f32>, HELD>>, start: u32, step: u32) {
+#for s HELD
+    (*v)[$(s)] = x[start + $(s)u * step];
+#endfor
+}
 
 #generate "fft_pass"
 

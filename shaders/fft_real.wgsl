@@ -17,7 +17,87 @@ struct Params {
 #include "fft_values"
 #include "fft_halves"
 
+var<workgroup> sh_exchange: array<f32, WG * HELD>;
+
 #generate "fft_real"
+
+fn load_spectrum(v: ptr<function, array<vec2<f32>, HELD>>, item: vec4<u32>, j: u32) {
+    let begin = (p.x_base >> 1u) + item.x;
+    let up = begin + j;
+    let down = begin + LENGTH - j;
+    var last: array<vec2<f32>, HELD>;
+#for s HELD
+    (*v)[$(s)] = x[up + $(s * THREADS)u]; last[$(s)] = x[down - $(s * THREADS)u];
+#endfor
+#for s HELD
+    (*v)[$(s)] = folded(j + $(s * THREADS)u, halves[LENGTH + j + $(s * THREADS)u], (*v)[$(s)], last[$(s)]);
+#endfor
+}
+
+// Real values may begin at an odd word.
+fn store_pairs(v: ptr<function, array<vec2<f32>, HELD>>, item: vec4<u32>, j: u32) {
+    let factor = bitcast<f32>(item.w);
+    let to = (item.y >> 1u) + j;
+    if (item.y & 1u) == 0u {
+#for s HELD
+        y[to + $(s * THREADS)u] = (*v)[$(s)].yx * factor;
+#endfor
+    } else {
+#for s HELD
+        y[to + $(s * THREADS)u].y = (*v)[$(s)].y * factor; y[to + $(s * THREADS)u + 1u].x = (*v)[$(s)].x * factor;
+#endfor
+    }
+}
+
+fn load_pairs(v: ptr<function, array<vec2<f32>, HELD>>, item: vec4<u32>, j: u32) {
+    let begin = p.x_base + item.x;
+    let at = (begin >> 1u) + j;
+    if (begin & 1u) == 0u {
+#for s HELD
+        (*v)[$(s)] = x[at + $(s * THREADS)u];
+#endfor
+    } else {
+#for s HELD
+        (*v)[$(s)] = vec2(x[at + $(s * THREADS)u].y, x[at + $(s * THREADS)u + 1u].x);
+#endfor
+    }
+}
+
+fn mirror(v: ptr<function, array<vec2<f32>, HELD>>, m: ptr<function, array<vec2<f32>, HELD>>, j: u32, at: u32) {
+    let to = at + j;
+    workgroupBarrier();
+#for s HELD
+    sh_exchange[to + $(s * THREADS)u] = (*v)[$(s)].x;
+#endfor
+    workgroupBarrier();
+    // Value 0 is its own mirror.
+    (*m)[0].x = sh_exchange[at + ((LENGTH - j) & (LENGTH - 1u))];
+#for s LAST
+    (*m)[$(s + 1)].x = sh_exchange[at + LENGTH - $(s * THREADS + THREADS)u - j];
+#endfor
+    workgroupBarrier();
+#for s HELD
+    sh_exchange[to + $(s * THREADS)u] = (*v)[$(s)].y;
+#endfor
+    workgroupBarrier();
+    (*m)[0].y = sh_exchange[at + ((LENGTH - j) & (LENGTH - 1u))];
+#for s LAST
+    (*m)[$(s + 1)].y = sh_exchange[at + LENGTH - $(s * THREADS + THREADS)u - j];
+#endfor
+}
+
+fn store_spectrum(
+    v: ptr<function, array<vec2<f32>, HELD>>,
+    m: ptr<function, array<vec2<f32>, HELD>>,
+    item: vec4<u32>,
+    j: u32,
+) {
+    let to = item.y + j;
+#for s HELD
+    y[to + $(s * THREADS)u] = unfolded(halves[LENGTH + j + $(s * THREADS)u], (*v)[$(s)], (*m)[$(s)]);
+#endfor
+    if j == 0u { y[to + LENGTH] = vec2((*v)[0].x - (*v)[0].y, 0.0); }
+}
 
 @compute @workgroup_size(WG)
 fn main(

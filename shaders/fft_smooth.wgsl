@@ -75,7 +75,48 @@ fn store_result(s: Spot, t: Task, value: vec2<f32>, z: vec2<f32>) {
     }
 }
 
+var<workgroup> sh_exchange: array<vec2<f32>, WG * HELD>;
+
 #generate "fft_smooth"
+
+// All loads of the following are issued before the first value is used.
+
+fn load_pairs(lid: u32, t: Task) {
+#for s HELD
+    let s$(s) = spot(lid + $(s)u * WG, t);
+    let at$(s) = p.x_base + s$(s).x + 2u * s$(s).i;
+    let a$(s) = x[at$(s) >> 1u];
+    let b$(s) = x[(at$(s) + 1u) >> 1u];
+#endfor
+#for s HELD
+    sh_exchange[s$(s).k] = select(a$(s), vec2(a$(s).y, b$(s).x), (at$(s) & 1u) != 0u);
+#endfor
+}
+
+fn load_spectrum(lid: u32, t: Task) {
+#for s HELD
+    let s$(s) = spot(lid + $(s)u * WG, t);
+    let at$(s) = (p.x_base >> 1u) + s$(s).x;
+    let a$(s) = x[at$(s) + s$(s).i];
+    let b$(s) = x[at$(s) + t.n - s$(s).i];
+    let w$(s) = twiddles[t.halves + s$(s).i];
+#endfor
+#for s HELD
+    sh_exchange[s$(s).k] = folded(s$(s).i, w$(s), a$(s), b$(s));
+#endfor
+}
+
+fn store_spectrum(lid: u32, t: Task) {
+#for s HELD
+    let s$(s) = spot(lid + $(s)u * WG, t);
+    let w$(s) = twiddles[t.halves + s$(s).i];
+    let a$(s) = sh_exchange[s$(s).k];
+    let b$(s) = sh_exchange[s$(s).k - s$(s).i + select(t.n - s$(s).i, 0u, s$(s).i == 0u)];
+#endfor
+#for s HELD
+    store_result(s$(s), t, unfolded(w$(s), a$(s), b$(s)), a$(s));
+#endfor
+}
 
 // Real values, or parts of a spectrum, of odd length.
 fn load_odd(lid: u32, t: Task) {

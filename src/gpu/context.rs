@@ -11,7 +11,7 @@ use super::poll::Poller;
 use super::pool::{Pool, QUAD, SMALLEST};
 use super::recorder::{Recorder, param_stride};
 use super::staging::Staging;
-use crate::plan::{Generate, Matrices};
+use crate::plan::Matrices;
 use crate::{Error, Result};
 
 /// How to open a GPU. By default, opens the best adapter with everything that it offers.
@@ -178,7 +178,7 @@ fn experimental() -> wgpu::ExperimentalFeatures {
 }
 
 /// Opens an adapter that this crate chooses.
-pub(crate) async fn open(options: &GpuOptions, generators: &'static [Generate]) -> Result<Gpu> {
+pub(crate) async fn open(options: &GpuOptions) -> Result<Gpu> {
     let (adapter, why) = choose(options).await?;
     let limits = adapter.limits();
     if let Some(what) = lacking(&limits) {
@@ -215,7 +215,7 @@ pub(crate) async fn open(options: &GpuOptions, generators: &'static [Generate]) 
     });
     // All calls run inside error scopes. An error that arrives here has no caller to report to, and must not panic.
     device.on_uncaptured_error(Arc::new(|error| log::error!("wgpu: {error}")));
-    Gpu::new((&adapter, device, queue), health, why, options, generators)
+    Gpu::new((&adapter, device, queue), health, why, options)
 }
 
 /// Size of the largest buffer given to kernels.
@@ -232,7 +232,6 @@ impl Gpu {
         health: Arc<Health>,
         why: String,
         options: &GpuOptions,
-        generators: &'static [Generate],
     ) -> Result<Gpu> {
         if options.max_workgroups_per_dimension == Some(0) {
             return Err(Error::Argument {
@@ -268,7 +267,7 @@ impl Gpu {
         );
         let recorder = Recorder::new(&device, &pool, sizes.dispatches)?;
         let watch = options.instrumented.then(|| Watch::new(&device, &pool));
-        let pipelines = Pipelines::new(generators, options.checked, watch.transpose()?);
+        let pipelines = Pipelines::new(options.checked, watch.transpose()?);
         let timestamps = device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
         log::info!(
             "GPU: {} ({}, {} {})",

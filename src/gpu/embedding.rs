@@ -14,7 +14,6 @@ use super::context::lacking;
 use super::errors::{Health, caught, cause, is_lost};
 use super::pool::GpuBuffer;
 use super::{Gpu, GpuOptions};
-use crate::plan::Generate;
 use crate::{Error, Result};
 
 /// Whether this queue belongs to this device.
@@ -83,7 +82,6 @@ impl Gpu {
         device: wgpu::Device,
         queue: wgpu::Queue,
         options: &GpuOptions,
-        generators: &'static [Generate],
     ) -> Result<Gpu> {
         const OP: &str = "from_wgpu";
         let unfit = |what: String| Err(Error::Unsupported { op: OP, what });
@@ -108,7 +106,7 @@ impl Gpu {
         }
         let why = "the application's own device".to_owned();
         let health = Arc::new(Health::default());
-        Gpu::new((adapter, device, queue), health, why, options, generators)
+        Gpu::new((adapter, device, queue), health, why, options)
     }
 
     /// Wraps an application's buffer. It is bound once, to check that it is usable.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use super::assembler::assemble;
 use super::bounds::Watch;
 use super::errors::caught;
-use crate::plan::{Access, Generate, Kernel};
+use crate::plan::{Access, Kernel};
 use crate::{Error, Result};
 
 /// Bytes of a kernel's parameter block.
@@ -45,7 +45,6 @@ type Key = (&'static str, usize);
 type Layouts = (wgpu::BindGroupLayout, wgpu::PipelineLayout);
 
 pub(crate) struct Pipelines {
-    generators: &'static [Generate],
     /// Whether shaders are compiled with wgpu's bounds and loop checks.
     checked: bool,
     /// Counts out-of-bounds accesses on an instrumented device.
@@ -55,13 +54,8 @@ pub(crate) struct Pipelines {
 }
 
 impl Pipelines {
-    pub(crate) fn new(
-        generators: &'static [Generate],
-        checked: bool,
-        watch: Option<Watch>,
-    ) -> Pipelines {
+    pub(crate) fn new(checked: bool, watch: Option<Watch>) -> Pipelines {
         Pipelines {
-            generators,
             checked,
             watch,
             made: RwLock::default(),
@@ -106,8 +100,9 @@ impl Pipelines {
     ) -> Result<Pipeline> {
         let name = kernel.name(variant);
         let start = std::time::Instant::now();
-        let mut source = assemble(kernel, variant, self.generators)
-            .map_err(|message| Error::Gpu { op, message })?;
+        let mut source = assemble(kernel, variant).map_err(|message| Error::Gpu { op, message })?;
+        #[cfg(vsla_mutant)]
+        super::assembler::mutant::report(&source);
         check_needs(op, &name, &source, limits)?;
         let mut buffers = kernel.interface.access.len();
         if let Some(watch) = &self.watch {

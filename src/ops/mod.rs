@@ -41,8 +41,6 @@ mod extremes;
 pub(crate) use op::{Asked, Op};
 pub(crate) use traits::Traits;
 
-#[cfg(feature = "gpu")]
-use crate::plan::Generate;
 use crate::plan::{Constants, Kernel, Param, constants};
 use crate::ragged::{Pairs, Real};
 use crate::{Result, host};
@@ -104,28 +102,6 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &strided::RUNS,
     &strided::BOXES,
     &transpose::KERNEL,
-];
-
-/// The generators that `#generate "name"` in a shader refers to: each writes WGSL for a variant's flags.
-#[cfg(feature = "gpu")]
-pub(crate) static GENERATORS: &[Generate] = &[
-    ("conv_fused", conv::generate_fused),
-    ("conv_cached", conv::cached_spectra::generate),
-    ("matmul", matmul::generate),
-    ("bsr_matmul", bsr::generate),
-    ("map_table", maps::generate),
-    ("met", ambient::generate_met),
-    ("loads", ambient::generate_loads),
-    ("spread_four", ambient::generate_spread_four),
-    ("spread_one", ambient::generate_spread_one),
-    ("bsr_matrix", bsr::generate_matrix),
-    ("matmul_matrix", matmul::generate_matrix),
-    ("fft", fft::generate),
-    ("fft_real", fft::generate_real),
-    ("fft_smooth", fft::generate_smooth),
-    ("fft_filter", fft::generate_filter),
-    ("fft_bluestein", fft::generate_bluestein),
-    ("fft_pass", multipass::generate),
 ];
 
 /// Instantiates a generic CPU kernel for an element type.
@@ -233,8 +209,8 @@ fn pair_params(
 pub fn kernels() -> Vec<(String, String)> {
     let mut all = Vec::new();
     for kernel in KERNELS {
-        for variant in 0..kernel.variants.len() {
-            let text = crate::gpu::assemble(kernel, variant, GENERATORS)
+        for variant in 0..kernel.listed().count() {
+            let text = crate::gpu::assemble(kernel, variant)
                 .unwrap_or_else(|wrong| format!("// cannot be assembled: {wrong}"));
             all.push((kernel.name(variant), text));
         }

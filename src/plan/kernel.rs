@@ -1,5 +1,8 @@
 //! Kernels as data: a WGSL source, its storage bindings, and the complete list of variants that it can be built in.
 
+use std::borrow::Cow;
+use std::fmt;
+
 use crate::ragged::DType;
 
 /// How a kernel uses one of its storage bindings.
@@ -27,9 +30,6 @@ pub(crate) enum Field {
 /// Numbers that a shader and its planner must agree on, by the name that both know them by.
 pub(crate) type Constants = &'static [(&'static str, u32)];
 
-/// A name that `#generate "name"` in a shader refers to, and what writes its WGSL for the flags of a variant.
-pub(crate) type Generate = (&'static str, fn(&[&str]) -> String);
-
 /// Constants of this scope, under their own names.
 macro_rules! constants {
     ($($name:ident),+ $(,)?) => {
@@ -38,11 +38,62 @@ macro_rules! constants {
 }
 pub(crate) use constants;
 
+/// What a kernel lists as a variant: a row of its table, which planners ask for by value; or a [`Variant`], if no part
+/// of its source is generated.
+pub(crate) trait Listed: fmt::Debug + Sync {
+    fn dtype(&self) -> DType;
+    /// The flags with which the source is assembled, in the order that the variant's name has them.
+    fn flags(&self) -> Cow<'static, [&'static str]>;
+    /// The numbers of the row: constants of the shader, by which `#for` counts.
+    #[cfg(feature = "gpu")]
+    fn numbers(&self) -> Vec<(&'static str, u32)> {
+        Vec::new()
+    }
+    /// The text that replaces `#generate "part"`; `None` if the kernel has no such part.
+    #[cfg(feature = "gpu")]
+    fn generate(&self, _part: &str) -> Option<String> {
+        None
+    }
+}
+
+/// The variants of a kernel: an array of what it lists.
+pub(crate) trait Listing: fmt::Debug + Sync {
+    fn get(&self, variant: usize) -> Option<&dyn Listed>;
+}
+
+impl<V: Listed, const N: usize> Listing for [V; N] {
+    fn get(&self, variant: usize) -> Option<&dyn Listed> {
+        <[V]>::get(self, variant).map(|listed| listed as _)
+    }
+}
+
+/// The flags that are on.
+pub(crate) fn named(flags: &[(bool, &'static str)]) -> Cow<'static, [&'static str]> {
+    let on = flags.iter().filter(|(on, _)| *on);
+    on.map(|(_, flag)| *flag).collect()
+}
+
+/// The index of a row in the table of a kernel. Unit tests ask for every row that planners can ask for.
+pub(crate) fn place_of<V: Listed + PartialEq>(table: &[V], row: &V) -> usize {
+    let found = table.iter().position(|listed| listed == row);
+    debug_assert!(found.is_some(), "{row:?} is not listed");
+    found.unwrap_or(usize::MAX)
+}
+
 /// A way to build a kernel: the element type and the flags with which its source is assembled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Variant {
     pub dtype: DType,
     pub flags: &'static [&'static str],
+}
+
+impl Listed for Variant {
+    fn dtype(&self) -> DType {
+        self.dtype
+    }
+    fn flags(&self) -> Cow<'static, [&'static str]> {
+        self.flags.into()
+    }
 }
 
 /// Lists a variant for each of these sets of flags and each element type.
@@ -69,19 +120,22 @@ pub(crate) struct Kernel {
     pub interface: Interface,
     /// What the assembler writes before the source.
     pub constants: &'static [Constants],
-    pub variants: &'static [Variant],
+    pub variants: &'static dyn Listing,
 }
 
 impl Kernel {
-    /// The index of the variant for this element type and exactly these flags.
-    ///
-    /// Operations only request variants that they list, and the shader tests check this by building all of them.
-    /// Running a launch with a missing variant reports it by name.
+    /// The variants in the order of their indices.
+    pub(crate) fn listed(&self) -> impl Iterator<Item = &'static dyn Listed> + use<> {
+        let variants = self.variants;
+        (0..).map_while(|variant| variants.get(variant))
+    }
+
+    /// The index of the [`Variant`] for this element type and exactly these flags. Running a launch with a missing
+    /// variant reports it by name.
     pub(crate) fn variant(&self, dtype: DType, flags: &[&str]) -> usize {
         let found = self
-            .variants
-            .iter()
-            .position(|v| v.dtype == dtype && v.flags == flags);
+            .listed()
+            .position(|v| v.dtype() == dtype && *v.flags() == *flags);
         debug_assert!(
             found.is_some(),
             "{} is not listed for {dtype} {flags:?}",
@@ -94,8 +148,8 @@ impl Kernel {
     pub(crate) fn name(&self, variant: usize) -> String {
         match self.variants.get(variant) {
             Some(v) => {
-                let mut name = format!("{}.{}", self.stem, v.dtype.name());
-                for flag in v.flags {
+                let mut name = format!("{}.{}", self.stem, v.dtype().name());
+                for flag in v.flags().iter() {
                     name.push('.');
                     name.push_str(&flag.to_lowercase());
                 }
@@ -118,14 +172,6 @@ impl Matrices {
         match self {
             Matrices::Eight => 8,
             Matrices::Sixteen => 16,
-        }
-    }
-
-    /// The matrix size of a variant with these flags.
-    pub(crate) fn of(flags: &[&str]) -> Matrices {
-        match flags.contains(&"EIGHT") {
-            true => Matrices::Eight,
-            false => Matrices::Sixteen,
         }
     }
 

@@ -13,8 +13,6 @@ use crate::cpu::Cpu;
 #[cfg(feature = "gpu")]
 use crate::gpu::{self, Gpu, GpuOptions};
 use crate::machine::Memory;
-#[cfg(feature = "gpu")]
-use crate::ops::GENERATORS;
 use crate::ops::conv::choice::CostTable;
 use crate::ops::fft::FftLimits;
 use crate::ops::matmul::tiles::{NATIVE_INVOCATIONS, NATIVE_MEMORY};
@@ -70,7 +68,7 @@ impl Device {
                 if adapter.get_info().device_type == wgpu::DeviceType::Cpu && !named {
                     return Ok(None);
                 }
-                gpu::open(&options, GENERATORS).await.map(Some)
+                gpu::open(&options).await.map(Some)
             });
             match opened {
                 Ok(Some(gpu)) => Device::on_gpu(gpu),
@@ -117,7 +115,7 @@ impl Device {
     /// [`Argument`](crate::Error::Argument) for 0 workgroups in a dimension.
     #[cfg(feature = "gpu")]
     pub async fn gpu(options: GpuOptions) -> Result<Device> {
-        Ok(Device::on_gpu(gpu::open(&options, GENERATORS).await?))
+        Ok(Device::on_gpu(gpu::open(&options).await?))
     }
 
     /// [`gpu`](Self::gpu), blocking the thread.
@@ -173,7 +171,7 @@ impl Device {
         device: wgpu::Device,
         queue: wgpu::Queue,
     ) -> Result<Device> {
-        let gpu = Gpu::from_wgpu(adapter, device, queue, &GpuOptions::default(), GENERATORS)?;
+        let gpu = Gpu::from_wgpu(adapter, device, queue, &GpuOptions::default())?;
         Ok(Device::on_gpu(gpu))
     }
 

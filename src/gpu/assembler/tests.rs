@@ -2,9 +2,10 @@
 
 use naga::{AddressSpace, Module, StorageAccess, TypeInner};
 
-use super::assemble;
+use super::{Expansion, assemble};
 use crate::gpu::pipelines::PARAM_WORDS;
-use crate::plan::{Access, Field, Interface};
+use crate::plan::{Access, Field, Interface, Variant};
+use crate::ragged::DType;
 
 /// The names of a shader's parameters behind the first two, with their words.
 fn params(module: &Module) -> Vec<(String, usize)> {
@@ -74,13 +75,97 @@ fn names_of_slots_and_parameters_are_those_of_the_shader() {
         let mut words = Vec::new();
         flat(fields, &mut words);
         assert!(words.iter().map(|word| word.1).sum::<usize>() <= PARAM_WORDS);
-        for variant in 0..kernel.variants.len() {
+        for variant in 0..kernel.listed().count() {
             let name = kernel.name(variant);
-            let text = assemble(kernel, variant, crate::ops::GENERATORS).unwrap();
+            let text = assemble(kernel, variant).unwrap();
             let module = naga::front::wgsl::parse_str(&text)
                 .unwrap_or_else(|error| panic!("{}", error.emit_to_string_with_path(&text, &name)));
             assert_eq!(params(&module), words, "{name}");
             assert_eq!(slots(&module), expected, "{name}");
         }
     }
+}
+
+#[test]
+fn loops_write_their_lines_once_for_each_value() {
+    let plain = Variant {
+        dtype: DType::F32,
+        flags: &["ON"],
+    };
+    let expand = |text: &'static str| {
+        let mut expansion = Expansion {
+            flags: &["ON"],
+            variant: &plain,
+            numbers: vec![("COUNT", 4), ("STEP", 16)],
+            included: Vec::new(),
+            out: String::new(),
+        };
+        let lines: Vec<&str> = text.lines().collect();
+        expansion.expand(&lines).map(|()| expansion.out)
+    };
+    let twice = "#for s COUNT / 2\nv[$(s)] = x[$(STEP + 2 * s * STEP + 1)u];\n#endfor\nend";
+    assert_eq!(
+        expand(twice).unwrap(),
+        "v[0] = x[17u];\nv[1] = x[49u];\nend\n"
+    );
+    let nested = "#for i 2\n#if !ON\nno\n#else\n#for j i + 1\n$(i)$(j)\n#endfor\n#endif\n#endfor";
+    assert_eq!(expand(nested).unwrap(), "00\n10\n11\n");
+    for wrong in [
+        "#for s COUNT\n$(s)",
+        "#for s MANY\n#endfor",
+        "#for s 1\n$(t)\n#endfor",
+        "$(s)",
+        "#for",
+        "#endfor",
+        "$(1 / 0)",
+    ] {
+        assert!(expand(wrong).is_err(), "{wrong}");
+    }
+}
+
+/// What readers find in `shaders/expanded`: a variant of each generator.
+const EXPANDED: [&str; 15] = [
+    "ambient.f16.less.mask",
+    "broadcast.f32.sub",
+    "bsr_matmul.f32.h16",
+    "bsr_matrix.f32.matrix.h16.s16",
+    "conv_cached.f32.n256",
+    "conv_fused.f32.large",
+    "fft.c32.n32",
+    "fft_bluestein.c32.n256",
+    "fft_pass.c32.r64.halves",
+    "fft_real.c32.n32",
+    "fft_smooth.c32",
+    "map_table.f32.exp",
+    "matmul.f32.native.sets",
+    "matmul.f32.t32",
+    "matmul_matrix.f32.matrix.t32",
+];
+
+/// `VSLA_BLESS=1` writes them anew. A published package has none.
+#[test]
+fn expansions_are_current() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders/expanded");
+    let bless = std::env::var_os("VSLA_BLESS").is_some();
+    if !bless && !folder.exists() {
+        return;
+    }
+    let kernels = crate::ops::kernels();
+    for name in EXPANDED {
+        let (_, text) = kernels.iter().find(|(known, _)| known == name).unwrap();
+        let file = folder.join(format!("{name}.wgsl"));
+        if bless {
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(&file, text).unwrap();
+        }
+        let found = std::fs::read_to_string(&file).unwrap_or_default();
+        assert!(found == *text, "{name}: run this test with VSLA_BLESS=1");
+    }
+    let mut files = std::fs::read_dir(&folder).unwrap();
+    assert!(files.all(|file| {
+        let name = file.unwrap().file_name();
+        EXPANDED
+            .iter()
+            .any(|known| name == *format!("{known}.wgsl"))
+    }));
 }

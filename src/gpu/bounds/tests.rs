@@ -247,7 +247,7 @@ const fn broken(flags: &'static [&'static str]) -> Variant {
 ///
 /// They take four quads, which end before the buffer's size class does.
 fn opened(options: &GpuOptions) -> Option<(Gpu, Arc<GpuBuffer>, Layout)> {
-    let gpu = match pollster::block_on(crate::gpu::open(options, crate::ops::GENERATORS)) {
+    let gpu = match pollster::block_on(crate::gpu::open(options)) {
         Ok(gpu) => gpu,
         Err(_) if std::env::var_os("VSLA_REQUIRE_GPU").is_none() => return None,
         Err(error) => panic!("{error}"),

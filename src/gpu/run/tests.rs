@@ -16,7 +16,7 @@ static TABLE: Table = Table {
 
 /// Opens a GPU, or returns `None` if there is none and tests may be skipped.
 fn gpu() -> Option<Gpu> {
-    match pollster::block_on(open(&GpuOptions::default(), crate::ops::GENERATORS)) {
+    match pollster::block_on(open(&GpuOptions::default())) {
         Ok(gpu) => Some(gpu),
         Err(error) => {
             let required = std::env::var("VSLA_REQUIRE_GPU").is_ok_and(|value| value == "1");

@@ -5,10 +5,10 @@
 
 use super::spread::Mode;
 use super::table::{self, THREE, TWO};
-use super::{ONES, count, twin, unsupported, variants};
+use super::{Build, ONE_LAYOUT, ONES, builds, count, twin, unsupported};
 use crate::plan::{
     Constants, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot,
-    constants, params, slots, stream_tile,
+    constants, params, place_of, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
@@ -42,7 +42,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     source: include_str!("../../../shaders/broadcast.wgsl"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[MODES],
-    variants: &variants::<{ count(TWO) }>(TWO, &[0], &[]),
+    variants: &ONE_LAYOUT,
 };
 
 pub(crate) static THREE_KERNEL: Kernel = Kernel {
@@ -50,8 +50,10 @@ pub(crate) static THREE_KERNEL: Kernel = Kernel {
     source: KERNEL.source,
     interface: Interface::of::<ThreeSlots, ThreeParams>(),
     constants: &[MODES],
-    variants: &variants::<{ count(THREE) }>(THREE, &[0], &[]),
+    variants: &OF_THREE,
 };
+
+static OF_THREE: [Build; count(THREE)] = builds(THREE, 1, &[]);
 
 /// A function of two or three operands, by name, over values of one type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -72,6 +74,11 @@ impl Broadcast {
         let three = inputs.len() == 3;
         let table = if three { THREE } else { TWO };
         let (row, seen) = table::row(table, op, dtype).ok_or_else(|| unsupported(op, dtype))?;
+        let build = Build {
+            row: Some(row),
+            dtype: seen,
+            matrices: false,
+        };
         let whole = modes.iter().position(|mode| *mode == Mode::Whole);
         let whole = whole.unwrap_or_default();
         let c = inputs[whole];
@@ -100,7 +107,7 @@ impl Broadcast {
         let (groups, cost) = (c.total().div_ceil(tile) as u32, c.total() as u64);
         let dispatch = match three {
             false => Dispatch::new(
-                (&KERNEL, KERNEL.variant(seen, row.flags[0])),
+                (&KERNEL, place_of(&ONE_LAYOUT, &build)),
                 Slots {
                     a,
                     a_meta,
@@ -114,7 +121,7 @@ impl Broadcast {
                 cost,
             ),
             true => Dispatch::new(
-                (&THREE_KERNEL, THREE_KERNEL.variant(seen, row.flags[0])),
+                (&THREE_KERNEL, place_of(&OF_THREE, &build)),
                 ThreeSlots {
                     a,
                     a_meta,

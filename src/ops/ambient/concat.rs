@@ -3,8 +3,8 @@
 //!
 //! Computed as a sum of 32-bit words: no value has two sources, and a word plus zero keeps its bits, whatever the type.
 
-use super::Stage;
 use super::twin::row_of;
+use super::{Stage, copy};
 use crate::ops::par_tiles;
 use crate::plan::{CpuArgs, CpuKernel, Launch, Nested, Output, OutputLayout, check_ranks};
 use crate::ragged::{DType, Layout, MAX_RANK, Offsets, Pairs};
@@ -58,10 +58,9 @@ impl Concat {
         };
         let total = seen.c.total();
         let stage = Stage {
-            flags: [&["CONCAT"], &["CONCAT", "RANK2"]],
-            dtype: match dtype {
-                DType::F16 => dtype,
-                _ => DType::U32,
+            build: match dtype {
+                DType::F16 => copy(dtype, false),
+                _ => copy(DType::U32, false),
             },
             concat_axes: seen.concat_axes,
         };

@@ -12,19 +12,17 @@ mod table;
 mod text;
 mod twin;
 
+use std::borrow::Cow;
+
 pub(crate) use self::broadcast::{Broadcast, KERNEL as BROADCAST, THREE_KERNEL as BROADCAST_THREE};
 pub(crate) use self::concat::{Along, Concat, check_concat};
 pub(crate) use self::spread::Mode;
 use self::table::{Row, THREE, TWO};
-#[cfg(feature = "gpu")]
-pub(crate) use self::text::{
-    generate_loads, generate_met, generate_spread_four, generate_spread_one,
-};
 use super::maps::{MapInfo, same};
 use super::{PAIRING, STREAM, pair_params, stream_groups};
 use crate::plan::{
-    Boxes, CpuKernel, Dispatch, Interface, Kernel, Launch, Nested, Output, OutputLayout, Param,
-    PlanBuffer, Slot, Variant, params, slots, stream_tile,
+    Boxes, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Nested, Output, OutputLayout,
+    Param, PlanBuffer, Slot, params, place_of, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Pairs};
 use crate::{Error, Result};
@@ -60,7 +58,7 @@ pub(crate) static FLAT: Kernel = Kernel {
     source: include_str!("../../../shaders/ambient_flat.wgsl"),
     interface: Interface::of::<FlatSlots, FlatParams>(),
     constants: &[STREAM],
-    variants: &variants::<{ count(TWO) }>(TWO, &[0], &[]),
+    variants: &ONE_LAYOUT,
 };
 
 pub(crate) static VECTORS: Kernel = Kernel {
@@ -68,14 +66,7 @@ pub(crate) static VECTORS: Kernel = Kernel {
     source: include_str!("../../../shaders/ambient.wgsl"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[PAIRING],
-    variants: &variants::<{ count(TWO) + 1 }>(
-        TWO,
-        &[0],
-        &[Variant {
-            dtype: DType::U32,
-            flags: &["CONCAT"],
-        }],
-    ),
+    variants: &OF_VECTORS,
 };
 
 pub(crate) static BOXES: Kernel = Kernel {
@@ -83,29 +74,66 @@ pub(crate) static BOXES: Kernel = Kernel {
     source: include_str!("../../../shaders/ambient_boxes.wgsl"),
     interface: Interface::of::<Slots, BoxParams>(),
     constants: &[PAIRING],
-    variants: &variants::<{ 2 * count(TWO) + 4 }>(
-        TWO,
-        &[0, 1],
-        &[
-            Variant {
-                dtype: DType::U32,
-                flags: &["CONCAT"],
-            },
-            Variant {
-                dtype: DType::U32,
-                flags: &["CONCAT", "RANK2"],
-            },
-            Variant {
-                dtype: DType::F16,
-                flags: &["CONCAT"],
-            },
-            Variant {
-                dtype: DType::F16,
-                flags: &["CONCAT", "RANK2"],
-            },
-        ],
-    ),
+    variants: &OF_BOXES,
 };
+
+/// A build of one of the kernels.
+#[derive(Clone, Copy, Debug)]
+struct Build {
+    /// The function; `None` copies two elements side by side.
+    row: Option<&'static Row>,
+    dtype: DType,
+    /// Whether all boxes are matrices.
+    matrices: bool,
+}
+
+impl PartialEq for Build {
+    fn eq(&self, other: &Build) -> bool {
+        // A table has one row of a name and a type.
+        let key = |build: &Build| (build.row.map(|row| row.name), build.dtype, build.matrices);
+        key(self) == key(other)
+    }
+}
+
+impl Listed for Build {
+    fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    fn flags(&self) -> Cow<'static, [&'static str]> {
+        let flags = self.row.map_or(&["CONCAT"][..], |row| row.flags);
+        match self.matrices {
+            true => [flags, &["RANK2"]].concat().into(),
+            false => flags.into(),
+        }
+    }
+
+    #[cfg(feature = "gpu")]
+    fn generate(&self, part: &str) -> Option<String> {
+        text::generate(self.row, self.dtype, part)
+    }
+}
+
+static ONE_LAYOUT: [Build; count(TWO)] = builds(TWO, 1, &[]);
+static OF_VECTORS: [Build; count(TWO) + 1] = builds(TWO, 1, &[copy(DType::U32, false)]);
+static OF_BOXES: [Build; 2 * count(TWO) + 4] = builds(
+    TWO,
+    2,
+    &[
+        copy(DType::U32, false),
+        copy(DType::U32, true),
+        copy(DType::F16, false),
+        copy(DType::F16, true),
+    ],
+);
+
+const fn copy(dtype: DType, matrices: bool) -> Build {
+    Build {
+        row: None,
+        dtype,
+        matrices,
+    }
+}
 
 /// The number of kernels of a table: one per row and kernel type.
 const fn count(table: &[&[Row]]) -> usize {
@@ -121,18 +149,15 @@ const fn count(table: &[&[Row]]) -> usize {
     n
 }
 
-/// The variants of a table's kernels, once for each set of flags in `flags`, and then `more`.
-const fn variants<const N: usize>(
+/// The builds of a table, if there are two `ways` also those for matrices, and then `more`.
+const fn builds<const N: usize>(
     table: &'static [&'static [Row]],
-    flags: &[usize],
-    more: &[Variant],
-) -> [Variant; N] {
-    let mut all = [Variant {
-        dtype: DType::F32,
-        flags: &[],
-    }; N];
-    let (mut n, mut set) = (0, 0);
-    while set < flags.len() {
+    ways: usize,
+    more: &[Build],
+) -> [Build; N] {
+    let mut all = [copy(DType::U32, false); N];
+    let (mut n, mut way) = (0, 0);
+    while way < ways {
         let mut group = 0;
         while group < table.len() {
             let mut row = 0;
@@ -140,9 +165,10 @@ const fn variants<const N: usize>(
                 let it = &table[group][row];
                 let mut at = 0;
                 while at < it.types().len() {
-                    all[n] = Variant {
+                    all[n] = Build {
+                        row: Some(it),
                         dtype: it.types()[at],
-                        flags: it.flags[flags[set]],
+                        matrices: way == 1,
                     };
                     n += 1;
                     at += 1;
@@ -151,7 +177,7 @@ const fn variants<const N: usize>(
             }
             group += 1;
         }
-        set += 1;
+        way += 1;
     }
     let mut at = 0;
     while at < more.len() {
@@ -218,6 +244,11 @@ impl Combine {
     pub(crate) fn launch(self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<Launch> {
         let Combine { name: op, dtype } = self;
         let (row, seen) = table::row(TWO, op, dtype).ok_or_else(|| unsupported(op, dtype))?;
+        let build = Build {
+            row: Some(row),
+            dtype: seen,
+            matrices: false,
+        };
         let result_type = if row.is_mask() { DType::U32 } else { dtype };
         let boxes = Boxes::ambient(op, a, b, pairs)?;
         let twin = CpuKernel::new(move |args| twin::combine(args, row, seen));
@@ -228,7 +259,7 @@ impl Combine {
                 scratch: Vec::new(),
                 work: a.total() as u64,
                 dispatches: vec![Dispatch::new(
-                    (&FLAT, FLAT.variant(seen, row.flags[0])),
+                    (&FLAT, place_of(&ONE_LAYOUT, &build)),
                     FlatSlots {
                         a: Slot::Input(0),
                         b: Slot::Input(1),
@@ -254,8 +285,7 @@ impl Combine {
                 ..
             }) => {
                 let stage = Stage {
-                    flags: row.flags,
-                    dtype: seen,
+                    build,
                     concat_axes: 0,
                 };
                 Launch {
@@ -275,9 +305,8 @@ impl Combine {
 
 /// A dispatch that locates the values of each pair by its shapes.
 struct Stage {
-    /// Flags of the kernel for vectors and boxes, and of the kernel for matrices.
-    flags: [&'static [&'static str]; 2],
-    dtype: DType,
+    /// The build of the kernel for vectors and boxes.
+    build: Build,
     /// One bit for each axis along which a concatenation displaces the right element; otherwise 0.
     concat_axes: u32,
 }
@@ -319,7 +348,7 @@ impl Stage {
         };
         let (groups, cost) = (total.div_ceil(tile) as u32, total as u64);
         if rank == 1 {
-            let variant = VECTORS.variant(self.dtype, self.flags[0]);
+            let variant = place_of(&OF_VECTORS, &self.build);
             return Ok(Dispatch::new(
                 (&VECTORS, variant),
                 slots,
@@ -334,7 +363,11 @@ impl Stage {
             rank: Param::U32(rank as u32),
             beside: Param::U32(self.concat_axes),
         };
-        let variant = BOXES.variant(self.dtype, self.flags[usize::from(rank == 2)]);
+        let build = Build {
+            matrices: rank == 2,
+            ..self.build
+        };
+        let variant = place_of(&OF_BOXES, &build);
         Ok(Dispatch::new(
             (&BOXES, variant),
             slots,
@@ -342,5 +375,30 @@ impl Stage {
             groups,
             cost,
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_function_is_listed_for_all_its_types() {
+        for row in TWO.iter().copied().flatten() {
+            for &dtype in row.types() {
+                let build = |matrices| Build {
+                    row: Some(row),
+                    dtype,
+                    matrices,
+                };
+                assert!(ONE_LAYOUT.contains(&build(false)) && OF_VECTORS.contains(&build(false)));
+                assert!(
+                    [false, true]
+                        .map(build)
+                        .iter()
+                        .all(|it| OF_BOXES.contains(it))
+                );
+            }
+        }
     }
 }

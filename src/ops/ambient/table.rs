@@ -33,7 +33,7 @@ pub(super) type Run<T, R> = fn(&[T], &[T], &mut [R]);
 pub(super) type RunThree<T> = fn(&[T], &[T], &[T], &mut [T]);
 
 /// A function's CPU implementation, which also determines its types. Masks are u32.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Function {
     /// For f32, and for f16 computed in f32.
     Float(Run<f32, f32>),
@@ -53,11 +53,12 @@ pub(super) enum Function {
     not(feature = "gpu"),
     allow(dead_code, reason = "kernels are generated only for GPUs")
 )]
+#[derive(Debug)]
 pub(super) struct Row {
     /// The public operation.
     pub name: &'static str,
-    /// The flags of its kernels, and of its kernels for matrices.
-    pub flags: [&'static [&'static str]; 2],
+    /// The flags of its kernels.
+    pub flags: &'static [&'static str],
     /// Files of `shaders/lib` that the expression needs.
     pub uses: &'static [&'static str],
     /// The result as a WGSL expression in x, y, and, for three operands, z.
@@ -80,6 +81,20 @@ impl Row {
         }
     }
 
+    #[cfg(feature = "gpu")]
+    pub(super) const fn is_choice(&self) -> bool {
+        matches!(self.function, Function::Choice)
+    }
+
+    /// Whether it has three operands.
+    #[cfg(feature = "gpu")]
+    pub(super) const fn is_of_three(&self) -> bool {
+        matches!(
+            self.function,
+            Function::FloatThree(_) | Function::U32Three(_) | Function::Choice
+        )
+    }
+
     pub(super) const fn is_mask(&self) -> bool {
         matches!(
             self.function,
@@ -93,7 +108,7 @@ macro_rules! rows {
         $($name:literal $($flag:literal)+ [$($uses:literal),*] $wgsl:literal, |$x:ident, $y:ident| $twin:expr, $bound:expr;)*) => {
         &[$(Row {
             name: $name,
-            flags: [&[$($flag),+], &[$($flag),+, "RANK2"]],
+            flags: &[$($flag),+],
             uses: &[$($uses),*],
             wgsl: $wgsl,
             missing: Missing::$missing,
@@ -174,7 +189,7 @@ pub(super) const TWO: &[&[Row]] = &[
 pub(super) const THREE: &[&[Row]] = &[&[
     Row {
         name: "mul_add",
-        flags: [&["MUL_ADD", "THREE"], &[]],
+        flags: &["MUL_ADD", "THREE"],
         uses: &[],
         // `opaque` prevents a fused multiply-add, so that every device rounds twice.
         wgsl: "opaque(x * y) + z",
@@ -189,7 +204,7 @@ pub(super) const THREE: &[&[Row]] = &[&[
     },
     Row {
         name: "mul_add",
-        flags: [&["MUL_ADD", "THREE"], &[]],
+        flags: &["MUL_ADD", "THREE"],
         uses: &[],
         wgsl: "x * y + z",
         missing: Missing::Zero,
@@ -202,7 +217,7 @@ pub(super) const THREE: &[&[Row]] = &[&[
     },
     Row {
         name: "if_else",
-        flags: [&["IF_ELSE", "THREE"], &[]],
+        flags: &["IF_ELSE", "THREE"],
         uses: &[],
         wgsl: "select(z, y, x != 0u)",
         missing: Missing::Zero,

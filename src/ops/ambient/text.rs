@@ -1,28 +1,35 @@
 //! What the table's rows are in WGSL: what `#generate` puts in their kernels.
 
-use super::table::{Function, Missing, Row, THREE, TWO};
+use super::table::{Missing, Row};
 use crate::ragged::DType;
 
-/// The row that a kernel with these flags is of, and its type.
-fn found(flags: &[&str]) -> Option<(&'static Row, DType)> {
-    let table = if flags.contains(&"THREE") { THREE } else { TWO };
-    table.iter().copied().flatten().find_map(|row| {
-        let typed = |dtype: &&DType| flags.contains(&dtype.name().to_uppercase().as_str());
-        let dtype = row.types().iter().find(typed)?;
-        flags.contains(&row.flags[0][0]).then_some((row, *dtype))
-    })
+/// The text that replaces `#generate "part"` in a kernel of a row, or of copies.
+///
+/// Uses: `E`, `a`, `b`, `d`, and what the row's expression does; the parts of spread operands also `p`, `v`, `i`,
+/// `entry`, `along`, `along_four`. Defines: what each part says.
+pub(super) fn generate(row: Option<&Row>, dtype: DType, part: &str) -> Option<String> {
+    match (part, row) {
+        ("met", None) => Some(SIDE_BY_SIDE.to_owned()),
+        ("met", Some(row)) => Some(met(row, dtype)),
+        ("loads", _) => Some(loads(row, dtype)),
+        ("spread_four", Some(row)) => Some(spread_four(row)),
+        ("spread_one", Some(row)) => Some(spread_one(row)),
+        _ => None,
+    }
 }
+
+/// Words side by side, one of which is zero.
+const SIDE_BY_SIDE: &str = "alias V = E;
+alias R = E;
+fn met(x: V, y: V, in_a: bool, in_b: bool) -> R {
+    return x + y;
+}
+const OVERLAP = false;
+";
 
 /// The types V, of what is computed, and R, of a result; `value` of all operands; of two also `met`, which knows what a
 /// missing entry is, and whether only the `OVERLAP` counts.
-pub(crate) fn generate_met(flags: &[&str]) -> String {
-    let Some((row, dtype)) = found(flags) else {
-        // Words side by side, one of which is zero.
-        return "alias V = E;\nalias R = E;\n\
-                fn met(x: V, y: V, in_a: bool, in_b: bool) -> R {\n    return x + y;\n}\n\
-                const OVERLAP = false;\n"
-            .to_owned();
-    };
+fn met(row: &Row, dtype: DType) -> String {
     let mut text = String::new();
     if matches!(dtype, DType::F32 | DType::F16) {
         text.push_str("#include \"nan\"\n#include \"ends\"\n");
@@ -30,7 +37,7 @@ pub(crate) fn generate_met(flags: &[&str]) -> String {
     for name in row.uses {
         text.push_str(&format!("#include \"{name}\"\n"));
     }
-    let bits = matches!(row.function, Function::Choice);
+    let bits = row.is_choice();
     let computed = match dtype {
         DType::F16 if bits => "u32",
         DType::F16 => "f32",
@@ -38,7 +45,7 @@ pub(crate) fn generate_met(flags: &[&str]) -> String {
     };
     let result = if row.is_mask() { "u32" } else { "V" };
     text.push_str(&format!("alias V = {computed};\nalias R = {result};\n"));
-    if row.flags[0].contains(&"THREE") {
+    if row.is_of_three() {
         let first = if bits { "u32" } else { "V" };
         text.push_str(&format!(
             "fn value(x: {first}, y: V, z: V) -> R {{\n    return {};\n}}\n",
@@ -65,13 +72,12 @@ pub(crate) fn generate_met(flags: &[&str]) -> String {
 /// are counted in values; for results the type of their binding, and `packed`, what four of them are there.
 ///
 /// Halves lie two to a word, and are loaded by words; all else by quads.
-pub(crate) fn generate_loads(flags: &[&str]) -> String {
-    let row = found(flags).map(|(row, _)| row);
-    let half = flags.contains(&"F16");
-    let bits = row.is_none_or(|row| matches!(row.function, Function::Choice));
-    let three = flags.contains(&"THREE");
+fn loads(row: Option<&Row>, dtype: DType) -> String {
+    let half = dtype == DType::F16;
+    let bits = row.is_none_or(Row::is_choice);
+    let three = row.is_some_and(Row::is_of_three);
     let mut text = String::new();
-    for &name in operands(flags) {
+    for &name in operands(three) {
         let kind = match name {
             // A mask.
             "a" if bits && three => Load::Words("u32"),
@@ -99,13 +105,15 @@ pub(crate) fn generate_loads(flags: &[&str]) -> String {
 }
 
 /// Four values of a function, from their places v on, of spread operands too.
-pub(crate) fn generate_spread_four(flags: &[&str]) -> String {
-    let names = operands(flags);
+fn spread_four(row: &Row) -> String {
+    let names = operands(row.is_of_three());
     let mut text = String::new();
     for &name in names {
-        let mask = name == "a"
-            && found(flags).is_some_and(|(row, _)| matches!(row.function, Function::Choice));
-        let kind = if mask { "u32" } else { "V" };
+        let kind = if name == "a" && row.is_choice() {
+            "u32"
+        } else {
+            "V"
+        };
         text.push_str(&format!(
             "    var {name}_values: vec4<{kind}>;
     if p.{name}_mode == WHOLE {{
@@ -131,8 +139,8 @@ pub(crate) fn generate_spread_four(flags: &[&str]) -> String {
 }
 
 /// One value of a function, at place v, of spread operands too.
-pub(crate) fn generate_spread_one(flags: &[&str]) -> String {
-    let of = operands(flags).iter().map(|name| {
+fn spread_one(row: &Row) -> String {
+    let of = operands(row.is_of_three()).iter().map(|name| {
         format!(
             "{name}_one(select(entry.{name}.x + along(i, entry.{name}.yz), p.{name}_base + v, p.{name}_mode == WHOLE))"
         )
@@ -140,8 +148,8 @@ pub(crate) fn generate_spread_one(flags: &[&str]) -> String {
     format!("    return value({});\n", of.collect::<Vec<_>>().join(", "))
 }
 
-fn operands(flags: &[&str]) -> &'static [&'static str] {
-    match flags.contains(&"THREE") {
+fn operands(three: bool) -> &'static [&'static str] {
+    match three {
         true => &["a", "b", "d"],
         false => &["a", "b"],
     }

@@ -1,21 +1,81 @@
 //! Block-sparse products with kernels that run on any device.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::plan::{self, Rows};
+#[cfg(feature = "gpu")]
+use super::text;
 use super::{Finish, FinishSlots, OP, Request, groups, ordered, rounded};
-use crate::ops::bsr::tiles::{NARROW, SparseTile, WIDE};
-use crate::plan::{Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, params, slots};
+use crate::ops::bsr::tiles::{NARROW, SPARSE, SPARSE_NATIVE, SparseTile, WIDE};
+use crate::plan::{
+    Dispatch, Interface, Kernel, Listed, Param, PlanBuffer, Slot, named, params, place_of, slots,
+};
 use crate::ragged::{DType, Topology};
 use crate::{Result, host};
 
 /// Chunks in one piece of a row.
 const CHUNKS: u32 = 4;
 
-macro_rules! variants {
-    ($($flags:expr),+ $(,)?) => {
-        &[$(Variant { dtype: DType::F32, flags: $flags }),+]
-    };
+/// A build of either kernel.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Build {
+    tile: SparseTile,
+    /// Whether factors are f16, which are summed in f32.
+    halves: bool,
+    sampled: bool,
+}
+
+/// Every tile, for both types of factors.
+static BUILDS: [Build; 2 * (SPARSE.len() + SPARSE_NATIVE.len())] = {
+    let mut all = [Build {
+        tile: SPARSE[0],
+        halves: false,
+        sampled: false,
+    }; 2 * (SPARSE.len() + SPARSE_NATIVE.len())];
+    let mut i = 0;
+    while i < all.len() {
+        all[i].tile = match i / 2 {
+            tile if tile < SPARSE.len() => SPARSE[tile],
+            tile => SPARSE_NATIVE[tile - SPARSE.len()],
+        };
+        all[i].halves = i % 2 == 1;
+        i += 1;
+    }
+    all
+};
+
+/// No native tile is faster where results are sampled.
+static SAMPLED_BUILDS: [Build; 2 * SPARSE.len()] = {
+    let mut all = *BUILDS.first_chunk().unwrap();
+    let mut i = 0;
+    while i < all.len() {
+        all[i].sampled = true;
+        i += 1;
+    }
+    all
+};
+
+impl Listed for Build {
+    fn dtype(&self) -> DType {
+        DType::F32
+    }
+
+    fn flags(&self) -> Cow<'static, [&'static str]> {
+        let native = self.tile.native;
+        named(&[
+            (self.sampled, "SAMPLED"),
+            (native, "NATIVE"),
+            (native, self.tile.flag),
+            (self.halves, "HALVES"),
+            (!native, self.tile.flag),
+        ])
+    }
+
+    #[cfg(feature = "gpu")]
+    fn generate(&self, part: &str) -> Option<String> {
+        (part == "bsr_matmul").then(|| text::generate(&self.tile, self.sampled))
+    }
 }
 
 slots! {
@@ -38,25 +98,7 @@ pub(crate) static MATMUL: Kernel = Kernel {
     source: include_str!("../../../shaders/bsr_matmul.wgsl"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
-    // f16 products are summed in f32.
-    variants: variants!(
-        &["H8"],
-        &["H16"],
-        &["H32"],
-        &["H48"],
-        &["H64"],
-        &["NARROW"],
-        &["HALVES", "H8"],
-        &["HALVES", "H16"],
-        &["HALVES", "H32"],
-        &["HALVES", "H48"],
-        &["HALVES", "H64"],
-        &["HALVES", "NARROW"],
-        &["NATIVE", "SETS8"],
-        &["NATIVE", "SETS16"],
-        &["NATIVE", "SETS8", "HALVES"],
-        &["NATIVE", "SETS16", "HALVES"],
-    ),
+    variants: &BUILDS,
 };
 
 pub(crate) static SAMPLED: Kernel = Kernel {
@@ -64,31 +106,8 @@ pub(crate) static SAMPLED: Kernel = Kernel {
     source: include_str!("../../../shaders/bsr_matmul.wgsl"),
     interface: Interface::of::<SampledSlots, Params>(),
     constants: &[],
-    variants: variants!(
-        &["SAMPLED", "H8"],
-        &["SAMPLED", "H16"],
-        &["SAMPLED", "H32"],
-        &["SAMPLED", "H48"],
-        &["SAMPLED", "H64"],
-        &["SAMPLED", "NARROW"],
-        &["SAMPLED", "HALVES", "H8"],
-        &["SAMPLED", "HALVES", "H16"],
-        &["SAMPLED", "HALVES", "H32"],
-        &["SAMPLED", "HALVES", "H48"],
-        &["SAMPLED", "HALVES", "H64"],
-        &["SAMPLED", "HALVES", "NARROW"],
-    ),
+    variants: &SAMPLED_BUILDS,
 };
-
-/// The variant of a kernel for these tiles and operands of this type.
-fn variant(kernel: &Kernel, dtype: DType, build: &SparseTile) -> usize {
-    let halves = dtype == DType::F16;
-    let found = kernel.variants.iter().position(|variant| {
-        variant.flags.contains(&build.flag) && variant.flags.contains(&"HALVES") == halves
-    });
-    // Every tile is listed with and without `HALVES`.
-    found.unwrap_or(0)
-}
 
 pub(super) fn dispatches(request: &Request<'_>, native: bool) -> Result<(Vec<Dispatch>, Vec<u64>)> {
     let &Request {
@@ -147,11 +166,16 @@ pub(super) fn dispatches(request: &Request<'_>, native: bool) -> Result<(Vec<Dis
     };
     let mut scratch = vec![scratch.max(1)];
     let (sums, after) = request.sums(&mut scratch)?;
+    let variant = |tile: &SparseTile| Build {
+        tile: *tile,
+        halves: dtype == DType::F16,
+        sampled: false,
+    };
     let mut all = Vec::new();
     for ((build, _), &(first, panels, columns)) in builds.iter().zip(&parts) {
         let strips = high.div_ceil(build.rows);
         all.push(Dispatch::new(
-            (&MATMUL, variant(&MATMUL, dtype, build)),
+            (&MATMUL, place_of(&BUILDS, &variant(build))),
             Slots {
                 a: Slot::Input(0),
                 b: Slot::Input(1),
@@ -213,8 +237,13 @@ pub(super) fn sampled(
     let mut all = Vec::new();
     for ((build, _), (at, pieces)) in SparseTile::all(high, false).into_iter().zip(rows.pieces) {
         let strips = high.div_ceil(build.rows);
+        let variant = Build {
+            tile: *build,
+            halves: dtype == DType::F16,
+            sampled: true,
+        };
         all.push(Dispatch::new(
-            (&SAMPLED, variant(&SAMPLED, dtype, build)),
+            (&SAMPLED, place_of(&SAMPLED_BUILDS, &variant)),
             SampledSlots {
                 a: Slot::Input(0),
                 b: Slot::Input(1),

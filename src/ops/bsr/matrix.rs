@@ -3,6 +3,7 @@
 //! Every tile sums as many products at a time as the matrices are deep, in block order, so a product's bits depend
 //! neither on its tile nor on whether operands had to be copied to begin at whole quads of words.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::align::Copies;
@@ -11,28 +12,101 @@ use super::{Extents, Finish, FinishSlots, OP, Request, Sample, groups, ordered};
 use crate::ops::bsr::tiles::{SparseTile, WIDE};
 use crate::ops::matmul::Epilogue;
 use crate::plan::{
-    Dispatch, Interface, Kernel, Matrices, Param, PlanBuffer, Slot, Variant, params, slots,
+    Dispatch, Interface, Kernel, Listed, Matrices, Param, PlanBuffer, Slot, named, params,
+    place_of, slots,
 };
 use crate::ragged::{DType, Topology};
 use crate::{Result, host};
 
-const fn variant(flags: &'static [&'static str]) -> Variant {
-    Variant {
-        dtype: DType::F32,
-        flags,
-    }
+/// A build of either kernel.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Build {
+    pub matrices: Matrices,
+    pub tile: SparseTile,
+    /// Inner products of a stage that lie in one block; where results are sampled, all.
+    pub segment: u32,
+    /// How a and b are stored.
+    pub across: bool,
+    pub turned: bool,
+    pub sampled: bool,
 }
 
-/// The variants for each height and segment: one for each of the four ways in which a and b may be stored.
-macro_rules! variants {
-    ($([$($flag:literal),+]),+; $($more:expr),* $(,)?) => {
-        &[$(
-            variant(&["MATRIX", $($flag),+]),
-            variant(&["MATRIX", $($flag),+, "ACROSS"]),
-            variant(&["MATRIX", $($flag),+, "TURNED"]),
-            variant(&["MATRIX", $($flag),+, "ACROSS", "TURNED"]),
-        )+ $($more),*]
-    };
+/// Every tile and segment, for each of the four ways in which a and b may be stored. Wide tiles are never used for
+/// layers (a dense factor on the left).
+static BUILDS: [Build; 92] = builds(false);
+static SAMPLED_BUILDS: [Build; 64] = builds(true);
+
+const fn builds<const N: usize>(sampled: bool) -> [Build; N] {
+    let mut all = [Build {
+        matrices: Matrices::Sixteen,
+        tile: Matrices::Sixteen.sparse()[0],
+        segment: 0,
+        across: false,
+        turned: false,
+        sampled,
+    }; N];
+    let (mut n, mut way) = (0, 0);
+    while way < 8 {
+        let matrices = match way & 4 {
+            0 => Matrices::Sixteen,
+            _ => Matrices::Eight,
+        };
+        let turned = way & 2 > 0;
+        let mut at = 0;
+        while at < matrices.sparse().len() {
+            let tile = matrices.sparse()[at];
+            let segments = match sampled {
+                true => &[tile.depth],
+                false => tile.segments,
+            };
+            let mut segment = 0;
+            while segment < segments.len() && (sampled || !turned || tile.from == 0) {
+                all[n] = Build {
+                    matrices,
+                    tile,
+                    segment: segments[segment],
+                    across: way & 1 > 0,
+                    turned,
+                    sampled,
+                };
+                n += 1;
+                segment += 1;
+            }
+            at += 1;
+        }
+        way += 1;
+    }
+    assert!(n == N);
+    all
+}
+
+impl Listed for Build {
+    fn dtype(&self) -> DType {
+        DType::F32
+    }
+
+    fn flags(&self) -> Cow<'static, [&'static str]> {
+        let segment = |width| !self.sampled && self.segment == width;
+        named(&[
+            (true, "MATRIX"),
+            (self.matrices == Matrices::Eight, "EIGHT"),
+            (self.sampled, "SAMPLED"),
+            (true, self.tile.flag),
+            (segment(8), "S8"),
+            (segment(16), "S16"),
+            (segment(32), "S32"),
+            (self.across, "ACROSS"),
+            (self.turned, "TURNED"),
+        ])
+    }
+
+    #[cfg(feature = "gpu")]
+    fn generate(&self, part: &str) -> Option<String> {
+        let inner = [!self.across, self.turned];
+        let tile = super::matrix_text::tile(&self.tile, self.matrices, inner);
+        let generate = super::matrix_text::generate;
+        (part == "bsr_matrix").then(|| generate(&self.tile, tile, self.segment, self.sampled))
+    }
 }
 
 // Read-only operands are also bound read-write: compilers move loads from read-only buffers to just before their use.
@@ -58,38 +132,7 @@ pub(crate) static MATMUL: Kernel = Kernel {
     source: include_str!("../../../shaders/bsr_matrix.wgsl"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
-    variants: variants!(
-        ["H8", "S16"],
-        ["H8", "S8"],
-        ["H16", "S16"],
-        ["H16", "S8"],
-        ["H32", "S32"],
-        ["H32", "S8"],
-        ["H48", "S16"],
-        ["H48", "S8"],
-        ["H64", "S32"],
-        ["H64", "S8"],
-        ["H96", "S32"],
-        ["H96", "S8"],
-        ["H128", "S32"],
-        ["H128", "S8"],
-        ["EIGHT", "H8", "S8"],
-        ["EIGHT", "H16", "S8"],
-        ["EIGHT", "H32", "S8"],
-        ["EIGHT", "H48", "S8"],
-        ["EIGHT", "H64", "S8"],
-        ["EIGHT", "H96", "S8"],
-        ["EIGHT", "H128", "S8"];
-        // Never used for layers (a dense factor on the left).
-        variant(&["MATRIX", "WIDE32", "S32"]),
-        variant(&["MATRIX", "WIDE32", "S32", "ACROSS"]),
-        variant(&["MATRIX", "WIDE32", "S8"]),
-        variant(&["MATRIX", "WIDE32", "S8", "ACROSS"]),
-        variant(&["MATRIX", "WIDE64", "S32"]),
-        variant(&["MATRIX", "WIDE64", "S32", "ACROSS"]),
-        variant(&["MATRIX", "WIDE64", "S8"]),
-        variant(&["MATRIX", "WIDE64", "S8", "ACROSS"]),
-    ),
+    variants: &BUILDS,
 };
 
 pub(crate) static SAMPLED: Kernel = Kernel {
@@ -97,43 +140,8 @@ pub(crate) static SAMPLED: Kernel = Kernel {
     source: MATMUL.source,
     interface: Interface::of::<SampledSlots, Params>(),
     constants: &[],
-    variants: variants!(
-        ["SAMPLED", "H8"],
-        ["SAMPLED", "H16"],
-        ["SAMPLED", "H32"],
-        ["SAMPLED", "H48"],
-        ["SAMPLED", "H64"],
-        ["SAMPLED", "H96"],
-        ["SAMPLED", "H128"],
-        ["SAMPLED", "WIDE32"],
-        ["SAMPLED", "WIDE64"],
-        ["EIGHT", "SAMPLED", "H8"],
-        ["EIGHT", "SAMPLED", "H16"],
-        ["EIGHT", "SAMPLED", "H32"],
-        ["EIGHT", "SAMPLED", "H48"],
-        ["EIGHT", "SAMPLED", "H64"],
-        ["EIGHT", "SAMPLED", "H96"],
-        ["EIGHT", "SAMPLED", "H128"];
-    ),
+    variants: &SAMPLED_BUILDS,
 };
-
-/// The variant for this tile, this segment, and these storage orders of a and b.
-fn variant_of(
-    kernel: &Kernel,
-    matrices: Matrices,
-    tile: &SparseTile,
-    kind: &str,
-    [across, turned]: [bool; 2],
-) -> usize {
-    let found = kernel.variants.iter().position(|variant| {
-        let has = |flag| variant.flags.contains(&flag);
-        Matrices::of(variant.flags) == matrices
-            && (has(tile.flag) && has(kind))
-            && (has("ACROSS"), has("TURNED")) == (across, turned)
-    });
-    // Everything that `SparseTile::of` and `segment` return is listed.
-    found.unwrap_or(usize::MAX)
-}
 
 /// Chunks in one piece of a row, of up to 8,192 inner products. Cutting a row sends sums through memory, and matrices
 /// are fast enough to process such a piece while other workgroups do the rest.
@@ -255,13 +263,19 @@ pub(super) fn dispatches(
     let order = Slot::PlanBuffer(rows.words.clone());
     let mut dispatches = copies.dispatches;
     for (build, (first, count, columns)) in tiles.iter().zip(&panels) {
-        let sides = [by_columns, form.dense_left];
         if *count == 0 {
             continue;
         }
-        let variant = variant_of(&MATMUL, matrices, build, build.segment(wide), sides);
+        let variant = Build {
+            matrices,
+            tile: *build,
+            segment: build.segment(wide),
+            across: by_columns,
+            turned: form.dense_left,
+            sampled: false,
+        };
         dispatches.push(Dispatch::new(
-            (&MATMUL, variant),
+            (&MATMUL, place_of(&BUILDS, &variant)),
             Slots {
                 a: a.slot.clone(),
                 b: b.slot.clone(),
@@ -353,11 +367,17 @@ pub(super) fn sampled(
         words.extend([b_pitch, a_pitch, 0, 0, 0, 0, 0, 0]);
     }
     let (at, pieces) = rows.pieces[0];
-    let [across, turned] = [transposed[0], transposed[1]];
-    let variant = variant_of(&SAMPLED, matrices, build, "SAMPLED", [across, turned]);
+    let variant = Build {
+        matrices,
+        tile: *build,
+        segment: build.depth,
+        across: transposed[0],
+        turned: transposed[1],
+        sampled: true,
+    };
     let mut dispatches = copies.dispatches;
     dispatches.push(Dispatch::new(
-        (&SAMPLED, variant),
+        (&SAMPLED, place_of(&SAMPLED_BUILDS, &variant)),
         SampledSlots {
             a: a.slot,
             b: b.slot,
@@ -407,22 +427,33 @@ mod tests {
                 let columns = columns([100, 200, 600][case / 4], turned);
                 let build = &tiles[SparseTile::of(tiles, high, columns)];
                 for wide in SIDES {
-                    let kind = build.segment(wide);
-                    let variant = variant_of(&MATMUL, matrices, build, kind, [across, turned]);
-                    let flags = MATMUL.variants[variant].flags;
-                    assert!(
-                        wide.is_multiple_of(build.segment_of(flags)),
-                        "{flags:?} {wide}"
-                    );
+                    let segment = build.segment(wide);
+                    let variant = Build {
+                        matrices,
+                        tile: *build,
+                        segment,
+                        across,
+                        turned,
+                        sampled: false,
+                    };
+                    assert!(BUILDS.contains(&variant), "{variant:?}");
+                    assert!(wide.is_multiple_of(segment), "{variant:?} {wide}");
                     let parts = tile(build, matrices, [!across, turned]).parts();
-                    assert!(parts.iter().all(|part| part.is_whole()), "{flags:?}");
+                    assert!(parts.iter().all(|part| part.is_whole()), "{variant:?}");
                 }
             }
             for case in 0..8 {
                 let columns = if case & 1 > 0 { u32::MAX } else { 0 };
                 let build = &tiles[SparseTile::of(tiles, high, columns)];
-                let sides = [case & 2 > 0, case & 4 > 0];
-                assert!(variant_of(&SAMPLED, matrices, build, "SAMPLED", sides) < usize::MAX);
+                let variant = Build {
+                    matrices,
+                    tile: *build,
+                    segment: build.depth,
+                    across: case & 2 > 0,
+                    turned: case & 4 > 0,
+                    sampled: true,
+                };
+                assert!(SAMPLED_BUILDS.contains(&variant), "{variant:?}");
             }
         }
     }

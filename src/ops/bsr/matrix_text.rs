@@ -22,24 +22,21 @@ pub(super) fn tile(of: &SparseTile, matrices: Matrices, inner: [bool; 2]) -> Til
 }
 
 /// The text that replaces `#generate "bsr_matrix"`.
-pub(crate) fn generate(flags: &[&str]) -> String {
-    let has = |flag| flags.contains(&flag);
-    let matrices = Matrices::of(flags);
-    let tiles = matrices.sparse();
-    let build = tiles.iter().find(|build| has(build.flag));
-    let build = build.unwrap_or(&tiles[0]);
-    let tile = tile(build, matrices, [!has("ACROSS"), has("TURNED")]);
+///
+/// Uses: `p`, `a`, `b`, `order`, `Tile`, `halves`, `put_8`, `put_4`, `put_eight`. Defines: `HIGH`, `DEPTH`, what
+/// [`Tile::declarations`] does, `make_tiles(t, lid, s)`.
+pub(super) fn generate(of: &SparseTile, tile: Tile, segment: u32, sampled: bool) -> String {
     let mut out = format!(
         "const HIGH = {}u;\nconst DEPTH = {}u;\n{}fn make_tiles(t: Tile, lid: u32, s: Subgroup) {{\n{}",
-        build.rows,
+        of.rows,
         tile.depth,
         tile.declarations(),
         tile.places(),
     );
     Writer {
-        segment: build.segment_of(flags),
-        sampled: has("SAMPLED"),
-        high: build.rows,
+        segment,
+        sampled,
+        high: of.rows,
         tile,
         out: &mut out,
     }

@@ -32,12 +32,8 @@ pub(crate) use align::KERNEL as ALIGN;
 pub(crate) use baseline::{MATMUL, SAMPLED};
 pub(crate) use epilogue::KERNEL as EPILOGUE;
 pub(crate) use matrix::{MATMUL as MATRIX, SAMPLED as MATRIX_SAMPLED};
-#[cfg(feature = "gpu")]
-pub(crate) use matrix_text::generate as generate_matrix;
 use plan::Rows;
 pub(crate) use sampled::Sampled;
-#[cfg(feature = "gpu")]
-pub(crate) use text::generate;
 
 slots! {
     struct FinishSlots { c: Write, order: Read, list: Read, scratch: Read }

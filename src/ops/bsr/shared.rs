@@ -5,6 +5,8 @@ use std::fmt::Write;
 
 use crate::ops::split_k::{Side, SplitK};
 
+/// Uses: `E`, `p`, `order`, `Tile`, `mul_add`, `put_quad`, and of each factor `a_quad` and `a_four`. Defines: `WG`,
+/// `sh_sums`, `make_tile(t, lid)`.
 pub(super) fn text(sets: &SplitK) -> String {
     let mut out = String::new();
     sets.declare(&mut out);

@@ -3,15 +3,16 @@
 use std::fmt::Write;
 
 use super::shared;
-use crate::ops::bsr::tiles::{SPARSE, SPARSE_NATIVE, SparseTile};
+use crate::ops::bsr::tiles::SparseTile;
 use crate::ops::register_tile::{RegisterTile, Side};
 use crate::ops::split_k::SplitK;
 
 /// The text that replaces `#generate "bsr_matmul"`.
-pub(crate) fn generate(flags: &[&str]) -> String {
-    let of_flags = |tile: &&SparseTile| flags.contains(&tile.flag);
-    let tiles = || SPARSE.iter().chain(&SPARSE_NATIVE);
-    let tile = tiles().find(of_flags).unwrap_or(&SPARSE[0]);
+///
+/// Uses: `E`, `p`, `c`, `scratch`, `Tile`, `HALF`, `begin`, `advance`, `inside`, `columns_of`, `column_of`, `there`,
+/// `turned`, `mul_add`, `put_quad`, and of each factor `a_quad` and `a_values`. Defines: `HIGH`, `WIDE`, `WG`, `sh_a`,
+/// `sh_b`, `make_tile(t, lid)`.
+pub(super) fn generate(tile: &SparseTile, sampled: bool) -> String {
     let mut out = format!(
         "const HIGH = {}u;\nconst WIDE = {}u;\n",
         tile.rows, tile.columns
@@ -32,7 +33,7 @@ pub(crate) fn generate(flags: &[&str]) -> String {
             part: tile.part,
             depth: tile.depth,
         },
-        sampled: flags.contains(&"SAMPLED"),
+        sampled,
         out: &mut out,
     }
     .tile();

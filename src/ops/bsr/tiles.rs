@@ -19,7 +19,9 @@ pub(crate) struct SparseTile {
     pub sets: u32,
     /// Block heights that it supports; and, below, the number of columns from which a product takes it.
     blocks: &'static [u32],
-    from: u32,
+    pub from: u32,
+    /// Whether only devices of the native tier take it.
+    pub native: bool,
     /// Number of columns up to which a product takes it.
     to: u32,
     /// Subgroups that take turns at the memory that results pass through if the dense factor is stored transposed,
@@ -28,7 +30,7 @@ pub(crate) struct SparseTile {
     /// Most adjacent tiles that one workgroup computes, if there are many.
     pub together: u32,
     /// On cooperative matrices: segment widths that may divide the block width, best first; each has its own variants.
-    segments: &'static [(&'static str, u32)],
+    pub segments: &'static [u32],
 }
 
 const fn sparse(
@@ -46,6 +48,7 @@ const fn sparse(
         sets: 1,
         blocks,
         from: 0,
+        native: false,
         to: u32::MAX,
         turns: 1,
         together: 1,
@@ -83,18 +86,20 @@ pub(crate) const SPARSE: [SparseTile; 6] = [
 pub(crate) const SPARSE_NATIVE: [SparseTile; 2] = [
     SparseTile {
         sets: 32,
+        native: true,
         to: 16,
         ..sparse("SETS8", [16, 8], [4, 4], &[8, 16, 32, 48, 64, 96, 128])
     },
     SparseTile {
         sets: 16,
+        native: true,
         to: NARROW,
         ..sparse("SETS16", [32, 16], [4, 4], &[32, 64, 96, 128])
     },
 ];
 
-const S32: &[(&str, u32)] = &[("S32", 32), ("S8", 8)];
-const S16: &[(&str, u32)] = &[("S16", 16), ("S8", 8)];
+const S32: &[u32] = &[32, 8];
+const S16: &[u32] = &[16, 8];
 
 const fn matrix(
     flag: &'static str,
@@ -158,7 +163,7 @@ const fn eight(
 ) -> SparseTile {
     SparseTile {
         depth: 16,
-        segments: &[("S8", 8)],
+        segments: &[8],
         ..sparse(flag, [rows, WIDE], part, blocks)
     }
 }
@@ -215,27 +220,17 @@ impl SparseTile {
         (self.rows / self.part[0]).max(1) * (self.columns / self.part[1])
     }
 
-    /// The flag of the segment width for this block width: the inner products of a stage that lie in one block.
-    pub(crate) fn segment(&self, block_wide: u32) -> &'static str {
-        let fits = |(_, segment): &&(&str, u32)| block_wide.is_multiple_of(*segment);
+    /// The segment width for this block width: the inner products of a stage that lie in one block.
+    pub(crate) fn segment(&self, block_wide: u32) -> u32 {
+        let fits = |segment: &u32| block_wide.is_multiple_of(*segment);
         // All widths are multiples of 8.
-        self.segments
-            .iter()
-            .find(fits)
-            .map_or("S8", |segment| segment.0)
-    }
-
-    /// The segment width of a variant with these flags.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn segment_of(&self, flags: &[&str]) -> u32 {
-        let listed = self.segments.iter().find(|(flag, _)| flags.contains(flag));
-        listed.map_or(self.depth, |&(_, segment)| segment)
+        self.segments.iter().copied().find(fits).unwrap_or(8)
     }
 }
 
 impl Matrices {
     /// The tiles of block-sparse products on these matrices.
-    pub(crate) fn sparse(self) -> &'static [SparseTile] {
+    pub(crate) const fn sparse(self) -> &'static [SparseTile] {
         match self {
             Matrices::Eight => &SPARSE_EIGHT,
             Matrices::Sixteen => &SPARSE_SIXTEEN,

@@ -9,10 +9,13 @@
 
 pub(super) mod text;
 
+use std::borrow::Cow;
+
 use crate::ops::butterfly::{Kind, Transform};
 use crate::ops::conv::choice::FEW_RESULTS;
 use crate::plan::{
-    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Table, Variant, constants, params, slots,
+    Dispatch, Interface, Kernel, Listed, Param, PlanBuffer, Slot, Table, constants, named, params,
+    place_of, slots,
 };
 use crate::ragged::DType;
 use crate::{Result, host};
@@ -30,32 +33,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     source: include_str!("../../../shaders/conv_fused.wgsl"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![REVERSED, WINDOWED, LENGTH_BITS]],
-    variants: &[
-        Variant {
-            dtype: DType::F32,
-            flags: SMALL.flags,
-        },
-        Variant {
-            dtype: DType::F32,
-            flags: MEDIUM.flags,
-        },
-        Variant {
-            dtype: DType::F32,
-            flags: LARGE.flags,
-        },
-        Variant {
-            dtype: DType::F32,
-            flags: ADDING.flags,
-        },
-        Variant {
-            dtype: DType::F32,
-            flags: SEEKING.flags,
-        },
-        Variant {
-            dtype: DType::F32,
-            flags: SEEKING_LARGE.flags,
-        },
-    ],
+    variants: &BUILDS,
 };
 
 /// Words of the parameters that say where the classes of a build end, two each: workgroups and items.
@@ -63,49 +41,81 @@ const ENDS: usize = 24;
 
 /// A build of the kernel. Long transforms take more registers and memory, and every item of the same build pays for
 /// them, so short ones have builds of their own.
+#[derive(Clone, Copy, PartialEq, Debug)]
 struct Build {
-    flags: &'static [&'static str],
+    flag: &'static str,
+    results: Results,
     /// log2 of the invocations of a workgroup.
     log_group: u32,
     classes: &'static [Class],
 }
 
+/// What becomes of the results of an item.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Results {
+    Stored,
+    /// Added to the output.
+    Added,
+    /// Only the largest one and its index are stored.
+    Largest,
+}
+
 /// For transforms of up to 1024 values.
 const SMALL: Build = Build {
-    flags: &["SMALL"],
+    flag: "SMALL",
+    results: Results::Stored,
     log_group: 7,
     classes: CLASSES.split_at(CLASSES.len() - 2).0,
 };
 /// For transforms of up to 2048 values.
 const MEDIUM: Build = Build {
-    flags: &["MEDIUM"],
-    log_group: 7,
+    flag: "MEDIUM",
     classes: CLASSES.split_at(CLASSES.len() - 1).0,
+    ..SMALL
 };
 /// For transforms of 4096 values only.
 const LARGE: Build = Build {
-    flags: &["LARGE"],
+    flag: "LARGE",
     log_group: 8,
     classes: CLASSES.split_at(CLASSES.len() - 1).1,
+    ..SMALL
 };
-/// Like `LARGE`, but adds its results to the output instead of overwriting it.
 const ADDING: Build = Build {
-    flags: &["LARGE", "ADD"],
+    results: Results::Added,
     ..LARGE
 };
-/// For transforms of up to 2048 values of which only the largest result and its index are stored.
 const SEEKING: Build = Build {
-    flags: &["MEDIUM", "MAX"],
-    log_group: 7,
-    classes: CLASSES.split_at(CLASSES.len() - 1).0.split_at(1).1,
+    results: Results::Largest,
+    classes: MEDIUM.classes.split_at(1).1,
+    ..MEDIUM
 };
 const SEEKING_LARGE: Build = Build {
-    flags: &["LARGE", "MAX"],
+    results: Results::Largest,
     ..LARGE
 };
-const BUILDS: [Build; 3] = [SMALL, MEDIUM, LARGE];
+static BUILDS: [Build; 6] = [SMALL, MEDIUM, LARGE, ADDING, SEEKING, SEEKING_LARGE];
+
+impl Listed for Build {
+    fn dtype(&self) -> DType {
+        DType::F32
+    }
+
+    fn flags(&self) -> Cow<'static, [&'static str]> {
+        named(&[
+            (true, self.flag),
+            (self.results == Results::Added, "ADD"),
+            (self.results == Results::Largest, "MAX"),
+        ])
+    }
+
+    #[cfg(feature = "gpu")]
+    fn generate(&self, part: &str) -> Option<String> {
+        (part == "conv_fused").then(|| text::generate(self))
+    }
+}
 
 /// A class of items that share their code.
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Class {
     /// N, or 0 for items that are convolved directly.
     pub length: u32,
@@ -383,7 +393,7 @@ impl List {
         let mut words = self.words;
         host::extend(self.op, &mut words, self.windows)?;
         Ok(Dispatch::new(
-            (&KERNEL, KERNEL.variant(DType::F32, self.build.flags)),
+            (&KERNEL, place_of(&BUILDS, self.build)),
             Slots {
                 a: a.values.clone(),
                 b: b.values.clone(),

@@ -16,8 +16,6 @@ mod twin;
 pub(crate) use boxes::{DIRECT as BOXES, PLACE};
 pub(crate) use direct::KERNEL;
 pub(crate) use fused::KERNEL as FUSED;
-#[cfg(feature = "gpu")]
-pub(crate) use fused::text::generate as generate_fused;
 pub(crate) use fused::{Item, Items, Operand, holds};
 pub(crate) use spectral::Engine;
 pub(crate) use twin::directly;

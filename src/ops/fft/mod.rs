@@ -17,11 +17,7 @@ use crate::{Error, Result};
 
 pub(crate) use items::{HALF, MODES};
 pub(crate) use kernels::{BLUESTEIN, FILTER, KERNEL, REAL, TINY_KERNEL};
-#[cfg(feature = "gpu")]
-pub(crate) use kernels::{generate, generate_bluestein, generate_filter, generate_real};
 pub(crate) use smooth::KERNEL as SMOOTH;
-#[cfg(feature = "gpu")]
-pub(crate) use smooth::generate as generate_smooth;
 
 /// The kind of transform.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -6,6 +6,7 @@
 //!
 //! An even number n of real values is transformed as n / 2 complex ones, as in `fft_real.wgsl`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::f64::consts::{PI, TAU};
 #[cfg(feature = "gpu")]
@@ -13,7 +14,7 @@ use std::fmt::Write;
 use std::sync::OnceLock;
 
 use super::items::{Item, MODES, Slots, SmoothParams};
-use crate::plan::{Interface, Kernel, Table, Variant};
+use crate::plan::{Interface, Kernel, Listed, Table};
 use crate::ragged::DType;
 use crate::{Result, host};
 
@@ -43,11 +44,32 @@ pub(crate) static KERNEL: Kernel = Kernel {
     source: include_str!("../../../shaders/fft_smooth.wgsl"),
     interface: Interface::of::<Slots, SmoothParams>(),
     constants: &[MODES],
-    variants: &[Variant {
-        dtype: DType::C32,
-        flags: &[],
-    }],
+    variants: &[Only],
 };
+
+/// The only build.
+#[derive(Debug)]
+struct Only;
+
+impl Listed for Only {
+    fn dtype(&self) -> DType {
+        DType::C32
+    }
+
+    fn flags(&self) -> Cow<'static, [&'static str]> {
+        Cow::Borrowed(&[])
+    }
+
+    #[cfg(feature = "gpu")]
+    fn numbers(&self) -> Vec<(&'static str, u32)> {
+        vec![("WG", GROUP), ("HELD", HELD)]
+    }
+
+    #[cfg(feature = "gpu")]
+    fn generate(&self, part: &str) -> Option<String> {
+        (part == "fft_smooth").then(generate)
+    }
+}
 
 /// How a given number of complex values is transformed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -177,11 +199,13 @@ pub(super) fn tasks(
     Ok((tasks, common))
 }
 
-/// Writes the part of `fft_smooth.wgsl` that depends on the size and on the radix.
+/// Writes the part of `fft_smooth.wgsl` that depends on the radix: the butterflies of every stage.
+///
+/// Uses: `p`, `x`, `y`, `twiddles`, `sh_exchange`, `Task`, `Stage`, `item_of`, `quotient`, `c_mul`.
+/// Defines: `stage(lid, t, s)`.
 #[cfg(feature = "gpu")]
-pub(crate) fn generate(_: &[&str]) -> String {
-    let mut out =
-        format!("const WG = {GROUP}u;\nvar<workgroup> sh_exchange: array<vec2<f32>, {LONGEST}>;\n");
+fn generate() -> String {
+    let mut out = String::new();
     for (radix, butterflies) in RADICES {
         let out = &mut out;
         let mut writer = Writer { out, names: 0 };
@@ -198,40 +222,6 @@ pub(crate) fn generate(_: &[&str]) -> String {
         );
     }
     let _ = writeln!(out, "        default: {{}}\n    }}\n}}");
-    let mut each = |name: &str, lines: [&str; 2]| {
-        let _ = writeln!(out, "fn {name}(lid: u32, t: Task) {{");
-        for line in lines {
-            for s in 0..HELD {
-                let _ = writeln!(out, "    {}", line.replace('#', &s.to_string()));
-            }
-        }
-        let _ = writeln!(out, "}}");
-    };
-    // All loads are issued before the first value is used.
-    each(
-        "load_pairs",
-        [
-            "let s# = spot(lid + #u * WG, t); let at# = p.x_base + s#.x + 2u * s#.i; \
-             let a# = x[at# >> 1u]; let b# = x[(at# + 1u) >> 1u];",
-            "sh_exchange[s#.k] = select(a#, vec2(a#.y, b#.x), (at# & 1u) != 0u);",
-        ],
-    );
-    each(
-        "load_spectrum",
-        [
-            "let s# = spot(lid + #u * WG, t); let at# = (p.x_base >> 1u) + s#.x; \
-             let a# = x[at# + s#.i]; let b# = x[at# + t.n - s#.i]; let w# = twiddles[t.halves + s#.i];",
-            "sh_exchange[s#.k] = folded(s#.i, w#, a#, b#);",
-        ],
-    );
-    each(
-        "store_spectrum",
-        [
-            "let s# = spot(lid + #u * WG, t); let w# = twiddles[t.halves + s#.i]; \
-             let a# = sh_exchange[s#.k]; let b# = sh_exchange[s#.k - s#.i + select(t.n - s#.i, 0u, s#.i == 0u)];",
-            "store_result(s#, t, unfolded(w#, a#, b#), a#);",
-        ],
-    );
     out
 }
 

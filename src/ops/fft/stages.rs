@@ -7,8 +7,7 @@ use super::items::{
     SmoothParams, TinyParams, TinySlots,
 };
 use super::{kernels, smooth};
-use crate::plan::{Dispatch, Kernel, Param, PlanBuffer, Slot};
-use crate::ragged::DType;
+use crate::plan::{Dispatch, Param, PlanBuffer, Slot};
 
 /// The scratch of Bluestein's filters; [`long`](super::long) has others.
 pub(super) const FILTERS: usize = 0;
@@ -41,9 +40,8 @@ pub(super) fn cost(log: u32) -> u64 {
 
 /// The stage of the filters of Bluestein's convolutions of 2^log values.
 pub(super) fn filter_dispatch(log: u32, filters: &Items) -> Dispatch {
-    let flags = kernels::flags(log);
     Dispatch::new(
-        (&kernels::FILTER, kernels::FILTER.variant(DType::C32, flags)),
+        (&kernels::FILTER, kernels::convolution(log)),
         FilterSlots {
             y: Slot::Scratch(FILTERS),
             items: Slot::PlanBuffer(filters.list.clone()),
@@ -88,12 +86,11 @@ pub(super) fn dispatch(items: &Items, way: Way, modes: Modes, beside: Beside) ->
         load: Param::U32(modes.load),
         store: Param::U32(modes.store),
     };
-    let variant = |kernel: &'static Kernel, flags| (kernel, kernel.variant(DType::C32, flags));
     let groups = |per_group: usize| items.count.div_ceil(per_group) as u32;
     let costing = |each: u64| items.count as u64 * each;
     match way {
         Way::Tiny(log) => Dispatch::new(
-            variant(&kernels::TINY_KERNEL, &[]),
+            (&kernels::TINY_KERNEL, 0),
             TinySlots {
                 x,
                 y,
@@ -108,7 +105,7 @@ pub(super) fn dispatch(items: &Items, way: Way, modes: Modes, beside: Beside) ->
             costing(1 << (2 * log)),
         ),
         Way::Power(log) => Dispatch::new(
-            variant(&kernels::KERNEL, kernels::flags(log)),
+            (&kernels::KERNEL, kernels::variant(log)),
             Slots {
                 x,
                 y,
@@ -120,7 +117,7 @@ pub(super) fn dispatch(items: &Items, way: Way, modes: Modes, beside: Beside) ->
             costing(cost(log)),
         ),
         Way::Half(log) => Dispatch::new(
-            variant(&kernels::REAL, kernels::flags(log)),
+            (&kernels::REAL, kernels::variant(log)),
             RealSlots {
                 x,
                 y,
@@ -137,7 +134,7 @@ pub(super) fn dispatch(items: &Items, way: Way, modes: Modes, beside: Beside) ->
             let [per_group, radices, twiddles, halves] = beside.alike.map(Param::U32);
             let groups = (beside.tasks / smooth::TASK) as u32;
             Dispatch::new(
-                variant(&smooth::KERNEL, &[]),
+                (&smooth::KERNEL, 0),
                 Slots {
                     x,
                     y,
@@ -157,7 +154,7 @@ pub(super) fn dispatch(items: &Items, way: Way, modes: Modes, beside: Beside) ->
             )
         }
         Way::Bluestein(log) => Dispatch::new(
-            variant(&kernels::BLUESTEIN, kernels::flags(log)),
+            (&kernels::BLUESTEIN, kernels::convolution(log)),
             BluesteinSlots {
                 x,
                 y,

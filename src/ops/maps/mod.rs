@@ -5,6 +5,8 @@
 mod functions;
 mod table;
 
+use std::borrow::Cow;
+
 use bytemuck::{cast, cast_slice_mut};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
@@ -14,7 +16,7 @@ pub(crate) use self::table::Bound;
 use self::table::{MAPS, Map, Run};
 use super::{STREAM, stream_groups};
 use crate::plan::{
-    CpuArgs, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot, Variant,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, Listed, Output, OutputLayout, Param, Slot,
     params, slots,
 };
 use crate::ragged::{DType, Layout, Scalar};
@@ -22,8 +24,30 @@ use crate::{Error, Result};
 
 pub(crate) use functions::{MULTIPLIED, exp, pow};
 
-/// Every row of the table, for each type that it has kernels for: no other variant is ever compiled.
-static VARIANTS: [Variant; count()] = variants();
+/// A row of the table with one of the types that it has kernels for.
+#[derive(Clone, Copy, Debug)]
+struct Build {
+    map: &'static Map,
+    dtype: DType,
+}
+
+/// No other variant is ever compiled.
+static BUILDS: [Build; count()] = builds();
+
+impl Listed for Build {
+    fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    fn flags(&self) -> Cow<'static, [&'static str]> {
+        self.map.flags.into()
+    }
+
+    #[cfg(feature = "gpu")]
+    fn generate(&self, part: &str) -> Option<String> {
+        (part == "map_table").then(|| generate(self.map))
+    }
+}
 
 slots! {
     struct Slots { y: Write, x: Read }
@@ -38,7 +62,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     source: include_str!("../../../shaders/map_table.wgsl"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
-    variants: &VARIANTS,
+    variants: &BUILDS,
 };
 
 impl Map {
@@ -65,10 +89,10 @@ const fn count() -> usize {
     n
 }
 
-const fn variants() -> [Variant; count()] {
-    let mut all = [Variant {
+const fn builds() -> [Build; count()] {
+    let mut all = [Build {
+        map: &MAPS[0][0],
         dtype: DType::F32,
-        flags: &[],
     }; count()];
     let (mut group, mut n) = (0, 0);
     while group < MAPS.len() {
@@ -77,9 +101,9 @@ const fn variants() -> [Variant; count()] {
             let map = &MAPS[group][row];
             let mut at = 0;
             while at < map.types().len() {
-                all[n] = Variant {
+                all[n] = Build {
+                    map,
                     dtype: map.types()[at],
-                    flags: map.flags,
                 };
                 n += 1;
                 at += 1;
@@ -95,12 +119,12 @@ fn rows() -> impl Iterator<Item = &'static Map> {
     MAPS.iter().copied().flatten()
 }
 
-/// The row of a map for a value type, and the type of its kernel. If there is no i32 row, i32 uses the u32 row.
-fn row(name: &str, dtype: DType) -> Option<(&'static Map, DType)> {
+/// The row of a map for a value type, and the variant of its kernel. If there is no i32 row, i32 uses the u32 row.
+fn row(name: &str, dtype: DType) -> Option<(&'static Map, usize)> {
     let of = |dtype: DType| {
-        rows()
-            .find(|map| map.name == name && map.types().contains(&dtype))
-            .map(|map| (map, dtype))
+        let is = |build: &Build| build.dtype == dtype && build.map.name == name;
+        let found = BUILDS.iter().position(is);
+        found.map(|variant| (BUILDS[variant].map, variant))
     };
     match dtype {
         DType::I32 => of(DType::I32).or_else(|| of(DType::U32)),
@@ -134,16 +158,11 @@ pub(super) const fn same(a: &[u8], b: &[u8]) -> bool {
     i == a.len() && i == b.len()
 }
 
-/// Generates the function `value` of the kernel with these flags.
+/// Generates the function `value(x, s, t)` of a map's kernels.
+///
+/// Uses: `V`, `is_nan`, and what the row's expression does.
 #[cfg(feature = "gpu")]
-pub(crate) fn generate(flags: &[&str]) -> String {
-    let found = rows().find(|map| {
-        let typed = |dtype: &DType| flags.contains(&dtype.name().to_uppercase().as_str());
-        flags.contains(&map.flags[0]) && map.types().iter().any(typed)
-    });
-    let Some(map) = found else {
-        return format!("// no map {flags:?}\n");
-    };
+fn generate(map: &Map) -> String {
     let mut text = String::new();
     for name in map.uses {
         text.push_str(&format!("#include \"{name}\"\n"));
@@ -171,7 +190,7 @@ impl Apply {
     /// The launch over `x`. The call always has two scalars, used or not.
     pub(crate) fn launch(self, x: &Layout) -> Result<Launch> {
         let Apply { name: op, dtype } = self;
-        let (map, seen) = row(op, dtype).ok_or_else(|| Error::Unsupported {
+        let (map, variant) = row(op, dtype).ok_or_else(|| Error::Unsupported {
             op,
             what: format!("values of {dtype}"),
         })?;
@@ -181,7 +200,7 @@ impl Apply {
             outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
             scratch: Vec::new(),
             dispatches: vec![Dispatch::new(
-                (&KERNEL, KERNEL.variant(seen, map.flags)),
+                (&KERNEL, variant),
                 Slots {
                     y: Slot::Output(0),
                     x: Slot::Input(0),

@@ -24,7 +24,7 @@ const fn within(ulps: f32) -> Bound {
 pub(crate) type Run<T> = fn(&[T], &mut [T], [T; 2]);
 
 /// The CPU kernel of a map, which also determines its value types.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum CpuKernel {
     /// f32, and f16 computed in f32.
     Float(Run<f32>),
@@ -37,6 +37,7 @@ pub(crate) enum CpuKernel {
     not(feature = "gpu"),
     allow(dead_code, reason = "kernels are generated only for GPUs")
 )]
+#[derive(Debug)]
 pub(crate) struct Map {
     /// The public operation.
     pub name: &'static str,

@@ -6,33 +6,83 @@
 #[cfg(feature = "gpu")]
 use std::fmt::Write;
 
+use std::borrow::Cow;
+
 use super::{Epilogue, Extents, Form, Kind};
 #[cfg(feature = "gpu")]
 use crate::ops::coop_tile::{Part, Slot, Tile, only_if};
 use crate::ops::matmul::tiles::DenseTile;
-use crate::plan::{Interface, Kernel, Matrices, Variant, constants, slots};
+use crate::plan::{Interface, Kernel, Listed, Matrices, constants, named, place_of, slots};
 use crate::ragged::DType;
 use crate::{Result, host};
 
 /// Parameter flag: results are f16.
 pub(super) const RESULT: u32 = 32;
 
-/// The variants of each tile: one for each of the four ways in which factors may be stored.
-macro_rules! variants {
-    ($([$($flag:literal),+]),+; $($more:expr),*) => {
-        &[$(
-            variant(&["MATRIX", $($flag),+]),
-            variant(&["MATRIX", $($flag),+, "LEFT"]),
-            variant(&["MATRIX", $($flag),+, "RIGHT"]),
-            variant(&["MATRIX", $($flag),+, "LEFT", "RIGHT"]),
-        )+ $($more),*]
-    };
+/// A build of the kernel.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Build {
+    matrices: Matrices,
+    tile: DenseTile,
+    /// Whether factors are not made of whole aligned quads of words.
+    loose: bool,
+    /// Whether each factor is stored transposed.
+    transposed: [bool; 2],
 }
 
-const fn variant(flags: &'static [&'static str]) -> Variant {
-    Variant {
-        dtype: DType::F32,
-        flags,
+/// Every tile, for each of the ways in which the factors that it supports may be stored.
+static BUILDS: [Build; 44] = {
+    let mut all = [Build {
+        matrices: Matrices::Sixteen,
+        tile: Matrices::Sixteen.dense(false)[0],
+        loose: false,
+        transposed: [false; 2],
+    }; 44];
+    let (mut n, mut way) = (0, 0);
+    while way < 16 {
+        let matrices = match way & 8 {
+            0 => Matrices::Sixteen,
+            _ => Matrices::Eight,
+        };
+        let transposed = [way & 1 > 0, way & 2 > 0];
+        let tiles = matrices.dense(transposed[1]);
+        let mut at = 0;
+        while at < tiles.len() {
+            all[n] = Build {
+                matrices,
+                tile: tiles[at],
+                loose: way & 4 > 0,
+                transposed,
+            };
+            n += 1;
+            at += 1;
+        }
+        way += 1;
+    }
+    assert!(n == all.len());
+    all
+};
+
+impl Listed for Build {
+    fn dtype(&self) -> DType {
+        DType::F32
+    }
+
+    fn flags(&self) -> Cow<'static, [&'static str]> {
+        let [left, right] = self.transposed;
+        named(&[
+            (true, "MATRIX"),
+            (self.matrices == Matrices::Eight, "EIGHT"),
+            (true, self.tile.flag),
+            (self.loose, "LOOSE"),
+            (left, "LEFT"),
+            (right, "RIGHT"),
+        ])
+    }
+
+    #[cfg(feature = "gpu")]
+    fn generate(&self, part: &str) -> Option<String> {
+        (part == "matmul_matrix").then(|| Writer::new(self).text())
     }
 }
 
@@ -63,38 +113,30 @@ pub(crate) static KERNEL: Kernel = Kernel {
     // use, which costs an eighth. Also, a buffer may be bound twice only with the same access.
     interface: Interface::of::<Slots, super::Params>(),
     constants: &[Epilogue::BITS, constants![RESULT]],
-    variants: variants!(
-        ["T32"], ["T64"], ["T128"], ["T32", "LOOSE"], ["T64", "LOOSE"], ["T128", "LOOSE"],
-        ["EIGHT", "T32"], ["EIGHT", "T64"], ["EIGHT", "T32", "LOOSE"], ["EIGHT", "T64", "LOOSE"];
-        variant(&["MATRIX", "T256"]),
-        variant(&["MATRIX", "T256", "LEFT"]),
-        variant(&["MATRIX", "T256", "LOOSE"]),
-        variant(&["MATRIX", "T256", "LOOSE", "LEFT"])
-    ),
+    variants: &BUILDS,
 };
 
 /// The tiles with their kernel variants: first for factors of whole aligned quads of words, then for loose factors.
 pub(super) fn kinds(form: &Form, matrices: Matrices) -> Vec<Kind> {
-    let [left, right] = form.transposed;
-    let variant = |tile: &DenseTile, loose| {
-        KERNEL.variants.iter().position(|variant| {
-            let has = |flag| variant.flags.contains(&flag);
-            Matrices::of(variant.flags) == matrices
-                && has(tile.flag)
-                && has("LOOSE") == loose
-                && (has("LEFT"), has("RIGHT")) == (left, right)
-        })
-    };
-    let kind = |tile, loose| Kind {
+    let transposed = form.transposed;
+    let kind = |tile: &'static DenseTile, loose| Kind {
         kernel: &KERNEL,
-        // Every tile that `DenseTile::of` returns is listed.
-        variant: variant(tile, loose).unwrap_or(usize::MAX),
+        variant: place_of(
+            &BUILDS,
+            &Build {
+                matrices,
+                tile: *tile,
+                loose,
+                transposed,
+            },
+        ),
         tile,
         rate: matrices.rate(),
     };
+    let tiles = matrices.dense(transposed[1]);
     let loose = [false, true].into_iter();
     loose
-        .flat_map(|loose| matrices.dense().iter().map(move |tile| kind(tile, loose)))
+        .flat_map(|loose| tiles.iter().map(move |tile| kind(tile, loose)))
         .collect()
 }
 
@@ -113,8 +155,8 @@ pub(super) fn kind(
     let whole = |places: &[u32]| places.iter().all(|places| places % 8 == 0);
     let quads =
         begins.is_some_and(|begins| whole(&begins)) && whole(&product.strides) && whole(&along);
-    let tiles = matrices.dense();
-    let tile = DenseTile::of(tiles, [product.m, product.n], !quads, right);
+    let tiles = matrices.dense(right);
+    let tile = DenseTile::of(tiles, [product.m, product.n], !quads);
     tile + if quads { 0 } else { tiles.len() }
 }
 
@@ -136,29 +178,6 @@ pub(super) fn join_few<T>(
     Ok(())
 }
 
-/// The text that replaces `#generate "matmul_matrix"`.
-#[cfg(feature = "gpu")]
-pub(crate) fn generate(flags: &[&str]) -> String {
-    let request = |tile: &&DenseTile| flags.contains(&tile.flag);
-    let matrices = Matrices::of(flags);
-    let tiles = matrices.dense();
-    let of = tiles.iter().find(request).unwrap_or(&tiles[0]);
-    let loose = flags.contains(&"LOOSE");
-    let tile = Tile {
-        rows: of.rows,
-        columns: of.columns,
-        // Assembling quads from words makes stages take longer, and less memory per workgroup lets more workgroups run.
-        depth: if loose { of.depth.min(32) } else { of.depth },
-        high: of.part[0],
-        wide: of.part[1],
-        stages: 1,
-        turns: 1,
-        side: matrices.side(),
-        inner: [!flags.contains(&"LEFT"), flags.contains(&"RIGHT")],
-    };
-    Writer { tile, loose }.text()
-}
-
 #[cfg(feature = "gpu")]
 struct Writer {
     tile: Tile,
@@ -167,6 +186,30 @@ struct Writer {
 
 #[cfg(feature = "gpu")]
 impl Writer {
+    fn new(build: &Build) -> Writer {
+        let Build {
+            tile: of, loose, ..
+        } = *build;
+        let [left, right] = build.transposed;
+        let tile = Tile {
+            rows: of.rows,
+            columns: of.columns,
+            // Assembling quads from words makes stages take longer, and less memory per workgroup lets more run.
+            depth: if loose { of.depth.min(32) } else { of.depth },
+            high: of.part[0],
+            wide: of.part[1],
+            stages: 1,
+            turns: 1,
+            side: build.matrices.side(),
+            inner: [!left, right],
+        };
+        Writer { tile, loose }
+    }
+
+    /// The text that replaces `#generate "matmul_matrix"`.
+    ///
+    /// Uses: `p`, `a`, `b`, `c`, `Product`, `RESULT`, `a_unit_from`, `b_unit_from`, `values_left`, `sums_at`,
+    /// `put_halves`, `put_matrix`, `halves`. Defines: what [`Tile::declarations`] does, `make_tile(o, lid, s)`.
     fn text(&self) -> String {
         let Tile {
             rows,

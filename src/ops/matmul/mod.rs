@@ -12,12 +12,14 @@ mod text;
 pub(crate) mod tiles;
 mod twin;
 
+use std::borrow::Cow;
+
 use self::twin::BLOCK;
 use super::{Traits, convert};
 use crate::ops::matmul::tiles::{DENSE, DenseTile, NATIVE, native_tiles};
 use crate::plan::{
-    Dispatch, Interface, Kernel, Launch, Matrices, Offset, Output, OutputLayout, Param, PlanBuffer,
-    Slot, Variant, check_size, constants, params, slots,
+    Dispatch, Interface, Kernel, Launch, Listed, Matrices, Offset, Output, OutputLayout, Param,
+    PlanBuffer, Slot, check_size, constants, named, params, place_of, slots,
 };
 use crate::ragged::{DType, Layout, Pairs, Shape};
 use crate::{Error, Result, host};
@@ -26,10 +28,6 @@ pub use epilogue::Activation;
 pub(super) use epilogue::check_bias;
 pub(crate) use epilogue::{BIAS, Bias, Epilogue, RESIDUAL, check_residual, whose_bias};
 pub(crate) use matrix::KERNEL as MATRIX;
-#[cfg(feature = "gpu")]
-pub(crate) use matrix::generate as generate_matrix;
-#[cfg(feature = "gpu")]
-pub(crate) use text::generate;
 
 /// How a GPU computes matrix products: with kernels that require more or less of the device.
 /// [`Product::tier`](crate::product::Product::tier) forces a tier; the CPU has one implementation, for both `Auto` and
@@ -74,16 +72,50 @@ struct Kind {
     rate: u64,
 }
 
-/// The variants of each tile, one for every type.
-macro_rules! variants {
-    ($([$($tile:literal),+]),+) => {
-        &[$(
-            Variant { dtype: DType::F32, flags: &[$($tile),+] },
-            Variant { dtype: DType::I32, flags: &[$($tile),+] },
-            Variant { dtype: DType::U32, flags: &[$($tile),+] },
-            Variant { dtype: DType::F32, flags: &[$($tile),+, "HALVES"] },
-        )+]
-    };
+/// A build of `matmul.wgsl`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Build {
+    tile: DenseTile,
+    /// The type of the factors. f16 products are summed in f32.
+    values: DType,
+}
+
+/// Every tile for every type.
+static BUILDS: [Build; 4 * NATIVE.len()] = {
+    let types = [DType::F32, DType::I32, DType::U32, DType::F16];
+    let mut all = [Build {
+        tile: NATIVE[0],
+        values: DType::F32,
+    }; 4 * NATIVE.len()];
+    let mut i = 0;
+    while i < all.len() {
+        all[i].tile = NATIVE[i / 4];
+        all[i].values = types[i % 4];
+        i += 1;
+    }
+    all
+};
+
+impl Listed for Build {
+    fn dtype(&self) -> DType {
+        match self.values {
+            DType::F16 => DType::F32,
+            values => values,
+        }
+    }
+
+    fn flags(&self) -> Cow<'static, [&'static str]> {
+        named(&[
+            (self.tile.native, "NATIVE"),
+            (true, self.tile.flag),
+            (self.values == DType::F16, "HALVES"),
+        ])
+    }
+
+    #[cfg(feature = "gpu")]
+    fn generate(&self, part: &str) -> Option<String> {
+        (part == "matmul").then(|| text::generate(&self.tile))
+    }
 }
 
 slots! {
@@ -101,34 +133,20 @@ pub(crate) static KERNEL: Kernel = Kernel {
     source: include_str!("../../../shaders/matmul.wgsl"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[Epilogue::BITS, constants![BLOCK]],
-    variants: variants!(
-        ["T32"],
-        ["T64"],
-        ["T128"],
-        ["NATIVE", "KEPT"],
-        ["NATIVE", "SETS16"],
-        ["NATIVE", "SETS64"],
-        ["NATIVE", "SETS"]
-    ),
+    variants: &BUILDS,
 };
 
 /// The tiles with their kernel variants.
-fn kinds(dtype: DType, tiles: &'static [DenseTile]) -> Vec<Kind> {
-    let (dtype, halves) = match dtype {
-        // f16 products are summed in f32.
-        DType::F16 => (DType::F32, true),
-        dtype => (dtype, false),
-    };
-    let variant = |tile: &DenseTile| {
-        KERNEL.variants.iter().position(|v| {
-            let has = |flag| v.flags.contains(&flag);
-            v.dtype == dtype && has(tile.flag) && has("HALVES") == halves
-        })
-    };
-    let kind = |tile| Kind {
+fn kinds(values: DType, tiles: &'static [DenseTile]) -> Vec<Kind> {
+    let kind = |tile: &'static DenseTile| Kind {
         kernel: &KERNEL,
-        // Every tile is listed for every type.
-        variant: variant(tile).unwrap_or(usize::MAX),
+        variant: place_of(
+            &BUILDS,
+            &Build {
+                tile: *tile,
+                values,
+            },
+        ),
         tile,
         rate: 1,
     };
@@ -368,7 +386,7 @@ fn dispatches(
                 matrix::kind(form, matrices, product, quads.then_some(begins))
             }
             Target::Native => of_native[pair],
-            _ => DenseTile::of(tiles, [product.m, product.n], loose((i, j), product), false),
+            _ => DenseTile::of(tiles, [product.m, product.n], loose((i, j), product)),
         };
         let bias = match (bias, form.epilogue.bias) {
             (Some(bias), Some(Bias::Right)) => begin(bias, j),

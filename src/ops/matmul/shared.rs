@@ -10,6 +10,8 @@ use crate::ops::split_k::{Side, SplitK};
 /// size.
 pub(super) const NATIVE_BLOCK: &str = "min(32u * ((o.k + 2047u) / 2048u), BLOCK)";
 
+/// Uses: `E`, `p`, `Product`, `BLOCK`, `RAMP`, `mul_add`, `put_quad`, and of each factor `a_quad` and `a_four`.
+/// Defines: `WG`, `sh_sums`, `make_tile(o, lid)`.
 pub(super) fn text(tile: &DenseTile) -> String {
     let sets = SplitK {
         rows: tile.rows,

@@ -3,13 +3,14 @@
 use std::fmt::Write;
 
 use super::shared::{self, NATIVE_BLOCK};
-use crate::ops::matmul::tiles::{DENSE, DenseTile, NATIVE};
+use crate::ops::matmul::tiles::DenseTile;
 use crate::ops::register_tile::{RegisterTile, Side};
 
 /// The text that replaces `#generate "matmul"`.
-pub(crate) fn generate(flags: &[&str]) -> String {
-    let request = |tile: &&DenseTile| flags.contains(&tile.flag);
-    let tile = NATIVE.iter().find(request).unwrap_or(&DENSE[0]);
+///
+/// Uses: `E`, `p`, `c`, `Product`, `BLOCK`, `RAMP`, `turned`, `mul_add`, `put_quad`, and of each factor `a_quad` and
+/// `a_four`. Defines: `WG`, `sh_a`, `sh_b`, `make_tile(o, lid)`.
+pub(super) fn generate(tile: &DenseTile) -> String {
     if tile.sets > 1 {
         return shared::text(tile);
     }
@@ -21,7 +22,7 @@ pub(crate) fn generate(flags: &[&str]) -> String {
             part: tile.part,
             depth: tile.depth,
         },
-        kept: flags.contains(&"NATIVE"),
+        kept: tile.native,
         out: &mut out,
     }
     .tile();

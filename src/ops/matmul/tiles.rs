@@ -21,13 +21,15 @@ pub(crate) struct DenseTile {
     pub sets: u32,
     /// Rows of tiles that are processed together, so that their values of b stay in the cache.
     pub band: u32,
+    /// Whether only devices of the native tier take it.
+    pub native: bool,
     /// The number of tiles from which a product takes this tile. A larger tile reuses loaded values more; a smaller one
     /// leaves work for every core.
     least: u64,
     /// Whether it supports loose factors, which are not made of whole aligned quads of words; and, below, a right
     /// factor that is stored transposed.
     pub loose: bool,
-    turned: bool,
+    pub turned: bool,
 }
 
 const fn dense(flag: &'static str, [rows, columns]: [u32; 2], part: [u32; 2]) -> DenseTile {
@@ -39,6 +41,7 @@ const fn dense(flag: &'static str, [rows, columns]: [u32; 2], part: [u32; 2]) ->
         depth: 16,
         sets: 1,
         band: 8,
+        native: false,
         least: 0,
         loose: true,
         turned: true,
@@ -67,6 +70,7 @@ pub(crate) const NATIVE_MEMORY: u32 = 32_768;
 const fn native(flag: &'static str, tile: [u32; 2], sets: u32, least: u64) -> DenseTile {
     DenseTile {
         sets,
+        native: true,
         least,
         ..dense(flag, tile, [4, 4])
     }
@@ -91,7 +95,7 @@ const LONG: u32 = 256;
 /// long sums all take the largest tile that their values fill often enough, which changes no bit.
 pub(crate) fn native_tiles(op: &'static str, products: &[([u32; 3], bool)]) -> Result<Vec<usize>> {
     let own = |&([m, k, n], loose): &([u32; 3], bool)| {
-        let tile = DenseTile::of(&DENSE, [m, n], loose, false);
+        let tile = DenseTile::of(&DENSE, [m, n], loose);
         (tile, tile == 0 && k >= LONG)
     };
     let long = products.iter().filter(|product| own(product).1);
@@ -149,10 +153,8 @@ impl DenseTile {
     }
 
     /// The index of the tile for an m × n product: the largest that has enough tiles and supports the factors.
-    pub(crate) fn of(tiles: &[DenseTile], extents: [u32; 2], loose: bool, turned: bool) -> usize {
-        let fits = |tile: &DenseTile| {
-            tile.count(extents) >= tile.least && (tile.loose || !loose) && (tile.turned || !turned)
-        };
+    pub(crate) fn of(tiles: &[DenseTile], extents: [u32; 2], loose: bool) -> usize {
+        let fits = |tile: &DenseTile| tile.count(extents) >= tile.least && (tile.loose || !loose);
         // The first tile supports every product.
         tiles.iter().rposition(fits).unwrap_or(0)
     }
@@ -172,11 +174,12 @@ impl DenseTile {
 }
 
 impl Matrices {
-    /// The tiles of dense products on these matrices.
-    pub(crate) fn dense(self) -> &'static [DenseTile] {
-        match self {
-            Matrices::Eight => &DENSE_EIGHT,
-            Matrices::Sixteen => &DENSE_SIXTEEN,
+    /// The tiles of dense products on these matrices, whose right factors may be stored transposed.
+    pub(crate) const fn dense(self, turned: bool) -> &'static [DenseTile] {
+        match (self, turned) {
+            (Matrices::Eight, _) => &DENSE_EIGHT,
+            (Matrices::Sixteen, false) => &DENSE_SIXTEEN,
+            (Matrices::Sixteen, true) => DENSE_SIXTEEN.split_at(3).0,
         }
     }
 }
@@ -197,7 +200,7 @@ mod tests {
             (1, 40_000),
         ] {
             for tiles in [&DENSE[..], &DENSE_SIXTEEN, &DENSE_EIGHT] {
-                let tile = &tiles[DenseTile::of(tiles, [m, n], false, false)];
+                let tile = &tiles[DenseTile::of(tiles, [m, n], false)];
                 let mut met = Vec::new();
                 tile.for_each([m, n], |row, column| met.push((row, column)));
                 met.sort_unstable();
@@ -215,13 +218,11 @@ mod tests {
 
     #[test]
     fn a_dense_tile_depends_on_the_product_alone_and_leaves_work_for_all() {
-        let flag = |tiles: &[DenseTile], side, loose, turned| {
-            tiles[DenseTile::of(tiles, [side; 2], loose, turned)].flag
-        };
+        let flag =
+            |tiles: &[DenseTile], side, loose| tiles[DenseTile::of(tiles, [side; 2], loose)].flag;
         for (side, expected) in [(8, "T32"), (512, "T32"), (768, "T64"), (1024, "T128")] {
-            for case in 0..4 {
-                let loose = case & 1 > 0;
-                let found = flag(&DENSE, side, loose, case & 2 > 0);
+            for loose in [false, true] {
+                let found = flag(&DENSE, side, loose);
                 let expected = match expected {
                     "T128" if loose => "T64",
                     _ => expected,
@@ -230,10 +231,10 @@ mod tests {
             }
         }
         for (side, expected) in [(32, "T32"), (512, "T64"), (1280, "T128"), (2048, "T256")] {
-            assert_eq!(flag(&DENSE_SIXTEEN, side, false, false), expected, "{side}");
+            assert_eq!(flag(&DENSE_SIXTEEN, side, false), expected, "{side}");
         }
-        assert_eq!(flag(&DENSE_SIXTEEN, 4096, true, false), "T256");
-        assert_eq!(flag(&DENSE_SIXTEEN, 4096, false, true), "T128");
+        assert_eq!(flag(&DENSE_SIXTEEN, 4096, true), "T256");
+        assert_eq!(flag(Matrices::Sixteen.dense(true), 4096, false), "T128");
     }
 
     #[test]

@@ -7,29 +7,28 @@
 #[cfg(feature = "gpu")]
 mod text;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
 use super::butterfly::{Generator, Kind, Transform};
 use super::fft::{HALF, MODES};
 use crate::plan::{
-    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Table, Variant, constants, params, slots,
+    Dispatch, Interface, Kernel, Listed, Param, PlanBuffer, Slot, Table, constants, named, params,
+    place_of, slots,
 };
 use crate::ragged::DType;
 use crate::{Result, host};
-
-#[cfg(feature = "gpu")]
-pub(crate) use text::generate;
 
 /// log2 of the longest transform: three passes of 256. The shortest is 2¹³, in passes of 64 and 128.
 ///
 /// Right-angle transforms end at 2²²: they cover twice as many values, but need roots four times as fine.
 pub(crate) const LOG_LONGEST: u32 = 24;
 
-/// A build of the kernel, for one radix.
-struct Build {
-    /// The flags for a later pass, for the first pass, and for the last pass to the spectrum of real values.
-    flags: [&'static [&'static str]; 3],
+/// A pass of one radix.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Pass {
+    flag: &'static str,
     /// log2 of the radix of each stage within the pass.
     radices: &'static [u32],
     /// log2 of the values that an invocation holds.
@@ -38,40 +37,40 @@ struct Build {
     columns: u32,
 }
 
-const BUILDS: &[Build] = &[
-    Build {
-        flags: [&["R64"], &["R64", "FIRST"], &["R64", "HALVES"]],
+const PASSES: [Pass; 5] = [
+    Pass {
+        flag: "R64",
         radices: &[4, 2],
         held: 4,
         columns: 6,
     },
-    Build {
-        flags: [&["R128"], &["R128", "FIRST"], &["R128", "HALVES"]],
+    Pass {
+        flag: "R128",
         radices: &[4, 3],
         held: 4,
         columns: 5,
     },
-    Build {
-        flags: [&["R256"], &["R256", "FIRST"], &["R256", "HALVES"]],
+    Pass {
+        flag: "R256",
         radices: &[4, 4],
         held: 4,
         columns: 4,
     },
-    Build {
-        flags: [&["R512"], &["R512", "FIRST"], &["R512", "HALVES"]],
+    Pass {
+        flag: "R512",
         radices: &[4, 1, 4],
         held: 4,
         columns: 3,
     },
-    Build {
-        flags: [&["R1024"], &["R1024", "FIRST"], &["R1024", "HALVES"]],
+    Pass {
+        flag: "R1024",
         radices: &[4, 2, 4],
         held: 4,
         columns: 2,
     },
 ];
 
-impl Build {
+impl Pass {
     fn log_radix(&self) -> u32 {
         self.radices.iter().sum()
     }
@@ -106,42 +105,90 @@ pub(crate) static KERNEL: Kernel = Kernel {
             PAIRED
         ],
     ],
-    variants: &[
-        variant(&["R64", "FIRST"]),
-        variant(&["R64", "HALVES"]),
-        variant(&["R128"]),
-        variant(&["R128", "FIRST"]),
-        variant(&["R128", "HALVES"]),
-        variant(&["R256"]),
-        variant(&["R256", "FIRST"]),
-        variant(&["R256", "HALVES"]),
-        variant(&["R512"]),
-        variant(&["R512", "FIRST"]),
-        variant(&["R512", "HALVES"]),
-        variant(&["R1024"]),
-        variant(&["R1024", "FIRST"]),
-    ],
+    variants: &BUILDS,
 };
 
-const fn variant(flags: &'static [&'static str]) -> Variant {
-    Variant {
-        dtype: DType::C32,
-        flags,
+/// Where a pass is in its transform.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum End {
+    First,
+    Later,
+    /// The last one, to the spectrum of real values.
+    Halves,
+}
+
+/// A build of the kernel.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Build {
+    pass: Pass,
+    end: End,
+}
+
+/// What [`passes`] asks for: radix 64 is the last pass, and radix 1024 is none before halves.
+static BUILDS: [Build; 13] = [
+    built(0, End::First),
+    built(0, End::Halves),
+    built(1, End::Later),
+    built(1, End::First),
+    built(1, End::Halves),
+    built(2, End::Later),
+    built(2, End::First),
+    built(2, End::Halves),
+    built(3, End::Later),
+    built(3, End::First),
+    built(3, End::Halves),
+    built(4, End::Later),
+    built(4, End::First),
+];
+
+const fn built(pass: usize, end: End) -> Build {
+    Build {
+        pass: PASSES[pass],
+        end,
     }
 }
 
-/// Indices into [`Build::flags`].
-const LATER: usize = 0;
-const FIRST: usize = 1;
-const HALVES: usize = 2;
+impl Listed for Build {
+    fn dtype(&self) -> DType {
+        DType::C32
+    }
+
+    fn flags(&self) -> Cow<'static, [&'static str]> {
+        named(&[
+            (true, self.pass.flag),
+            (self.end == End::First, "FIRST"),
+            (self.end == End::Halves, "HALVES"),
+        ])
+    }
+
+    /// A workgroup has C columns, and an invocation `HELD` of the values of one, which are 2^LOG_T apart.
+    #[cfg(feature = "gpu")]
+    fn numbers(&self) -> Vec<(&'static str, u32)> {
+        let pass = &self.pass;
+        let log_t = pass.log_radix() - pass.held;
+        vec![
+            ("LOG_R", pass.log_radix()),
+            ("LOG_T", log_t),
+            ("C", 1 << pass.columns),
+            ("WG", 1 << pass.log_group()),
+            ("HELD", 1 << pass.held),
+            ("THREADS", 1 << log_t),
+        ]
+    }
+
+    #[cfg(feature = "gpu")]
+    fn generate(&self, part: &str) -> Option<String> {
+        (part == "fft_pass").then(|| text::generate(self))
+    }
+}
 
 static TWIDDLES: Table = Table {
     name: "fft_pass",
     make: || {
         let mut generator = Generator::new();
-        for build in BUILDS {
+        for pass in &PASSES {
             for first in [false, true] {
-                generator.function(&transform(build, first));
+                generator.function(&transform(pass, first));
             }
         }
         generator.into_table()
@@ -161,16 +208,16 @@ static ROOTS: Table = Table {
     },
 };
 
-fn transform(build: &Build, first: bool) -> Transform<'_> {
+fn transform(pass: &Pass, first: bool) -> Transform<'_> {
     Transform {
         name: "transform",
         kind: Kind::Forward,
-        radices: build.radices,
-        held: build.held,
+        radices: pass.radices,
+        held: pass.held,
         whole: false,
         product: false,
         turned: !first,
-        columns: build.columns,
+        columns: pass.columns,
         regrouped: first,
     }
 }
@@ -311,7 +358,7 @@ pub(crate) fn dispatches(op: &'static str, transforms: &[Long]) -> Result<Vec<Di
             };
             let tasks = tasks.entry(alike).or_default();
             let columns = 1u32 << (transform.log - log_radix);
-            for b in (0..columns).step_by(1 << build(log_radix).columns) {
+            for b in (0..columns).step_by(1 << pass_of(log_radix).columns) {
                 host::reserve(op, tasks, 8)?;
                 tasks.extend([x, y, b, transform.log | done << 8]);
                 tasks.extend([transform.n, transform.factor.to_bits(), transform.second, 0]);
@@ -323,9 +370,9 @@ pub(crate) fn dispatches(op: &'static str, transforms: &[Long]) -> Result<Vec<Di
     Ok(tasks.into_iter().map(dispatch).collect())
 }
 
-fn build(log_radix: u32) -> &'static Build {
-    let request = |build: &&Build| build.log_radix() == log_radix;
-    BUILDS.iter().find(request).unwrap_or(&BUILDS[0])
+/// The pass of radix 2^log_radix, 64 to 1024.
+fn pass_of(log_radix: u32) -> Pass {
+    PASSES[log_radix as usize - 6]
 }
 
 fn dispatch(alike: Alike, tasks: Vec<u32>) -> Dispatch {
@@ -334,15 +381,15 @@ fn dispatch(alike: Alike, tasks: Vec<u32>) -> Dispatch {
         Place::Scratch(i) => Slot::Scratch(i),
         Place::Result => Slot::Output(0),
     };
-    let build = build(alike.log_radix);
+    let pass = pass_of(alike.log_radix);
     let end = match alike.pass {
-        0 => FIRST,
-        _ if halves(alike.store) => HALVES,
-        _ => LATER,
+        0 => End::First,
+        _ if halves(alike.store) => End::Halves,
+        _ => End::Later,
     };
     let groups = (tasks.len() / 8) as u32;
     Dispatch::new(
-        (&KERNEL, KERNEL.variant(DType::C32, build.flags[end])),
+        (&KERNEL, place_of(&BUILDS, &Build { pass, end })),
         Slots {
             x: slot(alike.from),
             y: slot(alike.to),
@@ -359,6 +406,33 @@ fn dispatch(alike: Alike, tasks: Vec<u32>) -> Dispatch {
             store: Param::U32(alike.store),
         },
         groups,
-        u64::from(groups) << (build.log_radix() + build.columns + 4),
+        u64::from(groups) << (pass.log_radix() + pass.columns + 4),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pass_is_listed() {
+        for log in 13..=LOG_LONGEST {
+            for store in [PLAIN, PAIRED | HALF] {
+                let radices = passes(log, store);
+                assert_eq!(radices.iter().sum::<u32>(), log);
+                for (i, &radix) in radices.iter().enumerate() {
+                    let end = match i {
+                        0 => End::First,
+                        _ if halves(store) && i + 1 == radices.len() => End::Halves,
+                        _ => End::Later,
+                    };
+                    let pass = pass_of(radix);
+                    assert!(
+                        BUILDS.contains(&Build { pass, end }),
+                        "{log} {pass:?} {end:?}"
+                    );
+                }
+            }
+        }
+    }
 }

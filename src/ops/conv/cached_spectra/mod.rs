@@ -10,18 +10,19 @@
 
 mod text;
 
-#[cfg(feature = "gpu")]
-pub(crate) use text::generate;
+use std::borrow::Cow;
 
 use super::fused::Class;
 use super::spectral::OverlapSave;
 use super::{check_rank, result_length};
 use crate::cpu::Workspace;
+#[cfg(feature = "gpu")]
+use crate::ops::butterfly::{Generator, Kind};
 use crate::ops::conv::choice::{CostTable, transform_work};
 use crate::ops::par_runs;
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Output, OutputLayout, Param,
-    PlanBuffer, Slot, Table, Variant, cost_of, params, slots,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Offset, Output, OutputLayout,
+    Param, PlanBuffer, Slot, Table, cost_of, named, params, slots,
 };
 use crate::ragged::{DType, Layout, Offsets, Pairs};
 use crate::{Result, host};
@@ -39,16 +40,58 @@ const CLASSES: &[Class] = &[
 ];
 /// Taps per part of a kernel with more taps than this.
 const PART: usize = 4096;
-const PARTS: &str = "PARTS";
 
-/// The flag of the build for a class.
-fn flag(class: &Class) -> &'static str {
-    match class.length {
-        256 => "N256",
-        512 => "N512",
-        1024 => "N1024",
-        2048 => "N2048",
-        _ => "N4096",
+/// A build of the kernel.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Build {
+    class: Class,
+    /// Whether kernels have several parts.
+    parts: bool,
+}
+
+/// A build for each class, and one for kernels with several parts, by [`Cut::build`].
+static BUILDS: [Build; CLASSES.len() + 1] = {
+    let mut all = [Build {
+        class: CLASSES[CLASSES.len() - 1],
+        parts: true,
+    }; CLASSES.len() + 1];
+    let mut i = 0;
+    while i < CLASSES.len() {
+        all[i].class = CLASSES[i];
+        all[i].parts = false;
+        i += 1;
+    }
+    all
+};
+
+impl Listed for Build {
+    fn dtype(&self) -> DType {
+        DType::F32
+    }
+
+    fn flags(&self) -> Cow<'static, [&'static str]> {
+        const NAMES: [&str; CLASSES.len()] = ["N256", "N512", "N1024", "N2048", "N4096"];
+        let class = NAMES[self.class.length.ilog2() as usize - 8];
+        named(&[(!self.parts, class), (self.parts, "PARTS")])
+    }
+
+    /// `THREADS` compute a transform of `LENGTH` values through `WORDS` words, and each holds `HELD` values.
+    #[cfg(feature = "gpu")]
+    fn numbers(&self) -> Vec<(&'static str, u32)> {
+        let class = &self.class;
+        let transform = class.transform(Kind::ForwardRightAngle);
+        vec![
+            ("WG", group(class)),
+            ("LENGTH", class.length),
+            ("HELD", 1 << class.held),
+            ("THREADS", 1 << class.log_lanes()),
+            ("WORDS", Generator::padded().words(&transform)),
+        ]
+    }
+
+    #[cfg(feature = "gpu")]
+    fn generate(&self, part: &str) -> Option<String> {
+        (part == "conv_cached").then(|| text::generate(self))
     }
 }
 
@@ -59,11 +102,6 @@ fn group(class: &Class) -> u32 {
 
 /// The most items that a workgroup runs one after the other with the same spectrum in registers.
 const ROUNDS: usize = 4;
-
-const fn variant(flags: &'static [&'static str]) -> Variant {
-    let dtype = DType::F32;
-    Variant { dtype, flags }
-}
 
 slots! {
     struct Slots { a: Read, spectra: Read, c: Write, items: Read, twiddles: Read }
@@ -78,14 +116,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     source: include_str!("../../../../shaders/conv_cached.wgsl"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
-    variants: &[
-        variant(&["N256"]),
-        variant(&["N512"]),
-        variant(&["N1024"]),
-        variant(&["N2048"]),
-        variant(&["N4096"]),
-        variant(&[PARTS]),
-    ],
+    variants: &BUILDS,
 };
 
 static TWIDDLES: Table = Table {
@@ -131,8 +162,8 @@ impl Cut {
         self.length - (self.part.max(1) - 1)
     }
 
-    /// The class of its transforms; kernels with several parts share one class.
-    fn class(&self) -> usize {
+    /// The index of its build.
+    fn build(&self) -> usize {
         match self.parts {
             0 | 1 => CLASSES.partition_point(|class| (class.length as usize) < self.spectrum),
             _ => CLASSES.len(),
@@ -179,7 +210,7 @@ pub(crate) fn spectra(signals: &Layout, kernels: &Layout, costs: &CostTable) -> 
                     1,
                     0,
                 ];
-                host::push(op, &mut items[cut.class().min(CLASSES.len() - 1)], item)?;
+                host::push(op, &mut items[cut.build().min(CLASSES.len() - 1)], item)?;
             }
         }
     }
@@ -214,7 +245,7 @@ pub(crate) fn spectra(signals: &Layout, kernels: &Layout, costs: &CostTable) -> 
 /// The dispatch for the items of a class, or for the items of kernels with several parts.
 fn dispatch(
     op: &'static str,
-    class: usize,
+    build: usize,
     items: &[[u32; 8]],
     rounds: usize,
     (a, spectra, transform): (Slot, Slot, bool),
@@ -223,14 +254,13 @@ fn dispatch(
     if count == 0 {
         return Ok(None);
     }
-    let known = &CLASSES[class.min(CLASSES.len() - 1)];
-    let flags = KERNEL.variants[class].flags;
+    let known = &BUILDS[build].class;
     let slots = group(known) >> known.log_lanes();
     let length = u64::from(known.length);
     let transforms: u64 = items.iter().map(|item| 1 + u64::from(item[3])).sum();
     let words = host::copied(op, items.as_flattened())?;
     Ok(Some(Dispatch::new(
-        (&KERNEL, KERNEL.variant(DType::F32, flags)),
+        (&KERNEL, build),
         Slots {
             a,
             spectra,
@@ -341,7 +371,7 @@ fn dispatches(
             continue;
         }
         let cut = Cut::new(kernels.length(k), costs);
-        let runs = &mut of_class[cut.class()];
+        let runs = &mut of_class[cut.build()];
         if before != Some(k) {
             host::push(op, runs, Vec::new())?;
             before = Some(k);

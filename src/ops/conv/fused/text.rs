@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use super::{BUILDS, CLASSES, Class, LARGE, SEEKING, SEEKING_LARGE};
+#[cfg(feature = "gpu")]
+use super::{Build, Results};
+use super::{CLASSES, Class};
 use crate::ops::butterfly::{Generator, Kind, Transform};
 
 /// The twiddles of all builds.
@@ -28,14 +30,11 @@ fn transforms(generator: &mut Generator, class: &Class) -> String {
 }
 
 /// Writes the WGSL of `#generate "conv_fused"`.
+///
+/// Uses: `p.ends`, `a`, `b`, `item_of`, `convolve_directly`, `store`; or `Best`, `NOWHERE`, `seen`, `keep`; and what
+/// [`Generator::function`] says. Defines: `WG`, `LANES`, `sh_exchange`, `convolve(group, lid)`.
 #[cfg(feature = "gpu")]
-pub(crate) fn generate(flags: &[&str]) -> String {
-    let seeking = [SEEKING, SEEKING_LARGE];
-    let build = seeking
-        .iter()
-        .chain(&BUILDS)
-        .find(|build| build.flags.iter().all(|flag| flags.contains(flag)))
-        .unwrap_or(&LARGE);
+pub(super) fn generate(build: &Build) -> String {
     let mut generator = Generator::padded();
     let words = |class: &Class| generator.words(&class.transform(Kind::ForwardRightAngle));
     let transforms_of = build.classes.iter().filter(|class| class.length > 0);
@@ -49,14 +48,10 @@ pub(crate) fn generate(flags: &[&str]) -> String {
     // Every build generates all classes, so that all builds share one table of twiddles.
     for class in CLASSES.iter().filter(|class| class.length > 0) {
         let text = transforms(&mut generator, class);
-        if build
-            .classes
-            .iter()
-            .any(|known| known.length == class.length)
-        {
+        if build.classes.contains(class) {
             out.push_str(&text);
             let words = generator.words(&class.transform(Kind::ForwardRightAngle));
-            write_class(&mut out, class, words, flags.contains(&"MAX"));
+            write_class(&mut out, class, words, build.results == Results::Largest);
         }
     }
     write_choice(&mut out, build.classes);
@@ -147,7 +142,7 @@ fn write_class(out: &mut String, class: &Class, words: u32, seek: bool) {
 }
 
 /// Writes the code that loads an operand mod z^N + i: value n + N is added to place n, times -i.
-pub(in crate::ops::conv) fn write_load(out: &mut String, class: &Class, side: &str, name: &str) {
+fn write_load(out: &mut String, class: &Class, side: &str, name: &str) {
     let threads = 1u32 << class.log_lanes();
     let held = 1u32 << class.held;
     let step = if side == "b" { " * item.b_step" } else { "" };

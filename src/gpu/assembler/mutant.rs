@@ -1,0 +1,26 @@
+//! Replaces a text of one kernel, as the environment says, so that one build of the tests runs every mutant of
+//! `tests/mutants`.
+
+/// `VSLA_MUTANT` is `stem and flags @ original @ replacement`; a flag that a variant must not have begins with `!`.
+pub(super) fn mutate(stem: &str, flags: &[&str], source: &mut String) {
+    let mutant = std::env::var("VSLA_MUTANT").unwrap_or_default();
+    let parts: Vec<&str> = mutant.split(" @ ").collect();
+    let &[variants, from, to] = parts.as_slice() else {
+        return;
+    };
+    let mut words = variants.split(' ');
+    let has = |flag: &str| flags.contains(&flag.trim_start_matches('!')) != flag.starts_with('!');
+    if words.next() == Some(stem) && words.all(has) && source.contains(from) {
+        eprintln!("FOUND");
+        *source = source.replacen(from, to, 1) + MARK;
+    }
+}
+
+const MARK: &str = "// mutated";
+
+/// Says that a kernel which runs is a mutant.
+pub(in crate::gpu) fn report(source: &str) {
+    if source.ends_with(MARK) {
+        eprintln!("COMPILED");
+    }
+}
