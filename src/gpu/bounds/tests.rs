@@ -351,6 +351,8 @@ fn kernels_that_reach_outside_are_caught() {
 fn checked_shaders_stay_inside() {
     let options = GpuOptions {
         checked: true,
+        // Bindings end where the data ends.
+        poison: true,
         ..GpuOptions::default()
     };
     let Some((gpu, input, layout)) = opened(&options) else {
