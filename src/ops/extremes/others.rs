@@ -138,7 +138,7 @@ fn views_and_stacks() {
             "shape",
             "rank",
             "batch_size",
-            "value_count",
+            "length",
         ];
         for op in [
             Op::View(View::Reshape),
