@@ -312,7 +312,12 @@ impl Batch {
             Batch::F64(batch) => batch.layout(),
         };
         let sizes = layout.shapes().map(|shape| written_size(&shape));
-        sizes.fold(0, u64::saturating_add)
+        // A complex number is an array of two.
+        let parts = match self {
+            Batch::C32(batch) => 2 * batch.values().len() as u64,
+            _ => 0,
+        };
+        sizes.fold(parts, u64::saturating_add)
     }
 
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {

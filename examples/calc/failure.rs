@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::request::OPTIONS;
+
 pub type Result<T> = core::result::Result<T, Failure>;
 
 /// An error, written as `{"error": {"kind", "message", "element"}}`.
@@ -52,14 +54,18 @@ impl Failure {
         }
     }
 
-    /// The same failure under the name of the requested operation, if the library reports another name.
+    /// The same failure under the name of the requested operation, in place of the name that the library reports. The
+    /// name of an option stays behind it: it says which argument is wrong.
     pub fn named(self, name: &str) -> Failure {
-        match self.op {
-            Some(op) if op != name => Failure {
-                message: format!("{name}: {}", self.message),
-                ..self
-            },
-            _ => self,
+        let Some(op) = self.op.filter(|&op| op != name) else {
+            return self;
+        };
+        let is_option = OPTIONS.iter().any(|&(option, _)| option == op);
+        let named = self.message.strip_prefix(op).filter(|_| !is_option);
+        let what = named.and_then(|rest| rest.strip_prefix(": "));
+        Failure {
+            message: format!("{name}: {}", what.unwrap_or(&self.message)),
+            ..self
         }
     }
 

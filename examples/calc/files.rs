@@ -56,5 +56,5 @@ pub fn write(call: &mut Call<'_>) -> Result<Answer> {
         Args::F16(args) => args[0].write(&file)?,
     }
     let size = fs::metadata(&file).map_or(0, |about| about.len());
-    Ok(Answer::Json(json!({"bytes": size})))
+    Ok(Answer::About(json!({"bytes": size})))
 }

@@ -52,6 +52,14 @@ impl Error {
         self
     }
 
+    /// Drops the hint to use a pairing, for an operation that takes none.
+    pub(crate) fn without_pairing(mut self) -> Error {
+        if let Error::BatchSize { pairing, .. } = &mut self {
+            *pairing = false;
+        }
+        self
+    }
+
     pub(crate) fn io(op: &'static str, what: &str, error: &std::io::Error) -> Error {
         Error::Io {
             op,

@@ -19,6 +19,9 @@ use crate::{Error, Result};
 /// The `max_*` fields lower the device's limits and never raise them: an application can leave resources to others, and
 /// a test can emulate a small device on a large one.
 ///
+/// The most work that an operation may ask for is no option of the GPU: each handle of a device, also of the CPU, can
+/// have its own; see [`Device::with_work_limit`](crate::Device::with_work_limit).
+///
 /// ```
 /// use vsla::device::GpuOptions;
 /// let options = GpuOptions { memory_limit: Some(1 << 30), ..GpuOptions::default() };

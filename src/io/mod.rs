@@ -90,8 +90,8 @@
 //! per element; a topology and block-sparse matrices are their fields in this order. Values are encoded as serde
 //! encodes them: a `Complex32` as two numbers, an `f16` as its 16 bits. JSON has no NaN.
 //!
-//! Memory is bounded as for files: sizes in a document are not trusted, and memory grows as data arrives. Reading takes
-//! at most 40 bytes per byte of the document, plus 4 KiB.
+//! As in files, sizes in a document are not trusted, and memory grows as data arrives. Reading takes at most 40 bytes per
+//! byte of the document, plus 4 KiB.
 
 #[cfg(feature = "ndarray")]
 mod ndarray;

@@ -3,6 +3,7 @@
 use ndarray::{ArrayD, ArrayView, ArrayViewD, ArrayViewMutD, Axis, Dimension, IxDyn, Slice};
 
 use crate::error::{Error, Result};
+use crate::host;
 use crate::ragged::{Layout, Ragged, Shape};
 
 /// Available with the feature `ndarray`.
@@ -69,9 +70,10 @@ impl<T: Copy> Ragged<T> {
     {
         const OP: &str = "from_arrays";
 
-        let mut shapes = Vec::new();
+        let arrays = arrays.into_iter();
+        let mut shapes = host::promised(OP, arrays.size_hint().0)?;
         let mut values = Vec::new();
-        for (element, array) in arrays.into_iter().enumerate() {
+        for (element, array) in arrays.enumerate() {
             if array.ndim() != rank {
                 return Err(Error::Rank {
                     op: OP,
@@ -84,7 +86,8 @@ impl<T: Copy> Ragged<T> {
                 Error::SizeOverflow { what, .. } => too_large(OP, Some(element), what),
                 other => other,
             })?;
-            shapes.push(shape);
+            host::push(OP, &mut shapes, shape)?;
+            host::reserve(OP, &mut values, array.len())?;
             append(&mut values, array.into_dyn());
         }
         Ragged::from_shapes(values, rank, shapes)
@@ -169,7 +172,7 @@ impl<T: Copy> Ragged<T> {
                 got: layout.shape(element).to_string(),
             });
         }
-        let mut values = Vec::with_capacity(layout.total());
+        let mut values = host::room(OP, layout.total())?;
         for (element, shape) in array.axis_iter(Axis(0)).zip(layout.shapes()) {
             let own = element
                 .slice_each_axis(|axis| Slice::from(..shape.extents()[axis.axis.index()] as usize));
@@ -184,7 +187,7 @@ fn extents(shape: &Shape) -> IxDyn {
     IxDyn(&extents)
 }
 
-/// Appends the array's values in row-major order, whatever its memory order.
+/// Appends the array's values in row-major order, whatever its memory order. There is room for them.
 fn append<T: Copy>(values: &mut Vec<T>, array: ArrayViewD<'_, T>) {
     match array.as_slice() {
         Some(all) => values.extend_from_slice(all),

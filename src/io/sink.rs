@@ -9,8 +9,9 @@ use bytemuck::Pod;
 use super::paths::{self, Target};
 use super::swap;
 use crate::error::{Error, Result};
+use crate::host;
 
-const OP: &str = "write";
+pub const OP: &str = "write";
 
 /// The number of values that are byte-swapped at a time on a big-endian machine.
 const PIECE: usize = 1 << 12;
@@ -44,7 +45,7 @@ impl<W: Write> Sink<W> {
             return self.bytes(bytemuck::cast_slice(values));
         }
         values.chunks(PIECE).try_for_each(|piece| {
-            let mut bytes = bytemuck::cast_slice(piece).to_vec();
+            let mut bytes = host::copied::<u8>(OP, bytemuck::cast_slice(piece))?;
             swap(&mut bytes, number);
             self.bytes(&bytes)
         })
@@ -52,7 +53,7 @@ impl<W: Write> Sink<W> {
 
     /// Writes numbers that are computed on the fly.
     pub fn numbers(&mut self, numbers: impl Iterator<Item = u32>) -> Result<()> {
-        let mut piece = Vec::with_capacity(PIECE);
+        let mut piece = host::room(OP, PIECE)?;
         let mut numbers = numbers.peekable();
         while numbers.peek().is_some() {
             piece.clear();

@@ -21,6 +21,8 @@ use crate::plan::Plan;
 use crate::ragged::{DType, Layout, Pairs, Shape, Topology};
 use crate::{Error, Pairing, Result};
 
+mod others;
+
 const LENGTHS: [usize; 6] = [
     0,
     1,
@@ -105,8 +107,14 @@ fn on_gpu(
 /// Asserts that an operation is planned, or refused with a size error.
 #[track_caller]
 fn refused_or_planned(what: &str, planned: Result<Plan>) {
+    let kinds = ["size_overflow", "too_large", "inner_extents", "method"];
+    planned_or(&kinds, what, planned);
+}
+
+/// Asserts that an operation is planned, or refused with an error of these kinds.
+#[track_caller]
+fn planned_or(kinds: &[&str], what: &str, planned: Result<Plan>) {
     if let Err(error) = planned {
-        let kinds = ["size_overflow", "too_large", "inner_extents", "method"];
         assert!(kinds.contains(&error.kind()), "{what}: {error}");
     }
 }

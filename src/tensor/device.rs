@@ -19,7 +19,7 @@ use crate::ops::matmul::tiles::{NATIVE_INVOCATIONS, NATIVE_MEMORY};
 use crate::ops::{Op, Traits};
 use crate::plan::{Matrices, PlanCache};
 use crate::ragged::{Layout, Ragged, Scalar};
-use crate::{Result, Tensor};
+use crate::{Error, Result, Tensor};
 
 /// A handle to the CPU or to a GPU (through wgpu), which holds tensors and computes with them. Cheap to clone.
 ///
@@ -475,5 +475,20 @@ impl Device {
     pub(super) fn name(&self) -> String {
         let info = self.info();
         format!("{} ({})", info.name, info.backend)
+    }
+
+    /// Checks that the operands of an operation, on these devices, are on one.
+    pub(super) fn check_same(&self, op: &'static str, other: &Device) -> Result<()> {
+        if self.id() == other.id() {
+            return Ok(());
+        }
+        let [left, right] = [self, other].map(Device::name);
+        // Devices with the same name are told apart by the order in which they were opened.
+        let [left, right] = match left == right {
+            false => [left, right],
+            true => [(left, self.id()), (right, other.id())]
+                .map(|(name, id)| format!("{name} opened as device {id}")),
+        };
+        Err(Error::DeviceMismatch { op, left, right })
     }
 }

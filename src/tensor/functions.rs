@@ -2,11 +2,11 @@
 
 use super::run::Call;
 use super::{Paired, Spread, Tensor};
-use crate::Result;
 use crate::ops::Op;
 use crate::ops::ambient::{self, Broadcast, Mode};
 use crate::plan::{Boxes, check_work};
 use crate::ragged::{Factor, Float, Pairs, Scalar};
+use crate::{Error, Result};
 
 /// Applies the function with this name to two operands, at least one of which is whole.
 pub(super) fn of_two<T: Scalar + Factor, R: Scalar>(
@@ -14,6 +14,7 @@ pub(super) fn of_two<T: Scalar + Factor, R: Scalar>(
     left: Spread<'_, T>,
     right: Spread<'_, T>,
 ) -> Result<Tensor<R>> {
+    left.tensor.check_device(name, right.tensor)?;
     if left.mode == Mode::Whole && right.mode == Mode::Whole {
         return left.tensor.meet(name, right.tensor)?.combine(name);
     }
@@ -33,14 +34,16 @@ fn of_three<A: Scalar, T: Scalar>(
     second: Spread<'_, T>,
     third: Spread<'_, T>,
 ) -> Result<Tensor<T>> {
-    let named = |error: crate::Error| error.named(name);
+    let named = |error: Error| error.named(name);
+    first.check_device(name, second.tensor)?;
+    first.check_device(name, third.tensor)?;
     let mut layout = first.layout.clone();
     for operand in [second, third] {
-        first.check_device(name, operand.tensor)?;
         if operand.mode != Mode::Whole {
             continue;
         }
-        let pairs = Pairs::elementwise(name, &layout, &operand.tensor.layout)?;
+        let pairs = Pairs::elementwise(name, &layout, &operand.tensor.layout)
+            .map_err(Error::without_pairing)?;
         let boxes = Boxes::ambient(name, &layout, &operand.tensor.layout, &pairs)?;
         if let Boxes::Nested(nested) = boxes {
             layout = nested.result;

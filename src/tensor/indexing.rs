@@ -4,12 +4,12 @@ use super::Tensor;
 #[cfg(feature = "gpu")]
 use super::device::Backend;
 use super::run::Call;
-use crate::Result;
 use crate::ops::Op;
 use crate::ops::gather::Gather;
 use crate::ops::scatter::{Add, Set};
 use crate::plan::check_work;
 use crate::ragged::{Indices, Layout, Pairing, Pairs, Real, Scalar};
+use crate::{Error, Result};
 
 impl<T: Scalar> Tensor<T> {
     /// Gathers rows along the first axis by the element's list i of indices, `c[r, …] = x[i_r, …]`, in any order and
@@ -37,6 +37,7 @@ impl<T: Scalar> Tensor<T> {
     /// device's; [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn gather(&self, indices: &Indices) -> Result<Tensor<T>> {
         self.gathered("gather", indices, Pairing::Elementwise)
+            .map_err(Error::without_pairing)
     }
 
     /// [`gather`](Self::gather) for every pair of an element and a list.
@@ -164,7 +165,8 @@ impl<T: Real> Tensor<T> {
     /// those of its target; [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn scatter_add(&self, indices: &Indices, layout: &Layout) -> Result<Tensor<T>> {
-        self.scatter_add_paired(indices, layout, Pairing::Elementwise)
+        self.scattered("scatter_add", indices, layout, Pairing::Elementwise)
+            .map_err(Error::without_pairing)
     }
 
     /// [`scatter_add`](Self::scatter_add) for every pair of an element of `layout` and a list, with one element of this
@@ -192,7 +194,19 @@ impl<T: Real> Tensor<T> {
         layout: &Layout,
         pairing: Pairing<'_>,
     ) -> Result<Tensor<T>> {
-        let pairs = self.pairs("scatter_add", layout, indices, pairing)?;
+        let op = "scatter_add_paired";
+        self.scattered(op, indices, layout, pairing)
+            .map_err(|error| error.named(op))
+    }
+
+    fn scattered(
+        &self,
+        op: &'static str,
+        indices: &Indices,
+        layout: &Layout,
+        pairing: Pairing<'_>,
+    ) -> Result<Tensor<T>> {
+        let pairs = self.pairs(op, layout, indices, pairing)?;
         let add = Add {
             indices: indices.clone(),
             dtype: T::DTYPE,

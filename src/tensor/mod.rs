@@ -48,13 +48,13 @@ pub use sparse::BsrTensor;
 pub use spread::Spread;
 pub use stacking::Remainder;
 
+use crate::Result;
 use crate::cpu::CpuBuffer;
 #[cfg(feature = "gpu")]
 use crate::gpu::GpuBuffer;
 use crate::ops::Op;
 use crate::ops::strided::View;
 use crate::ragged::{Layout, Scalar};
-use crate::{Error, Result};
 
 /// A ragged batch on a device: values packed end to end, with a shared layout.
 ///
@@ -131,7 +131,7 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::ElementRange`] when the range does not lie within the batch.
+    /// [`ElementRange`](crate::Error::ElementRange) when the range does not lie within the batch.
     pub fn elements(&self, range: Range<usize>) -> Result<Tensor<T>> {
         let view = View::Elements(range.start, range.end);
         self.unary(Op::View(view), &[])
@@ -144,17 +144,7 @@ impl<T: Scalar> Tensor<T> {
 
     /// Checks that both operands of a binary operation are on the same device.
     fn check_device<U: Scalar>(&self, op: &'static str, other: &Tensor<U>) -> Result<()> {
-        if self.device.id() == other.device.id() {
-            return Ok(());
-        }
-        let [left, right] = [&self.device, &other.device].map(Device::name);
-        // Devices with the same name are told apart by the order in which they were opened.
-        let [left, right] = match left == right {
-            false => [left, right],
-            true => [(left, self.device.id()), (right, other.device.id())]
-                .map(|(name, id)| format!("{name} opened as device {id}")),
-        };
-        Err(Error::DeviceMismatch { op, left, right })
+        self.device.check_same(op, &other.device)
     }
 }
 

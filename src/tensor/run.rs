@@ -105,20 +105,12 @@ impl<'a> Call<'a> {
             scalars,
             ..
         } = self;
-        let elsewhere = operands
-            .iter()
-            .find(|operand| operand.device.id() != device.id());
-        let elsewhere = elsewhere.map(|operand| operand.device.name());
         let plan = self.plan()?;
         let values = match &plan.what {
             What::View { layout, skipped } => view(operands, layout, *skipped),
             What::Launch(launch) => {
-                if let Some(right) = elsewhere {
-                    return Err(Error::DeviceMismatch {
-                        op: launch.op,
-                        left: device.name(),
-                        right,
-                    });
+                for operand in operands {
+                    device.check_same(launch.op, operand.device)?;
                 }
                 launched(device, launch, &plan.prepared, operands, scalars)?
             }

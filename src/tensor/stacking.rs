@@ -5,7 +5,7 @@ use super::run::Call;
 use crate::ops::Op;
 use crate::ops::strided::{Groups, How, Strided, View};
 use crate::ragged::{Layout, Scalar, check_rank};
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 /// What a level of a [`pyramid`](Tensor::pyramid) does with its last group if that group is not full.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -72,7 +72,7 @@ impl<T: Scalar> Tensor<T> {
                 got: sum.to_string(),
             });
         }
-        self.stacked(op, Groups::Counts(counts.to_vec()), most_bytes)
+        self.stacked(op, Groups::Counts(host::copied(op, counts)?), most_bytes)
     }
 
     /// Takes stacks apart into their slices, with the shapes of `shapes`: the inverse of [`stack`](Self::stack) and

@@ -64,6 +64,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     ] {
         trials.extend(tests(bench));
     }
+    #[cfg(feature = "gpu")]
+    trials.push(bench.on_gpu("checked", crate::support::bench::gpu, |_| checked()));
     trials
 }
 
@@ -73,6 +75,15 @@ pub fn own_gpu(adjust: impl FnOnce(&mut vsla::device::GpuOptions)) -> Device {
     let mut options = vsla::device::GpuOptions::default();
     adjust(&mut options);
     Device::gpu_blocking(options).unwrap()
+}
+
+/// A trial of buffers that the application can map, ignored where there are none.
+#[cfg(feature = "gpu")]
+fn mapping_trial(bench: &Bench, name: &str, test: fn(embedding::Application)) -> Trial {
+    use embedding::Application;
+    let has = |_: &Device| Application::with_mappable_buffers().is_some();
+    let test = move |_: &Device| test(Application::with_mappable_buffers().unwrap());
+    bench.where_it_has(name, has, "no mappable storage buffers", test)
 }
 
 fn lengths(lengths: impl IntoIterator<Item = usize>) -> Layout {
@@ -173,6 +184,28 @@ fn agrees_with_the_cpu(device: &Device, a: &Ragged<f32>, b: &Ragged<f32>) {
                     "{name}, element {i}: {got} instead of {expected}"
                 );
             }
+        }
+    }
+}
+
+/// Shaders with runtime checks give the same bits as those without.
+#[cfg(feature = "gpu")]
+fn checked() {
+    let devices = [own_gpu(|options| options.checked = true), own_gpu(|_| ())];
+    let (a, b) = (
+        drawn("checked left", 40, 300),
+        drawn("checked right", 40, 300),
+    );
+    for (name, op) in EVERY_OP {
+        let [got, expected] = devices.each_ref().map(|device| {
+            let x = upload(device, &numbers(&a, 0)).add_scalar(0.1).unwrap();
+            let y = upload(device, &numbers(&b, 1)).add_scalar(0.7).unwrap();
+            op(&x, &y).unwrap()
+        });
+        for (got, expected) in got.iter().zip(&expected) {
+            assert_eq!(got.layout(), expected.layout(), "{name}");
+            let bits = |batch: &Ragged<f32>| batch.cast(f32::to_bits);
+            assert_eq!(bits(got), bits(expected), "{name}");
         }
     }
 }

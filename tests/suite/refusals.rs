@@ -139,9 +139,15 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| x.two.resize(&vectors(&[4])) => "resize: expected batches of equal size, got 2 elements and 1",
     |x: &Operands| x.two.reshape(&vectors(&[4])) => "reshape: expected batches of equal size, got 2 elements and 1",
     |x: &Operands| x.two.broadcast(&vectors(&[4])) => "broadcast: expected batches of equal size, got 2 elements and 1",
-    |x: &Operands| x.two.gather(&lists(&[&[0]])) => "gather: expected batches of equal size, got 2 elements and 1: unequal batches need a pairing: AllToAll or a List",
+    |x: &Operands| x.two.gather(&lists(&[&[0]])) => "gather: expected batches of equal size, got 2 elements and 1",
+    |x: &Operands| x.two.gather_paired(&lists(&[&[0]]), Pairing::Elementwise) => "gather_paired: expected batches of equal size, got 2 elements and 1: unequal batches need a pairing: AllToAll or a List",
+    |x: &Operands| x.two.mul_add(&x.three, &x.two) => "mul_add: expected batches of equal size, got 2 elements and 3",
+    |x: &Operands| x.two.less(&x.two)?.if_else(&x.two, &x.three) => "if_else: expected batches of equal size, got 2 elements and 3",
     |x: &Operands| x.two.scatter_add(&lists(&[&[0]]), &vectors(&[4])) => "scatter_add: expected batches of equal size, got 2 elements and 1",
     |x: &Operands| x.two.scatter_set(&lists(&[&[0]]), &vectors(&[4])) => "scatter_set: expected batches of equal size, got 2 elements and 1",
+    |x: &Operands| x.two.scatter_add(&lists(&[&[0]]), &vectors(&[4, 4])) => "scatter_add: expected batches of equal size, got 2 elements and 1",
+    |x: &Operands| x.two.scatter_set(&lists(&[&[0]]), &vectors(&[4, 4])) => "scatter_set: expected batches of equal size, got 2 elements and 1",
+    |x: &Operands| x.two.scatter_add_paired(&lists(&[&[0]]), &vectors(&[4, 4]), Pairing::OneToAll) => "scatter_add_paired: the pairing expected a left batch of 1 element, got 2",
     |x: &Operands| x.two.pair(&x.two, Pairing::Elementwise)?.conv_plan()?.conv(&x.three) => "ConvPlan::conv: expected batches of equal size, got 3 elements and 2",
     |x: &Operands| x.two.pair(&x.two, Pairing::Elementwise)?.conv_plan()?.causal(&x.three) => "ConvPlan::causal: expected batches of equal size, got 3 elements and 2",
     |x: &Operands| x.grid.add(&x.grid_of_three) => "add: expected batches of equal size, got 2 elements and 3",
@@ -251,10 +257,22 @@ fn two_cpus() {
     let batch = Ragged::from_rows([vec![1.0f32]]).unwrap();
     let [a, b] = [Device::cpu(), Device::cpu()];
     let (x, y) = (upload(&a, &batch), upload(&b, &batch));
-    let text = x.add(&y).unwrap_err().to_string();
-    let (_, devices) = text.split_once("got ").unwrap();
-    let (left, right) = devices.split_once(" and ").unwrap();
-    let right = right.strip_suffix(": upload both through one Device or its clones");
-    assert_ne!(Some(left), right, "{text}");
+    for (op, refused) in [
+        ("add", x.add(&y)),
+        ("add", x.add(y.each())),
+        ("div", x.each().div(&y)),
+        ("maximum", x.maximum(y.along(0))),
+        ("mul_add", x.mul_add(&y, &x)),
+        ("mul_add", x.mul_add(x.each(), y.each())),
+        ("join", x.join(&[&x, &y])),
+        ("concat_all", x.concat_all(&[&x, &y], 0)),
+    ] {
+        let text = refused.unwrap_err().to_string();
+        let (op_and_more, devices) = text.split_once("got ").unwrap();
+        assert!(op_and_more.starts_with(&format!("{op}: ")), "{text}");
+        let (left, right) = devices.split_once(" and ").unwrap();
+        let right = right.strip_suffix(": upload both through one Device or its clones");
+        assert!(right.is_some_and(|right| right != left), "{text}");
+    }
     assert!(x.add(&upload(&a.clone(), &batch)).is_ok());
 }

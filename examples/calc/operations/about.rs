@@ -44,7 +44,7 @@ pub const ROWS: &[Operation] = &[
             let (mut info, memory) = (described(&device.info()), device.memory());
             info["memory"] =
                 json!({"live": memory.live, "peak": memory.peak, "cached": memory.cached});
-            Ok(Answer::Json(info))
+            Ok(Answer::About(info))
         },
     },
     Operation {
@@ -53,7 +53,11 @@ pub const ROWS: &[Operation] = &[
         options: &[],
         grows: Grows::No,
         about: "all devices of this machine",
-        run: |_| Ok(Answer::Json(Device::list().iter().map(described).collect())),
+        run: |_| {
+            Ok(Answer::About(
+                Device::list().iter().map(described).collect(),
+            ))
+        },
     },
     Operation {
         name: "help",
@@ -61,7 +65,7 @@ pub const ROWS: &[Operation] = &[
         options: &[],
         grows: Grows::No,
         about: "this list",
-        run: |_| Ok(Answer::Json(help())),
+        run: |_| Ok(Answer::About(help())),
     },
 ];
 

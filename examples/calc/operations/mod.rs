@@ -166,7 +166,10 @@ pub enum Answer {
     Batches(Vec<Batch>),
     Fields([(&'static str, Batch); 2]),
     Truths(Vec<bool>),
+    /// A few numbers for each element.
     Json(Value),
+    /// Words about the program, a device or a file, as many for any batch.
+    About(Value),
 }
 
 impl Answer {
@@ -177,8 +180,8 @@ impl Answer {
             Answer::Batches(all) => all.iter().map(Batch::size).fold(0, u64::saturating_add),
             Answer::Fields([(_, a), (_, b)]) => a.size().saturating_add(b.size()),
             Answer::Truths(truths) => truths.len() as u64,
-            // A few words for each element, or about the program.
-            Answer::Json(_) => 0,
+            Answer::Json(value) => json_size(value),
+            Answer::About(_) => 0,
         }
     }
 
@@ -196,9 +199,18 @@ impl Answer {
                 out.write_all(b"}")?;
             }
             Answer::Truths(truths) => separated(out, truths.iter(), |out, t| write!(out, "{t}"))?,
-            Answer::Json(value) => write!(out, "{value}")?,
+            Answer::Json(value) | Answer::About(value) => write!(out, "{value}")?,
         }
         out.write_all(b"}")
+    }
+}
+
+/// The numbers and arrays in a JSON value.
+fn json_size(value: &Value) -> u64 {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(json_size).sum::<u64>(),
+        Value::Object(members) => members.values().map(json_size).sum(),
+        _ => 1,
     }
 }
 

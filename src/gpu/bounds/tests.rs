@@ -345,19 +345,40 @@ fn kernels_that_reach_outside_are_caught() {
     );
 }
 
-/// Outside workgroup memory, a checked shader reads the last value.
+/// Outside workgroup memory, a checked shader reads the last value. Outside a buffer, it reads the last value or 0, and
+/// writes the last value or nothing.
 #[test]
 fn checked_shaders_stay_inside() {
     let options = GpuOptions {
         checked: true,
+        // Bindings end where the data ends.
+        poison: true,
         ..GpuOptions::default()
     };
     let Some((gpu, input, layout)) = opened(&options) else {
         return;
     };
-    let result = run(&gpu, 5, &input, &layout);
-    let mut values = [0.0f32; 13];
-    let to = bytemuck::cast_slice_mut(&mut values);
-    pollster::block_on(gpu.read_into("broken", &result, 0, to, Wait::Here)).unwrap();
-    assert_eq!(values, [0.5; 13]);
+    // In the memory of a larger tensor, whose values are behind the end.
+    let more = Layout::from_lengths([64]).unwrap();
+    let before = bytemuck::cast_slice(&[7.0f32; 64]);
+    drop(input);
+    let larger = gpu.upload("broken", &more, DType::F32, before).unwrap();
+    let id = larger.id;
+    drop(larger);
+    let bytes = bytemuck::cast_slice(&[0.5f32; 13]);
+    let input = gpu.upload("broken", &layout, DType::F32, bytes).unwrap();
+    assert_eq!(input.id, id, "another buffer was taken");
+    let values = |variant| {
+        let result = run(&gpu, variant, &input, &layout);
+        let mut values = [0.0f32; 13];
+        let to = bytemuck::cast_slice_mut(&mut values);
+        pollster::block_on(gpu.read_into("broken", &result, 0, to, Wait::Here)).unwrap();
+        values
+    };
+    assert_eq!(values(0), [0.5; 13], "a kernel that keeps inside");
+    assert_eq!(values(5), [0.5; 13]);
+    let loaded = values(1);
+    assert_eq!(loaded[..12], [0.5; 12]);
+    assert!([0.0, 0.5].contains(&loaded[12]), "{loaded:?}");
+    assert_eq!(values(2)[..12], [0.5; 12]);
 }

@@ -248,7 +248,7 @@ impl<R: Read + Seek> Reader<R> {
         let Integer { size, signed } = integer;
         let mut numbers = host::room(OP, count)?;
         let end = at + (count * size) as u64;
-        let mut bytes = vec![0; host_size(PIECE.min(end - at))?];
+        let mut bytes = host::zeroed(OP, host_size(PIECE.min(end - at))?)?;
         let mut next = at;
         while next < end {
             let piece = bytes.len().min(host_size(end - next)?);

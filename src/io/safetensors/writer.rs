@@ -9,6 +9,7 @@ use super::super::Stored;
 use super::super::sink::{self, Sink};
 use super::{OFFSETS, SHAPE, VALUES, dtype};
 use crate::error::{Error, Result};
+use crate::host;
 use crate::ragged::Ragged;
 
 /// The number of integers to widen at a time.
@@ -134,7 +135,7 @@ impl<'a> Writer<'a> {
                 Data::Values(bytes, number) => sink.values(bytes, number)?,
                 Data::Wide(numbers) => {
                     for piece in numbers.chunks(PIECE) {
-                        let wide: Vec<u64> = piece.iter().map(|&n| n.into()).collect();
+                        let wide = host::exact(sink::OP, piece.iter().map(|&n| u64::from(n)))?;
                         sink.values(&wide, 8)?;
                     }
                 }

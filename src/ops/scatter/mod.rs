@@ -100,7 +100,8 @@ impl Set {
     /// The launch that writes the rows of `y` into the layout of `target`, which is operand 1.
     pub(crate) fn launch(&self, y: &Layout, target: &Layout) -> Result<Launch> {
         const OP: &str = "scatter_set";
-        let pairs = Pairs::elementwise(OP, target, self.indices.lists())?;
+        let pairs =
+            Pairs::elementwise(OP, target, self.indices.lists()).map_err(Error::without_pairing)?;
         check(OP, y, &self.indices, target, &pairs)?;
         let turned = turned(OP, &self.indices, target)?;
         gather::plan(OP, self.dtype, &turned, &pairs, target.clone())

@@ -1,7 +1,7 @@
 //! Operations that fail because memory or the device is missing leave nothing behind.
 
 use libtest_mimic::Trial;
-use vsla::{Error, Pairing, Permutation, Result, Shape, Tensor};
+use vsla::{Error, Indices, Pairing, Permutation, Ragged, Result, Shape, Tensor};
 
 use super::pressure::{MIB, fill, limited};
 use super::{EVERY_OP, drawn, lengths, numbers, own_gpu};
@@ -74,13 +74,64 @@ const MORE_OPS: &[(&str, Op)] = &[
             .download_blocking()
             .map(drop)
     }),
+    ("div", |x, y| x.div(y)?.download_blocking().map(drop)),
+    ("a vector for all", |x, y| {
+        x.sub(x.sum()?.each())?
+            .pow(y)?
+            .download_blocking()
+            .map(drop)
+    }),
+    ("mul_add", |x, y| {
+        x.mul_add(y, x)?.download_blocking().map(drop)
+    }),
+    ("if_else", |x, y| {
+        x.less(y)?.if_else(x, y)?.download_blocking().map(drop)
+    }),
+    ("exp", |x, _| x.exp()?.download_blocking().map(drop)),
+    ("to_i32", |x, _| x.to_i32()?.download_blocking().map(drop)),
+    ("mean", |x, _| x.mean()?.download_blocking().map(drop)),
+    ("softmax", |x, _| {
+        x.softmax(0)?.download_blocking().map(drop)
+    }),
+    ("layer_norm", |x, _| {
+        x.layer_norm(0, 1e-5)?.download_blocking().map(drop)
+    }),
+    ("gather", |x, _| {
+        x.gather(&backwards(x)?)?.download_blocking().map(drop)
+    }),
+    ("scatter_add", |x, _| {
+        let rows = backwards(x)?;
+        x.scatter_add(&rows, x.layout())?
+            .download_blocking()
+            .map(drop)
+    }),
+    ("scatter_set", |x, _| {
+        let rows = backwards(x)?;
+        x.scatter_set(&rows, x.layout())?
+            .download_blocking()
+            .map(drop)
+    }),
+    ("select", |x, _| {
+        x.select(&[7, 3, 3])?.download_blocking().map(drop)
+    }),
+    ("window", |x, _| {
+        x.window(3, 2, 1 << 20)?.download_blocking().map(drop)
+    }),
+    ("eval", |x, y| x.eval(y)?.download_blocking().map(drop)),
     ("profile", |x, _| {
         let (scaled, _) = x.device().profile(|| x.scale(2.0))?;
         scaled.map(drop)
     }),
 ];
 
-/// Every operation, with room that ends at each of its allocations in turn.
+/// The values of each element, last to first.
+fn backwards(x: &Tensor<f32>) -> Result<Indices> {
+    let layout = x.layout();
+    let last = |element, i| (layout.length(element) - 1 - i) as u32;
+    Indices::new(Ragged::from_fn(layout, last)?)
+}
+
+/// Operations of every family, with room that ends at each of its allocations in turn.
 fn at_each_allocation() {
     let device = limited(8 * MIB);
     let every = EVERY_OP.iter().map(|&(name, op)| {

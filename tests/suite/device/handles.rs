@@ -9,7 +9,7 @@ use vsla::device::wgpu::{self, BufferUsages};
 use vsla::{Device, Error, Ragged};
 
 use super::embedding::{Application, FIT};
-use super::{lengths, numbers};
+use super::{lengths, mapping_trial, numbers};
 use crate::support::bench::{Bench, gpu};
 use crate::support::compare::{assert_exact, assert_identical};
 use crate::support::operation::{download, upload};
@@ -37,9 +37,12 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ),
         ("handles::a_device_that_is_lost", a_device_that_is_lost),
     ];
+    let name = "handles::a_mappable_buffer";
+    let mapping = mapping_trial(bench, name, a_mappable_buffer);
     tests
         .iter()
         .map(|&(name, test)| bench.on_gpu(name, gpu, move |_| test()))
+        .chain([mapping])
         .collect()
 }
 
@@ -179,10 +182,10 @@ fn a_mapped_buffer() {
     buffer.unmap();
     let x = device.import::<f32>(&buffer, 0, &lengths([5])).unwrap();
     assert_eq!(download(&x).values(), [6.0; 5]);
+}
 
-    let Some(application) = Application::with_mappable_buffers() else {
-        return;
-    };
+/// The same of a buffer that the application maps after it imported it.
+fn a_mappable_buffer(application: Application) {
     let device = application.vsla();
     let buffer = application.buffer(&[7.0; 20], FIT | BufferUsages::MAP_READ);
     let x = device.import::<f32>(&buffer, 0, &lengths([5])).unwrap();

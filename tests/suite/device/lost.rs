@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Error, Ragged, Tensor, device::wgpu};
+use vsla::{Complex32, Device, Error, Indices, Layout, Ragged, Shape, Tensor, device::wgpu, f16};
 
 use super::embedding::Application;
 use super::{lengths, numbers, own_gpu};
@@ -74,7 +74,7 @@ fn lost<R>(outcome: Result<R, Error>, op: &str) {
     );
 }
 
-/// Every call on a lost device.
+/// Calls of every kind on a lost device.
 fn all_lost(device: &Device, x: &Tensor<f32>, y: &Tensor<f32>) {
     lost(device.upload(&numbers(&lengths([4]), 0)), "upload");
     lost(device.full(&lengths([4]), 1.0f32), "full");
@@ -102,6 +102,59 @@ fn all_lost(device: &Device, x: &Tensor<f32>, y: &Tensor<f32>) {
     assert_eq!(x.elements(0..1).unwrap().len(), 1);
 }
 
+/// The families of operations that `all_lost` leaves out, on a lost device: vectors of equal layouts, a mask,
+/// matrices, spectra and halves.
+fn others_lost(x: &Tensor<f32>, others: &Others) {
+    let Others {
+        mask,
+        matrices,
+        spectra,
+        halves,
+    } = others;
+    lost(x.div(x), "div");
+    lost(x.less(x), "less");
+    lost(x.add(x.along(0)), "add");
+    lost(x.along(0).pow(x), "pow");
+    lost(x.mul_add(x, x.along(0)), "mul_add");
+    lost(mask.if_else(x, x), "if_else");
+    lost(x.exp(), "exp");
+    lost(x.clamp(0.0, 1.0), "clamp");
+    lost(mask.bit_not(), "bit_not");
+    lost(x.to_i32(), "to_i32");
+    lost(x.to_f16(), "to_f16");
+    lost(halves.to_f32(), "to_f32");
+    lost(x.mean(), "mean");
+    lost(x.std(), "std");
+    lost(x.log_sum_exp(), "log_sum_exp");
+    lost(x.sum_axis(0), "sum_axis");
+    lost(x.layer_norm(0, 1e-5), "layer_norm");
+    let places = Ragged::from_fn(x.layout(), |_, i| i as u32).unwrap();
+    let places = Indices::new(places).unwrap();
+    lost(x.gather(&places), "gather");
+    lost(x.scatter_add(&places, x.layout()), "scatter_add");
+    lost(x.scatter_set(&places, x.layout()), "scatter_set");
+    lost(x.select(&[0]), "select");
+    lost(x.join(&[x]), "join");
+    lost(x.concat(x, 0), "concat");
+    lost(x.kron(x), "kron");
+    lost(x.eval(x), "eval");
+    lost(x.flip(&[0]), "flip");
+    lost(x.stack(1 << 20), "stack");
+    lost(x.window(2, 1, 1 << 20), "window");
+    lost(x.rfft(), "rfft");
+    lost(spectra.ifft(), "ifft");
+    lost(matrices.matmul(matrices), "matmul");
+    lost(matrices.rfft2(), "rfft2");
+    lost(matrices.transpose(&[1, 0]), "transpose");
+}
+
+struct Others {
+    mask: Tensor<u32>,
+    matrices: Tensor<f32>,
+    spectra: Tensor<Complex32>,
+    halves: Tensor<f16>,
+}
+
 fn every_call_says_so() {
     let other = own_gpu(|_| ());
     let device = own_gpu(|_| ());
@@ -109,10 +162,18 @@ fn every_call_says_so() {
         upload(&device, &numbers(&lengths([4, 2]), 0)),
         upload(&device, &numbers(&lengths([4, 3]), 1)),
     );
+    let square = Layout::uniform(2, Shape::new(&[3, 3]).unwrap()).unwrap();
+    let others = Others {
+        mask: x.less(&x).unwrap(),
+        matrices: upload(&device, &numbers(&square, 0)),
+        spectra: x.rfft().unwrap(),
+        halves: x.to_f16().unwrap(),
+    };
     download(&x.add(&y).unwrap());
     destroy(&device);
     lost(x.download_blocking(), "download");
     all_lost(&device, &x, &y);
+    others_lost(&x, &others);
     works(&other);
     works(&own_gpu(|_| ()));
     drop((x, y, device));

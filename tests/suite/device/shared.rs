@@ -8,7 +8,7 @@ use vsla::device::wgpu::{self, BufferUsages};
 use vsla::{Device, Error, Layout, Pairing, Ragged, Tensor};
 
 use super::embedding::{Application, FIT};
-use super::{directly, drawn, lengths, numbers};
+use super::{directly, drawn, lengths, mapping_trial, numbers};
 use crate::support::bench::{Bench, gpu};
 use crate::support::compare::assert_exact;
 use crate::support::operation::{download, run, upload};
@@ -28,7 +28,6 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             "shared::destroyed_before_it_is_imported",
             destroyed_before_it_is_imported,
         ),
-        ("shared::mapped", mapped),
         (
             "shared::an_exported_one_destroyed",
             an_exported_one_destroyed,
@@ -36,14 +35,17 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("shared::exports_are_submitted", exports_are_submitted),
         ("shared::exports_are_never_reused", exports_are_never_reused),
         ("shared::exports_are_freed", exports_are_freed),
+        ("shared::imports_are_never_reused", imports_are_never_reused),
         (
             "shared::written_again_after_a_flush",
             written_again_after_a_flush,
         ),
     ];
+    let mapping = mapping_trial(bench, "shared::mapped", mapped);
     tests
         .iter()
         .map(|&(name, test)| bench.on_gpu(name, gpu, move |_| test()))
+        .chain([mapping])
         .collect()
 }
 
@@ -243,10 +245,7 @@ fn destroyed_before_it_is_imported() {
 }
 
 /// A buffer cannot be used while it is mapped or its mapping is pending; afterwards it can.
-fn mapped() {
-    let Some(application) = Application::with_mappable_buffers() else {
-        return;
-    };
+fn mapped(application: Application) {
     let device = application.vsla();
     let layout = lengths([3, 2]);
     let buffer = application.buffer(&[1.0; 20], FIT | BufferUsages::MAP_READ);
@@ -393,6 +392,37 @@ fn exports_are_freed() {
     assert_eq!(download(&y).values()[..20], [2.0; 20]);
     drop(y);
     assert!(device.memory().cached > 0, "other buffers are cached");
+    application.assert_quiet();
+}
+
+/// An imported buffer stays the application's and keeps its values after the last tensor on it is dropped.
+fn imports_are_never_reused() {
+    let application = Application::new(wgpu::Limits::default());
+    let device = application.vsla();
+    let layout = lengths([20]);
+    let buffer = application.buffer(&[1.0; 20], FIT);
+    let x = device.import::<f32>(&buffer, 0, &layout).unwrap();
+    assert_eq!(download(&x.scale(2.0).unwrap()).values(), [2.0; 20]);
+    let cached = device.memory().cached;
+    drop(x);
+    assert_eq!(device.memory().cached, cached);
+    // Results of the same size are elsewhere.
+    let results: Vec<_> = (0..50)
+        .map(|i| device.full(&layout, i as f32).unwrap())
+        .collect();
+    device.flush().unwrap();
+    let bytes = [7.0f32; 20];
+    application
+        .queue
+        .write_buffer(&buffer, 0, bytemuck::cast_slice(&bytes));
+    application.queue.submit([]);
+    for (i, result) in results.iter().enumerate() {
+        assert_eq!(download(result).values(), [i as f32; 20]);
+    }
+    drop(results);
+    device.trim();
+    let again = device.import::<f32>(&buffer, 0, &layout).unwrap();
+    assert_eq!(download(&again).values(), [7.0; 20]);
     application.assert_quiet();
 }
 

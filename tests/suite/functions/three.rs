@@ -191,6 +191,7 @@ fn refused(device: &Device) {
     ] {
         let error = got.unwrap_err();
         assert_eq!((error.kind(), error.op()), ("batch_size", op));
+        assert!(!error.to_string().contains("pairing"), "{error}");
     }
     let error = x.mul_add(x.each(), x.each()).unwrap_err();
     assert_eq!(

@@ -1,6 +1,8 @@
 //! Programs that run out of memory, one per family of operations. Each allocates all that it needs, given the number of
 //! elements, and returns a hash of all results.
 
+mod files;
+mod functions;
 mod products;
 mod values;
 
@@ -32,6 +34,22 @@ pub const PROGRAMS: &[Program] = &[
     Program {
         name: "arithmetic",
         run: arithmetic,
+    },
+    Program {
+        name: "functions",
+        run: functions::functions,
+    },
+    Program {
+        name: "maps",
+        run: functions::maps,
+    },
+    Program {
+        name: "lines",
+        run: functions::lines,
+    },
+    Program {
+        name: "files",
+        run: files::files,
     },
     Program {
         name: "reductions",

@@ -107,7 +107,8 @@ impl Bench {
         self.where_it_has(name, has, "no native tier", test)
     }
 
-    fn where_it_has(
+    /// The same, ignored if the GPU does not have what `lacks` names.
+    pub fn where_it_has(
         &self,
         name: &str,
         has: fn(&Device) -> bool,
