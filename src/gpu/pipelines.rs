@@ -230,9 +230,11 @@ fn trusted(
     // bytes, so indices of halves are below 2³¹, and no sum of two wraps around. Loads beyond an element's end use a
     // clamped index. Loops run over lengths from the same sources, each with a nonzero step.
     //
-    // That kernels obey this is tested, not proven: `bounds.rs` rewrites each kernel so that all indices, including
-    // those into workgroup memory, are compared with the lengths of their arrays. The suite's `bounds` trials, and all
-    // others with `VSLA_INSTRUMENTED=1`, count no out-of-bounds access. `GpuOptions::checked` bypasses this function.
+    // That kernels obey this is tested, not proven: `bounds.rs` rewrites each kernel so that all indices into buffers
+    // and workgroup memory are compared with the lengths of their arrays. Those into arrays local to a function or in
+    // the parameter block are not compared: they count up to a constant, or to the rank. The suite's `bounds` trials,
+    // and all others with `VSLA_INSTRUMENTED=1`, count no out-of-bounds access. `GpuOptions::checked` bypasses this
+    // function.
     unsafe {
         device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked())
     }

@@ -69,11 +69,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
 
 /// Opens the GPU of the trials once more, so that nothing else uses it.
 #[cfg(feature = "gpu")]
-pub fn own_gpu(adjust: impl FnOnce(&mut vsla::device::GpuOptions)) -> Device {
-    let mut options = vsla::device::GpuOptions::default();
-    adjust(&mut options);
-    Device::gpu(options).unwrap()
-}
+pub use crate::support::bench::opened_for_one as own_gpu;
 
 fn lengths(lengths: impl IntoIterator<Item = usize>) -> Layout {
     Layout::from_lengths(lengths).unwrap()
