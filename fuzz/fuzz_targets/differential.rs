@@ -3,7 +3,7 @@
 
 #![no_main]
 
-#[allow(dead_code, reason = "the suite needs more of it")]
+#[allow(dead_code, unused_imports, reason = "the suite needs more of it")]
 #[path = "../../tests/suite/programs/mod.rs"]
 mod programs;
 

@@ -1,6 +1,7 @@
 //! Instrumented kernels: every index into a buffer or workgroup memory is checked against the length of its array.
 //!
-//! Out-of-bounds accesses are counted, and the tests require every count to be 0.
+//! Out-of-bounds accesses are counted, and the tests require every count to be 0. So that this proves something, each
+//! kernel also records how many accesses its invocations compared.
 //!
 //! The kernel's source is rewritten: `x[i]` becomes `x[inside_x(u32(i))]`. The function records the largest
 //! out-of-bounds index and returns the nearest valid one. It has no branch, and the count is updated once, when the
@@ -8,6 +9,7 @@
 //! compile a branch at every index. The variables and their lengths come from the parsed module, so none is missed. A
 //! test parses the rewritten source and verifies that no access is missed either.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,16 +19,18 @@ use super::pool::{GpuBuffer, Pool};
 use crate::{Error, Result};
 
 /// Words per record: the number of invocations that were out of bounds, their largest index, and the length of the
-/// array at that time.
+/// array at that time. A kernel's first record holds the largest number of accesses that one invocation compared.
 const RECORD: usize = 3;
-/// Capacity in records: kernels times arrays per kernel.
+/// Capacity in records: one for each kernel, and one for each of its arrays.
 const RECORDS: usize = 16_384;
 
 /// The counters of an instrumented device.
 pub(crate) struct Watch {
     pub buffer: Arc<GpuBuffer>,
-    /// `kernel: array` of each record.
+    /// `kernel: array` of each record, and the kernel alone of its first one.
     places: Mutex<Vec<String>>,
+    /// The kernels of which accesses were compared.
+    ran: Mutex<BTreeSet<String>>,
 }
 
 impl Watch {
@@ -43,6 +47,7 @@ impl Watch {
         Ok(Watch {
             buffer: pool.lend(raw),
             places: Mutex::default(),
+            ran: Mutex::default(),
         })
     }
 
@@ -56,7 +61,7 @@ impl Watch {
     ) -> Result<String> {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         let made = instrumented(source, binding, places.len())
-            .and_then(|made| match places.len() + made.arrays.len() <= RECORDS {
+            .and_then(|made| match places.len() + made.arrays.len() < RECORDS {
                 true => Ok(made),
                 false => Err("more arrays than records".to_owned()),
             })
@@ -64,34 +69,34 @@ impl Watch {
                 op,
                 message: format!("kernel {name} cannot be instrumented: {message}"),
             })?;
+        places.push(name.to_owned());
         places.extend(made.arrays.iter().map(|array| format!("{name}: {array}")));
         Ok(made.text)
     }
 
-    /// The kernels that have records.
+    /// The kernels of which accesses were compared, by all records that were read so far.
     pub(crate) fn kernels(&self) -> Vec<String> {
-        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut kernels: Vec<String> = places
-            .iter()
-            .filter_map(|place| Some(place.split(':').next()?.to_owned()))
-            .collect();
-        kernels.dedup();
-        kernels
+        let ran = self.ran.lock().unwrap_or_else(PoisonError::into_inner);
+        ran.iter().cloned().collect()
     }
 
-    /// Formats the records, one line per array that was accessed out of bounds.
+    /// Formats the records, one line per array that was accessed out of bounds, and keeps which kernels ran.
     pub(crate) fn lines(&self, records: &[u32]) -> Vec<String> {
         let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let both = || places.iter().zip(records.chunks_exact(RECORD));
+        let is_kernel = |place: &str| !place.contains(':');
+        let ran = both().filter(|(place, record)| is_kernel(place) && record[0] > 0);
+        let mut kept = self.ran.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend(ran.map(|(place, _)| place.clone()));
         let line = |(place, record): (&String, &[u32])| {
-            (record[0] > 0).then(|| {
+            (record[0] > 0 && !is_kernel(place)).then(|| {
                 format!(
                     "{place}: {} invocations outside, up to index {} of {}",
                     record[0], record[1], record[2]
                 )
             })
         };
-        let records = records.chunks_exact(RECORD);
-        places.iter().zip(records).filter_map(line).collect()
+        both().filter_map(line).collect()
     }
 }
 
@@ -100,7 +105,7 @@ pub(crate) const RECORD_WORDS: usize = RECORDS * RECORD;
 
 struct Instrumented {
     text: String,
-    /// The subject of each record, in order: an array, or the components of its vectors.
+    /// The subject of each record but the kernel's own, in order: an array, or the components of its vectors.
     arrays: Vec<String>,
     /// Number of rewritten array indices, not counting component indices.
     #[cfg_attr(not(test), allow(dead_code, reason = "counted by the test"))]
@@ -152,12 +157,13 @@ fn instrumented(source: &str, binding: usize, first: usize) -> Result<Instrument
     let mut made = Vec::new();
     let mut told = String::new();
     let mut keeps = |text: &mut String, of: &str, length: &str, what: String| {
-        let record = first + made.len();
+        let record = first + 1 + made.len();
         made.push(what);
         let _ = writeln!(
             text,
             "var<private> furthest_{of}: u32;\n\
              fn {of}(i: u32) -> u32 {{\n\
+                 compared += 1u;\n\
                  let last = {length} - 1u;\n\
                  furthest_{of} = max(furthest_{of}, select(0u, i, i > last));\n\
                  return min(i, last);\n\
@@ -184,9 +190,16 @@ fn instrumented(source: &str, binding: usize, first: usize) -> Result<Instrument
             );
         }
     }
+    let own = RECORD * first;
     let _ = writeln!(
         text,
         "@group(0) @binding({binding}) var<storage, read_write> outside: array<atomic<u32>>;\n\
+         var<private> compared: u32;\n\
+         fn note_compared() {{\n\
+             if compared > atomicLoad(&outside[{own}u]) {{\n\
+                 atomicMax(&outside[{own}u], compared);\n\
+             }}\n\
+         }}\n\
          fn note(record: u32, furthest: u32, length: u32) {{\n\
              if furthest > 0u {{\n\
                  atomicAdd(&outside[{RECORD}u * record], 1u);\n\
@@ -194,7 +207,7 @@ fn instrumented(source: &str, binding: usize, first: usize) -> Result<Instrument
                  atomicMax(&outside[{RECORD}u * record + 2u], length);\n\
              }}\n\
          }}\n\
-         fn tell() {{\n{told}}}"
+         fn tell() {{\nnote_compared();\n{told}}}"
     );
     Ok(Instrumented {
         text,

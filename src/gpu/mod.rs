@@ -120,7 +120,8 @@ impl Gpu {
         Ok(lines)
     }
 
-    /// The kernels compiled so far; only on an instrumented device.
+    /// The kernels whose accesses were compared, as of the last call of `accesses_outside`; only on an instrumented
+    /// device.
     pub(crate) fn instrumented_kernels(&self) -> Vec<String> {
         let watch = self.pipelines.watch.as_ref();
         watch.map(bounds::Watch::kernels).unwrap_or_default()

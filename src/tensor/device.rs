@@ -305,7 +305,8 @@ impl Device {
         }
     }
 
-    /// For the tests of this crate: the kernels that an instrumented device has compiled.
+    /// For the tests of this crate: the kernels whose accesses an instrumented device has compared with their bounds, as
+    /// of the last call of [`accesses_outside`](Self::accesses_outside).
     #[cfg(feature = "gpu")]
     #[doc(hidden)]
     pub fn instrumented_kernels(&self) -> Vec<String> {

@@ -4,6 +4,7 @@
 //! another.
 
 mod boxes;
+mod functions;
 mod products;
 mod vectors;
 
@@ -18,7 +19,12 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("named_lengths", vectors::named),
         ("many_batches", vectors::many_batches),
     ]);
-    let tables = [vectors::SUBJECTS, boxes::SUBJECTS, products::SUBJECTS];
+    let tables = [
+        vectors::SUBJECTS,
+        boxes::SUBJECTS,
+        products::SUBJECTS,
+        functions::SUBJECTS,
+    ];
     for subject in tables.concat() {
         let name = subject.name;
         trials.extend(bench.on_each_device(name, move |device| subject.check(device)));

@@ -71,11 +71,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
 
 /// Opens the GPU of the trials once more, so that nothing else uses it.
 #[cfg(feature = "gpu")]
-pub fn own_gpu(adjust: impl FnOnce(&mut vsla::device::GpuOptions)) -> Device {
-    let mut options = vsla::device::GpuOptions::default();
-    adjust(&mut options);
-    Device::gpu_blocking(options).unwrap()
-}
+pub use crate::support::bench::opened_for_one as own_gpu;
 
 /// A trial of buffers that the application can map, ignored where there are none.
 #[cfg(feature = "gpu")]

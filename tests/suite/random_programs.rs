@@ -8,7 +8,9 @@ use std::fs;
 use libtest_mimic::Trial;
 use vsla::Device;
 
-use crate::programs::{Batch, check_against, check_alone, run};
+use crate::programs::{
+    Batch, FUNCTIONS, MAPS_OF_FLOATS, MAPS_OF_INTEGERS, check_against, check_alone, run,
+};
 use crate::support::bench::{Bench, cpu, is_software};
 use crate::support::corpus::rng;
 
@@ -16,6 +18,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials =
         bench.all_on_each_device(&[("random", random), ("found_by_fuzzing", found_by_fuzzing)]);
     trials.push(bench.host("a_wrong_result_is_seen", a_wrong_result_is_seen));
+    trials.push(bench.host("a_wrong_lag_is_seen", a_wrong_lag_is_seen));
+    trials.push(bench.host("every_function_is_drawn", every_function_is_drawn));
     trials
 }
 
@@ -52,7 +56,7 @@ fn random(device: &Device) {
         made > 4 * programs,
         "{made} operations in {programs} programs"
     );
-    assert!(names.len() > 55, "{names:?}");
+    assert!(names.len() > 90, "{names:?}");
 }
 
 /// Tests the check itself: it detects one changed bit of a result.
@@ -84,6 +88,48 @@ fn a_wrong_result_is_seen() {
         }
     }
     assert!(seen > 20, "{seen}");
+}
+
+/// Lags may differ only if their values are equal within the error bound.
+fn a_wrong_lag_is_seen() {
+    let mut rng = rng("programs::lags");
+    let (mut changed, mut seen) = (0, 0);
+    for _ in 0..3000 {
+        let bytes: Vec<u8> = (0..100).map(|_| rng.u8(..)).collect();
+        let mut run = run(&bytes, cpu());
+        let found = |name: &str| ["CorrelateMax", "Sbd"].contains(&name);
+        let steps = run.steps.iter().filter(|step| found(&step.name()));
+        let Some(results) = steps.filter_map(|step| step.results()).next_back() else {
+            continue;
+        };
+        let Batch::I32(lags) = &mut run.batches[results.start + 1] else {
+            unreachable!("lags are i32");
+        };
+        let Some(lag) = lags.values_mut().iter_mut().find(|lag| **lag != i32::MIN) else {
+            continue;
+        };
+        *lag += 1;
+        changed += 1;
+        seen += usize::from(check_against(&run, cpu()).is_err());
+    }
+    assert!(seen > 20 && seen > changed / 3, "{seen} of {changed}");
+}
+
+/// The programs have every function of the library's tables.
+fn every_function_is_drawn() {
+    let drawn = [
+        MAPS_OF_FLOATS,
+        MAPS_OF_INTEGERS,
+        FUNCTIONS,
+        &["mul_add", "if_else"],
+    ]
+    .concat();
+    let all = vsla::scalar::maps().chain(vsla::scalar::functions());
+    let missing: BTreeSet<&str> = all
+        .map(|row| row.name)
+        .filter(|name| !drawn.contains(name))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 /// The corpus of the fuzzer in `fuzz/`, one input per code path.

@@ -1,10 +1,13 @@
-//! Tensors at the maximum size of a binding, with `VSLA_LARGE=1`: 2 GiB on most GPUs, where f16 offsets reach 2³⁰.
+//! Tensors at the maximum size of a binding, with `VSLA_LARGE=1`.
+//!
+//! wgpu keeps bindings below 2³¹ bytes, so a tensor of f16 ends at 2³⁰ − 8 values, and no index on a GPU reaches 2³⁰.
+//! On the CPU, indices above 2³⁰ are tested as well.
 
 use libtest_mimic::Trial;
-use vsla::{Complex32, Device, Layout, Ragged, f16, scalar::Scalar};
+use vsla::{Complex32, Device, Indices, Layout, Ragged, f16, scalar::Scalar};
 
 use super::Value;
-use crate::support::bench::{Bench, assert_within, instrumented_gpu};
+use crate::support::bench::{Bench, assert_within, cpu, gpu, instrumented_gpu};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     vec![
@@ -16,6 +19,14 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             at_the_limit::<Complex32>()
         }),
         bench.on_request("gpu::large::refused", "VSLA_LARGE", |_| refused()),
+        bench.on_request("cpu::large::halves", "VSLA_LARGE", |_| {
+            above_two_to_the_30th(cpu())
+        }),
+        bench.on_gpu(
+            "large::bindings_are_below_2_gib",
+            gpu,
+            bindings_are_below_2_gib,
+        ),
     ]
 }
 
@@ -119,5 +130,38 @@ fn refused() {
     assert!(
         matches!(error, vsla::Error::TooLarge { op: "to", .. }),
         "{error}"
+    );
+}
+
+/// If this fails, wgpu allows larger bindings, and indices of f16 reach 2³⁰: the tests here then cover that, and this
+/// module's text and docs/guarantees.md must say so.
+fn bindings_are_below_2_gib(device: &Device) {
+    let bytes = device.info().limits.unwrap().binding_bytes;
+    assert!(bytes < 1 << 31, "{bytes}");
+    assert!(most::<f16>(device) <= (1 << 30) - 8);
+}
+
+/// Slices and gathers from behind value 2³⁰ of an element.
+fn above_two_to_the_30th(device: &Device) {
+    let (total, far) = ((1usize << 30) + 100, 1usize << 30);
+    let value = |i: usize| f16::from_bits((i % 30_011) as u16);
+    let layout = Layout::from_lengths([total]).unwrap();
+    let x = Ragged::from_parts(layout, (0..total).map(value).collect()).unwrap();
+    let x = device.upload(&x).unwrap();
+    for start in [far - 7, far, far + 79] {
+        let slice = x.slice(&[start as i64], &[start as i64 + 21]).unwrap();
+        let expected: Vec<f16> = (start..start + 21).map(value).collect();
+        assert_eq!(
+            slice.download_blocking().unwrap().values(),
+            expected,
+            "from {start}"
+        );
+    }
+    let rows = [far + 99, 3, far, far - 1, far + 1];
+    let lists = Ragged::from_rows([rows.map(|row| row as u32)]).unwrap();
+    let gathered = x.gather(&Indices::new(lists).unwrap()).unwrap();
+    assert_eq!(
+        gathered.download_blocking().unwrap().values(),
+        rows.map(value)
     );
 }

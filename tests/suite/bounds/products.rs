@@ -33,6 +33,15 @@ pub fn program(d: &mut Draw<'_>) {
     }
 }
 
+/// Block-sparse ones, and those with epilogues.
+pub fn sparse_ones(d: &mut Draw<'_>) {
+    match d.turn % 3 {
+        0 => sparse::<f32>(d),
+        1 => sparse::<f16>(d),
+        _ => nested::<f32>(d),
+    }
+}
+
 const TIERS: &[Tier] = &[Tier::Auto, Tier::Baseline, Tier::Native];
 /// Inner extents of whole stages, of parts of them, and of many.
 const INNER: &[usize] = &[0, 1, 3, 4, 8, 15, 16, 17, 40, 64, 130, 300];

@@ -107,7 +107,7 @@ fn transformed(d: &mut Draw<'_>) {
     }
 }
 
-fn transforms(d: &mut Draw<'_>, layout: &Layout) {
+pub fn transforms(d: &mut Draw<'_>, layout: &Layout) {
     let (x, z) = (d.tensor::<f32>(layout), d.tensor::<Complex32>(layout));
     d.ran("fft", z.fft());
     d.ran("ifft", z.ifft());
@@ -117,7 +117,7 @@ fn transforms(d: &mut Draw<'_>, layout: &Layout) {
 }
 
 /// Transforms in passes, and convolutions of a few lengths that need them.
-fn long(d: &mut Draw<'_>) {
+pub fn long(d: &mut Draw<'_>) {
     let lengths = [
         d.of(&[8192, 16_384, 32_768]),
         d.of(&[9000, 10_001, 20_000]),

@@ -235,11 +235,11 @@ fn floats(d: &mut Draw<'_>) {
     d.ran("norm2", x.norm2());
     d.ran("softmax", x.softmax(rank - 1));
     d.ran("var_axis", x.var_axis(0));
-    d.ran("to_f16", x.to::<f16>());
+    d.ran("to", x.to::<f16>());
     d.ran("exp", x.exp());
-    d.ran("to_i32", x.to::<i32>());
+    d.ran("to", x.to::<i32>());
     let half = d.drawn::<f16>(rank, n);
-    d.ran("to_f32", half.to::<f32>());
+    d.ran("to", half.to::<f32>());
     d.ran("exp of halves", half.exp());
     let other = d.drawn::<f16>(rank, n);
     d.ran("add halves", half.add(&other));
@@ -248,7 +248,7 @@ fn floats(d: &mut Draw<'_>) {
     spread(d, &half);
     let integers = d.drawn::<i32>(rank, n);
     d.ran("abs", integers.abs());
-    d.ran("to_f32", integers.to::<f32>());
+    d.ran("to", integers.to::<f32>());
     // One element of many tiles.
     let layout = Layout::from_lengths([3, d.of(&[8192, 8193, 20_001])]).unwrap();
     let (x, y) = (d.tensor::<f32>(&layout), d.tensor::<f32>(&layout));

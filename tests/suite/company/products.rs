@@ -76,11 +76,17 @@ fn floats(device: &Device, picked: &[usize]) -> Rows {
     };
     beside([
         bytes(&a.matmul(&b).unwrap()),
+        bytes(&a.matmul_ambient(&at).unwrap()),
+        bytes(&a.kron(&rows_of_few(device, picked)).unwrap()),
         product(&a, &b, [false, false]),
         product(&at, &b, [true, false]),
         product(&a, &bt, [false, true]),
         product(&at, &bt, [true, true]),
     ])
+}
+
+fn rows_of_few(device: &Device, picked: &[usize]) -> Tensor<f32> {
+    boxes_of(device, picked, |i| [1, 1 + i % 3], |i, at| value(7, i, at))
 }
 
 fn halves(device: &Device, picked: &[usize]) -> Rows {

@@ -88,7 +88,7 @@ const MORE_OPS: &[(&str, Op)] = &[
         x.less(y)?.if_else(x, y)?.download_blocking().map(drop)
     }),
     ("exp", |x, _| x.exp()?.download_blocking().map(drop)),
-    ("to_i32", |x, _| x.to_i32()?.download_blocking().map(drop)),
+    ("to", |x, _| x.to::<i32>()?.download_blocking().map(drop)),
     ("mean", |x, _| x.mean()?.download_blocking().map(drop)),
     ("softmax", |x, _| {
         x.softmax(0)?.download_blocking().map(drop)

@@ -247,8 +247,16 @@ fn queues_of_others() {
 fn a_busy_queue() {
     let application = Application::new(wgpu::Limits::default());
     let device = application.vsla();
+    /// Ends the other threads, even if an assertion fails.
+    struct Done<'a>(&'a AtomicBool);
+    impl Drop for Done<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
+        let end = Done(&done);
         for _ in 0..2 {
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {
@@ -272,7 +280,7 @@ fn a_busy_queue() {
             );
             assert!(download(&sum).values().iter().all(|v| *v == 4.0));
         }
-        done.store(true, Ordering::Relaxed);
+        drop(end);
         assert!(called.load(Ordering::Relaxed), "its callbacks run");
     });
     application.assert_quiet();

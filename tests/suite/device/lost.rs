@@ -120,9 +120,9 @@ fn others_lost(x: &Tensor<f32>, others: &Others) {
     lost(x.exp(), "exp");
     lost(x.clamp(0.0, 1.0), "clamp");
     lost(mask.bit_not(), "bit_not");
-    lost(x.to_i32(), "to_i32");
-    lost(x.to_f16(), "to_f16");
-    lost(halves.to_f32(), "to_f32");
+    lost(x.to::<i32>(), "to");
+    lost(x.to::<f16>(), "to");
+    lost(halves.to::<f32>(), "to");
     lost(x.mean(), "mean");
     lost(x.std(), "std");
     lost(x.log_sum_exp(), "log_sum_exp");
@@ -167,7 +167,7 @@ fn every_call_says_so() {
         mask: x.less(&x).unwrap(),
         matrices: upload(&device, &numbers(&square, 0)),
         spectra: x.rfft().unwrap(),
-        halves: x.to_f16().unwrap(),
+        halves: x.to::<f16>().unwrap(),
     };
     download(&x.add(&y).unwrap());
     destroy(&device);

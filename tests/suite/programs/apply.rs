@@ -48,6 +48,7 @@ impl Op {
                 Ok(vec![rows])
             }
             Op::Whole(op) => whole(op, operands),
+            Op::Values(op) => op.apply(device, operands).map(|value| vec![value]),
             Op::Entries(op, grids) => {
                 let rows = real!(operands[0], x => entries(op, grids, x, operands)?.into());
                 Ok(vec![rows])

@@ -12,15 +12,19 @@ mod batch;
 mod bytes;
 mod check;
 mod decode;
+mod judge;
 mod op;
+mod values;
 
 use std::ops::Range;
 
 use vsla::{Device, Error};
 
-pub use batch::{Batch, Value};
+pub use batch::{Batch, Kind, Value};
 pub use check::{check_against, check_alone};
+pub use op::Meeting;
 use op::Op;
+pub use values::{FUNCTIONS, LINES, MAPS_OF_FLOATS, MAPS_OF_INTEGERS, Values, Vectors};
 
 /// Operations of a program at most.
 const STEPS: usize = 12;
@@ -50,6 +54,7 @@ impl Step {
             Op::Gather(..) => "Gather".to_owned(),
             Op::Sparse(..) => "Sparse".to_owned(),
             Op::Sampled(..) => "Sampled".to_owned(),
+            Op::Values(values) => return values.name(),
         };
         let end = text.find(|c: char| !c.is_alphanumeric());
         text[..end.unwrap_or(text.len())].to_owned()

@@ -7,6 +7,7 @@ use vsla::{
 };
 
 use super::batch::element;
+use super::values::Values;
 
 /// [`Pairing`] that owns its list.
 #[derive(Clone, Debug)]
@@ -163,6 +164,7 @@ pub enum Op {
     Sparse(Sparse, [bool; 2]),
     /// Sampled blocks of f32 products, with the right matrix transposed.
     Sampled(Topology, [Ragged<f32>; 2]),
+    Values(Values),
 }
 
 impl Op {
@@ -221,6 +223,10 @@ impl Op {
             Op::Sampled(topology, factors) => {
                 let factors = factors.each_ref().map(|factor| element(factor, pair));
                 (Op::Sampled(topology.clone(), factors), vec![])
+            }
+            Op::Values(values) => {
+                let (values, chosen) = values.alone(pair, lengths)?;
+                (Op::Values(values), chosen)
             }
             Op::Whole(_) | Op::Entries(..) => return None,
         })

@@ -308,10 +308,49 @@ pub fn assert_within(device: &Device) {
 #[cfg(not(feature = "gpu"))]
 pub fn assert_within(_: &Device) {}
 
+thread_local! {
+    /// The instrumented devices that the trial on this thread opened for itself.
+    #[cfg(feature = "gpu")]
+    static OWN: RefCell<Vec<Device>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Opens a device for the trial on this thread alone, and checks at the trial's end that no kernel accessed memory out
+/// of bounds, if all trials' GPUs count such accesses.
+#[cfg(feature = "gpu")]
+pub fn opened_for_one(adjust: impl FnOnce(&mut vsla::device::GpuOptions)) -> Device {
+    let mut options = vsla::device::GpuOptions {
+        instrumented: all_are_instrumented(),
+        ..Default::default()
+    };
+    adjust(&mut options);
+    let instrumented = options.instrumented;
+    let device = Device::gpu_blocking(options).unwrap();
+    if instrumented {
+        OWN.with_borrow_mut(|own| own.push(device.clone()));
+    }
+    device
+}
+
+/// Checks the devices that the trial on this thread opened for itself, unless they are lost.
+fn assert_own_within() {
+    #[cfg(feature = "gpu")]
+    for device in OWN.take() {
+        match device.accesses_outside() {
+            Ok(outside) => assert!(outside.is_empty(), "outside of buffers: {outside:#?}"),
+            Err(error) => assert_eq!(error.kind(), "device_lost", "{error}"),
+        }
+    }
+}
+
 /// Runs `test`, converting a panic into a failure with its message.
 fn guarded(test: impl FnOnce()) -> Result<(), Failed> {
     PANIC.set(Some(String::new()));
-    let outcome = panic::catch_unwind(AssertUnwindSafe(test));
+    #[cfg(feature = "gpu")]
+    OWN.take();
+    let outcome = panic::catch_unwind(AssertUnwindSafe(|| {
+        test();
+        assert_own_within();
+    }));
     let message = PANIC.take().unwrap_or_default();
     outcome.map_err(|payload| {
         if !message.is_empty() {

@@ -1,6 +1,6 @@
 //! Functions of one operand, of two and of three, and of lines.
 
-use vsla::{Device, Layout, Pairing, Result, Shape};
+use vsla::{Device, Layout, PairList, Pairing, Result, Shape, f16};
 
 use super::values::*;
 
@@ -14,7 +14,7 @@ pub fn functions(device: &Device, n: usize) -> Result<u64> {
     let (a, b) = (series(device, n, 0, &[])?, series(device, n, 3, &[])?);
     sum.add(a.div(&b)?)?;
     sum.add(a.less(&b)?)?;
-    let pairs = listed(n, |i| (i as u32, (n - 1 - i) as u32))?;
+    let pairs = PairList::new(listed(n, |i| (i as u32, (n - 1 - i) as u32))?)?;
     sum.add(a.pair(&b, Pairing::List(&pairs))?.maximum()?)?;
     let each = filled(device, &vectors(n, 1)?, number)?;
     sum.add(a.sub(each.each())?)?;
@@ -34,11 +34,11 @@ pub fn maps(device: &Device, n: usize) -> Result<u64> {
     sum.add(x.exp()?)?;
     sum.add(x.clamp(-3.0, 3.0)?)?;
     sum.add(x.powi(2)?)?;
-    sum.add(x.to_f16()?.tanh()?)?;
-    let (ints, bits) = (x.to_i32()?, x.to_u32()?);
+    sum.add(x.to::<f16>()?.tanh()?)?;
+    let (ints, bits) = (x.to::<i32>()?, x.to::<u32>()?);
     sum.add(ints.rem(7)?)?;
     sum.add(bits.shift_left(3)?)?;
-    sum.add(ints.to_f32()?)?;
+    sum.add(ints.to::<f32>()?)?;
     sum.value()
 }
 

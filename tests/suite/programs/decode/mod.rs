@@ -2,6 +2,7 @@
 
 mod one;
 mod two;
+mod values;
 
 use vsla::{Complex32, Layout, Ragged, Shape, f16};
 
@@ -15,6 +16,9 @@ const MOST: usize = 1 << 13;
 const WORK: usize = 1 << 21;
 /// Pairs at most.
 const PAIRS: usize = 64;
+
+/// From this byte on, an operation is a function of values.
+const FUNCTIONS_FROM: u8 = 176;
 
 const LONG: [usize; 35] = [
     0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 108, 109, 127, 128, 129,
@@ -31,7 +35,11 @@ pub fn step(bytes: &mut Bytes<'_>, values: &[(Kind, Layout)]) -> Option<(Op, Vec
     let (kind, x) = &values[at];
     let real = matches!(kind, Kind::F32 | Kind::I32 | Kind::U32);
     let unary = |op| Some((Op::Unary(op), vec![at]));
-    match bytes.below(16) {
+    let what = bytes.u8();
+    if what >= FUNCTIONS_FROM {
+        return values::step(bytes, values, at);
+    }
+    match what % 16 {
         0..=3 => unary(one::placed(bytes, x)?),
         4 | 5 => one::whole(bytes, values, at),
         6..=9 => two::binary(bytes, values, at),
@@ -49,16 +57,22 @@ pub fn batch(bytes: &mut Bytes<'_>) -> Batch {
     let layout = layout(bytes);
     let random = Random::new(bytes);
     let style = bytes.below(12);
+    filled(kind, &layout, random, style)
+}
+
+fn filled(kind: Kind, layout: &Layout, random: Random, style: usize) -> Batch {
     match kind {
-        F32 => floats(&layout, random, style).into(),
-        F16 => floats(&layout, random, style).cast(f16::from_f32).into(),
-        I32 => integers(&layout, random, style).into(),
-        U32 => integers(&layout, random, style).cast(|v| v as u32).into(),
-        C32 => {
-            let [re, im] = [random, Random(random.0 ^ 1)].map(|r| floats(&layout, r, style));
+        Kind::F32 => floats(layout, random, style).into(),
+        Kind::F16 => floats(layout, random, style).cast(f16::from_f32).into(),
+        Kind::I32 => integers(layout, random, style).into(),
+        Kind::U32 => integers(layout, random, style).cast(|v| v as u32).into(),
+        Kind::C32 => {
+            let [re, im] = [random, Random(random.0 ^ 1)].map(|r| floats(layout, r, style));
             let both = re.values().iter().zip(im.values());
             let values = both.map(|(&re, &im)| Complex32::new(re, im)).collect();
-            Ragged::from_parts(layout, values).expect("as many").into()
+            Ragged::from_parts(layout.clone(), values)
+                .expect("as many")
+                .into()
         }
     }
 }

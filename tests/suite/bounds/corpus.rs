@@ -1,0 +1,221 @@
+//! Every kind of kernel over the corpus, in which random programs rarely draw the edges.
+
+use libtest_mimic::Trial;
+use vsla::{
+    Complex32, Device, Indices, Layout, Pairing, Ragged, ShapeMatrix, conv::ConvMethod, f16,
+};
+
+use super::{Draw, KernelsRan};
+use crate::support::bench::{Bench, assert_within, instrumented_gpu};
+use crate::support::corpus::{self, Case, rng};
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    let trial = |(name, part, stems, rest): (&str, Part, &'static [&'static str], Program)| {
+        bench.on_gpu(
+            &format!("corpus::{name}"),
+            instrumented_gpu,
+            move |device| {
+                over_the_corpus(device, part, stems, rest);
+            },
+        )
+    };
+    let trials = [
+        (
+            "values",
+            values as Part,
+            super::values::KERNELS,
+            turned as Program,
+        ),
+        ("series", series, SERIES, super::series::long),
+        ("transforms", transforms, TRANSFORMS, super::series::long),
+        (
+            "products",
+            products,
+            super::products::KERNELS,
+            super::products::sparse_ones,
+        ),
+    ];
+    trials.into_iter().map(trial).collect()
+}
+
+type Part = fn(&mut Draw<'_>, &Case);
+type Program = fn(&mut Draw<'_>);
+
+const SERIES: &[&str] = &[
+    "conv_boxes",
+    "conv_direct",
+    "conv_fused",
+    "conv_cached",
+    "conv_place",
+    "correlate_max",
+    "correlate_max_finish",
+    "eval",
+    "normalize",
+];
+const TRANSFORMS: &[&str] = &[
+    "fft",
+    "fft_bluestein",
+    "fft_filter",
+    "fft_pass",
+    "fft_real",
+    "fft_smooth",
+    "fft_tiny",
+];
+
+/// Without those of very many tiny elements: they take long, and are many workgroups of one kind.
+fn cases() -> impl Iterator<Item = Case> {
+    let all = [corpus::small(), corpus::boxes()].concat();
+    all.into_iter().filter(|case| case.layouts().0.len() <= 400)
+}
+
+/// Every kernel of these must have run at the end. What the corpus does not reach, the rest draws.
+fn over_the_corpus(device: &Device, part: Part, stems: &[&str], rest: Program) {
+    for case in cases() {
+        let mut draw = Draw::new(device, rng(&format!("bounds of {}", case.name)));
+        part(&mut draw, &case);
+        let outside = device.accesses_outside().unwrap();
+        assert!(
+            outside.is_empty(),
+            "{}: outside of buffers: {outside:#?}",
+            case.name
+        );
+    }
+    let mut draw = Draw::new(device, rng("bounds of the rest"));
+    for turn in 0..20 {
+        if KernelsRan::on(device).missing(stems).is_empty() {
+            break;
+        }
+        draw.turn = turn;
+        rest(&mut draw);
+        assert_within(device);
+    }
+    KernelsRan::on(device).assert_stems(stems);
+}
+
+/// Equal matrices, larger than those of the corpus.
+fn turned(d: &mut Draw<'_>) {
+    let layout = Layout::uniform(2, vsla::Shape::new(&[70, 64]).unwrap()).unwrap();
+    let (x, z) = (d.tensor::<f32>(&layout), d.tensor::<Complex32>(&layout));
+    d.ran("transpose", x.transpose(&[1, 0]));
+    d.ran("transpose", z.transpose(&[1, 0]));
+}
+
+/// One operation for each kernel that moves values, computes with them one by one, or reduces them.
+fn values(d: &mut Draw<'_>, case: &Case) {
+    let (left, right) = case.layouts();
+    let (x, y, n) = (d.tensor::<f32>(&left), d.tensor::<f32>(&right), left.len());
+    let (half, complex) = (d.tensor::<f16>(&left), d.tensor::<Complex32>(&left));
+    let last = left.rank() - 1;
+    let turned: Vec<usize> = (0..left.rank()).rev().collect();
+    d.ran("copy of halves", half.copy());
+    d.ran("resize of halves", half.resize(&right));
+    d.ran("resize of complex ones", complex.resize(&right));
+    d.ran("flip", x.flip(&[last]));
+    d.ran("transpose", x.transpose(&turned));
+    d.ran("transpose of complex ones", complex.transpose(&turned));
+    d.ran("concat", x.concat(&y, last));
+    d.ran("block_diag of halves", half.block_diag(&half));
+    d.ran("stack", x.stack(1 << 24));
+    let backwards: Vec<u32> = (0..n as u32).rev().collect();
+    d.ran("select", half.select(&backwards));
+    d.ran("join", half.join(&[&half]));
+    d.ran("full", d.device.full(&right, f16::ONE));
+    let lists = Ragged::from_rows((0..n).map(|i| vec![0u32, 2, 1, 7][..i % 5].to_vec()));
+    let lists = Indices::new(lists.unwrap()).unwrap();
+    d.ran("gather", x.gather(&lists));
+    // The first row of each place takes all.
+    let rows = left
+        .shapes()
+        .map(|shape| vec![0u32; shape.extents()[0] as usize]);
+    let places = Indices::new(Ragged::from_rows(rows).unwrap()).unwrap();
+    d.ran("scatter_add", x.scatter_add(&places, &left));
+    d.ran("exp", half.exp());
+    let signed = d.tensor::<i32>(&left);
+    d.ran("neg", signed.neg());
+    d.ran("to", half.to::<i32>());
+    d.ran("to", x.to::<f16>());
+    d.ran("add", x.add(&y));
+    let (alike, other) = (d.tensor::<f16>(&left), d.tensor::<f16>(&right));
+    d.ran("less of halves", half.less(&alike));
+    d.ran("maximum of halves", half.maximum(&other));
+    let ones = d.tensor::<f32>(&Layout::from_lengths(vec![1; n]).unwrap());
+    let extents = left.shapes().map(|shape| shape.extents()[last] as usize);
+    let vectors = d.tensor::<f32>(&Layout::from_lengths(extents).unwrap());
+    d.ran("add along", x.add(vectors.along(last)));
+    d.ran("mul_add along", x.mul_add(vectors.along(last), ones.each()));
+    d.ran("sum", x.sum());
+    d.ran("argmax", x.argmax());
+    d.ran("minimal_shape", x.minimal_shape_blocking());
+    d.ran("dot", x.dot(&y));
+    d.ran("equivalent", x.equivalent_blocking(&y));
+    d.ran("layer_norm", x.layer_norm(last, 1e-5));
+    d.ran("var", x.var());
+    d.ran("log_sum_exp", x.log_sum_exp_axis(0));
+}
+
+/// Products of a pair's lengths up to which convolutions run: a software device takes its time for more.
+const WORK: usize = 200_000;
+
+fn series(d: &mut Draw<'_>, case: &Case) {
+    let (left, right) = case.layouts();
+    if left.rank() > 3 || case.work() > WORK {
+        return;
+    }
+    let (x, y) = (d.tensor::<f32>(&left), d.tensor::<f32>(&right));
+    let pair = x.pair(&y, Pairing::Elementwise).unwrap().convolution();
+    for method in [
+        ConvMethod::Auto,
+        ConvMethod::Direct,
+        ConvMethod::OverlapSave,
+    ] {
+        d.ran("conv", pair.method(method).conv());
+    }
+    if left.rank() > 1 {
+        return;
+    }
+    d.ran("correlate_max", x.correlate_max(&y));
+    d.ran("sbd", x.sbd(&y));
+    d.ran("eval", x.eval(&y));
+    let plan = x.pair(&y, Pairing::Elementwise).unwrap().conv_plan();
+    if let Some(plan) = d.ran("conv_plan", plan) {
+        d.ran("plan.conv", plan.conv(&y));
+    }
+}
+
+fn transforms(d: &mut Draw<'_>, case: &Case) {
+    let left = case.layouts().0;
+    if left.total() > 10_000 {
+        return;
+    }
+    let z = d.tensor::<Complex32>(&left);
+    match left.rank() {
+        1 => super::series::transforms(d, &left),
+        2 => {
+            d.ran("fft2", z.fft2());
+        }
+        _ => {}
+    }
+}
+
+fn products(d: &mut Draw<'_>, case: &Case) {
+    let (left, right) = case.layouts();
+    if case.work() > WORK / 4 {
+        return;
+    }
+    let (x, y) = (d.tensor::<f32>(&left), d.tensor::<f32>(&right));
+    d.ran("kron", x.kron(&y));
+    if left.rank() == 2 {
+        d.ran("matmul_ambient", x.matmul_ambient(&y));
+        let turned = x.transpose(&[1, 0]).unwrap();
+        d.ran("matmul", x.matmul(&turned));
+        let half = d.tensor::<f16>(&left);
+        let square = half.pair(&half, Pairing::Elementwise).unwrap().product();
+        d.ran("product of halves", square.transpose_right().run());
+    }
+    let column = Layout::uniform(1, vsla::Shape::new(&[left.len(), 1]).unwrap()).unwrap();
+    let row = Layout::uniform(1, vsla::Shape::new(&[1, left.len()]).unwrap()).unwrap();
+    if let (Ok(a), Ok(b)) = (ShapeMatrix::new(&x, &row), ShapeMatrix::new(&y, &column)) {
+        d.ran("conv_matmul", a.conv_matmul(&b));
+        d.ran("kron_matmul", a.kron_matmul(&b));
+    }
+}

@@ -1,0 +1,175 @@
+//! Every variant of every kernel: the random programs, and what they draw too rarely.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use vsla::{Complex32, Device, Layout, Shape};
+
+use super::{Draw, KernelsRan, all_programs};
+use crate::programs::{
+    Batch, FUNCTIONS, LINES, MAPS_OF_FLOATS, MAPS_OF_INTEGERS, Meeting, Value, Values, Vectors,
+};
+use crate::support::bench::assert_within;
+use crate::support::corpus::rng;
+
+/// Variants that no program here reaches, each with the reason: on lines `name reason`, or `stem.* reason`.
+const UNREACHED: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/suite/bounds/unreached.txt"
+);
+
+/// Whether a line of the list names a variant.
+fn names(line: &str, variant: &str) -> bool {
+    let listed = line.split(' ').next().unwrap_or_default();
+    match listed.strip_suffix(".*") {
+        Some(stem) => variant.split('.').next() == Some(stem),
+        None => listed == variant,
+    }
+}
+
+fn variants() -> BTreeSet<String> {
+    let all = vsla::device::kernels().into_iter();
+    all.map(|(name, _)| name).collect()
+}
+
+fn unreached() -> Vec<String> {
+    let list = fs::read_to_string(UNREACHED).unwrap();
+    list.lines().map(str::to_owned).collect()
+}
+
+/// Each line of the list has a variant that there is, and a reason.
+pub fn list_is_true() {
+    let all = variants();
+    for line in unreached() {
+        assert!(
+            line.split_once(' ').is_some_and(|(_, why)| why.len() > 10),
+            "{line}"
+        );
+        assert!(
+            all.iter().any(|variant| names(&line, variant)),
+            "no variant: {line}"
+        );
+    }
+}
+
+pub fn every_variant(device: &Device) {
+    all_programs(device);
+    functions(device);
+    transforms(device);
+    assert_within(device);
+    let ran = KernelsRan::on(device);
+    let list = unreached();
+    let missing: Vec<String> = variants()
+        .into_iter()
+        .filter(|variant| !ran.has(variant) && !list.iter().any(|line| names(line, variant)))
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "{} never ran: {missing:#?}",
+        missing.len()
+    );
+}
+
+/// Every function of values in every form: on equal layouts, on different ones, on matrices, and spread.
+fn functions(device: &Device) {
+    let d = &mut Draw::new(device, rng("bounds of functions"));
+    let series = Layout::from_lengths([0, 3, 300, 9000, 1]).unwrap();
+    let others = Layout::from_lengths([5, 2, 301, 8000, 1]).unwrap();
+    let shape = |extents: &[usize]| Shape::new(extents).unwrap();
+    let matrices = [
+        Layout::from_shapes(2, [shape(&[3, 5]), shape(&[40, 33])]).unwrap(),
+        Layout::from_shapes(2, [shape(&[4, 2]), shape(&[33, 40])]).unwrap(),
+    ];
+    let boxes = [
+        Layout::from_shapes(3, [shape(&[3, 5, 2]), shape(&[4, 9, 7])]).unwrap(),
+        Layout::from_shapes(3, [shape(&[4, 2, 1]), shape(&[9, 4, 3])]).unwrap(),
+    ];
+    let pairs = [
+        [&series, &series],
+        [&series, &others],
+        [&matrices[0], &matrices[1]],
+        [&boxes[0], &boxes[1]],
+    ];
+    for [left, right] in pairs {
+        let of = |d: &mut Draw<'_>, layout: &Layout| -> [Value; 4] {
+            [
+                d.tensor::<f32>(layout).into(),
+                d.tensor::<vsla::f16>(layout).into(),
+                d.tensor::<i32>(layout).into(),
+                d.tensor::<u32>(layout).into(),
+            ]
+        };
+        let (x, y) = (of(d, left), of(d, right));
+        for (kind, (x, y)) in x.iter().zip(&y).enumerate() {
+            let float = kind < 2;
+            for name in &FUNCTIONS[..FUNCTIONS.len() - if float { 0 } else { 2 }] {
+                let whole = Values::Function(name, Meeting::Elementwise);
+                d.ran("function", whole.apply(device, &[x, y]));
+                let axis = Some(left.rank() - 1);
+                let extents = left
+                    .shapes()
+                    .map(|shape| shape.extents()[left.rank() - 1] as usize);
+                let vectors = of(d, &Layout::from_lengths(extents).unwrap());
+                let of: Batch = vectors[kind].download().unwrap();
+                let spread = Values::Spread(name, Vectors { axis, of }, false);
+                d.ran("spread function", spread.apply(device, &[x]));
+            }
+            for name in ["mul_add", "if_else"] {
+                let mask = of(d, left)[3].clone();
+                let first = if name == "if_else" { &mask } else { x };
+                let three = Values::Three(name, [None, None]);
+                d.ran("function of three", three.apply(device, &[first, x, y]));
+            }
+            let maps = if float {
+                MAPS_OF_FLOATS
+            } else {
+                MAPS_OF_INTEGERS
+            };
+            for name in maps.iter().filter(|_| left.rank() == 1) {
+                d.ran("map", Values::Map(name, 3).apply(device, &[x]));
+            }
+        }
+        for name in LINES {
+            for axis in 0..left.rank() {
+                d.ran("line", Values::Line(name, axis).apply(device, &[&x[0]]));
+            }
+        }
+        use crate::programs::Kind::{F16, F32, I32, U32};
+        for (kind, to) in [
+            (0, I32),
+            (0, U32),
+            (1, I32),
+            (1, U32),
+            (2, F32),
+            (2, F16),
+            (2, U32),
+            (3, F32),
+            (3, F16),
+            (3, I32),
+        ] {
+            d.ran("cast", Values::Cast(to).apply(device, &[&x[kind]]));
+        }
+        assert_within(device);
+    }
+}
+
+/// Transforms of every power of two, of what lies between, and convolutions of such lengths.
+fn transforms(device: &Device) {
+    let d = &mut Draw::new(device, rng("bounds of transforms"));
+    for power in 5..=18 {
+        let n = 1usize << power;
+        let lengths = [n, 2 * n, n + 1, n - 3];
+        let layout = Layout::from_lengths(lengths).unwrap();
+        super::series::transforms(d, &layout);
+        let half = Layout::from_lengths([n / 2, n / 2 - 3]).unwrap();
+        let (x, y) = (d.tensor::<f32>(&half), d.tensor::<f32>(&half));
+        if power <= 14 {
+            d.ran("conv", x.conv(&y));
+            d.ran("correlate_max", x.correlate_max(&y));
+            d.ran("sbd", x.sbd(&y));
+        }
+        let z = d.tensor::<Complex32>(&half);
+        d.ran("fft", z.fft());
+        assert_within(device);
+    }
+}

@@ -1,0 +1,115 @@
+//! Functions of values.
+
+use vsla::Layout;
+
+use super::super::batch::Kind;
+use super::super::values::{FUNCTIONS, LINES, MAPS_OF_FLOATS, MAPS_OF_INTEGERS, Values, Vectors};
+use super::two::{meeting, partner};
+use super::{Bytes, MOST, Op, PAIRS, Random, filled};
+
+/// A function of a batch that is not complex, whose other operands are among the values, too.
+pub fn step(
+    bytes: &mut Bytes<'_>,
+    values: &[(Kind, Layout)],
+    at: usize,
+) -> Option<(Op, Vec<usize>)> {
+    let (kind, x) = &values[at];
+    let float = matches!(kind, Kind::F32 | Kind::F16);
+    let functions = &FUNCTIONS[..FUNCTIONS.len() - if float { 0 } else { 2 }];
+    let mut operands = vec![at];
+    let op = match bytes.below(10) {
+        _ if *kind == Kind::C32 => return None,
+        0..=2 => {
+            let names = if float {
+                MAPS_OF_FLOATS
+            } else {
+                MAPS_OF_INTEGERS
+            };
+            let number = i32::from(bytes.u8()) - 128;
+            Values::Map(
+                bytes.pick(names),
+                if bytes.one_in(8) { number } else { number / 16 },
+            )
+        }
+        3 => {
+            let to: &[Kind] = match kind {
+                Kind::I32 => &[Kind::F32, Kind::F16, Kind::U32],
+                Kind::U32 => &[Kind::F32, Kind::F16, Kind::I32],
+                _ => &[Kind::I32, Kind::U32],
+            };
+            Values::Cast(bytes.pick(to))
+        }
+        4 | 5 if *kind == Kind::F32 => {
+            let beyond = usize::from(bytes.one_in(32));
+            Values::Line(bytes.pick(LINES), bytes.below(x.rank() + beyond))
+        }
+        6 | 7 => {
+            let vectors = vectors(bytes, *kind, x)?;
+            Values::Spread(bytes.pick(functions), vectors, bytes.one_in(2))
+        }
+        8 => {
+            let choice = *kind == Kind::U32 && bytes.one_in(2);
+            // The batch whose type the other operands have.
+            let like = if choice {
+                bytes.below(values.len())
+            } else {
+                at
+            };
+            let kind = values[like].0;
+            if kind == Kind::C32 {
+                return None;
+            }
+            let mut other = |bytes: &mut Bytes<'_>| match bytes.one_in(2) {
+                true => vectors(bytes, kind, x).map(Some),
+                false => {
+                    operands.push(partner(bytes, values, like));
+                    Some(None)
+                }
+            };
+            let vectors = [other(bytes)?, other(bytes)?];
+            Values::Three(if choice { "if_else" } else { "mul_add" }, vectors)
+        }
+        _ => {
+            let other = partner(bytes, values, at);
+            operands.push(other);
+            let meeting = meeting(bytes, x.len(), values[other].1.len());
+            if meeting.pairs(x.len(), values[other].1.len()).len() > PAIRS {
+                return None;
+            }
+            Values::Function(bytes.pick(functions), meeting)
+        }
+    };
+    // As if the largest extents met in every element.
+    let mut largest = vec![0; operands.iter().map(|&at| values[at].1.rank()).max()?];
+    for shape in operands.iter().flat_map(|&at| values[at].1.shapes()) {
+        for (most, &extent) in largest.iter_mut().zip(shape.extents()) {
+            *most = extent.max(*most);
+        }
+    }
+    let one: usize = largest.iter().map(|&extent| extent as usize).product();
+    let small = operands.len() == 1 || one * x.len().max(PAIRS) <= 64 * MOST;
+    small.then_some((Op::Values(op), operands))
+}
+
+/// Vectors that fit a batch mostly.
+fn vectors(bytes: &mut Bytes<'_>, kind: Kind, x: &Layout) -> Option<Vectors> {
+    let axis = match bytes.below(4) {
+        0 => None,
+        _ => Some(bytes.below(x.rank())),
+    };
+    let lengths = x.shapes().map(|shape| match axis {
+        Some(axis) => shape.extents()[axis] as usize,
+        None => 1,
+    });
+    let mut lengths: Vec<usize> = lengths.collect();
+    let alike = lengths.windows(2).all(|pair| pair[0] == pair[1]);
+    if axis.is_some() && alike && bytes.one_in(2) {
+        lengths.truncate(1);
+    }
+    if bytes.one_in(16) {
+        lengths.push(2);
+    }
+    let layout = Layout::from_lengths(lengths).ok()?;
+    let of = filled(kind, &layout, Random::new(bytes), 0);
+    Some(Vectors { axis, of })
+}

@@ -1,0 +1,331 @@
+//! How near the results of two devices must be to each other.
+
+use vsla::{conv::ConvMethod, scalar};
+
+use super::batch::{Batch, Kind};
+use super::op::{Binary, Entries, Op, Unary};
+use super::values::Values;
+
+/// The unit roundoff of f32.
+const U: f64 = 1.0 / (1u64 << 24) as f64;
+/// The largest depth of a sum in any operation here: products with an inner extent of 8,192 on 8 x 8 matrices, with a
+/// documented bound of 4 γ_h.
+const DEPTH: f64 = 4.0 * (8.0 + 8192.0 / 8.0);
+/// The maximum sum of subnormal terms that are flushed to 0.
+const SMALL: f64 = 8192.0 * f32::MIN_POSITIVE as f64;
+/// From this magnitude on, sums may overflow on one device but not on another.
+const LARGE: f64 = 1e37;
+/// The maximum difference of transforms, relative to norms.
+const NORMWISE: f64 = 2.0 * 2.0 * 1.5 * 14.0 * U + 2.0 * 232.0 * U;
+
+/// The maximum difference of functions along axes, relative to the largest value.
+const LINES: f64 = 3e-5;
+
+/// How closely two devices must agree.
+pub enum Judge {
+    Bits,
+    /// One rounding, which is right on both; subnormal results may be 0.
+    Rounded,
+    /// Sums of products, within a bound by the sum of their magnitudes; exact if all are small integers.
+    Summed {
+        exact: bool,
+    },
+    /// By transforms, relative to the norms of the operands.
+    Normwise,
+    /// A transform, relative to its result's norm.
+    Spectral,
+    /// So near, relative to 1 and the value.
+    Near(f64),
+    /// Functions of values: so many units in the last place of an f32, and so much.
+    Units(f64, f64),
+    /// Functions along axes, relative to the largest value of the element.
+    Lines {
+        squared: bool,
+    },
+}
+
+impl Judge {
+    pub fn of(op: &Op, operands: &[&Batch]) -> Judge {
+        let kind = operands.first().map(|batch| batch.kind());
+        if matches!(kind, Some(Kind::I32 | Kind::U32)) {
+            return Judge::Bits;
+        }
+        let summed = || Judge::Summed {
+            exact: operands
+                .iter()
+                .all(|batch| batch.wide().iter().all(|v| v.fract() == 0.0)),
+        };
+        match op {
+            Op::Unary(unary) => match unary {
+                Unary::Sum | Unary::Norm1 | Unary::ScatterAdd(..) => summed(),
+                Unary::Neg | Unary::Scale(_) => Judge::Rounded,
+                Unary::Norm2 => Judge::Near(1e-5),
+                Unary::Fft | Unary::Ifft | Unary::Rfft | Unary::Irfft(_) => Judge::Spectral,
+                Unary::Fft2 | Unary::Ifft2 | Unary::Rfft2 | Unary::Irfft2(_) => Judge::Spectral,
+                _ => Judge::Bits,
+            },
+            Op::Binary(binary, _) => match binary {
+                Binary::Add | Binary::Sub | Binary::Hadamard => Judge::Rounded,
+                Binary::Kron | Binary::Outer => Judge::Rounded,
+                Binary::Conv {
+                    method: ConvMethod::Direct,
+                    ..
+                } => summed(),
+                Binary::Conv { .. } | Binary::ConvPlan { .. } | Binary::CorrelateMax => {
+                    Judge::Normwise
+                }
+                Binary::Dot | Binary::Eval | Binary::Matmul { .. } => summed(),
+                Binary::Sbd => Judge::Near(1e-5),
+                Binary::Equivalent | Binary::Concat(_) | Binary::BlockDiag => Judge::Bits,
+            },
+            Op::Entries(Entries::Transpose, _) => Judge::Bits,
+            Op::Entries(Entries::Add, _) => Judge::Rounded,
+            Op::Entries(Entries::Conv, _) => Judge::Normwise,
+            Op::Entries(Entries::Kron, _) | Op::Sparse(..) | Op::Sampled(..) => summed(),
+            Op::Gather(..) | Op::Whole(_) => Judge::Bits,
+            Op::Values(values) => Judge::of_values(values, operands[0].kind()),
+        }
+    }
+
+    fn of_values(values: &Values, kind: Kind) -> Judge {
+        let dtype = match kind {
+            Kind::F16 => scalar::DType::F16,
+            _ => scalar::DType::F32,
+        };
+        let row = match values {
+            Values::Map(name, _) => {
+                scalar::maps().find(|row| row.name == *name && row.dtype == dtype)
+            }
+            Values::Function(name, _) | Values::Spread(name, ..) => {
+                scalar::functions().find(|row| row.name == *name && row.dtype == dtype)
+            }
+            Values::Line(name, _) => {
+                let squared = name.starts_with("var");
+                return Judge::Lines { squared };
+            }
+            // The product is rounded, and the sum.
+            Values::Three("mul_add", _) => return Judge::Rounded,
+            Values::Cast(_) | Values::Three(..) => return Judge::Bits,
+        };
+        let row = row.expect("a row of the table");
+        match row.ulps <= 0.5 {
+            true => Judge::Rounded,
+            false => Judge::Units(row.ulps.into(), row.absolute.into()),
+        }
+    }
+
+    pub fn judge(
+        &self,
+        op: &Op,
+        operands: &[&Batch],
+        number: usize,
+        here: &Batch,
+        there: &Batch,
+        magnitudes: Option<&Batch>,
+    ) -> Result<(), String> {
+        let (x, y) = (here.wide(), there.wide());
+        let both = || x.iter().copied().zip(y.iter().copied()).enumerate();
+        let alike = |x: f64, y: f64| x == y || x.is_nan() && y.is_nan();
+        // A NaN is below nothing.
+        let below = |v: f64, bound: f64| v <= bound;
+        let wrong = |i: usize, allowed: f64| {
+            Err(format!(
+                "value {i} is {:e} here and {:e} there, allowed {allowed:e}",
+                x[i], y[i]
+            ))
+        };
+        if number == 1 && matches!(op, Op::Binary(Binary::CorrelateMax | Binary::Sbd, _)) {
+            return lags(op, operands, &x, &y);
+        }
+        // A GPU may flush a subnormal operand to zero, on the other side of a step or of a pole.
+        let subnormal = |v: f64| v != 0.0 && v.abs() < f32::MIN_POSITIVE.into();
+        if let Op::Values(Values::Map(..) | Values::Function(..) | Values::Spread(..)) = op
+            && operands
+                .iter()
+                .any(|batch| batch.wide().into_iter().any(subnormal))
+        {
+            return Ok(());
+        }
+        match self {
+            Judge::Bits => match here.same(there) {
+                true => Ok(()),
+                false => Err("their bits differ".to_owned()),
+            },
+            Judge::Rounded => {
+                let small = |v: f64| v.abs() <= SMALL;
+                match both().find(|&(_, (x, y))| !(alike(x, y) || small(x) && small(y))) {
+                    Some((i, _)) => wrong(i, 0.0),
+                    None => Ok(()),
+                }
+            }
+            Judge::Near(bound) => {
+                let large = operands
+                    .iter()
+                    .any(|batch| batch.wide().iter().any(|v| !below(v.abs(), 1e15)));
+                for (i, (x, y)) in both() {
+                    let allowed = bound * x.abs().max(1.0);
+                    if !alike(x, y) && !below((x - y).abs(), allowed) && !large {
+                        return wrong(i, allowed);
+                    }
+                }
+                Ok(())
+            }
+            Judge::Units(ulps, absolute) => {
+                let half = matches!(here, Batch::F16(_));
+                let large = if half { 60000.0 } else { LARGE };
+                for (i, (x, y)) in both() {
+                    let size = x.abs().max(y.abs());
+                    let rounded = if half {
+                        size * 2f64.powi(-10) + 2f64.powi(-24)
+                    } else {
+                        0.0
+                    };
+                    let allowed = 2.0 * (ulps * 2.0 * U * size + absolute) + SMALL + rounded;
+                    let overflows = x.abs().min(y.abs()) >= large && x.signum() == y.signum();
+                    if !alike(x, y) && !below((x - y).abs(), allowed) && !overflows {
+                        return wrong(i, allowed);
+                    }
+                }
+                Ok(())
+            }
+            Judge::Lines { squared } => {
+                let (operand, layout) = (operands[0].wide(), here.layout());
+                for element in 0..layout.len() {
+                    let values = &operand[operands[0].layout().offsets().range(element)];
+                    let largest = values.iter().fold(0.0f64, |most, v| most.max(v.abs()));
+                    // Squares, and sums of exponentials, of what is finite.
+                    if !values.iter().all(|v| v.abs() < 1e15) {
+                        continue;
+                    }
+                    for i in layout.offsets().range(element) {
+                        let absolute = match squared {
+                            true => (4.0 * U * largest).powi(2),
+                            false => LINES * largest.max(1.0),
+                        };
+                        let allowed = LINES * x[i].abs() + absolute + SMALL;
+                        if !alike(x[i], y[i]) && !below((x[i] - y[i]).abs(), allowed) {
+                            return wrong(i, allowed);
+                        }
+                    }
+                }
+                Ok(())
+            }
+            Judge::Summed { exact } => {
+                let magnitudes = magnitudes.expect("allocated for this").wide();
+                let half = matches!(here, Batch::F16(_));
+                let most = magnitudes
+                    .iter()
+                    .fold(0.0f64, |most, &v| if v > most { v } else { most });
+                let exact = *exact && most < 1.0 / U && !magnitudes.iter().any(|v| v.is_nan());
+                let horner = match op {
+                    Op::Binary(Binary::Eval, _) => 2.0 * operands[0].layout().max_length() as f64,
+                    _ => 0.0,
+                };
+                let large = if half { 65000.0 } else { LARGE };
+                for (i, (x, y)) in both() {
+                    let magnitude = magnitudes[i];
+                    if alike(x, y) || !below(magnitude, large) {
+                        continue;
+                    }
+                    let rounded = if half {
+                        x.abs() * 2f64.powi(-10) + 2f64.powi(-24)
+                    } else {
+                        0.0
+                    };
+                    let allowed = 2.0 * (DEPTH + horner) * U * magnitude + SMALL + rounded;
+                    if exact || !below((x - y).abs(), allowed) {
+                        return wrong(i, if exact { 0.0 } else { allowed });
+                    }
+                }
+                Ok(())
+            }
+            Judge::Normwise => {
+                let bound = normwise(op, operands);
+                let layout = here.layout();
+                for element in 0..layout.len() {
+                    let allowed = NORMWISE * bound(element) + SMALL;
+                    for i in layout.offsets().range(element) {
+                        let fine = alike(x[i], y[i]) || (x[i] - y[i]).abs() <= allowed;
+                        if allowed < LARGE && !fine {
+                            return wrong(i, allowed);
+                        }
+                    }
+                }
+                Ok(())
+            }
+            Judge::Spectral => {
+                let layout = here.layout();
+                let parts = if here.kind() == Kind::C32 { 2 } else { 1 };
+                for element in 0..layout.len() {
+                    let range = layout.offsets().range(element);
+                    let range = range.start * parts..range.end * parts;
+                    let size = norm(&x[range.clone()]).max(norm(&y[range.clone()]));
+                    let difference: Vec<f64> = range.clone().map(|i| x[i] - y[i]).collect();
+                    let allowed = NORMWISE * size + SMALL;
+                    if size < LARGE && !below(norm(&difference), allowed) {
+                        return wrong(range.start, allowed);
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// ‖a‖₂ ‖b‖₂ of the operands of an element of the result.
+fn normwise(op: &Op, operands: &[&Batch]) -> impl Fn(usize) -> f64 {
+    let norms = |batch: &Batch| -> Vec<f64> {
+        let (values, layout) = (batch.wide(), batch.layout());
+        let elements = 0..layout.len();
+        elements
+            .map(|i| norm(&values[layout.offsets().range(i)]))
+            .collect()
+    };
+    let (a, b) = (norms(operands[0]), norms(operands[1]));
+    let pairs = match op {
+        Op::Binary(_, meeting) => meeting.pairs(a.len(), b.len()),
+        _ => Vec::new(),
+    };
+    // Of matrices of vectors, anything may have met anything.
+    let any: f64 = a.iter().sum::<f64>() * b.iter().sum::<f64>();
+    move |pair| match pairs.get(pair) {
+        Some(&(i, j)) => a[i] * b[j],
+        None => any,
+    }
+}
+
+fn norm(values: &[f64]) -> f64 {
+    values.iter().map(|v| v * v).sum::<f64>().sqrt()
+}
+
+/// Two lags of one pair must be of values that are equal within the error of the method.
+fn lags(op: &Op, operands: &[&Batch], x: &[f64], y: &[f64]) -> Result<(), String> {
+    let [a, b] = [operands[0], operands[1]].map(|batch| (batch.wide(), batch.layout()));
+    let Op::Binary(_, meeting) = op else {
+        return Ok(());
+    };
+    let bound = normwise(op, operands);
+    for (pair, (i, j)) in meeting.pairs(a.1.len(), b.1.len()).into_iter().enumerate() {
+        let (left, right) = (&a.0[a.1.offsets().range(i)], &b.0[b.1.offsets().range(j)]);
+        let [here, there] = [x[pair], y[pair]];
+        let finite = left.iter().chain(right).all(|v| v.abs() < 1e15);
+        if here == there || !finite {
+            continue;
+        }
+        let at = |lag: f64| -> f64 {
+            let product = |(t, v): (usize, &f64)| {
+                let from = t as i64 + lag as i64;
+                left.get(usize::try_from(from).ok()?).map(|u| u * v)
+            };
+            right.iter().enumerate().filter_map(product).sum()
+        };
+        let (difference, allowed) = ((at(here) - at(there)).abs(), NORMWISE * bound(pair) + SMALL);
+        if difference > allowed {
+            return Err(format!(
+                "pair {pair} has lag {here} here and {there} there, whose values differ by {difference:e}, \
+                 allowed {allowed:e}"
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,303 @@
+//! Functions of values: maps, casts, functions of two and of three operands, and functions along axes.
+
+use vsla::{
+    Device, Paired, Result, Tensor,
+    batch::Spread,
+    f16,
+    scalar::{Factor, Float, Integer},
+};
+
+use super::batch::{Batch, Kind, Value};
+use super::op::Meeting;
+
+/// Vectors that are spread over the elements of an operand: along an axis, or one value for each element.
+#[derive(Clone, Debug)]
+pub struct Vectors {
+    pub axis: Option<usize>,
+    pub of: Batch,
+}
+
+impl Vectors {
+    /// What element `i` of the other operand meets. A single vector along an axis serves all elements.
+    fn element(&self, i: usize) -> Vectors {
+        let i = if self.of.layout().len() == 1 { 0 } else { i };
+        let of = self.of.element(i);
+        Vectors { of, ..*self }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub enum Values {
+    /// With a number that becomes its scalars.
+    Map(&'static str, i32),
+    Cast(Kind),
+    /// Along this axis, for functions that take one.
+    Line(&'static str, usize),
+    Function(&'static str, Meeting),
+    /// Of an operand and vectors, which may be on the left.
+    Spread(&'static str, Vectors, bool),
+    /// Where there are no vectors, there is an operand.
+    Three(&'static str, [Option<Vectors>; 2]),
+}
+
+impl Values {
+    /// The name of the function.
+    pub fn name(&self) -> String {
+        match self {
+            Values::Map(name, _) | Values::Line(name, _) | Values::Function(name, _) => {
+                (*name).to_owned()
+            }
+            Values::Cast(kind) => format!("Cast{kind:?}"),
+            Values::Spread(name, ..) | Values::Three(name, _) => format!("Spread{name}"),
+        }
+    }
+
+    /// What makes element `pair` of the result out of one element of each operand, and which.
+    pub fn alone(&self, pair: usize, lengths: &[usize]) -> Option<(Values, Vec<usize>)> {
+        let chosen = vec![pair; lengths.len()];
+        Some(match self {
+            Values::Function(name, meeting) => {
+                let (i, j) = *meeting.pairs(lengths[0], lengths[1]).get(pair)?;
+                (Values::Function(name, Meeting::Elementwise), vec![i, j])
+            }
+            Values::Spread(name, vectors, left) => {
+                (Values::Spread(name, vectors.element(pair), *left), chosen)
+            }
+            Values::Three(name, spread) => {
+                let of_one = |vectors: &Option<Vectors>| Some(vectors.as_ref()?.element(pair));
+                (Values::Three(name, spread.each_ref().map(of_one)), chosen)
+            }
+            other => (other.clone(), chosen),
+        })
+    }
+
+    pub fn apply(&self, device: &Device, operands: &[&Value]) -> Result<Value> {
+        let x = operands[0];
+        match self {
+            Values::Map(name, n) => match x {
+                Value::F32(x) => Ok(of_floats(name, x, *n as f32 / 2.0, *n)?.into()),
+                Value::F16(x) => {
+                    let scalar = vsla::f16::from_f32(*n as f32 / 2.0);
+                    Ok(of_floats(name, x, scalar, *n)?.into())
+                }
+                Value::I32(x) => Ok(of_integers(name, x, *n, n.unsigned_abs())?.into()),
+                Value::U32(x) => {
+                    let scalar = n.unsigned_abs();
+                    Ok(of_integers(name, x, scalar, scalar)?.into())
+                }
+                other => unreachable!("{other:?}"),
+            },
+            Values::Cast(to) => cast(x, *to),
+            Values::Line(name, axis) => match x {
+                Value::F32(x) => Ok(line(name, x, *axis)?.into()),
+                other => unreachable!("{other:?}"),
+            },
+            Values::Function(name, meeting) => {
+                let pairing = meeting.pairing();
+                let result = match (x, operands[1]) {
+                    (Value::F32(x), Value::F32(y)) => paired_floats(name, &x.pair(y, pairing)?),
+                    (Value::F16(x), Value::F16(y)) => paired_floats(name, &x.pair(y, pairing)?),
+                    (Value::I32(x), Value::I32(y)) => paired(name, &x.pair(y, pairing)?),
+                    (Value::U32(x), Value::U32(y)) => paired(name, &x.pair(y, pairing)?),
+                    other => unreachable!("{other:?}"),
+                };
+                result.unwrap_or_else(|| unreachable!("{name}"))
+            }
+            Values::Spread(name, vectors, on_the_left) => {
+                let v = vectors.of.upload(device)?;
+                let axis = vectors.axis;
+                let result = match (x, &v) {
+                    (Value::F32(x), Value::F32(v)) if *on_the_left => {
+                        left_floats(name, spread(v, axis), x)
+                    }
+                    (Value::F16(x), Value::F16(v)) if *on_the_left => {
+                        left_floats(name, spread(v, axis), x)
+                    }
+                    (Value::I32(x), Value::I32(v)) if *on_the_left => {
+                        left(name, spread(v, axis), x)
+                    }
+                    (Value::U32(x), Value::U32(v)) if *on_the_left => {
+                        left(name, spread(v, axis), x)
+                    }
+                    (Value::F32(x), Value::F32(v)) => right_floats(name, x, spread(v, axis)),
+                    (Value::F16(x), Value::F16(v)) => right_floats(name, x, spread(v, axis)),
+                    (Value::I32(x), Value::I32(v)) => right(name, x, spread(v, axis)),
+                    (Value::U32(x), Value::U32(v)) => right(name, x, spread(v, axis)),
+                    other => unreachable!("{other:?}"),
+                };
+                result.unwrap_or_else(|| unreachable!("{name}"))
+            }
+            Values::Three(name, vectors) => three(name, vectors, device, operands),
+        }
+    }
+}
+
+fn spread<T: Factor>(v: &Tensor<T>, axis: Option<usize>) -> Spread<'_, T> {
+    match axis {
+        Some(axis) => v.along(axis),
+        None => v.each(),
+    }
+}
+
+/// Their names, and a function that calls the one of that name.
+macro_rules! maps {
+    ($names:ident, $run:ident: $kind:ident($x:ident, $s:ident, $n:ident: $number:ty);
+        $($map:ident $args:tt)*) => {
+        pub const $names: &[&str] = &[$(stringify!($map)),*];
+
+        fn $run<T: $kind>(name: &str, $x: &Tensor<T>, $s: T, $n: $number) -> Result<Tensor<T>> {
+            match name {
+                $(stringify!($map) => $x.$map $args,)*
+                other => unreachable!("{other}"),
+            }
+        }
+    };
+}
+maps! {
+    MAPS_OF_FLOATS, of_floats: Float(x, s, n: i32);
+    abs() sign() square() relu() leaky_relu(n as f32 / 8.0) clamp(T::default(), s) floor() ceil() round()
+    add_scalar(s) sub_from(s) div_scalar(s) div_from(s) rem(s) reciprocal() sqrt() rsqrt() exp() exp2() expm1()
+    log() log2() log1p() powf(n as f32 / 2.0) powi(n) tanh() sigmoid() silu() softplus() erf() gelu() gelu_tanh()
+    sin() cos()
+}
+maps! {
+    MAPS_OF_INTEGERS, of_integers: Integer(x, s, n: u32);
+    abs() sign() square() clamp(T::default(), s) add_scalar(s) sub_from(s) div_scalar(s) rem(s) bit_and(s) bit_or(s)
+    bit_xor(s) bit_not() shift_left(n) shift_right(n)
+}
+
+fn cast(x: &Value, to: Kind) -> Result<Value> {
+    Ok(match (x, to) {
+        (Value::F32(x), Kind::I32) => x.to::<i32>()?.into(),
+        (Value::F32(x), Kind::U32) => x.to::<u32>()?.into(),
+        (Value::F16(x), Kind::I32) => x.to::<i32>()?.into(),
+        (Value::F16(x), Kind::U32) => x.to::<u32>()?.into(),
+        (Value::I32(x), Kind::F32) => x.to::<f32>()?.into(),
+        (Value::I32(x), Kind::F16) => x.to::<f16>()?.into(),
+        (Value::I32(x), Kind::U32) => x.to::<u32>()?.into(),
+        (Value::U32(x), Kind::F32) => x.to::<f32>()?.into(),
+        (Value::U32(x), Kind::F16) => x.to::<f16>()?.into(),
+        (Value::U32(x), Kind::I32) => x.to::<i32>()?.into(),
+        other => unreachable!("{other:?}"),
+    })
+}
+
+pub const LINES: &[&str] = &[
+    "mean",
+    "var",
+    "std",
+    "log_sum_exp",
+    "sum_axis",
+    "mean_axis",
+    "var_axis",
+    "std_axis",
+    "log_sum_exp_axis",
+    "softmax",
+    "log_softmax",
+    "layer_norm",
+    "rms_norm",
+];
+
+fn line(name: &str, x: &Tensor<f32>, axis: usize) -> Result<Tensor<f32>> {
+    match name {
+        "mean" => x.mean(),
+        "var" => x.var(),
+        "std" => x.std(),
+        "log_sum_exp" => x.log_sum_exp(),
+        "sum_axis" => x.sum_axis(axis),
+        "mean_axis" => x.mean_axis(axis),
+        "var_axis" => x.var_axis(axis),
+        "std_axis" => x.std_axis(axis),
+        "log_sum_exp_axis" => x.log_sum_exp_axis(axis),
+        "softmax" => x.softmax(axis),
+        "log_softmax" => x.log_softmax(axis),
+        "layer_norm" => x.layer_norm(axis, 0.5),
+        "rms_norm" => x.rms_norm(axis, 0.5),
+        other => unreachable!("{other}"),
+    }
+}
+
+/// The two of floats alone come last.
+pub const FUNCTIONS: &[&str] = &[
+    "add",
+    "sub",
+    "hadamard",
+    "div",
+    "remainder",
+    "maximum",
+    "minimum",
+    "equal",
+    "not_equal",
+    "less",
+    "less_equal",
+    "greater",
+    "greater_equal",
+    "pow",
+    "atan2",
+];
+
+macro_rules! called {
+    ($name:ident, $x:ident $args:tt; $($function:ident)*) => {
+        match $name {
+            $(stringify!($function) => Some($x.$function $args.map(|result| result.into())),)*
+            _ => None,
+        }
+    };
+}
+
+/// The function of that name for all types, and for floats.
+macro_rules! functions {
+    ($all:ident, $floats:ident: $x:ident: $of:ty $(, $y:ident: $with:ty)?; $args:tt) => {
+        fn $all<T: Factor>(name: &str, $x: $of $(, $y: $with)?) -> Option<Result<Value>>
+        where
+            Value: From<Tensor<T>>,
+        {
+            called!(name, $x $args; add sub hadamard div remainder maximum minimum equal not_equal
+                less less_equal greater greater_equal)
+        }
+
+        fn $floats<T: Float>(name: &str, $x: $of $(, $y: $with)?) -> Option<Result<Value>>
+        where
+            Value: From<Tensor<T>>,
+        {
+            called!(name, $x $args; pow atan2).or_else(|| $all(name, $x $(, $y)?))
+        }
+    };
+}
+functions!(paired, paired_floats: pair: &Paired<'_, T>; ());
+functions!(right, right_floats: x: &Tensor<T>, y: Spread<'_, T>; (y));
+functions!(left, left_floats: x: Spread<'_, T>, y: &Tensor<T>; (y));
+
+fn three(
+    name: &str,
+    vectors: &[Option<Vectors>; 2],
+    device: &Device,
+    operands: &[&Value],
+) -> Result<Value> {
+    let mut whole = operands[1..].iter();
+    let mut uploaded = Vec::new();
+    for of in vectors {
+        uploaded.push(match of {
+            Some(vectors) => (vectors.of.upload(device)?, Some(vectors.axis)),
+            None => ((*whole.next().expect("an operand")).clone(), None),
+        });
+    }
+    fn operand<T: Factor>(x: &Tensor<T>, axis: Option<Option<usize>>) -> Spread<'_, T> {
+        axis.map_or(x.into(), |axis| spread(x, axis))
+    }
+    let [(second, p), (third, q)] = [&uploaded[0], &uploaded[1]];
+    macro_rules! of_types {
+        ($($kind:ident)*) => {
+            match (name, operands[0], second, third) {
+                $(("mul_add", Value::$kind(x), Value::$kind(y), Value::$kind(z)) => {
+                    x.mul_add(operand(y, *p), operand(z, *q))?.into()
+                })*
+                $(("if_else", Value::U32(mask), Value::$kind(y), Value::$kind(z)) => {
+                    mask.if_else(operand(y, *p), operand(z, *q))?.into()
+                })*
+                other => unreachable!("{other:?}"),
+            }
+        };
+    }
+    Ok(of_types!(F32 F16 I32 U32))
+}
