@@ -198,7 +198,7 @@ fn refusals(device: &Device) {
             op: "gather",
             left: 2,
             right: 3,
-            pairing: true,
+            pairing: false,
         }
     );
     let refused = |pairing| {

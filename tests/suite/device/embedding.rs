@@ -247,7 +247,11 @@ fn limits_below_the_baseline() {
         );
         let text = error.to_string();
         assert!(lacking.iter().all(|name| text.contains(name)), "{text}");
-        assert_eq!(text.matches(" is needed").count(), lacking.len(), "{text}");
+        assert_eq!(
+            text.matches(" is required").count(),
+            lacking.len(),
+            "{text}"
+        );
         application.assert_quiet();
     };
     refused(
@@ -255,7 +259,7 @@ fn limits_below_the_baseline() {
             max_storage_buffers_per_shader_stage: 7,
             ..least.clone()
         },
-        &["max_storage_buffers_per_shader_stage is 7, at least 8 is needed"],
+        &["max_storage_buffers_per_shader_stage is 7, but at least 8 is required"],
     );
     refused(
         wgpu::Limits {

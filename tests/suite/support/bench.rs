@@ -309,9 +309,10 @@ pub fn assert_within(device: &Device) {
 pub fn assert_within(_: &Device) {}
 
 thread_local! {
-    /// The instrumented devices that the trial on this thread opened for itself.
+    /// The instrumented devices that the trial on this thread opened for itself. `None` on other threads, which must not
+    /// hold a device when they end: wgpu cannot drop one then.
     #[cfg(feature = "gpu")]
-    static OWN: RefCell<Vec<Device>> = const { RefCell::new(Vec::new()) };
+    static OWN: RefCell<Option<Vec<Device>>> = const { RefCell::new(None) };
 }
 
 /// Opens a device for the trial on this thread alone, and checks at the trial's end that no kernel accessed memory out
@@ -326,7 +327,7 @@ pub fn opened_for_one(adjust: impl FnOnce(&mut vsla::device::GpuOptions)) -> Dev
     let instrumented = options.instrumented;
     let device = Device::gpu_blocking(options).unwrap();
     if instrumented {
-        OWN.with_borrow_mut(|own| own.push(device.clone()));
+        OWN.with_borrow_mut(|own| own.iter_mut().for_each(|own| own.push(device.clone())));
     }
     device
 }
@@ -334,7 +335,7 @@ pub fn opened_for_one(adjust: impl FnOnce(&mut vsla::device::GpuOptions)) -> Dev
 /// Checks the devices that the trial on this thread opened for itself, unless they are lost.
 fn assert_own_within() {
     #[cfg(feature = "gpu")]
-    for device in OWN.take() {
+    for device in OWN.take().into_iter().flatten() {
         match device.accesses_outside() {
             Ok(outside) => assert!(outside.is_empty(), "outside of buffers: {outside:#?}"),
             Err(error) => assert_eq!(error.kind(), "device_lost", "{error}"),
@@ -346,11 +347,13 @@ fn assert_own_within() {
 fn guarded(test: impl FnOnce()) -> Result<(), Failed> {
     PANIC.set(Some(String::new()));
     #[cfg(feature = "gpu")]
-    OWN.take();
+    OWN.set(Some(Vec::new()));
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| {
         test();
         assert_own_within();
     }));
+    #[cfg(feature = "gpu")]
+    OWN.take();
     let message = PANIC.take().unwrap_or_default();
     outcome.map_err(|payload| {
         if !message.is_empty() {
