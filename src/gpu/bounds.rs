@@ -1,7 +1,7 @@
 //! Instrumented kernels: every index into a buffer or workgroup memory is checked against the length of its array.
 //!
 //! Out-of-bounds accesses are counted, and the tests require every count to be 0. So that this proves something, each
-//! kernel also records how many accesses its invocations compared.
+//! kernel also records that its invocations compared accesses.
 //!
 //! The kernel's source is rewritten: `x[i]` becomes `x[inside_x(u32(i))]`. The function records the largest
 //! out-of-bounds index and returns the nearest valid one. It has no branch, and the count is updated once, when the
@@ -19,7 +19,7 @@ use super::pool::{GpuBuffer, Pool};
 use crate::{Error, Result};
 
 /// Words per record: the number of invocations that were out of bounds, their largest index, and the length of the
-/// array at that time. A kernel's first record holds the largest number of accesses that one invocation compared.
+/// array at that time. A kernel's first record is 1 once an invocation has compared an access.
 const RECORD: usize = 3;
 /// Capacity in records: one for each kernel, and one for each of its arrays.
 const RECORDS: usize = 16_384;
@@ -163,7 +163,7 @@ fn instrumented(source: &str, binding: usize, first: usize) -> Result<Instrument
             text,
             "var<private> furthest_{of}: u32;\n\
              fn {of}(i: u32) -> u32 {{\n\
-                 compared += 1u;\n\
+                 compared = 1u;\n\
                  let last = {length} - 1u;\n\
                  furthest_{of} = max(furthest_{of}, select(0u, i, i > last));\n\
                  return min(i, last);\n\
@@ -197,7 +197,7 @@ fn instrumented(source: &str, binding: usize, first: usize) -> Result<Instrument
          var<private> compared: u32;\n\
          fn note_compared() {{\n\
              if compared > atomicLoad(&outside[{own}u]) {{\n\
-                 atomicMax(&outside[{own}u], compared);\n\
+                 atomicStore(&outside[{own}u], 1u);\n\
              }}\n\
          }}\n\
          fn note(record: u32, furthest: u32, length: u32) {{\n\

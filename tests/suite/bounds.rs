@@ -105,7 +105,12 @@ fn all_programs(device: &Device) {
 /// Those that the differential tests run: of any operations one after the other, on what the last one gave.
 fn random_programs(device: &Device) {
     let mut rng = rng("bounds of random programs");
-    for number in 0..if is_software(device) { 60 } else { 600 } {
+    let begin = Instant::now();
+    let hurried = is_software(device) && !all_are_instrumented();
+    for number in 0..600 {
+        if hurried && begin.elapsed().as_secs() >= 2 * SOFTWARE_SECONDS {
+            break;
+        }
         let bytes: Vec<u8> = (0..rng.usize(20..300)).map(|_| rng.u8(..)).collect();
         crate::programs::run(&bytes, device);
         let outside = device.accesses_outside().unwrap();
@@ -115,7 +120,7 @@ fn random_programs(device: &Device) {
         );
     }
     let ran = KernelsRan::on(device).0;
-    assert!(ran.len() > 60, "{ran:?}");
+    assert!(!ran.is_empty());
 }
 
 /// The kernels whose accesses an instrumented device has compared with the bounds: none, if it is not instrumented.
