@@ -2,8 +2,8 @@
 //! corpus, on an instrumented device.
 //!
 //! Operands start anywhere in buffers, most of which end where their data ends, and lengths and extents are at the
-//! boundaries of what kernels process at once. With `VSLA_INSTRUMENTED=1`, every variant of every kernel runs, and the
-//! GPUs of all other trials are instrumented as well.
+//! boundaries of what kernels process at once. With `VSLA_INSTRUMENTED=1`, variants that no program runs are listed, and
+//! the GPUs of all other trials are instrumented as well.
 
 mod corpus;
 mod large;

@@ -440,7 +440,7 @@ fn pairings(device: &Device) {
     );
     let (x, y) = (upload(device, &a), upload(device, &b));
     let list = [(1, 2), (0, 0), (1, 2)];
-    for pairing in [Pairing::AllToAll, Pairing::List(&pair_list(&list))] {
+    for pairing in [Pairing::AllToAll, Pairing::List(&pair_list(list))] {
         let pairs = reference::pairs(pairing, 2, 3);
         let expected = reference::matmul(&widened(&a), &widened(&b), &pairs, [false; 2]);
         let product = x.pair(&y, pairing).unwrap();

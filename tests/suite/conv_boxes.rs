@@ -292,7 +292,7 @@ fn pairings(device: &Device) {
         for (a, pairing) in [
             (&filter, Pairing::OneToAll),
             (&a, Pairing::AllToAll),
-            (&a, Pairing::List(&pair_list(&list))),
+            (&a, Pairing::List(&pair_list(list))),
             (&a, Pairing::List(&pair_list([]))),
         ] {
             let pairs = reference::pairs(pairing, a.len(), b.len());

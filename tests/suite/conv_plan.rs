@@ -52,7 +52,7 @@ fn random(lengths: &[usize], seed: u64) -> Ragged<f32> {
 fn both_modes(device: &Device, x: &Ragged<f32>, y: &Ragged<f32>, pairs: &[(u32, u32)]) {
     let (signals, kernels) = (upload(device, x), upload(device, y));
     let pair = signals
-        .pair(&kernels, Pairing::List(&pair_list(&pairs)))
+        .pair(&kernels, Pairing::List(&pair_list(pairs)))
         .unwrap();
     let plan = pair.conv_plan().unwrap();
     let pairs: Vec<(usize, usize)> = pairs
@@ -106,7 +106,7 @@ fn the_same_alone(device: &Device) {
     let kernels = upload(device, &random(&[300, 600], 6));
     let pairs = [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (0, 1), (2, 1)];
     let pair = signals
-        .pair(&kernels, Pairing::List(&pair_list(&pairs)))
+        .pair(&kernels, Pairing::List(&pair_list(pairs)))
         .unwrap();
     let plan = pair.conv_plan().unwrap();
     let all = download(&plan.conv(&signals).unwrap());

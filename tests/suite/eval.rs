@@ -155,7 +155,7 @@ fn pairings(device: &Device) {
     for (a, pairing) in [
         (&only, Pairing::OneToAll),
         (&a, Pairing::AllToAll),
-        (&a, Pairing::List(&pair_list(&list))),
+        (&a, Pairing::List(&pair_list(list))),
         (&a, Pairing::List(&pair_list([]))),
     ] {
         let pairs = reference::pairs(pairing, a.len(), b.len());

@@ -483,7 +483,7 @@ fn pairings_of<T: Value>(device: &Device) {
             assert_near::<T>(name, &got, &ambient(name, &a, &b, &pairs));
         }
         let got =
-            called_paired(name, &y.pair(&x, Pairing::List(&pair_list(&list))).unwrap()).unwrap();
+            called_paired(name, &y.pair(&x, Pairing::List(&pair_list(list))).unwrap()).unwrap();
         assert_near::<T>(name, &got, &ambient(name, &b, &a, &listed));
         let same = y.pair(&y, Pairing::Elementwise).unwrap();
         let got = called_paired(name, &same).unwrap();

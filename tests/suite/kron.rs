@@ -332,7 +332,7 @@ fn outer_pairings(device: &Device) {
     let list = [(2, 1), (0, 0), (1, 1), (2, 0)];
     for pairing in [
         Pairing::AllToAll,
-        Pairing::List(&pair_list(&list)),
+        Pairing::List(&pair_list(list)),
         Pairing::List(&pair_list([])),
     ] {
         let pairs = reference::pairs(pairing, a.len(), b.len());

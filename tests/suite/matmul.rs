@@ -248,7 +248,7 @@ fn pairings(device: &Device) {
     let b = small_integers::<f32>(&matrices([[5, 2], [5, 33]]), "inputs");
     let (x, y) = (upload(device, &a), upload(device, &b));
     let list = [(1, 1), (0, 1), (2, 0), (1, 1), (0, 0)];
-    for pairing in [Pairing::AllToAll, Pairing::List(&pair_list(&list))] {
+    for pairing in [Pairing::AllToAll, Pairing::List(&pair_list(list))] {
         let pairs = reference::pairs(pairing, a.len(), b.len());
         let expected = reference::matmul(&widened(&a), &widened(&b), &pairs, [false; 2]);
         let got = download(&x.pair(&y, pairing).unwrap().matmul().unwrap());

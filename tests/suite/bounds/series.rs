@@ -50,7 +50,7 @@ fn convolved<T: Value + Real>(d: &mut Draw<'_>) {
     ]);
     let strides: Vec<usize> = (0..rank).map(|_| d.rng.usize(1..4)).collect();
     let list = [(0, 0), (n as u32 - 1, 0)];
-    for pairing in [Pairing::Elementwise, Pairing::List(&pair_list(&list))] {
+    for pairing in [Pairing::Elementwise, Pairing::List(&pair_list(list))] {
         let pair = x.pair(&y, pairing).unwrap();
         let methods = [
             ConvMethod::Auto,

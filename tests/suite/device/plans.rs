@@ -152,7 +152,7 @@ fn equal_contents_are_one(device: &Device) {
             upload(device, &numbers(layout, 0)),
             upload(device, &numbers(layout, 1)),
         );
-        let paired = x.pair(&y, Pairing::List(&pair_list(&pairs()))).unwrap();
+        let paired = x.pair(&y, Pairing::List(&pair_list(pairs()))).unwrap();
         let gathered = x.gather(&Indices::new(rows()).unwrap()).unwrap();
         let both = paired.hadamard().unwrap().join(&[&gathered]).unwrap();
         download(&both.resize(&drawn("plans resized", 100, 5)).unwrap())

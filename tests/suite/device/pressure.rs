@@ -205,7 +205,7 @@ fn plans_give_way() {
     watched(&device, limit, || {
         let pairs = lists
             .iter()
-            .map(|list| x.pair(&x, Pairing::List(&pair_list(&list))).unwrap());
+            .map(|list| x.pair(&x, Pairing::List(&pair_list(list))).unwrap());
         let pairs: Vec<_> = pairs.collect();
         for _ in 0..3 {
             for pair in &pairs {

@@ -118,7 +118,7 @@ fn layouts_are_reused_in_order(device: &Device) {
         let [a, b] = layouts.each_ref().map(|layout| numbers(layout, i));
         let (x, y) = (upload(device, &a), upload(device, &b));
         let list = [(i as u32, 3), (7, i as u32)];
-        let listed = x.pair(&y, Pairing::List(&pair_list(&list))).unwrap();
+        let listed = x.pair(&y, Pairing::List(&pair_list(list))).unwrap();
         let listed = listed
             .convolution()
             .method(ConvMethod::Direct)
@@ -146,7 +146,7 @@ fn layouts_are_reused_in_order(device: &Device) {
         );
         let list = [(i as u32, 3), (7, i as u32)];
         let expected = run(&cpu, &a, &b, |x, y| {
-            let pair = x.pair(y, Pairing::List(&pair_list(&list)))?;
+            let pair = x.pair(y, Pairing::List(&pair_list(list)))?;
             pair.convolution().method(ConvMethod::Direct).conv()
         });
         assert_exact(i, &download(&listed), &expected);

@@ -119,14 +119,14 @@ pub(super) fn every_bias_of_its_own(device: &Device) {
     let w = small_integers::<f32>(&matrices([[6, 3], [6, 5]]), "groups");
     let bias = Ragged::from_rows([vec![1.0f32, 2.0, 3.0], vec![5.0; 5]]).unwrap();
     let list = [(0, 1), (1, 0), (2, 1)];
-    let pairs = reference::pairs(Pairing::List(&pair_list(&list)), 3, 2);
+    let pairs = reference::pairs(Pairing::List(&pair_list(list)), 3, 2);
     let sums = reference::matmul(&widened(&x), &widened(&w), &pairs, [false; 2]).values;
     let (a, b, c) = (
         upload(device, &x),
         upload(device, &w),
         upload(device, &bias),
     );
-    let pair = a.pair(&b, Pairing::List(&pair_list(&list))).unwrap();
+    let pair = a.pair(&b, Pairing::List(&pair_list(list))).unwrap();
     let got = download(&pair.product().bias(&c).run().unwrap());
     let expected = Ragged::from_fn(sums.layout(), |i, at| {
         let bias = bias.row(list[i].1 as usize);

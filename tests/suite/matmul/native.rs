@@ -165,7 +165,7 @@ fn pairings(device: &Device) {
     let b = small_integers::<f32>(&matrices([[700, 2], [700, 33]]), "right");
     let (x, y) = (upload(device, &a), upload(device, &b));
     let list = [(1, 1), (0, 1), (2, 0), (1, 1), (0, 0)];
-    for pairing in [Pairing::AllToAll, Pairing::List(&pair_list(&list))] {
+    for pairing in [Pairing::AllToAll, Pairing::List(&pair_list(list))] {
         let pair = x.pair(&y, pairing).unwrap();
         let [native, baseline] = [Tier::Native, Tier::Baseline]
             .map(|tier| download(&pair.product().tier(tier).run().unwrap()));

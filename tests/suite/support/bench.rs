@@ -156,19 +156,24 @@ pub fn cpu() -> &'static Device {
 }
 
 /// Runs a program that must not allocate tensor memory, and returns its result.
-///
-/// Other trials share the device and may allocate or free memory at the same time, so the program runs until its
-/// device's live memory is the same before and after. A program that allocates never leaves it unchanged for long.
 pub fn without_allocating<T>(device: &Device, program: impl Fn() -> T) -> T {
+    unchanged(|| device.memory().live, program)
+}
+
+/// Runs a program that must leave a device's memory or counters as they are, and returns its result.
+///
+/// Other trials share the device and may change them at the same time, so the program runs until they are the same
+/// before and after. A program that changes them itself never leaves them unchanged.
+pub fn unchanged<T, S: PartialEq>(state: impl Fn() -> S, program: impl Fn() -> T) -> T {
     for _ in 0..200 {
-        let before = device.memory().live;
+        let before = state();
         let result = program();
-        if device.memory().live == before {
+        if state() == before {
             return result;
         }
         std::thread::sleep(core::time::Duration::from_millis(5));
     }
-    panic!("this program must not allocate tensor memory");
+    panic!("this program changes what it must leave as it is");
 }
 
 /// The GPU shared by all trials. It fills results with NaN before computing them.

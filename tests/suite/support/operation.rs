@@ -359,7 +359,7 @@ impl<T: Number, R: Comparable> Binary<T, R> {
             for (name, left, pairing) in [
                 ("one to all", &only, Pairing::OneToAll),
                 ("all to all", &a, Pairing::AllToAll),
-                ("a list", &a, Pairing::List(&pair_list(&list))),
+                ("a list", &a, Pairing::List(&pair_list(list))),
                 ("an empty list", &a, Pairing::List(&pair_list([]))),
                 ("none to all", &nothing, Pairing::AllToAll),
             ] {
