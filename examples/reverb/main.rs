@@ -249,7 +249,7 @@ mod tests {
         let report = of(&folder, &[]).unwrap();
         assert_eq!(
             (
-                report.matches("made ").count(),
+                report.matches("created ").count(),
                 report.matches("wrote ").count()
             ),
             (6, 9)
