@@ -22,8 +22,8 @@ pub fn tests(bench: &Bench, names: Vec<String>) -> Vec<Trial> {
         .collect();
     let all = names.clone();
     let mut trials = vec![bench.host("names_what_is_there", move || check(&names))];
-    // Some promises are of kernels, whose tests need the feature `gpu`.
-    if cfg!(feature = "gpu") {
+    // Some promises are of kernels or of files, whose tests need these features.
+    if cfg!(all(feature = "gpu", feature = "safetensors")) {
         trials.push(bench.host("promises_have_tests", move || check_guarantees(&all)));
     }
     trials
