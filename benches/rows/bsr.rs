@@ -255,7 +255,7 @@ impl Got {
     fn values(&self) -> Result<Vec<f32>> {
         Ok(match self {
             Got::Wide(c) => c.download_blocking()?.into_parts().1,
-            Got::Half(c) => c.download_blocking()?.cast(f32::from).into_parts().1,
+            Got::Half(c) => c.download_blocking()?.cast(f32::from)?.into_parts().1,
         })
     }
 }
@@ -287,9 +287,15 @@ fn row(bench: &mut Bench, case: &Case) -> Outcome<()> {
     let (mut x, mut y) = (Ragged::random(&square, 51)?, Ragged::random(&square, 52)?);
     let mut values = Ragged::random(&topology.values_layout(1)?, 53)?;
     let mut bias = Ragged::random(&Layout::from_lengths([side])?, 55)?;
-    let halves = [&x, &y, &bias, &values].map(|batch| batch.cast(f16::from_f32));
+    let half = |batch: &Ragged<f32>| batch.cast(f16::from_f32);
+    let halves = [half(&x)?, half(&y)?, half(&bias)?, half(&values)?];
     if types != F32 {
-        [x, y, bias, values] = halves.each_ref().map(|batch| batch.cast(f32::from));
+        for (batch, half) in [&mut x, &mut y, &mut bias, &mut values]
+            .into_iter()
+            .zip(&halves)
+        {
+            *batch = half.cast(f32::from)?;
+        }
     }
     let s = Bsr::new(&topology, values.into_parts().1)?;
     let run: Box<dyn Fn() -> Result<Got>> = match types {

@@ -82,7 +82,7 @@ fn room<T: Clone>(scratch: &mut Vec<T>, values: usize, zero: T) -> &mut [T] {
 fn fft(bench: &mut Bench) -> Outcome<()> {
     let lengths = lengths(elements(bench), 4.0, GOLDEN);
     let layout = Layout::from_lengths(lengths.iter().copied())?;
-    let values = Ragged::random(&layout, 61)?.cast(|x| Complex32::new(x, 0.5 - x));
+    let values = Ragged::random(&layout, 61)?.cast(|x| Complex32::new(x, 0.5 - x))?;
     let x = bench.device.upload(&values)?;
     let mut planner = FftPlanner::<f32>::new();
     let plans = by_length(&lengths, |length| planner.plan_fft_forward(length));

@@ -154,7 +154,7 @@ fn by_width(
     let lists = Ragged::from_fn(&lists, |element, _| rng.u32(..extents[element] as u32))?;
     let indices = Indices::new(lists.clone())?;
     // Integers, whose sums are exact in any order, and no −0.
-    let x = Ragged::random(&layout, 3)?.cast(|value: f32| (value * 16.0).round() + 0.0);
+    let x = Ragged::random(&layout, 3)?.cast(|value: f32| (value * 16.0).round() + 0.0)?;
     let tensor = bench.device.upload(&x)?;
     let words = 2 * x.values().len() + lists.values().len();
     let data = format!(
@@ -316,7 +316,7 @@ fn gradient(bench: &mut Bench) -> Outcome<()> {
         .lengths()
         .map(|length| Shape::new(&[length, 128]));
     let y = Layout::from_shapes(2, shapes.collect::<Result<Vec<_>>>()?)?;
-    let y = Ragged::random(&y, 6)?.cast(|value: f32| (value * 16.0).round() + 0.0);
+    let y = Ragged::random(&y, 6)?.cast(|value: f32| (value * 16.0).round() + 0.0)?;
     let tensor = bench.device.upload(&y)?;
     let ours = || tensor.scatter_add_paired(&indices, &layout, Pairing::OneToAll);
     let (result, first) = bench.first(ours)?;

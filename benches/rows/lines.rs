@@ -192,7 +192,7 @@ fn row(bench: &mut Bench, job: &Job) -> Outcome<()> {
     }
     let layout = (job.layout)(&bench.size)?;
     // Between −4 and 4.
-    let x = Ragged::random(&layout, 12)?.cast(|x| 4.0 * x);
+    let x = Ragged::random(&layout, 12)?.cast(|x| 4.0 * x)?;
     let a = bench.device.upload(&x)?;
     let (y, first) = bench.first(|| (job.run)(&a))?;
     let y = y.download_blocking()?;

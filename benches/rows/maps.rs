@@ -114,8 +114,8 @@ fn row<T: Value>(
     }
     let layout = Layout::from_lengths([bench.size.values])?;
     // Between −4 and 4.
-    let values = Ragged::random(&layout, 12)?.cast(|x| 4.0 * x);
-    let x = values.cast(T::of);
+    let values = Ragged::random(&layout, 12)?.cast(|x| 4.0 * x)?;
+    let x = values.cast(T::of)?;
     let a = bench.device.upload(&x)?;
     let (y, first) = bench.first(|| run(&a))?;
     let got = y.download_blocking()?;

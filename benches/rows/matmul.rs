@@ -263,10 +263,12 @@ fn products<T: Float + Into<f32>>(
     let (a, b) = factors(case.extents, case.right.unwrap_or(&own))?;
     let columns = case.extents.first().map_or(0, |[_, _, n]| *n);
     let bias = Ragged::random(&Layout::from_lengths([columns])?, 75)?;
-    let stored = [a, b, bias].map(|batch| batch.cast(narrow));
-    let [a, b, bias] = stored.each_ref().map(|batch| batch.cast(T::into));
-    let [x, y, z] = stored.map(|batch| bench.device.upload(&batch));
-    let (x, y, z) = (x?, y?, z?);
+    // What the device gets, and the same values in f32.
+    let stored = |batch: Ragged<f32>| -> Result<_> {
+        let stored = batch.cast(narrow)?;
+        Ok((bench.device.upload(&stored)?, stored.cast(T::into)?))
+    };
+    let ((x, a), (y, b), (z, bias)) = (stored(a)?, stored(b)?, stored(bias)?);
     let pairing = Whose::new(case.right)?;
     let mut product = x.pair(&y, pairing.pairing())?.product().tier(case.tier);
     if case.layer {

@@ -107,7 +107,7 @@ pub fn compute(
 fn upload(device: &Device, series: &[Vec<f64>]) -> vsla::Result<Tensor<f32>> {
     // Scaled in f64 first: 1e300 is a valid measurement, but does not fit f32.
     let scaled = series.iter().map(|series| scale::by_power_of_two(series));
-    device.upload(&Ragged::from_rows(scaled)?.cast(|value| value as f32))
+    device.upload(&Ragged::from_rows(scaled)?.cast(|value| value as f32)?)
 }
 
 struct Job<'a> {

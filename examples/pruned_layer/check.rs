@@ -167,7 +167,7 @@ mod tests {
         let shorter = matrix(1, 7, vec![5.0; 7]);
         assert!(dense(&shorter, &right).is_err());
 
-        let half = |batch: &Ragged<f32>| batch.cast(f16::of);
+        let half = |batch: &Ragged<f32>| batch.cast(f16::of).unwrap();
         let weights = Bsr::new(&topology, vec![f16::from_f32(0.5); 64]).unwrap();
         let sums = |results: &Ragged<f16>| {
             against_sums(Check::All, &half(&rows), &weights, &half(&bias), results)

@@ -27,7 +27,7 @@ impl Layer {
         let [m, n] = shape;
         let patches = [m, n].map(|side| side.div_ceil(PATCH));
         let scales = Layout::from_lengths([patches[0] * patches[1]])?;
-        let scales = Ragged::random(&scales, seed ^ u64::MAX)?.cast(|u| 10f32.powf(u - 1.0));
+        let scales = Ragged::random(&scales, seed ^ u64::MAX)?.cast(|u| 10f32.powf(u - 1.0))?;
         for (i, row) in weights.values_mut().chunks_exact_mut(n).enumerate() {
             let scales = &scales.values()[i / PATCH * patches[1]..];
             for (j, weight) in row.iter_mut().enumerate() {
@@ -40,7 +40,7 @@ impl Layer {
     pub fn read(path: &Path) -> Result<Layer, Box<dyn Error>> {
         let weights = match Any::read(path)? {
             Any::F32(Contents::Ragged(weights)) => Some(weights),
-            Any::F64(Contents::Ragged(weights)) => Some(weights.cast(|weight| weight as f32)),
+            Any::F64(Contents::Ragged(weights)) => Some(weights.cast(|weight| weight as f32)?),
             _ => None,
         };
         let one = weights.filter(|weights| weights.len() == 1 && weights.layout().rank() == 2);
@@ -56,19 +56,19 @@ impl Layer {
     /// The bias of each row of outputs: uniform random numbers.
     pub fn bias<T: Value>(&self, seed: u64) -> vsla::Result<Ragged<T>> {
         let layout = Layout::from_lengths([self.shape[0]])?;
-        Ok(Ragged::random(&layout, seed.wrapping_add(2))?.cast(T::of))
+        Ragged::random(&layout, seed.wrapping_add(2))?.cast(T::of)
     }
 
     /// The input of the layer: rows of uniform random numbers.
     pub fn rows<T: Value>(&self, batch: usize, seed: u64) -> vsla::Result<Ragged<T>> {
         let layout = Layout::uniform(1, Shape::new(&[batch, self.shape[1]])?)?;
-        Ok(Ragged::random(&layout, seed.wrapping_add(1))?.cast(T::of))
+        Ragged::random(&layout, seed.wrapping_add(1))?.cast(T::of)
     }
 
     /// The weights reduced to the blocks of the largest norms, for each share of the blocks; a share that keeps as many
     /// blocks as the one before is skipped.
     pub fn pruned<T: Value>(&self, block: [usize; 2], shares: &[f64]) -> vsla::Result<Vec<Bsr<T>>> {
-        let weights = self.weights.cast(T::of);
+        let weights = self.weights.cast(T::of)?;
         let order = self.by_norm(block)?;
         let kept = shares
             .iter()

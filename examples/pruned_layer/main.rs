@@ -278,7 +278,8 @@ mod tests {
         let svg = std::fs::read_to_string(&plot.0).unwrap();
         assert!(svg.contains("<svg") && svg.contains("dense"), "{svg}");
 
-        weights.cast(|x| x as i32).write(&file.0).unwrap();
+        let integers = weights.cast(|x| x as i32).unwrap();
+        integers.write(&file.0).unwrap();
         let error = of(&block).unwrap_err().to_string();
         assert!(
             error.contains("expected one matrix of f32 or f64"),

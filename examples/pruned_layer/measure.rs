@@ -103,14 +103,14 @@ pub fn all<T: Value>(
     let (outputs, batch) = (layer.shape[0], rows.shape(0).extents()[0] as usize);
     let [_, inputs] = layer.shape;
     let (dense, dense_bytes) = held(device, &given, || {
-        Ok(Weights::Dense(device.upload(&layer.weights.cast(T::of))?))
+        Ok(Weights::Dense(device.upload(&layer.weights.cast(T::of)?)?))
     })?;
     let whole = given.outputs(&dense)?.download_blocking()?;
     let wide = |value: T| f64::from(value.narrow());
     let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
     let whole_norm = norm(&mut whole.values().iter().map(|&y| wide(y)));
     let magnitude = |x: T| x.narrow().abs();
-    let absolute = Given::new(device, &rows.cast(magnitude), &bias.cast(magnitude))?;
+    let absolute = Given::new(device, &rows.cast(magnitude)?, &bias.cast(magnitude)?)?;
 
     let (mut ways, mut found, mut checked) = (vec![dense], Vec::new(), 0);
     for weights in pruned {
@@ -122,7 +122,7 @@ pub fn all<T: Value>(
         let results = given.outputs(&blocks)?.download_blocking()?;
         let full = weights.to_dense()?;
         let by_dense = given.outputs(&Weights::Dense(device.upload(&full)?))?;
-        let sizes = Weights::Dense(device.upload(&full.cast(magnitude))?);
+        let sizes = Weights::Dense(device.upload(&full.cast(magnitude)?)?);
         let sizes = absolute.outputs(&sizes)?.download_blocking()?;
         let by_dense = by_dense.download_blocking()?;
         check::against_dense(&results, &by_dense, &sizes, inputs).map_err(named)?;

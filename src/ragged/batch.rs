@@ -202,7 +202,7 @@ impl<T: Copy> Ragged<T> {
     ///
     /// let layout = Layout::from_lengths([2, 0, 3])?;
     /// let batch = Ragged::from_fn(&layout, |element, index| 10 * element + index)?;
-    /// assert_eq!(batch.to_vecs(), [vec![0, 1], vec![], vec![20, 21, 22]]);
+    /// assert_eq!(batch.to_vecs()?, [vec![0, 1], vec![], vec![20, 21, 22]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     pub fn from_fn(layout: &Layout, mut value: impl FnMut(usize, usize) -> T) -> Result<Self> {
@@ -272,11 +272,11 @@ impl<T: Copy> Ragged<T> {
 
     /// The values of each element as a separate vector. Copies, with one allocation per element.
     ///
-    /// # Panics
-    /// When memory runs out.
-    pub fn to_vecs(&self) -> Vec<Vec<T>> {
+    /// # Errors
+    /// [`Error::OutOfMemory`] when they do not fit in [the host's memory](crate::device::set_host_memory_limit).
+    pub fn to_vecs(&self) -> Result<Vec<Vec<T>>> {
         let rows = self.iter().map(|row| host::copied("to_vecs", row));
-        or_panic(host::try_collect("to_vecs", rows))
+        host::try_collect("to_vecs", rows)
     }
 
     /// The batch as a dense array, with every element at the origin of its box and `fill` in the rest of the box.
@@ -324,24 +324,22 @@ impl<T: Copy> Ragged<T> {
     ///
     /// To convert `f64` to `f16` with a single rounding, use [`f16_from_f64`](crate::scalar::f16_from_f64).
     ///
-    /// # Panics
-    /// When memory runs out.
+    /// # Errors
+    /// [`Error::OutOfMemory`] when the copy does not fit in [the host's memory](crate::device::set_host_memory_limit).
     ///
     /// ```
     /// use vsla::Ragged;
     ///
     /// let batch = Ragged::from_rows([vec![1.5_f64, 2.5], vec![3.5]])?;
-    /// assert_eq!(batch.cast(|x| x as f32), Ragged::from_rows([vec![1.5_f32, 2.5], vec![3.5]])?);
+    /// assert_eq!(batch.cast(|x| x as f32)?, Ragged::from_rows([vec![1.5_f32, 2.5], vec![3.5]])?);
     /// # Ok::<(), vsla::Error>(())
     /// ```
-    pub fn cast<U: Copy>(&self, convert: impl Fn(T) -> U) -> Ragged<U> {
-        Ragged {
+    pub fn cast<U: Copy>(&self, convert: impl Fn(T) -> U) -> Result<Ragged<U>> {
+        let values = self.values.iter().map(|&value| convert(value));
+        Ok(Ragged {
             layout: self.layout.clone(),
-            values: or_panic(host::exact(
-                "cast",
-                self.values.iter().map(|&value| convert(value)),
-            )),
-        }
+            values: host::exact("cast", values)?,
+        })
     }
 
     /// The layout and the packed values. Copies nothing.
@@ -389,15 +387,6 @@ impl Ragged<f32> {
             layout: layout.clone(),
             values,
         })
-    }
-}
-
-/// Unwraps the result of a copy for functions that return no [`Result`]. Running out of memory then panics, which can
-/// be caught, unlike the allocator's abort.
-fn or_panic<T>(made: Result<T>) -> T {
-    match made {
-        Ok(made) => made,
-        Err(error) => panic!("{error}"),
     }
 }
 

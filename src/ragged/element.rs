@@ -72,7 +72,7 @@ impl fmt::Display for DType {
 /// use vsla::{Ragged, f16, scalar::f16_from_f64};
 ///
 /// let wide = Ragged::from_rows([vec![2049.0000001, 65_519.999_999], vec![-65_520.0]])?;
-/// let narrow = wide.cast(f16_from_f64);
+/// let narrow = wide.cast(f16_from_f64)?;
 /// assert_eq!(narrow.row(0), [f16::from_f32(2050.0), f16::MAX]);
 /// assert_eq!(narrow.row(1), [f16::NEG_INFINITY]);
 /// # Ok::<(), vsla::Error>(())

@@ -49,7 +49,7 @@ pub enum Pairing<'a> {
 /// for _ in 0..3 {
 ///     y = y.pair(&x, Pairing::List(&crosswise))?.add()?;
 /// }
-/// assert_eq!(y.download_blocking()?.to_vecs(), [vec![10, 2], vec![6, 6]]);
+/// assert_eq!(y.download_blocking()?.to_vecs()?, [vec![10, 2], vec![6, 6]]);
 /// # Ok::<(), vsla::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]

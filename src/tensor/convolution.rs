@@ -19,7 +19,7 @@ use crate::ragged::Real;
 /// let x = device.upload(&Ragged::from_rows([vec![1, 2, 3, 4], vec![5, 6]])?)?;
 /// let h = device.upload(&Ragged::from_rows([vec![1, 10], vec![1]])?)?;
 /// let halved = x.pair(&h, Pairing::Elementwise)?.convolution().mode(ConvMode::Same).stride(&[2]).conv()?;
-/// assert_eq!(halved.download_blocking()?.to_vecs(), [vec![1, 23], vec![5]]);
+/// assert_eq!(halved.download_blocking()?.to_vecs()?, [vec![1, 23], vec![5]]);
 /// # Ok::<(), vsla::Error>(())
 /// ```
 #[derive(Clone, Debug)]

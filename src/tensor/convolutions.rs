@@ -39,7 +39,7 @@ impl<T: Real> Tensor<T> {
     /// # let device = Device::cpu();
     /// let a = device.upload(&Ragged::from_rows([vec![1.0f32, 2.0, 3.0], vec![1.0, 2.0]])?)?;
     /// let b = device.upload(&Ragged::from_rows([vec![0.5f32, 1.5], vec![]])?)?;
-    /// assert_eq!(a.conv(&b)?.download_blocking()?.to_vecs(), [vec![0.5, 2.5, 4.5, 4.5], vec![]]);
+    /// assert_eq!(a.conv(&b)?.download_blocking()?.to_vecs()?, [vec![0.5, 2.5, 4.5, 4.5], vec![]]);
     ///
     /// # use vsla::Shape;
     /// let square = Shape::new(&[2, 2])?;
@@ -72,7 +72,7 @@ impl<T: Real> Tensor<T> {
     /// # let device = Device::cpu();
     /// let a = device.upload(&Ragged::from_rows([vec![1, 2, 3]])?)?;
     /// let b = device.upload(&Ragged::from_rows([vec![1, 10]])?)?;
-    /// assert_eq!(a.correlate(&b)?.download_blocking()?.to_vecs(), [vec![10, 21, 32, 3]]);
+    /// assert_eq!(a.correlate(&b)?.download_blocking()?.to_vecs()?, [vec![10, 21, 32, 3]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///

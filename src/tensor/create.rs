@@ -13,7 +13,7 @@ impl Device {
     /// ```
     /// # use vsla::{Device, Layout};
     /// let ones = Device::cpu().full(&Layout::from_lengths([2, 0])?, 1.0f32)?;
-    /// assert_eq!(ones.download_blocking()?.to_vecs(), [vec![1.0, 1.0], vec![]]);
+    /// assert_eq!(ones.download_blocking()?.to_vecs()?, [vec![1.0, 1.0], vec![]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///

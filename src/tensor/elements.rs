@@ -20,7 +20,7 @@ impl<T: Scalar> Tensor<T> {
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, 2], vec![], vec![3]])?)?;
     /// let y = x.select(&[2, 0, 2, 1])?.download_blocking()?;
-    /// assert_eq!(y.to_vecs(), [vec![3], vec![1, 2], vec![3], vec![]]);
+    /// assert_eq!(y.to_vecs()?, [vec![3], vec![1, 2], vec![3], vec![]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -45,7 +45,7 @@ impl<T: Scalar> Tensor<T> {
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, 2], vec![], vec![3]])?)?;
     /// let order = Permutation::new([2, 0, 1])?;
     /// let y = x.reorder(&order)?;
-    /// assert_eq!(y.download_blocking()?.to_vecs(), [vec![3], vec![1, 2], vec![]]);
+    /// assert_eq!(y.download_blocking()?.to_vecs()?, [vec![3], vec![1, 2], vec![]]);
     /// assert_eq!(y.reorder(&order.inverse())?.download_blocking()?, x.download_blocking()?);
     /// # Ok::<(), vsla::Error>(())
     /// ```
@@ -69,7 +69,7 @@ impl<T: Scalar> Tensor<T> {
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, 2], vec![3], vec![], vec![4]])?)?;
     /// let (sorted, order) = x.sort_by_length()?;
-    /// assert_eq!(sorted.download_blocking()?.to_vecs(), [vec![], vec![3], vec![4], vec![1, 2]]);
+    /// assert_eq!(sorted.download_blocking()?.to_vecs()?, [vec![], vec![3], vec![4], vec![1, 2]]);
     /// assert_eq!(order.as_slice(), [2, 1, 3, 0]);
     /// let restored = sorted.reorder(&order.inverse())?;
     /// assert_eq!(restored.download_blocking()?, x.download_blocking()?);
@@ -100,7 +100,7 @@ impl<T: Scalar> Tensor<T> {
     /// let x = device.upload(&Ragged::from_rows([vec![1, 2], vec![]])?)?;
     /// let y = device.upload(&Ragged::from_rows([vec![3]])?)?;
     /// let joined = x.join(&[&y, &x])?;
-    /// let rows = joined.download_blocking()?.to_vecs();
+    /// let rows = joined.download_blocking()?.to_vecs()?;
     /// assert_eq!(rows, [vec![1, 2], vec![], vec![3], vec![1, 2], vec![]]);
     /// let parts = joined.split(&[2, 1, 2])?;
     /// assert_eq!(parts[1].download_blocking()?, y.download_blocking()?);
@@ -132,7 +132,7 @@ impl<T: Scalar> Tensor<T> {
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, 2], vec![3], vec![4]])?)?;
     /// let parts = x.split(&[1, 0, 2])?;
-    /// assert_eq!(parts[2].download_blocking()?.to_vecs(), [vec![3], vec![4]]);
+    /// assert_eq!(parts[2].download_blocking()?.to_vecs()?, [vec![3], vec![4]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///

@@ -88,7 +88,7 @@ macro_rules! documented {
             /// # let device = Device::cpu();
             #[doc = concat!("let a = device.upload(&Ragged::from_rows([vec!", $x, ", vec![]])?)?;")]
             #[doc = concat!("let b = device.upload(&Ragged::from_rows([vec!", $y, ", vec![]])?)?;")]
-            #[doc = concat!("assert_eq!(a.", stringify!($name), "(&b)?.download_blocking()?.to_vecs(), [vec!", $r, ", vec![]]);")]
+            #[doc = concat!("assert_eq!(a.", stringify!($name), "(&b)?.download_blocking()?.to_vecs()?, [vec!", $r, ", vec![]]);")]
             /// # Ok::<(), vsla::Error>(())
             /// ```
             ///
@@ -235,7 +235,7 @@ impl Tensor<u32> {
     /// let x = device.upload(&Ragged::from_rows([vec![1.0f32, f32::NAN, 3.0], vec![]])?)?;
     /// let zero = device.upload(&Ragged::from_rows([[0.0f32], [0.0]])?)?;
     /// let cleaned = x.equal(&x)?.if_else(&x, zero.each())?;
-    /// assert_eq!(cleaned.download_blocking()?.to_vecs(), [vec![1.0, 0.0, 3.0], vec![]]);
+    /// assert_eq!(cleaned.download_blocking()?.to_vecs()?, [vec![1.0, 0.0, 3.0], vec![]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///

@@ -51,7 +51,7 @@ impl<T: Scalar> Tensor<T> {
     /// let table = Ragged::from_shapes(vec![0.5f32, 1.5, 2.5, 3.5], 2, [Shape::new(&[2, 2])?])?;
     /// let sentences = Indices::new(Ragged::from_rows([vec![1], vec![], vec![0, 1]])?)?;
     /// let embedded = device.upload(&table)?.gather_paired(&sentences, Pairing::OneToAll)?;
-    /// let rows = embedded.download_blocking()?.to_vecs();
+    /// let rows = embedded.download_blocking()?.to_vecs()?;
     /// assert_eq!(rows, [vec![2.5, 3.5], vec![], vec![0.5, 1.5, 2.5, 3.5]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
@@ -98,7 +98,7 @@ impl<T: Scalar> Tensor<T> {
     /// let y = device.upload(&Ragged::from_rows([vec![1, 2], vec![3]])?)?;
     /// let indices = Indices::new(Ragged::from_rows([vec![3, 0], vec![1]])?)?;
     /// let c = y.scatter_set(&indices, &Layout::from_lengths([4, 2])?)?;
-    /// assert_eq!(c.download_blocking()?.to_vecs(), [vec![2, 0, 0, 1], vec![0, 3]]);
+    /// assert_eq!(c.download_blocking()?.to_vecs()?, [vec![2, 0, 0, 1], vec![0, 3]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -154,7 +154,7 @@ impl<T: Real> Tensor<T> {
     /// let y = device.upload(&Ragged::from_rows([vec![1, 2, 3, 4], vec![5]])?)?;
     /// let indices = Indices::new(Ragged::from_rows([vec![2, 0, 2, 9], vec![1]])?)?;
     /// let c = y.scatter_add(&indices, &Layout::from_lengths([3, 2])?)?;
-    /// assert_eq!(c.download_blocking()?.to_vecs(), [vec![2, 0, 4], vec![0, 5]]);
+    /// assert_eq!(c.download_blocking()?.to_vecs()?, [vec![2, 0, 4], vec![0, 5]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -182,7 +182,7 @@ impl<T: Real> Tensor<T> {
     /// let sentences = Indices::new(Ragged::from_rows([vec![2, 0], vec![2]])?)?;
     /// let table = Layout::from_lengths([3])?;
     /// let c = y.scatter_add_paired(&sentences, &table, Pairing::OneToAll)?;
-    /// assert_eq!(c.download_blocking()?.to_vecs(), [vec![2.0, 0.0, 5.0]]);
+    /// assert_eq!(c.download_blocking()?.to_vecs()?, [vec![2.0, 0.0, 5.0]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///

@@ -16,7 +16,7 @@ impl Tensor<f32> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1.0f32, 2.0, 6.0], vec![5.0]])?)?;
-    /// assert_eq!(x.mean()?.download_blocking()?.to_vecs(), [vec![3.0], vec![5.0]]);
+    /// assert_eq!(x.mean()?.download_blocking()?.to_vecs()?, [vec![3.0], vec![5.0]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -42,7 +42,7 @@ impl Tensor<f32> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1.0f32, 3.0], vec![5.0]])?)?;
-    /// assert_eq!(x.var()?.download_blocking()?.to_vecs(), [vec![1.0], vec![0.0]]);
+    /// assert_eq!(x.var()?.download_blocking()?.to_vecs()?, [vec![1.0], vec![0.0]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -59,7 +59,7 @@ impl Tensor<f32> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1.0f32, 5.0], vec![5.0]])?)?;
-    /// assert_eq!(x.std()?.download_blocking()?.to_vecs(), [vec![2.0], vec![0.0]]);
+    /// assert_eq!(x.std()?.download_blocking()?.to_vecs()?, [vec![2.0], vec![0.0]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -80,7 +80,7 @@ impl Tensor<f32> {
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1000.0f32, 1000.0], vec![]])?)?;
     /// let sums = x.log_sum_exp()?.download_blocking()?;
-    /// assert_eq!(sums.to_vecs(), [vec![1000.0 + 2.0f32.ln()], vec![f32::NEG_INFINITY]]);
+    /// assert_eq!(sums.to_vecs()?, [vec![1000.0 + 2.0f32.ln()], vec![f32::NEG_INFINITY]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -199,7 +199,7 @@ impl Tensor<f32> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![0.0f32, 0.0], vec![7.0], vec![]])?)?;
-    /// assert_eq!(x.softmax(0)?.download_blocking()?.to_vecs(), [vec![0.5, 0.5], vec![1.0], vec![]]);
+    /// assert_eq!(x.softmax(0)?.download_blocking()?.to_vecs()?, [vec![0.5, 0.5], vec![1.0], vec![]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -221,7 +221,7 @@ impl Tensor<f32> {
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![0.0f32, 300.0], vec![7.0]])?)?;
     /// let logs = x.log_softmax(0)?.download_blocking()?;
-    /// assert_eq!(logs.to_vecs(), [vec![-300.0, 0.0], vec![0.0]]);
+    /// assert_eq!(logs.to_vecs()?, [vec![-300.0, 0.0], vec![0.0]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -244,7 +244,7 @@ impl Tensor<f32> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1.0f32, 3.0], vec![7.0]])?)?;
-    /// assert_eq!(x.layer_norm(0, 3.0)?.download_blocking()?.to_vecs(), [vec![-0.5, 0.5], vec![0.0]]);
+    /// assert_eq!(x.layer_norm(0, 3.0)?.download_blocking()?.to_vecs()?, [vec![-0.5, 0.5], vec![0.0]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -271,7 +271,7 @@ impl Tensor<f32> {
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![3.0f32, 4.0], vec![2.0]])?)?;
     /// let x = x.rms_norm(0, 0.0)?.download_blocking()?;
-    /// assert_eq!(x.to_vecs(), [vec![3.0 / 12.5f32.sqrt(), 4.0 / 12.5f32.sqrt()], vec![1.0]]);
+    /// assert_eq!(x.to_vecs()?, [vec![3.0 / 12.5f32.sqrt(), 4.0 / 12.5f32.sqrt()], vec![1.0]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -294,7 +294,7 @@ impl Tensor<f32> {
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1.0f32, 3.0], vec![2.0, 2.0, 8.0, 8.0]])?)?;
     /// let z = x.standardize()?.download_blocking()?;
-    /// assert_eq!(z.to_vecs(), [vec![-1.0, 1.0], vec![-1.0, -1.0, 1.0, 1.0]]);
+    /// assert_eq!(z.to_vecs()?, [vec![-1.0, 1.0], vec![-1.0, -1.0, 1.0, 1.0]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///

@@ -39,7 +39,7 @@ macro_rules! documented {
             /// ```
             /// # use vsla::{Device, Ragged};
             #[doc = concat!("let x = Device::cpu().upload(&Ragged::from_rows([vec!", $x, ", vec![]])?)?;")]
-            #[doc = concat!("assert_eq!(x.", stringify!($name), "()?.download_blocking()?.to_vecs(), [vec!", $y, ", vec![]]);")]
+            #[doc = concat!("assert_eq!(x.", stringify!($name), "()?.download_blocking()?.to_vecs()?, [vec!", $y, ", vec![]]);")]
             /// # Ok::<(), vsla::Error>(())
             /// ```
             ///
@@ -134,7 +134,7 @@ impl<T: Float> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![2.0f32, -2.0], vec![]])?)?;
-    /// assert_eq!(x.leaky_relu(0.25)?.download_blocking()?.to_vecs(), [vec![2.0, -0.5], vec![]]);
+    /// assert_eq!(x.leaky_relu(0.25)?.download_blocking()?.to_vecs()?, [vec![2.0, -0.5], vec![]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -174,7 +174,7 @@ impl<T: Float> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![3.0f32, -2.0], vec![]])?)?;
-    /// assert_eq!(x.powi(3)?.download_blocking()?.to_vecs(), [vec![27.0, -8.0], vec![]]);
+    /// assert_eq!(x.powi(3)?.download_blocking()?.to_vecs()?, [vec![27.0, -8.0], vec![]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -204,7 +204,7 @@ impl<T: Float> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![4.0f32, 0.0], vec![]])?)?;
-    /// assert_eq!(x.div_from(2.0)?.download_blocking()?.to_vecs(), [vec![0.5, f32::INFINITY], vec![]]);
+    /// assert_eq!(x.div_from(2.0)?.download_blocking()?.to_vecs()?, [vec![0.5, f32::INFINITY], vec![]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -224,7 +224,7 @@ impl<T: Factor> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, -2, i32::MIN], vec![]])?)?;
-    /// assert_eq!(x.abs()?.download_blocking()?.to_vecs(), [vec![1, 2, i32::MIN], vec![]]);
+    /// assert_eq!(x.abs()?.download_blocking()?.to_vecs()?, [vec![1, 2, i32::MIN], vec![]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -242,7 +242,7 @@ impl<T: Factor> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![3.5f32, -2.0, 0.0], vec![]])?)?;
-    /// assert_eq!(x.sign()?.download_blocking()?.to_vecs(), [vec![1.0, -1.0, 0.0], vec![]]);
+    /// assert_eq!(x.sign()?.download_blocking()?.to_vecs()?, [vec![1.0, -1.0, 0.0], vec![]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -259,7 +259,7 @@ impl<T: Factor> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![3, -2], vec![]])?)?;
-    /// assert_eq!(x.square()?.download_blocking()?.to_vecs(), [vec![9, 4], vec![]]);
+    /// assert_eq!(x.square()?.download_blocking()?.to_vecs()?, [vec![9, 4], vec![]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -276,7 +276,7 @@ impl<T: Factor> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, -7, 9], vec![]])?)?;
-    /// assert_eq!(x.clamp(-2, 5)?.download_blocking()?.to_vecs(), [vec![1, -2, 5], vec![]]);
+    /// assert_eq!(x.clamp(-2, 5)?.download_blocking()?.to_vecs()?, [vec![1, -2, 5], vec![]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -302,7 +302,7 @@ impl<T: Factor> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, -2], vec![]])?)?;
-    /// assert_eq!(x.add_scalar(5)?.download_blocking()?.to_vecs(), [vec![6, 3], vec![]]);
+    /// assert_eq!(x.add_scalar(5)?.download_blocking()?.to_vecs()?, [vec![6, 3], vec![]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -318,7 +318,7 @@ impl<T: Factor> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, -2], vec![]])?)?;
-    /// assert_eq!(x.sub_from(5)?.download_blocking()?.to_vecs(), [vec![4, 7], vec![]]);
+    /// assert_eq!(x.sub_from(5)?.download_blocking()?.to_vecs()?, [vec![4, 7], vec![]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -338,7 +338,7 @@ impl<T: Factor> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![7, -7], vec![]])?)?;
-    /// assert_eq!(x.div_scalar(2)?.download_blocking()?.to_vecs(), [vec![3, -3], vec![]]);
+    /// assert_eq!(x.div_scalar(2)?.download_blocking()?.to_vecs()?, [vec![3, -3], vec![]]);
     /// assert_eq!(x.div_scalar(0).unwrap_err().kind(), "argument");
     /// # Ok::<(), vsla::Error>(())
     /// ```
@@ -363,7 +363,7 @@ impl<T: Factor> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![7.5f32, -7.5], vec![]])?)?;
-    /// assert_eq!(x.rem(2.0)?.download_blocking()?.to_vecs(), [vec![1.5, -1.5], vec![]]);
+    /// assert_eq!(x.rem(2.0)?.download_blocking()?.to_vecs()?, [vec![1.5, -1.5], vec![]]);
     /// assert_eq!(x.rem(0.0).unwrap_err().kind(), "argument");
     /// # Ok::<(), vsla::Error>(())
     /// ```
@@ -397,7 +397,7 @@ impl<T: Integer> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![0b1100u32, 7], vec![]])?)?;
-    /// assert_eq!(x.bit_and(0b1010)?.download_blocking()?.to_vecs(), [vec![0b1000, 2], vec![]]);
+    /// assert_eq!(x.bit_and(0b1010)?.download_blocking()?.to_vecs()?, [vec![0b1000, 2], vec![]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -414,7 +414,7 @@ impl<T: Integer> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![0b1100u32], vec![]])?)?;
-    /// assert_eq!(x.bit_or(0b1010)?.download_blocking()?.to_vecs(), [vec![0b1110], vec![]]);
+    /// assert_eq!(x.bit_or(0b1010)?.download_blocking()?.to_vecs()?, [vec![0b1110], vec![]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -431,7 +431,7 @@ impl<T: Integer> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![0b1100u32], vec![]])?)?;
-    /// assert_eq!(x.bit_xor(0b1010)?.download_blocking()?.to_vecs(), [vec![0b0110], vec![]]);
+    /// assert_eq!(x.bit_xor(0b1010)?.download_blocking()?.to_vecs()?, [vec![0b0110], vec![]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -448,7 +448,7 @@ impl<T: Integer> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![0, 5, -1], vec![]])?)?;
-    /// assert_eq!(x.bit_not()?.download_blocking()?.to_vecs(), [vec![-1, -6, 0], vec![]]);
+    /// assert_eq!(x.bit_not()?.download_blocking()?.to_vecs()?, [vec![-1, -6, 0], vec![]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -465,7 +465,7 @@ impl<T: Integer> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, -3], vec![]])?)?;
-    /// assert_eq!(x.shift_left(4)?.download_blocking()?.to_vecs(), [vec![16, -48], vec![]]);
+    /// assert_eq!(x.shift_left(4)?.download_blocking()?.to_vecs()?, [vec![16, -48], vec![]]);
     /// assert_eq!(x.shift_left(32).unwrap_err().kind(), "argument");
     /// # Ok::<(), vsla::Error>(())
     /// ```
@@ -485,7 +485,7 @@ impl<T: Integer> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![17, -17], vec![]])?)?;
-    /// assert_eq!(x.shift_right(4)?.download_blocking()?.to_vecs(), [vec![1, -2], vec![]]);
+    /// assert_eq!(x.shift_right(4)?.download_blocking()?.to_vecs()?, [vec![1, -2], vec![]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///

@@ -36,7 +36,7 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, 2], vec![3]])?)?;
-    /// assert_eq!(x.elements(1..2)?.copy()?.download_blocking()?.to_vecs(), [vec![3]]);
+    /// assert_eq!(x.elements(1..2)?.copy()?.download_blocking()?.to_vecs()?, [vec![3]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -58,7 +58,7 @@ impl<T: Scalar> Tensor<T> {
     /// # let device = Device::cpu();
     /// let a = device.upload(&Ragged::from_rows([vec![1, 2], vec![]])?)?;
     /// let b = device.upload(&Ragged::from_rows([vec![3], vec![4, 5]])?)?;
-    /// assert_eq!(a.concat(&b, 0)?.download_blocking()?.to_vecs(), [vec![1, 2, 3], vec![4, 5]]);
+    /// assert_eq!(a.concat(&b, 0)?.download_blocking()?.to_vecs()?, [vec![1, 2, 3], vec![4, 5]]);
     ///
     /// let square = Ragged::from_shapes(vec![1, 2, 3, 4], 2, [Shape::new(&[2, 2])?])?;
     /// let column = Ragged::from_shapes(vec![5, 6, 7], 2, [Shape::new(&[3, 1])?])?;
@@ -161,7 +161,7 @@ impl<T: Factor> Tensor<T> {
     /// # let device = Device::cpu();
     /// let a = device.upload(&Ragged::from_rows([vec![1, 2, 3], vec![]])?)?;
     /// let b = device.upload(&Ragged::from_rows([vec![5], vec![7]])?)?;
-    /// assert_eq!(a.add(&b)?.download_blocking()?.to_vecs(), [vec![6, 2, 3], vec![7]]);
+    /// assert_eq!(a.add(&b)?.download_blocking()?.to_vecs()?, [vec![6, 2, 3], vec![7]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -180,7 +180,7 @@ impl<T: Factor> Tensor<T> {
     /// # let device = Device::cpu();
     /// let a = device.upload(&Ragged::from_rows([vec![5.0f32, 3.0, 2.0]])?)?;
     /// let b = device.upload(&Ragged::from_rows([vec![2.0f32, 1.0, 2.0, 4.0]])?)?;
-    /// assert_eq!(a.sub(&b)?.download_blocking()?.to_vecs(), [vec![3.0, 2.0, 0.0, -4.0]]);
+    /// assert_eq!(a.sub(&b)?.download_blocking()?.to_vecs()?, [vec![3.0, 2.0, 0.0, -4.0]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -206,7 +206,7 @@ impl<T: Factor> Tensor<T> {
     /// # let device = Device::cpu();
     /// let a = device.upload(&Ragged::from_rows([vec![2.0f32, 3.0], vec![1.0]])?)?;
     /// let b = device.upload(&Ragged::from_rows([vec![4.0f32, 5.0, f32::NAN], vec![]])?)?;
-    /// assert_eq!(a.hadamard(&b)?.download_blocking()?.to_vecs(), [vec![8.0, 15.0, 0.0], vec![0.0]]);
+    /// assert_eq!(a.hadamard(&b)?.download_blocking()?.to_vecs()?, [vec![8.0, 15.0, 0.0], vec![0.0]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -226,7 +226,7 @@ impl<T: Real> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, -2, i32::MIN], vec![]])?)?;
-    /// assert_eq!(x.neg()?.download_blocking()?.to_vecs(), [vec![-1, 2, i32::MIN], vec![]]);
+    /// assert_eq!(x.neg()?.download_blocking()?.to_vecs()?, [vec![-1, 2, i32::MIN], vec![]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -244,7 +244,7 @@ impl<T: Real> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1.0f32, -2.0], vec![]])?)?;
-    /// assert_eq!(x.scale(0.5)?.download_blocking()?.to_vecs(), [vec![0.5, -1.0], vec![]]);
+    /// assert_eq!(x.scale(0.5)?.download_blocking()?.to_vecs()?, [vec![0.5, -1.0], vec![]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///

@@ -49,7 +49,7 @@ impl<T: Real> Tensor<T> {
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![3.0f32, 0.0, 2.0, 0.0], vec![0.0]])?)?;
     /// # pollster::block_on(async {
-    /// assert_eq!(x.shrink().await?.download().await?.to_vecs(), [vec![3.0, 0.0, 2.0], vec![]]);
+    /// assert_eq!(x.shrink().await?.download().await?.to_vecs()?, [vec![3.0, 0.0, 2.0], vec![]]);
     /// # Ok::<(), vsla::Error>(()) })?;
     /// # Ok::<(), vsla::Error>(())
     /// ```

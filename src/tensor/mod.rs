@@ -69,7 +69,7 @@ use crate::ragged::{Layout, Scalar};
 /// let x = device.upload(&Ragged::from_rows([vec![1.0f32, 2.0, 3.0], vec![1.0]])?)?;
 /// let y = device.upload(&Ragged::from_rows([vec![4.0f32, 5.0], vec![0.0, 1.0]])?)?;
 /// let sum = x.add(&y)?.download_blocking()?;
-/// assert_eq!(sum.to_vecs(), [vec![5.0, 7.0, 3.0], vec![1.0, 1.0]]);
+/// assert_eq!(sum.to_vecs()?, [vec![5.0, 7.0, 3.0], vec![1.0, 1.0]]);
 /// # Ok::<(), vsla::Error>(())
 /// ```
 #[derive(Clone)]
@@ -126,7 +126,7 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1.0f32], vec![2.0, 3.0], vec![4.0]])?)?;
-    /// assert_eq!(x.elements(1..3)?.download_blocking()?.to_vecs(), [vec![2.0, 3.0], vec![4.0]]);
+    /// assert_eq!(x.elements(1..3)?.download_blocking()?.to_vecs()?, [vec![2.0, 3.0], vec![4.0]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///

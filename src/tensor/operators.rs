@@ -16,9 +16,9 @@ use crate::ragged::{Factor, Real};
 /// let device = Device::cpu();
 /// let a = device.upload(&Ragged::from_rows([vec![1.0f32, 2.0, 3.0], vec![]])?)?;
 /// let b = device.upload(&Ragged::from_rows([vec![10.0f32], vec![20.0]])?)?;
-/// assert_eq!((&a + &b)?.download_blocking()?.to_vecs(), [vec![11.0, 2.0, 3.0], vec![20.0]]);
+/// assert_eq!((&a + &b)?.download_blocking()?.to_vecs()?, [vec![11.0, 2.0, 3.0], vec![20.0]]);
 /// let y = (&(2.0 - &a)? / 4.0)?;
-/// assert_eq!(y.download_blocking()?.to_vecs(), [vec![0.25, 0.0, -0.25], vec![]]);
+/// assert_eq!(y.download_blocking()?.to_vecs()?, [vec![0.25, 0.0, -0.25], vec![]]);
 /// # Ok::<(), vsla::Error>(())
 /// ```
 impl<T: Factor> Add for &Tensor<T> {

@@ -22,10 +22,10 @@ use crate::ragged::{Factor, Layout, Pairing, Pairs, Scalar};
 /// let x = device.upload(&Ragged::from_rows([vec![1, 2], vec![3]])?)?;
 /// let y = device.upload(&Ragged::from_rows([vec![10], vec![20, 30]])?)?;
 /// let all = x.pair(&y, Pairing::AllToAll)?.add()?.download_blocking()?;
-/// assert_eq!(all.to_vecs(), [vec![11, 2], vec![21, 32], vec![13], vec![23, 30]]);
+/// assert_eq!(all.to_vecs()?, [vec![11, 2], vec![21, 32], vec![13], vec![23, 30]]);
 /// let crosswise = PairList::new([(1, 0), (0, 1)])?;
 /// let swapped = x.pair(&y, Pairing::List(&crosswise))?.add()?.download_blocking()?;
-/// assert_eq!(swapped.to_vecs(), [vec![13], vec![21, 32]]);
+/// assert_eq!(swapped.to_vecs()?, [vec![13], vec![21, 32]]);
 /// # Ok::<(), vsla::Error>(())
 /// ```
 #[derive(Clone, Debug)]

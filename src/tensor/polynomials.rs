@@ -27,7 +27,7 @@ impl<T: Real> Tensor<T> {
     /// let polynomials = device.upload(&Ragged::from_rows([vec![1.0f32, 2.0, 3.0], vec![-1.0, 1.0]])?)?;
     /// let points = device.upload(&Ragged::from_rows([vec![0.0f32, 1.0, -2.0], vec![10.0]])?)?;
     /// let values = polynomials.eval(&points)?.download_blocking()?;
-    /// assert_eq!(values.to_vecs(), [vec![1.0, 6.0, 9.0], vec![9.0]]);
+    /// assert_eq!(values.to_vecs()?, [vec![1.0, 6.0, 9.0], vec![9.0]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///

@@ -47,7 +47,7 @@ use crate::{Error, Result};
 /// let bias = device.upload(&Ragged::from_rows([vec![0.5f32]])?)?;
 /// let all = x.pair(&w, Pairing::AllToAll)?;
 /// let y = all.product().transpose_right().bias(&bias).activation(Activation::Relu).run()?;
-/// assert_eq!(y.download_blocking()?.to_vecs(), [vec![0.0; 2], vec![0.0], vec![0.0; 3]]);
+/// assert_eq!(y.download_blocking()?.to_vecs()?, [vec![0.0; 2], vec![0.0], vec![0.0; 3]]);
 ///
 /// // A pruned layer, whose second block row of weights has no block.
 /// let topology = Topology::new([16, 8], [8, 8], &[(0, 0)])?;
@@ -55,7 +55,7 @@ use crate::{Error, Result};
 /// let x = device.upload(&Ragged::from_shapes(vec![1.0f32; 8], 2, [Shape::new(&[1, 8])?])?)?;
 /// let bias = device.upload(&Ragged::from_rows([[[-3.0f32; 8], [2.0; 8]].concat()])?)?;
 /// let y = x.product(&w).transpose_right().bias(&bias).activation(Activation::Relu).run()?;
-/// assert_eq!(y.download_blocking()?.to_vecs(), [[[1.0f32; 8], [2.0; 8]].concat()]);
+/// assert_eq!(y.download_blocking()?.to_vecs()?, [[[1.0f32; 8], [2.0; 8]].concat()]);
 /// # Ok::<(), vsla::Error>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -16,7 +16,7 @@ impl<T: Real> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1.0f32, 2.0, 3.0], vec![]])?)?;
-    /// assert_eq!(x.sum()?.download_blocking()?.to_vecs(), [vec![6.0], vec![0.0]]);
+    /// assert_eq!(x.sum()?.download_blocking()?.to_vecs()?, [vec![6.0], vec![0.0]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -37,7 +37,7 @@ impl<T: Real> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1.0f32, -2.0, 3.0], vec![]])?)?;
-    /// assert_eq!(x.norm1()?.download_blocking()?.to_vecs(), [vec![6.0], vec![0.0]]);
+    /// assert_eq!(x.norm1()?.download_blocking()?.to_vecs()?, [vec![6.0], vec![0.0]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -56,7 +56,7 @@ impl<T: Real> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![-1.0f32, -2.0], vec![]])?)?;
-    /// assert_eq!(x.max()?.download_blocking()?.to_vecs(), [vec![-1.0], vec![f32::NEG_INFINITY]]);
+    /// assert_eq!(x.max()?.download_blocking()?.to_vecs()?, [vec![-1.0], vec![f32::NEG_INFINITY]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -75,7 +75,7 @@ impl<T: Real> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, 7, 7], vec![]])?)?;
-    /// assert_eq!(x.argmax()?.download_blocking()?.to_vecs(), [vec![1], vec![u32::MAX]]);
+    /// assert_eq!(x.argmax()?.download_blocking()?.to_vecs()?, [vec![1], vec![u32::MAX]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -94,7 +94,7 @@ impl<T: Real> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1.0f32, 2.0], vec![]])?)?;
-    /// assert_eq!(x.min()?.download_blocking()?.to_vecs(), [vec![1.0], vec![f32::INFINITY]]);
+    /// assert_eq!(x.min()?.download_blocking()?.to_vecs()?, [vec![1.0], vec![f32::INFINITY]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -113,7 +113,7 @@ impl<T: Real> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![7, 1, 1], vec![]])?)?;
-    /// assert_eq!(x.argmin()?.download_blocking()?.to_vecs(), [vec![1], vec![u32::MAX]]);
+    /// assert_eq!(x.argmin()?.download_blocking()?.to_vecs()?, [vec![1], vec![u32::MAX]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -137,7 +137,7 @@ impl<T: Real> Tensor<T> {
     /// # let device = Device::cpu();
     /// let a = device.upload(&Ragged::from_rows([vec![1.0f32, 2.0, 3.0], vec![]])?)?;
     /// let b = device.upload(&Ragged::from_rows([vec![4.0f32, 5.0], vec![6.0]])?)?;
-    /// assert_eq!(a.dot(&b)?.download_blocking()?.to_vecs(), [vec![14.0], vec![0.0]]);
+    /// assert_eq!(a.dot(&b)?.download_blocking()?.to_vecs()?, [vec![14.0], vec![0.0]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -200,7 +200,7 @@ impl Tensor<f32> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![3e30f32, 4e30], vec![]])?)?;
-    /// assert_eq!(x.norm2()?.download_blocking()?.to_vecs(), [vec![5e30], vec![0.0]]);
+    /// assert_eq!(x.norm2()?.download_blocking()?.to_vecs()?, [vec![5e30], vec![0.0]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///

@@ -36,7 +36,7 @@ impl<T: Scalar> Tensor<T> {
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, 2, 3, 4], vec![5], vec![]])?)?;
     /// let y = x.slice(&[-1], &[2])?.download_blocking()?;
-    /// assert_eq!(y.to_vecs(), [vec![0, 1, 2], vec![0, 5, 0], vec![0, 0, 0]]);
+    /// assert_eq!(y.to_vecs()?, [vec![0, 1, 2], vec![0, 5, 0], vec![0, 0, 0]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -61,7 +61,7 @@ impl<T: Scalar> Tensor<T> {
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, 2], vec![]])?)?;
     /// let y = x.pad(&[(1, 2)])?.download_blocking()?;
-    /// assert_eq!(y.to_vecs(), [vec![0, 1, 2, 0, 0], vec![0, 0, 0]]);
+    /// assert_eq!(y.to_vecs()?, [vec![0, 1, 2, 0, 0], vec![0, 0, 0]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -82,7 +82,7 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, 2, 3], vec![4, 0], vec![]])?)?;
-    /// assert_eq!(x.flip(&[0])?.download_blocking()?.to_vecs(), [vec![3, 2, 1], vec![0, 4], vec![]]);
+    /// assert_eq!(x.flip(&[0])?.download_blocking()?.to_vecs()?, [vec![3, 2, 1], vec![0, 4], vec![]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -105,7 +105,7 @@ impl<T: Scalar> Tensor<T> {
     /// # use vsla::{Device, Layout, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, 2, 3], vec![4], vec![]])?)?;
     /// let y = x.resize(&Layout::from_lengths([2, 3, 1])?)?.download_blocking()?;
-    /// assert_eq!(y.to_vecs(), [vec![1, 2], vec![4, 0, 0], vec![0]]);
+    /// assert_eq!(y.to_vecs()?, [vec![1, 2], vec![4, 0, 0], vec![0]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -175,7 +175,7 @@ impl<T: Scalar> Tensor<T> {
     /// # use vsla::{Device, Layout, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![7], vec![1, 2]])?)?;
     /// let y = x.broadcast(&Layout::from_lengths([3, 2])?)?.download_blocking()?;
-    /// assert_eq!(y.to_vecs(), [vec![7, 7, 7], vec![1, 2]]);
+    /// assert_eq!(y.to_vecs()?, [vec![7, 7, 7], vec![1, 2]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///

@@ -88,7 +88,7 @@ impl<T: Scalar> Tensor<T> {
     /// let rows = [vec![10, 20], vec![], vec![60]];
     /// let x = Device::cpu().upload(&Ragged::from_rows(&rows)?)?;
     /// let back = x.stack(1 << 20)?.unstack(x.layout())?;
-    /// assert_eq!(back.download_blocking()?.to_vecs(), rows);
+    /// assert_eq!(back.download_blocking()?.to_vecs()?, rows);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -119,7 +119,7 @@ impl<T: Scalar> Tensor<T> {
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([[1], [2], [3], [4]])?)?;
     /// let windows = x.window(3, 1, 1 << 20)?.download_blocking()?;
-    /// assert_eq!(windows.to_vecs(), [vec![1, 2, 3], vec![2, 3, 4]]);
+    /// assert_eq!(windows.to_vecs()?, [vec![1, 2, 3], vec![2, 3, 4]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -151,11 +151,11 @@ impl<T: Scalar> Tensor<T> {
     /// # use vsla::{Device, Ragged, Shape, batch::Remainder};
     /// let x = Device::cpu().upload(&Ragged::from_rows((1..=5).map(|i| [i]))?)?;
     /// let levels = x.pyramid(&[2, 2], Remainder::Discard, 1 << 20)?;
-    /// assert_eq!(levels[0].download_blocking()?.to_vecs(), [[1, 2], [3, 4]]);
-    /// assert_eq!(levels[1].download_blocking()?.to_vecs(), [[1, 2, 3, 4]]);
+    /// assert_eq!(levels[0].download_blocking()?.to_vecs()?, [[1, 2], [3, 4]]);
+    /// assert_eq!(levels[1].download_blocking()?.to_vecs()?, [[1, 2, 3, 4]]);
     /// let levels = x.pyramid(&[2, 2], Remainder::Pad, 1 << 20)?;
-    /// assert_eq!(levels[0].download_blocking()?.to_vecs(), [[1, 2], [3, 4], [5, 0]]);
-    /// assert_eq!(levels[1].download_blocking()?.to_vecs(), [[1, 2, 3, 4], [5, 0, 0, 0]]);
+    /// assert_eq!(levels[0].download_blocking()?.to_vecs()?, [[1, 2], [3, 4], [5, 0]]);
+    /// assert_eq!(levels[1].download_blocking()?.to_vecs()?, [[1, 2, 3, 4], [5, 0, 0, 0]]);
     /// assert_eq!(levels[1].layout().shape(1), Shape::new(&[2, 2, 1])?);
     /// # Ok::<(), vsla::Error>(())
     /// ```

@@ -166,7 +166,7 @@ impl Tensor<Complex32> {
     /// let z = Complex32::new;
     /// let x = Ragged::from_rows([vec![z(1.0, 0.0), z(2.0, 0.0)], vec![z(5.0, 1.0)], vec![]])?;
     /// let spectra = Device::cpu().upload(&x)?.fft()?.download_blocking()?;
-    /// assert_eq!(spectra.to_vecs(), [vec![z(3.0, 0.0), z(-1.0, 0.0)], vec![z(5.0, 1.0)], vec![]]);
+    /// assert_eq!(spectra.to_vecs()?, [vec![z(3.0, 0.0), z(-1.0, 0.0)], vec![z(5.0, 1.0)], vec![]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -186,7 +186,7 @@ impl Tensor<Complex32> {
     /// let z = Complex32::new;
     /// let x = Ragged::from_rows([vec![z(3.0, 0.0), z(-1.0, 0.0)]])?;
     /// let x = Device::cpu().upload(&x)?.ifft()?.download_blocking()?;
-    /// assert_eq!(x.to_vecs(), [vec![z(1.0, 0.0), z(2.0, 0.0)]]);
+    /// assert_eq!(x.to_vecs()?, [vec![z(1.0, 0.0), z(2.0, 0.0)]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -239,7 +239,7 @@ impl Tensor<f32> {
     /// let x = Ragged::from_rows([vec![1.0f32, 2.0], vec![], vec![7.0]])?;
     /// let spectra = Device::cpu().upload(&x)?.rfft()?.download_blocking()?;
     /// let z = |re| Complex32::new(re, 0.0);
-    /// assert_eq!(spectra.to_vecs(), [vec![z(3.0), z(-1.0)], vec![], vec![z(7.0)]]);
+    /// assert_eq!(spectra.to_vecs()?, [vec![z(3.0), z(-1.0)], vec![], vec![z(7.0)]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///

@@ -185,7 +185,7 @@ fn every_mode(device: &Device, mode: ConvMode) {
             Ragged::random(&left, 5).unwrap(),
             Ragged::random(&right, 6).unwrap(),
         );
-        let round = |batch: &Ragged<f32>| batch.cast(|value| (value * 50.0).round());
+        let round = |batch: &Ragged<f32>| batch.cast(|value| (value * 50.0).round()).unwrap();
         let (whole_a, whole_b) = (round(&a), round(&b));
         let pairs = reference::elementwise(left.len());
         let extents = extents(&left, &right, &pairs);
@@ -236,7 +236,11 @@ fn every_mode(device: &Device, mode: ConvMode) {
                 let (x, y) = (upload(device, &whole_a), upload(device, &whole_b));
                 let got = of(ConvMethod::Direct, &x, &y);
                 let what = format!("{mode:?} {strides:?}, integers, correlate: {correlate}");
-                assert_exact(&what, &got, &kept.values.cast(|value| value as f32));
+                assert_exact(
+                    &what,
+                    &got,
+                    &kept.values.cast(|value| value as f32).unwrap(),
+                );
             }
         }
     }
@@ -253,7 +257,7 @@ fn integers(device: &Device) {
         let extents = extents(&left, &right, &pairs);
         let sums = reference::conv(&a, &b, &pairs);
         let (x, y) = (upload(device, &a), upload(device, &b));
-        let words = |batch: &Ragged<i32>| batch.cast(|value| value as u32);
+        let words = |batch: &Ragged<i32>| batch.cast(|value| value as u32).unwrap();
         let (u, v) = (upload(device, &words(&a)), upload(device, &words(&b)));
         for mode in MODES {
             for stride in 1..=2 {

@@ -240,7 +240,7 @@ fn ties_of_long_series(device: &Device) {
     }
     let [a, b] = [a, b].map(|rows| Ragged::from_rows(rows).unwrap());
     let (value, lag) = correlate_max(device, &a, &b);
-    assert_exact("value", &value, &value.cast(|_| 3.0));
+    assert_exact("value", &value, &value.cast(|_| 3.0).unwrap());
     assert_exact("lag", &lag, &Ragged::from_rows(lags).unwrap());
 }
 
@@ -274,7 +274,7 @@ fn is_the_max_of_correlate(device: &Device) {
             .correlate()
     };
     property::on(device, property::two_batches(), |(a, b)| {
-        let small = |batch: &Ragged<i32>| batch.cast(|value| (value % 10) as f32);
+        let small = |batch: &Ragged<i32>| batch.cast(|value| (value % 10) as f32).unwrap();
         let (a, b) = (small(&a), small(&b));
         let (value, lag) = correlate_max(device, &a, &b);
         let max = run(device, &a, &b, |x, y| directly(x, y)?.max());
@@ -319,13 +319,13 @@ fn finds_every_lag(device: &Device) {
     }
     let [a, b] = [a, b].map(|rows| Ragged::from_rows(rows).unwrap());
     let (value, lag) = correlate_max(device, &a, &b);
-    assert_exact("value", &value, &value.cast(|_| 4.0));
+    assert_exact("value", &value, &value.cast(|_| 4.0).unwrap());
     assert_exact("lag", &lag, &Ragged::from_rows(lags.clone()).unwrap());
     let (distance, lag) = sbd::sbd(device, &a, &b);
     assert_within(
         "distance",
         &distance,
-        &distance.cast(|_| 0.0),
+        &distance.cast(|_| 0.0).unwrap(),
         &vec![1e-8; lags.len()],
     );
     assert_exact(

@@ -129,14 +129,17 @@ const EVERY_OP: &[(&str, Op)] = &[
         let best = directly(x, y)?.correlate_max()?;
         Ok(vec![
             best.value.download_blocking()?,
-            best.lag.download_blocking()?.cast(|lag| lag as f32),
+            best.lag
+                .download_blocking()?
+                .cast(|lag| lag as f32)
+                .unwrap(),
         ])
     }),
     ("sbd", |x, y| {
         let sbd = x.sbd(y)?;
         Ok(vec![
             sbd.distance.download_blocking()?,
-            sbd.lag.download_blocking()?.cast(|lag| lag as f32),
+            sbd.lag.download_blocking()?.cast(|lag| lag as f32).unwrap(),
         ])
     }),
     ("sum", |x, _| Ok(vec![x.sum()?.download_blocking()?])),
@@ -145,7 +148,10 @@ const EVERY_OP: &[(&str, Op)] = &[
     ("max", |x, _| Ok(vec![x.max()?.download_blocking()?])),
     ("argmax", |x, _| {
         Ok(vec![
-            x.argmax()?.download_blocking()?.cast(|index| index as f32),
+            x.argmax()?
+                .download_blocking()?
+                .cast(|index| index as f32)
+                .unwrap(),
         ])
     }),
 ];
@@ -200,7 +206,7 @@ fn checked() {
         });
         for (got, expected) in got.iter().zip(&expected) {
             assert_eq!(got.layout(), expected.layout(), "{name}");
-            let bits = |batch: &Ragged<f32>| batch.cast(f32::to_bits);
+            let bits = |batch: &Ragged<f32>| batch.cast(f32::to_bits).unwrap();
             assert_eq!(bits(got), bits(expected), "{name}");
         }
     }

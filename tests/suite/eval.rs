@@ -82,7 +82,7 @@ fn integers(device: &Device) {
     assert_exact(
         "integers",
         &got,
-        &expected.values.cast(|value| value as f32),
+        &expected.values.cast(|value| value as f32).unwrap(),
     );
 }
 

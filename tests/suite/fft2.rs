@@ -134,15 +134,18 @@ fn reference(device: &Device) {
             .map(|(element, x)| transform(x, extents(&layout, element), inverse))
             .collect()
     };
-    let complex = x.cast(wide);
+    let complex = x.cast(wide).unwrap();
     let got = download(&tensor.fft2().unwrap());
     assert_eq!(got.layout(), &layout);
     assert_close("fft2", &got, &all(&complex, false), &layout);
     let got = download(&tensor.ifft2().unwrap());
     assert_close("ifft2", &got, &all(&complex, true), &layout);
-    let real = x.cast(|z| z.re);
+    let real = x.cast(|z| z.re).unwrap();
     let tensor = upload(device, &real).rfft2().unwrap();
-    let whole = all(&real.cast(|x| Complex64::from(f64::from(x))), false);
+    let whole = all(
+        &real.cast(|x| Complex64::from(f64::from(x))).unwrap(),
+        false,
+    );
     let expected: Vec<_> = whole
         .iter()
         .enumerate()
@@ -244,13 +247,17 @@ fn there_and_back(device: &Device) {
     };
     let back = upload(device, &x).fft2().unwrap().ifft2().unwrap();
     assert_eq!(back.layout(), &layout);
-    twice("complex", &download(&back), &x.cast(wide));
-    let real = x.cast(|z| z.re);
+    twice("complex", &download(&back), &x.cast(wide).unwrap());
+    let real = x.cast(|z| z.re).unwrap();
     let tensor = upload(device, &real);
     let back = tensor.rfft2().unwrap().irfft2(&layout).unwrap();
     assert_eq!(back.layout(), &layout);
-    let expected = real.cast(|x| Complex64::from(f64::from(x)));
-    twice("real", &download(&back).cast(Complex32::from), &expected);
+    let expected = real.cast(|x| Complex64::from(f64::from(x))).unwrap();
+    twice(
+        "real",
+        &download(&back).cast(Complex32::from).unwrap(),
+        &expected,
+    );
 }
 
 fn words(values: &[Complex32]) -> &[u32] {
@@ -287,7 +294,7 @@ fn alone(device: &Device) {
 /// The inverse transform to real values transposes its operand in place, which in a view is not at offset 0.
 fn views(device: &Device) {
     let real = layout(&SHAPES);
-    let x = upload(device, &random(&real, 6).cast(|z| z.re));
+    let x = upload(device, &random(&real, 6).cast(|z| z.re).unwrap());
     let spectra = x.rfft2().unwrap();
     let all = download(&spectra.irfft2(&real).unwrap());
     for element in [2, 6, 13] {

@@ -243,7 +243,7 @@ fn converts_at_every_base(device: &Device) {
         for length in [1, 2, 3, 5, 2049] {
             let layout = Layout::from_lengths([base, length, base % 3]).unwrap();
             let halves = numbered(&layout);
-            let wide = halves.cast(|half| half.to_f32_const());
+            let wide = halves.cast(|half| half.to_f32_const()).unwrap();
             let expected = Ragged::from_rows([wide.row(1)]).unwrap();
             let view = upload(device, &halves).elements(1..2).unwrap();
             let got = download(&view.to::<f32>().unwrap());
@@ -259,7 +259,10 @@ fn converts_ragged_batches(device: &Device) {
     for layout in layouts() {
         let batch = numbered(&layout);
         let wide = upload(device, &batch).to::<f32>().unwrap();
-        assert_eq!(download(&wide), batch.cast(|half| half.to_f32_const()));
+        assert_eq!(
+            download(&wide),
+            batch.cast(|half| half.to_f32_const()).unwrap()
+        );
         assert_eq!(download(&wide.to::<f16>().unwrap()), batch);
     }
 }

@@ -28,7 +28,7 @@ fn integers<R: Scalar + Into<f64>>(
     b: &Ragged<i32>,
     op: impl Fn(&Tensor<i32>, &Tensor<i32>) -> Result<Tensor<R>>,
 ) -> Ragged<f64> {
-    run(device, a, b, op).cast(Into::into)
+    run(device, a, b, op).cast(Into::into).unwrap()
 }
 
 /// Runs an operation on floating-point numbers, of so few that nothing is rounded but by division and roots.
@@ -38,6 +38,6 @@ fn floats<R: Scalar + Into<f64>>(
     b: &Ragged<i32>,
     op: impl Fn(&Tensor<f32>, &Tensor<f32>) -> Result<Tensor<R>>,
 ) -> Ragged<f64> {
-    let few = |batch: &Ragged<i32>| batch.cast(|value| (value % 10) as f32);
-    run(device, &few(a), &few(b), op).cast(Into::into)
+    let few = |batch: &Ragged<i32>| batch.cast(|value| (value % 10) as f32).unwrap();
+    run(device, &few(a), &few(b), op).cast(Into::into).unwrap()
 }

@@ -117,7 +117,9 @@ fn scale_goldens(device: &Device) {
 fn scale_by(device: &Device, factor: f32) {
     let layout = Layout::from_lengths([3, 0, 1000, 1, 257]).unwrap();
     let x = Ragged::random(&layout, corpus::SEED).unwrap();
-    let expected = x.cast(|value| f64::from(value) * f64::from(factor));
+    let expected = x
+        .cast(|value| f64::from(value) * f64::from(factor))
+        .unwrap();
     let bounds: Vec<f64> = expected
         .values()
         .iter()
@@ -139,7 +141,7 @@ fn neg_turns_the_sign(device: &Device) {
         0x807F_FFFF,
     ];
     let x = Ragged::from_rows([bits.map(f32::from_bits)]).unwrap();
-    let turned = x.cast(|x| f32::from_bits(x.to_bits() ^ 1 << 31));
+    let turned = x.cast(|x| f32::from_bits(x.to_bits() ^ 1 << 31)).unwrap();
     let got = download(&upload(device, &x).neg().unwrap());
     assert_identical("special bits", &got, &turned);
     golden::<i32, i32, 1>(
@@ -173,7 +175,9 @@ fn copy_outlives_its_source(device: &Device) {
     let x = one(&[2, 3], &[1, 2, 3, 4, 5, 6]);
     let copied = upload(device, &x).copy().unwrap();
     // What is uploaded next may get the memory that was just given back.
-    let others: Vec<_> = (0..4).map(|_| upload(device, &x.cast(|_| -1))).collect();
+    let others: Vec<_> = (0..4)
+        .map(|_| upload(device, &x.cast(|_| -1).unwrap()))
+        .collect();
     assert_exact("the copy", &download(&copied), &x);
     drop(others);
 }

@@ -38,13 +38,17 @@ fn abs<T: Number>() -> Binary<T, T> {
         run: |x, _| x.abs(),
         paired: None,
         expected: Some(|a, _, _| {
-            let values = a.cast(|value| match T::DTYPE {
-                vsla::scalar::DType::F32 => bytemuck::cast(bytemuck::cast::<_, f32>(value).abs()),
-                vsla::scalar::DType::I32 => {
-                    bytemuck::cast(bytemuck::cast::<_, i32>(value).wrapping_abs())
-                }
-                _ => value,
-            });
+            let values = a
+                .cast(|value| match T::DTYPE {
+                    vsla::scalar::DType::F32 => {
+                        bytemuck::cast(bytemuck::cast::<_, f32>(value).abs())
+                    }
+                    vsla::scalar::DType::I32 => {
+                        bytemuck::cast(bytemuck::cast::<_, i32>(value).wrapping_abs())
+                    }
+                    _ => value,
+                })
+                .unwrap();
             Expected::exact::<T>(widened(&values))
         }),
         spreads: false,

@@ -45,7 +45,10 @@ fn of_floats(device: &Device) {
     same("a / 3", &a / 3.0, a.div_scalar(3.0));
     same("3 / a", 3.0 / &a, a.div_from(3.0));
     let y = download(&(&(2.0 - &a).unwrap() / 4.0).unwrap());
-    assert_eq!(y.to_vecs(), [vec![0.25, 1.0, 0.375], vec![], vec![-1.25]]);
+    assert_eq!(
+        y.to_vecs().unwrap(),
+        [vec![0.25, 1.0, 0.375], vec![], vec![-1.25]]
+    );
 }
 
 fn of_integers(device: &Device) {
@@ -53,7 +56,7 @@ fn of_integers(device: &Device) {
         device,
         &Ragged::from_rows([vec![7, i32::MIN], vec![-7]]).unwrap(),
     );
-    let rows = |y: Result<Tensor<i32>>| download(&y.unwrap()).to_vecs();
+    let rows = |y: Result<Tensor<i32>>| download(&y.unwrap()).to_vecs().unwrap();
     assert_eq!(rows(&a + 1), [vec![8, i32::MIN + 1], vec![-6]]);
     assert_eq!(
         rows(&a - i32::MIN),

@@ -193,7 +193,7 @@ fn is_symmetric(device: &Device) {
     let (backwards, turned) = sbd(device, &b, &a);
     let bounds = vec![1e-6; a.len()];
     assert_within("distance", &backwards, &widened(&forwards), &bounds);
-    assert_exact("lag", &turned, &lag.cast(|lag| -lag));
+    assert_exact("lag", &turned, &lag.cast(|lag| -lag).unwrap());
 }
 
 fn accuracy(device: &Device, family: &Family) {
@@ -234,8 +234,12 @@ fn scaled(device: &Device, x_scale: f32, y_scale: f32) {
             bump(n, n as f64 / 3.0, n as f64 / 20.0),
         ]);
     }
-    let scaled =
-        |rows: Vec<Vec<f32>>, scale: f32| Ragged::from_rows(rows).unwrap().cast(|v| v * scale);
+    let scaled = |rows: Vec<Vec<f32>>, scale: f32| {
+        Ragged::from_rows(rows)
+            .unwrap()
+            .cast(|v| v * scale)
+            .unwrap()
+    };
     check(device, "scaled", &scaled(x, x_scale), &scaled(y, y_scale));
 }
 

@@ -384,7 +384,7 @@ fn integers(device: &Device) {
             let expected = of(&both[0], &both[1], false);
             let got = run(device, &both, |x, y| x.conv_matmul(y));
             assert_eq!(got.layout(), expected.entries.layout(), "{}", case.name);
-            let expected = expected.entries.cast(T::compared);
+            let expected = expected.entries.cast(T::compared).unwrap();
             let none = vec![0.0; got.values().len()];
             assert_within(case.name, &got, &expected, &none);
         }

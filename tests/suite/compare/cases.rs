@@ -36,11 +36,11 @@ pub(super) fn changed(index: usize, value: f32) -> Ragged<f32> {
 }
 
 fn zeros() -> Ragged<f32> {
-    batch().cast(|_| 0.0)
+    batch().cast(|_| 0.0).unwrap()
 }
 
 pub(super) fn wide(batch: Ragged<f32>) -> Ragged<f64> {
-    batch.cast(f64::from)
+    batch.cast(f64::from).unwrap()
 }
 
 /// `within`, every value having the same bound.
@@ -62,7 +62,9 @@ fn spectrum(by: f32) -> Ragged<Complex32> {
 }
 
 fn spectral(got: &Ragged<Complex32>, bound: f64) -> Outcome {
-    let wide = spectrum(0.0).cast(|z| Complex64::new(z.re.into(), z.im.into()));
+    let wide = spectrum(0.0)
+        .cast(|z| Complex64::new(z.re.into(), z.im.into()))
+        .unwrap();
     compare::spectral(got, &wide, |_| bound)
 }
 
@@ -96,7 +98,7 @@ pub(super) const REFUSED: &[Refused] = &[
     Refused {
         name: "a_spectrum_of_zeros",
         says: &["element 1 of 2 values"],
-        compare: || spectral(&spectrum(0.0).cast(|_| Complex32::default()), 0.1),
+        compare: || spectral(&spectrum(0.0).cast(|_| Complex32::default()).unwrap(), 0.1),
     },
     Refused {
         name: "a_spectrum_that_cannot_be_judged",
@@ -104,7 +106,7 @@ pub(super) const REFUSED: &[Refused] = &[
         compare: || {
             compare::spectral(
                 &spectrum(0.0),
-                &spectrum(0.0).cast(|_| Complex64::default()),
+                &spectrum(0.0).cast(|_| Complex64::default()).unwrap(),
                 |_| 0.1,
             )
         },
@@ -156,7 +158,7 @@ pub(super) const REFUSED: &[Refused] = &[
     Refused {
         name: "nan_everywhere",
         says: &["8 values differ"],
-        compare: || all_within(batch().cast(|_| f32::NAN), batch(), f64::MAX),
+        compare: || all_within(batch().cast(|_| f32::NAN).unwrap(), batch(), f64::MAX),
     },
     Refused {
         name: "infinity_in_the_result",
@@ -334,12 +336,22 @@ pub(super) const REFUSED: &[Refused] = &[
     Refused {
         name: "an_integer_off_by_one",
         says: &["got -7, expected -8"],
-        compare: || exact(&batch().cast(|_| -7i32), &batch().cast(|_| -8i32)),
+        compare: || {
+            exact(
+                &batch().cast(|_| -7i32).unwrap(),
+                &batch().cast(|_| -8i32).unwrap(),
+            )
+        },
     },
     Refused {
         name: "large_integers_that_f32_cannot_tell_apart",
         says: &["8 values differ"],
-        compare: || exact(&batch().cast(|_| u32::MAX), &batch().cast(|_| u32::MAX - 1)),
+        compare: || {
+            exact(
+                &batch().cast(|_| u32::MAX).unwrap(),
+                &batch().cast(|_| u32::MAX - 1).unwrap(),
+            )
+        },
     },
     Refused {
         name: "another_sign_of_zero_bit_by_bit",
@@ -440,7 +452,12 @@ pub(super) const ACCEPTED: &[Accepted] = &[
     },
     Accepted {
         name: "integers",
-        compare: || exact(&batch().cast(|v| v as i32), &batch().cast(|v| v as i32)),
+        compare: || {
+            exact(
+                &batch().cast(|v| v as i32).unwrap(),
+                &batch().cast(|v| v as i32).unwrap(),
+            )
+        },
     },
     Accepted {
         name: "nothing_for_nothing",

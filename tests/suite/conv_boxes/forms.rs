@@ -21,7 +21,8 @@ pub(super) fn plain<T: Number>(correlate: bool) -> Binary<T, T> {
                     if T::DTYPE != vsla::scalar::DType::F32 {
                         return Expected::sums::<T>(sums, depth);
                     }
-                    let norms = |batch: &Ragged<T>| batch.cast(|value| value.as_f64() as f32);
+                    let norms =
+                        |batch: &Ragged<T>| batch.cast(|value| value.as_f64() as f32).unwrap();
                     let sums = as_floats::<T>(sums);
                     let direct = sums.bounds(depth);
                     let bounds = normwise(&sums, &norms(a), &norms(b), pairs);
@@ -41,7 +42,7 @@ pub(super) fn plain<T: Number>(correlate: bool) -> Binary<T, T> {
 
 fn as_floats<T: Number>(sums: Sums<T::Wide>) -> Sums<f64> {
     Sums {
-        values: sums.values.cast(T::compared),
+        values: sums.values.cast(T::compared).unwrap(),
         magnitudes: sums.magnitudes,
         terms: sums.terms,
     }

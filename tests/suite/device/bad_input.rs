@@ -221,5 +221,9 @@ fn between_good_calls(device: &Device) {
             Some(0),
         );
     }
-    assert_exact("21 x", &download(&sum), &batch.cast(|value| 21.0 * value));
+    assert_exact(
+        "21 x",
+        &download(&sum),
+        &batch.cast(|value| 21.0 * value).unwrap(),
+    );
 }

@@ -210,7 +210,11 @@ fn odd_limits() {
     for length in [largest, largest - 1, largest - 1000] {
         let x = numbers(&lengths([length]), 1);
         let got = upload(&device, &x).scale(2.0).unwrap();
-        assert_exact(length, &download(&got), &x.cast(|value| 2.0 * value));
+        assert_exact(
+            length,
+            &download(&got),
+            &x.cast(|value| 2.0 * value).unwrap(),
+        );
     }
     let error = device.full(&lengths([largest + 1]), 1.0f32).unwrap_err();
     assert_eq!((error.kind(), error.element()), ("too_large", Some(0)));
@@ -303,8 +307,16 @@ fn two_on_one_device() {
     assert_eq!(x.add(&y).unwrap_err().kind(), "device_mismatch");
     let (p, q) = (x.scale(2.0).unwrap(), y.scale(3.0).unwrap());
     drop((x, y));
-    assert_exact("3 x", &download(&q), &batch.cast(|value| 3.0 * value));
-    assert_exact("2 x", &download(&p), &batch.cast(|value| 2.0 * value));
+    assert_exact(
+        "3 x",
+        &download(&q),
+        &batch.cast(|value| 3.0 * value).unwrap(),
+    );
+    assert_exact(
+        "2 x",
+        &download(&p),
+        &batch.cast(|value| 2.0 * value).unwrap(),
+    );
     application.assert_quiet();
 }
 
@@ -323,7 +335,7 @@ fn import_and_export() {
         assert_exact(
             offset,
             &download(&x.scale(2.0).unwrap()),
-            &expected.cast(|value| 2.0 * value),
+            &expected.cast(|value| 2.0 * value).unwrap(),
         );
         let y = upload(&device, &numbers(&lengths([1, 4, 2]), 0));
         let there = upload(&device, &expected);
@@ -376,7 +388,7 @@ fn import_and_export() {
     assert_exact(
         "through the application",
         &download(&back),
-        &numbers(&layout, 3).cast(|value| 2.0 * value),
+        &numbers(&layout, 3).cast(|value| 2.0 * value).unwrap(),
     );
     application.assert_quiet();
 }

@@ -113,7 +113,7 @@ fn buffers_of_another_instance() {
     assert_exact(
         "recorded before",
         &download(&recorded),
-        &numbers(&lengths([5]), 0).cast(|value| 2.0 * value),
+        &numbers(&lengths([5]), 0).cast(|value| 2.0 * value).unwrap(),
     );
     let again = there.vsla();
     let imported = again

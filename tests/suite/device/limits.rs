@@ -118,7 +118,10 @@ fn workgroup_memory() {
     let (x, y) = (upload(&device, &a), upload(&device, &b));
     unsupported(x.conv(&y), "conv", "conv_fused.f32");
     unsupported(x.correlate(&y), "correlate", "conv_fused.f32");
-    let (i, j) = (a.cast(|value| value as i32), b.cast(|value| value as i32));
+    let (i, j) = (
+        a.cast(|value| value as i32).unwrap(),
+        b.cast(|value| value as i32).unwrap(),
+    );
     let (i, j) = (upload(&device, &i), upload(&device, &j));
     unsupported(i.conv(&j), "conv", "conv_direct.i32");
     unsupported(x.correlate_max(&y), "correlate_max", "correlate_max.f32");
@@ -128,12 +131,12 @@ fn workgroup_memory() {
     assert_exact(
         "scale",
         &download(&x.scale(2.0).unwrap()),
-        &a.cast(|value| 2.0 * value),
+        &a.cast(|value| 2.0 * value).unwrap(),
     );
     assert_exact(
         "add",
         &download(&x.add(&x).unwrap()),
-        &a.cast(|value| 2.0 * value),
+        &a.cast(|value| 2.0 * value).unwrap(),
     );
 }
 
@@ -167,7 +170,10 @@ fn transforms_in_passes() {
     let back = download(&spectra.irfft(tensor.layout()).unwrap());
     let on_cpu = upload(&Device::cpu(), &x).rfft().unwrap();
     close(download(&spectra), download(&on_cpu));
-    close(back.cast(Complex32::from), x.cast(Complex32::from));
+    close(
+        back.cast(Complex32::from).unwrap(),
+        x.cast(Complex32::from).unwrap(),
+    );
 }
 
 fn invocations() {

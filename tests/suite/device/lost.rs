@@ -58,7 +58,7 @@ fn works(device: &Device) {
     assert_exact(
         "2 x",
         &download(&upload(device, &x).scale(2.0).unwrap()),
-        &x.cast(|value| 2.0 * value),
+        &x.cast(|value| 2.0 * value).unwrap(),
     );
 }
 
@@ -237,7 +237,7 @@ fn while_threads_work() {
                         });
                     match outcome {
                         Ok(sum) => {
-                            assert_exact("2 x", &sum, &batch.cast(|value| 2.0 * value));
+                            assert_exact("2 x", &sum, &batch.cast(|value| 2.0 * value).unwrap());
                         }
                         Err(error) => return error,
                     }

@@ -418,7 +418,7 @@ fn small_limits() {
         // Profiles take timestamps.
         match device.profile(|| tensor.scale(2.0)) {
             Ok((Ok(scaled), _)) => {
-                let expected = x.cast(|value| 2.0 * value);
+                let expected = x.cast(|value| 2.0 * value).unwrap();
                 assert_exact("2 x", &download(&scaled), &expected);
             }
             Ok((Err(error), _)) | Err(error) => assert!(is_out_of_memory(&error), "{error}"),

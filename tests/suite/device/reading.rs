@@ -88,7 +88,7 @@ fn all<T>(futures: Vec<Pin<Box<dyn Future<Output = T> + Send + '_>>>) -> Vec<T> 
 fn under_another_executor(device: &Device) {
     let x = numbers(&drawn("executor", 100, 50), 1);
     let tensor = upload(device, &x);
-    let scaled = x.cast(|value| 2.0 * value);
+    let scaled = x.cast(|value| 2.0 * value).unwrap();
     assert_exact(
         "ours",
         &block_on(tensor.scale(2.0).unwrap().download()).unwrap(),
@@ -118,7 +118,7 @@ fn many_at_once(device: &Device) {
         .into_iter()
         .enumerate()
     {
-        assert_exact(i, &got.unwrap(), &x.cast(|value| i as f32 * value));
+        assert_exact(i, &got.unwrap(), &x.cast(|value| i as f32 * value).unwrap());
     }
 }
 
@@ -136,7 +136,11 @@ fn from_many_threads(device: &Device) {
                         0 => block_on(scaled.download()),
                         _ => scaled.download_blocking(),
                     };
-                    assert_exact(factor, &got.unwrap(), &x.cast(|value| factor * value));
+                    assert_exact(
+                        factor,
+                        &got.unwrap(),
+                        &x.cast(|value| factor * value).unwrap(),
+                    );
                 }
             });
         }

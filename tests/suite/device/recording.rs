@@ -267,12 +267,12 @@ fn batches_worth_large_tiles(device: &Device) {
         assert_exact(
             "a + a",
             &run(device, &a, &a, |x, y| x.add(y)),
-            &a.cast(|value| 2.0 * value),
+            &a.cast(|value| 2.0 * value).unwrap(),
         );
         assert_exact(
             "scale",
             &run(device, &a, &a, |x, _| x.scale(3.0)),
-            &a.cast(|value| 3.0 * value),
+            &a.cast(|value| 3.0 * value).unwrap(),
         );
     }
     let shape = |height, width| vsla::Shape::new(&[height, width]).unwrap();
@@ -294,5 +294,9 @@ fn flush(device: &Device) {
     device.flush().unwrap();
     device.flush().unwrap();
     drop(tensor);
-    assert_exact("2 x", &download(&scaled), &x.cast(|value| 2.0 * value));
+    assert_exact(
+        "2 x",
+        &download(&scaled),
+        &x.cast(|value| 2.0 * value).unwrap(),
+    );
 }

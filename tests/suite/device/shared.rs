@@ -88,12 +88,12 @@ impl Recorded {
             assert_exact(
                 factor,
                 &download(result),
-                &self.batch.cast(|value| factor * value),
+                &self.batch.cast(|value| factor * value).unwrap(),
             );
             assert_exact(
                 factor,
                 &download(&result.add(result).unwrap()),
-                &self.batch.cast(|value| 2.0 * factor * value),
+                &self.batch.cast(|value| 2.0 * factor * value).unwrap(),
             );
         }
     }
@@ -138,7 +138,7 @@ fn destroyed_before_it_is_used() {
         assert_exact(
             "2 + y",
             &download(&sum),
-            &numbers(&layout, 0).cast(|value| 2.0 + value),
+            &numbers(&layout, 0).cast(|value| 2.0 + value).unwrap(),
         );
     }
     let after = Recorded::on(&device);
@@ -206,10 +206,14 @@ fn destroyed_under_threads() {
                         };
                         match outcome {
                             Ok(sum) if user => {
-                                assert_exact("y + 1", &sum, &batch.cast(|value| value + 1.0));
+                                assert_exact(
+                                    "y + 1",
+                                    &sum,
+                                    &batch.cast(|value| value + 1.0).unwrap(),
+                                );
                             }
                             Ok(sum) => {
-                                assert_exact("2 y", &sum, &batch.cast(|v| 2.0 * v));
+                                assert_exact("2 y", &sum, &batch.cast(|v| 2.0 * v).unwrap());
                             }
                             Err(error) => {
                                 assert!(user && error.kind() == "buffer", "{error}");
@@ -251,7 +255,7 @@ fn mapped(application: Application) {
     let buffer = application.buffer(&[1.0; 20], FIT | BufferUsages::MAP_READ);
     let x = device.import::<f32>(&buffer, 0, &layout).unwrap();
     let y = upload(&device, &numbers(&layout, 0));
-    let expected = numbers(&layout, 0).cast(|value| value + 1.0);
+    let expected = numbers(&layout, 0).cast(|value| value + 1.0).unwrap();
     for _ in 0..3 {
         let others = Recorded::on(&device);
         let before = x.add(&y).unwrap();
@@ -297,7 +301,11 @@ fn an_exported_one_destroyed() {
     op(y.scale(2.0), "scale");
     op(x.add(&y), "add");
     assert_eq!(y.download_blocking().unwrap_err().kind(), "buffer");
-    assert_exact("4 x", &download(&z), &batch.cast(|value| 4.0 * value));
+    assert_exact(
+        "4 x",
+        &download(&z),
+        &batch.cast(|value| 4.0 * value).unwrap(),
+    );
     others.assert_right();
     drop(y);
     // Its memory is not used again.
@@ -305,7 +313,7 @@ fn an_exported_one_destroyed() {
         assert_exact(
             "3 x",
             &download(&x.scale(3.0).unwrap()),
-            &batch.cast(|value| 3.0 * value),
+            &batch.cast(|value| 3.0 * value).unwrap(),
         );
     }
     application.assert_quiet();
@@ -324,7 +332,7 @@ fn exports_are_submitted() {
     assert_exact(
         "through the application",
         &download(&back),
-        &numbers(&layout, 3).cast(|value| 2.0 * value),
+        &numbers(&layout, 3).cast(|value| 2.0 * value).unwrap(),
     );
     application.assert_quiet();
 }

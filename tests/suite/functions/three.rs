@@ -95,7 +95,9 @@ fn if_else(device: &Device) {
 
 fn if_else_of<T: Value>(device: &Device) {
     for layouts in layouts() {
-        let mask = drawn::<i32>(&layouts[0], "mask").cast(|x| u32::from(x > 0) * 5);
+        let mask = drawn::<i32>(&layouts[0], "mask")
+            .cast(|x| u32::from(x > 0) * 5)
+            .unwrap();
         let [x, y] = [1, 2].map(|i| drawn::<T>(&layouts[i], ["x", "y"][i - 1]));
         let tensor = displaced(device, &mask, 3);
         let tensors = [&x, &y].map(|x| displaced(device, x, x.len() % 3 + 1));
@@ -146,7 +148,9 @@ fn spread_of<T: Value>(device: &Device) {
     let layout = layout(2, &[&[3, 4], &[0, 2], &[30, 41], &[1, 1]]);
     let x = drawn::<T>(&layout, "x");
     let (y, z) = (drawn::<T>(&layout, "y"), drawn::<T>(&layout, "z"));
-    let mask = drawn::<i32>(&layout, "mask").cast(|x| u32::from(x > 0));
+    let mask = drawn::<i32>(&layout, "mask")
+        .cast(|x| u32::from(x > 0))
+        .unwrap();
     let ones = drawn::<T>(&Layout::from_lengths([1; 4]).unwrap(), "ones");
     let columns = drawn::<T>(&Layout::from_lengths([4, 2, 41, 1]).unwrap(), "columns");
     let by_each = Ragged::from_fn(&layout, |e, _| ones.row(e)[0]).unwrap();
@@ -155,7 +159,7 @@ fn spread_of<T: Value>(device: &Device) {
     let up = |x: &Ragged<T>| displaced(device, x, 1);
     let (tx, ty, tz, tmask) = (up(&x), up(&y), up(&z), displaced(device, &mask, 2));
     let (te, tc, we, wc) = (up(&ones), up(&columns), up(&by_each), up(&by_column));
-    let values = |y: Tensor<T>| download(&y).cast(T::wide);
+    let values = |y: Tensor<T>| download(&y).cast(T::wide).unwrap();
     for (got, expected) in [
         (tx.mul_add(te.each(), &tz), tx.mul_add(&we, &tz)),
         (tx.mul_add(&ty, tc.along(1)), tx.mul_add(&ty, &wc)),

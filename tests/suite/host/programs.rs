@@ -139,6 +139,8 @@ fn constructors(_: &Device, n: usize) -> Result<u64> {
     sum.host(&batch);
     let profile = HeterogeneityProfile::new(batch.layout(), &CostTable::cpu())?;
     profile.powers_of_two.hash(&mut sum.0);
+    sum.host(&batch.cast(|x| 2.0 * x)?);
+    sum.host(&Ragged::from_rows(batch.to_vecs()?)?);
     let padded = batch.to_padded(7.0)?;
     let lengths = listed(n, |i| i % 4)?;
     sum.host(&Ragged::from_padded(&padded, 3, &lengths)?);

@@ -93,7 +93,7 @@ fn every_case() {
         if batch.values().len() > 1 << 20 {
             continue;
         }
-        let bits = batch.cast(f32::to_bits);
+        let bits = batch.cast(f32::to_bits).unwrap();
         let json = serde_json::to_vec(&bits).unwrap();
         assert!(serde_json::from_slice::<Ragged<u32>>(&json).unwrap() == bits);
         let binary = postcard::to_allocvec(&bits).unwrap();

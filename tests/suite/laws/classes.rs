@@ -321,7 +321,7 @@ depending! {
         |d, a, b| integers(d, a, b, |x, y| x.correlate(y));
     "causal", [&[1], &[1, 0]], [&[1, 2], &[1, 2]] => [&[1.], &[1., 2.]],
         // By transforms, which round.
-        |d, a, b| floats(d, a, b, |x, y| x.pair(y, Pairing::Elementwise)?.conv_plan()?.causal(x)).cast(f64::round);
+        |d, a, b| floats(d, a, b, |x, y| x.pair(y, Pairing::Elementwise)?.conv_plan()?.causal(x)).cast(f64::round).unwrap();
     "correlate_max", [&[-1], &[-1, 0]], [&[1], &[1]] => [&[-1.], &[0.]],
         |d, a, b| floats(d, a, b, |x, y| Ok(x.correlate_max(y)?.value));
     "sbd", [&[-1], &[-1, 0]], [&[1], &[1]] => [&[2.], &[1.]],
@@ -336,8 +336,8 @@ depending! {
         |d, a, b| spectra(d, a, b, |x| x.fft());
     "rfft", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[1., 1.]],
         |d, a, b| {
-            let [a, b] = [a, b].map(|x| x.cast(|value| value as f32));
-            run(d, &a, &b, |x, _| x.rfft()).cast(|z| f64::from(z.re.round()))
+            let [a, b] = [a, b].map(|x| x.cast(|value| value as f32).unwrap());
+            run(d, &a, &b, |x, _| x.rfft()).cast(|z| f64::from(z.re.round())).unwrap()
         };
     "ifft", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[1., 1.]],
         |d, a, b| spectra(d, a, b, |x| x.ifft());
@@ -349,9 +349,9 @@ depending! {
         |d, a, b| halves_of_spectra(d, a, b, |x| x.irfft(&odd(x.layout())?));
     "rfft2", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[1., 1.]],
         |d, a, b| {
-            let [a, b] = [a, b].map(|x| x.cast(|value| value as f32));
+            let [a, b] = [a, b].map(|x| x.cast(|value| value as f32).unwrap());
             run(d, &a, &b, |x, _| x.reshape(&one_row(x.layout())?)?.rfft2()?.reshape(x.layout()))
-                .cast(|z| f64::from(z.re.round()))
+                .cast(|z| f64::from(z.re.round())).unwrap()
         };
     "irfft2", [&[6], &[6, 0]], [&[], &[]] => [&[6.], &[2., 2., 2.]],
         |d, a, b| halves_of_spectra(d, a, b, |x| {
@@ -430,8 +430,14 @@ fn halves_of_spectra(
     b: &Ragged<i32>,
     inverse: impl Fn(&Tensor<Complex32>) -> Result<Tensor<f32>>,
 ) -> Ragged<f64> {
-    let complex = |batch: &Ragged<i32>| batch.cast(|value| Complex32::new(value as f32, 0.0));
-    run(device, &complex(a), &complex(b), |x, _| inverse(x)).cast(|x| f64::from(x.round()))
+    let complex = |batch: &Ragged<i32>| {
+        batch
+            .cast(|value| Complex32::new(value as f32, 0.0))
+            .unwrap()
+    };
+    run(device, &complex(a), &complex(b), |x, _| inverse(x))
+        .cast(|x| f64::from(x.round()))
+        .unwrap()
 }
 
 /// The real parts of a transform, which rounds.
@@ -441,8 +447,14 @@ fn spectra(
     b: &Ragged<i32>,
     transform: impl Fn(&Tensor<Complex32>) -> Result<Tensor<Complex32>>,
 ) -> Ragged<f64> {
-    let complex = |batch: &Ragged<i32>| batch.cast(|value| Complex32::new(value as f32, 0.0));
-    run(device, &complex(a), &complex(b), |x, _| transform(x)).cast(|z| f64::from(z.re.round()))
+    let complex = |batch: &Ragged<i32>| {
+        batch
+            .cast(|value| Complex32::new(value as f32, 0.0))
+            .unwrap()
+    };
+    run(device, &complex(a), &complex(b), |x, _| transform(x))
+        .cast(|z| f64::from(z.re.round()))
+        .unwrap()
 }
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {

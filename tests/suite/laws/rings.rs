@@ -46,7 +46,7 @@ fn sums(device: &Device) {
         assert_exact("b + a", &add(b, a), &add(a, b));
         assert_exact("(a + b) + c", &add(&add(a, b), c), &add(a, &add(b, c)));
         let zero = run(device, a, a, |x, _| x.sub(x));
-        assert_exact("a − a", &zero, &a.cast(|_| 0));
+        assert_exact("a − a", &zero, &a.cast(|_| 0).unwrap());
         assert_exact("a + 0", &add(a, &zero), a);
         let minus = run(device, a, b, |x, y| x.add(&y.scale(-1)?));
         assert_exact("a + (−1) b", &minus, &run(device, a, b, |x, y| x.sub(y)));
@@ -79,7 +79,7 @@ fn model_a(device: &Device) {
         );
         assert!(shrunk(&conv(a, &unit(a))) == shrunk(a), "a * 1");
         // No divisors of zero, among numbers whose products do not wrap.
-        let [a, b] = [a, b].map(|batch| batch.cast(|value| value % 100));
+        let [a, b] = [a, b].map(|batch| batch.cast(|value| value % 100).unwrap());
         let of = conv(&a, &b);
         for i in 0..a.len() {
             let zero = |batch: &Ragged<i32>| batch.row(i).iter().all(|&value| value == 0);
@@ -145,7 +145,7 @@ fn outer(device: &Device) {
         assert_exact(
             "s (a b)",
             &scaled,
-            &outer(a, b).cast(|value| value.wrapping_mul(-7)),
+            &outer(a, b).cast(|value| value.wrapping_mul(-7)).unwrap(),
         );
         assert_exact("(a b) c", &outer(&outer(a, b), c), &outer(a, &outer(b, c)));
     });
@@ -246,7 +246,7 @@ fn least_representatives(device: &Device) {
         },
     );
     three(device, 1..=1, |a, b, _| {
-        let [a, b] = [a, b].map(|batch| batch.cast(|value| value % 100));
+        let [a, b] = [a, b].map(|batch| batch.cast(|value| value % 100).unwrap());
         let degree = |batch: &Ragged<i32>| device.upload(batch).unwrap().degree_blocking().unwrap();
         let products = degree(&run(device, &a, &b, |x, y| x.conv(y)));
         for ((product, a), b) in products.into_iter().zip(degree(&a)).zip(degree(&b)) {

@@ -129,7 +129,7 @@ fn check<T: Factor + Float>(
 
     let a = small_integers::<f32>(&left, "any left");
     let b = small_integers::<f32>(&right, "any right");
-    let [wide_a, wide_b] = [&a, &b].map(|x| x.cast(f64::from));
+    let [wide_a, wide_b] = [&a, &b].map(|x| x.cast(f64::from).unwrap());
     let sums = reference::matmul(&wide_a, &wide_b, &pairs, case.transposed).values;
     let biases = match case.bias {
         Some(true) => &case.columns[..1],
@@ -139,7 +139,7 @@ fn check<T: Factor + Float>(
     let bias = small_integers::<f32>(&bias, "any bias");
     let residual = small_integers::<f32>(sums.layout(), "any residual");
 
-    let there = |batch: &Ragged<f32>| upload(device, &batch.cast(narrow));
+    let there = |batch: &Ragged<f32>| upload(device, &batch.cast(narrow).unwrap());
     let [a, b, bias_there, residual_there] = [&a, &b, &bias, &residual].map(there);
     let pair = a.pair(&b, pairing).unwrap();
     let mut product = form(pair.product(), case.transposed).activation(case.activation);

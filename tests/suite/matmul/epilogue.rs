@@ -68,7 +68,7 @@ fn epilogue(device: &Device, extents: &[[usize; 3]], parts: Range<usize>) {
                 }
         })
         .unwrap();
-        assert_eq!(got.cast(f64::from), expected, "{parts}");
+        assert_eq!(got.cast(f64::from).unwrap(), expected, "{parts}");
     }
 }
 
@@ -133,5 +133,5 @@ pub(super) fn every_bias_of_its_own(device: &Device) {
         sums.row(i)[at] + f64::from(bias[at % bias.len()])
     })
     .unwrap();
-    assert_eq!(got.cast(f64::from), expected);
+    assert_eq!(got.cast(f64::from).unwrap(), expected);
 }

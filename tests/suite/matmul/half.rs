@@ -30,7 +30,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
 }
 
 pub(super) fn narrowed(batch: &Ragged<f32>) -> Ragged<f16> {
-    batch.cast(f16::from_f32)
+    batch.cast(f16::from_f32).unwrap()
 }
 
 pub(super) fn pair(x: &Tensor<f16>, y: &Tensor<f16>, work: impl Fn(Product<'_, f16>)) {
@@ -57,9 +57,13 @@ fn integers(device: &Device) {
         pair(&x, &y, |product| {
             let product = form(product, transposed);
             let sums = download(&product.clone().to::<f32>().run().unwrap());
-            assert_eq!(sums.cast(f64::from), expected, "{transposed:?}");
+            assert_eq!(sums.cast(f64::from).unwrap(), expected, "{transposed:?}");
             let rounded = download(&product.run().unwrap());
-            assert_eq!(rounded, expected.cast(f16::from_f64), "{transposed:?}");
+            assert_eq!(
+                rounded,
+                expected.cast(f16::from_f64).unwrap(),
+                "{transposed:?}"
+            );
         });
     }
 }
@@ -71,7 +75,7 @@ fn random(device: &Device) {
         narrowed(&Ragged::random(&left, 5).unwrap()),
         narrowed(&Ragged::random(&right, 6).unwrap()),
     );
-    let [wide_a, wide_b] = [&a, &b].map(|x| x.cast(f16::to_f64));
+    let [wide_a, wide_b] = [&a, &b].map(|x| x.cast(f16::to_f64).unwrap());
     let pairs = reference::elementwise(a.len());
     let expected = reference::matmul(&wide_a, &wide_b, &pairs, [false; 2]);
     let (x, y) = (upload(device, &a), upload(device, &b));
@@ -186,7 +190,11 @@ fn pairings(device: &Device) {
         let pairs = reference::pairs(pairing, a.len(), b.len());
         let expected = reference::matmul(&widened(&a), &widened(&b), &pairs, [false; 2]);
         let got = download(&x.pair(&y, pairing).unwrap().matmul().unwrap());
-        assert_eq!(got.cast(f16::to_f64), expected.values, "{pairing:?}");
+        assert_eq!(
+            got.cast(f16::to_f64).unwrap(),
+            expected.values,
+            "{pairing:?}"
+        );
     }
     // As much as both have of the inner extent.
     let (a, b) = (matrices([[2, 3], [1, 4]]), matrices([[5, 2], [2, 2]]));
@@ -194,7 +202,7 @@ fn pairings(device: &Device) {
         .matmul_ambient(&upload(device, &Ragged::full(&b, f16::ONE).unwrap()));
     let got = download(&ambient.unwrap());
     assert_eq!(
-        got.cast(f16::to_f64).values(),
+        got.cast(f16::to_f64).unwrap().values(),
         [3.0, 3.0, 3.0, 3.0, 2.0, 2.0]
     );
 }

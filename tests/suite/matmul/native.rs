@@ -234,8 +234,12 @@ fn alone(device: &Device) {
     let extents: Vec<_> = EVERY.into_iter().chain(others).collect();
     for transposed in [[false; 2], [true; 2]] {
         let (left, right) = factors(&extents, transposed);
-        let a = narrowed(&Ragged::random(&left, 3).unwrap()).cast(f16::to_f32);
-        let b = narrowed(&Ragged::random(&right, 4).unwrap()).cast(f16::to_f32);
+        let a = narrowed(&Ragged::random(&left, 3).unwrap())
+            .cast(f16::to_f32)
+            .unwrap();
+        let b = narrowed(&Ragged::random(&right, 4).unwrap())
+            .cast(f16::to_f32)
+            .unwrap();
         let whole = multiply(device, &a, &b, transposed, Tier::Native);
         for i in 0..extents.len() {
             for base in [0, 3] {

@@ -131,8 +131,8 @@ impl Batch {
     /// The absolute values, of the types of floats that have some.
     pub fn abs(&self) -> Batch {
         match self {
-            Batch::F32(x) => x.cast(f32::abs).into(),
-            Batch::F16(x) => x.cast(|v| f16::from_f32(v.to_f32().abs())).into(),
+            Batch::F32(x) => x.cast(f32::abs).unwrap().into(),
+            Batch::F16(x) => x.cast(|v| f16::from_f32(v.to_f32().abs())).unwrap().into(),
             other => other.clone(),
         }
     }

@@ -144,7 +144,7 @@ fn abs_op(op: &Op) -> Op {
         batch.values_mut().iter_mut().for_each(|v| *v = v.abs());
     }
     fn bsr<T: Copy>(bsr: &Bsr<T>, abs: impl Fn(T) -> T) -> Bsr<T> {
-        let values = bsr.values().cast(abs).into_parts().1;
+        let values = bsr.values().cast(abs).unwrap().into_parts().1;
         Bsr::from_sets(bsr.topology(), bsr.len(), values).expect("as many")
     }
     let half = |v: f16| f16::from_f32(v.to_f32().abs());
@@ -158,7 +158,7 @@ fn abs_op(op: &Op) -> Op {
         }
         Op::Sparse(Sparse::F16(matrices, dense), _) => {
             *matrices = bsr(matrices, half);
-            *dense = dense.cast(half);
+            *dense = dense.cast(half).unwrap();
         }
         Op::Sampled(_, factors) => factors.iter_mut().for_each(abs),
         _ => {}

@@ -42,7 +42,7 @@ pub(super) fn padded_round_trip() {
             Ragged::from_padded(&padded, width, &lengths),
             Ok(batch.clone())
         );
-        assert_eq!(batch.to_vecs(), rows);
+        assert_eq!(batch.to_vecs().unwrap(), rows);
     });
 }
 

@@ -79,7 +79,7 @@ pub(super) fn views(device: &Device) {
         let expected = run(device, &both, |x, y| x.conv_matmul(y));
         let [x, y] = both.map(|matrices| {
             let rows = [vec![f32::NAN; 3], vec![], vec![f32::NAN; 2]];
-            let rows = rows.into_iter().chain(matrices.entries.to_vecs());
+            let rows = rows.into_iter().chain(matrices.entries.to_vecs().unwrap());
             let rows: Vec<Vec<f32>> = rows.chain([vec![f32::NAN; 9]]).collect();
             let all = upload(device, &Ragged::from_rows(rows).unwrap());
             let entries = all.elements(3..3 + matrices.entries.len()).unwrap();

@@ -83,5 +83,5 @@ impl Number for u32 {
 
 /// The batch converted to the reference's type.
 pub fn widened<T: Number>(batch: &Ragged<T>) -> Ragged<T::Wide> {
-    batch.cast(T::widen)
+    batch.cast(T::widen).unwrap()
 }

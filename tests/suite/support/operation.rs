@@ -252,13 +252,15 @@ impl<T: Number, R: Comparable> Binary<T, R> {
                 .filter(|&i| spoilt.row(i).iter().all(|v| v.is_finite()))
                 .collect();
             assert!(clean.len() < a.len());
-            let healed = a.cast(|value| {
-                if value.as_f64().is_finite() {
-                    value
-                } else {
-                    T::default()
-                }
-            });
+            let healed = a
+                .cast(|value| {
+                    if value.as_f64().is_finite() {
+                        value
+                    } else {
+                        T::default()
+                    }
+                })
+                .unwrap();
             let what = self.label(&case, "next to an element that is not finite");
             for (poisoned, healthy) in [((&a, &b), (&healed, &b)), ((&b, &a), (&b, &healed))] {
                 let got = self.of(device, poisoned.0, poisoned.1);

@@ -75,7 +75,7 @@ pub fn sub<S: Arithmetic>(a: &Ragged<S>, b: &Ragged<S>, pairs: &[(usize, usize)]
 
 /// s·a.
 pub fn scale<S: Arithmetic>(a: &Ragged<S>, s: S) -> Ragged<S> {
-    a.cast(|value| value.times(s))
+    a.cast(|value| value.times(s)).unwrap()
 }
 
 /// Σ a_i.
@@ -92,7 +92,7 @@ pub fn norm1<S: Arithmetic>(a: &Ragged<S>) -> Sums<S> {
 
 /// −a.
 pub fn neg<S: Arithmetic>(a: &Ragged<S>) -> Ragged<S> {
-    a.cast(|x| S::default().minus(x))
+    a.cast(|x| S::default().minus(x)).unwrap()
 }
 
 /// Σ a_i b_i over the overlap.

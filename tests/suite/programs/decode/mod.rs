@@ -63,9 +63,15 @@ pub fn batch(bytes: &mut Bytes<'_>) -> Batch {
 fn filled(kind: Kind, layout: &Layout, random: Random, style: usize) -> Batch {
     match kind {
         Kind::F32 => floats(layout, random, style).into(),
-        Kind::F16 => floats(layout, random, style).cast(f16::from_f32).into(),
+        Kind::F16 => floats(layout, random, style)
+            .cast(f16::from_f32)
+            .unwrap()
+            .into(),
         Kind::I32 => integers(layout, random, style).into(),
-        Kind::U32 => integers(layout, random, style).cast(|v| v as u32).into(),
+        Kind::U32 => integers(layout, random, style)
+            .cast(|v| v as u32)
+            .unwrap()
+            .into(),
         Kind::C32 => {
             let [re, im] = [random, Random(random.0 ^ 1)].map(|r| floats(layout, r, style));
             let both = re.values().iter().zip(im.values());

@@ -290,9 +290,9 @@ pub fn sparse(bytes: &mut Bytes<'_>) -> Option<Op> {
     let sparse = match half {
         false => Sparse::F32(bsr, dense),
         true => {
-            let halves = bsr.values().cast(f16::from_f32).into_parts().1;
+            let halves = bsr.values().cast(f16::from_f32).unwrap().into_parts().1;
             let bsr = Bsr::from_sets(&topology, sets, halves).ok()?;
-            Sparse::F16(bsr, dense.cast(f16::from_f32))
+            Sparse::F16(bsr, dense.cast(f16::from_f32).unwrap())
         }
     };
     Some(Op::Sparse(sparse, form))

@@ -13,8 +13,8 @@ pub(super) fn floats_as<T: Number>(case: &Case) -> Option<(Ragged<T>, Ragged<T>)
     (T::DTYPE == DType::F32).then(|| {
         let (a, b) = case.floats();
         (
-            a.cast(|value| bytemuck::cast(value)),
-            b.cast(|value| bytemuck::cast(value)),
+            a.cast(|value| bytemuck::cast(value)).unwrap(),
+            b.cast(|value| bytemuck::cast(value)).unwrap(),
         )
     })
 }

@@ -29,12 +29,12 @@ enum Exactness {
 impl Expected {
     /// Values that involve no rounding.
     pub fn exact<T: Number>(values: Ragged<T::Wide>) -> Expected {
-        Expected::always(values.cast(T::compared))
+        Expected::always(values.cast(T::compared).unwrap())
     }
 
     /// Indices.
     pub fn indices(values: Ragged<u32>) -> Expected {
-        Expected::always(values.cast(f64::from))
+        Expected::always(values.cast(f64::from).unwrap())
     }
 
     fn always(values: Ragged<f64>) -> Expected {
@@ -55,7 +55,7 @@ impl Expected {
             exactness: Exactness::Integers {
                 magnitude: sums.largest_magnitude(),
             },
-            values: sums.values.cast(T::compared),
+            values: sums.values.cast(T::compared).unwrap(),
         }
     }
 
@@ -72,14 +72,14 @@ impl Expected {
     pub fn places(values: Ragged<i32>, magnitude: f64) -> Expected {
         Expected {
             bounds: vec![0.0; values.values().len()],
-            values: values.cast(f64::from),
+            values: values.cast(f64::from).unwrap(),
             exactness: Exactness::OnlyIntegers { magnitude },
         }
     }
 
     /// Values that are rounded exactly once.
     pub fn rounded<T: Number>(values: Ragged<T::Wide>) -> Expected {
-        let values = values.cast(T::compared);
+        let values = values.cast(T::compared).unwrap();
         let largest = values.values().iter().fold(0.0, |m: f64, v| m.max(v.abs()));
         if T::DTYPE != DType::F32 {
             return Expected::always(values);
