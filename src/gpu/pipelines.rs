@@ -212,17 +212,18 @@ fn trusted(
 ) -> wgpu::ShaderModule {
     // SAFETY: an unchecked shader must keep its accesses inside the bound ranges, and its loops finite.
     //
-    // Kernels access a buffer's data, rounded up to a quad of words (16 bytes), and nothing beyond: the words after the
-    // data in the last quad have no meaning. `Recorder::bind_group` binds the whole of a buffer, which the pool made no
-    // smaller than its data, and an imported buffer with its own size. Devices with `GpuOptions::poison` or
-    // instrumented kernels, on which the suite runs, bind buffers only as far as their data, so that `arrayLength` is
-    // the end of the range that a kernel may access.
+    // Kernels access a buffer's data, rounded up to a quad of words (16 bytes); the words after the data in the last
+    // quad have no meaning. Kernels that load the next quad early clamp its index to `arrayLength`, so they may also
+    // read one quad behind the data, inside the binding. `Recorder::bind_group` binds the whole of a buffer, which the
+    // pool made no smaller than its data and which one tensor has at a time, and an imported buffer with its own size.
+    // Devices with `GpuOptions::poison` or instrumented kernels, on which the suite runs, bind buffers only as far as
+    // their data, so that `arrayLength` is the end of the data and its last quad.
     //
     // Kernels take indices from three sources: the parameter block and the lists that a plan made on the host; offsets
     // and extents of layouts, which were checked when the layouts were made; and the caller's indices, which kernels
     // compare with an element's rows before using them. All of these are in buffers that only this crate writes, and a
-    // plan is made from the layouts that are bound with it. Values never become indices into buffers or workgroup
-    // memory. A buffer has fewer than 2³² bytes, so indices of halves are below 2³¹, and no sum of two wraps around.
+    // plan is made from the layouts that are bound with it. A float never becomes an index; `correlate_max` reads at
+    // the lag that it has found, which counted up to the number of lags. A buffer has fewer than 2³² bytes, so indices of halves are below 2³¹, and no sum of two wraps around.
     // Loads beyond an element's end use a clamped index. Loops run over lengths from the same sources, each with a
     // nonzero step.
     //

@@ -4,7 +4,7 @@
 //! or fail with `VSLA_REQUIRE_GPU=1`. `VSLA_LARGE=1` adds the largest batches. `VSLA_LONG=1` runs every case instead of
 //! a representative selection. `VSLA_EVERY_LENGTH=folder` writes the error of every transform length to this folder.
 //! With `VSLA_INSTRUMENTED=1`, the kernels of all trials count their out-of-bounds buffer accesses, and there must be
-//! none.
+//! none; if all trials or those of `gpu` run, every variant of every kernel must have taken part.
 //!
 //! A new file `x.rs` needs a `mod x;` and an entry in [`MODULES`], and provides `pub fn tests(bench: &Bench) ->
 //! Vec<Trial>`.
@@ -137,5 +137,10 @@ fn main() -> ExitCode {
         .collect();
     let names = trials.iter().map(|trial| trial.name().to_owned()).collect();
     trials.extend(table::tests(&Bench::new("table"), names));
-    libtest_mimic::run(&arguments, trials).exit_code()
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    #[cfg(feature = "gpu")]
+    if !conclusion.has_failed() && !bounds::every_variant_ran(&arguments) {
+        return ExitCode::FAILURE;
+    }
+    conclusion.exit_code()
 }

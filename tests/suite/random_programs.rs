@@ -12,11 +12,15 @@ use crate::programs::{
     Batch, FUNCTIONS, MAPS_OF_FLOATS, MAPS_OF_INTEGERS, check_against, check_alone, run,
 };
 use crate::support::bench::{Bench, cpu, is_software};
+#[cfg(feature = "gpu")]
+use crate::support::bench::{gpu, opened_for_one};
 use crate::support::corpus::rng;
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials =
         bench.all_on_each_device(&[("random", random), ("found_by_fuzzing", found_by_fuzzing)]);
+    #[cfg(feature = "gpu")]
+    trials.push(bench.on_gpu("checked_shaders", gpu, checked_shaders));
     trials.push(bench.host("a_wrong_result_is_seen", a_wrong_result_is_seen));
     trials.push(bench.host("a_wrong_lag_is_seen", a_wrong_lag_is_seen));
     trials.push(bench.host("every_function_is_drawn", every_function_is_drawn));
@@ -57,6 +61,22 @@ fn random(device: &Device) {
         "{made} operations in {programs} programs"
     );
     assert!(names.len() > 90, "{names:?}");
+}
+
+/// Shaders with runtime checks give the same bits as those without.
+#[cfg(feature = "gpu")]
+fn checked_shaders(device: &Device) {
+    let checked = opened_for_one(|options| options.checked = true);
+    let mut rng = rng("programs::checked");
+    for number in 0..if is_software(device) { 12 } else { 300 } {
+        let bytes: Vec<u8> = (0..rng.usize(20..300)).map(|_| rng.u8(..)).collect();
+        let [expected, got] = [device, &checked].map(|device| run(&bytes, device));
+        assert_eq!(got.batches.len(), expected.batches.len());
+        for (i, (got, expected)) in got.batches.iter().zip(&expected.batches).enumerate() {
+            let why = "has other bits with checked shaders";
+            assert!(got.same(expected), "program {number}: batch {i} {why}");
+        }
+    }
 }
 
 /// Tests the check itself: it detects one changed bit of a result.

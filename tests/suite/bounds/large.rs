@@ -1,7 +1,7 @@
 //! Tensors at the maximum size of a binding, with `VSLA_LARGE=1`.
 //!
 //! wgpu keeps bindings below 2³¹ bytes, so a tensor of f16 ends at 2³⁰ − 8 values, and no index on a GPU reaches 2³⁰.
-//! On the CPU, indices above 2³⁰ are tested as well.
+//! On the CPU, indices above 2³⁰ and 2³¹ are tested as well.
 
 use libtest_mimic::Trial;
 use vsla::{Complex32, Device, Indices, Layout, Ragged, f16, scalar::Scalar};
@@ -19,8 +19,11 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             at_the_limit::<Complex32>()
         }),
         bench.on_request("gpu::large::refused", "VSLA_LARGE", |_| refused()),
-        bench.on_request("cpu::large::halves", "VSLA_LARGE", |_| {
-            above_two_to_the_30th(cpu())
+        bench.on_request("cpu::large::indices_above_2_30", "VSLA_LARGE", |_| {
+            far_indices(cpu(), 1 << 30)
+        }),
+        bench.on_request("cpu::large::indices_above_2_31", "VSLA_LARGE", |_| {
+            far_indices(cpu(), 1 << 31)
         }),
         bench.on_gpu(
             "large::bindings_are_below_2_gib",
@@ -141,9 +144,9 @@ fn bindings_are_below_2_gib(device: &Device) {
     assert!(most::<f16>(device) <= (1 << 30) - 8);
 }
 
-/// Slices and gathers from behind value 2³⁰ of an element.
-fn above_two_to_the_30th(device: &Device) {
-    let (total, far) = ((1usize << 30) + 100, 1usize << 30);
+/// Slices, reversals and gathers from behind this value of an element.
+fn far_indices(device: &Device, far: usize) {
+    let total = far + 100;
     let value = |i: usize| f16::from_bits((i % 30_011) as u16);
     let layout = Layout::from_lengths([total]).unwrap();
     let x = Ragged::from_parts(layout, (0..total).map(value).collect()).unwrap();
@@ -157,6 +160,11 @@ fn above_two_to_the_30th(device: &Device) {
             "from {start}"
         );
     }
+    let back = x.flip(&[0]).unwrap();
+    let slice = back.slice(&[far as i64], &[total as i64]).unwrap();
+    let expected: Vec<f16> = (0..100).rev().map(value).collect();
+    assert_eq!(slice.download_blocking().unwrap().values(), expected);
+    drop(back);
     let rows = [far + 99, 3, far, far - 1, far + 1];
     let lists = Ragged::from_rows([rows.map(|row| row as u32)]).unwrap();
     let gathered = x.gather(&Indices::new(lists).unwrap()).unwrap();

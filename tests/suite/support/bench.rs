@@ -1,10 +1,14 @@
 //! Creates trials: names them, runs them on each device, and turns a panic into a failure that reports its location.
 
 use std::cell::RefCell;
+#[cfg(feature = "gpu")]
+use std::collections::BTreeSet;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::OnceLock;
 #[cfg(feature = "gpu")]
 use std::sync::atomic::{AtomicUsize, Ordering};
+#[cfg(feature = "gpu")]
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use libtest_mimic::{Completion, Failed, Trial};
 use vsla::{Device, device::DeviceKind, product::Tier};
@@ -308,6 +312,24 @@ fn within(device: &Device, test: impl FnOnce(&Device)) -> Result<(), Failed> {
 pub fn assert_within(device: &Device) {
     let outside = device.accesses_outside().unwrap();
     assert!(outside.is_empty(), "outside of buffers: {outside:#?}");
+    note_compared(device);
+}
+
+/// The kernels whose accesses any instrumented device has compared with their bounds, at the ends of trials.
+#[cfg(feature = "gpu")]
+static COMPARED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+#[cfg(feature = "gpu")]
+fn note_compared(device: &Device) {
+    let kernels = device.instrumented_kernels();
+    if !kernels.is_empty() {
+        compared().extend(kernels);
+    }
+}
+
+#[cfg(feature = "gpu")]
+pub fn compared() -> MutexGuard<'static, BTreeSet<String>> {
+    COMPARED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(not(feature = "gpu"))]
@@ -342,7 +364,10 @@ fn assert_own_within() {
     #[cfg(feature = "gpu")]
     for device in OWN.take().into_iter().flatten() {
         match device.accesses_outside() {
-            Ok(outside) => assert!(outside.is_empty(), "outside of buffers: {outside:#?}"),
+            Ok(outside) => {
+                assert!(outside.is_empty(), "outside of buffers: {outside:#?}");
+                note_compared(&device);
+            }
             Err(error) => assert_eq!(error.kind(), "device_lost", "{error}"),
         }
     }
