@@ -84,7 +84,8 @@ impl Choices {
                 let choice = choosing.known[usize::from(number)].0;
                 blocks = blocks.saturating_add(costs.work(m.into(), n.into(), choice));
             }
-            choosing.push(number)
+            choosing.push(number);
+            Ok(())
         })?;
         let mut choices = choosing.finish();
         let transforms = choices
@@ -121,7 +122,8 @@ impl Choices {
                 }
             };
             before = Some((meeting, number));
-            choosing.push(number)?;
+            host::reserve(op, &mut choosing.of, 1)?;
+            choosing.push(number);
         }
         Ok(choosing.finish())
     }
@@ -267,9 +269,10 @@ impl<'a> Choosing<'a> {
         })
     }
 
-    fn push(&mut self, number: u16) -> Result<()> {
+    /// Adds the choice of the next pair, for which there is room.
+    fn push(&mut self, number: u16) {
         self.known[usize::from(number)].1 += 1;
-        host::push(self.op, &mut self.of, number)
+        self.of.push(number);
     }
 
     fn finish(self) -> Choices {
