@@ -385,7 +385,7 @@ pub enum Error {
 
     /// More work than [`with_work_limit`](crate::Device::with_work_limit) allows for one operation. Nothing ran.
     #[error(
-        "{op}: {}needs {asked} multiply-adds, above the device's work limit of {allowed}: split the work or raise the limit",
+        "{op}: {}needs {needed} multiply-adds, above the device's work limit of {allowed}: split the work or raise the limit",
         At(.element)
     )]
     WorkLimit {
@@ -394,7 +394,7 @@ pub enum Error {
         /// The first element or pair at which the work exceeds the limit, if work is counted per element or pair.
         element: Option<usize>,
         /// The multiply-adds of the whole operation, or the values that it moves; 2⁶⁴ − 1 means that many or more.
-        asked: u64,
+        needed: u64,
         /// The device's limit.
         allowed: u64,
     },

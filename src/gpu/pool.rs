@@ -356,7 +356,7 @@ impl Pool {
         }
         drop(state);
         if gone.iter().any(|leaving| leaving.what == Use::Read) {
-            self.freed.tell();
+            self.freed.notify();
         }
     }
 }

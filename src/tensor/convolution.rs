@@ -125,10 +125,10 @@ impl<T: Real> Convolution<'_, T> {
     }
 
     fn convolved(&self, correlate: bool) -> Result<Tensor<T>> {
-        self.pair.run(Op::Conv(self.asked(correlate)))
+        self.pair.run(Op::Conv(self.operation(correlate)))
     }
 
-    fn asked(&self, correlate: bool) -> Conv {
+    fn operation(&self, correlate: bool) -> Conv {
         Conv {
             correlate,
             dtype: T::DTYPE,
@@ -162,7 +162,7 @@ impl<T: Real> Convolution<'_, T> {
     pub fn choice(&self) -> Result<ConvChoice> {
         let (a, b) = self.pair.layouts();
         let device = self.pair.left.device.traits();
-        self.asked(false)
+        self.operation(false)
             .request(device)
             .choice(a, b, &self.pair.pairs)
     }

@@ -399,7 +399,7 @@ impl Device {
     ///     "conv: element 0: needs 4000100 multiply-adds, above the device's work limit of 1000000: \
     ///      split the work or raise the limit"
     /// );
-    /// assert!(matches!(error, Error::WorkLimit { asked: 4_000_100, allowed: 1_000_000, .. }));
+    /// assert!(matches!(error, Error::WorkLimit { needed: 4_000_100, allowed: 1_000_000, .. }));
     /// # Ok::<(), vsla::Error>(())
     /// ```
     #[must_use]

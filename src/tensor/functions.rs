@@ -16,7 +16,7 @@ pub(super) fn of_two<T: Scalar + Factor, R: Scalar>(
 ) -> Result<Tensor<R>> {
     left.tensor.check_device(name, right.tensor)?;
     if left.mode == Mode::Whole && right.mode == Mode::Whole {
-        return left.tensor.meet(name, right.tensor)?.combine(name);
+        return left.tensor.zip(name, right.tensor)?.combine(name);
     }
     let op = Op::Broadcast(Broadcast {
         name,

@@ -450,7 +450,7 @@ fn paired<T: Scalar>(
 ) -> Result<Pairs> {
     match pairs {
         Some(pairs) => Ok(pairs.clone()),
-        None => Ok(left.meet(op, right)?.pairs),
+        None => Ok(left.zip(op, right)?.pairs),
     }
 }
 

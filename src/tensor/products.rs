@@ -92,7 +92,7 @@ impl<T: Factor> Tensor<T> {
     /// # Errors
     /// Those of [`matmul`](Self::matmul), except for the inner extents.
     pub fn matmul_ambient(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
-        self.meet("matmul_ambient", other)?.matmul_ambient()
+        self.zip("matmul_ambient", other)?.matmul_ambient()
     }
 }
 

@@ -139,9 +139,9 @@ fn check(device: &Device, topology: &Topology, sets: usize, counts: &[usize], va
 fn check_sampled(device: &Device, topology: &Topology, inner: &[usize], values: Values) {
     let [m, n] = topology.shape();
     for transposed in FORMS {
-        let turned = |s: [usize; 2], turned: bool| if turned { [s[1], s[0]] } else { s };
-        let left = matrices(inner.iter().map(|&k| turned([m, k], transposed[0])));
-        let right = matrices(inner.iter().map(|&k| turned([k, n], transposed[1])));
+        let stored = |s: [usize; 2], transposed: bool| if transposed { [s[1], s[0]] } else { s };
+        let left = matrices(inner.iter().map(|&k| stored([m, k], transposed[0])));
+        let right = matrices(inner.iter().map(|&k| stored([k, n], transposed[1])));
         let (a, b) = (batch(&left, values, "left"), batch(&right, values, "right"));
         let (x, y) = (upload(device, &a), upload(device, &b));
         let pair = x.pair(&y, Pairing::Elementwise).unwrap();
@@ -216,8 +216,8 @@ fn whole_quads(device: &Device) {
         let shape = [2 * high, columns * wide - 4];
         let topology = Topology::random(shape, block, columns - 1, 11).unwrap();
         check(device, &topology, 1, &[36, 260], Values::Integers);
-        let turned = Topology::random([shape[1], shape[0]], [wide, high], 2, 12).unwrap();
-        check_sampled(device, &turned, &[20, 516], Values::Integers);
+        let transposed = Topology::random([shape[1], shape[0]], [wide, high], 2, 12).unwrap();
+        check_sampled(device, &transposed, &[20, 516], Values::Integers);
     }
 }
 
@@ -237,13 +237,13 @@ fn heavy_rows(device: &Device) {
             check(device, &topology, 1, &[5, 40], values);
         }
         let [m, n] = shape;
-        let turned: Vec<_> = topology
+        let transposed: Vec<_> = topology
             .blocks()
             .map(|(row, column)| (column, row))
             .collect();
-        let turned = Topology::from_unsorted([n, m], [block[1], block[0]], turned).unwrap();
-        check(device, &turned, 2, &[3, 130], Values::Integers);
-        check_sampled(device, &turned, &[3], Values::Integers);
+        let transposed = Topology::from_unsorted([n, m], [block[1], block[0]], transposed).unwrap();
+        check(device, &transposed, 2, &[3, 130], Values::Integers);
+        check_sampled(device, &transposed, &[3], Values::Integers);
     }
 }
 

@@ -435,12 +435,12 @@ fn correlate_goldens(device: &Device) {
 
 fn correlate_is_conv_with_the_reverse(device: &Device) {
     property::on(device, property::two_batches(), |(a, b)| {
-        let turned = b
+        let reversed = b
             .iter()
             .map(|row| row.iter().rev().copied().collect::<Vec<_>>());
-        let turned = Ragged::from_rows(turned).unwrap();
+        let reversed = Ragged::from_rows(reversed).unwrap();
         let got = run(device, &a, &b, |x, y| x.correlate(y));
-        assert_exact("a ⋆ b", &got, &run(device, &a, &turned, |x, y| x.conv(y)));
+        assert_exact("a ⋆ b", &got, &run(device, &a, &reversed, |x, y| x.conv(y)));
     });
 }
 

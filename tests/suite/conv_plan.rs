@@ -65,12 +65,12 @@ fn both_modes(device: &Device, x: &Ragged<f32>, y: &Ragged<f32>, pairs: &[(u32, 
     assert_within("conv", &full, &sums.values, &bounds);
     let causal = download(&plan.causal(&signals).unwrap());
     for (p, &(i, j)) in pairs.iter().enumerate() {
-        let wanted = if y.row(j).is_empty() {
+        let expected = if y.row(j).is_empty() {
             0
         } else {
             x.row(i).len()
         };
-        assert_eq!(causal.row(p), &full.row(p)[..wanted], "pair {p}");
+        assert_eq!(causal.row(p), &full.row(p)[..expected], "pair {p}");
     }
 }
 

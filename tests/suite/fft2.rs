@@ -205,8 +205,8 @@ fn deltas(device: &Device) {
             assert!(off <= 1e-6, "element {element}: {z}");
         }
     }
-    let turned = download(&upload(device, &at(|length| length / 2)).fft2().unwrap());
-    for (element, row) in turned.iter().enumerate() {
+    let spectra = download(&upload(device, &at(|length| length / 2)).fft2().unwrap());
+    for (element, row) in spectra.iter().enumerate() {
         for z in row {
             assert!((z.norm() - 1.0).abs() <= 2e-6, "element {element}: {z}");
         }

@@ -266,7 +266,7 @@ pub fn places(shape: Shape, other: Shape) -> impl Iterator<Item = Option<usize>>
 }
 
 /// The result of a function of two values, either of which may be missing.
-fn met<T: Value>(name: &str, x: Option<T>, y: Option<T>) -> f64 {
+fn reference<T: Value>(name: &str, x: Option<T>, y: Option<T>) -> f64 {
     let zero = T::small(0);
     match name {
         "add" | "sub" | "equal" | "not_equal" | "less" | "less_equal" | "greater"
@@ -294,7 +294,9 @@ fn ambient<T: Value>(
     for &(i, j) in pairs {
         let shape = a.shape(i).ambient(&b.shape(j)).unwrap();
         let both = places(shape, a.shape(i)).zip(places(shape, b.shape(j)));
-        values.extend(both.map(|(x, y)| met(name, x.map(|x| a.row(i)[x]), y.map(|y| b.row(j)[y]))));
+        values.extend(
+            both.map(|(x, y)| reference(name, x.map(|x| a.row(i)[x]), y.map(|y| b.row(j)[y]))),
+        );
         shapes.push(shape);
     }
     Ragged::from_shapes(values, a.layout().rank(), shapes).unwrap()

@@ -224,12 +224,16 @@ fn circles<'a>(
     arrows: &BTreeMap<&'a Names, BTreeMap<&'a Names, &Names>>,
 ) -> BTreeSet<BTreeSet<&'a Names>> {
     let reach = |from: &'a Names| {
-        let mut met = BTreeSet::new();
+        let mut reached = BTreeSet::new();
         let mut next = vec![from];
         while let Some(file) = next.pop() {
-            next.extend(arrows[file].keys().filter(|target| met.insert(**target)));
+            next.extend(
+                arrows[file]
+                    .keys()
+                    .filter(|target| reached.insert(**target)),
+            );
         }
-        met
+        reached
     };
     let reached: BTreeMap<&Names, BTreeSet<&Names>> =
         arrows.keys().map(|&file| (file, reach(file))).collect();

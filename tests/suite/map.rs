@@ -141,9 +141,9 @@ fn neg_turns_the_sign(device: &Device) {
         0x807F_FFFF,
     ];
     let x = Ragged::from_rows([bits.map(f32::from_bits)]).unwrap();
-    let turned = x.cast(|x| f32::from_bits(x.to_bits() ^ 1 << 31)).unwrap();
+    let negated = x.cast(|x| f32::from_bits(x.to_bits() ^ 1 << 31)).unwrap();
     let got = download(&upload(device, &x).neg().unwrap());
-    assert_identical("special bits", &got, &turned);
+    assert_identical("special bits", &got, &negated);
     golden::<i32, i32, 1>(
         device,
         |x, _| x.neg(),

@@ -69,13 +69,13 @@ fn matrices(shapes: impl IntoIterator<Item = [usize; 2]>) -> Layout {
 
 /// Factors of (m, k, n), stored as the product wants them.
 fn factors(extents: &[[usize; 3]], transposed: [bool; 2]) -> (Layout, Layout) {
-    let turned = |s: [usize; 2], turned: bool| if turned { [s[1], s[0]] } else { s };
+    let stored = |s: [usize; 2], transposed: bool| if transposed { [s[1], s[0]] } else { s };
     let left = extents
         .iter()
-        .map(|&[m, k, _]| turned([m, k], transposed[0]));
+        .map(|&[m, k, _]| stored([m, k], transposed[0]));
     let right = extents
         .iter()
-        .map(|&[_, k, n]| turned([k, n], transposed[1]));
+        .map(|&[_, k, n]| stored([k, n], transposed[1]));
     (matrices(left), matrices(right))
 }
 

@@ -182,7 +182,7 @@ fn of_flat_peaks(device: &Device) {
     assert!(expected.values().iter().all(|distance| *distance < 1e-6));
 }
 
-/// Swapping the series turns the lag around and leaves the distance.
+/// Swapping the series negates the lag and does not change the distance.
 fn is_symmetric(device: &Device) {
     let (a, b) = corpus::small()
         .into_iter()
@@ -190,10 +190,10 @@ fn is_symmetric(device: &Device) {
         .unwrap()
         .floats();
     let (forwards, lag) = sbd(device, &a, &b);
-    let (backwards, turned) = sbd(device, &b, &a);
+    let (backwards, swapped_lag) = sbd(device, &b, &a);
     let bounds = vec![1e-6; a.len()];
     assert_within("distance", &backwards, &widened(&forwards), &bounds);
-    assert_exact("lag", &turned, &lag.cast(|lag| -lag).unwrap());
+    assert_exact("lag", &swapped_lag, &lag.cast(|lag| -lag).unwrap());
 }
 
 fn accuracy(device: &Device, family: &Family) {

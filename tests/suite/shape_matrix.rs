@@ -346,10 +346,10 @@ fn transpose(device: &Device) {
             extents.push([n, m]);
         }
         let expected = Ragged::from_rows(rows).unwrap();
-        let turned = a.on(device).transpose().unwrap();
-        assert_eq!(turned.grid(), &grid(&extents), "{}", case.name);
-        assert_identical(case.name, &download(turned.entries()), &expected);
-        let back = turned.transpose().unwrap();
+        let transposed = a.on(device).transpose().unwrap();
+        assert_eq!(transposed.grid(), &grid(&extents), "{}", case.name);
+        assert_identical(case.name, &download(transposed.entries()), &expected);
+        let back = transposed.transpose().unwrap();
         assert_identical(case.name, &download(back.entries()), &a.entries);
     }
 }

@@ -13,10 +13,10 @@ use crate::support::operation::{Operation, download, golden, one, rows, run, upl
 use crate::support::places::read;
 use crate::support::property;
 use forms::{
-    flip, flipped, pad, padded, permutation, permuted, ranges, resize, slice, slice_of, sliced,
-    transpose, turned, widths,
+    flip, flipped, flipped_axes, pad, padded, permutation, permuted, ranges, resize, slice,
+    slice_of, sliced, transpose, widths,
 };
-use transposes::{matrices, transposed, turned_matrices};
+use transposes::{many_matrices, matrices, transposed};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     // All run one kernel for every type of one word: one operation sees the whole corpus in two of them.
@@ -46,7 +46,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("goldens", goldens),
         ("matrices", matrices),
         ("transposed", transposed),
-        ("turned_matrices", turned_matrices),
+        ("many_matrices", many_matrices),
         ("reshaped", reshaped),
         ("broadcasts", broadcasts),
         ("rows_of_any_width", rows_of_any_width),
@@ -110,8 +110,12 @@ fn reshaped(device: &Device) {
     let y = without_allocating(device, || x.reshape(&layout).unwrap());
     let expected = Ragged::from_parts(layout, vec![1, 2, 3, 4, 5, 6, 7]).unwrap();
     assert_exact("boxes", &download(&y), &expected);
-    let turned = download(&y.transpose(&[1, 0, 2]).unwrap());
-    assert_exact("then turned", &turned, &permuted(&expected, &[1, 0, 2]));
+    let permuted_again = download(&y.transpose(&[1, 0, 2]).unwrap());
+    assert_exact(
+        "then transposed",
+        &permuted_again,
+        &permuted(&expected, &[1, 0, 2]),
+    );
     let wrong = Layout::from_lengths([6, 0, 2]).unwrap();
     let error = x.reshape(&wrong).unwrap_err();
     assert_eq!(
@@ -260,8 +264,8 @@ fn of_type<T: Scalar>(device: &Device, layout: &Layout, value: impl Fn(usize) ->
         check("pad", some.pad(&wider), &padded(&x, &wider));
         check(
             "flip",
-            some.flip(&turned(rank)),
-            &flipped(&x, &turned(rank)),
+            some.flip(&flipped_axes(rank)),
+            &flipped(&x, &flipped_axes(rank)),
         );
         check("flip one", some.flip(&[0]), &flipped(&x, &[0]));
         let order = permutation(rank);

@@ -364,18 +364,18 @@ fn is_limited(device: &Device, counted: &Counted) {
             Ok(()) => break,
             Err(Error::WorkLimit {
                 op,
-                asked,
+                needed,
                 allowed: limit,
                 ..
             }) => {
                 refused = op;
                 assert_eq!(limit, allowed);
-                assert!(asked > allowed, "{asked} above {allowed}");
+                assert!(needed > allowed, "{needed} above {allowed}");
                 refusals += 1;
                 // One less is still too little.
-                let less = (counted.run)(&device.with_work_limit(asked - 1));
+                let less = (counted.run)(&device.with_work_limit(needed - 1));
                 assert_eq!(less.unwrap_err().kind(), "work_limit");
-                allowed = asked;
+                allowed = needed;
             }
             Err(other) => panic!("{other}"),
         }
@@ -385,10 +385,10 @@ fn is_limited(device: &Device, counted: &Counted) {
         refused == called(counted.name) || PREPARED.contains(&(counted.name, refused)),
         "refused in the name of {refused}"
     );
-    let (asked, work) = (allowed as f64, counted.work);
+    let (needed, work) = (allowed as f64, counted.work);
     assert!(
-        refusals > 0 && asked <= 4.0 * work && work <= 4.0 * asked,
-        "counted work {asked}, expected {work}"
+        refusals > 0 && needed <= 4.0 * work && work <= 4.0 * needed,
+        "counted work {needed}, expected {work}"
     );
 }
 
@@ -409,7 +409,7 @@ fn minutes_are_refused_at_once(device: &Device) {
         began.elapsed()
     );
     assert!(
-        matches!(error, Error::WorkLimit { op: "conv", element: Some(0), asked, allowed: 10_000_000_000 } if asked >= 1_000_000_000_000),
+        matches!(error, Error::WorkLimit { op: "conv", element: Some(0), needed, allowed: 10_000_000_000 } if needed >= 1_000_000_000_000),
         "{error}"
     );
     assert!(pair.conv().is_ok(), "by transforms it is little");

@@ -364,9 +364,9 @@ fn the_table_is_whole() {
             operations().take(i).all(|other| other.name != name),
             "{name} twice"
         );
-        let asked = format!("\"op\": \"{name}\"");
+        let field = format!("\"op\": \"{name}\"");
         assert!(
-            golden.iter().any(|(line, _)| line.contains(&asked)) || untold(operation),
+            golden.iter().any(|(line, _)| line.contains(&field)) || untold(operation),
             "{name} has no golden line"
         );
         for option in operation.options {

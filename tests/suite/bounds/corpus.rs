@@ -24,7 +24,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             "values",
             values as Part,
             super::values::KERNELS,
-            turned as Program,
+            equal_matrices as Program,
         ),
         ("series", series, SERIES, blocks as Program),
         ("transforms", transforms, TRANSFORMS, passes),
@@ -111,7 +111,7 @@ fn blocks(d: &mut Draw<'_>) {
 }
 
 /// Equal matrices, larger than those of the corpus.
-fn turned(d: &mut Draw<'_>) {
+fn equal_matrices(d: &mut Draw<'_>) {
     let layout = Layout::uniform(2, vsla::Shape::new(&[70, 64]).unwrap()).unwrap();
     let (x, z) = (d.tensor::<f32>(&layout), d.tensor::<Complex32>(&layout));
     d.ran("transpose", x.transpose(&[1, 0]));
@@ -124,13 +124,13 @@ fn values(d: &mut Draw<'_>, case: &Case) {
     let (x, y, n) = (d.tensor::<f32>(&left), d.tensor::<f32>(&right), left.len());
     let (half, complex) = (d.tensor::<f16>(&left), d.tensor::<Complex32>(&left));
     let last = left.rank() - 1;
-    let turned: Vec<usize> = (0..left.rank()).rev().collect();
+    let transposed: Vec<usize> = (0..left.rank()).rev().collect();
     d.ran("copy of halves", half.copy());
     d.ran("resize of halves", half.resize(&right));
     d.ran("resize of complex ones", complex.resize(&right));
     d.ran("flip", x.flip(&[last]));
-    d.ran("transpose", x.transpose(&turned));
-    d.ran("transpose of complex ones", complex.transpose(&turned));
+    d.ran("transpose", x.transpose(&transposed));
+    d.ran("transpose of complex ones", complex.transpose(&transposed));
     d.ran("concat", x.concat(&y, last));
     d.ran("block_diag of halves", half.block_diag(&half));
     d.ran("stack", x.stack(1 << 24));
@@ -222,8 +222,8 @@ fn products(d: &mut Draw<'_>, case: &Case) {
     d.ran("kron", x.kron(&y));
     if left.rank() == 2 {
         d.ran("matmul_ambient", x.matmul_ambient(&y));
-        let turned = x.transpose(&[1, 0]).unwrap();
-        d.ran("matmul", x.matmul(&turned));
+        let transposed = x.transpose(&[1, 0]).unwrap();
+        d.ran("matmul", x.matmul(&transposed));
         let half = d.tensor::<f16>(&left);
         let square = half.pair(&half, Pairing::Elementwise).unwrap().product();
         d.ran("product of halves", square.transpose_right().run());

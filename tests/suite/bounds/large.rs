@@ -63,8 +63,8 @@ fn at_the_limit<T: Value>() {
         0,
         expected(total - 9..total),
     );
-    let turned = || expected(total - 9..total).into_iter().rev().collect();
-    check("turned", &tail.flip(&[0]).unwrap(), 0, turned());
+    let flipped = || expected(total - 9..total).into_iter().rev().collect();
+    check("flipped", &tail.flip(&[0]).unwrap(), 0, flipped());
     // Slices of the long element, from behind its middle and from just before its end on.
     for start in [first, (total - 9) / 4 * 3 + 2, total - 30] {
         let slice = x.slice(&[start as i64], &[start as i64 + 21]).unwrap();
@@ -90,17 +90,17 @@ fn at_the_limit<T: Value>() {
     let copy = x.copy().unwrap();
     check("the end of a copy", &copy, 1, expected(total - 9..total));
     drop(copy);
-    let turned = x.elements(0..1).unwrap().flip(&[0]).unwrap();
-    let slice = turned
+    let flipped = x.elements(0..1).unwrap().flip(&[0]).unwrap();
+    let slice = flipped
         .slice(&[total as i64 - 9 - 8], &[total as i64 - 9])
         .unwrap();
     check(
-        "turned whole",
+        "flipped whole",
         &slice,
         0,
         expected(0..8).into_iter().rev().collect(),
     );
-    drop(turned);
+    drop(flipped);
     let selected = x.select(&[1, 1]).unwrap();
     check("selected", &selected, 1, expected(total - 9..total));
 }

@@ -52,7 +52,8 @@ fn factors(d: &mut Draw<'_>, elements: usize, [left, right]: [bool; 2]) -> [Layo
     let large: &[usize] = &[1, 2, 5, 8, 16, 31, 33, 64, 70, 129];
     for _ in 0..elements {
         let (m, k, n) = (d.of(large), d.of(INNER), d.of(large));
-        let shape = |turned, a, b| Shape::new(&if turned { [b, a] } else { [a, b] }).unwrap();
+        let shape =
+            |transposed, a, b| Shape::new(&if transposed { [b, a] } else { [a, b] }).unwrap();
         shapes[0].push(shape(left, m, k));
         shapes[1].push(shape(right, k, n));
         shapes[2].push(shape(false, m, n));
@@ -61,15 +62,15 @@ fn factors(d: &mut Draw<'_>, elements: usize, [left, right]: [bool; 2]) -> [Layo
 }
 
 fn dense<T: Value + Factor>(d: &mut Draw<'_>) {
-    let turned = [d.rng.bool(), d.rng.bool()];
+    let transposed = [d.rng.bool(), d.rng.bool()];
     let count = d.of(&[1, 4]);
-    let [left, right, _] = factors(d, count, turned);
+    let [left, right, _] = factors(d, count, transposed);
     let (a, b) = (d.tensor::<T>(&left), d.tensor::<T>(&right));
     let mut product = a.product(&b);
-    if turned[0] {
+    if transposed[0] {
         product = product.transpose_left();
     }
-    if turned[1] {
+    if transposed[1] {
         product = product.transpose_right();
     }
     for tier in TIERS {

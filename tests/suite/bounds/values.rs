@@ -263,8 +263,9 @@ fn floats(d: &mut Draw<'_>) {
     d.ran("equivalent", x.equivalent_blocking(&y));
     d.ran("add", x.add(&y));
     let wide = d.drawn::<f32>(2, 3);
-    let turned = Layout::uniform(2, vsla::Shape::new(&[70, d.of(&[61, 64, 99])]).unwrap()).unwrap();
-    let (x, z) = (d.tensor::<f32>(&turned), d.tensor::<Complex32>(&turned));
+    let matrices =
+        Layout::uniform(2, vsla::Shape::new(&[70, d.of(&[61, 64, 99])]).unwrap()).unwrap();
+    let (x, z) = (d.tensor::<f32>(&matrices), d.tensor::<Complex32>(&matrices));
     d.ran("transpose", x.transpose(&[1, 0]));
     d.ran("transpose", z.transpose(&[1, 0]));
     d.ran("minimal_shape", wide.minimal_shape_blocking());

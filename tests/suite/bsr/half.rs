@@ -119,10 +119,11 @@ fn sampled_as_of_f32(device: &Device) {
     for block in [[8, 8], [16, 128], [48, 32], [128, 64]] {
         let topology = Topology::random([150, 200], block, 2, 9).unwrap();
         for transposed in FORMS {
-            let turned = |s: [usize; 2], turned: bool| if turned { [s[1], s[0]] } else { s };
+            let stored =
+                |s: [usize; 2], transposed: bool| if transposed { [s[1], s[0]] } else { s };
             let inner = [5, 600, 0];
-            let left = matrices(inner.map(|k| turned([150, k], transposed[0])));
-            let right = matrices(inner.map(|k| turned([k, 200], transposed[1])));
+            let left = matrices(inner.map(|k| stored([150, k], transposed[0])));
+            let right = matrices(inner.map(|k| stored([k, 200], transposed[1])));
             let values = |layout: &Layout, name: &str| {
                 upload(device, &narrowed(&batch(layout, Values::Random, name)))
             };

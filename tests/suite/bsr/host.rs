@@ -154,13 +154,13 @@ fn random_patterns() {
     assert_eq!((topology.len(), topology.density()), (64 * 16, 0.125));
     let places = places(&topology);
     assert!(places.is_sorted() && places.chunks(16).all(|row| row[0].0 == row[15].0));
-    let mut met = [0; 128];
+    let mut counts = [0; 128];
     for &(_, column) in &places {
-        met[column as usize] += 1;
+        counts[column as usize] += 1;
     }
     assert!(
-        met.iter().all(|&met| (1..=20).contains(&met)),
-        "{met:?}: expected 8 each"
+        counts.iter().all(|&counts| (1..=20).contains(&counts)),
+        "{counts:?}: expected 8 each"
     );
     let all = Topology::random([9, 17], [8, 8], 3, 1).unwrap();
     assert_eq!(all, Topology::strided([9, 17], [8, 8], 1).unwrap());

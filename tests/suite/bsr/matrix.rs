@@ -85,9 +85,9 @@ fn product<'a>([a, b]: [&'a Tensor<f16>; 2], [left, right]: [bool; 2]) -> Produc
 fn check_sampled(device: &Device, topology: &Topology, inner: &[usize], values: Values) {
     let [m, n] = topology.shape();
     for transposed in FORMS {
-        let turned = |s: [usize; 2], turned: bool| if turned { [s[1], s[0]] } else { s };
-        let left = matrices(inner.iter().map(|&k| turned([m, k], transposed[0])));
-        let right = matrices(inner.iter().map(|&k| turned([k, n], transposed[1])));
+        let stored = |s: [usize; 2], transposed: bool| if transposed { [s[1], s[0]] } else { s };
+        let left = matrices(inner.iter().map(|&k| stored([m, k], transposed[0])));
+        let right = matrices(inner.iter().map(|&k| stored([k, n], transposed[1])));
         let a = narrowed(&batch(&left, values, "left"));
         let b = narrowed(&batch(&right, values, "right"));
         let pairs = reference::elementwise(inner.len());
@@ -382,15 +382,15 @@ fn a_thousand_times(device: &Device) {
         let s = on_matrices(device, &matrix(&topology, 1, Values::Random));
         let layout = matrices([[768, 264], [264, 768]]);
         let x = upload(device, &narrowed(&batch(&layout, Values::Random, "again")));
-        let [straight, turned] = [0, 1].map(|i| x.elements(i..i + 1).unwrap());
+        let [straight, transposed] = [0, 1].map(|i| x.elements(i..i + 1).unwrap());
         for form in [[false, false], [false, true]] {
-            let x = if form[1] { &turned } else { &straight };
+            let x = if form[1] { &transposed } else { &straight };
             let first = download(&sums(&s, x, form));
             for _ in 0..repeats(device) {
                 assert_identical("again", &download(&sums(&s, x, form)), &first);
             }
         }
-        let product = product([&straight, &turned], [false; 2]);
+        let product = product([&straight, &transposed], [false; 2]);
         let sampled = || {
             download(
                 product

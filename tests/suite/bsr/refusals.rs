@@ -199,9 +199,9 @@ fn options_of_dense_factors(s: &BsrTensor<f32>, right: &Tensor<f32>, left: &Tens
         || s.values().device().counters().plans,
         || refused_options(s, right, left),
     );
-    let turned = s.transpose();
-    assert!(turned.is_transposed() && !s.is_transposed());
-    let [plain, twice] = [s.product(right), turned.product(right).transpose_left()];
+    let transpose = s.transpose();
+    assert!(transpose.is_transposed() && !s.is_transposed());
+    let [plain, twice] = [s.product(right), transpose.product(right).transpose_left()];
     let [plain, twice] = [plain, twice].map(|product| download(&product.run().unwrap()));
     assert_eq!(plain, twice);
 }

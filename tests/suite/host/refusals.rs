@@ -147,9 +147,9 @@ fn planes() {
     assert_eq!(none.len(), 0);
     let grid = Layout::uniform(1, Shape::new(&[0, BILLIONS]).unwrap()).unwrap();
     let matrix = ShapeMatrix::new(&empties::<f32>(1, 0), &grid).unwrap();
-    let turned = quick("transpose", || matrix.transpose());
-    assert_eq!(turned.grid().shape(0).extents(), [BILLIONS as u32, 0]);
-    refused("to_nested", || turned.to_nested_blocking());
+    let transposed = quick("transpose", || matrix.transpose());
+    assert_eq!(transposed.grid().shape(0).extents(), [BILLIONS as u32, 0]);
+    refused("to_nested", || transposed.to_nested_blocking());
     let device = cpu();
     refused("identity", || {
         ShapeMatrix::<f32>::identity(device, repeat_n(0, BILLIONS))

@@ -40,12 +40,12 @@ fn any_order() {
     let whole = ArrayD::from_shape_fn(vec![4, 5, 6], |at| {
         (at[0] * 100 + at[1] * 10 + at[2]) as i32
     });
-    let turned = whole.view().reversed_axes();
+    let transposed = whole.view().reversed_axes();
     let mut strided = whole.view();
     strided.slice_each_axis_inplace(|axis| Slice::new(1, None, axis.axis.index() as isize + 1));
     let mut backwards = whole.view();
     backwards.invert_axis(Axis(2));
-    let arrays = [whole.view(), turned, strided, backwards];
+    let arrays = [whole.view(), transposed, strided, backwards];
     let batch = Ragged::from_arrays(3, arrays.clone()).unwrap();
     for (i, array) in arrays.iter().enumerate() {
         assert_eq!(batch.array(i).unwrap(), array, "{i}");

@@ -112,11 +112,11 @@ fn check<T: Factor + Float>(
     narrow: fn(f32) -> T,
     run: impl Fn(&Product<'_, T>) -> Result<Tensor<f32>>,
 ) {
-    let turned = |s: [usize; 2], turned: bool| if turned { [s[1], s[0]] } else { s };
+    let stored = |s: [usize; 2], transposed: bool| if transposed { [s[1], s[0]] } else { s };
     let left = case.rows.iter().zip(&case.inner);
-    let left = matrices(left.map(|(&m, &k)| turned([m, k], case.transposed[0])));
+    let left = matrices(left.map(|(&m, &k)| stored([m, k], case.transposed[0])));
     let right = case.columns.iter().zip(&case.inner);
-    let right = matrices(right.map(|(&n, &k)| turned([k, n], case.transposed[1])));
+    let right = matrices(right.map(|(&n, &k)| stored([k, n], case.transposed[1])));
     let list = case.list.iter().map(|&(i, j)| (i as u32, j as u32));
     let list = pair_list(list.collect::<Vec<_>>());
     let pairing = [

@@ -89,7 +89,7 @@ fn each(work: impl Fn(&[[usize; 3]])) {
 /// What follows is of all of them.
 #[cfg(feature = "gpu")]
 fn every_kernel(device: &Device) {
-    fn seen<T: vsla::scalar::Factor>(
+    fn check_tiles<T: vsla::scalar::Factor>(
         device: &Device,
         of: impl Fn(&Layout) -> Ragged<T>,
     ) -> Option<usize> {
@@ -107,10 +107,10 @@ fn every_kernel(device: &Device) {
         Some(names.len())
     }
     let counts = [
-        seen(device, |layout| Ragged::full(layout, 1.0f32).unwrap()),
-        seen(device, |layout| Ragged::full(layout, 1i32).unwrap()),
-        seen(device, |layout| Ragged::full(layout, 1u32).unwrap()),
-        seen(device, |layout| Ragged::full(layout, f16::ONE).unwrap()),
+        check_tiles(device, |layout| Ragged::full(layout, 1.0f32).unwrap()),
+        check_tiles(device, |layout| Ragged::full(layout, 1i32).unwrap()),
+        check_tiles(device, |layout| Ragged::full(layout, 1u32).unwrap()),
+        check_tiles(device, |layout| Ragged::full(layout, f16::ONE).unwrap()),
     ];
     let listed = vsla::device::kernels();
     let native = |name: &str| name.starts_with("matmul.") && name.contains(".native.");

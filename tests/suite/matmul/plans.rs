@@ -43,8 +43,8 @@ fn layers_stay_flat() {
             let hidden = y.pair(&wide, Pairing::AllToAll).unwrap().matmul().unwrap();
             let back = hidden.pair(&narrow, Pairing::AllToAll).unwrap();
             y = back.product().scale(0.0).residual(&y).run().unwrap();
-            let turned = y.pair(&square, Pairing::AllToAll).unwrap();
-            y = turned.product().scale(0.1).run().unwrap();
+            let pair = y.pair(&square, Pairing::AllToAll).unwrap();
+            y = pair.product().scale(0.1).run().unwrap();
         }
         y
     };

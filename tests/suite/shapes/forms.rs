@@ -100,15 +100,15 @@ pub(super) fn padded<T: Copy + Default>(x: &Ragged<T>, widths: &[(usize, usize)]
 pub(super) fn flip<T: Number>() -> Binary<T, T> {
     Binary {
         name: "flip",
-        run: |x, _| x.flip(&turned(x.layout().rank())),
+        run: |x, _| x.flip(&flipped_axes(x.layout().rank())),
         paired: None,
-        expected: Some(|a, _, _| exactly(&flipped(a, &turned(a.layout().rank())))),
+        expected: Some(|a, _, _| exactly(&flipped(a, &flipped_axes(a.layout().rank())))),
         spreads: false,
         series_only: false,
     }
 }
 
-pub(super) fn turned(rank: usize) -> Vec<usize> {
+pub(super) fn flipped_axes(rank: usize) -> Vec<usize> {
     match rank {
         1 => vec![0],
         2 => vec![1, 0],

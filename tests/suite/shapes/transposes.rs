@@ -64,7 +64,7 @@ pub(super) fn matrices(device: &Device) {
 pub(super) fn transposed(device: &Device) {
     let x = one(&[2, 3], &[1, 2, 3, 4, 5, 6]);
     let got = run(device, &x, &x, |x, _| x.transpose(&[1, 0]));
-    assert_exact("turned", &got, &one(&[3, 2], &[1, 4, 2, 5, 3, 6]));
+    assert_exact("transposed", &got, &one(&[3, 2], &[1, 4, 2, 5, 3, 6]));
     let mut permutations: Vec<Vec<usize>> = vec![vec![]];
     for rank in 1..=4 {
         permutations = permutations
@@ -102,7 +102,7 @@ pub(super) fn transposed(device: &Device) {
 }
 
 /// Matrices of one tile and of several, alternating, alone and several per element, of every type.
-pub(super) fn turned_matrices(device: &Device) {
+pub(super) fn many_matrices(device: &Device) {
     let sides = [
         [60, 60],
         [1, 1],

@@ -53,14 +53,14 @@ pub fn placed(bytes: &mut Bytes<'_>, x: &Layout) -> Option<Unary> {
             Unary::Transpose(order)
         }
         7 => {
-            let turned = x.shapes().map(|shape| {
+            let reversed = x.shapes().map(|shape| {
                 let extents: Vec<usize> =
                     shape.extents().iter().rev().map(|&n| n as usize).collect();
                 Shape::new(&extents).expect("as large")
             });
             match bytes.below(3) {
                 0 => Unary::Reshape(Layout::from_lengths(x.lengths()).expect("as large")),
-                1 => Unary::Reshape(Layout::from_shapes(rank, turned).expect("as large")),
+                1 => Unary::Reshape(Layout::from_shapes(rank, reversed).expect("as large")),
                 _ => {
                     let rows = x.lengths().map(|n| Shape::new(&[1, n]).expect("as large"));
                     Unary::Reshape(Layout::from_shapes(2, rows).expect("as large"))
