@@ -129,7 +129,10 @@ pub enum Error {
     },
 
     /// Batches of unequal size in an element-wise operation.
-    #[error("{op}: expected batches of equal size, got {} and {right}{}", Count(*.left, "element"), OtherPairings(*.pairing, *.left))]
+    #[error(
+        "{op}: expected batches of equal size, got {} and {right}{}",
+        Count(*.left, "element"), OtherPairings(*.pairing, *.left)
+    )]
     BatchSize {
         /// The public operation.
         op: &'static str,
@@ -346,7 +349,8 @@ pub enum Error {
     /// Every call that opens a device opens a new one, including [`Device::cpu`](crate::Device::cpu). Upload operands
     /// that are used together through one handle or its clones.
     #[error(
-        "{op}: expected both operands on one device, got {left} and {right}: upload both through one Device or its clones"
+        "{op}: expected both operands on one device, got {left} and {right}: upload both through one Device or its \
+         clones"
     )]
     DeviceMismatch {
         /// The public operation.
@@ -385,7 +389,8 @@ pub enum Error {
 
     /// More work than [`with_work_limit`](crate::Device::with_work_limit) allows for one operation. Nothing ran.
     #[error(
-        "{op}: {}needs {needed} multiply-adds, above the device's work limit of {allowed}: split the work or raise the limit",
+        "{op}: {}needs {needed} multiply-adds, above the device's work limit of {allowed}: split the work or raise the \
+         limit",
         At(.element)
     )]
     WorkLimit {

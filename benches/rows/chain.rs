@@ -187,7 +187,8 @@ fn fresh(bench: &mut Bench) -> Outcome<()> {
     let spec = Spec {
         name: "fresh/add",
         data: format!(
-            "{many} batches of {ELEMENTS} elements, uniform 1..=256, seed 31: two uploads and an add; times are of one batch"
+            "{many} batches of {ELEMENTS} elements, uniform 1..=256, seed 31: two uploads and an add; times are of one \
+             batch"
         ),
         bytes: 0,
         multiply_adds: 0,

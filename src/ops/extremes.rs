@@ -228,7 +228,8 @@ fn lags_are_counted() {
     let error = launch((1 << 31) + 1, 1).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "correlate_max: element 0: twice the number of lags of series of 2147483649 values exceeds the 32-bit index limit of 4294967295"
+        "correlate_max: element 0: twice the number of lags of series of 2147483649 values exceeds the 32-bit index \
+         limit of 4294967295"
     );
 }
 

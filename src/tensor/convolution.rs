@@ -62,11 +62,11 @@ impl<T: Real> Convolution<'_, T> {
     /// let x = device.upload(&Ragged::from_rows([vec![1, 2, 3, 4]])?)?;
     /// let y = device.upload(&Ragged::from_rows([vec![1, 10, 100]])?)?;
     /// let pair = x.pair(&y, Pairing::Elementwise)?;
-    /// let kept = |mode| Ok::<_, vsla::Error>(pair.convolution().mode(mode).conv()?.download_blocking()?.into_parts().1);
-    /// assert_eq!(kept(ConvMode::Full)?, [1, 12, 123, 234, 340, 400]);
-    /// assert_eq!(kept(ConvMode::Same)?, [12, 123, 234, 340]);
-    /// assert_eq!(kept(ConvMode::Valid)?, [123, 234]);
-    /// assert_eq!(kept(ConvMode::Causal)?, [1, 12, 123, 234]);
+    /// let conv = |mode| pair.convolution().mode(mode).conv()?.download_blocking();
+    /// assert_eq!(conv(ConvMode::Full)?.values(), [1, 12, 123, 234, 340, 400]);
+    /// assert_eq!(conv(ConvMode::Same)?.values(), [12, 123, 234, 340]);
+    /// assert_eq!(conv(ConvMode::Valid)?.values(), [123, 234]);
+    /// assert_eq!(conv(ConvMode::Causal)?.values(), [1, 12, 123, 234]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     #[must_use]

@@ -21,8 +21,10 @@ use crate::{Error, Result};
 ///
 /// | option | two dense factors | a block-sparse factor |
 /// | --- | --- | --- |
-/// | [`scale`](Self::scale), [`bias`](Self::bias), [`activation`](Self::activation), [`residual`](Self::residual) | f32, f16 | f32, f16 |
-/// | [`transpose_left`](Self::transpose_left), [`transpose_right`](Self::transpose_right) | both | the block-sparse one |
+/// | [`scale`](Self::scale), [`bias`](Self::bias) | f32, f16 | f32, f16 |
+/// | [`activation`](Self::activation), [`residual`](Self::residual) | f32, f16 | f32, f16 |
+/// | [`transpose_left`](Self::transpose_left) | yes | the block-sparse one |
+/// | [`transpose_right`](Self::transpose_right) | yes | the block-sparse one |
 /// | [`ambient`](Self::ambient) | yes | no |
 /// | [`tier`](Self::tier) | yes | yes |
 /// | [`to`](Self::to) | of f16, `f32` | of f16, `f32` |
@@ -474,7 +476,8 @@ fn target<T: Scalar>(op: &'static str, tier: Tier, operands: [&Tensor<T>; 2]) ->
         )),
         (Tier::Auto | Tier::Native, _) if device.is_native() => Ok(Target::Native),
         (Tier::Native, _) => lacks(format!(
-            "the native tier, which needs {NATIVE_INVOCATIONS} invocations and {NATIVE_MEMORY} bytes of memory a workgroup: {} has {}",
+            "the native tier, which needs {NATIVE_INVOCATIONS} invocations and {NATIVE_MEMORY} bytes of memory a \
+             workgroup: {} has {}",
             device.name(),
             match device.info().limits {
                 Some(found) => format!("{} and {}", found.invocations, found.workgroup_memory),

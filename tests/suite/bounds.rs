@@ -2,8 +2,8 @@
 //! corpus, on an instrumented device.
 //!
 //! Operands start anywhere in buffers, most of which end where their data ends, and lengths and extents are at the
-//! boundaries of what kernels process at once. With `VSLA_INSTRUMENTED=1`, variants that no program runs are listed, and
-//! the GPUs of all other trials are instrumented as well.
+//! boundaries of what kernels process at once. With `VSLA_INSTRUMENTED=1`, variants that no program runs are listed,
+//! and the GPUs of all other trials are instrumented as well.
 
 mod corpus;
 mod large;
@@ -59,8 +59,8 @@ fn copies_of_halves(device: &Device) {
     }
 }
 
-/// Seconds after which a software device begins no further program: its driver compiles a kernel for up to a second. The
-/// trials over the corpus run every kernel on it. With `VSLA_INSTRUMENTED=1` it runs all programs.
+/// Seconds after which a software device begins no further program, because its driver compiles a kernel for up to a
+/// second. The trials over the corpus run every kernel on it. With `VSLA_INSTRUMENTED=1`, it runs all programs.
 const SOFTWARE_SECONDS: u64 = 8;
 
 /// As many random programs, after which each operation has worked, and each of these kernels has run.

@@ -199,7 +199,8 @@ fn refusals(device: &Device) {
     refused(matrix.eval(&matrix), "eval: expected a rank of 1, got 2");
     refused(
         series.eval(&three),
-        "eval: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
+        "eval: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a \
+         List",
     );
     if device.is_gpu() {
         let elsewhere = upload(&Device::cpu(), &rows([&[1], &[2]]));

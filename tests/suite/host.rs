@@ -6,10 +6,13 @@
 //! | trials | requirement |
 //! | --- | --- |
 //! | `refuses` | requests for gigabytes are refused immediately, in the operation's name, without allocating anything |
-//! | `injected` | the first, second, third … allocation of this library fails: each time an error, no leak, and correct results afterwards; on a GPU every fifth, without `VSLA_LONG=1` |
-//! | `large` | the same for the first, second, third … allocation of 16 KiB or more by any code except the matrix product and FFT crates, so all of this library's are fallible |
-//! | `budget` | tensors of CPU devices take their size from the budget, and threads together never take more than it has |
+//! | `injected` | after any failed allocation of this library: an error, no leak, and correct results later |
+//! | `large` | the same for allocations of 16 KiB or more by any code but the matrix product and FFT crates |
+//! | `budget` | tensors of CPU devices take their size from the budget, and all threads together never exceed it |
 //! | `workspaces` | workspaces of CPU convolutions and FFT plans are counted, and `trim` frees them |
+//!
+//! `injected` and `large` make the first, second, third … allocation fail in turn. On a GPU, `injected` tests
+//! every fifth allocation, and all of them with `VSLA_LONG=1`.
 
 mod programs;
 mod refusals;

@@ -155,9 +155,11 @@ impl File {
                 || text[i..].starts_with(&["#".into(), "[cfg(test)]".into()]);
             if is_test {
                 // All of the item.
-                while !matches!(&tokens[i], TokenTree::Group(group) if group.delimiter() == proc_macro2::Delimiter::Brace)
-                    && text[i] != ";"
-                {
+                let is_body = |token: &TokenTree| {
+                    matches!(token, TokenTree::Group(group)
+                        if group.delimiter() == proc_macro2::Delimiter::Brace)
+                };
+                while !is_body(&tokens[i]) && text[i] != ";" {
                     i += 1;
                 }
             } else if text[i] == "use" && text.get(i + 1).is_some_and(|word| word != "<") {

@@ -409,7 +409,11 @@ fn minutes_are_refused_at_once(device: &Device) {
         began.elapsed()
     );
     assert!(
-        matches!(error, Error::WorkLimit { op: "conv", element: Some(0), needed, allowed: 10_000_000_000 } if needed >= 1_000_000_000_000),
+        matches!(
+            error,
+            Error::WorkLimit { op: "conv", element: Some(0), needed, allowed: 10_000_000_000 }
+                if needed >= 1_000_000_000_000
+        ),
         "{error}"
     );
     assert!(pair.conv().is_ok(), "by transforms it is little");
@@ -445,7 +449,8 @@ fn minutes_are_refused_at_once(device: &Device) {
     let error = many.pair(&many, Pairing::AllToAll).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "pair: needs 10004569 multiply-adds, above the device's work limit of 1000000: split the work or raise the limit"
+        "pair: needs 10004569 multiply-adds, above the device's work limit of 1000000: split the work or raise the \
+         limit"
     );
     let lists = Indices::new(Ragged::from_rows(vec![[0u32; 0]; 3163]).unwrap()).unwrap();
     let refused = many.gather_paired(&lists, Pairing::AllToAll).unwrap_err();

@@ -112,7 +112,8 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "indices", "shapes", "pairing"],
         grows: Grows::No,
-        about: "rows added at the indices of a list to zeros of these shapes. A pair is a shape and a list, with one element of rows per pair",
+        about: "rows added at the indices of a list to zeros of these shapes. A pair is a shape and a list, with one \
+            element of rows per pair",
         run: |call| {
             let (indices, layout) = (indices(call)?, shaped(call)?);
             let pairs = call.options.pairs()?;

@@ -128,7 +128,8 @@ const FLOATS: [Map; 31] = rows! { Float:
     "softplus" "SOFTPLUS" ["exp", "log", "softplus"] "softplus_of(x)", |x, _, _| f::softplus(x), within(5.0);
     "erf" "ERF" ["exp", "erf"] "erf_of(x)", |x, _, _| f::erf(x), within(3.0);
     "gelu" "GELU" ["gelu"] "signed_as(gelu(x), x)", |x, _, _| f::gelu(x), within(10.0);
-    "gelu_tanh" "GELU_TANH" ["exp", "sigmoid"] "gelu_tanh_of(x)", |x, _, _| f::gelu_tanh(x), Bound { ulps: 6.0, absolute: 6.0e-8 };
+    "gelu_tanh" "GELU_TANH" ["exp", "sigmoid"] "gelu_tanh_of(x)", |x, _, _| f::gelu_tanh(x),
+        Bound { ulps: 6.0, absolute: 6.0e-8 };
 };
 
 const OTHER_FLOATS: [Map; 3] = [

@@ -167,7 +167,11 @@ fn random_patterns() {
     let golden = Topology::random([32, 128], [8, 8], 4, 2).unwrap();
     assert_eq!(
         golden.to_string(),
-        "32 x 128 in blocks of 8 x 8: 16 of 64 blocks\n·······■·■·■■···\n■·■··■■·········\n·······■■■■·····\n····■····■·■··■·"
+        "32 x 128 in blocks of 8 x 8: 16 of 64 blocks\n\
+         ·······■·■·■■···\n\
+         ■·■··■■·········\n\
+         ·······■■■■·····\n\
+         ····■····■·■··■·"
     );
 }
 

@@ -181,7 +181,8 @@ pub fn on_device(device: &Device) {
     let error = pair.product().scale(2.0).sampled(&topology).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "sampled: expected a plain product of dense matrices, got a product with a scale, bias, activation or residual, or an ambient product"
+        "sampled: expected a plain product of dense matrices, got a product with a scale, bias, activation or \
+         residual, or an ambient product"
     );
     assert_eq!(
         fails(pair.product().activation(Activation::Relu)),

@@ -121,8 +121,8 @@ fn of_a_network_are_made_once(device: &Device) {
     }
 }
 
-/// A list that is made once and used in a loop, by several operations: after the first round no plan is made, nothing is
-/// copied to the device, and no layout is made.
+/// Several operations use one list in a loop. After the first round, they make no plan and no layout, and copy nothing
+/// to the device.
 fn of_a_kept_list(device: &Device) {
     let list = pair_list((0..1000).map(|i| (i * 7 % 40, i % 64)).collect::<Vec<_>>());
     let x = upload(device, &numbers(&drawn("plans list left", 40, 9), 0));

@@ -337,8 +337,8 @@ fn exports_are_submitted() {
     application.assert_quiet();
 }
 
-/// The application keeps the buffers of dropped tensors and writes to them all the time. No value, plan or layout of the
-/// library changes.
+/// The application keeps the buffers of dropped tensors and writes to them all the time. This changes no value, plan or
+/// layout of the library.
 fn exports_are_never_reused() {
     let application = Application::new(wgpu::Limits::default());
     let device = application.vsla();

@@ -148,7 +148,8 @@ fn refused() {
                 [ArrayD::<()>::from_elem(vec![1 << 20, 1 << 20], ()).view()],
             )
             .unwrap_err(),
-            "from_arrays: element 0: the product of the extents (1048576, 1048576) exceeds the 32-bit index limit of 4294967295",
+            "from_arrays: element 0: the product of the extents (1048576, 1048576) exceeds the 32-bit index limit of \
+             4294967295",
         ),
         (
             empty.array(1).unwrap_err(),
@@ -156,7 +157,8 @@ fn refused() {
         ),
         (
             wide.to_padded_array(0).unwrap_err(),
-            "to_padded_array: a padded array of 8 elements of rank 8, 8000 values, extents (1..=1000, 1..=1000, 1..=1000, 1..=1000, 1..=1000, 1..=1000, 1..=1000, 1..=1000) exceeds the 32-bit index limit of 4294967295",
+            "to_padded_array: a padded array of 8 elements of rank 8, 8000 values, extents (1..=1000, 1..=1000, \
+             1..=1000, 1..=1000, 1..=1000, 1..=1000, 1..=1000, 1..=1000) exceeds the 32-bit index limit of 4294967295",
         ),
     ];
     for (error, text) in cases {

@@ -138,7 +138,8 @@ rows! {
     "square" NONE, |x, _, _| x.square(), |x, _, _| x * x;
     "relu" NONE, |x, _, _| x.relu(), |x, _, _| if x.is_nan() { x } else { x.max(0.0) };
     "leaky_relu" SOME, |x, s, _| x.leaky_relu(s as f32), |x, s, _| if x > 0.0 { x } else { s * x };
-    "clamp" &[(-1.0, 2.5), (0.0, 0.0), (-f64::INFINITY, 3.0)], |x, s, t| x.clamp(of(x, s), of(x, t)), |x, s, t| x.clamp(s, t);
+    "clamp" &[(-1.0, 2.5), (0.0, 0.0), (-f64::INFINITY, 3.0)],
+        |x, s, t| x.clamp(of(x, s), of(x, t)), |x, s, t| x.clamp(s, t);
     "floor" NONE, |x, _, _| x.floor(), |x, _, _| x.floor();
     "ceil" NONE, |x, _, _| x.ceil(), |x, _, _| x.ceil();
     "round" NONE, |x, _, _| x.round(), |x, _, _| x.round_ties_even();
@@ -156,14 +157,21 @@ rows! {
     "log" NONE, |x, _, _| x.log(), |x, _, _| libm::log(x);
     "log2" NONE, |x, _, _| x.log2(), |x, _, _| libm::log2(x);
     "log1p" NONE, |x, _, _| x.log1p(), |x, _, _| libm::log1p(x);
-    "powf" &[(0.5, 0.0), (-1.5, 0.0), (3.0, 0.0), (1000.25, 0.0), (-7.0, 0.0), (1e-3, 0.0), (0.0, 0.0), (f64::INFINITY, 0.0), (65537.0, 0.0)],
+    "powf" &[
+        (0.5, 0.0), (-1.5, 0.0), (3.0, 0.0), (1000.25, 0.0), (-7.0, 0.0), (1e-3, 0.0), (0.0, 0.0),
+        (f64::INFINITY, 0.0), (65537.0, 0.0),
+    ],
         |x, s, _| x.powf(s as f32), |x, s, _| libm::pow(x, f64::from(s as f32));
-    "powi" &[(1.0, 0.0), (2.0, 0.0), (3.0, 0.0), (7.0, 0.0), (8.0, 0.0), (-1.0, 0.0), (-5.0, 0.0), (0.0, 0.0), (9.0, 0.0), (-12.0, 0.0)],
+    "powi" &[
+        (1.0, 0.0), (2.0, 0.0), (3.0, 0.0), (7.0, 0.0), (8.0, 0.0), (-1.0, 0.0), (-5.0, 0.0), (0.0, 0.0),
+        (9.0, 0.0), (-12.0, 0.0),
+    ],
         |x, s, _| x.powi(s as i32), |x, s, _| libm::pow(x, s);
     "tanh" NONE, |x, _, _| x.tanh(), |x, _, _| libm::tanh(x);
     "sigmoid" NONE, |x, _, _| x.sigmoid(), |x, _, _| sigmoid(x);
     "silu" NONE, |x, _, _| x.silu(), |x, _, _| if x < -1e3 { -0.0 } else { x * sigmoid(x) };
-    "softplus" NONE, |x, _, _| x.softplus(), |x, _, _| if x.is_nan() { x } else { x.max(0.0) + libm::log1p(libm::exp(-x.abs())) };
+    "softplus" NONE, |x, _, _| x.softplus(),
+        |x, _, _| if x.is_nan() { x } else { x.max(0.0) + libm::log1p(libm::exp(-x.abs())) };
     "erf" NONE, |x, _, _| x.erf(), |x, _, _| libm::erf(x);
     "gelu" NONE, |x, _, _| x.gelu(), |x, _, _| if x < -1e3 { -0.0 } else { 0.5 * x * libm::erfc(-x * FRAC_1_SQRT_2) };
     "gelu_tanh" NONE, |x, _, _| x.gelu_tanh(),

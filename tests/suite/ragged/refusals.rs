@@ -283,7 +283,8 @@ fn every_error_has_its_text() {
             },
             "batch_size",
             None,
-            "conv: expected batches of equal size, got 3 elements and 5: unequal batches need a pairing: AllToAll or a List",
+            "conv: expected batches of equal size, got 3 elements and 5: unequal batches need a pairing: AllToAll or a \
+             List",
         ),
         (
             Error::BatchSize {
@@ -294,7 +295,8 @@ fn every_error_has_its_text() {
             },
             "batch_size",
             None,
-            "conv: expected batches of equal size, got 1 element and 5: unequal batches need a pairing: OneToAll, AllToAll or a List",
+            "conv: expected batches of equal size, got 1 element and 5: unequal batches need a pairing: OneToAll, \
+             AllToAll or a List",
         ),
         (
             Error::BatchSize {
@@ -337,7 +339,8 @@ fn every_error_has_its_text() {
             },
             "device_mismatch",
             None,
-            "conv: expected both operands on one device, got cpu and llvmpipe: upload both through one Device or its clones",
+            "conv: expected both operands on one device, got cpu and llvmpipe: upload both through one Device or its \
+             clones",
         ),
         (
             Error::TooLarge {
