@@ -238,7 +238,7 @@ pub enum Error {
     },
 
     /// A pairing that the sizes of the two batches do not allow.
-    #[error("{op}: the pairing expected {expected}, got {got}")]
+    #[error("{op}: expected {expected} for this pairing, got {got}")]
     Pairing {
         /// The public operation.
         op: &'static str,
@@ -249,7 +249,7 @@ pub enum Error {
     },
 
     /// The requested method does not support a pair.
-    #[error("{op}: pair {pair}: the method {method} does not support it: {reason}")]
+    #[error("{op}: pair {pair}: the method {method} does not support this pair: {reason}")]
     Method {
         /// The public operation.
         op: &'static str,
@@ -414,7 +414,7 @@ pub enum Error {
     },
 
     /// No device matches the request.
-    #[error("device: none available: {reason}")]
+    #[error("device: no device available: {reason}")]
     NoDevice {
         /// Why each candidate was rejected.
         reason: String,

@@ -115,7 +115,7 @@ impl Gpu {
         if !made(&self.device, &buffer) {
             // A lost device does not report errors.
             if is_lost(&self.device) {
-                let reason = "its buffers cannot be used".to_owned();
+                let reason = "it reports no errors for its buffers".to_owned();
                 return Err(self.health.note(Error::DeviceLost { op, reason }));
             }
             return Err(Error::Unsupported {

@@ -325,7 +325,7 @@ mod tests {
         );
         assert_eq!(
             pairs(2, 3, Pairing::OneToAll).map_err(text).unwrap_err(),
-            "pair: the pairing expected a left batch of 1 element, got 2"
+            "pair: expected a left batch of 1 element for this pairing, got 2"
         );
         let list = listed(&[(1, 2), (0, 3)]);
         assert_eq!(

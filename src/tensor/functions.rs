@@ -88,7 +88,8 @@ macro_rules! documented {
             /// # let device = Device::cpu();
             #[doc = concat!("let a = device.upload(&Ragged::from_rows([vec!", $x, ", vec![]])?)?;")]
             #[doc = concat!("let b = device.upload(&Ragged::from_rows([vec!", $y, ", vec![]])?)?;")]
-            #[doc = concat!("assert_eq!(a.", stringify!($name), "(&b)?.download_blocking()?.to_vecs()?, [vec!", $r, ", vec![]]);")]
+            #[doc = concat!("let c = a.", stringify!($name), "(&b)?.download_blocking()?;")]
+            #[doc = concat!("assert_eq!(c.to_vecs()?, [vec!", $r, ", vec![]]);")]
             /// # Ok::<(), vsla::Error>(())
             /// ```
             ///

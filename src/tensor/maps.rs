@@ -40,7 +40,8 @@ macro_rules! documented {
             /// ```
             /// # use vsla::{Device, Ragged};
             #[doc = concat!("let x = Device::cpu().upload(&Ragged::from_rows([vec!", $x, ", vec![]])?)?;")]
-            #[doc = concat!("assert_eq!(x.", stringify!($name), "()?.download_blocking()?.to_vecs()?, [vec!", $y, ", vec![]]);")]
+            #[doc = concat!("let y = x.", stringify!($name), "()?.download_blocking()?;")]
+            #[doc = concat!("assert_eq!(y.to_vecs()?, [vec!", $y, ", vec![]]);")]
             /// # Ok::<(), vsla::Error>(())
             /// ```
             ///

@@ -281,7 +281,7 @@ impl<'a, T: Factor, R: Scalar> Product<'a, T, R> {
             return refused("two dense factors", "ambient() with a block-sparse one");
         }
         if of_dense {
-            let expected = "a dense factor as it is: transpose(&[1, 0]) makes a transpose";
+            let expected = "transpose(&[1, 0]) of the dense factor";
             return refused(
                 expected,
                 match dense_left {
@@ -466,22 +466,21 @@ fn target<T: Scalar>(op: &'static str, tier: Tier, operands: [&Tensor<T>; 2]) ->
             matrices,
             quads: operands.iter().all(|operand| operand.base % 8 == 0),
         }),
-        (Tier::Matrix, None) if T::DTYPE != DType::F16 => lacks(format!(
-            "the tier of matrices: cooperative ones multiply f16, and not {}",
-            T::DTYPE
-        )),
+        (Tier::Matrix, None) if T::DTYPE != DType::F16 => {
+            lacks(format!("the matrix tier multiplies f16, not {}", T::DTYPE))
+        }
         (Tier::Matrix, None) => lacks(format!(
-            "the tier of matrices: {} has no cooperative ones of f16, 16 x 16 or 8 x 8, that add up in f32",
+            "the matrix tier needs cooperative matrices of 16 x 16 or 8 x 8 f16 values with f32 sums, which {} lacks",
             device.name()
         )),
         (Tier::Auto | Tier::Native, _) if device.is_native() => Ok(Target::Native),
         (Tier::Native, _) => lacks(format!(
-            "the native tier, which needs {NATIVE_INVOCATIONS} invocations and {NATIVE_MEMORY} bytes of memory a \
-             workgroup: {} has {}",
+            "the native tier needs {NATIVE_INVOCATIONS} invocations and {NATIVE_MEMORY} bytes of memory per \
+             workgroup, but {} has {}",
             device.name(),
             match device.info().limits {
                 Some(found) => format!("{} and {}", found.invocations, found.workgroup_memory),
-                None => "one way for all".to_owned(),
+                None => "only one tier".to_owned(),
             }
         )),
         _ if device.is_gpu() => Ok(Target::Baseline),

@@ -108,7 +108,7 @@ fn a_method_that_cannot_serve_a_pair(device: &Device) {
                 ("method", op, Some(1))
             );
             let text = format!(
-                "{op}: pair 1: the method {method} does not support it: values of i32 support only the direct method"
+                "{op}: pair 1: the method {method} does not support this pair: values of i32 support only the direct method"
             );
             assert_eq!(error.to_string(), text);
         }

@@ -161,7 +161,7 @@ const TEXTS: &[(Call, &str)] = calls! {
         "pair: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a \
          List",
     |x: &Operands| x.two.pair(&x.three, Pairing::OneToAll).map(drop) =>
-        "pair: the pairing expected a left batch of 1 element, got 2",
+        "pair: expected a left batch of 1 element for this pairing, got 2",
     |x: &Operands| x.two.pair(&x.three, Pairing::List(&pair_list([(0, 0), (2, 0)]))).map(drop) =>
         "pair: pair 1: the left index 2 is outside a batch of 2 elements",
     |x: &Operands| x.matrices.matmul(&x.boxes) => "matmul: expected a rank of 2, got 3",
@@ -185,7 +185,7 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| x.two.scatter_set(&lists(&[&[0]]), &vectors(&[4, 4])) =>
         "scatter_set: expected batches of equal size, got 2 elements and 1",
     |x: &Operands| x.two.scatter_add_paired(&lists(&[&[0]]), &vectors(&[4, 4]), Pairing::OneToAll) =>
-        "scatter_add_paired: the pairing expected a left batch of 1 element, got 2",
+        "scatter_add_paired: expected a left batch of 1 element for this pairing, got 2",
     |x: &Operands| x.two.pair(&x.two, Pairing::Elementwise)?.conv_plan()?.conv(&x.three) =>
         "ConvPlan::conv: expected batches of equal size, got 3 elements and 2",
     |x: &Operands| x.two.pair(&x.two, Pairing::Elementwise)?.conv_plan()?.causal(&x.three) =>

@@ -64,7 +64,7 @@ pub const ROWS: &[Operation] = &[
         args: 0,
         options: &[],
         grows: Grows::No,
-        about: "this list",
+        about: "this list of operations and their options",
         run: |_| Ok(Answer::About(help())),
     },
 ];

@@ -150,7 +150,8 @@ impl ConvRequest<'_> {
                     op: self.op,
                     pair,
                     method,
-                    reason: "this device supports only the direct method for it".to_owned(),
+                    reason: "this device supports only the direct method for these operands"
+                        .to_owned(),
                 }),
             },
         }

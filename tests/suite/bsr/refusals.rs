@@ -216,8 +216,7 @@ fn refused_options(s: &BsrTensor<f32>, right: &Tensor<f32>, left: &Tensor<f32>) 
     let ambient = "matmul: expected two dense factors, got ambient() with a block-sparse one";
     assert_eq!(fails(s.product(right).ambient()), ambient);
     assert_eq!(fails(left.product(s).ambient()), ambient);
-    let dense =
-        "matmul: expected a dense factor as it is: transpose(&[1, 0]) makes a transpose, got";
+    let dense = "matmul: expected transpose(&[1, 0]) of the dense factor, got";
     let error = fails(s.product(right).transpose_right());
     assert_eq!(error, format!("{dense} transpose_right()"));
     let error = fails(left.product(s).transpose_left());

@@ -329,7 +329,7 @@ fn every_error_has_its_text() {
             },
             "pairing",
             None,
-            "conv: the pairing expected a left batch of 1 element, got 2",
+            "conv: expected a left batch of 1 element for this pairing, got 2",
         ),
         (
             Error::DeviceMismatch {
@@ -401,7 +401,7 @@ fn every_error_has_its_text() {
             },
             "no_device",
             None,
-            "device: none available: no adapter",
+            "device: no device available: no adapter",
         ),
         (
             Error::OutOfMemory {
