@@ -91,7 +91,7 @@ fn texts(device: &Device) {
             Ok(()) => "no error".to_owned(),
             Err(error) => {
                 let text = error.to_string();
-                // Each says its operation first, and only what every terminal can show.
+                // Each text begins with its operation, and is ASCII, which every terminal can show.
                 assert!(
                     text.starts_with(&format!("{}: ", error.op())) && text.is_ascii(),
                     "{text}"
@@ -99,7 +99,7 @@ fn texts(device: &Device) {
                 text
             }
         };
-        // Handles are numbered, and devices have names of their own.
+        // Device handles are numbered, and devices have different names.
         let place = got
             .find(" on one device, got ")
             .map(|at| at + " on one device, got ".len());
@@ -115,7 +115,7 @@ fn texts(device: &Device) {
 }
 
 const TEXTS: &[(Call, &str)] = calls! {
-    // Batches of unequal size, where pairings help and where there are none.
+    // Batches of unequal size, for operations with and without pairings.
     |x: &Operands| x.two.add(&x.three) =>
         "add: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
     |x: &Operands| x.one.sub(&x.three) =>
@@ -257,7 +257,7 @@ const TEXTS: &[(Call, &str)] = calls! {
         "bias: expected both operands on one device, got A and B: upload both through one Device or its clones",
     |x: &Operands| square(x).residual(&x.other).run() =>
         "residual: expected both operands on one device, got A and B: upload both through one Device or its clones",
-    // Inner extents, and what would fit.
+    // Inner extents, and the transpose that would make them fit.
     |x: &Operands| x.matrices.matmul(&x.wide) =>
         "matmul: pair 1: expected equal inner extents, got 4 and 8: the pair fits with product().transpose_right()",
     |x: &Operands| x.wide.matmul(&x.matrices) =>
@@ -282,7 +282,7 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| x.wide.product(&x.wide).sampled(&x.topology) =>
         "sampled: element 0: expected the shape (16, 4), got (4, 4)",
     |x: &Operands| square(x).sampled(&x.topology) => "sampled: element 0: expected the shape (16, 4), got (4, 4)",
-    // What products add.
+    // Operands of the epilogue.
     |x: &Operands| square(x).bias(&x.three).run() =>
         "bias: expected 1 vector for all products, or 2, one for each right operand, got 3",
     |x: &Operands| square(x).bias(&x.matrices).run() => "bias: expected a rank of 1, got 2",
@@ -324,7 +324,7 @@ fn square(x: &Operands) -> vsla::product::Product<'_, f32> {
         .product()
 }
 
-/// What the block-sparse matrix can be multiplied by.
+/// Matrices by which the block-sparse matrix can be multiplied.
 fn tall(x: &Operands) -> Tensor<f32> {
     x.wide.device().full(&shapes(&[[24, 3]]), 1.0).unwrap()
 }

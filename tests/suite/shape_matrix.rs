@@ -378,7 +378,7 @@ fn integers(device: &Device) {
     where
         T::Wide: Arithmetic,
     {
-        // By the definition the longest are slow.
+        // Computing the longest entries by the definition is slow.
         for case in cases().into_iter().filter(|case| case.name != "long") {
             let both = case.integers::<T>();
             let expected = of(&both[0], &both[1], false);

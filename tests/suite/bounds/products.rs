@@ -33,7 +33,7 @@ pub fn program(d: &mut Draw<'_>) {
     }
 }
 
-/// Block-sparse ones, and those with epilogues.
+/// Block-sparse products, and products with epilogues.
 pub fn sparse_ones(d: &mut Draw<'_>) {
     match d.turn % 3 {
         0 => sparse::<f32>(d),
@@ -43,7 +43,7 @@ pub fn sparse_ones(d: &mut Draw<'_>) {
 }
 
 const TIERS: &[Tier] = &[Tier::Auto, Tier::Baseline, Tier::Native];
-/// Inner extents of whole stages, of parts of them, and of many.
+/// Inner extents of whole stages, of partial stages, and of many stages.
 const INNER: &[usize] = &[0, 1, 3, 4, 8, 15, 16, 17, 40, 64, 130, 300];
 
 /// Layouts of matching factors, stored transposed or not, and of their products.
@@ -115,7 +115,7 @@ fn sparse<T: Value + Float>(d: &mut Draw<'_>) {
         block[1] * d.rng.usize(1..60) - d.rng.usize(..8),
     ];
     let heavy = d.rng.bool();
-    // A row so long that it is cut.
+    // A row that is long enough to be cut.
     let shape = match heavy {
         true => [block[0], 2600],
         false => shape,

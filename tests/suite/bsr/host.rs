@@ -82,7 +82,7 @@ fn dense() {
         let all = Bsr::from_dense(shape, block, &values, 0.0).unwrap();
         assert_eq!(all.to_dense().unwrap().row(0), values);
         assert_eq!((all.len(), all.is_empty()), (1, false));
-        // Whole blocks are kept: small values too, where a large one is near.
+        // Whole blocks are kept: also their small values, if the block has a large one.
         let large = Bsr::from_dense(shape, block, &values, 0.45).unwrap();
         assert!(large.topology().len() < all.topology().len());
         let back = large.to_dense().unwrap();
@@ -102,7 +102,7 @@ fn dense() {
     assert_eq!(doubles.set(0), [1.0; 64]);
 }
 
-/// Added up as they come.
+/// Duplicates are added in the given order.
 fn duplicates() {
     let blocks = [(1, 0), (0, 1), (1, 0), (1, 0)];
     let values: Vec<f32> = [1e8, 3.0, 1.0, -1e8]

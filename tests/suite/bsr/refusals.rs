@@ -47,7 +47,7 @@ pub fn on_host() {
     );
     let error = Topology::new([usize::MAX, 1], [8, 8], &[]).unwrap_err();
     assert_eq!(error.kind(), "size_overflow");
-    // Nothing is taken for what it is not.
+    // A pattern that does not fit the grid is an error.
     let error = Topology::random([20, 30], [8, 16], 3, 1).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -62,7 +62,7 @@ pub fn on_host() {
         "topology: expected a stride of 1 or more, got 0"
     );
     assert_eq!((error.kind(), error.op()), ("argument", "topology"));
-    // Counted before they are listed: 69 GB and more.
+    // The blocks are counted before they are listed, which would take 69 GB or more.
     let (shape, block) = ([1 << 20; 2], [8, 8]);
     for many in [
         Topology::causal(shape, block),
@@ -195,7 +195,7 @@ pub fn on_device(device: &Device) {
 
 /// Options that a block-sparse factor does not allow, with it on either side.
 fn options_of_dense_factors(s: &BsrTensor<f32>, right: &Tensor<f32>, left: &Tensor<f32>) {
-    // None of them makes a plan.
+    // None of these calls makes a plan.
     unchanged(
         || s.values().device().counters().plans,
         || refused_options(s, right, left),

@@ -29,7 +29,7 @@ const OPS: [Op; 4] = [Op::Fft, Op::Ifft, Op::Rfft, Op::Irfft];
 /// The most pipelines that transforms and convolutions need, for any lengths.
 const PIPELINES: usize = 64;
 
-/// A GPU that has compiled nothing yet.
+/// A GPU device that has not compiled anything yet.
 fn fresh() -> Device {
     let device = crate::device::own_gpu(|_| ());
     assert_eq!(device.info().pipelines, 0);

@@ -51,7 +51,7 @@ fn any_order() {
         assert_eq!(batch.array(i).unwrap(), array, "{i}");
     }
 
-    // And the padded array in column-major order.
+    // Also for a padded array in column-major order.
     let layout = Layout::from_shapes(
         2,
         [

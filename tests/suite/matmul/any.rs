@@ -15,14 +15,14 @@ use crate::support::{property, reference};
 #[derive(Clone, Debug)]
 struct Case {
     pairing: usize,
-    /// Of each element on the left its rows, of each on the right its columns, and inner extents.
+    /// The rows of each left element, the columns of each right element, and the inner extents.
     rows: Vec<usize>,
     columns: Vec<usize>,
     inner: Vec<usize>,
     list: Vec<(usize, usize)>,
     transposed: [bool; 2],
     scale: Option<f32>,
-    /// One bias for all products, if they have equally many columns, or one for each.
+    /// One bias for all products, if they have equal numbers of columns, or one for each.
     bias: Option<bool>,
     activation: Activation,
     residual: bool,
@@ -169,7 +169,7 @@ fn check<T: Factor + Float>(
             };
             let residual = f64::from(residual.row(i)[at]);
             let expected = if case.residual { y + residual } else { y };
-            // All but this function is exact for integers.
+            // All operations except this function are exact for integers.
             let bound = match case.activation {
                 Activation::Gelu => {
                     2f64.powi(-23) * (8.0 * y.abs() + expected.abs()) + f64::from(f32::MIN_POSITIVE)

@@ -11,11 +11,11 @@ use vsla::{
 use super::batch::{Value, each};
 use super::op::{Binary, Entries, Meeting, Op, Sparse, Unary, Whole};
 
-/// Bytes of a stack at most.
+/// The maximum bytes of a stack.
 pub const STACK: u64 = 1 << 18;
 
-/// The same expression for a batch of each type that operations compute with. The others are a mistake of the
-/// program's maker.
+/// The same expression for a batch of each type that operations compute with. Any other type is an error in the
+/// program's generation.
 macro_rules! real {
     ($value:expr, $x:ident => $body:expr) => {
         match $value {

@@ -56,7 +56,7 @@ pub(super) fn refusals(device: &Device) {
             ..
         })
     ));
-    // The third result of the second matrix passes 2³² − 1 values.
+    // The third result of the second matrix exceeds 2³² − 1 values.
     let long = matrices(&[[1, 1], [1, 1]], 1 << 16);
     match long.kron_matmul(&long) {
         Err(Error::SizeOverflow {

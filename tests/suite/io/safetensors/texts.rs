@@ -13,7 +13,7 @@ pub(super) fn texts() {
             Ok(mut reader) => reader.read::<f32>("x").unwrap_err(),
         }
     };
-    // Values, offsets and extents as they come; the header says what they are.
+    // Raw values, offsets and extents; the header declares their types.
     let batch = |values: &str, offsets: (&str, &[i64]), shape: Option<(&str, &[i64])>| {
         let data = bytemuck::cast_slice::<f32, u8>(&[1.0, 2.0, 3.0]);
         let mut bytes = data.to_vec();
