@@ -172,14 +172,14 @@ impl<'a, T: Factor, R: Scalar> Product<'a, T, R> {
     ///
     /// With a block-sparse factor, k above is the number t of stored columns of a row, and:
     ///
-    /// - [`Tier::Native`] has its own kernels, in which sets of invocations share the sum of a row, for operands of up
-    ///   to 16 columns, and of up to 32 where blocks are 32, 64, 96 or 128 high. Other operands, and
+    /// - [`Tier::Native`] uses separate kernels for operands of up to 16 columns, and of up to 32 columns if blocks are
+    ///   32, 64, 96 or 128 high. In these kernels, sets of invocations share the sum of a row. Other operands, and
     ///   [`sampled`](Self::sampled) products, use the baseline kernels.
-    /// - On cooperative matrices, blocks of eight rows use only half of each 16 × 16 matrix, and yet this tier is the
-    ///   fastest for them: 48 TFLOP/s on an H100 at 10 % of 4096³, where `f32` by the baseline kernels reaches 17.
-    ///   Operands that do not begin on a multiple of four words, operands whose rows are not a multiple of four words
-    ///   long, and matrices that end inside a block are copied first, which takes one more dispatch and space for the
-    ///   copy.
+    /// - On cooperative matrices, blocks of eight rows use only half of each 16 × 16 matrix, but this tier is still the
+    ///   fastest for them: 48 TFLOP/s on an H100 for 4096³ at a density of 10 %, where `f32` on the baseline kernels
+    ///   reaches 17. An operand is first copied, which takes one more dispatch and space for the copy, if it does not
+    ///   begin at a multiple of four words, if its rows are not a multiple of four words long, or if the matrix ends
+    ///   inside a block.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape, f16, product::Tier};

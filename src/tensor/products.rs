@@ -43,11 +43,12 @@ impl<T: Factor> Tensor<T> {
     /// gives results that are not rounded. A GPU may flush subnormal factors to 0, so that an infinity times a
     /// subnormal gives NaN there.
     ///
-    /// Cost: 2·m·k·n operations. On a GPU there is one dispatch for each tile size (32, 64 and 128, and also 256 on
-    /// cooperative matrices), whatever the number of products. One workgroup computes the whole sum of a tile, so a
-    /// small product takes about 40 ms per million of its inner extent (H100). The native tier takes a tenth of that,
-    /// plus one dispatch for such products, because many invocations share a sum. `f16` results take one more dispatch
-    /// and, on a GPU, space for the results in `f32`; on the CPU, `f16` operands take space in `f32`.
+    /// Cost: 2·m·k·n operations. On a GPU, there is one dispatch for each tile size (32, 64 and 128, and also 256 on
+    /// cooperative matrices), whatever the number of products. In the baseline tier, one workgroup computes the whole
+    /// sums of a tile, so a small product with an inner extent of a million takes about 40 ms (H100). In the native
+    /// tier, many invocations share each sum: such a product takes a tenth of that time, and one more dispatch. `f16`
+    /// results take one more dispatch and, on a GPU, space for the results in `f32`; on the CPU, `f16` operands take
+    /// space in `f32`.
     ///
     /// Error: |error| ≤ γ_h Σ|A_il B_lj| with h = min(k, 512) + ⌈k / 512⌉, plus the rounding to `f16`; exact for
     /// integers below 2²⁴. `f16` on cooperative matrices has another bound, which
@@ -142,11 +143,11 @@ impl<T: Float> BsrTensor<T> {
     /// dense matrix reaches only the rows that have a block there. Respects equivalence of the dense matrices, but
     /// their inner extent must equal the block-sparse matrix's.
     ///
-    /// Cost: 2 operations for each value of a block and each column. On a GPU there is one dispatch for operands of up
-    /// to 32 columns (in the native tier one for up to 16 and one for up to 32) and one for the others, whatever their
-    /// number. There is one more dispatch if a block row has more than 1,920 stored columns, or 7,680 on cooperative
-    /// matrices: pieces of that many columns, or up to 2,048 and 8,192, are summed separately, all but the first into
-    /// scratch buffers.
+    /// Cost: 2 operations for each value of a block and each column. On a GPU, all operands of up to 32 columns share
+    /// one dispatch (in the native tier, one for up to 16 columns and one for up to 32), and all wider operands share
+    /// another one. A block row with more than 1,920 stored columns (7,680 on cooperative matrices) is cut into pieces
+    /// of 1,920 to 2,048 columns (7,680 to 8,192). The first piece writes to the result and the others to scratch
+    /// buffers, which one more dispatch adds.
     ///
     /// Error: |error| ≤ γ_h Σ|S_il B_lj| over the t stored columns of a row, with h = min(t, 512) + ⌈t / 480⌉; exact
     /// for integers below 2²⁴. The bits of a product depend only on the topology and its own factors.
