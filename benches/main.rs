@@ -1,4 +1,4 @@
-//! Measures and checks, in one run, every speed that this library promises.
+//! Measures the speed of the library's operations, and compares it with stated targets.
 //!
 //! ```sh
 //! cargo bench                                # every row, on the GPU if there is one and on the CPU
@@ -9,9 +9,9 @@
 //! cargo bench -- --table benches/results/name.json --beside benches/results/name-pytorch.json
 //! ```
 //!
-//! A row is the median of several runs; device time and wall time are separate, and so is the first call. Results are
-//! checked against a plain host computation in the same run. The clocks of an idle GPU drop, and then every time on it
-//! is several times too long. So a second of copies precedes every row, a reference copy is timed before and after it,
+//! A row is the median of several runs. It has separate columns for device time, wall time and the first call. Results
+//! are checked against a plain host computation in the same run. An idle GPU lowers its clocks, and is then several
+//! times slower. Therefore a second of copies precedes every row, a reference copy is timed before and after the row,
 //! and the row is flagged if that copy was slow.
 
 use std::error::Error;
@@ -29,37 +29,38 @@ mod rows;
 
 /// Measure and check the speed of the library's operations
 ///
-/// Rows: peaks (what the device can do), copies (of other shapes), map (functions of values), lines (along an axis),
-/// add, hadamard, concat, correlate_max, conv (conv/causal: kept kernels; conv/images), eval, chain, fresh (layouts
-/// never seen before), layout (host cost), plan (of lengths never seen before), fft and rfft, matmul, bsr (block-sparse
-/// products), and cpu (the CPU device against plain loops).
+/// Rows: peaks (bandwidth and arithmetic of the device), copies (changes of shape), map (functions of each value),
+/// lines (reductions and maps along an axis), add, hadamard, concat, correlate_max, conv (conv/causal: kernels with
+/// cached spectra; conv/images), eval, chain, fresh (new layouts in every call), layout (host time for layouts), plan
+/// (host time to plan new lengths), fft and rfft, matmul, bsr (block-sparse products), and cpu (the CPU device against
+/// plain loops).
 #[derive(Parser)]
 #[command(name = "cargo bench --")]
 struct Args {
-    /// Only rows whose name contains this
+    /// Run only rows whose name contains this text
     filter: Option<String>,
-    /// Also write all rows to this file
+    /// Also write the results to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Fail too if a row misses its aim, or was measured while the device was slow
+    /// Also fail if a row misses its target, or if the device was slow during the measurement
     #[arg(long)]
     check: bool,
-    /// Measure nothing: print the rows of such a file as a Markdown table
+    /// Measure nothing; print the results in a file written by --json as a Markdown table
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     table: Option<PathBuf>,
-    /// With --table: only the rows that this file of benches/pytorch.py has too, beside its times
+    /// With --table: print only the rows that this file of benches/pytorch.py also has, and its times beside them
     #[arg(long, value_name = "FILE", requires = "table")]
     beside: Option<PathBuf>,
-    /// Where to measure
+    /// Devices to measure
     #[arg(long, value_enum, default_value = "all")]
     device: Choice,
-    /// Open the GPU with `GpuOptions::checked`: what checks of bounds cost
+    /// Compile shaders with bounds checks (`GpuOptions::checked`), to measure what the checks cost
     #[arg(long)]
     checked: bool,
-    /// Small sizes, a few runs: whether everything works, not how fast it is
+    /// Use small sizes and few runs, to test that every row works; times mean nothing then
     #[arg(long)]
     quick: bool,
-    /// What cargo passes to benchmarks
+    /// Passed by cargo; ignored
     #[arg(long, hide = true)]
     bench: bool,
 }
@@ -86,7 +87,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the benchmarks; returns whether everything is in order.
+/// Runs the benchmarks; returns whether all results are correct and, with `--check`, all targets are met.
 fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
     if let Some(path) = &args.table {
         print!("{}", stored(path, args)?);

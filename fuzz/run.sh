@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
-# Fuzzes one target for so many seconds, from what the suite replays: fuzz/run.sh serde 600. With any compiler that this crate
-# builds with: the flags are those that cargo-fuzz gives, without the address sanitizer, which wants a nightly one.
-# What a crash leaves is in fuzz/artifacts/TARGET. `fuzz/run.sh TARGET keep` puts the fewest files that reach all that was reached
-# into fuzz/corpus/TARGET.least, of which some dozens belong among the suite's.
+# Fuzzes a target:
+#
+#     fuzz/run.sh TARGET [SECONDS]    for 600 seconds by default, beginning with the inputs that the suite replays
+#     fuzz/run.sh TARGET keep         minimizes the corpus
+#
+# Works with any compiler that builds this crate. The flags are those of cargo-fuzz without the address sanitizer, which
+# needs a nightly compiler. Inputs that crash are written to fuzz/artifacts/TARGET. `keep` copies the smallest set of
+# inputs with the same coverage to fuzz/corpus/TARGET.least; add a few dozen of them to the suite's files.
 set -euo pipefail
 cd "$(dirname "$0")"
 target=$1 seconds=${2:-600}

@@ -153,8 +153,8 @@ fn products(i: vec4<u32>, j: vec4<u32>) -> vec4<E> {
     return vec4(a[i.x], a[i.y], a[i.z], a[i.w]) * vec4(b[j.x], b[j.y], b[j.z], b[j.w]);
 }
 
-// The index in b after j, wrapping around at n.
-fn turned(j: u32, n: u32) -> u32 {
+// The index after j, which wraps around to 0 at n.
+fn next_wrapped(j: u32, n: u32) -> u32 {
     return select(j + 1u, 0u, j + 1u == n);
 }
 
@@ -167,9 +167,9 @@ fn quad(v: u32, tile: Tile) -> vec4<E> {
     var place = place_of(v - start, entry);
     if place.left * entry.n - place.j >= 4u {
         // All in one row of a, without a branch. A row of b ends where its index returns to 0.
-        let j1 = turned(place.j, entry.n);
-        let j2 = turned(j1, entry.n);
-        let j3 = turned(j2, entry.n);
+        let j1 = next_wrapped(place.j, entry.n);
+        let j2 = next_wrapped(j1, entry.n);
+        let j3 = next_wrapped(j2, entry.n);
         let i1 = place.a + u32(j1 == 0u);
         let i2 = i1 + u32(j2 == 0u);
         let i3 = i2 + u32(j3 == 0u);

@@ -19,7 +19,7 @@ struct Params {
     size: u32,
     stride: u32,
     shift: i32,
-    turned: u32,
+    backwards: u32,
     words: u32,
 }
 
@@ -85,7 +85,7 @@ fn words_from(at: i32) -> vec4<u32> {
 fn stretch(entry: vec4<u32>, i: u32) -> vec4<u32> {
     let length = i32(entry.y);
     var j = i32(i) + i32(entry.z);
-    if p.turned != 0u {
+    if p.backwards != 0u {
         j = length - i32(UNITS) - i32(i);
     }
     if j >= length || j <= -i32(UNITS) {
@@ -101,7 +101,7 @@ fn stretch(entry: vec4<u32>, i: u32) -> vec4<u32> {
     let high = low + 1;
     values &= select(vec4(0u), vec4(0xFFFFu), (low >= vec4(0)) & (low < vec4(length)))
         | select(vec4(0u), vec4(0xFFFF0000u), (high >= vec4(0)) & (high < vec4(length)));
-    if p.turned != 0u {
+    if p.backwards != 0u {
         let back = values.wzyx;
         return (back << vec4(16u)) | (back >> vec4(16u));
     }
@@ -109,7 +109,7 @@ fn stretch(entry: vec4<u32>, i: u32) -> vec4<u32> {
 #else
     let units = vec4(j, j + 1, j + 2, j + 3);
     let values = select(vec4(0u), words_from(at), (units >= vec4(0)) & (units < vec4(length)));
-    if p.turned != 0u {
+    if p.backwards != 0u {
         return select(values.zwxy, values.wzyx, p.words == 1u);
     }
     return values;
@@ -119,7 +119,7 @@ fn stretch(entry: vec4<u32>, i: u32) -> vec4<u32> {
 // Unit i of an element of the result.
 fn unit_of(entry: vec4<u32>, i: u32) -> u32 {
     var j = i32(i) + i32(entry.z);
-    if p.turned != 0u {
+    if p.backwards != 0u {
         let part = i % p.words;
         j = i32(entry.y) - i32(p.words + i) + 2 * i32(part);
     }

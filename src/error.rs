@@ -129,7 +129,10 @@ pub enum Error {
     },
 
     /// Batches of unequal size in an element-wise operation.
-    #[error("{op}: expected batches of equal size, got {} and {right}{}", Count(*.left, "element"), OtherPairings(*.pairing, *.left))]
+    #[error(
+        "{op}: expected batches of equal size, got {} and {right}{}",
+        Count(*.left, "element"), OtherPairings(*.pairing, *.left)
+    )]
     BatchSize {
         /// The public operation.
         op: &'static str,
@@ -235,7 +238,7 @@ pub enum Error {
     },
 
     /// A pairing that the sizes of the two batches do not allow.
-    #[error("{op}: the pairing expected {expected}, got {got}")]
+    #[error("{op}: expected {expected} for this pairing, got {got}")]
     Pairing {
         /// The public operation.
         op: &'static str,
@@ -246,7 +249,7 @@ pub enum Error {
     },
 
     /// The requested method does not support a pair.
-    #[error("{op}: pair {pair}: the method {method} does not support it: {reason}")]
+    #[error("{op}: pair {pair}: the method {method} does not support this pair: {reason}")]
     Method {
         /// The public operation.
         op: &'static str,
@@ -346,7 +349,8 @@ pub enum Error {
     /// Every call that opens a device opens a new one, including [`Device::cpu`](crate::Device::cpu). Upload operands
     /// that are used together through one handle or its clones.
     #[error(
-        "{op}: expected both operands on one device, got {left} and {right}: upload both through one Device or its clones"
+        "{op}: expected both operands on one device, got {left} and {right}: upload both through one Device or its \
+         clones"
     )]
     DeviceMismatch {
         /// The public operation.
@@ -385,7 +389,8 @@ pub enum Error {
 
     /// More work than [`with_work_limit`](crate::Device::with_work_limit) allows for one operation. Nothing ran.
     #[error(
-        "{op}: {}needs {asked} multiply-adds, above the device's work limit of {allowed}: split the work or raise the limit",
+        "{op}: {}needs {needed} multiply-adds, above the device's work limit of {allowed}: split the work or raise the \
+         limit",
         At(.element)
     )]
     WorkLimit {
@@ -394,7 +399,7 @@ pub enum Error {
         /// The first element or pair at which the work exceeds the limit, if work is counted per element or pair.
         element: Option<usize>,
         /// The multiply-adds of the whole operation, or the values that it moves; 2⁶⁴ − 1 means that many or more.
-        asked: u64,
+        needed: u64,
         /// The device's limit.
         allowed: u64,
     },
@@ -409,7 +414,7 @@ pub enum Error {
     },
 
     /// No device matches the request.
-    #[error("device: none available: {reason}")]
+    #[error("device: no device available: {reason}")]
     NoDevice {
         /// Why each candidate was rejected.
         reason: String,

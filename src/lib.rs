@@ -27,8 +27,9 @@
 //!   Operations are methods of [`Tensor`], or of [`Paired`] when the elements of two batches are not paired one to one.
 //! * [`Tensor::matmul`] multiplies matrices of any mix of sizes, dense or block-sparse. [`Tensor::product`] adds
 //!   transposes and a fused epilogue (scale, bias, activation, residual).
-//! * [`Indices`] and [`Permutation`] select the rows and elements that an operation takes, and a [`PairList`] the pairs.
-//!   [`Topology`], [`Bsr`] and [`BsrTensor`] are block-sparse matrices. [`ShapeMatrix`] is a matrix whose entries are vectors of any length.
+//! * [`Indices`] and [`Permutation`] select the rows and elements that an operation takes; a [`PairList`] lists pairs.
+//!   [`Topology`], [`Bsr`] and [`BsrTensor`] are block-sparse matrices. [`ShapeMatrix`] is a matrix whose entries are
+//!   vectors of any length.
 //! * [`io`] covers files ([`Ragged::read`] and [`Ragged::write`]) and interchange with other libraries.
 //! * [`pages::operations`] tabulates every operation with its behaviour under trailing zeros (equivalence) and its
 //!   tests. [`pages::coming_from`] maps the ragged batches of PyTorch, TensorFlow, Awkward Array and FlashAttention to
@@ -38,7 +39,8 @@
 //! # What a call costs
 //! On a GPU, a call validates its input, plans and records work; nothing waits until you read a result. The device
 //! caches the plan of an operation under the layouts of its operands, so a second call on the same layouts plans
-//! nothing. A method that waits is async, and has a blocking form whose name ends in `_blocking`. The set of kernels is fixed (`kernels()` lists them), and each is compiled on first use.
+//! nothing. A method that waits is async, and has a blocking form whose name ends in `_blocking`. The set of kernels is
+//! fixed (`kernels()` lists them), and each is compiled on first use.
 //!
 //! # Numerics
 //! Both devices compute f32 in f32, in a fixed order: two runs give the same bits, and the result of an element does

@@ -1,24 +1,25 @@
 #!/usr/bin/env bash
-# Changes one thing in a kernel, runs the trials that should notice on the GPU, and says whether they did.
+# Mutation tests of the kernels. A mutant is a kernel with one changed expression. For each mutant, this script runs
+# trials on the GPU that should fail, and reports whether one of them does.
 #
 #     tests/mutants.sh [PATTERN]      only mutants whose line, `STEM: LINE`, contains PATTERN
 #
-# The mutants of a kernel are the lines of tests/mutants/STEM.txt:
+# Each line of tests/mutants/STEM.txt is a mutant of the kernel STEM, in one of two forms:
 #
 #     ORIGINAL → REPLACEMENT @ TRIALS
 #     FLAGS @ ORIGINAL → REPLACEMENT @ TRIALS
 #
-# The first occurrence of the original is replaced in every variant, or in those that have these flags and not those of
-# the form !FLAG. A line is skipped where the device has not what its trials need, so that they are ignored, and one
-# with flags where they run no variant that has them.
+# The first occurrence of ORIGINAL is replaced in every variant of the kernel. With FLAGS, it is replaced only in the
+# variants that have all of these flags and none of those written as !FLAG. A mutant is skipped if all of its trials are
+# ignored, because the device lacks what they need, or if they run no variant with its flags.
 #
-# One build runs all mutants: with --cfg vsla_mutant the assembler replaces what the environment says
-# (src/gpu/assembler/mutant.rs). A mutant that survives is a test that is missing, or changes nothing that matters: then
-# it does not belong in the list. Needs a Vulkan driver; a software one will do.
+# One build runs all mutants: with --cfg vsla_mutant, the assembler replaces the text that the environment variable
+# VSLA_MUTANT states (src/gpu/assembler/mutant.rs). If a mutant survives, a test is missing. If the change cannot affect
+# any result, the mutant does not belong in the list. The script needs a Vulkan driver, which may be a software one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# A wrapper for this crate alone, so that no dependency is built again.
+# The flag applies to this crate only, through a compiler wrapper, so that dependencies are not rebuilt.
 mkdir -p target/mutants
 wrapper=$PWD/target/mutants/rustc
 printf '#!/bin/sh\nexec "$@" --cfg vsla_mutant\n' > "$wrapper"
@@ -32,7 +33,7 @@ declare -A unchanged
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# Runs the trials until one fails, and says how that ended: failed, passed or ignored.
+# Runs the trials until one fails, and prints the outcome: failed, passed or ignored.
 run_trials() {
     : > "$log"
     VSLA_REQUIRE_GPU=1 VSLA_MUTANT="$2" timeout 300 "$suite" "$1" > "$log" 2>&1 &
@@ -55,7 +56,7 @@ for file in tests/mutants/*.txt; do
         filter=${line##* @ } mutant=${line% @ *} flags=
         if [[ $mutant == *" @ "* ]]; then flags=${mutant%% @ *} mutant=${mutant#* @ }; fi
         if [[ -z ${unchanged[$filter]:-} ]]; then unchanged[$filter]=$(run_trials "$filter" ""); fi
-        # Trials that fail anyway kill nothing.
+        # A trial that fails without the mutant proves nothing.
         if [ "${unchanged[$filter]}" = failed ]; then echo "$filter fails unchanged"; exit 1; fi
         outcome=$(run_trials "$filter" "$stem${flags:+ $flags} @ ${mutant/ → / @ }")
         if ! grep -q FOUND "$log"; then

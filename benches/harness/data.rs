@@ -75,12 +75,12 @@ pub fn check_concat(a: &Ragged<f32>, b: &Ragged<f32>, c: &Ragged<f32>) -> Check 
     }
 }
 
-/// Whether every value of `c` is `meet` of the values of `a` and `b`, each `None` if missing.
+/// Whether every value of `c` is `combine` of the values of `a` and `b`, each `None` if missing.
 fn check_ambient(
     a: &Ragged<f32>,
     b: &Ragged<f32>,
     c: &Ragged<f32>,
-    meet: impl Fn(Option<f32>, Option<f32>) -> f32 + Sync,
+    combine: impl Fn(Option<f32>, Option<f32>) -> f32 + Sync,
 ) -> Check {
     if (a.len(), b.len()) != (c.len(), c.len()) {
         return Err(format!("{} elements instead of {}", c.len(), a.len()));
@@ -96,7 +96,7 @@ fn check_ambient(
             let y = line(&b[i], k, l, row);
             let at = |values: &[f32], column| values.get(column).copied();
             let mut values = c[i][row * columns..][..columns].iter().enumerate();
-            values.any(|(column, value)| *value != meet(at(x, column), at(y, column)))
+            values.any(|(column, value)| *value != combine(at(x, column), at(y, column)))
         })
     });
     match wrong {

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-/// The rows whose names contain `filter`, in one table for each device whose kind `wanted` accepts.
-pub fn markdown(run: &Value, filter: &str, wanted: impl Fn(&str) -> bool) -> String {
+/// The rows whose names contain `filter`, in one table for each device whose kind `accepts` accepts.
+pub fn markdown(run: &Value, filter: &str, accepts: impl Fn(&str) -> bool) -> String {
     let mut text = String::new();
     for report in list(&run["devices"]) {
-        if !wanted(report["kind"].as_str().unwrap_or_default()) {
+        if !accepts(report["kind"].as_str().unwrap_or_default()) {
             continue;
         }
         let driver = report["driver"].as_str().unwrap_or_default();

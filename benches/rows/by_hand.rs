@@ -220,7 +220,8 @@ fn conv(bench: &mut Bench) -> Outcome<()> {
     let job = Job {
         name: "cpu/conv-by-hand",
         data: format!(
-            "{pairs} pairs, lengths log-uniform in 100..4096, by multiples of the golden ratio and of the square root of 2"
+            "{pairs} pairs, lengths log-uniform in 100..4096, by multiples of the golden ratio and of the square root \
+             of 2"
         ),
         bytes: 4 * (x.values().len() + y.values().len() + product.values().len()),
         multiply_adds: 0,

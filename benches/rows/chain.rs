@@ -146,13 +146,13 @@ fn fresh(bench: &mut Bench) -> Outcome<()> {
     let mut check = Ok(format!("{KEPT} batches of {many}"));
     let ((wall, device), reference) = bench.beside(|bench| {
         held.clear();
-        let mut kept = Vec::new();
+        let mut results = Vec::new();
         let mut time = Duration::ZERO;
         let mut began = Instant::now();
         for (i, lengths) in lengths.iter().enumerate() {
             let sum = once(bench, lengths)?;
             if i % (many / KEPT) == many / KEPT - 1 {
-                kept.push((lengths, sum));
+                results.push((lengths, sum));
             }
             if i % (many / 50) == 0 {
                 time += began.elapsed();
@@ -162,7 +162,7 @@ fn fresh(bench: &mut Bench) -> Outcome<()> {
         }
         bench.sync()?;
         time += began.elapsed();
-        for (lengths, sum) in kept {
+        for (lengths, sum) in results {
             let (left, right) = lengths.split_at(ELEMENTS);
             let right = check_add(&batch(left)?, &batch(right)?, &sum.download_blocking()?);
             if let Err(problem) = right {
@@ -187,7 +187,8 @@ fn fresh(bench: &mut Bench) -> Outcome<()> {
     let spec = Spec {
         name: "fresh/add",
         data: format!(
-            "{many} batches of {ELEMENTS} elements, uniform 1..=256, seed 31: two uploads and an add; times are of one batch"
+            "{many} batches of {ELEMENTS} elements, uniform 1..=256, seed 31: two uploads and an add; times are of one \
+             batch"
         ),
         bytes: 0,
         multiply_adds: 0,

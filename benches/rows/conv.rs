@@ -250,8 +250,8 @@ pub(super) fn is_product(x: &[f32], y: &[f32], got: &[f32]) -> bool {
     let bound = 1.5 * log * norm(x) * norm(y) / f64::from(1u32 << 24);
     let near = |(q, &got): (usize, &f32)| {
         let (first, end) = ((q + 1).saturating_sub(y.len()), x.len().min(q + 1));
-        let met = y[q + 1 - end..=q - first].iter().rev();
-        let products = x[first..end].iter().zip(met);
+        let values = y[q + 1 - end..=q - first].iter().rev();
+        let products = x[first..end].iter().zip(values);
         let sum: f64 = products.map(|(&x, &y)| f64::from(x) * f64::from(y)).sum();
         (sum - f64::from(got)).abs() <= bound
     };

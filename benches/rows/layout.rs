@@ -69,7 +69,8 @@ fn row_new(bench: &mut Bench, left: &[usize], right: &[usize]) -> Outcome<()> {
     let spec = Spec {
         name: "layout/new",
         data: format!(
-            "host cost of a first add of {} elements, uniform 8..=24, seeds 3 and 4: two layouts from their lengths, then planning and recording",
+            "host cost of a first add of {} elements, uniform 8..=24, seeds 3 and 4: two layouts from their lengths, \
+             then planning and recording",
             left.len()
         ),
         bytes: 0,

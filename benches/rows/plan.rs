@@ -118,7 +118,7 @@ fn choice(bench: &mut Bench) -> Outcome<()> {
 
 /// A call of `conv` for new lengths: selecting methods, building the work lists, and recording.
 fn new_lengths(bench: &mut Bench) -> Outcome<()> {
-    let mut kept = true;
+    let mut constant = true;
     let mut known = None;
     let measured = repeated(bench, |bench, seed| {
         let layout = Layout::from_lengths(lengths(bench, seed))?;
@@ -130,10 +130,10 @@ fn new_lengths(bench: &mut Bench) -> Outcome<()> {
         bench.sync()?;
         drop(y);
         let pipelines = bench.device.info().pipelines;
-        kept &= *known.get_or_insert(pipelines) == pipelines;
+        constant &= *known.get_or_insert(pipelines) == pipelines;
         Ok(took)
     })?;
-    let check = match kept {
+    let check = match constant {
         true => Ok("no pipeline compiled".to_owned()),
         false => Err("a pipeline was compiled".to_owned()),
     };

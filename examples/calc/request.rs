@@ -82,7 +82,8 @@ pub fn unexpected(name: &str, expected: &str, got: &Value) -> Failure {
 pub const OPTIONS: &[(&str, &str)] = &[
     (
         "dtype",
-        "\"f32\" (default, except for complex transforms, c32, and bit operations, i32), \"i32\", \"u32\", \"f16\" or \"c32\", complex: the type of the values",
+        "\"f32\" (default, except for complex transforms, c32, and bit operations, i32), \"i32\", \"u32\", \"f16\" or \
+         \"c32\", complex: the type of the values",
     ),
     (
         "rank",
@@ -161,7 +162,8 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "each",
-        "true: the last argument has one value per element, combined with all values of the other's (with \"axis\": a vector along it)",
+        "true: the last argument has one value per element, combined with all values of the other's (with \"axis\": a \
+         vector along it)",
     ),
     ("eps", "a number, 1e-5 by default: added to a variance"),
     ("elements", "[index, ..]: elements by their indices"),

@@ -73,7 +73,7 @@ fn main() -> ExitCode {
     output::main(|| run(&Args::parse()))
 }
 
-/// Does the whole job and returns its output instead of printing it: if something fails, nothing has been printed.
+/// Runs everything and returns the output, so that nothing is printed if a step fails.
 fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     if let Some(path) = &args.plot {
         output::check_writable(path)?;

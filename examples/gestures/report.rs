@@ -107,7 +107,8 @@ impl Report<'_> {
         )?;
         writeln!(
             out,
-            "memory       {} live on the device (series, offsets, plans, results); {} if each file were padded to its longest series ({:.1} times)",
+            "memory       {} live on the device (series, offsets, plans, results); {} if each file were padded to its \
+             longest series ({:.1} times)",
             bytes(d.device_bytes),
             bytes(d.padded_bytes),
             d.padded_bytes as f64 / d.device_bytes.max(1) as f64

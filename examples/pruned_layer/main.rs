@@ -144,7 +144,7 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     }
 }
 
-/// Does the whole job and returns its output instead of printing it: if something fails, nothing has been printed.
+/// Runs everything and returns the output, so that nothing is printed if a step fails.
 fn run_as<T: Value>(args: &Args) -> Result<String, Box<dyn Error>> {
     for path in args.plot.iter().chain(&args.save) {
         output::check_writable(path)?;

@@ -40,7 +40,7 @@ Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments a
 #[derive(Parser)]
 #[command(name = "reverb", version, after_help = EXAMPLES)]
 struct Args {
-    /// Sounds
+    /// Sounds to convolve; without any, synthesized ones
     #[arg(value_name = "SOUND.wav", requires = "response")]
     sounds: Vec<PathBuf>,
     /// Impulse responses
@@ -76,7 +76,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Does the whole job and returns the report.
+/// Runs everything and returns the report.
 fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     if args.gain.is_some_and(|gain| !gain.is_finite()) {
         return Err("--gain: expected a number of decibels".into());

@@ -290,7 +290,7 @@ fn b_run(start: u32, i: u32, length: u32) -> vec4<V> {
 }
 
 // Values i .. i + 4 of an element of c.
-fn meet(entry: vec4<u32>, i: u32) -> vec4<R> {
+fn combine_four(entry: vec4<u32>, i: u32) -> vec4<R> {
     let x = a_run(entry.x, i, entry.z);
     let y = b_run(entry.y, i, entry.w);
     let in_a = vec4(i, i + 1u, i + 2u, i + 3u) < vec4(entry.z);
@@ -310,7 +310,7 @@ fn quad(v: u32, tile: Tile) -> vec4<R> {
     var end = start_in_tile(e + 1u, tile);
     var entry = entry_in_tile(e, tile);
     if tile.count * LONG <= p.tile && v + 4u <= end {
-        return meet(entry.at, v - start);
+        return combine_four(entry.at, v - start);
     }
     var results = vec4<R>();
     for (var k = 0u; k < 4u; k += 1u) {
@@ -359,8 +359,8 @@ fn main(
         for (var q = tile.start / 4u + lid; q < end; q += 2u * WG) {
             let i = 4u * q - start;
             let j = i + 4u * WG;
-            let here = meet(entry, i);
-            let there = meet(entry, j);
+            let here = combine_four(entry, i);
+            let there = combine_four(entry, j);
             c[q] = packed(here);
             if q + WG < end {
                 c[q + WG] = packed(there);

@@ -2,7 +2,8 @@
 // order_key(y).
 //
 // Floats are never compared: NaN has the largest key whatever a compiler assumes about it, and −0 is just below +0.
-fn turned(key: u32) -> u32 {
+// The key in reversed order with LEAST; its own inverse.
+fn directed(key: u32) -> u32 {
 #if LEAST
     return ~key;
 #else
@@ -19,33 +20,33 @@ fn order_key(x: f32) -> u32 {
     if (bits & 0x7fffffffu) > 0x7f800000u {
         return 0xffffffffu;
     }
-    return turned(select(bits | 0x80000000u, ~bits, (bits & 0x80000000u) != 0u));
+    return directed(select(bits | 0x80000000u, ~bits, (bits & 0x80000000u) != 0u));
 }
 
 fn key_bits(word: u32) -> u32 {
     if word == 0xffffffffu {
         return 0x7fc00000u;
     }
-    let key = turned(word);
+    let key = directed(word);
     return select(~key, key & 0x7fffffffu, (key & 0x80000000u) != 0u);
 }
 #else
 const LOWEST_KEY = 0u;
 #if I32
 fn order_key(x: i32) -> u32 {
-    return turned(bitcast<u32>(x) ^ 0x80000000u);
+    return directed(bitcast<u32>(x) ^ 0x80000000u);
 }
 
 fn key_bits(key: u32) -> u32 {
-    return turned(key) ^ 0x80000000u;
+    return directed(key) ^ 0x80000000u;
 }
 #else
 fn order_key(x: u32) -> u32 {
-    return turned(x);
+    return directed(x);
 }
 
 fn key_bits(key: u32) -> u32 {
-    return turned(key);
+    return directed(key);
 }
 #endif
 #endif

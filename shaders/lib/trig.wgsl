@@ -13,17 +13,17 @@ fn high_word(a: u32, b: u32) -> u32 {
 }
 
 // x = q π/2 + r, up to multiples of 2π.
-struct Turned {
+struct Reduced {
     q: i32,
     r: f32,
 }
 
-fn turned(x: f32) -> Turned {
+fn reduced(x: f32) -> Reduced {
     if abs(x) <= 4096.0 {
         // The parts of π/2 are so short that their products with k are exact.
         let k = round(x * 0.636619772);
         let r = opaque(fma(k, -4.83751297e-4, opaque(fma(k, -1.5703125, x))));
-        return Turned(i32(k), fma(k, -7.54978996e-8, r));
+        return Reduced(i32(k), fma(k, -7.54978996e-8, r));
     }
     // Integer arithmetic, for any exponent: 24 bits of x times the digits of 2 / π, without the digits that contribute
     // only full turns and those that are too small.
@@ -46,9 +46,9 @@ fn turned(x: f32) -> Turned {
     let q = i32((high >> 30u) + (fraction >> 31u));
     let r = f32(bitcast<i32>(fraction)) * 3.65729530e-10;
     if x < 0.0 {
-        return Turned(-q, -r);
+        return Reduced(-q, -r);
     }
-    return Turned(q, r);
+    return Reduced(q, r);
 }
 
 // sin(q π/2 + r).
@@ -60,12 +60,12 @@ fn quarter(q: i32, r: f32) -> f32 {
 }
 
 fn sin_of(x: f32) -> f32 {
-    let at = turned(x);
+    let at = reduced(x);
     let y = select(quarter(at.q, at.r), no_number(x), is_infinite(x));
     return select(y, x, abs(x) < 2.0e-4);
 }
 
 fn cos_of(x: f32) -> f32 {
-    let at = turned(x);
+    let at = reduced(x);
     return select(quarter(at.q + 1, at.r), no_number(x), is_infinite(x));
 }

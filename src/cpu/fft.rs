@@ -22,13 +22,13 @@ pub(crate) fn forget() {
 }
 
 /// An upper bound on the bytes of all cached plans.
-pub(super) fn bytes_kept() -> u64 {
+pub(super) fn cached_bytes() -> u64 {
     let complex = FFT.lock().bytes + IFFT.lock().bytes;
     (complex + RFFT.lock().bytes + IRFFT.lock().bytes) as u64
 }
 
 /// The most bytes that the cached plans of one kind may take together, by [`bytes`]. A larger plan is cached alone.
-const KEPT: usize = 64 << 20;
+const CACHE_BYTES: usize = 64 << 20;
 
 /// The cached transforms of one kind, by length.
 ///
@@ -37,15 +37,15 @@ const KEPT: usize = 64 << 20;
 /// depend only on these two.
 pub(crate) struct Plans<P: ?Sized> {
     make: fn(usize) -> Arc<P>,
-    kept: Mutex<Kept<P>>,
+    cache: Mutex<Cache<P>>,
 }
 
-struct Kept<P: ?Sized> {
+struct Cache<P: ?Sized> {
     plans: BTreeMap<usize, Arc<P>>,
     bytes: usize,
 }
 
-impl<P: ?Sized> Kept<P> {
+impl<P: ?Sized> Cache<P> {
     fn clear(&mut self) {
         self.plans.clear();
         self.bytes = 0;
@@ -56,15 +56,15 @@ impl<P: ?Sized> Plans<P> {
     const fn new(make: fn(usize) -> Arc<P>) -> Plans<P> {
         Plans {
             make,
-            kept: Mutex::new(Kept {
+            cache: Mutex::new(Cache {
                 plans: BTreeMap::new(),
                 bytes: 0,
             }),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept<P>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Cache<P>> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The transform of this length, planned now if it is not cached.
@@ -73,15 +73,15 @@ impl<P: ?Sized> Plans<P> {
             return found.clone();
         }
         let made = (self.make)(length);
-        let mut kept = self.lock();
-        if let Some(found) = kept.plans.get(&length) {
+        let mut cache = self.lock();
+        if let Some(found) = cache.plans.get(&length) {
             return found.clone();
         }
-        if kept.bytes + bytes(length) > KEPT {
-            kept.clear();
+        if cache.bytes + bytes(length) > CACHE_BYTES {
+            cache.clear();
         }
-        kept.bytes += bytes(length);
-        kept.plans.insert(length, made.clone());
+        cache.bytes += bytes(length);
+        cache.plans.insert(length, made.clone());
         made
     }
 }

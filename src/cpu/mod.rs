@@ -42,14 +42,14 @@ impl Cpu {
 
     pub(crate) fn memory(&self) -> Memory {
         Memory {
-            shared: workspace::KEPT.bytes() + fft::bytes_kept(),
+            shared: workspace::FREE.bytes() + fft::cached_bytes(),
             ..self.pool.memory()
         }
     }
 
     pub(crate) fn trim(&self) {
         self.pool.trim();
-        workspace::KEPT.forget();
+        workspace::FREE.forget();
         fft::forget();
     }
 

@@ -60,14 +60,14 @@ impl CpuPool {
     fn give_up(&self) -> bool {
         let cached = self.memory().cached;
         self.trim();
-        super::workspace::KEPT.forget() || cached > 0
+        super::workspace::FREE.forget() || cached > 0
     }
 
     /// Allocates `len` words with arbitrary contents.
     pub(crate) fn allocate(self: &Arc<Self>, op: &'static str, len: usize) -> Result<CpuBuffer> {
-        let kept = if len >= POOLED { self.kept(len) } else { None };
-        let (words, held) = match kept {
-            Some(kept) => kept,
+        let cached = if len >= POOLED { self.reuse(len) } else { None };
+        let (words, held) = match cached {
+            Some(cached) => cached,
             None => match fresh(op, len) {
                 // Cached buffers count against the budget, so release them and try again.
                 Err(Error::OutOfMemory { .. }) if self.give_up() => fresh(op, len)?,
@@ -86,7 +86,7 @@ impl CpuPool {
     }
 
     /// Takes the smallest cached buffer that is large enough and at most an eighth larger than needed.
-    fn kept(&self, len: usize) -> Option<(Vec<u32>, Held)> {
+    fn reuse(&self, len: usize) -> Option<(Vec<u32>, Held)> {
         let mut state = self.lock();
         let best = state
             .free

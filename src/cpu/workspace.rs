@@ -5,10 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use realfft::num_complex::Complex32;
 
 /// The cached workspaces of all CPU devices.
-pub(super) static KEPT: Workspaces = Workspaces(Mutex::new(Vec::new()));
+pub(super) static FREE: Workspaces = Workspaces(Mutex::new(Vec::new()));
 
 /// The most values in cached workspaces, at 4 words per value: 256 MiB in total.
-const KEPT_VALUES: usize = 1 << 24;
+const MAX_FREE_VALUES: usize = 1 << 24;
 
 /// The working memory for transforming one pair.
 #[derive(Default)]
@@ -29,8 +29,8 @@ impl Workspaces {
 
     /// Frees all workspaces that are not in use. Returns whether there were any.
     pub(super) fn forget(&self) -> bool {
-        let kept = std::mem::take(&mut *self.lock());
-        !kept.is_empty()
+        let free = std::mem::take(&mut *self.lock());
+        !free.is_empty()
     }
 
     /// The bytes of the workspaces that are not in use.
@@ -46,10 +46,10 @@ impl Workspaces {
     fn with<R>(&self, body: impl FnOnce(&mut Workspace) -> R) -> R {
         let mut workspace = self.lock().pop().unwrap_or_default();
         let result = body(&mut workspace);
-        let mut kept = self.lock();
-        let values: usize = kept.iter().map(|other| other.values.len()).sum();
-        if values + workspace.values.len() <= KEPT_VALUES {
-            kept.push(workspace);
+        let mut free = self.lock();
+        let values: usize = free.iter().map(|other| other.values.len()).sum();
+        if values + workspace.values.len() <= MAX_FREE_VALUES {
+            free.push(workspace);
         }
         result
     }
@@ -58,7 +58,7 @@ impl Workspaces {
 impl Workspace {
     /// Calls `body` with exclusive use of a workspace.
     pub(crate) fn with<R>(body: impl FnOnce(&mut Workspace) -> R) -> R {
-        KEPT.with(body)
+        FREE.with(body)
     }
 }
 
@@ -78,7 +78,7 @@ mod tests {
         };
         assert_eq!((all.bytes(), fit(5)), (0, 0));
         assert!(all.bytes() >= 5 * 4);
-        assert_eq!(fit(KEPT_VALUES + 1), 5);
+        assert_eq!(fit(MAX_FREE_VALUES + 1), 5);
         assert_eq!(fit(7), 0, "too large to cache");
         assert!(all.forget() && !all.forget());
         assert_eq!(all.bytes(), 0);

@@ -86,8 +86,8 @@ impl Watch {
         let both = || places.iter().zip(records.chunks_exact(RECORD));
         let is_kernel = |place: &str| !place.contains(':');
         let ran = both().filter(|(place, record)| is_kernel(place) && record[0] > 0);
-        let mut kept = self.ran.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.extend(ran.map(|(place, _)| place.clone()));
+        let mut compared = self.ran.lock().unwrap_or_else(PoisonError::into_inner);
+        compared.extend(ran.map(|(place, _)| place.clone()));
         let line = |(place, record): (&String, &[u32])| {
             (record[0] > 0 && !is_kernel(place)).then(|| {
                 format!(

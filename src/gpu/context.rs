@@ -97,7 +97,7 @@ fn rank(kind: wgpu::DeviceType) -> u32 {
 
 /// The adapter named by the options or the environment, or else the first one.
 pub(crate) async fn choose(options: &GpuOptions) -> Result<(wgpu::Adapter, String)> {
-    let wanted = options
+    let requested = options
         .adapter
         .clone()
         .map(|name| (name, "named in the options"))
@@ -108,16 +108,16 @@ pub(crate) async fn choose(options: &GpuOptions) -> Result<(wgpu::Adapter, Strin
         });
     let found = adapters().await;
     let names: Vec<String> = found.iter().map(|a| a.get_info().name).collect();
-    match wanted {
-        Some((wanted, why)) => {
-            let lower = wanted.to_lowercase();
+    match requested {
+        Some((name, why)) => {
+            let lower = name.to_lowercase();
             let at = names
                 .iter()
                 .position(|name| name.to_lowercase().contains(&lower));
             match at.and_then(|at| found.into_iter().nth(at)) {
                 Some(adapter) => Ok((adapter, why.to_owned())),
                 None => Err(Error::NoDevice {
-                    reason: format!("no adapter name contains {wanted:?}; available: {names:?}"),
+                    reason: format!("no adapter name contains {name:?}; available: {names:?}"),
                 }),
             }
         }
@@ -193,7 +193,7 @@ pub(crate) async fn open(options: &GpuOptions) -> Result<Gpu> {
         limits.max_compute_invocations_per_workgroup,
         limits.max_compute_workgroup_storage_size,
     );
-    let wanted = wgpu::Features::TIMESTAMP_QUERY
+    let features = wgpu::Features::TIMESTAMP_QUERY
         | match matrices(&adapter, invocations, memory) {
             Some(_) => MATRICES,
             None => wgpu::Features::empty(),
@@ -201,7 +201,7 @@ pub(crate) async fn open(options: &GpuOptions) -> Result<Gpu> {
     let (device, queue) = adapter
         .request_device(&wgpu::DeviceDescriptor {
             label: Some("vsla"),
-            required_features: adapter.features() & wanted,
+            required_features: adapter.features() & features,
             experimental_features: experimental(),
             required_limits: limits,
             memory_hints: wgpu::MemoryHints::MemoryUsage,

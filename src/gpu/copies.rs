@@ -74,7 +74,7 @@ pub(crate) struct Copies(Mutex<Places>);
 #[derive(Default)]
 struct Places {
     /// The slots of layouts and plan buffers, by identity.
-    kept: HashMap<u64, Arc<Copied>, DefaultHashBuilder>,
+    by_identity: HashMap<u64, Arc<Copied>, DefaultHashBuilder>,
     places: Vec<Weak<Copied>>,
     /// The number of slots at which dead ones are removed.
     sweep_at: usize,
@@ -89,14 +89,14 @@ impl Copies {
     /// The slot for this identity, cached until the identity is dropped.
     pub(crate) fn of(self: &Arc<Self>, identity: &Identity) -> Arc<Copied> {
         let mut all = self.lock();
-        if let Some(found) = all.kept.get(&identity.id()) {
+        if let Some(found) = all.by_identity.get(&identity.id()) {
             return found.clone();
         }
         let place = all.place();
-        all.kept.insert(identity.id(), place.clone());
+        all.by_identity.insert(identity.id(), place.clone());
         drop(all);
         let keeper: Arc<dyn Keeper> = self.clone();
-        identity.kept_by(&keeper);
+        identity.notify_on_drop(&keeper);
         place
     }
 
@@ -136,7 +136,7 @@ impl Places {
 
 impl Keeper for Copies {
     fn forget(&self, id: u64) {
-        let gone = self.lock().kept.remove(&id);
+        let gone = self.lock().by_identity.remove(&id);
         // Dropped outside this lock because the drop takes the pool's lock.
         drop(gone);
     }

@@ -59,14 +59,14 @@ fn made(device: &wgpu::Device, buffer: &wgpu::Buffer) -> bool {
         return false;
     }
     let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
-    let asked = catch_unwind(AssertUnwindSafe(|| match mappable {
+    let probe = catch_unwind(AssertUnwindSafe(|| match mappable {
         // It is not mapped, so `unmap` is an error.
         false => buffer.unmap(),
         // Mapping a single byte is an error. A buffer that is mapped or about to be mapped fails without asking its
         // device.
         true => buffer.map_async(wgpu::MapMode::Read, ..1, |_| ()),
     }));
-    let made = pollster::block_on(scope.pop()).is_some() && asked.is_ok();
+    let made = pollster::block_on(scope.pop()).is_some() && probe.is_ok();
     if made && mappable {
         // Clears the mapping state, so that the application can map the buffer. On a buffer of another device the state
         // persists until that buffer is unmapped.
@@ -115,7 +115,7 @@ impl Gpu {
         if !made(&self.device, &buffer) {
             // A lost device does not report errors.
             if is_lost(&self.device) {
-                let reason = "its buffers cannot be used".to_owned();
+                let reason = "it reports no errors for its buffers".to_owned();
                 return Err(self.health.note(Error::DeviceLost { op, reason }));
             }
             return Err(Error::Unsupported {

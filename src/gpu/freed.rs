@@ -9,7 +9,7 @@ use std::time::Duration;
 #[derive(Default)]
 pub(crate) struct Freed {
     state: Mutex<(u64, Vec<Waker>)>,
-    told: Condvar,
+    changed: Condvar,
 }
 
 impl Freed {
@@ -18,33 +18,33 @@ impl Freed {
     }
 
     /// The current count. Read it before looking for a free resource: any later event ends the wait.
-    pub(crate) fn seen(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.lock().0
     }
 
-    pub(crate) fn tell(&self) {
+    pub(crate) fn notify(&self) {
         let waiting = {
             let mut state = self.lock();
             state.0 += 1;
             std::mem::take(&mut state.1)
         };
-        self.told.notify_all();
+        self.changed.notify_all();
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// Waits for an event after `seen`. False on timeout.
-    pub(crate) fn wait(&self, seen: u64, at_most: Duration) -> bool {
+    /// Waits for an event after `count`. False on timeout.
+    pub(crate) fn wait(&self, count: u64, at_most: Duration) -> bool {
         let waited = self
-            .told
-            .wait_timeout_while(self.lock(), at_most, |state| state.0 == seen);
-        waited.unwrap_or_else(PoisonError::into_inner).0.0 != seen
+            .changed
+            .wait_timeout_while(self.lock(), at_most, |state| state.0 == count);
+        waited.unwrap_or_else(PoisonError::into_inner).0.0 != count
     }
 
     /// The same for a future, without a timeout.
-    pub(crate) fn after(&self, seen: u64) -> impl Future<Output = ()> {
+    pub(crate) fn after(&self, count: u64) -> impl Future<Output = ()> {
         std::future::poll_fn(move |context| {
             let mut state = self.lock();
-            if state.0 != seen {
+            if state.0 != count {
                 return Poll::Ready(());
             }
             state.1.push(context.waker().clone());
@@ -60,20 +60,20 @@ mod tests {
     #[test]
     fn an_event_ends_every_wait() {
         let freed = Freed::default();
-        let seen = freed.seen();
-        assert!(!freed.wait(seen, Duration::from_millis(1)));
+        let count = freed.count();
+        assert!(!freed.wait(count, Duration::from_millis(1)));
         std::thread::scope(|scope| {
             let threads = [0; 3].map(|_| {
                 scope.spawn(|| {
-                    pollster::block_on(freed.after(seen));
-                    freed.wait(seen, Duration::from_secs(60))
+                    pollster::block_on(freed.after(count));
+                    freed.wait(count, Duration::from_secs(60))
                 })
             });
-            freed.tell();
+            freed.notify();
             assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
         });
         assert!(
-            freed.wait(seen, Duration::ZERO),
+            freed.wait(count, Duration::ZERO),
             "an event from before the wait"
         );
     }

@@ -223,9 +223,9 @@ fn trusted(
     // and extents of layouts, which were checked when the layouts were made; and the caller's indices, which kernels
     // compare with an element's rows before using them. All of these are in buffers that only this crate writes, and a
     // plan is made from the layouts that are bound with it. A float never becomes an index; `correlate_max` reads at
-    // the lag that it has found, which counted up to the number of lags. A buffer has fewer than 2³² bytes, so indices of halves are below 2³¹, and no sum of two wraps around.
-    // Loads beyond an element's end use a clamped index. Loops run over lengths from the same sources, each with a
-    // nonzero step.
+    // the lag that it has found, which counted up to the number of lags. A buffer has fewer than 2³² bytes, so indices
+    // of halves are below 2³¹, and no sum of two wraps around. Loads beyond an element's end use a clamped index. Loops
+    // run over lengths from the same sources, each with a nonzero step.
     //
     // That kernels obey this is tested, not proven: `bounds.rs` rewrites each kernel so that every index into a storage
     // buffer or an array in workgroup memory is compared with the length of the array. The suite's `bounds` trials, and

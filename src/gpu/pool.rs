@@ -73,8 +73,8 @@ pub(crate) struct GpuBuffer {
     /// Never reused for another buffer, so that a cache keyed by it cannot confuse two buffers.
     pub id: u64,
     bytes: u64,
-    /// Bytes bound to kernels: the whole buffer, so that the next tensor in it can reuse its bind groups; if the pool is
-    /// exact, the requested size, rounded up to whole quads of words.
+    /// Bytes bound to kernels: the whole buffer, so that the next tensor in it can reuse its bind groups. If the pool
+    /// is exact, these are the requested bytes, rounded up to whole quads of words.
     pub bound: u64,
     /// Whether the application owns it.
     lent: bool,
@@ -356,7 +356,7 @@ impl Pool {
         }
         drop(state);
         if gone.iter().any(|leaving| leaving.what == Use::Read) {
-            self.freed.tell();
+            self.freed.notify();
         }
     }
 }

@@ -57,13 +57,13 @@ impl Gpu {
                 let first = offset & !3;
                 let stop = end.min(first + self.staging.sizes.read);
                 let bytes = (stop - first).next_multiple_of(4);
-                let seen = self.pool.freed.seen();
+                let count = self.pool.freed.count();
                 let buffer = match self.staging.read_buffer(&self.pool, op, bytes) {
                     Ok(Some(buffer)) => buffer,
                     // Does not wait for other readers' buffers while holding any.
                     Ok(None) | Err(Error::OutOfMemory { .. }) if !pieces.is_empty() => break,
                     Ok(None) => {
-                        self.wait_for_read_buffer(op, seen, bytes, wait).await?;
+                        self.wait_for_read_buffer(op, count, bytes, wait).await?;
                         continue;
                     }
                     Err(error @ Error::OutOfMemory { .. }) => {
@@ -90,7 +90,7 @@ impl Gpu {
     async fn wait_for_read_buffer(
         &self,
         op: &'static str,
-        seen: u64,
+        count: u64,
         bytes: u64,
         wait: Wait,
     ) -> Result<()> {
@@ -102,11 +102,11 @@ impl Gpu {
         };
         let watched = |last| self.poller.watch(&self.device, last);
         if wait == Wait::Elsewhere && last.is_none_or(watched) {
-            self.pool.freed.after(seen).await;
+            self.pool.freed.after(count).await;
             return self.health.check(op);
         }
         self.catch_up(op)?;
-        if self.pool.freed.wait(seen, PATIENCE) {
+        if self.pool.freed.wait(count, PATIENCE) {
             return Ok(());
         }
         Err(Error::OutOfMemory {

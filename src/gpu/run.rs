@@ -148,9 +148,9 @@ impl Gpu {
             .iter()
             .map(ready)
             .collect::<Result<Vec<_>>>()?;
-        let kept = prepared.0.get_or_init(|| Box::new(ready));
+        let cached = prepared.0.get_or_init(|| Box::new(ready));
         // Only this function stores a value there, so the downcast succeeds.
-        Ok(is_ready(kept).map_or(&[], |ready| ready))
+        Ok(is_ready(cached).map_or(&[], |ready| ready))
     }
 
     fn bound(&self, slot: &Slot, inputs: &[GpuInput<'_>]) -> Bound {

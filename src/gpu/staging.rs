@@ -241,7 +241,7 @@ impl Staging {
         buffer.idle = true;
         let class = usize::from(buffer.bytes > self.sizes.read_small);
         self.reads()[class].push(buffer);
-        pool.freed.tell();
+        pool.freed.notify();
     }
 }
 

@@ -26,7 +26,7 @@
 //! | ---: | --- | --- |
 //! | 0 | 8 bytes | `VSLAv02` and a 0 |
 //! | 8 | u8 | contents: 0 a ragged batch, 1 block-sparse matrices |
-//! | 9 | u8 | type of the values: 0 `f64`, 1 `f32`, 2 `f16`, 3 `u32`, 4 `i32`, 5 `Complex32` (real part, then imaginary part) |
+//! | 9 | u8 | type of the values: 0 `f64`, 1 `f32`, 2 `f16`, 3 `u32`, 4 `i32`, 5 `Complex32` (real part first) |
 //! | 10 | u8 | rank r of an element, 1 to 8 |
 //! | 11 | 5 bytes | 0 |
 //! | 16 | u64 | number n of elements |
@@ -90,8 +90,8 @@
 //! per element; a topology and block-sparse matrices are their fields in this order. Values are encoded as serde
 //! encodes them: a `Complex32` as two numbers, an `f16` as its 16 bits. JSON has no NaN.
 //!
-//! As in files, sizes in a document are not trusted, and memory grows as data arrives. Reading takes at most 40 bytes per
-//! byte of the document, plus 4 KiB.
+//! As in files, sizes in a document are not trusted, and memory grows as data arrives. Reading takes at most 40 bytes
+//! for each byte of the document, plus 4 KiB.
 
 #[cfg(feature = "ndarray")]
 mod ndarray;

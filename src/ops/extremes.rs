@@ -15,7 +15,7 @@ use super::reduce::{PairReduction, Reduce, ReducePairs, Reduction};
 use super::select::{Join, Select};
 use super::shape_matmul::{Model, ShapeMatmul};
 use super::strided::{How, Strided};
-use super::{Asked, Op, Traits, bsr};
+use super::{Op, PlanRequest, Traits, bsr};
 use crate::ops::conv::choice::{ConvMethod, ConvMode, CostTable, Window};
 use crate::plan::Plan;
 use crate::ragged::{DType, Layout, Pairs, Shape, Topology};
@@ -77,7 +77,7 @@ fn planned(
         room,
         binding: None,
     };
-    op.plan(&Asked {
+    op.plan(&PlanRequest {
         inputs,
         pairs,
         device,
@@ -97,7 +97,7 @@ fn on_gpu(
         room: binding.map(|binding| FftLimits::new(1 << 15, binding)),
         binding,
     };
-    op.plan(&Asked {
+    op.plan(&PlanRequest {
         inputs,
         pairs,
         device,
@@ -228,7 +228,8 @@ fn lags_are_counted() {
     let error = launch((1 << 31) + 1, 1).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "correlate_max: element 0: twice the number of lags of series of 2147483649 values exceeds the 32-bit index limit of 4294967295"
+        "correlate_max: element 0: twice the number of lags of series of 2147483649 values exceeds the 32-bit index \
+         limit of 4294967295"
     );
 }
 
@@ -326,8 +327,8 @@ fn pairs_of_matrices() {
         let what = x.to_string();
         let (how, dtype) = (How::Transpose(vec![1, 0]), DType::F32);
         if x.total() <= 1 << 22 {
-            let turned = Op::Strided(Strided { how, dtype });
-            refused_or_planned(&what, planned(&turned, &[&x], None, None));
+            let transpose = Op::Strided(Strided { how, dtype });
+            refused_or_planned(&what, planned(&transpose, &[&x], None, None));
         }
         let reduction = Reduction::Box;
         let boxes = Op::Reduce(Reduce { reduction, dtype });

@@ -106,7 +106,7 @@ pub(in crate::ops) fn plan(
     pairs: &Pairs,
     result: Layout,
 ) -> Result<Launch> {
-    let (seen, flags): (_, &[&str]) = match dtype {
+    let (kernel_type, flags): (_, &[&str]) = match dtype {
         DType::F16 => (DType::F16, &[]),
         DType::C32 => (DType::U32, &["DOUBLE"]),
         _ => (DType::U32, &[]),
@@ -116,7 +116,7 @@ pub(in crate::ops) fn plan(
     let c_meta = Slot::Meta(result.clone());
     let (indices, lists) = (indices.clone(), indices.lists().clone());
     let dispatch = Dispatch::new(
-        (&KERNEL, KERNEL.variant(seen, flags)),
+        (&KERNEL, KERNEL.variant(kernel_type, flags)),
         Slots {
             x: Slot::Input(0),
             x_meta: Slot::InputMeta(0),

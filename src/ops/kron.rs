@@ -36,7 +36,7 @@ struct Plan {
     result: Layout,
     rank: usize,
     /// The operands' layouts with `rank` axes. `None` for their own, or for one axis, where offsets suffice.
-    seen: Option<[Layout; 2]>,
+    merged: Option<[Layout; 2]>,
 }
 
 /// A product of this kind, over values of one type.
@@ -61,7 +61,14 @@ impl Kron {
     /// The launch over every pair.
     pub(crate) fn launch(self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<Launch> {
         let dtype = self.dtype;
-        let (op, Plan { result, rank, seen }) = match self.kind {
+        let (
+            op,
+            Plan {
+                result,
+                rank,
+                merged,
+            },
+        ) = match self.kind {
             Kind::Kron => ("kron", boxes("kron", a, b, pairs)?),
             Kind::Outer => ("outer", end_to_end("outer", a, b, pairs)?),
         };
@@ -69,7 +76,7 @@ impl Kron {
             1 => &[],
             _ => &["BOXES"],
         };
-        let [a_meta, b_meta] = match &seen {
+        let [a_meta, b_meta] = match &merged {
             Some([a, b]) => [Slot::Meta(a.clone()), Slot::Meta(b.clone())],
             None => [Slot::InputMeta(0), Slot::InputMeta(1)],
         };
@@ -109,7 +116,7 @@ impl Kron {
             )],
             outputs: vec![Output::new(dtype, OutputLayout::New(result))],
             pairs: Some(pairs.clone()),
-            twin: CpuKernel::new(move |args| twin(args, rank, seen.as_ref())),
+            twin: CpuKernel::new(move |args| twin(args, rank, merged.as_ref())),
         })
     }
 }
@@ -134,7 +141,7 @@ fn boxes(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan
         return Ok(Plan {
             result: Layout::from_offsets(offsets.finish()),
             rank,
-            seen: None,
+            merged: None,
         });
     }
     let mut extents = host::room(op, pairs.len() * rank)?;
@@ -172,12 +179,12 @@ fn boxes(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan
         (Some(a), Some(b)) => Plan {
             result,
             rank: a.rank(),
-            seen: (a.rank() > 1).then_some([a, b]),
+            merged: (a.rank() > 1).then_some([a, b]),
         },
         _ => Plan {
             result,
             rank,
-            seen: None,
+            merged: None,
         },
     })
 }
@@ -208,17 +215,17 @@ fn end_to_end(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result
     Ok(Plan {
         result: Layout::with_extents_unchecked(offsets.finish(), rank, extents),
         rank: 1,
-        seen: None,
+        merged: None,
     })
 }
 
-fn twin<T: Arithmetic>(args: &mut CpuArgs<'_>, rank: usize, seen: Option<&[Layout; 2]>) {
+fn twin<T: Arithmetic>(args: &mut CpuArgs<'_>, rank: usize, merged: Option<&[Layout; 2]>) {
     let (a, a_layout) = args.input::<T>(0);
     let (b, b_layout) = args.input::<T>(1);
     let pairs = args.pairs();
     let output = &mut args.outputs[0];
     let c: &mut [T] = bytemuck::cast_slice_mut(output.words);
-    let [a_seen, b_seen] = match seen {
+    let [a_merged, b_merged] = match merged {
         Some([a, b]) => [a, b],
         None => [a_layout, b_layout],
     };
@@ -229,7 +236,7 @@ fn twin<T: Arithmetic>(args: &mut CpuArgs<'_>, rank: usize, seen: Option<&[Layou
         if rank == 1 {
             return row(out, within.start, x, y);
         }
-        let (m, n) = (a_seen.shape(i), b_seen.shape(j));
+        let (m, n) = (a_merged.shape(i), b_merged.shape(j));
         let (m, n) = (m.extents(), n.extents());
         let width = m[rank - 1] as usize * n[rank - 1] as usize;
         let (mut out, mut at) = (out, within.start);
@@ -294,21 +301,21 @@ mod tests {
     fn axes_merge_unless_a_digit_of_b_stands_between_two_of_a() {
         // Columns times rows: an outer product.
         let plan_of = plan(&[&[2, 3, 1], &[4, 1, 1]], &[&[1, 1, 5], &[1, 1, 7]]);
-        assert_eq!((plan_of.rank, plan_of.seen.is_none()), (1, true));
+        assert_eq!((plan_of.rank, plan_of.merged.is_none()), (1, true));
         assert_eq!(plan_of.result.shape(0), Shape::new(&[2, 3, 5]).unwrap());
         // Two axes remain; which side has the 1 may differ from pair to pair.
         let plan_of = plan(&[&[2, 3, 1], &[4, 2, 2]], &[&[2, 6, 5], &[3, 1, 7]]);
-        let [a, b] = plan_of.seen.unwrap();
+        let [a, b] = plan_of.merged.unwrap();
         assert_eq!(plan_of.rank, 2);
         assert_eq!(a.extents(), [2, 3, 4, 4]);
         assert_eq!(b.extents(), [2, 30, 3, 7]);
         // A digit of b may precede a digit of a that is not on the next axis.
         let plan_of = plan(&[&[2, 1, 3]], &[&[2, 1, 2]]);
-        let [a, b] = plan_of.seen.unwrap();
+        let [a, b] = plan_of.merged.unwrap();
         assert_eq!((a.extents(), b.extents()), (&[2, 3][..], &[2, 2][..]));
         // No axes merge.
         let plan_of = plan(&[&[2, 3], &[1, 1]], &[&[2, 3], &[2, 2]]);
-        assert_eq!((plan_of.rank, plan_of.seen.is_none()), (2, true));
+        assert_eq!((plan_of.rank, plan_of.merged.is_none()), (2, true));
         // Empty elements keep no axes apart; their shape is (0, 0).
         let plan_of = plan(&[&[2, 3], &[1, 3]], &[&[2, 0], &[1, 2]]);
         assert_eq!(plan_of.rank, 1);

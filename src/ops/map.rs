@@ -100,7 +100,7 @@ impl Map {
     pub(crate) fn launch(self, x: &Layout) -> Launch {
         let dtype = self.dtype;
         type Run = fn(&mut CpuArgs<'_>);
-        let (op, flag, seen, twin): (_, &[&str], _, Run) = match (self.kind, dtype) {
+        let (op, flag, kernel_type, twin): (_, &[&str], _, Run) = match (self.kind, dtype) {
             (Kind::Scale, _) => ("scale", &["SCALE"], dtype, twin_of!(dtype, scale_twin)),
             // Negating a float only flips its sign bit, so floats are viewed as words; modulo 2³², signed and unsigned
             // negation are the same.
@@ -125,7 +125,7 @@ impl Map {
             scratch: Vec::new(),
             work: words as u64,
             dispatches: vec![Dispatch::new(
-                (&KERNEL, KERNEL.variant(seen, flag)),
+                (&KERNEL, KERNEL.variant(kernel_type, flag)),
                 Slots {
                     y: Slot::Output(0),
                     x: Slot::Input(0),

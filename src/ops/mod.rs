@@ -38,7 +38,7 @@ mod worklist;
 #[cfg(test)]
 mod extremes;
 
-pub(crate) use op::{Asked, Op};
+pub(crate) use op::{Op, PlanRequest};
 pub(crate) use traits::Traits;
 
 use crate::plan::{Constants, Kernel, Param, constants};

@@ -52,13 +52,13 @@ pub(crate) enum Op {
 }
 
 /// The inputs of planning besides the operation.
-pub(crate) struct Asked<'a> {
+pub(crate) struct PlanRequest<'a> {
     pub inputs: &'a [&'a Layout],
     pub pairs: Option<&'a Pairs>,
     pub device: Traits<'a>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> PlanRequest<'a> {
     /// The left and right operand of an operation on pairs.
     fn both(&self) -> (&'a Layout, &'a Layout) {
         (self.inputs[0], self.inputs[1])
@@ -73,43 +73,53 @@ impl<'a> Asked<'a> {
 impl Op {
     /// Whether a device caches the plan. It does not where the same attributes rarely recur and take as much memory as
     /// the plan.
-    pub(crate) fn is_kept(&self) -> bool {
+    pub(crate) fn is_cached(&self) -> bool {
         !matches!(self, Op::Full(_) | Op::Select(_) | Op::Spectra(_))
     }
 
     /// Plans the operation: checks the shapes, and computes the layouts of the results and the dispatches.
-    pub(crate) fn plan(&self, asked: &Asked<'_>) -> Result<Plan> {
-        let Asked { inputs, device, .. } = *asked;
+    pub(crate) fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let PlanRequest { inputs, device, .. } = *request;
         Ok(match self {
             Op::Map(map) => map.launch(inputs[0]).into(),
             Op::Full(full) => full.launch().into(),
             Op::Apply(apply) => apply.launch(inputs[0])?.into(),
             Op::Cast(cast) => cast.launch(inputs[0]).into(),
             Op::Convert(convert) => convert.launch(inputs[0]).into(),
-            Op::Combine(combine) => combine.launch(asked.both(), asked.pairs())?.into(),
+            Op::Combine(combine) => combine.launch(request.both(), request.pairs())?.into(),
             Op::Broadcast(broadcast) => broadcast.launch(inputs)?.into(),
-            Op::Concat(concat_axes) => concat_axes.launch(asked.both(), asked.pairs())?.into(),
+            Op::Concat(concat_axes) => concat_axes.launch(request.both(), request.pairs())?.into(),
             Op::Reduce(reduce) => reduce.launch(inputs[0])?.into(),
-            Op::ReducePairs(reduce) => reduce.launch(asked.both(), asked.pairs())?.into(),
-            Op::Conv(conv) => conv.launch(asked.both(), asked.pairs(), device)?.into(),
+            Op::ReducePairs(reduce) => reduce.launch(request.both(), request.pairs())?.into(),
+            Op::Conv(conv) => conv.launch(request.both(), request.pairs(), device)?.into(),
             Op::Spectra(_) => {
                 conv::cached_spectra::spectra(inputs[1], inputs[0], device.costs)?.into()
             }
             Op::CachedSpectra(mode) => {
                 let (signals, kernels) = (inputs[0], inputs[2]);
-                conv::cached_spectra::launch(*mode, device.costs, signals, kernels, asked.pairs())?
-                    .into()
+                conv::cached_spectra::launch(
+                    *mode,
+                    device.costs,
+                    signals,
+                    kernels,
+                    request.pairs(),
+                )?
+                .into()
             }
-            Op::CorrelateMax(search) => search.launch(asked.both(), asked.pairs(), device)?.into(),
-            Op::Eval(eval) => eval.launch(asked.both(), asked.pairs())?.into(),
-            Op::Kron(kron) => kron.launch(asked.both(), asked.pairs())?.into(),
-            Op::Matmul(matmul) => matmul.launch(inputs, asked.pairs(), device)?.into(),
+            Op::CorrelateMax(search) => search
+                .launch(request.both(), request.pairs(), device)?
+                .into(),
+            Op::Eval(eval) => eval.launch(request.both(), request.pairs())?.into(),
+            Op::Kron(kron) => kron.launch(request.both(), request.pairs())?.into(),
+            Op::Matmul(matmul) => matmul.launch(inputs, request.pairs(), device)?.into(),
             Op::Bsr(bsr) => bsr.launch(inputs, device)?.into(),
-            Op::Sampled(sampled) => sampled.launch(asked.both(), asked.pairs(), device)?.into(),
+            Op::Sampled(sampled) => sampled
+                .launch(request.both(), request.pairs(), device)?
+                .into(),
             Op::Fft(transform) => transform.launch(inputs, device.room)?.into(),
             Op::Planes(planes) => planes.view(inputs)?,
-            Op::Gather(gather) => gather.launch(inputs[0], asked.pairs())?.into(),
-            Op::ScatterAdd(add) => add.launch(inputs[0], inputs[1], asked.pairs())?.into(),
+            Op::Gather(gather) => gather.launch(inputs[0], request.pairs())?.into(),
+            Op::ScatterAdd(add) => add.launch(inputs[0], inputs[1], request.pairs())?.into(),
             Op::ScatterSet(set) => set.launch(inputs[0], inputs[1])?.into(),
             Op::Select(select) => select.launch(inputs[0])?.into(),
             Op::Reorder(reorder) => reorder.launch(inputs[0])?.into(),

@@ -149,7 +149,7 @@ pub(super) fn plan(op: &'static str, dtype: DType, x: &Layout, elements: &[u32])
     };
     let offsets = Offsets::from_vec_unchecked(offsets);
     let result = Layout::with_extents_unchecked(offsets, rank, extents);
-    let (seen, flags): (_, &[&str]) = match dtype {
+    let (kernel_type, flags): (_, &[&str]) = match dtype {
         DType::F16 => (DType::F16, &["ELEMENTS"]),
         DType::C32 => (DType::U32, &["ELEMENTS", "DOUBLE"]),
         _ => (DType::U32, &["ELEMENTS"]),
@@ -157,7 +157,7 @@ pub(super) fn plan(op: &'static str, dtype: DType, x: &Layout, elements: &[u32])
     let tile = stream_tile(result.total(), result.len());
     let elements = PlanBuffer::new(host::copied(op, elements)?);
     let dispatch = Dispatch::new(
-        (&SELECT, SELECT.variant(seen, flags)),
+        (&SELECT, SELECT.variant(kernel_type, flags)),
         Slots {
             x: Slot::Input(0),
             x_meta: Slot::InputMeta(0),
@@ -224,7 +224,7 @@ impl Join {
         offsets.push(0);
         // Units per value: words, or halves of them.
         let value = (dtype.size() / dtype.unit()) as u32;
-        let seen = match dtype {
+        let kernel_type = match dtype {
             DType::F16 => DType::F16,
             _ => DType::U32,
         };
@@ -244,7 +244,7 @@ impl Join {
             extents.extend_from_slice(batch.extents());
             let words = dtype.words(end as usize) - (begin as usize * dtype.size() / 16 * 4);
             dispatches.push(Dispatch::new(
-                (&JOIN, JOIN.variant(seen, &[])),
+                (&JOIN, JOIN.variant(kernel_type, &[])),
                 JoinSlots {
                     y: Slot::Output(0),
                     x: Slot::Input(i),

@@ -57,14 +57,14 @@ pub(super) fn dispatch(
             far += u64::from(size);
         }
     }
-    let seen = match dtype {
+    let kernel_type = match dtype {
         DType::C32 => DType::C32,
         _ => DType::U32,
     };
     Ok((2 * far > all).then(|| {
         let groups = (tiles.len() / 4) as u32;
         Dispatch::new(
-            (&KERNEL, KERNEL.variant(seen, &[])),
+            (&KERNEL, KERNEL.variant(kernel_type, &[])),
             Slots {
                 x: Slot::Input(0),
                 y: Slot::Output(0),

@@ -147,7 +147,7 @@ impl<O: Eq + Hash + Send + 'static> PlanCache<O> {
         let plan = Arc::new(plan);
         let keeper: Arc<dyn Keeper> = self.clone();
         for input in ask.inputs {
-            input.identity().kept_by(&keeper);
+            input.identity().notify_on_drop(&keeper);
         }
         let mut state = self.lock();
         state.made += 1;
@@ -215,7 +215,7 @@ impl<O> State<O> {
                 .insert_unique(hash_of(id), one, |(id, _)| hash_of(id));
         }
         self.bytes += entry.bytes;
-        let (hash, kept) = (entry.hash, slot);
+        let (hash, inserted) = (entry.hash, slot);
         self.entries[slot as usize] = Some(entry);
         let entries = &self.entries;
         self.by_hash.insert_unique(hash, slot, |slot| {
@@ -232,7 +232,7 @@ impl<O> State<O> {
             .iter()
             .zip(0..)
             .filter_map(|(entry, slot)| Some((entry.as_ref()?.used, slot)))
-            .filter(|(_, slot)| *slot != kept)
+            .filter(|(_, slot)| *slot != inserted)
             .collect();
         by_use.sort_unstable();
         let mut gone = Vec::new();

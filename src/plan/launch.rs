@@ -184,7 +184,7 @@ pub(crate) struct Launch {
 
 impl Launch {
     fn bytes(&self, of: impl Fn(&OutputLayout) -> usize) -> usize {
-        let mut met: Vec<*const PlanBuffer> = Vec::new();
+        let mut counted: Vec<*const PlanBuffer> = Vec::new();
         let mut dispatches = 0;
         for dispatch in &self.dispatches {
             dispatches += size_of::<Dispatch>()
@@ -193,8 +193,8 @@ impl Launch {
             for slot in &dispatch.slots {
                 dispatches += match slot {
                     Slot::Meta(layout) => layout.bytes(),
-                    Slot::PlanBuffer(words) if !met.contains(&Arc::as_ptr(words)) => {
-                        met.push(Arc::as_ptr(words));
+                    Slot::PlanBuffer(words) if !counted.contains(&Arc::as_ptr(words)) => {
+                        counted.push(Arc::as_ptr(words));
                         size_of_val(words.data())
                     }
                     _ => 0,

@@ -7,15 +7,15 @@ use crate::{Error, Result};
 pub(crate) fn check_work(
     op: &'static str,
     element: Option<usize>,
-    asked: u64,
+    needed: u64,
     allowed: u64,
 ) -> Result<()> {
-    match asked <= allowed {
+    match needed <= allowed {
         true => Ok(()),
         false => Err(Error::WorkLimit {
             op,
             element,
-            asked,
+            needed,
             allowed,
         }),
     }

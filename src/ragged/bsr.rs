@@ -192,14 +192,14 @@ impl<T: Copy> Bsr<T> {
         let mut stored = host::room(OP, topology.len())?;
         stored.extend(topology.blocks());
         let mut sums = host::filled(OP, T::default(), topology.set())?;
-        let mut met = host::filled(OP, false, stored.len())?;
+        let mut written = host::filled(OP, false, stored.len())?;
         for (place, values) in blocks.iter().zip(values.chunks_exact(size)) {
             // Cannot fail: the topology was built from these positions.
             let Ok(at) = stored.binary_search(place) else {
                 continue;
             };
             let sum = &mut sums[at * size..][..size];
-            if std::mem::replace(&mut met[at], true) {
+            if std::mem::replace(&mut written[at], true) {
                 for (sum, &value) in sum.iter_mut().zip(values) {
                     *sum = *sum + value;
                 }

@@ -34,7 +34,7 @@ impl Identity {
     }
 
     /// Notifies `keeper` when the value is dropped.
-    pub(crate) fn kept_by(&self, keeper: &Arc<dyn Keeper>) {
+    pub(crate) fn notify_on_drop(&self, keeper: &Arc<dyn Keeper>) {
         let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |known: &Weak<dyn Keeper>| {
             core::ptr::addr_eq(known.as_ptr(), Arc::as_ptr(keeper)) && known.strong_count() > 0
@@ -123,12 +123,12 @@ mod tests {
         let chain = Arc::new(Chain::default());
         let keeper: Arc<dyn Keeper> = chain.clone();
         let first = Identity::new();
-        first.kept_by(&keeper);
+        first.notify_on_drop(&keeper);
         let mut of = first.id();
         for _ in 0..20_000 {
             let next = Identity::new();
-            next.kept_by(&keeper);
-            next.kept_by(&keeper);
+            next.notify_on_drop(&keeper);
+            next.notify_on_drop(&keeper);
             let id = next.id();
             let mut all = chain.0.lock().unwrap();
             // Insert at the front, where the search finds it immediately.

@@ -385,8 +385,8 @@ impl Layout {
 
     /// A hash of the contents. For ranks above 1, extents determine the offsets.
     ///
-    /// Of a large batch only a sample is hashed, so that a layout used once costs little; equal hashes are followed by a
-    /// comparison of all contents.
+    /// Only a sample of a large batch is hashed, so that a layout used once costs little. If two hashes are equal, all
+    /// contents are compared.
     fn content_hash(&self) -> u64 {
         const SAMPLED_FROM: usize = 1 << 13;
         const RUN: usize = 64;

@@ -320,11 +320,12 @@ mod tests {
         let elementwise = Pairs::elementwise("add", &layout(3), &layout(1));
         assert_eq!(
             elementwise.map_err(text).unwrap_err(),
-            "add: expected batches of equal size, got 3 elements and 1: unequal batches need a pairing: AllToAll or a List"
+            "add: expected batches of equal size, got 3 elements and 1: unequal batches need a pairing: AllToAll or a \
+             List"
         );
         assert_eq!(
             pairs(2, 3, Pairing::OneToAll).map_err(text).unwrap_err(),
-            "pair: the pairing expected a left batch of 1 element, got 2"
+            "pair: expected a left batch of 1 element for this pairing, got 2"
         );
         let list = listed(&[(1, 2), (0, 3)]);
         assert_eq!(

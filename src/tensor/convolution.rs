@@ -62,11 +62,11 @@ impl<T: Real> Convolution<'_, T> {
     /// let x = device.upload(&Ragged::from_rows([vec![1, 2, 3, 4]])?)?;
     /// let y = device.upload(&Ragged::from_rows([vec![1, 10, 100]])?)?;
     /// let pair = x.pair(&y, Pairing::Elementwise)?;
-    /// let kept = |mode| Ok::<_, vsla::Error>(pair.convolution().mode(mode).conv()?.download_blocking()?.into_parts().1);
-    /// assert_eq!(kept(ConvMode::Full)?, [1, 12, 123, 234, 340, 400]);
-    /// assert_eq!(kept(ConvMode::Same)?, [12, 123, 234, 340]);
-    /// assert_eq!(kept(ConvMode::Valid)?, [123, 234]);
-    /// assert_eq!(kept(ConvMode::Causal)?, [1, 12, 123, 234]);
+    /// let conv = |mode| pair.convolution().mode(mode).conv()?.download_blocking();
+    /// assert_eq!(conv(ConvMode::Full)?.values(), [1, 12, 123, 234, 340, 400]);
+    /// assert_eq!(conv(ConvMode::Same)?.values(), [12, 123, 234, 340]);
+    /// assert_eq!(conv(ConvMode::Valid)?.values(), [123, 234]);
+    /// assert_eq!(conv(ConvMode::Causal)?.values(), [1, 12, 123, 234]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     #[must_use]
@@ -125,10 +125,10 @@ impl<T: Real> Convolution<'_, T> {
     }
 
     fn convolved(&self, correlate: bool) -> Result<Tensor<T>> {
-        self.pair.run(Op::Conv(self.asked(correlate)))
+        self.pair.run(Op::Conv(self.operation(correlate)))
     }
 
-    fn asked(&self, correlate: bool) -> Conv {
+    fn operation(&self, correlate: bool) -> Conv {
         Conv {
             correlate,
             dtype: T::DTYPE,
@@ -162,7 +162,7 @@ impl<T: Real> Convolution<'_, T> {
     pub fn choice(&self) -> Result<ConvChoice> {
         let (a, b) = self.pair.layouts();
         let device = self.pair.left.device.traits();
-        self.asked(false)
+        self.operation(false)
             .request(device)
             .choice(a, b, &self.pair.pairs)
     }

@@ -58,7 +58,7 @@ impl<T: Real> Tensor<T> {
     /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn conv(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
-        self.meet("conv", other)?.conv()
+        self.zip("conv", other)?.conv()
     }
 
     /// The cross-correlation `(a ⋆ b)_k = Σ_i a_{i+k} b_i` for k = −(n−1) … m−1 on each axis, element by element.
@@ -79,7 +79,7 @@ impl<T: Real> Tensor<T> {
     /// # Errors
     /// Those of [`conv`](Self::conv).
     pub fn correlate(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
-        self.meet("correlate", other)?.correlate()
+        self.zip("correlate", other)?.correlate()
     }
 }
 
@@ -106,7 +106,7 @@ impl Tensor<f32> {
     /// # Errors
     /// Those of [`conv`](Self::conv), but size limits apply only to the small results.
     pub fn correlate_max(&self, other: &Tensor<f32>) -> Result<CorrelateMax> {
-        self.meet("correlate_max", other)?.correlate_max()
+        self.zip("correlate_max", other)?.correlate_max()
     }
 
     /// The shape-based distance `1 − max_k (a ⋆ b)_k / (‖a‖ ‖b‖)` and its lag, element by element.
@@ -136,7 +136,7 @@ impl Tensor<f32> {
     /// # Errors
     /// Those of [`conv`](Self::conv), but size limits apply only to the small results.
     pub fn sbd(&self, other: &Tensor<f32>) -> Result<Sbd> {
-        self.meet("sbd", other)?.sbd()
+        self.zip("sbd", other)?.sbd()
     }
 }
 

@@ -305,8 +305,8 @@ impl Device {
         }
     }
 
-    /// For the tests of this crate: the kernels whose accesses an instrumented device has compared with their bounds, as
-    /// of the last call of [`accesses_outside`](Self::accesses_outside).
+    /// For the tests of this crate: the kernels whose accesses an instrumented device has compared with their bounds,
+    /// up to the last call of [`accesses_outside`](Self::accesses_outside).
     #[cfg(feature = "gpu")]
     #[doc(hidden)]
     pub fn instrumented_kernels(&self) -> Vec<String> {
@@ -342,8 +342,8 @@ impl Device {
     ///
     /// ```
     /// # use vsla::{Device, conv::CostTable};
-    /// let saved: CostTable = "cpu workers=8 launch=5000 item=50 multiply_add=0.04 result=0.5 fft=4:8,12:5.6,20:9.2".parse()?;
-    /// let device = Device::cpu().with_costs(saved)?;
+    /// let saved = "cpu workers=8 launch=5000 item=50 multiply_add=0.04 result=0.5 fft=4:8,12:5.6,20:9.2";
+    /// let device = Device::cpu().with_costs(saved.parse::<CostTable>()?)?;
     /// assert!(device.costs().to_string().starts_with("cpu workers=8 "));
     /// # Ok::<(), vsla::Error>(())
     /// ```
@@ -375,11 +375,11 @@ impl Device {
     ///
     /// | operation | count |
     /// | --- | --- |
-    /// | direct convolutions, `correlate_max`, `sbd` | m n per pair; with modes and strides, those of the kept results |
+    /// | direct convolutions, `correlate_max`, `sbd` | m n per pair; with a mode or strides, of the kept results |
     /// | convolutions by transforms of length L | 7½ L log₂ L for each convolution of that length |
     /// | `matmul` | m k n per pair, whichever kernel runs |
     /// | block-sparse products | the number of stored values, once for each column |
-    /// | `fft` and its relatives | 5 n log₂ n, half of that for real values; n² up to 64 values; other lengths count as their convolution |
+    /// | `fft` and its relatives | 5 n log₂ n, half for real values; n² for n ≤ 64; otherwise as convolutions |
     /// | `conv_matmul`, `kron_matmul` | the sum over all products of entries, direct or by transforms |
     /// | `eval` | the number of coefficients, once for each point |
     /// | others | the number of values read or written |
@@ -399,7 +399,7 @@ impl Device {
     ///     "conv: element 0: needs 4000100 multiply-adds, above the device's work limit of 1000000: \
     ///      split the work or raise the limit"
     /// );
-    /// assert!(matches!(error, Error::WorkLimit { asked: 4_000_100, allowed: 1_000_000, .. }));
+    /// assert!(matches!(error, Error::WorkLimit { needed: 4_000_100, allowed: 1_000_000, .. }));
     /// # Ok::<(), vsla::Error>(())
     /// ```
     #[must_use]

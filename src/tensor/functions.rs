@@ -16,7 +16,7 @@ pub(super) fn of_two<T: Scalar + Factor, R: Scalar>(
 ) -> Result<Tensor<R>> {
     left.tensor.check_device(name, right.tensor)?;
     if left.mode == Mode::Whole && right.mode == Mode::Whole {
-        return left.tensor.meet(name, right.tensor)?.combine(name);
+        return left.tensor.zip(name, right.tensor)?.combine(name);
     }
     let op = Op::Broadcast(Broadcast {
         name,
@@ -88,7 +88,8 @@ macro_rules! documented {
             /// # let device = Device::cpu();
             #[doc = concat!("let a = device.upload(&Ragged::from_rows([vec!", $x, ", vec![]])?)?;")]
             #[doc = concat!("let b = device.upload(&Ragged::from_rows([vec!", $y, ", vec![]])?)?;")]
-            #[doc = concat!("assert_eq!(a.", stringify!($name), "(&b)?.download_blocking()?.to_vecs()?, [vec!", $r, ", vec![]]);")]
+            #[doc = concat!("let c = a.", stringify!($name), "(&b)?.download_blocking()?;")]
+            #[doc = concat!("assert_eq!(c.to_vecs()?, [vec!", $r, ", vec![]]);")]
             /// # Ok::<(), vsla::Error>(())
             /// ```
             ///
@@ -126,28 +127,39 @@ macro_rules! documented {
 
 documented! {
     fn div(Factor) -> T, 2: "Computes `a / b` value by value; results have the ambient shapes."
-        "Integer division truncates, −7 / 2 = −3; it gives 0 where b is 0, and the least i32 divided by −1 wraps to itself. For floats, x / 0 is infinite, 0 / 0 and ∞ / ∞ are NaN, and the error for `f32` is at most 2 units in the last place plus 2⁻¹²⁶, because a GPU may flush operands and results below that to zero."
-        "Gives 0 where either entry is missing, whatever the other entry is. So it respects equivalence for integers, but not for floats, since 0 / 0 is NaN."
+        "Integer division truncates, −7 / 2 = −3; it gives 0 where b is 0, and the least i32 divided by −1 wraps to \
+         itself. For floats, x / 0 is infinite, 0 / 0 and ∞ / ∞ are NaN, and the error for `f32` is at most 2 units \
+         in the last place plus 2⁻¹²⁶, because a GPU may flush operands and results below that to zero."
+        "Gives 0 where either entry is missing, whatever the other entry is. So it respects equivalence for integers, \
+         but not for floats, since 0 / 0 is NaN."
         "[6.0f32, 1.0, 5.0]" "[4.0f32, 0.0]" => "[1.5, f32::INFINITY, 0.0]";
-    fn remainder(Factor) -> T, 0: "Computes the remainder of `a / b` value by value, with the sign of a, like `%` in Rust and `fmod` in C; results have the ambient shapes."
-        "Exact. For integers, 0 where b is 0; for floats, NaN for b = 0, a = ±∞ and NaN, and a where b is infinite. Takes one more division for every eight bits by which a float is larger than b."
+    fn remainder(Factor) -> T, 0: "Computes the remainder of `a / b` value by value, with the sign of a, like `%` in \
+        Rust and `fmod` in C; results have the ambient shapes."
+        "Exact. For integers, 0 where b is 0; for floats, NaN for b = 0, a = ±∞ and NaN, and a where b is infinite. \
+         Takes one more division for every eight bits by which a float is larger than b."
         "Gives 0 where either entry is missing. So it respects equivalence for integers, but not for floats."
         "[7.5f32, -7.5, 1.0]" "[2.0f32, 2.0]" => "[1.5, -1.5, 0.0]";
     fn pow(Float) -> T, 8: "Computes `aᵇ` value by value; results have the ambient shapes."
-        "Follows IEEE 754: x⁰ and 1ʸ are 1, even for NaN; a negative a gives NaN unless b is an integer. Error for `f32`: at most 8 units in the last place plus 2⁻¹²⁶, because a GPU may flush operands and results below that to zero."
+        "Follows IEEE 754: x⁰ and 1ʸ are 1, even for NaN; a negative a gives NaN unless b is an integer. Error for \
+         `f32`: at most 8 units in the last place plus 2⁻¹²⁶, because a GPU may flush operands and results below \
+         that to zero."
         "Gives 0 where either entry is missing. Does not respect equivalence: 0⁰ is 1."
         "[0.0f32, 1.0, 5.0]" "[0.0f32, 9.0]" => "[1.0, 1.0, 0.0]";
-    fn atan2(Float) -> T, 4: "Computes the angle of the point (b, a), from −π to π, value by value: the arc tangent of a / b where b is above 0; results have the ambient shapes."
-        "Follows IEEE 754, including signed zeros and infinities; NaN where either operand is. Error for `f32`: at most 4 units in the last place plus 2⁻¹²⁶, because a GPU may flush operands and results below that to zero."
+    fn atan2(Float) -> T, 4: "Computes the angle of the point (b, a), from −π to π, value by value: the arc tangent of \
+        a / b where b is above 0; results have the ambient shapes."
+        "Follows IEEE 754, including signed zeros and infinities; NaN where either operand is. Error for `f32`: at \
+         most 4 units in the last place plus 2⁻¹²⁶, because a GPU may flush operands and results below that to zero."
         "Gives 0 where either entry is missing. Does not respect equivalence: the angle of (−1, 0) is π."
         "[0.0f32, 0.0, 1.0]" "[1.0f32, -1.0]" => "[0.0, std::f32::consts::PI, 0.0]";
     fn maximum(Factor) -> T, 0: "Takes the larger value, value by value; results have the ambient shapes."
         "NaN where either operand is; −0 is below +0. Exact."
-        "A missing entry is ignored: the result is the other value, and 0 where both are missing. Does not respect equivalence, since a trailing zero is not ignored."
+        "A missing entry is ignored: the result is the other value, and 0 where both are missing. Does not respect \
+         equivalence, since a trailing zero is not ignored."
         "[1.0f32, -5.0, -7.0]" "[2.0f32, -6.0]" => "[2.0, -5.0, -7.0]";
     fn minimum(Factor) -> T, 0: "Takes the smaller value, value by value; results have the ambient shapes."
         "NaN where either operand is; −0 is below +0. Exact."
-        "A missing entry is ignored: the result is the other value, and 0 where both are missing. Does not respect equivalence, since a trailing zero is not ignored."
+        "A missing entry is ignored: the result is the other value, and 0 where both are missing. Does not respect \
+         equivalence, since a trailing zero is not ignored."
         "[1.0f32, -5.0, 7.0]" "[2.0f32, -6.0]" => "[1.0, -6.0, 7.0]";
     fn equal(Factor) -> u32, 0: "Gives 1 where the values are equal and 0 elsewhere; results have the ambient shapes."
         "−0 equals +0, and NaN equals nothing. Exact, even for subnormal numbers."
@@ -169,7 +181,8 @@ documented! {
         "Gives 0 where either operand is NaN; −0 equals +0. Exact, even for subnormal numbers."
         "A missing entry is 0. Respects equivalence."
         "[1.0f32, 4.0, 1.0]" "[2.0f32, 3.0]" => "[0, 1, 1]";
-    fn greater_equal(Factor) -> u32, 0: "Gives 1 where a is at least b and 0 elsewhere; results have the ambient shapes."
+    fn greater_equal(Factor) -> u32, 0: "Gives 1 where a is at least b and 0 elsewhere; results have the ambient \
+        shapes."
         "Gives 0 where either operand is NaN; −0 equals +0. Exact, even for subnormal numbers."
         "A missing entry is 0. Does not respect equivalence: two zeros give 1."
         "[1.0f32, 4.0, 0.0]" "[2.0f32, 3.0]" => "[0, 1, 1]";

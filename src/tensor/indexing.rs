@@ -110,7 +110,7 @@ impl<T: Scalar> Tensor<T> {
             indices: indices.clone(),
             dtype: T::DTYPE,
         };
-        self.onto(Op::ScatterSet(set), layout)
+        self.run_with_layout(Op::ScatterSet(set), layout)
     }
 
     /// Pairs the elements of a layout with lists, unless the device cannot hold offsets for that many pairs.

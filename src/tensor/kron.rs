@@ -52,7 +52,7 @@ impl<T: Real> Tensor<T> {
     /// result beyond the device's binding limit, both before any work; [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn kron(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
-        self.meet("kron", other)?.kron()
+        self.zip("kron", other)?.kron()
     }
 
     /// The outer product `outer(x, y)[i…, j…] = x[i…] y[j…]`, element by element: the result has the shape of x
@@ -82,7 +82,7 @@ impl<T: Real> Tensor<T> {
     /// # Errors
     /// Those of [`kron`](Self::kron), with [`Rank`](crate::Error::Rank) if the ranks add up to more than 8.
     pub fn outer(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
-        self.meet("outer", other)?.outer()
+        self.zip("outer", other)?.outer()
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{Error, Result, host};
 
 impl<T: Scalar> Tensor<T> {
     /// Pairs element i of this batch with element i of the other, for operation `op`.
-    pub(super) fn meet<'a>(
+    pub(super) fn zip<'a>(
         &'a self,
         op: &'static str,
         other: &'a Tensor<T>,
@@ -71,7 +71,7 @@ impl<T: Scalar> Tensor<T> {
     /// [`Argument`](Error::Argument) for an axis that is not below the rank; those of [`add`](Tensor::add), and also
     /// [`SizeOverflow`](Error::SizeOverflow) for an extent that does not fit.
     pub fn concat(&self, other: &Tensor<T>, axis: usize) -> Result<Tensor<T>> {
-        self.meet("concat", other)?.concat(axis)
+        self.zip("concat", other)?.concat(axis)
     }
 
     /// Concatenates this batch and all others, in order, as [`concat`](Self::concat) does; without others, returns this
@@ -142,7 +142,7 @@ impl<T: Scalar> Tensor<T> {
     /// # Errors
     /// Those of [`add`](Tensor::add), and also [`SizeOverflow`](Error::SizeOverflow) for an extent that does not fit.
     pub fn block_diag(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
-        self.meet("block_diag", other)?.block_diag()
+        self.zip("block_diag", other)?.block_diag()
     }
 }
 

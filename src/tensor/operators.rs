@@ -156,7 +156,10 @@ impl Div<&Tensor<f32>> for f32 {
 /// as it comes of a step before.
 macro_rules! spread {
     ($($trait:ident $name:ident $sign:literal $method:ident;)*) => {$(
-        #[doc = concat!("`x ", $sign, " v.each()` is [`x.", stringify!($method), "(v.each())`](Tensor::", stringify!($method), ").")]
+        #[doc = concat!(
+            "`x ", $sign, " v.each()` is [`x.", stringify!($method), "(v.each())`]",
+            "(Tensor::", stringify!($method), ").",
+        )]
         impl<T: Factor> $trait<Spread<'_, T>> for &Tensor<T> {
             type Output = Result<Tensor<T>>;
 
@@ -165,7 +168,10 @@ macro_rules! spread {
             }
         }
 
-        #[doc = concat!("`x ", $sign, " v.each()` is [`x.", stringify!($method), "(v.each())`](Tensor::", stringify!($method), ").")]
+        #[doc = concat!(
+            "`x ", $sign, " v.each()` is [`x.", stringify!($method), "(v.each())`]",
+            "(Tensor::", stringify!($method), ").",
+        )]
         impl<T: Factor> $trait<Spread<'_, T>> for Tensor<T> {
             type Output = Result<Tensor<T>>;
 
@@ -174,7 +180,10 @@ macro_rules! spread {
             }
         }
 
-        #[doc = concat!("`v.each() ", $sign, " x` is [`v.each().", stringify!($method), "(&x)`](Spread::", stringify!($method), ").")]
+        #[doc = concat!(
+            "`v.each() ", $sign, " x` is [`v.each().", stringify!($method), "(&x)`]",
+            "(Spread::", stringify!($method), ").",
+        )]
         impl<T: Factor> $trait<&Tensor<T>> for Spread<'_, T> {
             type Output = Result<Tensor<T>>;
 

@@ -37,7 +37,7 @@ impl<T: Real> Tensor<T> {
     /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn eval(&self, points: &Tensor<T>) -> Result<Tensor<T>> {
-        self.meet("eval", points)?.eval()
+        self.zip("eval", points)?.eval()
     }
 }
 

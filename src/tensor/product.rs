@@ -21,8 +21,10 @@ use crate::{Error, Result};
 ///
 /// | option | two dense factors | a block-sparse factor |
 /// | --- | --- | --- |
-/// | [`scale`](Self::scale), [`bias`](Self::bias), [`activation`](Self::activation), [`residual`](Self::residual) | f32, f16 | f32, f16 |
-/// | [`transpose_left`](Self::transpose_left), [`transpose_right`](Self::transpose_right) | both | the block-sparse one |
+/// | [`scale`](Self::scale), [`bias`](Self::bias) | f32, f16 | f32, f16 |
+/// | [`activation`](Self::activation), [`residual`](Self::residual) | f32, f16 | f32, f16 |
+/// | [`transpose_left`](Self::transpose_left) | yes | the block-sparse one |
+/// | [`transpose_right`](Self::transpose_right) | yes | the block-sparse one |
 /// | [`ambient`](Self::ambient) | yes | no |
 /// | [`tier`](Self::tier) | yes | yes |
 /// | [`to`](Self::to) | of f16, `f32` | of f16, `f32` |
@@ -170,14 +172,14 @@ impl<'a, T: Factor, R: Scalar> Product<'a, T, R> {
     ///
     /// With a block-sparse factor, k above is the number t of stored columns of a row, and:
     ///
-    /// - [`Tier::Native`] has its own kernels, in which sets of invocations share the sum of a row, for operands of up
-    ///   to 16 columns, and of up to 32 where blocks are 32, 64, 96 or 128 high. Other operands, and
+    /// - [`Tier::Native`] uses separate kernels for operands of up to 16 columns, and of up to 32 columns if blocks are
+    ///   32, 64, 96 or 128 high. In these kernels, sets of invocations share the sum of a row. Other operands, and
     ///   [`sampled`](Self::sampled) products, use the baseline kernels.
-    /// - On cooperative matrices, blocks of eight rows use only half of each 16 × 16 matrix, and yet this tier is the
-    ///   fastest for them: 48 TFLOP/s on an H100 at 10 % of 4096³, where `f32` by the baseline kernels reaches 17.
-    ///   Operands that do not begin on a multiple of four words, operands whose rows are not a multiple of four words
-    ///   long, and matrices that end inside a block are copied first, which takes one more dispatch and space for the
-    ///   copy.
+    /// - On cooperative matrices, blocks of eight rows use only half of each 16 × 16 matrix, but this tier is still the
+    ///   fastest for them: 48 TFLOP/s on an H100 for 4096³ at a density of 10 %, where `f32` on the baseline kernels
+    ///   reaches 17. An operand is first copied, which takes one more dispatch and space for the copy, if it does not
+    ///   begin at a multiple of four words, if its rows are not a multiple of four words long, or if the matrix ends
+    ///   inside a block.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape, f16, product::Tier};
@@ -279,7 +281,7 @@ impl<'a, T: Factor, R: Scalar> Product<'a, T, R> {
             return refused("two dense factors", "ambient() with a block-sparse one");
         }
         if of_dense {
-            let expected = "a dense factor as it is: transpose(&[1, 0]) makes a transpose";
+            let expected = "transpose(&[1, 0]) of the dense factor";
             return refused(
                 expected,
                 match dense_left {
@@ -450,7 +452,7 @@ fn paired<T: Scalar>(
 ) -> Result<Pairs> {
     match pairs {
         Some(pairs) => Ok(pairs.clone()),
-        None => Ok(left.meet(op, right)?.pairs),
+        None => Ok(left.zip(op, right)?.pairs),
     }
 }
 
@@ -464,21 +466,21 @@ fn target<T: Scalar>(op: &'static str, tier: Tier, operands: [&Tensor<T>; 2]) ->
             matrices,
             quads: operands.iter().all(|operand| operand.base % 8 == 0),
         }),
-        (Tier::Matrix, None) if T::DTYPE != DType::F16 => lacks(format!(
-            "the tier of matrices: cooperative ones multiply f16, and not {}",
-            T::DTYPE
-        )),
+        (Tier::Matrix, None) if T::DTYPE != DType::F16 => {
+            lacks(format!("the matrix tier multiplies f16, not {}", T::DTYPE))
+        }
         (Tier::Matrix, None) => lacks(format!(
-            "the tier of matrices: {} has no cooperative ones of f16, 16 x 16 or 8 x 8, that add up in f32",
+            "the matrix tier needs cooperative matrices of 16 x 16 or 8 x 8 f16 values with f32 sums, which {} lacks",
             device.name()
         )),
         (Tier::Auto | Tier::Native, _) if device.is_native() => Ok(Target::Native),
         (Tier::Native, _) => lacks(format!(
-            "the native tier, which needs {NATIVE_INVOCATIONS} invocations and {NATIVE_MEMORY} bytes of memory a workgroup: {} has {}",
+            "the native tier needs {NATIVE_INVOCATIONS} invocations and {NATIVE_MEMORY} bytes of memory per \
+             workgroup, but {} has {}",
             device.name(),
             match device.info().limits {
                 Some(found) => format!("{} and {}", found.invocations, found.workgroup_memory),
-                None => "one way for all".to_owned(),
+                None => "only one tier".to_owned(),
             }
         )),
         _ if device.is_gpu() => Ok(Target::Baseline),

@@ -39,25 +39,28 @@ impl<T: Factor> Tensor<T> {
     /// of [`BsrTensor::matmul`], with the block-sparse matrix on the right: rows of A take the place of columns.
     ///
     /// `f16` products are summed in `f32` and each complete sum is rounded once: ±65,504 times itself does not overflow
-    /// during the sum, and a result from ±65,520 on becomes infinite. [`Product::to`](crate::product::Product::to) gives results that are not rounded. A GPU may
-    /// flush subnormal factors to 0, so that an infinity times a subnormal gives NaN there.
+    /// during the sum, and a result from ±65,520 on becomes infinite. [`Product::to`](crate::product::Product::to)
+    /// gives results that are not rounded. A GPU may flush subnormal factors to 0, so that an infinity times a
+    /// subnormal gives NaN there.
     ///
-    /// Cost: 2·m·k·n operations. On a GPU there is one dispatch for each tile size (32, 64 and 128, and also 256 on
-    /// cooperative matrices), whatever the number of products. One workgroup computes the whole sum of a tile, so a
-    /// small product takes about 40 ms per million of its inner extent (H100). The native tier takes a tenth of that,
-    /// plus one dispatch for such products, because many invocations share a sum. `f16` results take one more dispatch
-    /// and, on a GPU, space for the results in `f32`; on the CPU, `f16` operands take space in `f32`.
+    /// Cost: 2·m·k·n operations. On a GPU, there is one dispatch for each tile size (32, 64 and 128, and also 256 on
+    /// cooperative matrices), whatever the number of products. In the baseline tier, one workgroup computes the whole
+    /// sums of a tile, so a small product with an inner extent of a million takes about 40 ms (H100). In the native
+    /// tier, many invocations share each sum: such a product takes a tenth of that time, and one more dispatch. `f16`
+    /// results take one more dispatch and, on a GPU, space for the results in `f32`; on the CPU, `f16` operands take
+    /// space in `f32`.
     ///
     /// Error: |error| ≤ γ_h Σ|A_il B_lj| with h = min(k, 512) + ⌈k / 512⌉, plus the rounding to `f16`; exact for
-    /// integers below 2²⁴. `f16` on cooperative matrices has another bound, see [`Product::tier`](crate::product::Product::tier). The bits of an
-    /// element depend only on its own factors.
+    /// integers below 2²⁴. `f16` on cooperative matrices has another bound, which
+    /// [`Product::tier`](crate::product::Product::tier) states. The bits of an element depend only on its own factors.
     ///
     /// ```
     /// use vsla::{Device, Ragged, Shape};
     ///
     /// let device = Device::cpu();
     /// let a = Ragged::from_shapes(vec![1.0f32, 2.0, 5.0, 7.0], 2, [Shape::new(&[1, 2])?, Shape::new(&[2, 1])?])?;
-    /// let b = Ragged::from_shapes(vec![1.0f32, 0.0, 3.0, 4.0, 10.0], 2, [Shape::new(&[2, 2])?, Shape::new(&[1, 1])?])?;
+    /// let b = vec![1.0f32, 0.0, 3.0, 4.0, 10.0];
+    /// let b = Ragged::from_shapes(b, 2, [Shape::new(&[2, 2])?, Shape::new(&[1, 1])?])?;
     /// let c = device.upload(&a)?.matmul(&device.upload(&b)?)?.download_blocking()?;
     /// assert_eq!(c.to_vecs()?, [vec![7.0, 8.0], vec![50.0, 70.0]]);
     /// # Ok::<(), vsla::Error>(())
@@ -92,7 +95,7 @@ impl<T: Factor> Tensor<T> {
     /// # Errors
     /// Those of [`matmul`](Self::matmul), except for the inner extents.
     pub fn matmul_ambient(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
-        self.meet("matmul_ambient", other)?.matmul_ambient()
+        self.zip("matmul_ambient", other)?.matmul_ambient()
     }
 }
 
@@ -140,18 +143,18 @@ impl<T: Float> BsrTensor<T> {
     /// dense matrix reaches only the rows that have a block there. Respects equivalence of the dense matrices, but
     /// their inner extent must equal the block-sparse matrix's.
     ///
-    /// Cost: 2 operations for each value of a block and each column. On a GPU there is one dispatch for operands of up
-    /// to 32 columns (in the native tier one for up to 16 and one for up to 32) and one for the others, whatever their
-    /// number. There is one more dispatch if a block row has more than 1,920 stored columns, or 7,680 on cooperative
-    /// matrices: pieces of that many columns, or up to 2,048 and 8,192, are summed separately, all but the first into
-    /// scratch buffers.
+    /// Cost: 2 operations for each value of a block and each column. On a GPU, all operands of up to 32 columns share
+    /// one dispatch (in the native tier, one for up to 16 columns and one for up to 32), and all wider operands share
+    /// another one. A block row with more than 1,920 stored columns (7,680 on cooperative matrices) is cut into pieces
+    /// of 1,920 to 2,048 columns (7,680 to 8,192). The first piece writes to the result and the others to scratch
+    /// buffers, which one more dispatch adds.
     ///
     /// Error: |error| ≤ γ_h Σ|S_il B_lj| over the t stored columns of a row, with h = min(t, 512) + ⌈t / 480⌉; exact
     /// for integers below 2²⁴. The bits of a product depend only on the topology and its own factors.
     ///
-    /// [`f16`](struct@crate::f16) products are summed in `f32` and each complete sum is rounded once, which takes one more
-    /// dispatch; the remarks on `f16` in [`Tensor::matmul`] apply here too. [`Product::to`](crate::product::Product::to)
-    /// gives results that are not rounded.
+    /// [`f16`](struct@crate::f16) products are summed in `f32` and each complete sum is rounded once, which takes one
+    /// more dispatch; the remarks on `f16` in [`Tensor::matmul`] apply here too.
+    /// [`Product::to`](crate::product::Product::to) gives results that are not rounded.
     ///
     /// ```
     /// use vsla::{Bsr, Device, Ragged, Shape, Topology};
@@ -166,9 +169,10 @@ impl<T: Float> BsrTensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Rank`](crate::Error::Rank) unless the batch has rank 2; [`InnerExtents`](crate::Error::InnerExtents) with the first element
-    /// that does not fit; [`BatchSize`](crate::Error::BatchSize), [`DeviceMismatch`](crate::Error::DeviceMismatch),
-    /// [`SizeOverflow`](crate::Error::SizeOverflow) with the element whose result does not fit, [`TooLarge`](crate::Error::TooLarge),
+    /// [`Rank`](crate::Error::Rank) unless the batch has rank 2; [`InnerExtents`](crate::Error::InnerExtents) with the
+    /// first element that does not fit; [`BatchSize`](crate::Error::BatchSize),
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch); [`SizeOverflow`](crate::Error::SizeOverflow) with the element
+    /// whose result does not fit; [`TooLarge`](crate::Error::TooLarge),
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn matmul(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
         self.product(other).run()

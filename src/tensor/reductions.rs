@@ -146,7 +146,7 @@ impl<T: Real> Tensor<T> {
     /// [`DeviceMismatch`](crate::Error::DeviceMismatch), [`TooLarge`](crate::Error::TooLarge),
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn dot(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
-        self.meet("dot", other)?.dot()
+        self.zip("dot", other)?.dot()
     }
 
     /// Whether elements are equal up to trailing zeros, element by element: equal wherever both have a value, and zero
@@ -171,7 +171,7 @@ impl<T: Real> Tensor<T> {
     /// # Errors
     /// Those of [`dot`](Self::dot).
     pub async fn equivalent(&self, other: &Tensor<T>) -> Result<Vec<bool>> {
-        self.meet("equivalent", other)?.equivalent().await
+        self.zip("equivalent", other)?.equivalent().await
     }
 
     /// [`equivalent`](Self::equivalent), blocking the thread.
@@ -179,7 +179,7 @@ impl<T: Real> Tensor<T> {
     /// # Errors
     /// Those of [`dot`](Self::dot).
     pub fn equivalent_blocking(&self, other: &Tensor<T>) -> Result<Vec<bool>> {
-        self.meet("equivalent", other)?.equivalent_blocking()
+        self.zip("equivalent", other)?.equivalent_blocking()
     }
 
     pub(super) fn reduce<U: Scalar>(&self, reduction: Reduction) -> Result<Tensor<U>> {

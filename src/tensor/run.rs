@@ -7,7 +7,7 @@ use super::{Device, Storage, Tensor};
 use crate::cpu;
 #[cfg(feature = "gpu")]
 use crate::gpu::GpuInput;
-use crate::ops::{Asked, Op};
+use crate::ops::{Op, PlanRequest};
 use crate::plan::{Ask, Attachment, Launch, OutputLayout, Plan, Prepared, What, check_work};
 use crate::ragged::{Layout, Pairs, Scalar};
 use crate::{Error, Result, host};
@@ -133,13 +133,13 @@ impl<'a> Call<'a> {
     }
 
     fn plan_for(self, inputs: &[&Layout]) -> Result<Arc<Plan>> {
-        let asked = Asked {
+        let request = PlanRequest {
             inputs,
             pairs: self.pairs,
             device: self.device.traits(),
         };
-        if !self.op.is_kept() {
-            let mut plan = self.op.plan(&asked)?;
+        if !self.op.is_cached() {
+            let mut plan = self.op.plan(&request)?;
             plan.settle(inputs);
             return Ok(Arc::new(plan));
         }
@@ -147,9 +147,9 @@ impl<'a> Call<'a> {
             op: self.op,
             inputs,
             pairs: self.pairs,
-            costs: asked.device.costs.key(),
+            costs: request.device.costs.key(),
         };
-        self.device.plans().get_or_make(ask, |op| op.plan(&asked))
+        self.device.plans().get_or_make(ask, |op| op.plan(&request))
     }
 }
 
@@ -277,7 +277,7 @@ impl<T: Scalar> Tensor<T> {
     }
 
     /// Runs an operation on this tensor and a layout.
-    pub(super) fn onto<U: Scalar>(&self, op: Op, layout: &Layout) -> Result<Tensor<U>> {
+    pub(super) fn run_with_layout<U: Scalar>(&self, op: Op, layout: &Layout) -> Result<Tensor<U>> {
         Call::new(&self.device, op, &[self.operand(), self.shapes(layout)]).one()
     }
 }

@@ -14,14 +14,14 @@ impl<T: Scalar> Tensor<T> {
     }
 
     /// The same copy, into this layout.
-    pub(super) fn strided_onto(&self, how: How, layout: &Layout) -> Result<Tensor<T>> {
+    pub(super) fn strided_with_layout(&self, how: How, layout: &Layout) -> Result<Tensor<T>> {
         let dtype = T::DTYPE;
-        self.onto(Op::Strided(Strided { how, dtype }), layout)
+        self.run_with_layout(Op::Strided(Strided { how, dtype }), layout)
     }
 
     /// Views the values through a layout with the same number of values.
-    pub(super) fn seen_as(&self, layout: &Layout) -> Result<Tensor<T>> {
-        self.onto(Op::View(View::Divided), layout)
+    pub(super) fn view_as(&self, layout: &Layout) -> Result<Tensor<T>> {
+        self.run_with_layout(Op::View(View::Divided), layout)
     }
 
     /// Takes the box from `start` to before `end` of each element, with one position per axis: y_k = x_(k + start),
@@ -114,9 +114,9 @@ impl<T: Scalar> Tensor<T> {
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn resize(&self, layout: &Layout) -> Result<Tensor<T>> {
         if self.layout == *layout {
-            return self.seen_as(layout);
+            return self.view_as(layout);
         }
-        self.strided_onto(How::Resize("resize"), layout)
+        self.strided_with_layout(How::Resize("resize"), layout)
     }
 
     /// Permutes the axes of each element: axis a of the result is axis `permutation[a]` of the element.
@@ -161,7 +161,7 @@ impl<T: Scalar> Tensor<T> {
     /// [`Length`](crate::Error::Length) with the first element whose number of values would change;
     /// [`BatchSize`](crate::Error::BatchSize).
     pub fn reshape(&self, layout: &Layout) -> Result<Tensor<T>> {
-        self.onto(Op::View(View::Reshape), layout)
+        self.run_with_layout(Op::View(View::Reshape), layout)
     }
 
     /// Repeats each element along its axes of extent 1: element i gets the shape of element i of `layout`.
@@ -185,8 +185,8 @@ impl<T: Scalar> Tensor<T> {
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn broadcast(&self, layout: &Layout) -> Result<Tensor<T>> {
         if self.layout == *layout {
-            return self.seen_as(layout);
+            return self.view_as(layout);
         }
-        self.strided_onto(How::Broadcast, layout)
+        self.strided_with_layout(How::Broadcast, layout)
     }
 }

@@ -100,9 +100,9 @@ impl<T: Scalar> Tensor<T> {
         let op = "unstack";
         let slices: Tensor<T> = self.unary(Op::View(View::Slices(op)), &[])?;
         if slices.layout == *shapes {
-            return slices.seen_as(shapes);
+            return slices.view_as(shapes);
         }
-        slices.strided_onto(How::Resize(op), shapes)
+        slices.strided_with_layout(How::Resize(op), shapes)
     }
 
     /// Sliding windows over the elements as a stream of N tensors: ⌊(N − size) / stride⌋ + 1 windows, none for fewer
@@ -206,7 +206,7 @@ impl<T: Scalar> Tensor<T> {
         let op = Op::Strided(Strided { how, dtype });
         let operands = [self.operand()];
         let (slices, stacked) = Call::new(&self.device, op, &operands).with_layout::<T>()?;
-        slices.seen_as(&stacked)
+        slices.view_as(&stacked)
     }
 }
 

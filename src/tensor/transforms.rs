@@ -5,7 +5,7 @@ use num_complex::Complex32;
 use super::Tensor;
 use crate::ops::Op;
 use crate::ops::fft::Transform;
-use crate::ops::fft::planes::{Planes, Seen, check_extents};
+use crate::ops::fft::planes::{PlaneView, Planes, check_extents};
 use crate::ragged::{Layout, Scalar};
 use crate::{Error, Result};
 
@@ -16,17 +16,17 @@ impl<T: Scalar> Tensor<T> {
 
     /// Views matrices as batches of their rows.
     fn rows(&self, op: &'static str) -> Result<Tensor<T>> {
-        self.planes(op, Seen::Rows, &self.layout)
+        self.planes(op, PlaneView::Rows, &self.layout)
     }
 
     /// Views matrices as their rows, or rows as matrices.
     fn planes<U: Scalar>(
         &self,
         op: &'static str,
-        seen: Seen,
+        view: PlaneView,
         layout: &Layout,
     ) -> Result<Tensor<U>> {
-        self.onto(Op::Planes(Planes { op, seen }), layout)
+        self.run_with_layout(Op::Planes(Planes { op, view }), layout)
     }
 }
 
@@ -39,14 +39,14 @@ impl Tensor<Complex32> {
         layout: &Layout,
     ) -> Result<Tensor<Complex32>> {
         let columns = || {
-            let turned = self.seen_as(layout)?.transpose(&[1, 0])?;
-            let shapes = turned.layout.clone();
-            let rows = turned.rows(op)?;
-            drop(turned);
+            let transposed = self.view_as(layout)?.transpose(&[1, 0])?;
+            let shapes = transposed.layout.clone();
+            let rows = transposed.rows(op)?;
+            drop(transposed);
             let columns = rows.transform(transform)?;
             drop(rows);
-            let back = columns.seen_as(&shapes)?.transpose(&[1, 0])?;
-            back.seen_as(layout)
+            let back = columns.view_as(&shapes)?.transpose(&[1, 0])?;
+            back.view_as(layout)
         };
         columns().map_err(|error: Error| error.named(op))
     }
@@ -131,15 +131,15 @@ impl Tensor<Complex32> {
     /// Only the layout of `real` is used; its values are not computed yet.
     pub fn irfft2(&self, layout: &Layout) -> Result<Tensor<f32>> {
         let op = "irfft2";
-        self.planes::<Complex32>(op, Seen::SpectraOf, layout)?;
+        self.planes::<Complex32>(op, PlaneView::SpectraOf, layout)?;
         check_extents(op, Transform::RealInverse, layout, self.device.is_gpu())?;
         let columns = self.transform_columns(op, Transform::Inverse, &self.layout)?;
         let rows = columns.rows(op)?;
         drop(columns);
         // Real rows of this layout, whose values are not computed yet.
-        let real: Tensor<f32> = rows.planes(op, Seen::RowsOf, layout)?;
+        let real: Tensor<f32> = rows.planes(op, PlaneView::RowsOf, layout)?;
         let real = rows.irfft(&real.layout).map_err(|error| error.named(op))?;
-        real.seen_as(layout)
+        real.view_as(layout)
     }
 
     /// Rank 1; the layout is unchanged. An empty element stays empty, and an element of length 1 is unchanged. A NaN or
@@ -216,7 +216,7 @@ impl Tensor<Complex32> {
     /// [`Length`](crate::Error::Length) with the first element whose spectrum does not have ⌊n/2⌋ + 1 values;
     /// [`BatchSize`](crate::Error::BatchSize); those of [`fft`](Self::fft).
     pub fn irfft(&self, layout: &Layout) -> Result<Tensor<f32>> {
-        self.onto(Op::Fft(Transform::RealInverse), layout)
+        self.run_with_layout(Op::Fft(Transform::RealInverse), layout)
     }
 }
 
@@ -272,7 +272,7 @@ impl Tensor<f32> {
         let rows = self.rows(op)?;
         check_extents(op, Transform::Real, &self.layout, self.device.is_gpu())?;
         let rows = rows.rfft().map_err(|error| error.named(op))?;
-        let spectra: Tensor<Complex32> = rows.planes(op, Seen::Spectra, &self.layout)?;
+        let spectra: Tensor<Complex32> = rows.planes(op, PlaneView::Spectra, &self.layout)?;
         drop(rows);
         spectra.transform_columns(op, Transform::Forward, &spectra.layout)
     }

@@ -130,7 +130,7 @@ fn ambient_shapes(device: &Device) {
     ]
     .concat();
     assert_exact("3×5 + 7×2", &got, &one(&[7, 5], &sum));
-    // Empty elements carry the extents that they have.
+    // Empty elements keep their extents.
     let (a, b) = (one::<f32>(&[3, 0], &[]), one(&[0, 2], &[]));
     assert_exact(
         "3×0 + 0×2",
@@ -192,7 +192,7 @@ fn full_tables(device: &Device) {
         let lengths = |less: usize| Layout::from_lengths(vec![length - less; elements]).unwrap();
         check(&lengths(0), &lengths(1));
         check(&lengths(1), &lengths(0));
-        // Elements without values between them, which take places in the tables as well.
+        // Empty elements in between, which also take entries of the tables.
         let sparse = |less: usize| {
             let lengths = (0..elements).map(|i| if i % 3 == 0 { length - less } else { 0 });
             Layout::from_lengths(lengths).unwrap()
@@ -209,7 +209,7 @@ fn full_tables(device: &Device) {
         for rank in [2, 3] {
             let layout = |less: usize| {
                 let extents = [extents[0], extents[1] - less, 1];
-                // A third axis that differs somewhere, so that it stays one.
+                // A third axis whose extent differs in one pair, so that it cannot be merged.
                 let odd = [1, 1, 2];
                 let shapes = (0..elements).map(|i| {
                     let extents = if rank == 3 && i == 5 && less == 0 {
@@ -227,7 +227,7 @@ fn full_tables(device: &Device) {
     }
 }
 
-/// A kernel that divides by the width in f32 must find the right row: narrow and tall boxes, and every width.
+/// The kernel divides by the width in f32 and must find the right row: narrow and tall boxes, and every width.
 fn rows_of_any_width(device: &Device) {
     let shape = |height: usize, width: usize| Shape::new(&[height, width]).unwrap();
     let widths = Layout::from_shapes(2, (1..300).map(|width| shape(7, width))).unwrap();

@@ -2,8 +2,8 @@
 //! corpus, on an instrumented device.
 //!
 //! Operands start anywhere in buffers, most of which end where their data ends, and lengths and extents are at the
-//! boundaries of what kernels process at once. With `VSLA_INSTRUMENTED=1`, variants that no program runs are listed, and
-//! the GPUs of all other trials are instrumented as well.
+//! boundaries of what kernels process at once. With `VSLA_INSTRUMENTED=1`, variants that no program runs are listed,
+//! and the GPUs of all other trials are instrumented as well.
 
 mod corpus;
 mod large;
@@ -49,7 +49,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// A quad of halves from an odd offset on spans two quads, of which the second may be past the end.
+/// A quad of f16 values at an odd offset spans two quads, the second of which may be past the end.
 fn copies_of_halves(device: &Device) {
     for length in [1, 7, 8, 9, 15, 16, 119, 127] {
         let layout = Layout::from_lengths([length, 1]).unwrap();
@@ -59,11 +59,11 @@ fn copies_of_halves(device: &Device) {
     }
 }
 
-/// Seconds after which a software device begins no further program: its driver compiles a kernel for up to a second. The
-/// trials over the corpus run every kernel on it. With `VSLA_INSTRUMENTED=1` it runs all programs.
+/// Seconds after which a software device begins no further program, because its driver compiles a kernel for up to a
+/// second. The trials over the corpus run every kernel on it. With `VSLA_INSTRUMENTED=1`, it runs all programs.
 const SOFTWARE_SECONDS: u64 = 8;
 
-/// As many random programs, after which each operation has worked, and each of these kernels has run.
+/// Runs `count` random programs. Then each operation must have succeeded, and each of these kernels must have run.
 fn programs(
     device: &Device,
     purpose: &str,
@@ -92,7 +92,7 @@ fn programs(
     KernelsRan::on(device).assert_stems(kernels);
 }
 
-/// Those that the differential tests run: of any operations one after the other, on what the last one gave.
+/// The programs of the differential tests: any operations in sequence, on the results of earlier ones.
 fn random_programs(device: &Device) {
     let mut rng = rng("bounds of random programs");
     let begin = Instant::now();
@@ -113,7 +113,8 @@ fn random_programs(device: &Device) {
     assert!(!ran.is_empty());
 }
 
-/// The kernels whose accesses an instrumented device has compared with the bounds: none, if it is not instrumented.
+/// The kernels whose accesses an instrumented device has compared with the bounds; none if the device is not
+/// instrumented.
 struct KernelsRan(BTreeSet<String>);
 
 impl KernelsRan {
@@ -137,7 +138,7 @@ impl KernelsRan {
     }
 }
 
-/// Those for devices with cooperative matrices, where the tests of products run instrumented.
+/// Kernels for devices with cooperative matrices. The tests of products run them instrumented there.
 const ON_MATRICES: &[&str] = &[
     "matmul_matrix",
     "bsr_matrix",
@@ -183,13 +184,13 @@ values! {
     Complex32: |i| Complex32::new((i % 7) as f32, (i % 3) as f32);
 }
 
-/// What programs are drawn from.
+/// The state from which programs are drawn.
 struct Draw<'d> {
     device: &'d Device,
     rng: fastrand::Rng,
-    /// The number of the program: kinds of programs take turns.
+    /// The number of the program, which selects its kind in turn.
     turn: usize,
-    /// By operation, whether it has returned a result yet: many drawn operands are invalid.
+    /// For each operation, whether it has returned a result yet; many drawn operands are invalid.
     tried: BTreeMap<&'static str, bool>,
 }
 
@@ -228,7 +229,7 @@ impl<'d> Draw<'d> {
         Layout::from_shapes(rank, shapes).unwrap()
     }
 
-    /// A batch of this layout at a random offset of a buffer, which mostly ends with the batch.
+    /// A batch of this layout at a random offset of a buffer, which usually ends with the batch.
     fn tensor<T: Value>(&mut self, layout: &Layout) -> Tensor<T> {
         let rank = layout.rank();
         let stranger = |length: usize| {

@@ -57,7 +57,7 @@ fn matrices(shapes: impl IntoIterator<Item = [usize; 2]>) -> Layout {
     Layout::from_shapes(2, shapes).unwrap()
 }
 
-/// What values are made of.
+/// How values are generated.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Values {
     Integers,
@@ -139,9 +139,9 @@ fn check(device: &Device, topology: &Topology, sets: usize, counts: &[usize], va
 fn check_sampled(device: &Device, topology: &Topology, inner: &[usize], values: Values) {
     let [m, n] = topology.shape();
     for transposed in FORMS {
-        let turned = |s: [usize; 2], turned: bool| if turned { [s[1], s[0]] } else { s };
-        let left = matrices(inner.iter().map(|&k| turned([m, k], transposed[0])));
-        let right = matrices(inner.iter().map(|&k| turned([k, n], transposed[1])));
+        let stored = |s: [usize; 2], transposed: bool| if transposed { [s[1], s[0]] } else { s };
+        let left = matrices(inner.iter().map(|&k| stored([m, k], transposed[0])));
+        let right = matrices(inner.iter().map(|&k| stored([k, n], transposed[1])));
         let (a, b) = (batch(&left, values, "left"), batch(&right, values, "right"));
         let (x, y) = (upload(device, &a), upload(device, &b));
         let pair = x.pair(&y, Pairing::Elementwise).unwrap();
@@ -182,7 +182,7 @@ fn check_sampled(device: &Device, topology: &Topology, inner: &[usize], values: 
     }
 }
 
-/// Blocks of every shape, in matrices that they do not fill.
+/// Blocks of every shape, in matrices whose sides are not multiples of them.
 fn every_block(device: &Device) {
     let mut rng = rng("every block");
     for high in SIDES {
@@ -199,8 +199,8 @@ fn every_block(device: &Device) {
     }
 }
 
-/// Rows of all operands and results made of whole quads, in tiles that are full and in others, sums of several parts;
-/// an edge in the last block.
+/// Operands and results whose rows are whole quads, in full and partial tiles, with sums of several parts and the
+/// matrix edge in the last block.
 fn whole_quads(device: &Device) {
     for block in [
         [8, 64],
@@ -216,8 +216,8 @@ fn whole_quads(device: &Device) {
         let shape = [2 * high, columns * wide - 4];
         let topology = Topology::random(shape, block, columns - 1, 11).unwrap();
         check(device, &topology, 1, &[36, 260], Values::Integers);
-        let turned = Topology::random([shape[1], shape[0]], [wide, high], 2, 12).unwrap();
-        check_sampled(device, &turned, &[20, 516], Values::Integers);
+        let transposed = Topology::random([shape[1], shape[0]], [wide, high], 2, 12).unwrap();
+        check_sampled(device, &transposed, &[20, 516], Values::Integers);
     }
 }
 
@@ -237,17 +237,17 @@ fn heavy_rows(device: &Device) {
             check(device, &topology, 1, &[5, 40], values);
         }
         let [m, n] = shape;
-        let turned: Vec<_> = topology
+        let transposed: Vec<_> = topology
             .blocks()
             .map(|(row, column)| (column, row))
             .collect();
-        let turned = Topology::from_unsorted([n, m], [block[1], block[0]], turned).unwrap();
-        check(device, &turned, 2, &[3, 130], Values::Integers);
-        check_sampled(device, &turned, &[3], Values::Integers);
+        let transposed = Topology::from_unsorted([n, m], [block[1], block[0]], transposed).unwrap();
+        check(device, &transposed, 2, &[3, 130], Values::Integers);
+        check_sampled(device, &transposed, &[3], Values::Integers);
     }
 }
 
-/// Several sums of 512, of stored blocks and of the inner extent.
+/// Several partial sums of 512 products, of stored blocks and along the inner extent.
 fn long_sums(device: &Device) {
     let topology = Topology::random([70, 3000], [16, 16], 40, 3).unwrap();
     check(device, &topology, 1, &[9, 50], Values::Random);
@@ -279,7 +279,7 @@ fn sets(device: &Device) {
     assert_eq!(pollster::block_on(there.download()).unwrap(), s);
 }
 
-/// Zeros where there are no blocks, nothing where there are no rows or columns.
+/// A row without blocks gives zeros; without rows or columns, the result is empty.
 fn empty(device: &Device) {
     for shape in [[20, 30], [0, 30], [20, 0], [0, 0]] {
         let none = Topology::new(shape, [8, 16], &[]).unwrap();
@@ -294,7 +294,7 @@ fn empty(device: &Device) {
     check_sampled(device, &some, &[], Values::Integers);
 }
 
-/// Operands that begin anywhere in their buffers.
+/// Operands at any offset in their buffers.
 fn views(device: &Device) {
     let topology = Topology::random([40, 50], [8, 8], 3, 5).unwrap();
     let counts = [3, 1, 35, 2, 7];
@@ -324,7 +324,7 @@ fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|value| value.to_bits()).collect()
 }
 
-/// The same bits in any company.
+/// A product's bits do not depend on its neighbours.
 fn alone(device: &Device) {
     let places = (0..300).map(|column| (1, column)).chain([(0, 7), (3, 2)]);
     let topology = Topology::from_unsorted([32, 2400], [8, 8], places).unwrap();
@@ -390,7 +390,7 @@ fn not_a_number_stays(device: &Device) {
     assert!(got.row(1).iter().all(|value| value.is_finite()));
 }
 
-/// What blocks hold beyond the matrix is never read, and written as zeros.
+/// Values of blocks beyond the matrix are never read, and are written as zeros.
 fn beyond_the_edge(device: &Device) {
     let topology = Topology::new([11, 13], [8, 16], &[(0, 0), (1, 0)]).unwrap();
     let s = matrix(&topology, 1, Values::Integers);

@@ -43,7 +43,7 @@ fn needs_no_device() {
         (ConvMethod::OverlapSave, Some(4096), 1),
     ];
     assert!(found.eq(expected), "{auto}");
-    // Values: comparable, and the same for a table that was saved and read back.
+    // Cost tables are values: they can be compared, and a table that was saved and read back is equal.
     assert_eq!(
         auto,
         plan(lengths, ConvMethod::Auto, &gpu.to_string().parse().unwrap())
@@ -55,7 +55,7 @@ fn needs_no_device() {
     assert!(auto.to_string().contains("overlap_save of 4096"), "{auto}");
     let nothing = plan([&[], &[]], ConvMethod::Auto, &gpu);
     assert!(nothing.groups.is_empty() && nothing.predicted == Duration::ZERO);
-    // A list of pairs, and a batch that is no batch of series.
+    // A list of pairs, and a batch that does not consist of series.
     let a = Layout::from_lengths([5, 700]).unwrap();
     let list = Pairing::List(&pair_list([(1, 1), (0, 1), (1, 1)]));
     let listed = ConvChoice::new((&a, &a), list, ConvMethod::Auto, &gpu).unwrap();
@@ -68,7 +68,7 @@ fn needs_no_device() {
     assert_eq!(refused.unwrap_err().kind(), "rank");
 }
 
-/// The same from lengths alone, from tensors, and with the table that the device shows.
+/// The choice is the same from lengths alone, from tensors, and with the device's table.
 fn is_what_the_device_does(device: &Device) {
     let layout = Layout::from_lengths([1, 8, 15, 142, 0, 456, 5000]).unwrap();
     let x = upload(device, &Ragged::<f32>::random(&layout, 1).unwrap());
@@ -108,12 +108,13 @@ fn a_method_that_cannot_serve_a_pair(device: &Device) {
                 ("method", op, Some(1))
             );
             let text = format!(
-                "{op}: pair 1: the method {method} does not support it: values of i32 support only the direct method"
+                "{op}: pair 1: the method {method} does not support this pair: values of i32 support only the direct \
+                 method"
             );
             assert_eq!(error.to_string(), text);
         }
     }
-    // A table that knows no transform.
+    // A table without costs of transforms.
     let costs = device.costs().to_string();
     let (rest, _) = costs.split_once("fft=").unwrap();
     let device = device
@@ -135,9 +136,9 @@ fn a_method_that_cannot_serve_a_pair(device: &Device) {
     );
 }
 
-/// A table that was measured is saved, read back, passed in, and gives the same results within the bounds.
+/// A measured table can be saved, read back and passed in; results stay within their bounds.
 fn measured_costs(device: &Device) {
-    // How long it takes is a row of the benchmark: here kernels are compiled meanwhile, and other tests run.
+    // The benchmark measures how long this takes; here, kernels are compiled and other tests run meanwhile.
     let costs = device.calibrate().unwrap();
     let costs: CostTable = costs.to_string().parse().unwrap();
     let other = device.with_costs(costs.clone()).unwrap();
@@ -157,7 +158,7 @@ fn measured_costs(device: &Device) {
             "element {i}"
         );
     }
-    // Another class of device's is refused.
+    // A table for another class of device is refused.
     let engines = [
         CostTable::cpu(),
         CostTable::gpu(),
@@ -172,7 +173,7 @@ fn measured_costs(device: &Device) {
     assert_eq!(refused.count(), 2);
 }
 
-/// Neither cut short nor endless; a few results are compared with sums in f64.
+/// The results are complete; a few are compared with sums in f64.
 fn long_by_long(device: &Device) {
     let (m, n) = match device.is_gpu() {
         true => (120_000, 90_000),

@@ -1,7 +1,5 @@
-//! An element's bits do not depend on its neighbours, its position or the number of threads.
-//!
-//! Lengths are mixed and random, up to more than 8,192, so that planning for one length would be caught affecting
-//! another.
+//! An element's bits do not depend on its neighbours, its position or the number of threads. Lengths are mixed and
+//! random, up to more than 8,192, so that an influence of one length's plan on another would be noticed.
 
 mod boxes;
 mod functions;
@@ -37,11 +35,11 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
 /// The bytes of every element of a result.
 type Rows = Vec<Vec<u8>>;
 
-/// An operation on some elements of a batch, named by their numbers, and the bytes of the result of each of them.
+/// An operation on the elements with these numbers. Returns the bytes of each element's result.
 #[derive(Clone, Copy)]
 struct Subject {
     name: &'static str,
-    /// How many elements there are.
+    /// The number of elements.
     count: usize,
     run: fn(&Device, &[usize]) -> Rows,
 }
@@ -52,7 +50,7 @@ impl Subject {
         let whole = (self.run)(device, &all);
         assert_eq!(whole.len(), self.count);
         assert!(whole.iter().any(|row| !row.is_empty()));
-        // A software GPU takes its time; the last elements are the longest.
+        // A software GPU is slow, and the last elements are the longest.
         let step = if is_software(device) { 15 } else { 1 };
         for &i in all.iter().rev().step_by(step) {
             let alone = (self.run)(device, &[i]);
@@ -114,7 +112,7 @@ fn beside(parts: impl IntoIterator<Item = Rows>) -> Rows {
     all
 }
 
-/// A value between −1 and 1 of element `i`, the same in any company.
+/// A value between −1 and 1 for element `i`, which does not depend on the other elements.
 fn value(seed: usize, i: usize, at: usize) -> f32 {
     let mixed = (seed * 31 + i * 1009 + at + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     ((mixed >> 40) as f32) / (1u64 << 23) as f32 - 1.0

@@ -39,7 +39,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             "empty_elements_count_with_their_extents",
             extents_of_empties,
         ),
-        ("zeros_at_the_end_move_what_follows", trailing_zeros),
+        ("trailing_zeros_shift_the_right_element", trailing_zeros),
         ("pairs_of_every_type", pairs_of_every_type),
         ("is_associative", is_associative),
         ("all", all),
@@ -150,7 +150,7 @@ fn check_type<T: Scalar>(
     };
     let (x, y) = (numbered(a, 1), numbered(b, 1 + a.total() as u32));
     let expected = reference::beside(&x, &y, &reference::elementwise(a.len()), beside);
-    // Behind a stranger of one, and one of three.
+    // Views behind another element of one value, and of three.
     let behind = |batch: &Ragged<u32>, strange: usize| {
         let rank = batch.layout().rank();
         let mut extents = vec![1; rank];
@@ -187,7 +187,7 @@ fn check_types(device: &Device, layouts: (&Layout, &Layout), beside: u32, axis: 
             None => x.block_diag(y),
         }
     }
-    // Signalling and other NaN, negative zeros and subnormal numbers among them.
+    // Including signalling and quiet NaNs, negative zeros and subnormal numbers.
     fn float(number: u32) -> f32 {
         match number % 5 {
             0 => f32::from_bits(0x7F80_0001 | number << 3),
@@ -221,7 +221,7 @@ fn every_axis_and_type(device: &Device) {
             check_types(device, (&a, &b), 1 << axis, Some(axis));
         }
         check_types(device, (&a, &b), u32::MAX, None);
-        // Equal layouts, of which axes merge.
+        // Equal layouts, whose axes are merged.
         for axis in 0..a.rank() {
             check_types(device, (&a, &a), 1 << axis, Some(axis));
         }
@@ -274,7 +274,7 @@ fn extents_of_empties(device: &Device) {
     assert_exact("none", &got, &one(&[8, 0], &[]));
 }
 
-/// Operands that are equal up to trailing zeros, with results that are not.
+/// Operands that are equal up to trailing zeros, but whose results are not.
 fn trailing_zeros(device: &Device) {
     let (a, padded, b) = (rows([&[1]]), rows([&[1, 0]]), rows([&[2]]));
     let (x, y) = (upload(device, &a), upload(device, &padded));
@@ -380,7 +380,7 @@ fn refusals(device: &Device) {
     refused(series.concat(&matrix, 0), "concat", "rank", "1");
     refused(series.block_diag(&matrix), "block_diag", "rank", "1");
     refused(series.concat(&two, 0), "concat", "batch_size", "unequal");
-    // Of a list, the last one, before any of it is joined.
+    // An invalid operand at the end of a list is refused before anything is concatenated.
     refused(
         series.concat_all(&[&series, &matrix], 0),
         "concat_all",
@@ -399,7 +399,7 @@ fn refusals(device: &Device) {
         "argument",
         axis,
     );
-    // Extents that do not fit, though there is no value.
+    // Extents that do not fit, although the element is empty.
     let tall = Layout::uniform(1, Shape::new(&[3 << 30, 0]).unwrap()).unwrap();
     let tall = device.full(&tall, 0.0f32).unwrap();
     let error = tall.concat(&tall, 0).unwrap_err();

@@ -48,7 +48,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             }
             let mut cases = corpus::small();
             if method == ConvMethod::Fft {
-                // Longer than what a workgroup transforms.
+                // Longer than the transform of one workgroup.
                 cases.retain(|case| !case.name.starts_with("giant"));
             }
             let mut on_gpu = trials_of(cases);
@@ -179,7 +179,7 @@ fn by(method: ConvMethod, correlate: bool) -> Binary<f32, f32> {
     }
 }
 
-/// What is right by either bound: a pair's method is the library's choice.
+/// The result within the larger of both methods' bounds, because the library chooses each pair's method.
 fn either(sums: Sums<f64>, a: &Ragged<f32>, b: &Ragged<f32>, pairs: &[(usize, usize)]) -> Expected {
     let direct = sums.bounds(product_depth);
     let bounds = normwise(&sums, a, b, pairs).into_iter().zip(direct);
@@ -236,7 +236,7 @@ fn binomials(device: &Device) {
     assert_exact("(1 + x)^10", &download(&power), &expected);
 }
 
-/// Convolving with a 1 at place k shifts by k: a wrong index anywhere in a tile shows as a wrong place.
+/// Convolving with a 1 at index k shifts by k, so a wrong index anywhere in a tile shows as a wrong position.
 fn impulses_shift(device: &Device) {
     let places = [0, 1, 7, 31, 32, 63, 64, 255, 256, 447, 448, 600];
     let lengths = [5usize, 64, 449, 1000];
@@ -275,7 +275,7 @@ fn integers_wrap(device: &Device) {
     );
 }
 
-/// Nothing is flushed to zero because something else in the element is large.
+/// A small value is not flushed to zero because another value of the element is large.
 fn keeps_small_values(device: &Device) {
     let small = 1.5 * 2f32.powi(-60);
     let mut a = vec![0.0f32; 700];
@@ -287,8 +287,8 @@ fn keeps_small_values(device: &Device) {
     assert_eq!(got.row(0)[..=2], [2f32.powi(60), 0.0, 2f32.powi(61)]);
 }
 
-/// Both operands are longer than any transform of a workgroup, and one of them fills most of it: in passes, two of them
-/// or three, and by blocks of both.
+/// Both operands are longer than any transform of one workgroup, and one of them fills most of a transform: in two
+/// passes, in three, and by blocks of both operands.
 fn long_by_long(device: &Device) {
     let a = Layout::from_lengths([20_000, 9_000, 7_000, 3, 8_200, 9_000]).unwrap();
     let b = Layout::from_lengths([8_200, 13_000, 9_500, 5, 8_200, 13_000]).unwrap();
@@ -314,7 +314,7 @@ fn long_by_long(device: &Device) {
             let bounds = normwise(sums, &a, &b, &pairs);
             assert_within(method, &got, &sums.values, &bounds);
         }
-        // Alone, the same bits.
+        // A pair alone has the same bits.
         let alone = x.elements(5..6).unwrap();
         let other = y.elements(5..6).unwrap();
         let alone = alone.pair(&other, Pairing::Elementwise).unwrap();
@@ -324,8 +324,8 @@ fn long_by_long(device: &Device) {
     }
 }
 
-/// Ten million multiply-adds a result are too many for a reference: [1, 1, ..] times [1, 1, ..] is a triangle, and the
-/// error has a bound.
+/// Ten million multiply-adds per result are too many for a reference. The convolution of [1, 1, …] with [1, 1, …] is a
+/// triangle, and its error has a bound.
 fn a_million_by_a_million(device: &Device) {
     for (m, n) in [(1_000_000, 1_000_000), (2_100_000, 70_000)] {
         let ones = |n| upload(device, &Ragged::from_rows([vec![1.0f32; n]]).unwrap());
@@ -369,7 +369,7 @@ fn associates(device: &Device) {
     });
 }
 
-/// a(b + c) = ab + ac; an empty factor makes the lengths differ, and nothing else does.
+/// a(b + c) = ab + ac; lengths differ only if a factor is empty.
 fn distributes(device: &Device) {
     property::on(device, property::three_batches(), |[a, b, c]| {
         let (x, y, z) = (upload(device, &a), upload(device, &b), upload(device, &c));
@@ -435,12 +435,12 @@ fn correlate_goldens(device: &Device) {
 
 fn correlate_is_conv_with_the_reverse(device: &Device) {
     property::on(device, property::two_batches(), |(a, b)| {
-        let turned = b
+        let reversed = b
             .iter()
             .map(|row| row.iter().rev().copied().collect::<Vec<_>>());
-        let turned = Ragged::from_rows(turned).unwrap();
+        let reversed = Ragged::from_rows(reversed).unwrap();
         let got = run(device, &a, &b, |x, y| x.correlate(y));
-        assert_exact("a ⋆ b", &got, &run(device, &a, &turned, |x, y| x.conv(y)));
+        assert_exact("a ⋆ b", &got, &run(device, &a, &reversed, |x, y| x.conv(y)));
     });
 }
 
@@ -449,7 +449,7 @@ fn correlate_at_lag_0_is_dot(device: &Device) {
         let got = run(device, &a, &b, |x, y| x.correlate(y));
         let dot = run(device, &a, &b, |x, y| x.dot(y));
         for i in 0..a.len() {
-            // Lag 0 is entry n − 1; an empty side has none, and a dot product of 0.
+            // Lag 0 is entry n − 1. If an operand is empty, there is no such entry, and the dot product is 0.
             let zero = b.row(i).len().wrapping_sub(1);
             assert_eq!(got.row(i).get(zero).copied().unwrap_or(0), dot.values()[i]);
         }

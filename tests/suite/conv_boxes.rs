@@ -105,7 +105,7 @@ fn goldens(device: &Device) {
     assert_eq!(got.layout().shape(0), Shape::new(&[0, 0]).unwrap());
 }
 
-/// Operands paired in every way: longer, shorter, empty, equal, with one value.
+/// Pairs of operands of all kinds: longer, shorter, equal, empty, of one value.
 fn operands(rank: usize) -> (Layout, Layout) {
     let largest = [90, 13, 6][rank - 1];
     let mut rng = rng(&format!("modes {rank}"));
@@ -127,7 +127,7 @@ fn operands(rank: usize) -> (Layout, Layout) {
     };
     let mut left = side(false);
     let mut right = side(true);
-    // Some of the right ones are larger.
+    // Some right operands are larger.
     (left[7..10]).swap_with_slice(&mut right[7..10]);
     (left[12], right[12]) = (left[13], left[13]);
     let layout = |shapes| Layout::from_shapes(rank, shapes).unwrap();
@@ -176,8 +176,8 @@ fn bounds(
     bounds
 }
 
-/// Every rank, stride and method of a mode; integers come out exactly by the direct one; an element has the bits that
-/// it has alone.
+/// Every rank, stride and method of a mode. The direct method is exact for integers, and an element has the same bits
+/// alone.
 fn every_mode(device: &Device, mode: ConvMode) {
     for rank in 1..=3 {
         let (left, right) = operands(rank);
@@ -349,7 +349,7 @@ fn contained(device: &Device) {
     }
 }
 
-/// Longer than a workgroup transforms, and longer than a block holds.
+/// Longer than the transform of one workgroup, and longer than a block.
 fn long(device: &Device) {
     let layout = |lengths: [usize; 4]| Layout::from_lengths(lengths).unwrap();
     let (a, b) = (
@@ -384,7 +384,8 @@ fn long(device: &Device) {
     }
 }
 
-/// Boxes commute, (1, 1) holding 1 is the unit, sums multiply, and zeros behind an operand are zeros behind the result.
+/// Convolution of boxes commutes; the box (1, 1) holding 1 is the unit; convolution distributes over sums; trailing
+/// zeros of an operand become trailing zeros of the result.
 fn laws(device: &Device) {
     for case in cases() {
         if case.name == "rank_2_larger" || case.name == "rank_3_larger" {
@@ -406,7 +407,7 @@ fn laws(device: &Device) {
     }
 }
 
-/// More taps than a block of sums has, on every axis.
+/// More taps along every axis than a block of sums has.
 fn many_taps(device: &Device) {
     let layout = |shapes: &[[usize; 3]]| {
         let shapes = shapes.iter().map(|extents| Shape::new(extents).unwrap());
@@ -435,7 +436,7 @@ fn many_taps(device: &Device) {
     }
 }
 
-/// More pairs than are laid out as vectors together, at least on a software GPU.
+/// More pairs than are laid out as vectors in one turn, at least on a software GPU.
 fn turns(device: &Device) {
     let square = |side| Layout::uniform(24, Shape::new(&[side, side]).unwrap()).unwrap();
     let delta = |side: usize, row: usize, column: usize| {
@@ -454,7 +455,7 @@ fn turns(device: &Device) {
         let square = (element as f32 + 1.0).powi(2);
         assert_eq!(got.row(element).len(), 7 * 5);
         for (i, value) in got.row(element).iter().enumerate() {
-            // (160, 57) of all.
+            // (160, 57) of all results.
             let expected = if i == 4 * 5 + 1 { square } else { 0.0 };
             assert!(
                 (value - expected).abs() < 1e-5 * square,
@@ -480,7 +481,7 @@ fn choice(device: &Device) {
         choice.groups.iter().map(|group| group.pairs).sum::<usize>(),
         2
     );
-    // One result of each is kept: nothing is as cheap as making it.
+    // One result of each pair is kept, so the direct method is the cheapest.
     let choice = pair.convolution().mode(ConvMode::Valid).choice().unwrap();
     assert_eq!((choice.groups.len(), choice.groups[0].pairs), (1, 2));
     assert_eq!(choice.groups[0].method, ConvMethod::Direct);

@@ -48,7 +48,7 @@ fn random(lengths: &[usize], seed: u64) -> Ragged<f32> {
     .unwrap()
 }
 
-/// Both modes for these pairs, against f64.
+/// Compares both modes for these pairs with f64.
 fn both_modes(device: &Device, x: &Ragged<f32>, y: &Ragged<f32>, pairs: &[(u32, u32)]) {
     let (signals, kernels) = (upload(device, x), upload(device, y));
     let pair = signals
@@ -65,12 +65,12 @@ fn both_modes(device: &Device, x: &Ragged<f32>, y: &Ragged<f32>, pairs: &[(u32, 
     assert_within("conv", &full, &sums.values, &bounds);
     let causal = download(&plan.causal(&signals).unwrap());
     for (p, &(i, j)) in pairs.iter().enumerate() {
-        let wanted = if y.row(j).is_empty() {
+        let expected = if y.row(j).is_empty() {
             0
         } else {
             x.row(i).len()
         };
-        assert_eq!(causal.row(p), &full.row(p)[..wanted], "pair {p}");
+        assert_eq!(causal.row(p), &full.row(p)[..expected], "pair {p}");
     }
 }
 
@@ -100,7 +100,7 @@ fn long_kernels(device: &Device) {
     both_modes(device, &random(&signals, 3), &random(&kernels, 4), &pairs);
 }
 
-/// A pair's bits do not depend on the rest of the batch, nor on which pairs share its kernel.
+/// A pair's bits depend neither on the rest of the batch nor on which pairs share its kernel.
 fn the_same_alone(device: &Device) {
     let signals = upload(device, &random(&[600, 300, 900, 600, 50], 5));
     let kernels = upload(device, &random(&[300, 600], 6));
@@ -119,7 +119,7 @@ fn the_same_alone(device: &Device) {
     }
 }
 
-/// A plan outlives the signals it was made with, and is used with others.
+/// A plan outlives the signals for which it was made, and works with others.
 fn poison_stays(device: &Device) {
     let kernels = upload(device, &random(&[300, 300], 7));
     let plan = {

@@ -93,7 +93,7 @@ fn small_cases_are_cheap() {
     }
 }
 
-/// Σ|a_i b_j| of every result must stay below 2²⁴; the largest any operation sees is |Σ|a|·max|b||.
+/// Σ|a_i b_j| of every result must stay below 2²⁴. The largest sum of any operation is |Σ|a|·max|b||.
 fn integers_are_exact() {
     for case in corpus::all()
         .iter()

@@ -27,7 +27,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut on_cpu = by_fft(corpus::small());
     on_cpu.retain(|trial| trial.name().contains("::cpu::"));
     trials.extend(on_cpu);
-    // Longer than what a workgroup transforms.
+    // Longer than the transform of one workgroup.
     let mut cases = corpus::small();
     cases.retain(|case| !case.name.starts_with("giant"));
     let mut on_gpu = by_fft(cases);
@@ -81,7 +81,7 @@ fn value_by_fft() -> Binary<f32, f32> {
     }
 }
 
-/// Compares the bits of the lag; [`lags`] checks whether it is right.
+/// The lag, whose bits are compared; [`lags`] checks whether it is right.
 fn lag_by_fft() -> Binary<f32, i32> {
     Binary {
         run: |x, y| Ok(by(ConvMethod::Fft, x, y)?.lag),
@@ -151,7 +151,7 @@ fn lag() -> Binary<f32, i32> {
     }
 }
 
-/// The maximum of values moves no further than the value that moves furthest.
+/// If values change by at most ε, their maximum changes by at most ε.
 fn peak_bounds(sums: &reference::Sums<f64>) -> Vec<f64> {
     largest_of_each(sums, sums.bounds(product_depth))
 }
@@ -244,7 +244,7 @@ fn ties_of_long_series(device: &Device) {
     assert_exact("lag", &lag, &Ragged::from_rows(lags).unwrap());
 }
 
-/// Every entry that NaN reaches is NaN; the lag is the first of them.
+/// Every correlation that includes a NaN is NaN, and the reported lag is the first such lag.
 fn nan_propagates(device: &Device) {
     let a = rows([&[1., NAN, 1.][..], &[9., 9., 9., 9., NAN], &[1., 2.], &[5.]]);
     let b = rows([&[1., 1.][..], &[1., 1.], &[NAN], &[2.]]);
@@ -290,7 +290,7 @@ fn is_the_max_of_correlate(device: &Device) {
     });
 }
 
-/// One spike against one spike, so that the answer is at a chosen lag, first, last and around every tile edge.
+/// One spike against one spike, so that the best lag is known: the first, the last, and around every tile edge.
 fn finds_every_lag(device: &Device) {
     let mut a = Vec::new();
     let mut b = Vec::new();

@@ -1,4 +1,4 @@
-//! The devices themselves: selection, recording, waiting, caching and failures.
+//! The devices: selection, recording, waiting, caching and failures.
 
 mod bad_input;
 #[cfg(feature = "gpu")]
@@ -69,11 +69,11 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// Opens the GPU of the trials once more, so that nothing else uses it.
+/// Opens another device on the GPU of the trials, which nothing else uses.
 #[cfg(feature = "gpu")]
 pub use crate::support::bench::opened_for_one as own_gpu;
 
-/// A trial of buffers that the application can map, ignored where there are none.
+/// A trial with buffers that the application can map; ignored if there are none.
 #[cfg(feature = "gpu")]
 fn mapping_trial(bench: &Bench, name: &str, test: fn(embedding::Application)) -> Trial {
     use embedding::Application;
@@ -179,7 +179,7 @@ fn agrees_with_the_cpu(device: &Device, a: &Ragged<f32>, b: &Ragged<f32>) {
             assert_eq!(got.layout(), expected.layout(), "{name}");
             for (i, (got, expected)) in got.values().iter().zip(expected.values()).enumerate() {
                 let near = (got - expected).abs() <= 1e-5 * expected.abs().max(1.0);
-                // Where several lags are equally good, rounding chooses.
+                // If several lags are equally good, rounding decides between them.
                 let lag = *name == "sbd" && expected.fract() == 0.0;
                 assert!(
                     near || lag,

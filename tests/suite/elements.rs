@@ -67,7 +67,7 @@ fn any_order(device: &Device) {
     for case in cases {
         let (x, _) = case.integers::<u32>();
         let mut rng = corpus::rng(&case.name);
-        // A giant would come more than once.
+        // Skips giant elements, which would occur more than once.
         let count = match x.values().len() > 1 << 18 {
             true => x.len() / 2,
             false => x.len() + x.len() / 3,
@@ -82,7 +82,7 @@ fn any_order(device: &Device) {
     }
 }
 
-/// A batch whose values differ.
+/// A batch of distinct values.
 fn numbered<T: Scalar>(layout: &Layout, value: impl Fn(u32) -> T) -> Ragged<T> {
     let mut at = 0;
     Ragged::from_fn(layout, |_, _| {
@@ -134,7 +134,7 @@ fn select_refusals(device: &Device) {
     );
     let wrong = x.reorder(&Permutation::new([0]).unwrap()).unwrap_err();
     assert_eq!(wrong.to_string(), "reorder: expected 2 elements, got 1");
-    // More values than 32 bits count, long before there is memory for them.
+    // More values than 32 bits can count; refused before memory is needed.
     let one = upload(
         device,
         &Ragged::zeros(&Layout::from_lengths([1 << 20]).unwrap()).unwrap(),
@@ -152,7 +152,7 @@ fn sort_goldens(device: &Device) {
     let got = download(&sorted).to_vecs().unwrap();
     assert_eq!(got, [vec![], vec![3], vec![4], vec![1, 2], vec![5, 6]]);
     assert_eq!(order.as_slice(), [2, 1, 3, 0, 4]);
-    // By their numbers of values, not by extents; shapes are kept.
+    // Sorts by the number of values, not by extents; shapes are preserved.
     let shapes = [[5, 0], [1, 4], [3, 1]].map(|extents| Shape::new(&extents).unwrap());
     let x = Ragged::from_shapes((0..7).collect(), 2, shapes).unwrap();
     let (sorted, _) = upload(device, &x).sort_by_length().unwrap();
@@ -166,7 +166,7 @@ fn every_type_and_place(device: &Device) {
             let x = numbered(&Layout::from_lengths(lengths).unwrap(), value);
             let tensor = upload(device, &x);
             let parts = tensor.split(&[1; 11]).unwrap();
-            // Backwards: what lies beside a part in its buffer is not what lies beside it in the result.
+            // In reverse order, so that neighbours in the buffer are not neighbours in the result.
             let others: Vec<_> = parts[1..10].iter().rev().collect();
             let got = download(&parts[10].join(&others).unwrap());
             let wanted: Vec<usize> = (1..11).rev().collect();
@@ -186,7 +186,7 @@ fn many(device: &Device) {
         download(&joined).to_vecs().unwrap(),
         expected.collect::<Vec<_>>()
     );
-    // A batch by itself is not copied; batches without elements leave its layout as it is.
+    // Joining a single batch copies nothing; joining empty batches keeps the layout of the other.
     let nothing = x.elements(0..0).unwrap();
     assert_eq!(download(&x.join(&[]).unwrap()), download(&x));
     assert_eq!(
@@ -250,7 +250,7 @@ fn orders() {
     let order = Permutation::new([2, 0, 1]).unwrap();
     assert_eq!(order.inverse().inverse(), order);
     assert_ne!(order.inverse(), order);
-    // As a stable sort has it, over several digits.
+    // Compared with a stable sort, over several digits of the keys.
     let mut rng = corpus::rng("orders");
     for most in [0, 1, 5, 2047, 2048, 3_000_000] {
         let lengths: Vec<usize> = (0..900).map(|_| rng.usize(0..=most)).collect();

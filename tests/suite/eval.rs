@@ -35,7 +35,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// Integers against the reference, wrapping; of f32 only bits: powers soon overflow.
+/// Integers, which wrap, against the reference. Of f32, only bits are compared, because powers soon overflow.
 fn eval<T: Number>() -> Binary<T, T> {
     Binary {
         name: "eval",
@@ -68,7 +68,7 @@ fn goldens(device: &Device) {
     );
 }
 
-/// f32 whose sums stay below 2²⁴.
+/// f32 values whose sums stay below 2²⁴.
 fn integers(device: &Device) {
     let layout = Layout::from_lengths((0..200).map(|i| i % 21)).unwrap();
     let points = Layout::from_lengths((0..200).map(|i| i * 7 % 301)).unwrap();
@@ -101,7 +101,7 @@ fn bounded(device: &Device) {
     let expected = reference::eval(&widened(&a), &widened(&b), &pairs);
     let got = run(device, &a, &b, |x, y| x.eval(y));
     assert_within("random", &got, &expected.values, &allowed(&expected));
-    // Larger points, and no more than f32 holds.
+    // Larger points, at which no power exceeds the range of f32.
     let layout = Layout::from_lengths([9, 10]).unwrap();
     let a = Ragged::random(&layout, 5).unwrap();
     let b = Ragged::from_fn(&layout, |_, i| 10f32.powi(i as i32 % 4) * -1.3).unwrap();
@@ -112,7 +112,7 @@ fn bounded(device: &Device) {
     assert!(sum_bound(1.0, 1.0, 1) > 0.0);
 }
 
-/// What Horner's scheme gives, and nothing of it in other values.
+/// NaN and infinity give what Horner's scheme gives, and reach no other value.
 fn not_finite(device: &Device) {
     const INFINITY: f32 = f32::INFINITY;
     const NAN: f32 = f32::NAN;
@@ -169,7 +169,7 @@ fn pairings(device: &Device) {
     }
 }
 
-/// (ab)(t) = a(t) b(t) and (a + b)(t) = a(t) + b(t); trailing zeros change nothing.
+/// (ab)(t) = a(t) b(t) and (a + b)(t) = a(t) + b(t); trailing zeros do not change a value.
 fn is_a_homomorphism(device: &Device) {
     property::on(device, property::three_batches(), |[a, b, t]| {
         let (x, y, t) = (upload(device, &a), upload(device, &b), upload(device, &t));
@@ -199,7 +199,8 @@ fn refusals(device: &Device) {
     refused(matrix.eval(&matrix), "eval: expected a rank of 1, got 2");
     refused(
         series.eval(&three),
-        "eval: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
+        "eval: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a \
+         List",
     );
     if device.is_gpu() {
         let elsewhere = upload(&Device::cpu(), &rows([&[1], &[2]]));

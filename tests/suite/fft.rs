@@ -64,14 +64,14 @@ enum Op {
     Irfft,
 }
 
-/// What a transform is given.
+/// The input of a transform.
 enum Input {
     Complex(Ragged<Complex32>),
     Real(Ragged<f32>),
 }
 
 impl Input {
-    /// One element of it.
+    /// One element of the input.
     #[cfg(feature = "gpu")]
     fn element(&self, i: usize) -> Input {
         match self {
@@ -174,7 +174,7 @@ impl Op {
             self.of(device, &input, &layout),
             self.expected(&input, &layout),
         );
-        // The bound is that of the transform's length, whatever part of its results there is.
+        // The bound is that of the transform's length, even if only a part of its results is returned.
         for element in 0..layout.len() {
             let one = |batch: &Ragged<Complex32>| Ragged::from_rows([batch.row(element)]).unwrap();
             let expected = Ragged::from_rows([expected.row(element)]).unwrap();
@@ -199,14 +199,14 @@ fn random(device: &Device, op: Op) {
 }
 
 fn powers_of_two(device: &Device, op: Op) {
-    // Several of each, in no order: a workgroup makes more than one of the shorter ones.
+    // Several elements of each length, in mixed order, because one workgroup computes several of the shorter ones.
     let mut lengths: Vec<usize> = (0..=14).flat_map(|log| vec![1 << log; 5]).collect();
     rng("powers of two").shuffle(&mut lengths);
     op.check(device, lengths);
 }
 
-/// Lengths beyond one workgroup: passes of every radix, two and three of them, and Bluestein's algorithm by passes.
-/// Elements of one length share its filter, also with real elements of twice the length. Even lengths begin at any
+/// Lengths beyond one workgroup: two and three passes of every radix, and Bluestein's algorithm by passes. Elements of
+/// one length share its filter, also with real elements of twice the length. Elements of even lengths begin at any
 /// offset.
 fn long(device: &Device, op: Op) {
     op.check(device, [16_384, 6, 5000, 10_007, 65_536, 10_007, 65_537]);
@@ -269,7 +269,7 @@ fn words(values: &[Complex32]) -> &[u32] {
     bytemuck::cast_slice(values)
 }
 
-/// Lengths of every class, so that work lists are mixed.
+/// Lengths of every class, so that work lists have tasks of all kinds.
 fn mixed() -> Vec<usize> {
     vec![
         7, 64, 1000, 0, 17, 256, 64, 5, 2048, 331, 64, 1, 4096, 1000, 33, 32, 3001, 128, 8192, 662,
@@ -434,14 +434,14 @@ fn goldens(device: &Device) {
     assert_eq!(download(&got).to_vecs().unwrap(), spectra);
     let back = got.irfft(real.layout()).unwrap();
     assert_eq!(download(&back), download(&real));
-    // An impulse is every frequency alike.
+    // The spectrum of an impulse is constant.
     let impulse = Layout::from_lengths([8, 64, 512, 4096]).unwrap();
     let x = Ragged::from_fn(&impulse, |_, i| z(f32::from(i == 0), 0.0)).unwrap();
     let got = download(&upload(device, &x).fft().unwrap());
     assert_eq!(got, Ragged::full(&impulse, z(1.0, 0.0)).unwrap());
 }
 
-/// Neither layout of a round trip keeps the other alive, and nothing that was planned for them stays.
+/// After a round trip, neither layout keeps the other alive, and no plan that was made for them remains.
 fn layouts_are_freed(device: &Device) {
     let round = || {
         let layout = Layout::from_lengths([4000, 7, 64]).unwrap();

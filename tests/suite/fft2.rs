@@ -26,7 +26,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     bench.all_on_each_device(tests)
 }
 
-/// Extents of every kind of length along each axis, tiles that are cut, lines, and nothing.
+/// Extents with every kind of length along each axis, partial tiles, single rows and columns, and empty elements.
 const SHAPES: [[usize; 2]; 14] = [
     [4, 4],
     [1, 33],
@@ -49,7 +49,7 @@ fn layout(shapes: &[[usize; 2]]) -> Layout {
     Layout::from_shapes(2, shapes).unwrap()
 }
 
-/// Random values, those of an element by its extents and `seed` alone.
+/// Random values, which depend on the element's extents and `seed` alone.
 fn random(layout: &Layout, seed: u64) -> Ragged<Complex32> {
     let values = layout.shapes().flat_map(|shape| {
         let mut rng = rng(&format!("fft2 {shape} {seed}"));
@@ -98,7 +98,7 @@ fn transform(x: &[Complex64], [rows, columns]: [usize; 2], inverse: bool) -> Vec
     y
 }
 
-/// The documented bound along both axes, with twice that of stages for every length.
+/// The documented bound along both axes. Along each, it is twice that of a power of two.
 fn bound([rows, columns]: [usize; 2]) -> f64 {
     let along = |n: usize| 2.0 * U * (1.0 + 0.25 * (n.max(1) as f64).log2());
     along(rows) + along(columns)
@@ -158,7 +158,7 @@ fn reference(device: &Device) {
     }
 }
 
-/// Sums that need no rounding.
+/// Integers, whose sums need no rounding.
 fn integers(device: &Device) {
     let layout = layout(&[[2, 2], [4, 2], [1, 4], [2, 1]]);
     let z = |re: f32, im: f32| Complex32::new(re, im);
@@ -205,8 +205,8 @@ fn deltas(device: &Device) {
             assert!(off <= 1e-6, "element {element}: {z}");
         }
     }
-    let turned = download(&upload(device, &at(|length| length / 2)).fft2().unwrap());
-    for (element, row) in turned.iter().enumerate() {
+    let spectra = download(&upload(device, &at(|length| length / 2)).fft2().unwrap());
+    for (element, row) in spectra.iter().enumerate() {
         for z in row {
             assert!((z.norm() - 1.0).abs() <= 2e-6, "element {element}: {z}");
         }
@@ -224,7 +224,7 @@ fn linear(device: &Device) {
         .zip(b.iter())
         .map(|(a, b)| a.iter().zip(b).map(|(a, b)| wide(*a) + wide(*b)).collect())
         .collect();
-    // Each of the three is off by a bound.
+    // Each of the three results may deviate by its bound.
     let got = of(&sum);
     for (element, expected) in expected.iter().enumerate() {
         let of = extents(&layout, element);
@@ -291,7 +291,7 @@ fn alone(device: &Device) {
     }
 }
 
-/// The inverse transform to real values transposes its operand in place, which in a view is not at offset 0.
+/// The inverse transform to real values transposes its operand in place. In a view, the operand is not at offset 0.
 fn views(device: &Device) {
     let real = layout(&SHAPES);
     let x = upload(device, &random(&real, 6).cast(|z| z.re).unwrap());

@@ -31,17 +31,17 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// A type, with the functions of it on the host, of values as f64.
+/// An element type, with reference functions that compute in f64.
 pub trait Value: Factor {
-    /// One of few small integers.
+    /// One of a few small integers.
     fn small(i: i32) -> Self;
     fn wide(self) -> f64;
-    /// What two values give, and for floats how near a result must be.
+    /// The result for two values and, for floats, the allowed error.
     fn reference(name: &str, x: Self, y: Self) -> f64;
     fn is_float() -> bool {
         false
     }
-    /// What only floats have.
+    /// Functions of floats only.
     fn floats(_: &str, _: &Tensor<Self>, _: Spread<'_, Self>) -> Option<Result<Tensor<Self>>> {
         None
     }
@@ -70,7 +70,7 @@ fn compared<T: PartialOrd>(name: &str, x: T, y: T) -> Option<f64> {
     Some(f64::from(u8::from(mask)))
 }
 
-/// Functions of floats, in f64.
+/// Reference functions of floats, in f64.
 pub fn of_floats(name: &str, x: f64, y: f64) -> f64 {
     if let Some(mask) = compared(name, x, y) {
         return mask;
@@ -85,7 +85,7 @@ pub fn of_floats(name: &str, x: f64, y: f64) -> f64 {
         "pow" => libm::pow(x, y),
         "atan2" => libm::atan2(x, y),
         "maximum" | "minimum" if nan => f64::NAN,
-        // Of two zeros +0 is the larger one.
+        // Of −0 and +0, +0 is the larger one.
         "maximum" if x == y => {
             if x.is_sign_negative() {
                 y
@@ -207,13 +207,13 @@ pub const NAMES: [&str; 15] = [
     "greater_equal",
 ];
 
-/// Those that a type has.
+/// The functions that a type has.
 fn names<T: Value>() -> impl Iterator<Item = &'static str> {
     let has = |name: &&str| T::is_float() || !["pow", "atan2"].contains(name);
     NAMES.into_iter().filter(has)
 }
 
-/// The method of that name, of these arguments.
+/// Calls the method of that name with these arguments.
 macro_rules! all_names {
     ($name:expr, $x:ident $args:tt, $floats:expr) => {
         all_names!(@ $name, $x $args, $floats;
@@ -234,12 +234,12 @@ fn wide<T: Value>(batch: &Ragged<T>) -> Ragged<f64> {
     batch.cast(T::wide).unwrap()
 }
 
-/// The function of that name of a tensor and an operand.
+/// Applies the function of that name to a tensor and an operand.
 pub fn called<T: Value>(name: &str, x: &Tensor<T>, y: Spread<'_, T>) -> Result<Ragged<f64>> {
     Ok(all_names!(name, x(y), T::floats(name, x, y)))
 }
 
-/// The same with the spread operand on the left.
+/// The same, with the spread operand on the left.
 pub fn called_spread<T: Value>(name: &str, x: Spread<'_, T>, y: &Tensor<T>) -> Result<Ragged<f64>> {
     Ok(all_names!(name, x(y), T::spread_floats(name, x, y)))
 }
@@ -266,7 +266,7 @@ pub fn places(shape: Shape, other: Shape) -> impl Iterator<Item = Option<usize>>
 }
 
 /// The result of a function of two values, either of which may be missing.
-fn met<T: Value>(name: &str, x: Option<T>, y: Option<T>) -> f64 {
+fn reference<T: Value>(name: &str, x: Option<T>, y: Option<T>) -> f64 {
     let zero = T::small(0);
     match name {
         "add" | "sub" | "equal" | "not_equal" | "less" | "less_equal" | "greater"
@@ -282,7 +282,7 @@ fn met<T: Value>(name: &str, x: Option<T>, y: Option<T>) -> f64 {
     }
 }
 
-/// Of two batches, pair by pair in ambient boxes.
+/// The results for two batches, pair by pair in ambient boxes.
 fn ambient<T: Value>(
     name: &str,
     a: &Ragged<T>,
@@ -294,7 +294,9 @@ fn ambient<T: Value>(
     for &(i, j) in pairs {
         let shape = a.shape(i).ambient(&b.shape(j)).unwrap();
         let both = places(shape, a.shape(i)).zip(places(shape, b.shape(j)));
-        values.extend(both.map(|(x, y)| met(name, x.map(|x| a.row(i)[x]), y.map(|y| b.row(j)[y]))));
+        values.extend(
+            both.map(|(x, y)| reference(name, x.map(|x| a.row(i)[x]), y.map(|y| b.row(j)[y]))),
+        );
         shapes.push(shape);
     }
     Ragged::from_shapes(values, a.layout().rank(), shapes).unwrap()
@@ -384,7 +386,7 @@ fn missing_entries(device: &Device) {
         assert_eq!(got.values(), expected, "{name}");
         assert_eq!(got.shape(0), Shape::new(&[3, 3]).unwrap());
     }
-    // What meets nothing is not looked at.
+    // Values without a partner are not read.
     let nan = upload(device, &one(&[2], &[1.0f32, f32::NAN]));
     let b = upload(device, &one(&[1], &[2.0f32]));
     assert_eq!(
@@ -398,7 +400,7 @@ fn missing_entries(device: &Device) {
     assert!(called("maximum", &nan, (&b).into()).unwrap().values()[1].is_nan());
 }
 
-/// Layouts that differ: of vectors in tables and without them, matrices, boxes, and with merged axes.
+/// Different layouts: vectors with and without tables, matrices, boxes, and merged axes.
 fn crossing() -> Vec<[Layout; 2]> {
     let vectors = |lengths: &[usize]| Layout::from_lengths(lengths.to_vec()).unwrap();
     let many: Vec<usize> = (0..900).map(|i| i * 7 % 5).collect();
@@ -497,7 +499,7 @@ pub fn bits(batch: &Ragged<f64>, element: usize) -> Vec<u64> {
     batch.row(element).iter().map(bit).collect()
 }
 
-/// Equal bits of two elements.
+/// Whether two elements have equal bits.
 #[track_caller]
 pub fn assert_same(what: &str, x: &Ragged<f64>, y: &Ragged<f64>, i: usize, j: usize) {
     let (left, right) = (bits(x, i), bits(y, j));

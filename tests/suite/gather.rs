@@ -73,11 +73,11 @@ fn goldens(device: &Device) {
     let x = upload(device, &one(&[2, 0, 3], &[0i32; 0]));
     let got = download(&x.gather(&indices([&[1, 0, 5]])).unwrap());
     assert_eq!(got.shape(0), Shape::new(&[3, 0, 3]).unwrap());
-    // No rows, but they would be of two values each.
+    // Elements without rows, whose rows would have two values each.
     let x = upload(device, &one(&[0, 2], &[0i32; 0]));
     let got = download(&x.gather(&indices([&[0]])).unwrap());
     assert_eq!(got, one(&[1, 2], &[0, 0]));
-    // Extents that only an empty element can have.
+    // Extents that are possible only for an empty element.
     let x = upload(device, &one(&[0, 70_000, 70_000], &[0i32; 0]));
     let got = download(&x.gather(&indices([&[]])).unwrap());
     assert_eq!(got.shape(0), x.layout().shape(0));

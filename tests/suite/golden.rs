@@ -26,7 +26,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
 
 type Values = (&'static [usize], &'static [f32]);
 
-/// One element with another.
+/// The result for a pair of elements.
 #[track_caller]
 fn check(
     device: &Device,

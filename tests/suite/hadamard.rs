@@ -19,7 +19,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         .trials(bench, "", [corpus::all(), corpus::boxes()].concat());
     trials.extend(bench.all_on_each_device(&[
         ("goldens", goldens),
-        ("what_meets_nothing_gives_zero", what_meets_nothing),
+        ("missing_partners_give_zero", what_meets_nothing),
         ("boxes_that_cross", boxes_that_cross),
         ("commutes", commutes),
         ("trailing_zeros_add_zeros", trailing_zeros),
@@ -28,8 +28,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// An infinity times a subnormal number is infinite on the CPU, and may be NaN on a GPU, which may take the latter for
-/// 0: nothing else.
+/// An infinity times a subnormal number is infinite on the CPU. On a GPU, it may also be NaN, because a GPU may flush
+/// the subnormal number to 0. No other result is allowed.
 fn subnormal_numbers(device: &Device) {
     let small = f32::from_bits(0x0040_0000);
     let x = upload(device, &one(&[1, 1], &[f32::INFINITY]));
@@ -46,7 +46,7 @@ fn subnormal_numbers(device: &Device) {
         let nan = device.is_gpu() && got.is_nan();
         assert!(got == f32::INFINITY || nan, "{what}: {got}");
     }
-    // What only moves bits keeps them on every device.
+    // Operations that only move values preserve subnormal numbers on every device.
     for kept in [
         y.copy(),
         y.neg().and_then(|y| y.neg()),
@@ -112,7 +112,7 @@ fn what_meets_nothing(device: &Device) {
             (&[f32::MAX, -1e-30], &[f32::MAX, 1e-30], &[inf, -0.]),
         ],
     );
-    // In every place of a quad and of a tile, for long elements and for short ones between them.
+    // At every position of a quad and of a tile, in long elements and in short ones between them.
     let lengths = [2500, 3, 4, 0, 7, 1, 3000, 5, 70];
     let layout = |less: usize| {
         let lengths = lengths.iter().enumerate();
@@ -174,7 +174,7 @@ fn commutes(device: &Device) {
     });
 }
 
-/// For finite values, operands that differ in trailing zeros give results that do.
+/// For finite values, operands that are equal up to trailing zeros give results that are equal up to trailing zeros.
 fn trailing_zeros(device: &Device) {
     property::on(device, property::two_batches(), |(a, b)| {
         let product = run(device, &a, &b, |x, y| x.hadamard(y));

@@ -37,18 +37,18 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// A batch in which values near each other differ, by their bits.
+/// A batch in which neighbouring values have different bits.
 fn numbered(layout: &Layout) -> Ragged<f16> {
     let offsets = layout.offsets().clone();
     Ragged::from_fn(layout, |element, i| {
         let at = (offsets.range(element).start + i) as u32;
-        // No NaN: batches are compared by value.
+        // Without NaN, because batches are compared by value.
         f16::from_bits((at.wrapping_mul(40_503) % 0x7C00) as u16 | (at % 2 * 0x8000) as u16)
     })
     .unwrap()
 }
 
-/// Batches of even and odd numbers of values.
+/// Batches with even and odd numbers of values.
 fn layouts() -> [Layout; 5] {
     let layout = |lengths: &[usize]| Layout::from_lengths(lengths.iter().copied()).unwrap();
     [
@@ -90,7 +90,7 @@ fn views(device: &Device) {
     assert_eq!(download(&inner.copy().unwrap()), expected);
 }
 
-/// From every base modulo eight, ends of every kind.
+/// At every base modulo eight, with all kinds of ends.
 fn copy(device: &Device) {
     for layout in layouts() {
         let batch = numbered(&layout);
@@ -125,7 +125,7 @@ fn rounds_to_the_nearest(device: &Device) {
     for sign in [0, 0x8000u16] {
         for bits in 0..0x7C00u16 {
             let [low, high] = [bits, bits + 1].map(|b| f16::from_bits(b | sign));
-            // 65,536 would follow the largest.
+            // The value after the largest f16 would be 65,536.
             let next = if high.is_infinite() {
                 65_536.0_f32.copysign(low.to_f32_const())
             } else {
@@ -153,12 +153,12 @@ fn rounds_to_the_nearest(device: &Device) {
     }
 }
 
-/// Rounds f64 in one step: on either side of every boundary, as near as f64 allows.
+/// Rounding from f64 takes a single step: values on either side of every boundary, as close as f64 allows.
 fn rounds_f64_once() {
     let round = |x: f64| f16_from_f64(x).to_bits();
     for bits in 0..0x7C00u16 {
         let low = f16::from_bits(bits).to_f64_const();
-        // 65,536 would follow the largest.
+        // The value after the largest f16 would be 65,536.
         let high = match bits {
             0x7BFF => 65_536.0,
             _ => f16::from_bits(bits + 1).to_f64_const(),
@@ -206,7 +206,7 @@ fn rounds_specials(device: &Device) {
         (0x7F7F_FFFF, 0x7C00),
         (0xC77F_F000, 0xFC00),
         (0x477F_EFFF, 0x7BFF),
-        // A NaN keeps its sign and the head of its payload, and is quiet.
+        // A NaN keeps its sign and the upper bits of its payload, and becomes quiet.
         (0x7FC0_0000, 0x7E00),
         (0xFFC0_0000, 0xFE00),
         (0x7F80_0001, 0x7E00),
@@ -338,7 +338,7 @@ mod gpu {
         assert_eq!(refused(24), "value_count");
     }
 
-    /// Reads are cut into pieces of 16 MiB.
+    /// Reads are divided into pieces of 16 MiB.
     pub fn large_reads(device: &Device) {
         let batch = numbered(&Layout::from_lengths([1, (17 << 20) + 2]).unwrap());
         let view = upload(device, &batch).elements(1..2).unwrap();

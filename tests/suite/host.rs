@@ -6,10 +6,13 @@
 //! | trials | requirement |
 //! | --- | --- |
 //! | `refuses` | requests for gigabytes are refused immediately, in the operation's name, without allocating anything |
-//! | `injected` | the first, second, third … allocation of this library fails: each time an error, no leak, and correct results afterwards; on a GPU every fifth, without `VSLA_LONG=1` |
-//! | `large` | the same for the first, second, third … allocation of 16 KiB or more by any code except the matrix product and FFT crates, so all of this library's are fallible |
-//! | `budget` | tensors of CPU devices take their size from the budget, and threads together never take more than it has |
+//! | `injected` | after any failed allocation of this library: an error, no leak, and correct results later |
+//! | `large` | the same for allocations of 16 KiB or more by any code but the matrix product and FFT crates |
+//! | `budget` | tensors of CPU devices take their size from the budget, and all threads together never exceed it |
 //! | `workspaces` | workspaces of CPU convolutions and FFT plans are counted, and `trim` frees them |
+//!
+//! `injected` and `large` make the first, second, third … allocation fail in turn. On a GPU, `injected` tests
+//! every fifth allocation, and all of them with `VSLA_LONG=1`.
 
 mod programs;
 mod refusals;
@@ -56,7 +59,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// Runs a task in a process of its own; an abort there is a failure here.
+/// Runs a task in a separate process, whose abort is a failure of this trial.
 fn in_a_process(task: &str) {
     let this = std::env::current_exe().unwrap();
     let outcome = Command::new(this).env(TASK, task).output().unwrap();
@@ -69,7 +72,7 @@ fn in_a_process(task: &str) {
     );
 }
 
-/// What the environment asked for.
+/// Runs the task that the environment variable names.
 pub fn run(task: &str) {
     let words: Vec<&str> = task.split(' ').collect();
     match words[..] {
@@ -102,18 +105,18 @@ pub fn run(task: &str) {
     }
 }
 
-/// Lets the first allocation fail, then the second, until the program does not make as many.
+/// Makes the first allocation fail, then the second, and so on, until the program makes no more allocations.
 fn one_by_one(
     device: &Device,
     program: impl Fn(&Device) -> Result<u64>,
     fail: impl Fn(u64) -> u64,
 ) {
     let expected = program(device).unwrap();
-    // What is made on first use is there by now.
+    // Runs the program once, so that everything that is created on first use exists.
     assert_eq!(program(device), Ok(expected), "repeated program");
     device.trim();
     let live = device.memory().live;
-    // Runs of a software device are slow; with VSLA_LONG=1 it has all failures, too.
+    // Software devices are slow, so only every fifth allocation fails there; with VSLA_LONG=1, every allocation.
     let step = match device.is_gpu() && !bench::is_long() {
         true => 5,
         false => 1,
@@ -125,12 +128,12 @@ fn one_by_one(
         let left = fail(0);
         let outcome = outcome.unwrap_or_else(|_| panic!("allocation {n}: a panic"));
         match &outcome {
-            // Memory that was kept for reuse took its place.
+            // Memory that was cached for reuse was used instead.
             Ok(result) => assert_eq!(*result, expected, "allocation {n}"),
             Err(Error::OutOfMemory { bytes, .. }) => assert!(left == 0 && *bytes > 0),
             Err(other) => panic!("allocation {n}: {other}"),
         }
-        // A GPU has its copies of plans until they give way, and recorded work has what it uses until it has run.
+        // A GPU keeps copies of plans until the memory is needed, and recorded work holds its buffers until it has run.
         device.trim();
         if device.is_gpu() && device.memory().live != live {
             assert_eq!(program(device), Ok(expected), "after allocation {n}");
@@ -186,7 +189,7 @@ fn budget() {
         }
     });
     assert_eq!(held(), 0);
-    // Buffers that were kept for reuse give way, those of this device as those that were used.
+    // Cached buffers are released under pressure, both those of this device and those of the other.
     devices.iter().for_each(Device::trim);
     let most = Layout::from_lengths([LIMIT as usize / 4]).unwrap();
     let all = devices[0].full(&most, 0.0f32).unwrap();
@@ -204,15 +207,15 @@ fn budget() {
     devices[1].full(&mebibyte, 0.0f32).unwrap();
 }
 
-/// The memory that a trim frees after transforms of one length, and after a convolution by them: larger by the
-/// convolution's workspace.
+/// The memory that `trim` frees after transforms of one length, and after a convolution by these transforms. The latter
+/// is larger by the convolution's workspace.
 fn workspaces() {
     const N: usize = 1 << 20;
-    // Made anew each time: a layout keeps the plans of its launches.
+    // Created in each iteration, because plans live as long as a layout.
     let layout = |lengths: &[usize]| Layout::from_lengths(lengths.iter().copied()).unwrap();
     let freed_after = |work: &dyn Fn(&Device)| {
         work(&Device::cpu());
-        // Has no tensors of its own.
+        // A device without tensors.
         let other = Device::cpu();
         let counted = other.memory().shared;
         let freed = allocation::freed_in(|| other.trim());

@@ -13,7 +13,7 @@ use crate::support::bench::Bench;
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     vec![
         bench.host("no_circles", no_circles),
-        bench.host("lines_use_lines_below", lines_use_lines_below),
+        bench.host("layers_use_lower_layers", layers_use_lower_layers),
         bench.host("front_page", front_page),
     ]
 }
@@ -26,13 +26,13 @@ type Names = Vec<String>;
 struct File {
     /// Names that are defined here.
     defined: BTreeSet<String>,
-    /// Names that a `use` brings here, and what they stand for.
+    /// Names that a `use` imports, and the paths that they stand for.
     imported: BTreeMap<String, Names>,
-    /// Paths that are used here.
+    /// Paths that this file uses.
     used: BTreeSet<Names>,
 }
 
-/// The library's files by the paths of their modules. Tests inside are left out.
+/// The library's files, by the paths of their modules. Test code is left out.
 struct House(BTreeMap<Names, File>);
 
 impl House {
@@ -64,12 +64,12 @@ impl House {
         }
     }
 
-    /// The file that defines what a path in `module` means, unless it is of another crate.
+    /// The file that defines what a path in `module` refers to; `None` if that is in another crate.
     fn resolve(&self, module: &[String], path: &[String]) -> Option<Names> {
         self.follow(module, path, 16)
     }
 
-    /// By way of so many imports at most.
+    /// The maximum number of imports to follow.
     fn follow(&self, module: &[String], path: &[String], imports: usize) -> Option<Names> {
         let imports = imports.checked_sub(1)?;
         let mut at = module.to_vec();
@@ -114,20 +114,20 @@ impl House {
         Some(at)
     }
 
-    /// Whether a path is a module's, as far as its end tells.
+    /// Whether the last name of a path is that of a module.
     fn is_module(&self, module: &[String], path: &[String]) -> bool {
         let end = path.last();
         self.resolve(module, path)
             .is_some_and(|target| target.last() == end)
     }
 
-    /// The files that each file uses, and by which path. What a `mod.rs` takes from its own room is not counted: it is
-    /// the room's face, and the files inside may use it.
+    /// The files that each file uses, and the path by which it uses them. What a `mod.rs` uses of its own room does not
+    /// count, because it is the room's face, and the files of the room may use it.
     fn arrows(&self) -> BTreeMap<&Names, BTreeMap<&Names, &Names>> {
         let mut arrows = BTreeMap::<_, BTreeMap<_, _>>::new();
         for (module, file) in &self.0 {
             let of = arrows.entry(module).or_default();
-            // The name of a module is not used until something of it is.
+            // Naming a module is not a use; naming one of its items is.
             let imported = file
                 .imported
                 .values()
@@ -154,10 +154,12 @@ impl File {
             let is_test = text[i..].starts_with(&["#".into(), "[cfg (test)]".into()])
                 || text[i..].starts_with(&["#".into(), "[cfg(test)]".into()]);
             if is_test {
-                // All of the item.
-                while !matches!(&tokens[i], TokenTree::Group(group) if group.delimiter() == proc_macro2::Delimiter::Brace)
-                    && text[i] != ";"
-                {
+                // Skips the whole item.
+                let is_body = |token: &TokenTree| {
+                    matches!(token, TokenTree::Group(group)
+                        if group.delimiter() == proc_macro2::Delimiter::Brace)
+                };
+                while !is_body(&tokens[i]) && text[i] != ";" {
                     i += 1;
                 }
             } else if text[i] == "use" && text.get(i + 1).is_some_and(|word| word != "<") {
@@ -190,7 +192,7 @@ impl File {
         }
     }
 
-    /// One tree of a `use`, without its `;`.
+    /// Parses one tree of a `use`, without its `;`.
     fn import(&mut self, tree: &[TokenTree], prefix: &[String]) {
         let mut path = prefix.to_vec();
         let mut name = None;
@@ -224,12 +226,16 @@ fn circles<'a>(
     arrows: &BTreeMap<&'a Names, BTreeMap<&'a Names, &Names>>,
 ) -> BTreeSet<BTreeSet<&'a Names>> {
     let reach = |from: &'a Names| {
-        let mut met = BTreeSet::new();
+        let mut reached = BTreeSet::new();
         let mut next = vec![from];
         while let Some(file) = next.pop() {
-            next.extend(arrows[file].keys().filter(|target| met.insert(**target)));
+            next.extend(
+                arrows[file]
+                    .keys()
+                    .filter(|target| reached.insert(**target)),
+            );
         }
-        met
+        reached
     };
     let reached: BTreeMap<&Names, BTreeSet<&Names>> =
         arrows.keys().map(|&file| (file, reach(file))).collect();
@@ -268,7 +274,7 @@ fn no_circles() {
     assert!(found.is_empty(), "circles:\n{}", found.join("\n"));
 }
 
-/// The lines of the house, from the top.
+/// The layers, from the top.
 const LINES: [&[&str]; 7] = [
     &["io"],
     &["tensor"],
@@ -279,7 +285,7 @@ const LINES: [&[&str]; 7] = [
     &["host", "machine", "error"],
 ];
 
-fn lines_use_lines_below() {
+fn layers_use_lower_layers() {
     let house = House::read();
     let line = |file: &Names| {
         LINES.iter().position(|line| {
@@ -305,7 +311,7 @@ fn lines_use_lines_below() {
     assert!(found.is_empty(), "upwards:\n{}", found.join("\n"));
 }
 
-/// The front page of the documentation lists few items, and each item has one path.
+/// The front page of the documentation has few items, and each item has one path.
 fn front_page() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/lib.rs");
     let text = fs::read_to_string(path).unwrap();
@@ -318,8 +324,7 @@ fn front_page() {
     assert_eq!(unique.len(), count, "twice: {paths:?}");
 }
 
-/// The names that the items of a module export, without those that the documentation hides, and the paths of all items
-/// inside.
+/// The names that a module exports, without those that the documentation hides, and the paths of all items in it.
 fn exports(tokens: TokenStream, names: &mut Vec<String>, paths: &mut Vec<Names>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let text: Vec<String> = tokens.iter().map(ToString::to_string).collect();

@@ -75,7 +75,7 @@ fn is_version_2(file: &[u8]) -> bool {
     file.starts_with(b"VSLAv02\0")
 }
 
-/// What `files/make.py` puts in.
+/// The contents that `files/make.py` writes.
 fn ramp(i: usize) -> f64 {
     i as f64 / 2.0 - 3.0
 }
@@ -222,7 +222,7 @@ fn round_trip<T: Stored>(batch: &Ragged<T>) {
     assert!(bytes(&read) == bytes(batch), "of {}", batch.layout());
 }
 
-/// Any bits there are, NaN of all sorts among them.
+/// Arbitrary bits, including all kinds of NaN.
 fn every_type() {
     fn of<T: Stored>() {
         let mut rng = rng("every_type");
@@ -286,7 +286,7 @@ fn block_sparse() {
     assert_eq!(Bsr::read_from(&file[..]).unwrap(), far);
 }
 
-/// Gives and takes as little at a time as a stream may, and is interrupted.
+/// A stream that reads and writes as few bytes at a time as it may, and is interrupted.
 struct Slow<S>(S, bool);
 
 impl<S> Slow<S> {

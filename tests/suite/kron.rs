@@ -21,7 +21,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         .with(kron::<i32>())
         .with(kron::<u32>())
         .trials(bench, "", cases(8));
-    // Of ranks that add up to 8 at most.
+    // Pairs whose ranks add up to at most 8.
     trials.extend(
         Operation::new()
             .with(outer::<f32>())
@@ -43,7 +43,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// The corpus, without cases of very many results that add nothing to smaller ones.
+/// The corpus, without cases with very many results, which test nothing more than smaller cases.
 fn cases(rank: usize) -> Vec<Case> {
     let mut cases = [corpus::small(), corpus::boxes()].concat();
     let left_out = [
@@ -74,7 +74,7 @@ fn outer<T: Number>() -> Binary<T, T> {
     Binary {
         name: "outer",
         run: |x, y| x.outer(y),
-        // Pairings of one rank are tried below: this would also try rank 5.
+        // Pairings of one rank are tested below; this would also test rank 5.
         paired: None,
         expected: Some(|a, b, pairs| {
             Expected::rounded::<T>(reference::outer(&widened(a), &widened(b), pairs))
@@ -156,13 +156,13 @@ fn axes_that_merge(device: &Device) {
     let cases: [[[usize; 4]; 4]; 6] = [
         // An outer product.
         [[3, 4, 1, 1], [5, 2, 1, 1], [1, 1, 6, 5], [1, 1, 2, 9]],
-        // The other way round: all digits of b come first.
+        // The reverse: all digits of b come first.
         [[1, 1, 3, 4], [1, 1, 2, 2], [6, 5, 1, 1], [2, 3, 1, 1]],
-        // Ones in the middle, on both sides.
+        // Extents of 1 in the middle, of both operands.
         [[2, 1, 1, 3], [3, 1, 1, 2], [2, 1, 1, 3], [3, 1, 1, 5]],
-        // The second into the first.
+        // The second axis is merged into the first.
         [[2, 3, 4, 5], [3, 1, 2, 2], [1, 3, 2, 3], [2, 4, 3, 2]],
-        // The third into the second, and the last one that differs hides in one pair.
+        // The third axis is merged into the second; the last axis differs in only one pair.
         [[2, 3, 1, 5], [3, 1, 2, 2], [2, 3, 2, 3], [2, 1, 3, 2]],
         [[2, 3, 4, 2], [3, 2, 2, 2], [3, 3, 2, 3], [2, 4, 3, 2]],
     ];
@@ -202,7 +202,7 @@ fn special_values(device: &Device) {
     );
 }
 
-/// What has been published as laws, and is none.
+/// Claims that have been published as laws, but do not hold.
 fn counterexamples(device: &Device) {
     let row = |values: &[i32]| upload(device, &rows([values]));
     let kron = |x: &Tensor<i32>, y: &Tensor<i32>| download(&x.kron(y).unwrap());
@@ -215,7 +215,7 @@ fn counterexamples(device: &Device) {
     assert_exact("a ⊗ (x + y)", &whole, &rows([&[3, 1, 6, 2]]));
     let parts = a.kron(&x).unwrap().add(&a.kron(&y).unwrap()).unwrap();
     assert_exact("a ⊗ x + a ⊗ y", &download(&parts), &rows([&[3, 7, 0, 2]]));
-    // Zeros before the values of the right operand only move the result.
+    // Leading zeros of the right operand only shift the result.
     let left_padded = kron(&a, &row(&[0, 3]));
     assert_exact("[1, 2] ⊗ [0, 3]", &left_padded, &rows([&[0, 3, 0, 6]]));
 }
@@ -238,7 +238,7 @@ fn laws(device: &Device) {
                 &download(&left),
                 &download(&a.kron(&b.kron(&c)?)?),
             );
-            // Where the sum has a shape, that of the larger one, the product of an empty one has none.
+            // The sum has the larger of both shapes, while the product with an empty element has none.
             let left = a.add(&b)?.kron(&c)?;
             let right = a.kron(&c)?.add(&b.kron(&c)?)?;
             assert_exact(
@@ -292,7 +292,7 @@ fn outer_laws(device: &Device) {
                 flat.values(),
                 "values of a ⊗ b"
             );
-            // An empty summand's product is (0, 0), so the shapes of both sides need not be one.
+            // The product with an empty summand has shape (0, 0), so the two sides may have different shapes.
             let zeros = upload(device, &Ragged::from_rows(vec![[0; 9]; a.len()])?);
             for (what, whole, parts) in [
                 (
@@ -342,7 +342,7 @@ fn outer_pairings(device: &Device) {
     }
 }
 
-/// Results that are too large are refused with the pair, before any memory is taken.
+/// Results that are too large are refused before any memory is allocated, and the error names the pair.
 fn refusals(device: &Device) {
     let series = |lengths: [usize; 2]| {
         device
@@ -361,7 +361,7 @@ fn refusals(device: &Device) {
         }
     }
     if device.is_gpu() {
-        // 4 GiB but for a little, which no binding holds.
+        // Slightly less than 4 GiB, which exceeds every binding.
         let long = series([1, 32_767]);
         for (op, outcome) in [("kron", long.kron(&long)), ("outer", long.outer(&long))] {
             match outcome {

@@ -31,7 +31,7 @@ fn integers<R: Scalar + Into<f64>>(
     run(device, a, b, op).cast(Into::into).unwrap()
 }
 
-/// Runs an operation on floating-point numbers, of so few that nothing is rounded but by division and roots.
+/// Runs an operation on floats that are small integers, so that only divisions and roots are rounded.
 fn floats<R: Scalar + Into<f64>>(
     device: &Device,
     a: &Ragged<i32>,

@@ -21,7 +21,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
                 series_only: false,
             });
             let mut cases = [corpus::small(), corpus::boxes()].concat();
-            // Their squares are no f32.
+            // Values whose squares overflow f32.
             cases.retain(|case| case.name != "magnitudes" || !["var", "layer_norm"].contains(&$name));
             trials.extend(operation.trials(bench, $name, cases));
         )*};
@@ -40,7 +40,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("large_and_small_values", large_and_small_values),
         ("ends", ends),
         ("weights_sum_to_one", weights_sum_to_one),
-        ("lines_do_not_meet", lines_do_not_meet),
+        ("lines_are_independent", lines_are_independent),
         ("views_begin_anywhere", views_begin_anywhere),
         ("refusals", refusals),
     ];
@@ -99,7 +99,7 @@ impl Function {
         matches!(self, Sum | Mean | Var | Std | LogSumExp)
     }
 
-    /// What a line must become, and how far each value may be off.
+    /// The expected values of a line, and their error bounds.
     fn of(self, line: &[f64]) -> Vec<(f64, f64)> {
         let n = line.len() as f64;
         let depth = 72.0 + n.max(1.0).log2().ceil();
@@ -168,7 +168,7 @@ impl Function {
     }
 }
 
-/// The places of each line of an element of this shape, in the order of the results.
+/// The positions of each line's values in an element of this shape, in the order of the results.
 fn places(shape: &[u32], axis: Option<usize>) -> Vec<Vec<usize>> {
     let size = |extents: &[u32]| extents.iter().map(|&e| e as usize).product::<usize>();
     let Some(axis) = axis else {
@@ -183,7 +183,7 @@ fn places(shape: &[u32], axis: Option<usize>) -> Vec<Vec<usize>> {
     (0..size(&shape[..axis]) * step).map(line).collect()
 }
 
-/// Values and bounds of all elements.
+/// The values and bounds of all elements.
 fn reference(function: Function, x: &Ragged<f32>, axis: Option<usize>) -> (Ragged<f64>, Vec<f64>) {
     let rank = x.layout().rank();
     let (mut values, mut bounds, mut shapes) = (Vec::new(), Vec::new(), Vec::new());
@@ -243,7 +243,7 @@ fn batch(seed: &str, shapes: &[&[usize]]) -> Ragged<f32> {
     Ragged::from_fn(&layout, |_, _| random.f32() * 8.0 - 4.0).unwrap()
 }
 
-/// Lines of every class and at its edges, side by side and apart, with and without values.
+/// Lines of every class and at the limits of classes, contiguous and strided, with and without values.
 fn every_class(device: &Device) {
     let counts = [
         0, 1, 2, 7, 8, 9, 63, 15, 16, 17, 64, 65, 255, 256, 257, 511, 512, 513, 8191, 8192, 8193,
@@ -283,10 +283,10 @@ fn every_class(device: &Device) {
     );
 }
 
-/// At an offset of a million deviations the variance is that of the values, however they are cut.
+/// With a mean of a million standard deviations, the variance is still that of the values, however lines are cut.
 fn far_from_zero(device: &Device) {
     let mut random = rng("far from zero");
-    // The last one of more tiles than a workgroup merges in one round.
+    // The last line has more tiles than a workgroup merges in one round.
     let layout = Layout::from_lengths([50, 700, 8192, 30_000, 1_200_000]).unwrap();
     let x: Ragged<f32> = Ragged::from_fn(&layout, |_, _| {
         (1e6 + (0..12).map(|_| random.f64() - 0.5).sum::<f64>()) as f32
@@ -317,7 +317,7 @@ fn large_and_small_values(device: &Device) {
     }
 }
 
-/// Where formulas end: nothing, infinities and NaN, in every class.
+/// Empty lines, infinities and NaN, in every class.
 fn ends(device: &Device) {
     let (inf, nan) = (f32::INFINITY, f32::NAN);
     for count in [3, 100, 600, 9000] {
@@ -368,7 +368,7 @@ fn weights_sum_to_one(device: &Device) {
 }
 
 /// A line has the same bits as in a batch of its own.
-fn lines_do_not_meet(device: &Device) {
+fn lines_are_independent(device: &Device) {
     let x = batch("lines", &[&[5, 60], &[3, 700], &[2, 9000]]);
     for function in ALL {
         let all = download(&function.along(&upload(device, &x), 1).unwrap());
@@ -388,7 +388,7 @@ fn lines_do_not_meet(device: &Device) {
     }
 }
 
-/// Elements that begin at odd places of a larger buffer.
+/// Elements at odd offsets of a larger buffer.
 fn views_begin_anywhere(device: &Device) {
     let x = batch("views", &[&[3, 1], &[5, 7], &[1, 9001], &[3, 333]]);
     let all = upload(device, &x);
@@ -421,12 +421,12 @@ fn refusals(device: &Device) {
         let error = x.rms_norm(1, epsilon).unwrap_err();
         assert_eq!((error.kind(), error.op()), ("argument", "rms_norm"));
     }
-    // Sums of no terms are counted as work.
+    // Sums without terms also count as work.
     let columns = Layout::uniform(1, Shape::new(&[4096, 0]).unwrap()).unwrap();
     let limited = device.with_work_limit(1000).full(&columns, 1.0f32).unwrap();
     let error = limited.sum_axis(1).unwrap_err();
     assert_eq!(error.kind(), "work_limit", "{error}");
-    // More lines than 32 bits count: refused, and named.
+    // More lines than 32 bits can count are refused, and the error names the element.
     let wide = Layout::uniform(1, Shape::new(&[65_536, 0, 65_536]).unwrap()).unwrap();
     let error = device.full(&wide, 1.0f32).unwrap().sum_axis(1).unwrap_err();
     assert_eq!(

@@ -31,7 +31,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             .with(neg::<u32>())
             .trials(bench, "neg", cases()),
     );
-    trials.extend(bench.on_each_device("neg::turns_the_sign", neg_turns_the_sign));
+    trials.extend(bench.on_each_device("neg::flips_the_sign", neg_flips_the_sign));
     trials.extend(bench.on_each_device("scale::goldens", scale_goldens));
     for factor in FACTORS {
         let name = format!("scale::by_{factor:e}");
@@ -113,7 +113,7 @@ fn scale_goldens(device: &Device) {
     );
 }
 
-/// Results above the range of f32 must be infinite, so the magnitudes stay where they are not.
+/// Results above the range of f32 must be infinite, so magnitudes stay below it.
 fn scale_by(device: &Device, factor: f32) {
     let layout = Layout::from_lengths([3, 0, 1000, 1, 257]).unwrap();
     let x = Ragged::random(&layout, corpus::SEED).unwrap();
@@ -129,8 +129,9 @@ fn scale_by(device: &Device, factor: f32) {
     assert_within(format!("{factor} x"), &got, &expected, &bounds);
 }
 
-/// Of everything, and nothing else of it: a zero, a NaN with its payload, a subnormal number.
-fn neg_turns_the_sign(device: &Device) {
+/// Negation changes the sign of every value, including zeros, NaNs with their payload, and subnormal numbers, and no
+/// other bit.
+fn neg_flips_the_sign(device: &Device) {
     let bits = [
         0,
         0x3F80_0000,
@@ -141,9 +142,9 @@ fn neg_turns_the_sign(device: &Device) {
         0x807F_FFFF,
     ];
     let x = Ragged::from_rows([bits.map(f32::from_bits)]).unwrap();
-    let turned = x.cast(|x| f32::from_bits(x.to_bits() ^ 1 << 31)).unwrap();
+    let negated = x.cast(|x| f32::from_bits(x.to_bits() ^ 1 << 31)).unwrap();
     let got = download(&upload(device, &x).neg().unwrap());
-    assert_identical("special bits", &got, &turned);
+    assert_identical("special bits", &got, &negated);
     golden::<i32, i32, 1>(
         device,
         |x, _| x.neg(),
@@ -174,7 +175,7 @@ fn copy_keeps_bits(device: &Device) {
 fn copy_outlives_its_source(device: &Device) {
     let x = one(&[2, 3], &[1, 2, 3, 4, 5, 6]);
     let copied = upload(device, &x).copy().unwrap();
-    // What is uploaded next may get the memory that was just given back.
+    // The next upload may receive the memory that was just released.
     let others: Vec<_> = (0..4)
         .map(|_| upload(device, &x.cast(|_| -1).unwrap()))
         .collect();
@@ -183,7 +184,7 @@ fn copy_outlives_its_source(device: &Device) {
 }
 
 fn full(device: &Device) {
-    // One value beyond a quad, and none beyond a workgroup's.
+    // One value more than whole quads, and one more than a whole workgroup.
     for last in [2, 4096 * 20 - 70_003] {
         let layout = Layout::from_lengths([3, 0, 70_000, last]).unwrap();
         let ones = device.full(&layout, 1.5f32).unwrap();

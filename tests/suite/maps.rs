@@ -15,7 +15,7 @@ use crate::support::operation::{Binary, Expected, Operation, download, upload};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let cases = || [corpus::small(), corpus::boxes()].concat();
-    // All rows go by one kernel, which differs in types only.
+    // All rows use the same kernel, which differs only in the element type.
     let mut trials = Operation::new()
         .with(abs::<f32>())
         .with(abs::<i32>())
@@ -62,7 +62,7 @@ fn halves_at_every_base(device: &Device) {
         for length in [1, 2, 3, 7, 8, 9, 4097] {
             let layout = Layout::from_lengths([base, length, base % 3]).unwrap();
             let batch = Ragged::from_fn(&layout, |element, i| {
-                // What is beside the view would be seen.
+                // A change beside the view would be noticed.
                 f16::from_f32(if element == 1 {
                     -((i % 1000) as f32)
                 } else {
@@ -78,7 +78,7 @@ fn halves_at_every_base(device: &Device) {
                 "{length} from {base}: {:?}",
                 got.values()
             );
-            // The result is an operand like any other.
+            // The result can be an operand.
             let again = download(&view.abs().unwrap().square().unwrap());
             assert_eq!(again.values().len(), length);
         }
@@ -120,6 +120,6 @@ fn refuses(device: &Device) {
     ] {
         assert_eq!((error.kind(), error.op()), ("argument", op), "{error}");
     }
-    // A refused call leaves the device as it was.
+    // A refused call leaves the device usable.
     assert_eq!(download(&integers.abs().unwrap()).row(0), [1, 2]);
 }

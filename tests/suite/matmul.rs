@@ -21,7 +21,7 @@ use crate::support::corpus::{self, rng};
 use crate::support::number::{Number, widened};
 use crate::support::operation::{download, pair_list, pick, upload};
 use crate::support::reference;
-use epilogue::{epilogues, every_bias_of_its_own, gelu};
+use epilogue::{bias_for_each_product, epilogues, gelu};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let tests: &[DeviceTest] = &[
@@ -40,9 +40,12 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("not_a_number_stays", not_a_number_stays),
         ("epilogues", epilogues),
         ("gelu", gelu),
-        ("every_bias_of_its_own", every_bias_of_its_own),
+        ("bias_for_each_product", bias_for_each_product),
         ("integers_wrap", integers_wrap),
-        ("one_giant_among_dwarfs", one_giant_among_dwarfs),
+        (
+            "one_large_product_among_small_ones",
+            one_large_product_among_small_ones,
+        ),
         ("any", any::floats),
         ("any_of_halves", any::halves),
         ("errors", errors),
@@ -67,15 +70,15 @@ fn matrices(shapes: impl IntoIterator<Item = [usize; 2]>) -> Layout {
     Layout::from_shapes(2, shapes).unwrap()
 }
 
-/// Factors of (m, k, n), stored as the product wants them.
+/// Factors for extents (m, k, n), stored as the product needs them.
 fn factors(extents: &[[usize; 3]], transposed: [bool; 2]) -> (Layout, Layout) {
-    let turned = |s: [usize; 2], turned: bool| if turned { [s[1], s[0]] } else { s };
+    let stored = |s: [usize; 2], transposed: bool| if transposed { [s[1], s[0]] } else { s };
     let left = extents
         .iter()
-        .map(|&[m, k, _]| turned([m, k], transposed[0]));
+        .map(|&[m, k, _]| stored([m, k], transposed[0]));
     let right = extents
         .iter()
-        .map(|&[_, k, n]| turned([k, n], transposed[1]));
+        .map(|&[_, k, n]| stored([k, n], transposed[1]));
     (matrices(left), matrices(right))
 }
 
@@ -96,7 +99,7 @@ fn form<'a, T: Factor>(mut product: Product<'a, T>, transposed: [bool; 2]) -> Pr
 
 const TRANSPOSES: [[bool; 2]; 4] = [[false, false], [true, false], [false, true], [true, true]];
 
-/// Exact, against the definition.
+/// Compares exact results with the definition.
 fn check<T: Number>(device: &Device, extents: &[[usize; 3]], transposed: [bool; 2]) {
     check_by::<T>(device, extents, transposed, Tier::Baseline);
 }
@@ -132,7 +135,7 @@ fn multiply<T: Number>(
     download(&product.run().unwrap())
 }
 
-/// Within the bound, against the definition.
+/// Compares results with the definition, within the bound.
 fn check_random(device: &Device, extents: &[[usize; 3]], transposed: [bool; 2]) {
     check_random_by(device, extents, transposed, Tier::Baseline, depth);
 }
@@ -155,7 +158,7 @@ fn check_random_by(
     assert_within("random", &got, &expected.values, &expected.bounds(depth));
 }
 
-/// Extents around every edge of a tile and of a stage of the inner extent, in one batch.
+/// Extents around the sides of every tile and the depth of every stage, in one batch.
 fn edges(device: &Device) {
     let sides = [1, 2, 15, 16, 17, 31, 32, 33, 63, 65, 128, 130];
     let mut rng = rng("edges of matrices");
@@ -189,16 +192,16 @@ fn larger_tiles(device: &Device) {
         check::<f32>(device, &extents, transposed);
     }
     check::<i32>(device, &extents[..1], [false, false]);
-    // The largest tile is for quads: in all forms, with a stage that is not full.
+    // The largest tile needs whole quads. All forms, with a partial stage.
     for transposed in TRANSPOSES {
         check::<f32>(device, &[[1412, 20, 1544]], transposed);
     }
     check::<u32>(device, &[[1409, 8, 1540]], [false, false]);
-    // Several blocks of a sum, in tiles that are full of whole quads and in others.
+    // Sums of several blocks, in full tiles of whole quads and in other tiles.
     check::<f32>(device, &[[1412, 516, 1544]], [false, false]);
 }
 
-/// Several blocks of a sum.
+/// Sums of several blocks.
 fn deep_sums(device: &Device) {
     let extents = [
         [5, 512, 7],
@@ -239,7 +242,7 @@ fn goldens(device: &Device) {
     assert_eq!(got.shape(1), Shape::new(&[1, 2]).unwrap());
 }
 
-/// No inner extent gives zeros, no rows or columns nothing.
+/// With an inner extent of 0 the result is zero; without rows or columns it is empty.
 fn empty(device: &Device) {
     for transposed in TRANSPOSES {
         let extents = [[3, 0, 2], [0, 4, 2], [3, 4, 0], [0, 0, 0], [40, 0, 70]];
@@ -267,7 +270,7 @@ fn pairings(device: &Device) {
     assert_eq!(got.cast(f64::from).unwrap(), expected.values);
 }
 
-/// Operands that begin anywhere in their buffers.
+/// Operands at any offset in their buffers.
 fn views(device: &Device) {
     let extents: Vec<_> = (0..12).map(|i| [i + 1, 2 * i + 1, 3 * i % 7 + 1]).collect();
     let (left, right) = factors(&extents, [false; 2]);
@@ -284,7 +287,7 @@ fn views(device: &Device) {
         (5..11).flat_map(|i| whole.row(i).to_vec()).collect(),
     );
     assert_identical("views", &got, &expected.unwrap());
-    // The largest tile, of operands that begin at quads as elements, but not in their buffers.
+    // The largest tile, with operands whose elements begin at whole quads of the view, but not of the buffer.
     let (left, right) = factors(&[[1, 3, 1], [1412, 20, 1544]], [false; 2]);
     let (a, b) = (
         Ragged::random(&left, 5).unwrap(),
@@ -298,7 +301,7 @@ fn views(device: &Device) {
     assert_identical("a large view", &got, &expected.unwrap());
 }
 
-/// The same bits in any company, and in any place.
+/// An element's bits depend neither on its neighbours nor on its position.
 fn alone(device: &Device) {
     let extents = [[3, 700, 4], [725, 30, 730], [64, 64, 64], [1, 1, 1]];
     let (left, right) = factors(&extents, [false; 2]);
@@ -330,7 +333,7 @@ fn ambient(device: &Device) {
     let (x, y) = (upload(device, &a), upload(device, &b));
     let got = download(&x.matmul_ambient(&y).unwrap());
     assert_eq!(got.cast(f64::from).unwrap(), expected.values);
-    // Of transposes: inner extents are the rows of one and the columns of the other.
+    // For transposes, the inner extents are the rows of one factor and the columns of the other.
     for transposed in TRANSPOSES {
         let expected = reference::matmul(&widened(&a), &widened(&b), &pairs, transposed);
         let pair = x.pair(&y, Pairing::Elementwise).unwrap();
@@ -343,7 +346,7 @@ fn ambient(device: &Device) {
     }
 }
 
-/// Only the row of a and the column of b that have it.
+/// Only results of the affected row of a and column of b become NaN.
 fn not_a_number_stays(device: &Device) {
     let layout = matrices([[40, 40], [3, 3]]);
     let (mut a, b) = (
@@ -380,13 +383,13 @@ fn integers_wrap(device: &Device) {
     );
 }
 
-fn one_giant_among_dwarfs(device: &Device) {
+fn one_large_product_among_small_ones(device: &Device) {
     let mut extents: Vec<[usize; 3]> = (0..300).map(|i| [i % 5, 3, i % 7]).collect();
     extents[150] = [800, 20, 900];
     check::<f32>(device, &extents, [false; 2]);
 }
 
-/// The rank-2 boxes that all operations are tested with, forwards and backwards.
+/// The rank-2 boxes of the corpus, in both orders.
 fn corpus(device: &Device) {
     for case in corpus::boxes() {
         if case.layouts().0.rank() != 2 {

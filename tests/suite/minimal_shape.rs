@@ -25,14 +25,14 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("a_lone_value_anywhere", a_lone_value),
         ("is_idempotent", is_idempotent),
         ("of_equivalent_elements_is_one", of_equivalent_elements),
-        ("what_is_minimal_keeps_its_layout", keeps_minimal_layouts),
+        ("minimal_batches_keep_their_layout", keeps_minimal_layouts),
         ("degree", degree),
         ("async_twins", async_twins),
     ]));
     trials
 }
 
-/// Of elements that were padded before.
+/// For elements that were padded before.
 fn shrink<T: Number>() -> Binary<T, T> {
     fn run<T: Number>(x: &Tensor<T>, y: &Tensor<T>) -> Result<Tensor<T>> {
         let both = x.layout().shapes().zip(y.layout().shapes());
@@ -147,7 +147,7 @@ fn of_few_values(device: &Device) {
     }
 }
 
-/// Of about this many values.
+/// Elements of about this many values.
 fn shape(rng: &mut Rng, rank: usize, size: usize) -> Shape {
     let mut extents = vec![1; rank];
     let mut left = size;
@@ -224,7 +224,7 @@ fn degree(device: &Device) {
     ]);
     let degrees = upload(device, &x).degree_blocking().unwrap();
     assert_eq!(degrees, [Some(2), Some(0), None, None, Some(1)]);
-    // Of products the sum, and none where a factor is zero.
+    // The degree of a product is the sum of the degrees, and there is none if a factor is zero.
     let mut rng = rng("degrees");
     let mut batch = || {
         let rows = (0..40).map(|i| {

@@ -27,7 +27,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// Runs a program and sees that all holds of it that must. The operations that it made.
+/// Runs a program, checks all properties, and returns the operations that succeeded.
 fn check(what: &str, bytes: &[u8], device: &Device) -> Vec<String> {
     let run = run(bytes, device);
     let checked = check_alone(&run, device).and_then(|()| match device.is_gpu() {
@@ -55,7 +55,7 @@ fn random(device: &Device) {
         made += steps.len();
         names.extend(steps);
     }
-    // Programs that do nothing would prove nothing.
+    // The test would prove nothing if programs did nothing.
     assert!(
         made > 4 * programs,
         "{made} operations in {programs} programs"
@@ -91,7 +91,7 @@ fn a_wrong_result_is_seen() {
         let Some(last) = made.next_back().filter(|last| !last.is_empty()) else {
             continue;
         };
-        // Values other than subnormal ones and lags, which may differ.
+        // All values except subnormal numbers and lags, which may differ.
         let changed = match &mut run.batches[last.start] {
             Batch::F32(x) => x
                 .values_mut()
@@ -135,7 +135,7 @@ fn a_wrong_lag_is_seen() {
     assert!(seen > 20 && seen > changed / 3, "{seen} of {changed}");
 }
 
-/// The programs have every function of the library's tables.
+/// The programs contain every function of the library's tables.
 fn every_function_is_drawn() {
     let drawn = [
         MAPS_OF_FLOATS,

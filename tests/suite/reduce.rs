@@ -150,7 +150,7 @@ fn norm2() -> Binary<f32, f32> {
     }
 }
 
-/// The root halves the sum's relative error and adds its own; a GPU may flush a value's whole square.
+/// The root halves the relative error of the sum and adds its own rounding. A GPU may flush a value's whole square.
 fn norm2_bounds(norms: &Ragged<f64>, terms: &[usize]) -> Vec<f64> {
     let both = norms.values().iter().zip(terms);
     both.map(|(norm, &terms)| (gamma(reduction_depth(terms)) / 2.0 + 4.0 * U) * norm + TINY)
@@ -231,7 +231,7 @@ fn sum_goldens(device: &Device) {
     );
 }
 
-/// A million values near 1: added one by one in f32 they would lose four digits.
+/// A million values near 1, whose sum in sequence would lose four digits in f32.
 fn sum_of_one_sign(device: &Device) {
     let layout = Layout::from_lengths([1_000_003, 70_001, 5]).unwrap();
     let mut random = rng("one sign");
@@ -368,7 +368,7 @@ fn norm2_range(device: &Device) {
     );
 }
 
-/// The largest and the smallest normal numbers; here nothing may be flushed.
+/// The largest and the smallest normal numbers; nothing may be flushed here.
 fn norm2_ends(device: &Device) {
     let (small, large) = (f32::MIN_POSITIVE, f32::MAX);
     let x = rows([
@@ -405,7 +405,7 @@ fn norm2_ends(device: &Device) {
     );
 }
 
-/// One large value among values whose squares vanish beside it, at the start, in the middle, at the end.
+/// One large value among values whose squares are negligible beside it, at the start, in the middle and at the end.
 fn norm2_mixed_magnitudes(device: &Device) {
     let layout = Layout::from_lengths([7, 700, 4097, 4097, 4097]).unwrap();
     let mut random = rng("norm2 mixed");

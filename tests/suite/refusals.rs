@@ -91,7 +91,7 @@ fn texts(device: &Device) {
             Ok(()) => "no error".to_owned(),
             Err(error) => {
                 let text = error.to_string();
-                // Each says its operation first, and only what every terminal can show.
+                // Each text begins with its operation, and is ASCII, which every terminal can show.
                 assert!(
                     text.starts_with(&format!("{}: ", error.op())) && text.is_ascii(),
                     "{text}"
@@ -99,7 +99,7 @@ fn texts(device: &Device) {
                 text
             }
         };
-        // Handles are numbered, and devices have names of their own.
+        // Device handles are numbered, and devices have different names.
         let place = got
             .find(" on one device, got ")
             .map(|at| at + " on one device, got ".len());
@@ -115,62 +115,107 @@ fn texts(device: &Device) {
 }
 
 const TEXTS: &[(Call, &str)] = calls! {
-    // Batches of unequal size, where pairings help and where there are none.
-    |x: &Operands| x.two.add(&x.three) => "add: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
-    |x: &Operands| x.one.sub(&x.three) => "sub: expected batches of equal size, got 1 element and 3: unequal batches need a pairing: OneToAll, AllToAll or a List",
-    |x: &Operands| x.three.hadamard(&x.one) => "hadamard: expected batches of equal size, got 3 elements and 1: unequal batches need a pairing: AllToAll or a List",
-    |x: &Operands| x.two.concat(&x.three, 0) => "concat: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
-    |x: &Operands| x.two.concat_all(&[&x.two, &x.three], 0) => "concat_all: expected batches of equal size, got 2 elements and 3",
-    |x: &Operands| x.two.block_diag(&x.three) => "block_diag: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
-    |x: &Operands| x.two.conv(&x.three) => "conv: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
-    |x: &Operands| x.two.correlate(&x.three) => "correlate: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
-    |x: &Operands| x.two.correlate_max(&x.three) => "correlate_max: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
-    |x: &Operands| x.two.sbd(&x.three) => "sbd: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
-    |x: &Operands| x.two.dot(&x.three) => "dot: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
-    |x: &Operands| x.two.equivalent_blocking(&x.three) => "equivalent: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
-    |x: &Operands| x.two.eval(&x.three) => "eval: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
-    |x: &Operands| x.two.kron(&x.three) => "kron: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
-    |x: &Operands| x.two.outer(&x.three) => "outer: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
-    |x: &Operands| x.two.pair(&x.three, Pairing::Elementwise).map(drop) => "pair: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
-    |x: &Operands| x.two.pair(&x.three, Pairing::OneToAll).map(drop) => "pair: the pairing expected a left batch of 1 element, got 2",
-    |x: &Operands| x.two.pair(&x.three, Pairing::List(&pair_list([(0, 0), (2, 0)]))).map(drop) => "pair: pair 1: the left index 2 is outside a batch of 2 elements",
+    // Batches of unequal size, for operations with and without pairings.
+    |x: &Operands| x.two.add(&x.three) =>
+        "add: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
+    |x: &Operands| x.one.sub(&x.three) =>
+        "sub: expected batches of equal size, got 1 element and 3: unequal batches need a pairing: OneToAll, AllToAll \
+         or a List",
+    |x: &Operands| x.three.hadamard(&x.one) =>
+        "hadamard: expected batches of equal size, got 3 elements and 1: unequal batches need a pairing: AllToAll or a \
+         List",
+    |x: &Operands| x.two.concat(&x.three, 0) =>
+        "concat: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a \
+         List",
+    |x: &Operands| x.two.concat_all(&[&x.two, &x.three], 0) =>
+        "concat_all: expected batches of equal size, got 2 elements and 3",
+    |x: &Operands| x.two.block_diag(&x.three) =>
+        "block_diag: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or \
+         a List",
+    |x: &Operands| x.two.conv(&x.three) =>
+        "conv: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a \
+         List",
+    |x: &Operands| x.two.correlate(&x.three) =>
+        "correlate: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or \
+         a List",
+    |x: &Operands| x.two.correlate_max(&x.three) =>
+        "correlate_max: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll \
+         or a List",
+    |x: &Operands| x.two.sbd(&x.three) =>
+        "sbd: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
+    |x: &Operands| x.two.dot(&x.three) =>
+        "dot: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
+    |x: &Operands| x.two.equivalent_blocking(&x.three) =>
+        "equivalent: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or \
+         a List",
+    |x: &Operands| x.two.eval(&x.three) =>
+        "eval: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a \
+         List",
+    |x: &Operands| x.two.kron(&x.three) =>
+        "kron: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a \
+         List",
+    |x: &Operands| x.two.outer(&x.three) =>
+        "outer: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a \
+         List",
+    |x: &Operands| x.two.pair(&x.three, Pairing::Elementwise).map(drop) =>
+        "pair: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a \
+         List",
+    |x: &Operands| x.two.pair(&x.three, Pairing::OneToAll).map(drop) =>
+        "pair: expected a left batch of 1 element for this pairing, got 2",
+    |x: &Operands| x.two.pair(&x.three, Pairing::List(&pair_list([(0, 0), (2, 0)]))).map(drop) =>
+        "pair: pair 1: the left index 2 is outside a batch of 2 elements",
     |x: &Operands| x.matrices.matmul(&x.boxes) => "matmul: expected a rank of 2, got 3",
     |x: &Operands| x.spectra.irfft(&vectors(&[4])) => "irfft: expected batches of equal size, got 2 elements and 1",
     |x: &Operands| x.two.resize(&vectors(&[4])) => "resize: expected batches of equal size, got 2 elements and 1",
     |x: &Operands| x.two.reshape(&vectors(&[4])) => "reshape: expected batches of equal size, got 2 elements and 1",
     |x: &Operands| x.two.broadcast(&vectors(&[4])) => "broadcast: expected batches of equal size, got 2 elements and 1",
     |x: &Operands| x.two.gather(&lists(&[&[0]])) => "gather: expected batches of equal size, got 2 elements and 1",
-    |x: &Operands| x.two.gather_paired(&lists(&[&[0]]), Pairing::Elementwise) => "gather_paired: expected batches of equal size, got 2 elements and 1: unequal batches need a pairing: AllToAll or a List",
+    |x: &Operands| x.two.gather_paired(&lists(&[&[0]]), Pairing::Elementwise) =>
+        "gather_paired: expected batches of equal size, got 2 elements and 1: unequal batches need a pairing: AllToAll \
+         or a List",
     |x: &Operands| x.two.mul_add(&x.three, &x.two) => "mul_add: expected batches of equal size, got 2 elements and 3",
-    |x: &Operands| x.two.less(&x.two)?.if_else(&x.two, &x.three) => "if_else: expected batches of equal size, got 2 elements and 3",
-    |x: &Operands| x.two.scatter_add(&lists(&[&[0]]), &vectors(&[4])) => "scatter_add: expected batches of equal size, got 2 elements and 1",
-    |x: &Operands| x.two.scatter_set(&lists(&[&[0]]), &vectors(&[4])) => "scatter_set: expected batches of equal size, got 2 elements and 1",
-    |x: &Operands| x.two.scatter_add(&lists(&[&[0]]), &vectors(&[4, 4])) => "scatter_add: expected batches of equal size, got 2 elements and 1",
-    |x: &Operands| x.two.scatter_set(&lists(&[&[0]]), &vectors(&[4, 4])) => "scatter_set: expected batches of equal size, got 2 elements and 1",
-    |x: &Operands| x.two.scatter_add_paired(&lists(&[&[0]]), &vectors(&[4, 4]), Pairing::OneToAll) => "scatter_add_paired: the pairing expected a left batch of 1 element, got 2",
-    |x: &Operands| x.two.pair(&x.two, Pairing::Elementwise)?.conv_plan()?.conv(&x.three) => "ConvPlan::conv: expected batches of equal size, got 3 elements and 2",
-    |x: &Operands| x.two.pair(&x.two, Pairing::Elementwise)?.conv_plan()?.causal(&x.three) => "ConvPlan::causal: expected batches of equal size, got 3 elements and 2",
+    |x: &Operands| x.two.less(&x.two)?.if_else(&x.two, &x.three) =>
+        "if_else: expected batches of equal size, got 2 elements and 3",
+    |x: &Operands| x.two.scatter_add(&lists(&[&[0]]), &vectors(&[4])) =>
+        "scatter_add: expected batches of equal size, got 2 elements and 1",
+    |x: &Operands| x.two.scatter_set(&lists(&[&[0]]), &vectors(&[4])) =>
+        "scatter_set: expected batches of equal size, got 2 elements and 1",
+    |x: &Operands| x.two.scatter_add(&lists(&[&[0]]), &vectors(&[4, 4])) =>
+        "scatter_add: expected batches of equal size, got 2 elements and 1",
+    |x: &Operands| x.two.scatter_set(&lists(&[&[0]]), &vectors(&[4, 4])) =>
+        "scatter_set: expected batches of equal size, got 2 elements and 1",
+    |x: &Operands| x.two.scatter_add_paired(&lists(&[&[0]]), &vectors(&[4, 4]), Pairing::OneToAll) =>
+        "scatter_add_paired: expected a left batch of 1 element for this pairing, got 2",
+    |x: &Operands| x.two.pair(&x.two, Pairing::Elementwise)?.conv_plan()?.conv(&x.three) =>
+        "ConvPlan::conv: expected batches of equal size, got 3 elements and 2",
+    |x: &Operands| x.two.pair(&x.two, Pairing::Elementwise)?.conv_plan()?.causal(&x.three) =>
+        "ConvPlan::causal: expected batches of equal size, got 3 elements and 2",
     |x: &Operands| x.grid.add(&x.grid_of_three) => "add: expected batches of equal size, got 2 elements and 3",
-    |x: &Operands| x.grid.conv_matmul(&x.grid_of_three) => "conv_matmul: expected batches of equal size, got 2 elements and 3",
-    |x: &Operands| x.grid.kron_matmul(&x.grid_of_three) => "kron_matmul: expected batches of equal size, got 2 elements and 3",
+    |x: &Operands| x.grid.conv_matmul(&x.grid_of_three) =>
+        "conv_matmul: expected batches of equal size, got 2 elements and 3",
+    |x: &Operands| x.grid.kron_matmul(&x.grid_of_three) =>
+        "kron_matmul: expected batches of equal size, got 2 elements and 3",
     |x: &Operands| BsrTensor::new(&x.topology, x.two.clone()) => "bsr: element 0: expected 64 values, got 4",
     |x: &Operands| x.two.reorder(&Permutation::new(vec![0, 1, 2])?) => "reorder: expected 2 elements, got 3",
     |x: &Operands| x.two.select(&[0, 2]) => "select: position 1: the index 2 is not below 2",
     |x: &Operands| x.two.split(&[1, 2]) => "split: expected 2 elements, got 3",
     |x: &Operands| x.two.elements(1..3) => "elements: the range 1..3 is not inside a batch of 2 elements",
     |x: &Operands| x.two.stack_groups(&[1, 2], 1 << 20) => "stack_groups: expected counts that add up to 2, got 3",
-    |x: &Operands| x.matrices.unstack(&vectors(&[4, 4])) => "unstack: expected batches of equal size, got 5 elements and 2",
+    |x: &Operands| x.matrices.unstack(&vectors(&[4, 4])) =>
+        "unstack: expected batches of equal size, got 5 elements and 2",
     // Ranks.
     |x: &Operands| x.two.add(&x.matrices) => "add: expected a rank of 1, as in the left batch, got 2",
     |x: &Operands| x.two.concat(&x.matrices, 0) => "concat: expected a rank of 1, as in the left batch, got 2",
-    |x: &Operands| x.two.concat_all(&[&x.matrices], 0) => "concat_all: expected a rank of 1, as in the left batch, got 2",
+    |x: &Operands| x.two.concat_all(&[&x.matrices], 0) =>
+        "concat_all: expected a rank of 1, as in the left batch, got 2",
     |x: &Operands| x.two.block_diag(&x.matrices) => "block_diag: expected a rank of 1, as in the left batch, got 2",
     |x: &Operands| x.two.conv(&x.matrices) => "conv: expected a rank of 1, as in the left batch, got 2",
     |x: &Operands| x.two.correlate(&x.matrices) => "correlate: expected a rank of 1, as in the left batch, got 2",
     |x: &Operands| x.matrices.correlate_max(&x.matrices) => "correlate_max: expected a rank of 1, got 2",
     |x: &Operands| x.matrices.sbd(&x.matrices) => "sbd: expected a rank of 1, got 2",
     |x: &Operands| x.two.dot(&x.matrices) => "dot: expected a rank of 1, as in the left batch, got 2",
-    |x: &Operands| x.two.equivalent_blocking(&x.matrices) => "equivalent: expected a rank of 1, as in the left batch, got 2",
+    |x: &Operands| x.two.equivalent_blocking(&x.matrices) =>
+        "equivalent: expected a rank of 1, as in the left batch, got 2",
     |x: &Operands| x.two.kron(&x.matrices) => "kron: expected a rank of 1, as in the left batch, got 2",
     |x: &Operands| x.matrices.matmul(&x.two) => "matmul: expected a rank of 2, got 1",
     |x: &Operands| x.two.matmul_ambient(&x.two) => "matmul_ambient: expected a rank of 2, got 1",
@@ -179,8 +224,10 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| x.spectra.fft2() => "fft2: expected a rank of 2, got 1",
     |x: &Operands| x.spectra.irfft2(&shapes(&[[2, 2], [2, 2]])) => "irfft2: expected a rank of 2, got 1",
     |x: &Operands| x.spectra.irfft(&shapes(&[[2, 2], [2, 2]])) => "irfft: expected a rank of 1, got 2",
-    |x: &Operands| x.matrices.pair(&x.matrices, Pairing::Elementwise)?.conv_plan() => "conv_plan: expected a rank of 1, got 2",
-    |x: &Operands| x.two.pair(&x.two, Pairing::Elementwise)?.conv_plan()?.causal(&x.matrices) => "ConvPlan::causal: expected a rank of 1, got 2",
+    |x: &Operands| x.matrices.pair(&x.matrices, Pairing::Elementwise)?.conv_plan() =>
+        "conv_plan: expected a rank of 1, got 2",
+    |x: &Operands| x.two.pair(&x.two, Pairing::Elementwise)?.conv_plan()?.causal(&x.matrices) =>
+        "ConvPlan::causal: expected a rank of 1, got 2",
     |x: &Operands| x.two.resize(&shapes(&[[1, 1], [1, 1]])) => "resize: expected a rank of 1, as in the batch, got 2",
     |x: &Operands| x.two.transpose(&[1, 0]) => "transpose: expected a permutation of the axes 0 to 0, got [1, 0]",
     |x: &Operands| x.two.slice(&[0, 0], &[1, 1]) => "slice: expected a rank of 1, as in the batch, got 2",
@@ -191,47 +238,77 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| ShapeMatrix::new(&x.matrices, &shapes(&[[1, 2]])) => "shape_matrix: expected a rank of 1, got 2",
     |x: &Operands| x.matrices.degree_blocking() => "degree: expected a rank of 1, got 2",
     // Devices.
-    |x: &Operands| x.two.add(&x.other) => "add: expected both operands on one device, got A and B: upload both through one Device or its clones",
-    |x: &Operands| x.two.conv(&x.other) => "conv: expected both operands on one device, got A and B: upload both through one Device or its clones",
-    |x: &Operands| x.two.concat_all(&[&x.other], 0) => "concat_all: expected both operands on one device, got A and B: upload both through one Device or its clones",
-    |x: &Operands| x.two.join(&[&x.other]) => "join: expected both operands on one device, got A and B: upload both through one Device or its clones",
-    |x: &Operands| x.two.pair(&x.other, Pairing::AllToAll).map(drop) => "pair: expected both operands on one device, got A and B: upload both through one Device or its clones",
-    |x: &Operands| x.two.pair(&x.two, Pairing::Elementwise)?.conv_plan()?.causal(&x.other) => "ConvPlan::causal: expected both operands on one device, got A and B: upload both through one Device or its clones",
-    |x: &Operands| x.sparse.matmul(&x.other) => "matmul: expected both operands on one device, got A and B: upload both through one Device or its clones",
-    |x: &Operands| square(x).bias(&x.other).run() => "bias: expected both operands on one device, got A and B: upload both through one Device or its clones",
-    |x: &Operands| square(x).residual(&x.other).run() => "residual: expected both operands on one device, got A and B: upload both through one Device or its clones",
-    // Inner extents, and what would fit.
-    |x: &Operands| x.matrices.matmul(&x.wide) => "matmul: pair 1: expected equal inner extents, got 4 and 8: the pair fits with product().transpose_right()",
-    |x: &Operands| x.wide.matmul(&x.matrices) => "matmul: pair 0: expected equal inner extents, got 4 and 2: the pair fits with product().transpose_right()",
-    |x: &Operands| x.matrices.matmul(&x.matrices) => "matmul: pair 0: expected equal inner extents, got 4 and 2: the pair fits with product().transpose_right()",
-    |x: &Operands| square(x).transpose_left().run() => "matmul: pair 1: expected equal inner extents, got 8 and 4: the pair fits with the left factor as it is, without transpose_left()",
-    |x: &Operands| x.sparse.matmul(&x.wide.elements(0..1)?) => "matmul: pair 0: expected equal inner extents, got 24 and 4",
-    |x: &Operands| x.sparse.matmul(&x.wide.device().full(&shapes(&[[16, 2]]), 1.0)?) => "matmul: pair 0: expected equal inner extents, got 24 and 16: the pair fits with transpose() of the block-sparse matrix",
-    |x: &Operands| x.sparse.matmul(&x.wide.device().full(&shapes(&[[2, 24]]), 1.0)?) => "matmul: pair 0: expected equal inner extents, got 24 and 2: the pair fits with transpose(&[1, 0]) of the dense one",
+    |x: &Operands| x.two.add(&x.other) =>
+        "add: expected both operands on one device, got A and B: upload both through one Device or its clones",
+    |x: &Operands| x.two.conv(&x.other) =>
+        "conv: expected both operands on one device, got A and B: upload both through one Device or its clones",
+    |x: &Operands| x.two.concat_all(&[&x.other], 0) =>
+        "concat_all: expected both operands on one device, got A and B: upload both through one Device or its clones",
+    |x: &Operands| x.two.join(&[&x.other]) =>
+        "join: expected both operands on one device, got A and B: upload both through one Device or its clones",
+    |x: &Operands| x.two.pair(&x.other, Pairing::AllToAll).map(drop) =>
+        "pair: expected both operands on one device, got A and B: upload both through one Device or its clones",
+    |x: &Operands| x.two.pair(&x.two, Pairing::Elementwise)?.conv_plan()?.causal(&x.other) =>
+        "ConvPlan::causal: expected both operands on one device, got A and B: upload both through one Device or its \
+         clones",
+    |x: &Operands| x.sparse.matmul(&x.other) =>
+        "matmul: expected both operands on one device, got A and B: upload both through one Device or its clones",
+    |x: &Operands| square(x).bias(&x.other).run() =>
+        "bias: expected both operands on one device, got A and B: upload both through one Device or its clones",
+    |x: &Operands| square(x).residual(&x.other).run() =>
+        "residual: expected both operands on one device, got A and B: upload both through one Device or its clones",
+    // Inner extents, and the transpose that would make them fit.
+    |x: &Operands| x.matrices.matmul(&x.wide) =>
+        "matmul: pair 1: expected equal inner extents, got 4 and 8: the pair fits with product().transpose_right()",
+    |x: &Operands| x.wide.matmul(&x.matrices) =>
+        "matmul: pair 0: expected equal inner extents, got 4 and 2: the pair fits with product().transpose_right()",
+    |x: &Operands| x.matrices.matmul(&x.matrices) =>
+        "matmul: pair 0: expected equal inner extents, got 4 and 2: the pair fits with product().transpose_right()",
+    |x: &Operands| square(x).transpose_left().run() =>
+        "matmul: pair 1: expected equal inner extents, got 8 and 4: the pair fits with the left factor as it is, \
+         without transpose_left()",
+    |x: &Operands| x.sparse.matmul(&x.wide.elements(0..1)?) =>
+        "matmul: pair 0: expected equal inner extents, got 24 and 4",
+    |x: &Operands| x.sparse.matmul(&x.wide.device().full(&shapes(&[[16, 2]]), 1.0)?) =>
+        "matmul: pair 0: expected equal inner extents, got 24 and 16: the pair fits with transpose() of the \
+         block-sparse matrix",
+    |x: &Operands| x.sparse.matmul(&x.wide.device().full(&shapes(&[[2, 24]]), 1.0)?) =>
+        "matmul: pair 0: expected equal inner extents, got 24 and 2: the pair fits with transpose(&[1, 0]) of the \
+         dense one",
     |x: &Operands| x.wide.matmul(&x.sparse) => "matmul: pair 0: expected equal inner extents, got 4 and 16",
-    |x: &Operands| x.grid.conv_matmul(&x.grid) => "conv_matmul: pair 0: expected equal inner extents, got 3 and 2: the pair fits with transpose() of the right matrix",
-    |x: &Operands| x.wide.product(&x.wide).sampled(&x.topology) => "sampled: element 0: expected the shape (16, 4), got (4, 4)",
+    |x: &Operands| x.grid.conv_matmul(&x.grid) =>
+        "conv_matmul: pair 0: expected equal inner extents, got 3 and 2: the pair fits with transpose() of the right \
+         matrix",
+    |x: &Operands| x.wide.product(&x.wide).sampled(&x.topology) =>
+        "sampled: element 0: expected the shape (16, 4), got (4, 4)",
     |x: &Operands| square(x).sampled(&x.topology) => "sampled: element 0: expected the shape (16, 4), got (4, 4)",
-    // What products add.
-    |x: &Operands| square(x).bias(&x.three).run() => "bias: expected 1 vector for all products, or 2, one for each right operand, got 3",
+    // Operands of the epilogue.
+    |x: &Operands| square(x).bias(&x.three).run() =>
+        "bias: expected 1 vector for all products, or 2, one for each right operand, got 3",
     |x: &Operands| square(x).bias(&x.matrices).run() => "bias: expected a rank of 1, got 2",
     |x: &Operands| square(x).residual(&x.wide.elements(0..1)?).run() => "residual: expected 2 elements, got 1",
     |x: &Operands| x.sparse.product(&tall(x)).bias(&x.two).run() => "bias: expected 1 vector, got 2",
     |x: &Operands| x.sparse.product(&tall(x)).bias(&x.three).run() => "bias: expected 1 vector, got 3",
-    |x: &Operands| x.sparse.product(&tall(x)).residual(&x.one).run() => "residual: element 0: expected the shape (16, 3), got (3)",
+    |x: &Operands| x.sparse.product(&tall(x)).residual(&x.one).run() =>
+        "residual: element 0: expected the shape (16, 3), got (3)",
     // Arguments.
     |x: &Operands| x.two.concat(&x.two, 1) => "concat: expected an axis below the rank of 1, got 1",
     |x: &Operands| x.two.concat_all(&[&x.two], 1) => "concat_all: expected an axis below the rank of 1, got 1",
-    |x: &Operands| x.boxes.pair(&x.boxes, Pairing::Elementwise)?.convolution().stride(&[1, 0, 1]).conv() => "conv: expected strides of 1 or more, got 0",
-    |x: &Operands| x.boxes.pair(&x.boxes, Pairing::Elementwise)?.convolution().stride(&[2]).correlate() => "correlate: expected a stride for each axis, 3 in all, got 1",
+    |x: &Operands| x.boxes.pair(&x.boxes, Pairing::Elementwise)?.convolution().stride(&[1, 0, 1]).conv() =>
+        "conv: expected strides of 1 or more, got 0",
+    |x: &Operands| x.boxes.pair(&x.boxes, Pairing::Elementwise)?.convolution().stride(&[2]).correlate() =>
+        "correlate: expected a stride for each axis, 3 in all, got 1",
     |x: &Operands| x.two.window(0, 1, 1 << 20) => "window: expected a size of at least 1, got 0",
     |x: &Operands| x.two.pyramid(&[0], Remainder::Pad, 1 << 20) => "pyramid: expected a size of at least 1, got 0",
     |x: &Operands| x.two.stack(4) => "stack: the result takes 32 bytes, above the call's limit of 4",
     |x: &Operands| x.spectra.irfft(&vectors(&[4, 9])) => "irfft: element 1: expected 5 values, got 2",
-    |x: &Operands| x.two.scatter_add(&lists(&[&[0], &[2]]), &vectors(&[4, 2])) => "scatter_add: element 0: expected the shape (1), got (4)",
-    |x: &Operands| x.two.scatter_set(&lists(&[&[0, 1, 2, 3], &[1, 1]]), &vectors(&[4, 2])) => "scatter_set: element 1: positions 0 and 1 both have the index 1",
+    |x: &Operands| x.two.scatter_add(&lists(&[&[0], &[2]]), &vectors(&[4, 2])) =>
+        "scatter_add: element 0: expected the shape (1), got (4)",
+    |x: &Operands| x.two.scatter_set(&lists(&[&[0, 1, 2, 3], &[1, 1]]), &vectors(&[4, 2])) =>
+        "scatter_set: element 1: positions 0 and 1 both have the index 1",
     |x: &Operands| x.two.reshape(&vectors(&[4, 3])) => "reshape: element 1: expected 2 values, got 3",
-    |x: &Operands| x.two.broadcast(&vectors(&[4, 3])) => "broadcast: element 1: expected the shape (2), with any extents in place of 1, got (3)",
+    |x: &Operands| x.two.broadcast(&vectors(&[4, 3])) =>
+        "broadcast: element 1: expected the shape (2), with any extents in place of 1, got (3)",
     |x: &Operands| x.two.download_into_blocking(&mut [0.0; 3]) => "download: expected 6 values, got 3",
 };
 
@@ -247,7 +324,7 @@ fn square(x: &Operands) -> vsla::product::Product<'_, f32> {
         .product()
 }
 
-/// What the block-sparse matrix can be multiplied by.
+/// Matrices by which the block-sparse matrix can be multiplied.
 fn tall(x: &Operands) -> Tensor<f32> {
     x.wide.device().full(&shapes(&[[24, 3]]), 1.0).unwrap()
 }

@@ -58,7 +58,7 @@ fn distance() -> Binary<f32, f32> {
     }
 }
 
-/// The bits of the lag, for comparing bits; [`accuracy`] checks whether it is right.
+/// The lag, whose bits are compared; [`accuracy`] checks whether it is right.
 fn distance_lag() -> Binary<f32, i32> {
     Binary {
         name: "sbd",
@@ -70,7 +70,7 @@ fn distance_lag() -> Binary<f32, i32> {
     }
 }
 
-/// 1e-6, and 1e-8 where two series are nearly the same: there the distance is all that tells them apart.
+/// 1e-6, or 1e-8 if two series are nearly equal, because then only the distance distinguishes them.
 fn bounds_of(distances: &Ragged<f64>) -> Vec<f64> {
     let bound = |&distance: &f64| if distance < 1e-4 { 1e-8 } else { 1e-6 };
     distances.values().iter().map(bound).collect()
@@ -120,7 +120,7 @@ fn of_zeros_and_nothing(device: &Device) {
     let (distance, lag) = sbd(device, &a, &b);
     let expected = rows([&[1.], &[1.], &[1.], &[1.], &[1.], &[1.], &[0.], &[1.]]);
     assert_exact("distance", &distance, &expected);
-    // Where every lag is as good as any other the lowest is taken; between nothing there is none.
+    // If all lags are equally good, the lowest is reported; for empty series there is none.
     let none = i32::MIN;
     let expected = rows([&[none], &[none], &[none], &[0], &[-69], &[0], &[0], &[-299]]);
     assert_exact("lag", &lag, &expected);
@@ -128,7 +128,7 @@ fn of_zeros_and_nothing(device: &Device) {
 
 fn of_itself(device: &Device) {
     for case in corpus::small() {
-        // Every element meets one of its own length, so the long ones would take too long.
+        // Every element is paired with one of its own length, so long elements would take too long.
         if case.content != Content::Plain || case.layouts().0.max_length() > 2000 {
             continue;
         }
@@ -165,8 +165,8 @@ fn all_to_all(device: &Device) {
     }
 }
 
-/// Half waves and the same waves between the samples: the best lag is ahead of its neighbours by hardly more than f32
-/// can tell, but the distance at a neighbour is beyond the bound.
+/// Half waves, and the same waves shifted by half a sample: the best lag is better than its neighbours by hardly more
+/// than f32 resolves, but the distance at a neighbour exceeds the bound.
 fn of_flat_peaks(device: &Device) {
     let waves = |later: f64| {
         let rows = (0..24).map(|i| {
@@ -182,7 +182,7 @@ fn of_flat_peaks(device: &Device) {
     assert!(expected.values().iter().all(|distance| *distance < 1e-6));
 }
 
-/// Swapping the series turns the lag around and leaves the distance.
+/// Swapping the series negates the lag and does not change the distance.
 fn is_symmetric(device: &Device) {
     let (a, b) = corpus::small()
         .into_iter()
@@ -190,10 +190,10 @@ fn is_symmetric(device: &Device) {
         .unwrap()
         .floats();
     let (forwards, lag) = sbd(device, &a, &b);
-    let (backwards, turned) = sbd(device, &b, &a);
+    let (backwards, swapped_lag) = sbd(device, &b, &a);
     let bounds = vec![1e-6; a.len()];
     assert_within("distance", &backwards, &widened(&forwards), &bounds);
-    assert_exact("lag", &turned, &lag.cast(|lag| -lag).unwrap());
+    assert_exact("lag", &swapped_lag, &lag.cast(|lag| -lag).unwrap());
 }
 
 fn accuracy(device: &Device, family: &Family) {
@@ -205,7 +205,7 @@ fn accuracy(device: &Device, family: &Family) {
     let [x, y] = [x, y].map(|rows| Ragged::from_rows(rows).unwrap());
     let expected = check(device, family.name, &x, &y);
     for (&distance, n) in expected.values().iter().zip(LENGTHS) {
-        // A hair for what f64 itself rounds.
+        // A small allowance for the rounding of f64.
         let range = family.distances.start - 1e-14..family.distances.end;
         assert!(
             range.contains(&distance),
@@ -214,7 +214,7 @@ fn accuracy(device: &Device, family: &Family) {
     }
 }
 
-/// Scaling changes no distance, at both ends of the range of f32.
+/// Scaling changes no distance, up to both ends of the range of f32.
 fn scaled(device: &Device, x_scale: f32, y_scale: f32) {
     let mut random = rng("scaled");
     let mut x = Vec::new();
@@ -243,8 +243,8 @@ fn scaled(device: &Device, x_scale: f32, y_scale: f32) {
     check(device, "scaled", &scaled(x, x_scale), &scaled(y, y_scale));
 }
 
-/// The distances within their bounds, and lags whose correlation is as high within them. Returns the reference's
-/// distances.
+/// Checks that distances are within their bounds, and that the correlations at the lags are as high within the bounds.
+/// Returns the reference's distances.
 #[track_caller]
 fn check(device: &Device, what: &str, x: &Ragged<f32>, y: &Ragged<f32>) -> Ragged<f64> {
     let pairs = elementwise(x.len());

@@ -1,4 +1,4 @@
-//! Rows set or added up at indices.
+//! Setting and adding rows at indices.
 
 use libtest_mimic::Trial;
 use vsla::{
@@ -56,7 +56,7 @@ fn places(layout: &Layout) -> (Ragged<u32>, Layout) {
     (lists, Layout::from_shapes(layout.rank(), targets).unwrap())
 }
 
-/// The roundings that a term of a sum passes through.
+/// The number of roundings of a term of a sum.
 fn depth(terms: usize) -> f64 {
     let (mut depth, mut left) = (16, terms);
     while left > 64 {
@@ -99,7 +99,7 @@ fn add_goldens(device: &Device) {
     let got = download(&got).to_vecs().unwrap();
     assert_eq!(got, [vec![2, 0, 4], vec![0, 0], vec![i32::MIN]]);
 
-    // The first term is taken as it is.
+    // The first term is not rounded.
     let y = upload(device, &rows([&[-0.0f32, f32::NAN, 1.0, f32::INFINITY]]));
     let got = y.scatter_add(&indices([&[1, 0, 0, 3]]), &lengths([4]));
     let got = download(&got.unwrap());
@@ -107,7 +107,7 @@ fn add_goldens(device: &Device) {
     let bits = |i: usize| got.values()[i].to_bits();
     assert_eq!([bits(1), bits(2), bits(3)], [1 << 31, 0, 0x7F80_0000]);
 
-    // Rows of no values, more of them than there is memory for.
+    // More rows without values than memory could hold.
     let y = upload(device, &one(&[3, 0], &[0u32; 0]));
     let vast = Shape::new(&[u32::MAX as usize, 0]).unwrap();
     let layout = Layout::from_shapes(2, [vast]).unwrap();
@@ -115,7 +115,7 @@ fn add_goldens(device: &Device) {
     assert_eq!(download(&got).layout(), &layout);
 }
 
-/// Around every number of rows at which sums are cut, in rows of several widths; the others are short.
+/// Numbers of sources around those at which sums are cut, for rows of several widths; the other lists are short.
 fn frequent_indices(device: &Device) {
     for (count, width) in [
         (64, 3),
@@ -128,7 +128,7 @@ fn frequent_indices(device: &Device) {
         let shapes = [[5, width], [count, width], [9, width], [count / 2, width]];
         let shapes = shapes.map(|extents| Shape::new(&extents).unwrap());
         let layout = Layout::from_shapes(2, shapes).unwrap();
-        // One row that all but a few go to, between rows of few; and one of half of them.
+        // One row that receives nearly all sources, between rows that receive few; and one that receives half of them.
         let list = |k: usize| (0..k).map(|r| if r % 100 == 7 { r as u32 % 5 } else { 2 });
         let lists = shapes.map(|shape| list(shape.extents()[0] as usize).collect::<Vec<u32>>());
         let lists = Ragged::from_rows(lists).unwrap();
@@ -154,7 +154,7 @@ fn frequent_indices(device: &Device) {
             &sums.values,
             &sums.bounds(depth),
         );
-        // An element alone has no long list beside it that would be cut more often.
+        // An element alone has no longer list beside it that would be cut more often.
         for i in 0..4 {
             let alone = pick(&lists, &[i]);
             let place = Layout::from_shapes(2, [target.shape(i)]).unwrap();
@@ -244,7 +244,7 @@ fn is_the_transpose_of_gather(device: &Device) {
         let (left, right) = (taken.dot(&y).unwrap(), x.dot(&put).unwrap());
         assert_exact("the products", &download(&left), &download(&right));
     }
-    // And of a table that all lists share.
+    // The same with a table that all lists share.
     let x = upload(device, &integers(&lengths([100]), 5));
     let listed = Indices::new(some_rows(&lengths([60, 0, 90, 7]))).unwrap();
     let taken = x.gather_paired(&listed, Pairing::OneToAll).unwrap();
@@ -277,7 +277,7 @@ fn add_refusals(device: &Device) {
     assert_eq!(refused(&two, &lengths([3])), ("batch_size", None));
     let boxes = Layout::uniform(2, Shape::new(&[3, 1]).unwrap()).unwrap();
     assert_eq!(refused(&two, &boxes), ("rank", None));
-    // A batch of another size than there are pairs.
+    // A batch whose size differs from the number of pairs.
     let wrong = y
         .scatter_add_paired(&two, &layout, Pairing::AllToAll)
         .unwrap_err();
@@ -297,7 +297,7 @@ fn set_goldens(device: &Device) {
     assert_eq!(got.values(), [4, 5, 6, 0, 0, 0, 1, 2, 3]);
 }
 
-/// A gather by a permutation, undone by its indices, in every type; and a set of rows that a gather finds again.
+/// Scattering undoes a gather by a permutation, for every type; a gather finds the rows that were set.
 fn set_undoes_gather(device: &Device) {
     fn of<T: Scalar>(device: &Device, value: impl Fn(u32) -> T) {
         let shapes = [[3, 5], [0, 2], [700, 1], [64, 3], [1, 1]];
@@ -320,7 +320,7 @@ fn set_undoes_gather(device: &Device) {
         assert!(download(&taken) != x);
         let back = taken.scatter_set(&lists, &layout).unwrap();
         assert!(download(&back) == x);
-        // Into its own layout: what is planned must not hold what it is kept in.
+        // The result has the operand's layout, so the plan must not hold the layout that it is cached with.
         let own = taken.scatter_set(&lists, taken.layout()).unwrap();
         assert!(download(&own) == x);
     }
@@ -370,7 +370,7 @@ fn set_refusals(device: &Device) {
     );
     assert_eq!(refused(&indices([&[0], &[1]])).kind(), "shape");
     assert_eq!(refused(&indices([&[0]])).kind(), "batch_size");
-    // Rows of no values are named once as well.
+    // Duplicate indices of rows without values are errors, too.
     let y = upload(device, &one(&[2, 0], &[0u32; 0]));
     let layout = Layout::from_shapes(2, [Shape::new(&[1 << 31, 0]).unwrap()]).unwrap();
     let set = |list: &[u32]| y.scatter_set(&indices([list]), &layout);

@@ -34,7 +34,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
 
 /// The limits of any WebGPU device.
 const WORKGROUP_MEMORY: u32 = 16_384;
-/// Kernels that take more are for devices that have it, which most do: the flag that marks them, and their bytes.
+/// Kernels that need more, which most devices have: the flag that marks these kernels, and the bytes that they need.
 const WIDE: (&str, u32) = (".n8192", 32_768);
 const INVOCATIONS: u32 = 256;
 /// The kernels of the native tier, and the flag that marks them.
@@ -48,7 +48,7 @@ const KERNELS: usize = 1000;
 /// Of these, the variants of transforms and of convolutions by transforms.
 const ENGINE: usize = 64;
 
-/// Kernels that are built from another stem's file, because they bind less or more of it.
+/// Kernels that are built from another stem's file, with fewer or more bindings.
 const SHARED_FILES: &[(&str, &str)] = &[
     ("broadcast_three", "broadcast"),
     ("fill", "map"),
@@ -85,7 +85,7 @@ fn one_kernel(name: &str, source: &str) {
     translate(name, &module, &info);
 }
 
-/// Kernels for devices with cooperative matrices need that, and halves and subgroups.
+/// Kernels for devices with cooperative matrices need cooperative matrices, f16 and subgroups.
 fn on_matrices(name: &str) -> bool {
     ["matmul_matrix.", "bsr_matrix.", "bsr_matrix_sampled."]
         .iter()
@@ -96,18 +96,18 @@ const MATRICES: Capabilities = Capabilities::COOPERATIVE_MATRIX
     .union(Capabilities::SHADER_FLOAT16)
     .union(Capabilities::SUBGROUP);
 
-/// What a device with matrices has. Kernels of four subgroups take half of it, so that two workgroups are at work at
-/// once.
+/// The limits of devices with cooperative matrices. Kernels of four subgroups take half of the memory, so that two
+/// workgroups run at the same time.
 const MATRICES_MEMORY: u32 = 49_152;
 /// Kernels for 8 x 8 matrices stay within the limits of every device.
 const EIGHT: &str = ".eight.";
 const EIGHT_SUBGROUPS: &[&str] = &[".t256", ".wide64"];
 
-/// Parses and validates, with none of the capabilities that a browser might not have.
+/// Parses and validates a kernel, without capabilities that a browser might not have.
 fn validated(name: &str, source: &str) -> (Module, ModuleInfo) {
     let module = naga::front::wgsl::parse_str(source)
         .unwrap_or_else(|error| panic!("{}", error.emit_to_string_with_path(source, name)));
-    // Every browser unpacks halves, whether or not it computes with them.
+    // Every browser can unpack f16, whether or not it can compute with it.
     let mut capabilities = Capabilities::SHADER_FLOAT16_IN_FLOAT32;
     if on_matrices(name) {
         capabilities |= MATRICES;
@@ -192,7 +192,7 @@ fn check_needs(name: &str, module: &Module) -> Result<(), String> {
     Ok(())
 }
 
-/// To SPIR-V, Metal, HLSL and GLSL.
+/// Translates a kernel to SPIR-V, Metal, HLSL and GLSL.
 fn translate(name: &str, module: &Module, info: &ModuleInfo) {
     let entry = (ShaderStage::Compute, "main".to_string());
     let (module, info) = pipeline_constants::process_overrides(
@@ -218,7 +218,7 @@ fn translate(name: &str, module: &Module, info: &ModuleInfo) {
     assert!(words.len() > 5, "{name}: SPIR-V without instructions");
 
     if on_matrices(name) && !name.contains(EIGHT) {
-        // No other language has matrices of 16 x 16.
+        // Only SPIR-V has matrices of 16 x 16.
         return;
     }
     let options = msl::Options {
@@ -237,7 +237,7 @@ fn translate(name: &str, module: &Module, info: &ModuleInfo) {
         "{name}: Metal without a kernel"
     );
     if on_matrices(name) {
-        // naga writes any size, and vectors to load from; Metal has just these.
+        // naga accepts any size of matrix, and loads from vectors. Metal has only these sizes and types.
         for matrix in ["simdgroup_half8x8", "simdgroup_float8x8"] {
             assert!(text.contains(matrix), "{name}: Metal without {matrix}");
         }
@@ -357,7 +357,7 @@ fn stems_are_files() {
             purpose.starts_with("// "),
             "{file}.wgsl does not begin with its purpose"
         );
-        // Behind the kernel's name, what it enables, its element type and its constants.
+        // The header after the kernel's name: required features, element type and constants.
         let header = |line: &&str| {
             ["enable ", "alias ", "const "]
                 .iter()
@@ -402,7 +402,7 @@ fn are_in_order(line: &str, parts: &[&str]) -> bool {
     })
 }
 
-/// A line that no kernel contains is dead: a flag that nothing sets, or a file that nothing includes.
+/// A line that occurs in no kernel is dead: no variant sets its flag, or no kernel includes its file.
 fn every_line_is_used() {
     let kernels = vsla::device::kernels();
     let alive: BTreeSet<&str> = kernels
@@ -413,7 +413,7 @@ fn every_line_is_used() {
         for (stem, text) in files(folder) {
             for (number, line) in text.lines().enumerate() {
                 let directive = line.trim_start().starts_with('#');
-                // Numbers of `#for` are counted, and generated parts are indented by the assembler.
+                // The assembler replaces the counters of `#for`, and indents generated parts.
                 let repeated = || {
                     let parts = constant_parts(line);
                     line.contains("$(") && alive.iter().any(|line| are_in_order(line, &parts))
@@ -428,7 +428,7 @@ fn every_line_is_used() {
     }
 }
 
-/// The checks above detect the errors that they are for.
+/// Tests that the checks above detect errors.
 fn the_checks_can_fail() {
     let kernel = |declarations: &str, size: u32| {
         format!("{declarations}\n@compute @workgroup_size({size}) fn main() {{}}")

@@ -346,10 +346,10 @@ fn transpose(device: &Device) {
             extents.push([n, m]);
         }
         let expected = Ragged::from_rows(rows).unwrap();
-        let turned = a.on(device).transpose().unwrap();
-        assert_eq!(turned.grid(), &grid(&extents), "{}", case.name);
-        assert_identical(case.name, &download(turned.entries()), &expected);
-        let back = turned.transpose().unwrap();
+        let transposed = a.on(device).transpose().unwrap();
+        assert_eq!(transposed.grid(), &grid(&extents), "{}", case.name);
+        assert_identical(case.name, &download(transposed.entries()), &expected);
+        let back = transposed.transpose().unwrap();
         assert_identical(case.name, &download(back.entries()), &a.entries);
     }
 }
@@ -378,7 +378,7 @@ fn integers(device: &Device) {
     where
         T::Wide: Arithmetic,
     {
-        // By the definition the longest are slow.
+        // Computing the longest entries by the definition is slow.
         for case in cases().into_iter().filter(|case| case.name != "long") {
             let both = case.integers::<T>();
             let expected = of(&both[0], &both[1], false);

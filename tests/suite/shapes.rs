@@ -13,13 +13,13 @@ use crate::support::operation::{Operation, download, golden, one, rows, run, upl
 use crate::support::places::read;
 use crate::support::property;
 use forms::{
-    flip, flipped, pad, padded, permutation, permuted, ranges, resize, slice, slice_of, sliced,
-    transpose, turned, widths,
+    flip, flipped, flipped_axes, pad, padded, permutation, permuted, ranges, resize, slice,
+    slice_of, sliced, transpose, widths,
 };
-use transposes::{matrices, transposed, turned_matrices};
+use transposes::{many_matrices, matrices, transposed};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
-    // All run one kernel for every type of one word: one operation sees the whole corpus in two of them.
+    // All types of one word use the same kernel, so only two of them test the whole corpus.
     let all = [corpus::all(), corpus::boxes()].concat();
     let resizes = Operation::new().with(resize::<f32>()).with(resize::<i32>());
     let mut trials = resizes.trials(bench, "resize", all);
@@ -46,7 +46,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("goldens", goldens),
         ("matrices", matrices),
         ("transposed", transposed),
-        ("turned_matrices", turned_matrices),
+        ("many_matrices", many_matrices),
         ("reshaped", reshaped),
         ("broadcasts", broadcasts),
         ("rows_of_any_width", rows_of_any_width),
@@ -110,8 +110,12 @@ fn reshaped(device: &Device) {
     let y = without_allocating(device, || x.reshape(&layout).unwrap());
     let expected = Ragged::from_parts(layout, vec![1, 2, 3, 4, 5, 6, 7]).unwrap();
     assert_exact("boxes", &download(&y), &expected);
-    let turned = download(&y.transpose(&[1, 0, 2]).unwrap());
-    assert_exact("then turned", &turned, &permuted(&expected, &[1, 0, 2]));
+    let permuted_again = download(&y.transpose(&[1, 0, 2]).unwrap());
+    assert_exact(
+        "then transposed",
+        &permuted_again,
+        &permuted(&expected, &[1, 0, 2]),
+    );
     let wrong = Layout::from_lengths([6, 0, 2]).unwrap();
     let error = x.reshape(&wrong).unwrap_err();
     assert_eq!(
@@ -187,7 +191,7 @@ fn broadcasts(device: &Device) {
     assert_eq!(x.broadcast(&boxes).unwrap_err().kind(), "rank");
 }
 
-/// A kernel that divides by the width in f32 must find the right row.
+/// The kernel divides by the width in f32 and must find the right row.
 fn rows_of_any_width(device: &Device) {
     let shape = |height: usize, width: usize| Shape::new(&[height, width]).unwrap();
     let widths = Layout::from_shapes(2, (1..300).map(|width| shape(7, width))).unwrap();
@@ -197,7 +201,7 @@ fn rows_of_any_width(device: &Device) {
     assert_exact("every width", &got, &read(&x, &other, |e, k| (e, k)));
     let got = run(device, &x, &x, |x, _| x.flip(&[1]));
     assert_exact("mirrored", &got, &flipped(&x, &[1]));
-    // Values beyond 2²², from where on f32 does not tell neighbours apart.
+    // More than 2²² values, from where on f32 does not distinguish neighbouring indices.
     let tall = Layout::uniform(1, shape(1_500_000, 3)).unwrap();
     let x = Ragged::from_fn(&tall, |_, i| i as i32).unwrap();
     let got = run(device, &x, &x, |x, _| x.flip(&[1]));
@@ -260,8 +264,8 @@ fn of_type<T: Scalar>(device: &Device, layout: &Layout, value: impl Fn(usize) ->
         check("pad", some.pad(&wider), &padded(&x, &wider));
         check(
             "flip",
-            some.flip(&turned(rank)),
-            &flipped(&x, &turned(rank)),
+            some.flip(&flipped_axes(rank)),
+            &flipped(&x, &flipped_axes(rank)),
         );
         check("flip one", some.flip(&[0]), &flipped(&x, &[0]));
         let order = permutation(rank);
@@ -269,7 +273,7 @@ fn of_type<T: Scalar>(device: &Device, layout: &Layout, value: impl Fn(usize) ->
     }
 }
 
-/// Places that no 32 bits reach are outside like any other.
+/// Positions beyond 32 bits are outside the element, like all others outside.
 fn far_away(device: &Device) {
     let x = rows([&[1, 2, 3], &[4]]);
     let far = i64::from(u32::MAX) + 1;
@@ -383,7 +387,7 @@ fn restriction(device: &Device) {
     });
 }
 
-/// Trailing zeros change no slice, no padding before, and no other box; they do change the reverse.
+/// Trailing zeros do not change slices, leading padding and resizing; they do change reversal.
 fn equivalent_elements(device: &Device) {
     let longer = |batch: &Ragged<i32>| padded(batch, &[(0, 3)]);
     property::on(device, property::batch(), |a| {

@@ -15,7 +15,7 @@ use crate::support::operation::{
 use crate::support::places::{Place, read};
 use crate::support::property;
 
-/// More than any test takes.
+/// A limit that no test reaches.
 const ENOUGH: u64 = 1 << 30;
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
@@ -55,8 +55,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// Makes every element a separate stack, so that it may be anywhere in a batch, and unstacks it to the box of the other
-/// batch.
+/// Makes every element a separate stack, so that its position in the batch is arbitrary, and unstacks it to the box of
+/// the other batch.
 fn towers<T: Number>() -> Binary<T, T> {
     Binary {
         name: "stack_groups",
@@ -167,7 +167,7 @@ fn stacks(device: &Device) {
 
 fn windows(device: &Device) {
     for x in batches() {
-        // As a view behind a base offset, too.
+        // Also as a view at a base offset.
         let tensor = upload(device, &x);
         for first in [0, 2] {
             let tensor = tensor.elements(first..x.len()).unwrap();
@@ -273,7 +273,7 @@ fn nested(device: &Device) {
     let odd = twice(&[3, 1]);
     assert_eq!(odd.layout().shape(0), Shape::new(&[2, 3, 3]).unwrap());
     assert_eq!(odd.reshape(flat.layout()).unwrap_err().kind(), "length");
-    // Zeros in between stay where they are.
+    // Zeros between other values stay where they are.
     let expected = [1, 0, 0, 2, 3, 0, 4, 5, 6, 7, 0, 0, 0, 0, 0, 0, 0, 0];
     assert_exact(
         "three and one",
@@ -335,7 +335,7 @@ fn refused(device: &Device) {
         "stack: the result takes 24 bytes, above the call's limit of 23",
     );
     assert!(x.stack(24).is_ok());
-    // Once it is planned it is refused as well.
+    // A second call, which finds the plan, is refused as well.
     assert_eq!(x.stack(23).unwrap_err().kind(), "budget");
     assert_eq!(x.window(2, 1, 23).unwrap_err().kind(), "budget");
     assert_eq!(x.stack_groups(&[1, 1], 15).unwrap_err().kind(), "budget");
@@ -375,7 +375,7 @@ fn refused(device: &Device) {
         deep.stack(ENOUGH).unwrap_err().to_string(),
         "stack: expected a rank of 1 to 7, got 8"
     );
-    // More slices than 32 bits count, and more values.
+    // More slices, and more values, than 32 bits can count.
     let one = upload(device, &rows([&[1]]));
     let levels = one.pyramid(&[usize::MAX], Remainder::Pad, u64::MAX);
     assert_eq!(levels.unwrap_err().kind(), "size_overflow");

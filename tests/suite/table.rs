@@ -14,7 +14,7 @@ use crate::work;
 const PAGE: &str = include_str!("../../docs/operations.md");
 const GUARANTEES: &str = include_str!("../../docs/guarantees.md");
 
-/// `names` are those of all other trials.
+/// `names` are the names of all other trials.
 pub fn tests(bench: &Bench, names: Vec<String>) -> Vec<Trial> {
     let names: Arc<[String]> = names
         .iter()
@@ -22,7 +22,7 @@ pub fn tests(bench: &Bench, names: Vec<String>) -> Vec<Trial> {
         .collect();
     let all = names.clone();
     let mut trials = vec![bench.host("names_what_is_there", move || check(&names))];
-    // Some promises are of kernels or of files, whose tests need these features.
+    // Some promises are about kernels or files, whose tests need these features.
     if cfg!(all(feature = "gpu", feature = "safetensors")) {
         trials.push(bench.host("promises_have_tests", move || check_guarantees(&all)));
     }
@@ -45,7 +45,7 @@ fn check_guarantees(names: &[String]) {
     assert!(rows > 20, "{rows}");
 }
 
-/// Each test that a cell names begins the name of a trial.
+/// Each test that a cell names is the beginning of a trial's name.
 fn check_tests(names: &[String], cell: &str, line: &str) {
     assert!(quoted(cell).next().is_some(), "no test: {line}");
     for test in quoted(cell) {
@@ -100,7 +100,7 @@ fn check(names: &[String]) {
         for item in items {
             let known = laws::sides_of(item);
             match expected {
-                // All sides there are.
+                // All sides of operands.
                 Some(true) => assert!(
                     known.is_some() && !laws::goes_by_shape(item),
                     "{item}: {line}"

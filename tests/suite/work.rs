@@ -23,7 +23,7 @@ struct Counted {
 
 macro_rules! counted {
     ($($name:literal, $work:expr, $run:expr;)*) => {
-        /// Every operation that runs anything.
+        /// Every operation that does work.
         const COUNTED: &[Counted] = &[$(Counted {
             name: $name,
             work: $work,
@@ -46,7 +46,7 @@ const X: f64 = 1300.;
 const AMBIENT: f64 = 1905.;
 const OVERLAP: f64 = 1000.;
 const PRODUCTS: f64 = 970_000.;
-/// The same pairs by transforms of 2048 and 1280 values, about.
+/// About the work of the same pairs by transforms of 2048 and 1280 values.
 const TRANSFORMS: f64 = 3. * (transform(2048., 11.) + transform(1280., 10.));
 
 counted! {
@@ -260,7 +260,7 @@ counted! {
 /// Operations that only inspect operands or report the choice of a method.
 const FREE: [&str; 5] = ["elements", "reshape", "split", "pair", "product"];
 
-/// Whether the work of an operation is known.
+/// Whether this module knows the work of an operation.
 pub fn is_counted(name: &str) -> bool {
     FREE.contains(&name) || COUNTED.iter().any(|counted| counted.name == name)
 }
@@ -330,8 +330,11 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         trials.extend(bench.on_each_device(&name, |device| is_limited(device, counted)));
     }
     let tests: &[DeviceTest] = &[
-        ("minutes_are_refused_at_once", minutes_are_refused_at_once),
-        ("nothing_asks_for_nothing", nothing_asks_for_nothing),
+        (
+            "excessive_work_is_refused_at_once",
+            excessive_work_is_refused_at_once,
+        ),
+        ("no_work_counts_zero", no_work_counts_zero),
         ("limits_are_of_handles", limits_are_of_handles),
     ];
     trials.extend(bench.all_on_each_device(tests));
@@ -351,7 +354,7 @@ fn called(name: &'static str) -> &'static str {
     }
 }
 
-/// Operations whose operand is made by an operation with as much work, or more.
+/// Operations whose operand is the result of an operation with as much work or more.
 const PREPARED: [(&str, &str); 2] = [("unstack", "stack"), ("causal", "conv_plan")];
 
 /// Each part of the operation fails below its work and runs with exactly that limit.
@@ -364,18 +367,18 @@ fn is_limited(device: &Device, counted: &Counted) {
             Ok(()) => break,
             Err(Error::WorkLimit {
                 op,
-                asked,
+                needed,
                 allowed: limit,
                 ..
             }) => {
                 refused = op;
                 assert_eq!(limit, allowed);
-                assert!(asked > allowed, "{asked} above {allowed}");
+                assert!(needed > allowed, "{needed} above {allowed}");
                 refusals += 1;
-                // One less is still too little.
-                let less = (counted.run)(&device.with_work_limit(asked - 1));
+                // With a limit of one less, it is still refused.
+                let less = (counted.run)(&device.with_work_limit(needed - 1));
                 assert_eq!(less.unwrap_err().kind(), "work_limit");
-                allowed = asked;
+                allowed = needed;
             }
             Err(other) => panic!("{other}"),
         }
@@ -385,15 +388,15 @@ fn is_limited(device: &Device, counted: &Counted) {
         refused == called(counted.name) || PREPARED.contains(&(counted.name, refused)),
         "refused in the name of {refused}"
     );
-    let (asked, work) = (allowed as f64, counted.work);
+    let (needed, work) = (allowed as f64, counted.work);
     assert!(
-        refusals > 0 && asked <= 4.0 * work && work <= 4.0 * asked,
-        "counted work {asked}, expected {work}"
+        refusals > 0 && needed <= 4.0 * work && work <= 4.0 * needed,
+        "counted work {needed}, expected {work}"
     );
 }
 
-/// What would take minutes, and more memory than there is for plans, is refused in no time.
-fn minutes_are_refused_at_once(device: &Device) {
+/// Calls that would take minutes, and more memory for plans than there is, are refused at once.
+fn excessive_work_is_refused_at_once(device: &Device) {
     let device = device.with_work_limit(10_000_000_000);
     let long = ones::<f32>(&device, &[1_000_000, 3]);
     let pair = long.pair(&long, Pairing::Elementwise).unwrap();
@@ -409,7 +412,11 @@ fn minutes_are_refused_at_once(device: &Device) {
         began.elapsed()
     );
     assert!(
-        matches!(error, Error::WorkLimit { op: "conv", element: Some(0), asked, allowed: 10_000_000_000 } if asked >= 1_000_000_000_000),
+        matches!(
+            error,
+            Error::WorkLimit { op: "conv", element: Some(0), needed, allowed: 10_000_000_000 }
+                if needed >= 1_000_000_000_000
+        ),
         "{error}"
     );
     assert!(pair.conv().is_ok(), "by transforms it is little");
@@ -439,13 +446,14 @@ fn minutes_are_refused_at_once(device: &Device) {
         matches!(error, Error::WorkLimit { op: "sbd", .. }),
         "{error}"
     );
-    // Pairs count, however little each of them is.
+    // Each pair counts, even if its own work is small.
     let few = device.with_work_limit(1_000_000);
     let many = ones::<f32>(&few, &[0; 3163]);
     let error = many.pair(&many, Pairing::AllToAll).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "pair: needs 10004569 multiply-adds, above the device's work limit of 1000000: split the work or raise the limit"
+        "pair: needs 10004569 multiply-adds, above the device's work limit of 1000000: split the work or raise the \
+         limit"
     );
     let lists = Indices::new(Ragged::from_rows(vec![[0u32; 0]; 3163]).unwrap()).unwrap();
     let refused = many.gather_paired(&lists, Pairing::AllToAll).unwrap_err();
@@ -455,18 +463,18 @@ fn minutes_are_refused_at_once(device: &Device) {
     );
 }
 
-fn nothing_asks_for_nothing(device: &Device) {
+fn no_work_counts_zero(device: &Device) {
     let device = device.with_work_limit(0);
     assert_eq!(device.work_limit(), Some(0));
     let (x, none) = (ones::<f32>(&device, &[3, 4]), ones::<f32>(&device, &[0, 0]));
     assert!(x.conv(&none).is_ok() && x.dot(&none).is_ok() && none.add(&none).is_ok());
     assert!(none.copy().is_ok() && none.sum().is_ok() && none.rfft().is_ok());
     assert!(x.sum().is_err() && x.copy().is_err());
-    // What moves nothing.
+    // Operations that move nothing.
     assert!(x.elements(0..1).is_ok() && x.split(&[1, 1]).is_ok() && x.download_blocking().is_ok());
 }
 
-/// If only some operands come from a handle with a limit, the left operand's handle decides, even for a launch that was
+/// If only some operands come from a handle with a limit, the left operand's handle decides, even if the launch was
 /// planned without a limit.
 fn limits_are_of_handles(device: &Device) {
     let x = ones::<f32>(device, &[1000]);
@@ -478,7 +486,7 @@ fn limits_are_of_handles(device: &Device) {
     assert_eq!(y.add(&x).unwrap_err().kind(), "work_limit");
     assert_eq!(y.copy().unwrap_err().op(), "copy");
     assert_eq!(limited.full(x.layout(), 1i32).unwrap_err().op(), "full");
-    // A costs table keeps the limit, and a limit the table.
+    // Setting a cost table keeps the limit, and setting a limit keeps the table.
     let again = limited.with_costs(device.costs().clone()).unwrap();
     assert_eq!(again.work_limit(), Some(999));
     assert_eq!(again.with_work_limit(5).costs(), device.costs());

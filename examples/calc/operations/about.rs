@@ -64,7 +64,7 @@ pub const ROWS: &[Operation] = &[
         args: 0,
         options: &[],
         grows: Grows::No,
-        about: "this list",
+        about: "this list of operations and their options",
         run: |_| Ok(Answer::About(help())),
     },
 ];
@@ -112,7 +112,8 @@ fn help() -> Value {
         "operations": operations.collect::<Vec<_>>(),
         "options": table(OPTIONS),
         "device": "auto, cpu or gpu; default: the flag --device",
-        "args": "batches: arrays of elements; an element of rank r is an array nested r deep; \"nan\", \"inf\" and \"-inf\" are numbers",
+        "args": "batches: arrays of elements; an element of rank r is an array nested r deep; \"nan\", \"inf\" and \
+         \"-inf\" are numbers",
         "errors": table(KINDS),
     })
 }

@@ -57,7 +57,8 @@ pub const ROWS: &[Operation] = &[
             "residual",
         ],
         grows: Grows::Product,
-        about: "matmul with the right or the left matrix block-sparse: only blocks with a value above the tolerance are stored (rank 2, f32 or f16; only this matrix may be transposed)",
+        about: "matmul with the right or the left matrix block-sparse: only blocks with a value above the tolerance \
+            are stored (rank 2, f32 or f16; only this matrix may be transposed)",
         run: sparse::matmul,
     },
     Operation {

@@ -112,7 +112,8 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "indices", "shapes", "pairing"],
         grows: Grows::No,
-        about: "rows added at the indices of a list to zeros of these shapes. A pair is a shape and a list, with one element of rows per pair",
+        about: "rows added at the indices of a list to zeros of these shapes. A pair is a shape and a list, with one \
+            element of rows per pair",
         run: |call| {
             let (indices, layout) = (indices(call)?, shaped(call)?);
             let pairs = call.options.pairs()?;
@@ -500,8 +501,8 @@ fn windowed(call: &Call<'_>, size: usize, stride: usize) -> Result<u64> {
 fn levels(call: &Call<'_>, sizes: &[usize], filled: bool) -> Result<u64> {
     let mut elements = all_extents(call.layout(0));
     let mut left = call.max_values;
-    let asked = sizes.iter().filter(|size| **size > 0);
-    for (rank, &size) in (call.layout(0).rank()..).zip(asked) {
+    let given = sizes.iter().filter(|size| **size > 0);
+    for (rank, &size) in (call.layout(0).rank()..).zip(given) {
         let whole = elements
             .chunks(size)
             .filter(|chunk| filled || chunk.len() == size);

@@ -22,8 +22,8 @@ macro_rules! convolved {
     }};
 }
 
-/// A convolution of which some results are kept.
-macro_rules! kept {
+/// A convolution with the mode and strides of the options.
+macro_rules! windowed {
     ($args:expr, $device:expr, $options:expr, $method:ident) => {{
         let (a, b) = ($device.upload(&$args[0])?, $device.upload(&$args[1])?);
         let pairs = $options.pairs()?;
@@ -50,7 +50,14 @@ pub const ROWS: &[Operation] = &[
         options: MODES,
         grows: Grows::Lengths,
         about: "the convolution of each pair (ranks 1 to 3)",
-        run: |call| real!(call, |device, args| kept!(args, device, call.options, conv)),
+        run: |call| {
+            real!(call, |device, args| windowed!(
+                args,
+                device,
+                call.options,
+                conv
+            ))
+        },
     },
     Operation {
         name: "correlate",
@@ -59,7 +66,7 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::Lengths,
         about: "the cross-correlation of each pair; value q is lag q - (n - 1) (ranks 1 to 3)",
         run: |call| {
-            real!(call, |device, args| kept!(
+            real!(call, |device, args| windowed!(
                 args,
                 device,
                 call.options,

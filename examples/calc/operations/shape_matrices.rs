@@ -13,7 +13,8 @@ pub const ROWS: &[Operation] = &[
         args: 2,
         options: OPTIONS,
         grows: Grows::No,
-        about: "the product of two matrices whose entries are vectors multiplied by convolution; entries row by row (rank 1)",
+        about: "the product of two matrices whose entries are vectors multiplied by convolution; entries row by row \
+            (rank 1)",
         run: |call| {
             let grids = grids(call, u64::saturating_add)?;
             real!(call, |device, args| {

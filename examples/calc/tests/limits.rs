@@ -78,9 +78,9 @@ fn every_operation_keeps_the_limit() {
     }
     let golden = GOLDEN.concat();
     for operation in operations().filter(|operation| !untold(operation)) {
-        let asked = format!("\"op\": \"{}\"", operation.name);
+        let field = format!("\"op\": \"{}\"", operation.name);
         let mut refused = 0;
-        for (line, answer) in golden.iter().filter(|(line, _)| line.contains(&asked)) {
+        for (line, answer) in golden.iter().filter(|(line, _)| line.contains(&field)) {
             let all = numbers(&serde_json::from_str(answer).unwrap());
             if all == 0 {
                 continue;

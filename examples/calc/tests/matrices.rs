@@ -6,11 +6,17 @@ pub const GOLDEN: &[Golden] = &[
         "[[[17],[39]],[[-4,-4]]]",
     ),
     (
-        r#"{"op": "matmul", "args": [[[[1,2]]], [[[3,4],[-5,1]]]], "options": {"transpose": "right", "scale": 2, "activation": "relu"}}"#,
+        concat!(
+            r#"{"op": "matmul", "args": [[[[1,2]]], [[[3,4],[-5,1]]]], "#,
+            r#""options": {"transpose": "right", "scale": 2, "activation": "relu"}}"#,
+        ),
         "[[[22,0]]]",
     ),
     (
-        r#"{"op": "matmul", "args": [[[[1],[2]]], [[[3,4]],[[5,6]]]], "options": {"dtype": "i32", "transpose": "both", "pairing": "all_to_all"}}"#,
+        concat!(
+            r#"{"op": "matmul", "args": [[[[1],[2]]], [[[3,4]],[[5,6]]]], "#,
+            r#""options": {"dtype": "i32", "transpose": "both", "pairing": "all_to_all"}}"#,
+        ),
         "[[[11]],[[17]]]",
     ),
     (
@@ -22,7 +28,10 @@ pub const GOLDEN: &[Golden] = &[
         "[[[60000]]]",
     ),
     (
-        r#"{"op": "matmul", "args": [[[[1],[2]],[[3]]], [[[1,2]],[[4]]]], "options": {"bias": [[-3,0],[5]], "activation": "relu", "residual": [[[10,20],[30,40]],[[0.5]]]}}"#,
+        concat!(
+            r#"{"op": "matmul", "args": [[[[1],[2]],[[3]]], [[[1,2]],[[4]]]], "#,
+            r#""options": {"bias": [[-3,0],[5]], "activation": "relu", "residual": [[[10,20],[30,40]],[[0.5]]]}}"#,
+        ),
         "[[[10,22],[30,44]],[[17.5]]]",
     ),
     (
@@ -34,15 +43,24 @@ pub const GOLDEN: &[Golden] = &[
         "[[[1,4,-1]],[[1.5]]]",
     ),
     (
-        r#"{"op": "matmul_bsr", "args": [[[[1,0,0,0,0,0,0,0,1]]], [[[3,0,0,0,0,0,0,0,1]]]], "options": {"transpose": "right", "tolerance": 2, "block": [16, 8]}}"#,
+        concat!(
+            r#"{"op": "matmul_bsr", "args": [[[[1,0,0,0,0,0,0,0,1]]], [[[3,0,0,0,0,0,0,0,1]]]], "#,
+            r#""options": {"transpose": "right", "tolerance": 2, "block": [16, 8]}}"#,
+        ),
         "[[[3]]]",
     ),
     (
-        r#"{"op": "matmul_bsr", "args": [[[[1,2]],[[3]]], [[[1,0,-1],[0,2,0]],[[0.5]]]], "options": {"dtype": "f16", "scale": 2, "activation": "relu", "residual": [[[1,1,1]],[[0]]]}}"#,
+        concat!(
+            r#"{"op": "matmul_bsr", "args": [[[[1,2]],[[3]]], [[[1,0,-1],[0,2,0]],[[0.5]]]], "#,
+            r#""options": {"dtype": "f16", "scale": 2, "activation": "relu", "residual": [[[1,1,1]],[[0]]]}}"#,
+        ),
         "[[[3,9,1]],[[3]]]",
     ),
     (
-        r#"{"op": "matmul_bsr", "args": [[[[1],[2]]], [[[3,4],[5,6]]]], "options": {"sparse": "left", "transpose": "left", "bias": [[1,-1]]}}"#,
+        concat!(
+            r#"{"op": "matmul_bsr", "args": [[[[1],[2]]], [[[3,4],[5,6]]]], "#,
+            r#""options": {"sparse": "left", "transpose": "left", "bias": [[1,-1]]}}"#,
+        ),
         "[[[14,15]]]",
     ),
     (

@@ -183,7 +183,8 @@ fn an_unknown_option_is_named_with_those_there_are() {
         ),
         (
             r#"{"op": "conv", "args": [[[1]], [[1], [2]]]}"#,
-            "conv: expected batches of equal size, got 1 element and 2: unequal batches need a pairing: OneToAll, AllToAll or a List",
+            "conv: expected batches of equal size, got 1 element and 2: unequal batches need a pairing: OneToAll, \
+             AllToAll or a List",
         ),
         (
             r#"{"op": "causal", "args": [[[[1]]], [[[1]]]]}"#,
@@ -364,9 +365,9 @@ fn the_table_is_whole() {
             operations().take(i).all(|other| other.name != name),
             "{name} twice"
         );
-        let asked = format!("\"op\": \"{name}\"");
+        let field = format!("\"op\": \"{name}\"");
         assert!(
-            golden.iter().any(|(line, _)| line.contains(&asked)) || untold(operation),
+            golden.iter().any(|(line, _)| line.contains(&field)) || untold(operation),
             "{name} has no golden line"
         );
         for option in operation.options {

@@ -27,7 +27,10 @@ pub const GOLDEN: &[Golden] = &[
         "[[[3,4],[3,4],[1,2]]]",
     ),
     (
-        r#"{"op": "scatter_add", "args": [[[1,2,3,4],[5]]], "options": {"dtype": "u32", "indices": [[2,0,2,9],[1]], "shapes": [[3],[2]]}}"#,
+        concat!(
+            r#"{"op": "scatter_add", "args": [[[1,2,3,4],[5]]], "#,
+            r#""options": {"dtype": "u32", "indices": [[2,0,2,9],[1]], "shapes": [[3],[2]]}}"#,
+        ),
         "[[2,0,4],[0,5]]",
     ),
     (
@@ -107,7 +110,10 @@ pub const GOLDEN: &[Golden] = &[
         "[[6],[],[5,0]]",
     ),
     (
-        r#"{"op": "scatter_add", "args": [[[1,2],[4]]], "options": {"indices": [[2,0],[2]], "shapes": [[3]], "pairing": "one_to_all"}}"#,
+        concat!(
+            r#"{"op": "scatter_add", "args": [[[1,2],[4]]], "#,
+            r#""options": {"indices": [[2,0],[2]], "shapes": [[3]], "pairing": "one_to_all"}}"#,
+        ),
         "[[2,0,5]]",
     ),
     (

@@ -67,7 +67,10 @@ pub const GOLDEN: &[Golden] = &[
         "[[12,123,234,340]]",
     ),
     (
-        r#"{"op": "conv", "args": [[[1,2,3,4]], [[1,10,100]]], "options": {"mode": "causal", "strides": [2], "dtype": "i32"}}"#,
+        concat!(
+            r#"{"op": "conv", "args": [[[1,2,3,4]], [[1,10,100]]], "#,
+            r#""options": {"mode": "causal", "strides": [2], "dtype": "i32"}}"#,
+        ),
         "[[1,123]]",
     ),
     (

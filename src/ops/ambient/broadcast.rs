@@ -73,10 +73,11 @@ impl Broadcast {
         } = self;
         let three = inputs.len() == 3;
         let table = if three { THREE } else { TWO };
-        let (row, seen) = table::row(table, op, dtype).ok_or_else(|| unsupported(op, dtype))?;
+        let (row, kernel_type) =
+            table::row(table, op, dtype).ok_or_else(|| unsupported(op, dtype))?;
         let build = Build {
             row: Some(row),
-            dtype: seen,
+            dtype: kernel_type,
             matrices: false,
         };
         let whole = modes.iter().position(|mode| *mode == Mode::Whole);
@@ -150,7 +151,7 @@ impl Broadcast {
             dispatches: vec![dispatch],
             pairs: None,
             twin: CpuKernel::new(move |args| {
-                twin::combine_spread(args, (row, seen), &modes);
+                twin::combine_spread(args, (row, kernel_type), &modes);
             }),
         })
     }

@@ -50,27 +50,27 @@ impl Concat {
             }
             Along::Diagonal => ("block_diag", (1 << a.rank()) - 1),
         };
-        let seen = Seen::new(op, concat_axes, dtype, a, b, pairs)?;
+        let layouts = KernelLayouts::new(op, concat_axes, dtype, a, b, pairs)?;
         let twin = match dtype {
             DType::F32 | DType::I32 | DType::U32 => twin::<u32>,
             DType::F16 => twin::<u16>,
             DType::C32 => twin::<[u32; 2]>,
         };
-        let total = seen.c.total();
+        let total = layouts.c.total();
         let stage = Stage {
             build: match dtype {
                 DType::F16 => copy(dtype, false),
                 _ => copy(DType::U32, false),
             },
-            concat_axes: seen.concat_axes,
+            concat_axes: layouts.concat_axes,
         };
-        let dispatch = stage.dispatch(op, [a, b], [seen.a, seen.b], seen.c, pairs)?;
+        let dispatch = stage.dispatch(op, [a, b], [layouts.a, layouts.b], layouts.c, pairs)?;
         Ok(Launch {
             op,
             scratch: Vec::new(),
             work: total as u64,
             dispatches: vec![dispatch],
-            outputs: vec![Output::new(dtype, OutputLayout::New(seen.result))],
+            outputs: vec![Output::new(dtype, OutputLayout::New(layouts.result))],
             pairs: Some(pairs.clone()),
             twin: CpuKernel::new(move |args| twin(args, concat_axes)),
         })
@@ -78,7 +78,7 @@ impl Concat {
 }
 
 /// The layouts that the kernel uses, and the axes along which the right element is displaced.
-struct Seen {
+struct KernelLayouts {
     result: Layout,
     a: Option<Layout>,
     b: Option<Layout>,
@@ -86,7 +86,7 @@ struct Seen {
     concat_axes: u32,
 }
 
-impl Seen {
+impl KernelLayouts {
     fn new(
         op: &'static str,
         concat_axes: u32,
@@ -94,10 +94,10 @@ impl Seen {
         a: &Layout,
         b: &Layout,
         pairs: &Pairs,
-    ) -> Result<Seen> {
+    ) -> Result<KernelLayouts> {
         let nested = Nested::new(op, concat_axes, a, b, pairs)?;
         let (result, concat_axes) = (nested.result, nested.concat_axes);
-        let (a_seen, b_seen) = (
+        let (a_nested, b_nested) = (
             nested.a.as_ref().unwrap_or(a),
             nested.b.as_ref().unwrap_or(b),
         );
@@ -106,8 +106,8 @@ impl Seen {
             DType::C32 => {
                 let doubled = |layout| doubled(op, layout);
                 (
-                    Some(doubled(a_seen)?),
-                    Some(doubled(b_seen)?),
+                    Some(doubled(a_nested)?),
+                    Some(doubled(b_nested)?),
                     doubled(&nested.c)?,
                     concat_axes,
                 )
@@ -115,11 +115,16 @@ impl Seen {
             // The kernel that writes halves supports only boxes, so a vector becomes a row.
             DType::F16 if nested.c.rank() == 1 => {
                 let row = |layout| row(op, layout);
-                (Some(row(a_seen)?), Some(row(b_seen)?), row(&nested.c)?, 2)
+                (
+                    Some(row(a_nested)?),
+                    Some(row(b_nested)?),
+                    row(&nested.c)?,
+                    2,
+                )
             }
             _ => (nested.a, nested.b, nested.c, concat_axes),
         };
-        Ok(Seen {
+        Ok(KernelLayouts {
             result,
             a,
             b,

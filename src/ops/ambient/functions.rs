@@ -12,19 +12,19 @@ fn order(x: f32) -> i32 {
 
 /// The operand that is NaN (the left one if both are), or else `value`.
 #[inline(always)]
-fn kept(x: f32, y: f32, value: f32) -> f32 {
+fn nan_or(x: f32, y: f32, value: f32) -> f32 {
     let value = if y.is_nan() { y } else { value };
     if x.is_nan() { x } else { value }
 }
 
 #[inline(always)]
 pub(super) fn larger(x: f32, y: f32) -> f32 {
-    kept(x, y, if order(x) > order(y) { x } else { y })
+    nan_or(x, y, if order(x) > order(y) { x } else { y })
 }
 
 #[inline(always)]
 pub(super) fn smaller(x: f32, y: f32) -> f32 {
-    kept(x, y, if order(x) < order(y) { x } else { y })
+    nan_or(x, y, if order(x) < order(y) { x } else { y })
 }
 
 /// The angle of the point (x, y), from −π to π, with the special cases of IEEE 754.
@@ -59,7 +59,7 @@ pub(super) fn atan2(y: f32, x: f32) -> f32 {
     } else {
         r
     };
-    kept(
+    nan_or(
         y,
         x,
         f32::from_bits(r.to_bits() | (y.to_bits() & 0x8000_0000)),

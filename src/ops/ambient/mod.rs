@@ -243,15 +243,16 @@ impl Combine {
     /// The launch over every pair.
     pub(crate) fn launch(self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<Launch> {
         let Combine { name: op, dtype } = self;
-        let (row, seen) = table::row(TWO, op, dtype).ok_or_else(|| unsupported(op, dtype))?;
+        let (row, kernel_type) =
+            table::row(TWO, op, dtype).ok_or_else(|| unsupported(op, dtype))?;
         let build = Build {
             row: Some(row),
-            dtype: seen,
+            dtype: kernel_type,
             matrices: false,
         };
         let result_type = if row.is_mask() { DType::U32 } else { dtype };
         let boxes = Boxes::ambient(op, a, b, pairs)?;
-        let twin = CpuKernel::new(move |args| twin::combine(args, row, seen));
+        let twin = CpuKernel::new(move |args| twin::combine(args, row, kernel_type));
         let launch = match boxes {
             Boxes::Same => Launch {
                 op,
@@ -279,8 +280,8 @@ impl Combine {
             },
             Boxes::Nested(Nested {
                 result,
-                a: a_seen,
-                b: b_seen,
+                a: a_viewed,
+                b: b_viewed,
                 c,
                 ..
             }) => {
@@ -292,7 +293,7 @@ impl Combine {
                     op,
                     scratch: Vec::new(),
                     work: result.total() as u64,
-                    dispatches: vec![stage.dispatch(op, [a, b], [a_seen, b_seen], c, pairs)?],
+                    dispatches: vec![stage.dispatch(op, [a, b], [a_viewed, b_viewed], c, pairs)?],
                     outputs: vec![Output::new(result_type, OutputLayout::New(result))],
                     pairs: Some(pairs.clone()),
                     twin,
@@ -317,21 +318,21 @@ impl Stage {
         self,
         op: &'static str,
         [a, b]: [&Layout; 2],
-        seen: [Option<Layout>; 2],
+        viewed: [Option<Layout>; 2],
         c: Layout,
         pairs: &Pairs,
     ) -> Result<Dispatch> {
         let (total, rank) = (c.total(), c.rank());
         let tile = stream_tile(total, c.len());
         let ([pair_kind, pair_right], list) = pair_params(op, pairs, b.len())?;
-        let [a_seen, b_seen] = seen;
-        let meta = |seen: Option<Layout>, i| seen.map_or(Slot::InputMeta(i), Slot::Meta);
+        let [a_viewed, b_viewed] = viewed;
+        let meta = |layout: Option<Layout>, i| layout.map_or(Slot::InputMeta(i), Slot::Meta);
         let c_meta = Slot::Meta(c);
         let slots = Slots {
             a: Slot::Input(0),
-            a_meta: meta(a_seen, 0),
+            a_meta: meta(a_viewed, 0),
             b: Slot::Input(1),
-            b_meta: meta(b_seen, 1),
+            b_meta: meta(b_viewed, 1),
             c: Slot::Output(0),
             c_meta: c_meta.clone(),
             pair_list: list.map_or(c_meta, |list| Slot::PlanBuffer(PlanBuffer::new(list))),

@@ -105,7 +105,8 @@ impl Row {
 
 macro_rules! rows {
     ($kind:ident $missing:ident:
-        $($name:literal $($flag:literal)+ [$($uses:literal),*] $wgsl:literal, |$x:ident, $y:ident| $twin:expr, $bound:expr;)*) => {
+        $($name:literal $($flag:literal)+ [$($uses:literal),*] $wgsl:literal,
+            |$x:ident, $y:ident| $twin:expr, $bound:expr;)*) => {
         &[$(Row {
             name: $name,
             flags: &[$($flag),+],
@@ -143,14 +144,18 @@ pub(super) const TWO: &[&[Row]] = &[
         "equal" "EQUAL" "MASK" ["compare"] "u32(is_equal(x, y))", |x, y| u32::from(x == y), EXACT;
         "not_equal" "NOT_EQUAL" "MASK" ["compare"] "u32(!is_equal(x, y))", |x, y| u32::from(x != y), EXACT;
         "less" "LESS" "MASK" ["compare"] "u32(is_less(x, y))", |x, y| u32::from(x < y), EXACT;
-        "less_equal" "LESS_EQUAL" "MASK" ["compare"] "u32(is_less(x, y) || is_equal(x, y))", |x, y| u32::from(x <= y), EXACT;
+        "less_equal" "LESS_EQUAL" "MASK" ["compare"] "u32(is_less(x, y) || is_equal(x, y))",
+            |x, y| u32::from(x <= y), EXACT;
         "greater" "GREATER" "MASK" ["compare"] "u32(is_less(y, x))", |x, y| u32::from(x > y), EXACT;
-        "greater_equal" "GREATER_EQUAL" "MASK" ["compare"] "u32(is_less(y, x) || is_equal(x, y))", |x, y| u32::from(x >= y), EXACT;
+        "greater_equal" "GREATER_EQUAL" "MASK" ["compare"] "u32(is_less(y, x) || is_equal(x, y))",
+            |x, y| u32::from(x >= y), EXACT;
     },
     rows! { I32 Overlap:
         // The least number divided by -1 overflows; some processors trap on that, or on division by 0.
-        "div" "DIV" [] "select(select(x / select(y, 1, y == 0 || y == -1), -x, y == -1), 0, y == 0)", |x, y| if y == 0 { 0 } else { x.wrapping_div(y) }, EXACT;
-        "remainder" "REMAINDER" [] "select(x % select(y, 1, y == 0 || y == -1), 0, y == 0 || y == -1)", |x, y| if y == 0 { 0 } else { x.wrapping_rem(y) }, EXACT;
+        "div" "DIV" [] "select(select(x / select(y, 1, y == 0 || y == -1), -x, y == -1), 0, y == 0)",
+            |x, y| if y == 0 { 0 } else { x.wrapping_div(y) }, EXACT;
+        "remainder" "REMAINDER" [] "select(x % select(y, 1, y == 0 || y == -1), 0, y == 0 || y == -1)",
+            |x, y| if y == 0 { 0 } else { x.wrapping_rem(y) }, EXACT;
     },
     rows! { I32 Alone:
         "maximum" "MAXIMUM" [] "max(x, y)", |x, y| x.max(y), EXACT;

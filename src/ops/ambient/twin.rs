@@ -21,10 +21,10 @@ trait Walk {
 }
 
 /// Runs the traversal with the row's function for values of a type.
-fn by_type(args: &mut CpuArgs<'_>, row: &Row, seen: DType, walk: impl Walk) {
+fn by_type(args: &mut CpuArgs<'_>, row: &Row, kernel_type: DType, walk: impl Walk) {
     match row.function {
-        Function::Float(run) if seen == DType::F16 => walk.two(args, halves(run)),
-        Function::FloatMask(run) if seen == DType::F16 => {
+        Function::Float(run) if kernel_type == DType::F16 => walk.two(args, halves(run)),
+        Function::FloatMask(run) if kernel_type == DType::F16 => {
             walk.two(args, |x: &[f16], y: &[f16], r: &mut [u32]| {
                 in_chunks(x, y, r, run);
             });
@@ -82,8 +82,8 @@ fn in_chunks_of<const N: usize, R>(
 }
 
 /// Computes a row of the table for every pair.
-pub(super) fn combine(args: &mut CpuArgs<'_>, row: &Row, seen: DType) {
-    by_type(args, row, seen, Ambient(row.missing));
+pub(super) fn combine(args: &mut CpuArgs<'_>, row: &Row, kernel_type: DType) {
+    by_type(args, row, kernel_type, Ambient(row.missing));
 }
 
 struct Ambient(Missing);
@@ -242,11 +242,11 @@ pub(super) fn row_of<'a, T>(
 /// Computes a row of the table for operands of which some are spread.
 pub(super) fn combine_spread(
     args: &mut CpuArgs<'_>,
-    (row, seen): (&Row, DType),
+    (row, kernel_type): (&Row, DType),
     modes: &[Mode; 3],
 ) {
     match row.function {
-        Function::FloatThree(run) if seen == DType::F16 => {
+        Function::FloatThree(run) if kernel_type == DType::F16 => {
             spread(args, modes, |x: &[f16], y: &[f16], z: &[f16], r| {
                 // `spread` passes at most FEW values.
                 let mut third = [0.0; FEW];
@@ -259,9 +259,9 @@ pub(super) fn combine_spread(
         }
         Function::FloatThree(run) => spread(args, modes, run),
         Function::U32Three(run) => spread(args, modes, run),
-        Function::Choice if seen == DType::F16 => spread(args, modes, choose::<u16>),
+        Function::Choice if kernel_type == DType::F16 => spread(args, modes, choose::<u16>),
         Function::Choice => spread(args, modes, choose::<u32>),
-        _ => by_type(args, row, seen, SpreadTwo(modes)),
+        _ => by_type(args, row, kernel_type, SpreadTwo(modes)),
     }
 }
 

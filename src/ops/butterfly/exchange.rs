@@ -304,15 +304,15 @@ impl Exchange {
         (0..1 << self.held)
             .map(|s| {
                 let constant = self.swizzle.apply(slot(s));
-                let (turned, added) = (constant & variable, constant & !variable);
-                if !bases.contains(&turned) {
-                    let mask = turned << self.columns;
-                    let _ = writeln!(out, "        let {name}{turned} = {name}0 ^ {mask}u;");
-                    bases.push(turned);
+                let (swizzled, added) = (constant & variable, constant & !variable);
+                if !bases.contains(&swizzled) {
+                    let mask = swizzled << self.columns;
+                    let _ = writeln!(out, "        let {name}{swizzled} = {name}0 ^ {mask}u;");
+                    bases.push(swizzled);
                 }
                 match added << self.columns {
-                    0 => format!("{name}{turned}"),
-                    added => format!("{name}{turned} + {added}u"),
+                    0 => format!("{name}{swizzled}"),
+                    added => format!("{name}{swizzled} + {added}u"),
                 }
             })
             .collect()

@@ -213,7 +213,7 @@ impl Butterfly<'_> {
         }
         let results = self.evaluate(0, 1);
         for (k, result) in (0..r).zip(results) {
-            let turned = match (self.weight, k) {
+            let weighted = match (self.weight, k) {
                 (Weight::None | Weight::Input, _) | (Weight::Result, 0) => result,
                 // The rest of the right-angle factor, which `weight` does not include.
                 (Weight::Result, _) => format!(
@@ -221,7 +221,7 @@ impl Butterfly<'_> {
                     constant(f64::from(k) / f64::from(4 * r))
                 ),
             };
-            let _ = writeln!(self.out, "        (*v)[{}] = {turned};", slot(k));
+            let _ = writeln!(self.out, "        (*v)[{}] = {weighted};", slot(k));
         }
     }
 

@@ -150,7 +150,8 @@ impl ConvRequest<'_> {
                     op: self.op,
                     pair,
                     method,
-                    reason: "this device supports only the direct method for it".to_owned(),
+                    reason: "this device supports only the direct method for these operands"
+                        .to_owned(),
                 }),
             },
         }
@@ -252,13 +253,13 @@ fn twin<T: Arithmetic, const REVERSED: bool>(args: &mut CpuArgs<'_>) -> Result<(
 
 /// The CPU kernel that convolves each pair by its own method.
 fn mixed(args: &mut CpuArgs<'_>, choices: &Choices, reversed: bool) -> Result<()> {
-    each_pair(args, choices, |engine, met, workspace, out| {
-        engine.convolve(met.pair, met.values, reversed, workspace, out)
+    each_pair(args, choices, |engine, operands, workspace, out| {
+        engine.convolve(operands.pair, operands.values, reversed, workspace, out)
     })
 }
 
 /// A pair of elements to convolve.
-struct Met<'a> {
+struct PairOperands<'a> {
     pair: usize,
     elements: (usize, usize),
     layouts: (&'a Layout, &'a Layout),
@@ -269,7 +270,7 @@ struct Met<'a> {
 fn each_pair(
     args: &mut CpuArgs<'_>,
     choices: &Choices,
-    one: impl Fn(&Engine, &Met<'_>, &mut Workspace, &mut [f32]) -> Result<()> + Sync,
+    one: impl Fn(&Engine, &PairOperands<'_>, &mut Workspace, &mut [f32]) -> Result<()> + Sync,
 ) -> Result<()> {
     let (a, a_layout) = args.input::<f32>(0);
     let (b, b_layout) = args.input::<f32>(1);
@@ -286,7 +287,7 @@ fn each_pair(
                 let (out, rest) = values.split_at_mut(offsets.length(pair));
                 values = rest;
                 let (i, j) = pairs.get(pair);
-                let met = Met {
+                let operands = PairOperands {
                     pair,
                     elements: (i, j),
                     layouts: (a_layout, b_layout),
@@ -295,7 +296,7 @@ fn each_pair(
                         &b[b_layout.offsets().range(j)],
                     ),
                 };
-                one(engine, &met, workspace, out)?;
+                one(engine, &operands, workspace, out)?;
             }
             Ok(())
         })

@@ -97,8 +97,9 @@ pub(super) fn choices(
             op: request.op,
             pair,
             method: request.method.name(),
-            reason: "this device finds the best lag directly, or with one transform per workgroup"
-                .to_owned(),
+            reason:
+                "this device supports only the direct method, and transforms that fit one workgroup"
+                    .to_owned(),
         }),
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::ops::ambient::{Broadcast, Mode};
 use crate::ops::cast::Cast;
 use crate::ops::conv::cached_spectra::{self, Spectra};
-use crate::ops::fft::planes::{Planes, Seen};
+use crate::ops::fft::planes::{PlaneView, Planes};
 use crate::ops::gather::Gather;
 use crate::ops::maps::Apply;
 use crate::ops::scatter::{Add, Set};
@@ -162,8 +162,13 @@ fn planes_and_grids() {
     let kinds = ["size_overflow", "too_large", "shape", "value_count"];
     for x in wide() {
         let what = x.to_string();
-        for seen in [Seen::Rows, Seen::RowsOf, Seen::Spectra, Seen::SpectraOf] {
-            let planes = Op::Planes(Planes { op: "rfft2", seen });
+        for view in [
+            PlaneView::Rows,
+            PlaneView::RowsOf,
+            PlaneView::Spectra,
+            PlaneView::SpectraOf,
+        ] {
+            let planes = Op::Planes(Planes { op: "rfft2", view });
             planned_or(&kinds, &what, planned(&planes, &[&x, &x], None, None));
         }
     }

@@ -319,21 +319,21 @@ mod tests {
         for (most, expected) in [(1 << 20, 1), (2 * 512 + 1024, 2), (1024, 4), (1, 5)] {
             let turns = turns("test", all(), most).unwrap();
             assert_eq!(turns.len(), expected, "{most}");
-            let mut seen = Vec::new();
+            let mut planned = Vec::new();
             for class in turns.iter().flatten() {
                 for &[x, _, n, _] in &class.items {
                     let filter = class.filters[n as usize >> 14];
                     assert_eq!(filter[2], n & 0x1fff);
-                    seen.push((x, n & 0x1fff));
+                    planned.push((x, n & 0x1fff));
                 }
                 let step = filter(class.log);
                 for (number, &[begin, ..]) in class.filters.iter().enumerate() {
                     assert_eq!(begin, class.begin + number as u32 * step);
                 }
             }
-            seen.sort_unstable();
+            planned.sort_unstable();
             assert_eq!(
-                seen,
+                planned,
                 [(0, 67), (1, 71), (2, 67), (3, 131), (4, 137), (5, 139)]
             );
         }

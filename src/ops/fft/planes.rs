@@ -10,11 +10,11 @@ use crate::{Error, Result, host};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Planes {
     pub op: &'static str,
-    pub seen: Seen,
+    pub view: PlaneView,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Seen {
+pub(crate) enum PlaneView {
     /// Views matrices as their rows.
     Rows,
     /// Views values of any shape as the rows of the matrices of operand 1.
@@ -28,12 +28,12 @@ pub(crate) enum Seen {
 
 impl Planes {
     pub(crate) fn view(self, inputs: &[&Layout]) -> Result<Plan> {
-        let Planes { op, seen } = self;
-        let layout = match seen {
-            Seen::Rows => OutputLayout::New(rows(op, inputs[0])?),
-            Seen::RowsOf => OutputLayout::New(rows(op, inputs[1])?),
-            Seen::Spectra => OutputLayout::New(spectra(op, inputs[1])?),
-            Seen::SpectraOf => {
+        let Planes { op, view } = self;
+        let layout = match view {
+            PlaneView::Rows => OutputLayout::New(rows(op, inputs[0])?),
+            PlaneView::RowsOf => OutputLayout::New(rows(op, inputs[1])?),
+            PlaneView::Spectra => OutputLayout::New(spectra(op, inputs[1])?),
+            PlaneView::SpectraOf => {
                 check_spectra(op, inputs[0], inputs[1])?;
                 OutputLayout::Input(0)
             }

@@ -356,10 +356,10 @@ impl Writer<'_> {
                 let rest = n / first;
                 let mut results = vec![String::new(); n];
                 for k in 0..rest {
-                    let turned: Vec<String> = (0..first)
-                        .map(|j| self.turned(&inner[j][k], j * k, n))
+                    let twiddled: Vec<String> = (0..first)
+                        .map(|j| self.twiddled(&inner[j][k], j * k, n))
                         .collect();
-                    for (i, result) in self.transform(&turned).into_iter().enumerate() {
+                    for (i, result) in self.transform(&twiddled).into_iter().enumerate() {
                         results[k + rest * i] = result;
                     }
                 }
@@ -369,7 +369,7 @@ impl Writer<'_> {
     }
 
     /// Writes value · e^(-2πi m / n), and returns its name.
-    fn turned(&mut self, value: &str, m: usize, n: usize) -> String {
+    fn twiddled(&mut self, value: &str, m: usize, n: usize) -> String {
         if m == 0 {
             return value.to_owned();
         }

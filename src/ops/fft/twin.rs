@@ -54,11 +54,11 @@ struct ByLength<P: ?Sized>(Vec<(usize, Arc<P>)>);
 
 impl<P: ?Sized + Send + Sync> ByLength<P> {
     fn new(plans: &Plans<P>, layout: &Layout) -> Result<ByLength<P>> {
-        let mut seen = HashMap::new();
+        let mut distinct = HashMap::new();
         for length in layout.lengths().filter(|&length| length > 0) {
-            host::insert(OP, &mut seen, length, ())?;
+            host::insert(OP, &mut distinct, length, ())?;
         }
-        let mut lengths = host::exact(OP, seen.into_keys())?;
+        let mut lengths = host::exact(OP, distinct.into_keys())?;
         lengths.sort_unstable();
         let mut all = host::room(OP, lengths.len())?;
         let planned = lengths.into_par_iter().map(|n| (n, plans.of(n)));
@@ -75,15 +75,15 @@ impl<P: ?Sized + Send + Sync> ByLength<P> {
 
 /// The plans of a CPU kernel, created when it first runs.
 fn once<'a, P: ?Sized + Send + Sync>(
-    kept: &'a OnceLock<ByLength<P>>,
+    cached: &'a OnceLock<ByLength<P>>,
     plans: &Plans<P>,
     layout: &Layout,
 ) -> Result<&'a ByLength<P>> {
-    match kept.get() {
+    match cached.get() {
         Some(made) => Ok(made),
         None => {
             let made = ByLength::new(plans, layout)?;
-            Ok(kept.get_or_init(|| made))
+            Ok(cached.get_or_init(|| made))
         }
     }
 }

@@ -224,7 +224,7 @@ pub(super) const NEAR: f32 = 4096.0;
 
 /// (r, q) with x = q π/2 + r, for |x| up to [`NEAR`].
 #[inline(always)]
-fn turned(x: f32) -> (f32, i32) {
+fn reduced(x: f32) -> (f32, i32) {
     let (k, q) = nearest(x * std::f32::consts::FRAC_2_PI);
     let r = ((x - k * 1.570_312_5) - k * 4.837_513e-4) - k * 7.549_789_6e-8;
     (r, q)
@@ -242,14 +242,14 @@ fn quarter(r: f32, q: i32) -> f32 {
 
 #[inline(always)]
 pub(super) fn sin(x: f32) -> f32 {
-    let (r, q) = turned(x);
+    let (r, q) = reduced(x);
     let y = quarter(r, q);
     if x.abs() < 2.0e-4 { x } else { y }
 }
 
 #[inline(always)]
 pub(super) fn cos(x: f32) -> f32 {
-    let (r, q) = turned(x);
+    let (r, q) = reduced(x);
     quarter(r, q.wrapping_add(1))
 }
 

@@ -54,25 +54,25 @@ pub(crate) struct Map {
 }
 
 /// Replaces the result of a row by the operand if the operand is NaN.
-trait Kept {
-    fn kept(self, result: Self) -> Self;
+trait KeepNan {
+    fn unless_nan(self, result: Self) -> Self;
 }
 
-impl Kept for f32 {
+impl KeepNan for f32 {
     #[inline(always)]
-    fn kept(self, result: f32) -> f32 {
+    fn unless_nan(self, result: f32) -> f32 {
         if self.is_nan() { self } else { result }
     }
 }
 
-impl Kept for i32 {
-    fn kept(self, result: i32) -> i32 {
+impl KeepNan for i32 {
+    fn unless_nan(self, result: i32) -> i32 {
         result
     }
 }
 
-impl Kept for u32 {
-    fn kept(self, result: u32) -> u32 {
+impl KeepNan for u32 {
+    fn unless_nan(self, result: u32) -> u32 {
         result
     }
 }
@@ -89,7 +89,7 @@ macro_rules! rows {
             keeps_nan: true,
             twin: CpuKernel::$kind(|x, y, [$s, $t]| {
                 for (y, &$x) in y.iter_mut().zip(x) {
-                    *y = $x.kept($twin);
+                    *y = $x.unless_nan($twin);
                 }
             }),
             bound: $bound,
@@ -128,7 +128,8 @@ const FLOATS: [Map; 31] = rows! { Float:
     "softplus" "SOFTPLUS" ["exp", "log", "softplus"] "softplus_of(x)", |x, _, _| f::softplus(x), within(5.0);
     "erf" "ERF" ["exp", "erf"] "erf_of(x)", |x, _, _| f::erf(x), within(3.0);
     "gelu" "GELU" ["gelu"] "signed_as(gelu(x), x)", |x, _, _| f::gelu(x), within(10.0);
-    "gelu_tanh" "GELU_TANH" ["exp", "sigmoid"] "gelu_tanh_of(x)", |x, _, _| f::gelu_tanh(x), Bound { ulps: 6.0, absolute: 6.0e-8 };
+    "gelu_tanh" "GELU_TANH" ["exp", "sigmoid"] "gelu_tanh_of(x)", |x, _, _| f::gelu_tanh(x),
+        Bound { ulps: 6.0, absolute: 6.0e-8 };
 };
 
 const OTHER_FLOATS: [Map; 3] = [

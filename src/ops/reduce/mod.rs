@@ -217,7 +217,7 @@ impl Reduce {
     pub(crate) fn launch(self, x: &Layout) -> Result<Launch> {
         let Reduce { reduction, dtype } = self;
         let op = reduction.op();
-        let seen = match reduction {
+        let kernel_type = match reduction {
             // Modulo 2³², addition is the same for both integer types.
             Reduction::Sum | Reduction::Norm1 => unsigned(dtype),
             // Zero has the same bits in both integer types.
@@ -243,7 +243,7 @@ impl Reduce {
                     (Reduction::Norm1, DType::F32 | DType::I32) => &["ABS"],
                     _ => &[],
                 },
-                dtype: seen,
+                dtype: kernel_type,
                 part_words: match reduction {
                     Reduction::Sum | Reduction::Norm1 | Reduction::Max | Reduction::Min => 1,
                     Reduction::Norm2 | Reduction::ArgMax | Reduction::ArgMin => 2,
@@ -300,7 +300,8 @@ impl ReducePairs {
         let classes = classes((op, reduction), a, b, pairs, &merged)?;
         let result = words_each(op, pairs.len(), 1)?;
         let ([pair_kind, pair_right], list) = pair_params(op, pairs, b.len())?;
-        let meta = |seen: &Option<Layout>, i| seen.clone().map_or(Slot::InputMeta(i), Slot::Meta);
+        let meta =
+            |merged: &Option<Layout>, i| merged.clone().map_or(Slot::InputMeta(i), Slot::Meta);
         let a_meta = meta(&merged.a, 0);
         let list = list.map_or(a_meta.clone(), |list| {
             Slot::PlanBuffer(PlanBuffer::new(list))

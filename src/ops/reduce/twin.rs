@@ -260,16 +260,16 @@ trait Ordered: Scalar {
     fn of_key(key: i32) -> Self;
 
     /// The key in reversed order; NaN still has the largest.
-    fn turned_key(self) -> i32 {
+    fn reversed_key(self) -> i32 {
         !self.key()
     }
 
-    fn of_turned_key(key: i32) -> Self {
+    fn of_reversed_key(key: i32) -> Self {
         Self::of_key(!key)
     }
 
     /// The value in canonical form: equal values have equal bits, so −0 becomes 0.
-    fn settled(self) -> Self {
+    fn canonical(self) -> Self {
         self
     }
 }
@@ -296,21 +296,21 @@ impl Ordered for f32 {
         f32::from_bits(flip(key) as u32)
     }
 
-    fn turned_key(self) -> i32 {
+    fn reversed_key(self) -> i32 {
         match self.key() {
             i32::MAX => i32::MAX,
             key => !key,
         }
     }
 
-    fn of_turned_key(key: i32) -> f32 {
+    fn of_reversed_key(key: i32) -> f32 {
         match key {
             i32::MAX => f32::NAN,
             key => f32::of_key(!key),
         }
     }
 
-    fn settled(self) -> f32 {
+    fn canonical(self) -> f32 {
         // −0 + 0 is 0; nothing else changes.
         self + 0.0
     }
@@ -345,7 +345,7 @@ fn max<T: Ordered>(args: &mut CpuArgs<'_>) {
 }
 
 fn min<T: Ordered>(args: &mut CpuArgs<'_>) {
-    highest(args, T::turned_key, T::of_turned_key);
+    highest(args, T::reversed_key, T::of_reversed_key);
 }
 
 /// The value with the highest key.
@@ -363,11 +363,11 @@ fn highest<T: Ordered>(
 }
 
 fn argmax<T: Ordered>(args: &mut CpuArgs<'_>) {
-    place_of_highest(args, |x: T| x.settled().key());
+    place_of_highest(args, |x: T| x.canonical().key());
 }
 
 fn argmin<T: Ordered>(args: &mut CpuArgs<'_>) {
-    place_of_highest(args, |x: T| x.settled().turned_key());
+    place_of_highest(args, |x: T| x.canonical().reversed_key());
 }
 
 fn place_of_highest<T: Ordered>(args: &mut CpuArgs<'_>, key: impl Fn(T) -> i32 + Copy + Sync) {

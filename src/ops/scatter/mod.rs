@@ -103,8 +103,8 @@ impl Set {
         let pairs =
             Pairs::elementwise(OP, target, self.indices.lists()).map_err(Error::without_pairing)?;
         check(OP, y, &self.indices, target, &pairs)?;
-        let turned = turned(OP, &self.indices, target)?;
-        gather::plan(OP, self.dtype, &turned, &pairs, target.clone())
+        let inverse = invert(OP, &self.indices, target)?;
+        gather::plan(OP, self.dtype, &inverse, &pairs, target.clone())
     }
 }
 
@@ -339,7 +339,7 @@ fn dispatch(
     sums: Option<usize>,
     output: Slot,
 ) -> Dispatch {
-    let seen = match dtype {
+    let kernel_type = match dtype {
         DType::F32 => DType::F32,
         _ => DType::U32,
     };
@@ -347,7 +347,7 @@ fn dispatch(
     let tile = stream_tile(total, layout.len());
     let cost = (total + tables.sources.data().len()) as u64;
     Dispatch::new(
-        (&ADD, ADD.variant(seen, &[])),
+        (&ADD, ADD.variant(kernel_type, &[])),
         Slots {
             y: Slot::Input(0),
             sums: sums.map_or(Slot::Input(0), Slot::Scratch),
@@ -370,18 +370,18 @@ fn dispatch(
 
 /// For each row of the result, the row of `y` that is written there; `u32::MAX`, which is out of bounds, if there is
 /// none.
-fn turned(op: &'static str, indices: &Indices, target: &Layout) -> Result<Indices> {
+fn invert(op: &'static str, indices: &Indices, target: &Layout) -> Result<Indices> {
     let lengths = (0..target.len()).map(|element| match target.length(element) {
         0 => 0,
         _ => target.shape(element).extents()[0] as usize,
     });
     let layout = Layout::from_lengths(lengths).map_err(|error| error.named(op))?;
     let mut values = host::filled(op, u32::MAX, layout.total())?;
-    let mut seen = HashMap::new();
+    let mut without_values = HashMap::new();
     for element in 0..target.len() {
         let extent = target.shape(element).extents()[0];
         let rows = &mut values[layout.offsets().range(element)];
-        seen.clear();
+        without_values.clear();
         for (position, &index) in indices.list(element).iter().enumerate() {
             if index >= extent {
                 return Err(Error::Index {
@@ -395,7 +395,8 @@ fn turned(op: &'static str, indices: &Indices, target: &Layout) -> Result<Indice
             let before = match rows.get_mut(index as usize) {
                 Some(row) => std::mem::replace(row, position as u32),
                 // Rows without values, of which there may be billions.
-                None => host::insert(op, &mut seen, index, position as u32)?.unwrap_or(u32::MAX),
+                None => host::insert(op, &mut without_values, index, position as u32)?
+                    .unwrap_or(u32::MAX),
             };
             if before != u32::MAX {
                 return Err(Error::DuplicateIndex {

@@ -191,9 +191,9 @@ impl Transpose {
             order.extend((0..columns_there).flat_map(column));
             shapes.extend([columns, rows]);
         }
-        let turned = Layout::with_extents_unchecked(grid.offsets().clone(), 2, shapes);
+        let transposed = Layout::with_extents_unchecked(grid.offsets().clone(), 2, shapes);
         let launch = select::plan("transpose", self.dtype, entries, &order)?;
-        Ok(Plan::from(launch).with(Attachment::Layout(OutputLayout::New(turned))))
+        Ok(Plan::from(launch).with(Attachment::Layout(OutputLayout::New(transposed))))
     }
 }
 

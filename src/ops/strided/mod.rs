@@ -30,7 +30,7 @@ slots! {
 
 params! {
     struct RunParams {
-        total, elements, tile, x_base, x_elements, rank, size, stride, shift, turned, words,
+        total, elements, tile, x_base, x_elements, rank, size, stride, shift, backwards, words,
     }
 }
 
@@ -175,9 +175,9 @@ impl Reading {
     }
 }
 
-/// A copy as the kernels see it: with its axes merged as far as possible.
+/// A copy whose axes are merged as far as possible, as the kernels need it.
 #[derive(Clone, Debug)]
-struct Seen {
+struct Merged {
     reading: Reading,
     /// `None` for the original layout.
     x: Option<Layout>,
@@ -187,8 +187,8 @@ struct Seen {
     runs: bool,
 }
 
-impl Seen {
-    fn new(op: &'static str, reading: &Reading, x: &Layout, y: &Layout) -> Result<Seen> {
+impl Merged {
+    fn new(op: &'static str, reading: &Reading, x: &Layout, y: &Layout) -> Result<Merged> {
         let rank = x.rank();
         let whole = reading.whole(x, y);
         let mut of_result = [0; MAX_RANK];
@@ -230,7 +230,7 @@ impl Seen {
             }
             _ => false,
         };
-        Ok(Seen {
+        Ok(Merged {
             reading: Reading { axes, ..*reading },
             x: merge(op, x, x_begins)?,
             y: merge(op, y, begins)?,
@@ -247,11 +247,11 @@ fn launch(
     reading: &Reading,
     y: &Layout,
 ) -> Result<Launch> {
-    let seen = Seen::new(op, reading, x, y)?;
+    let merged = Merged::new(op, reading, x, y)?;
     let dispatch = match dtype {
         // Two workgroups may write the halves of one word.
         DType::F16 => None,
-        _ => match turned(&seen, x) {
+        _ => match transposed_matrices(&merged, x) {
             Some(matrices) => transpose::dispatch(op, dtype, matrices)?,
             None => None,
         },
@@ -264,26 +264,26 @@ fn launch(
             dispatches: vec![dispatch],
             outputs: vec![Output::new(dtype, OutputLayout::New(y.clone()))],
             pairs: None,
-            twin: twin(dtype, seen),
+            twin: twin(dtype, merged),
         });
     }
-    let meta = |seen: &Option<Layout>, own| seen.clone().map_or(own, Slot::Meta);
+    let meta = |merged: &Option<Layout>, own| merged.clone().map_or(own, Slot::Meta);
     let slots = Slots {
         x: Slot::Input(0),
-        x_meta: meta(&seen.x, Slot::InputMeta(0)),
+        x_meta: meta(&merged.x, Slot::InputMeta(0)),
         c: Slot::Output(0),
-        c_meta: meta(&seen.y, Slot::Meta(y.clone())),
+        c_meta: meta(&merged.y, Slot::Meta(y.clone())),
     };
-    let axes = &seen.reading.axes;
+    let axes = &merged.reading.axes;
     let rank = axes.len();
     let total = y.total();
     let tile = stream_tile(total, y.len());
     let [total_param, elements, tile_param] = [total, y.len(), tile].map(|n| Param::U32(n as u32));
     let [x_elements, rank_param] = [x.len(), rank].map(|n| Param::U32(n as u32));
-    let (size, stride) = seen.reading.windows;
+    let (size, stride) = merged.reading.windows;
     let [size, stride] = [size, stride].map(Param::U32);
     let (groups, cost) = (total.div_ceil(tile) as u32, dtype.words(total) as u64);
-    let dispatch = if seen.runs {
+    let dispatch = if merged.runs {
         let axis = axes[0];
         let words = dtype.words(1) as u32;
         let kind = match dtype {
@@ -300,7 +300,7 @@ fn launch(
             size,
             stride,
             shift: Param::U32(on_gpu(axis.shift, words)),
-            turned: Param::U32(u32::from(axis.backwards)),
+            backwards: Param::U32(u32::from(axis.backwards)),
             words: Param::U32(words),
         };
         Dispatch::new(
@@ -311,7 +311,7 @@ fn launch(
             cost,
         )
     } else {
-        let (mut along, mut flags) = (0, u32::from(seen.reading.repeat) << 8);
+        let (mut along, mut flags) = (0, u32::from(merged.reading.repeat) << 8);
         let mut shift = [Param::U32(0); MAX_RANK];
         for (j, axis) in axes.iter().enumerate() {
             along |= (axis.along as u32) << (4 * j);
@@ -351,7 +351,7 @@ fn launch(
         dispatches: vec![dispatch],
         outputs: vec![Output::new(dtype, OutputLayout::New(y.clone()))],
         pairs: None,
-        twin: twin(dtype, seen),
+        twin: twin(dtype, merged),
     })
 }
 
@@ -371,20 +371,23 @@ fn windows(
 }
 
 /// The CPU kernel.
-fn twin(dtype: DType, seen: Seen) -> CpuKernel {
-    let bytes = |seen: &Option<Layout>| seen.as_ref().map_or(0, Layout::bytes);
-    let bytes = bytes(&seen.x) + bytes(&seen.y);
-    CpuKernel::new(twin::of(dtype, seen)).holding(bytes)
+fn twin(dtype: DType, merged: Merged) -> CpuKernel {
+    let bytes = |layout: &Option<Layout>| layout.as_ref().map_or(0, Layout::bytes);
+    let bytes = bytes(&merged.x) + bytes(&merged.y);
+    CpuKernel::new(twin::of(dtype, merged)).holding(bytes)
 }
 
 /// If the copy only transposes matrices: (begin, rows, columns) of each. An element may hold several of one shape.
-fn turned<'a>(seen: &'a Seen, x: &'a Layout) -> Option<impl Iterator<Item = [u32; 3]> + 'a> {
-    let axes: Vec<usize> = seen.reading.axes.iter().map(|axis| axis.along).collect();
+fn transposed_matrices<'a>(
+    merged: &'a Merged,
+    x: &'a Layout,
+) -> Option<impl Iterator<Item = [u32; 3]> + 'a> {
+    let axes: Vec<usize> = merged.reading.axes.iter().map(|axis| axis.along).collect();
     let rank = axes.len();
     if !matches!(axes[..], [1, 0] | [0, 2, 1]) {
         return None;
     }
-    let x = seen.x.as_ref().unwrap_or(x);
+    let x = merged.x.as_ref().unwrap_or(x);
     let offsets = x.offsets().as_slice().iter();
     Some(
         offsets

@@ -19,16 +19,16 @@ fn layout(
     for element in 0..elements {
         let mut size = 1u64;
         for axis in 0..rank {
-            let wanted = extent(element, axis);
-            let narrow = u32::try_from(wanted).map_err(|_| Error::SizeOverflow {
+            let extent = extent(element, axis);
+            let narrow = u32::try_from(extent).map_err(|_| Error::SizeOverflow {
                 op,
                 element: Some(element),
-                what: format!("an extent of {wanted}"),
+                what: format!("an extent of {extent}"),
             })?;
             // A single 0 makes the size 0, whatever the other extents are.
-            size = match (size, wanted) {
+            size = match (size, extent) {
                 (0, _) | (_, 0) => 0,
-                _ => size.saturating_mul(wanted),
+                _ => size.saturating_mul(extent),
             };
             if rank > 1 {
                 extents.push(narrow);
@@ -146,20 +146,20 @@ fn pad(dtype: DType, x: &Layout, widths: &[(usize, usize)]) -> Result<Launch> {
 fn flip(dtype: DType, x: &Layout, axes: &[usize]) -> Result<Launch> {
     let op = "flip";
     let rank = x.rank();
-    let mut turned = 0u32;
+    let mut flipped = 0u32;
     for &axis in axes {
-        if axis >= rank || turned >> axis & 1 == 1 {
+        if axis >= rank || flipped >> axis & 1 == 1 {
             return Err(Error::Argument {
                 op,
                 expected: format!("distinct axes below {rank}"),
                 got: format!("{axes:?}"),
             });
         }
-        turned |= 1 << axis;
+        flipped |= 1 << axis;
     }
     let mut reading = Reading::plain(rank);
     for (axis, read) in reading.axes.iter_mut().enumerate() {
-        read.backwards = turned >> axis & 1 == 1;
+        read.backwards = flipped >> axis & 1 == 1;
     }
     launch(op, dtype, x, &reading, x)
 }

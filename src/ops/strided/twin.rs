@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 
-use super::{Reading, Seen};
+use super::{Merged, Reading};
 use crate::ops::par_tiles;
 use crate::plan::CpuArgs;
 use crate::ragged::{DType, Layout, MAX_RANK};
@@ -12,29 +12,29 @@ use crate::ragged::{DType, Layout, MAX_RANK};
 type Made = Box<dyn Fn(&mut CpuArgs<'_>) + Send + Sync>;
 
 /// The CPU kernel for values of this type, of which only the size matters.
-pub(super) fn of(dtype: DType, seen: Seen) -> Made {
+pub(super) fn of(dtype: DType, merged: Merged) -> Made {
     match dtype {
-        DType::F16 => Box::new(move |args| twin::<u16>(args, &seen)),
-        DType::C32 => Box::new(move |args| twin::<[u32; 2]>(args, &seen)),
-        _ => Box::new(move |args| twin::<u32>(args, &seen)),
+        DType::F16 => Box::new(move |args| twin::<u16>(args, &merged)),
+        DType::C32 => Box::new(move |args| twin::<[u32; 2]>(args, &merged)),
+        _ => Box::new(move |args| twin::<u32>(args, &merged)),
     }
 }
 
-fn twin<T: Pod + Send + Sync>(args: &mut CpuArgs<'_>, seen: &Seen) {
+fn twin<T: Pod + Send + Sync>(args: &mut CpuArgs<'_>, merged: &Merged) {
     let (x, own) = args.input::<T>(0);
     let output = &mut args.outputs[0];
-    let x_layout = seen.x.as_ref().unwrap_or(own);
-    let y_layout = seen.y.as_ref().unwrap_or(output.layout);
+    let x_layout = merged.x.as_ref().unwrap_or(own);
+    let y_layout = merged.y.as_ref().unwrap_or(output.layout);
     let y: &mut [T] = bytemuck::cast_slice_mut(output.words);
     let y = &mut y[..y_layout.total()];
-    let reading = &seen.reading;
+    let reading = &merged.reading;
     par_tiles(y_layout.offsets(), y, |element, within, out| {
         let from = reading.source(element);
         if from >= x_layout.len() {
             return out.fill(T::zeroed());
         }
         let x = &x[x_layout.offsets().range(from)];
-        if !seen.runs {
+        if !merged.runs {
             return boxes(
                 out,
                 within,

@@ -1,4 +1,4 @@
-//! Every kind of kernel over the corpus, in which random programs rarely draw the edges.
+//! Every kind of kernel over the corpus, because random programs rarely have sizes at the limits of kernels.
 
 use libtest_mimic::Trial;
 use vsla::{
@@ -24,7 +24,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             "values",
             values as Part,
             super::values::KERNELS,
-            turned as Program,
+            equal_matrices as Program,
         ),
         ("series", series, SERIES, blocks as Program),
         ("transforms", transforms, TRANSFORMS, passes),
@@ -62,13 +62,13 @@ const TRANSFORMS: &[&str] = &[
     "fft_tiny",
 ];
 
-/// Without those of very many tiny elements: they take long, and are many workgroups of one kind.
+/// Without cases of very many tiny elements, which take long and are many workgroups of the same kind.
 fn cases() -> impl Iterator<Item = Case> {
     let all = [corpus::small(), corpus::boxes()].concat();
     all.into_iter().filter(|case| case.layouts().0.len() <= 400)
 }
 
-/// Every kernel of these must have run at the end. What the corpus does not reach, the rest draws.
+/// All of these kernels must have run at the end. Kernels that the corpus does not reach are drawn at random.
 fn over_the_corpus(device: &Device, part: Part, stems: &[&str], rest: Program) {
     for case in cases() {
         let mut draw = Draw::new(device, rng(&format!("bounds of {}", case.name)));
@@ -98,7 +98,7 @@ fn passes(d: &mut Draw<'_>) {
     d.ran("fft", z.fft());
 }
 
-/// Filters that are transformed once, and products in blocks.
+/// Filters transformed once, and products by blocks.
 fn blocks(d: &mut Draw<'_>) {
     let x = d.tensor::<f32>(&Layout::from_lengths([3000, 100, 7]).unwrap());
     let y = d.tensor::<f32>(&Layout::from_lengths([90, 100, 3]).unwrap());
@@ -111,7 +111,7 @@ fn blocks(d: &mut Draw<'_>) {
 }
 
 /// Equal matrices, larger than those of the corpus.
-fn turned(d: &mut Draw<'_>) {
+fn equal_matrices(d: &mut Draw<'_>) {
     let layout = Layout::uniform(2, vsla::Shape::new(&[70, 64]).unwrap()).unwrap();
     let (x, z) = (d.tensor::<f32>(&layout), d.tensor::<Complex32>(&layout));
     d.ran("transpose", x.transpose(&[1, 0]));
@@ -124,13 +124,13 @@ fn values(d: &mut Draw<'_>, case: &Case) {
     let (x, y, n) = (d.tensor::<f32>(&left), d.tensor::<f32>(&right), left.len());
     let (half, complex) = (d.tensor::<f16>(&left), d.tensor::<Complex32>(&left));
     let last = left.rank() - 1;
-    let turned: Vec<usize> = (0..left.rank()).rev().collect();
+    let transposed: Vec<usize> = (0..left.rank()).rev().collect();
     d.ran("copy of halves", half.copy());
     d.ran("resize of halves", half.resize(&right));
     d.ran("resize of complex ones", complex.resize(&right));
     d.ran("flip", x.flip(&[last]));
-    d.ran("transpose", x.transpose(&turned));
-    d.ran("transpose of complex ones", complex.transpose(&turned));
+    d.ran("transpose", x.transpose(&transposed));
+    d.ran("transpose of complex ones", complex.transpose(&transposed));
     d.ran("concat", x.concat(&y, last));
     d.ran("block_diag of halves", half.block_diag(&half));
     d.ran("stack", x.stack(1 << 24));
@@ -141,7 +141,7 @@ fn values(d: &mut Draw<'_>, case: &Case) {
     let lists = Ragged::from_rows((0..n).map(|i| vec![0u32, 2, 1, 7][..i % 5].to_vec()));
     let lists = Indices::new(lists.unwrap()).unwrap();
     d.ran("gather", x.gather(&lists));
-    // The first row of each place takes all.
+    // The first row of each target receives all sources.
     let rows = left
         .shapes()
         .map(|shape| vec![0u32; shape.extents()[0] as usize]);
@@ -171,7 +171,7 @@ fn values(d: &mut Draw<'_>, case: &Case) {
     d.ran("log_sum_exp", x.log_sum_exp_axis(0));
 }
 
-/// Products of a pair's lengths up to which convolutions run: a software device takes its time for more.
+/// The maximum product of a pair's lengths for convolutions, because a software device is slow.
 const WORK: usize = 200_000;
 
 fn series(d: &mut Draw<'_>, case: &Case) {
@@ -181,7 +181,8 @@ fn series(d: &mut Draw<'_>, case: &Case) {
     }
     let (x, y) = (d.tensor::<f32>(&left), d.tensor::<f32>(&right));
     let pair = x.pair(&y, Pairing::Elementwise).unwrap().convolution();
-    // Not by transforms of whole pairs: a software driver compiles larger variants of `conv_fused` for a minute each.
+    // Not by transforms of whole pairs, because a software driver takes a minute to compile each larger variant of
+    // `conv_fused`.
     let direct = pair.method(ConvMethod::Direct);
     d.ran("conv", direct.conv());
     d.ran("conv", pair.method(ConvMethod::OverlapSave).conv());
@@ -199,7 +200,8 @@ fn series(d: &mut Draw<'_>, case: &Case) {
 
 fn transforms(d: &mut Draw<'_>, case: &Case) {
     let left = case.layouts().0;
-    // A software driver compiles each kernel of a long transform for seconds. The random programs draw long ones.
+    // A software driver takes seconds to compile each kernel of a long transform. The random programs draw such
+    // transforms.
     if left.max_length() > 100 {
         return;
     }
@@ -222,8 +224,8 @@ fn products(d: &mut Draw<'_>, case: &Case) {
     d.ran("kron", x.kron(&y));
     if left.rank() == 2 {
         d.ran("matmul_ambient", x.matmul_ambient(&y));
-        let turned = x.transpose(&[1, 0]).unwrap();
-        d.ran("matmul", x.matmul(&turned));
+        let transposed = x.transpose(&[1, 0]).unwrap();
+        d.ran("matmul", x.matmul(&transposed));
         let half = d.tensor::<f16>(&left);
         let square = half.pair(&half, Pairing::Elementwise).unwrap().product();
         d.ran("product of halves", square.transpose_right().run());

@@ -33,13 +33,13 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     ]
 }
 
-/// Moves the last values of an element that fills a binding: by shifting, reversing and selecting copies.
+/// Moves the last values of an element that fills a binding, by copies that shift, reverse and select.
 fn at_the_limit<T: Value>() {
     let device = instrumented_gpu().unwrap();
     let total = most::<T>(device);
     let first = total / 2 + 1;
     let layout = Layout::from_lengths([total - 9, 9]).unwrap();
-    // Neighbours differ, and so do values that lie powers of two apart.
+    // Distinguishes neighbouring values, and values whose distance is a power of two.
     let value = |i: usize| T::of((i % 7 + i / 1001) as u32);
     let expected = |range: std::ops::Range<usize>| range.map(value).collect::<Vec<T>>();
     let values = Ragged::from_parts(layout, expected(0..total)).unwrap();
@@ -63,9 +63,9 @@ fn at_the_limit<T: Value>() {
         0,
         expected(total - 9..total),
     );
-    let turned = || expected(total - 9..total).into_iter().rev().collect();
-    check("turned", &tail.flip(&[0]).unwrap(), 0, turned());
-    // Slices of the long element, from behind its middle and from just before its end on.
+    let flipped = || expected(total - 9..total).into_iter().rev().collect();
+    check("flipped", &tail.flip(&[0]).unwrap(), 0, flipped());
+    // Slices of the long element, from just after its middle and from just before its end.
     for start in [first, (total - 9) / 4 * 3 + 2, total - 30] {
         let slice = x.slice(&[start as i64], &[start as i64 + 21]).unwrap();
         check(
@@ -86,21 +86,21 @@ fn at_the_limit<T: Value>() {
             expected(start..start + 21),
         );
     }
-    // The whole of it, from one end of a buffer to that of another.
+    // The whole element, from the end of one buffer to that of another.
     let copy = x.copy().unwrap();
     check("the end of a copy", &copy, 1, expected(total - 9..total));
     drop(copy);
-    let turned = x.elements(0..1).unwrap().flip(&[0]).unwrap();
-    let slice = turned
+    let flipped = x.elements(0..1).unwrap().flip(&[0]).unwrap();
+    let slice = flipped
         .slice(&[total as i64 - 9 - 8], &[total as i64 - 9])
         .unwrap();
     check(
-        "turned whole",
+        "flipped whole",
         &slice,
         0,
         expected(0..8).into_iter().rev().collect(),
     );
-    drop(turned);
+    drop(flipped);
     let selected = x.select(&[1, 1]).unwrap();
     check("selected", &selected, 1, expected(total - 9..total));
 }
@@ -111,7 +111,7 @@ fn most<T: Scalar>(device: &Device) -> usize {
     usize::try_from(bytes).unwrap() / size_of::<T>()
 }
 
-/// One value more is an error that names the limit, for operands and for results.
+/// One more value is an error that names the limit, for operands and for results.
 fn refused() {
     let device = instrumented_gpu().unwrap();
     let total = most::<f16>(device);
@@ -136,15 +136,15 @@ fn refused() {
     );
 }
 
-/// If this fails, wgpu allows larger bindings, and indices of f16 reach 2³⁰: the tests here then cover that, and this
-/// module's text and docs/guarantees.md must say so.
+/// If this fails, wgpu allows larger bindings, and indices of f16 reach 2³⁰. The tests here then cover that; update
+/// this module's documentation and docs/guarantees.md.
 fn bindings_are_below_2_gib(device: &Device) {
     let bytes = device.info().limits.unwrap().binding_bytes;
     assert!(bytes < 1 << 31, "{bytes}");
     assert!(most::<f16>(device) <= (1 << 30) - 8);
 }
 
-/// Slices, reversals and gathers from behind this value of an element.
+/// Slices, reversals and gathers from positions after `far` of an element.
 fn far_indices(device: &Device, far: usize) {
     let total = far + 100;
     let value = |i: usize| f16::from_bits((i % 30_011) as u16);

@@ -33,7 +33,7 @@ pub fn program(d: &mut Draw<'_>) {
     }
 }
 
-/// Block-sparse ones, and those with epilogues.
+/// Block-sparse products, and products with epilogues.
 pub fn sparse_ones(d: &mut Draw<'_>) {
     match d.turn % 3 {
         0 => sparse::<f32>(d),
@@ -43,7 +43,7 @@ pub fn sparse_ones(d: &mut Draw<'_>) {
 }
 
 const TIERS: &[Tier] = &[Tier::Auto, Tier::Baseline, Tier::Native];
-/// Inner extents of whole stages, of parts of them, and of many.
+/// Inner extents of whole stages, of partial stages, and of many stages.
 const INNER: &[usize] = &[0, 1, 3, 4, 8, 15, 16, 17, 40, 64, 130, 300];
 
 /// Layouts of matching factors, stored transposed or not, and of their products.
@@ -52,7 +52,8 @@ fn factors(d: &mut Draw<'_>, elements: usize, [left, right]: [bool; 2]) -> [Layo
     let large: &[usize] = &[1, 2, 5, 8, 16, 31, 33, 64, 70, 129];
     for _ in 0..elements {
         let (m, k, n) = (d.of(large), d.of(INNER), d.of(large));
-        let shape = |turned, a, b| Shape::new(&if turned { [b, a] } else { [a, b] }).unwrap();
+        let shape =
+            |transposed, a, b| Shape::new(&if transposed { [b, a] } else { [a, b] }).unwrap();
         shapes[0].push(shape(left, m, k));
         shapes[1].push(shape(right, k, n));
         shapes[2].push(shape(false, m, n));
@@ -61,15 +62,15 @@ fn factors(d: &mut Draw<'_>, elements: usize, [left, right]: [bool; 2]) -> [Layo
 }
 
 fn dense<T: Value + Factor>(d: &mut Draw<'_>) {
-    let turned = [d.rng.bool(), d.rng.bool()];
+    let transposed = [d.rng.bool(), d.rng.bool()];
     let count = d.of(&[1, 4]);
-    let [left, right, _] = factors(d, count, turned);
+    let [left, right, _] = factors(d, count, transposed);
     let (a, b) = (d.tensor::<T>(&left), d.tensor::<T>(&right));
     let mut product = a.product(&b);
-    if turned[0] {
+    if transposed[0] {
         product = product.transpose_left();
     }
-    if turned[1] {
+    if transposed[1] {
         product = product.transpose_right();
     }
     for tier in TIERS {
@@ -114,7 +115,7 @@ fn sparse<T: Value + Float>(d: &mut Draw<'_>) {
         block[1] * d.rng.usize(1..60) - d.rng.usize(..8),
     ];
     let heavy = d.rng.bool();
-    // A row so long that it is cut.
+    // A row that is long enough to be cut.
     let shape = match heavy {
         true => [block[0], 2600],
         false => shape,

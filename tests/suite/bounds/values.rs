@@ -1,4 +1,4 @@
-//! Programs that move values, and of element-wise functions and reductions.
+//! Programs of operations that move values, element-wise functions and reductions.
 
 use vsla::{
     Complex32, Indices, Layout, Pairing, Permutation, Ragged, Tensor,
@@ -61,7 +61,7 @@ pub fn program(d: &mut Draw<'_>) {
     }
 }
 
-/// What takes any type.
+/// Operations on any type.
 fn moved<T: Value>(d: &mut Draw<'_>) {
     let (rank, n) = (d.of(&[1, 1, 2, 2, 3, 4]), d.of(&[1, 2, 3, 7, 40]));
     let x = d.drawn::<T>(rank, n);
@@ -147,7 +147,7 @@ fn places(d: &mut Draw<'_>, x: &Layout) -> (Indices, Layout) {
     )
 }
 
-/// What computes.
+/// Operations that compute.
 fn computed<T: Value + Real>(d: &mut Draw<'_>) {
     let (rank, n) = (d.of(&[1, 1, 2, 3, 5]), d.of(&[1, 2, 5, 40, 300]));
     let n = if rank > 2 { n.min(40) } else { n };
@@ -211,7 +211,7 @@ fn spread<T: Value + Factor>(d: &mut Draw<'_>, x: &Tensor<T>) {
 fn scattered<T: Value + Real>(d: &mut Draw<'_>) {
     let (rank, n) = (d.of(&[1, 2, 3]), d.of(&[1, 3, 20]));
     let x = d.drawn::<T>(rank, n);
-    // Many rows to few places: long sums are cut into parts.
+    // Many rows added to few targets, whose long sums are cut into parts.
     let (mut lists, mut shapes) = (Vec::new(), Vec::new());
     for shape in x.layout().shapes() {
         let mut extents: Vec<usize> = shape.extents().iter().map(|e| *e as usize).collect();
@@ -263,8 +263,9 @@ fn floats(d: &mut Draw<'_>) {
     d.ran("equivalent", x.equivalent_blocking(&y));
     d.ran("add", x.add(&y));
     let wide = d.drawn::<f32>(2, 3);
-    let turned = Layout::uniform(2, vsla::Shape::new(&[70, d.of(&[61, 64, 99])]).unwrap()).unwrap();
-    let (x, z) = (d.tensor::<f32>(&turned), d.tensor::<Complex32>(&turned));
+    let matrices =
+        Layout::uniform(2, vsla::Shape::new(&[70, d.of(&[61, 64, 99])]).unwrap()).unwrap();
+    let (x, z) = (d.tensor::<f32>(&matrices), d.tensor::<Complex32>(&matrices));
     d.ran("transpose", x.transpose(&[1, 0]));
     d.ran("transpose", z.transpose(&[1, 0]));
     d.ran("minimal_shape", wide.minimal_shape_blocking());

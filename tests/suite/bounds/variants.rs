@@ -1,4 +1,4 @@
-//! Every variant of every kernel: the random programs, and what they draw too rarely.
+//! Every variant of every kernel: the random programs, and programs for variants that they draw too rarely.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -38,7 +38,7 @@ fn unreached() -> Vec<String> {
     list.lines().map(str::to_owned).collect()
 }
 
-/// Each line of the list has a variant that there is, and a reason.
+/// Each line of the list matches a variant, and gives a reason.
 pub fn list_is_true() {
     let all = variants();
     for line in unreached() {
@@ -89,7 +89,8 @@ pub fn rare(device: &Device) {
     transforms(device);
 }
 
-/// Every function of values in every form: on equal layouts, on different ones, on matrices, and spread.
+/// Every function of values in every form: on equal layouts, on different layouts, on matrices, and with spread
+/// operands.
 fn functions(device: &Device) {
     let d = &mut Draw::new(device, rng("bounds of functions"));
     let series = Layout::from_lengths([0, 3, 300, 9000, 1]).unwrap();
@@ -172,7 +173,7 @@ fn functions(device: &Device) {
     }
 }
 
-/// Transforms of every power of two, of what lies between, and convolutions of such lengths.
+/// Transforms of every power of two and of lengths in between, and convolutions of such lengths.
 fn transforms(device: &Device) {
     let d = &mut Draw::new(device, rng("bounds of transforms"));
     for power in 5..=18 {

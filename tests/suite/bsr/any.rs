@@ -10,9 +10,9 @@ use crate::support::property;
 #[derive(Clone, Debug)]
 struct Case {
     topology: Topology,
-    /// Columns of the dense factors, or rows, or inner extents where blocks are the results.
+    /// The columns or rows of the dense factors or, for sampled products, the inner extents.
     counts: Vec<usize>,
-    /// Whether each of them has values of its own.
+    /// Whether each of them has a separate set of values.
     sets: bool,
 }
 
@@ -20,7 +20,8 @@ fn cases() -> impl Strategy<Value = Case> {
     let count = prop_oneof![4 => 0..9usize, 2 => 9..50usize, 1 => 120..140usize];
     (
         [0..SIDES.len(), 0..SIDES.len()],
-        // Rows and columns of blocks, and of how many of a thousand the last ones are short.
+        // The rows and columns of blocks, and how far, in thousandths of a block, the last ones extend beyond the
+        // matrix.
         [1..4usize, 1..5usize],
         [0..1000usize, 0..1000usize],
         vec(any::<bool>(), 12),

@@ -90,7 +90,7 @@ pub fn check(device: &Device, topology: &Topology, sets: usize, counts: &[usize]
             let got = download(&product.run().unwrap());
             assert_eq!(got, expected(parts), "{form:?} {parts} {topology}");
         }
-        // Of f16, as it is made and rounded, with operands that begin anywhere.
+        // Results of f16, stored by the product or rounded later, with operands at any offset.
         let y = upload(device, &narrowed(&x));
         let seven = f16::from_f32(7.0);
         let bias = behind(device, &narrowed(&biases), seven);
@@ -116,13 +116,13 @@ fn of_every_form(device: &Device) {
     let none = Topology::new([9, 7], [8, 8], &[]).unwrap();
     check(device, &none, 1, &[3]);
     check(device, &none, 1, &[]);
-    // A row that is cut, whose pieces meet before anything else is done to them.
+    // A row that is cut, whose parts are added before the epilogue.
     let heavy = (0..1100).map(|column| (1, column)).chain([(0, 7)]);
     let heavy = Topology::from_unsorted([24, 8800], [8, 8], heavy).unwrap();
     check(device, &heavy, 1, &[3, 40]);
 }
 
-/// That of dense products.
+/// The epilogue of dense products.
 fn gelu(device: &Device) {
     let topology = Topology::new([16, 24], [8, 8], &[(0, 0), (1, 1), (1, 2)]).unwrap();
     let s = device

@@ -32,7 +32,7 @@ pub fn narrowed_matrix(s: &Bsr<f32>) -> Bsr<f16> {
     Bsr::from_sets(s.topology(), s.len(), values).unwrap()
 }
 
-/// As it is summed.
+/// The f32 sums of the product, without rounding to f16.
 pub fn sums(s: &BsrTensor<f16>, x: &Tensor<f16>, form: [bool; 2]) -> Tensor<f32> {
     product(s, x, form).to::<f32>().run().unwrap()
 }
@@ -49,7 +49,7 @@ fn of_dense([a, b]: [&Tensor<f16>; 2], [left, right]: [bool; 2], work: impl Fn(P
     work(product);
 }
 
-/// Exact, with sums that an f16 holds and others that it rounds.
+/// Exact sums, some of which f16 represents and some of which it rounds.
 fn integers(device: &Device) {
     let topology = Topology::random([90, 1300], [16, 32], 30, 6).unwrap();
     let s = matrix(&topology, 1, Values::Integers);
@@ -119,10 +119,11 @@ fn sampled_as_of_f32(device: &Device) {
     for block in [[8, 8], [16, 128], [48, 32], [128, 64]] {
         let topology = Topology::random([150, 200], block, 2, 9).unwrap();
         for transposed in FORMS {
-            let turned = |s: [usize; 2], turned: bool| if turned { [s[1], s[0]] } else { s };
+            let stored =
+                |s: [usize; 2], transposed: bool| if transposed { [s[1], s[0]] } else { s };
             let inner = [5, 600, 0];
-            let left = matrices(inner.map(|k| turned([150, k], transposed[0])));
-            let right = matrices(inner.map(|k| turned([k, 200], transposed[1])));
+            let left = matrices(inner.map(|k| stored([150, k], transposed[0])));
+            let right = matrices(inner.map(|k| stored([k, 200], transposed[1])));
             let values = |layout: &Layout, name: &str| {
                 upload(device, &narrowed(&batch(layout, Values::Random, name)))
             };
@@ -154,7 +155,7 @@ fn sampled_as_of_f32(device: &Device) {
 /// Sums beyond the range of f16, and values that round to infinity.
 fn range(device: &Device) {
     let topology = Topology::new([8, 16], [8, 8], &[(0, 0), (0, 1)]).unwrap();
-    // The one square is taken away by the other.
+    // The two squares cancel.
     let values = (0..128).map(|at| match (at % 8, at / 64) {
         (0, 0) => f16::MAX,
         (0, _) => f16::MIN,

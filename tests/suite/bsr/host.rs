@@ -82,7 +82,7 @@ fn dense() {
         let all = Bsr::from_dense(shape, block, &values, 0.0).unwrap();
         assert_eq!(all.to_dense().unwrap().row(0), values);
         assert_eq!((all.len(), all.is_empty()), (1, false));
-        // Whole blocks are kept: small values too, where a large one is near.
+        // Whole blocks are kept: also their small values, if the block has a large one.
         let large = Bsr::from_dense(shape, block, &values, 0.45).unwrap();
         assert!(large.topology().len() < all.topology().len());
         let back = large.to_dense().unwrap();
@@ -102,7 +102,7 @@ fn dense() {
     assert_eq!(doubles.set(0), [1.0; 64]);
 }
 
-/// Added up as they come.
+/// Duplicates are added in the given order.
 fn duplicates() {
     let blocks = [(1, 0), (0, 1), (1, 0), (1, 0)];
     let values: Vec<f32> = [1e8, 3.0, 1.0, -1e8]
@@ -154,20 +154,24 @@ fn random_patterns() {
     assert_eq!((topology.len(), topology.density()), (64 * 16, 0.125));
     let places = places(&topology);
     assert!(places.is_sorted() && places.chunks(16).all(|row| row[0].0 == row[15].0));
-    let mut met = [0; 128];
+    let mut counts = [0; 128];
     for &(_, column) in &places {
-        met[column as usize] += 1;
+        counts[column as usize] += 1;
     }
     assert!(
-        met.iter().all(|&met| (1..=20).contains(&met)),
-        "{met:?}: expected 8 each"
+        counts.iter().all(|&counts| (1..=20).contains(&counts)),
+        "{counts:?}: expected 8 each"
     );
     let all = Topology::random([9, 17], [8, 8], 3, 1).unwrap();
     assert_eq!(all, Topology::strided([9, 17], [8, 8], 1).unwrap());
     let golden = Topology::random([32, 128], [8, 8], 4, 2).unwrap();
     assert_eq!(
         golden.to_string(),
-        "32 x 128 in blocks of 8 x 8: 16 of 64 blocks\n·······■·■·■■···\n■·■··■■·········\n·······■■■■·····\n····■····■·■··■·"
+        "32 x 128 in blocks of 8 x 8: 16 of 64 blocks\n\
+         ·······■·■·■■···\n\
+         ■·■··■■·········\n\
+         ·······■■■■·····\n\
+         ····■····■·■··■·"
     );
 }
 

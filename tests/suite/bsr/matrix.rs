@@ -29,7 +29,10 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("matrix::beyond_the_edge", beyond_the_edge),
         ("matrix::empty", empty),
         ("matrix::sampled_rows", sampled_rows),
-        ("matrix::a_thousand_times", a_thousand_times),
+        (
+            "matrix::repeated_runs_are_identical",
+            repeated_runs_are_identical,
+        ),
     ];
     trials.extend(tests.map(|(name, test)| bench.on_matrices(name, test)));
     trials
@@ -85,9 +88,9 @@ fn product<'a>([a, b]: [&'a Tensor<f16>; 2], [left, right]: [bool; 2]) -> Produc
 fn check_sampled(device: &Device, topology: &Topology, inner: &[usize], values: Values) {
     let [m, n] = topology.shape();
     for transposed in FORMS {
-        let turned = |s: [usize; 2], turned: bool| if turned { [s[1], s[0]] } else { s };
-        let left = matrices(inner.iter().map(|&k| turned([m, k], transposed[0])));
-        let right = matrices(inner.iter().map(|&k| turned([k, n], transposed[1])));
+        let stored = |s: [usize; 2], transposed: bool| if transposed { [s[1], s[0]] } else { s };
+        let left = matrices(inner.iter().map(|&k| stored([m, k], transposed[0])));
+        let right = matrices(inner.iter().map(|&k| stored([k, n], transposed[1])));
         let a = narrowed(&batch(&left, values, "left"));
         let b = narrowed(&batch(&right, values, "right"));
         let pairs = reference::elementwise(inner.len());
@@ -126,7 +129,7 @@ fn check_sampled(device: &Device, topology: &Topology, inner: &[usize], values: 
     }
 }
 
-/// Where there are no matrices, and on the CPU, before any work.
+/// Without cooperative matrices, and on the CPU, an error before any work.
 fn refused(device: &Device) {
     let topology = Topology::new([8, 8], [8, 8], &[(0, 0)]).unwrap();
     let s = Bsr::new(&topology, vec![f16::ONE; 64]).unwrap();
@@ -190,7 +193,7 @@ fn many_tiles(device: &Device) {
         let topology = Topology::random([2 * block[0], 96], block, 2, 7).unwrap();
         check(device, &topology, 1, &[264], Values::Integers);
     }
-    // As many as it takes, all alike: alone it is made tile by tile.
+    // Enough equal products for several tiles per workgroup; alone, a product has one tile per workgroup.
     let count = if is_software(device) { 2 } else { 64 };
     let topology = Topology::random([64 * 128, 48], [128, 16], 2, 7).unwrap();
     let s = on_matrices(device, &matrix(&topology, 1, Values::Integers));
@@ -217,7 +220,7 @@ fn sets(device: &Device) {
     check(device, &topology, 4, &[3, 40, 0, 1], Values::Random);
 }
 
-/// The same bits in any company, wherever operands begin.
+/// An element's bits depend neither on its neighbours nor on the offsets of operands.
 fn alone(device: &Device) {
     let places = (0..1100).map(|column| (1, column)).chain([(0, 7), (3, 2)]);
     let topology = Topology::from_unsorted([32, 8800], [8, 8], places).unwrap();
@@ -239,8 +242,8 @@ fn alone(device: &Device) {
     }
 }
 
-/// A NaN appears only in rows with a block at its position, in its column, and not where another stage has nothing left
-/// to multiply.
+/// A NaN appears only in its column and in rows with a block at its position, and not through the padding of another
+/// row's last stage.
 fn infinities_stay(device: &Device) {
     for block in [[8, 8], [16, 16], [32, 48], [64, 8]] {
         let shape = [4 * block[0], 5 * block[1]];
@@ -266,7 +269,7 @@ fn infinities_stay(device: &Device) {
                 }
             }
         }
-        // The other way round.
+        // The reverse.
         let mut infinite = ones.values().values().to_vec();
         infinite[block[0] * block[1]] = f32::INFINITY;
         let s = on_matrices(device, &Bsr::new(&topology, infinite).unwrap());
@@ -368,8 +371,8 @@ fn sampled_rows(device: &Device) {
     }
 }
 
-/// Upstream says that cooperative matrices and workgroup memory may race: the same bits, again and again.
-fn a_thousand_times(device: &Device) {
+/// wgpu warns that cooperative matrices and workgroup memory may race. Repeated runs must give the same bits.
+fn repeated_runs_are_identical(device: &Device) {
     for (block, per_row) in [
         ([8, 8], 13),
         ([16, 16], 13),
@@ -382,15 +385,15 @@ fn a_thousand_times(device: &Device) {
         let s = on_matrices(device, &matrix(&topology, 1, Values::Random));
         let layout = matrices([[768, 264], [264, 768]]);
         let x = upload(device, &narrowed(&batch(&layout, Values::Random, "again")));
-        let [straight, turned] = [0, 1].map(|i| x.elements(i..i + 1).unwrap());
+        let [straight, transposed] = [0, 1].map(|i| x.elements(i..i + 1).unwrap());
         for form in [[false, false], [false, true]] {
-            let x = if form[1] { &turned } else { &straight };
+            let x = if form[1] { &transposed } else { &straight };
             let first = download(&sums(&s, x, form));
             for _ in 0..repeats(device) {
                 assert_identical("again", &download(&sums(&s, x, form)), &first);
             }
         }
-        let product = product([&straight, &turned], [false; 2]);
+        let product = product([&straight, &transposed], [false; 2]);
         let sampled = || {
             download(
                 product

@@ -47,7 +47,7 @@ pub fn on_host() {
     );
     let error = Topology::new([usize::MAX, 1], [8, 8], &[]).unwrap_err();
     assert_eq!(error.kind(), "size_overflow");
-    // Nothing is taken for what it is not.
+    // A pattern that does not fit the grid is an error.
     let error = Topology::random([20, 30], [8, 16], 3, 1).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -62,7 +62,7 @@ pub fn on_host() {
         "topology: expected a stride of 1 or more, got 0"
     );
     assert_eq!((error.kind(), error.op()), ("argument", "topology"));
-    // Counted before they are listed: 69 GB and more.
+    // The blocks are counted before they are listed, which would take 69 GB or more.
     let (shape, block) = ([1 << 20; 2], [8, 8]);
     for many in [
         Topology::causal(shape, block),
@@ -181,7 +181,8 @@ pub fn on_device(device: &Device) {
     let error = pair.product().scale(2.0).sampled(&topology).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "sampled: expected a plain product of dense matrices, got a product with a scale, bias, activation or residual, or an ambient product"
+        "sampled: expected a plain product of dense matrices, got a product with a scale, bias, activation or \
+         residual, or an ambient product"
     );
     assert_eq!(
         fails(pair.product().activation(Activation::Relu)),
@@ -194,14 +195,14 @@ pub fn on_device(device: &Device) {
 
 /// Options that a block-sparse factor does not allow, with it on either side.
 fn options_of_dense_factors(s: &BsrTensor<f32>, right: &Tensor<f32>, left: &Tensor<f32>) {
-    // None of them makes a plan.
+    // None of these calls makes a plan.
     unchanged(
         || s.values().device().counters().plans,
         || refused_options(s, right, left),
     );
-    let turned = s.transpose();
-    assert!(turned.is_transposed() && !s.is_transposed());
-    let [plain, twice] = [s.product(right), turned.product(right).transpose_left()];
+    let transpose = s.transpose();
+    assert!(transpose.is_transposed() && !s.is_transposed());
+    let [plain, twice] = [s.product(right), transpose.product(right).transpose_left()];
     let [plain, twice] = [plain, twice].map(|product| download(&product.run().unwrap()));
     assert_eq!(plain, twice);
 }
@@ -215,8 +216,7 @@ fn refused_options(s: &BsrTensor<f32>, right: &Tensor<f32>, left: &Tensor<f32>) 
     let ambient = "matmul: expected two dense factors, got ambient() with a block-sparse one";
     assert_eq!(fails(s.product(right).ambient()), ambient);
     assert_eq!(fails(left.product(s).ambient()), ambient);
-    let dense =
-        "matmul: expected a dense factor as it is: transpose(&[1, 0]) makes a transpose, got";
+    let dense = "matmul: expected transpose(&[1, 0]) of the dense factor, got";
     let error = fails(s.product(right).transpose_right());
     assert_eq!(error, format!("{dense} transpose_right()"));
     let error = fails(left.product(s).transpose_left());

@@ -32,7 +32,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
     },
 ];
 
-/// Rows and columns whose transforms reuse each other's parts if one planner makes them; the longest last.
+/// Rows and columns whose transforms would share parts if one planner made them; the longest come last.
 const EXTENTS: &[[usize; 2]] = &[
     [108, 3],
     [109, 27],
@@ -93,7 +93,7 @@ fn reductions(device: &Device, picked: &[usize]) -> Rows {
     beside([x.sum(), x.norm2(), x.dot(&y), x.add(&y)].map(|result| bytes(&result.unwrap())))
 }
 
-/// Each element a stack of its own slices, which are transformed: first put together, then apart.
+/// Each element is a stack of its own slices, which are transformed after stacking and then unstacked.
 fn stacks(device: &Device, picked: &[usize]) -> Rows {
     // Three vectors for each element.
     let vectors: Vec<usize> = picked.iter().flat_map(|&i| 3 * i..3 * i + 3).collect();
@@ -109,7 +109,7 @@ fn stacks(device: &Device, picked: &[usize]) -> Rows {
     ])
 }
 
-/// The window that ends at each element's own stream: windows of two over the pairs (element, element).
+/// For each element, the window that ends at its own stream: windows of two over the pairs (element, element).
 fn windows(device: &Device, picked: &[usize]) -> Rows {
     let vectors: Vec<usize> = picked.iter().flat_map(|&i| 2 * i..2 * i + 2).collect();
     let length = |v: usize| [EXTENTS[v / 2][v % 2]];

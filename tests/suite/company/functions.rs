@@ -1,4 +1,4 @@
-//! Functions of values, functions along axes, and what moves values.
+//! Functions of values, functions along axes, and operations that move values.
 
 use vsla::{Device, Indices, Layout, Ragged, Shape, Tensor, f16};
 
@@ -52,7 +52,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
     },
 ];
 
-/// Lines of every class of the functions along axes, and edges of quads and tiles.
+/// Lines of every class of the functions along axes, and lengths at the limits of quads and tiles.
 const EXTENTS: &[[usize; 2]] = &[
     [1, 1],
     [5, 3],
@@ -88,7 +88,7 @@ fn integers(device: &Device, picked: &[usize], seed: usize) -> Tensor<i32> {
     boxes_of(device, picked, |i| EXTENTS[i], of)
 }
 
-/// The same in the four types.
+/// Batches of four types.
 fn of_all(device: &Device, picked: &[usize], seed: usize) -> [Value; 4] {
     let integers = integers(device, picked, seed);
     [
@@ -99,7 +99,7 @@ fn of_all(device: &Device, picked: &[usize], seed: usize) -> [Value; 4] {
     ]
 }
 
-/// All names, or on a software GPU some: it compiles each kernel for a second.
+/// All functions; on a software GPU, which compiles each kernel for a second, only some.
 fn some<'n>(device: &Device, names: &'n [&'static str]) -> impl Iterator<Item = &'n &'static str> {
     names
         .iter()
@@ -152,7 +152,7 @@ fn casts(device: &Device, picked: &[usize]) -> Rows {
     beside(casts.map(|(x, to)| rows(device, &Values::Cast(to), &[x])))
 }
 
-/// Of two operands, of equal and of different shapes.
+/// Functions of two operands, of equal and of different shapes.
 fn functions(device: &Device, picked: &[usize]) -> Rows {
     let [x, y] = [1, 2].map(|seed| of_all(device, picked, seed));
     let other = |i: usize| [EXTENTS[i][0] + 2, EXTENTS[i][1] / 2];
@@ -247,11 +247,11 @@ fn gather_and_scatter(device: &Device, picked: &[usize]) -> Rows {
     };
     let lists = Ragged::from_rows(picked.iter().map(|&i| few(i))).unwrap();
     let lists = Indices::new(lists).unwrap();
-    // Each row to a place of its own, from the last one on.
+    // Each row to a separate target, in reverse order.
     let backwards = |i: usize| (0..EXTENTS[i][0] as u32).rev().collect::<Vec<_>>();
     let places = Ragged::from_rows(picked.iter().map(|&i| backwards(i))).unwrap();
     let places = Indices::new(places).unwrap();
-    // Many rows to few places.
+    // Many rows to few targets.
     let target = picked
         .iter()
         .map(|&i| Shape::new(&[3, EXTENTS[i][1]]).unwrap());

@@ -22,8 +22,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
     },
 ];
 
-/// m, k and n: vectors on either side, what the crate on the CPU has kernels of its own for, and what is cut into
-/// pieces.
+/// m, k and n: vectors on either side, sizes for which the CPU's crate has separate kernels, and sizes that are cut.
 const EXTENTS: &[[usize; 3]] = &[
     [1, 1, 1],
     [1, 700, 5],

@@ -77,8 +77,8 @@ pub(super) const SUBJECTS: &[Subject] = &[
     },
 ];
 
-/// Lengths that were found to help each other first, then primes, powers, products of small primes, and both sides of
-/// 4,096 and 8,192.
+/// First, lengths that were once found to influence each other; then primes, powers, products of small primes, and
+/// lengths on both sides of 4,096 and 8,192.
 const LENGTHS: &[usize] = &[
     108, 2700, 109, 4111, 0, 1, 3, 4, 64, 66, 96, 121, 1000, 1024, 1111, 1536, 1537, 1999, 2048,
     2401, 2600, 2701, 3000, 3125, 3600, 4000, 4001, 4095, 4096, 4097, 4099, 4200, 4374, 4620, 4913,
@@ -99,7 +99,7 @@ fn side(
     boxes_of(device, picked, |i| [length(i)], |i, at| value(seed, i, at))
 }
 
-/// All four, of these lengths.
+/// All four transforms, of these lengths.
 fn transforms(device: &Device, picked: &[usize], length: &dyn Fn(usize) -> usize) -> Rows {
     let real = side(device, picked, length, 1);
     let complex = boxes_of(
@@ -122,7 +122,7 @@ fn transforms(device: &Device, picked: &[usize], length: &dyn Fn(usize) -> usize
     ])
 }
 
-/// The two batches that were found to differ.
+/// Two batches that once had different results.
 pub(super) fn named(device: &Device) {
     for lengths in [[108, 2700], [109, 4111], [2700, 108], [4111, 109]] {
         let length = |i: usize| lengths[i];
@@ -134,7 +134,7 @@ pub(super) fn named(device: &Device) {
     }
 }
 
-/// Batches of 50 random lengths: up to 5,000 as they were found to differ, and more.
+/// Batches of 50 random lengths: up to 5,000, where differences once occurred, and longer ones.
 pub(super) fn many_batches(device: &Device) {
     let batches = if device.is_gpu() { 1 } else { 4 };
     for seed in 0..batches {
@@ -220,7 +220,7 @@ fn reductions(device: &Device, picked: &[usize]) -> Rows {
 
 fn scatter_add(device: &Device, picked: &[usize]) -> Rows {
     let x = side(device, picked, &|i| LENGTHS[i], 1);
-    // Few places, so that each takes many values.
+    // Few targets, so that each receives many values.
     let places = |i: usize| LENGTHS[i].min(5);
     let layout = Layout::from_lengths(picked.iter().map(|&i| places(i))).unwrap();
     let lists = Ragged::from_fn(x.layout(), |e, at| {

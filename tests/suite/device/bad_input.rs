@@ -144,7 +144,7 @@ fn is_refused(device: &Device) {
     );
 }
 
-/// Sizes beyond 32 bits, of results of small batches: refused without the memory being asked for.
+/// Small batches whose results have sizes beyond 32 bits are refused without allocating memory.
 fn results_that_overflow(device: &Device) {
     let long = upload(device, &Ragged::full(&lengths([70_000]), 1.0f32).unwrap());
     let list = vec![(0, 0); 70_000];

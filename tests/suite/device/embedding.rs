@@ -22,7 +22,10 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("embedding::two_on_one_device", two_on_one_device),
         ("embedding::import_and_export", import_and_export),
         ("embedding::import_of_nothing", import_of_nothing),
-        ("embedding::import_of_the_unfit", import_of_the_unfit),
+        (
+            "embedding::import_of_unsuitable_buffers",
+            import_of_unsuitable_buffers,
+        ),
         (
             "embedding::import_from_another_device",
             import_from_another_device,
@@ -40,7 +43,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// An application: a wgpu device of its own, and the errors that reached it.
+/// An application with a wgpu device of its own, and the errors that its error handler received.
 pub struct Application {
     pub adapter: wgpu::Adapter,
     pub device: wgpu::Device,
@@ -60,7 +63,7 @@ impl Application {
         application
     }
 
-    /// One that leaves errors to wgpu, which panics.
+    /// An application without an error handler, so that wgpu panics.
     pub fn unguarded() -> Application {
         Application::open(wgpu::Limits::default(), wgpu::Features::empty())
     }
@@ -100,14 +103,14 @@ impl Application {
         Device::from_wgpu(&self.adapter, self.device.clone(), self.queue.clone()).unwrap()
     }
 
-    /// No error of the library's work may reach the application.
+    /// No error of the library's work may reach the application's handler.
     #[track_caller]
     pub fn assert_quiet(&self) {
         let errors = self.errors.lock().unwrap();
         assert!(errors.is_empty(), "{errors:?}");
     }
 
-    /// Its error handler was called, and with this.
+    /// Checks that the application's error handler received this error.
     #[track_caller]
     pub fn assert_heard(&self, what: &str) {
         let errors = self.errors.lock().unwrap();
@@ -176,7 +179,7 @@ fn baseline_limits() {
     let x = upload(&device, &a);
     let (_, profile) = device.profile(|| x.scale(2.0).unwrap()).unwrap();
     assert_eq!(profile.device_time, None, "timestamps were not asked for");
-    // Refusals and their like stay inside the library.
+    // Errors of refused calls stay inside the library.
     assert!(x.add(&upload(&device, &numbers(&lengths([1]), 0))).is_err());
     assert_eq!(
         device
@@ -187,14 +190,14 @@ fn baseline_limits() {
     );
     application.assert_quiet();
     drop((x, device));
-    // The application's device lives on.
+    // The application's device remains usable.
     let buffer = application.buffer(&[1.0, 2.0], FIT);
     application.queue.submit([]);
     drop(buffer);
     application.assert_quiet();
 }
 
-/// Limits that no size class of the pool happens to be: tensors up to the last byte work.
+/// Limits that differ from every size class of the pool: tensors that use the last byte work.
 fn odd_limits() {
     let bytes = 3_000_004;
     let application = Application::new(wgpu::Limits {
@@ -221,7 +224,8 @@ fn odd_limits() {
     application.assert_quiet();
 }
 
-/// A device with insufficient limits is refused once, naming all of them, and a device that just suffices works.
+/// A device with insufficient limits is refused with an error that names all of them; a device that just suffices
+/// works.
 fn limits_below_the_baseline() {
     let least = wgpu::Limits {
         max_storage_buffers_per_shader_stage: 8,
@@ -359,7 +363,7 @@ fn import_and_export() {
         assert_eq!(view.export().unwrap().1, offset + 12);
         assert_eq!(download(&view).values(), &values[at + 3..at + 5]);
     }
-    // The same buffer as two operands, as integers, and twice at once.
+    // The same buffer as two operands, as integers, and imported twice.
     let (x, y) = (
         device.import::<f32>(&buffer, 4, &layout).unwrap(),
         device.import(&buffer, 8, &layout).unwrap(),
@@ -393,7 +397,7 @@ fn import_and_export() {
     application.assert_quiet();
 }
 
-/// No values, at the beginning of a buffer and at its end.
+/// Empty tensors at the beginning and at the end of a buffer.
 fn import_of_nothing() {
     let application = Application::new(wgpu::Limits::default());
     let device = application.vsla();
@@ -419,7 +423,7 @@ fn import_of_nothing() {
     application.assert_quiet();
 }
 
-fn import_of_the_unfit() {
+fn import_of_unsuitable_buffers() {
     let application = Application::new(wgpu::Limits {
         max_storage_buffer_binding_size: 4096,
         ..wgpu::Limits::default()
@@ -483,7 +487,7 @@ fn import_of_the_unfit() {
     application.assert_quiet();
 }
 
-/// A buffer of the application's other device is refused, and takes nothing else down.
+/// A buffer of the application's other device is refused, and other work is unaffected.
 fn import_from_another_device() {
     let application = Application::new(wgpu::Limits::default());
     let device = application.vsla();

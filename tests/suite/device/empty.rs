@@ -44,7 +44,7 @@ fn no_values(device: &Device) {
     agrees_with_the_cpu(device, &something, &nothing);
 }
 
-/// Reading a batch without values waits for nothing and gives it back.
+/// Reading a batch without values returns it without waiting.
 fn download_nothing(device: &Device) {
     let x = upload(device, &numbers(&lengths([0; 5]), 0));
     assert_eq!(download(&x).len(), 5);

@@ -21,7 +21,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
 
 type Op = fn(&Tensor<f32>, &Tensor<f32>) -> Result<()>;
 
-/// What [`EVERY_OP`] leaves out, each with another way to plan or to allocate.
+/// Operations that [`EVERY_OP`] leaves out, each with a different way to plan or to allocate.
 const MORE_OPS: &[(&str, Op)] = &[
     ("conv by transforms", |x, y| {
         x.conv(y)?.download_blocking().map(drop)
@@ -131,7 +131,7 @@ fn backwards(x: &Tensor<f32>) -> Result<Indices> {
     Indices::new(Ragged::from_fn(layout, last)?)
 }
 
-/// Operations of every family, with room that ends at each of its allocations in turn.
+/// Operations of every family, with a memory limit that makes each allocation fail in turn.
 fn at_each_allocation() {
     let device = limited(8 * MIB);
     let every = EVERY_OP.iter().map(|&(name, op)| {
@@ -148,7 +148,7 @@ fn at_each_allocation() {
     for (name, op) in every.chain(more) {
         let (mut room, mut failures) = (0, 0);
         loop {
-            // Fresh layouts, of which nothing is known yet.
+            // New layouts, of which nothing is cached.
             let (x, y) = (
                 upload(&device, &numbers(&drawn("short left", 40, 60), 0)),
                 upload(&device, &numbers(&drawn("short right", 40, 60), 1)),
@@ -158,7 +158,7 @@ fn at_each_allocation() {
             let before = device.memory();
             let outcome = op(&x, &y);
             device.trim();
-            // What was recorded before the failure still runs.
+            // Work that was recorded before the failure still runs.
             let done = vsla::device::wgpu::PollType::wait_indefinitely();
             device.wgpu().unwrap().0.poll(done).unwrap();
             let after = device.memory();
@@ -171,7 +171,7 @@ fn at_each_allocation() {
             assert_eq!(device.memory().live, 0, "{name} with {room}");
             match outcome {
                 Ok(()) => break,
-                // It gets exactly one allocation further.
+                // Raises the limit so that exactly one more allocation succeeds.
                 Err(Error::OutOfMemory {
                     bytes,
                     available: Some(available),
@@ -187,7 +187,7 @@ fn at_each_allocation() {
         assert!((1..100).contains(&failures), "{name}: {failures} failures");
         all += failures;
     }
-    // Results, metadata, work lists, scratch, tables.
+    // Allocations of results, metadata, work lists, scratch buffers and tables.
     assert!(all > 60, "{all} failures");
 }
 

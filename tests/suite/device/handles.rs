@@ -29,7 +29,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             one_buffer_from_many_threads,
         ),
         ("handles::a_mapped_buffer", a_mapped_buffer),
-        ("handles::queues_of_others", queues_of_others),
+        ("handles::foreign_queues", foreign_queues),
         ("handles::a_busy_queue", a_busy_queue),
         (
             "handles::the_adapter_of_another_device",
@@ -68,7 +68,8 @@ fn foreign(device: &Device, buffer: &wgpu::Buffer) {
     assert!(text.contains("another wgpu device or instance"), "{text}");
 }
 
-/// Foreign buffers with the ids of buffers here, of equal or other size, or of none: they are never confused.
+/// Foreign buffers whose ids equal those of buffers here, of equal or different size, or of no buffer here, are never
+/// confused with them.
 fn buffers_of_another_instance() {
     let (here, there) = (
         Application::new(wgpu::Limits::default()),
@@ -99,9 +100,9 @@ fn buffers_of_another_instance() {
         foreign(&device, buffer);
     }
     here.assert_quiet();
-    // They are told by their own error handler, and work.
+    // The errors reached the error handler of their own device, and both devices work.
     there.assert_heard("map");
-    // The other way round.
+    // The reverse.
     let other = there.vsla();
     for buffer in &own {
         foreign(&other, buffer);
@@ -184,7 +185,7 @@ fn a_mapped_buffer() {
     assert_eq!(download(&x).values(), [6.0; 5]);
 }
 
-/// The same of a buffer that the application maps after it imported it.
+/// The same for a buffer that the application maps after importing it.
 fn a_mappable_buffer(application: Application) {
     let device = application.vsla();
     let buffer = application.buffer(&[7.0; 20], FIT | BufferUsages::MAP_READ);
@@ -200,7 +201,7 @@ fn a_mappable_buffer(application: Application) {
     application.assert_quiet();
 }
 
-fn queues_of_others() {
+fn foreign_queues() {
     let (here, there) = (
         Application::new(wgpu::Limits::default()),
         Application::new(wgpu::Limits::default()),
@@ -209,7 +210,7 @@ fn queues_of_others() {
         pollster::block_on(here.adapter.request_device(&Default::default())).unwrap();
     let busy = there.vsla();
     for queue in [&there.queue, &sibling] {
-        // Its own device is busy, polled by others, and idle.
+        // The buffer's device is busy, polled by other threads, or idle.
         let x = upload(&busy, &Ragged::full(&lengths([200_000]), 1.0f32).unwrap());
         let recorded = x.scale(3.0).unwrap();
         busy.flush().unwrap();
@@ -297,7 +298,7 @@ fn the_adapter_of_another_device() {
             application.device.clone(),
             application.queue.clone(),
         );
-        // The same one, found by another instance, tells the same.
+        // The same adapter, found by another instance, is recognized.
         if adapter.get_info() == own {
             let x = upload(&opened.unwrap(), &numbers(&lengths([5]), 0));
             assert_identical("x", &download(&x), &numbers(&lengths([5]), 0));

@@ -32,7 +32,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// So few workgroups in a dimension that even two dimensions do not do: a stage becomes several dispatches.
+/// So few workgroups per dimension that even two dimensions are not enough: a dispatch is split into several.
 fn workgroups(limit: u32) {
     let device = own_gpu(|options| {
         options.max_workgroups_per_dimension = Some(limit);
@@ -42,7 +42,7 @@ fn workgroups(limit: u32) {
         device.info().limits.unwrap().workgroups_per_dimension,
         limit
     );
-    // A few dispatches for each stage, the last one not full; of one workgroup, some tens of them.
+    // A few dispatches per stage, the last of which is partial; with one workgroup per dispatch, several dozen.
     let elements = match limit {
         1 => 40,
         3 => 100,
@@ -71,7 +71,7 @@ fn workgroups(limit: u32) {
             .iter()
             .filter(|kernel| kernel.kernel == "map.f32.scale")
             .count();
-        // Some tens of workgroups of a few thousand values.
+        // Several dozen workgroups of a few thousand values.
         assert!(
             scales >= if limit < 6 { 2 } else { 1 },
             "{scales} dispatches"
@@ -79,7 +79,7 @@ fn workgroups(limit: u32) {
     }
 }
 
-/// One stage of more multiply-adds than a dispatch may have.
+/// One stage with more multiply-adds than a dispatch may have.
 fn long_work_is_split() {
     let device = own_gpu(|options| options.poison = true);
     let (a, b) = (
@@ -127,7 +127,7 @@ fn workgroup_memory() {
     unsupported(x.correlate_max(&y), "correlate_max", "correlate_max.f32");
     unsupported(x.sbd(&y), "sbd", "normalize.f32");
     unsupported(x.add(&y), "add", "ambient.f32.add");
-    // What needs no workgroup memory still runs.
+    // Kernels without workgroup memory still run.
     assert_exact(
         "scale",
         &download(&x.scale(2.0).unwrap()),
@@ -219,7 +219,7 @@ fn too_large<R>(
 fn binding_bytes() {
     let device = own_gpu(|options| options.max_binding_bytes = Some(4096));
     let ones = |layout: &vsla::Layout| Ragged::full(layout, 1.0f32).unwrap();
-    // Exactly the limit fits.
+    // A tensor of exactly the limit fits.
     let full = upload(&device, &ones(&lengths([1000, 24])));
     assert_exact(
         "the largest",
@@ -250,7 +250,7 @@ fn binding_bytes() {
         Some(2),
         8004,
     );
-    // Too many elements, none of which is to blame.
+    // Too many elements, so that the error names none of them.
     too_large(
         device.upload(&ones(&lengths(vec![0; 1024]))),
         "upload",
@@ -269,7 +269,7 @@ fn binding_bytes() {
     assert!(x.correlate_max(&x).is_ok(), "no lag is stored");
     let many = upload(&device, &ones(&lengths([1; 40])));
     too_large(many.pair(&many, Pairing::AllToAll), "pair", None, 6404);
-    // The results would fit, what is needed on the way does not.
+    // The results would fit, but their scratch buffers do not.
     let few = upload(&device, &ones(&lengths([1; 24])));
     let pair = few.pair(&few, Pairing::AllToAll).unwrap();
     too_large(pair.correlate_max(), "correlate_max", None, 4608);

@@ -32,7 +32,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         .collect()
 }
 
-/// A test of hanging must not hang itself.
+/// If the library hangs, this test must still end.
 fn in_time(test: fn()) {
     let (done, waiting) = channel();
     let worker = thread::spawn(move || {
@@ -102,8 +102,8 @@ fn all_lost(device: &Device, x: &Tensor<f32>, y: &Tensor<f32>) {
     assert_eq!(x.elements(0..1).unwrap().len(), 1);
 }
 
-/// The families of operations that `all_lost` leaves out, on a lost device: vectors of equal layouts, a mask,
-/// matrices, spectra and halves.
+/// The families of operations that `all_lost` leaves out, on a lost device: vectors of equal layouts, masks, matrices,
+/// spectra and f16.
 fn others_lost(x: &Tensor<f32>, others: &Others) {
     let Others {
         mask,
@@ -254,7 +254,8 @@ fn while_threads_work() {
     works(gpu().unwrap());
 }
 
-/// There the loss is reported to the application alone: ours shows with the first read, and then everywhere.
+/// On such a device, the loss is reported to the application alone. The library notices it at the first read, and then
+/// reports it everywhere.
 fn the_applications_own() {
     let application = Application::new(wgpu::Limits::default());
     let device = application.vsla();
@@ -274,7 +275,7 @@ fn the_applications_own() {
     works(&Application::new(wgpu::Limits::default()).vsla());
 }
 
-/// The ring of upload buffers is in use when the device is lost: no call waits for buffers that are never returned.
+/// The ring of upload buffers is in use when the device is lost. No call waits for buffers that will never be returned.
 fn full_ring(device: &Device) {
     let large = Ragged::full(&lengths([26_000_000]), 1.0f32).unwrap();
     drop(device.upload(&large));

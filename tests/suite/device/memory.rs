@@ -21,7 +21,10 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             "memory::fresh_batches_leave_it_flat",
             fresh_batches_leave_it_flat,
         ),
-        ("memory::a_running_sum_stays_flat", a_running_sum_stays_flat),
+        (
+            "memory::memory_of_a_running_sum_is_constant",
+            memory_of_a_running_sum_is_constant,
+        ),
         ("memory::bind_groups_are_bounded", bind_groups_are_bounded),
         (
             "memory::a_known_layout_is_uploaded_once",
@@ -38,10 +41,11 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         .collect()
 }
 
-/// Bytes of the tables that transforms leave on the device, at most.
+/// The maximum bytes of tables that transforms leave on the device.
 const TABLES: u64 = 64 << 10;
 
-/// Uses everything that allocates, and drops it. Plans stay while there is an equal layout, so each trial has its own.
+/// Uses everything that allocates, and drops it. Plans stay while an equal layout exists, so each trial has its own
+/// layouts.
 fn use_it(device: &Device, trial: &str, seed: usize) {
     let (a, b) = (
         numbers(&drawn(&format!("{trial} left"), 300, 900), seed),
@@ -104,7 +108,7 @@ fn limit() {
             Err(error) => break error,
         }
     };
-    // Staging keeps a little of the fourth megabyte.
+    // Staging buffers take a small part of the fourth megabyte.
     assert_eq!(kept.len(), 3);
     let Error::OutOfMemory {
         op: "scale",
@@ -126,7 +130,7 @@ fn limit() {
             ("out_of_memory", op, None)
         );
     }
-    // What exists is unharmed, and what is freed can be used again.
+    // Existing tensors are unharmed, and freed memory can be used again.
     assert_exact(
         "2",
         &download(&kept[2]),
@@ -141,7 +145,7 @@ fn limit() {
             &Ragged::full(&megabyte, 2.0).unwrap(),
         );
     }
-    // Also as another size: what is kept for reuse is given up for it.
+    // Also for another size: memory cached for reuse is released for it.
     kept.clear();
     let large = Ragged::full(&lengths([900_000]), 3.0f32).unwrap();
     assert_exact("3", &download(&upload(&device, &large)), &large);
@@ -161,7 +165,7 @@ fn cache_limit() {
     }
 }
 
-/// Two thousand batches of lengths that never were before.
+/// Two thousand batches with new lengths.
 fn fresh_batches_leave_it_flat() {
     let device = own_gpu(|_| ());
     let mut rng = rng("fresh batches");
@@ -184,7 +188,7 @@ fn fresh_batches_leave_it_flat() {
     let (last_info, last) = (device.info(), device.memory());
     assert_eq!(last_info.pipelines, info.pipelines);
     assert!(last_info.bind_groups <= 1024, "{last_info:?}");
-    // Tables stay, for all lengths.
+    // Tables of all lengths stay.
     assert!(
         memory.live <= TABLES && last.live == memory.live,
         "{memory:?}, {last:?}"
@@ -198,7 +202,7 @@ fn fresh_batches_leave_it_flat() {
 
 /// Live buffers need separate bind groups, of which only a limited number is cached.
 /// Every sum is an operand of the next; data cached with its layout must not accumulate on the first layout.
-fn a_running_sum_stays_flat() {
+fn memory_of_a_running_sum_is_constant() {
     let device = own_gpu(|_| ());
     let (first, step) = (
         upload(&device, &numbers(&drawn("running", 2000, 9), 0)),
@@ -253,7 +257,7 @@ fn a_known_layout_is_uploaded_once() {
     let before = device.memory().live;
     drop(x.add(&y).unwrap());
     let planned = device.memory().live;
-    // Three lots of offsets stay with the layouts.
+    // Three buffers of offsets stay with the layouts.
     let least = 3 * 5_001 * 4;
     assert!(
         planned >= before + least && planned < before + least + least / 4,
@@ -263,7 +267,7 @@ fn a_known_layout_is_uploaded_once() {
         drop(x.add(&y).unwrap());
         assert_eq!(device.memory().live, planned);
     }
-    // Another tensor of the same layouts needs no more.
+    // Another tensor of the same layouts needs no more memory.
     let z = upload(&device, &numbers(&left, 2));
     let with_z = device.memory().live;
     drop(z.add(&y).unwrap());
@@ -272,7 +276,7 @@ fn a_known_layout_is_uploaded_once() {
     assert_eq!(device.memory().live, 0);
 }
 
-/// The instrument that the other trials rely on.
+/// Tests the measurement that the other trials rely on.
 fn poison_fills_what_no_kernel_writes() {
     let device = own_gpu(|options| options.poison = true);
     let x = upload(&device, &Ragged::full(&lengths([3]), 1.0f32).unwrap())
@@ -288,7 +292,7 @@ fn poison_fills_what_no_kernel_writes() {
     assert_eq!(values[..3], [2.0; 3]);
     // A kernel may write the rest of the last quad.
     assert!(values[4..].iter().all(|value| value.is_nan()), "{values:?}");
-    // What is uploaded has it behind its last value.
+    // After uploaded data, the last quad has its previous contents.
     let x = upload(&device, &Ragged::full(&lengths([3]), 1.0f32).unwrap());
     let (buffer, _) = x.export().unwrap();
     let whole = device.import::<f32>(buffer, 0, &lengths([words])).unwrap();

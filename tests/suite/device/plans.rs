@@ -19,12 +19,15 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             of_a_network_are_made_once,
         ),
         ("plans::equal_contents_are_one", equal_contents_are_one),
-        ("plans::of_a_kept_list", of_a_kept_list),
-        ("plans::go_with_their_layouts", go_with_their_layouts),
-        ("plans::are_given_back", are_given_back),
+        ("plans::of_a_reused_list", of_a_reused_list),
         (
-            "plans::attributes_are_told_apart",
-            attributes_are_told_apart,
+            "plans::are_evicted_with_their_layouts",
+            are_evicted_with_their_layouts,
+        ),
+        ("plans::are_released_by_trim", are_released_by_trim),
+        (
+            "plans::attributes_are_distinguished",
+            attributes_are_distinguished,
         ),
     ];
     let trials = tests
@@ -33,7 +36,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials.collect()
 }
 
-/// A device of the same kind that nothing else uses.
+/// A device of the same kind, which nothing else uses.
 fn own(device: &Device) -> Device {
     let DeviceInfo { backend, .. } = device.info();
     match &*backend {
@@ -48,7 +51,7 @@ fn own(device: &Device) -> Device {
 const LAYERS: usize = 12;
 const WIDTH: usize = 8;
 
-/// A layer's weights, of a layout of their own each.
+/// The weights of a layer, each with its own layout.
 struct Layer {
     weights: Tensor<f32>,
     bias: Tensor<f32>,
@@ -65,7 +68,7 @@ fn network(device: &Device) -> Vec<Layer> {
     (0..LAYERS).map(layer).collect()
 }
 
-/// Sequences of up to this many rows.
+/// The maximum length of a sequence.
 fn batch(device: &Device, seed: usize) -> Tensor<f32> {
     let mut rng = rng(&format!("plans {seed}"));
     let shapes = (0..64).map(|_| Shape::new(&[rng.usize(0..20), WIDTH]).unwrap());
@@ -73,7 +76,7 @@ fn batch(device: &Device, seed: usize) -> Tensor<f32> {
     upload(device, &numbers(&layout, seed))
 }
 
-/// Layer after layer, with views, a listed pairing and lists of rows that are made anew each time.
+/// Several layers, with views, and with a list of pairs and lists of rows that are created anew in each layer.
 fn forward(layers: &[Layer], x: &Tensor<f32>) -> Tensor<f32> {
     let mut x = x.clone();
     for layer in layers {
@@ -98,7 +101,7 @@ fn forward(layers: &[Layer], x: &Tensor<f32>) -> Tensor<f32> {
     sums.join(&[&more]).unwrap()
 }
 
-/// Twelve layers, each with its own weights, on three batches in turn: after the first round no plan is made, only
+/// Twelve layers, each with its own weights, on three batches in turn. After the first round, no plan is made, only
 /// values are copied to the device, and only new lists make layouts.
 fn of_a_network_are_made_once(device: &Device) {
     let layers = network(device);
@@ -108,7 +111,7 @@ fn of_a_network_are_made_once(device: &Device) {
     let before = device.counters();
     // Layers of equal layouts share plans.
     assert!(before.plans > 20, "{before:?}");
-    // The layout of the lists of each call, and that of what is read back.
+    // The layout of each call's lists, and the layout of the downloaded result.
     let own = 3;
     for _ in 0..3 {
         let counted = device.counters();
@@ -121,9 +124,9 @@ fn of_a_network_are_made_once(device: &Device) {
     }
 }
 
-/// A list that is made once and used in a loop, by several operations: after the first round no plan is made, nothing is
-/// copied to the device, and no layout is made.
-fn of_a_kept_list(device: &Device) {
+/// Several operations use one list in a loop. After the first round, they make no plan and no layout, and copy nothing
+/// to the device.
+fn of_a_reused_list(device: &Device) {
     let list = pair_list((0..1000).map(|i| (i * 7 % 40, i % 64)).collect::<Vec<_>>());
     let x = upload(device, &numbers(&drawn("plans list left", 40, 9), 0));
     let y = upload(device, &numbers(&drawn("plans list right", 64, 9), 1));
@@ -165,13 +168,13 @@ fn equal_contents_are_one(device: &Device) {
     }
     let after = device.counters();
     assert_eq!((after.plans, after.uploads), (before.plans, before.uploads));
-    // Others are others.
+    // Different contents have different identities.
     let other = lengths((0..40).map(|i| i % 4));
     assert!(use_it(&other).layout() == &resized && device.counters().plans > after.plans);
 }
 
 /// A plan is cached as long as layouts with the contents of all its operands exist.
-fn go_with_their_layouts(device: &Device) {
+fn are_evicted_with_their_layouts(device: &Device) {
     let layout = drawn("plans going", 40, 9);
     let x = upload(device, &numbers(&layout, 0));
     let again = |layout: &Layout| {
@@ -184,13 +187,13 @@ fn go_with_their_layouts(device: &Device) {
     let equal = drawn("plans going", 40, 9);
     assert_eq!(again(&equal), before);
     drop((layout, x));
-    // The equal one keeps what it was found to be equal to.
+    // The equal layout still refers to the representative of its contents.
     assert_eq!(again(&equal), before);
     drop(equal);
     assert_eq!(again(&drawn("plans going", 40, 9)), before + 1);
 }
 
-fn are_given_back(device: &Device) {
+fn are_released_by_trim(device: &Device) {
     let x = upload(device, &numbers(&drawn("plans given back", 4000, 9), 0));
     let y = upload(device, &numbers(&drawn("plans given back too", 4000, 9), 0));
     let first = download(&x.add(&y).unwrap());
@@ -206,8 +209,8 @@ fn are_given_back(device: &Device) {
     assert!(after.uploads > before.uploads || !device.is_gpu());
 }
 
-/// The same layouts with another attribute are another plan.
-fn attributes_are_told_apart(device: &Device) {
+/// The same layouts with another attribute have another plan.
+fn attributes_are_distinguished(device: &Device) {
     let x = batch(device, 3);
     type Way = fn(&Tensor<f32>) -> Tensor<f32>;
     let ways: &[Way] = &[

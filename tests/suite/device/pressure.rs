@@ -42,21 +42,21 @@ pub fn limited(limit: u64) -> Device {
     own_gpu(|options| options.memory_limit = Some(limit))
 }
 
-/// Everything that the account says is held.
+/// All bytes that the account reports.
 fn held(memory: Memory) -> u64 {
     memory.live + memory.cached + memory.leaving + memory.staging
 }
 
-/// What wgpu says it has allocated, if its backend can say.
+/// The bytes that wgpu reports as allocated, if its backend supports that.
 fn allocated(device: &Device) -> Option<u64> {
     let report = device.wgpu()?.0.generate_allocator_report()?;
     Some(report.total_allocated_bytes)
 }
 
-/// Runs `work` while another thread looks at the device without pause: neither the account nor wgpu itself may pass the
-/// limit.
+/// Runs `work` while another thread observes the device continuously: neither the account nor wgpu's own figure may
+/// exceed the limit.
 fn watched(device: &Device, limit: u64, work: impl FnOnce()) {
-    // What wgpu allocates for itself: all that is there when nothing but the account's own buffers is.
+    // The memory that wgpu allocates for itself: its figure when only the account's own buffers exist.
     let own = allocated(device).map(|bytes| bytes - held(device.memory()));
     let (done, looks) = (AtomicBool::new(false), AtomicUsize::new(0));
     let (most, most_allocated) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -105,7 +105,7 @@ fn is_out_of_memory(error: &Error) -> bool {
     )
 }
 
-/// Threads that allocate as much as they can, all at once.
+/// Threads that allocate as much as they can at the same time.
 fn eight_threads() {
     let limit = 64 * MIB;
     let device = limited(limit);
@@ -174,7 +174,7 @@ fn everything_in_32_mib() {
                 &download(&p.dot(&q).unwrap()),
             );
         }
-        // Many small dispatches, submitted again and again without a read.
+        // Many small dispatches, submitted repeatedly without a read.
         let mut small = upload(&device, &numbers(&lengths([100]), 0));
         for _ in 0..5_000 {
             small = small.scale(-1.0).unwrap();
@@ -272,7 +272,7 @@ fn staging_is_counted() {
             "{account} is {truth}"
         );
     }
-    // Also what is on its way when it is asked for.
+    // Also if a transfer is in progress.
     let y = upload(&device, &large);
     device.trim();
     drop(y);
@@ -298,7 +298,7 @@ pub fn fill(device: &Device, left: u64) -> Vec<Tensor<f32>> {
         Ok(_) => panic!("no limit"),
     };
     let mut ballast = Vec::new();
-    // Powers of two are sizes of buffers.
+    // Buffers whose sizes are powers of two.
     while all >= left + 256 {
         let piece = 1u64 << (all - left).ilog2();
         ballast.push(upload(
@@ -351,7 +351,7 @@ fn reads_that_are_dropped() {
     let x = upload(&device, &numbers(&lengths([12_000_000]), 0));
     for _ in 0..20 {
         let mut read = pin!(x.download());
-        // Three pieces are on their way.
+        // Three pieces are in flight.
         let _ = poll_once(read.as_mut());
     }
     assert_exact("x", &download(&x), &numbers(&lengths([12_000_000]), 0));
@@ -378,7 +378,7 @@ fn a_read_that_nobody_polls() {
     );
 }
 
-/// From nothing up: a limit is refused when the device is opened, or it serves.
+/// Limits from 0 up: a limit is either refused when the device is opened, or the device works with it.
 fn small_limits() {
     let least = (4..).map(|shift| 1u64 << shift).find(|&limit| {
         let options = vsla::device::GpuOptions {
@@ -415,7 +415,7 @@ fn small_limits() {
         }
         assert_exact("x", &download(&tensor), &x);
         assert!(held(device.memory()) <= limit, "{:?}", device.memory());
-        // Profiles take timestamps.
+        // Profiling needs timestamps.
         match device.profile(|| tensor.scale(2.0)) {
             Ok((Ok(scaled), _)) => {
                 let expected = x.cast(|value| 2.0 * value).unwrap();

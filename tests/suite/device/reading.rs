@@ -31,7 +31,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         .collect()
 }
 
-/// As plain an executor as there can be: it sleeps until something wakes it.
+/// The simplest possible executor, which sleeps until it is woken.
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     struct Unpark(Thread, AtomicUsize);
     impl Wake for Unpark {
@@ -62,12 +62,12 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// Waits for all of them, each woken by whichever is ready.
+/// Waits for all futures, and is woken by whichever is ready.
 fn all<T>(futures: Vec<Pin<Box<dyn Future<Output = T> + Send + '_>>>) -> Vec<T> {
     let mut waiting: Vec<_> = futures.into_iter().map(Some).collect();
     let mut done: Vec<Option<T>> = waiting.iter().map(|_| None).collect();
     block_on(std::future::poll_fn(|context| {
-        // The last one first: none may depend on being asked in the order of the calls.
+        // Polls the last future first, because none may depend on the order of the calls.
         for (future, done) in waiting.iter_mut().zip(&mut done).rev() {
             if let Some(running) = future
                 && let Poll::Ready(value) = running.as_mut().poll(context)
@@ -147,9 +147,9 @@ fn from_many_threads(device: &Device) {
     });
 }
 
-/// A future that is dropped, before its first poll or after it, takes nothing with it.
+/// A future that is dropped, before or after its first poll, affects nothing else.
 fn given_up(device: &Device) {
-    // Large enough that it comes back in pieces.
+    // Large enough to be read in pieces.
     let x = Ragged::full(&lengths([12_000_000]), 1.5f32).unwrap();
     let tensor = upload(device, &x);
     let mut context = Context::from_waker(Waker::noop());
@@ -173,7 +173,7 @@ fn given_up(device: &Device) {
     assert_exact("the same, async", &block_on(tensor.download()).unwrap(), &x);
 }
 
-/// More bytes than all upload buffers hold together, in one tensor and in several.
+/// More bytes than all upload buffers together, in one tensor and in several.
 fn more_than_the_ring(device: &Device) {
     let layout = lengths([1, 0, 26_999_999]);
     let batches = [0, 1].map(|seed| {

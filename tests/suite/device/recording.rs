@@ -49,7 +49,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials.collect()
 }
 
-/// Recorded work on a tensor uses its values, whatever is later uploaded into its memory.
+/// Recorded work on a tensor uses its values, even if other data is later uploaded into its memory.
 fn memory_is_reused_in_order(device: &Device) {
     for length in [1, 100, 300_000, 5_000_000] {
         let layout = lengths([length]);
@@ -72,7 +72,7 @@ fn memory_is_reused_in_order(device: &Device) {
     }
 }
 
-/// On a separate device the same memory is reused while the work that reads it is only recorded.
+/// On a separate device, so that the memory is reused while the work that reads it is only recorded.
 #[cfg(feature = "gpu")]
 fn a_dropped_buffer_comes_back() {
     let device = super::own_gpu(|_| ());
@@ -107,7 +107,7 @@ fn a_dropped_buffer_comes_back() {
     assert_exact("7", &download(&third), &Ragged::full(&layout, 7.0).unwrap());
 }
 
-/// The offsets and plans of dropped layouts make room for others of the same size.
+/// The memory of offsets and plans of dropped layouts is reused for others of the same size.
 fn layouts_are_reused_in_order(device: &Device) {
     let mut results = Vec::new();
     for i in 0..60 {
@@ -200,7 +200,7 @@ fn two_threads(device: &Device) {
     });
 }
 
-/// Plans and metadata of one layout, made by whichever thread is first.
+/// Plans and metadata of one layout, created by whichever thread is first.
 fn one_layout_from_many_threads(device: &Device) {
     for round in 0..10 {
         let layouts = [
@@ -249,7 +249,7 @@ fn more_than_65535_workgroups(device: &Device) {
     agrees_with_the_cpu(device, &a, &b);
 }
 
-/// So many values that a workgroup takes several thousand of them.
+/// Enough values that a workgroup processes several thousand of them.
 fn batches_worth_large_tiles(device: &Device) {
     let cpu = Device::cpu();
     let few = (

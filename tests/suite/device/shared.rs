@@ -66,7 +66,7 @@ fn blamed<R>(outcome: Result<R, Error>, op: &str, buffer: &str, reason: &str) {
 
 const SEVERAL: usize = 20;
 
-/// Results of work that is only recorded.
+/// Results of work that is recorded but not submitted.
 struct Recorded {
     results: Vec<(f32, Tensor<f32>)>,
     batch: Ragged<f32>,
@@ -99,7 +99,7 @@ impl Recorded {
     }
 }
 
-/// Every way to use it fails, each time, and takes nothing else down.
+/// Every use of it fails each time, and other work is unaffected.
 fn destroyed_before_it_is_used() {
     let application = Application::new(wgpu::Limits::default());
     let device = application.vsla();
@@ -107,7 +107,7 @@ fn destroyed_before_it_is_used() {
     let buffer = application.buffer(&[1.0; 20], FIT);
     let x = device.import::<f32>(&buffer, 0, &layout).unwrap();
     let y = upload(&device, &numbers(&layout, 0));
-    // Its bind group is known, and then one that is not.
+    // First with a cached bind group, then with a new one.
     download(&x.scale(2.0).unwrap());
     let other = application.buffer(&[2.0; 40], FIT);
     let good = device.import::<f32>(&other, 0, &layout).unwrap();
@@ -151,7 +151,7 @@ fn destroyed_before_it_is_used() {
     application.assert_quiet();
 }
 
-/// What was recorded while it was there has its values.
+/// Work that was recorded before the buffer was destroyed has its values.
 fn destroyed_after_it_is_used() {
     let application = Application::new(wgpu::Limits::default());
     let device = application.vsla();
@@ -268,7 +268,7 @@ fn mapped(application: Application) {
         device.flush().unwrap();
         buffer.unmap();
         assert_exact("after", &download(&x.add(&y).unwrap()), &expected);
-        // Asked for, and not yet so.
+        // The mapping is requested, and pending.
         buffer.map_async(wgpu::MapMode::Read, .., |_| ());
         blamed(x.add(&y), "add", name, "mapped");
         buffer.unmap();
@@ -278,14 +278,14 @@ fn mapped(application: Application) {
     application.assert_quiet();
 }
 
-/// A buffer of ours, destroyed by the application that has it.
+/// A buffer of the library, destroyed by the application to which it was exported.
 fn an_exported_one_destroyed() {
     let application = Application::new(wgpu::Limits::default());
     let device = application.vsla();
     let batch = numbers(&lengths([50, 7]), 0);
     let others = Recorded::on(&device);
     let x = upload(&device, &batch);
-    // It is only recorded, when the application takes it away.
+    // The work is only recorded when the application destroys the buffer.
     let y = x.scale(2.0).unwrap();
     let z = y.scale(2.0).unwrap();
     y.export().unwrap().0.destroy();
@@ -308,7 +308,7 @@ fn an_exported_one_destroyed() {
     );
     others.assert_right();
     drop(y);
-    // Its memory is not used again.
+    // The buffer's memory is not reused.
     for _ in 0..5 {
         assert_exact(
             "3 x",
@@ -319,7 +319,7 @@ fn an_exported_one_destroyed() {
     application.assert_quiet();
 }
 
-/// What the application submits after an export finds the values, with no flush.
+/// Work that the application submits after an export finds the values, without a flush.
 fn exports_are_submitted() {
     let application = Application::new(wgpu::Limits::default());
     let device = application.vsla();
@@ -337,8 +337,8 @@ fn exports_are_submitted() {
     application.assert_quiet();
 }
 
-/// The application keeps the buffers of dropped tensors and writes to them all the time. No value, plan or layout of the
-/// library changes.
+/// The application keeps the buffers of dropped tensors and writes to them all the time. This changes no value, plan or
+/// layout of the library.
 fn exports_are_never_reused() {
     let application = Application::new(wgpu::Limits::default());
     let device = application.vsla();
@@ -348,7 +348,7 @@ fn exports_are_never_reused() {
         .collect();
     let mut kept = Vec::new();
     for (i, layout) in layouts.iter().enumerate() {
-        // Of the sizes that layouts, plans and results are of.
+        // Sizes of layouts, plans and results.
         for words in [1, 41, 82, 200, layout.total(), 2 * layout.total()] {
             let x = upload(&device, &Ragged::full(&lengths([words]), 1.0f32).unwrap());
             kept.push(x.scale(2.0).unwrap().export().unwrap().0.clone());
@@ -414,7 +414,7 @@ fn imports_are_never_reused() {
     let cached = device.memory().cached;
     drop(x);
     assert_eq!(device.memory().cached, cached);
-    // Results of the same size are elsewhere.
+    // Results of the same size are in other buffers.
     let results: Vec<_> = (0..50)
         .map(|i| device.full(&layout, i as f32).unwrap())
         .collect();

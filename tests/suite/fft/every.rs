@@ -29,7 +29,7 @@ const OPS: [Op; 4] = [Op::Fft, Op::Ifft, Op::Rfft, Op::Irfft];
 /// The most pipelines that transforms and convolutions need, for any lengths.
 const PIPELINES: usize = 64;
 
-/// A GPU that has compiled nothing yet.
+/// A GPU device that has not compiled anything yet.
 fn fresh() -> Device {
     let device = crate::device::own_gpu(|_| ());
     assert_eq!(device.info().pipelines, 0);
@@ -160,14 +160,16 @@ fn plot(errors: &[(usize, f64)]) -> String {
     let (octaves, most) = (24.0, 16.0); // of u
     let x = |log: f64| left + wide * log / octaves;
     let y = |error: f64| top + high * (1.0 - error / U / most);
-    let mut svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 800 440\" font-family=\"sans-serif\" font-size=\"12\">\n\
+    let mut svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 800 440\" font-family=\"sans-serif\" \
+        font-size=\"12\">\n\
          <rect width=\"800\" height=\"440\" fill=\"white\"/>\n"
         .to_owned();
     for log in (0..=24).step_by(4) {
         let at = x(f64::from(log));
         let _ = writeln!(
             svg,
-            "<path d=\"M{at:.1} {top}V{0:.1}\" stroke=\"#ddd\"/><text x=\"{at:.1}\" y=\"{1:.1}\" text-anchor=\"middle\">{log}</text>",
+            "<path d=\"M{at:.1} {top}V{0:.1}\" stroke=\"#ddd\"/><text x=\"{at:.1}\" y=\"{1:.1}\" \
+             text-anchor=\"middle\">{log}</text>",
             top + high,
             top + high + 18.0
         );
@@ -176,7 +178,8 @@ fn plot(errors: &[(usize, f64)]) -> String {
         let at = y(f64::from(units) * U);
         let _ = writeln!(
             svg,
-            "<path d=\"M{left} {at:.1}H{0}\" stroke=\"#ddd\"/><text x=\"{1}\" y=\"{2:.1}\" text-anchor=\"end\">{units}</text>",
+            "<path d=\"M{left} {at:.1}H{0}\" stroke=\"#ddd\"/><text x=\"{1}\" y=\"{2:.1}\" \
+             text-anchor=\"end\">{units}</text>",
             left + wide,
             left - 8.0,
             at + 4.0
@@ -224,8 +227,10 @@ fn plot(errors: &[(usize, f64)]) -> String {
     }
     let _ = writeln!(
         svg,
-        "<text x=\"420\" y=\"430\" text-anchor=\"middle\">log₂ of the length; lines: the bounds u (1 + ¼ log₂ n) and twice that</text>\n\
-         <text x=\"16\" y=\"200\" text-anchor=\"middle\" transform=\"rotate(-90 16 200)\">largest relative error, in u = 2⁻²⁴</text>\n</svg>"
+        "<text x=\"420\" y=\"430\" text-anchor=\"middle\">log₂ of the length; lines: the bounds u (1 + ¼ log₂ n) and \
+         twice that</text>\n\
+         <text x=\"16\" y=\"200\" text-anchor=\"middle\" transform=\"rotate(-90 16 200)\">\
+         largest relative error, in u = 2⁻²⁴</text>\n</svg>"
     );
     svg
 }

@@ -1,4 +1,4 @@
-//! Functions of two floats against f64: values of all exponents, all halves, and all that is special.
+//! Functions of two floats against f64: values with all exponents, all f16 values, and special values.
 
 use libtest_mimic::Trial;
 use vsla::scalar::DType;
@@ -86,7 +86,7 @@ fn check<T: Samples + super::Value>(device: &Device, name: &str) {
     let got = called(name, &a, (&b).into()).unwrap();
     let tiny = 2f64.powi(-126);
     let flushed = |v: f64| if v.abs() < tiny { 0f64.copysign(v) } else { v };
-    // What is exact is so of subnormal numbers too.
+    // Exact functions are exact for subnormal numbers, too.
     let exact = matches!(
         name,
         "maximum"
@@ -114,7 +114,7 @@ fn check<T: Samples + super::Value>(device: &Device, name: &str) {
                 right |= near::<T>(&bound, of_floats(name, s, t), got);
             }
         }
-        // A zero has the sign that it should have, but where it stands for something else.
+        // A zero has the expected sign, unless it stands for a missing value.
         if expected == 0.0 && got == 0.0 && T::DTYPE == DType::F32 && s.abs() >= tiny {
             right &= got.is_sign_negative() == expected.is_sign_negative();
         }

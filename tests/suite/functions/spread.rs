@@ -53,7 +53,7 @@ fn whole<T: Value>(x: &Layout, v: &Ragged<T>, axis: Option<usize>) -> Ragged<T> 
     .unwrap()
 }
 
-/// Both sides, with the bits of the operation on operands that are whole.
+/// The spread operand on either side gives the same bits as a whole operand.
 #[track_caller]
 fn check<T: Value>(x: &Tensor<T>, v: Spread<'_, T>, whole: &Tensor<T>) {
     for name in telling::<T>() {
@@ -154,7 +154,7 @@ fn contained(device: &Device) {
             for element in [0, 2] {
                 assert_eq!(bits(&clean, element), bits(&bad, element), "{name}");
             }
-            // Along an axis only what it meets.
+            // Along an axis, only the values that are paired with an entry are used.
             assert_eq!(bits(&clean, 1)[0], bits(&bad, 1)[0], "{name}");
         }
     }
@@ -190,7 +190,7 @@ fn operators(device: &Device) {
     assert_eq!(doubled.row(1), [f16::from_f32(16.0)]);
 }
 
-/// Scaled to mean 0 and variance 1, and a layer with a bias.
+/// Standardized to mean 0 and variance 1, and a layer with a bias.
 fn pipeline(device: &Device) {
     let x = Ragged::from_rows([vec![1.0f32, 3.0], vec![2.0, 2.0, 8.0, 8.0]]).unwrap();
     let x = upload(device, &x);

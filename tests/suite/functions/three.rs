@@ -18,7 +18,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     ])
 }
 
-/// Layouts of three operands: alike, and with boxes that cross.
+/// Layouts of three operands: equal, and boxes of which none contains the others.
 fn layouts() -> Vec<[Layout; 3]> {
     let alike = Layout::from_lengths([5, 0, 2100, 3]).unwrap();
     vec![
@@ -143,7 +143,7 @@ fn spread(device: &Device) {
     of_every_type!(spread_of(device));
 }
 
-/// Every mixture of whole and spread operands, with the values of all of them whole; and each element alone.
+/// Every combination of whole and spread operands, compared with whole operands; and each element alone.
 fn spread_of<T: Value>(device: &Device) {
     let layout = layout(2, &[&[3, 4], &[0, 2], &[30, 41], &[1, 1]]);
     let x = drawn::<T>(&layout, "x");

@@ -1,5 +1,5 @@
-//! Programs that run out of memory, one per family of operations. Each allocates all that it needs, given the number of
-//! elements, and returns a hash of all results.
+//! Programs that run out of memory, one per family of operations. Each takes a number of elements, allocates everything
+//! itself, and returns a hash of all results.
 
 mod files;
 mod functions;
@@ -349,7 +349,7 @@ fn polynomials(device: &Device, n: usize) -> Result<u64> {
 
 fn transforms(device: &Device, n: usize) -> Result<u64> {
     let mut sum = Sum::default();
-    // By the definition, in stages, by a convolution; and in passes where the device is a GPU.
+    // Transforms by the definition, in stages, and by a convolution; on a GPU, also in passes.
     let long = [67, 71, 67, 96, 128, 1000, 2048];
     let more = [9014, 1 << 15, 4507];
     let long: &[usize] = if device.is_gpu() {
@@ -437,7 +437,7 @@ fn indices(device: &Device, n: usize) -> Result<u64> {
     sum.add(gathered.scatter_add(&lists(2)?, x.layout())?)?;
     let pairs = PairList::new(listed(n, |i| (i as u32, (n - 1 - i) as u32))?)?;
     sum.add(x.gather_paired(&lists(2)?, Pairing::List(&pairs))?)?;
-    // More rows than are added up at once.
+    // More rows than are added in one step.
     let many = Layout::from_lengths([5000])?;
     let all = Indices::new(Ragged::from_parts(
         many.clone(),

@@ -16,7 +16,7 @@ use crate::support::bench::cpu;
 const LIMIT: u64 = 16 << 20;
 /// The number of empty elements whose all-to-all pairs are just below 2³².
 const MANY: usize = 65_535;
-/// A number too large to be counted one by one within the time limit.
+/// A number too large to count one by one within the time limit.
 const BILLIONS: usize = 4_000_000_000;
 
 fn empties<T: Scalar>(rank: usize, elements: usize) -> Tensor<T> {
@@ -30,7 +30,7 @@ fn nothing<T: Scalar>(extents: &[usize]) -> Tensor<T> {
     cpu().full(&layout, T::default()).unwrap()
 }
 
-/// Promises nothing and never ends.
+/// An iterator without a size hint that never ends.
 fn endless<T>(value: impl FnMut() -> T) -> impl Iterator<Item = T> {
     repeat_with(value).filter(|_| true)
 }
@@ -92,7 +92,7 @@ fn quick<T>(name: &str, make: impl FnOnce() -> Result<T>) -> T {
 
 pub fn all() {
     vsla::device::set_host_memory_limit(LIMIT);
-    // What the budget let through all the same.
+    // The allocator refuses everything that the budget should have refused.
     allocation::refuse(u64::MAX, LIMIT as usize + 1);
     pairs();
     planes();
@@ -142,14 +142,14 @@ fn planes() {
     named("pyramid", || {
         x.pyramid(&[BILLIONS], Remainder::Pad, u64::MAX)
     });
-    // A window that is larger than the batch is none, whatever its size.
+    // A window that is larger than the batch gives no stacks, whatever its size.
     let none = quick("window", || x.window(BILLIONS, 1, 0));
     assert_eq!(none.len(), 0);
     let grid = Layout::uniform(1, Shape::new(&[0, BILLIONS]).unwrap()).unwrap();
     let matrix = ShapeMatrix::new(&empties::<f32>(1, 0), &grid).unwrap();
-    let turned = quick("transpose", || matrix.transpose());
-    assert_eq!(turned.grid().shape(0).extents(), [BILLIONS as u32, 0]);
-    refused("to_nested", || turned.to_nested_blocking());
+    let transposed = quick("transpose", || matrix.transpose());
+    assert_eq!(transposed.grid().shape(0).extents(), [BILLIONS as u32, 0]);
+    refused("to_nested", || transposed.to_nested_blocking());
     let device = cpu();
     refused("identity", || {
         ShapeMatrix::<f32>::identity(device, repeat_n(0, BILLIONS))
@@ -219,7 +219,7 @@ fn conversions() {
     // One row of 40,000 values, and as many empty ones.
     let rows = (0..40_000).map(|row| vec![1.0f32; if row == 0 { 40_000 } else { 0 }]);
     named("to_padded", || Ragged::from_rows(rows)?.to_padded(0.0));
-    // Beyond any address space.
+    // A size that exceeds the address space.
     let wide = |axis: usize| {
         let mut extents = [0; 3];
         extents[axis] = u32::MAX as usize;

@@ -32,14 +32,14 @@ fn read(file: &[u8]) -> Result<Any> {
         "{largest} bytes for a file of {}",
         file.len()
     );
-    // What reads, reads as one thing only.
+    // A file that can be read is read as only one kind of contents.
     if let (Ok(any), true) = (&outcome, is_version_2(file)) {
         assert!(written(any) == file);
     }
     outcome
 }
 
-/// The file with the sum that its bytes have.
+/// The file with a corrected checksum.
 fn summed(mut file: Vec<u8>) -> Vec<u8> {
     if is_version_2(&file)
         && let Some(body) = file.len().checked_sub(4)
@@ -114,8 +114,8 @@ fn headers() {
             }
         }
     }
-    // Version 1 has no sum: all of its header but the extents, which may be anything that fits, must be as it is. The
-    // model says nothing about the values.
+    // Version 1 has no checksum: every change of its header is an error, except in the extents, which may be any that
+    // fit, and in the model, which has no influence on the values.
     let whole = file("v1-f64-5x7");
     for at in (0..16).chain(48..64) {
         for value in 0..=255 {
@@ -131,7 +131,7 @@ fn headers() {
     }
 }
 
-/// Bytes replaced, repeated, moved and left out at random, with the sum put right.
+/// Bytes replaced, repeated, moved and omitted at random, with a corrected checksum.
 fn mutated() {
     let mut rng = rng("io::mutated");
     let mut read_well = 0;
@@ -163,7 +163,7 @@ fn mutated() {
     );
 }
 
-/// Numbers of things that no file has.
+/// Counts that no file can have.
 fn claims() {
     let large = [1 << 20, u64::from(u32::MAX), 1 << 32, 1 << 60, u64::MAX];
     for (name, file) in FILES {

@@ -78,7 +78,7 @@ fn long() {
     );
 }
 
-/// Numbers of things that no document has.
+/// Counts that no document can have.
 fn claims() {
     for claim in [
         1u64 << 20,
@@ -110,7 +110,7 @@ fn claims() {
     }
 }
 
-/// Bytes replaced, repeated, moved and left out at random.
+/// Bytes replaced, repeated, moved and omitted at random.
 fn mutated() {
     let shapes = || [[2, 2], [0, 3]].map(|extents| Shape::new(&extents).unwrap());
     let topology = Topology::new([12, 16], [8, 8], &[(0, 1), (1, 0)]).unwrap();

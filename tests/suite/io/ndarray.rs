@@ -40,18 +40,18 @@ fn any_order() {
     let whole = ArrayD::from_shape_fn(vec![4, 5, 6], |at| {
         (at[0] * 100 + at[1] * 10 + at[2]) as i32
     });
-    let turned = whole.view().reversed_axes();
+    let transposed = whole.view().reversed_axes();
     let mut strided = whole.view();
     strided.slice_each_axis_inplace(|axis| Slice::new(1, None, axis.axis.index() as isize + 1));
     let mut backwards = whole.view();
     backwards.invert_axis(Axis(2));
-    let arrays = [whole.view(), turned, strided, backwards];
+    let arrays = [whole.view(), transposed, strided, backwards];
     let batch = Ragged::from_arrays(3, arrays.clone()).unwrap();
     for (i, array) in arrays.iter().enumerate() {
         assert_eq!(batch.array(i).unwrap(), array, "{i}");
     }
 
-    // And the padded array in column-major order.
+    // Also for a padded array in column-major order.
     let layout = Layout::from_shapes(
         2,
         [
@@ -148,7 +148,8 @@ fn refused() {
                 [ArrayD::<()>::from_elem(vec![1 << 20, 1 << 20], ()).view()],
             )
             .unwrap_err(),
-            "from_arrays: element 0: the product of the extents (1048576, 1048576) exceeds the 32-bit index limit of 4294967295",
+            "from_arrays: element 0: the product of the extents (1048576, 1048576) exceeds the 32-bit index limit of \
+             4294967295",
         ),
         (
             empty.array(1).unwrap_err(),
@@ -156,7 +157,8 @@ fn refused() {
         ),
         (
             wide.to_padded_array(0).unwrap_err(),
-            "to_padded_array: a padded array of 8 elements of rank 8, 8000 values, extents (1..=1000, 1..=1000, 1..=1000, 1..=1000, 1..=1000, 1..=1000, 1..=1000, 1..=1000) exceeds the 32-bit index limit of 4294967295",
+            "to_padded_array: a padded array of 8 elements of rank 8, 8000 values, extents (1..=1000, 1..=1000, \
+             1..=1000, 1..=1000, 1..=1000, 1..=1000, 1..=1000, 1..=1000) exceeds the 32-bit index limit of 4294967295",
         ),
     ];
     for (error, text) in cases {

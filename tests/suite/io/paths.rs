@@ -130,7 +130,7 @@ fn refused() {
         ErrorKind::InvalidInput
     );
 
-    // A folder is in the way: nothing is left behind.
+    // A folder has the file's name: the write fails and leaves nothing behind.
     let path = folder.0.join("batch.vsla");
     fs::create_dir(&path).unwrap();
     for error in [
@@ -144,7 +144,7 @@ fn refused() {
     assert_eq!(folder.names(), ["batch.vsla"]);
 }
 
-/// A reader that runs while others write finds one of their batches, complete.
+/// A reader that runs while other threads write always finds one complete batch.
 fn at_once() {
     let folder = Folder::new("at-once");
     let path = &folder.0.join("batch.vsla");

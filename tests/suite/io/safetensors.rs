@@ -120,7 +120,7 @@ fn every_type() {
         batch
     }
 
-    // All in one file, the narrow ones first, whose numbers must lie at multiples of their sizes all the same.
+    // All types in one file, narrow types first; their data must still be aligned to their sizes.
     let odd = Ragged::from_rows([[f16::ONE; 3]]).unwrap();
     let batches = (
         of::<f16>(),
@@ -214,7 +214,7 @@ fn paths() {
     assert_eq!((error.kind(), error.op()), ("io", "read"));
 }
 
-/// A file to be damaged: two batches, one with a shape.
+/// A file for tests of damaged files: two batches, one with a shape.
 fn sound() -> Vec<u8> {
     let x = Ragged::from_rows([vec![1.5f32, 2.5], vec![], vec![3.5]]).unwrap();
     let shapes = [[2, 2], [0, 3]].map(|extents| Shape::new(&extents).unwrap());
@@ -251,7 +251,7 @@ fn cut_short() {
     read_all(&[&file[..], &[0]].concat()).expect_err("too long");
 }
 
-/// Bytes replaced, repeated, moved and left out at random; and numbers, by others.
+/// Bytes replaced, repeated, moved and omitted at random; and numbers replaced by others.
 fn mutated() {
     let mut rng = rng("safetensors::mutated");
     let sound = sound();
@@ -260,7 +260,7 @@ fn mutated() {
     for _ in 0..30_000 {
         let mut file = sound.clone();
         for _ in 0..rng.usize(1..3) {
-            // Most of what can go wrong is in the header.
+            // Most errors are in the header.
             let end = if rng.u8(0..4) == 0 {
                 file.len()
             } else {
@@ -291,7 +291,7 @@ fn mutated() {
                     file.splice(at..at, claim.bytes());
                 }
             }
-            // The length put right, mostly.
+            // Usually with a corrected length.
             if file.len() > header && rng.bool() {
                 let length =
                     header as u64 - 8 + (file.len() as u64).saturating_sub(sound.len() as u64);
@@ -306,7 +306,7 @@ fn mutated() {
         well += usize::from(read);
         by_peer += usize::from(peer.is_ok());
         if read && let Err(error) = peer {
-            // A tensor of a type that no batch needs may be of any; two of one name are no file of ours.
+            // A tensor that belongs to no batch may have any type; two tensors of one name are an error.
             let names = open(&file).unwrap().names().count();
             assert!(names < 2, "{error}");
         }
@@ -326,7 +326,7 @@ fn no_python() -> Option<String> {
     (!found).then(|| "python3 with safetensors and numpy is not available".to_owned())
 }
 
-/// The two lines of the documentation; and a file that Python has written.
+/// The two lines of the documentation, and a file written by Python.
 fn python() {
     let x = Ragged::from_rows([vec![1.5f32, 2.5], vec![], vec![3.5]]).unwrap();
     let shapes = [[2, 3], [0, 5], [1, 1]].map(|extents| Shape::new(&extents).unwrap());
@@ -437,7 +437,7 @@ fn bounded() {
         }
     }
 
-    /// So many bytes, all of them 0x30.
+    /// This many bytes of 0x30.
     struct Long(u64);
 
     impl Read for Long {

@@ -73,7 +73,7 @@ fn golden() {
         &Bsr::from_sets(&topology, 2, values).unwrap(),
         &format!(r#"{{"topology":{places},"sets":{listed}}}"#),
     );
-    // What has no blocks has rows and columns all the same.
+    // Matrices without blocks still have rows and columns.
     let empty = Topology::new([17, 0], [8, 8], &[]).unwrap();
     let places = r#"{"shape":[17,0],"block":[8,8],"rows":[[],[],[]],"columns":[]}"#;
     round_trip(&empty, places);
@@ -81,7 +81,7 @@ fn golden() {
         &Bsr::<u32>::from_sets(&empty, 2, vec![]).unwrap(),
         &format!(r#"{{"topology":{places},"sets":[[],[]]}}"#),
     );
-    // What people may write as well: rows as elements of rank 1, and names in any order.
+    // Documents written by hand: rows as elements of rank 1, and fields in any order.
     let rows: Ragged<i32> =
         serde_json::from_str(r#"{"values": [5, 6], "shapes": [[2], [0]], "rank": 1}"#).unwrap();
     assert_eq!(rows, Ragged::from_lengths(vec![5, 6], [2, 0]).unwrap());
@@ -107,7 +107,7 @@ fn refused() {
             .err()
             .expect(json)
             .to_string();
-        // serde_json adds a place to some.
+        // serde_json appends a position to some texts.
         error
             .split(" at line ")
             .next()
@@ -187,7 +187,7 @@ fn refused() {
             of::<Topology>(r#"{"shape": [8, 8], "block": [8, 9], "rows": [[]], "columns": [0]}"#),
             "topology: expected block sides of 8, 16, 32, 48, 64, 96 or 128, got 9",
         ),
-        // The grids of these would take gigabytes.
+        // The grids of these documents would take gigabytes.
         (
             of::<Topology>(
                 r#"{"shape": [4294967000, 8], "block": [8, 8], "rows": [[]], "columns": [0]}"#,
@@ -230,7 +230,7 @@ fn refused() {
     }
 }
 
-/// Whatever a format with field names refuses, a binary format refuses too, with other texts.
+/// Whatever is refused in a format with field names is also refused in a binary format, with other texts.
 fn refused_in_binary() {
     fn refuse<T: DeserializeOwned>(document: impl Serialize) {
         let bytes = postcard::to_allocvec(&document).unwrap();

@@ -22,13 +22,13 @@ const FRAC_PI_2: f64 = std::f32::consts::FRAC_PI_2 as f64;
 struct Respecting {
     name: &'static str,
     ranks: RangeInclusive<usize>,
-    /// Of which operands.
+    /// The operands for which it does.
     sides: [bool; 2],
     run: Run,
 }
 
-/// An operation that goes by the shapes that elements carry, and what shows it: two equivalent operands on each side,
-/// one perhaps twice.
+/// An operation that depends on the shapes of elements, and an example that shows it: two equivalent operands on each
+/// side, one of which may occur twice.
 struct Depending {
     name: &'static str,
     a: [&'static [i32]; 2],
@@ -55,7 +55,7 @@ macro_rules! respecting {
 
 macro_rules! depending {
     ($($name:literal, $a:expr, $b:expr => $gives:expr, $run:expr;)*) => {
-        /// Every operation that does not, or only on the other side.
+        /// Every operation that does not respect equivalence, or respects it only on the other side.
         const DEPENDING: &[Depending] = &[$(Depending {
             name: $name,
             a: $a,
@@ -181,7 +181,7 @@ respecting! {
     });
     "eval", 1..=1, LEFT, |d, a, b| integers(d, a, b, |x, y| x.eval(y));
     "matmul", 2..=2, BOTH, |d, a, b| integers(d, a, b, |x, y| {
-        // Inner extents must be equal: both are brought to the larger one.
+        // Inner extents must be equal, so both are padded to the larger one.
         let inner = |i: usize| x.layout().shape(i).extents()[1].max(y.layout().shape(i).extents()[0]);
         let shapes = |of: fn([u32; 2], u32) -> [u32; 2], z: &Tensor<i32>| {
             let shapes = z.layout().shapes().enumerate().map(|(i, shape)| {
@@ -320,8 +320,13 @@ depending! {
     "correlate", [&[1, 2], &[1, 2]], [&[3], &[3, 0]] => [&[3., 6.], &[0., 3., 6.]],
         |d, a, b| integers(d, a, b, |x, y| x.correlate(y));
     "causal", [&[1], &[1, 0]], [&[1, 2], &[1, 2]] => [&[1.], &[1., 2.]],
-        // By transforms, which round.
-        |d, a, b| floats(d, a, b, |x, y| x.pair(y, Pairing::Elementwise)?.conv_plan()?.causal(x)).cast(f64::round).unwrap();
+        // By transforms, which are rounded.
+        |d, a, b| {
+            let causal = |x: &Tensor<f32>, y: &Tensor<f32>| {
+                x.pair(y, Pairing::Elementwise)?.conv_plan()?.causal(x)
+            };
+            floats(d, a, b, causal).cast(f64::round).unwrap()
+        };
     "correlate_max", [&[-1], &[-1, 0]], [&[1], &[1]] => [&[-1.], &[0.]],
         |d, a, b| floats(d, a, b, |x, y| Ok(x.correlate_max(y)?.value));
     "sbd", [&[-1], &[-1, 0]], [&[1], &[1]] => [&[2.], &[1.]],
@@ -373,7 +378,7 @@ pub fn goes_by_shape(name: &str) -> bool {
     DEPENDING.iter().any(|example| example.name == name)
 }
 
-/// A list for each element, as long as its extent says.
+/// A list for each element, whose length is the element's extent.
 fn lists(x: &Ragged<i32>, length: fn(usize) -> usize, index: fn(usize) -> u32) -> Indices {
     let rows = x.layout().shapes().map(|shape| {
         let rows = shape.extents()[0] as usize;
@@ -423,7 +428,7 @@ fn blocks(device: &Device) -> Result<BsrTensor<f32>> {
     device.upload_bsr(&Bsr::new(&topology, values)?)
 }
 
-/// Real values of halves of spectra, rounded.
+/// Real values from half spectra, rounded.
 fn halves_of_spectra(
     device: &Device,
     a: &Ragged<i32>,
@@ -440,7 +445,7 @@ fn halves_of_spectra(
         .unwrap()
 }
 
-/// The real parts of a transform, which rounds.
+/// The real parts of a transform, which is rounded.
 fn spectra(
     device: &Device,
     a: &Ragged<i32>,

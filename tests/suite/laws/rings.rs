@@ -20,7 +20,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("matrices_of_model_a_are_a_ring", matrices),
         ("matrices_of_model_b_do_not_associate", matrices_of_model_b),
         ("least_representatives", least_representatives),
-        ("products_meet", products_meet),
+        ("inner_products_agree", inner_products_agree),
     ];
     bench.all_on_each_device(TESTS)
 }
@@ -54,7 +54,7 @@ fn sums(device: &Device) {
         assert_exact("b ⊙ a", &product(b, a), &product(a, b));
         let sum = product(&add(a, b), c);
         let sums = add(&product(a, c), &product(b, c));
-        // Where c is longer than a and b, both are zeros.
+        // If c is longer than a and b, both are padded with zeros.
         assert!(shrunk(&sum) == shrunk(&sums), "(a + b) ⊙ c");
     });
 }
@@ -108,7 +108,7 @@ fn model_b(device: &Device) {
     });
 }
 
-/// What has been published otherwise.
+/// A published claim that does not hold.
 fn model_b_on_classes(device: &Device) {
     let row = |values: &[i32]| one(&[values.len()], values);
     let kron = |a: &Ragged<i32>, b: &Ragged<i32>| run(device, a, b, |x, y| x.kron(y));
@@ -151,8 +151,8 @@ fn outer(device: &Device) {
     });
 }
 
-/// The same inner product, by way of four operations; and lengths of products.
-fn products_meet(device: &Device) {
+/// The same inner product, computed by four operations; and lengths of products.
+fn inner_products_agree(device: &Device) {
     three(device, 1..=2, |a, b, _| {
         let dot = run(device, a, b, |x, y| x.dot(y));
         assert_exact(
@@ -177,7 +177,7 @@ fn least(matrix: &ShapeMatrix<i32>) -> Ragged<i32> {
 }
 
 fn matrices(device: &Device) {
-    // As many 1 × 2, 2 × 2 and 2 × 1 matrices as entries are enough for.
+    // As many 1 × 2, 2 × 2 and 2 × 1 matrices as the entries suffice for.
     three(device, 1..=1, |a, b, c| {
         let count = a.len() / 4;
         let matrix = |batch: &Ragged<i32>, [rows, columns]: [usize; 2]| {
@@ -207,7 +207,7 @@ fn matrices(device: &Device) {
     });
 }
 
-/// The example that shows it.
+/// An example that shows it.
 fn matrices_of_model_b(device: &Device) {
     let matrix = |rows: Vec<Vec<Vec<i32>>>| ShapeMatrix::from_nested(device, &[rows]).unwrap();
     let a = matrix(vec![vec![vec![1, 2]]]);

@@ -11,7 +11,7 @@ use vsla::{
 use crate::support::bench::Bench;
 use crate::support::operation::{download, upload};
 
-/// A type that functions of floats are tested in.
+/// A type in which functions of floats are tested.
 pub trait Value: Float {
     const NAN: Self;
     /// Digits after the first one, and the exponent of the smallest normal number.
@@ -37,7 +37,7 @@ impl Value for f32 {
         self.into()
     }
 
-    /// Of each exponent the ends and some between; and where functions turn, more of them.
+    /// For each exponent, its first, its last and some other values; more values where functions change quickly.
     fn samples() -> Vec<f32> {
         let mut rng = fastrand::Rng::with_seed(7);
         let mut values: Vec<f32> = Vec::new();
@@ -82,7 +82,7 @@ impl Value for f16 {
     }
 }
 
-/// The spacing around x of numbers with this many digits.
+/// The spacing, at x, of numbers with this many digits.
 fn unit(x: f64, digits: i32, least: i32) -> f64 {
     let exponent = if x == 0.0 {
         least
@@ -127,7 +127,7 @@ const DIVISORS: &[(f64, f64)] = &[
     (6e-8, 0.0),
 ];
 
-/// A scalar of the tensor's type.
+/// Converts a scalar to the tensor's type.
 fn of<T: Value>(_: &Tensor<T>, s: f64) -> T {
     T::of(s)
 }
@@ -138,7 +138,8 @@ rows! {
     "square" NONE, |x, _, _| x.square(), |x, _, _| x * x;
     "relu" NONE, |x, _, _| x.relu(), |x, _, _| if x.is_nan() { x } else { x.max(0.0) };
     "leaky_relu" SOME, |x, s, _| x.leaky_relu(s as f32), |x, s, _| if x > 0.0 { x } else { s * x };
-    "clamp" &[(-1.0, 2.5), (0.0, 0.0), (-f64::INFINITY, 3.0)], |x, s, t| x.clamp(of(x, s), of(x, t)), |x, s, t| x.clamp(s, t);
+    "clamp" &[(-1.0, 2.5), (0.0, 0.0), (-f64::INFINITY, 3.0)],
+        |x, s, t| x.clamp(of(x, s), of(x, t)), |x, s, t| x.clamp(s, t);
     "floor" NONE, |x, _, _| x.floor(), |x, _, _| x.floor();
     "ceil" NONE, |x, _, _| x.ceil(), |x, _, _| x.ceil();
     "round" NONE, |x, _, _| x.round(), |x, _, _| x.round_ties_even();
@@ -156,14 +157,21 @@ rows! {
     "log" NONE, |x, _, _| x.log(), |x, _, _| libm::log(x);
     "log2" NONE, |x, _, _| x.log2(), |x, _, _| libm::log2(x);
     "log1p" NONE, |x, _, _| x.log1p(), |x, _, _| libm::log1p(x);
-    "powf" &[(0.5, 0.0), (-1.5, 0.0), (3.0, 0.0), (1000.25, 0.0), (-7.0, 0.0), (1e-3, 0.0), (0.0, 0.0), (f64::INFINITY, 0.0), (65537.0, 0.0)],
+    "powf" &[
+        (0.5, 0.0), (-1.5, 0.0), (3.0, 0.0), (1000.25, 0.0), (-7.0, 0.0), (1e-3, 0.0), (0.0, 0.0),
+        (f64::INFINITY, 0.0), (65537.0, 0.0),
+    ],
         |x, s, _| x.powf(s as f32), |x, s, _| libm::pow(x, f64::from(s as f32));
-    "powi" &[(1.0, 0.0), (2.0, 0.0), (3.0, 0.0), (7.0, 0.0), (8.0, 0.0), (-1.0, 0.0), (-5.0, 0.0), (0.0, 0.0), (9.0, 0.0), (-12.0, 0.0)],
+    "powi" &[
+        (1.0, 0.0), (2.0, 0.0), (3.0, 0.0), (7.0, 0.0), (8.0, 0.0), (-1.0, 0.0), (-5.0, 0.0), (0.0, 0.0),
+        (9.0, 0.0), (-12.0, 0.0),
+    ],
         |x, s, _| x.powi(s as i32), |x, s, _| libm::pow(x, s);
     "tanh" NONE, |x, _, _| x.tanh(), |x, _, _| libm::tanh(x);
     "sigmoid" NONE, |x, _, _| x.sigmoid(), |x, _, _| sigmoid(x);
     "silu" NONE, |x, _, _| x.silu(), |x, _, _| if x < -1e3 { -0.0 } else { x * sigmoid(x) };
-    "softplus" NONE, |x, _, _| x.softplus(), |x, _, _| if x.is_nan() { x } else { x.max(0.0) + libm::log1p(libm::exp(-x.abs())) };
+    "softplus" NONE, |x, _, _| x.softplus(),
+        |x, _, _| if x.is_nan() { x } else { x.max(0.0) + libm::log1p(libm::exp(-x.abs())) };
     "erf" NONE, |x, _, _| x.erf(), |x, _, _| libm::erf(x);
     "gelu" NONE, |x, _, _| x.gelu(), |x, _, _| if x < -1e3 { -0.0 } else { 0.5 * x * libm::erfc(-x * FRAC_1_SQRT_2) };
     "gelu_tanh" NONE, |x, _, _| x.gelu_tanh(),
@@ -233,7 +241,7 @@ fn check<T: Value>(device: &Device, row: &Row, run: fn(&Tensor<T>, f64, f64) -> 
     let values = T::samples();
     let x = upload(device, &Ragged::from_rows([&values]).unwrap());
     for &(s, t) in row.scalars {
-        // Scalars are of the operand's type.
+        // Scalars have the operand's type.
         let (s, t) = (T::of(s).wide(), T::of(t).wide());
         if row.name == "rem" && s == 0.0 {
             continue;
@@ -287,16 +295,16 @@ pub fn near<T: Value>(bound: &MapInfo, exact: f64, got: f64) -> bool {
     let mut allowed =
         f64::from(bound.ulps) * unit(exact, 23, -126) + f64::from(bound.absolute) + tiny;
     if bound.ulps == 0.0 {
-        // Nothing is lost but what a GPU takes for zero.
+        // The only additional error is a subnormal number that a GPU flushes to zero.
         allowed = if exact.abs() < tiny { exact.abs() } else { 0.0 };
     }
     if T::DTYPE == DType::F16 {
         allowed += 0.5 * unit(exact, T::DIGITS, T::LEAST);
-        // The unit in which it is rounded may be the next one's.
+        // The result may be rounded in the unit of the next exponent.
         allowed *= 1.0 + 2f64.powi(-10);
     }
     if got.is_infinite() {
-        // Half a unit above the largest number all is infinite.
+        // From half a unit above the largest number on, results are infinite.
         let limit = T::LARGEST + 0.5 * unit(T::LARGEST, T::DIGITS, T::LEAST);
         return got.signum() == exact.signum() && exact.abs() + allowed >= limit;
     }

@@ -109,7 +109,7 @@ fn at_every_base(device: &Device) {
             let halves = view.to::<f16>().unwrap();
             let expected: Vec<f16> = rows[1].iter().map(|&x| f16::from_f32(x as f32)).collect();
             assert_eq!(download(&halves).values(), expected, "{length} from {base}");
-            // The other way, from inside a word.
+            // The reverse conversion, of a view that begins inside a word.
             let all = x
                 .to::<f16>()
                 .unwrap()

@@ -33,7 +33,7 @@ macro_rules! check {
                         assert_eq!(got, expected, "{}({}) of {}", stringify!($call), $s, $x);
                     }
                 } else {
-                    // Division by zero, and bounds the wrong way round.
+                    // Division by zero, and a lower bound above the upper one.
                     assert!($s == 0 || stringify!($call) == "clamp", "{}({})", stringify!($call), $s);
                 }
             )*

@@ -15,14 +15,14 @@ use crate::support::{property, reference};
 #[derive(Clone, Debug)]
 struct Case {
     pairing: usize,
-    /// Of each element on the left its rows, of each on the right its columns, and inner extents.
+    /// The rows of each left element, the columns of each right element, and the inner extents.
     rows: Vec<usize>,
     columns: Vec<usize>,
     inner: Vec<usize>,
     list: Vec<(usize, usize)>,
     transposed: [bool; 2],
     scale: Option<f32>,
-    /// One bias for all products, if they have equally many columns, or one for each.
+    /// One bias for all products, if they have equal numbers of columns, or one for each.
     bias: Option<bool>,
     activation: Activation,
     residual: bool,
@@ -112,11 +112,11 @@ fn check<T: Factor + Float>(
     narrow: fn(f32) -> T,
     run: impl Fn(&Product<'_, T>) -> Result<Tensor<f32>>,
 ) {
-    let turned = |s: [usize; 2], turned: bool| if turned { [s[1], s[0]] } else { s };
+    let stored = |s: [usize; 2], transposed: bool| if transposed { [s[1], s[0]] } else { s };
     let left = case.rows.iter().zip(&case.inner);
-    let left = matrices(left.map(|(&m, &k)| turned([m, k], case.transposed[0])));
+    let left = matrices(left.map(|(&m, &k)| stored([m, k], case.transposed[0])));
     let right = case.columns.iter().zip(&case.inner);
-    let right = matrices(right.map(|(&n, &k)| turned([k, n], case.transposed[1])));
+    let right = matrices(right.map(|(&n, &k)| stored([k, n], case.transposed[1])));
     let list = case.list.iter().map(|&(i, j)| (i as u32, j as u32));
     let list = pair_list(list.collect::<Vec<_>>());
     let pairing = [
@@ -169,7 +169,7 @@ fn check<T: Factor + Float>(
             };
             let residual = f64::from(residual.row(i)[at]);
             let expected = if case.residual { y + residual } else { y };
-            // All but this function is exact for integers.
+            // All operations except this function are exact for integers.
             let bound = match case.activation {
                 Activation::Gelu => {
                     2f64.powi(-23) * (8.0 * y.abs() + expected.abs()) + f64::from(f32::MIN_POSITIVE)

@@ -15,11 +15,11 @@ pub(super) fn epilogues(device: &Device) {
         &[[33, 600, 7], [2, 3, 7], [0, 1, 7], [40, 0, 7]],
         0..16,
     );
-    // The largest tiles, some of them not full.
+    // The largest tiles, some of them partial.
     epilogue(device, &[[1411, 4, 1540]], 15..16);
 }
 
-/// Products with equally many columns, and these parts of the epilogue.
+/// Products with equal numbers of columns, and these parts of the epilogue.
 fn epilogue(device: &Device, extents: &[[usize; 3]], parts: Range<usize>) {
     let columns = extents[0][2];
     let (left, right) = factors(extents, [false; 2]);
@@ -72,7 +72,7 @@ fn epilogue(device: &Device, extents: &[[usize; 3]], parts: Range<usize>) {
     }
 }
 
-/// Within 8 units in the last place, tails and specials too.
+/// Within 8 units in the last place, including large and special values.
 pub(super) fn gelu(device: &Device) {
     let special = [
         0.0,
@@ -114,7 +114,7 @@ pub(super) fn gelu(device: &Device) {
 }
 
 /// Groups of rows of one batch, each with its own weights and bias.
-pub(super) fn every_bias_of_its_own(device: &Device) {
+pub(super) fn bias_for_each_product(device: &Device) {
     let x = small_integers::<f32>(&matrices([[4, 6], [1, 6], [35, 6]]), "rows");
     let w = small_integers::<f32>(&matrices([[6, 3], [6, 5]]), "groups");
     let bias = Ragged::from_rows([vec![1.0f32, 2.0, 3.0], vec![5.0; 5]]).unwrap();

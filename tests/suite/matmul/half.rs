@@ -87,7 +87,7 @@ fn random(device: &Device) {
     });
 }
 
-/// The sums equal those of the widened factors, and the stored values are their rounding, to the bit.
+/// The bits of the sums equal those of the widened factors, and the stored values are these sums, rounded.
 fn as_of_f32(device: &Device) {
     let extents: Vec<[usize; 3]> = (0..40)
         .map(|i| [i * 7 % 41, i * 11 % 37, i * 5 % 43])
@@ -113,7 +113,7 @@ fn as_of_f32(device: &Device) {
     }
 }
 
-/// No inner extent gives zeros, no rows or columns nothing.
+/// With an inner extent of 0 the result is zero; without rows or columns it is empty.
 fn empty(device: &Device) {
     for extents in [&[[3, 0, 3], [0, 4, 2], [3, 4, 0], [0, 0, 0]][..], &[]] {
         let (left, right) = factors(extents, [false; 2]);
@@ -196,7 +196,7 @@ fn pairings(device: &Device) {
             "{pairing:?}"
         );
     }
-    // As much as both have of the inner extent.
+    // The part of the inner extent that both factors have.
     let (a, b) = (matrices([[2, 3], [1, 4]]), matrices([[5, 2], [2, 2]]));
     let ambient = upload(device, &Ragged::full(&a, f16::ONE).unwrap())
         .matmul_ambient(&upload(device, &Ragged::full(&b, f16::ONE).unwrap()));
@@ -248,7 +248,7 @@ fn at_every_base(device: &Device) {
     }
 }
 
-/// The same bits in any company, and in any place.
+/// An element's bits depend neither on its neighbours nor on its position.
 fn alone(device: &Device) {
     let extents = [[3, 700, 3], [513, 30, 520], [64, 64, 64], [1, 1, 1]];
     let (left, right) = factors(&extents, [false; 2]);
@@ -262,7 +262,7 @@ fn alone(device: &Device) {
     }
 }
 
-/// Each part is applied to the f32 sum, and only the end is rounded.
+/// Each part of the epilogue is applied to the f32 sum, and only the final result is rounded.
 fn epilogues(device: &Device) {
     let extents = [[33, 600, 7], [2, 3, 7], [0, 1, 7], [40, 0, 7]];
     let (left, right) = factors(&extents, [false; 2]);

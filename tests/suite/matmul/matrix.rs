@@ -22,7 +22,10 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("matrix::infinities_stay", infinities_stay),
         ("matrix::epilogues", epilogues),
         ("matrix::alone", alone),
-        ("matrix::a_thousand_times", a_thousand_times),
+        (
+            "matrix::repeated_runs_are_identical",
+            repeated_runs_are_identical,
+        ),
     ];
     trials.extend(tests.map(|(name, test)| bench.on_matrices(name, test)));
     trials
@@ -46,7 +49,7 @@ const SIXTEEN: [[usize; 3]; 13] = [
     [2049, 35, 2061],
 ];
 
-/// The same of matrices of 8.
+/// The same for matrices of 8 × 8.
 const EIGHT: [[usize; 3]; 6] = [
     [32, 64, 32],
     [24, 72, 40],
@@ -63,7 +66,7 @@ fn every_tile(device: &Device) -> &'static [[usize; 3]] {
     }
 }
 
-/// Without matrices it says so, and the other tier is there.
+/// Without cooperative matrices, the tier returns an error, and the other tiers work.
 fn refused(device: &Device) {
     let one = upload(
         device,
@@ -106,12 +109,12 @@ pub(super) fn among<T: Scalar>(
     whole.elements(1..1 + batch.len()).unwrap()
 }
 
-/// Exact, against the CPU: every tile, form and way to load.
+/// Exact results, compared with the CPU: every tile, form and way to load.
 fn integers(device: &Device) {
     let sides = [
         1, 7, 8, 15, 16, 17, 31, 32, 33, 40, 63, 64, 65, 96, 128, 130,
     ];
-    // Each side meets others as the number of cases shrinks.
+    // The partners of each side change as the number of cases shrinks.
     let software = is_software(device);
     let step = if software { 13 } else { 1 };
     let bases: &[usize] = if software { &[8, 3] } else { &[0, 1, 3, 8] };
@@ -156,7 +159,7 @@ fn integers(device: &Device) {
     }
 }
 
-/// Within the bound, for every tile and form.
+/// Results within the bound, for every tile and form.
 fn random(device: &Device) {
     let extents: Vec<_> = every_tile(device)
         .iter()
@@ -179,7 +182,7 @@ fn random(device: &Device) {
     }
 }
 
-/// What is not finite gets into its own row and column, and not beyond its product.
+/// A value that is not finite reaches only its own row and column, and only within its product.
 fn infinities_stay(device: &Device) {
     let every_tile = every_tile(device);
     let (left, right) = factors(every_tile, [false; 2]);
@@ -241,9 +244,9 @@ fn epilogues(device: &Device) {
     }
 }
 
-/// The same bits in any company, in any place, and loaded either way.
+/// An element's bits depend neither on its neighbours nor on its position nor on the way of loading.
 fn alone(device: &Device) {
-    // Beside so many odd ones, small products of whole quads are loaded as those are.
+    // Beside so many products with odd extents, small products of whole quads are loaded in the same way as those.
     let company = std::iter::repeat_n([31, 29, 33], 45);
     let extents: Vec<_> = every_tile(device)
         .iter()
@@ -269,9 +272,9 @@ fn alone(device: &Device) {
     }
 }
 
-/// wgpu tells the driver too little about workgroup memory to guarantee that the staged data is safe. Only this test
-/// shows that it is.
-fn a_thousand_times(device: &Device) {
+/// wgpu gives the driver too little information about workgroup memory to guarantee that staged data is safe. This test
+/// is the only evidence that it is.
+fn repeated_runs_are_identical(device: &Device) {
     // One product for each kernel.
     let tiles: &[usize] = match device.info().matrices {
         Some(8) => &[0, 2, 4, 5],

@@ -41,14 +41,14 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials.extend(bench.on_each_device("native::refused", refused));
     #[cfg(feature = "gpu")]
     trials.extend([
-        // A device of its own: what other trials do meanwhile would be in the profile.
+        // A separate device, so that the profile does not contain the work of other trials.
         bench.on_native("native::every_kernel", |_| every_kernel(&own_gpu(|_| ()))),
         bench.on_gpu("native::small_devices", gpu, |_| small_devices()),
     ]);
     trials
 }
 
-/// Around the edges of tiles, of steps and of blocks of a sum.
+/// Extents around the limits of tiles, steps and blocks of a sum.
 fn extents() -> Vec<[usize; 3]> {
     let sides = [1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33];
     let inner = [509, 512, 515, 768, 1023, 1025, 1537, 2047, 2048, 2050, 4096];
@@ -81,15 +81,15 @@ fn depth(terms: usize) -> f64 {
     blocks as f64
 }
 
-/// Calls with each of these by itself.
+/// Calls `work` with each of these, one at a time.
 fn each(work: impl Fn(&[[usize; 3]])) {
     EVERY.iter().for_each(|of| work(std::slice::from_ref(of)));
 }
 
-/// What follows is of all of them.
+/// Products of the extents in `EVERY` use every kernel of the native tier.
 #[cfg(feature = "gpu")]
 fn every_kernel(device: &Device) {
-    fn seen<T: vsla::scalar::Factor>(
+    fn kernels_used<T: vsla::scalar::Factor>(
         device: &Device,
         of: impl Fn(&Layout) -> Ragged<T>,
     ) -> Option<usize> {
@@ -107,15 +107,15 @@ fn every_kernel(device: &Device) {
         Some(names.len())
     }
     let counts = [
-        seen(device, |layout| Ragged::full(layout, 1.0f32).unwrap()),
-        seen(device, |layout| Ragged::full(layout, 1i32).unwrap()),
-        seen(device, |layout| Ragged::full(layout, 1u32).unwrap()),
-        seen(device, |layout| Ragged::full(layout, f16::ONE).unwrap()),
+        kernels_used(device, |layout| Ragged::full(layout, 1.0f32).unwrap()),
+        kernels_used(device, |layout| Ragged::full(layout, 1i32).unwrap()),
+        kernels_used(device, |layout| Ragged::full(layout, 1u32).unwrap()),
+        kernels_used(device, |layout| Ragged::full(layout, f16::ONE).unwrap()),
     ];
     let listed = vsla::device::kernels();
     let native = |name: &str| name.starts_with("matmul.") && name.contains(".native.");
     let all = listed.iter().filter(|(name, _)| native(name)).count();
-    // Where the device takes timestamps.
+    // If the device supports timestamps.
     if let [Some(of_f32), others @ ..] = counts {
         assert_eq!(others, [Some(of_f32); 3]);
         assert_eq!(4 * of_f32, all);
@@ -159,7 +159,7 @@ fn empty(device: &Device) {
     }
 }
 
-/// As the baseline's, since sums are exact.
+/// Equal to the baseline's results, because the sums are exact.
 fn pairings(device: &Device) {
     let a = small_integers::<f32>(&matrices([[3, 700], [40, 700], [0, 700]]), "left");
     let b = small_integers::<f32>(&matrices([[700, 2], [700, 33]]), "right");
@@ -171,7 +171,7 @@ fn pairings(device: &Device) {
             .map(|tier| download(&pair.product().tier(tier).run().unwrap()));
         assert_identical(format!("{pairing:?}"), &native, &baseline);
     }
-    // Inner extents that differ: the sum ends inside a row, and quads do not.
+    // Different inner extents: the sum ends inside a row, and not at a whole quad.
     let short = small_integers::<f32>(&matrices([[601, 5], [602, 33], [603, 8]]), "short");
     let long = small_integers::<f32>(&matrices([[3, 700], [40, 704], [9, 1201]]), "long");
     let (x, y) = (upload(device, &long), upload(device, &short));
@@ -181,7 +181,7 @@ fn pairings(device: &Device) {
     assert_identical("ambient", &native, &baseline);
 }
 
-/// In the row of a and the column of b that have it.
+/// A NaN affects only its row of a and its column of b.
 fn not_a_number_stays(device: &Device) {
     for [m, k, n] in EVERY {
         let (left, right) = factors(&[[m, k, n]], [false; 2]);
@@ -285,7 +285,7 @@ fn refused(device: &Device) {
     let pair = one.pair(&one, Pairing::Elementwise).unwrap();
     let native = pair.product().tier(Tier::Native).run();
     assert_eq!(native.is_ok(), device.info().native);
-    // Matrices are of halves.
+    // The matrix tier multiplies only f16.
     for wrong in [native, pair.product().tier(Tier::Matrix).run()] {
         if let Err(error) = wrong {
             assert_eq!((error.kind(), error.op()), ("unsupported", "matmul"));
@@ -298,7 +298,7 @@ fn refused(device: &Device) {
     }
 }
 
-/// Without the invocations or the memory, however large the GPU is, `Auto` is the baseline.
+/// Without enough invocations or memory, `Auto` is the baseline, however large the GPU is.
 #[cfg(feature = "gpu")]
 fn small_devices() {
     let (left, right) = factors(&EVERY, [false; 2]);

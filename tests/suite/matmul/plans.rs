@@ -12,12 +12,15 @@ use crate::support::operation::{download, upload};
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = vec![bench.on_gpu("folded", folding_gpu, super::random)];
     let tests: [(&str, fn()); 4] = [
-        ("layers_stay_flat", layers_stay_flat),
+        ("memory_of_layers_is_constant", memory_of_layers_is_constant),
         (
             "known_layouts_are_planned_once",
             known_layouts_are_planned_once,
         ),
-        ("fresh_extents_leave_it_flat", fresh_extents_leave_it_flat),
+        (
+            "memory_for_new_extents_is_constant",
+            memory_for_new_extents_is_constant,
+        ),
         ("too_large", too_large),
     ];
     for (name, test) in tests {
@@ -31,7 +34,7 @@ fn ones(device: &Device, layout: &Layout) -> Tensor<f32> {
 }
 
 /// Every layer is an operand of the next; data cached with its layout must not accumulate on the first layout.
-fn layers_stay_flat() {
+fn memory_of_layers_is_constant() {
     let device = own_gpu(|_| ());
     let x = ones(&device, &matrices((0..300).map(|i| [i % 7, 6])));
     let wide = ones(&device, &matrices([[6, 9]]));
@@ -43,8 +46,8 @@ fn layers_stay_flat() {
             let hidden = y.pair(&wide, Pairing::AllToAll).unwrap().matmul().unwrap();
             let back = hidden.pair(&narrow, Pairing::AllToAll).unwrap();
             y = back.product().scale(0.0).residual(&y).run().unwrap();
-            let turned = y.pair(&square, Pairing::AllToAll).unwrap();
-            y = turned.product().scale(0.1).run().unwrap();
+            let pair = y.pair(&square, Pairing::AllToAll).unwrap();
+            y = pair.product().scale(0.1).run().unwrap();
         }
         y
     };
@@ -80,7 +83,7 @@ fn known_layouts_are_planned_once() {
     }
 }
 
-fn fresh_extents_leave_it_flat() {
+fn memory_for_new_extents_is_constant() {
     let device = own_gpu(|_| ());
     let mut rng = rng("fresh extents");
     let mut batch = || {
@@ -105,7 +108,7 @@ fn fresh_extents_leave_it_flat() {
     );
 }
 
-/// Results and lists that do not fit a binding, before any work.
+/// Results and lists that do not fit a binding are refused before any work.
 fn too_large() {
     let device = own_gpu(|options| options.max_binding_bytes = Some(4096));
     let (left, right) = factors(&[[2, 0, 3], [40, 1, 30], [1, 1, 1]], [false; 2]);

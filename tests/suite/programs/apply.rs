@@ -11,11 +11,11 @@ use vsla::{
 use super::batch::{Value, each};
 use super::op::{Binary, Entries, Meeting, Op, Sparse, Unary, Whole};
 
-/// Bytes of a stack at most.
+/// The maximum bytes of a stack.
 pub const STACK: u64 = 1 << 18;
 
-/// The same expression for a batch of each type that operations compute with. The others are a mistake of the
-/// program's maker.
+/// The same expression for a batch of each type that operations compute with. Any other type is an error in the
+/// program's generation.
 macro_rules! real {
     ($value:expr, $x:ident => $body:expr) => {
         match $value {
@@ -56,7 +56,7 @@ impl Op {
             Op::Sparse(sparse, [left, transposed]) => Ok(vec![match sparse {
                 Sparse::F32(bsr, dense) => {
                     let (bsr, dense) = (
-                        turned(device.upload_bsr(bsr)?, *transposed),
+                        transposed_if(device.upload_bsr(bsr)?, *transposed),
                         device.upload(dense)?,
                     );
                     let product = if *left {
@@ -68,7 +68,7 @@ impl Op {
                 }
                 Sparse::F16(bsr, dense) => {
                     let (bsr, dense) = (
-                        turned(device.upload_bsr(bsr)?, *transposed),
+                        transposed_if(device.upload_bsr(bsr)?, *transposed),
                         device.upload(dense)?,
                     );
                     let product = if *left {
@@ -89,7 +89,7 @@ impl Op {
     }
 }
 
-fn turned<T: vsla::scalar::Scalar>(bsr: BsrTensor<T>, transposed: bool) -> BsrTensor<T> {
+fn transposed_if<T: vsla::scalar::Scalar>(bsr: BsrTensor<T>, transposed: bool) -> BsrTensor<T> {
     if transposed { bsr.transpose() } else { bsr }
 }
 

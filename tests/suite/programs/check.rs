@@ -7,7 +7,7 @@ use super::judge::Judge;
 use super::op::{Binary, Op, Sparse};
 use super::{Run, Step};
 
-/// Elements of each operation that are made alone.
+/// The number of elements of each operation that are computed alone.
 const ALONE: usize = 2;
 
 impl Run {
@@ -102,7 +102,7 @@ pub fn check_against(run: &Run, other: &Device) -> Result<(), String> {
             ));
         }
         let judge = Judge::of(&step.op, &operands);
-        // The sums of absolute values, by the same operation.
+        // The sums of absolute values, computed by the same operation.
         let magnitudes = match judge {
             Judge::Summed { .. } => {
                 let abs: Vec<Batch> = operands.iter().map(|batch| batch.abs()).collect();
@@ -137,7 +137,7 @@ pub fn check_against(run: &Run, other: &Device) -> Result<(), String> {
     Ok(())
 }
 
-/// The operation on absolute values, with all that it holds.
+/// The same operation on absolute values, including its own arguments.
 fn abs_op(op: &Op) -> Op {
     let mut op = op.clone();
     fn abs(batch: &mut Ragged<f32>) {
@@ -166,7 +166,7 @@ fn abs_op(op: &Op) -> Op {
     op
 }
 
-/// An operation in a line.
+/// A one-line description of an operation.
 fn brief(op: &Op) -> String {
     let text = match op {
         Op::Sparse(sparse, form) => match sparse {

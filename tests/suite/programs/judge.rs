@@ -1,4 +1,4 @@
-//! How near the results of two devices must be to each other.
+//! How closely the results of two devices must agree.
 
 use vsla::{conv::ConvMethod, scalar};
 
@@ -24,21 +24,21 @@ const LINES: f64 = 3e-5;
 /// How closely two devices must agree.
 pub enum Judge {
     Bits,
-    /// One rounding, which is right on both; subnormal results may be 0.
+    /// One rounding, which is correct on both devices; subnormal results may be 0.
     Rounded,
     /// Sums of products, within a bound by the sum of their magnitudes; exact if all are small integers.
     Summed {
         exact: bool,
     },
-    /// By transforms, relative to the norms of the operands.
+    /// Sums by transforms: relative to the norms of the operands.
     Normwise,
-    /// A transform, relative to its result's norm.
+    /// Transforms: relative to the norm of the result.
     Spectral,
-    /// So near, relative to 1 and the value.
+    /// Within this distance, relative to 1 and the value.
     Near(f64),
-    /// Functions of values: so many units in the last place of an f32, and so much.
+    /// Functions of values: within this many units in the last place of f32, plus an absolute error.
     Units(f64, f64),
-    /// Functions along axes, relative to the largest value of the element.
+    /// Functions along axes: relative to the largest value of the element.
     Lines {
         squared: bool,
     },
@@ -103,7 +103,7 @@ impl Judge {
                 let squared = name.starts_with("var");
                 return Judge::Lines { squared };
             }
-            // The product is rounded, and the sum.
+            // Both the product and the sum are rounded.
             Values::Three("mul_add", _) => return Judge::Rounded,
             Values::Cast(_) | Values::Three(..) => return Judge::Bits,
         };
@@ -126,7 +126,7 @@ impl Judge {
         let (x, y) = (here.wide(), there.wide());
         let both = || x.iter().copied().zip(y.iter().copied()).enumerate();
         let alike = |x: f64, y: f64| x == y || x.is_nan() && y.is_nan();
-        // A NaN is below nothing.
+        // A NaN is not below any value.
         let below = |v: f64, bound: f64| v <= bound;
         let wrong = |i: usize, allowed: f64| {
             Err(format!(
@@ -137,7 +137,7 @@ impl Judge {
         if number == 1 && matches!(op, Op::Binary(Binary::CorrelateMax | Binary::Sbd, _)) {
             return lags(op, operands, &x, &y);
         }
-        // A GPU may flush a subnormal operand to zero, on the other side of a step or of a pole.
+        // A GPU may flush a subnormal operand to zero, which may be on the other side of a step or a pole.
         let subnormal = |v: f64| v != 0.0 && v.abs() < f32::MIN_POSITIVE.into();
         if let Op::Values(Values::Map(..) | Values::Function(..) | Values::Spread(..)) = op
             && operands
@@ -193,7 +193,7 @@ impl Judge {
                 for element in 0..layout.len() {
                     let values = &operand[operands[0].layout().offsets().range(element)];
                     let largest = values.iter().fold(0.0f64, |most, v| most.max(v.abs()));
-                    // Squares, and sums of exponentials, of what is finite.
+                    // Squares and sums of exponentials of finite values.
                     if !values.iter().all(|v| v.abs() < 1e15) {
                         continue;
                     }
@@ -286,7 +286,7 @@ fn normwise(op: &Op, operands: &[&Batch]) -> impl Fn(usize) -> f64 {
         Op::Binary(_, meeting) => meeting.pairs(a.len(), b.len()),
         _ => Vec::new(),
     };
-    // Of matrices of vectors, anything may have met anything.
+    // In matrices of vectors, any entries may have been multiplied.
     let any: f64 = a.iter().sum::<f64>() * b.iter().sum::<f64>();
     move |pair| match pairs.get(pair) {
         Some(&(i, j)) => a[i] * b[j],
@@ -298,7 +298,7 @@ fn norm(values: &[f64]) -> f64 {
     values.iter().map(|v| v * v).sum::<f64>().sqrt()
 }
 
-/// Two lags of one pair must be of values that are equal within the error of the method.
+/// The values at two lags of one pair must be equal within the error of the method.
 fn lags(op: &Op, operands: &[&Batch], x: &[f64], y: &[f64]) -> Result<(), String> {
     let [a, b] = [operands[0], operands[1]].map(|batch| (batch.wide(), batch.layout()));
     let Op::Binary(_, meeting) = op else {

@@ -26,14 +26,14 @@ pub use op::Meeting;
 use op::Op;
 pub use values::{FUNCTIONS, LINES, MAPS_OF_FLOATS, MAPS_OF_INTEGERS, Values, Vectors};
 
-/// Operations of a program at most.
+/// The maximum number of operations of a program.
 const STEPS: usize = 12;
 
 /// The results of a program on one device.
 pub struct Run {
-    /// Each operation, its operands among the batches, and its results: among the batches too, or the error it gave.
+    /// Each operation, the numbers of its operands, and its result: the numbers of its batches, or its error.
     pub steps: Vec<Step>,
-    /// Every batch that came up, as it was downloaded when the program was through.
+    /// Every batch of the program, downloaded at the end.
     pub batches: Vec<Batch>,
 }
 
@@ -60,13 +60,13 @@ impl Step {
         text[..end.unwrap_or(text.len())].to_owned()
     }
 
-    /// Where its results are among the batches, unless it gave an error.
+    /// The numbers of its results; `None` for an error.
     pub fn results(&self) -> Option<Range<usize>> {
         self.results.clone().ok()
     }
 }
 
-/// Runs the program that these bytes encode. An operation that returns an error is a step like any other.
+/// Runs the program that these bytes encode. An operation that returns an error counts as a step, too.
 pub fn run(bytes: &[u8], device: &Device) -> Run {
     let mut bytes = bytes::Bytes::new(bytes);
     let mut values: Vec<Value> = Vec::new();

@@ -74,11 +74,11 @@ pub enum Binary {
     Matmul {
         transposed: [bool; 2],
         ambient: bool,
-        /// Of f16, the sums as they are.
+        /// For f16: the sums without rounding.
         f32: bool,
         /// A bias for each right operand, and relu.
         bias: Option<Ragged<f32>>,
-        /// For each pair.
+        /// One for each pair.
         residual: Option<Ragged<f32>>,
     },
     CorrelateMax,
@@ -120,7 +120,7 @@ pub enum Unary {
     ScatterAdd(Indices, Layout),
 }
 
-/// Operations on a batch as a whole, which no element can do alone.
+/// Operations on a batch as a whole, which have no equivalent for a single element.
 #[derive(Clone, Debug)]
 pub enum Whole {
     Elements(usize, usize),
@@ -160,7 +160,7 @@ pub enum Op {
     Whole(Whole),
     /// Matrices of vectors, with their grids.
     Entries(Entries, [Layout; 2]),
-    /// The first: the dense matrix is on the left. The second: the block-sparse matrix is transposed.
+    /// First, whether the dense matrix is on the left; second, whether the block-sparse matrix is transposed.
     Sparse(Sparse, [bool; 2]),
     /// Sampled blocks of f32 products, with the right matrix transposed.
     Sampled(Topology, [Ragged<f32>; 2]),

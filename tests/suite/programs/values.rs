@@ -18,7 +18,7 @@ pub struct Vectors {
 }
 
 impl Vectors {
-    /// What element `i` of the other operand meets. A single vector along an axis serves all elements.
+    /// What is paired with element `i` of the other operand. A single vector along an axis serves all elements.
     fn element(&self, i: usize) -> Vectors {
         let i = if self.of.layout().len() == 1 { 0 } else { i };
         let of = self.of.element(i);
@@ -28,15 +28,15 @@ impl Vectors {
 
 #[derive(Clone, Debug)]
 pub enum Values {
-    /// With a number that becomes its scalars.
+    /// With a number from which its scalars are made.
     Map(&'static str, i32),
     Cast(Kind),
-    /// Along this axis, for functions that take one.
+    /// The axis, for functions that take one.
     Line(&'static str, usize),
     Function(&'static str, Meeting),
-    /// Of an operand and vectors, which may be on the left.
+    /// A function of an operand and spread vectors, which may be on the left.
     Spread(&'static str, Vectors, bool),
-    /// Where there are no vectors, there is an operand.
+    /// `None` stands for a whole operand.
     Three(&'static str, [Option<Vectors>; 2]),
 }
 
@@ -52,7 +52,7 @@ impl Values {
         }
     }
 
-    /// What makes element `pair` of the result out of one element of each operand, and which.
+    /// The operation that computes element `pair` of the result from one element of each operand, and which elements.
     pub fn alone(&self, pair: usize, lengths: &[usize]) -> Option<(Values, Vec<usize>)> {
         let chosen = vec![pair; lengths.len()];
         Some(match self {
@@ -139,7 +139,7 @@ fn spread<T: Factor>(v: &Tensor<T>, axis: Option<usize>) -> Spread<'_, T> {
     }
 }
 
-/// Their names, and a function that calls the one of that name.
+/// The names of these functions, and a function that calls one by its name.
 macro_rules! maps {
     ($names:ident, $run:ident: $kind:ident($x:ident, $s:ident, $n:ident: $number:ty);
         $($map:ident $args:tt)*) => {
@@ -217,7 +217,7 @@ fn line(name: &str, x: &Tensor<f32>, axis: usize) -> Result<Tensor<f32>> {
     }
 }
 
-/// The two of floats alone come last.
+/// The two functions for floats only come last.
 pub const FUNCTIONS: &[&str] = &[
     "add",
     "sub",
@@ -245,7 +245,7 @@ macro_rules! called {
     };
 }
 
-/// The function of that name for all types, and for floats.
+/// Calls the function of that name, for all types and for floats.
 macro_rules! functions {
     ($all:ident, $floats:ident: $x:ident: $of:ty $(, $y:ident: $with:ty)?; $args:tt) => {
         fn $all<T: Factor>(name: &str, $x: $of $(, $y: $with)?) -> Option<Result<Value>>

@@ -15,7 +15,7 @@ pub(super) fn padding_waste() {
     assert_eq!(layout(2, &[&[4, 1], &[1, 4]]).padding_waste(), 0.75);
     assert_eq!(layout(2, &[&[3, 0], &[0, 3]]).padding_waste(), 1.0);
 
-    // One long axis an element: 8 · (2²⁸)⁸ values if it were padded.
+    // Each element has one long axis: padded, this would be 8 · (2²⁸)⁸ values.
     let spikes: Vec<[usize; 8]> = (0..8)
         .map(|axis| std::array::from_fn(|i| if i == axis { 1 << 28 } else { 1 }))
         .collect();

@@ -283,7 +283,8 @@ fn every_error_has_its_text() {
             },
             "batch_size",
             None,
-            "conv: expected batches of equal size, got 3 elements and 5: unequal batches need a pairing: AllToAll or a List",
+            "conv: expected batches of equal size, got 3 elements and 5: unequal batches need a pairing: AllToAll or a \
+             List",
         ),
         (
             Error::BatchSize {
@@ -294,7 +295,8 @@ fn every_error_has_its_text() {
             },
             "batch_size",
             None,
-            "conv: expected batches of equal size, got 1 element and 5: unequal batches need a pairing: OneToAll, AllToAll or a List",
+            "conv: expected batches of equal size, got 1 element and 5: unequal batches need a pairing: OneToAll, \
+             AllToAll or a List",
         ),
         (
             Error::BatchSize {
@@ -327,7 +329,7 @@ fn every_error_has_its_text() {
             },
             "pairing",
             None,
-            "conv: the pairing expected a left batch of 1 element, got 2",
+            "conv: expected a left batch of 1 element for this pairing, got 2",
         ),
         (
             Error::DeviceMismatch {
@@ -337,7 +339,8 @@ fn every_error_has_its_text() {
             },
             "device_mismatch",
             None,
-            "conv: expected both operands on one device, got cpu and llvmpipe: upload both through one Device or its clones",
+            "conv: expected both operands on one device, got cpu and llvmpipe: upload both through one Device or its \
+             clones",
         ),
         (
             Error::TooLarge {
@@ -398,7 +401,7 @@ fn every_error_has_its_text() {
             },
             "no_device",
             None,
-            "device: none available: no adapter",
+            "device: no device available: no adapter",
         ),
         (
             Error::OutOfMemory {

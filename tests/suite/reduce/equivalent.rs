@@ -56,7 +56,7 @@ pub(super) fn equivalent_boxes(device: &Device) {
         [true]
     );
     assert_eq!(equivalence(device, &one(&[5, 0], &[]), &padded), [false]);
-    // The same values in the same order, in other places.
+    // The same values in the same order, at other positions.
     assert_eq!(
         equivalence(
             device,

@@ -40,7 +40,7 @@ pub(super) fn max_goldens(device: &Device) {
     );
 }
 
-/// The maximum is put at places around every tile edge of a long element, one element a place.
+/// The maximum is placed around every tile edge of a long element, at a different position in each element.
 pub(super) fn max_is_found_anywhere(device: &Device) {
     const LENGTH: usize = 4100;
     let places: Vec<usize> = [
@@ -129,7 +129,7 @@ pub(super) fn argmax_ties(device: &Device) {
         &run(device, &x, &x, |x, _| x.argmax()),
         &expected,
     );
-    // Zeros are equal whatever their sign.
+    // Zeros are equal, whatever their sign.
     golden::<f32, u32, 2>(
         device,
         |x, _| x.argmax(),
@@ -212,7 +212,7 @@ pub(super) fn min_goldens(device: &Device) {
     );
 }
 
-/// Around every tile edge, against the maximum.
+/// Minima around every tile edge, compared with maxima of the negated values.
 pub(super) fn min_of_negated(device: &Device) {
     let lengths = [0, 1, 31, 32, 33, 1024, 4095, 4096, 4097, 70_000];
     let x = Ragged::random(&Layout::from_lengths(lengths).unwrap(), 8).unwrap();

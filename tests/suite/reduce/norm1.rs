@@ -67,7 +67,7 @@ fn goldens(device: &Device) {
     );
 }
 
-/// Of every class of lengths, bit for bit.
+/// Elements of every class of lengths, bit for bit.
 fn of_the_negated(device: &Device) {
     for case in corpus::small() {
         let (x, _) = case.floats();

@@ -10,7 +10,7 @@ pub struct Family {
     pub name: &'static str,
     /// The two series, of about this length.
     pub make: fn(&mut Rng, usize) -> Series,
-    /// What the distances of the family are like, lest a family be easier than its name.
+    /// The expected range of the family's distances, so that a family cannot be easier than its name says.
     pub distances: std::ops::Range<f64>,
 }
 
@@ -118,7 +118,7 @@ pub const FAMILIES: &[Family] = &[
             let x = bump_with_noise(rng, n);
             let delay = rng.usize(1..n / 2);
             let mut y = vec![0.0; delay];
-            // Not a power of two: every value is rounded again.
+            // Not a power of two, so that every value is rounded again.
             y.extend(x.iter().map(|v| v * 3.7));
             (x, y)
         },
@@ -216,7 +216,7 @@ pub fn bump_with_noise(rng: &mut Rng, n: usize) -> Vec<f32> {
         .collect()
 }
 
-/// A series and itself with noise of this size on it.
+/// A series, and the same series with noise of this magnitude.
 pub fn with_noise(rng: &mut Rng, n: usize, size: f32) -> Series {
     let x = bump_with_noise(rng, n);
     let y = x

@@ -6,7 +6,7 @@ use super::{Matrices, Multiply, cases, grid, run};
 use crate::support::compare::assert_identical;
 use crate::support::operation::{download, pick, upload};
 
-/// A NaN in an entry reaches its row of the result, where its partner is not empty, and nothing else.
+/// A NaN in an entry affects only its row of the result, and only where its partner is not empty.
 pub(super) fn contained(device: &Device) {
     for length in [5, 100] {
         let lengths = |empty: &[usize]| {
@@ -27,7 +27,7 @@ pub(super) fn contained(device: &Device) {
                 entries: values(&lengths(&[])),
                 grid: grid.clone(),
             },
-            // Of the second row of the first matrix, and of the second, one is empty.
+            // In the second row of the first matrix, and of the second matrix, one entry is empty.
             Matrices {
                 entries: values(&lengths(&[4, 15])),
                 grid: self::grid(&[[4, 3], [3, 4]]),
@@ -102,7 +102,7 @@ pub(super) fn deterministic(device: &Device) {
     }
 }
 
-/// What keeps its shapes through a loop keeps its layouts.
+/// A matrix that keeps its shapes through a loop keeps its layouts.
 pub(super) fn planned_once(device: &Device) {
     let one = ShapeMatrix::<f32>::identity(device, [2, 3]).unwrap();
     let first = one.conv_matmul(&one).unwrap();

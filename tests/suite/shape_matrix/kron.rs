@@ -7,7 +7,7 @@ use crate::support::compare::{Comparable, TINY, assert_within, gamma};
 use crate::support::number::Number;
 use crate::support::reference::Arithmetic;
 
-/// Cases whose Kronecker products are not too long.
+/// Cases whose Kronecker products are short enough.
 fn kron_cases() -> Vec<Case> {
     let mut cases = cases();
     cases.retain(|case| !["wild", "long"].contains(&case.name));

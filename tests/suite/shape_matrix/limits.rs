@@ -6,7 +6,8 @@ use super::{Case, grid, run};
 use crate::support::compare::assert_identical;
 use crate::support::operation::pick;
 
-/// With little scratch, blocks run one after another, are cut along the inner extent and split further; bits are equal.
+/// With little scratch memory, blocks run one after another, or are cut along the inner extent and further; the bits
+/// are the same.
 pub(super) fn little_scratch() {
     use crate::device::own_gpu;
     let plenty = own_gpu(|options| options.poison = true);
@@ -21,7 +22,7 @@ pub(super) fn little_scratch() {
         let device = own_gpu(|options| options.max_binding_bytes = Some(1024 * kib));
         let [a, b] = &both;
         let mut first = 0;
-        // The whole batch does not fit a binding; a matrix does.
+        // The whole batch does not fit a binding, but each matrix does.
         for (matrix, extents) in case.extents.iter().enumerate() {
             let entries: Vec<usize> = (first..first + extents[0] * extents[2]).collect();
             first += entries.len();
@@ -37,7 +38,7 @@ pub(super) fn little_scratch() {
     }
 }
 
-/// Transforms that no GPU reaches, and results that no binding holds.
+/// Transforms that are too long for a GPU, and results that exceed every binding.
 pub(super) fn limits() {
     use crate::device::own_gpu;
     let device = own_gpu(|options| options.max_binding_bytes = Some(4096));

@@ -15,11 +15,13 @@ pub(super) fn refusals(device: &Device) {
     let text = |outcome: Result<ShapeMatrix<u32>>| outcome.unwrap_err().to_string();
     assert_eq!(
         text(a.conv_matmul(&b)),
-        "conv_matmul: pair 1: expected equal inner extents, got 2 and 3: the pair fits with transpose() of the right matrix"
+        "conv_matmul: pair 1: expected equal inner extents, got 2 and 3: the pair fits with transpose() of the right \
+         matrix"
     );
     assert_eq!(
         text(a.kron_matmul(&b)),
-        "kron_matmul: pair 1: expected equal inner extents, got 2 and 3: the pair fits with transpose() of the right matrix"
+        "kron_matmul: pair 1: expected equal inner extents, got 2 and 3: the pair fits with transpose() of the right \
+         matrix"
     );
     assert_eq!(
         text(a.add(&b)),
@@ -54,7 +56,7 @@ pub(super) fn refusals(device: &Device) {
             ..
         })
     ));
-    // The third result of the second matrix passes 2³² − 1 values.
+    // The third result of the second matrix exceeds 2³² − 1 values.
     let long = matrices(&[[1, 1], [1, 1]], 1 << 16);
     match long.kron_matmul(&long) {
         Err(Error::SizeOverflow {

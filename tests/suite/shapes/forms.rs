@@ -28,7 +28,7 @@ pub(super) fn slice<T: Number>() -> Binary<T, T> {
     }
 }
 
-/// Few values where the elements are many, and some of them outside on either side.
+/// Ranges that begin before and end after the element; short ones for higher ranks.
 pub(super) fn ranges(rank: usize) -> Vec<[i64; 2]> {
     match rank {
         1 => vec![[-3, 70]],
@@ -100,15 +100,15 @@ pub(super) fn padded<T: Copy + Default>(x: &Ragged<T>, widths: &[(usize, usize)]
 pub(super) fn flip<T: Number>() -> Binary<T, T> {
     Binary {
         name: "flip",
-        run: |x, _| x.flip(&turned(x.layout().rank())),
+        run: |x, _| x.flip(&flipped_axes(x.layout().rank())),
         paired: None,
-        expected: Some(|a, _, _| exactly(&flipped(a, &turned(a.layout().rank())))),
+        expected: Some(|a, _, _| exactly(&flipped(a, &flipped_axes(a.layout().rank())))),
         spreads: false,
         series_only: false,
     }
 }
 
-pub(super) fn turned(rank: usize) -> Vec<usize> {
+pub(super) fn flipped_axes(rank: usize) -> Vec<usize> {
     match rank {
         1 => vec![0],
         2 => vec![1, 0],
@@ -138,7 +138,7 @@ pub(super) fn transpose<T: Number>() -> Binary<T, T> {
     }
 }
 
-/// Some order of the axes in which, from rank 2 on, none is where it was.
+/// A permutation of the axes that, from rank 2 on, moves every axis.
 pub(super) fn permutation(rank: usize) -> Vec<usize> {
     (0..rank).map(|axis| (axis + rank - 1) % rank).collect()
 }

@@ -40,7 +40,7 @@ pub(super) fn matrices(device: &Device) {
         let got = by(&|x| x.resize(expected.layout()));
         assert_exact(format!("{extents:?}"), &got, &expected);
     }
-    // Rows that stay whole are runs, however many come before them.
+    // Whole rows are copied in runs, however many rows precede them.
     let shapes = [[2, 3], [0, 3], [5, 1], [1, 40], [3, 0], [7, 7]];
     let shapes = shapes.map(|extents| Shape::new(&extents).unwrap());
     let layout = Layout::from_shapes(2, shapes).unwrap();
@@ -64,7 +64,7 @@ pub(super) fn matrices(device: &Device) {
 pub(super) fn transposed(device: &Device) {
     let x = one(&[2, 3], &[1, 2, 3, 4, 5, 6]);
     let got = run(device, &x, &x, |x, _| x.transpose(&[1, 0]));
-    assert_exact("turned", &got, &one(&[3, 2], &[1, 4, 2, 5, 3, 6]));
+    assert_exact("transposed", &got, &one(&[3, 2], &[1, 4, 2, 5, 3, 6]));
     let mut permutations: Vec<Vec<usize>> = vec![vec![]];
     for rank in 1..=4 {
         permutations = permutations
@@ -102,7 +102,7 @@ pub(super) fn transposed(device: &Device) {
 }
 
 /// Matrices of one tile and of several, alternating, alone and several per element, of every type.
-pub(super) fn turned_matrices(device: &Device) {
+pub(super) fn many_matrices(device: &Device) {
     let sides = [
         [60, 60],
         [1, 1],
@@ -126,7 +126,7 @@ pub(super) fn turned_matrices(device: &Device) {
         [190, 200],
     ];
     let shapes = sides.map(|sides| Shape::new(&sides).unwrap());
-    // Of which most values are in matrices that go by tiles.
+    // Batches in which most values are in matrices that are transposed by tiles.
     let small = (0..300).map(|i| Shape::new(&[1 + i % 3, 1 + i % 2]).unwrap());
     let matrices = Layout::from_shapes(2, shapes.into_iter().chain(small)).unwrap();
     let several = sides

@@ -69,8 +69,8 @@ fn is_refused(bytes: usize) -> bool {
 /// crates.
 fn is_elsewhere(bytes: usize) -> bool {
     let large = LARGE.swap(usize::MAX, Ordering::SeqCst);
-    let asked = std::backtrace::Backtrace::force_capture().to_string();
-    let first: String = asked.lines().take(24).collect::<Vec<_>>().join("\n");
+    let stack = std::backtrace::Backtrace::force_capture().to_string();
+    let first: String = stack.lines().take(24).collect::<Vec<_>>().join("\n");
     // Optimized builds inline FFT planners into their only caller.
     let elsewhere = ["gemm", "rustfft", "realfft", "cpu::fft::Plans"]
         .iter()

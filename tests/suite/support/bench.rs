@@ -336,8 +336,8 @@ pub fn compared() -> MutexGuard<'static, BTreeSet<String>> {
 pub fn assert_within(_: &Device) {}
 
 thread_local! {
-    /// The instrumented devices that the trial on this thread opened for itself. `None` on other threads, which must not
-    /// hold a device when they end: wgpu cannot drop one then.
+    /// The instrumented devices that the trial on this thread opened for itself. `None` on other threads, because wgpu
+    /// cannot drop a device while a thread ends.
     #[cfg(feature = "gpu")]
     static OWN: RefCell<Option<Vec<Device>>> = const { RefCell::new(None) };
 }

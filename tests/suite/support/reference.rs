@@ -226,9 +226,9 @@ pub fn matmul<S: Arithmetic>(
         match transposed {
             false => (rows, columns, row.to_vec()),
             true => {
-                let turned =
+                let transpose =
                     (0..columns).flat_map(|j| (0..rows).map(move |i| row[i * columns + j]));
-                (columns, rows, turned.collect())
+                (columns, rows, transpose.collect())
             }
         }
     };

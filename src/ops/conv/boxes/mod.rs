@@ -100,9 +100,9 @@ fn dispatches(
     choices: &Choices,
     result: &Layout,
 ) -> Result<(Vec<Dispatch>, Vec<u64>)> {
-    let kept = (0..pairs.len()).filter(|&pair| result.length(pair) > 0);
+    let nonempty = (0..pairs.len()).filter(|&pair| result.length(pair) > 0);
     let (mut directly, mut by_transforms) = (Vec::new(), Vec::new());
-    for pair in kept {
+    for pair in nonempty {
         let alike = match choices.get(pair) {
             Choice::Direct => &mut directly,
             Choice::Fft { .. } | Choice::OverlapSave { .. } => &mut by_transforms,
@@ -148,7 +148,7 @@ struct Turn<'a> {
     pairs: &'a [usize],
     operands: (&'a Layout, &'a Layout),
     /// The elements of each pair.
-    meet: Vec<(u32, u32)>,
+    elements: Vec<(u32, u32)>,
     boxes: Vec<Meeting>,
     /// The operands as vectors, and their whole convolutions.
     a: Layout,
@@ -163,8 +163,10 @@ impl<'a> Turn<'a> {
         all: &Pairs,
         pairs: &'a [usize],
     ) -> Result<Turn<'a>> {
-        let meet = pairs.iter().map(|&pair| all.get(pair));
-        let boxes = meet.clone().map(|both| request.window.meeting(a, b, both));
+        let elements = pairs.iter().map(|&pair| all.get(pair));
+        let boxes = elements
+            .clone()
+            .map(|both| request.window.meeting(a, b, both));
         let boxes = host::exact(request.op, boxes)?;
         let lengths = |length: fn(Flat) -> u64| {
             let mut offsets = Offset::new(request.op, boxes.len())?;
@@ -177,7 +179,7 @@ impl<'a> Turn<'a> {
             a: lengths(|flat| flat.m)?,
             b: lengths(|flat| flat.n)?,
             whole: lengths(|flat| flat.m + flat.n - 1)?,
-            meet: host::exact(request.op, meet.map(|(i, j)| (i as u32, j as u32)))?,
+            elements: host::exact(request.op, elements.map(|(i, j)| (i as u32, j as u32)))?,
             pairs,
             operands: (a, b),
             boxes,
@@ -214,8 +216,8 @@ impl<'a> Turn<'a> {
             )?
         } else {
             let (a, b) = self.operands;
-            let meet = PairList::new(self.meet.iter().copied())?;
-            let pairs = Pairs::new(request.op, a, b, Pairing::List(&meet))?;
+            let list = PairList::new(self.elements.iter().copied())?;
+            let pairs = Pairs::new(request.op, a, b, Pairing::List(&list))?;
             gpu::dispatches(request, correlate, (a, b), &pairs, &choices, &self.whole)?
         };
         for dispatch in &mut made {
@@ -246,7 +248,7 @@ impl<'a> Turn<'a> {
             let extents = meeting
                 .axes
                 .map(|axis| if side == 0 { axis.m } else { axis.n });
-            let element = [self.meet[number].0, self.meet[number].1][side];
+            let element = [self.elements[number].0, self.elements[number].1][side];
             place::Box {
                 to: (layout.offsets().as_slice()[number], [flat.plane, flat.row]),
                 values: layout.length(number),

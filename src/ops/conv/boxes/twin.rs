@@ -42,21 +42,27 @@ pub(super) fn mixed(
     choices: &Choices,
     reversed: bool,
 ) -> Result<()> {
-    each_pair(args, choices, |engine, met, workspace, out| {
+    each_pair(args, choices, |engine, operands, workspace, out| {
         if out.is_empty() {
             return Ok(());
         }
-        let (a, b) = met.layouts;
-        let meeting = window.meeting(a, b, met.elements);
-        if engine.transforms(met.pair) {
+        let (a, b) = operands.layouts;
+        let meeting = window.meeting(a, b, operands.elements);
+        if engine.transforms(operands.pair) {
             transformed(
-                engine, met.pair, &meeting, met.values, reversed, workspace, out,
+                engine,
+                operands.pair,
+                &meeting,
+                operands.values,
+                reversed,
+                workspace,
+                out,
             )
         } else {
             let tiles = out.par_chunks_mut(TILE).enumerate();
             tiles.try_for_each(|(tile, out)| {
                 let within = tile * TILE..tile * TILE + out.len();
-                lines(&meeting, met.values, reversed, within, out)
+                lines(&meeting, operands.values, reversed, within, out)
             })
         }
     })
@@ -157,12 +163,12 @@ fn a_row<T: Arithmetic>(
         let full = first + q * stride;
         let taps = (full + 1).saturating_sub(x.len())..y.len().min(full + 1);
         // The values of x that the taps are multiplied by, last to first.
-        let met = &x[full + 1 - taps.end..full + 1 - taps.start];
-        let blocks = met.rchunks(BLOCK).zip(taps.step_by(BLOCK));
-        *out = blocks.fold(T::default(), |sum, (met, from)| {
-            let taps = from..from + met.len();
+        let values = &x[full + 1 - taps.end..full + 1 - taps.start];
+        let blocks = values.rchunks(BLOCK).zip(taps.step_by(BLOCK));
+        *out = blocks.fold(T::default(), |sum, (values, from)| {
+            let taps = from..from + values.len();
             let products = |taps: &mut dyn Iterator<Item = &T>| {
-                let both = met.iter().rev().zip(taps);
+                let both = values.iter().rev().zip(taps);
                 both.fold(T::default(), |sum, (&x, &y)| sum.plus(x.times(y)))
             };
             sum.plus(match reversed {

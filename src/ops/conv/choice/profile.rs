@@ -93,7 +93,7 @@ impl<T: Copy> ByMethod<T> {
 
 /// The ratio of the longest to the shortest length above which the batch deserves attention.
 const FAR_APART: f64 = 100.0;
-/// The ratio of direct operations to those of transforms below which transforms gain little.
+/// The ratio of direct operations to those of transforms below which transforms save little.
 const LITTLE_GAIN: f64 = 1.2;
 /// The number of distinct sizes above which grouping by size makes many groups.
 const MANY_SIZES: usize = 10;
@@ -188,7 +188,7 @@ impl HeterogeneityProfile {
         }
         if self.total > 0 && self.fft_gain() < LITTLE_GAIN {
             points.push(format!(
-                "transforms gain little here: direct convolution takes {:.2} times as many operations",
+                "transforms save little: direct convolution takes {:.2} times as many operations",
                 self.fft_gain()
             ));
         }
@@ -401,7 +401,7 @@ mod tests {
     fn attention_is_drawn_to_what_deserves_it() {
         let points = of(&[1, 101]).attention;
         assert_eq!(points[0], "the longest element is 101 times the shortest");
-        assert!(of(&[30; 4]).attention[0].starts_with("transforms gain little here"));
+        assert!(of(&[30; 4]).attention[0].starts_with("transforms save little"));
         let many: Vec<usize> = (0..11).map(|k| 1 << k).collect();
         assert!(
             of(&many)

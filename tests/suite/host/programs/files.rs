@@ -5,7 +5,7 @@ use vsla::{Bsr, Device, Ragged, Result, Topology};
 
 use super::values::*;
 
-/// More bytes than any file or document here.
+/// A size that no file or document here reaches.
 const FILE: usize = 1 << 20;
 
 pub fn files(_: &Device, n: usize) -> Result<u64> {
@@ -59,13 +59,13 @@ pub fn files(_: &Device, n: usize) -> Result<u64> {
     sum.value()
 }
 
-/// What JSON reads of what it wrote.
+/// What JSON reads after writing it.
 #[cfg(feature = "serde")]
 fn through_json<T>(value: &T, text: &mut Vec<u8>) -> Result<T>
 where
     T: serde::Serialize + serde::de::DeserializeOwned,
 {
-    // serde keeps the text of an error only.
+    // serde keeps only the text of an error.
     let out_of_memory = |error: serde_json::Error| {
         let said = error.to_string();
         assert!(said.contains("out of memory"), "{said}");

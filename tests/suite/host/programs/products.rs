@@ -67,7 +67,7 @@ pub fn shape_matrices(device: &Device, n: usize) -> Result<u64> {
     add(a.add(&a)?)?;
     add(a.transpose()?)?;
     add(ShapeMatrix::identity(device, [side, 2, 0])?)?;
-    // Long enough for transforms.
+    // Long enough to be computed by transforms.
     let grid = Layout::uniform(1, Shape::new(&[3, 3])?)?;
     let entries = Layout::from_lengths((0..9).map(|i| 400 + i))?;
     let b = ShapeMatrix::new(&filled(device, &entries, number)?, &grid)?;

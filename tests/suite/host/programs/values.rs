@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hasher};
 
 use vsla::{Device, Error, Layout, Ragged, Result, Shape, Tensor, scalar::Scalar};
 
-/// Memory of the test's own, which may run out too.
+/// Allocates memory for the test itself, which may also fail.
 pub fn room<T>(count: usize) -> Result<Vec<T>> {
     let mut values = Vec::new();
     match values.try_reserve_exact(count) {
@@ -23,7 +23,7 @@ pub fn listed<T>(count: usize, value: impl FnMut(usize) -> T) -> Result<Vec<T>> 
     Ok(values)
 }
 
-/// Small numbers that are not all alike.
+/// Small numbers that are not all equal.
 pub fn number(i: usize) -> f32 {
     (i * 37 % 101) as f32 - 50.0
 }
@@ -48,7 +48,7 @@ pub fn series(device: &Device, n: usize, seed: usize, long: &[usize]) -> Result<
 }
 
 pub fn matrix_layout(n: usize, shape: fn(usize) -> [usize; 2]) -> Result<Layout> {
-    // Checked before, for an iterator that can fail is collected.
+    // Checked first, because an iterator that can fail is collected.
     let shapes = (0..n).map(|i| Shape::new(&shape(i)).unwrap());
     Layout::from_shapes(2, shapes)
 }

@@ -13,7 +13,7 @@ use vsla::{Ragged, Result};
 
 use super::{Folder, batch, kind_of, written_batch};
 
-/// What `f` gives, which must not wait for anything.
+/// The result of `f`, which must not block.
 #[track_caller]
 fn soon<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T {
     let (send, receive) = mpsc::channel();
@@ -39,7 +39,7 @@ pub fn links_and_modes() {
         assert_eq!(found & 0o7777, mode, "{found:o}");
         assert!(is_link("link") && is_link("other/again"));
     }
-    // What links name may be there only afterwards.
+    // The target of a link may be created later.
     symlink("other/later", at("to-later")).unwrap();
     symlink("to-later", at("far")).unwrap();
     batch(5).write(at("far")).unwrap();
@@ -72,7 +72,7 @@ pub fn named_pipes() {
     #[cfg(feature = "safetensors")]
     refused(|path| vsla::io::safetensors::Reader::open(path).map(|_| ()));
 
-    // Who writes to a pipe writes to it.
+    // Writing to a pipe writes into it, and does not replace it.
     let reader = path.clone();
     let came = std::thread::spawn(move || fs::read(reader).unwrap());
     batch(1).write(&path).unwrap();
@@ -81,8 +81,7 @@ pub fn named_pipes() {
     assert_eq!(folder.names(), ["pipe"]);
 }
 
-/// A device to write to, which a library may replace without harm: a separate one, or one that this user cannot
-/// replace.
+/// A device file for writing, which may be replaced without harm: a separate one, or one that this user cannot replace.
 fn device(folder: &Folder, name: &str, minor: &str) -> Option<PathBuf> {
     let own = folder.0.join(name);
     let mut make = Command::new("mknod");

@@ -13,7 +13,7 @@ pub(super) fn texts() {
             Ok(mut reader) => reader.read::<f32>("x").unwrap_err(),
         }
     };
-    // Values, offsets and extents as they come; the header says what they are.
+    // Raw values, offsets and extents; the header declares their types.
     let batch = |values: &str, offsets: (&str, &[i64]), shape: Option<(&str, &[i64])>| {
         let data = bytemuck::cast_slice::<f32, u8>(&[1.0, 2.0, 3.0]);
         let mut bytes = data.to_vec();
@@ -52,7 +52,8 @@ pub(super) fn texts() {
         ),
         (
             of("[]", &[]),
-            "read: at byte 8: expected a JSON object of tensors, got invalid type: sequence, expected an object that maps names to tensors at line 1 column 0",
+            "read: at byte 8: expected a JSON object of tensors, got invalid type: sequence, expected an object that \
+             maps names to tensors at line 1 column 0",
         ),
         (
             of("{}", &[1]),
@@ -64,7 +65,10 @@ pub(super) fn texts() {
         ),
         (
             of(
-                r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#,
+                concat!(
+                    r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"#,
+                    r#""a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#,
+                ),
                 &[1],
             ),
             r#"read: at byte 8: expected a JSON object of tensors, got two tensors named "a" at line 1 column 56"#,

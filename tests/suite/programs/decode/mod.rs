@@ -10,14 +10,14 @@ use super::batch::{Batch, Kind};
 use super::bytes::Bytes;
 use super::op::Op;
 
-/// Values of a batch at most.
+/// The maximum values of a batch.
 const MOST: usize = 1 << 13;
-/// Multiply-adds of an operation at most.
+/// The maximum multiply-adds of an operation.
 const WORK: usize = 1 << 21;
-/// Pairs at most.
+/// The maximum number of pairs.
 const PAIRS: usize = 64;
 
-/// From this byte on, an operation is a function of values.
+/// Bytes from this one on encode functions of values.
 const FUNCTIONS_FROM: u8 = 176;
 
 const LONG: [usize; 35] = [
@@ -142,7 +142,7 @@ impl Random {
 /// Small integers mostly, so that sums are exact.
 fn floats(layout: &Layout, mut random: Random, style: usize) -> Ragged<f32> {
     Ragged::from_fn(layout, |_, _| match style {
-        // With zeros behind, and in between.
+        // With trailing zeros, and zeros in between.
         8 => [0.0, 0.0, 0.0, 1.0, -0.0][random.below(5)],
         9 => random.integer(1 << 20) as f32 / (1 << 20) as f32,
         10 => random.integer(1000) as f32 * [1e-20, 1e-5, 1.0, 1e10][random.below(4)],

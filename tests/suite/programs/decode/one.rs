@@ -9,7 +9,7 @@ use super::{Bytes, Kind, MOST, Op, PAIRS, Random};
 /// Operations that move values unchanged.
 pub fn placed(bytes: &mut Bytes<'_>, x: &Layout) -> Option<Unary> {
     let rank = x.rank();
-    // Now and then one axis too few.
+    // Sometimes with one axis too few.
     let axes = if bytes.one_in(32) { rank - 1 } else { rank };
     let resized = |bytes: &mut Bytes<'_>, change: fn(&mut Bytes<'_>, usize) -> usize| {
         let shapes = x.shapes().map(|shape| {
@@ -53,14 +53,14 @@ pub fn placed(bytes: &mut Bytes<'_>, x: &Layout) -> Option<Unary> {
             Unary::Transpose(order)
         }
         7 => {
-            let turned = x.shapes().map(|shape| {
+            let reversed = x.shapes().map(|shape| {
                 let extents: Vec<usize> =
                     shape.extents().iter().rev().map(|&n| n as usize).collect();
                 Shape::new(&extents).expect("as large")
             });
             match bytes.below(3) {
                 0 => Unary::Reshape(Layout::from_lengths(x.lengths()).expect("as large")),
-                1 => Unary::Reshape(Layout::from_shapes(rank, turned).expect("as large")),
+                1 => Unary::Reshape(Layout::from_shapes(rank, reversed).expect("as large")),
                 _ => {
                     let rows = x.lengths().map(|n| Shape::new(&[1, n]).expect("as large"));
                     Unary::Reshape(Layout::from_shapes(2, rows).expect("as large"))
@@ -95,9 +95,9 @@ pub fn reduced(bytes: &mut Bytes<'_>, kind: Kind) -> Unary {
     }
 }
 
-/// Operations of one value type only.
+/// Operations on one type only.
 pub fn of_type(bytes: &mut Bytes<'_>, kind: Kind, x: &Layout) -> Option<Unary> {
-    // An inverse transform says how long its results are.
+    // An inverse transform specifies the lengths of its results.
     let real = |bytes: &mut Bytes<'_>| {
         let shapes = x.shapes().map(|shape| {
             let mut extents: Vec<usize> = shape.extents().iter().map(|&n| n as usize).collect();
@@ -220,7 +220,7 @@ pub fn indexed(bytes: &mut Bytes<'_>, x: &Layout, real: bool) -> Option<Op> {
         let alike = bytes.one_in(2);
         let count = if alike { rows.len() } else { bytes.below(7) };
         let lengths: Vec<usize> = (0..count).map(|_| bytes.below(20)).collect();
-        // Two of the indices may be out of range.
+        // Up to two indices are out of range.
         let limit = |i: usize| rows.get(i).copied().unwrap_or(5) + 2;
         let limits: Vec<usize> = (0..count).map(limit).collect();
         let meeting = meeting(bytes, rows.len(), count);

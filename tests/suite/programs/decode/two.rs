@@ -9,7 +9,7 @@ use vsla::{
 use super::super::op::{Binary, Entries, Meeting, Sparse};
 use super::{Bytes, Kind, MIDDLE, MOST, Op, PAIRS, Random, WORK};
 
-/// Another batch of the same type, or the same batch; of the same rank if one exists.
+/// Another batch of the same type and, if one exists, of the same rank; or the same batch.
 pub fn partner(bytes: &mut Bytes<'_>, values: &[(Kind, Layout)], at: usize) -> usize {
     let (kind, layout) = &values[at];
     let from = bytes.below(values.len());
@@ -280,7 +280,8 @@ pub fn sparse(bytes: &mut Bytes<'_>) -> Option<Op> {
         let (a, b) = (of(shape[0])?, of(shape[1])?);
         return Some(Op::Sampled(topology, [small(&a), small(&b)]));
     }
-    // A dense matrix on the left meets the rows of what is stored, unless that is transposed.
+    // A dense matrix on the left is multiplied by the rows of the stored matrix, or by its columns if that is
+    // transposed.
     let inner = shape[usize::from(form[0] == form[1])];
     let dense = extents(bytes, inner, !form[0])?;
     let sets = if bytes.one_in(2) { 1 } else { elements };

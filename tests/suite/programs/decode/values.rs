@@ -7,7 +7,7 @@ use super::super::values::{FUNCTIONS, LINES, MAPS_OF_FLOATS, MAPS_OF_INTEGERS, V
 use super::two::{meeting, partner};
 use super::{Bytes, MOST, Op, PAIRS, Random, filled};
 
-/// A function of a batch that is not complex, whose other operands are among the values, too.
+/// A function of a batch that is not complex, whose other operands are also existing batches.
 pub fn step(
     bytes: &mut Bytes<'_>,
     values: &[(Kind, Layout)],
@@ -49,7 +49,7 @@ pub fn step(
         }
         8 => {
             let choice = *kind == Kind::U32 && bytes.one_in(2);
-            // The batch whose type the other operands have.
+            // The batch that determines the type of the other operands.
             let like = if choice {
                 bytes.below(values.len())
             } else {
@@ -79,7 +79,7 @@ pub fn step(
             Values::Function(bytes.pick(functions), meeting)
         }
     };
-    // As if the largest extents met in every element.
+    // An upper bound, as if every pair consisted of the elements with the largest extents.
     let mut largest = vec![0; operands.iter().map(|&at| values[at].1.rank()).max()?];
     for shape in operands.iter().flat_map(|&at| values[at].1.shapes()) {
         for (most, &extent) in largest.iter_mut().zip(shape.extents()) {
@@ -91,7 +91,7 @@ pub fn step(
     small.then_some((Op::Values(op), operands))
 }
 
-/// Vectors that fit a batch mostly.
+/// Vectors that usually fit a batch.
 fn vectors(bytes: &mut Bytes<'_>, kind: Kind, x: &Layout) -> Option<Vectors> {
     let axis = match bytes.below(4) {
         0 => None,

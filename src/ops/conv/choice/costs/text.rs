@@ -88,7 +88,7 @@ fn transforms(engine: Engine, text: &str) -> Result<Vec<(u32, f64)>> {
         let after = fft.last().map_or(least, |&(last, _)| last + 1);
         let k = k.parse().ok().filter(|k| (after..=most).contains(k));
         let k = k.ok_or_else(|| {
-            let expected = format!("powers of two that rise, from {least} to {most}");
+            let expected = format!("increasing exponents of 2 from {least} to {most}");
             wrong(&expected, entry)
         })?;
         fft.push((k, cost(value)?));
@@ -169,12 +169,12 @@ mod tests {
             (
                 "4:1",
                 "4:1,4:2",
-                "costs: expected powers of two that rise, from 3 to 31, got \"4:2\"",
+                "costs: expected increasing exponents of 2 from 3 to 31, got \"4:2\"",
             ),
             (
                 "4:1",
                 "32:1",
-                "costs: expected powers of two that rise, from 3 to 31, got \"32:1\"",
+                "costs: expected increasing exponents of 2 from 3 to 31, got \"32:1\"",
             ),
             ("4:1", "4", "costs: expected k:cost, got \"4\""),
             (
