@@ -294,16 +294,14 @@ impl Offset {
         })
     }
 
-    /// Appends an element of `size` values, for which `new` made room.
+    /// Appends an element of `size` values.
     #[inline]
     pub(crate) fn push(&mut self, size: u64) -> Result<()> {
         self.total = self.total.saturating_add(size);
         if self.total > u64::from(u32::MAX) {
             return Err(self.overflow());
         }
-        debug_assert!(self.offsets.len() < self.offsets.capacity());
-        self.offsets.push(self.total as u32);
-        Ok(())
+        host::push(self.op, &mut self.offsets, self.total as u32)
     }
 
     #[cold]
