@@ -12,10 +12,6 @@ mod matrix;
 mod matrix_text;
 mod plan;
 mod sampled;
-#[cfg(feature = "gpu")]
-mod shared;
-#[cfg(feature = "gpu")]
-mod text;
 pub(crate) mod tiles;
 mod twin;
 

@@ -5,10 +5,6 @@
 
 mod epilogue;
 mod matrix;
-#[cfg(feature = "gpu")]
-mod shared;
-#[cfg(feature = "gpu")]
-mod text;
 pub(crate) mod tiles;
 mod twin;
 
@@ -17,6 +13,8 @@ use std::borrow::Cow;
 use self::twin::BLOCK;
 use super::{Traits, convert};
 use crate::ops::matmul::tiles::{DENSE, DenseTile, NATIVE, native_tiles};
+#[cfg(feature = "gpu")]
+use crate::ops::product_tile::ProductTile;
 use crate::plan::{
     Dispatch, Interface, Kernel, Launch, Listed, Matrices, Offset, Output, OutputLayout, Param,
     PlanBuffer, Slot, check_size, constants, named, params, place_of, slots,
@@ -113,8 +111,23 @@ impl Listed for Build {
     }
 
     #[cfg(feature = "gpu")]
-    fn generate(&self, part: &str) -> Option<String> {
-        (part == "matmul").then(|| text::generate(&self.tile))
+    fn numbers(&self) -> Vec<(&'static str, u32)> {
+        let DenseTile {
+            rows,
+            columns,
+            part,
+            depth,
+            sets,
+            ..
+        } = self.tile;
+        ProductTile {
+            rows,
+            columns,
+            part,
+            depth,
+            sets,
+        }
+        .numbers()
     }
 }
 
