@@ -320,8 +320,8 @@ fn make_tile(t: Tile, lid: u32) {
 #else
 #include "register_tile"
 
+## Loads the next stage's values from memory. All loads are in one branch, so that they are in flight together.
 #block load
-// Loads the next stage's values from memory. All loads are in one branch, so that they are in flight together.
 if t.quads && min(w0.left, w1.left) >= HALF {
 #for x X in a A, b B
 #for s $(X)_SLOTS
@@ -339,9 +339,9 @@ if t.quads && min(w0.left, w1.left) >= HALF {
 }
 #endblock
 
+## Adds the sums to the result, or stores them. Whole tiles have their own branch, so that all loads of earlier sums are
+## in flight together.
 #block store
-// Adds the sums to the result, or stores them. Whole tiles have their own branch, so that all loads of earlier sums are
-// in flight together.
 #if !SAMPLED
 #for to condition in c t.whole && t.slot == 0u, scratch t.whole
 if $(condition) {

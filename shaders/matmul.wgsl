@@ -58,8 +58,8 @@ fn mul_add(x: E, y: vec4<E>, sum: vec4<E>) -> vec4<E> {
 #if 1 < SETS
 #include "split_k"
 
+## Loads values at these places, by quads where possible.
 #block load_from whole_at
-// Loads values at these places, by quads where possible.
 #for x X in a A, b B
 if $(x)_quads {
     #use load_by $(x), $(X), quad, $(whole_at)
@@ -148,10 +148,10 @@ $(x)$(s) = $(x)_$(way)($(x)$(s)_at + ($(k) + $(x)$(s)_deep) * $(x)_by_deep);
 #endfor
 #endblock
 
+## Loads the values of the stage from k on, by quads, by single values (four) or by either, with zeros beyond the inner
+## extent. All loads are in one branch, so that they are in flight together; whole stages need no further tests, above
+## all those of quads.
 #block load way k
-// Loads the values of the stage from k on, by quads, by single values (four) or by either, with zeros beyond the inner
-// extent. All loads are in one branch, so that they are in flight together; whole stages need no further tests, above
-// all those of quads.
 if $(k) + $(DEPTH)u <= o.k {
 #if $(way) == either
     if o.quads {
@@ -182,8 +182,8 @@ if $(k) + $(DEPTH)u <= o.k {
 }
 #endblock
 
+## All sums. Those of native tiles stay in registers until they are complete, instead of accumulating in the result.
 #block sum way
-// All sums. Those of native tiles stay in registers until they are complete, instead of accumulating in the result.
 #use load $(way), 0u
 var begin = 0u;
 #if NATIVE
@@ -247,8 +247,8 @@ put_quad(
 #endfor
 #endblock
 
+## Adds the sums to the result, or stores them.
 #block store
-// Adds the sums to the result, or stores them.
 #if 2 < A_PART * B_PART
 // Whole large tiles have their own branch, so that all loads of earlier sums are in flight together.
 if row0 + $(ROWS)u <= o.m && column0 + $(COLUMNS)u <= o.n && ((o.c | o.n) & 3u) == 0u {

@@ -257,7 +257,8 @@ fn put(t: Tile, at: u32, sum: E, first: bool) {
 // A tile of a product that is summed in registers, in squares of four by four.
 //
 // Workgroup memory holds a stage of a and one of b as rows of quads, one row for each step in depth, from which an
-// invocation reads the quads of its squares. The kernel loads them, into registers a0, a1, .. and b0, b1, ..: the slots.
+// invocation reads the quads of its squares. The kernel loads them, into registers a0, a1, .. and b0, b1, ..: the
+// slots.
 //
 // Uses: the numbers of src/ops/product_tile.rs, E, `swizzle`, `mul_add`, and in its blocks `lid`, `a_along` and
 // `b_along`. Defines: `sh_a`, `sh_b`, and the blocks `places`, `squares`, `begin`, `stage` and `multiply`.
@@ -316,7 +317,6 @@ fn make_tile(t: Tile, lid: u32) {
     let ty = lid / 32u / 4u * 4u + lid % 32u / 16u * 2u + lid % 2u;
     var w0 = begin(t);
     var w1 = advance(t, w0);
-    // Loads the next stage's values from memory. All loads are in one branch, so that they are in flight together.
     if t.quads && min(w0.left, w1.left) >= HALF {
         a0 = a_quad(select(w0.a, w1.a, a0_upper) + a0_at);
         b0 = b_quad(select(w0.b, w1.b, b0_upper) + b0_at);
@@ -402,7 +402,6 @@ fn make_tile(t: Tile, lid: u32) {
             workgroupBarrier();
             w0 = advance(t, w1);
             w1 = advance(t, w0);
-            // Loads the next stage's values from memory. All loads are in one branch, so that they are in flight together.
             if t.quads && min(w0.left, w1.left) >= HALF {
                 a0 = a_quad(select(w0.a, w1.a, a0_upper) + a0_at);
                 b0 = b_quad(select(w0.b, w1.b, b0_upper) + b0_at);
@@ -558,8 +557,6 @@ fn make_tile(t: Tile, lid: u32) {
         }
         let first = done == 0u;
         done = end;
-        // Adds the sums to the result, or stores them. Whole tiles have their own branch, so that all loads of earlier sums are
-        // in flight together.
         if t.whole && t.slot == 0u {
             if !first {
                 s0_0 += c[

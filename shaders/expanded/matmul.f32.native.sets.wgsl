@@ -353,7 +353,6 @@ fn make_tile(o: Product, lid: u32) {
         var s3_0 = vec4<E>();
         var k = begin + block * turn;
         for (; k + 4u <= end; k += 4u) {
-            // Loads values at these places, by quads where possible.
             if a_quads {
                 a0_0 = a_quad(a0_0_at + k * a_step);
                 a0_1 = a_quad(a0_1_at + k * a_step);
@@ -416,7 +415,6 @@ fn make_tile(o: Product, lid: u32) {
             s3_0 = mul_add(a0_3.w, b0_3, s3_0);
         }
         if k < end {
-            // Loads values at these places, by quads where possible.
             if a_quads {
                 a0_0 = a_quad(
                     select(a0_0_at + k, a0_0_at + min(k + 0u, o.k - 1u) * o.a_stride, a_along));

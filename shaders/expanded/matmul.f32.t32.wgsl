@@ -273,7 +273,8 @@ fn mul_add(x: E, y: vec4<E>, sum: vec4<E>) -> vec4<E> {
 // A tile of a product that is summed in registers, in squares of four by four.
 //
 // Workgroup memory holds a stage of a and one of b as rows of quads, one row for each step in depth, from which an
-// invocation reads the quads of its squares. The kernel loads them, into registers a0, a1, .. and b0, b1, ..: the slots.
+// invocation reads the quads of its squares. The kernel loads them, into registers a0, a1, .. and b0, b1, ..: the
+// slots.
 //
 // Uses: the numbers of src/ops/product_tile.rs, E, `swizzle`, `mul_add`, and in its blocks `lid`, `a_along` and
 // `b_along`. Defines: `sh_a`, `sh_b`, and the blocks `places`, `squares`, `begin`, `stage` and `multiply`.
@@ -319,10 +320,6 @@ fn make_tile(o: Product, lid: u32) {
     // those of invocations with close numbers.
     let tx = lid / 32u % 1u * 8u + lid / 2u % 8u;
     let ty = lid / 32u / 1u * 4u + lid % 32u / 16u * 2u + lid % 2u;
-    // All sums. Those of native tiles stay in registers until they are complete, instead of accumulating in the result.
-    // Loads the values of the stage from k on, by quads, by single values (four) or by either, with zeros beyond the inner
-    // extent. All loads are in one branch, so that they are in flight together; whole stages need no further tests, above
-    // all those of quads.
     if 0u + 16u <= o.k {
         if o.quads {
             a0 = a_quad(a0_at + (0u + a0_deep) * a_by_deep);
@@ -395,9 +392,6 @@ fn make_tile(o: Product, lid: u32) {
                 sh_b[at1 + 24u][b1_side & 3u] = b1.w;
             }
             workgroupBarrier();
-            // Loads the values of the stage from k on, by quads, by single values (four) or by either, with zeros beyond the inner
-            // extent. All loads are in one branch, so that they are in flight together; whole stages need no further tests, above
-            // all those of quads.
             if (k + 16u) + 16u <= o.k {
                 if o.quads {
                     a0 = a_quad(a0_at + ((k + 16u) + a0_deep) * a_by_deep);
@@ -553,7 +547,6 @@ fn make_tile(o: Product, lid: u32) {
         let first = begin == 0u;
         begin += block;
         let last = begin >= o.k;
-        // Adds the sums to the result, or stores them.
         // If rows are unaligned and storing is all that is left to do, stores go through the operands' staging memory, which
         // has room for a subgroup's rows each, so that neighbouring invocations store neighbouring values.
         if ((o.c | o.n) & 3u) == 0u || p.epilogue != 0u || !first || !last {

@@ -1,7 +1,8 @@
 // A tile of a product that is summed in registers, in squares of four by four.
 //
 // Workgroup memory holds a stage of a and one of b as rows of quads, one row for each step in depth, from which an
-// invocation reads the quads of its squares. The kernel loads them, into registers a0, a1, .. and b0, b1, ..: the slots.
+// invocation reads the quads of its squares. The kernel loads them, into registers a0, a1, .. and b0, b1, ..: the
+// slots.
 //
 // Uses: the numbers of src/ops/product_tile.rs, E, `swizzle`, `mul_add`, and in its blocks `lid`, `a_along` and
 // `b_along`. Defines: `sh_a`, `sh_b`, and the blocks `places`, `squares`, `begin`, `stage` and `multiply`.

@@ -8,7 +8,7 @@
 //! `#for s COUNT` .. `#endfor` writes lines once for each s below COUNT, and `$(s * STEP + 1)` in a line is a number:
 //! names are the variable and the numbers of the variant. `#for x at in a row, b column` writes them once for each pair
 //! of texts, which `$(x)` and `$(at)` stand for. `#block load x k` .. `#endblock` names lines that `#use load a, k + 1u`
-//! writes, with these texts for its parameters. `#if` compares numbers or texts (`<`, `==`), or asks for a flag.
+//! writes, with these texts for its parameters. `##` begins a comment that is not written. `#if` compares numbers or texts (`<`, `==`), or asks for a flag.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -29,6 +29,7 @@ const LIBRARY: &[(&str, &str)] = library![
     "compare",
     "complex",
     "converted",
+    "coop_tile",
     "ends",
     "entries",
     "erf",
@@ -189,6 +190,7 @@ impl<'a> Expansion<'a> {
             "#endif" => {
                 open.pop().ok_or("#endif without #if")?;
             }
+            "##" => {}
             _ if off => {}
             "#include" => self.include(about.trim_matches('"'))?,
             "#generate" => self.generate(about.trim_matches('"'), spaces)?,
@@ -264,8 +266,8 @@ impl<'a> Expansion<'a> {
     fn repeat(&mut self, about: &str, body: &[&'a str]) -> Result<(), String> {
         if let Some((names, all)) = about.split_once(" in ") {
             let names: Vec<String> = names.split_whitespace().map(str::to_owned).collect();
-            for texts in all.split(',') {
-                self.with(&names, texts.trim().splitn(names.len(), ' '), body)?;
+            for texts in parts(all) {
+                self.with(&names, texts.splitn(names.len(), ' '), body)?;
             }
             return Ok(());
         }
@@ -282,10 +284,7 @@ impl<'a> Expansion<'a> {
         let (name, texts) = about.split_once(' ').unwrap_or((about, ""));
         let block = self.blocks.iter().find(|block| block.name == name);
         let block = block.ok_or_else(|| format!("no block {name}"))?.clone();
-        let texts = texts
-            .split(',')
-            .map(str::trim)
-            .filter(|text| !text.is_empty());
+        let texts = parts(texts).filter(|text| !text.is_empty());
         self.indent += spaces;
         self.with(&block.parameters, texts, &block.lines)?;
         self.indent -= spaces;
@@ -370,6 +369,16 @@ fn indented(text: &str, more: usize) -> String {
         depth = (depth + count(['{', '('])).saturating_sub(count(['}', ')']));
     }
     out
+}
+
+/// What stands between commas outside of parentheses.
+fn parts(texts: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0;
+    let parts = texts.split(move |c| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        c == ',' && depth == 0
+    });
+    parts.map(str::trim)
 }
 
 /// The lines before the `end` of what began on the line before them.

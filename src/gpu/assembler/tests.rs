@@ -117,10 +117,10 @@ fn loops_write_their_lines_once_for_each_value() {
     let operators = "$(2 + COUNT * STEP / 3 % 5 - 1) $($(COUNT) * 2)";
     assert_eq!(expand(operators).unwrap(), "2 8\n");
     let texts =
-        "#for x side at in a row0 q + 1u, b column0 0\n$(x)$(COUNT) = $(side) + $(at);\n#endfor";
+        "#for x side at in a f(p,q) q + 1u, b column0 0\n$(x)$(COUNT) = $(side) + $(at);\n#endfor";
     assert_eq!(
         expand(texts).unwrap(),
-        "a4 = row0 + q + 1u;\nb4 = column0 + 0;\n"
+        "a4 = f(p,q) + q + 1u;\nb4 = column0 + 0;\n"
     );
     let compared = "#for s COUNT\n#if 1 < s\n#if s * 8 == STEP\n$(s)\n#endif\n#else\n#if $(s) == 0\nx\n#endif\n#endif\n#endfor";
     assert_eq!(expand(compared).unwrap(), "x\n2\n");

@@ -224,7 +224,7 @@ pub(super) fn dispatches(request: &Request<'_>, native: bool) -> Result<(Vec<Dis
         columns: parts.iter().map(|part| part.2).sum(),
         high,
         m,
-        turned: false,
+        transposed: false,
     };
     all.push(finish.dispatch(FinishSlots {
         c: sums,
