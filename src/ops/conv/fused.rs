@@ -152,7 +152,7 @@ impl Class {
             held: self.held,
             whole: false,
             product: false,
-            turned: false,
+            twiddled: false,
             columns: 0,
             regrouped: false,
         }

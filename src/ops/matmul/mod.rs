@@ -216,9 +216,15 @@ pub(in crate::ops) fn fits(
 
 fn extents(form: &Form, pair: usize, a: Shape, b: Shape) -> Result<Extents> {
     let (a, b) = (a.extents(), b.extents());
-    let turned = |s: &[u32], turned: bool| if turned { (s[1], s[0]) } else { (s[0], s[1]) };
-    let (m, left) = turned(a, form.transposed[0]);
-    let (right, n) = turned(b, form.transposed[1]);
+    let factor = |s: &[u32], transposed| {
+        if transposed {
+            (s[1], s[0])
+        } else {
+            (s[0], s[1])
+        }
+    };
+    let (m, left) = factor(a, form.transposed[0]);
+    let (right, n) = factor(b, form.transposed[1]);
     if left != right && !form.ambient {
         return Err(Error::InnerExtents {
             op: form.op(),

@@ -216,7 +216,7 @@ fn transform(pass: &Pass, first: bool) -> Transform<'_> {
         held: pass.held,
         whole: false,
         product: false,
-        turned: !first,
+        twiddled: !first,
         columns: pass.columns,
         regrouped: first,
     }
