@@ -6,7 +6,7 @@
 //! element type: for f16 the word that holds two. Before it stand the extensions that the flag `MATRIX` asks for.
 //!
 //! `#for s COUNT` .. `#endfor` writes lines once for each s below COUNT, and `$(s * STEP + 1)` in a line is a number:
-//! names are the variable and the numbers of the variant. `#for x at in a row, b column` writes them once for each pair
+//! names are the variable, and the numbers and texts of the variant. `#for x at in a row, b column` writes them once for each pair
 //! of texts, which `$(x)` and `$(at)` stand for. `#block load x k` .. `#endblock` names lines that `#use load a, k + 1u`
 //! writes, with these texts for its parameters. `##` begins a comment that is not written. `#if` compares numbers or texts (`<`, `==`), or asks for a flag.
 
@@ -44,7 +44,9 @@ const LIBRARY: &[(&str, &str)] = library![
     "half_bits",
     "half_of",
     "lines",
+    "loads",
     "log",
+    "met",
     "modes",
     "nan",
     "order",
@@ -101,10 +103,13 @@ pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String
     let mut expansion = Expansion {
         flags: &flags,
         variant: v,
-        names: numbers
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value.to_string()))
-            .collect(),
+        names: {
+            let numbers = numbers
+                .iter()
+                .map(|&(name, value)| (name, value.to_string()));
+            let named = numbers.chain(v.texts());
+            named.map(|(name, text)| (name.to_owned(), text)).collect()
+        },
         blocks: Vec::new(),
         indent: 0,
         included: Vec::new(),
@@ -122,7 +127,7 @@ pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String
 struct Expansion<'a> {
     flags: &'a [&'a str],
     variant: &'a dyn Listed,
-    /// The text of each name: numbers of the variant, then names of the loops and blocks around a line, inner ones last.
+    /// The text of each name: numbers and texts of the variant, then names of the loops and blocks around a line, inner ones last.
     names: Vec<(String, String)>,
     blocks: Vec<Block<'a>>,
     /// Spaces before each line of the block in use.
@@ -179,7 +184,7 @@ impl<'a> Expansion<'a> {
             self.filled(code)?
         };
         let (word, about) = directive.split_once(' ').unwrap_or((&directive, ""));
-        let about = about.trim();
+        let (list, about) = (about, about.trim());
         let spaces = line.len() - code.len();
         match word {
             "#if" => open.push(!off && self.holds(about)?),
@@ -196,7 +201,7 @@ impl<'a> Expansion<'a> {
             "#generate" => self.generate(about.trim_matches('"'), spaces)?,
             "#for" => {
                 let body = body(rest, "#for", "#endfor")?;
-                self.repeat(about, body)?;
+                self.repeat(list, body)?;
                 return Ok(body.len() + 1);
             }
             "#block" => {
@@ -263,15 +268,15 @@ impl<'a> Expansion<'a> {
     }
 
     /// `name COUNT` counts; `x y in a b, c d` takes one text for each name at a time.
-    fn repeat(&mut self, about: &str, body: &[&'a str]) -> Result<(), String> {
-        if let Some((names, all)) = about.split_once(" in ") {
+    fn repeat(&mut self, list: &str, body: &[&'a str]) -> Result<(), String> {
+        if let Some((names, all)) = list.split_once(" in ") {
             let names: Vec<String> = names.split_whitespace().map(str::to_owned).collect();
             for texts in parts(all) {
                 self.with(&names, texts.splitn(names.len(), ' '), body)?;
             }
             return Ok(());
         }
-        let (name, count) = about.split_once(' ').ok_or("#for without a count")?;
+        let (name, count) = list.split_once(' ').ok_or("#for without a count")?;
         let number = self.value(count);
         for value in 0..number.ok_or_else(|| format!("{count} is no number"))? {
             self.with(&[name.to_owned()], [value.to_string()].iter(), body)?;
@@ -284,7 +289,7 @@ impl<'a> Expansion<'a> {
         let (name, texts) = about.split_once(' ').unwrap_or((about, ""));
         let block = self.blocks.iter().find(|block| block.name == name);
         let block = block.ok_or_else(|| format!("no block {name}"))?.clone();
-        let texts = parts(texts).filter(|text| !text.is_empty());
+        let texts = parts(texts);
         self.indent += spaces;
         self.with(&block.parameters, texts, &block.lines)?;
         self.indent -= spaces;
@@ -378,7 +383,7 @@ fn parts(texts: &str) -> impl Iterator<Item = &str> {
         depth += i32::from(c == '(') - i32::from(c == ')');
         c == ',' && depth == 0
     });
-    parts.map(str::trim)
+    parts.map(str::trim).filter(|part| !part.is_empty())
 }
 
 /// The lines before the `end` of what began on the line before them.
