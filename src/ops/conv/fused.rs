@@ -109,8 +109,18 @@ impl Listed for Build {
     }
 
     #[cfg(feature = "gpu")]
+    fn numbers(&self) -> Vec<(&'static str, u32)> {
+        text::numbers(self)
+    }
+
+    #[cfg(feature = "gpu")]
+    fn texts(&self) -> Vec<(&'static str, String)> {
+        text::texts(self)
+    }
+
+    #[cfg(feature = "gpu")]
     fn generate(&self, part: &str) -> Option<String> {
-        (part == "conv_fused").then(|| text::generate(self))
+        (part == "transforms").then(|| text::generate(self))
     }
 }
 
