@@ -104,11 +104,9 @@ pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String
         flags: &flags,
         variant: v,
         names: {
-            let numbers = numbers
-                .iter()
-                .map(|&(name, value)| (name, value.to_string()));
-            let named = numbers.chain(v.texts());
-            named.map(|(name, text)| (name.to_owned(), text)).collect()
+            let numbers = numbers.into_iter();
+            let numbers = numbers.map(|(name, value)| (name.to_owned(), value.to_string()));
+            numbers.chain(v.texts()).collect()
         },
         blocks: Vec::new(),
         indent: 0,

@@ -51,7 +51,7 @@ pub(crate) trait Listed: fmt::Debug + Sync {
     }
     /// Texts of the row, by the names that the source has for them.
     #[cfg(feature = "gpu")]
-    fn texts(&self) -> Vec<(&'static str, String)> {
+    fn texts(&self) -> Vec<(String, String)> {
         Vec::new()
     }
     /// The text that replaces `#generate "part"`; `None` if the kernel has no such part.

@@ -109,7 +109,7 @@ impl Listed for Build {
     }
 
     #[cfg(feature = "gpu")]
-    fn texts(&self) -> Vec<(&'static str, String)> {
+    fn texts(&self) -> Vec<(String, String)> {
         text::of(self.row, self.dtype)
     }
 }

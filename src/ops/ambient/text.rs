@@ -4,7 +4,7 @@ use super::table::Row;
 use crate::ragged::DType;
 
 /// The texts of a kernel of a row, or of copies.
-pub(super) fn of(row: Option<&Row>, dtype: DType) -> Vec<(&'static str, String)> {
+pub(super) fn of(row: Option<&Row>, dtype: DType) -> Vec<(String, String)> {
     let half = dtype == DType::F16;
     let bits = row.is_none_or(Row::is_choice);
     let three = row.is_some_and(Row::is_of_three);
@@ -32,15 +32,15 @@ pub(super) fn of(row: Option<&Row>, dtype: DType) -> Vec<(&'static str, String)>
             DType::F16 => "f32",
             _ => "E",
         };
-        let of_row = [
-            ("COMPUTED", computed),
-            ("RESULT", if mask { "u32" } else { "V" }),
-            ("FIRST", if bits { "u32" } else { "V" }),
-            ("VALUE", row.wgsl),
-        ];
-        texts.extend(of_row.map(|(name, text)| (name, text.to_owned())));
-        texts.push(("FILES", row.uses.join(", ")));
-        texts.push(("MISSING", format!("{:?}", row.missing)));
+        texts.extend([
+            ("FILES", row.uses.join(", ")),
+            ("COMPUTED", computed.to_owned()),
+            ("RESULT", if mask { "u32" } else { "V" }.to_owned()),
+            ("FIRST", if bits { "u32" } else { "V" }.to_owned()),
+            ("VALUE", row.wgsl.to_owned()),
+            ("MISSING", format!("{:?}", row.missing)),
+        ]);
     }
-    texts
+    let texts = texts.into_iter();
+    texts.map(|(name, text)| (name.to_owned(), text)).collect()
 }

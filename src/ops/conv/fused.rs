@@ -114,7 +114,7 @@ impl Listed for Build {
     }
 
     #[cfg(feature = "gpu")]
-    fn texts(&self) -> Vec<(&'static str, String)> {
+    fn texts(&self) -> Vec<(String, String)> {
         text::texts(self)
     }
 

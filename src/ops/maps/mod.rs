@@ -44,7 +44,7 @@ impl Listed for Build {
     }
 
     #[cfg(feature = "gpu")]
-    fn texts(&self) -> Vec<(&'static str, String)> {
+    fn texts(&self) -> Vec<(String, String)> {
         let map = self.map;
         let value = match map.twin {
             table::CpuKernel::Float(_) if map.keeps_nan => {
@@ -52,7 +52,10 @@ impl Listed for Build {
             }
             _ => map.wgsl.to_owned(),
         };
-        vec![("FILES", map.uses.join(", ")), ("VALUE", value)]
+        vec![
+            ("FILES".to_owned(), map.uses.join(", ")),
+            ("VALUE".to_owned(), value),
+        ]
     }
 }
 

@@ -71,7 +71,7 @@ pub(super) fn numbers(build: &Build) -> Vec<(&'static str, u32)> {
 /// `CLASSES`: the length of each transform, the values that an invocation holds, the invocations, and the words of
 /// workgroup memory. `CHOICE`: the name of each class, and where it begins and ends, in workgroups and in items.
 #[cfg(feature = "gpu")]
-pub(super) fn texts(build: &Build) -> Vec<(&'static str, String)> {
+pub(super) fn texts(build: &Build) -> Vec<(String, String)> {
     let class = |class: &Class| {
         let (held, threads) = (1 << class.held, 1 << class.log_lanes());
         format!("{} {held} {threads} {}", class.length, words(class))
@@ -92,7 +92,7 @@ pub(super) fn texts(build: &Build) -> Vec<(&'static str, String)> {
     });
     let choice: Vec<String> = choice.collect();
     vec![
-        ("CLASSES", classes.join(", ")),
-        ("CHOICE", choice.join(", ")),
+        ("CLASSES".to_owned(), classes.join(", ")),
+        ("CHOICE".to_owned(), choice.join(", ")),
     ]
 }
