@@ -260,19 +260,15 @@ fn make_tile(t: Tile, lid: u32) {
 #for g A_PART
     let a$(g)_side = min(4u * ty + $(g * A_APART)u, t.a_rows - 4u);
 #endfor
-#for g A_PART
-#for l 4
+#for g A_PART; l 4
     let a$(g)_$(l)_at = select((a$(g)_side + $(l)u) * t.a_row, a$(g)_side + $(l)u * t.a_column, a_along);
-#endfor
 #endfor
 #for g B_PART
     let b$(g)_side = t.column + 4u * tx + $(g * B_APART)u;
 #endfor
-#for g B_PART
-#for l 4
+#for g B_PART; l 4
     let b$(g)_$(l)_at = select(
         min(b$(g)_side + $(l)u, t.columns - 1u) * t.b_column, min(b$(g)_side, b_last) + $(l)u * t.b_row, b_along);
-#endfor
 #endfor
     #use begin
     let steps = p.block_wide / 4u;
@@ -292,20 +288,16 @@ fn make_tile(t: Tile, lid: u32) {
         let b_begin = t.b + row * t.b_row;
 #for x X deep in a A t.a_column, b B t.b_row
         if $(x)_quads && left >= 4u {
-#for g $(X)_PART
-#for l 4
+#for g $(X)_PART; l 4
             $(x)$(g)_$(l) = $(x)_quad($(x)_begin + $(x)$(g)_$(l)_at);
 #endfor
-#endfor
         } else {
-#for g $(X)_PART
-#for l 4
+#for g $(X)_PART; l 4
             $(x)$(g)_$(l) = select(
                 vec4<E>(),
                 $(x)_four($(x)_begin
                     + select($(x)$(g)_$(l)_at, $(x)$(g)_0_at + min($(l)u, left - 1u) * $(deep), $(x)_along)),
                 select(vec4(0u, 1u, 2u, 3u), vec4($(l)u), $(x)_along) < vec4(left));
-#endfor
 #endfor
         }
 #endfor
@@ -323,18 +315,14 @@ fn make_tile(t: Tile, lid: u32) {
 ## Loads the next stage's values from memory. All loads are in one branch, so that they are in flight together.
 #block load
 if t.quads && min(w0.left, w1.left) >= HALF {
-#for x X in a A, b B
-#for s $(X)_SLOTS
+#for x X in a A, b B; s $(X)_SLOTS
     $(x)$(s) = $(x)_quad(select(w0.$(x), w1.$(x), $(x)$(s)_upper) + $(x)$(s)_at);
 #endfor
-#endfor
 } else {
-#for x X in a A, b B
-#for s $(X)_SLOTS
+#for x X in a A, b B; s $(X)_SLOTS
     $(x)$(s) = $(x)_values(
         select(w0.$(x), w1.$(x), $(x)$(s)_upper) + $(x)$(s)_at,
         there($(x)_along, $(x)$(s)_count, $(x)$(s)_within, select(w0.left, w1.left, $(x)$(s)_upper)));
-#endfor
 #endfor
 }
 #endblock
@@ -346,17 +334,13 @@ if t.quads && min(w0.left, w1.left) >= HALF {
 #for to condition in c t.whole && t.slot == 0u, scratch t.whole
 if $(condition) {
     if !first {
-#for i 4 * A_PART
-#for q B_PART
+#for i 4 * A_PART; q B_PART
         s$(i)_$(q) += $(to)[
             (t.c + (4u * ty + $(i / 4 * A_APART + i % 4)u) * t.c_row + 4u * tx + $(q * B_APART)u) >> 2u];
 #endfor
-#endfor
     }
-#for i 4 * A_PART
-#for q B_PART
+#for i 4 * A_PART; q B_PART
     $(to)[(t.c + (4u * ty + $(i / 4 * A_APART + i % 4)u) * t.c_row + 4u * tx + $(q * B_APART)u) >> 2u] = s$(i)_$(q);
-#endfor
 #endfor
 } else
 #endfor
@@ -369,10 +353,8 @@ if $(condition) {
 #endblock
 
 #block put
-#for i 4 * A_PART
-#for q B_PART
+#for i 4 * A_PART; q B_PART
 put_quad(t, 4u * ty + $(i / 4 * A_APART + i % 4)u, 4u * tx + $(q * B_APART)u, s$(i)_$(q), first);
-#endfor
 #endfor
 #endblock
 

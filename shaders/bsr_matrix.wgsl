@@ -283,10 +283,8 @@ for (var q = lane; q < $(SIDE * SIDE / values)u; q += s.lanes) {
     #use put_values q / $(SIDE / values)u, q % $(SIDE / values)u * $(values)u
 }
 #else
-#for n SIDE * SIDE / values / 32
-#for q in (lane + $(32 * n)u)
+#for n SIDE * SIDE / values / 32; q in (lane + $(32 * n)u)
 #use put_values $(q) / $(SIDE / values)u, $(q) % $(SIDE / values)u * $(values)u
-#endfor
 #endfor
 #endif
 #endblock
@@ -310,8 +308,7 @@ if $(row) < HIGH {
 #endblock
 
 #block put_inside_rows
-#for r in (row_in + $(i * SIDE)u + $(row))
-#for first in column_in + $(j * SIDE)u
+#for r in (row_in + $(i * SIDE)u + $(row)); first in column_in + $(j * SIDE)u
 #if SAMPLED
 put_$(values)(
     t.c + ((t.first + ($(first)) / p.block_wide) * HIGH + $(r)) * p.block_wide + ($(first)) % p.block_wide + $(column),
@@ -323,7 +320,6 @@ put_$(values)(t.c + (c_column + $(first) + $(column)) * t.c_pitch + $(r), scratc
 put_$(values)(t.c + $(r) * t.c_pitch + c_column + $(first) + $(column), scratch + SIDE * ($(line)) + $(along));
 #endif
 #endif
-#endfor
 #endfor
 #endblock
 
@@ -371,10 +367,8 @@ fn make_tiles(t: Tile, lid: u32, s: Subgroup) {
     let whole = $(DEPTH)u / p.block_wide;
     let rest = $(DEPTH)u % p.block_wide;
     let last = max(t.end, 1u) - 1u;
-#for x X in a A, b B
-#for k $(X)_SEGMENTS
+#for x X in a A, b B; k $(X)_SEGMENTS
     #use located $(x), $(X), $(k * $(X)_SHARE), segment_from
-#endfor
 #endfor
     let block_units = p.block_wide / 8u;
     let last_column = (t.columns + 7u) / 8u - 1u;
@@ -393,10 +387,8 @@ fn make_tiles(t: Tile, lid: u32, s: Subgroup) {
             // Values beyond a row's last inner product. If blocks consist of whole stages, no stage is partial.
             if step + 1u == t.steps && t.inner % $(DEPTH)u != 0u {
                 let left = t.inner % $(DEPTH)u;
-#for x X in a A, b B
-#for i $(X)_SLOTS
+#for x X in a A, b B; i $(X)_SLOTS
                 #use located $(x), $(X), $(i), clear
-#endfor
 #endfor
             }
 #endif
@@ -411,16 +403,12 @@ fn make_tiles(t: Tile, lid: u32, s: Subgroup) {
 #else
         if t.rows_inside == $(HIGH)u && t.quads && c_column + $(COLUMNS)u <= t.columns {
 #endif
-#for i A_MATRICES
-#for j B_MATRICES
+#for i A_MATRICES; j B_MATRICES
             #use store put_whole
 #endfor
-#endfor
         } else {
-#for i A_MATRICES
-#for j B_MATRICES
+#for i A_MATRICES; j B_MATRICES
             #use store put_edge
-#endfor
 #endfor
         }
         c_column += $(COLUMNS)u;

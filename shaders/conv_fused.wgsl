@@ -147,14 +147,12 @@ $(name)[$(s)] = vec2(0.0);
 #endfor
 #for first part value in 0 x $(side), $(length) y -$(side)
 if $(side)_left > $(first) {
-#for s held
-#for i in $(first + s * threads)
+#for s held; i in $(first + s * threads)
 #if $(side) == a
     if a_left > $(i) { $(name)[$(s)].$(part) = $(value)[a_at + $(i)u]; }
 #else
     if b_left > $(i) { $(name)[$(s)].$(part) = $(value)[b_at + $(i)u * item.b_step]; }
 #endif
-#endfor
 #endfor
 }
 #endfor

@@ -101,10 +101,8 @@ fn stage_$(radix)(lid: u32, t: Task, s: Stage) {
         }
 #endfor
         if (p.load & EXCHANGED) != 0u {
-#for q butterflies
-#for k radix
+#for q butterflies; k radix
             x$(q)_$(k) = x$(q)_$(k).yx;
-#endfor
 #endfor
         }
     } else {

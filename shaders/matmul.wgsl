@@ -70,15 +70,13 @@ if $(x)_quads {
 #endblock
 
 #block load_by x X way whole
-#for g $(X)_PART
-#for l 4
+#for g $(X)_PART; l 4
 #if $(whole) == whole
 $(x)$(g)_$(l) = $(x)_$(way)($(x)$(g)_$(l)_at + k * $(x)_step);
 #else
 $(x)$(g)_$(l) = $(x)_$(way)(
     select($(x)$(g)_$(l)_at + k, $(x)$(g)_0_at + min(k + $(l)u, o.k - 1u) * o.$(x)_stride, $(x)_along));
 #endif
-#endfor
 #endfor
 #endblock
 
@@ -96,13 +94,11 @@ fn make_tile(o: Product, lid: u32) {
 #for g $(X)_PART
     let $(x)$(g)_side = $(origin) + 4u * $(at) + $(g * $(X)_APART)u;
 #endfor
-#for g $(X)_PART
-#for l 4
+#for g $(X)_PART; l 4
     let $(x)$(g)_$(l)_at = o.$(x) + select(
         min($(x)$(g)_side + $(l)u, $(extent) - 1u) * o.$(x)_stride,
         min($(x)$(g)_side, $(x)_last) + $(l)u * o.$(x)_stride,
         $(x)_along);
-#endfor
 #endfor
 #endfor
     var begin = 0u;
@@ -117,12 +113,8 @@ fn make_tile(o: Product, lid: u32) {
         if k < end {
             #use load_from last
             // Zeros beyond the inner extent.
-#for x X in a A, b B
-#for g $(X)_PART
-#for l 4
+#for x X in a A, b B; g $(X)_PART; l 4
             $(x)$(g)_$(l) = select($(x)$(g)_$(l), vec4<E>(), k + select(RAMP, vec4($(l)u), $(x)_along) >= vec4(o.k));
-#endfor
-#endfor
 #endfor
             #use multiply
         }
@@ -141,10 +133,8 @@ fn make_tile(o: Product, lid: u32) {
 #include "register_tile"
 
 #block load_whole way k
-#for x X in a A, b B
-#for s $(X)_SLOTS
+#for x X in a A, b B; s $(X)_SLOTS
 $(x)$(s) = $(x)_$(way)($(x)$(s)_at + ($(k) + $(x)$(s)_deep) * $(x)_by_deep);
-#endfor
 #endfor
 #endblock
 
@@ -163,8 +153,7 @@ if $(k) + $(DEPTH)u <= o.k {
     #use load_whole $(way), $(k)
 #endif
 } else if $(k) < o.k {
-#for x X in a A, b B
-#for s $(X)_SLOTS
+#for x X in a A, b B; s $(X)_SLOTS
 #if $(way) == quad
     // The last whole quad.
     $(x)$(s) = $(x)_quad($(x)$(s)_at
@@ -173,11 +162,8 @@ if $(k) + $(DEPTH)u <= o.k {
     $(x)$(s) = $(x)_four($(x)$(s)_at + min($(k) + $(x)$(s)_deep, o.k - 1u) * $(x)_by_deep);
 #endif
 #endfor
-#endfor
-#for x X in a A, b B
-#for s $(X)_SLOTS
+#for x X in a A, b B; s $(X)_SLOTS
     $(x)$(s) = select($(x)$(s), vec4<E>(), $(k) + $(x)$(s)_deep + $(x)_by_deep_4 >= vec4(o.k));
-#endfor
 #endfor
 }
 #endblock
@@ -188,10 +174,8 @@ if $(k) + $(DEPTH)u <= o.k {
 var begin = 0u;
 #if NATIVE
 let block = min(32u * ((o.k + 2047u) / 2048u), BLOCK);
-#for i 4 * A_PART
-#for q B_PART
+#for i 4 * A_PART; q B_PART
 var all$(i)_$(q) = vec4<E>();
-#endfor
 #endfor
 #else
 let block = BLOCK;
@@ -207,10 +191,8 @@ loop {
         #use multiply
     }
 #if NATIVE
-#for i 4 * A_PART
-#for q B_PART
+#for i 4 * A_PART; q B_PART
     all$(i)_$(q) += s$(i)_$(q);
-#endfor
 #endfor
     begin += block;
     if begin >= o.k {
@@ -227,23 +209,19 @@ loop {
 #endif
 }
 #if NATIVE
-#for i 4 * A_PART
-#for q B_PART
+#for i 4 * A_PART; q B_PART
 put_quad(
     o, row0 + 4u * ty + $(i / 4 * A_APART + i % 4)u, column0 + 4u * tx + $(q * B_APART)u,
     all$(i)_$(q), true, true);
-#endfor
 #endfor
 #endif
 #endblock
 
 #block put last
-#for i 4 * A_PART
-#for q B_PART
+#for i 4 * A_PART; q B_PART
 put_quad(
     o, row0 + 4u * ty + $(i / 4 * A_APART + i % 4)u, column0 + 4u * tx + $(q * B_APART)u,
     s$(i)_$(q), first, $(last));
-#endfor
 #endfor
 #endblock
 
@@ -253,18 +231,14 @@ put_quad(
 // Whole large tiles have their own branch, so that all loads of earlier sums are in flight together.
 if row0 + $(ROWS)u <= o.m && column0 + $(COLUMNS)u <= o.n && ((o.c | o.n) & 3u) == 0u {
     if !first {
-#for i 4 * A_PART
-#for q B_PART
+#for i 4 * A_PART; q B_PART
         s$(i)_$(q) += c[(o.c + (row0 + 4u * ty + $(i / 4 * A_APART + i % 4)u) * o.n
             + column0 + 4u * tx + $(q * B_APART)u) >> 2u];
 #endfor
-#endfor
     }
-#for i 4 * A_PART
-#for q B_PART
+#for i 4 * A_PART; q B_PART
     c[(o.c + (row0 + 4u * ty + $(i / 4 * A_APART + i % 4)u) * o.n
         + column0 + 4u * tx + $(q * B_APART)u) >> 2u] = s$(i)_$(q);
-#endfor
 #endfor
 } else {
     #use put false

@@ -200,8 +200,7 @@ let first = corner + lane / 4u * stride + lane % 4u;
 let first_half = (corner + lane / 2u * stride) / 2u + lane % 2u;
 let own = scratch + 4u * lane;
 let halves_wanted = (p.epilogue & RESULT) != 0u;
-#for i A_MATRICES
-#for j B_MATRICES
+#for i A_MATRICES; j B_MATRICES
 workgroupBarrier();
 { let v = s$(i)_$(j); let q = &sh_c[scratch]; let stride = SIDE; coopStoreT(v, q, stride); }
 workgroupBarrier();
@@ -212,7 +211,6 @@ if halves_wanted {
     c[first + $(16 * i + 8)u * stride + $(4 * j)u] = sums_at(own + 128u);
 }
 #endfor
-#endfor
 #endblock
 
 #block store
@@ -221,10 +219,8 @@ if halves_wanted {
 let count = $(A_MATRICES * B_MATRICES)u * min(p.groups, 1u);
 for (var f = 0u; f < count; f += 1u) {
     workgroupBarrier();
-#for i A_MATRICES
-#for j B_MATRICES
+#for i A_MATRICES; j B_MATRICES
     #use only_if f == $(i * B_MATRICES + j)u, to_scratch
-#endfor
 #endfor
     workgroupBarrier();
     put_matrix(
@@ -245,8 +241,7 @@ fn make_tile(o: Product, lid: u32, s: Subgroup) {
 #else
     let $(x)_pitch = o.$(x)_stride / 8u;
 #endif
-#for i $(X)_SLOTS
-#for row unit in $(x)_row$(i) $(x)_unit$(i)
+#for i $(X)_SLOTS; row unit in $(x)_row$(i) $(x)_unit$(i)
 #if LOOSE
 #if $(X)_INNER == 1
     let $(x)_at$(i) = o.$(x) + min($(origin) + $(row), $(extent) - 1u) * $(x)_pitch + 8u * $(unit);
@@ -260,7 +255,6 @@ fn make_tile(o: Product, lid: u32, s: Subgroup) {
     let $(x)_at$(i) = o.$(x) / 8u + $(row) * $(x)_pitch + min($(origin) / 8u + $(unit), $(extent) / 8u - 1u);
 #endif
 #endif
-#endfor
 #endfor
 #if $(X)_INNER == 0
     let $(x)_stage = $(DEPTH)u * $(x)_pitch;

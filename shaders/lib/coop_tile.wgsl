@@ -62,18 +62,14 @@ let $(x)_unit$(i) = (lid + $(i * WG)u) % $($(X)_UNITS)u;
 #endblock
 
 #block registers
-#for x X in a A, b B
-#for i $(X)_SLOTS
+#for x X in a A, b B; i $(X)_SLOTS
 var $(x)0_$(i) = vec4<u32>();
-#endfor
 #endfor
 #endblock
 
 #block sums
-#for i A_MATRICES
-#for j B_MATRICES
+#for i A_MATRICES; j B_MATRICES
 var s$(i)_$(j) = MC();
-#endfor
 #endfor
 #endblock
 
@@ -97,8 +93,7 @@ if lid < $($(X)_ROWS * $(X)_UNITS)u {
 #endblock
 
 #block stage_slots
-#for i $(X)_SLOTS
-#for half of in 0 xy, 1 zw
+#for i $(X)_SLOTS; half of in 0 xy, 1 zw
 #if EIGHT
 #for at in 0u + $(x)_row$(i) * $($(X)_PITCH)u + 8u * $(x)_unit$(i) + $(half * 4)u
 let $(x)0_$(i)_$(of) = halves($(x)0_$(i).$(of));
@@ -110,7 +105,6 @@ sh_$(x)[$(at) + 3u] = $(x)0_$(i)_$(of).w;
 #else
 sh_$(x)[0u + $(x)_row$(i) * $($(X)_PITCH)u + 2u * $(x)_unit$(i) + $(half)u] = halves($(x)0_$(i).$(of));
 #endif
-#endfor
 #endfor
 #endblock
 
@@ -130,8 +124,7 @@ sh_$(x)[0u + $(x)_row$(i) * $($(X)_PITCH)u + 2u * $(x)_unit$(i) + $(half)u] = ha
 #if step == 0
 #use $(meanwhile)
 #endif
-#for i A_MATRICES
-#for j B_MATRICES
+#for i A_MATRICES; j B_MATRICES
 #if i % 2 == 0
 s$(i)_$(j) = coopMultiplyAdd(m_a$(step)_$(i), m_b$(step)_$(j), s$(i)_$(j));
 #else
@@ -139,7 +132,6 @@ s$(i)_$(j) = coopMultiplyAdd(m_a$(step)_$(i), m_b$(step)_$(j), s$(i)_$(j));
 s$(i)_$(back) = coopMultiplyAdd(m_a$(step)_$(i), m_b$(step)_$(back), s$(i)_$(back));
 #endfor
 #endif
-#endfor
 #endfor
 #endfor
 #endblock

@@ -14,11 +14,9 @@ var<workgroup> sh_$(x): array<vec4<E>, $(DEPTH * $(X)_PITCH)>;
 #block places x X
 // Declares which quad of the stage each slot of a side loads: its first row or column, and its depth. Neighbouring
 // invocations load neighbours in memory: along the side if a_along or b_along holds, otherwise in depth.
-#for s $(X)_SLOTS
-#for across deep i in $($(X)_QUADS / DEPTH)u $(DEPTH / 4)u (lid + $(s * WG)u)
+#for s $(X)_SLOTS; across deep i in $($(X)_QUADS / DEPTH)u $(DEPTH / 4)u (lid + $(s * WG)u)
 let $(x)$(s)_side = select($(i) / $(deep), 4u * ($(i) % $(across)), $(x)_along);
 let $(x)$(s)_deep = select(4u * ($(i) % $(deep)), $(i) / $(across), $(x)_along);
-#endfor
 #endfor
 #endblock
 
@@ -31,18 +29,15 @@ let ty = lid / 32u / $(ACROSS * NEAR / 32)u * $(NEAR)u + lid % 32u / $(64 / NEAR
 
 #block begin
 // Declares the sums as zero: row i and quad q of the invocation's part.
-#for i 4 * A_PART
-#for q B_PART
+#for i 4 * A_PART; q B_PART
 var s$(i)_$(q) = vec4<E>();
-#endfor
 #endfor
 #endblock
 
 #block stage
 // Stores the loaded quads to workgroup memory. A quad's position in its row is swizzled by its depth, so that four
 // values that are consecutive in depth go to four rows in different banks.
-#for x X in a A, b B
-#for condition in $(x)_along, !$(x)_along
+#for x X in a A, b B; condition in $(x)_along, !$(x)_along
 if $(condition) {
 #for s $(X)_SLOTS
 #if $(X)_QUADS < s * WG + WG
@@ -54,7 +49,6 @@ if $(condition) {
 #endif
 #endfor
 }
-#endfor
 #endfor
 #endblock
 
@@ -73,17 +67,11 @@ sh_$(x)[at$(s) + $(d * $(X)_PITCH)u][$(x)$(s)_side & 3u] = $(x)$(s).$(part);
 // Adds the products of the staged columns of a and the staged rows of b.
 #for d DEPTH
 {
-#for x X at in a A ty, b B tx
-#for q $(X)_PART
+#for x X at in a A ty, b B tx; q $(X)_PART
     let $(x)q$(q) = sh_$(x)[$(d * $(X)_PITCH + q * $(X)_APART / 4)u + ($(at) ^ $(d / 4 % 4 * 2)u)];
 #endfor
-#endfor
-#for h A_PART
-#for l part in 0 x, 1 y, 2 z, 3 w
-#for q B_PART
+#for h A_PART; l part in 0 x, 1 y, 2 z, 3 w; q B_PART
     s$(4 * h + l)_$(q) = mul_add(aq$(h).$(part), bq$(q), s$(4 * h + l)_$(q));
-#endfor
-#endfor
 #endfor
 }
 #endfor

@@ -18,21 +18,15 @@ let turn = lid / $(SET)u;
 let tx = lid % $(ACROSS)u;
 let ty = lid % $(SET)u / $(ACROSS)u;
 var all = vec4<E>();
-#for x X in a A, b B
-#for g $(X)_PART
-#for l 4
+#for x X in a A, b B; g $(X)_PART; l 4
 var $(x)$(g)_$(l) = vec4<E>();
-#endfor
-#endfor
 #endfor
 #endblock
 
 #block begin
 // Declares the sums as zero: row i and quad q of the invocation's part.
-#for i 4 * A_PART
-#for q B_PART
+#for i 4 * A_PART; q B_PART
 var s$(i)_$(q) = vec4<E>();
-#endfor
 #endfor
 #endblock
 
@@ -41,34 +35,24 @@ var s$(i)_$(q) = vec4<E>();
 // products.
 #for x X transposed in a A a_along, b B !b_along
 if $(transposed) {
-#for g $(X)_PART
-#for l part in 0 x, 1 y, 2 z, 3 w
+#for g $(X)_PART; l part in 0 x, 1 y, 2 z, 3 w
     let $(x)t$(g)_$(l) = vec4($(x)$(g)_0.$(part), $(x)$(g)_1.$(part), $(x)$(g)_2.$(part), $(x)$(g)_3.$(part));
 #endfor
-#endfor
-#for g $(X)_PART
-#for l 4
+#for g $(X)_PART; l 4
     $(x)$(g)_$(l) = $(x)t$(g)_$(l);
-#endfor
 #endfor
 }
 #endfor
-#for d part in 0 x, 1 y, 2 z, 3 w
-#for i 4 * A_PART
-#for q B_PART
+#for d part in 0 x, 1 y, 2 z, 3 w; i 4 * A_PART; q B_PART
 s$(i)_$(q) = mul_add(a$(i / 4)_$(i % 4).$(part), b$(q)_$(d), s$(i)_$(q));
-#endfor
-#endfor
 #endfor
 #endblock
 
 #block add_up
 // Adds the sums of all sets to the previous ones, `all`, which one invocation holds for each quad of the tile.
 workgroupBarrier();
-#for i 4 * A_PART
-#for q B_PART
+#for i 4 * A_PART; q B_PART
 sh_sums[turn * $(ROWS * COLUMNS / 4)u + $(i * B_PART * SET + q * SET)u + lid % $(SET)u] = s$(i)_$(q);
-#endfor
 #endfor
 workgroupBarrier();
 if lid < $(ROWS * COLUMNS / 4)u {

@@ -7,7 +7,7 @@
 //!
 //! `#for s COUNT` .. `#endfor` writes lines once for each s below COUNT, and `$(s * STEP + 1)` in a line is a number:
 //! names are the variable, and the numbers and texts of the variant. `#for x at in a row, b column` writes them once for each pair
-//! of texts, which `$(x)` and `$(at)` stand for. `#block load x k` .. `#endblock` names lines that `#use load a, k + 1u`
+//! of texts, which `$(x)` and `$(at)` stand for; an inner loop follows a `;`. `#block load x k` .. `#endblock` names lines that `#use load a, k + 1u`
 //! writes, with these texts for its parameters. `##` begins a comment that is not written. `#if` compares numbers or texts (`<`, `==`), or asks for a flag.
 
 use std::borrow::Cow;
@@ -176,13 +176,14 @@ impl<'a> Expansion<'a> {
             }
             return Ok(0);
         }
-        let directive = if off {
+        // A loop fills in its own texts, as names become known.
+        let directive = if off || code.starts_with("#for ") {
             Cow::Borrowed(code)
         } else {
             self.filled(code)?
         };
         let (word, about) = directive.split_once(' ').unwrap_or((&directive, ""));
-        let (list, about) = (about, about.trim());
+        let about = about.trim();
         let spaces = line.len() - code.len();
         match word {
             "#if" => open.push(!off && self.holds(about)?),
@@ -199,7 +200,7 @@ impl<'a> Expansion<'a> {
             "#generate" => self.generate(about.trim_matches('"'), spaces)?,
             "#for" => {
                 let body = body(rest, "#for", "#endfor")?;
-                self.repeat(list, body)?;
+                self.repeat(about, body)?;
                 return Ok(body.len() + 1);
             }
             "#block" => {
@@ -265,19 +266,27 @@ impl<'a> Expansion<'a> {
         Ok(())
     }
 
-    /// `name COUNT` counts; `x y in a b, c d` takes one text for each name at a time.
-    fn repeat(&mut self, list: &str, body: &[&'a str]) -> Result<(), String> {
-        if let Some((names, all)) = list.split_once(" in ") {
-            let names: Vec<String> = names.split_whitespace().map(str::to_owned).collect();
-            for texts in parts(all) {
-                self.with(&names, texts.splitn(names.len(), ' '), body)?;
-            }
-            return Ok(());
-        }
-        let (name, count) = list.split_once(' ').ok_or("#for without a count")?;
-        let number = self.value(count);
-        for value in 0..number.ok_or_else(|| format!("{count} is no number"))? {
-            self.with(&[name.to_owned()], [value.to_string()].iter(), body)?;
+    /// `name COUNT` counts; `x y in a b, c d` takes one text for each name at a time; behind a `;` follows an inner loop.
+    fn repeat(&mut self, loops: &str, body: &[&'a str]) -> Result<(), String> {
+        let (outer, inner) = match loops.split_once(';') {
+            Some((outer, inner)) => (outer, Some(inner.trim())),
+            None => (loops, None),
+        };
+        let outer = self.filled(outer)?;
+        let (names, all): (_, Vec<String>) = if let Some((names, all)) = outer.split_once(" in ") {
+            (names, parts(all).map(str::to_owned).collect())
+        } else {
+            let (name, count) = outer.split_once(' ').ok_or("#for without a count")?;
+            let number = self.value(count);
+            let number = number.ok_or_else(|| format!("{count} is no number"))?;
+            (name, (0..number).map(|value| value.to_string()).collect())
+        };
+        let names: Vec<String> = names.split_whitespace().map(str::to_owned).collect();
+        for texts in all {
+            self.with(&names, texts.splitn(names.len(), ' '), |with| match inner {
+                Some(inner) => with.repeat(inner, body),
+                None => with.expand(body),
+            })?;
         }
         Ok(())
     }
@@ -289,24 +298,25 @@ impl<'a> Expansion<'a> {
         let block = block.ok_or_else(|| format!("no block {name}"))?.clone();
         let texts = parts(texts);
         self.indent += spaces;
-        self.with(&block.parameters, texts, &block.lines)?;
+        self.with(&block.parameters, texts, |with| with.expand(&block.lines))?;
         self.indent -= spaces;
         Ok(())
     }
 
-    fn with(
+    /// What happens while names stand for texts.
+    fn with<'t>(
         &mut self,
         names: &[String],
-        texts: impl Iterator<Item = impl ToString>,
-        lines: &[&'a str],
+        texts: impl Iterator<Item = &'t str>,
+        then: impl FnOnce(&mut Self) -> Result<(), String>,
     ) -> Result<(), String> {
         let known = self.names.len();
-        let texts = texts.map(|text| text.to_string());
+        let texts = texts.map(str::to_owned);
         self.names.extend(names.iter().cloned().zip(texts));
         if self.names.len() != known + names.len() {
             return Err(format!("one text for each of {names:?}"));
         }
-        self.expand(lines)?;
+        then(self)?;
         self.names.truncate(known);
         Ok(())
     }

@@ -122,6 +122,8 @@ fn loops_write_their_lines_once_for_each_value() {
         expand(texts).unwrap(),
         "a4 = f(p,q) + q + 1u;\nb4 = column0 + 0;\n"
     );
+    let inner = "#for x X in a COUNT, b STEP; s $(X) / 4\n$(x)$(s)\n#endfor";
+    assert_eq!(expand(inner).unwrap(), "a0\nb0\nb1\nb2\nb3\n");
     let compared = "#for s COUNT\n#if 1 < s\n#if s * 8 == STEP\n$(s)\n#endif\n#else\n#if $(s) == 0\nx\n#endif\n#endif\n#endfor";
     assert_eq!(expand(compared).unwrap(), "x\n2\n");
     let block = "#block load x k\nlet $(x) = $(k);\n\n    #use both\n#endblock\n#block both\ny\n#endblock\n{\n    #use load a0, (k + 1u)\n}";
