@@ -143,6 +143,13 @@ struct Subgroup { id: u32, lane: u32, lanes: u32 }
 var<workgroup> sh_a: array<vec4<f16>, 96>;
 var<workgroup> sh_b: array<vec4<f16>, 544>;
 
+// Loads of bsr_matrix: a stage consists of segments of SEGMENT inner products, which lie in one block each; or with
+// SAMPLED, of products along the inner extent.
+//
+// Uses: the numbers of the tile, `p`, `t`, `a`, `b` and `order`, what the blocks of "coop_tile" define, and of the walk
+// `ahead`, `column`, `whole`, `rest`, `last`, `block_units` and `last_column`, or with SAMPLED `k`. Defines the blocks
+// `segment_from`, which begins a segment, or `column_of_b`; `load`, which loads a stage and advances; and `clear`.
+
 fn make_tiles(t: Tile, lid: u32, s: Subgroup) {
     let part = s.id;
     let scratch = (s.id / 1u) * (SIDE * SIDE);

@@ -6,9 +6,10 @@
 //! element type: for f16 the word that holds two. Before it stand the extensions that the flag `MATRIX` asks for.
 //!
 //! `#for s COUNT` .. `#endfor` writes lines once for each s below COUNT, and `$(s * STEP + 1)` in a line is a number:
-//! names are the variable, and the numbers and texts of the variant. `#for x at in a row, b column` writes them once for each pair
-//! of texts, which `$(x)` and `$(at)` stand for; an inner loop follows a `;`. `#block load x k` .. `#endblock` names lines that `#use load a, k + 1u`
-//! writes, with these texts for its parameters. `##` begins a comment that is not written. `#if` compares numbers or texts (`<`, `==`), or asks for a flag.
+//! names are the variable, and the numbers and texts of the variant. `#for x at in a row, b column` writes them once for
+//! each pair of texts, which `$(x)` and `$(at)` stand for; an inner loop follows a `;`. `#block load x k` .. `#endblock`
+//! names lines that `#use load a, k + 1u` writes, with these texts for its parameters. `##` begins a comment that is not
+//! written. `#if` compares numbers or texts (`<`, `==`), or asks for a flag.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -62,6 +63,7 @@ const LIBRARY: &[(&str, &str)] = library![
     "rounded",
     "rows",
     "search",
+    "segments",
     "selected",
     "shifted",
     "sigmoid",
@@ -170,7 +172,8 @@ impl<'a> Expansion<'a> {
         let code = line.trim_start();
         if !code.starts_with('#') {
             // What directives leave behind may be several empty lines.
-            if !off && !(line.is_empty() && self.out.ends_with("\n\n")) {
+            let again = line.is_empty() && self.out.ends_with("\n\n");
+            if !off && !again {
                 let indent = if line.is_empty() { 0 } else { self.indent };
                 let _ = writeln!(self.out, "{:indent$}{}", "", self.filled(line)?);
             }
