@@ -70,7 +70,7 @@ impl Listed for Only {
         let list = |parts: Vec<String>| parts.join(", ");
         let radices = RADICES.map(|(radix, count)| format!("{radix} {count}"));
         let mut texts = vec![("RADICES".to_owned(), list(radices.into()))];
-        texts.extend(butterflies().into_iter().map(|butterfly| {
+        texts.extend(butterflies().iter().map(|butterfly| {
             let results = butterfly.results.iter().enumerate();
             let results = results.map(|(k, value)| format!("{k} {value}")).collect();
             (format!("RESULTS_{}", butterfly.name), list(results))
@@ -81,8 +81,8 @@ impl Listed for Only {
     #[cfg(feature = "gpu")]
     fn generate(&self, part: &str) -> Option<String> {
         let name = part.strip_prefix("butterfly_")?;
-        let mut all = butterflies().into_iter();
-        all.find_map(|butterfly| (butterfly.name == name).then_some(butterfly.text))
+        let butterfly = butterflies().iter().find(|known| known.name == name)?;
+        Some(butterfly.text.clone())
     }
 }
 
@@ -225,20 +225,23 @@ struct Butterfly {
 }
 
 #[cfg(feature = "gpu")]
-fn butterflies() -> Vec<Butterfly> {
-    let mut all = Vec::new();
-    for (radix, count) in RADICES {
-        let mut writer = Writer::default();
-        for q in 0..count {
-            let values: Vec<String> = (0..radix).map(|k| format!("x{q}_{k}")).collect();
-            all.push(Butterfly {
-                name: format!("{radix}_{q}"),
-                results: writer.transform(&values),
-                text: std::mem::take(&mut writer.out),
-            });
+fn butterflies() -> &'static [Butterfly] {
+    static BUTTERFLIES: OnceLock<Vec<Butterfly>> = OnceLock::new();
+    BUTTERFLIES.get_or_init(|| {
+        let mut all = Vec::new();
+        for (radix, count) in RADICES {
+            let mut writer = Writer::default();
+            for q in 0..count {
+                let values: Vec<String> = (0..radix).map(|k| format!("x{q}_{k}")).collect();
+                all.push(Butterfly {
+                    name: format!("{radix}_{q}"),
+                    results: writer.transform(&values),
+                    text: std::mem::take(&mut writer.out),
+                });
+            }
         }
-    }
-    all
+        all
+    })
 }
 
 /// Writes straight-line code.
