@@ -43,8 +43,8 @@ struct Entry {
 #include "grid"
 #include "pairs"
 #include "search"
-#generate "met"
-#generate "loads"
+#include "met"
+#include "loads"
 #if CONCAT
 #include "shifted"
 #endif

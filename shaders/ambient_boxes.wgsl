@@ -52,7 +52,7 @@ struct Entry {
 #include "grid"
 #include "pairs"
 #include "search"
-#generate "met"
+#include "met"
 
 fn entry_of(e: u32) -> Entry {
     let pair = pair_of(e);

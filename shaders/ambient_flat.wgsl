@@ -20,8 +20,8 @@ struct Params {
 const WG = 256u;
 
 #include "grid"
-#generate "met"
-#generate "loads"
+#include "met"
+#include "loads"
 
 @compute @workgroup_size(WG)
 fn main(

@@ -55,8 +55,8 @@ struct Entry {
 
 #include "grid"
 #include "search"
-#generate "met"
-#generate "loads"
+#include "met"
+#include "loads"
 
 // For a vector along an axis of element e: the number of consecutive values that use one value of it, and the axis's
 // extent.
@@ -121,12 +121,35 @@ fn along_four(i: u32, spans: vec2<u32>) -> vec4<u32> {
 
 // Four values of c from v on, which are all in one element and begin at its value i.
 fn four(v: u32, i: u32, entry: Entry) -> vec4<R> {
-    #generate "spread_four"
+#for x X how stored computed in $(OPERANDS)
+    var $(x)_values: vec4<$(computed)>;
+    if p.$(x)_mode == WHOLE {
+        $(x)_values = $(x)_four(p.$(x)_base + v);
+    } else if entry.$(x).z == 1u {
+        $(x)_values = vec4($(x)_one(entry.$(x).x));
+    } else {
+        let at = vec4(entry.$(x).x) + along_four(i, entry.$(x).yz);
+        $(x)_values = vec4($(x)_one(at.x), $(x)_one(at.y), $(x)_one(at.z), $(x)_one(at.w));
+    }
+#endfor
+    return vec4(
+#for k in x, y, z, w
+#if THREE
+        value(a_values.$(k), b_values.$(k), d_values.$(k)),
+#else
+        value(a_values.$(k), b_values.$(k)),
+#endif
+#endfor
+    );
 }
 
 // Value v of c, which is value i of its element.
 fn one(v: u32, i: u32, entry: Entry) -> R {
-    #generate "spread_one"
+    return value(
+#for x X how stored computed in $(OPERANDS)
+        $(x)_one(select(entry.$(x).x + along(i, entry.$(x).yz), p.$(x)_base + v, p.$(x)_mode == WHOLE)),
+#endfor
+    );
 }
 
 // Four values of c from v on, in any elements.

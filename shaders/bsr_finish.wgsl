@@ -16,7 +16,7 @@ struct Params {
     block_high: u32,
     high: u32,
     // Whether slots are stored column by column.
-    turned: u32,
+    transposed: u32,
 }
 
 @group(0) @binding(0) var<uniform> p: Params;
@@ -50,8 +50,8 @@ fn main(
     let row = order[heavy].x * p.block_high + low;
     let slot = order[heavy + 1u].x;
     let size = p.block_high * x.w;
-    let row_step = select(x.w, 1u, p.turned != 0u);
-    let column_step = select(1u, p.block_high, p.turned != 0u);
+    let row_step = select(x.w, 1u, p.transposed != 0u);
+    let column_step = select(1u, p.block_high, p.transposed != 0u);
     let begin = list[3u * there.x + 2u].x + slot * size + low * row_step + column * column_step;
     for (var i = 0u; i < STRIP && row + i < p.high; i++) {
         let at = x.z + (row + i) * y.z + column * y.w;

@@ -1,11 +1,11 @@
 // Products of block-sparse matrices; only the blocks of a block-sparse matrix f are read.
 //
-// bsr_matmul: c = f b for each product, b dense. A workgroup computes a tile of HIGH rows, all in one block row, and
-// WIDE columns, or the contribution of one piece of that block row to the tile. The first piece writes to c, the others
-// to slots of `scratch`, which bsr_finish adds.
+// bsr_matmul: c = f b for each product, b dense. A workgroup computes a tile of ROWS rows, all in one block row, and
+// COLUMNS columns, or the contribution of one piece of that block row to the tile. The first piece writes to c, the
+// others to slots of `scratch`, which bsr_finish adds.
 //
-// bsr_sampled (SAMPLED): the blocks of f = a b, a and b dense. A workgroup computes HIGH rows of some consecutive
-// blocks of one block row, side by side in a tile of WIDE columns.
+// bsr_sampled (SAMPLED): the blocks of f = a b, a and b dense. A workgroup computes ROWS rows of some consecutive
+// blocks of one block row, side by side in a tile of COLUMNS columns.
 //
 // Strides say which operand is transposed. `order` holds the blocks of each block row, (storage index, block column),
 // and from p.pieces on the pieces, two entries each: (first block, one past the last), (block row, slot of scratch
@@ -242,7 +242,178 @@ fn put(t: Tile, at: u32, sum: E, first: bool) {
 }
 #endif
 
-#generate "bsr_matmul"
+#if 1 < SETS
+#include "split_k"
+
+fn make_tile(t: Tile, lid: u32) {
+    let a_along = t.a_row == 1u;
+    // A vector lies along its inner extent either way.
+    let b_along = t.b_column == 1u && t.columns > 1u;
+    let b_stride = select(select(t.b_column, t.b_row, b_along), 0u, t.columns == 1u);
+    // Blocks are made of whole quads.
+    let a_quads = (t.a & 3u) == 0u;
+    let b_quads = ((t.b | b_stride) & 3u) == 0u;
+    #use places
+    // Columns beyond the last one read the last one instead; their results are not stored.
+    let b_last = t.columns - select(1u, min(t.columns, 4u), b_along && b_quads);
+    // Where the invocation's values are, relative to the first of four columns of a block.
+#for g A_PART
+    let a$(g)_side = min(4u * ty + $(g * A_APART)u, t.a_rows - 4u);
+#endfor
+#for g A_PART; l 4
+    let a$(g)_$(l)_at = select((a$(g)_side + $(l)u) * t.a_row, a$(g)_side + $(l)u * t.a_column, a_along);
+#endfor
+#for g B_PART
+    let b$(g)_side = t.column + 4u * tx + $(g * B_APART)u;
+#endfor
+#for g B_PART; l 4
+    let b$(g)_$(l)_at = select(
+        min(b$(g)_side + $(l)u, t.columns - 1u) * t.b_column, min(b$(g)_side, b_last) + $(l)u * t.b_row, b_along);
+#endfor
+    #use begin
+    let steps = p.block_wide / 4u;
+    let count = (t.end - t.first) * steps;
+    // Read ahead, so that no load waits for its place; behind the last block there is a piece.
+    var block = order[min(t.first + turn / steps, p.pieces)];
+    for (var step = turn; step < count; step += $(SETS)u) {
+        let here = block;
+        block = order[min(t.first + (step + $(SETS)u) / steps, p.pieces)];
+        let within = step % steps * 4u;
+        let row = here.y * p.block_wide + within;
+        let left = p.wide - min(p.wide, row);
+        if left == 0u {
+            continue;
+        }
+        let a_begin = t.a + here.x * p.block_high * p.block_wide + within * t.a_column;
+        let b_begin = t.b + row * t.b_row;
+#for x X deep in a A t.a_column, b B t.b_row
+        if $(x)_quads && left >= 4u {
+#for g $(X)_PART; l 4
+            $(x)$(g)_$(l) = $(x)_quad($(x)_begin + $(x)$(g)_$(l)_at);
+#endfor
+        } else {
+#for g $(X)_PART; l 4
+            $(x)$(g)_$(l) = select(
+                vec4<E>(),
+                $(x)_four($(x)_begin
+                    + select($(x)$(g)_$(l)_at, $(x)$(g)_0_at + min($(l)u, left - 1u) * $(deep), $(x)_along)),
+                select(vec4(0u, 1u, 2u, 3u), vec4($(l)u), $(x)_along) < vec4(left));
+#endfor
+        }
+#endfor
+        #use multiply
+    }
+    #use add_up
+    if lid < $(ROWS * COLUMNS / 4)u {
+        #use place_of_sums
+        put_quad(t, row, column, all, true);
+    }
+}
+#else
+#include "register_tile"
+
+## Loads the next stage's values from memory. All loads are in one branch, so that they are in flight together.
+#block load
+if t.quads && min(w0.left, w1.left) >= HALF {
+#for x X in a A, b B; s $(X)_SLOTS
+    $(x)$(s) = $(x)_quad(select(w0.$(x), w1.$(x), $(x)$(s)_upper) + $(x)$(s)_at);
+#endfor
+} else {
+#for x X in a A, b B; s $(X)_SLOTS
+    $(x)$(s) = $(x)_values(
+        select(w0.$(x), w1.$(x), $(x)$(s)_upper) + $(x)$(s)_at,
+        there($(x)_along, $(x)$(s)_count, $(x)$(s)_within, select(w0.left, w1.left, $(x)$(s)_upper)));
+#endfor
+}
+#endblock
+
+## Adds the sums to the result, or stores them. Whole tiles have their own branch, so that all loads of earlier sums are
+## in flight together.
+#block store
+#if !SAMPLED
+#for to condition in c t.whole && t.slot == 0u, scratch t.whole
+if $(condition) {
+    if !first {
+#for i 4 * A_PART; q B_PART
+        s$(i)_$(q) += $(to)[
+            (t.c + (4u * ty + $(i / 4 * A_APART + i % 4)u) * t.c_row + 4u * tx + $(q * B_APART)u) >> 2u];
+#endfor
+    }
+#for i 4 * A_PART; q B_PART
+    $(to)[(t.c + (4u * ty + $(i / 4 * A_APART + i % 4)u) * t.c_row + 4u * tx + $(q * B_APART)u) >> 2u] = s$(i)_$(q);
+#endfor
+} else
+#endfor
+{
+    #use put
+}
+#else
+#use put
+#endif
+#endblock
+
+#block put
+#for i 4 * A_PART; q B_PART
+put_quad(t, 4u * ty + $(i / 4 * A_APART + i % 4)u, 4u * tx + $(q * B_APART)u, s$(i)_$(q), first);
+#endfor
+#endblock
+
+fn make_tile(t: Tile, lid: u32) {
+    let a_along = t.a_row == 1u;
+    let b_along = t.b_column == 1u;
+    // Which half of a stage an invocation's quads are in, and their offsets from the beginning of that half. A quad
+    // lies in one half, and in one block. Values outside are never read; what replaces them affects no result that is
+    // stored.
+    #use places a, A
+#for s A_SLOTS
+    let a$(s)_upper = a$(s)_deep >= HALF;
+    let a$(s)_within = a$(s)_deep % HALF;
+#if A_QUADS < s * WG + WG
+    let a$(s)_count = select(0u, inside(t.a_rows, a$(s)_side), lid < $(A_QUADS - s * WG)u);
+#else
+    let a$(s)_count = inside(t.a_rows, a$(s)_side);
+#endif
+    let a$(s)_at = select(0u, a$(s)_side * t.a_row + a$(s)_within * t.a_column, a$(s)_count > 0u);
+    var a$(s) = vec4<E>();
+#endfor
+    #use places b, B
+#for s B_SLOTS
+    let b$(s)_upper = b$(s)_deep >= HALF;
+    let b$(s)_within = b$(s)_deep % HALF;
+#if B_QUADS < s * WG + WG
+    let b$(s)_count = select(0u, columns_of(t, b$(s)_side), lid < $(B_QUADS - s * WG)u);
+#else
+    let b$(s)_count = columns_of(t, b$(s)_side);
+#endif
+    let b$(s)_at = select(0u, column_of(t, b$(s)_side) * t.b_column + b$(s)_within * t.b_row, b$(s)_count > 0u);
+    var b$(s) = vec4<E>();
+#endfor
+    #use squares
+    var w0 = begin(t);
+    var w1 = advance(t, w0);
+    #use load
+    var done = 0u;
+    loop {
+        let end = min(done + p.chunk, t.steps);
+        #use begin
+        for (var step = done; step < end; step++) {
+            workgroupBarrier();
+            #use stage
+            workgroupBarrier();
+            w0 = advance(t, w1);
+            w1 = advance(t, w0);
+            #use load
+            #use multiply
+        }
+        let first = done == 0u;
+        done = end;
+        #use store
+        if done >= t.steps {
+            break;
+        }
+    }
+}
+#endif
 
 @compute @workgroup_size(WG)
 fn main(
@@ -259,8 +430,8 @@ fn main(
     let panel = group / p.strips / p.piece_count;
     let blocks = order[piece];
     let place = order[piece + 1u];
-    let low = strip * HIGH;
-    let rows = min(HIGH, p.block_high - low);
+    let low = strip * ROWS;
+    let rows = min(ROWS, p.block_high - low);
     let row = place.x * p.block_high + low;
     let inside = min(rows, p.high - min(p.high, row));
     var t: Tile;
@@ -309,7 +480,7 @@ fn main(
         t.c_row = x.w;
         t.c_column = 1u;
     }
-    t.whole = inside == HIGH && t.column + WIDE <= t.columns && t.c_column == 1u && ((t.c | t.c_row) & 3u) == 0u;
+    t.whole = inside == ROWS && t.column + COLUMNS <= t.columns && t.c_column == 1u && ((t.c | t.c_row) & 3u) == 0u;
 #endif
     make_tile(t, lid);
 }

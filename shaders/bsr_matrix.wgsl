@@ -8,7 +8,7 @@
 // bsr_matrix_sampled (SAMPLED): the blocks of f = a b, a and b dense. A workgroup computes HIGH rows of some
 // consecutive blocks of one block row, side by side in a tile of COLUMNS columns.
 //
-// ACROSS: a is stored column by column. TURNED: b is stored column by column, and so is c. Rows of a and b begin at
+// ACROSS: a is stored column by column. TRANSPOSED: b is stored column by column, and so is c. Rows of a and b begin at
 // whole quads of words, eight values, and everything that is read exists: the inner extent consists of whole blocks, or
 // with SAMPLED of whole stages, and rows and columns of whole blocks. bsr_align ensures this.
 //
@@ -78,7 +78,188 @@ fn halves(words: vec2<u32>) -> vec4<f16> {
     return vec4<f16>(vec4<f32>(unpack2x16float(words.x), unpack2x16float(words.y)));
 }
 
-#generate "bsr_matrix"
+#include "coop_tile"
+
+#include "segments"
+
+#block to_scratch
+let v = s$(i)_$(j);
+let q = &sh_c[scratch];
+let stride = SIDE;
+#if C_TRANSPOSED == 1
+coopStore(v, q, stride);
+#else
+coopStoreT(v, q, stride);
+#endif
+#endblock
+
+## Stores a matrix to workgroup memory, and from there to the result.
+#block store put
+#for turn TURNS
+workgroupBarrier();
+#if TURNS == 1
+{
+    #use to_scratch
+}
+workgroupBarrier();
+#use $(put)
+#else
+#use only_if s.id % $(TURNS)u == $(turn)u, to_scratch
+workgroupBarrier();
+if s.id % $(TURNS)u == $(turn)u {
+    #use $(put)
+}
+#endif
+#endfor
+#endblock
+
+#block put_whole
+if p.halves != 0u {
+    #use put_lines 8
+} else {
+    #use put_lines 4
+}
+#endblock
+
+## To whole lines of c. Neighbouring invocations write neighbouring values, so that no sector of memory is written in
+## parts.
+#block put_lines values
+#if EIGHT
+for (var q = lane; q < $(SIDE * SIDE / values)u; q += s.lanes) {
+    #use put_values q / $(SIDE / values)u, q % $(SIDE / values)u * $(values)u
+}
+#else
+#for n SIDE * SIDE / values / 32; q in (lane + $(32 * n)u)
+#use put_values $(q) / $(SIDE / values)u, $(q) % $(SIDE / values)u * $(values)u
+#endfor
+#endif
+#endblock
+
+#block put_values line along
+#if C_TRANSPOSED == 1
+#use put_at $(along), $(line)
+#else
+#use put_at $(line), $(along)
+#endif
+#endblock
+
+#block put_at row column
+#if HIGH < SIDE
+if $(row) < HIGH {
+    #use put_inside_rows
+}
+#else
+#use put_inside_rows
+#endif
+#endblock
+
+#block put_inside_rows
+#for r in (row_in + $(i * SIDE)u + $(row)); first in column_in + $(j * SIDE)u
+#if SAMPLED
+put_$(values)(
+    t.c + ((t.first + ($(first)) / p.block_wide) * HIGH + $(r)) * p.block_wide + ($(first)) % p.block_wide + $(column),
+    scratch + SIDE * ($(line)) + $(along));
+#else
+#if C_TRANSPOSED == 1
+put_$(values)(t.c + (c_column + $(first) + $(column)) * t.c_pitch + $(r), scratch + SIDE * ($(line)) + $(along));
+#else
+put_$(values)(t.c + $(r) * t.c_pitch + c_column + $(first) + $(column), scratch + SIDE * ($(line)) + $(along));
+#endif
+#endif
+#endfor
+#endblock
+
+## Of a tile that crosses an edge. Eight values each: half a line, or a whole line if there are enough lanes.
+#block put_edge
+#if EIGHT
+for (var i = lane; i < SIDE; i += s.lanes) {
+    #use put_edge_values i, 0u
+}
+#else
+#use put_edge_values lane / 2u, lane % 2u * 8u
+#endif
+#endblock
+
+#block put_edge_values line along
+#if C_TRANSPOSED == 1
+#use put_edge_at $(along), $(line)
+#else
+#use put_edge_at $(line), $(along)
+#endif
+#endblock
+
+#block put_edge_at row column
+put_eight(
+    t, row_in + $(i * SIDE)u + $(row), c_column + column_in + $(j * SIDE)u + $(column),
+    scratch + SIDE * ($(line)) + $(along));
+#endblock
+
+fn make_tiles(t: Tile, lid: u32, s: Subgroup) {
+    #use places
+#if SAMPLED
+    var c_column = 0u;
+    var k = 0u;
+#for i B_SLOTS
+#if B_INNER == 1
+    #use column_of_b b_row$(i)
+#else
+    #use column_of_b (8u * b_unit$(i))
+#endif
+#endfor
+#else
+    var column = t.column;
+    var c_column = t.column;
+    var ahead = 0u;
+    let whole = $(DEPTH)u / p.block_wide;
+    let rest = $(DEPTH)u % p.block_wide;
+    let last = max(t.end, 1u) - 1u;
+#for x X in a A, b B; k $(X)_SEGMENTS
+    #use located $(x), $(X), $(k * $(X)_SHARE), segment_from
+#endfor
+    let block_units = p.block_wide / 8u;
+    let last_column = (t.columns + 7u) / 8u - 1u;
+#endif
+    #use registers
+    if t.steps > 0u {
+        #use load
+    }
+    for (var tile = 0u; tile < t.tiles; tile++) {
+        #use sums
+        // A step that compilers cannot know, to prevent unrolling: unrolled loops need more registers than there are.
+        let one = min(p.groups, 1u);
+        for (var step = 0u; step < t.steps; step += one) {
+            workgroupBarrier();
+#if SEGMENT < DEPTH
+            // Values beyond a row's last inner product. If blocks consist of whole stages, no stage is partial.
+            if step + 1u == t.steps && t.inner % $(DEPTH)u != 0u {
+                let left = t.inner % $(DEPTH)u;
+#for x X in a A, b B; i $(X)_SLOTS
+                #use located $(x), $(X), $(i), clear
+#endfor
+            }
+#endif
+            #use stage
+            workgroupBarrier();
+            #use multiply load
+        }
+        // Whole tiles are stored in whole lines: those that cross no edge, and whose lines begin at quads.
+#if SAMPLED
+        if t.rows_inside == $(HIGH)u && (t.end - t.first) * p.block_wide == $(COLUMNS)u && p.block_wide % 16u == 0u
+            && (order[t.end - 1u].y + 1u) * p.block_wide <= p.wide {
+#else
+        if t.rows_inside == $(HIGH)u && t.quads && c_column + $(COLUMNS)u <= t.columns {
+#endif
+#for i A_MATRICES; j B_MATRICES
+            #use store put_whole
+#endfor
+        } else {
+#for i A_MATRICES; j B_MATRICES
+            #use store put_edge
+#endfor
+        }
+        c_column += $(COLUMNS)u;
+    }
+}
 
 fn sums_at(i: u32) -> vec4<f32> {
     return vec4(sh_c[i], sh_c[i + 1u], sh_c[i + 2u], sh_c[i + 3u]);
@@ -106,7 +287,7 @@ fn put_eight(t: Tile, row: u32, column: u32, from_at: u32) {
     if row >= t.rows_inside || column >= t.columns {
         return;
     }
-#if TURNED
+#if TRANSPOSED
     let at = t.c + column * t.c_pitch + row;
     let inside = t.rows_inside - row;
 #else
@@ -211,7 +392,7 @@ fn main(
     t.inner = (blocks.y - blocks.x) * p.block_wide;
     t.steps = (t.inner + DEPTH - 1u) / DEPTH;
     t.c = x.z;
-#if TURNED
+#if TRANSPOSED
     t.c_pitch = y.w;
     t.c += t.row;
 #else
@@ -221,7 +402,7 @@ fn main(
     t.quads = t.slot == 0u && (t.c | t.c_pitch) % 4u == 0u;
     if t.slot != 0u {
         t.c = list[3u * there.x + 2u].x + (t.slot - 1u) * HIGH * x.w;
-#if TURNED
+#if TRANSPOSED
         t.c_pitch = HIGH;
 #else
         t.c_pitch = x.w;

@@ -136,7 +136,90 @@ fn convolve_directly(group: u32, first: u32, end: u32, lid: u32) {
 }
 #endif
 
-#generate "conv_fused"
+var<workgroup> sh_exchange: array<f32, $(EXCHANGE)>;
+#generate "transforms"
+
+#block load side name
+// The operand mod z^N + i: value n + N is added to place n, times -i. Most operands end before the second half; one
+// branch then skips all of it.
+#for s held
+$(name)[$(s)] = vec2(0.0);
+#endfor
+#for first part value in 0 x $(side), $(length) y -$(side)
+if $(side)_left > $(first) {
+#for s held; i in $(first + s * threads)
+#if $(side) == a
+    if a_left > $(i) { $(name)[$(s)].$(part) = $(value)[a_at + $(i)u]; }
+#else
+    if b_left > $(i) { $(name)[$(s)].$(part) = $(value)[b_at + $(i)u * item.b_step]; }
+#endif
+#endfor
+}
+#endfor
+#endblock
+
+#for length held threads words in $(CLASSES)
+// Transforms one operand after the other, so that they share the workgroup's memory.
+fn convolve_$(length)(group: u32, first: u32, end: u32, lid: u32) {
+    let j = lid % $(threads)u;
+    let slot = lid / $(threads)u;
+    let item = item_of(first + group * (WG / $(threads)u) + slot, end);
+    let a_at = item.a_at + j;
+    let a_left = i32(item.m) - i32(j);
+    let b_at = item.b_at + j * item.b_step;
+    let b_left = i32(item.n) - i32(j);
+    let exchange = slot * $(words)u;
+    var v: array<vec2<f32>, $(held)>;
+    var h: array<vec2<f32>, $(held)>;
+#if LARGE
+    // With two workgroups per core, nothing else hides the memory latency: load both operands first.
+    #use load a, h
+    #use load b, v
+    forward_$(length)(&h, j, exchange);
+    forward_$(length)(&v, j, exchange);
+#else
+    // The code of a transform is long; a loop needs it only once.
+    for (var side = 0u; side < 2u; side += 1u) {
+        h = v;
+        if side == 0u {
+            #use load a, v
+        } else {
+            #use load b, v
+        }
+        forward_$(length)(&v, j, exchange);
+    }
+#endif
+    inverse_$(length)(&v, &h, j, exchange);
+    let at = j - item.skip;
+#if MAX
+    var best = Best(0.0, NOWHERE);
+#for s held
+    best = seen(item, best, at + $(s * threads)u, v[$(s)].x);
+#endfor
+#for s held
+    best = seen(item, best, at + $(length + s * threads)u, -v[$(s)].y);
+#endfor
+    keep(item, best, j, exchange, $(threads)u);
+#else
+#for s held
+    store(item, at + $(s * threads)u, v[$(s)].x);
+#endfor
+#for s held
+    store(item, at + $(length + s * threads)u, -v[$(s)].y);
+#endfor
+#endif
+}
+#endfor
+
+// Finds the class of a workgroup.
+fn convolve(group: u32, lid: u32) {
+#for name begin first ended end in $(CHOICE)
+    if group < $(ended) {
+        convolve_$(name)(group - $(begin), $(first), $(end), lid);
+    } else
+#endfor
+    {}
+}
 
 @compute @workgroup_size(WG)
 fn main(

@@ -296,7 +296,73 @@ fn load(v: ptr<function, array<vec2<f32>, HELD>>, start: u32, step: u32) {
 #endfor
 }
 
-#generate "fft_pass"
+#generate "transform"
+
+// All values of an invocation, at equal distances, times twiddles. The distance is N / E, so that the twiddles of
+// right-angle transforms and of halves are the first value's times constants.
+#if FIRST
+fn load_right_angle(
+    v: ptr<function, array<vec2<f32>, HELD>>, item: vec4<u32>, log_n: u32, start: u32, step: u32,
+) {
+    let half = 1u << log_n;
+#for s HELD
+    (*v)[$(s)] = vec2(real_in(item, start + $(s)u * step), 0.0);
+#endfor
+    if item.z > half {
+#for s HELD
+        (*v)[$(s)].y = -real_in(item, half + start + $(s)u * step);
+#endfor
+    }
+    let turn = root(start << (22u - log_n));
+#for s root in $(QUARTER_ROOTS)
+    (*v)[$(s)] = c_mul((*v)[$(s)], c_mul(turn, $(root)));
+#endfor
+}
+
+fn load_folded(v: ptr<function, array<vec2<f32>, HELD>>, item: vec4<u32>, log_n: u32, start: u32, step: u32) {
+    let turn = root(start << (23u - log_n));
+#for s root in $(HALF_ROOTS)
+    (*v)[$(s)] = folded_in(item, start + $(s)u * step, c_mul(turn, $(root)));
+#endfor
+}
+#else
+#if HALVES
+fn store_halves(
+    v: ptr<function, array<vec2<f32>, HELD>>,
+    m: ptr<function, array<vec2<f32>, HELD>>,
+    item: vec4<u32>,
+    log_n: u32,
+    start: u32,
+    step: u32,
+) {
+    store_ends(v, m, item, start);
+    let to = item.y + start;
+    let turn = root(start << (23u - log_n));
+#for s root in $(HALF_ROOTS)
+    y[to + $(s)u * step] = unfolded(c_mul(turn, $(root)), (*v)[$(s)], (*m)[$(s)]);
+#endfor
+}
+#else
+fn store_right_angle(
+    v: ptr<function, array<vec2<f32>, HELD>>, item: vec4<u32>, log_n: u32, start: u32, step: u32,
+) {
+    let turn = root(start << (22u - log_n)) * bitcast<f32>(item.w);
+#for s root in $(QUARTER_ROOTS)
+    store_both(item, log_n, start + $(s)u * step, (*v)[$(s)], c_mul(turn, $(root)));
+#endfor
+}
+#endif
+
+// The twiddles of a pass over columns, a power for each bit of its first stage.
+fn weights(unit: u32, j: u32) -> array<vec2<f32>, $(LOG_R - LOG_T + 1)> {
+    return array(
+        root(unit * j),
+#for i LOG_R - LOG_T
+        root(unit << $(LOG_T + i)u),
+#endfor
+    );
+}
+#endif
 
 @compute @workgroup_size(WG)
 fn main(

@@ -77,7 +77,90 @@ fn store_result(s: Spot, t: Task, value: vec2<f32>, z: vec2<f32>) {
 
 var<workgroup> sh_exchange: array<vec2<f32>, WG * HELD>;
 
-#generate "fft_smooth"
+// A stage of one radix. It reads the operand or workgroup memory, and writes workgroup memory or the result. Butterfly q
+// of an invocation is number b of element f; `live` tells whether it exists.
+#for radix butterflies in $(RADICES)
+fn stage_$(radix)(lid: u32, t: Task, s: Stage) {
+    let part = 1.0 / f32(s.m);
+#for q butterflies
+    let i$(q) = lid + $(q * WG)u;
+    let f$(q) = quotient(i$(q), part);
+    let b$(q) = i$(q) - f$(q) * s.m;
+    let live$(q) = i$(q) < t.count * s.m;
+#for k radix
+    var x$(q)_$(k) = vec2(0.0);
+#endfor
+#endfor
+    if s.from_operand {
+#for q butterflies
+        if live$(q) {
+            let begin = (p.x_base >> 1u) + item_of(t, f$(q)).x + b$(q);
+#for k radix
+            x$(q)_$(k) = x[begin + $(k)u * s.m];
+#endfor
+        }
+#endfor
+        if (p.load & EXCHANGED) != 0u {
+#for q butterflies; k radix
+            x$(q)_$(k) = x$(q)_$(k).yx;
+#endfor
+        }
+    } else {
+#for q butterflies
+        if live$(q) {
+            let begin = f$(q) * t.n + b$(q);
+#for k radix
+            x$(q)_$(k) = sh_exchange[begin + $(k)u * s.m];
+#endfor
+        }
+#endfor
+        if !s.to_result { workgroupBarrier(); }
+    }
+    let each = 1.0 / f32(s.done);
+#for q butterflies
+    let block$(q) = quotient(b$(q), each);
+    if s.done > 1u {
+        let w = s.twiddles + b$(q) - block$(q) * s.done;
+#for k radix - 1
+        x$(q)_$(k + 1) = c_mul(x$(q)_$(k + 1), twiddles[w + $(k)u * s.done]);
+#endfor
+    }
+    #generate "butterfly_$(radix)_$(q)"
+#endfor
+    if s.to_result {
+        let exchanged = (p.store & EXCHANGED) != 0u;
+#for q butterflies
+        if live$(q) {
+            let item = item_of(t, f$(q));
+            let factor = bitcast<f32>(item.w);
+            let to = item.y + b$(q);
+#for k value in $(RESULTS_$(radix)_$(q))
+            y[to + $(k)u * s.m] = factor * select($(value), $(value).yx, exchanged);
+#endfor
+        }
+#endfor
+    } else {
+#for q butterflies
+        if live$(q) {
+            let to = f$(q) * t.n + b$(q) + block$(q) * s.done * $(radix - 1)u;
+#for k value in $(RESULTS_$(radix)_$(q))
+            sh_exchange[to + $(k)u * s.done] = $(value);
+#endfor
+        }
+#endfor
+        workgroupBarrier();
+    }
+}
+#endfor
+
+fn stage(lid: u32, t: Task, s: Stage) {
+    switch s.radix {
+#for radix butterflies in $(RADICES)
+        case $(radix)u: { stage_$(radix)(lid, t, s); }
+#endfor
+        default: {}
+    }
+}
 
 // All loads of the following are issued before the first value is used.
 

@@ -38,7 +38,12 @@ const QUADS = STREAM_TILE / (4u * WG);
 #include "ends"
 #endif
 #endif
-#generate "map_table"
+#for file in $(FILES)
+#include "$(file)"
+#endfor
+fn value(x: V, s: V, t: V) -> V {
+    return $(VALUE);
+}
 
 // Words from word `base` on. Nothing is read beyond the last quad that has a value.
 fn words_from(base: u32, q: u32) -> vec4<E> {

@@ -84,7 +84,232 @@ fn put_halves(at: u32, low: vec4<f32>, high: vec4<f32>) {
     );
 }
 
-#generate "matmul_matrix"
+#include "coop_tile"
+
+#block load stage
+#for x X extent origin in a A o.m row0, b B o.n column0
+#use guarded $(x), $(X), load_slots
+#endfor
+#endblock
+
+## A whole stage.
+#block load_slots
+#for i $(X)_SLOTS
+#if !LOOSE
+$(x)0_$(i) = $(x)[$(x)_at$(i) + $(stage) * $(x)_stage];
+#else
+#if $(X)_INNER == 1
+$(x)0_$(i) = $(x)_unit_from($(x)_at$(i) + $(stage) * $(x)_stage, 8u);
+#else
+$(x)0_$(i) = $(x)_unit_from(
+    $(x)_at$(i) + $(stage) * $(x)_stage, values_left($(origin) + 8u * $(x)_unit$(i), $(extent)));
+#endif
+#endif
+#endfor
+#endblock
+
+#block load_last stage
+#for x X extent origin in a A o.m row0, b B o.n column0
+#use guarded $(x), $(X), load_last_slots
+#endfor
+#endblock
+
+## The partial stage, with zeros beyond the inner extent.
+#block load_last_slots
+#for i $(X)_SLOTS
+#if $(X)_INNER == 1
+#use load_last_slot $(stage) * $(DEPTH)u + 8u * $(x)_unit$(i)
+#else
+#use load_last_slot $(stage) * $(DEPTH)u + $(x)_row$(i)
+#endif
+#endfor
+#endblock
+
+#block load_last_slot here
+#if !LOOSE
+$(x)0_$(i) = vec4<u32>();
+if $(here) < o.k { $(x)0_$(i) = $(x)[$(x)_at$(i) + $(stage) * $(x)_stage]; }
+#else
+#if $(X)_INNER == 1
+$(x)0_$(i) = $(x)_unit_from($(x)_at$(i) + $(stage) * $(x)_stage, values_left($(here), o.k));
+#else
+$(x)0_$(i) = $(x)_unit_from(
+    $(x)_at$(i) + $(stage) * $(x)_stage,
+    select(0u, values_left($(origin) + 8u * $(x)_unit$(i), $(extent)), $(here) < o.k));
+#endif
+#endif
+#endblock
+
+#block load_n
+#use load n
+#endblock
+
+#block load_next
+let next = min(n + 1u, stages - 1u);
+#use load next
+#endblock
+
+#block load_rest
+if rest {
+    #use load_last stages
+}
+#endblock
+
+#block load_n_or_rest
+if n < stages {
+    #use load n
+} else if n == stages && rest {
+    #use load_last n
+}
+#endblock
+
+#block staged
+workgroupBarrier();
+#use stage
+workgroupBarrier();
+#endblock
+
+#block to_scratch
+let v = s$(i)_$(j);
+let q = &sh_c[scratch];
+let stride = SIDE;
+coopStoreT(v, q, stride);
+#endblock
+
+#block add_whole
+#use staged
+#use multiply load_rest
+#endblock
+
+#block add_last
+#use staged
+#use multiply nothing
+#endblock
+
+#block add_last_loaded
+#use load_last stages
+#use add_last
+#endblock
+
+#block store_directly
+// They still go through workgroup memory, so that a row of a matrix fills two whole sectors; a matrix stored directly
+// to `c` would write sectors by halves.
+let stride = o.n / 4u;
+let corner = (o.c + column0 + column_in) / 4u + (row0 + row_in) * stride;
+let first = corner + lane / 4u * stride + lane % 4u;
+let first_half = (corner + lane / 2u * stride) / 2u + lane % 2u;
+let own = scratch + 4u * lane;
+let halves_wanted = (p.epilogue & RESULT) != 0u;
+#for i A_MATRICES; j B_MATRICES
+workgroupBarrier();
+{ let v = s$(i)_$(j); let q = &sh_c[scratch]; let stride = SIDE; coopStoreT(v, q, stride); }
+workgroupBarrier();
+if halves_wanted {
+    put_halves(first_half + $(8 * i)u * stride + $(2 * j)u, sums_at(own + 4u * lane), sums_at(own + 4u * lane + 4u));
+} else {
+    c[first + $(16 * i)u * stride + $(4 * j)u] = sums_at(own);
+    c[first + $(16 * i + 8)u * stride + $(4 * j)u] = sums_at(own + 128u);
+}
+#endfor
+#endblock
+
+#block store
+// All go through one loop, which must not be unrolled, because its body is long if it does more than store; compilers
+// do not unroll a loop that runs `min(p.groups, 1u)` times a constant.
+let count = $(A_MATRICES * B_MATRICES)u * min(p.groups, 1u);
+for (var f = 0u; f < count; f += 1u) {
+    workgroupBarrier();
+#for i A_MATRICES; j B_MATRICES
+    #use only_if f == $(i * B_MATRICES + j)u, to_scratch
+#endfor
+    workgroupBarrier();
+    put_matrix(
+        o, row0 + row_in + $(SIDE)u * (f / $(B_MATRICES)u), column0 + column_in + $(SIDE)u * (f % $(B_MATRICES)u),
+        scratch, lane, s.lanes);
+}
+#endblock
+
+fn make_tile(o: Product, lid: u32, s: Subgroup) {
+    let row0 = o.row0;
+    let column0 = o.column0;
+    #use places
+    // Where each slot's values begin, in units if those are whole. Rows and columns outside the product are clamped to
+    // its edge; they affect no result that is stored.
+#for x X extent origin in a A o.m row0, b B o.n column0
+#if LOOSE
+    let $(x)_pitch = o.$(x)_stride;
+#else
+    let $(x)_pitch = o.$(x)_stride / 8u;
+#endif
+#for i $(X)_SLOTS; row unit in $(x)_row$(i) $(x)_unit$(i)
+#if LOOSE
+#if $(X)_INNER == 1
+    let $(x)_at$(i) = o.$(x) + min($(origin) + $(row), $(extent) - 1u) * $(x)_pitch + 8u * $(unit);
+#else
+    let $(x)_at$(i) = o.$(x) + $(row) * $(x)_pitch + $(origin) + 8u * $(unit);
+#endif
+#else
+#if $(X)_INNER == 1
+    let $(x)_at$(i) = o.$(x) / 8u + min($(origin) + $(row), $(extent) - 1u) * $(x)_pitch + $(unit);
+#else
+    let $(x)_at$(i) = o.$(x) / 8u + $(row) * $(x)_pitch + min($(origin) / 8u + $(unit), $(extent) / 8u - 1u);
+#endif
+#endif
+#endfor
+#if $(X)_INNER == 0
+    let $(x)_stage = $(DEPTH)u * $(x)_pitch;
+#else
+#if LOOSE
+    let $(x)_stage = $(DEPTH)u;
+#else
+    let $(x)_stage = $(DEPTH / 8)u;
+#endif
+#endif
+#endfor
+    #use registers
+    #use sums
+    // Whole stages, with an unconditional load of the next one, then the remainder of the inner extent.
+    let stages = o.k / $(DEPTH)u;
+    let rest = stages * $(DEPTH)u < o.k;
+    if stages > 0u {
+        #use load 0u
+    } else if rest {
+        #use load_last 0u
+    }
+#if EIGHT
+    // With twice as many matrices, there is only one copy of the multiplication code.
+    for (var n = 1u; n <= stages + u32(rest); n += 1u) {
+        #use staged
+        #use multiply load_n_or_rest
+    }
+    // Metal cannot store a matrix into vectors.
+    #use store
+#else
+    // A step that compilers cannot know, to prevent unrolling: unrolled loops need more registers than there are.
+    let step = min(p.groups, 1u);
+#if 4 < SUBGROUPS
+    // The largest tile is faster with two copies of the multiplication than with three, although its last loads are
+    // wasted.
+    for (var n = 0u; n < stages; n += step) {
+        #use staged
+        #use multiply load_next
+    }
+    #use only_if rest, add_last_loaded
+#else
+    for (var n = 1u; n < stages; n += step) {
+        #use staged
+        #use multiply load_n
+    }
+    #use only_if stages > 0u, add_whole
+    #use only_if rest, add_last
+#endif
+    // Stored directly if the tile is whole and there is no epilogue.
+    let plain = row0 + $(ROWS)u <= o.m && column0 + $(COLUMNS)u <= o.n && o.n % 4u == 0u && o.c % 4u == 0u
+        && (p.epilogue | RESULT) == RESULT;
+    #use only_if plain, store_directly
+    #use only_if !plain, store
+#endif
+}
 
 // Stores the part of a subgroup's scratch that is inside the result. By quads; or, if rows begin anywhere and there is
 // no epilogue, by value, so that the lanes of a subgroup store adjacent values.

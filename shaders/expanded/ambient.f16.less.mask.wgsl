@@ -83,6 +83,10 @@ fn find_element(v: u32, n: u32, lid: u32) -> u32 {
     }
     return low;
 }
+// The function of a row of the table in src/ops/ambient: the types V, of what is computed, and R, of a result; `value`,
+// of all operands; and of two `met`, which knows what a missing entry is, and whether only the OVERLAP counts.
+//
+// Uses: E, the row's texts, and what its expression does.
 // Whether x is NaN, tested by its bits: a compiler may assume that `x != x` is never true.
 fn is_nan(x: f32) -> bool {
     return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
@@ -152,6 +156,12 @@ fn met(x: V, y: V, in_a: bool, in_b: bool) -> R {
     return value(x, y);
 }
 const OVERLAP = false;
+// For each operand the type of its binding, `a_one`, a value of it, and `a_four`, four consecutive ones, whose places are
+// counted in values; for results the type of their binding, and `packed`, what four of them are there.
+//
+// Halves lie two to a word, and are loaded by words, as values or as their bits; all else by quads.
+//
+// Uses: E, V and R of "met", the bindings, and the row's texts.
 alias A = u32;
 fn a_one(at: u32) -> V {
     let half = (a[at / 2u] >> (16u * (at % 2u))) & 0xffffu;

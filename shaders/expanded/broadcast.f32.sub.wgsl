@@ -71,6 +71,10 @@ fn find_element(v: u32, n: u32, lid: u32) -> u32 {
     }
     return low;
 }
+// The function of a row of the table in src/ops/ambient: the types V, of what is computed, and R, of a result; `value`,
+// of all operands; and of two `met`, which knows what a missing entry is, and whether only the OVERLAP counts.
+//
+// Uses: E, the row's texts, and what its expression does.
 // Whether x is NaN, tested by its bits: a compiler may assume that `x != x` is never true.
 fn is_nan(x: f32) -> bool {
     return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
@@ -107,6 +111,12 @@ fn met(x: V, y: V, in_a: bool, in_b: bool) -> R {
     return value(x, y);
 }
 const OVERLAP = false;
+// For each operand the type of its binding, `a_one`, a value of it, and `a_four`, four consecutive ones, whose places are
+// counted in values; for results the type of their binding, and `packed`, what four of them are there.
+//
+// Halves lie two to a word, and are loaded by words, as values or as their bits; all else by quads.
+//
+// Uses: E, V and R of "met", the bindings, and the row's texts.
 alias A = vec4<E>;
 fn a_one(at: u32) -> E {
     return a[at / 4u][at % 4u];
@@ -296,12 +306,20 @@ fn four(v: u32, i: u32, entry: Entry) -> vec4<R> {
         let at = vec4(entry.b.x) + along_four(i, entry.b.yz);
         b_values = vec4(b_one(at.x), b_one(at.y), b_one(at.z), b_one(at.w));
     }
-    return vec4(value(a_values.x, b_values.x), value(a_values.y, b_values.y), value(a_values.z, b_values.z), value(a_values.w, b_values.w));
+    return vec4(
+        value(a_values.x, b_values.x),
+        value(a_values.y, b_values.y),
+        value(a_values.z, b_values.z),
+        value(a_values.w, b_values.w),
+    );
 }
 
 // Value v of c, which is value i of its element.
 fn one(v: u32, i: u32, entry: Entry) -> R {
-    return value(a_one(select(entry.a.x + along(i, entry.a.yz), p.a_base + v, p.a_mode == WHOLE)), b_one(select(entry.b.x + along(i, entry.b.yz), p.b_base + v, p.b_mode == WHOLE)));
+    return value(
+        a_one(select(entry.a.x + along(i, entry.a.yz), p.a_base + v, p.a_mode == WHOLE)),
+        b_one(select(entry.b.x + along(i, entry.b.yz), p.b_base + v, p.b_mode == WHOLE)),
+    );
 }
 
 // Four values of c from v on, in any elements.

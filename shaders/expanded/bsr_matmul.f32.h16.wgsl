@@ -1,13 +1,31 @@
 // bsr_matmul.f32.h16
 alias E = f32;
+const ROWS = 16u;
+const COLUMNS = 128u;
+const DEPTH = 16u;
+const SETS = 1u;
+const SET = 128u;
+const WG = 128u;
+const ACROSS = 32u;
+const NEAR = 4u;
+const A_PART = 1u;
+const B_PART = 1u;
+const A_APART = 16u;
+const B_APART = 128u;
+const A_QUADS = 64u;
+const B_QUADS = 512u;
+const A_SLOTS = 1u;
+const B_SLOTS = 4u;
+const A_PITCH = 8u;
+const B_PITCH = 32u;
 // Products of block-sparse matrices; only the blocks of a block-sparse matrix f are read.
 //
-// bsr_matmul: c = f b for each product, b dense. A workgroup computes a tile of HIGH rows, all in one block row, and
-// WIDE columns, or the contribution of one piece of that block row to the tile. The first piece writes to c, the others
-// to slots of `scratch`, which bsr_finish adds.
+// bsr_matmul: c = f b for each product, b dense. A workgroup computes a tile of ROWS rows, all in one block row, and
+// COLUMNS columns, or the contribution of one piece of that block row to the tile. The first piece writes to c, the
+// others to slots of `scratch`, which bsr_finish adds.
 //
-// bsr_sampled (SAMPLED): the blocks of f = a b, a and b dense. A workgroup computes HIGH rows of some consecutive
-// blocks of one block row, side by side in a tile of WIDE columns.
+// bsr_sampled (SAMPLED): the blocks of f = a b, a and b dense. A workgroup computes ROWS rows of some consecutive
+// blocks of one block row, side by side in a tile of COLUMNS columns.
 //
 // Strides say which operand is transposed. `order` holds the blocks of each block row, (storage index, block column),
 // and from p.pieces on the pieces, two entries each: (first block, one past the last), (block row, slot of scratch
@@ -89,7 +107,7 @@ fn b_four(i: u32) -> vec4<E> {
 }
 
 // The XOR swizzle of quad indices at this depth.
-fn turned(deep: u32) -> u32 {
+fn swizzle(deep: u32) -> u32 {
     return ((deep >> 2u) & 3u) << 1u;
 }
 
@@ -236,14 +254,26 @@ fn put(t: Tile, at: u32, sum: E, first: bool) {
     }
 }
 
-const HIGH = 16u;
-const WIDE = 128u;
-const WG = 128u;
+// A tile of a product that is summed in registers, in squares of four by four.
+//
+// Workgroup memory holds a stage of a and one of b as rows of quads, one row for each step in depth, from which an
+// invocation reads the quads of its squares. The kernel loads them, into registers a0, a1, .. and b0, b1, ..: the
+// slots.
+//
+// Uses: the numbers of src/ops/product_tile.rs, E, `swizzle`, `mul_add`, and in its blocks `lid`, `a_along` and
+// `b_along`. Defines: `sh_a`, `sh_b`, and the blocks `places`, `squares`, `begin`, `stage` and `multiply`.
+
 var<workgroup> sh_a: array<vec4<E>, 128>;
 var<workgroup> sh_b: array<vec4<E>, 512>;
+
 fn make_tile(t: Tile, lid: u32) {
     let a_along = t.a_row == 1u;
     let b_along = t.b_column == 1u;
+    // Which half of a stage an invocation's quads are in, and their offsets from the beginning of that half. A quad
+    // lies in one half, and in one block. Values outside are never read; what replaces them affects no result that is
+    // stored.
+    // Declares which quad of the stage each slot of a side loads: its first row or column, and its depth. Neighbouring
+    // invocations load neighbours in memory: along the side if a_along or b_along holds, otherwise in depth.
     let a0_side = select((lid + 0u) / 4u, 4u * ((lid + 0u) % 4u), a_along);
     let a0_deep = select(4u * ((lid + 0u) % 4u), (lid + 0u) / 4u, a_along);
     let a0_upper = a0_deep >= HALF;
@@ -251,6 +281,8 @@ fn make_tile(t: Tile, lid: u32) {
     let a0_count = select(0u, inside(t.a_rows, a0_side), lid < 64u);
     let a0_at = select(0u, a0_side * t.a_row + a0_within * t.a_column, a0_count > 0u);
     var a0 = vec4<E>();
+    // Declares which quad of the stage each slot of a side loads: its first row or column, and its depth. Neighbouring
+    // invocations load neighbours in memory: along the side if a_along or b_along holds, otherwise in depth.
     let b0_side = select((lid + 0u) / 4u, 4u * ((lid + 0u) % 32u), b_along);
     let b0_deep = select(4u * ((lid + 0u) % 4u), (lid + 0u) / 32u, b_along);
     let b1_side = select((lid + 128u) / 4u, 4u * ((lid + 128u) % 32u), b_along);
@@ -279,6 +311,8 @@ fn make_tile(t: Tile, lid: u32) {
     let b3_count = columns_of(t, b3_side);
     let b3_at = select(0u, column_of(t, b3_side) * t.b_column + b3_within * t.b_row, b3_count > 0u);
     var b3 = vec4<E>();
+    // Declares the invocation's squares. Those of a subgroup are close to each other and share what they read, above all
+    // those of invocations with close numbers.
     let tx = lid / 32u % 4u * 8u + lid / 2u % 8u;
     let ty = lid / 32u / 4u * 4u + lid % 32u / 16u * 2u + lid % 2u;
     var w0 = begin(t);
@@ -290,30 +324,43 @@ fn make_tile(t: Tile, lid: u32) {
         b2 = b_quad(select(w0.b, w1.b, b2_upper) + b2_at);
         b3 = b_quad(select(w0.b, w1.b, b3_upper) + b3_at);
     } else {
-        a0 = a_values(select(w0.a, w1.a, a0_upper) + a0_at, there(a_along, a0_count, a0_within, select(w0.left, w1.left, a0_upper)));
-        b0 = b_values(select(w0.b, w1.b, b0_upper) + b0_at, there(b_along, b0_count, b0_within, select(w0.left, w1.left, b0_upper)));
-        b1 = b_values(select(w0.b, w1.b, b1_upper) + b1_at, there(b_along, b1_count, b1_within, select(w0.left, w1.left, b1_upper)));
-        b2 = b_values(select(w0.b, w1.b, b2_upper) + b2_at, there(b_along, b2_count, b2_within, select(w0.left, w1.left, b2_upper)));
-        b3 = b_values(select(w0.b, w1.b, b3_upper) + b3_at, there(b_along, b3_count, b3_within, select(w0.left, w1.left, b3_upper)));
+        a0 = a_values(
+            select(w0.a, w1.a, a0_upper) + a0_at,
+            there(a_along, a0_count, a0_within, select(w0.left, w1.left, a0_upper)));
+        b0 = b_values(
+            select(w0.b, w1.b, b0_upper) + b0_at,
+            there(b_along, b0_count, b0_within, select(w0.left, w1.left, b0_upper)));
+        b1 = b_values(
+            select(w0.b, w1.b, b1_upper) + b1_at,
+            there(b_along, b1_count, b1_within, select(w0.left, w1.left, b1_upper)));
+        b2 = b_values(
+            select(w0.b, w1.b, b2_upper) + b2_at,
+            there(b_along, b2_count, b2_within, select(w0.left, w1.left, b2_upper)));
+        b3 = b_values(
+            select(w0.b, w1.b, b3_upper) + b3_at,
+            there(b_along, b3_count, b3_within, select(w0.left, w1.left, b3_upper)));
     }
     var done = 0u;
     loop {
         let end = min(done + p.chunk, t.steps);
+        // Declares the sums as zero: row i and quad q of the invocation's part.
         var s0_0 = vec4<E>();
         var s1_0 = vec4<E>();
         var s2_0 = vec4<E>();
         var s3_0 = vec4<E>();
         for (var step = done; step < end; step++) {
             workgroupBarrier();
+            // Stores the loaded quads to workgroup memory. A quad's position in its row is swizzled by its depth, so that four
+            // values that are consecutive in depth go to four rows in different banks.
             if a_along {
                 if lid < 64u {
-                    let at0 = a0_deep * 8u + ((a0_side >> 2u) ^ turned(a0_deep));
+                    let at0 = a0_deep * 8u + ((a0_side >> 2u) ^ swizzle(a0_deep));
                     sh_a[at0] = a0;
                 }
             }
             if !a_along {
                 if lid < 64u {
-                    let at0 = a0_deep * 8u + ((a0_side >> 2u) ^ turned(a0_deep));
+                    let at0 = a0_deep * 8u + ((a0_side >> 2u) ^ swizzle(a0_deep));
                     sh_a[at0 + 0u][a0_side & 3u] = a0.x;
                     sh_a[at0 + 8u][a0_side & 3u] = a0.y;
                     sh_a[at0 + 16u][a0_side & 3u] = a0.z;
@@ -321,32 +368,32 @@ fn make_tile(t: Tile, lid: u32) {
                 }
             }
             if b_along {
-                let at0 = b0_deep * 32u + ((b0_side >> 2u) ^ turned(b0_deep));
+                let at0 = b0_deep * 32u + ((b0_side >> 2u) ^ swizzle(b0_deep));
                 sh_b[at0] = b0;
-                let at1 = b1_deep * 32u + ((b1_side >> 2u) ^ turned(b1_deep));
+                let at1 = b1_deep * 32u + ((b1_side >> 2u) ^ swizzle(b1_deep));
                 sh_b[at1] = b1;
-                let at2 = b2_deep * 32u + ((b2_side >> 2u) ^ turned(b2_deep));
+                let at2 = b2_deep * 32u + ((b2_side >> 2u) ^ swizzle(b2_deep));
                 sh_b[at2] = b2;
-                let at3 = b3_deep * 32u + ((b3_side >> 2u) ^ turned(b3_deep));
+                let at3 = b3_deep * 32u + ((b3_side >> 2u) ^ swizzle(b3_deep));
                 sh_b[at3] = b3;
             }
             if !b_along {
-                let at0 = b0_deep * 32u + ((b0_side >> 2u) ^ turned(b0_deep));
+                let at0 = b0_deep * 32u + ((b0_side >> 2u) ^ swizzle(b0_deep));
                 sh_b[at0 + 0u][b0_side & 3u] = b0.x;
                 sh_b[at0 + 32u][b0_side & 3u] = b0.y;
                 sh_b[at0 + 64u][b0_side & 3u] = b0.z;
                 sh_b[at0 + 96u][b0_side & 3u] = b0.w;
-                let at1 = b1_deep * 32u + ((b1_side >> 2u) ^ turned(b1_deep));
+                let at1 = b1_deep * 32u + ((b1_side >> 2u) ^ swizzle(b1_deep));
                 sh_b[at1 + 0u][b1_side & 3u] = b1.x;
                 sh_b[at1 + 32u][b1_side & 3u] = b1.y;
                 sh_b[at1 + 64u][b1_side & 3u] = b1.z;
                 sh_b[at1 + 96u][b1_side & 3u] = b1.w;
-                let at2 = b2_deep * 32u + ((b2_side >> 2u) ^ turned(b2_deep));
+                let at2 = b2_deep * 32u + ((b2_side >> 2u) ^ swizzle(b2_deep));
                 sh_b[at2 + 0u][b2_side & 3u] = b2.x;
                 sh_b[at2 + 32u][b2_side & 3u] = b2.y;
                 sh_b[at2 + 64u][b2_side & 3u] = b2.z;
                 sh_b[at2 + 96u][b2_side & 3u] = b2.w;
-                let at3 = b3_deep * 32u + ((b3_side >> 2u) ^ turned(b3_deep));
+                let at3 = b3_deep * 32u + ((b3_side >> 2u) ^ swizzle(b3_deep));
                 sh_b[at3 + 0u][b3_side & 3u] = b3.x;
                 sh_b[at3 + 32u][b3_side & 3u] = b3.y;
                 sh_b[at3 + 64u][b3_side & 3u] = b3.z;
@@ -362,12 +409,23 @@ fn make_tile(t: Tile, lid: u32) {
                 b2 = b_quad(select(w0.b, w1.b, b2_upper) + b2_at);
                 b3 = b_quad(select(w0.b, w1.b, b3_upper) + b3_at);
             } else {
-                a0 = a_values(select(w0.a, w1.a, a0_upper) + a0_at, there(a_along, a0_count, a0_within, select(w0.left, w1.left, a0_upper)));
-                b0 = b_values(select(w0.b, w1.b, b0_upper) + b0_at, there(b_along, b0_count, b0_within, select(w0.left, w1.left, b0_upper)));
-                b1 = b_values(select(w0.b, w1.b, b1_upper) + b1_at, there(b_along, b1_count, b1_within, select(w0.left, w1.left, b1_upper)));
-                b2 = b_values(select(w0.b, w1.b, b2_upper) + b2_at, there(b_along, b2_count, b2_within, select(w0.left, w1.left, b2_upper)));
-                b3 = b_values(select(w0.b, w1.b, b3_upper) + b3_at, there(b_along, b3_count, b3_within, select(w0.left, w1.left, b3_upper)));
+                a0 = a_values(
+                    select(w0.a, w1.a, a0_upper) + a0_at,
+                    there(a_along, a0_count, a0_within, select(w0.left, w1.left, a0_upper)));
+                b0 = b_values(
+                    select(w0.b, w1.b, b0_upper) + b0_at,
+                    there(b_along, b0_count, b0_within, select(w0.left, w1.left, b0_upper)));
+                b1 = b_values(
+                    select(w0.b, w1.b, b1_upper) + b1_at,
+                    there(b_along, b1_count, b1_within, select(w0.left, w1.left, b1_upper)));
+                b2 = b_values(
+                    select(w0.b, w1.b, b2_upper) + b2_at,
+                    there(b_along, b2_count, b2_within, select(w0.left, w1.left, b2_upper)));
+                b3 = b_values(
+                    select(w0.b, w1.b, b3_upper) + b3_at,
+                    there(b_along, b3_count, b3_within, select(w0.left, w1.left, b3_upper)));
             }
+            // Adds the products of the staged columns of a and the staged rows of b.
             {
                 let aq0 = sh_a[0u + (ty ^ 0u)];
                 let bq0 = sh_b[0u + (tx ^ 0u)];
@@ -501,10 +559,14 @@ fn make_tile(t: Tile, lid: u32) {
         done = end;
         if t.whole && t.slot == 0u {
             if !first {
-                s0_0 += c[(t.c + (4u * ty + 0u) * t.c_row + 4u * tx + 0u) >> 2u];
-                s1_0 += c[(t.c + (4u * ty + 1u) * t.c_row + 4u * tx + 0u) >> 2u];
-                s2_0 += c[(t.c + (4u * ty + 2u) * t.c_row + 4u * tx + 0u) >> 2u];
-                s3_0 += c[(t.c + (4u * ty + 3u) * t.c_row + 4u * tx + 0u) >> 2u];
+                s0_0 += c[
+                    (t.c + (4u * ty + 0u) * t.c_row + 4u * tx + 0u) >> 2u];
+                s1_0 += c[
+                    (t.c + (4u * ty + 1u) * t.c_row + 4u * tx + 0u) >> 2u];
+                s2_0 += c[
+                    (t.c + (4u * ty + 2u) * t.c_row + 4u * tx + 0u) >> 2u];
+                s3_0 += c[
+                    (t.c + (4u * ty + 3u) * t.c_row + 4u * tx + 0u) >> 2u];
             }
             c[(t.c + (4u * ty + 0u) * t.c_row + 4u * tx + 0u) >> 2u] = s0_0;
             c[(t.c + (4u * ty + 1u) * t.c_row + 4u * tx + 0u) >> 2u] = s1_0;
@@ -513,10 +575,14 @@ fn make_tile(t: Tile, lid: u32) {
         } else
         if t.whole {
             if !first {
-                s0_0 += scratch[(t.c + (4u * ty + 0u) * t.c_row + 4u * tx + 0u) >> 2u];
-                s1_0 += scratch[(t.c + (4u * ty + 1u) * t.c_row + 4u * tx + 0u) >> 2u];
-                s2_0 += scratch[(t.c + (4u * ty + 2u) * t.c_row + 4u * tx + 0u) >> 2u];
-                s3_0 += scratch[(t.c + (4u * ty + 3u) * t.c_row + 4u * tx + 0u) >> 2u];
+                s0_0 += scratch[
+                    (t.c + (4u * ty + 0u) * t.c_row + 4u * tx + 0u) >> 2u];
+                s1_0 += scratch[
+                    (t.c + (4u * ty + 1u) * t.c_row + 4u * tx + 0u) >> 2u];
+                s2_0 += scratch[
+                    (t.c + (4u * ty + 2u) * t.c_row + 4u * tx + 0u) >> 2u];
+                s3_0 += scratch[
+                    (t.c + (4u * ty + 3u) * t.c_row + 4u * tx + 0u) >> 2u];
             }
             scratch[(t.c + (4u * ty + 0u) * t.c_row + 4u * tx + 0u) >> 2u] = s0_0;
             scratch[(t.c + (4u * ty + 1u) * t.c_row + 4u * tx + 0u) >> 2u] = s1_0;
@@ -550,8 +616,8 @@ fn main(
     let panel = group / p.strips / p.piece_count;
     let blocks = order[piece];
     let place = order[piece + 1u];
-    let low = strip * HIGH;
-    let rows = min(HIGH, p.block_high - low);
+    let low = strip * ROWS;
+    let rows = min(ROWS, p.block_high - low);
     let row = place.x * p.block_high + low;
     let inside = min(rows, p.high - min(p.high, row));
     var t: Tile;
@@ -584,6 +650,6 @@ fn main(
         t.c_row = x.w;
         t.c_column = 1u;
     }
-    t.whole = inside == HIGH && t.column + WIDE <= t.columns && t.c_column == 1u && ((t.c | t.c_row) & 3u) == 0u;
+    t.whole = inside == ROWS && t.column + COLUMNS <= t.columns && t.c_column == 1u && ((t.c | t.c_row) & 3u) == 0u;
     make_tile(t, lid);
 }

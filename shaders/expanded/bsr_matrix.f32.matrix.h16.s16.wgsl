@@ -2,6 +2,43 @@
 enable f16;
 enable wgpu_cooperative_matrix;
 alias E = f32;
+const WG = 32u;
+const SIDE = 16u;
+const ROWS = 16u;
+const COLUMNS = 128u;
+const DEPTH = 16u;
+const SUBGROUPS = 1u;
+const ACROSS = 1u;
+const TURNS = 1u;
+const SCRATCH = 1u;
+const PER = 4u;
+const A_MATRICES = 1u;
+const B_MATRICES = 8u;
+const A_INNER = 1u;
+const A_ROWS = 16u;
+const A_UNITS = 2u;
+const A_PITCH = 6u;
+const A_SLOTS = 1u;
+const A_FOURS = 0u;
+const A_TWOS = 0u;
+const B_INNER = 0u;
+const B_ROWS = 16u;
+const B_UNITS = 16u;
+const B_PITCH = 34u;
+const B_SLOTS = 8u;
+const B_FOURS = 0u;
+const B_TWOS = 0u;
+const HIGH = 16u;
+const SEGMENT = 16u;
+const C_TRANSPOSED = 0u;
+const A_FIXED = 1u;
+const B_FIXED = 1u;
+const A_SHARE = 1u;
+const B_SHARE = 8u;
+const A_SEGMENTS = 1u;
+const B_SEGMENTS = 0u;
+const A_FROM = 0u;
+const B_FROM = 0u;
 // Products of block-sparse f16 matrices on cooperative matrices; only the blocks of a block-sparse matrix f are read.
 //
 // bsr_matrix: c = f b for each product, b dense. A workgroup computes a few tiles side by side, each of HIGH rows of
@@ -12,7 +49,7 @@ alias E = f32;
 // bsr_matrix_sampled (SAMPLED): the blocks of f = a b, a and b dense. A workgroup computes HIGH rows of some
 // consecutive blocks of one block row, side by side in a tile of COLUMNS columns.
 //
-// ACROSS: a is stored column by column. TURNED: b is stored column by column, and so is c. Rows of a and b begin at
+// ACROSS: a is stored column by column. TRANSPOSED: b is stored column by column, and so is c. Rows of a and b begin at
 // whole quads of words, eight values, and everything that is read exists: the inner extent consists of whole blocks, or
 // with SAMPLED of whole stages, and rows and columns of whole blocks. bsr_align ensures this.
 //
@@ -86,10 +123,18 @@ fn halves(words: vec2<u32>) -> vec4<f16> {
     return vec4<f16>(vec4<f32>(unpack2x16float(words.x), unpack2x16float(words.y)));
 }
 
-const HIGH = 16u;
-const DEPTH = 16u;
-const WG = 32u;
-const SIDE = 16u;
+// A tile of a product on cooperative matrices: staging, multiplying and storing. The kernel itself decides what to
+// load, and in which order.
+//
+// A workgroup computes a tile of sums; each of its subgroups computes a part of it, in matrices of SIDE x SIDE. With 8
+// x 8 matrices, subgroups may have fewer than 32 lanes, and then there are more subgroups than parts. Both operands are
+// staged in memory order, DEPTH inner products at a time, in units of eight values; a transposed one is only loaded
+// into matrices the other way. Every tile sums in the same order, SIDE inner products at a time, so sums do not depend
+// on its size.
+//
+// Uses: the numbers of src/ops/coop_tile.rs, `halves`, and in its blocks `lid` and `s`, the subgroup. Defines: `MA`,
+// `MB`, `MC`, `Subgroup`, `sh_c`, through which sums pass, `sh_a`, `sh_b`, and the blocks.
+
 alias MA = coop_mat16x16<f16, A>;
 alias MB = coop_mat16x16<f16, B>;
 alias MC = coop_mat16x16<f32, C>;
@@ -97,12 +142,21 @@ var<workgroup> sh_c: array<f32, 256>;
 struct Subgroup { id: u32, lane: u32, lanes: u32 }
 var<workgroup> sh_a: array<vec4<f16>, 96>;
 var<workgroup> sh_b: array<vec4<f16>, 544>;
+
+// Loads of bsr_matrix: a stage consists of segments of SEGMENT inner products, which lie in one block each; or with
+// SAMPLED, of products along the inner extent.
+//
+// Uses: the numbers of the tile, `p`, `t`, `a`, `b` and `order`, what the blocks of "coop_tile" define, and of the walk
+// `ahead`, `column`, `whole`, `rest`, `last`, `block_units` and `last_column`, or with SAMPLED `k`. Defines the blocks
+// `segment_from`, which begins a segment, or `column_of_b`; `load`, which loads a stage and advances; and `clear`.
+
 fn make_tiles(t: Tile, lid: u32, s: Subgroup) {
     let part = s.id;
     let scratch = (s.id / 1u) * (SIDE * SIDE);
     let lane = s.lane;
     let row_in = (part / 1u) * 16u;
     let column_in = (part % 1u) * 128u;
+    // The row and the unit of each slot that an invocation stages.
     let a_row0 = lid / 2u + 0u;
     let a_unit0 = lid % 2u;
     let b_row0 = lid / 16u + 0u;
@@ -143,6 +197,8 @@ fn make_tiles(t: Tile, lid: u32, s: Subgroup) {
     var b0_6 = vec4<u32>();
     var b0_7 = vec4<u32>();
     if t.steps > 0u {
+        // Along the blocks of a row. The entry of a stage's block is read one stage ahead, so that no load waits for its
+        // address.
         let a_from0 = t.a + entry0.x * (HIGH * block_units) + within0 / 8u;
         let b_from0 = t.b + (entry0.y * p.block_wide + within0) * t.b_pitch;
         a0_0 = a[a_from0 + a_row0 * block_units + a_unit0];
@@ -178,6 +234,7 @@ fn make_tiles(t: Tile, lid: u32, s: Subgroup) {
         var s0_5 = MC();
         var s0_6 = MC();
         var s0_7 = MC();
+        // A step that compilers cannot know, to prevent unrolling: unrolled loops need more registers than there are.
         let one = min(p.groups, 1u);
         for (var step = 0u; step < t.steps; step += one) {
             workgroupBarrier();
@@ -213,6 +270,8 @@ fn make_tiles(t: Tile, lid: u32, s: Subgroup) {
             let m_b0_5 = coopLoadT<MB>(&sh_b[0u + 0u + (column_in + 80u) / 4u], 34u);
             let m_b0_6 = coopLoadT<MB>(&sh_b[0u + 0u + (column_in + 96u) / 4u], 34u);
             let m_b0_7 = coopLoadT<MB>(&sh_b[0u + 0u + (column_in + 112u) / 4u], 34u);
+            // Along the blocks of a row. The entry of a stage's block is read one stage ahead, so that no load waits for its
+            // address.
             let a_from0 = t.a + entry0.x * (HIGH * block_units) + within0 / 8u;
             let b_from0 = t.b + (entry0.y * p.block_wide + within0) * t.b_pitch;
             a0_0 = a[a_from0 + a_row0 * block_units + a_unit0];
@@ -247,6 +306,7 @@ fn make_tiles(t: Tile, lid: u32, s: Subgroup) {
             s0_6 = coopMultiplyAdd(m_a0_0, m_b0_6, s0_6);
             s0_7 = coopMultiplyAdd(m_a0_0, m_b0_7, s0_7);
         }
+        // Whole tiles are stored in whole lines: those that cross no edge, and whose lines begin at quads.
         if t.rows_inside == 16u && t.quads && c_column + 128u <= t.columns {
             workgroupBarrier();
             {
@@ -369,7 +429,9 @@ fn make_tiles(t: Tile, lid: u32, s: Subgroup) {
                 coopStoreT(v, q, stride);
             }
             workgroupBarrier();
-            put_eight(t, row_in + 0u + lane / 2u, c_column + column_in + 0u + lane % 2u * 8u, scratch + SIDE * (lane / 2u) + lane % 2u * 8u);
+            put_eight(
+                t, row_in + 0u + lane / 2u, c_column + column_in + 0u + lane % 2u * 8u,
+                scratch + SIDE * (lane / 2u) + lane % 2u * 8u);
             workgroupBarrier();
             {
                 let v = s0_1;
@@ -378,7 +440,9 @@ fn make_tiles(t: Tile, lid: u32, s: Subgroup) {
                 coopStoreT(v, q, stride);
             }
             workgroupBarrier();
-            put_eight(t, row_in + 0u + lane / 2u, c_column + column_in + 16u + lane % 2u * 8u, scratch + SIDE * (lane / 2u) + lane % 2u * 8u);
+            put_eight(
+                t, row_in + 0u + lane / 2u, c_column + column_in + 16u + lane % 2u * 8u,
+                scratch + SIDE * (lane / 2u) + lane % 2u * 8u);
             workgroupBarrier();
             {
                 let v = s0_2;
@@ -387,7 +451,9 @@ fn make_tiles(t: Tile, lid: u32, s: Subgroup) {
                 coopStoreT(v, q, stride);
             }
             workgroupBarrier();
-            put_eight(t, row_in + 0u + lane / 2u, c_column + column_in + 32u + lane % 2u * 8u, scratch + SIDE * (lane / 2u) + lane % 2u * 8u);
+            put_eight(
+                t, row_in + 0u + lane / 2u, c_column + column_in + 32u + lane % 2u * 8u,
+                scratch + SIDE * (lane / 2u) + lane % 2u * 8u);
             workgroupBarrier();
             {
                 let v = s0_3;
@@ -396,7 +462,9 @@ fn make_tiles(t: Tile, lid: u32, s: Subgroup) {
                 coopStoreT(v, q, stride);
             }
             workgroupBarrier();
-            put_eight(t, row_in + 0u + lane / 2u, c_column + column_in + 48u + lane % 2u * 8u, scratch + SIDE * (lane / 2u) + lane % 2u * 8u);
+            put_eight(
+                t, row_in + 0u + lane / 2u, c_column + column_in + 48u + lane % 2u * 8u,
+                scratch + SIDE * (lane / 2u) + lane % 2u * 8u);
             workgroupBarrier();
             {
                 let v = s0_4;
@@ -405,7 +473,9 @@ fn make_tiles(t: Tile, lid: u32, s: Subgroup) {
                 coopStoreT(v, q, stride);
             }
             workgroupBarrier();
-            put_eight(t, row_in + 0u + lane / 2u, c_column + column_in + 64u + lane % 2u * 8u, scratch + SIDE * (lane / 2u) + lane % 2u * 8u);
+            put_eight(
+                t, row_in + 0u + lane / 2u, c_column + column_in + 64u + lane % 2u * 8u,
+                scratch + SIDE * (lane / 2u) + lane % 2u * 8u);
             workgroupBarrier();
             {
                 let v = s0_5;
@@ -414,7 +484,9 @@ fn make_tiles(t: Tile, lid: u32, s: Subgroup) {
                 coopStoreT(v, q, stride);
             }
             workgroupBarrier();
-            put_eight(t, row_in + 0u + lane / 2u, c_column + column_in + 80u + lane % 2u * 8u, scratch + SIDE * (lane / 2u) + lane % 2u * 8u);
+            put_eight(
+                t, row_in + 0u + lane / 2u, c_column + column_in + 80u + lane % 2u * 8u,
+                scratch + SIDE * (lane / 2u) + lane % 2u * 8u);
             workgroupBarrier();
             {
                 let v = s0_6;
@@ -423,7 +495,9 @@ fn make_tiles(t: Tile, lid: u32, s: Subgroup) {
                 coopStoreT(v, q, stride);
             }
             workgroupBarrier();
-            put_eight(t, row_in + 0u + lane / 2u, c_column + column_in + 96u + lane % 2u * 8u, scratch + SIDE * (lane / 2u) + lane % 2u * 8u);
+            put_eight(
+                t, row_in + 0u + lane / 2u, c_column + column_in + 96u + lane % 2u * 8u,
+                scratch + SIDE * (lane / 2u) + lane % 2u * 8u);
             workgroupBarrier();
             {
                 let v = s0_7;
@@ -432,7 +506,9 @@ fn make_tiles(t: Tile, lid: u32, s: Subgroup) {
                 coopStoreT(v, q, stride);
             }
             workgroupBarrier();
-            put_eight(t, row_in + 0u + lane / 2u, c_column + column_in + 112u + lane % 2u * 8u, scratch + SIDE * (lane / 2u) + lane % 2u * 8u);
+            put_eight(
+                t, row_in + 0u + lane / 2u, c_column + column_in + 112u + lane % 2u * 8u,
+                scratch + SIDE * (lane / 2u) + lane % 2u * 8u);
         }
         c_column += 128u;
     }

@@ -3,6 +3,9 @@ alias E = f32;
 const REVERSED = 268435456u;
 const WINDOWED = 536870912u;
 const LENGTH_BITS = 14u;
+const WG = 256u;
+const LANES = 8u;
+const EXCHANGE = 4096u;
 // c = a * b for the items of a work list: transforms, product and inverse in one kernel, or direct sums if short.
 //
 // A workgroup does items of one class. Classes follow each other in `items` and over workgroups, and `ends` says where
@@ -100,8 +103,6 @@ fn convolve_directly(group: u32, first: u32, end: u32, lid: u32) {
     }
 }
 
-const WG = 256u;
-const LANES = 8u;
 var<workgroup> sh_exchange: array<f32, 4096>;
 fn forward_4096(v: ptr<function, array<vec2<f32>, 16>>, j: u32, at: u32) {
     // Radix 16 after 1.
@@ -1122,6 +1123,8 @@ fn inverse_4096(v: ptr<function, array<vec2<f32>, 16>>, h: ptr<function, array<v
         }
     }
 }
+
+// Transforms one operand after the other, so that they share the workgroup's memory.
 fn convolve_4096(group: u32, first: u32, end: u32, lid: u32) {
     let j = lid % 256u;
     let slot = lid / 256u;
@@ -1133,6 +1136,9 @@ fn convolve_4096(group: u32, first: u32, end: u32, lid: u32) {
     let exchange = slot * 4096u;
     var v: array<vec2<f32>, 16>;
     var h: array<vec2<f32>, 16>;
+    // With two workgroups per core, nothing else hides the memory latency: load both operands first.
+    // The operand mod z^N + i: value n + N is added to place n, times -i. Most operands end before the second half; one
+    // branch then skips all of it.
     h[0] = vec2(0.0);
     h[1] = vec2(0.0);
     h[2] = vec2(0.0);
@@ -1185,6 +1191,8 @@ fn convolve_4096(group: u32, first: u32, end: u32, lid: u32) {
         if a_left > 7680 { h[14].y = -a[a_at + 7680u]; }
         if a_left > 7936 { h[15].y = -a[a_at + 7936u]; }
     }
+    // The operand mod z^N + i: value n + N is added to place n, times -i. Most operands end before the second half; one
+    // branch then skips all of it.
     v[0] = vec2(0.0);
     v[1] = vec2(0.0);
     v[2] = vec2(0.0);
@@ -1274,10 +1282,13 @@ fn convolve_4096(group: u32, first: u32, end: u32, lid: u32) {
     store(item, at + 7680u, -v[14].y);
     store(item, at + 7936u, -v[15].y);
 }
+
+// Finds the class of a workgroup.
 fn convolve(group: u32, lid: u32) {
     if group < p.ends[0].x {
         convolve_4096(group - 0u, 0u, p.ends[0].y, lid);
-    } else {}
+    } else
+    {}
 }
 
 @compute @workgroup_size(WG)

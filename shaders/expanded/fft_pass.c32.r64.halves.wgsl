@@ -687,7 +687,17 @@ fn transform(v: ptr<function, array<vec2<f32>, 16>>, w: ptr<function, array<vec2
         }
     }
 }
-fn store_halves(v: ptr<function, array<vec2<f32>, 16>>, m: ptr<function, array<vec2<f32>, 16>>, item: vec4<u32>, log_n: u32, start: u32, step: u32) {
+
+// All values of an invocation, at equal distances, times twiddles. The distance is N / E, so that the twiddles of
+// right-angle transforms and of halves are the first value's times constants.
+fn store_halves(
+    v: ptr<function, array<vec2<f32>, HELD>>,
+    m: ptr<function, array<vec2<f32>, HELD>>,
+    item: vec4<u32>,
+    log_n: u32,
+    start: u32,
+    step: u32,
+) {
     store_ends(v, m, item, start);
     let to = item.y + start;
     let turn = root(start << (23u - log_n));
@@ -708,8 +718,16 @@ fn store_halves(v: ptr<function, array<vec2<f32>, 16>>, m: ptr<function, array<v
     y[to + 14u * step] = unfolded(c_mul(turn, vec2(-0.9238795, -0.38268343)), (*v)[14], (*m)[14]);
     y[to + 15u * step] = unfolded(c_mul(turn, vec2(-0.98078525, -0.19509032)), (*v)[15], (*m)[15]);
 }
+
+// The twiddles of a pass over columns, a power for each bit of its first stage.
 fn weights(unit: u32, j: u32) -> array<vec2<f32>, 5> {
-    return array(root(unit * j), root(unit << 2u), root(unit << 3u), root(unit << 4u), root(unit << 5u));
+    return array(
+        root(unit * j),
+        root(unit << 2u),
+        root(unit << 3u),
+        root(unit << 4u),
+        root(unit << 5u),
+    );
 }
 
 @compute @workgroup_size(WG)

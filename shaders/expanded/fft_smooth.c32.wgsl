@@ -216,6 +216,8 @@ fn store_result(s: Spot, t: Task, value: vec2<f32>, z: vec2<f32>) {
 
 var<workgroup> sh_exchange: array<vec2<f32>, WG * HELD>;
 
+// A stage of one radix. It reads the operand or workgroup memory, and writes workgroup memory or the result. Butterfly q
+// of an invocation is number b of element f; `live` tells whether it exists.
 fn stage_16(lid: u32, t: Task, s: Stage) {
     let part = 1.0 / f32(s.m);
     let i0 = lid + 0u;
@@ -277,7 +279,8 @@ fn stage_16(lid: u32, t: Task, s: Stage) {
             x0_15 = x0_15.yx;
         }
     } else {
-        if live0 { let begin = f0 * t.n + b0;
+        if live0 {
+            let begin = f0 * t.n + b0;
             x0_0 = sh_exchange[begin + 0u * s.m];
             x0_1 = sh_exchange[begin + 1u * s.m];
             x0_2 = sh_exchange[begin + 2u * s.m];
@@ -487,7 +490,8 @@ fn stage_10(lid: u32, t: Task, s: Stage) {
             x0_9 = x0_9.yx;
         }
     } else {
-        if live0 { let begin = f0 * t.n + b0;
+        if live0 {
+            let begin = f0 * t.n + b0;
             x0_0 = sh_exchange[begin + 0u * s.m];
             x0_1 = sh_exchange[begin + 1u * s.m];
             x0_2 = sh_exchange[begin + 2u * s.m];
@@ -637,7 +641,8 @@ fn stage_9(lid: u32, t: Task, s: Stage) {
             x0_8 = x0_8.yx;
         }
     } else {
-        if live0 { let begin = f0 * t.n + b0;
+        if live0 {
+            let begin = f0 * t.n + b0;
             x0_0 = sh_exchange[begin + 0u * s.m];
             x0_1 = sh_exchange[begin + 1u * s.m];
             x0_2 = sh_exchange[begin + 2u * s.m];
@@ -778,7 +783,8 @@ fn stage_8(lid: u32, t: Task, s: Stage) {
             x0_7 = x0_7.yx;
         }
     } else {
-        if live0 { let begin = f0 * t.n + b0;
+        if live0 {
+            let begin = f0 * t.n + b0;
             x0_0 = sh_exchange[begin + 0u * s.m];
             x0_1 = sh_exchange[begin + 1u * s.m];
             x0_2 = sh_exchange[begin + 2u * s.m];
@@ -923,7 +929,8 @@ fn stage_7(lid: u32, t: Task, s: Stage) {
             x1_6 = x1_6.yx;
         }
     } else {
-        if live0 { let begin = f0 * t.n + b0;
+        if live0 {
+            let begin = f0 * t.n + b0;
             x0_0 = sh_exchange[begin + 0u * s.m];
             x0_1 = sh_exchange[begin + 1u * s.m];
             x0_2 = sh_exchange[begin + 2u * s.m];
@@ -932,7 +939,8 @@ fn stage_7(lid: u32, t: Task, s: Stage) {
             x0_5 = sh_exchange[begin + 5u * s.m];
             x0_6 = sh_exchange[begin + 6u * s.m];
         }
-        if live1 { let begin = f1 * t.n + b1;
+        if live1 {
+            let begin = f1 * t.n + b1;
             x1_0 = sh_exchange[begin + 0u * s.m];
             x1_1 = sh_exchange[begin + 1u * s.m];
             x1_2 = sh_exchange[begin + 2u * s.m];
@@ -1126,14 +1134,16 @@ fn stage_5(lid: u32, t: Task, s: Stage) {
             x1_4 = x1_4.yx;
         }
     } else {
-        if live0 { let begin = f0 * t.n + b0;
+        if live0 {
+            let begin = f0 * t.n + b0;
             x0_0 = sh_exchange[begin + 0u * s.m];
             x0_1 = sh_exchange[begin + 1u * s.m];
             x0_2 = sh_exchange[begin + 2u * s.m];
             x0_3 = sh_exchange[begin + 3u * s.m];
             x0_4 = sh_exchange[begin + 4u * s.m];
         }
-        if live1 { let begin = f1 * t.n + b1;
+        if live1 {
+            let begin = f1 * t.n + b1;
             x1_0 = sh_exchange[begin + 0u * s.m];
             x1_1 = sh_exchange[begin + 1u * s.m];
             x1_2 = sh_exchange[begin + 2u * s.m];
@@ -1279,13 +1289,15 @@ fn stage_4(lid: u32, t: Task, s: Stage) {
             x1_3 = x1_3.yx;
         }
     } else {
-        if live0 { let begin = f0 * t.n + b0;
+        if live0 {
+            let begin = f0 * t.n + b0;
             x0_0 = sh_exchange[begin + 0u * s.m];
             x0_1 = sh_exchange[begin + 1u * s.m];
             x0_2 = sh_exchange[begin + 2u * s.m];
             x0_3 = sh_exchange[begin + 3u * s.m];
         }
-        if live1 { let begin = f1 * t.n + b1;
+        if live1 {
+            let begin = f1 * t.n + b1;
             x1_0 = sh_exchange[begin + 0u * s.m];
             x1_1 = sh_exchange[begin + 1u * s.m];
             x1_2 = sh_exchange[begin + 2u * s.m];
@@ -1418,17 +1430,20 @@ fn stage_3(lid: u32, t: Task, s: Stage) {
             x2_2 = x2_2.yx;
         }
     } else {
-        if live0 { let begin = f0 * t.n + b0;
+        if live0 {
+            let begin = f0 * t.n + b0;
             x0_0 = sh_exchange[begin + 0u * s.m];
             x0_1 = sh_exchange[begin + 1u * s.m];
             x0_2 = sh_exchange[begin + 2u * s.m];
         }
-        if live1 { let begin = f1 * t.n + b1;
+        if live1 {
+            let begin = f1 * t.n + b1;
             x1_0 = sh_exchange[begin + 0u * s.m];
             x1_1 = sh_exchange[begin + 1u * s.m];
             x1_2 = sh_exchange[begin + 2u * s.m];
         }
-        if live2 { let begin = f2 * t.n + b2;
+        if live2 {
+            let begin = f2 * t.n + b2;
             x2_0 = sh_exchange[begin + 0u * s.m];
             x2_1 = sh_exchange[begin + 1u * s.m];
             x2_2 = sh_exchange[begin + 2u * s.m];
@@ -1581,19 +1596,23 @@ fn stage_2(lid: u32, t: Task, s: Stage) {
             x3_1 = x3_1.yx;
         }
     } else {
-        if live0 { let begin = f0 * t.n + b0;
+        if live0 {
+            let begin = f0 * t.n + b0;
             x0_0 = sh_exchange[begin + 0u * s.m];
             x0_1 = sh_exchange[begin + 1u * s.m];
         }
-        if live1 { let begin = f1 * t.n + b1;
+        if live1 {
+            let begin = f1 * t.n + b1;
             x1_0 = sh_exchange[begin + 0u * s.m];
             x1_1 = sh_exchange[begin + 1u * s.m];
         }
-        if live2 { let begin = f2 * t.n + b2;
+        if live2 {
+            let begin = f2 * t.n + b2;
             x2_0 = sh_exchange[begin + 0u * s.m];
             x2_1 = sh_exchange[begin + 1u * s.m];
         }
-        if live3 { let begin = f3 * t.n + b3;
+        if live3 {
+            let begin = f3 * t.n + b3;
             x3_0 = sh_exchange[begin + 0u * s.m];
             x3_1 = sh_exchange[begin + 1u * s.m];
         }
@@ -1682,6 +1701,7 @@ fn stage_2(lid: u32, t: Task, s: Stage) {
         workgroupBarrier();
     }
 }
+
 fn stage(lid: u32, t: Task, s: Stage) {
     switch s.radix {
         case 16u: { stage_16(lid, t, s); }

@@ -6,6 +6,24 @@ const RELU = 4u;
 const GELU = 8u;
 const RESIDUAL = 16u;
 const BLOCK = 512u;
+const ROWS = 8u;
+const COLUMNS = 8u;
+const DEPTH = 16u;
+const SETS = 64u;
+const SET = 4u;
+const WG = 256u;
+const ACROSS = 2u;
+const NEAR = 2u;
+const A_PART = 1u;
+const B_PART = 1u;
+const A_APART = 8u;
+const B_APART = 8u;
+const A_QUADS = 32u;
+const B_QUADS = 32u;
+const A_SLOTS = 8u;
+const B_SLOTS = 8u;
+const A_PITCH = 8u;
+const B_PITCH = 8u;
 // c = residual + f(scale · a b + bias), matrix by matrix; a, b or both may be stored transposed.
 //
 // A workgroup computes a tile of one product. It stages 16 columns of a and 16 rows of b, and an invocation sums its
@@ -24,7 +42,6 @@ alias Stored = E;
 @group(0) @binding(4) var<storage, read> list: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read> bias: array<Stored>;
 @group(0) @binding(6) var<storage, read> residual: array<Stored>;
-
 
 // The linear index of a workgroup in its dispatch.
 //
@@ -208,7 +225,6 @@ fn put_quad(o: Product, row: u32, column: u32, sums: vec4<E>, first: bool, last:
         c[(at + 3u) >> 2u][(at + 3u) & 3u] = y.w;
     }
 }
-
 // The factors a and b, by value and by quad; indices count values. With HALVES the factors hold words of two f16.
 // The same as `shifted` with i modulo 4, by selections: branches would prevent the loads of a stage from being in
 // flight together.
@@ -238,7 +254,7 @@ fn b_four(i: u32) -> vec4<E> {
 }
 
 // The XOR swizzle of quad indices at this depth.
-fn turned(deep: u32) -> u32 {
+fn swizzle(deep: u32) -> u32 {
     return ((deep >> 2u) & 3u) << 1u;
 }
 
@@ -254,13 +270,26 @@ fn mul_add(x: E, y: vec4<E>, sum: vec4<E>) -> vec4<E> {
     return fma(vec4(x), y, sum);
 }
 
-const WG = 256u;
+// A tile of a product whose inner sums are split among sets of invocations (split-K).
+//
+// Such tiles are few and their sums are long, so what matters is how many loads are in flight. Each set goes through
+// memory on its own, four inner products at a time, with neighbouring invocations at neighbouring addresses, and
+// without workgroup memory and its barriers. At the end, the sums of the sets are added in the order of the sets.
+//
+// An invocation multiplies quads of rows of a and of columns of b. The first quad of a is in four registers, a0_0 to
+// a0_3: one for each row or, if a_along holds, for each inner product; and so on, for b by columns and b_along.
+//
+// Uses: the numbers of src/ops/product_tile.rs, E, `mul_add`, and in its blocks `lid`, `a_along` and `b_along`.
+// Defines: `sh_sums`, and the blocks `places`, `begin`, `multiply`, `add_up` and `place_of_sums`.
+
 var<workgroup> sh_sums: array<vec4<E>, 1024>;
+
 fn make_tile(o: Product, lid: u32) {
     // A vector lies along its inner extent either way.
     let a_along = p.a_transposed != 0u && o.m > 1u;
     let b_along = p.b_transposed == 0u && o.n > 1u;
     let block = min(32u * ((o.k + 2047u) / 2048u), BLOCK);
+    // Declares the invocation's set, its position in the set, its registers, and the complete sums of one quad.
     let turn = lid / 4u;
     let tx = lid % 2u;
     let ty = lid % 4u / 2u;
@@ -273,25 +302,51 @@ fn make_tile(o: Product, lid: u32) {
     var b0_1 = vec4<E>();
     var b0_2 = vec4<E>();
     var b0_3 = vec4<E>();
+    // Rows and columns beyond the operand's last one read the last one instead; their results are not stored.
     let a_step = select(1u, o.a_stride, a_along);
     let a_quads = ((o.a | select(o.a_stride, 0u, o.m == 1u)) & 3u) == 0u;
     let a_last = o.m - select(1u, min(o.m, 4u), a_along && a_quads);
     let a0_side = o.row0 + 4u * ty + 0u;
-    let a0_0_at = o.a + select(min(a0_side + 0u, o.m - 1u) * o.a_stride, min(a0_side, a_last) + 0u * o.a_stride, a_along);
-    let a0_1_at = o.a + select(min(a0_side + 1u, o.m - 1u) * o.a_stride, min(a0_side, a_last) + 1u * o.a_stride, a_along);
-    let a0_2_at = o.a + select(min(a0_side + 2u, o.m - 1u) * o.a_stride, min(a0_side, a_last) + 2u * o.a_stride, a_along);
-    let a0_3_at = o.a + select(min(a0_side + 3u, o.m - 1u) * o.a_stride, min(a0_side, a_last) + 3u * o.a_stride, a_along);
+    let a0_0_at = o.a + select(
+        min(a0_side + 0u, o.m - 1u) * o.a_stride,
+        min(a0_side, a_last) + 0u * o.a_stride,
+        a_along);
+    let a0_1_at = o.a + select(
+        min(a0_side + 1u, o.m - 1u) * o.a_stride,
+        min(a0_side, a_last) + 1u * o.a_stride,
+        a_along);
+    let a0_2_at = o.a + select(
+        min(a0_side + 2u, o.m - 1u) * o.a_stride,
+        min(a0_side, a_last) + 2u * o.a_stride,
+        a_along);
+    let a0_3_at = o.a + select(
+        min(a0_side + 3u, o.m - 1u) * o.a_stride,
+        min(a0_side, a_last) + 3u * o.a_stride,
+        a_along);
     let b_step = select(1u, o.b_stride, b_along);
     let b_quads = ((o.b | select(o.b_stride, 0u, o.n == 1u)) & 3u) == 0u;
     let b_last = o.n - select(1u, min(o.n, 4u), b_along && b_quads);
     let b0_side = o.column0 + 4u * tx + 0u;
-    let b0_0_at = o.b + select(min(b0_side + 0u, o.n - 1u) * o.b_stride, min(b0_side, b_last) + 0u * o.b_stride, b_along);
-    let b0_1_at = o.b + select(min(b0_side + 1u, o.n - 1u) * o.b_stride, min(b0_side, b_last) + 1u * o.b_stride, b_along);
-    let b0_2_at = o.b + select(min(b0_side + 2u, o.n - 1u) * o.b_stride, min(b0_side, b_last) + 2u * o.b_stride, b_along);
-    let b0_3_at = o.b + select(min(b0_side + 3u, o.n - 1u) * o.b_stride, min(b0_side, b_last) + 3u * o.b_stride, b_along);
+    let b0_0_at = o.b + select(
+        min(b0_side + 0u, o.n - 1u) * o.b_stride,
+        min(b0_side, b_last) + 0u * o.b_stride,
+        b_along);
+    let b0_1_at = o.b + select(
+        min(b0_side + 1u, o.n - 1u) * o.b_stride,
+        min(b0_side, b_last) + 1u * o.b_stride,
+        b_along);
+    let b0_2_at = o.b + select(
+        min(b0_side + 2u, o.n - 1u) * o.b_stride,
+        min(b0_side, b_last) + 2u * o.b_stride,
+        b_along);
+    let b0_3_at = o.b + select(
+        min(b0_side + 3u, o.n - 1u) * o.b_stride,
+        min(b0_side, b_last) + 3u * o.b_stride,
+        b_along);
     var begin = 0u;
     loop {
         let end = min(begin + block * (turn + 1u), o.k);
+        // Declares the sums as zero: row i and quad q of the invocation's part.
         var s0_0 = vec4<E>();
         var s1_0 = vec4<E>();
         var s2_0 = vec4<E>();
@@ -320,6 +375,8 @@ fn make_tile(o: Product, lid: u32) {
                 b0_2 = b_four(b0_2_at + k * b_step);
                 b0_3 = b_four(b0_3_at + k * b_step);
             }
+            // Adds four products to each sum, after transposing registers where necessary: a's then hold rows, and b's hold inner
+            // products.
             if a_along {
                 let at0_0 = vec4(a0_0.x, a0_1.x, a0_2.x, a0_3.x);
                 let at0_1 = vec4(a0_0.y, a0_1.y, a0_2.y, a0_3.y);
@@ -359,27 +416,44 @@ fn make_tile(o: Product, lid: u32) {
         }
         if k < end {
             if a_quads {
-                a0_0 = a_quad(select(a0_0_at + k, a0_0_at + min(k + 0u, o.k - 1u) * o.a_stride, a_along));
-                a0_1 = a_quad(select(a0_1_at + k, a0_0_at + min(k + 1u, o.k - 1u) * o.a_stride, a_along));
-                a0_2 = a_quad(select(a0_2_at + k, a0_0_at + min(k + 2u, o.k - 1u) * o.a_stride, a_along));
-                a0_3 = a_quad(select(a0_3_at + k, a0_0_at + min(k + 3u, o.k - 1u) * o.a_stride, a_along));
+                a0_0 = a_quad(
+                    select(a0_0_at + k, a0_0_at + min(k + 0u, o.k - 1u) * o.a_stride, a_along));
+                a0_1 = a_quad(
+                    select(a0_1_at + k, a0_0_at + min(k + 1u, o.k - 1u) * o.a_stride, a_along));
+                a0_2 = a_quad(
+                    select(a0_2_at + k, a0_0_at + min(k + 2u, o.k - 1u) * o.a_stride, a_along));
+                a0_3 = a_quad(
+                    select(a0_3_at + k, a0_0_at + min(k + 3u, o.k - 1u) * o.a_stride, a_along));
             } else {
-                a0_0 = a_four(select(a0_0_at + k, a0_0_at + min(k + 0u, o.k - 1u) * o.a_stride, a_along));
-                a0_1 = a_four(select(a0_1_at + k, a0_0_at + min(k + 1u, o.k - 1u) * o.a_stride, a_along));
-                a0_2 = a_four(select(a0_2_at + k, a0_0_at + min(k + 2u, o.k - 1u) * o.a_stride, a_along));
-                a0_3 = a_four(select(a0_3_at + k, a0_0_at + min(k + 3u, o.k - 1u) * o.a_stride, a_along));
+                a0_0 = a_four(
+                    select(a0_0_at + k, a0_0_at + min(k + 0u, o.k - 1u) * o.a_stride, a_along));
+                a0_1 = a_four(
+                    select(a0_1_at + k, a0_0_at + min(k + 1u, o.k - 1u) * o.a_stride, a_along));
+                a0_2 = a_four(
+                    select(a0_2_at + k, a0_0_at + min(k + 2u, o.k - 1u) * o.a_stride, a_along));
+                a0_3 = a_four(
+                    select(a0_3_at + k, a0_0_at + min(k + 3u, o.k - 1u) * o.a_stride, a_along));
             }
             if b_quads {
-                b0_0 = b_quad(select(b0_0_at + k, b0_0_at + min(k + 0u, o.k - 1u) * o.b_stride, b_along));
-                b0_1 = b_quad(select(b0_1_at + k, b0_0_at + min(k + 1u, o.k - 1u) * o.b_stride, b_along));
-                b0_2 = b_quad(select(b0_2_at + k, b0_0_at + min(k + 2u, o.k - 1u) * o.b_stride, b_along));
-                b0_3 = b_quad(select(b0_3_at + k, b0_0_at + min(k + 3u, o.k - 1u) * o.b_stride, b_along));
+                b0_0 = b_quad(
+                    select(b0_0_at + k, b0_0_at + min(k + 0u, o.k - 1u) * o.b_stride, b_along));
+                b0_1 = b_quad(
+                    select(b0_1_at + k, b0_0_at + min(k + 1u, o.k - 1u) * o.b_stride, b_along));
+                b0_2 = b_quad(
+                    select(b0_2_at + k, b0_0_at + min(k + 2u, o.k - 1u) * o.b_stride, b_along));
+                b0_3 = b_quad(
+                    select(b0_3_at + k, b0_0_at + min(k + 3u, o.k - 1u) * o.b_stride, b_along));
             } else {
-                b0_0 = b_four(select(b0_0_at + k, b0_0_at + min(k + 0u, o.k - 1u) * o.b_stride, b_along));
-                b0_1 = b_four(select(b0_1_at + k, b0_0_at + min(k + 1u, o.k - 1u) * o.b_stride, b_along));
-                b0_2 = b_four(select(b0_2_at + k, b0_0_at + min(k + 2u, o.k - 1u) * o.b_stride, b_along));
-                b0_3 = b_four(select(b0_3_at + k, b0_0_at + min(k + 3u, o.k - 1u) * o.b_stride, b_along));
+                b0_0 = b_four(
+                    select(b0_0_at + k, b0_0_at + min(k + 0u, o.k - 1u) * o.b_stride, b_along));
+                b0_1 = b_four(
+                    select(b0_1_at + k, b0_0_at + min(k + 1u, o.k - 1u) * o.b_stride, b_along));
+                b0_2 = b_four(
+                    select(b0_2_at + k, b0_0_at + min(k + 2u, o.k - 1u) * o.b_stride, b_along));
+                b0_3 = b_four(
+                    select(b0_3_at + k, b0_0_at + min(k + 3u, o.k - 1u) * o.b_stride, b_along));
             }
+            // Zeros beyond the inner extent.
             a0_0 = select(a0_0, vec4<E>(), k + select(RAMP, vec4(0u), a_along) >= vec4(o.k));
             a0_1 = select(a0_1, vec4<E>(), k + select(RAMP, vec4(1u), a_along) >= vec4(o.k));
             a0_2 = select(a0_2, vec4<E>(), k + select(RAMP, vec4(2u), a_along) >= vec4(o.k));
@@ -388,6 +462,8 @@ fn make_tile(o: Product, lid: u32) {
             b0_1 = select(b0_1, vec4<E>(), k + select(RAMP, vec4(1u), b_along) >= vec4(o.k));
             b0_2 = select(b0_2, vec4<E>(), k + select(RAMP, vec4(2u), b_along) >= vec4(o.k));
             b0_3 = select(b0_3, vec4<E>(), k + select(RAMP, vec4(3u), b_along) >= vec4(o.k));
+            // Adds four products to each sum, after transposing registers where necessary: a's then hold rows, and b's hold inner
+            // products.
             if a_along {
                 let at0_0 = vec4(a0_0.x, a0_1.x, a0_2.x, a0_3.x);
                 let at0_1 = vec4(a0_0.y, a0_1.y, a0_2.y, a0_3.y);
@@ -426,6 +502,7 @@ fn make_tile(o: Product, lid: u32) {
             s3_0 = mul_add(a0_3.w, b0_3, s3_0);
         }
         begin += block * 64u;
+        // Adds the sums of all sets to the previous ones, `all`, which one invocation holds for each quad of the tile.
         workgroupBarrier();
         sh_sums[turn * 16u + 0u + lid % 4u] = s0_0;
         sh_sums[turn * 16u + 4u + lid % 4u] = s1_0;
@@ -442,6 +519,7 @@ fn make_tile(o: Product, lid: u32) {
         }
     }
     if lid < 16u {
+        // Declares the row and the column, in the tile, of the complete sums that an invocation holds.
         let i = lid / 4u;
         let row = 4u * (lid % 4u / 2u) + i / 4u * 8u + i % 4u;
         let column = 4u * (lid % 2u) + lid / 4u % 1u * 8u;

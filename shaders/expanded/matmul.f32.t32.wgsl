@@ -6,6 +6,24 @@ const RELU = 4u;
 const GELU = 8u;
 const RESIDUAL = 16u;
 const BLOCK = 512u;
+const ROWS = 32u;
+const COLUMNS = 32u;
+const DEPTH = 16u;
+const SETS = 1u;
+const SET = 64u;
+const WG = 64u;
+const ACROSS = 8u;
+const NEAR = 4u;
+const A_PART = 1u;
+const B_PART = 1u;
+const A_APART = 32u;
+const B_APART = 32u;
+const A_QUADS = 128u;
+const B_QUADS = 128u;
+const A_SLOTS = 2u;
+const B_SLOTS = 2u;
+const A_PITCH = 8u;
+const B_PITCH = 8u;
 // c = residual + f(scale · a b + bias), matrix by matrix; a, b or both may be stored transposed.
 //
 // A workgroup computes a tile of one product. It stages 16 columns of a and 16 rows of b, and an invocation sums its
@@ -24,7 +42,6 @@ alias Stored = E;
 @group(0) @binding(4) var<storage, read> list: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read> bias: array<Stored>;
 @group(0) @binding(6) var<storage, read> residual: array<Stored>;
-
 
 // The linear index of a workgroup in its dispatch.
 //
@@ -208,7 +225,6 @@ fn put_quad(o: Product, row: u32, column: u32, sums: vec4<E>, first: bool, last:
         c[(at + 3u) >> 2u][(at + 3u) & 3u] = y.w;
     }
 }
-
 // The factors a and b, by value and by quad; indices count values. With HALVES the factors hold words of two f16.
 // The same as `shifted` with i modulo 4, by selections: branches would prevent the loads of a stage from being in
 // flight together.
@@ -238,7 +254,7 @@ fn b_four(i: u32) -> vec4<E> {
 }
 
 // The XOR swizzle of quad indices at this depth.
-fn turned(deep: u32) -> u32 {
+fn swizzle(deep: u32) -> u32 {
     return ((deep >> 2u) & 3u) << 1u;
 }
 
@@ -254,14 +270,26 @@ fn mul_add(x: E, y: vec4<E>, sum: vec4<E>) -> vec4<E> {
     return fma(vec4(x), y, sum);
 }
 
-const WG = 64u;
+// A tile of a product that is summed in registers, in squares of four by four.
+//
+// Workgroup memory holds a stage of a and one of b as rows of quads, one row for each step in depth, from which an
+// invocation reads the quads of its squares. The kernel loads them, into registers a0, a1, .. and b0, b1, ..: the
+// slots.
+//
+// Uses: the numbers of src/ops/product_tile.rs, E, `swizzle`, `mul_add`, and in its blocks `lid`, `a_along` and
+// `b_along`. Defines: `sh_a`, `sh_b`, and the blocks `places`, `squares`, `begin`, `stage` and `multiply`.
+
 var<workgroup> sh_a: array<vec4<E>, 128>;
 var<workgroup> sh_b: array<vec4<E>, 128>;
+
 fn make_tile(o: Product, lid: u32) {
     let row0 = o.row0;
     let column0 = o.column0;
     let a_along = p.a_transposed != 0u;
     let b_along = p.b_transposed == 0u;
+    // Quads beyond the operand's last row or column read the last one instead; their results are not stored.
+    // Declares which quad of the stage each slot of a side loads: its first row or column, and its depth. Neighbouring
+    // invocations load neighbours in memory: along the side if a_along or b_along holds, otherwise in depth.
     let a0_side = select((lid + 0u) / 4u, 4u * ((lid + 0u) % 8u), a_along);
     let a0_deep = select(4u * ((lid + 0u) % 4u), (lid + 0u) / 8u, a_along);
     let a1_side = select((lid + 64u) / 4u, 4u * ((lid + 64u) % 8u), a_along);
@@ -274,6 +302,8 @@ fn make_tile(o: Product, lid: u32) {
     let a0_at = o.a + min(row0 + a0_side, a_last_side) * a_by_side;
     var a1 = vec4<E>();
     let a1_at = o.a + min(row0 + a1_side, a_last_side) * a_by_side;
+    // Declares which quad of the stage each slot of a side loads: its first row or column, and its depth. Neighbouring
+    // invocations load neighbours in memory: along the side if a_along or b_along holds, otherwise in depth.
     let b0_side = select((lid + 0u) / 4u, 4u * ((lid + 0u) % 8u), b_along);
     let b0_deep = select(4u * ((lid + 0u) % 4u), (lid + 0u) / 8u, b_along);
     let b1_side = select((lid + 64u) / 4u, 4u * ((lid + 64u) % 8u), b_along);
@@ -286,6 +316,8 @@ fn make_tile(o: Product, lid: u32) {
     let b0_at = o.b + min(column0 + b0_side, b_last_side) * b_by_side;
     var b1 = vec4<E>();
     let b1_at = o.b + min(column0 + b1_side, b_last_side) * b_by_side;
+    // Declares the invocation's squares. Those of a subgroup are close to each other and share what they read, above all
+    // those of invocations with close numbers.
     let tx = lid / 32u % 1u * 8u + lid / 2u % 8u;
     let ty = lid / 32u / 1u * 4u + lid % 32u / 16u * 2u + lid % 2u;
     if 0u + 16u <= o.k {
@@ -314,43 +346,46 @@ fn make_tile(o: Product, lid: u32) {
     let block = BLOCK;
     loop {
         let end = min(begin + block, o.k);
+        // Declares the sums as zero: row i and quad q of the invocation's part.
         var s0_0 = vec4<E>();
         var s1_0 = vec4<E>();
         var s2_0 = vec4<E>();
         var s3_0 = vec4<E>();
         for (var k = begin; k < end; k += 16u) {
             workgroupBarrier();
+            // Stores the loaded quads to workgroup memory. A quad's position in its row is swizzled by its depth, so that four
+            // values that are consecutive in depth go to four rows in different banks.
             if a_along {
-                let at0 = a0_deep * 8u + ((a0_side >> 2u) ^ turned(a0_deep));
+                let at0 = a0_deep * 8u + ((a0_side >> 2u) ^ swizzle(a0_deep));
                 sh_a[at0] = a0;
-                let at1 = a1_deep * 8u + ((a1_side >> 2u) ^ turned(a1_deep));
+                let at1 = a1_deep * 8u + ((a1_side >> 2u) ^ swizzle(a1_deep));
                 sh_a[at1] = a1;
             }
             if !a_along {
-                let at0 = a0_deep * 8u + ((a0_side >> 2u) ^ turned(a0_deep));
+                let at0 = a0_deep * 8u + ((a0_side >> 2u) ^ swizzle(a0_deep));
                 sh_a[at0 + 0u][a0_side & 3u] = a0.x;
                 sh_a[at0 + 8u][a0_side & 3u] = a0.y;
                 sh_a[at0 + 16u][a0_side & 3u] = a0.z;
                 sh_a[at0 + 24u][a0_side & 3u] = a0.w;
-                let at1 = a1_deep * 8u + ((a1_side >> 2u) ^ turned(a1_deep));
+                let at1 = a1_deep * 8u + ((a1_side >> 2u) ^ swizzle(a1_deep));
                 sh_a[at1 + 0u][a1_side & 3u] = a1.x;
                 sh_a[at1 + 8u][a1_side & 3u] = a1.y;
                 sh_a[at1 + 16u][a1_side & 3u] = a1.z;
                 sh_a[at1 + 24u][a1_side & 3u] = a1.w;
             }
             if b_along {
-                let at0 = b0_deep * 8u + ((b0_side >> 2u) ^ turned(b0_deep));
+                let at0 = b0_deep * 8u + ((b0_side >> 2u) ^ swizzle(b0_deep));
                 sh_b[at0] = b0;
-                let at1 = b1_deep * 8u + ((b1_side >> 2u) ^ turned(b1_deep));
+                let at1 = b1_deep * 8u + ((b1_side >> 2u) ^ swizzle(b1_deep));
                 sh_b[at1] = b1;
             }
             if !b_along {
-                let at0 = b0_deep * 8u + ((b0_side >> 2u) ^ turned(b0_deep));
+                let at0 = b0_deep * 8u + ((b0_side >> 2u) ^ swizzle(b0_deep));
                 sh_b[at0 + 0u][b0_side & 3u] = b0.x;
                 sh_b[at0 + 8u][b0_side & 3u] = b0.y;
                 sh_b[at0 + 16u][b0_side & 3u] = b0.z;
                 sh_b[at0 + 24u][b0_side & 3u] = b0.w;
-                let at1 = b1_deep * 8u + ((b1_side >> 2u) ^ turned(b1_deep));
+                let at1 = b1_deep * 8u + ((b1_side >> 2u) ^ swizzle(b1_deep));
                 sh_b[at1 + 0u][b1_side & 3u] = b1.x;
                 sh_b[at1 + 8u][b1_side & 3u] = b1.y;
                 sh_b[at1 + 16u][b1_side & 3u] = b1.z;
@@ -379,6 +414,7 @@ fn make_tile(o: Product, lid: u32) {
                 b0 = select(b0, vec4<E>(), (k + 16u) + b0_deep + b_by_deep_4 >= vec4(o.k));
                 b1 = select(b1, vec4<E>(), (k + 16u) + b1_deep + b_by_deep_4 >= vec4(o.k));
             }
+            // Adds the products of the staged columns of a and the staged rows of b.
             {
                 let aq0 = sh_a[0u + (ty ^ 0u)];
                 let bq0 = sh_b[0u + (tx ^ 0u)];
@@ -511,11 +547,21 @@ fn make_tile(o: Product, lid: u32) {
         let first = begin == 0u;
         begin += block;
         let last = begin >= o.k;
+        // If rows are unaligned and storing is all that is left to do, stores go through the operands' staging memory, which
+        // has room for a subgroup's rows each, so that neighbouring invocations store neighbouring values.
         if ((o.c | o.n) & 3u) == 0u || p.epilogue != 0u || !first || !last {
-            put_quad(o, row0 + 4u * ty + 0u, column0 + 4u * tx + 0u, s0_0, first, last);
-            put_quad(o, row0 + 4u * ty + 1u, column0 + 4u * tx + 0u, s1_0, first, last);
-            put_quad(o, row0 + 4u * ty + 2u, column0 + 4u * tx + 0u, s2_0, first, last);
-            put_quad(o, row0 + 4u * ty + 3u, column0 + 4u * tx + 0u, s3_0, first, last);
+            put_quad(
+                o, row0 + 4u * ty + 0u, column0 + 4u * tx + 0u,
+                s0_0, first, last);
+            put_quad(
+                o, row0 + 4u * ty + 1u, column0 + 4u * tx + 0u,
+                s1_0, first, last);
+            put_quad(
+                o, row0 + 4u * ty + 2u, column0 + 4u * tx + 0u,
+                s2_0, first, last);
+            put_quad(
+                o, row0 + 4u * ty + 3u, column0 + 4u * tx + 0u,
+                s3_0, first, last);
         } else {
             workgroupBarrier();
             let half = lid / 32u;

@@ -8,6 +8,32 @@ const RELU = 4u;
 const GELU = 8u;
 const RESIDUAL = 16u;
 const RESULT = 32u;
+const WG = 32u;
+const SIDE = 16u;
+const ROWS = 32u;
+const COLUMNS = 32u;
+const DEPTH = 16u;
+const SUBGROUPS = 1u;
+const ACROSS = 1u;
+const TURNS = 1u;
+const SCRATCH = 1u;
+const PER = 4u;
+const A_MATRICES = 2u;
+const B_MATRICES = 2u;
+const A_INNER = 1u;
+const A_ROWS = 32u;
+const A_UNITS = 2u;
+const A_PITCH = 6u;
+const A_SLOTS = 2u;
+const A_FOURS = 0u;
+const A_TWOS = 0u;
+const B_INNER = 0u;
+const B_ROWS = 16u;
+const B_UNITS = 4u;
+const B_PITCH = 10u;
+const B_SLOTS = 2u;
+const B_FOURS = 2u;
+const B_TWOS = 0u;
 // c = residual + f(scale · a b + bias) for f16, on cooperative matrices; a, b or both (LEFT, RIGHT) may be stored
 // transposed.
 //
@@ -231,7 +257,6 @@ fn halves(words: vec2<u32>) -> vec4<f16> {
     return vec4<f16>(vec4<f32>(unpack2x16float(words.x), unpack2x16float(words.y)));
 }
 
-
 fn sums_at(i: u32) -> vec4<f32> {
     return vec4(sh_c[i], sh_c[i + 1u], sh_c[i + 2u], sh_c[i + 3u]);
 }
@@ -246,8 +271,18 @@ fn put_halves(at: u32, low: vec4<f32>, high: vec4<f32>) {
     );
 }
 
-const WG = 32u;
-const SIDE = 16u;
+// A tile of a product on cooperative matrices: staging, multiplying and storing. The kernel itself decides what to
+// load, and in which order.
+//
+// A workgroup computes a tile of sums; each of its subgroups computes a part of it, in matrices of SIDE x SIDE. With 8
+// x 8 matrices, subgroups may have fewer than 32 lanes, and then there are more subgroups than parts. Both operands are
+// staged in memory order, DEPTH inner products at a time, in units of eight values; a transposed one is only loaded
+// into matrices the other way. Every tile sums in the same order, SIDE inner products at a time, so sums do not depend
+// on its size.
+//
+// Uses: the numbers of src/ops/coop_tile.rs, `halves`, and in its blocks `lid` and `s`, the subgroup. Defines: `MA`,
+// `MB`, `MC`, `Subgroup`, `sh_c`, through which sums pass, `sh_a`, `sh_b`, and the blocks.
+
 alias MA = coop_mat16x16<f16, A>;
 alias MB = coop_mat16x16<f16, B>;
 alias MC = coop_mat16x16<f32, C>;
@@ -255,6 +290,7 @@ var<workgroup> sh_c: array<f32, 256>;
 struct Subgroup { id: u32, lane: u32, lanes: u32 }
 var<workgroup> sh_a: array<vec4<f16>, 192>;
 var<workgroup> sh_b: array<vec4<f16>, 160>;
+
 fn make_tile(o: Product, lid: u32, s: Subgroup) {
     let row0 = o.row0;
     let column0 = o.column0;
@@ -263,14 +299,19 @@ fn make_tile(o: Product, lid: u32, s: Subgroup) {
     let lane = s.lane;
     let row_in = (part / 1u) * 32u;
     let column_in = (part % 1u) * 32u;
+    // The row and the unit of each slot that an invocation stages.
     let a_row0 = lid / 2u + 0u;
     let a_unit0 = lid % 2u;
     let a_row1 = lid / 2u + 16u;
     let a_unit1 = lid % 2u;
+    // Eight lanes store rows r and r + 4, which are in different banks.
     let b_row0 = (lid / 32u) * 8u + (lid / 4u % 2u) * 4u + lid % 32u / 8u + 0u;
     let b_unit0 = lid % 4u;
+    // Eight lanes store rows r and r + 4, which are in different banks.
     let b_row1 = (lid / 32u) * 8u + (lid / 4u % 2u) * 4u + lid % 32u / 8u + 8u;
     let b_unit1 = lid % 4u;
+    // Where each slot's values begin, in units if those are whole. Rows and columns outside the product are clamped to
+    // its edge; they affect no result that is stored.
     let a_pitch = o.a_stride / 8u;
     let a_at0 = o.a / 8u + min(row0 + a_row0, o.m - 1u) * a_pitch + a_unit0;
     let a_at1 = o.a / 8u + min(row0 + a_row1, o.m - 1u) * a_pitch + a_unit1;
@@ -287,6 +328,7 @@ fn make_tile(o: Product, lid: u32, s: Subgroup) {
     var s0_1 = MC();
     var s1_0 = MC();
     var s1_1 = MC();
+    // Whole stages, with an unconditional load of the next one, then the remainder of the inner extent.
     let stages = o.k / 16u;
     let rest = stages * 16u < o.k;
     if stages > 0u {
@@ -304,6 +346,7 @@ fn make_tile(o: Product, lid: u32, s: Subgroup) {
         b0_1 = vec4<u32>();
         if 0u * 16u + b_row1 < o.k { b0_1 = b[b_at1 + 0u * b_stage]; }
     }
+    // A step that compilers cannot know, to prevent unrolling: unrolled loops need more registers than there are.
     let step = min(p.groups, 1u);
     for (var n = 1u; n < stages; n += step) {
         workgroupBarrier();
@@ -395,9 +438,13 @@ fn make_tile(o: Product, lid: u32, s: Subgroup) {
         s1_0 = coopMultiplyAdd(m_a0_1, m_b0_0, s1_0);
         break;
     }
-    let plain = row0 + 32u <= o.m && column0 + 32u <= o.n && o.n % 4u == 0u && o.c % 4u == 0u && (p.epilogue | RESULT) == RESULT;
+    // Stored directly if the tile is whole and there is no epilogue.
+    let plain = row0 + 32u <= o.m && column0 + 32u <= o.n && o.n % 4u == 0u && o.c % 4u == 0u
+        && (p.epilogue | RESULT) == RESULT;
     loop {
         if !(plain) { break; }
+        // They still go through workgroup memory, so that a row of a matrix fills two whole sectors; a matrix stored directly
+        // to `c` would write sectors by halves.
         let stride = o.n / 4u;
         let corner = (o.c + column0 + column_in) / 4u + (row0 + row_in) * stride;
         let first = corner + lane / 4u * stride + lane % 4u;
@@ -444,6 +491,8 @@ fn make_tile(o: Product, lid: u32, s: Subgroup) {
     }
     loop {
         if !(!plain) { break; }
+        // All go through one loop, which must not be unrolled, because its body is long if it does more than store; compilers
+        // do not unroll a loop that runs `min(p.groups, 1u)` times a constant.
         let count = 4u * min(p.groups, 1u);
         for (var f = 0u; f < count; f += 1u) {
             workgroupBarrier();
@@ -480,7 +529,9 @@ fn make_tile(o: Product, lid: u32, s: Subgroup) {
                 break;
             }
             workgroupBarrier();
-            put_matrix(o, row0 + row_in + 16u * (f / 2u), column0 + column_in + 16u * (f % 2u), scratch, lane, s.lanes);
+            put_matrix(
+                o, row0 + row_in + 16u * (f / 2u), column0 + column_in + 16u * (f % 2u),
+                scratch, lane, s.lanes);
         }
         break;
     }

@@ -53,6 +53,6 @@ fn b_four(i: u32) -> vec4<E> {
 #endif
 
 // The XOR swizzle of quad indices at this depth.
-fn turned(deep: u32) -> u32 {
+fn swizzle(deep: u32) -> u32 {
     return ((deep >> 2u) & 3u) << 1u;
 }

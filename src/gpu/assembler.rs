@@ -6,79 +6,74 @@
 //! element type: for f16 the word that holds two. Before it stand the extensions that the flag `MATRIX` asks for.
 //!
 //! `#for s COUNT` .. `#endfor` writes lines once for each s below COUNT, and `$(s * STEP + 1)` in a line is a number:
-//! names are the variable and the numbers of the variant.
+//! names are the variable, and the numbers and texts of the variant. `#for x at in a row, b column` writes them once for
+//! each pair of texts, which `$(x)` and `$(at)` stand for; an inner loop follows a `;`. `#block load x k` .. `#endblock`
+//! names lines that `#use load a, k + 1u` writes, with these texts for its parameters. `##` begins a comment that is not
+//! written. `#if` compares numbers or texts (`<`, `==`), or asks for a flag.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::plan::{Kernel, Listed};
 use crate::ragged::DType;
 
 /// The files of `shaders/lib`, by the name used in `#include "name"`.
-const LIBRARY: &[(&str, &str)] = &[
-    ("best", include_str!("../../shaders/lib/best.wgsl")),
-    ("atan2", include_str!("../../shaders/lib/atan2.wgsl")),
-    ("compare", include_str!("../../shaders/lib/compare.wgsl")),
-    ("entries", include_str!("../../shaders/lib/entries.wgsl")),
-    (
-        "converted",
-        include_str!("../../shaders/lib/converted.wgsl"),
-    ),
-    ("complex", include_str!("../../shaders/lib/complex.wgsl")),
-    ("factors", include_str!("../../shaders/lib/factors.wgsl")),
-    (
-        "fft_halves",
-        include_str!("../../shaders/lib/fft_halves.wgsl"),
-    ),
-    (
-        "fft_items",
-        include_str!("../../shaders/lib/fft_items.wgsl"),
-    ),
-    (
-        "fft_params",
-        include_str!("../../shaders/lib/fft_params.wgsl"),
-    ),
-    (
-        "fft_values",
-        include_str!("../../shaders/lib/fft_values.wgsl"),
-    ),
-    ("ends", include_str!("../../shaders/lib/ends.wgsl")),
-    ("erf", include_str!("../../shaders/lib/erf.wgsl")),
-    ("exp", include_str!("../../shaders/lib/exp.wgsl")),
-    (
-        "half_bits",
-        include_str!("../../shaders/lib/half_bits.wgsl"),
-    ),
-    ("lines", include_str!("../../shaders/lib/lines.wgsl")),
-    ("log", include_str!("../../shaders/lib/log.wgsl")),
-    ("power", include_str!("../../shaders/lib/power.wgsl")),
-    ("powi", include_str!("../../shaders/lib/powi.wgsl")),
-    ("quotient", include_str!("../../shaders/lib/quotient.wgsl")),
-    (
-        "remainder",
-        include_str!("../../shaders/lib/remainder.wgsl"),
-    ),
-    ("roots", include_str!("../../shaders/lib/roots.wgsl")),
-    ("sigmoid", include_str!("../../shaders/lib/sigmoid.wgsl")),
-    ("softplus", include_str!("../../shaders/lib/softplus.wgsl")),
-    ("trig", include_str!("../../shaders/lib/trig.wgsl")),
-    ("gelu", include_str!("../../shaders/lib/gelu.wgsl")),
-    ("grid", include_str!("../../shaders/lib/grid.wgsl")),
-    ("half_of", include_str!("../../shaders/lib/half_of.wgsl")),
-    ("product", include_str!("../../shaders/lib/product.wgsl")),
-    ("modes", include_str!("../../shaders/lib/modes.wgsl")),
-    ("nan", include_str!("../../shaders/lib/nan.wgsl")),
-    ("order", include_str!("../../shaders/lib/order.wgsl")),
-    ("pairs", include_str!("../../shaders/lib/pairs.wgsl")),
-    ("reduce", include_str!("../../shaders/lib/reduce.wgsl")),
-    ("rounded", include_str!("../../shaders/lib/rounded.wgsl")),
-    ("rows", include_str!("../../shaders/lib/rows.wgsl")),
-    ("search", include_str!("../../shaders/lib/search.wgsl")),
-    ("selected", include_str!("../../shaders/lib/selected.wgsl")),
-    ("taps", include_str!("../../shaders/lib/taps.wgsl")),
-    ("shifted", include_str!("../../shaders/lib/shifted.wgsl")),
-    ("turn", include_str!("../../shaders/lib/turn.wgsl")),
-    ("tables", include_str!("../../shaders/lib/tables.wgsl")),
-    ("units", include_str!("../../shaders/lib/units.wgsl")),
+macro_rules! library {
+    ($($name:literal),+ $(,)?) => {
+        &[$(($name, include_str!(concat!("../../shaders/lib/", $name, ".wgsl")))),+]
+    };
+}
+
+const LIBRARY: &[(&str, &str)] = library![
+    "atan2",
+    "best",
+    "compare",
+    "complex",
+    "converted",
+    "coop_tile",
+    "ends",
+    "entries",
+    "erf",
+    "exp",
+    "factors",
+    "fft_halves",
+    "fft_items",
+    "fft_params",
+    "fft_values",
+    "gelu",
+    "grid",
+    "half_bits",
+    "half_of",
+    "lines",
+    "loads",
+    "log",
+    "met",
+    "modes",
+    "nan",
+    "order",
+    "pairs",
+    "power",
+    "powi",
+    "product",
+    "quotient",
+    "register_tile",
+    "reduce",
+    "remainder",
+    "roots",
+    "rounded",
+    "rows",
+    "search",
+    "segments",
+    "selected",
+    "shifted",
+    "sigmoid",
+    "softplus",
+    "split_k",
+    "tables",
+    "taps",
+    "trig",
+    "turn",
+    "units",
 ];
 
 /// The complete WGSL of a variant; the error says which directive is wrong.
@@ -110,7 +105,13 @@ pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String
     let mut expansion = Expansion {
         flags: &flags,
         variant: v,
-        numbers,
+        names: {
+            let numbers = numbers.into_iter();
+            let numbers = numbers.map(|(name, value)| (name.to_owned(), value.to_string()));
+            numbers.chain(v.texts()).collect()
+        },
+        blocks: Vec::new(),
+        indent: 0,
         included: Vec::new(),
         out,
     };
@@ -126,10 +127,21 @@ pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String
 struct Expansion<'a> {
     flags: &'a [&'a str],
     variant: &'a dyn Listed,
-    /// Of the variant, and of the loops around a line.
-    numbers: Vec<(&'a str, u32)>,
+    /// The text of each name: numbers and texts of the variant, then names of the loops and blocks around a line, inner ones last.
+    names: Vec<(String, String)>,
+    blocks: Vec<Block<'a>>,
+    /// Spaces before each line of the block in use.
+    indent: usize,
     included: Vec<String>,
     out: String,
+}
+
+/// What stands between `#block` and `#endblock`.
+#[derive(Clone)]
+struct Block<'a> {
+    name: String,
+    parameters: Vec<String>,
+    lines: Vec<&'a str>,
 }
 
 impl<'a> Expansion<'a> {
@@ -139,116 +151,221 @@ impl<'a> Expansion<'a> {
         let mut next = 0;
         while let Some(&line) = lines.get(next) {
             next += 1;
-            let at = |what: &str| format!("line {next}: {what}");
-            let mut words = line.split_whitespace();
-            let directive = words.next();
-            let mut name = || {
-                let name = words.next().map(|word| word.trim_matches('"'));
-                name.ok_or_else(|| at("a directive without a name"))
-            };
-            match directive {
-                Some("#if") => {
-                    let name = name()?;
-                    open.push(match name.strip_prefix('!') {
-                        Some(name) => !self.flags.contains(&name),
-                        None => self.flags.contains(&name),
-                    });
-                }
-                Some("#else") => {
-                    let top = open.last_mut().ok_or_else(|| at("#else without #if"))?;
-                    *top = !*top;
-                }
-                Some("#endif") => {
-                    open.pop().ok_or_else(|| at("#endif without #if"))?;
-                }
-                _ if open.contains(&false) => {}
-                Some("#include") => {
-                    let name = name()?;
-                    if self.included.iter().any(|i| i == name) {
-                        continue;
-                    }
-                    let (_, text) = LIBRARY
-                        .iter()
-                        .find(|(n, _)| *n == name)
-                        .ok_or_else(|| at(&format!("no shaders/lib/{name}.wgsl")))?;
-                    self.included.push(name.to_owned());
-                    self.expand(&text.lines().collect::<Vec<_>>())?;
-                }
-                Some("#generate") => {
-                    let name = name()?;
-                    let text = self
-                        .variant
-                        .generate(name)
-                        .ok_or_else(|| at(&format!("nothing generates {name}")))?;
-                    let mut inner = Expansion {
-                        numbers: Vec::new(),
-                        included: std::mem::take(&mut self.included),
-                        out: std::mem::take(&mut self.out),
-                        ..*self
-                    };
-                    let text = indented(&text, line.len() - line.trim_start().len());
-                    inner.expand(&text.lines().collect::<Vec<_>>())?;
-                    (self.included, self.out) = (inner.included, inner.out);
-                }
-                Some("#for") => {
-                    let (name, count) = (name()?, words.collect::<String>());
-                    let count = self
-                        .value(&count)
-                        .ok_or_else(|| at(&format!("{count} is no number")))?;
-                    let body = &lines[next..];
-                    let length = end_of_for(body).ok_or_else(|| at("#for without #endfor"))?;
-                    for value in 0..count {
-                        self.numbers.push((name, value));
-                        self.expand(&body[..length])?;
-                        self.numbers.pop();
-                    }
-                    next += length + 1;
-                }
-                Some(word) if word.starts_with('#') => {
-                    return Err(at(&format!("unknown directive {word}")));
-                }
-                _ => self.emit(line).map_err(|what| at(&what))?,
-            }
+            let rest = &lines[next..];
+            let skipped = self.line(line, rest, &mut open);
+            next += skipped.map_err(|what| format!("line {next}: {what}"))?;
         }
-        if open.is_empty() {
-            Ok(())
-        } else {
-            Err("#if without #endif".to_owned())
+        match open.is_empty() {
+            true => Ok(()),
+            false => Err("#if without #endif".to_owned()),
         }
     }
 
-    /// Writes a line, with its numbers `$(..)`.
-    fn emit(&mut self, line: &str) -> Result<(), String> {
-        let mut parts = line.split("$(");
-        self.out.push_str(parts.next().unwrap_or_default());
-        for part in parts {
-            let (number, rest) = part.split_once(')').unwrap_or((part, ""));
-            let value = self
-                .value(number)
-                .ok_or_else(|| format!("{number} is no number"))?;
-            let _ = write!(self.out, "{value}{rest}");
+    /// Writes a line, or does what a directive says. Returns how many of the following lines are done with it.
+    fn line(
+        &mut self,
+        line: &'a str,
+        rest: &[&'a str],
+        open: &mut Vec<bool>,
+    ) -> Result<usize, String> {
+        let off = open.contains(&false);
+        let code = line.trim_start();
+        if !code.starts_with('#') {
+            // What directives leave behind may be several empty lines.
+            let again = line.is_empty() && self.out.ends_with("\n\n");
+            if !off && !again {
+                let indent = if line.is_empty() { 0 } else { self.indent };
+                let _ = writeln!(self.out, "{:indent$}{}", "", self.filled(line)?);
+            }
+            return Ok(0);
         }
-        self.out.push('\n');
+        // A loop fills in its own texts, as names become known.
+        let directive = if off || code.starts_with("#for ") {
+            Cow::Borrowed(code)
+        } else {
+            self.filled(code)?
+        };
+        let (word, about) = directive.split_once(' ').unwrap_or((&directive, ""));
+        let about = about.trim();
+        let spaces = line.len() - code.len();
+        match word {
+            "#if" => open.push(!off && self.holds(about)?),
+            "#else" => {
+                let top = open.last_mut().ok_or("#else without #if")?;
+                *top = !*top;
+            }
+            "#endif" => {
+                open.pop().ok_or("#endif without #if")?;
+            }
+            "##" => {}
+            _ if off => {}
+            "#include" => self.include(about.trim_matches('"'))?,
+            "#generate" => self.generate(about.trim_matches('"'), spaces)?,
+            "#for" => {
+                let body = body(rest, "#for", "#endfor")?;
+                self.repeat(about, body)?;
+                return Ok(body.len() + 1);
+            }
+            "#block" => {
+                let body = body(rest, "#block", "#endblock")?;
+                let mut words = about.split_whitespace().map(str::to_owned);
+                self.blocks.push(Block {
+                    name: words.next().ok_or("a block without a name")?,
+                    parameters: words.collect(),
+                    lines: body.to_vec(),
+                });
+                return Ok(body.len() + 1);
+            }
+            "#use" => self.use_block(about, spaces)?,
+            other => return Err(format!("unknown directive {other}")),
+        }
+        Ok(0)
+    }
+
+    /// Whether the variant has the flag, or has not the `!flag`, or how two numbers or texts compare.
+    fn holds(&self, condition: &str) -> Result<bool, String> {
+        let sides = |sign| {
+            let (left, right) = condition.split_once(sign)?;
+            Some((left.trim(), right.trim()))
+        };
+        if let Some((left, right)) = sides("==") {
+            let known = self.value(left).zip(self.value(right));
+            return Ok(known.map_or(left == right, |(left, right)| left == right));
+        }
+        if let Some((left, right)) = sides("<") {
+            let known = self.value(left).zip(self.value(right));
+            let (left, right) = known.ok_or_else(|| format!("{condition} compares no numbers"))?;
+            return Ok(left < right);
+        }
+        Ok(match condition.strip_prefix('!') {
+            Some(flag) => !self.flags.contains(&flag),
+            None => self.flags.contains(&condition),
+        })
+    }
+
+    fn include(&mut self, name: &str) -> Result<(), String> {
+        if self.included.iter().any(|included| included == name) {
+            return Ok(());
+        }
+        let file = LIBRARY.iter().find(|(known, _)| *known == name);
+        let (_, text) = file.ok_or_else(|| format!("no shaders/lib/{name}.wgsl"))?;
+        self.included.push(name.to_owned());
+        self.expand(&text.lines().collect::<Vec<_>>())
+    }
+
+    fn generate(&mut self, name: &str, spaces: usize) -> Result<(), String> {
+        let text = self.variant.generate(name);
+        let text = text.ok_or_else(|| format!("nothing generates {name}"))?;
+        let mut inner = Expansion {
+            names: Vec::new(),
+            blocks: Vec::new(),
+            included: std::mem::take(&mut self.included),
+            out: std::mem::take(&mut self.out),
+            ..*self
+        };
+        let text = indented(&text, spaces);
+        inner.expand(&text.lines().collect::<Vec<_>>())?;
+        (self.included, self.out) = (inner.included, inner.out);
         Ok(())
     }
 
-    /// The value of a sum of products of numbers and names of numbers. A factor may be a quotient.
+    /// `name COUNT` counts; `x y in a b, c d` takes one text for each name at a time; behind a `;` follows an inner loop.
+    fn repeat(&mut self, loops: &str, body: &[&'a str]) -> Result<(), String> {
+        let (outer, inner) = match loops.split_once(';') {
+            Some((outer, inner)) => (outer, Some(inner.trim())),
+            None => (loops, None),
+        };
+        let outer = self.filled(outer)?;
+        let (names, all): (_, Vec<String>) = if let Some((names, all)) = outer.split_once(" in ") {
+            (names, parts(all).map(str::to_owned).collect())
+        } else {
+            let (name, count) = outer.split_once(' ').ok_or("#for without a count")?;
+            let number = self.value(count);
+            let number = number.ok_or_else(|| format!("{count} is no number"))?;
+            (name, (0..number).map(|value| value.to_string()).collect())
+        };
+        let names: Vec<String> = names.split_whitespace().map(str::to_owned).collect();
+        for texts in all {
+            self.with(&names, texts.splitn(names.len(), ' '), |with| match inner {
+                Some(inner) => with.repeat(inner, body),
+                None => with.expand(body),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// `name a, b` writes the lines of a block, with texts for its parameters.
+    fn use_block(&mut self, about: &str, spaces: usize) -> Result<(), String> {
+        let (name, texts) = about.split_once(' ').unwrap_or((about, ""));
+        let block = self.blocks.iter().find(|block| block.name == name);
+        let block = block.ok_or_else(|| format!("no block {name}"))?.clone();
+        let texts = parts(texts);
+        self.indent += spaces;
+        self.with(&block.parameters, texts, |with| with.expand(&block.lines))?;
+        self.indent -= spaces;
+        Ok(())
+    }
+
+    /// What happens while names stand for texts.
+    fn with<'t>(
+        &mut self,
+        names: &[String],
+        texts: impl Iterator<Item = &'t str>,
+        then: impl FnOnce(&mut Self) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let known = self.names.len();
+        let texts = texts.map(str::to_owned);
+        self.names.extend(names.iter().cloned().zip(texts));
+        if self.names.len() != known + names.len() {
+            return Err(format!("one text for each of {names:?}"));
+        }
+        then(self)?;
+        self.names.truncate(known);
+        Ok(())
+    }
+
+    /// A line with what its `$(..)` stand for, inner ones first.
+    fn filled<'b>(&self, line: &'b str) -> Result<Cow<'b, str>, String> {
+        let mut line = Cow::Borrowed(line);
+        while let Some(at) = line.rfind("$(") {
+            let end = line[at..].find(')').ok_or("$( without )")? + at;
+            let what = line[at + 2..end].trim();
+            let text = match self.text(what) {
+                Some(text) => text.to_owned(),
+                None => {
+                    let number = self.value(what);
+                    number
+                        .ok_or_else(|| format!("{what} is no number"))?
+                        .to_string()
+                }
+            };
+            line.to_mut().replace_range(at..=end, &text);
+        }
+        Ok(line)
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        let known = self.names.iter().rev().find(|(known, _)| known == name);
+        known.map(|(_, text)| text.as_str())
+    }
+
+    /// The value of numbers, and names of numbers, under `+`, `-`, `*`, `/` and `%`.
     fn value(&self, sum: &str) -> Option<u32> {
-        let number = |text: &str| {
-            let text = text.trim();
-            let known = self.numbers.iter().find(|(name, _)| *name == text);
-            known.map_or_else(|| text.parse().ok(), |&(_, value)| Some(value))
-        };
-        let factor = |text: &str| match text.split_once('/') {
-            Some((value, by)) => number(value)?.checked_div(number(by)?),
-            None => number(text),
-        };
-        let product = |text: &str| {
-            let mut factors = text.split('*').map(factor);
-            factors.try_fold(1u32, |all, factor| all.checked_mul(factor?))
-        };
-        let mut products = sum.split('+').map(product);
-        products.try_fold(0u32, |all, product| all.checked_add(product?))
+        // The last operator of those that bind least is applied last.
+        for operators in [&['+', '-'][..], &['*', '/', '%']] {
+            if let Some(at) = sum.rfind(operators) {
+                let (left, right) = (self.value(&sum[..at])?, self.value(&sum[at + 1..])?);
+                return match &sum[at..=at] {
+                    "+" => left.checked_add(right),
+                    "-" => left.checked_sub(right),
+                    "*" => left.checked_mul(right),
+                    "/" => left.checked_div(right),
+                    _ => left.checked_rem(right),
+                };
+            }
+        }
+        let sum = sum.trim();
+        self.text(sum).unwrap_or(sum).parse().ok()
     }
 }
 
@@ -270,17 +387,26 @@ fn indented(text: &str, more: usize) -> String {
     out
 }
 
-/// The number of lines before the `#endfor` of a `#for` whose body begins here.
-fn end_of_for(lines: &[&str]) -> Option<usize> {
+/// What stands between commas outside of parentheses.
+fn parts(texts: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0;
-    lines.iter().position(|line| {
-        match line.split_whitespace().next() {
-            Some("#for") => depth += 1,
-            Some("#endfor") => depth -= 1,
-            _ => {}
-        }
+    let parts = texts.split(move |c| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        c == ',' && depth == 0
+    });
+    parts.map(str::trim).filter(|part| !part.is_empty())
+}
+
+/// The lines before the `end` of what began on the line before them.
+fn body<'l, 'a>(lines: &'l [&'a str], begin: &str, end: &str) -> Result<&'l [&'a str], String> {
+    let mut depth = 0;
+    let length = lines.iter().position(|line| {
+        let word = line.split_whitespace().next();
+        depth += i32::from(word == Some(begin)) - i32::from(word == Some(end));
         depth < 0
-    })
+    });
+    let length = length.ok_or_else(|| format!("{begin} without {end}"))?;
+    Ok(&lines[..length])
 }
 
 #[cfg(vsla_mutant)]

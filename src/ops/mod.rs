@@ -22,14 +22,12 @@ pub(crate) mod matmul;
 mod multipass;
 mod op;
 mod parallel;
-pub(crate) mod reduce;
 #[cfg(feature = "gpu")]
-mod register_tile;
+mod product_tile;
+pub(crate) mod reduce;
 pub(crate) mod scatter;
 pub(crate) mod select;
 pub(crate) mod shape_matmul;
-#[cfg(feature = "gpu")]
-mod split_k;
 pub(crate) mod strided;
 mod traits;
 mod transpose;

@@ -49,6 +49,11 @@ pub(crate) trait Listed: fmt::Debug + Sync {
     fn numbers(&self) -> Vec<(&'static str, u32)> {
         Vec::new()
     }
+    /// Texts of the row, by the names that the source has for them.
+    #[cfg(feature = "gpu")]
+    fn texts(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
     /// The text that replaces `#generate "part"`; `None` if the kernel has no such part.
     #[cfg(feature = "gpu")]
     fn generate(&self, _part: &str) -> Option<String> {

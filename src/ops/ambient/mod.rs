@@ -109,8 +109,8 @@ impl Listed for Build {
     }
 
     #[cfg(feature = "gpu")]
-    fn generate(&self, part: &str) -> Option<String> {
-        text::generate(self.row, self.dtype, part)
+    fn texts(&self) -> Vec<(String, String)> {
+        text::of(self.row, self.dtype)
     }
 }
 

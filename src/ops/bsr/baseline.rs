@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::plan::{self, Rows};
-#[cfg(feature = "gpu")]
-use super::text;
 use super::{Finish, FinishSlots, OP, Request, groups, ordered, rounded};
 use crate::ops::bsr::tiles::{NARROW, SPARSE, SPARSE_NATIVE, SparseTile, WIDE};
+#[cfg(feature = "gpu")]
+use crate::ops::product_tile::ProductTile;
 use crate::plan::{
     Dispatch, Interface, Kernel, Listed, Param, PlanBuffer, Slot, named, params, place_of, slots,
 };
@@ -73,8 +73,23 @@ impl Listed for Build {
     }
 
     #[cfg(feature = "gpu")]
-    fn generate(&self, part: &str) -> Option<String> {
-        (part == "bsr_matmul").then(|| text::generate(&self.tile, self.sampled))
+    fn numbers(&self) -> Vec<(&'static str, u32)> {
+        let SparseTile {
+            rows,
+            columns,
+            part,
+            depth,
+            sets,
+            ..
+        } = self.tile;
+        ProductTile {
+            rows,
+            columns,
+            part,
+            depth,
+            sets,
+        }
+        .numbers()
     }
 }
 
@@ -209,7 +224,7 @@ pub(super) fn dispatches(request: &Request<'_>, native: bool) -> Result<(Vec<Dis
         columns: parts.iter().map(|part| part.2).sum(),
         high,
         m,
-        turned: false,
+        transposed: false,
     };
     all.push(finish.dispatch(FinishSlots {
         c: sums,

@@ -10,6 +10,8 @@ use super::align::Copies;
 use super::plan::{self, Rows};
 use super::{Extents, Finish, FinishSlots, OP, Request, Sample, groups, ordered};
 use crate::ops::bsr::tiles::{SparseTile, WIDE};
+#[cfg(feature = "gpu")]
+use crate::ops::coop_tile::Tile;
 use crate::ops::matmul::Epilogue;
 use crate::plan::{
     Dispatch, Interface, Kernel, Listed, Matrices, Param, PlanBuffer, Slot, named, params,
@@ -27,7 +29,7 @@ pub(super) struct Build {
     pub segment: u32,
     /// How a and b are stored.
     pub across: bool,
-    pub turned: bool,
+    pub transposed: bool,
     pub sampled: bool,
 }
 
@@ -42,7 +44,7 @@ const fn builds<const N: usize>(sampled: bool) -> [Build; N] {
         tile: Matrices::Sixteen.sparse()[0],
         segment: 0,
         across: false,
-        turned: false,
+        transposed: false,
         sampled,
     }; N];
     let (mut n, mut way) = (0, 0);
@@ -51,7 +53,7 @@ const fn builds<const N: usize>(sampled: bool) -> [Build; N] {
             0 => Matrices::Sixteen,
             _ => Matrices::Eight,
         };
-        let turned = way & 2 > 0;
+        let transposed = way & 2 > 0;
         let mut at = 0;
         while at < matrices.sparse().len() {
             let tile = matrices.sparse()[at];
@@ -60,13 +62,13 @@ const fn builds<const N: usize>(sampled: bool) -> [Build; N] {
                 false => tile.segments,
             };
             let mut segment = 0;
-            while segment < segments.len() && (sampled || !turned || tile.from == 0) {
+            while segment < segments.len() && (sampled || !transposed || tile.from == 0) {
                 all[n] = Build {
                     matrices,
                     tile,
                     segment: segments[segment],
                     across: way & 1 > 0,
-                    turned,
+                    transposed,
                     sampled,
                 };
                 n += 1;
@@ -96,16 +98,75 @@ impl Listed for Build {
             (segment(16), "S16"),
             (segment(32), "S32"),
             (self.across, "ACROSS"),
-            (self.turned, "TURNED"),
+            (self.transposed, "TRANSPOSED"),
         ])
     }
 
     #[cfg(feature = "gpu")]
-    fn generate(&self, part: &str) -> Option<String> {
-        let inner = [!self.across, self.turned];
-        let tile = super::matrix_text::tile(&self.tile, self.matrices, inner);
-        let generate = super::matrix_text::generate;
-        (part == "bsr_matrix").then(|| generate(&self.tile, tile, self.segment, self.sampled))
+    fn numbers(&self) -> Vec<(&'static str, u32)> {
+        let tile = self.coop_tile();
+        let columnwise = self.transposed && !self.sampled;
+        let mut numbers = tile.numbers();
+        numbers.extend([
+            ("HIGH", self.tile.rows),
+            ("SEGMENT", self.segment),
+            ("C_TRANSPOSED", u32::from(columnwise)),
+        ]);
+        numbers.extend(self.segments(&tile));
+        numbers
+    }
+}
+
+#[cfg(feature = "gpu")]
+impl Build {
+    fn coop_tile(&self) -> Tile {
+        let SparseTile {
+            rows,
+            columns,
+            depth,
+            part,
+            ..
+        } = self.tile;
+        let side = self.matrices.side();
+        Tile {
+            // Blocks of eight rows leave half of a 16 × 16 matrix unused.
+            rows: rows.max(side),
+            columns,
+            depth,
+            part,
+            turns: self.tile.turns(self.transposed),
+            side,
+            inner: [!self.across, self.transposed],
+        }
+    }
+
+    /// How the slots that invocations load lie in segments of a stage: whether their segments are fixed numbers, how
+    /// many slots share one, how many there are, and the number of the first one. Fixed ones of a and of b are the same.
+    fn segments(&self, tile: &Tile) -> [(&'static str, u32); 8] {
+        let [a, b] = tile.parts().map(|part| {
+            let rows = part.invocations / part.units;
+            let whole = part.invocations.is_multiple_of(part.units) && !part.inner;
+            let (fixed, share) = match self.segment {
+                segment if segment >= tile.depth => (true, part.slots()),
+                segment if whole && segment.is_multiple_of(rows) => (true, segment / rows),
+                _ => (false, 1),
+            };
+            (fixed, share, part.slots().div_ceil(share))
+        });
+        let (b_segments, b_from) = match a.0 && b.0 {
+            true => (0, 0),
+            false => (b.2, a.2),
+        };
+        [
+            ("A_FIXED", a.0.into()),
+            ("B_FIXED", b.0.into()),
+            ("A_SHARE", a.1),
+            ("B_SHARE", b.1),
+            ("A_SEGMENTS", a.2),
+            ("B_SEGMENTS", b_segments),
+            ("A_FROM", 0),
+            ("B_FROM", b_from),
+        ]
     }
 }
 
@@ -271,7 +332,7 @@ pub(super) fn dispatches(
             tile: *build,
             segment: build.segment(wide),
             across: by_columns,
-            turned: form.dense_left,
+            transposed: form.dense_left,
             sampled: false,
         };
         dispatches.push(Dispatch::new(
@@ -307,7 +368,7 @@ pub(super) fn dispatches(
         columns: panels.iter().map(|panels| panels.2).sum(),
         high,
         m,
-        turned: form.dense_left,
+        transposed: form.dense_left,
     };
     dispatches.push(finish.dispatch(FinishSlots {
         c: sums,
@@ -372,7 +433,7 @@ pub(super) fn sampled(
         tile: *build,
         segment: build.depth,
         across: transposed[0],
-        turned: transposed[1],
+        transposed: transposed[1],
         sampled: true,
     };
     let mut dispatches = copies.dispatches;
@@ -407,7 +468,6 @@ pub(super) fn sampled(
 
 #[cfg(all(test, feature = "gpu"))]
 mod tests {
-    use super::super::matrix_text::tile;
     use super::*;
 
     const SIDES: [u32; 7] = [8, 16, 32, 48, 64, 96, 128];
@@ -423,8 +483,8 @@ mod tests {
         for (matrices, high) in all {
             let tiles = matrices.sparse();
             for case in 0..12 {
-                let (across, turned) = (case & 1 > 0, case & 2 > 0);
-                let columns = columns([100, 200, 600][case / 4], turned);
+                let (across, transposed) = (case & 1 > 0, case & 2 > 0);
+                let columns = columns([100, 200, 600][case / 4], transposed);
                 let build = &tiles[SparseTile::of(tiles, high, columns)];
                 for wide in SIDES {
                     let segment = build.segment(wide);
@@ -433,13 +493,12 @@ mod tests {
                         tile: *build,
                         segment,
                         across,
-                        turned,
+                        transposed,
                         sampled: false,
                     };
                     assert!(BUILDS.contains(&variant), "{variant:?}");
                     assert!(wide.is_multiple_of(segment), "{variant:?} {wide}");
-                    let parts = tile(build, matrices, [!across, turned]).parts();
-                    assert!(parts.iter().all(|part| part.is_whole()), "{variant:?}");
+                    assert!(variant.coop_tile().is_whole(), "{variant:?}");
                 }
             }
             for case in 0..8 {
@@ -450,7 +509,7 @@ mod tests {
                     tile: *build,
                     segment: build.depth,
                     across: case & 2 > 0,
-                    turned: case & 4 > 0,
+                    transposed: case & 4 > 0,
                     sampled: true,
                 };
                 assert!(SAMPLED_BUILDS.contains(&variant), "{variant:?}");

@@ -8,14 +8,8 @@ mod align;
 mod baseline;
 mod epilogue;
 mod matrix;
-#[cfg(feature = "gpu")]
-mod matrix_text;
 mod plan;
 mod sampled;
-#[cfg(feature = "gpu")]
-mod shared;
-#[cfg(feature = "gpu")]
-mod text;
 pub(crate) mod tiles;
 mod twin;
 
@@ -40,7 +34,7 @@ slots! {
 }
 
 params! {
-    struct FinishParams { heavy, heavy_count, strips, panels, block_high, high, turned }
+    struct FinishParams { heavy, heavy_count, strips, panels, block_high, high, transposed }
 }
 
 pub(crate) static FINISH: Kernel = Kernel {
@@ -69,7 +63,7 @@ struct Finish<'a> {
     high: u32,
     m: u32,
     /// Whether a scratch slot is stored column by column.
-    turned: bool,
+    transposed: bool,
 }
 
 impl Finish<'_> {
@@ -93,7 +87,7 @@ impl Finish<'_> {
             panels: Param::U32(first),
             block_high: Param::U32(self.high),
             high: Param::U32(self.m),
-            turned: Param::U32(u32::from(self.turned)),
+            transposed: Param::U32(u32::from(self.transposed)),
         };
         let cost = u64::from(self.high) * u64::from(rows.slots);
         Ok(Dispatch::new(

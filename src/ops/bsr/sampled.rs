@@ -79,12 +79,12 @@ impl Sampled {
                     fits: matmul::fits(transposed, [rows, left], [right, columns]),
                 });
             }
-            for (wrong, element, extents, shape, turned) in [
+            for (wrong, element, extents, shape, transposed) in [
                 (rows != m, i, [m, left], a_shape, transposed[0]),
                 (columns != n, j, [right, n], b_shape, transposed[1]),
             ] {
                 if wrong {
-                    let [rows, columns] = ordered(!turned, extents);
+                    let [rows, columns] = ordered(!transposed, extents);
                     return Err(Error::Shape {
                         op,
                         element,

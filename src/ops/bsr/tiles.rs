@@ -210,8 +210,8 @@ impl SparseTile {
 
     /// Subgroups that take turns at the memory that results pass through.
     #[cfg(feature = "gpu")]
-    pub(crate) fn turns(&self, turned: bool) -> u32 {
-        if turned { self.turns } else { 1 }
+    pub(crate) fn turns(&self, transposed: bool) -> u32 {
+        if transposed { self.turns } else { 1 }
     }
 
     /// Subgroups per tile, on cooperative matrices.

@@ -333,7 +333,7 @@ mod tests {
             held,
             whole,
             product: false,
-            turned: false,
+            twiddled: false,
             columns: 0,
             regrouped: false,
         };
@@ -419,7 +419,7 @@ mod tests {
                 held: 4,
                 whole: false,
                 product: false,
-                turned: false,
+                twiddled: false,
                 columns,
                 regrouped: true,
             };

@@ -77,7 +77,7 @@ pub(crate) struct Transform<'a> {
     ///
     /// It then takes `w`: b, g, g², g⁴, .., one power per bit of the first stage, and transforms the values
     /// x_{j + T s} b g^s, T s < N. The radix of the first stage must be E.
-    pub turned: bool,
+    pub twiddled: bool,
     /// log2 of the number of transforms whose values lie side by side in workgroup memory, value a of transform c at
     /// a 2^columns + c; 0 if each transform has N words of its own.
     pub columns: u32,
@@ -171,7 +171,7 @@ impl Generator {
         let array = format!("ptr<function, array<vec2<f32>, {held}>>");
         let second = if transform.product {
             format!(", h: {array}")
-        } else if transform.turned {
+        } else if transform.twiddled {
             let powers = transform.radices[0] + 1;
             format!(", w: ptr<function, array<vec2<f32>, {powers}>>")
         } else {

@@ -49,7 +49,7 @@ impl Stage<'_> {
         let each = self.done > threads;
         let weighted = self.last && transform.kind == Kind::InverseRightAngle;
         debug_assert!(
-            !transform.turned || transform.radices[0] == transform.held,
+            !transform.twiddled || transform.radices[0] == transform.held,
             "{}: one butterfly an invocation in the first stage",
             transform.name
         );
@@ -87,7 +87,7 @@ impl Stage<'_> {
             Butterfly {
                 stage: self,
                 out,
-                weight: match (weighted, self.first && transform.turned) {
+                weight: match (weighted, self.first && transform.twiddled) {
                     (true, _) => Weight::Result,
                     (_, true) => Weight::Input,
                     _ => Weight::None,
@@ -158,7 +158,7 @@ impl Stage<'_> {
 
     /// Whether the twiddles are constants: in the first stage, unless the input is multiplied by twiddles.
     fn constant(&self) -> bool {
-        self.first && !self.transform.turned
+        self.first && !self.transform.twiddled
     }
 
     /// The twiddle w^(r / size) W_size^i.

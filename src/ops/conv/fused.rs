@@ -109,8 +109,18 @@ impl Listed for Build {
     }
 
     #[cfg(feature = "gpu")]
+    fn numbers(&self) -> Vec<(&'static str, u32)> {
+        text::numbers(self)
+    }
+
+    #[cfg(feature = "gpu")]
+    fn texts(&self) -> Vec<(String, String)> {
+        text::texts(self)
+    }
+
+    #[cfg(feature = "gpu")]
     fn generate(&self, part: &str) -> Option<String> {
-        (part == "conv_fused").then(|| text::generate(self))
+        (part == "transforms").then(|| text::generate(self))
     }
 }
 
@@ -152,7 +162,7 @@ impl Class {
             held: self.held,
             whole: false,
             product: false,
-            turned: false,
+            twiddled: false,
             columns: 0,
             regrouped: false,
         }

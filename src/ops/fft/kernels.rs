@@ -169,7 +169,7 @@ fn transform(name: &'static str, log: u32, kind: Kind) -> Transform<'static> {
         whole: false,
         columns: 0,
         regrouped: false,
-        turned: false,
+        twiddled: false,
         product: kind == Kind::Inverse,
     }
 }

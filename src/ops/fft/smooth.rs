@@ -66,8 +66,23 @@ impl Listed for Only {
     }
 
     #[cfg(feature = "gpu")]
+    fn texts(&self) -> Vec<(String, String)> {
+        let list = |parts: Vec<String>| parts.join(", ");
+        let radices = RADICES.map(|(radix, count)| format!("{radix} {count}"));
+        let mut texts = vec![("RADICES".to_owned(), list(radices.into()))];
+        texts.extend(butterflies().iter().map(|butterfly| {
+            let results = butterfly.results.iter().enumerate();
+            let results = results.map(|(k, value)| format!("{k} {value}")).collect();
+            (format!("RESULTS_{}", butterfly.name), list(results))
+        }));
+        texts
+    }
+
+    #[cfg(feature = "gpu")]
     fn generate(&self, part: &str) -> Option<String> {
-        (part == "fft_smooth").then(generate)
+        let name = part.strip_prefix("butterfly_")?;
+        let butterfly = butterflies().iter().find(|known| known.name == name)?;
+        Some(butterfly.text.clone())
     }
 }
 
@@ -199,134 +214,50 @@ pub(super) fn tasks(
     Ok((tasks, common))
 }
 
-/// Writes the part of `fft_smooth.wgsl` that depends on the radix: the butterflies of every stage.
-///
-/// Uses: `p`, `x`, `y`, `twiddles`, `sh_exchange`, `Task`, `Stage`, `item_of`, `quotient`, `c_mul`.
-/// Defines: `stage(lid, t, s)`.
+/// The transform of the values that an invocation holds for one of its butterflies.
 #[cfg(feature = "gpu")]
-fn generate() -> String {
-    let mut out = String::new();
-    for (radix, butterflies) in RADICES {
-        let out = &mut out;
-        let mut writer = Writer { out, names: 0 };
-        writer.stage(radix, butterflies);
-    }
-    let _ = writeln!(
-        out,
-        "fn stage(lid: u32, t: Task, s: Stage) {{\n    switch s.radix {{"
-    );
-    for (radix, _) in RADICES {
-        let _ = writeln!(
-            out,
-            "        case {radix}u: {{ stage_{radix}(lid, t, s); }}"
-        );
-    }
-    let _ = writeln!(out, "        default: {{}}\n    }}\n}}");
-    out
+struct Butterfly {
+    /// The radix, and the butterfly's number q.
+    name: String,
+    /// Uses `x{q}_0`, `x{q}_1`, .., and `c_mul`. Defines `results`.
+    text: String,
+    results: Vec<String>,
+}
+
+#[cfg(feature = "gpu")]
+fn butterflies() -> &'static [Butterfly] {
+    static BUTTERFLIES: OnceLock<Vec<Butterfly>> = OnceLock::new();
+    BUTTERFLIES.get_or_init(|| {
+        let mut all = Vec::new();
+        for (radix, count) in RADICES {
+            let mut writer = Writer::default();
+            for q in 0..count {
+                let values: Vec<String> = (0..radix).map(|k| format!("x{q}_{k}")).collect();
+                all.push(Butterfly {
+                    name: format!("{radix}_{q}"),
+                    results: writer.transform(&values),
+                    text: std::mem::take(&mut writer.out),
+                });
+            }
+        }
+        all
+    })
 }
 
 /// Writes straight-line code.
 #[cfg(feature = "gpu")]
-struct Writer<'a> {
-    out: &'a mut String,
+#[derive(Default)]
+struct Writer {
+    out: String,
     names: u32,
 }
 
 #[cfg(feature = "gpu")]
-impl Writer<'_> {
-    fn line(&mut self, text: &str) {
-        let _ = writeln!(self.out, "    {text}");
-    }
-
-    /// Writes the stage of one radix. It reads the operand or workgroup memory, and writes workgroup memory or the
-    /// result. Butterfly q of an invocation is number b{q} of element f{q}; live{q} tells whether it exists.
-    fn stage(&mut self, radix: u32, butterflies: u32) {
-        let _ = writeln!(self.out, "fn stage_{radix}(lid: u32, t: Task, s: Stage) {{");
-        self.line("let part = 1.0 / f32(s.m);");
-        for q in 0..butterflies {
-            self.line(&format!("let i{q} = lid + {}u;", q * GROUP));
-            self.line(&format!("let f{q} = quotient(i{q}, part);"));
-            self.line(&format!("let b{q} = i{q} - f{q} * s.m;"));
-            self.line(&format!("let live{q} = i{q} < t.count * s.m;"));
-            for k in 0..radix {
-                self.line(&format!("var x{q}_{k} = vec2(0.0);"));
-            }
-        }
-        self.line("if s.from_operand {");
-        for q in 0..butterflies {
-            self.line(&format!("if live{q} {{"));
-            self.line(&format!(
-                "let begin = (p.x_base >> 1u) + item_of(t, f{q}).x + b{q};"
-            ));
-            for k in 0..radix {
-                self.line(&format!("x{q}_{k} = x[begin + {k}u * s.m];"));
-            }
-            self.line("}");
-        }
-        self.line("if (p.load & EXCHANGED) != 0u {");
-        for q in 0..butterflies {
-            for k in 0..radix {
-                self.line(&format!("x{q}_{k} = x{q}_{k}.yx;"));
-            }
-        }
-        self.line("}\n    } else {");
-        for q in 0..butterflies {
-            self.line(&format!("if live{q} {{ let begin = f{q} * t.n + b{q};"));
-            for k in 0..radix {
-                self.line(&format!("x{q}_{k} = sh_exchange[begin + {k}u * s.m];"));
-            }
-            self.line("}");
-        }
-        self.line("if !s.to_result { workgroupBarrier(); }\n    }");
-        self.line("let each = 1.0 / f32(s.done);");
-        let mut results = Vec::new();
-        for q in 0..butterflies {
-            self.line(&format!("let block{q} = quotient(b{q}, each);"));
-            self.line("if s.done > 1u {");
-            self.line(&format!("let w = s.twiddles + b{q} - block{q} * s.done;"));
-            for k in 1..radix {
-                self.line(&format!(
-                    "x{q}_{k} = c_mul(x{q}_{k}, twiddles[w + {}u * s.done]);",
-                    k - 1
-                ));
-            }
-            self.line("}");
-            let values: Vec<String> = (0..radix).map(|k| format!("x{q}_{k}")).collect();
-            results.push(self.transform(&values));
-        }
-        self.line("if s.to_result {");
-        self.line("let exchanged = (p.store & EXCHANGED) != 0u;");
-        for (q, results) in results.iter().enumerate() {
-            self.line(&format!("if live{q} {{"));
-            self.line(&format!("let item = item_of(t, f{q});"));
-            self.line("let factor = bitcast<f32>(item.w);");
-            self.line(&format!("let to = item.y + b{q};"));
-            for (k, y) in results.iter().enumerate() {
-                self.line(&format!(
-                    "y[to + {k}u * s.m] = factor * select({y}, {y}.yx, exchanged);"
-                ));
-            }
-            self.line("}");
-        }
-        self.line("} else {");
-        for (q, results) in results.iter().enumerate() {
-            self.line(&format!("if live{q} {{"));
-            self.line(&format!(
-                "let to = f{q} * t.n + b{q} + block{q} * s.done * {}u;",
-                radix - 1
-            ));
-            for (k, y) in results.iter().enumerate() {
-                self.line(&format!("sh_exchange[to + {k}u * s.done] = {y};"));
-            }
-            self.line("}");
-        }
-        self.line("workgroupBarrier();\n    }\n}");
-    }
-
+impl Writer {
     fn name(&mut self, value: &str) -> String {
         let name = format!("n{}", self.names);
         self.names += 1;
-        self.line(&format!("let {name} = {value};"));
+        let _ = writeln!(self.out, "let {name} = {value};");
         name
     }
 

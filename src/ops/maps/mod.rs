@@ -44,8 +44,18 @@ impl Listed for Build {
     }
 
     #[cfg(feature = "gpu")]
-    fn generate(&self, part: &str) -> Option<String> {
-        (part == "map_table").then(|| generate(self.map))
+    fn texts(&self) -> Vec<(String, String)> {
+        let map = self.map;
+        let value = match map.twin {
+            table::CpuKernel::Float(_) if map.keeps_nan => {
+                format!("select({}, x, is_nan(x))", map.wgsl)
+            }
+            _ => map.wgsl.to_owned(),
+        };
+        vec![
+            ("FILES".to_owned(), map.uses.join(", ")),
+            ("VALUE".to_owned(), value),
+        ]
     }
 }
 
@@ -156,27 +166,6 @@ pub(super) const fn same(a: &[u8], b: &[u8]) -> bool {
         i += 1;
     }
     i == a.len() && i == b.len()
-}
-
-/// Generates the function `value(x, s, t)` of a map's kernels.
-///
-/// Uses: `V`, `is_nan`, and what the row's expression does.
-#[cfg(feature = "gpu")]
-fn generate(map: &Map) -> String {
-    let mut text = String::new();
-    for name in map.uses {
-        text.push_str(&format!("#include \"{name}\"\n"));
-    }
-    let result = match map.twin {
-        table::CpuKernel::Float(_) if map.keeps_nan => {
-            format!("select({}, x, is_nan(x))", map.wgsl)
-        }
-        _ => map.wgsl.to_owned(),
-    };
-    text.push_str(&format!(
-        "fn value(x: V, s: V, t: V) -> V {{\n    return {result};\n}}\n"
-    ));
-    text
 }
 
 /// The map of this name, over values of one type.

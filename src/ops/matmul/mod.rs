@@ -5,10 +5,6 @@
 
 mod epilogue;
 mod matrix;
-#[cfg(feature = "gpu")]
-mod shared;
-#[cfg(feature = "gpu")]
-mod text;
 pub(crate) mod tiles;
 mod twin;
 
@@ -17,6 +13,8 @@ use std::borrow::Cow;
 use self::twin::BLOCK;
 use super::{Traits, convert};
 use crate::ops::matmul::tiles::{DENSE, DenseTile, NATIVE, native_tiles};
+#[cfg(feature = "gpu")]
+use crate::ops::product_tile::ProductTile;
 use crate::plan::{
     Dispatch, Interface, Kernel, Launch, Listed, Matrices, Offset, Output, OutputLayout, Param,
     PlanBuffer, Slot, check_size, constants, named, params, place_of, slots,
@@ -113,8 +111,23 @@ impl Listed for Build {
     }
 
     #[cfg(feature = "gpu")]
-    fn generate(&self, part: &str) -> Option<String> {
-        (part == "matmul").then(|| text::generate(&self.tile))
+    fn numbers(&self) -> Vec<(&'static str, u32)> {
+        let DenseTile {
+            rows,
+            columns,
+            part,
+            depth,
+            sets,
+            ..
+        } = self.tile;
+        ProductTile {
+            rows,
+            columns,
+            part,
+            depth,
+            sets,
+        }
+        .numbers()
     }
 }
 
@@ -203,9 +216,15 @@ pub(in crate::ops) fn fits(
 
 fn extents(form: &Form, pair: usize, a: Shape, b: Shape) -> Result<Extents> {
     let (a, b) = (a.extents(), b.extents());
-    let turned = |s: &[u32], turned: bool| if turned { (s[1], s[0]) } else { (s[0], s[1]) };
-    let (m, left) = turned(a, form.transposed[0]);
-    let (right, n) = turned(b, form.transposed[1]);
+    let factor = |s: &[u32], transposed| {
+        if transposed {
+            (s[1], s[0])
+        } else {
+            (s[0], s[1])
+        }
+    };
+    let (m, left) = factor(a, form.transposed[0]);
+    let (right, n) = factor(b, form.transposed[1]);
     if left != right && !form.ambient {
         return Err(Error::InnerExtents {
             op: form.op(),

@@ -29,7 +29,7 @@ pub(crate) struct DenseTile {
     /// Whether it supports loose factors, which are not made of whole aligned quads of words; and, below, a right
     /// factor that is stored transposed.
     pub loose: bool,
-    pub turned: bool,
+    pub transposed: bool,
 }
 
 const fn dense(flag: &'static str, [rows, columns]: [u32; 2], part: [u32; 2]) -> DenseTile {
@@ -44,7 +44,7 @@ const fn dense(flag: &'static str, [rows, columns]: [u32; 2], part: [u32; 2]) ->
         native: false,
         least: 0,
         loose: true,
-        turned: true,
+        transposed: true,
     }
 }
 
@@ -133,7 +133,7 @@ pub(crate) const DENSE_SIXTEEN: [DenseTile; 4] = [
         band: 32,
         least: 128,
         // Transposed right factors do not fit.
-        turned: false,
+        transposed: false,
         ..dense("T256", [128, 256], [64, 64])
     },
 ];
@@ -175,8 +175,8 @@ impl DenseTile {
 
 impl Matrices {
     /// The tiles of dense products on these matrices, whose right factors may be stored transposed.
-    pub(crate) const fn dense(self, turned: bool) -> &'static [DenseTile] {
-        match (self, turned) {
+    pub(crate) const fn dense(self, transposed: bool) -> &'static [DenseTile] {
+        match (self, transposed) {
             (Matrices::Eight, _) => &DENSE_EIGHT,
             (Matrices::Sixteen, false) => &DENSE_SIXTEEN,
             (Matrices::Sixteen, true) => DENSE_SIXTEEN.split_at(3).0,

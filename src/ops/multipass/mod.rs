@@ -177,8 +177,13 @@ impl Listed for Build {
     }
 
     #[cfg(feature = "gpu")]
+    fn texts(&self) -> Vec<(String, String)> {
+        text::roots(self)
+    }
+
+    #[cfg(feature = "gpu")]
     fn generate(&self, part: &str) -> Option<String> {
-        (part == "fft_pass").then(|| text::generate(self))
+        (part == "transform").then(|| text::generate(self))
     }
 }
 
@@ -216,7 +221,7 @@ fn transform(pass: &Pass, first: bool) -> Transform<'_> {
         held: pass.held,
         whole: false,
         product: false,
-        turned: !first,
+        twiddled: !first,
         columns: pass.columns,
         regrouped: first,
     }

@@ -1,0 +1,50 @@
+// The function of a row of the table in src/ops/ambient: the types V, of what is computed, and R, of a result; `value`,
+// of all operands; and of two `met`, which knows what a missing entry is, and whether only the OVERLAP counts.
+//
+// Uses: E, the row's texts, and what its expression does.
+#if CONCAT
+// Words side by side, one of which is zero.
+alias V = E;
+alias R = E;
+fn met(x: V, y: V, in_a: bool, in_b: bool) -> R {
+    return x + y;
+}
+const OVERLAP = false;
+#else
+#if !I32
+#if !U32
+#include "nan"
+#include "ends"
+#endif
+#endif
+#for file in $(FILES)
+#include "$(file)"
+#endfor
+alias V = $(COMPUTED);
+alias R = $(RESULT);
+#if THREE
+fn value(x: $(FIRST), y: V, z: V) -> R {
+    return $(VALUE);
+}
+#else
+fn value(x: V, y: V) -> R {
+    return $(VALUE);
+}
+fn met(x: V, y: V, in_a: bool, in_b: bool) -> R {
+#if $(MISSING) == Zero
+    return value(x, y);
+#endif
+#if $(MISSING) == Overlap
+    return select(R(), value(x, y), in_a && in_b);
+#endif
+#if $(MISSING) == Alone
+    return select(select(y, x, in_a), value(x, y), in_a && in_b);
+#endif
+}
+#if $(MISSING) == Overlap
+const OVERLAP = true;
+#else
+const OVERLAP = false;
+#endif
+#endif
+#endif
