@@ -248,6 +248,9 @@ fn class_of(length: u32) -> usize {
     ((length | BEFORE).ilog2() - BEFORE.ilog2()) as usize
 }
 
+/// The class of items that are not kept.
+const NOWHERE: usize = CLASSES.len();
+
 /// The number of items of each class.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Counts([usize; CLASSES.len()]);
@@ -321,7 +324,16 @@ impl Items {
     /// memory would cost more than everything else.
     #[inline(always)]
     pub(crate) fn push(&mut self, item: &Item) -> Result<()> {
-        let class = class_of(item.length);
+        self.push_if(true, item)
+    }
+
+    /// Adds an item if it is wanted, without a branch.
+    #[inline(always)]
+    pub(crate) fn push_if(&mut self, wanted: bool, item: &Item) -> Result<()> {
+        let class = match wanted {
+            true => class_of(item.length),
+            false => NOWHERE,
+        };
         self.0[usize::from(class < MEDIUM.classes.len())].push(class, item)
     }
 
@@ -339,26 +351,27 @@ struct List {
     counts: Counts,
     items: usize,
     words: Vec<u32>,
-    /// The place of the next item of each class.
-    next: [usize; CLASSES.len()],
+    /// The place of the next item of each class. That of `NOWHERE` is behind all items, and is written but not kept.
+    next: [usize; CLASSES.len() + 1],
     windows: Vec<u32>,
 }
 
 impl List {
     /// An empty list for the counted items that the build supports.
     fn new(op: &'static str, build: &'static Build, counts: Counts) -> Result<List> {
-        let mut next = [0; CLASSES.len()];
+        let mut next = [0; CLASSES.len() + 1];
         let mut items = 0;
         for class in build.classes.iter().rev() {
             next[class_of(class.length)] = items;
             items += counts.class(class);
         }
+        next[NOWHERE] = items;
         Ok(List {
             op,
             build,
             counts,
             items,
-            words: host::zeroed(op, 4 * items)?,
+            words: host::zeroed(op, 4 * (items + 1))?,
             next,
             windows: Vec::new(),
         })
@@ -371,7 +384,8 @@ impl List {
             lengths |= REVERSED;
         }
         let mut c = item.c;
-        if item.skip != 0 || item.write != item.m + item.n - 1 {
+        let whole = (item.skip == 0) & (item.write == (item.m + item.n).wrapping_sub(1));
+        if !whole & (class != NOWHERE) {
             lengths |= WINDOWED;
             // Windows follow the items, and are numbered in units of four words like them.
             c = (self.items + self.windows.len() / 4) as u32;
@@ -380,7 +394,7 @@ impl List {
         }
         let place = &mut self.next[class];
         self.words[4 * *place..][..4].copy_from_slice(&[item.a, item.b, c, lengths]);
-        *place += 1;
+        *place += usize::from(class != NOWHERE);
         Ok(())
     }
 
@@ -401,6 +415,7 @@ impl List {
                 };
         }
         let mut words = self.words;
+        words.truncate(4 * self.items);
         host::extend(self.op, &mut words, self.windows)?;
         Ok(Dispatch::new(
             (&KERNEL, place_of(&BUILDS, self.build)),

@@ -52,15 +52,17 @@ pub(super) fn dispatches(
         Choice::Fft { length } if fused::holds(length / 2) => length,
         Choice::Fft { .. } | Choice::OverlapSave { .. } => ELSEWHERE,
     });
-    let (mut counts, mut others) = (fused::Counts::default(), Vec::new());
-    let mut sums = 0;
+    let mut counts = fused::Counts::default();
+    let mut others: Vec<usize> = host::zeroed(op, pairs.len())?;
+    let (mut sums, mut elsewhere) = (0, 0);
     for pair in 0..pairs.len() {
         let (length, results) = (length_of(pair), starts[pair + 1] - starts[pair]);
         sums += usize::from((length == 0) & (results > 0) & (results <= few));
-        if (length == ELSEWHERE) | ((length == 0) & (results > few)) {
-            host::push(op, &mut others, pair)?;
-        }
+        // Every pair is written, and only those that are elsewhere stay.
+        others[elsewhere] = pair;
+        elsewhere += usize::from((length == ELSEWHERE) | ((length == 0) & (results > few)));
     }
+    others.truncate(elsewhere);
     counts.add(0, sums);
     for (choice, pairs) in choices.counted() {
         if let Choice::Fft { length } = choice
@@ -95,9 +97,8 @@ pub(super) fn dispatches(
     for pair in 0..pairs.len() {
         let (length, results) = (length_of(pair), starts[pair + 1] - starts[pair]);
         let is_few = (results > 0) & (results <= few);
-        if (length != ELSEWHERE) & ((length > 0) | is_few) {
-            items.push(&of.item(pair, length))?;
-        }
+        let is_here = (length != ELSEWHERE) & ((length > 0) | is_few);
+        items.push_if(is_here, &of.item(pair, length))?;
     }
     blocks.iter().try_for_each(|item| items.push(item))?;
     let operand = |i| fused::Operand {
