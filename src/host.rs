@@ -77,7 +77,7 @@ fn machine_memory() -> Option<u64> {
 }
 
 /// The bytes left in the budget.
-fn left() -> u64 {
+pub(crate) fn left() -> u64 {
     host_memory_limit().saturating_sub(HELD.load(Ordering::Relaxed))
 }
 

@@ -98,6 +98,7 @@ pub fn all() {
     planes();
     constructors();
     conversions();
+    products();
 }
 
 fn pairs() {
@@ -233,4 +234,29 @@ fn conversions() {
     named("bsr", || {
         Bsr::new(&topology, vec![0.0f32; 128 * 128])?.to_dense()
     });
+}
+
+/// One long term among many short ones, all of which are transformed at its length: 200 MB of spectra, computed within
+/// the budget.
+fn products() {
+    const TERMS: usize = 400;
+    const LONG: usize = 20_000;
+    let lengths = (0..TERMS).map(|j| if j == 7 { LONG } else { 1 });
+    let layout = Layout::from_lengths(lengths).unwrap();
+    let [row, column] = [[1, TERMS], [TERMS, 1]].map(|extents| {
+        let grid = Layout::uniform(1, Shape::new(&extents).unwrap()).unwrap();
+        ShapeMatrix::new(&cpu().full(&layout, 1.0f32).unwrap(), &grid).unwrap()
+    });
+    // All of the work on one thread, whose memory is counted.
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1);
+    let (product, peak) = one
+        .build()
+        .unwrap()
+        .install(|| allocation::peak_in(|| row.conv_matmul(&column)));
+    assert!(peak <= LIMIT as usize, "{peak} bytes");
+    let sums = product.unwrap().entries().download_blocking().unwrap();
+    for (at, &sum) in sums.row(0).iter().enumerate() {
+        let terms = (at + 1).min(2 * LONG - 1 - at) + if at == 0 { TERMS - 1 } else { 0 };
+        assert!((sum - terms as f32).abs() < 0.1, "{sum} of {terms} at {at}");
+    }
 }

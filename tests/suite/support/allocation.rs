@@ -14,7 +14,6 @@ thread_local! {
 }
 
 /// The result of `f`, and the peak bytes that this thread held while it ran, on top of what it held before.
-#[cfg(any(feature = "serde", feature = "safetensors"))]
 pub fn peak_in<T>(f: impl FnOnce() -> T) -> (T, usize) {
     HELD.set((0, 0));
     let outcome = f();
