@@ -237,4 +237,23 @@ fn workspaces() {
     let workspace = 3 * 4 * N as i64;
     assert!(plans > 0 && all - plans >= workspace, "{plans} and {all}");
     assert!(counted_plans > 0 && counted - counted_plans >= workspace as u64);
+    plans_of_many_lengths();
+}
+
+/// Plans are not kept beside the cache that `memory` counts and `trim` empties, and those of one call take their size
+/// from the budget.
+fn plans_of_many_lengths() {
+    let (device, other) = (Device::cpu(), Device::cpu());
+    let many = Layout::from_lengths(1000..1500).unwrap();
+    let x = device.full(&many, 1.0f32).unwrap();
+    let spectra = x.rfft().unwrap();
+    let counted = other.memory().shared;
+    let freed = allocation::freed_in(|| other.trim());
+    assert!(freed >= 8 << 20, "{freed} bytes freed");
+    assert!(freed as u64 <= counted, "{freed} bytes of {counted}");
+    assert_eq!(other.memory().shared, 0);
+    assert_eq!(x.rfft().unwrap().len(), spectra.len());
+    vsla::device::set_host_memory_limit(16 << 20);
+    let error = x.rfft().unwrap_err();
+    assert_eq!((error.kind(), error.op()), ("out_of_memory", "rfft"));
 }
