@@ -212,6 +212,16 @@ fn constructors() {
     named("topology", || {
         Bsr::from_dense([0, side], [8, 8], &[0.0f32; 0], 0.0)
     });
+    let begun = Instant::now();
+    named("topology", || Topology::from_mask([side, 0], [8, 8], &[]));
+    named("topology", || {
+        Bsr::from_dense([side, 0], [8, 8], &[0.0f32; 0], 0.0)
+    });
+    assert!(
+        begun.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        begun.elapsed()
+    );
     let shapes = Layout::uniform(1, Shape::new(&[20_000, 20_000]).unwrap());
     assert!(shapes.is_ok(), "one element takes no more for its values");
 }
