@@ -373,7 +373,8 @@ mod tests {
         });
         let [a, b] = &layouts;
         let request = (Model::Convolution, DType::F32);
-        let plan = Products::new(request, [a, b], [&grids[0], &grids[1]], None).unwrap();
+        let plan =
+            Products::new(request, [a, b], [&grids[0], &grids[1]], (None, u64::MAX)).unwrap();
         (plan, layouts)
     }
 

@@ -95,7 +95,8 @@ pub(crate) enum How {
 }
 
 impl Strided {
-    pub(crate) fn plan(&self, inputs: &[&Layout]) -> Result<Plan> {
+    /// The plan. `allowed` is the most work of stacks.
+    pub(crate) fn plan(&self, inputs: &[&Layout], allowed: u64) -> Result<Plan> {
         let (dtype, x) = (self.dtype, inputs[0]);
         Ok(match &self.how {
             How::Slice { start, end } => slice(dtype, x, start, end)?.into(),
@@ -104,7 +105,7 @@ impl Strided {
             How::Transpose(permutation) => transpose(dtype, x, permutation)?.into(),
             How::Resize(op) => resize(op, dtype, x, inputs[1])?.into(),
             How::Broadcast => broadcast(dtype, x, inputs[1])?.into(),
-            How::Stack { op, groups, most } => stack(op, dtype, x, groups, *most)?,
+            How::Stack { op, groups, most } => stack(op, dtype, x, groups, (*most, allowed))?,
         })
     }
 }
