@@ -99,6 +99,9 @@ pub fn all() {
     constructors();
     conversions();
     products();
+    lists();
+    #[cfg(feature = "safetensors")]
+    headers();
 }
 
 fn pairs() {
@@ -269,4 +272,33 @@ fn products() {
         let terms = (at + 1).min(2 * LONG - 1 - at) + if at == 0 { TERMS - 1 } else { 0 };
         assert!((sum - terms as f32).abs() < 0.1, "{sum} of {terms} at {at}");
     }
+}
+
+/// A list with an item for each axis is not copied, and not printed, if it has a million.
+fn lists() {
+    const MANY: usize = 1 << 20;
+    let x = empties::<f32>(2, 3);
+    let (positions, widths, axes) = (vec![0; MANY], vec![(0, 0); MANY], vec![0; MANY]);
+    let small = |kind: &str, op: &str, make: &dyn Fn() -> Result<Tensor<f32>>| {
+        let (outcome, largest) = allocation::largest_in(make);
+        let error = outcome.unwrap_err();
+        assert_eq!((error.kind(), error.op()), (kind, op));
+        assert!(largest < 4096, "{op}: {largest} bytes for {error}");
+        assert!(error.to_string().len() < 200, "{error}");
+    };
+    small("rank", "slice", &|| x.slice(&positions, &positions));
+    small("rank", "slice", &|| x.slice(&[0, 0], &positions));
+    small("rank", "pad", &|| x.pad(&widths));
+    small("argument", "flip", &|| x.flip(&axes));
+    small("argument", "transpose", &|| x.transpose(&axes));
+}
+
+/// A header of 2 MB may take 16 times as much memory.
+#[cfg(feature = "safetensors")]
+fn headers() {
+    let text = format!("{{{}}}", " ".repeat(2 << 20));
+    let file = [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
+    named("read", || {
+        vsla::io::safetensors::Reader::new(std::io::Cursor::new(&file[..])).map(drop)
+    });
 }
