@@ -2,8 +2,9 @@
 //! [`Error::OutOfMemory`] instead of an abort.
 //!
 //! The process has a single budget. A request for more than what is left is refused before anything is allocated.
-//! Tensors of CPU devices are charged to the budget as long as they live ([`hold`]). Allocations that last for one
-//! call, or that a layout owns, are not charged: their size is proportional to data that was checked.
+//! Tensors of CPU devices are charged to the budget as long as they live ([`hold`]), and so are those workspaces of a
+//! call that may be far larger than its operands. Other allocations that last for one call, or that a layout owns, are
+//! not charged: their size is proportional to data that was checked.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -77,7 +78,7 @@ fn machine_memory() -> Option<u64> {
 }
 
 /// The bytes left in the budget.
-fn left() -> u64 {
+pub(crate) fn left() -> u64 {
     host_memory_limit().saturating_sub(HELD.load(Ordering::Relaxed))
 }
 
@@ -89,8 +90,8 @@ fn refused(op: &'static str, bytes: u128, available: Option<u64>) -> Error {
     }
 }
 
-/// Checks that `count` items of `bytes_each` bytes fit in the budget. Called for a whole plan before building any of
-/// it.
+/// Checks that `count` items of `bytes_each` bytes fit in the budget. Called for several lists together before the first
+/// is allocated.
 pub(crate) fn check(op: &'static str, count: impl TryInto<u64>, bytes_each: usize) -> Result<()> {
     let count = count.try_into().unwrap_or(u64::MAX);
     let (bytes, left) = (u128::from(count) * bytes_each as u128, left());

@@ -7,7 +7,7 @@ mod workspace;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub(crate) use fft::{FFT, IFFT, IRFFT, Plans, RFFT};
+pub(crate) use fft::{FFT, IFFT, IRFFT, PlansInUse, RFFT};
 pub(crate) use pool::{CpuBuffer, CpuPool};
 pub(crate) use workspace::Workspace;
 

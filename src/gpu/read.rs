@@ -10,7 +10,7 @@ use super::pool::GpuBuffer;
 use super::profiler::{Profiler, TIMESTAMP};
 use super::staging::{Held, copy_out};
 use super::{Gpu, errors};
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 /// Pieces of a large read in flight: the transfer of one overlaps the copy of another.
 const IN_FLIGHT: usize = 3;
@@ -202,7 +202,7 @@ impl Gpu {
         let Some(profiler) = self.recorder().profiler.take() else {
             return Ok(Vec::new());
         };
-        let mut ticks: Vec<u64> = Vec::with_capacity(profiler.entries.len() * 2);
+        let mut ticks: Vec<u64> = host::room("profile", profiler.entries.len() * 2)?;
         for (i, set) in profiler.sets.iter().enumerate() {
             let count = profiler.used(i);
             let mut resolved = self.with_room("profile", || {
@@ -221,7 +221,7 @@ impl Gpu {
             self.recorder().with_encoder(&machine, |e| {
                 e.resolve_query_set(&set.raw, 0..count, &resolved.raw, 0)
             });
-            let mut data = vec![0u64; count as usize];
+            let mut data = host::zeroed("profile", count as usize)?;
             let buffer = self.pool.lend(resolved.raw.clone());
             pollster::block_on(self.read_into(
                 "profile",
@@ -231,7 +231,7 @@ impl Gpu {
                 Wait::Here,
             ))?;
             resolved.idle = true;
-            ticks.extend(data);
+            host::extend("profile", &mut ticks, data)?;
         }
         let period = f64::from(self.queue.get_timestamp_period());
         let zero = ticks.first().copied().unwrap_or(0);

@@ -17,7 +17,7 @@ use super::pipelines::Pipeline;
 use super::pool::GpuBuffer;
 use crate::plan::{Dispatch, Launch, Param, PlanBuffer, Prepared, Slot, Table, check_size};
 use crate::ragged::{DType, Identity, Layout};
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 /// Maximum multiply-adds per dispatch on a discrete GPU.
 ///
@@ -88,11 +88,10 @@ impl Gpu {
             layouts.push(layout.clone());
             outputs.push(self.allocate(op, words)?);
         }
-        let scratch = launch
-            .scratch
-            .iter()
-            .map(|words| self.allocate(op, *words))
-            .collect::<Result<Vec<_>>>()?;
+        let mut scratch = host::room(op, launch.scratch.len())?;
+        for &words in &launch.scratch {
+            scratch.push(self.allocate(op, words)?);
+        }
         if self.poison {
             for buffer in outputs.iter().chain(&scratch) {
                 self.poison_buffer(op, buffer)?;
@@ -143,11 +142,11 @@ impl Gpu {
                 slots: slots.collect(),
             })
         };
-        let ready = launch
-            .dispatches
-            .iter()
-            .map(ready)
-            .collect::<Result<Vec<_>>>()?;
+        let mut all = host::room(launch.op, launch.dispatches.len())?;
+        for dispatch in &launch.dispatches {
+            all.push(ready(dispatch)?);
+        }
+        let ready: Vec<Ready> = all;
         let cached = prepared.0.get_or_init(|| Box::new(ready));
         // Only this function stores a value there, so the downcast succeeds.
         Ok(is_ready(cached).map_or(&[], |ready| ready))
@@ -446,8 +445,14 @@ impl Gpu {
 
     /// Fills a buffer with NaN, including the slack that is not bound to kernels.
     fn poison_buffer(&self, op: &'static str, buffer: &GpuBuffer) -> Result<()> {
-        let nan = vec![f32::NAN; (buffer.raw.size() / 4) as usize];
-        self.write(op, buffer, 0, cast_slice(&nan))
+        static PIECE: [f32; 1 << 14] = [f32::NAN; 1 << 14];
+        let piece: &[u8] = cast_slice(&PIECE);
+        let size = buffer.raw.size();
+        for from in (0..size).step_by(piece.len()) {
+            let count = (size - from).min(piece.len() as u64);
+            self.write(op, buffer, from, &piece[..count as usize])?;
+        }
+        Ok(())
     }
 }
 

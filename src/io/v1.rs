@@ -5,6 +5,7 @@ use std::io::Read;
 use super::source::{OP, Source};
 use super::{Stored, check_type, wrong};
 use crate::error::{Error, Result};
+use crate::host;
 use crate::ragged::{Layout, MAX_RANK, Ragged, Shape, check_rank};
 
 pub(super) struct Head {
@@ -66,8 +67,9 @@ impl Head {
             // The whole array is in memory, so all capacities fit in `usize`.
             pack(&mut values, &extents, capacities);
         }
-        values.truncate(layout.total());
-        values.shrink_to_fit();
+        if values.len() > layout.total() {
+            values = host::copied(OP, &values[..layout.total()])?;
+        }
         Ragged::from_parts(layout, values)
     }
 }

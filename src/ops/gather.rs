@@ -115,6 +115,7 @@ pub(in crate::ops) fn plan(
     let ([pair_kind, pair_right], list) = pair_params(op, pairs, indices.len())?;
     let c_meta = Slot::Meta(result.clone());
     let (indices, lists) = (indices.clone(), indices.lists().clone());
+    let bytes = size_of_val(indices.values());
     let dispatch = Dispatch::new(
         (&KERNEL, KERNEL.variant(kernel_type, flags)),
         Slots {
@@ -148,7 +149,8 @@ pub(in crate::ops) fn plan(
             2 => twin::<f16>(args, &indices),
             4 => twin::<u32>(args, &indices),
             _ => twin::<[u32; 2]>(args, &indices),
-        }),
+        })
+        .holding(bytes),
     })
 }
 

@@ -126,9 +126,9 @@ impl Op {
             Op::SortByLength(sort) => sort.plan(inputs[0])?,
             Op::Along(along) => along.launch(inputs[0], device.binding)?.into(),
             Op::Join(join) => join.launch(inputs)?.into(),
-            Op::ShapeMatmul(matmul) => matmul.plan(inputs, device.room)?,
+            Op::ShapeMatmul(matmul) => matmul.plan(inputs, device)?,
             Op::ShapeTranspose(transpose) => transpose.plan(inputs)?,
-            Op::Strided(strided) => strided.plan(inputs)?,
+            Op::Strided(strided) => strided.plan(inputs, device.allowed)?,
             Op::View(view) => view.plan(inputs)?,
         })
     }

@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use hashbrown::HashTable;
 
 use super::launch::Plan;
-use crate::Result;
 use crate::ragged::{Keeper, Layout, Pairs, hash_of, hasher};
+use crate::{Result, host};
 
 /// The most bytes of plans on the host. Enough for a few dozen plans for batches of a million elements, which take as
 /// long to plan as to run. A device's copies of plans are smaller.
@@ -154,9 +154,17 @@ impl<O: Eq + Hash + Send + 'static> PlanCache<O> {
         if let Some(found) = state.find(hash, &ask) {
             return Ok(found);
         }
+        // Without memory for the entry, the plan is not cached.
+        let ids = ask.inputs.iter().map(|input| input.id());
+        let Ok(inputs) = host::exact("plan", ids) else {
+            return Ok(plan);
+        };
+        if state.reserve(inputs.len()).is_none() {
+            return Ok(plan);
+        }
         let entry = Entry {
             hash,
-            inputs: ask.inputs.iter().map(|input| input.id()).collect(),
+            inputs,
             pairs: ask.pairs.cloned(),
             costs: ask.costs,
             bytes: size_of::<Entry<O>>() + plan.bytes() + ask.pairs.map_or(0, Pairs::bytes),
@@ -203,7 +211,25 @@ impl<O: Eq> State<O> {
 }
 
 impl<O> State<O> {
-    /// Adds an entry, and returns the entries evicted to make room for it.
+    /// Makes room for an entry of this many layouts, if there is memory.
+    fn reserve(&mut self, layouts: usize) -> Option<()> {
+        let State {
+            entries,
+            by_hash,
+            by_layout,
+            ..
+        } = self;
+        let hash = |slot: &u32| {
+            entries[*slot as usize]
+                .as_ref()
+                .map_or(0, |entry| entry.hash)
+        };
+        by_hash.try_reserve(1, hash).ok()?;
+        by_layout.try_reserve(layouts, |(id, _)| hash_of(id)).ok()?;
+        entries.try_reserve(1).ok()
+    }
+
+    /// Adds an entry, for which there is room, and returns the entries evicted to keep the limit.
     fn insert(&mut self, entry: Entry<O>, limit: usize) -> Vec<Entry<O>> {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.entries.push(None);

@@ -39,6 +39,10 @@ const OP: &str = "ragged";
 /// `Display` writes a summary line and then the values, using their `Debug` format; complex values print as `1.0-2.0i`.
 /// A precision (`{:.3}`) applies to every value. Long batches, rows and axes show only their ends, unless printed with
 /// `{:#}`. `Debug` writes the same.
+///
+/// # Cloning
+/// `clone` copies the values. It cannot return an error: unlike the other functions of this library, it asks no budget,
+/// and aborts the process if the system has no memory.
 #[derive(Clone, PartialEq)]
 pub struct Ragged<T> {
     layout: Layout,

@@ -25,6 +25,8 @@ const OP: &str = "bsr";
 /// assert_eq!(bsr.to_dense()?.row(0), dense);
 /// # Ok::<(), vsla::Error>(())
 /// ```
+///
+/// As that of [`Ragged`], `clone` copies the values, and aborts the process if the system has no memory for them.
 #[derive(Clone, PartialEq)]
 pub struct Bsr<T> {
     topology: Topology,

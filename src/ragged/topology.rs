@@ -351,10 +351,12 @@ pub(super) fn covering(
     block: [usize; 2],
     request: impl Fn(usize) -> bool,
 ) -> Result<Vec<(u32, u32)>> {
-    let columns = shape[1].div_ceil(block[1]);
     let mut places = Vec::new();
-    // A matrix without rows may still have billions of columns, so allocate nothing for it.
-    let mut found = host::filled(op, false, if shape[0] == 0 { 0 } else { columns })?;
+    // A matrix without rows may still have billions of columns, and one without columns as many rows.
+    if shape.contains(&0) {
+        return Ok(places);
+    }
+    let mut found = host::filled(op, false, shape[1].div_ceil(block[1]))?;
     for first in (0..shape[0]).step_by(block[0]) {
         found.fill(false);
         for row in first..shape[0].min(first + block[0]) {

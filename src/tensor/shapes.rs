@@ -3,7 +3,7 @@
 use super::Tensor;
 use crate::Result;
 use crate::ops::Op;
-use crate::ops::strided::{How, Strided, View};
+use crate::ops::strided::{How, Strided, View, check_axes, check_flip, check_transpose};
 use crate::ragged::{Layout, Scalar};
 
 impl<T: Scalar> Tensor<T> {
@@ -46,6 +46,9 @@ impl<T: Scalar> Tensor<T> {
     /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn slice(&self, start: &[i64], end: &[i64]) -> Result<Tensor<T>> {
+        for list in [start, end] {
+            check_axes("slice", &self.layout, list.len())?;
+        }
         let (start, end) = (start.to_vec(), end.to_vec());
         self.strided(How::Slice { start, end })
     }
@@ -70,6 +73,7 @@ impl<T: Scalar> Tensor<T> {
     /// with the element whose result does not fit; [`TooLarge`](crate::Error::TooLarge),
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn pad(&self, widths: &[(usize, usize)]) -> Result<Tensor<T>> {
+        check_axes("pad", &self.layout, widths.len())?;
         self.strided(How::Pad(widths.to_vec()))
     }
 
@@ -90,6 +94,7 @@ impl<T: Scalar> Tensor<T> {
     /// [`Argument`](crate::Error::Argument) for an axis that does not exist or occurs twice;
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn flip(&self, axes: &[usize]) -> Result<Tensor<T>> {
+        check_flip(&self.layout, axes)?;
         self.strided(How::Flip(axes.to_vec()))
     }
 
@@ -138,6 +143,7 @@ impl<T: Scalar> Tensor<T> {
     /// [`Argument`](crate::Error::Argument) unless the axes are a permutation; [`TooLarge`](crate::Error::TooLarge),
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn transpose(&self, permutation: &[usize]) -> Result<Tensor<T>> {
+        check_transpose(&self.layout, permutation)?;
         self.strided(How::Transpose(permutation.to_vec()))
     }
 

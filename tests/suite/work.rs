@@ -334,6 +334,10 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             "excessive_work_is_refused_at_once",
             excessive_work_is_refused_at_once,
         ),
+        (
+            "excessive_plans_are_refused_at_once",
+            excessive_plans_are_refused_at_once,
+        ),
         ("no_work_counts_zero", no_work_counts_zero),
         ("limits_are_of_handles", limits_are_of_handles),
     ];
@@ -461,6 +465,35 @@ fn excessive_work_is_refused_at_once(device: &Device) {
         (refused.kind(), refused.op()),
         ("work_limit", "gather_paired")
     );
+}
+
+/// Windows of empty elements, and products of empty entries, which take as much time to plan as others.
+fn excessive_plans_are_refused_at_once(device: &Device) {
+    let device = device.with_work_limit(10_000_000_000);
+    let began = Instant::now();
+    let many = ones::<f32>(&device, &vec![0; 1_000_000]);
+    let error = many.window(500_000, 1, u64::MAX).unwrap_err();
+    assert_eq!((error.kind(), error.op()), ("work_limit", "window"));
+    // 2.5·10⁹ slices, which could be planned, but are a thousand times as large as allowed.
+    let some = ones::<f32>(&device, &[100; 100_000]);
+    let error = some.window(50_000, 1, 1 << 30).unwrap_err();
+    assert_eq!(error.kind(), "budget");
+    assert!(
+        began.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        began.elapsed()
+    );
+    let few = device.with_work_limit(1_000_000);
+    let empty = ones::<f32>(&few, &[0; 200 * 200]);
+    let grid = Layout::uniform(1, Shape::new(&[200, 200]).unwrap()).unwrap();
+    let square = ShapeMatrix::new(&empty, &grid).unwrap();
+    for (op, product) in [
+        ("conv_matmul", square.conv_matmul(&square)),
+        ("kron_matmul", square.kron_matmul(&square)),
+    ] {
+        let error = product.map(drop).unwrap_err();
+        assert_eq!((error.kind(), error.op()), ("work_limit", op));
+    }
 }
 
 fn no_work_counts_zero(device: &Device) {

@@ -16,6 +16,9 @@ const OP: &str = "read";
 /// The maximum size of a header in bytes, as specified by the format.
 const LONGEST: u64 = 100_000_000;
 
+/// The most bytes of memory that a byte of a header takes.
+const PARSED: usize = 16;
+
 /// The number of bytes of integers to convert at a time.
 const PIECE: u64 = 1 << 16;
 
@@ -74,6 +77,8 @@ impl<R: Read + Seek> Reader<R> {
             let expected = format!("a header of at most {most} bytes");
             return Err(wrong(0, expected, length.to_string()));
         }
+        // What the parser makes of it is allocated in small pieces, which cannot fail.
+        host::check(OP, length, PARSED)?;
         let mut text = host::zeroed(OP, host_size(length)?)?;
         file.read_at(8, &mut text)?;
         let header = serde_json::from_slice(&text);

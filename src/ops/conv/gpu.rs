@@ -81,7 +81,9 @@ pub(super) fn dispatches(
             Choice::Fft { length } => host::push(op, &mut in_passes, of.item(pair, length))?,
             Choice::OverlapSave { length } => {
                 parts(of.item(pair, length), length, &mut |round, item| {
-                    added.resize_with(added.len().max(round), Vec::new);
+                    while added.len() < round {
+                        host::push(op, &mut added, Vec::new())?;
+                    }
                     match round {
                         0 => {
                             counts.add(item.length, 1);

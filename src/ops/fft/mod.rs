@@ -149,7 +149,7 @@ fn forward(transform: Transform, x: &Layout, room: Option<FftLimits>) -> Result<
         work: plan::work(transform, x).max(cost_of(&dispatches)),
         dispatches,
         pairs: None,
-        twin: twin::of(transform),
+        twin: twin::of(transform, x),
     })
 }
 
@@ -189,7 +189,7 @@ fn inverse(x: &Layout, result: &Layout, room: Option<FftLimits>) -> Result<Launc
         work: plan::work(transform, result).max(cost_of(&dispatches)),
         dispatches,
         pairs: None,
-        twin: twin::of(transform),
+        twin: twin::of(transform, result),
     })
 }
 

@@ -2,96 +2,69 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use num_complex::Complex32;
-use rayon::prelude::*;
 use realfft::{ComplexToReal, RealToComplex};
 use rustfft::Fft;
 
 use super::Transform;
-use crate::cpu::{FFT, IFFT, IRFFT, Plans, RFFT};
+use crate::cpu::{FFT, IFFT, IRFFT, PlansInUse, RFFT};
 use crate::plan::{CpuArgs, CpuKernel};
 use crate::ragged::{Layout, Offsets};
 use crate::{Result, host};
 
-/// The CPU kernel of a transform. It caches the plans of its lengths.
-pub(super) fn of(transform: Transform) -> CpuKernel {
-    match transform {
-        Transform::Forward => {
-            let plans = OnceLock::new();
-            CpuKernel::new(move |args| {
-                let plans = once(&plans, &FFT, args.inputs[0].layout)?;
-                complex(args, plans, false)
-            })
-        }
-        Transform::Inverse => {
-            let plans = OnceLock::new();
-            CpuKernel::new(move |args| {
-                let plans = once(&plans, &IFFT, args.inputs[0].layout)?;
-                complex(args, plans, true)
-            })
-        }
-        Transform::Real => {
-            let plans = OnceLock::new();
-            CpuKernel::new(move |args| {
-                let plans = once(&plans, &RFFT, args.inputs[0].layout)?;
-                real(args, plans)
-            })
-        }
-        Transform::RealInverse => {
-            let plans = OnceLock::new();
-            CpuKernel::new(move |args| {
-                let plans = once(&plans, &IRFFT, args.outputs[0].layout)?;
-                real_inverse(args, plans)
-            })
-        }
-    }
+/// The CPU kernel of transforms of these lengths. It caches the list of distinct lengths; their plans are in use only
+/// while it runs.
+pub(super) fn of(transform: Transform, lengths: &Layout) -> CpuKernel {
+    let list = Lengths::new();
+    let kernel = match transform {
+        Transform::Forward => CpuKernel::new(move |args| {
+            let lengths = distinct(&list, args.inputs[0].layout)?;
+            complex(args, &FFT.all(OP, lengths)?, false)
+        }),
+        Transform::Inverse => CpuKernel::new(move |args| {
+            let lengths = distinct(&list, args.inputs[0].layout)?;
+            complex(args, &IFFT.all(OP, lengths)?, true)
+        }),
+        Transform::Real => CpuKernel::new(move |args| {
+            let lengths = distinct(&list, args.inputs[0].layout)?;
+            real(args, &RFFT.all(OP, lengths)?)
+        }),
+        Transform::RealInverse => CpuKernel::new(move |args| {
+            let lengths = distinct(&list, args.outputs[0].layout)?;
+            real_inverse(args, &IRFFT.all(OP, lengths)?)
+        }),
+    };
+    // k distinct lengths have at least k²/2 values.
+    let most = lengths.len().min((2 * lengths.total()).isqrt());
+    kernel.holding(size_of::<usize>() * most)
 }
 
-/// The plans of all lengths of a layout, sorted by length.
-struct ByLength<P: ?Sized>(Vec<(usize, Arc<P>)>);
+/// The distinct lengths of a layout, in ascending order, listed on the first run.
+type Lengths = OnceLock<Vec<usize>>;
 
-impl<P: ?Sized + Send + Sync> ByLength<P> {
-    fn new(plans: &Plans<P>, layout: &Layout) -> Result<ByLength<P>> {
-        let mut distinct = HashMap::new();
-        for length in layout.lengths().filter(|&length| length > 0) {
-            host::insert(OP, &mut distinct, length, ())?;
-        }
-        let mut lengths = host::exact(OP, distinct.into_keys())?;
-        lengths.sort_unstable();
-        let mut all = host::room(OP, lengths.len())?;
-        let planned = lengths.into_par_iter().map(|n| (n, plans.of(n)));
-        planned.collect_into_vec(&mut all);
-        Ok(ByLength(all))
+fn distinct<'a>(list: &'a Lengths, layout: &Layout) -> Result<&'a [usize]> {
+    if let Some(made) = list.get() {
+        return Ok(made);
     }
-
-    /// The plan of a length of the layout.
-    fn of(&self, length: usize) -> &P {
-        let place = self.0.partition_point(|(other, _)| *other < length);
-        &self.0[place].1
+    let mut seen = HashMap::new();
+    for length in layout.lengths().filter(|&length| length > 0) {
+        host::insert(OP, &mut seen, length, ())?;
     }
-}
-
-/// The plans of a CPU kernel, created when it first runs.
-fn once<'a, P: ?Sized + Send + Sync>(
-    cached: &'a OnceLock<ByLength<P>>,
-    plans: &Plans<P>,
-    layout: &Layout,
-) -> Result<&'a ByLength<P>> {
-    match cached.get() {
-        Some(made) => Ok(made),
-        None => {
-            let made = ByLength::new(plans, layout)?;
-            Ok(cached.get_or_init(|| made))
-        }
-    }
+    let mut lengths = host::exact(OP, seen.into_keys())?;
+    lengths.sort_unstable();
+    Ok(list.get_or_init(|| lengths))
 }
 
 /// A placeholder in errors: the launch replaces it by the name of the operation.
 const OP: &str = "fft";
 
-fn complex(args: &mut CpuArgs<'_>, plans: &ByLength<dyn Fft<f32>>, inverse: bool) -> Result<()> {
+fn complex(
+    args: &mut CpuArgs<'_>,
+    plans: &PlansInUse<'_, dyn Fft<f32>>,
+    inverse: bool,
+) -> Result<()> {
     let (x, layout) = args.input::<Complex32>(0);
     let y: &mut [Complex32] = bytemuck::cast_slice_mut(args.outputs[0].words);
     par_elements(layout.offsets(), y, &|elements, y| {
@@ -109,7 +82,7 @@ fn complex(args: &mut CpuArgs<'_>, plans: &ByLength<dyn Fft<f32>>, inverse: bool
     })
 }
 
-fn real(args: &mut CpuArgs<'_>, plans: &ByLength<dyn RealToComplex<f32>>) -> Result<()> {
+fn real(args: &mut CpuArgs<'_>, plans: &PlansInUse<'_, dyn RealToComplex<f32>>) -> Result<()> {
     let (x, from) = args.input::<f32>(0);
     let output = &mut args.outputs[0];
     let to = output.layout.offsets();
@@ -130,7 +103,10 @@ fn real(args: &mut CpuArgs<'_>, plans: &ByLength<dyn RealToComplex<f32>>) -> Res
     })
 }
 
-fn real_inverse(args: &mut CpuArgs<'_>, plans: &ByLength<dyn ComplexToReal<f32>>) -> Result<()> {
+fn real_inverse(
+    args: &mut CpuArgs<'_>,
+    plans: &PlansInUse<'_, dyn ComplexToReal<f32>>,
+) -> Result<()> {
     let (x, from) = args.input::<Complex32>(0);
     let output = &mut args.outputs[0];
     let to = output.layout.offsets();

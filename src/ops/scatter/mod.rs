@@ -71,6 +71,9 @@ impl Add {
         check(OP, y, indices, target, pairs)?;
         let by_row = Lists::of(OP, y, indices, target, pairs)?;
         let (mut dispatches, scratch, last) = sums(OP, dtype, &by_row)?;
+        // Those of each source on the CPU, the indices of the key, and the lists of rows that no dispatch uses.
+        let mut bytes = 8 * by_row.sources.len() + 4 * indices.values().len();
+        bytes += indices.lists().bytes() + if last.is_some() { by_row.bytes() } else { 0 };
         let by_row = Tables::from(by_row);
         let tables = last.map_or_else(|| by_row.clone(), Tables::from);
         let before = scratch.len().checked_sub(1);
@@ -84,7 +87,7 @@ impl Add {
             work: cost_of(&dispatches),
             dispatches,
             pairs: None,
-            twin: CpuKernel::new(move |args| twin(args, &by_row, &by_source)).holding(8 * y.len()),
+            twin: CpuKernel::new(move |args| twin(args, &by_row, &by_source)).holding(bytes),
         })
     }
 }
@@ -208,6 +211,12 @@ impl Lists {
             starts,
             sources,
         })
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&self.elements[..])
+            + size_of_val(&self.starts[..])
+            + size_of_val(&self.sources[..])
     }
 
     /// The sources of a row.
@@ -410,4 +419,29 @@ fn invert(op: &'static str, indices: &Indices, target: &Layout) -> Result<Indice
         }
     }
     Indices::new(Ragged::from_parts(layout, values)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Shape;
+    use crate::plan::Plan;
+
+    #[test]
+    fn a_plan_counts_what_it_holds() {
+        const SOURCES: usize = 10_000;
+        let of = |rows| Layout::uniform(1, Shape::new(&[rows]).unwrap()).unwrap();
+        let (y, target) = (of(SOURCES), of(10));
+        let indices = Ragged::from_fn(&y, |_, at| at as u32 % 10).unwrap();
+        let indices = Indices::new(indices).unwrap();
+        let pairs = Pairs::elementwise("test", &target, indices.lists()).unwrap();
+        let dtype = DType::F32;
+        let plan: Plan = Add { indices, dtype }
+            .launch(&y, &target, &pairs)
+            .unwrap()
+            .into();
+        // The indices, their lists by row and those of long rows; on the CPU each source and its row.
+        let held = (3 * 4 + 8) * SOURCES;
+        assert!(plan.bytes() >= held, "{} of {held}", plan.bytes());
+    }
 }

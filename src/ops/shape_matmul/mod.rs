@@ -8,11 +8,13 @@
 mod spectral;
 mod twin;
 
+use super::traits::Traits;
 use super::{select, twin_of};
 use crate::ops::fft::FftLimits;
 use crate::plan::{
     Attachment, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Output, OutputLayout,
-    Param, Plan, PlanBuffer, Slot, check_size, constants, cost_of, for_each_type, params, slots,
+    Param, Plan, PlanBuffer, Slot, check_size, check_work, constants, cost_of, for_each_type,
+    params, slots,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result, host};
@@ -109,7 +111,7 @@ struct Products {
     lengths: Vec<u32>,
     entries: Layout,
     grid: Layout,
-    /// Multiply-adds of the results that are computed by the definition.
+    /// Multiply-adds of the results that are computed by the definition, and the number of all terms.
     work: u64,
 }
 
@@ -129,11 +131,12 @@ pub(crate) struct ShapeMatmul {
 
 impl ShapeMatmul {
     /// The plan. The inputs are the entries of both sides, and their grids.
-    pub(crate) fn plan(self, inputs: &[&Layout], room: Option<FftLimits>) -> Result<Plan> {
+    pub(crate) fn plan(self, inputs: &[&Layout], device: Traits<'_>) -> Result<Plan> {
         let ShapeMatmul { model, dtype } = self;
+        let room = device.room;
         let (a, b, grids) = (inputs[0], inputs[1], [inputs[2], inputs[3]]);
         let op = model.op();
-        let plan = Products::new((model, dtype), [a, b], grids, room)?;
+        let plan = Products::new((model, dtype), [a, b], grids, (room, device.allowed))?;
         let (mut dispatches, mut scratch) = (Vec::new(), Vec::new());
         if let Some(room) = room {
             dispatches.extend(plan.direct(model, dtype)?);
@@ -204,12 +207,13 @@ fn extents(grid: &Layout) -> impl ExactSizeIterator<Item = [usize; 2]> + '_ {
 }
 
 impl Products {
-    /// Checks the extents, and computes the length of each result.
+    /// Checks the extents, and computes the length of each result. The number of terms is the least work, because
+    /// planning visits each of them.
     fn new(
         (model, dtype): (Model, DType),
         [a, b]: [&Layout; 2],
         grids: [&Layout; 2],
-        room: Option<FftLimits>,
+        (room, allowed): (Option<FftLimits>, u64),
     ) -> Result<Products> {
         let op = model.op();
         let transforms = model == Model::Convolution && dtype == DType::F32;
@@ -224,7 +228,7 @@ impl Products {
         let mut products = host::room(op, grids[0].len())?;
         let mut shapes = host::room(op, 2 * grids[0].len())?;
         let mut count = Offset::new(op, grids[0].len())?;
-        let mut next = [0; 3];
+        let (mut next, mut terms) = ([0; 3], 0u64);
         let both = extents(grids[0]).zip(extents(grids[1]));
         for (pair, ([rows, inner], [other, columns])) in both.enumerate() {
             if inner != other {
@@ -252,7 +256,12 @@ impl Products {
                 columns,
             });
             next = [a + rows * inner, b + inner * columns, c + rows * columns];
+            let here = [inner, columns]
+                .iter()
+                .fold(rows as u64, |product, &n| product.saturating_mul(n as u64));
+            terms = terms.saturating_add(here);
         }
+        check_work(op, None, terms, allowed)?;
         let grid = Layout::with_extents_unchecked(count.finish(), 2, shapes);
         let binding = room.map(FftLimits::binding);
         // Check one word per result first, then (below) the values.
@@ -260,7 +269,7 @@ impl Products {
         // Each result takes an offset, and the length of its transforms.
         host::check(op, grid.total(), 8)?;
         let mut offsets = Offset::new(op, grid.total())?;
-        let (mut lengths, mut work) = (host::room(op, grid.total())?, 0u64);
+        let (mut lengths, mut work) = (host::room(op, grid.total())?, terms);
         for (matrix, product) in products.iter().enumerate() {
             for (i, k) in product.results() {
                 let (mut longest, mut terms, mut sum) = (0, 0, 0u64);

@@ -8,8 +8,6 @@
 
 mod blocks;
 
-use std::ops::Range;
-
 use super::Products;
 use crate::ops::fft::{self, FftLimits, Transform};
 use crate::plan::{
@@ -17,8 +15,7 @@ use crate::plan::{
 };
 use crate::ragged::{DType, Layout, Offsets};
 use crate::{Error, Result, host};
-pub(super) use blocks::work;
-use blocks::{Block, blocks};
+pub(super) use blocks::{Part, turns, work};
 
 slots! {
     struct Slots { x: Read, y: Write, list: Read }
@@ -86,8 +83,6 @@ struct Turn {
     /// Lengths of the transforms of the factors, and of the results.
     factors: Vec<u32>,
     results: Vec<u32>,
-    /// Words used by the factors' spectra, and by the sums.
-    used: [u64; 2],
     /// The pieces to copy: of a, of b, and of the results.
     pieces: [Vec<[u32; 4]>; 3],
     /// The offsets of the next factor's values and spectrum, and of the next result's sums and values.
@@ -138,18 +133,12 @@ impl Turn {
         Ok(places)
     }
 
-    /// Adds a block, or the part of it with these j.
-    fn add(
-        &mut self,
-        plan: &Products,
-        [a, b]: [&Layout; 2],
-        block: &Block<'_>,
-        inner: Range<usize>,
-    ) -> Result<()> {
+    /// Adds a part of the turn.
+    fn add(&mut self, plan: &Products, [a, b]: [&Layout; 2], part: &Part<'_>) -> Result<()> {
         let op = self.op;
-        let &Block {
-            product, length, ..
-        } = block;
+        let Part { block, inner } = part;
+        let (product, length) = (block.product, block.length);
+        (self.goes_on, self.ends) = (part.goes_on(), part.ends());
         let mut lines = |side: usize, layout: &Layout, numbers: &[usize]| {
             let mut begins = Vec::new();
             for four in numbers.chunks(SIDE) {
@@ -200,9 +189,6 @@ impl Turn {
         let each = (inner.len() as u64).saturating_mul((4 * SIDE * SIDE) as u64);
         let cost = (items as u64).saturating_mul(each);
         self.cost = self.cost.saturating_add(cost);
-        let [sums, spectra] = block.needs();
-        self.used[0] += spectra * inner.len() as u64;
-        self.used[1] += sums;
         Ok(())
     }
 
@@ -356,40 +342,14 @@ pub(super) fn dispatches(
 ) -> Result<(Vec<Dispatch>, Vec<u64>)> {
     let most = room.scratch().min(SCRATCH);
     let (mut dispatches, mut words) = (Vec::new(), Vec::new());
-    let mut turn = Turn::new(op);
-    let mut waiting = blocks(op, plan)?;
-    waiting.reverse();
-    while let Some(block) = waiting.pop() {
-        let inner = block.product.inner;
-        let [sums, spectra] = block.needs();
-        let fits =
-            |used: [u64; 2]| used[0] + spectra * inner as u64 <= most && used[1] + sums <= most;
-        if !fits(turn.used) && !turn.work.is_empty() {
-            dispatches.extend(turn.finish(room, &mut words)?);
-            turn = Turn::new(op);
+    turns(op, plan, most, |parts| {
+        let mut turn = Turn::new(op);
+        for part in parts {
+            turn.add(plan, layouts, part)?;
         }
-        if fits([0; 2]) {
-            turn.add(plan, layouts, &block, 0..inner)?;
-            continue;
-        }
-        if (sums > most || spectra > most)
-            && let Some(halves) = block.halves(op)?
-        {
-            host::extend(op, &mut waiting, halves)?;
-            continue;
-        }
-        let step = ((most / spectra) as usize).max(1);
-        for first in (0..inner).step_by(step) {
-            let end = (first + step).min(inner);
-            turn.add(plan, layouts, &block, first..end)?;
-            (turn.goes_on, turn.ends) = (first > 0, end == inner);
-            dispatches.extend(turn.finish(room, &mut words)?);
-            turn = Turn::new(op);
-        }
-    }
-    if !turn.work.is_empty() {
         dispatches.extend(turn.finish(room, &mut words)?);
-    }
+        Ok(())
+    })?;
     Ok((dispatches, words))
 }
 
@@ -413,7 +373,8 @@ mod tests {
         });
         let [a, b] = &layouts;
         let request = (Model::Convolution, DType::F32);
-        let plan = Products::new(request, [a, b], [&grids[0], &grids[1]], None).unwrap();
+        let plan =
+            Products::new(request, [a, b], [&grids[0], &grids[1]], (None, u64::MAX)).unwrap();
         (plan, layouts)
     }
 
@@ -421,10 +382,12 @@ mod tests {
     fn transforms(extents: [usize; 3], odd: &[(usize, usize, usize)]) -> [Vec<u32>; 2] {
         let (plan, layouts) = plan(extents, odd);
         let mut turn = Turn::new("test");
-        for block in blocks("test", &plan).unwrap() {
-            turn.add(&plan, [&layouts[0], &layouts[1]], &block, 0..extents[1])
-                .unwrap();
-        }
+        turns("test", &plan, u64::MAX, |parts| {
+            parts
+                .iter()
+                .try_for_each(|part| turn.add(&plan, [&layouts[0], &layouts[1]], part))
+        })
+        .unwrap();
         let sorted = |mut lengths: Vec<u32>| {
             lengths.sort_unstable();
             lengths

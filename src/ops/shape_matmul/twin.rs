@@ -1,16 +1,18 @@
 //! The CPU's products of matrices of vectors, in parallel over the results and over the transforms of entries.
-
-use std::collections::HashMap;
+//!
+//! Transforms run in the same turns as on a GPU, so the memory of spectra is bounded. A result sums its terms in the
+//! order of j, whatever the turns are.
 
 use rayon::prelude::*;
 use realfft::num_complex::Complex32;
 
+use super::spectral::{Part, turns};
 use super::{Product, Products};
 use crate::cpu::{IRFFT, RFFT};
 use crate::ops::{Arithmetic, conv, kron};
 use crate::plan::CpuArgs;
 use crate::ragged::Layout;
-use crate::{Error, Result, host};
+use crate::{Result, host};
 
 /// A placeholder in errors: the launch replaces it by its own name.
 const OP: &str = "conv_matmul";
@@ -33,36 +35,39 @@ fn operand<'a, T: bytemuck::Pod>(args: &CpuArgs<'a>, side: usize) -> Entries<'a,
     Entries { values, layout }
 }
 
-/// Calls `body(product, prepared, (i, k), values)` for every nonempty result, in parallel. `prepare(product)` runs once
-/// per product, before its results.
-fn each<T: Send, P: Sync>(
+/// Calls `body(product, (i, k), values)` for every nonempty result, in parallel.
+fn each<T: Send>(
     plan: &Products,
-    mut values: &mut [T],
-    prepare: impl Fn(&Product) -> Result<P> + Sync,
-    body: impl Fn(&Product, &P, (usize, usize), &mut [T]) -> Result<()> + Sync,
+    values: &mut [T],
+    body: impl Fn(&Product, (usize, usize), &mut [T]) -> Result<()> + Sync,
 ) -> Result<()> {
-    let offsets = plan.entries.offsets();
+    let mut rest = &mut results(plan, values)?[..];
     let mut products = host::room(OP, plan.products.len())?;
     for product in &plan.products {
-        let results = product.results().map(|at| {
-            let length = offsets.length(product.result(at.0, at.1));
-            let (result, rest) = std::mem::take(&mut values).split_at_mut(length);
-            values = rest;
-            (at, result)
-        });
-        let mut all = host::room(OP, product.rows * product.columns)?;
-        all.extend(results);
-        products.push((product, all));
+        let (here, others) = rest.split_at_mut(product.rows * product.columns);
+        products.push((product, here));
+        rest = others;
     }
     products.into_par_iter().try_for_each(|(product, results)| {
-        let prepared = prepare(product)?;
-        results.into_par_iter().try_for_each(|(at, result)| {
-            if result.is_empty() {
-                return Ok(());
-            }
-            body(product, &prepared, at, result)
-        })
+        let all = results.par_iter_mut().enumerate();
+        all.filter(|(_, result)| !result.is_empty())
+            .try_for_each(|(at, result)| {
+                body(
+                    product,
+                    (at / product.columns, at % product.columns),
+                    result,
+                )
+            })
     })
+}
+
+/// The values of every result.
+fn results<'a, T>(plan: &Products, mut values: &'a mut [T]) -> Result<Vec<&'a mut [T]>> {
+    let lengths = plan.entries.lengths();
+    host::exact(
+        OP,
+        lengths.map(|length| values.split_off_mut(..length).unwrap_or_default()),
+    )
 }
 
 /// Computes a result by the definition: sums the products one j after the other.
@@ -104,96 +109,198 @@ pub(super) fn direct<T: Arithmetic, const KRON: bool>(
 ) -> Result<()> {
     let operands = [operand::<T>(args, 0), operand::<T>(args, 1)];
     let values: &mut [T] = bytemuck::cast_slice_mut(args.outputs[0].words);
-    each(
-        plan,
-        values,
-        |_| Ok(()),
-        |product, (), at, out| sum::<T, KRON>(operands, product, at, out),
-    )
+    each(plan, values, |product, at, out| {
+        sum::<T, KRON>(operands, product, at, out)
+    })
 }
 
-/// Spectra of entries, by side, entry and length.
-type Spectra = HashMap<(usize, usize, u32), Vec<Complex32>>;
+/// The most words of the spectra of a turn, and of its sums: 128 MiB each.
+const TURN: u64 = 1 << 25;
 
 /// Computes every result by the method that the plan chose.
 pub(super) fn spectral(args: &mut CpuArgs<'_>, plan: &Products) -> Result<()> {
     let operands = [operand::<f32>(args, 0), operand::<f32>(args, 1)];
     let values: &mut [f32] = bytemuck::cast_slice_mut(args.outputs[0].words);
-    let prepare = |product: &Product| spectra(operands, plan, product);
-    each(
-        plan,
-        values,
-        prepare,
-        |product, spectra, (i, k), out| match plan.lengths[product.result(i, k)] {
+    each(plan, values, |product, (i, k), out| {
+        match plan.lengths[product.result(i, k)] {
             0 => sum::<f32, false>(operands, product, (i, k), out),
-            length => transformed(spectra, product, (i, k), length, out),
-        },
-    )
-}
-
-/// The spectra that a product needs, each computed once.
-fn spectra(operands: [Entries<'_, f32>; 2], plan: &Products, product: &Product) -> Result<Spectra> {
-    let mut request = HashMap::new();
-    for (i, k) in product.results() {
-        let length = plan.lengths[product.result(i, k)];
-        if length == 0 {
-            continue;
+            _ => Ok(()),
         }
-        for (x, y) in product.terms(i, k) {
-            if !operands[0].get(x).is_empty() && !operands[1].get(y).is_empty() {
-                host::insert(OP, &mut request, (0, x, length), Vec::new())?;
-                host::insert(OP, &mut request, (1, y, length), Vec::new())?;
+    })?;
+    if plan.lengths.iter().all(|&length| length == 0) {
+        return Ok(());
+    }
+    let mut results = results(plan, values)?;
+    // Sums are charged to the budget while they wait for the next turn.
+    let (mut sums, mut held, mut spectra) = (Vec::new(), None, Spectra::default());
+    // An eighth of the remaining budget for spectra, and one for sums.
+    let most = TURN.min(host::left() / 32);
+    turns(OP, plan, most, |parts| {
+        spectra.make(parts, operands)?;
+        if !parts[0].goes_on() {
+            sums.clear();
+            for (part, Part { block, .. }) in parts.iter().enumerate() {
+                for (row, &i) in block.rows.iter().enumerate() {
+                    for (column, &k) in block.columns.iter().enumerate() {
+                        let result = block.product.result(i, k);
+                        if plan.lengths[result] == block.length {
+                            let sum = Sum {
+                                part,
+                                at: [row, column],
+                                values: Vec::new(),
+                                out: std::mem::take(&mut results[result]),
+                            };
+                            host::push(OP, &mut sums, sum)?;
+                        }
+                    }
+                }
             }
         }
+        if !parts[0].goes_on() && !parts[0].ends() {
+            held = Some(host::hold(OP, 4 * parts[0].block.needs()[0])?);
+        }
+        sums.par_iter_mut()
+            .try_for_each(|sum| sum.go_on(&parts[sum.part], operands, &spectra))?;
+        if parts[0].ends() {
+            held = None;
+        }
+        Ok(())
+    })
+}
+
+/// The spectra of a turn's entries, charged to the budget.
+#[derive(Default)]
+struct Spectra {
+    values: Vec<Complex32>,
+    held: Option<host::Held>,
+    /// Where those of each part begin.
+    begins: Vec<usize>,
+}
+
+impl Spectra {
+    /// Computes the spectra of the parts: for each of their rows, those of all j, and then for each of their columns.
+    fn make(&mut self, parts: &[Part<'_>], operands: [Entries<'_, f32>; 2]) -> Result<()> {
+        self.begins.clear();
+        let mut end = 0;
+        for part in parts {
+            host::push(OP, &mut self.begins, end)?;
+            end += lines(part) * part.inner.len() * frequencies(part);
+        }
+        if self.values.len() < end {
+            (self.values, self.held) = (Vec::new(), None);
+            self.held = Some(host::hold(OP, (size_of::<Complex32>() * end) as u64)?);
+            self.values = host::zeroed_held(OP, end)?;
+        }
+        let mut rest = &mut self.values[..end];
+        let mut all = host::room(OP, parts.len())?;
+        for part in parts {
+            let (here, others) =
+                rest.split_at_mut(lines(part) * part.inner.len() * frequencies(part));
+            all.push((part, here));
+            rest = others;
+        }
+        all.into_par_iter().try_for_each(|(part, spectra)| {
+            let (inner, length) = (&part.inner, part.block.length as usize);
+            let fft = RFFT.of(length);
+            let spectra = spectra.par_chunks_exact_mut(frequencies(part)).enumerate();
+            spectra.try_for_each(|(at, spectrum)| {
+                let (line, j) = (at / inner.len(), inner.start + at % inner.len());
+                let (side, entry) = entry(part, line, j);
+                let x = operands[side].get(entry);
+                // An entry that is longer than the transform is paired only with empty entries here.
+                if x.is_empty() || x.len() > length {
+                    return Ok(());
+                }
+                let mut values = host::zeroed(OP, length)?;
+                values[..x.len()].copy_from_slice(x);
+                let mut scratch = host::zeroed(OP, fft.get_scratch_len())?;
+                let done = fft.process_with_scratch(&mut values, spectrum, &mut scratch);
+                debug_assert!(done.is_ok(), "{done:?}");
+                Ok(())
+            })
+        })
     }
-    request
-        .par_iter_mut()
-        .try_for_each(|(&(side, entry, length), spectrum)| {
-            *spectrum = forward(length, operands[side].get(entry))?;
-            Ok::<_, Error>(())
-        })?;
-    Ok(request)
+
+    fn get(&self, number: usize, part: &Part<'_>, line: usize, j: usize) -> &[Complex32] {
+        let frequencies = frequencies(part);
+        let at = line * part.inner.len() + j - part.inner.start;
+        &self.values[self.begins[number] + at * frequencies..][..frequencies]
+    }
 }
 
-fn forward(length: u32, x: &[f32]) -> Result<Vec<Complex32>> {
-    let fft = RFFT.of(length as usize);
-    let mut values = host::zeroed(OP, length as usize)?;
-    values[..x.len()].copy_from_slice(x);
-    let mut spectrum = host::zeroed(OP, length as usize / 2 + 1)?;
-    let mut scratch = host::zeroed(OP, fft.get_scratch_len())?;
-    let done = fft.process_with_scratch(&mut values, &mut spectrum, &mut scratch);
-    debug_assert!(done.is_ok(), "{done:?}");
-    Ok(spectrum)
+/// The number of rows and columns of a part.
+fn lines(part: &Part<'_>) -> usize {
+    part.block.rows.len() + part.block.columns.len()
 }
 
-fn transformed(
-    spectra: &Spectra,
-    product: &Product,
-    (i, k): (usize, usize),
-    length: u32,
-    out: &mut [f32],
-) -> Result<()> {
-    let fft = IRFFT.of(length as usize);
-    let mut sums = host::zeroed::<Complex32>(OP, length as usize / 2 + 1)?;
-    for (x, y) in product.terms(i, k) {
-        let both = [(0, x), (1, y)].map(|(side, entry)| spectra.get(&(side, entry, length)));
-        if let [Some(x), Some(y)] = both {
+fn frequencies(part: &Part<'_>) -> usize {
+    part.block.length as usize / 2 + 1
+}
+
+/// The side and the number of the entry j of a row of the part, or of a column, which follow the rows.
+fn entry(part: &Part<'_>, line: usize, j: usize) -> (usize, usize) {
+    let (block, product) = (&part.block, part.block.product);
+    match line.checked_sub(block.rows.len()) {
+        None => (0, product.a + block.rows[line] * product.inner + j),
+        Some(column) => (1, product.b + j * product.columns + block.columns[column]),
+    }
+}
+
+/// A result that is computed by transforms.
+struct Sum<'a> {
+    /// The number of its part in the turn.
+    part: usize,
+    /// Its row and its column in the part.
+    at: [usize; 2],
+    /// The sums of spectra, between turns.
+    values: Vec<Complex32>,
+    out: &'a mut [f32],
+}
+
+impl Sum<'_> {
+    /// Adds the terms of a turn; after the last turn, transforms the sums.
+    fn go_on(
+        &mut self,
+        part: &Part<'_>,
+        operands: [Entries<'_, f32>; 2],
+        spectra: &Spectra,
+    ) -> Result<()> {
+        let mut sums = std::mem::take(&mut self.values);
+        if !part.goes_on() {
+            sums = host::zeroed(OP, frequencies(part))?;
+        }
+        let lines = [self.at[0], part.block.rows.len() + self.at[1]];
+        for j in part.inner.clone() {
+            let empty = lines.iter().any(|&line| {
+                let (side, entry) = entry(part, line, j);
+                operands[side].get(entry).is_empty()
+            });
+            if empty {
+                continue;
+            }
+            let [x, y] = lines.map(|line| spectra.get(self.part, part, line, j));
             for ((sum, x), y) in sums.iter_mut().zip(x).zip(y) {
                 *sum += x * y;
             }
         }
+        if !part.ends() {
+            self.values = sums;
+            return Ok(());
+        }
+        let length = part.block.length as usize;
+        let fft = IRFFT.of(length);
+        // Both are sums of real values. An infinite input makes their imaginary parts NaN, which the inverse rejects.
+        let last = sums.len() - 1;
+        sums[0].im = 0.0;
+        sums[last].im = 0.0;
+        let mut values = host::zeroed(OP, length)?;
+        let mut scratch = host::zeroed(OP, fft.get_scratch_len())?;
+        let done = fft.process_with_scratch(&mut sums, &mut values, &mut scratch);
+        debug_assert!(done.is_ok(), "{done:?}");
+        let factor = 1.0 / length as f32;
+        for (out, value) in self.out.iter_mut().zip(values) {
+            *out = value * factor;
+        }
+        Ok(())
     }
-    // Both are sums of real values. An infinite input makes their imaginary parts NaN, which the inverse rejects.
-    let last = sums.len() - 1;
-    sums[0].im = 0.0;
-    sums[last].im = 0.0;
-    let mut values = host::zeroed(OP, length as usize)?;
-    let mut scratch = host::zeroed(OP, fft.get_scratch_len())?;
-    let done = fft.process_with_scratch(&mut sums, &mut values, &mut scratch);
-    debug_assert!(done.is_ok(), "{done:?}");
-    let factor = 1.0 / length as f32;
-    for (out, value) in out.iter_mut().zip(values) {
-        *out = value * factor;
-    }
-    Ok(())
 }

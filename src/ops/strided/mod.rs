@@ -20,7 +20,7 @@ use crate::plan::{
 };
 use crate::ragged::{DType, Layout, MAX_RANK};
 
-pub(crate) use rules::{How, Strided};
+pub(crate) use rules::{How, Strided, check_axes, check_flip, check_transpose};
 pub(crate) use stacks::Groups;
 pub(crate) use views::View;
 

@@ -3,7 +3,7 @@
 use super::stacks::{Groups, stack};
 use super::{Reading, launch, windows};
 use crate::plan::{Launch, Offset, Plan};
-use crate::ragged::{DType, Layout};
+use crate::ragged::{DType, Layout, MAX_RANK};
 use crate::{Error, Result, host};
 
 /// A layout of `elements` elements of these extents.
@@ -52,7 +52,7 @@ fn extent_of(x: &Layout, element: usize, axis: usize) -> u64 {
 }
 
 /// Checks that there is one argument for each axis.
-fn check_axes(op: &'static str, x: &Layout, got: usize) -> Result<()> {
+pub(crate) fn check_axes(op: &'static str, x: &Layout, got: usize) -> Result<()> {
     match got == x.rank() {
         true => Ok(()),
         false => Err(Error::Rank {
@@ -95,7 +95,8 @@ pub(crate) enum How {
 }
 
 impl Strided {
-    pub(crate) fn plan(&self, inputs: &[&Layout]) -> Result<Plan> {
+    /// The plan. `allowed` is the most work of stacks.
+    pub(crate) fn plan(&self, inputs: &[&Layout], allowed: u64) -> Result<Plan> {
         let (dtype, x) = (self.dtype, inputs[0]);
         Ok(match &self.how {
             How::Slice { start, end } => slice(dtype, x, start, end)?.into(),
@@ -104,7 +105,7 @@ impl Strided {
             How::Transpose(permutation) => transpose(dtype, x, permutation)?.into(),
             How::Resize(op) => resize(op, dtype, x, inputs[1])?.into(),
             How::Broadcast => broadcast(dtype, x, inputs[1])?.into(),
-            How::Stack { op, groups, most } => stack(op, dtype, x, groups, *most)?,
+            How::Stack { op, groups, most } => stack(op, dtype, x, groups, (*most, allowed))?,
         })
     }
 }
@@ -143,17 +144,53 @@ fn pad(dtype: DType, x: &Layout, widths: &[(usize, usize)]) -> Result<Launch> {
     launch(op, dtype, x, &reading, &y)
 }
 
+/// Checks that a list of axes is short enough to be copied: distinct axes are at most as many as there are.
+pub(crate) fn check_flip(x: &Layout, axes: &[usize]) -> Result<()> {
+    match axes.len() <= x.rank() {
+        true => Ok(()),
+        false => Err(not_flipped(x.rank(), axes)),
+    }
+}
+
+/// Checks that a permutation is short enough to be copied.
+pub(crate) fn check_transpose(x: &Layout, permutation: &[usize]) -> Result<()> {
+    match permutation.len() <= x.rank() {
+        true => Ok(()),
+        false => Err(not_permuted(x.rank(), permutation)),
+    }
+}
+
+fn not_flipped(rank: usize, axes: &[usize]) -> Error {
+    Error::Argument {
+        op: "flip",
+        expected: format!("distinct axes below {rank}"),
+        got: listed(axes),
+    }
+}
+
+fn not_permuted(rank: usize, permutation: &[usize]) -> Error {
+    Error::Argument {
+        op: "transpose",
+        expected: format!("a permutation of the axes 0 to {}", rank - 1),
+        got: listed(permutation),
+    }
+}
+
+/// A list of axes for an error, or its length if it is long.
+fn listed(axes: &[usize]) -> String {
+    match axes.len() <= 2 * MAX_RANK {
+        true => format!("{axes:?}"),
+        false => format!("{} axes", axes.len()),
+    }
+}
+
 fn flip(dtype: DType, x: &Layout, axes: &[usize]) -> Result<Launch> {
     let op = "flip";
     let rank = x.rank();
     let mut flipped = 0u32;
     for &axis in axes {
         if axis >= rank || flipped >> axis & 1 == 1 {
-            return Err(Error::Argument {
-                op,
-                expected: format!("distinct axes below {rank}"),
-                got: format!("{axes:?}"),
-            });
+            return Err(not_flipped(rank, axes));
         }
         flipped |= 1 << axis;
     }
@@ -204,11 +241,7 @@ fn transpose(dtype: DType, x: &Layout, permutation: &[usize]) -> Result<Launch> 
         }
     }
     if permutation.len() != rank || along.contains(&rank) {
-        return Err(Error::Argument {
-            op,
-            expected: format!("a permutation of the axes 0 to {}", rank - 1),
-            got: format!("{permutation:?}"),
-        });
+        return Err(not_permuted(rank, permutation));
     }
     let mut reading = Reading::plain(rank);
     for (axis, &along) in reading.axes.iter_mut().zip(&along) {

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::windows;
-use crate::plan::{Attachment, Offset, OutputLayout, Plan};
+use crate::plan::{Attachment, Offset, OutputLayout, Plan, check_work};
 use crate::ragged::{DType, Layout, MAX_RANK, element_count};
 use crate::{Error, Result, host};
 
@@ -39,6 +39,14 @@ impl Groups {
         }
     }
 
+    /// The number of elements of all groups together.
+    fn slices(&self) -> usize {
+        match *self {
+            Groups::Counts(ref counts) => counts.iter().fold(0, |sum, &n| sum.saturating_add(n)),
+            Groups::Windows { count, size, .. } => count.saturating_mul(size),
+        }
+    }
+
     /// Size and stride of the windows from which slices are read.
     fn windows(&self) -> (u32, u32) {
         // Any number beyond the batch size has the same effect.
@@ -60,14 +68,14 @@ struct Stacks {
     as_they_are: bool,
 }
 
-/// Stacks these groups of `x` into at most `most` bytes of type `dtype`: a view, or a launch that makes the slices with
+/// Stacks these groups of `x` into at most `most` bytes of type `dtype` and at most `allowed` slices: a view, or a launch that makes the slices with
 /// the layout of the stacks attached.
 pub(super) fn stack(
     op: &'static str,
     dtype: DType,
     x: &Layout,
     groups: &Groups,
-    most: u64,
+    (most, allowed): (u64, u64),
 ) -> Result<Plan> {
     if x.rank() == MAX_RANK {
         return Err(Error::Rank {
@@ -81,7 +89,7 @@ pub(super) fn stack(
         slices,
         stacked,
         as_they_are,
-    } = made(op, dtype, x, groups, most)?;
+    } = made(op, dtype, x, groups, (most, allowed))?;
     if as_they_are {
         return Ok(Plan::view(OutputLayout::New(stacked), 0));
     }
@@ -96,17 +104,26 @@ fn check_budget(op: &'static str, bytes: u64, limit: u64) -> Result<()> {
     }
 }
 
-fn made(op: &'static str, dtype: DType, x: &Layout, groups: &Groups, most: u64) -> Result<Stacks> {
+fn made(
+    op: &'static str,
+    dtype: DType,
+    x: &Layout,
+    groups: &Groups,
+    (most, allowed): (u64, u64),
+) -> Result<Stacks> {
     let rank = x.rank();
-    // Checked before anything is allocated.
-    let (mut slices, mut bytes) = (0usize, 0u64);
+    // Checked before anything is allocated, and before the slices are visited.
+    let slices = groups.slices();
+    check_work(op, None, slices as u64, allowed)?;
+    element_count(op, slices)?;
+    let boxes = Boxes::new(op, x, groups)?;
+    let mut bytes = 0u64;
     for group in groups.ranges() {
-        slices = slices.saturating_add(group.len());
-        let size = size(&ambient(x, group.clone())[..rank]).saturating_mul(group.len() as u64);
+        let count = group.len() as u64;
+        let size = size(&boxes.ambient(group)[..rank]).saturating_mul(count);
         bytes = bytes.saturating_add(size.saturating_mul(dtype.size() as u64));
     }
     check_budget(op, bytes, most)?;
-    element_count(op, slices)?;
     let stacked = groups.ranges().size_hint().0;
     let each = if rank == 1 { 0 } else { rank };
     host::check(op, slices, 4 * (1 + each))?;
@@ -117,7 +134,7 @@ fn made(op: &'static str, dtype: DType, x: &Layout, groups: &Groups, most: u64) 
     let mut stack_extents = host::room(op, stacked * (1 + rank))?;
     for group in groups.ranges() {
         let k = group.len();
-        let ambient = ambient(x, group);
+        let ambient = boxes.ambient(group);
         let ambient = &ambient[..rank];
         let size = size(ambient);
         of_stacks.push(size.saturating_mul(k as u64))?;
@@ -145,16 +162,73 @@ fn made(op: &'static str, dtype: DType, x: &Layout, groups: &Groups, most: u64) 
     })
 }
 
-/// The ambient box of the elements of a range, as far as they exist.
-fn ambient(x: &Layout, group: Range<usize>) -> [u32; MAX_RANK] {
-    let mut most = [0; MAX_RANK];
-    for i in group.start.min(x.len())..group.end.min(x.len()) {
-        let shape = x.shape(i);
-        for (most, &extent) in most.iter_mut().zip(shape.extents()) {
-            *most = extent.max(*most);
+/// Finds the ambient boxes of groups, in a time that does not depend on how far windows overlap.
+struct Boxes<'a> {
+    x: &'a Layout,
+    /// Where windows overlap, their size. The batch is cut into blocks of this many elements.
+    size: usize,
+    /// For each element, the ambient box of its block up to it, and from it on.
+    up_to: Vec<[u32; MAX_RANK]>,
+    from: Vec<[u32; MAX_RANK]>,
+}
+
+impl<'a> Boxes<'a> {
+    fn new(op: &'static str, x: &'a Layout, groups: &Groups) -> Result<Boxes<'a>> {
+        let size = match *groups {
+            Groups::Windows { size, stride, .. } if size > stride => size,
+            _ => 0,
+        };
+        let (mut up_to, mut from) = (Vec::new(), Vec::new());
+        if size > 0 {
+            host::check(op, x.len(), 2 * size_of::<[u32; MAX_RANK]>())?;
+            up_to = host::filled(op, [0; MAX_RANK], x.len())?;
+            from = host::filled(op, [0; MAX_RANK], x.len())?;
+            let blocks = up_to.chunks_mut(size).zip(from.chunks_mut(size));
+            for (block, (up_to, from)) in blocks.enumerate() {
+                let first = block * size;
+                let mut most = [0; MAX_RANK];
+                for (i, up_to) in up_to.iter_mut().enumerate() {
+                    widen(&mut most, x.shape(first + i).extents());
+                    *up_to = most;
+                }
+                let mut most = [0; MAX_RANK];
+                for (i, from) in from.iter_mut().enumerate().rev() {
+                    widen(&mut most, x.shape(first + i).extents());
+                    *from = most;
+                }
+            }
         }
+        Ok(Boxes {
+            x,
+            size,
+            up_to,
+            from,
+        })
     }
-    most
+
+    /// The ambient box of the elements of a group, as far as they exist.
+    fn ambient(&self, group: Range<usize>) -> [u32; MAX_RANK] {
+        let x = self.x;
+        let group = group.start.min(x.len())..group.end.min(x.len());
+        let mut most = [0; MAX_RANK];
+        if self.size == 0 {
+            group.for_each(|i| widen(&mut most, x.shape(i).extents()));
+        } else if !group.is_empty() {
+            // It ends with its first block, with the batch, or in the second block.
+            most = self.from[group.start];
+            let last = group.end - 1;
+            if last / self.size > group.start / self.size {
+                widen(&mut most, &self.up_to[last]);
+            }
+        }
+        most
+    }
+}
+
+fn widen(most: &mut [u32; MAX_RANK], extents: &[u32]) {
+    for (most, &extent) in most.iter_mut().zip(extents) {
+        *most = extent.max(*most);
+    }
 }
 
 fn size(extents: &[u32]) -> u64 {

@@ -461,5 +461,10 @@ fn elements(device: &Device, n: usize) -> Result<u64> {
         sum.add(part)?;
     }
     sum.add(joined.elements(1..n)?.copy()?)?;
+    // As many operands as elements.
+    let two = x.elements(0..2)?;
+    let mut copies = room(n)?;
+    copies.extend((0..n).map(|_| &two));
+    sum.add(two.join(&copies)?)?;
     sum.value()
 }

@@ -98,6 +98,10 @@ pub fn all() {
     planes();
     constructors();
     conversions();
+    products();
+    lists();
+    #[cfg(feature = "safetensors")]
+    headers();
 }
 
 fn pairs() {
@@ -211,6 +215,16 @@ fn constructors() {
     named("topology", || {
         Bsr::from_dense([0, side], [8, 8], &[0.0f32; 0], 0.0)
     });
+    let begun = Instant::now();
+    named("topology", || Topology::from_mask([side, 0], [8, 8], &[]));
+    named("topology", || {
+        Bsr::from_dense([side, 0], [8, 8], &[0.0f32; 0], 0.0)
+    });
+    assert!(
+        begun.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        begun.elapsed()
+    );
     let shapes = Layout::uniform(1, Shape::new(&[20_000, 20_000]).unwrap());
     assert!(shapes.is_ok(), "one element takes no more for its values");
 }
@@ -232,5 +246,59 @@ fn conversions() {
     let topology = Topology::new([60_000, 60_000], [128, 128], &[(0, 0)]).unwrap();
     named("bsr", || {
         Bsr::new(&topology, vec![0.0f32; 128 * 128])?.to_dense()
+    });
+}
+
+/// One long term among many short ones, all of which are transformed at its length: 200 MB of spectra, computed within
+/// the budget.
+fn products() {
+    const TERMS: usize = 400;
+    const LONG: usize = 20_000;
+    let lengths = (0..TERMS).map(|j| if j == 7 { LONG } else { 1 });
+    let layout = Layout::from_lengths(lengths).unwrap();
+    let [row, column] = [[1, TERMS], [TERMS, 1]].map(|extents| {
+        let grid = Layout::uniform(1, Shape::new(&extents).unwrap()).unwrap();
+        ShapeMatrix::new(&cpu().full(&layout, 1.0f32).unwrap(), &grid).unwrap()
+    });
+    // All of the work on one thread, whose memory is counted.
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1);
+    let (product, peak) = one
+        .build()
+        .unwrap()
+        .install(|| allocation::peak_in(|| row.conv_matmul(&column)));
+    assert!(peak <= LIMIT as usize, "{peak} bytes");
+    let sums = product.unwrap().entries().download_blocking().unwrap();
+    for (at, &sum) in sums.row(0).iter().enumerate() {
+        let terms = (at + 1).min(2 * LONG - 1 - at) + if at == 0 { TERMS - 1 } else { 0 };
+        assert!((sum - terms as f32).abs() < 0.1, "{sum} of {terms} at {at}");
+    }
+}
+
+/// A list with an item for each axis is not copied, and not printed, if it has a million.
+fn lists() {
+    const MANY: usize = 1 << 20;
+    let x = empties::<f32>(2, 3);
+    let (positions, widths, axes) = (vec![0; MANY], vec![(0, 0); MANY], vec![0; MANY]);
+    let small = |kind: &str, op: &str, make: &dyn Fn() -> Result<Tensor<f32>>| {
+        let (outcome, largest) = allocation::largest_in(make);
+        let error = outcome.unwrap_err();
+        assert_eq!((error.kind(), error.op()), (kind, op));
+        assert!(largest < 4096, "{op}: {largest} bytes for {error}");
+        assert!(error.to_string().len() < 200, "{error}");
+    };
+    small("rank", "slice", &|| x.slice(&positions, &positions));
+    small("rank", "slice", &|| x.slice(&[0, 0], &positions));
+    small("rank", "pad", &|| x.pad(&widths));
+    small("argument", "flip", &|| x.flip(&axes));
+    small("argument", "transpose", &|| x.transpose(&axes));
+}
+
+/// A header of 2 MB may take 16 times as much memory.
+#[cfg(feature = "safetensors")]
+fn headers() {
+    let text = format!("{{{}}}", " ".repeat(2 << 20));
+    let file = [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
+    named("read", || {
+        vsla::io::safetensors::Reader::new(std::io::Cursor::new(&file[..])).map(drop)
     });
 }

@@ -14,7 +14,6 @@ thread_local! {
 }
 
 /// The result of `f`, and the peak bytes that this thread held while it ran, on top of what it held before.
-#[cfg(any(feature = "serde", feature = "safetensors"))]
 pub fn peak_in<T>(f: impl FnOnce() -> T) -> (T, usize) {
     HELD.set((0, 0));
     let outcome = f();
@@ -65,18 +64,25 @@ fn is_refused(bytes: usize) -> bool {
     }
 }
 
-/// Whether the allocation comes from a crate that cannot handle failure: packed factors in gemm, or twiddles in the FFT
-/// crates.
+/// Whether the allocation comes from a crate that cannot handle failure: packed factors in gemm, twiddles in the FFT
+/// crates, or anything in wgpu. The tables of kernels are excepted, too: their size is constant.
 fn is_elsewhere(bytes: usize) -> bool {
     let large = LARGE.swap(usize::MAX, Ordering::SeqCst);
     let stack = std::backtrace::Backtrace::force_capture().to_string();
-    let first: String = stack.lines().take(24).collect::<Vec<_>>().join("\n");
+    let first: Vec<&str> = stack.lines().take(24).collect();
     // Optimized builds inline FFT planners into their only caller.
-    let elsewhere = ["gemm", "rustfft", "realfft", "cpu::fft::Plans"]
-        .iter()
-        .any(|name| first.contains(name));
+    let planners = ["gemm", "rustfft", "realfft", "cpu::fft::Plans"];
+    let is_of = |line: &str, names: &[&str]| names.iter().any(|name| line.contains(name));
+    // wgpu calls this library back, so the innermost of the two has asked.
+    let wgpu = ["wgpu", "naga", "ash::", "gpu_allocator"];
+    let innermost = stack
+        .lines()
+        .find(|line| is_of(line, &["vsla::"]) || is_of(line, &wgpu));
+    let elsewhere = first.iter().any(|line| is_of(line, &planners))
+        || innermost.is_some_and(|line| is_of(line, &wgpu))
+        || stack.contains("vsla::gpu::Gpu>::table");
     if !elsewhere {
-        println!("{bytes} bytes refused: {first}");
+        println!("{bytes} bytes refused: {}", first.join("\n"));
     }
     LARGE.store(large, Ordering::SeqCst);
     elsewhere

@@ -1,6 +1,7 @@
-//! Groups the results that are transformed together into blocks, and counts their work.
+//! Groups the results that are transformed together into blocks, and blocks into turns, and counts their work.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::super::{Product, Products};
 use crate::ops::conv::choice::transform_work;
@@ -8,7 +9,7 @@ use crate::{Error, Result, host};
 
 /// The results of one product that use transforms of one length.
 #[derive(Clone, Debug)]
-pub(super) struct Block<'a> {
+pub(in super::super) struct Block<'a> {
     pub product: &'a Product,
     pub length: u32,
     pub rows: Vec<usize>,
@@ -22,13 +23,13 @@ impl Block<'_> {
     }
 
     /// The words of the results' sums, and of the factors' spectra for one j.
-    pub(super) fn needs(&self) -> [u64; 2] {
+    pub(in super::super) fn needs(&self) -> [u64; 2] {
         let (rows, columns) = (self.rows.len(), self.columns.len());
         [self.words(rows * columns), self.words(rows + columns)]
     }
 
     /// Two blocks with half as many rows, or columns; `None` for a block of a single result.
-    pub(super) fn halves(&self, op: &'static str) -> Result<Option<[Self; 2]>> {
+    fn halves(&self, op: &'static str) -> Result<Option<[Self; 2]>> {
         let (rows, columns) = (&self.rows[..], &self.columns[..]);
         let [first, second] = if rows.len() >= columns.len() {
             let (first, second) = rows.split_at(rows.len().div_ceil(2));
@@ -52,7 +53,7 @@ impl Block<'_> {
 }
 
 /// Every block of the plan, product by product.
-pub(super) fn blocks<'a>(op: &'static str, plan: &'a Products) -> Result<Vec<Block<'a>>> {
+fn blocks<'a>(op: &'static str, plan: &'a Products) -> Result<Vec<Block<'a>>> {
     let mut blocks = Vec::new();
     for product in &plan.products {
         let mut of_length: BTreeMap<u32, [Vec<usize>; 2]> = BTreeMap::new();
@@ -78,6 +79,73 @@ pub(super) fn blocks<'a>(op: &'static str, plan: &'a Products) -> Result<Vec<Blo
         }
     }
     Ok(blocks)
+}
+
+/// A block, or its terms with these j.
+pub(in super::super) struct Part<'a> {
+    pub block: Block<'a>,
+    pub inner: Range<usize>,
+}
+
+impl Part<'_> {
+    /// Whether its sums continue those of the turn before.
+    pub(in super::super) fn goes_on(&self) -> bool {
+        self.inner.start > 0
+    }
+
+    /// Whether its sums are complete after it.
+    pub(in super::super) fn ends(&self) -> bool {
+        self.inner.end == self.block.product.inner
+    }
+}
+
+/// Calls `run` with the parts of one turn after the other.
+///
+/// The spectra of a turn take at most `most` words, and so do its sums, unless those of one result and one j take more.
+/// A block that does not fit alone runs in turns of its own, in the order of j.
+pub(in super::super) fn turns<'a>(
+    op: &'static str,
+    plan: &'a Products,
+    most: u64,
+    mut run: impl FnMut(&[Part<'a>]) -> Result<()>,
+) -> Result<()> {
+    let mut waiting = blocks(op, plan)?;
+    waiting.reverse();
+    let (mut turn, mut used) = (Vec::new(), [0; 2]);
+    while let Some(block) = waiting.pop() {
+        let inner = block.product.inner;
+        let [sums, one] = block.needs();
+        let spectra = one * inner as u64;
+        if used[0] + sums > most || used[1] + spectra > most {
+            if !turn.is_empty() {
+                run(&turn)?;
+            }
+            turn.clear();
+            used = [0; 2];
+        }
+        if sums <= most && spectra <= most {
+            let inner = 0..inner;
+            host::push(op, &mut turn, Part { block, inner })?;
+            used = [used[0] + sums, used[1] + spectra];
+            continue;
+        }
+        if (sums > most || one > most)
+            && let Some(halves) = block.halves(op)?
+        {
+            host::extend(op, &mut waiting, halves)?;
+            continue;
+        }
+        let step = ((most / one) as usize).max(1);
+        let mut part = Part { block, inner: 0..0 };
+        for first in (0..inner).step_by(step) {
+            part.inner = first..(first + step).min(inner);
+            run(std::slice::from_ref(&part))?;
+        }
+    }
+    match turn.is_empty() {
+        true => Ok(()),
+        false => run(&turn),
+    }
 }
 
 /// The multiply-adds of all blocks: those of the transforms of factors and results, and four per frequency of each

@@ -30,6 +30,15 @@ pub fn files(_: &Device, n: usize) -> Result<u64> {
     sparse.write_to(&mut file)?;
     sum.host(Bsr::<f32>::read_from(&file[..])?.values());
 
+    // A file of version 1, with a capacity of twice the extent.
+    file.clear();
+    file.extend_from_slice(b"VSLAv01\0\0\x01\0\0\0\0\0\0");
+    for word in [n as u64, 2 * n as u64, 8] {
+        file.extend_from_slice(&word.to_le_bytes());
+    }
+    file.resize(file.len() + 16 * n, 1);
+    sum.host(&Ragged::<f64>::read_from(&file[..])?);
+
     #[cfg(feature = "safetensors")]
     {
         use vsla::io::safetensors::{Reader, Writer};
