@@ -413,6 +413,11 @@ fn crossing() -> Vec<[Layout; 2]> {
             vectors(&[5, 4, 2497, 0, 1, 33, 9]),
         ],
         [vectors(&many), vectors(&others)],
+        // Quads in which either side ends.
+        [
+            vectors(&[400, 401, 402, 403, 300, 299, 301, 302]),
+            vectors(&[397, 398, 399, 302, 403, 402, 401, 405]),
+        ],
         [
             layout(2, &[&[3, 5], &[0, 4], &[40, 33], &[1, 1]]),
             layout(2, &[&[7, 2], &[2, 0], &[33, 40], &[1, 1]]),
