@@ -56,9 +56,12 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
                 bench::gpu,
                 move |_| in_a_process(&on_gpu),
             ),
-            bench.on_gpu(&format!("large::{}", program.name), bench::gpu, move |_| {
-                in_a_process(&large_on_gpu)
-            }),
+            bench.where_it_has(
+                &format!("large::{}", program.name),
+                bench::is_software,
+                "a driver whose own allocations also fail",
+                move |_| in_a_process(&large_on_gpu),
+            ),
         ]);
     }
     trials
