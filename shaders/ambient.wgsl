@@ -4,7 +4,7 @@
 // A workgroup makes p.tile consecutive values of c: it finds the element the tile begins in, and puts what it needs of
 // that and the next ones into tables in workgroup memory, if they are not more than SPAN. An invocation makes four
 // consecutive values at a time, so that it searches once for four; c begins at a multiple of four and has slack behind
-// its last value.
+// its last value. WIDE: c is complex; one value at a time.
 
 struct Params {
     first_group: u32,
@@ -62,6 +62,25 @@ fn entry_of(e: u32) -> Entry {
 
 #include "tables"
 
+#if WIDE
+// Value v of c.
+fn result(v: u32, tile: Tile) -> R {
+    let e = place_in_tile(v, tile);
+    let at = entry_in_tile(e, tile).at;
+    let i = v - start_in_tile(e, tile);
+    let in_a = i < at.z;
+    let in_b = i < at.w;
+    var x = V();
+    var y = V();
+    if in_a {
+        x = a_one(at.x + i);
+    }
+    if in_b {
+        y = b_one(at.y + i);
+    }
+    return met(x, y, in_a, in_b);
+}
+#else
 // Values i .. i + 4 of a run of `length` values that begins at `start`; zeros beyond it.
 fn a_run(start: u32, i: u32, length: u32) -> vec4<V> {
     if i >= length {
@@ -146,6 +165,7 @@ fn quad(v: u32, tile: Tile) -> vec4<R> {
     }
     return results;
 }
+#endif
 
 @compute @workgroup_size(WG)
 fn main(
@@ -158,6 +178,11 @@ fn main(
         return;
     }
     let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
+#if WIDE
+    for (var v = tile.start + lid; v < tile.end; v += WG) {
+        c[v] = result(v, tile);
+    }
+#else
     let end = (tile.end + 3u) / 4u;
     if tile.count == 1u {
         // All of the tile in one element: nothing to search, and two quads under way at a time.
@@ -178,4 +203,5 @@ fn main(
     for (var q = tile.start / 4u + lid; q < end; q += WG) {
         c[q] = packed(quad(4u * q, tile));
     }
+#endif
 }

@@ -107,7 +107,11 @@ fn load_b(at: u32) -> V {
 alias C = u32;
 #else
 // Of f16 the word that holds two.
+#if WIDE
+alias C = R;
+#else
 alias C = E;
+#endif
 #endif
 
 // Where a value lies in a and b, and whether it does.

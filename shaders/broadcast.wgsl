@@ -4,7 +4,7 @@
 // The mode of an operand is WHOLE if it has c's layout. Otherwise it is the axis along which a vector is spread over
 // each element: element e uses vector e, or with the flag ONE all elements use the only vector. An axis of p.rank means
 // one value for the whole element. Tiles and tables are as in ambient.wgsl; an invocation computes four consecutive
-// values of c.
+// values of c. WIDE: c is complex; one value at a time.
 
 struct Params {
     first_group: u32,
@@ -98,6 +98,7 @@ fn along(i: u32, spans: vec2<u32>) -> u32 {
     return (i / spans.x) % spans.y;
 }
 
+#if !WIDE
 // The indices in the vector of values i to i + 3, which are all in one element.
 fn along_four(i: u32, spans: vec2<u32>) -> vec4<u32> {
     if spans.y == 1u {
@@ -142,6 +143,7 @@ fn four(v: u32, i: u32, entry: Entry) -> vec4<R> {
 #endfor
     );
 }
+#endif
 
 // Value v of c, which is value i of its element.
 fn one(v: u32, i: u32, entry: Entry) -> R {
@@ -152,6 +154,7 @@ fn one(v: u32, i: u32, entry: Entry) -> R {
     );
 }
 
+#if !WIDE
 // Four values of c from v on, in any elements.
 fn quad(v: u32, tile: Tile) -> vec4<R> {
     var e = place_in_tile(v, tile);
@@ -176,6 +179,7 @@ fn quad(v: u32, tile: Tile) -> vec4<R> {
     }
     return results;
 }
+#endif
 
 @compute @workgroup_size(WG)
 fn main(
@@ -188,8 +192,15 @@ fn main(
         return;
     }
     let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
+#if WIDE
+    for (var v = tile.start + lid; v < tile.end; v += WG) {
+        let e = place_in_tile(v, tile);
+        c[v] = one(v, v - start_in_tile(e, tile), entry_in_tile(e, tile));
+    }
+#else
     let end = (tile.end + 3u) / 4u;
     for (var q = tile.start / 4u + lid; q < end; q += WG) {
         c[q] = packed(quad(4u * q, tile));
     }
+#endif
 }

@@ -142,5 +142,5 @@ pub mod product {
 pub mod scalar {
     pub use crate::ops::ambient::functions;
     pub use crate::ops::maps::{MapInfo, maps};
-    pub use crate::ragged::{DType, Factor, Float, Integer, Real, Scalar, f16_from_f64};
+    pub use crate::ragged::{DType, Factor, Float, Integer, Number, Real, Scalar, f16_from_f64};
 }

@@ -9,7 +9,7 @@ const ALL_TO_ALL = 2u;
 // A workgroup makes p.tile consecutive values of c: it finds the element the tile begins in, and puts what it needs of
 // that and the next ones into tables in workgroup memory, if they are not more than SPAN. An invocation makes four
 // consecutive values at a time, so that it searches once for four; c begins at a multiple of four and has slack behind
-// its last value.
+// its last value. WIDE: c is complex; one value at a time.
 
 struct Params {
     first_group: u32,
@@ -158,6 +158,8 @@ fn met(x: V, y: V, in_a: bool, in_b: bool) -> R {
 const OVERLAP = false;
 // For each operand the type of its binding, `a_one`, a value of it, and `a_four`, four consecutive ones, whose places are
 // counted in values; for results the type of their binding, and `packed`, what four of them are there.
+//
+// WIDE: results are complex, and made one by one, so that there is only `a_one`.
 //
 // Halves lie two to a word, and are loaded by words, as values or as their bits; all else by quads.
 //

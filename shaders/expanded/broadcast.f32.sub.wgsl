@@ -8,7 +8,7 @@ const ONE = 256u;
 // The mode of an operand is WHOLE if it has c's layout. Otherwise it is the axis along which a vector is spread over
 // each element: element e uses vector e, or with the flag ONE all elements use the only vector. An axis of p.rank means
 // one value for the whole element. Tiles and tables are as in ambient.wgsl; an invocation computes four consecutive
-// values of c.
+// values of c. WIDE: c is complex; one value at a time.
 
 struct Params {
     first_group: u32,
@@ -113,6 +113,8 @@ fn met(x: V, y: V, in_a: bool, in_b: bool) -> R {
 const OVERLAP = false;
 // For each operand the type of its binding, `a_one`, a value of it, and `a_four`, four consecutive ones, whose places are
 // counted in values; for results the type of their binding, and `packed`, what four of them are there.
+//
+// WIDE: results are complex, and made one by one, so that there is only `a_one`.
 //
 // Halves lie two to a word, and are loaded by words, as values or as their bits; all else by quads.
 //

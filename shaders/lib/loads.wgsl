@@ -1,9 +1,20 @@
 // For each operand the type of its binding, `a_one`, a value of it, and `a_four`, four consecutive ones, whose places are
 // counted in values; for results the type of their binding, and `packed`, what four of them are there.
 //
+// WIDE: results are complex, and made one by one, so that there is only `a_one`.
+//
 // Halves lie two to a word, and are loaded by words, as values or as their bits; all else by quads.
 //
 // Uses: E, V and R of "met", the bindings, and the row's texts.
+#if WIDE
+#for x X how stored computed in $(OPERANDS)
+alias $(X) = E;
+fn $(x)_one(at: u32) -> V {
+    return $(x)[at];
+}
+#endfor
+alias C = R;
+#else
 #for x X how stored computed in $(OPERANDS)
 #if $(how) == words
 alias $(X) = vec4<$(stored)>;
@@ -65,4 +76,5 @@ fn packed(r: vec4<R>) -> C {
     return vec2(r.x | (r.y << 16u), r.z | (r.w << 16u));
 #endif
 }
+#endif
 #endif

@@ -29,6 +29,8 @@ const LIBRARY: &[(&str, &str)] = library![
     "best",
     "compare",
     "complex",
+    "complex_quotient",
+    "complex_size",
     "converted",
     "coop_tile",
     "ends",

@@ -117,6 +117,7 @@ impl Gpu {
             self.record(op, dispatch, &ready.pipeline, &buffers, |word| match word {
                 Param::U32(value) => value,
                 Param::InputBase(i) => inputs[i].base,
+                Param::InputPairBase(i) => inputs[i].base / 2,
                 Param::Scalar(i) => scalars[i],
             })?;
         }

@@ -149,6 +149,9 @@ fn pairs_of_series() {
                 check(Op::ReducePairs(ReducePairs { reduction, dtype }));
             }
         }
+        for (name, dtype) in [("div", DType::C32), ("polar", DType::F32)] {
+            check(Op::Combine(Combine { name, dtype }));
+        }
         let dtype = DType::F32;
         check(Op::Eval(Eval { dtype }));
     });

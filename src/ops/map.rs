@@ -101,10 +101,12 @@ impl Map {
         let dtype = self.dtype;
         type Run = fn(&mut CpuArgs<'_>);
         let (op, flag, kernel_type, twin): (_, &[&str], _, Run) = match (self.kind, dtype) {
+            // Both parts of complex values are multiplied.
+            (Kind::Scale, DType::C32) => ("scale", &["SCALE"], DType::F32, scale_twin::<f32>),
             (Kind::Scale, _) => ("scale", &["SCALE"], dtype, twin_of!(dtype, scale_twin)),
             // Negating a float only flips its sign bit, so floats are viewed as words; modulo 2³², signed and unsigned
             // negation are the same.
-            (Kind::Neg, DType::F32) => ("neg", &["NEG"], DType::U32, |args| {
+            (Kind::Neg, DType::F32 | DType::C32) => ("neg", &["NEG"], DType::U32, |args| {
                 each(args, |x: u32| x ^ 1 << 31)
             }),
             (Kind::Neg, _) => ("neg", &["NEG"], DType::I32, |args| {

@@ -81,6 +81,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &map::KERNEL,
     &map::FILL,
     &maps::KERNEL,
+    &maps::COMPLEX,
     &convert::KERNEL,
     &cast::KERNEL,
     &conv::KERNEL,

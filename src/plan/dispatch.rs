@@ -44,6 +44,8 @@ pub(crate) enum Param {
     /// The offset of input `i`'s values in its buffer, in 32-bit words (even for complex values), or in 16-bit halves
     /// for `f16`.
     InputBase(usize),
+    /// The same offset for a complex input, in values: pairs of words.
+    InputPairBase(usize),
     /// Scalar `i` of the call.
     Scalar(usize),
 }

@@ -132,8 +132,8 @@ impl Scalar for f16 {
 
 /// A type of real numbers: `f32`, `i32` or `u32`.
 ///
-/// Arithmetic, reductions and convolutions are defined on these types. Complex values are for transforms; `f16` is for
-/// storage and matrix products.
+/// Reductions and convolutions are defined on these types. Value-by-value arithmetic is defined on every [`Number`].
+/// `f16` is for storage and matrix products.
 pub trait Real: Factor {}
 
 impl Real for f32 {}
@@ -142,8 +142,25 @@ impl Real for i32 {}
 
 impl Real for u32 {}
 
+/// A type of numbers that can be added, multiplied and divided: `f32`, `i32`, `u32`, [`f16`](struct@f16) or
+/// [`Complex32`].
+///
+/// Functions of two operands such as [`add`](crate::Tensor::add) and [`div`](crate::Tensor::div) are defined on these
+/// types.
+pub trait Number: Scalar {}
+
+impl Number for f32 {}
+
+impl Number for i32 {}
+
+impl Number for u32 {}
+
+impl Number for f16 {}
+
+impl Number for Complex32 {}
+
 /// A type that can be multiplied in matrix products and compared: `f32`, `i32`, `u32` or [`f16`](struct@f16).
-pub trait Factor: Scalar + PartialOrd {
+pub trait Factor: Number + PartialOrd {
     /// The type in which products are summed: `f32` for [`f16`](struct@f16), otherwise the type itself.
     type Sum: Factor;
 }

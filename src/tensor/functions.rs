@@ -5,11 +5,11 @@ use super::{Paired, Spread, Tensor};
 use crate::ops::Op;
 use crate::ops::ambient::{self, Broadcast, Mode};
 use crate::plan::{Boxes, check_work};
-use crate::ragged::{Factor, Float, Pairs, Scalar};
+use crate::ragged::{Factor, Float, Number, Pairs, Scalar};
 use crate::{Error, Result};
 
 /// Applies the function with this name to two operands, at least one of which is whole.
-pub(super) fn of_two<T: Scalar + Factor, R: Scalar>(
+pub(super) fn of_two<T: Scalar, R: Scalar>(
     name: &'static str,
     left: Spread<'_, T>,
     right: Spread<'_, T>,
@@ -126,10 +126,11 @@ macro_rules! documented {
 }
 
 documented! {
-    fn div(Factor) -> T, 2: "Computes `a / b` value by value; results have the ambient shapes."
+    fn div(Number) -> T, 2: "Computes `a / b` value by value; results have the ambient shapes."
         "Integer division truncates, −7 / 2 = −3; it gives 0 where b is 0, and the least i32 divided by −1 wraps to \
          itself. For floats, x / 0 is infinite, 0 / 0 and ∞ / ∞ are NaN, and the error for `f32` is at most 2 units \
-         in the last place plus 2⁻¹²⁶, because a GPU may flush operands and results below that to zero."
+         in the last place plus 2⁻¹²⁶, because a GPU may flush operands and results below that to zero. For \
+         complex numbers, see [there](#complex-numbers)."
         "Gives 0 where either entry is missing, whatever the other entry is. So it respects equivalence for integers, \
          but not for floats, since 0 / 0 is NaN."
         "[6.0f32, 1.0, 5.0]" "[4.0f32, 0.0]" => "[1.5, f32::INFINITY, 0.0]";
@@ -190,7 +191,7 @@ documented! {
 
 macro_rules! on_the_left {
     ($($name:ident)*) => {
-        impl<T: Factor> Spread<'_, T> {$(
+        impl<T: Number> Spread<'_, T> {$(
             #[doc = concat!("[`Tensor::", stringify!($name), "`] with this operand on the left.")]
             ///
             /// # Errors

@@ -5,7 +5,7 @@ use super::{Paired, Spread, Tensor};
 use crate::ops::Op;
 use crate::ops::ambient::check_concat;
 use crate::ops::map::{Kind, Map};
-use crate::ragged::{Factor, Pairs, Real, Scalar};
+use crate::ragged::{Number, Pairs, Real, Scalar};
 use crate::{Error, Result, host};
 
 impl<T: Scalar> Tensor<T> {
@@ -23,7 +23,7 @@ impl<T: Scalar> Tensor<T> {
         })
     }
 
-    fn map_by(&self, kind: Kind, scalars: &[u32]) -> Result<Tensor<T>> {
+    pub(super) fn map_by(&self, kind: Kind, scalars: &[u32]) -> Result<Tensor<T>> {
         let dtype = T::DTYPE;
         self.unary(Op::Map(Map { kind, dtype }), scalars)
     }
@@ -146,15 +146,15 @@ impl<T: Scalar> Tensor<T> {
     }
 }
 
-impl<T: Factor> Tensor<T> {
+impl<T: Number> Tensor<T> {
     /// Adds two batches, `a + b`, element by element; missing entries are zero.
     ///
     /// Each result has the ambient shape: the smallest box that holds both elements.
     ///
     /// An extent of 1 is not special: `[1, 2, 3] + [5] = [6, 2, 3]`. Both batches must have the same rank. Integers
     /// wrap; NaN propagates. Respects equivalence: trailing zeros change nothing. `other` may be spread over the
-    /// elements of this batch: see [`Spread`]. `f16` is computed in `f32` and rounded. Cost: operands read once, result
-    /// written once.
+    /// elements of this batch: see [`Spread`]. `f16` is computed in `f32` and rounded; each part of a complex sum is
+    /// rounded. Cost: operands read once, result written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -199,7 +199,7 @@ impl<T: Factor> Tensor<T> {
     /// paired with a stored trailing zero, however, gives NaN. Both batches must have the same rank, and an extent of 1
     /// is not special. If one element is empty, the result is zeros in the shape of the other. Integers wrap. Each f32
     /// product is rounded once; a GPU may flush subnormal values to 0, so that an infinity times a subnormal gives NaN.
-    /// Cost: operands read once, result written once.
+    /// For complex products, see [there](#complex-numbers). Cost: operands read once, result written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

@@ -1,6 +1,7 @@
 //! Ragged batches on devices, and the operations on them.
 
 mod calibrate;
+mod complex;
 mod conv_plan;
 mod convert;
 mod convolution;
@@ -70,6 +71,37 @@ use crate::ragged::{Layout, Scalar};
 /// let y = device.upload(&Ragged::from_rows([vec![4.0f32, 5.0], vec![0.0, 1.0]])?)?;
 /// let sum = x.add(&y)?.download_blocking()?;
 /// assert_eq!(sum.to_vecs()?, [vec![5.0, 7.0, 3.0], vec![1.0, 1.0]]);
+/// # Ok::<(), vsla::Error>(())
+/// ```
+///
+/// # Complex numbers
+///
+/// [`add`](Tensor::add), [`sub`](Tensor::sub), [`hadamard`](Tensor::hadamard) and [`div`](Tensor::div), their operators
+/// and pairings take complex numbers, too. Each part of a sum or difference is rounded once. In the following, u is a
+/// unit in the last place of |x| |y|, or of |x| / |y|. A GPU may flush parts of operands below 2⁻¹²⁶ to zero, and also
+/// products and results, which adds up to 2⁻¹²⁵.
+///
+/// - A product is `(ac − bd) + (ad + bc) i` for x = a + bi and y = c + di, with an error of at most 3 u in each part.
+///   It overflows where |x| |y| does, or nearly does. Infinite parts have no special treatment: they mostly give NaN.
+/// - A quotient is x ȳ / |y|², with an error of at most 10 u in each part. x and y are first scaled by powers of two;
+///   the CPU computes in f64 instead. So nothing overflows or underflows in between. On a GPU, a y whose parts are both
+///   below 2⁻¹²⁶ counts as zero. Special cases are the same on every device:
+///   - If any part of x or y is NaN, both parts of the quotient are, and so they are for 0 / 0 and ∞ / ∞, where an
+///     infinite number is one with an infinite part.
+///   - A finite x divided by an infinite y is 0.
+///   - Any other quotient with a zero y or an infinite x has infinite parts. Their signs are those of the quotient in
+///     which ±1 stands for each infinite part of x and 0 for its other part, or ±1 for a zero y, by the sign of its
+///     real part; where a part of that quotient is 0, the result is NaN. So 1 / 0 is ∞ + NaN i, as in NumPy.
+///
+/// ```
+/// # use vsla::{Complex32, Device, Ragged};
+/// # let device = Device::cpu();
+/// let x = device.upload(&Ragged::from_rows([[1.0f32, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0]])?)?;
+/// let kernel = device.upload(&Ragged::from_rows([[1.0f32, 2.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0]])?)?;
+/// let spectra = (&x.rfft()? * &kernel.rfft()?)?;
+/// let y = spectra.irfft(x.layout())?.download_blocking()?;
+/// let expected = [1.0, 2.0, 3.0, 0.0, 2.0, 4.0, 6.0, 0.0];
+/// assert!(y.row(0).iter().zip(expected).all(|(y, expected)| (y - expected).abs() < 1e-5));
 /// # Ok::<(), vsla::Error>(())
 /// ```
 #[derive(Clone)]

@@ -2,9 +2,11 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
+use num_complex::Complex32;
+
 use super::{Spread, Tensor};
 use crate::Result;
-use crate::ragged::{Factor, Real};
+use crate::ragged::{Number, Real};
 
 /// `a + b` is [`a.add(&b)`](Tensor::add).
 ///
@@ -21,7 +23,7 @@ use crate::ragged::{Factor, Real};
 /// assert_eq!(y.download_blocking()?.to_vecs()?, [vec![0.25, 0.0, -0.25], vec![]]);
 /// # Ok::<(), vsla::Error>(())
 /// ```
-impl<T: Factor> Add for &Tensor<T> {
+impl<T: Number> Add for &Tensor<T> {
     type Output = Result<Tensor<T>>;
 
     fn add(self, other: &Tensor<T>) -> Result<Tensor<T>> {
@@ -30,7 +32,7 @@ impl<T: Factor> Add for &Tensor<T> {
 }
 
 /// `a - b` is [`a.sub(&b)`](Tensor::sub).
-impl<T: Factor> Sub for &Tensor<T> {
+impl<T: Number> Sub for &Tensor<T> {
     type Output = Result<Tensor<T>>;
 
     fn sub(self, other: &Tensor<T>) -> Result<Tensor<T>> {
@@ -40,7 +42,7 @@ impl<T: Factor> Sub for &Tensor<T> {
 
 /// `a * b` is [`a.hadamard(&b)`](Tensor::hadamard), value by value and zero outside the overlap. For matrix products,
 /// see [`matmul`](Tensor::matmul).
-impl<T: Factor> Mul for &Tensor<T> {
+impl<T: Number> Mul for &Tensor<T> {
     type Output = Result<Tensor<T>>;
 
     fn mul(self, other: &Tensor<T>) -> Result<Tensor<T>> {
@@ -49,7 +51,7 @@ impl<T: Factor> Mul for &Tensor<T> {
 }
 
 /// `a / b` is [`a.div(&b)`](Tensor::div), value by value: zero outside the overlap.
-impl<T: Factor> Div for &Tensor<T> {
+impl<T: Number> Div for &Tensor<T> {
     type Output = Result<Tensor<T>>;
 
     fn div(self, other: &Tensor<T>) -> Result<Tensor<T>> {
@@ -62,7 +64,52 @@ impl<T: Real> Neg for &Tensor<T> {
     type Output = Result<Tensor<T>>;
 
     fn neg(self) -> Result<Tensor<T>> {
-        Tensor::neg(self)
+        Tensor::<T>::neg(self)
+    }
+}
+
+/// `-x` is [`x.neg()`](Tensor::neg).
+impl Neg for &Tensor<Complex32> {
+    type Output = Result<Tensor<Complex32>>;
+
+    fn neg(self) -> Result<Tensor<Complex32>> {
+        Tensor::<Complex32>::neg(self)
+    }
+}
+
+/// `x * s` is [`x.scale(s)`](Tensor::scale), also for a real number.
+impl Mul<f32> for &Tensor<Complex32> {
+    type Output = Result<Tensor<Complex32>>;
+
+    fn mul(self, s: f32) -> Result<Tensor<Complex32>> {
+        self.scale(s)
+    }
+}
+
+/// `x * s` is [`x.scale_complex(s)`](Tensor::scale_complex).
+impl Mul<Complex32> for &Tensor<Complex32> {
+    type Output = Result<Tensor<Complex32>>;
+
+    fn mul(self, s: Complex32) -> Result<Tensor<Complex32>> {
+        self.scale_complex(s)
+    }
+}
+
+/// `s * x` is [`x.scale(s)`](Tensor::scale).
+impl Mul<&Tensor<Complex32>> for f32 {
+    type Output = Result<Tensor<Complex32>>;
+
+    fn mul(self, x: &Tensor<Complex32>) -> Result<Tensor<Complex32>> {
+        x.scale(self)
+    }
+}
+
+/// `s * x` is [`x.scale_complex(s)`](Tensor::scale_complex).
+impl Mul<&Tensor<Complex32>> for Complex32 {
+    type Output = Result<Tensor<Complex32>>;
+
+    fn mul(self, x: &Tensor<Complex32>) -> Result<Tensor<Complex32>> {
+        x.scale_complex(self)
     }
 }
 
@@ -160,7 +207,7 @@ macro_rules! spread {
             "`x ", $sign, " v.each()` is [`x.", stringify!($method), "(v.each())`]",
             "(Tensor::", stringify!($method), ").",
         )]
-        impl<T: Factor> $trait<Spread<'_, T>> for &Tensor<T> {
+        impl<T: Number> $trait<Spread<'_, T>> for &Tensor<T> {
             type Output = Result<Tensor<T>>;
 
             fn $name(self, other: Spread<'_, T>) -> Result<Tensor<T>> {
@@ -172,7 +219,7 @@ macro_rules! spread {
             "`x ", $sign, " v.each()` is [`x.", stringify!($method), "(v.each())`]",
             "(Tensor::", stringify!($method), ").",
         )]
-        impl<T: Factor> $trait<Spread<'_, T>> for Tensor<T> {
+        impl<T: Number> $trait<Spread<'_, T>> for Tensor<T> {
             type Output = Result<Tensor<T>>;
 
             fn $name(self, other: Spread<'_, T>) -> Result<Tensor<T>> {
@@ -184,7 +231,7 @@ macro_rules! spread {
             "`v.each() ", $sign, " x` is [`v.each().", stringify!($method), "(&x)`]",
             "(Spread::", stringify!($method), ").",
         )]
-        impl<T: Factor> $trait<&Tensor<T>> for Spread<'_, T> {
+        impl<T: Number> $trait<&Tensor<T>> for Spread<'_, T> {
             type Output = Result<Tensor<T>>;
 
             fn $name(self, other: &Tensor<T>) -> Result<Tensor<T>> {

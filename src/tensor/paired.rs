@@ -8,7 +8,7 @@ use crate::Result;
 use crate::ops::Op;
 use crate::ops::ambient::{Along, Combine, Concat};
 use crate::plan::check_work;
-use crate::ragged::{Factor, Layout, Pairing, Pairs, Scalar};
+use crate::ragged::{Layout, Number, Pairing, Pairs, Scalar};
 
 /// Two batches with a pairing: applies binary operations to the pairs rather than element by element.
 ///
@@ -115,7 +115,15 @@ impl<T: Scalar> Paired<'_, T> {
     }
 }
 
-impl<T: Factor> Paired<'_, T> {
+impl<T: Scalar> Paired<'_, T> {
+    /// The function of that name.
+    pub(super) fn combine<R: Scalar>(&self, name: &'static str) -> Result<Tensor<R>> {
+        let dtype = T::DTYPE;
+        self.run(Op::Combine(Combine { name, dtype }))
+    }
+}
+
+impl<T: Number> Paired<'_, T> {
     /// [`Tensor::add`] of every pair.
     ///
     /// # Errors
@@ -138,11 +146,5 @@ impl<T: Factor> Paired<'_, T> {
     /// Those of [`Tensor::add`].
     pub fn hadamard(&self) -> Result<Tensor<T>> {
         self.combine("hadamard")
-    }
-
-    /// The function of that name.
-    pub(super) fn combine<R: Scalar>(&self, name: &'static str) -> Result<Tensor<R>> {
-        let dtype = T::DTYPE;
-        self.run(Op::Combine(Combine { name, dtype }))
     }
 }

@@ -1,5 +1,9 @@
 //! Complex values on devices: the properties of all element types, for values of two words each.
 
+mod arithmetic;
+mod bounds;
+mod maps;
+
 use libtest_mimic::Trial;
 use vsla::{
     Complex32, Device, Layout, Ragged,
@@ -16,6 +20,9 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("copy", copy),
         ("full", full),
     ]);
+    trials.extend(arithmetic::tests(bench));
+    trials.extend(bounds::tests(bench));
+    trials.extend(maps::tests(bench));
     trials.push(bench.host("named", named));
     trials.push(bench.host("printed", printed));
     #[cfg(feature = "gpu")]

@@ -9,7 +9,8 @@ use libtest_mimic::Trial;
 use vsla::Device;
 
 use crate::programs::{
-    Batch, FUNCTIONS, MAPS_OF_FLOATS, MAPS_OF_INTEGERS, check_against, check_alone, run,
+    Batch, FUNCTIONS, MAPS_OF_COMPLEX, MAPS_OF_FLOATS, MAPS_OF_INTEGERS, check_against,
+    check_alone, run,
 };
 use crate::support::bench::{Bench, cpu, is_software};
 #[cfg(feature = "gpu")]
@@ -140,6 +141,7 @@ fn every_function_is_drawn() {
     let drawn = [
         MAPS_OF_FLOATS,
         MAPS_OF_INTEGERS,
+        MAPS_OF_COMPLEX,
         FUNCTIONS,
         &["mul_add", "if_else"],
     ]

@@ -68,6 +68,15 @@ counted! {
     "greater_equal", AMBIENT, |d| x::<f32>(d).greater_equal(&y(d));
     "mul_add", AMBIENT, |d| x::<f32>(d).mul_add(&y(d), &y(d));
     "if_else", AMBIENT, |d| x::<u32>(d).if_else(&y::<f32>(d), &y(d));
+    "complex", AMBIENT, |d| x::<f32>(d).complex(&y(d));
+    "polar", AMBIENT, |d| x::<f32>(d).polar(&y(d));
+    "conj", 3500., |d| spectrum(d)?.conj();
+    "real", 3500., |d| spectrum(d)?.real();
+    "imag", 3500., |d| spectrum(d)?.imag();
+    "abs_squared", 3500., |d| spectrum(d)?.abs_squared();
+    "arg", 3500., |d| spectrum(d)?.arg();
+    "scale_complex", 3500., |d| spectrum(d)?.scale_complex(Complex32::i());
+    "hadamard of spectra", 3500., |d| spectrum(d)?.hadamard(&spectrum(d)?);
     "add of one layout", X, |d| x::<f32>(d).add(&x(d));
     "scale", X, |d| x::<f32>(d).scale(2.);
     "neg", X, |d| x::<i32>(d).neg();
@@ -258,7 +267,15 @@ counted! {
 }
 
 /// Operations that only inspect operands or report the choice of a method.
-const FREE: [&str; 5] = ["elements", "reshape", "split", "pair", "product"];
+const FREE: [&str; 7] = [
+    "elements",
+    "reshape",
+    "split",
+    "pair",
+    "product",
+    "view_as_real",
+    "view_as_complex",
+];
 
 /// Whether this module knows the work of an operation.
 pub fn is_counted(name: &str) -> bool {

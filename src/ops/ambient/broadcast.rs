@@ -5,7 +5,7 @@
 
 use super::spread::Mode;
 use super::table::{self, THREE, TWO};
-use super::{Build, ONE_LAYOUT, ONES, builds, count, twin, unsupported};
+use super::{Build, ONE_LAYOUT, ONES, base, builds, count, twin, unsupported};
 use crate::plan::{
     Constants, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot,
     constants, params, place_of, slots, stream_tile,
@@ -98,9 +98,9 @@ impl Broadcast {
             elements: Param::U32(c.len() as u32),
             tile: Param::U32(tile as u32),
             rank: Param::U32(c.rank() as u32),
-            a_base: Param::InputBase(0),
+            a_base: base(dtype, 0),
             a_mode: mode(0),
-            b_base: Param::InputBase(1),
+            b_base: base(dtype, 1),
             b_mode: mode(1),
         };
         let (a, a_meta, b, b_meta) = (Slot::Input(0), meta(0), Slot::Input(1), meta(1));
@@ -142,10 +142,9 @@ impl Broadcast {
                 cost,
             ),
         };
-        let result_type = if row.is_mask() { DType::U32 } else { dtype };
         Ok(Launch {
             op,
-            outputs: vec![Output::new(result_type, OutputLayout::Input(whole))],
+            outputs: vec![Output::new(row.result(dtype), OutputLayout::Input(whole))],
             scratch: Vec::new(),
             work: c.total() as u64,
             dispatches: vec![dispatch],

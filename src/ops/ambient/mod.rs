@@ -16,6 +16,7 @@ use std::borrow::Cow;
 
 pub(crate) use self::broadcast::{Broadcast, KERNEL as BROADCAST, THREE_KERNEL as BROADCAST_THREE};
 pub(crate) use self::concat::{Along, Concat, check_concat};
+pub(crate) use self::functions::atan2;
 pub(crate) use self::spread::Mode;
 use self::table::{Row, THREE, TWO};
 use super::maps::{MapInfo, same};
@@ -191,7 +192,8 @@ const fn builds<const N: usize>(
 /// All value-by-value functions of two and three operands, one entry per value type, with their error bounds.
 ///
 /// The bounds hold on every device and have the form described at [`maps`](crate::scalar::maps). The bound of `mul_add`
-/// is in addition to half a unit in the last place of its product.
+/// is in addition to half a unit in the last place of its product. The bounds of complex results hold for each part, in
+/// units in the last place of the exact result's absolute value; for products, of the product of the absolute values.
 ///
 /// ```
 /// let div = vsla::scalar::functions().find(|function| function.name == "div").unwrap();
@@ -225,6 +227,14 @@ pub(crate) const fn is_bound(name: &str, ulps: u32) -> bool {
     false
 }
 
+/// Where the values of an input of this type begin, counted as kernels count them.
+fn base(dtype: DType, input: usize) -> Param {
+    match dtype {
+        DType::C32 => Param::InputPairBase(input),
+        _ => Param::InputBase(input),
+    }
+}
+
 fn unsupported(op: &'static str, dtype: DType) -> Error {
     Error::Unsupported {
         op,
@@ -250,7 +260,7 @@ impl Combine {
             dtype: kernel_type,
             matrices: false,
         };
-        let result_type = if row.is_mask() { DType::U32 } else { dtype };
+        let result_type = row.result(dtype);
         let boxes = Boxes::ambient(op, a, b, pairs)?;
         let twin = CpuKernel::new(move |args| twin::combine(args, row, kernel_type));
         let launch = match boxes {
@@ -269,8 +279,8 @@ impl Combine {
                     FlatParams {
                         total: Param::U32(a.total() as u32),
                         ones: ONES,
-                        a_base: Param::InputBase(0),
-                        b_base: Param::InputBase(1),
+                        a_base: base(dtype, 0),
+                        b_base: base(dtype, 1),
                     },
                     stream_groups(a.total()),
                     a.total() as u64,
@@ -340,8 +350,8 @@ impl Stage {
         let params = Params {
             total: Param::U32(total as u32),
             ones: ONES,
-            a_base: Param::InputBase(0),
-            b_base: Param::InputBase(1),
+            a_base: base(self.build.dtype, 0),
+            b_base: base(self.build.dtype, 1),
             elements: Param::U32(pairs.len() as u32),
             tile: Param::U32(tile as u32),
             pair_kind,

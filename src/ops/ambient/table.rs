@@ -1,6 +1,8 @@
 //! The table of functions of two and three values: each row defines the function's GPU kernels, its CPU kernel, and the
 //! error bound that its tests check.
 
+use num_complex::Complex32;
+
 use super::functions as f;
 use crate::ops::maps::{Bound, pow};
 use crate::ragged::DType;
@@ -42,6 +44,9 @@ pub(super) enum Function {
     FloatMask(Run<f32, u32>),
     I32Mask(Run<i32, u32>),
     U32Mask(Run<u32, u32>),
+    Complex(Run<Complex32, Complex32>),
+    /// From two f32 to a complex number.
+    FloatComplex(Run<f32, Complex32>),
     FloatThree(RunThree<f32>),
     U32Three(RunThree<u32>),
     /// Selects by a mask between two operands of any type; copies bits.
@@ -76,6 +81,8 @@ impl Row {
                 &[DType::F32, DType::F16]
             }
             Function::I32(_) | Function::I32Mask(_) => &[DType::I32],
+            Function::Complex(_) => &[DType::C32],
+            Function::FloatComplex(_) => &[DType::F32],
             Function::U32(_) | Function::U32Mask(_) | Function::U32Three(_) => &[DType::U32],
             Function::Choice => &[DType::U32, DType::F16],
         }
@@ -95,6 +102,16 @@ impl Row {
         )
     }
 
+    /// The type of its results for operands of this type.
+    pub(super) const fn result(&self, operand: DType) -> DType {
+        match self.function {
+            Function::FloatMask(_) | Function::I32Mask(_) | Function::U32Mask(_) => DType::U32,
+            Function::FloatComplex(_) => DType::C32,
+            _ => operand,
+        }
+    }
+
+    #[cfg(feature = "gpu")]
     pub(super) const fn is_mask(&self) -> bool {
         matches!(
             self.function,
@@ -188,6 +205,20 @@ pub(super) const TWO: &[&[Row]] = &[
         "greater" "GREATER" "MASK" [] "u32(x > y)", |x, y| u32::from(x > y), EXACT;
         "greater_equal" "GREATER_EQUAL" "MASK" [] "u32(x >= y)", |x, y| u32::from(x >= y), EXACT;
     },
+    rows! { Complex Zero:
+        "add" "ADD" "WIDE" [] "x + y", |x, y| x + y, ROUNDED;
+        "sub" "SUB" "WIDE" [] "x - y", |x, y| x - y, ROUNDED;
+    },
+    rows! { Complex Overlap:
+        "hadamard" "HADAMARD" "WIDE" ["complex"] "c_mul(x, y)", |x, y| x * y, within(3.0);
+        "div" "DIV" "WIDE" ["exp", "quotient", "complex_quotient"] "c_divided(x, y)", |x, y| f::complex_quotient(x, y),
+            within(10.0);
+    },
+    rows! { FloatComplex Zero:
+        "complex" "COMPLEX" "WIDE" [] "vec2(x, y)", |x, y| Complex32::new(x, y), EXACT;
+        "polar" "POLAR" "WIDE" ["trig"] "select(vec2(x * cos_of(y), x * sin_of(y)), vec2(no_number(y)), is_nan(y))", |x, y| f::polar(x, y),
+            within(6.0);
+    },
 ];
 
 /// The functions of three operands, which are first resized to one shape.
@@ -243,7 +274,7 @@ pub(super) fn row(
         row.map(|row| (row, dtype))
     };
     match dtype {
-        DType::F16 | DType::U32 => of(dtype),
+        DType::F16 | DType::U32 | DType::C32 => of(dtype),
         // Functions without a row for these types work on bits, so the u32 row applies.
         _ => of(dtype).or_else(|| of(DType::U32)),
     }

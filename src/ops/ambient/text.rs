@@ -32,10 +32,15 @@ pub(super) fn of(row: Option<&Row>, dtype: DType) -> Vec<(String, String)> {
             DType::F16 => "f32",
             _ => "E",
         };
+        let result = match row.result(dtype) {
+            DType::C32 => "vec2<f32>",
+            _ if mask => "u32",
+            _ => "V",
+        };
         texts.extend([
             ("FILES", row.uses.join(", ")),
             ("COMPUTED", computed.to_owned()),
-            ("RESULT", if mask { "u32" } else { "V" }.to_owned()),
+            ("RESULT", result.to_owned()),
             ("FIRST", if bits { "u32" } else { "V" }.to_owned()),
             ("VALUE", row.wgsl.to_owned()),
             ("MISSING", format!("{:?}", row.missing)),

@@ -34,6 +34,8 @@ fn by_type(args: &mut CpuArgs<'_>, row: &Row, kernel_type: DType, walk: impl Wal
         Function::U32(run) | Function::U32Mask(run) => walk.two(args, run),
         Function::FloatMask(run) => walk.two(args, run),
         Function::I32Mask(run) => walk.two(args, run),
+        Function::Complex(run) => walk.two(args, run),
+        Function::FloatComplex(run) => walk.two(args, run),
         // `combine_spread` handles these itself.
         Function::FloatThree(_) | Function::U32Three(_) | Function::Choice => {}
     }

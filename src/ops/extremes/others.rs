@@ -6,7 +6,7 @@ use crate::ops::cast::Cast;
 use crate::ops::conv::cached_spectra::{self, Spectra};
 use crate::ops::fft::planes::{PlaneView, Planes};
 use crate::ops::gather::Gather;
-use crate::ops::maps::Apply;
+use crate::ops::maps::{Apply, Complex};
 use crate::ops::scatter::{Add, Set};
 use crate::ops::select::{Reorder, SortByLength};
 use crate::ops::shape_matmul::Transpose;
@@ -41,6 +41,10 @@ fn value_by_value() {
         for (from, to) in [(DType::F32, DType::I32), (DType::F16, DType::U32)] {
             check(Op::Cast(Cast { from, to }), &[x]);
         }
+        for name in ["conj", "abs"] {
+            check(Op::Complex(Complex { name }), &[x]);
+        }
+        check(Op::View(View::AsReal), &[x]);
         let dtype = DType::F32;
         let each = if x.len() == 1 { &one } else { continue };
         let broadcast = |name, modes| Op::Broadcast(Broadcast { name, dtype, modes });
@@ -52,6 +56,14 @@ fn value_by_value() {
             broadcast("less", [Mode::Each, Mode::Whole, Mode::Whole]),
             &[each, x],
         );
+        let dtype = DType::C32;
+        let modes = [Mode::Whole, Mode::Each, Mode::Whole];
+        let product = Broadcast {
+            name: "hadamard",
+            dtype,
+            modes,
+        };
+        check(Op::Broadcast(product), &[x, each]);
         let vector = Layout::from_lengths([x.shape(0).extents()[0] as usize]).unwrap();
         let modes = [Mode::Whole, Mode::Along(0), Mode::Each];
         check(broadcast("mul_add", modes), &[x, &vector, each]);

@@ -253,6 +253,26 @@ pub(super) fn cos(x: f32) -> f32 {
     quarter(r, q.wrapping_add(1))
 }
 
+/// The sine of any number.
+#[inline(always)]
+pub(crate) fn any_sin(x: f32) -> f32 {
+    if x.abs() <= NEAR {
+        sin(x)
+    } else {
+        libm::sinf(x)
+    }
+}
+
+/// The cosine of any number.
+#[inline(always)]
+pub(crate) fn any_cos(x: f32) -> f32 {
+    if x.abs() <= NEAR {
+        cos(x)
+    } else {
+        libm::cosf(x)
+    }
+}
+
 #[inline(always)]
 pub(super) fn tanh(x: f32) -> f32 {
     let size = x.abs();

@@ -2,6 +2,7 @@
 //!
 //! Cost: the values read once and written once, in one dispatch. Layouts are shared, never read.
 
+mod complex;
 mod functions;
 mod table;
 
@@ -12,6 +13,7 @@ use half::f16;
 use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
+pub(crate) use self::complex::{Complex, KERNEL as COMPLEX, is_bound as is_complex_bound};
 pub(crate) use self::table::Bound;
 use self::table::{MAPS, Map, Run};
 use super::{STREAM, stream_groups};
@@ -22,7 +24,7 @@ use crate::plan::{
 use crate::ragged::{DType, Layout, Scalar};
 use crate::{Error, Result};
 
-pub(crate) use functions::{MULTIPLIED, exp, pow};
+pub(crate) use functions::{MULTIPLIED, any_cos, any_sin, exp, pow};
 
 /// A row of the table with one of the types that it has kernels for.
 #[derive(Clone, Copy, Debug)]
@@ -160,7 +162,7 @@ pub(crate) const fn is_bound(name: &str, ulps: u32, and_more: bool) -> bool {
     false
 }
 
-pub(super) const fn same(a: &[u8], b: &[u8]) -> bool {
+pub(crate) const fn same(a: &[u8], b: &[u8]) -> bool {
     let mut i = 0;
     while i < a.len() && i < b.len() && a[i] == b[i] {
         i += 1;
@@ -267,19 +269,28 @@ pub struct MapInfo {
 /// All table-driven maps, once for each value type, with the error bound that holds on every device.
 ///
 /// A result of `f32` differs from the exact one by at most `ulps` units in the last place, plus `absolute`, plus 2⁻¹²⁶:
-/// a GPU may flush operands and results below 2⁻¹²⁶ to zero. A result of `f16` is the `f32` result, rounded.
+/// a GPU may flush operands and results below 2⁻¹²⁶ to zero. A result of `f16` is the `f32` result, rounded. For complex
+/// results, each part is within that many units in the last place of the product of the absolute values.
 ///
 /// ```
 /// let exp = vsla::scalar::maps().find(|map| map.name == "exp").unwrap();
 /// assert_eq!((exp.dtype, exp.ulps, exp.absolute), (vsla::scalar::DType::F32, 2.0, 0.0));
 /// ```
 pub fn maps() -> impl Iterator<Item = MapInfo> {
-    rows().flat_map(|map| {
-        map.types().iter().map(|&dtype| MapInfo {
-            name: map.name,
+    let real = rows().flat_map(|map| {
+        let types = map.types().iter();
+        types.map(|&dtype| MapInfo::new(map.name, dtype, map.bound))
+    });
+    real.chain(complex::maps())
+}
+
+impl MapInfo {
+    fn new(name: &'static str, dtype: DType, bound: Bound) -> MapInfo {
+        MapInfo {
+            name,
             dtype,
-            ulps: map.bound.ulps,
-            absolute: map.bound.absolute,
-        })
-    })
+            ulps: bound.ulps,
+            absolute: bound.absolute,
+        }
+    }
 }

@@ -231,7 +231,7 @@ fn widen(most: &mut [u32; MAX_RANK], extents: &[u32]) {
     }
 }
 
-fn size(extents: &[u32]) -> u64 {
+pub(super) fn size(extents: &[u32]) -> u64 {
     match extents.contains(&0) {
         true => 0,
         false => extents

@@ -1,10 +1,10 @@
 //! Views: the same values in another layout, without a copy.
 
 use super::rules::check_count;
-use super::stacks::slices;
-use crate::plan::{OutputLayout, Plan};
-use crate::ragged::Layout;
-use crate::{Error, Result};
+use super::stacks::{size, slices};
+use crate::plan::{Offset, OutputLayout, Plan};
+use crate::ragged::{Layout, MAX_RANK, Shape};
+use crate::{Error, Result, host};
 
 /// The values of a batch, or of some of its elements, in another layout.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -17,6 +17,10 @@ pub(crate) enum View {
     Divided,
     /// The slices along the first axis, with the name of the calling operation for errors.
     Slices(&'static str),
+    /// Complex values as pairs of floats, along another last axis.
+    AsReal,
+    /// The reverse.
+    AsComplex,
 }
 
 impl View {
@@ -33,6 +37,8 @@ impl View {
                 Plan::view(OutputLayout::Input(1), 0)
             }
             View::Divided => Plan::view(OutputLayout::Input(1), 0),
+            View::AsReal => Plan::view(OutputLayout::New(as_real(x)?), 0),
+            View::AsComplex => Plan::view(OutputLayout::New(as_complex(x)?), 0),
             View::Slices(op) => Plan::view(OutputLayout::New(slices(op, x)?), 0),
         })
     }
@@ -69,4 +75,67 @@ fn check_reshape(x: &Layout, y: &Layout) -> Result<()> {
             got: y.length(element),
         }),
     }
+}
+
+/// The shapes of complex values as pairs of floats: with a last axis of 2.
+fn as_real(x: &Layout) -> Result<Layout> {
+    let (op, rank) = ("view_as_real", x.rank() + 1);
+    if rank > MAX_RANK {
+        return Err(Error::Rank {
+            op,
+            element: None,
+            expected: format!("at most {}", MAX_RANK - 1),
+            got: x.rank(),
+        });
+    }
+    host::check(op, x.len(), 4 * (1 + rank))?;
+    let mut offsets = Offset::new(op, x.len())?;
+    let mut extents = host::room(op, x.len() * rank)?;
+    for shape in x.shapes() {
+        extents.extend_from_slice(shape.extents());
+        extents.push(2);
+        offsets.push(2 * size(shape.extents()))?;
+    }
+    Ok(Layout::with_extents_unchecked(
+        offsets.finish(),
+        rank,
+        extents,
+    ))
+}
+
+/// The shapes of pairs of floats as complex values: without the last axis, of 2.
+fn as_complex(x: &Layout) -> Result<Layout> {
+    let (op, rank) = ("view_as_complex", x.rank() - 1);
+    if rank == 0 {
+        return Err(Error::Rank {
+            op,
+            element: None,
+            expected: format!("2 to {MAX_RANK}"),
+            got: 1,
+        });
+    }
+    let each = if rank > 1 { rank } else { 0 };
+    host::check(op, x.len(), 4 * (1 + each))?;
+    let mut offsets = Offset::new(op, x.len())?;
+    let mut extents = host::room(op, x.len() * each)?;
+    for (element, shape) in x.extents().chunks_exact(rank + 1).enumerate() {
+        if shape[rank] != 2 {
+            return Err(Error::Shape {
+                op,
+                element,
+                expected: "a last extent of 2".to_owned(),
+                got: Shape::from_extents_unchecked(shape).to_string(),
+            });
+        }
+        let outer = &shape[..rank];
+        offsets.push(size(outer))?;
+        if rank > 1 {
+            extents.extend_from_slice(outer);
+        }
+    }
+    Ok(Layout::with_extents_unchecked(
+        offsets.finish(),
+        rank,
+        extents,
+    ))
 }

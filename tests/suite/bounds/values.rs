@@ -17,6 +17,7 @@ pub const KERNELS: &[&str] = &[
     "broadcast",
     "broadcast_three",
     "cast",
+    "complex",
     "convert",
     "fill",
     "gather",
@@ -42,7 +43,10 @@ const MOST: u64 = 1 << 24;
 
 pub fn program(d: &mut Draw<'_>) {
     match d.turn % 8 {
-        0 => moved::<Complex32>(d),
+        0 => {
+            moved::<Complex32>(d);
+            complex(d);
+        }
         1 => moved::<u32>(d),
         2 | 3 => moved::<f16>(d),
         4 => {
@@ -189,6 +193,57 @@ fn computed<T: Value + Real>(d: &mut Draw<'_>) {
     d.ran("argmin", x.argmin());
     d.ran("minimal_shape", x.minimal_shape_blocking());
     d.ran("shrink", x.shrink_blocking());
+}
+
+/// Arithmetic of complex values, in every kernel.
+fn complex(d: &mut Draw<'_>) {
+    for rank in [1, 2, 3] {
+        let n = d.of(&[1, 2, 5, 40, 300 / rank]);
+        let x = d.drawn::<Complex32>(rank, n);
+        let y = d.drawn::<Complex32>(rank, n);
+        let (re, im) = (d.drawn::<f32>(rank, n), d.drawn::<f32>(rank, n));
+        let layout = x.layout().clone();
+        let (z, part) = (d.tensor::<Complex32>(&layout), d.tensor::<f32>(re.layout()));
+        for other in [&y, &z] {
+            d.ran("add", x.add(other));
+            d.ran("sub", x.sub(other));
+            d.ran("hadamard", x.hadamard(other));
+            d.ran("div", x.div(other));
+        }
+        for other in [&im, &part] {
+            d.ran("complex", re.complex(other));
+            d.ran("polar", re.polar(other));
+        }
+        let (few, fewer) = (
+            x.elements(n - n.min(6)..n).unwrap(),
+            y.elements(0..n.min(4)).unwrap(),
+        );
+        let pair = few.pair(&fewer, Pairing::AllToAll).unwrap();
+        d.ran("paired hadamard", pair.hadamard());
+        let ones = d.tensor::<Complex32>(&Layout::from_lengths(vec![1; n]).unwrap());
+        let axis = d.rng.usize(..rank);
+        let extents = layout.shapes().map(|shape| shape.extents()[axis] as usize);
+        let vectors = d.tensor::<Complex32>(&Layout::from_lengths(extents).unwrap());
+        d.ran("add each", x.add(ones.each()));
+        d.ran("sub along", vectors.along(axis).sub(&x));
+        d.ran("hadamard along", x.hadamard(vectors.along(axis)));
+        d.ran("div each", ones.each().div(&x));
+        let parts = d.tensor::<f32>(&Layout::from_lengths(vec![1; n]).unwrap());
+        d.ran("complex each", re.complex(parts.each()));
+        d.ran("polar each", parts.each().polar(&re));
+        d.ran("abs", x.abs());
+        d.ran("abs_squared", x.abs_squared());
+        d.ran("arg", x.arg());
+        d.ran("real", x.real());
+        d.ran("imag", x.imag());
+        d.ran("conj", x.conj());
+        d.ran("neg", x.neg());
+        d.ran("scale", x.scale(3.0));
+        let factor = Complex32::new(2.0, -1.0);
+        d.ran("scale_complex", x.scale_complex(factor));
+        let pairs = x.view_as_real().unwrap();
+        d.ran("view_as_complex", pairs.view_as_complex());
+    }
 }
 
 /// Vectors over the elements of another batch.

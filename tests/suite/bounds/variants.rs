@@ -7,9 +7,7 @@ use libtest_mimic::Arguments;
 use vsla::{Complex32, Device, Layout, Shape};
 
 use super::{Draw, ON_MATRICES};
-use crate::programs::{
-    Batch, FUNCTIONS, LINES, MAPS_OF_FLOATS, MAPS_OF_INTEGERS, Meeting, Value, Values, Vectors,
-};
+use crate::programs::{Batch, LINES, Meeting, Value, Values, Vectors, functions_of, maps_of};
 use crate::support::bench::{all_are_instrumented, assert_within, compared, gpu};
 use crate::support::corpus::rng;
 
@@ -92,6 +90,7 @@ pub fn rare(device: &Device) {
 /// Every function of values in every form: on equal layouts, on different layouts, on matrices, and with spread
 /// operands.
 fn functions(device: &Device) {
+    use crate::programs::Kind::{C32, F16, F32, I32, U32};
     let d = &mut Draw::new(device, rng("bounds of functions"));
     let series = Layout::from_lengths([0, 3, 300, 9000, 1]).unwrap();
     let others = Layout::from_lengths([5, 2, 301, 8000, 1]).unwrap();
@@ -111,18 +110,19 @@ fn functions(device: &Device) {
         [&boxes[0], &boxes[1]],
     ];
     for [left, right] in pairs {
-        let of = |d: &mut Draw<'_>, layout: &Layout| -> [Value; 4] {
+        let of = |d: &mut Draw<'_>, layout: &Layout| -> [Value; 5] {
             [
                 d.tensor::<f32>(layout).into(),
                 d.tensor::<vsla::f16>(layout).into(),
                 d.tensor::<i32>(layout).into(),
                 d.tensor::<u32>(layout).into(),
+                d.tensor::<Complex32>(layout).into(),
             ]
         };
         let (x, y) = (of(d, left), of(d, right));
         for (kind, (x, y)) in x.iter().zip(&y).enumerate() {
-            let float = kind < 2;
-            for name in &FUNCTIONS[..FUNCTIONS.len() - if float { 0 } else { 2 }] {
+            let of_type = x.kind_and_layout().0;
+            for name in functions_of(of_type) {
                 let whole = Values::Function(name, Meeting::Elementwise);
                 d.ran("function", whole.apply(device, &[x, y]));
                 let axis = Some(left.rank() - 1);
@@ -134,18 +134,14 @@ fn functions(device: &Device) {
                 let spread = Values::Spread(name, Vectors { axis, of }, false);
                 d.ran("spread function", spread.apply(device, &[x]));
             }
-            for name in ["mul_add", "if_else"] {
+            let three = ["mul_add", "if_else"].into_iter();
+            for name in three.filter(|_| of_type != C32) {
                 let mask = of(d, left)[3].clone();
                 let first = if name == "if_else" { &mask } else { x };
                 let three = Values::Three(name, [None, None]);
                 d.ran("function of three", three.apply(device, &[first, x, y]));
             }
-            let maps = if float {
-                MAPS_OF_FLOATS
-            } else {
-                MAPS_OF_INTEGERS
-            };
-            for name in maps.iter().filter(|_| left.rank() == 1) {
+            for name in maps_of(of_type).iter().filter(|_| left.rank() == 1) {
                 d.ran("map", Values::Map(name, 3).apply(device, &[x]));
             }
         }
@@ -154,7 +150,6 @@ fn functions(device: &Device) {
                 d.ran("line", Values::Line(name, axis).apply(device, &[&x[0]]));
             }
         }
-        use crate::programs::Kind::{F16, F32, I32, U32};
         for (kind, to) in [
             (0, I32),
             (0, U32),

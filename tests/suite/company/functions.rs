@@ -1,12 +1,9 @@
 //! Functions of values, functions along axes, and operations that move values.
 
-use vsla::{Device, Indices, Layout, Ragged, Shape, Tensor, f16};
+use vsla::{Complex32, Device, Indices, Layout, Ragged, Shape, Tensor, f16};
 
 use super::{Rows, Subject, beside, boxes_of, bytes, value};
-use crate::programs::{
-    Batch, FUNCTIONS, Kind, LINES, MAPS_OF_FLOATS, MAPS_OF_INTEGERS, Meeting, Value, Values,
-    Vectors,
-};
+use crate::programs::{Batch, Kind, LINES, Meeting, Value, Values, Vectors, functions_of, maps_of};
 use crate::support::bench::is_software;
 
 pub(super) const SUBJECTS: &[Subject] = &[
@@ -88,14 +85,20 @@ fn integers(device: &Device, picked: &[usize], seed: usize) -> Tensor<i32> {
     boxes_of(device, picked, |i| EXTENTS[i], of)
 }
 
-/// Batches of four types.
-fn of_all(device: &Device, picked: &[usize], seed: usize) -> [Value; 4] {
+fn complex(device: &Device, picked: &[usize], seed: usize) -> Tensor<Complex32> {
+    let [re, im] = [seed, seed + 7].map(|seed| batch(device, picked, seed));
+    re.complex(&im).unwrap()
+}
+
+/// Batches of five types.
+fn of_all(device: &Device, picked: &[usize], seed: usize) -> [Value; 5] {
     let integers = integers(device, picked, seed);
     [
         batch(device, picked, seed).into(),
         halves(device, picked, seed).into(),
         integers.to::<u32>().unwrap().into(),
         integers.into(),
+        complex(device, picked, seed).into(),
     ]
 }
 
@@ -104,17 +107,6 @@ fn some<'n>(device: &Device, names: &'n [&'static str]) -> impl Iterator<Item = 
     names
         .iter()
         .step_by(if is_software(device) { 6 } else { 1 })
-}
-
-fn names_of<'n>(
-    value: &Value,
-    floats: &'n [&'static str],
-    others: &'n [&'static str],
-) -> &'n [&'static str] {
-    match value {
-        Value::F32(_) | Value::F16(_) => floats,
-        _ => others,
-    }
 }
 
 fn rows(device: &Device, function: &Values, operands: &[&Value]) -> Rows {
@@ -130,7 +122,7 @@ fn rows(device: &Device, function: &Values, operands: &[&Value]) -> Rows {
 fn maps(device: &Device, picked: &[usize]) -> Rows {
     let operands = of_all(device, picked, 1);
     beside(operands.iter().flat_map(|x| {
-        let names = some(device, names_of(x, MAPS_OF_FLOATS, MAPS_OF_INTEGERS));
+        let names = some(device, maps_of(x.kind_and_layout().0));
         names
             .map(|name| rows(device, &Values::Map(name, 3), &[x]))
             .collect::<Vec<_>>()
@@ -138,7 +130,7 @@ fn maps(device: &Device, picked: &[usize]) -> Rows {
 }
 
 fn casts(device: &Device, picked: &[usize]) -> Rows {
-    let [single, half, unsigned, signed] = of_all(device, picked, 1);
+    let [single, half, unsigned, signed, _] = of_all(device, picked, 1);
     let casts = [
         (&single, Kind::I32),
         (&single, Kind::U32),
@@ -157,12 +149,14 @@ fn functions(device: &Device, picked: &[usize]) -> Rows {
     let [x, y] = [1, 2].map(|seed| of_all(device, picked, seed));
     let other = |i: usize| [EXTENTS[i][0] + 2, EXTENTS[i][1] / 2];
     let other: Tensor<f32> = boxes_of(device, picked, other, |i, at| value(3, i, at));
+    let turned = other.polar(&other).unwrap();
     let others: [Value; 2] = [other.clone().into(), other.to::<f16>().unwrap().into()];
     let alike = x.iter().zip(&y);
     let different = x.iter().zip(&others);
-    let integers = &FUNCTIONS[..FUNCTIONS.len() - 2];
-    beside(alike.chain(different).flat_map(|(x, y)| {
-        let names = some(device, names_of(x, FUNCTIONS, integers));
+    let turned = turned.into();
+    let all = alike.chain(different).chain([(&x[4], &turned)]);
+    beside(all.flat_map(|(x, y)| {
+        let names = some(device, functions_of(x.kind_and_layout().0));
         let function = |name: &&'static str| Values::Function(name, Meeting::Elementwise);
         names
             .map(|name| rows(device, &function(name), &[x, y]))
@@ -183,7 +177,7 @@ fn spread(device: &Device, picked: &[usize]) -> Rows {
     beside([None, Some(0), Some(1)].into_iter().flat_map(|axis| {
         let vectors = vectors(device, picked, axis);
         let of = |name: &&'static str, left| Values::Spread(name, vectors.clone(), left);
-        let names = some(device, FUNCTIONS);
+        let names = some(device, functions_of(Kind::F32));
         let both = names.flat_map(|name| [of(name, false), of(name, true)]);
         both.map(|function| rows(device, &function, &[&x]))
             .collect::<Vec<_>>()
@@ -235,6 +229,7 @@ fn moved(device: &Device, picked: &[usize]) -> Rows {
         bytes(&half.block_diag(&half).unwrap()),
         bytes(&x.scale(0.3).unwrap()),
         bytes(&x.neg().unwrap()),
+        bytes(&complex(device, picked, 3).scale(0.3).unwrap()),
     ])
 }
 

@@ -74,6 +74,16 @@ const MORE_OPS: &[(&str, Op)] = &[
             .download_blocking()
             .map(drop)
     }),
+    ("products of spectra", |x, y| {
+        (&x.rfft()? * &y.rfft()?)?
+            .abs()?
+            .download_blocking()
+            .map(drop)
+    }),
+    ("pairs of floats", |x, y| {
+        let pairs = x.complex(y)?.conj()?.view_as_real()?;
+        pairs.view_as_complex()?.download_blocking().map(drop)
+    }),
     ("div", |x, y| x.div(y)?.download_blocking().map(drop)),
     ("a vector for all", |x, y| {
         x.sub(x.sum()?.each())?

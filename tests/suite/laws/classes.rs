@@ -67,6 +67,17 @@ macro_rules! depending {
 }
 
 respecting! {
+    "complex", 1..=3, BOTH, |d, a, b| floats(d, a, b, |x, y| x.complex(y)?.abs_squared());
+    "polar", 1..=3, BOTH, |d, a, b| floats(d, a, b, |x, y| x.polar(y)?.real());
+    "conj", 1..=3, BOTH, |d, a, b| floats(d, a, b, |x, y| x.complex(y)?.conj()?.imag());
+    "real", 1..=3, BOTH, |d, a, b| floats(d, a, b, |x, y| x.complex(y)?.real());
+    "imag", 1..=3, BOTH, |d, a, b| floats(d, a, b, |x, y| x.complex(y)?.imag());
+    "abs_squared", 1..=3, BOTH, |d, a, b| floats(d, a, b, |x, y| x.complex(y)?.abs_squared());
+    "arg", 1..=3, BOTH, |d, a, b| floats(d, a, b, |x, y| x.complex(y)?.arg());
+    "scale_complex", 1..=3, BOTH, |d, a, b| floats(d, a, b, |x, y| {
+        x.complex(y)?.scale_complex(Complex32::new(2.0, -1.0))?.imag()
+    });
+    "view_as_real", 1..=3, BOTH, |d, a, b| floats(d, a, b, |x, y| x.complex(y)?.view_as_real());
     "add", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.add(y));
     "sub", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.sub(y));
     "hadamard", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.hadamard(y));

@@ -1,10 +1,10 @@
 //! Functions of values: maps, casts, functions of two and of three operands, and functions along axes.
 
 use vsla::{
-    Device, Paired, Result, Tensor,
+    Complex32, Device, Paired, Result, Tensor,
     batch::Spread,
     f16,
-    scalar::{Factor, Float, Integer},
+    scalar::{Factor, Float, Integer, Number, Scalar},
 };
 
 use super::batch::{Batch, Kind, Value};
@@ -85,7 +85,7 @@ impl Values {
                     let scalar = n.unsigned_abs();
                     Ok(of_integers(name, x, scalar, scalar)?.into())
                 }
-                other => unreachable!("{other:?}"),
+                Value::C32(x) => of_complex(name, x, *n as f32),
             },
             Values::Cast(to) => cast(x, *to),
             Values::Line(name, axis) => match x {
@@ -95,7 +95,8 @@ impl Values {
             Values::Function(name, meeting) => {
                 let pairing = meeting.pairing();
                 let result = match (x, operands[1]) {
-                    (Value::F32(x), Value::F32(y)) => paired_floats(name, &x.pair(y, pairing)?),
+                    (Value::F32(x), Value::F32(y)) => paired_singles(name, &x.pair(y, pairing)?),
+                    (Value::C32(x), Value::C32(y)) => paired_numbers(name, &x.pair(y, pairing)?),
                     (Value::F16(x), Value::F16(y)) => paired_floats(name, &x.pair(y, pairing)?),
                     (Value::I32(x), Value::I32(y)) => paired(name, &x.pair(y, pairing)?),
                     (Value::U32(x), Value::U32(y)) => paired(name, &x.pair(y, pairing)?),
@@ -108,7 +109,10 @@ impl Values {
                 let axis = vectors.axis;
                 let result = match (x, &v) {
                     (Value::F32(x), Value::F32(v)) if *on_the_left => {
-                        left_floats(name, spread(v, axis), x)
+                        left_singles(name, spread(v, axis), x)
+                    }
+                    (Value::C32(x), Value::C32(v)) if *on_the_left => {
+                        left_numbers(name, spread(v, axis), x)
                     }
                     (Value::F16(x), Value::F16(v)) if *on_the_left => {
                         left_floats(name, spread(v, axis), x)
@@ -119,7 +123,8 @@ impl Values {
                     (Value::U32(x), Value::U32(v)) if *on_the_left => {
                         left(name, spread(v, axis), x)
                     }
-                    (Value::F32(x), Value::F32(v)) => right_floats(name, x, spread(v, axis)),
+                    (Value::F32(x), Value::F32(v)) => right_singles(name, x, spread(v, axis)),
+                    (Value::C32(x), Value::C32(v)) => right_numbers(name, x, spread(v, axis)),
                     (Value::F16(x), Value::F16(v)) => right_floats(name, x, spread(v, axis)),
                     (Value::I32(x), Value::I32(v)) => right(name, x, spread(v, axis)),
                     (Value::U32(x), Value::U32(v)) => right(name, x, spread(v, axis)),
@@ -132,7 +137,7 @@ impl Values {
     }
 }
 
-fn spread<T: Factor>(v: &Tensor<T>, axis: Option<usize>) -> Spread<'_, T> {
+fn spread<T: Scalar>(v: &Tensor<T>, axis: Option<usize>) -> Spread<'_, T> {
     match axis {
         Some(axis) => v.along(axis),
         None => v.each(),
@@ -164,6 +169,29 @@ maps! {
     MAPS_OF_INTEGERS, of_integers: Integer(x, s, n: u32);
     abs() sign() square() clamp(T::default(), s) add_scalar(s) sub_from(s) div_scalar(s) rem(s) bit_and(s) bit_or(s)
     bit_xor(s) bit_not() shift_left(n) shift_right(n)
+}
+
+pub const MAPS_OF_COMPLEX: &[&str] = &[
+    "conj",
+    "real",
+    "imag",
+    "abs",
+    "abs_squared",
+    "arg",
+    "scale_complex",
+];
+
+fn of_complex(name: &str, x: &Tensor<Complex32>, n: f32) -> Result<Value> {
+    Ok(match name {
+        "conj" => x.conj()?.into(),
+        "real" => x.real()?.into(),
+        "imag" => x.imag()?.into(),
+        "abs" => x.abs()?.into(),
+        "abs_squared" => x.abs_squared()?.into(),
+        "arg" => x.arg()?.into(),
+        "scale_complex" => x.scale_complex(Complex32::new(n / 2.0, 1.5))?.into(),
+        other => unreachable!("{other}"),
+    })
 }
 
 fn cast(x: &Value, to: Kind) -> Result<Value> {
@@ -217,7 +245,7 @@ fn line(name: &str, x: &Tensor<f32>, axis: usize) -> Result<Tensor<f32>> {
     }
 }
 
-/// The two functions for floats only come last.
+/// Those of complex numbers come first; then, after those of all other types, those of floats, and of f32 only.
 pub const FUNCTIONS: &[&str] = &[
     "add",
     "sub",
@@ -234,7 +262,28 @@ pub const FUNCTIONS: &[&str] = &[
     "greater_equal",
     "pow",
     "atan2",
+    "complex",
+    "polar",
 ];
+
+/// The functions of two operands that a type has.
+pub fn functions_of(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::F32 => FUNCTIONS,
+        Kind::F16 => &FUNCTIONS[..FUNCTIONS.len() - 2],
+        Kind::I32 | Kind::U32 => &FUNCTIONS[..FUNCTIONS.len() - 4],
+        Kind::C32 => &FUNCTIONS[..4],
+    }
+}
+
+/// The maps that a type has.
+pub fn maps_of(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::F32 | Kind::F16 => MAPS_OF_FLOATS,
+        Kind::I32 | Kind::U32 => MAPS_OF_INTEGERS,
+        Kind::C32 => MAPS_OF_COMPLEX,
+    }
+}
 
 macro_rules! called {
     ($name:ident, $x:ident $args:tt; $($function:ident)*) => {
@@ -245,15 +294,23 @@ macro_rules! called {
     };
 }
 
-/// Calls the function of that name, for all types and for floats.
+/// Calls the function of that name, of the types that have it.
 macro_rules! functions {
-    ($all:ident, $floats:ident: $x:ident: $of:ty $(, $y:ident: $with:ty)?; $args:tt) => {
+    ($numbers:ident, $all:ident, $floats:ident, $singles:ident:
+        |$x:ident: $of:ty, $single:ty $(; $y:ident: $with:ty, $of_single:ty)?|; $args:tt) => {
+        fn $numbers<T: Number>(name: &str, $x: $of $(, $y: $with)?) -> Option<Result<Value>>
+        where
+            Value: From<Tensor<T>>,
+        {
+            called!(name, $x $args; add sub hadamard div)
+        }
+
         fn $all<T: Factor>(name: &str, $x: $of $(, $y: $with)?) -> Option<Result<Value>>
         where
             Value: From<Tensor<T>>,
         {
-            called!(name, $x $args; add sub hadamard div remainder maximum minimum equal not_equal
-                less less_equal greater greater_equal)
+            called!(name, $x $args; remainder maximum minimum equal not_equal less less_equal greater greater_equal)
+                .or_else(|| $numbers(name, $x $(, $y)?))
         }
 
         fn $floats<T: Float>(name: &str, $x: $of $(, $y: $with)?) -> Option<Result<Value>>
@@ -262,11 +319,18 @@ macro_rules! functions {
         {
             called!(name, $x $args; pow atan2).or_else(|| $all(name, $x $(, $y)?))
         }
+
+        fn $singles(name: &str, $x: $single $(, $y: $of_single)?) -> Option<Result<Value>> {
+            called!(name, $x $args; complex polar).or_else(|| $floats(name, $x $(, $y)?))
+        }
     };
 }
-functions!(paired, paired_floats: pair: &Paired<'_, T>; ());
-functions!(right, right_floats: x: &Tensor<T>, y: Spread<'_, T>; (y));
-functions!(left, left_floats: x: Spread<'_, T>, y: &Tensor<T>; (y));
+functions!(paired_numbers, paired, paired_floats, paired_singles:
+    |pair: &Paired<'_, T>, &Paired<'_, f32>|; ());
+functions!(right_numbers, right, right_floats, right_singles:
+    |x: &Tensor<T>, &Tensor<f32>; y: Spread<'_, T>, Spread<'_, f32>|; (y));
+functions!(left_numbers, left, left_floats, left_singles:
+    |x: Spread<'_, T>, Spread<'_, f32>; y: &Tensor<T>, &Tensor<f32>|; (y));
 
 fn three(
     name: &str,

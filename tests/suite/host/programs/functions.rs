@@ -39,6 +39,9 @@ pub fn maps(device: &Device, n: usize) -> Result<u64> {
     sum.add(ints.rem(7)?)?;
     sum.add(bits.shift_left(3)?)?;
     sum.add(ints.to::<f32>()?)?;
+    let z = x.complex(&x.polar(&x)?.imag()?)?;
+    sum.add(z.hadamard(&z)?.abs()?)?;
+    sum.add(z.view_as_real()?.view_as_complex()?.conj()?.imag()?)?;
     sum.value()
 }
 

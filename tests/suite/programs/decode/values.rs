@@ -3,35 +3,28 @@
 use vsla::Layout;
 
 use super::super::batch::Kind;
-use super::super::values::{FUNCTIONS, LINES, MAPS_OF_FLOATS, MAPS_OF_INTEGERS, Values, Vectors};
+use super::super::values::{LINES, Values, Vectors, functions_of, maps_of};
 use super::two::{meeting, partner};
 use super::{Bytes, MOST, Op, PAIRS, Random, filled};
 
-/// A function of a batch that is not complex, whose other operands are also existing batches.
+/// A function of a batch, whose other operands are also existing batches.
 pub fn step(
     bytes: &mut Bytes<'_>,
     values: &[(Kind, Layout)],
     at: usize,
 ) -> Option<(Op, Vec<usize>)> {
     let (kind, x) = &values[at];
-    let float = matches!(kind, Kind::F32 | Kind::F16);
-    let functions = &FUNCTIONS[..FUNCTIONS.len() - if float { 0 } else { 2 }];
+    let functions = functions_of(*kind);
     let mut operands = vec![at];
     let op = match bytes.below(10) {
-        _ if *kind == Kind::C32 => return None,
         0..=2 => {
-            let names = if float {
-                MAPS_OF_FLOATS
-            } else {
-                MAPS_OF_INTEGERS
-            };
             let number = i32::from(bytes.u8()) - 128;
             Values::Map(
-                bytes.pick(names),
+                bytes.pick(maps_of(*kind)),
                 if bytes.one_in(8) { number } else { number / 16 },
             )
         }
-        3 => {
+        3 if *kind != Kind::C32 => {
             let to: &[Kind] = match kind {
                 Kind::I32 => &[Kind::F32, Kind::F16, Kind::U32],
                 Kind::U32 => &[Kind::F32, Kind::F16, Kind::I32],
