@@ -2,7 +2,9 @@
 
 use vsla::{Complex32, Device, Layout, Ragged, f16};
 
-use super::{Answer, BINARY, Call, Grows, Operation, UNARY, batch, floats, halves, within};
+use super::{
+    Answer, BINARY, Call, Grows, Operation, UNARY, batch, complex, floats, halves, within,
+};
 use crate::batch::{Args, Number, written_size};
 use crate::failure::Result;
 use crate::request::Options;
@@ -14,7 +16,7 @@ pub const ROWS: &[Operation] = &[
         options: BINARY,
         grows: Grows::Ambient,
         about: "a + b; missing entries are zero",
-        run: binary!(add),
+        run: of_numbers!(add),
     },
     Operation {
         name: "sub",
@@ -22,7 +24,7 @@ pub const ROWS: &[Operation] = &[
         options: BINARY,
         grows: Grows::Ambient,
         about: "a - b; missing entries are zero",
-        run: binary!(sub),
+        run: of_numbers!(sub),
     },
     Operation {
         name: "hadamard",
@@ -30,15 +32,18 @@ pub const ROWS: &[Operation] = &[
         options: BINARY,
         grows: Grows::Ambient,
         about: "a * b, value by value; zero where either value is missing",
-        run: binary!(hadamard),
+        run: of_numbers!(hadamard),
     },
     Operation {
         name: "scale",
         args: 1,
         options: &["dtype", "rank", "factor"],
         grows: Grows::No,
-        about: "factor * x",
+        about: "factor * x, where factor is of x's type",
         run: |call| {
+            if let Args::C32(_) = &call.args {
+                return scaled(call);
+            }
             real!(call, |device, args| {
                 let factor = call.options.number("factor")?;
                 let x = device.upload(&args[0])?;
@@ -108,9 +113,25 @@ pub const ROWS: &[Operation] = &[
         options: UNARY,
         grows: Grows::No,
         about: "-x",
-        run: unary!(neg),
+        run: |call| {
+            if let Args::C32(_) = &call.args {
+                let (device, args) = complex(call)?;
+                return batch(device.upload(&args[0])?.neg()?.download_blocking()?);
+            }
+            real!(call, |device, args| {
+                batch(device.upload(&args[0])?.neg()?.download_blocking()?)
+            })
+        },
     },
 ];
+
+/// Complex values times a complex factor.
+fn scaled(call: &mut Call<'_>) -> Result<Answer> {
+    let factor = call.options.number::<Complex32>("factor")?;
+    let (device, args) = complex(call)?;
+    let x = device.upload(&args[0])?;
+    batch(x.scale_complex(factor)?.download_blocking()?)
+}
 
 fn full(call: &mut Call<'_>) -> Result<Answer> {
     let (rank, shapes) = call.options.shapes()?;

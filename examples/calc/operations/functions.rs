@@ -1,6 +1,10 @@
 //! Functions of two and three operands, under their names in NumPy or PyTorch; the last may be spread.
 
-use vsla::{Ragged, Result as Outcome, Tensor, batch::Spread, scalar::Factor};
+use vsla::{
+    Ragged, Result as Outcome, Tensor,
+    batch::Spread,
+    scalar::{Factor, Scalar},
+};
 
 use super::{Answer, Call, Grows, Operation, batch};
 use crate::batch::{Args, Batch, Number};
@@ -10,7 +14,7 @@ const SPREAD: &[&str] = &["dtype", "rank", "pairing", "each", "axis"];
 const FLAT: &[&str] = &["dtype", "rank", "each", "axis"];
 
 /// The second operand, as it is or spread.
-fn spread<'a, T: Factor>(call: &Call<'_>, x: &'a Tensor<T>) -> Result<Spread<'a, T>> {
+fn spread<'a, T: Scalar>(call: &Call<'_>, x: &'a Tensor<T>) -> Result<Spread<'a, T>> {
     Ok(
         match (call.options.each()?, call.options.optional_axis()?) {
             (true, None) => x.each(),
@@ -52,7 +56,8 @@ macro_rules! function {
 }
 
 pub const ROWS: &[Operation] = &[
-    function!("divide", div, "a / b, value by value; 0 where either value is missing", F32 F16 I32 U32),
+    function!("divide", div, "a / b, value by value; 0 where either value is missing", F32 F16 I32 U32 C32),
+    function!("multiply", hadamard, "a * b, value by value; 0 where either value is missing", F32 F16 I32 U32 C32),
     function!("fmod_by", remainder, "the remainder of a / b, with a's sign", F32 F16 I32 U32),
     function!("maximum", maximum, "the larger value, or the only value", F32 F16 I32 U32),
     function!("minimum", minimum, "the smaller value, or the only value", F32 F16 I32 U32),

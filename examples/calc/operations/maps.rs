@@ -2,7 +2,7 @@
 
 use vsla::{Ragged, Result as Outcome, Tensor, scalar::Factor};
 
-use super::{Answer, Call, Grows, Operation, UNARY, batch};
+use super::{Answer, Call, Grows, Operation, UNARY, batch, complex};
 use crate::batch::{Args, Number};
 use crate::failure::{Failure, Result};
 
@@ -116,10 +116,13 @@ pub const ROWS: &[Operation] = &[
             float!(call, |x| if whole { x.powi(y as i32)? } else { x.powf(y)? })
         }
     ),
-    row!("abs", UNARY, "the absolute value", |call| number(
-        call,
-        Scalars::Abs
-    )),
+    row!("abs", UNARY, "the absolute value", |call| {
+        if let Args::C32(_) = &call.args {
+            let (device, args) = complex(call)?;
+            return batch(device.upload(&args[0])?.abs()?.download_blocking()?);
+        }
+        number(call, Scalars::Abs)
+    }),
     row!("sign", UNARY, "1, 0 or -1", |call| number(
         call,
         Scalars::Sign

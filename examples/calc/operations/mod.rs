@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::Value;
-use vsla::{Device, Layout, Ragged, Shape, f16, scalar::DType};
+use vsla::{Complex32, Device, Layout, Ragged, Shape, f16, scalar::DType};
 
 use crate::batch::{Args, Batch, separated, shown, written_size};
 use crate::device::Choice;
@@ -96,6 +96,22 @@ macro_rules! binary {
     };
 }
 
+/// A method of two tensors, or of a pairing of them, that every type has.
+macro_rules! of_numbers {
+    ($method:ident) => {
+        |call| {
+            typed!(call, |device, args| {
+                let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+                let result = match call.options.pairs()? {
+                    None => a.$method(&b)?,
+                    Some(pairs) => a.pair(&b, pairs.pairing())?.$method()?,
+                };
+                batch(result.download_blocking()?)
+            })
+        }
+    };
+}
+
 const UNARY: &[&str] = &["dtype", "rank"];
 const BINARY: &[&str] = &["dtype", "rank", "pairing"];
 
@@ -103,6 +119,7 @@ const BINARY: &[&str] = &["dtype", "rank", "pairing"];
 mod about;
 mod along;
 mod arithmetic;
+mod complex;
 mod functions;
 mod maps;
 mod matrices;
@@ -116,6 +133,7 @@ pub use matrices::formed;
 
 const TOPICS: &[&[Operation]] = &[
     arithmetic::ROWS,
+    complex::ROWS,
     functions::ROWS,
     maps::ROWS,
     places::ROWS,
@@ -238,13 +256,16 @@ pub fn answer(
     request.options.check(name, operation.options)?;
     let default = match name {
         "fft" | "ifft" | "irfft" | "fft2" | "ifft2" | "irfft2" => DType::C32,
+        "conj" | "angle" | "real" | "imag" | "abs_squared" | "view_as_real" => DType::C32,
         "to_f32" => DType::F16,
         _ if name.starts_with("bitwise_") || name.ends_with("_shift") => DType::I32,
         _ => DType::F32,
     };
     // The JSON of an empty batch does not show its rank.
-    let planes =
-        (name.ends_with("fft2") || name.starts_with("matmul") || name == "sampled").then_some(2);
+    let planes = (name.ends_with("fft2")
+        || name.starts_with("matmul")
+        || ["sampled", "view_as_complex"].contains(&name))
+    .then_some(2);
     let dtype = request.options.dtype(default)?;
     let rank = request.options.rank()?.or(planes);
     let mut call = Call {
@@ -362,5 +383,14 @@ fn halves<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<f16>])> {
     match &call.args {
         Args::F16(args) => Ok((device, args)),
         _ => Err(Failure::request("dtype: this operation takes only f16")),
+    }
+}
+
+/// The device and the arguments, for operations on complex values only.
+fn complex<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<Complex32>])> {
+    let device = call.device()?;
+    match &call.args {
+        Args::C32(args) => Ok((device, args)),
+        _ => Err(Failure::request("dtype: this operation takes only c32")),
     }
 }

@@ -1,10 +1,8 @@
 //! Fourier transforms.
 
-use vsla::{Complex32, Device, Layout, Ragged, Shape};
+use vsla::{Layout, Shape};
 
-use super::{Call, Grows, Operation, UNARY, batch, floats};
-use crate::batch::Args;
-use crate::failure::{Failure, Result};
+use super::{Grows, Operation, UNARY, batch, complex, floats};
 
 pub const ROWS: &[Operation] = &[
     Operation {
@@ -108,12 +106,3 @@ pub const ROWS: &[Operation] = &[
         },
     },
 ];
-
-/// The device and the arguments, for operations on complex values only.
-fn complex<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<Complex32>])> {
-    let device = call.device()?;
-    match &call.args {
-        Args::C32(args) => Ok((device, args)),
-        _ => Err(Failure::request("dtype: this operation takes only c32")),
-    }
-}

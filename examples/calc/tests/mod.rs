@@ -15,6 +15,7 @@ use crate::{Calculator, EXAMPLES, serve};
 
 mod along;
 mod arithmetic;
+mod complex;
 mod files;
 mod functions;
 mod limits;
@@ -35,6 +36,7 @@ type Refused = (&'static str, &'static str, Option<u64>);
 
 const GOLDEN: &[&[Golden]] = &[
     arithmetic::GOLDEN,
+    complex::GOLDEN,
     functions::GOLDEN,
     maps::GOLDEN,
     places::GOLDEN,
@@ -49,6 +51,7 @@ const GOLDEN: &[&[Golden]] = &[
 
 const REFUSED: &[&[Refused]] = &[
     arithmetic::REFUSED,
+    complex::REFUSED,
     functions::REFUSED,
     maps::REFUSED,
     places::REFUSED,

@@ -1,0 +1,94 @@
+//! Complex numbers and their parts, under their names in NumPy or PyTorch.
+
+use super::{BINARY, Grows, Operation, UNARY, batch, complex, floats};
+
+/// A method of complex values.
+macro_rules! map {
+    ($name:literal, $method:ident, $about:literal) => {
+        Operation {
+            name: $name,
+            args: 1,
+            options: UNARY,
+            grows: Grows::No,
+            about: $about,
+            run: |call| {
+                let (device, args) = complex(call)?;
+                batch(device.upload(&args[0])?.$method()?.download_blocking()?)
+            },
+        }
+    };
+}
+
+/// A method of two batches of floats.
+macro_rules! of_parts {
+    ($name:literal, $method:ident, $about:literal) => {
+        Operation {
+            name: $name,
+            args: 2,
+            options: BINARY,
+            grows: Grows::Ambient,
+            about: $about,
+            run: |call| {
+                let pairs = call.options.pairs()?;
+                let (device, args) = floats(call)?;
+                let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+                let result = match pairs {
+                    None => a.$method(&b)?,
+                    Some(pairs) => a.pair(&b, pairs.pairing())?.$method()?,
+                };
+                batch(result.download_blocking()?)
+            },
+        }
+    };
+}
+
+pub const ROWS: &[Operation] = &[
+    map!(
+        "conj",
+        conj,
+        "the complex conjugate (c32, like all functions of this group)"
+    ),
+    map!("real", real, "the real part"),
+    map!("imag", imag, "the imaginary part"),
+    map!(
+        "angle",
+        arg,
+        "the angle, from -pi to pi; abs gives the absolute value"
+    ),
+    map!(
+        "abs_squared",
+        abs_squared,
+        "the square of the absolute value"
+    ),
+    map!(
+        "view_as_real",
+        view_as_real,
+        "complex numbers as pairs along another last axis"
+    ),
+    of_parts!(
+        "complex",
+        complex,
+        "the complex numbers with these parts (f32); missing parts are zero"
+    ),
+    of_parts!(
+        "polar",
+        polar,
+        "the complex numbers with these absolute values and angles (f32)"
+    ),
+    Operation {
+        name: "view_as_complex",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "pairs along the last axis as complex numbers (f32, rank 2 unless rank says otherwise)",
+        run: |call| {
+            let (device, args) = floats(call)?;
+            batch(
+                device
+                    .upload(&args[0])?
+                    .view_as_complex()?
+                    .download_blocking()?,
+            )
+        },
+    },
+];
