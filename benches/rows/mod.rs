@@ -5,6 +5,7 @@ mod bsr;
 mod by_hand;
 mod causal;
 mod chain;
+mod complex;
 mod conv;
 mod conv_boxes;
 mod copies;
@@ -37,6 +38,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     eval::rows(bench)?;
     causal::rows(bench)?;
     chain::rows(bench)?;
+    complex::rows(bench)?;
     fft::rows(bench)?;
     kron::rows(bench)?;
     indexing::rows(bench)?;
