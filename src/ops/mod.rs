@@ -21,6 +21,7 @@ pub(crate) mod maps;
 pub(crate) mod matmul;
 mod multipass;
 mod op;
+mod ordered;
 mod parallel;
 #[cfg(feature = "gpu")]
 mod product_tile;
