@@ -366,6 +366,40 @@ fn lines_along_axes() {
     assert_eq!(sum.launch(&few, None).unwrap().work, 1000);
 }
 
+/// Windows of any extent, on any device.
+#[test]
+fn pooled() {
+    use super::pooling::{Extents, Kind, Pool};
+    let most = u32::MAX as usize;
+    let none = Layout::uniform(2, Shape::new(&[most, 0, most]).unwrap()).unwrap();
+    for x in series().into_iter().chain(matrices()).chain([none]) {
+        for (window, strides) in [
+            (vec![1], None),
+            (vec![most], None),
+            (vec![usize::MAX], Some(vec![usize::MAX])),
+            (vec![1 << 20], Some(vec![1])),
+            (vec![1, 1], Some(vec![usize::MAX, 1])),
+            (vec![usize::MAX, 1], None),
+            (vec![1 << 16, 1 << 16], Some(vec![1, 1])),
+        ] {
+            let pool = Op::Pool(Pool {
+                kind: Kind::Max,
+                dtype: DType::F32,
+                window: Extents::new(&window),
+                strides: strides.as_deref().map(Extents::new),
+            });
+            let what = format!("{window:?} by {strides:?} of {x}");
+            for room in [None, Some(FftLimits::new(1 << 15, 1 << 32))] {
+                planned_or(
+                    &["rank", "size_overflow"],
+                    &what,
+                    planned(&pool, &[&x], None, room),
+                );
+            }
+        }
+    }
+}
+
 /// The CPU, and GPUs that bind at most 2³² − 1 bytes.
 const SITES: [(Target, Option<u64>); 3] = {
     const MOST: Option<u64> = Some(u32::MAX as u64);

@@ -23,6 +23,7 @@ mod multipass;
 mod op;
 mod ordered;
 mod parallel;
+pub(crate) mod pooling;
 #[cfg(feature = "gpu")]
 mod product_tile;
 pub(crate) mod reduce;
@@ -87,6 +88,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &conv::KERNEL,
     &conv::BOXES,
     &conv::PLACE,
+    &pooling::KERNEL,
     &eval::KERNEL,
     &conv::FUSED,
     &conv::cached_spectra::KERNEL,

@@ -128,6 +128,9 @@ counted! {
     "var_axis", X, |d| x::<f32>(d).var_axis(0);
     "std_axis", X, |d| x::<f32>(d).std_axis(0);
     "log_sum_exp_axis", X, |d| x::<f32>(d).log_sum_exp_axis(0);
+    "max_pool", X, |d| x::<f32>(d).max_pool(&[2]);
+    "mean_pool", X, |d| x::<f32>(d).mean_pool(&[2]);
+    "max_pool of overlapping windows", 9. * X, |d| x::<f32>(d).pooling(&[9]).stride(&[1]).max();
     "softmax", X, |d| x::<f32>(d).softmax(0);
     "log_softmax", X, |d| x::<f32>(d).log_softmax(0);
     "layer_norm", X, |d| x::<f32>(d).layer_norm(0, 1e-5);
@@ -258,7 +261,7 @@ counted! {
 }
 
 /// Operations that only inspect operands or report the choice of a method.
-const FREE: [&str; 5] = ["elements", "reshape", "split", "pair", "product"];
+const FREE: [&str; 6] = ["elements", "reshape", "split", "pair", "pooling", "product"];
 
 /// Whether this module knows the work of an operation.
 pub fn is_counted(name: &str) -> bool {

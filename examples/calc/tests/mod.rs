@@ -22,6 +22,7 @@ mod lines;
 mod maps;
 mod matrices;
 mod places;
+mod pooling;
 mod products;
 mod reductions;
 mod shape_matrices;
@@ -38,6 +39,7 @@ const GOLDEN: &[&[Golden]] = &[
     functions::GOLDEN,
     maps::GOLDEN,
     places::GOLDEN,
+    pooling::GOLDEN,
     along::GOLDEN,
     reductions::GOLDEN,
     products::GOLDEN,
@@ -52,6 +54,7 @@ const REFUSED: &[&[Refused]] = &[
     functions::REFUSED,
     maps::REFUSED,
     places::REFUSED,
+    pooling::REFUSED,
     along::REFUSED,
     reductions::REFUSED,
     products::REFUSED,
@@ -403,6 +406,7 @@ fn the_table_is_whole() {
             ("end", json!([0])),
             ("widths", json!([[0, 0]])),
             ("range", json!([0, 0])),
+            ("window", json!([2])),
         ] {
             if operation.options.contains(&option) {
                 line["options"][option] = value;

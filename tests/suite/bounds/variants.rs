@@ -8,7 +8,8 @@ use vsla::{Complex32, Device, Layout, Shape};
 
 use super::{Draw, ON_MATRICES};
 use crate::programs::{
-    Batch, FUNCTIONS, LINES, MAPS_OF_FLOATS, MAPS_OF_INTEGERS, Meeting, Value, Values, Vectors,
+    Batch, FUNCTIONS, LINES, MAPS_OF_FLOATS, MAPS_OF_INTEGERS, Meeting, POOLS, Value, Values,
+    Vectors,
 };
 use crate::support::bench::{all_are_instrumented, assert_within, compared, gpu};
 use crate::support::corpus::rng;
@@ -145,6 +146,11 @@ fn functions(device: &Device) {
             } else {
                 MAPS_OF_INTEGERS
             };
+            for name in &POOLS[..if float { 2 } else { 1 }] {
+                let extents = vec![2; left.rank().min(2)];
+                let pool = Values::Pool(name, [extents.clone(), extents]);
+                d.ran("pool", pool.apply(device, &[x]));
+            }
             for name in maps.iter().filter(|_| left.rank() == 1) {
                 d.ran("map", Values::Map(name, 3).apply(device, &[x]));
             }

@@ -24,7 +24,7 @@ pub use batch::{Batch, Kind, Value};
 pub use check::{check_against, check_alone};
 pub use op::Meeting;
 use op::Op;
-pub use values::{FUNCTIONS, LINES, MAPS_OF_FLOATS, MAPS_OF_INTEGERS, Values, Vectors};
+pub use values::{FUNCTIONS, LINES, MAPS_OF_FLOATS, MAPS_OF_INTEGERS, POOLS, Values, Vectors};
 
 /// The maximum number of operations of a program.
 const STEPS: usize = 12;
