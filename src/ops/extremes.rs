@@ -340,12 +340,12 @@ fn pairs_of_matrices() {
 #[test]
 fn lines_along_axes() {
     use super::lines::{Along, Function};
-    use Function::{LogSumExp, Softmax, Sum};
+    use Function::{LogSumExp, Max, Softmax, Sum};
     let most = u32::MAX as usize;
     let shapes = [[0, most, most], [most, 0, most], [most, most, 0]];
     let boxes = shapes.map(|shape| Layout::uniform(1, Shape::new(&shape).unwrap()).unwrap());
     for x in series().into_iter().chain(matrices()).chain(boxes) {
-        for function in [Sum, LogSumExp, Softmax] {
+        for function in [Sum, Max, LogSumExp, Softmax] {
             let axes = (0..x.rank()).map(Some).chain([None]);
             for axis in axes {
                 let planned = Along { function, axis }.launch(&x, Some(1 << 32));
