@@ -141,6 +141,9 @@ fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32
         top = max(top, order_key(x[base + k * line.step]));
     }
     let highest = bitcast<f32>(key_bits(tree_max(top, lid, lane, lanes, apart)));
+#if TOP
+    return vec4(highest, 0.0, 0.0, n);
+#else
     let shift = shift_of(highest);
     k = lane;
     for (; k + 3u * lanes < end; k += 4u * lanes) {
@@ -151,6 +154,7 @@ fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32
     }
     let sum = tree_sum(vec2(total(s), 0.0), lid, lane, lanes, apart);
     return vec4(highest, sum.x, 0.0, n);
+#endif
 #else
     for (; k + 3u * lanes < end; k += 4u * lanes) {
         let v = four(base, k, end, line.step, lanes);
@@ -242,6 +246,9 @@ fn known_of(held: ptr<function, Held>, k: u32, end: u32, n: f32, lid: u32, lane:
         top = max(top, max(top4(c, k2, end, lanes), top4(d, k3, end, lanes)));
     }
     let highest = bitcast<f32>(key_bits(tree_max(top, lid, lane, lanes, 1u)));
+#if TOP
+    return vec4(highest, 0.0, 0.0, n);
+#else
     let shift = vec4(shift_of(highest));
     let none = vec4(0.0);
     var e = Held(none, none, none, none);
@@ -262,6 +269,7 @@ fn known_of(held: ptr<function, Held>, k: u32, end: u32, n: f32, lid: u32, lane:
 #endif
 #endif
     return vec4(highest, sum.x, 0.0, n);
+#endif
 #else
 #if SQUARES
     let s = fma(a, a, b * b) + fma(c, c, d * d);

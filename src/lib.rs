@@ -102,12 +102,13 @@ pub mod batch {
     pub use crate::tensor::{Remainder, Spread};
 }
 
-/// Convolution: methods and their costs, kernels prepared once, correlation peaks and the shape-based distance.
+/// Convolution: methods and their costs, kernels prepared once, correlation peaks and the shape-based distance; and
+/// pooling.
 pub mod conv {
     pub use crate::ops::conv::choice::{
         ByMethod, ConvChoice, ConvGroup, ConvMethod, ConvMode, CostTable, HeterogeneityProfile,
     };
-    pub use crate::tensor::{ConvPlan, Convolution, CorrelateMax, Sbd};
+    pub use crate::tensor::{ConvPlan, Convolution, CorrelateMax, Pooling, Sbd};
 }
 
 /// Devices: how to open them, what they have, and what they did.

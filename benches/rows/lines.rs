@@ -71,6 +71,14 @@ const ROWS: &[Job] = &[
         exact: |x| vec![mean(x)],
     },
     Job {
+        name: "lines/max-384",
+        data: "rows of 384, seed 12",
+        aim: 90.0,
+        layout: |size| matrix(size, 384),
+        run: |x| x.max_axis(1),
+        exact: |x| vec![x.iter().copied().fold(f64::NEG_INFINITY, f64::max)],
+    },
+    Job {
         name: "lines/var-ragged",
         data: "elements of 1 to 2048, uniform, seed 12",
         aim: 85.0,

@@ -23,6 +23,7 @@ mod peaks;
 #[cfg(feature = "gpu")]
 mod peaks_gpu;
 mod plan;
+mod pooling;
 mod shape_matrix;
 
 use crate::harness::{Bench, Outcome};
@@ -47,6 +48,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     maps::rows(bench)?;
     matmul::rows(bench)?;
     plan::rows(bench)?;
+    pooling::rows(bench)?;
     shape_matrix::rows(bench)?;
     cpu::rows(bench)?;
     by_hand::rows(bench)?;

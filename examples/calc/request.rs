@@ -189,7 +189,11 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "strides",
-        "[stride, ..]: keep every s-th result along each axis",
+        "[stride, ..]: keep every s-th result along each axis; default: 1, or the window for pooling",
+    ),
+    (
+        "window",
+        "[extent] or [rows, columns] of a window of the last axes",
     ),
     (
         "indices",
@@ -411,6 +415,11 @@ impl Options {
     pub fn sizes(&self) -> Result<Vec<usize>> {
         let value = self.required("sizes")?;
         whole_numbers(value).ok_or_else(|| unexpected("sizes", "an array of sizes", value))
+    }
+
+    pub fn window(&self) -> Result<Vec<usize>> {
+        let value = self.required("window")?;
+        whole_numbers(value).ok_or_else(|| unexpected("window", "an array of extents", value))
     }
 
     pub fn flush(&self) -> Result<Remainder> {

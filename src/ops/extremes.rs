@@ -343,12 +343,12 @@ fn pairs_of_matrices() {
 #[test]
 fn lines_along_axes() {
     use super::lines::{Along, Function};
-    use Function::{LogSumExp, Softmax, Sum};
+    use Function::{LogSumExp, Max, Softmax, Sum};
     let most = u32::MAX as usize;
     let shapes = [[0, most, most], [most, 0, most], [most, most, 0]];
     let boxes = shapes.map(|shape| Layout::uniform(1, Shape::new(&shape).unwrap()).unwrap());
     for x in series().into_iter().chain(matrices()).chain(boxes) {
-        for function in [Sum, LogSumExp, Softmax] {
+        for function in [Sum, Max, LogSumExp, Softmax] {
             let axes = (0..x.rank()).map(Some).chain([None]);
             for axis in axes {
                 let planned = Along { function, axis }.launch(&x, Some(1 << 32));
@@ -367,6 +367,40 @@ fn lines_along_axes() {
     assert_eq!(refused.kind(), "too_large", "{refused}");
     let few = Layout::uniform(1, Shape::new(&[1000, 0]).unwrap()).unwrap();
     assert_eq!(sum.launch(&few, None).unwrap().work, 1000);
+}
+
+/// Windows of any extent, on any device.
+#[test]
+fn pooled() {
+    use super::pooling::{Extents, Kind, Pool};
+    let most = u32::MAX as usize;
+    let none = Layout::uniform(2, Shape::new(&[most, 0, most]).unwrap()).unwrap();
+    for x in series().into_iter().chain(matrices()).chain([none]) {
+        for (window, strides) in [
+            (vec![1], None),
+            (vec![most], None),
+            (vec![usize::MAX], Some(vec![usize::MAX])),
+            (vec![1 << 20], Some(vec![1])),
+            (vec![1, 1], Some(vec![usize::MAX, 1])),
+            (vec![usize::MAX, 1], None),
+            (vec![1 << 16, 1 << 16], Some(vec![1, 1])),
+        ] {
+            let pool = Op::Pool(Pool {
+                kind: Kind::Max,
+                dtype: DType::F32,
+                window: Extents::new(&window),
+                strides: strides.as_deref().map(Extents::new),
+            });
+            let what = format!("{window:?} by {strides:?} of {x}");
+            for room in [None, Some(FftLimits::new(1 << 15, 1 << 32))] {
+                planned_or(
+                    &["rank", "size_overflow"],
+                    &what,
+                    planned(&pool, &[&x], None, room),
+                );
+            }
+        }
+    }
 }
 
 /// The CPU, and GPUs that bind at most 2³² − 1 bytes.

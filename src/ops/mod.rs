@@ -21,7 +21,9 @@ pub(crate) mod maps;
 pub(crate) mod matmul;
 mod multipass;
 mod op;
+mod ordered;
 mod parallel;
+pub(crate) mod pooling;
 #[cfg(feature = "gpu")]
 mod product_tile;
 pub(crate) mod reduce;
@@ -87,6 +89,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &conv::KERNEL,
     &conv::BOXES,
     &conv::PLACE,
+    &pooling::KERNEL,
     &eval::KERNEL,
     &conv::FUSED,
     &conv::cached_spectra::KERNEL,

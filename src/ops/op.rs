@@ -3,7 +3,7 @@
 use super::traits::Traits;
 use super::{
     ambient, bsr, cast, conv, convert, correlate_max, eval, fft, gather, kron, lines, map, maps,
-    matmul, reduce, scatter, select, shape_matmul, strided,
+    matmul, pooling, reduce, scatter, select, shape_matmul, strided,
 };
 use crate::Result;
 use crate::plan::Plan;
@@ -39,6 +39,7 @@ pub(crate) enum Op {
     Sampled(bsr::Sampled),
     Fft(fft::Transform),
     Planes(fft::planes::Planes),
+    Pool(pooling::Pool),
     Gather(gather::Gather),
     ScatterAdd(scatter::Add),
     ScatterSet(scatter::Set),
@@ -120,6 +121,7 @@ impl Op {
                 .into(),
             Op::Fft(transform) => transform.launch(inputs, device.room)?.into(),
             Op::Planes(planes) => planes.view(inputs)?,
+            Op::Pool(pool) => pool.launch(inputs[0])?.into(),
             Op::Gather(gather) => gather.launch(inputs[0], request.pairs())?.into(),
             Op::ScatterAdd(add) => add.launch(inputs[0], inputs[1], request.pairs())?.into(),
             Op::ScatterSet(set) => set.launch(inputs[0], inputs[1])?.into(),

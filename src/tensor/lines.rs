@@ -114,6 +114,48 @@ impl Tensor<f32> {
         self.line(Function::Sum, Some(axis), 0.0)
     }
 
+    /// The largest value of each line along an axis.
+    ///
+    /// The result's elements lack that axis; elements of rank 1 give one value each, as with [`max`](Self::max).
+    ///
+    /// An empty line gives −∞. A NaN in a line is its result, and −0 is smaller than 0; nothing is rounded, but a GPU may
+    /// flush subnormal numbers. NaN and infinity stay within their line. Does not respect equivalence. Cost: values read
+    /// once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// let x = Ragged::from_shapes(vec![1.0f32, 5.0, 3.0, 4.0, 2.0, 6.0], 2, [Shape::new(&[2, 3])?])?;
+    /// let x = Device::cpu().upload(&x)?;
+    /// assert_eq!(x.max_axis(0)?.download_blocking()?.row(0), [4.0, 5.0, 6.0]);
+    /// assert_eq!(x.max_axis(1)?.download_blocking()?.row(0), [5.0, 6.0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum_axis`](Self::sum_axis).
+    pub fn max_axis(&self, axis: usize) -> Result<Tensor<f32>> {
+        self.line(Function::Max, Some(axis), 0.0)
+    }
+
+    /// The smallest value of each line along an axis.
+    ///
+    /// An empty line gives ∞. A NaN in a line is its result. Otherwise like [`max_axis`](Self::max_axis).
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// let x = Ragged::from_shapes(vec![1.0f32, 5.0, 3.0, 4.0, 2.0, 6.0], 2, [Shape::new(&[2, 3])?])?;
+    /// let x = Device::cpu().upload(&x)?;
+    /// assert_eq!(x.min_axis(0)?.download_blocking()?.row(0), [1.0, 2.0, 3.0]);
+    /// assert_eq!(x.min_axis(1)?.download_blocking()?.row(0), [1.0, 2.0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum_axis`](Self::sum_axis).
+    pub fn min_axis(&self, axis: usize) -> Result<Tensor<f32>> {
+        self.line(Function::Min, Some(axis), 0.0)
+    }
+
     /// The [`mean`](Self::mean) along an axis.
     ///
     /// The result's elements lack that axis; elements of rank 1 give one value each. An empty line gives NaN.

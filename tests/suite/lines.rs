@@ -39,6 +39,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("far_from_zero", far_from_zero),
         ("large_and_small_values", large_and_small_values),
         ("ends", ends),
+        ("signed_zeros", signed_zeros),
         ("weights_sum_to_one", weights_sum_to_one),
         ("lines_are_independent", lines_are_independent),
         ("views_begin_anywhere", views_begin_anywhere),
@@ -60,6 +61,8 @@ enum Function {
     Mean,
     Var,
     Std,
+    Max,
+    Min,
     LogSumExp,
     Softmax,
     LogSoftmax,
@@ -67,11 +70,13 @@ enum Function {
     RmsNorm,
 }
 
-const ALL: [Function; 9] = [
+const ALL: [Function; 11] = [
     Function::Sum,
     Function::Mean,
     Function::Var,
     Function::Std,
+    Function::Max,
+    Function::Min,
     Function::LogSumExp,
     Function::Softmax,
     Function::LogSoftmax,
@@ -86,6 +91,8 @@ impl Function {
             Function::Mean => x.mean_axis(axis),
             Function::Var => x.var_axis(axis),
             Function::Std => x.std_axis(axis),
+            Function::Max => x.max_axis(axis),
+            Function::Min => x.min_axis(axis),
             Function::LogSumExp => x.log_sum_exp_axis(axis),
             Function::Softmax => x.softmax(axis),
             Function::LogSoftmax => x.log_softmax(axis),
@@ -95,8 +102,8 @@ impl Function {
     }
 
     fn reduces(self) -> bool {
-        use Function::{LogSumExp, Mean, Std, Sum, Var};
-        matches!(self, Sum | Mean | Var | Std | LogSumExp)
+        use Function::{LogSumExp, Max, Mean, Min, Std, Sum, Var};
+        matches!(self, Sum | Mean | Var | Std | Max | Min | LogSumExp)
     }
 
     /// The expected values of a line, and their error bounds.
@@ -124,6 +131,9 @@ impl Function {
                 let bound = (var_bound / var.sqrt()).min(var_bound.sqrt());
                 vec![(var.sqrt(), bound + 4.0 * U * var.sqrt() + TINY)]
             }
+            Function::Max => vec![(top, 0.0)],
+            Function::Min if nan => vec![(top, 0.0)],
+            Function::Min => vec![(line.iter().fold(f64::INFINITY, |m, &x| m.min(x)), 0.0)],
             Function::LogSumExp if !top.is_finite() => vec![(top, 0.0)],
             Function::LogSumExp => {
                 let value = top + exponentials.ln();
@@ -347,6 +357,25 @@ fn ends(device: &Device) {
     let x = rows([&[2.0f32, 2.0], &[1.0]]);
     let z = run(device, &x, &x, |x, _| x.standardize());
     assert!(z.values().iter().all(|z| z.is_nan()), "{z}");
+}
+
+/// −0 is smaller than 0.
+fn signed_zeros(device: &Device) {
+    for count in [2, 100, 600, 9000] {
+        let with = |first: f32, last: f32| {
+            let mut line = vec![first; count];
+            line[count - 1] = last;
+            line
+        };
+        let x = Ragged::from_rows([with(-0.0, 0.0), with(0.0, -0.0), vec![-0.0; count]]).unwrap();
+        let bits = |result: Result<Tensor<f32>>| -> Vec<u32> {
+            let values = download(&result.unwrap());
+            values.values().iter().map(|zero| zero.to_bits()).collect()
+        };
+        let (on, minus) = (upload(device, &x), (-0.0f32).to_bits());
+        assert_eq!(bits(on.max_axis(0)), [0, 0, minus], "{count}");
+        assert_eq!(bits(on.min_axis(0)), [minus; 3], "{count}");
+    }
 }
 
 fn weights_sum_to_one(device: &Device) {

@@ -44,6 +44,7 @@ mod maps;
 mod matmul;
 mod minimal_shape;
 mod operators;
+mod pooling;
 mod programs;
 mod ragged;
 mod random_programs;
@@ -106,6 +107,7 @@ const MODULES: &[Module] = &[
     ("matmul", matmul::tests),
     ("minimal_shape", minimal_shape::tests),
     ("operators", operators::tests),
+    ("pooling", pooling::tests),
     ("programs", random_programs::tests),
     ("ragged", ragged::tests),
     ("reduce", reduce::tests),

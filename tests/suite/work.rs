@@ -137,6 +137,11 @@ counted! {
     "var_axis", X, |d| x::<f32>(d).var_axis(0);
     "std_axis", X, |d| x::<f32>(d).std_axis(0);
     "log_sum_exp_axis", X, |d| x::<f32>(d).log_sum_exp_axis(0);
+    "max_pool", X, |d| x::<f32>(d).max_pool(&[2]);
+    "mean_pool", X, |d| x::<f32>(d).mean_pool(&[2]);
+    "max_pool of overlapping windows", 9. * X, |d| x::<f32>(d).pooling(&[9]).stride(&[1]).max();
+    "max_axis", X, |d| x::<f32>(d).max_axis(0);
+    "min_axis", X, |d| x::<f32>(d).min_axis(0);
     "softmax", X, |d| x::<f32>(d).softmax(0);
     "log_softmax", X, |d| x::<f32>(d).log_softmax(0);
     "layer_norm", X, |d| x::<f32>(d).layer_norm(0, 1e-5);
@@ -267,11 +272,12 @@ counted! {
 }
 
 /// Operations that only inspect operands or report the choice of a method.
-const FREE: [&str; 7] = [
+const FREE: [&str; 8] = [
     "elements",
     "reshape",
     "split",
     "pair",
+    "pooling",
     "product",
     "view_as_real",
     "view_as_complex",

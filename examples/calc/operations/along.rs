@@ -49,6 +49,18 @@ pub const ROWS: &[Operation] = &[
     ),
     reduction!("std", std, std_axis, "the square root of the variance"),
     reduction!(
+        "amax",
+        max,
+        max_axis,
+        "the largest value of each element, or along an axis; nan if there is one"
+    ),
+    reduction!(
+        "amin",
+        min,
+        min_axis,
+        "the smallest value of each element, or along an axis; nan if there is one"
+    ),
+    reduction!(
         "logsumexp",
         log_sum_exp,
         log_sum_exp_axis,

@@ -124,6 +124,7 @@ mod functions;
 mod maps;
 mod matrices;
 mod places;
+mod pooling;
 mod products;
 mod reductions;
 mod shape_matrices;
@@ -138,6 +139,7 @@ const TOPICS: &[&[Operation]] = &[
     maps::ROWS,
     places::ROWS,
     along::ROWS,
+    pooling::ROWS,
     reductions::ROWS,
     products::ROWS,
     matrices::ROWS,

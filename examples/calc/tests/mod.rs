@@ -23,6 +23,7 @@ mod lines;
 mod maps;
 mod matrices;
 mod places;
+mod pooling;
 mod products;
 mod reductions;
 mod shape_matrices;
@@ -40,6 +41,7 @@ const GOLDEN: &[&[Golden]] = &[
     functions::GOLDEN,
     maps::GOLDEN,
     places::GOLDEN,
+    pooling::GOLDEN,
     along::GOLDEN,
     reductions::GOLDEN,
     products::GOLDEN,
@@ -55,6 +57,7 @@ const REFUSED: &[&[Refused]] = &[
     functions::REFUSED,
     maps::REFUSED,
     places::REFUSED,
+    pooling::REFUSED,
     along::REFUSED,
     reductions::REFUSED,
     products::REFUSED,
@@ -406,6 +409,7 @@ fn the_table_is_whole() {
             ("end", json!([0])),
             ("widths", json!([[0, 0]])),
             ("range", json!([0, 0])),
+            ("window", json!([2])),
         ] {
             if operation.options.contains(&option) {
                 line["options"][option] = value;

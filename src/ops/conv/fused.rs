@@ -384,7 +384,7 @@ impl List {
             lengths |= REVERSED;
         }
         let mut c = item.c;
-        let whole = (item.skip == 0) & (item.write == (item.m + item.n).wrapping_sub(1));
+        let whole = (item.skip == 0) & (item.write == item.m.wrapping_add(item.n).wrapping_sub(1));
         if !whole & (class != NOWHERE) {
             lengths |= WINDOWED;
             // Windows follow the items, and are numbered in units of four words like them.

@@ -60,6 +60,10 @@ pub(crate) static KERNEL: Kernel = Kernel {
         ["MOMENTS", "REDUCED", "ROOT", "APART"];
         ["EXP", "REDUCED", "HELD"];
         ["EXP", "REDUCED", "APART"];
+        ["EXP", "REDUCED", "TOP", "HELD"];
+        ["EXP", "REDUCED", "TOP", "APART"];
+        ["EXP", "REDUCED", "TOP", "LEAST", "HELD"];
+        ["EXP", "REDUCED", "TOP", "LEAST", "APART"];
         ["EXP", "MAPPED", "HELD"];
         ["EXP", "MAPPED", "APART"];
         ["EXP", "MAPPED", "LOG", "HELD"];
@@ -85,6 +89,8 @@ pub(crate) static PARTS: Kernel = Kernel {
         ["SUM", "PART"];
         ["MOMENTS", "PART"];
         ["EXP", "PART"];
+        ["EXP", "TOP", "PART"];
+        ["EXP", "TOP", "LEAST", "PART"];
         ["SQUARES", "PART"];
     },
 };
@@ -101,6 +107,8 @@ pub(crate) static FINISH: Kernel = Kernel {
         ["MOMENTS", "REDUCED"];
         ["MOMENTS", "REDUCED", "ROOT"];
         ["EXP", "REDUCED"];
+        ["EXP", "REDUCED", "TOP"];
+        ["EXP", "REDUCED", "TOP", "LEAST"];
         ["EXP"];
         ["EXP", "LOG"];
         ["MOMENTS"];
@@ -115,6 +123,8 @@ pub(crate) enum Function {
     Mean,
     Var,
     Std,
+    Max,
+    Min,
     LogSumExp,
     Softmax,
     LogSoftmax,
@@ -132,6 +142,8 @@ impl Function {
             Function::Mean => ("mean_axis", "mean"),
             Function::Var => ("var_axis", "var"),
             Function::Std => ("std_axis", "std"),
+            Function::Max => ("max_axis", "max"),
+            Function::Min => ("min_axis", "min"),
             Function::LogSumExp => ("log_sum_exp_axis", "log_sum_exp"),
             Function::Softmax => ("softmax", "softmax"),
             Function::LogSoftmax => ("log_softmax", "log_softmax"),
@@ -148,11 +160,22 @@ impl Function {
             Function::Mean => ("SUM", &["REDUCED", "MEAN"]),
             Function::Var => ("MOMENTS", &["REDUCED"]),
             Function::Std => ("MOMENTS", &["REDUCED", "ROOT"]),
+            // The first half of the statistics of `EXP`.
+            Function::Max => ("EXP", &["REDUCED", "TOP"]),
+            Function::Min => ("EXP", &["REDUCED", "TOP", "LEAST"]),
             Function::LogSumExp => ("EXP", &["REDUCED"]),
             Function::Softmax => ("EXP", &["MAPPED"]),
             Function::LogSoftmax => ("EXP", &["MAPPED", "LOG"]),
             Function::LayerNorm => ("MOMENTS", &["MAPPED"]),
             Function::RmsNorm => ("SQUARES", &["MAPPED"]),
+        }
+    }
+
+    /// The flags that the statistics of tiles have in addition.
+    fn part(self) -> &'static [&'static str] {
+        match self {
+            Function::Max | Function::Min => &self.flags().1[1..],
+            _ => &[],
         }
     }
 
@@ -257,7 +280,10 @@ impl Along {
         let cost = u64::from(long.tiles) * plan::TILE as u64;
         let tiles = params([plan::WG as u32, 0, 0]);
         dispatches.push(Dispatch::new(
-            (&PARTS, PARTS.variant(DType::F32, &with(&[], &["PART"]))),
+            (
+                &PARTS,
+                PARTS.variant(DType::F32, &with(self.function.part(), &["PART"])),
+            ),
             PartSlots {
                 out: Slot::Scratch(0),
                 items: items.clone(),

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use super::Function;
 use super::plan::Lines;
 use crate::ops::maps::exp;
+use crate::ops::ordered::Ordered;
 use crate::ops::{par_elements, par_runs};
 use crate::plan::CpuArgs;
 use crate::ragged::Layout;
@@ -35,6 +36,14 @@ impl Known {
                 let squares = values.map(|x| (f64::from(x) - mean) * (f64::from(x) - mean));
                 (mean, squares.sum())
             }
+            Function::Max => {
+                let top = values.map(f32::key).fold(f32::LOWEST, i32::max);
+                (f32::of_key(top).into(), 0.0)
+            }
+            Function::Min => {
+                let top = values.map(f32::reversed_key).fold(f32::LOWEST, i32::max);
+                (f32::of_reversed_key(top).into(), 0.0)
+            }
             Function::LogSumExp | Function::Softmax | Function::LogSoftmax => {
                 let top = values.clone().fold(f32::NEG_INFINITY, larger);
                 let shift = if top.is_finite() { top } else { 0.0 };
@@ -61,6 +70,13 @@ impl Known {
                     self.first + apart * share,
                     self.second + other.second + apart * apart * self.count * share,
                 )
+            }
+            Function::Max | Function::Min => {
+                let both = [self.first as f32, other.first as f32];
+                return Known {
+                    count,
+                    ..Known::of(function, both.into_iter())
+                };
             }
             Function::LogSumExp | Function::Softmax | Function::LogSoftmax => {
                 let top = larger(self.first as f32, other.first as f32);

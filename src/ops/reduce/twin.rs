@@ -6,6 +6,7 @@ use super::super::{Arithmetic, twin_of};
 use super::boxes::minimal;
 use super::tree::{TILE, tree};
 use super::{PairReduction, Reduction};
+use crate::ops::ordered::Ordered;
 use crate::ops::par_elements;
 use crate::plan::CpuArgs;
 use crate::ragged::{DType, Layout, Scalar, Shape};
@@ -248,95 +249,6 @@ fn norm_result((top, squares): Norm) -> f32 {
         INFINITE => f32::INFINITY,
         nan if nan > INFINITE => f32::NAN,
         _ => 0.5 * squares.sqrt() * f32::from_bits(norm_exponent(top) << 23),
-    }
-}
-
-/// Maps values to integer keys of the same order; NaN has the largest key.
-trait Ordered: Scalar {
-    /// The key of the lowest value; in reversed order, the key of the highest.
-    const LOWEST: i32;
-
-    fn key(self) -> i32;
-    fn of_key(key: i32) -> Self;
-
-    /// The key in reversed order; NaN still has the largest.
-    fn reversed_key(self) -> i32 {
-        !self.key()
-    }
-
-    fn of_reversed_key(key: i32) -> Self {
-        Self::of_key(!key)
-    }
-
-    /// The value in canonical form: equal values have equal bits, so −0 becomes 0.
-    fn canonical(self) -> Self {
-        self
-    }
-}
-
-/// Reverses the order of negative floats, whose bits grow with the magnitude. Its own inverse.
-fn flip(bits: i32) -> i32 {
-    bits ^ ((bits >> 31) as u32 >> 1) as i32
-}
-
-impl Ordered for f32 {
-    const LOWEST: i32 = !(INFINITE as i32);
-
-    fn key(self) -> i32 {
-        let bits = self.to_bits();
-        if bits & 0x7fff_ffff > INFINITE {
-            i32::MAX
-        } else {
-            flip(bits as i32)
-        }
-    }
-
-    fn of_key(key: i32) -> f32 {
-        // The largest key is the bit pattern of a NaN.
-        f32::from_bits(flip(key) as u32)
-    }
-
-    fn reversed_key(self) -> i32 {
-        match self.key() {
-            i32::MAX => i32::MAX,
-            key => !key,
-        }
-    }
-
-    fn of_reversed_key(key: i32) -> f32 {
-        match key {
-            i32::MAX => f32::NAN,
-            key => f32::of_key(!key),
-        }
-    }
-
-    fn canonical(self) -> f32 {
-        // −0 + 0 is 0; nothing else changes.
-        self + 0.0
-    }
-}
-
-impl Ordered for i32 {
-    const LOWEST: i32 = i32::MIN;
-
-    fn key(self) -> i32 {
-        self
-    }
-
-    fn of_key(key: i32) -> i32 {
-        key
-    }
-}
-
-impl Ordered for u32 {
-    const LOWEST: i32 = i32::MIN;
-
-    fn key(self) -> i32 {
-        (self ^ 1 << 31) as i32
-    }
-
-    fn of_key(key: i32) -> u32 {
-        key as u32 ^ 1 << 31
     }
 }
 

@@ -7,7 +7,7 @@ use crate::ragged::{DType, Layout, MAX_RANK};
 use crate::{Error, Result, host};
 
 /// A layout of `elements` elements of these extents.
-fn layout(
+pub(in crate::ops) fn layout(
     op: &'static str,
     elements: usize,
     rank: usize,
@@ -44,7 +44,7 @@ fn layout(
 }
 
 /// The extent of an element of `x` along an axis.
-fn extent_of(x: &Layout, element: usize, axis: usize) -> u64 {
+pub(in crate::ops) fn extent_of(x: &Layout, element: usize, axis: usize) -> u64 {
     match x.rank() {
         1 => x.length(element) as u64,
         rank => u64::from(x.extents()[element * rank + axis]),

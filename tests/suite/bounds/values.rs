@@ -27,6 +27,7 @@ pub const KERNELS: &[&str] = &[
     "lines_parts",
     "map",
     "map_table",
+    "pooling",
     "reduce",
     "reduce_finish",
     "reduce_pair",
@@ -191,6 +192,7 @@ fn computed<T: Value + Real>(d: &mut Draw<'_>) {
     d.ran("min", x.min());
     d.ran("argmax", x.argmax());
     d.ran("argmin", x.argmin());
+    pooled(d, &x);
     d.ran("minimal_shape", x.minimal_shape_blocking());
     d.ran("shrink", x.shrink_blocking());
 }
@@ -243,6 +245,16 @@ fn complex(d: &mut Draw<'_>) {
         d.ran("scale_complex", x.scale_complex(factor));
         let pairs = x.view_as_real().unwrap();
         d.ran("view_as_complex", pairs.view_as_complex());
+    }
+}
+
+/// Windows of one axis and of two.
+fn pooled<T: Value + Factor>(d: &mut Draw<'_>, x: &Tensor<T>) {
+    for axes in 1..=x.layout().rank().min(2) {
+        let mut extents = |from: &[usize]| (0..axes).map(|_| d.of(from)).collect::<Vec<_>>();
+        let window = extents(&[1, 2, 3, 8]);
+        let strides = extents(&[1, 2, 5]);
+        d.ran("max_pool", x.pooling(&window).stride(&strides).max());
     }
 }
 
@@ -301,6 +313,9 @@ fn floats(d: &mut Draw<'_>) {
     d.ran("less halves", half.less(&other));
     d.ran("maximum of halves", half.maximum(&half));
     spread(d, &half);
+    pooled(d, &half);
+    d.ran("mean_pool", x.mean_pool(&[3]));
+    d.ran("mean_pool of halves", half.mean_pool(&[2]));
     let integers = d.drawn::<i32>(rank, n);
     d.ran("abs", integers.abs());
     d.ran("to", integers.to::<f32>());

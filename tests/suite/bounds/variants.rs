@@ -7,7 +7,9 @@ use libtest_mimic::Arguments;
 use vsla::{Complex32, Device, Layout, Shape};
 
 use super::{Draw, ON_MATRICES};
-use crate::programs::{Batch, LINES, Meeting, Value, Values, Vectors, functions_of, maps_of};
+use crate::programs::{
+    Batch, LINES, Meeting, Value, Values, Vectors, functions_of, maps_of, pools_of,
+};
 use crate::support::bench::{all_are_instrumented, assert_within, compared, gpu};
 use crate::support::corpus::rng;
 
@@ -140,6 +142,11 @@ fn functions(device: &Device) {
                 let first = if name == "if_else" { &mask } else { x };
                 let three = Values::Three(name, [None, None]);
                 d.ran("function of three", three.apply(device, &[first, x, y]));
+            }
+            for name in pools_of(of_type) {
+                let extents = vec![2; left.rank().min(2)];
+                let pool = Values::Pool(name, [extents.clone(), extents]);
+                d.ran("pool", pool.apply(device, &[x]));
             }
             for name in maps_of(of_type).iter().filter(|_| left.rank() == 1) {
                 d.ran("map", Values::Map(name, 3).apply(device, &[x]));

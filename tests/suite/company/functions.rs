@@ -3,7 +3,9 @@
 use vsla::{Complex32, Device, Indices, Layout, Ragged, Shape, Tensor, f16};
 
 use super::{Rows, Subject, beside, boxes_of, bytes, value};
-use crate::programs::{Batch, Kind, LINES, Meeting, Value, Values, Vectors, functions_of, maps_of};
+use crate::programs::{
+    Batch, Kind, LINES, Meeting, Value, Values, Vectors, functions_of, maps_of, pools_of,
+};
 use crate::support::bench::is_software;
 
 pub(super) const SUBJECTS: &[Subject] = &[
@@ -36,6 +38,11 @@ pub(super) const SUBJECTS: &[Subject] = &[
         name: "lines",
         count: EXTENTS.len(),
         run: lines,
+    },
+    Subject {
+        name: "pooling",
+        count: EXTENTS.len(),
+        run: pooling,
     },
     Subject {
         name: "moved",
@@ -208,6 +215,23 @@ fn lines(device: &Device, picked: &[usize]) -> Rows {
     ];
     let lines = lines.map(|line| rows(device, &line, &[&x]));
     beside(lines.chain(own.map(|result| bytes(&result.unwrap()))))
+}
+
+/// Windows that overlap, that do not, and that are longer than some elements.
+fn pooling(device: &Device, picked: &[usize]) -> Rows {
+    let operands = of_all(device, picked, 1);
+    beside(operands.iter().flat_map(|x| {
+        let names = pools_of(x.kind_and_layout().0).iter();
+        let windows = [
+            (vec![2, 3], vec![1, 2]),
+            (vec![7], vec![7]),
+            (vec![5, 9], vec![2, 1]),
+        ];
+        names
+            .flat_map(|name| windows.clone().map(|(w, s)| Values::Pool(name, [w, s])))
+            .map(|pool| rows(device, &pool, &[x]))
+            .collect::<Vec<_>>()
+    }))
 }
 
 fn moved(device: &Device, picked: &[usize]) -> Rows {

@@ -103,6 +103,12 @@ const MORE_OPS: &[(&str, Op)] = &[
     ("softmax", |x, _| {
         x.softmax(0)?.download_blocking().map(drop)
     }),
+    ("max_pool", |x, _| {
+        x.max_pool(&[2])?.download_blocking().map(drop)
+    }),
+    ("max_axis", |x, _| {
+        x.max_axis(0)?.download_blocking().map(drop)
+    }),
     ("layer_norm", |x, _| {
         x.layer_norm(0, 1e-5)?.download_blocking().map(drop)
     }),

@@ -225,6 +225,8 @@ fn reductions(device: &Device, n: usize) -> Result<u64> {
     sum.add(a.argmax()?)?;
     sum.add(a.var()?)?;
     sum.add(a.softmax(0)?)?;
+    sum.add(a.max_pool(&[2])?)?;
+    sum.add(a.pooling(&[3]).stride(&[1]).mean()?)?;
     sum.add(a.dot(&b)?)?;
     a.equivalent_blocking(&b)?.hash(&mut sum.0);
     sum.layout(a.shrink_blocking()?.layout());
@@ -236,6 +238,7 @@ fn reductions(device: &Device, n: usize) -> Result<u64> {
         matrices(device, n, |i| [i % 2, 2])?,
     );
     sum.add(a.dot(&b)?)?;
+    sum.add(a.max_pool(&[2, 1])?)?;
     sum.layout(&a.minimal_shape_blocking()?);
     sum.value()
 }

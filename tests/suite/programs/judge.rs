@@ -104,6 +104,8 @@ impl Judge {
                 let squared = name.starts_with("var");
                 return Judge::Lines { squared };
             }
+            Values::Pool("mean_pool", _) => return Judge::Lines { squared: false },
+            Values::Pool(..) => return Judge::Bits,
             // Both the product and the sum are rounded.
             Values::Three("mul_add", _) => return Judge::Rounded,
             Values::Cast(_) | Values::Three(..) => return Judge::Bits,
@@ -201,6 +203,7 @@ impl Judge {
             }
             Judge::Lines { squared } => {
                 let (operand, layout) = (operands[0].wide(), here.layout());
+                let half = matches!(here, Batch::F16(_));
                 for element in 0..layout.len() {
                     let values = &operand[operands[0].layout().offsets().range(element)];
                     let largest = values.iter().fold(0.0f64, |most, v| most.max(v.abs()));
@@ -213,7 +216,11 @@ impl Judge {
                             true => (4.0 * U * largest).powi(2),
                             false => LINES * largest.max(1.0),
                         };
-                        let allowed = LINES * x[i].abs() + absolute + SMALL;
+                        let rounded = match half {
+                            true => x[i].abs() * 2f64.powi(-10) + 2f64.powi(-24),
+                            false => 0.0,
+                        };
+                        let allowed = LINES * x[i].abs() + absolute + SMALL + rounded;
                         if !alike(x[i], y[i]) && !below((x[i] - y[i]).abs(), allowed) {
                             return wrong(i, allowed);
                         }

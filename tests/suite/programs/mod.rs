@@ -26,7 +26,7 @@ pub use op::Meeting;
 use op::Op;
 pub use values::{
     FUNCTIONS, LINES, MAPS_OF_COMPLEX, MAPS_OF_FLOATS, MAPS_OF_INTEGERS, Values, Vectors,
-    functions_of, maps_of,
+    functions_of, maps_of, pools_of,
 };
 
 /// The maximum number of operations of a program.

@@ -33,6 +33,8 @@ pub enum Values {
     Cast(Kind),
     /// The axis, for functions that take one.
     Line(&'static str, usize),
+    /// The window and the strides; the mean or the maximum.
+    Pool(&'static str, [Vec<usize>; 2]),
     Function(&'static str, Meeting),
     /// A function of an operand and spread vectors, which may be on the left.
     Spread(&'static str, Vectors, bool),
@@ -44,9 +46,10 @@ impl Values {
     /// The name of the function.
     pub fn name(&self) -> String {
         match self {
-            Values::Map(name, _) | Values::Line(name, _) | Values::Function(name, _) => {
-                (*name).to_owned()
-            }
+            Values::Map(name, _)
+            | Values::Line(name, _)
+            | Values::Pool(name, _)
+            | Values::Function(name, _) => (*name).to_owned(),
             Values::Cast(kind) => format!("Cast{kind:?}"),
             Values::Spread(name, ..) | Values::Three(name, _) => format!("Spread{name}"),
         }
@@ -92,6 +95,7 @@ impl Values {
                 Value::F32(x) => Ok(line(name, x, *axis)?.into()),
                 other => unreachable!("{other:?}"),
             },
+            Values::Pool(name, [window, strides]) => pool(name, x, window, strides),
             Values::Function(name, meeting) => {
                 let pairing = meeting.pairing();
                 let result = match (x, operands[1]) {
@@ -219,6 +223,8 @@ pub const LINES: &[&str] = &[
     "mean_axis",
     "var_axis",
     "std_axis",
+    "max_axis",
+    "min_axis",
     "log_sum_exp_axis",
     "softmax",
     "log_softmax",
@@ -236,6 +242,8 @@ fn line(name: &str, x: &Tensor<f32>, axis: usize) -> Result<Tensor<f32>> {
         "mean_axis" => x.mean_axis(axis),
         "var_axis" => x.var_axis(axis),
         "std_axis" => x.std_axis(axis),
+        "max_axis" => x.max_axis(axis),
+        "min_axis" => x.min_axis(axis),
         "log_sum_exp_axis" => x.log_sum_exp_axis(axis),
         "softmax" => x.softmax(axis),
         "log_softmax" => x.log_softmax(axis),
@@ -243,6 +251,34 @@ fn line(name: &str, x: &Tensor<f32>, axis: usize) -> Result<Tensor<f32>> {
         "rms_norm" => x.rms_norm(axis, 0.5),
         other => unreachable!("{other}"),
     }
+}
+
+pub const POOLS: &[&str] = &["max_pool", "mean_pool"];
+
+/// The poolings of a type.
+pub fn pools_of(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::F32 | Kind::F16 => POOLS,
+        Kind::I32 | Kind::U32 => &POOLS[..1],
+        Kind::C32 => &[],
+    }
+}
+
+fn pool(name: &str, x: &Value, window: &[usize], strides: &[usize]) -> Result<Value> {
+    macro_rules! of {
+        ($x:ident, $method:ident) => {
+            $x.pooling(window).stride(strides).$method()?.into()
+        };
+    }
+    Ok(match (name, x) {
+        ("max_pool", Value::F32(x)) => of!(x, max),
+        ("max_pool", Value::F16(x)) => of!(x, max),
+        ("max_pool", Value::I32(x)) => of!(x, max),
+        ("max_pool", Value::U32(x)) => of!(x, max),
+        ("mean_pool", Value::F32(x)) => of!(x, mean),
+        ("mean_pool", Value::F16(x)) => of!(x, mean),
+        other => unreachable!("{other:?}"),
+    })
 }
 
 /// Those of complex numbers come first; then, after those of all other types, those of floats, and of f32 only.

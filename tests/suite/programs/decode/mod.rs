@@ -19,6 +19,8 @@ const PAIRS: usize = 64;
 
 /// Bytes from this one on encode functions of values.
 const FUNCTIONS_FROM: u8 = 176;
+/// Bytes from this one on encode pooling.
+const POOLING_FROM: u8 = 248;
 
 const LONG: [usize; 35] = [
     0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 108, 109, 127, 128, 129,
@@ -36,6 +38,9 @@ pub fn step(bytes: &mut Bytes<'_>, values: &[(Kind, Layout)]) -> Option<(Op, Vec
     let real = matches!(kind, Kind::F32 | Kind::I32 | Kind::U32);
     let unary = |op| Some((Op::Unary(op), vec![at]));
     let what = bytes.u8();
+    if what >= POOLING_FROM && *kind != Kind::C32 {
+        return Some((Op::Values(values::pooled(bytes, *kind, x)), vec![at]));
+    }
     if what >= FUNCTIONS_FROM {
         return values::step(bytes, values, at);
     }

@@ -3,7 +3,7 @@
 use vsla::Layout;
 
 use super::super::batch::Kind;
-use super::super::values::{LINES, Values, Vectors, functions_of, maps_of};
+use super::super::values::{LINES, POOLS, Values, Vectors, functions_of, maps_of};
 use super::two::{meeting, partner};
 use super::{Bytes, MOST, Op, PAIRS, Random, filled};
 
@@ -82,6 +82,18 @@ pub fn step(
     let one: usize = largest.iter().map(|&extent| extent as usize).product();
     let small = operands.len() == 1 || one * x.len().max(PAIRS) <= 64 * MOST;
     small.then_some((Op::Values(op), operands))
+}
+
+/// Pooling with a window and strides that usually fit a batch.
+pub fn pooled(bytes: &mut Bytes<'_>, kind: Kind, x: &Layout) -> Values {
+    let float = matches!(kind, Kind::F32 | Kind::F16);
+    let name = bytes.pick(&POOLS[..if float { 2 } else { 1 }]);
+    let beyond = usize::from(bytes.one_in(32));
+    let axes = 1 + bytes.below(x.rank().min(2) + beyond);
+    let mut extents = |from: &[usize]| (0..axes).map(|_| bytes.pick(from)).collect::<Vec<_>>();
+    let window = extents(&[1, 2, 2, 2, 3, 3, 4, 5, 7, 16]);
+    let strides = extents(&[1, 1, 2, 2, 2, 3, 3, 4, 7, 40]);
+    Values::Pool(name, [window, strides])
 }
 
 /// Vectors that usually fit a batch.

@@ -1,0 +1,182 @@
+// The largest value (MAX) or the mean (MEAN) of every window along the last one or two axes.
+//
+// An element consists of planes of its last two axes, which are pooled one by one; a vector is one row. A window of one
+// axis has one row and a stride of one row. Result (row, column) of a plane is that of the window of p.window_rows x
+// p.window_columns values that begins at (row * p.stride_rows, column * p.stride_columns). An invocation computes one
+// result at a time, or a word of two halves.
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    total: u32,
+    elements: u32,
+    tile: u32,
+    x_base: u32,
+    rank: u32,
+    window_rows: u32,
+    window_columns: u32,
+    stride_rows: u32,
+    stride_columns: u32,
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read> x: array<E>;
+@group(0) @binding(2) var<storage, read> x_meta: array<u32>;
+@group(0) @binding(3) var<storage, read_write> c: array<u32>;
+@group(0) @binding(4) var<storage, read> c_meta: array<u32>;
+
+const WG = 256u;
+// Elements that fit in the tables.
+const SPAN = 64u;
+
+struct Entry {
+    begin: u32,
+    // Rows and columns of a plane of x, and of a plane of results.
+    x_rows: u32,
+    x_width: u32,
+    rows: u32,
+    width: u32,
+    // Approximately 1 / rows and 1 / width.
+    low: f32,
+    narrow: f32,
+}
+
+#include "grid"
+#include "search"
+#include "rows"
+#if MAX
+#if !F16
+#include "order"
+#endif
+#else
+#if F16
+#include "half_of"
+#include "half_bits"
+#endif
+#endif
+
+fn entry_of(e: u32) -> Entry {
+    var entry = Entry();
+    entry.begin = p.x_base + x_meta[e];
+    entry.x_rows = 1u;
+    entry.rows = 1u;
+    if p.rank == 1u {
+        entry.x_width = x_meta[e + 1u] - x_meta[e];
+        entry.width = c_meta[e + 1u] - c_meta[e];
+    } else {
+        let last = p.elements + p.rank * (e + 1u);
+        entry.x_width = x_meta[last];
+        entry.width = c_meta[last];
+        entry.x_rows = x_meta[last - 1u];
+        entry.rows = c_meta[last - 1u];
+    }
+    entry.low = 1.0 / f32(max(entry.rows, 1u));
+    entry.narrow = 1.0 / f32(max(entry.width, 1u));
+    return entry;
+}
+
+#include "tables"
+
+#if MAX
+// Keys have the order of values, and NaN the largest.
+#if F16
+fn key_at(i: u32) -> u32 {
+    let half = (x[i / 2u] >> (16u * (i % 2u))) & 0xffffu;
+    if (half & 0x7fffu) > 0x7c00u {
+        return 0xffffffffu;
+    }
+    return select(half | 0x8000u, ~half & 0xffffu, half >= 0x8000u);
+}
+
+fn bits_of_key(key: u32) -> u32 {
+    if key == 0xffffffffu {
+        return 0x7e00u;
+    }
+    return select(~key & 0xffffu, key & 0x7fffu, key >= 0x8000u);
+}
+#else
+fn key_at(i: u32) -> u32 {
+    return order_key(x[i]);
+}
+
+fn bits_of_key(key: u32) -> u32 {
+    return key_bits(key);
+}
+#endif
+
+// The bits of the result of the window that begins at index `begin` of x, in rows of `width` values.
+fn pooled(begin: u32, width: u32) -> u32 {
+    var top = 0u;
+    for (var row = 0u; row < p.window_rows; row += 1u) {
+        let at = begin + row * width;
+        for (var k = 0u; k < p.window_columns; k += 1u) {
+            top = max(top, key_at(at + k));
+        }
+    }
+    return bits_of_key(top);
+}
+#else
+fn value_at(i: u32) -> f32 {
+#if F16
+    return half_of(x[i / 2u], i);
+#else
+    return x[i];
+#endif
+}
+
+// First the sums of rows, which keeps chains of additions short.
+fn pooled(begin: u32, width: u32) -> u32 {
+    var sum = 0.0;
+    for (var row = 0u; row < p.window_rows; row += 1u) {
+        let at = begin + row * width;
+        var along = 0.0;
+        for (var k = 0u; k < p.window_columns; k += 1u) {
+            along += value_at(at + k);
+        }
+        sum += along;
+    }
+    let mean = sum / f32(p.window_rows * p.window_columns);
+#if F16
+    return half_bits(mean);
+#else
+    return bitcast<u32>(mean);
+#endif
+}
+#endif
+
+fn value_of(v: u32, tile: Tile) -> u32 {
+    let e = place_in_tile(v, tile);
+    let entry = entry_in_tile(e, tile);
+    let i = v - start_in_tile(e, tile);
+    let row = row_of(i, entry.width, entry.narrow);
+    let column = i - row * entry.width;
+    let plane = row_of(row, entry.rows, entry.low);
+    let down = plane * entry.x_rows + (row - plane * entry.rows) * p.stride_rows;
+    return pooled(entry.begin + down * entry.x_width + column * p.stride_columns, entry.x_width);
+}
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, groups);
+    if group >= p.groups {
+        return;
+    }
+    let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
+#if F16
+    for (var w = tile.start / 2u + lid; 2u * w < tile.end; w += WG) {
+        var word = value_of(2u * w, tile);
+        if 2u * w + 1u < tile.end {
+            word |= value_of(2u * w + 1u, tile) << 16u;
+        }
+        c[w] = word;
+    }
+#else
+    for (var v = tile.start + lid; v < tile.end; v += WG) {
+        c[v] = value_of(v, tile);
+    }
+#endif
+}
