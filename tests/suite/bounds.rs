@@ -39,11 +39,26 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         }),
         bench.on_gpu("random_programs", instrumented_gpu, random_programs),
         bench.host("every_kernel_is_in_a_program", every_kernel_is_in_a_program),
-        bench.on_request("gpu::rare_variants", "VSLA_INSTRUMENTED", |_| {
-            variants::rare(instrumented_gpu().unwrap());
-        }),
         bench.host("unreached_variants", variants::list_is_true),
     ];
+    let rare: [(&str, fn(&Device)); 7] = [
+        ("functions", variants::functions),
+        ("transforms", variants::transforms),
+        ("dense_products::f32", variants::dense_products::<f32>),
+        ("dense_products::f16", variants::dense_products::<f16>),
+        ("dense_products::integers", |device| {
+            variants::dense_products::<i32>(device);
+            variants::dense_products::<u32>(device);
+        }),
+        ("sparse_products::f32", variants::sparse_products::<f32>),
+        ("sparse_products::f16", variants::sparse_products::<f16>),
+    ];
+    trials.extend(rare.into_iter().map(|(name, run)| {
+        let name = format!("gpu::every_variant::{name}");
+        bench.on_request(&name, "VSLA_INSTRUMENTED", move |_| {
+            run(instrumented_gpu().unwrap());
+        })
+    }));
     trials.extend(corpus::tests(bench));
     trials.extend(large::tests(bench));
     trials

@@ -4,7 +4,11 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use libtest_mimic::Arguments;
-use vsla::{Complex32, Device, Layout, Shape};
+use vsla::{
+    BsrTensor, Complex32, Device, Layout, Shape, Tensor, Topology,
+    product::Tier,
+    scalar::{Factor, Float},
+};
 
 use super::{Draw, ON_MATRICES};
 use crate::programs::{
@@ -64,10 +68,11 @@ pub fn every_variant_ran(arguments: &Arguments) -> bool {
     if arguments.list || !all || !all_are_instrumented() {
         return true;
     }
-    let matrices = device.info().matrices.is_some();
+    let matrices = device.info().matrices;
     let supported = |variant: &str| {
         let stem = variant.split('.').next().unwrap_or_default();
-        matrices || !ON_MATRICES.contains(&stem)
+        let side = if variant.contains(".eight.") { 8 } else { 16 };
+        !ON_MATRICES.contains(&stem) || matrices == Some(side)
     };
     let (ran, list) = (compared(), unreached());
     let missing: Vec<String> = variants()
@@ -83,15 +88,104 @@ pub fn every_variant_ran(arguments: &Arguments) -> bool {
     missing.is_empty()
 }
 
-/// What the trials of operations run too rarely to reach every variant.
-pub fn rare(device: &Device) {
-    functions(device);
-    transforms(device);
+/// Products in every tier, of factors that take every tile.
+pub fn dense_products<T: super::Value + Factor>(device: &Device) {
+    let d = &mut Draw::new(device, rng("bounds of products"));
+    for side in [20, 32, 64, 128, 256, 512, 1024] {
+        dense::<T>(d, side);
+        assert_within(device);
+    }
+}
+
+/// The same, of blocks.
+pub fn sparse_products<T: super::Value + Float>(device: &Device) {
+    let d = &mut Draw::new(device, rng("bounds of products of blocks"));
+    for rows in [8, 16, 32, 48, 64, 96, 128] {
+        for columns in [8, 16, 32, 64] {
+            sparse::<T>(d, [rows, columns]);
+        }
+        assert_within(device);
+    }
+}
+
+const TIERS: [Tier; 3] = [Tier::Baseline, Tier::Native, Tier::Matrix];
+const BOTH: [bool; 2] = [false, true];
+
+/// A batch of one matrix, stored transposed or not.
+fn matrix<T: super::Value>(d: &mut Draw<'_>, [m, n]: [usize; 2], transposed: bool) -> Tensor<T> {
+    let extents = if transposed { [n, m] } else { [m, n] };
+    d.tensor(&Layout::uniform(1, Shape::new(&extents).unwrap()).unwrap())
+}
+
+/// Square and long results, of whole quads and of others.
+fn dense<T: super::Value + Factor>(d: &mut Draw<'_>, side: usize) {
+    for [left, right] in BOTH.map(|left| BOTH.map(|right| [left, right])).concat() {
+        for [m, n] in [
+            [side, side],
+            [side + 1, side + 1],
+            [2 * side, side],
+            [3, side],
+        ] {
+            let (a, b) = (
+                matrix::<T>(d, [m, 64], left),
+                matrix::<T>(d, [64, n], right),
+            );
+            let mut product = a.product(&b);
+            if left {
+                product = product.transpose_left();
+            }
+            if right {
+                product = product.transpose_right();
+            }
+            for tier in TIERS {
+                d.ran("product", product.clone().tier(tier).run());
+            }
+        }
+    }
+}
+
+/// Products with blocks of these extents on either side, and sampled ones.
+fn sparse<T: super::Value + Float>(d: &mut Draw<'_>, block: [usize; 2]) {
+    let shape = block.map(|extent| 4 * extent);
+    let topology = Topology::strided(shape, block, 2).unwrap();
+    let values = d.tensor::<T>(&topology.values_layout(1).unwrap());
+    let s = BsrTensor::new(&topology, values).unwrap();
+    for s in [s.clone(), s.transpose()] {
+        let [m, k] = if s.is_transposed() {
+            [shape[1], shape[0]]
+        } else {
+            shape
+        };
+        for columns in [8, 64, 700] {
+            let (right, left) = (
+                matrix::<T>(d, [k, columns], false),
+                matrix::<T>(d, [columns, m], false),
+            );
+            for tier in TIERS {
+                d.ran("S B", s.product(&right).tier(tier).run());
+                d.ran("A S", left.product(&s).tier(tier).run());
+            }
+        }
+    }
+    for [left, right] in BOTH.map(|left| BOTH.map(|right| [left, right])).concat() {
+        let a = matrix::<T>(d, [shape[0], 64], left);
+        let b = matrix::<T>(d, [64, shape[1]], right);
+        let mut product = a.product(&b);
+        if left {
+            product = product.transpose_left();
+        }
+        if right {
+            product = product.transpose_right();
+        }
+        for tier in TIERS {
+            d.ran("sampled", product.clone().tier(tier).sampled(&topology));
+        }
+    }
 }
 
 /// Every function of values in every form: on equal layouts, on different layouts, on matrices, and with spread
 /// operands.
-fn functions(device: &Device) {
+pub fn functions(device: &Device) {
     use crate::programs::Kind::{C32, F16, F32, I32, U32};
     let d = &mut Draw::new(device, rng("bounds of functions"));
     let series = Layout::from_lengths([0, 3, 300, 9000, 1]).unwrap();
@@ -176,7 +270,7 @@ fn functions(device: &Device) {
 }
 
 /// Transforms of every power of two and of lengths in between, and convolutions of such lengths.
-fn transforms(device: &Device) {
+pub fn transforms(device: &Device) {
     let d = &mut Draw::new(device, rng("bounds of transforms"));
     for power in 5..=18 {
         let n = 1usize << power;
