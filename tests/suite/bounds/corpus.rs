@@ -128,6 +128,8 @@ fn values(d: &mut Draw<'_>, case: &Case) {
     d.ran("copy of halves", half.copy());
     d.ran("resize of halves", half.resize(&right));
     d.ran("resize of complex ones", complex.resize(&right));
+    d.ran("abs of complex ones", complex.abs());
+    d.ran("max_pool", x.max_pool(&[2, 2][..left.rank().min(2)]));
     d.ran("flip", x.flip(&[last]));
     d.ran("transpose", x.transpose(&transposed));
     d.ran("transpose of complex ones", complex.transpose(&transposed));
