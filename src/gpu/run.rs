@@ -274,6 +274,9 @@ impl Gpu {
         })
     }
 
+    /// The device's copy of a table. Never inlined: tests of failing allocations know by this frame that the size of
+    /// what is allocated is constant.
+    #[inline(never)]
     fn table(&self, op: &'static str, place: &Copied, table: &Table) -> Result<Arc<GpuBuffer>> {
         self.copy(place, || {
             self.upload_parts(op, &[cast_slice(&(table.make)())])
