@@ -21,7 +21,7 @@ use libtest_mimic::Trial;
 use vsla::{Complex32, Device, Layout, Ragged, Result, Shape, Tensor, f16, scalar::Scalar};
 
 use crate::support::bench::{
-    Bench, all_are_instrumented, assert_within, instrumented_gpu, is_software,
+    Bench, DeviceTest, all_are_instrumented, assert_within, instrumented_gpu, is_software,
 };
 use crate::support::corpus::rng;
 
@@ -41,7 +41,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         bench.host("every_kernel_is_in_a_program", every_kernel_is_in_a_program),
         bench.host("unreached_variants", variants::list_is_true),
     ];
-    let rare: [(&str, fn(&Device)); 7] = [
+    let rare: [DeviceTest; 7] = [
         ("functions", variants::functions),
         ("transforms", variants::transforms),
         ("dense_products::f32", variants::dense_products::<f32>),
