@@ -90,8 +90,8 @@ fn refused(op: &'static str, bytes: u128, available: Option<u64>) -> Error {
     }
 }
 
-/// Checks that `count` items of `bytes_each` bytes fit in the budget. Called for several lists together before the first
-/// is allocated.
+/// Checks that `count` items of `bytes_each` bytes fit in the budget. Called for several lists together before the
+/// first is allocated.
 pub(crate) fn check(op: &'static str, count: impl TryInto<u64>, bytes_each: usize) -> Result<()> {
     let count = count.try_into().unwrap_or(u64::MAX);
     let (bytes, left) = (u128::from(count) * bytes_each as u128, left());

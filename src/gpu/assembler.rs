@@ -6,10 +6,10 @@
 //! element type: for f16 the word that holds two. Before it stand the extensions that the flag `MATRIX` asks for.
 //!
 //! `#for s COUNT` .. `#endfor` writes lines once for each s below COUNT, and `$(s * STEP + 1)` in a line is a number:
-//! names are the variable, and the numbers and texts of the variant. `#for x at in a row, b column` writes them once for
-//! each pair of texts, which `$(x)` and `$(at)` stand for; an inner loop follows a `;`. `#block load x k` .. `#endblock`
-//! names lines that `#use load a, k + 1u` writes, with these texts for its parameters. `##` begins a comment that is not
-//! written. `#if` compares numbers or texts (`<`, `==`), or asks for a flag.
+//! names are the variable, and the numbers and texts of the variant. `#for x at in a row, b column` writes them once
+//! for each pair of texts, which `$(x)` and `$(at)` stand for; an inner loop follows a `;`. `#block load x k` ..
+//! `#endblock` names lines that `#use load a, k + 1u` writes, with these texts for its parameters. `##` begins a
+//! comment that is not written. `#if` compares numbers or texts (`<`, `==`), or asks for a flag.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -129,7 +129,8 @@ pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String
 struct Expansion<'a> {
     flags: &'a [&'a str],
     variant: &'a dyn Listed,
-    /// The text of each name: numbers and texts of the variant, then names of the loops and blocks around a line, inner ones last.
+    /// The text of each name: numbers and texts of the variant, then names of the loops and blocks around a line, inner
+    /// ones last.
     names: Vec<(String, String)>,
     blocks: Vec<Block<'a>>,
     /// Spaces before each line of the block in use.
@@ -271,7 +272,8 @@ impl<'a> Expansion<'a> {
         Ok(())
     }
 
-    /// `name COUNT` counts; `x y in a b, c d` takes one text for each name at a time; behind a `;` follows an inner loop.
+    /// `name COUNT` counts; `x y in a b, c d` takes one text for each name at a time; behind a `;` follows an inner
+    /// loop.
     fn repeat(&mut self, loops: &str, body: &[&'a str]) -> Result<(), String> {
         let (outer, inner) = match loops.split_once(';') {
             Some((outer, inner)) => (outer, Some(inner.trim())),

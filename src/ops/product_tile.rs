@@ -1,8 +1,8 @@
 //! The numbers by which `shaders/lib/register_tile.wgsl` and `shaders/lib/split_k.wgsl` write a tile of a dense or of a
 //! block-sparse product.
 
-/// A tile, the part of it that one invocation computes, the depth of a stage, and the sets of invocations that share its
-/// sums.
+/// A tile, the part of it that one invocation computes, the depth of a stage, and the sets of invocations that share
+/// its sums.
 pub(super) struct ProductTile {
     pub rows: u32,
     pub columns: u32,

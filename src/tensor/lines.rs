@@ -118,9 +118,9 @@ impl Tensor<f32> {
     ///
     /// The result's elements lack that axis; elements of rank 1 give one value each, as with [`max`](Self::max).
     ///
-    /// An empty line gives −∞. A NaN in a line is its result, and −0 is smaller than 0; nothing is rounded, but a GPU may
-    /// flush subnormal numbers. NaN and infinity stay within their line. Does not respect equivalence. Cost: values read
-    /// once.
+    /// An empty line gives −∞. A NaN in a line is its result, and −0 is smaller than 0; nothing is rounded, but a GPU
+    /// may flush subnormal numbers. NaN and infinity stay within their line. Does not respect equivalence. Cost: values
+    /// read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};

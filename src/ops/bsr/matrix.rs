@@ -141,7 +141,8 @@ impl Build {
     }
 
     /// How the slots that invocations load lie in segments of a stage: whether their segments are fixed numbers, how
-    /// many slots share one, how many there are, and the number of the first one. Fixed ones of a and of b are the same.
+    /// many slots share one, how many there are, and the number of the first one. Fixed ones of a and of b are the
+    /// same.
     fn segments(&self, tile: &Tile) -> [(&'static str, u32); 8] {
         let [a, b] = tile.parts().map(|part| {
             let rows = part.invocations / part.units;

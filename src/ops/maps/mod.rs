@@ -269,8 +269,8 @@ pub struct MapInfo {
 /// All table-driven maps, once for each value type, with the error bound that holds on every device.
 ///
 /// A result of `f32` differs from the exact one by at most `ulps` units in the last place, plus `absolute`, plus 2⁻¹²⁶:
-/// a GPU may flush operands and results below 2⁻¹²⁶ to zero. A result of `f16` is the `f32` result, rounded. For complex
-/// results, each part is within that many units in the last place of the product of the absolute values.
+/// a GPU may flush operands and results below 2⁻¹²⁶ to zero. A result of `f16` is the `f32` result, rounded. For
+/// complex results, each part is within that many units in the last place of the product of the absolute values.
 ///
 /// ```
 /// let exp = vsla::scalar::maps().find(|map| map.name == "exp").unwrap();

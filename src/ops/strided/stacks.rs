@@ -68,8 +68,8 @@ struct Stacks {
     as_they_are: bool,
 }
 
-/// Stacks these groups of `x` into at most `most` bytes of type `dtype` and at most `allowed` slices: a view, or a launch that makes the slices with
-/// the layout of the stacks attached.
+/// Stacks these groups of `x` into at most `most` bytes of type `dtype` and at most `allowed` slices: a view, or a
+/// launch that makes the slices with the layout of the stacks attached.
 pub(super) fn stack(
     op: &'static str,
     dtype: DType,
