@@ -1,4 +1,4 @@
-//! The operators `+`, `-`, `*`, `/` and unary minus on references; each returns a `Result`.
+//! The operators `+`, `-`, `*`, `/` and unary minus on tensors; each returns a `Result`.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -10,8 +10,8 @@ use crate::ragged::{Number, Real};
 
 /// `a + b` is [`a.add(&b)`](Tensor::add).
 ///
-/// The operators take references and return a `Result`, so each step of an expression needs its own `?`. Rust's
-/// operator precedence applies.
+/// The operators take tensors by reference or by value and return a `Result`, so each step of an expression needs its
+/// own `?`. Rust's operator precedence applies.
 ///
 /// ```
 /// # use vsla::{Device, Ragged};
@@ -19,7 +19,7 @@ use crate::ragged::{Number, Real};
 /// let a = device.upload(&Ragged::from_rows([vec![1.0f32, 2.0, 3.0], vec![]])?)?;
 /// let b = device.upload(&Ragged::from_rows([vec![10.0f32], vec![20.0]])?)?;
 /// assert_eq!((&a + &b)?.download_blocking()?.to_vecs()?, [vec![11.0, 2.0, 3.0], vec![20.0]]);
-/// let y = (&(2.0 - &a)? / 4.0)?;
+/// let y = ((2.0 - &a)? / 4.0)?;
 /// assert_eq!(y.download_blocking()?.to_vecs()?, [vec![0.25, 0.0, -0.25], vec![]]);
 /// # Ok::<(), vsla::Error>(())
 /// ```
@@ -245,4 +245,76 @@ spread! {
     Sub sub "-" sub;
     Mul mul "*" hadamard;
     Div div "/" div;
+}
+
+/// The operators of references, for operands by value: an expression's intermediate results.
+macro_rules! by_value {
+    ($($trait:ident $name:ident;)*) => {$(
+        impl<T: Number> $trait<Tensor<T>> for Tensor<T> {
+            type Output = Result<Tensor<T>>;
+
+            fn $name(self, other: Tensor<T>) -> Result<Tensor<T>> {
+                $trait::$name(&self, &other)
+            }
+        }
+
+        impl<T: Number> $trait<&Tensor<T>> for Tensor<T> {
+            type Output = Result<Tensor<T>>;
+
+            fn $name(self, other: &Tensor<T>) -> Result<Tensor<T>> {
+                $trait::$name(&self, other)
+            }
+        }
+
+        impl<T: Number> $trait<Tensor<T>> for &Tensor<T> {
+            type Output = Result<Tensor<T>>;
+
+            fn $name(self, other: Tensor<T>) -> Result<Tensor<T>> {
+                $trait::$name(self, &other)
+            }
+        }
+
+        impl<T: Real> $trait<T> for Tensor<T> {
+            type Output = Result<Tensor<T>>;
+
+            fn $name(self, s: T) -> Result<Tensor<T>> {
+                $trait::$name(&self, s)
+            }
+        }
+    )*};
+}
+by_value! {
+    Add add;
+    Sub sub;
+    Mul mul;
+    Div div;
+}
+
+macro_rules! value_behind_scalar {
+    ($($trait:ident $name:ident $($t:ty)*;)*) => {$($(
+        impl $trait<Tensor<$t>> for $t {
+            type Output = Result<Tensor<$t>>;
+
+            fn $name(self, x: Tensor<$t>) -> Result<Tensor<$t>> {
+                $trait::$name(self, &x)
+            }
+        }
+    )*)*};
+}
+value_behind_scalar! {
+    Add add f32 i32 u32;
+    Sub sub f32 i32 u32;
+    Mul mul f32 i32 u32;
+    Div div f32;
+}
+
+impl<T: Number> Neg for Tensor<T>
+where
+    for<'a> &'a Tensor<T>: Neg<Output = Result<Tensor<T>>>,
+{
+    type Output = Result<Tensor<T>>;
+
+    fn neg(self) -> Result<Tensor<T>> {
+        -&self
+    }
 }

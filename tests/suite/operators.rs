@@ -44,7 +44,14 @@ fn of_floats(device: &Device) {
     same("3 * a", 3.0 * &a, a.scale(3.0));
     same("a / 3", &a / 3.0, a.div_scalar(3.0));
     same("3 / a", 3.0 / &a, a.div_from(3.0));
-    let y = download(&(&(2.0 - &a).unwrap() / 4.0).unwrap());
+    let c = || a.copy().unwrap();
+    same("a + b by value", c() + b.copy().unwrap(), a.add(&b));
+    same("a - b, a by value", c() - &b, a.sub(&b));
+    same("b / a, a by value", &b / c(), b.div(&a));
+    same("-a by value", -c(), a.neg());
+    same("a * 3 by value", c() * 3.0, a.scale(3.0));
+    same("3 / a by value", 3.0 / c(), a.div_from(3.0));
+    let y = download(&((2.0 - &a).unwrap() / 4.0).unwrap());
     assert_eq!(
         y.to_vecs().unwrap(),
         [vec![0.25, 1.0, 0.375], vec![], vec![-1.25]]
