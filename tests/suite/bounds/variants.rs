@@ -178,7 +178,9 @@ fn sparse<T: super::Value + Float>(d: &mut Draw<'_>, block: [usize; 2]) {
             product = product.transpose_right();
         }
         for tier in TIERS {
-            d.ran("sampled", product.clone().tier(tier).sampled(&topology));
+            let product = product.clone().tier(tier);
+            d.ran("sampled", product.sampled(&topology));
+            d.ran("sampled sums", product.to::<T::Sum>().sampled(&topology));
         }
     }
 }
