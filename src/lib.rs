@@ -73,6 +73,8 @@ struct Readme;
 pub mod pages {
     #[doc = include_str!("../docs/coming-from.md")]
     pub mod coming_from {}
+    #[doc = include_str!("../docs/cookbook.md")]
+    pub mod cookbook {}
     #[doc = include_str!("../docs/operations.md")]
     pub mod operations {}
 }

@@ -21,6 +21,7 @@ mod concat;
 mod conv;
 mod conv_boxes;
 mod conv_plan;
+mod cookbook;
 mod corpus;
 mod correlate_max;
 mod device;
@@ -84,6 +85,7 @@ const MODULES: &[Module] = &[
     ("conv", conv::tests),
     ("conv_boxes", conv_boxes::tests),
     ("conv_plan", conv_plan::tests),
+    ("cookbook", cookbook::tests),
     ("corpus", corpus::tests),
     ("correlate_max", correlate_max::tests),
     ("device", device::tests),

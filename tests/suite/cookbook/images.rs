@@ -1,0 +1,17 @@
+use vsla::{Pairing::AllToAll, Result, Tensor, conv::ConvMode};
+
+/// One value per image and filter: the mean over the pooled map of a convolution layer.
+///
+/// Channels are the first axis of images and filters alike. Every result has one channel, because only one place of a
+/// filter's channels lies within those of an image.
+pub fn features(images: &Tensor<f32>, filters: &Tensor<f32>) -> Result<Tensor<f32>> {
+    let pairs = images
+        .pair(filters, AllToAll)?
+        .convolution()
+        .mode(ConvMode::Valid);
+    let maps = pairs.correlate()?.relu()?.max_pool(&[2, 2])?;
+    let rows = maps
+        .mean()?
+        .stack_groups(&vec![filters.len(); images.len()], u64::MAX)?;
+    rows.transpose(&[1, 0])
+}
