@@ -16,7 +16,7 @@ use crate::ragged::{DType, Layout, Scalar};
 
 macro_rules! from {
     ($($dtype:ident $flag:literal),*) => {
-        &[$(Variant { dtype: DType::$dtype, flags: &[$flag] }),*]
+        &[$(Variant::of(DType::$dtype, &[$flag])),*]
     };
 }
 

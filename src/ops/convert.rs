@@ -28,16 +28,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     source: include_str!("../../shaders/convert.wgsl"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
-    variants: &[
-        Variant {
-            dtype: DType::F16,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::F32,
-            flags: &[],
-        },
-    ],
+    variants: &[Variant::of(DType::F16, &[]), Variant::of(DType::F32, &[])],
 };
 
 /// The name in errors. If another operation widens f16, the name of its launch replaces this one.

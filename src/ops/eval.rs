@@ -2,7 +2,7 @@
 
 use super::worklist::{ByCost, Worklist};
 use super::{Arithmetic, PAIRING, pair_params, par_tiles, twin_of};
-use crate::ops::conv::choice::check_rank;
+
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Output, OutputLayout, Param,
     PlanBuffer, Slot, constants, for_each_type, params, slots,
@@ -43,7 +43,7 @@ pub(crate) struct Eval {
 impl Eval {
     pub(crate) fn launch(self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<Launch> {
         let (op, dtype) = ("eval", self.dtype);
-        check_rank(op, [a, a])?;
+        a.check_rank(op, 1)?;
         let (result, output) = match pairs.pairing() {
             Pairing::Elementwise | Pairing::OneToAll => (None, OutputLayout::Input(1)),
             Pairing::AllToAll | Pairing::List(_) => {

@@ -30,18 +30,9 @@ pub(crate) static KERNEL: Kernel = Kernel {
     interface: Interface::of::<Slots, Params>(),
     constants: &[PAIRING],
     variants: &[
-        Variant {
-            dtype: DType::U32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &["DOUBLE"],
-        },
-        Variant {
-            dtype: DType::F16,
-            flags: &[],
-        },
+        Variant::of(DType::U32, &[]),
+        Variant::of(DType::U32, &["DOUBLE"]),
+        Variant::of(DType::F16, &[]),
     ],
 };
 
@@ -83,10 +74,8 @@ pub(in crate::ops) fn rows(
             let from = extents.len();
             extents.push(rows);
             extents.extend_from_slice(&x.extents()[i * rank + 1..(i + 1) * rank]);
-            product(&extents[from..]).ok_or_else(|| Error::SizeOverflow {
-                op,
-                element: Some(pair),
-                what: "the number of values in its rows".into(),
+            product(&extents[from..]).ok_or_else(|| {
+                Error::size_overflow(op, "the number of values in its rows").at(pair)
             })?
         };
         total = total

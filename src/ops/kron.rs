@@ -127,14 +127,7 @@ impl Kron {
 /// digits of a (on axes whose extent is not 1) come before all those of b.
 fn boxes(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan> {
     let rank = a.rank();
-    if rank != b.rank() {
-        return Err(Error::Rank {
-            op,
-            element: None,
-            expected: format!("{rank}, as in the left batch"),
-            got: b.rank(),
-        });
-    }
+    b.check_rank_of(op, a, "the left batch")?;
     let mut offsets = Offset::new(op, pairs.len())?;
     if rank == 1 {
         pairs.try_lengths(a, b, |m, n| offsets.push(u64::from(m) * u64::from(n)))?;
@@ -193,12 +186,11 @@ fn boxes(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan
 fn end_to_end(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan> {
     let rank = a.rank() + b.rank();
     if rank > MAX_RANK {
-        return Err(Error::Rank {
+        return Err(Error::rank(
             op,
-            element: None,
-            expected: format!("at most {MAX_RANK} for both operands together"),
-            got: rank,
-        });
+            format!("at most {MAX_RANK} for both operands together"),
+            rank,
+        ));
     }
     let mut offsets = Offset::new(op, pairs.len())?;
     let mut extents = host::room(op, pairs.len() * rank)?;

@@ -26,34 +26,13 @@ pub(crate) static KERNEL: Kernel = Kernel {
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
     variants: &[
-        Variant {
-            dtype: DType::F32,
-            flags: &["SCALE"],
-        },
-        Variant {
-            dtype: DType::I32,
-            flags: &["SCALE"],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &["SCALE"],
-        },
-        Variant {
-            dtype: DType::I32,
-            flags: &["NEG"],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &["NEG"],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &["COPY"],
-        },
-        Variant {
-            dtype: DType::F16,
-            flags: &["COPY"],
-        },
+        Variant::of(DType::F32, &["SCALE"]),
+        Variant::of(DType::I32, &["SCALE"]),
+        Variant::of(DType::U32, &["SCALE"]),
+        Variant::of(DType::I32, &["NEG"]),
+        Variant::of(DType::U32, &["NEG"]),
+        Variant::of(DType::U32, &["COPY"]),
+        Variant::of(DType::F16, &["COPY"]),
     ],
 };
 
@@ -70,10 +49,7 @@ pub(crate) static FILL: Kernel = Kernel {
     source: include_str!("../../shaders/map.wgsl"),
     interface: Interface::of::<FillSlots, FillParams>(),
     constants: &[STREAM],
-    variants: &[Variant {
-        dtype: DType::U32,
-        flags: &["FILL"],
-    }],
+    variants: &[Variant::of(DType::U32, &["FILL"])],
 };
 
 /// Values in one parallel task on the CPU.

@@ -31,7 +31,7 @@ params! {
 
 macro_rules! variants {
     ($($dtype:ident $flag:literal),*) => {
-        &[$(Variant { dtype: DType::$dtype, flags: &[$flag] }),*]
+        &[$(Variant::of(DType::$dtype, &[$flag])),*]
     };
 }
 
@@ -116,13 +116,7 @@ impl Pool {
 
     fn check(self, x: &Layout) -> Result<()> {
         let op = self.op();
-        let argument = |expected: &str, got: usize| {
-            Err(Error::Argument {
-                op,
-                expected: expected.to_owned(),
-                got: got.to_string(),
-            })
-        };
+        let argument = |expected: &str, got: usize| Err(Error::argument(op, expected, got));
         let axes = self.window.given;
         if !(1..=AXES).contains(&axes) {
             return argument("a window of 1 or 2 extents", axes);
@@ -131,12 +125,11 @@ impl Pool {
             return argument("window extents of 1 or more", 0);
         }
         if axes > x.rank() {
-            return Err(Error::Rank {
+            return Err(Error::rank(
                 op,
-                element: None,
-                expected: format!("at least {axes}, as in the window"),
-                got: x.rank(),
-            });
+                format!("at least {axes}, as in the window"),
+                x.rank(),
+            ));
         }
         let Some(strides) = self.strides else {
             return Ok(());

@@ -27,18 +27,9 @@ pub(crate) static SELECT: Kernel = Kernel {
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[
-        Variant {
-            dtype: DType::U32,
-            flags: &["ELEMENTS"],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &["ELEMENTS", "DOUBLE"],
-        },
-        Variant {
-            dtype: DType::F16,
-            flags: &["ELEMENTS"],
-        },
+        Variant::of(DType::U32, &["ELEMENTS"]),
+        Variant::of(DType::U32, &["ELEMENTS", "DOUBLE"]),
+        Variant::of(DType::F16, &["ELEMENTS"]),
     ],
 };
 
@@ -55,16 +46,7 @@ pub(crate) static JOIN: Kernel = Kernel {
     source: include_str!("../../shaders/join.wgsl"),
     interface: Interface::of::<JoinSlots, JoinParams>(),
     constants: &[STREAM],
-    variants: &[
-        Variant {
-            dtype: DType::U32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::F16,
-            flags: &[],
-        },
-    ],
+    variants: &[Variant::of(DType::U32, &[]), Variant::of(DType::F16, &[])],
 };
 
 /// All elements in another order, over values of one type.
@@ -229,14 +211,7 @@ impl Join {
             _ => DType::U32,
         };
         for (i, batch) in batches.iter().enumerate() {
-            if batch.rank() != rank {
-                return Err(Error::Rank {
-                    op: OP,
-                    element: None,
-                    expected: format!("{rank}, as in the first batch"),
-                    got: batch.rank(),
-                });
-            }
+            batch.check_rank_of(OP, batches[0], "the first batch")?;
             let end = begin
                 .checked_add(batch.total() as u32)
                 .ok_or_else(|| total_overflow(OP, offsets.len() - 1))?;

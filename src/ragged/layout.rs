@@ -136,12 +136,7 @@ impl Layout {
         offsets.push(0);
         for (element, shape) in shapes.enumerate() {
             if shape.rank() != rank {
-                return Err(Error::Rank {
-                    op: OP,
-                    element: Some(element),
-                    expected: rank.to_string(),
-                    got: shape.rank(),
-                });
+                return Err(Error::rank(OP, rank, shape.rank()).at(element));
             }
             total = total
                 .checked_add(shape.size() as u32)

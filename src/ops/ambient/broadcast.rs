@@ -165,12 +165,7 @@ impl Mode {
                 true => (v.len(), x.len()),
                 false => (x.len(), v.len()),
             };
-            return Err(Error::BatchSize {
-                op,
-                left,
-                right,
-                pairing: false,
-            });
+            return Err(Error::batch_sizes(op, left, right));
         }
         match self {
             Mode::Whole => Ok(()),
@@ -179,20 +174,9 @@ impl Mode {
                 lengths(op, other.map(|element| (element, 1, v.length(element))))
             }
             Mode::Along(axis) => {
-                if axis >= x.rank() {
-                    return Err(Error::Argument {
-                        op,
-                        expected: format!("an axis below the rank of {}", x.rank()),
-                        got: axis.to_string(),
-                    });
-                }
+                x.check_axis(op, axis)?;
                 if v.rank() != 1 {
-                    return Err(Error::Rank {
-                        op,
-                        element: None,
-                        expected: "1 for vectors along an axis".to_owned(),
-                        got: v.rank(),
-                    });
+                    return Err(Error::rank(op, "1 for vectors along an axis", v.rank()));
                 }
                 let extent = |element: usize| match x.rank() {
                     1 => x.length(element),
@@ -220,11 +204,6 @@ impl Mode {
 fn lengths(op: &'static str, wrong: Option<(usize, usize, usize)>) -> Result<()> {
     match wrong {
         None => Ok(()),
-        Some((element, expected, got)) => Err(Error::Length {
-            op,
-            element,
-            expected,
-            got,
-        }),
+        Some((element, expected, got)) => Err(Error::length(op, element, expected, got)),
     }
 }

@@ -6,21 +6,14 @@
 use super::twin::row_of;
 use super::{Stage, copy};
 use crate::ops::par_tiles;
-use crate::plan::{CpuArgs, CpuKernel, Launch, Nested, Output, OutputLayout, check_ranks};
+use crate::plan::{CpuArgs, CpuKernel, Launch, Nested, Output, OutputLayout};
 use crate::ragged::{DType, Layout, MAX_RANK, Offsets, Pairs};
 use crate::{Error, Result, host};
 
 /// Checks that the elements of two batches can be concatenated along `axis`.
 pub(crate) fn check_concat(axis: usize, a: &Layout, b: &Layout) -> Result<()> {
-    check_ranks("concat", a, b)?;
-    if axis >= a.rank() {
-        return Err(Error::Argument {
-            op: "concat",
-            expected: format!("an axis below the rank of {}", a.rank()),
-            got: axis.to_string(),
-        });
-    }
-    Ok(())
+    b.check_rank_of("concat", a, "the left batch")?;
+    a.check_axis("concat", axis)
 }
 
 /// Concatenated elements, over values of one type.
@@ -137,11 +130,10 @@ impl KernelLayouts {
 /// The layout of complex values viewed as words.
 fn doubled(op: &'static str, layout: &Layout) -> Result<Layout> {
     if layout.total() > u32::MAX as usize / 2 {
-        return Err(Error::SizeOverflow {
+        return Err(Error::size_overflow(
             op,
-            element: None,
-            what: format!("the word count of {} complex values", layout.total()),
-        });
+            format!("the word count of {} complex values", layout.total()),
+        ));
     }
     let offsets = layout.offsets().as_slice().iter().map(|at| 2 * at);
     let offsets = host::exact(op, offsets)?;

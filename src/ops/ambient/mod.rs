@@ -236,10 +236,7 @@ fn base(dtype: DType, input: usize) -> Param {
 }
 
 fn unsupported(op: &'static str, dtype: DType) -> Error {
-    Error::Unsupported {
-        op,
-        what: format!("values of {dtype}"),
-    }
+    Error::unsupported(op, format!("values of {dtype}"))
 }
 
 /// A function of two operands, by name, over values of one type.

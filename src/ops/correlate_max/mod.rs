@@ -38,14 +38,8 @@ pub(crate) static TILES: Kernel = Kernel {
     interface: Interface::of::<TileSlots, TileParams>(),
     constants: &[PAIRING, tiles::CUT],
     variants: &[
-        Variant {
-            dtype: DType::F32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::F32,
-            flags: &["SBD"],
-        },
+        Variant::of(DType::F32, &[]),
+        Variant::of(DType::F32, &["SBD"]),
     ],
 };
 

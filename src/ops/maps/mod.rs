@@ -181,10 +181,8 @@ impl Apply {
     /// The launch over `x`. The call always has two scalars, used or not.
     pub(crate) fn launch(self, x: &Layout) -> Result<Launch> {
         let Apply { name: op, dtype } = self;
-        let (map, variant) = row(op, dtype).ok_or_else(|| Error::Unsupported {
-            op,
-            what: format!("values of {dtype}"),
-        })?;
+        let (map, variant) =
+            row(op, dtype).ok_or_else(|| Error::unsupported(op, format!("values of {dtype}")))?;
         let words = dtype.words(x.total());
         Ok(Launch {
             op,

@@ -16,7 +16,7 @@ use super::{PAIRING, pair_params};
 use crate::Result;
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, MergedPair, Output, OutputLayout, Param,
-    PlanBuffer, Slot, Variant, check_ranks, overlap, params, slots,
+    PlanBuffer, Slot, Variant, overlap, params, slots,
 };
 use crate::ragged::{DType, Layout, MAX_RANK, Pairs, Shape};
 
@@ -295,7 +295,7 @@ impl ReducePairs {
             PairReduction::Dot => ("dot", &["SUM"]),
             PairReduction::Equivalent => ("equivalent", &["EQUAL"]),
         };
-        check_ranks(op, a, b)?;
+        b.check_rank_of(op, a, "the left batch")?;
         let merged = MergedPair::new(op, a, b, pairs)?;
         let classes = classes((op, reduction), a, b, pairs, &merged)?;
         let result = words_each(op, pairs.len(), 1)?;

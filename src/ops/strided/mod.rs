@@ -46,16 +46,7 @@ pub(crate) static RUNS: Kernel = Kernel {
     source: include_str!("../../../shaders/strided.wgsl"),
     interface: Interface::of::<Slots, RunParams>(),
     constants: &[],
-    variants: &[
-        Variant {
-            dtype: DType::U32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::F16,
-            flags: &[],
-        },
-    ],
+    variants: &[Variant::of(DType::U32, &[]), Variant::of(DType::F16, &[])],
 };
 
 pub(crate) static BOXES: Kernel = Kernel {
@@ -64,30 +55,12 @@ pub(crate) static BOXES: Kernel = Kernel {
     interface: Interface::of::<Slots, BoxParams>(),
     constants: &[],
     variants: &[
-        Variant {
-            dtype: DType::U32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::C32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::F16,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &["RANK2"],
-        },
-        Variant {
-            dtype: DType::C32,
-            flags: &["RANK2"],
-        },
-        Variant {
-            dtype: DType::F16,
-            flags: &["RANK2"],
-        },
+        Variant::of(DType::U32, &[]),
+        Variant::of(DType::C32, &[]),
+        Variant::of(DType::F16, &[]),
+        Variant::of(DType::U32, &["RANK2"]),
+        Variant::of(DType::C32, &["RANK2"]),
+        Variant::of(DType::F16, &["RANK2"]),
     ],
 };
 
