@@ -418,7 +418,7 @@ fn layout_of(op: &'static str, rank: usize, extents: Vec<u32>) -> Result<Layout>
     }
     let offsets = Offsets::from_vec_unchecked(offsets);
     let extents = if rank == 1 { Vec::new() } else { extents };
-    Ok(Layout::with_extents_unchecked(offsets, rank, extents))
+    Ok(Layout::unchecked(offsets, rank, extents))
 }
 
 /// The positions of blocks, from the number of blocks in each row and the column of each block. The counts must add up

@@ -4,12 +4,10 @@
 
 use std::sync::Arc;
 
-use half::f16;
-
-use super::{PAIRING, pair_params, par_tiles};
+use super::{PAIRING, bits_of, pair_params, par_tiles};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param,
-    PlanBuffer, Slot, Variant, params, slots, stream_tile,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, PlanBuffer, Slot, Variant,
+    params, slots, stream_tile,
 };
 use crate::ragged::{DType, Indices, Layout, Offsets, Pairs, product, total_overflow};
 use crate::{Error, Result, host};
@@ -84,7 +82,7 @@ pub(in crate::ops) fn rows(
         offsets.push(total);
     }
     let offsets = Offsets::from_vec_unchecked(offsets);
-    Ok(Layout::with_extents_unchecked(offsets, rank, extents))
+    Ok(Layout::unchecked(offsets, rank, extents))
 }
 
 /// The gather whose result has this layout, which also determines the width of the rows.
@@ -101,8 +99,8 @@ pub(in crate::ops) fn plan(
         _ => (DType::U32, &[]),
     };
     let tile = stream_tile(result.total(), result.len());
-    let ([pair_kind, pair_right], list) = pair_params(op, pairs, indices.len())?;
     let c_meta = Slot::Meta(result.clone());
+    let ([pair_kind, pair_right], pair_list) = pair_params(op, pairs, indices.len(), &c_meta)?;
     let (indices, lists) = (indices.clone(), indices.lists().clone());
     let bytes = size_of_val(indices.values());
     let dispatch = Dispatch::new(
@@ -111,10 +109,10 @@ pub(in crate::ops) fn plan(
             x: Slot::Input(0),
             x_meta: Slot::InputMeta(0),
             c: Slot::Output(0),
-            c_meta: c_meta.clone(),
+            c_meta,
             index: Slot::PlanBuffer(words(&indices)?),
             index_meta: Slot::Meta(lists),
-            pair_list: list.map_or(c_meta, |list| Slot::PlanBuffer(PlanBuffer::new(list))),
+            pair_list,
         },
         Params {
             total: Param::U32(result.total() as u32),
@@ -127,20 +125,8 @@ pub(in crate::ops) fn plan(
         result.total().div_ceil(tile) as u32,
         dtype.words(result.total()) as u64,
     );
-    Ok(Launch {
-        op,
-        outputs: vec![Output::new(dtype, OutputLayout::New(result))],
-        scratch: Vec::new(),
-        work: dispatch.cost,
-        dispatches: vec![dispatch],
-        pairs: Some(pairs.clone()),
-        twin: CpuKernel::new(move |args| match dtype.size() {
-            2 => twin::<f16>(args, &indices),
-            4 => twin::<u32>(args, &indices),
-            _ => twin::<[u32; 2]>(args, &indices),
-        })
-        .holding(bytes),
-    })
+    let twin = CpuKernel::new(move |args| bits_of!(dtype, twin)(args, &indices)).holding(bytes);
+    Ok(Launch::new(op, dtype, result, dispatch, twin).with_pairs(pairs))
 }
 
 /// The indices as a plan buffer, cached with them.

@@ -13,8 +13,8 @@ use half::f16;
 use super::ordered::Ordered;
 use super::{par_tiles, strided};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot,
-    Variant, params, slots, stream_tile,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant, params, slots,
+    stream_tile,
 };
 use crate::ragged::{DType, Layout, Scalar};
 use crate::{Error, Result};
@@ -198,24 +198,17 @@ impl Pool {
             extents: window.map(|extent| narrow(extent) as usize),
             strides: strides.map(|stride| narrow(stride) as usize),
         };
-        Ok(Launch {
-            op,
-            outputs: vec![Output::new(dtype, OutputLayout::New(y))],
-            scratch: Vec::new(),
-            dispatches: vec![dispatch],
-            pairs: None,
-            work: cost,
-            twin: CpuKernel::new(move |args| match (self.kind, dtype) {
-                (Kind::Max, DType::F32) => max::<f32>(args, placed),
-                (Kind::Max, DType::I32) => max::<i32>(args, placed),
-                (Kind::Max, DType::U32) => max::<u32>(args, placed),
-                (Kind::Max, DType::F16) => max::<f16>(args, placed),
-                (Kind::Mean, DType::F32) => mean(args, placed, |x: f32| x, |x| x),
-                (Kind::Mean, DType::F16) => mean(args, placed, f16::to_f32, f16::from_f32),
-                // The methods' bounds exclude other types.
-                _ => unreachable!("no pooling"),
-            }),
-        })
+        let twin = CpuKernel::new(move |args| match (self.kind, dtype) {
+            (Kind::Max, DType::F32) => max::<f32>(args, placed),
+            (Kind::Max, DType::I32) => max::<i32>(args, placed),
+            (Kind::Max, DType::U32) => max::<u32>(args, placed),
+            (Kind::Max, DType::F16) => max::<f16>(args, placed),
+            (Kind::Mean, DType::F32) => mean(args, placed, |x: f32| x, |x| x),
+            (Kind::Mean, DType::F16) => mean(args, placed, f16::to_f32, f16::from_f32),
+            // The methods' bounds exclude other types.
+            _ => unreachable!("no pooling"),
+        });
+        Ok(Launch::new(op, dtype, y, dispatch, twin))
     }
 }
 

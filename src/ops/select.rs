@@ -2,10 +2,9 @@
 //!
 //! Cost: the values read once and written once; in one dispatch, or one for each batch.
 
-use half::f16;
 use rayon::prelude::*;
 
-use super::{STREAM, par_tiles, stream_groups};
+use super::{STREAM, bits_of, par_tiles, stream_groups};
 use crate::plan::{
     Attachment, CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout,
     Param, Plan, PlanBuffer, Slot, Variant, cost_of, params, slots, stream_tile,
@@ -130,7 +129,7 @@ pub(super) fn plan(op: &'static str, dtype: DType, x: &Layout, elements: &[u32])
         }
     };
     let offsets = Offsets::from_vec_unchecked(offsets);
-    let result = Layout::with_extents_unchecked(offsets, rank, extents);
+    let result = Layout::unchecked(offsets, rank, extents);
     let (kernel_type, flags): (_, &[&str]) = match dtype {
         DType::F16 => (DType::F16, &["ELEMENTS"]),
         DType::C32 => (DType::U32, &["ELEMENTS", "DOUBLE"]),
@@ -156,19 +155,8 @@ pub(super) fn plan(op: &'static str, dtype: DType, x: &Layout, elements: &[u32])
         result.total().div_ceil(tile) as u32,
         dtype.words(result.total()) as u64,
     );
-    Ok(Launch {
-        op,
-        outputs: vec![Output::new(dtype, OutputLayout::New(result))],
-        scratch: Vec::new(),
-        work: dispatch.cost,
-        dispatches: vec![dispatch],
-        pairs: None,
-        twin: CpuKernel::new(move |args| match dtype.size() {
-            2 => twin::<f16>(args, elements.data()),
-            4 => twin::<u32>(args, elements.data()),
-            _ => twin::<[u32; 2]>(args, elements.data()),
-        }),
-    })
+    let twin = CpuKernel::new(move |args| bits_of!(dtype, twin)(args, elements.data()));
+    Ok(Launch::new(op, dtype, result, dispatch, twin))
 }
 
 fn twin<T: bytemuck::Pod + Send + Sync>(args: &mut CpuArgs<'_>, elements: &[u32]) {
@@ -238,7 +226,7 @@ impl Join {
             begin = end;
         }
         let offsets = Offsets::from_vec_unchecked(offsets);
-        let result = Layout::with_extents_unchecked(offsets, rank, extents);
+        let result = Layout::unchecked(offsets, rank, extents);
         Ok(Launch {
             op: OP,
             outputs: vec![Output::new(dtype, OutputLayout::New(result))],

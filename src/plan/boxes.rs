@@ -92,7 +92,7 @@ impl Nested {
             offsets.push(size)?;
         }
         let offsets = offsets.finish();
-        let result = Layout::with_extents_unchecked(offsets, rank, extents);
+        let result = Layout::unchecked(offsets, rank, extents);
         let begins = differs | 1;
         let group = |axis: usize| (begins & ((1 << axis) - 1)).count_ones();
         let concat_axes = (0..rank)
@@ -193,7 +193,7 @@ pub(crate) fn merge(op: &'static str, layout: &Layout, differs: u32) -> Result<O
         let from = extents.len() - merged;
         extents[from..].reverse();
     }
-    Ok(Some(Layout::with_extents_unchecked(
+    Ok(Some(Layout::unchecked(
         layout.offsets().clone(),
         merged,
         extents,

@@ -236,7 +236,7 @@ impl<R: Read + Seek> Reader<R> {
             }
         }
         let extents = if rank == 1 { Vec::new() } else { extents };
-        Ok(Layout::with_extents_unchecked(offsets, rank, extents))
+        Ok(Layout::unchecked(offsets, rank, extents))
     }
 
     /// Reads integers that are stored with up to 64 bits and must fit in 32.

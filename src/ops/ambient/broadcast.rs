@@ -7,7 +7,7 @@ use super::spread::Mode;
 use super::table::{self, THREE, TWO};
 use super::{Build, ONE_LAYOUT, ONES, base, builds, count, twin, unsupported};
 use crate::plan::{
-    Constants, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot,
+    Constants, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Slot,
     constants, params, place_of, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
@@ -142,17 +142,11 @@ impl Broadcast {
                 cost,
             ),
         };
-        Ok(Launch {
-            op,
-            outputs: vec![Output::new(row.result(dtype), OutputLayout::Input(whole))],
-            scratch: Vec::new(),
-            work: c.total() as u64,
-            dispatches: vec![dispatch],
-            pairs: None,
-            twin: CpuKernel::new(move |args| {
-                twin::combine_spread(args, (row, kernel_type), &modes);
-            }),
-        })
+        let twin = CpuKernel::new(move |args| {
+            twin::combine_spread(args, (row, kernel_type), &modes);
+        });
+        let layout = OutputLayout::Input(whole);
+        Ok(Launch::new(op, row.result(dtype), layout, dispatch, twin))
     }
 }
 

@@ -251,7 +251,7 @@ impl BsrMatmul {
             shapes.extend([rows, columns]);
             products.push(product);
         }
-        let result = Layout::with_extents_unchecked(offsets.finish(), 2, shapes);
+        let result = Layout::unchecked(offsets.finish(), 2, shapes);
         check_size(op, &result, result_type, device.binding)?;
         epilogue::check(form, bias, &result)?;
         if let Some(residual) = residual {

@@ -67,7 +67,7 @@ fn spectra(op: &'static str, x: &Layout) -> Result<Layout> {
         offsets.push(u64::from(of[0]) * u64::from(columns))?;
         extents.extend([of[0], columns]);
     }
-    Ok(Layout::with_extents_unchecked(offsets.finish(), 2, extents))
+    Ok(Layout::unchecked(offsets.finish(), 2, extents))
 }
 
 /// Checks that spectra of this layout are those of real matrices of the layout `result`.

@@ -353,5 +353,5 @@ fn one_a_line(op: &'static str, x: &Layout, axis: Option<usize>) -> Result<Layou
         }
     }
     let offsets = offsets.finish();
-    Ok(Layout::with_extents_unchecked(offsets, rank, extents))
+    Ok(Layout::unchecked(offsets, rank, extents))
 }

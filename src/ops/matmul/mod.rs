@@ -269,7 +269,7 @@ fn products(
         shapes.extend([product.m, product.n]);
         all.push(product);
     }
-    let result = Layout::with_extents_unchecked(offsets.finish(), 2, shapes);
+    let result = Layout::unchecked(offsets.finish(), 2, shapes);
     Ok((all, result))
 }
 

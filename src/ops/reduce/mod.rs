@@ -299,13 +299,10 @@ impl ReducePairs {
         let merged = MergedPair::new(op, a, b, pairs)?;
         let classes = classes((op, reduction), a, b, pairs, &merged)?;
         let result = words_each(op, pairs.len(), 1)?;
-        let ([pair_kind, pair_right], list) = pair_params(op, pairs, b.len())?;
         let meta =
             |merged: &Option<Layout>, i| merged.clone().map_or(Slot::InputMeta(i), Slot::Meta);
         let a_meta = meta(&merged.a, 0);
-        let list = list.map_or(a_meta.clone(), |list| {
-            Slot::PlanBuffer(PlanBuffer::new(list))
-        });
+        let ([pair_kind, pair_right], list) = pair_params(op, pairs, b.len(), &a_meta)?;
         let (dispatches, scratch) = dispatches(
             &classes,
             &Recipe {

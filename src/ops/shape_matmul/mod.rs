@@ -194,7 +194,7 @@ impl Transpose {
             order.extend((0..columns_there).flat_map(column));
             shapes.extend([columns, rows]);
         }
-        let transposed = Layout::with_extents_unchecked(grid.offsets().clone(), 2, shapes);
+        let transposed = Layout::unchecked(grid.offsets().clone(), 2, shapes);
         let launch = select::plan("transpose", self.dtype, entries, &order)?;
         Ok(Plan::from(launch).with(Attachment::Layout(OutputLayout::New(transposed))))
     }
@@ -255,7 +255,7 @@ impl Products {
             terms = terms.saturating_add(here);
         }
         check_work(op, None, terms, allowed)?;
-        let grid = Layout::with_extents_unchecked(count.finish(), 2, shapes);
+        let grid = Layout::unchecked(count.finish(), 2, shapes);
         let binding = room.map(FftLimits::binding);
         // Check one word per result first, then (below) the values.
         check_size(op, &grid, DType::U32, binding)?;

@@ -15,8 +15,8 @@ mod views;
 use super::transpose;
 use crate::Result;
 use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot, Variant,
-    merge, params, slots, stream_tile,
+    CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant, merge, params, slots,
+    stream_tile,
 };
 use crate::ragged::{DType, Layout, MAX_RANK};
 
@@ -231,15 +231,8 @@ fn launch(
         },
     };
     if let Some(dispatch) = dispatch {
-        return Ok(Launch {
-            op,
-            scratch: Vec::new(),
-            work: dispatch.cost,
-            dispatches: vec![dispatch],
-            outputs: vec![Output::new(dtype, OutputLayout::New(y.clone()))],
-            pairs: None,
-            twin: twin(dtype, merged),
-        });
+        let twin = twin(dtype, merged);
+        return Ok(Launch::new(op, dtype, y.clone(), dispatch, twin));
     }
     let meta = |merged: &Option<Layout>, own| merged.clone().map_or(own, Slot::Meta);
     let slots = Slots {
@@ -318,15 +311,8 @@ fn launch(
             cost,
         )
     };
-    Ok(Launch {
-        op,
-        scratch: Vec::new(),
-        work: cost,
-        dispatches: vec![dispatch],
-        outputs: vec![Output::new(dtype, OutputLayout::New(y.clone()))],
-        pairs: None,
-        twin: twin(dtype, merged),
-    })
+    let twin = twin(dtype, merged);
+    Ok(Launch::new(op, dtype, y.clone(), dispatch, twin))
 }
 
 /// Element e of the result is element `e / size · stride + e % size` in another box, or zeros if there is none.

@@ -34,11 +34,7 @@ pub(in crate::ops) fn layout(
         }
         offsets.push(size)?;
     }
-    Ok(Layout::with_extents_unchecked(
-        offsets.finish(),
-        rank,
-        extents,
-    ))
+    Ok(Layout::unchecked(offsets.finish(), rank, extents))
 }
 
 /// The extent of an element of `x` along an axis.
@@ -227,7 +223,7 @@ fn transpose(dtype: DType, x: &Layout, permutation: &[usize]) -> Result<Launch> 
         }
     }
     // Every element has as many values as before, so the offsets stay the same.
-    let y = Layout::with_extents_unchecked(x.offsets().clone(), rank, extents);
+    let y = Layout::unchecked(x.offsets().clone(), rank, extents);
     launch(op, dtype, x, &reading, &y)
 }
 

@@ -143,8 +143,8 @@ fn made(
             }
         }
     }
-    let slices = Layout::with_extents_unchecked(of_slices.finish(), rank, extents);
-    let stacked = Layout::with_extents_unchecked(of_stacks.finish(), rank + 1, stack_extents);
+    let slices = Layout::unchecked(of_slices.finish(), rank, extents);
+    let stacked = Layout::unchecked(of_stacks.finish(), rank + 1, stack_extents);
     let in_order = match groups {
         Groups::Counts(_) => true,
         Groups::Windows { size, stride, .. } => size == stride,
@@ -258,9 +258,5 @@ pub(super) fn slices(op: &'static str, x: &Layout) -> Result<Layout> {
             }
         }
     }
-    Ok(Layout::with_extents_unchecked(
-        offsets.finish(),
-        rank - 1,
-        extents,
-    ))
+    Ok(Layout::unchecked(offsets.finish(), rank - 1, extents))
 }

@@ -86,11 +86,7 @@ fn as_real(x: &Layout) -> Result<Layout> {
         extents.push(2);
         offsets.push(2 * size(shape.extents()))?;
     }
-    Ok(Layout::with_extents_unchecked(
-        offsets.finish(),
-        rank,
-        extents,
-    ))
+    Ok(Layout::unchecked(offsets.finish(), rank, extents))
 }
 
 /// The shapes of pairs of floats as complex values: without the last axis, of 2.
@@ -118,9 +114,5 @@ fn as_complex(x: &Layout) -> Result<Layout> {
             extents.extend_from_slice(outer);
         }
     }
-    Ok(Layout::with_extents_unchecked(
-        offsets.finish(),
-        rank,
-        extents,
-    ))
+    Ok(Layout::unchecked(offsets.finish(), rank, extents))
 }
